@@ -1,0 +1,87 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Drains libdispatch's main queue on the process's main thread, until told to stop.
+///
+/// libdispatch on Linux offers the drain that CoreFoundation's run loop uses: a descriptor that becomes readable when
+/// the main queue has work, and a function that does that work.
+package enum MainQueue {
+  private static let key = DispatchSpecificKey<Bool>()
+  private static let isMarked: Bool = {
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    return true
+  }()
+  private static let isRunning = Atomic<Bool>(false)
+  private static let stop = Atomic<Bool>(false)
+  /// The end of a pipe that `requestStop` writes to, + 1; 0 until the first run.
+  private static let stopWriter = Atomic<Int32>(0)
+  /// Its other end. Used by the main thread only.
+  private static let stopReader = Atomic<Int32>(-1)
+
+  /// Whether the caller stands on the main queue: on the thread that libdispatch was loaded by, in or outside a block.
+  static var isCurrent: Bool { isMarked && DispatchQueue.getSpecific(key: key) == true }
+
+  static var isMainThread: Bool { getpid() == Undeclared.gettid() }
+
+  /// Whether the main queue can be drained at all. Libdispatch binds it to the thread that loads it; on any other
+  /// thread draining traps. From a thread that is not the main one it cannot be told, and is taken to be so.
+  static var canBeDrained: Bool { !isMainThread || isCurrent }
+
+  static var stopIsPending: Bool { stop.load(ordering: .relaxed) }
+
+  /// Runs the main queue until `requestStop`. The main thread. Waits for time.
+  package static func run() -> Status {
+    guard isMainThread else { return .wrongThread }
+    guard isCurrent else { return .unsupported }
+    guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .wouldDeadlock }
+    defer { isRunning.store(false, ordering: .releasing) }
+    guard preparePipe() else { return .resource }
+    let stopFile = stopReader.load(ordering: .relaxed)
+    let queueFile = Undeclared.mainQueueHandle()
+    guard queueFile >= 0 else { return .resource }
+    while true {
+      if stop.exchange(false, ordering: .sequentiallyConsistent) {
+        var byte: UInt8 = 0
+        while unsafe read(stopFile, &byte, 1) == 1 {}
+        return .stopped
+      }
+      var files = [
+        pollfd(fd: queueFile, events: Int16(POLLIN), revents: 0), pollfd(fd: stopFile, events: Int16(POLLIN), revents: 0),
+      ]
+      unsafe poll(&files, 2, -1)
+      if files[0].revents != 0 {
+        var count: UInt64 = 0
+        unsafe read(queueFile, &count, 8)
+        unsafe Undeclared.drainMainQueue(nil)
+      }
+    }
+  }
+
+  /// Makes `run` return, or the next one if none runs; ignored when a stop is pending. Any thread, and signal handlers:
+  /// an atomic exchange and a write.
+  package static func requestStop() -> Status {
+    if stop.exchange(true, ordering: .sequentiallyConsistent) { return .ignored }
+    let descriptor = stopWriter.load(ordering: .sequentiallyConsistent) - 1
+    if descriptor >= 0 {
+      let saved = errno
+      var byte: UInt8 = 1
+      unsafe write(descriptor, &byte, 1)
+      errno = saved
+    }
+    return .ok
+  }
+
+  private static func preparePipe() -> Bool {
+    if stopWriter.load(ordering: .relaxed) != 0 { return true }
+    var ends: [Int32] = [-1, -1]
+    guard unsafe pipe(&ends) == 0 else { return false }
+    for end in ends {
+      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+    }
+    stopReader.store(ends[0], ordering: .relaxed)
+    stopWriter.store(ends[1] + 1, ordering: .sequentiallyConsistent)
+    return true
+  }
+}

@@ -1,0 +1,34 @@
+import CDispatch
+
+/// C functions that exist in libc and libdispatch but that the toolchain's modules do not declare for Swift.
+enum Undeclared {
+  /// The kernel's id of the calling thread; the main thread's is the process's.
+  @_silgen_name("gettid")
+  static func gettid() -> Int32
+
+  /// What `dladdr` fills in, as in `<dlfcn.h>`.
+  @unsafe struct ImageInfo {
+    var fileName: UnsafePointer<CChar>?
+    var fileBase: UnsafeMutableRawPointer?
+    var symbolName: UnsafePointer<CChar>?
+    var symbolAddress: UnsafeMutableRawPointer?
+  }
+
+  /// Finds the loaded file that holds an address; 0 when there is none.
+  @_silgen_name("dladdr")
+  static func dladdr(_ address: UnsafeRawPointer, _ info: UnsafeMutablePointer<ImageInfo>) -> Int32
+
+  @_silgen_name("dispatch_retain")
+  static func dispatchRetain(_ object: OpaquePointer)
+
+  @_silgen_name("dispatch_release")
+  static func dispatchRelease(_ object: OpaquePointer)
+
+  /// The descriptor that is readable while libdispatch's main queue has work.
+  @_silgen_name("_dispatch_get_main_queue_handle_4CF")
+  static func mainQueueHandle() -> Int32
+
+  /// Does the main queue's work; on the thread that libdispatch was loaded by, else it traps.
+  @_silgen_name("_dispatch_main_queue_callback_4CF")
+  static func drainMainQueue(_ message: UnsafeMutableRawPointer?)
+}

@@ -1,0 +1,19 @@
+/// What wakes a queue: all that differs between kinds of queues, with the place where the pass runs.
+///
+/// Only the pass arms; any other thread only wakes.
+protocol QueueAdapter: AnyObject, Sendable {
+  /// Has a pass come at that time on the queue's clock; `nil` for none. Called by the pass.
+  func arm(at time: Int64?)
+  /// Has a pass come now. Any thread.
+  func wake()
+  /// Ends it: no pass comes any more. Called by the last pass.
+  func close()
+  /// Runs a function in mutual exclusion with the queue's passes, waiting `timeout` nanoseconds for its turn.
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status
+  /// Whether the caller stands where the passes run, so that waiting for one would be waiting for itself.
+  var isOnQueue: Bool { get }
+  /// Whether it can be that nobody will ever run the queue again, as with a main queue that is not drained.
+  var mayNeverRun: Bool { get }
+  /// Whether a pass should end its slice now, for the sake of whoever runs it.
+  var shouldYield: Bool { get }
+}

@@ -1,0 +1,93 @@
+/// The end of a queue: release makes ids stale and stops ticks at once; the last pass delivers what is left to call
+/// and gives the cell back.
+extension QueueCore {
+  /// Releases the queue with that id, and its timers.
+  package static func release(_ id: UInt64) -> Status { beginClosing(id)?.status ?? .invalidHandle }
+
+  /// Releases, then waits until nothing of the queue runs or will run. Waits for a handler.
+  /// - Parameter timeout: 0 or more; `Int64.max` without end.
+  package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
+    guard let (core, _) = beginClosing(id) else { return .invalidHandle }
+    let cell = core.cell
+    if ThreadState.current.frames.holds(.queue(cell)) { return .wouldDeadlock }
+    if core.adapter.isOnQueue { core.closeHere() }
+    let isClosed = { core.closed.load(ordering: .sequentiallyConsistent) }
+    let status = WaitRegistry.wait(for: .queue(cell), timeout: timeout, until: isClosed)
+    if status == .timedOut, core.adapter.mayNeverRun {
+      core.closeHere()
+      return isClosed() ? .ok : .timedOut
+    }
+    return status
+  }
+
+  /// Takes the id away and releases the timers. `nil` when the id is stale.
+  private static func beginClosing(_ id: UInt64) -> (core: QueueCore, status: Status)? {
+    guard let cell = QueueCells.find(id), let core = cell.core, core.id == id, cell.retireID(id) else { return nil }
+    core.isClosing.store(true, ordering: .sequentiallyConsistent)
+    let isRunning = core.releaseTimers()
+    if cell.isVirtual {
+      core.closeHere()
+    } else {
+      cell.wake()
+    }
+    return (core, isRunning ? .running : .ok)
+  }
+
+  /// Releases every timer that lives; true when the handler of one runs.
+  private func releaseTimers() -> Bool {
+    var isRunning = false
+    cell.forEachSlot { slot in
+      let life = slot.life
+      let word = slot.word
+      if word.isLive {
+        if TimerRef(slot: slot, life: life).release() == .running { isRunning = true }
+      } else if word.isReleased, word.isBusy {
+        isRunning = true
+      }
+    }
+    return isRunning
+  }
+
+  /// Closes on the caller's thread, if no pass runs; otherwise that pass will do it.
+  private func closeHere() {
+    asPass {
+      if isClosed { return }
+      ThreadState.current.inside(cell) { frame in closeIfPossible(frame) }
+    }
+  }
+
+  /// Delivers what is left, and ends the queue unless a handler still runs; its end comes back here. The caller holds
+  /// the pass token.
+  func closeIfPossible(_ frame: CurrentFrame) {
+    // From here on a wake is not swallowed: whoever ends a handler after the look below comes again.
+    cell.published = .max
+    _ = releaseTimers()
+    repeat {
+      takeInbox()
+      disposeOfDying(frame)
+      for item in takeFunctions() { item.drop() }
+    } while !cell.inboxIsEmpty
+    ready = []
+    readyNext = 0
+    batchIsOpen = false
+
+    var isIdle = outstandingFunctions.load(ordering: .sequentiallyConsistent) == 0
+    cell.forEachSlot { slot in
+      let word = slot.word
+      if !word.isFree || word.isHanded { isIdle = false }
+    }
+    guard isIdle else { return }
+    for item in functions.withLock({ functions in
+      functions.isOpen = false
+      return functions.items
+    }) { item.drop() }
+
+    isClosed = true
+    wheel.close()
+    adapter.close()
+    cell.core = nil
+    QueueCells.release(cell, limited: isLimited, id: id)
+    closed.store(true, ordering: .sequentiallyConsistent)
+    WaitRegistry.somethingEnded()
+  }
+}

@@ -1,0 +1,242 @@
+/// One callback of one timer: the claim, the tick, the call, the end.
+extension QueueCore {
+  /// What the claim decided to call.
+  private struct Delivery {
+    var function: TickFunction
+    var kind: TickKind
+    var sequence: UInt64 = 0
+    var missed: UInt64 = 0
+    var scheduled: Int64
+  }
+
+  /// Starts the one callback that is due for a slot, if there is one, and does what follows its return. Runs where the
+  /// queue's handlers run. Gives the time it read.
+  ///
+  /// Nothing is remembered from the moment the timer was found due: state, generation and deadline are read here, so a
+  /// tick of an older generation cannot start (promise 7).
+  func visit(_ slot: TimerSlot, _ turn: Turn, _ frame: CurrentFrame) -> Int64 {
+    let now = cell.now
+    var word = slot.word
+    while true {
+      if word.hasWriter || word.isBusy || !word.isLive { return now }
+      if !word.hasExtra {
+        guard word.isRunning, turn == .due else { return now }
+        let deadline = slot.deadline.saturatingAdd(word.postponement)
+        if deadline > now || deadline == .max {
+          sendOn(slot, word)
+          return now
+        }
+      }
+      if isClosing.load(ordering: .sequentiallyConsistent) { return now }
+      let claimed = word.setting(TimerWord.busyBit | TimerWord.writerBit)
+      if slot.swap(word, for: claimed) { break }
+      word = slot.word
+    }
+    // The timer is busy, and this thread is its writer. A handler that ran before this claim ended before it.
+    guard let delivery = decide(slot, turn, &word, now) else {
+      // What is to be delivered has another turn.
+      publish(slot, word)
+      end(slot, delayGeneration: nil, frame)
+      return now
+    }
+    let timer = Handle.id(.timer, index: slot.index, life: slot.life)
+    let generation = slot.generation(word)
+    let context = slot.context
+    let waitsForEnd = delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy)
+    publish(slot, word)
+
+    if delivery.kind == .due || delivery.kind == .fired { ticks.wrappingAdd(1, ordering: .relaxed) }
+    if delivery.missed > 0 { missed.wrappingAdd(delivery.missed, ordering: .relaxed) }
+    frame.slot = slot.index
+    delivery.function(
+      TickRecord(
+        timer: timer, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
+        scheduled: delivery.scheduled, actual: now, context: context, kind: delivery.kind.rawValue))
+    frame.slot = nil
+    end(slot, delayGeneration: waitsForEnd ? generation : nil, frame)
+    return now
+  }
+
+  /// Puts a timer that is not due yet where it belongs.
+  private func sendOn(_ slot: TimerSlot, _ word: TimerWord) {
+    if handOver == nil {
+      place(slot, word)
+    } else {
+      slot.pushUnlessThere(cell)
+      cell.announce(slot.deadline.saturatingAdd(word.postponement))
+    }
+  }
+
+  /// Writes down that a callback starts: counts it, moves the schedule on, and ends the timer if this is its last tick.
+  private func decide(_ slot: TimerSlot, _ turn: Turn, _ word: inout TimerWord, _ now: Int64) -> Delivery? {
+    let deadline = slot.deadline.saturatingAdd(word.postponement)
+    let isDue = word.isRunning && deadline <= now && deadline != .max
+    defer { word = word.withExtra(of: slot) }
+    if let extras = slot.extras {
+      let value = extras.value
+      if value.pendingCallbacks > 0 { return popCallback(extras, now) }
+      if turn == .callback { return nil }
+      if value.firePending, turn == .fired || !isDue || value.fireTime < deadline {
+        extras.update { extras in extras.firePending = false }
+        return unsafe Delivery(
+          function: slot.handler.unsafelyUnwrapped, kind: .fired, sequence: slot.nextSequence(),
+          scheduled: value.fireTime)
+      }
+    }
+    guard isDue, turn == .due else { return nil }
+    let (missed, isLast) = moveOn(slot, deadline, now)
+    word = word.withoutPostponement
+    if isLast, let next = Transition(from: .running, on: .lastTick).next { word = word.with(next) }
+    return unsafe Delivery(
+      function: slot.handler.unsafelyUnwrapped, kind: .due, sequence: slot.nextSequence(), missed: missed.all,
+      scheduled: missed.onGrid == 0 ? deadline : deadline.saturatingAdd(missed.onGrid, times: slot.period))
+  }
+
+  /// Takes the next registration or cancel callback off the list.
+  private func popCallback(_ extras: ExtrasRef, _ now: Int64) -> Delivery? {
+    extras.update { extras in
+      extras.pendingCallbacks -= 1
+      // With both handlers they alternate; with one there is only its kind.
+      let isArmed = extras.cancelHandler == nil || extras.registrationHandler != nil && extras.nextIsArmed
+      extras.nextIsArmed = !isArmed
+      guard let function = isArmed ? extras.registrationHandler : extras.cancelHandler else { return nil }
+      return Delivery(function: function, kind: isArmed ? .armed : .cancelled, scheduled: now)
+    }
+  }
+
+  /// Moves the schedule past the tick that starts now. Gives the due times it missed, those since the deadline and all
+  /// with those carried over a suspend, and whether it is the last.
+  private func moveOn(
+    _ slot: TimerSlot, _ deadline: Int64, _ now: Int64
+  ) -> (missed: (onGrid: UInt64, all: UInt64), isLast: Bool) {
+    let flags = slot.flags
+    guard flags.contains(.repeating) else { return ((0, 0), true) }
+    var onGrid: UInt64 = 0
+    if flags.contains(.delayPolicy) {
+      slot.deadline = now.saturatingAdd(slot.period)  // until the handler's end
+    } else {
+      onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)
+      slot.deadline = deadline.saturatingAdd(onGrid &+ 1, times: slot.period)
+    }
+    guard let extras = slot.extras else { return ((onGrid, onGrid), false) }
+    return extras.update { extras in
+      var all = onGrid &+ extras.carriedMissed
+      extras.carriedMissed = 0
+      guard extras.tickLimit > 0 else { return ((onGrid, all), false) }
+      let left = extras.tickLimit - extras.dueCount
+      let isLast = all >= left - 1
+      if isLast { all = left - 1 }
+      extras.dueCount += all + 1
+      return ((min(onGrid, all), all), isLast)
+    }
+  }
+
+  /// Ends the claim's writing; the timer stays busy.
+  private func publish(_ slot: TimerSlot, _ word: TimerWord) {
+    while true {
+      let current = slot.word
+      if slot.swap(current, for: word.over(current).clearing(TimerWord.writerBit)) { return }
+    }
+  }
+
+  /// After the callback's return: the timer is no longer busy, and goes where it belongs.
+  private func end(_ slot: TimerSlot, delayGeneration: UInt64?, _ frame: CurrentFrame) {
+    if let delayGeneration { countFromEnd(slot, delayGeneration) }
+    var backoff = Backoff()
+    var word: TimerWord
+    var owned = false
+    while true {
+      let current = slot.word
+      word = current.clearing(TimerWord.busyBit)
+      if current.isReleased {
+        word = word.setting(TimerWord.writerBit)
+        owned = true
+      } else if slot.flags.contains(.selfRelease), current.isAtRest, !current.hasExtra {
+        if current.hasWriter {
+          backoff.pause()
+          continue
+        }
+        word = word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
+          .setting(TimerWord.writerBit)
+        owned = true
+      } else {
+        owned = false
+      }
+      if slot.swap(current, for: word) { break }
+    }
+    if owned {
+      handOver == nil ? dying.append(slot) : dispose(of: slot, frame)
+    } else if word.hasExtra {
+      slot.pushUnlessThere(cell)
+      if handOver != nil { cell.wake() }
+    } else if word.isRunning, !word.hasWriter {
+      if handOver == nil {
+        place(slot, word)
+      } else {
+        sendOn(slot, word)
+      }
+    }
+    WaitRegistry.somethingEnded()
+  }
+
+  /// Policy *delay*: the interval counts from the end of the handler, unless a later transition has decided otherwise.
+  private func countFromEnd(_ slot: TimerSlot, _ generation: UInt64) {
+    let timer = TimerRef(slot: slot, life: slot.life)
+    guard let word = timer.beginWriting() else { return }
+    guard word.isRunning, slot.generation(word) == generation else {
+      timer.endWriting(word)
+      return
+    }
+    let fromEnd = cell.now.saturatingAdd(slot.period)
+    // A postponement made meanwhile counts if it is later.
+    let postponed = word.postponement > 0 ? slot.deadline.saturatingAdd(word.postponement) : .min
+    slot.deadline = max(fromEnd, postponed)
+    timer.endWriting(word.withoutPostponement)
+  }
+
+  /// Calls what a released timer still has to call, then frees its slot. The caller owns the slot.
+  func dispose(of slot: TimerSlot, _ frame: CurrentFrame) {
+    if let extras = slot.extras {
+      let timer = Handle.id(.timer, index: slot.index, life: slot.life)
+      let context = slot.context
+      frame.slot = slot.index
+      while extras.value.pendingCallbacks > 0 {
+        let now = cell.now
+        guard let delivery = popCallback(extras, now) else { continue }
+        delivery.function(
+          TickRecord(
+            timer: timer, generation: slot.generation(slot.word), sequence: 0, missed: 0, scheduled: now, actual: now,
+            context: context, kind: delivery.kind.rawValue))
+      }
+      if let finalizer = extras.value.finalizer { finalizer(context) }
+      frame.slot = nil
+    }
+    slot.free(cell)
+    WaitRegistry.somethingEnded()
+  }
+}
+
+extension TimerWord {
+  /// Idle, finished or cancelled.
+  @inline(__always)
+  var isAtRest: Bool {
+    switch state {
+    case .idle, .finished, .cancelled: true
+    case .running, .suspended, nil: false
+    }
+  }
+}
+
+extension TimerSlot {
+  /// Links the slot in the inbox unless it hangs there.
+  func pushUnlessThere(_ cell: QueueCell) {
+    while true {
+      let word = word
+      if word.isInInbox { return }
+      if swap(word, for: word.setting(TimerWord.inboxBit)) {
+        cell.push(self)
+        return
+      }
+    }
+  }
+}

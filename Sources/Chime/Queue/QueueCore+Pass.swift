@@ -1,0 +1,212 @@
+/// The pass: one visit of the queue to its wheel. It takes what is due, runs it or hands it over, and says when it has
+/// to be woken next.
+extension QueueCore {
+  static var ticksPerSlice: Int { 256 }
+  static var nanosecondsPerSlice: Int64 { 1_000_000 }
+
+  /// A whole slice, as the adapters call it: at most 256 ticks or 1 ms, then the queue's other users have their turn.
+  func pass() {
+    asPass {
+      if isClosed { return }
+      ThreadState.current.inside(cell) { frame in
+        cell.published = QueueCell.awake
+        runSlice(frame)
+        if isClosing.load(ordering: .sequentiallyConsistent) {
+          closeIfPossible(frame)
+        } else if readyNext < ready.count {
+          adapter.wake()
+        } else {
+          settle()
+        }
+      }
+    }
+  }
+
+  /// Takes in what other threads changed, collects what is due unless the last batch is not finished, and delivers.
+  func runSlice(_ frame: CurrentFrame) {
+    let now = cell.now
+    takeInbox()
+    let ranFunctions = runFunctions(frame)
+    if !batchIsOpen {
+      collect(now)
+      passes.wrappingAdd(1, ordering: .relaxed)
+      if ready.isEmpty, dying.isEmpty, !ranFunctions { emptyPasses.wrappingAdd(1, ordering: .relaxed) }
+    }
+    deliver(sliceEnd: cell.isVirtual ? .max : now.saturatingAdd(QueueCore.nanosecondsPerSlice), frame)
+    disposeOfDying(frame)
+  }
+
+  /// Publishes the next wake-up and arms the adapter for it. The inbox is looked at once more after the time is
+  /// published: a pusher pushes first and reads the time afterwards, so one of the two sees the other.
+  private func settle() {
+    for _ in 0..<3 {
+      let next = wheel.earliest()
+      if let next, next <= cell.now { break }
+      cell.published = next ?? .max
+      if cell.inboxIsEmpty, functions.withLock({ $0.items.isEmpty }) {
+        adapter.arm(at: next == .max ? nil : next)
+        return
+      }
+      cell.published = QueueCell.awake
+      takeInbox()
+      if readyNext < ready.count || !dying.isEmpty { break }
+    }
+    adapter.wake()
+  }
+
+  /// Sorts what other threads changed into the wheel, the batch that is ready, or the dying.
+  func takeInbox() {
+    cell.drain { slot, word in admit(slot, word) }
+    entries.store(wheel.entryCount, ordering: .relaxed)
+  }
+
+  /// Decides where a slot goes whose word changed. A slot that is being written, or whose handler runs, is skipped:
+  /// the writer, or the handler's end, sends it again.
+  private func admit(_ slot: TimerSlot, _ word: TimerWord) {
+    if word.hasWriter || word.isBusy { return }
+    if word.isReleased {
+      handOver == nil ? adopt(slot) : hand(slot)
+    } else if word.hasExtra {
+      if handOver == nil {
+        ready.append(
+          ReadyItem(deadline: slot.extraTime(word), stamp: slot.stamp, slot: slot.index, isExtra: true))
+        sortReadyFrom(readyNext)
+      } else {
+        hand(slot)
+      }
+    }
+    if word.isRunning { place(slot, word) }
+  }
+
+  func place(_ slot: TimerSlot, _ word: TimerWord) {
+    wheel.place(
+      slot, deadline: slot.deadline.saturatingAdd(word.postponement), leeway: slot.leeway.nanoseconds)
+  }
+
+  /// Fills the batch with everything that was placed at or before `now`.
+  private func collect(_ now: Int64) {
+    let first = ready.count
+    wheel.advance(to: now) { index in
+      let slot = Slab.slot(index)
+      let word = slot.word
+      guard word.isRunning else { return }
+      ready.append(
+        ReadyItem(
+          deadline: slot.deadline.saturatingAdd(word.postponement), stamp: slot.stamp, slot: index, isExtra: false))
+    }
+    if ready.count > first { sortReadyFrom(readyNext) }
+  }
+
+  private func sortReadyFrom(_ start: Int) {
+    if ready.count - start > 1 { ready[start...].sort(by: ReadyItem.precedes) }
+  }
+
+  /// Delivers the batch, until it or the slice is at its end.
+  private func deliver(sliceEnd: Int64, _ frame: CurrentFrame) {
+    var count = 0
+    while readyNext < ready.count {
+      let item = ready[readyNext]
+      let slot = Slab.slot(item.slot)
+      readyNext += 1
+      if handOver == nil {
+        let time = visit(slot, item.turn, frame)
+        count += 1
+        if sliceEnd != .max, count >= QueueCore.ticksPerSlice || time > sliceEnd || adapter.shouldYield { break }
+      } else {
+        hand(slot)
+      }
+    }
+    batchIsOpen = readyNext < ready.count
+    if !batchIsOpen {
+      ready.removeAll(keepingCapacity: ready.capacity <= 4096)
+      readyNext = 0
+    }
+  }
+
+  // MARK: Concurrent queues
+
+  /// Hands a visit of the slot to the concurrent queue, unless one is on its way already.
+  private func hand(_ slot: TimerSlot) {
+    while true {
+      let word = slot.word
+      if word.isHanded { return }
+      if slot.swap(word, for: word.setting(TimerWord.handedBit)) { break }
+    }
+    handOver? { [self] in
+      ThreadState.current.inside(cell) { frame in
+        let word = slot.clear(TimerWord.handedBit)
+        if word.isReleased {
+          if slot.own() { dispose(of: slot, frame) }
+        } else {
+          _ = visit(slot, .due, frame)
+        }
+      }
+      if isClosing.load(ordering: .sequentiallyConsistent) { cell.wake() }
+    }
+  }
+
+  // MARK: Ends of slots
+
+  /// Takes a released slot over, for the end of the slice.
+  func adopt(_ slot: TimerSlot) {
+    if slot.own() { dying.append(slot) }
+  }
+
+  func disposeOfDying(_ frame: CurrentFrame) {
+    while let slot = dying.popLast() { dispose(of: slot, frame) }
+  }
+
+  // MARK: Functions
+
+  private func runFunctions(_ frame: CurrentFrame) -> Bool {
+    let batch = takeFunctions()
+    frame.slot = nil
+    for item in batch { item.run() }
+    return !batch.isEmpty
+  }
+
+  func takeFunctions() -> [QueuedFunction] {
+    functions.withLock { functions in
+      let all = functions.items
+      functions.items = []
+      return all
+    }
+  }
+}
+
+extension QueuedFunction {
+  func run() {
+    function(context)
+    drop()
+  }
+
+  func drop() {
+    if let finalizer { finalizer(context) }
+  }
+}
+
+extension TimerSlot {
+  /// Becomes the owner of a released slot that nobody owns.
+  func own() -> Bool {
+    while true {
+      let word = word
+      guard word.isReleased, !word.isBusy, !word.hasWriter else { return false }
+      if swap(word, for: word.setting(TimerWord.writerBit)) { return true }
+    }
+  }
+
+  /// The key by which an extra callback takes its turn: registration and cancel callbacks first, an extra tick by the
+  /// time it was asked for.
+  func extraTime(_ word: TimerWord) -> Int64 {
+    // Being writer for a moment; if somebody else is, the timer comes again anyway.
+    guard swap(word, for: word.setting(TimerWord.writerBit)) else { return .min }
+    var time = Int64.min
+    if let extras, extras.value.pendingCallbacks == 0, extras.value.firePending {
+      time = extras.value.fireTime
+    }
+    while true {
+      let current = self.word
+      if swap(current, for: current.clearing(TimerWord.writerBit)) { return time }
+    }
+  }
+}

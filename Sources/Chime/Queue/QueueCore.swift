@@ -1,0 +1,144 @@
+import Synchronization
+
+/// The life of one queue: its wheel, its pass and what the pass keeps between two wake-ups. Everything that other
+/// threads touch in passing lies in its `QueueCell`; this object they reach only to wake it, or for operations on the
+/// whole queue.
+///
+/// Passes exclude each other by the pass token. Fields marked "pass" belong to whoever holds it; the rest is constant,
+/// atomic or behind a lock, which is why the class is `@unchecked Sendable`.
+package final class QueueCore: @unchecked Sendable {
+  let id: UInt64
+  let cell: QueueCell
+  let label: String
+  let isLimited: Bool
+  /// Hands a visit to a concurrent queue; nil where handlers run inside the pass.
+  let handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
+  /// Set once, before the queue's id is known to anyone.
+  private(set) var adapter: any QueueAdapter = NoAdapter()
+
+  // Pass.
+  var wheel: Wheel
+  var ready = ContiguousArray<ReadyItem>()
+  var readyNext = 0
+  /// The last slice ended before its batch did; nothing new is collected until the batch is delivered.
+  var batchIsOpen = false
+  /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
+  var dying = ContiguousArray<TimerSlot>()
+  var isClosed = false
+
+  let functions = Locked<(items: [QueuedFunction], isOpen: Bool)>(([], true))
+  /// Functions on their way on a concurrent queue.
+  let outstandingFunctions = Atomic<Int>(0)
+  let isClosing = Atomic<Bool>(false)
+  private let token = Atomic<Bool>(false)
+  /// Set by whoever wants a pass and found the token taken; the holder looks when it puts the token down.
+  private let tokenWanted = Atomic<Bool>(false)
+  let closed = Atomic<Bool>(false)
+
+  let passes = Atomic<UInt64>(0)
+  let emptyPasses = Atomic<UInt64>(0)
+  let ticks = Atomic<UInt64>(0)
+  let missed = Atomic<UInt64>(0)
+  let entries = Atomic<Int>(0)
+
+  init(
+    id: UInt64, cell: QueueCell, label: String, isLimited: Bool, shift: UInt64,
+    handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
+  ) {
+    self.id = id
+    self.cell = cell
+    self.label = label
+    self.isLimited = isLimited
+    self.handOver = handOver
+    wheel = Wheel(cell: cell, shift: shift, now: cell.now)
+  }
+
+  /// Brings the queue to life: from here on its id names it.
+  func open(_ adapter: any QueueAdapter) {
+    self.adapter = adapter
+    cell.core = self
+    cell.published = cell.isVirtual ? QueueCell.awake : .max
+    cell.id = id
+  }
+
+  // MARK: The token
+
+  func takeToken() -> Bool {
+    token.compareExchange(expected: false, desired: true, ordering: .sequentiallyConsistent).exchanged
+  }
+
+  func putDownToken() { token.store(false, ordering: .sequentiallyConsistent) }
+
+  /// Runs `body` as a pass if no pass runs, and again for as long as somebody asked for one meanwhile. False when
+  /// another pass runs; it will do, or repeat, what is wanted here.
+  @discardableResult
+  func asPass(_ body: () -> Void) -> Bool {
+    tokenWanted.store(true, ordering: .sequentiallyConsistent)
+    return asPassIfWanted(body)
+  }
+
+  /// Runs `body` as a pass for as long as somebody asks for one and no other pass runs.
+  @discardableResult
+  func asPassIfWanted(_ body: () -> Void) -> Bool {
+    var ran = false
+    while tokenWanted.load(ordering: .sequentiallyConsistent), takeToken() {
+      tokenWanted.store(false, ordering: .sequentiallyConsistent)
+      body()
+      putDownToken()
+      ran = true
+    }
+    return ran
+  }
+}
+
+/// A callback that is due, in the order of promise 12.
+struct ReadyItem {
+  let deadline: Int64
+  let stamp: UInt32
+  private let slotAndKind: UInt32
+
+  init(deadline: Int64, stamp: UInt32, slot: UInt32, isExtra: Bool) {
+    self.deadline = deadline
+    self.stamp = stamp
+    slotAndKind = slot << 1 | (isExtra ? 1 : 0)
+  }
+
+  var slot: UInt32 { slotAndKind >> 1 }
+
+  /// What its place in the batch was given for.
+  var turn: Turn { slotAndKind & 1 == 0 ? .due : deadline == .min ? .callback : .fired }
+
+  /// By deadline, then by activation; stamps of one thread are less than 2^31 activations apart.
+  static func precedes(_ a: ReadyItem, _ b: ReadyItem) -> Bool {
+    a.deadline != b.deadline ? a.deadline < b.deadline : Int32(bitPattern: a.stamp &- b.stamp) < 0
+  }
+}
+
+/// What a visit may deliver. A timer can have several turns in one pass: each delivers its own kind only, so that the
+/// order of the batch holds.
+enum Turn {
+  /// A registration or cancel callback.
+  case callback
+  /// The extra tick; a registration or cancel callback that came up meanwhile goes before it.
+  case fired
+  /// The tick of the schedule; what must come before it goes first.
+  case due
+}
+
+/// A function put on a queue by `async`.
+struct QueuedFunction: Sendable {
+  let function: ContextFunction
+  let context: Context
+  let finalizer: ContextFunction?
+}
+
+/// Stands where no adapter is yet.
+private final class NoAdapter: QueueAdapter {
+  func arm(at time: Int64?) {}
+  func wake() {}
+  func close() {}
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+  var isOnQueue: Bool { false }
+  var mayNeverRun: Bool { false }
+  var shouldYield: Bool { false }
+}

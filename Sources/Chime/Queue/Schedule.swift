@@ -1,0 +1,95 @@
+/// When a timer ticks: first delay or deadline, interval, leeway, tick limit and two policies. All times in
+/// nanoseconds; a plain value, checked by `isValid` before the core accepts it.
+@frozen package struct Schedule: Equatable, Sendable {
+  /// What becomes of due times that could not be met.
+  @frozen package enum MissedPolicy: Int32, Sendable {
+    /// One tick that says how many were missed, then on along the grid.
+    case coalesce = 0
+    /// The interval counts from the end of the handler.
+    case delay = 1
+  }
+
+  /// What suspend and resume do to the schedule.
+  @frozen package enum ResumePolicy: Int32, Sendable {
+    /// The grid stands; what was missed comes as one tick at once.
+    case coalesce = 0
+    /// The time that was left is kept, and the grid moves.
+    case remaining = 1
+  }
+
+  /// Delay, 0 or more, or deadline of the first tick.
+  package var first: Int64
+  package var firstIsDeadline: Bool
+  /// 0: one-shot.
+  package var interval: Int64
+  package var leeway: Int64
+  /// Due times until the timer is finished; 0: no limit.
+  package var tickLimit: UInt64
+  package var missedPolicy: MissedPolicy
+  package var resumePolicy: ResumePolicy
+
+  @inlinable
+  package init(
+    first: Int64, firstIsDeadline: Bool = false, interval: Int64 = 0, leeway: Int64 = 0, tickLimit: UInt64 = 0,
+    missedPolicy: MissedPolicy = .coalesce, resumePolicy: ResumePolicy = .coalesce
+  ) {
+    self.first = first
+    self.firstIsDeadline = firstIsDeadline
+    self.interval = interval
+    self.leeway = leeway
+    self.tickLimit = tickLimit
+    self.missedPolicy = missedPolicy
+    self.resumePolicy = resumePolicy
+  }
+
+  /// Nothing negative but a deadline, leeway below the interval of a repeating timer, and no remainder of a deadline.
+  @inlinable
+  package var isValid: Bool {
+    interval >= 0 && leeway >= 0 && (firstIsDeadline || first >= 0) && (interval == 0 || leeway < interval)
+      && !(firstIsDeadline && resumePolicy == .remaining)
+  }
+
+  /// Whether the record alone cannot hold it.
+  var needsExtras: Bool {
+    interval > 0 && (tickLimit > 0 || first != interval || firstIsDeadline || resumePolicy == .remaining)
+  }
+
+  var flags: RecordFlags {
+    var flags: RecordFlags = .hasSchedule
+    if interval > 0 { flags.insert(.repeating) }
+    if firstIsDeadline { flags.insert(.firstIsDeadline) }
+    if missedPolicy == .delay { flags.insert(.delayPolicy) }
+    if resumePolicy == .remaining { flags.insert(.keepsRemaining) }
+    return flags
+  }
+}
+
+extension TimerSlot {
+  /// Puts a schedule into the record. The caller is writer and has made the extras it needs.
+  @inline(__always)
+  func store(_ schedule: Schedule) {
+    lifeAndFlags = lifeAndFlags & ~RecordFlags.schedule.rawValue | schedule.flags.rawValue
+    leeway = CompactDuration(schedule.leeway)
+    period = schedule.interval > 0 ? schedule.interval : schedule.first
+    if let extras {
+      extras.update { extras in
+        extras.tickLimit = schedule.interval > 0 ? schedule.tickLimit : 0
+        extras.hasFirst = schedule.interval > 0 && (schedule.first != schedule.interval || schedule.firstIsDeadline)
+        extras.first = schedule.first
+      }
+    }
+  }
+
+  /// The schedule's first delay or deadline. The caller is writer.
+  @inline(__always)
+  var first: Int64 {
+    if let extras, extras.value.hasFirst { return extras.value.first }
+    return period
+  }
+
+  /// When the first tick is due if the schedule counts from now. The caller is writer; reads the clock for a delay.
+  @inline(__always)
+  func firstDeadline(_ cell: QueueCell) -> Int64 {
+    flags.contains(.firstIsDeadline) ? first : cell.now.saturatingAdd(first)
+  }
+}

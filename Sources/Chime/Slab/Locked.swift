@@ -1,0 +1,39 @@
+import Glibc
+
+/// A value behind a lock: reached only inside `withLock`, by one thread at a time.
+///
+/// A pthread mutex rather than `Synchronization.Mutex`: the thread sanitizer knows it (the other it reports as a race
+/// at every use), and with priority inheritance a real-time thread does not wait for one that it has pushed off the
+/// processor.
+@safe struct Locked<Value>: ~Copyable, @unchecked Sendable {
+  // SAFETY: allocated in init, freed in deinit, touched only with the mutex held.
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let value: UnsafeMutablePointer<Value>
+
+  init(_ value: sending Value) {
+    unsafe mutex = UnsafeMutablePointer.allocate(capacity: 1)
+    var attributes = pthread_mutexattr_t()
+    unsafe pthread_mutexattr_init(&attributes)
+    unsafe pthread_mutexattr_setprotocol(&attributes, CInt(PTHREAD_PRIO_INHERIT))
+    unsafe pthread_mutex_init(mutex, &attributes)
+    unsafe pthread_mutexattr_destroy(&attributes)
+    unsafe self.value = UnsafeMutablePointer.allocate(capacity: 1)
+    unsafe self.value.initialize(to: value)
+  }
+
+  deinit {
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe mutex.deallocate()
+    unsafe value.deinitialize(count: 1)
+    unsafe value.deallocate()
+  }
+
+  @inline(__always)
+  borrowing func withLock<Result, Failure: Error>(
+    _ body: (inout Value) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return try unsafe body(&value.pointee)
+  }
+}

@@ -1,0 +1,102 @@
+import Synchronization
+
+/// Giving out slots and taking them back. Most of it happens in a thread's own cache; the cell's list, behind its lock,
+/// is visited once for many slots. A queue with a timer limit counts behind the lock, exactly.
+extension QueueCell {
+  /// A free slot that is the caller's alone.
+  @inline(__always)
+  func takeSlot(_ thread: ThreadState) -> Result<TimerSlot, SlotError> {
+    if let index = thread.cache(of: self)?.pop() { return .success(Slab.slot(index)) }
+    return takeSlotSlowly(thread)
+  }
+
+  /// Whether timers are counted. Fixed for the cell's whole life, since caches bypass the count.
+  private var isLimited: Bool { unsafe storage.pointee.isLimited.load(ordering: .relaxed) }
+
+  /// Takes back a slot whose word is free already; ends its life.
+  @inline(__always)
+  func giveBack(_ slot: TimerSlot, _ thread: ThreadState) {
+    let life = slot.life &+ 1
+    slot.lifeAndFlags = life & Handle.lifeMask
+    let usedUp = life >= Handle.lifeMask
+    if !usedUp, let cache = thread.cache(of: self), cache.push(slot.index) { return }
+    giveBackSlowly(slot, thread, usedUp: usedUp)
+  }
+
+  private func takeSlotSlowly(_ thread: ThreadState) -> Result<TimerSlot, SlotError> {
+    // Another cell's slots leave the cache before this cell's lock is taken: no two cells are ever locked together.
+    let cache = isLimited ? nil : thread.adoptCache(for: self)
+    return unsafe storage.pointee.slots.withLock { store in
+      if cache == nil, store.live >= store.limit { return .failure(.limit) }
+      guard let index = take(&store) else { return .failure(.noMemory) }
+      store.live &+= 1
+      if let cache {
+        while cache.count < ThreadCache.refill, let more = take(&store) { _ = cache.push(more) }
+      }
+      return .success(Slab.slot(index))
+    }
+  }
+
+  private func giveBackSlowly(_ slot: TimerSlot, _ thread: ThreadState, usedUp: Bool) {
+    let cache = isLimited || usedUp ? nil : thread.adoptCache(for: self)
+    unsafe storage.pointee.slots.withLock { store in
+      store.live &-= 1
+      if usedUp { return }
+      put(slot.index, &store)
+      if let cache {
+        while cache.count > ThreadCache.refill, let index = cache.pop() { put(index, &store) }
+      }
+    }
+  }
+
+  /// Empties a thread's cache into the list.
+  func takeBack(_ cache: ThreadCache) {
+    unsafe storage.pointee.slots.withLock { store in
+      while let index = cache.pop() { put(index, &store) }
+    }
+  }
+
+  private func put(_ index: UInt32, _ store: inout SlotStore) {
+    Slab.slot(index).context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(store.firstFree)))
+    store.firstFree = index &+ 1
+  }
+
+  private func take(_ store: inout SlotStore) -> UInt32? {
+    if store.firstFree != 0 {
+      let index = store.firstFree &- 1
+      store.firstFree = unsafe UInt32(UInt(bitPattern: Slab.slot(index).context.pointer))
+      return index
+    }
+    if store.fresh.isEmpty {
+      guard grow(&store) else { return nil }
+    }
+    let index = store.fresh.lowerBound
+    store.fresh = index + 1..<store.fresh.upperBound
+    return index
+  }
+
+  private func grow(_ store: inout SlotStore) -> Bool {
+    let count = min(max(store.chunkTotal / 2, 1), 64)
+    guard let first = unsafe Slab.addChunks(count, owner: UnsafeMutableRawPointer(storage)) else { return false }
+    store.chunks.append((first, count))
+    store.chunkTotal += count
+    store.fresh = UInt32(first * Slab.slotsPerChunk)..<UInt32((first + count) * Slab.slotsPerChunk)
+    let regions = (first..<first + count).map(Slab.wheelPages)
+    unsafe storage.pointee.wheelPages.withLock { $0 += regions }
+    return true
+  }
+
+  /// Visits every slot that was ever given out. Slots given out meanwhile may be missed.
+  func forEachSlot(_ body: (TimerSlot) -> Void) {
+    let (chunks, fresh) = unsafe storage.pointee.slots.withLock { ($0.chunks, $0.fresh) }
+    for (first, count) in chunks {
+      let all = UInt32(first * Slab.slotsPerChunk)..<UInt32((first + count) * Slab.slotsPerChunk)
+      for index in all where !fresh.contains(index) { body(Slab.slot(index)) }
+    }
+  }
+}
+
+enum SlotError: Error {
+  case limit
+  case noMemory
+}

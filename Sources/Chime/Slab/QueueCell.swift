@@ -1,0 +1,165 @@
+import Glibc
+import Synchronization
+
+/// The part of a queue that other threads touch: its id, its clock, its inbox, the time of its next wake-up and its
+/// free slots. Cells are never unmapped and serve one queue after another; a slot stays with its cell for ever, so
+/// that a thread that is late by a whole queue's life still finds what it expects.
+@unsafe struct QueueCellStorage: ~Copyable {
+  /// The id of the queue that lives here, 0 when none does or it was released. A creator stores its timer, then reads
+  /// this again; a release stores 0 here, then visits all slots: one of the two sees the other (both sequentially
+  /// consistent).
+  let id = Atomic<UInt64>(0)
+  /// Time of a virtual queue; unused otherwise.
+  let virtualNow = Atomic<Int64>(0)
+  let isVirtual = Atomic<Bool>(false)
+  let honoursLeeway = Atomic<Bool>(false)
+  let isLimited = Atomic<Bool>(false)
+  let index: UInt32
+  private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) =
+    (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+  /// When the queue will look at its wheel next, `Int64.max` for never, `QueueCell.awake` while a pass runs or is sure
+  /// to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then reads this; all
+  /// sequentially consistent, so one of the two sees the other and no wake-up is lost.
+  let published = Atomic<Int64>(.max)
+  private var padding1: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
+    UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+  /// Slots whose word has changed and that the pass must look at: index + 1 of the latest, 0 when empty.
+  let inbox = Atomic<UInt32>(0)
+  private var padding2: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
+    UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+
+  let slots: Locked<SlotStore>
+  let core = Locked<QueueCore?>(nil)
+  /// Wheel pages that came with the chunks and no wheel has used yet.
+  let wheelPages = Locked<[WheelPageRegion]>([])
+
+  init(index: UInt32) {
+    unsafe self.index = index
+    unsafe slots = Locked(SlotStore())
+  }
+}
+
+/// The free slots of a cell, behind its lock.
+struct SlotStore {
+  /// index + 1 of the first free slot; they are chained through their record's context.
+  var firstFree: UInt32 = 0
+  /// Slots that were never given out.
+  var fresh: Range<UInt32> = 0..<0
+  /// First index and count of each group of chunks.
+  var chunks: [(first: Int, count: Int)] = []
+  var chunkTotal = 0
+  /// Timers that may exist at once, for a queue with a limit, and that do.
+  var limit: UInt64 = .max
+  var live: UInt64 = 0
+}
+
+/// A reference to a queue's cell; free to copy, valid for ever.
+@safe struct QueueCell: @unchecked Sendable, Equatable {
+  // SAFETY: cells are never deallocated, and all their fields are atomics, mutexes or constants.
+  let storage: UnsafeMutablePointer<QueueCellStorage>
+
+  static var awake: Int64 { .min }
+
+  @inline(__always)
+  init(_ pointer: UnsafeMutableRawPointer) {
+    unsafe storage = pointer.assumingMemoryBound(to: QueueCellStorage.self)
+  }
+
+  static func == (a: QueueCell, b: QueueCell) -> Bool { unsafe a.storage == b.storage }
+
+  @inline(__always) var index: UInt32 { unsafe storage.pointee.index }
+  @inline(__always) var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
+  @inline(__always) var honoursLeeway: Bool { unsafe storage.pointee.honoursLeeway.load(ordering: .relaxed) }
+
+  @inline(__always)
+  var id: UInt64 {
+    get { unsafe storage.pointee.id.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { unsafe storage.pointee.id.store(newValue, ordering: .sequentiallyConsistent) }
+  }
+
+  /// Takes the id away; true for the one caller that did it.
+  func retireID(_ id: UInt64) -> Bool {
+    unsafe storage.pointee.id.compareExchange(expected: id, desired: 0, ordering: .sequentiallyConsistent).exchanged
+  }
+
+  // MARK: Time
+
+  /// The time on the queue's clock.
+  @inline(__always)
+  var now: Int64 { isVirtual ? virtualNow : Clock.monotonic.now }
+
+  var virtualNow: Int64 {
+    get { unsafe storage.pointee.virtualNow.load(ordering: .acquiring) }
+    nonmutating set { unsafe storage.pointee.virtualNow.store(newValue, ordering: .releasing) }
+  }
+
+  /// Moves virtual time forward by a distance, or to a point if that is later; saturates.
+  func moveVirtualNow(to time: Int64) {
+    unsafe _ = storage.pointee.virtualNow.max(time, ordering: .sequentiallyConsistent)
+  }
+
+  // MARK: Inbox and wake-up
+
+  @inline(__always)
+  var published: Int64 {
+    get { unsafe storage.pointee.published.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { unsafe storage.pointee.published.store(newValue, ordering: .sequentiallyConsistent) }
+  }
+
+  /// Links a slot whose inbox flag the caller has just set.
+  @inline(__always)
+  func push(_ slot: TimerSlot) {
+    let link = unsafe Slab.link(of: slot.index)
+    var head = unsafe storage.pointee.inbox.load(ordering: .relaxed)
+    while true {
+      unsafe link.pointee.store(head, ordering: .relaxed)
+      let result = unsafe storage.pointee.inbox.compareExchange(
+        expected: head, desired: slot.index &+ 1, ordering: .sequentiallyConsistent)
+      if result.exchanged { return }
+      head = result.original
+    }
+  }
+
+  var inboxIsEmpty: Bool { unsafe storage.pointee.inbox.load(ordering: .sequentiallyConsistent) == 0 }
+
+  /// Takes all that is in the inbox and calls `body` for each slot, with the word as it is once its inbox flag is off.
+  @inline(__always)
+  func drain(_ body: (TimerSlot, TimerWord) -> Void) {
+    var head = unsafe storage.pointee.inbox.exchange(0, ordering: .sequentiallyConsistent)
+    while head != 0 {
+      let slot = Slab.slot(head &- 1)
+      // The link is read before the flag is cleared: from then on the slot may be pushed again.
+      head = unsafe Slab.link(of: slot.index).pointee.load(ordering: .relaxed)
+      body(slot, slot.clear(TimerWord.inboxBit))
+    }
+  }
+
+  /// Makes sure that a pass comes at `time` at the latest. Called after the word, and the push, are visible.
+  @inline(__always)
+  func announce(_ time: Int64) {
+    if time < published { wake() }
+  }
+
+  /// Makes sure that a pass comes now.
+  func wake() {
+    if unsafe storage.pointee.published.exchange(QueueCell.awake, ordering: .sequentiallyConsistent)
+      != QueueCell.awake
+    {
+      core?.adapter.wake()
+    }
+  }
+
+  var core: QueueCore? {
+    get { unsafe storage.pointee.core.withLock { $0 } }
+    nonmutating set {
+      let old = unsafe storage.pointee.core.withLock { core in
+        let old = core
+        core = newValue
+        return old
+      }
+      _ = old  // released here, outside the lock
+    }
+  }
+}

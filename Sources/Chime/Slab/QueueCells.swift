@@ -1,0 +1,79 @@
+import Glibc
+import Synchronization
+
+/// All queue cells of the process: looked up by index, given to a new queue, taken back when a queue has ended.
+enum QueueCells {
+  static var maximum: Int { 1 << 16 }
+
+  private struct State {
+    var made = 0
+    /// Cells that no queue lives in, with the life that their next id gets. A cell serves queues with a timer limit,
+    /// or queues without, for ever: thread caches bypass the count.
+    var free: [Bool: [(index: Int, life: UInt32)]] = [:]
+  }
+
+  private static let state = Locked(State())
+  /// Address of a table of `maximum` pointers to cells. Stored once, released.
+  // SAFETY: an address of memory that is shared by design, written once.
+  private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+
+  @inline(__always)
+  private static func entry(_ index: Int) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>? {
+    // SAFETY: the table has `maximum` zero-initialised atomic words; indices are checked against it.
+    guard index < maximum, let base = unsafe table.load(ordering: .acquiring) else { return nil }
+    return unsafe base.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self) + index
+  }
+
+  /// The cell a queue's id names, if that queue lives and was not released.
+  @inline(__always)
+  static func find(_ id: UInt64) -> QueueCell? {
+    guard let handle = Handle(id, kind: .queue), let entry = unsafe entry(Int(handle.index)),
+      let memory = unsafe entry.pointee.load(ordering: .acquiring)
+    else { return nil }
+    let cell = unsafe QueueCell(memory)
+    return cell.id == id ? cell : nil
+  }
+
+  /// A cell for a new queue and the id the queue will have. The id is not in the cell yet.
+  static func acquire(limited: Bool) -> Result<(cell: QueueCell, id: UInt64), Status> {
+    state.withLock { state in
+      guard prepare() else { return .failure(.noMemory) }
+      guard ThreadState.prepare() else { return .failure(.resource) }
+      if let (index, life) = state.free[limited, default: []].popLast(),
+        let memory = unsafe entry(index)?.pointee.load(ordering: .acquiring)
+      {
+        return unsafe .success((QueueCell(memory), Handle.id(.queue, index: UInt32(index), life: life)))
+      }
+      let index = state.made
+      guard let entry = unsafe entry(index) else { return .failure(.limit) }
+      var memory: UnsafeMutableRawPointer?
+      guard unsafe posix_memalign(&memory, 128, MemoryLayout<QueueCellStorage>.size) == 0, let memory = unsafe memory
+      else { return .failure(.noMemory) }
+      guard let pages = WheelPageRegion.first() else {
+        unsafe free(memory)
+        return .failure(.noMemory)
+      }
+      let typed = unsafe memory.bindMemory(to: QueueCellStorage.self, capacity: 1)
+      unsafe typed.initialize(to: QueueCellStorage(index: UInt32(index)))
+      unsafe typed.pointee.isLimited.store(limited, ordering: .relaxed)
+      unsafe typed.pointee.wheelPages.withLock { $0.append(pages) }
+      unsafe entry.pointee.store(memory, ordering: .releasing)
+      state.made += 1
+      return unsafe .success((QueueCell(memory), Handle.id(.queue, index: UInt32(index), life: 1)))
+    }
+  }
+
+  /// Takes back the cell of a queue that has ended; its slots are all free.
+  static func release(_ cell: QueueCell, limited: Bool, id: UInt64) {
+    let life = (Handle(id, kind: .queue)?.life ?? 0) &+ 1
+    guard life < Handle.lifeMask else { return }
+    state.withLock { $0.free[limited, default: []].append((Int(cell.index), life)) }
+  }
+
+  private static func prepare() -> Bool {
+    if unsafe table.load(ordering: .acquiring) != nil { return true }
+    guard Slab.prepare(), let memory = unsafe Slab.map(bytes: maximum * MemoryLayout<UInt>.size) else { return false }
+    unsafe table.store(memory, ordering: .releasing)
+    return true
+  }
+}

@@ -1,0 +1,47 @@
+/// Time arithmetic that ends at the ends of time instead of trapping (promise 17).
+extension Int64 {
+  @inline(__always)
+  func saturatingAdd(_ other: Int64) -> Int64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other < 0 ? .min : .max) : sum
+  }
+
+  @inline(__always)
+  func saturatingSubtract(_ other: Int64) -> Int64 {
+    let (difference, overflow) = subtractingReportingOverflow(other)
+    return overflow ? (other > 0 ? .min : .max) : difference
+  }
+
+  /// `self + count * interval`, with `interval` above 0.
+  func saturatingAdd(_ count: UInt64, times interval: Int64) -> Int64 {
+    let (product, overflow) = UInt64(interval).multipliedReportingOverflow(by: count)
+    guard !overflow, product <= UInt64(Int64.max) else {
+      // Only reachable with a sum beyond the end of time unless self is far below zero.
+      return self < 0 && !overflow ? Int64(clamping: Int128(self) + Int128(product)) : .max
+    }
+    return saturatingAdd(Int64(product))
+  }
+}
+
+/// A duration in 32 bits: 26 significant bits and a shift, rounded down. Decimal lengths up to hours are exact, because
+/// 10^9 carries nine factors of two.
+struct CompactDuration {
+  var bits: UInt32
+
+  @inline(__always)
+  init(bits: UInt32) { self.bits = bits }
+
+  /// - Parameter nanoseconds: 0 or more.
+  @inline(__always)
+  init(_ nanoseconds: Int64) {
+    if nanoseconds < 1 << 26 {
+      bits = UInt32(truncatingIfNeeded: nanoseconds)
+    } else {
+      let shift = 38 - nanoseconds.leadingZeroBitCount
+      bits = UInt32(shift) << 26 | UInt32(truncatingIfNeeded: nanoseconds >> shift)
+    }
+  }
+
+  @inline(__always)
+  var nanoseconds: Int64 { Int64(bits & 0x3FF_FFFF) << Int64(bits >> 26) }
+}

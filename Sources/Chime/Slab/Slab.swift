@@ -1,0 +1,116 @@
+import Glibc
+import Synchronization
+
+/// All timers of the process, in chunks of 256 slots that are mapped once and never unmapped, so that a stale id can
+/// always be looked up and told to be stale. A chunk belongs to one queue cell for ever.
+///
+/// A chunk is 24 KiB of zeroed pages, touched as they are used: 256 records, then for each slot its inbox link and its
+/// place in the wheel, then wheel pages enough for the entries of these slots, so that a pass never needs memory.
+enum Slab {
+  static var slotsPerChunk: Int { 256 }
+  static var chunkStride: Int { 24576 }
+  static var maximumChunks: Int { 1 << 18 }
+
+  static var linksOffset: Int { 256 * 64 }
+  static var placesOffset: Int { linksOffset + 256 * 4 }
+  static var wheelPagesOffset: Int { placesOffset + 256 * 8 }
+  static var wheelPagesPerChunk: Int { (chunkStride - wheelPagesOffset) / WheelPage.size }
+
+  /// A chunk and the queue cell it belongs to. The owner is stored first; both are stored once.
+  @unsafe private struct Entry: ~Copyable {
+    let chunk: Atomic<UnsafeMutableRawPointer?>
+    let owner: Atomic<UnsafeMutableRawPointer?>
+  }
+
+  /// Address of the table of entries; nil until the first queue is made. Stored once, released; loads acquire, so the
+  /// table's zeroes are seen.
+  // SAFETY: an address of memory that is shared by design, written once.
+  private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  private static let chunkCount = Locked<Int>(0)
+
+  @inline(__always)
+  private static func entry(of index: UInt32) -> UnsafeMutablePointer<Entry>? {
+    guard let base = unsafe table.load(ordering: .acquiring) else { return nil }
+    // SAFETY: an index has 26 bits, so the entry number is below maximumChunks; zero bytes are an empty entry.
+    return unsafe base.assumingMemoryBound(to: Entry.self) + Int(index >> 8)
+  }
+
+  /// Zeroed memory that is never given back; `nil` when there is none.
+  static func map(bytes: Int) -> UnsafeMutableRawPointer? {
+    let memory = unsafe mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+    return unsafe memory == MAP_FAILED ? nil : memory
+  }
+
+  /// Makes the table; false when there is no memory. Called before the first queue exists.
+  static func prepare() -> Bool {
+    chunkCount.withLock { _ in
+      if unsafe table.load(ordering: .acquiring) != nil { return true }
+      guard let memory = unsafe map(bytes: maximumChunks * MemoryLayout<Entry>.size) else { return false }
+      unsafe table.store(memory, ordering: .releasing)
+      return true
+    }
+  }
+
+  /// Maps `count` chunks for a queue cell and gives the index of the first; `nil` when memory or ids are used up.
+  static func addChunks(_ count: Int, owner: UnsafeMutableRawPointer) -> Int? {
+    chunkCount.withLock { used in
+      guard used + count <= maximumChunks, let memory = unsafe map(bytes: count * chunkStride) else { return nil }
+      let first = used
+      for i in 0..<count {
+        guard let entry = unsafe entry(of: UInt32((first + i) * slotsPerChunk)) else { return nil }
+        unsafe entry.pointee.owner.store(owner, ordering: .relaxed)
+        unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)
+      }
+      used += count
+      return first
+    }
+  }
+
+  /// The slot of an id that has been checked for its kind; `nil` when no such slot was ever made.
+  @inline(__always)
+  static func find(_ index: UInt32) -> TimerSlot? {
+    guard let entry = unsafe entry(of: index), let chunk = unsafe entry.pointee.chunk.load(ordering: .acquiring) else {
+      return nil
+    }
+    // SAFETY: a chunk begins with 256 records; zero bytes are a free record.
+    return unsafe TimerSlot(record: chunk.assumingMemoryBound(to: TimerRecord.self) + Int(index & 255), index: index)
+  }
+
+  /// A slot that is known to exist: only indices that came out of the slab are passed here.
+  @inline(__always)
+  static func slot(_ index: UInt32) -> TimerSlot { unsafe find(index).unsafelyUnwrapped }
+
+  /// The queue cell that a slot belongs to.
+  @inline(__always)
+  static func owner(of slot: TimerSlot) -> QueueCell {
+    // SAFETY: the slot exists, so its chunk's entry is filled.
+    unsafe QueueCell(entry(of: slot.index).unsafelyUnwrapped.pointee.owner.load(ordering: .relaxed).unsafelyUnwrapped)
+  }
+
+  @inline(__always)
+  private static func chunk(of index: UInt32) -> UnsafeMutableRawPointer {
+    // SAFETY: only indices that came out of the slab are passed here.
+    unsafe entry(of: index).unsafelyUnwrapped.pointee.chunk.load(ordering: .acquiring).unsafelyUnwrapped
+  }
+
+  /// The link by which a slot hangs in its queue's inbox: the next slot's index + 1, 0 at the end.
+  @inline(__always)
+  static func link(of index: UInt32) -> UnsafeMutablePointer<Atomic<UInt32>> {
+    unsafe (chunk(of: index) + linksOffset).assumingMemoryBound(to: Atomic<UInt32>.self)
+      + Int(index & 255)
+  }
+
+  /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. The pass's own.
+  @inline(__always)
+  static func place(of index: UInt32) -> UnsafeMutablePointer<UInt64> {
+    unsafe (chunk(of: index) + placesOffset).assumingMemoryBound(to: UInt64.self)
+      + Int(index & 255)
+  }
+
+  /// The wheel pages that come with a chunk.
+  static func wheelPages(of chunk: Int) -> WheelPageRegion {
+    unsafe WheelPageRegion(
+      base: Slab.chunk(of: UInt32(chunk * slotsPerChunk)) + wheelPagesOffset,
+      count: wheelPagesPerChunk)
+  }
+}

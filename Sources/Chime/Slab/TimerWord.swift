@@ -1,0 +1,91 @@
+/// The one 64-bit word in which a timer's fate is decided; a value type, read and swapped whole.
+///
+/// | bits | content |
+/// | --- | --- |
+/// | 0–2 | what the slot holds: nothing, a timer in one of five states, or a released timer that is still needed |
+/// | 3 | busy: a callback has started and has not returned |
+/// | 4 | writer: one thread owns the record; everybody else waits or comes back |
+/// | 5 | inbox: the slot is linked in its queue's inbox |
+/// | 6 | extra: an extra tick, registration or cancel callback is to be delivered; details in the extras |
+/// | 7 | handed: a visit of this slot was handed to a concurrent queue and has not begun |
+/// | 8–31 | generation, low bits; they run on when the slot is reused |
+/// | 32–63 | postponement: nanoseconds by which `postpone` has moved the record's deadline |
+///
+/// The record's deadline is fixed while nobody is writer, so deadline + postponement is exact, and a compare-and-swap
+/// on the word proves that a deadline read beside it belongs to it. (A 24-bit generation repeats after 16 million
+/// transitions of one slot; a thread would have to sleep through exactly that many to be deceived.)
+struct TimerWord: Equatable {
+  var bits: UInt64
+
+  @inline(__always)
+  init(_ bits: UInt64) { self.bits = bits }
+
+  static var busyBit: UInt64 { 1 << 3 }
+  static var writerBit: UInt64 { 1 << 4 }
+  static var inboxBit: UInt64 { 1 << 5 }
+  static var extraBit: UInt64 { 1 << 6 }
+  static var handedBit: UInt64 { 1 << 7 }
+  static var generationMask: UInt64 { 0xFF_FFFF }
+
+  /// Content codes: 0 free, 1 + state, 6 released.
+  static var freeCode: UInt64 { 0 }
+  static var releasedCode: UInt64 { 6 }
+
+  @inline(__always) var code: UInt64 { bits & 7 }
+  @inline(__always) var isFree: Bool { code == TimerWord.freeCode }
+  @inline(__always) var isReleased: Bool { code == TimerWord.releasedCode }
+  @inline(__always) var isRunning: Bool { code == TimerWord.code(of: .running) }
+  /// A timer that its id still names.
+  @inline(__always) var isLive: Bool { code &- 1 < 5 }
+
+  /// The state of a live timer; `nil` for a free or released slot.
+  @inline(__always) var state: TimerState? {
+    isLive ? TimerState(rawValue: UInt8(truncatingIfNeeded: code &- 1)) : nil
+  }
+
+  @inline(__always) var isBusy: Bool { bits & TimerWord.busyBit != 0 }
+  @inline(__always) var hasWriter: Bool { bits & TimerWord.writerBit != 0 }
+  @inline(__always) var isInInbox: Bool { bits & TimerWord.inboxBit != 0 }
+  @inline(__always) var hasExtra: Bool { bits & TimerWord.extraBit != 0 }
+  @inline(__always) var isHanded: Bool { bits & TimerWord.handedBit != 0 }
+  @inline(__always) var generation: UInt64 { (bits >> 8) & TimerWord.generationMask }
+  @inline(__always) var postponement: Int64 { Int64(bits >> 32) }
+
+  @inline(__always)
+  static func code(of state: TimerState) -> UInt64 { UInt64(state.rawValue) &+ 1 }
+
+  @inline(__always)
+  func with(code: UInt64) -> TimerWord { TimerWord(bits & ~7 | code) }
+
+  @inline(__always)
+  func with(_ state: TimerState) -> TimerWord { with(code: TimerWord.code(of: state)) }
+
+  @inline(__always)
+  func setting(_ flags: UInt64) -> TimerWord { TimerWord(bits | flags) }
+
+  @inline(__always)
+  func clearing(_ flags: UInt64) -> TimerWord { TimerWord(bits & ~flags) }
+
+  @inline(__always)
+  var withNextGeneration: TimerWord {
+    TimerWord(bits & ~(TimerWord.generationMask << 8) | ((generation &+ 1) & TimerWord.generationMask) << 8)
+  }
+
+  /// `nil` when the distance does not fit.
+  @inline(__always)
+  func with(postponement: Int64) -> TimerWord? {
+    guard UInt64(bitPattern: postponement) >> 32 == 0 else { return nil }
+    return TimerWord(bits & 0xFFFF_FFFF | UInt64(postponement) << 32)
+  }
+
+  @inline(__always)
+  var withoutPostponement: TimerWord { TimerWord(bits & 0xFFFF_FFFF) }
+
+  /// This word's state, generation, extra flag and postponement over the flags that others own in `current`: busy,
+  /// inbox and handed can change while somebody is writer.
+  @inline(__always)
+  func over(_ current: TimerWord) -> TimerWord {
+    let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.handedBit
+    return TimerWord(bits & ~theirs | current.bits & theirs)
+  }
+}

@@ -1,0 +1,60 @@
+/// A pointer that the host gave for its callbacks. Chime passes it on and never looks behind it.
+@frozen @safe package struct Context: @unchecked Sendable {
+  // The pointer is used by one callback of a timer at a time (promise 6); what lies behind it is the host's.
+  package let pointer: UnsafeMutableRawPointer?
+
+  @inlinable
+  package init(_ pointer: UnsafeMutableRawPointer?) { unsafe self.pointer = unsafe pointer }
+
+  @inlinable package static var none: Context { unsafe Context(nil) }
+}
+
+/// A handler: a C function that takes the address of a `TickRecord` and the context.
+@frozen @safe package struct TickFunction: Sendable {
+  package typealias Function = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer?) -> Void
+
+  @usableFromInline let function: Function
+
+  @inlinable
+  package init(_ function: Function) { unsafe self.function = unsafe function }
+
+  @inline(__always)
+  func callAsFunction(_ tick: TickRecord) {
+    // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says.
+    unsafe withUnsafePointer(to: tick) { unsafe function(UnsafeRawPointer($0), tick.context.pointer) }
+  }
+}
+
+/// A finalizer, or another C function that takes a context.
+@frozen @safe package struct ContextFunction: Sendable {
+  package typealias Function = @convention(c) (UnsafeMutableRawPointer?) -> Void
+
+  @usableFromInline let function: Function
+
+  @inlinable
+  package init(_ function: Function) { unsafe self.function = unsafe function }
+
+  @inline(__always)
+  func callAsFunction(_ context: Context) { unsafe function(context.pointer) }
+}
+
+/// Why a callback is called. The raw values are those of `chime_tick_kind`.
+package enum TickKind: Int32, Sendable {
+  case due = 0
+  case fired = 1
+  case armed = 2
+  case cancelled = 3
+}
+
+/// One delivery, laid out as `chime_tick`; a test holds the two against each other.
+package struct TickRecord: Sendable {
+  package var timer: UInt64
+  package var generation: UInt64
+  package var sequence: UInt64
+  package var missed: UInt64
+  package var scheduled: Int64
+  package var actual: Int64
+  package var context: Context
+  package var kind: Int32
+  package var reserved: UInt32 = 0
+}

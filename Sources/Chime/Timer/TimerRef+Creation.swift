@@ -1,0 +1,106 @@
+import Glibc
+
+/// What a timer calls, and how. Functions and context are C's; the Swift interface hands in its own.
+@frozen @safe package struct TimerOptions {
+  package var handler: TickFunction
+  package var registrationHandler: TickFunction?
+  package var cancelHandler: TickFunction?
+  package var context: Context
+  package var finalizer: ContextFunction?
+  /// UTF-8, copied.
+  package var label: UnsafePointer<CChar>?
+  package var selfRelease: Bool
+
+  @inlinable
+  package init(
+    handler: TickFunction, registrationHandler: TickFunction? = nil, cancelHandler: TickFunction? = nil,
+    context: Context = .none, finalizer: ContextFunction? = nil, label: UnsafePointer<CChar>? = nil,
+    selfRelease: Bool = false
+  ) {
+    self.handler = handler
+    self.registrationHandler = registrationHandler
+    self.cancelHandler = cancelHandler
+    self.context = context
+    self.finalizer = finalizer
+    unsafe self.label = unsafe label
+    self.selfRelease = selfRelease
+  }
+
+  @inline(__always)
+  var needsExtras: Bool {
+    unsafe registrationHandler != nil || cancelHandler != nil || finalizer != nil || label != nil
+  }
+}
+
+extension TimerRef {
+  /// Makes a timer on the queue with that id, and activates it when there is a schedule.
+  ///
+  /// - Parameters:
+  ///   - schedule: valid, or `nil` for an idle timer.
+  ///   - out: receives the id before the timer can tick, and is untouched on failure.
+  /// - Returns: ok, invalidHandle, limit, noMemory. On failure the context stays the caller's.
+  @inline(__always)
+  package static func create(
+    on queue: UInt64, _ options: TimerOptions, _ schedule: Schedule?, out: UnsafeMutablePointer<UInt64>?
+  ) -> Status {
+    guard let cell = QueueCells.find(queue) else { return .invalidHandle }
+    let thread = ThreadState.current
+    let slot: TimerSlot
+    switch cell.takeSlot(thread) {
+    case .success(let taken): slot = taken
+    case .failure(.limit): return .limit
+    case .failure(.noMemory): return .noMemory
+    }
+    var word = slot.word
+    if options.needsExtras || schedule?.needsExtras == true {
+      guard fillExtras(of: slot, options, activated: schedule != nil) else {
+        cell.giveBack(slot, thread)
+        return .noMemory
+      }
+      if schedule != nil && options.registrationHandler != nil { word = word.setting(TimerWord.extraBit) }
+    }
+    slot.handler = options.handler
+    slot.context = options.context
+    slot.sequence = 0
+    let life = slot.life
+    slot.lifeAndFlags = life | (options.selfRelease ? RecordFlags.selfRelease.rawValue : 0)
+    let timer = TimerRef(slot: slot, life: life)
+    if let schedule {
+      slot.store(schedule)
+      slot.stamp = thread.nextStamp()
+      slot.deadline = schedule.firstIsDeadline ? schedule.first : cell.now.saturatingAdd(schedule.first)
+      word = word.with(.running)
+    } else {
+      word = word.with(.idle)
+    }
+    unsafe out?.pointee = timer.id
+    _ = timer.publish(word.withNextGeneration, on: cell)
+    if cell.id != queue {
+      // The queue was released meanwhile, and may have missed this timer: it existed, and is released with the queue.
+      _ = timer.release()
+      cell.wakeToDispose()
+    }
+    return .ok
+  }
+
+  @inline(never)
+  private static func fillExtras(of slot: TimerSlot, _ options: TimerOptions, activated: Bool) -> Bool {
+    guard let extras = slot.makeExtras() else { return false }
+    var label: UnsafeMutablePointer<CChar>?
+    if let text = unsafe options.label {
+      unsafe label = unsafe strdup(text)
+      if unsafe label == nil {
+        slot.freeExtras()
+        return false
+      }
+    }
+    extras.update { extras in
+      extras.finalizer = options.finalizer
+      extras.registrationHandler = options.registrationHandler
+      extras.cancelHandler = options.cancelHandler
+      unsafe extras.label = unsafe label
+    }
+    if activated, options.registrationHandler != nil { extras.addCallback(.armed) }
+    return true
+  }
+}

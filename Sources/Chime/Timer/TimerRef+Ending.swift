@@ -1,0 +1,124 @@
+/// Cancelling and releasing.
+extension TimerRef {
+  /// Stops the timer; ignored unless running or suspended. One compare-and-swap for a timer without extras.
+  @inline(__always)
+  package func cancel() -> Status {
+    var backoff = Backoff()
+    while true {
+      guard let word, let state = word.state else { return .invalidHandle }
+      if word.hasWriter {
+        backoff.pause()
+        continue
+      }
+      guard Transition(from: state, on: .cancel).next != nil else { return .ignored }
+      if slot.hasExtras || word.generation == TimerWord.generationMask { return cancelSlowly() }
+      if slot.swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement) {
+        return word.isBusy ? .running : .ok
+      }
+    }
+  }
+
+  @inline(never)
+  private func cancelSlowly() -> Status {
+    guard var word = beginWriting() else { return .invalidHandle }
+    let before = word
+    guard let state = word.state, Transition(from: state, on: .cancel).next != nil else {
+      endWriting(before)
+      return .ignored
+    }
+    guard advanceGeneration(&word) else {
+      endWriting(before)
+      return .noMemory
+    }
+    if let extras = slot.extras {
+      extras.update { extras in extras.firePending = false }
+      if extras.value.cancelHandler != nil { extras.addCallback(.cancelled) }
+    }
+    return endWriting(word.with(.cancelled).withoutPostponement.withExtra(of: slot)) ? .running : .ok
+  }
+
+  /// Cancels, then waits until no callback of the timer runs. Waits for a handler.
+  /// - Parameter timeout: 0 or more; `Int64.max` without end.
+  package func cancelAndWait(timeout: Int64) -> Status {
+    let status = cancel()
+    if status.isFailure || !isBusy { return status == .running ? .ok : status }
+    let waited = WaitRegistry.wait(for: .timer(slot.index), timeout: timeout) { !isBusy }
+    return waited == .ok && status == .ignored ? .ignored : waited
+  }
+
+  private var isBusy: Bool {
+    let word = slot.word
+    return word.isBusy && slot.life == life
+  }
+
+  /// Ends the timer's life: the id is stale at once. One compare-and-swap for a timer that has no extras and is not
+  /// busy; otherwise whoever is last, this call, the running handler or the pass, frees it.
+  @inline(__always)
+  package func release() -> Status {
+    var backoff = Backoff()
+    while true {
+      guard let word else { return .invalidHandle }
+      if word.hasWriter {
+        backoff.pause()
+        continue
+      }
+      if word.isBusy || slot.hasExtras { return releaseSlowly() }
+      let free = word.with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement
+      guard slot.swap(word, for: free.clearing(TimerWord.extraBit)) else { continue }
+      // Extras can have come and done their work between the look and the swap; they hold no finalizer then.
+      slot.freeExtras()
+      cell.giveBack(slot, ThreadState.current)
+      return .ok
+    }
+  }
+
+  @inline(never)
+  private func releaseSlowly() -> Status {
+    guard let word = beginWriting() else { return .invalidHandle }
+    if let extras = slot.extras, extras.value.cancelHandler != nil, word.state == .running || word.state == .suspended {
+      extras.addCallback(.cancelled)
+    }
+    let released = word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
+      .clearing(TimerWord.extraBit)
+    // While it is busy the slot is left to the handler's end; otherwise it stays this thread's, as its writer.
+    while true {
+      let current = slot.word
+      let next = released.over(current)
+      if current.isBusy {
+        if slot.swap(current, for: next.clearing(TimerWord.writerBit)) { return .running }
+      } else if slot.swap(current, for: next.setting(TimerWord.writerBit)) {
+        slot.dispose(cell)
+        return .ok
+      }
+    }
+  }
+}
+
+extension TimerSlot {
+  /// Frees a released slot that the caller owns (it is writer), or sends it to the queue if callbacks or a finalizer
+  /// have to run there first.
+  func dispose(_ cell: QueueCell) {
+    if let extras, extras.value.finalizer != nil || extras.value.pendingCallbacks > 0 {
+      while true {
+        let current = word
+        var next = current.clearing(TimerWord.writerBit)
+        if !current.isInInbox { next = next.setting(TimerWord.inboxBit) }
+        guard swap(current, for: next) else { continue }
+        if !current.isInInbox { cell.push(self) }
+        cell.wakeToDispose()
+        return
+      }
+    }
+    free(cell)
+  }
+
+  /// Makes a released slot that the caller owns free.
+  func free(_ cell: QueueCell) {
+    freeExtras()
+    while true {
+      let current = word
+      if swap(current, for: current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit)) { break }
+    }
+    cell.giveBack(self, ThreadState.current)
+  }
+}

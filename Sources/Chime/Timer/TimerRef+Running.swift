@@ -1,0 +1,192 @@
+import Synchronization
+
+/// Starting, stopping and moving: the rows and columns of `Transition`, carried out.
+extension TimerRef {
+  /// Starts the timer's next life; ignored unless it is idle, finished or cancelled.
+  /// - Parameter schedule: valid; `nil` keeps the one it has.
+  package func activate(_ schedule: Schedule?) -> Status {
+    let status = apply(.activate, schedule)
+    return status == .running ? .ok : status
+  }
+
+  /// Runs from now, whatever the state.
+  package func restart(_ schedule: Schedule?) -> Status { apply(.restart, schedule) }
+
+  /// Changes the schedule and keeps the state.
+  package func reschedule(_ schedule: Schedule?) -> Status { apply(.reschedule, schedule) }
+
+  private func apply(_ event: TimerEvent, _ schedule: Schedule?) -> Status {
+    guard var word = beginWriting() else { return .invalidHandle }
+    let before = word
+    guard let state = word.state, let next = Transition(from: state, on: event).next else {
+      endWriting(before)
+      return .ignored
+    }
+    guard schedule != nil || slot.flags.contains(.hasSchedule) else {
+      endWriting(before)
+      return .invalidArgument
+    }
+    guard schedule?.needsExtras != true || slot.makeExtras() != nil, advanceGeneration(&word) else {
+      endWriting(before)
+      return .noMemory
+    }
+    if let schedule { slot.store(schedule) }
+    slot.extras?.update { extras in
+      extras.firePending = false
+      extras.dueCount = 0
+      extras.carriedMissed = 0
+    }
+    word = word.with(next)
+    switch Transition(from: state, on: event) {
+    case .start:
+      slot.sequence = 0
+      slot.extras?.update { extras in extras.sequenceHigh = 0 }
+      if let extras = slot.extras, extras.value.registrationHandler != nil { extras.addCallback(.armed) }
+      slot.deadline = slot.firstDeadline(cell)
+      slot.stamp = ThreadState.current.nextStamp()
+      word = word.withoutPostponement
+    case .rearm:
+      slot.deadline = slot.firstDeadline(cell)
+      slot.stamp = ThreadState.current.nextStamp()
+      word = word.withoutPostponement
+    case .store(.suspended):
+      // Under `remaining` the first delay is what is left, and counts from the resume.
+      slot.deadline = slot.flags.contains(.keepsRemaining) ? slot.first : slot.firstDeadline(cell)
+      slot.stamp = ThreadState.current.nextStamp()
+      word = word.withoutPostponement
+    case .store, .ignored, .pause, .unpause, .move, .extraTick, .finish, .stop:
+      break
+    }
+    return endWriting(word.withExtra(of: slot)) ? .running : .ok
+  }
+
+  /// Holds ticks back; ignored unless running.
+  package func suspend() -> Status {
+    guard var word = beginWriting() else { return .invalidHandle }
+    guard let state = word.state, Transition(from: state, on: .suspend) == .pause else {
+      endWriting(word)
+      return .ignored
+    }
+    let before = word
+    guard advanceGeneration(&word) else {
+      endWriting(before)
+      return .noMemory
+    }
+    slot.extras?.update { extras in extras.firePending = false }
+    let flags = slot.flags
+    if flags.contains(.keepsRemaining) {
+      let now = cell.now
+      let deadline = slot.deadline.saturatingAdd(word.postponement)
+      if flags.contains(.repeating), !flags.contains(.delayPolicy), now > deadline {
+        let missed = UInt64(now.saturatingSubtract(deadline) / slot.period)
+        slot.extras?.update { extras in extras.carriedMissed &+= missed }
+      }
+      slot.deadline = deadline == .max ? .max : max(0, deadline.saturatingSubtract(now))
+      word = word.withoutPostponement
+    }
+    return endWriting(word.with(.suspended).withExtra(of: slot)) ? .running : .ok
+  }
+
+  /// Lets ticks through again; ignored unless suspended.
+  package func resume() -> Status {
+    guard let word = beginWriting() else { return .invalidHandle }
+    guard let state = word.state, Transition(from: state, on: .resume) == .unpause else {
+      endWriting(word)
+      return .ignored
+    }
+    if slot.flags.contains(.keepsRemaining) {
+      slot.deadline = cell.now.saturatingAdd(slot.deadline)
+      endWriting(word.with(.running).withoutPostponement)
+    } else {
+      endWriting(word.with(.running))
+    }
+    return .ok
+  }
+
+  /// Moves the next deadline to `delay` from now, if that is later.
+  /// - Parameter delay: 0 or more.
+  @inline(__always)
+  package func postpone(delay: Int64) -> Status {
+    postpone(to: cell.now.saturatingAdd(delay), delay: delay)
+  }
+
+  /// Moves the next deadline to a point in time, if that is later. One compare-and-swap: the distance from the
+  /// record's deadline lies in the word, and the swap proves that the deadline read belongs to it.
+  @inline(__always)
+  package func postpone(until target: Int64) -> Status { postpone(to: target, delay: nil) }
+
+  @inline(__always)
+  private func postpone(to target: Int64, delay: Int64?) -> Status {
+    var backoff = Backoff()
+    while true {
+      guard let word, let state = word.state else { return .invalidHandle }
+      guard Transition(from: state, on: .postpone).next != nil else { return .ignored }
+      if word.hasWriter {
+        backoff.pause()
+        continue
+      }
+      if state == .suspended { return postponeSlowly(to: target, delay: delay) }
+      let deadline = slot.deadline
+      if deadline.saturatingAdd(word.postponement) >= target {
+        // Nothing to move, if deadline and word belong together.
+        atomicMemoryFence(ordering: .acquiring)
+        if slot.word == word { return .ok }
+        continue
+      }
+      guard let moved = word.with(postponement: target.saturatingSubtract(deadline)) else {
+        return postponeSlowly(to: target, delay: delay)
+      }
+      if slot.swap(word, for: moved) { return .ok }
+    }
+  }
+
+  /// The same through the record: for a suspended timer, and when the word has no room for the distance (4.3 s).
+  @inline(never)
+  private func postponeSlowly(to target: Int64, delay: Int64?) -> Status {
+    guard let word = beginWriting() else { return .invalidHandle }
+    guard let state = word.state, Transition(from: state, on: .postpone).next != nil else {
+      endWriting(word)
+      return .ignored
+    }
+    if state == .suspended, slot.flags.contains(.keepsRemaining) {
+      slot.deadline = max(slot.deadline, delay ?? max(0, target.saturatingSubtract(cell.now)))
+    } else {
+      slot.deadline = max(slot.deadline.saturatingAdd(word.postponement), target)
+    }
+    endWriting(word.withoutPostponement)
+    return .ok
+  }
+
+  /// Asks for one extra tick; ignored when cancelled.
+  package func fire() -> Status {
+    guard let word = beginWriting() else { return .invalidHandle }
+    guard let state = word.state, Transition(from: state, on: .fire).next != nil else {
+      endWriting(word)
+      return .ignored
+    }
+    guard let extras = slot.makeExtras() else {
+      endWriting(word)
+      return .noMemory
+    }
+    let now = cell.now
+    extras.update { extras in
+      if !extras.firePending {
+        extras.firePending = true
+        extras.fireTime = now
+      }
+    }
+    endWriting(word.setting(TimerWord.extraBit))
+    return .ok
+  }
+}
+
+extension TimerWord {
+  /// The word with the extra flag as the slot's extras say. The caller is writer.
+  @inline(__always)
+  func withExtra(of slot: TimerSlot) -> TimerWord {
+    guard let extras = slot.extras, extras.value.pendingCallbacks > 0 || extras.value.firePending else {
+      return clearing(TimerWord.extraBit)
+    }
+    return setting(TimerWord.extraBit)
+  }
+}

@@ -1,0 +1,121 @@
+import Glibc
+import Synchronization
+
+/// A timer as its id names it: the slot, and the life of the slot that the id means. Every operation
+/// of the C and Swift interfaces is a method of this type, in files by subject. Any thread, no waiting but where said.
+///
+/// An operation reads the word, checks that the slot still lives the id's life, and swaps the word once; what needs
+/// the record takes the writer bit first. Nothing is called back and nothing is allocated while the bit is held, but
+/// a timer's extras.
+package struct TimerRef: Sendable {
+  let slot: TimerSlot
+  let life: UInt32
+
+  @inline(__always)
+  init(slot: TimerSlot, life: UInt32) {
+    self.slot = slot
+    self.life = life
+  }
+
+  /// `nil` when no timer can ever have had this id; whether it still lives, each operation finds out itself.
+  @inline(__always)
+  package init?(_ id: UInt64) {
+    guard let handle = Handle(id, kind: .timer), let slot = Slab.find(handle.index) else { return nil }
+    self.init(slot: slot, life: handle.life)
+  }
+
+  /// The cell of the timer's queue.
+  @inline(__always)
+  var cell: QueueCell { Slab.owner(of: slot) }
+
+  package var id: UInt64 { Handle.id(.timer, index: slot.index, life: life) }
+
+  /// The word, if the timer lives. The life is read after the word: a later life is stored before its word is.
+  @inline(__always)
+  var word: TimerWord? {
+    let word = slot.word
+    return word.isLive && slot.life == life ? word : nil
+  }
+
+  // MARK: Writing
+
+  /// Becomes the timer's writer and gives the word as it was; `nil` when the id is stale.
+  func beginWriting() -> TimerWord? {
+    var backoff = Backoff()
+    while let word {
+      if word.hasWriter {
+        backoff.pause()
+      } else if slot.swap(word, for: word.setting(TimerWord.writerBit)) {
+        return word
+      }
+    }
+    return nil
+  }
+
+  /// Publishes what the writer decided, hands the timer to the pass if it has to look, and wakes the queue if it
+  /// must look earlier than it would. True when a callback of the timer was running at that moment.
+  @discardableResult
+  func endWriting(_ new: TimerWord) -> Bool { publish(new, on: cell) }
+
+  @inline(__always)
+  func publish(_ new: TimerWord, on cell: QueueCell) -> Bool {
+    let needsPass = new.isRunning || new.hasExtra
+    let time = new.hasExtra ? Int64.min + 1 : needsPass ? wakeTime(new, cell) : .max
+    while true {
+      let current = slot.word
+      var next = new.over(current).clearing(TimerWord.writerBit)
+      let push = needsPass && !current.isInInbox
+      if push { next = next.setting(TimerWord.inboxBit) }
+      guard slot.swap(current, for: next) else { continue }
+      if push { cell.push(slot) }
+      if needsPass { cell.announce(time) }
+      return current.isBusy
+    }
+  }
+
+  /// When the pass has to look at a running timer.
+  @inline(__always)
+  private func wakeTime(_ word: TimerWord, _ cell: QueueCell) -> Int64 {
+    let deadline = slot.deadline.saturatingAdd(word.postponement)
+    let leeway = slot.leeway.nanoseconds
+    return leeway > 0 && cell.honoursLeeway ? Placement.time(deadline: deadline, leeway: leeway) : deadline
+  }
+
+  /// The word with the next generation. The word's bits run over into the extras; false when those cannot be had.
+  @inline(__always)
+  func advanceGeneration(_ word: inout TimerWord) -> Bool {
+    if word.generation == TimerWord.generationMask {
+      guard let extras = slot.makeExtras() else { return false }
+      extras.update { extras in extras.generationHigh &+= 1 }
+    }
+    word = word.withNextGeneration
+    return true
+  }
+}
+
+/// Waits for another thread to finish a few instructions: spins, then yields, then sleeps, so that a real-time thread
+/// does not spin for ever against the one it has pushed off the processor.
+struct Backoff {
+  private var rounds = 0
+
+  mutating func pause() {
+    rounds += 1
+    if rounds < 32 { return }
+    if rounds < 64 {
+      sched_yield()
+    } else {
+      usleep(50)
+    }
+  }
+}
+
+extension ExtrasRef {
+  /// Notes that a registration or cancel callback is to be delivered. They alternate, whatever happens: between two
+  /// activations that were not delivered there is a cancel, and the other way round.
+  func addCallback(_ kind: TickKind) {
+    update { extras in
+      if extras.pendingCallbacks == 0 { extras.nextIsArmed = kind == .armed }
+      extras.pendingCallbacks += 1
+    }
+  }
+}

@@ -1,0 +1,16 @@
+/// Where in its leeway a timer is placed.
+enum Placement {
+  /// The first multiple of g at or after the deadline, g the largest power of two that has a multiple inside the
+  /// leeway: windows that hold the same multiple share a wake-up.
+  ///
+  /// That multiple is the latest permitted time with every bit cleared below the highest one in which it differs from
+  /// the instant before the deadline.
+  @inline(__always)
+  static func time(deadline: Int64, leeway: Int64) -> Int64 {
+    guard leeway > 0, deadline > 0 else { return deadline }
+    let latest = deadline.saturatingAdd(leeway)
+    let differing = UInt64((deadline &- 1) ^ latest)
+    let bit = 63 - differing.leadingZeroBitCount
+    return (latest >> Int64(bit)) << Int64(bit)
+  }
+}

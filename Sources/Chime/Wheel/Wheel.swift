@@ -1,0 +1,277 @@
+/// A hierarchical timing wheel (Varghese and Lauck, 1987): levels of 64 buckets, each level 64 times as coarse as the
+/// one below, with a bitmap of the buckets in use. Owned by a queue's pass; no other thread comes near it.
+///
+/// It is lazy. A timer that is cancelled or postponed leaves its entry where it is; the entry is found out when its
+/// time comes or when it stands at the front. A timer's valid entry is the one at its `Slab.place`; all others are
+/// stale. A sweep runs when stale entries outnumber valid ones, so entries never exceed twice the slots by more than
+/// `tolerance`, and the pages that came with the slots suffice.
+///
+/// Time is counted in ticks of 2^shift nanoseconds. A tick is an unsigned 64-bit number; level and bucket of an entry
+/// are the place and value of the highest 6-bit digit in which it differs from `base`, so every entry of a level comes
+/// before every entry of the level above.
+struct Wheel: ~Copyable {
+  static var levels: Int { 11 }
+  static var buckets: Int { levels * 64 }
+  static var tolerance: Int { 1024 }
+
+  let shift: UInt64
+  private let honoursLeeway: Bool
+  private let cell: QueueCell
+
+  /// Nothing that is placed is earlier; what is due at it lies in its level 0 bucket.
+  private(set) var base: UInt64
+  /// Entries in all buckets.
+  private(set) var entryCount = 0
+  /// Slots that have a valid entry.
+  private(set) var placedCount = 0
+
+  private var heads: ContiguousArray<WheelPage?>
+  private var occupied: ContiguousArray<UInt64>
+  private var freePages: WheelPage?
+  private var freshPages: (region: WheelPageRegion, used: Int)?
+  private var regions: ContiguousArray<WheelPageRegion> = []
+  /// The earliest entry, as far as it is known.
+  private var front: (bucket: Int, tick: UInt64, slot: UInt32)?
+
+  init(cell: QueueCell, shift: UInt64, now: Int64) {
+    self.cell = cell
+    self.shift = shift
+    honoursLeeway = cell.honoursLeeway
+    base = UInt64(max(now, 0)) >> shift
+    heads = ContiguousArray(repeating: nil, count: Wheel.buckets)
+    occupied = ContiguousArray(repeating: 0, count: Wheel.levels)
+  }
+
+  /// Gives the pages back to the cell and forgets every place.
+  mutating func close() {
+    for bucket in 0..<Wheel.buckets {
+      drain(bucket) { wheel, entry in wheel.forget(entry.slot) }
+    }
+    cell.giveBack(regions)
+    regions = []
+    freePages = nil
+    freshPages = nil
+  }
+
+  // MARK: Ticks
+
+  /// The first tick that is not before `time`.
+  @inline(__always)
+  func tick(notBefore time: Int64) -> UInt64 {
+    guard time > 0 else { return 0 }
+    return (UInt64(time) &+ (1 << shift) &- 1) >> shift
+  }
+
+  /// The time at which a tick is reached; `Int64.max` at the end of time.
+  func time(of tick: UInt64) -> Int64 {
+    tick > UInt64(Int64.max) >> shift ? .max : Int64(tick << shift)
+  }
+
+  // MARK: Placing
+
+  /// Puts a timer where `deadline` and `leeway` say, unless it is there already.
+  mutating func place(_ slot: TimerSlot, deadline: Int64, leeway: Int64) {
+    let time = honoursLeeway ? Placement.time(deadline: deadline, leeway: leeway) : deadline
+    let tick = max(tick(notBefore: time), base)
+    let place = unsafe Slab.place(of: slot.index)
+    if unsafe place.pointee == tick &+ 1 { return }
+    if unsafe place.pointee == 0 { placedCount += 1 }
+    unsafe place.pointee = tick &+ 1
+    insert(slot.index, tick)
+    if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }
+  }
+
+  private mutating func forget(_ slot: UInt32) {
+    let place = unsafe Slab.place(of: slot)
+    if unsafe place.pointee != 0 {
+      unsafe place.pointee = 0
+      placedCount -= 1
+    }
+  }
+
+  private func isValid(_ entry: WheelEntry) -> Bool {
+    let place = unsafe Slab.place(of: entry.slot).pointee
+    return place != 0 && UInt32(truncatingIfNeeded: place &- 1) == entry.low
+  }
+
+  private mutating func insert(_ slot: UInt32, _ tick: UInt64) {
+    let difference = tick ^ base
+    let level = difference == 0 ? 0 : (63 - difference.leadingZeroBitCount) / 6
+    let digit = Int((tick >> UInt64(6 * level)) & 63)
+    let bucket = level * 64 + digit
+    let entry = WheelEntry(slot: slot, low: UInt32(truncatingIfNeeded: tick))
+    var page: WheelPage
+    if let head = heads[bucket], head.count < WheelPage.capacity {
+      page = head
+    } else {
+      page = takePage()
+      page.next = heads[bucket]
+      page.count = 0
+      heads[bucket] = page
+      occupied[level] |= 1 << UInt64(digit)
+    }
+    page[page.count] = entry
+    page.count += 1
+    entryCount += 1
+    if let known = front, known.bucket >= bucket, known.tick > tick || known.bucket > bucket {
+      front = (bucket, tick, slot)
+    }
+  }
+
+  // MARK: Finding
+
+  /// The bucket whose entries come first; `nil` when the wheel is empty.
+  private func firstBucket() -> Int? {
+    for level in 0..<Wheel.levels where occupied[level] != 0 {
+      return level * 64 + occupied[level].trailingZeroBitCount
+    }
+    return nil
+  }
+
+  /// The first tick of a bucket.
+  private func start(of bucket: Int) -> UInt64 {
+    let level = UInt64(bucket / 64)
+    let width = 6 * level
+    let above = width + 6 >= 64 ? 0 : (base >> (width + 6)) << (width + 6)
+    return above | UInt64(bucket % 64) << width
+  }
+
+  /// Moves to `now` and hands out, in order of buckets, every slot that was placed at or before it.
+  mutating func advance(to now: Int64, _ due: (UInt32) -> Void) {
+    let target = max(UInt64(max(now, 0)) >> shift, base)
+    while let bucket = firstBucket() {
+      let start = start(of: bucket)
+      guard start <= target else { break }
+      base = max(base, start)
+      front = nil
+      drain(bucket) { wheel, entry in
+        guard wheel.isValid(entry) else { return }
+        if bucket < 64 {
+          wheel.forget(entry.slot)
+          due(entry.slot)
+        } else {
+          wheel.sink(entry, from: bucket, start)
+        }
+      }
+    }
+    base = target
+  }
+
+  /// Puts an entry of a bucket whose time has begun into the levels below.
+  private mutating func sink(_ entry: WheelEntry, from bucket: Int, _ start: UInt64) {
+    let level = bucket / 64
+    if level <= 5 {
+      let below = (UInt64(1) << UInt64(6 * level)) - 1
+      insert(entry.slot, start | UInt64(entry.low) & below)
+    } else {
+      // The entry's 32 bits do not reach up here; its place does.
+      insert(entry.slot, unsafe Slab.place(of: entry.slot).pointee &- 1)
+    }
+  }
+
+  /// The time of the earliest entry of a timer that runs; stale and outdated entries before it are removed.
+  mutating func earliest() -> Int64? {
+    while let bucket = firstBucket() {
+      if let known = front, known.bucket == bucket {
+        let slot = Slab.slot(known.slot)
+        if unsafe Slab.place(of: known.slot).pointee == known.tick &+ 1, tick(of: slot, placed: known.tick) == known.tick {
+          return time(of: known.tick)
+        }
+      }
+      front = nil
+      if let found = tidy(bucket) {
+        front = (bucket, found.tick, found.slot)
+        return time(of: found.tick)
+      }
+    }
+    return nil
+  }
+
+  /// Removes the stale entries of a bucket, moves those that were postponed, and finds the earliest that stays.
+  private mutating func tidy(_ bucket: Int) -> (tick: UInt64, slot: UInt32)? {
+    let start = start(of: bucket)
+    let end = start | (bucket / 64 == 10 ? UInt64.max >> 4 : (UInt64(1) << UInt64(6 * (bucket / 64))) - 1)
+    var found: (tick: UInt64, slot: UInt32)?
+    drain(bucket) { wheel, entry in
+      guard wheel.isValid(entry) else { return }
+      let place = unsafe Slab.place(of: entry.slot)
+      let placed = unsafe place.pointee &- 1
+      guard let current = wheel.tick(of: Slab.slot(entry.slot), placed: placed) else {
+        wheel.forget(entry.slot)
+        return
+      }
+      // A timer that moved earlier is in the inbox; until it is drained its entry stays.
+      let tick = max(current, placed)
+      unsafe place.pointee = tick &+ 1
+      wheel.insert(entry.slot, tick)
+      if tick <= end, tick < found?.tick ?? .max { found = (tick, entry.slot) }
+    }
+    return found
+  }
+
+  /// Where a slot belongs now; `nil` when its timer does not run. A slot that is being written stays where it is.
+  private func tick(of slot: TimerSlot, placed: UInt64) -> UInt64? {
+    let word = slot.word
+    if word.hasWriter { return placed }
+    guard word.isRunning else { return nil }
+    let deadline = slot.deadline.saturatingAdd(word.postponement)
+    let time = honoursLeeway ? Placement.time(deadline: deadline, leeway: slot.leeway.nanoseconds) : deadline
+    return max(tick(notBefore: time), base)
+  }
+
+  /// Removes everything that is stale.
+  private mutating func sweep() {
+    front = nil
+    for bucket in 0..<Wheel.buckets where heads[bucket] != nil { _ = tidy(bucket) }
+  }
+
+  // MARK: Pages
+
+  /// Empties a bucket and calls `body` for each entry it held; `body` may place entries, in the same bucket too.
+  @inline(__always)
+  private mutating func drain(_ bucket: Int, _ body: (inout Wheel, WheelEntry) -> Void) {
+    guard var page = heads[bucket] else { return }
+    heads[bucket] = nil
+    occupied[bucket / 64] &= ~(1 << UInt64(bucket % 64))
+    while true {
+      let next = page.next
+      let count = page.count
+      entryCount -= count
+      // The page is copied and freed first, so that placing its entries anew never needs more pages than there were.
+      // SAFETY: a page holds at most `capacity` entries, and the buffer is not used beyond the closure.
+      unsafe withUnsafeTemporaryAllocation(of: WheelEntry.self, capacity: WheelPage.capacity) { entries in
+        for i in 0..<count { unsafe entries[i] = page[i] }
+        page.next = freePages
+        freePages = page
+        for i in 0..<count { unsafe body(&self, entries[i]) }
+      }
+      guard let next else { return }
+      page = next
+    }
+  }
+
+  private mutating func takePage() -> WheelPage {
+    if let page = freePages {
+      freePages = page.next
+      return page
+    }
+    while true {
+      if let fresh = freshPages, fresh.used < fresh.region.count {
+        freshPages = (fresh.region, fresh.used + 1)
+        return fresh.region[fresh.used]
+      }
+      // The cell got enough pages with its slots; see the bound in the type's comment.
+      guard let region = cell.takeWheelPages() else { invariantFailure("wheel pages", entryCount, placedCount) }
+      regions.append(region)
+      freshPages = (region, 0)
+    }
+  }
+}
+
+extension QueueCell {
+  func takeWheelPages() -> WheelPageRegion? { unsafe storage.pointee.wheelPages.withLock { $0.popLast() } }
+
+  func giveBack(_ regions: ContiguousArray<WheelPageRegion>) {
+    unsafe storage.pointee.wheelPages.withLock { $0 += regions }
+  }
+}

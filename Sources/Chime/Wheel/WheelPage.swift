@@ -1,0 +1,57 @@
+/// A hint in the wheel: a slot, and the low bits of the tick it was placed for. Only the timer's word says whether a
+/// tick is really due.
+struct WheelEntry {
+  var slot: UInt32
+  var low: UInt32
+}
+
+/// 128 bytes of a bucket: an array of entries rather than a linked list of timers, so that visiting a bucket does not
+/// wait for one record to find the next.
+@safe struct WheelPage: Equatable {
+  static var size: Int { 128 }
+  static var capacity: Int { 14 }
+
+  // SAFETY: points to 128 bytes of a WheelPageRegion; used by the pass of one queue only.
+  let base: UnsafeMutableRawPointer
+
+  init(_ base: UnsafeMutableRawPointer) { unsafe self.base = base }
+
+  var next: WheelPage? {
+    get { unsafe base.load(as: UnsafeMutableRawPointer?.self).map { unsafe WheelPage($0) } }
+    nonmutating set { unsafe base.storeBytes(of: newValue?.base, as: UnsafeMutableRawPointer?.self) }
+  }
+
+  @inline(__always)
+  var count: Int {
+    get { unsafe base.load(fromByteOffset: 8, as: Int.self) }
+    nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 8, as: Int.self) }
+  }
+
+  @inline(__always)
+  subscript(i: Int) -> WheelEntry {
+    get { unsafe base.load(fromByteOffset: 16 + i * 8, as: WheelEntry.self) }
+    nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 16 + i * 8, as: WheelEntry.self) }
+  }
+
+  static func == (a: WheelPage, b: WheelPage) -> Bool { unsafe a.base == b.base }
+}
+
+/// Memory for pages; lives as long as the process.
+@safe struct WheelPageRegion: @unchecked Sendable {
+  // SAFETY: mapped memory that is never unmapped, handed from one wheel to the next by its queue cell.
+  let base: UnsafeMutableRawPointer
+  let count: Int
+
+  init(base: UnsafeMutableRawPointer, count: Int) {
+    unsafe self.base = base
+    self.count = count
+  }
+
+  subscript(i: Int) -> WheelPage { unsafe WheelPage(base + i * WheelPage.size) }
+
+  /// Enough for one page in each bucket and the entries that a wheel tolerates beyond two a slot.
+  static func first() -> WheelPageRegion? {
+    let count = Wheel.buckets + Wheel.tolerance / WheelPage.capacity + 1
+    return unsafe Slab.map(bytes: count * WheelPage.size).map { unsafe WheelPageRegion(base: $0, count: count) }
+  }
+}

@@ -1,0 +1,71 @@
+import CChime
+import Chime
+
+/// Reading what C hands in: structures that carry their size, flags, enumerations and strings. Everything here answers
+/// `nil` for what the header does not allow, and the caller turns that into CHIME_ERROR_INVALID_ARGUMENT.
+enum Arguments {
+  /// A structure whose first member is its size. A longer one than this library knows is read as far as it is known,
+  /// if the rest is zero.
+  @inline(__always)
+  static func structure<S: BitwiseCopyable>(_ pointer: UnsafePointer<S>) -> S? {
+    // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
+    let size = unsafe Int(UnsafeRawPointer(pointer).load(as: UInt32.self))
+    if size == MemoryLayout<S>.size { return unsafe pointer.pointee }
+    return unsafe longerStructure(pointer, size)
+  }
+
+  private static func longerStructure<S: BitwiseCopyable>(_ pointer: UnsafePointer<S>, _ size: Int) -> S? {
+    guard size > MemoryLayout<S>.size, size <= 4096 else { return nil }
+    let bytes = unsafe UnsafeRawBufferPointer(start: pointer, count: size)
+    guard unsafe bytes[MemoryLayout<S>.size...].allSatisfy({ $0 == 0 }) else { return nil }
+    return unsafe pointer.pointee
+  }
+
+  /// Whether the caller's structure has a size that this library can fill in.
+  static func hasRoom<S: BitwiseCopyable>(_ pointer: UnsafeMutablePointer<S>) -> Bool {
+    unsafe structure(UnsafePointer(pointer)) != nil
+  }
+
+  /// A string that must be UTF-8; empty for NULL.
+  static func string(_ pointer: UnsafePointer<CChar>?) -> String? {
+    guard let pointer = unsafe pointer else { return "" }
+    return unsafe String(validatingCString: pointer)
+  }
+
+  @inline(__always)
+  static func schedule(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
+    guard let s = unsafe structure(pointer), s.flags & ~UInt32(CHIME_SCHEDULE_DEADLINE) == 0,
+      let missed = Schedule.MissedPolicy(rawValue: s.missed_policy),
+      let resume = Schedule.ResumePolicy(rawValue: s.resume_policy)
+    else { return nil }
+    let schedule = Schedule(
+      first: s.first_ns, firstIsDeadline: s.flags & UInt32(CHIME_SCHEDULE_DEADLINE) != 0, interval: s.interval_ns,
+      leeway: s.leeway_ns, tickLimit: s.tick_limit, missedPolicy: missed, resumePolicy: resume)
+    return schedule.isValid ? schedule : nil
+  }
+
+  /// - Parameter selfRelease: whether nobody will hold the timer, whatever the flags say.
+  @inline(__always)
+  static func timerOptions(_ pointer: UnsafePointer<chime_timer_options>, selfRelease: Bool) -> TimerOptions? {
+    guard let o = unsafe structure(pointer), unsafe o.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE) == 0,
+      let handler = unsafe tickFunction(o.handler)
+    else { return nil }
+    if unsafe o.label != nil, unsafe string(o.label) == nil { return nil }
+    return unsafe TimerOptions(
+      handler: handler, registrationHandler: tickFunction(o.registration_handler),
+      cancelHandler: tickFunction(o.cancel_handler), context: Context(o.context), finalizer: contextFunction(o.finalizer), label: o.label,
+      selfRelease: selfRelease || o.flags & UInt32(CHIME_TIMER_SELF_RELEASE) != 0)
+  }
+
+  /// The core's view of a handler: the same function, which takes the address of a tick.
+  @inline(__always)
+  static func tickFunction(_ handler: chime_handler?) -> TickFunction? {
+    // SAFETY: TickRecord and chime_tick have one layout (a test compares them), and a pointer is passed as a pointer.
+    unsafe handler.map { unsafe TickFunction(unsafeBitCast($0, to: TickFunction.Function.self)) }
+  }
+
+  @inline(__always)
+  static func contextFunction(_ function: chime_finalizer?) -> ContextFunction? {
+    unsafe function.map { unsafe ContextFunction($0) }
+  }
+}

@@ -1,0 +1,77 @@
+import CChime
+import Chime
+
+// Version, statuses, clocks: chime.h, "Version" to "Time".
+
+@_cdecl("chime_version") @implementation
+public func chime_version() -> UInt32 {
+  UInt32(CHIME_VERSION_MAJOR) << 16 | UInt32(CHIME_VERSION_MINOR) << 8 | UInt32(CHIME_VERSION_PATCH)
+}
+
+/// Name and meaning of each status.
+private func text(of status: chime_status) -> (name: StaticString, message: StaticString) {
+  switch Int(status) {
+  case CHIME_OK: ("CHIME_OK", "The call took effect.")
+  case CHIME_IGNORED: ("CHIME_IGNORED", "The call means nothing in this state; nothing changed.")
+  case CHIME_RUNNING:
+    ("CHIME_RUNNING", "The call took effect; a handler that had started before has not returned yet.")
+  case CHIME_STOPPED: ("CHIME_STOPPED", "The call ended because a stop was asked for.")
+  case CHIME_TIMED_OUT: ("CHIME_TIMED_OUT", "What was waited for had not happened when the timeout ended.")
+  case CHIME_ERROR_INVALID_ARGUMENT:
+    ("CHIME_ERROR_INVALID_ARGUMENT", "An argument is NULL, out of range, or contradicts another.")
+  case CHIME_ERROR_INVALID_HANDLE:
+    ("CHIME_ERROR_INVALID_HANDLE", "The id is none, is of another kind, or was released.")
+  case CHIME_ERROR_LIMIT: ("CHIME_ERROR_LIMIT", "A configured or built-in limit is reached.")
+  case CHIME_ERROR_NO_MEMORY: ("CHIME_ERROR_NO_MEMORY", "Memory could not be had.")
+  case CHIME_ERROR_WOULD_DEADLOCK:
+    ("CHIME_ERROR_WOULD_DEADLOCK", "Waiting would never end: the caller is what it would wait for.")
+  case CHIME_ERROR_BUSY: ("CHIME_ERROR_BUSY", "Another thread is inside this queue.")
+  case CHIME_ERROR_WRONG_THREAD: ("CHIME_ERROR_WRONG_THREAD", "Only a certain thread may do this.")
+  case CHIME_ERROR_TARGET_GONE: ("CHIME_ERROR_TARGET_GONE", "The timer's target no longer exists.")
+  case CHIME_ERROR_SHUT_DOWN: ("CHIME_ERROR_SHUT_DOWN", "The queue was shut down while the call was under way.")
+  case CHIME_ERROR_UNSUPPORTED:
+    ("CHIME_ERROR_UNSUPPORTED", "This kind of queue, clock or platform cannot do that.")
+  case CHIME_ERROR_PERMISSION: ("CHIME_ERROR_PERMISSION", "The operating system does not permit it.")
+  case CHIME_ERROR_RESOURCE:
+    ("CHIME_ERROR_RESOURCE", "Threads, file descriptors or the like could not be had.")
+  case CHIME_ERROR_FORKED: ("CHIME_ERROR_FORKED", "This is the child of a fork.")
+  default: ("CHIME_UNKNOWN", "Not a status of this version of Chime.")
+  }
+}
+
+extension StaticString {
+  /// The string as C has it. StaticString literals end with a zero byte and live as long as the library.
+  fileprivate var cString: UnsafePointer<CChar> {
+    // SAFETY: see above; CChar and UInt8 have one layout.
+    unsafe UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
+  }
+}
+
+@_cdecl("chime_status_name") @implementation
+public func chime_status_name(_ status: chime_status) -> UnsafePointer<CChar> {
+  unsafe text(of: status).name.cString
+}
+
+@_cdecl("chime_status_message") @implementation
+public func chime_status_message(_ status: chime_status) -> UnsafePointer<CChar> {
+  unsafe text(of: status).message.cString
+}
+
+@_cdecl("chime_now") @implementation
+public func chime_now(_ clock: chime_clock, _ now_ns: UnsafeMutablePointer<Int64>?) -> chime_status {
+  guard let now_ns = unsafe now_ns else { return Status.invalidArgument.rawValue }
+  switch Int(clock) {
+  case CHIME_CLOCK_MONOTONIC: unsafe now_ns.pointee = Clock.monotonic.now
+  case CHIME_CLOCK_BOOTTIME: unsafe now_ns.pointee = Clock.boottime.now
+  case CHIME_CLOCK_WALL: unsafe now_ns.pointee = Clock.wall.now
+  case CHIME_CLOCK_VIRTUAL: return Status.unsupported.rawValue
+  default: return Status.invalidArgument.rawValue
+  }
+  return Status.ok.rawValue
+}
+
+@_cdecl("chime_main_run") @implementation
+public func chime_main_run() -> chime_status { MainQueue.run().rawValue }
+
+@_cdecl("chime_main_stop") @implementation
+public func chime_main_stop() -> chime_status { MainQueue.requestStop().rawValue }

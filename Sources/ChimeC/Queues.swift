@@ -1,0 +1,180 @@
+import CChime
+import Chime
+import Dispatch
+
+// chime.h, "Queues".
+
+/// The options as the core takes them, or why not.
+private func options(
+  _ pointer: UnsafePointer<chime_queue_options>?, isVirtual: Bool
+) -> Result<QueueOptions, Status> {
+  guard let pointer = unsafe pointer else { return .success(QueueOptions()) }
+  guard let o = unsafe Arguments.structure(pointer), let label = unsafe Arguments.string(o.label),
+    unsafe o.flags & ~UInt32(CHIME_QUEUE_HONOUR_LEEWAY) == 0, unsafe o.start_ns >= 0,
+    let qos = unsafe qosClass(o.qos)
+  else { return .failure(.invalidArgument) }
+  switch unsafe Int(o.clock) {
+  case CHIME_CLOCK_MONOTONIC: break
+  case CHIME_CLOCK_VIRTUAL: if !isVirtual { return .failure(.unsupported) }
+  case CHIME_CLOCK_BOOTTIME, CHIME_CLOCK_WALL: return .failure(.unsupported)
+  default: return .failure(.invalidArgument)
+  }
+  return .success(
+    unsafe QueueOptions(
+      label: label, qos: DispatchQoS(qosClass: qos, relativePriority: 0), timerLimit: o.timer_limit,
+      start: o.start_ns, honoursLeeway: o.flags & UInt32(CHIME_QUEUE_HONOUR_LEEWAY) != 0))
+}
+
+private func qosClass(_ qos: chime_qos) -> DispatchQoS.QoSClass? {
+  switch Int(qos) {
+  case CHIME_QOS_DEFAULT: .default
+  case CHIME_QOS_BACKGROUND: .background
+  case CHIME_QOS_UTILITY: .utility
+  case CHIME_QOS_USER_INITIATED: .userInitiated
+  case CHIME_QOS_USER_INTERACTIVE: .userInteractive
+  default: nil
+  }
+}
+
+/// Stores the id a factory has made.
+private func store(
+  _ made: Result<UInt64, Status>, _ queue: UnsafeMutablePointer<chime_queue_t>
+) -> chime_status {
+  switch made {
+  case .success(let id):
+    unsafe queue.pointee = id
+    return Status.ok.rawValue
+  case .failure(let status): return status.rawValue
+  }
+}
+
+@_cdecl("chime_queue_create") @implementation
+public func chime_queue_create(
+  _ kind: chime_queue_kind, _ pointer: UnsafePointer<chime_queue_options>?,
+  _ queue: UnsafeMutablePointer<chime_queue_t>?
+) -> chime_status {
+  guard let queue = unsafe queue else { return Status.invalidArgument.rawValue }
+  let make: (QueueOptions) -> Result<UInt64, Status>
+  switch Int(kind) {
+  case CHIME_QUEUE_SERIAL: make = QueueCore.makeSerial
+  case CHIME_QUEUE_CONCURRENT: make = QueueCore.makeConcurrent
+  case CHIME_QUEUE_VIRTUAL: make = QueueCore.makeVirtual
+  case CHIME_QUEUE_HOST, CHIME_QUEUE_PRECISE: return Status.unsupported.rawValue
+  default: return Status.invalidArgument.rawValue
+  }
+  let options = unsafe options(pointer, isVirtual: Int(kind) == CHIME_QUEUE_VIRTUAL)
+  return unsafe store(options.flatMap { make($0) }, queue)
+}
+
+@_cdecl("chime_queue_main") @implementation
+public func chime_queue_main(
+  _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
+) -> chime_status {
+  guard let queue = unsafe queue else { return Status.invalidArgument.rawValue }
+  return unsafe store(options(pointer, isVirtual: false).flatMap { QueueCore.makeMain($0) }, queue)
+}
+
+@_cdecl("chime_queue_global") @implementation
+public func chime_queue_global(
+  _ qos: chime_qos, _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
+) -> chime_status {
+  guard let queue = unsafe queue, let qosClass = qosClass(qos) else { return Status.invalidArgument.rawValue }
+  if let pointer = unsafe pointer, let other = unsafe Arguments.structure(pointer)?.qos, other != 0, other != qos {
+    return Status.invalidArgument.rawValue
+  }
+  return unsafe store(options(pointer, isVirtual: false).flatMap { QueueCore.makeGlobal(qosClass, $0) }, queue)
+}
+
+@_cdecl("chime_queue_wrap_dispatch") @implementation
+public func chime_queue_wrap_dispatch(
+  _ dispatch_queue: UnsafeMutableRawPointer?, _ pointer: UnsafePointer<chime_queue_options>?,
+  _ queue: UnsafeMutablePointer<chime_queue_t>?
+) -> chime_status {
+  guard let queue = unsafe queue, let dispatch_queue = unsafe dispatch_queue else {
+    return Status.invalidArgument.rawValue
+  }
+  return unsafe store(
+    options(pointer, isVirtual: false).flatMap { unsafe QueueCore.makeWrapping(dispatch_queue, $0) }, queue)
+}
+
+@_cdecl("chime_queue_release") @implementation
+public func chime_queue_release(_ queue: chime_queue_t) -> chime_status {
+  queue == 0 ? Status.ok.rawValue : QueueCore.release(queue).rawValue
+}
+
+@_cdecl("chime_queue_shutdown") @implementation
+public func chime_queue_shutdown(_ queue: chime_queue_t, _ timeout_ns: Int64) -> chime_status {
+  guard timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
+  return QueueCore.shutdown(queue, timeout: timeout_ns).rawValue
+}
+
+@_cdecl("chime_queue_sync") @implementation
+public func chime_queue_sync(
+  _ queue: chime_queue_t, _ function: chime_function?, _ context: UnsafeMutableRawPointer?, _ timeout_ns: Int64
+) -> chime_status {
+  guard let function = unsafe function, timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
+  return QueueCore.sync(queue, timeout: timeout_ns) { unsafe function(context) }.rawValue
+}
+
+@_cdecl("chime_queue_async") @implementation
+public func chime_queue_async(
+  _ queue: chime_queue_t, _ function: chime_function?, _ context: UnsafeMutableRawPointer?,
+  _ finalizer: chime_finalizer?
+) -> chime_status {
+  guard let function = unsafe Arguments.contextFunction(function) else { return Status.invalidArgument.rawValue }
+  return unsafe QueueCore.async(queue, function, Context(context), Arguments.contextFunction(finalizer)).rawValue
+}
+
+@_cdecl("chime_queue_now") @implementation
+public func chime_queue_now(_ queue: chime_queue_t, _ now_ns: UnsafeMutablePointer<Int64>?) -> chime_status {
+  guard let now_ns = unsafe now_ns else { return Status.invalidArgument.rawValue }
+  guard let now = QueueCore.now(queue) else { return Status.invalidHandle.rawValue }
+  unsafe now_ns.pointee = now
+  return Status.ok.rawValue
+}
+
+@_cdecl("chime_queue_advance") @implementation
+public func chime_queue_advance(_ queue: chime_queue_t, _ duration_ns: Int64) -> chime_status {
+  guard duration_ns >= 0 else { return Status.invalidArgument.rawValue }
+  return QueueCore.advance(queue, by: duration_ns).rawValue
+}
+
+@_cdecl("chime_queue_advance_to") @implementation
+public func chime_queue_advance_to(_ queue: chime_queue_t, _ deadline_ns: Int64) -> chime_status {
+  QueueCore.advance(queue, to: deadline_ns).rawValue
+}
+
+@_cdecl("chime_queue_jump") @implementation
+public func chime_queue_jump(_ queue: chime_queue_t, _ duration_ns: Int64) -> chime_status {
+  guard duration_ns >= 0 else { return Status.invalidArgument.rawValue }
+  return QueueCore.jump(queue, by: duration_ns).rawValue
+}
+
+@_cdecl("chime_queue_get_stats") @implementation
+public func chime_queue_get_stats(
+  _ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chime_queue_stats>?
+) -> chime_status {
+  guard let stats = unsafe stats, unsafe Arguments.hasRoom(stats) else { return Status.invalidArgument.rawValue }
+  guard let s = QueueCore.find(queue)?.statistics else { return Status.invalidHandle.rawValue }
+  unsafe stats.pointee = unsafe chime_queue_stats(
+    size: stats.pointee.size, reserved: 0, timers: s.timers, running: s.running, entries: s.entries, passes: s.passes,
+    empty_passes: s.emptyPasses, ticks: s.ticks, missed: s.missed)
+  return Status.ok.rawValue
+}
+
+@_cdecl("chime_queue_dump") @implementation
+public func chime_queue_dump(
+  _ queue: chime_queue_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64,
+  _ length: UnsafeMutablePointer<UInt64>?
+) -> chime_status {
+  guard unsafe text != nil || capacity == 0 else { return Status.invalidArgument.rawValue }
+  guard let dump = QueueCore.find(queue)?.dump else { return Status.invalidHandle.rawValue }
+  let bytes = dump.utf8
+  unsafe length?.pointee = UInt64(bytes.count)
+  if let text = unsafe text, capacity > 0 {
+    let count = Int(min(UInt64(bytes.count), capacity - 1))
+    for (i, byte) in bytes.prefix(count).enumerated() { unsafe text[i] = CChar(bitPattern: byte) }
+    unsafe text[count] = 0
+  }
+  return Status.ok.rawValue
+}

@@ -1,0 +1,171 @@
+import CChime
+import Chime
+
+// chime.h, "Timers".
+
+@_cdecl("chime_timer_create") @implementation
+public func chime_timer_create(
+  _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>?, _ timer: UnsafeMutablePointer<chime_timer_t>?
+) -> chime_status {
+  guard let timer = unsafe timer, let options = unsafe options,
+    let options = unsafe Arguments.timerOptions(options, selfRelease: false)
+  else { return Status.invalidArgument.rawValue }
+  return unsafe TimerRef.create(on: queue, options, nil, out: timer).rawValue
+}
+
+@_cdecl("chime_timer_start") @implementation
+public func chime_timer_start(
+  _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>?, _ schedule: UnsafePointer<chime_schedule>?,
+  _ timer: UnsafeMutablePointer<chime_timer_t>?
+) -> chime_status {
+  guard let options = unsafe options, let schedule = unsafe schedule,
+    let options = unsafe Arguments.timerOptions(options, selfRelease: timer == nil),
+    let schedule = unsafe Arguments.schedule(schedule)
+  else { return Status.invalidArgument.rawValue }
+  return unsafe TimerRef.create(on: queue, options, schedule, out: timer).rawValue
+}
+
+@_cdecl("chime_timer_after") @implementation
+public func chime_timer_after(
+  _ queue: chime_queue_t, _ delay_ns: Int64, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
+  _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
+) -> chime_status {
+  guard let handler = unsafe Arguments.tickFunction(handler), delay_ns >= 0 else {
+    return Status.invalidArgument.rawValue
+  }
+  let options = unsafe TimerOptions(
+    handler: handler, context: Context(context), finalizer: Arguments.contextFunction(finalizer), selfRelease: timer == nil)
+  return unsafe TimerRef.create(on: queue, options, Schedule(first: delay_ns), out: timer).rawValue
+}
+
+@_cdecl("chime_timer_every") @implementation
+public func chime_timer_every(
+  _ queue: chime_queue_t, _ interval_ns: Int64, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
+  _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
+) -> chime_status {
+  guard let handler = unsafe Arguments.tickFunction(handler), interval_ns > 0 else {
+    return Status.invalidArgument.rawValue
+  }
+  let options = unsafe TimerOptions(
+    handler: handler, context: Context(context), finalizer: Arguments.contextFunction(finalizer), selfRelease: timer == nil)
+  return unsafe TimerRef.create(
+    on: queue, options, Schedule(first: interval_ns, interval: interval_ns), out: timer
+  ).rawValue
+}
+
+/// Runs an operation that takes a schedule or NULL.
+private func withSchedule(
+  _ timer: chime_timer_t, _ pointer: UnsafePointer<chime_schedule>?, _ operation: (TimerRef, Schedule?) -> Status
+) -> chime_status {
+  var schedule: Schedule?
+  if let pointer = unsafe pointer {
+    schedule = unsafe Arguments.schedule(pointer)
+    if schedule == nil { return Status.invalidArgument.rawValue }
+  }
+  guard let timer = TimerRef(timer) else { return Status.invalidHandle.rawValue }
+  return operation(timer, schedule).rawValue
+}
+
+@_cdecl("chime_timer_activate") @implementation
+public func chime_timer_activate(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
+  unsafe withSchedule(timer, schedule) { $0.activate($1) }
+}
+
+@_cdecl("chime_timer_restart") @implementation
+public func chime_timer_restart(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
+  unsafe withSchedule(timer, schedule) { $0.restart($1) }
+}
+
+@_cdecl("chime_timer_reschedule") @implementation
+public func chime_timer_reschedule(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
+  unsafe withSchedule(timer, schedule) { $0.reschedule($1) }
+}
+
+@_cdecl("chime_timer_suspend") @implementation
+public func chime_timer_suspend(_ timer: chime_timer_t) -> chime_status {
+  TimerRef(timer)?.suspend().rawValue ?? Status.invalidHandle.rawValue
+}
+
+@_cdecl("chime_timer_resume") @implementation
+public func chime_timer_resume(_ timer: chime_timer_t) -> chime_status {
+  TimerRef(timer)?.resume().rawValue ?? Status.invalidHandle.rawValue
+}
+
+@_cdecl("chime_timer_postpone") @implementation
+public func chime_timer_postpone(_ timer: chime_timer_t, _ delay_ns: Int64) -> chime_status {
+  guard delay_ns >= 0 else { return Status.invalidArgument.rawValue }
+  return TimerRef.postpone(timer, delay: delay_ns).rawValue
+}
+
+@_cdecl("chime_timer_postpone_until") @implementation
+public func chime_timer_postpone_until(_ timer: chime_timer_t, _ deadline_ns: Int64) -> chime_status {
+  TimerRef.postpone(timer, until: deadline_ns).rawValue
+}
+
+@_cdecl("chime_timer_fire") @implementation
+public func chime_timer_fire(_ timer: chime_timer_t) -> chime_status {
+  TimerRef(timer)?.fire().rawValue ?? Status.invalidHandle.rawValue
+}
+
+@_cdecl("chime_timer_cancel") @implementation
+public func chime_timer_cancel(_ timer: chime_timer_t) -> chime_status {
+  TimerRef.cancel(timer).rawValue
+}
+
+@_cdecl("chime_timer_cancel_and_wait") @implementation
+public func chime_timer_cancel_and_wait(_ timer: chime_timer_t, _ timeout_ns: Int64) -> chime_status {
+  guard timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
+  return TimerRef(timer)?.cancelAndWait(timeout: timeout_ns).rawValue ?? Status.invalidHandle.rawValue
+}
+
+@_cdecl("chime_timer_release") @implementation
+public func chime_timer_release(_ timer: chime_timer_t) -> chime_status {
+  timer == 0 ? Status.ok.rawValue : TimerRef.release(timer).rawValue
+}
+
+@_cdecl("chime_timer_generation") @implementation
+public func chime_timer_generation(
+  _ timer: chime_timer_t, _ generation: UnsafeMutablePointer<UInt64>?
+) -> chime_status {
+  guard let generation = unsafe generation else { return Status.invalidArgument.rawValue }
+  guard let value = TimerRef(timer)?.generation else { return Status.invalidHandle.rawValue }
+  unsafe generation.pointee = value
+  return Status.ok.rawValue
+}
+
+@_cdecl("chime_timer_check_generation") @implementation
+public func chime_timer_check_generation(_ timer: chime_timer_t, _ generation: UInt64) -> chime_status {
+  guard let value = TimerRef(timer)?.generation else { return Status.invalidHandle.rawValue }
+  return value == generation ? Status.ok.rawValue : Status.ignored.rawValue
+}
+
+@_cdecl("chime_timer_state") @implementation
+public func chime_timer_state(_ timer: chime_timer_t, _ state: UnsafeMutablePointer<chime_state>?) -> chime_status {
+  guard let state = unsafe state else { return Status.invalidArgument.rawValue }
+  guard let value = TimerRef(timer)?.state else { return Status.invalidHandle.rawValue }
+  unsafe state.pointee = chime_state(value.rawValue)
+  return Status.ok.rawValue
+}
+
+@_cdecl("chime_timer_next_deadline") @implementation
+public func chime_timer_next_deadline(
+  _ timer: chime_timer_t, _ deadline_ns: UnsafeMutablePointer<Int64>?
+) -> chime_status {
+  guard let deadline_ns = unsafe deadline_ns else { return Status.invalidArgument.rawValue }
+  guard let value = TimerRef(timer)?.nextDeadline else { return Status.invalidHandle.rawValue }
+  unsafe deadline_ns.pointee = value
+  return Status.ok.rawValue
+}
+
+@_cdecl("chime_timer_get_info") @implementation
+public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePointer<chime_timer_info>?) -> chime_status
+{
+  guard let info = unsafe info, unsafe Arguments.hasRoom(info) else { return Status.invalidArgument.rawValue }
+  guard let i = TimerRef(timer)?.info else { return Status.invalidHandle.rawValue }
+  unsafe info.pointee = unsafe chime_timer_info(
+    size: info.pointee.size, state: chime_state(i.state.rawValue), queue: i.queue, generation: i.generation,
+    sequence: i.sequence, next_deadline_ns: i.nextDeadline, remaining_ns: i.remaining, interval_ns: i.interval,
+    leeway_ns: i.leeway, tick_limit: i.tickLimit, due_count: i.dueCount, busy: i.isBusy ? 1 : 0,
+    has_schedule: i.hasSchedule ? 1 : 0)
+  return Status.ok.rawValue
+}

@@ -1,0 +1,61 @@
+/* csuite.c - the lists of tests, and the run of one. The tests themselves are in the files named by subject. */
+#include "csuite.h"
+
+#include "harness.h"
+
+/* Defined in harness.c. */
+int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
+
+static const csuite_test *const files[] = {
+    arguments_tests, states_tests, virtual_tests, lifetime_tests, dispatch_tests, queries_tests, storm_tests,
+    statuses_tests,
+};
+
+static const csuite_test *test_at(int index) {
+  size_t file;
+  if (index < 0) return NULL;
+  for (file = 0; file < sizeof files / sizeof files[0]; file++) {
+    const csuite_test *test;
+    for (test = files[file]; test->name != NULL; test++) {
+      if (index-- == 0) return test;
+    }
+  }
+  return NULL;
+}
+
+static const csuite_test *main_test_at(int index) {
+  const csuite_test *test;
+  if (index < 0) return NULL;
+  for (test = main_queue_tests; test->name != NULL; test++) {
+    if (index-- == 0) return test;
+  }
+  return NULL;
+}
+
+int csuite_count(void) {
+  int count = 0;
+  while (test_at(count) != NULL) count++;
+  return count;
+}
+
+const char *csuite_name(int i) {
+  const csuite_test *test = test_at(i);
+  return test == NULL ? NULL : test->name;
+}
+
+int csuite_run(int i, char *message, size_t capacity) { return csuite_run_test(test_at(i), message, capacity); }
+
+int csuite_main_count(void) {
+  int count = 0;
+  while (main_test_at(count) != NULL) count++;
+  return count;
+}
+
+const char *csuite_main_name(int i) {
+  const csuite_test *test = main_test_at(i);
+  return test == NULL ? NULL : test->name;
+}
+
+int csuite_main_run(int i, char *message, size_t capacity) {
+  return csuite_run_test(main_test_at(i), message, capacity);
+}

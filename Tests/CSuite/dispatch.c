@@ -1,0 +1,759 @@
+/*
+ * dispatch.c - the promises in real time, on serial, concurrent, global and wrapped queues. What is asserted of time
+ * cannot be early; how late something comes is never asserted, only that it comes. Promises 1, 3, 4, 6, 7 and 12.
+ */
+#include "harness.h"
+
+#include <errno.h>
+
+/* ---- Never early, no drift -------------------------------------------------------------------------------------- */
+
+static void check_not_early(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  int64_t now = 0;
+  EXPECT_OK(chime_now(CHIME_CLOCK_MONOTONIC, &now));
+  EXPECT_BETWEEN(tick->scheduled_ns, p->number, INT64_MAX);
+  EXPECT_BETWEEN(tick->actual_ns, p->number, now);
+  EXPECT_EQ(tick->missed, 0);
+}
+
+/* [3] */
+static void no_one_shot_is_early(csuite *t, where place) {
+  enum { COUNT = 100 };
+  dice d = {UINT64_C(77777)};
+  probe *probes[COUNT];
+  int i;
+  QUEUE_OR_RETURN(queue, place);
+  for (i = 0; i < COUNT; i++) {
+    int64_t delay = roll_below(&d, 60 * CHIME_MILLISECOND);
+    chime_schedule schedule = schedule_of(delay, 0);
+    probes[i] = probe_idle(t, queue, "a");
+    probes[i]->quiet = 1;
+    probes[i]->on_tick = check_not_early;
+    probes[i]->number = now_of(t, queue) + delay;
+    EXPECT_OK(chime_timer_activate(probes[i]->timer, &schedule));
+  }
+  for (i = 0; i < COUNT; i++) {
+    REQUIRE(await(&probes[i]->returned, 1));
+    EXPECT_EQ(load(&probes[i]->ticks), 1);
+    EXPECT_EQ(state_of(t, probes[i]->timer), CHIME_STATE_FINISHED);
+  }
+}
+ON_DISPATCH_QUEUES(no_one_shot_is_early)
+
+typedef struct grid {
+  int64_t first_ns;
+  int64_t interval_ns;
+  int64_t due_times; /* delivered and missed so far */
+} grid;
+
+static void check_grid(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  grid *g = p->user;
+  int64_t now = 0;
+  g->due_times += 1 + (int64_t)tick->missed;
+  EXPECT_OK(chime_now(CHIME_CLOCK_MONOTONIC, &now));
+  EXPECT_EQ((tick->scheduled_ns - g->first_ns) % g->interval_ns, 0);
+  EXPECT(tick->actual_ns <= now);
+  /* The last due time that this tick stands for is over: counting too many would show here, or at the end. */
+  EXPECT_BETWEEN(tick->actual_ns, g->first_ns + (g->due_times - 1) * g->interval_ns, INT64_MAX);
+  EXPECT_BETWEEN(tick->scheduled_ns, g->first_ns, g->first_ns + (g->due_times - 1) * g->interval_ns);
+}
+
+/* [3] [4] [5] */
+static void a_hundred_ticks_of_two_milliseconds_do_not_drift(csuite *t, where place) {
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  grid *g = csuite_memory(t, sizeof *g);
+  int64_t end;
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_idle(t, queue, "a");
+  p->quiet = 1;
+  p->on_tick = check_grid;
+  p->user = g;
+  g->interval_ns = 2 * CHIME_MILLISECOND;
+  g->first_ns = now_of(t, queue) + 5 * CHIME_MILLISECOND;
+  schedule.flags = CHIME_SCHEDULE_DEADLINE;
+  schedule.first_ns = g->first_ns;
+  schedule.interval_ns = g->interval_ns;
+  schedule.tick_limit = 100;
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  end = monotonic_ns() + PATIENCE;
+  while (state_of(t, p->timer) != CHIME_STATE_FINISHED || info_of(t, p->timer).busy) {
+    REQUIRE(monotonic_ns() < end);
+    sleep_ns(CHIME_MILLISECOND);
+  }
+  EXPECT_EQ(g->due_times, 100);
+  EXPECT_EQ(p->last.sequence, load(&p->ticks));
+  EXPECT_BETWEEN(p->last.actual_ns, g->first_ns + 99 * g->interval_ns, INT64_MAX);
+}
+ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift)
+
+/* [3] [12]: more at once than one pass takes. */
+static void ten_thousand_one_shots_all_come(csuite *t, where place) {
+  int count = csuite_scaled(10000), i;
+  int64_t end;
+  dice d = {UINT64_C(4242)};
+  probe **probes = csuite_memory(t, (size_t)count * sizeof *probes);
+  QUEUE_OR_RETURN(queue, place);
+  for (i = 0; i < count; i++) {
+    int64_t delay = roll_below(&d, 100 * CHIME_MILLISECOND);
+    chime_schedule schedule = schedule_of(delay, 0);
+    probes[i] = probe_idle(t, queue, "a");
+    probes[i]->quiet = 1;
+    probes[i]->on_tick = check_not_early;
+    probes[i]->number = now_of(t, queue) + delay;
+    EXPECT_OK(chime_timer_activate(probes[i]->timer, &schedule));
+  }
+  for (i = 0; i < count; i++) REQUIRE(await(&probes[i]->returned, 1));
+  EXPECT_EQ(stats_of(t, queue).running, 0);
+  end = monotonic_ns() + PATIENCE; /* a tick may be counted when its handler has returned */
+  while (stats_of(t, queue).ticks != (uint64_t)count) {
+    REQUIRE(monotonic_ns() < end);
+    sleep_ns(CHIME_MILLISECOND);
+  }
+}
+static void ten_thousand_one_shots_all_come_on_a_serial_queue(csuite *t) { ten_thousand_one_shots_all_come(t, SERIAL); }
+static void ten_thousand_one_shots_all_come_on_a_concurrent_queue(csuite *t) {
+  ten_thousand_one_shots_all_come(t, CONCURRENT);
+}
+
+static void an_earlier_timer_added_later_comes_first(csuite *t, where place) {
+  QUEUE_OR_RETURN(queue, place);
+  probe *late = probe_after(t, queue, "a", CHIME_HOUR);
+  probe *early;
+  sleep_ns(20 * CHIME_MILLISECOND); /* the queue sleeps for the hour now */
+  early = probe_after(t, queue, "b", CHIME_MILLISECOND);
+  EXPECT(await(&early->returned, 1));
+  EXPECT_EQ(load(&late->ticks), 0);
+}
+ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first)
+
+/* "No tick starts before now + delay." */
+static void an_idle_timeout_comes_only_after_the_last_touch(csuite *t, where place) {
+  int i;
+  int64_t not_before = 0, delay = 40 * CHIME_MILLISECOND;
+  chime_schedule schedule = schedule_of(delay, 0);
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_idle(t, queue, "a");
+  p->quiet = 1;
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  for (i = 0; i < 20; i++) {
+    int64_t now = now_of(t, queue);
+    chime_status status = chime_timer_postpone(p->timer, delay);
+    if (status == CHIME_IGNORED) break; /* this machine was slow: the timeout won */
+    EXPECT_OK(status);
+    not_before = now + delay;
+    sleep_ns(4 * CHIME_MILLISECOND);
+  }
+  REQUIRE(await(&p->returned, 1));
+  EXPECT_BETWEEN(p->last.actual_ns, not_before, INT64_MAX);
+  EXPECT_BETWEEN(p->last.scheduled_ns, not_before, INT64_MAX);
+  EXPECT_EQ(load(&p->ticks), 1);
+}
+ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch)
+
+/* ---- No overlap ------------------------------------------------------------------------------------------------- */
+
+static void be_slow(probe *p, const chime_tick *tick) {
+  (void)p;
+  (void)tick;
+  sleep_ns(300 * CHIME_MICROSECOND);
+}
+
+static void *fire_again_and_again(void *argument) {
+  probe *p = argument;
+  while (load(&p->gate) == 0) {
+    chime_timer_fire(p->timer);
+    sleep_ns(50 * CHIME_MICROSECOND);
+  }
+  return NULL;
+}
+
+/* [6]: ticks faster than their handler, and extra ones from two threads; the probe checks each entry. */
+static void the_calls_of_one_timer_never_overlap(csuite *t, where place) {
+  chime_schedule schedule = schedule_of(0, 50 * CHIME_MICROSECOND);
+  pthread_t threads[2];
+  int spawned[2], i;
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_idle(t, queue, "a");
+  p->quiet = 1;
+  p->on_tick = be_slow;
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  for (i = 0; i < 2; i++) spawned[i] = spawn(t, &threads[i], fire_again_and_again, p);
+  EXPECT(await(&p->returned, csuite_scaled(200)));
+  open_gate(p);
+  for (i = 0; i < 2; i++) {
+    if (spawned[i]) pthread_join(threads[i], NULL);
+  }
+  EXPECT(p->missed >= 0);
+  EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER)));
+  EXPECT_EQ(load(&p->busy), 0);
+  EXPECT_EQ(load(&p->ticks), load(&p->returned));
+}
+ON_DISPATCH_QUEUES(the_calls_of_one_timer_never_overlap)
+
+/* ---- Stopping --------------------------------------------------------------------------------------------------- */
+
+/* [7] */
+static void calls_while_the_handler_runs_answer_running(csuite *t, where place) {
+  chime_schedule at_once = schedule_of(0, CHIME_HOUR), in_an_hour = schedule_of(CHIME_HOUR, CHIME_HOUR);
+  chime_status status;
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_idle(t, queue, "a");
+  p->quiet = 1;
+  p->on_tick = stay_until_gate_opens;
+  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
+  REQUIRE(await(&p->flag, 1));
+  EXPECT_EQ(info_of(t, p->timer).busy, 1);
+  EXPECT_EQ(info_of(t, p->timer).sequence, 1);
+  EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_RUNNING);
+  status = chime_timer_resume(p->timer);
+  EXPECT(status == CHIME_OK || status == CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_reschedule(p->timer, &in_an_hour), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_restart(p->timer, NULL), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_IGNORED);
+  EXPECT_STATUS(chime_timer_activate(p->timer, NULL), CHIME_RUNNING);
+  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
+  EXPECT_EQ(info_of(t, p->timer).busy, 1);
+  open_gate(p);
+  EXPECT_OK(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER));
+  EXPECT_EQ(info_of(t, p->timer).busy, 0);
+  EXPECT_EQ(load(&p->busy), 0);
+  EXPECT_OK(chime_timer_activate(p->timer, NULL)); /* nothing is busy: OK again */
+  EXPECT_OK(chime_timer_suspend(p->timer));
+  EXPECT_OK(chime_timer_release(p->timer));
+  EXPECT_EQ(load(&p->ticks), 1);
+}
+ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running)
+
+/* [6]: "A tick that falls due meanwhile waits for the return." */
+static void a_tick_due_while_the_handler_runs_waits_for_it(csuite *t, where place) {
+  chime_schedule at_once = schedule_of(0, 0);
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_idle(t, queue, "a");
+  p->quiet = 1;
+  p->on_tick = stay_until_gate_opens;
+  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
+  REQUIRE(await(&p->flag, 1));
+  EXPECT_TOOK_EFFECT(chime_timer_activate(p->timer, &at_once)); /* finished: a new life, due at once */
+  sleep_ns(20 * CHIME_MILLISECOND);
+  EXPECT_EQ(load(&p->ticks), 1);
+  open_gate(p);
+  EXPECT(await(&p->returned, 2)); /* the probe checks that they did not overlap */
+}
+ON_DISPATCH_QUEUES(a_tick_due_while_the_handler_runs_waits_for_it)
+
+/* [7] */
+static void cancel_and_wait_waits_for_the_handler(csuite *t, where place) {
+  chime_schedule at_once = schedule_of(0, CHIME_HOUR);
+  int64_t begin;
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_idle(t, queue, "a");
+  p->quiet = 1;
+  p->on_tick = stay_until_gate_opens;
+  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
+  REQUIRE(await(&p->flag, 1));
+  begin = monotonic_ns();
+  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
+  EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
+  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED); /* what was asked for is in effect */
+  EXPECT_EQ(load(&p->returned), 0);
+  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, 0), CHIME_TIMED_OUT);
+  open_gate(p);
+  /* Cancelled already, and still it waits. */
+  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER), CHIME_IGNORED);
+  EXPECT_EQ(load(&p->busy), 0);
+  EXPECT_EQ(load(&p->ticks), 1);
+}
+ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler)
+
+static void be_busy_for_a_while(probe *p, const chime_tick *tick) {
+  (void)tick;
+  store(&p->flag, 1);
+  sleep_ns(40 * CHIME_MILLISECOND);
+  store(&p->flag, 2);
+}
+
+static void cancel_and_wait_returns_when_the_handler_has_returned(csuite *t, where place) {
+  chime_schedule repeating = schedule_of(0, CHIME_HOUR), one_shot = schedule_of(0, 0);
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_idle(t, queue, "a");
+  p->quiet = 1;
+  p->on_tick = be_busy_for_a_while;
+  EXPECT_OK(chime_timer_activate(p->timer, &repeating));
+  REQUIRE(await(&p->flag, 1));
+  EXPECT_OK(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER));
+  EXPECT_EQ(load(&p->flag), 2);
+  EXPECT_EQ(load(&p->busy), 0);
+  store(&p->flag, 0);
+  EXPECT_OK(chime_timer_activate(p->timer, &one_shot));
+  REQUIRE(await(&p->flag, 1));
+  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER), CHIME_IGNORED); /* finished */
+  EXPECT_EQ(load(&p->flag), 2);
+  EXPECT_EQ(load(&p->busy), 0);
+  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER), CHIME_IGNORED);
+}
+ON_DISPATCH_QUEUES(cancel_and_wait_returns_when_the_handler_has_returned)
+
+static void cancel_and_wait_for_the_other(probe *p, const chime_tick *tick) {
+  (void)tick;
+  p->status = chime_timer_cancel_and_wait(p->other->timer, CHIME_FOREVER);
+}
+
+/* "From another handler of the same serial queue nothing is busy and it returns at once." */
+static void cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once(csuite *t) {
+  chime_schedule at_once = schedule_of(0, 0);
+  QUEUE_OR_RETURN(queue, SERIAL);
+  probe *p = probe_idle(t, queue, "a");
+  p->other = probe_after(t, queue, "b", CHIME_HOUR);
+  p->on_tick = cancel_and_wait_for_the_other;
+  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
+  EXPECT(await(&p->returned, 1));
+  EXPECT_OK(p->status);
+  EXPECT_EQ(state_of(t, p->other->timer), CHIME_STATE_CANCELLED);
+}
+
+/* All begin; then each waits for the next, and the last for the first. */
+static void meet_and_wait_for_the_next(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  int *met = p->user;
+  (void)tick;
+  add(met, 1);
+  EXPECT(await(met, (int)p->number));
+  p->status = chime_timer_cancel_and_wait(p->other->timer, PATIENCE);
+}
+
+static void check_ring(csuite *t, int count, where place, int one_queue) {
+  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
+  chime_queue_t queue = 0;
+  probe *probes[3];
+  int *met = csuite_memory(t, sizeof *met);
+  int i, deadlocks = 0;
+  for (i = 0; i < count; i++) {
+    if (queue == 0 || !one_queue) queue = csuite_queue(t, place);
+    if (queue == 0) return;
+    probes[i] = probe_idle(t, queue, "a");
+    probes[i]->quiet = 1;
+    probes[i]->on_tick = meet_and_wait_for_the_next;
+    probes[i]->user = met;
+    probes[i]->number = count;
+  }
+  for (i = 0; i < count; i++) probes[i]->other = probes[(i + 1) % count];
+  for (i = 0; i < count; i++) EXPECT_OK(chime_timer_activate(probes[i]->timer, &schedule));
+  for (i = 0; i < count; i++) REQUIRE(await(&probes[i]->returned, 1));
+  for (i = 0; i < count; i++) {
+    chime_status status = probes[i]->status;
+    if (status == CHIME_ERROR_WOULD_DEADLOCK) {
+      deadlocks++;
+    } else {
+      EXPECT_OK(status);
+    }
+    EXPECT_EQ(state_of(t, probes[i]->timer), CHIME_STATE_CANCELLED); /* with every answer */
+  }
+  EXPECT(deadlocks >= 1);
+}
+
+/* [1] */
+static void two_handlers_that_wait_for_each_other_are_told(csuite *t) { check_ring(t, 2, SERIAL, 0); }
+static void two_handlers_of_one_concurrent_queue_that_wait_for_each_other_are_told(csuite *t) {
+  check_ring(t, 2, CONCURRENT, 1);
+}
+static void three_handlers_that_wait_in_a_ring_are_told(csuite *t) { check_ring(t, 3, SERIAL, 0); }
+
+/* ---- No stale tick ---------------------------------------------------------------------------------------------- */
+
+/* A tick of the generation in `forbidden` must not start. */
+typedef struct race {
+  uint64_t forbidden;
+} race;
+
+static void check_not_stale(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  race *r = p->user;
+  EXPECT(__atomic_load_n(&r->forbidden, __ATOMIC_SEQ_CST) != tick->generation);
+}
+
+static void spin_ns(int64_t duration_ns) {
+  int64_t end = monotonic_ns() + duration_ns;
+  while (monotonic_ns() < end) {
+  }
+}
+
+typedef chime_status (*stopper)(chime_timer_t timer);
+
+static chime_status stop_by_reschedule(chime_timer_t timer) {
+  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
+  return chime_timer_reschedule(timer, &in_an_hour);
+}
+static chime_status stop_by_restart(chime_timer_t timer) {
+  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
+  return chime_timer_restart(timer, &in_an_hour);
+}
+static chime_status stop_by_postpone(chime_timer_t timer) { return chime_timer_postpone(timer, CHIME_HOUR); }
+
+/* [7]: OK says that the one-shot has not started; it must not start any more. */
+static void check_stops(csuite *t, where place, stopper stop) {
+  int count = csuite_scaled(3000), i;
+  dice d = {UINT64_C(1234567)};
+  race *r = csuite_memory(t, sizeof *r);
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_idle(t, queue, "a");
+  p->quiet = 1;
+  p->user = r;
+  p->on_tick = check_not_stale;
+  for (i = 0; i < count && !csuite_failed(t); i++) {
+    chime_schedule soon = schedule_of(roll_below(&d, 40) * CHIME_MICROSECOND, 0);
+    uint64_t generation;
+    chime_status status = chime_timer_restart(p->timer, &soon);
+    EXPECT(status == CHIME_OK || status == CHIME_RUNNING);
+    generation = generation_of(t, p->timer);
+    spin_ns(roll_below(&d, 120) * CHIME_MICROSECOND);
+    if (stop(p->timer) == CHIME_OK && state_of(t, p->timer) != CHIME_STATE_FINISHED) {
+      __atomic_store_n(&r->forbidden, generation, __ATOMIC_SEQ_CST);
+    }
+  }
+}
+
+static void no_tick_starts_after_cancel(csuite *t, where place) { check_stops(t, place, chime_timer_cancel); }
+static void no_tick_starts_after_suspend(csuite *t, where place) { check_stops(t, place, chime_timer_suspend); }
+static void no_tick_starts_after_reschedule(csuite *t, where place) { check_stops(t, place, stop_by_reschedule); }
+static void no_tick_starts_after_restart(csuite *t, where place) { check_stops(t, place, stop_by_restart); }
+static void no_tick_starts_after_postpone(csuite *t, where place) { check_stops(t, place, stop_by_postpone); }
+ON_DISPATCH_QUEUES(no_tick_starts_after_cancel)
+ON_DISPATCH_QUEUES(no_tick_starts_after_suspend)
+ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule)
+ON_DISPATCH_QUEUES(no_tick_starts_after_restart)
+ON_DISPATCH_QUEUES(no_tick_starts_after_postpone)
+
+static void expect_not_released(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  (void)tick;
+  EXPECT_EQ(load(&p->flag), 0);
+}
+
+static void no_tick_starts_after_release(csuite *t, where place) {
+  int count = csuite_scaled(2000), i;
+  dice d = {UINT64_C(7654321)};
+  probe **probes = csuite_memory(t, (size_t)count * sizeof *probes);
+  QUEUE_OR_RETURN(queue, place);
+  for (i = 0; i < count && !csuite_failed(t); i++) {
+    chime_schedule soon = schedule_of(roll_below(&d, 40) * CHIME_MICROSECOND, 0);
+    chime_status status;
+    probe *p = probes[i] = probe_idle(t, queue, "a");
+    p->quiet = 1;
+    p->on_tick = expect_not_released;
+    EXPECT_OK(chime_timer_activate(p->timer, &soon));
+    spin_ns(roll_below(&d, 120) * CHIME_MICROSECOND);
+    status = chime_timer_release(p->timer);
+    if (status == CHIME_OK) store(&p->flag, 1);
+    EXPECT(status == CHIME_OK || status == CHIME_RUNNING);
+  }
+  count = i;
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  for (i = 0; i < count; i++) EXPECT_EQ(load(&probes[i]->finalized), 1);
+}
+ON_DISPATCH_QUEUES(no_tick_starts_after_release)
+
+/* ---- The queue as a mutex --------------------------------------------------------------------------------------- */
+
+typedef struct turnstile {
+  csuite *t;
+  chime_queue_t queue;
+  int inside;
+  int total; /* guarded by the queue itself */
+} turnstile;
+
+static void pass_turnstile(void *context) {
+  turnstile *s = context;
+  csuite *t = s->t;
+  EXPECT_EQ(add(&s->inside, 1), 1);
+  s->total++;
+  add(&s->inside, -1);
+}
+
+static void pass_turnstile_in_handler(probe *p, const chime_tick *tick) {
+  (void)tick;
+  pass_turnstile(p->user);
+}
+
+static void *sync_again_and_again(void *argument) {
+  turnstile *s = argument;
+  csuite *t = s->t;
+  int count = csuite_scaled(500), i;
+  for (i = 0; i < count; i++) {
+    EXPECT_OK(chime_queue_sync(s->queue, pass_turnstile, s, CHIME_FOREVER));
+    EXPECT_OK(chime_queue_async(s->queue, pass_turnstile, s, NULL));
+  }
+  return NULL;
+}
+
+static void sync_and_async_exclude_the_handlers(csuite *t, where place) {
+  chime_schedule schedule = schedule_of(0, 100 * CHIME_MICROSECOND);
+  turnstile *s = csuite_memory(t, sizeof *s);
+  pthread_t threads[4];
+  int spawned[4], i, calls = 0;
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_idle(t, queue, "a");
+  s->t = t;
+  s->queue = queue;
+  p->quiet = 1;
+  p->user = s;
+  p->on_tick = pass_turnstile_in_handler;
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  for (i = 0; i < 4; i++) {
+    spawned[i] = spawn(t, &threads[i], sync_again_and_again, s);
+    if (spawned[i]) calls += 2 * csuite_scaled(500);
+  }
+  for (i = 0; i < 4; i++) {
+    if (spawned[i]) pthread_join(threads[i], NULL);
+  }
+  EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER)));
+  EXPECT_OK(chime_queue_sync(queue, pass_turnstile, s, CHIME_FOREVER)); /* behind every async */
+  EXPECT_EQ(s->total, calls + 1 + load(&p->ticks));
+}
+static void sync_and_async_exclude_the_handlers_of_a_serial_queue(csuite *t) {
+  sync_and_async_exclude_the_handlers(t, SERIAL);
+}
+static void sync_and_async_exclude_the_handlers_of_a_wrapped_queue(csuite *t) {
+  sync_and_async_exclude_the_handlers(t, WRAPPED_SERIAL);
+}
+
+/* Q1 -> Q2 -> Q1, where libdispatch traps. */
+typedef struct nest {
+  csuite *t;
+  chime_queue_t first;
+  chime_queue_t second;
+  int innermost;
+} nest;
+
+static void nest_innermost(void *context) { add(&((nest *)context)->innermost, 1); }
+
+static void nest_in_second(void *context) {
+  nest *n = context;
+  csuite *t = n->t;
+  EXPECT_OK(chime_queue_sync(n->first, nest_innermost, n, CHIME_FOREVER));
+  EXPECT_OK(chime_queue_sync(n->second, nest_innermost, n, 0));
+}
+
+static void nest_in_first(void *context) {
+  nest *n = context;
+  csuite *t = n->t;
+  EXPECT_OK(chime_queue_sync(n->second, nest_in_second, n, CHIME_FOREVER));
+  EXPECT_EQ(load(&n->innermost), 2);
+}
+
+static void nested_syncs_run_at_once(csuite *t) {
+  nest *n = csuite_memory(t, sizeof *n);
+  QUEUE_OR_RETURN(first, SERIAL);
+  QUEUE_OR_RETURN(second, SERIAL);
+  n->t = t;
+  n->first = first;
+  n->second = second;
+  EXPECT_OK(chime_queue_sync(first, nest_in_first, n, CHIME_FOREVER));
+  EXPECT_EQ(load(&n->innermost), 2);
+}
+
+static void raise_flag(void *context) { store(&((probe *)context)->flag, 1); }
+
+static void sync_own_queue(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  (void)tick;
+  p->status = chime_queue_sync(p->queue, raise_flag, p, 0);
+  EXPECT_EQ(load(&p->flag), 1); /* before it returned */
+}
+
+static void sync_inside_a_handler_of_the_queue_runs_at_once(csuite *t, where place) {
+  chime_schedule at_once = schedule_of(0, 0);
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_idle(t, queue, "a");
+  p->on_tick = sync_own_queue;
+  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
+  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
+  EXPECT(await(&p->returned, 1));
+  EXPECT_OK(p->status);
+}
+ON_VIRTUAL_AND_SERIAL(sync_inside_a_handler_of_the_queue_runs_at_once)
+
+static void sync_gives_up_when_its_time_is_over_and_never_runs(csuite *t) {
+  chime_schedule at_once = schedule_of(0, 0);
+  int64_t begin;
+  QUEUE_OR_RETURN(queue, SERIAL);
+  probe *p = probe_idle(t, queue, "a");
+  probe *late = probe_new(t, queue, "b"); /* only its flag is used */
+  probe *later = probe_new(t, queue, "c");
+  p->on_tick = stay_until_gate_opens;
+  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
+  REQUIRE(await(&p->flag, 1));
+  begin = monotonic_ns();
+  EXPECT_STATUS(chime_queue_sync(queue, raise_flag, late, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
+  EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
+  EXPECT_STATUS(chime_queue_sync(queue, raise_flag, late, 0), CHIME_TIMED_OUT);
+  open_gate(p);
+  EXPECT_OK(chime_queue_sync(queue, raise_flag, later, CHIME_FOREVER));
+  EXPECT_EQ(load(&later->flag), 1);
+  EXPECT_EQ(load(&late->flag), 0);
+}
+
+static void sync_on_the_waiting_queue(probe *p, const chime_tick *tick) {
+  (void)tick;
+  store(&p->flag, 1);
+  while (load(&p->gate) == 0) sleep_ns(CHIME_MILLISECOND);
+  sleep_ns(300 * CHIME_MILLISECOND); /* by now the other handler waits for this one */
+  p->status = chime_queue_sync(p->other->queue, raise_flag, p->other, PATIENCE);
+}
+
+static void let_the_other_go_and_wait_for_it(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  (void)tick;
+  EXPECT(await(&p->other->flag, 1));
+  open_gate(p->other);
+  p->status = chime_timer_cancel_and_wait(p->other->timer, PATIENCE);
+}
+
+static void sync_on_a_queue_whose_handler_waits_for_the_caller_would_deadlock(csuite *t) {
+  chime_schedule at_once = schedule_of(0, CHIME_HOUR);
+  QUEUE_OR_RETURN(first, SERIAL);
+  QUEUE_OR_RETURN(second, SERIAL);
+  probe *a = probe_idle(t, first, "a");
+  probe *b = probe_idle(t, second, "b");
+  a->other = b;
+  b->other = a;
+  a->on_tick = let_the_other_go_and_wait_for_it;
+  b->on_tick = sync_on_the_waiting_queue;
+  EXPECT_OK(chime_timer_activate(b->timer, &at_once));
+  EXPECT_OK(chime_timer_activate(a->timer, &at_once));
+  REQUIRE(await(&a->returned, 1));
+  REQUIRE(await(&b->returned, 1));
+  EXPECT_STATUS(b->status, CHIME_ERROR_WOULD_DEADLOCK);
+  EXPECT_OK(a->status);
+  EXPECT_EQ(load(&a->flag), 0); /* the function did not run */
+}
+
+enum { LINE = 200 };
+typedef struct line {
+  csuite *t;
+  int next;
+  int places[LINE];
+} line;
+typedef struct ticket {
+  line *line;
+  int number;
+} ticket;
+
+static void take_place(void *context) {
+  ticket *k = context;
+  line *l = k->line;
+  if (l->next < LINE) l->places[l->next] = k->number;
+  add(&l->next, 1);
+}
+
+static void async_keeps_the_order_of_one_thread(csuite *t, where place) {
+  line *l = csuite_memory(t, sizeof *l);
+  ticket *tickets = csuite_memory(t, LINE * sizeof *tickets);
+  int i;
+  QUEUE_OR_RETURN(queue, place);
+  for (i = 0; i < LINE; i++) {
+    tickets[i].line = l;
+    tickets[i].number = i;
+    EXPECT_OK(chime_queue_async(queue, take_place, &tickets[i], NULL));
+  }
+  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
+  REQUIRE(await(&l->next, LINE));
+  for (i = 0; i < LINE; i++) EXPECT_EQ(l->places[i], i);
+}
+ON_VIRTUAL_AND_SERIAL(async_keeps_the_order_of_one_thread)
+
+/* ---- The rest --------------------------------------------------------------------------------------------------- */
+
+static void time_of_a_dispatch_queue_is_the_monotonic_clock(csuite *t, where place) {
+  int64_t before, now, after;
+  QUEUE_OR_RETURN(queue, place);
+  before = monotonic_ns();
+  now = now_of(t, queue);
+  after = monotonic_ns();
+  EXPECT_BETWEEN(now, before, after);
+}
+ON_DISPATCH_QUEUES(time_of_a_dispatch_queue_is_the_monotonic_clock)
+
+/* [17] */
+static void a_deadline_long_past_is_due_at_once_and_spins_not(csuite *t, where place) {
+  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
+  int64_t begin;
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_idle(t, queue, "a");
+  p->quiet = 1;
+  schedule.flags = CHIME_SCHEDULE_DEADLINE; /* at the clock's zero: since then millions were missed */
+  begin = now_of(t, queue);
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  REQUIRE(await(&p->ticks, 3));
+  EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER)));
+  EXPECT_BETWEEN(p->first.missed, begin / CHIME_MILLISECOND, INT64_MAX);
+  EXPECT_BETWEEN(load(&p->ticks), 3, (now_of(t, queue) - begin) / CHIME_MILLISECOND + 2);
+}
+ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_spins_not)
+
+/* [17] */
+static void a_timer_that_never_comes_can_be_ended(csuite *t, where place) {
+  chime_schedule schedule = schedule_of(CHIME_FOREVER, CHIME_FOREVER);
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_start(t, queue, "a", &schedule);
+  EXPECT_EQ(deadline_of(t, p->timer), CHIME_FOREVER);
+  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
+  sleep_ns(20 * CHIME_MILLISECOND);
+  EXPECT_EQ(load(&p->ticks), 0);
+  EXPECT_OK(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER));
+  EXPECT_OK(chime_timer_release(p->timer));
+}
+ON_DISPATCH_QUEUES(a_timer_that_never_comes_can_be_ended)
+
+static void calls_preserve_errno(csuite *t) {
+  chime_schedule schedule = schedule_of(CHIME_HOUR, 0);
+  QUEUE_OR_RETURN(queue, SERIAL);
+  probe *p = probe_idle(t, queue, "a");
+  errno = 77;
+  chime_timer_activate(p->timer, &schedule);
+  chime_timer_postpone(p->timer, 2 * CHIME_HOUR);
+  chime_timer_fire(p->timer);
+  chime_timer_cancel_and_wait(p->timer, CHIME_MILLISECOND);
+  chime_queue_sync(queue, raise_flag, p, CHIME_FOREVER);
+  chime_timer_release(p->timer);
+  chime_timer_release(p->timer);
+  EXPECT_EQ(errno, 77);
+}
+
+const csuite_test dispatch_tests[] = {
+    TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early),
+    TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift),
+    TEST(ten_thousand_one_shots_all_come_on_a_serial_queue),
+    TEST(ten_thousand_one_shots_all_come_on_a_concurrent_queue),
+    TESTS_ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first),
+    TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch),
+    TESTS_ON_DISPATCH_QUEUES(the_calls_of_one_timer_never_overlap),
+    TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running),
+    TESTS_ON_DISPATCH_QUEUES(a_tick_due_while_the_handler_runs_waits_for_it),
+    TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler),
+    TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_returns_when_the_handler_has_returned),
+    TEST(cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once),
+    TEST(two_handlers_that_wait_for_each_other_are_told),
+    TEST(two_handlers_of_one_concurrent_queue_that_wait_for_each_other_are_told),
+    TEST(three_handlers_that_wait_in_a_ring_are_told),
+    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_cancel),
+    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_suspend),
+    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule),
+    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_restart),
+    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_postpone),
+    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release),
+    TEST(sync_and_async_exclude_the_handlers_of_a_serial_queue),
+    TEST(sync_and_async_exclude_the_handlers_of_a_wrapped_queue),
+    TEST(nested_syncs_run_at_once),
+    TESTS_ON_VIRTUAL_AND_SERIAL(sync_inside_a_handler_of_the_queue_runs_at_once),
+    TEST(sync_gives_up_when_its_time_is_over_and_never_runs),
+    TEST(sync_on_a_queue_whose_handler_waits_for_the_caller_would_deadlock),
+    TESTS_ON_VIRTUAL_AND_SERIAL(async_keeps_the_order_of_one_thread),
+    TESTS_ON_DISPATCH_QUEUES(time_of_a_dispatch_queue_is_the_monotonic_clock),
+    TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_spins_not),
+    TESTS_ON_DISPATCH_QUEUES(a_timer_that_never_comes_can_be_ended),
+    TEST(calls_preserve_errno),
+    {NULL, NULL},
+};

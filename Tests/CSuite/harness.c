@@ -1,0 +1,511 @@
+/* harness.c - see harness.h. */
+#include "harness.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+#include "csuite.h"
+
+enum { MESSAGE_CAPACITY = 2048, LOG_CAPACITY = 32768, MOST_QUEUES = 32, MOST_MESSAGES = 6 };
+
+/* Precedes each piece of memory; as strictly aligned as anything a test stores. */
+typedef union block {
+  struct {
+    union block *next;
+  } link;
+  int64_t alignment;
+  double alignment_too;
+} block;
+
+struct csuite {
+  pthread_mutex_t mutex; /* guards message, failures, skipped, log and blocks */
+  char message[MESSAGE_CAPACITY];
+  int failures;
+  int skipped;
+  int keep;
+  char log[LOG_CAPACITY];
+  size_t log_length;
+  block *blocks;
+  chime_queue_t queues[MOST_QUEUES];
+  int64_t timeouts[MOST_QUEUES];
+  int queue_count;
+  csuite *next_kept;
+};
+
+/* Runs whose memory is kept for ever, so that a leak checker finds them. */
+static csuite *kept;
+
+static void *wrapped_serial;
+static void *wrapped_concurrent;
+
+void csuite_set_dispatch_queues(void *serial, void *concurrent) {
+  __atomic_store_n(&wrapped_serial, serial, __ATOMIC_RELEASE);
+  __atomic_store_n(&wrapped_concurrent, concurrent, __ATOMIC_RELEASE);
+}
+
+void *csuite_wrapped_serial(void) { return __atomic_load_n(&wrapped_serial, __ATOMIC_ACQUIRE); }
+void *csuite_wrapped_concurrent(void) { return __atomic_load_n(&wrapped_concurrent, __ATOMIC_ACQUIRE); }
+
+/* ---- One run ---------------------------------------------------------------------------------------------------- */
+
+int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
+
+static csuite *run_new(void) {
+  csuite *t = calloc(1, sizeof *t);
+  if (t != NULL) pthread_mutex_init(&t->mutex, NULL);
+  return t;
+}
+
+static void run_end_queues(csuite *t) {
+  int i;
+  for (i = t->queue_count - 1; i >= 0; i--) {
+    chime_status status = chime_queue_shutdown(t->queues[i], t->timeouts[i]);
+    if (status == CHIME_ERROR_INVALID_HANDLE) continue; /* the test ended it */
+    if (!csuite_expect_status(t, status, CHIME_OK, __FILE__, __LINE__, "the shutdown at the end of the test")) {
+      t->keep = 1;
+    }
+  }
+}
+
+static void run_free(csuite *t) {
+  if (t->keep) {
+    csuite *first = __atomic_load_n(&kept, __ATOMIC_ACQUIRE);
+    do {
+      t->next_kept = first;
+    } while (!__atomic_compare_exchange_n(&kept, &first, t, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    return;
+  }
+  while (t->blocks != NULL) {
+    block *first = t->blocks;
+    t->blocks = first->link.next;
+    free(first);
+  }
+  pthread_mutex_destroy(&t->mutex);
+  free(t);
+}
+
+int csuite_run_test(const csuite_test *test, char *message, size_t capacity) {
+  csuite *t;
+  int result;
+  if (message != NULL && capacity > 0) message[0] = 0;
+  if (test == NULL) {
+    if (message != NULL && capacity > 0) snprintf(message, capacity, "there is no such test");
+    return CSUITE_FAILED;
+  }
+  t = run_new();
+  if (t == NULL) {
+    if (message != NULL && capacity > 0) snprintf(message, capacity, "no memory");
+    return CSUITE_FAILED;
+  }
+  test->run(t);
+  run_end_queues(t);
+  pthread_mutex_lock(&t->mutex);
+  if (message != NULL && capacity > 0) snprintf(message, capacity, "%s", t->message);
+  result = t->failures > 0 ? CSUITE_FAILED : t->skipped ? CSUITE_SKIPPED : CSUITE_PASSED;
+  pthread_mutex_unlock(&t->mutex);
+  run_free(t);
+  return result;
+}
+
+void *csuite_memory(csuite *t, size_t size) {
+  block *b = calloc(1, sizeof(block) + size);
+  if (b == NULL) abort(); /* the test program itself is out of memory */
+  pthread_mutex_lock(&t->mutex);
+  b->link.next = t->blocks;
+  t->blocks = b;
+  pthread_mutex_unlock(&t->mutex);
+  return b + 1;
+}
+
+void csuite_ends(csuite *t, chime_queue_t queue, int64_t timeout_ns) {
+  if (!csuite_expect(t, t->queue_count < MOST_QUEUES, __FILE__, __LINE__, "fewer than 32 queues in one test")) return;
+  t->queues[t->queue_count] = queue;
+  t->timeouts[t->queue_count] = timeout_ns;
+  t->queue_count++;
+}
+
+void csuite_keep_memory(csuite *t) { t->keep = 1; }
+
+int csuite_scaled(int n) {
+  const char *text = getenv("CSUITE_SCALE");
+  long scale = text == NULL ? 1 : strtol(text, NULL, 10);
+  if (scale < 1) scale = 1;
+  return n / scale < 1 ? 1 : (int)(n / scale);
+}
+
+/* ---- Expectations ----------------------------------------------------------------------------------------------- */
+
+static int fail(csuite *t, const char *file, int line, const char *format, ...)
+#if defined(__GNUC__) || defined(__clang__)
+    __attribute__((format(printf, 4, 5)))
+#endif
+    ;
+
+static int fail(csuite *t, const char *file, int line, const char *format, ...) {
+  const char *slash = strrchr(file, '/');
+  va_list arguments;
+  char text[1024];
+  size_t length;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  pthread_mutex_lock(&t->mutex);
+  if (t->failures == 0) t->message[0] = 0; /* a skip that was noted before */
+  length = strlen(t->message);
+  if (t->failures < MOST_MESSAGES) {
+    snprintf(t->message + length, MESSAGE_CAPACITY - length, "%s%s:%d: %s", length > 0 ? "; " : "",
+             slash == NULL ? file : slash + 1, line, text);
+  } else if (t->failures == MOST_MESSAGES) {
+    snprintf(t->message + length, MESSAGE_CAPACITY - length, "; and more");
+  }
+  t->failures++;
+  pthread_mutex_unlock(&t->mutex);
+  return 0;
+}
+
+int csuite_expect(csuite *t, int holds, const char *file, int line, const char *text) {
+  return holds ? 1 : fail(t, file, line, "expected %s", text);
+}
+
+int csuite_expect_equal(csuite *t, int64_t actual, int64_t expected, const char *file, int line, const char *text) {
+  if (actual == expected) return 1;
+  return fail(t, file, line, "%s is %" PRId64 ", expected %" PRId64, text, actual, expected);
+}
+
+int csuite_expect_between(csuite *t, int64_t actual, int64_t low, int64_t high, const char *file, int line,
+                          const char *text) {
+  if (actual >= low && actual <= high) return 1;
+  return fail(t, file, line, "%s is %" PRId64 ", expected %" PRId64 " to %" PRId64, text, actual, low, high);
+}
+
+int csuite_expect_status(csuite *t, chime_status actual, chime_status expected, const char *file, int line,
+                         const char *text) {
+  if (actual == expected) return 1;
+  return fail(t, file, line, "%s is %s (%" PRId32 "), expected %s", text, chime_status_name(actual), actual,
+              chime_status_name(expected));
+}
+
+int csuite_expect_took_effect(csuite *t, chime_status actual, const char *file, int line, const char *text) {
+  if (actual == CHIME_OK || actual == CHIME_RUNNING) return 1;
+  return fail(t, file, line, "%s is %s (%" PRId32 "), expected CHIME_OK or CHIME_RUNNING", text,
+              chime_status_name(actual), actual);
+}
+
+int csuite_expect_text(csuite *t, const char *actual, const char *expected, const char *file, int line,
+                       const char *text) {
+  if (actual != NULL && strcmp(actual, expected) == 0) return 1;
+  return fail(t, file, line, "%s is \"%s\", expected \"%s\"", text, actual == NULL ? "(null)" : actual, expected);
+}
+
+int csuite_failed(csuite *t) {
+  int failures;
+  pthread_mutex_lock(&t->mutex);
+  failures = t->failures;
+  pthread_mutex_unlock(&t->mutex);
+  return failures > 0;
+}
+
+void csuite_skip(csuite *t, const char *why) {
+  pthread_mutex_lock(&t->mutex);
+  t->skipped = 1;
+  if (t->failures == 0) snprintf(t->message, MESSAGE_CAPACITY, "%s", why);
+  pthread_mutex_unlock(&t->mutex);
+}
+
+void csuite_log(csuite *t, const char *format, ...) {
+  va_list arguments;
+  char text[128];
+  size_t length;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  length = strlen(text);
+  pthread_mutex_lock(&t->mutex);
+  if (t->log_length + length + 2 < LOG_CAPACITY) {
+    if (t->log_length > 0) t->log[t->log_length++] = ' ';
+    memcpy(t->log + t->log_length, text, length + 1);
+    t->log_length += length;
+  }
+  pthread_mutex_unlock(&t->mutex);
+}
+
+int csuite_expect_log(csuite *t, const char *expected, const char *file, int line) {
+  char actual[512];
+  int equal;
+  pthread_mutex_lock(&t->mutex);
+  equal = strcmp(t->log, expected) == 0;
+  snprintf(actual, sizeof actual, "%.*s", (int)sizeof actual - 1, t->log);
+  t->log_length = 0;
+  t->log[0] = 0;
+  pthread_mutex_unlock(&t->mutex);
+  if (equal) return 1;
+  return fail(t, file, line, "the timeline is \"%s\", expected \"%s\"", actual, expected);
+}
+
+/* ---- Queues ----------------------------------------------------------------------------------------------------- */
+
+chime_queue_t csuite_queue(csuite *t, where place) {
+  chime_queue_t queue = 0;
+  chime_status status = CHIME_OK;
+  void *host = NULL;
+  switch (place) {
+    case VIRTUAL: status = chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue); break;
+    case SERIAL: status = chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue); break;
+    case CONCURRENT: status = chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &queue); break;
+    case GLOBAL: status = chime_queue_global(CHIME_QOS_DEFAULT, NULL, &queue); break;
+    case WRAPPED_SERIAL:
+    case WRAPPED_CONCURRENT:
+      host = place == WRAPPED_SERIAL ? csuite_wrapped_serial() : csuite_wrapped_concurrent();
+      if (host == NULL) {
+        csuite_skip(t, "no dispatch queue was given to the suite");
+        return 0;
+      }
+      status = chime_queue_wrap_dispatch(host, NULL, &queue);
+      break;
+  }
+  if (!EXPECT_OK(status) || !EXPECT(queue != 0)) return 0;
+  csuite_ends(t, queue, PATIENCE);
+  return queue;
+}
+
+/* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
+
+int load(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
+void store(int *value, int new_value) { __atomic_store_n(value, new_value, __ATOMIC_RELEASE); }
+int add(int *value, int amount) { return __atomic_add_fetch(value, amount, __ATOMIC_ACQ_REL); }
+
+int64_t monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * CHIME_SECOND + now.tv_nsec;
+}
+
+void sleep_ns(int64_t duration_ns) {
+  struct timespec left;
+  left.tv_sec = (time_t)(duration_ns / CHIME_SECOND);
+  left.tv_nsec = (long)(duration_ns % CHIME_SECOND);
+  while (nanosleep(&left, &left) == -1 && errno == EINTR) {
+  }
+}
+
+int await(const int *value, int least) {
+  int64_t end = monotonic_ns() + PATIENCE;
+  while (load(value) < least) {
+    if (monotonic_ns() > end) return 0;
+    sleep_ns(200 * CHIME_MICROSECOND);
+  }
+  return 1;
+}
+
+int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument) {
+  return EXPECT_EQ(pthread_create(thread, NULL, body, argument), 0);
+}
+
+uint64_t roll(dice *d) {
+  d->state ^= d->state >> 12;
+  d->state ^= d->state << 25;
+  d->state ^= d->state >> 27;
+  return d->state * UINT64_C(2685821657736338717);
+}
+
+int64_t roll_below(dice *d, int64_t bound) { return (int64_t)((roll(d) >> 1) % (uint64_t)bound); }
+
+/* ---- Schedules and what timers answer --------------------------------------------------------------------------- */
+
+chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) {
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  schedule.first_ns = first_ns;
+  schedule.interval_ns = interval_ns;
+  return schedule;
+}
+
+chime_state state_of(csuite *t, chime_timer_t timer) {
+  chime_state state = -1;
+  EXPECT_OK(chime_timer_state(timer, &state));
+  return state;
+}
+
+uint64_t generation_of(csuite *t, chime_timer_t timer) {
+  uint64_t generation = 0;
+  EXPECT_OK(chime_timer_generation(timer, &generation));
+  return generation;
+}
+
+int64_t deadline_of(csuite *t, chime_timer_t timer) {
+  int64_t deadline = -1;
+  EXPECT_OK(chime_timer_next_deadline(timer, &deadline));
+  return deadline;
+}
+
+int64_t now_of(csuite *t, chime_queue_t queue) {
+  int64_t now = -1;
+  EXPECT_OK(chime_queue_now(queue, &now));
+  return now;
+}
+
+chime_timer_info info_of(csuite *t, chime_timer_t timer) {
+  chime_timer_info info = CHIME_TIMER_INFO_INIT;
+  EXPECT_OK(chime_timer_get_info(timer, &info));
+  return info;
+}
+
+chime_queue_stats stats_of(csuite *t, chime_queue_t queue) {
+  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
+  EXPECT_OK(chime_queue_get_stats(queue, &stats));
+  return stats;
+}
+
+int is_stale(chime_timer_t timer) {
+  chime_state state = -1;
+  return chime_timer_state(timer, &state) == CHIME_ERROR_INVALID_HANDLE && state == -1;
+}
+
+/* ---- Probes ----------------------------------------------------------------------------------------------------- */
+
+static void enter(probe *p) {
+  csuite *t = p->t;
+  EXPECT_EQ(add(&p->busy, 1), 1); /* [6] no overlap, no nesting */
+  EXPECT_EQ(load(&p->finalized), 0); /* [8] */
+}
+
+static void leave(probe *p) { add(&p->busy, -1); }
+
+static void check_tick(probe *p, const chime_tick *tick, const void *context) {
+  csuite *t = p->t;
+  EXPECT(tick->context == context);
+  EXPECT_EQ(tick->reserved, 0);
+  EXPECT(tick->timer != 0);
+  if (p->timer != 0) EXPECT_EQ(tick->timer, p->timer); /* the id was stored before the timer could tick */
+}
+
+static void log_tick(probe *p, const chime_tick *tick) {
+  if (p->quiet) return;
+  if (tick->missed > 0) {
+    csuite_log(p->t, "%s%" PRIu64 "+%" PRIu64 ">%" PRId64, p->name, tick->sequence, tick->missed, tick->actual_ns);
+  } else if (tick->actual_ns != tick->scheduled_ns) {
+    csuite_log(p->t, "%s%" PRIu64 "%c%" PRId64 ">%" PRId64, p->name, tick->sequence,
+               tick->kind == CHIME_TICK_FIRED ? '!' : '@', tick->scheduled_ns, tick->actual_ns);
+  } else {
+    csuite_log(p->t, "%s%" PRIu64 "%c%" PRId64, p->name, tick->sequence, tick->kind == CHIME_TICK_FIRED ? '!' : '@',
+               tick->actual_ns);
+  }
+}
+
+void probe_handler(const chime_tick *tick, void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  enter(p);
+  check_tick(p, tick, context);
+  EXPECT(tick->kind == CHIME_TICK_DUE || tick->kind == CHIME_TICK_FIRED);
+  EXPECT(tick->sequence >= 1);
+  EXPECT(tick->actual_ns >= tick->scheduled_ns); /* [3] */
+  if (tick->kind == CHIME_TICK_FIRED) EXPECT_EQ(tick->missed, 0);
+  log_tick(p, tick);
+  if (load(&p->ticks) == 0) p->first = *tick;
+  p->last = *tick;
+  p->missed += (int64_t)tick->missed;
+  add(&p->ticks, 1);
+  if (p->on_tick != NULL) p->on_tick(p, tick);
+  leave(p);
+  add(&p->returned, 1);
+}
+
+static void probe_registration(const chime_tick *tick, void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  enter(p);
+  check_tick(p, tick, context);
+  EXPECT_EQ(tick->kind, CHIME_TICK_ARMED);
+  EXPECT_EQ(tick->sequence, 0);
+  if (!p->quiet) csuite_log(t, "%s^", p->name);
+  add(&p->armed, 1);
+  if (p->on_armed != NULL) p->on_armed(p, tick);
+  leave(p);
+}
+
+static void probe_cancellation(const chime_tick *tick, void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  enter(p);
+  check_tick(p, tick, context);
+  EXPECT_EQ(tick->kind, CHIME_TICK_CANCELLED);
+  EXPECT_EQ(tick->sequence, 0);
+  if (!p->quiet) csuite_log(t, "%s-", p->name);
+  add(&p->cancelled, 1);
+  if (p->on_cancelled != NULL) p->on_cancelled(p, tick);
+  leave(p);
+}
+
+void probe_finalizer(void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  EXPECT_EQ(load(&p->busy), 0);
+  if (!p->quiet) csuite_log(t, "%s.", p->name);
+  if (p->on_finalize != NULL) p->on_finalize(p);
+  EXPECT_EQ(add(&p->finalized, 1), 1); /* [8] */
+}
+
+probe *probe_new(csuite *t, chime_queue_t queue, const char *name) {
+  probe *p = csuite_memory(t, sizeof *p);
+  p->t = t;
+  p->name = name;
+  p->queue = queue;
+  p->status = INT32_MIN;
+  p->status2 = INT32_MIN;
+  return p;
+}
+
+chime_timer_options probe_options(probe *p) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  options.handler = probe_handler;
+  options.context = p;
+  options.finalizer = probe_finalizer;
+  return options;
+}
+
+chime_timer_options probe_full_options(probe *p) {
+  chime_timer_options options = probe_options(p);
+  options.registration_handler = probe_registration;
+  options.cancel_handler = probe_cancellation;
+  return options;
+}
+
+probe *probe_idle(csuite *t, chime_queue_t queue, const char *name) {
+  probe *p = probe_new(t, queue, name);
+  chime_timer_options options = probe_options(p);
+  EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
+  return p;
+}
+
+probe *probe_start(csuite *t, chime_queue_t queue, const char *name, const chime_schedule *schedule) {
+  probe *p = probe_new(t, queue, name);
+  chime_timer_options options = probe_options(p);
+  EXPECT_OK(chime_timer_start(queue, &options, schedule, &p->timer));
+  return p;
+}
+
+probe *probe_start_full(csuite *t, chime_queue_t queue, const char *name, const chime_schedule *schedule) {
+  probe *p = probe_new(t, queue, name);
+  chime_timer_options options = probe_full_options(p);
+  EXPECT_OK(chime_timer_start(queue, &options, schedule, &p->timer));
+  return p;
+}
+
+probe *probe_after(csuite *t, chime_queue_t queue, const char *name, int64_t delay_ns) {
+  chime_schedule schedule = schedule_of(delay_ns, 0);
+  return probe_start(t, queue, name, &schedule);
+}
+
+probe *probe_every(csuite *t, chime_queue_t queue, const char *name, int64_t interval_ns) {
+  chime_schedule schedule = schedule_of(interval_ns, interval_ns);
+  return probe_start(t, queue, name, &schedule);
+}
+
+void stay_until_gate_opens(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  (void)tick;
+  store(&p->flag, 1);
+  EXPECT(await(&p->gate, 1));
+}
+
+void open_gate(probe *p) { store(&p->gate, 1); }

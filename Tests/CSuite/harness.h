@@ -1,0 +1,239 @@
+/*
+ * harness.h - what the tests of the suite share.
+ *
+ * A `csuite` is one run of one test: it collects failures (from every thread), owns the memory of the test and ends
+ * the queues it handed out. Memory lives until every queue has been shut down; if one cannot be, it is never freed,
+ * so that a late callback finds it.
+ *
+ * The macros expect a variable `csuite *t` in scope.
+ */
+#ifndef CSUITE_HARNESS_H
+#define CSUITE_HARNESS_H
+
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "chime.h"
+
+typedef struct csuite csuite;
+typedef void (*csuite_function)(csuite *t);
+
+typedef struct csuite_test {
+  const char *name;
+  csuite_function run;
+} csuite_test;
+
+#define TEST(function) {#function, function}
+
+/* One list for each file, ended by a test without a name. */
+extern const csuite_test arguments_tests[];
+extern const csuite_test states_tests[];
+extern const csuite_test virtual_tests[];
+extern const csuite_test lifetime_tests[];
+extern const csuite_test dispatch_tests[];
+extern const csuite_test queries_tests[];
+extern const csuite_test storm_tests[];
+extern const csuite_test statuses_tests[];
+extern const csuite_test main_queue_tests[];
+
+/* ---- Expectations: they record file, line and values, and go on ------------------------------------------------- */
+
+int csuite_expect(csuite *t, int holds, const char *file, int line, const char *text);
+int csuite_expect_equal(csuite *t, int64_t actual, int64_t expected, const char *file, int line, const char *text);
+int csuite_expect_between(csuite *t, int64_t actual, int64_t low, int64_t high, const char *file, int line,
+                          const char *text);
+int csuite_expect_status(csuite *t, chime_status actual, chime_status expected, const char *file, int line,
+                         const char *text);
+int csuite_expect_took_effect(csuite *t, chime_status actual, const char *file, int line, const char *text);
+int csuite_expect_text(csuite *t, const char *actual, const char *expected, const char *file, int line,
+                       const char *text);
+int csuite_expect_log(csuite *t, const char *expected, const char *file, int line);
+int csuite_failed(csuite *t);
+
+#define EXPECT(condition) csuite_expect(t, (condition) ? 1 : 0, __FILE__, __LINE__, #condition)
+#define EXPECT_EQ(actual, expected) \
+  csuite_expect_equal(t, (int64_t)(actual), (int64_t)(expected), __FILE__, __LINE__, #actual)
+#define EXPECT_BETWEEN(actual, low, high) \
+  csuite_expect_between(t, (int64_t)(actual), (int64_t)(low), (int64_t)(high), __FILE__, __LINE__, #actual)
+#define EXPECT_STATUS(actual, expected) csuite_expect_status(t, (actual), (expected), __FILE__, __LINE__, #actual)
+#define EXPECT_OK(actual) EXPECT_STATUS(actual, CHIME_OK)
+/* OK or RUNNING, where which of them is not the subject. */
+#define EXPECT_TOOK_EFFECT(actual) csuite_expect_took_effect(t, (actual), __FILE__, __LINE__, #actual)
+#define EXPECT_TEXT(actual, expected) csuite_expect_text(t, (actual), (expected), __FILE__, __LINE__, #actual)
+/* Compares the log with a timeline and empties it. */
+#define EXPECT_LOG(expected) csuite_expect_log(t, (expected), __FILE__, __LINE__)
+
+/* The same, and leave the test: what follows would make no sense. */
+#define REQUIRE(condition) \
+  do { \
+    if (!EXPECT(condition)) return; \
+  } while (0)
+#define REQUIRE_OK(actual) \
+  do { \
+    if (!EXPECT_OK(actual)) return; \
+  } while (0)
+
+/** Marks the test as skipped, unless something failed. */
+void csuite_skip(csuite *t, const char *why);
+
+/* ---- What a test uses ------------------------------------------------------------------------------------------- */
+
+/** Zeroed memory that lives as long as the test. */
+void *csuite_memory(csuite *t, size_t size);
+
+/** Adds a token to the timeline. Any thread. */
+void csuite_log(csuite *t, const char *format, ...)
+#if defined(__GNUC__) || defined(__clang__)
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+/** Has the test end this queue by chime_queue_shutdown with that timeout; a queue that is gone by then is fine. */
+void csuite_ends(csuite *t, chime_queue_t queue, int64_t timeout_ns);
+
+/** For a test after which callbacks may still be under way: keeps its memory for ever. */
+void csuite_keep_memory(csuite *t);
+
+/** n divided by the environment variable CSUITE_SCALE, at least 1: for runs under valgrind and sanitizers. */
+int csuite_scaled(int n);
+
+/* The kinds of queue that tests run on. */
+typedef enum where { VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT } where;
+
+/** A queue that the test ends; 0, with the failure recorded or the test skipped, when there is none. */
+chime_queue_t csuite_queue(csuite *t, where place);
+
+#define QUEUE_OR_RETURN(name, place) \
+  chime_queue_t name = csuite_queue(t, place); \
+  if (name == 0) return
+
+/* Defines one test for each kind of dispatch queue. */
+#define ON_DISPATCH_QUEUES(name) \
+  static void name##_on_a_serial_queue(csuite *t) { name(t, SERIAL); } \
+  static void name##_on_a_concurrent_queue(csuite *t) { name(t, CONCURRENT); } \
+  static void name##_on_a_global_queue(csuite *t) { name(t, GLOBAL); } \
+  static void name##_on_a_wrapped_serial_queue(csuite *t) { name(t, WRAPPED_SERIAL); } \
+  static void name##_on_a_wrapped_concurrent_queue(csuite *t) { name(t, WRAPPED_CONCURRENT); }
+#define TESTS_ON_DISPATCH_QUEUES(name) \
+  TEST(name##_on_a_serial_queue), TEST(name##_on_a_concurrent_queue), TEST(name##_on_a_global_queue), \
+      TEST(name##_on_a_wrapped_serial_queue), TEST(name##_on_a_wrapped_concurrent_queue)
+
+/* Defines one test on a virtual queue and one on a serial queue. */
+#define ON_VIRTUAL_AND_SERIAL(name) \
+  static void name##_on_a_virtual_queue(csuite *t) { name(t, VIRTUAL); } \
+  static void name##_on_a_serial_queue(csuite *t) { name(t, SERIAL); }
+#define TESTS_ON_VIRTUAL_AND_SERIAL(name) TEST(name##_on_a_virtual_queue), TEST(name##_on_a_serial_queue)
+
+/** The queues given by csuite_set_dispatch_queues. */
+void *csuite_wrapped_serial(void);
+void *csuite_wrapped_concurrent(void);
+
+/* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
+
+/* How long to wait for what must come: far longer than any machine needs. */
+#define PATIENCE (60 * CHIME_SECOND)
+
+int load(const int *value);
+void store(int *value, int new_value);
+int add(int *value, int amount); /* returns the new value */
+
+int64_t monotonic_ns(void);
+void sleep_ns(int64_t duration_ns);
+
+/** Waits until *value is at least `least`, in real time. Returns 0 after PATIENCE. */
+int await(const int *value, int least);
+
+/** Starts a thread, or records a failure and returns 0. Each one that was started must be joined. */
+int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument);
+
+/** A generator of pseudo-random numbers (xorshift64*), of one thread. */
+typedef struct dice {
+  uint64_t state;
+} dice;
+uint64_t roll(dice *d);
+int64_t roll_below(dice *d, int64_t bound);
+
+/* ---- Schedules and probes --------------------------------------------------------------------------------------- */
+
+chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns);
+chime_state state_of(csuite *t, chime_timer_t timer);
+uint64_t generation_of(csuite *t, chime_timer_t timer);
+int64_t deadline_of(csuite *t, chime_timer_t timer);
+int64_t now_of(csuite *t, chime_queue_t queue);
+chime_timer_info info_of(csuite *t, chime_timer_t timer);
+chime_queue_stats stats_of(csuite *t, chime_queue_t queue);
+int is_stale(chime_timer_t timer);
+
+/*
+ * A probe is the context of a timer. Its callbacks check what holds for every tick, write the timeline, count, and call
+ * the test's action. In a timeline, with name `a`:
+ *     a^           registration handler           a-           cancel handler        a.   finalizer
+ *     a3@10        third tick, due and started at 10
+ *     a3@10>15     third tick, due at 10, started at 15
+ *     a3+2>35      third tick, 2 missed, started at 35: which of the three due times it names is left open
+ *     a3!10        third tick, kind FIRED, asked for and started at 10
+ */
+typedef struct probe probe;
+typedef void (*probe_action)(probe *p, const chime_tick *tick);
+struct probe {
+  csuite *t;
+  const char *name;
+  chime_queue_t queue;
+  chime_timer_t timer;
+  probe_action on_tick;
+  probe_action on_armed;
+  probe_action on_cancelled;
+  void (*on_finalize)(probe *p);
+  probe *other;
+  void *user;
+  int64_t number;
+  chime_status status; /* for the action's use */
+  chime_status status2;
+  chime_tick first; /* of its DUE and FIRED ticks */
+  chime_tick last;
+  int64_t missed; /* of all its ticks */
+  int quiet;      /* 1: nothing in the timeline */
+  /* read and written by load, store and add */
+  int ticks;
+  int armed;
+  int cancelled;
+  int finalized;
+  int busy;
+  int returned; /* handlers for ticks that have returned */
+  int gate;     /* for the action's use */
+  int flag;
+};
+
+probe *probe_new(csuite *t, chime_queue_t queue, const char *name);
+/** Options with the probe's handler and finalizer. */
+chime_timer_options probe_options(probe *p);
+/** The same with registration and cancel handlers. */
+chime_timer_options probe_full_options(probe *p);
+/** An idle timer. */
+probe *probe_idle(csuite *t, chime_queue_t queue, const char *name);
+/** A running timer. */
+probe *probe_start(csuite *t, chime_queue_t queue, const char *name, const chime_schedule *schedule);
+/** A running timer with registration and cancel handlers. */
+probe *probe_start_full(csuite *t, chime_queue_t queue, const char *name, const chime_schedule *schedule);
+/** Starts a one-shot. */
+probe *probe_after(csuite *t, chime_queue_t queue, const char *name, int64_t delay_ns);
+/** Starts a repeating timer. */
+probe *probe_every(csuite *t, chime_queue_t queue, const char *name, int64_t interval_ns);
+void probe_handler(const chime_tick *tick, void *context);
+void probe_finalizer(void *context);
+
+/** An action: tells that the handler has begun (flag 1), and stays in it until the gate is opened (gate 1). */
+void stay_until_gate_opens(probe *p, const chime_tick *tick);
+void open_gate(probe *p);
+
+#endif /* CSUITE_HARNESS_H */

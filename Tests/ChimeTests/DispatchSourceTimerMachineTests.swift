@@ -1,0 +1,856 @@
+import Dispatch
+import Glibc
+import Synchronization
+import Testing
+
+@testable import Chime
+
+private typealias Machine = DispatchSourceTimerMachine
+private typealias Call = RecordingTimerAdapter.Call
+
+/// What a fake source would trap on is a violation in its log; with the real one it would end the process.
+@Suite(.serialized)
+struct DispatchSourceTimerMachineTests {
+  // MARK: The table
+
+  /// The rows of the table of `Transition`: events in the order of `TimerEvent.allCases`.
+  private static let table: [(state: TimerState, cells: String)] = [
+    (.idle, "running running – – idle – + – –"),
+    (.running, "– running suspended – running running + finished cancelled"),
+    (.suspended, "– running – running suspended suspended + – cancelled"),
+    (.finished, "running running – – finished – + – –"),
+    (.cancelled, "running running – – cancelled – – – –"),
+  ]
+
+  private static let cells = table.flatMap { row in
+    zip(TimerEvent.allCases, row.cells.split(separator: " ")).map {
+      Cell(state: row.state, event: $0, expected: String($1))
+    }
+  }
+
+  struct Cell: CustomTestStringConvertible, Sendable {
+    let state: TimerState
+    let event: TimerEvent
+    let expected: String
+    var testDescription: String { "\(state) × \(event) → \(expected)" }
+  }
+
+  @Test(arguments: cells)
+  func eachCellOfTheTableOnARecordingAdapter(cell: Cell) throws {
+    let factory = RecordingTimerAdapterFactory()
+    let queue = DispatchQueue(label: "table")
+    let ticks = Counter()
+    do {
+      let machine = Machine(queue: queue, factory: factory) { ticks.add() }
+      try bring(machine, to: cell.state) {
+        factory.setNow(2000)
+        factory.delivery()
+      }
+      try check(cell, machine, queue, ticks) {
+        factory.setNow(1 << 61)
+        factory.delivery()
+      }
+    }
+    #expect(factory.log.violations == [])
+    let calls = factory.log.calls
+    #expect(calls.count { $0 == .make } == calls.count { $0 == .release }, "each source is let go")
+  }
+
+  @Test(arguments: cells)
+  func eachCellOfTheTableOnARealSource(cell: Cell) throws {
+    let queue = DispatchQueue(label: "table")
+    let ticks = Counter()
+    let machine = Machine(queue: queue) { ticks.add() }
+    let lastTick: () throws -> Void = {
+      guard machine.state == .running else {
+        usleep(1000)
+        return
+      }
+      try machine.restart(deadline: .now())
+      for _ in 0..<5000 where machine.state == .running { usleep(1000) }
+      queue.sync {}
+    }
+    try bring(machine, to: cell.state, lastTick)
+    try check(cell, machine, queue, ticks, lastTick)
+  }
+
+  /// An hour that does not come.
+  private var far: DispatchTime { .now() + .seconds(3600) }
+
+  private func bring(_ machine: Machine, to state: TimerState, _ lastTick: () throws -> Void) throws {
+    switch state {
+    case .idle: break
+    case .running: #expect(try machine.activate(deadline: far) == .done)
+    case .suspended:
+      try machine.activate(deadline: far)
+      #expect(machine.suspend() == .done)
+    case .finished:
+      // Past for a real source, ahead of the fake's first time.
+      try machine.activate(deadline: DispatchTime(uptimeNanoseconds: 1500))
+      try lastTick()
+    case .cancelled:
+      try machine.activate(deadline: far)
+      #expect(machine.cancel() == .done)
+    }
+    try #require(machine.state == state)
+  }
+
+  private func check(
+    _ cell: Cell, _ machine: Machine, _ queue: DispatchQueue, _ ticks: Counter, _ lastTick: () throws -> Void
+  ) throws {
+    let ticksBefore = ticks.value
+    let outcome: Machine.Outcome? =
+      switch cell.event {
+      case .activate: try machine.activate(deadline: far)
+      case .restart: try machine.restart(deadline: far)
+      case .suspend: machine.suspend()
+      case .resume: machine.resume()
+      case .reschedule: try machine.reschedule(deadline: far)
+      case .postpone: machine.postpone(until: far)
+      case .fire: machine.fire()
+      case .lastTick: nil
+      case .cancel: machine.cancel()
+      }
+    if cell.event == .lastTick { try lastTick() }
+    queue.sync {}
+    switch cell.expected {
+    case "–":
+      #expect(outcome == .ignored || outcome == nil)
+      #expect(machine.state == cell.state)
+      #expect(ticks.value == ticksBefore)
+    case "+":
+      #expect(outcome == .done)
+      #expect(machine.state == cell.state)
+      #expect(ticks.value == ticksBefore + 1)
+    default:
+      #expect(outcome == .done || outcome == nil)
+      #expect("\(machine.state)" == cell.expected)
+      #expect(ticks.value == ticksBefore + (cell.event == .lastTick ? 1 : 0))
+    }
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func randomOrdersAgreeWithTheTableAndBreakNoRule(seed: UInt64) throws {
+    let factory = RecordingTimerAdapterFactory()
+    let queue = DispatchQueue(label: "random")
+    let ticks = Counter()
+    var random = SplitMix(state: seed)
+    var now: UInt64 = 1000
+    do {
+      let machine = Machine(queue: queue, factory: factory) { ticks.add() }
+      var stale: [@Sendable () -> Void] = []
+      for step in 0..<20_000 {
+        let before = machine.state
+        let event = TimerEvent.allCases.randomElement(using: &random)!
+        let deadline = DispatchTime(uptimeNanoseconds: now + .random(in: 0...500, using: &random))
+        let repeating: DispatchTimeInterval = .random(using: &random) ? .never : .nanoseconds(300)
+        var expected = Transition(from: before, on: event).next
+        let outcome: Machine.Outcome
+        switch event {
+        case .activate: outcome = try machine.activate(deadline: deadline, repeating: repeating)
+        case .restart: outcome = try machine.restart(deadline: deadline, repeating: repeating)
+        case .suspend: outcome = machine.suspend()
+        case .resume: outcome = machine.resume()
+        case .reschedule: outcome = try machine.reschedule(deadline: deadline, repeating: repeating)
+        case .postpone: outcome = machine.postpone(until: deadline)
+        case .fire:
+          outcome = machine.fire()
+          if .random(using: &random) { queue.sync {} }
+        case .cancel: outcome = machine.cancel()
+        case .lastTick:
+          now += 200
+          factory.setNow(now)
+          stale.append(factory.delivery)
+          stale.randomElement(using: &random)!()
+          stale = stale.suffix(4)
+          expected = machine.state == .finished ? .finished : before
+          outcome = .done
+        }
+        #expect(machine.state == expected ?? before, "seed \(seed), step \(step), \(event) in \(before)")
+        #expect((outcome == .ignored) == (expected == nil), "seed \(seed), step \(step), \(event) in \(before)")
+      }
+      stale = []
+      queue.sync {}
+    }
+    #expect(factory.log.violations == [])
+    #expect(ticks.value > 100)
+    #expect(factory.log.calls.last == .release)
+  }
+
+  // MARK: What the source is told
+
+  @Test func cancelWhileSuspendedResumesFirst() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let machine = Machine(factory: factory)
+    try machine.activate(repeatTimeInterval: .seconds(1)) {}
+    machine.suspend()
+    machine.cancel()
+    let schedule = Call.schedule(deadline: 1_000_001_000, repeating: .seconds(1), leeway: .nanoseconds(0))
+    #expect(
+      factory.log.take() == [.make, .setEventHandler, schedule, .activate, .suspend, .resume, .cancel, .release])
+    #expect(factory.log.violations == [])
+  }
+
+  @Test func deinitWhileSuspendedLeavesASourceThatMayBeFreed() throws {
+    let factory = RecordingTimerAdapterFactory()
+    try {
+      let machine = Machine(factory: factory)
+      try machine.activate(repeatTimeInterval: .seconds(1)) {}
+      machine.suspend()
+    }()
+    #expect(factory.log.take().suffix(4) == [.suspend, .resume, .cancel, .release])
+    #expect(factory.log.violations == [])
+  }
+
+  @Test func aMachineThatWasNeverActivatedMakesNoSource() throws {
+    let factory = RecordingTimerAdapterFactory()
+    try {
+      let machine = Machine(factory: factory) {}
+      machine.suspend()
+      machine.resume()
+      machine.cancel()
+      try machine.reschedule(repeatTimeInterval: .seconds(1))
+    }()
+    #expect(factory.log.calls == [])
+  }
+
+  @Test func restartIsOneScheduleOfTheSourceThereIs() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let ticks = Counter()
+    let machine = Machine(factory: factory) { ticks.add() }
+    try machine.restart(deadline: DispatchTime(uptimeNanoseconds: 1500))
+    factory.setNow(1500)
+    factory.delivery()
+    #expect(machine.state == .finished)
+    _ = factory.log.take()
+    for deadline: UInt64 in [1600, 1700] {
+      #expect(try machine.restart(deadline: DispatchTime(uptimeNanoseconds: deadline)) == .done)
+      #expect(
+        factory.log.take() == [.schedule(deadline: deadline, repeating: .never, leeway: .nanoseconds(0))])
+    }
+    try machine.restart(deadline: .distantFuture)
+    #expect(factory.log.take() == [.schedule(deadline: .max, repeating: .never, leeway: .nanoseconds(0))])
+    #expect(ticks.value == 1)
+  }
+
+  @Test func aCancelledMachineIsActivatedAgainWithANewSource() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let first = Counter()
+    let second = Counter()
+    let machine = Machine(factory: factory)
+    try machine.activate(repeatTimeInterval: .nanoseconds(100)) { first.add() }
+    machine.cancel()
+    #expect(throws: Machine.ScheduleError.handlerMissing) { try machine.restart() }
+    #expect(machine.state == .cancelled)
+    #expect(try machine.activate { second.add() } == .done)
+    factory.setNow(1100)
+    factory.delivery()
+    #expect((first.value, second.value) == (0, 1))
+    #expect(factory.log.calls.count { $0 == .make } == 2)
+    #expect(factory.log.violations == [])
+  }
+
+  // MARK: When a tick starts
+
+  @Test func theFirstTickComesAfterOneIntervalUnlessADeadlineIsGiven() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let machine = Machine(factory: factory) {}
+    try machine.activate(repeatTimeInterval: .microseconds(1))
+    machine.cancel()
+    try machine.activate(repeatTimeInterval: .microseconds(1), deadline: factory.now, leeway: .nanoseconds(7))
+    machine.cancel()
+    try machine.activate(deadline: DispatchTime(uptimeNanoseconds: 0))
+    let schedules = factory.log.calls.filter { if case .schedule = $0 { true } else { false } }
+    #expect(
+      schedules == [
+        .schedule(deadline: 2000, repeating: .nanoseconds(1000), leeway: .nanoseconds(0)),
+        .schedule(deadline: 1000, repeating: .nanoseconds(1000), leeway: .nanoseconds(7)),
+        .schedule(deadline: 1000, repeating: .never, leeway: .nanoseconds(0)),
+      ])
+  }
+
+  @Test func aDeliveryBeforeTheDeadlineIsNoTickAndSetsTheSourceAgain() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let ticks = Counter()
+    let machine = Machine(factory: factory) { ticks.add() }
+    try machine.activate(deadline: DispatchTime(uptimeNanoseconds: 2000))
+    _ = factory.log.take()
+    factory.setNow(1999)
+    factory.delivery()
+    #expect(ticks.value == 0)
+    #expect(factory.log.take() == [.schedule(deadline: 2000, repeating: .never, leeway: .nanoseconds(0))])
+    factory.setNow(2000)
+    factory.delivery()
+    factory.delivery()
+    #expect(ticks.value == 1)
+  }
+
+  @Test func ticksKeepTheGridAndMissedOnesAreOne() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let times = Mutex<[UInt64]>([])
+    let machine = Machine(factory: factory) { times.withLock { $0.append(factory.now.uptimeNanoseconds) } }
+    try machine.activate(repeatTimeInterval: .nanoseconds(100))
+    // Deliveries at every 10 ns, none between 1250 and 1680.
+    for now in stride(from: 1000 as UInt64, through: 2000, by: 10) where !(1250...1680).contains(now) {
+      factory.setNow(now)
+      factory.delivery()
+    }
+    #expect(times.withLock { $0 } == [1100, 1200, 1690, 1700, 1800, 1900, 2000])
+  }
+
+  @Test func postponeMovesTheGridAndLeavesTheSourceAlone() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let times = Mutex<[UInt64]>([])
+    let machine = Machine(factory: factory) { times.withLock { $0.append(factory.now.uptimeNanoseconds) } }
+    try machine.activate(repeatTimeInterval: .nanoseconds(100))
+    _ = factory.log.take()
+    #expect(machine.postpone(until: DispatchTime(uptimeNanoseconds: 1050)) == .done)
+    #expect(machine.postpone(until: DispatchTime(uptimeNanoseconds: 1130)) == .done)
+    #expect(factory.log.take() == [])
+    for now in stride(from: 1000 as UInt64, through: 1400, by: 10) {
+      factory.setNow(now)
+      factory.delivery()
+    }
+    #expect(times.withLock { $0 } == [1130, 1230, 1330])
+  }
+
+  @Test func aTickSwallowedWhileSuspendedComesWithResume() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let ticks = Counter()
+    let machine = Machine(factory: factory) { ticks.add() }
+    try machine.activate(deadline: DispatchTime(uptimeNanoseconds: 2000))
+    factory.setNow(2500)
+    machine.suspend()
+    factory.delivery()
+    #expect(ticks.value == 0)
+    _ = factory.log.take()
+    machine.resume()
+    #expect(factory.log.take() == [.schedule(deadline: 2000, repeating: .never, leeway: .nanoseconds(0)), .resume])
+    factory.delivery()
+    #expect(ticks.value == 1)
+    #expect(machine.state == .finished)
+  }
+
+  @Test func aStaleDeliveryStartsNothing() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let ticks = Counter()
+    let machine = Machine(factory: factory) { ticks.add() }
+    let later = DispatchTime(uptimeNanoseconds: 9000)
+    try machine.activate(deadline: DispatchTime(uptimeNanoseconds: 2000))
+    factory.setNow(2000)
+    let stale = factory.delivery
+    try machine.restart(deadline: later)
+    stale()
+    try machine.reschedule(deadline: later, repeating: .nanoseconds(10))
+    stale()
+    machine.suspend()
+    stale()
+    machine.cancel()
+    stale()
+    try machine.activate(deadline: later)
+    stale()
+    #expect(ticks.value == 0)
+    #expect(factory.log.violations == [])
+  }
+
+  @Test func aScheduleStoredBeforeTheStartIsUsedByIt() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let machine = Machine(factory: factory) {}
+    #expect(throws: Machine.ScheduleError.scheduleMissing) { try machine.activate() }
+    #expect(machine.state == .idle)
+    try machine.reschedule(repeatTimeInterval: .nanoseconds(50))
+    factory.setNow(4000)
+    #expect(try machine.activate() == .done)
+    machine.suspend()
+    try machine.reschedule(repeatTimeInterval: .nanoseconds(70))
+    machine.resume()
+    let schedules = factory.log.calls.filter { if case .schedule = $0 { true } else { false } }
+    #expect(
+      schedules == [
+        .schedule(deadline: 4050, repeating: .nanoseconds(50), leeway: .nanoseconds(0)),
+        .schedule(deadline: 4070, repeating: .nanoseconds(70), leeway: .nanoseconds(0)),
+      ])
+  }
+
+  @Test func fireIsOneTickHoweverOftenAndSuspendDropsIt() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let queue = DispatchQueue(label: "fire")
+    let ticks = Counter()
+    let machine = Machine(queue: queue, factory: factory) { ticks.add() }
+    queue.sync { for _ in 0..<5 { #expect(machine.fire() == .done) } }
+    queue.sync {}
+    #expect(ticks.value == 1)
+    try machine.activate(repeatTimeInterval: .seconds(1))
+    queue.sync {
+      machine.fire()
+      machine.suspend()
+    }
+    queue.sync {}
+    #expect(ticks.value == 1)
+    queue.sync {
+      machine.fire()
+      _ = try? machine.restart()
+      machine.fire()
+    }
+    queue.sync {}
+    #expect(ticks.value == 2)
+    #expect(Machine(queue: queue, factory: factory).fire() == .ignored, "nothing to call")
+  }
+
+  // MARK: From inside the handler
+
+  @Test func insideTheHandlerCallsTakeEffectAndSayBusy() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let outcomes = Mutex<[Machine.Outcome]>([])
+    let box = MachineBox()
+    let machine = Machine(factory: factory) {
+      let machine = box.machine!
+      // A one-shot is finished before its handler starts, so it may be activated again.
+      let all = [
+        machine.cancel(), (try? machine.activate(deadline: DispatchTime(uptimeNanoseconds: 3000)))!,
+        machine.suspend(), machine.resume(), machine.cancel(), machine.cancel(),
+      ]
+      outcomes.withLock { $0 = all }
+    }
+    box.set(machine)
+    try machine.activate(deadline: DispatchTime(uptimeNanoseconds: 2000))
+    factory.setNow(2000)
+    factory.delivery()
+    #expect(outcomes.withLock { $0 } == [.ignored, .busy, .busy, .busy, .busy, .ignored])
+    #expect(machine.state == .cancelled)
+    #expect(try machine.restart() == .done)
+    box.set(nil)
+  }
+
+  @Test func cancelInsideTheHandlerStopsTheNextTick() async throws {
+    let ticks = Counter()
+    let box = MachineBox()
+    let machine = Machine(queue: DispatchQueue(label: "cancel"))
+    box.set(machine)
+    try machine.activate(repeatTimeInterval: .milliseconds(1), deadline: .now()) {
+      ticks.add()
+      box.machine?.cancel()
+    }
+    await eventually { machine.state == .cancelled }
+    usleep(10_000)
+    #expect(ticks.value == 1)
+    box.set(nil)
+  }
+
+  @Test func aOneShotThatActivatesItselfAgainGoesOn() async throws {
+    let ticks = Counter()
+    let box = MachineBox()
+    let machine = Machine(queue: DispatchQueue(label: "again")) {
+      if ticks.add() < 100 { _ = try? box.machine?.activate(deadline: .now()) }
+    }
+    box.set(machine)
+    try machine.activate(deadline: .now())
+    await eventually { ticks.value == 100 }
+    #expect(ticks.value == 100)
+    box.set(nil)
+  }
+
+  // MARK: What it holds
+
+  @Test func releasedInsideItsHandlerItStopsAndLetsGoAfterTheHandler() async throws {
+    for suspends in [false, true] {
+      let freed = Counter()
+      let ticks = Counter()
+      let stillHeld = Counter()
+      let box = MachineBox()
+      do {
+        let canary = Canary(freed)
+        let machine = Machine(queue: DispatchQueue(label: "release"))
+        box.set(machine)
+        try machine.activate(repeatTimeInterval: .milliseconds(1)) {
+          ticks.add()
+          if suspends { box.machine?.suspend() }
+          box.set(nil)
+          if freed.value == 0 { stillHeld.add() }
+          canary.touch()
+        }
+      }
+      await eventually { freed.value == 1 }
+      usleep(5000)
+      #expect((ticks.value, freed.value, stillHeld.value) == (1, 1, 1))
+    }
+  }
+
+  @Test func capturesAreReleasedOnceByCancelByTheNextHandlerAndByDeinit() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let freed = Counter()
+    let standing = Counter()
+    weak var gone: Machine?
+    try {
+      let machine = Machine(factory: factory, handler: Canary(standing).body)
+      gone = machine
+      // A canary looks at its machine when it goes, which would deadlock under the lock.
+      try machine.activate(deadline: .distantFuture, handler: Canary(freed, machine).body)
+      #expect(freed.value == 0)
+      machine.cancel()
+      #expect(freed.value == 1)
+      try machine.activate(deadline: .distantFuture, handler: Canary(freed, machine).body)
+      try machine.activate(deadline: .distantFuture, handler: Canary(freed, machine).body)
+      #expect(freed.value == 2, "an ignored call lets go of its own handler only")
+      try machine.restart(deadline: .distantFuture, handler: Canary(freed, machine).body)
+      #expect(freed.value == 3)
+      #expect(throws: Machine.ScheduleError.intervalNotPositive) {
+        try machine.restart(deadline: .now(), repeating: .seconds(0), handler: Canary(freed, machine).body)
+      }
+      #expect(freed.value == 4)
+      #expect(standing.value == 0)
+    }()
+    #expect(gone == nil)
+    #expect((freed.value, standing.value) == (5, 1))
+    #expect(factory.log.violations == [])
+  }
+
+  @Test func releasingTheMachineLetsGoAlthoughItsQueueStandsStill() throws {
+    let freed = Counter()
+    let queue = DispatchQueue(label: "still")
+    queue.suspend()
+    try {
+      let machine = Machine(queue: queue)
+      try machine.activate(repeatTimeInterval: .milliseconds(1), handler: Canary(freed).body)
+      usleep(5000)
+      #expect(freed.value == 0)
+    }()
+    #expect(freed.value == 1)
+    queue.resume()
+    queue.sync {}
+  }
+
+  @Test func machinesReleasedWhileTheyTickLeakNothing() async throws {
+    let freed = Counter()
+    let queue = DispatchQueue(label: "short lives")
+    var random = SplitMix(state: 4)
+    let lives = 3000
+    for life in 0..<lives {
+      let machine = Machine(queue: life % 2 == 0 ? queue : nil)
+      let canary = Canary(freed)
+      let delay = DispatchTimeInterval.microseconds(.random(in: 0...50, using: &random))
+      try machine.activate(deadline: .now() + delay, repeating: .microseconds(20)) { canary.touch() }
+      if life % 3 == 0 { machine.suspend() }
+      spin(.random(in: 0...60_000, using: &random))
+    }
+    await eventually { freed.value == lives }
+    #expect(freed.value == lives)
+  }
+
+  // MARK: Races and real time
+
+  @Test(arguments: ["suspend", "cancel", "restart", "reschedule"])
+  func noTickStartsAfterTheCallReturned(call: String) throws {
+    let queue = DispatchQueue(label: "race")
+    let forbidden = Atomic(false)
+    let violations = Counter()
+    let ticks = Counter()
+    let machine = Machine(queue: queue) {
+      if forbidden.load(ordering: .sequentiallyConsistent) { violations.add() }
+      ticks.add()
+    }
+    var random = SplitMix(state: 5)
+    for _ in 0..<2500 {
+      try machine.restart(deadline: .now() + .microseconds(.random(in: 0...100, using: &random)))
+      spin(.random(in: 0...120_000, using: &random))
+      let outcome =
+        switch call {
+        case "suspend": machine.suspend()
+        case "cancel": machine.cancel()
+        case "restart": try machine.restart(deadline: .distantFuture)
+        default: try machine.reschedule(deadline: .distantFuture)
+        }
+      // Busy: a tick had started before. Ignored: it was the only one, and may be under way.
+      if outcome != .done { queue.sync {} }
+      forbidden.store(true, ordering: .sequentiallyConsistent)
+      spin(20_000)
+      forbidden.store(false, ordering: .sequentiallyConsistent)
+    }
+    #expect(violations.value == 0)
+    #expect(ticks.value > 0 && ticks.value < 2500, "both outcomes of the race were seen")
+  }
+
+  @Test func threadsAtRandomNeverOverlapTicksOnAConcurrentQueue() async throws {
+    let inside = Atomic(0)
+    let overlaps = Counter()
+    let ticks = Counter()
+    let freed = Counter()
+    let started = Counter()
+    do {
+      let machine = Machine(queue: .global())
+      let handler: @Sendable (Canary) -> Void = { canary in
+        if inside.add(1, ordering: .sequentiallyConsistent).oldValue != 0 { overlaps.add() }
+        spin(2000)
+        canary.touch()
+        ticks.add()
+        inside.subtract(1, ordering: .sequentiallyConsistent)
+      }
+      // Serial queues have threads of their own and leave those of the global queue to the handlers.
+      let running = DispatchGroup()
+      for seed in 1...3 as ClosedRange<UInt64> {
+        DispatchQueue(label: "caller \(seed)").async(group: running) {
+          var random = SplitMix(state: seed)
+          for _ in 0..<20_000 {
+            let deadline = DispatchTime.now() + .microseconds(.random(in: -5...30, using: &random))
+            let repeating: DispatchTimeInterval = .random(using: &random) ? .never : .microseconds(10)
+            switch Int.random(in: 0..<11, using: &random) {
+            case 0...1:
+              started.add()
+              let canary = Canary(freed)
+              _ = try? machine.activate(deadline: deadline, repeating: repeating) { handler(canary) }
+            case 2: _ = try? machine.restart(deadline: deadline, repeating: repeating)
+            case 3: machine.suspend()
+            case 4: machine.resume()
+            case 5: _ = try? machine.reschedule(deadline: deadline, repeating: repeating)
+            case 6: machine.postpone(until: deadline)
+            case 7: machine.fire()
+            case 8: machine.cancel()
+            default: spin(10_000)
+            }
+          }
+        }
+      }
+      await withCheckedContinuation { continuation in
+        running.notify(queue: DispatchQueue(label: "done")) { continuation.resume() }
+      }
+      #expect(overlaps.value == 0)
+      #expect(ticks.value > 100)
+      // Still alive after all that.
+      machine.cancel()
+      let before = ticks.value
+      let canary = Canary(freed)
+      started.add()
+      try machine.activate(deadline: .now()) { handler(canary) }
+      await eventually { ticks.value > before }
+      #expect(ticks.value > before)
+    }
+    await eventually { freed.value == started.value }
+    #expect(freed.value == started.value)
+  }
+
+  @Test func theNextLifeWaitsForTheHandlerOfTheLast() async throws {
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    let gate = DispatchSemaphore(value: 0)
+    let first = Counter()
+    let second = Counter()
+    let machine = Machine(queue: queue)
+    try machine.activate(deadline: .now()) {
+      first.add()
+      gate.wait()
+    }
+    await eventually { first.value == 1 }
+    #expect(machine.state == .finished)
+    #expect(try machine.activate(deadline: .now()) { second.add() } == .busy)
+    machine.cancel()
+    #expect(try machine.activate(deadline: .now()) { second.add() } == .busy)
+    #expect(machine.fire() == .busy)
+    usleep(20_000)
+    #expect(second.value == 0)
+    gate.signal()
+    await eventually { second.value == 2 }
+    #expect((first.value, second.value) == (1, 2), "the tick and the extra one")
+  }
+
+  @Test func aTickThatFallsDueWhileBusyIsNotLost() async throws {
+    let factory = RecordingTimerAdapterFactory()
+    let queue = DispatchQueue(label: "busy")
+    let gate = DispatchSemaphore(value: 0)
+    let first = Counter()
+    let second = Counter()
+    let machine = Machine(factory: factory)
+    try machine.activate(deadline: factory.now) {
+      first.add()
+      gate.wait()
+    }
+    queue.async(execute: factory.delivery)
+    await eventually { first.value == 1 }
+    #expect(try machine.activate(deadline: factory.now) { second.add() } == .busy)
+    factory.delivery()
+    #expect((machine.state, second.value) == (.running, 0))
+    _ = factory.log.take()
+    gate.signal()
+    queue.sync {}
+    #expect(factory.log.take() == [.schedule(deadline: 1000, repeating: .never, leeway: .nanoseconds(0))])
+    factory.delivery()
+    #expect((machine.state, second.value) == (.finished, 1))
+  }
+
+  @Test func realTicksAreNeverEarlyAndDoNotDrift() async throws {
+    let interval: UInt64 = 4_000_000
+    let times = Mutex<[UInt64]>([])
+    let first = DispatchTime.now().uptimeNanoseconds + interval
+    let machine = Machine(queue: DispatchQueue(label: "grid"))
+    try machine.activate(
+      deadline: DispatchTime(uptimeNanoseconds: first), repeating: .nanoseconds(Int(interval))
+    ) { times.withLock { $0.append(DispatchTime.now().uptimeNanoseconds) } }
+    await eventually { times.withLock { $0.count } >= 100 }
+    machine.cancel()
+    let seen = times.withLock { $0 }
+    #expect(seen.count >= 100)
+    for (index, time) in seen.enumerated() { #expect(time >= first + UInt64(index) * interval) }
+    let phases = seen.filter { $0 >= first }.suffix(50).map { ($0 - first) % interval }
+    #expect(phases.min()! < interval / 4)
+  }
+
+  @Test func resumeGivesOneTickForAllThatWereMissed() async throws {
+    let ticks = Counter()
+    let queue = DispatchQueue(label: "resume")
+    let machine = Machine(queue: queue) { ticks.add() }
+    let interval = 50_000_000 as UInt64
+    let first = DispatchTime.now().uptimeNanoseconds
+    try machine.activate(deadline: DispatchTime(uptimeNanoseconds: first), repeating: .nanoseconds(Int(interval)))
+    await eventually { ticks.value == 1 }
+    machine.suspend()
+    // To the middle between two points of the grid.
+    while (DispatchTime.now().uptimeNanoseconds - first) < interval * 4 + interval / 2 { usleep(1000) }
+    let before = ticks.value
+    machine.resume()
+    await eventually { ticks.value > before }
+    machine.suspend()
+    let last = DispatchTime.now().uptimeNanoseconds - first
+    if last < interval * 5 { #expect(ticks.value == before + 1) }
+  }
+
+  // MARK: Bad and extreme arguments
+
+  @Test func badIntervalsAreTypedErrorsInEveryState() throws {
+    typealias Fault = Machine.ScheduleError
+    let intervals: [(DispatchTimeInterval, Fault)] = [
+      (.seconds(0), .intervalNotPositive), (.nanoseconds(0), .intervalNotPositive),
+      (.seconds(-1), .intervalNotPositive), (.milliseconds(-1), .intervalNotPositive),
+      (.microseconds(.min), .intervalNotPositive), (.nanoseconds(.min), .intervalNotPositive),
+      (.seconds(.max), .intervalTooLong), (.milliseconds(.max), .intervalTooLong),
+      (.seconds(9_223_372_037), .intervalTooLong),
+    ]
+    let leeways: [(DispatchTimeInterval, Fault)] = [
+      (.nanoseconds(-1), .leewayNegative), (.seconds(.min), .leewayNegative), (.seconds(.max), .leewayTooLong),
+    ]
+    let factory = RecordingTimerAdapterFactory()
+    for state in TimerState.allCases {
+      let machine = Machine(queue: DispatchQueue(label: "bad"), factory: factory) {}
+      try bring(machine, to: state) {
+        factory.setNow(2000)
+        factory.delivery()
+      }
+      for (interval, fault) in intervals {
+        #expect(throws: fault) { try machine.activate(repeatTimeInterval: interval) {} }
+        #expect(throws: fault) { try machine.activate(deadline: .now(), repeating: interval) {} }
+        #expect(throws: fault) { try machine.restart(deadline: .now(), repeating: interval) }
+        #expect(throws: fault) { try machine.reschedule(repeatTimeInterval: interval) }
+        #expect(throws: fault) { try machine.reschedule(deadline: .now(), repeating: interval) }
+      }
+      for (leeway, fault) in leeways {
+        #expect(throws: fault) { try machine.activate(repeatTimeInterval: .seconds(1), leeway: leeway) {} }
+        #expect(throws: fault) { try machine.restart(deadline: .now(), leeway: leeway) }
+        #expect(throws: fault) { try machine.reschedule(deadline: .now(), leeway: leeway) }
+      }
+      #expect(machine.state == state)
+    }
+    #expect(factory.log.violations == [])
+  }
+
+  @Test func extremesNeitherTrapNorSpinNorTickEarly() async throws {
+    let never: [UInt64] = [(1 << 62) - 1, 1 << 62, 1 << 63, .max - 1, .max]
+    let intervals: [DispatchTimeInterval] = [.never, .nanoseconds(.max), .seconds(9_223_372_036), .milliseconds(1)]
+    let leeways: [DispatchTimeInterval] = [.nanoseconds(0), .nanoseconds(.max), .never]
+    for repeating in intervals {
+      for leeway in leeways {
+        for deadline in never + [(1 << 62) - 2] {
+          let ticks = Counter()
+          let machine = Machine(queue: DispatchQueue(label: "never")) { ticks.add() }
+          let deadline = DispatchTime(uptimeNanoseconds: deadline)
+          try machine.activate(deadline: deadline, repeating: repeating, leeway: leeway)
+          machine.suspend()
+          machine.postpone(until: deadline)
+          machine.resume()
+          usleep(200)
+          #expect(ticks.value == 0)
+          #expect(machine.state == .running)
+        }
+        for deadline: UInt64 in [0, 1] {
+          let ticks = Counter()
+          let machine = Machine(queue: DispatchQueue(label: "now")) { ticks.add() }
+          let deadline = DispatchTime(uptimeNanoseconds: deadline)
+          try machine.activate(deadline: deadline, repeating: repeating, leeway: leeway)
+          await eventually { ticks.value > 0 }
+          #expect(ticks.value > 0)
+          #expect(machine.state == (repeating.isEndless ? .finished : .running))
+        }
+      }
+    }
+    let ticks = Counter()
+    let machine = Machine(queue: DispatchQueue(label: "first"))
+    try machine.activate(repeatTimeInterval: .nanoseconds(.max - 1)) { ticks.add() }
+    usleep(1000)
+    #expect(ticks.value == 0)
+  }
+}
+
+// MARK: - Help
+
+extension DispatchTimeInterval {
+  fileprivate var isEndless: Bool { self == .never || self == .nanoseconds(.max) }
+}
+
+private final class Counter: Sendable {
+  private let count = Atomic(0)
+  var value: Int { count.load(ordering: .sequentiallyConsistent) }
+  @discardableResult
+  func add() -> Int { count.add(1, ordering: .sequentiallyConsistent).newValue }
+}
+
+/// Counts its end, and looks at a machine then.
+private final class Canary: Sendable {
+  private let freed: Counter
+  private let machine: WeakMachine
+
+  init(_ freed: Counter, _ machine: Machine? = nil) {
+    self.freed = freed
+    self.machine = WeakMachine(machine: machine)
+  }
+
+  deinit {
+    _ = machine.machine?.state
+    freed.add()
+  }
+
+  func touch() {}
+  var body: @Sendable () -> Void { { self.touch() } }
+}
+
+private struct WeakMachine: Sendable { weak let machine: Machine? }
+
+private final class MachineBox: Sendable {
+  private let held = Mutex<Machine?>(nil)
+  var machine: Machine? { held.withLock { $0 } }
+
+  func set(_ machine: Machine?) {
+    let old = held.withLock { held in
+      let old = held
+      held = machine
+      return old
+    }
+    withExtendedLifetime(old) {}
+  }
+}
+
+private struct SplitMix: RandomNumberGenerator {
+  var state: UInt64
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+    return z ^ (z >> 31)
+  }
+}
+
+private func spin(_ nanoseconds: UInt64) {
+  let end = DispatchTime.now().uptimeNanoseconds + nanoseconds
+  while DispatchTime.now().uptimeNanoseconds < end {}
+}
+
+private func eventually(_ condition: () -> Bool) async {
+  let end = DispatchTime.now().uptimeNanoseconds + 10_000_000_000
+  while !condition(), DispatchTime.now().uptimeNanoseconds < end { try? await Task.sleep(nanoseconds: 500_000) }
+}

@@ -1,0 +1,61 @@
+/*
+ * Leeway: 100 one-shots, a millisecond apart from 1,000 to 1,099 ms. Without leeway each needs a wake-up of its own;
+ * with 50 ms they share five: Chime places a timer at the first multiple of g at or after its deadline, g the largest
+ * power of two (in nanoseconds) that has a multiple within the leeway.
+ *   30 * 2^25 ns = 1006.6 ms    for the deadlines 1000 to 1006 ms
+ *   31 * 2^25 ns = 1040.2 ms    for 1007 to 1023
+ *   32 * 2^25 ns = 1073.7 ms    for 1024 to 1073 (also a multiple of 2^30: windows that reach it prefer it)
+ *   33 * 2^25 ns = 1107.3 ms    for 1074 to 1090
+ *   34 * 2^25 ns = 1140.9 ms    for 1091 to 1099
+ *
+ * Build:  make            (or cc leeway.c -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
+ * Run:    build/leeway
+ *
+ * Output:
+ *   leeway  0 ms: 100 ticks, 100 wake-ups, 0 early, 0 too late
+ *   leeway 50 ms: 100 ticks, 5 wake-ups, 0 early, 0 too late
+ */
+#include "check.h"
+
+static int64_t leeway_ns;
+static int early, too_late;
+
+static void on_tick(const chime_tick *tick, void *context) {
+  (void)context;
+  if (tick->actual_ns < tick->scheduled_ns) early++;
+  if (tick->actual_ns > tick->scheduled_ns + leeway_ns) too_late++;
+}
+
+static void run(void) {
+  chime_queue_t queue;
+  chime_timer_t timer; /* the ids are not kept: the queue releases its timers */
+  chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_queue_stats before = CHIME_QUEUE_STATS_INIT, after = CHIME_QUEUE_STATS_INIT;
+  int index;
+
+  queue_options.flags = CHIME_QUEUE_HONOUR_LEEWAY; /* other queues always do; a virtual one is exact otherwise */
+  options.handler = on_tick;
+  schedule.leeway_ns = leeway_ns;
+  CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &queue_options, &queue));
+  for (index = 0; index < 100; index++) {
+    schedule.first_ns = (1000 + index) * CHIME_MILLISECOND;
+    CHECK(chime_timer_start(queue, &options, &schedule, &timer));
+  }
+  CHECK(chime_queue_advance(queue, 0)); /* the pass that puts the new timers in their places is not counted */
+  CHECK(chime_queue_get_stats(queue, &before));
+  CHECK(chime_queue_advance(queue, 2 * CHIME_SECOND));
+  CHECK(chime_queue_get_stats(queue, &after));
+  printf("leeway %2" PRId64 " ms: %" PRIu64 " ticks, %" PRIu64 " wake-ups, %d early, %d too late\n",
+         leeway_ns / CHIME_MILLISECOND, after.ticks - before.ticks,
+         (after.passes - after.empty_passes) - (before.passes - before.empty_passes), early, too_late);
+  CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
+}
+
+int main(void) {
+  run();
+  leeway_ns = 50 * CHIME_MILLISECOND;
+  run();
+  return 0;
+}

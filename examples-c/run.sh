@@ -1,0 +1,77 @@
+#!/bin/sh
+# Runs the examples that are named as arguments and compares their output with what they promise; `make run` calls it.
+# An example's promise stands in its first comment, from the line " * Output:" on, four columns in. The promise of
+# idle_sessions is what idle_sessions_check.py computes. At last the shared library itself is looked at.
+
+passed=0
+failed=0
+CC=${CC:-cc}
+PYTHON=${PYTHON:-python3}
+library=build/lib/libchime.so.1
+out=build/out
+mkdir -p "$out"
+
+# verdict NAME EXPECTED-FILE ACTUAL-FILE
+verdict() {
+  if diff -u "$2" "$3" >"$out/diff"; then
+    passed=$((passed + 1))
+    echo "ok $1"
+  else
+    failed=$((failed + 1))
+    echo "FAILED $1"
+    cat "$out/diff"
+  fi
+}
+
+# Runs a command for at most a minute; an exit status other than 0 becomes a line of the output.
+bounded() {
+  timeout 60 "$@" || echo "exit status $?"
+}
+
+# sessions NAME LOG [-t seconds]
+sessions() {
+  name=$1 log=$2
+  shift 2
+  bounded "$PYTHON" idle_sessions_check.py "$@" "$log" >"$out/expected" 2>"$out/expected.errors"
+  bounded build/idle_sessions "$@" "$log" >"$out/actual" 2>"$out/actual.errors"
+  echo "on standard error:" | tee -a "$out/expected" >>"$out/actual"
+  cat "$out/expected.errors" >>"$out/expected"
+  cat "$out/actual.errors" >>"$out/actual"
+  verdict "$name" "$out/expected" "$out/actual"
+}
+
+for example in "$@"; do
+  if [ "$example" = idle_sessions ]; then
+    "$PYTHON" idle_sessions_check.py --make-log 20000 1 >build/large.log
+    sessions "idle_sessions, access.log" access.log
+    sessions "idle_sessions, access.log, 5 minutes" access.log -t 300
+    sessions "idle_sessions, 20,000 lines" build/large.log
+    sessions "idle_sessions, 20,000 lines, 1 minute" build/large.log -t 60
+  else
+    awk '/^ \*\//{exit} shown{print substr($0, 6)} /^ \* Output:$/{shown=1}' "$example.c" >"$out/expected"
+    bounded "build/$example" >"$out/actual" 2>&1
+    [ -s "$out/expected" ] || echo "(an expected output in the first comment)" >"$out/expected"
+    verdict "$example" "$out/expected" "$out/actual"
+  fi
+done
+
+# At most 7 MB; the SONAME that programs record; every function of the header exported, and nothing else.
+# (Type A is the version script's own name; lower case is local, but for u, v, w and i.)
+{
+  echo "at most 7 MB: yes"
+  echo "SONAME: libchime.so.1"
+} >"$out/expected"
+{
+  size=$(($(wc -c <"$library")))
+  [ "$size" -le $((7 * 1024 * 1024)) ] && echo "at most 7 MB: yes" || echo "at most 7 MB: no, $size bytes"
+  readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/SONAME: \1/p'
+} >"$out/actual"
+verdict "library, size and SONAME" "$out/expected" "$out/actual"
+
+$CC -E -P -DCHIME_CDEF ../include/chime.h | grep -o 'chime_[a-z0-9_]*(' | tr -d '(' | LC_ALL=C sort -u >"$out/expected"
+nm -D --defined-only "$library" | LC_ALL=C awk '$2 ~ /^[B-Zuvwi]$/ {sub(/@.*/, "", $3); print $3}' |
+  LC_ALL=C sort -u >"$out/actual"
+verdict "library, exports" "$out/expected" "$out/actual"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

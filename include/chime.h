@@ -1,0 +1,713 @@
+/*
+ * chime.h - Chime, an embeddable timer runtime.
+ *
+ * Purpose. A timer calls a function once, or again and again, on a queue. Chime's timers can be called in any order
+ * from any thread: a call that makes no sense in the timer's state is ignored and says so; a call on an id that no
+ * longer exists is an error and touches nothing. They do not fire early, do not drift, do not fire after they were
+ * stopped, and free what they hold exactly once.
+ *
+ * Threads. Every function may be called from any thread, from inside a handler too, unless its comment says
+ * otherwise. No lock is held while your code runs. Each comment ends with two facts:
+ *     Calls back:  whether your functions may run inside this call
+ *     Waits:       no / for a handler / for time
+ * A callback must return: leaving it by longjmp, a C++ exception or pthread_exit is undefined.
+ * No function but chime_main_stop is async-signal-safe.
+ *
+ * Time. Durations and deadlines are signed 64-bit nanoseconds. A delay or duration is a distance from now; a deadline
+ * is a point on the queue's clock, which for dispatch queues is CLOCK_MONOTONIC with its own zero. INT64_MAX
+ * (CHIME_FOREVER) means "never" for a deadline or delay and "without end" for a timeout. A deadline in the past is due
+ * at once. Sums saturate.
+ *
+ * Ownership. Ids are numbers below 2^53. An id is yours until you release it; 0 is none, and releasing 0 does nothing.
+ * Every string passed in is copied. A context passes to Chime only when the call returns CHIME_OK; from then on Chime
+ * calls its finalizer exactly once, after the last callback that could use it.
+ *
+ * Structures begin with `size`, which must be sizeof the structure (the CHIME_*_INIT macros, or calloc, then set size).
+ * Zero in every other member is the default. A shorter size known to an earlier version is accepted; a longer one is
+ * accepted when its tail is zero.
+ *
+ * What is not in this file is not API.
+ */
+#ifndef CHIME_H
+#define CHIME_H
+
+#ifndef CHIME_CDEF /* cc -E -P -DCHIME_CDEF gives declarations that cffi and LuaJIT's ffi.cdef read */
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+#if defined(__clang__) && !defined(CHIME_CDEF)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wnullability-extension"
+#define CHIME_NULLABLE _Nullable
+#define CHIME_NONNULL _Nonnull
+#else
+#define CHIME_NULLABLE
+#define CHIME_NONNULL
+#endif
+
+#if defined(__cplusplus) && !defined(CHIME_CDEF)
+extern "C" {
+#endif
+
+/* ---- Version -------------------------------------------------------------------------------------------------- */
+
+/*
+ * ABI rule: within one major version functions and enumerators are only added and structures only grow at their end;
+ * nothing that exists changes its meaning, number or place.
+ */
+#define CHIME_VERSION_MAJOR 0
+#define CHIME_VERSION_MINOR 1
+#define CHIME_VERSION_PATCH 0
+#define CHIME_VERSION ((CHIME_VERSION_MAJOR << 16) | (CHIME_VERSION_MINOR << 8) | CHIME_VERSION_PATCH)
+
+/**
+ * The version of the library that is loaded, as CHIME_VERSION packs it. Compare with the header's own.
+ * Calls back: no. Waits: no.
+ */
+uint32_t chime_version(void);
+
+/* ---- Statuses ------------------------------------------------------------------------------------------------- */
+
+/** What every other function returns. Negative is failure: nothing changed and out-parameters are untouched. */
+typedef int32_t chime_status;
+enum {
+  CHIME_OK = 0,        /* it took effect */
+  CHIME_IGNORED = 1,   /* the call means nothing in this state; nothing changed; not an error */
+  CHIME_RUNNING = 2,   /* it took effect, and a handler of this timer that had started has not returned yet */
+  CHIME_STOPPED = 3,   /* ended because a stop was asked for */
+  CHIME_TIMED_OUT = 4, /* what was waited for had not happened when the timeout ended; what was asked for is in effect */
+
+  CHIME_ERROR_INVALID_ARGUMENT = -1, /* an argument is NULL, out of range, or contradicts another */
+  CHIME_ERROR_INVALID_HANDLE = -2,   /* not an id, an id of another kind, or one that was released */
+  CHIME_ERROR_LIMIT = -3,            /* a configured or built-in limit is reached */
+  CHIME_ERROR_NO_MEMORY = -4,        /* memory could not be had */
+  CHIME_ERROR_WOULD_DEADLOCK = -5,   /* waiting would never end: the caller is what it would wait for */
+  CHIME_ERROR_BUSY = -6,             /* another thread is inside this queue */
+  CHIME_ERROR_WRONG_THREAD = -7,     /* only a certain thread may do this, and it is another one */
+  CHIME_ERROR_TARGET_GONE = -8,      /* the timer's target no longer exists */
+  CHIME_ERROR_SHUT_DOWN = -9,        /* the queue was shut down while the call was under way */
+  CHIME_ERROR_UNSUPPORTED = -10,     /* this kind of queue, clock or platform cannot do that */
+  CHIME_ERROR_PERMISSION = -11,      /* the operating system does not permit it */
+  CHIME_ERROR_RESOURCE = -12,        /* threads, file descriptors or the like could not be had */
+  CHIME_ERROR_FORKED = -13           /* this is the child of a fork */
+};
+
+#define CHIME_FAILED(status) ((status) < 0)
+
+/**
+ * The constant's name, such as "CHIME_ERROR_BUSY"; "CHIME_UNKNOWN" for a number that is no status. Static: never freed.
+ * Calls back: no. Waits: no.
+ */
+const char *CHIME_NONNULL chime_status_name(chime_status status);
+
+/**
+ * One English sentence on what the status means. Static: never freed.
+ * Calls back: no. Waits: no.
+ */
+const char *CHIME_NONNULL chime_status_message(chime_status status);
+
+/* ---- Ids ------------------------------------------------------------------------------------------------------ */
+
+typedef uint64_t chime_queue_t; /* a timer queue: where and when handlers run, and on which clock */
+typedef uint64_t chime_timer_t; /* a schedule, a handler and a state */
+
+/* ---- Time ----------------------------------------------------------------------------------------------------- */
+
+#define CHIME_NANOSECOND INT64_C(1)
+#define CHIME_MICROSECOND INT64_C(1000)
+#define CHIME_MILLISECOND INT64_C(1000000)
+#define CHIME_SECOND INT64_C(1000000000)
+#define CHIME_MINUTE INT64_C(60000000000)
+#define CHIME_HOUR INT64_C(3600000000000)
+#define CHIME_FOREVER INT64_MAX
+
+typedef int32_t chime_clock;
+enum {
+  CHIME_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC: steady, stops while the system sleeps */
+  CHIME_CLOCK_BOOTTIME = 1,  /* CLOCK_BOOTTIME: steady, goes on while the system sleeps; no queue offers it yet */
+  CHIME_CLOCK_WALL = 2,      /* CLOCK_REALTIME: time of day, can be stepped; no queue offers it yet */
+  CHIME_CLOCK_VIRTUAL = 3    /* a virtual queue's own */
+};
+
+/**
+ * Reads a clock of the system.
+ *
+ * @param clock   CHIME_CLOCK_MONOTONIC, _BOOTTIME or _WALL
+ * @param now_ns  receives nanoseconds since that clock's own zero, the one of clock_gettime
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: NULL, or no clock; CHIME_ERROR_UNSUPPORTED: CHIME_CLOCK_VIRTUAL
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_now(chime_clock clock, int64_t *CHIME_NULLABLE now_ns);
+
+/* ---- Callbacks ------------------------------------------------------------------------------------------------ */
+
+typedef int32_t chime_tick_kind;
+enum {
+  CHIME_TICK_DUE = 0,      /* the schedule's deadline was reached */
+  CHIME_TICK_FIRED = 1,    /* an extra tick, asked for by chime_timer_fire */
+  CHIME_TICK_ARMED = 2,    /* to the registration handler: the timer was activated */
+  CHIME_TICK_CANCELLED = 3 /* to the cancel handler: the timer was cancelled, or released while running or suspended */
+};
+
+/** One delivery. Valid until the handler returns. */
+typedef struct chime_tick {
+  chime_timer_t timer;    /* the timer; it may be released inside its own handler */
+  uint64_t generation;    /* changes with every accepted activate, restart, reschedule, suspend and cancel */
+  uint64_t sequence;      /* counts DUE and FIRED ticks from 1 in each activation; 0 for ARMED and CANCELLED */
+  uint64_t missed;        /* due times since the previous tick that got no tick of their own, this one excluded */
+  int64_t scheduled_ns;   /* when it was due, on the queue's clock */
+  int64_t actual_ns;      /* when it started, on the queue's clock; never before scheduled_ns */
+  void *CHIME_NULLABLE context; /* the timer's own */
+  chime_tick_kind kind;
+  uint32_t reserved;      /* 0 */
+} chime_tick;
+
+/** A timer's handler. Runs on the timer's queue; calls of one timer never overlap and never nest. */
+typedef void (*chime_handler)(const chime_tick *CHIME_NONNULL tick, void *CHIME_NULLABLE context);
+/** Frees a context. Called exactly once, after the last callback that could use the context, with no lock held. */
+typedef void (*chime_finalizer)(void *CHIME_NULLABLE context);
+/** Any other function to run on a queue. */
+typedef void (*chime_function)(void *CHIME_NULLABLE context);
+
+/* ---- Options -------------------------------------------------------------------------------------------------- */
+
+typedef int32_t chime_queue_kind;
+enum {
+  CHIME_QUEUE_SERIAL = 0,     /* a dispatch queue of its own: one handler at a time */
+  CHIME_QUEUE_CONCURRENT = 1, /* a concurrent dispatch queue of its own: handlers of different timers may overlap */
+  CHIME_QUEUE_HOST = 2,       /* driven by the host's own loop; not offered yet: CHIME_ERROR_UNSUPPORTED */
+  CHIME_QUEUE_PRECISE = 3,    /* a thread of its own; not offered yet: CHIME_ERROR_UNSUPPORTED */
+  CHIME_QUEUE_VIRTUAL = 4     /* time moves when chime_queue_advance or _jump is called */
+};
+
+typedef int32_t chime_qos;
+enum {
+  CHIME_QOS_DEFAULT = 0,
+  CHIME_QOS_BACKGROUND = 1,
+  CHIME_QOS_UTILITY = 2,
+  CHIME_QOS_USER_INITIATED = 3,
+  CHIME_QOS_USER_INTERACTIVE = 4
+};
+
+/* chime_queue_options.flags */
+enum {
+  CHIME_QUEUE_HONOUR_LEEWAY = 1 /* virtual queues: delay ticks within their leeway, as other queues do */
+};
+
+typedef struct chime_queue_options {
+  uint32_t size;
+  uint32_t flags;                   /* CHIME_QUEUE_HONOUR_LEEWAY */
+  const char *CHIME_NULLABLE label; /* UTF-8, copied; for debuggers and chime_queue_dump */
+  chime_qos qos;                    /* of a dispatch queue of its own */
+  chime_clock clock;                /* MONOTONIC; a virtual queue takes MONOTONIC (0) or VIRTUAL, and is virtual */
+  uint64_t timer_limit;             /* timers that may exist at once; 0: as many as memory and ids allow */
+  int64_t start_ns;                 /* virtual queues: the time they begin at, 0 or more */
+} chime_queue_options;
+
+typedef int32_t chime_missed_policy;
+enum {
+  CHIME_MISSED_COALESCE = 0, /* one tick that says how many were missed, then on along the grid */
+  CHIME_MISSED_DELAY = 1     /* the interval counts from the end of the handler: spacing, not a grid */
+};
+
+typedef int32_t chime_resume_policy;
+enum {
+  CHIME_RESUME_COALESCE = 0, /* the grid stands; what was missed comes as one tick at once */
+  CHIME_RESUME_REMAINING = 1 /* the time that was left at suspend is kept, and the grid moves */
+};
+
+/* chime_schedule.flags */
+enum {
+  CHIME_SCHEDULE_DEADLINE = 1 /* first_ns is a deadline on the queue's clock, not a delay */
+};
+
+typedef struct chime_schedule {
+  uint32_t size;
+  uint32_t flags;                    /* CHIME_SCHEDULE_DEADLINE */
+  int64_t first_ns;                  /* delay (0 or more) or deadline of the first tick */
+  int64_t interval_ns;               /* from then on; 0: one-shot */
+  int64_t leeway_ns;                 /* how late a tick may be so that it can share a wake-up; below the interval */
+  uint64_t tick_limit;               /* due times (delivered and missed) until the timer is finished; 0: no limit */
+  chime_missed_policy missed_policy; /* of a repeating timer */
+  chime_resume_policy resume_policy; /* REMAINING does not go with CHIME_SCHEDULE_DEADLINE */
+} chime_schedule;
+
+/* chime_timer_options.flags */
+enum {
+  CHIME_TIMER_SELF_RELEASE = 1 /* releases itself when it is at rest after a handler of it returned */
+};
+
+typedef struct chime_timer_options {
+  uint32_t size;
+  uint32_t flags;                                    /* CHIME_TIMER_SELF_RELEASE */
+  chime_handler CHIME_NULLABLE handler;              /* required: DUE and FIRED ticks */
+  chime_handler CHIME_NULLABLE registration_handler; /* ARMED: once for each activation, before its first tick */
+  chime_handler CHIME_NULLABLE cancel_handler;       /* CANCELLED: once for each move into cancelled, and for the
+                                                        release of a running or suspended timer */
+  void *CHIME_NULLABLE context;                      /* given to all of them */
+  chime_finalizer CHIME_NULLABLE finalizer;          /* frees the context */
+  const char *CHIME_NULLABLE label;                  /* UTF-8, copied; for debuggers and chime_queue_dump */
+} chime_timer_options;
+
+#define CHIME_QUEUE_OPTIONS_INIT {(uint32_t)sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0}
+#define CHIME_SCHEDULE_INIT {(uint32_t)sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0}
+#define CHIME_TIMER_OPTIONS_INIT {(uint32_t)sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL}
+
+/* ---- Queues --------------------------------------------------------------------------------------------------- */
+
+/**
+ * Makes a queue of its own.
+ *
+ * @param kind     CHIME_QUEUE_SERIAL, _CONCURRENT or _VIRTUAL
+ * @param options  copied; NULL for the defaults
+ * @param queue    receives the id; release it with chime_queue_release or chime_queue_shutdown
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size,
+ *         a label that is not UTF-8, a negative start_ns; CHIME_ERROR_UNSUPPORTED: this kind or clock is not offered;
+ *         CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file descriptor for the first queue
+ *
+ * A concurrent queue hands ticks to libdispatch, which grants about as many threads as there are cores: one slow
+ * handler delays no other, as many slow ones as there are cores do. Use serial queues for time that matters.
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_create(chime_queue_kind kind, const chime_queue_options *CHIME_NULLABLE options,
+                                chime_queue_t *CHIME_NULLABLE queue);
+
+/**
+ * Makes a queue whose handlers run on libdispatch's main queue: inside chime_main_run, or whatever else drains it.
+ * Each call gives a queue of the caller's own; ending it touches only timers made through it.
+ *
+ * @return as chime_queue_create; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by a thread that is not the
+ *         process's main one, so that its main queue cannot be drained
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_main(const chime_queue_options *CHIME_NULLABLE options, chime_queue_t *CHIME_NULLABLE queue);
+
+/**
+ * Makes a queue whose handlers run on the global concurrent dispatch queue of that quality of service.
+ *
+ * @param qos  decides; options->qos must be 0 or the same
+ * @return as chime_queue_create
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_global(chime_qos qos, const chime_queue_options *CHIME_NULLABLE options,
+                                chime_queue_t *CHIME_NULLABLE queue);
+
+/**
+ * Makes a queue whose handlers run on a dispatch queue of the host, in turn with the host's own blocks on it.
+ *
+ * @param dispatch_queue  a dispatch_queue_t, retained until the queue has ended; it must not be suspended for ever
+ * @param options         label and qos are not used for the host's queue
+ * @return as chime_queue_create; CHIME_ERROR_INVALID_ARGUMENT: dispatch_queue is NULL; CHIME_ERROR_UNSUPPORTED: it
+ *         belongs to another copy of libdispatch (the self-contained libchime carries its own)
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_wrap_dispatch(void *CHIME_NULLABLE dispatch_queue,
+                                       const chime_queue_options *CHIME_NULLABLE options,
+                                       chime_queue_t *CHIME_NULLABLE queue);
+
+/**
+ * Releases the queue and its timers: their ids are stale at once and no tick starts any more. A handler that runs
+ * goes on; what is left to call (cancel handlers, finalizers) is called on the queue, on a virtual queue inside this
+ * call or, when a pass is running, at its end.
+ *
+ * @return CHIME_OK; CHIME_RUNNING: a handler of the queue has not returned; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Any thread. Calls back: on a virtual queue. Waits: no.
+ */
+chime_status chime_queue_release(chime_queue_t queue);
+
+/**
+ * chime_queue_release, then waits until no callback of the queue runs or will run. What can no longer be delivered on
+ * the queue (the main queue is not drained) is delivered in this call when the timeout ends.
+ *
+ * @param timeout_ns  0 or more; CHIME_FOREVER
+ * @return CHIME_OK: nothing of this queue runs or will run; CHIME_TIMED_OUT: it was released, a handler is still
+ *         running; CHIME_ERROR_WOULD_DEADLOCK: called inside a callback of this queue, or of one that waits for it;
+ *         it was released, nothing was waited for; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread. Calls back: yes. Waits: for a handler.
+ */
+chime_status chime_queue_shutdown(chime_queue_t queue, int64_t timeout_ns);
+
+/**
+ * Runs a function in mutual exclusion with the queue's handlers, and waits for it: the queue as a mutex. Inside a
+ * callback of the queue, or inside a function that runs under its sync, it runs at once.
+ *
+ * @param function    runs on the caller's thread or on the queue's, before this call returns
+ * @param timeout_ns  0 or more: how long to wait for the function's turn; once it has begun it is waited for
+ * @return CHIME_OK: it ran; CHIME_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of
+ *         this queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent queue, or a virtual one outside its
+ *         pass; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread. Calls back: yes. Waits: for a handler.
+ */
+chime_status chime_queue_sync(chime_queue_t queue, chime_function CHIME_NULLABLE function, void *CHIME_NULLABLE context,
+                              int64_t timeout_ns);
+
+/**
+ * Runs a function on the queue, soon: on a serial queue in mutual exclusion with its handlers, on a virtual queue at
+ * the next advance.
+ *
+ * @param finalizer  may be NULL; called with context after the function, or instead of it when the queue ends before
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: function is NULL; CHIME_ERROR_NO_MEMORY
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_async(chime_queue_t queue, chime_function CHIME_NULLABLE function,
+                               void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer);
+
+/**
+ * The time on the queue's clock.
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: now_ns is NULL
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_now(chime_queue_t queue, int64_t *CHIME_NULLABLE now_ns);
+
+/**
+ * Moves a virtual queue's time forward, from deadline to deadline: each tick runs inside this call at exactly its
+ * deadline, further passes run at that instant until nothing more is due.
+ *
+ * @param duration_ns  0 or more; 0 runs what is due now
+ * @return CHIME_OK; CHIME_ERROR_LIMIT: 1,000 passes at one instant, time stands there; CHIME_ERROR_WOULD_DEADLOCK:
+ *         called inside a handler of this queue; CHIME_ERROR_BUSY: another thread is advancing it;
+ *         CHIME_ERROR_UNSUPPORTED: not a virtual queue; CHIME_ERROR_SHUT_DOWN: a handler released the queue;
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread, one at a time. Calls back: yes. Waits: no.
+ */
+chime_status chime_queue_advance(chime_queue_t queue, int64_t duration_ns);
+
+/**
+ * The same up to a point in time; one that is not later than now runs what is due and moves nothing.
+ * Any thread, one at a time. Calls back: yes. Waits: no.
+ */
+chime_status chime_queue_advance_to(chime_queue_t queue, int64_t deadline_ns);
+
+/**
+ * Moves a virtual queue's clock without stopping at deadlines and without running anything, also inside a handler:
+ * as a slow handler or a sleeping machine would. The next advance delivers what became due.
+ *
+ * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: negative
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_jump(chime_queue_t queue, int64_t duration_ns);
+
+/** What a queue has done; counts begin at its creation. */
+typedef struct chime_queue_stats {
+  uint32_t size;
+  uint32_t reserved;
+  uint64_t timers;       /* that exist and were not released */
+  uint64_t running;      /* of these, in state running */
+  uint64_t entries;      /* in the wheel, stale ones included */
+  uint64_t passes;       /* visits to the wheel: wake-ups */
+  uint64_t empty_passes; /* of these, that found nothing due and nothing new */
+  uint64_t ticks;        /* DUE and FIRED ticks delivered */
+  uint64_t missed;       /* due times that got no tick of their own */
+} chime_queue_stats;
+
+#define CHIME_QUEUE_STATS_INIT {(uint32_t)sizeof(chime_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0}
+
+/**
+ * Fills in the statistics. Visits every timer of the queue.
+ * @param stats  its size set by the caller; a shorter known size receives the members it has
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME_NULLABLE stats);
+
+/**
+ * Writes one line of text for the queue and one for each timer: id, label, state, next deadline, interval, ticks.
+ *
+ * @param text      receives up to capacity - 1 bytes and a terminating 0; NULL with capacity 0 asks for the length
+ * @param length    receives the length of the whole text without its 0; may be NULL
+ * @return CHIME_OK, also when the text was cut; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, uint64_t capacity,
+                              uint64_t *CHIME_NULLABLE length);
+
+/* ---- The main queue ------------------------------------------------------------------------------------------- */
+
+/**
+ * Runs libdispatch's main queue, and so the handlers of chime_queue_main, until chime_main_stop.
+ *
+ * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
+ *         inside it; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread
+ *
+ * The main thread. Calls back: yes. Waits: for time.
+ */
+chime_status chime_main_run(void);
+
+/**
+ * Makes chime_main_run return after the callback it is in; a stop that comes before makes the next run return at once.
+ * @return CHIME_OK; CHIME_IGNORED: a stop is already pending
+ * Any thread, and signal handlers. Calls back: no. Waits: no.
+ */
+chime_status chime_main_stop(void);
+
+/* ---- Timers --------------------------------------------------------------------------------------------------- */
+
+typedef int32_t chime_state;
+enum {
+  CHIME_STATE_IDLE = 0,      /* created, never activated */
+  CHIME_STATE_RUNNING = 1,
+  CHIME_STATE_SUSPENDED = 2,
+  CHIME_STATE_FINISHED = 3,  /* its last tick was delivered or is being delivered */
+  CHIME_STATE_CANCELLED = 4
+};
+
+/*
+ * state \ event   activate   restart   suspend    resume   reschedule  postpone   fire  last tick  cancel
+ * idle            running    running   ignored    ignored  idle        ignored    +                ignored
+ * running         ignored    running   suspended  ignored  running     running    +     finished   cancelled
+ * suspended       ignored    running   ignored    running  suspended   suspended  +                cancelled
+ * finished        running    running   ignored    ignored  finished    ignored    +                ignored
+ * cancelled       running    running   ignored    ignored  cancelled   ignored    ignored          ignored
+ *
+ * ignored: CHIME_IGNORED, nothing changed.  +: one extra tick, state unchanged.  Release is legal in every state.
+ */
+
+/**
+ * Makes a timer in state idle.
+ *
+ * @param options  copied; handler is required
+ * @param timer    receives the id, before anything of the timer can run; release it with chime_timer_release
+ * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: options, handler or timer is NULL, a wrong
+ *         size, an unknown flag, a label that is not UTF-8; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_LIMIT;
+ *         CHIME_ERROR_NO_MEMORY
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_create(chime_queue_t queue, const chime_timer_options *CHIME_NULLABLE options,
+                                chime_timer_t *CHIME_NULLABLE timer);
+
+/**
+ * Makes a timer and activates it, in one step.
+ *
+ * @param schedule  copied; required
+ * @param timer     NULL: nobody holds the timer; it releases itself when it is at rest after its handler returned
+ * @return as chime_timer_create; CHIME_ERROR_INVALID_ARGUMENT also for a schedule that is not valid
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_start(chime_queue_t queue, const chime_timer_options *CHIME_NULLABLE options,
+                               const chime_schedule *CHIME_NULLABLE schedule, chime_timer_t *CHIME_NULLABLE timer);
+
+/**
+ * Calls the handler once, delay_ns from now.
+ *
+ * @param delay_ns   0 or more
+ * @param finalizer  frees the context; may be NULL
+ * @param timer      NULL: fire and forget
+ * @return as chime_timer_start
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_after(chime_queue_t queue, int64_t delay_ns, chime_handler CHIME_NULLABLE handler,
+                               void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer,
+                               chime_timer_t *CHIME_NULLABLE timer);
+
+/**
+ * Calls the handler every interval_ns, for the first time one interval from now.
+ *
+ * @param interval_ns  above 0
+ * @return as chime_timer_start
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_every(chime_queue_t queue, int64_t interval_ns, chime_handler CHIME_NULLABLE handler,
+                               void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer,
+                               chime_timer_t *CHIME_NULLABLE timer);
+
+/**
+ * Starts the timer's next life: sequence and tick count begin anew.
+ *
+ * @param timer     a timer that is idle, finished or cancelled; otherwise CHIME_IGNORED
+ * @param schedule  copied; NULL keeps the one it has (CHIME_ERROR_INVALID_ARGUMENT when it never had one)
+ * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
+ *
+ * Any thread, the timer's own handler included. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_activate(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
+
+/**
+ * Runs from now, whatever the state, in one transition: activates a timer at rest, reschedules (and resumes) one that
+ * is running or suspended.
+ *
+ * @param schedule  copied; NULL keeps the one it has: its delay counts from now
+ * @return CHIME_OK; CHIME_RUNNING: took effect, a handler that had started has not returned;
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
+ *
+ * Any thread, the timer's own handler included. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_restart(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
+
+/**
+ * Stops ticks until resume. After it has returned no tick starts.
+ *
+ * @param timer  a running timer; otherwise CHIME_IGNORED
+ * @return CHIME_OK; CHIME_RUNNING: took effect, a handler that had started has not returned (inside the timer's own
+ *         handler always); CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Any thread, the timer's own handler included. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_suspend(chime_timer_t timer);
+
+/**
+ * Goes on after suspend, as the schedule's resume policy says.
+ * @param timer  a suspended timer; otherwise CHIME_IGNORED
+ * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
+ * Any thread, the timer's own handler included. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_resume(chime_timer_t timer);
+
+/**
+ * Gives the timer another schedule and keeps its state and its sequence; the tick limit begins anew. A delay counts
+ * from this call when the timer is running, or suspended under CHIME_RESUME_COALESCE; from the resume when it is
+ * suspended under CHIME_RESUME_REMAINING; from the next activate when it is at rest.
+ *
+ * @param schedule  copied; NULL keeps the one it has: its delay counts anew
+ * @return CHIME_OK; CHIME_RUNNING: took effect, a handler that had started has not returned;
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
+ *
+ * Any thread, the timer's own handler included. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_reschedule(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
+
+/**
+ * The idle-timeout touch: moves the next deadline to now + delay_ns if that is later than it was. A repeating timer's
+ * grid moves with it, nothing counts as missed.
+ *
+ * @param delay_ns  0 or more
+ * @return CHIME_OK: from now on no tick starts before now + delay_ns; CHIME_IGNORED: the timer is not running or
+ *         suspended, or its tick has started already ("the timeout won"); CHIME_ERROR_INVALID_HANDLE;
+ *         CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread. One compare-and-swap and a clock read. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_ns);
+
+/**
+ * The same to a deadline on the queue's clock; reads no clock.
+ * Any thread. One compare-and-swap. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t deadline_ns);
+
+/**
+ * Asks for one extra tick, of kind CHIME_TICK_FIRED, on the queue; never inside this call. Calls made before that tick
+ * starts give one tick together. It counts in the sequence, not against the tick limit, and leaves the schedule alone.
+ * A later suspend, reschedule, restart, activate, cancel or release drops it.
+ *
+ * @param timer  any but a cancelled timer; otherwise CHIME_IGNORED
+ * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_NO_MEMORY
+ *
+ * Any thread, the timer's own handler included. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_fire(chime_timer_t timer);
+
+/**
+ * Stops the timer. After it has returned no tick starts; the context stays, and the timer can be activated again.
+ *
+ * @param timer  a running or suspended timer; otherwise CHIME_IGNORED
+ * @return CHIME_OK; CHIME_RUNNING: took effect, a handler that had started has not returned (only
+ *         chime_timer_cancel_and_wait makes it safe to free what the handler uses); CHIME_IGNORED;
+ *         CHIME_ERROR_INVALID_HANDLE
+ *
+ * Any thread, the timer's own handler included. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_cancel(chime_timer_t timer);
+
+/**
+ * Cancels, then waits until no handler of the timer runs, also when the cancel itself is ignored.
+ *
+ * @param timeout_ns  0 or more; CHIME_FOREVER
+ * @return CHIME_OK: cancelled; CHIME_IGNORED: there was nothing to cancel; with both no handler of the timer runs;
+ *         CHIME_TIMED_OUT: cancelled, its handler still runs; CHIME_ERROR_WOULD_DEADLOCK: cancelled, and the handler
+ *         is the caller's own or waits for the caller; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread. Calls back: no. Waits: for a handler.
+ */
+chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t timeout_ns);
+
+/**
+ * Cancels the timer if need be and makes its id stale at once. Its finalizer is called after the last callback.
+ *
+ * @param timer  0 does nothing
+ * @return CHIME_OK; CHIME_RUNNING: took effect, a handler that had started has not returned;
+ *         CHIME_ERROR_INVALID_HANDLE
+ *
+ * Any thread, the timer's own handler included. Calls back: on a virtual queue. Waits: no.
+ */
+chime_status chime_timer_release(chime_timer_t timer);
+
+/**
+ * The timer's generation now: a number that changes with every accepted activate, restart, reschedule, suspend and
+ * cancel. Compare it with tick->generation under a mutex of your own.
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_generation(chime_timer_t timer, uint64_t *CHIME_NULLABLE generation);
+
+/**
+ * @return CHIME_OK: that generation is the current one; CHIME_IGNORED: it is not; CHIME_ERROR_INVALID_HANDLE
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_check_generation(chime_timer_t timer, uint64_t generation);
+
+/**
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: state is NULL
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME_NULLABLE state);
+
+/**
+ * When the next tick is due.
+ * @param deadline_ns  receives the deadline on the queue's clock; CHIME_FOREVER: the timer is not running
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *CHIME_NULLABLE deadline_ns);
+
+/** All that is known of a timer, taken at one instant. */
+typedef struct chime_timer_info {
+  uint32_t size;
+  chime_state state;
+  chime_queue_t queue;
+  uint64_t generation;
+  uint64_t sequence;        /* ticks delivered in this activation */
+  int64_t next_deadline_ns; /* CHIME_FOREVER: not running */
+  int64_t remaining_ns;     /* suspended under CHIME_RESUME_REMAINING: the time kept; otherwise -1 */
+  int64_t interval_ns;      /* 0: one-shot, or no schedule yet */
+  int64_t leeway_ns;        /* rounded down to 26 significant bits: by less than 1 part in 33 million */
+  uint64_t tick_limit;      /* 0: none */
+  uint64_t due_count;       /* due times counted against the limit, delivered and missed; 0 without a limit */
+  int32_t busy;             /* 1: a handler that has started has not returned */
+  int32_t has_schedule;     /* 1: activate with NULL has something to keep */
+} chime_timer_info;
+
+#define CHIME_TIMER_INFO_INIT {(uint32_t)sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+
+/**
+ * Fills in the info.
+ * @param info  its size set by the caller; a shorter known size receives the members it has
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_info *CHIME_NULLABLE info);
+
+#if defined(__cplusplus) && !defined(CHIME_CDEF)
+}
+#endif
+
+#if defined(__clang__) && !defined(CHIME_CDEF)
+#pragma clang diagnostic pop
+#endif
+
+#endif /* CHIME_H */
