@@ -105,6 +105,12 @@ static void info_of_another_size(csuite *t) {
   EXPECT_EQ(longer.tail[0], 0);
   EXPECT_EQ(longer.tail[1], 0);
   memset(&longer, 0, sizeof longer);
+  longer.info.size = (uint32_t)sizeof longer;
+  longer.tail[1] = UINT64_C(1) << 56;
+  before = longer;
+  EXPECT_STATUS(chime_timer_get_info(p->timer, &longer.info), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT(memcmp(&longer, &before, sizeof longer) == 0);
+  memset(&longer, 0, sizeof longer);
   longer.info.size = (uint32_t)sizeof longer.info - 1;
   before = longer;
   EXPECT_STATUS(chime_timer_get_info(p->timer, &longer.info), CHIME_ERROR_INVALID_ARGUMENT);
@@ -219,6 +225,12 @@ static void statistics_of_another_size(csuite *t) {
   longer.stats.size = (uint32_t)sizeof longer;
   EXPECT_OK(chime_queue_get_stats(queue, &longer.stats));
   EXPECT_EQ(longer.stats.timers, 1);
+  memset(&longer, 0, sizeof longer);
+  longer.stats.size = (uint32_t)sizeof longer;
+  longer.tail[0] = 1;
+  before = longer;
+  EXPECT_STATUS(chime_queue_get_stats(queue, &longer.stats), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT(memcmp(&longer, &before, sizeof longer) == 0);
   memset(&longer, 0, sizeof longer);
   longer.stats.size = 0;
   before = longer;

@@ -121,7 +121,7 @@ struct DispatchPlace: Sendable {
 
   /// The `dispatch_queue_t` inside Swift's `DispatchQueue`: on Linux the overlay's class has it as its one stored
   /// property. (libdispatch offers no other way to set a foreign target.)
-  private static func raw(of queue: DispatchQueue) -> OpaquePointer {
+  static func raw(of queue: DispatchQueue) -> OpaquePointer {
     unsafe Unmanaged.passUnretained(queue).toOpaque().load(fromByteOffset: 16, as: OpaquePointer.self)
   }
 }

@@ -67,6 +67,9 @@ extension QueueCore {
       disposeOfDying(frame)
       for item in takeFunctions() { item.drop() }
     } while !cell.inboxIsEmpty
+    for item in ready[readyNext...] where item.turn != .due { _ = Slab.slot(item.slot).clear(TimerWord.handedBit) }
+    for slot in extras { _ = slot.clear(TimerWord.handedBit) }
+    extras = []
     ready = []
     readyNext = 0
     batchIsOpen = false

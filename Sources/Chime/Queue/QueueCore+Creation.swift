@@ -54,6 +54,10 @@ extension QueueCore {
     return make(options, at: place)
   }
 
+  package static func makeWrapping(_ queue: DispatchQueue, _ options: QueueOptions) -> Result<UInt64, Status> {
+    unsafe makeWrapping(UnsafeMutableRawPointer(HostQueue.raw(of: queue)), options)
+  }
+
   package static func makeVirtual(_ options: QueueOptions) -> Result<UInt64, Status> {
     acquire(options, isVirtual: true).map { cell, id in
       let core = QueueCore(

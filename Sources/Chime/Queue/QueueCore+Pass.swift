@@ -13,7 +13,7 @@ extension QueueCore {
         runSlice(frame)
         if isClosing.load(ordering: .sequentiallyConsistent) {
           closeIfPossible(frame)
-        } else if readyNext < ready.count {
+        } else if batchIsOpen {
           adapter.wake()
         } else {
           settle()
@@ -41,6 +41,7 @@ extension QueueCore {
   private func settle() {
     for _ in 0..<3 {
       let next = wheel.earliest()
+      if !extras.isEmpty || !dying.isEmpty { break }
       if let next, next <= cell.now { break }
       cell.published = next ?? .max
       if cell.inboxIsEmpty, functions.withLock({ $0.items.isEmpty }) {
@@ -49,12 +50,11 @@ extension QueueCore {
       }
       cell.published = QueueCell.awake
       takeInbox()
-      if readyNext < ready.count || !dying.isEmpty { break }
     }
     adapter.wake()
   }
 
-  /// Sorts what other threads changed into the wheel, the batch that is ready, or the dying.
+  /// Sorts what other threads changed into the wheel, the next batch, or the dying.
   func takeInbox() {
     cell.drain { slot, word in admit(slot, word) }
     entries.store(wheel.entryCount, ordering: .relaxed)
@@ -67,15 +67,14 @@ extension QueueCore {
     if word.isReleased {
       handOver == nil ? adopt(slot) : hand(slot)
     } else if word.hasExtra {
-      if handOver == nil {
-        ready.append(
-          ReadyItem(deadline: slot.extraTime(word), stamp: slot.stamp, slot: slot.index, isExtra: true))
-        sortReadyFrom(readyNext)
-      } else {
-        hand(slot)
-      }
+      handOver == nil ? enqueue(slot) : hand(slot)
     }
     if word.isRunning { place(slot, word) }
+  }
+
+  /// Gives a slot a turn for its extra callback, unless it has one.
+  private func enqueue(_ slot: TimerSlot) {
+    if slot.set(TimerWord.handedBit) { extras.append(slot) }
   }
 
   func place(_ slot: TimerSlot, _ word: TimerWord) {
@@ -83,22 +82,22 @@ extension QueueCore {
       slot, deadline: slot.deadline.saturatingAdd(word.postponement), leeway: slot.leeway.nanoseconds)
   }
 
-  /// Fills the batch with everything that was placed at or before `now`.
+  /// Makes the next batch: the extra callbacks, and everything that was placed at or before `now`.
   private func collect(_ now: Int64) {
-    let first = ready.count
+    for slot in extras {
+      ready.append(ReadyItem(deadline: slot.extraTime(), stamp: slot.stamp, slot: slot.index, isExtra: true))
+    }
+    extras.removeAll(keepingCapacity: true)
     wheel.advance(to: now) { index in
       let slot = Slab.slot(index)
       let word = slot.word
       guard word.isRunning else { return }
       ready.append(
         ReadyItem(
-          deadline: slot.deadline.saturatingAdd(word.postponement), stamp: slot.stamp, slot: index, isExtra: false))
+          deadline: max(slot.deadline.saturatingAdd(word.postponement), .min + 1), stamp: slot.stamp, slot: index,
+          isExtra: false))
     }
-    if ready.count > first { sortReadyFrom(readyNext) }
-  }
-
-  private func sortReadyFrom(_ start: Int) {
-    if ready.count - start > 1 { ready[start...].sort(by: ReadyItem.precedes) }
+    if ready.count > 1 { ready.sort(by: ReadyItem.precedes) }
   }
 
   /// Delivers the batch, until it or the slice is at its end.
@@ -108,6 +107,7 @@ extension QueueCore {
       let item = ready[readyNext]
       let slot = Slab.slot(item.slot)
       readyNext += 1
+      if item.turn != .due { _ = slot.clear(TimerWord.handedBit) }
       if handOver == nil {
         let time = visit(slot, item.turn, frame)
         count += 1
@@ -127,11 +127,7 @@ extension QueueCore {
 
   /// Hands a visit of the slot to the concurrent queue, unless one is on its way already.
   private func hand(_ slot: TimerSlot) {
-    while true {
-      let word = slot.word
-      if word.isHanded { return }
-      if slot.swap(word, for: word.setting(TimerWord.handedBit)) { break }
-    }
+    guard slot.set(TimerWord.handedBit) else { return }
     handOver? { [self] in
       ThreadState.current.inside(cell) { frame in
         let word = slot.clear(TimerWord.handedBit)
@@ -197,9 +193,10 @@ extension TimerSlot {
 
   /// The key by which an extra callback takes its turn: registration and cancel callbacks first, an extra tick by the
   /// time it was asked for.
-  func extraTime(_ word: TimerWord) -> Int64 {
+  func extraTime() -> Int64 {
     // Being writer for a moment; if somebody else is, the timer comes again anyway.
-    guard swap(word, for: word.setting(TimerWord.writerBit)) else { return .min }
+    let word = word
+    guard !word.hasWriter, swap(word, for: word.setting(TimerWord.writerBit)) else { return .min }
     var time = Int64.min
     if let extras, extras.value.pendingCallbacks == 0, extras.value.firePending {
       time = extras.value.fireTime

@@ -60,7 +60,7 @@ extension QueueCore {
   }
 
   private var hasWorkNow: Bool {
-    readyNext < ready.count || !dying.isEmpty || functions.withLock { !$0.items.isEmpty }
+    batchIsOpen || !extras.isEmpty || !dying.isEmpty || functions.withLock { !$0.items.isEmpty }
   }
 
   /// Calls the finalizers of timers that were released outside a pass, on the caller's thread; if a pass runs, it does

@@ -18,6 +18,8 @@ package final class QueueCore: @unchecked Sendable {
 
   // Pass.
   var wheel: Wheel
+  /// Slots whose extra callback gets a turn in the next batch; their handed flag is set.
+  var extras = ContiguousArray<TimerSlot>()
   var ready = ContiguousArray<ReadyItem>()
   var readyNext = 0
   /// The last slice ended before its batch did; nothing new is collected until the batch is delivered.

@@ -28,6 +28,11 @@ import Synchronization
     ).exchanged
   }
 
+  /// Sets one flag; false when it was set.
+  func set(_ flag: UInt64) -> Bool {
+    unsafe record.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue & flag == 0
+  }
+
   /// Clears one flag; the word as it is afterwards.
   @inline(__always)
   func clear(_ flag: UInt64) -> TimerWord {

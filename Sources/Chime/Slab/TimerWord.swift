@@ -7,7 +7,7 @@
 /// | 4 | writer: one thread owns the record; everybody else waits or comes back |
 /// | 5 | inbox: the slot is linked in its queue's inbox |
 /// | 6 | extra: an extra tick, registration or cancel callback is to be delivered; details in the extras |
-/// | 7 | handed: a visit of this slot was handed to a concurrent queue and has not begun |
+/// | 7 | handed: a visit of this slot is in the batch, or on its way on a concurrent queue, and has not begun |
 /// | 8–31 | generation, low bits; they run on when the slot is reused |
 /// | 32–63 | postponement: nanoseconds by which `postpone` has moved the record's deadline |
 ///

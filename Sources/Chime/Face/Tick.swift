@@ -1,0 +1,24 @@
+/// One delivery of a timer, as its handler gets it. Times are nanoseconds on the queue's clock.
+public struct Tick: Sendable, Equatable {
+  /// Whether the schedule or `ChimeTimer.fire` asked for it.
+  public let isExtra: Bool
+  /// Counts the ticks of an activation from 1.
+  public let sequence: UInt64
+  /// Due times since the previous tick that got no tick of their own, this one excluded.
+  public let missed: UInt64
+  /// When it was due.
+  public let scheduled: Int64
+  /// When it started; never before `scheduled`.
+  public let actual: Int64
+  /// Changes with every accepted activate, restart, reschedule, suspend and cancel of the timer.
+  public let generation: UInt64
+
+  init(_ record: TickRecord) {
+    isExtra = record.kind == TickKind.fired.rawValue
+    sequence = record.sequence
+    missed = record.missed
+    scheduled = record.scheduled
+    actual = record.actual
+    generation = record.generation
+  }
+}

@@ -1,0 +1,134 @@
+import Dispatch
+
+/// Where and when the handlers of timers run, and on which clock.
+///
+/// A serial queue runs one handler at a time; on a concurrent one, handlers of different timers may overlap, those of
+/// one timer never. Any thread may use a queue and its timers, handlers included. When the last reference goes the
+/// queue is released with its timers; a handler that runs goes on.
+public class TimerQueue: @unchecked Sendable {
+  // The id never changes, which makes the class Sendable.
+  let id: UInt64
+
+  fileprivate init(_ made: Result<UInt64, Status>) throws(ChimeError) {
+    switch made {
+    case .success(let id): self.id = id
+    case .failure(let status): throw status.error
+    }
+  }
+
+  /// A serial queue of its own.
+  ///
+  /// - Parameters:
+  ///   - label: for debuggers.
+  ///   - qos: of the dispatch queue behind it.
+  /// - Throws: `limit`, `noMemory`, `resource`.
+  public convenience init(label: String = "", qos: DispatchQoS = .unspecified) throws(ChimeError) {
+    try self.init(QueueCore.makeSerial(QueueOptions(label: label, qos: qos)))
+  }
+
+  /// A queue whose handlers run on `queue`, in turn with its own blocks: a serial, a concurrent, a global or the main
+  /// dispatch queue. Several timer queues may share one dispatch queue.
+  public convenience init(on queue: DispatchQueue, label: String = "") throws(ChimeError) {
+    try self.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))
+  }
+
+  deinit { _ = QueueCore.release(id) }
+
+  /// Calls `handler` every `interval`, for the first time one interval from now.
+  ///
+  /// - Parameters:
+  ///   - interval: above 0.
+  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
+  ///   - handler: runs on the queue; calls never overlap. Let go when the timer is, after the call that runs.
+  /// - Returns: the timer; it stops when the last reference to it goes.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`.
+  public func every(
+    _ interval: Duration, leeway: Duration = .zero, handler: sending @escaping (Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    let nanoseconds = interval.nanoseconds
+    guard nanoseconds > 0 else { throw .invalidArgument }
+    let schedule = Schedule(first: nanoseconds, interval: nanoseconds, leeway: leeway.nanoseconds)
+    return try ChimeTimer(id, schedule, handler)
+  }
+
+  /// Calls `handler` once, `delay` from now.
+  ///
+  /// - Parameter delay: 0 or more.
+  /// - Returns: the timer; the call does not come when the last reference to it goes before.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`.
+  public func after(
+    _ delay: Duration, leeway: Duration = .zero, handler: sending @escaping (Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try ChimeTimer(id, Schedule(first: delay.nanoseconds, leeway: leeway.nanoseconds), handler)
+  }
+
+  /// Calls `handler` once, `delay` from now; nobody holds the timer, and nobody can stop it but the end of the queue.
+  public func once(after delay: Duration, handler: sending @escaping () -> Void) throws(ChimeError) {
+    let schedule = Schedule(first: delay.nanoseconds)
+    guard schedule.isValid else { throw .invalidArgument }
+    _ = try HandlerBox.start(on: id, schedule, selfRelease: true) { _ in handler() }
+  }
+
+  /// Runs `body` on the queue, soon.
+  public func async(_ body: sending @escaping () -> Void) throws(ChimeError) {
+    let box = unsafe Context(Unmanaged.passRetained(FunctionBox(body)).toOpaque())
+    let status = unsafe QueueCore.async(
+      id, ContextFunction { unsafe FunctionBox.of($0)?.body() }, box, ContextFunction { unsafe FunctionBox.release($0) })
+    if status.isFailure {
+      unsafe FunctionBox.release(box.pointer)
+      throw status.error
+    }
+  }
+
+  /// The time on the queue's clock, in nanoseconds since its zero.
+  public var now: Int64 { QueueCore.now(id) ?? 0 }
+
+  /// Ends the queue and waits until nothing of it runs or will run. Waits for a handler.
+  ///
+  /// - Parameter timeout: 0 or more; `nil` without end.
+  /// - Returns: done, or timedOut when a handler is still running.
+  /// - Throws: `wouldDeadlock` inside a callback of the queue: it has ended, nothing was waited for; `invalidHandle`
+  ///   when it had ended before.
+  @discardableResult
+  public func shutdown(timeout: Duration? = nil) throws(ChimeError) -> Outcome {
+    try QueueCore.shutdown(id, timeout: max(0, timeout?.nanoseconds ?? .max)).outcome()
+  }
+}
+
+/// A queue on which time moves when `advance` or `jump` is called: for tests, simulations, and data that has a time of
+/// its own.
+public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
+  /// - Parameters:
+  ///   - start: the first instant, in nanoseconds; 0 or more.
+  ///   - honoursLeeway: delay ticks within their leeway, as other queues do.
+  public init(start: Int64 = 0, honoursLeeway: Bool = false) throws(ChimeError) {
+    guard start >= 0 else { throw .invalidArgument }
+    try super.init(QueueCore.makeVirtual(QueueOptions(start: start, honoursLeeway: honoursLeeway)))
+  }
+
+  /// Moves time forward from deadline to deadline; each tick runs inside this call at exactly its deadline.
+  ///
+  /// - Parameter duration: 0 or more; 0 delivers what is due now.
+  /// - Throws: `wouldDeadlock` inside a handler of this queue, `busy` while another thread advances it, `limit` after
+  ///   1,000 passes at one instant, `shutDown`, `invalidHandle`, `invalidArgument`.
+  public func advance(by duration: Duration) throws(ChimeError) {
+    guard duration >= .zero else { throw .invalidArgument }
+    _ = try QueueCore.advance(id, by: duration.nanoseconds).outcome()
+  }
+
+  /// Moves time without delivering anything, as a sleeping machine would; also inside a handler.
+  public func jump(by duration: Duration) throws(ChimeError) {
+    guard duration >= .zero else { throw .invalidArgument }
+    _ = try QueueCore.jump(id, by: duration.nanoseconds).outcome()
+  }
+}
+
+extension Duration {
+  /// Whole nanoseconds, rounded up, at the ends of `Int64` when out of its range.
+  var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    let whole = Int128(seconds) * 1_000_000_000
+    let (quotient, remainder) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    return Int64(clamping: whole + Int128(quotient) + (remainder > 0 ? 1 : 0))
+  }
+}

@@ -1,0 +1,125 @@
+import Chime
+import Dispatch
+import Testing
+
+/// The Swift interface: what it adds to the core is ownership, closures and typed errors.
+@Suite struct TimerQueueTests {
+  /// Counts its instances, to see captures come and go.
+  final class Probe {
+    private let count: Counter
+    init(_ count: Counter) {
+      self.count = count
+      count.value += 1
+    }
+    deinit { count.value -= 1 }
+  }
+
+  final class Counter: @unchecked Sendable { var value = 0 }
+
+  @Test func everyTicksOnItsGrid() throws {
+    let queue = try VirtualTimerQueue()
+    let scheduled = Counter()
+    let timer = try queue.every(.milliseconds(10)) { tick in scheduled.value += Int(tick.scheduled) }
+    try queue.advance(by: .milliseconds(35))
+    #expect(scheduled.value == 60_000_000)
+    #expect(timer.nextDeadline == 40_000_000)
+  }
+
+  @Test func aTimerStopsWhenItsLastReferenceGoes() throws {
+    let queue = try VirtualTimerQueue()
+    let ticks = Counter()
+    var timer: ChimeTimer? = try queue.every(.seconds(1)) { _ in ticks.value += 1 }
+    try queue.advance(by: .seconds(2))
+    #expect(timer?.state == .running)
+    timer = nil
+    try queue.advance(by: .seconds(5))
+    #expect(ticks.value == 2)
+  }
+
+  @Test func aHandlerIsLetGoWithItsTimer() throws {
+    let queue = try VirtualTimerQueue()
+    let alive = Counter()
+    var timer: ChimeTimer?
+    do {
+      let probe = Probe(alive)
+      timer = try queue.after(.seconds(1)) { _ in withExtendedLifetime(probe) {} }
+    }
+    try queue.advance(by: .seconds(2))
+    #expect(alive.value == 1 && timer?.state == .finished)
+    timer = nil
+    #expect(alive.value == 0)
+  }
+
+  @Test func aFireAndForgetTimerHoldsItselfUntilItHasTicked() throws {
+    let queue = try VirtualTimerQueue()
+    let alive = Counter()
+    let ticks = Counter()
+    do {
+      let probe = Probe(alive)
+      try queue.once(after: .seconds(1)) { ticks.value += alive.value; withExtendedLifetime(probe) {} }
+    }
+    #expect(alive.value == 1)
+    try queue.advance(by: .seconds(1))
+    #expect(ticks.value == 1 && alive.value == 0)
+  }
+
+  @Test func aQueueThatGoesTakesItsTimersAlong() throws {
+    var queue: VirtualTimerQueue? = try VirtualTimerQueue()
+    let alive = Counter()
+    var timer: ChimeTimer?
+    do {
+      let probe = Probe(alive)
+      timer = try queue?.every(.seconds(1)) { _ in withExtendedLifetime(probe) {} }
+    }
+    queue = nil
+    #expect(alive.value == 0)
+    #expect(timer?.state == .cancelled)
+    #expect(throws: ChimeError.invalidHandle) { try timer?.resume() }
+  }
+
+  @Test func callsInTheWrongStateAreIgnored() throws {
+    let queue = try VirtualTimerQueue()
+    let timer = try queue.every(.seconds(1)) { _ in }
+    #expect(try timer.resume() == .ignored)
+    #expect(try timer.suspend() == .done)
+    #expect(try timer.suspend() == .ignored)
+    #expect(try timer.cancel() == .done)
+    #expect(try timer.cancel() == .ignored)
+    #expect(try timer.activate() == .done)
+    #expect(try timer.fire() == .done)
+    #expect(try timer.postpone(by: .seconds(5)) == .done)
+    #expect(timer.nextDeadline == 5_000_000_000)
+  }
+
+  @Test func badDurationsAreErrors() throws {
+    let queue = try VirtualTimerQueue()
+    #expect(throws: ChimeError.invalidArgument) { try queue.every(.zero) { _ in } }
+    #expect(throws: ChimeError.invalidArgument) { try queue.after(.seconds(-1)) { _ in } }
+    #expect(throws: ChimeError.invalidArgument) { try queue.every(.seconds(1), leeway: .seconds(1)) { _ in } }
+    #expect(throws: ChimeError.invalidArgument) { try queue.advance(by: .seconds(-1)) }
+    let far = try queue.after(.seconds(Int64.max)) { _ in }
+    #expect(far.state == .running && far.nextDeadline == nil)
+  }
+
+  @Test func handlersRunOnTheDispatchQueueTheyWereMadeFor() async throws {
+    let key = DispatchSpecificKey<Int>()
+    let host = DispatchQueue(label: "host")
+    host.setSpecific(key: key, value: 7)
+    let queue = try TimerQueue(on: host)
+    let value = await withCheckedContinuation { continuation in
+      try? queue.once(after: .milliseconds(1)) { continuation.resume(returning: DispatchQueue.getSpecific(key: key)) }
+    }
+    #expect(value == 7)
+    #expect(try queue.shutdown() == .done)
+  }
+
+  @Test func aHandlerThatWaitsForItselfIsTold() async throws {
+    let queue = try TimerQueue(label: "self")
+    let answer = await withCheckedContinuation { continuation in
+      try? queue.once(after: .zero) {
+        continuation.resume(returning: Result { () throws(ChimeError) in try queue.shutdown() })
+      }
+    }
+    #expect(throws: ChimeError.wouldDeadlock) { try answer.get() }
+  }
+}
