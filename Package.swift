@@ -8,7 +8,7 @@ let sharedLibrary: [LinkerSetting] = [
     [
       "-Xlinker", "-z", "-Xlinker", "nodelete",
       "-Xlinker", "-soname", "-Xlinker", "libchime.so",
-      "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/ChimeC/exports.map",
+      "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/ChimeExports/exports.map",
     ], .when(platforms: [.linux]))
 ]
 
@@ -18,14 +18,13 @@ let package = Package(
   name: "chime",
   products: [
     .library(name: "Chime", targets: ["Chime"]),
-    .library(name: "chime", type: .dynamic, targets: ["ChimeC"]),
+    .library(name: "chime", type: .dynamic, targets: ["ChimeC", "ChimeExports"]),
   ],
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
     .target(name: "Chime", swiftSettings: swiftSettings),
-    .target(
-      name: "ChimeC", dependencies: ["CChime", "Chime"], exclude: ["exports.map"],
-      swiftSettings: swiftSettings, linkerSettings: sharedLibrary),
+    .target(name: "ChimeC", dependencies: ["CChime", "Chime"], swiftSettings: swiftSettings),
+    .target(name: "ChimeExports", exclude: ["exports.map"], linkerSettings: sharedLibrary),
     .testTarget(name: "ChimeTests", dependencies: ["Chime"], swiftSettings: swiftSettings),
     .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "ChimeC"]),
     .target(
