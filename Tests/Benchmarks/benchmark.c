@@ -5,8 +5,12 @@
  *
  * For each load the peers take turns, round by round, so that a change of the machine's mood meets all of them. A turn
  * makes its timers anew, so that those that are pending are still so when the time is taken. All peers are given the
- * same random numbers. Pending timers are due at random within 1 to 600 s; what is created, too; what is postponed is
- * set to 600 s from the beginning, each time a microsecond later, as time goes on between two touches.
+ * same random numbers.
+ *
+ * create:    timers that are due at random within 1 to 600 s, among pending ones that are, too
+ * touch:     an idle timeout of 30 s: pending timers are due at random within 29 to 30 s; each touch sets one to 30 s
+ *            from then on, a microsecond after the touch before
+ * postpone:  the same by minutes: pending timers are due at random within 1 to 600 s; each is set to 600 s
  *
  * min, median: of the rounds, wall time of the calling thread.
  * CPU: of all threads of the process, until the work that was left to others is done; the smallest of the rounds.
@@ -33,11 +37,12 @@ static const bench_peer *const peers[] = {
 enum { PEERS = sizeof peers / sizeof *peers };
 
 static size_t rounds = 7, operations = MILLION, most_pending = MILLION;
-static bench_offset *pending_offsets, *created_offsets, *postponed_offsets;
+static bench_offset *spread_offsets, *idle_offsets;                       /* of pending timers */
+static bench_offset *created_offsets, *touched_offsets, *postponed_offsets; /* of operations */
 static uint32_t *which; /* random numbers; below the number of pending timers once a load has cut them */
 static uint64_t fired;
 
-/* ---- Numbers ------------------------------------------------------------------------------------------------------ */
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
 /** xorshift64*: Vigna, An experimental exploration of Marsaglia's xorshift generators, 2016. */
 static uint64_t random_number(void) {
@@ -53,28 +58,33 @@ static void set_offset(bench_offset *offset, int64_t ns) {
   offset->seconds = (double)ns * 1e-9;
 }
 
-static bench_offset *make_offsets(size_t count) {
+/** Offsets at random from least_ns on, within range_ns. */
+static bench_offset *random_offsets(size_t count, int64_t least_ns, int64_t range_ns) {
   bench_offset *offsets = malloc(count * sizeof *offsets);
+  size_t i;
   REQUIRE(offsets != NULL);
+  for (i = 0; i < count; i++) set_offset(&offsets[i], least_ns + (int64_t)(random_number() % (uint64_t)range_ns));
   return offsets;
 }
 
-static bench_offset *random_offsets(size_t count) {
-  const uint64_t least = 1000000000, range = 599000000000;
-  bench_offset *offsets = make_offsets(count);
+/** Offsets from least_ns on, a microsecond apart. */
+static bench_offset *rising_offsets(size_t count, int64_t least_ns) {
+  bench_offset *offsets = malloc(count * sizeof *offsets);
   size_t i;
-  for (i = 0; i < count; i++) set_offset(&offsets[i], (int64_t)(least + random_number() % range));
+  REQUIRE(offsets != NULL);
+  for (i = 0; i < count; i++) set_offset(&offsets[i], least_ns + (int64_t)i * 1000);
   return offsets;
 }
 
 static void make_numbers(void) {
-  size_t i;
-  pending_offsets = random_offsets(most_pending);
-  created_offsets = random_offsets(operations);
-  postponed_offsets = make_offsets(operations);
+  const int64_t second = 1000000000;
+  spread_offsets = random_offsets(most_pending, second, 599 * second);
+  idle_offsets = random_offsets(most_pending, 29 * second, second);
+  created_offsets = random_offsets(operations, second, 599 * second);
+  touched_offsets = rising_offsets(operations, 30 * second);
+  postponed_offsets = rising_offsets(operations, 600 * second);
   which = malloc(operations * sizeof *which);
   REQUIRE(which != NULL);
-  for (i = 0; i < operations; i++) set_offset(&postponed_offsets[i], 600000000000 + (int64_t)i * 1000);
 }
 
 /** The same sequence of timers for all peers of a load. */
@@ -83,7 +93,7 @@ static void choose(size_t pending) {
   for (i = 0; i < operations; i++) which[i] = (uint32_t)((random_number() >> 32) * pending >> 32);
 }
 
-/* ---- Time --------------------------------------------------------------------------------------------------------- */
+/* ---- Time -------------------------------------------------------------------------------------------------------- */
 
 static double clock_ns(clockid_t clock) {
   struct timespec now;
@@ -106,9 +116,12 @@ static double median(double *times) {
   return (times[(rounds - 1) / 2] + times[rounds / 2]) / 2;
 }
 
-/* ---- Loads -------------------------------------------------------------------------------------------------------- */
+/* ---- Loads ------------------------------------------------------------------------------------------------------- */
 
-typedef enum load { CREATE, POSTPONE } load;
+typedef enum load { CREATE, TOUCH, POSTPONE, LOADS } load;
+
+static const char *const load_names[LOADS] = {"create + start + cancel + release", "touch a random timer",
+                                              "postpone a random timer by minutes"};
 
 /** One line of a table: a peer, or a floor. */
 typedef struct row {
@@ -130,20 +143,23 @@ static row *add_row(const char *name, const bench_peer *peer) {
   return added;
 }
 
+static const bench_offset *load_offsets(load load) { return load == TOUCH ? touched_offsets : postponed_offsets; }
+
 static void work(load load, const row *row) {
-  if (row->peer != NULL && load == CREATE) row->peer->create(created_offsets, operations);
-  if (row->peer != NULL && load == POSTPONE) row->peer->postpone(which, postponed_offsets, operations);
-  if (row->peer == NULL && load == CREATE) floor_three_swaps(operations);
-  if (row->peer == NULL && row->floor_of_delays && load == POSTPONE) floor_clock_and_swap(operations);
-  if (row->peer == NULL && row->floor_of_deadlines && load == POSTPONE) floor_record_swaps(which, operations);
+  const bench_peer *peer = row->peer;
+  if (peer != NULL && load == CREATE) peer->create(created_offsets, operations);
+  else if (peer != NULL) peer->postpone(which, load_offsets(load), operations);
+  else if (load == CREATE) floor_three_swaps(operations);
+  else if (row->floor_of_deadlines) floor_record_swaps(which, operations);
+  else floor_clock_and_swap(operations);
 }
 
 /** Looks whether timers stand where the load has put them. */
 static void check(load load, const bench_peer *peer) {
   size_t i, first = operations > 100 ? operations - 100 : 0;
-  if (load != POSTPONE || (peer->fired != NULL && peer->fired() > 0)) return;
+  if (load == CREATE || (peer->fired != NULL && peer->fired() > 0)) return;
   for (i = first; i < operations; i++) {
-    int64_t late_ns = peer->due_ns(which[i]) - postponed_offsets[i].ns;
+    int64_t late_ns = peer->due_ns(which[i]) - load_offsets(load)[i].ns;
     REQUIRE(late_ns > -20000000 && late_ns < INT64_C(60000000000)); /* who counts from now is later by the turn */
   }
 }
@@ -151,8 +167,8 @@ static void check(load load, const bench_peer *peer) {
 static void take_turn(load load, size_t pending, row *row, size_t round) {
   const bench_peer *peer = row->peer;
   double wall, cpu;
-  if (peer != NULL) peer->begin(pending_offsets, pending);
-  if (peer == NULL && load == POSTPONE) floor_begin(pending);
+  if (peer != NULL) peer->begin(load == TOUCH ? idle_offsets : spread_offsets, pending);
+  if (peer == NULL && load != CREATE) floor_begin(pending);
 
   cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   wall = clock_ns(CLOCK_MONOTONIC);
@@ -164,7 +180,7 @@ static void take_turn(load load, size_t pending, row *row, size_t round) {
   if (peer != NULL) check(load, peer);
   if (peer != NULL && peer->fired != NULL) fired += peer->fired();
   if (peer != NULL) peer->end();
-  if (peer == NULL && load == POSTPONE) floor_end();
+  if (peer == NULL && load != CREATE) floor_end();
 }
 
 static void print_ratio(const row *row, const struct row *other) {
@@ -185,7 +201,7 @@ static void print_table(load load, size_t pending) {
     medians[i] = median(rows[i].wall);
     least(rows[i].cpu);
   }
-  printf("\n%s, %zu pending\n", load == CREATE ? "create + start + cancel + release" : "postpone a random timer", pending);
+  printf("\n%s, %zu pending\n", load_names[load], pending);
   printf("  %-38s%8s%8s%8s%10s%10s\n", "ns per operation", "min", "median", "CPU", "x libev", "x floor");
   for (i = 0; i < row_count; i++) {
     row *row = &rows[i];
@@ -216,7 +232,7 @@ static void measure(load load, size_t pending) {
   print_table(load, pending);
 }
 
-/* ---- The program -------------------------------------------------------------------------------------------------- */
+/* ---- The program ------------------------------------------------------------------------------------------------- */
 
 static size_t number(const char *text, size_t most) {
   char *end;
@@ -230,6 +246,7 @@ static size_t number(const char *text, size_t most) {
 
 int main(int argc, char **argv) {
   static const size_t pending[] = {0, 1000, 100000, 1000000};
+  load load;
   size_t i;
   int option;
   while ((option = getopt(argc, argv, "r:n:p:")) != -1) {
@@ -252,10 +269,9 @@ int main(int argc, char **argv) {
   printf("left out: libevent, whose headers are missing (apt-get install libevent-dev)\n");
 #endif
 
-  for (i = 0; i < sizeof pending / sizeof *pending; i++)
-    if (pending[i] <= most_pending) measure(CREATE, pending[i]);
-  for (i = 1; i < sizeof pending / sizeof *pending; i++)
-    if (pending[i] <= most_pending) measure(POSTPONE, pending[i]);
+  for (load = CREATE; load < LOADS; load++)
+    for (i = 0; i < sizeof pending / sizeof *pending; i++)
+      if (pending[i] <= most_pending && (pending[i] > 0 || load == CREATE)) measure(load, pending[i]);
   if (fired > 0) printf("\n%llu pending timers of chime fired while they were measured\n", (unsigned long long)fired);
   return 0;
 }

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/** A distance from the time at which a turn began, in the two forms that peers take, so that none converts while timed. */
+/** A distance from the time at which a turn began, in both forms that peers take: none converts while it is timed. */
 typedef struct bench_offset {
   int64_t ns;
   double seconds;
@@ -51,9 +51,9 @@ extern const bench_peer libev_peer;                            /* libev.c */
 extern const bench_peer libevent_peer;                         /* libevent.c */
 
 /** Floors: what a machine needs for the work that no peer can do without. */
-void floor_three_swaps(size_t count);               /* three compare-and-swaps on one word */
-void floor_clock_and_swap(size_t count);            /* a clock read and a compare-and-swap on one word */
-void floor_begin(size_t records);                   /* so many records of 64 bytes ... */
+void floor_three_swaps(size_t count);    /* three compare-and-swaps on one word */
+void floor_clock_and_swap(size_t count); /* a clock read and a compare-and-swap on one word */
+void floor_begin(size_t records);        /* so many records of 64 bytes ... */
 void floor_record_swaps(const uint32_t *which, size_t count); /* ... and a compare-and-swap in record which[i] */
 void floor_end(void);
 

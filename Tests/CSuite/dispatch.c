@@ -185,7 +185,6 @@ static void the_calls_of_one_timer_never_overlap(csuite *t, where place) {
   for (i = 0; i < 2; i++) {
     if (spawned[i]) pthread_join(threads[i], NULL);
   }
-  EXPECT(p->missed >= 0);
   EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER)));
   EXPECT_EQ(load(&p->busy), 0);
   EXPECT_EQ(load(&p->ticks), load(&p->returned));
@@ -197,7 +196,6 @@ ON_DISPATCH_QUEUES(the_calls_of_one_timer_never_overlap)
 /* [7] */
 static void calls_while_the_handler_runs_answer_running(csuite *t, where place) {
   chime_schedule at_once = schedule_of(0, CHIME_HOUR), in_an_hour = schedule_of(CHIME_HOUR, CHIME_HOUR);
-  chime_status status;
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
   p->quiet = 1;
@@ -207,13 +205,12 @@ static void calls_while_the_handler_runs_answer_running(csuite *t, where place) 
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   EXPECT_EQ(info_of(t, p->timer).sequence, 1);
   EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_RUNNING);
-  status = chime_timer_resume(p->timer);
-  EXPECT(status == CHIME_OK || status == CHIME_RUNNING);
+  EXPECT_OK(chime_timer_resume(p->timer));
   EXPECT_STATUS(chime_timer_reschedule(p->timer, &in_an_hour), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_restart(p->timer, NULL), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_IGNORED);
-  EXPECT_STATUS(chime_timer_activate(p->timer, NULL), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_activate(p->timer, NULL), CHIME_OK);
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   open_gate(p);

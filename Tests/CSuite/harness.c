@@ -501,6 +501,14 @@ probe *probe_every(csuite *t, chime_queue_t queue, const char *name, int64_t int
   return probe_start(t, queue, name, &schedule);
 }
 
+probe *probe_every_quietly(csuite *t, chime_queue_t queue, int64_t interval_ns) {
+  chime_schedule schedule = schedule_of(interval_ns, interval_ns);
+  probe *p = probe_idle(t, queue, "a");
+  p->quiet = 1;
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  return p;
+}
+
 void stay_until_gate_opens(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
   (void)tick;

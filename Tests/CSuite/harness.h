@@ -141,7 +141,7 @@ void *csuite_wrapped_concurrent(void);
 /* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
 
 /* How long to wait for what must come: far longer than any machine needs. */
-#define PATIENCE (60 * CHIME_SECOND)
+#define PATIENCE (30 * CHIME_SECOND)
 
 int load(const int *value);
 void store(int *value, int new_value);
@@ -229,6 +229,8 @@ probe *probe_start_full(csuite *t, chime_queue_t queue, const char *name, const 
 probe *probe_after(csuite *t, chime_queue_t queue, const char *name, int64_t delay_ns);
 /** Starts a repeating timer. */
 probe *probe_every(csuite *t, chime_queue_t queue, const char *name, int64_t interval_ns);
+/** The same, quiet from its first tick. */
+probe *probe_every_quietly(csuite *t, chime_queue_t queue, int64_t interval_ns);
 void probe_handler(const chime_tick *tick, void *context);
 void probe_finalizer(void *context);
 

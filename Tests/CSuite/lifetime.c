@@ -445,9 +445,8 @@ static void release_of_a_queue_with_a_busy_timer_answers_running(csuite *t) {
 static void ending_one_queue_leaves_another_on_the_same_place_alone(csuite *t, where place) {
   QUEUE_OR_RETURN(first, place);
   QUEUE_OR_RETURN(second, place);
-  probe *a = probe_every(t, first, "a", CHIME_MILLISECOND);
-  probe *b = probe_every(t, second, "b", CHIME_MILLISECOND);
-  a->quiet = b->quiet = 1;
+  probe *a = probe_every_quietly(t, first, CHIME_MILLISECOND);
+  probe *b = probe_every_quietly(t, second, CHIME_MILLISECOND);
   EXPECT(await(&b->ticks, 2));
   EXPECT_OK(chime_queue_shutdown(first, PATIENCE));
   EXPECT(is_stale(a->timer));
@@ -573,8 +572,7 @@ static void queues_come_and_go(csuite *t) {
     chime_queue_t queue = 0;
     probe *p;
     EXPECT_OK(chime_queue_create(kind, NULL, &queue));
-    p = probe_every(t, queue, "a", 1000);
-    p->quiet = 1;
+    p = probe_every_quietly(t, queue, 1000);
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
     EXPECT_EQ(load(&p->finalized), 1);
   }

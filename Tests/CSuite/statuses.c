@@ -1,13 +1,9 @@
 /*
- * statuses.c - the names of statuses, the version, the clocks of the system, and a forked child. Promise 15.
+ * statuses.c - the names of statuses, the version and the clocks of the system.
  * (Which function answers which status is tested with the function.)
  */
 #include "harness.h"
 
-#include <signal.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 typedef struct named {
   chime_status status;
@@ -103,94 +99,11 @@ static void each_clock_has_the_zero_of_clock_gettime(csuite *t) {
 
 /* ---- Fork ------------------------------------------------------------------------------------------------------- */
 
-static void ignore_tick(const chime_tick *tick, void *context) {
-  (void)tick;
-  (void)context;
-}
-static void ignore_function(void *context) { (void)context; }
-
-enum { ANSWERS = 20 };
-
-/* What a child of a fork is answered. Calls only Chime, as another thread may have held a lock of libc. */
-static int ask_as_a_child(chime_queue_t queue, chime_timer_t timer, chime_status *answers) {
-  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  chime_queue_t new_queue = 0;
-  chime_timer_t new_timer = 0;
-  chime_state state = 0;
-  uint64_t number = 0;
-  int64_t time = 0;
-  int n = 0;
-  answers[n++] = chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &new_queue);
-  answers[n++] = chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &new_queue);
-  answers[n++] = chime_timer_after(queue, 0, ignore_tick, NULL, NULL, &new_timer);
-  answers[n++] = chime_timer_every(queue, 1, ignore_tick, NULL, NULL, &new_timer);
-  answers[n++] = chime_timer_activate(timer, NULL);
-  answers[n++] = chime_timer_restart(timer, NULL);
-  answers[n++] = chime_timer_suspend(timer);
-  answers[n++] = chime_timer_postpone(timer, 1);
-  answers[n++] = chime_timer_fire(timer);
-  answers[n++] = chime_timer_cancel(timer);
-  answers[n++] = chime_timer_cancel_and_wait(timer, 0);
-  answers[n++] = chime_timer_state(timer, &state);
-  answers[n++] = chime_timer_generation(timer, &number);
-  answers[n++] = chime_timer_next_deadline(timer, &time);
-  answers[n++] = chime_timer_get_info(timer, &info);
-  answers[n++] = chime_timer_release(timer);
-  answers[n++] = chime_queue_sync(queue, ignore_function, NULL, 0);
-  answers[n++] = chime_queue_get_stats(queue, &stats);
-  answers[n++] = chime_queue_shutdown(queue, 0);
-  answers[n++] = chime_queue_release(queue);
-  return n;
-}
-
-/* [15] */
-static void a_forked_child_is_told_and_the_parent_is_not_disturbed(csuite *t) {
-  chime_status answers[ANSWERS];
-  size_t received = 0;
-  int ends[2], i, ticks;
-  pid_t child;
-  QUEUE_OR_RETURN(queue, SERIAL);
-  probe *p = probe_every(t, queue, "a", CHIME_MILLISECOND);
-  p->quiet = 1;
-  REQUIRE(await(&p->ticks, 3));
-  REQUIRE(pipe(ends) == 0);
-  child = fork();
-  if (child == 0) {
-    int count;
-    ssize_t written;
-    signal(SIGALRM, SIG_DFL);
-    alarm(30); /* ends a child that would wait for ever */
-    count = ask_as_a_child(queue, p->timer, answers);
-    /* The answers come back through a pipe: a checker may change the exit code. */
-    written = write(ends[1], answers, (size_t)count * sizeof answers[0]);
-    _exit(written < 0);
-  }
-  close(ends[1]);
-  memset(answers, 0, sizeof answers);
-  while (child > 0 && received < sizeof answers) {
-    ssize_t some = read(ends[0], (char *)answers + received, sizeof answers - received);
-    if (some <= 0) break;
-    received += (size_t)some;
-  }
-  close(ends[0]);
-  REQUIRE(child > 0);
-  waitpid(child, NULL, 0);
-  EXPECT_EQ(received, sizeof answers);
-  for (i = 0; i < ANSWERS; i++) {
-    csuite_expect_status(t, answers[i], CHIME_ERROR_FORKED, __FILE__, i, "the answer of that number to the child");
-  }
-  ticks = load(&p->ticks);
-  EXPECT(await(&p->ticks, ticks + 3));
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-}
-
 const csuite_test statuses_tests[] = {
     TEST(every_status_has_its_name),
     TEST(every_status_has_a_message_of_its_own),
     TEST(only_negative_statuses_are_failures),
     TEST(the_version_is_the_headers),
     TEST(each_clock_has_the_zero_of_clock_gettime),
-    TEST(a_forked_child_is_told_and_the_parent_is_not_disturbed),
     {NULL, NULL},
 };

@@ -636,6 +636,43 @@ static void postpone_wins_over_a_tick_that_is_due_but_has_not_started(csuite *t)
   EXPECT_LOG("a1@40 b1@45 b2@55");
 }
 
+static void postpone_the_other_by_one(probe *p, const chime_tick *tick) {
+  (void)tick;
+  p->status = chime_timer_postpone(p->other->timer, 1);
+}
+
+/* [3] */
+static void a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_after(t, queue, "a", 10);
+  a->other = probe_after(t, queue, "b", 10);
+  a->on_tick = postpone_the_other_by_one;
+  ADVANCE(10);
+  EXPECT_LOG("a1@10");
+  EXPECT_OK(a->status);
+  ADVANCE(10);
+  EXPECT_LOG("b1@11");
+}
+
+static void postpone_reaches_any_distance(csuite *t) {
+  static const int64_t delays[] = {2000000001, 4294967296, CHIME_HOUR + 7, INT64_C(1) << 42, INT64_C(1) << 55};
+  size_t i;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = probe_after(t, queue, "a", 3);
+  p->quiet = 1;
+  for (i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+    EXPECT_OK(chime_timer_postpone(p->timer, delays[i]));
+    EXPECT_EQ(deadline_of(t, p->timer), delays[i]);
+    EXPECT_OK(chime_timer_postpone(p->timer, delays[i] - 1));
+    EXPECT_EQ(deadline_of(t, p->timer), delays[i]);
+  }
+  ADVANCE_TO((INT64_C(1) << 55) - 1);
+  EXPECT_EQ(p->ticks, 0);
+  ADVANCE(1);
+  EXPECT_EQ(p->ticks, 1);
+  EXPECT_EQ(p->last.scheduled_ns, INT64_C(1) << 55);
+}
+
 static void postpone_own(probe *p, const chime_tick *tick) { p->status = chime_timer_postpone(tick->timer, 5); }
 
 static void the_timeout_wins_once_it_has_started(csuite *t) {
@@ -654,6 +691,8 @@ static void postpone_while_suspended_moves_the_stored_deadline(csuite *t) {
   EXPECT_OK(chime_timer_suspend(p->timer));
   ADVANCE_TO(7);
   EXPECT_OK(chime_timer_postpone(p->timer, 20));
+  EXPECT_OK(chime_timer_postpone(p->timer, 2));        /* later already */
+  EXPECT_OK(chime_timer_postpone_until(p->timer, 11)); /* later already */
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_SUSPENDED);
   ADVANCE_TO(8);
   EXPECT_OK(chime_timer_resume(p->timer));
@@ -1506,6 +1545,8 @@ const csuite_test virtual_tests[] = {
     TEST(postpone_until_takes_a_deadline),
     TEST(postpone_moves_the_grid_of_a_repeating_timer),
     TEST(postpone_wins_over_a_tick_that_is_due_but_has_not_started),
+    TEST(a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass),
+    TEST(postpone_reaches_any_distance),
     TEST(the_timeout_wins_once_it_has_started),
     TEST(postpone_while_suspended_moves_the_stored_deadline),
     TEST(postpone_while_suspended_lengthens_what_remains),

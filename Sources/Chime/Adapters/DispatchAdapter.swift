@@ -6,13 +6,12 @@ import Synchronization
 final class DispatchAdapter: QueueAdapter {
   private let place: DispatchPlace
   private let machine: DispatchSourceTimerMachine
-  // The core owns its adapter.
-  private unowned let core: QueueCore
+  private let cell: QueueCell
   /// What the source is set for, `.max` for nothing; the pass's own.
   private let armed = Atomic<Int64>(.max)
 
   init(_ core: QueueCore, _ place: DispatchPlace) {
-    self.core = core
+    cell = core.cell
     self.place = place
     machine = DispatchSourceTimerMachine(queue: place.timerQueue) { [weak core] in core?.pass() }
   }
@@ -23,7 +22,7 @@ final class DispatchAdapter: QueueAdapter {
     if time == .max, old == .max { return }
     // A source that is set for an earlier time is left alone: it costs one empty wake-up at most. One whose time has
     // come has fired, or is about to.
-    if time != .max, old <= time, old > core.cell.now { return }
+    if time != .max, old <= time, old > cell.now { return }
     armed.store(time, ordering: .relaxed)
     // DispatchTime counts from the zero of CLOCK_MONOTONIC.
     let deadline = time == .max ? .distantFuture : DispatchTime(uptimeNanoseconds: UInt64(max(time, 1)))
@@ -34,7 +33,7 @@ final class DispatchAdapter: QueueAdapter {
     }
   }
 
-  func wake() { place.submit { [core] in core.pass() } }
+  func wake(_ core: QueueCore) { place.submit { core.pass() } }
 
   func close() { machine.cancel() }
 

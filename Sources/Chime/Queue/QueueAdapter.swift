@@ -4,8 +4,8 @@
 protocol QueueAdapter: AnyObject, Sendable {
   /// Has a pass come at that time on the queue's clock; `nil` for none. Called by the pass.
   func arm(at time: Int64?)
-  /// Has a pass come now. Any thread.
-  func wake()
+  /// Has a pass of `core`, the queue's, come now. Any thread.
+  func wake(_ core: QueueCore)
   /// Ends it: no pass comes any more. Called by the last pass.
   func close()
   /// Runs a function in mutual exclusion with the queue's passes, waiting `timeout` nanoseconds for its turn.

@@ -68,7 +68,8 @@ extension QueueCore {
   }
 
   private static func make(_ options: QueueOptions, at place: DispatchPlace) -> Result<UInt64, Status> {
-    acquire(options, isVirtual: false).map { cell, id in
+    guard Descriptors.areLeft else { return .failure(.resource) }
+    return acquire(options, isVirtual: false).map { cell, id in
       // A tick of the wheel is 1,024 ns on clocks of the real world.
       let core = QueueCore(
         id: id, cell: cell, label: options.label, isLimited: options.timerLimit > 0, shift: 10,

@@ -14,7 +14,7 @@ extension QueueCore {
         if isClosing.load(ordering: .sequentiallyConsistent) {
           closeIfPossible(frame)
         } else if batchIsOpen {
-          adapter.wake()
+          adapter.wake(self)
         } else {
           settle()
         }
@@ -51,7 +51,7 @@ extension QueueCore {
       cell.published = QueueCell.awake
       takeInbox()
     }
-    adapter.wake()
+    adapter.wake(self)
   }
 
   /// Sorts what other threads changed into the wheel, the next batch, or the dying.

@@ -105,7 +105,7 @@ extension QueueCell {
 /// A virtual queue's adapter: nothing wakes it.
 final class VirtualAdapter: QueueAdapter {
   func arm(at time: Int64?) {}
-  func wake() {}
+  func wake(_ core: QueueCore) {}
   func close() {}
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
   var isOnQueue: Bool { false }

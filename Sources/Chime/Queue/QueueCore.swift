@@ -137,7 +137,7 @@ struct QueuedFunction: Sendable {
 /// Stands where no adapter is yet.
 private final class NoAdapter: QueueAdapter {
   func arm(at time: Int64?) {}
-  func wake() {}
+  func wake(_ core: QueueCore) {}
   func close() {}
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
   var isOnQueue: Bool { false }

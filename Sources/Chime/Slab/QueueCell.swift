@@ -147,7 +147,7 @@ struct SlotStore {
     if unsafe storage.pointee.published.exchange(QueueCell.awake, ordering: .sequentiallyConsistent)
       != QueueCell.awake
     {
-      core?.adapter.wake()
+      if let core { core.adapter.wake(core) }
     }
   }
 
