@@ -342,7 +342,8 @@ chime_status chime_queue_shutdown(chime_queue_t queue, int64_t timeout_ns);
  * @param timeout_ns  0 or more: how long to wait for the function's turn; once it has begun it is waited for
  * @return CHIME_OK: it ran; CHIME_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of
  *         this queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent queue, or a virtual one outside its
- *         pass; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *         pass; CHIME_ERROR_SHUT_DOWN: the queue ended first, it will not run; CHIME_ERROR_INVALID_HANDLE;
+ *         CHIME_ERROR_INVALID_ARGUMENT
  *
  * Any thread. Calls back: yes. Waits: for a handler.
  */

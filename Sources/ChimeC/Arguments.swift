@@ -35,12 +35,14 @@ enum Arguments {
   @inline(__always)
   static func schedule(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
     guard let s = unsafe structure(pointer), s.flags & ~UInt32(CHIME_SCHEDULE_DEADLINE) == 0,
-      let missed = Schedule.MissedPolicy(rawValue: s.missed_policy),
-      let resume = Schedule.ResumePolicy(rawValue: s.resume_policy)
+      s.missed_policy == CHIME_MISSED_COALESCE || s.missed_policy == CHIME_MISSED_DELAY,
+      s.resume_policy == CHIME_RESUME_COALESCE || s.resume_policy == CHIME_RESUME_REMAINING
     else { return nil }
     let schedule = Schedule(
       first: s.first_ns, firstIsDeadline: s.flags & UInt32(CHIME_SCHEDULE_DEADLINE) != 0, interval: s.interval_ns,
-      leeway: s.leeway_ns, tickLimit: s.tick_limit, missedPolicy: missed, resumePolicy: resume)
+      leeway: s.leeway_ns, tickLimit: s.tick_limit,
+      missedPolicy: s.missed_policy == CHIME_MISSED_COALESCE ? .coalesce : .delay,
+      resumePolicy: s.resume_policy == CHIME_RESUME_COALESCE ? .coalesce : .remaining)
     return schedule.isValid ? schedule : nil
   }
 

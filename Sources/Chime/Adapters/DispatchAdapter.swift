@@ -40,10 +40,15 @@ final class DispatchAdapter: QueueAdapter {
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     // Without a timeout, outside every callback, nothing can go wrong with libdispatch's own, faster way.
     if timeout == .max, ThreadState.current.frames.isEmpty, let runAndWait = place.runAndWait {
-      runAndWait { ThreadState.current.inside(core.cell) { _ in body() } }
-      return .ok
+      var ran = false
+      runAndWait {
+        if core.isClosing.load(ordering: .sequentiallyConsistent) { return }
+        ran = true
+        ThreadState.current.inside(core.cell) { _ in body() }
+      }
+      return ran ? .ok : .shutDown
     }
-    let call = SyncCall(core.cell, body)
+    let call = SyncCall(core, body)
     place.submit { call.run() }
     return call.wait(timeout: timeout)
   }

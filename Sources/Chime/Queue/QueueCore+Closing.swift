@@ -59,6 +59,8 @@ extension QueueCore {
   /// Delivers what is left, and ends the queue unless a handler still runs; its end comes back here. The caller holds
   /// the pass token.
   func closeIfPossible(_ frame: CurrentFrame) {
+    if isClosed { return }
+    functions.withLock { $0.isOpen = false }
     // From here on a wake is not swallowed: whoever ends a handler after the look below comes again.
     cell.published = .max
     _ = releaseTimers()
@@ -77,14 +79,9 @@ extension QueueCore {
     var isIdle = outstandingFunctions.load(ordering: .sequentiallyConsistent) == 0
     cell.forEachSlot { slot in
       let word = slot.word
-      if !word.isFree || word.isHanded { isIdle = false }
+      if !word.isFree || word.isHanded || word.hasWriter { isIdle = false }
     }
-    guard isIdle else { return }
-    for item in functions.withLock({ functions in
-      functions.isOpen = false
-      return functions.items
-    }) { item.drop() }
-
+    guard isIdle, !isLimited || cell.liveCount == 0 else { return }
     isClosed = true
     wheel.close()
     adapter.close()

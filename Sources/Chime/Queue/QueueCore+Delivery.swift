@@ -36,13 +36,14 @@ extension QueueCore {
     guard let delivery = decide(slot, turn, &word, now) else {
       // What is to be delivered has another turn.
       publish(slot, word)
-      end(slot, delayGeneration: nil, frame)
+      end(slot, delay: nil, frame)
       return now
     }
     let timer = Handle.id(.timer, index: slot.index, life: slot.life)
     let generation = slot.generation(word)
     let context = slot.context
     let waitsForEnd = delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy)
+    let provisional = slot.deadline
     publish(slot, word)
 
     if delivery.kind == .due || delivery.kind == .fired { ticks.wrappingAdd(1, ordering: .relaxed) }
@@ -53,7 +54,7 @@ extension QueueCore {
         timer: timer, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
         scheduled: delivery.scheduled, actual: now, context: context, kind: delivery.kind.rawValue))
     frame.slot = nil
-    end(slot, delayGeneration: waitsForEnd ? generation : nil, frame)
+    end(slot, delay: waitsForEnd ? (generation, provisional) : nil, frame)
     return now
   }
 
@@ -80,7 +81,7 @@ extension QueueCore {
         extras.update { extras in extras.firePending = false }
         return unsafe Delivery(
           function: slot.handler.unsafelyUnwrapped, kind: .fired, sequence: slot.nextSequence(),
-          scheduled: value.fireTime)
+          scheduled: min(value.fireTime, now))
       }
     }
     guard isDue, turn == .due else { return nil }
@@ -140,8 +141,8 @@ extension QueueCore {
   }
 
   /// After the callback's return: the timer is no longer busy, and goes where it belongs.
-  private func end(_ slot: TimerSlot, delayGeneration: UInt64?, _ frame: CurrentFrame) {
-    if let delayGeneration { countFromEnd(slot, delayGeneration) }
+  private func end(_ slot: TimerSlot, delay: (generation: UInt64, provisional: Int64)?, _ frame: CurrentFrame) {
+    if let delay { countFromEnd(slot, delay.generation, delay.provisional) }
     var backoff = Backoff()
     var word: TimerWord
     var owned = false
@@ -180,7 +181,7 @@ extension QueueCore {
   }
 
   /// Policy *delay*: the interval counts from the end of the handler, unless a later transition has decided otherwise.
-  private func countFromEnd(_ slot: TimerSlot, _ generation: UInt64) {
+  private func countFromEnd(_ slot: TimerSlot, _ generation: UInt64, _ provisional: Int64) {
     let timer = TimerRef(slot: slot, life: slot.life)
     guard let word = timer.beginWriting() else { return }
     guard word.isRunning, slot.generation(word) == generation else {
@@ -189,8 +190,8 @@ extension QueueCore {
     }
     let fromEnd = cell.now.saturatingAdd(slot.period)
     // A postponement made meanwhile counts if it is later.
-    let postponed = word.postponement > 0 ? slot.deadline.saturatingAdd(word.postponement) : .min
-    slot.deadline = max(fromEnd, postponed)
+    let current = slot.deadline.saturatingAdd(word.postponement)
+    slot.deadline = current > provisional ? max(fromEnd, current) : fromEnd
     timer.endWriting(word.withoutPostponement)
   }
 

@@ -60,39 +60,47 @@ extension QueueCore {
 /// inside.
 final class SyncCall: @unchecked Sendable {
   private enum Phase: UInt8, AtomicRepresentable {
-    case waiting, started, done, abandoned
+    case waiting, started, done, abandoned, refused
   }
 
   private let phase = Atomic<Phase>(.waiting)
-  private let cell: QueueCell
+  private let core: QueueCore
   private let chain: FrameChain
   // Called on the queue's thread while the caller waits, so never by two threads at once.
   private let body: () -> Void
 
-  init(_ cell: QueueCell, _ body: @escaping () -> Void) {
-    self.cell = cell
+  init(_ core: QueueCore, _ body: @escaping () -> Void) {
+    self.core = core
     self.body = body
     chain = ThreadState.current.frames
   }
 
-  /// On the queue: runs the function unless its caller has given up.
+  /// On the queue: runs the function unless its caller has given up, or the queue has ended.
   func run() {
+    if core.isClosing.load(ordering: .sequentiallyConsistent) {
+      if move(.waiting, .refused) { WaitRegistry.somethingEnded() }
+      return
+    }
     guard move(.waiting, .started) else { return }
-    ThreadState.current.inside(cell, continuing: chain) { _ in body() }
+    ThreadState.current.inside(core.cell, continuing: chain) { _ in body() }
     phase.store(.done, ordering: .sequentiallyConsistent)
     WaitRegistry.somethingEnded()
   }
 
   /// On the caller's thread: waits for the function's turn until the timeout, and for its end without one.
   func wait(timeout: Int64) -> Status {
-    let isDone = { self.phase.load(ordering: .sequentiallyConsistent) == .done }
-    let status = WaitRegistry.wait(for: .queue(cell), timeout: timeout, until: isDone)
-    if status == .ok || move(.waiting, .abandoned) { return status }
-    while WaitRegistry.wait(for: .queue(cell), timeout: .max, until: isDone) != .ok {
+    let isDone = {
+      let phase = self.phase.load(ordering: .sequentiallyConsistent)
+      return phase == .done || phase == .refused
+    }
+    let isOver = { isDone() || self.core.closed.load(ordering: .sequentiallyConsistent) }
+    let status = WaitRegistry.wait(for: .queue(core.cell), timeout: timeout, until: isOver)
+    if move(.waiting, .abandoned) { return status == .ok ? .shutDown : status }
+    while WaitRegistry.wait(for: .queue(core.cell), timeout: .max, until: isDone) != .ok {
       var backoff = Backoff()
       while !isDone() { backoff.pause() }
     }
-    return .ok
+    return phase.load(ordering: .sequentiallyConsistent) == .refused ? .shutDown : .ok
   }
 
   private func move(_ from: Phase, _ to: Phase) -> Bool {

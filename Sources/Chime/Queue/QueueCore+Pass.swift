@@ -44,6 +44,7 @@ extension QueueCore {
       if !extras.isEmpty || !dying.isEmpty { break }
       if let next, next <= cell.now { break }
       cell.published = next ?? .max
+      if isClosing.load(ordering: .sequentiallyConsistent) { break }
       if cell.inboxIsEmpty, functions.withLock({ $0.items.isEmpty }) {
         adapter.arm(at: next == .max ? nil : next)
         return
@@ -157,7 +158,9 @@ extension QueueCore {
   private func runFunctions(_ frame: CurrentFrame) -> Bool {
     let batch = takeFunctions()
     frame.slot = nil
-    for item in batch { item.run() }
+    for item in batch {
+      isClosing.load(ordering: .sequentiallyConsistent) ? item.drop() : item.run()
+    }
     return !batch.isEmpty
   }
 

@@ -27,6 +27,10 @@ extension QueueCore {
     guard cell.isVirtual else { return .unsupported }
     if ThreadState.current.frames.holds(.queue(cell)) { return .wouldDeadlock }
     guard takeToken() else { return .busy }
+    if isClosed {
+      putDownToken()
+      return .shutDown
+    }
     let status = ThreadState.current.inside(cell) { frame in
       let status = deliver(until: target, frame)
       if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }

@@ -28,7 +28,7 @@
   package var missedPolicy: MissedPolicy
   package var resumePolicy: ResumePolicy
 
-  @inlinable
+  @inlinable @inline(__always)
   package init(
     first: Int64, firstIsDeadline: Bool = false, interval: Int64 = 0, leeway: Int64 = 0, tickLimit: UInt64 = 0,
     missedPolicy: MissedPolicy = .coalesce, resumePolicy: ResumePolicy = .coalesce
@@ -43,17 +43,19 @@
   }
 
   /// Nothing negative but a deadline, leeway below the interval of a repeating timer, and no remainder of a deadline.
-  @inlinable
+  @inlinable @inline(__always)
   package var isValid: Bool {
     interval >= 0 && leeway >= 0 && (firstIsDeadline || first >= 0) && (interval == 0 || leeway < interval)
       && !(firstIsDeadline && resumePolicy == .remaining)
   }
 
   /// Whether the record alone cannot hold it.
+  @inline(__always)
   var needsExtras: Bool {
     interval > 0 && (tickLimit > 0 || first != interval || firstIsDeadline || resumePolicy == .remaining)
   }
 
+  @inline(__always)
   var flags: RecordFlags {
     var flags: RecordFlags = .hasSchedule
     if interval > 0 { flags.insert(.repeating) }

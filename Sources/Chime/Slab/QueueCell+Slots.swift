@@ -47,6 +47,7 @@ extension QueueCell {
         while cache.count > ThreadCache.refill, let index = cache.pop() { put(index, &store) }
       }
     }
+    if isLimited, id == 0 { wakeToDispose() }
   }
 
   /// Empties a thread's cache into the list.
@@ -55,6 +56,9 @@ extension QueueCell {
       while let index = cache.pop() { put(index, &store) }
     }
   }
+
+  /// Slots of a limited cell that are given out.
+  var liveCount: UInt64 { unsafe storage.pointee.slots.withLock { $0.live } }
 
   private func put(_ index: UInt32, _ store: inout SlotStore) {
     Slab.slot(index).context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(store.firstFree)))

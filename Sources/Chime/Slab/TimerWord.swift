@@ -11,9 +11,12 @@
 /// | 8–31 | generation, low bits; they run on when the slot is reused |
 /// | 32–63 | postponement: nanoseconds by which `postpone` has moved the record's deadline |
 ///
-/// The record's deadline is fixed while nobody is writer, so deadline + postponement is exact, and a compare-and-swap
-/// on the word proves that a deadline read beside it belongs to it. (A 24-bit generation repeats after 16 million
-/// transitions of one slot; a thread would have to sleep through exactly that many to be deceived.)
+/// The record's deadline changes only while somebody is writer. Every transition then changes the generation, so that
+/// a compare-and-swap on the word proves that a deadline read beside it belongs to it. (A 24-bit generation repeats
+/// after 16 million transitions of one slot; a thread would have to sleep through exactly that many to be deceived.)
+/// Two things move the deadline within a generation: a tick of a repeating timer, whose deadline is therefore changed
+/// through the writer bit only, and a postponement by more than the word holds, which leaves another rest in the word
+/// each time.
 struct TimerWord: Equatable {
   var bits: UInt64
 

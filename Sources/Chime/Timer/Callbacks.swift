@@ -3,7 +3,7 @@
   // The pointer is used by one callback of a timer at a time (promise 6); what lies behind it is the host's.
   package let pointer: UnsafeMutableRawPointer?
 
-  @inlinable
+  @inlinable @inline(__always)
   package init(_ pointer: UnsafeMutableRawPointer?) { unsafe self.pointer = unsafe pointer }
 
   @inlinable package static var none: Context { unsafe Context(nil) }
@@ -15,7 +15,7 @@
 
   @usableFromInline let function: Function
 
-  @inlinable
+  @inlinable @inline(__always)
   package init(_ function: Function) { unsafe self.function = unsafe function }
 
   @inline(__always)
@@ -31,7 +31,7 @@
 
   @usableFromInline let function: Function
 
-  @inlinable
+  @inlinable @inline(__always)
   package init(_ function: Function) { unsafe self.function = unsafe function }
 
   @inline(__always)

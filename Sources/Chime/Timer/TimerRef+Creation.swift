@@ -11,7 +11,7 @@ import Glibc
   package var label: UnsafePointer<CChar>?
   package var selfRelease: Bool
 
-  @inlinable
+  @inlinable @inline(__always)
   package init(
     handler: TickFunction, registrationHandler: TickFunction? = nil, cancelHandler: TickFunction? = nil,
     context: Context = .none, finalizer: ContextFunction? = nil, label: UnsafePointer<CChar>? = nil,
@@ -51,9 +51,18 @@ extension TimerRef {
     case .failure(.limit): return .limit
     case .failure(.noMemory): return .noMemory
     }
-    var word = slot.word
+    // From here until the timer is published the queue cannot end.
+    _ = slot.set(TimerWord.writerBit)
+    guard cell.id == queue else {
+      _ = slot.clear(TimerWord.writerBit)
+      cell.giveBack(slot, thread)
+      cell.wakeToDispose()
+      return .invalidHandle
+    }
+    var word = slot.word.clearing(TimerWord.writerBit)
     if options.needsExtras || schedule?.needsExtras == true {
       guard fillExtras(of: slot, options, activated: schedule != nil) else {
+        _ = slot.clear(TimerWord.writerBit)
         cell.giveBack(slot, thread)
         return .noMemory
       }

@@ -110,6 +110,7 @@ extension TimerSlot {
       }
     }
     free(cell)
+    if cell.id == 0 { cell.wakeToDispose() }
   }
 
   /// Makes a released slot that the caller owns free.

@@ -125,7 +125,8 @@ extension TimerRef {
         backoff.pause()
         continue
       }
-      if state == .suspended { return postponeSlowly(to: target, delay: delay) }
+      // A repeating timer's tick moves the deadline and can leave the word as it was, which would prove nothing.
+      if state == .suspended || slot.flags.contains(.repeating) { return postponeSlowly(to: target, delay: delay) }
       let deadline = slot.deadline
       if deadline.saturatingAdd(word.postponement) >= target {
         // Nothing to move, if deadline and word belong together.
@@ -140,7 +141,8 @@ extension TimerRef {
     }
   }
 
-  /// The same through the record: for a suspended timer, and when the word has no room for the distance (4.3 s).
+  /// The same through the record: for a suspended or repeating timer, and when the word has no room for the distance
+  /// (4.3 s).
   @inline(never)
   private func postponeSlowly(to target: Int64, delay: Int64?) -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
@@ -151,7 +153,15 @@ extension TimerRef {
     if state == .suspended, slot.flags.contains(.keepsRemaining) {
       slot.deadline = max(slot.deadline, delay ?? max(0, target.saturatingSubtract(cell.now)))
     } else {
-      slot.deadline = max(slot.deadline.saturatingAdd(word.postponement), target)
+      let deadline = max(slot.deadline.saturatingAdd(word.postponement), target)
+      // A little stays in the word, another amount each time: the word must differ from what it was (see TimerWord).
+      let rest = word.postponement & 0xFFFF + 1
+      if deadline > rest, let moved = word.with(postponement: rest) {
+        slot.deadline = deadline - rest
+        endWriting(moved)
+        return .ok
+      }
+      slot.deadline = deadline
     }
     endWriting(word.withoutPostponement)
     return .ok

@@ -13,6 +13,8 @@ struct Wheel: ~Copyable {
   static var levels: Int { 11 }
   static var buckets: Int { levels * 64 }
   static var tolerance: Int { 1024 }
+  /// In a place, while a bucket is tidied: the valid entry was met. Ticks are below 2^63.
+  private static var mark: UInt64 { 1 << 63 }
 
   let shift: UInt64
   private let honoursLeeway: Bool
@@ -30,8 +32,8 @@ struct Wheel: ~Copyable {
   private var freePages: WheelPage?
   private var freshPages: (region: WheelPageRegion, used: Int)?
   private var regions: ContiguousArray<WheelPageRegion> = []
-  /// The earliest entry, as far as it is known.
-  private var front: (bucket: Int, tick: UInt64, slot: UInt32)?
+  /// The earliest entry of each level, as far as it is known: a level that stays as it is is not searched again.
+  private var fronts: ContiguousArray<(bucket: Int, tick: UInt64, slot: UInt32)?>
 
   init(cell: QueueCell, shift: UInt64, now: Int64) {
     self.cell = cell
@@ -40,6 +42,7 @@ struct Wheel: ~Copyable {
     base = UInt64(max(now, 0)) >> shift
     heads = ContiguousArray(repeating: nil, count: Wheel.buckets)
     occupied = ContiguousArray(repeating: 0, count: Wheel.levels)
+    fronts = ContiguousArray(repeating: nil, count: Wheel.levels)
   }
 
   /// Gives the pages back to the cell and forgets every place.
@@ -94,11 +97,15 @@ struct Wheel: ~Copyable {
     return place != 0 && UInt32(truncatingIfNeeded: place &- 1) == entry.low
   }
 
-  private mutating func insert(_ slot: UInt32, _ tick: UInt64) {
+  private func bucket(of tick: UInt64) -> Int {
     let difference = tick ^ base
     let level = difference == 0 ? 0 : (63 - difference.leadingZeroBitCount) / 6
-    let digit = Int((tick >> UInt64(6 * level)) & 63)
-    let bucket = level * 64 + digit
+    return level * 64 + Int((tick >> UInt64(6 * level)) & 63)
+  }
+
+  private mutating func insert(_ slot: UInt32, _ tick: UInt64) {
+    let bucket = bucket(of: tick)
+    let level = bucket / 64
     let entry = WheelEntry(slot: slot, low: UInt32(truncatingIfNeeded: tick))
     var page: WheelPage
     if let head = heads[bucket], head.count < WheelPage.capacity {
@@ -108,13 +115,13 @@ struct Wheel: ~Copyable {
       page.next = heads[bucket]
       page.count = 0
       heads[bucket] = page
-      occupied[level] |= 1 << UInt64(digit)
+      occupied[level] |= 1 << UInt64(bucket % 64)
     }
     page[page.count] = entry
     page.count += 1
     entryCount += 1
-    if let known = front, known.bucket >= bucket, known.tick > tick || known.bucket > bucket {
-      front = (bucket, tick, slot)
+    if let known = fronts[level], known.bucket >= bucket, known.tick > tick || known.bucket > bucket {
+      fronts[level] = (bucket, tick, slot)
     }
   }
 
@@ -143,7 +150,7 @@ struct Wheel: ~Copyable {
       let start = start(of: bucket)
       guard start <= target else { break }
       base = max(base, start)
-      front = nil
+      fronts[bucket / 64] = nil
       drain(bucket) { wheel, entry in
         guard wheel.isValid(entry) else { return }
         if bucket < 64 {
@@ -172,15 +179,15 @@ struct Wheel: ~Copyable {
   /// The time of the earliest entry of a timer that runs; stale and outdated entries before it are removed.
   mutating func earliest() -> Int64? {
     while let bucket = firstBucket() {
-      if let known = front, known.bucket == bucket {
+      if let known = fronts[bucket / 64], known.bucket == bucket {
         let slot = Slab.slot(known.slot)
         if unsafe Slab.place(of: known.slot).pointee == known.tick &+ 1, tick(of: slot, placed: known.tick) == known.tick {
           return time(of: known.tick)
         }
       }
-      front = nil
+      fronts[bucket / 64] = nil
       if let found = tidy(bucket) {
-        front = (bucket, found.tick, found.slot)
+        fronts[bucket / 64] = (bucket, found.tick, found.slot)
         return time(of: found.tick)
       }
     }
@@ -194,8 +201,12 @@ struct Wheel: ~Copyable {
     var found: (tick: UInt64, slot: UInt32)?
     drain(bucket) { wheel, entry in
       guard wheel.isValid(entry) else { return }
+      // An entry knows 32 bits of its tick only. Of those that look valid one is: it lies in the bucket of the place,
+      // and it is the first of its slot there; the place carries a mark from then on.
       let place = unsafe Slab.place(of: entry.slot)
+      guard unsafe place.pointee & Wheel.mark == 0 else { return }
       let placed = unsafe place.pointee &- 1
+      guard wheel.bucket(of: placed) == bucket else { return }
       guard let current = wheel.tick(of: Slab.slot(entry.slot), placed: placed) else {
         wheel.forget(entry.slot)
         return
@@ -204,7 +215,15 @@ struct Wheel: ~Copyable {
       let tick = max(current, placed)
       unsafe place.pointee = tick &+ 1
       wheel.insert(entry.slot, tick)
-      if tick <= end, tick < found?.tick ?? .max { found = (tick, entry.slot) }
+      if tick <= end {
+        unsafe place.pointee |= Wheel.mark
+        if tick < found?.tick ?? .max { found = (tick, entry.slot) }
+      }
+    }
+    var page = heads[bucket]
+    while let current = page {
+      for i in 0..<current.count { unsafe Slab.place(of: current[i].slot).pointee &= ~Wheel.mark }
+      page = current.next
     }
     return found
   }
@@ -221,7 +240,7 @@ struct Wheel: ~Copyable {
 
   /// Removes everything that is stale.
   private mutating func sweep() {
-    front = nil
+    for level in 0..<Wheel.levels { fronts[level] = nil }
     for bucket in 0..<Wheel.buckets where heads[bucket] != nil { _ = tidy(bucket) }
   }
 

@@ -1,0 +1,68 @@
+"""Runs every program of README.md as it stands there: C, Python, Lua, Swift. `make -C examples-c library` comes first.
+
+A Lua program is left out, by name, when there is no luajit. The one-line build command of the README is used for C.
+"""
+import pathlib, re, shutil, subprocess, sys
+
+root = pathlib.Path(__file__).resolve().parent.parent
+work = root / ".build-readme"
+library = root / "examples-c/build/lib"
+blocks = re.findall(r"^```(\w+)\n(.*?)^```$", (root / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def run(*command, cwd=root):
+    print("+", *(str(word).replace(str(root), ".") for word in command), flush=True)
+    subprocess.run([str(word) for word in command], cwd=cwd, check=True, timeout=900)
+
+
+def write(name, text):
+    path = work / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def run_c(text, number):
+    write("tick.c", text)
+    command = next(block for language, block in blocks if language == "sh" and block.startswith("cc tick.c"))
+    for name in ("include", "examples-c"):
+        link = work / name
+        if not link.exists():
+            link.symlink_to(root / name)
+    run("sh", "-c", command.strip(), cwd=work)
+
+
+def run_swift(text, number):
+    manifest = f"""// swift-tools-version: 6.2
+import PackageDescription
+let package = Package(
+  name: "readme", dependencies: [.package(name: "chime", path: "../..")],
+  targets: [.executableTarget(name: "readme", dependencies: [.product(name: "Chime", package: "chime")])])
+"""
+    write("swift/Package.swift", manifest)
+    write("swift/Sources/readme/main.swift", text)
+    run("swift", "run", "--package-path", work / "swift")
+
+
+def run_python(text, number):
+    run(sys.executable, write(f"program{number}.py", text))
+
+
+def run_lua(text, number):
+    if shutil.which("luajit") is None:
+        print("left out: Lua (no luajit)")
+        return
+    run("luajit", write(f"program{number}.lua", text))
+
+
+runners = {"c": run_c, "python": run_python, "lua": run_lua, "swift": run_swift}
+ran = set()
+for number, (language, text) in enumerate(blocks):
+    if language in runners:
+        runners[language](text, number)
+        ran.add(language)
+    elif language not in ("sh", "mermaid"):
+        sys.exit(f"README.md: a block in {language}, which nothing runs")
+missing = set(runners) - ran
+if missing:
+    sys.exit(f"README.md: no block in {', '.join(sorted(missing))}")

@@ -1,0 +1,71 @@
+import CChime
+import Chime
+import Testing
+
+/// The core writes ticks, statuses and states that C reads as `chime.h` says: layout and numbers are the same.
+@Suite struct TickLayoutTests {
+  @Test func aTickIsLaidOutAsInC() {
+    #expect(S.size == C.size && S.stride == C.stride && S.alignment == C.alignment)
+  }
+
+  private typealias S = MemoryLayout<TickRecord>
+  private typealias C = MemoryLayout<chime_tick>
+  static let offsets: [(name: String, swift: Int?, c: Int?)] = [
+    ("timer", S.offset(of: \.timer), C.offset(of: \.timer)),
+    ("generation", S.offset(of: \.generation), C.offset(of: \.generation)),
+    ("sequence", S.offset(of: \.sequence), C.offset(of: \.sequence)),
+    ("missed", S.offset(of: \.missed), C.offset(of: \.missed)),
+    ("scheduled", S.offset(of: \.scheduled), C.offset(of: \.scheduled_ns)),
+    ("actual", S.offset(of: \.actual), C.offset(of: \.actual_ns)),
+    ("context", S.offset(of: \.context), C.offset(of: \.context)),
+    ("kind", S.offset(of: \.kind), C.offset(of: \.kind)),
+    ("reserved", S.offset(of: \.reserved), C.offset(of: \.reserved)),
+  ]
+
+  @Test func eachMemberLiesWhereCReadsIt() {
+    for (name, swift, c) in Self.offsets { #expect(swift != nil && swift == c, "\(name)") }
+    #expect(Set(Self.offsets.map(\.swift)).count == Self.offsets.count)
+  }
+
+  static let statuses: [(status: Status, c: Int)] = [
+    (.ok, CHIME_OK), (.ignored, CHIME_IGNORED), (.running, CHIME_RUNNING), (.stopped, CHIME_STOPPED),
+    (.timedOut, CHIME_TIMED_OUT), (.invalidArgument, CHIME_ERROR_INVALID_ARGUMENT),
+    (.invalidHandle, CHIME_ERROR_INVALID_HANDLE), (.limit, CHIME_ERROR_LIMIT), (.noMemory, CHIME_ERROR_NO_MEMORY),
+    (.wouldDeadlock, CHIME_ERROR_WOULD_DEADLOCK), (.busy, CHIME_ERROR_BUSY), (.wrongThread, CHIME_ERROR_WRONG_THREAD),
+    (.targetGone, CHIME_ERROR_TARGET_GONE), (.shutDown, CHIME_ERROR_SHUT_DOWN),
+    (.unsupported, CHIME_ERROR_UNSUPPORTED), (.permission, CHIME_ERROR_PERMISSION), (.resource, CHIME_ERROR_RESOURCE),
+    (.forked, CHIME_ERROR_FORKED),
+  ]
+
+  @Test func eachStatusHasItsNumber() {
+    for (status, c) in Self.statuses {
+      #expect(Int(status.rawValue) == c)
+      #expect(status.isFailure == (c < 0))
+    }
+  }
+
+  @Test func theHeaderHasNoStatusThatSwiftLacks() {
+    let numbers = (-1000...1000).filter { name(of: chime_status($0)) != "CHIME_UNKNOWN" }
+    #expect(Set(numbers) == Set(Self.statuses.map(\.c)))
+  }
+
+  @Test func eachFailureIsAnErrorInSwiftAndEachOutcomeAnOutcome() {
+    for (_, c) in Self.statuses where c != CHIME_STOPPED {
+      #expect((ChimeError(rawValue: Int32(c)) != nil) == (c < 0))
+      #expect((Outcome(rawValue: Int32(c)) != nil) == (c >= 0))
+    }
+  }
+
+  @Test func eachStateHasItsNumber() {
+    let numbers = [
+      CHIME_STATE_IDLE, CHIME_STATE_RUNNING, CHIME_STATE_SUSPENDED, CHIME_STATE_FINISHED, CHIME_STATE_CANCELLED,
+    ]
+    #expect([TimerState.idle, .running, .suspended, .finished, .cancelled].map { Int($0.rawValue) } == numbers)
+    #expect(TimerState.allCases.count == numbers.count)
+  }
+
+  @Test func eachKindOfTickHasItsNumber() {
+    let numbers = [CHIME_TICK_DUE, CHIME_TICK_FIRED, CHIME_TICK_ARMED, CHIME_TICK_CANCELLED]
+    #expect([TickKind.due, .fired, .armed, .cancelled].map { Int($0.rawValue) } == numbers)
+  }
+}

@@ -1,0 +1,87 @@
+import Testing
+
+@testable import Chime
+
+/// Ids: what lies in which bit, and what is not an id.
+@Suite struct HandleTests {
+  static let largest = (index: UInt32(1 << 26 - 1), life: UInt32(1 << 24 - 1))
+  static let indices: [UInt32] = [0, 1, 255, 256, 0x155_5555, largest.index]
+  static let forged: [UInt64] = [
+    0, 1, 1 << 26, 1 << 50 - 1, 3 << 50, 5 << 50, 1 << 53, 1 << 53 | 1 << 50, 1 << 63 | 1 << 50, .max,
+  ]
+
+  @Test(arguments: [Handle.Kind.timer, .queue], indices)
+  func anIdComesApartIntoWhatItWasMadeOf(kind: Handle.Kind, index: UInt32) throws {
+    for life in [0, 1, 0xAA_AAAA, Self.largest.life] {
+      let id = Handle.id(kind, index: index, life: life)
+      let handle = try #require(Handle(id, kind: kind))
+      #expect(handle.index == index && handle.life == life)
+      #expect(id < 1 << 53 && id != 0)
+    }
+  }
+
+  @Test func kindLifeAndIndexLieWhereTheCommentSays() {
+    #expect(Handle.id(.timer, index: 0, life: 0) == 1 << 50)
+    #expect(Handle.id(.queue, index: 0, life: 0) == 2 << 50)
+    #expect(Handle.id(.timer, index: 0, life: 1) == 1 << 50 | 1 << 26)
+    #expect(Handle.id(.timer, index: 1, life: 0) == 1 << 50 | 1)
+    #expect(Handle.id(.timer, index: Self.largest.index, life: Self.largest.life) == 1 << 51 - 1)
+  }
+
+  @Test func anIdOfOneKindIsNoneOfTheOther() {
+    #expect(Handle(Handle.id(.timer, index: 5, life: 5), kind: .queue) == nil)
+    #expect(Handle(Handle.id(.queue, index: 5, life: 5), kind: .timer) == nil)
+  }
+
+  @Test(arguments: forged)
+  func aForgedNumberIsNoId(number: UInt64) {
+    #expect(Handle(number, kind: .timer) == nil)
+    #expect(Handle(number, kind: .queue) == nil)
+    #expect(TimerRef(number) == nil && QueueCore.find(number) == nil)
+  }
+
+  @Test func aLiveIdWithOneBitChangedNamesNothing() throws {
+    let core = try QueueCore.makeForTest()
+    defer { core.release() }
+    let timer = try core.makeTimer()
+    #expect(TimerRef(timer)?.state == .idle)
+    // Lower bits of the index could name a timer of somebody else.
+    for bit in UInt64(20)..<64 {
+      #expect(TimerRef(timer ^ 1 << bit)?.state == nil, "bit \(bit)")
+      #expect(QueueCore.find(core.id ^ 1 << bit) == nil, "bit \(bit)")
+    }
+  }
+
+  @Test func aSlotThatWasNeverGivenOutHasNoTimer() throws {
+    let core = try QueueCore.makeForTest()
+    defer { core.release() }
+    _ = try core.makeTimer()
+    let unused = unsafe core.cell.storage.pointee.slots.withLock { $0.fresh.last }
+    let id = Handle.id(.timer, index: try #require(unused), life: 0)
+    #expect(TimerRef(id)?.state == nil)
+    #expect(TimerRef.cancel(id) == .invalidHandle && TimerRef.release(id) == .invalidHandle)
+  }
+
+  @Test func aReleasedIdStaysInvalidWhenItsSlotIsUsedAgain() throws {
+    let core = try QueueCore.makeForTest()
+    defer { core.release() }
+    let first = try core.makeTimer()
+    #expect(TimerRef.release(first) == .ok)
+    let second = try core.makeTimer()
+    #expect(TimerRef(first)?.slot.index == TimerRef(second)?.slot.index)
+    #expect(first != second)
+    #expect(TimerRef.release(first) == .invalidHandle)
+    #expect(TimerRef(second)?.state == .idle)
+  }
+
+  @Test func aSlotWhoseLivesAreUsedUpIsNotGivenOutAgain() throws {
+    let core = try QueueCore.makeForTest()
+    defer { core.release() }
+    let slot = try #require(TimerRef(core.makeTimer())).slot
+    slot.lifeAndFlags = Handle.lifeMask - 1
+    let last = Handle.id(.timer, index: slot.index, life: Handle.lifeMask - 1)
+    #expect(TimerRef(last)?.state == .idle)
+    #expect(TimerRef.release(last) == .ok)
+    for _ in 0..<600 { #expect(try TimerRef(core.makeTimer())?.slot.index != slot.index) }
+  }
+}

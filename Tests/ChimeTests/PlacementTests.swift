@@ -1,0 +1,71 @@
+import Testing
+
+@testable import Chime
+
+/// Where in its leeway a timer is placed, against the definition tried power by power.
+@Suite struct PlacementTests {
+  static let deadlines: [Int64] = [1, 2, 1 << 32, 1 << 62, .max - 2, .max - 1, .max]
+  static let leeways: [Int64] = [0, 1, 2, 1 << 32, 1 << 62, .max - 1, .max]
+  static let passed: [Int64] = [0, -1, -1_000_000, .min]
+
+  /// The first multiple of g at or after the deadline, g the largest power of two that has one inside the leeway.
+  static func definition(_ deadline: Int64, _ leeway: Int64) -> Int64 {
+    let latest = min(Int128(deadline) + Int128(leeway), Int128(Int64.max))
+    for power in stride(from: 62, through: 0, by: -1) {
+      let g = Int128(1) << Int128(power)
+      let multiple = (Int128(deadline) + g - 1) / g * g
+      if multiple <= latest { return Int64(multiple) }
+    }
+    return deadline
+  }
+
+  @Test func smallWindowsFollowTheDefinition() {
+    for deadline in 1...70 as ClosedRange<Int64> {
+      for leeway in 0...70 as ClosedRange<Int64> {
+        let time = Placement.time(deadline: deadline, leeway: leeway)
+        #expect(time == Self.definition(deadline, leeway), "\(deadline) + \(leeway)")
+      }
+    }
+  }
+
+  @Test func randomWindowsFollowTheDefinition() {
+    var random = SplitMix64(seed: 13)
+    for _ in 0..<5000 {
+      let (deadline, leeway) = (max(1, random.distance(bits: 63)), random.distance(bits: 63))
+      let time = Placement.time(deadline: deadline, leeway: leeway)
+      #expect(time == Self.definition(deadline, leeway), "\(deadline) + \(leeway)")
+      #expect(time >= deadline && time <= deadline.saturatingAdd(leeway), "\(deadline) + \(leeway)")
+    }
+  }
+
+  @Test(arguments: deadlines, leeways)
+  func extremesFollowTheDefinition(deadline: Int64, leeway: Int64) {
+    #expect(Placement.time(deadline: deadline, leeway: leeway) == Self.definition(deadline, leeway))
+  }
+
+  @Test func withoutLeewayADeadlineStaysWhereItIs() {
+    var random = SplitMix64(seed: 14)
+    for _ in 0..<1000 {
+      let deadline = Int64(bitPattern: random.next())
+      #expect(Placement.time(deadline: deadline, leeway: 0) == deadline)
+    }
+  }
+
+  @Test(arguments: passed, leeways)
+  func aDeadlineThatPassedBeforeTheClockBeganStaysWhereItIs(deadline: Int64, leeway: Int64) {
+    #expect(Placement.time(deadline: deadline, leeway: leeway) == deadline)
+  }
+
+  @Test func windowsThatHoldTheSameMultipleShareIt() {
+    var random = SplitMix64(seed: 15)
+    for _ in 0..<5000 {
+      // An odd multiple of 2^bits; no window between its neighbours holds a coarser one.
+      let bits = Int64.random(in: 1...40, using: &random)
+      let multiple = (2 * Int64.random(in: 0..<1 << 20, using: &random) + 1) << bits
+      let deadline = multiple - Int64.random(in: 0..<1 << bits, using: &random)
+      let latest = multiple + Int64.random(in: 0..<1 << bits, using: &random)
+      guard latest > deadline else { continue }
+      #expect(Placement.time(deadline: deadline, leeway: latest - deadline) == multiple, "\(deadline)...\(latest)")
+    }
+  }
+}
