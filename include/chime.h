@@ -686,7 +686,7 @@ typedef struct chime_timer_info {
   int64_t next_deadline_ns; /* CHIME_FOREVER: not running */
   int64_t remaining_ns;     /* suspended under CHIME_RESUME_REMAINING: the time kept; otherwise -1 */
   int64_t interval_ns;      /* 0: one-shot, or no schedule yet */
-  int64_t leeway_ns;        /* rounded down to 26 significant bits: by less than 1 part in 33 million */
+  int64_t leeway_ns;        /* exact for whole us to a minute, ms to 18 h, s to 2 years; else at most 1 part in 33 million less */
   uint64_t tick_limit;      /* 0: none */
   uint64_t due_count;       /* due times counted against the limit, delivered and missed; 0 without a limit */
   int32_t busy;             /* 1: a handler that has started has not returned */

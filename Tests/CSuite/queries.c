@@ -65,7 +65,7 @@ static void leeway_loses_less_than_one_part_in_33_million(csuite *t) {
     schedule.leeway_ns = leeways[i];
     p = probe_start(t, queue, "a", &schedule);
     info = info_of(t, p->timer);
-    EXPECT_BETWEEN(info.leeway_ns, leeways[i] - leeways[i] / 33000000 - 1, leeways[i]);
+    EXPECT_BETWEEN(info.leeway_ns, leeways[i] - leeways[i] / 33000000, leeways[i]);
     if (leeways[i] < 1000000) EXPECT_EQ(info.leeway_ns, leeways[i]);
   }
 }

@@ -77,8 +77,9 @@ package struct TimerRef: Sendable {
   @inline(__always)
   private func wakeTime(_ word: TimerWord, _ cell: QueueCell) -> Int64 {
     let deadline = slot.deadline.saturatingAdd(word.postponement)
-    let leeway = slot.leeway.nanoseconds
-    return leeway > 0 && cell.honoursLeeway ? Placement.time(deadline: deadline, leeway: leeway) : deadline
+    let leeway = slot.leeway
+    guard leeway.bits != 0, cell.honoursLeeway else { return deadline }
+    return Placement.time(deadline: deadline, leeway: leeway.nanoseconds)
   }
 
   /// The word with the next generation. The word's bits run over into the extras; false when those cannot be had.

@@ -7,8 +7,9 @@ enum Placement {
   /// the instant before the deadline.
   @inline(__always)
   static func time(deadline: Int64, leeway: Int64) -> Int64 {
-    guard leeway > 0, deadline > 0 else { return deadline }
-    let latest = deadline.saturatingAdd(leeway)
+    guard leeway > 0, deadline > 0, deadline < .max else { return deadline }
+    // The last instant is never; a window ends before it.
+    let latest = min(deadline.saturatingAdd(leeway), .max - 1)
     let differing = UInt64((deadline &- 1) ^ latest)
     let bit = 63 - differing.leadingZeroBitCount
     return (latest >> Int64(bit)) << Int64(bit)

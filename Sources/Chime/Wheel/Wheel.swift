@@ -72,8 +72,10 @@ struct Wheel: ~Copyable {
 
   // MARK: Placing
 
-  /// Puts a timer where `deadline` and `leeway` say, unless it is there already.
+  /// Puts a timer where `deadline` and `leeway` say, unless it is there already. One at the end of time never comes, and
+  /// is not placed.
   mutating func place(_ slot: TimerSlot, deadline: Int64, leeway: Int64) {
+    if deadline == .max { return forget(slot.index) }
     let time = honoursLeeway ? Placement.time(deadline: deadline, leeway: leeway) : deadline
     let tick = max(tick(notBefore: time), base)
     let place = unsafe Slab.place(of: slot.index)
@@ -92,9 +94,19 @@ struct Wheel: ~Copyable {
     }
   }
 
-  private func isValid(_ entry: WheelEntry) -> Bool {
+  /// Whether an entry of a bucket is the one its slot's place speaks of. Up to level 5 bucket and entry hold the whole
+  /// tick; above, several entries of one slot can pass, and `tidy` keeps one.
+  private func isValid(_ entry: WheelEntry, in bucket: Int, _ start: UInt64) -> Bool {
     let place = unsafe Slab.place(of: entry.slot).pointee
-    return place != 0 && UInt32(truncatingIfNeeded: place &- 1) == entry.low
+    guard place != 0 else { return false }
+    let placed = (place & ~Wheel.mark) &- 1
+    if bucket / 64 <= 5 { return placed == tick(of: entry, in: bucket, start) }
+    return UInt32(truncatingIfNeeded: placed) == entry.low && (placed ^ start) >> UInt64(6 * (bucket / 64)) == 0
+  }
+
+  /// The tick of an entry of level 5 or below.
+  private func tick(of entry: WheelEntry, in bucket: Int, _ start: UInt64) -> UInt64 {
+    start | UInt64(entry.low) & ((UInt64(1) << UInt64(6 * (bucket / 64))) - 1)
   }
 
   private func bucket(of tick: UInt64) -> Int {
@@ -152,7 +164,7 @@ struct Wheel: ~Copyable {
       base = max(base, start)
       fronts[bucket / 64] = nil
       drain(bucket) { wheel, entry in
-        guard wheel.isValid(entry) else { return }
+        guard wheel.isValid(entry, in: bucket, start) else { return }
         if bucket < 64 {
           wheel.forget(entry.slot)
           due(entry.slot)
@@ -166,10 +178,8 @@ struct Wheel: ~Copyable {
 
   /// Puts an entry of a bucket whose time has begun into the levels below.
   private mutating func sink(_ entry: WheelEntry, from bucket: Int, _ start: UInt64) {
-    let level = bucket / 64
-    if level <= 5 {
-      let below = (UInt64(1) << UInt64(6 * level)) - 1
-      insert(entry.slot, start | UInt64(entry.low) & below)
+    if bucket / 64 <= 5 {
+      insert(entry.slot, tick(of: entry, in: bucket, start))
     } else {
       // The entry's 32 bits do not reach up here; its place does.
       insert(entry.slot, unsafe Slab.place(of: entry.slot).pointee &- 1)
@@ -200,13 +210,11 @@ struct Wheel: ~Copyable {
     let end = start | (bucket / 64 == 10 ? UInt64.max >> 4 : (UInt64(1) << UInt64(6 * (bucket / 64))) - 1)
     var found: (tick: UInt64, slot: UInt32)?
     drain(bucket) { wheel, entry in
-      guard wheel.isValid(entry) else { return }
-      // An entry knows 32 bits of its tick only. Of those that look valid one is: it lies in the bucket of the place,
-      // and it is the first of its slot there; the place carries a mark from then on.
+      guard wheel.isValid(entry, in: bucket, start) else { return }
+      // The first valid entry of a slot is kept; its place carries a mark from then on.
       let place = unsafe Slab.place(of: entry.slot)
       guard unsafe place.pointee & Wheel.mark == 0 else { return }
       let placed = unsafe place.pointee &- 1
-      guard wheel.bucket(of: placed) == bucket else { return }
       guard let current = wheel.tick(of: Slab.slot(entry.slot), placed: placed) else {
         wheel.forget(entry.slot)
         return
@@ -234,6 +242,7 @@ struct Wheel: ~Copyable {
     if word.hasWriter { return placed }
     guard word.isRunning else { return nil }
     let deadline = slot.deadline.saturatingAdd(word.postponement)
+    if deadline == .max { return nil }
     let time = honoursLeeway ? Placement.time(deadline: deadline, leeway: slot.leeway.nanoseconds) : deadline
     return max(tick(notBefore: time), base)
   }
