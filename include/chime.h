@@ -14,7 +14,8 @@
  * No function but chime_main_stop is async-signal-safe.
  *
  * Time. Durations and deadlines are signed 64-bit nanoseconds. A delay or duration is a distance from now; a deadline
- * is a point on the queue's clock, which for dispatch queues is CLOCK_MONOTONIC with its own zero. INT64_MAX
+ * is a point on the queue's clock, which for dispatch queues is CLOCK_MONOTONIC: chime_now, chime_queue_now and
+ * clock_gettime give deadlines that mix. INT64_MAX
  * (CHIME_FOREVER) means "never" for a deadline or delay and "without end" for a timeout. A deadline in the past is due
  * at once. Sums saturate.
  *
@@ -69,7 +70,10 @@ uint32_t chime_version(void);
 
 /* ---- Statuses ------------------------------------------------------------------------------------------------- */
 
-/** What every other function returns. Negative is failure: nothing changed and out-parameters are untouched. */
+/**
+ * What every other function returns. Negative is failure: out-parameters are untouched and nothing changed, but where
+ * the function's comment says what took effect all the same (a wait that would never end, an advance cut short).
+ */
 typedef int32_t chime_status;
 enum {
   CHIME_OK = 0,        /* it took effect */
@@ -85,12 +89,12 @@ enum {
   CHIME_ERROR_WOULD_DEADLOCK = -5,   /* waiting would never end: the caller is what it would wait for */
   CHIME_ERROR_BUSY = -6,             /* another thread is inside this queue */
   CHIME_ERROR_WRONG_THREAD = -7,     /* only a certain thread may do this, and it is another one */
-  CHIME_ERROR_TARGET_GONE = -8,      /* the timer's target no longer exists */
+  CHIME_ERROR_TARGET_GONE = -8,      /* the timer's target no longer exists; not used yet */
   CHIME_ERROR_SHUT_DOWN = -9,        /* the queue was shut down while the call was under way */
   CHIME_ERROR_UNSUPPORTED = -10,     /* this kind of queue, clock or platform cannot do that */
-  CHIME_ERROR_PERMISSION = -11,      /* the operating system does not permit it */
+  CHIME_ERROR_PERMISSION = -11,      /* the operating system does not permit it; not used yet */
   CHIME_ERROR_RESOURCE = -12,        /* threads, file descriptors or the like could not be had */
-  CHIME_ERROR_FORKED = -13           /* this is the child of a fork */
+  CHIME_ERROR_FORKED = -13           /* this is the child of a fork; not noticed yet */
 };
 
 #define CHIME_FAILED(status) ((status) < 0)
@@ -591,13 +595,14 @@ chime_status chime_timer_reschedule(chime_timer_t timer, const chime_schedule *C
  *         suspended, or its tick has started already ("the timeout won"); CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT
  *
- * Any thread. One compare-and-swap and a clock read. Calls back: no. Waits: no.
+ * Any thread. A clock read, and for a one-shot one compare-and-swap as long as its postponements since the deadline was
+ * last written come to 4.29 s at most; otherwise the timer's record is written. Calls back: no. Waits: no.
  */
 chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_ns);
 
 /**
  * The same to a deadline on the queue's clock; reads no clock.
- * Any thread. One compare-and-swap. Calls back: no. Waits: no.
+ * Any thread. As chime_timer_postpone, without the clock read. Calls back: no. Waits: no.
  */
 chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t deadline_ns);
 
@@ -630,8 +635,9 @@ chime_status chime_timer_cancel(chime_timer_t timer);
  *
  * @param timeout_ns  0 or more; CHIME_FOREVER
  * @return CHIME_OK: cancelled; CHIME_IGNORED: there was nothing to cancel; with both no handler of the timer runs;
- *         CHIME_TIMED_OUT: cancelled, its handler still runs; CHIME_ERROR_WOULD_DEADLOCK: cancelled, and the handler
- *         is the caller's own or waits for the caller; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *         CHIME_TIMED_OUT: cancelled, its handler still runs; CHIME_ERROR_WOULD_DEADLOCK: cancelled if there was
+ *         something to cancel, and the handler is the caller's own or waits for the caller;
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
  * Any thread. Calls back: no. Waits: for a handler.
  */
@@ -686,7 +692,8 @@ typedef struct chime_timer_info {
   int64_t next_deadline_ns; /* CHIME_FOREVER: not running */
   int64_t remaining_ns;     /* suspended under CHIME_RESUME_REMAINING: the time kept; otherwise -1 */
   int64_t interval_ns;      /* 0: one-shot, or no schedule yet */
-  int64_t leeway_ns;        /* exact for whole us to a minute, ms to 18 h, s to 2 years; else at most 1 part in 33 million less */
+  int64_t leeway_ns;        /* exact below 67 ms, for whole us to a minute, ms to 18 h, s to 2 years; else 1 part
+                               in 33 million less at most */
   uint64_t tick_limit;      /* 0: none */
   uint64_t due_count;       /* due times counted against the limit, delivered and missed; 0 without a limit */
   int32_t busy;             /* 1: a handler that has started has not returned */
