@@ -57,6 +57,9 @@ extension QueueCell {
     }
   }
 
+  /// Chunks that belong to the cell.
+  var chunkCount: Int { unsafe storage.pointee.slots.withLock { $0.chunkTotal } }
+
   /// Slots of a limited cell that are given out.
   var liveCount: UInt64 { unsafe storage.pointee.slots.withLock { $0.live } }
 

@@ -7,10 +7,18 @@ enum QueueCells {
 
   private struct State {
     var made = 0
-    /// Cells that no queue lives in, with the life that their next id gets. A cell serves queues with a timer limit,
-    /// or queues without, for ever: thread caches bypass the count.
-    var free: [Bool: [(index: Int, life: UInt32)]] = [:]
+    /// Cells that no queue lives in, with the life that their next id gets.
+    var free: [Shelf: [(index: Int, life: UInt32)]] = [:]
   }
+
+  /// Where a free cell waits. A cell serves queues with a timer limit, or queues without, for ever: thread caches bypass
+  /// the count. One that has grown large is used when no small one is left, since ending a queue visits all slots.
+  private struct Shelf: Hashable {
+    var isLimited: Bool
+    var isLarge: Bool
+  }
+
+  private static var smallChunks: Int { 4 }
 
   private static let state = Locked(State())
   /// Address of a table of `maximum` pointers to cells. Stored once, released.
@@ -39,10 +47,12 @@ enum QueueCells {
     state.withLock { state in
       guard prepare() else { return .failure(.noMemory) }
       guard ThreadState.prepare() else { return .failure(.resource) }
-      if let (index, life) = state.free[limited, default: []].popLast(),
-        let memory = unsafe entry(index)?.pointee.load(ordering: .acquiring)
-      {
-        return unsafe .success((QueueCell(memory), Handle.id(.queue, index: UInt32(index), life: life)))
+      for isLarge in [false, true] {
+        if let (index, life) = state.free[Shelf(isLimited: limited, isLarge: isLarge), default: []].popLast(),
+          let memory = unsafe entry(index)?.pointee.load(ordering: .acquiring)
+        {
+          return unsafe .success((QueueCell(memory), Handle.id(.queue, index: UInt32(index), life: life)))
+        }
       }
       let index = state.made
       guard let entry = unsafe entry(index) else { return .failure(.limit) }
@@ -67,7 +77,8 @@ enum QueueCells {
   static func release(_ cell: QueueCell, limited: Bool, id: UInt64) {
     let life = (Handle(id, kind: .queue)?.life ?? 0) &+ 1
     guard life < Handle.lifeMask else { return }
-    state.withLock { $0.free[limited, default: []].append((Int(cell.index), life)) }
+    let shelf = Shelf(isLimited: limited, isLarge: cell.chunkCount > smallChunks)
+    state.withLock { $0.free[shelf, default: []].append((Int(cell.index), life)) }
   }
 
   private static func prepare() -> Bool {

@@ -15,6 +15,8 @@ extension Lockstep {
     for timer in model.present where !timer.isReleased && timer.id != 0 { try compare(timer) }
     for timer in model.timers.suffix(4) where timer.isReleased && timer.id != 0 { try compare(timer) }
 
+    // The statistics visit every slot that the queue's memory ever had, that of earlier queues included.
+    guard step % 50 == 0 else { return }
     let stats = stats(of: queue)
     let unreleased = model.unreleased
     try expect(stats.timers, UInt64(unreleased.count), "stats.timers")

@@ -10,7 +10,7 @@ final class Lockstep {
   let seed: UInt64
   private(set) var difference: String?
   private var generator: OperationGenerator
-  private var step = 0
+  private(set) var step = 0
   private var history: [[HistoryLine]] = Array(repeating: [], count: 30)
   fileprivate var subjects: [Subject] = []
   /// All ids that were ever given out.
