@@ -26,7 +26,7 @@ let package = Package(
     .target(name: "ChimeC", dependencies: ["CChime", "Chime"], swiftSettings: swiftSettings),
     .target(name: "ChimeExports", exclude: ["exports.map"], linkerSettings: sharedLibrary),
     .testTarget(name: "ChimeTests", dependencies: ["Chime"], swiftSettings: swiftSettings),
-    .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "ChimeC"]),
+    .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "Chime", "ChimeC"]),
     .target(
       name: "CSuite", dependencies: ["ChimeC"], path: "Tests/CSuite",
       exclude: ["Makefile", "headers", "standalone"], cSettings: [.headerSearchPath("../../include")]),

@@ -8,9 +8,10 @@ import Testing
   static let leeways: [Int64] = [0, 1, 2, 1 << 32, 1 << 62, .max - 1, .max]
   static let passed: [Int64] = [0, -1, -1_000_000, .min]
 
-  /// The first multiple of g at or after the deadline, g the largest power of two that has one inside the leeway.
+  /// The first multiple of g at or after the deadline, g the largest power of two that has one inside the leeway. The
+  /// end of time is never: no window reaches it.
   static func definition(_ deadline: Int64, _ leeway: Int64) -> Int64 {
-    let latest = min(Int128(deadline) + Int128(leeway), Int128(Int64.max))
+    let latest = min(Int128(deadline) + Int128(leeway), Int128(Int64.max) - 1)
     for power in stride(from: 62, through: 0, by: -1) {
       let g = Int128(1) << Int128(power)
       let multiple = (Int128(deadline) + g - 1) / g * g
@@ -31,10 +32,10 @@ import Testing
   @Test func randomWindowsFollowTheDefinition() {
     var random = SplitMix64(seed: 13)
     for _ in 0..<5000 {
-      let (deadline, leeway) = (max(1, random.distance(bits: 63)), random.distance(bits: 63))
+      let (deadline, leeway) = (min(max(1, random.distance(bits: 63)), .max - 1), random.distance(bits: 63))
       let time = Placement.time(deadline: deadline, leeway: leeway)
       #expect(time == Self.definition(deadline, leeway), "\(deadline) + \(leeway)")
-      #expect(time >= deadline && time <= deadline.saturatingAdd(leeway), "\(deadline) + \(leeway)")
+      #expect(time >= deadline && time <= deadline.saturatingAdd(leeway) && time < .max, "\(deadline) + \(leeway)")
     }
   }
 

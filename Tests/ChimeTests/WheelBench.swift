@@ -12,6 +12,9 @@ final class WheelBench {
     var isMoved = false
     var deadline: Int64 = 0
     var leeway: Int64 = 0
+
+    /// Whether the wheel has to hand it out some day; the end of time never comes.
+    var isAwaited: Bool { isRunning && isPlaced && deadline < .max }
   }
 
   let core: QueueCore
@@ -54,7 +57,7 @@ final class WheelBench {
     slot.deadline = deadline
     _ = slot.swap(slot.word, for: slot.word.with(.running).withoutPostponement)
     rows[number] = Row(
-      slot: slot, isRunning: true, isPlaced: true, deadline: deadline, leeway: slot.leeway.nanoseconds)
+      slot: slot, isRunning: true, isPlaced: deadline < .max, deadline: deadline, leeway: slot.leeway.nanoseconds)
     wheel.place(slot, deadline: deadline, leeway: slot.leeway.nanoseconds)
   }
 
@@ -87,7 +90,7 @@ final class WheelBench {
 
   /// The earliest place of a timer that runs.
   var earliest: Int64? {
-    rows.filter { $0.isRunning && $0.isPlaced }.map { max(tick(of: $0), UInt64(now) >> shift) }.min()
+    rows.filter(\.isAwaited).map { max(tick(of: $0), UInt64(now) >> shift) }.min()
       .map { Int64(clamping: Int128($0) << Int128(shift)) }
   }
 
@@ -118,7 +121,7 @@ final class WheelBench {
         last = tick
       }
     }
-    for row in rows where row.isRunning && row.isPlaced {
+    for row in rows where row.isAwaited {
       if tick(of: row) <= target { return "late: \(tick(of: row)) at \(target)" }
     }
     // The pass looks at the word and sends such a timer on.
