@@ -89,7 +89,7 @@ enum {
   CHIME_ERROR_WOULD_DEADLOCK = -5,   /* waiting would never end: the caller is what it would wait for */
   CHIME_ERROR_BUSY = -6,             /* another thread is inside this queue */
   CHIME_ERROR_WRONG_THREAD = -7,     /* only a certain thread may do this, and it is another one */
-  CHIME_ERROR_TARGET_GONE = -8,      /* the timer's target no longer exists; not used yet */
+  CHIME_ERROR_TARGET_GONE = -8,      /* the timer's target no longer exists */
   CHIME_ERROR_SHUT_DOWN = -9,        /* the queue was shut down while the call was under way */
   CHIME_ERROR_UNSUPPORTED = -10,     /* this kind of queue, clock or platform cannot do that */
   CHIME_ERROR_PERMISSION = -11,      /* the operating system does not permit it; not used yet */
@@ -115,6 +115,7 @@ const char *CHIME_NONNULL chime_status_message(chime_status status);
 
 typedef uint64_t chime_queue_t; /* a timer queue: where and when handlers run, and on which clock */
 typedef uint64_t chime_timer_t; /* a schedule, a handler and a state */
+typedef uint64_t chime_target_t; /* an object that timers hold weakly */
 
 /* ---- Time ----------------------------------------------------------------------------------------------------- */
 
@@ -164,13 +165,16 @@ typedef struct chime_tick {
   int64_t scheduled_ns;   /* when it was due, on the queue's clock */
   int64_t actual_ns;      /* when it started, on the queue's clock; never before scheduled_ns */
   void *CHIME_NULLABLE context; /* the timer's own */
+  void *CHIME_NULLABLE target;  /* the timer's target, alive until the handler returns; NULL: the timer has none, or,
+                                   for ARMED and CANCELLED only, it has gone */
   chime_tick_kind kind;
   uint32_t reserved;      /* 0 */
 } chime_tick;
 
 /** A timer's handler. Runs on the timer's queue; calls of one timer never overlap and never nest. */
 typedef void (*chime_handler)(const chime_tick *CHIME_NONNULL tick, void *CHIME_NULLABLE context);
-/** Frees a context. Called exactly once, after the last callback that could use the context, with no lock held. */
+/** Frees a context, or a target's object. Called exactly once, after the last callback that could use it, with no lock
+ *  held. */
 typedef void (*chime_finalizer)(void *CHIME_NULLABLE context);
 /** Any other function to run on a queue. */
 typedef void (*chime_function)(void *CHIME_NULLABLE context);
@@ -253,11 +257,12 @@ typedef struct chime_timer_options {
   void *CHIME_NULLABLE context;                      /* given to all of them */
   chime_finalizer CHIME_NULLABLE finalizer;          /* frees the context */
   const char *CHIME_NULLABLE label;                  /* UTF-8, copied; for debuggers and chime_queue_dump */
+  chime_target_t target;                             /* held weakly: when it goes the timer is cancelled; 0: none */
 } chime_timer_options;
 
 #define CHIME_QUEUE_OPTIONS_INIT {(uint32_t)sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0}
 #define CHIME_SCHEDULE_INIT {(uint32_t)sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0}
-#define CHIME_TIMER_OPTIONS_INIT {(uint32_t)sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL}
+#define CHIME_TIMER_OPTIONS_INIT {(uint32_t)sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 
 /* ---- Queues --------------------------------------------------------------------------------------------------- */
 
@@ -485,8 +490,8 @@ enum {
  * @param options  copied; handler is required
  * @param timer    receives the id, before anything of the timer can run; release it with chime_timer_release
  * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: options, handler or timer is NULL, a wrong
- *         size, an unknown flag, a label that is not UTF-8; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_LIMIT;
- *         CHIME_ERROR_NO_MEMORY
+ *         size, an unknown flag, a label that is not UTF-8; CHIME_ERROR_INVALID_HANDLE: of queue, or options->target;
+ *         CHIME_ERROR_TARGET_GONE: the target has gone; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
  * Any thread. Calls back: no. Waits: no.
  */
@@ -536,7 +541,8 @@ chime_status chime_timer_every(chime_queue_t queue, int64_t interval_ns, chime_h
  *
  * @param timer     a timer that is idle, finished or cancelled; otherwise CHIME_IGNORED
  * @param schedule  copied; NULL keeps the one it has (CHIME_ERROR_INVALID_ARGUMENT when it never had one)
- * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
+ * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_TARGET_GONE; CHIME_ERROR_NO_MEMORY
  *
  * Any thread, the timer's own handler included. Calls back: no. Waits: no.
  */
@@ -548,7 +554,7 @@ chime_status chime_timer_activate(chime_timer_t timer, const chime_schedule *CHI
  *
  * @param schedule  copied; NULL keeps the one it has: its delay counts from now
  * @return CHIME_OK; CHIME_RUNNING: took effect, a handler that had started has not returned;
- *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_NO_MEMORY
  *
  * Any thread, the timer's own handler included. Calls back: no. Waits: no.
  */
@@ -612,7 +618,7 @@ chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t deadline_ns
  * A later suspend, reschedule, restart, activate, cancel or release drops it.
  *
  * @param timer  any but a cancelled timer; otherwise CHIME_IGNORED
- * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_NO_MEMORY
+ * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_NO_MEMORY
  *
  * Any thread, the timer's own handler included. Calls back: no. Waits: no.
  */
@@ -709,6 +715,50 @@ typedef struct chime_timer_info {
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_info *CHIME_NULLABLE info);
+
+/* ---- Targets -------------------------------------------------------------------------------------------------- */
+
+/*
+ * A target is an object of yours that timers name in their options and hold weakly. A handler finds it alive in
+ * tick->target, for the length of that call. When the last reference to the target is released, its timers are
+ * cancelled at once (those that nobody holds, released), also while one of their handlers runs, and cannot be
+ * activated any more; the destructor is called when no such handler is left.
+ */
+
+/**
+ * Makes a target with one reference, the caller's.
+ *
+ * @param object      not NULL; Chime passes it on and never looks behind it
+ * @param destructor  called with object once, when no reference and no handler that has it is left; may be NULL
+ * @param target      receives the id
+ * @return CHIME_OK: the object is Chime's; CHIME_ERROR_INVALID_ARGUMENT: object or target is NULL;
+ *         CHIME_ERROR_LIMIT: 2^26 targets exist
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_target_create(void *CHIME_NULLABLE object, chime_finalizer CHIME_NULLABLE destructor,
+                                 chime_target_t *CHIME_NULLABLE target);
+
+/**
+ * Adds a reference, and with it gives the object: it lives until that reference is released.
+ *
+ * @param object  receives the object; may be NULL
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE: the last reference is gone, there is no way back; CHIME_ERROR_LIMIT
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_target_retain(chime_target_t target, void *CHIME_NULLABLE *CHIME_NULLABLE object);
+
+/**
+ * Releases a reference. With the last one the id is stale and the target's timers are cancelled when this returns; the
+ * destructor has been called, or is called by the handler that still has the object, after it returned.
+ *
+ * @param target  0 does nothing
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Any thread, handlers of the target's timers included. Calls back: yes, the destructor. Waits: no.
+ */
+chime_status chime_target_release(chime_target_t target);
 
 #if defined(__cplusplus) && !defined(CHIME_CDEF)
 }

@@ -55,7 +55,9 @@ enum Arguments {
     if unsafe o.label != nil, unsafe string(o.label) == nil { return nil }
     return unsafe TimerOptions(
       handler: handler, registrationHandler: tickFunction(o.registration_handler),
-      cancelHandler: tickFunction(o.cancel_handler), context: Context(o.context), finalizer: contextFunction(o.finalizer), label: o.label,
+      cancelHandler: tickFunction(o.cancel_handler), context: Context(o.context),
+      finalizer: contextFunction(o.finalizer),
+      label: o.label, target: o.target,
       selfRelease: selfRelease || o.flags & UInt32(CHIME_TIMER_SELF_RELEASE) != 0)
   }
 

@@ -18,6 +18,7 @@ import Testing
     ("scheduled", S.offset(of: \.scheduled), C.offset(of: \.scheduled_ns)),
     ("actual", S.offset(of: \.actual), C.offset(of: \.actual_ns)),
     ("context", S.offset(of: \.context), C.offset(of: \.context)),
+    ("target", S.offset(of: \.target), C.offset(of: \.target)),
     ("kind", S.offset(of: \.kind), C.offset(of: \.kind)),
     ("reserved", S.offset(of: \.reserved), C.offset(of: \.reserved)),
   ]

@@ -33,13 +33,18 @@ extension QueueCore {
       word = slot.word
     }
     // The timer is busy, and this thread is its writer. A handler that ran before this claim ended before it.
-    guard let delivery = decide(slot, turn, &word, now) else {
-      // What is to be delivered has another turn.
+    let target = slot.extras?.target
+    let hasTarget = target?.hold() ?? false
+    let targetIsGone = target != nil && !hasTarget
+    let timer = TimerRef(slot: slot, life: slot.life)
+    guard let delivery = decide(slot, turn, &word, now, callbacksOnly: targetIsGone) else {
+      // What is to be delivered has another turn, or the target has gone.
       publish(slot, word)
+      if hasTarget { target?.letGo() }
       end(slot, delay: nil, frame)
+      if targetIsGone { target?.end(timer) }
       return now
     }
-    let timer = Handle.id(.timer, index: slot.index, life: slot.life)
     let generation = slot.generation(word)
     let context = slot.context
     let waitsForEnd = delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy)
@@ -51,8 +56,11 @@ extension QueueCore {
     frame.slot = slot.index
     delivery.function(
       TickRecord(
-        timer: timer, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
-        scheduled: delivery.scheduled, actual: now, context: context, kind: delivery.kind.rawValue))
+        timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
+        scheduled: delivery.scheduled, actual: now, context: context,
+        target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue))
+    // Still busy: who waits for the timer's end waits for the destructor, too.
+    if hasTarget { target?.letGo() }
     frame.slot = nil
     end(slot, delay: waitsForEnd ? (generation, provisional) : nil, frame)
     return now
@@ -69,13 +77,20 @@ extension QueueCore {
   }
 
   /// Writes down that a callback starts: counts it, moves the schedule on, and ends the timer if this is its last tick.
-  private func decide(_ slot: TimerSlot, _ turn: Turn, _ word: inout TimerWord, _ now: Int64) -> Delivery? {
+  /// - Parameter callbacksOnly: the target has gone, and nothing but registration and cancel callbacks may come.
+  private func decide(
+    _ slot: TimerSlot, _ turn: Turn, _ word: inout TimerWord, _ now: Int64, callbacksOnly: Bool
+  ) -> Delivery? {
     let deadline = slot.deadline.saturatingAdd(word.postponement)
     let isDue = word.isRunning && deadline <= now && deadline != .max
     defer { word = word.withExtra(of: slot) }
     if let extras = slot.extras {
       let value = extras.value
       if value.pendingCallbacks > 0 { return popCallback(extras, now) }
+      if callbacksOnly {
+        extras.update { extras in extras.firePending = false }
+        return nil
+      }
       if turn == .callback { return nil }
       if value.firePending, turn == .fired || !isDue || value.fireTime < deadline {
         extras.update { extras in extras.firePending = false }
@@ -204,10 +219,13 @@ extension QueueCore {
       while extras.value.pendingCallbacks > 0 {
         let now = cell.now
         guard let delivery = popCallback(extras, now) else { continue }
+        let target = extras.target
+        let hasTarget = target?.hold() ?? false
         delivery.function(
           TickRecord(
             timer: timer, generation: slot.generation(slot.word), sequence: 0, missed: 0, scheduled: now, actual: now,
-            context: context, kind: delivery.kind.rawValue))
+            context: context, target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue))
+        if hasTarget { target?.letGo() }
       }
       if let finalizer = extras.value.finalizer { finalizer(context) }
       frame.slot = nil

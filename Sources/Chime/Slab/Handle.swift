@@ -1,4 +1,4 @@
-/// A queue's or timer's id, taken apart.
+/// An id, taken apart.
 ///
 /// An id is below 2^53, so that JavaScript and Lua numbers carry it: 3 bits of kind, 24 bits of life, 26 bits of
 /// index. The life of a place changes each time the place is given out anew, so an id that was released names nothing
@@ -7,6 +7,9 @@ package struct Handle: Sendable {
   package enum Kind: UInt64, Sendable {
     case timer = 1
     case queue = 2
+    case target = 3
+    case runLoop = 4
+    case weakTimer = 5
   }
 
   static var indexBits: UInt64 { 26 }

@@ -44,6 +44,8 @@ struct RecordFlags: OptionSet {
   var cancelHandler: TickFunction?
   /// Allocated with the extras, freed with them.
   var label: UnsafeMutablePointer<CChar>?
+  /// One reference to the target's counts, which is none to its object.
+  var target: Unmanaged<TimerTarget>?
   /// Due times until the timer is finished; 0: no limit.
   var tickLimit: UInt64 = 0
   /// Due times counted against the limit, delivered and missed.

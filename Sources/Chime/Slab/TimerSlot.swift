@@ -119,6 +119,7 @@ import Synchronization
   func freeExtras() {
     guard let extras else { return }
     unsafe record.pointee.extras.store(nil, ordering: .relaxed)
+    extras.target?.detach(Handle.id(.timer, index: index, life: life))
     extras.deallocate()
   }
 }
@@ -138,6 +139,7 @@ import Synchronization
   }
 
   func deallocate() {
+    unsafe pointer.pointee.target?.release()
     unsafe free(pointer.pointee.label)
     unsafe free(pointer)
   }
@@ -148,4 +150,7 @@ import Synchronization
 
   @inline(__always)
   var value: TimerExtras { unsafe pointer.pointee }
+
+  @inline(__always)
+  var target: TimerTarget? { unsafe pointer.pointee.target?.takeUnretainedValue() }
 }

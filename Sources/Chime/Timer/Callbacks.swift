@@ -55,6 +55,7 @@ package struct TickRecord: Sendable {
   package var scheduled: Int64
   package var actual: Int64
   package var context: Context
+  package var target: Context
   package var kind: Int32
   package var reserved: UInt32 = 0
 }

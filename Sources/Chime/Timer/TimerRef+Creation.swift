@@ -9,13 +9,15 @@ import Glibc
   package var finalizer: ContextFunction?
   /// UTF-8, copied.
   package var label: UnsafePointer<CChar>?
+  /// The id of a target; 0: none.
+  package var target: UInt64
   package var selfRelease: Bool
 
   @inlinable @inline(__always)
   package init(
     handler: TickFunction, registrationHandler: TickFunction? = nil, cancelHandler: TickFunction? = nil,
     context: Context = .none, finalizer: ContextFunction? = nil, label: UnsafePointer<CChar>? = nil,
-    selfRelease: Bool = false
+    target: UInt64 = 0, selfRelease: Bool = false
   ) {
     self.handler = handler
     self.registrationHandler = registrationHandler
@@ -23,12 +25,13 @@ import Glibc
     self.context = context
     self.finalizer = finalizer
     unsafe self.label = unsafe label
+    self.target = target
     self.selfRelease = selfRelease
   }
 
   @inline(__always)
   var needsExtras: Bool {
-    unsafe registrationHandler != nil || cancelHandler != nil || finalizer != nil || label != nil
+    unsafe registrationHandler != nil || cancelHandler != nil || finalizer != nil || label != nil || target != 0
   }
 }
 
@@ -38,7 +41,7 @@ extension TimerRef {
   /// - Parameters:
   ///   - schedule: valid, or `nil` for an idle timer.
   ///   - out: receives the id before the timer can tick, and is untouched on failure.
-  /// - Returns: ok, invalidHandle, limit, noMemory. On failure the context stays the caller's.
+  /// - Returns: ok, invalidHandle, targetGone, limit, noMemory. On failure the context stays the caller's.
   @inline(__always)
   package static func create(
     on queue: UInt64, _ options: TimerOptions, _ schedule: Schedule?, out: UnsafeMutablePointer<UInt64>?
@@ -60,11 +63,14 @@ extension TimerRef {
       return .invalidHandle
     }
     var word = slot.word.clearing(TimerWord.writerBit)
+    var target: TimerTarget?
     if options.needsExtras || schedule?.needsExtras == true {
-      guard fillExtras(of: slot, options, activated: schedule != nil) else {
+      switch fillExtras(of: slot, options, activated: schedule != nil) {
+      case .success(let found): target = found
+      case .failure(let status):
         _ = slot.clear(TimerWord.writerBit)
         cell.giveBack(slot, thread)
-        return .noMemory
+        return status
       }
       if schedule != nil && options.registrationHandler != nil { word = word.setting(TimerWord.extraBit) }
     }
@@ -84,6 +90,8 @@ extension TimerRef {
     }
     unsafe out?.pointee = timer.id
     _ = timer.publish(word.withNextGeneration, on: cell)
+    // The target's last reference may have gone meanwhile, before there was a timer to end.
+    if let target, target.isGone { target.end(timer) }
     if cell.id != queue {
       // The queue was released meanwhile, and may have missed this timer: it existed, and is released with the queue.
       _ = timer.release()
@@ -92,15 +100,25 @@ extension TimerRef {
     return .ok
   }
 
+  /// Gives a new timer its extras; and its target, if it is to have one.
   @inline(never)
-  private static func fillExtras(of slot: TimerSlot, _ options: TimerOptions, activated: Bool) -> Bool {
-    guard let extras = slot.makeExtras() else { return false }
+  private static func fillExtras(
+    of slot: TimerSlot, _ options: TimerOptions, activated: Bool
+  ) -> Result<TimerTarget?, Status> {
+    var target: TimerTarget?
+    if options.target != 0 {
+      switch TimerTarget.find(options.target) {
+      case .success(let found): target = found
+      case .failure(let status): return .failure(status)
+      }
+    }
+    guard let extras = slot.makeExtras() else { return .failure(.noMemory) }
     var label: UnsafeMutablePointer<CChar>?
     if let text = unsafe options.label {
       unsafe label = unsafe strdup(text)
       if unsafe label == nil {
         slot.freeExtras()
-        return false
+        return .failure(.noMemory)
       }
     }
     extras.update { extras in
@@ -108,8 +126,10 @@ extension TimerRef {
       extras.registrationHandler = options.registrationHandler
       extras.cancelHandler = options.cancelHandler
       unsafe extras.label = unsafe label
+      unsafe extras.target = target.map { unsafe Unmanaged.passRetained($0) }
     }
+    target?.attach(Handle.id(.timer, index: slot.index, life: slot.life))
     if activated, options.registrationHandler != nil { extras.addCallback(.armed) }
-    return true
+    return .success(target)
   }
 }

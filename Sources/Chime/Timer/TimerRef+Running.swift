@@ -26,6 +26,10 @@ extension TimerRef {
       endWriting(before)
       return .invalidArgument
     }
+    if next == .running, slot.extras?.target?.isGone == true {
+      endWriting(before)
+      return .targetGone
+    }
     guard schedule?.needsExtras != true || slot.makeExtras() != nil, advanceGeneration(&word) else {
       endWriting(before)
       return .noMemory
@@ -173,6 +177,10 @@ extension TimerRef {
     guard let state = word.state, Transition(from: state, on: .fire).next != nil else {
       endWriting(word)
       return .ignored
+    }
+    if slot.extras?.target?.isGone == true {
+      endWriting(word)
+      return .targetGone
     }
     guard let extras = slot.makeExtras() else {
       endWriting(word)

@@ -11,10 +11,10 @@ except ImportError:
     sys.exit(0)
 
 RECORDED = {
-    "chime_tick": 64,
+    "chime_tick": 72,
     "chime_queue_options": 40,
     "chime_schedule": 48,
-    "chime_timer_options": 56,
+    "chime_timer_options": 64,
     "chime_queue_stats": 64,
     "chime_timer_info": 88,
 }

@@ -26,9 +26,10 @@ MEMBER(chime_tick, missed, 24, 8);
 MEMBER(chime_tick, scheduled_ns, 32, 8);
 MEMBER(chime_tick, actual_ns, 40, 8);
 MEMBER(chime_tick, context, 48, 8);
-MEMBER(chime_tick, kind, 56, 4);
-MEMBER(chime_tick, reserved, 60, 4);
-ASSERT(sizeof(chime_tick) == 64);
+MEMBER(chime_tick, target, 56, 8);
+MEMBER(chime_tick, kind, 64, 4);
+MEMBER(chime_tick, reserved, 68, 4);
+ASSERT(sizeof(chime_tick) == 72);
 
 MEMBER(chime_queue_options, size, 0, 4);
 MEMBER(chime_queue_options, flags, 4, 4);
@@ -57,7 +58,8 @@ MEMBER(chime_timer_options, cancel_handler, 24, 8);
 MEMBER(chime_timer_options, context, 32, 8);
 MEMBER(chime_timer_options, finalizer, 40, 8);
 MEMBER(chime_timer_options, label, 48, 8);
-ASSERT(sizeof(chime_timer_options) == 56);
+MEMBER(chime_timer_options, target, 56, 8);
+ASSERT(sizeof(chime_timer_options) == 64);
 
 MEMBER(chime_queue_stats, size, 0, 4);
 MEMBER(chime_queue_stats, reserved, 4, 4);

@@ -1,0 +1,108 @@
+import Synchronization
+
+/// An object that timers hold weakly. It lives as long as one of its users holds a reference, and to the end of the
+/// callbacks that had it by then; when the last user's reference goes its timers end at once, on whatever thread.
+///
+/// A hold is taken before a callback and let go after it; the destructor runs where the last of references and holds
+/// goes, with no lock held. Any thread.
+package final class TimerTarget: Sendable {
+  /// Users' references in the high half; in the low half holds, one of them that of all users together. Sequentially
+  /// consistent, because it pairs with the timers: a creator publishes its timer, then looks whether the target lives;
+  /// the last release ends the references, then visits the timers.
+  private let counts = Atomic<UInt64>(TimerTarget.oneReference | 1)
+  private let timers = Locked<Set<UInt64>>([])
+  let object: Context
+  private let destructor: ContextFunction?
+  /// Whether the timers of a target that has gone are released, rather than cancelled and left to who holds them.
+  private let releasesTimers: Bool
+
+  private static var oneReference: UInt64 { 1 << 32 }
+  private static let table = HandleTable<TimerTarget>(.target)
+
+  private init(_ object: Context, _ destructor: ContextFunction?, releasesTimers: Bool) {
+    self.object = object
+    self.destructor = destructor
+    self.releasesTimers = releasesTimers
+  }
+
+  // MARK: By id
+
+  /// Makes a target with one user's reference; `nil` when the ids are used up.
+  package static func make(_ object: Context, _ destructor: ContextFunction?, releasesTimers: Bool = false) -> UInt64? {
+    table.add(TimerTarget(object, destructor, releasesTimers: releasesTimers))
+  }
+
+  /// The target that a timer is to have: targetGone when there was one, invalidHandle when there never was.
+  static func find(_ id: UInt64) -> Result<TimerTarget, Status> {
+    if let target = table.find(id) { return .success(target) }
+    return .failure(table.mayHaveNamed(id) ? .targetGone : .invalidHandle)
+  }
+
+  /// Adds a user's reference and gives the object: invalidHandle when the last one has gone, limit after 2^32.
+  package static func retain(_ id: UInt64) -> Result<Context, Status> {
+    guard let target = table.find(id) else { return .failure(.invalidHandle) }
+    return target.change { $0 >> 32 == UInt64(UInt32.max) ? nil : $0 + oneReference }.map { _ in target.object }
+  }
+
+  /// Drops a user's reference. With the last one the id is stale, the timers end, and the destructor is called, here or
+  /// by the callback that still has the object.
+  package static func release(_ id: UInt64) -> Status {
+    guard let target = table.find(id) else { return .invalidHandle }
+    switch target.change({ $0 - oneReference }) {
+    case .failure(let status): return status
+    case .success(let left):
+      if left < oneReference {
+        table.remove(id)
+        target.endTimers()
+        target.letGo()
+      }
+      return .ok
+    }
+  }
+
+  /// Changes the counts unless the target has gone, and gives the new ones; `body` gives `nil` for a count that would
+  /// overflow.
+  @inline(__always)
+  private func change(_ body: (UInt64) -> UInt64?) -> Result<UInt64, Status> {
+    var current = counts.load(ordering: .relaxed)
+    while true {
+      if current < TimerTarget.oneReference { return .failure(.invalidHandle) }
+      guard let new = body(current) else { return .failure(.limit) }
+      let result = counts.compareExchange(expected: current, desired: new, ordering: .sequentiallyConsistent)
+      if result.exchanged { return .success(new) }
+      current = result.original
+    }
+  }
+
+  // MARK: For timers
+
+  /// Whether the last user's reference has gone.
+  var isGone: Bool { counts.load(ordering: .sequentiallyConsistent) < TimerTarget.oneReference }
+
+  /// Keeps the object alive until `letGo`; false when it has gone.
+  func hold() -> Bool {
+    if case .success = change({ $0 + 1 }) { return true }
+    return false
+  }
+
+  /// Undoes one `hold`; the last calls the destructor.
+  func letGo() {
+    let left = counts.subtract(1, ordering: .acquiringAndReleasing).newValue
+    if left == 0, let destructor { destructor(object) }
+  }
+
+  func attach(_ timer: UInt64) { timers.withLock { _ = $0.insert(timer) } }
+  func detach(_ timer: UInt64) { timers.withLock { _ = $0.remove(timer) } }
+
+  /// Ends one timer of this target, which has gone.
+  func end(_ timer: TimerRef) {
+    // Nobody holds a timer that releases itself, and no handler will come that it could do so after.
+    _ = releasesTimers || timer.slot.flags.contains(.selfRelease) ? timer.release() : timer.cancel()
+  }
+
+  private func endTimers() {
+    while let id = timers.withLock({ $0.popFirst() }) {
+      if let timer = TimerRef(id) { end(timer) }
+    }
+  }
+}

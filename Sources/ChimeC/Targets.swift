@@ -1,0 +1,33 @@
+import CChime
+import Chime
+
+// chime.h, "Targets".
+
+@_cdecl("chime_target_create") @implementation
+public func chime_target_create(
+  _ object: UnsafeMutableRawPointer?, _ destructor: chime_finalizer?, _ target: UnsafeMutablePointer<chime_target_t>?
+) -> chime_status {
+  guard let target = unsafe target, let object = unsafe object else { return Status.invalidArgument.rawValue }
+  guard let id = unsafe TimerTarget.make(Context(object), Arguments.contextFunction(destructor)) else {
+    return Status.limit.rawValue
+  }
+  unsafe target.pointee = id
+  return Status.ok.rawValue
+}
+
+@_cdecl("chime_target_retain") @implementation
+public func chime_target_retain(
+  _ target: chime_target_t, _ object: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> chime_status {
+  switch TimerTarget.retain(target) {
+  case .success(let context):
+    unsafe object?.pointee = context.pointer
+    return Status.ok.rawValue
+  case .failure(let status): return status.rawValue
+  }
+}
+
+@_cdecl("chime_target_release") @implementation
+public func chime_target_release(_ target: chime_target_t) -> chime_status {
+  target == 0 ? Status.ok.rawValue : TimerTarget.release(target).rawValue
+}
