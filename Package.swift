@@ -1,16 +1,18 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The shared library: exports chime_* and nothing else, has a SONAME, and stays mapped after dlclose
+// A shared library: exports chime_* and nothing else, has a SONAME, and stays mapped after dlclose
 // (libdispatch threads may still be inside it).
-let sharedLibrary: [LinkerSetting] = [
-  .unsafeFlags(
-    [
-      "-Xlinker", "-z", "-Xlinker", "nodelete",
-      "-Xlinker", "-soname", "-Xlinker", "libchime.so",
-      "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/ChimeExports/exports.map",
-    ], .when(platforms: [.linux]))
-]
+func sharedLibrary(_ name: String) -> [LinkerSetting] {
+  [
+    .unsafeFlags(
+      [
+        "-Xlinker", "-z", "-Xlinker", "nodelete",
+        "-Xlinker", "-soname", "-Xlinker", name,
+        "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/ChimeExports/exports.map",
+      ], .when(platforms: [.linux]))
+  ]
+}
 
 let swiftSettings: [SwiftSetting] = [.strictMemorySafety()]
 
@@ -18,19 +20,26 @@ let package = Package(
   name: "chime",
   products: [
     .library(name: "Chime", targets: ["Chime"]),
+    .library(name: "ChimeRunLoop", targets: ["ChimeRunLoop"]),
     .library(name: "chime", type: .dynamic, targets: ["ChimeC", "ChimeExports"]),
+    .library(
+      name: "chime-runloop", type: .dynamic, targets: ["ChimeC", "ChimeRunLoopC", "ChimeRunLoopExports"]),
   ],
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
     .target(name: "Chime", swiftSettings: swiftSettings),
     .target(name: "ChimeC", dependencies: ["CChime", "Chime"], swiftSettings: swiftSettings),
-    .target(name: "ChimeExports", exclude: ["exports.map"], linkerSettings: sharedLibrary),
+    .target(name: "ChimeRunLoop", dependencies: ["Chime"], swiftSettings: swiftSettings),
+    .target(
+      name: "ChimeRunLoopC", dependencies: ["CChime", "ChimeC", "ChimeRunLoop"], swiftSettings: swiftSettings),
+    .target(name: "ChimeExports", exclude: ["exports.map"], linkerSettings: sharedLibrary("libchime.so")),
+    .target(name: "ChimeRunLoopExports", linkerSettings: sharedLibrary("libchime-runloop.so")),
     .testTarget(name: "ChimeTests", dependencies: ["Chime"], swiftSettings: swiftSettings),
     .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "Chime", "ChimeC"]),
     .target(
       name: "CSuite", dependencies: ["ChimeC"], path: "Tests/CSuite",
       exclude: ["Makefile", "headers", "standalone"], cSettings: [.headerSearchPath("../../include")]),
-    .testTarget(name: "ChimeCTests", dependencies: ["CSuite"]),
+    .testTarget(name: "ChimeCTests", dependencies: ["CSuite", "ChimeRunLoopC"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c99

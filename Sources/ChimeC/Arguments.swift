@@ -3,7 +3,7 @@ import Chime
 
 /// Reading what C hands in: structures that carry their size, flags, enumerations and strings. Everything here answers
 /// `nil` for what the header does not allow, and the caller turns that into CHIME_ERROR_INVALID_ARGUMENT.
-enum Arguments {
+package enum Arguments {
   /// A structure whose first member is its size. A longer one than this library knows is read as far as it is known,
   /// if the rest is zero.
   @inline(__always)
@@ -27,7 +27,7 @@ enum Arguments {
   }
 
   /// A string that must be UTF-8; empty for NULL.
-  static func string(_ pointer: UnsafePointer<CChar>?) -> String? {
+  package static func string(_ pointer: UnsafePointer<CChar>?) -> String? {
     guard let pointer = unsafe pointer else { return "" }
     return unsafe String(validatingCString: pointer)
   }
@@ -63,13 +63,13 @@ enum Arguments {
 
   /// The core's view of a handler: the same function, which takes the address of a tick.
   @inline(__always)
-  static func tickFunction(_ handler: chime_handler?) -> TickFunction? {
+  package static func tickFunction(_ handler: chime_handler?) -> TickFunction? {
     // SAFETY: TickRecord and chime_tick have one layout (a test compares them), and a pointer is passed as a pointer.
     unsafe handler.map { unsafe TickFunction(unsafeBitCast($0, to: TickFunction.Function.self)) }
   }
 
   @inline(__always)
-  static func contextFunction(_ function: chime_finalizer?) -> ContextFunction? {
+  package static func contextFunction(_ function: chime_finalizer?) -> ContextFunction? {
     unsafe function.map { unsafe ContextFunction($0) }
   }
 }

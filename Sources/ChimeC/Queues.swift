@@ -5,7 +5,7 @@ import Dispatch
 // chime.h, "Queues".
 
 /// The options as the core takes them, or why not.
-private func options(
+package func queueOptions(
   _ pointer: UnsafePointer<chime_queue_options>?, isVirtual: Bool
 ) -> Result<QueueOptions, Status> {
   guard let pointer = unsafe pointer else { return .success(QueueOptions()) }
@@ -37,7 +37,7 @@ private func qosClass(_ qos: chime_qos) -> DispatchQoS.QoSClass? {
 }
 
 /// Stores the id a factory has made.
-private func store(
+package func store(
   _ made: Result<UInt64, Status>, _ queue: UnsafeMutablePointer<chime_queue_t>
 ) -> chime_status {
   switch made {
@@ -62,7 +62,7 @@ public func chime_queue_create(
   case CHIME_QUEUE_HOST, CHIME_QUEUE_PRECISE: return Status.unsupported.rawValue
   default: return Status.invalidArgument.rawValue
   }
-  let options = unsafe options(pointer, isVirtual: Int(kind) == CHIME_QUEUE_VIRTUAL)
+  let options = unsafe queueOptions(pointer, isVirtual: Int(kind) == CHIME_QUEUE_VIRTUAL)
   return unsafe store(options.flatMap { make($0) }, queue)
 }
 
@@ -71,7 +71,7 @@ public func chime_queue_main(
   _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
   guard let queue = unsafe queue else { return Status.invalidArgument.rawValue }
-  return unsafe store(options(pointer, isVirtual: false).flatMap { QueueCore.makeMain($0) }, queue)
+  return unsafe store(queueOptions(pointer, isVirtual: false).flatMap { QueueCore.makeMain($0) }, queue)
 }
 
 @_cdecl("chime_queue_global") @implementation
@@ -82,7 +82,7 @@ public func chime_queue_global(
   if let pointer = unsafe pointer, let other = unsafe Arguments.structure(pointer)?.qos, other != 0, other != qos {
     return Status.invalidArgument.rawValue
   }
-  return unsafe store(options(pointer, isVirtual: false).flatMap { QueueCore.makeGlobal(qosClass, $0) }, queue)
+  return unsafe store(queueOptions(pointer, isVirtual: false).flatMap { QueueCore.makeGlobal(qosClass, $0) }, queue)
 }
 
 @_cdecl("chime_queue_wrap_dispatch") @implementation
@@ -94,7 +94,7 @@ public func chime_queue_wrap_dispatch(
     return Status.invalidArgument.rawValue
   }
   return unsafe store(
-    options(pointer, isVirtual: false).flatMap { unsafe QueueCore.makeWrapping(dispatch_queue, $0) }, queue)
+    queueOptions(pointer, isVirtual: false).flatMap { unsafe QueueCore.makeWrapping(dispatch_queue, $0) }, queue)
 }
 
 @_cdecl("chime_queue_release") @implementation

@@ -28,12 +28,24 @@ struct csuite {
   block *blocks;
   chime_queue_t queues[MOST_QUEUES];
   int64_t timeouts[MOST_QUEUES];
+  chime_run_loop_t loops[MOST_QUEUES]; /* those of the queues that have one */
   int queue_count;
   csuite *next_kept;
 };
 
 /* Runs whose memory is kept for ever, so that a leak checker finds them. */
 static csuite *kept;
+
+/* Not there when the suite is linked to libchime: tests on run loops are skipped then. */
+__attribute__((weak)) chime_status chime_run_loop_create(const char *CHIME_NULLABLE label,
+                                                         chime_run_loop_t *CHIME_NULLABLE run_loop);
+__attribute__((weak)) chime_status chime_run_loop_release(chime_run_loop_t run_loop);
+__attribute__((weak)) chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop,
+                                                               const char *CHIME_NULLABLE mode,
+                                                               const chime_queue_options *CHIME_NULLABLE options,
+                                                               chime_queue_t *CHIME_NULLABLE queue);
+
+int csuite_has_run_loops(void) { return chime_run_loop_create != NULL; }
 
 static void *wrapped_serial;
 static void *wrapped_concurrent;
@@ -60,6 +72,7 @@ static void run_end_queues(csuite *t) {
   int i;
   for (i = t->queue_count - 1; i >= 0; i--) {
     chime_status status = chime_queue_shutdown(t->queues[i], t->timeouts[i]);
+    if (t->loops[i] != 0) chime_run_loop_release(t->loops[i]);
     if (status == CHIME_ERROR_INVALID_HANDLE) continue; /* the test ended it */
     if (!csuite_expect_status(t, status, CHIME_OK, __FILE__, __LINE__, "the shutdown at the end of the test")) {
       t->keep = 1;
@@ -121,6 +134,7 @@ void csuite_ends(csuite *t, chime_queue_t queue, int64_t timeout_ns) {
   if (!csuite_expect(t, t->queue_count < MOST_QUEUES, __FILE__, __LINE__, "fewer than 32 queues in one test")) return;
   t->queues[t->queue_count] = queue;
   t->timeouts[t->queue_count] = timeout_ns;
+  t->loops[t->queue_count] = 0;
   t->queue_count++;
 }
 
@@ -248,6 +262,7 @@ chime_queue_t csuite_queue(csuite *t, where place) {
   chime_queue_t queue = 0;
   chime_status status = CHIME_OK;
   void *host = NULL;
+  chime_run_loop_t loop = 0;
   switch (place) {
     case VIRTUAL: status = chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue); break;
     case SERIAL: status = chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue); break;
@@ -262,9 +277,18 @@ chime_queue_t csuite_queue(csuite *t, where place) {
       }
       status = chime_queue_wrap_dispatch(host, NULL, &queue);
       break;
+    case RUN_LOOP:
+      if (!csuite_has_run_loops()) {
+        csuite_skip(t, "the library has no run loops");
+        return 0;
+      }
+      if (!EXPECT_OK(chime_run_loop_create("csuite", &loop))) return 0;
+      status = chime_run_loop_queue_create(loop, NULL, NULL, &queue);
+      break;
   }
   if (!EXPECT_OK(status) || !EXPECT(queue != 0)) return 0;
   csuite_ends(t, queue, PATIENCE);
+  t->loops[t->queue_count - 1] = loop;
   return queue;
 }
 

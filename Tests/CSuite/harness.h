@@ -23,7 +23,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "chime.h"
+#include "chime_run_loop.h"
 
 typedef struct csuite csuite;
 typedef void (*csuite_function)(csuite *t);
@@ -108,7 +108,7 @@ void csuite_keep_memory(csuite *t);
 int csuite_scaled(int n);
 
 /* The kinds of queue that tests run on. */
-typedef enum where { VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT } where;
+typedef enum where { VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT, RUN_LOOP } where;
 
 /** A queue that the test ends; 0, with the failure recorded or the test skipped, when there is none. */
 chime_queue_t csuite_queue(csuite *t, where place);
@@ -123,16 +123,21 @@ chime_queue_t csuite_queue(csuite *t, where place);
   static void name##_on_a_concurrent_queue(csuite *t) { name(t, CONCURRENT); } \
   static void name##_on_a_global_queue(csuite *t) { name(t, GLOBAL); } \
   static void name##_on_a_wrapped_serial_queue(csuite *t) { name(t, WRAPPED_SERIAL); } \
-  static void name##_on_a_wrapped_concurrent_queue(csuite *t) { name(t, WRAPPED_CONCURRENT); }
+  static void name##_on_a_wrapped_concurrent_queue(csuite *t) { name(t, WRAPPED_CONCURRENT); } \
+  static void name##_on_a_run_loop_queue(csuite *t) { name(t, RUN_LOOP); }
 #define TESTS_ON_DISPATCH_QUEUES(name) \
   TEST(name##_on_a_serial_queue), TEST(name##_on_a_concurrent_queue), TEST(name##_on_a_global_queue), \
-      TEST(name##_on_a_wrapped_serial_queue), TEST(name##_on_a_wrapped_concurrent_queue)
+      TEST(name##_on_a_wrapped_serial_queue), TEST(name##_on_a_wrapped_concurrent_queue), \
+      TEST(name##_on_a_run_loop_queue)
 
 /* Defines one test on a virtual queue and one on a serial queue. */
 #define ON_VIRTUAL_AND_SERIAL(name) \
   static void name##_on_a_virtual_queue(csuite *t) { name(t, VIRTUAL); } \
   static void name##_on_a_serial_queue(csuite *t) { name(t, SERIAL); }
 #define TESTS_ON_VIRTUAL_AND_SERIAL(name) TEST(name##_on_a_virtual_queue), TEST(name##_on_a_serial_queue)
+
+/** Whether the library that the suite is linked to has chime_run_loop.h. */
+int csuite_has_run_loops(void);
 
 /** The queues given by csuite_set_dispatch_queues. */
 void *csuite_wrapped_serial(void);

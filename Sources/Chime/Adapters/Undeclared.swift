@@ -6,6 +6,9 @@ enum Undeclared {
   @_silgen_name("gettid")
   static func gettid() -> Int32
 
+  @_silgen_name("pthread_setname_np")
+  static func setThreadName(_ thread: UInt, _ name: UnsafePointer<CChar>) -> Int32
+
   /// What `dladdr` fills in, as in `<dlfcn.h>`.
   @unsafe struct ImageInfo {
     var fileName: UnsafePointer<CChar>?

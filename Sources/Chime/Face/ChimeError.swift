@@ -42,10 +42,10 @@ public enum Outcome: Int32, Sendable {
 
 extension Status {
   /// The status as the Swift interface says it.
-  func outcome() throws(ChimeError) -> Outcome {
+  package func outcome() throws(ChimeError) -> Outcome {
     if let outcome = Outcome(rawValue: rawValue) { return outcome }
     throw error
   }
 
-  var error: ChimeError { ChimeError(rawValue: rawValue) ?? .invalidArgument }
+  package var error: ChimeError { ChimeError(rawValue: rawValue) ?? .invalidArgument }
 }

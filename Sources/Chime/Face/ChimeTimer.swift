@@ -1,24 +1,57 @@
 /// A timer on a `TimerQueue`. Every call may be made in any order, from any thread, inside the handler too; one that
-/// means nothing in the timer's state is ignored and says so.
+/// means nothing in the timer's state is ignored and says so. Once its target has gone it is
+/// cancelled for good, and calls that would change it throw `targetGone`.
 ///
 /// The timer owns its handler and stops when the last reference to it goes; the handler is let go after the call that
 /// runs. A handler that captures its timer strongly keeps both alive until the queue ends.
 public final class ChimeTimer: Sendable {
   private let id: UInt64
+  /// Whether the target has gone; `nil` for a timer without one.
+  private let targetHasGone: (@Sendable () -> Bool)?
 
   init(_ queue: UInt64, _ schedule: Schedule, _ handler: sending @escaping (Tick) -> Void) throws(ChimeError) {
     guard schedule.isValid else { throw .invalidArgument }
-    id = try HandlerBox.start(on: queue, schedule, selfRelease: false, handler)
+    id = try HandlerBox.start(on: queue, schedule, handler)
+    targetHasGone = nil
+  }
+
+  init<Object: AnyObject>(
+    _ queue: UInt64, _ schedule: Schedule, _ target: WeakTarget<Object>,
+    _ handler: sending @escaping (Object, Tick) -> Void
+  ) throws(ChimeError) {
+    guard schedule.isValid else { throw .invalidArgument }
+    let id = try HandlerBox.start(on: queue, schedule, target: target.tokenID) { tick in
+      if let object = target.object {
+        handler(object, tick)
+      } else {
+        _ = TimerRef.release(tick.timer)
+      }
+    }
+    self.id = id
+    targetHasGone = { target.object == nil }
+    if target.tokenID == 0 {
+      TargetSweep.watch {
+        if target.object == nil { _ = TimerRef.release(id) }
+        return TimerRef(id)?.state == nil
+      }
+    }
   }
 
   deinit { _ = TimerRef.release(id) }
 
-  /// Where the timer stands; `cancelled` after its queue has ended.
-  public var state: TimerState { TimerRef(id)?.state ?? .cancelled }
+  /// Whether the target has gone; lets go of what the timer held for it.
+  private var hasLostTarget: Bool {
+    guard let targetHasGone, targetHasGone() else { return false }
+    _ = TimerRef.release(id)
+    return true
+  }
+
+  /// Where the timer stands; `cancelled` after its queue has ended or its target has gone.
+  public var state: TimerState { hasLostTarget ? .cancelled : TimerRef(id)?.state ?? .cancelled }
 
   /// When the next tick is due, in nanoseconds on the queue's clock; `nil` when none is.
   public var nextDeadline: Int64? {
-    guard let deadline = TimerRef(id)?.nextDeadline, deadline != .max else { return nil }
+    guard !hasLostTarget, let deadline = TimerRef(id)?.nextDeadline, deadline != .max else { return nil }
     return deadline
   }
 
@@ -63,17 +96,23 @@ public final class ChimeTimer: Sendable {
 
   /// Stops the timer; ignored unless running or suspended. After it has returned no tick starts.
   @discardableResult
-  public func cancel() throws(ChimeError) -> Outcome { try perform { $0.cancel() } }
+  public func cancel() throws(ChimeError) -> Outcome { try performEnding { $0.cancel() } }
 
   /// Cancels, then waits until the handler does not run. Waits for a handler.
   /// - Parameter timeout: 0 or more; `nil` without end.
   /// - Throws: `wouldDeadlock` when the handler is the caller's own, or waits for the caller; it is cancelled then.
   @discardableResult
   public func cancelAndWait(timeout: Duration? = nil) throws(ChimeError) -> Outcome {
-    try perform { $0.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
+    try performEnding { $0.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
+  }
+
+  /// A timer that has lost its target has nothing to cancel.
+  private func performEnding(_ operation: (TimerRef) -> Status) throws(ChimeError) -> Outcome {
+    hasLostTarget ? .ignored : try perform(operation)
   }
 
   private func perform(_ operation: (TimerRef) -> Status) throws(ChimeError) -> Outcome {
+    if hasLostTarget { throw .targetGone }
     guard let timer = TimerRef(id) else { throw .invalidHandle }
     return try operation(timer).outcome()
   }
@@ -88,7 +127,7 @@ final class HandlerBox {
 
   /// Starts a timer that calls `handler`; gives its id.
   static func start(
-    on queue: UInt64, _ schedule: Schedule, selfRelease: Bool, _ handler: sending @escaping (Tick) -> Void
+    on queue: UInt64, _ schedule: Schedule, target: UInt64 = 0, selfRelease: Bool = false, _ handler: sending @escaping (Tick) -> Void
   ) throws(ChimeError) -> UInt64 {
     // SAFETY: the core calls the finalizer exactly once, after the last call of the handler.
     let box = unsafe Unmanaged.passRetained(HandlerBox(handler))
@@ -102,7 +141,7 @@ final class HandlerBox {
       finalizer: ContextFunction { context in
         if let context = unsafe context { unsafe Unmanaged<HandlerBox>.fromOpaque(context).release() }
       },
-      selfRelease: selfRelease)
+      target: target, selfRelease: selfRelease)
     var id: UInt64 = 0
     let status = unsafe TimerRef.create(on: queue, options, schedule, out: &id)
     if status.isFailure {

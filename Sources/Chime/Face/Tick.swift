@@ -12,6 +12,8 @@ public struct Tick: Sendable, Equatable {
   public let actual: Int64
   /// Changes with every accepted activate, restart, reschedule, suspend and cancel of the timer.
   public let generation: UInt64
+  /// The timer's id.
+  let timer: UInt64
 
   init(_ record: TickRecord) {
     isExtra = record.kind == TickKind.fired.rawValue
@@ -20,5 +22,6 @@ public struct Tick: Sendable, Equatable {
     scheduled = record.scheduled
     actual = record.actual
     generation = record.generation
+    timer = record.timer
   }
 }

@@ -7,9 +7,9 @@ import Dispatch
 /// queue is released with its timers; a handler that runs goes on.
 public class TimerQueue: @unchecked Sendable {
   // The id never changes, which makes the class Sendable.
-  let id: UInt64
+  package let id: UInt64
 
-  fileprivate init(_ made: Result<UInt64, Status>) throws(ChimeError) {
+  package init(_ made: Result<UInt64, Status>) throws(ChimeError) {
     switch made {
     case .success(let id): self.id = id
     case .failure(let status): throw status.error
@@ -60,6 +60,37 @@ public class TimerQueue: @unchecked Sendable {
     _ delay: Duration, leeway: Duration = .zero, handler: sending @escaping (Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
     try ChimeTimer(id, Schedule(first: delay.nanoseconds, leeway: leeway.nanoseconds), handler)
+  }
+
+  /// Calls `handler` every `interval` with `target`, for as long as that lives. The target is held for the length of a
+  /// call only.
+  ///
+  /// - Parameters:
+  ///   - target: any object; one that adopts `Target` ends the timer at once when it goes.
+  ///   - handler: gets the target, so that it need not capture it.
+  /// - Returns: the timer; it stops when the last reference to it goes, or the target.
+  /// - Throws: as `every(_:leeway:handler:)`.
+  public func every<Object: AnyObject>(
+    _ interval: Duration, leeway: Duration = .zero, target: Object,
+    handler: sending @escaping (Object, Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    let nanoseconds = interval.nanoseconds
+    guard nanoseconds > 0 else { throw .invalidArgument }
+    let schedule = Schedule(first: nanoseconds, interval: nanoseconds, leeway: leeway.nanoseconds)
+    return try ChimeTimer(id, schedule, WeakTarget(target), handler)
+  }
+
+  /// Calls `handler` once, `delay` from now, with `target`, if that lives then.
+  ///
+  /// - Parameter delay: 0 or more.
+  /// - Returns: the timer; the call does not come when the last reference to it goes before.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`.
+  public func after<Object: AnyObject>(
+    _ delay: Duration, leeway: Duration = .zero, target: Object,
+    handler: sending @escaping (Object, Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    let schedule = Schedule(first: delay.nanoseconds, leeway: leeway.nanoseconds)
+    return try ChimeTimer(id, schedule, WeakTarget(target), handler)
   }
 
   /// Calls `handler` once, `delay` from now; nobody holds the timer, and nobody can stop it but the end of the queue.
@@ -125,7 +156,7 @@ public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
 
 extension Duration {
   /// Whole nanoseconds, rounded up, at the ends of `Int64` when out of its range.
-  var nanoseconds: Int64 {
+  package var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let whole = Int128(seconds) * 1_000_000_000
     let (quotient, remainder) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)

@@ -1,7 +1,7 @@
 /// What wakes a queue: all that differs between kinds of queues, with the place where the pass runs.
 ///
 /// Only the pass arms; any other thread only wakes.
-protocol QueueAdapter: AnyObject, Sendable {
+package protocol QueueAdapter: AnyObject, Sendable {
   /// Has a pass come at that time on the queue's clock; `nil` for none. Called by the pass.
   func arm(at time: Int64?)
   /// Has a pass of `core`, the queue's, come now. Any thread.
@@ -14,6 +14,12 @@ protocol QueueAdapter: AnyObject, Sendable {
   var isOnQueue: Bool { get }
   /// Whether it can be that nobody will ever run the queue again, as with a main queue that is not drained.
   var mayNeverRun: Bool { get }
+  /// Whether it is certain that nobody will, as with a run loop whose thread has ended.
+  var hasEnded: Bool { get }
   /// Whether a pass should end its slice now, for the sake of whoever runs it.
   var shouldYield: Bool { get }
+}
+
+extension QueueAdapter {
+  package var hasEnded: Bool { false }
 }

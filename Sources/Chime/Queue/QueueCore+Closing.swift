@@ -12,8 +12,8 @@ extension QueueCore {
     if ThreadState.current.frames.holds(.queue(cell)) { return .wouldDeadlock }
     if core.adapter.isOnQueue { core.closeHere() }
     let isClosed = { core.closed.load(ordering: .sequentiallyConsistent) }
-    let status = WaitRegistry.wait(for: .queue(cell), timeout: timeout, until: isClosed)
-    if status == .timedOut, core.adapter.mayNeverRun {
+    let status = WaitRegistry.wait(for: .queue(cell), timeout: timeout) { isClosed() || core.adapter.hasEnded }
+    if status == .timedOut && core.adapter.mayNeverRun || status == .ok && !isClosed() {
       core.closeHere()
       return isClosed() ? .ok : .timedOut
     }
@@ -25,7 +25,7 @@ extension QueueCore {
     guard let cell = QueueCells.find(id), let core = cell.core, core.id == id, cell.retireID(id) else { return nil }
     core.isClosing.store(true, ordering: .sequentiallyConsistent)
     let isRunning = core.releaseTimers()
-    if cell.isVirtual {
+    if cell.isVirtual || core.adapter.hasEnded {
       core.closeHere()
     } else {
       cell.wake()
@@ -46,6 +46,13 @@ extension QueueCore {
       }
     }
     return isRunning
+  }
+
+  /// The place where the passes ran has ended; the caller stands there, or knows that nobody does. A queue that was
+  /// released before delivers what is left here.
+  package func placeHasEnded() {
+    if isClosing.load(ordering: .sequentiallyConsistent) { closeHere() }
+    WaitRegistry.somethingEnded()
   }
 
   /// Closes on the caller's thread, if no pass runs; otherwise that pass will do it.

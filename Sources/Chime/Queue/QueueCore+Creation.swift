@@ -69,12 +69,19 @@ extension QueueCore {
 
   private static func make(_ options: QueueOptions, at place: DispatchPlace) -> Result<UInt64, Status> {
     guard Descriptors.areLeft else { return .failure(.resource) }
-    return acquire(options, isVirtual: false).map { cell, id in
-      // A tick of the wheel is 1,024 ns on clocks of the real world.
+    return make(options, handOver: place.handOver) { DispatchAdapter($0, place) }
+  }
+
+  /// A queue on a clock of the real world, with an adapter of the caller's kind.
+  package static func make(
+    _ options: QueueOptions, handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil,
+    adapter: (QueueCore) -> any QueueAdapter
+  ) -> Result<UInt64, Status> {
+    acquire(options, isVirtual: false).map { cell, id in
+      // A tick of the wheel is 1,024 ns.
       let core = QueueCore(
-        id: id, cell: cell, label: options.label, isLimited: options.timerLimit > 0, shift: 10,
-        handOver: place.handOver)
-      core.open(DispatchAdapter(core, place))
+        id: id, cell: cell, label: options.label, isLimited: options.timerLimit > 0, shift: 10, handOver: handOver)
+      core.open(adapter(core))
       return id
     }
   }

@@ -58,7 +58,7 @@ extension QueueCore {
 
 /// A function that one thread waits for while it runs on another, behind the callbacks that the waiting thread is
 /// inside.
-final class SyncCall: @unchecked Sendable {
+package final class SyncCall: @unchecked Sendable {
   private enum Phase: UInt8, AtomicRepresentable {
     case waiting, started, done, abandoned, refused
   }
@@ -69,14 +69,14 @@ final class SyncCall: @unchecked Sendable {
   // Called on the queue's thread while the caller waits, so never by two threads at once.
   private let body: () -> Void
 
-  init(_ core: QueueCore, _ body: @escaping () -> Void) {
+  package init(_ core: QueueCore, _ body: @escaping () -> Void) {
     self.core = core
     self.body = body
     chain = ThreadState.current.frames
   }
 
   /// On the queue: runs the function unless its caller has given up, or the queue has ended.
-  func run() {
+  package func run() {
     if core.isClosing.load(ordering: .sequentiallyConsistent) {
       if move(.waiting, .refused) { WaitRegistry.somethingEnded() }
       return
@@ -88,7 +88,7 @@ final class SyncCall: @unchecked Sendable {
   }
 
   /// On the caller's thread: waits for the function's turn until the timeout, and for its end without one.
-  func wait(timeout: Int64) -> Status {
+  package func wait(timeout: Int64) -> Status {
     let isDone = {
       let phase = self.phase.load(ordering: .sequentiallyConsistent)
       return phase == .done || phase == .refused

@@ -5,7 +5,7 @@ extension QueueCore {
   static var nanosecondsPerSlice: Int64 { 1_000_000 }
 
   /// A whole slice, as the adapters call it: at most 256 ticks or 1 ms, then the queue's other users have their turn.
-  func pass() {
+  package func pass() {
     asPass {
       if isClosed { return }
       ThreadState.current.inside(cell) { frame in

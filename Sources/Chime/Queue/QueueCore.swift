@@ -8,7 +8,7 @@ import Synchronization
 /// atomic or behind a lock, which is why the class is `@unchecked Sendable`.
 package final class QueueCore: @unchecked Sendable {
   let id: UInt64
-  let cell: QueueCell
+  package let cell: QueueCell
   let label: String
   let isLimited: Bool
   /// Hands a visit to a concurrent queue; nil where handlers run inside the pass.
@@ -39,7 +39,7 @@ package final class QueueCore: @unchecked Sendable {
 
   let passes = Atomic<UInt64>(0)
   let emptyPasses = Atomic<UInt64>(0)
-  let ticks = Atomic<UInt64>(0)
+  package let ticks = Atomic<UInt64>(0)
   let missed = Atomic<UInt64>(0)
   let entries = Atomic<Int>(0)
 

@@ -5,12 +5,12 @@ import Glibc
 /// A pthread mutex rather than `Synchronization.Mutex`: the thread sanitizer knows it (the other it reports as a race
 /// at every use), and with priority inheritance a real-time thread does not wait for one that it has pushed off the
 /// processor.
-@safe struct Locked<Value>: ~Copyable, @unchecked Sendable {
+@safe package struct Locked<Value>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in init, freed in deinit, touched only with the mutex held.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let value: UnsafeMutablePointer<Value>
 
-  init(_ value: sending Value) {
+  package init(_ value: sending Value) {
     unsafe mutex = UnsafeMutablePointer.allocate(capacity: 1)
     var attributes = pthread_mutexattr_t()
     unsafe pthread_mutexattr_init(&attributes)
@@ -29,7 +29,7 @@ import Glibc
   }
 
   @inline(__always)
-  borrowing func withLock<Result, Failure: Error>(
+  package borrowing func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     unsafe pthread_mutex_lock(mutex)

@@ -56,7 +56,7 @@ struct SlotStore {
 }
 
 /// A reference to a queue's cell; free to copy, valid for ever.
-@safe struct QueueCell: @unchecked Sendable, Equatable {
+@safe package struct QueueCell: @unchecked Sendable, Equatable {
   // SAFETY: cells are never deallocated, and all their fields are atomics, mutexes or constants.
   let storage: UnsafeMutablePointer<QueueCellStorage>
 
@@ -67,7 +67,7 @@ struct SlotStore {
     unsafe storage = pointer.assumingMemoryBound(to: QueueCellStorage.self)
   }
 
-  static func == (a: QueueCell, b: QueueCell) -> Bool { unsafe a.storage == b.storage }
+  package static func == (a: QueueCell, b: QueueCell) -> Bool { unsafe a.storage == b.storage }
 
   @inline(__always) var index: UInt32 { unsafe storage.pointee.index }
   @inline(__always) var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
@@ -88,7 +88,7 @@ struct SlotStore {
 
   /// The time on the queue's clock.
   @inline(__always)
-  var now: Int64 { isVirtual ? virtualNow : Clock.monotonic.now }
+  package var now: Int64 { isVirtual ? virtualNow : Clock.monotonic.now }
 
   var virtualNow: Int64 {
     get { unsafe storage.pointee.virtualNow.load(ordering: .acquiring) }

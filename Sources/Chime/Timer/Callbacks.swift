@@ -19,7 +19,7 @@
   package init(_ function: Function) { unsafe self.function = unsafe function }
 
   @inline(__always)
-  func callAsFunction(_ tick: TickRecord) {
+  package func callAsFunction(_ tick: TickRecord) {
     // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says.
     unsafe withUnsafePointer(to: tick) { unsafe function(UnsafeRawPointer($0), tick.context.pointer) }
   }
@@ -35,7 +35,7 @@
   package init(_ function: Function) { unsafe self.function = unsafe function }
 
   @inline(__always)
-  func callAsFunction(_ context: Context) { unsafe function(context.pointer) }
+  package func callAsFunction(_ context: Context) { unsafe function(context.pointer) }
 }
 
 /// Why a callback is called. The raw values are those of `chime_tick_kind`.
@@ -58,4 +58,19 @@ package struct TickRecord: Sendable {
   package var target: Context
   package var kind: Int32
   package var reserved: UInt32 = 0
+
+  package init(
+    timer: UInt64, generation: UInt64, sequence: UInt64, missed: UInt64, scheduled: Int64, actual: Int64,
+    context: Context, target: Context, kind: Int32
+  ) {
+    self.timer = timer
+    self.generation = generation
+    self.sequence = sequence
+    self.missed = missed
+    self.scheduled = scheduled
+    self.actual = actual
+    self.context = context
+    self.target = target
+    self.kind = kind
+  }
 }

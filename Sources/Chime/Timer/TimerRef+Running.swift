@@ -171,6 +171,15 @@ extension TimerRef {
     return .ok
   }
 
+  /// Changes the leeway and nothing else.
+  /// - Parameter leeway: 0 or more, below the interval.
+  package func setLeeway(_ leeway: Int64) -> Status {
+    guard let word = beginWriting() else { return .invalidHandle }
+    slot.leeway = CompactDuration(leeway)
+    endWriting(word)
+    return .ok
+  }
+
   /// Asks for one extra tick; ignored when cancelled.
   package func fire() -> Status {
     guard let word = beginWriting() else { return .invalidHandle }

@@ -74,6 +74,21 @@ package final class TimerTarget: Sendable {
     }
   }
 
+  /// Runs `body` with the object, which lives until it returns; `nil` when it has gone.
+  package static func withObject<Result>(_ id: UInt64, _ body: (Context) -> Result) -> Result? {
+    guard let target = table.find(id), target.hold() else { return nil }
+    defer { target.letGo() }
+    return body(target.object)
+  }
+
+  /// What there is to say of a target's id: ok while it lives; targetGone; invalidHandle when there never was one.
+  package static func status(of id: UInt64) -> Status {
+    switch find(id) {
+    case .success(let target): target.isGone ? .targetGone : .ok
+    case .failure(let status): status
+    }
+  }
+
   // MARK: For timers
 
   /// Whether the last user's reference has gone.

@@ -1,0 +1,46 @@
+import Glibc
+
+/// Threads that Chime makes: detached, named for debuggers, and with all signals blocked, so that the host's handlers
+/// run on the host's threads.
+package enum OwnThread {
+  private final class Body {
+    let name: String
+    let run: @Sendable () -> Void
+
+    init(_ name: String, _ run: @escaping @Sendable () -> Void) {
+      self.name = name
+      self.run = run
+    }
+  }
+
+  /// Runs `body` on a new thread.
+  /// - Parameter name: cut to the 15 bytes that the system keeps.
+  /// - Returns: ok, or resource when no thread could be had.
+  package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Status {
+    // SAFETY: the reference is taken back by the new thread, or here when there is none.
+    let context = unsafe Unmanaged.passRetained(Body(name, body))
+    var attributes = pthread_attr_t()
+    unsafe pthread_attr_init(&attributes)
+    unsafe pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
+    defer { unsafe pthread_attr_destroy(&attributes) }
+    // A new thread inherits the mask of the one that makes it.
+    var all = sigset_t()
+    var before = sigset_t()
+    unsafe sigfillset(&all)
+    unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+    var thread = pthread_t()
+    let failed = unsafe pthread_create(&thread, &attributes, { context in
+      guard let context = unsafe context else { return nil }
+      let body = unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue()
+      _ = unsafe Undeclared.setThreadName(pthread_self(), String(decoding: body.name.utf8.prefix(15), as: UTF8.self))
+      body.run()
+      return nil
+    }, context.toOpaque())
+    if failed != 0 {
+      unsafe context.release()
+      return .resource
+    }
+    return .ok
+  }
+}

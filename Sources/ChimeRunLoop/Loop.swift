@@ -1,0 +1,142 @@
+import Chime
+import CoreFoundation
+import Foundation
+import Synchronization
+
+/// A run loop, and what Chime keeps for it: its thread, the modes it was given, the queues of its weak timers.
+///
+/// Made when Chime first meets the run loop, and kept to the end of its thread: then its id is stale, the queues of its
+/// weak timers end, and a shutdown of other queues on it does not wait for it any more. Any thread.
+package final class Loop: @unchecked Sendable {
+  // Unchecked for `runLoop`: of its methods only those are called from other threads that CoreFoundation makes safe.
+  let runLoop: RunLoop
+  package private(set) var id: UInt64 = 0  // set once, before anybody else sees the object
+
+  struct State {
+    /// The modes that timers or runs were in.
+    var modes: Set<RunLoop.Mode> = [.default]
+    /// Adapters of queues on this loop, to be told of its end.
+    var adapters: [ObjectIdentifier: RunLoopAdapter] = [:]
+    /// The queues of the weak timers, by the modes they are in.
+    var queues: [Set<RunLoop.Mode>: TimerQueue] = [:]
+    /// What the loop's thread runs, innermost last.
+    var runs: [Run] = []
+    var stopIsPending = false
+    /// Keeps the loop waiting in the modes that `run` has run it in, and stops it when fired: any thread can fire it.
+    var control: Foundation.Timer?
+    var controlled: Set<RunLoop.Mode> = []
+    /// The loop as CoreFoundation has it, once Chime has been on its thread.
+    var cf: CFRunLoop?
+  }
+
+  /// A run that was begun by `run`.
+  struct Run {
+    let endsWithTick: Bool
+    var hasTicked = false
+  }
+
+  let state = Locked(State())
+  /// The loop's thread, as `pthread_self` has it; 0 until Chime has been on it.
+  private let thread = Atomic<UInt>(0)
+  private let ended = Atomic<Bool>(false)
+  /// Whether the thread is one that Chime made for this loop.
+  let isOwn = Atomic<Bool>(false)
+
+  private static let table = HandleTable<Loop>(.runLoop)
+  private static let loops = Locked<[ObjectIdentifier: Loop]>([:])
+
+  private init(_ runLoop: RunLoop) { self.runLoop = runLoop }
+
+  // MARK: Which
+
+  /// The calling thread's loop.
+  package static var current: Loop { of(RunLoop.current) }
+
+  package static var main: Loop {
+    let loop = of(RunLoop.main)
+    loop.state.withLock { $0.cf = CFRunLoopGetMain() }
+    return loop
+  }
+
+  /// What belongs to a run loop of Foundation.
+  static func of(_ runLoop: RunLoop) -> Loop {
+    let loop = find(runLoop)
+    if runLoop === RunLoop.current { loop.bind() }
+    return loop
+  }
+
+  private static func find(_ runLoop: RunLoop) -> Loop {
+    loops.withLock { loops in
+      if let loop = loops[ObjectIdentifier(runLoop)] { return loop }
+      let loop = Loop(runLoop)
+      loop.id = table.add(loop) ?? 0
+      loops[ObjectIdentifier(runLoop)] = loop
+      return loop
+    }
+  }
+
+  package static func find(_ id: UInt64) -> Loop? { table.find(id) }
+
+  // MARK: Its thread
+
+  /// Whether the caller is on the loop's thread.
+  var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) && !hasEnded }
+
+  /// Whether the loop's thread has ended.
+  var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
+
+  private static let endOfThread: pthread_key_t? = {
+    var key = pthread_key_t()
+    let failed = unsafe pthread_key_create(&key) { loop in
+      if let loop = unsafe loop { unsafe Unmanaged<Loop>.fromOpaque(loop).takeRetainedValue().end() }
+    }
+    return failed == 0 ? key : nil
+  }()
+
+  /// Notes, on the loop's thread, which thread that is, and has `end` called when it ends.
+  func bind() {
+    if thread.load(ordering: .relaxed) != 0 { return }
+    thread.store(UInt(pthread_self()), ordering: .relaxed)
+    state.withLock { $0.cf = CFRunLoopGetCurrent() }
+    guard let key = Loop.endOfThread else { return }
+    // SAFETY: the key's destructor takes the reference back.
+    unsafe pthread_setspecific(key, Unmanaged.passRetained(self).toOpaque())
+  }
+
+  /// Takes the id away. True for the one caller that did it.
+  func retireID() -> Bool { Loop.table.remove(id) != nil }
+
+  private func end() {
+    ended.store(true, ordering: .sequentiallyConsistent)
+    _ = retireID()
+    Loop.loops.withLock { loops in loops[ObjectIdentifier(runLoop)] = nil }
+    let (adapters, queues) = state.withLock { state in
+      state.control?.invalidate()
+      let left = (state.adapters.values.map { $0 }, state.queues)
+      state.adapters = [:]
+      state.queues = [:]
+      return left
+    }
+    for queue in queues.values { _ = QueueCore.release(queue.id) }
+    for adapter in adapters { adapter.placeHasEnded() }
+  }
+
+  // MARK: Queues
+
+  /// The queue of the weak timers in these modes.
+  func queue(for modes: Set<RunLoop.Mode>) throws(ChimeError) -> TimerQueue {
+    if let queue = state.withLock({ $0.queues[modes] }) { return queue }
+    let made = try TimerQueue(on: self, modes: modes, QueueOptions(label: "chime.weak-timers"))
+    // Of two threads that made one, the first wins; the other's goes.
+    return state.withLock { state in
+      if let queue = state.queues[modes] { return queue }
+      state.queues[modes] = made
+      return made
+    }
+  }
+}
+
+extension TimeInterval {
+  /// The interval of a Timer that is re-armed by its fire date and must not end by firing: 15 years.
+  static var never: TimeInterval { 473_040_000 }
+}

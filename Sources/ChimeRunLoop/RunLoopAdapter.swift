@@ -1,0 +1,101 @@
+import Chime
+import Foundation
+import Synchronization
+
+/// Wakes a queue that lives on a run loop: one Foundation `Timer` with a weak proxy for its target, re-armed by its
+/// fire date. (Foundation on Linux never frees a Timer, so that one for each of Chime's timers is out of the question.)
+///
+/// Armed by passes, which run in the Timer's block; woken from anywhere.
+final class RunLoopAdapter: QueueAdapter {
+  private let loop: Loop
+  // SAFETY: what is called here from other threads, the fire date and invalidation, CoreFoundation makes safe.
+  private nonisolated(unsafe) let timer: Foundation.Timer
+  private let cell: QueueCell
+  private let proxy: CoreProxy
+
+  private struct State {
+    /// What the timer is set for on the queue's clock; `.max` for nothing.
+    var armed: Int64 = .max
+    /// A pass was asked for and has not begun: the timer is set for now, and stays so.
+    var isWoken = false
+    var isClosed = false
+  }
+
+  /// The fire date is set with the lock held, so that a wake is not undone by the pass that arms at the same moment.
+  private let state = Locked(State())
+
+  private final class CoreProxy: @unchecked Sendable {
+    // Unchecked: set before the timer is on the loop; weak references may be read by several threads.
+    weak var core: QueueCore?
+    weak var adapter: RunLoopAdapter?
+  }
+
+  init(_ core: QueueCore, _ loop: Loop, _ modes: Set<RunLoop.Mode>) {
+    self.loop = loop
+    cell = core.cell
+    let proxy = CoreProxy()
+    self.proxy = proxy
+    unsafe timer = Foundation.Timer(fire: .distantFuture, interval: .never, repeats: true) { _ in proxy.adapter?.fired() }
+    proxy.core = core
+    proxy.adapter = self
+    loop.state.withLock { state in
+      state.modes.formUnion(modes)
+      state.adapters[ObjectIdentifier(self)] = self
+    }
+    for mode in modes { unsafe loop.runLoop.add(timer, forMode: mode) }
+  }
+
+  /// On the loop's thread, in one of the modes.
+  private func fired() {
+    loop.bind()
+    state.withLock { state in
+      state.isWoken = false
+      state.armed = .max
+    }
+    guard let core = proxy.core else { return }
+    let before = core.ticks.load(ordering: .relaxed)
+    core.pass()
+    if core.ticks.load(ordering: .relaxed) != before { loop.hasTicked() }
+  }
+
+  func arm(at time: Int64?) {
+    let time = time ?? .max
+    state.withLock { state in
+      if state.isWoken || state.isClosed || time == state.armed { return }
+      // A timer that is set for an earlier time is left alone: it costs one empty wake-up at most.
+      if time != .max, state.armed <= time, state.armed > cell.now { return }
+      state.armed = time
+      unsafe timer.fireDate = time == .max ? .distantFuture : date(of: time)
+    }
+  }
+
+  func wake(_ core: QueueCore) {
+    state.withLock { state in
+      if state.isWoken || state.isClosed { return }
+      state.isWoken = true
+      unsafe timer.fireDate = .distantPast
+    }
+  }
+
+  func close() {
+    state.withLock { $0.isClosed = true }
+    unsafe timer.invalidate()
+    loop.state.withLock { $0.adapters[ObjectIdentifier(self)] = nil }
+  }
+
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+
+  var isOnQueue: Bool { loop.isCurrent }
+  var mayNeverRun: Bool { true }
+  var hasEnded: Bool { loop.hasEnded }
+  var shouldYield: Bool { false }
+
+  /// The loop's thread has ended.
+  func placeHasEnded() { proxy.core?.placeHasEnded() }
+
+  /// The wall-clock date at which a time of the queue's clock comes. Foundation turns it back at once; what the way
+  /// there and back loses is less than the microsecond that is added, so that the timer does not fire early.
+  private func date(of time: Int64) -> Date {
+    Date(timeIntervalSinceNow: Double(max(0, time.saturatingSubtract(cell.now))) / 1e9 + 1e-6)
+  }
+}

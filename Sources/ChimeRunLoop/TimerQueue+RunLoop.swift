@@ -1,0 +1,40 @@
+import Chime
+import Foundation
+
+/// Timer queues on run loops.
+extension TimerQueue {
+  /// A queue whose handlers run on the thread of `runLoop`, while it runs in one of `modes`.
+  ///
+  /// Timers wait while the loop runs in another mode, or not at all; what they miss comes as one tick that says so. A
+  /// handler that runs the loop again, in a mode of the queue, holds up the other handlers of the queue until it returns.
+  ///
+  /// One Foundation `Timer` serves all timers of the queue. Foundation on Linux never frees a `Timer`, so that each
+  /// queue leaves about 350 bytes behind: make few queues, and many timers.
+  ///
+  /// - Parameters:
+  ///   - runLoop: any thread's.
+  ///   - modes: one or more; `.common` stands for all modes that are common ones of the loop.
+  ///   - label: for debuggers.
+  /// - Throws: `invalidArgument` without a mode, `invalidHandle` when the thread of the loop has ended, `limit`,
+  ///   `noMemory`, `resource`.
+  public convenience init(
+    on runLoop: RunLoop, modes: [RunLoop.Mode] = [.default], label: String = ""
+  ) throws(ChimeError) {
+    try self.init(on: Loop.of(runLoop), modes: Set(modes), QueueOptions(label: label))
+  }
+
+  convenience init(on loop: Loop, modes: Set<RunLoop.Mode>, _ options: QueueOptions) throws(ChimeError) {
+    try self.init(Loop.makeQueue(on: loop, modes: modes, options))
+  }
+}
+
+extension Loop {
+  /// Makes a queue on the loop and gives its id.
+  package static func makeQueue(
+    on loop: Loop, modes: Set<RunLoop.Mode>, _ options: QueueOptions
+  ) -> Result<UInt64, Status> {
+    guard !modes.isEmpty, !modes.contains(RunLoop.Mode("")) else { return .failure(.invalidArgument) }
+    guard !loop.hasEnded else { return .failure(.invalidHandle) }
+    return QueueCore.make(options) { core in RunLoopAdapter(core, loop, modes) }
+  }
+}

@@ -1,0 +1,140 @@
+import Chime
+import Foundation
+
+/// The interface of Foundation's `Timer`.
+extension WeakTimer {
+  // MARK: Made and added to the current loop
+
+  /// Makes a timer for `target` and adds it to the current run loop in the default mode.
+  ///
+  /// - Parameters:
+  ///   - timeInterval: seconds; 0 or less stands for 0.1 ms.
+  ///   - target: any object, held weakly; one that adopts `Target` has what the timer holds let go the moment it goes.
+  ///   - action: called with the timer as long as the target lives. It must not capture the target strongly.
+  /// - Throws: `invalidArgument` for NaN; `limit`, `noMemory`, `resource`.
+  @discardableResult
+  public static func scheduledTimer(
+    timeInterval: TimeInterval, target: some AnyObject, userInfo: (any Sendable)? = nil, repeats: Bool,
+    action: sending @escaping (WeakTimer) -> Void
+  ) throws(ChimeError) -> WeakTimer {
+    let timer = try WeakTimer(
+      timeInterval: timeInterval, target: target, userInfo: userInfo, repeats: repeats, action: action)
+    try timer.add(to: RunLoop.current)
+    return timer
+  }
+
+  /// The same; the action gets the target, which is alive until it returns.
+  @discardableResult
+  public static func scheduledTimer<Object: AnyObject>(
+    timeInterval: TimeInterval, target: Object, userInfo: (any Sendable)? = nil, repeats: Bool,
+    action: sending @escaping (Object, WeakTimer) -> Void
+  ) throws(ChimeError) -> WeakTimer {
+    let timer = try WeakTimer(
+      timeInterval: timeInterval, target: target, userInfo: userInfo, repeats: repeats, action: action)
+    try timer.add(to: RunLoop.current)
+    return timer
+  }
+
+  /// Makes a timer without a target and adds it to the current run loop in the default mode.
+  @discardableResult
+  public static func scheduledTimer(
+    withTimeInterval timeInterval: TimeInterval, repeats: Bool, block: sending @escaping (WeakTimer) -> Void
+  ) throws(ChimeError) -> WeakTimer {
+    let timer = try WeakTimer(timeInterval: timeInterval, repeats: repeats, block: block)
+    try timer.add(to: RunLoop.current)
+    return timer
+  }
+
+  // MARK: Made only
+
+  /// Makes a timer for `target` that ticks once it is added to a run loop. The first tick is due one interval from now.
+  public convenience init(
+    timeInterval: TimeInterval, target: some AnyObject, userInfo: (any Sendable)? = nil, repeats: Bool,
+    action: sending @escaping (WeakTimer) -> Void
+  ) throws(ChimeError) {
+    try self.init(timeInterval: timeInterval, target: target, userInfo: userInfo, repeats: repeats) { action($1) }
+  }
+
+  /// The same; the action gets the target, which is alive until it returns.
+  public convenience init<Object: AnyObject>(
+    timeInterval: TimeInterval, target: Object, userInfo: (any Sendable)? = nil, repeats: Bool,
+    action: sending @escaping (Object, WeakTimer) -> Void
+  ) throws(ChimeError) {
+    let target = try WeakTarget(target)
+    self.init(
+      interval: try timeInterval.nanoseconds, repeats: repeats,
+      subject: .object(isAlive: { target.object != nil }, token: target.tokenID), userInfo: userInfo
+    ) { timer, _ in
+      if let object = target.object {
+        action(object, timer)
+      } else {
+        timer.invalidate()
+      }
+    }
+  }
+
+  /// Makes a timer without a target that ticks once it is added to a run loop.
+  public convenience init(
+    timeInterval: TimeInterval, repeats: Bool, block: sending @escaping (WeakTimer) -> Void
+  ) throws(ChimeError) {
+    self.init(interval: try timeInterval.nanoseconds, repeats: repeats, subject: .nothing) { timer, _ in block(timer) }
+  }
+
+  /// Adds the timer to a mode of a run loop; it may be in several modes of one loop.
+  ///
+  /// - Returns: ignored when the timer is invalid, or in that mode already.
+  /// - Throws: `invalidArgument` when it is on another loop, `invalidHandle` when the loop's thread has ended; `limit`,
+  ///   `noMemory`, `resource`.
+  @discardableResult
+  public func add(to runLoop: RunLoop, forMode mode: RunLoop.Mode = .default) throws(ChimeError) -> Outcome {
+    try add(to: Loop.of(runLoop), mode: mode).outcome()
+  }
+
+  // MARK: Properties
+
+  /// Seconds between ticks; 0 for a timer that does not repeat.
+  public var timeInterval: TimeInterval { repeats ? Double(interval) / 1e9 : 0 }
+
+  /// When the next tick is due; `.distantFuture` for an invalid timer. Setting it moves the next tick there, and the
+  /// following ones an interval each from it; a date in the past is due at once. The date is turned into a time of the
+  /// monotonic clock at once: later steps of the wall clock do not move the tick.
+  public var fireDate: Date {
+    get {
+      let deadline = nextDeadline
+      if deadline == .max { return .distantFuture }
+      return Date(timeIntervalSinceNow: Double(deadline.saturatingSubtract(Clock.monotonic.now)) / 1e9)
+    }
+    set {
+      let distance = (newValue.timeIntervalSinceNow * 1e9).rounded(.up)
+      // A date that is not a number is never.
+      nextDeadline = Clock.monotonic.now.saturatingAdd(distance.isNaN ? .max : Int64(saturating: distance))
+    }
+  }
+
+  /// How late a tick may come, in seconds, so that it can share a wake-up; late ticks do not move later ones. A value
+  /// below 0, or none, is 0; for a timer that repeats, one of the interval or more is just below the interval.
+  public var tolerance: TimeInterval {
+    get { Double(toleranceNanoseconds) / 1e9 }
+    set {
+      let nanoseconds = (newValue * 1e9).rounded(.up)
+      toleranceNanoseconds = min(max(nanoseconds.isNaN ? 0 : Int64(saturating: nanoseconds), 0), maximumTolerance)
+    }
+  }
+}
+
+extension TimeInterval {
+  /// Whole nanoseconds, rounded up, at the ends of `Int64` when out of its range; throws for NaN.
+  var nanoseconds: Int64 {
+    get throws(ChimeError) {
+      if isNaN { throw .invalidArgument }
+      return Int64(saturating: (self * 1e9).rounded(.up))
+    }
+  }
+}
+
+extension Int64 {
+  /// - Parameter value: not NaN.
+  fileprivate init(saturating value: Double) {
+    self = value >= 0x1p63 ? .max : value < -0x1p63 ? .min : Int64(value)
+  }
+}

@@ -1,0 +1,79 @@
+import Chime
+import Foundation
+
+/// Where and when a WeakTimer ticks.
+extension WeakTimer {
+  /// Adds the timer to a mode of a loop; it may be in several modes of one loop.
+  /// - Returns: ok; ignored when the timer is invalid or in that mode already; invalidArgument when it is on another
+  ///   loop, or without a mode; invalidHandle when the loop's thread has ended; limit, noMemory, resource.
+  package func add(to loop: Loop, mode: RunLoop.Mode) -> Status {
+    guard isValid else { return .ignored }
+    if mode.rawValue.isEmpty { return .invalidArgument }
+    if loop.hasEnded { return .invalidHandle }
+    var old: UInt64 = 0
+    let status: Status = state.withLock { state in
+      guard state.action != nil else { return .ignored }
+      if let other = state.loop, other !== loop { return .invalidArgument }
+      guard !state.modes.contains(mode) else { return .ignored }
+      let modes = state.modes.union([mode])
+      var timer: UInt64 = 0
+      let status = start(on: loop, modes, state, &timer)
+      if status != .ok { return status }
+      old = state.timer
+      (state.loop, state.modes, state.timer) = (loop, modes, timer)
+      return .ok
+    }
+    if old != 0 { _ = TimerRef.release(old) }
+    return status
+  }
+
+  /// Makes the core's timer.
+  private func start(on loop: Loop, _ modes: Set<RunLoop.Mode>, _ state: State, _ timer: inout UInt64) -> Status {
+    let queue: TimerQueue
+    do { queue = try loop.queue(for: modes) } catch { return Status(rawValue: error.rawValue) }
+    let first = TimerRef(state.timer)?.nextDeadline ?? state.first
+    let schedule = Schedule(
+      first: first, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: state.tolerance)
+    // SAFETY: the finalizer lets go of the reference, or the failure does.
+    let context = unsafe Unmanaged.passRetained(self)
+    let options = unsafe TimerOptions(
+      handler: WeakTimer.handler, context: Context(context.toOpaque()), finalizer: WeakTimer.finalizer,
+      target: subject.targetID, selfRelease: true)
+    let status = unsafe TimerRef.create(on: queue.id, options, schedule, out: &timer)
+    if status.isFailure { unsafe context.release() }
+    return status
+  }
+
+  /// When the next tick is due, on the monotonic clock; `Int64.max` when none is.
+  package var nextDeadline: Int64 {
+    get {
+      guard isValid else { return .max }
+      let (timer, first) = state.withLock { ($0.timer, $0.first) }
+      return timer == 0 ? first : TimerRef(timer)?.nextDeadline ?? .max
+    }
+    set {
+      let timer = state.withLock { state in
+        state.first = newValue
+        return state.timer
+      }
+      let schedule = Schedule(
+        first: newValue, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: toleranceNanoseconds)
+      _ = TimerRef(timer)?.reschedule(schedule)
+    }
+  }
+
+  /// How late a tick may be, in nanoseconds; the setter takes 0 or more, for a timer that repeats below its interval.
+  package var toleranceNanoseconds: Int64 {
+    get { state.withLock { $0.tolerance } }
+    set {
+      let timer = state.withLock { state in
+        state.tolerance = newValue
+        return state.timer
+      }
+      _ = TimerRef(timer)?.setLeeway(newValue)
+    }
+  }
+
+  /// The longest tolerance.
+  package var maximumTolerance: Int64 { repeats ? interval - 1 : .max }
+}

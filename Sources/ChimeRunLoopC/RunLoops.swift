@@ -1,0 +1,85 @@
+import CChime
+import Chime
+import ChimeC
+import ChimeRunLoop
+import Foundation
+
+// chime_run_loop.h, "Run loops".
+
+/// The mode that a C string names, NULL the default one; `nil` when it is empty or not UTF-8.
+func mode(_ name: UnsafePointer<CChar>?) -> RunLoop.Mode? {
+  guard let name = unsafe name else { return .default }
+  guard let string = unsafe Arguments.string(name), !string.isEmpty else { return nil }
+  return RunLoop.Mode(string)
+}
+
+private func store(_ loop: @autoclosure () -> Loop, _ out: UnsafeMutablePointer<chime_run_loop_t>?) -> chime_status {
+  guard let out = unsafe out else { return Status.invalidArgument.rawValue }
+  let id = loop().id
+  if id == 0 { return Status.limit.rawValue }
+  unsafe out.pointee = id
+  return Status.ok.rawValue
+}
+
+@_cdecl("chime_run_loop_current") @implementation
+public func chime_run_loop_current(_ run_loop: UnsafeMutablePointer<chime_run_loop_t>?) -> chime_status {
+  unsafe store(.current, run_loop)
+}
+
+@_cdecl("chime_run_loop_main") @implementation
+public func chime_run_loop_main(_ run_loop: UnsafeMutablePointer<chime_run_loop_t>?) -> chime_status {
+  unsafe store(.main, run_loop)
+}
+
+@_cdecl("chime_run_loop_create") @implementation
+public func chime_run_loop_create(
+  _ label: UnsafePointer<CChar>?, _ run_loop: UnsafeMutablePointer<chime_run_loop_t>?
+) -> chime_status {
+  guard let run_loop = unsafe run_loop, let label = unsafe Arguments.string(label) else {
+    return Status.invalidArgument.rawValue
+  }
+  switch Loop.start(label: label) {
+  case .success(let id):
+    unsafe run_loop.pointee = id
+    return Status.ok.rawValue
+  case .failure(let status): return status.rawValue
+  }
+}
+
+@_cdecl("chime_run_loop_run") @implementation
+public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int64, _ flags: UInt32) -> chime_status {
+  guard let mode = unsafe mode(name), timeout_ns >= 0, flags & ~UInt32(CHIME_RUN_LOOP_UNTIL_TICK) == 0 else {
+    return Status.invalidArgument.rawValue
+  }
+  return Loop.run(in: mode, timeout: timeout_ns, untilTick: flags & UInt32(CHIME_RUN_LOOP_UNTIL_TICK) != 0).rawValue
+}
+
+@_cdecl("chime_run_loop_stop") @implementation
+public func chime_run_loop_stop(_ run_loop: chime_run_loop_t) -> chime_status {
+  (Loop.find(run_loop)?.stop() ?? .invalidHandle).rawValue
+}
+
+@_cdecl("chime_run_loop_release") @implementation
+public func chime_run_loop_release(_ run_loop: chime_run_loop_t) -> chime_status {
+  if run_loop == 0 { return Status.ok.rawValue }
+  return (Loop.find(run_loop)?.release() ?? .invalidHandle).rawValue
+}
+
+@_cdecl("chime_run_loop_add_common_mode") @implementation
+public func chime_run_loop_add_common_mode(
+  _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?
+) -> chime_status {
+  guard unsafe name != nil, let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
+  return (Loop.find(run_loop)?.addCommonMode(mode) ?? .invalidHandle).rawValue
+}
+
+@_cdecl("chime_run_loop_queue_create") @implementation
+public func chime_run_loop_queue_create(
+  _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?, _ options: UnsafePointer<chime_queue_options>?,
+  _ queue: UnsafeMutablePointer<chime_queue_t>?
+) -> chime_status {
+  guard let queue = unsafe queue, let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
+  guard let loop = Loop.find(run_loop) else { return Status.invalidHandle.rawValue }
+  return unsafe store(
+    queueOptions(options, isVirtual: false).flatMap { Loop.makeQueue(on: loop, modes: [mode], $0) }, queue)
+}

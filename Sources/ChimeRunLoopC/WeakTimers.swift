@@ -1,0 +1,196 @@
+import CChime
+import Chime
+import ChimeC
+import ChimeRunLoop
+import Foundation
+import Synchronization
+
+// chime_run_loop.h, "Weak timers".
+
+private let weakTimers = HandleTable<WeakTimer>(.weakTimer)
+
+/// What a weak timer calls. The timer's action captures it; when that is let go, the finalizer is called.
+private final class WeakTimerAction: @unchecked Sendable {
+  // Unchecked: the two variables are set before anybody but their maker knows the timer.
+  let handler: TickFunction
+  let userInfo: Context
+  let finalizer: ContextFunction?
+  let isHeld: Bool
+  var id: UInt64 = 0
+  /// Whether user_info is Chime's.
+  var isAccepted = false
+
+  init(_ handler: TickFunction, _ userInfo: Context, _ finalizer: ContextFunction?, isHeld: Bool) {
+    self.handler = handler
+    self.userInfo = userInfo
+    self.finalizer = finalizer
+    self.isHeld = isHeld
+  }
+
+  deinit {
+    // An id that the caller does not have ends with the timer.
+    if !isHeld { weakTimers.remove(id) }
+    if isAccepted { finalizer?(userInfo) }
+  }
+
+  func call(_ record: TickRecord) {
+    var record = record
+    record.timer = id
+    record.context = userInfo
+    handler(record)
+  }
+}
+
+/// Makes a timer, has it added to a loop if it is to be, and stores its id.
+private func make(
+  _ interval_ns: Int64, _ repeats: Int32, _ target: chime_target_t, _ action: chime_handler?,
+  _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
+  _ out: UnsafeMutablePointer<chime_weak_timer_t>?, add: (WeakTimer) -> Status
+) -> chime_status {
+  guard let handler = unsafe Arguments.tickFunction(action), repeats == 0 || repeats == 1 else {
+    return Status.invalidArgument.rawValue
+  }
+  if target != 0 {
+    let status = TimerTarget.status(of: target)
+    if status != .ok { return status.rawValue }
+  }
+  let action = unsafe WeakTimerAction(
+    handler, Context(user_info), Arguments.contextFunction(finalizer), isHeld: out != nil)
+  let timer = WeakTimer(interval: interval_ns, repeats: repeats == 1, subject: .target(target)) { _, record in
+    action.call(record)
+  }
+  guard let id = weakTimers.add(timer) else { return Status.limit.rawValue }
+  action.id = id
+  action.isAccepted = true
+  let before = unsafe out?.pointee ?? 0
+  unsafe out?.pointee = id
+  let status = add(timer)
+  if status.isFailure {
+    action.isAccepted = false
+    weakTimers.remove(id)
+    unsafe out?.pointee = before
+  }
+  return status.rawValue
+}
+
+@_cdecl("chime_weak_timer_create") @implementation
+public func chime_weak_timer_create(
+  _ interval_ns: Int64, _ repeats: Int32, _ target: chime_target_t, _ action: chime_handler?,
+  _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
+  _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
+) -> chime_status {
+  guard unsafe timer != nil else { return Status.invalidArgument.rawValue }
+  return unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { _ in .ok }
+}
+
+@_cdecl("chime_weak_timer_schedule") @implementation
+public func chime_weak_timer_schedule(
+  _ interval_ns: Int64, _ repeats: Int32, _ target: chime_target_t, _ action: chime_handler?,
+  _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
+  _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
+) -> chime_status {
+  unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { timer in
+    timer.add(to: .current, mode: .default)
+  }
+}
+
+/// Runs an operation on the timer that an id names.
+private func withTimer(_ id: chime_weak_timer_t, _ operation: (WeakTimer) -> Status) -> chime_status {
+  (weakTimers.find(id).map(operation) ?? .invalidHandle).rawValue
+}
+
+@_cdecl("chime_weak_timer_add") @implementation
+public func chime_weak_timer_add(
+  _ timer: chime_weak_timer_t, _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?
+) -> chime_status {
+  guard let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
+  return withTimer(timer) { timer in
+    guard let loop = Loop.find(run_loop) else { return .invalidHandle }
+    return timer.add(to: loop, mode: mode)
+  }
+}
+
+@_cdecl("chime_weak_timer_fire") @implementation
+public func chime_weak_timer_fire(_ timer: chime_weak_timer_t) -> chime_status {
+  withTimer(timer) { Status(rawValue: $0.fire().rawValue) }
+}
+
+@_cdecl("chime_weak_timer_invalidate") @implementation
+public func chime_weak_timer_invalidate(_ timer: chime_weak_timer_t) -> chime_status {
+  withTimer(timer) { Status(rawValue: $0.invalidate().rawValue) }
+}
+
+@_cdecl("chime_weak_timer_is_valid") @implementation
+public func chime_weak_timer_is_valid(
+  _ timer: chime_weak_timer_t, _ valid: UnsafeMutablePointer<Int32>?
+) -> chime_status {
+  guard let valid = unsafe valid else { return Status.invalidArgument.rawValue }
+  return withTimer(timer) { timer in
+    unsafe valid.pointee = timer.isValid ? 1 : 0
+    return .ok
+  }
+}
+
+@_cdecl("chime_weak_timer_set_tolerance") @implementation
+public func chime_weak_timer_set_tolerance(_ timer: chime_weak_timer_t, _ tolerance_ns: Int64) -> chime_status {
+  withTimer(timer) { timer in
+    guard tolerance_ns >= 0, tolerance_ns <= timer.maximumTolerance else { return .invalidArgument }
+    guard timer.isValid else { return .ignored }
+    timer.toleranceNanoseconds = tolerance_ns
+    return .ok
+  }
+}
+
+@_cdecl("chime_weak_timer_tolerance") @implementation
+public func chime_weak_timer_tolerance(
+  _ timer: chime_weak_timer_t, _ tolerance_ns: UnsafeMutablePointer<Int64>?
+) -> chime_status {
+  guard let tolerance_ns = unsafe tolerance_ns else { return Status.invalidArgument.rawValue }
+  return withTimer(timer) { timer in
+    unsafe tolerance_ns.pointee = timer.toleranceNanoseconds
+    return .ok
+  }
+}
+
+@_cdecl("chime_weak_timer_set_fire_date") @implementation
+public func chime_weak_timer_set_fire_date(_ timer: chime_weak_timer_t, _ wall_deadline_ns: Int64) -> chime_status {
+  withTimer(timer) { timer in
+    guard timer.isValid else { return .ignored }
+    timer.nextDeadline = converted(wall_deadline_ns, from: .wall, to: .monotonic)
+    return .ok
+  }
+}
+
+@_cdecl("chime_weak_timer_fire_date") @implementation
+public func chime_weak_timer_fire_date(
+  _ timer: chime_weak_timer_t, _ wall_deadline_ns: UnsafeMutablePointer<Int64>?
+) -> chime_status {
+  guard let wall_deadline_ns = unsafe wall_deadline_ns else { return Status.invalidArgument.rawValue }
+  return withTimer(timer) { timer in
+    unsafe wall_deadline_ns.pointee = converted(timer.nextDeadline, from: .monotonic, to: .wall)
+    return .ok
+  }
+}
+
+/// A point on one clock as the other shows it; never stays never.
+private func converted(_ time: Int64, from: Clock, to: Clock) -> Int64 {
+  time == .max ? .max : to.now.saturatingAdd(time.saturatingSubtract(from.now))
+}
+
+@_cdecl("chime_weak_timer_interval") @implementation
+public func chime_weak_timer_interval(
+  _ timer: chime_weak_timer_t, _ interval_ns: UnsafeMutablePointer<Int64>?
+) -> chime_status {
+  guard let interval_ns = unsafe interval_ns else { return Status.invalidArgument.rawValue }
+  return withTimer(timer) { timer in
+    unsafe interval_ns.pointee = timer.repeats ? timer.interval : 0
+    return .ok
+  }
+}
+
+@_cdecl("chime_weak_timer_release") @implementation
+public func chime_weak_timer_release(_ timer: chime_weak_timer_t) -> chime_status {
+  if timer == 0 { return Status.ok.rawValue }
+  guard let timer = weakTimers.remove(timer) else { return Status.invalidHandle.rawValue }
+  return timer.invalidate() == .running ? Status.running.rawValue : Status.ok.rawValue
+}

@@ -1,0 +1,269 @@
+/*
+ * chime_run_loop.h - Chime's timers on run loops (Foundation's RunLoop, CoreFoundation's CFRunLoop).
+ *
+ * Link libchime-runloop, which holds all of libchime too; a program links one of the two. Everything said at the top of
+ * chime.h about threads, time, ownership and structures holds here.
+ *
+ * A run loop belongs to a thread, and does its work when that thread runs it, in one mode at a time. Timers wait while
+ * their loop runs in another mode, or does not run; what they miss comes as one tick that says how many.
+ *
+ * Two kinds of timers live on run loops:
+ *   - chime_timer_* on a queue made by chime_run_loop_queue_create: everything that chime.h offers;
+ *   - chime_weak_timer_*: a timer in the manner of Foundation's Timer, which does not keep its target alive.
+ *
+ * What is not in this file is not API.
+ */
+#ifndef CHIME_RUN_LOOP_H
+#define CHIME_RUN_LOOP_H
+
+#include "chime.h"
+
+#if defined(__clang__) && !defined(CHIME_CDEF)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wnullability-extension"
+#endif
+
+#if defined(__cplusplus) && !defined(CHIME_CDEF)
+extern "C" {
+#endif
+
+/* ---- Ids and modes -------------------------------------------------------------------------------------------- */
+
+typedef uint64_t chime_run_loop_t;   /* the run loop of a thread; stale once the thread has ended */
+typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
+
+/*
+ * A mode is named by a UTF-8 string; NULL is the default mode. Any other string is a mode of the caller's own, but for
+ * the name of the common modes: that is a set of modes, which the default mode belongs to and
+ * chime_run_loop_add_common_mode adds to. These are Foundation's own names.
+ */
+#define CHIME_RUN_LOOP_DEFAULT_MODE "kCFRunLoopDefaultMode"
+#define CHIME_RUN_LOOP_COMMON_MODES "kCFRunLoopCommonModes"
+
+/* ---- Run loops ------------------------------------------------------------------------------------------------ */
+
+/**
+ * The calling thread's run loop. The same id each time; nothing to release; stale once the thread has ended.
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
+
+/**
+ * The run loop of the process's main thread. Running it drains libdispatch's main queue, too.
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
+
+/**
+ * Starts a thread that runs its run loop in the default mode.
+ *
+ * @param label     UTF-8, copied; its first 15 bytes are the thread's name; may be NULL
+ * @param run_loop  receives the id; chime_run_loop_release ends the thread, and so does chime_run_loop_stop
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL, label is not UTF-8; CHIME_ERROR_RESOURCE: no
+ *         thread; CHIME_ERROR_LIMIT
+ *
+ * The thread has all signals blocked. Any thread. Calls back: no. Waits: until the thread has begun.
+ */
+chime_status chime_run_loop_create(const char *CHIME_NULLABLE label, chime_run_loop_t *CHIME_NULLABLE run_loop);
+
+/* chime_run_loop_run, flags */
+enum {
+  CHIME_RUN_LOOP_UNTIL_TICK = 1 /* return after the first visit to a queue of Chime's that delivered a tick */
+};
+
+/**
+ * Runs the calling thread's run loop in a mode: handlers of timers in that mode run inside. Waits also when nothing is
+ * in the mode yet. May be called inside a handler; a queue whose handler does that delivers nothing until it returns.
+ *
+ * @param mode        not the common modes; NULL is the default mode
+ * @param timeout_ns  0 or more; 0 does what is due now; CHIME_FOREVER
+ * @param flags       0 or CHIME_RUN_LOOP_UNTIL_TICK
+ * @return CHIME_TIMED_OUT: the timeout ended; CHIME_STOPPED: by chime_run_loop_stop; CHIME_OK: after a tick, with
+ *         CHIME_RUN_LOOP_UNTIL_TICK; CHIME_ERROR_INVALID_ARGUMENT: a negative timeout, an unknown flag, the common
+ *         modes, or an unknown mode: one that nothing was ever added to, or run in, on this loop
+ *
+ * Any thread. Calls back: yes. Waits: for time.
+ */
+chime_status chime_run_loop_run(const char *CHIME_NULLABLE mode, int64_t timeout_ns, uint32_t flags);
+
+/**
+ * Makes the innermost chime_run_loop_run on that loop return after the callback it is in; if none is under way, the next
+ * one returns at once.
+ * @return CHIME_OK; CHIME_IGNORED: a stop is pending already; CHIME_ERROR_INVALID_HANDLE
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_run_loop_stop(chime_run_loop_t run_loop);
+
+/**
+ * Ends a loop made by chime_run_loop_create: its id is stale at once, its thread ends after the callback it is in.
+ * Queues on it tick no more; end each by chime_queue_shutdown, which delivers what is left on its caller's thread.
+ *
+ * @param run_loop  0 does nothing
+ * @return CHIME_OK; CHIME_IGNORED: the loop of a thread of the host's, which is not Chime's to end;
+ *         CHIME_ERROR_INVALID_HANDLE
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_run_loop_release(chime_run_loop_t run_loop);
+
+/**
+ * Makes a mode one of the loop's common modes: timers that were or will be added to the common modes tick in it, too.
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: mode is NULL, empty, not UTF-8, or the common modes;
+ *         CHIME_ERROR_INVALID_HANDLE
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
+
+/**
+ * Makes a queue whose handlers run on the thread of a run loop, while it runs in that mode. One Foundation Timer serves
+ * all timers of the queue. Foundation on Linux never frees a Timer: each queue leaves about 350 bytes behind, so make few
+ * queues and many timers.
+ *
+ * @param mode     NULL: the default mode; CHIME_RUN_LOOP_COMMON_MODES for all common modes
+ * @param options  as for chime_queue_create; qos is not used
+ * @return as chime_queue_create; CHIME_ERROR_INVALID_HANDLE: run_loop is none, or its thread has ended;
+ *         CHIME_ERROR_INVALID_ARGUMENT: also a mode that is empty or not UTF-8
+ *
+ * chime_queue_sync on such a queue answers CHIME_ERROR_UNSUPPORTED but on the loop's own thread.
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode,
+                                         const chime_queue_options *CHIME_NULLABLE options,
+                                         chime_queue_t *CHIME_NULLABLE queue);
+
+/* ---- Weak timers ---------------------------------------------------------------------------------------------- */
+
+/*
+ * A weak timer is valid from its creation until it is invalidated or released, its target goes, its loop's thread ends,
+ * or, if it does not repeat, its action has returned. Its action gets a tick whose `timer` is the chime_weak_timer_t,
+ * whose `target` is the live object, and whose `context` is user_info. Actions of one timer never overlap and never
+ * nest.
+ */
+
+/**
+ * Makes a timer that ticks once it is added to a run loop. The first tick is due one interval from now.
+ *
+ * @param interval_ns  0 or less stands for 100,000 (0.1 ms), as in Foundation
+ * @param repeats      0 or 1
+ * @param target       held weakly; 0: none
+ * @param finalizer    frees user_info; called once: when the timer becomes invalid, in that call, or after the action
+ *                     that runs; when the target goes, on the run loop
+ * @param timer        receives the id; release it with chime_weak_timer_release
+ * @return CHIME_OK: user_info is Chime's; CHIME_ERROR_INVALID_ARGUMENT: action or timer is NULL, repeats is neither 0
+ *         nor 1; CHIME_ERROR_INVALID_HANDLE: target is none; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repeats, chime_target_t target,
+                                     chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
+                                     chime_finalizer CHIME_NULLABLE finalizer,
+                                     chime_weak_timer_t *CHIME_NULLABLE timer);
+
+/**
+ * Makes a timer and adds it to the calling thread's run loop in the default mode.
+ *
+ * @param timer  NULL: nobody holds the timer but the loop, until it is invalid
+ * @return as chime_weak_timer_create; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_weak_timer_schedule(int64_t interval_ns, int32_t repeats, chime_target_t target,
+                                       chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
+                                       chime_finalizer CHIME_NULLABLE finalizer,
+                                       chime_weak_timer_t *CHIME_NULLABLE timer);
+
+/**
+ * Adds the timer to a mode of a run loop. It may be in several modes of one loop.
+ *
+ * @param mode  NULL: the default mode; CHIME_RUN_LOOP_COMMON_MODES for all common modes
+ * @return CHIME_OK; CHIME_IGNORED: the timer is invalid, or in that mode already; CHIME_ERROR_INVALID_ARGUMENT: the
+ *         timer is on another loop, or mode is empty or not UTF-8; CHIME_ERROR_INVALID_HANDLE: of timer or run_loop;
+ *         CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_weak_timer_add(chime_weak_timer_t timer, chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
+
+/**
+ * Calls the action now, on the calling thread, outside the schedule: its tick is of kind CHIME_TICK_FIRED and its
+ * sequence is 0. A timer that does not repeat is invalid afterwards.
+ * @return CHIME_OK; CHIME_IGNORED: the timer is invalid, or its action runs already, here or on another thread;
+ *         CHIME_ERROR_INVALID_HANDLE
+ * Any thread. Calls back: yes. Waits: no.
+ */
+chime_status chime_weak_timer_fire(chime_weak_timer_t timer);
+
+/**
+ * Ends the timer for good; its id stays. After it has returned no tick starts.
+ * @return CHIME_OK; CHIME_RUNNING: took effect, the action has not returned; CHIME_IGNORED: it was invalid;
+ *         CHIME_ERROR_INVALID_HANDLE
+ * Any thread, the action included. Calls back: the finalizer. Waits: no.
+ */
+chime_status chime_weak_timer_invalidate(chime_weak_timer_t timer);
+
+/**
+ * @param valid  receives 1 or 0
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * Any thread. Calls back: the finalizer, when it finds that the target has gone. Waits: no.
+ */
+chime_status chime_weak_timer_is_valid(chime_weak_timer_t timer, int32_t *CHIME_NULLABLE valid);
+
+/**
+ * How late a tick may come so that it can share a wake-up. A late tick does not move later ones.
+ * @param tolerance_ns  0 or more; below the interval when the timer repeats
+ * @return CHIME_OK; CHIME_IGNORED: the timer is invalid; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_weak_timer_set_tolerance(chime_weak_timer_t timer, int64_t tolerance_ns);
+
+/**
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_weak_timer_tolerance(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE tolerance_ns);
+
+/**
+ * Moves the next tick to a time of day, and the following ones an interval each from it; one in the past is due at
+ * once. Turned into a time of the monotonic clock in this call: later steps of the wall clock do not move the tick.
+ * @param wall_deadline_ns  on CHIME_CLOCK_WALL; CHIME_FOREVER: never
+ * @return CHIME_OK; CHIME_IGNORED: the timer is invalid; CHIME_ERROR_INVALID_HANDLE
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_weak_timer_set_fire_date(chime_weak_timer_t timer, int64_t wall_deadline_ns);
+
+/**
+ * When the next tick is due.
+ * @param wall_deadline_ns  receives a time of day; CHIME_FOREVER: never, or the timer is invalid
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_weak_timer_fire_date(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE wall_deadline_ns);
+
+/**
+ * The time between ticks; 0 for a timer that does not repeat.
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_weak_timer_interval(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE interval_ns);
+
+/**
+ * Invalidates the timer if need be and makes its id stale at once.
+ *
+ * @param timer  0 does nothing
+ * @return CHIME_OK; CHIME_RUNNING: took effect, the action has not returned; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Any thread, the action included. Calls back: the finalizer. Waits: no.
+ */
+chime_status chime_weak_timer_release(chime_weak_timer_t timer);
+
+#if defined(__cplusplus) && !defined(CHIME_CDEF)
+}
+#endif
+
+#if defined(__clang__) && !defined(CHIME_CDEF)
+#pragma clang diagnostic pop
+#endif
+
+#endif /* CHIME_RUN_LOOP_H */
