@@ -11,7 +11,7 @@
  *     Calls back:  whether your functions may run inside this call
  *     Waits:       no / for a handler / for time
  * A callback must return: leaving it by longjmp, a C++ exception or pthread_exit is undefined.
- * No function but chime_main_stop is async-signal-safe.
+ * No function but chime_main_stop and chime_queue_stop is async-signal-safe.
  *
  * Time. Durations and deadlines are signed 64-bit nanoseconds. A delay or duration is a distance from now; a deadline
  * is a point on the queue's clock, which for dispatch queues is CLOCK_MONOTONIC: chime_now, chime_queue_now and
@@ -92,7 +92,7 @@ enum {
   CHIME_ERROR_TARGET_GONE = -8,      /* the timer's target no longer exists */
   CHIME_ERROR_SHUT_DOWN = -9,        /* the queue was shut down while the call was under way */
   CHIME_ERROR_UNSUPPORTED = -10,     /* this kind of queue, clock or platform cannot do that */
-  CHIME_ERROR_PERMISSION = -11,      /* the operating system does not permit it; not used yet */
+  CHIME_ERROR_PERMISSION = -11,      /* the operating system does not permit it */
   CHIME_ERROR_RESOURCE = -12,        /* threads, file descriptors or the like could not be had */
   CHIME_ERROR_FORKED = -13           /* this is the child of a fork; not noticed yet */
 };
@@ -130,8 +130,8 @@ typedef uint64_t chime_target_t; /* an object that timers hold weakly */
 typedef int32_t chime_clock;
 enum {
   CHIME_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC: steady, stops while the system sleeps */
-  CHIME_CLOCK_BOOTTIME = 1,  /* CLOCK_BOOTTIME: steady, goes on while the system sleeps; no queue offers it yet */
-  CHIME_CLOCK_WALL = 2,      /* CLOCK_REALTIME: time of day, can be stepped; no queue offers it yet */
+  CHIME_CLOCK_BOOTTIME = 1,  /* CLOCK_BOOTTIME: steady, goes on while the system sleeps */
+  CHIME_CLOCK_WALL = 2,      /* CLOCK_REALTIME: time of day, can be stepped */
   CHIME_CLOCK_VIRTUAL = 3    /* a virtual queue's own */
 };
 
@@ -146,6 +146,19 @@ enum {
  */
 chime_status chime_now(chime_clock clock, int64_t *CHIME_NULLABLE now_ns);
 
+/**
+ * Sleeps until a point on a clock of the system, on the calling thread: for who needs no timer. Goes on after signals;
+ * a step of the wall clock is followed. A thread's wait may be prolonged by its timer slack, 50 us unless set otherwise
+ * (prctl, PR_SET_TIMERSLACK); threads with real-time priority have none.
+ *
+ * @param clock        CHIME_CLOCK_MONOTONIC, _BOOTTIME or _WALL
+ * @param deadline_ns  one in the past returns at once
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: no clock; CHIME_ERROR_UNSUPPORTED: CHIME_CLOCK_VIRTUAL
+ *
+ * Any thread. Calls back: no. Waits: for time.
+ */
+chime_status chime_sleep_until(chime_clock clock, int64_t deadline_ns);
+
 /* ---- Callbacks ------------------------------------------------------------------------------------------------ */
 
 typedef int32_t chime_tick_kind;
@@ -153,7 +166,9 @@ enum {
   CHIME_TICK_DUE = 0,      /* the schedule's deadline was reached */
   CHIME_TICK_FIRED = 1,    /* an extra tick, asked for by chime_timer_fire */
   CHIME_TICK_ARMED = 2,    /* to the registration handler: the timer was activated */
-  CHIME_TICK_CANCELLED = 3 /* to the cancel handler: the timer was cancelled, or released while running or suspended */
+  CHIME_TICK_CANCELLED = 3, /* to the cancel handler: the timer was cancelled, or released while running or suspended */
+  CHIME_TICK_FINALIZE = 4, /* records only: the timer is gone; the last record with its context */
+  CHIME_TICK_FUNCTION = 5  /* records only: chime_queue_async's context; timer is 0 */
 };
 
 /** One delivery. Valid until the handler returns. */
@@ -185,8 +200,8 @@ typedef int32_t chime_queue_kind;
 enum {
   CHIME_QUEUE_SERIAL = 0,     /* a dispatch queue of its own: one handler at a time */
   CHIME_QUEUE_CONCURRENT = 1, /* a concurrent dispatch queue of its own: handlers of different timers may overlap */
-  CHIME_QUEUE_HOST = 2,       /* driven by the host's own loop; not offered yet: CHIME_ERROR_UNSUPPORTED */
-  CHIME_QUEUE_PRECISE = 3,    /* a thread of its own; not offered yet: CHIME_ERROR_UNSUPPORTED */
+  CHIME_QUEUE_HOST = 2,       /* driven by the host's own loop: see "Host-driven queues" */
+  CHIME_QUEUE_PRECISE = 3,    /* a thread of its own that waits for absolute times with 1 ns of timer slack */
   CHIME_QUEUE_VIRTUAL = 4     /* time moves when chime_queue_advance or _jump is called */
 };
 
@@ -201,17 +216,27 @@ enum {
 
 /* chime_queue_options.flags */
 enum {
-  CHIME_QUEUE_HONOUR_LEEWAY = 1 /* virtual queues: delay ticks within their leeway, as other queues do */
+  CHIME_QUEUE_HONOUR_LEEWAY = 1, /* virtual queues: delay ticks within their leeway, as other queues do */
+  CHIME_QUEUE_BOUND = 2,         /* host-driven queues: only the thread that makes the queue may drive it */
+  CHIME_QUEUE_RECORDS = 4        /* host-driven queues: timers have no functions, chime_queue_take_ticks gives records */
 };
 
 typedef struct chime_queue_options {
   uint32_t size;
-  uint32_t flags;                   /* CHIME_QUEUE_HONOUR_LEEWAY */
+  uint32_t flags;                   /* CHIME_QUEUE_HONOUR_LEEWAY, _BOUND, _RECORDS */
   const char *CHIME_NULLABLE label; /* UTF-8, copied; for debuggers and chime_queue_dump */
   chime_qos qos;                    /* of a dispatch queue of its own */
-  chime_clock clock;                /* MONOTONIC; a virtual queue takes MONOTONIC (0) or VIRTUAL, and is virtual */
+  chime_clock clock;                /* MONOTONIC or WALL; host-driven queues also BOOTTIME; a virtual queue takes
+                                       MONOTONIC (0) or VIRTUAL, and is virtual */
   uint64_t timer_limit;             /* timers that may exist at once; 0: as many as memory and ids allow */
   int64_t start_ns;                 /* virtual queues: the time they begin at, 0 or more */
+  chime_function CHIME_NULLABLE enter; /* called before handlers run on a thread that the host did not make, and */
+  chime_function CHIME_NULLABLE leave; /* after them: to attach the thread to a virtual machine. Not with host-driven
+                                          and virtual queues, where the thread is the host's own */
+  void *CHIME_NULLABLE hook_context;   /* for enter and leave; must live until the queue was shut down */
+  uint64_t affinity;                /* precise queues: a bit for each processor the thread may run on; 0: any */
+  int32_t realtime_priority;        /* precise queues: 1 to 99, the thread's priority under SCHED_FIFO; 0: none */
+  uint32_t reserved;                /* 0 */
 } chime_queue_options;
 
 typedef int32_t chime_missed_policy;
@@ -244,13 +269,17 @@ typedef struct chime_schedule {
 
 /* chime_timer_options.flags */
 enum {
-  CHIME_TIMER_SELF_RELEASE = 1 /* releases itself when it is at rest after a handler of it returned */
+  CHIME_TIMER_SELF_RELEASE = 1,     /* releases itself when it is at rest after a handler of it returned */
+  CHIME_TIMER_RECORD_ARMED = 2,     /* on a queue that gives records: a record ARMED for each activation, */
+  CHIME_TIMER_RECORD_CANCELLED = 4, /* CANCELLED when a cancel handler would be called, */
+  CHIME_TIMER_RECORD_FINALIZE = 8   /* FINALIZE when a finalizer would be called */
 };
 
 typedef struct chime_timer_options {
   uint32_t size;
-  uint32_t flags;                                    /* CHIME_TIMER_SELF_RELEASE */
-  chime_handler CHIME_NULLABLE handler;              /* required: DUE and FIRED ticks */
+  uint32_t flags;                                    /* CHIME_TIMER_SELF_RELEASE, CHIME_TIMER_RECORD_* */
+  chime_handler CHIME_NULLABLE handler;              /* DUE and FIRED ticks. Required; but on a queue that gives
+                                                        records all four functions must be NULL */
   chime_handler CHIME_NULLABLE registration_handler; /* ARMED: once for each activation, before its first tick */
   chime_handler CHIME_NULLABLE cancel_handler;       /* CANCELLED: once for each move into cancelled, and for the
                                                         release of a running or suspended timer */
@@ -260,7 +289,8 @@ typedef struct chime_timer_options {
   chime_target_t target;                             /* held weakly: when it goes the timer is cancelled; 0: none */
 } chime_timer_options;
 
-#define CHIME_QUEUE_OPTIONS_INIT {(uint32_t)sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0}
+#define CHIME_QUEUE_OPTIONS_INIT \
+  {(uint32_t)sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0}
 #define CHIME_SCHEDULE_INIT {(uint32_t)sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0}
 #define CHIME_TIMER_OPTIONS_INIT {(uint32_t)sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 
@@ -269,12 +299,14 @@ typedef struct chime_timer_options {
 /**
  * Makes a queue of its own.
  *
- * @param kind     CHIME_QUEUE_SERIAL, _CONCURRENT or _VIRTUAL
+ * @param kind     CHIME_QUEUE_SERIAL, _CONCURRENT, _HOST, _PRECISE or _VIRTUAL
  * @param options  copied; NULL for the defaults
  * @param queue    receives the id; release it with chime_queue_release or chime_queue_shutdown
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size,
- *         a label that is not UTF-8, a negative start_ns; CHIME_ERROR_UNSUPPORTED: this kind or clock is not offered;
- *         CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file descriptor for the first queue
+ *         a label that is not UTF-8, a negative start_ns, an option of another kind of queue, processors that do not
+ *         exist; CHIME_ERROR_UNSUPPORTED: this kind of queue does not offer the clock; CHIME_ERROR_PERMISSION: no
+ *         real-time priority for this process; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file
+ *         descriptor, or no thread
  *
  * A concurrent queue hands ticks to libdispatch, which grants about as many threads as there are cores: one slow
  * handler delays no other, as many slow ones as there are cores do. Use serial queues for time that matters.
@@ -363,8 +395,10 @@ chime_status chime_queue_sync(chime_queue_t queue, chime_function CHIME_NULLABLE
  * Runs a function on the queue, soon: on a serial queue in mutual exclusion with its handlers, on a virtual queue at
  * the next advance.
  *
+ * @param function   NULL on a queue that gives records, which gives a record of kind FUNCTION, and there only
  * @param finalizer  may be NULL; called with context after the function, or instead of it when the queue ends before
- * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: function is NULL; CHIME_ERROR_NO_MEMORY
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: function is NULL, or finalizer is not while
+ *         function is; CHIME_ERROR_UNSUPPORTED: a function on a queue that gives records; CHIME_ERROR_NO_MEMORY
  *
  * Any thread. Calls back: no. Waits: no.
  */
@@ -443,6 +477,126 @@ chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME
 chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, uint64_t capacity,
                               uint64_t *CHIME_NULLABLE length);
 
+/* ---- Host-driven queues --------------------------------------------------------------------------------------- */
+
+/*
+ * A queue of kind CHIME_QUEUE_HOST has no thread: handlers run inside the host's calls. Add the descriptor of
+ * chime_queue_fd to your loop and call chime_queue_process when it is readable:
+ *
+ *     for (;;) { poll(&entry, 1, -1); chime_queue_process(queue, 0, NULL); }
+ *
+ * The descriptor becomes readable when something is due, and when any thread adds or changes a timer so that the queue
+ * must look earlier than it would have; so 0 callbacks after it was readable are normal. Hosts without a loop call
+ * chime_queue_run.
+ *
+ * A queue made with CHIME_QUEUE_BOUND may be driven (process, take_ticks, run, wait) only by the thread that made it;
+ * others get CHIME_ERROR_WRONG_THREAD. Without it any thread may, one at a time; a second one gets CHIME_ERROR_BUSY.
+ *
+ * A queue made with CHIME_QUEUE_RECORDS calls no functions at all: chime_queue_take_ticks copies what is due into an
+ * array. For languages that cannot be called on foreign threads, or that pay for it. Release the timers, and take what
+ * they still have to say, before the queue: records that nobody has taken end with it.
+ *
+ * Timers may be used from any thread. What a released timer has to call is called in the releasing call when no thread
+ * is inside the queue, else at the end of that thread's call.
+ */
+
+/**
+ * The descriptor to poll: level-triggered, close-on-exec, the queue's own until it ends. Poll it and do nothing else
+ * with it.
+ *
+ * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: not a host-driven queue; CHIME_ERROR_INVALID_HANDLE;
+ *         CHIME_ERROR_INVALID_ARGUMENT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_fd(chime_queue_t queue, int32_t *CHIME_NULLABLE fd);
+
+/**
+ * When the queue next wants to be processed: at its earliest timer, at most 1,024 ns and that timer's leeway later.
+ *
+ * @param deadline_ns  receives a point on the queue's clock, which may have passed; CHIME_FOREVER: nothing to wait for.
+ *                     Exact on the thread that drives the queue; elsewhere it may be early, never late
+ * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: neither host-driven nor virtual; CHIME_ERROR_INVALID_HANDLE;
+ *         CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_next_deadline(chime_queue_t queue, int64_t *CHIME_NULLABLE deadline_ns);
+
+/**
+ * The same for poll(2): milliseconds from now, rounded up; 0: something is due; -1: nothing to wait for.
+ * @return as chime_queue_next_deadline; CHIME_ERROR_UNSUPPORTED also for virtual queues
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_poll_timeout(chime_queue_t queue, int32_t *CHIME_NULLABLE milliseconds);
+
+/**
+ * Waits until something is due, and runs nothing.
+ *
+ * @param timeout_ns  0 or more, rounded up to milliseconds; CHIME_FOREVER
+ * @return CHIME_OK: something is due; CHIME_TIMED_OUT; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY;
+ *         CHIME_ERROR_WOULD_DEADLOCK: inside a callback of the queue; CHIME_ERROR_SHUT_DOWN: the queue ended;
+ *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread, or the bound one. Calls back: no. Waits: for time.
+ */
+chime_status chime_queue_wait(chime_queue_t queue, int64_t timeout_ns);
+
+/**
+ * Runs what is due, on the calling thread.
+ *
+ * @param max    callbacks at most; 0: all that is due now. What is due and was not run keeps the descriptor readable
+ * @param count  receives how many callbacks ran; may be NULL
+ * @return CHIME_OK; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY: another thread is inside the queue, if only to run a
+ *         finalizer: poll again; CHIME_ERROR_WOULD_DEADLOCK: inside a callback of the queue; CHIME_ERROR_SHUT_DOWN: the
+ *         queue ended; CHIME_ERROR_UNSUPPORTED: not host-driven, or it gives records; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Any thread, or the bound one. Calls back: yes. Waits: no.
+ */
+chime_status chime_queue_process(chime_queue_t queue, uint32_t max, uint32_t *CHIME_NULLABLE count);
+
+/**
+ * Copies what is due into an array. A copied tick has started; it ends at the next call for this queue. Until then its
+ * timer is busy: there is no second record of it, its target is held, and its FINALIZE record is kept back. (Where that
+ * matters, the descriptor stays readable for that next call.) Under CHIME_MISSED_DELAY the interval counts from the
+ * taking. Who cancels or reschedules a timer while working through the array asks chime_timer_check_generation before
+ * acting on a later record of it.
+ *
+ * @param ticks      receives the records
+ * @param tick_size  sizeof(chime_tick)
+ * @param capacity   records that there is room for, above 0; what did not fit keeps the descriptor readable
+ * @param count      receives how many there are
+ * @return as chime_queue_process; CHIME_ERROR_UNSUPPORTED: not a queue that gives records; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread, or the bound one. Calls back: destructors of targets that were held last by these ticks. Waits: no.
+ */
+chime_status chime_queue_take_ticks(chime_queue_t queue, chime_tick *CHIME_NULLABLE ticks, uint32_t tick_size,
+                                    uint32_t capacity, uint32_t *CHIME_NULLABLE count);
+
+/* chime_queue_run, flags */
+enum {
+  CHIME_RUN_UNTIL_STOPPED = 1 /* go on when no timer runs: another thread may start one */
+};
+
+/**
+ * Processes and waits in turn: a loop for hosts that have none.
+ *
+ * @param flags  0: return when no timer runs and nothing is left to call; or CHIME_RUN_UNTIL_STOPPED
+ * @return CHIME_OK: no timer runs; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY;
+ *         CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended; CHIME_ERROR_UNSUPPORTED;
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread, or the bound one. Calls back: yes. Waits: for time.
+ */
+chime_status chime_queue_run(chime_queue_t queue, uint32_t flags);
+
+/**
+ * Makes chime_queue_run or chime_queue_wait return after the callback it is in; if none is under way, the next one
+ * returns at once.
+ * @return CHIME_OK; CHIME_IGNORED: a stop is pending already; CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE
+ * Any thread, and signal handlers. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_stop(chime_queue_t queue);
+
 /* ---- The main queue ------------------------------------------------------------------------------------------- */
 
 /**
@@ -461,6 +615,21 @@ chime_status chime_main_run(void);
  * Any thread, and signal handlers. Calls back: no. Waits: no.
  */
 chime_status chime_main_stop(void);
+
+/* ---- Threads -------------------------------------------------------------------------------------------------- */
+
+/**
+ * Has threads that Chime makes from now on (of precise queues and of chime_run_loop_create) call two functions, first
+ * and last. Threads of libdispatch are not Chime's: for those there are enter and leave in chime_queue_options.
+ *
+ * @param start, end  NULL: none
+ * @param context     for both; must live as long as such threads do
+ * @return CHIME_OK
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_function CHIME_NULLABLE end,
+                                    void *CHIME_NULLABLE context);
 
 /* ---- Timers --------------------------------------------------------------------------------------------------- */
 

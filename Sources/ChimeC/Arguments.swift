@@ -49,16 +49,47 @@ package enum Arguments {
   /// - Parameter selfRelease: whether nobody will hold the timer, whatever the flags say.
   @inline(__always)
   static func timerOptions(_ pointer: UnsafePointer<chime_timer_options>, selfRelease: Bool) -> TimerOptions? {
-    guard let o = unsafe structure(pointer), unsafe o.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE) == 0,
-      let handler = unsafe tickFunction(o.handler)
-    else { return nil }
+    guard let o = unsafe structure(pointer) else { return nil }
     if unsafe o.label != nil, unsafe string(o.label) == nil { return nil }
+    guard let handler = unsafe tickFunction(o.handler) else { return unsafe recordOptions(o, selfRelease) }
+    guard unsafe o.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE) == 0 else { return nil }
     return unsafe TimerOptions(
       handler: handler, registrationHandler: tickFunction(o.registration_handler),
       cancelHandler: tickFunction(o.cancel_handler), context: Context(o.context),
-      finalizer: contextFunction(o.finalizer),
-      label: o.label, target: o.target,
+      finalizer: contextFunction(o.finalizer), label: o.label, target: o.target,
       selfRelease: selfRelease || o.flags & UInt32(CHIME_TIMER_SELF_RELEASE) != 0)
+  }
+
+  /// Options without a handler: of a timer whose ticks are taken as records. Flags stand where functions do otherwise.
+  @inline(never)
+  private static func recordOptions(_ o: chime_timer_options, _ selfRelease: Bool) -> TimerOptions? {
+    let all = CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED
+    guard unsafe o.flags & ~UInt32(all | CHIME_TIMER_RECORD_FINALIZE) == 0,
+      unsafe o.registration_handler == nil, unsafe o.cancel_handler == nil, unsafe o.finalizer == nil
+    else { return nil }
+    let has = { (flag: Int) in unsafe o.flags & UInt32(flag) != 0 }
+    var options = unsafe TimerOptions(
+      handler: .record, registrationHandler: has(CHIME_TIMER_RECORD_ARMED) ? .record : nil,
+      cancelHandler: has(CHIME_TIMER_RECORD_CANCELLED) ? .record : nil, context: Context(o.context),
+      finalizer: has(CHIME_TIMER_RECORD_FINALIZE) ? .record : nil, label: o.label, target: o.target,
+      selfRelease: selfRelease || has(CHIME_TIMER_SELF_RELEASE))
+    options.givesRecords = true
+    return options
+  }
+
+  /// Options of a timer that calls a function, or NULL where ticks are taken as records.
+  @inline(__always)
+  static func timerOptions(
+    _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?, selfRelease: Bool
+  ) -> TimerOptions? {
+    if let handler = unsafe tickFunction(handler) {
+      return unsafe TimerOptions(
+        handler: handler, context: Context(context), finalizer: contextFunction(finalizer), selfRelease: selfRelease)
+    }
+    guard unsafe finalizer == nil else { return nil }
+    var options = unsafe TimerOptions(handler: .record, context: Context(context), selfRelease: selfRelease)
+    options.givesRecords = true
+    return options
   }
 
   /// The core's view of a handler: the same function, which takes the address of a tick.

@@ -75,3 +75,24 @@ public func chime_main_run() -> chime_status { MainQueue.run().rawValue }
 
 @_cdecl("chime_main_stop") @implementation
 public func chime_main_stop() -> chime_status { MainQueue.requestStop().rawValue }
+
+@_cdecl("chime_sleep_until") @implementation
+public func chime_sleep_until(_ clock: chime_clock, _ deadline_ns: Int64) -> chime_status {
+  switch Int(clock) {
+  case CHIME_CLOCK_MONOTONIC: Clock.monotonic.sleep(until: deadline_ns)
+  case CHIME_CLOCK_BOOTTIME: Clock.boottime.sleep(until: deadline_ns)
+  case CHIME_CLOCK_WALL: Clock.wall.sleep(until: deadline_ns)
+  case CHIME_CLOCK_VIRTUAL: return Status.unsupported.rawValue
+  default: return Status.invalidArgument.rawValue
+  }
+  return Status.ok.rawValue
+}
+
+@_cdecl("chime_set_thread_hooks") @implementation
+public func chime_set_thread_hooks(
+  _ start: chime_function?, _ end: chime_function?, _ context: UnsafeMutableRawPointer?
+) -> chime_status {
+  unsafe OwnThread.setHooks(
+    start: Arguments.contextFunction(start), end: Arguments.contextFunction(end), Context(context))
+  return Status.ok.rawValue
+}

@@ -4,25 +4,53 @@ import Dispatch
 
 // chime.h, "Queues".
 
+/// What kind of queue options are meant for.
+package enum OptionsKind {
+  case dispatch, host, precise, virtual, runLoop
+}
+
 /// The options as the core takes them, or why not.
 package func queueOptions(
-  _ pointer: UnsafePointer<chime_queue_options>?, isVirtual: Bool
+  _ pointer: UnsafePointer<chime_queue_options>?, for kind: OptionsKind
 ) -> Result<QueueOptions, Status> {
   guard let pointer = unsafe pointer else { return .success(QueueOptions()) }
   guard let o = unsafe Arguments.structure(pointer), let label = unsafe Arguments.string(o.label),
-    unsafe o.flags & ~UInt32(CHIME_QUEUE_HONOUR_LEEWAY) == 0, unsafe o.start_ns >= 0,
-    let qos = unsafe qosClass(o.qos)
+    unsafe o.start_ns >= 0, let qos = unsafe qosClass(o.qos), unsafe o.reserved == 0,
+    unsafe 0...99 ~= o.realtime_priority
   else { return .failure(.invalidArgument) }
+  // What another kind of queue understands is refused, rather than passed over.
+  let flags: Int =
+    switch kind {
+    case .virtual: CHIME_QUEUE_HONOUR_LEEWAY
+    case .host: CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS
+    case .dispatch, .precise, .runLoop: CHIME_QUEUE_HONOUR_LEEWAY  // they do
+    }
+  guard unsafe o.flags & ~UInt32(flags) == 0,
+    unsafe kind == .precise || o.realtime_priority == 0 && o.affinity == 0,
+    unsafe kind == .dispatch || kind == .precise || kind == .runLoop || (o.enter == nil && o.leave == nil)
+  else { return .failure(.invalidArgument) }
+  var clock = Clock.monotonic
   switch unsafe Int(o.clock) {
   case CHIME_CLOCK_MONOTONIC: break
-  case CHIME_CLOCK_VIRTUAL: if !isVirtual { return .failure(.unsupported) }
-  case CHIME_CLOCK_BOOTTIME, CHIME_CLOCK_WALL: return .failure(.unsupported)
+  case CHIME_CLOCK_VIRTUAL: if kind != .virtual { return .failure(.unsupported) }
+  case CHIME_CLOCK_BOOTTIME: clock = .boottime
+  case CHIME_CLOCK_WALL: clock = .wall
   default: return .failure(.invalidArgument)
   }
-  return .success(
-    unsafe QueueOptions(
-      label: label, qos: DispatchQoS(qosClass: qos, relativePriority: 0), timerLimit: o.timer_limit,
-      start: o.start_ns, honoursLeeway: o.flags & UInt32(CHIME_QUEUE_HONOUR_LEEWAY) != 0))
+  if kind == .virtual, clock != .monotonic { return .failure(.unsupported) }
+  var options = unsafe QueueOptions(
+    label: label, qos: DispatchQoS(qosClass: qos, relativePriority: 0), timerLimit: o.timer_limit, start: o.start_ns,
+    honoursLeeway: o.flags & UInt32(CHIME_QUEUE_HONOUR_LEEWAY) != 0, clock: clock)
+  options.isBound = unsafe o.flags & UInt32(CHIME_QUEUE_BOUND) != 0
+  options.givesRecords = unsafe o.flags & UInt32(CHIME_QUEUE_RECORDS) != 0
+  options.realtimePriority = unsafe o.realtime_priority
+  options.affinity = unsafe o.affinity
+  if unsafe o.enter != nil || o.leave != nil {
+    options.hooks = unsafe QueueHooks(
+      enter: Arguments.contextFunction(o.enter), leave: Arguments.contextFunction(o.leave),
+      context: Context(o.hook_context))
+  }
+  return .success(options)
 }
 
 private func qosClass(_ qos: chime_qos) -> DispatchQoS.QoSClass? {
@@ -54,16 +82,16 @@ public func chime_queue_create(
   _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
   guard let queue = unsafe queue else { return Status.invalidArgument.rawValue }
-  let make: (QueueOptions) -> Result<UInt64, Status>
+  let make: (kind: OptionsKind, function: (QueueOptions) -> Result<UInt64, Status>)
   switch Int(kind) {
-  case CHIME_QUEUE_SERIAL: make = QueueCore.makeSerial
-  case CHIME_QUEUE_CONCURRENT: make = QueueCore.makeConcurrent
-  case CHIME_QUEUE_VIRTUAL: make = QueueCore.makeVirtual
-  case CHIME_QUEUE_HOST, CHIME_QUEUE_PRECISE: return Status.unsupported.rawValue
+  case CHIME_QUEUE_SERIAL: make = (.dispatch, QueueCore.makeSerial)
+  case CHIME_QUEUE_CONCURRENT: make = (.dispatch, QueueCore.makeConcurrent)
+  case CHIME_QUEUE_HOST: make = (.host, QueueCore.makeHost)
+  case CHIME_QUEUE_PRECISE: make = (.precise, QueueCore.makePrecise)
+  case CHIME_QUEUE_VIRTUAL: make = (.virtual, QueueCore.makeVirtual)
   default: return Status.invalidArgument.rawValue
   }
-  let options = unsafe queueOptions(pointer, isVirtual: Int(kind) == CHIME_QUEUE_VIRTUAL)
-  return unsafe store(options.flatMap { make($0) }, queue)
+  return unsafe store(queueOptions(pointer, for: make.kind).flatMap { make.function($0) }, queue)
 }
 
 @_cdecl("chime_queue_main") @implementation
@@ -71,7 +99,7 @@ public func chime_queue_main(
   _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
   guard let queue = unsafe queue else { return Status.invalidArgument.rawValue }
-  return unsafe store(queueOptions(pointer, isVirtual: false).flatMap { QueueCore.makeMain($0) }, queue)
+  return unsafe store(queueOptions(pointer, for: .dispatch).flatMap { QueueCore.makeMain($0) }, queue)
 }
 
 @_cdecl("chime_queue_global") @implementation
@@ -82,7 +110,7 @@ public func chime_queue_global(
   if let pointer = unsafe pointer, let other = unsafe Arguments.structure(pointer)?.qos, other != 0, other != qos {
     return Status.invalidArgument.rawValue
   }
-  return unsafe store(queueOptions(pointer, isVirtual: false).flatMap { QueueCore.makeGlobal(qosClass, $0) }, queue)
+  return unsafe store(queueOptions(pointer, for: .dispatch).flatMap { QueueCore.makeGlobal(qosClass, $0) }, queue)
 }
 
 @_cdecl("chime_queue_wrap_dispatch") @implementation
@@ -94,7 +122,7 @@ public func chime_queue_wrap_dispatch(
     return Status.invalidArgument.rawValue
   }
   return unsafe store(
-    queueOptions(pointer, isVirtual: false).flatMap { unsafe QueueCore.makeWrapping(dispatch_queue, $0) }, queue)
+    queueOptions(pointer, for: .dispatch).flatMap { unsafe QueueCore.makeWrapping(dispatch_queue, $0) }, queue)
 }
 
 @_cdecl("chime_queue_release") @implementation
@@ -121,8 +149,10 @@ public func chime_queue_async(
   _ queue: chime_queue_t, _ function: chime_function?, _ context: UnsafeMutableRawPointer?,
   _ finalizer: chime_finalizer?
 ) -> chime_status {
-  guard let function = unsafe Arguments.contextFunction(function) else { return Status.invalidArgument.rawValue }
-  return unsafe QueueCore.async(queue, function, Context(context), Arguments.contextFunction(finalizer)).rawValue
+  if unsafe function == nil && finalizer != nil { return Status.invalidArgument.rawValue }
+  return unsafe QueueCore.async(
+    queue, Arguments.contextFunction(function), Context(context), Arguments.contextFunction(finalizer)
+  ).rawValue
 }
 
 @_cdecl("chime_queue_now") @implementation

@@ -30,11 +30,9 @@ public func chime_timer_after(
   _ queue: chime_queue_t, _ delay_ns: Int64, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
   _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
-  guard let handler = unsafe Arguments.tickFunction(handler), delay_ns >= 0 else {
-    return Status.invalidArgument.rawValue
-  }
-  let options = unsafe TimerOptions(
-    handler: handler, context: Context(context), finalizer: Arguments.contextFunction(finalizer), selfRelease: timer == nil)
+  guard let options = unsafe Arguments.timerOptions(handler, context, finalizer, selfRelease: timer == nil),
+    delay_ns >= 0
+  else { return Status.invalidArgument.rawValue }
   return unsafe TimerRef.create(on: queue, options, Schedule(first: delay_ns), out: timer).rawValue
 }
 
@@ -43,11 +41,9 @@ public func chime_timer_every(
   _ queue: chime_queue_t, _ interval_ns: Int64, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
   _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
-  guard let handler = unsafe Arguments.tickFunction(handler), interval_ns > 0 else {
-    return Status.invalidArgument.rawValue
-  }
-  let options = unsafe TimerOptions(
-    handler: handler, context: Context(context), finalizer: Arguments.contextFunction(finalizer), selfRelease: timer == nil)
+  guard let options = unsafe Arguments.timerOptions(handler, context, finalizer, selfRelease: timer == nil),
+    interval_ns > 0
+  else { return Status.invalidArgument.rawValue }
   return unsafe TimerRef.create(
     on: queue, options, Schedule(first: interval_ns, interval: interval_ns), out: timer
   ).rawValue

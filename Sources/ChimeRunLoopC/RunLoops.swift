@@ -81,5 +81,5 @@ public func chime_run_loop_queue_create(
   guard let queue = unsafe queue, let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
   guard let loop = Loop.find(run_loop) else { return Status.invalidHandle.rawValue }
   return unsafe store(
-    queueOptions(options, isVirtual: false).flatMap { Loop.makeQueue(on: loop, modes: [mode], $0) }, queue)
+    queueOptions(options, for: .runLoop).flatMap { Loop.makeQueue(on: loop, modes: [mode], $0) }, queue)
 }

@@ -29,6 +29,8 @@ struct csuite {
   chime_queue_t queues[MOST_QUEUES];
   int64_t timeouts[MOST_QUEUES];
   chime_run_loop_t loops[MOST_QUEUES]; /* those of the queues that have one */
+  pthread_t hosts[MOST_QUEUES];        /* threads that drive host-driven queues */
+  int has_host[MOST_QUEUES];
   int queue_count;
   csuite *next_kept;
 };
@@ -73,6 +75,7 @@ static void run_end_queues(csuite *t) {
   for (i = t->queue_count - 1; i >= 0; i--) {
     chime_status status = chime_queue_shutdown(t->queues[i], t->timeouts[i]);
     if (t->loops[i] != 0) chime_run_loop_release(t->loops[i]);
+    if (t->has_host[i]) pthread_join(t->hosts[i], NULL); /* its queue has ended, and so its loop */
     if (status == CHIME_ERROR_INVALID_HANDLE) continue; /* the test ended it */
     if (!csuite_expect_status(t, status, CHIME_OK, __FILE__, __LINE__, "the shutdown at the end of the test")) {
       t->keep = 1;
@@ -135,6 +138,7 @@ void csuite_ends(csuite *t, chime_queue_t queue, int64_t timeout_ns) {
   t->queues[t->queue_count] = queue;
   t->timeouts[t->queue_count] = timeout_ns;
   t->loops[t->queue_count] = 0;
+  t->has_host[t->queue_count] = 0;
   t->queue_count++;
 }
 
@@ -258,6 +262,12 @@ int csuite_expect_log(csuite *t, const char *expected, const char *file, int lin
 
 /* ---- Queues ----------------------------------------------------------------------------------------------------- */
 
+static void *drive(void *argument) {
+  chime_queue_t queue = (chime_queue_t)(uintptr_t)argument;
+  chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
+  return NULL;
+}
+
 chime_queue_t csuite_queue(csuite *t, where place) {
   chime_queue_t queue = 0;
   chime_status status = CHIME_OK;
@@ -285,10 +295,17 @@ chime_queue_t csuite_queue(csuite *t, where place) {
       if (!EXPECT_OK(chime_run_loop_create("csuite", &loop))) return 0;
       status = chime_run_loop_queue_create(loop, NULL, NULL, &queue);
       break;
+    case HOST: status = chime_queue_create(CHIME_QUEUE_HOST, NULL, &queue); break;
+    case PRECISE: status = chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue); break;
   }
   if (!EXPECT_OK(status) || !EXPECT(queue != 0)) return 0;
   csuite_ends(t, queue, PATIENCE);
   t->loops[t->queue_count - 1] = loop;
+  if (place == HOST) {
+    int i = t->queue_count - 1;
+    t->has_host[i] = spawn(t, &t->hosts[i], drive, (void *)(uintptr_t)queue);
+    if (!t->has_host[i]) return 0;
+  }
   return queue;
 }
 

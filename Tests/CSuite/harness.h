@@ -108,7 +108,7 @@ void csuite_keep_memory(csuite *t);
 int csuite_scaled(int n);
 
 /* The kinds of queue that tests run on. */
-typedef enum where { VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT, RUN_LOOP } where;
+typedef enum where { VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT, RUN_LOOP, HOST, PRECISE } where;
 
 /** A queue that the test ends; 0, with the failure recorded or the test skipped, when there is none. */
 chime_queue_t csuite_queue(csuite *t, where place);
@@ -124,11 +124,13 @@ chime_queue_t csuite_queue(csuite *t, where place);
   static void name##_on_a_global_queue(csuite *t) { name(t, GLOBAL); } \
   static void name##_on_a_wrapped_serial_queue(csuite *t) { name(t, WRAPPED_SERIAL); } \
   static void name##_on_a_wrapped_concurrent_queue(csuite *t) { name(t, WRAPPED_CONCURRENT); } \
-  static void name##_on_a_run_loop_queue(csuite *t) { name(t, RUN_LOOP); }
+  static void name##_on_a_run_loop_queue(csuite *t) { name(t, RUN_LOOP); } \
+  static void name##_on_a_host_driven_queue(csuite *t) { name(t, HOST); } \
+  static void name##_on_a_precise_queue(csuite *t) { name(t, PRECISE); }
 #define TESTS_ON_DISPATCH_QUEUES(name) \
   TEST(name##_on_a_serial_queue), TEST(name##_on_a_concurrent_queue), TEST(name##_on_a_global_queue), \
       TEST(name##_on_a_wrapped_serial_queue), TEST(name##_on_a_wrapped_concurrent_queue), \
-      TEST(name##_on_a_run_loop_queue)
+      TEST(name##_on_a_run_loop_queue), TEST(name##_on_a_host_driven_queue), TEST(name##_on_a_precise_queue)
 
 /* Defines one test on a virtual queue and one on a serial queue. */
 #define ON_VIRTUAL_AND_SERIAL(name) \

@@ -13,12 +13,25 @@ package enum OwnThread {
     }
   }
 
+  private static let hooks = Locked<(start: ContextFunction?, end: ContextFunction?, context: Context)>((nil, nil, .none))
+
+  /// What threads that are made from now on call first and last.
+  package static func setHooks(start: ContextFunction?, end: ContextFunction?, _ context: Context) {
+    hooks.withLock { $0 = (start, end, context) }
+  }
+
   /// Runs `body` on a new thread.
   /// - Parameter name: cut to the 15 bytes that the system keeps.
   /// - Returns: ok, or resource when no thread could be had.
   package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Status {
     // SAFETY: the reference is taken back by the new thread, or here when there is none.
-    let context = unsafe Unmanaged.passRetained(Body(name, body))
+    let (start, end, hookContext) = hooks.withLock { $0 }
+    let context = unsafe Unmanaged.passRetained(
+      Body(name) {
+        start?(hookContext)
+        body()
+        end?(hookContext)
+      })
     var attributes = pthread_attr_t()
     unsafe pthread_attr_init(&attributes)
     unsafe pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))

@@ -1,10 +1,30 @@
 import CDispatch
+import Glibc
 
 /// C functions that exist in libc and libdispatch but that the toolchain's modules do not declare for Swift.
 enum Undeclared {
   /// The kernel's id of the calling thread; the main thread's is the process's.
   @_silgen_name("gettid")
   static func gettid() -> Int32
+
+  /// The length, counted in nanoseconds, of a wait of the calling thread that the kernel may prolong.
+  static func setTimerSlack(_ nanoseconds: UInt) { _ = prctl(29, nanoseconds, 0, 0, 0) }  // PR_SET_TIMERSLACK
+
+  @_silgen_name("prctl")
+  private static func prctl(_ option: Int32, _ a: UInt, _ b: UInt, _ c: UInt, _ d: UInt) -> Int32
+
+  /// `set` has a bit for each processor; `size` is in bytes.
+  @_silgen_name("pthread_setaffinity_np")
+  static func setAffinity(_ thread: UInt, _ size: Int, _ set: UnsafeRawPointer) -> Int32
+
+  // <sys/timerfd.h>; the flags of timerfd_create are O_NONBLOCK and O_CLOEXEC.
+  @_silgen_name("timerfd_create")
+  static func timerfdCreate(_ clock: clockid_t, _ flags: Int32) -> Int32
+  @_silgen_name("timerfd_settime")
+  static func timerfdSetTime(
+    _ file: Int32, _ flags: Int32, _ new: UnsafePointer<itimerspec>, _ old: UnsafeMutablePointer<itimerspec>?) -> Int32
+  static var timerIsAbsolute: Int32 { 1 }
+  static var timerEndsWithStep: Int32 { 2 }
 
   @_silgen_name("pthread_setname_np")
   static func setThreadName(_ thread: UInt, _ name: UnsafePointer<CChar>) -> Int32

@@ -25,7 +25,7 @@ extension QueueCore {
     guard let cell = QueueCells.find(id), let core = cell.core, core.id == id, cell.retireID(id) else { return nil }
     core.isClosing.store(true, ordering: .sequentiallyConsistent)
     let isRunning = core.releaseTimers()
-    if cell.isVirtual || core.adapter.hasEnded {
+    if cell.runsInCalls || core.adapter.hasEnded {
       core.closeHere()
     } else {
       cell.wake()
@@ -71,6 +71,7 @@ extension QueueCore {
     // From here on a wake is not swallowed: whoever ends a handler after the look below comes again.
     cell.published = .max
     _ = releaseTimers()
+    endTaken(frame)
     repeat {
       takeInbox()
       disposeOfDying(frame)
@@ -92,6 +93,7 @@ extension QueueCore {
     isClosed = true
     wheel.close()
     adapter.close()
+    if cell.isWall { WallClock.remove(id) }
     cell.core = nil
     QueueCells.release(cell, limited: isLimited, id: id)
     closed.store(true, ordering: .sequentiallyConsistent)

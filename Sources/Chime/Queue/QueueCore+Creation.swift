@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 
 /// How a queue is made, for both interfaces.
 package struct QueueOptions: Sendable {
@@ -9,19 +10,44 @@ package struct QueueOptions: Sendable {
   /// A virtual queue's first instant, 0 or more.
   package var start: Int64
   package var honoursLeeway: Bool
+  package var clock: Clock
+  /// Host-driven queues: only the thread that makes the queue may drive it.
+  package var isBound = false
+  /// Host-driven queues: timers have no functions, ticks are taken as records.
+  package var givesRecords = false
+  /// Precise queues: the SCHED_FIFO priority of the thread; 0: the usual scheduling.
+  package var realtimePriority: Int32 = 0
+  /// Precise queues: a bit for each processor that the thread may run on; 0: all.
+  package var affinity: UInt64 = 0
+  /// Called around the handlers that run on a thread of libdispatch or of Chime.
+  package var hooks: QueueHooks?
 
   package init(
     label: String = "", qos: DispatchQoS = .unspecified, timerLimit: UInt64 = 0, start: Int64 = 0,
-    honoursLeeway: Bool = false
+    honoursLeeway: Bool = false, clock: Clock = .monotonic
   ) {
     self.label = label
     self.qos = qos
     self.timerLimit = timerLimit
     self.start = start
     self.honoursLeeway = honoursLeeway
+    self.clock = clock
   }
 
-  var dispatchLabel: String { label.isEmpty ? "chime.queue" : label }
+  package var dispatchLabel: String { label.isEmpty ? "chime.queue" : label }
+}
+
+/// What a host wants called where handlers run on a thread that it did not make, to attach it to a virtual machine.
+package struct QueueHooks: Sendable {
+  let enter: ContextFunction?
+  let leave: ContextFunction?
+  let context: Context
+
+  package init(enter: ContextFunction?, leave: ContextFunction?, context: Context) {
+    self.enter = enter
+    self.leave = leave
+    self.context = context
+  }
 }
 
 /// The factories. Each gives the new queue's id, or why there is none: limit, noMemory, resource, unsupported.
@@ -59,9 +85,8 @@ extension QueueCore {
   }
 
   package static func makeVirtual(_ options: QueueOptions) -> Result<UInt64, Status> {
-    acquire(options, isVirtual: true).map { cell, id in
-      let core = QueueCore(
-        id: id, cell: cell, label: options.label, isLimited: options.timerLimit > 0, shift: 0, handOver: nil)
+    acquire(options, isVirtual: true, runsInCalls: true).map { cell, id in
+      let core = QueueCore(id: id, cell: cell, options, shift: 0, handOver: nil)
       core.open(VirtualAdapter())
       return id
     }
@@ -69,30 +94,30 @@ extension QueueCore {
 
   private static func make(_ options: QueueOptions, at place: DispatchPlace) -> Result<UInt64, Status> {
     guard Descriptors.areLeft else { return .failure(.resource) }
+    guard options.clock != .boottime else { return .failure(.unsupported) }
     return make(options, handOver: place.handOver) { DispatchAdapter($0, place) }
   }
 
   /// A queue on a clock of the real world, with an adapter of the caller's kind.
   package static func make(
-    _ options: QueueOptions, handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil,
-    adapter: (QueueCore) -> any QueueAdapter
+    _ options: QueueOptions, runsInCalls: Bool = false,
+    handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil, adapter: (QueueCore) -> any QueueAdapter
   ) -> Result<UInt64, Status> {
-    acquire(options, isVirtual: false).map { cell, id in
+    if options.clock == .wall, !WallClock.watch() { return .failure(.resource) }
+    return acquire(options, isVirtual: false, runsInCalls: runsInCalls).map { cell, id in
       // A tick of the wheel is 1,024 ns.
-      let core = QueueCore(
-        id: id, cell: cell, label: options.label, isLimited: options.timerLimit > 0, shift: 10, handOver: handOver)
+      let core = QueueCore(id: id, cell: cell, options, shift: 10, handOver: handOver)
       core.open(adapter(core))
+      if options.clock == .wall { WallClock.add(id) }
       return id
     }
   }
 
   private static func acquire(
-    _ options: QueueOptions, isVirtual: Bool
+    _ options: QueueOptions, isVirtual: Bool, runsInCalls: Bool
   ) -> Result<(cell: QueueCell, id: UInt64), Status> {
     QueueCells.acquire(limited: options.timerLimit > 0).map { cell, id in
-      cell.prepare(
-        isVirtual: isVirtual, start: options.start, honoursLeeway: !isVirtual || options.honoursLeeway,
-        timerLimit: options.timerLimit)
+      cell.prepare(options, isVirtual: isVirtual, runsInCalls: runsInCalls)
       return (cell, id)
     }
   }
@@ -100,13 +125,20 @@ extension QueueCore {
 
 extension QueueCell {
   /// Sets the cell up for a new queue; nobody knows the queue yet.
-  func prepare(isVirtual: Bool, start: Int64, honoursLeeway: Bool, timerLimit: UInt64) {
+  func prepare(_ options: QueueOptions, isVirtual: Bool, runsInCalls: Bool) {
+    let isWall = !isVirtual && options.clock == .wall
     unsafe storage.pointee.isVirtual.store(isVirtual, ordering: .relaxed)
-    unsafe storage.pointee.honoursLeeway.store(honoursLeeway, ordering: .relaxed)
-    virtualNow = start
-    if timerLimit > 0 {
+    unsafe storage.pointee.clock.store(isWall ? CLOCK_MONOTONIC : options.clock.id, ordering: .relaxed)
+    unsafe storage.pointee.isWall.store(isWall, ordering: .relaxed)
+    unsafe storage.pointee.wallOffset.store(isWall ? WallClock.offset.low : 0, ordering: .relaxed)
+    unsafe storage.pointee.runsInCalls.store(runsInCalls, ordering: .relaxed)
+    unsafe storage.pointee.givesRecords.store(options.givesRecords, ordering: .relaxed)
+    unsafe storage.pointee.honoursLeeway.store(!isVirtual || options.honoursLeeway, ordering: .relaxed)
+    unsafe storage.pointee.stopIsPending.store(false, ordering: .relaxed)
+    virtualNow = options.start
+    if options.timerLimit > 0 {
       unsafe storage.pointee.slots.withLock { slots in
-        slots.limit = timerLimit
+        slots.limit = options.timerLimit
         slots.live = 0
       }
     }

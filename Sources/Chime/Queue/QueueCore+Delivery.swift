@@ -47,23 +47,56 @@ extension QueueCore {
     }
     let generation = slot.generation(word)
     let context = slot.context
-    let waitsForEnd = delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy)
+    // Who takes records says when one was taken, not when it is done with it.
+    let waitsForEnd = delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && sink == nil
     let provisional = slot.deadline
     publish(slot, word)
 
     if delivery.kind == .due || delivery.kind == .fired { ticks.wrappingAdd(1, ordering: .relaxed) }
     if delivery.missed > 0 { missed.wrappingAdd(delivery.missed, ordering: .relaxed) }
-    frame.slot = slot.index
-    delivery.function(
-      TickRecord(
-        timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
-        scheduled: delivery.scheduled, actual: now, context: context,
-        target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue))
-    // Still busy: who waits for the timer's end waits for the destructor, too.
-    if hasTarget { target?.letGo() }
-    frame.slot = nil
-    end(slot, delay: waitsForEnd ? (generation, provisional) : nil, frame)
+    delivered += 1
+    let record = TickRecord(
+      timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
+      scheduled: cell.outer(delivery.scheduled), actual: cell.outer(now), context: context,
+      target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue)
+    let tick = StartedTick(
+      slot: slot, target: hasTarget ? target : nil, delay: waitsForEnd ? (generation, provisional) : nil)
+    if sink != nil {
+      sink?.append(record)
+      take(tick)
+    } else {
+      frame.slot = slot.index
+      delivery.function(record)
+      end(tick, frame)
+    }
     return now
+  }
+
+  /// Keeps a tick that was taken as a record until it ends.
+  private func take(_ tick: StartedTick) {
+    taken.append(tick)
+    // Its end may have something to say: a target that is let go, a timer that is released.
+    if tick.slot.hasExtras || tick.slot.flags.contains(.selfRelease) { endIsWanted = true }
+    // Busy, but when it falls due again the host must come and end this tick.
+    let word = tick.slot.word
+    if word.isRunning, !word.hasWriter { place(tick.slot, word) }
+  }
+
+  /// Ends the ticks that were taken as records.
+  func endTaken(_ frame: CurrentFrame) {
+    endIsWanted = false
+    if taken.isEmpty { return }
+    let ended = taken
+    taken.removeAll(keepingCapacity: true)
+    for tick in ended { end(tick, frame) }
+  }
+
+  /// Ends a tick: what it held is let go, and the timer is no longer busy.
+  func end(_ tick: StartedTick, _ frame: CurrentFrame) {
+    // Still busy: who waits for the timer's end waits for the destructor, too.
+    tick.target?.letGo()
+    frame.slot = nil
+    end(tick.slot, delay: tick.delay, frame)
   }
 
   /// Puts a timer that is not due yet where it belongs.
@@ -212,27 +245,63 @@ extension QueueCore {
 
   /// Calls what a released timer still has to call, then frees its slot. The caller owns the slot.
   func dispose(of slot: TimerSlot, _ frame: CurrentFrame) {
-    if let extras = slot.extras {
-      let timer = Handle.id(.timer, index: slot.index, life: slot.life)
-      let context = slot.context
+    if let extras = slot.extras, !givesRecords {
       frame.slot = slot.index
-      while extras.value.pendingCallbacks > 0 {
-        let now = cell.now
-        guard let delivery = popCallback(extras, now) else { continue }
+      while let delivery = nextLastCallback(extras) {
         let target = extras.target
         let hasTarget = target?.hold() ?? false
-        delivery.function(
-          TickRecord(
-            timer: timer, generation: slot.generation(slot.word), sequence: 0, missed: 0, scheduled: now, actual: now,
-            context: context, target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue))
+        delivery.function(lastRecord(of: slot, delivery.kind, hasTarget ? target?.object ?? .none : .none))
+        delivered += 1
         if hasTarget { target?.letGo() }
       }
-      if let finalizer = extras.value.finalizer { finalizer(context) }
+      if let finalizer = extras.value.finalizer {
+        finalizer(slot.context)
+        delivered += 1
+      }
       frame.slot = nil
     }
     slot.free(cell)
     WaitRegistry.somethingEnded()
   }
+
+  /// Writes down as records what a released timer still has to say, then frees its slot; false when there is no room.
+  func disposeIntoRecords(_ slot: TimerSlot, _ frame: CurrentFrame) -> Bool {
+    while let extras = slot.extras, extras.value.pendingCallbacks > 0 || extras.value.finalizer != nil {
+      guard sink?.isFull == false else { return false }
+      if let delivery = nextLastCallback(extras) {
+        sink?.append(lastRecord(of: slot, delivery.kind, .none))
+      } else {
+        extras.update { $0.finalizer = nil }
+        sink?.append(lastRecord(of: slot, .finalize, .none))
+      }
+      delivered += 1
+    }
+    dispose(of: slot, frame)
+    return true
+  }
+
+  private func nextLastCallback(_ extras: ExtrasRef) -> Delivery? {
+    while extras.value.pendingCallbacks > 0 {
+      if let delivery = popCallback(extras, cell.now) { return delivery }
+    }
+    return nil
+  }
+
+  private func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> TickRecord {
+    let now = cell.outer(cell.now)
+    return TickRecord(
+      timer: Handle.id(.timer, index: slot.index, life: slot.life), generation: slot.generation(slot.word), sequence: 0,
+      missed: 0, scheduled: now, actual: now, context: slot.context, target: target, kind: kind.rawValue)
+  }
+}
+
+/// A callback that has been called, or taken as a record, and has not ended.
+struct StartedTick {
+  let slot: TimerSlot
+  /// Held for the callback.
+  let target: TimerTarget?
+  /// Policy *delay*: the generation and deadline that the callback's end finds, unless something decides otherwise.
+  let delay: (generation: UInt64, provisional: Int64)?
 }
 
 extension TimerWord {

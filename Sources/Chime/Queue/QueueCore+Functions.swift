@@ -10,10 +10,13 @@ extension QueueCore {
   }
 
   /// Puts a function on the queue; its context passes to Chime.
+  /// - Parameter function: `nil` on a queue that gives records, and there only: the record is all that comes.
   package static func async(
-    _ id: UInt64, _ function: ContextFunction, _ context: Context, _ finalizer: ContextFunction?
+    _ id: UInt64, _ function: ContextFunction?, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
     guard let core = find(id) else { return .invalidHandle }
+    if function != nil, core.givesRecords { return .unsupported }
+    guard let function = function ?? (core.givesRecords ? .record : nil) else { return .invalidArgument }
     let item = QueuedFunction(function: function, context: context, finalizer: finalizer)
     if let handOver = core.handOver {
       // Counted first, then checked: a closing pass reads the count after it has closed the list.
@@ -26,7 +29,7 @@ extension QueueCore {
         if core.isClosing.load(ordering: .sequentiallyConsistent) {
           item.drop()
         } else {
-          ThreadState.current.inside(core.cell) { _ in item.run() }
+          core.withHooks { ThreadState.current.inside(core.cell) { _ in item.run() } }
         }
         core.outstandingFunctions.subtract(1, ordering: .sequentiallyConsistent)
         if core.isClosing.load(ordering: .sequentiallyConsistent) { core.cell.wake() }
@@ -82,7 +85,7 @@ package final class SyncCall: @unchecked Sendable {
       return
     }
     guard move(.waiting, .started) else { return }
-    ThreadState.current.inside(core.cell, continuing: chain) { _ in body() }
+    core.withHooks { ThreadState.current.inside(core.cell, continuing: chain) { _ in body() } }
     phase.store(.done, ordering: .sequentiallyConsistent)
     WaitRegistry.somethingEnded()
   }

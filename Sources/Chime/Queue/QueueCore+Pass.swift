@@ -8,31 +8,52 @@ extension QueueCore {
   package func pass() {
     asPass {
       if isClosed { return }
-      ThreadState.current.inside(cell) { frame in
-        cell.published = QueueCell.awake
-        runSlice(frame)
-        if isClosing.load(ordering: .sequentiallyConsistent) {
-          closeIfPossible(frame)
-        } else if batchIsOpen {
-          adapter.wake(self)
-        } else {
-          settle()
+      withHooks {
+        ThreadState.current.inside(cell) { frame in
+          cell.published = QueueCell.awake
+          runSlice(.ofOthers(from: cell.now), frame)
+          afterSlice(frame)
         }
       }
     }
   }
 
+  /// Ends a pass: closes the queue, or sees to it that the next pass comes.
+  func afterSlice(_ frame: CurrentFrame) {
+    if isClosing.load(ordering: .sequentiallyConsistent) {
+      closeIfPossible(frame)
+    } else if batchIsOpen {
+      adapter.wake(self)
+    } else {
+      settle()
+    }
+  }
+
+  /// How much one slice may do.
+  struct Limit {
+    var end = Int64.max
+    var count = Int.max
+
+    static var none: Limit { Limit() }
+    /// At most 256 ticks or 1 ms.
+    static func ofOthers(from now: Int64) -> Limit {
+      Limit(end: now.saturatingAdd(QueueCore.nanosecondsPerSlice), count: QueueCore.ticksPerSlice)
+    }
+  }
+
   /// Takes in what other threads changed, collects what is due unless the last batch is not finished, and delivers.
-  func runSlice(_ frame: CurrentFrame) {
+  func runSlice(_ limit: Limit, _ frame: CurrentFrame) {
+    followWallClock()
     let now = cell.now
+    let before = delivered
     takeInbox()
-    let ranFunctions = runFunctions(frame)
+    runFunctions(limit, frame)
     if !batchIsOpen {
       collect(now)
       passes.wrappingAdd(1, ordering: .relaxed)
-      if ready.isEmpty, dying.isEmpty, !ranFunctions { emptyPasses.wrappingAdd(1, ordering: .relaxed) }
+      if ready.isEmpty, dying.isEmpty, delivered == before { emptyPasses.wrappingAdd(1, ordering: .relaxed) }
     }
-    deliver(sliceEnd: cell.isVirtual ? .max : now.saturatingAdd(QueueCore.nanosecondsPerSlice), frame)
+    deliver(limit, since: before, frame)
     disposeOfDying(frame)
   }
 
@@ -41,7 +62,7 @@ extension QueueCore {
   private func settle() {
     for _ in 0..<3 {
       let next = wheel.earliest()
-      if !extras.isEmpty || !dying.isEmpty { break }
+      if !extras.isEmpty || hasDying || endIsWanted { break }
       if let next, next <= cell.now { break }
       cell.published = next ?? .max
       if isClosing.load(ordering: .sequentiallyConsistent) { break }
@@ -102,17 +123,17 @@ extension QueueCore {
   }
 
   /// Delivers the batch, until it or the slice is at its end.
-  private func deliver(sliceEnd: Int64, _ frame: CurrentFrame) {
-    var count = 0
-    while readyNext < ready.count {
+  private func deliver(_ limit: Limit, since before: Int, _ frame: CurrentFrame) {
+    var visits = 0
+    while readyNext < ready.count, delivered &- before < limit.count {
       let item = ready[readyNext]
       let slot = Slab.slot(item.slot)
       readyNext += 1
       if item.turn != .due { _ = slot.clear(TimerWord.handedBit) }
       if handOver == nil {
         let time = visit(slot, item.turn, frame)
-        count += 1
-        if sliceEnd != .max, count >= QueueCore.ticksPerSlice || time > sliceEnd || adapter.shouldYield { break }
+        visits += 1
+        if limit.end != .max, visits >= limit.count || time > limit.end || adapter.shouldYield { break }
       } else {
         hand(slot)
       }
@@ -130,12 +151,14 @@ extension QueueCore {
   private func hand(_ slot: TimerSlot) {
     guard slot.set(TimerWord.handedBit) else { return }
     handOver? { [self] in
-      ThreadState.current.inside(cell) { frame in
-        let word = slot.clear(TimerWord.handedBit)
-        if word.isReleased {
-          if slot.own() { dispose(of: slot, frame) }
-        } else {
-          _ = visit(slot, .due, frame)
+      withHooks {
+        ThreadState.current.inside(cell) { frame in
+          let word = slot.clear(TimerWord.handedBit)
+          if word.isReleased {
+            if slot.own() { dispose(of: slot, frame) }
+          } else {
+            _ = visit(slot, .due, frame)
+          }
         }
       }
       if isClosing.load(ordering: .sequentiallyConsistent) { cell.wake() }
@@ -150,26 +173,56 @@ extension QueueCore {
   }
 
   func disposeOfDying(_ frame: CurrentFrame) {
-    while let slot = dying.popLast() { dispose(of: slot, frame) }
+    if givesRecords, !isClosing.load(ordering: .sequentiallyConsistent) {
+      // Outside `takeTicks` they wait for it.
+      while sink != nil, let slot = dying.last {
+        guard disposeIntoRecords(slot, frame) else { return }
+        dying.removeLast()
+      }
+    } else {
+      while let slot = dying.popLast() { dispose(of: slot, frame) }
+    }
   }
+
+  /// Whether released slots want another slice.
+  var hasDying: Bool { !dying.isEmpty }
 
   // MARK: Functions
 
-  private func runFunctions(_ frame: CurrentFrame) -> Bool {
-    let batch = takeFunctions()
+  private func runFunctions(_ limit: Limit, _ frame: CurrentFrame) {
     frame.slot = nil
-    for item in batch {
-      isClosing.load(ordering: .sequentiallyConsistent) ? item.drop() : item.run()
+    for item in takeFunctions(limit.end == .max ? limit.count : .max) {
+      if isClosing.load(ordering: .sequentiallyConsistent) {
+        item.drop()
+      } else if sink != nil {
+        let now = cell.outer(cell.now)
+        sink?.append(
+          TickRecord(
+            timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: now, actual: now, context: item.context,
+            target: .none, kind: TickKind.function.rawValue))
+      } else {
+        item.run()
+      }
+      delivered += 1
     }
-    return !batch.isEmpty
   }
 
-  func takeFunctions() -> [QueuedFunction] {
+  /// Takes the functions that wait, or the first of them.
+  func takeFunctions(_ most: Int = .max) -> [QueuedFunction] {
     functions.withLock { functions in
-      let all = functions.items
-      functions.items = []
-      return all
+      let taken = Array(functions.items.prefix(most))
+      functions.items.removeFirst(taken.count)
+      return taken
     }
+  }
+
+  /// Runs `body`, a stretch of callbacks on a thread that the host did not make, between its hooks.
+  @inline(__always)
+  func withHooks(_ body: () -> Void) {
+    guard let hooks else { return body() }
+    hooks.enter?(hooks.context)
+    body()
+    hooks.leave?(hooks.context)
   }
 }
 

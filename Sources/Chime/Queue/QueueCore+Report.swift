@@ -12,7 +12,9 @@ package struct QueueStatistics: Sendable {
 /// Telling what a queue does: nothing of it is kept in step while the queue works, it is added up when asked for.
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
-  package static func now(_ id: UInt64) -> Int64? { QueueCells.find(id)?.now }
+  package static func now(_ id: UInt64) -> Int64? {
+    QueueCells.find(id).map { $0.isWall ? WallClock.now : $0.now }
+  }
 
   package var statistics: QueueStatistics {
     var result = QueueStatistics()
@@ -32,7 +34,7 @@ extension QueueCore {
   /// A line for the queue and one for each timer.
   package var dump: String {
     let s = statistics
-    var text = "queue \(id) \"\(label)\" now \(cell.now) timers \(s.timers) running \(s.running) passes \(s.passes)"
+    var text = "queue \(id) \"\(label)\" now \(cell.outer(cell.now)) timers \(s.timers) running \(s.running) passes \(s.passes)"
     text += " ticks \(s.ticks) missed \(s.missed)\n"
     cell.forEachSlot { slot in
       let timer = TimerRef(slot: slot, life: slot.life)

@@ -57,27 +57,28 @@ extension QueueCore {
       }
       if passesHere == QueueCore.passesPerInstant { return .limit }
       passesHere += 1
-      runSlice(frame)
+      runSlice(.none, frame)
     }
     cell.moveVirtualNow(to: target)
     return .ok
   }
 
-  private var hasWorkNow: Bool {
-    batchIsOpen || !extras.isEmpty || !dying.isEmpty || functions.withLock { !$0.items.isEmpty }
+  var hasWorkNow: Bool {
+    batchIsOpen || !extras.isEmpty || hasDying || endIsWanted || functions.withLock { !$0.items.isEmpty }
   }
 
   /// Calls the finalizers of timers that were released outside a pass, on the caller's thread; if a pass runs, it does
   /// so at its end.
   func disposeOutsidePass() { asPass(disposeNow) }
 
-  private func disposeIfWanted() { asPassIfWanted(disposeNow) }
+  func disposeIfWanted() { asPassIfWanted(disposeNow) }
 
   private func disposeNow() {
     if isClosed { return }
     ThreadState.current.inside(cell) { frame in
       takeInbox()
       disposeOfDying(frame)
+      if hasDying { adapter.wake(self) }
       if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
     }
   }
@@ -95,10 +96,10 @@ extension QueueCell {
     }
   }
 
-  /// Has the callbacks and finalizer of a released timer called: by a pass, or here when the queue is virtual and no
-  /// pass runs.
+  /// Has the callbacks and finalizer of a released timer called: by a pass, or here when passes run inside calls and
+  /// none does.
   func wakeToDispose() {
-    if isVirtual {
+    if runsInCalls {
       core?.disposeOutsidePass()
     } else {
       wake()

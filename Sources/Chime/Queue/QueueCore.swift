@@ -11,6 +11,8 @@ package final class QueueCore: @unchecked Sendable {
   package let cell: QueueCell
   let label: String
   let isLimited: Bool
+  let givesRecords: Bool
+  let hooks: QueueHooks?
   /// Hands a visit to a concurrent queue; nil where handlers run inside the pass.
   let handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
   /// Set once, before the queue's id is known to anyone.
@@ -26,6 +28,14 @@ package final class QueueCore: @unchecked Sendable {
   var batchIsOpen = false
   /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
   var dying = ContiguousArray<TimerSlot>()
+  /// Callbacks that were called, or written down as records; counts on.
+  var delivered = 0
+  /// Where records go, inside `takeTicks`.
+  var sink: RecordSink?
+  /// Ticks that were taken as records and have not ended.
+  var taken = ContiguousArray<StartedTick>()
+  /// Some of them are to be ended soon, by another `takeTicks`.
+  var endIsWanted = false
   var isClosed = false
 
   let functions = Locked<(items: [QueuedFunction], isOpen: Bool)>(([], true))
@@ -44,13 +54,15 @@ package final class QueueCore: @unchecked Sendable {
   let entries = Atomic<Int>(0)
 
   init(
-    id: UInt64, cell: QueueCell, label: String, isLimited: Bool, shift: UInt64,
+    id: UInt64, cell: QueueCell, _ options: QueueOptions, shift: UInt64,
     handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
   ) {
     self.id = id
     self.cell = cell
-    self.label = label
-    self.isLimited = isLimited
+    label = options.label
+    isLimited = options.timerLimit > 0
+    givesRecords = options.givesRecords
+    hooks = options.hooks
     self.handOver = handOver
     wheel = Wheel(cell: cell, shift: shift, now: cell.now)
   }

@@ -49,10 +49,11 @@
       && !(firstIsDeadline && resumePolicy == .remaining)
   }
 
-  /// Whether the record alone cannot hold it.
+  /// Whether the record of a timer on that queue cannot hold it alone.
   @inline(__always)
-  var needsExtras: Bool {
+  func needsExtras(on cell: QueueCell) -> Bool {
     interval > 0 && (tickLimit > 0 || first != interval || firstIsDeadline || resumePolicy == .remaining)
+      || firstIsDeadline && cell.isWall
   }
 
   @inline(__always)
@@ -92,6 +93,18 @@ extension TimerSlot {
   /// When the first tick is due if the schedule counts from now. The caller is writer; reads the clock for a delay.
   @inline(__always)
   func firstDeadline(_ cell: QueueCell) -> Int64 {
-    flags.contains(.firstIsDeadline) ? first : cell.now.saturatingAdd(first)
+    if flags.contains(.onWallClock) { return firstDeadlineOnWallClock(cell) }
+    return flags.contains(.firstIsDeadline) ? first : cell.now.saturatingAdd(first)
+  }
+
+  private func firstDeadlineOnWallClock(_ cell: QueueCell) -> Int64 {
+    let follows = flags.contains(.firstIsDeadline)
+    let offset = cell.wallOffset
+    extras?.update { extras in
+      extras.followsWall = follows
+      extras.wallOffset = offset
+    }
+    guard follows else { return cell.now.saturatingAdd(first) }
+    return first == .max ? .max : first.saturatingSubtract(offset)
   }
 }

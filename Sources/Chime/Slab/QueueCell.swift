@@ -12,11 +12,23 @@ import Synchronization
   /// Time of a virtual queue; unused otherwise.
   let virtualNow = Atomic<Int64>(0)
   let isVirtual = Atomic<Bool>(false)
+  /// The clock that the queue's inner time runs on, where it is not virtual: `clock_gettime`'s number.
+  let clock = Atomic<Int32>(CLOCK_MONOTONIC)
+  /// Whether the queue's times are times of day; inside it they are monotonic, less than that by `wallOffset`.
+  let isWall = Atomic<Bool>(false)
+  let wallOffset = Atomic<Int64>(0)
+  /// Whether ticks are taken as records.
+  let givesRecords = Atomic<Bool>(false)
+  /// Whether passes run only inside calls of the host: virtual and host-driven queues.
+  let runsInCalls = Atomic<Bool>(false)
   let honoursLeeway = Atomic<Bool>(false)
   let isLimited = Atomic<Bool>(false)
   let index: UInt32
-  private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) =
-    (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+  /// What wakes a host-driven queue; see `HostWaker`.
+  let hostFile = Atomic<Int32>(-1)
+  let hostWakers = Atomic<Int32>(0)
+  let stopIsPending = Atomic<Bool>(false)
+  private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
 
   /// When the queue will look at its wheel next, `Int64.max` for never, `QueueCell.awake` while a pass runs or is sure
   /// to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then reads this; all
@@ -71,6 +83,9 @@ struct SlotStore {
 
   @inline(__always) var index: UInt32 { unsafe storage.pointee.index }
   @inline(__always) var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
+  @inline(__always) var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }
+  @inline(__always) var givesRecords: Bool { unsafe storage.pointee.givesRecords.load(ordering: .relaxed) }
+  var runsInCalls: Bool { unsafe storage.pointee.runsInCalls.load(ordering: .relaxed) }
   @inline(__always) var honoursLeeway: Bool { unsafe storage.pointee.honoursLeeway.load(ordering: .relaxed) }
 
   @inline(__always)
@@ -86,9 +101,11 @@ struct SlotStore {
 
   // MARK: Time
 
-  /// The time on the queue's clock.
+  /// The time inside the queue, in which its deadlines are kept: that of its clock, but for a queue on the wall clock.
   @inline(__always)
-  package var now: Int64 { isVirtual ? virtualNow : Clock.monotonic.now }
+  package var now: Int64 {
+    isVirtual ? virtualNow : Clock.time(of: unsafe storage.pointee.clock.load(ordering: .relaxed))
+  }
 
   var virtualNow: Int64 {
     get { unsafe storage.pointee.virtualNow.load(ordering: .acquiring) }

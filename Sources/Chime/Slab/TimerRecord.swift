@@ -33,6 +33,8 @@ struct RecordFlags: OptionSet {
   static let keepsRemaining = RecordFlags(rawValue: 1 << 27)
   static let hasSchedule = RecordFlags(rawValue: 1 << 28)
   static let selfRelease = RecordFlags(rawValue: 1 << 29)
+  /// The timer's queue is on the wall clock.
+  static let onWallClock = RecordFlags(rawValue: 1 << 30)
 
   static var schedule: RecordFlags { [.repeating, .firstIsDeadline, .delayPolicy, .keepsRemaining, .hasSchedule] }
 }
@@ -60,6 +62,9 @@ struct RecordFlags: OptionSet {
   /// Whether the first of the pending callbacks is ARMED; they alternate.
   var nextIsArmed = false
   var fireTime: Int64 = 0
+  /// The deadline is a time of day, turned into inner time with this offset (see `QueueCore.followWallClock`).
+  var followsWall = false
+  var wallOffset: Int64 = 0
   /// Registration and cancel callbacks that have not been delivered.
   var pendingCallbacks: UInt64 = 0
   /// The words' counters overflow into these.

@@ -18,6 +18,9 @@
   @inlinable @inline(__always)
   package init(_ function: Function) { unsafe self.function = unsafe function }
 
+  /// Stands for a callback of a timer whose ticks are taken as records; never called.
+  package static var record: TickFunction { unsafe TickFunction { _, _ in } }
+
   @inline(__always)
   package func callAsFunction(_ tick: TickRecord) {
     // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says.
@@ -34,6 +37,9 @@
   @inlinable @inline(__always)
   package init(_ function: Function) { unsafe self.function = unsafe function }
 
+  /// Stands for the finalizer of a timer whose ticks are taken as records; never called.
+  package static var record: ContextFunction { unsafe ContextFunction { _ in } }
+
   @inline(__always)
   package func callAsFunction(_ context: Context) { unsafe function(context.pointer) }
 }
@@ -44,6 +50,8 @@ package enum TickKind: Int32, Sendable {
   case fired = 1
   case armed = 2
   case cancelled = 3
+  case finalize = 4
+  case function = 5
 }
 
 /// One delivery, laid out as `chime_tick`; a test holds the two against each other.

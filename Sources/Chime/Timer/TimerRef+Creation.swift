@@ -12,6 +12,8 @@ import Glibc
   /// The id of a target; 0: none.
   package var target: UInt64
   package var selfRelease: Bool
+  /// For a queue that gives records: the functions stand for nothing, and are never called.
+  package var givesRecords = false
 
   @inlinable @inline(__always)
   package init(
@@ -41,12 +43,15 @@ extension TimerRef {
   /// - Parameters:
   ///   - schedule: valid, or `nil` for an idle timer.
   ///   - out: receives the id before the timer can tick, and is untouched on failure.
-  /// - Returns: ok, invalidHandle, targetGone, limit, noMemory. On failure the context stays the caller's.
+  /// - Returns: ok, invalidHandle, invalidArgument and unsupported when functions and records do not go with the queue, targetGone, limit, noMemory. On failure the context stays the caller's.
   @inline(__always)
   package static func create(
     on queue: UInt64, _ options: TimerOptions, _ schedule: Schedule?, out: UnsafeMutablePointer<UInt64>?
   ) -> Status {
     guard let cell = QueueCells.find(queue) else { return .invalidHandle }
+    guard cell.givesRecords == options.givesRecords else {
+      return options.givesRecords ? .invalidArgument : .unsupported
+    }
     let thread = ThreadState.current
     let slot: TimerSlot
     switch cell.takeSlot(thread) {
@@ -64,7 +69,7 @@ extension TimerRef {
     }
     var word = slot.word.clearing(TimerWord.writerBit)
     var target: TimerTarget?
-    if options.needsExtras || schedule?.needsExtras == true {
+    if options.needsExtras || schedule?.needsExtras(on: cell) == true {
       switch fillExtras(of: slot, options, activated: schedule != nil) {
       case .success(let found): target = found
       case .failure(let status):
@@ -78,18 +83,25 @@ extension TimerRef {
     slot.context = options.context
     slot.sequence = 0
     let life = slot.life
-    slot.lifeAndFlags = life | (options.selfRelease ? RecordFlags.selfRelease.rawValue : 0)
+    let isWall = cell.isWall
+    slot.lifeAndFlags =
+      life | (options.selfRelease ? RecordFlags.selfRelease.rawValue : 0)
+      | (isWall ? RecordFlags.onWallClock.rawValue : 0)
     let timer = TimerRef(slot: slot, life: life)
     if let schedule {
       slot.store(schedule)
       slot.stamp = thread.nextStamp()
-      slot.deadline = schedule.firstIsDeadline ? schedule.first : cell.now.saturatingAdd(schedule.first)
+      slot.deadline =
+        isWall
+        ? slot.firstDeadline(cell)
+        : schedule.firstIsDeadline ? schedule.first : cell.now.saturatingAdd(schedule.first)
       word = word.with(.running)
     } else {
       word = word.with(.idle)
     }
     unsafe out?.pointee = timer.id
     _ = timer.publish(word.withNextGeneration, on: cell)
+    if isWall { timer.followWallClock() }
     // The target's last reference may have gone meanwhile, before there was a timer to end.
     if let target, target.isGone { target.end(timer) }
     if cell.id != queue {

@@ -42,6 +42,7 @@ extension TimerRef {
   package func cancelAndWait(timeout: Int64) -> Status {
     let status = cancel()
     if status.isFailure || !isBusy { return status == .running ? .ok : status }
+    if cell.givesRecords, cell.core?.hasTakenHere == true { return .wouldDeadlock }
     let waited = WaitRegistry.wait(for: .timer(slot.index), timeout: timeout) { !isBusy }
     return waited == .ok && status == .ignored ? .ignored : waited
   }

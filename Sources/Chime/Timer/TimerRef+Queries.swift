@@ -28,7 +28,7 @@ extension TimerRef {
       let deadline = slot.deadline
       atomicMemoryFence(ordering: .acquiring)
       // The same word with no writer: the deadline belongs to it.
-      if !word.hasWriter, slot.word == word { return deadline.saturatingAdd(word.postponement) }
+      if !word.hasWriter, slot.word == word { return cell.outer(deadline.saturatingAdd(word.postponement)) }
       sched_yield()
     }
     return nil
@@ -52,7 +52,7 @@ extension TimerRef {
       let keeps = state == .suspended && flags.contains(.keepsRemaining)
       return TimerInfo(
         state: state, queue: cell.id, generation: slot.generation(word), sequence: slot.fullSequence,
-        nextDeadline: state == .running ? slot.deadline.saturatingAdd(word.postponement) : .max,
+        nextDeadline: state == .running ? cell.outer(slot.deadline.saturatingAdd(word.postponement)) : .max,
         remaining: keeps ? slot.deadline : -1,
         interval: flags.contains(.repeating) ? slot.period : 0,
         leeway: flags.contains(.hasSchedule) ? slot.leeway.nanoseconds : 0,

@@ -30,7 +30,7 @@ extension TimerRef {
       endWriting(before)
       return .targetGone
     }
-    guard schedule?.needsExtras != true || slot.makeExtras() != nil, advanceGeneration(&word) else {
+    guard schedule?.needsExtras(on: cell) != true || slot.makeExtras() != nil, advanceGeneration(&word) else {
       endWriting(before)
       return .noMemory
     }
@@ -61,7 +61,9 @@ extension TimerRef {
     case .store, .ignored, .pause, .unpause, .move, .extraTick, .finish, .stop:
       break
     }
-    return endWriting(word.withExtra(of: slot)) ? .running : .ok
+    let isBusy = endWriting(word.withExtra(of: slot))
+    if slot.flags.contains(.onWallClock) { followWallClock() }
+    return isBusy ? .running : .ok
   }
 
   /// Holds ticks back; ignored unless running.
@@ -117,7 +119,9 @@ extension TimerRef {
   /// Moves the next deadline to a point in time, if that is later. One compare-and-swap: the distance from the
   /// record's deadline lies in the word, and the swap proves that the deadline read belongs to it.
   @inline(__always)
-  package func postpone(until target: Int64) -> Status { postpone(to: target, delay: nil) }
+  package func postpone(until target: Int64) -> Status {
+    postpone(to: slot.flags.contains(.onWallClock) ? cell.inner(target) : target, delay: nil)
+  }
 
   @inline(__always)
   private func postpone(to target: Int64, delay: Int64?) -> Status {
@@ -129,8 +133,9 @@ extension TimerRef {
         backoff.pause()
         continue
       }
-      // A repeating timer's tick moves the deadline and can leave the word as it was, which would prove nothing.
-      if state == .suspended || slot.flags.contains(.repeating) { return postponeSlowly(to: target, delay: delay) }
+      // The tick of a repeating timer, and a step of the wall clock, move the deadline and can leave the word as it
+      // was, which would prove nothing.
+      if state == .suspended || !slot.flags.isDisjoint(with: [.repeating, .onWallClock]) { return postponeSlowly(to: target, delay: delay) }
       let deadline = slot.deadline
       if deadline.saturatingAdd(word.postponement) >= target {
         // Nothing to move, if deadline and word belong together.

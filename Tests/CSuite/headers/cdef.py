@@ -12,7 +12,7 @@ except ImportError:
 
 RECORDED = {
     "chime_tick": 72,
-    "chime_queue_options": 40,
+    "chime_queue_options": 80,
     "chime_schedule": 48,
     "chime_timer_options": 64,
     "chime_queue_stats": 64,

@@ -38,7 +38,13 @@ MEMBER(chime_queue_options, qos, 16, 4);
 MEMBER(chime_queue_options, clock, 20, 4);
 MEMBER(chime_queue_options, timer_limit, 24, 8);
 MEMBER(chime_queue_options, start_ns, 32, 8);
-ASSERT(sizeof(chime_queue_options) == 40);
+MEMBER(chime_queue_options, enter, 40, 8);
+MEMBER(chime_queue_options, leave, 48, 8);
+MEMBER(chime_queue_options, hook_context, 56, 8);
+MEMBER(chime_queue_options, affinity, 64, 8);
+MEMBER(chime_queue_options, realtime_priority, 72, 4);
+MEMBER(chime_queue_options, reserved, 76, 4);
+ASSERT(sizeof(chime_queue_options) == 80);
 
 MEMBER(chime_schedule, size, 0, 4);
 MEMBER(chime_schedule, flags, 4, 4);

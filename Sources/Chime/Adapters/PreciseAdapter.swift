@@ -1,0 +1,167 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Drives a queue on a thread of its own, which waits for absolute deadlines with a timer slack of 1 ns and, where it is
+/// permitted, real-time priority.
+@safe final class PreciseAdapter: QueueAdapter, @unchecked Sendable {
+  // Unchecked for the fields below: guarded by `mutex`, or the thread's own.
+  // SAFETY: allocated in init, freed in deinit, by when the thread has ended.
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private var armed = Int64.max
+  private var isWoken = true
+  private var isClosed = false
+  private var calls: [SyncCall] = []
+  private let thread = Atomic<UInt>(0)
+
+  init() {
+    var mutexAttributes = pthread_mutexattr_t()
+    unsafe pthread_mutexattr_init(&mutexAttributes)
+    unsafe pthread_mutexattr_setprotocol(&mutexAttributes, CInt(PTHREAD_PRIO_INHERIT))
+    unsafe pthread_mutex_init(mutex, &mutexAttributes)
+    unsafe pthread_mutexattr_destroy(&mutexAttributes)
+    var attributes = pthread_condattr_t()
+    unsafe pthread_condattr_init(&attributes)
+    unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+    unsafe pthread_cond_init(changed, &attributes)
+    unsafe pthread_condattr_destroy(&attributes)
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(changed)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe changed.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  /// Starts the thread, which waits for `open` or ends at once.
+  /// - Returns: ok; resource without a thread, permission without the priority, invalidArgument without the processors.
+  func start(_ options: QueueOptions, _ core: QueueFuture) -> Status {
+    let begun = DispatchSemaphore(value: 0)
+    let outcome = Locked(Status.ok)
+    let name = options.label.isEmpty ? "chime.precise" : options.label
+    let started = OwnThread.start(name: name) { [self] in
+      let status = PreciseAdapter.prepareThread(options)
+      outcome.withLock { $0 = status }
+      thread.store(UInt(pthread_self()), ordering: .relaxed)
+      begun.signal()
+      if status == .ok, let core = core.wait() { loop(core) }
+    }
+    if started != .ok { return started }
+    begun.wait()
+    return outcome.withLock { $0 }
+  }
+
+  private static func prepareThread(_ options: QueueOptions) -> Status {
+    Undeclared.setTimerSlack(1)
+    if options.affinity != 0 {
+      var set = options.affinity
+      if unsafe Undeclared.setAffinity(pthread_self(), MemoryLayout<UInt64>.size, &set) != 0 { return .invalidArgument }
+    }
+    if options.realtimePriority > 0 {
+      var parameters = sched_param()
+      parameters.sched_priority = options.realtimePriority
+      if unsafe pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) != 0 { return .permission }
+    }
+    return .ok
+  }
+
+  private func loop(_ core: QueueCore) {
+    while true {
+      unsafe pthread_mutex_lock(mutex)
+      while !isWoken, !isClosed, calls.isEmpty, core.cell.now < armed { waitForChange() }
+      isWoken = false
+      let ended = isClosed
+      let calls = calls
+      self.calls = []
+      unsafe pthread_mutex_unlock(mutex)
+      for call in calls { call.run() }
+      if ended { return }
+      core.pass()
+    }
+  }
+
+  /// With the mutex held.
+  private func waitForChange() {
+    if armed == .max {
+      unsafe pthread_cond_wait(changed, mutex)
+    } else {
+      let (seconds, nanoseconds) = max(armed, 0).quotientAndRemainder(dividingBy: 1_000_000_000)
+      var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
+      unsafe pthread_cond_timedwait(changed, mutex, &time)
+    }
+  }
+
+  private func change(_ body: () -> Void) {
+    unsafe pthread_mutex_lock(mutex)
+    body()
+    unsafe pthread_cond_signal(changed)
+    unsafe pthread_mutex_unlock(mutex)
+  }
+
+  // MARK: QueueAdapter
+
+  func arm(at time: Int64?) {
+    // By the thread itself, inside a pass.
+    unsafe pthread_mutex_lock(mutex)
+    armed = time ?? .max
+    unsafe pthread_mutex_unlock(mutex)
+  }
+
+  func wake(_ core: QueueCore) { change { isWoken = true } }
+  func close() { change { isClosed = true } }
+
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
+    let call = SyncCall(core, body)
+    var isRefused = false
+    change {
+      isRefused = isClosed
+      if !isRefused { calls.append(call) }
+    }
+    return isRefused ? .shutDown : call.wait(timeout: timeout)
+  }
+
+  var isOnQueue: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
+  var mayNeverRun: Bool { false }
+  var shouldYield: Bool { false }
+}
+
+/// A queue that is about to be, for the thread that is going to drive it; nil when it could not be made.
+final class QueueFuture: @unchecked Sendable {
+  // Unchecked: written once, before the semaphore is signalled.
+  private var core: QueueCore?
+  private let isThere = DispatchSemaphore(value: 0)
+
+  func fulfil(_ core: QueueCore?) {
+    self.core = core
+    isThere.signal()
+  }
+
+  func wait() -> QueueCore? {
+    isThere.wait()
+    defer { core = nil }
+    return core
+  }
+}
+
+extension QueueCore {
+  /// A queue on a thread of its own.
+  package static func makePrecise(_ options: QueueOptions) -> Result<UInt64, Status> {
+    if options.clock == .boottime { return .failure(.unsupported) }
+    let adapter = PreciseAdapter()
+    let future = QueueFuture()
+    let status = adapter.start(options, future)
+    if status != .ok {
+      future.fulfil(nil)
+      return .failure(status)
+    }
+    var core: QueueCore?
+    let made = make(options) { made in
+      core = made
+      return adapter
+    }
+    future.fulfil(core)
+    return made
+  }
+}

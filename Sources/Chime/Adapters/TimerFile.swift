@@ -1,0 +1,24 @@
+import Glibc
+
+/// A timer of the kernel behind a file descriptor: readable once its time has come, until it is set anew.
+enum TimerFile {
+  /// A new one, non-blocking and close-on-exec, set for never; `nil` when none can be had.
+  static func make(_ clock: Clock) -> Int32? {
+    let file = Undeclared.timerfdCreate(clock.id, O_NONBLOCK | O_CLOEXEC)
+    return file < 0 ? nil : file
+  }
+
+  /// Sets it for a time on its clock, `Int64.max` for never; one that has passed makes it readable at once. A system
+  /// call and nothing else: async-signal-safe.
+  /// - Parameter endsWithStep: become readable also when the wall clock is stepped.
+  static func set(_ file: Int32, _ time: Int64, endsWithStep: Bool = false) {
+    var spec = itimerspec()
+    if time != .max {
+      // All zeroes would be never.
+      let (seconds, nanoseconds) = max(time, 1).quotientAndRemainder(dividingBy: 1_000_000_000)
+      spec.it_value = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
+    }
+    let flags = Undeclared.timerIsAbsolute | (endsWithStep ? Undeclared.timerEndsWithStep : 0)
+    _ = unsafe Undeclared.timerfdSetTime(file, flags, &spec, nil)
+  }
+}

@@ -1,0 +1,263 @@
+import Glibc
+import Synchronization
+
+/// Queues that the host's own loop drives: it polls one descriptor and calls `process`, or `takeTicks` for records
+/// without callbacks.
+extension QueueCore {
+  package static func makeHost(_ options: QueueOptions) -> Result<UInt64, Status> {
+    let inner = options.clock == .wall ? Clock.monotonic : options.clock
+    guard let file = TimerFile.make(inner) else { return .failure(.resource) }
+    let made = make(options, runsInCalls: true) { core in
+      core.cell.openHost(file)
+      return HostAdapter(core.cell, owner: options.isBound ? UInt(pthread_self()) : nil)
+    }
+    if case .failure = made { close(file) }
+    return made
+  }
+
+  /// The host-driven queue with that id; unsupported when it is of another kind.
+  private static func findHost(_ id: UInt64) -> Result<(core: QueueCore, adapter: HostAdapter), Status> {
+    guard let core = find(id) else { return .failure(.invalidHandle) }
+    guard let adapter = core.adapter as? HostAdapter else { return .failure(.unsupported) }
+    return .success((core, adapter))
+  }
+
+  /// Runs `body` as a pass on the calling thread, if that may.
+  private func drive(_ adapter: HostAdapter, _ body: (CurrentFrame) -> Void) -> Status {
+    if !adapter.mayDrive { return .wrongThread }
+    if ThreadState.current.frames.holds(.queue(cell)) { return .wouldDeadlock }
+    guard takeToken() else { return .busy }
+    if isClosed {
+      putDownToken()
+      return .shutDown
+    }
+    adapter.driver.store(UInt(pthread_self()), ordering: .relaxed)
+    ThreadState.current.inside(cell) { frame in
+      cell.published = QueueCell.awake
+      body(frame)
+      afterSlice(frame)
+    }
+    putDownToken()
+    disposeIfWanted()
+    return .ok
+  }
+
+  /// Runs what is due, at most `most` callbacks. Gives how many were called.
+  package static func process(_ id: UInt64, most: Int) -> Result<Int, Status> {
+    findHost(id).flatMap { core, adapter in
+      if core.givesRecords { return .failure(.unsupported) }
+      var count = 0
+      let status = core.drive(adapter) { frame in
+        let before = core.delivered
+        var wasOpen: Bool
+        // What an earlier call left comes first; then all that is due now.
+        repeat {
+          wasOpen = core.batchIsOpen
+          core.runSlice(Limit(count: most - (core.delivered - before)), frame)
+        } while wasOpen && !core.batchIsOpen && core.delivered - before < most
+        count = core.delivered - before
+      }
+      return status == .ok ? .success(count) : .failure(status)
+    }
+  }
+
+  /// Writes down what is due as records; what was taken before has ended. Gives how many there are.
+  package static func takeTicks(
+    _ id: UInt64, _ records: UnsafeMutableRawPointer, stride: Int, capacity: Int
+  ) -> Result<Int, Status> {
+    findHost(id).flatMap { core, adapter in
+      if !core.givesRecords { return .failure(.unsupported) }
+      var count = 0
+      let status = core.drive(adapter) { frame in
+        core.endTaken(frame)
+        unsafe core.sink = RecordSink(records, stride: stride, capacity: capacity)
+        let before = core.delivered
+        var wasOpen: Bool
+        repeat {
+          wasOpen = core.batchIsOpen
+          core.runSlice(Limit(count: capacity - (core.delivered - before)), frame)
+        } while wasOpen && !core.batchIsOpen && core.delivered - before < capacity
+        core.sink = nil
+        count = core.delivered - before
+      }
+      return status == .ok ? .success(count) : .failure(status)
+    }
+  }
+
+  /// The descriptor that is readable while there is something to process.
+  package static func file(_ id: UInt64) -> Result<Int32, Status> {
+    findHost(id).map { core, _ in core.cell.hostFile }
+  }
+
+  /// Whether the calling thread has taken records that it has not ended by taking again.
+  var hasTakenHere: Bool {
+    guard givesRecords, let adapter = adapter as? HostAdapter else { return false }
+    return adapter.driver.load(ordering: .relaxed) == UInt(pthread_self())
+  }
+
+  /// When the queue wants to be processed, on its clock: now or earlier for at once, `Int64.max` for never. Exact on the
+  /// thread that drives the queue, otherwise it may be early.
+  package static func nextDeadline(_ id: UInt64) -> Result<Int64, Status> {
+    guard let core = find(id) else { return .failure(.invalidHandle) }
+    guard core.cell.runsInCalls else { return .failure(.unsupported) }
+    return .success(core.cell.outer(core.nextDeadline))
+  }
+
+  private var nextDeadline: Int64 {
+    let isInside = ThreadState.current.frames.holds(.queue(cell))
+    let isDriver = (adapter as? HostAdapter)?.isDriver ?? true
+    guard isInside || isDriver && takeToken() else {
+      // Timers that others have put in the inbox come after what was published, or would have changed that.
+      let published = cell.published
+      return published == QueueCell.awake ? cell.now : published
+    }
+    takeInbox()
+    let next = hasWorkNow ? cell.now : wheel.earliest() ?? .max
+    if !isInside {
+      putDownToken()
+      disposeIfWanted()
+    }
+    return next
+  }
+
+  /// The same as poll(2) wants it: milliseconds from now, rounded up; 0 due, -1 never.
+  package static func pollTimeout(_ id: UInt64) -> Result<Int32, Status> {
+    findHost(id).map { core, _ in
+      let next = core.nextDeadline
+      if next == .max { return -1 }
+      let left = max(0, next.saturatingSubtract(core.cell.now))
+      return Int32(clamping: left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0))
+    }
+  }
+
+  // MARK: Waiting
+
+  /// Waits until something is due, and runs nothing. Waits for time.
+  /// - Returns: ok, timedOut, stopped; wrongThread, busy, wouldDeadlock, shutDown.
+  package static func wait(_ id: UInt64, timeout: Int64) -> Status {
+    switch findHost(id) {
+    case .failure(let status): return status
+    case .success(let (core, adapter)):
+      let end = Clock.monotonic.now.saturatingAdd(timeout)
+      while true {
+        if core.cell.takeStop() { return .stopped }
+        if core.isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
+        // What woke the queue may be a timer that is due later; it is put where it belongs, and nothing runs.
+        let status = core.drive(adapter) { _ in core.takeInbox() }
+        if status != .ok { return status }
+        if core.nextDeadline <= core.cell.now { return .ok }
+        let left = end == .max ? Int64.max : end - Clock.monotonic.now
+        if left <= 0 { return .timedOut }
+        core.cell.pollHost(left)
+      }
+    }
+  }
+
+  /// Processes until no timer runs and nothing is left to call, or until `stop`. Waits for time.
+  /// - Returns: ok, stopped; wrongThread, busy, wouldDeadlock, shutDown, unsupported for a queue that gives records.
+  package static func run(_ id: UInt64, untilStopped: Bool) -> Status {
+    switch findHost(id) {
+    case .failure(let status): return status
+    case .success(let (core, adapter)):
+      var backoff = Backoff()
+      while true {
+        if core.cell.takeStop() { return .stopped }
+        if case .failure(let status) = process(id, most: .max) {
+          // Somebody who releases a timer may be inside for a moment, with its finalizer.
+          if status == .busy, adapter.isDriver || adapter.driver.load(ordering: .relaxed) == 0 {
+            backoff.pause()
+            continue
+          }
+          return status == .invalidHandle ? .shutDown : status
+        }
+        if core.isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
+        if !untilStopped, core.nextDeadline == .max { return .ok }
+        core.cell.pollHost(.max)
+      }
+    }
+  }
+
+  /// Makes `run` or `wait` return, or the next one when none is under way; ignored while a stop is pending.
+  /// Async-signal-safe.
+  package static func stop(_ id: UInt64) -> Status {
+    guard let cell = QueueCells.find(id) else { return .invalidHandle }
+    guard cell.hostFile >= 0 else { return .unsupported }
+    if !cell.requestStop() { return .ignored }
+    cell.wakeHost()
+    return .ok
+  }
+}
+
+/// A host-driven queue's adapter: a timer of the kernel, whose descriptor the host polls.
+final class HostAdapter: QueueAdapter {
+  private let cell: QueueCell
+  /// The only thread that may drive the queue; nil for any.
+  private let owner: UInt?
+  /// The thread that last processed or took records; 0 for none yet.
+  let driver = Atomic<UInt>(0)
+
+  init(_ cell: QueueCell, owner: UInt?) {
+    self.cell = cell
+    self.owner = owner
+  }
+
+  var mayDrive: Bool { owner == nil || owner == UInt(pthread_self()) }
+  var isDriver: Bool { (owner ?? driver.load(ordering: .relaxed)) == UInt(pthread_self()) }
+
+  func arm(at time: Int64?) {
+    TimerFile.set(cell.hostFile, time ?? .max)
+    // Somebody who wanted a pass may have set it for now, just before: then it must stay so.
+    if cell.published != time ?? .max { cell.wakeHost() }
+  }
+
+  func wake(_ core: QueueCore) { cell.wakeHost() }
+  func close() { cell.closeHost() }
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+  var isOnQueue: Bool { false }
+  var mayNeverRun: Bool { true }
+  var shouldYield: Bool { false }
+}
+
+/// The descriptor of a host-driven queue, in its cell, so that a waker needs no lock: it counts itself in, looks, sets
+/// the timer. Whoever closes takes the descriptor away, waits for the count, and closes; so a late waker never touches a
+/// descriptor that the host has opened meanwhile.
+extension QueueCell {
+  var hostFile: Int32 { unsafe storage.pointee.hostFile.load(ordering: .sequentiallyConsistent) }
+
+  func openHost(_ file: Int32) { unsafe storage.pointee.hostFile.store(file, ordering: .sequentiallyConsistent) }
+
+  /// Makes the descriptor readable. Async-signal-safe.
+  func wakeHost() {
+    unsafe storage.pointee.hostWakers.add(1, ordering: .sequentiallyConsistent)
+    let file = hostFile
+    if file >= 0 {
+      let saved = errno
+      TimerFile.set(file, 0)
+      errno = saved
+    }
+    unsafe storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent)
+  }
+
+  func closeHost() {
+    let file = unsafe storage.pointee.hostFile.exchange(-1, ordering: .sequentiallyConsistent)
+    if file < 0 { return }
+    TimerFile.set(file, 0)  // wakes who polls
+    var backoff = Backoff()
+    while unsafe storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
+    Glibc.close(file)
+  }
+
+  /// Waits until the descriptor is readable or closed, a signal comes, or `timeout` nanoseconds are over, rounded up to
+  /// milliseconds.
+  func pollHost(_ timeout: Int64) {
+    unsafe storage.pointee.hostWakers.add(1, ordering: .sequentiallyConsistent)
+    defer { unsafe storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent) }
+    var entry = pollfd(fd: hostFile, events: Int16(POLLIN), revents: 0)
+    if entry.fd < 0 { return }
+    let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
+    unsafe poll(&entry, 1, timeout == .max ? -1 : Int32(clamping: milliseconds))
+  }
+
+  func requestStop() -> Bool { unsafe !storage.pointee.stopIsPending.exchange(true, ordering: .sequentiallyConsistent) }
+  func takeStop() -> Bool { unsafe storage.pointee.stopIsPending.exchange(false, ordering: .sequentiallyConsistent) }
+}

@@ -1,0 +1,72 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// The time of day, and how far it is from the monotonic clock. Queues on the wall clock keep monotonic time inside and
+/// move their absolute deadlines when the wall clock is stepped.
+package enum WallClock {
+  /// What tests step the clock by.
+  private static let testShift = Atomic<Int64>(0)
+
+  package static var now: Int64 { Clock.time(of: CLOCK_REALTIME) &+ testShift.load(ordering: .relaxed) }
+
+  /// Bounds of how much the wall clock is ahead of the monotonic one now.
+  static var offset: (low: Int64, high: Int64) {
+    var best: (low: Int64, high: Int64) = (.min, .max)
+    // A thread that is pushed off the processor between the readings has another try.
+    for _ in 0..<8 {
+      let before = now
+      let monotonic = Clock.time(of: CLOCK_MONOTONIC)
+      let after = now
+      if best.low == .min || after &- before < best.high &- best.low {
+        best = (before &- monotonic, after &- monotonic)
+      }
+      if best.high &- best.low < 2_000 { break }
+    }
+    return best
+  }
+
+  // MARK: Steps
+
+  private struct Watch {
+    var source: (any DispatchSourceRead)?
+    var queues: Set<UInt64> = []
+  }
+
+  private static let watched = Locked(Watch())
+
+  /// Has steps of the wall clock noticed from now on; false when no descriptor can be had.
+  static func watch() -> Bool {
+    guard Descriptors.areLeft else { return false }
+    return watched.withLock { watch in
+      if watch.source != nil { return true }
+      guard let file = TimerFile.make(.wall) else { return false }
+      let source = DispatchSource.makeReadSource(fileDescriptor: file, queue: .global(qos: .userInitiated))
+      source.setEventHandler {
+        arm(file)
+        stepped()
+      }
+      arm(file)
+      source.activate()
+      watch.source = source
+      return true
+    }
+  }
+
+  private static func arm(_ file: Int32) { TimerFile.set(file, .max - 1, endsWithStep: true) }
+
+  /// Has a queue on the wall clock told of steps until it ends.
+  static func add(_ queue: UInt64) { watched.withLock { _ = $0.queues.insert(queue) } }
+
+  static func remove(_ queue: UInt64) { watched.withLock { _ = $0.queues.remove(queue) } }
+
+  private static func stepped() {
+    for queue in watched.withLock({ $0.queues }) { QueueCells.find(queue)?.wake() }
+  }
+
+  /// Steps the clock as Chime sees it: for tests, which may not step the machine's.
+  package static func step(by nanoseconds: Int64) {
+    testShift.add(nanoseconds, ordering: .relaxed)
+    stepped()
+  }
+}

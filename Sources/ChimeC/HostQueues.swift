@@ -1,0 +1,72 @@
+import CChime
+import Chime
+
+// chime.h, "Host-driven queues".
+
+/// Stores what a call of the core gave.
+private func store<Value, C>(
+  _ result: Result<Value, Status>, _ out: UnsafeMutablePointer<C>?, _ convert: (Value) -> C
+) -> chime_status {
+  switch result {
+  case .success(let value):
+    unsafe out?.pointee = convert(value)
+    return Status.ok.rawValue
+  case .failure(let status): return status.rawValue
+  }
+}
+
+@_cdecl("chime_queue_fd") @implementation
+public func chime_queue_fd(_ queue: chime_queue_t, _ fd: UnsafeMutablePointer<Int32>?) -> chime_status {
+  guard unsafe fd != nil else { return Status.invalidArgument.rawValue }
+  return unsafe store(QueueCore.file(queue), fd) { $0 }
+}
+
+@_cdecl("chime_queue_next_deadline") @implementation
+public func chime_queue_next_deadline(
+  _ queue: chime_queue_t, _ deadline_ns: UnsafeMutablePointer<Int64>?
+) -> chime_status {
+  guard unsafe deadline_ns != nil else { return Status.invalidArgument.rawValue }
+  return unsafe store(QueueCore.nextDeadline(queue), deadline_ns) { $0 }
+}
+
+@_cdecl("chime_queue_poll_timeout") @implementation
+public func chime_queue_poll_timeout(
+  _ queue: chime_queue_t, _ milliseconds: UnsafeMutablePointer<Int32>?
+) -> chime_status {
+  guard unsafe milliseconds != nil else { return Status.invalidArgument.rawValue }
+  return unsafe store(QueueCore.pollTimeout(queue), milliseconds) { $0 }
+}
+
+@_cdecl("chime_queue_wait") @implementation
+public func chime_queue_wait(_ queue: chime_queue_t, _ timeout_ns: Int64) -> chime_status {
+  guard timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
+  return QueueCore.wait(queue, timeout: timeout_ns).rawValue
+}
+
+@_cdecl("chime_queue_process") @implementation
+public func chime_queue_process(
+  _ queue: chime_queue_t, _ max: UInt32, _ count: UnsafeMutablePointer<UInt32>?
+) -> chime_status {
+  unsafe store(QueueCore.process(queue, most: max == 0 ? .max : Int(max)), count) { UInt32(clamping: $0) }
+}
+
+@_cdecl("chime_queue_take_ticks") @implementation
+public func chime_queue_take_ticks(
+  _ queue: chime_queue_t, _ ticks: UnsafeMutablePointer<chime_tick>?, _ tick_size: UInt32, _ capacity: UInt32,
+  _ count: UnsafeMutablePointer<UInt32>?
+) -> chime_status {
+  guard let ticks = unsafe ticks, let count = unsafe count, capacity > 0,
+    unsafe tick_size >= MemoryLayout<chime_tick>.size, tick_size <= 4096, tick_size % 8 == 0
+  else { return Status.invalidArgument.rawValue }
+  let taken = unsafe QueueCore.takeTicks(queue, ticks, stride: Int(tick_size), capacity: Int(capacity))
+  return unsafe store(taken, count) { UInt32(clamping: $0) }
+}
+
+@_cdecl("chime_queue_run") @implementation
+public func chime_queue_run(_ queue: chime_queue_t, _ flags: UInt32) -> chime_status {
+  guard flags & ~UInt32(CHIME_RUN_UNTIL_STOPPED) == 0 else { return Status.invalidArgument.rawValue }
+  return QueueCore.run(queue, untilStopped: flags != 0).rawValue
+}
+
+@_cdecl("chime_queue_stop") @implementation
+public func chime_queue_stop(_ queue: chime_queue_t) -> chime_status { QueueCore.stop(queue).rawValue }
