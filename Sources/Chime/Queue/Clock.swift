@@ -16,7 +16,7 @@ package enum Clock: Sendable {
   }
 
   /// Nanoseconds since the clock's zero.
-  package var now: Int64 { self == .wall ? WallClock.now : Clock.time(of: id) }
+  package var now: Int64 { Clock.time(of: id) }
 
   @inline(__always)
   static func time(of id: clockid_t) -> Int64 {

@@ -130,6 +130,7 @@ extension QueueCell {
     unsafe storage.pointee.isVirtual.store(isVirtual, ordering: .relaxed)
     unsafe storage.pointee.clock.store(isWall ? CLOCK_MONOTONIC : options.clock.id, ordering: .relaxed)
     unsafe storage.pointee.isWall.store(isWall, ordering: .relaxed)
+    unsafe storage.pointee.wallShift.store(0, ordering: .relaxed)
     unsafe storage.pointee.wallOffset.store(isWall ? WallClock.offset.low : 0, ordering: .relaxed)
     unsafe storage.pointee.runsInCalls.store(runsInCalls, ordering: .relaxed)
     unsafe storage.pointee.givesRecords.store(options.givesRecords, ordering: .relaxed)

@@ -13,7 +13,7 @@ package struct QueueStatistics: Sendable {
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
   package static func now(_ id: UInt64) -> Int64? {
-    QueueCells.find(id).map { $0.isWall ? WallClock.now : $0.now }
+    QueueCells.find(id).map { $0.isWall ? $0.wallNow : $0.now }
   }
 
   package var statistics: QueueStatistics {

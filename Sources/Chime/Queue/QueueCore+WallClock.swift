@@ -9,7 +9,7 @@ extension QueueCore {
   /// Moves the timers that follow the wall clock, if that was stepped since the last pass. The caller holds the token.
   func followWallClock() {
     guard cell.isWall else { return }
-    let (low, high) = WallClock.offset
+    let (low, high) = cell.trueWallOffset
     let offset = cell.wallOffset
     if offset <= high, offset >= low.saturatingSubtract(QueueCore.tolerance) { return }
     cell.wallOffset = low
@@ -45,7 +45,28 @@ extension TimerRef {
   }
 }
 
+extension QueueCore {
+  /// Steps the clock as the queue with that id sees it: for tests, which may not step the machine's.
+  package static func stepWallClock(_ id: UInt64, by nanoseconds: Int64) {
+    guard let cell = QueueCells.find(id) else { return }
+    unsafe cell.storage.pointee.wallShift.add(nanoseconds, ordering: .relaxed)
+    cell.wake()
+  }
+}
+
 extension QueueCell {
+  private var wallShift: Int64 { unsafe storage.pointee.wallShift.load(ordering: .relaxed) }
+
+  /// Bounds of how much the queue's clock is ahead of the monotonic one now.
+  var trueWallOffset: (low: Int64, high: Int64) {
+    let (low, high) = WallClock.offset
+    return (low &+ wallShift, high &+ wallShift)
+  }
+
+  /// The time of day now.
+  var wallNow: Int64 { Clock.wall.now &+ wallShift }
+
+  /// How much the queue's clock is ahead of the time inside the queue, as of the last pass; 0 on other clocks.
   var wallOffset: Int64 {
     get { unsafe storage.pointee.wallOffset.load(ordering: .sequentiallyConsistent) }
     nonmutating set { unsafe storage.pointee.wallOffset.store(newValue, ordering: .sequentiallyConsistent) }

@@ -1,23 +1,17 @@
 import Dispatch
 import Glibc
-import Synchronization
 
 /// The time of day, and how far it is from the monotonic clock. Queues on the wall clock keep monotonic time inside and
 /// move their absolute deadlines when the wall clock is stepped.
 package enum WallClock {
-  /// What tests step the clock by.
-  private static let testShift = Atomic<Int64>(0)
-
-  package static var now: Int64 { Clock.time(of: CLOCK_REALTIME) &+ testShift.load(ordering: .relaxed) }
-
   /// Bounds of how much the wall clock is ahead of the monotonic one now.
   static var offset: (low: Int64, high: Int64) {
     var best: (low: Int64, high: Int64) = (.min, .max)
     // A thread that is pushed off the processor between the readings has another try.
     for _ in 0..<8 {
-      let before = now
-      let monotonic = Clock.time(of: CLOCK_MONOTONIC)
-      let after = now
+      let before = Clock.wall.now
+      let monotonic = Clock.monotonic.now
+      let after = Clock.wall.now
       if best.low == .min || after &- before < best.high &- best.low {
         best = (before &- monotonic, after &- monotonic)
       }
@@ -62,11 +56,5 @@ package enum WallClock {
 
   private static func stepped() {
     for queue in watched.withLock({ $0.queues }) { QueueCells.find(queue)?.wake() }
-  }
-
-  /// Steps the clock as Chime sees it: for tests, which may not step the machine's.
-  package static func step(by nanoseconds: Int64) {
-    testShift.add(nanoseconds, ordering: .relaxed)
-    stepped()
   }
 }

@@ -17,6 +17,8 @@ import Synchronization
   /// Whether the queue's times are times of day; inside it they are monotonic, less than that by `wallOffset`.
   let isWall = Atomic<Bool>(false)
   let wallOffset = Atomic<Int64>(0)
+  /// What a test has stepped the clock by.
+  let wallShift = Atomic<Int64>(0)
   /// Whether ticks are taken as records.
   let givesRecords = Atomic<Bool>(false)
   /// Whether passes run only inside calls of the host: virtual and host-driven queues.
@@ -28,7 +30,7 @@ import Synchronization
   let hostFile = Atomic<Int32>(-1)
   let hostWakers = Atomic<Int32>(0)
   let stopIsPending = Atomic<Bool>(false)
-  private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
+  private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
 
   /// When the queue will look at its wheel next, `Int64.max` for never, `QueueCell.awake` while a pass runs or is sure
   /// to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then reads this; all

@@ -1,0 +1,49 @@
+/*
+ * records.c - timers without callbacks: what is due is copied into an array. For languages that cannot be called back
+ * on foreign threads, and for programs that want their own order of things.
+ *
+ * Build:  make            (or cc records.c -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
+ * Run:    build/records
+ *
+ * Output:
+ *   ARMED heartbeat
+ *   DUE heartbeat, tick 1
+ *   DUE heartbeat, tick 2
+ *   FUNCTION from another place
+ *   DUE heartbeat, tick 3
+ *   FINALIZE heartbeat
+ */
+#include "check.h"
+
+int main(void) {
+  static const char *const kinds[] = {"DUE", "FIRED", "ARMED", "CANCELLED", "FINALIZE", "FUNCTION"};
+  chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_queue_t queue;
+  int finished = 0;
+  queue_options.flags = CHIME_QUEUE_RECORDS | CHIME_QUEUE_BOUND;
+  CHECK(chime_queue_create(CHIME_QUEUE_HOST, &queue_options, &queue));
+  options.context = "heartbeat";
+  options.flags = CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_FINALIZE | CHIME_TIMER_SELF_RELEASE;
+  schedule.first_ns = schedule.interval_ns = 20 * CHIME_MILLISECOND;
+  schedule.tick_limit = 3;
+  CHECK(chime_timer_start(queue, &options, &schedule, NULL));
+  while (!finished) {
+    chime_tick ticks[8];
+    uint32_t i, count;
+    CHECK(chime_queue_wait(queue, CHIME_FOREVER));
+    CHECK(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 8, &count));
+    for (i = 0; i < count; i++) {
+      printf("%s %s", kinds[ticks[i].kind], (const char *)ticks[i].context);
+      if (ticks[i].kind == CHIME_TICK_DUE) printf(", tick %d", (int)ticks[i].sequence);
+      putchar('\n');
+      if (ticks[i].kind == CHIME_TICK_DUE && ticks[i].sequence == 2) {
+        CHECK(chime_queue_async(queue, NULL, "from another place", NULL));
+      }
+      if (ticks[i].kind == CHIME_TICK_FINALIZE) finished = 1;
+    }
+  }
+  CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
+  return 0;
+}
