@@ -21,9 +21,12 @@ public class TimerQueue: @unchecked Sendable {
   /// - Parameters:
   ///   - label: for debuggers.
   ///   - qos: of the dispatch queue behind it.
-  /// - Throws: `limit`, `noMemory`, `resource`.
-  public convenience init(label: String = "", qos: DispatchQoS = .unspecified) throws(ChimeError) {
-    try self.init(QueueCore.makeSerial(QueueOptions(label: label, qos: qos)))
+  ///   - clock: monotonic or wall.
+  /// - Throws: `limit`, `noMemory`, `resource`; `unsupported` for boottime.
+  public convenience init(
+    label: String = "", qos: DispatchQoS = .unspecified, clock: QueueClock = .monotonic
+  ) throws(ChimeError) {
+    try self.init(QueueCore.makeSerial(QueueOptions(label: label, qos: qos, clock: clock.clock)))
   }
 
   /// A queue whose handlers run on `queue`, in turn with its own blocks: a serial, a concurrent, a global or the main
@@ -91,6 +94,22 @@ public class TimerQueue: @unchecked Sendable {
   ) throws(ChimeError) -> ChimeTimer {
     let schedule = Schedule(first: delay.nanoseconds, leeway: leeway.nanoseconds)
     return try ChimeTimer(id, schedule, WeakTarget(target), handler)
+  }
+
+  /// Calls `handler` at a point on the queue's clock, and every `interval` from then on.
+  ///
+  /// - Parameters:
+  ///   - deadline: nanoseconds; one in the past is due at once.
+  ///   - interval: 0 for once.
+  /// - Returns: the timer; it stops when the last reference to it goes.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`.
+  public func at(
+    deadline: Int64, every interval: Duration = .zero, leeway: Duration = .zero,
+    handler: sending @escaping (Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    let schedule = Schedule(
+      first: deadline, firstIsDeadline: true, interval: interval.nanoseconds, leeway: leeway.nanoseconds)
+    return try ChimeTimer(id, schedule, handler)
   }
 
   /// Calls `handler` once, `delay` from now; nobody holds the timer, and nobody can stop it but the end of the queue.
