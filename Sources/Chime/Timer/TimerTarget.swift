@@ -35,7 +35,7 @@ package final class TimerTarget: Sendable {
   /// The target that a timer is to have: targetGone when there was one, invalidHandle when there never was.
   static func find(_ id: UInt64) -> Result<TimerTarget, Status> {
     if let target = table.find(id) { return .success(target) }
-    return .failure(table.mayHaveNamed(id) ? .targetGone : .invalidHandle)
+    return .failure(table.hasNamed(id) ? .targetGone : .invalidHandle)
   }
 
   /// Adds a user's reference and gives the object: invalidHandle when the last one has gone, limit after 2^32.
@@ -101,7 +101,14 @@ package final class TimerTarget: Sendable {
   }
 
   private func endTimers() {
-    while let id = timers.withLock({ $0.popFirst() }) {
+    // All at once, since a set that is emptied one by one is searched from its beginning each time. A timer that is
+    // attached later is ended by its creator.
+    let all = timers.withLock { timers in
+      let all = timers
+      timers = []
+      return all
+    }
+    for id in all {
       if let timer = TimerRef(id) { end(timer) }
     }
   }
