@@ -87,6 +87,18 @@ static probe *running_user_of(object *o, chime_queue_t queue, const char *name, 
   return p;
 }
 
+/* One that is due in an hour, and whose registration may come late. Where other threads run its callbacks. */
+static probe *distant_user_of(object *o, chime_queue_t queue, probe_action on_cancelled) {
+  csuite *t = o->t;
+  chime_schedule schedule = schedule_of(CHIME_HOUR, CHIME_HOUR);
+  probe *p = user_of(o, queue, "a");
+  p->quiet = 1;
+  p->on_armed = expect_alive_or_gone;
+  p->on_cancelled = on_cancelled;
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  return p;
+}
+
 static void run_due(csuite *t, chime_queue_t queue, where place) {
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
 }
@@ -788,9 +800,7 @@ static void a_timer_may_be_released_before_its_target(csuite *t) {
 static void a_queue_may_end_before_its_timers_target(csuite *t, where place) {
   QUEUE_OR_RETURN(queue, place);
   object *o = object_new(t, "o");
-  probe *p = running_user_of(o, queue, "a", CHIME_HOUR, CHIME_HOUR);
-  p->quiet = 1;
-  p->on_armed = p->on_cancelled = expect_alive;
+  probe *p = distant_user_of(o, queue, expect_alive);
   end_queue(t, queue);
   EXPECT_EQ(load(&p->cancelled), 1);
   EXPECT_EQ(load(&p->finalized), 1);
@@ -808,9 +818,7 @@ static void a_queue_may_end_before_its_timers_target_on_a_virtual_queue(csuite *
 static void a_queue_may_end_after_its_timers_target(csuite *t, where place) {
   QUEUE_OR_RETURN(queue, place);
   object *o = object_new(t, "o");
-  probe *p = running_user_of(o, queue, "a", CHIME_HOUR, CHIME_HOUR);
-  p->quiet = 1;
-  p->on_armed = expect_alive_or_gone;
+  probe *p = distant_user_of(o, queue, expect_gone);
   EXPECT_OK(chime_target_release(o->target));
   end_queue(t, queue);
   EXPECT_EQ(load(&o->destroyed), 1);
@@ -833,8 +841,7 @@ static void a_target_ends_its_timers_on_every_queue(csuite *t) {
   int i;
   for (i = 0; i < PLACES; i++) {
     QUEUE_OR_RETURN(queue, places[i]);
-    p[i] = running_user_of(o, queue, "a", CHIME_HOUR, CHIME_HOUR);
-    p[i]->on_armed = expect_alive_or_gone;
+    p[i] = distant_user_of(o, queue, expect_gone);
   }
   EXPECT_OK(chime_target_release(o->target));
   for (i = 0; i < PLACES; i++) expect_over(t, p[i]->timer, CHIME_STATE_CANCELLED, CHIME_IGNORED);
@@ -858,9 +865,7 @@ static void call_the_library(object *o) {
   next->t = t;
   next->name = "n";
   EXPECT_OK(chime_target_create(next, destroy, &next->target));
-  p = running_user_of(next, o->queue, "b", CHIME_HOUR, 0);
-  p->quiet = 1;
-  p->on_armed = expect_alive_or_gone;
+  p = distant_user_of(next, o->queue, expect_gone);
   EXPECT_TOOK_EFFECT(chime_timer_reschedule(p->timer, &schedule));
   EXPECT_OK(chime_target_release(next->target));
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED);
@@ -883,9 +888,7 @@ static void a_destructor_may_call_anything(csuite *t, where place, probe_action 
   o->on_destroy = call_the_library;
   o->queue = queue;
   o->user = p;
-  o->other = running_user_of(o, ending, "c", CHIME_HOUR, CHIME_HOUR);
-  o->other->quiet = 1;
-  o->other->on_armed = expect_alive_or_gone;
+  o->other = distant_user_of(o, ending, expect_gone);
   if (on_tick != NULL) {
     EXPECT_OK(chime_timer_activate(p->timer, &schedule));
     run_due(t, queue, place);

@@ -137,6 +137,7 @@ static chime_status start(object *o, chime_target_t target, dice *d, life *l, ch
   int64_t unit = o->storm->place == VIRTUAL ? 1 : 1000;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = schedule_of(roll_below(d, 3) * unit, (1 + roll_below(d, 50)) * unit);
+  if (roll_below(d, 4) == 0) schedule.first_ns = CHIME_HOUR; /* nothing but the target's end stops it in time */
   l->object = o;
   options.handler = on_tick;
   options.context = l;
@@ -206,7 +207,6 @@ static void expect_all_over(storm *s, int lives_each) {
     used += l->object != NULL;
   }
   EXPECT_EQ(used, s->lives_used);
-  EXPECT(load(&s->ticks) > 0);
 }
 
 /* ---- Targets go while their timers fire ------------------------------------------------------------------------- */
@@ -247,6 +247,8 @@ static void *release_targets(void *argument) {
       sched_yield();
     }
     dawdle(&d);
+    /* Not faster than they can fire, however few processors there are; a whole ring of targets lives meanwhile. */
+    if (i % RING == 0 && i + RING < s->count) EXPECT(await(&s->ticks, load(&s->ticks) + 1));
     if (roll_below(&d, 8) == 0) { /* the timer before its target */
       EXPECT_TOOK_EFFECT(chime_timer_release(o->timer));
       EXPECT_OK(chime_target_release(o->target));

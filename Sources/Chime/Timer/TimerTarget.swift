@@ -93,6 +93,8 @@ package final class TimerTarget: Sendable {
 
   func attach(_ timer: UInt64) { timers.withLock { _ = $0.insert(timer) } }
   func detach(_ timer: UInt64) { timers.withLock { _ = $0.remove(timer) } }
+  /// Timers that name the target and have not been freed.
+  var timerCount: Int { timers.withLock { $0.count } }
 
   /// Ends one timer of this target, which has gone.
   func end(_ timer: TimerRef) {
