@@ -45,6 +45,8 @@ extern const csuite_test queries_tests[];
 extern const csuite_test storm_tests[];
 extern const csuite_test statuses_tests[];
 extern const csuite_test host_tests[];
+extern const csuite_test targets_tests[];
+extern const csuite_test targets_storm_tests[];
 extern const csuite_test main_queue_tests[];
 
 /* ---- Expectations: they record file, line and values, and go on ------------------------------------------------- */

@@ -40,7 +40,9 @@ extension QueueCore {
     guard let delivery = decide(slot, turn, &word, now, callbacksOnly: targetIsGone) else {
       // What is to be delivered has another turn, or the target has gone.
       publish(slot, word)
+      frame.slot = slot.index
       if hasTarget { target?.letGo() }
+      frame.slot = nil
       end(slot, delay: nil, frame)
       if targetIsGone { target?.end(timer) }
       return now

@@ -54,11 +54,14 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
     }
   }
 
-  /// Whether the id names, or has named, one of these objects.
-  package func mayHaveNamed(_ id: UInt64) -> Bool {
+  /// Whether the id has named one of these objects, or does.
+  package func hasNamed(_ id: UInt64) -> Bool {
     guard let handle = Handle(id, kind: kind) else { return false }
     return table.withLock { table in
-      handle.index < table.entries.count && handle.life <= table.entries[Int(handle.index)].life
+      guard handle.index < table.entries.count, handle.life > 0 else { return false }
+      let entry = table.entries[Int(handle.index)]
+      // The life that an empty place is at is that of the object that comes next.
+      return handle.life < entry.life || handle.life == entry.life && entry.object != nil
     }
   }
 }

@@ -75,6 +75,8 @@ extension TimerRef {
       case .failure(let status):
         _ = slot.clear(TimerWord.writerBit)
         cell.giveBack(slot, thread)
+        // The queue was released meanwhile, and has waited for this slot.
+        if cell.id != queue { cell.wakeToDispose() }
         return status
       }
       if schedule != nil && options.registrationHandler != nil { word = word.setting(TimerWord.extraBit) }

@@ -26,7 +26,8 @@ extension TimerRef {
       endWriting(before)
       return .invalidArgument
     }
-    if next == .running, slot.extras?.target?.isGone == true {
+    // A reschedule starts nothing: the timer that runs is being cancelled, the others stay as they are.
+    if event != .reschedule, slot.extras?.target?.isGone == true {
       endWriting(before)
       return .targetGone
     }

@@ -35,7 +35,7 @@ package final class TimerTarget: Sendable {
   /// The target that a timer is to have: targetGone when there was one, invalidHandle when there never was.
   static func find(_ id: UInt64) -> Result<TimerTarget, Status> {
     if let target = table.find(id) { return .success(target) }
-    return .failure(table.mayHaveNamed(id) ? .targetGone : .invalidHandle)
+    return .failure(table.hasNamed(id) ? .targetGone : .invalidHandle)
   }
 
   /// Adds a user's reference and gives the object: invalidHandle when the last one has gone, limit after 2^32.
@@ -108,6 +108,8 @@ package final class TimerTarget: Sendable {
 
   func attach(_ timer: UInt64) { timers.withLock { _ = $0.insert(timer) } }
   func detach(_ timer: UInt64) { timers.withLock { _ = $0.remove(timer) } }
+  /// Timers that name the target and have not been freed.
+  var timerCount: Int { timers.withLock { $0.count } }
 
   /// Ends one timer of this target, which has gone.
   func end(_ timer: TimerRef) {
@@ -116,7 +118,14 @@ package final class TimerTarget: Sendable {
   }
 
   private func endTimers() {
-    while let id = timers.withLock({ $0.popFirst() }) {
+    // All at once, since a set that is emptied one by one is searched from its beginning each time. A timer that is
+    // attached later is ended by its creator.
+    let all = timers.withLock { timers in
+      let all = timers
+      timers = []
+      return all
+    }
+    for id in all {
       if let timer = TimerRef(id) { end(timer) }
     }
   }
