@@ -35,6 +35,7 @@ let package = Package(
     .target(name: "ChimeExports", exclude: ["exports.map"], linkerSettings: sharedLibrary("libchime.so")),
     .target(name: "ChimeRunLoopExports", linkerSettings: sharedLibrary("libchime-runloop.so")),
     .testTarget(name: "ChimeTests", dependencies: ["Chime"], swiftSettings: swiftSettings),
+    .testTarget(name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop"], swiftSettings: swiftSettings),
     .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "Chime", "ChimeC"]),
     .target(
       name: "CSuite", dependencies: ["ChimeC"], path: "Tests/CSuite",

@@ -1,13 +1,12 @@
 #!/bin/sh
 # Runs the examples that are named as arguments and compares their output with what they promise; `make run` calls it.
 # An example's promise stands in its first comment, from the line " * Output:" on, four columns in. The promise of
-# idle_sessions is what idle_sessions_check.py computes. At last the shared library itself is looked at.
+# idle_sessions is what idle_sessions_check.py computes. At last the shared libraries themselves are looked at.
 
 passed=0
 failed=0
 CC=${CC:-cc}
 PYTHON=${PYTHON:-python3}
-library=build/lib/libchime.so.1
 out=build/out
 mkdir -p "$out"
 
@@ -55,23 +54,34 @@ for example in "$@"; do
   fi
 done
 
-# At most 7 MB; the SONAME that programs record; every function of the header exported, and nothing else.
+# check_library NAME MEGABYTES HEADER...
+# Its size; the SONAME that programs record; every function of the headers exported, and nothing else.
 # (Type A is the version script's own name; lower case is local, but for u, v, w and i.)
-{
-  echo "at most 7 MB: yes"
-  echo "SONAME: libchime.so.1"
-} >"$out/expected"
-{
-  size=$(($(wc -c <"$library")))
-  [ "$size" -le $((7 * 1024 * 1024)) ] && echo "at most 7 MB: yes" || echo "at most 7 MB: no, $size bytes"
-  readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/SONAME: \1/p'
-} >"$out/actual"
-verdict "library, size and SONAME" "$out/expected" "$out/actual"
+check_library() {
+  library=build/lib/$1.so.1
+  {
+    echo "at most $2 MB: yes"
+    echo "SONAME: $1.so.1"
+  } >"$out/expected"
+  {
+    size=$(($(wc -c <"$library")))
+    [ "$size" -le $(($2 * 1024 * 1024)) ] && echo "at most $2 MB: yes" || echo "at most $2 MB: no, $size bytes"
+    readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/SONAME: \1/p'
+  } >"$out/actual"
+  verdict "$1, size and SONAME" "$out/expected" "$out/actual"
 
-$CC -E -P -DCHIME_CDEF ../include/chime.h | grep -o 'chime_[a-z0-9_]*(' | tr -d '(' | LC_ALL=C sort -u >"$out/expected"
-nm -D --defined-only "$library" | LC_ALL=C awk '$2 ~ /^[B-Zuvwi]$/ {sub(/@.*/, "", $3); print $3}' |
-  LC_ALL=C sort -u >"$out/actual"
-verdict "library, exports" "$out/expected" "$out/actual"
+  name=$1
+  shift 2
+  for header in "$@"; do
+    $CC -E -P -DCHIME_CDEF "../include/$header"
+  done | grep -o 'chime_[a-z0-9_]*(' | tr -d '(' | LC_ALL=C sort -u >"$out/expected"
+  nm -D --defined-only "$library" | LC_ALL=C awk '$2 ~ /^[B-Zuvwi]$/ {sub(/@.*/, "", $3); print $3}' |
+    LC_ALL=C sort -u >"$out/actual"
+  verdict "$name, exports" "$out/expected" "$out/actual"
+}
+
+check_library libchime 7 chime.h
+[ ! -e build/lib/libchime-runloop.so.1 ] || check_library libchime-runloop 64 chime.h chime_run_loop.h
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

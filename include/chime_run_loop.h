@@ -118,8 +118,8 @@ chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop, const cha
 
 /**
  * Makes a queue whose handlers run on the thread of a run loop, while it runs in that mode. One Foundation Timer serves
- * all timers of the queue. Foundation on Linux never frees a Timer: each queue leaves about 350 bytes behind, so make few
- * queues and many timers.
+ * all timers of the queue. Foundation on Linux never frees a Timer: each queue leaves about 350 bytes behind (in the common
+ * modes twice that), so make few queues and many timers.
  *
  * @param mode     NULL: the default mode; CHIME_RUN_LOOP_COMMON_MODES for all common modes
  * @param options  as for chime_queue_create; qos is not used
@@ -149,7 +149,8 @@ chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *
  * @param repeats      0 or 1
  * @param target       held weakly; 0: none
  * @param finalizer    frees user_info; called once: when the timer becomes invalid, in that call, or after the action
- *                     that runs; when the target goes, on the run loop
+ *                     that runs; when the target goes, on the run loop, or in the next call that asks for the timer;
+ *                     when the loop's thread ends, on that
  * @param timer        receives the id; release it with chime_weak_timer_release
  * @return CHIME_OK: user_info is Chime's; CHIME_ERROR_INVALID_ARGUMENT: action or timer is NULL, repeats is neither 0
  *         nor 1; CHIME_ERROR_INVALID_HANDLE: target is none; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT

@@ -59,14 +59,14 @@ extension Loop {
   private func takeStop() -> Bool {
     state.withLock { state in
       defer { state.stopIsPending = false }
-      return state.stopIsPending
+      return state.stopIsPending || state.isEnding
     }
   }
 
   /// On the loop's thread.
   func controlFired() {
     let mustStop = state.withLock { state in
-      guard state.stopIsPending, !state.runs.isEmpty else { return false }
+      guard state.stopIsPending || state.isEnding, !state.runs.isEmpty else { return false }
       // Again, until it is seen: what stops below may be a run of the host's inside the one that is meant.
       state.control?.fireDate = Date(timeIntervalSinceNow: 0.001)
       return true
@@ -117,7 +117,11 @@ extension Loop {
   package func release() -> Status {
     guard isOwn.load(ordering: .relaxed) else { return .ignored }
     guard retireID() else { return .invalidHandle }
-    _ = stop()
+    // Not a stop, which would end the innermost run only.
+    state.withLock { state in
+      state.isEnding = true
+      state.control?.fireDate = .distantPast
+    }
     return .ok
   }
 }

@@ -22,6 +22,8 @@ package final class Loop: @unchecked Sendable {
     /// What the loop's thread runs, innermost last.
     var runs: [Run] = []
     var stopIsPending = false
+    /// `release` was called: every run returns, and the thread ends.
+    var isEnding = false
     /// Keeps the loop waiting in the modes that `run` has run it in, and stops it when fired: any thread can fire it.
     var control: Foundation.Timer?
     var controlled: Set<RunLoop.Mode> = []
@@ -43,7 +45,21 @@ package final class Loop: @unchecked Sendable {
   let isOwn = Atomic<Bool>(false)
 
   private static let table = HandleTable<Loop>(.runLoop)
-  private static let loops = Locked<[ObjectIdentifier: Loop]>([:])
+
+  /// The run loops that Chime has met.
+  private struct Known {
+    var loops: [ObjectIdentifier: Loop] = [:]
+    /// Those whose thread has ended, as long as somebody holds them.
+    var ended: [ObjectIdentifier: Ended] = [:]
+  }
+
+  private final class Ended: @unchecked Sendable {
+    // Unchecked: weak references may be read by several threads.
+    weak var runLoop: RunLoop?
+    init(_ runLoop: RunLoop) { self.runLoop = runLoop }
+  }
+
+  private static let known = Locked(Known())
 
   private init(_ runLoop: RunLoop) { self.runLoop = runLoop }
 
@@ -66,11 +82,15 @@ package final class Loop: @unchecked Sendable {
   }
 
   private static func find(_ runLoop: RunLoop) -> Loop {
-    loops.withLock { loops in
-      if let loop = loops[ObjectIdentifier(runLoop)] { return loop }
+    known.withLock { known in
+      if let loop = known.loops[ObjectIdentifier(runLoop)] { return loop }
       let loop = Loop(runLoop)
+      if known.ended[ObjectIdentifier(runLoop)]?.runLoop === runLoop {
+        loop.ended.store(true, ordering: .sequentiallyConsistent)
+        return loop
+      }
       loop.id = table.add(loop) ?? 0
-      loops[ObjectIdentifier(runLoop)] = loop
+      known.loops[ObjectIdentifier(runLoop)] = loop
       return loop
     }
   }
@@ -109,7 +129,11 @@ package final class Loop: @unchecked Sendable {
   private func end() {
     ended.store(true, ordering: .sequentiallyConsistent)
     _ = retireID()
-    Loop.loops.withLock { loops in loops[ObjectIdentifier(runLoop)] = nil }
+    Loop.known.withLock { known in
+      known.loops[ObjectIdentifier(runLoop)] = nil
+      known.ended = known.ended.filter { $0.value.runLoop != nil }
+      known.ended[ObjectIdentifier(runLoop)] = Ended(runLoop)
+    }
     let (adapters, queues) = state.withLock { state in
       state.control?.invalidate()
       let left = (state.adapters.values.map { $0 }, state.queues)

@@ -5,11 +5,14 @@ import Synchronization
 /// Wakes a queue that lives on a run loop: one Foundation `Timer` with a weak proxy for its target, re-armed by its
 /// fire date. (Foundation on Linux never frees a Timer, so that one for each of Chime's timers is out of the question.)
 ///
+/// In several modes there are two, by turns: CoreFoundation re-arms a timer whose date was set in its own callback in
+/// the mode that called it only, and it would be silent in the others. So the date is set of the one that does not fire.
+///
 /// Armed by passes, which run in the Timer's block; woken from anywhere.
 final class RunLoopAdapter: QueueAdapter {
   private let loop: Loop
   // SAFETY: what is called here from other threads, the fire date and invalidation, CoreFoundation makes safe.
-  private nonisolated(unsafe) let timer: Foundation.Timer
+  private nonisolated(unsafe) let timers: [Foundation.Timer]
   private let cell: QueueCell
   private let proxy: CoreProxy
 
@@ -19,6 +22,10 @@ final class RunLoopAdapter: QueueAdapter {
     /// A pass was asked for and has not begun: the timer is set for now, and stays so.
     var isWoken = false
     var isClosed = false
+    /// Which timer is set next.
+    var next = 0
+    /// A pass runs in a timer's block. In there the loop may be run again, and the other timer fire.
+    var isInside = false
   }
 
   /// The fire date is set with the lock held, so that a wake is not undone by the pass that arms at the same moment.
@@ -35,23 +42,33 @@ final class RunLoopAdapter: QueueAdapter {
     cell = core.cell
     let proxy = CoreProxy()
     self.proxy = proxy
-    unsafe timer = Foundation.Timer(fire: .distantFuture, interval: .never, repeats: true) { _ in proxy.adapter?.fired() }
+    let count = modes.count > 1 || modes.contains(.common) ? 2 : 1
+    unsafe timers = (0..<count).map { _ in
+      Foundation.Timer(fire: .distantFuture, interval: .never, repeats: true) { _ in proxy.adapter?.fired() }
+    }
     proxy.core = core
     proxy.adapter = self
     loop.state.withLock { state in
       state.modes.formUnion(modes)
       state.adapters[ObjectIdentifier(self)] = self
     }
-    for mode in modes { unsafe loop.runLoop.add(timer, forMode: mode) }
+    for mode in modes {
+      for timer in unsafe timers { loop.runLoop.add(timer, forMode: mode) }
+    }
   }
 
   /// On the loop's thread, in one of the modes.
   private func fired() {
     loop.bind()
-    state.withLock { state in
+    let isOuter = state.withLock { state in
       state.isWoken = false
       state.armed = .max
+      if state.isInside { return false }
+      state.isInside = true
+      unsafe state.next = (state.next + 1) % timers.count
+      return true
     }
+    defer { if isOuter { state.withLock { $0.isInside = false } } }
     guard let core = proxy.core else { return }
     let before = core.ticks.load(ordering: .relaxed)
     core.pass()
@@ -65,7 +82,7 @@ final class RunLoopAdapter: QueueAdapter {
       // A timer that is set for an earlier time is left alone: it costs one empty wake-up at most.
       if time != .max, state.armed <= time, state.armed > cell.now { return }
       state.armed = time
-      unsafe timer.fireDate = time == .max ? .distantFuture : date(of: time)
+      unsafe timers[state.next].fireDate = time == .max ? .distantFuture : date(of: time)
     }
   }
 
@@ -73,13 +90,13 @@ final class RunLoopAdapter: QueueAdapter {
     state.withLock { state in
       if state.isWoken || state.isClosed { return }
       state.isWoken = true
-      unsafe timer.fireDate = .distantPast
+      unsafe timers[state.next].fireDate = .distantPast
     }
   }
 
   func close() {
     state.withLock { $0.isClosed = true }
-    unsafe timer.invalidate()
+    for timer in unsafe timers { timer.invalidate() }
     loop.state.withLock { $0.adapters[ObjectIdentifier(self)] = nil }
   }
 

@@ -9,7 +9,8 @@ extension TimerQueue {
   /// handler that runs the loop again, in a mode of the queue, holds up the other handlers of the queue until it returns.
   ///
   /// One Foundation `Timer` serves all timers of the queue. Foundation on Linux never frees a `Timer`, so that each
-  /// queue leaves about 350 bytes behind: make few queues, and many timers.
+  /// queue leaves about 350 bytes behind, one in several modes or the common ones twice that: make few queues, and many
+  /// timers.
   ///
   /// - Parameters:
   ///   - runLoop: any thread's.

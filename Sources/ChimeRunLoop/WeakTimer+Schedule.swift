@@ -54,6 +54,7 @@ extension WeakTimer {
     set {
       let timer = state.withLock { state in
         state.first = newValue
+        state.delayed = nil
         return state.timer
       }
       let schedule = Schedule(

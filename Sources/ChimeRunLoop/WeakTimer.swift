@@ -18,7 +18,7 @@ public final class WeakTimer: @unchecked Sendable {
     case nothing
     /// Any object, and the id of its token's target, or 0.
     case object(isAlive: @Sendable () -> Bool, token: UInt64)
-    /// A target of the C interface; 0 for none.
+    /// A target of the C interface.
     case target(UInt64)
   }
 
@@ -34,8 +34,10 @@ public final class WeakTimer: @unchecked Sendable {
     var tolerance: Int64 = 0
     /// The action runs.
     var isBusy = false
-    /// A tick that came while the action ran in `fire`.
+    /// What came while the action ran in `fire`: the last tick, with all before it counted as missed.
     var delayed: TickRecord?
+    /// Ticks delivered on the schedule.
+    var sequence: UInt64 = 0
   }
 
   let state: Locked<State>
@@ -102,7 +104,10 @@ public final class WeakTimer: @unchecked Sendable {
   }
 
   static let finalizer = unsafe ContextFunction { context in
-    if let context = unsafe context { unsafe Unmanaged<WeakTimer>.fromOpaque(context).release() }
+    guard let context = unsafe context else { return }
+    // Asked, the timer lets go of its action when the target or the loop's thread has ended; one that was moved to more
+    // modes is valid, and stays as it is.
+    _ = unsafe Unmanaged<WeakTimer>.fromOpaque(context).takeRetainedValue().isValid
   }
 
   private func ticked(_ record: TickRecord) {
@@ -110,13 +115,25 @@ public final class WeakTimer: @unchecked Sendable {
     let action: Action? = state.withLock { state in
       // A timer that was moved to more modes may tick once more where it was.
       guard record.timer == state.timer else { return nil }
-      if let delayed = state.delayed, record.kind == TickKind.fired.rawValue { record = delayed }
+      if let delayed = state.delayed {
+        if record.kind == TickKind.fired.rawValue {
+          record = delayed
+          record.actual = Clock.monotonic.now
+        } else {
+          record.missed += delayed.missed + 1
+        }
+      } else if record.kind == TickKind.fired.rawValue {
+        return nil  // A due tick was there first, and took along what was delayed.
+      }
       state.delayed = nil
       if state.isBusy {
         state.delayed = record
         return nil
       }
       state.isBusy = true
+      // The core's count is not the timer's: it begins anew in more modes, and has the ticks that bring delayed ones.
+      state.sequence += 1
+      record.sequence = state.sequence
       return state.action
     }
     if let action { run(action, record) }
@@ -174,7 +191,7 @@ extension WeakTimer.Subject {
     switch self {
     case .nothing: true
     case .object(let isAlive, _): isAlive()
-    case .target(let id): id == 0 || TimerTarget.status(of: id) == .ok
+    case .target(let id): TimerTarget.status(of: id) == .ok
     }
   }
 

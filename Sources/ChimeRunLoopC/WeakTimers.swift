@@ -56,7 +56,7 @@ private func make(
   }
   let action = unsafe WeakTimerAction(
     handler, Context(user_info), Arguments.contextFunction(finalizer), isHeld: out != nil)
-  let timer = WeakTimer(interval: interval_ns, repeats: repeats == 1, subject: .target(target)) { _, record in
+  let timer = WeakTimer(interval: interval_ns, repeats: repeats == 1, subject: target == 0 ? .nothing : .target(target)) { _, record in
     action.call(record)
   }
   guard let id = weakTimers.add(timer) else { return Status.limit.rawValue }

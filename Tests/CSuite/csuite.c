@@ -8,28 +8,28 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
 
 static const csuite_test *const files[] = {
     arguments_tests, states_tests, virtual_tests, lifetime_tests, dispatch_tests, queries_tests, storm_tests,
-    statuses_tests, host_tests, targets_tests, targets_storm_tests,
+    statuses_tests, host_tests, targets_tests, targets_storm_tests, run_loop_tests, weak_timer_tests,
 };
 
-static const csuite_test *test_at(int index) {
-  size_t file;
+/* Those that only the process's main thread may run. */
+static const csuite_test *const main_files[] = {main_queue_tests, run_loop_main_tests};
+
+static const csuite_test *find_test(const csuite_test *const *lists, size_t count, int index) {
+  size_t list;
   if (index < 0) return NULL;
-  for (file = 0; file < sizeof files / sizeof files[0]; file++) {
+  for (list = 0; list < count; list++) {
     const csuite_test *test;
-    for (test = files[file]; test->name != NULL; test++) {
+    for (test = lists[list]; test->name != NULL; test++) {
       if (index-- == 0) return test;
     }
   }
   return NULL;
 }
 
+static const csuite_test *test_at(int index) { return find_test(files, sizeof files / sizeof files[0], index); }
+
 static const csuite_test *main_test_at(int index) {
-  const csuite_test *test;
-  if (index < 0) return NULL;
-  for (test = main_queue_tests; test->name != NULL; test++) {
-    if (index-- == 0) return test;
-  }
-  return NULL;
+  return find_test(main_files, sizeof main_files / sizeof main_files[0], index);
 }
 
 int csuite_count(void) {

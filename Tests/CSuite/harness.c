@@ -39,13 +39,9 @@ struct csuite {
 static csuite *kept;
 
 /* Not there when the suite is linked to libchime: tests on run loops are skipped then. */
-__attribute__((weak)) chime_status chime_run_loop_create(const char *CHIME_NULLABLE label,
-                                                         chime_run_loop_t *CHIME_NULLABLE run_loop);
-__attribute__((weak)) chime_status chime_run_loop_release(chime_run_loop_t run_loop);
-__attribute__((weak)) chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop,
-                                                               const char *CHIME_NULLABLE mode,
-                                                               const chime_queue_options *CHIME_NULLABLE options,
-                                                               chime_queue_t *CHIME_NULLABLE queue);
+#pragma weak chime_run_loop_create
+#pragma weak chime_run_loop_release
+#pragma weak chime_run_loop_queue_create
 
 int csuite_has_run_loops(void) { return chime_run_loop_create != NULL; }
 

@@ -47,7 +47,10 @@ extern const csuite_test statuses_tests[];
 extern const csuite_test host_tests[];
 extern const csuite_test targets_tests[];
 extern const csuite_test targets_storm_tests[];
+extern const csuite_test run_loop_tests[];
+extern const csuite_test weak_timer_tests[];
 extern const csuite_test main_queue_tests[];
+extern const csuite_test run_loop_main_tests[];
 
 /* ---- Expectations: they record file, line and values, and go on ------------------------------------------------- */
 

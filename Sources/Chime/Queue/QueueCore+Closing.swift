@@ -12,8 +12,15 @@ extension QueueCore {
     if ThreadState.current.frames.holds(.queue(cell)) { return .wouldDeadlock }
     if core.adapter.isOnQueue { core.closeHere() }
     let isClosed = { core.closed.load(ordering: .sequentiallyConsistent) }
-    let status = WaitRegistry.wait(for: .queue(cell), timeout: timeout) { isClosed() || core.adapter.hasEnded }
-    if status == .timedOut && core.adapter.mayNeverRun || status == .ok && !isClosed() {
+    let end = Clock.monotonic.now.saturatingAdd(timeout)
+    var status = WaitRegistry.wait(for: .queue(cell), timeout: timeout) { isClosed() || core.adapter.hasEnded }
+    if status == .ok && !isClosed() {
+      core.closeHere()
+      // The thread that ends may be closing the queue as well: then it is the one to wait for.
+      let left = timeout == .max ? .max : max(0, end.saturatingSubtract(Clock.monotonic.now))
+      status = WaitRegistry.wait(for: .queue(cell), timeout: left, until: isClosed)
+    }
+    if status == .timedOut && core.adapter.mayNeverRun {
       core.closeHere()
       return isClosed() ? .ok : .timedOut
     }
