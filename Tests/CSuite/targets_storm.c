@@ -10,10 +10,10 @@
 #include <sched.h>
 
 enum {
-  TARGETS = 200000, /* over both storms and the kinds of queue */
-  RUNS = 5,         /* of which three are of the first storm */
-  RING = 64,        /* targets that live at once in the first storm */
-  MOST = 8,         /* timers for one target in the second storm */
+  FIRING = 60000, /* targets of the first storm, on each of three kinds of queue */
+  MAKING = 10000, /* of the second, on two kinds: its threads meet at each target, which is slow on a busy machine */
+  RING = 64,      /* targets that live at once in the first storm */
+  MOST = 8,       /* timers for one target in the second storm */
   ALIVE = 0x600D,
   DEAD = 0xDEAD
 };
@@ -169,12 +169,12 @@ static void *advance(void *argument) {
   return NULL;
 }
 
-static storm *storm_new(csuite *t, where place, chime_queue_t queue, int lives_each) {
+static storm *storm_new(csuite *t, where place, chime_queue_t queue, int count, int lives_each) {
   storm *s = csuite_memory(t, sizeof *s);
   s->t = t;
   s->place = place;
   s->queue = queue;
-  s->count = csuite_scaled(TARGETS / RUNS);
+  s->count = csuite_scaled(count);
   s->objects = csuite_memory(t, (size_t)s->count * sizeof *s->objects);
   s->lives = csuite_memory(t, (size_t)(s->count * lives_each) * sizeof *s->lives);
   s->ring = csuite_memory(t, RING * sizeof *s->ring);
@@ -273,7 +273,7 @@ static void targets_go_while_their_timers_fire(csuite *t, where place) {
   int making, releasing, advancing = 0;
   storm *s;
   QUEUE_OR_RETURN(queue, place);
-  s = storm_new(t, place, queue, 3);
+  s = storm_new(t, place, queue, FIRING, 3);
   if (place == VIRTUAL) advancing = spawn(t, &advancer, advance, s);
   making = spawn(t, &maker, make_targets, s);
   releasing = spawn(t, &releaser, release_targets, s);
@@ -309,7 +309,7 @@ static void *offer_targets(void *argument) {
     int turns = 0;
     store(&s->offered, i + 1);
     while (load(&s->taken) < i + 1) {
-      if (++turns % 1000 != 0) continue;
+      if (++turns % 100 != 0) continue;
       if (!EXPECT(monotonic_ns() < end)) return NULL;
       sched_yield();
     }
@@ -330,7 +330,7 @@ static void *make_timers(void *argument) {
     object *o = &s->objects[i];
     int turns = 0;
     while (load(&s->offered) < i + 1) {
-      if (++turns % 1000 != 0) continue;
+      if (++turns % 100 != 0) continue;
       if (!EXPECT(monotonic_ns() < end)) return NULL;
       sched_yield();
     }
@@ -357,7 +357,7 @@ static void targets_go_while_timers_are_made_for_them(csuite *t, where place) {
   int offering, making;
   storm *s;
   QUEUE_OR_RETURN(queue, place);
-  s = storm_new(t, place, queue, MOST);
+  s = storm_new(t, place, queue, MAKING, MOST);
   offering = spawn(t, &offerer, offer_targets, s);
   making = spawn(t, &maker, make_timers, s);
   if (offering) pthread_join(offerer, NULL);
