@@ -148,7 +148,7 @@ extension QueueCore {
         if core.nextDeadline <= core.cell.now { return .ok }
         let left = end == .max ? Int64.max : end - Clock.monotonic.now
         if left <= 0 { return .timedOut }
-        core.cell.pollHost(left)
+        if !core.cell.stopIsPending { core.cell.pollHost(left) }
       }
     }
   }
@@ -172,7 +172,8 @@ extension QueueCore {
         }
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
         if !untilStopped, core.nextDeadline == .max { return .ok }
-        core.cell.pollHost(.max)
+        // A stop that came before the queue was armed has left no trace but this.
+        if !core.cell.stopIsPending { core.cell.pollHost(.max) }
       }
     }
   }
@@ -207,7 +208,7 @@ final class HostAdapter: QueueAdapter {
   func arm(at time: Int64?) {
     TimerFile.set(cell.hostFile, time ?? .max)
     // Somebody who wanted a pass may have set it for now, just before: then it must stay so.
-    if cell.published != time ?? .max { cell.wakeHost() }
+    if cell.published != time ?? .max || cell.stopsPoller { cell.wakeHost() }
   }
 
   func wake(_ core: QueueCore) { cell.wakeHost() }
@@ -256,6 +257,13 @@ extension QueueCell {
     if entry.fd < 0 { return }
     let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
     unsafe poll(&entry, 1, timeout == .max ? -1 : Int32(clamping: milliseconds))
+  }
+
+  var stopIsPending: Bool { unsafe storage.pointee.stopIsPending.load(ordering: .sequentiallyConsistent) }
+
+  /// Whether somebody polls who has to stop.
+  var stopsPoller: Bool {
+    unsafe stopIsPending && storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) > 0
   }
 
   func requestStop() -> Bool { unsafe !storage.pointee.stopIsPending.exchange(true, ordering: .sequentiallyConsistent) }
