@@ -336,6 +336,8 @@ OWN_THREAD_TEST(a_weak_timer_rests_in_other_modes_and_tells_what_it_missed) {
   run_until(t, NULL, &w->due, 1);
   EXPECT(w->last.missed >= 8);
   run_until(t, NULL, &w->due, 3);
+  run_until(t, NULL, &common->due, load(&common->due) + 2);
+  run_until(t, TRACKING, &common->due, load(&common->due) + 2); /* goes on whenever the mode changes */
   EXPECT_OK(chime_weak_timer_release(w->timer));
   EXPECT_OK(chime_weak_timer_release(common->timer));
 }
@@ -358,6 +360,37 @@ OWN_THREAD_TEST(a_timer_may_be_added_to_a_mode_in_its_action) {
   EXPECT_EQ(load(&once->finalized), 1);
   EXPECT_OK(chime_weak_timer_release(w->timer));
   EXPECT_OK(chime_weak_timer_release(once->timer));
+}
+
+enum { MOVED = 300 };
+
+static void *add_each_to_tracking(void *argument) {
+  weak **w = argument;
+  csuite *t = w[0]->t;
+  int i;
+  for (i = 0; i < MOVED; i++) EXPECT_OK(chime_weak_timer_add(w[i]->timer, w[i]->loop, TRACKING));
+  store(&w[0]->gate, 1);
+  return NULL;
+}
+
+/* The action checks that each due time comes once, in a tick or as missed. */
+OWN_THREAD_TEST(a_mode_added_by_another_thread_costs_no_due_time) {
+  weak *w[MOVED];
+  pthread_t thread;
+  int i;
+  for (i = 0; i < MOVED; i++) {
+    w[i] = weak_new(t);
+    weak_schedule(w[i], 500 * CHIME_MICROSECOND, 1);
+  }
+  run_until(t, NULL, &w[MOVED - 1]->due, 2);
+  if (!spawn(t, &thread, add_each_to_tracking, w)) return;
+  while (!load(&w[0]->gate)) run_for(t, NULL, CHIME_MILLISECOND);
+  pthread_join(thread, NULL);
+  for (i = 0; i < MOVED; i++) {
+    run_until(t, NULL, &w[i]->due, load(&w[i]->due) + 1);
+    EXPECT_OK(chime_weak_timer_release(w[i]->timer));
+    EXPECT_EQ(load(&w[i]->finalized), 1);
+  }
 }
 
 static void *leave_timers_behind(void *argument) {
@@ -1033,6 +1066,7 @@ const csuite_test weak_timer_tests[] = {
     TEST(a_timer_in_two_modes_ticks_in_both_and_once_for_each_due_time),
     TEST(a_weak_timer_rests_in_other_modes_and_tells_what_it_missed),
     TEST(a_timer_may_be_added_to_a_mode_in_its_action),
+    TEST(a_mode_added_by_another_thread_costs_no_due_time),
     TEST(timers_end_with_the_thread_of_their_loop),
     TEST(tolerance_is_kept_and_bounded),
     TEST(timers_with_tolerance_share_visits),
