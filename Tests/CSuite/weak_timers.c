@@ -700,6 +700,37 @@ OWN_THREAD_TEST(fire_on_another_thread_and_ticks_exclude_each_other) {
   EXPECT_OK(chime_weak_timer_release(w->timer));
 }
 
+static void *fire_and_move(void *argument) {
+  weak *w = argument;
+  csuite *t = w->t;
+  int i;
+  for (i = 0; i < csuite_scaled(2000); i++) {
+    chime_weak_timer_fire(w->timer);
+    EXPECT_OK(chime_weak_timer_set_tolerance(w->timer, i % 3 * 10 * CHIME_MICROSECOND));
+    if (i % 100 == 0) EXPECT_OK(chime_weak_timer_set_fire_date(w->timer, wall_ns()));
+  }
+  add(&w->gate, 1);
+  return NULL;
+}
+
+OWN_THREAD_TEST(a_timer_that_two_threads_fired_and_moved_ticks_on) {
+  int round;
+  for (round = 0; round < csuite_scaled(20); round++) {
+    weak *w = weak_new(t);
+    pthread_t threads[2];
+    int i;
+    weak_schedule(w, 200 * CHIME_MICROSECOND, 1);
+    w->interval = 0; /* there are many grids */
+    for (i = 0; i < 2; i++) {
+      if (!spawn(t, &threads[i], fire_and_move, w)) return;
+    }
+    while (load(&w->gate) < 2) run_for(t, NULL, CHIME_MILLISECOND);
+    for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    run_until(t, NULL, &w->due, load(&w->due) + 2);
+    EXPECT_OK(chime_weak_timer_release(w->timer));
+  }
+}
+
 /* ---- Ends ------------------------------------------------------------------------------------------------------- */
 
 static void invalidate_inside(weak *w, const chime_tick *tick) {
@@ -1052,6 +1083,13 @@ OWN_THREAD_TEST(timers_with_targets_leave_no_memory_behind) {
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 }
 
+/* They look at the whole process's memory, and so need it to themselves. */
+const csuite_test memory_main_tests[] = {
+    TEST(weak_timers_leave_no_memory_behind),
+    TEST(timers_with_targets_leave_no_memory_behind),
+    {NULL, NULL},
+};
+
 const csuite_test weak_timer_tests[] = {
     TEST(a_weak_timer_with_wrong_arguments_is_not_made),
     TEST(a_target_that_has_gone_is_refused),
@@ -1080,6 +1118,7 @@ const csuite_test weak_timer_tests[] = {
     TEST(fire_is_ignored_while_the_action_runs_on_another_thread),
     TEST(ticks_wait_for_the_action_that_fire_runs_on_another_thread),
     TEST(fire_on_another_thread_and_ticks_exclude_each_other),
+    TEST(a_timer_that_two_threads_fired_and_moved_ticks_on),
     TEST(invalidate_in_the_action_takes_effect_and_finalizes_after_it),
     TEST(release_in_the_action_takes_effect_and_finalizes_after_it),
     TEST(invalidate_and_release_finalize_in_the_call),
@@ -1090,7 +1129,5 @@ const csuite_test weak_timer_tests[] = {
     TEST(another_reference_keeps_the_target_and_its_timers),
     TEST(a_timer_in_several_modes_loses_its_target_once),
     TEST(a_storm_of_calls_from_several_threads_finalizes_each_timer_once),
-    TEST(weak_timers_leave_no_memory_behind),
-    TEST(timers_with_targets_leave_no_memory_behind),
     {NULL, NULL},
 };
