@@ -17,9 +17,11 @@ extension WeakTimer {
       guard !state.modes.contains(mode) else { return .ignored }
       let modes = state.modes.union([mode])
       var timer: UInt64 = 0
-      let status = start(on: loop, modes, state, &timer)
+      let first = TimerRef(state.timer)?.nextDeadline ?? state.first
+      let status = start(on: loop, modes, first, state.tolerance, &timer)
       if status != .ok { return status }
       old = state.timer
+      state.before = (old, first)
       (state.loop, state.modes, state.timer) = (loop, modes, timer)
       return .ok
     }
@@ -28,12 +30,13 @@ extension WeakTimer {
   }
 
   /// Makes the core's timer.
-  private func start(on loop: Loop, _ modes: Set<RunLoop.Mode>, _ state: State, _ timer: inout UInt64) -> Status {
+  private func start(
+    on loop: Loop, _ modes: Set<RunLoop.Mode>, _ first: Int64, _ tolerance: Int64, _ timer: inout UInt64
+  ) -> Status {
     let queue: TimerQueue
     do { queue = try loop.queue(for: modes) } catch { return Status(rawValue: error.rawValue) }
-    let first = TimerRef(state.timer)?.nextDeadline ?? state.first
     let schedule = Schedule(
-      first: first, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: state.tolerance)
+      first: first, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: tolerance)
     // SAFETY: the finalizer lets go of the reference, or the failure does.
     let context = unsafe Unmanaged.passRetained(self)
     let options = unsafe TimerOptions(

@@ -29,6 +29,8 @@ public final class WeakTimer: @unchecked Sendable {
     var modes: Set<RunLoop.Mode> = []
     /// The core's timer, once the timer is on a loop.
     var timer: UInt64 = 0
+    /// The core's timer that it had in fewer modes, and the first due time that was left to the present one.
+    var before: (timer: UInt64, end: Int64) = (0, 0)
     /// When the first tick is due, on the monotonic clock, as long as the timer is on no loop.
     var first: Int64
     var tolerance: Int64 = 0
@@ -113,8 +115,10 @@ public final class WeakTimer: @unchecked Sendable {
   private func ticked(_ record: TickRecord) {
     var record = record
     let action: Action? = state.withLock { state in
-      // A timer that was moved to more modes may tick once more where it was.
-      guard record.timer == state.timer else { return nil }
+      // A timer that was moved to more modes may tick once more where it was: with the due times until then, which the
+      // core has counted, or with one that comes again.
+      guard record.timer == state.timer || record.timer == state.before.timer && record.scheduled < state.before.end
+      else { return nil }
       if let delayed = state.delayed {
         if record.kind == TickKind.fired.rawValue {
           record = delayed

@@ -11,8 +11,8 @@ static const csuite_test *const files[] = {
     statuses_tests, host_tests, targets_tests, targets_storm_tests, run_loop_tests, weak_timer_tests,
 };
 
-/* Those that only the process's main thread may run. */
-static const csuite_test *const main_files[] = {main_queue_tests, run_loop_main_tests};
+/* Those that need the process's main thread, or the process to themselves. */
+static const csuite_test *const main_files[] = {main_queue_tests, run_loop_main_tests, memory_main_tests};
 
 static const csuite_test *find_test(const csuite_test *const *lists, size_t count, int index) {
   size_t list;

@@ -51,6 +51,7 @@ extern const csuite_test run_loop_tests[];
 extern const csuite_test weak_timer_tests[];
 extern const csuite_test main_queue_tests[];
 extern const csuite_test run_loop_main_tests[];
+extern const csuite_test memory_main_tests[];
 
 /* ---- Expectations: they record file, line and values, and go on ------------------------------------------------- */
 

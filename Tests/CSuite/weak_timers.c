@@ -317,7 +317,8 @@ OWN_THREAD_TEST(a_timer_in_two_modes_ticks_in_both_and_once_for_each_due_time) {
     run_for(t, mode, INTERVAL);
     run_until(t, mode, &w->due, ticks + 1);
   }
-  EXPECT_OK(chime_weak_timer_add(w->timer, w->loop, CHIME_RUN_LOOP_COMMON_MODES)); /* it is in the default mode already */
+  /* The default mode, in which it is already, is one of them. */
+  EXPECT_OK(chime_weak_timer_add(w->timer, w->loop, CHIME_RUN_LOOP_COMMON_MODES));
   ticks = load(&w->due);
   run_for(t, NULL, 4 * INTERVAL);
   EXPECT(load(&w->due) >= ticks + 1);
@@ -336,6 +337,8 @@ OWN_THREAD_TEST(a_weak_timer_rests_in_other_modes_and_tells_what_it_missed) {
   run_until(t, NULL, &w->due, 1);
   EXPECT(w->last.missed >= 8);
   run_until(t, NULL, &w->due, 3);
+  run_until(t, NULL, &common->due, load(&common->due) + 2);
+  run_until(t, TRACKING, &common->due, load(&common->due) + 2); /* goes on whenever the mode changes */
   EXPECT_OK(chime_weak_timer_release(w->timer));
   EXPECT_OK(chime_weak_timer_release(common->timer));
 }
@@ -358,6 +361,37 @@ OWN_THREAD_TEST(a_timer_may_be_added_to_a_mode_in_its_action) {
   EXPECT_EQ(load(&once->finalized), 1);
   EXPECT_OK(chime_weak_timer_release(w->timer));
   EXPECT_OK(chime_weak_timer_release(once->timer));
+}
+
+enum { MOVED = 300 };
+
+static void *add_each_to_tracking(void *argument) {
+  weak **w = argument;
+  csuite *t = w[0]->t;
+  int i;
+  for (i = 0; i < MOVED; i++) EXPECT_OK(chime_weak_timer_add(w[i]->timer, w[i]->loop, TRACKING));
+  store(&w[0]->gate, 1);
+  return NULL;
+}
+
+/* The action checks that each due time comes once, in a tick or as missed. */
+OWN_THREAD_TEST(a_mode_added_by_another_thread_costs_no_due_time) {
+  weak *w[MOVED];
+  pthread_t thread;
+  int i;
+  for (i = 0; i < MOVED; i++) {
+    w[i] = weak_new(t);
+    weak_schedule(w[i], 500 * CHIME_MICROSECOND, 1);
+  }
+  run_until(t, NULL, &w[MOVED - 1]->due, 2);
+  if (!spawn(t, &thread, add_each_to_tracking, w)) return;
+  while (!load(&w[0]->gate)) run_for(t, NULL, CHIME_MILLISECOND);
+  pthread_join(thread, NULL);
+  for (i = 0; i < MOVED; i++) {
+    run_until(t, NULL, &w[i]->due, load(&w[i]->due) + 1);
+    EXPECT_OK(chime_weak_timer_release(w[i]->timer));
+    EXPECT_EQ(load(&w[i]->finalized), 1);
+  }
 }
 
 static void *leave_timers_behind(void *argument) {
@@ -665,6 +699,37 @@ OWN_THREAD_TEST(fire_on_another_thread_and_ticks_exclude_each_other) {
   run_until(t, NULL, &w->due, load(&w->due) + 2);
   EXPECT_EQ(load(&w->fired), load(&w->flag));
   EXPECT_OK(chime_weak_timer_release(w->timer));
+}
+
+static void *fire_and_move(void *argument) {
+  weak *w = argument;
+  csuite *t = w->t;
+  int i;
+  for (i = 0; i < csuite_scaled(2000); i++) {
+    chime_weak_timer_fire(w->timer);
+    EXPECT_OK(chime_weak_timer_set_tolerance(w->timer, i % 3 * 10 * CHIME_MICROSECOND));
+    if (i % 100 == 0) EXPECT_OK(chime_weak_timer_set_fire_date(w->timer, wall_ns()));
+  }
+  add(&w->gate, 1);
+  return NULL;
+}
+
+OWN_THREAD_TEST(a_timer_that_two_threads_fired_and_moved_ticks_on) {
+  int round;
+  for (round = 0; round < csuite_scaled(20); round++) {
+    weak *w = weak_new(t);
+    pthread_t threads[2];
+    int i;
+    weak_schedule(w, 200 * CHIME_MICROSECOND, 1);
+    w->interval = 0; /* there are many grids */
+    for (i = 0; i < 2; i++) {
+      if (!spawn(t, &threads[i], fire_and_move, w)) return;
+    }
+    while (load(&w->gate) < 2) run_for(t, NULL, CHIME_MILLISECOND);
+    for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    run_until(t, NULL, &w->due, load(&w->due) + 2);
+    EXPECT_OK(chime_weak_timer_release(w->timer));
+  }
 }
 
 /* ---- Ends ------------------------------------------------------------------------------------------------------- */
@@ -1019,6 +1084,13 @@ OWN_THREAD_TEST(timers_with_targets_leave_no_memory_behind) {
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 }
 
+/* They look at the whole process's memory, and so need it to themselves. */
+const csuite_test memory_main_tests[] = {
+    TEST(weak_timers_leave_no_memory_behind),
+    TEST(timers_with_targets_leave_no_memory_behind),
+    {NULL, NULL},
+};
+
 const csuite_test weak_timer_tests[] = {
     TEST(a_weak_timer_with_wrong_arguments_is_not_made),
     TEST(a_target_that_has_gone_is_refused),
@@ -1033,6 +1105,7 @@ const csuite_test weak_timer_tests[] = {
     TEST(a_timer_in_two_modes_ticks_in_both_and_once_for_each_due_time),
     TEST(a_weak_timer_rests_in_other_modes_and_tells_what_it_missed),
     TEST(a_timer_may_be_added_to_a_mode_in_its_action),
+    TEST(a_mode_added_by_another_thread_costs_no_due_time),
     TEST(timers_end_with_the_thread_of_their_loop),
     TEST(tolerance_is_kept_and_bounded),
     TEST(timers_with_tolerance_share_visits),
@@ -1046,6 +1119,7 @@ const csuite_test weak_timer_tests[] = {
     TEST(fire_is_ignored_while_the_action_runs_on_another_thread),
     TEST(ticks_wait_for_the_action_that_fire_runs_on_another_thread),
     TEST(fire_on_another_thread_and_ticks_exclude_each_other),
+    TEST(a_timer_that_two_threads_fired_and_moved_ticks_on),
     TEST(invalidate_in_the_action_takes_effect_and_finalizes_after_it),
     TEST(release_in_the_action_takes_effect_and_finalizes_after_it),
     TEST(invalidate_and_release_finalize_in_the_call),
@@ -1056,7 +1130,5 @@ const csuite_test weak_timer_tests[] = {
     TEST(another_reference_keeps_the_target_and_its_timers),
     TEST(a_timer_in_several_modes_loses_its_target_once),
     TEST(a_storm_of_calls_from_several_threads_finalizes_each_timer_once),
-    TEST(weak_timers_leave_no_memory_behind),
-    TEST(timers_with_targets_leave_no_memory_behind),
     {NULL, NULL},
 };
