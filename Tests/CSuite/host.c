@@ -378,6 +378,10 @@ static void a_signal_handler_may_stop_run(csuite *t) {
   chime_queue_t queue = host_queue(t, 0);
   struct sigaction action, before;
   pthread_t self = pthread_self(), thread;
+  sigset_t usr2;
+  sigemptyset(&usr2);
+  sigaddset(&usr2, SIGUSR2);
+  pthread_sigmask(SIG_UNBLOCK, &usr2, NULL); /* threads of some test runners have signals blocked */
   memset(&action, 0, sizeof action);
   action.sa_handler = on_signal;
   sigaction(SIGUSR2, &action, &before);
