@@ -12,6 +12,7 @@ from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_vo
 library = ctypes.CDLL(os.environ["CHIME_LIBRARY"])
 
 OK, IGNORED, RUNNING, STOPPED, TIMED_OUT = range(5)
+ERROR_BUSY = -6
 FOREVER = 2**63 - 1
 QUEUE_HOST, QUEUE_VIRTUAL = 2, 4
 QUEUE_RECORDS = 4
@@ -72,6 +73,13 @@ class TimerInfo(Sized):
     ]
 
 
+class QueueStats(Sized):  # the library refuses another size
+    _fields_ = [
+        ("size", c_uint32), ("reserved", c_uint32), ("timers", c_uint64), ("running", c_uint64), ("entries", c_uint64),
+        ("passes", c_uint64), ("empty_passes", c_uint64), ("ticks", c_uint64), ("missed", c_uint64),
+    ]
+
+
 STRUCTURES = {
     "chime_tick": Tick, "chime_queue_options": QueueOptions, "chime_schedule": Schedule,
     "chime_timer_options": TimerOptions, "chime_timer_info": TimerInfo,
@@ -102,7 +110,7 @@ declare("queue_now", c_uint64, POINTER(c_int64))
 declare("queue_advance", c_uint64, c_int64)
 declare("queue_jump", c_uint64, c_int64)
 declare("queue_fd", c_uint64, POINTER(c_int32))
-declare("queue_next_deadline", c_uint64, POINTER(c_int64))
+declare("queue_get_stats", c_uint64, POINTER(QueueStats))
 declare("queue_process", c_uint64, c_uint32, POINTER(c_uint32))
 declare("queue_take_ticks", c_uint64, POINTER(Tick), c_uint32, c_uint32, POINTER(c_uint32))
 declare("timer_start", c_uint64, POINTER(TimerOptions), POINTER(Schedule), POINTER(c_uint64))
