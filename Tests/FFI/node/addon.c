@@ -1,6 +1,7 @@
 /*
  * chime.h for Node: host-driven and virtual queues, whose callbacks run inside the loop's own calls, so on the one
- * thread where JavaScript may run. Other queues would call on threads that Node-API must not be used on.
+ * thread where JavaScript may run. Other queues would call on threads that Node-API must not be used on; for the same
+ * reason a worker must not use the ids of another.
  *
  * A function that has a result returns it and throws when the call fails, an Error with the status name as its code;
  * one that has none returns the status. Ids are numbers. What a tick counts, and its times, are BigInts: a clock's
