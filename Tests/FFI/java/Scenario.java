@@ -1,0 +1,448 @@
+import com.sun.jna.Callback;
+import com.sun.jna.Memory;
+import com.sun.jna.Native;
+import com.sun.jna.Pointer;
+import com.sun.jna.Structure;
+import com.sun.jna.Structure.FieldOrder;
+import com.sun.jna.ptr.PointerByReference;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+
+/**
+ * The scenario of ../README.md in Java, with JNA.
+ *
+ * <p>A callback on a thread that Java did not make attaches that thread, every time; so Java gets its timers from a
+ * host-driven queue that chime_queue_run drives on one thread of Java's own. Callbacks are static: JNA keeps them only
+ * as long as Java does. An exception must not be lost in one: it ends the program. A context is a number, under which
+ * the Java object is found until the finalizer removes it.
+ */
+final class Scenario {
+  static final int OK = 0;
+  static final long FOREVER = Long.MAX_VALUE;
+  static final int QUEUE_HOST = 2, QUEUE_VIRTUAL = 4;
+  static final int QUEUE_RECORDS = 4;
+  static final int SCHEDULE_DEADLINE = 1;
+  static final int RESUME_REMAINING = 1;
+  static final int RECORD_ARMED = 2, RECORD_CANCELLED = 4, RECORD_FINALIZE = 8;
+  static final String[] KINDS = {"DUE", "FIRED", "ARMED", "CANCELLED", "FINALIZE", "FUNCTION"};
+
+  interface Handler extends Callback {
+    void call(Tick tick, Pointer context);
+  }
+
+  interface Function extends Callback { // finalizers too
+    void call(Pointer context);
+  }
+
+  @FieldOrder({
+    "timer", "generation", "sequence", "missed", "scheduled_ns", "actual_ns", "context", "target", "kind", "reserved"
+  })
+  public static class Tick extends Structure {
+    public long timer, generation, sequence, missed, scheduled_ns, actual_ns;
+    public Pointer context, target;
+    public int kind, reserved;
+
+    public Tick() {
+      this(null);
+    }
+
+    public Tick(Pointer memory) {
+      super(memory);
+      setAutoWrite(false); // JNA would write a handler's const tick back when the handler returns
+    }
+
+    int offset(String member) {
+      return fieldOffset(member);
+    }
+  }
+
+  /** A structure whose first member is its own size. */
+  @FieldOrder("size")
+  public abstract static class Sized extends Structure {
+    public int size;
+
+    Sized() {
+      size = size();
+    }
+
+    int offset(String member) {
+      return fieldOffset(member);
+    }
+  }
+
+  @FieldOrder({
+    "flags", "label", "qos", "clock", "timer_limit", "start_ns", "enter", "leave", "hook_context", "affinity",
+    "realtime_priority", "reserved"
+  })
+  public static class QueueOptions extends Sized {
+    public int flags;
+    public String label;
+    public int qos, clock;
+    public long timer_limit, start_ns;
+    public Function enter, leave;
+    public Pointer hook_context;
+    public long affinity;
+    public int realtime_priority, reserved;
+  }
+
+  @FieldOrder({
+    "flags", "first_ns", "interval_ns", "leeway_ns", "tick_limit", "missed_policy", "resume_policy"
+  })
+  public static class Schedule extends Sized {
+    public int flags;
+    public long first_ns, interval_ns, leeway_ns, tick_limit;
+    public int missed_policy, resume_policy;
+
+    public Schedule() {}
+
+    Schedule(long first, long interval) {
+      first_ns = first;
+      interval_ns = interval;
+    }
+  }
+
+  @FieldOrder({
+    "flags", "handler", "registration_handler", "cancel_handler", "context", "finalizer", "label", "target"
+  })
+  public static class TimerOptions extends Sized {
+    public int flags;
+    public Handler handler, registration_handler, cancel_handler;
+    public Pointer context;
+    public Function finalizer;
+    public String label;
+    public long target;
+
+    public TimerOptions() {}
+
+    /** For a timer that calls back. */
+    TimerOptions(long number, Consumer<Tick> object) {
+      handler = ON_TICK;
+      context = context(number, object);
+      finalizer = ON_FINALIZE;
+    }
+  }
+
+  @FieldOrder({
+    "state", "queue", "generation", "sequence", "next_deadline_ns", "remaining_ns", "interval_ns", "leeway_ns",
+    "tick_limit", "due_count", "busy", "has_schedule"
+  })
+  public static class TimerInfo extends Sized {
+    public int state;
+    public long queue, generation, sequence, next_deadline_ns, remaining_ns, interval_ns, leeway_ns, tick_limit;
+    public long due_count;
+    public int busy, has_schedule;
+  }
+
+  static native int chime_version();
+  static native String chime_status_name(int status);
+  static native int chime_queue_create(int kind, QueueOptions options, long[] queue);
+  static native int chime_queue_shutdown(long queue, long timeout);
+  static native int chime_queue_async(long queue, Function function, Pointer context, Function finalizer);
+  static native int chime_queue_now(long queue, long[] now);
+  static native int chime_queue_advance(long queue, long duration);
+  static native int chime_queue_jump(long queue, long duration);
+  static native int chime_queue_wait(long queue, long timeout);
+  static native int chime_queue_run(long queue, int flags);
+  static native int chime_queue_process(long queue, int max, int[] count);
+  static native int chime_queue_take_ticks(long queue, Pointer ticks, int tickSize, int capacity, int[] count);
+  static native int chime_timer_start(long queue, TimerOptions options, Schedule schedule, long[] timer);
+  static native int chime_timer_after(
+      long queue, long delay, Handler handler, Pointer context, Function finalizer, long[] timer);
+  static native int chime_timer_every(
+      long queue, long interval, Handler handler, Pointer context, Function finalizer, long[] timer);
+  static native int chime_timer_activate(long timer, Schedule schedule);
+  static native int chime_timer_suspend(long timer);
+  static native int chime_timer_resume(long timer);
+  static native int chime_timer_postpone(long timer, long delay);
+  static native int chime_timer_cancel(long timer);
+  static native int chime_timer_release(long timer);
+  static native int chime_timer_check_generation(long timer, long generation);
+  static native int chime_timer_state(long timer, int[] state);
+  static native int chime_timer_get_info(long timer, TimerInfo info);
+  static native int chime_target_create(Pointer object, Function destructor, long[] target);
+  static native int chime_target_retain(long target, PointerByReference object);
+  static native int chime_target_release(long target);
+
+  static {
+    Native.register(Scenario.class, System.getenv("CHIME_LIBRARY"));
+    Native.setCallbackExceptionHandler(
+        (callback, exception) -> {
+          exception.printStackTrace();
+          Runtime.getRuntime().halt(1); // exit would wait in a call that has not returned
+        });
+  }
+
+  // ---- Callbacks ----------------------------------------------------------------------------------------------------
+
+  /** What the contexts stand for. Concurrent, since on other queues handlers run on other threads. */
+  static final Map<Long, Consumer<Tick>> OBJECTS = new ConcurrentHashMap<>();
+
+  static Pointer context(long number, Consumer<Tick> object) {
+    check(OBJECTS.put(number, object) == null, "this context is in use");
+    return new Pointer(number);
+  }
+
+  static final Handler ON_TICK =
+      (tick, context) -> {
+        check(context.equals(tick.context), "the tick has another context");
+        OBJECTS.get(number(context)).accept(tick);
+      };
+  static final Function ON_FUNCTION = context -> OBJECTS.get(number(context)).accept(null);
+  static final Function ON_FINALIZE =
+      context -> {
+        check(OBJECTS.remove(number(context)) != null, "this context was finalized before");
+        say("finalizer " + number(context));
+      };
+  static final Function ON_DESTROY = object -> say("destructor " + number(object));
+
+  static long number(Pointer pointer) {
+    return Pointer.nativeValue(pointer);
+  }
+
+  static void say(String line) {
+    System.out.println(line);
+  }
+
+  static void describe(Tick tick) {
+    String target = tick.target == null ? "" : " target " + number(tick.target);
+    say(String.format("tick %d: %s sequence %d missed %d due %d at %d%s", number(tick.context), KINDS[tick.kind],
+        tick.sequence, tick.missed, tick.scheduled_ns, tick.actual_ns, target));
+  }
+
+  // ---- Statuses -----------------------------------------------------------------------------------------------------
+
+  static void check(boolean condition, String message) {
+    if (!condition) throw new IllegalStateException(message);
+  }
+
+  static String name(int status) {
+    return chime_status_name(status);
+  }
+
+  /** For a call that can only succeed here. */
+  static void ok(int status) {
+    check(status == OK, name(status));
+  }
+
+  interface Making {
+    int call(long[] value);
+  }
+
+  /** What the call writes through its last parameter. */
+  static long made(Making call) {
+    long[] value = new long[1];
+    ok(call.call(value));
+    return value[0];
+  }
+
+  static int state(long timer) {
+    int[] state = new int[1];
+    ok(chime_timer_state(timer, state));
+    return state[0];
+  }
+
+  // ---- The scenario -------------------------------------------------------------------------------------------------
+
+  static long after(long queue, long delay, long number) {
+    return made(timer ->
+        chime_timer_after(queue, delay, ON_TICK, context(number, Scenario::describe), ON_FINALIZE, timer));
+  }
+
+  static long start(long queue, TimerOptions options, Schedule schedule) {
+    return made(timer -> chime_timer_start(queue, options, schedule, timer));
+  }
+
+  static void virtualTime() {
+    long queue = made(value -> chime_queue_create(QUEUE_VIRTUAL, null, value));
+
+    say("- one-shot");
+    long oneShot = after(queue, 100, 1);
+    ok(chime_queue_advance(queue, 99));
+    ok(chime_queue_advance(queue, 1));
+    say("state " + state(oneShot));
+    ok(chime_timer_release(oneShot));
+    say("release " + name(chime_timer_release(oneShot)) + " of 0 " + name(chime_timer_release(0)));
+
+    say("- repeat");
+    long repeating = made(value -> chime_timer_every(
+        queue, 10, ON_TICK, context(2, Scenario::describe), ON_FINALIZE, value));
+    ok(chime_queue_advance(queue, 25));
+    ok(chime_queue_jump(queue, 30));
+    say("now " + made(value -> chime_queue_now(queue, value)));
+    ok(chime_queue_advance(queue, 0));
+
+    say("- suspend and resume, the grid stands");
+    say("suspend " + name(chime_timer_suspend(repeating)) + " again " + name(chime_timer_suspend(repeating)));
+    ok(chime_queue_advance(queue, 20));
+    say("resume " + name(chime_timer_resume(repeating)) + " again " + name(chime_timer_resume(repeating)));
+    ok(chime_queue_advance(queue, 0));
+    ok(chime_timer_release(repeating));
+
+    say("- suspend and resume, what was left is kept");
+    TimerOptions options = new TimerOptions(3, Scenario::describe);
+    options.registration_handler = options.cancel_handler = ON_TICK;
+    Schedule schedule = new Schedule(50, 50);
+    schedule.resume_policy = RESUME_REMAINING;
+    long timer = start(queue, options, schedule);
+    ok(chime_queue_advance(queue, 20));
+    ok(chime_timer_suspend(timer));
+    ok(chime_queue_advance(queue, 1005));
+    TimerInfo info = new TimerInfo();
+    ok(chime_timer_get_info(timer, info));
+    say("state " + info.state + " remaining " + info.remaining_ns);
+    ok(chime_timer_resume(timer));
+    ok(chime_queue_advance(queue, 30));
+    say("cancel " + name(chime_timer_cancel(timer)) + " again " + name(chime_timer_cancel(timer)));
+    ok(chime_queue_advance(queue, 0));
+    ok(chime_timer_release(timer));
+
+    say("- postpone");
+    timer = after(queue, 100, 4);
+    ok(chime_queue_advance(queue, 60));
+    say("postpone " + name(chime_timer_postpone(timer, 100)));
+    ok(chime_queue_advance(queue, 99));
+    ok(chime_queue_advance(queue, 1));
+    say("postpone " + name(chime_timer_postpone(timer, 100)));
+    ok(chime_timer_release(timer));
+
+    say("- target");
+    long target = made(value -> chime_target_create(new Pointer(77), ON_DESTROY, value));
+    options = new TimerOptions(5, Scenario::describe);
+    options.target = target;
+    timer = start(queue, options, new Schedule(10, 10));
+    ok(chime_queue_advance(queue, 10));
+    PointerByReference object = new PointerByReference();
+    ok(chime_target_retain(target, object));
+    say("retain " + number(object.getValue()));
+    ok(chime_target_release(target));
+    ok(chime_queue_advance(queue, 10));
+    ok(chime_target_release(target));
+    say("state " + state(timer) + " activate " + name(chime_timer_activate(timer, null))
+        + " retain " + name(chime_target_retain(target, null)));
+    ok(chime_timer_release(timer));
+
+    say("- nobody holds it");
+    ok(chime_timer_after(queue, 10, ON_TICK, context(6, Scenario::describe), ON_FINALIZE, null));
+    ok(chime_queue_advance(queue, 10));
+    ok(chime_timer_after(queue, 10, ON_TICK, context(7, Scenario::describe), ON_FINALIZE, null));
+    say("shutdown " + name(chime_queue_shutdown(queue, FOREVER)));
+    say("advance " + name(chime_queue_advance(queue, 10)));
+  }
+
+  static final long[] dues = new long[10];
+  static long early, functions;
+
+  static void count(Tick tick) {
+    dues[(int) number(tick.context)] += 1 + tick.missed;
+    if (tick.actual_ns < tick.scheduled_ns) early++;
+  }
+
+  /** chime_queue_run in place of a poll loop: it returns when no timer runs and nothing is left to call. */
+  static void hostDriven() throws InterruptedException {
+    say("- host-driven, callbacks");
+    long queue = made(value -> chime_queue_create(QUEUE_HOST, null, value));
+    long oneShot = made(value -> chime_timer_after(
+        queue, 1_000_000, ON_TICK, context(8, Scenario::count), ON_FINALIZE, value));
+    Schedule fiveTimes = new Schedule(1_000_000, 1_000_000);
+    fiveTimes.tick_limit = 5;
+    long repeating = start(queue, new TimerOptions(9, Scenario::count), fiveTimes);
+    ok(chime_queue_async(queue, ON_FUNCTION, context(10, tick -> functions++), ON_FINALIZE));
+    int[] status = {1};
+    Thread loop = new Thread(() -> status[0] = chime_queue_run(queue, 0), "timers");
+    loop.start();
+    loop.join(10_000);
+    check(!loop.isAlive(), "the timers were not done within 10 s");
+    ok(status[0]);
+    say("due times " + dues[8] + " " + dues[9] + " early " + early + " functions " + functions);
+    say("states " + state(oneShot) + " " + state(repeating));
+    Tick record = new Tick();
+    int taken = chime_queue_take_ticks(queue, record.getPointer(), record.size(), 1, new int[1]);
+    say("take_ticks " + name(taken));
+    ok(chime_timer_release(oneShot));
+    ok(chime_timer_release(repeating));
+    ok(chime_queue_shutdown(queue, FOREVER));
+  }
+
+  static long startRecording(long queue, long number, long deadline, long interval, long limit) {
+    TimerOptions options = new TimerOptions();
+    options.flags = RECORD_ARMED | RECORD_CANCELLED | RECORD_FINALIZE;
+    options.context = new Pointer(number);
+    Schedule schedule = new Schedule(deadline, interval);
+    schedule.flags = SCHEDULE_DEADLINE;
+    schedule.tick_limit = limit;
+    return start(queue, options, schedule);
+  }
+
+  /** Takes until that many records came, acts on each, prints each; chime_queue_wait in place of poll. */
+  static void take(long queue, int expected, long second) {
+    int size = new Tick().size();
+    Memory records = new Memory(16 * size);
+    int[] count = new int[1];
+    for (int seen = 0; seen < expected; seen += count[0]) {
+      ok(chime_queue_wait(queue, 10_000_000_000L));
+      ok(chime_queue_take_ticks(queue, records, size, 16, count));
+      for (int index = 0; index < count[0]; index++) {
+        Tick tick = new Tick(records.share(index * size));
+        tick.read();
+        long number = number(tick.context);
+        if (!KINDS[tick.kind].equals("DUE")) {
+          say("record " + number + ": " + KINDS[tick.kind]);
+          continue;
+        }
+        say("record " + number + ": DUE sequence " + tick.sequence + " missed " + tick.missed + " due "
+            + tick.scheduled_ns + " generation " + name(chime_timer_check_generation(tick.timer, tick.generation)));
+        if (number == 11) say("cancel " + name(chime_timer_cancel(second)));
+      }
+    }
+  }
+
+  static void records() {
+    say("- host-driven, records");
+    QueueOptions options = new QueueOptions();
+    options.flags = QUEUE_RECORDS;
+    long queue = made(value -> chime_queue_create(QUEUE_HOST, options, value));
+    long first = startRecording(queue, 11, 1, 1, 4);
+    long second = startRecording(queue, 12, 2, 1_000_000_000_000_000_000L, 0);
+    take(queue, 4, second);
+    take(queue, 1, second);
+    ok(chime_queue_async(queue, null, new Pointer(13), null));
+    take(queue, 1, second);
+    ok(chime_timer_release(first));
+    take(queue, 1, second);
+    ok(chime_timer_release(second));
+    take(queue, 1, second);
+    say("process " + name(chime_queue_process(queue, 0, null)));
+    ok(chime_queue_shutdown(queue, FOREVER));
+  }
+
+  /** Compares the structures above with the header's, as the C compiler lays them out (layout.c). */
+  static void checkLayout() throws Exception {
+    Map<String, Sized> sized = Map.of("chime_queue_options", new QueueOptions(), "chime_schedule", new Schedule(),
+        "chime_timer_options", new TimerOptions(), "chime_timer_info", new TimerInfo());
+    Tick tick = new Tick();
+    for (String line : Files.readAllLines(Path.of(System.getenv("CHIME_LAYOUT")))) {
+      String[] words = line.split("[. ]");
+      int expected = Integer.parseInt(words[words.length - 1]);
+      int ours;
+      if (words[0].equals("chime_tick")) {
+        ours = words.length == 2 ? tick.size() : tick.offset(words[1]);
+      } else {
+        ours = words.length == 2 ? sized.get(words[0]).size() : sized.get(words[0]).offset(words[1]);
+      }
+      check(ours == expected, line + ", not " + ours);
+    }
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    checkLayout();
+    int version = chime_version();
+    say("version " + (version >> 16) + "." + (version >> 8 & 255) + "." + (version & 255));
+    virtualTime();
+    hostDriven();
+    records();
+    check(OBJECTS.isEmpty(), "contexts without a finalizer: " + OBJECTS.keySet());
+  }
+}

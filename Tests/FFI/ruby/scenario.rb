@@ -1,0 +1,299 @@
+# The scenario of ../README.md in Ruby, with fiddle from its standard library.
+#
+# Fiddle releases Ruby's lock around a call and takes it again for a callback, so other Ruby threads go on while a call
+# waits (`Waits:` in the header). But a callback on a thread that Ruby did not make ends the process with "[BUG]
+# rb_thread_call_with_gvl() is called by non-ruby thread": use virtual and host-driven queues, not serial, concurrent or
+# precise ones.
+require "fiddle"
+
+module Chime
+  LIBRARY = Fiddle.dlopen(ENV.fetch("CHIME_LIBRARY"))
+  FOREVER = 2**63 - 1
+  QUEUE_HOST, QUEUE_VIRTUAL = 2, 4
+  QUEUE_RECORDS = 4
+  SCHEDULE_DEADLINE = 1
+  RESUME_REMAINING = 1
+  RECORD_ARMED, RECORD_CANCELLED, RECORD_FINALIZE = 2, 4, 8
+  KINDS = %w[DUE FIRED ARMED CANCELLED FINALIZE FUNCTION].freeze
+
+  # Structures: name => member => directive of Array#pack (L uint32, l int32, Q uint64, q int64, J pointer).
+  STRUCTURES = {
+    chime_tick: { timer: "Q", generation: "Q", sequence: "Q", missed: "Q", scheduled_ns: "q", actual_ns: "q",
+                  context: "J", target: "J", kind: "l", reserved: "L" },
+    chime_queue_options: { size: "L", flags: "L", label: "J", qos: "l", clock: "l", timer_limit: "Q", start_ns: "q",
+                           enter: "J", leave: "J", hook_context: "J", affinity: "Q", realtime_priority: "l",
+                           reserved: "L" },
+    chime_schedule: { size: "L", flags: "L", first_ns: "q", interval_ns: "q", leeway_ns: "q", tick_limit: "Q",
+                      missed_policy: "l", resume_policy: "l" },
+    chime_timer_options: { size: "L", flags: "L", handler: "J", registration_handler: "J", cancel_handler: "J",
+                           context: "J", finalizer: "J", label: "J", target: "Q" },
+    chime_timer_info: { size: "L", state: "l", queue: "Q", generation: "Q", sequence: "Q", next_deadline_ns: "q",
+                        remaining_ns: "q", interval_ns: "q", leeway_ns: "q", tick_limit: "Q", due_count: "Q",
+                        busy: "l", has_schedule: "l" }
+  }.freeze
+
+  def self.size(structure) = STRUCTURES.fetch(structure).values.sum { |directive| "lL".include?(directive) ? 4 : 8 }
+
+  # A structure's bytes: its size, the given members, 0 for the others.
+  def self.pack(structure, members = {})
+    layout = STRUCTURES.fetch(structure)
+    members = { size: size(structure) }.merge(members)
+    layout.map { |name, directive| [members.fetch(name, 0)].pack(directive) }.join
+  end
+
+  def self.unpack(structure, bytes)
+    layout = STRUCTURES.fetch(structure)
+    layout.keys.zip(bytes.unpack(layout.values.join)).to_h
+  end
+
+  # Compares the structures above with the header's, as the C compiler lays them out (layout.c).
+  def self.check_layout
+    File.foreach(ENV.fetch("CHIME_LAYOUT")) do |line|
+      path, number = line.split
+      structure, member = path.split(".").map(&:to_sym)
+      layout = STRUCTURES.fetch(structure)
+      before = member ? layout.take(layout.keys.index(member) || raise(path)).to_h : layout
+      ours = before.values.sum { |directive| "lL".include?(directive) ? 4 : 8 }
+      raise "#{path}: #{ours}, not #{number}" unless ours == Integer(number)
+    end
+  end
+
+  POINTER = Fiddle::TYPE_VOIDP
+  TYPES = { "p" => POINTER, "q" => Fiddle::TYPE_LONG_LONG, "Q" => -Fiddle::TYPE_LONG_LONG,
+            "l" => Fiddle::TYPE_INT, "L" => -Fiddle::TYPE_INT }.freeze
+
+  # chime_NAME as a method of Chime.
+  def self.declare(name, parameters, result = "l")
+    types = parameters.chars.map { |letter| TYPES.fetch(letter) }
+    function = Fiddle::Function.new(LIBRARY["chime_#{name}"], types, TYPES.fetch(result))
+    define_singleton_method(name) { |*arguments| function.call(*arguments) }
+  end
+
+  declare :version, "", "L"
+  declare :status_name, "l", "p"
+  declare :queue_create, "lpp"
+  declare :queue_shutdown, "Qq"
+  declare :queue_async, "Qppp"
+  declare :queue_now, "Qp"
+  declare :queue_advance, "Qq"
+  declare :queue_jump, "Qq"
+  declare :queue_fd, "Qp"
+  declare :queue_process, "QLp"
+  declare :queue_take_ticks, "QpLLp"
+  declare :timer_start, "Qppp"
+  declare :timer_after, "Qqpppp"
+  declare :timer_every, "Qqpppp"
+  declare :timer_activate, "Qp"
+  declare :timer_suspend, "Q"
+  declare :timer_resume, "Q"
+  declare :timer_postpone, "Qq"
+  declare :timer_cancel, "Q"
+  declare :timer_release, "Q"
+  declare :timer_check_generation, "QQ"
+  declare :timer_state, "Qp"
+  declare :timer_get_info, "Qp"
+  declare :target_create, "ppp"
+  declare :target_retain, "Qp"
+  declare :target_release, "Q"
+
+  # Nothing may unwind through the library: what the block raises ends the process.
+  def self.callback(*types, &block)
+    Fiddle::Closure::BlockCaller.new(Fiddle::TYPE_VOID, types) do |*arguments|
+      block.call(*arguments)
+    rescue Exception => error
+      warn error.full_message
+      exit!(1)
+    end
+  end
+
+  def self.handler
+    callback(POINTER, POINTER) do |tick, _context|
+      yield unpack(:chime_tick, Fiddle::Pointer.new(tick.to_i)[0, size(:chime_tick)])
+    end
+  end
+
+  def self.function = callback(POINTER) { |context| yield context.to_i }
+end
+
+$stdout.sync = true
+
+def name(status) = Chime.status_name(status).to_s
+
+def ok(status)
+  raise name(status) unless status.zero?
+end
+
+# What a call writes through its last parameter.
+def made(directive, function, *arguments)
+  value = [0].pack(directive)
+  ok Chime.public_send(function, *arguments, value)
+  value.unpack1(directive)
+end
+
+def id(function, *arguments) = made("Q", function, *arguments)
+def state(timer) = made("l", :timer_state, timer)
+
+def describe(tick)
+  target = tick[:target].zero? ? "" : " target #{tick[:target]}"
+  "#{tick[:context]}: #{Chime::KINDS[tick[:kind]]} sequence #{tick[:sequence]} missed #{tick[:missed]} " \
+    "due #{tick[:scheduled_ns]} at #{tick[:actual_ns]}#{target}"
+end
+
+# Constants, because the library does not keep them alive.
+ON_TICK = Chime.handler { |tick| puts "tick #{describe(tick)}" }
+ON_FINALIZE = Chime.function { |context| puts "finalizer #{context}" }
+ON_DESTROY = Chime.function { |target| puts "destructor #{target}" }
+
+Chime.check_layout
+version = Chime.version
+puts "version #{version >> 16}.#{version >> 8 & 255}.#{version & 255}"
+
+# Virtual time
+queue = id(:queue_create, Chime::QUEUE_VIRTUAL, nil)
+advance = ->(duration) { ok Chime.queue_advance(queue, duration) }
+
+puts "- one-shot"
+timer = id(:timer_after, queue, 100, ON_TICK, 1, ON_FINALIZE)
+advance[99]
+advance[1]
+puts "state #{state(timer)}"
+ok Chime.timer_release(timer)
+puts "release #{name(Chime.timer_release(timer))} of 0 #{name(Chime.timer_release(0))}"
+
+puts "- repeat"
+timer = id(:timer_every, queue, 10, ON_TICK, 2, ON_FINALIZE)
+advance[25]
+ok Chime.queue_jump(queue, 30)
+puts "now #{made("q", :queue_now, queue)}"
+advance[0]
+
+puts "- suspend and resume, the grid stands"
+puts "suspend #{name(Chime.timer_suspend(timer))} again #{name(Chime.timer_suspend(timer))}"
+advance[20]
+puts "resume #{name(Chime.timer_resume(timer))} again #{name(Chime.timer_resume(timer))}"
+advance[0]
+ok Chime.timer_release(timer)
+
+puts "- suspend and resume, what was left is kept"
+options = Chime.pack(:chime_timer_options, handler: ON_TICK.to_i, registration_handler: ON_TICK.to_i,
+                                           cancel_handler: ON_TICK.to_i, context: 3, finalizer: ON_FINALIZE.to_i)
+schedule = Chime.pack(:chime_schedule, first_ns: 50, interval_ns: 50, resume_policy: Chime::RESUME_REMAINING)
+timer = id(:timer_start, queue, options, schedule)
+advance[20]
+ok Chime.timer_suspend(timer)
+advance[1005]
+bytes = Chime.pack(:chime_timer_info)
+ok Chime.timer_get_info(timer, bytes)
+info = Chime.unpack(:chime_timer_info, bytes)
+puts "state #{info[:state]} remaining #{info[:remaining_ns]}"
+ok Chime.timer_resume(timer)
+advance[30]
+puts "cancel #{name(Chime.timer_cancel(timer))} again #{name(Chime.timer_cancel(timer))}"
+advance[0]
+ok Chime.timer_release(timer)
+
+puts "- postpone"
+timer = id(:timer_after, queue, 100, ON_TICK, 4, ON_FINALIZE)
+advance[60]
+puts "postpone #{name(Chime.timer_postpone(timer, 100))}"
+advance[99]
+advance[1]
+puts "postpone #{name(Chime.timer_postpone(timer, 100))}"
+ok Chime.timer_release(timer)
+
+puts "- target"
+target = id(:target_create, 77, ON_DESTROY)
+options = Chime.pack(:chime_timer_options, handler: ON_TICK.to_i, context: 5, finalizer: ON_FINALIZE.to_i,
+                                           target: target)
+timer = id(:timer_start, queue, options, Chime.pack(:chime_schedule, first_ns: 10, interval_ns: 10))
+advance[10]
+puts "retain #{made("J", :target_retain, target)}"
+ok Chime.target_release(target)
+advance[10]
+ok Chime.target_release(target)
+puts "state #{state(timer)} activate #{name(Chime.timer_activate(timer, nil))} " \
+     "retain #{name(Chime.target_retain(target, nil))}"
+ok Chime.timer_release(timer)
+
+puts "- nobody holds it"
+ok Chime.timer_after(queue, 10, ON_TICK, 6, ON_FINALIZE, nil)
+advance[10]
+ok Chime.timer_after(queue, 10, ON_TICK, 7, ON_FINALIZE, nil)
+puts "shutdown #{name(Chime.queue_shutdown(queue, Chime::FOREVER))}"
+puts "advance #{name(Chime.queue_advance(queue, 10))}"
+
+# Host-driven queues. The IO must not close the descriptor, which is the queue's own.
+def descriptor(queue) = IO.for_fd(made("l", :queue_fd, queue), autoclose: false)
+
+def wait_readable(descriptor)
+  IO.select([descriptor], nil, nil, 10) or raise "the descriptor was not readable within 10 s"
+end
+
+puts "- host-driven, callbacks"
+queue = id(:queue_create, Chime::QUEUE_HOST, nil)
+readable = descriptor(queue)
+dues = { 8 => 0, 9 => 0 }
+early = functions = 0
+on_count = Chime.handler do |tick|
+  dues[tick[:context]] += 1 + tick[:missed]
+  early += 1 if tick[:actual_ns] < tick[:scheduled_ns]
+end
+on_function = Chime.function { functions += 1 }
+
+one_shot = id(:timer_after, queue, 1_000_000, on_count, 8, ON_FINALIZE)
+options = Chime.pack(:chime_timer_options, handler: on_count.to_i, context: 9, finalizer: ON_FINALIZE.to_i)
+schedule = Chime.pack(:chime_schedule, first_ns: 1_000_000, interval_ns: 1_000_000, tick_limit: 5)
+repeating = id(:timer_start, queue, options, schedule)
+ok Chime.queue_async(queue, on_function, 10, ON_FINALIZE)
+while dues[8] < 1 || dues[9] < 5 || functions < 1
+  wait_readable(readable)
+  ok Chime.queue_process(queue, 0, nil)
+end
+puts "due times #{dues[8]} #{dues[9]} early #{early} functions #{functions}"
+puts "states #{state(one_shot)} #{state(repeating)}"
+size = Chime.size(:chime_tick)
+puts "take_ticks #{name(Chime.queue_take_ticks(queue, Chime.pack(:chime_tick), size, 1, [0].pack("L")))}"
+ok Chime.timer_release(one_shot)
+ok Chime.timer_release(repeating)
+ok Chime.queue_shutdown(queue, Chime::FOREVER)
+
+puts "- host-driven, records"
+queue = id(:queue_create, Chime::QUEUE_HOST, Chime.pack(:chime_queue_options, flags: Chime::QUEUE_RECORDS))
+readable = descriptor(queue)
+start = lambda do |context, first, interval, limit|
+  options = Chime.pack(:chime_timer_options,
+                       flags: Chime::RECORD_ARMED | Chime::RECORD_CANCELLED | Chime::RECORD_FINALIZE, context: context)
+  schedule = Chime.pack(:chime_schedule, flags: Chime::SCHEDULE_DEADLINE, first_ns: first, interval_ns: interval,
+                                         tick_limit: limit)
+  id(:timer_start, queue, options, schedule)
+end
+first = start[11, 1, 1, 4]
+second = start[12, 2, 1_000_000_000_000_000_000, 0]
+take = lambda do |expected|
+  while expected.positive?
+    wait_readable(readable)
+    records = "\0".b * (16 * size) # bytes: a slice of a UTF-8 string would count characters
+    count = made("L", :queue_take_ticks, queue, records, size, 16)
+    count.times do |index|
+      tick = Chime.unpack(:chime_tick, records.byteslice(index * size, size))
+      kind = Chime::KINDS[tick[:kind]]
+      next puts "record #{tick[:context]}: #{kind}" unless kind == "DUE"
+
+      generation = name(Chime.timer_check_generation(tick[:timer], tick[:generation]))
+      puts "record #{tick[:context]}: DUE sequence #{tick[:sequence]} missed #{tick[:missed]} " \
+           "due #{tick[:scheduled_ns]} generation #{generation}"
+      puts "cancel #{name(Chime.timer_cancel(second))}" if tick[:context] == 11
+    end
+    expected -= count
+  end
+end
+take[4]
+take[1]
+ok Chime.queue_async(queue, nil, 13, nil)
+take[1]
+ok Chime.timer_release(first)
+take[1]
+ok Chime.timer_release(second)
+take[1]
+puts "process #{name(Chime.queue_process(queue, 0, nil))}"
+ok Chime.queue_shutdown(queue, Chime::FOREVER)
