@@ -925,7 +925,9 @@ chime_status chime_target_retain(chime_target_t target, void *CHIME_NULLABLE *CH
  * @param target  0 does nothing
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE
  *
- * Any thread, handlers of the target's timers included. Calls back: yes, the destructor. Waits: no.
+ * Any thread, handlers of the target's timers included. Calls back: yes: the destructor; and on virtual and host-driven
+ * queues what timers that nobody holds have to call last (also in a chime_timer_start that this call overtakes).
+ * Waits: no.
  */
 chime_status chime_target_release(chime_target_t target);
 

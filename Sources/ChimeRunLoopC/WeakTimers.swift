@@ -64,7 +64,9 @@ private func make(
   action.isAccepted = true
   let before = unsafe out?.pointee ?? 0
   unsafe out?.pointee = id
-  let status = add(timer)
+  var status = add(timer)
+  // Invalid already: the target went meanwhile.
+  if status == .ignored { status = .targetGone }
   if status.isFailure {
     action.isAccepted = false
     weakTimers.remove(id)

@@ -118,6 +118,8 @@ package final class TimerTarget: Sendable {
   }
 
   private func endTimers() {
+    // The words of the timers are read below, by loads that acquire: none of them before the references have ended.
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
     // All at once, since a set that is emptied one by one is searched from its beginning each time. A timer that is
     // attached later is ended by its creator.
     let all = timers.withLock { timers in
