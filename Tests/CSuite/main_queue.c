@@ -264,7 +264,7 @@ static void main_queue_options_are_checked(csuite *t) {
   options.label = "\xff";
   EXPECT_STATUS(chime_queue_main(&options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   options.label = NULL;
-  options.clock = CHIME_CLOCK_WALL;
+  options.clock = CHIME_CLOCK_BOOTTIME;
   EXPECT_STATUS(chime_queue_main(&options, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_EQ(queue, 77);
 }

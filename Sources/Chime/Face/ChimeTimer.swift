@@ -63,6 +63,11 @@ public final class ChimeTimer: Sendable {
   @discardableResult
   public func restart() throws(ChimeError) -> Outcome { try perform { $0.restart(nil) } }
 
+  /// Runs once, at a point on the queue's clock.
+  func restart(at deadline: Int64) throws(ChimeError) {
+    _ = try perform { $0.restart(Schedule(first: deadline, firstIsDeadline: true)) }
+  }
+
   /// Holds ticks back; ignored unless running. After it has returned no tick starts.
   @discardableResult
   public func suspend() throws(ChimeError) -> Outcome { try perform { $0.suspend() } }

@@ -5,7 +5,7 @@ public struct Tick: Sendable, Equatable {
   /// Counts the ticks of an activation from 1.
   public let sequence: UInt64
   /// Due times since the previous tick that got no tick of their own, this one excluded.
-  public let missed: UInt64
+  public internal(set) var missed: UInt64
   /// When it was due.
   public let scheduled: Int64
   /// When it started; never before `scheduled`.

@@ -166,6 +166,12 @@ public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
     _ = try QueueCore.advance(id, by: duration.nanoseconds).outcome()
   }
 
+  /// The earliest deadline of a timer that runs, in nanoseconds; `nil` when there is none.
+  public var nextDeadline: Int64? {
+    guard let deadline = try? QueueCore.nextDeadline(id).get(), deadline != .max else { return nil }
+    return deadline
+  }
+
   /// Moves time without delivering anything, as a sleeping machine would; also inside a handler.
   public func jump(by duration: Duration) throws(ChimeError) {
     guard duration >= .zero else { throw .invalidArgument }

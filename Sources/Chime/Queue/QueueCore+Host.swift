@@ -26,7 +26,7 @@ extension QueueCore {
   private func drive(_ adapter: HostAdapter, _ body: (CurrentFrame) -> Void) -> Status {
     if !adapter.mayDrive { return .wrongThread }
     if ThreadState.current.frames.holds(.queue(cell)) { return .wouldDeadlock }
-    guard takeToken() else { return .busy }
+    guard takeTokenSoon() else { return .busy }
     if isClosed {
       putDownToken()
       return .shutDown

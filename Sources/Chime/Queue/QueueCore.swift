@@ -81,6 +81,16 @@ package final class QueueCore: @unchecked Sendable {
     token.compareExchange(expected: false, desired: true, ordering: .sequentiallyConsistent).exchanged
   }
 
+  /// The same for a call that answers BUSY otherwise: another thread may be inside for an instant only, to end a timer.
+  func takeTokenSoon() -> Bool {
+    var backoff = Backoff()
+    for _ in 0..<Backoff.roundsWithoutSleep {
+      if takeToken() { return true }
+      backoff.pause()
+    }
+    return takeToken()
+  }
+
   func putDownToken() { token.store(false, ordering: .sequentiallyConsistent) }
 
   /// Runs `body` as a pass if no pass runs, and again for as long as somebody asked for one meanwhile. False when

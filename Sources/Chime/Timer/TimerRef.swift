@@ -98,11 +98,12 @@ package struct TimerRef: Sendable {
 /// does not spin for ever against the one it has pushed off the processor.
 struct Backoff {
   private var rounds = 0
+  static var roundsWithoutSleep: Int { 63 }
 
   mutating func pause() {
     rounds += 1
     if rounds < 32 { return }
-    if rounds < 64 {
+    if rounds <= Backoff.roundsWithoutSleep {
       sched_yield()
     } else {
       usleep(50)

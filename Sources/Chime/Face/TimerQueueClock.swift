@@ -1,0 +1,94 @@
+/// A timer queue's time as a Swift `Clock`: on a virtual queue, code that sleeps can be tested without waiting.
+///
+///     let queue = try VirtualTimerQueue()
+///     let clock = TimerQueueClock(queue)
+///     let task = Task { try await clock.sleep(for: .seconds(60)) }
+///     try queue.advance(by: .seconds(60))  // once the task sleeps
+public struct TimerQueueClock: _Concurrency.Clock {
+  /// A point on the queue's clock.
+  public struct Instant: InstantProtocol {
+    /// Since the clock's zero.
+    public var nanoseconds: Int64
+
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    public func advanced(by duration: Duration) -> Instant {
+      Instant(nanoseconds: nanoseconds.saturatingAdd(duration.nanoseconds))
+    }
+
+    public func duration(to other: Instant) -> Duration {
+      .nanoseconds(other.nanoseconds.saturatingSubtract(nanoseconds))
+    }
+
+    public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+  }
+
+  /// Where it is told when time has come.
+  public let queue: TimerQueue
+
+  public init(_ queue: TimerQueue) { self.queue = queue }
+
+  public var now: Instant { Instant(nanoseconds: queue.now) }
+  public var minimumResolution: Duration { .nanoseconds(1) }
+
+  /// Suspends the task until `deadline` has come on the queue's clock, at most `tolerance` later plus the wake-up.
+  ///
+  /// - Throws: `CancellationError` when the task is cancelled; `ChimeError` when no timer can be had; `shutDown` when
+  ///   the queue ends first.
+  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    try Task.checkCancellation()
+    let sleeper = Sleeper()
+    let schedule = Schedule(
+      first: deadline.nanoseconds, firstIsDeadline: true, leeway: max(0, tolerance?.nanoseconds ?? 0))
+    let timer = try sleeper.timer(on: queue, schedule)
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { sleeper.wait($0) }
+    } onCancel: {
+      _ = try? timer.cancel()
+      sleeper.end(.failure(CancellationError()))
+    }
+    withExtendedLifetime(timer) {}
+  }
+}
+
+/// One task that sleeps, or its end that came first.
+private final class Sleeper: Sendable {
+  private enum State {
+    case isAwake
+    case sleeps(CheckedContinuation<Void, any Error>)
+    case ended(Result<Void, any Error>)
+  }
+
+  private let state = Locked(State.isAwake)
+
+  /// Held by the timer's handler alone: when that is let go without having run, the queue has ended.
+  private final class WakeUp: Sendable {
+    let sleeper: Sleeper
+    init(_ sleeper: Sleeper) { self.sleeper = sleeper }
+    deinit { sleeper.end(.failure(ChimeError.shutDown)) }
+  }
+
+  func timer(on queue: TimerQueue, _ schedule: Schedule) throws(ChimeError) -> ChimeTimer {
+    let wakeUp = WakeUp(self)
+    return try ChimeTimer(queue.id, schedule) { _ in wakeUp.sleeper.end(.success(())) }
+  }
+
+  func wait(_ continuation: CheckedContinuation<Void, any Error>) {
+    let result: Result<Void, any Error>? = state.withLock { state in
+      if case .ended(let result) = state { return result }
+      state = .sleeps(continuation)
+      return nil
+    }
+    if let result { continuation.resume(with: result) }
+  }
+
+  /// The first end counts.
+  func end(_ result: Result<Void, any Error>) {
+    let continuation: CheckedContinuation<Void, any Error>? = state.withLock { state in
+      defer { if case .ended = state {} else { state = .ended(result) } }
+      if case .sleeps(let continuation) = state { return continuation }
+      return nil
+    }
+    continuation?.resume(with: result)
+  }
+}

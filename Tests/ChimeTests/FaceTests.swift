@@ -1,0 +1,297 @@
+import Chime
+import Dispatch
+import Synchronization
+import Testing
+
+/// Countdown, TimeLimited, Ticks, TimerQueueClock and HandlerStrategy, on virtual time.
+@Suite struct FaceTests {
+  final class Log<Element: Sendable>: Sendable {
+    private let elements = Mutex<[Element]>([])
+    var all: [Element] { elements.withLock { $0 } }
+    func add(_ element: Element) { elements.withLock { $0.append(element) } }
+  }
+
+  final class Counted: Sendable {
+    let alive: Log<Int>
+    init(_ alive: Log<Int>) {
+      self.alive = alive
+      alive.add(1)
+    }
+    deinit { alive.add(-1) }
+  }
+
+  /// Advances a queue in steps, while something runs that reacts to it, until that is over.
+  static func drive(_ queue: VirtualTimerQueue, by step: Duration, until isOver: () -> Bool) async throws {
+    for _ in 0..<200_000 where !isOver() {
+      try queue.advance(by: step)
+      await Task.yield()
+    }
+    #expect(isOver())
+  }
+
+  // MARK: Countdown
+
+  @Test func aCountdownOfAMinuteSaysWhatIsLeftAndEndsItselfAtZero() throws {
+    let queue = try VirtualTimerQueue()
+    let left = Log<Duration>()
+    let countdown = try Countdown(from: .seconds(60), on: queue) { left.add($0) }
+    try queue.advance(by: .seconds(100))
+    #expect(left.all == (0..<60).reversed().map { .seconds($0) })
+    #expect(countdown.remaining == .zero && countdown.hasEnded)
+  }
+
+  @Test func aCountdownEndsInTimeWhenStepsAreMissed() throws {
+    let queue = try VirtualTimerQueue()
+    let left = Log<Duration>()
+    let countdown = try Countdown(from: .seconds(10), on: queue) { left.add($0) }
+    try queue.jump(by: .milliseconds(3500))
+    try queue.advance(by: .zero)
+    #expect(left.all == [.seconds(7)])
+    try queue.jump(by: .seconds(60))
+    try queue.advance(by: .zero)
+    #expect(left.all == [.seconds(7), .zero] && countdown.hasEnded)
+  }
+
+  @Test func aPausedCountdownKeepsWhatIsLeftOfItsStep() throws {
+    let queue = try VirtualTimerQueue()
+    let left = Log<Duration>()
+    let countdown = try Countdown(from: .seconds(3), on: queue) { left.add($0) }
+    try queue.advance(by: .milliseconds(1600))
+    try countdown.pause()
+    try queue.advance(by: .seconds(100))
+    #expect(left.all == [.seconds(2)])
+    try countdown.resume()
+    try queue.advance(by: .milliseconds(399))
+    #expect(left.all == [.seconds(2)])
+    try queue.advance(by: .milliseconds(1))
+    #expect(left.all == [.seconds(2), .seconds(1)])
+    try countdown.cancel()
+    #expect(countdown.hasEnded && countdown.remaining == .seconds(1))
+  }
+
+  @Test func aCountdownRoundsUpToWholeStepsAndRefusesNone() throws {
+    let queue = try VirtualTimerQueue()
+    let countdown = try Countdown(from: .milliseconds(2500), on: queue) { _ in }
+    #expect(countdown.remaining == .seconds(3))
+    #expect(throws: ChimeError.invalidArgument) { try Countdown(from: .zero, on: queue) { _ in } }
+    #expect(throws: ChimeError.invalidArgument) { try Countdown(from: .seconds(1), every: .zero, on: queue) { _ in } }
+    #expect(throws: ChimeError.invalidArgument) { try Countdown(from: .seconds(-1), on: queue) { _ in } }
+  }
+
+  // MARK: TimeLimited
+
+  @Test func aTimeLimitedValueVanishesExactlyInTimeAndSaysSo() throws {
+    let queue = try VirtualTimerQueue()
+    let expired = Log<Int64>()
+    let limited = try TimeLimited("value", lifetime: .seconds(5), on: queue) { expired.add(queue.now) }
+    try queue.advance(by: .seconds(5) - .nanoseconds(1))
+    #expect(limited.value == "value" && expired.all.isEmpty)
+    try queue.advance(by: .nanoseconds(1))
+    #expect(limited.value == nil && expired.all == [5_000_000_000])
+    #expect(try limited.resetTimer(interval: .seconds(1)) == .ignored)
+    try queue.advance(by: .seconds(5))
+    #expect(limited.value == nil && expired.all.count == 1)
+  }
+
+  @Test func aTimeLimitedValueIsGoneBeforeItsQueueNotices() throws {
+    let queue = try VirtualTimerQueue()
+    let limited = try TimeLimited(1, lifetime: .seconds(5), on: queue)
+    try queue.jump(by: .seconds(5))
+    #expect(limited.value == nil)
+    #expect(try limited.resetTimer(interval: .seconds(5)) == .ignored)
+  }
+
+  @Test func resettingBeginsTheTimeAnewLaterAndEarlier() throws {
+    let queue = try VirtualTimerQueue()
+    let expired = Log<Int64>()
+    let limited = try TimeLimited(1, lifetime: .seconds(5), on: queue) { expired.add(queue.now) }
+    try queue.advance(by: .seconds(4))
+    #expect(try limited.resetTimer(interval: .seconds(5)) == .done)
+    try queue.advance(by: .seconds(4))
+    #expect(limited.value == 1)
+    #expect(try limited.resetTimer(interval: .seconds(1)) == .done)
+    try queue.advance(by: .seconds(1))
+    #expect(limited.value == nil && expired.all == [9_000_000_000])
+    #expect(throws: ChimeError.invalidArgument) { try limited.resetTimer(interval: .seconds(-1)) }
+    #expect(throws: ChimeError.invalidArgument) { try TimeLimited(1, lifetime: .seconds(-1), on: queue) }
+  }
+
+  @Test func aTimeLimitedValueIsLetGoWhenItVanishesOrItsContainerGoes() throws {
+    let queue = try VirtualTimerQueue()
+    let alive = Log<Int>(), expired = Log<Int64>()
+    let limited = try TimeLimited(Counted(alive), lifetime: .seconds(1), on: queue)
+    try queue.advance(by: .seconds(1))
+    #expect(alive.all.reduce(0, +) == 0)
+    var dropped: TimeLimited<Counted>? = try TimeLimited(Counted(alive), lifetime: .seconds(1), on: queue) {
+      expired.add(0)
+    }
+    #expect(dropped?.value != nil)
+    dropped = nil
+    #expect(alive.all.reduce(0, +) == 0)
+    try queue.advance(by: .seconds(2))
+    #expect(expired.all.isEmpty)
+    withExtendedLifetime(limited) {}
+  }
+
+  @Test func aTimeLimitedValueWorksOnASerialQueue() async throws {
+    let queue = try TimerQueue()
+    let (expiries, continuation) = AsyncStream<Void>.makeStream()
+    let limited = try TimeLimited(1, lifetime: .milliseconds(5), on: queue) { continuation.yield() }
+    for await _ in expiries { break }
+    #expect(limited.value == nil)
+  }
+
+  // MARK: Ticks
+
+  @Test func ticksAreASequenceThatKeepsTheNewestAndAddsUpWhatWasMissed() async throws {
+    let queue = try VirtualTimerQueue()
+    let ticks = try queue.ticks(every: .seconds(1))
+    try queue.advance(by: .seconds(4))
+    var iterator = ticks.makeAsyncIterator()
+    let first = await iterator.next()
+    #expect(first?.sequence == 4 && first?.missed == 3 && first?.scheduled == 4_000_000_000)
+    try queue.advance(by: .seconds(1))
+    let second = await iterator.next()
+    #expect(second?.sequence == 5 && second?.missed == 0)
+  }
+
+  @Test func cancellingTheTaskEndsTheSequenceAndTheTimer() async throws {
+    let queue = try VirtualTimerQueue()
+    let seen = Log<UInt64>(), over = Log<Bool>()
+    let ticks = try queue.ticks(every: .seconds(1))
+    let task = Task {
+      for await tick in ticks { seen.add(tick.sequence) }
+      over.add(true)
+    }
+    try await Self.drive(queue, by: .milliseconds(100)) { seen.all.count >= 3 }
+    task.cancel()
+    await task.value
+    #expect(over.all == [true])
+    let count = seen.all.count
+    try queue.advance(by: .seconds(10))
+    #expect(seen.all.count == count)
+  }
+
+  @Test func theEndOfTheQueueEndsTheSequence() async throws {
+    let queue = try VirtualTimerQueue()
+    let ticks = try queue.ticks(every: .seconds(1))
+    let task = Task { for await _ in ticks {} }
+    await Task.yield()
+    try queue.shutdown()
+    await task.value
+  }
+
+  @Test func droppingTheSequenceStopsItsTimer() async throws {
+    let queue = try HostTimerQueue()
+    do {
+      let ticks = try queue.ticks(every: .seconds(3600))
+      try queue.process()
+      #expect(queue.nextDeadline != nil)
+      withExtendedLifetime(ticks) {}
+    }
+    try queue.process()
+    #expect(queue.nextDeadline == nil)
+  }
+
+  // MARK: Clock
+
+  @Test func codeThatSleepsIsTestedWithoutWaiting() async throws {
+    let queue = try VirtualTimerQueue()
+    let clock = TimerQueueClock(queue)
+    let woken = Log<Int64>()
+    let task = Task {
+      for _ in 0..<3 {
+        try await Task.sleep(for: .seconds(3600), clock: clock)
+        woken.add(clock.now.nanoseconds)
+      }
+    }
+    try await Self.drive(queue, by: .seconds(60)) { woken.all.count == 3 }
+    try await task.value
+    for (k, time) in woken.all.enumerated() { #expect(time >= Int64(k + 1) * 3_600_000_000_000) }
+  }
+
+  @Test func aSleepIsCancelledAndAQueueThatEndsEndsIt() async throws {
+    let queue = try VirtualTimerQueue()
+    let clock = TimerQueueClock(queue)
+    let cancelled = Task { try await clock.sleep(for: .seconds(1)) }
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    let ended = Task { try await clock.sleep(for: .seconds(1)) }
+    while queue.nextDeadline == nil { await Task.yield() }
+    try queue.shutdown()
+    await #expect(throws: ChimeError.shutDown) { try await ended.value }
+    await #expect(throws: ChimeError.invalidHandle) { try await clock.sleep(for: .seconds(1)) }
+  }
+
+  @Test func instantsAreOrderedAndSaturate() {
+    typealias Instant = TimerQueueClock.Instant
+    let instant = Instant(nanoseconds: 5)
+    #expect(instant.advanced(by: .nanoseconds(7)).nanoseconds == 12)
+    #expect(instant.advanced(by: .seconds(Int64.max)).nanoseconds == .max)
+    #expect(instant.duration(to: Instant(nanoseconds: 2)) == .nanoseconds(-3))
+    #expect(instant < Instant(nanoseconds: 6) && instant == Instant(nanoseconds: 5))
+  }
+
+  // MARK: HandlerStrategy
+
+  final class Sender: TickHandler {
+    let events = Log<String>()
+    let name: String
+    init(_ name: String) { self.name = name }
+    func handle(_ tick: Tick) { events.add("\(name)\(tick.sequence)") }
+  }
+
+  final class Other: TickHandler {
+    func handle(_ tick: Tick) {}
+  }
+
+  @Test func allHandlersOfAStrategyAreCalledAtEachTick() throws {
+    let queue = try VirtualTimerQueue()
+    let strategy = HandlerStrategy()
+    strategy.register(Sender("a"), for: "tracking")
+    strategy.register(Sender("b"), for: "log")
+    let timer = try queue.every(.seconds(1), strategy: strategy)
+    try queue.advance(by: .seconds(2))
+    #expect(strategy.retrieve(Sender.self, for: "tracking")?.events.all == ["a1", "a2"])
+    #expect(strategy.retrieve(Sender.self, for: "log")?.events.all == ["b1", "b2"])
+    #expect(strategy.retrieve(Other.self, for: "log") == nil)
+    #expect(strategy.retrieve(Sender.self, for: "nothing") == nil)
+    let removed: Sender = try #require(strategy.retrieve(for: "log"))
+    #expect(strategy.unregister("log") && !strategy.unregister("log"))
+    try queue.advance(by: .seconds(1))
+    #expect(removed.events.all == ["b1", "b2"])
+    strategy.register(Sender("c"), for: "tracking")
+    try queue.advance(by: .seconds(1))
+    #expect(strategy.retrieve(Sender.self, for: "tracking")?.events.all == ["c4"])
+    withExtendedLifetime(timer) {}
+  }
+
+  @Test func aStrategyMayBeChangedInItsHandlersAndFromManyThreads() throws {
+    final class Once: TickHandler {
+      let strategy: HandlerStrategy
+      let count = Atomic(0)
+      init(_ strategy: HandlerStrategy) { self.strategy = strategy }
+      func handle(_ tick: Tick) {
+        count.add(1, ordering: .relaxed)
+        strategy.unregister("once")
+        strategy.register(Sender("new"), for: "new")
+      }
+    }
+    let queue = try VirtualTimerQueue()
+    let strategy = HandlerStrategy()
+    let once = Once(strategy)
+    strategy.register(once, for: "once")
+    let timer = try queue.every(.seconds(1), strategy: strategy)
+    try queue.advance(by: .seconds(3))
+    #expect(once.count.load(ordering: .relaxed) == 1)
+    #expect(strategy.retrieve(Sender.self, for: "new")?.events.all == ["new2", "new3"])
+    DispatchQueue.concurrentPerform(iterations: 8) { index in
+      for round in 0..<1000 {
+        strategy.register(Other(), for: "\(index)")
+        if round % 3 == 0 { strategy.unregister("\(index)") }
+      }
+    }
+    #expect((0..<8).allSatisfy { strategy.unregister("\($0)") == (999 % 3 != 0) })
+    withExtendedLifetime(timer) {}
+  }
+}
