@@ -544,8 +544,9 @@ chime_status chime_queue_wait(chime_queue_t queue, int64_t timeout_ns);
 /**
  * Runs what is due, on the calling thread.
  *
- * @param max    callbacks at most; 0: all that is due now. What is due and was not run keeps the descriptor readable
- * @param count  receives how many callbacks ran; may be NULL
+ * @param max    ticks and functions at most; 0: all that is due now. What is due and was not run keeps the descriptor
+ *               readable. What released timers have to call last comes on top
+ * @param count  receives how many of them ran; may be NULL
  * @return CHIME_OK; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY: another thread is inside the queue, if only to run a
  *         finalizer: poll again; CHIME_ERROR_WOULD_DEADLOCK: inside a callback of the queue; CHIME_ERROR_SHUT_DOWN: the
  *         queue ended; CHIME_ERROR_UNSUPPORTED: not host-driven, or it gives records; CHIME_ERROR_INVALID_HANDLE

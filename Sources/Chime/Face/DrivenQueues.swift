@@ -43,7 +43,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
 
   /// Runs what is due.
   ///
-  /// - Parameter maximum: callbacks at most; what is left keeps the descriptor readable.
+  /// - Parameter maximum: ticks and functions at most; what is left keeps the descriptor readable.
   /// - Returns: how many ran.
   /// - Throws: `wrongThread`, `busy` while another thread is inside the queue, `wouldDeadlock` inside a handler of the
   ///   queue, `shutDown`, `invalidHandle`; `invalidArgument` for a maximum below 1.

@@ -1,3 +1,5 @@
+#if !CHIME_WITHOUT_ASYNC  // left out of the C library: Swift's concurrency runtime is 0.6 MB
+
 /// The ticks of a timer as an asynchronous sequence, without end.
 ///
 /// It keeps one tick for who is slow: the newest, whose `missed` tells of those before it. Iterate it once; a second
@@ -109,3 +111,5 @@ extension Tick {
     return tick
   }
 }
+
+#endif

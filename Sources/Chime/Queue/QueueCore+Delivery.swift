@@ -253,13 +253,9 @@ extension QueueCore {
         let target = extras.target
         let hasTarget = target?.hold() ?? false
         delivery.function(lastRecord(of: slot, delivery.kind, hasTarget ? target?.object ?? .none : .none))
-        delivered += 1
         if hasTarget { target?.letGo() }
       }
-      if let finalizer = extras.value.finalizer {
-        finalizer(slot.context)
-        delivered += 1
-      }
+      if let finalizer = extras.value.finalizer { finalizer(slot.context) }
       frame.slot = nil
     }
     slot.free(cell)
