@@ -353,12 +353,12 @@ chime_status chime_queue_wrap_dispatch(void *CHIME_NULLABLE dispatch_queue,
 
 /**
  * Releases the queue and its timers: their ids are stale at once and no tick starts any more. A handler that runs
- * goes on; what is left to call (cancel handlers, finalizers) is called on the queue, on a virtual queue inside this
- * call or, when a pass is running, at its end.
+ * goes on; what is left to call (registration and cancel handlers, finalizers) is called on the queue; on a virtual or
+ * host-driven queue inside this call or, when a thread is inside the queue, at the end of its call.
  *
  * @return CHIME_OK; CHIME_RUNNING: a handler of the queue has not returned; CHIME_ERROR_INVALID_HANDLE
  *
- * Any thread. Calls back: on a virtual queue. Waits: no.
+ * Any thread. Calls back: on virtual and host-driven queues. Waits: no.
  */
 chime_status chime_queue_release(chime_queue_t queue);
 
@@ -382,9 +382,9 @@ chime_status chime_queue_shutdown(chime_queue_t queue, int64_t timeout_ns);
  * @param function    runs on the caller's thread or on the queue's, before this call returns
  * @param timeout_ns  0 or more: how long to wait for the function's turn; once it has begun it is waited for
  * @return CHIME_OK: it ran; CHIME_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of
- *         this queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent queue, or a virtual one outside its
- *         pass; CHIME_ERROR_SHUT_DOWN: the queue ended first, it will not run; CHIME_ERROR_INVALID_HANDLE;
- *         CHIME_ERROR_INVALID_ARGUMENT
+ *         this queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent or global queue; a virtual or
+ *         host-driven one but inside its callbacks; a run loop's but on its thread; CHIME_ERROR_SHUT_DOWN:
+ *         the queue ended first, it will not run; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
  * Any thread. Calls back: yes. Waits: for a handler.
  */
@@ -393,7 +393,8 @@ chime_status chime_queue_sync(chime_queue_t queue, chime_function CHIME_NULLABLE
 
 /**
  * Runs a function on the queue, soon: on a serial queue in mutual exclusion with its handlers, on a virtual queue at
- * the next advance.
+ * the next advance, on a host-driven one in the next chime_queue_process. Functions run in the order of these calls, and
+ * before ticks that are due by then.
  *
  * @param function   NULL on a queue that gives records, which gives a record of kind FUNCTION, and there only
  * @param finalizer  may be NULL; called with context after the function, or instead of it when the queue ends before
@@ -496,13 +497,16 @@ chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, ui
  * array. For languages that cannot be called on foreign threads, or that pay for it. Release the timers, and take what
  * they still have to say, before the queue: records that nobody has taken end with it.
  *
- * Timers may be used from any thread. What a released timer has to call is called in the releasing call when no thread
- * is inside the queue, else at the end of that thread's call.
+ * Timers may be used from any thread. What a released timer has to call last (cancel handler, finalizer) is called in
+ * the releasing call, unless a thread is inside a callback or the like of the queue: then at the end of that thread's
+ * call; chime_queue_process answers CHIME_ERROR_BUSY meanwhile, so it should be short. On a bound queue the bound thread
+ * calls it, in its next call, whoever released the timer; but the release of the queue itself calls what is left where
+ * it is made.
  */
 
 /**
  * The descriptor to poll: level-triggered, close-on-exec, the queue's own until it ends. Poll it and do nothing else
- * with it.
+ * with it; take it out of your loop before the queue ends, as the number may be used again.
  *
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: not a host-driven queue; CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT
@@ -623,8 +627,9 @@ chime_status chime_main_stop(void);
  * Has threads that Chime makes from now on (of precise queues and of chime_run_loop_create) call two functions, first
  * and last. Threads of libdispatch are not Chime's: for those there are enter and leave in chime_queue_options.
  *
- * @param start, end  NULL: none
- * @param context     for both; must live as long as such threads do
+ * @param start    NULL: none
+ * @param end      NULL: none
+ * @param context  for both; must live as long as such threads do
  * @return CHIME_OK
  *
  * Any thread. Calls back: no. Waits: no.
@@ -722,7 +727,7 @@ chime_status chime_timer_activate(chime_timer_t timer, const chime_schedule *CHI
  * Runs from now, whatever the state, in one transition: activates a timer at rest, reschedules (and resumes) one that
  * is running or suspended.
  *
- * @param schedule  copied; NULL keeps the one it has: its delay counts from now
+ * @param schedule  copied; NULL keeps the one it has, if it had one: its delay counts from now
  * @return CHIME_OK; CHIME_RUNNING: took effect, a handler that had started has not returned;
  *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_NO_MEMORY
  *
@@ -754,8 +759,8 @@ chime_status chime_timer_resume(chime_timer_t timer);
  * from this call when the timer is running, or suspended under CHIME_RESUME_COALESCE; from the resume when it is
  * suspended under CHIME_RESUME_REMAINING; from the next activate when it is at rest.
  *
- * @param schedule  copied; NULL keeps the one it has: its delay counts anew
- * @return CHIME_OK; CHIME_RUNNING: took effect, a handler that had started has not returned;
+ * @param schedule  copied; NULL keeps the one it has, if it had one: its delay counts anew
+ * @return CHIME_OK; CHIME_RUNNING: took effect, a handler that had started has not returned, whatever the state;
  *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  *
  * Any thread, the timer's own handler included. Calls back: no. Waits: no.
@@ -788,7 +793,8 @@ chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t deadline_ns
  * A later suspend, reschedule, restart, activate, cancel or release drops it.
  *
  * @param timer  any but a cancelled timer; otherwise CHIME_IGNORED
- * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_NO_MEMORY
+ * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_TARGET_GONE: the target of an idle or
+ *         finished timer; CHIME_ERROR_NO_MEMORY
  *
  * Any thread, the timer's own handler included. Calls back: no. Waits: no.
  */
@@ -826,7 +832,7 @@ chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t timeout_ns
  * @return CHIME_OK; CHIME_RUNNING: took effect, a handler that had started has not returned;
  *         CHIME_ERROR_INVALID_HANDLE
  *
- * Any thread, the timer's own handler included. Calls back: on a virtual queue. Waits: no.
+ * Any thread, the timer's own handler included. Calls back: on virtual and host-driven queues. Waits: no.
  */
 chime_status chime_timer_release(chime_timer_t timer);
 

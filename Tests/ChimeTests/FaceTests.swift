@@ -223,6 +223,12 @@ import Testing
     await #expect(throws: ChimeError.invalidHandle) { try await clock.sleep(for: .seconds(1)) }
   }
 
+  @Test func aDeadlineThatHasComeIsNoSleep() async throws {
+    let clock = try TimerQueueClock(VirtualTimerQueue(start: 5))
+    try await clock.sleep(for: .zero)
+    try await clock.sleep(until: TimerQueueClock.Instant(nanoseconds: 4))
+  }
+
   @Test func instantsAreOrderedAndSaturate() {
     typealias Instant = TimerQueueClock.Instant
     let instant = Instant(nanoseconds: 5)

@@ -5,7 +5,9 @@
 ///     let queue = try VirtualTimerQueue()
 ///     let clock = TimerQueueClock(queue)
 ///     let task = Task { try await clock.sleep(for: .seconds(60)) }
-///     try queue.advance(by: .seconds(60))  // once the task sleeps
+///     while queue.nextDeadline == nil { await Task.yield() }  // until the task sleeps
+///     try queue.advance(by: .seconds(60))
+///     try await task.value
 public struct TimerQueueClock: _Concurrency.Clock {
   /// A point on the queue's clock.
   public struct Instant: InstantProtocol {
@@ -39,6 +41,7 @@ public struct TimerQueueClock: _Concurrency.Clock {
   ///   the queue ends first.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
+    if deadline <= now { return }
     let sleeper = Sleeper()
     let schedule = Schedule(
       first: deadline.nanoseconds, firstIsDeadline: true, leeway: max(0, tolerance?.nanoseconds ?? 0))

@@ -56,7 +56,7 @@ extension QueueCore {
 
     if delivery.kind == .due || delivery.kind == .fired { ticks.wrappingAdd(1, ordering: .relaxed) }
     if delivery.missed > 0 { missed.wrappingAdd(delivery.missed, ordering: .relaxed) }
-    delivered += 1
+    if handOver == nil { delivered += 1 }
     let record = TickRecord(
       timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
       scheduled: cell.outer(delivery.scheduled), actual: cell.outer(now), context: context,

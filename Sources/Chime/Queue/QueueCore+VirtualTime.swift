@@ -71,6 +71,9 @@ extension QueueCore {
   /// so at its end.
   func disposeOutsidePass() { asPass(disposeNow) }
 
+  /// Whether the calling thread may call what a released timer calls last: on a bound queue, the bound one.
+  var mayDisposeHere: Bool { (adapter as? HostAdapter)?.mayDrive ?? true }
+
   func disposeIfWanted() { asPassIfWanted(disposeNow) }
 
   private func disposeNow() {
@@ -99,7 +102,7 @@ extension QueueCell {
   /// Has the callbacks and finalizer of a released timer called: by a pass, or here when passes run inside calls and
   /// none does.
   func wakeToDispose() {
-    if runsInCalls {
+    if runsInCalls, core?.mayDisposeHere != false {
       core?.disposeOutsidePass()
     } else {
       wake()

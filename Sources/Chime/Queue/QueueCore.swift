@@ -28,7 +28,7 @@ package final class QueueCore: @unchecked Sendable {
   var batchIsOpen = false
   /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
   var dying = ContiguousArray<TimerSlot>()
-  /// Callbacks that were called, or written down as records; counts on.
+  /// Callbacks that passes have called, or written down as records; counts on.
   var delivered = 0
   /// Where records go, inside `takeTicks`.
   var sink: RecordSink?

@@ -87,7 +87,8 @@ extension QueueCell {
     guard let first = unsafe Slab.addChunks(count, owner: UnsafeMutableRawPointer(storage)) else { return false }
     store.chunks.append((first, count))
     store.chunkTotal += count
-    store.fresh = UInt32(first * Slab.slotsPerChunk)..<UInt32((first + count) * Slab.slotsPerChunk)
+    // Slot 0 is never given out: an id that a careless binding has cut to 32 bits must not be 0, which means none.
+    store.fresh = UInt32(max(first * Slab.slotsPerChunk, 1))..<UInt32((first + count) * Slab.slotsPerChunk)
     let regions = (first..<first + count).map(Slab.wheelPages)
     unsafe storage.pointee.wheelPages.withLock { $0 += regions }
     return true

@@ -6,7 +6,8 @@ enum QueueCells {
   static var maximum: Int { 1 << 16 }
 
   private struct State {
-    var made = 0
+    /// The index of the next one. From 1 on: no id has a low half of 0.
+    var made = 1
     /// Cells that no queue lives in, with the life that their next id gets.
     var free: [Shelf: [(index: Int, life: UInt32)]] = [:]
   }
