@@ -36,6 +36,12 @@ extension Loop {
   ) -> Result<UInt64, Status> {
     guard !modes.isEmpty, !modes.contains(RunLoop.Mode("")) else { return .failure(.invalidArgument) }
     guard !loop.hasEnded else { return .failure(.invalidHandle) }
-    return QueueCore.make(options) { core in RunLoopAdapter(core, loop, modes) }
+    let made = QueueCore.make(options) { core in RunLoopAdapter(core, loop, modes) }
+    // A thread that ended meanwhile may not have seen the new queue.
+    if loop.hasEnded, case .success(let id) = made {
+      _ = QueueCore.release(id)
+      return .failure(.invalidHandle)
+    }
+    return made
   }
 }

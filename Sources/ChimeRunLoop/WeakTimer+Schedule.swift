@@ -55,14 +55,13 @@ extension WeakTimer {
       return timer == 0 ? first : TimerRef(timer)?.nextDeadline ?? .max
     }
     set {
-      let timer = state.withLock { state in
+      state.withLock { state in
         state.first = newValue
         state.delayed = nil
-        return state.timer
+        let schedule = Schedule(
+          first: newValue, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: state.tolerance)
+        _ = TimerRef(state.timer)?.reschedule(schedule)
       }
-      let schedule = Schedule(
-        first: newValue, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: toleranceNanoseconds)
-      _ = TimerRef(timer)?.reschedule(schedule)
     }
   }
 
@@ -70,11 +69,10 @@ extension WeakTimer {
   package var toleranceNanoseconds: Int64 {
     get { state.withLock { $0.tolerance } }
     set {
-      let timer = state.withLock { state in
+      state.withLock { state in
         state.tolerance = newValue
-        return state.timer
+        _ = TimerRef(state.timer)?.setLeeway(newValue)
       }
-      _ = TimerRef(timer)?.setLeeway(newValue)
     }
   }
 

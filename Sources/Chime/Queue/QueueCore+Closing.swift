@@ -67,6 +67,7 @@ extension QueueCore {
     asPass {
       if isClosed { return }
       ThreadState.current.inside(cell) { frame in closeIfPossible(frame) }
+      announceEnd()
     }
   }
 
@@ -103,6 +104,11 @@ extension QueueCore {
     if cell.isWall { WallClock.remove(id) }
     cell.core = nil
     QueueCells.release(cell, limited: isLimited, id: id)
+  }
+
+  /// Tells who waits that the queue has ended: when nothing of it runs any more, the host's hooks included.
+  func announceEnd() {
+    if !isClosed || closed.load(ordering: .relaxed) { return }
     closed.store(true, ordering: .sequentiallyConsistent)
     WaitRegistry.somethingEnded()
   }

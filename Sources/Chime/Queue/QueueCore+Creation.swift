@@ -135,7 +135,7 @@ extension QueueCell {
     unsafe storage.pointee.runsInCalls.store(runsInCalls, ordering: .relaxed)
     unsafe storage.pointee.givesRecords.store(options.givesRecords, ordering: .relaxed)
     unsafe storage.pointee.honoursLeeway.store(!isVirtual || options.honoursLeeway, ordering: .relaxed)
-    unsafe storage.pointee.stopIsPending.store(false, ordering: .relaxed)
+    unsafe storage.pointee.stopIsPending.store(0, ordering: .relaxed)
     virtualNow = options.start
     if options.timerLimit > 0 {
       unsafe storage.pointee.slots.withLock { slots in

@@ -107,7 +107,10 @@ extension QueueCore {
       place(slot, word)
     } else {
       slot.pushUnlessThere(cell)
-      cell.announce(slot.deadline.saturatingAdd(word.postponement))
+      // As it is now: see `TimerRef.announceAfterPush`.
+      let word = slot.word
+      if word.isReleased { cell.wakeToDispose() }
+      cell.announce(word.hasExtra ? .min + 1 : slot.deadline.saturatingAdd(word.postponement))
     }
   }
 

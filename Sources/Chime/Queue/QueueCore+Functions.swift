@@ -23,6 +23,8 @@ extension QueueCore {
       core.outstandingFunctions.add(1, ordering: .sequentiallyConsistent)
       guard core.functions.withLock({ $0.isOpen }) else {
         core.outstandingFunctions.subtract(1, ordering: .sequentiallyConsistent)
+        // The closing pass may have seen the count, and waits to hear that it has gone.
+        core.cell.wake()
         return .invalidHandle
       }
       handOver {

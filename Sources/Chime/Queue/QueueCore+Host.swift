@@ -9,7 +9,7 @@ extension QueueCore {
     guard let file = TimerFile.make(inner) else { return .failure(.resource) }
     let made = make(options, runsInCalls: true) { core in
       core.cell.openHost(file)
-      return HostAdapter(core.cell, owner: options.isBound ? UInt(pthread_self()) : nil)
+      return HostAdapter(core, owner: options.isBound ? UInt(pthread_self()) : nil)
     }
     if case .failure = made { close(file) }
     return made
@@ -37,6 +37,7 @@ extension QueueCore {
       body(frame)
       afterSlice(frame)
     }
+    announceEnd()
     putDownToken()
     disposeIfWanted()
     return .ok
@@ -77,8 +78,8 @@ extension QueueCore {
           wasOpen = core.batchIsOpen
           core.runSlice(Limit(count: capacity - (core.delivered - before)), frame)
         } while wasOpen && !core.batchIsOpen && core.delivered - before < capacity
+        count = core.sink?.count ?? 0
         core.sink = nil
-        count = core.delivered - before
       }
       return status == .ok ? .success(count) : .failure(status)
     }
@@ -111,6 +112,12 @@ extension QueueCore {
       let published = cell.published
       return published == QueueCell.awake ? cell.now : published
     }
+    if !isInside, isClosed {
+      // The cell, with its inbox, may be another queue's by now.
+      putDownToken()
+      return .max
+    }
+    followWallClock()
     takeInbox()
     let next = hasWorkNow ? cell.now : wheel.earliest() ?? .max
     if !isInside {
@@ -140,15 +147,18 @@ extension QueueCore {
     case .success(let (core, adapter)):
       let end = Clock.monotonic.now.saturatingAdd(timeout)
       while true {
-        if core.cell.takeStop() { return .stopped }
+        if core.cell.takeStop(id) { return .stopped }
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
         // What woke the queue may be a timer that is due later; it is put where it belongs, and nothing runs.
-        let status = core.drive(adapter) { _ in core.takeInbox() }
+        let status = core.drive(adapter) { _ in
+          core.followWallClock()
+          core.takeInbox()
+        }
         if status != .ok { return status }
         if core.nextDeadline <= core.cell.now { return .ok }
         let left = end == .max ? Int64.max : end - Clock.monotonic.now
         if left <= 0 { return .timedOut }
-        if !core.cell.stopIsPending { core.cell.pollHost(left) }
+        core.pollHost(left)
       }
     }
   }
@@ -161,7 +171,7 @@ extension QueueCore {
     case .success(let (core, adapter)):
       var backoff = Backoff()
       while true {
-        if core.cell.takeStop() { return .stopped }
+        if core.cell.takeStop(id) { return .stopped }
         if case .failure(let status) = process(id, most: .max) {
           // Somebody who releases a timer may be inside for a moment, with its finalizer.
           if status == .busy, adapter.isDriver || adapter.driver.load(ordering: .relaxed) == 0 {
@@ -172,8 +182,7 @@ extension QueueCore {
         }
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
         if !untilStopped, core.nextDeadline == .max { return .ok }
-        // A stop that came before the queue was armed has left no trace but this.
-        if !core.cell.stopIsPending { core.cell.pollHost(.max) }
+        core.pollHost(.max)
       }
     }
   }
@@ -183,7 +192,7 @@ extension QueueCore {
   package static func stop(_ id: UInt64) -> Status {
     guard let cell = QueueCells.find(id) else { return .invalidHandle }
     guard cell.hostFile >= 0 else { return .unsupported }
-    if !cell.requestStop() { return .ignored }
+    if !cell.requestStop(id) { return .ignored }
     cell.wakeHost()
     return .ok
   }
@@ -192,13 +201,15 @@ extension QueueCore {
 /// A host-driven queue's adapter: a timer of the kernel, whose descriptor the host polls.
 final class HostAdapter: QueueAdapter {
   private let cell: QueueCell
+  private let id: UInt64
   /// The only thread that may drive the queue; nil for any.
   private let owner: UInt?
   /// The thread that last processed or took records; 0 for none yet.
   let driver = Atomic<UInt>(0)
 
-  init(_ cell: QueueCell, owner: UInt?) {
-    self.cell = cell
+  init(_ core: QueueCore, owner: UInt?) {
+    cell = core.cell
+    id = core.id
     self.owner = owner
   }
 
@@ -208,7 +219,7 @@ final class HostAdapter: QueueAdapter {
   func arm(at time: Int64?) {
     TimerFile.set(cell.hostFile, time ?? .max)
     // Somebody who wanted a pass may have set it for now, just before: then it must stay so.
-    if cell.published != time ?? .max || cell.stopsPoller { cell.wakeHost() }
+    if cell.published != time ?? .max || cell.stopsPoller(id) { cell.wakeHost() }
   }
 
   func wake(_ core: QueueCore) { cell.wakeHost() }
@@ -248,24 +259,44 @@ extension QueueCell {
     Glibc.close(file)
   }
 
-  /// Waits until the descriptor is readable or closed, a signal comes, or `timeout` nanoseconds are over, rounded up to
-  /// milliseconds.
-  func pollHost(_ timeout: Int64) {
-    unsafe storage.pointee.hostWakers.add(1, ordering: .sequentiallyConsistent)
-    defer { unsafe storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent) }
-    var entry = pollfd(fd: hostFile, events: Int16(POLLIN), revents: 0)
-    if entry.fd < 0 { return }
+  func stopIsPending(_ id: UInt64) -> Bool {
+    unsafe storage.pointee.stopIsPending.load(ordering: .sequentiallyConsistent) == id
+  }
+
+  /// Whether somebody polls who has to stop.
+  func stopsPoller(_ id: UInt64) -> Bool {
+    unsafe stopIsPending(id) && storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) > 0
+  }
+
+  func requestStop(_ id: UInt64) -> Bool {
+    var current = unsafe storage.pointee.stopIsPending.load(ordering: .sequentiallyConsistent)
+    // The queue may have ended since it was found: the next one's stop must not be lost.
+    while current != id, self.id == id {
+      let result = unsafe storage.pointee.stopIsPending.compareExchange(
+        expected: current, desired: id, ordering: .sequentiallyConsistent)
+      if result.exchanged { return true }
+      current = result.original
+    }
+    return false
+  }
+
+  func takeStop(_ id: UInt64) -> Bool {
+    unsafe storage.pointee.stopIsPending.compareExchange(
+      expected: id, desired: 0, ordering: .sequentiallyConsistent).exchanged
+  }
+}
+
+extension QueueCore {
+  /// Waits until the descriptor is readable, the queue ends or is to stop, a signal comes, or `timeout` nanoseconds are
+  /// over, rounded up to milliseconds.
+  private func pollHost(_ timeout: Int64) {
+    unsafe cell.storage.pointee.hostWakers.add(1, ordering: .sequentiallyConsistent)
+    defer { unsafe cell.storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent) }
+    var entry = pollfd(fd: cell.hostFile, events: Int16(POLLIN), revents: 0)
+    // Looked at after the descriptor, which may be that of the next queue in the cell. And a stop that came before the
+    // queue was armed has left no trace but the request; one that comes from here on finds this thread counted.
+    if entry.fd < 0 || isClosing.load(ordering: .sequentiallyConsistent) || cell.stopIsPending(id) { return }
     let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
     unsafe poll(&entry, 1, timeout == .max ? -1 : Int32(clamping: milliseconds))
   }
-
-  var stopIsPending: Bool { unsafe storage.pointee.stopIsPending.load(ordering: .sequentiallyConsistent) }
-
-  /// Whether somebody polls who has to stop.
-  var stopsPoller: Bool {
-    unsafe stopIsPending && storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) > 0
-  }
-
-  func requestStop() -> Bool { unsafe !storage.pointee.stopIsPending.exchange(true, ordering: .sequentiallyConsistent) }
-  func takeStop() -> Bool { unsafe storage.pointee.stopIsPending.exchange(false, ordering: .sequentiallyConsistent) }
 }

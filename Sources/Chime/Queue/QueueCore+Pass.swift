@@ -15,6 +15,7 @@ extension QueueCore {
           afterSlice(frame)
         }
       }
+      announceEnd()
     }
   }
 
@@ -85,7 +86,15 @@ extension QueueCore {
   /// Decides where a slot goes whose word changed. A slot that is being written, or whose handler runs, is skipped:
   /// the writer, or the handler's end, sends it again.
   private func admit(_ slot: TimerSlot, _ word: TimerWord) {
-    if word.hasWriter || word.isBusy { return }
+    if word.hasWriter { return }
+    if word.isBusy {
+      // One that was taken as a record ends with the next taking, which must come in time for what is wanted now.
+      if givesRecords {
+        if word.isRunning { place(slot, word) }
+        if word.hasExtra || word.isReleased { endIsWanted = true }
+      }
+      return
+    }
     if word.isReleased {
       handOver == nil ? adopt(slot) : hand(slot)
     } else if word.hasExtra {
@@ -150,6 +159,8 @@ extension QueueCore {
   /// Hands a visit of the slot to the concurrent queue, unless one is on its way already.
   private func hand(_ slot: TimerSlot) {
     guard slot.set(TimerWord.handedBit) else { return }
+    // Counted to the end of the hooks, which come after the timer's own end.
+    outstandingFunctions.add(1, ordering: .sequentiallyConsistent)
     handOver? { [self] in
       withHooks {
         ThreadState.current.inside(cell) { frame in
@@ -161,6 +172,7 @@ extension QueueCore {
           }
         }
       }
+      outstandingFunctions.subtract(1, ordering: .sequentiallyConsistent)
       if isClosing.load(ordering: .sequentiallyConsistent) { cell.wake() }
     }
   }
@@ -252,7 +264,7 @@ extension TimerSlot {
   func extraTime() -> Int64 {
     // Being writer for a moment; if somebody else is, the timer comes again anyway.
     let word = word
-    guard !word.hasWriter, swap(word, for: word.setting(TimerWord.writerBit)) else { return .min }
+    guard word.isLive, !word.hasWriter, swap(word, for: word.setting(TimerWord.writerBit)) else { return .min }
     var time = Int64.min
     if let extras, extras.value.pendingCallbacks == 0, extras.value.firePending {
       time = extras.value.fireTime

@@ -36,6 +36,7 @@ extension QueueCore {
       if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
       return status
     }
+    announceEnd()
     putDownToken()
     disposeIfWanted()
     return status
@@ -84,6 +85,7 @@ extension QueueCore {
       if hasDying { adapter.wake(self) }
       if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
     }
+    announceEnd()
   }
 }
 

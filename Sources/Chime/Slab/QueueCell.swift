@@ -29,7 +29,8 @@ import Synchronization
   /// What wakes a host-driven queue; see `HostWaker`.
   let hostFile = Atomic<Int32>(-1)
   let hostWakers = Atomic<Int32>(0)
-  let stopIsPending = Atomic<Bool>(false)
+  /// The id of the host-driven queue that is to stop; 0 for none. One that another queue left behind means nothing.
+  let stopIsPending = Atomic<UInt64>(0)
   private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
 
   /// When the queue will look at its wheel next, `Int64.max` for never, `QueueCell.awake` while a pass runs or is sure

@@ -67,10 +67,23 @@ package struct TimerRef: Sendable {
       let push = needsPass && !current.isInInbox
       if push { next = next.setting(TimerWord.inboxBit) }
       guard slot.swap(current, for: next) else { continue }
-      if push { cell.push(slot) }
+      if push {
+        cell.push(slot)
+        return announceAfterPush(time, current, on: cell)
+      }
       if needsPass { cell.announce(time) }
       return current.isBusy
     }
+  }
+
+  /// Between flag and link another writer may have met the flag, pushed nothing, and woken a pass that found nothing:
+  /// what it wanted is announced here, as it is now.
+  @inline(__always)
+  private func announceAfterPush(_ time: Int64, _ before: TimerWord, on cell: QueueCell) -> Bool {
+    let word = slot.word
+    if word.isReleased { cell.wakeToDispose() }
+    cell.announce(word.hasExtra ? Int64.min + 1 : word.isRunning ? min(time, wakeTime(word, cell)) : time)
+    return before.isBusy
   }
 
   /// When the pass has to look at a running timer.
