@@ -45,6 +45,7 @@ extern const csuite_test queries_tests[];
 extern const csuite_test storm_tests[];
 extern const csuite_test statuses_tests[];
 extern const csuite_test host_tests[];
+extern const csuite_test endings_tests[];
 extern const csuite_test targets_tests[];
 extern const csuite_test targets_storm_tests[];
 extern const csuite_test run_loop_tests[];
