@@ -42,7 +42,7 @@ static void who_asks_about_a_queue_that_ends_takes_nothing_from_the_next(csuite 
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
   set_queue(m, queue);
   while (started < 8 && spawn(t, &threads[started], ask_for_deadlines, m)) started++;
-  for (round = 0; round < csuite_scaled(500) && !csuite_failed(t); round++) {
+  for (round = 0; round < csuite_scaled(300) && !csuite_failed(t); round++) {
     chime_queue_t next = 0;
     int ticks, finalized;
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
@@ -80,7 +80,7 @@ static void functions_put_on_a_concurrent_queue_that_ends_do_not_hold_it_up(csui
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &queue));
   set_queue(m, queue);
   while (started < 4 && spawn(t, &threads[started], put_functions, m)) started++;
-  for (round = 0; round < csuite_scaled(500) && !csuite_failed(t); round++) {
+  for (round = 0; round < csuite_scaled(300) && !csuite_failed(t); round++) {
     sleep_ns(200 * CHIME_MICROSECOND);
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
     if (!EXPECT_OK(chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &queue))) break;
@@ -187,7 +187,7 @@ static void a_stop_is_not_lost_to_who_waits_for_the_queue_before(csuite *t) {
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &queue));
   set_queue(m, queue);
   if (!spawn(t, &thread, wait_for_the_end, m)) return;
-  for (round = 0; round < csuite_scaled(2000) && !csuite_failed(t); round++) {
+  for (round = 0; round < csuite_scaled(500) && !csuite_failed(t); round++) {
     chime_queue_t next = 0;
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
     if (!EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &next))) break;

@@ -399,7 +399,7 @@ static void *ask_to_be_refused(void *argument) {
 static void a_refused_timer_does_not_hold_its_queue_up(csuite *t) {
   enum { THREADS = 2 };
   pthread_t threads[THREADS];
-  int spawned[THREADS], rounds = csuite_scaled(5000), number = 0, i;
+  int spawned[THREADS], rounds = csuite_scaled(1000), number = 0, i;
   refusal *r = csuite_memory(t, sizeof *r);
   dice d = {UINT64_C(0x2EF)};
   r->t = t;
