@@ -287,7 +287,7 @@ struct DispatchSourceTimerMachineTests {
 
   @Test func ticksKeepTheGridAndMissedOnesAreOne() throws {
     let factory = RecordingTimerAdapterFactory()
-    let times = Mutex<[UInt64]>([])
+    let times = Locked<[UInt64]>([])
     let machine = Machine(factory: factory) { times.withLock { $0.append(factory.now.uptimeNanoseconds) } }
     try machine.activate(repeatTimeInterval: .nanoseconds(100))
     // Deliveries at every 10 ns, none between 1250 and 1680.
@@ -300,7 +300,7 @@ struct DispatchSourceTimerMachineTests {
 
   @Test func postponeMovesTheGridAndLeavesTheSourceAlone() throws {
     let factory = RecordingTimerAdapterFactory()
-    let times = Mutex<[UInt64]>([])
+    let times = Locked<[UInt64]>([])
     let machine = Machine(factory: factory) { times.withLock { $0.append(factory.now.uptimeNanoseconds) } }
     try machine.activate(repeatTimeInterval: .nanoseconds(100))
     _ = factory.log.take()
@@ -401,7 +401,7 @@ struct DispatchSourceTimerMachineTests {
 
   @Test func insideTheHandlerCallsTakeEffectAndSayBusy() throws {
     let factory = RecordingTimerAdapterFactory()
-    let outcomes = Mutex<[Machine.Outcome]>([])
+    let outcomes = Locked<[Machine.Outcome]>([])
     let box = MachineBox()
     let machine = Machine(factory: factory) {
       let machine = box.machine!
@@ -677,7 +677,7 @@ struct DispatchSourceTimerMachineTests {
 
   @Test func realTicksAreNeverEarlyAndDoNotDrift() async throws {
     let interval: UInt64 = 4_000_000
-    let times = Mutex<[UInt64]>([])
+    let times = Locked<[UInt64]>([])
     let first = DispatchTime.now().uptimeNanoseconds + interval
     let machine = Machine(queue: DispatchQueue(label: "grid"))
     try machine.activate(
@@ -821,7 +821,7 @@ private final class Canary: Sendable {
 private struct WeakMachine: Sendable { weak let machine: Machine? }
 
 private final class MachineBox: Sendable {
-  private let held = Mutex<Machine?>(nil)
+  private let held = Locked<Machine?>(nil)
   var machine: Machine? { held.withLock { $0 } }
 
   func set(_ machine: Machine?) {

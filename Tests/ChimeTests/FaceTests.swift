@@ -6,7 +6,7 @@ import Testing
 /// Countdown, TimeLimited, Ticks, TimerQueueClock and HandlerStrategy, on virtual time.
 @Suite struct FaceTests {
   final class Log<Element: Sendable>: Sendable {
-    private let elements = Mutex<[Element]>([])
+    private let elements = Locked<[Element]>([])
     var all: [Element] { elements.withLock { $0 } }
     func add(_ element: Element) { elements.withLock { $0.append(element) } }
   }

@@ -20,7 +20,7 @@ final class RecordingTimerAdapter: TimerAdapter {
   }
 
   private let log: RecordingTimerAdapterFactory.Log
-  private let source = Mutex(Source())
+  private let source = Locked(Source())
 
   init(log: RecordingTimerAdapterFactory.Log) {
     self.log = log
@@ -101,7 +101,7 @@ final class RecordingTimerAdapter: TimerAdapter {
 /// Makes recording adapters; `now` moves only by the test's hand.
 final class RecordingTimerAdapterFactory: TimerAdapterFactory {
   final class Log: Sendable {
-    private let entries = Mutex((calls: [RecordingTimerAdapter.Call](), violations: [String]()))
+    private let entries = Locked((calls: [RecordingTimerAdapter.Call](), violations: [String]()))
 
     func note(_ call: RecordingTimerAdapter.Call) { entries.withLock { $0.calls.append(call) } }
     func forbid(_ condition: Bool, _ what: String) { if condition { entries.withLock { $0.violations.append(what) } } }
@@ -121,7 +121,7 @@ final class RecordingTimerAdapterFactory: TimerAdapterFactory {
   private struct Last { weak var adapter: RecordingTimerAdapter? }
 
   let log = Log()
-  private let last = Mutex(Last())
+  private let last = Locked(Last())
   private let time = Atomic<UInt64>(1000)
 
   func makeTimer(queue: DispatchQueue?) -> any TimerAdapter {

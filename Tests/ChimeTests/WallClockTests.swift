@@ -10,7 +10,7 @@ import Testing
   static let hourNanoseconds: Int64 = 3_600_000_000_000
 
   final class Log: Sendable {
-    private let ticks = Mutex<[Tick]>([])
+    private let ticks = Locked<[Tick]>([])
     var all: [Tick] { ticks.withLock { $0 } }
     func add(_ tick: Tick) { ticks.withLock { $0.append(tick) } }
   }
