@@ -26,7 +26,7 @@ import Synchronization
   let honoursLeeway = Atomic<Bool>(false)
   let isLimited = Atomic<Bool>(false)
   let index: UInt32
-  /// What wakes a host-driven queue; see `HostWaker`.
+  /// What wakes a host-driven queue; see `wakeHost`.
   let hostFile = Atomic<Int32>(-1)
   let hostWakers = Atomic<Int32>(0)
   /// The id of the host-driven queue that is to stop; 0 for none. One that another queue left behind means nothing.
