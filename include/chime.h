@@ -116,6 +116,7 @@ const char *CHIME_NONNULL chime_status_message(chime_status status);
 typedef uint64_t chime_queue_t; /* a timer queue: where and when handlers run, and on which clock */
 typedef uint64_t chime_timer_t; /* a schedule, a handler and a state */
 typedef uint64_t chime_target_t; /* an object that timers hold weakly */
+typedef uint64_t chime_expiring_t; /* a value that vanishes after an interval */
 
 /* ---- Time ----------------------------------------------------------------------------------------------------- */
 
@@ -892,6 +893,39 @@ typedef struct chime_timer_info {
  */
 chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_info *CHIME_NULLABLE info);
 
+/**
+ * Has one more handler called at each tick: after the timer's own and those added before, with the same tick but its
+ * own context. All handlers of a tick run, whatever one of them does to the timer.
+ *
+ * @param timer      in any state
+ * @param key        UTF-8, copied; a handler that has the key already is removed, and this one takes its place
+ * @param handler    not NULL; not called for ticks that started before, nor for CHIME_TICK_ARMED and _CANCELLED
+ * @param context    may be NULL
+ * @param finalizer  called with context once, when the handler was removed or the timer released, after its last call;
+ *                   may be NULL
+ * @return CHIME_OK; CHIME_RUNNING: a call of the one that had the key has not returned. In both cases the context is
+ *         Chime's; in all others it stays the caller's: CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_UNSUPPORTED: on a queue that gives records; CHIME_ERROR_NO_MEMORY
+ *
+ * Any thread, the handler included. Calls back: yes: the finalizer of the one that had the key. Waits: no.
+ */
+chime_status chime_timer_add_handler(chime_timer_t timer, const char *CHIME_NULLABLE key,
+                                     chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
+                                     chime_finalizer CHIME_NULLABLE finalizer);
+
+/**
+ * Removes the handler that was added under that key. After this has returned no call of it starts, in a tick that has
+ * started neither.
+ *
+ * @param key  not NULL
+ * @return CHIME_OK; CHIME_RUNNING: a call of it has not returned; CHIME_IGNORED: there is none;
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread, the handler included. Calls back: yes: the finalizer, unless a tick runs: then it is called when that has
+ * ended. Waits: no.
+ */
+chime_status chime_timer_remove_handler(chime_timer_t timer, const char *CHIME_NULLABLE key);
+
 /* ---- Targets -------------------------------------------------------------------------------------------------- */
 
 /*
@@ -937,6 +971,86 @@ chime_status chime_target_retain(chime_target_t target, void *CHIME_NULLABLE *CH
  * Waits: no.
  */
 chime_status chime_target_release(chime_target_t target);
+
+/* ---- Values that expire --------------------------------------------------------------------------------------- */
+
+/*
+ * A value of yours that vanishes after an interval: a session, a cached answer, a token. From the moment its time is
+ * over on the queue's clock nobody can acquire it, however late the queue is; the handler of the expiry, then the
+ * value's finalizer, are called on the queue after that. Who has acquired the value keeps it until it is yielded. When
+ * the queue ends the value vanishes too, without a call of the handler.
+ */
+
+/**
+ * Makes a value that vanishes lifetime_ns from now.
+ *
+ * @param queue        not one that gives records
+ * @param value        not NULL; Chime passes it on and never looks behind it
+ * @param finalizer    called with value once, when it has vanished or been released and nobody has it; may be NULL
+ * @param lifetime_ns  0 or more; CHIME_FOREVER: until it is reset or released
+ * @param expiring     receives the id
+ * @return CHIME_OK: the value is Chime's; CHIME_ERROR_INVALID_HANDLE: the queue; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_UNSUPPORTED: the queue gives records; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_expiring_create(chime_queue_t queue, void *CHIME_NULLABLE value,
+                                   chime_finalizer CHIME_NULLABLE finalizer, int64_t lifetime_ns,
+                                   chime_expiring_t *CHIME_NULLABLE expiring);
+
+/**
+ * Has a handler called once, on the queue, when the value has vanished because its time was over; not when it was
+ * released, or the queue ended. The handler gets a tick of kind CHIME_TICK_DUE with the value as its target, alive for
+ * the length of the call, and 0 as its timer.
+ *
+ * @param handler    replaces the one before; NULL: none any more
+ * @param context    for the handler; may be NULL
+ * @param finalizer  called with context once, after the handler's call or when there will be none; may be NULL, and
+ *                   must be without a handler
+ * @return CHIME_OK: the context is Chime's; CHIME_IGNORED: the value has vanished; CHIME_ERROR_INVALID_HANDLE;
+ *         CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread. Calls back: yes: the finalizer of the one before. Waits: no.
+ */
+chime_status chime_expiring_on_expiry(chime_expiring_t expiring, chime_handler CHIME_NULLABLE handler,
+                                      void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer);
+
+/**
+ * Gives the value and keeps it from being finalized, beyond its time and its release, until chime_expiring_yield. May
+ * be called several times; each wants its yield.
+ *
+ * @param value  receives the value; NULL when it has vanished
+ * @return CHIME_OK; CHIME_IGNORED: it has vanished, there is nothing to yield; CHIME_ERROR_INVALID_HANDLE: never was one
+ *         or was released; CHIME_ERROR_INVALID_ARGUMENT: value is NULL
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_expiring_acquire(chime_expiring_t expiring, void *CHIME_NULLABLE *CHIME_NULLABLE value);
+
+/**
+ * Undoes one chime_expiring_acquire; also after the value was released.
+ * @return CHIME_OK; CHIME_IGNORED: nobody has acquired the value; CHIME_ERROR_INVALID_HANDLE
+ * Any thread. Calls back: yes: the finalizer, when the value has vanished or was released. Waits: no.
+ */
+chime_status chime_expiring_yield(chime_expiring_t expiring);
+
+/**
+ * Begins the value's time anew: it vanishes lifetime_ns from now.
+ * @param lifetime_ns  0 or more; may be earlier than before
+ * @return CHIME_OK; CHIME_IGNORED: it has vanished and does not come back; CHIME_ERROR_INVALID_HANDLE;
+ *         CHIME_ERROR_INVALID_ARGUMENT
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_expiring_reset(chime_expiring_t expiring, int64_t lifetime_ns);
+
+/**
+ * Ends it: no call of the expiry's handler starts any more, and the value and the handler's context are finalized, here,
+ * or by who has acquired the value or runs the handler, after that.
+ * @param expiring  0 does nothing; stale afterwards, but for chime_expiring_yield
+ * @return CHIME_OK; CHIME_RUNNING: the same, and the handler that had started has not returned; CHIME_ERROR_INVALID_HANDLE
+ * Any thread, the expiry's handler included. Calls back: yes: the finalizers. Waits: no.
+ */
+chime_status chime_expiring_release(chime_expiring_t expiring);
 
 #if defined(__cplusplus) && !defined(CHIME_CDEF)
 }

@@ -165,3 +165,21 @@ public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePo
     has_schedule: i.hasSchedule ? 1 : 0)
   return Status.ok.rawValue
 }
+
+@_cdecl("chime_timer_add_handler") @implementation
+public func chime_timer_add_handler(
+  _ timer: chime_timer_t, _ key: UnsafePointer<CChar>?, _ handler: chime_handler?,
+  _ context: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?
+) -> chime_status {
+  guard unsafe key != nil, let key = unsafe Arguments.string(key), let handler = unsafe Arguments.tickFunction(handler)
+  else { return Status.invalidArgument.rawValue }
+  guard let timer = TimerRef(timer) else { return Status.invalidHandle.rawValue }
+  return unsafe timer.addHandler(key, handler, Context(context), Arguments.contextFunction(finalizer)).rawValue
+}
+
+@_cdecl("chime_timer_remove_handler") @implementation
+public func chime_timer_remove_handler(_ timer: chime_timer_t, _ key: UnsafePointer<CChar>?) -> chime_status {
+  guard unsafe key != nil, let key = unsafe Arguments.string(key) else { return Status.invalidArgument.rawValue }
+  guard let timer = TimerRef(timer) else { return Status.invalidHandle.rawValue }
+  return timer.removeHandler(key).rawValue
+}

@@ -18,9 +18,8 @@ struct DispatchPlace: Sendable {
   let isOwn: Bool
 
   /// A serial queue of Chime's own.
-  static func serial(label: String, qos: DispatchQoS) -> DispatchPlace {
-    let queue = DispatchQueue(label: label, qos: qos)
-    return DispatchPlace(
+  static func serial(_ queue: DispatchQueue) -> DispatchPlace {
+    DispatchPlace(
       timerQueue: queue, submit: { queue.async(execute: $0) }, runAndWait: { queue.sync(execute: $0) }, handOver: nil,
       isOnPlace: { false }, isMain: false, isOwn: true)
   }
@@ -67,6 +66,8 @@ struct DispatchPlace: Sendable {
     unsafe raw = OpaquePointer(pointer)
     unsafe Undeclared.dispatchRetain(raw)
   }
+
+  convenience init(_ queue: DispatchQueue) { unsafe self.init(UnsafeMutableRawPointer(HostQueue.raw(of: queue))) }
 
   deinit { unsafe Undeclared.dispatchRelease(raw) }
 

@@ -11,7 +11,13 @@ public final class ChimeTimer: Sendable {
 
   init(_ queue: UInt64, _ schedule: Schedule, _ handler: sending @escaping (Tick) -> Void) throws(ChimeError) {
     guard schedule.isValid else { throw .invalidArgument }
-    id = try HandlerBox.start(on: queue, schedule, handler)
+    id = try HandlerBox.start(on: queue, schedule, HandlerBox(handler))
+    targetHasGone = nil
+  }
+
+  /// An idle timer, or one that starts at once.
+  init(_ queue: UInt64, _ schedule: Schedule?, _ box: sending HandlerBox) throws(ChimeError) {
+    id = try HandlerBox.start(on: queue, schedule, box)
     targetHasGone = nil
   }
 
@@ -20,13 +26,14 @@ public final class ChimeTimer: Sendable {
     _ handler: sending @escaping (Object, Tick) -> Void
   ) throws(ChimeError) {
     guard schedule.isValid else { throw .invalidArgument }
-    let id = try HandlerBox.start(on: queue, schedule, target: target.tokenID) { tick in
+    let box = HandlerBox { tick in
       if let object = target.object {
         handler(object, tick)
       } else {
         _ = TimerRef.release(tick.timer)
       }
     }
+    let id = try HandlerBox.start(on: queue, schedule, target: target.tokenID, box)
     self.id = id
     targetHasGone = { target.object == nil }
     if target.tokenID == 0 {
@@ -55,13 +62,23 @@ public final class ChimeTimer: Sendable {
     return deadline
   }
 
-  /// Starts the timer's next life with the schedule it has; ignored unless it is finished or cancelled.
+  /// Starts the timer's next life; ignored unless it is idle, finished or cancelled.
+  ///
+  /// - Parameter schedule: `nil` keeps the one it has.
+  /// - Throws: `invalidArgument` when it never had one; `targetGone`, `invalidHandle`, `noMemory`.
   @discardableResult
-  public func activate() throws(ChimeError) -> Outcome { try perform { $0.activate(nil) } }
+  public func activate(_ schedule: Schedule? = nil) throws(ChimeError) -> Outcome {
+    try perform { $0.activate(schedule) }
+  }
 
-  /// Runs from now, whatever the state.
+  /// Runs from now, whatever the state: one transition, in which no tick can get lost.
+  ///
+  /// - Parameter schedule: `nil` keeps the one it has.
+  /// - Throws: as `activate(_:)`.
   @discardableResult
-  public func restart() throws(ChimeError) -> Outcome { try perform { $0.restart(nil) } }
+  public func restart(_ schedule: Schedule? = nil) throws(ChimeError) -> Outcome {
+    try perform { $0.restart(schedule) }
+  }
 
   /// Runs once, at a point on the queue's clock.
   func restart(at deadline: Int64) throws(ChimeError) {
@@ -86,6 +103,10 @@ public final class ChimeTimer: Sendable {
     return try perform { $0.reschedule(schedule) }
   }
 
+  /// Changes the schedule and keeps the state. A first delay counts from now.
+  @discardableResult
+  public func reschedule(_ schedule: Schedule) throws(ChimeError) -> Outcome { try perform { $0.reschedule(schedule) } }
+
   /// The idle-timeout touch: moves the next deadline to `delay` from now if that is later.
   /// - Parameter delay: 0 or more.
   /// - Returns: ignored when the timer does not run, or its tick has started.
@@ -93,6 +114,13 @@ public final class ChimeTimer: Sendable {
   public func postpone(by delay: Duration) throws(ChimeError) -> Outcome {
     guard delay >= .zero else { throw .invalidArgument }
     return try perform { $0.postpone(delay: delay.nanoseconds) }
+  }
+
+  /// Moves the next deadline to a point on the queue's clock, in nanoseconds, if that is later.
+  /// - Returns: ignored when the timer does not run, or its tick has started.
+  @discardableResult
+  public func postpone(until deadline: Int64) throws(ChimeError) -> Outcome {
+    try perform { $0.postpone(until: deadline) }
   }
 
   /// Asks for one extra tick, outside the schedule, on the queue.
@@ -123,37 +151,54 @@ public final class ChimeTimer: Sendable {
   }
 }
 
-/// A Swift handler on its way through the core, which knows functions and contexts only: the timer's context is one
+/// Swift handlers on their way through the core, which knows functions and contexts only: the timer's context is one
 /// reference to this box, and the finalizer lets it go.
 final class HandlerBox {
   private let handler: (Tick) -> Void
+  private let registrationHandler: (() -> Void)?
+  private let cancelHandler: (() -> Void)?
 
-  private init(_ handler: @escaping (Tick) -> Void) { self.handler = handler }
+  init(
+    registrationHandler: (() -> Void)? = nil, cancelHandler: (() -> Void)? = nil, _ handler: @escaping (Tick) -> Void
+  ) {
+    self.handler = handler
+    self.registrationHandler = registrationHandler
+    self.cancelHandler = cancelHandler
+  }
 
-  /// Starts a timer that calls `handler`; gives its id.
+  /// Makes a timer that calls what is in the box, and starts it if there is a schedule; gives its id.
   static func start(
-    on queue: UInt64, _ schedule: Schedule, target: UInt64 = 0, selfRelease: Bool = false, _ handler: sending @escaping (Tick) -> Void
+    on queue: UInt64, _ schedule: Schedule?, target: UInt64 = 0, selfRelease: Bool = false, _ box: sending HandlerBox
   ) throws(ChimeError) -> UInt64 {
-    // SAFETY: the core calls the finalizer exactly once, after the last call of the handler.
-    let box = unsafe Unmanaged.passRetained(HandlerBox(handler))
-    let options = unsafe TimerOptions(
+    var options = unsafe TimerOptions(
       handler: TickFunction { tick, context in
-        guard let context = unsafe context else { return }
         let record = unsafe tick.load(as: TickRecord.self)
-        unsafe Unmanaged<HandlerBox>.fromOpaque(context).takeUnretainedValue().handler(Tick(record))
+        unsafe HandlerBox.of(context)?.handler(Tick(record))
       },
-      context: Context(box.toOpaque()),
-      finalizer: ContextFunction { context in
-        if let context = unsafe context { unsafe Unmanaged<HandlerBox>.fromOpaque(context).release() }
-      },
-      target: target, selfRelease: selfRelease)
+      // SAFETY: the core calls the finalizer exactly once, after the last call of a handler.
+      context: Context(Unmanaged.passRetained(box).toOpaque()),
+      finalizer: ContextFunction { unsafe HandlerBox.release($0) }, target: target, selfRelease: selfRelease)
+    if box.registrationHandler != nil {
+      options.registrationHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.registrationHandler?() }
+    }
+    if box.cancelHandler != nil {
+      options.cancelHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.cancelHandler?() }
+    }
     var id: UInt64 = 0
     let status = unsafe TimerRef.create(on: queue, options, schedule, out: &id)
     if status.isFailure {
-      unsafe box.release()
+      unsafe HandlerBox.release(options.context.pointer)
       throw status.error
     }
     return id
+  }
+
+  private static func of(_ context: UnsafeMutableRawPointer?) -> HandlerBox? {
+    unsafe context.map { unsafe Unmanaged<HandlerBox>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private static func release(_ context: UnsafeMutableRawPointer?) {
+    if let context = unsafe context { unsafe Unmanaged<HandlerBox>.fromOpaque(context).release() }
   }
 }
 

@@ -1,40 +1,59 @@
 /// A value that vanishes after an interval, unless that is begun anew.
 ///
 /// Any thread. The value is gone exactly when its time is over on the queue's clock; it is let go, and the notification
-/// comes, in the pass of the queue that follows.
+/// comes, in the pass of the queue that follows. With the queue the value vanishes too, without notification.
 public final class TimeLimited<Value: Sendable>: Sendable {
   private struct State {
     var value: Value?
     var deadline: Int64
-    var onExpiry: (@Sendable () -> Void)?
+    var onExpiry: ((Value, Tick) -> Void)?
+    /// Set in init. Only moved with the lock held, so that it stands at `deadline`.
+    var timer: ChimeTimer?
   }
 
-  private let queue: TimerQueue
+  /// Whose clock counts.
+  private let queue: UInt64
+  /// Keeps the queue, if that is this object's to keep.
+  private let owner: TimerQueue?
   private let state: Locked<State>
-  /// Set in init.
-  private let timer = Locked<ChimeTimer?>(nil)
 
   /// - Parameters:
   ///   - lifetime: 0 or more, from now.
   ///   - queue: whose clock counts, and where `onExpiry` runs.
   ///   - onExpiry: called once, after the value has vanished; not when the last reference to this object goes before.
-  /// - Throws: `invalidArgument`; `limit`, `noMemory`.
-  public init(
-    _ value: Value, lifetime: Duration, on queue: TimerQueue, onExpiry: (@Sendable () -> Void)? = nil
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` when the queue was shut down.
+  public convenience init(
+    _ value: Value, lifetime: Duration, on queue: TimerQueue, onExpiry: sending (() -> Void)? = nil
+  ) throws(ChimeError) {
+    try self.init(value, lifetime: lifetime.nanoseconds, queue: queue.id, owner: queue, onExpiry: { _, _ in onExpiry?() })
+  }
+
+  /// - Parameter onExpiry: gets the value that has vanished.
+  package init(
+    _ value: Value, lifetime: Int64, queue: UInt64, owner: TimerQueue? = nil,
+    onExpiry: sending @escaping (Value, Tick) -> Void
   ) throws(ChimeError) {
     self.queue = queue
-    let deadline = queue.now.saturatingAdd(lifetime.nanoseconds)
+    self.owner = owner
+    let deadline = (QueueCore.now(queue) ?? 0).saturatingAdd(lifetime)
     state = Locked(State(value: value, deadline: deadline, onExpiry: onExpiry))
-    guard lifetime >= .zero else { throw .invalidArgument }
-    let made = try ChimeTimer(queue.id, Schedule(first: deadline, firstIsDeadline: true)) { [weak self] _ in
-      self?.expire()
-    }
-    timer.withLock { $0 = made }
+    guard lifetime >= 0 else { throw .invalidArgument }
+    let end = QueueEnd(self)
+    let made = try ChimeTimer(queue, Schedule(first: deadline, firstIsDeadline: true)) { tick in end.limited?.expire(tick) }
+    state.withLock { $0.timer = made }
+  }
+
+  /// Held by the timer's handler alone: let go with the timer, or with its queue.
+  private final class QueueEnd: @unchecked Sendable {
+    // Unchecked: a weak reference that is set in init only; several threads may read it.
+    private(set) weak var limited: TimeLimited?
+    init(_ limited: TimeLimited) { self.limited = limited }
+    deinit { limited?.vanish() }
   }
 
   /// The value, until its time is over.
   public var value: Value? {
-    let now = queue.now
+    guard let now = QueueCore.now(queue) else { return nil }
     return state.withLock { $0.deadline > now ? $0.value : nil }
   }
 
@@ -44,37 +63,39 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   /// - Returns: ignored when the value has vanished: it does not come back.
   @discardableResult
   public func resetTimer(interval: Duration) throws(ChimeError) -> Outcome {
-    guard interval >= .zero else { throw .invalidArgument }
-    let now = queue.now
-    let deadline = now.saturatingAdd(interval.nanoseconds)
-    let isThere = state.withLock { state in
-      guard state.value != nil, state.deadline > now else { return false }
+    try resetTimer(interval: interval.nanoseconds)
+  }
+
+  package func resetTimer(interval: Int64) throws(ChimeError) -> Outcome {
+    guard interval >= 0 else { throw .invalidArgument }
+    guard let now = QueueCore.now(queue) else { return .ignored }
+    let deadline = now.saturatingAdd(interval)
+    return try state.withLock { state throws(ChimeError) in
+      guard state.value != nil, state.deadline > now, let timer = state.timer else { return .ignored }
+      try timer.restart(at: deadline)
       state.deadline = deadline
-      return true
+      return .done
     }
-    guard isThere else { return .ignored }
-    try timer.withLock({ $0 })?.restart(at: deadline)
-    return .done
   }
 
   /// On the queue.
-  private func expire() {
-    let now = queue.now
-    var rest: Int64?
-    var old: Value?
-    let notification: (@Sendable () -> Void)? = state.withLock { state in
-      // Begun anew after this tick had started.
-      if state.deadline > now {
-        rest = state.deadline
-        return nil
-      }
-      old = state.value
-      state.value = nil
-      defer { state.onExpiry = nil }
-      return state.onExpiry
+  private func expire(_ tick: Tick) {
+    guard let now = QueueCore.now(queue) else { return }
+    let (old, notification): (Value?, ((Value, Tick) -> Void)?) = state.withLock { state in
+      // Begun anew after this tick had started: the timer runs again.
+      if state.deadline > now { return (nil, nil) }
+      defer { (state.value, state.onExpiry) = (nil, nil) }
+      return (state.value, state.onExpiry)
     }
-    _ = old  // let go outside the lock
-    if let rest { _ = try? timer.withLock { $0 }?.restart(at: rest) }
-    notification?()
+    if let old { notification?(old, tick) }
+  }
+
+  /// Lets go of the value without notification.
+  private func vanish() {
+    // What was taken out is let go outside the lock.
+    _ = state.withLock { state in
+      defer { (state.value, state.onExpiry) = (nil, nil) }
+      return (state.value, state.onExpiry)
+    }
   }
 }

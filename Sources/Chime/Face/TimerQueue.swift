@@ -112,11 +112,42 @@ public class TimerQueue: @unchecked Sendable {
     return try ChimeTimer(id, schedule, handler)
   }
 
+  /// Calls `handler` by a schedule.
+  ///
+  /// - Returns: the timer; it stops when the last reference to it goes.
+  /// - Throws: `limit`, `noMemory`; `invalidHandle` when the queue was shut down.
+  public func start(_ schedule: Schedule, handler: sending @escaping (Tick) -> Void) throws(ChimeError) -> ChimeTimer {
+    try ChimeTimer(id, schedule, handler)
+  }
+
+  /// Calls `handler` by a schedule with `target`, for as long as that lives; see `every(_:leeway:target:handler:)`.
+  public func start<Object: AnyObject>(
+    _ schedule: Schedule, target: Object, handler: sending @escaping (Object, Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try ChimeTimer(id, schedule, WeakTarget(target), handler)
+  }
+
+  /// Makes an idle timer: `ChimeTimer.activate` or `restart` gives it a schedule.
+  ///
+  /// - Parameters:
+  ///   - registrationHandler: called on the queue at each start, before the first tick.
+  ///   - cancelHandler: called on the queue after each cancel, and once when the timer ends while it runs.
+  ///   - handler: called at each tick.
+  /// - Returns: the timer; it stops when the last reference to it goes.
+  /// - Throws: `limit`, `noMemory`; `invalidHandle` when the queue was shut down.
+  public func makeTimer(
+    registrationHandler: sending (() -> Void)? = nil, cancelHandler: sending (() -> Void)? = nil,
+    handler: sending @escaping (Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try ChimeTimer(
+      id, nil, HandlerBox(registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler))
+  }
+
   /// Calls `handler` once, `delay` from now; nobody holds the timer, and nobody can stop it but the end of the queue.
   public func once(after delay: Duration, handler: sending @escaping () -> Void) throws(ChimeError) {
     let schedule = Schedule(first: delay.nanoseconds)
     guard schedule.isValid else { throw .invalidArgument }
-    _ = try HandlerBox.start(on: id, schedule, selfRelease: true) { _ in handler() }
+    _ = try HandlerBox.start(on: id, schedule, selfRelease: true, HandlerBox { _ in handler() })
   }
 
   /// Runs `body` on the queue, soon.

@@ -53,7 +53,12 @@ package struct QueueHooks: Sendable {
 /// The factories. Each gives the new queue's id, or why there is none: limit, noMemory, resource, unsupported.
 extension QueueCore {
   package static func makeSerial(_ options: QueueOptions) -> Result<UInt64, Status> {
-    make(options, at: .serial(label: options.dispatchLabel, qos: options.qos))
+    makeSerial(options, on: DispatchQueue(label: options.dispatchLabel, qos: options.qos))
+  }
+
+  /// - Parameter queue: a new one, for the timers of this queue alone.
+  static func makeSerial(_ options: QueueOptions, on queue: DispatchQueue) -> Result<UInt64, Status> {
+    make(options, at: .serial(queue))
   }
 
   package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> {

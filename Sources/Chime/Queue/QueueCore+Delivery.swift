@@ -49,6 +49,7 @@ extension QueueCore {
     }
     let generation = slot.generation(word)
     let context = slot.context
+    let named = slot.extras?.named
     // Who takes records says when one was taken, not when it is done with it.
     let waitsForEnd = delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && sink == nil
     let provisional = slot.deadline
@@ -69,6 +70,7 @@ extension QueueCore {
     } else {
       frame.slot = slot.index
       delivery.function(record)
+      if delivery.kind == .due || delivery.kind == .fired { named?.call(record) }
       end(tick, frame)
     }
     return now
@@ -258,6 +260,7 @@ extension QueueCore {
         delivery.function(lastRecord(of: slot, delivery.kind, hasTarget ? target?.object ?? .none : .none))
         if hasTarget { target?.letGo() }
       }
+      extras.named?.close()
       if let finalizer = extras.value.finalizer { finalizer(slot.context) }
       frame.slot = nil
     }

@@ -1,8 +1,9 @@
-/// When a timer ticks: first delay or deadline, interval, leeway, tick limit and two policies. All times in
-/// nanoseconds; a plain value, checked by `isValid` before the core accepts it.
-@frozen package struct Schedule: Equatable, Sendable {
+/// When a timer ticks: first delay or deadline, interval, leeway, tick limit and two policies. A plain value; any
+/// thread.
+// All times in nanoseconds; checked by `isValid` before the core accepts it.
+public struct Schedule: Equatable, Sendable {
   /// What becomes of due times that could not be met.
-  @frozen package enum MissedPolicy: Int32, Sendable {
+  public enum MissedPolicy: Int32, Sendable {
     /// One tick that says how many were missed, then on along the grid.
     case coalesce = 0
     /// The interval counts from the end of the handler.
@@ -10,7 +11,7 @@
   }
 
   /// What suspend and resume do to the schedule.
-  @frozen package enum ResumePolicy: Int32, Sendable {
+  public enum ResumePolicy: Int32, Sendable {
     /// The grid stands; what was missed comes as one tick at once.
     case coalesce = 0
     /// The time that was left is kept, and the grid moves.
@@ -18,15 +19,15 @@
   }
 
   /// Delay, 0 or more, or deadline of the first tick.
-  package var first: Int64
-  package var firstIsDeadline: Bool
+  @usableFromInline package var first: Int64
+  @usableFromInline package var firstIsDeadline: Bool
   /// 0: one-shot.
-  package var interval: Int64
-  package var leeway: Int64
+  @usableFromInline package var interval: Int64
+  @usableFromInline package var leeway: Int64
   /// Due times until the timer is finished; 0: no limit.
-  package var tickLimit: UInt64
-  package var missedPolicy: MissedPolicy
-  package var resumePolicy: ResumePolicy
+  @usableFromInline package var tickLimit: UInt64
+  @usableFromInline package var missedPolicy: MissedPolicy
+  @usableFromInline package var resumePolicy: ResumePolicy
 
   @inlinable @inline(__always)
   package init(

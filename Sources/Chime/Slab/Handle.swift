@@ -10,6 +10,7 @@ package struct Handle: Sendable {
     case target = 3
     case runLoop = 4
     case weakTimer = 5
+    case expiring = 6
   }
 
   static var indexBits: UInt64 { 26 }

@@ -48,6 +48,8 @@ struct RecordFlags: OptionSet {
   var label: UnsafeMutablePointer<CChar>?
   /// One reference to the target's counts, which is none to its object.
   var target: Unmanaged<TimerTarget>?
+  /// One reference to the handlers beside the first.
+  var named: Unmanaged<NamedHandlers>?
   /// Due times until the timer is finished; 0: no limit.
   var tickLimit: UInt64 = 0
   /// Due times counted against the limit, delivered and missed.

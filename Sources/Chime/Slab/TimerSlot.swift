@@ -140,6 +140,7 @@ import Synchronization
 
   func deallocate() {
     unsafe pointer.pointee.target?.release()
+    unsafe pointer.pointee.named?.release()
     unsafe free(pointer.pointee.label)
     unsafe free(pointer)
   }
@@ -153,4 +154,10 @@ import Synchronization
 
   @inline(__always)
   var target: TimerTarget? { unsafe pointer.pointee.target?.takeUnretainedValue() }
+
+  /// Whether something is to be called when the timer is released.
+  var hasLastWork: Bool { unsafe value.finalizer != nil || value.pendingCallbacks > 0 || value.named != nil }
+
+  @inline(__always)
+  var named: NamedHandlers? { unsafe pointer.pointee.named?.takeUnretainedValue() }
 }

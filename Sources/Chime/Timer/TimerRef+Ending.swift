@@ -66,7 +66,7 @@ extension TimerRef {
       if word.isBusy || slot.hasExtras { return releaseSlowly() }
       let free = word.with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement
       guard slot.swap(word, for: free.clearing(TimerWord.extraBit)) else { continue }
-      // Extras can have come and done their work between the look and the swap; they hold no finalizer then.
+      // Extras can have come between the look and the swap; they hold named handlers at most, which end with them.
       slot.freeExtras()
       cell.giveBack(slot, ThreadState.current)
       return .ok
@@ -99,7 +99,7 @@ extension TimerSlot {
   /// Frees a released slot that the caller owns (it is writer), or sends it to the queue if callbacks or a finalizer
   /// have to run there first.
   func dispose(_ cell: QueueCell) {
-    if let extras, extras.value.finalizer != nil || extras.value.pendingCallbacks > 0 {
+    if let extras, extras.hasLastWork {
       while true {
         let current = word
         var next = current.clearing(TimerWord.writerBit)

@@ -1,0 +1,64 @@
+#if !CHIME_WITHOUT_ASYNC  // left out of the C library: Swift's concurrency runtime is 0.6 MB
+
+import Dispatch
+
+/// A serial queue on which an actor can live: what is isolated to the actor, and the handlers of the queue's timers,
+/// exclude each other.
+///
+///     actor Player {
+///       private let queue: SerialTimerQueue
+///       nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+///     }
+///
+/// The actor must hold its queue. A handler reaches the actor's state by `assumeIsolated`, without waiting. The end of
+/// the timer queue, by `shutdown`, ends timers; the actor goes on.
+public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Sendable {
+  // Sendable as its class is.
+  private let dispatchQueue: DispatchQueue
+  private let place: HostQueue
+
+  /// A serial queue of its own.
+  ///
+  /// - Parameters:
+  ///   - label: for debuggers.
+  ///   - qos: of the dispatch queue behind it.
+  ///   - clock: monotonic or wall.
+  /// - Throws: `limit`, `noMemory`, `resource`; `unsupported` for boottime.
+  public init(
+    label: String = "", qos: DispatchQoS = .unspecified, clock: QueueClock = .monotonic
+  ) throws(ChimeError) {
+    let options = QueueOptions(label: label, qos: qos, clock: clock.clock)
+    let queue = DispatchQueue(label: options.dispatchLabel, qos: qos)
+    place = HostQueue(queue)
+    place.mark()
+    dispatchQueue = queue
+    try super.init(QueueCore.makeSerial(options, on: queue))
+  }
+
+  /// A timer queue on a serial dispatch queue.
+  ///
+  /// - Throws: `unsupported` when the queue is a concurrent one; `limit`, `noMemory`, `resource`.
+  public init(on queue: DispatchQueue, label: String = "") throws(ChimeError) {
+    place = HostQueue(queue)
+    dispatchQueue = queue
+    if place.isConcurrent { throw .unsupported }
+    try super.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))
+  }
+
+  /// Called by Swift: runs a part of an actor's work on the queue.
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    dispatchQueue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+
+  /// Called by Swift.
+  public func asUnownedSerialExecutor() -> UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: self) }
+
+  /// Called by Swift when isolation is assumed: ends the program when the caller is not on the queue.
+  public func checkIsolated() { dispatchPrecondition(condition: .onQueue(dispatchQueue)) }
+
+  /// Called by Swift to ask whether the caller is on the queue.
+  public func isIsolatingCurrentContext() -> Bool? { place.isMain ? MainQueue.isMainThread : place.isCurrent }
+}
+
+#endif

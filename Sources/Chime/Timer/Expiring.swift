@@ -1,0 +1,163 @@
+/// A value of the host's that vanishes after an interval, by id: `TimeLimited` for C. Who has acquired the value keeps
+/// it, beyond its time and beyond the release, until it is yielded; then its finalizer is called, once, where the last
+/// of those goes, with no lock held. Any thread.
+package final class Expiring: Sendable {
+  /// A pointer that Chime has accepted: what holds it last calls its finalizer.
+  private final class Owned: Sendable {
+    let context: Context
+    private let finalizer: Locked<ContextFunction?>
+
+    init(_ context: Context, _ finalizer: ContextFunction?) {
+      self.context = context
+      self.finalizer = Locked(finalizer)
+    }
+
+    /// It was not accepted after all, and stays the caller's.
+    func giveBack() { finalizer.withLock { $0 = nil } }
+
+    deinit { finalizer.withLock { $0 }?(context) }
+  }
+
+  private struct State {
+    /// Set by `make`, until the release.
+    var limited: TimeLimited<Owned>?
+    var handler: TickFunction?
+    /// The handler's; there while the handler is.
+    var context: Owned?
+    /// How often the value was acquired and not yielded, and the value while that is not 0.
+    var holds: UInt64 = 0
+    var held: Owned?
+    var isNotifying = false
+    var isReleased = false
+  }
+
+  private let state = Locked(State())
+
+  private static let table = HandleTable<Expiring>(.expiring)
+
+  private init() {}
+
+  // MARK: By id
+
+  /// Makes a value that vanishes `lifetime` from now; on failure it stays the caller's.
+  package static func make(
+    _ value: Context, _ finalizer: ContextFunction?, lifetime: Int64, on queue: UInt64
+  ) -> Result<UInt64, Status> {
+    guard let core = QueueCore.find(queue) else { return .failure(.invalidHandle) }
+    if core.givesRecords { return .failure(.unsupported) }
+    let expiring = Expiring()
+    guard let id = table.add(expiring) else { return .failure(.limit) }
+    let value = Owned(value, finalizer)
+    do {
+      let limited = try TimeLimited(value, lifetime: lifetime, queue: queue) { [weak expiring] value, tick in
+        expiring?.notify(value, tick)
+      }
+      expiring.state.withLock { $0.limited = limited }
+      return .success(id)
+    } catch {
+      value.giveBack()
+      table.remove(id)
+      return .failure(Status(rawValue: error.rawValue))
+    }
+  }
+
+  /// Has `handler` called once, after the value has vanished, in place of the one before; `nil` for none.
+  /// - Returns: ok; ignored when the value has vanished: the context stays the caller's; invalidHandle.
+  package static func onExpiry(
+    _ id: UInt64, _ handler: TickFunction?, _ context: Context, _ finalizer: ContextFunction?
+  ) -> Status {
+    guard let expiring = table.find(id) else { return .invalidHandle }
+    let new = handler.map { _ in Owned(context, finalizer) }
+    // Let go outside the lock.
+    var old: Owned?
+    let status: Status = expiring.state.withLock { state in
+      if state.isReleased { return .invalidHandle }
+      guard state.limited?.value != nil else { return .ignored }
+      old = state.context
+      state.handler = handler
+      state.context = new
+      return .ok
+    }
+    if status != .ok { new?.giveBack() }
+    withExtendedLifetime(old) {}
+    return status
+  }
+
+  /// Gives the value, which stays until it is yielded; `nil` when it has vanished.
+  package static func acquire(_ id: UInt64) -> Result<Context?, Status> {
+    guard let expiring = table.find(id) else { return .failure(.invalidHandle) }
+    return expiring.state.withLock { state in
+      if state.isReleased { return .failure(.invalidHandle) }
+      guard let value = state.limited?.value else { return .success(nil) }
+      state.holds += 1
+      state.held = value
+      return .success(value.context)
+    }
+  }
+
+  /// Undoes one `acquire`, also after the release; ignored when there is none.
+  package static func yield(_ id: UInt64) -> Status {
+    guard let expiring = table.find(id) else { return .invalidHandle }
+    // Let go outside the lock.
+    var last: Owned?
+    let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
+      guard state.holds > 0 else { return (.ignored, false) }
+      state.holds -= 1
+      if state.holds > 0 { return (.ok, false) }
+      last = state.held
+      state.held = nil
+      return (.ok, state.isReleased)
+    }
+    if isOver { table.remove(id) }
+    withExtendedLifetime(last) {}
+    return status
+  }
+
+  /// Begins the value's time anew; ignored when it has vanished.
+  /// - Parameter lifetime: 0 or more, from now.
+  package static func reset(_ id: UInt64, lifetime: Int64) -> Status {
+    guard let expiring = table.find(id) else { return .invalidHandle }
+    guard let limited = expiring.state.withLock({ $0.limited }) else { return .invalidHandle }
+    do {
+      return Status(rawValue: try limited.resetTimer(interval: lifetime).rawValue)
+    } catch {
+      return error == .invalidHandle ? .ignored : Status(rawValue: error.rawValue)
+    }
+  }
+
+  /// Ends it: nothing is notified any more, and the value is let go unless somebody has it.
+  /// - Returns: ok; running when the handler that had started has not returned; invalidHandle.
+  package static func release(_ id: UInt64) -> Status {
+    guard let expiring = table.find(id) else { return .invalidHandle }
+    // Let go outside the lock.
+    var limited: TimeLimited<Owned>?
+    var context: Owned?
+    let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
+      if state.isReleased { return (.invalidHandle, false) }
+      state.isReleased = true
+      (limited, context) = (state.limited, state.context)
+      (state.limited, state.handler, state.context) = (nil, nil, nil)
+      return (state.isNotifying ? .running : .ok, state.holds == 0)
+    }
+    if isOver { table.remove(id) }
+    withExtendedLifetime((limited, context)) {}
+    return status
+  }
+
+  // MARK: On the queue
+
+  /// The value has vanished.
+  private func notify(_ value: Owned, _ tick: Tick) {
+    let (handler, context): (TickFunction?, Owned?) = state.withLock { state in
+      defer { (state.handler, state.context) = (nil, nil) }
+      state.isNotifying = state.handler != nil
+      return (state.handler, state.context)
+    }
+    guard let handler, let context else { return }
+    handler(
+      TickRecord(
+        timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.scheduled, actual: tick.actual,
+        context: context.context, target: value.context, kind: TickKind.due.rawValue))
+    state.withLock { $0.isNotifying = false }
+  }
+}

@@ -1,0 +1,126 @@
+import Synchronization
+
+/// The handlers of one timer beside the one that it was made with: called after that, at each tick, in the order in
+/// which their keys came. Any thread; finalizers are called with no lock held.
+final class NamedHandlers: Sendable {
+  /// One handler under its key. What holds it last calls the finalizer.
+  private final class Entry: Sendable {
+    let key: String
+    let handler: TickFunction
+    let context: Context
+    let finalizer: ContextFunction?
+
+    private enum Use {
+      static let waiting: UInt8 = 0
+      static let called: UInt8 = 1
+      static let removed: UInt8 = 2
+    }
+
+    /// Decides between a call that starts and a removal.
+    private let use = Atomic<UInt8>(Use.waiting)
+
+    init(_ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?) {
+      self.key = key
+      self.handler = handler
+      self.context = context
+      self.finalizer = finalizer
+    }
+
+    deinit { finalizer?(context) }
+
+    /// Calls the handler unless it was removed. Ticks of one timer never overlap, and neither do these calls.
+    func call(_ tick: TickRecord) {
+      let start = use.compareExchange(expected: Use.waiting, desired: Use.called, ordering: .acquiringAndReleasing)
+      guard start.exchanged else { return }
+      var tick = tick
+      tick.context = context
+      handler(tick)
+      _ = use.compareExchange(expected: Use.called, desired: Use.waiting, ordering: .acquiringAndReleasing)
+    }
+
+    /// No call starts any more. True when one is under way.
+    func remove() -> Bool { use.exchange(Use.removed, ordering: .acquiringAndReleasing) == Use.called }
+  }
+
+  private struct State {
+    var entries: [Entry] = []
+    var isClosed = false
+  }
+
+  private let state = Locked(State())
+
+  /// Adds a handler; one that had the key is removed, and the new one takes its place. Gives ok, or running when a call
+  /// of the old one has not returned; invalidHandle when the timer has been released: the context stays the caller's.
+  func add(
+    _ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?
+  ) -> Status {
+    let (isOpen, old): (Bool, Entry?) = state.withLock { state in
+      if state.isClosed { return (false, nil) }
+      let entry = Entry(key, handler, context, finalizer)
+      if let index = state.entries.firstIndex(where: { $0.key == key }) {
+        let old = state.entries[index]
+        state.entries[index] = entry
+        return (true, old)
+      }
+      state.entries.append(entry)
+      return (true, nil)
+    }
+    guard isOpen else { return .invalidHandle }
+    return old?.remove() == true ? .running : .ok
+  }
+
+  /// Gives ok, running when a call of the handler has not returned, or ignored when the key names none.
+  func remove(_ key: String) -> Status {
+    let old: Entry? = state.withLock { state in
+      state.entries.firstIndex { $0.key == key }.map { state.entries.remove(at: $0) }
+    }
+    guard let old else { return .ignored }
+    return old.remove() ? .running : .ok
+  }
+
+  /// Calls all of them, each with its own context in the tick.
+  func call(_ tick: TickRecord) {
+    for entry in state.withLock({ $0.entries }) { entry.call(tick) }
+  }
+
+  /// The timer's end: lets go of all, in the order in which they came.
+  func close() {
+    var entries = state.withLock { state in
+      state.isClosed = true
+      defer { state.entries = [] }
+      return state.entries
+    }
+    while !entries.isEmpty { entries.removeFirst() }
+  }
+}
+
+extension TimerRef {
+  /// Has `handler` called after the timer's own at each tick, under a key of its own.
+  ///
+  /// - Returns: ok; running when a call of the one that had the key has not returned; invalidHandle; unsupported where
+  ///   ticks are taken as records; noMemory. On failure the context stays the caller's.
+  package func addHandler(
+    _ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?
+  ) -> Status {
+    if cell.givesRecords { return word == nil ? .invalidHandle : .unsupported }
+    let fresh = NamedHandlers()
+    guard let word = beginWriting() else { return .invalidHandle }
+    guard let extras = slot.makeExtras() else {
+      endWriting(word)
+      return .noMemory
+    }
+    let named = extras.named ?? fresh
+    if unsafe extras.value.named == nil { extras.update { unsafe $0.named = Unmanaged.passRetained(fresh) } }
+    endWriting(word)
+    return named.add(key, handler, context, finalizer)
+  }
+
+  /// Forgets the handler under that key; no call of it starts afterwards.
+  /// - Returns: ok; running when a call of it has not returned; ignored when there is none; invalidHandle.
+  package func removeHandler(_ key: String) -> Status {
+    guard let word = beginWriting() else { return .invalidHandle }
+    let named = slot.extras?.named
+    endWriting(word)
+    return named?.remove(key) ?? .ignored
+  }
+}

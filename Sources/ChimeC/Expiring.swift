@@ -1,0 +1,60 @@
+import CChime
+import Chime
+
+// chime.h, "Values that expire".
+
+@_cdecl("chime_expiring_create") @implementation
+public func chime_expiring_create(
+  _ queue: chime_queue_t, _ value: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?, _ lifetime_ns: Int64,
+  _ expiring: UnsafeMutablePointer<chime_expiring_t>?
+) -> chime_status {
+  guard let expiring = unsafe expiring, let value = unsafe value, lifetime_ns >= 0 else {
+    return Status.invalidArgument.rawValue
+  }
+  let made = unsafe Expiring.make(
+    Context(value), Arguments.contextFunction(finalizer), lifetime: lifetime_ns, on: queue)
+  switch made {
+  case .success(let id):
+    unsafe expiring.pointee = id
+    return Status.ok.rawValue
+  case .failure(let status): return status.rawValue
+  }
+}
+
+@_cdecl("chime_expiring_on_expiry") @implementation
+public func chime_expiring_on_expiry(
+  _ expiring: chime_expiring_t, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
+  _ finalizer: chime_finalizer?
+) -> chime_status {
+  if unsafe handler == nil, unsafe finalizer != nil { return Status.invalidArgument.rawValue }
+  return unsafe Expiring.onExpiry(
+    expiring, Arguments.tickFunction(handler), Context(context), Arguments.contextFunction(finalizer)
+  ).rawValue
+}
+
+@_cdecl("chime_expiring_acquire") @implementation
+public func chime_expiring_acquire(
+  _ expiring: chime_expiring_t, _ value: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> chime_status {
+  guard let value = unsafe value else { return Status.invalidArgument.rawValue }
+  switch Expiring.acquire(expiring) {
+  case .success(let context):
+    unsafe value.pointee = context?.pointer
+    return context == nil ? Status.ignored.rawValue : Status.ok.rawValue
+  case .failure(let status): return status.rawValue
+  }
+}
+
+@_cdecl("chime_expiring_yield") @implementation
+public func chime_expiring_yield(_ expiring: chime_expiring_t) -> chime_status { Expiring.yield(expiring).rawValue }
+
+@_cdecl("chime_expiring_reset") @implementation
+public func chime_expiring_reset(_ expiring: chime_expiring_t, _ lifetime_ns: Int64) -> chime_status {
+  lifetime_ns < 0
+    ? Status.invalidArgument.rawValue : Expiring.reset(expiring, lifetime: lifetime_ns).rawValue
+}
+
+@_cdecl("chime_expiring_release") @implementation
+public func chime_expiring_release(_ expiring: chime_expiring_t) -> chime_status {
+  expiring == 0 ? Status.ok.rawValue : Expiring.release(expiring).rawValue
+}
