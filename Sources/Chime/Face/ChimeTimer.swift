@@ -94,7 +94,10 @@ public final class ChimeTimer: Sendable {
   public func resume() throws(ChimeError) -> Outcome { try perform { $0.resume() } }
 
   /// Changes the interval and keeps the state; the next tick is due one interval from now.
-  /// - Parameter interval: above 0.
+  ///
+  /// - Parameters:
+  ///   - interval: above 0.
+  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
   @discardableResult
   public func reschedule(every interval: Duration, leeway: Duration = .zero) throws(ChimeError) -> Outcome {
     let nanoseconds = interval.nanoseconds

@@ -23,6 +23,7 @@ public enum QueueClock: Sendable {
 public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   /// - Parameters:
   ///   - label: for debuggers.
+  ///   - clock: any.
   ///   - isBound: only the thread that makes the queue may drive it; others get `wrongThread`.
   /// - Throws: `limit`, `noMemory`, `resource`.
   public init(label: String = "", clock: QueueClock = .monotonic, isBound: Bool = false) throws(ChimeError) {
@@ -73,6 +74,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
 public final class PreciseTimerQueue: TimerQueue, @unchecked Sendable {
   /// - Parameters:
   ///   - label: for debuggers; its first 15 bytes name the thread.
+  ///   - clock: monotonic or wall.
   ///   - realtimePriority: 1 to 99 under SCHED_FIFO; `nil` for the usual scheduling.
   ///   - processors: a bit for each processor that the thread may run on; 0 for any.
   /// - Throws: `permission` without the right to that priority, `invalidArgument` for a priority or processors that do

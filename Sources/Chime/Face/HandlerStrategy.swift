@@ -51,7 +51,10 @@ public final class HandlerStrategy: Sendable {
 extension TimerQueue {
   /// Calls the handlers of `strategy` every `interval`.
   ///
-  /// - Parameter interval: above 0.
+  /// - Parameters:
+  ///   - interval: above 0.
+  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
+  ///   - strategy: kept as long as the timer.
   /// - Returns: the timer; it stops when the last reference to it goes.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func every(

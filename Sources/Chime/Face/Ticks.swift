@@ -23,7 +23,9 @@ public struct Ticks: AsyncSequence, Sendable {
 extension TimerQueue {
   /// Ticks every `interval`, for the first time one interval from now.
   ///
-  /// - Parameter interval: above 0.
+  /// - Parameters:
+  ///   - interval: above 0.
+  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func ticks(every interval: Duration, leeway: Duration = .zero) throws(ChimeError) -> Ticks {
     let buffer = TickBuffer()

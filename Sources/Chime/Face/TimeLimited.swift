@@ -18,6 +18,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   private let state: Locked<State>
 
   /// - Parameters:
+  ///   - value: what vanishes.
   ///   - lifetime: 0 or more, from now.
   ///   - queue: whose clock counts, and where `onExpiry` runs.
   ///   - onExpiry: called once, after the value has vanished; not when the last reference to this object goes before.

@@ -56,7 +56,10 @@ public class TimerQueue: @unchecked Sendable {
 
   /// Calls `handler` once, `delay` from now.
   ///
-  /// - Parameter delay: 0 or more.
+  /// - Parameters:
+  ///   - delay: 0 or more.
+  ///   - leeway: how late the tick may be so that it can share a wake-up; 0 or more.
+  ///   - handler: runs on the queue; let go when the timer is.
   /// - Returns: the timer; the call does not come when the last reference to it goes before.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func after(
@@ -69,6 +72,8 @@ public class TimerQueue: @unchecked Sendable {
   /// call only.
   ///
   /// - Parameters:
+  ///   - interval: above 0.
+  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
   ///   - target: any object; one that adopts `Target` ends the timer at once when it goes.
   ///   - handler: gets the target, so that it need not capture it.
   /// - Returns: the timer; it stops when the last reference to it goes, or the target.
@@ -85,7 +90,11 @@ public class TimerQueue: @unchecked Sendable {
 
   /// Calls `handler` once, `delay` from now, with `target`, if that lives then.
   ///
-  /// - Parameter delay: 0 or more.
+  /// - Parameters:
+  ///   - delay: 0 or more.
+  ///   - leeway: how late the tick may be so that it can share a wake-up; 0 or more.
+  ///   - target: any object, held for the length of the call only.
+  ///   - handler: gets the target, so that it need not capture it.
   /// - Returns: the timer; the call does not come when the last reference to it goes before.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func after<Object: AnyObject>(
@@ -101,6 +110,8 @@ public class TimerQueue: @unchecked Sendable {
   /// - Parameters:
   ///   - deadline: nanoseconds; one in the past is due at once.
   ///   - interval: 0 for once.
+  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
+  ///   - handler: runs on the queue; calls never overlap.
   /// - Returns: the timer; it stops when the last reference to it goes.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func at(
