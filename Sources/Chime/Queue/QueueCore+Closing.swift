@@ -30,8 +30,11 @@ extension QueueCore {
   /// Takes the id away and releases the timers. `nil` when the id is stale.
   private static func beginClosing(_ id: UInt64) -> (core: QueueCore, status: Status)? {
     guard let cell = QueueCells.find(id), let core = cell.core, core.id == id, cell.retireID(id) else { return nil }
+    // Until the timers have been visited no pass ends the queue: the next queue of the cell has timers of its own.
+    core.outstanding.add(1, ordering: .sequentiallyConsistent)
     core.isClosing.store(true, ordering: .sequentiallyConsistent)
     let isRunning = core.releaseTimers()
+    core.outstanding.subtract(1, ordering: .sequentiallyConsistent)
     if cell.runsInCalls || core.adapter.hasEnded {
       core.closeHere()
     } else {
@@ -92,7 +95,7 @@ extension QueueCore {
     readyNext = 0
     batchIsOpen = false
 
-    var isIdle = outstandingFunctions.load(ordering: .sequentiallyConsistent) == 0
+    var isIdle = outstanding.load(ordering: .sequentiallyConsistent) == 0
     cell.forEachSlot { slot in
       let word = slot.word
       if !word.isFree || word.isHanded || word.hasWriter { isIdle = false }

@@ -20,9 +20,9 @@ extension QueueCore {
     let item = QueuedFunction(function: function, context: context, finalizer: finalizer)
     if let handOver = core.handOver {
       // Counted first, then checked: a closing pass reads the count after it has closed the list.
-      core.outstandingFunctions.add(1, ordering: .sequentiallyConsistent)
+      core.outstanding.add(1, ordering: .sequentiallyConsistent)
       guard core.functions.withLock({ $0.isOpen }) else {
-        core.outstandingFunctions.subtract(1, ordering: .sequentiallyConsistent)
+        core.outstanding.subtract(1, ordering: .sequentiallyConsistent)
         // The closing pass may have seen the count, and waits to hear that it has gone.
         core.cell.wake()
         return .invalidHandle
@@ -33,7 +33,7 @@ extension QueueCore {
         } else {
           core.withHooks { ThreadState.current.inside(core.cell) { _ in item.run() } }
         }
-        core.outstandingFunctions.subtract(1, ordering: .sequentiallyConsistent)
+        core.outstanding.subtract(1, ordering: .sequentiallyConsistent)
         if core.isClosing.load(ordering: .sequentiallyConsistent) { core.cell.wake() }
       }
       return .ok

@@ -160,7 +160,7 @@ extension QueueCore {
   private func hand(_ slot: TimerSlot) {
     guard slot.set(TimerWord.handedBit) else { return }
     // Counted to the end of the hooks, which come after the timer's own end.
-    outstandingFunctions.add(1, ordering: .sequentiallyConsistent)
+    outstanding.add(1, ordering: .sequentiallyConsistent)
     handOver? { [self] in
       withHooks {
         ThreadState.current.inside(cell) { frame in
@@ -172,7 +172,7 @@ extension QueueCore {
           }
         }
       }
-      outstandingFunctions.subtract(1, ordering: .sequentiallyConsistent)
+      outstanding.subtract(1, ordering: .sequentiallyConsistent)
       if isClosing.load(ordering: .sequentiallyConsistent) { cell.wake() }
     }
   }

@@ -39,8 +39,9 @@ package final class QueueCore: @unchecked Sendable {
   var isClosed = false
 
   let functions = Locked<(items: [QueuedFunction], isOpen: Bool)>(([], true))
-  /// Functions on their way on a concurrent queue.
-  let outstandingFunctions = Atomic<Int>(0)
+  /// Functions and visits on their way on a concurrent queue, and whoever begins to close the queue: while it is not 0
+  /// the queue does not end.
+  let outstanding = Atomic<Int>(0)
   let isClosing = Atomic<Bool>(false)
   private let token = Atomic<Bool>(false)
   /// Set by whoever wants a pass and found the token taken; the holder looks when it puts the token down.
