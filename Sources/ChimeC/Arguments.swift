@@ -8,17 +8,22 @@ package enum Arguments {
   /// if the rest is zero.
   @inline(__always)
   static func structure<S: BitwiseCopyable>(_ pointer: UnsafePointer<S>) -> S? {
-    // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
-    let size = unsafe Int(UnsafeRawPointer(pointer).load(as: UInt32.self))
-    if size == MemoryLayout<S>.size { return unsafe pointer.pointee }
-    return unsafe longerStructure(pointer, size)
+    unsafe hasKnownSize(pointer) ? unsafe pointer.pointee : nil
   }
 
-  private static func longerStructure<S: BitwiseCopyable>(_ pointer: UnsafePointer<S>, _ size: Int) -> S? {
-    guard size > MemoryLayout<S>.size, size <= 4096 else { return nil }
+  /// Whether the structure has the members that this library knows, and nothing beyond them that would mean something.
+  @inline(__always)
+  private static func hasKnownSize<S>(_ pointer: UnsafePointer<S>) -> Bool {
+    // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
+    let size = unsafe Int(UnsafeRawPointer(pointer).load(as: UInt32.self))
+    return unsafe size == MemoryLayout<S>.size || hasEmptyTail(pointer, size)
+  }
+
+  @inline(never)
+  private static func hasEmptyTail<S>(_ pointer: UnsafePointer<S>, _ size: Int) -> Bool {
+    guard size > MemoryLayout<S>.size, size <= 4096 else { return false }
     let bytes = unsafe UnsafeRawBufferPointer(start: pointer, count: size)
-    guard unsafe bytes[MemoryLayout<S>.size...].allSatisfy({ $0 == 0 }) else { return nil }
-    return unsafe pointer.pointee
+    return unsafe bytes[MemoryLayout<S>.size...].allSatisfy { $0 == 0 }
   }
 
   /// Whether the caller's structure has a size that this library can fill in.
@@ -32,32 +37,28 @@ package enum Arguments {
     return unsafe String(validatingCString: pointer)
   }
 
+  /// A schedule as it lies in the caller's memory: `Schedule` has the layout of chime_schedule.
   @inline(__always)
   static func schedule(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
-    guard let s = unsafe structure(pointer), s.flags & ~UInt32(CHIME_SCHEDULE_DEADLINE) == 0,
-      s.missed_policy == CHIME_MISSED_COALESCE || s.missed_policy == CHIME_MISSED_DELAY,
-      s.resume_policy == CHIME_RESUME_COALESCE || s.resume_policy == CHIME_RESUME_REMAINING
-    else { return nil }
-    let schedule = Schedule(
-      first: s.first_ns, firstIsDeadline: s.flags & UInt32(CHIME_SCHEDULE_DEADLINE) != 0, interval: s.interval_ns,
-      leeway: s.leeway_ns, tickLimit: s.tick_limit,
-      missedPolicy: s.missed_policy == CHIME_MISSED_COALESCE ? .coalesce : .delay,
-      resumePolicy: s.resume_policy == CHIME_RESUME_COALESCE ? .coalesce : .remaining)
+    guard unsafe hasKnownSize(pointer) else { return nil }
+    let schedule = unsafe UnsafeRawPointer(pointer).load(as: Schedule.self)
     return schedule.isValid ? schedule : nil
   }
 
+  /// Options as they lie in the caller's memory: `TimerOptions` has the layout of chime_timer_options, where there is a
+  /// handler.
+  ///
   /// - Parameter selfRelease: whether nobody will hold the timer, whatever the flags say.
   @inline(__always)
   static func timerOptions(_ pointer: UnsafePointer<chime_timer_options>, selfRelease: Bool) -> TimerOptions? {
-    guard let o = unsafe structure(pointer) else { return nil }
-    if unsafe o.label != nil, unsafe string(o.label) == nil { return nil }
-    guard let handler = unsafe tickFunction(o.handler) else { return unsafe recordOptions(o, selfRelease) }
-    guard unsafe o.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE) == 0 else { return nil }
-    return unsafe TimerOptions(
-      handler: handler, registrationHandler: tickFunction(o.registration_handler),
-      cancelHandler: tickFunction(o.cancel_handler), context: Context(o.context),
-      finalizer: contextFunction(o.finalizer), label: o.label, target: o.target,
-      selfRelease: selfRelease || o.flags & UInt32(CHIME_TIMER_SELF_RELEASE) != 0)
+    guard unsafe hasKnownSize(pointer) else { return nil }
+    if unsafe pointer.pointee.label != nil, unsafe string(pointer.pointee.label) == nil { return nil }
+    guard unsafe pointer.pointee.handler != nil else { return unsafe recordOptions(pointer.pointee, selfRelease) }
+    guard unsafe pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE) == 0 else { return nil }
+    // SAFETY: one layout (a test compares them), and the one pointer that may not be NULL is not.
+    var options = unsafe UnsafeRawPointer(pointer).load(as: TimerOptions.self)
+    if selfRelease { options.flags = .selfRelease }
+    return options
   }
 
   /// Options without a handler: of a timer whose ticks are taken as records. Flags stand where functions do otherwise.
@@ -68,13 +69,11 @@ package enum Arguments {
       unsafe o.registration_handler == nil, unsafe o.cancel_handler == nil, unsafe o.finalizer == nil
     else { return nil }
     let has = { (flag: Int) in unsafe o.flags & UInt32(flag) != 0 }
-    var options = unsafe TimerOptions(
+    return unsafe TimerOptions(
       handler: .record, registrationHandler: has(CHIME_TIMER_RECORD_ARMED) ? .record : nil,
       cancelHandler: has(CHIME_TIMER_RECORD_CANCELLED) ? .record : nil, context: Context(o.context),
       finalizer: has(CHIME_TIMER_RECORD_FINALIZE) ? .record : nil, label: o.label, target: o.target,
-      selfRelease: selfRelease || has(CHIME_TIMER_SELF_RELEASE))
-    options.givesRecords = true
-    return options
+      selfRelease: selfRelease || has(CHIME_TIMER_SELF_RELEASE), givesRecords: true)
   }
 
   /// Options of a timer that calls a function, or NULL where ticks are taken as records.
@@ -87,9 +86,8 @@ package enum Arguments {
         handler: handler, context: Context(context), finalizer: contextFunction(finalizer), selfRelease: selfRelease)
     }
     guard unsafe finalizer == nil else { return nil }
-    var options = unsafe TimerOptions(handler: .record, context: Context(context), selfRelease: selfRelease)
-    options.givesRecords = true
-    return options
+    return unsafe TimerOptions(
+      handler: .record, context: Context(context), selfRelease: selfRelease, givesRecords: true)
   }
 
   /// The core's view of a handler: the same function, which takes the address of a tick.

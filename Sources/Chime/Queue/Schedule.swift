@@ -1,6 +1,7 @@
 /// When a timer ticks: first delay or deadline, interval, leeway, tick limit and two policies. A plain value; any
 /// thread.
-// All times in nanoseconds; checked by `isValid` before the core accepts it.
+// Laid out as chime_schedule, so that C's is read where it lies; a test holds the two against each other. Times are in
+// nanoseconds; `isValid` before the core accepts one.
 public struct Schedule: Equatable, Sendable {
   /// What becomes of due times that could not be met.
   public enum MissedPolicy: Int32, Sendable {
@@ -18,52 +19,58 @@ public struct Schedule: Equatable, Sendable {
     case remaining = 1
   }
 
+  @usableFromInline package var size = UInt32(48)
+  /// 1: `first` is a deadline.
+  @usableFromInline package var flags: UInt32
   /// Delay, 0 or more, or deadline of the first tick.
   @usableFromInline package var first: Int64
-  @usableFromInline package var firstIsDeadline: Bool
   /// 0: one-shot.
   @usableFromInline package var interval: Int64
   @usableFromInline package var leeway: Int64
   /// Due times until the timer is finished; 0: no limit.
   @usableFromInline package var tickLimit: UInt64
-  @usableFromInline package var missedPolicy: MissedPolicy
-  @usableFromInline package var resumePolicy: ResumePolicy
+  /// Raw values of the policies.
+  @usableFromInline package var missed: Int32
+  @usableFromInline package var resume: Int32
 
   @inlinable @inline(__always)
   package init(
     first: Int64, firstIsDeadline: Bool = false, interval: Int64 = 0, leeway: Int64 = 0, tickLimit: UInt64 = 0,
     missedPolicy: MissedPolicy = .coalesce, resumePolicy: ResumePolicy = .coalesce
   ) {
+    flags = firstIsDeadline ? 1 : 0
     self.first = first
-    self.firstIsDeadline = firstIsDeadline
     self.interval = interval
     self.leeway = leeway
     self.tickLimit = tickLimit
-    self.missedPolicy = missedPolicy
-    self.resumePolicy = resumePolicy
+    missed = missedPolicy.rawValue
+    resume = resumePolicy.rawValue
   }
 
-  /// Nothing negative but a deadline, leeway below the interval of a repeating timer, and no remainder of a deadline.
+  @inlinable package var firstIsDeadline: Bool { flags != 0 }
+
+  /// Nothing negative but a deadline, leeway below the interval of a repeating timer, no remainder of a deadline, and
+  /// nothing that is not known.
   @inlinable @inline(__always)
   package var isValid: Bool {
-    interval >= 0 && leeway >= 0 && (firstIsDeadline || first >= 0) && (interval == 0 || leeway < interval)
-      && !(firstIsDeadline && resumePolicy == .remaining)
+    flags | UInt32(bitPattern: missed | resume) <= 1 && interval | leeway >= 0 && (firstIsDeadline || first >= 0)
+      && (interval == 0 || leeway < interval) && !(firstIsDeadline && resume != 0)
   }
 
   /// Whether the record of a timer on that queue cannot hold it alone.
   @inline(__always)
   func needsExtras(on cell: QueueCell) -> Bool {
-    interval > 0 && (tickLimit > 0 || first != interval || firstIsDeadline || resumePolicy == .remaining)
+    interval > 0 && (tickLimit > 0 || first != interval || firstIsDeadline || resume != 0)
       || firstIsDeadline && cell.isWall
   }
 
   @inline(__always)
-  var flags: RecordFlags {
+  var recordFlags: RecordFlags {
     var flags: RecordFlags = .hasSchedule
     if interval > 0 { flags.insert(.repeating) }
     if firstIsDeadline { flags.insert(.firstIsDeadline) }
-    if missedPolicy == .delay { flags.insert(.delayPolicy) }
-    if resumePolicy == .remaining { flags.insert(.keepsRemaining) }
+    if missed != 0 { flags.insert(.delayPolicy) }
+    if resume != 0 { flags.insert(.keepsRemaining) }
     return flags
   }
 }
@@ -72,7 +79,7 @@ extension TimerSlot {
   /// Puts a schedule into the record. The caller is writer and has made the extras it needs.
   @inline(__always)
   func store(_ schedule: Schedule) {
-    lifeAndFlags = lifeAndFlags & ~RecordFlags.schedule.rawValue | schedule.flags.rawValue
+    lifeAndFlags = lifeAndFlags & ~RecordFlags.schedule.rawValue | schedule.recordFlags.rawValue
     leeway = CompactDuration(schedule.leeway)
     period = schedule.interval > 0 ? schedule.interval : schedule.first
     if let extras {

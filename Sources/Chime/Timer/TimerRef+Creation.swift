@@ -1,7 +1,20 @@
 import Glibc
 
-/// What a timer calls, and how. Functions and context are C's; the Swift interface hands in its own.
-@frozen @safe package struct TimerOptions {
+/// What a timer calls, and how. Functions and context are C's; the Swift interface hands in its own. Laid out as
+/// chime_timer_options, so that C's, checked, are read where they lie; a test holds the two against each other.
+@safe package struct TimerOptions {
+  /// `chime_timer_options.flags`, and one of the core's own.
+  package struct Flags: OptionSet, Sendable {
+    package let rawValue: UInt32
+    @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    package static var selfRelease: Flags { Flags(rawValue: 1) }
+    /// For a queue that gives records: the functions stand for nothing, and are never called.
+    package static var givesRecords: Flags { Flags(rawValue: 1 << 31) }
+  }
+
+  package var size = UInt32(64)
+  package var flags: Flags
   package var handler: TickFunction
   package var registrationHandler: TickFunction?
   package var cancelHandler: TickFunction?
@@ -11,16 +24,15 @@ import Glibc
   package var label: UnsafePointer<CChar>?
   /// The id of a target; 0: none.
   package var target: UInt64
-  package var selfRelease: Bool
-  /// For a queue that gives records: the functions stand for nothing, and are never called.
-  package var givesRecords = false
 
-  @inlinable @inline(__always)
   package init(
     handler: TickFunction, registrationHandler: TickFunction? = nil, cancelHandler: TickFunction? = nil,
     context: Context = .none, finalizer: ContextFunction? = nil, label: UnsafePointer<CChar>? = nil,
-    target: UInt64 = 0, selfRelease: Bool = false
+    target: UInt64 = 0, selfRelease: Bool = false, givesRecords: Bool = false
   ) {
+    flags = []
+    if selfRelease { flags.insert(.selfRelease) }
+    if givesRecords { flags.insert(.givesRecords) }
     self.handler = handler
     self.registrationHandler = registrationHandler
     self.cancelHandler = cancelHandler
@@ -28,7 +40,6 @@ import Glibc
     self.finalizer = finalizer
     unsafe self.label = unsafe label
     self.target = target
-    self.selfRelease = selfRelease
   }
 
   @inline(__always)
@@ -49,8 +60,8 @@ extension TimerRef {
     on queue: UInt64, _ options: TimerOptions, _ schedule: Schedule?, out: UnsafeMutablePointer<UInt64>?
   ) -> Status {
     guard let cell = QueueCells.find(queue) else { return .invalidHandle }
-    guard cell.givesRecords == options.givesRecords else {
-      return options.givesRecords ? .invalidArgument : .unsupported
+    guard cell.givesRecords == options.flags.contains(.givesRecords) else {
+      return options.flags.contains(.givesRecords) ? .invalidArgument : .unsupported
     }
     let thread = ThreadState.current
     let slot: TimerSlot
@@ -87,7 +98,7 @@ extension TimerRef {
     let life = slot.life
     let isWall = cell.isWall
     slot.lifeAndFlags =
-      life | (options.selfRelease ? RecordFlags.selfRelease.rawValue : 0)
+      life | (options.flags.contains(.selfRelease) ? RecordFlags.selfRelease.rawValue : 0)
       | (isWall ? RecordFlags.onWallClock.rawValue : 0)
     let timer = TimerRef(slot: slot, life: life)
     if let schedule {

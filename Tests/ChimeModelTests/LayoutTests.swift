@@ -3,7 +3,7 @@ import Chime
 import Testing
 
 /// The core writes ticks, statuses and states that C reads as `chime.h` says: layout and numbers are the same.
-@Suite struct TickLayoutTests {
+@Suite struct LayoutTests {
   @Test func aTickIsLaidOutAsInC() {
     #expect(S.size == C.size && S.stride == C.stride && S.alignment == C.alignment)
   }
@@ -26,6 +26,41 @@ import Testing
   @Test func eachMemberLiesWhereCReadsIt() {
     for (name, swift, c) in Self.offsets { #expect(swift != nil && swift == c, "\(name)") }
     #expect(Set(Self.offsets.map(\.swift)).count == Self.offsets.count)
+  }
+
+  private typealias Plan = MemoryLayout<Schedule>
+  private typealias CPlan = MemoryLayout<chime_schedule>
+  private typealias Options = MemoryLayout<TimerOptions>
+  private typealias COptions = MemoryLayout<chime_timer_options>
+
+  @Test func aScheduleIsReadWhereItLiesInC() {
+    #expect(Plan.size == CPlan.size && Plan.alignment == CPlan.alignment)
+    let plan = Schedule(
+      first: 1, firstIsDeadline: true, interval: 2, leeway: 3, tickLimit: 4, missedPolicy: .delay,
+      resumePolicy: .remaining)
+    let c = unsafeBitCast(plan, to: chime_schedule.self)
+    #expect(c.size == UInt32(CPlan.size) && c.flags == UInt32(CHIME_SCHEDULE_DEADLINE))
+    #expect(c.first_ns == 1 && c.interval_ns == 2 && c.leeway_ns == 3 && c.tick_limit == 4)
+    #expect(c.missed_policy == CHIME_MISSED_DELAY && c.resume_policy == CHIME_RESUME_REMAINING)
+  }
+
+  @Test func timerOptionsAreReadWhereTheyLieInC() {
+    #expect(Options.size == COptions.size && Options.alignment == COptions.alignment)
+    let offsets: [(Int?, Int?)] = [
+      (Options.offset(of: \.size), COptions.offset(of: \.size)),
+      (Options.offset(of: \.flags), COptions.offset(of: \.flags)),
+      (Options.offset(of: \.handler), COptions.offset(of: \.handler)),
+      (Options.offset(of: \.registrationHandler), COptions.offset(of: \.registration_handler)),
+      (Options.offset(of: \.cancelHandler), COptions.offset(of: \.cancel_handler)),
+      (Options.offset(of: \.context), COptions.offset(of: \.context)),
+      (Options.offset(of: \.finalizer), COptions.offset(of: \.finalizer)),
+      (Options.offset(of: \.label), COptions.offset(of: \.label)),
+      (Options.offset(of: \.target), COptions.offset(of: \.target)),
+    ]
+    for (swift, c) in offsets { #expect(swift != nil && swift == c) }
+    #expect(Set(offsets.map(\.1)).count == offsets.count)
+    let options = TimerOptions(handler: .record, selfRelease: true)
+    #expect(options.size == UInt32(COptions.size) && options.flags.rawValue == UInt32(CHIME_TIMER_SELF_RELEASE))
   }
 
   static let statuses: [(status: Status, c: Int)] = [
