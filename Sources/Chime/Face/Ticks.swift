@@ -109,7 +109,8 @@ extension Tick {
   /// This tick, when the one before it was never looked at.
   fileprivate func after(_ previous: Tick) -> Tick {
     var tick = self
-    tick.missed += previous.missed + 1
+    let (sum, overflows) = missed.addingReportingOverflow(previous.missed)
+    tick.missed = overflows || sum == .max ? .max : sum + 1
     return tick
   }
 }

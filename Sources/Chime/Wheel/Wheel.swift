@@ -155,7 +155,7 @@ struct Wheel: ~Copyable {
     return above | UInt64(bucket % 64) << width
   }
 
-  /// Moves to `now` and hands out, in order of buckets, every slot that was placed at or before it.
+  /// Moves to `now` and hands out, in no order, every slot that was placed at or before it.
   mutating func advance(to now: Int64, _ due: (UInt32) -> Void) {
     let target = max(UInt64(max(now, 0)) >> shift, base)
     while let bucket = firstBucket() {
@@ -165,25 +165,21 @@ struct Wheel: ~Copyable {
       fronts[bucket / 64] = nil
       drain(bucket) { wheel, entry in
         guard wheel.isValid(entry, in: bucket, start) else { return }
-        if bucket < 64 {
+        let tick = wheel.tick(ofValid: entry, in: bucket, start)
+        if tick <= target {
           wheel.forget(entry.slot)
           due(entry.slot)
         } else {
-          wheel.sink(entry, from: bucket, start)
+          wheel.insert(entry.slot, tick)
         }
       }
     }
     base = target
   }
 
-  /// Puts an entry of a bucket whose time has begun into the levels below.
-  private mutating func sink(_ entry: WheelEntry, from bucket: Int, _ start: UInt64) {
-    if bucket / 64 <= 5 {
-      insert(entry.slot, tick(of: entry, in: bucket, start))
-    } else {
-      // The entry's 32 bits do not reach up here; its place does.
-      insert(entry.slot, unsafe Slab.place(of: entry.slot).pointee &- 1)
-    }
+  /// The tick of a valid entry: above level 5 its 32 bits do not reach, but its place does.
+  private func tick(ofValid entry: WheelEntry, in bucket: Int, _ start: UInt64) -> UInt64 {
+    bucket / 64 <= 5 ? tick(of: entry, in: bucket, start) : unsafe Slab.place(of: entry.slot).pointee &- 1
   }
 
   /// The time of the earliest entry of a timer that runs; stale and outdated entries before it are removed.
@@ -196,12 +192,68 @@ struct Wheel: ~Copyable {
         }
       }
       fronts[bucket / 64] = nil
-      if let found = tidy(bucket) {
+      if let found = front(of: bucket) {
         fronts[bucket / 64] = (bucket, found.tick, found.slot)
         return time(of: found.tick)
       }
     }
     return nil
+  }
+
+  /// The earliest entry of a bucket that is valid and not outdated. The entries themselves say which is earliest; only
+  /// that one's timer is looked at. A few that are found out on the way are removed or moved; where there are more, the
+  /// whole bucket is tidied.
+  private mutating func front(of bucket: Int) -> (tick: UInt64, slot: UInt32)? {
+    // Above, entries do not hold their tick.
+    guard bucket / 64 <= 5 else { return tidy(bucket) }
+    let start = start(of: bucket)
+    for _ in 0..<4 {
+      guard let (entry, page, index) = earliestEntry(of: bucket, start) else { return nil }
+      let placed = tick(of: entry, in: bucket, start)
+      if isValid(entry, in: bucket, start) {
+        let current = tick(of: Slab.slot(entry.slot), placed: placed)
+        // A timer that moved earlier is in the inbox; until it is drained its entry stays.
+        if let current, current <= placed { return (placed, entry.slot) }
+        remove(page, index, from: bucket)
+        if let current {
+          unsafe Slab.place(of: entry.slot).pointee = current &+ 1
+          insert(entry.slot, current)
+        } else {
+          forget(entry.slot)
+        }
+      } else {
+        remove(page, index, from: bucket)
+      }
+    }
+    return tidy(bucket)
+  }
+
+  private func earliestEntry(of bucket: Int, _ start: UInt64) -> (entry: WheelEntry, page: WheelPage, index: Int)? {
+    let mask = (UInt32(1) << UInt32(6 * (bucket / 64))) - 1
+    var found: (entry: WheelEntry, page: WheelPage, index: Int)?
+    var least = UInt32.max
+    var page = heads[bucket]
+    while let current = page {
+      for i in 0..<current.count where current[i].low & mask < least {
+        found = (current[i], current, i)
+        least = current[i].low & mask
+      }
+      page = current.next
+    }
+    return found
+  }
+
+  /// Takes one entry out of a bucket; the first page's last one fills its place.
+  private mutating func remove(_ page: WheelPage, _ index: Int, from bucket: Int) {
+    guard let head = heads[bucket] else { return }
+    head.count -= 1
+    page[index] = head[head.count]
+    entryCount -= 1
+    guard head.count == 0 else { return }
+    heads[bucket] = head.next
+    head.next = freePages
+    freePages = head
+    if heads[bucket] == nil { occupied[bucket / 64] &= ~(1 << UInt64(bucket % 64)) }
   }
 
   /// Removes the stale entries of a bucket, moves those that were postponed, and finds the earliest that stays.
