@@ -128,7 +128,9 @@ static double rate(size_t count, size_t second_queue) {
   return (double)(count * thread_operations) * 1e3 / (double)(ended_ns - begun_ns);
 }
 
-static int is_thread_safe(void) { return bench_this_peer.thread_safe; }
+static int is_thread_safe(void) {
+  return bench_this_peer.thread_safe && bench_this_peer.create != NULL && bench_this_peer.run != NULL;
+}
 
 static void threads_load(const bench_request *request) {
   thread_offsets = bench_random_offsets(request->operations, BENCH_SECOND, 599 * BENCH_SECOND);

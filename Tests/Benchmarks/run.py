@@ -1,9 +1,9 @@
 """Runs the peers' programs in turn, round by round, and prints a table for each load. Standard library only.
 
-    run.py [--quick] [--rounds N] [--only WORD] [--churn-seconds N]
+    run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--churn-seconds N]
 
 --quick: few operations and ticks; shows that it works, measures nothing. --only: create, postpone, expiry, memory, beat,
-idle, thread, churn, start or call.
+idle, thread, churn, start or call. --limit: from then on, counted from the start, every table has only one round.
 
 Each turn is a process of its own (harness.c says what it prints), so nothing of one turn is left in the next; all use
 the same random numbers. Within a table the rows take turns, each round beginning with another one, so that a change of
@@ -69,8 +69,10 @@ def output_of(command):
         return {"failed": f"no line of results: {done.stdout[:80]!r}"}
 
 
-def measure(turns, rounds):
+def measure(turns, rounds, limit):
     for number in range(rounds):
+        if number > 0 and time.monotonic() > limit:
+            break
         for i in range(len(turns)):
             turns[(number + i) % len(turns)].take()
 
@@ -124,7 +126,7 @@ def create_tables(peers, scale):
     for pending in scale.pending_create:
         turns = cost_turns(peers, [("create_until", "deadline"), ("create", "delay")], pending=pending,
                            operations=scale.operations)
-        measure(turns, scale.rounds)
+        measure(turns, scale.rounds, scale.end)
         yield tables.cost(f"create + start + cancel + release, {pending:,} pending", turns, pending=pending)
 
 
@@ -133,51 +135,51 @@ def postpone_tables(peers, scale):
     for seconds, what in ((30, "an idle timeout of 30 s"), (600, "by minutes")):
         for pending in scale.pending_postpone:
             turns = cost_turns(peers, forms, pending=pending, operations=scale.operations, seconds=seconds)
-            measure(turns, scale.rounds)
+            measure(turns, scale.rounds, scale.end)
             yield tables.cost(f"postpone a random timer, {what}, {pending:,} pending", turns, pending=pending)
 
 
 def expiry_tables(peers, scale):
-    for pending, seconds in scale.expiry:
+    for pending, seconds, rounds in scale.expiry:
         turns = []
         for peer in peers:
             if "expiry" not in peer.loads:
                 continue
             for leeway, form in ((0, ", leeway 0"), (1_000_000, ", leeway 1 ms")) if peer.group == CHIME else ((0, ""),):
                 turns.append(peer.turn("expiry", peer.label + form, pending=pending, seconds=seconds, leeway=leeway))
-        measure(turns, scale.expiry_rounds)
+        measure(turns, rounds, scale.end)
         yield tables.expiry(f"expiry of {pending:,} one-shots spread over one second", turns)
 
 
 def memory_tables(peers, scale):
     for pending in scale.pending_memory:
         turns = [peer.turn("memory", pending=pending) for peer in peers if "memory" in peer.loads]
-        measure(turns, 1)
+        measure(turns, 1, scale.end)
         yield tables.memory(f"memory, {pending:,} pending", turns)
 
 
 def beat_tables(peers, scale):
     turns = [peer.turn("beat", operations=scale.beats) for peer in peers if "beat" in peer.loads]
-    measure(turns, scale.rounds)
+    measure(turns, scale.rounds, scale.end)
     yield tables.beat(f"lateness of a timer of 10 ms, {scale.beats} ticks a turn", turns)
 
 
 def idle_tables(peers, scale):
     turns = [peer.turn("idle", pending=scale.idle, seconds=scale.idle_seconds) for peer in peers if "idle" in peer.loads]
-    measure(turns, scale.idle_rounds)
+    measure(turns, scale.idle_rounds, scale.end)
     yield tables.idle(f"idle for {scale.idle_seconds} s, {scale.idle:,} pending", turns)
 
 
 def thread_tables(peers, scale):
     turns = [peer.turn("threads", operations=scale.operations) for peer in peers if "threads" in peer.loads]
-    measure(turns, scale.rounds)
+    measure(turns, scale.rounds, scale.end)
     yield tables.threads("threads: create + start + cancel + release", turns)
 
 
 def churn_tables(peers, scale):
     names = ("chime-serial", "chime-bound", "libev", "libevent")
     turns = [peer.turn("churn", seconds=scale.churn) for peer in peers if peer.name in names and "churn" in peer.loads]
-    measure(turns, 1)
+    measure(turns, 1, scale.end)
     yield tables.churn(f"churn: 1,000,000 timers a second for {scale.churn:g} s, each cancelled after 10 ms", turns)
 
 
@@ -186,7 +188,7 @@ def start_tables(_, scale):
               "libev": "libev", "chime-serial": "chime serial", "chime-host": "chime host"}
     turns = [Turn(labels[name], [BUILD / "start", BUILD / f"first-{name}", f"operations={scale.starts}"], name)
              for name in labels if (BUILD / f"first-{name}").exists()]
-    measure(turns, 1)
+    measure(turns, 1, scale.end)
     yield tables.start("load and first tick, from before the program is started", turns)
 
 
@@ -201,7 +203,7 @@ def call_tables(_, scale):
     for turn in turns:
         if not available(turn.command[0]):
             turn.left_out = "not installed, or it did not build"
-    measure(turns, scale.rounds)
+    measure(turns, scale.rounds, scale.end)
     yield tables.calls("one call from other languages", turns)
 
 
@@ -213,18 +215,18 @@ def available(program):
 # ---- The whole -------------------------------------------------------------------------------------------------------
 
 class Scale:
-    """How much of everything: a full run takes less than ten minutes."""
-    operations, rounds, expiry_rounds, idle_rounds = 200_000, 3, 2, 2
+    """How much of everything: a full run takes about ten minutes at most, unless the machine is busy with other work."""
+    operations, rounds, idle_rounds, end = 200_000, 3, 2, 0
     pending_create, pending_postpone = (0, 1_000, 100_000, 1_000_000), (1_000, 100_000, 1_000_000)
-    pending_memory, expiry = (100_000, 1_000_000), ((100_000, 0.2), (1_000_000, 0.8))
+    pending_memory, expiry = (100_000, 1_000_000), ((100_000, 0.2, 2), (1_000_000, 0.8, 1))
     idle, idle_seconds = 100_000, 1.5
     beats, churn, starts, calls = 100, 10, 30, 1_000_000
 
 
 class QuickScale(Scale):
-    operations, rounds, expiry_rounds, idle_rounds = 2_000, 1, 1, 1
+    operations, rounds, idle_rounds = 2_000, 1, 1
     pending_create, pending_postpone = (0, 1_000), (1_000,)
-    pending_memory, expiry = (10_000,), ((2_000, 0.1),)
+    pending_memory, expiry = (10_000,), ((2_000, 0.1, 1),)
     idle, idle_seconds = 1_000, 0.2
     beats, churn, starts, calls = 5, 0.2, 2, 1_000
 
@@ -237,12 +239,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rounds", type=int)
+    parser.add_argument("--limit", type=float, default=420)
     parser.add_argument("--only", default="", metavar="WORD")
     parser.add_argument("--churn-seconds", type=float)
     options = parser.parse_args()
     scale = QuickScale() if options.quick else Scale()
     scale.rounds = options.rounds or scale.rounds
     scale.churn = options.churn_seconds or scale.churn
+    scale.end = time.monotonic() + options.limit
 
     os.environ["CHIME_LIBRARY"] = str(HERE / "../../examples-c/build/lib/libchime.so.1")
     os.environ["CHIME_HEADER"] = str(HERE / "../../include/chime.h")

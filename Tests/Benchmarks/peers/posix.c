@@ -20,13 +20,14 @@ static const char *version(void) {
 }
 
 static void open_process(size_t count) {
-  struct rlimit limit = {4000000, 4000000};
+  struct rlimit limit;
   (void)count;
   sigemptyset(&signals);
   sigaddset(&signals, SIGRTMIN);
   REQUIRE(sigprocmask(SIG_BLOCK, &signals, NULL) == 0);
-  if (setrlimit(RLIMIT_SIGPENDING, &limit) != 0) { /* the limit there is will have to do */
-  }
+  REQUIRE(getrlimit(RLIMIT_SIGPENDING, &limit) == 0);
+  limit.rlim_cur = limit.rlim_max;
+  REQUIRE(setrlimit(RLIMIT_SIGPENDING, &limit) == 0);
 }
 
 static timer_t new_timer(size_t i) {

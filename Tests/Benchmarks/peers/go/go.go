@@ -36,7 +36,9 @@ func note(due int64) {
 	}
 }
 
-func slice(offsets *C.bench_offset, count C.size_t) []C.bench_offset { return unsafe.Slice(offsets, int(count)) }
+func slice(offsets *C.bench_offset, count C.size_t) []C.bench_offset {
+	return unsafe.Slice(offsets, int(count))
+}
 
 func nothing() {}
 
