@@ -28,7 +28,7 @@ typedef struct bench_offset {
 typedef struct bench_peer {
   const char *(*version)(void);
 
-  /** The functions `create` may be called by several threads at once, for one queue and for several. */
+  /** `create` may be called by several threads at once, for one queue and for several. */
   int thread_safe;
 
   /** A timer's memory is the kernel's: it does not show in the process. */

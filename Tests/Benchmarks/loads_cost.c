@@ -2,13 +2,14 @@
  * What calls cost, in nanoseconds for each operation.
  *
  * create, create_until:    timers that are due at random within 1 to 600 s, among pending ones that are, too
- * postpone, postpone_until, reschedule: random ones of the pending timers. seconds=30, an idle timeout: they are due at
- *     random within 29 to 30 s, and each touch sets one to 30 s, a microsecond later than the touch before; seconds=600,
- *     by minutes: they are due at random within 1 to 600 s, and each is set to 600 s
+ * postpone, postpone_until, reschedule: random ones of the pending timers.
+ *     seconds=30, an idle timeout: they are due at random within 29 to 30 s, and each touch sets one to 30 s, a
+ *     microsecond later than the touch before;
+ *     seconds=600, by minutes: they are due at random within 1 to 600 s, and each is set to 600 s
  * threads: create + start + cancel + release by one thread, by two threads on one queue, and by two threads on two
  *
  * ns: wall time of the calling thread. cpu_ns: of all threads of the process, until the work that was left to others is
- * done. threads: operations a second, of both threads together.
+ * done. threads: millions of operations a second, of both threads together.
  */
 #include "loads.h"
 

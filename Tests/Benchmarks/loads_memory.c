@@ -3,8 +3,8 @@
  *
  * memory: bytes: how much the process's resident memory grew for each pending timer, handles included
  * churn: a million timers a second, started with a timeout of 30 s and cancelled 10 ms later, so that 10,000 are alive,
- *     for `seconds`. The queue is given the chance to work once in 10 ms. rss_*: resident memory, in megabytes, after the
- *     first second, in the middle and at the end; rate: of timers, in millions a second; busy: of one processor's time
+ *     for `seconds`. The queue is given the chance to work once in 10 ms. rss_*: resident memory, in megabytes, after
+ *     the first second, in the middle and at the end; rate: of timers, in millions a second; busy: processors used
  */
 #include "loads.h"
 

@@ -3,8 +3,9 @@
  *
  * expiry: one-shots that are spread over one second, which begins `seconds` after the first is started (the driver
  *     gives more when that was not enough to start them all: "again"). cpu_ns: of all threads, for each tick, from then
- *     on; wall_s: until the last tick; late_us: quantiles, a tick's handler against its due time; early: ticks before it
- * beat: a timer of 10 ms. late_us: quantiles, of `operations` ticks against the grid of the start; drift_us: the median
+ *     on; wall_s: until the last tick; late_ns: quantiles, a tick's handler against its due time; early: ticks before
+ *     their time
+ * beat: a timer of 10 ms. late_ns: quantiles, of `operations` ticks against the grid of the start; drift_us: the median
  *     of the last ten ticks less that of the first ten
  * idle: `pending` timers that are not due and one that is after `seconds`. wakeups: times that a thread of the process
  *     went to sleep until then (at least 1 or 2 to wait for that one)

@@ -1,7 +1,6 @@
 """Draws build/results.json: cost against the number of pending timers, and distributions of lateness. Writes SVG files
 to build/. Needs matplotlib (apt-get install python3-matplotlib)."""
 import json
-import re
 from pathlib import Path
 
 import matplotlib
@@ -28,7 +27,7 @@ def save(figure, axes, name):
     print(path)
 
 
-def draw_cost(name, title, tables):
+def draw_cost(name, tables):
     """A line for each row that the tables, one for each number of pending timers, have in common."""
     lines = {}
     for table in tables:
@@ -41,6 +40,7 @@ def draw_cost(name, title, tables):
         axes.plot(*zip(*points), marker=".", label=label, **style(group, number))
     axes.set_xscale("symlog", linthresh=1000)
     axes.set_yscale("log")
+    title = tables[0]["title"].rpartition(", ")[0]  # without the number
     axes.set(title=title, xlabel="timers pending", ylabel="ns for each operation, smallest of the rounds")
     save(figure, axes, name)
 
@@ -62,11 +62,11 @@ def main():
     costs = {}
     for table in json.loads((BUILD / "results.json").read_text())["tables"]:
         if table["kind"] == "cost":
-            costs.setdefault(re.sub(r", [\d,]+ pending$", "", table["title"]), []).append(table)
-        elif table["kind"] in ("expiry", "beat"):
-            draw_lateness("lateness-" + "-".join(re.findall(r"\w+", table["title"])[:4]), table)
-    for title, tables in costs.items():
-        draw_cost("cost-" + "-".join(re.findall(r"\w+", title)[:6]), title, tables)
+            costs.setdefault(table["plot"], []).append(table)
+        elif "plot" in table:
+            draw_lateness(table["plot"], table)
+    for name, tables in costs.items():
+        draw_cost(name, tables)
 
 
 if __name__ == "__main__":

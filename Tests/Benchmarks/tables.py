@@ -52,7 +52,10 @@ def most(name, digits=1):
 
 def percentile(percent, combine=median, unit=1e3):
     """Of the quantiles of each round; in microseconds."""
-    return lambda turn: f"{combine(quantiles[percent] for quantiles in values(turn, 'late_ns')) / unit:.1f}"
+    def cell(turn):
+        number = combine(quantiles[percent] for quantiles in values(turn, "late_ns")) / unit
+        return f"{number:.1f}" if number < 10_000 else f"{number:.0f}"
+    return cell
 
 
 def ratio(number, other):
@@ -71,22 +74,24 @@ def peers(turns):
     return lambda _: [turn for turn in turns if turn.group == PEER]
 
 
-def cost(title, turns, **details):
+def cost(title, turns, plot, **details):
     def floor(turn):  # the one of the same form: by deadline, by delay, or any deadline
         return [row for row in turns
                 if row.group == FLOOR and row is not turn and row.details["load"] == turn.details["load"]]
-    return Table("cost", title, "ns for each operation; CPU: of all threads, until the work left to others is done", turns,
+    return Table("cost", title, "ns for each operation; CPU: of all threads, until the work left to others is done",
+                 turns,
                  [("min", least("ns")), ("median", middle("ns")), ("CPU", least("cpu_ns")),
                   ("x best", ratio(smallest("ns"), peers(turns))), ("x floor", ratio(smallest("ns"), floor)),
-                  ("CPU x best", ratio(smallest("cpu_ns"), peers(turns)))], **details)
+                  ("CPU x best", ratio(smallest("cpu_ns"), peers(turns)))], plot=plot, **details)
 
 
-def expiry(title, turns):
-    return Table("expiry", title, "CPU: ns for each tick, of all threads; late: us, p50 and p99 the rounds' median", turns,
+def expiry(title, turns, plot):
+    return Table("expiry", title, "CPU: ns for each tick, of all threads; late: us, p50 and p99 the rounds' median",
+                 turns,
                  [("CPU", least("cpu_ns", 0)), ("median", middle("cpu_ns", 0)),
                   ("x best", ratio(smallest("cpu_ns"), peers(turns))), ("wall s", middle("wall_s", 3)),
                   ("fired", least("fired", 0)), ("early", most("early", 0)), ("late p50", percentile(50)),
-                  ("late p99", percentile(99)), ("late max", percentile(100, max))])
+                  ("late p99", percentile(99)), ("late max", percentile(100, max))], plot=plot)
 
 
 def memory(title, turns):
@@ -94,7 +99,7 @@ def memory(title, turns):
                  [("bytes", least("bytes")), ("x best", ratio(smallest("bytes"), peers(turns)))])
 
 
-def beat(title, turns):
+def beat(title, turns, plot):
     bare_of = {"chime-bound": "timerfd", "chime-shared": "timerfd", "chime-precise": "nanosleep",
                "chime-serial": "dispatch", "chime-concurrent": "dispatch"}
 
@@ -106,12 +111,16 @@ def beat(title, turns):
 
     def bare(turn):
         return [row for row in turns if row.details["peer"] == bare_of.get(turn.details["peer"])]
-    return Table("beat", title, "late: us; x best: p50, of those never early; x bare: of the mechanism that the queue stands on", turns,
+
+    def drift(turn):
+        return middle("drift_us")(turn) if "drift_us" in turn.results[0] else "-"  # too few ticks to tell
+    return Table("beat", title,
+                 "late: us; x best: p50, of those never early; x bare: of the mechanism that the queue stands on",
+                 turns,
                  [("p50 min", percentile(50, min)), ("p50", percentile(50)), ("p90", percentile(90)),
                   ("p99", percentile(99)), ("max", percentile(100, max)), ("early", most("early", 0)),
                   ("x best", ratio(p50, never_early)), ("x bare", ratio(p50, bare)),
-                  ("drift us", middle("drift_us") if all("drift_us" in result for turn in turns
-                                                         for result in turn.results) else lambda turn: "-")])
+                  ("drift us", drift)], plot=plot)
 
 
 def idle(title, turns):
