@@ -62,7 +62,8 @@ def ratio(number, other):
     """Against the smallest number among the turns that `other` names for this one; `-` when there is none."""
     def cell(turn):
         against = [number(candidate) for candidate in other(turn) if candidate.results]
-        return f"{number(turn) / min(against):.2f}" if against and min(against) > 0 else "-"
+        own = number(turn)  # below 0: ticks that were early
+        return f"{own / min(against):.2f}" if against and min(against) > 0 and own > 0 else "-"
     return cell
 
 
