@@ -1,7 +1,10 @@
 /*
- * What the benchmark and its peers share. A peer is one timer library, or one way to use it; a load is one kind of work
- * on timers, at a number of timers that are pending meanwhile. The harness (benchmark.c) decides what is done and takes
- * the time; a peer only does it, by its own cheapest calls, and ends the program when one of them fails.
+ * What the loads and the peers share. A peer is one timer library, or one way to use it; it is linked with the harness
+ * (harness.c) and the loads (loads_*.c) to a program of its own, build/peer-NAME, which works through one load and
+ * prints one line of results. run.py runs these programs in turn and prints the tables.
+ *
+ * A load decides what is done and takes the time; a peer only does it, by its own cheapest calls, and ends the program
+ * when one of them fails. Functions that a peer leaves NULL do not apply to it: those loads print nothing for it.
  */
 #ifndef BENCHMARKS_HARNESS_H
 #define BENCHMARKS_HARNESS_H
@@ -10,52 +13,136 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
-/** A distance from the time at which a turn began, in both forms that peers take: none converts while it is timed. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A distance from bench.base_ns, or from now, in both forms that peers take: none converts while it is timed. */
 typedef struct bench_offset {
   int64_t ns;
   double seconds;
 } bench_offset;
 
-/** One timer library, or one way to use it. All functions are called by one thread. */
 typedef struct bench_peer {
-  const char *name;
-
-  /** The library's version, static. */
   const char *(*version)(void);
 
-  /** Begins a turn: a new queue or loop in which `count` timers are pending, timer i until offsets[i]. */
-  void (*begin)(const bench_offset *offsets, size_t count);
+  /** `create` may be called by several threads at once, for one queue and for several. */
+  int thread_safe;
 
-  /** Creates, starts, cancels and releases one timer after the other, timer i to be due at offsets[i]. */
-  void (*create)(const bench_offset *offsets, size_t count);
+  /** A timer's memory is the kernel's: it does not show in the process. */
+  int in_kernel;
 
-  /** Moves pending timer which[i] to offsets[i], for each i in turn. */
+  /** Makes that many queues or loops. */
+  void (*open)(size_t queues);
+
+  /** Makes `count` timers pending on queue 0. Timer i calls bench_tick(i), at bench.base_ns + offsets[i].ns. */
+  void (*fill)(const bench_offset *offsets, size_t count);
+
+  /** Creates, starts, cancels and releases one timer after the other, each to be due offsets[i] from now. */
+  void (*create)(size_t queue, const bench_offset *offsets, size_t count);
+
+  /** The same by deadline, base_ns + offsets[i].ns: for a peer that has both forms. */
+  void (*create_until)(size_t queue, const bench_offset *offsets, size_t count);
+
+  /** Moves pending timer which[i] to offsets[i] from now, for each i in turn. */
   void (*postpone)(const uint32_t *which, const bench_offset *offsets, size_t count);
 
-  /** Returns when work that the calls above left to other threads is done. NULL: there is none. */
+  /** The same by deadline, base_ns + offsets[i].ns. */
+  void (*postpone_until)(const uint32_t *which, const bench_offset *offsets, size_t count);
+
+  /** The same, when the peer's other calls only move later: gives a timer any deadline, base_ns + offsets[i].ns. */
+  void (*reschedule)(const uint32_t *which, const bench_offset *offsets, size_t count);
+
+  /** Returns when work that the calls above left to the queue is done. NULL: there is none. */
   void (*settle)(void);
 
-  /** When pending timer i is due, from the time at which the turn began on; to see that the work was done. */
+  /** When pending timer i is due, from base_ns on; to see that the work was done. */
   int64_t (*due_ns)(size_t i);
 
-  /** Timers of this turn that have fired. NULL: none can. */
-  uint64_t (*fired)(void);
+  /** Drives queue 0, or waits for the threads that do, until bench.done. */
+  void (*run)(void);
 
-  /** Ends the turn, and frees all that it used. */
-  void (*end)(void);
+  /** Starts a repeating timer on queue 0, the first tick an interval from now. Each tick calls bench_beat. */
+  void (*repeat)(int64_t interval_ns);
+
+  /** Cancels and releases pending timers first to first + count - 1, and starts others in their places. */
+  void (*replace)(size_t first, size_t count, int64_t delay_ns);
+
+  /** Lets queue 0 do what it has to do now, without waiting. NULL: threads of its own do it. */
+  void (*poll)(void);
 } bench_peer;
 
-extern const bench_peer chime_deadline_peer, chime_delay_peer; /* chime.c */
-extern const bench_peer libev_peer;                            /* libev.c */
-extern const bench_peer libevent_peer;                         /* libevent.c */
+/** The peer that this program is for; defined in peers/. */
+extern const bench_peer bench_this_peer;
 
-/** Floors: what a machine needs for the work that no peer can do without. */
-void floor_three_swaps(size_t count);    /* three compare-and-swaps on one word */
-void floor_clock_and_swap(size_t count); /* a clock read and a compare-and-swap on one word */
-void floor_begin(size_t records);        /* so many records of 64 bytes ... */
-void floor_record_swaps(const uint32_t *which, size_t count); /* ... and a compare-and-swap in record which[i] */
-void floor_end(void);
+/** What a load and its peer share while it runs. */
+typedef struct bench_state {
+  int64_t base_ns;             /* the time, on CLOCK_MONOTONIC, that offsets count from */
+  int64_t leeway_ns;           /* how late a tick may be, for peers that can be told */
+  const bench_offset *offsets; /* of the pending timers */
+  int64_t interval_ns;         /* of the repeating timer */
+  int64_t *late_ns;            /* of each tick, in the order in which they came */
+  uint64_t expected;           /* ticks after which `done` is set; 0: it is not */
+  uint64_t seen;               /* ticks so far */
+  uint64_t beats;              /* due times of the repeating timer so far */
+  int done;
+} bench_state;
+
+extern bench_state bench;
+
+/** Sets bench.done, and has bench_wait return. */
+void bench_finish(void);
+
+/** Waits for bench_finish: for peers whose timers have threads of their own. */
+void bench_wait(void);
+
+static inline int64_t bench_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/** From now to the offset's deadline, 0 when that has passed: for peers that know delays only. */
+static inline int64_t bench_delay_ns(const bench_offset *offset) {
+  int64_t delay_ns = bench.base_ns + offset->ns - bench_now_ns();
+  return delay_ns > 0 ? delay_ns : 0;
+}
+
+static inline struct timespec bench_timespec(int64_t ns) {
+  struct timespec time;
+  time.tv_sec = (time_t)(ns / 1000000000);
+  time.tv_nsec = (long)(ns % 1000000000);
+  return time;
+}
+
+/* A tick that was due then. Returns whether it was the last one that is waited for. */
+static inline int bench_note(int64_t due_ns) {
+  int64_t late_ns = bench_now_ns() - due_ns;
+  uint64_t number = __atomic_fetch_add(&bench.seen, 1, __ATOMIC_RELAXED);
+  if (number >= bench.expected) return 0;
+  bench.late_ns[number] = late_ns;
+  if (number + 1 < bench.expected) return 0;
+  bench_finish();
+  return 1;
+}
+
+/** Called in pending timer i's handler. Returns whether bench.done is set: a peer with a loop then leaves it. */
+static inline int bench_tick(size_t i) { return bench_note(bench.base_ns + bench.offsets[i].ns); }
+
+/** Called in the repeating timer's handler; due_times: since the tick before, this one's included. */
+static inline int bench_beat(uint64_t due_times) {
+  bench.beats += due_times;
+  return bench_note(bench.base_ns + (int64_t)bench.beats * bench.interval_ns);
+}
+
+/** The same two, not inline: for other languages. */
+int bench_tick_call(size_t i);
+int bench_beat_call(uint64_t due_times);
+
+/** Ends the program: this peer cannot do this load here, for that reason. Not a failure. */
+void bench_leave_out(const char *reason);
 
 /** Ends the program, with the place, when a condition does not hold. Also in optimised builds. */
 #define REQUIRE(condition) ((condition) ? (void)0 : bench_fail(#condition, __FILE__, __LINE__))
@@ -64,5 +151,9 @@ static inline void bench_fail(const char *condition, const char *file, int line)
   fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
   exit(EXIT_FAILURE);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

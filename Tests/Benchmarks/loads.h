@@ -1,0 +1,47 @@
+/* What the harness and the loads share, and peers need not know. */
+#ifndef BENCHMARKS_LOADS_H
+#define BENCHMARKS_LOADS_H
+
+#include "harness.h"
+
+/** What the command line asks for. */
+typedef struct bench_request {
+  size_t pending;    /* timers that are pending meanwhile */
+  size_t operations; /* calls that are timed, or ticks */
+  double seconds;    /* the load's own: see there */
+} bench_request;
+
+typedef struct bench_load {
+  const char *name;
+  int (*applies)(void); /* whether the peer has what it takes */
+  void (*work)(const bench_request *request);
+} bench_load;
+
+extern const bench_load cost_loads[], tick_loads[], memory_loads[]; /* each ends with a name of NULL */
+
+/** Adds a number to the line of results. */
+void bench_result(const char *name, double value);
+
+/** Adds the numbers' 0 %, 1 %, ... 100 % quantiles, and sorts the numbers. */
+void bench_quantiles(const char *name, int64_t *values, size_t count);
+
+/** The same random numbers in every program. */
+uint64_t bench_random(void);
+
+/** Offsets at random from least_ns on, within range_ns. Not freed: the program ends with its load. */
+bench_offset *bench_random_offsets(size_t count, int64_t least_ns, int64_t range_ns);
+
+void bench_set_offset(bench_offset *offset, int64_t ns);
+
+/** Opens queue 0 and makes those timers pending on it. */
+void bench_begin(const bench_offset *offsets, size_t count);
+
+/** The CPU time of all threads of the process. */
+int64_t bench_cpu_ns(void);
+
+/** malloc whose pages are there, so that they are not counted later. */
+void *bench_allocate(size_t size);
+
+#define BENCH_SECOND INT64_C(1000000000)
+
+#endif

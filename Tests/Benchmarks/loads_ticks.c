@@ -1,0 +1,128 @@
+/*
+ * What happens when time passes.
+ *
+ * expiry: one-shots that are spread over one second, which begins `seconds` after the first is started (the driver
+ *     gives more when that was not enough to start them all: "again"). cpu_ns: of all threads, for each tick, from then
+ *     on; wall_s: until the last tick; late_ns: quantiles, a tick's handler against its due time; early: ticks before
+ *     their time
+ * beat: a timer of 10 ms. late_ns: quantiles, of `operations` ticks against the grid of the start; drift_us: the median
+ *     of the last ten ticks less that of the first ten
+ * idle: `pending` timers that are not due and one that is after `seconds`. wakeups: times that a thread of the process
+ *     went to sleep until then (at least 1 or 2 to wait for that one)
+ */
+#include "loads.h"
+
+#include <dirent.h>
+#include <string.h>
+
+static void expect(size_t ticks) {
+  bench.late_ns = bench_allocate(ticks * sizeof *bench.late_ns);
+  bench.expected = ticks;
+}
+
+static void print_lateness(void) {
+  size_t i, early = 0;
+  for (i = 0; i < bench.expected; i++) early += bench.late_ns[i] < 0;
+  bench_result("early", (double)early);
+  bench_quantiles("late_ns", bench.late_ns, bench.expected);
+}
+
+/* ---- Expiry ------------------------------------------------------------------------------------------------------ */
+
+static int can_expire(void) { return bench_this_peer.fill != NULL && bench_this_peer.run != NULL; }
+
+static void expiry_load(const bench_request *request) {
+  const int64_t allowed_ns = (int64_t)(request->seconds * 1e9);
+  const bench_offset *offsets = bench_random_offsets(request->pending, allowed_ns, BENCH_SECOND);
+  int64_t cpu_ns;
+  expect(request->pending);
+  bench_begin(offsets, request->pending);
+  if (bench_now_ns() > bench.base_ns + allowed_ns) {
+    bench_result("again", 1);
+    return;
+  }
+  cpu_ns = bench_cpu_ns();
+  bench_this_peer.run();
+  bench_result("cpu_ns", (double)(bench_cpu_ns() - cpu_ns) / (double)request->pending);
+  bench_result("wall_s", (double)(bench_now_ns() - bench.base_ns - allowed_ns) * 1e-9);
+  bench_result("fired", (double)bench.seen);
+  print_lateness();
+}
+
+/* ---- A beat of 10 ms --------------------------------------------------------------------------------------------- */
+
+static int can_repeat(void) { return bench_this_peer.repeat != NULL && bench_this_peer.run != NULL; }
+
+static int ascending(const void *a, const void *b) {
+  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+  return (left > right) - (left < right);
+}
+
+static double median_of_ten(const int64_t *ns) {
+  int64_t sorted[10];
+  memcpy(sorted, ns, sizeof sorted);
+  qsort(sorted, 10, sizeof *sorted, ascending);
+  return (double)(sorted[4] + sorted[5]) / 2;
+}
+
+static void beat_load(const bench_request *request) {
+  expect(request->operations);
+  bench.interval_ns = 10000000;
+  bench_this_peer.open(1);
+  bench.base_ns = bench_now_ns();
+  bench_this_peer.repeat(bench.interval_ns);
+  bench_this_peer.run();
+  if (bench.expected >= 20)
+    bench_result("drift_us",
+                 (median_of_ten(bench.late_ns + bench.expected - 10) - median_of_ten(bench.late_ns)) / 1e3);
+  print_lateness();
+}
+
+/* ---- Idle -------------------------------------------------------------------------------------------------------- */
+
+/** Times that threads of this process gave up the processor of their own accord. */
+static double sleeps(void) {
+  DIR *tasks = opendir("/proc/self/task");
+  struct dirent *task;
+  double sum = 0;
+  REQUIRE(tasks != NULL);
+  while ((task = readdir(tasks)) != NULL) {
+    char path[300], line[128];
+    unsigned long count;
+    FILE *status;
+    if (task->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", task->d_name);
+    status = fopen(path, "r");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL)
+      if (sscanf(line, "voluntary_ctxt_switches: %lu", &count) == 1) sum += (double)count;
+    if (status != NULL) fclose(status);
+  }
+  closedir(tasks);
+  return sum;
+}
+
+static void idle_load(const bench_request *request) {
+  bench_offset *offsets = bench_random_offsets(request->pending + 1, 60 * BENCH_SECOND, 540 * BENCH_SECOND);
+  const int64_t until_ns = (int64_t)(request->seconds * 1e9);
+  double before;
+  int64_t cpu_ns;
+  expect(1);
+  bench_set_offset(&offsets[request->pending], until_ns);
+  bench_begin(offsets, request->pending + 1);
+  if (bench_now_ns() > bench.base_ns + until_ns / 2) { /* starting them took too long: too little is left */
+    bench_result("again", 1);
+    return;
+  }
+  cpu_ns = bench_cpu_ns();
+  before = sleeps();
+  bench_this_peer.run();
+  bench_result("wakeups", sleeps() - before);
+  bench_result("cpu_us", (double)(bench_cpu_ns() - cpu_ns) / 1e3);
+}
+
+const bench_load tick_loads[] = {
+    {"expiry", can_expire, expiry_load},
+    {"beat", can_repeat, beat_load},
+    {"idle", can_expire, idle_load},
+    {NULL, NULL, NULL},
+};

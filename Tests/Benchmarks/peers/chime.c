@@ -1,0 +1,186 @@
+/*
+ * Chime, on the kind of queue that the Makefile names: QUEUE_KIND, and QUEUE_FLAGS of the queue's options. By deadline,
+ * which reads no clock in a call, and by delay, which reads it in each. Serial, concurrent and precise queues work on
+ * threads of their own beside the calls; host-driven ones when the load lets them.
+ */
+#include "../harness.h"
+
+#include <chime.h>
+#include <semaphore.h>
+#include <sys/epoll.h>
+
+static chime_queue_t queues[2];
+static chime_timer_t *timers;
+static int loop; /* epoll; host-driven queues */
+
+static void on_tick(const chime_tick *tick, void *context) {
+  (void)tick;
+  bench_tick((size_t)context);
+}
+
+static void on_beat(const chime_tick *tick, void *context) {
+  (void)context;
+  bench_beat(tick->missed + 1);
+}
+
+static void on_pass(const chime_tick *tick, void *context) {
+  (void)tick;
+  REQUIRE(sem_post(context) == 0);
+}
+
+static const char *version(void) {
+  static char text[40];
+  uint32_t packed = chime_version();
+  snprintf(text, sizeof text, "%u.%u.%u", packed >> 16, packed >> 8 & 0xff, packed & 0xff);
+  return text;
+}
+
+static void open_queues(size_t count) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  size_t i;
+  options.flags = QUEUE_FLAGS;
+  for (i = 0; i < count; i++) REQUIRE(chime_queue_create(QUEUE_KIND, &options, &queues[i]) == CHIME_OK);
+  if (QUEUE_KIND == CHIME_QUEUE_HOST) {
+    struct epoll_event event = {.events = EPOLLIN};
+    int32_t file;
+    loop = epoll_create1(0);
+    REQUIRE(chime_queue_fd(queues[0], &file) == CHIME_OK);
+    REQUIRE(loop >= 0 && epoll_ctl(loop, EPOLL_CTL_ADD, file, &event) == 0);
+  }
+}
+
+static void fill(const bench_offset *offsets, size_t count) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  size_t i;
+  options.handler = on_tick;
+  schedule.flags = CHIME_SCHEDULE_DEADLINE;
+  schedule.leeway_ns = bench.leeway_ns;
+  timers = malloc((count + 1) * sizeof *timers);
+  REQUIRE(timers != NULL);
+  for (i = 0; i < count; i++) {
+    options.context = (void *)i;
+    schedule.first_ns = bench.base_ns + offsets[i].ns;
+    REQUIRE(chime_timer_start(queues[0], &options, &schedule, &timers[i]) == CHIME_OK);
+  }
+}
+
+static inline void create_in_order(chime_queue_t queue, const bench_offset *offsets, size_t count, uint32_t flags,
+                                   int64_t origin_ns) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_timer_t timer;
+  size_t i;
+  options.handler = on_tick;
+  schedule.flags = flags;
+  for (i = 0; i < count; i++) {
+    schedule.first_ns = origin_ns + offsets[i].ns;
+    REQUIRE(chime_timer_start(queue, &options, &schedule, &timer) == CHIME_OK);
+    REQUIRE(chime_timer_cancel(timer) == CHIME_OK);
+    REQUIRE(chime_timer_release(timer) == CHIME_OK);
+  }
+}
+
+static void create(size_t queue, const bench_offset *offsets, size_t count) {
+  create_in_order(queues[queue], offsets, count, 0, 0);
+}
+
+static void create_until(size_t queue, const bench_offset *offsets, size_t count) {
+  create_in_order(queues[queue], offsets, count, CHIME_SCHEDULE_DEADLINE, bench.base_ns);
+}
+
+/* A timer that has fired meanwhile answers IGNORED. */
+static void postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  size_t i;
+  for (i = 0; i < count; i++) REQUIRE(chime_timer_postpone(timers[which[i]], offsets[i].ns) >= 0);
+}
+
+static void postpone_until(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  size_t i;
+  for (i = 0; i < count; i++)
+    REQUIRE(chime_timer_postpone_until(timers[which[i]], bench.base_ns + offsets[i].ns) >= 0);
+}
+
+static void reschedule(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  size_t i;
+  schedule.flags = CHIME_SCHEDULE_DEADLINE;
+  for (i = 0; i < count; i++) {
+    schedule.first_ns = bench.base_ns + offsets[i].ns;
+    REQUIRE(chime_timer_reschedule(timers[which[i]], &schedule) >= 0);
+  }
+}
+
+static void process(void) {
+  if (QUEUE_KIND == CHIME_QUEUE_HOST) REQUIRE(chime_queue_process(queues[0], 0, NULL) == CHIME_OK);
+}
+
+static void settle(void) {
+  /* A timer that is due at once brings a pass; the pass takes over all that was handed to the queue before. */
+  sem_t passed;
+  if (QUEUE_KIND == CHIME_QUEUE_HOST) {
+    process();
+    return;
+  }
+  REQUIRE(sem_init(&passed, 0, 0) == 0);
+  REQUIRE(chime_timer_after(queues[0], 0, on_pass, &passed, NULL, NULL) == CHIME_OK);
+  while (sem_wait(&passed) != 0) continue; /* a signal ended it */
+  REQUIRE(sem_destroy(&passed) == 0);
+}
+
+static int64_t due_ns(size_t i) {
+  int64_t deadline_ns;
+  REQUIRE(chime_timer_next_deadline(timers[i], &deadline_ns) == CHIME_OK);
+  return deadline_ns - bench.base_ns;
+}
+
+static void run(void) {
+  struct epoll_event event;
+  if (QUEUE_KIND != CHIME_QUEUE_HOST) bench_wait();
+  while (!bench.done) {
+    REQUIRE(epoll_wait(loop, &event, 1, -1) == 1);
+    process();
+  }
+}
+
+static void repeat(int64_t interval_ns) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_timer_t timer;
+  options.handler = on_beat;
+  schedule.flags = CHIME_SCHEDULE_DEADLINE;
+  schedule.first_ns = bench.base_ns + interval_ns;
+  schedule.interval_ns = interval_ns;
+  REQUIRE(chime_timer_start(queues[0], &options, &schedule, &timer) == CHIME_OK);
+}
+
+static void replace(size_t first, size_t count, int64_t delay_ns) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  size_t i;
+  options.handler = on_tick;
+  schedule.first_ns = delay_ns;
+  for (i = first; i < first + count; i++) {
+    REQUIRE(chime_timer_cancel(timers[i]) == CHIME_OK);
+    REQUIRE(chime_timer_release(timers[i]) == CHIME_OK);
+    REQUIRE(chime_timer_start(queues[0], &options, &schedule, &timers[i]) == CHIME_OK);
+  }
+}
+
+const bench_peer bench_this_peer = {
+    .version = version,
+    .thread_safe = 1,
+    .open = open_queues,
+    .fill = fill,
+    .create = create,
+    .create_until = create_until,
+    .postpone = postpone,
+    .postpone_until = postpone_until,
+    .reschedule = reschedule,
+    .settle = settle,
+    .due_ns = due_ns,
+    .run = run,
+    .repeat = repeat,
+    .replace = replace,
+    .poll = process,
+};

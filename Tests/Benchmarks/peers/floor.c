@@ -1,0 +1,89 @@
+/*
+ * Floors: the atomic operations and clock reads that a thread-safe timer cannot do without, by themselves.
+ *
+ * create_until    three compare-and-swaps on one word; create: a clock read before them
+ * postpone_until  one compare-and-swap in a random record of 64 bytes; postpone: a clock read before it
+ * reschedule      two compare-and-swaps in a random record of 64 bytes, and a write between them
+ */
+#include "../harness.h"
+
+typedef struct record {
+  uint64_t word;
+  uint64_t rest[7];
+} record;
+
+static record ones[2][2]; /* two cache lines apart */
+static record *records;
+
+static inline void swap(uint64_t *word) {
+  uint64_t expected = __atomic_load_n(word, __ATOMIC_RELAXED);
+  int swapped = __atomic_compare_exchange_n(word, &expected, expected + 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+  if (!swapped) bench_fail("an uncontended compare-and-swap succeeds", __FILE__, __LINE__);
+}
+
+static const char *version(void) { return __VERSION__; }
+
+static void open_nothing(size_t count) { (void)count; }
+
+static void fill(const bench_offset *offsets, size_t count) {
+  size_t i;
+  records = aligned_alloc(sizeof *records, (count + 1) * sizeof *records);
+  REQUIRE(records != NULL);
+  for (i = 0; i < count; i++) records[i].word = (uint64_t)offsets[i].ns;
+}
+
+static void create_until(size_t queue, const bench_offset *offsets, size_t count) {
+  uint64_t *word = &ones[queue][0].word;
+  size_t i;
+  (void)offsets;
+  for (i = 0; i < count; i++) {
+    swap(word);
+    swap(word);
+    swap(word);
+  }
+}
+
+static void create(size_t queue, const bench_offset *offsets, size_t count) {
+  size_t i;
+  for (i = 0; i < count; i++) {
+    bench_now_ns();
+    create_until(queue, offsets, 1);
+  }
+}
+
+static void postpone_until(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  size_t i;
+  (void)offsets;
+  for (i = 0; i < count; i++) swap(&records[which[i]].word);
+}
+
+static void postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  size_t i;
+  (void)offsets;
+  for (i = 0; i < count; i++) {
+    bench_now_ns();
+    swap(&records[which[i]].word);
+  }
+}
+
+static void reschedule(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  size_t i;
+  for (i = 0; i < count; i++) {
+    record *record = &records[which[i]];
+    swap(&record->word);
+    record->rest[0] = (uint64_t)offsets[i].ns;
+    swap(&record->word);
+  }
+}
+
+const bench_peer bench_this_peer = {
+    .version = version,
+    .thread_safe = 1,
+    .open = open_nothing,
+    .fill = fill,
+    .create = create,
+    .create_until = create_until,
+    .postpone = postpone,
+    .postpone_until = postpone_until,
+    .reschedule = reschedule,
+};

@@ -1,0 +1,285 @@
+"""Runs the peers' programs in turn, round by round, and prints a table for each load. Standard library only.
+
+    run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--churn-seconds N]
+
+--quick: few operations and ticks; shows that it works, measures nothing.
+--only: create, postpone, expiry, memory, beat, idle, thread, churn, start or call.
+--limit: from then on, counted from the start, every table has only one round.
+
+Each turn is a process of its own (harness.c says what it prints), so nothing of one turn is left in the next; all use
+the same random numbers. Within a table the rows take turns, each round beginning with another one, so that a change of
+the machine's mood meets all of them. What was measured is in build/results.json too; plot.py draws it.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+import tables  # noqa: E402 (after that)
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE / "build"
+LONGEST_TURN = 150  # seconds; the programs end themselves before
+
+
+class Turn:
+    """One row of a table: a program to run, and what its runs have printed."""
+
+    def __init__(self, label, command, group, **details):
+        self.label, self.command, self.group = label, [str(part) for part in command], group
+        self.details = details  # what the table needs to know of the row
+        self.results, self.left_out, self.failed = [], None, None
+
+    def take(self):
+        if self.left_out or self.failed:
+            return
+        result = self.run_once()
+        if "left_out" in result:
+            self.left_out = result["left_out"]
+        elif "failed" in result:
+            self.failed = result["failed"]
+        else:
+            self.results.append(result)
+
+    def run_once(self):
+        """The line that the program prints. It asks to be run again with twice the time when that was too short."""
+        for _ in range(6):
+            result = output_of(self.command)
+            if "again" not in result:
+                return result
+            self.command = [f"seconds={2 * float(part[8:])}" if part.startswith("seconds=") else part
+                            for part in self.command]
+        return {"left_out": "it could not start them all in time"}
+
+
+def output_of(command):
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=LONGEST_TURN)
+        if done.returncode == 0:
+            return json.loads(done.stdout)
+        words = done.stderr.strip().splitlines()
+        return {"failed": f"status {done.returncode}: {words[-1] if words else ''}"}
+    except subprocess.TimeoutExpired:
+        return {"failed": f"no answer in {LONGEST_TURN} s"}
+    except ValueError:
+        return {"failed": f"no line of results: {done.stdout[:80]!r}"}
+
+
+def measure(turns, rounds, limit):
+    for number in range(rounds):
+        if number > 0 and time.monotonic() > limit:
+            break
+        for i in range(len(turns)):
+            turns[(number + i) % len(turns)].take()
+
+
+# ---- Peers -----------------------------------------------------------------------------------------------------------
+
+CHIME, PEER, BARE, FLOOR = "chime", "peer", "bare", "floor"
+
+
+class Peer:
+    """One of build/peer-NAME."""
+
+    def __init__(self, name):
+        self.name, self.program = name, BUILD / f"peer-{name}"
+        described = output_of([str(self.program), "describe"])
+        self.failed = described.get("failed")
+        self.version, self.loads = described.get("version", "?"), described.get("loads", [])
+        self.group = {"floor": FLOOR, "nanosleep": BARE}.get(name, CHIME if name.startswith("chime") else PEER)
+        self.label = name.replace("-", " ", 1) + ("" if described.get("thread_safe", True) else " *")
+
+    def turn(self, load, label=None, **options):
+        arguments = [f"{name}={value}" for name, value in options.items()]
+        return Turn(label or self.label, [self.program, load, *arguments], self.group, load=load, peer=self.name)
+
+
+def installed():
+    """The peers that were built, and lines on those that were not (written by the Makefile)."""
+    peers, missing = [], []
+    for line in (BUILD / "peers.txt").read_text().splitlines():
+        name, _, reason = line.partition(": ")
+        if reason:
+            missing.append(line)
+        else:
+            peers.append(Peer(name))
+    return peers, missing
+
+
+# ---- Loads -----------------------------------------------------------------------------------------------------------
+
+def cost_turns(peers, forms, **options):
+    """Rows for each form of a call that a peer has: those that have only one are named without it."""
+    turns = []
+    for peer in peers:
+        own = [(load, form) for load, form in forms if load in peer.loads]
+        for load, form in own:
+            turns.append(peer.turn(load, f"{peer.label}, {form}" if len(own) > 1 else None, **options))
+    return turns
+
+
+def create_tables(peers, scale):
+    for pending in scale.pending_create:
+        turns = cost_turns(peers, [("create_until", "deadline"), ("create", "delay")], pending=pending,
+                           operations=scale.operations)
+        measure(turns, scale.rounds, scale.end)
+        yield tables.cost(f"create + start + cancel + release, {pending:,} pending", turns, "cost-create",
+                          pending=pending)
+
+
+def postpone_tables(peers, scale):
+    forms = [("postpone_until", "postpone_until"), ("postpone", "postpone"), ("reschedule", "reschedule")]
+    for seconds, what, plot in ((30, "an idle timeout of 30 s", "cost-touch"), (600, "by minutes", "cost-postpone")):
+        for pending in scale.pending_postpone:
+            turns = cost_turns(peers, forms, pending=pending, operations=scale.operations, seconds=seconds)
+            measure(turns, scale.rounds, scale.end)
+            yield tables.cost(f"postpone a random timer, {what}, {pending:,} pending", turns, plot, pending=pending)
+
+
+def expiry_tables(peers, scale):
+    for pending, seconds, rounds in scale.expiry:
+        turns = []
+        for peer in peers:
+            if "expiry" not in peer.loads:
+                continue
+            forms = ((0, ", leeway 0"), (1_000_000, ", leeway 1 ms")) if peer.group == CHIME else ((0, ""),)
+            for leeway, form in forms:
+                turns.append(peer.turn("expiry", peer.label + form, pending=pending, seconds=seconds, leeway=leeway))
+        measure(turns, rounds, scale.end)
+        yield tables.expiry(f"expiry of {pending:,} one-shots spread over one second", turns,
+                            f"lateness-expiry-{pending}")
+
+
+def memory_tables(peers, scale):
+    for pending in scale.pending_memory:
+        turns = [peer.turn("memory", pending=pending) for peer in peers if "memory" in peer.loads]
+        measure(turns, 1, scale.end)
+        yield tables.memory(f"memory, {pending:,} pending", turns)
+
+
+def beat_tables(peers, scale):
+    turns = [peer.turn("beat", operations=scale.beats) for peer in peers if "beat" in peer.loads]
+    measure(turns, scale.rounds, scale.end)
+    yield tables.beat(f"lateness of a timer of 10 ms, {scale.beats} ticks a turn", turns, "lateness-beat")
+
+
+def idle_tables(peers, scale):
+    turns = [peer.turn("idle", pending=scale.idle, seconds=scale.idle_seconds)
+             for peer in peers if "idle" in peer.loads]
+    measure(turns, scale.idle_rounds, scale.end)
+    yield tables.idle(f"idle for {scale.idle_seconds} s, {scale.idle:,} pending", turns)
+
+
+def thread_tables(peers, scale):
+    turns = [peer.turn("threads", operations=scale.operations) for peer in peers if "threads" in peer.loads]
+    measure(turns, scale.rounds, scale.end)
+    yield tables.threads("threads: create + start + cancel + release", turns)
+
+
+def churn_tables(peers, scale):
+    names = ("chime-serial", "chime-bound", "libev", "libevent")
+    turns = [peer.turn("churn", seconds=scale.churn) for peer in peers if peer.name in names and "churn" in peer.loads]
+    measure(turns, 1, scale.end)
+    yield tables.churn(f"churn: 1,000,000 timers a second for {scale.churn:g} s, each cancelled after 10 ms", turns)
+
+
+def start_tables(_, scale):
+    labels = {"empty": "C program without a timer", "dlopen": "the same, loads libchime", "timerfd": "timerfd + poll",
+              "libev": "libev", "chime-serial": "chime serial", "chime-host": "chime host"}
+    turns = [Turn(labels[name], [BUILD / "start", BUILD / f"first-{name}", f"operations={scale.starts}"], name)
+             for name in labels if (BUILD / f"first-{name}").exists()]
+    measure(turns, 1, scale.end)
+    yield tables.start("load and first tick, from before the program is started", turns)
+
+
+def call_tables(_, scale):
+    count, fewer = scale.calls, scale.calls // 10
+    commands = {"C": [BUILD / "call-c", count], "Rust": [BUILD / "call-rust", count],
+                "Go, cgo": [BUILD / "call-go", count], "LuaJIT, ffi": ["luajit", HERE / "calls/call.lua", count],
+                "Python, cffi": [sys.executable, HERE / "calls/call_cffi.py", fewer],
+                "Python, ctypes": [sys.executable, HERE / "calls/call_ctypes.py", fewer, "CDLL"],
+                "Python, ctypes, GIL kept": [sys.executable, HERE / "calls/call_ctypes.py", fewer, "PyDLL"]}
+    turns = [Turn(label, command, label) for label, command in commands.items()]
+    for turn in turns:
+        if not available(turn.command[0]):
+            turn.left_out = "not installed, or it did not build"
+    measure(turns, scale.rounds, scale.end)
+    yield tables.calls("one call from other languages", turns)
+
+
+def available(program):
+    return any(os.access(os.path.join(folder, program), os.X_OK)
+               for folder in ([""] if "/" in program else os.environ["PATH"].split(":")))
+
+
+# ---- The whole -------------------------------------------------------------------------------------------------------
+
+class Scale:
+    """How much of everything: a full run takes ten minutes at most, unless the machine is busy with other work."""
+    operations, rounds, idle_rounds, end = 200_000, 3, 2, 0
+    pending_create, pending_postpone = (0, 1_000, 100_000, 1_000_000), (1_000, 100_000, 1_000_000)
+    pending_memory, expiry = (100_000, 1_000_000), ((100_000, 0.2, 2), (1_000_000, 0.8, 1))
+    idle, idle_seconds = 100_000, 1.5
+    beats, churn, starts, calls = 100, 10, 30, 1_000_000
+
+
+class QuickScale(Scale):
+    operations, rounds, idle_rounds = 2_000, 1, 1
+    pending_create, pending_postpone = (0, 1_000), (1_000,)
+    pending_memory, expiry = (10_000,), ((2_000, 0.1, 1),)
+    idle, idle_seconds = 1_000, 0.2
+    beats, churn, starts, calls = 5, 0.2, 2, 1_000
+
+
+# Those that other work on the machine disturbs most come first: they have all their rounds before the time is up.
+MEASUREMENTS = (thread_tables, beat_tables, idle_tables, start_tables, call_tables, create_tables, postpone_tables,
+                memory_tables, churn_tables, expiry_tables)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--limit", type=float, default=420)
+    parser.add_argument("--only", default="", metavar="WORD")
+    parser.add_argument("--churn-seconds", type=float)
+    options = parser.parse_args()
+    scale = QuickScale() if options.quick else Scale()
+    scale.rounds = options.rounds or scale.rounds
+    scale.churn = options.churn_seconds or scale.churn
+    scale.end = time.monotonic() + options.limit
+
+    os.environ["CHIME_LIBRARY"] = str(HERE / "../../examples-c/build/lib/libchime.so.1")
+    os.environ["CHIME_HEADER"] = str(HERE / "../../include/chime.h")
+    peers, missing = installed()
+    versions = {peer.name: peer.version for peer in peers}
+    print(f"{scale.rounds} rounds of {scale.operations:,} operations; {os.cpu_count()} processors, "
+          f"load average {os.getloadavg()[0]:.1f}")
+    print("; ".join(f"{name} {version}" for name, version in versions.items()))
+    print("* not thread-safe")
+    for line in missing:
+        print(f"left out: {line}")
+
+    begun, done, failed = time.monotonic(), [], [f"{peer.name}: {peer.failed}" for peer in peers if peer.failed]
+    failed += [line for line in missing if line.endswith("does not build")]
+    for tables_of in MEASUREMENTS:
+        if options.only and options.only not in tables_of.__name__:
+            continue
+        for table in tables_of(peers, scale):
+            print("\n" + table.text(), flush=True)
+            failed += table.failures()
+            done.append(table.as_dictionary())
+    (BUILD / "results.json").write_text(json.dumps({"versions": versions, "missing": missing, "tables": done}))
+    print(f"\n{time.monotonic() - begun:.0f} s; load average {os.getloadavg()[0]:.1f}")
+    for line in failed:
+        print(f"failed: {line}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

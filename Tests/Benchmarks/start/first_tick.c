@@ -1,0 +1,85 @@
+/*
+ * Writes the time of its first tick, in nanoseconds of CLOCK_MONOTONIC, and ends. One program for each way:
+ *
+ *     EMPTY          no timer at all: a C program that starts
+ *     DLOPEN         the same, and libchime is loaded
+ *     TIMERFD        a timerfd that is due at once, and poll
+ *     LIBEV          libev
+ *     CHIME_SERIAL   Chime's one-shot of delay 0 on a serial queue
+ *     CHIME_HOST     the same on a host-driven queue, with chime_queue_run
+ */
+#include "../harness.h"
+
+#include <unistd.h>
+
+static void write_time(void) {
+  int64_t now_ns = bench_now_ns();
+  _exit(write(STDOUT_FILENO, &now_ns, sizeof now_ns) == sizeof now_ns ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+#if defined(EMPTY)
+
+int main(void) { write_time(); }
+
+#elif defined(DLOPEN)
+#include <dlfcn.h>
+
+int main(void) {
+  REQUIRE(dlopen("libchime.so.1", RTLD_NOW) != NULL);
+  write_time();
+}
+
+#elif defined(TIMERFD)
+#include <poll.h>
+#include <sys/timerfd.h>
+
+int main(void) {
+  int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+  struct itimerspec spec = {.it_value.tv_nsec = 1};
+  struct pollfd entry = {.fd = timer, .events = POLLIN};
+  REQUIRE(timer >= 0 && timerfd_settime(timer, 0, &spec, NULL) == 0);
+  REQUIRE(poll(&entry, 1, -1) == 1);
+  write_time();
+}
+
+#elif defined(LIBEV)
+#include <ev.h>
+
+static void on_tick(struct ev_loop *loop, ev_timer *timer, int events) {
+  (void)loop;
+  (void)timer;
+  (void)events;
+  write_time();
+}
+
+int main(void) {
+  struct ev_loop *loop = ev_default_loop(0);
+  ev_timer timer;
+  ev_timer_init(&timer, on_tick, 0., 0.);
+  ev_timer_start(loop, &timer);
+  ev_run(loop, 0);
+}
+
+#else
+#include <chime.h>
+
+static void on_tick(const chime_tick *tick, void *context) {
+  (void)tick;
+  (void)context;
+  write_time();
+}
+
+int main(void) {
+  chime_queue_t queue;
+#if defined(CHIME_SERIAL)
+  REQUIRE(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue) == CHIME_OK);
+  REQUIRE(chime_timer_after(queue, 0, on_tick, NULL, NULL, NULL) == CHIME_OK);
+  for (;;) pause();
+#else
+  REQUIRE(chime_queue_create(CHIME_QUEUE_HOST, NULL, &queue) == CHIME_OK);
+  REQUIRE(chime_timer_after(queue, 0, on_tick, NULL, NULL, NULL) == CHIME_OK);
+  REQUIRE(chime_queue_run(queue, 0) == CHIME_OK);
+#endif
+}
+
+#endif

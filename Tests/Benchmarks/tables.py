@@ -1,0 +1,154 @@
+"""Tables of what the programs have printed. A table knows which numbers of a row it shows and how it sums up rounds.
+x best: against the best peer, which is neither Chime nor a bare mechanism nor a floor."""
+from statistics import median
+
+PEER, FLOOR = "peer", "floor"
+
+
+class Table:
+    """Rows of turns, in columns: (heading, function of the turn that gives text)."""
+
+    def __init__(self, kind, title, note, turns, columns, **details):
+        self.kind, self.title, self.note, self.turns, self.columns = kind, title, note, turns, columns
+        self.details = details
+
+    def text(self):
+        width = max([len(turn.label) for turn in self.turns] + [20])
+        rounds = max(len(turn.results) for turn in self.turns)
+        lines = [f"{self.title}; {rounds} round{'s' if rounds > 1 else ''}", f"  {self.note}",
+                 f"  {'':{width}}" + "".join(f"{heading:>11}" for heading, _ in self.columns)]
+        for turn in self.turns:
+            if turn.results:
+                cells = "".join(f"{cell(turn):>11}" for _, cell in self.columns)
+            else:
+                cells = f"{'-':>11}  {turn.left_out or 'failed: ' + str(turn.failed)}"
+            lines.append(f"  {turn.label:{width}}{cells}")
+        return "\n".join(lines)
+
+    def failures(self):
+        return [f"{self.title}: {turn.label}: {turn.failed}" for turn in self.turns if turn.failed]
+
+    def as_dictionary(self):
+        rows = [{"label": turn.label, "group": turn.group, **turn.details, "results": turn.results,
+                 "left_out": turn.left_out, "failed": turn.failed} for turn in self.turns]
+        return {"kind": self.kind, "title": self.title, **self.details, "rows": rows}
+
+
+def values(turn, name):
+    return [result[name] for result in turn.results]
+
+
+def least(name, digits=1):
+    return lambda turn: f"{min(values(turn, name)):.{digits}f}"
+
+
+def middle(name, digits=1):
+    return lambda turn: f"{median(values(turn, name)):.{digits}f}"
+
+
+def most(name, digits=1):
+    return lambda turn: f"{max(values(turn, name)):.{digits}f}"
+
+
+def percentile(percent, combine=median, unit=1e3):
+    """Of the quantiles of each round; in microseconds."""
+    def cell(turn):
+        number = combine(quantiles[percent] for quantiles in values(turn, "late_ns")) / unit
+        return f"{number:.1f}" if number < 10_000 else f"{number:.0f}"
+    return cell
+
+
+def ratio(number, other):
+    """Against the smallest number among the turns that `other` names for this one; `-` when there is none."""
+    def cell(turn):
+        against = [number(candidate) for candidate in other(turn) if candidate.results]
+        own = number(turn)  # below 0: ticks that were early
+        return f"{own / min(against):.2f}" if against and min(against) > 0 and own > 0 else "-"
+    return cell
+
+
+def smallest(name):
+    return lambda turn: min(values(turn, name))
+
+
+def peers(turns):
+    return lambda _: [turn for turn in turns if turn.group == PEER]
+
+
+def cost(title, turns, plot, **details):
+    def floor(turn):  # the one of the same form: by deadline, by delay, or any deadline
+        return [row for row in turns
+                if row.group == FLOOR and row is not turn and row.details["load"] == turn.details["load"]]
+    return Table("cost", title, "ns for each operation; CPU: of all threads, until the work left to others is done",
+                 turns,
+                 [("min", least("ns")), ("median", middle("ns")), ("CPU", least("cpu_ns")),
+                  ("x best", ratio(smallest("ns"), peers(turns))), ("x floor", ratio(smallest("ns"), floor)),
+                  ("CPU x best", ratio(smallest("cpu_ns"), peers(turns)))], plot=plot, **details)
+
+
+def expiry(title, turns, plot):
+    return Table("expiry", title, "CPU: ns for each tick, of all threads; late: us, p50 and p99 the rounds' median",
+                 turns,
+                 [("CPU", least("cpu_ns", 0)), ("median", middle("cpu_ns", 0)),
+                  ("x best", ratio(smallest("cpu_ns"), peers(turns))), ("wall s", middle("wall_s", 3)),
+                  ("fired", least("fired", 0)), ("early", most("early", 0)), ("late p50", percentile(50)),
+                  ("late p99", percentile(99)), ("late max", percentile(100, max))], plot=plot)
+
+
+def memory(title, turns):
+    return Table("memory", title, "bytes of resident memory for each pending timer, its handle included", turns,
+                 [("bytes", least("bytes")), ("x best", ratio(smallest("bytes"), peers(turns)))])
+
+
+def beat(title, turns, plot):
+    bare_of = {"chime-bound": "timerfd", "chime-shared": "timerfd", "chime-precise": "nanosleep",
+               "chime-serial": "dispatch", "chime-concurrent": "dispatch"}
+
+    def never_early(_):
+        return [turn for turn in turns if turn.group == PEER and not any(values(turn, "early"))]
+
+    def p50(turn):
+        return min(quantiles[50] for quantiles in values(turn, "late_ns"))
+
+    def bare(turn):
+        return [row for row in turns if row.details["peer"] == bare_of.get(turn.details["peer"])]
+
+    def drift(turn):
+        return middle("drift_us")(turn) if "drift_us" in turn.results[0] else "-"  # too few ticks to tell
+    return Table("beat", title,
+                 "late: us; x best: p50, of those never early; x bare: of the mechanism that the queue stands on",
+                 turns,
+                 [("p50 min", percentile(50, min)), ("p50", percentile(50)), ("p90", percentile(90)),
+                  ("p99", percentile(99)), ("max", percentile(100, max)), ("early", most("early", 0)),
+                  ("x best", ratio(p50, never_early)), ("x bare", ratio(p50, bare)),
+                  ("drift us", drift)], plot=plot)
+
+
+def idle(title, turns):
+    return Table("idle", title, "times a thread of the process went to sleep, the wait for the end included", turns,
+                 [("fewest", least("wakeups", 0)), ("most", most("wakeups", 0)), ("CPU us", least("cpu_us", 0))])
+
+
+def threads(title, turns):
+    def times(name):
+        return lambda turn: f"{max(values(turn, name)) / max(values(turn, 'one')):.2f}"
+    return Table("threads", title, "millions of operations a second in all, best round; x: against one thread", turns,
+                 [("one", most("one", 2)), ("2, 1 queue", most("shared", 2)), ("x", times("shared")),
+                  ("2, 2 queues", most("own", 2)), ("x", times("own"))])
+
+
+def churn(title, turns):
+    return Table("churn", title, "rate: millions a second; busy: processors; resident memory in MB", turns,
+                 [("rate", least("rate", 2)), ("busy", least("busy", 2)), ("start", least("rss_start", 2)),
+                  ("middle", least("rss_middle", 2)), ("end", least("rss_end", 2))])
+
+
+def start(title, turns):
+    def ms(choose):
+        return lambda turn: f"{choose(turn.results[0]['ms']):.2f}"
+    return Table("start", title, "ms", turns, [("min", ms(min)), ("median", ms(median))])
+
+
+def calls(title, turns):
+    return Table("calls", title, "ns for each call, loop included", turns,
+                 [("state", least("state")), ("postpone", least("postpone_until"))])
