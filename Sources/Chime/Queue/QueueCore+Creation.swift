@@ -91,7 +91,7 @@ extension QueueCore {
 
   package static func makeVirtual(_ options: QueueOptions) -> Result<UInt64, Status> {
     acquire(options, isVirtual: true, runsInCalls: true).map { cell, id in
-      let core = QueueCore(id: id, cell: cell, options, shift: 0, handOver: nil)
+      let core = QueueCore(id: id, cell: cell, options, handOver: nil)
       core.open(VirtualAdapter())
       return id
     }
@@ -110,8 +110,7 @@ extension QueueCore {
   ) -> Result<UInt64, Status> {
     if options.clock == .wall, !WallClock.watch() { return .failure(.resource) }
     return acquire(options, isVirtual: false, runsInCalls: runsInCalls).map { cell, id in
-      // A tick of the wheel is 1,024 ns.
-      let core = QueueCore(id: id, cell: cell, options, shift: 10, handOver: handOver)
+      let core = QueueCore(id: id, cell: cell, options, handOver: handOver)
       core.open(adapter(core))
       if options.clock == .wall { WallClock.add(id) }
       return id

@@ -78,6 +78,8 @@ extension QueueCore {
   }
 
   /// Sorts what other threads changed into the wheel, the next batch, or the dying.
+  // Not inlined: Swift 6.3's optimizer crashes over it in `pass`.
+  @inline(never)
   func takeInbox() {
     cell.drain { slot, word in admit(slot, word) }
     entries.store(wheel.entryCount, ordering: .relaxed)
@@ -121,7 +123,7 @@ extension QueueCore {
     extras.removeAll(keepingCapacity: true)
     wheel.advance(to: now) { index in
       let slot = Slab.slot(index)
-      let word = slot.word
+      let word = slot.wordAfterPlace
       guard word.isRunning else { return }
       ready.append(
         ReadyItem(

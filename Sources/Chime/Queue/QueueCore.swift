@@ -55,7 +55,7 @@ package final class QueueCore: @unchecked Sendable {
   let entries = Atomic<Int>(0)
 
   init(
-    id: UInt64, cell: QueueCell, _ options: QueueOptions, shift: UInt64,
+    id: UInt64, cell: QueueCell, _ options: QueueOptions,
     handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
   ) {
     self.id = id
@@ -65,7 +65,7 @@ package final class QueueCore: @unchecked Sendable {
     givesRecords = options.givesRecords
     hooks = options.hooks
     self.handOver = handOver
-    wheel = Wheel(cell: cell, shift: shift, now: cell.now)
+    wheel = Wheel(cell: cell, shift: cell.shift, now: cell.now)
   }
 
   /// Brings the queue to life: from here on its id names it.

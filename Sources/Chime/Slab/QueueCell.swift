@@ -91,6 +91,9 @@ struct SlotStore {
   var runsInCalls: Bool { unsafe storage.pointee.runsInCalls.load(ordering: .relaxed) }
   @inline(__always) var honoursLeeway: Bool { unsafe storage.pointee.honoursLeeway.load(ordering: .relaxed) }
 
+  /// A tick of the queue's wheel is 2^shift nanoseconds: 1,024 ns, or 1 in virtual time.
+  @inline(__always) var shift: UInt64 { isVirtual ? 0 : 10 }
+
   @inline(__always)
   var id: UInt64 {
     get { unsafe storage.pointee.id.load(ordering: .sequentiallyConsistent) }

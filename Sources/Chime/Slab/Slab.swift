@@ -100,11 +100,12 @@ enum Slab {
       + Int(index & 255)
   }
 
-  /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. The pass's own.
+  /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
+  /// `TimerRef.endWriting`).
   @inline(__always)
-  static func place(of index: UInt32) -> UnsafeMutablePointer<UInt64> {
-    unsafe (chunk(of: index) + placesOffset).assumingMemoryBound(to: UInt64.self)
-      + Int(index & 255)
+  static func place(of index: UInt32) -> WheelPlace {
+    unsafe WheelPlace(
+      (chunk(of: index) + placesOffset).assumingMemoryBound(to: Atomic<UInt64>.self) + Int(index & 255))
   }
 
   /// The wheel pages that come with a chunk.

@@ -55,7 +55,22 @@ package struct TimerRef: Sendable {
   /// Publishes what the writer decided, hands the timer to the pass if it has to look, and wakes the queue if it
   /// must look earlier than it would. True when a callback of the timer was running at that moment.
   @discardableResult
-  func endWriting(_ new: TimerWord) -> Bool { publish(new, on: cell) }
+  func endWriting(_ new: TimerWord) -> Bool {
+    let cell = cell
+    guard new.isRunning, !new.hasExtra else { return publish(new, on: cell) }
+    // Where the wheel has an entry for the timer in time, that brings the pass: a timer that moves later leaves it there.
+    let time = wakeTime(new, cell)
+    let latest = Wheel.tick(notBefore: time, shift: cell.shift)
+    let place = Slab.place(of: slot.index)
+    guard let placed = place.tick, placed <= latest else { return publish(new, on: cell) }
+    var current = slot.word
+    while !slot.swap(current, for: new.over(current).clearing(TimerWord.writerBit)) { current = slot.word }
+    // The pass may have taken the entry meanwhile, or moved it by what it knew, and passed over a timer that was being
+    // written. One of the two sees the other: see `WheelPlace`.
+    if let placed = place.tick, placed <= latest { return current.isBusy }
+    slot.pushUnlessThere(cell)
+    return announceAfterPush(time, current, on: cell)
+  }
 
   @inline(__always)
   func publish(_ new: TimerWord, on cell: QueueCell) -> Bool {

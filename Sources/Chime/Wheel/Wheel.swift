@@ -13,8 +13,6 @@ struct Wheel: ~Copyable {
   static var levels: Int { 11 }
   static var buckets: Int { levels * 64 }
   static var tolerance: Int { 1024 }
-  /// In a place, while a bucket is tidied: the valid entry was met. Ticks are below 2^63.
-  private static var mark: UInt64 { 1 << 63 }
 
   let shift: UInt64
   private let honoursLeeway: Bool
@@ -60,7 +58,10 @@ struct Wheel: ~Copyable {
 
   /// The first tick that is not before `time`.
   @inline(__always)
-  func tick(notBefore time: Int64) -> UInt64 {
+  func tick(notBefore time: Int64) -> UInt64 { Wheel.tick(notBefore: time, shift: shift) }
+
+  @inline(__always)
+  static func tick(notBefore time: Int64, shift: UInt64) -> UInt64 {
     guard time > 0 else { return 0 }
     return (UInt64(time) &+ (1 << shift) &- 1) >> shift
   }
@@ -72,34 +73,52 @@ struct Wheel: ~Copyable {
 
   // MARK: Placing
 
-  /// Puts a timer where `deadline` and `leeway` say, unless it is there already. One at the end of time never comes, and
-  /// is not placed.
+  /// Puts a running timer where its record says, unless it is there already. One at the end of time never comes, and is
+  /// not placed.
   mutating func place(_ slot: TimerSlot, deadline: Int64, leeway: Int64) {
-    if deadline == .max { return forget(slot.index) }
-    let time = honoursLeeway ? Placement.time(deadline: deadline, leeway: leeway) : deadline
-    let tick = max(tick(notBefore: time), base)
-    let place = unsafe Slab.place(of: slot.index)
-    if unsafe place.pointee == tick &+ 1 { return }
-    if unsafe place.pointee == 0 { placedCount += 1 }
-    unsafe place.pointee = tick &+ 1
-    insert(slot.index, tick)
+    move(slot, to: deadline == .max ? nil : tick(deadline: deadline, leeway: leeway))
     if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }
   }
 
+  /// Gives a slot a new place, or none; and another one should the timer have moved meanwhile: its writer may have
+  /// seen the old place, and relied on it.
+  private mutating func move(_ slot: TimerSlot, to tick: UInt64?) {
+    let place = Slab.place(of: slot.index)
+    var next = tick
+    while true {
+      let old = place.tick
+      if next != old {
+        if let next {
+          if old == nil { placedCount += 1 }
+          place.set(next)
+          insert(slot.index, next)
+        } else {
+          place.clear()
+          placedCount -= 1
+        }
+      }
+      guard let now = self.tick(of: slot, placed: next ?? .max), now < next ?? .max else { return }
+      next = now
+    }
+  }
+
   private mutating func forget(_ slot: UInt32) {
-    let place = unsafe Slab.place(of: slot)
-    if unsafe place.pointee != 0 {
-      unsafe place.pointee = 0
+    let place = Slab.place(of: slot)
+    if place.tick != nil {
+      place.clear()
       placedCount -= 1
     }
+  }
+
+  @inline(__always)
+  private func tick(deadline: Int64, leeway: Int64) -> UInt64 {
+    max(tick(notBefore: honoursLeeway ? Placement.time(deadline: deadline, leeway: leeway) : deadline), base)
   }
 
   /// Whether an entry of a bucket is the one its slot's place speaks of. Up to level 5 bucket and entry hold the whole
   /// tick; above, several entries of one slot can pass, and `tidy` keeps one.
   private func isValid(_ entry: WheelEntry, in bucket: Int, _ start: UInt64) -> Bool {
-    let place = unsafe Slab.place(of: entry.slot).pointee
-    guard place != 0 else { return false }
-    let placed = (place & ~Wheel.mark) &- 1
+    guard let placed = Slab.place(of: entry.slot).tick else { return false }
     if bucket / 64 <= 5 { return placed == tick(of: entry, in: bucket, start) }
     return UInt32(truncatingIfNeeded: placed) == entry.low && (placed ^ start) >> UInt64(6 * (bucket / 64)) == 0
   }
@@ -179,7 +198,7 @@ struct Wheel: ~Copyable {
 
   /// The tick of a valid entry: above level 5 its 32 bits do not reach, but its place does.
   private func tick(ofValid entry: WheelEntry, in bucket: Int, _ start: UInt64) -> UInt64 {
-    bucket / 64 <= 5 ? tick(of: entry, in: bucket, start) : unsafe Slab.place(of: entry.slot).pointee &- 1
+    bucket / 64 <= 5 ? tick(of: entry, in: bucket, start) : Slab.place(of: entry.slot).tick ?? start
   }
 
   /// The time of the earliest entry of a timer that runs; stale and outdated entries before it are removed.
@@ -187,7 +206,7 @@ struct Wheel: ~Copyable {
     while let bucket = firstBucket() {
       if let known = fronts[bucket / 64], known.bucket == bucket {
         let slot = Slab.slot(known.slot)
-        if unsafe Slab.place(of: known.slot).pointee == known.tick &+ 1, tick(of: slot, placed: known.tick) == known.tick {
+        if Slab.place(of: known.slot).tick == known.tick, tick(of: slot, placed: known.tick) == known.tick {
           return time(of: known.tick)
         }
       }
@@ -215,12 +234,7 @@ struct Wheel: ~Copyable {
         // A timer that moved earlier is in the inbox; until it is drained its entry stays.
         if let current, current <= placed { return (placed, entry.slot) }
         remove(page, index, from: bucket)
-        if let current {
-          unsafe Slab.place(of: entry.slot).pointee = current &+ 1
-          insert(entry.slot, current)
-        } else {
-          forget(entry.slot)
-        }
+        move(Slab.slot(entry.slot), to: current)
       } else {
         remove(page, index, from: bucket)
       }
@@ -264,25 +278,23 @@ struct Wheel: ~Copyable {
     drain(bucket) { wheel, entry in
       guard wheel.isValid(entry, in: bucket, start) else { return }
       // The first valid entry of a slot is kept; its place carries a mark from then on.
-      let place = unsafe Slab.place(of: entry.slot)
-      guard unsafe place.pointee & Wheel.mark == 0 else { return }
-      let placed = unsafe place.pointee &- 1
-      guard let current = wheel.tick(of: Slab.slot(entry.slot), placed: placed) else {
-        wheel.forget(entry.slot)
-        return
+      let place = Slab.place(of: entry.slot)
+      guard !place.isMarked, let placed = place.tick else { return }
+      let slot = Slab.slot(entry.slot)
+      let current = wheel.tick(of: slot, placed: placed)
+      if let current, current <= placed {
+        // A timer that moved earlier is in the inbox; until it is drained its entry stays.
+        wheel.insert(entry.slot, placed)
+      } else {
+        wheel.move(slot, to: current)
       }
-      // A timer that moved earlier is in the inbox; until it is drained its entry stays.
-      let tick = max(current, placed)
-      unsafe place.pointee = tick &+ 1
-      wheel.insert(entry.slot, tick)
-      if tick <= end {
-        unsafe place.pointee |= Wheel.mark
-        if tick < found?.tick ?? .max { found = (tick, entry.slot) }
-      }
+      guard let tick = place.tick, tick <= end else { return }
+      place.isMarked = true
+      if tick < found?.tick ?? .max { found = (tick, entry.slot) }
     }
     var page = heads[bucket]
     while let current = page {
-      for i in 0..<current.count { unsafe Slab.place(of: current[i].slot).pointee &= ~Wheel.mark }
+      for i in 0..<current.count { Slab.place(of: current[i].slot).isMarked = false }
       page = current.next
     }
     return found
@@ -290,13 +302,12 @@ struct Wheel: ~Copyable {
 
   /// Where a slot belongs now; `nil` when its timer does not run. A slot that is being written stays where it is.
   private func tick(of slot: TimerSlot, placed: UInt64) -> UInt64? {
-    let word = slot.word
+    let word = slot.wordAfterPlace
     if word.hasWriter { return placed }
     guard word.isRunning else { return nil }
     let deadline = slot.deadline.saturatingAdd(word.postponement)
     if deadline == .max { return nil }
-    let time = honoursLeeway ? Placement.time(deadline: deadline, leeway: slot.leeway.nanoseconds) : deadline
-    return max(tick(notBefore: time), base)
+    return tick(deadline: deadline, leeway: slot.leeway.nanoseconds)
   }
 
   /// Removes everything that is stale.

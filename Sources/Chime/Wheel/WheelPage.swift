@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A hint in the wheel: a slot, and the low bits of the tick it was placed for. Only the timer's word says whether a
 /// tick is really due.
 struct WheelEntry {
@@ -34,6 +36,39 @@ struct WheelEntry {
   }
 
   static func == (a: WheelPage, b: WheelPage) -> Bool { unsafe a.base == b.base }
+}
+
+/// Where the wheel has placed a slot. The pass writes it, then reads the timer's word; a writer publishes the word, then
+/// reads this; all sequentially consistent, so one of the two sees the other.
+@safe struct WheelPlace {
+  /// While a bucket is tidied: the valid entry was met. Ticks are below 2^63.
+  static var mark: UInt64 { 1 << 63 }
+
+  // SAFETY: points into a chunk of the slab, which is never unmapped.
+  private let storage: UnsafeMutablePointer<Atomic<UInt64>>
+
+  init(_ storage: UnsafeMutablePointer<Atomic<UInt64>>) { unsafe self.storage = storage }
+
+  /// The tick, `nil` for nowhere.
+  @inline(__always)
+  var tick: UInt64? {
+    let value = unsafe storage.pointee.load(ordering: .sequentiallyConsistent) & ~WheelPlace.mark
+    return value == 0 ? nil : value &- 1
+  }
+
+  @inline(__always)
+  func set(_ tick: UInt64) { unsafe storage.pointee.store(tick &+ 1, ordering: .sequentiallyConsistent) }
+
+  func clear() { unsafe storage.pointee.store(0, ordering: .sequentiallyConsistent) }
+
+  var isMarked: Bool {
+    get { unsafe storage.pointee.load(ordering: .relaxed) & WheelPlace.mark != 0 }
+    nonmutating set {
+      let value = unsafe storage.pointee.load(ordering: .relaxed)
+      unsafe storage.pointee.store(
+        newValue ? value | WheelPlace.mark : value & ~WheelPlace.mark, ordering: .relaxed)
+    }
+  }
 }
 
 /// Memory for pages; lives as long as the process.
