@@ -52,6 +52,8 @@ extern const csuite_test run_loop_tests[];
 extern const csuite_test weak_timer_tests[];
 extern const csuite_test named_handlers_tests[];
 extern const csuite_test named_handlers_storm_tests[];
+extern const csuite_test expiring_tests[];
+extern const csuite_test expiring_storm_tests[];
 extern const csuite_test main_queue_tests[];
 extern const csuite_test run_loop_main_tests[];
 extern const csuite_test memory_main_tests[];
