@@ -898,7 +898,8 @@ chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_info *CHIME_N
  * own context. All handlers of a tick run, whatever one of them does to the timer.
  *
  * @param timer      in any state
- * @param key        UTF-8, copied; a handler that has the key already is removed, and this one takes its place
+ * @param key        UTF-8, copied, compared byte by byte; a handler that has the key already is removed, and this one
+ *                   takes its place
  * @param handler    not NULL; not called for ticks that started before, nor for CHIME_TICK_ARMED and _CANCELLED
  * @param context    may be NULL
  * @param finalizer  called with context once, when the handler was removed or the timer released, after its last call;

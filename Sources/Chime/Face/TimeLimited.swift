@@ -9,6 +9,9 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     var onExpiry: ((Value, Tick) -> Void)?
     /// Set in init. Only moved with the lock held, so that it stands at `deadline`.
     var timer: ChimeTimer?
+
+    /// `Int64.max` is never, as for timers.
+    func isOver(_ now: Int64) -> Bool { deadline <= now && deadline != .max }
   }
 
   /// Whose clock counts.
@@ -55,7 +58,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   /// The value, until its time is over.
   public var value: Value? {
     guard let now = QueueCore.now(queue) else { return nil }
-    return state.withLock { $0.deadline > now ? $0.value : nil }
+    return state.withLock { $0.isOver(now) ? nil : $0.value }
   }
 
   /// Begins the time anew: the value vanishes `interval` from now.
@@ -72,7 +75,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     guard let now = QueueCore.now(queue) else { return .ignored }
     let deadline = now.saturatingAdd(interval)
     return try state.withLock { state throws(ChimeError) in
-      guard state.value != nil, state.deadline > now, let timer = state.timer else { return .ignored }
+      guard state.value != nil, !state.isOver(now), let timer = state.timer else { return .ignored }
       try timer.restart(at: deadline)
       state.deadline = deadline
       return .done
@@ -84,7 +87,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     guard let now = QueueCore.now(queue) else { return }
     let (old, notification): (Value?, ((Value, Tick) -> Void)?) = state.withLock { state in
       // Begun anew after this tick had started: the timer runs again.
-      if state.deadline > now { return (nil, nil) }
+      if !state.isOver(now) { return (nil, nil) }
       defer { (state.value, state.onExpiry) = (nil, nil) }
       return (state.value, state.onExpiry)
     }

@@ -69,8 +69,11 @@ extension QueueCore {
       take(tick)
     } else {
       frame.slot = slot.index
-      delivery.function(record)
-      if delivery.kind == .due || delivery.kind == .fired { named?.call(record) }
+      if let named, delivery.kind == .due || delivery.kind == .fired {
+        named.call(record, after: delivery.function)
+      } else {
+        delivery.function(record)
+      }
       end(tick, frame)
     }
     return now

@@ -49,8 +49,9 @@ package final class Expiring: Sendable {
     guard let id = table.add(expiring) else { return .failure(.limit) }
     let value = Owned(value, finalizer)
     do {
-      let limited = try TimeLimited(value, lifetime: lifetime, queue: queue) { [weak expiring] value, tick in
-        expiring?.notify(value, tick)
+      let end = NotificationEnd(expiring)
+      let limited = try TimeLimited(value, lifetime: lifetime, queue: queue) { value, tick in
+        end.expiring?.notify(value, tick)
       }
       expiring.state.withLock { $0.limited = limited }
       return .success(id)
@@ -70,16 +71,18 @@ package final class Expiring: Sendable {
     let new = handler.map { _ in Owned(context, finalizer) }
     // Let go outside the lock.
     var old: Owned?
+    var value: Owned?
     let status: Status = expiring.state.withLock { state in
       if state.isReleased { return .invalidHandle }
-      guard state.limited?.value != nil else { return .ignored }
+      value = state.limited?.value
+      guard value != nil else { return .ignored }
       old = state.context
       state.handler = handler
       state.context = new
       return .ok
     }
     if status != .ok { new?.giveBack() }
-    withExtendedLifetime(old) {}
+    withExtendedLifetime((old, value)) {}
     return status
   }
 
@@ -145,6 +148,22 @@ package final class Expiring: Sendable {
   }
 
   // MARK: On the queue
+
+  /// Held by the notification alone: goes when that was made, or never will be because the queue has ended.
+  private final class NotificationEnd: @unchecked Sendable {
+    // Unchecked: a weak reference that is set in init only; several threads may read it.
+    private(set) weak var expiring: Expiring?
+    init(_ expiring: Expiring) { self.expiring = expiring }
+    deinit { expiring?.forgetHandler() }
+  }
+
+  private func forgetHandler() {
+    let context: Owned? = state.withLock { state in
+      defer { (state.handler, state.context) = (nil, nil) }
+      return state.context
+    }
+    withExtendedLifetime(context) {}
+  }
 
   /// The value has vanished.
   private func notify(_ value: Owned, _ tick: Tick) {

@@ -5,10 +5,10 @@ import Synchronization
 final class NamedHandlers: Sendable {
   /// One handler under its key. What holds it last calls the finalizer.
   private final class Entry: Sendable {
-    let key: String
-    let handler: TickFunction
-    let context: Context
-    let finalizer: ContextFunction?
+    private let key: String
+    private let handler: TickFunction
+    private let context: Context
+    private let finalizer: ContextFunction?
 
     private enum Use {
       static let waiting: UInt8 = 0
@@ -27,6 +27,9 @@ final class NamedHandlers: Sendable {
     }
 
     deinit { finalizer?(context) }
+
+    /// Whether the keys' bytes are the same: C knows no canonical equivalence.
+    func has(_ key: String) -> Bool { self.key.utf8.elementsEqual(key.utf8) }
 
     /// Calls the handler unless it was removed. Ticks of one timer never overlap, and neither do these calls.
     func call(_ tick: TickRecord) {
@@ -57,7 +60,7 @@ final class NamedHandlers: Sendable {
     let (isOpen, old): (Bool, Entry?) = state.withLock { state in
       if state.isClosed { return (false, nil) }
       let entry = Entry(key, handler, context, finalizer)
-      if let index = state.entries.firstIndex(where: { $0.key == key }) {
+      if let index = state.entries.firstIndex(where: { $0.has(key) }) {
         let old = state.entries[index]
         state.entries[index] = entry
         return (true, old)
@@ -72,15 +75,17 @@ final class NamedHandlers: Sendable {
   /// Gives ok, running when a call of the handler has not returned, or ignored when the key names none.
   func remove(_ key: String) -> Status {
     let old: Entry? = state.withLock { state in
-      state.entries.firstIndex { $0.key == key }.map { state.entries.remove(at: $0) }
+      state.entries.firstIndex { $0.has(key) }.map { state.entries.remove(at: $0) }
     }
     guard let old else { return .ignored }
     return old.remove() ? .running : .ok
   }
 
-  /// Calls all of them, each with its own context in the tick.
-  func call(_ tick: TickRecord) {
-    for entry in state.withLock({ $0.entries }) { entry.call(tick) }
+  /// Calls the timer's own handler, then all that were there before it, each with its own context in the tick.
+  func call(_ tick: TickRecord, after own: TickFunction) {
+    let entries = state.withLock { $0.entries }
+    own(tick)
+    for entry in entries { entry.call(tick) }
   }
 
   /// The timer's end: lets go of all, in the order in which they came.
