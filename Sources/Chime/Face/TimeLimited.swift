@@ -84,10 +84,9 @@ public final class TimeLimited<Value: Sendable>: Sendable {
 
   /// On the queue.
   private func expire(_ tick: Tick) {
-    guard let now = QueueCore.now(queue) else { return }
     let (old, notification): (Value?, ((Value, Tick) -> Void)?) = state.withLock { state in
       // Begun anew after this tick had started: the timer runs again.
-      if !state.isOver(now) { return (nil, nil) }
+      if !state.isOver(tick.actual) { return (nil, nil) }
       defer { (state.value, state.onExpiry) = (nil, nil) }
       return (state.value, state.onExpiry)
     }

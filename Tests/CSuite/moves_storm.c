@@ -1,0 +1,97 @@
+/*
+ * moves_storm.c - timers that are moved again and again, earlier and later, just when they fall due: each must still
+ * come once it is left alone. A move leaves the timer's entry in the wheel where that is early enough, so whether the
+ * pass sees the move or the mover sees the pass is what is tried here. Promises 1, 3 and 12.
+ */
+#include "harness.h"
+
+enum { MOVERS = 3, MOVED = 16, ROUNDS = 1200, MOVES = 4 };
+
+typedef struct moved {
+  chime_timer_t timer;
+  csuite *t;
+  int ticks;
+} moved;
+
+typedef struct mover {
+  csuite *t;
+  chime_queue_t queue;
+  dice d;
+  moved timers[MOVED];
+} mover;
+
+static void on_moved(const chime_tick *tick, void *context) {
+  moved *m = context;
+  csuite *t = m->t;
+  EXPECT(tick->actual_ns >= tick->scheduled_ns);
+  add(&m->ticks, 1);
+}
+
+/* One move of one timer, to some time within 200 us; a postponement by more than a word holds now and then. */
+static void move(mover *m, moved *timer) {
+  csuite *t = m->t;
+  chime_schedule schedule = schedule_of(roll_below(&m->d, 200 * CHIME_MICROSECOND), 0);
+  switch (roll_below(&m->d, 6)) {
+    case 0: EXPECT_TOOK_EFFECT(chime_timer_restart(timer->timer, &schedule)); break;
+    case 1: EXPECT_TOOK_EFFECT(chime_timer_reschedule(timer->timer, &schedule)); break;
+    case 2: EXPECT(chime_timer_postpone(timer->timer, schedule.first_ns) >= 0); break;
+    case 3: EXPECT(chime_timer_postpone(timer->timer, 10 * CHIME_SECOND) >= 0); break;
+    case 4: EXPECT(chime_timer_suspend(timer->timer) >= 0); break;
+    default: EXPECT(chime_timer_resume(timer->timer) >= 0); break;
+  }
+}
+
+/* Waits until a one-shot has ended, as it does when its tick starts. */
+static int await_end(csuite *t, chime_timer_t timer) {
+  int64_t end = monotonic_ns() + PATIENCE;
+  while (state_of(t, timer) == CHIME_STATE_RUNNING) {
+    if (monotonic_ns() > end) return 0;
+    sleep_ns(50 * CHIME_MICROSECOND);
+  }
+  return 1;
+}
+
+static void *move_timers(void *argument) {
+  mover *m = argument;
+  csuite *t = m->t;
+  int round, i, k;
+  for (round = 0; round < csuite_scaled(ROUNDS) && !csuite_failed(t); round++) {
+    for (k = 0; k < MOVES; k++)
+      for (i = 0; i < MOVED; i++) move(m, &m->timers[i]);
+    for (i = 0; i < MOVED; i++) {
+      chime_schedule schedule = schedule_of(roll_below(&m->d, 100 * CHIME_MICROSECOND), 0);
+      EXPECT_TOOK_EFFECT(chime_timer_restart(m->timers[i].timer, &schedule));
+    }
+    for (i = 0; i < MOVED; i++)
+      if (!EXPECT(await_end(t, m->timers[i].timer))) return NULL;
+  }
+  return NULL;
+}
+
+static void timers_that_are_moved_again_and_again_come(csuite *t, where place) {
+  mover *movers = csuite_memory(t, MOVERS * sizeof *movers);
+  pthread_t threads[MOVERS];
+  int started = 0, i, k;
+  QUEUE_OR_RETURN(queue, place);
+  for (i = 0; i < MOVERS; i++) {
+    movers[i].t = t;
+    movers[i].queue = queue;
+    movers[i].d.state = UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)i;
+    for (k = 0; k < MOVED; k++) {
+      chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+      chime_schedule schedule = schedule_of(CHIME_MILLISECOND, 0);
+      movers[i].timers[k].t = t;
+      options.handler = on_moved;
+      options.context = &movers[i].timers[k];
+      REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &movers[i].timers[k].timer));
+    }
+  }
+  while (started < MOVERS && spawn(t, &threads[started], move_timers, &movers[started])) started++;
+  while (started > 0) pthread_join(threads[--started], NULL);
+}
+ON_DISPATCH_QUEUES(timers_that_are_moved_again_and_again_come)
+
+const csuite_test moves_storm_tests[] = {
+    TESTS_ON_DISPATCH_QUEUES(timers_that_are_moved_again_and_again_come),
+    {NULL, NULL},
+};
