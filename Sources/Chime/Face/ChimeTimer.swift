@@ -93,14 +93,20 @@ public final class ChimeTimer: Sendable {
   @discardableResult
   public func resume() throws(ChimeError) -> Outcome { try perform { $0.resume() } }
 
-  /// Changes the interval and keeps the state; the next tick is due one interval from now.
-  /// - Parameter interval: above 0.
+  /// Changes the interval, keeps the state and the rest of the schedule; the next tick is due one interval from now. A
+  /// tick limit begins anew.
+  ///
+  /// - Parameters:
+  ///   - interval: above 0.
+  ///   - leeway: 0 or more, below the interval; `nil` keeps the one it has, shortened if need be to below the interval.
+  /// - Throws: `invalidArgument`; `invalidHandle`, `noMemory`, `targetGone`.
   @discardableResult
-  public func reschedule(every interval: Duration, leeway: Duration = .zero) throws(ChimeError) -> Outcome {
-    let nanoseconds = interval.nanoseconds
-    let schedule = Schedule(first: nanoseconds, interval: nanoseconds, leeway: leeway.nanoseconds)
-    guard nanoseconds > 0, schedule.isValid else { throw .invalidArgument }
-    return try perform { $0.reschedule(schedule) }
+  public func reschedule(every interval: Duration, leeway: Duration? = nil) throws(ChimeError) -> Outcome {
+    let (interval, leeway) = (interval.nanoseconds, leeway?.nanoseconds)
+    guard Schedule(first: interval, interval: interval, leeway: leeway ?? 0).isValid, interval > 0 else {
+      throw .invalidArgument
+    }
+    return try perform { $0.reschedule(interval: interval, leeway: leeway) }
   }
 
   /// Changes the schedule and keeps the state. A first delay counts from now.
