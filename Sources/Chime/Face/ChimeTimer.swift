@@ -62,6 +62,10 @@ public final class ChimeTimer: Sendable {
     return deadline
   }
 
+  /// A number that changes with every accepted activate, restart, reschedule, suspend and cancel, and that the next tick
+  /// will carry; `nil` after the queue has ended or the target has gone. See `Tick.isCurrent`.
+  public var generation: UInt64? { hasLostTarget ? nil : TimerRef(id)?.generation }
+
   /// Starts the timer's next life; ignored unless it is idle, finished or cancelled.
   ///
   /// - Parameter schedule: `nil` keeps the one it has.

@@ -70,4 +70,22 @@ public final class MainTimerQueue: Sendable {
   public var now: Int64 { queue.now }
 }
 
+extension Countdown {
+  /// A countdown for a label: its handler is on the main actor.
+  ///
+  /// - Parameters:
+  ///   - duration: above 0; rounded up to whole steps.
+  ///   - step: above 0.
+  ///   - handler: gets what is left after each step; the last call gets zero.
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`.
+  public convenience init(
+    from duration: Duration, every step: Duration = .seconds(1), on queue: MainTimerQueue,
+    handler: @escaping @MainActor (Duration) -> Void
+  ) throws(ChimeError) {
+    try self.init(from: duration, every: step, on: queue.queue) { left in
+      MainActor.assumeIsolated { handler(left) }
+    }
+  }
+}
+
 #endif
