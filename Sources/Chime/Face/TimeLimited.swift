@@ -17,6 +17,8 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   private let owner: TimerQueue?
   private let state: Locked<State>
 
+  /// Takes the value, for that long.
+  ///
   /// - Parameters:
   ///   - lifetime: 0 or more, from now.
   ///   - queue: whose clock counts, and where `onExpiry` runs.
