@@ -32,6 +32,8 @@ extension QueueCore {
     guard let cell = QueueCells.find(id), let core = cell.core, core.id == id, cell.retireID(id) else { return nil }
     core.isClosing.store(true, ordering: .sequentiallyConsistent)
     let isRunning = core.releaseTimers()
+    // Only now may a pass give the cell back: the timers in it are another queue's from then on.
+    core.isReleased.store(true, ordering: .sequentiallyConsistent)
     if cell.runsInCalls || core.adapter.hasEnded {
       core.closeHere()
     } else {
@@ -97,7 +99,8 @@ extension QueueCore {
       let word = slot.word
       if !word.isFree || word.isHanded || word.hasWriter { isIdle = false }
     }
-    guard isIdle, !isLimited || cell.liveCount == 0 else { return }
+    // Who releases the queue wakes it afterwards.
+    guard isIdle, isReleased.load(ordering: .sequentiallyConsistent), !isLimited || cell.liveCount == 0 else { return }
     isClosed = true
     wheel.close()
     adapter.close()

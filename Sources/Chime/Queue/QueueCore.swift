@@ -42,6 +42,8 @@ package final class QueueCore: @unchecked Sendable {
   /// Functions on their way on a concurrent queue.
   let outstandingFunctions = Atomic<Int>(0)
   let isClosing = Atomic<Bool>(false)
+  /// Whether the call that released the queue has gone through its timers.
+  let isReleased = Atomic<Bool>(false)
   private let token = Atomic<Bool>(false)
   /// Set by whoever wants a pass and found the token taken; the holder looks when it puts the token down.
   private let tokenWanted = Atomic<Bool>(false)
