@@ -36,6 +36,8 @@ let package = Package(
     .target(name: "ChimeRunLoopExports", linkerSettings: sharedLibrary("libchime-runloop.so")),
     .testTarget(name: "ChimeTests", dependencies: ["Chime"], swiftSettings: swiftSettings),
     .testTarget(name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "ChimeSystemsTests", dependencies: ["Chime", "ChimeRunLoop"], swiftSettings: swiftSettings),
     .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "Chime", "ChimeC"]),
     .target(
       name: "CSuite", dependencies: ["ChimeC"], path: "Tests/CSuite",

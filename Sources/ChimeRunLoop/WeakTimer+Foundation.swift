@@ -9,7 +9,8 @@ extension WeakTimer {
   ///
   /// - Parameters:
   ///   - timeInterval: seconds; 0 or less stands for 0.1 ms.
-  ///   - target: any object, held weakly; one that adopts `Target` has what the timer holds let go the moment it goes.
+  ///   - target: any object, held weakly; one that adopts `Target` has what the timer holds let go by the loop's next
+  ///     turn after it goes.
   ///   - action: called with the timer as long as the target lives. It must not capture the target strongly.
   /// - Throws: `invalidArgument` for NaN; `limit`, `noMemory`, `resource`.
   @discardableResult

@@ -1,5 +1,6 @@
 import Chime
 import Dispatch
+import Glibc
 import Testing
 
 /// The Swift interface: what it adds to the core is ownership, closures and typed errors.
@@ -75,6 +76,22 @@ import Testing
     #expect(alive.value == 0)
     #expect(timer?.state == .cancelled)
     #expect(throws: ChimeError.invalidHandle) { try timer?.resume() }
+  }
+
+  /// The pass that closes a queue runs beside the call that released it, and gives its memory to the next queue.
+  @Test func theReleaseOfAQueueEndsNoTimerOfTheNext() {
+    let wrong = SharedCount()
+    onNewThreads(4) { _ in
+      for _ in 0..<1500 {
+        guard let queue = try? TimerQueue(), let far = try? queue.after(.seconds(3600), handler: { _ in }),
+          let near = try? queue.every(.microseconds(50), handler: { _ in })
+        else { continue }
+        try? queue.async {}
+        usleep(100)
+        if far.state != .running || near.state != .running { wrong.add(1) }
+      }
+    }
+    #expect(wrong.value == 0)
   }
 
   @Test func callsInTheWrongStateAreIgnored() throws {

@@ -36,7 +36,7 @@ struct DispatchPlace: Sendable {
   static func main() -> DispatchPlace {
     DispatchPlace(
       timerQueue: .main, submit: { DispatchQueue.main.async(execute: $0) }, runAndWait: nil, handOver: nil,
-      isOnPlace: { MainQueue.isMainThread }, isMain: true, isOwn: false)
+      isOnPlace: { MainQueue.isHere }, isMain: true, isOwn: false)
   }
 
   /// A queue of the host's; `nil` when it belongs to another copy of libdispatch.

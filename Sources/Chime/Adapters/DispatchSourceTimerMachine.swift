@@ -31,6 +31,7 @@ public final class DispatchSourceTimerMachine: Sendable {
     case intervalNotPositive
     /// Longer than `Int64.max` nanoseconds (292 years).
     case intervalTooLong
+    /// A tick cannot be asked to come early; 0 is as punctual as it gets.
     case leewayNegative
     /// Longer than `Int64.max` nanoseconds (292 years).
     case leewayTooLong

@@ -22,6 +22,10 @@ package enum MainQueue {
   /// Whether the caller stands on the main queue: on the thread that libdispatch was loaded by, in or outside a block.
   static var isCurrent: Bool { isMarked && DispatchQueue.getSpecific(key: key) == true }
 
+  /// Whether the caller's work excludes that of the main queue: on the process's main thread, or in a block of the
+  /// queue on whatever thread drains it. (`dispatchMain` ends the main thread on Linux, and so does an async `main`.)
+  static var isHere: Bool { isMainThread || isCurrent }
+
   static var isMainThread: Bool { getpid() == Undeclared.gettid() }
 
   /// Whether the main queue can be drained at all. Libdispatch binds it to the thread that loads it; on any other

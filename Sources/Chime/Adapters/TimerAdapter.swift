@@ -52,6 +52,7 @@ public protocol TimerAdapterFactory: Sendable {
 }
 
 extension TimerAdapterFactory {
+  /// The clock of real timers.
   public var now: DispatchTime { .now() }
 }
 
@@ -68,24 +69,32 @@ public final class DispatchSourceTimerAdapter: TimerAdapter, @unchecked Sendable
     self.source = source
   }
 
+  /// Sets the source; negative intervals and leeways trap.
   public func schedule(deadline: DispatchTime, repeating: DispatchTimeInterval, leeway: DispatchTimeInterval) {
     source.schedule(deadline: deadline, repeating: repeating, leeway: leeway)
   }
 
+  /// Replaces what the source calls, on its queue.
   public func setEventHandler(_ handler: @escaping @Sendable () -> Void) {
     source.setEventHandler(handler: handler)
   }
 
+  /// Starts the source; of no effect when it has started.
   public func activate() { source.activate() }
+  /// Counts one suspension more. A source whose last reference goes while suspended traps.
   public func suspend() { source.suspend() }
+  /// Counts one suspension less. Traps when there is none.
   public func resume() { source.resume() }
+  /// Ends the source for good; ignored when it has ended.
   public func cancel() { source.cancel() }
 }
 
 /// Makes real timers: one new `DispatchSourceTimer` for each life of a machine.
 public struct DispatchSourceTimerAdapterFactory: TimerAdapterFactory {
+  /// Has no state: one serves all machines.
   public init() {}
 
+  /// A new source, inactive, whose handler runs on `queue`; `nil` for a global queue.
   public func makeTimer(queue: DispatchQueue?) -> any TimerAdapter {
     DispatchSourceTimerAdapter(adopting: DispatchSource.makeTimerSource(queue: queue))
   }

@@ -62,6 +62,10 @@ public final class ChimeTimer: Sendable {
     return deadline
   }
 
+  /// A number that changes with every accepted activate, restart, reschedule, suspend and cancel, and that the next tick
+  /// will carry; `nil` after the queue has ended or the target has gone. See `Tick.isCurrent`.
+  public var generation: UInt64? { hasLostTarget ? nil : TimerRef(id)?.generation }
+
   /// Starts the timer's next life; ignored unless it is idle, finished or cancelled.
   ///
   /// - Parameter schedule: `nil` keeps the one it has.
@@ -93,17 +97,20 @@ public final class ChimeTimer: Sendable {
   @discardableResult
   public func resume() throws(ChimeError) -> Outcome { try perform { $0.resume() } }
 
-  /// Changes the interval and keeps the state; the next tick is due one interval from now.
+  /// Changes the interval, keeps the state and the rest of the schedule; the next tick is due one interval from now. A
+  /// tick limit begins anew.
   ///
   /// - Parameters:
   ///   - interval: above 0.
-  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
+  ///   - leeway: 0 or more, below the interval; `nil` keeps the one it has, shortened if need be to below the interval.
+  /// - Throws: `invalidArgument`; `invalidHandle`, `noMemory`, `targetGone`.
   @discardableResult
-  public func reschedule(every interval: Duration, leeway: Duration = .zero) throws(ChimeError) -> Outcome {
-    let nanoseconds = interval.nanoseconds
-    let schedule = Schedule(first: nanoseconds, interval: nanoseconds, leeway: leeway.nanoseconds)
-    guard nanoseconds > 0, schedule.isValid else { throw .invalidArgument }
-    return try perform { $0.reschedule(schedule) }
+  public func reschedule(every interval: Duration, leeway: Duration? = nil) throws(ChimeError) -> Outcome {
+    let (interval, leeway) = (interval.nanoseconds, leeway?.nanoseconds)
+    guard Schedule(first: interval, interval: interval, leeway: leeway ?? 0).isValid, interval > 0 else {
+      throw .invalidArgument
+    }
+    return try perform { $0.reschedule(interval: interval, leeway: leeway) }
   }
 
   /// Changes the schedule and keeps the state. A first delay counts from now.

@@ -12,6 +12,8 @@ public final class Countdown: Sendable {
     init(_ duration: Duration) { self.duration = Locked(duration) }
   }
 
+  /// Starts to count, one step from now for the first time.
+  ///
   /// - Parameters:
   ///   - duration: above 0; rounded up to whole steps.
   ///   - step: above 0.

@@ -21,6 +21,8 @@ public enum QueueClock: Sendable {
 /// A queue that the program's own loop drives: add `fileDescriptor` to it, and call `process` when that is readable.
 /// Handlers run inside `process` and `run`, on the thread that calls them.
 public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
+  /// A queue with a descriptor of its own and no thread.
+  ///
   /// - Parameters:
   ///   - label: for debuggers.
   ///   - clock: any.
@@ -72,6 +74,8 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
 
 /// A queue on a thread of its own, which waits for absolute times with a timer slack of 1 ns.
 public final class PreciseTimerQueue: TimerQueue, @unchecked Sendable {
+  /// Starts the thread, with what was asked for or not at all: nothing is left out in silence.
+  ///
   /// - Parameters:
   ///   - label: for debuggers; its first 15 bytes name the thread.
   ///   - clock: monotonic or wall.

@@ -10,6 +10,7 @@ public protocol TickHandler: AnyObject, Sendable {
 public final class HandlerStrategy: Sendable {
   private let handlers = Locked<[(key: String, handler: any TickHandler)]>([])
 
+  /// Starts without handlers.
   public init() {}
 
   /// Registers a handler; one that had the key is replaced, in its place.

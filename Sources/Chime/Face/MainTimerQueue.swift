@@ -2,16 +2,20 @@
 
 import Dispatch
 
-/// A timer queue whose handlers are on the main actor: on the main thread, in turn with the main dispatch queue. Main
-/// actor code may use what is its own in them without more ado.
+/// A timer queue whose handlers are on the main actor, in turn with the main dispatch queue. Main actor code may use
+/// what is its own in them without more ado.
 ///
 /// Any thread may make timers here. As all main-queue code, handlers run while something drains the main queue: an
-/// application's own loop, `RunLoop.main`, `dispatchMain`, or a program whose `main` is `async`.
+/// application's own loop, `RunLoop.main`, `dispatchMain`, or a program whose `main` is `async`. The last two end the
+/// main thread on Linux: the main actor is on other threads from then on, one at a time.
 public final class MainTimerQueue: Sendable {
-  /// The same queue for all that takes a `TimerQueue`; its handlers run on the main thread as well, but Swift is not
+  /// The same queue for all that takes a `TimerQueue`; its handlers are on the main queue as well, but Swift is not
   /// told so.
   public let queue: TimerQueue
 
+  /// A timer queue on the main dispatch queue; several may share it.
+  ///
+  /// - Parameter label: for debuggers.
   /// - Throws: `limit`, `noMemory`, `resource`.
   public init(label: String = "") throws(ChimeError) { queue = try TimerQueue(on: .main, label: label) }
 
@@ -64,6 +68,24 @@ public final class MainTimerQueue: Sendable {
 
   /// The time on the queue's clock, in nanoseconds since its zero.
   public var now: Int64 { queue.now }
+}
+
+extension Countdown {
+  /// A countdown for a label: its handler is on the main actor.
+  ///
+  /// - Parameters:
+  ///   - duration: above 0; rounded up to whole steps.
+  ///   - step: above 0.
+  ///   - handler: gets what is left after each step; the last call gets zero.
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`.
+  public convenience init(
+    from duration: Duration, every step: Duration = .seconds(1), on queue: MainTimerQueue,
+    handler: @escaping @MainActor (Duration) -> Void
+  ) throws(ChimeError) {
+    try self.init(from: duration, every: step, on: queue.queue) { left in
+      MainActor.assumeIsolated { handler(left) }
+    }
+  }
 }
 
 #endif

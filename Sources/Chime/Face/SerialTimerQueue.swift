@@ -58,7 +58,7 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   public func checkIsolated() { dispatchPrecondition(condition: .onQueue(dispatchQueue)) }
 
   /// Called by Swift to ask whether the caller is on the queue.
-  public func isIsolatingCurrentContext() -> Bool? { place.isMain ? MainQueue.isMainThread : place.isCurrent }
+  public func isIsolatingCurrentContext() -> Bool? { place.isMain ? MainQueue.isHere : place.isCurrent }
 }
 
 #endif

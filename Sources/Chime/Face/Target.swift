@@ -19,6 +19,7 @@ public final class TargetToken: Sendable {
   /// The id of a target without an object of its own; 0 when there are no more ids.
   package let id: UInt64
 
+  /// Takes an id out of a table of bounded size; without one left, making a timer for the object throws `limit`.
   public init() { id = TimerTarget.make(.none, nil, releasesTimers: true) ?? 0 }
 
   deinit { _ = TimerTarget.release(id) }

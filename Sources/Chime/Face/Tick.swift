@@ -15,6 +15,13 @@ public struct Tick: Sendable, Equatable {
   /// The timer's id.
   let timer: UInt64
 
+  /// Whether the timer is still as it was when this tick started: nobody has rescheduled, suspended, cancelled or
+  /// released it since, nor started it anew.
+  ///
+  /// Chime lets no tick start that is not current, but a handler that has started may be overtaken. One that asks under
+  /// a mutex of its own, which is held over those calls too, acts on nothing that was called off. Any thread.
+  public var isCurrent: Bool { TimerRef(timer)?.generation == generation }
+
   init(_ record: TickRecord) {
     isExtra = record.kind == TickKind.fired.rawValue
     sequence = record.sequence

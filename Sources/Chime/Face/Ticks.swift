@@ -6,10 +6,12 @@
 /// iteration shares the ticks with the first. The timer stops with the last reference to the sequence and its iterators,
 /// and when the task that iterates is cancelled: `next` gives `nil` from then on.
 public struct Ticks: AsyncSequence, Sendable {
+  /// What the sequence gives: the newest tick that nobody has taken.
   public typealias Element = Tick
 
   fileprivate let source: TickSource
 
+  /// Takes ticks out of the sequence; holds its timer.
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let source: TickSource
 
@@ -17,6 +19,7 @@ public struct Ticks: AsyncSequence, Sendable {
     public mutating func next() async -> Tick? { await source.next() }
   }
 
+  /// An iterator; several share the ticks.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: source) }
 }
 

@@ -20,6 +20,8 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   private let owner: TimerQueue?
   private let state: Locked<State>
 
+  /// Takes the value, for that long.
+  ///
   /// - Parameters:
   ///   - value: what vanishes.
   ///   - lifetime: 0 or more, from now.

@@ -190,6 +190,8 @@ public class TimerQueue: @unchecked Sendable {
 /// A queue on which time moves when `advance` or `jump` is called: for tests, simulations, and data that has a time of
 /// its own.
 public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
+  /// A queue whose time stands still until it is moved.
+  ///
   /// - Parameters:
   ///   - start: the first instant, in nanoseconds; 0 or more.
   ///   - honoursLeeway: delay ticks within their leeway, as other queues do.

@@ -14,25 +14,32 @@ public struct TimerQueueClock: _Concurrency.Clock {
     /// Since the clock's zero.
     public var nanoseconds: Int64
 
+    /// A deadline as an instant: nanoseconds since the clock's zero.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
+    /// The point that much later, or earlier; stops at the ends of `Int64`.
     public func advanced(by duration: Duration) -> Instant {
       Instant(nanoseconds: nanoseconds.saturatingAdd(duration.nanoseconds))
     }
 
+    /// How far it is to `other`: negative when that lies before; stops at the ends of `Int64`.
     public func duration(to other: Instant) -> Duration {
       .nanoseconds(other.nanoseconds.saturatingSubtract(nanoseconds))
     }
 
+    /// Whether `a` comes first.
     public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
   }
 
   /// Where it is told when time has come.
   public let queue: TimerQueue
 
+  /// Holds the queue: it lives as long as the clock.
   public init(_ queue: TimerQueue) { self.queue = queue }
 
+  /// The time on the queue's clock; on a virtual queue it stands still between two advances.
   public var now: Instant { Instant(nanoseconds: queue.now) }
+  /// One nanosecond: what deadlines are counted in.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   /// Suspends the task until `deadline` has come on the queue's clock, at most `tolerance` later plus the wake-up.

@@ -91,6 +91,20 @@ extension TimerSlot {
     }
   }
 
+  /// A schedule whose limit and policies are those of the record, and its leeway, too, where it is negative. The caller
+  /// is writer.
+  func completed(_ schedule: Schedule) -> Schedule {
+    var schedule = schedule
+    let flags = flags
+    if schedule.leeway < 0 {
+      schedule.leeway = flags.contains(.hasSchedule) ? min(leeway.nanoseconds, schedule.interval - 1) : 0
+    }
+    schedule.tickLimit = extras?.value.tickLimit ?? 0
+    schedule.missedPolicy = flags.contains(.delayPolicy) ? .delay : .coalesce
+    schedule.resumePolicy = flags.contains(.keepsRemaining) ? .remaining : .coalesce
+    return schedule
+  }
+
   /// The schedule's first delay or deadline. The caller is writer.
   @inline(__always)
   var first: Int64 {

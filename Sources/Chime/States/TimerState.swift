@@ -16,13 +16,22 @@ public enum TimerState: UInt8, Sendable, CaseIterable {
 
 /// What can happen to a timer.
 public enum TimerEvent: UInt8, Sendable, CaseIterable {
+  /// Begins a life, when there is none.
   case activate
+  /// Counts from now, whatever the state.
   case restart
+  /// Holds ticks back.
   case suspend
+  /// Lets them through again.
   case resume
+  /// Puts another schedule in place and leaves the state alone.
   case reschedule
+  /// Moves the next deadline later.
   case postpone
+  /// Asks for a tick outside the schedule.
   case fire
+  /// The one tick of a one-shot, or the last of a limit, starts.
   case lastTick
+  /// Stops the timer.
   case cancel
 }

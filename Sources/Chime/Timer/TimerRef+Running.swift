@@ -15,7 +15,15 @@ extension TimerRef {
   /// Changes the schedule and keeps the state.
   package func reschedule(_ schedule: Schedule?) -> Status { apply(.reschedule, schedule) }
 
-  private func apply(_ event: TimerEvent, _ schedule: Schedule?) -> Status {
+  /// Changes the interval, keeps the state and the rest of the schedule. The next tick is due one interval from now.
+  /// - Parameters:
+  ///   - interval: above 0.
+  ///   - leeway: 0 or more, below the interval; `nil` keeps the one it has, shortened to just below the interval.
+  package func reschedule(interval: Int64, leeway: Int64?) -> Status {
+    apply(.reschedule, Schedule(first: interval, interval: interval, leeway: leeway ?? -1), keepsRest: true)
+  }
+
+  private func apply(_ event: TimerEvent, _ schedule: Schedule?, keepsRest: Bool = false) -> Status {
     guard var word = beginWriting() else { return .invalidHandle }
     let before = word
     guard let state = word.state, let next = Transition(from: state, on: event).next else {
@@ -31,6 +39,7 @@ extension TimerRef {
       endWriting(before)
       return .targetGone
     }
+    let schedule = keepsRest ? schedule.map { slot.completed($0) } : schedule
     guard schedule?.needsExtras(on: cell) != true || slot.makeExtras() != nil, advanceGeneration(&word) else {
       endWriting(before)
       return .noMemory
