@@ -76,6 +76,7 @@ extension Countdown {
   /// - Parameters:
   ///   - duration: above 0; rounded up to whole steps.
   ///   - step: above 0.
+  ///   - queue: whose handlers are on the main actor.
   ///   - handler: gets what is left after each step; the last call gets zero.
   /// - Throws: `invalidArgument`; `limit`, `noMemory`.
   public convenience init(

@@ -100,8 +100,8 @@ extension TimerSlot {
       schedule.leeway = flags.contains(.hasSchedule) ? min(leeway.nanoseconds, schedule.interval - 1) : 0
     }
     schedule.tickLimit = extras?.value.tickLimit ?? 0
-    schedule.missedPolicy = flags.contains(.delayPolicy) ? .delay : .coalesce
-    schedule.resumePolicy = flags.contains(.keepsRemaining) ? .remaining : .coalesce
+    schedule.missed = flags.contains(.delayPolicy) ? 1 : 0
+    schedule.resume = flags.contains(.keepsRemaining) ? 1 : 0
     return schedule
   }
 
