@@ -92,6 +92,17 @@ import Testing
     #expect(recorder.advance(0) == ok)
   }
 
+  @Test func whatIsOverdueComesAtTheEndOfTimeToo() {
+    let recorder = Recorder(makeSchedule(first: forever - 1))
+    #expect(recorder.advance(forever) == ok)
+    let overdue = makeSchedule(first: 5, deadline: true)
+    for count in 2...4 {
+      #expect(withUnsafePointer(to: overdue) { chime_timer_restart(recorder.timer, $0) } == ok)
+      #expect(recorder.advance(0) == ok)
+      #expect(recorder.ticks.count == count)
+    }
+  }
+
   @Test func postponeByForeverSaturates() {
     let recorder = Recorder(makeSchedule(first: 10, interval: 10), start: Self.year)
     #expect(chime_timer_postpone(recorder.timer, forever) == ok)

@@ -7,7 +7,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     var value: Value?
     var deadline: Int64
     var onExpiry: ((Value, Tick) -> Void)?
-    /// Set in init. Only moved with the lock held, so that it stands at `deadline`.
+    /// Set in init.
     var timer: ChimeTimer?
 
     /// `Int64.max` is never, as for timers.
@@ -76,11 +76,26 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     guard interval >= 0 else { throw .invalidArgument }
     guard let now = QueueCore.now(queue) else { return .ignored }
     let deadline = now.saturatingAdd(interval)
-    return try state.withLock { state throws(ChimeError) in
-      guard state.value != nil, !state.isOver(now), let timer = state.timer else { return .ignored }
-      try timer.restart(at: deadline)
+    let timer: ChimeTimer? = state.withLock { state in
+      guard state.value != nil, !state.isOver(now) else { return nil }
       state.deadline = deadline
-      return .done
+      return state.timer
+    }
+    guard let timer else { return .ignored }
+    // Outside the lock, since a restart may call what other timers call last; and until the timer stands where the last
+    // of several calls wants it.
+    var wanted = deadline
+    while true {
+      do throws(ChimeError) {
+        try timer.restart(at: wanted)
+      } catch {
+        // With its queue the value vanishes.
+        if error == .invalidHandle { return .ignored }
+        throw error
+      }
+      let current = state.withLock { $0.deadline }
+      if current == wanted { return .done }
+      wanted = current
     }
   }
 

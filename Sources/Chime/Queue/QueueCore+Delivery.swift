@@ -18,7 +18,12 @@ extension QueueCore {
     let now = cell.now
     var word = slot.word
     while true {
-      if word.hasWriter || word.isBusy || !word.isLive { return now }
+      if word.hasWriter || !word.isLive { return now }
+      if word.isBusy {
+        // One that was taken as a record has lost its place here: the next taking puts it back.
+        if givesRecords { endIsWanted = true }
+        return now
+      }
       if !word.hasExtra {
         guard word.isRunning, turn == .due else { return now }
         let deadline = slot.deadline.saturatingAdd(word.postponement)

@@ -123,13 +123,21 @@ extension QueueCore {
     extras.removeAll(keepingCapacity: true)
     wheel.advance(to: now) { index in
       let slot = Slab.slot(index)
-      let word = slot.wordAfterPlace
+      let word = slot.wordInOrder
       guard word.isRunning else { return }
-      ready.append(
-        ReadyItem(
-          deadline: max(slot.deadline.saturatingAdd(word.postponement), .min + 1), stamp: slot.stamp, slot: index,
-          isExtra: false))
+      let deadline = max(slot.deadline.saturatingAdd(word.postponement), .min + 1)
+      if deadline > now, !word.hasWriter {
+        outdated.append(slot)
+      } else {
+        ready.append(ReadyItem(deadline: deadline, stamp: slot.stamp, slot: index, isExtra: false))
+      }
     }
+    // Timers that have moved later since they were placed.
+    for slot in outdated {
+      let word = slot.wordInOrder
+      if word.isRunning, !word.hasWriter { place(slot, word) }
+    }
+    outdated.removeAll(keepingCapacity: outdated.capacity <= 4096)
     if ready.count > 1 { ready.sort(by: ReadyItem.precedes) }
   }
 

@@ -23,6 +23,8 @@ package final class QueueCore: @unchecked Sendable {
   /// Slots whose extra callback gets a turn in the next batch; their handed flag is set.
   var extras = ContiguousArray<TimerSlot>()
   var ready = ContiguousArray<ReadyItem>()
+  /// Slots whose entry came before their time, between two statements of `collect`.
+  var outdated = ContiguousArray<TimerSlot>()
   var readyNext = 0
   /// The last slice ended before its batch did; nothing new is collected until the batch is delivered.
   var batchIsOpen = false

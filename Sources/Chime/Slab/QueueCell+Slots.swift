@@ -64,11 +64,18 @@ extension QueueCell {
   var liveCount: UInt64 { unsafe storage.pointee.slots.withLock { $0.live } }
 
   private func put(_ index: UInt32, _ store: inout SlotStore) {
+    unsafe Slab.slotsOut(of: Int(index >> 8)).pointee -= 1
     Slab.slot(index).context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(store.firstFree)))
     store.firstFree = index &+ 1
   }
 
   private func take(_ store: inout SlotStore) -> UInt32? {
+    guard let index = takeFree(&store) else { return nil }
+    unsafe Slab.slotsOut(of: Int(index >> 8)).pointee += 1
+    return index
+  }
+
+  private func takeFree(_ store: inout SlotStore) -> UInt32? {
     if store.firstFree != 0 {
       let index = store.firstFree &- 1
       store.firstFree = unsafe UInt32(UInt(bitPattern: Slab.slot(index).context.pointer))
@@ -94,12 +101,15 @@ extension QueueCell {
     return true
   }
 
-  /// Visits every slot that was ever given out. Slots given out meanwhile may be missed.
+  /// Visits every slot that may hold a timer: all those of each chunk that has one outside the list of free ones. Slots
+  /// given out meanwhile may be missed.
   func forEachSlot(_ body: (TimerSlot) -> Void) {
-    let (chunks, fresh) = unsafe storage.pointee.slots.withLock { ($0.chunks, $0.fresh) }
-    for (first, count) in chunks {
-      let all = UInt32(first * Slab.slotsPerChunk)..<UInt32((first + count) * Slab.slotsPerChunk)
-      for index in all where !fresh.contains(index) { body(Slab.slot(index)) }
+    let used = unsafe storage.pointee.slots.withLock { store in
+      store.chunks.flatMap { $0.first..<$0.first + $0.count }.filter { unsafe Slab.slotsOut(of: $0).pointee > 0 }
+    }
+    for chunk in used {
+      let first = UInt32(chunk * Slab.slotsPerChunk)
+      for index in first..<first + UInt32(Slab.slotsPerChunk) { body(Slab.slot(index)) }
     }
   }
 }

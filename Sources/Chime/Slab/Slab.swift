@@ -27,6 +27,10 @@ enum Slab {
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   private static let chunkCount = Locked<Int>(0)
+  /// Address of a table of counts, one for each chunk: slots that are not in its cell's list of free ones. Stored once,
+  /// with the table.
+  // SAFETY: an address of memory that is shared by design, written once; a count is guarded by its cell's lock.
+  private nonisolated(unsafe) static let counts = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
   @inline(__always)
   private static func entry(of index: UInt32) -> UnsafeMutablePointer<Entry>? {
@@ -45,7 +49,10 @@ enum Slab {
   static func prepare() -> Bool {
     chunkCount.withLock { _ in
       if unsafe table.load(ordering: .acquiring) != nil { return true }
-      guard let memory = unsafe map(bytes: maximumChunks * MemoryLayout<Entry>.size) else { return false }
+      guard let memory = unsafe map(bytes: maximumChunks * MemoryLayout<Entry>.size),
+        let numbers = unsafe map(bytes: maximumChunks * MemoryLayout<UInt16>.size)
+      else { return false }
+      unsafe counts.store(numbers, ordering: .releasing)
       unsafe table.store(memory, ordering: .releasing)
       return true
     }
@@ -106,6 +113,12 @@ enum Slab {
   static func place(of index: UInt32) -> WheelPlace {
     unsafe WheelPlace(
       (chunk(of: index) + placesOffset).assumingMemoryBound(to: Atomic<UInt64>.self) + Int(index & 255))
+  }
+
+  /// How many slots of a chunk are not in its cell's list of free ones. The caller holds the cell's lock.
+  static func slotsOut(of chunk: Int) -> UnsafeMutablePointer<UInt16> {
+    // SAFETY: the chunk exists, so the table does.
+    unsafe counts.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: UInt16.self) + chunk
   }
 
   /// The wheel pages that come with a chunk.

@@ -19,9 +19,10 @@ import Synchronization
   @inline(__always)
   var word: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .acquiring)) }
 
-  /// The word, read after what this thread has stored sequentially consistently: a place (see `WheelPlace`).
+  /// The word, read in the one order of all sequentially consistent operations: after this thread's push, or the place
+  /// it has stored (see `QueueCell.published`, `WheelPlace`).
   @inline(__always)
-  var wordAfterPlace: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .sequentiallyConsistent)) }
+  var wordInOrder: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .sequentiallyConsistent)) }
 
   /// Swaps the word if it is still `expected`. Sequentially consistent, because the announcing thread reads its
   /// queue's `published` afterwards (see `QueueCell.published`).

@@ -173,10 +173,12 @@ package final class Expiring: Sendable {
       return (state.handler, state.context)
     }
     guard let handler, let context else { return }
-    handler(
-      TickRecord(
-        timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.scheduled, actual: tick.actual,
-        context: context.context, target: value.context, kind: TickKind.due.rawValue))
+    withExtendedLifetime((value, context)) {
+      handler(
+        TickRecord(
+          timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.scheduled, actual: tick.actual,
+          context: context.context, target: value.context, kind: TickKind.due.rawValue))
+    }
     state.withLock { $0.isNotifying = false }
   }
 }

@@ -67,7 +67,11 @@ package struct TimerRef: Sendable {
     while !slot.swap(current, for: new.over(current).clearing(TimerWord.writerBit)) { current = slot.word }
     // The pass may have taken the entry meanwhile, or moved it by what it knew, and passed over a timer that was being
     // written. One of the two sees the other: see `WheelPlace`.
-    if let placed = place.tick, placed <= latest { return current.isBusy }
+    if let placed = place.tick, placed <= latest {
+      // Who looked for the next deadline may have placed it by what was not published yet, and armed nothing.
+      cell.announce(time)
+      return current.isBusy
+    }
     slot.pushUnlessThere(cell)
     return announceAfterPush(time, current, on: cell)
   }
@@ -95,7 +99,7 @@ package struct TimerRef: Sendable {
   /// what it wanted is announced here, as it is now.
   @inline(__always)
   private func announceAfterPush(_ time: Int64, _ before: TimerWord, on cell: QueueCell) -> Bool {
-    let word = slot.word
+    let word = slot.wordInOrder
     if word.isReleased { cell.wakeToDispose() }
     cell.announce(word.hasExtra ? Int64.min + 1 : word.isRunning ? min(time, wakeTime(word, cell)) : time)
     return before.isBusy

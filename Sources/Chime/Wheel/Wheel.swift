@@ -37,7 +37,7 @@ struct Wheel: ~Copyable {
     self.cell = cell
     self.shift = shift
     honoursLeeway = cell.honoursLeeway
-    base = UInt64(max(now, 0)) >> shift
+    base = Wheel.base(at: now, shift: shift)
     heads = ContiguousArray(repeating: nil, count: Wheel.buckets)
     occupied = ContiguousArray(repeating: 0, count: Wheel.levels)
     fronts = ContiguousArray(repeating: nil, count: Wheel.levels)
@@ -65,6 +65,9 @@ struct Wheel: ~Copyable {
     guard time > 0 else { return 0 }
     return (UInt64(time) &+ (1 << shift) &- 1) >> shift
   }
+
+  /// The tick that has come by `now`; never the last one, which stands for never.
+  private static func base(at now: Int64, shift: UInt64) -> UInt64 { UInt64(min(max(now, 0), .max - 1)) >> shift }
 
   /// The time at which a tick is reached; `Int64.max` at the end of time.
   func time(of tick: UInt64) -> Int64 {
@@ -176,7 +179,7 @@ struct Wheel: ~Copyable {
 
   /// Moves to `now` and hands out, in no order, every slot that was placed at or before it.
   mutating func advance(to now: Int64, _ due: (UInt32) -> Void) {
-    let target = max(UInt64(max(now, 0)) >> shift, base)
+    let target = max(Wheel.base(at: now, shift: shift), base)
     while let bucket = firstBucket() {
       let start = start(of: bucket)
       guard start <= target else { break }
@@ -211,7 +214,8 @@ struct Wheel: ~Copyable {
         }
       }
       fronts[bucket / 64] = nil
-      if let found = front(of: bucket) {
+      // A timer that moved meanwhile may have come to stand before this bucket.
+      if let found = front(of: bucket), firstBucket() == bucket {
         fronts[bucket / 64] = (bucket, found.tick, found.slot)
         return time(of: found.tick)
       }
@@ -288,7 +292,8 @@ struct Wheel: ~Copyable {
       } else {
         wheel.move(slot, to: current)
       }
-      guard let tick = place.tick, tick <= end else { return }
+      // One that moved out of the bucket is not met again below.
+      guard let tick = place.tick, tick >= start, tick <= end else { return }
       place.isMarked = true
       if tick < found?.tick ?? .max { found = (tick, entry.slot) }
     }
@@ -302,7 +307,7 @@ struct Wheel: ~Copyable {
 
   /// Where a slot belongs now; `nil` when its timer does not run. A slot that is being written stays where it is.
   private func tick(of slot: TimerSlot, placed: UInt64) -> UInt64? {
-    let word = slot.wordAfterPlace
+    let word = slot.wordInOrder
     if word.hasWriter { return placed }
     guard word.isRunning else { return nil }
     let deadline = slot.deadline.saturatingAdd(word.postponement)
