@@ -203,50 +203,6 @@ static void a_stop_is_not_lost_to_who_waits_for_the_queue_before(csuite *t) {
   chime_queue_shutdown(queue, PATIENCE);
 }
 
-static void *end_queues(void *argument) {
-  meeting *m = argument;
-  dice d = {(uint64_t)add(&m->finalized, 1)};
-  int round;
-  for (round = 0; queue_of(m) != 0; round++) {
-    const int timers = round % 100 == 0 ? 900 : 5; /* the cells become large, so that a visit takes its time */
-    chime_queue_t queue;
-    int i;
-    if (chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &queue) != CHIME_OK) continue;
-    for (i = 0; i < timers; i++) {
-      chime_timer_t timer;
-      chime_schedule schedule = schedule_of(roll_below(&d, 3) == 0 ? CHIME_MILLISECOND : 0, 0);
-      chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-      options.handler = ignore_tick;
-      if (roll_below(&d, 2) == 0) options.finalizer = do_nothing;
-      if (roll_below(&d, 2) == 0) schedule.interval_ns = 100 * CHIME_MICROSECOND;
-      if (chime_timer_start(queue, &options, &schedule, &timer) != CHIME_OK) continue;
-      if (roll_below(&d, 2) == 0) chime_timer_release(timer);
-    }
-    if (roll_below(&d, 2) == 0) chime_queue_shutdown(queue, PATIENCE);
-    else chime_queue_release(queue);
-  }
-  return NULL;
-}
-
-/* Who releases a queue visits its timers; those of the queue that comes next in the same cell are none of its. */
-static void who_releases_a_queue_leaves_the_timers_of_the_next_alone(csuite *t) {
-  meeting *m = csuite_memory(t, sizeof *m);
-  pthread_t threads[5];
-  int started = 0, round, ticks = 0;
-  set_queue(m, 1);
-  while (started < 5 && spawn(t, &threads[started], end_queues, m)) started++;
-  for (round = 0; round < csuite_scaled(50000) && !csuite_failed(t); round++) {
-    chime_queue_t queue = 0;
-    if (!EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue))) break;
-    EXPECT_OK(chime_timer_after(queue, 1, count_tick, m, NULL, NULL));
-    EXPECT_OK(chime_queue_advance(queue, 1));
-    EXPECT_EQ(load(&m->ticks), ++ticks);
-    EXPECT_OK(chime_queue_release(queue));
-  }
-  set_queue(m, 0);
-  while (started > 0) pthread_join(threads[--started], NULL);
-}
-
 const csuite_test endings_tests[] = {
     TEST(who_asks_about_a_queue_that_ends_takes_nothing_from_the_next),
     TEST(functions_put_on_a_concurrent_queue_that_ends_do_not_hold_it_up),
@@ -254,6 +210,5 @@ const csuite_test endings_tests[] = {
     TEST(records_are_counted_only_when_they_were_written),
     TEST(the_next_deadline_knows_of_timers_whose_ticks_are_taken),
     TEST(a_stop_is_not_lost_to_who_waits_for_the_queue_before),
-    TEST(who_releases_a_queue_leaves_the_timers_of_the_next_alone),
     {NULL, NULL},
 };
