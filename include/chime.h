@@ -71,7 +71,7 @@ uint32_t chime_version(void);
 /* ---- Statuses ------------------------------------------------------------------------------------------------- */
 
 /**
- * What every other function returns. Negative is failure: out-parameters are untouched and nothing changed, but where
+ * What every function returns but those on the version and the statuses themselves. Negative is failure: out-parameters are untouched and nothing changed, but where
  * the function's comment says what took effect all the same (a wait that would never end, an advance cut short).
  */
 typedef int32_t chime_status;
@@ -262,7 +262,8 @@ typedef struct chime_schedule {
   uint32_t flags;                    /* CHIME_SCHEDULE_DEADLINE */
   int64_t first_ns;                  /* delay (0 or more) or deadline of the first tick */
   int64_t interval_ns;               /* from then on; 0: one-shot */
-  int64_t leeway_ns;                 /* how late a tick may be so that it can share a wake-up; below the interval */
+  int64_t leeway_ns;                 /* how late a tick may be: it moves to the roundest instant of its
+                                        window, where it can share a wake-up; below the interval */
   uint64_t tick_limit;               /* due times (delivered and missed) until the timer is finished; 0: no limit */
   chime_missed_policy missed_policy; /* of a repeating timer */
   chime_resume_policy resume_policy; /* REMAINING does not go with CHIME_SCHEDULE_DEADLINE */
@@ -311,7 +312,7 @@ typedef struct chime_timer_options {
  *
  * A concurrent queue hands ticks to libdispatch, which grants about as many threads as there are cores: one slow
  * handler delays no other, as many slow ones as there are cores do. Use serial queues for time that matters.
- * Any thread. Calls back: no. Waits: no.
+ * Any thread. Calls back: no. Waits: no; for a precise queue until its thread has begun, its start hook included.
  */
 chime_status chime_queue_create(chime_queue_kind kind, const chime_queue_options *CHIME_NULLABLE options,
                                 chime_queue_t *CHIME_NULLABLE queue);
@@ -704,6 +705,9 @@ chime_status chime_timer_after(chime_queue_t queue, int64_t delay_ns, chime_hand
  * Calls the handler every interval_ns, for the first time one interval from now.
  *
  * @param interval_ns  above 0
+ * @param finalizer    frees the context; may be NULL
+ * @param timer        receives the id; NULL: nobody holds the timer, it ends when its handler cancels it, or with the
+ *                     queue
  * @return as chime_timer_start
  *
  * Any thread. Calls back: no. Waits: no.
@@ -915,8 +919,8 @@ chime_status chime_timer_add_handler(chime_timer_t timer, const char *CHIME_NULL
                                      chime_finalizer CHIME_NULLABLE finalizer);
 
 /**
- * Removes the handler that was added under that key. After this has returned no call of it starts, in a tick that has
- * started neither.
+ * Removes the handler that was added under that key. After this has returned no call of it starts, not even in a tick
+ * that is under way.
  *
  * @param key  not NULL
  * @return CHIME_OK; CHIME_RUNNING: a call of it has not returned; CHIME_IGNORED: there is none;

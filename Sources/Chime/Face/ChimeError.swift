@@ -1,4 +1,4 @@
-/// Why an operation could not be done. Nothing has changed then. The cases are the failures of `chime_status`.
+/// Why an operation could not be done. Nothing has changed then, unless the call's comment says so. The cases are the failures of `chime_status`.
 public enum ChimeError: Int32, Error, Sendable {
   /// An argument is out of range, or contradicts another.
   case invalidArgument = -1

@@ -2,7 +2,7 @@
 /// means nothing in the timer's state is ignored and says so. Once its target has gone it is
 /// cancelled for good, and calls that would change it throw `targetGone`.
 ///
-/// The timer owns its handler and stops when the last reference to it goes; the handler is let go after the call that
+/// The timer owns its handler and stops when the last reference to it goes, or its queue, which it does not hold; the handler is let go after the call that
 /// runs. A handler that captures its timer strongly keeps both alive until the queue ends.
 public final class ChimeTimer: Sendable {
   private let id: UInt64

@@ -1,4 +1,4 @@
-/// Counts down to zero in steps, and ends itself there: a label that shows 60, 59, 58 …
+/// Counts down to zero in steps, and ends itself there: a label that shows `remaining` first, then 59, 58 … 0.
 ///
 /// Starts at once. Steps that could not be met are not made up for: the next call says what is left by then. Stops when
 /// the last reference to it goes.

@@ -1,6 +1,6 @@
 /// One delivery of a timer, as its handler gets it. Times are nanoseconds on the queue's clock.
 public struct Tick: Sendable, Equatable {
-  /// Whether the schedule or `ChimeTimer.fire` asked for it.
+  /// True when `ChimeTimer.fire` asked for it, false when the schedule did.
   public let isExtra: Bool
   /// Counts the ticks of an activation from 1.
   public let sequence: UInt64
