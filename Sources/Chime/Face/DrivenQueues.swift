@@ -21,6 +21,7 @@ public enum QueueClock: Sendable {
 /// A queue that the program's own loop drives: add `fileDescriptor` to it, and call `process` when that is readable.
 /// Handlers run inside `process` and `run`, on the thread that calls them.
 public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
+  // Unchecked as its class is; it adds nothing.
   /// A queue with a descriptor of its own and no thread.
   ///
   /// - Parameters:
@@ -74,6 +75,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
 
 /// A queue on a thread of its own, which waits for absolute times with a timer slack of 1 ns.
 public final class PreciseTimerQueue: TimerQueue, @unchecked Sendable {
+  // Unchecked as its class is; it adds nothing.
   /// Starts the thread, with what was asked for or not at all: nothing is left out in silence.
   ///
   /// - Parameters:

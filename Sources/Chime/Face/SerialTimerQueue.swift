@@ -13,7 +13,7 @@ import Dispatch
 /// The actor must hold its queue. A handler reaches the actor's state by `assumeIsolated`, without waiting. The end of
 /// the timer queue, by `shutdown`, ends timers; the actor goes on.
 public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Sendable {
-  // Sendable as its class is.
+  // Unchecked as its class is; these are constant, and dispatch queues may be used by any thread.
   private let dispatchQueue: DispatchQueue
   private let place: HostQueue
 

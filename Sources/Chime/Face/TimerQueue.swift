@@ -6,7 +6,7 @@ import Dispatch
 /// one timer never. Any thread may use a queue and its timers, handlers included. When the last reference goes the
 /// queue is released with its timers; a handler that runs goes on.
 public class TimerQueue: @unchecked Sendable {
-  // The id never changes, which makes the class Sendable.
+  // Unchecked because a class with subclasses cannot be checked: the id never changes.
   package let id: UInt64
 
   package init(_ made: Result<UInt64, Status>) throws(ChimeError) {
@@ -190,6 +190,7 @@ public class TimerQueue: @unchecked Sendable {
 /// A queue on which time moves when `advance` or `jump` is called: for tests, simulations, and data that has a time of
 /// its own.
 public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
+  // Unchecked as its class is; it adds nothing.
   /// A queue whose time stands still until it is moved.
   ///
   /// - Parameters:
