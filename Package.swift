@@ -8,6 +8,7 @@ func sharedLibrary(_ name: String) -> [LinkerSetting] {
     .unsafeFlags(
       [
         "-Xlinker", "-z", "-Xlinker", "nodelete",
+        "-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now",
         "-Xlinker", "-soname", "-Xlinker", name,
         "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/ChimeExports/exports.map",
       ], .when(platforms: [.linux]))

@@ -54,19 +54,47 @@ extern "C" {
 /* ---- Version -------------------------------------------------------------------------------------------------- */
 
 /*
- * ABI rule: within one major version functions and enumerators are only added and structures only grow at their end;
- * nothing that exists changes its meaning, number or place.
+ * The rule for versions. A program runs with every later library of its own series: the same major version, and before
+ * 1.0 the same minor version, too.
+ *
+ *                 before 1.0   from 1.0
+ *     mended      0.1.z        1.y.z     defects; nothing in this file but its comments
+ *     added       0.1.z        1.y.0     functions, enumerators, macros; members at a structure's end; a meaning for a
+ *                                        member named `reserved`
+ *     anything    0.y.0        x.0.0     also what exists is removed, or changes its name, type, number, place, meaning
+ *
+ * A structure passed with its `size` may be larger or smaller than the library's, as is said at the top. A chime_tick
+ * comes from the library: read only the members that this header has, through the pointer given.
+ *
+ * Every function carries a symbol version, the CHIME_x.y or CHIME_x.y.z it came with. A function that changes its
+ * meaning gets a new one, and the old may stay beside it. So a program that uses what the library does not have, because
+ * that is older, or of another series and has dropped it, does not start: the dynamic linker says which version is
+ * missing. The number in the library's name, libchime.so.1, changes only when that would not be enough.
+ *
+ * The dynamic linker checks nothing for programs that find functions by name, as those in other languages do, nor
+ * structures and enumerators: compare chime_version with the version that the program was written for.
  */
 #define CHIME_VERSION_MAJOR 0
 #define CHIME_VERSION_MINOR 1
 #define CHIME_VERSION_PATCH 0
 #define CHIME_VERSION ((CHIME_VERSION_MAJOR << 16) | (CHIME_VERSION_MINOR << 8) | CHIME_VERSION_PATCH)
 
+/* The first version after this header's series, packed like CHIME_VERSION. */
+#define CHIME_VERSION_NEXT_SERIES \
+  (CHIME_VERSION_MAJOR > 0 ? (CHIME_VERSION_MAJOR + 1) << 16 : (CHIME_VERSION_MINOR + 1) << 8)
+
 /**
  * The version of the library that is loaded, as CHIME_VERSION packs it. Compare with the header's own.
  * Calls back: no. Waits: no.
  */
 uint32_t chime_version(void);
+
+/*
+ * 1: the library that is loaded has all that this header declares, and means the same by it; 0: it is older than the
+ * header, or of another series.
+ */
+#define CHIME_VERSION_MATCHES() \
+  (chime_version() >= (uint32_t)CHIME_VERSION && chime_version() < (uint32_t)CHIME_VERSION_NEXT_SERIES)
 
 /* ---- Statuses ------------------------------------------------------------------------------------------------- */
 
