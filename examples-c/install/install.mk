@@ -1,6 +1,6 @@
 # make install           libchime, chime.h, chime.pc and the CMake package Chime
 # make install-run-loop  the same, and libchime-runloop with chime_run_loop.h and chime-runloop.pc
-# make install-static    as install, and libchime.a
+# make install-static    as install, and libchime.a with chime-static.pc
 # make uninstall         removes what these installed, whichever of them it was, and the directories that they made
 #
 # PREFIX=/usr/local, LIBDIR=$(PREFIX)/lib, INCLUDEDIR=$(PREFIX)/include: absolute; give uninstall the same ones.
@@ -26,16 +26,16 @@ INSTALLER = PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' DES
 .PHONY: install install-run-loop install-static uninstall
 
 install: $(LIB)/libchime.so.$(SONAME_VERSION)
-	$(INSTALLER) install library
+	@$(INSTALLER) install library
 
 install-run-loop: install $(LIB)/libchime-runloop.so.$(SONAME_VERSION)
-	$(INSTALLER) install run-loop
+	@$(INSTALLER) install run-loop
 
 install-static: install $(LIB)/libchime.a
-	$(INSTALLER) install static
+	@$(INSTALLER) install static
 
 uninstall:
-	$(INSTALLER) uninstall
+	@$(INSTALLER) uninstall
 
 SOURCES := $(shell find ../Package.swift ../Sources ../include -type f)
 

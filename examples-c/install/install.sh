@@ -85,6 +85,7 @@ install_run_loop() {
 
 install_static() {
   put 644 "$LIBDIR/libchime.a" <"$LIB/libchime.a"
+  filled chime-static.pc | put 644 "$LIBDIR/pkgconfig/chime-static.pc"
 }
 
 # forget RECORD...: removes what they list: files, then directories, the deepest first, that nothing else is in.
@@ -104,7 +105,7 @@ install)
   trap 'rm -f "$record" "$gone"' EXIT
   final=$records/$2.installed
   directory "$records"
-  [ -e "$DESTDIR$final" ] && grep '^directory ' "$DESTDIR$final" >>"$record"
+  if [ -e "$DESTDIR$final" ]; then sed -n '/^directory /p' "$DESTDIR$final" >>"$record"; fi
   case $2 in
   library) install_library ;;
   run-loop) install_run_loop ;;

@@ -1,0 +1,207 @@
+#!/bin/sh
+# Installs Chime as a user would, and builds program.c against it in every way that there is. LIB: the built libraries.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+examples=$here/../../examples-c
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+mkdir "$work/tools" "$work/project" "$prefix"
+cp "$here/program.c" "$here/CMakeLists.txt" "$work/project"
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# The system's own programs, without Swift if that lies among them; nothing is inherited but these two variables.
+for tool in /usr/bin/*; do
+  case ${tool##*/} in
+  swift* | sil-* | sourcekit*) ;;
+  *) ln -s "$tool" "$work/tools" ;;
+  esac
+done
+plain() { env -i PATH="$work/tools" HOME="$work" "$@"; }
+plain sh -c 'command -v swift || command -v swiftc' && fail "swift is on the PATH"
+
+# make_in_examples TARGET... VARIABLE=VALUE...
+make_in_examples() { plain make -s -C "$examples" LIB="$LIB" "$@" >"$work/log" || fail "make $*"; }
+
+# same WHAT EXPECTED FOUND: two texts.
+same() {
+  [ "$2" = "$3" ] && return
+  printf '%s\n' "$2" >"$work/expected"
+  printf '%s\n' "$3" >"$work/found"
+  diff "$work/expected" "$work/found" >&2 || :
+  fail "$1"
+}
+
+tree() { (cd "$1" && find . -mindepth 1 | LC_ALL=C sort); }
+
+# runs PROGRAM [VARIABLE=VALUE...]: it does what it should, and needs nothing of Swift.
+runs() {
+  program=$1
+  shift
+  expected="virtual 3
+real 1"
+  case $program in
+  *runloop*) expected="$expected
+run loop 1" ;;
+  esac
+  same "the output of $program" "$expected" "$(plain "$@" timeout 60 "$program" 2>&1 || echo "status $?")"
+  needs=$(plain "$@" ldd "$program" 2>&1 || :)
+  case $needs in
+  *libswift* | *Foundation* | *"not found"*) fail "$program needs $needs" ;;
+  esac
+}
+
+# compiles PROGRAM PACKAGE [OPTION...]: by pkg-config, from the directories in $pkg_config
+compiles() {
+  program=$1
+  package=$2
+  shift 2
+  case $package in
+  *runloop) set -- -DRUN_LOOP "$@" ;;
+  esac
+  # shellcheck disable=SC2046
+  (cd "$work/project" && plain cc -std=c99 -Wall -Wextra -Wpedantic -Werror program.c "$@" \
+    $(plain env $pkg_config pkg-config --cflags --libs "$package") -o "$program") || fail "$program does not compile"
+}
+
+cmake_builds() {
+  kind=$1
+  shift
+  rm -rf "$work/build"
+  plain cmake -S "$work/project" -B "$work/build" -DKIND="$kind" "$@" >"$work/log" 2>&1 &&
+    plain cmake --build "$work/build" >>"$work/log" 2>&1
+}
+
+refused_by_cmake() {
+  if cmake_builds "$@"; then fail "CMake accepts $*"; fi
+  grep -q "$refusal" "$work/log" || fail "CMake refuses $* for another reason: $(cat "$work/log")"
+}
+
+# --- what is installed ----------------------------------------------------------------------------------------------
+
+mkdir "$prefix/include" # there before, and so there afterwards
+echo "somebody else's" >"$prefix/include/other.h"
+before=$(tree "$prefix")
+
+make_in_examples install PREFIX="$prefix"
+version=$(plain env PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --modversion chime)
+same "what install places" "./include
+./include/chime.h
+./include/other.h
+./lib
+./lib/chime
+./lib/chime/library.installed
+./lib/cmake
+./lib/cmake/Chime
+./lib/cmake/Chime/ChimeConfig.cmake
+./lib/cmake/Chime/ChimeConfigVersion.cmake
+./lib/libchime.so
+./lib/libchime.so.1
+./lib/libchime.so.1.$version
+./lib/pkgconfig
+./lib/pkgconfig/chime.pc" "$(tree "$prefix")"
+refusal='its component runloop is not installed' refused_by_cmake chime-runloop -DCMAKE_PREFIX_PATH="$prefix"
+
+make_in_examples install-run-loop install-static PREFIX="$prefix"
+for library in chime chime-runloop; do
+  file=$prefix/lib/lib$library.so.1.$version
+  dynamic=$(readelf --dynamic --wide "$file")
+  for wanted in "soname: \[lib$library.so.1\]" NODELETE BIND_NOW; do
+    echo "$dynamic" | grep -q "$wanted" || fail "$file: no $wanted"
+  done
+  for unwanted in RUNPATH RPATH TEXTREL libswift; do
+    echo "$dynamic" | grep -q "$unwanted" && fail "$file: $unwanted"
+  done
+  readelf --segments --wide "$file" | grep -q GNU_RELRO || fail "$file: no RELRO"
+  same "exports of $file that are no chime_* with a version" "" \
+    "$(nm --dynamic --defined-only --extern-only --with-symbol-versions "$file" |
+      grep -v -e ' T chime_[a-z_]*@@CHIME_[0-9.]*$' -e ' A CHIME_[0-9.]*$')"
+done
+same "global names of libchime.a that are no chime_*" "" \
+  "$(nm --defined-only --extern-only "$prefix/lib/libchime.a" | grep -v -e ' T chime_[a-z_]*$' -e ':$' -e '^$')"
+echo "ok: files, exports and protections"
+
+# --- how it is found ------------------------------------------------------------------------------------------------
+
+pkg_config="PKG_CONFIG_PATH=$prefix/lib/pkgconfig"
+for kind in chime chime-runloop; do
+  compiles "$work/by-pkg-config-$kind" $kind -Wl,-rpath,"$prefix/lib"
+  runs "$work/by-pkg-config-$kind"
+  readelf --version-info --wide "$work/by-pkg-config-$kind" | grep -q 'Name: CHIME_' || fail "no symbol version asked for"
+done
+compiles "$work/static-chime" chime-static
+runs "$work/static-chime"
+same "libchime in a program linked to the archive" "" "$(ldd "$work/static-chime" | grep chime)"
+compiles "$work/static-all" chime -static "$prefix/lib/libchime.a" -lstdc++ -lm -ldl -pthread 2>"$work/log" || cat "$work/log"
+runs "$work/static-all"
+echo "ok: pkg-config"
+
+for kind in chime chime-runloop chime-static; do
+  cmake_builds $kind -DCMAKE_PREFIX_PATH="$prefix" || fail "CMake, $kind: $(cat "$work/log")"
+  mv "$work/build/program" "$work/by-cmake-$kind"
+  runs "$work/by-cmake-$kind"
+done
+refusal='not accepted' refused_by_cmake chime -DCMAKE_PREFIX_PATH="$prefix" -DASKED=99.0
+refusal='not accepted' refused_by_cmake chime -DCMAKE_PREFIX_PATH="$prefix" -DASKED=0.0.1
+cmake_builds chime -DCMAKE_PREFIX_PATH="$prefix" -DASKED="$version" || fail "CMake, version $version: $(cat "$work/log")"
+echo "ok: CMake"
+
+# --- installed again, and gone --------------------------------------------------------------------------------------
+
+# A later version takes the place of the one before, under the name that programs look for.
+later=$version.later
+make_in_examples install install-run-loop PREFIX="$prefix" VERSION="$later"
+for kind in chime chime-runloop; do
+  same "the link lib$kind.so.1" "lib$kind.so.1.$later" "$(readlink "$prefix/lib/lib$kind.so.1")"
+  [ -e "$prefix/lib/lib$kind.so.1.$version" ] && fail "the version before is still there"
+  runs "$work/by-pkg-config-$kind"
+  runs "$work/by-cmake-$kind"
+done
+
+# A library that lacks the functions' version is refused when the program starts.
+mkdir "$work/other"
+names=$(nm --dynamic --defined-only --extern-only "$prefix/lib/libchime.so" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }')
+for name in $names; do echo "int $name(void) { return 0; }"; done >"$work/other/other.c"
+echo 'CHIME_0.0 { global: chime_*; local: *; };' >"$work/other/exports.map"
+plain cc -shared -fPIC "$work/other/other.c" -o "$work/other/libchime.so.1" -Wl,-soname,libchime.so.1 \
+  -Wl,--version-script="$work/other/exports.map"
+said=$(plain LD_PRELOAD="$work/other/libchime.so.1" "$work/by-pkg-config-chime" 2>&1) && fail "it starts with any library"
+case $said in
+*"version \`CHIME_"*"' not found"*) ;;
+*) fail "another library: $said" ;;
+esac
+
+make_in_examples uninstall PREFIX="$prefix"
+same "what uninstall leaves" "$before" "$(tree "$prefix")"
+said=$(plain "$work/by-pkg-config-chime" 2>&1) && fail "the program starts without its library"
+runs "$work/static-chime"
+echo "ok: installed again, and uninstalled"
+
+# --- staged for a package -------------------------------------------------------------------------------------------
+
+stage=$work/stage
+libdir=/usr/lib/x86_64-linux-gnu
+set -- PREFIX=/usr LIBDIR="$libdir" INCLUDEDIR=/usr/include/chime-timers DESTDIR="$stage"
+make_in_examples install install-run-loop install-static "$@"
+same "the prefix in chime.pc" "/usr" \
+  "$(plain env PKG_CONFIG_LIBDIR="$stage$libdir/pkgconfig" pkg-config --variable=prefix chime)"
+same "the build machine's paths in what is staged" "" "$(grep -rIlF -e "$work" -e "$examples" "$stage" || :)"
+pkg_config="PKG_CONFIG_LIBDIR=$stage$libdir/pkgconfig PKG_CONFIG_SYSROOT_DIR=$stage"
+compiles "$work/staged-chime" chime
+runs "$work/staged-chime" LD_LIBRARY_PATH="$stage$libdir"
+
+# The CMake package follows its files wherever they are put.
+mv "$stage" "$work/moved"
+cmake_builds chime -DChime_DIR="$work/moved$libdir/cmake/Chime" || fail "CMake, moved: $(cat "$work/log")"
+runs "$work/build/program"
+mv "$work/moved" "$stage"
+
+make_in_examples uninstall "$@"
+same "what uninstall leaves of the stage" "" "$(tree "$stage")"
+if plain make -s -C "$examples" install LIB="$LIB" PREFIX=relative >"$work/log" 2>&1; then fail "a relative PREFIX"; fi
+echo "ok: staged, moved, uninstalled"
