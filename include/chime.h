@@ -27,6 +27,8 @@
  * Zero in every other member is the default. A shorter size known to an earlier version is accepted; a longer one is
  * accepted when its tail is zero.
  *
+ * Fork. In the child every function that returns a status answers CHIME_ERROR_FORKED, until chime_reinitialize.
+ *
  * What is not in this file is not API.
  */
 #ifndef CHIME_H
@@ -75,7 +77,7 @@ extern "C" {
  * structures and enumerators: compare chime_version with the version that the program was written for.
  */
 #define CHIME_VERSION_MAJOR 0
-#define CHIME_VERSION_MINOR 1
+#define CHIME_VERSION_MINOR 2
 #define CHIME_VERSION_PATCH 0
 #define CHIME_VERSION ((CHIME_VERSION_MAJOR << 16) | (CHIME_VERSION_MINOR << 8) | CHIME_VERSION_PATCH)
 
@@ -122,7 +124,7 @@ enum {
   CHIME_ERROR_UNSUPPORTED = -10,     /* this kind of queue, clock or platform cannot do that */
   CHIME_ERROR_PERMISSION = -11,      /* the operating system does not permit it */
   CHIME_ERROR_RESOURCE = -12,        /* threads, file descriptors or the like could not be had */
-  CHIME_ERROR_FORKED = -13           /* this is the child of a fork; not noticed yet */
+  CHIME_ERROR_FORKED = -13           /* this is the child of a fork: see chime_reinitialize */
 };
 
 #define CHIME_FAILED(status) ((status) < 0)
@@ -197,7 +199,21 @@ enum {
   CHIME_TICK_ARMED = 2,    /* to the registration handler: the timer was activated */
   CHIME_TICK_CANCELLED = 3, /* to the cancel handler: the timer was cancelled, or released while running or suspended */
   CHIME_TICK_FINALIZE = 4, /* records only: the timer is gone; the last record with its context */
-  CHIME_TICK_FUNCTION = 5  /* records only: chime_queue_async's context; timer is 0 */
+  CHIME_TICK_FUNCTION = 5, /* records only: chime_queue_async's context; timer is 0 */
+
+  /* Given to chime_set_trace only, beside the kinds of ticks: a call took effect, */
+  CHIME_TRACE_CREATED = 16,
+  CHIME_TRACE_ACTIVATED = 17,
+  CHIME_TRACE_RESTARTED = 18,
+  CHIME_TRACE_SUSPENDED = 19,
+  CHIME_TRACE_RESUMED = 20,
+  CHIME_TRACE_RESCHEDULED = 21,
+  CHIME_TRACE_POSTPONED = 22,
+  CHIME_TRACE_FIRED = 23,      /* chime_timer_fire: the extra tick is wanted */
+  CHIME_TRACE_FINISHED = 24,   /* the last tick is about to be called */
+  CHIME_TRACE_CANCELLED = 25,  /* by chime_timer_cancel, or because its target has gone */
+  CHIME_TRACE_RELEASED = 26,   /* by chime_timer_release, by itself, or with its queue */
+  CHIME_TRACE_RETURNED = 27    /* a callback of the timer has returned */
 };
 
 /** One delivery. Valid until the handler returns. */
@@ -484,9 +500,14 @@ typedef struct chime_queue_stats {
   uint64_t empty_passes; /* of these, that found nothing due and nothing new */
   uint64_t ticks;        /* DUE and FIRED ticks delivered */
   uint64_t missed;       /* due times that got no tick of their own */
+  /* from version 0.2 on: */
+  uint64_t stale;        /* of the entries, those whose timer was cancelled, released or moved */
+  uint64_t merged;       /* callbacks that came with another one's wake-up */
+  uint64_t lateness[32]; /* ticks by how late they were, the leeway included: [0] by less than 1,024 ns, each further
+                            one by less than twice as much, [31] all others; together they are `ticks` */
 } chime_queue_stats;
 
-#define CHIME_QUEUE_STATS_INIT {(uint32_t)sizeof(chime_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0}
+#define CHIME_QUEUE_STATS_INIT {(uint32_t)sizeof(chime_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
 
 /**
  * Fills in the statistics. Visits every timer of the queue.
@@ -497,7 +518,8 @@ typedef struct chime_queue_stats {
 chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME_NULLABLE stats);
 
 /**
- * Writes one line of text for the queue and one for each timer: id, label, state, next deadline, interval, ticks.
+ * Writes one line of text for the queue and one for each timer: id, label, state, next deadline, interval, ticks,
+ * missed. For people: its wording may change.
  *
  * @param text      receives up to capacity - 1 bytes and a terminating 0; NULL with capacity 0 asks for the length
  * @param length    receives the length of the whole text without its 0; may be NULL
@@ -548,7 +570,8 @@ chime_status chime_queue_fd(chime_queue_t queue, int32_t *CHIME_NULLABLE fd);
  * When the queue next wants to be processed: at its earliest timer, at most 1,024 ns and that timer's leeway later.
  *
  * @param deadline_ns  receives a point on the queue's clock, which may have passed; CHIME_FOREVER: nothing to wait for.
- *                     Exact on the thread that drives the queue; elsewhere it may be early, never late
+ *                     Exact on the thread that drives the queue; elsewhere, and inside its callbacks, it may be early,
+ *                     never late
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: neither host-driven nor virtual; CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT
  *
@@ -638,7 +661,8 @@ chime_status chime_queue_stop(chime_queue_t queue);
  * Runs libdispatch's main queue, and so the handlers of chime_queue_main, until chime_main_stop.
  *
  * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
- *         inside it; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread
+ *         inside it; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread, or the process has been forked;
+ *         CHIME_ERROR_RESOURCE
  *
  * The main thread. Calls back: yes. Waits: for time.
  */
@@ -666,6 +690,47 @@ chime_status chime_main_stop(void);
  */
 chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_function CHIME_NULLABLE end,
                                     void *CHIME_NULLABLE context);
+
+/* ---- Seeing what happens -------------------------------------------------------------------------------------- */
+
+/**
+ * Has every transition of every timer, and every callback, reported to one function: just after a call took effect, on
+ * the thread that made it, before it returns; just before a callback of a timer is called, and just after it returned.
+ * Without a trace each of them costs the look at one flag.
+ *
+ * The tick given to `trace` has, for a callback, what that gets (kinds below 16). For the rest (CHIME_TRACE_*) it has the
+ * timer, its generation and in scheduled_ns its next deadline, both as they are when the trace looks (0 and
+ * CHIME_FOREVER for a released timer), in actual_ns the time on the queue's clock, and 0 in all others. Reports from
+ * different threads may come in another order than what they report; those of one timer can be told apart by generation.
+ *
+ * @param trace    called by several threads at once, with no lock held; may call anything, of which nothing is traced;
+ *                 NULL: none any more
+ * @param context  given to it as its second argument; must live for as long as calls can come: one that had begun when
+ *                 the trace was replaced may still run afterwards
+ * @return CHIME_OK
+ *
+ * Any thread. Calls back: no; but from now on every call that changes a timer. Waits: no.
+ */
+chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NULLABLE context);
+
+/* ---- Fork ----------------------------------------------------------------------------------------------------- */
+
+/**
+ * Begins anew in a forked child. All ids from before the fork are stale, nothing of them is called or freed any more, no
+ * finalizer runs; the descriptors of host-driven queues that came with the fork are closed. The parent notices nothing.
+ *
+ * From then on host-driven, precise and virtual queues on every clock but the wall clock work as in any process. What
+ * stands on libdispatch, which does not survive a fork, answers CHIME_ERROR_UNSUPPORTED: the other kinds of queues, the
+ * main queue, run loops, wall clocks. A raw clone is not noticed.
+ *
+ * A child that was forked inside a handler of a host-driven or virtual queue: the call that runs the handler ends with
+ * CHIME_ERROR_FORKED. Inside one on another kind of queue: do not return from it, but end the process or exec.
+ *
+ * @return CHIME_OK; CHIME_IGNORED: this is no forked child, or it has been reinitialised
+ *
+ * The child's only thread. Calls back: no. Waits: no.
+ */
+chime_status chime_reinitialize(void);
 
 /* ---- Timers --------------------------------------------------------------------------------------------------- */
 
@@ -913,9 +978,11 @@ typedef struct chime_timer_info {
   uint64_t due_count;       /* due times counted against the limit, delivered and missed; 0 without a limit */
   int32_t busy;             /* 1: a handler that has started has not returned */
   int32_t has_schedule;     /* 1: activate with NULL has something to keep */
+  /* from version 0.2 on: */
+  uint64_t missed;          /* due times of this activation that got no tick of their own */
 } chime_timer_info;
 
-#define CHIME_TIMER_INFO_INIT {(uint32_t)sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define CHIME_TIMER_INFO_INIT {(uint32_t)sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 
 /**
  * Fills in the info.
@@ -924,6 +991,20 @@ typedef struct chime_timer_info {
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_info *CHIME_NULLABLE info);
+
+/**
+ * Says in one sentence why the timer does not fire: never activated, suspended for so long, due in so long, its handler
+ * has not returned, its main queue is not drained, its host-driven queue was last processed so long ago, its run loop is
+ * in another mode, its target has gone. For people: its wording may change.
+ *
+ * @param text    receives up to capacity - 1 bytes and a terminating 0; NULL with capacity 0 asks for the length
+ * @param length  receives the length of the whole text without its 0; may be NULL
+ * @return CHIME_OK, also when the text was cut; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Any thread, handlers included; looks at every timer of the queue. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_explain(chime_timer_t timer, char *CHIME_NULLABLE text, uint64_t capacity,
+                                 uint64_t *CHIME_NULLABLE length);
 
 /**
  * Has one more handler called at each tick: after the timer's own and those added before, with the same tick but its

@@ -26,15 +26,42 @@ package enum Arguments {
     return unsafe bytes[MemoryLayout<S>.size...].allSatisfy { $0 == 0 }
   }
 
-  /// Whether the caller's structure has a size that this library can fill in.
-  static func hasRoom<S: BitwiseCopyable>(_ pointer: UnsafeMutablePointer<S>) -> Bool {
-    unsafe structure(UnsafePointer(pointer)) != nil
+  /// Fills in a structure of the caller's, as far as that knows it; `body` gives `nil` for an id that names nothing.
+  ///
+  /// - Parameter oldest: the size that the structure had in the first version.
+  static func fill<S: BitwiseCopyable>(
+    _ pointer: UnsafeMutablePointer<S>?, oldest: Int, _ body: (UInt32) -> S?
+  ) -> Status {
+    guard let pointer = unsafe pointer else { return .invalidArgument }
+    // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
+    let size = unsafe UnsafeRawPointer(pointer).load(as: UInt32.self)
+    guard unsafe size == oldest || hasKnownSize(UnsafePointer(pointer)) else { return .invalidArgument }
+    guard var value = body(size) else { return .unknownHandle }
+    unsafe UnsafeMutableRawPointer(pointer).copyMemory(from: &value, byteCount: min(Int(size), MemoryLayout<S>.size))
+    return .ok
   }
 
   /// A string that must be UTF-8; empty for NULL.
   package static func string(_ pointer: UnsafePointer<CChar>?) -> String? {
     guard let pointer = unsafe pointer else { return "" }
     return unsafe String(validatingCString: pointer)
+  }
+
+  /// Gives a text to C: as much as there is room for, a 0, and the length of the whole. `body` gives `nil` for an id
+  /// that names nothing.
+  static func write(
+    _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64, _ length: UnsafeMutablePointer<UInt64>?,
+    _ body: () -> String?
+  ) -> Status {
+    guard unsafe text != nil || capacity == 0 else { return .invalidArgument }
+    guard let bytes = body()?.utf8 else { return .unknownHandle }
+    unsafe length?.pointee = UInt64(bytes.count)
+    if let text = unsafe text, capacity > 0 {
+      let count = Int(min(UInt64(bytes.count), capacity - 1))
+      for (i, byte) in bytes.prefix(count).enumerated() { unsafe text[i] = CChar(bitPattern: byte) }
+      unsafe text[count] = 0
+    }
+    return .ok
   }
 
   /// A schedule as it lies in the caller's memory: `Schedule` has the layout of chime_schedule.

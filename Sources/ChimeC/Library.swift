@@ -59,6 +59,7 @@ public func chime_status_message(_ status: chime_status) -> UnsafePointer<CChar>
 
 @_cdecl("chime_now") @implementation
 public func chime_now(_ clock: chime_clock, _ now_ns: UnsafeMutablePointer<Int64>?) -> chime_status {
+  if Fork.isChild { return Status.forked.rawValue }
   guard let now_ns = unsafe now_ns else { return Status.invalidArgument.rawValue }
   switch Int(clock) {
   case CHIME_CLOCK_MONOTONIC: unsafe now_ns.pointee = Clock.monotonic.now
@@ -78,6 +79,7 @@ public func chime_main_stop() -> chime_status { MainQueue.requestStop().rawValue
 
 @_cdecl("chime_sleep_until") @implementation
 public func chime_sleep_until(_ clock: chime_clock, _ deadline_ns: Int64) -> chime_status {
+  if Fork.isChild { return Status.forked.rawValue }
   switch Int(clock) {
   case CHIME_CLOCK_MONOTONIC: Clock.monotonic.sleep(until: deadline_ns)
   case CHIME_CLOCK_BOOTTIME: Clock.boottime.sleep(until: deadline_ns)
@@ -92,7 +94,18 @@ public func chime_sleep_until(_ clock: chime_clock, _ deadline_ns: Int64) -> chi
 public func chime_set_thread_hooks(
   _ start: chime_function?, _ end: chime_function?, _ context: UnsafeMutableRawPointer?
 ) -> chime_status {
+  if Fork.isChild { return Status.forked.rawValue }
   unsafe OwnThread.setHooks(
     start: Arguments.contextFunction(start), end: Arguments.contextFunction(end), Context(context))
+  return Status.ok.rawValue
+}
+
+@_cdecl("chime_reinitialize") @implementation
+public func chime_reinitialize() -> chime_status { Fork.reinitialize().rawValue }
+
+@_cdecl("chime_set_trace") @implementation
+public func chime_set_trace(_ trace: chime_handler?, _ context: UnsafeMutableRawPointer?) -> chime_status {
+  if Fork.isChild { return Status.forked.rawValue }
+  unsafe Trace.set(Arguments.tickFunction(trace), Context(context))
   return Status.ok.rawValue
 }

@@ -158,7 +158,7 @@ public func chime_queue_async(
 @_cdecl("chime_queue_now") @implementation
 public func chime_queue_now(_ queue: chime_queue_t, _ now_ns: UnsafeMutablePointer<Int64>?) -> chime_status {
   guard let now_ns = unsafe now_ns else { return Status.invalidArgument.rawValue }
-  guard let now = QueueCore.now(queue) else { return Status.invalidHandle.rawValue }
+  guard let now = QueueCore.now(queue) else { return Status.unknownHandle.rawValue }
   unsafe now_ns.pointee = now
   return Status.ok.rawValue
 }
@@ -184,12 +184,25 @@ public func chime_queue_jump(_ queue: chime_queue_t, _ duration_ns: Int64) -> ch
 public func chime_queue_get_stats(
   _ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chime_queue_stats>?
 ) -> chime_status {
-  guard let stats = unsafe stats, unsafe Arguments.hasRoom(stats) else { return Status.invalidArgument.rawValue }
-  guard let s = QueueCore.find(queue)?.statistics else { return Status.invalidHandle.rawValue }
-  unsafe stats.pointee = unsafe chime_queue_stats(
-    size: stats.pointee.size, reserved: 0, timers: s.timers, running: s.running, entries: s.entries, passes: s.passes,
-    empty_passes: s.emptyPasses, ticks: s.ticks, missed: s.missed)
-  return Status.ok.rawValue
+  unsafe Arguments.fill(stats, oldest: 64) { size in
+    guard let s = QueueCore.find(queue)?.statistics else { return nil }
+    var filled = chime_queue_stats()
+    filled.size = size
+    filled.timers = s.timers
+    filled.running = s.running
+    filled.entries = s.entries
+    filled.passes = s.passes
+    filled.empty_passes = s.emptyPasses
+    filled.ticks = s.ticks
+    filled.missed = s.missed
+    filled.stale = s.stale
+    filled.merged = s.merged
+    // SAFETY: a homogeneous tuple is laid out as an array; the core counts in as many buckets.
+    unsafe withUnsafeMutableBytes(of: &filled.lateness) { bytes in
+      for (i, count) in s.lateness.enumerated() { unsafe bytes.storeBytes(of: count, toByteOffset: i * 8, as: UInt64.self) }
+    }
+    return filled
+  }.rawValue
 }
 
 @_cdecl("chime_queue_dump") @implementation
@@ -197,14 +210,5 @@ public func chime_queue_dump(
   _ queue: chime_queue_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64,
   _ length: UnsafeMutablePointer<UInt64>?
 ) -> chime_status {
-  guard unsafe text != nil || capacity == 0 else { return Status.invalidArgument.rawValue }
-  guard let dump = QueueCore.find(queue)?.dump else { return Status.invalidHandle.rawValue }
-  let bytes = dump.utf8
-  unsafe length?.pointee = UInt64(bytes.count)
-  if let text = unsafe text, capacity > 0 {
-    let count = Int(min(UInt64(bytes.count), capacity - 1))
-    for (i, byte) in bytes.prefix(count).enumerated() { unsafe text[i] = CChar(bitPattern: byte) }
-    unsafe text[count] = 0
-  }
-  return Status.ok.rawValue
+  unsafe Arguments.write(text, capacity, length) { QueueCore.find(queue)?.dump }.rawValue
 }

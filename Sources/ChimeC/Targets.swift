@@ -9,7 +9,7 @@ public func chime_target_create(
 ) -> chime_status {
   guard let target = unsafe target, let object = unsafe object else { return Status.invalidArgument.rawValue }
   guard let id = unsafe TimerTarget.make(Context(object), Arguments.contextFunction(destructor)) else {
-    return Status.limit.rawValue
+    return (Fork.isChild ? Status.forked : .limit).rawValue
   }
   unsafe target.pointee = id
   return Status.ok.rawValue

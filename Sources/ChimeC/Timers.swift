@@ -58,7 +58,7 @@ private func withSchedule(
     schedule = unsafe Arguments.schedule(pointer)
     if schedule == nil { return Status.invalidArgument.rawValue }
   }
-  guard let timer = TimerRef(timer) else { return Status.invalidHandle.rawValue }
+  guard let timer = TimerRef(timer) else { return Status.unknownHandle.rawValue }
   return operation(timer, schedule).rawValue
 }
 
@@ -79,12 +79,12 @@ public func chime_timer_reschedule(_ timer: chime_timer_t, _ schedule: UnsafePoi
 
 @_cdecl("chime_timer_suspend") @implementation
 public func chime_timer_suspend(_ timer: chime_timer_t) -> chime_status {
-  TimerRef(timer)?.suspend().rawValue ?? Status.invalidHandle.rawValue
+  TimerRef(timer)?.suspend().rawValue ?? Status.unknownHandle.rawValue
 }
 
 @_cdecl("chime_timer_resume") @implementation
 public func chime_timer_resume(_ timer: chime_timer_t) -> chime_status {
-  TimerRef(timer)?.resume().rawValue ?? Status.invalidHandle.rawValue
+  TimerRef(timer)?.resume().rawValue ?? Status.unknownHandle.rawValue
 }
 
 @_cdecl("chime_timer_postpone") @implementation
@@ -100,7 +100,7 @@ public func chime_timer_postpone_until(_ timer: chime_timer_t, _ deadline_ns: In
 
 @_cdecl("chime_timer_fire") @implementation
 public func chime_timer_fire(_ timer: chime_timer_t) -> chime_status {
-  TimerRef(timer)?.fire().rawValue ?? Status.invalidHandle.rawValue
+  TimerRef(timer)?.fire().rawValue ?? Status.unknownHandle.rawValue
 }
 
 @_cdecl("chime_timer_cancel") @implementation
@@ -111,7 +111,7 @@ public func chime_timer_cancel(_ timer: chime_timer_t) -> chime_status {
 @_cdecl("chime_timer_cancel_and_wait") @implementation
 public func chime_timer_cancel_and_wait(_ timer: chime_timer_t, _ timeout_ns: Int64) -> chime_status {
   guard timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
-  return TimerRef(timer)?.cancelAndWait(timeout: timeout_ns).rawValue ?? Status.invalidHandle.rawValue
+  return TimerRef(timer)?.cancelAndWait(timeout: timeout_ns).rawValue ?? Status.unknownHandle.rawValue
 }
 
 @_cdecl("chime_timer_release") @implementation
@@ -124,21 +124,21 @@ public func chime_timer_generation(
   _ timer: chime_timer_t, _ generation: UnsafeMutablePointer<UInt64>?
 ) -> chime_status {
   guard let generation = unsafe generation else { return Status.invalidArgument.rawValue }
-  guard let value = TimerRef(timer)?.generation else { return Status.invalidHandle.rawValue }
+  guard let value = TimerRef(timer)?.generation else { return Status.unknownHandle.rawValue }
   unsafe generation.pointee = value
   return Status.ok.rawValue
 }
 
 @_cdecl("chime_timer_check_generation") @implementation
 public func chime_timer_check_generation(_ timer: chime_timer_t, _ generation: UInt64) -> chime_status {
-  guard let value = TimerRef(timer)?.generation else { return Status.invalidHandle.rawValue }
+  guard let value = TimerRef(timer)?.generation else { return Status.unknownHandle.rawValue }
   return value == generation ? Status.ok.rawValue : Status.ignored.rawValue
 }
 
 @_cdecl("chime_timer_state") @implementation
 public func chime_timer_state(_ timer: chime_timer_t, _ state: UnsafeMutablePointer<chime_state>?) -> chime_status {
   guard let state = unsafe state else { return Status.invalidArgument.rawValue }
-  guard let value = TimerRef(timer)?.state else { return Status.invalidHandle.rawValue }
+  guard let value = TimerRef(timer)?.state else { return Status.unknownHandle.rawValue }
   unsafe state.pointee = chime_state(value.rawValue)
   return Status.ok.rawValue
 }
@@ -148,7 +148,7 @@ public func chime_timer_next_deadline(
   _ timer: chime_timer_t, _ deadline_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
   guard let deadline_ns = unsafe deadline_ns else { return Status.invalidArgument.rawValue }
-  guard let value = TimerRef(timer)?.nextDeadline else { return Status.invalidHandle.rawValue }
+  guard let value = TimerRef(timer)?.nextDeadline else { return Status.unknownHandle.rawValue }
   unsafe deadline_ns.pointee = value
   return Status.ok.rawValue
 }
@@ -156,14 +156,22 @@ public func chime_timer_next_deadline(
 @_cdecl("chime_timer_get_info") @implementation
 public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePointer<chime_timer_info>?) -> chime_status
 {
-  guard let info = unsafe info, unsafe Arguments.hasRoom(info) else { return Status.invalidArgument.rawValue }
-  guard let i = TimerRef(timer)?.info else { return Status.invalidHandle.rawValue }
-  unsafe info.pointee = unsafe chime_timer_info(
-    size: info.pointee.size, state: chime_state(i.state.rawValue), queue: i.queue, generation: i.generation,
-    sequence: i.sequence, next_deadline_ns: i.nextDeadline, remaining_ns: i.remaining, interval_ns: i.interval,
-    leeway_ns: i.leeway, tick_limit: i.tickLimit, due_count: i.dueCount, busy: i.isBusy ? 1 : 0,
-    has_schedule: i.hasSchedule ? 1 : 0)
-  return Status.ok.rawValue
+  unsafe Arguments.fill(info, oldest: 96) { size in
+    guard let i = TimerRef(timer)?.info else { return nil }
+    return chime_timer_info(
+      size: size, state: chime_state(i.state.rawValue), queue: i.queue, generation: i.generation, sequence: i.sequence,
+      next_deadline_ns: i.nextDeadline, remaining_ns: i.remaining, interval_ns: i.interval, leeway_ns: i.leeway,
+      tick_limit: i.tickLimit, due_count: i.dueCount, busy: i.isBusy ? 1 : 0, has_schedule: i.hasSchedule ? 1 : 0,
+      missed: i.missed)
+  }.rawValue
+}
+
+@_cdecl("chime_timer_explain") @implementation
+public func chime_timer_explain(
+  _ timer: chime_timer_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64,
+  _ length: UnsafeMutablePointer<UInt64>?
+) -> chime_status {
+  unsafe Arguments.write(text, capacity, length) { TimerRef(timer)?.explanation }.rawValue
 }
 
 @_cdecl("chime_timer_add_handler") @implementation
@@ -173,13 +181,13 @@ public func chime_timer_add_handler(
 ) -> chime_status {
   guard unsafe key != nil, let key = unsafe Arguments.string(key), let handler = unsafe Arguments.tickFunction(handler)
   else { return Status.invalidArgument.rawValue }
-  guard let timer = TimerRef(timer) else { return Status.invalidHandle.rawValue }
+  guard let timer = TimerRef(timer) else { return Status.unknownHandle.rawValue }
   return unsafe timer.addHandler(key, handler, Context(context), Arguments.contextFunction(finalizer)).rawValue
 }
 
 @_cdecl("chime_timer_remove_handler") @implementation
 public func chime_timer_remove_handler(_ timer: chime_timer_t, _ key: UnsafePointer<CChar>?) -> chime_status {
   guard unsafe key != nil, let key = unsafe Arguments.string(key) else { return Status.invalidArgument.rawValue }
-  guard let timer = TimerRef(timer) else { return Status.invalidHandle.rawValue }
+  guard let timer = TimerRef(timer) else { return Status.unknownHandle.rawValue }
   return timer.removeHandler(key).rawValue
 }

@@ -63,6 +63,13 @@ extension Loop {
     }
   }
 
+  /// The mode that the loop is in; `nil` when it does not run, or Chime has never been on its thread. Any thread.
+  var currentMode: RunLoop.Mode? {
+    guard let loop = state.withLock({ $0.cf }), let mode = CFRunLoopCopyCurrentMode(loop) else { return nil }
+    // SAFETY: on Linux CFString has the layout of NSString; Foundation itself converts it like this.
+    return RunLoop.Mode(unsafe unsafeBitCast(mode, to: NSString.self).description)
+  }
+
   /// On the loop's thread.
   func controlFired() {
     let mustStop = state.withLock { state in

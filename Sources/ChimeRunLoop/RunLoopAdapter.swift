@@ -11,6 +11,7 @@ import Synchronization
 /// Armed by passes, which run in the Timer's block; woken from anywhere.
 final class RunLoopAdapter: QueueAdapter {
   private let loop: Loop
+  private let modes: Set<RunLoop.Mode>
   // SAFETY: what is called here from other threads, the fire date and invalidation, CoreFoundation makes safe.
   private nonisolated(unsafe) let timers: [Foundation.Timer]
   private let cell: QueueCell
@@ -39,6 +40,7 @@ final class RunLoopAdapter: QueueAdapter {
 
   init(_ core: QueueCore, _ loop: Loop, _ modes: Set<RunLoop.Mode>) {
     self.loop = loop
+    self.modes = modes
     cell = core.cell
     let proxy = CoreProxy()
     self.proxy = proxy
@@ -70,9 +72,9 @@ final class RunLoopAdapter: QueueAdapter {
     }
     defer { if isOuter { state.withLock { $0.isInside = false } } }
     guard let core = proxy.core else { return }
-    let before = core.ticks.load(ordering: .relaxed)
+    let before = core.counters.ticks
     core.pass()
-    if core.ticks.load(ordering: .relaxed) != before { loop.hasTicked() }
+    if core.counters.ticks != before { loop.hasTicked() }
   }
 
   func arm(at time: Int64?) {
@@ -102,6 +104,13 @@ final class RunLoopAdapter: QueueAdapter {
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
 
+  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
+    if hasEnded { return "the thread of its run loop has ended" }
+    guard let current = loop.currentMode else { return "its run loop does not run" }
+    let own = modes.map(\.rawValue).sorted().joined(separator: ", ")
+    return modes.contains(current) || modes.contains(.common)
+      ? "its run loop is busy" : "its run loop is in mode \(current.rawValue), and not in \(own)"
+  }
   var isOnQueue: Bool { loop.isCurrent }
   var mayNeverRun: Bool { true }
   var hasEnded: Bool { loop.hasEnded }

@@ -14,6 +14,8 @@ func mode(_ name: UnsafePointer<CChar>?) -> RunLoop.Mode? {
 }
 
 private func store(_ loop: @autoclosure () -> Loop, _ out: UnsafeMutablePointer<chime_run_loop_t>?) -> chime_status {
+  let status = Fork.statusOfDispatch
+  if status != .ok { return status.rawValue }
   guard let out = unsafe out else { return Status.invalidArgument.rawValue }
   let id = loop().id
   if id == 0 { return Status.limit.rawValue }
@@ -38,6 +40,8 @@ public func chime_run_loop_create(
   guard let run_loop = unsafe run_loop, let label = unsafe Arguments.string(label) else {
     return Status.invalidArgument.rawValue
   }
+  let status = Fork.statusOfDispatch
+  if status != .ok { return status.rawValue }
   switch Loop.start(label: label) {
   case .success(let id):
     unsafe run_loop.pointee = id
@@ -51,18 +55,20 @@ public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int6
   guard let mode = unsafe mode(name), timeout_ns >= 0, flags & ~UInt32(CHIME_RUN_LOOP_UNTIL_TICK) == 0 else {
     return Status.invalidArgument.rawValue
   }
+  let status = Fork.statusOfDispatch
+  if status != .ok { return status.rawValue }
   return Loop.run(in: mode, timeout: timeout_ns, untilTick: flags & UInt32(CHIME_RUN_LOOP_UNTIL_TICK) != 0).rawValue
 }
 
 @_cdecl("chime_run_loop_stop") @implementation
 public func chime_run_loop_stop(_ run_loop: chime_run_loop_t) -> chime_status {
-  (Loop.find(run_loop)?.stop() ?? .invalidHandle).rawValue
+  (Loop.find(run_loop)?.stop() ?? .unknownHandle).rawValue
 }
 
 @_cdecl("chime_run_loop_release") @implementation
 public func chime_run_loop_release(_ run_loop: chime_run_loop_t) -> chime_status {
   if run_loop == 0 { return Status.ok.rawValue }
-  return (Loop.find(run_loop)?.release() ?? .invalidHandle).rawValue
+  return (Loop.find(run_loop)?.release() ?? .unknownHandle).rawValue
 }
 
 @_cdecl("chime_run_loop_add_common_mode") @implementation
@@ -70,7 +76,7 @@ public func chime_run_loop_add_common_mode(
   _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?
 ) -> chime_status {
   guard unsafe name != nil, let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
-  return (Loop.find(run_loop)?.addCommonMode(mode) ?? .invalidHandle).rawValue
+  return (Loop.find(run_loop)?.addCommonMode(mode) ?? .unknownHandle).rawValue
 }
 
 @_cdecl("chime_run_loop_queue_create") @implementation
@@ -79,7 +85,7 @@ public func chime_run_loop_queue_create(
   _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
   guard let queue = unsafe queue, let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
-  guard let loop = Loop.find(run_loop) else { return Status.invalidHandle.rawValue }
+  guard let loop = Loop.find(run_loop) else { return Status.unknownHandle.rawValue }
   return unsafe store(
     queueOptions(options, for: .runLoop).flatMap { Loop.makeQueue(on: loop, modes: [mode], $0) }, queue)
 }

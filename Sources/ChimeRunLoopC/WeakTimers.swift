@@ -47,6 +47,8 @@ private func make(
   _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
   _ out: UnsafeMutablePointer<chime_weak_timer_t>?, add: (WeakTimer) -> Status
 ) -> chime_status {
+  let possible = Fork.statusOfDispatch
+  if possible != .ok { return possible.rawValue }
   guard let handler = unsafe Arguments.tickFunction(action), repeats == 0 || repeats == 1 else {
     return Status.invalidArgument.rawValue
   }
@@ -98,7 +100,7 @@ public func chime_weak_timer_schedule(
 
 /// Runs an operation on the timer that an id names.
 private func withTimer(_ id: chime_weak_timer_t, _ operation: (WeakTimer) -> Status) -> chime_status {
-  (weakTimers.find(id).map(operation) ?? .invalidHandle).rawValue
+  (weakTimers.find(id).map(operation) ?? .unknownHandle).rawValue
 }
 
 @_cdecl("chime_weak_timer_add") @implementation
@@ -107,7 +109,7 @@ public func chime_weak_timer_add(
 ) -> chime_status {
   guard let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
   return withTimer(timer) { timer in
-    guard let loop = Loop.find(run_loop) else { return .invalidHandle }
+    guard let loop = Loop.find(run_loop) else { return .unknownHandle }
     return timer.add(to: loop, mode: mode)
   }
 }
@@ -193,6 +195,6 @@ public func chime_weak_timer_interval(
 @_cdecl("chime_weak_timer_release") @implementation
 public func chime_weak_timer_release(_ timer: chime_weak_timer_t) -> chime_status {
   if timer == 0 { return Status.ok.rawValue }
-  guard let timer = weakTimers.remove(timer) else { return Status.invalidHandle.rawValue }
+  guard let timer = weakTimers.remove(timer) else { return Status.unknownHandle.rawValue }
   return timer.invalidate() == .running ? Status.running.rawValue : Status.ok.rawValue
 }

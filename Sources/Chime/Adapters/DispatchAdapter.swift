@@ -53,6 +53,14 @@ final class DispatchAdapter: QueueAdapter {
     return call.wait(timeout: timeout)
   }
 
+  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
+    if place.isMain {
+      return MainQueue.isBeingRun ? "the main queue is busy" : "its main queue is not drained: chime_main_run does not run"
+    }
+    if !place.isOwn { return "the host's dispatch queue that it is on is busy, suspended, or not drained" }
+    return place.handOver == nil
+      ? "its queue is busy" : "it waits for a thread of libdispatch, which grants about one a processor"
+  }
   var isOnQueue: Bool { place.isOnPlace() }
   var mayNeverRun: Bool { !place.isOwn }
   var shouldYield: Bool { place.isMain && MainQueue.stopIsPending }

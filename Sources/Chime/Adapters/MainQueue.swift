@@ -32,10 +32,14 @@ package enum MainQueue {
   /// thread draining traps. From a thread that is not the main one it cannot be told, and is taken to be so.
   static var canBeDrained: Bool { !isMainThread || isCurrent }
 
+  static var isBeingRun: Bool { isRunning.load(ordering: .relaxed) }
+
   static var stopIsPending: Bool { stop.load(ordering: .relaxed) }
 
   /// Runs the main queue until `requestStop`. The main thread. Waits for time.
   package static func run() -> Status {
+    let status = Fork.statusOfDispatch
+    if status != .ok { return status }
     guard isMainThread else { return .wrongThread }
     guard isCurrent else { return .unsupported }
     guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .wouldDeadlock }
@@ -65,6 +69,8 @@ package enum MainQueue {
   /// Makes `run` return, or the next one if none runs; ignored when a stop is pending. Any thread, and signal handlers:
   /// an atomic exchange and a write.
   package static func requestStop() -> Status {
+    let status = Fork.statusOfDispatch
+    if status != .ok { return status }
     if stop.exchange(true, ordering: .sequentiallyConsistent) { return .ignored }
     let descriptor = stopWriter.load(ordering: .sequentiallyConsistent) - 1
     if descriptor >= 0 {
@@ -76,8 +82,15 @@ package enum MainQueue {
     return .ok
   }
 
+  /// In a forked child, where the main queue cannot be drained any more.
+  static func reinitialize() {
+    close(stopReader.exchange(-1, ordering: .relaxed))
+    close(stopWriter.exchange(0, ordering: .relaxed) - 1)
+  }
+
   private static func preparePipe() -> Bool {
     if stopWriter.load(ordering: .relaxed) != 0 { return true }
+    Fork.watch()
     var ends: [Int32] = [-1, -1]
     guard unsafe pipe(&ends) == 0 else { return false }
     for end in ends {

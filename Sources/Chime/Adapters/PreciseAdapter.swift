@@ -79,6 +79,7 @@ import Synchronization
       for call in calls { call.run() }
       if ended { return }
       core.pass()
+      if core.isAbandoned { return }
     }
   }
 
@@ -122,6 +123,9 @@ import Synchronization
     return isRefused ? .shutDown : call.wait(timeout: timeout)
   }
 
+  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
+    "the thread of its queue is busy or has not got a processor"
+  }
   var isOnQueue: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
   var mayNeverRun: Bool { false }
   var shouldYield: Bool { false }
@@ -148,6 +152,7 @@ final class QueueFuture: @unchecked Sendable {
 extension QueueCore {
   /// A queue on a thread of its own.
   package static func makePrecise(_ options: QueueOptions) -> Result<UInt64, Status> {
+    if Fork.isChild { return .failure(.forked) }
     if options.clock == .boottime { return .failure(.unsupported) }
     let adapter = PreciseAdapter()
     let future = QueueFuture()

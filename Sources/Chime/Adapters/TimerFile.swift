@@ -8,6 +8,13 @@ enum TimerFile {
     return file < 0 ? nil : file
   }
 
+  /// Whether a descriptor is a timer.
+  static func isOne(_ file: Int32) -> Bool {
+    var name = [CChar](repeating: 0, count: 64)
+    let length = unsafe readlink("/proc/self/fd/\(file)", &name, name.count - 1)
+    return length > 0 && name.prefix(length).elementsEqual("anon_inode:[timerfd]".utf8.map { CChar(bitPattern: $0) })
+  }
+
   /// Sets it for a time on its clock, `Int64.max` for never; one that has passed makes it readable at once. A system
   /// call and nothing else: async-signal-safe.
   /// - Parameter endsWithStep: become readable also when the wall clock is stepped.

@@ -156,7 +156,7 @@ public final class ChimeTimer: Sendable {
 
   private func perform(_ operation: (TimerRef) -> Status) throws(ChimeError) -> Outcome {
     if hasLostTarget { throw .targetGone }
-    guard let timer = TimerRef(id) else { throw .invalidHandle }
+    guard let timer = TimerRef(id) else { throw Status.unknownHandle.error }
     return try operation(timer).outcome()
   }
 }

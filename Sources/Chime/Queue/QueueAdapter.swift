@@ -10,6 +10,9 @@ package protocol QueueAdapter: AnyObject, Sendable {
   func close()
   /// Runs a function in mutual exclusion with the queue's passes, waiting `timeout` nanoseconds for its turn.
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status
+  /// Why no pass has come that is wanted, as far as can be told: a part of a sentence; `nil` when one is about to come.
+  /// - Parameter sinceLastPass: how long ago the last one began, to be read; `nil` before the first.
+  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String?
   /// Whether the caller stands where the passes run, so that waiting for one would be waiting for itself.
   var isOnQueue: Bool { get }
   /// Whether it can be that nobody will ever run the queue again, as with a main queue that is not drained.

@@ -2,12 +2,12 @@
 /// and gives the cell back.
 extension QueueCore {
   /// Releases the queue with that id, and its timers.
-  package static func release(_ id: UInt64) -> Status { beginClosing(id)?.status ?? .invalidHandle }
+  package static func release(_ id: UInt64) -> Status { beginClosing(id)?.status ?? .unknownHandle }
 
   /// Releases, then waits until nothing of the queue runs or will run. Waits for a handler.
   /// - Parameter timeout: 0 or more; `Int64.max` without end.
   package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
-    guard let (core, _) = beginClosing(id) else { return .invalidHandle }
+    guard let (core, _) = beginClosing(id) else { return .unknownHandle }
     let cell = core.cell
     if ThreadState.current.frames.holds(.queue(cell)) { return .wouldDeadlock }
     if core.adapter.isOnQueue { core.closeHere() }
@@ -70,7 +70,7 @@ extension QueueCore {
     asPass {
       if isClosed { return }
       ThreadState.current.inside(cell) { frame in closeIfPossible(frame) }
-      announceEnd()
+      if !isAbandoned { announceEnd() }
     }
   }
 
@@ -83,10 +83,12 @@ extension QueueCore {
     cell.published = .max
     _ = releaseTimers()
     endTaken(frame)
+    if isAbandoned { return }
     repeat {
       takeInbox()
       disposeOfDying(frame)
       for item in takeFunctions() { item.drop() }
+      if isAbandoned { return }
     } while !cell.inboxIsEmpty
     for item in ready[readyNext...] where item.turn != .due { _ = Slab.slot(item.slot).clear(TimerWord.handedBit) }
     for slot in extras { _ = slot.clear(TimerWord.handedBit) }

@@ -71,7 +71,7 @@ extension QueueCore {
   }
 
   package static func makeMain(_ options: QueueOptions) -> Result<UInt64, Status> {
-    guard MainQueue.canBeDrained else { return .failure(.unsupported) }
+    guard Fork.isInChild || MainQueue.canBeDrained else { return .failure(.unsupported) }
     return make(options, at: .main())
   }
 
@@ -79,6 +79,8 @@ extension QueueCore {
   package static func makeWrapping(
     _ dispatchQueue: UnsafeMutableRawPointer, _ options: QueueOptions
   ) -> Result<UInt64, Status> {
+    let status = Fork.statusOfDispatch
+    if status != .ok { return .failure(status) }
     guard let place = unsafe DispatchPlace.wrapping(dispatchQueue, label: options.dispatchLabel) else {
       return .failure(.unsupported)
     }
@@ -98,6 +100,8 @@ extension QueueCore {
   }
 
   private static func make(_ options: QueueOptions, at place: DispatchPlace) -> Result<UInt64, Status> {
+    let status = Fork.statusOfDispatch
+    if status != .ok { return .failure(status) }
     guard Descriptors.areLeft else { return .failure(.resource) }
     guard options.clock != .boottime else { return .failure(.unsupported) }
     return make(options, handOver: place.handOver) { DispatchAdapter($0, place) }
@@ -108,7 +112,9 @@ extension QueueCore {
     _ options: QueueOptions, runsInCalls: Bool = false,
     handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil, adapter: (QueueCore) -> any QueueAdapter
   ) -> Result<UInt64, Status> {
-    if options.clock == .wall, !WallClock.watch() { return .failure(.resource) }
+    if options.clock == .wall, !WallClock.watch() {
+      return .failure(Fork.isInChild ? Fork.statusOfDispatch : .resource)
+    }
     return acquire(options, isVirtual: false, runsInCalls: runsInCalls).map { cell, id in
       let core = QueueCore(id: id, cell: cell, options, handOver: handOver)
       core.open(adapter(core))

@@ -47,6 +47,7 @@ extension QueueCore {
       publish(slot, word)
       frame.slot = slot.index
       if hasTarget { target?.letGo() }
+      if isAbandoned { return now }
       frame.slot = nil
       end(slot, delay: nil, frame)
       if targetIsGone { target?.end(timer) }
@@ -60,8 +61,10 @@ extension QueueCore {
     let provisional = slot.deadline
     publish(slot, word)
 
-    if delivery.kind == .due || delivery.kind == .fired { ticks.wrappingAdd(1, ordering: .relaxed) }
-    if delivery.missed > 0 { missed.wrappingAdd(delivery.missed, ordering: .relaxed) }
+    if delivery.kind == .due || delivery.kind == .fired {
+      counters.count(late: now.saturatingSubtract(delivery.scheduled))
+    }
+    if delivery.missed > 0 { counters.count(missed: delivery.missed) }
     if handOver == nil { delivered += 1 }
     let record = TickRecord(
       timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
@@ -69,16 +72,20 @@ extension QueueCore {
       target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue)
     let tick = StartedTick(
       slot: slot, target: hasTarget ? target : nil, delay: waitsForEnd ? (generation, provisional) : nil)
+    if word.state == .finished, delivery.kind == .due { Trace.note(.finished, timer) }
     if sink != nil {
       sink?.append(record)
       take(tick)
     } else {
       frame.slot = slot.index
+      Trace.noteCall(record)
       if let named, delivery.kind == .due || delivery.kind == .fired {
         named.call(record, after: delivery.function)
       } else {
         delivery.function(record)
       }
+      if isAbandoned { return now }
+      Trace.note(.returned, timer)
       end(tick, frame)
     }
     return now
@@ -107,6 +114,7 @@ extension QueueCore {
   func end(_ tick: StartedTick, _ frame: CurrentFrame) {
     // Still busy: who waits for the timer's end waits for the destructor, too.
     tick.target?.letGo()
+    if isAbandoned { return }
     frame.slot = nil
     end(tick.slot, delay: tick.delay, frame)
   }
@@ -182,14 +190,18 @@ extension QueueCore {
       onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)
       slot.deadline = deadline.saturatingAdd(onGrid &+ 1, times: slot.period)
     }
-    guard let extras = slot.extras else { return ((onGrid, onGrid), false) }
+    guard let extras = onGrid > 0 ? slot.makeExtras() : slot.extras else { return ((onGrid, onGrid), false) }
     return extras.update { extras in
       var all = onGrid &+ extras.carriedMissed
       extras.carriedMissed = 0
-      guard extras.tickLimit > 0 else { return ((onGrid, all), false) }
+      guard extras.tickLimit > 0 else {
+        extras.missed &+= all
+        return ((onGrid, all), false)
+      }
       let left = extras.tickLimit - extras.dueCount
       let isLast = all >= left - 1
       if isLast { all = left - 1 }
+      extras.missed &+= all
       extras.dueCount += all + 1
       return ((min(onGrid, all), all), isLast)
     }
@@ -267,9 +279,11 @@ extension QueueCore {
         let hasTarget = target?.hold() ?? false
         delivery.function(lastRecord(of: slot, delivery.kind, hasTarget ? target?.object ?? .none : .none))
         if hasTarget { target?.letGo() }
+        if isAbandoned { return }
       }
       extras.named?.close()
       if let finalizer = extras.value.finalizer { finalizer(slot.context) }
+      if isAbandoned { return }
       frame.slot = nil
     }
     slot.free(cell)

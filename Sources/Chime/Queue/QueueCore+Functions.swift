@@ -14,7 +14,7 @@ extension QueueCore {
   package static func async(
     _ id: UInt64, _ function: ContextFunction?, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
-    guard let core = find(id) else { return .invalidHandle }
+    guard let core = find(id) else { return .unknownHandle }
     if function != nil, core.givesRecords { return .unsupported }
     guard let function = function ?? (core.givesRecords ? .record : nil) else { return .invalidArgument }
     let item = QueuedFunction(function: function, context: context, finalizer: finalizer)
@@ -33,6 +33,7 @@ extension QueueCore {
         } else {
           core.withHooks { ThreadState.current.inside(core.cell) { _ in item.run() } }
         }
+        if core.isAbandoned { return }
         core.outstanding.subtract(1, ordering: .sequentiallyConsistent)
         if core.isClosing.load(ordering: .sequentiallyConsistent) { core.cell.wake() }
       }
@@ -50,7 +51,7 @@ extension QueueCore {
   /// Runs `body` in mutual exclusion with the queue's handlers. Waits for a handler.
   /// - Parameter timeout: 0 or more: for the turn of `body`; `Int64.max` without end.
   package static func sync(_ id: UInt64, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    guard let core = find(id) else { return .invalidHandle }
+    guard let core = find(id) else { return .unknownHandle }
     if core.handOver != nil { return .unsupported }
     let isInside = ThreadState.current.frames.holds(.queue(core.cell)) || core.adapter.isOnQueue
     if isInside {
@@ -88,6 +89,7 @@ package final class SyncCall: @unchecked Sendable {
     }
     guard move(.waiting, .started) else { return }
     core.withHooks { ThreadState.current.inside(core.cell, continuing: chain) { _ in body() } }
+    if core.isAbandoned { return }
     phase.store(.done, ordering: .sequentiallyConsistent)
     WaitRegistry.somethingEnded()
   }

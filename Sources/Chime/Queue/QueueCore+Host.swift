@@ -17,7 +17,7 @@ extension QueueCore {
 
   /// The host-driven queue with that id; unsupported when it is of another kind.
   private static func findHost(_ id: UInt64) -> Result<(core: QueueCore, adapter: HostAdapter), Status> {
-    guard let core = find(id) else { return .failure(.invalidHandle) }
+    guard let core = find(id) else { return .failure(.unknownHandle) }
     guard let adapter = core.adapter as? HostAdapter else { return .failure(.unsupported) }
     return .success((core, adapter))
   }
@@ -35,8 +35,9 @@ extension QueueCore {
     ThreadState.current.inside(cell) { frame in
       cell.published = QueueCell.awake
       body(frame)
-      afterSlice(frame)
+      if !isAbandoned { afterSlice(frame) }
     }
+    if isAbandoned { return .forked }
     announceEnd()
     putDownToken()
     disposeIfWanted()
@@ -55,7 +56,7 @@ extension QueueCore {
         repeat {
           wasOpen = core.batchIsOpen
           core.runSlice(Limit(count: most - (core.delivered - before)), frame)
-        } while wasOpen && !core.batchIsOpen && core.delivered - before < most
+        } while wasOpen && !core.isAbandoned && !core.batchIsOpen && core.delivered - before < most
         count = core.delivered - before
       }
       return status == .ok ? .success(count) : .failure(status)
@@ -77,7 +78,7 @@ extension QueueCore {
         repeat {
           wasOpen = core.batchIsOpen
           core.runSlice(Limit(count: capacity - (core.delivered - before)), frame)
-        } while wasOpen && !core.batchIsOpen && core.delivered - before < capacity
+        } while wasOpen && !core.isAbandoned && !core.batchIsOpen && core.delivered - before < capacity
         count = core.sink?.count ?? 0
         core.sink = nil
       }
@@ -99,7 +100,7 @@ extension QueueCore {
   /// When the queue wants to be processed, on its clock: now or earlier for at once, `Int64.max` for never. Exact on the
   /// thread that drives the queue, otherwise it may be early.
   package static func nextDeadline(_ id: UInt64) -> Result<Int64, Status> {
-    guard let core = find(id) else { return .failure(.invalidHandle) }
+    guard let core = find(id) else { return .failure(.unknownHandle) }
     guard core.cell.runsInCalls else { return .failure(.unsupported) }
     return .success(core.cell.outer(core.nextDeadline))
   }
@@ -119,8 +120,14 @@ extension QueueCore {
     }
     followWallClock()
     takeInbox()
-    let next = hasWorkNow ? cell.now : wheel.earliest() ?? .max
-    if !isInside {
+    var next = hasWorkNow || readyNext < ready.count ? cell.now : wheel.earliest() ?? .max
+    if isInside {
+      // The timers whose callbacks this thread is inside are in no wheel.
+      for frame in ThreadState.current.frames where frame.cell == cell {
+        guard let slot = frame.slot.map(Slab.slot), slot.word.isRunning else { continue }
+        next = min(next, slot.deadline.saturatingAdd(slot.word.postponement))
+      }
+    } else {
       putDownToken()
       disposeIfWanted()
     }
@@ -190,7 +197,7 @@ extension QueueCore {
   /// Makes `run` or `wait` return, or the next one when none is under way; ignored while a stop is pending.
   /// Async-signal-safe.
   package static func stop(_ id: UInt64) -> Status {
-    guard let cell = QueueCells.find(id) else { return .invalidHandle }
+    guard let cell = QueueCells.find(id) else { return .unknownHandle }
     guard cell.hostFile >= 0 else { return .unsupported }
     if !cell.requestStop(id) { return .ignored }
     cell.wakeHost()
@@ -225,6 +232,10 @@ final class HostAdapter: QueueAdapter {
   func wake(_ core: QueueCore) { cell.wakeHost() }
   func close() { cell.closeHost() }
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
+    guard let sinceLastPass else { return "its host-driven queue was never processed" }
+    return "its host-driven queue was last processed \(sinceLastPass) ago"
+  }
   var isOnQueue: Bool { false }
   var mayNeverRun: Bool { true }
   var shouldYield: Bool { false }

@@ -12,10 +12,10 @@ extension QueueCore {
         ThreadState.current.inside(cell) { frame in
           cell.published = QueueCell.awake
           runSlice(.ofOthers(from: cell.now), frame)
-          afterSlice(frame)
+          if !isAbandoned { afterSlice(frame) }
         }
       }
-      announceEnd()
+      if !isAbandoned { announceEnd() }
     }
   }
 
@@ -49,12 +49,14 @@ extension QueueCore {
     let before = delivered
     takeInbox()
     runFunctions(limit, frame)
+    if isAbandoned { return }
     if !batchIsOpen {
       collect(now)
-      passes.wrappingAdd(1, ordering: .relaxed)
-      if ready.isEmpty, dying.isEmpty, delivered == before { emptyPasses.wrappingAdd(1, ordering: .relaxed) }
+      counters.count(
+        passAt: now, due: ready.count, isEmpty: ready.isEmpty && dying.isEmpty && delivered == before)
     }
     deliver(limit, since: before, frame)
+    if isAbandoned { return }
     disposeOfDying(frame)
   }
 
@@ -148,9 +150,16 @@ extension QueueCore {
       let item = ready[readyNext]
       let slot = Slab.slot(item.slot)
       readyNext += 1
-      if item.turn != .due { _ = slot.clear(TimerWord.handedBit) }
+      if item.turn != .due {
+        _ = slot.clear(TimerWord.handedBit)
+      } else if item.stamp != slot.stamp {
+        // Started anew since it was collected, or another timer by now: its turn is that of its new deadline, and who
+        // did it has sent it here.
+        continue
+      }
       if handOver == nil {
         let time = visit(slot, item.turn, frame)
+        if isAbandoned { return }
         visits += 1
         if limit.end != .max, visits >= limit.count || time > limit.end || adapter.shouldYield { break }
       } else {
@@ -182,6 +191,7 @@ extension QueueCore {
           }
         }
       }
+      if isAbandoned { return }
       outstanding.subtract(1, ordering: .sequentiallyConsistent)
       if isClosing.load(ordering: .sequentiallyConsistent) { cell.wake() }
     }
@@ -202,7 +212,7 @@ extension QueueCore {
         dying.removeLast()
       }
     } else {
-      while let slot = dying.popLast() { dispose(of: slot, frame) }
+      while !isAbandoned, let slot = dying.popLast() { dispose(of: slot, frame) }
     }
   }
 
@@ -224,6 +234,7 @@ extension QueueCore {
             target: .none, kind: TickKind.function.rawValue))
       } else {
         item.run()
+        if isAbandoned { return }
       }
       delivered += 1
     }

@@ -1,15 +1,29 @@
-/// What a queue has done. `chime_queue_stats` in Swift.
-package struct QueueStatistics: Sendable {
-  package var timers: UInt64 = 0
-  package var running: UInt64 = 0
-  package var entries: UInt64 = 0
-  package var passes: UInt64 = 0
-  package var emptyPasses: UInt64 = 0
-  package var ticks: UInt64 = 0
-  package var missed: UInt64 = 0
+/// What a queue has done, since it was made.
+public struct QueueStatistics: Sendable {
+  /// Timers that exist and were not released.
+  public internal(set) var timers: UInt64 = 0
+  /// Of these, those in state running.
+  public internal(set) var running: UInt64 = 0
+  /// Entries in the wheel, stale ones included.
+  public internal(set) var entries: UInt64 = 0
+  /// Of these, those whose timer was cancelled, released or moved; they go when their time comes, or when there are many.
+  public internal(set) var stale: UInt64 = 0
+  /// Visits to the wheel: wake-ups.
+  public internal(set) var passes: UInt64 = 0
+  /// Of these, those that found nothing due and nothing new.
+  public internal(set) var emptyPasses: UInt64 = 0
+  /// Callbacks that came with another one's wake-up.
+  public internal(set) var merged: UInt64 = 0
+  /// Due times that got no tick of their own.
+  public internal(set) var missed: UInt64 = 0
+  /// Ticks by how late they were: the first number counts those late by less than 1,024 ns, each further one those late
+  /// by less than twice as much, the last one all others.
+  public internal(set) var lateness: [UInt64] = Array(repeating: 0, count: QueueCounters.buckets)
+  /// Ticks that were delivered.
+  public var ticks: UInt64 { lateness.reduce(0, &+) }
 }
 
-/// Telling what a queue does: nothing of it is kept in step while the queue works, it is added up when asked for.
+/// Telling what a queue does: most of it is added up when asked for.
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
   package static func now(_ id: UInt64) -> Int64? {
@@ -18,30 +32,33 @@ extension QueueCore {
 
   package var statistics: QueueStatistics {
     var result = QueueStatistics()
+    var placed: UInt64 = 0
     cell.forEachSlot { slot in
       let word = slot.word
       if word.isLive { result.timers += 1 }
-      if word.isRunning { result.running += 1 }
+      if word.isRunning {
+        result.running += 1
+        if Slab.place(of: slot.index).tick != nil { placed += 1 }
+      }
     }
     result.entries = UInt64(max(entries.load(ordering: .relaxed), 0))
-    result.passes = passes.load(ordering: .relaxed)
-    result.emptyPasses = emptyPasses.load(ordering: .relaxed)
-    result.ticks = ticks.load(ordering: .relaxed)
-    result.missed = missed.load(ordering: .relaxed)
+    result.stale = result.entries - min(placed, result.entries)
+    counters.read(into: &result)
     return result
   }
 
   /// A line for the queue and one for each timer.
   package var dump: String {
     let s = statistics
-    var text = "queue \(id) \"\(label)\" now \(cell.outer(cell.now)) timers \(s.timers) running \(s.running) passes \(s.passes)"
-    text += " ticks \(s.ticks) missed \(s.missed)\n"
+    let now = cell.outer(cell.now)
+    var text = "queue \(id) \"\(label)\" now \(now) timers \(s.timers) running \(s.running) entries \(s.entries)"
+    text += " stale \(s.stale) passes \(s.passes) merged \(s.merged) ticks \(s.ticks) missed \(s.missed)\n"
     cell.forEachSlot { slot in
       let timer = TimerRef(slot: slot, life: slot.life)
       guard let info = timer.info else { return }
       text += "timer \(timer.id) \"\(timer.label ?? "")\" \(info.state)\(info.isBusy ? " busy" : "")"
       text += " next \(info.nextDeadline == .max ? "never" : String(info.nextDeadline))"
-      text += " interval \(info.interval) ticks \(info.sequence)\n"
+      text += " interval \(info.interval) ticks \(info.sequence) missed \(info.missed)\n"
     }
     return text
   }

@@ -5,19 +5,19 @@ extension QueueCore {
 
   /// Moves time forward by a duration of 0 or more, delivering on the way.
   package static func advance(_ id: UInt64, by duration: Int64) -> Status {
-    guard let core = find(id) else { return .invalidHandle }
+    guard let core = find(id) else { return .unknownHandle }
     return core.advance(to: core.cell.virtualNow.saturatingAdd(duration))
   }
 
   /// Moves time forward to a point, delivering on the way; one in the past delivers what is due now.
   package static func advance(_ id: UInt64, to target: Int64) -> Status {
-    guard let core = find(id) else { return .invalidHandle }
+    guard let core = find(id) else { return .unknownHandle }
     return core.advance(to: target)
   }
 
   /// Moves time without delivering anything.
   package static func jump(_ id: UInt64, by duration: Int64) -> Status {
-    guard let core = find(id) else { return .invalidHandle }
+    guard let core = find(id) else { return .unknownHandle }
     guard core.cell.isVirtual else { return .unsupported }
     core.cell.moveVirtualNow(by: duration)
     return .ok
@@ -31,11 +31,13 @@ extension QueueCore {
       putDownToken()
       return .shutDown
     }
-    let status = ThreadState.current.inside(cell) { frame in
+    let status = ThreadState.current.inside(cell) { frame -> Status in
       let status = deliver(until: target, frame)
+      if isAbandoned { return .forked }
       if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
       return status
     }
+    if isAbandoned { return .forked }
     announceEnd()
     putDownToken()
     disposeIfWanted()
@@ -59,6 +61,7 @@ extension QueueCore {
       if passesHere == QueueCore.passesPerInstant { return .limit }
       passesHere += 1
       runSlice(.none, frame)
+      if isAbandoned { return .forked }
     }
     cell.moveVirtualNow(to: target)
     return .ok
@@ -82,10 +85,11 @@ extension QueueCore {
     ThreadState.current.inside(cell) { frame in
       takeInbox()
       disposeOfDying(frame)
+      if isAbandoned { return }
       if hasDying { adapter.wake(self) }
       if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
     }
-    announceEnd()
+    if !isAbandoned { announceEnd() }
   }
 }
 
@@ -118,6 +122,9 @@ final class VirtualAdapter: QueueAdapter {
   func wake(_ core: QueueCore) {}
   func close() {}
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
+    "it comes with the next advance of its virtual queue"
+  }
   var isOnQueue: Bool { false }
   var mayNeverRun: Bool { false }
   var shouldYield: Bool { false }

@@ -18,6 +18,9 @@ package final class QueueCore: @unchecked Sendable {
   /// Set once, before the queue's id is known to anyone.
   private(set) var adapter: any QueueAdapter = NoAdapter()
 
+  /// The fork that the queue was made after.
+  private let epoch = Fork.epoch
+
   // Pass.
   var wheel: Wheel
   /// Slots whose extra callback gets a turn in the next batch; their handed flag is set.
@@ -50,10 +53,7 @@ package final class QueueCore: @unchecked Sendable {
   private let tokenWanted = Atomic<Bool>(false)
   let closed = Atomic<Bool>(false)
 
-  let passes = Atomic<UInt64>(0)
-  let emptyPasses = Atomic<UInt64>(0)
-  package let ticks = Atomic<UInt64>(0)
-  let missed = Atomic<UInt64>(0)
+  package let counters = QueueCounters()
   let entries = Atomic<Int>(0)
 
   init(
@@ -77,6 +77,10 @@ package final class QueueCore: @unchecked Sendable {
     cell.published = cell.isVirtual ? QueueCell.awake : .max
     cell.id = id
   }
+
+  /// Whether a callback has forked and this is the child: then the pass must touch nothing any more, but return.
+  @inline(__always)
+  var isAbandoned: Bool { epoch != Fork.epoch }
 
   // MARK: The token
 
@@ -108,7 +112,7 @@ package final class QueueCore: @unchecked Sendable {
   @discardableResult
   func asPassIfWanted(_ body: () -> Void) -> Bool {
     var ran = false
-    while tokenWanted.load(ordering: .sequentiallyConsistent), takeToken() {
+    while tokenWanted.load(ordering: .sequentiallyConsistent), !isAbandoned, takeToken() {
       tokenWanted.store(false, ordering: .sequentiallyConsistent)
       body()
       putDownToken()
@@ -165,6 +169,7 @@ private final class NoAdapter: QueueAdapter {
   func wake(_ core: QueueCore) {}
   func close() {}
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? { nil }
   var isOnQueue: Bool { false }
   var mayNeverRun: Bool { false }
   var shouldYield: Bool { false }

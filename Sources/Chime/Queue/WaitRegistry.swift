@@ -21,6 +21,11 @@ enum WaitRegistry {
   /// whoever ends it does so, then reads this. Both sequentially consistent, so one sees the other.
   private static let count = Atomic<Int>(0)
 
+  static func reinitialize() {
+    waiters.reinitialize([])
+    count.store(0, ordering: .relaxed)
+  }
+
   /// Waits until `isOver`, asked for again each time a callback has ended.
   /// - Returns: ok, timedOut, or wouldDeadlock without having waited.
   static func wait(for subject: Subject, timeout: Int64, until isOver: () -> Bool) -> Status {

@@ -24,13 +24,15 @@ package enum WallClock {
 
   private struct Watch {
     var source: (any DispatchSourceRead)?
+    var file: Int32 = -1
     var queues: Set<UInt64> = []
   }
 
   private static let watched = Locked(Watch())
 
-  /// Has steps of the wall clock noticed from now on; false when no descriptor can be had.
+  /// Has steps of the wall clock noticed from now on; false when no descriptor can be had, or in a forked child.
   static func watch() -> Bool {
+    if Fork.isInChild { return false }
     guard Descriptors.areLeft else { return false }
     return watched.withLock { watch in
       if watch.source != nil { return true }
@@ -43,8 +45,16 @@ package enum WallClock {
       arm(file)
       source.activate()
       watch.source = source
+      watch.file = file
       return true
     }
+  }
+
+  /// In a forked child, where no step is noticed any more.
+  static func reinitialize() {
+    watched.reinitialize()
+    Fork.closeInherited(watched.withLock { $0.file })
+    watched.reinitialize(Watch())
   }
 
   private static func arm(_ file: Int32) { TimerFile.set(file, .max - 1, endsWithStep: true) }

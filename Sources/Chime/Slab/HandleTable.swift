@@ -1,38 +1,67 @@
+import Synchronization
+
 /// The objects behind the ids of one kind, for the kinds that are few and need no speed: targets, run loops, weak
 /// timers. (Timers and queues have the slab and the cells.) Any thread.
 package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   private struct Table {
+    /// Index of the first entry; those before belong to a process that this one was forked from.
+    var first = 0
     var entries: [(object: Object?, life: UInt32)] = []
     var free: [UInt32] = []
+
+    /// Where an entry stands, whatever life it is at.
+    func place(of handle: Handle) -> Int? {
+      let place = Int(handle.index) - first
+      return entries.indices.contains(place) ? place : nil
+    }
   }
 
   private let kind: Handle.Kind
   private let table = Locked(Table())
+  /// Entries ever made.
+  private let made = Atomic<Int>(0)
+  /// The fork after which the table holds what it holds.
+  private let epoch = Atomic<UInt32>(0)
 
-  package init(_ kind: Handle.Kind) { self.kind = kind }
+  package init(_ kind: Handle.Kind) {
+    self.kind = kind
+    epoch.store(Fork.epoch, ordering: .relaxed)
+  }
+
+  /// Whether it can be used here: not in a forked child, but after `reinitialize`.
+  private var isUsable: Bool { epoch.load(ordering: .relaxed) == Fork.epoch }
+
+  /// Gives up what was there before the fork. In the child's only thread, before it has a new epoch.
+  func reinitialize() {
+    table.reinitialize(Table(first: made.load(ordering: .relaxed)))
+    epoch.store(Fork.epoch &+ 1, ordering: .relaxed)
+  }
 
   /// Gives an object an id and keeps it until `remove`; `nil` when the ids are used up.
   package func add(_ object: Object) -> UInt64? {
-    table.withLock { table in
-      let index: UInt32
+    guard isUsable else { return nil }
+    Fork.watch()
+    return table.withLock { table in
+      let place: Int
       if let reused = table.free.popLast() {
-        index = reused
-        table.entries[Int(index)].object = object
+        place = Int(reused)
+        table.entries[place].object = object
       } else {
-        guard table.entries.count <= Handle.indexMask else { return nil }
-        index = UInt32(table.entries.count)
+        place = table.entries.count
+        guard table.first + place <= Handle.indexMask else { return nil }
+        made.store(table.first + place + 1, ordering: .relaxed)
         table.entries.append((object, 1))
       }
-      return Handle.id(kind, index: index, life: table.entries[Int(index)].life)
+      return Handle.id(kind, index: UInt32(table.first + place), life: table.entries[place].life)
     }
   }
 
   /// The object an id names; `nil` when the id is stale, or never was one.
   package func find(_ id: UInt64) -> Object? {
-    guard let handle = Handle(id, kind: kind) else { return nil }
+    guard let handle = Handle(id, kind: kind), isUsable else { return nil }
     return table.withLock { table in
-      guard handle.index < table.entries.count else { return nil }
-      let entry = table.entries[Int(handle.index)]
+      guard let place = table.place(of: handle) else { return nil }
+      let entry = table.entries[place]
       return entry.life == handle.life ? entry.object : nil
     }
   }
@@ -40,26 +69,25 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   /// Makes the id stale and gives the object that it named, to the one caller that did it.
   @discardableResult
   package func remove(_ id: UInt64) -> Object? {
-    guard let handle = Handle(id, kind: kind) else { return nil }
+    guard let handle = Handle(id, kind: kind), isUsable else { return nil }
     return table.withLock { table in
-      let index = Int(handle.index)
-      guard index < table.entries.count, table.entries[index].life == handle.life,
-        let object = table.entries[index].object
+      guard let place = table.place(of: handle), table.entries[place].life == handle.life,
+        let object = table.entries[place].object
       else { return nil }
-      table.entries[index].object = nil
-      table.entries[index].life += 1
+      table.entries[place].object = nil
+      table.entries[place].life += 1
       // A place whose lives are used up is never given out again.
-      if table.entries[index].life < Handle.lifeMask { table.free.append(handle.index) }
+      if table.entries[place].life < Handle.lifeMask { table.free.append(UInt32(place)) }
       return object
     }
   }
 
   /// Whether the id has named one of these objects, or does.
   package func hasNamed(_ id: UInt64) -> Bool {
-    guard let handle = Handle(id, kind: kind) else { return false }
+    guard let handle = Handle(id, kind: kind), isUsable else { return false }
     return table.withLock { table in
-      guard handle.index < table.entries.count, handle.life > 0 else { return false }
-      let entry = table.entries[Int(handle.index)]
+      guard let place = table.place(of: handle), handle.life > 0 else { return false }
+      let entry = table.entries[place]
       // The life that an empty place is at is that of the object that comes next.
       return handle.life < entry.life || handle.life == entry.life && entry.object != nil
     }

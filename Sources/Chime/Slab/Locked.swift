@@ -21,6 +21,18 @@ import Glibc
     unsafe self.value.initialize(to: value)
   }
 
+  /// Unlocks what another thread had locked before the fork, and puts `value` in place of what that left behind, which
+  /// is let alone. In a forked child's only thread.
+  package borrowing func reinitialize(_ value: sending Value) {
+    reinitialize()
+    unsafe self.value.initialize(to: value)
+  }
+
+  /// The same for a value that every moment leaves whole.
+  package borrowing func reinitialize() {
+    unsafe pthread_mutex_init(mutex, nil)
+  }
+
   deinit {
     unsafe pthread_mutex_destroy(mutex)
     unsafe mutex.deallocate()

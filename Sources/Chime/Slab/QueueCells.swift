@@ -26,6 +26,12 @@ enum QueueCells {
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
+  /// Index of the first cell in the table; those before are of a process that this one was forked from.
+  private static let first = Atomic<Int>(1)
+  /// The table from before a fork, until the child is reinitialised.
+  // SAFETY: as above.
+  private nonisolated(unsafe) static let abandoned = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+
   @inline(__always)
   private static func entry(_ index: Int) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>? {
     // SAFETY: the table has `maximum` zero-initialised atomic words; indices are checked against it.
@@ -45,7 +51,9 @@ enum QueueCells {
 
   /// A cell for a new queue and the id the queue will have. The id is not in the cell yet.
   static func acquire(limited: Bool) -> Result<(cell: QueueCell, id: UInt64), Status> {
-    state.withLock { state in
+    if Fork.isChild { return .failure(.forked) }
+    Fork.watch()
+    return state.withLock { state in
       guard prepare() else { return .failure(.noMemory) }
       guard ThreadState.prepare() else { return .failure(.resource) }
       for isLarge in [false, true] {
@@ -80,6 +88,26 @@ enum QueueCells {
     guard life < Handle.lifeMask else { return }
     let shelf = Shelf(isLimited: limited, isLarge: cell.chunkCount > smallChunks)
     state.withLock { $0.free[shelf, default: []].append((Int(cell.index), life)) }
+  }
+
+  /// In a forked child: no queue is found any more.
+  static func abandon() {
+    let cells = unsafe table.exchange(nil, ordering: .acquiringAndReleasing)
+    if unsafe cells != nil { unsafe abandoned.store(cells, ordering: .relaxed) }
+  }
+
+  /// Gives up the queues from before the fork, and closes their descriptors. The next cells go on in number.
+  static func reinitialize() {
+    var made = first.load(ordering: .relaxed)
+    if let cells = unsafe abandoned.exchange(nil, ordering: .relaxed) {
+      let entries = unsafe cells.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self)
+      while made < maximum, let cell = unsafe entries[made].load(ordering: .relaxed) {
+        Fork.closeInherited(unsafe QueueCell(cell).hostFile)
+        made += 1
+      }
+    }
+    first.store(made, ordering: .relaxed)
+    state.reinitialize(State(made: made))
   }
 
   private static func prepare() -> Bool {

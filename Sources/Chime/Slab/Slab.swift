@@ -58,6 +58,12 @@ enum Slab {
     }
   }
 
+  /// In a forked child: no slot is found any more.
+  static func abandon() { unsafe table.store(nil, ordering: .releasing) }
+
+  /// The next chunks go on in number; the table is made anew by `prepare`.
+  static func reinitialize() { chunkCount.reinitialize() }
+
   /// Maps `count` chunks for a queue cell and gives the index of the first; `nil` when memory or ids are used up.
   static func addChunks(_ count: Int, owner: UnsafeMutableRawPointer) -> Int? {
     chunkCount.withLock { used in

@@ -7,7 +7,8 @@ import Synchronization
   /// Innermost callback this thread is inside; nil outside.
   var frame: UnsafeMutablePointer<Frame>?
   var stamp: UInt32 = 0
-  var padding: UInt32 = 0
+  /// The thread is inside the host's trace.
+  var isTracing = false
   var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = unsafe (
     .init(), .init(), .init(), .init()
   )
@@ -111,6 +112,13 @@ import Synchronization
     return unsafe ThreadState(storage: storage)
   }
 
+  /// In a forked child: the calling thread has no free slots any more.
+  static func forgetSlots() {
+    guard let memory = unsafe pthread_getspecific(key.load(ordering: .relaxed) &- 1) else { return }
+    let state = unsafe ThreadState(storage: memory.assumingMemoryBound(to: ThreadStorage.self))
+    for i in 0..<4 { unsafe state.cacheAt(i).storage.initialize(to: ThreadCacheStorage()) }
+  }
+
   private func end() {
     for i in 0..<4 { evict(cacheAt(i)) }
     unsafe storage.deallocate()
@@ -124,6 +132,13 @@ import Synchronization
     let stamp = unsafe storage.pointee.stamp &+ 1
     unsafe storage.pointee.stamp = stamp
     return stamp
+  }
+
+  // MARK: Tracing
+
+  var isTracing: Bool {
+    get { unsafe storage.pointee.isTracing }
+    nonmutating set { unsafe storage.pointee.isTracing = newValue }
   }
 
   // MARK: Caches

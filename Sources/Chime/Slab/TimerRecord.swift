@@ -54,6 +54,8 @@ struct RecordFlags: OptionSet {
   var tickLimit: UInt64 = 0
   /// Due times counted against the limit, delivered and missed.
   var dueCount: UInt64 = 0
+  /// Due times of this activation that got no tick of their own.
+  var missed: UInt64 = 0
   /// Periods that were missed before a *remaining* suspend and belong to the next tick.
   var carriedMissed: UInt64 = 0
   /// A repeating timer's first delay or deadline when it is not the interval.

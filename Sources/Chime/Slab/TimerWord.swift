@@ -9,7 +9,7 @@
 /// | 6 | extra: an extra tick, registration or cancel callback is to be delivered; details in the extras |
 /// | 7 | handed: a visit of this slot is in the batch, or on its way on a concurrent queue, and has not begun |
 /// | 8–31 | generation, low bits; they run on when the slot is reused |
-/// | 32–63 | postponement: nanoseconds by which `postpone` has moved the record's deadline |
+/// | 32–63 | running: postponement, nanoseconds by which `postpone` has moved the record's deadline; suspended: since when, as a `CompactDuration` |
 ///
 /// The record's deadline changes only while somebody is writer. Every transition then changes the generation, so that
 /// a compare-and-swap on the word proves that a deadline read beside it belongs to it. (A 24-bit generation repeats
@@ -80,6 +80,14 @@ struct TimerWord: Equatable {
     guard UInt64(bitPattern: postponement) >> 32 == 0 else { return nil }
     return TimerWord(bits & 0xFFFF_FFFF | UInt64(postponement) << 32)
   }
+
+  /// This word, for a timer that is suspended now; its record's deadline has taken the postponement in.
+  func suspended(at now: Int64) -> TimerWord {
+    TimerWord(with(.suspended).bits & 0xFFFF_FFFF | UInt64(CompactDuration(max(now, 0)).bits) << 32)
+  }
+
+  /// When a suspended timer was suspended, or a little earlier.
+  var suspendedAt: Int64 { CompactDuration(bits: UInt32(truncatingIfNeeded: bits >> 32)).nanoseconds }
 
   @inline(__always)
   var withoutPostponement: TimerWord { TimerWord(bits & 0xFFFF_FFFF) }

@@ -22,9 +22,12 @@
   package static var record: TickFunction { unsafe TickFunction { _, _ in } }
 
   @inline(__always)
-  package func callAsFunction(_ tick: TickRecord) {
+  package func callAsFunction(_ tick: TickRecord) { self(tick, tick.context) }
+
+  @inline(__always)
+  func callAsFunction(_ tick: TickRecord, _ context: Context) {
     // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says.
-    unsafe withUnsafePointer(to: tick) { unsafe function(UnsafeRawPointer($0), tick.context.pointer) }
+    unsafe withUnsafePointer(to: tick) { unsafe function(UnsafeRawPointer($0), context.pointer) }
   }
 }
 

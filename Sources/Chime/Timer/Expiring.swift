@@ -35,6 +35,8 @@ package final class Expiring: Sendable {
 
   private static let table = HandleTable<Expiring>(.expiring)
 
+  static func reinitialize() { table.reinitialize() }
+
   private init() {}
 
   // MARK: By id
@@ -43,7 +45,7 @@ package final class Expiring: Sendable {
   package static func make(
     _ value: Context, _ finalizer: ContextFunction?, lifetime: Int64, on queue: UInt64
   ) -> Result<UInt64, Status> {
-    guard let core = QueueCore.find(queue) else { return .failure(.invalidHandle) }
+    guard let core = QueueCore.find(queue) else { return .failure(.unknownHandle) }
     if core.givesRecords { return .failure(.unsupported) }
     let expiring = Expiring()
     guard let id = table.add(expiring) else { return .failure(.limit) }
@@ -67,7 +69,7 @@ package final class Expiring: Sendable {
   package static func onExpiry(
     _ id: UInt64, _ handler: TickFunction?, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
-    guard let expiring = table.find(id) else { return .invalidHandle }
+    guard let expiring = table.find(id) else { return .unknownHandle }
     let new = handler.map { _ in Owned(context, finalizer) }
     // Let go outside the lock.
     var old: Owned?
@@ -88,7 +90,7 @@ package final class Expiring: Sendable {
 
   /// Gives the value, which stays until it is yielded; `nil` when it has vanished.
   package static func acquire(_ id: UInt64) -> Result<Context?, Status> {
-    guard let expiring = table.find(id) else { return .failure(.invalidHandle) }
+    guard let expiring = table.find(id) else { return .failure(.unknownHandle) }
     return expiring.state.withLock { state in
       if state.isReleased { return .failure(.invalidHandle) }
       guard let value = state.limited?.value else { return .success(nil) }
@@ -100,7 +102,7 @@ package final class Expiring: Sendable {
 
   /// Undoes one `acquire`, also after the release; ignored when there is none.
   package static func yield(_ id: UInt64) -> Status {
-    guard let expiring = table.find(id) else { return .invalidHandle }
+    guard let expiring = table.find(id) else { return .unknownHandle }
     // Let go outside the lock.
     var last: Owned?
     let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
@@ -119,7 +121,7 @@ package final class Expiring: Sendable {
   /// Begins the value's time anew; ignored when it has vanished.
   /// - Parameter lifetime: 0 or more, from now.
   package static func reset(_ id: UInt64, lifetime: Int64) -> Status {
-    guard let expiring = table.find(id) else { return .invalidHandle }
+    guard let expiring = table.find(id) else { return .unknownHandle }
     guard let limited = expiring.state.withLock({ $0.limited }) else { return .invalidHandle }
     do {
       return Status(rawValue: try limited.resetTimer(interval: lifetime).rawValue)
@@ -131,7 +133,7 @@ package final class Expiring: Sendable {
   /// Ends it: nothing is notified any more, and the value is let go unless somebody has it.
   /// - Returns: ok; running when the handler that had started has not returned; invalidHandle.
   package static func release(_ id: UInt64) -> Status {
-    guard let expiring = table.find(id) else { return .invalidHandle }
+    guard let expiring = table.find(id) else { return .unknownHandle }
     // Let go outside the lock.
     var limited: TimeLimited<Owned>?
     var context: Owned?

@@ -59,7 +59,7 @@ extension TimerRef {
   package static func create(
     on queue: UInt64, _ options: TimerOptions, _ schedule: Schedule?, out: UnsafeMutablePointer<UInt64>?
   ) -> Status {
-    guard let cell = QueueCells.find(queue) else { return .invalidHandle }
+    guard let cell = QueueCells.find(queue) else { return .unknownHandle }
     guard cell.givesRecords == options.flags.contains(.givesRecords) else {
       return options.flags.contains(.givesRecords) ? .invalidArgument : .unsupported
     }
@@ -115,6 +115,8 @@ extension TimerRef {
     unsafe out?.pointee = timer.id
     _ = timer.publish(word.withNextGeneration, on: cell)
     if isWall { timer.followWallClock() }
+    Trace.note(.created, timer)
+    if schedule != nil { Trace.note(.activated, timer) }
     // The target's last reference may have gone meanwhile, before there was a timer to end.
     if let target, target.isGone { target.end(timer) }
     if cell.id != queue {

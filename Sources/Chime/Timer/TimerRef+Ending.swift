@@ -13,6 +13,7 @@ extension TimerRef {
       guard Transition(from: state, on: .cancel).next != nil else { return .ignored }
       if slot.hasExtras || word.generation == TimerWord.generationMask { return cancelSlowly() }
       if slot.swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement) {
+        Trace.note(.cancelled, self)
         return word.isBusy ? .running : .ok
       }
     }
@@ -34,7 +35,9 @@ extension TimerRef {
       extras.update { extras in extras.firePending = false }
       if extras.value.cancelHandler != nil { extras.addCallback(.cancelled) }
     }
-    return endWriting(word.with(.cancelled).withoutPostponement.withExtra(of: slot)) ? .running : .ok
+    let isBusy = endWriting(word.with(.cancelled).withoutPostponement.withExtra(of: slot))
+    Trace.note(.cancelled, self)
+    return isBusy ? .running : .ok
   }
 
   /// Cancels, then waits until no callback of the timer runs. Waits for a handler.
@@ -69,6 +72,7 @@ extension TimerRef {
       // Extras can have come between the look and the swap; they hold named handlers at most, which end with them.
       slot.freeExtras()
       cell.giveBack(slot, ThreadState.current)
+      Trace.note(.released, self)
       return .ok
     }
   }
@@ -86,8 +90,12 @@ extension TimerRef {
       let current = slot.word
       let next = released.over(current)
       if current.isBusy {
-        if slot.swap(current, for: next.clearing(TimerWord.writerBit)) { return .running }
+        if slot.swap(current, for: next.clearing(TimerWord.writerBit)) {
+          Trace.note(.released, self)
+          return .running
+        }
       } else if slot.swap(current, for: next.setting(TimerWord.writerBit)) {
+        Trace.note(.released, self)
         slot.dispose(cell)
         return .ok
       }

@@ -15,6 +15,7 @@ package struct TimerInfo: Sendable {
   package var dueCount: UInt64
   package var isBusy: Bool
   package var hasSchedule: Bool
+  package var missed: UInt64
 }
 
 /// Looking without changing anything.
@@ -57,7 +58,8 @@ extension TimerRef {
         interval: flags.contains(.repeating) ? slot.period : 0,
         leeway: flags.contains(.hasSchedule) ? slot.leeway.nanoseconds : 0,
         tickLimit: extras?.tickLimit ?? 0, dueCount: extras?.dueCount ?? 0,
-        isBusy: word.isBusy, hasSchedule: flags.contains(.hasSchedule))
+        isBusy: word.isBusy, hasSchedule: flags.contains(.hasSchedule),
+        missed: extras?.missed ?? 0)
     }
   }
 

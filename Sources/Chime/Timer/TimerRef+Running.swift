@@ -54,7 +54,10 @@ extension TimerRef {
     switch Transition(from: state, on: event) {
     case .start:
       slot.sequence = 0
-      slot.extras?.update { extras in extras.sequenceHigh = 0 }
+      slot.extras?.update { extras in
+        extras.sequenceHigh = 0
+        extras.missed = 0
+      }
       if let extras = slot.extras, extras.value.registrationHandler != nil { extras.addCallback(.armed) }
       slot.deadline = slot.firstDeadline(cell)
       slot.stamp = ThreadState.current.nextStamp()
@@ -67,12 +70,16 @@ extension TimerRef {
       // Under `remaining` the first delay is what is left, and counts from the resume.
       slot.deadline = slot.flags.contains(.keepsRemaining) ? slot.first : slot.firstDeadline(cell)
       slot.stamp = ThreadState.current.nextStamp()
-      word = word.withoutPostponement
     case .store, .ignored, .pause, .unpause, .move, .extraTick, .finish, .stop:
       break
     }
     let isBusy = endWriting(word.withExtra(of: slot))
     if slot.flags.contains(.onWallClock) { followWallClock() }
+    switch event {
+    case .activate: Trace.note(.activated, self)
+    case .restart: Trace.note(.restarted, self)
+    default: Trace.note(.rescheduled, self)
+    }
     return isBusy ? .running : .ok
   }
 
@@ -90,17 +97,20 @@ extension TimerRef {
     }
     slot.extras?.update { extras in extras.firePending = false }
     let flags = slot.flags
+    let now = cell.now
+    let deadline = slot.deadline.saturatingAdd(word.postponement)
     if flags.contains(.keepsRemaining) {
-      let now = cell.now
-      let deadline = slot.deadline.saturatingAdd(word.postponement)
       if flags.contains(.repeating), !flags.contains(.delayPolicy), now > deadline {
         let missed = UInt64(now.saturatingSubtract(deadline) / slot.period)
         slot.extras?.update { extras in extras.carriedMissed &+= missed }
       }
       slot.deadline = deadline == .max ? .max : max(0, deadline.saturatingSubtract(now))
-      word = word.withoutPostponement
+    } else {
+      slot.deadline = deadline
     }
-    return endWriting(word.with(.suspended).withExtra(of: slot)) ? .running : .ok
+    let isBusy = endWriting(word.suspended(at: now).withExtra(of: slot))
+    Trace.note(.suspended, self)
+    return isBusy ? .running : .ok
   }
 
   /// Lets ticks through again; ignored unless suspended.
@@ -110,12 +120,9 @@ extension TimerRef {
       endWriting(word)
       return .ignored
     }
-    if slot.flags.contains(.keepsRemaining) {
-      slot.deadline = cell.now.saturatingAdd(slot.deadline)
-      endWriting(word.with(.running).withoutPostponement)
-    } else {
-      endWriting(word.with(.running))
-    }
+    if slot.flags.contains(.keepsRemaining) { slot.deadline = cell.now.saturatingAdd(slot.deadline) }
+    endWriting(word.with(.running).withoutPostponement)
+    Trace.note(.resumed, self)
     return .ok
   }
 
@@ -150,13 +157,17 @@ extension TimerRef {
       if deadline.saturatingAdd(word.postponement) >= target {
         // Nothing to move, if deadline and word belong together.
         atomicMemoryFence(ordering: .acquiring)
-        if slot.word == word { return .ok }
-        continue
+        guard slot.word == word else { continue }
+        Trace.note(.postponed, self)
+        return .ok
       }
       guard let moved = word.with(postponement: target.saturatingSubtract(deadline)) else {
         return postponeSlowly(to: target, delay: delay)
       }
-      if slot.swap(word, for: moved) { return .ok }
+      if slot.swap(word, for: moved) {
+        Trace.note(.postponed, self)
+        return .ok
+      }
     }
   }
 
@@ -169,8 +180,10 @@ extension TimerRef {
       endWriting(word)
       return .ignored
     }
-    if state == .suspended, slot.flags.contains(.keepsRemaining) {
-      slot.deadline = max(slot.deadline, delay ?? max(0, target.saturatingSubtract(cell.now)))
+    if state == .suspended {
+      let keepsRemaining = slot.flags.contains(.keepsRemaining)
+      slot.deadline = max(slot.deadline, keepsRemaining ? delay ?? max(0, target.saturatingSubtract(cell.now)) : target)
+      endWriting(word)
     } else {
       let deadline = max(slot.deadline.saturatingAdd(word.postponement), target)
       // A little stays in the word, another amount each time: the word must differ from what it was (see TimerWord).
@@ -178,11 +191,12 @@ extension TimerRef {
       if deadline > rest, let moved = word.with(postponement: rest) {
         slot.deadline = deadline - rest
         endWriting(moved)
-        return .ok
+      } else {
+        slot.deadline = deadline
+        endWriting(word.withoutPostponement)
       }
-      slot.deadline = deadline
     }
-    endWriting(word.withoutPostponement)
+    Trace.note(.postponed, self)
     return .ok
   }
 
@@ -218,6 +232,7 @@ extension TimerRef {
       }
     }
     endWriting(word.setting(TimerWord.extraBit))
+    Trace.note(.fireWanted, self)
     return .ok
   }
 }

@@ -19,6 +19,8 @@ package final class TimerTarget: Sendable {
   private static var oneReference: UInt64 { 1 << 32 }
   private static let table = HandleTable<TimerTarget>(.target)
 
+  static func reinitialize() { table.reinitialize() }
+
   private init(_ object: Context, _ destructor: ContextFunction?, releasesTimers: Bool) {
     self.object = object
     self.destructor = destructor
@@ -35,19 +37,19 @@ package final class TimerTarget: Sendable {
   /// The target that a timer is to have: targetGone when there was one, invalidHandle when there never was.
   static func find(_ id: UInt64) -> Result<TimerTarget, Status> {
     if let target = table.find(id) { return .success(target) }
-    return .failure(table.hasNamed(id) ? .targetGone : .invalidHandle)
+    return .failure(table.hasNamed(id) ? .targetGone : .unknownHandle)
   }
 
   /// Adds a user's reference and gives the object: invalidHandle when the last one has gone, limit after 2^32.
   package static func retain(_ id: UInt64) -> Result<Context, Status> {
-    guard let target = table.find(id) else { return .failure(.invalidHandle) }
+    guard let target = table.find(id) else { return .failure(.unknownHandle) }
     return target.change { $0 >> 32 == UInt64(UInt32.max) ? nil : $0 + oneReference }.map { _ in target.object }
   }
 
   /// Drops a user's reference. With the last one the id is stale, the timers end, and the destructor is called, here or
   /// by the callback that still has the object.
   package static func release(_ id: UInt64) -> Status {
-    guard let target = table.find(id) else { return .invalidHandle }
+    guard let target = table.find(id) else { return .unknownHandle }
     switch target.change({ $0 - oneReference }) {
     case .failure(let status): return status
     case .success(let left):

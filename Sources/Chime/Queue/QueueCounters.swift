@@ -1,0 +1,55 @@
+import Synchronization
+
+/// What a queue counts while it works: added to by whoever runs its callbacks, read by anybody.
+package struct QueueCounters: ~Copyable, Sendable {
+  /// Bucket 0 of the lateness has ticks that were late by less than 1,024 ns, each further one those late by less than
+  /// twice as much; the last one all others.
+  static var buckets: Int { 32 }
+
+  private let late = InlineArray<32, Atomic<UInt64>> { _ in Atomic(0) }
+  private let missed = Atomic<UInt64>(0)
+  private let passes = Atomic<UInt64>(0)
+  private let emptyPasses = Atomic<UInt64>(0)
+  private let merged = Atomic<UInt64>(0)
+  /// When the last pass began, on the queue's inner clock.
+  private let lastPass = Atomic<Int64>(.min)
+
+  /// A tick was delivered, so many nanoseconds after it was due.
+  @inline(__always)
+  func count(late nanoseconds: Int64) {
+    let bucket = max(0, 54 - max(nanoseconds, 0).leadingZeroBitCount)
+    late[min(bucket, QueueCounters.buckets - 1)].wrappingAdd(1, ordering: .relaxed)
+  }
+
+  func count(missed periods: UInt64) { missed.wrappingAdd(periods, ordering: .relaxed) }
+
+  /// A pass, which found so many callbacks due together.
+  @inline(__always)
+  func count(passAt now: Int64, due: Int, isEmpty: Bool) {
+    lastPass.store(now, ordering: .relaxed)
+    passes.wrappingAdd(1, ordering: .relaxed)
+    if isEmpty { emptyPasses.wrappingAdd(1, ordering: .relaxed) }
+    if due > 1 { merged.wrappingAdd(UInt64(due - 1), ordering: .relaxed) }
+  }
+
+  /// Ticks that were delivered.
+  package var ticks: UInt64 {
+    var sum: UInt64 = 0
+    for i in 0..<QueueCounters.buckets { sum &+= late[i].load(ordering: .relaxed) }
+    return sum
+  }
+
+  /// When the last pass began; `nil` before the first.
+  var timeOfLastPass: Int64? {
+    let time = lastPass.load(ordering: .relaxed)
+    return time == .min ? nil : time
+  }
+
+  func read(into statistics: inout QueueStatistics) {
+    statistics.passes = passes.load(ordering: .relaxed)
+    statistics.emptyPasses = emptyPasses.load(ordering: .relaxed)
+    statistics.merged = merged.load(ordering: .relaxed)
+    statistics.missed = missed.load(ordering: .relaxed)
+    for i in 0..<QueueCounters.buckets { statistics.lateness[i] = late[i].load(ordering: .relaxed) }
+  }
+}

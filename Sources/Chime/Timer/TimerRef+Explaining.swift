@@ -1,0 +1,102 @@
+/// Why a timer does not fire, in one sentence.
+extension TimerRef {
+  /// `nil` when the id is stale.
+  package var explanation: String? {
+    guard let facts else { return nil }
+    let cell = cell
+    let now = cell.now
+    var parts = [facts.state(at: now, cell)]
+    let isOverdue = facts.deadline.map { $0 <= now } ?? false
+    if facts.isBusy {
+      parts.append("its handler has started and not returned, and no other starts before")
+    } else if facts.wantsExtra || isOverdue {
+      if facts.wantsExtra { parts.append("an extra tick was asked for") }
+      parts.append(obstacle(cell, now))
+    }
+    return parts.joined(separator: "; ") + "."
+  }
+
+  /// What the record says, taken at one instant.
+  private struct Facts {
+    var word: TimerWord
+    /// When the next tick is due, on the queue's inner clock, if the timer runs.
+    var deadline: Int64?
+    var leeway: Int64
+    var tickLimit: UInt64
+    var isRepeating: Bool
+    var hasSchedule: Bool
+    var wantsExtra: Bool
+    var targetIsGone: Bool
+    var isBusy: Bool { word.isBusy }
+
+    func state(at now: Int64, _ cell: QueueCell) -> String {
+      switch word.state {
+      case .idle: hasSchedule ? "it was never activated" : "it was never activated, and has no schedule"
+      case .running: running(at: now, cell)
+      case .suspended: "it is suspended, since \(now.saturatingSubtract(word.suspendedAt).asDuration) ago"
+      case .finished: tickLimit > 0 ? "it has finished, after \(tickLimit) due times" : "it has finished: it was a one-shot"
+      case .cancelled: targetIsGone ? "its target has gone, which has cancelled it" : "it was cancelled"
+      case nil: "it was released"
+      }
+    }
+
+    private func running(at now: Int64, _ cell: QueueCell) -> String {
+      guard let deadline, deadline != .max else { return "its deadline is never" }
+      if deadline <= now { return "it was due \(now.saturatingSubtract(deadline).asDuration) ago" }
+      var text = "it is due in \(deadline.saturatingSubtract(now).asDuration)"
+      if leeway > 0, cell.honoursLeeway { text += ", or up to \(leeway.asDuration) later by its leeway" }
+      if cell.isVirtual { text += ", on a virtual clock, which somebody has to advance" }
+      return text
+    }
+  }
+
+  private var facts: Facts? {
+    guard let word = beginWriting() else { return nil }
+    defer { endWriting(word) }
+    let flags = slot.flags
+    let extras = slot.extras
+    return Facts(
+      word: word, deadline: word.isRunning ? slot.deadline.saturatingAdd(word.postponement) : nil,
+      leeway: slot.leeway.nanoseconds, tickLimit: extras?.value.tickLimit ?? 0,
+      isRepeating: flags.contains(.repeating), hasSchedule: flags.contains(.hasSchedule), wantsExtra: word.hasExtra,
+      targetIsGone: extras?.target?.isGone ?? false)
+  }
+
+  /// Why something that is due has not been called.
+  private func obstacle(_ cell: QueueCell, _ now: Int64) -> String {
+    guard let core = cell.core else { return "its queue ends" }
+    if let other = core.busyTimer(but: slot) { return "the handler of \(other) runs on its queue" }
+    let last = core.counters.timeOfLastPass.map { now.saturatingSubtract($0).asDuration }
+    return core.adapter.obstacle(core, sinceLastPass: last) ?? "its queue is about to call it"
+  }
+}
+
+extension QueueCore {
+  /// Another timer whose handler runs, where one handler at a time does.
+  fileprivate func busyTimer(but slot: TimerSlot) -> String? {
+    if handOver != nil { return nil }
+    var found: TimerRef?
+    cell.forEachSlot { other in
+      let word = other.word
+      if word.isBusy, other.index != slot.index { found = TimerRef(slot: other, life: other.life) }
+    }
+    guard let found else { return nil }
+    return "timer \(found.id)" + (found.label.map { " \"\($0)\"" } ?? "")
+  }
+}
+
+extension Int64 {
+  /// Nanoseconds as people read them: three digits or so, and a unit.
+  var asDuration: String {
+    let units: [(name: String, length: Int64)] = [
+      ("days", 86_400_000_000_000), ("h", 3_600_000_000_000), ("min", 60_000_000_000), ("s", 1_000_000_000),
+      ("ms", 1_000_000), ("us", 1_000),
+    ]
+    // From two of a unit on, so that a minute is 60 s.
+    for (name, length) in units where self >= 2 * length || length <= 1_000_000_000 && self >= length {
+      let tenths = self / (length / 10)
+      return "\(tenths / 10).\(tenths % 10) \(name)"
+    }
+    return "\(self) ns"
+  }
+}

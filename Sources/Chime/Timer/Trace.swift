@@ -1,0 +1,70 @@
+import Synchronization
+
+/// Tells the host of every transition of a timer and every tick, for whoever looks what timers do. Not set, it costs each
+/// of them the load of one flag. Called on the thread that does it, with no lock held; what the trace itself does is not
+/// traced.
+package enum Trace {
+  /// What happened to a timer, beside its callbacks, which have their `TickKind`. The raw values are those of
+  /// `chime_tick_kind`.
+  package enum Event: Int32 {
+    case created = 16
+    case activated = 17
+    case restarted = 18
+    case suspended = 19
+    case resumed = 20
+    case rescheduled = 21
+    case postponed = 22
+    case fireWanted = 23
+    case finished = 24
+    case cancelled = 25
+    case released = 26
+    case returned = 27
+  }
+
+  private static let isOn = Atomic<Bool>(false)
+  private static let target = Locked<(function: TickFunction, context: Context)?>(nil)
+
+  /// - Parameter function: `nil` for none.
+  package static func set(_ function: TickFunction?, _ context: Context) {
+    target.withLock { $0 = function.map { ($0, context) } }
+    isOn.store(function != nil, ordering: .releasing)
+  }
+
+  static func reinitialize() {
+    target.reinitialize(nil)
+    isOn.store(false, ordering: .relaxed)
+  }
+
+  /// Something has happened to a timer; generation and deadline are looked up as they are now.
+  @inline(__always)
+  static func note(_ event: Event, _ timer: TimerRef) {
+    if isOn.load(ordering: .relaxed) { report(event, timer) }
+  }
+
+  /// A callback is about to be called.
+  @inline(__always)
+  static func noteCall(_ tick: TickRecord) {
+    if isOn.load(ordering: .relaxed) { report(tick) }
+  }
+
+  @inline(never)
+  private static func report(_ event: Event, _ timer: TimerRef) {
+    let thread = ThreadState.current
+    if thread.isTracing { return }
+    let cell = timer.cell
+    report(
+      TickRecord(
+        timer: timer.id, generation: timer.generation ?? 0, sequence: 0, missed: 0,
+        scheduled: timer.nextDeadline ?? .max, actual: cell.outer(cell.now), context: .none, target: .none,
+        kind: event.rawValue))
+  }
+
+  @inline(never)
+  private static func report(_ record: TickRecord) {
+    let thread = ThreadState.current
+    guard !thread.isTracing, let (function, context) = target.withLock({ $0 }) else { return }
+    thread.isTracing = true
+    function(record, context)
+    thread.isTracing = false
+  }
+}
