@@ -44,14 +44,16 @@ typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
 
 /**
  * The calling thread's run loop. The same id each time; nothing to release; stale once the thread has ended.
- * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
+ *         descriptors
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
 
 /**
  * The run loop of the process's main thread. Running it drains libdispatch's main queue, too.
- * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
+ *         descriptors
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);

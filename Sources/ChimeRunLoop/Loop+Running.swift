@@ -10,10 +10,13 @@ extension Loop {
   ///   - mode: not the common modes, which are a set of modes.
   ///   - timeout: 0 or more; `Int64.max` without end.
   ///   - untilTick: return after the first pass of one of Chime's queues that delivered a tick.
-  /// - Returns: stopped; ok after a tick; timedOut; invalidArgument for a mode that nobody has ever used on this loop.
+  /// - Returns: stopped; ok after a tick; timedOut; invalidArgument for a mode that nobody has ever used on this loop;
+  ///   resource.
   package static func run(in mode: RunLoop.Mode, timeout: Int64, untilTick: Bool) -> Status {
+    guard canBeCurrent else { return .resource }
     let loop = current
-    guard loop.prepare(mode) else { return .invalidArgument }
+    let status = loop.prepare(mode)
+    if status != .ok { return status }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     loop.state.withLock { $0.runs.append(Run(endsWithTick: untilTick)) }
     defer { loop.state.withLock { _ = $0.runs.removeLast() } }
@@ -26,12 +29,19 @@ extension Loop {
     }
   }
 
-  /// Puts the control timer into the mode; false for a mode that cannot be run.
-  private func prepare(_ mode: RunLoop.Mode) -> Bool {
-    if mode == .common || mode.rawValue.isEmpty { return false }
+  /// Whether CoreFoundation, which ends the process otherwise, can open what it needs for a loop and so many modes.
+  static func canHave(modes: Int) -> Bool { Descriptors.prepareDispatch() && Descriptors.areLeft(4 + 2 * modes) }
+
+  /// Whether the calling thread has a loop that Chime knows, or can have one.
+  package static var canBeCurrent: Bool { isBoundHere || canHave(modes: 2) }
+
+  /// Puts the control timer into the mode; invalidArgument for a mode that cannot be run, resource.
+  private func prepare(_ mode: RunLoop.Mode) -> Status {
+    if mode == .common || mode.rawValue.isEmpty { return .invalidArgument }
     let (isControlled, isKnown) = state.withLock { ($0.controlled.contains(mode), $0.modes.contains(mode)) }
-    if isControlled { return true }
-    if !isKnown, CFRunLoopRunInMode(mode.cf, 0, false) == .finished { return false }
+    if isControlled { return .ok }
+    guard Loop.canHave(modes: 1) else { return .resource }
+    if !isKnown, CFRunLoopRunInMode(mode.cf, 0, false) == .finished { return .invalidArgument }
     let control = state.withLock { state in
       state.controlled.insert(mode)
       let control =
@@ -43,7 +53,7 @@ extension Loop {
       return control
     }
     runLoop.add(control, forMode: mode)
-    return true
+    return .ok
   }
 
   /// Makes the innermost run return, or the next one when none is under way; ignored while a stop is pending.
@@ -104,6 +114,7 @@ extension Loop {
 
   /// Starts a thread that runs its loop in the default mode until `stop`. The thread ends then, and with it the loop.
   package static func start(label: String) -> Result<UInt64, Status> {
+    guard canHave(modes: 2) else { return .failure(.resource) }
     let started = DispatchSemaphore(value: 0)
     let made = Locked<UInt64>(0)
     let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {

@@ -123,6 +123,8 @@ package final class Loop: @unchecked Sendable {
     unsafe pthread_setspecific(key, Unmanaged.passRetained(self).toOpaque())
   }
 
+  static var isBoundHere: Bool { endOfThread.map { unsafe pthread_getspecific($0) != nil } ?? false }
+
   /// Takes the id away. True for the one caller that did it.
   func retireID() -> Bool { Loop.table.remove(id) != nil }
 

@@ -36,6 +36,7 @@ extension Loop {
   ) -> Result<UInt64, Status> {
     guard !modes.isEmpty, !modes.contains(RunLoop.Mode("")) else { return .failure(.invalidArgument) }
     guard !loop.hasEnded else { return .failure(.invalidHandle) }
+    guard Loop.canHave(modes: modes.count) else { return .failure(.resource) }
     let made = QueueCore.make(options) { core in RunLoopAdapter(core, loop, modes) }
     // A thread that ended meanwhile may not have seen the new queue.
     if loop.hasEnded, case .success(let id) = made {

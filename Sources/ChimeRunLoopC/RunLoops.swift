@@ -17,6 +17,7 @@ private func store(_ loop: @autoclosure () -> Loop, _ out: UnsafeMutablePointer<
   let status = Fork.statusOfDispatch
   if status != .ok { return status.rawValue }
   guard let out = unsafe out else { return Status.invalidArgument.rawValue }
+  guard Loop.canBeCurrent else { return Status.resource.rawValue }
   let id = loop().id
   if id == 0 { return Status.limit.rawValue }
   unsafe out.pointee = id

@@ -94,7 +94,7 @@ public func chime_weak_timer_schedule(
   _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
 ) -> chime_status {
   unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { timer in
-    timer.add(to: .current, mode: .default)
+    Loop.canBeCurrent ? timer.add(to: .current, mode: .default) : .resource
   }
 }
 

@@ -14,9 +14,10 @@ package enum MainQueue {
   }()
   private static let isRunning = Atomic<Bool>(false)
   private static let stop = Atomic<Bool>(false)
-  /// The end of a pipe that `requestStop` writes to, + 1; 0 until the first run.
+  private static let isPrepared = Locked(false)
+  /// The end of a pipe that `requestStop` writes to, + 1; 0 until that is there.
   private static let stopWriter = Atomic<Int32>(0)
-  /// Its other end. Used by the main thread only.
+  /// Its other end.
   private static let stopReader = Atomic<Int32>(-1)
 
   /// Whether the caller stands on the main queue: on the thread that libdispatch was loaded by, in or outside a block.
@@ -44,10 +45,9 @@ package enum MainQueue {
     guard isCurrent else { return .unsupported }
     guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .wouldDeadlock }
     defer { isRunning.store(false, ordering: .releasing) }
-    guard preparePipe() else { return .resource }
+    guard prepare() else { return .resource }
     let stopFile = stopReader.load(ordering: .relaxed)
     let queueFile = Undeclared.mainQueueHandle()
-    guard queueFile >= 0 else { return .resource }
     while true {
       if stop.exchange(false, ordering: .sequentiallyConsistent) {
         var byte: UInt8 = 0
@@ -84,21 +84,27 @@ package enum MainQueue {
 
   /// In a forked child, where the main queue cannot be drained any more.
   static func reinitialize() {
+    isPrepared.reinitialize(false)
     close(stopReader.exchange(-1, ordering: .relaxed))
     close(stopWriter.exchange(0, ordering: .relaxed) - 1)
   }
 
-  private static func preparePipe() -> Bool {
-    if stopWriter.load(ordering: .relaxed) != 0 { return true }
-    Fork.watch()
-    var ends: [Int32] = [-1, -1]
-    guard unsafe pipe(&ends) == 0 else { return false }
-    for end in ends {
-      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-      _ = fcntl(end, F_SETFL, O_NONBLOCK)
+  /// Opens the descriptors that a run needs, libdispatch's among them, at the first call of the process; false when they
+  /// cannot be had. Any thread.
+  static func prepare() -> Bool {
+    isPrepared.withLock { isPrepared in
+      if isPrepared { return true }
+      Fork.watch()
+      var ends: [Int32] = [-1, -1]
+      guard Descriptors.prepareDispatch(), Descriptors.areLeft(3), unsafe pipe(&ends) == 0 else { return false }
+      for end in ends {
+        _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(end, F_SETFL, O_NONBLOCK)
+      }
+      stopReader.store(ends[0], ordering: .relaxed)
+      stopWriter.store(ends[1] + 1, ordering: .sequentiallyConsistent)
+      isPrepared = Undeclared.mainQueueHandle() >= 0
+      return isPrepared
     }
-    stopReader.store(ends[0], ordering: .relaxed)
-    stopWriter.store(ends[1] + 1, ordering: .sequentiallyConsistent)
-    return true
   }
 }

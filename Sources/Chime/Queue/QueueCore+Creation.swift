@@ -102,7 +102,7 @@ extension QueueCore {
   private static func make(_ options: QueueOptions, at place: DispatchPlace) -> Result<UInt64, Status> {
     let status = Fork.statusOfDispatch
     if status != .ok { return .failure(status) }
-    guard Descriptors.areLeft else { return .failure(.resource) }
+    guard Descriptors.prepareDispatch(), !place.isMain || MainQueue.prepare() else { return .failure(.resource) }
     guard options.clock != .boottime else { return .failure(.unsupported) }
     return make(options, handOver: place.handOver) { DispatchAdapter($0, place) }
   }

@@ -33,7 +33,7 @@ package enum WallClock {
   /// Has steps of the wall clock noticed from now on; false when no descriptor can be had, or in a forked child.
   static func watch() -> Bool {
     if Fork.isInChild { return false }
-    guard Descriptors.areLeft else { return false }
+    guard Descriptors.prepareDispatch() else { return false }
     return watched.withLock { watch in
       if watch.source != nil { return true }
       guard let file = TimerFile.make(.wall) else { return false }
