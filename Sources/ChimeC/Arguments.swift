@@ -1,5 +1,15 @@
 import CChime
 import Chime
+import Glibc
+
+/// Runs a call that waits, and leaves errno as it was.
+@inline(__always)
+package func keepingErrno(_ call: () -> Status) -> chime_status {
+  let saved = errno
+  let status = call()
+  errno = saved
+  return status.rawValue
+}
 
 /// Reading what C hands in: structures that carry their size, flags, enumerations and strings. Everything here answers
 /// `nil` for what the header does not allow, and the caller turns that into CHIME_ERROR_INVALID_ARGUMENT.

@@ -111,7 +111,7 @@ public func chime_timer_cancel(_ timer: chime_timer_t) -> chime_status {
 @_cdecl("chime_timer_cancel_and_wait") @implementation
 public func chime_timer_cancel_and_wait(_ timer: chime_timer_t, _ timeout_ns: Int64) -> chime_status {
   guard timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
-  return TimerRef(timer)?.cancelAndWait(timeout: timeout_ns).rawValue ?? Status.unknownHandle.rawValue
+  return keepingErrno { TimerRef(timer)?.cancelAndWait(timeout: timeout_ns) ?? .unknownHandle }
 }
 
 @_cdecl("chime_timer_release") @implementation
@@ -156,7 +156,7 @@ public func chime_timer_next_deadline(
 @_cdecl("chime_timer_get_info") @implementation
 public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePointer<chime_timer_info>?) -> chime_status
 {
-  unsafe Arguments.fill(info, oldest: 96) { size in
+  unsafe Arguments.fill(info, oldest: 88) { size in
     guard let i = TimerRef(timer)?.info else { return nil }
     return chime_timer_info(
       size: size, state: chime_state(i.state.rawValue), queue: i.queue, generation: i.generation, sequence: i.sequence,

@@ -58,7 +58,9 @@ public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int6
   }
   let status = Fork.statusOfDispatch
   if status != .ok { return status.rawValue }
-  return Loop.run(in: mode, timeout: timeout_ns, untilTick: flags & UInt32(CHIME_RUN_LOOP_UNTIL_TICK) != 0).rawValue
+  return keepingErrno {
+    Loop.run(in: mode, timeout: timeout_ns, untilTick: flags & UInt32(CHIME_RUN_LOOP_UNTIL_TICK) != 0)
+  }
 }
 
 @_cdecl("chime_run_loop_stop") @implementation

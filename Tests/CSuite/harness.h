@@ -43,6 +43,7 @@ extern const csuite_test lifetime_tests[];
 extern const csuite_test dispatch_tests[];
 extern const csuite_test queries_tests[];
 extern const csuite_test storm_tests[];
+extern const csuite_test seeing_tests[];
 extern const csuite_test statuses_tests[];
 extern const csuite_test host_tests[];
 extern const csuite_test endings_tests[];

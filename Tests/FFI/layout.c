@@ -60,5 +60,6 @@ int main(void) {
   OFFSET(chime_timer_info, due_count);
   OFFSET(chime_timer_info, busy);
   OFFSET(chime_timer_info, has_schedule);
+  OFFSET(chime_timer_info, missed);
   return 0;
 }

@@ -39,7 +39,7 @@ final class DispatchAdapter: QueueAdapter {
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     // Without a timeout, outside every callback, nothing can go wrong with libdispatch's own, faster way.
-    if timeout == .max, ThreadState.current.frames.isEmpty, let runAndWait = place.runAndWait {
+    if timeout == .max, ThreadState.frames.isEmpty, let runAndWait = place.runAndWait {
       var ran = false
       runAndWait {
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return }

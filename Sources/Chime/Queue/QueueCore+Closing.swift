@@ -9,7 +9,7 @@ extension QueueCore {
   package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
     guard let (core, _) = beginClosing(id) else { return .unknownHandle }
     let cell = core.cell
-    if ThreadState.current.frames.holds(.queue(cell)) { return .wouldDeadlock }
+    if ThreadState.frames.holds(.queue(cell)) { return .wouldDeadlock }
     if core.adapter.isOnQueue { core.closeHere() }
     let isClosed = { core.closed.load(ordering: .sequentiallyConsistent) }
     let end = Clock.monotonic.now.saturatingAdd(timeout)

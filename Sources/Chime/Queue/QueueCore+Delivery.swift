@@ -274,6 +274,8 @@ extension QueueCore {
   func dispose(of slot: TimerSlot, _ frame: CurrentFrame) {
     if let extras = slot.extras, !givesRecords {
       frame.slot = slot.index
+      // Busy, for who releases the queue meanwhile.
+      _ = slot.set(TimerWord.busyBit)
       while let delivery = nextLastCallback(extras) {
         let target = extras.target
         let hasTarget = target?.hold() ?? false
@@ -281,6 +283,7 @@ extension QueueCore {
         if hasTarget { target?.letGo() }
         if isAbandoned { return }
       }
+      _ = slot.clear(TimerWord.busyBit)
       extras.named?.close()
       if let finalizer = extras.value.finalizer { finalizer(slot.context) }
       if isAbandoned { return }

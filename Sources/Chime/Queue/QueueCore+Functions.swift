@@ -53,7 +53,7 @@ extension QueueCore {
   package static func sync(_ id: UInt64, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     guard let core = find(id) else { return .unknownHandle }
     if core.handOver != nil { return .unsupported }
-    let isInside = ThreadState.current.frames.holds(.queue(core.cell)) || core.adapter.isOnQueue
+    let isInside = ThreadState.frames.holds(.queue(core.cell)) || core.adapter.isOnQueue
     if isInside {
       ThreadState.current.inside(core.cell) { _ in body() }
       return .ok
@@ -78,7 +78,7 @@ package final class SyncCall: @unchecked Sendable {
   package init(_ core: QueueCore, _ body: @escaping () -> Void) {
     self.core = core
     self.body = body
-    chain = ThreadState.current.frames
+    chain = ThreadState.frames
   }
 
   /// On the queue: runs the function unless its caller has given up, or the queue has ended.

@@ -25,7 +25,7 @@ extension QueueCore {
   /// Runs `body` as a pass on the calling thread, if that may.
   private func drive(_ adapter: HostAdapter, _ body: (CurrentFrame) -> Void) -> Status {
     if !adapter.mayDrive { return .wrongThread }
-    if ThreadState.current.frames.holds(.queue(cell)) { return .wouldDeadlock }
+    if ThreadState.frames.holds(.queue(cell)) { return .wouldDeadlock }
     guard takeTokenSoon() else { return .busy }
     if isClosed {
       putDownToken()
@@ -106,7 +106,7 @@ extension QueueCore {
   }
 
   private var nextDeadline: Int64 {
-    let isInside = ThreadState.current.frames.holds(.queue(cell))
+    let isInside = ThreadState.frames.holds(.queue(cell))
     let isDriver = (adapter as? HostAdapter)?.isDriver ?? true
     guard isInside || isDriver && takeToken() else {
       // Timers that others have put in the inbox come after what was published, or would have changed that.
@@ -123,7 +123,7 @@ extension QueueCore {
     var next = hasWorkNow || readyNext < ready.count ? cell.now : wheel.earliest() ?? .max
     if isInside {
       // The timers whose callbacks this thread is inside are in no wheel.
-      for frame in ThreadState.current.frames where frame.cell == cell {
+      for frame in ThreadState.frames where frame.cell == cell {
         guard let slot = frame.slot.map(Slab.slot), slot.word.isRunning else { continue }
         next = min(next, slot.deadline.saturatingAdd(slot.word.postponement))
       }

@@ -25,7 +25,7 @@ extension QueueCore {
 
   private func advance(to target: Int64) -> Status {
     guard cell.isVirtual else { return .unsupported }
-    if ThreadState.current.frames.holds(.queue(cell)) { return .wouldDeadlock }
+    if ThreadState.frames.holds(.queue(cell)) { return .wouldDeadlock }
     guard takeTokenSoon() else { return .busy }
     if isClosed {
       putDownToken()

@@ -29,7 +29,7 @@ enum WaitRegistry {
   /// Waits until `isOver`, asked for again each time a callback has ended.
   /// - Returns: ok, timedOut, or wouldDeadlock without having waited.
   static func wait(for subject: Subject, timeout: Int64, until isOver: () -> Bool) -> Status {
-    let inside = ThreadState.current.frames
+    let inside = ThreadState.frames
     let waiter = Waiter(subject: subject, inside: inside, wakeUp: DispatchSemaphore(value: 0))
     let mayWait = waiters.withLock { waiters in
       if isBlocked(subject, by: inside, waiters) { return false }
@@ -59,7 +59,7 @@ enum WaitRegistry {
 
   /// Whether a wait for `subject` by a thread inside those callbacks could never end.
   static func wouldDeadlock(waitingFor subject: Subject) -> Bool {
-    let inside = ThreadState.current.frames
+    let inside = ThreadState.frames
     if inside.isEmpty { return false }
     return waiters.withLock { isBlocked(subject, by: inside, $0) }
   }

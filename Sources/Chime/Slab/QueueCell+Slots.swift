@@ -14,12 +14,13 @@ extension QueueCell {
   private var isLimited: Bool { unsafe storage.pointee.isLimited.load(ordering: .relaxed) }
 
   /// Takes back a slot whose word is free already; ends its life.
+  /// - Parameter thread: the calling thread's state, if there is memory for one.
   @inline(__always)
-  func giveBack(_ slot: TimerSlot, _ thread: ThreadState) {
+  func giveBack(_ slot: TimerSlot, _ thread: ThreadState?) {
     let life = slot.life &+ 1
     slot.lifeAndFlags = life & Handle.lifeMask
     let usedUp = life >= Handle.lifeMask
-    if !usedUp, let cache = thread.cache(of: self), cache.push(slot.index) { return }
+    if !usedUp, let cache = thread?.cache(of: self), cache.push(slot.index) { return }
     giveBackSlowly(slot, thread, usedUp: usedUp)
   }
 
@@ -37,8 +38,8 @@ extension QueueCell {
     }
   }
 
-  private func giveBackSlowly(_ slot: TimerSlot, _ thread: ThreadState, usedUp: Bool) {
-    let cache = isLimited || usedUp ? nil : thread.adoptCache(for: self)
+  private func giveBackSlowly(_ slot: TimerSlot, _ thread: ThreadState?, usedUp: Bool) {
+    let cache = isLimited || usedUp ? nil : thread?.adoptCache(for: self)
     unsafe storage.pointee.slots.withLock { store in
       store.live &-= 1
       if usedUp { return }

@@ -95,33 +95,46 @@ import Synchronization
 
   private init(storage: UnsafeMutablePointer<ThreadStorage>) { unsafe self.storage = storage }
 
-  /// The calling thread's state. Only after `prepare`.
+  /// What was made for the calling thread, if anything was. Only after `prepare`.
+  @inline(__always)
+  static var existing: ThreadState? {
+    unsafe pthread_getspecific(key.load(ordering: .relaxed) &- 1).map { memory in
+      unsafe ThreadState(storage: memory.assumingMemoryBound(to: ThreadStorage.self))
+    }
+  }
+
+  /// The calling thread's state, made if need be; `nil` without memory. Only after `prepare`.
+  @inline(__always)
+  static func obtain() -> ThreadState? { existing ?? make() }
+
+  /// The same for a thread that runs callbacks, which cannot be without.
   @inline(__always)
   static var current: ThreadState {
-    if let memory = unsafe pthread_getspecific(key.load(ordering: .relaxed) &- 1) {
-      return unsafe ThreadState(storage: memory.assumingMemoryBound(to: ThreadStorage.self))
-    }
-    return make()
+    guard let thread = obtain() else { invariantFailure("no memory for a thread that runs callbacks") }
+    return thread
   }
 
   @inline(never)
-  private static func make() -> ThreadState {
-    let storage = UnsafeMutablePointer<ThreadStorage>.allocate(capacity: 1)
+  private static func make() -> ThreadState? {
+    guard let memory = unsafe malloc(MemoryLayout<ThreadStorage>.size) else { return nil }
+    let storage = unsafe memory.bindMemory(to: ThreadStorage.self, capacity: 1)
     unsafe storage.initialize(to: ThreadStorage())
-    unsafe pthread_setspecific(key.load(ordering: .relaxed) &- 1, storage)
+    guard unsafe pthread_setspecific(key.load(ordering: .relaxed) &- 1, storage) == 0 else {
+      unsafe free(memory)
+      return nil
+    }
     return unsafe ThreadState(storage: storage)
   }
 
   /// In a forked child: the calling thread has no free slots any more.
   static func forgetSlots() {
-    guard let memory = unsafe pthread_getspecific(key.load(ordering: .relaxed) &- 1) else { return }
-    let state = unsafe ThreadState(storage: memory.assumingMemoryBound(to: ThreadStorage.self))
-    for i in 0..<4 { unsafe state.cacheAt(i).storage.initialize(to: ThreadCacheStorage()) }
+    guard let thread = existing else { return }
+    for i in 0..<4 { unsafe thread.cacheAt(i).storage.initialize(to: ThreadCacheStorage()) }
   }
 
   private func end() {
     for i in 0..<4 { evict(cacheAt(i)) }
-    unsafe storage.deallocate()
+    unsafe free(storage)
   }
 
   // MARK: Stamps
@@ -191,7 +204,8 @@ import Synchronization
     }
   }
 
-  var frames: FrameChain { unsafe FrameChain(innermost: storage.pointee.frame) }
+  /// The callbacks that the calling thread is inside.
+  static var frames: FrameChain { unsafe FrameChain(innermost: existing.map { unsafe $0.storage.pointee.frame } ?? nil) }
 }
 
 /// The frame of the callback stretch that is being run.

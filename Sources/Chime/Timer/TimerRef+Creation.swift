@@ -63,7 +63,7 @@ extension TimerRef {
     guard cell.givesRecords == options.flags.contains(.givesRecords) else {
       return options.flags.contains(.givesRecords) ? .invalidArgument : .unsupported
     }
-    let thread = ThreadState.current
+    guard let thread = ThreadState.obtain() else { return .noMemory }
     let slot: TimerSlot
     switch cell.takeSlot(thread) {
     case .success(let taken): slot = taken

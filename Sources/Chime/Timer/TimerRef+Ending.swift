@@ -71,7 +71,7 @@ extension TimerRef {
       guard slot.swap(word, for: free.clearing(TimerWord.extraBit)) else { continue }
       // Extras can have come between the look and the swap; they hold named handlers at most, which end with them.
       slot.freeExtras()
-      cell.giveBack(slot, ThreadState.current)
+      cell.giveBack(slot, ThreadState.obtain())
       Trace.note(.released, self)
       return .ok
     }
@@ -129,6 +129,6 @@ extension TimerSlot {
       let current = word
       if swap(current, for: current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit)) { break }
     }
-    cell.giveBack(self, ThreadState.current)
+    cell.giveBack(self, ThreadState.obtain())
   }
 }

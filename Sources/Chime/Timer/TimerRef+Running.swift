@@ -24,6 +24,7 @@ extension TimerRef {
   }
 
   private func apply(_ event: TimerEvent, _ schedule: Schedule?, keepsRest: Bool = false) -> Status {
+    guard let thread = ThreadState.obtain() else { return .noMemory }
     guard var word = beginWriting() else { return .invalidHandle }
     let before = word
     guard let state = word.state, let next = Transition(from: state, on: event).next else {
@@ -60,16 +61,16 @@ extension TimerRef {
       }
       if let extras = slot.extras, extras.value.registrationHandler != nil { extras.addCallback(.armed) }
       slot.deadline = slot.firstDeadline(cell)
-      slot.stamp = ThreadState.current.nextStamp()
+      slot.stamp = thread.nextStamp()
       word = word.withoutPostponement
     case .rearm:
       slot.deadline = slot.firstDeadline(cell)
-      slot.stamp = ThreadState.current.nextStamp()
+      slot.stamp = thread.nextStamp()
       word = word.withoutPostponement
     case .store(.suspended):
       // Under `remaining` the first delay is what is left, and counts from the resume.
       slot.deadline = slot.flags.contains(.keepsRemaining) ? slot.first : slot.firstDeadline(cell)
-      slot.stamp = ThreadState.current.nextStamp()
+      slot.stamp = thread.nextStamp()
     case .store, .ignored, .pause, .unpause, .move, .extraTick, .finish, .stop:
       break
     }

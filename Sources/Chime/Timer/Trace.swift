@@ -49,8 +49,7 @@ package enum Trace {
 
   @inline(never)
   private static func report(_ event: Event, _ timer: TimerRef) {
-    let thread = ThreadState.current
-    if thread.isTracing { return }
+    if ThreadState.existing?.isTracing == true { return }
     let cell = timer.cell
     report(
       TickRecord(
@@ -61,8 +60,7 @@ package enum Trace {
 
   @inline(never)
   private static func report(_ record: TickRecord) {
-    let thread = ThreadState.current
-    guard !thread.isTracing, let (function, context) = target.withLock({ $0 }) else { return }
+    guard let thread = ThreadState.obtain(), !thread.isTracing, let (function, context) = target.withLock({ $0 }) else { return }
     thread.isTracing = true
     function(record, context)
     thread.isTracing = false

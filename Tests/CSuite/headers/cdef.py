@@ -15,8 +15,8 @@ RECORDED = {
     "chime_queue_options": 80,
     "chime_schedule": 48,
     "chime_timer_options": 64,
-    "chime_queue_stats": 64,
-    "chime_timer_info": 88,
+    "chime_queue_stats": 336,
+    "chime_timer_info": 96,
 }
 
 ffi = cffi.FFI()

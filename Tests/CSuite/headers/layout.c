@@ -76,7 +76,10 @@ MEMBER(chime_queue_stats, passes, 32, 8);
 MEMBER(chime_queue_stats, empty_passes, 40, 8);
 MEMBER(chime_queue_stats, ticks, 48, 8);
 MEMBER(chime_queue_stats, missed, 56, 8);
-ASSERT(sizeof(chime_queue_stats) == 64);
+MEMBER(chime_queue_stats, stale, 64, 8);
+MEMBER(chime_queue_stats, merged, 72, 8);
+MEMBER(chime_queue_stats, lateness, 80, 256);
+ASSERT(sizeof(chime_queue_stats) == 336);
 
 MEMBER(chime_timer_info, size, 0, 4);
 MEMBER(chime_timer_info, state, 4, 4);
@@ -91,7 +94,8 @@ MEMBER(chime_timer_info, tick_limit, 64, 8);
 MEMBER(chime_timer_info, due_count, 72, 8);
 MEMBER(chime_timer_info, busy, 80, 4);
 MEMBER(chime_timer_info, has_schedule, 84, 4);
-ASSERT(sizeof(chime_timer_info) == 88);
+MEMBER(chime_timer_info, missed, 88, 8);
+ASSERT(sizeof(chime_timer_info) == 96);
 
 /* Numbers never change. */
 ASSERT(CHIME_OK == 0 && CHIME_IGNORED == 1 && CHIME_RUNNING == 2 && CHIME_STOPPED == 3 && CHIME_TIMED_OUT == 4);
@@ -102,6 +106,7 @@ ASSERT(CHIME_ERROR_UNSUPPORTED == -10 && CHIME_ERROR_PERMISSION == -11 && CHIME_
 ASSERT(CHIME_ERROR_FORKED == -13);
 ASSERT(CHIME_CLOCK_MONOTONIC == 0 && CHIME_CLOCK_BOOTTIME == 1 && CHIME_CLOCK_WALL == 2 && CHIME_CLOCK_VIRTUAL == 3);
 ASSERT(CHIME_TICK_DUE == 0 && CHIME_TICK_FIRED == 1 && CHIME_TICK_ARMED == 2 && CHIME_TICK_CANCELLED == 3);
+ASSERT(CHIME_TRACE_CREATED == 16 && CHIME_TRACE_RETURNED == 27);
 ASSERT(CHIME_QUEUE_SERIAL == 0 && CHIME_QUEUE_CONCURRENT == 1 && CHIME_QUEUE_HOST == 2 && CHIME_QUEUE_PRECISE == 3);
 ASSERT(CHIME_QUEUE_VIRTUAL == 4 && CHIME_QUEUE_HONOUR_LEEWAY == 1);
 ASSERT(CHIME_QOS_DEFAULT == 0 && CHIME_QOS_BACKGROUND == 1 && CHIME_QOS_UTILITY == 2);

@@ -127,13 +127,14 @@ final class Scenario {
 
   @FieldOrder({
     "state", "queue", "generation", "sequence", "next_deadline_ns", "remaining_ns", "interval_ns", "leeway_ns",
-    "tick_limit", "due_count", "busy", "has_schedule"
+    "tick_limit", "due_count", "busy", "has_schedule", "missed"
   })
   public static class TimerInfo extends Sized {
     public int state;
     public long queue, generation, sequence, next_deadline_ns, remaining_ns, interval_ns, leeway_ns, tick_limit;
     public long due_count;
     public int busy, has_schedule;
+    public long missed;
   }
 
   static native int chime_version();

@@ -69,11 +69,11 @@ class TimerInfo(Sized):
         ("size", c_uint32), ("state", c_int32), ("queue", c_uint64), ("generation", c_uint64),
         ("sequence", c_uint64), ("next_deadline_ns", c_int64), ("remaining_ns", c_int64), ("interval_ns", c_int64),
         ("leeway_ns", c_int64), ("tick_limit", c_uint64), ("due_count", c_uint64), ("busy", c_int32),
-        ("has_schedule", c_int32),
+        ("has_schedule", c_int32), ("missed", c_uint64),
     ]
 
 
-class QueueStats(Sized):  # the library refuses another size
+class QueueStats(Sized):  # as version 0.1 had it: the library fills in what there is room for
     _fields_ = [
         ("size", c_uint32), ("reserved", c_uint32), ("timers", c_uint64), ("running", c_uint64), ("entries", c_uint64),
         ("passes", c_uint64), ("empty_passes", c_uint64), ("ticks", c_uint64), ("missed", c_uint64),

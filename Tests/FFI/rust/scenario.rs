@@ -73,7 +73,7 @@ structures! {
     }
     "chime_timer_info" TimerInfo {
         size: u32, state: i32, queue: Queue, generation: u64, sequence: u64, next_deadline_ns: i64, remaining_ns: i64,
-        interval_ns: i64, leeway_ns: i64, tick_limit: u64, due_count: u64, busy: i32, has_schedule: i32,
+        interval_ns: i64, leeway_ns: i64, tick_limit: u64, due_count: u64, busy: i32, has_schedule: i32, missed: u64,
     }
 }
 

@@ -1,0 +1,397 @@
+/*
+ * seeing.c - what a queue and a timer say of themselves: explanations, the trace, statistics, and what was missed.
+ */
+#include "harness.h"
+
+/* ---- chime_timer_explain ---------------------------------------------------------------------------------------- */
+
+static const char *explanation(csuite *t, chime_timer_t timer) {
+  char *text = csuite_memory(t, 400);
+  uint64_t length = 0;
+  EXPECT_OK(chime_timer_explain(timer, text, 400, &length));
+  EXPECT_EQ(length, strlen(text));
+  return text;
+}
+
+#define EXPECT_EXPLAINED(timer, text) EXPECT_TEXT(explanation(t, timer), text)
+
+/* For sentences with a duration of real time in them. */
+#define EXPECT_EXPLAINED_WITH(timer, part) EXPECT(strstr(explanation(t, timer), part) != NULL)
+
+static void each_state_is_explained(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  chime_schedule schedule = schedule_of(1500 * CHIME_MILLISECOND, 0);
+  probe *a = probe_idle(t, queue, "a");
+  EXPECT_EXPLAINED(a->timer, "it was never activated, and has no schedule.");
+  EXPECT_OK(chime_timer_reschedule(a->timer, &schedule));
+  EXPECT_EXPLAINED(a->timer, "it was never activated.");
+  EXPECT_OK(chime_timer_activate(a->timer, NULL));
+  EXPECT_EXPLAINED(a->timer, "it is due in 1.5 s, on a virtual clock, which somebody has to advance.");
+  EXPECT_OK(chime_timer_suspend(a->timer));
+  EXPECT_OK(chime_queue_advance(queue, 3 * CHIME_HOUR));
+  EXPECT_EXPLAINED(a->timer, "it is suspended, since 3.0 h ago.");
+  EXPECT_OK(chime_timer_postpone(a->timer, 0));
+  EXPECT_EXPLAINED(a->timer, "it is suspended, since 3.0 h ago.");
+  EXPECT_OK(chime_timer_reschedule(a->timer, &schedule));
+  EXPECT_EXPLAINED(a->timer, "it is suspended, since 3.0 h ago.");
+  EXPECT_OK(chime_timer_resume(a->timer));
+  EXPECT_OK(chime_timer_cancel(a->timer));
+  EXPECT_EXPLAINED(a->timer, "it was cancelled.");
+  EXPECT_OK(chime_timer_activate(a->timer, NULL));
+  EXPECT_OK(chime_queue_advance(queue, 2 * CHIME_SECOND));
+  EXPECT_EXPLAINED(a->timer, "it has finished: it was a one-shot.");
+  schedule = schedule_of(CHIME_FOREVER, 0);
+  EXPECT_OK(chime_timer_restart(a->timer, &schedule));
+  EXPECT_EXPLAINED(a->timer, "its deadline is never.");
+  schedule = schedule_of(10, 10);
+  schedule.tick_limit = 3;
+  EXPECT_OK(chime_timer_restart(a->timer, &schedule));
+  EXPECT_OK(chime_queue_advance(queue, 30));
+  EXPECT_EXPLAINED(a->timer, "it has finished, after 3 due times.");
+}
+
+static void suspended_time_is_right_under_both_policies_and_far_from_zero(csuite *t) {
+  int policy;
+  for (policy = 0; policy < 2; policy++) {
+    QUEUE_OR_RETURN(queue, VIRTUAL);
+    chime_schedule schedule = schedule_of(CHIME_SECOND, CHIME_SECOND);
+    probe *a;
+    schedule.resume_policy = policy;
+    EXPECT_OK(chime_queue_jump(queue, 100 * CHIME_HOUR));
+    a = probe_start(t, queue, "a", &schedule);
+    a->quiet = 1;
+    EXPECT_OK(chime_timer_postpone(a->timer, 4 * CHIME_SECOND));
+    EXPECT_OK(chime_timer_suspend(a->timer));
+    EXPECT_OK(chime_queue_jump(queue, 90 * CHIME_SECOND));
+    EXPECT_EXPLAINED(a->timer, "it is suspended, since 90.0 s ago.");
+    EXPECT_OK(chime_timer_resume(a->timer));
+    /* The postponement lives on in the deadline, or in what remains of it. */
+    if (policy == CHIME_RESUME_REMAINING) EXPECT_EQ(deadline_of(t, a->timer) - now_of(t, queue), 4 * CHIME_SECOND);
+    if (policy == CHIME_RESUME_COALESCE) EXPECT_EQ(now_of(t, queue) - deadline_of(t, a->timer), 86 * CHIME_SECOND);
+  }
+}
+
+static void what_is_due_names_what_it_waits_for(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_after(t, queue, "a", 10);
+  EXPECT_OK(chime_queue_jump(queue, 40));
+  EXPECT_EXPLAINED(a->timer, "it was due 30 ns ago; it comes with the next advance of its virtual queue.");
+  EXPECT_OK(chime_timer_suspend(a->timer));
+  EXPECT_OK(chime_timer_fire(a->timer));
+  EXPECT_EXPLAINED(a->timer, "it is suspended, since 0 ns ago; an extra tick was asked for; it comes with the next advance "
+                             "of its virtual queue.");
+}
+
+static void a_host_driven_queue_says_when_it_was_processed(csuite *t) {
+  QUEUE_OR_RETURN(queue, HOST);
+  chime_queue_t own = 0;
+  chime_timer_t timer = 0;
+  probe *p = probe_new(t, queue, "p");
+  chime_timer_options options = probe_options(p);
+  chime_schedule schedule = schedule_of(0, 0);
+  p->quiet = 1;
+  /* One that no helper of the suite drives. */
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &own));
+  csuite_ends(t, own, PATIENCE);
+  REQUIRE_OK(chime_timer_start(own, &options, &schedule, &timer));
+  EXPECT_EXPLAINED_WITH(timer, "it was due ");
+  EXPECT_EXPLAINED_WITH(timer, " ago; its host-driven queue was never processed.");
+  EXPECT_OK(chime_queue_process(own, 0, NULL));
+  EXPECT_EXPLAINED(timer, "it has finished: it was a one-shot.");
+  EXPECT_OK(chime_timer_activate(timer, NULL));
+  EXPECT_EXPLAINED_WITH(timer, "; its host-driven queue was last processed ");
+}
+
+static void explain_yourself(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  (void)tick;
+  EXPECT_EXPLAINED_WITH(p->timer, "; its handler has started and not returned, and no other starts before.");
+}
+
+static void inside_its_handler_a_timer_says_so(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_every(t, queue, "a", 10);
+  a->on_tick = explain_yourself;
+  EXPECT_OK(chime_queue_advance(queue, 20));
+  EXPECT_EQ(a->ticks, 2);
+}
+
+static void the_handler_that_holds_up_a_serial_queue_is_named(csuite *t) {
+  QUEUE_OR_RETURN(queue, SERIAL);
+  chime_schedule schedule = schedule_of(0, 0);
+  probe *slow = probe_new(t, queue, "slow"), *late;
+  chime_timer_options options = probe_options(slow);
+  char expected[100];
+  options.label = "slow one";
+  slow->on_tick = stay_until_gate_opens;
+  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &slow->timer));
+  if (!EXPECT(await(&slow->flag, 1))) return;
+  late = probe_after(t, queue, "late", 0);
+  snprintf(expected, sizeof expected, "; the handler of timer %" PRIu64 " \"slow one\" runs on its queue.", slow->timer);
+  EXPECT_EXPLAINED_WITH(late->timer, expected);
+  open_gate(slow);
+  EXPECT(await(&late->ticks, 1));
+}
+
+static void a_main_queue_that_nobody_drains_is_told_of(csuite *t) {
+  chime_queue_t queue = 0;
+  chime_timer_t timer = 0;
+  chime_status status = chime_queue_main(NULL, &queue);
+  probe *p;
+  if (status == CHIME_ERROR_UNSUPPORTED) {
+    csuite_skip(t, "libdispatch was loaded by another thread than the main one");
+    return;
+  }
+  REQUIRE_OK(status);
+  csuite_ends(t, queue, 0);
+  p = probe_new(t, queue, "p");
+  p->quiet = 1;
+  REQUIRE_OK(chime_timer_after(queue, 0, probe_handler, p, NULL, &timer));
+  sleep_ns(CHIME_MILLISECOND);
+  if (load(&p->ticks) == 0) /* Foundation's main run loop drains it in a Swift test */
+    EXPECT_EXPLAINED_WITH(timer, " ago; its main queue is not drained: chime_main_run does not run.");
+}
+
+static void a_target_that_has_gone_is_the_reason(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = probe_new(t, queue, "p");
+  chime_timer_options options = probe_options(p);
+  chime_schedule schedule = schedule_of(10, 10);
+  REQUIRE_OK(chime_target_create(p, NULL, &options.target));
+  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  EXPECT_OK(chime_target_release(options.target));
+  EXPECT_EXPLAINED(p->timer, "its target has gone, which has cancelled it.");
+}
+
+static void explanations_are_cut_and_measured(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_after(t, queue, "a", 10);
+  char text[8] = "xxxxxxx";
+  uint64_t length = 0;
+  EXPECT_OK(chime_timer_cancel(a->timer));
+  EXPECT_OK(chime_timer_explain(a->timer, NULL, 0, &length));
+  EXPECT_EQ(length, strlen("it was cancelled."));
+  EXPECT_OK(chime_timer_explain(a->timer, text, 7, NULL));
+  EXPECT_TEXT(text, "it was");
+  EXPECT_STATUS(chime_timer_explain(a->timer, NULL, 1, &length), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_OK(chime_timer_release(a->timer));
+  EXPECT_STATUS(chime_timer_explain(a->timer, text, 7, &length), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_TEXT(text, "it was");
+}
+
+/* ---- chime_set_trace -------------------------------------------------------------------------------------------- */
+
+static const char *traced_kind(chime_tick_kind kind) {
+  static const char *const ticks[] = {"due", "fired", "armed", "cancelled"};
+  static const char *const calls[] = {"+created", "+activated", "+restarted", "+suspended", "+resumed", "+rescheduled",
+                                      "+postponed", "+fired", "+finished", "+cancelled", "+released", "+returned"};
+  if (kind >= 0 && kind < 4) return ticks[kind];
+  if (kind >= CHIME_TRACE_CREATED && kind <= CHIME_TRACE_RETURNED) return calls[kind - CHIME_TRACE_CREATED];
+  return "?";
+}
+
+/* The context is a probe: what concerns its timer goes into the timeline. Other tests may run at the same time. */
+static void trace(const chime_tick *tick, void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  uint64_t generation;
+  if (tick->timer != p->timer) return;
+  csuite_log(t, "%s", traced_kind(tick->kind));
+  EXPECT_EQ(tick->reserved, 0);
+  /* No lock is held, and what happens in here is not traced. */
+  if (tick->kind != CHIME_TRACE_RELEASED) EXPECT_OK(chime_timer_generation(tick->timer, &generation));
+  if (tick->kind == CHIME_TRACE_SUSPENDED) EXPECT_OK(chime_timer_fire(tick->timer));
+  if (tick->kind < CHIME_TRACE_CREATED) EXPECT(tick->context == context);
+  if (tick->kind >= CHIME_TRACE_CREATED) EXPECT(tick->context == NULL && tick->sequence == 0);
+  if (tick->kind == CHIME_TRACE_ACTIVATED) EXPECT_EQ(tick->scheduled_ns, tick->actual_ns + 10);
+}
+
+static void the_trace_tells_of_each_transition_and_callback(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = probe_new(t, queue, "p");
+  chime_timer_options options = probe_full_options(p);
+  chime_schedule schedule = schedule_of(10, 10);
+  p->quiet = 1;
+  EXPECT_OK(chime_set_trace(trace, p));
+  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_LOG("+created +activated armed +returned due +returned");
+  EXPECT_STATUS(chime_timer_activate(p->timer, NULL), CHIME_IGNORED);
+  EXPECT_LOG("");
+  EXPECT_OK(chime_timer_restart(p->timer, NULL));
+  EXPECT_OK(chime_timer_postpone(p->timer, 30));
+  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule));
+  EXPECT_OK(chime_timer_suspend(p->timer)); /* the trace asks for an extra tick here */
+  EXPECT_OK(chime_timer_resume(p->timer));
+  EXPECT_OK(chime_timer_fire(p->timer));
+  EXPECT_LOG("+restarted +postponed +rescheduled +suspended +resumed +fired");
+  EXPECT_OK(chime_queue_advance(queue, 0));
+  EXPECT_LOG("fired +returned");
+  EXPECT_OK(chime_timer_cancel(p->timer));
+  EXPECT_OK(chime_queue_advance(queue, 0));
+  EXPECT_LOG("+cancelled cancelled +returned");
+  schedule.interval_ns = 0;
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_LOG("+activated armed +returned +finished due +returned");
+  EXPECT_OK(chime_timer_release(p->timer));
+  EXPECT_LOG("+released");
+  EXPECT_OK(chime_set_trace(NULL, NULL));
+}
+
+static void without_a_trace_nothing_is_reported(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = probe_new(t, queue, "p");
+  p->quiet = 1;
+  EXPECT_OK(chime_set_trace(trace, p));
+  EXPECT_OK(chime_set_trace(NULL, p));
+  EXPECT_OK(chime_timer_after(queue, 10, probe_handler, p, NULL, &p->timer));
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_EQ(p->ticks, 1);
+  EXPECT_LOG("");
+}
+
+static void count_traced(const chime_tick *tick, void *context) {
+  (void)tick;
+  add(context, 1);
+}
+
+static void *set_and_unset(void *argument) {
+  int *over = argument;
+  int *traced = over + 1;
+  while (load(over) == 0) {
+    chime_set_trace(count_traced, traced);
+    chime_set_trace(NULL, NULL);
+  }
+  return NULL;
+}
+
+static void the_trace_is_set_while_timers_run(csuite *t, where place) {
+  int rounds = csuite_scaled(100000), i;
+  int *over = csuite_memory(t, 2 * sizeof *over);
+  pthread_t thread;
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_every_quietly(t, queue, CHIME_MICROSECOND);
+  csuite_keep_memory(t); /* a trace that has begun may end later */
+  if (!spawn(t, &thread, set_and_unset, over)) return;
+  for (i = 0; i < rounds; i++) {
+    EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, NULL));
+    EXPECT_TOOK_EFFECT(chime_timer_suspend(p->timer));
+  }
+  store(over, 1);
+  pthread_join(thread, NULL);
+  EXPECT(load(over + 1) > 0);
+}
+ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run)
+
+/* ---- Statistics ------------------------------------------------------------------------------------------------- */
+
+static void lateness_is_counted_by_powers_of_two(csuite *t) {
+  static const struct {
+    int64_t late_ns;
+    int bucket;
+  } cases[] = {{0, 0}, {1023, 0}, {1024, 1}, {2047, 1}, {2048, 2}, {1 << 20, 11}, {INT64_C(1) << 39, 30},
+               {(INT64_C(1) << 40) - 1, 30}, {INT64_C(1) << 40, 31}, {INT64_C(1) << 60, 31}};
+  size_t i;
+  for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    QUEUE_OR_RETURN(queue, VIRTUAL);
+    chime_queue_stats stats;
+    probe *p = probe_after(t, queue, "p", 5);
+    int bucket;
+    p->quiet = 1;
+    EXPECT_OK(chime_queue_jump(queue, 5 + cases[i].late_ns));
+    EXPECT_OK(chime_queue_advance(queue, 0));
+    stats = stats_of(t, queue);
+    EXPECT_EQ(stats.ticks, 1);
+    for (bucket = 0; bucket < 32; bucket++) EXPECT_EQ(stats.lateness[bucket], bucket == cases[i].bucket);
+  }
+}
+
+static void shared_wake_ups_and_stale_entries_are_counted(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *probes[5];
+  int i;
+  for (i = 0; i < 5; i++) probes[i] = probe_after(t, queue, "p", i < 3 ? 10 : 1000 + i);
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_LOG("p1@10 p1@10 p1@10");
+  EXPECT_EQ(stats_of(t, queue).merged, 2);
+  EXPECT_EQ(stats_of(t, queue).entries, 2);
+  EXPECT_EQ(stats_of(t, queue).stale, 0);
+  EXPECT_OK(chime_timer_cancel(probes[4]->timer));
+  EXPECT_EQ(stats_of(t, queue).entries, 2);
+  EXPECT_EQ(stats_of(t, queue).stale, 1);
+}
+
+static void a_timer_counts_what_it_missed(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_every(t, queue, "a", 10);
+  char text[400];
+  a->quiet = 1;
+  EXPECT_EQ(info_of(t, a->timer).missed, 0);
+  EXPECT_OK(chime_queue_jump(queue, 45));
+  EXPECT_OK(chime_queue_advance(queue, 0));
+  EXPECT_EQ(info_of(t, a->timer).missed, 3);
+  EXPECT_OK(chime_queue_jump(queue, 20));
+  EXPECT_OK(chime_queue_advance(queue, 0));
+  EXPECT_EQ(info_of(t, a->timer).missed, 4);
+  EXPECT_OK(chime_queue_dump(queue, text, sizeof text, NULL));
+  EXPECT(strstr(text, " running next 70 interval 10 ticks 2 missed 4\n") != NULL);
+  EXPECT_OK(chime_timer_cancel(a->timer));
+  EXPECT_OK(chime_timer_activate(a->timer, NULL));
+  EXPECT_EQ(info_of(t, a->timer).missed, 0);
+}
+
+/* A program that was compiled with version 0.1 of the header. */
+static void structures_of_an_earlier_version_are_filled_as_far_as_they_go(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  chime_queue_stats stats;
+  chime_timer_info info;
+  probe *a = probe_every(t, queue, "a", 10);
+  memset(&stats, 0x5a, sizeof stats);
+  memset(&info, 0x5a, sizeof info);
+  stats.size = 64;
+  info.size = 88;
+  EXPECT_OK(chime_queue_get_stats(queue, &stats));
+  EXPECT_OK(chime_timer_get_info(a->timer, &info));
+  EXPECT_EQ(stats.size, 64);
+  EXPECT_EQ(stats.timers, 1);
+  EXPECT_EQ(stats.stale, 0x5a5a5a5a5a5a5a5a);
+  EXPECT_EQ(info.size, 88);
+  EXPECT_EQ(info.interval_ns, 10);
+  EXPECT_EQ(info.missed, 0x5a5a5a5a5a5a5a5a);
+  stats.size = 63;
+  EXPECT_STATUS(chime_queue_get_stats(queue, &stats), CHIME_ERROR_INVALID_ARGUMENT);
+  info.size = 92;
+  EXPECT_STATUS(chime_timer_get_info(a->timer, &info), CHIME_ERROR_INVALID_ARGUMENT);
+}
+
+/* ---- Fork ------------------------------------------------------------------------------------------------------- */
+
+/* What happens in a child is tested in Tests/Faults, by programs that can fork. */
+static void only_a_forked_child_can_be_reinitialized(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_after(t, queue, "a", 10);
+  EXPECT_STATUS(chime_reinitialize(), CHIME_IGNORED);
+  EXPECT_EQ(state_of(t, a->timer), CHIME_STATE_RUNNING);
+}
+
+const csuite_test seeing_tests[] = {
+    TEST(each_state_is_explained),
+    TEST(suspended_time_is_right_under_both_policies_and_far_from_zero),
+    TEST(what_is_due_names_what_it_waits_for),
+    TEST(a_host_driven_queue_says_when_it_was_processed),
+    TEST(inside_its_handler_a_timer_says_so),
+    TEST(the_handler_that_holds_up_a_serial_queue_is_named),
+    TEST(a_main_queue_that_nobody_drains_is_told_of),
+    TEST(a_target_that_has_gone_is_the_reason),
+    TEST(explanations_are_cut_and_measured),
+    TEST(the_trace_tells_of_each_transition_and_callback),
+    TEST(without_a_trace_nothing_is_reported),
+    TESTS_ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run),
+    TEST(lateness_is_counted_by_powers_of_two),
+    TEST(shared_wake_ups_and_stale_entries_are_counted),
+    TEST(a_timer_counts_what_it_missed),
+    TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go),
+    TEST(only_a_forked_child_can_be_reinitialized),
+    {NULL, NULL},
+};
