@@ -77,8 +77,8 @@ extern "C" {
  * structures and enumerators: compare chime_version with the version that the program was written for.
  */
 #define CHIME_VERSION_MAJOR 0
-#define CHIME_VERSION_MINOR 2
-#define CHIME_VERSION_PATCH 0
+#define CHIME_VERSION_MINOR 1
+#define CHIME_VERSION_PATCH 1
 #define CHIME_VERSION ((CHIME_VERSION_MAJOR << 16) | (CHIME_VERSION_MINOR << 8) | CHIME_VERSION_PATCH)
 
 /* The first version after this header's series, packed like CHIME_VERSION. */
@@ -500,7 +500,7 @@ typedef struct chime_queue_stats {
   uint64_t empty_passes; /* of these, that found nothing due and nothing new */
   uint64_t ticks;        /* DUE and FIRED ticks delivered */
   uint64_t missed;       /* due times that got no tick of their own */
-  /* from version 0.2 on: */
+  /* from version 0.1.1 on: */
   uint64_t stale;        /* of the entries, those whose timer was cancelled, released or moved */
   uint64_t merged;       /* callbacks that came with another one's wake-up */
   uint64_t lateness[32]; /* ticks by how late they were, the leeway included: [0] by less than 1,024 ns, each further
@@ -978,7 +978,7 @@ typedef struct chime_timer_info {
   uint64_t due_count;       /* due times counted against the limit, delivered and missed; 0 without a limit */
   int32_t busy;             /* 1: a handler that has started has not returned */
   int32_t has_schedule;     /* 1: activate with NULL has something to keep */
-  /* from version 0.2 on: */
+  /* from version 0.1.1 on: */
   uint64_t missed;          /* due times of this activation that got no tick of their own */
 } chime_timer_info;
 

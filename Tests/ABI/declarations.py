@@ -39,6 +39,8 @@ def type_text(node):
             return f"{type_text(node.type.type)} (*{qualifiers})({parameters(node.type)})"
         text = type_text(node.type)
         return f"{text}{'' if text.endswith('*') else ' '}*{qualifiers}"
+    if isinstance(node, c_ast.ArrayDecl):
+        return f"{type_text(node.type)}[{node.dim.value}]"
     raise ValueError(f"{node.coord}: {type(node).__name__} is not known here")
 
 
