@@ -305,6 +305,36 @@ chime_queue_t csuite_queue(csuite *t, where place) {
   return queue;
 }
 
+chime_queue_t virtual_queue_at(csuite *t, int64_t start_ns) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t queue = 0;
+  options.start_ns = start_ns;
+  if (!EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &queue))) return 0;
+  csuite_ends(t, queue, PATIENCE);
+  return queue;
+}
+
+chime_queue_t host_queue(csuite *t, uint32_t flags) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t queue = 0;
+  options.flags = flags;
+  if (!EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue))) return 0;
+  csuite_ends(t, queue, PATIENCE);
+  return queue;
+}
+
+uint32_t process(csuite *t, chime_queue_t queue, uint32_t max) {
+  uint32_t count = 99;
+  EXPECT_OK(chime_queue_process(queue, max, &count));
+  return count;
+}
+
+int64_t next_deadline(csuite *t, chime_queue_t queue) {
+  int64_t deadline = 7;
+  EXPECT_OK(chime_queue_next_deadline(queue, &deadline));
+  return deadline;
+}
+
 /* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
 
 int load(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
@@ -353,6 +383,12 @@ chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   schedule.first_ns = first_ns;
   schedule.interval_ns = interval_ns;
+  return schedule;
+}
+
+chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns) {
+  chime_schedule schedule = schedule_of(deadline_ns, interval_ns);
+  schedule.flags = CHIME_SCHEDULE_DEADLINE;
   return schedule;
 }
 
@@ -554,3 +590,12 @@ void stay_until_gate_opens(probe *p, const chime_tick *tick) {
 }
 
 void open_gate(probe *p) { store(&p->gate, 1); }
+
+void cancel_own(probe *p, const chime_tick *tick) { p->status = chime_timer_cancel(tick->timer); }
+
+void release_own(probe *p, const chime_tick *tick) { p->status = chime_timer_release(tick->timer); }
+
+void cancel_the_other(probe *p, const chime_tick *tick) {
+  (void)tick;
+  p->status = chime_timer_cancel(p->other->timer);
+}
