@@ -591,6 +591,28 @@ void stay_until_gate_opens(probe *p, const chime_tick *tick) {
 
 void open_gate(probe *p) { store(&p->gate, 1); }
 
+void check_grid(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  grid *g = p->user;
+  int64_t now = 0;
+  g->due_times += 1 + (int64_t)tick->missed;
+  EXPECT_OK(chime_now(CHIME_CLOCK_MONOTONIC, &now));
+  EXPECT_EQ((tick->scheduled_ns - g->first_ns) % g->interval_ns, 0);
+  EXPECT(tick->actual_ns <= now);
+  /* The last due time that this tick stands for is over: counting too many would show here, or at the end. */
+  EXPECT_BETWEEN(tick->actual_ns, g->first_ns + (g->due_times - 1) * g->interval_ns, INT64_MAX);
+  EXPECT_BETWEEN(tick->scheduled_ns, g->first_ns, g->first_ns + (g->due_times - 1) * g->interval_ns);
+}
+
+int await_finished(csuite *t, chime_timer_t timer) {
+  int64_t end = monotonic_ns() + PATIENCE;
+  while (state_of(t, timer) != CHIME_STATE_FINISHED || info_of(t, timer).busy) {
+    if (!EXPECT(monotonic_ns() < end)) return 0;
+    sleep_ns(CHIME_MILLISECOND);
+  }
+  return 1;
+}
+
 void cancel_own(probe *p, const chime_tick *tick) { p->status = chime_timer_cancel(tick->timer); }
 
 void release_own(probe *p, const chime_tick *tick) { p->status = chime_timer_release(tick->timer); }

@@ -284,6 +284,20 @@ void probe_finalizer(void *context);
 void stay_until_gate_opens(probe *p, const chime_tick *tick);
 void open_gate(probe *p);
 
+/* What a repeating timer of an exact first deadline is checked against; the probe's user. */
+typedef struct grid {
+  int64_t first_ns;
+  int64_t interval_ns;
+  int64_t due_times; /* delivered and missed so far */
+} grid;
+
+/** An action, in real time: the tick names a point of the grid, and no due time is counted before it came. */
+void check_grid(probe *p, const chime_tick *tick);
+
+/** Waits until the timer is finished and its last handler has returned. Returns 0, with the failure recorded, after
+ *  PATIENCE. */
+int await_finished(csuite *t, chime_timer_t timer);
+
 /* Actions that call one function on the tick's timer, or on the probe's other, and keep its status. */
 void cancel_own(probe *p, const chime_tick *tick);
 void release_own(probe *p, const chime_tick *tick);
