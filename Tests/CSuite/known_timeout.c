@@ -194,29 +194,26 @@ static void arm(model *m, int index) {
   SAME("the timer's deadline", told, deadline);
 }
 
+/* Where a timer that runs is moved to a deadline that others have, the contract does not say which is first: so it gets
+   one of its own. */
 static void move(model *m, int index) {
   armed_timer *timer = &m->timers[index];
-  int position = array_position(m, index);
+  int position = array_position(m, index), i;
   int64_t deadline, told = 0;
   chime_schedule schedule = any_schedule(m, &deadline);
   if (position < 0) return;
+  for (i = 0; i < m->count; i++) {
+    if (m->entries[i].deadline == deadline) return;
+  }
   if (roll_below(&m->dice, 2) == 0) {
     DONE("reschedule", chime_timer_reschedule(timer->timer, &schedule));
+  } else { /* later, or not at all */
+    DONE("postpone", chime_timer_postpone_until(timer->timer, deadline));
+    if (deadline < m->entries[position].deadline) deadline = m->entries[position].deadline;
+  }
+  if (deadline != m->entries[position].deadline) {
     array_remove(m, position);
     array_insert(m, index, deadline);
-  } else { /* later, or not at all; its place among equals is not promised, so it gets a deadline of its own */
-    int i;
-    int64_t old = m->entries[position].deadline;
-    for (i = 0; i < m->count; i++) {
-      if (m->entries[i].deadline == deadline) return;
-    }
-    DONE("postpone", chime_timer_postpone_until(timer->timer, deadline));
-    if (deadline <= old) {
-      deadline = old;
-    } else {
-      array_remove(m, position);
-      array_insert(m, index, deadline);
-    }
   }
   DONE("the moved timer's deadline is told", chime_timer_next_deadline(timer->timer, &told));
   SAME("the moved timer's deadline", told, deadline);
