@@ -1,9 +1,9 @@
 /*
- * known_dispatch.c - the cases of libdispatch's own tests (dispatch_timer*.c, dispatch_suspend_timer.c, dispatch_drift.c,
- * dispatch_after.c), asked of Chime.
+ * known_dispatch.c - the cases of libdispatch's own tests (dispatch_timer*.c, dispatch_suspend_timer.c,
+ * dispatch_drift.c, dispatch_after.c), asked of Chime.
  *
- * A timer source is a timer; its data, the number of due times a call stands for, is missed + 1; dispatch_source_set_timer
- * is reschedule. libdispatch counts suspensions; Chime's second suspend is ignored.
+ * A timer source is a timer; its data, the number of due times a call stands for, is missed + 1;
+ * dispatch_source_set_timer is reschedule. libdispatch counts suspensions; Chime's second suspend is ignored.
  */
 #include "harness.h"
 

@@ -1,10 +1,10 @@
 /*
  * known_go.c - the cases of Go's src/time sleep_test.go, tick_test.go and internal_test.go, asked of Chime.
  *
- * AfterFunc is a one-shot, Reset is restart, Stop is cancel, a ticker is a repeating timer and Ticker.Reset a reschedule.
- * Stop's answer "it was stopped before it fired" is CHIME_OK; "it had fired" is CHIME_IGNORED. Reset's answer has no
- * counterpart: restart is legal in every state. Chime's question of that kind is postpone. What is about channels and
- * the collector has no counterpart either.
+ * AfterFunc is a one-shot, Reset is restart, Stop is cancel, a ticker is a repeating timer and Ticker.Reset a
+ * reschedule. Stop's answer "it was stopped before it fired" is CHIME_OK; "it had fired" is CHIME_IGNORED. Reset's
+ * answer has no counterpart: restart is legal in every state. Chime's question of that kind is postpone. What is about
+ * channels and the collector has no counterpart either.
  */
 #include "harness.h"
 
@@ -130,7 +130,9 @@ static void check_answers(csuite *t, where place, stop_function stop) {
     if (!EXPECT_EQ(load(&probes[i]->ticks), probes[i]->status == CHIME_OK ? 0 : 1)) return;
   }
 }
-static void the_answer_of_stop_tells_whether_it_comes(csuite *t, where place) { check_answers(t, place, stop_by_cancel); }
+static void the_answer_of_stop_tells_whether_it_comes(csuite *t, where place) {
+  check_answers(t, place, stop_by_cancel);
+}
 ON_DISPATCH_QUEUES(the_answer_of_stop_tells_whether_it_comes)
 static void the_answer_of_postpone_tells_whether_it_comes(csuite *t, where place) {
   check_answers(t, place, stop_by_postpone);

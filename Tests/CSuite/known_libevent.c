@@ -62,8 +62,8 @@ static void fire_and_postpone_the_other(probe *p, const chime_tick *tick) {
   p->status2 = chime_timer_postpone(p->other->timer, p->number);
 }
 
-/* persistent_active_timeout: made active by hand at 100, a timeout of 200 counts anew from there: 100, 300, 500. Chime's
-   rule is another one: the extra tick leaves the schedule alone. */
+/* persistent_active_timeout: made active by hand at 100, a timeout of 200 counts anew from there: 100, 300, 500.
+   Chime's rule is another one: the extra tick leaves the schedule alone. */
 static void an_extra_call_does_not_begin_the_period_anew(csuite *t) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *once = probe_after(t, queue, "o", 100);

@@ -98,8 +98,8 @@ static void zero_delays_run_in_the_order_of_their_starts_either_way(csuite *t) {
   EXPECT_LOG("b1@0 a1@0");
 }
 
-/* timer_order, extended: in libuv a start anew, of a handle that is active too, goes to the end. Chime promises that for
-   an activation; of a restart or reschedule that finds the timer running the contract says nothing: as in libuv. */
+/* timer_order, extended: in libuv a start anew, of a handle that is active too, goes to the end. Chime promises that
+   for an activation; of a restart or reschedule that finds the timer running the contract says nothing: as in libuv. */
 static void a_restart_to_the_same_deadline_goes_to_the_end(csuite *t) {
   chime_schedule schedule = schedule_at(10, 0);
   QUEUE_OR_RETURN(queue, VIRTUAL);

@@ -29,7 +29,7 @@ static void note_number(probe *p, const chime_tick *tick) {
   add(&seen->count, 1);
 }
 
-/* testScheduledTasksAreOrdered: with one deadline, which is over by then on a real clock, in the order of scheduling. */
+/* testScheduledTasksAreOrdered: of one deadline, which is over by then on a real clock, in the order of scheduling. */
 static void tasks_of_one_deadline_run_in_the_order_of_scheduling(csuite *t, where place) {
   tasks *seen = csuite_memory(t, sizeof *seen);
   int i;
@@ -69,7 +69,7 @@ static void start_and_cancel(void *context) {
   store(&c->done, 1);
 }
 
-/* testScheduledTaskThatIsImmediatelyCancelledNeverFires and testRepeatedTask...: on the loop itself, without a delay. */
+/* testScheduledTaskThatIsImmediatelyCancelledNeverFires and testRepeatedTask...: on the loop itself, without delay. */
 static void what_is_cancelled_at_once_on_the_queue_never_fires(csuite *t, where place) {
   cancelled_at_once *c = csuite_memory(t, sizeof *c);
   int i;
@@ -256,8 +256,8 @@ static void a_task_that_ran_holds_on_to_nothing(csuite *t) {
   EXPECT_LOG("a1@10 a. b1@20");
 }
 
-/* testShutdownWhileScheduledTasksNotReady, testScheduleRepeatedTaskToNotRetainEventLoop: an end that waits for no task's
-   time, and frees what the tasks hold. */
+/* testShutdownWhileScheduledTasksNotReady, testScheduleRepeatedTaskToNotRetainEventLoop: an end that waits for no
+   task's time, and frees what the tasks hold. */
 static void a_shutdown_does_not_wait_for_tasks_that_are_not_due(csuite *t, where place) {
   int64_t begin = monotonic_ns();
   QUEUE_OR_RETURN(queue, place);

@@ -3,10 +3,10 @@
  *
  * The model is an array of what is armed, sorted by deadline, then by order of arming. Beside it runs a virtual queue:
  * timers are armed at deadlines of a range, or after delays, and moved and deleted; time goes on in steps of every size
- * up to a largest, by advance (each tick at its deadline) or by jump (all that became due in one pass). Each tick must be
- * the front of the array, at its own deadline, at the time that the step gives it: so none is early, late, twice, or out
- * of order. After each operation the queue must report exactly the array's front as its next deadline. At the end time
- * jumps to where numbers end.
+ * up to a largest, by advance (each tick at its deadline) or by jump (all that became due in one pass). Each tick must
+ * be the front of the array, at its own deadline, at the time that the step gives it: so none is early, late, twice, or
+ * out of order. After each operation the queue must report exactly the array's front as its next deadline. At the end
+ * time jumps to where numbers end.
  *
  * Each model has a seed of its own; CSUITE_SEED gives all of them another one. A failure names seed and step.
  */
@@ -103,8 +103,8 @@ static int holds(model *m, int condition, int line, const char *what, int64_t ac
   char text[320];
   if (condition) return 1;
   m->failed = 1;
-  snprintf(text, sizeof text, "%s: %" PRId64 ", model %" PRId64 "; now %" PRId64 ", step %d of CSUITE_SEED=%" PRIu64, what,
-           actual, expected, m->now, m->step, m->seed);
+  snprintf(text, sizeof text, "%s: %" PRId64 ", model %" PRId64 "; now %" PRId64 ", step %d of CSUITE_SEED=%" PRIu64,
+           what, actual, expected, m->now, m->step, m->seed);
   return csuite_expect(m->t, 0, __FILE__, line, text);
 }
 
@@ -363,8 +363,8 @@ static void the_model_over_all_numbers_agrees(csuite *t) {
 
 /* ---- Intervals -------------------------------------------------------------------------------------------------- */
 
-/* check_intervals: repeating timers, time moved from one reported deadline to the next: at each of them somebody is due,
-   and at the end each timer has come as often as its interval fits. */
+/* check_intervals: repeating timers, time moved from one reported deadline to the next: at each of them somebody is
+   due, and at the end each timer has come as often as its interval fits. */
 static void check_intervals(csuite *t, const int64_t *intervals, int count, int64_t start_at, int64_t end_at) {
   probe *probes[32];
   int i;
@@ -410,8 +410,8 @@ static void phases_of_multiples_of_five_meet_when_they_should(csuite *t) {
 
 /* ---- A queue of 1,024 ns ---------------------------------------------------------------------------------------- */
 
-/* Host-driven queues look at time in units of 1,024 ns: what they report is not before the earliest timer, and at most a
-   unit beyond it (on the thread that drives them). Nothing here becomes due. */
+/* Host-driven queues look at time in units of 1,024 ns: what they report is not before the earliest timer, and at most
+   a unit beyond it (on the thread that drives them). Nothing here becomes due. */
 static void a_host_driven_queue_reports_its_earliest_timer_to_the_unit(csuite *t) {
   enum { COUNT = 300 };
   chime_timer_t timers[COUNT];

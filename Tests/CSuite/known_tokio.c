@@ -57,7 +57,7 @@ static void entries_on_several_levels_come_without_other_wake_ups(csuite *t) {
   EXPECT_BETWEEN(stats_of(t, queue).empty_passes - empty, 0, 1); /* the one that finds the queue empty */
 }
 
-/* insert_in_past_fires_immediately, insert_in_past_after_poll_fires_immediately: before what the wheel has gone past. */
+/* insert_in_past_fires_immediately, insert_in_past_after_poll_fires_immediately: where the wheel has gone past. */
 static void an_entry_of_the_past_comes_at_once_before_later_ones(csuite *t) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   insert_at(t, queue, "a", 70 * MS);
