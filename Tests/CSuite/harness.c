@@ -613,6 +613,12 @@ int await_finished(csuite *t, chime_timer_t timer) {
   return 1;
 }
 
+void count_in_user(probe *p, const chime_tick *tick) {
+  int *count = p->user;
+  (void)tick;
+  ++*count;
+}
+
 void cancel_own(probe *p, const chime_tick *tick) { p->status = chime_timer_cancel(tick->timer); }
 
 void release_own(probe *p, const chime_tick *tick) { p->status = chime_timer_release(tick->timer); }

@@ -298,6 +298,9 @@ void check_grid(probe *p, const chime_tick *tick);
  *  PATIENCE. */
 int await_finished(csuite *t, chime_timer_t timer);
 
+/** An action: adds one to the int that is the probe's user, which several probes of one queue may share. */
+void count_in_user(probe *p, const chime_tick *tick);
+
 /* Actions that call one function on the tick's timer, or on the probe's other, and keep its status. */
 void cancel_own(probe *p, const chime_tick *tick);
 void release_own(probe *p, const chime_tick *tick);

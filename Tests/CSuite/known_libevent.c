@@ -295,7 +295,7 @@ static int64_t least_cost_of_one_of(csuite *t, int count) {
 /* What libevent's common timeouts are for: many timers of one duration cost each no more than few. A search through
    those of the same duration would cost 64 times as much; caches make up for some of the 16 that are allowed. */
 static void many_timers_of_one_duration_cost_each_what_few_do(csuite *t) {
-  const int few = csuite_scaled(1000) + 100;
+  const int few = csuite_scaled(400) + 100;
   int64_t cost = least_cost_of_one_of(t, few);
   EXPECT_BETWEEN(least_cost_of_one_of(t, 64 * few), 0, 16 * cost);
 }
