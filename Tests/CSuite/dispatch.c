@@ -41,30 +41,10 @@ static void no_one_shot_is_early(csuite *t, where place) {
 }
 ON_DISPATCH_QUEUES(no_one_shot_is_early)
 
-typedef struct grid {
-  int64_t first_ns;
-  int64_t interval_ns;
-  int64_t due_times; /* delivered and missed so far */
-} grid;
-
-static void check_grid(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  grid *g = p->user;
-  int64_t now = 0;
-  g->due_times += 1 + (int64_t)tick->missed;
-  EXPECT_OK(chime_now(CHIME_CLOCK_MONOTONIC, &now));
-  EXPECT_EQ((tick->scheduled_ns - g->first_ns) % g->interval_ns, 0);
-  EXPECT(tick->actual_ns <= now);
-  /* The last due time that this tick stands for is over: counting too many would show here, or at the end. */
-  EXPECT_BETWEEN(tick->actual_ns, g->first_ns + (g->due_times - 1) * g->interval_ns, INT64_MAX);
-  EXPECT_BETWEEN(tick->scheduled_ns, g->first_ns, g->first_ns + (g->due_times - 1) * g->interval_ns);
-}
-
 /* [3] [4] [5] */
 static void a_hundred_ticks_of_two_milliseconds_do_not_drift(csuite *t, where place) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   grid *g = csuite_memory(t, sizeof *g);
-  int64_t end;
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
   p->quiet = 1;
@@ -77,11 +57,7 @@ static void a_hundred_ticks_of_two_milliseconds_do_not_drift(csuite *t, where pl
   schedule.interval_ns = g->interval_ns;
   schedule.tick_limit = 100;
   EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-  end = monotonic_ns() + PATIENCE;
-  while (state_of(t, p->timer) != CHIME_STATE_FINISHED || info_of(t, p->timer).busy) {
-    REQUIRE(monotonic_ns() < end);
-    sleep_ns(CHIME_MILLISECOND);
-  }
+  REQUIRE(await_finished(t, p->timer));
   EXPECT_EQ(g->due_times, 100);
   EXPECT_EQ(p->last.sequence, load(&p->ticks));
   EXPECT_BETWEEN(p->last.actual_ns, g->first_ns + 99 * g->interval_ns, INT64_MAX);

@@ -280,12 +280,8 @@ static void a_lifetime_without_end_ends_with_a_reset_or_a_release(csuite *t) {
 
 /* Sums saturate, and INT64_MAX is never: also on a clock that stands there. */
 static void the_end_of_time_ends_no_value(csuite *t) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 0;
+  chime_queue_t queue = virtual_queue_at(t, INT64_MAX - 5);
   value *v, *w;
-  options.start_ns = INT64_MAX - 5;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &queue));
-  csuite_ends(t, queue, PATIENCE);
   v = value_create(t, queue, "v", CHIME_FOREVER);
   w = value_create(t, queue, "w", 4);
   EXPECT_OK(chime_queue_advance(queue, 4));

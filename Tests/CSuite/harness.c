@@ -305,6 +305,36 @@ chime_queue_t csuite_queue(csuite *t, where place) {
   return queue;
 }
 
+chime_queue_t virtual_queue_at(csuite *t, int64_t start_ns) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t queue = 0;
+  options.start_ns = start_ns;
+  if (!EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &queue))) return 0;
+  csuite_ends(t, queue, PATIENCE);
+  return queue;
+}
+
+chime_queue_t host_queue(csuite *t, uint32_t flags) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t queue = 0;
+  options.flags = flags;
+  if (!EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue))) return 0;
+  csuite_ends(t, queue, PATIENCE);
+  return queue;
+}
+
+uint32_t process(csuite *t, chime_queue_t queue, uint32_t max) {
+  uint32_t count = 99;
+  EXPECT_OK(chime_queue_process(queue, max, &count));
+  return count;
+}
+
+int64_t next_deadline(csuite *t, chime_queue_t queue) {
+  int64_t deadline = 7;
+  EXPECT_OK(chime_queue_next_deadline(queue, &deadline));
+  return deadline;
+}
+
 /* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
 
 int load(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
@@ -353,6 +383,12 @@ chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   schedule.first_ns = first_ns;
   schedule.interval_ns = interval_ns;
+  return schedule;
+}
+
+chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns) {
+  chime_schedule schedule = schedule_of(deadline_ns, interval_ns);
+  schedule.flags = CHIME_SCHEDULE_DEADLINE;
   return schedule;
 }
 
@@ -554,3 +590,40 @@ void stay_until_gate_opens(probe *p, const chime_tick *tick) {
 }
 
 void open_gate(probe *p) { store(&p->gate, 1); }
+
+void check_grid(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  grid *g = p->user;
+  int64_t now = 0;
+  g->due_times += 1 + (int64_t)tick->missed;
+  EXPECT_OK(chime_now(CHIME_CLOCK_MONOTONIC, &now));
+  EXPECT_EQ((tick->scheduled_ns - g->first_ns) % g->interval_ns, 0);
+  EXPECT(tick->actual_ns <= now);
+  /* The last due time that this tick stands for is over: counting too many would show here, or at the end. */
+  EXPECT_BETWEEN(tick->actual_ns, g->first_ns + (g->due_times - 1) * g->interval_ns, INT64_MAX);
+  EXPECT_BETWEEN(tick->scheduled_ns, g->first_ns, g->first_ns + (g->due_times - 1) * g->interval_ns);
+}
+
+int await_finished(csuite *t, chime_timer_t timer) {
+  int64_t end = monotonic_ns() + PATIENCE;
+  while (state_of(t, timer) != CHIME_STATE_FINISHED || info_of(t, timer).busy) {
+    if (!EXPECT(monotonic_ns() < end)) return 0;
+    sleep_ns(CHIME_MILLISECOND);
+  }
+  return 1;
+}
+
+void count_in_user(probe *p, const chime_tick *tick) {
+  int *count = p->user;
+  (void)tick;
+  ++*count;
+}
+
+void cancel_own(probe *p, const chime_tick *tick) { p->status = chime_timer_cancel(tick->timer); }
+
+void release_own(probe *p, const chime_tick *tick) { p->status = chime_timer_release(tick->timer); }
+
+void cancel_the_other(probe *p, const chime_tick *tick) {
+  (void)tick;
+  p->status = chime_timer_cancel(p->other->timer);
+}

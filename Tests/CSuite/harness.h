@@ -56,6 +56,13 @@ extern const csuite_test named_handlers_tests[];
 extern const csuite_test named_handlers_storm_tests[];
 extern const csuite_test expiring_tests[];
 extern const csuite_test expiring_storm_tests[];
+extern const csuite_test known_libuv_tests[];
+extern const csuite_test known_libevent_tests[];
+extern const csuite_test known_go_tests[];
+extern const csuite_test known_tokio_tests[];
+extern const csuite_test known_nio_tests[];
+extern const csuite_test known_dispatch_tests[];
+extern const csuite_test known_timeout_tests[];
 extern const csuite_test main_queue_tests[];
 extern const csuite_test run_loop_main_tests[];
 extern const csuite_test memory_main_tests[];
@@ -159,6 +166,23 @@ int csuite_has_run_loops(void);
 void *csuite_wrapped_serial(void);
 void *csuite_wrapped_concurrent(void);
 
+/** A virtual queue that begins at that time. */
+chime_queue_t virtual_queue_at(csuite *t, int64_t start_ns);
+
+/** A host-driven queue that the test drives itself; 0 with the failure recorded. */
+chime_queue_t host_queue(csuite *t, uint32_t flags);
+
+/** chime_queue_process; returns how many callbacks ran. */
+uint32_t process(csuite *t, chime_queue_t queue, uint32_t max);
+
+/** chime_queue_next_deadline. */
+int64_t next_deadline(csuite *t, chime_queue_t queue);
+
+/* Time of the virtual queue that the variable `queue` in scope names. */
+#define ADVANCE(duration) EXPECT_OK(chime_queue_advance(queue, duration))
+#define ADVANCE_TO(deadline) EXPECT_OK(chime_queue_advance_to(queue, deadline))
+#define JUMP(duration) EXPECT_OK(chime_queue_jump(queue, duration))
+
 /* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
 
 /* How long to wait for what must come: far longer than any machine needs. */
@@ -187,6 +211,8 @@ int64_t roll_below(dice *d, int64_t bound);
 /* ---- Schedules and probes --------------------------------------------------------------------------------------- */
 
 chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns);
+/** The same with a deadline in place of the delay. */
+chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns);
 chime_state state_of(csuite *t, chime_timer_t timer);
 uint64_t generation_of(csuite *t, chime_timer_t timer);
 int64_t deadline_of(csuite *t, chime_timer_t timer);
@@ -258,5 +284,27 @@ void probe_finalizer(void *context);
 /** An action: tells that the handler has begun (flag 1), and stays in it until the gate is opened (gate 1). */
 void stay_until_gate_opens(probe *p, const chime_tick *tick);
 void open_gate(probe *p);
+
+/* What a repeating timer of an exact first deadline is checked against; the probe's user. */
+typedef struct grid {
+  int64_t first_ns;
+  int64_t interval_ns;
+  int64_t due_times; /* delivered and missed so far */
+} grid;
+
+/** An action, in real time: the tick names a point of the grid, and no due time is counted before it came. */
+void check_grid(probe *p, const chime_tick *tick);
+
+/** Waits until the timer is finished and its last handler has returned. Returns 0, with the failure recorded, after
+ *  PATIENCE. */
+int await_finished(csuite *t, chime_timer_t timer);
+
+/** An action: adds one to the int that is the probe's user, which several probes of one queue may share. */
+void count_in_user(probe *p, const chime_tick *tick);
+
+/* Actions that call one function on the tick's timer, or on the probe's other, and keep its status. */
+void cancel_own(probe *p, const chime_tick *tick);
+void release_own(probe *p, const chime_tick *tick);
+void cancel_the_other(probe *p, const chime_tick *tick);
 
 #endif /* CSUITE_HARNESS_H */

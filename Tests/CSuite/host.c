@@ -6,15 +6,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-static chime_queue_t host_queue(csuite *t, uint32_t flags) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 0;
-  options.flags = flags;
-  if (!EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue))) return 0;
-  csuite_ends(t, queue, PATIENCE);
-  return queue;
-}
-
 static int fd_of(csuite *t, chime_queue_t queue) {
   int32_t fd = -1;
   EXPECT_OK(chime_queue_fd(queue, &fd));
@@ -24,12 +15,6 @@ static int fd_of(csuite *t, chime_queue_t queue) {
 static int is_readable(int fd, int milliseconds) {
   struct pollfd entry = {fd, POLLIN, 0};
   return poll(&entry, 1, milliseconds) == 1;
-}
-
-static uint32_t process(csuite *t, chime_queue_t queue, uint32_t max) {
-  uint32_t count = 99;
-  EXPECT_OK(chime_queue_process(queue, max, &count));
-  return count;
 }
 
 /* Processes until that many callbacks have run. */
@@ -42,12 +27,6 @@ static int process_until(csuite *t, chime_queue_t queue, const int *value, int l
     process(t, queue, 0);
   }
   return 1;
-}
-
-static int64_t next_deadline(csuite *t, chime_queue_t queue) {
-  int64_t deadline = 7;
-  EXPECT_OK(chime_queue_next_deadline(queue, &deadline));
-  return deadline;
 }
 
 static int32_t poll_timeout(csuite *t, chime_queue_t queue) {

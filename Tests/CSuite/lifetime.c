@@ -78,7 +78,7 @@ static void release_in_each_state_finalizes_once_on_a_concurrent_queue(csuite *t
   release_in_each_state_finalizes_once(t, CONCURRENT);
 }
 
-static void release_own(probe *p, const chime_tick *tick) {
+static void release_own_and_check(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
   p->status = chime_timer_release(tick->timer);
   EXPECT(is_stale(tick->timer));
@@ -91,7 +91,7 @@ static void a_handler_may_release_its_own_timer(csuite *t, where place) {
   chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
   QUEUE_OR_RETURN(queue, place);
   probe *p = quiet_full(t, queue);
-  p->on_tick = release_own;
+  p->on_tick = release_own_and_check;
   EXPECT_OK(chime_timer_activate(p->timer, &schedule));
   run_due(t, queue, place);
   EXPECT(await(&p->finalized, 1));
@@ -202,8 +202,6 @@ ON_VIRTUAL_AND_SERIAL(a_timer_without_an_id_releases_itself)
 static void a_timer_without_an_id_releases_itself_on_a_concurrent_queue(csuite *t) {
   a_timer_without_an_id_releases_itself(t, CONCURRENT);
 }
-
-static void cancel_own(probe *p, const chime_tick *tick) { p->status = chime_timer_cancel(tick->timer); }
 
 static void a_repeating_timer_without_an_id_ends_when_its_handler_cancels_it(csuite *t, where place) {
   probe *p;

@@ -4,10 +4,6 @@
  */
 #include "harness.h"
 
-#define ADVANCE(duration) EXPECT_OK(chime_queue_advance(queue, duration))
-#define ADVANCE_TO(deadline) EXPECT_OK(chime_queue_advance_to(queue, deadline))
-#define JUMP(duration) EXPECT_OK(chime_queue_jump(queue, duration))
-
 /* ---- Single ticks and grids ------------------------------------------------------------------------------------- */
 
 /* [3] */
@@ -186,8 +182,6 @@ static void reschedule_to_three(probe *p, const chime_tick *tick) {
   schedule.missed_policy = CHIME_MISSED_DELAY;
   if (tick->sequence == 1) EXPECT_STATUS(chime_timer_reschedule(tick->timer, &schedule), CHIME_RUNNING);
 }
-
-static void cancel_own(probe *p, const chime_tick *tick) { p->status = chime_timer_cancel(tick->timer); }
 
 static void the_delay_policy_does_not_rearm_over_a_reschedule_or_a_cancel(csuite *t) {
   chime_schedule schedule = schedule_of(10, 10);
@@ -450,11 +444,6 @@ static void cancel_inside_the_handler_stops_the_next_tick(csuite *t) {
   EXPECT_LOG("a1@10");
   EXPECT_STATUS(p->status, CHIME_RUNNING);
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED);
-}
-
-static void cancel_the_other(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->status = chime_timer_cancel(p->other->timer);
 }
 
 /* [7]: both are due in the same pass. */
@@ -946,8 +935,6 @@ static void the_cancel_handler_comes_between_the_two_lives(csuite *t) {
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
 }
 
-static void release_own(probe *p, const chime_tick *tick) { p->status = chime_timer_release(tick->timer); }
-
 static void release_of_a_running_timer_calls_cancel_handler_then_finalizer(csuite *t) {
   chime_schedule schedule = schedule_of(10, 10);
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -1150,11 +1137,7 @@ static void advance_to_the_past_runs_what_is_due_and_moves_nothing(csuite *t) {
 }
 
 static void a_virtual_queue_begins_at_its_start(csuite *t) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 0;
-  options.start_ns = CHIME_HOUR;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &queue));
-  csuite_ends(t, queue, PATIENCE);
+  chime_queue_t queue = virtual_queue_at(t, CHIME_HOUR);
   EXPECT_EQ(now_of(t, queue), CHIME_HOUR);
   probe_after(t, queue, "a", 1);
   ADVANCE(5);

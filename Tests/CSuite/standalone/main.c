@@ -7,6 +7,7 @@
  *
  * Prints `ok NAME`, `FAILED NAME: message` or `skipped NAME: why` for each, and last `N passed, N failed, N skipped`.
  * Exits with 1 when a test failed. A test that takes longer than CSUITE_PATIENCE seconds (300) ends the program.
+ * CSUITE_SEED is the seed of the random models (known_timeout.c) in place of their own; a failure there names it.
  */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 
