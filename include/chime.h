@@ -10,7 +10,8 @@
  * otherwise. No lock is held while your code runs. Each comment ends with two facts:
  *     Calls back:  whether your functions may run inside this call
  *     Waits:       no / for a handler / for time
- * A callback must return: leaving it by longjmp, a C++ exception or pthread_exit is undefined.
+ * A callback must return: leaving it by longjmp, a C++ exception or pthread_exit is undefined. errno is left as it was.
+ * The calls that wait are no cancellation points for pthread_cancel.
  * No function but chime_main_stop and chime_queue_stop is async-signal-safe.
  *
  * Time. Durations and deadlines are signed 64-bit nanoseconds. A delay or duration is a distance from now; a deadline
@@ -875,7 +876,9 @@ chime_status chime_timer_reschedule(chime_timer_t timer, const chime_schedule *C
  *         CHIME_ERROR_INVALID_ARGUMENT
  *
  * Any thread. A clock read, and for a one-shot one compare-and-swap as long as its postponements since the deadline was
- * last written come to 4.29 s at most; otherwise the timer's record is written. Calls back: no. Waits: no.
+ * last written come to 36 minutes at most (on virtual queues 2.1 s); otherwise the timer's record is written. On real
+ * clocks the deadline of a one-shot that has moved by 2.1 s or more is rounded up, by less than 1,024 ns.
+ * Calls back: no. Waits: no.
  */
 chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_ns);
 

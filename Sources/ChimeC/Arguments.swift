@@ -2,11 +2,14 @@ import CChime
 import Chime
 import Glibc
 
-/// Runs a call that waits, and leaves errno as it was.
-@inline(__always)
-package func keepingErrno(_ call: () -> Status) -> chime_status {
+/// Runs a call that waits: it leaves errno as it was, and is no cancellation point, since nothing would undo what it has
+/// begun.
+package func waiting(_ call: () -> Status) -> chime_status {
   let saved = errno
+  var state: CInt = 0
+  unsafe pthread_setcancelstate(CInt(PTHREAD_CANCEL_DISABLE), &state)
   let status = call()
+  unsafe pthread_setcancelstate(state, nil)
   errno = saved
   return status.rawValue
 }

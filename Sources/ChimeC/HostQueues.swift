@@ -40,7 +40,7 @@ public func chime_queue_poll_timeout(
 @_cdecl("chime_queue_wait") @implementation
 public func chime_queue_wait(_ queue: chime_queue_t, _ timeout_ns: Int64) -> chime_status {
   guard timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
-  return keepingErrno { QueueCore.wait(queue, timeout: timeout_ns) }
+  return waiting { QueueCore.wait(queue, timeout: timeout_ns) }
 }
 
 @_cdecl("chime_queue_process") @implementation
@@ -65,7 +65,7 @@ public func chime_queue_take_ticks(
 @_cdecl("chime_queue_run") @implementation
 public func chime_queue_run(_ queue: chime_queue_t, _ flags: UInt32) -> chime_status {
   guard flags & ~UInt32(CHIME_RUN_UNTIL_STOPPED) == 0 else { return Status.invalidArgument.rawValue }
-  return keepingErrno { QueueCore.run(queue, untilStopped: flags != 0) }
+  return waiting { QueueCore.run(queue, untilStopped: flags != 0) }
 }
 
 @_cdecl("chime_queue_stop") @implementation

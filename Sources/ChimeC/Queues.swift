@@ -133,7 +133,7 @@ public func chime_queue_release(_ queue: chime_queue_t) -> chime_status {
 @_cdecl("chime_queue_shutdown") @implementation
 public func chime_queue_shutdown(_ queue: chime_queue_t, _ timeout_ns: Int64) -> chime_status {
   guard timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
-  return keepingErrno { QueueCore.shutdown(queue, timeout: timeout_ns) }
+  return waiting { QueueCore.shutdown(queue, timeout: timeout_ns) }
 }
 
 @_cdecl("chime_queue_sync") @implementation
@@ -141,7 +141,7 @@ public func chime_queue_sync(
   _ queue: chime_queue_t, _ function: chime_function?, _ context: UnsafeMutableRawPointer?, _ timeout_ns: Int64
 ) -> chime_status {
   guard let function = unsafe function, timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
-  return keepingErrno { QueueCore.sync(queue, timeout: timeout_ns) { unsafe function(context) } }
+  return waiting { QueueCore.sync(queue, timeout: timeout_ns) { unsafe function(context) } }
 }
 
 @_cdecl("chime_queue_async") @implementation

@@ -111,7 +111,7 @@ public func chime_timer_cancel(_ timer: chime_timer_t) -> chime_status {
 @_cdecl("chime_timer_cancel_and_wait") @implementation
 public func chime_timer_cancel_and_wait(_ timer: chime_timer_t, _ timeout_ns: Int64) -> chime_status {
   guard timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
-  return keepingErrno { TimerRef(timer)?.cancelAndWait(timeout: timeout_ns) ?? .unknownHandle }
+  return waiting { TimerRef(timer)?.cancelAndWait(timeout: timeout_ns) ?? .unknownHandle }
 }
 
 @_cdecl("chime_timer_release") @implementation

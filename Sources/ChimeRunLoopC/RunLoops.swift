@@ -58,7 +58,7 @@ public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int6
   }
   let status = Fork.statusOfDispatch
   if status != .ok { return status.rawValue }
-  return keepingErrno {
+  return waiting {
     Loop.run(in: mode, timeout: timeout_ns, untilTick: flags & UInt32(CHIME_RUN_LOOP_UNTIL_TICK) != 0)
   }
 }

@@ -83,7 +83,7 @@ import Testing
 
   @Test func aPostponementThatFitsIsWrittenAndReadBack() {
     for bits in Self.words {
-      for distance in [0, 1, 1_000_000_000, 1 << 31, 1 << 32 - 1] as [Int64] {
+      for distance in [0, 1, 1_000_000_000, 1 << 31 - 1] as [Int64] {
         let word = TimerWord(bits).with(postponement: distance)
         #expect(word?.postponement == distance)
         #expect(Self.agree(word, bits, outside: Self.postponement))
@@ -92,9 +92,24 @@ import Testing
     }
   }
 
-  @Test(arguments: [1 << 32, 1 << 40, .max, -1, .min] as [Int64])
+  @Test(arguments: [1 << 31, 1 << 40, .max, -1, .min] as [Int64])
   func aPostponementThatDoesNotFitIsRefused(distance: Int64) {
     #expect(TimerWord(0).with(postponement: distance) == nil)
+  }
+
+  @Test(arguments: [1 << 31, 1 << 31 + 1, 30_000_000_000, 0x7FFF_FFFF << 10 - 1] as [Int64])
+  func aLongPostponementIsRoundedUpByLessThanAMicrosecondOrSo(distance: Int64) throws {
+    for bits in Self.words {
+      let word = try #require(TimerWord(bits).with(longPostponement: distance))
+      #expect(distance..<distance + 1024 ~= word.postponement)
+      #expect(Self.agree(word, bits, outside: Self.postponement))
+      #expect(word.withoutPostponement.postponement == 0)
+    }
+  }
+
+  @Test(arguments: [0x7FFF_FFFF << 10, .max, -1, .min] as [Int64])
+  func aPostponementOfMoreThanHalfAnHourIsRefused(distance: Int64) {
+    #expect(TimerWord(0).with(longPostponement: distance) == nil)
   }
 
   @Test func overTakesBusyInboxAndHandedFromTheCurrentWordAndTheRestFromItself() {

@@ -9,7 +9,7 @@
 /// | 6 | extra: an extra tick, registration or cancel callback is to be delivered; details in the extras |
 /// | 7 | handed: a visit of this slot is in the batch, or on its way on a concurrent queue, and has not begun |
 /// | 8–31 | generation, low bits; they run on when the slot is reused |
-/// | 32–63 | running: postponement, nanoseconds by which `postpone` has moved the record's deadline; suspended: since when, as a `CompactDuration` |
+/// | 32–63 | running: postponement, by which `postpone` has moved the record's deadline: bit 63 off, nanoseconds, on, units of 1,024 ns; suspended: since when, as a `CompactDuration` |
 ///
 /// The record's deadline changes only while somebody is writer. Every transition then changes the generation, so that
 /// a compare-and-swap on the word proves that a deadline read beside it belongs to it. (A 24-bit generation repeats
@@ -52,7 +52,7 @@ struct TimerWord: Equatable {
   @inline(__always) var hasExtra: Bool { bits & TimerWord.extraBit != 0 }
   @inline(__always) var isHanded: Bool { bits & TimerWord.handedBit != 0 }
   @inline(__always) var generation: UInt64 { (bits >> 8) & TimerWord.generationMask }
-  @inline(__always) var postponement: Int64 { Int64(bits >> 32) }
+  @inline(__always) var postponement: Int64 { Int64(bits >> 32 & 0x7FFF_FFFF) << Int64(bits >> 63 &* 10) }
 
   @inline(__always)
   static func code(of state: TimerState) -> UInt64 { UInt64(state.rawValue) &+ 1 }
@@ -74,11 +74,18 @@ struct TimerWord: Equatable {
     TimerWord(bits & ~(TimerWord.generationMask << 8) | ((generation &+ 1) & TimerWord.generationMask) << 8)
   }
 
-  /// `nil` when the distance does not fit.
+  /// `nil` when the distance, 2.1 s or more, does not fit.
   @inline(__always)
   func with(postponement: Int64) -> TimerWord? {
-    guard UInt64(bitPattern: postponement) >> 32 == 0 else { return nil }
+    guard UInt64(bitPattern: postponement) >> 31 == 0 else { return nil }
     return TimerWord(bits & 0xFFFF_FFFF | UInt64(postponement) << 32)
+  }
+
+  /// The same rounded up to units of 1,024 ns; `nil` from 36 minutes on.
+  @inline(__always)
+  func with(longPostponement distance: Int64) -> TimerWord? {
+    guard UInt64(bitPattern: distance) < 0x7FFF_FFFF << 10 else { return nil }
+    return TimerWord(bits & 0xFFFF_FFFF | 1 << 63 | ((UInt64(distance) &+ 1023) >> 10) << 32)
   }
 
   /// This word, for a timer that is suspended now; its record's deadline has taken the postponement in.
