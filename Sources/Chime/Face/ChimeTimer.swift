@@ -66,6 +66,13 @@ public final class ChimeTimer: Sendable {
   /// will carry; `nil` after the queue has ended or the target has gone. See `Tick.isCurrent`.
   public var generation: UInt64? { hasLostTarget ? nil : TimerRef(id)?.generation }
 
+  /// Why the timer does not fire, in one sentence: never activated, suspended for so long, due in so long, held up by
+  /// another handler, its queue not driven. For people: the wording may change. Looks at every timer of the queue.
+  public var explanation: String {
+    if hasLostTarget { return "its target has gone, which has cancelled it." }
+    return TimerRef(id)?.explanation ?? "its queue has ended."
+  }
+
   /// Starts the timer's next life; ignored unless it is idle, finished or cancelled.
   ///
   /// - Parameter schedule: `nil` keeps the one it has.

@@ -124,8 +124,10 @@ extension QueueCore {
     if isInside {
       // The timers whose callbacks this thread is inside are in no wheel.
       for frame in ThreadState.frames where frame.cell == cell {
-        guard let slot = frame.slot.map(Slab.slot), slot.word.isRunning else { continue }
-        next = min(next, slot.deadline.saturatingAdd(slot.word.postponement))
+        guard let slot = frame.slot.map(Slab.slot) else { continue }
+        let word = slot.word
+        if word.hasExtra { return cell.now }
+        if word.isRunning { next = min(next, slot.deadline.saturatingAdd(word.postponement)) }
       }
     } else {
       putDownToken()

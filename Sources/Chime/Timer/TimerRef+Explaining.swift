@@ -33,7 +33,7 @@ extension TimerRef {
       switch word.state {
       case .idle: hasSchedule ? "it was never activated" : "it was never activated, and has no schedule"
       case .running: running(at: now, cell)
-      case .suspended: "it is suspended, since \(now.saturatingSubtract(word.suspendedAt).asDuration) ago"
+      case .suspended: "it was suspended \(now.saturatingSubtract(word.suspendedAt).asDuration) ago"
       case .finished: tickLimit > 0 ? "it has finished, after \(tickLimit) due times" : "it has finished: it was a one-shot"
       case .cancelled: targetIsGone ? "its target has gone, which has cancelled it" : "it was cancelled"
       case nil: "it was released"

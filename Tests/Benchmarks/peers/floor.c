@@ -4,6 +4,8 @@
  * create_until    three compare-and-swaps on one word; create: a clock read before them
  * postpone_until  one compare-and-swap in a random record of 64 bytes; postpone: a clock read before it
  * reschedule      two compare-and-swaps in a random record of 64 bytes, and a write between them
+ *
+ * The caller knows a record by an id, 8 bytes of an array of its own, as it knows the timers of libraries.
  */
 #include "../harness.h"
 
@@ -14,6 +16,7 @@ typedef struct record {
 
 static record ones[2][2]; /* two cache lines apart */
 static record *records;
+static uint64_t *ids;
 
 static inline void swap(uint64_t *word) {
   uint64_t expected = __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -28,8 +31,12 @@ static void open_nothing(size_t count) { (void)count; }
 static void fill(const bench_offset *offsets, size_t count) {
   size_t i;
   records = aligned_alloc(sizeof *records, (count + 1) * sizeof *records);
-  REQUIRE(records != NULL);
-  for (i = 0; i < count; i++) records[i].word = (uint64_t)offsets[i].ns;
+  ids = malloc((count + 1) * sizeof *ids);
+  REQUIRE(records != NULL && ids != NULL);
+  for (i = 0; i < count; i++) {
+    records[i].word = (uint64_t)offsets[i].ns;
+    ids[i] = i;
+  }
 }
 
 static void create_until(size_t queue, const bench_offset *offsets, size_t count) {
@@ -54,7 +61,7 @@ static void create(size_t queue, const bench_offset *offsets, size_t count) {
 static void postpone_until(const uint32_t *which, const bench_offset *offsets, size_t count) {
   size_t i;
   (void)offsets;
-  for (i = 0; i < count; i++) swap(&records[which[i]].word);
+  for (i = 0; i < count; i++) swap(&records[ids[which[i]]].word);
 }
 
 static void postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
@@ -62,14 +69,14 @@ static void postpone(const uint32_t *which, const bench_offset *offsets, size_t 
   (void)offsets;
   for (i = 0; i < count; i++) {
     bench_now_ns();
-    swap(&records[which[i]].word);
+    swap(&records[ids[which[i]]].word);
   }
 }
 
 static void reschedule(const uint32_t *which, const bench_offset *offsets, size_t count) {
   size_t i;
   for (i = 0; i < count; i++) {
-    record *record = &records[which[i]];
+    record *record = &records[ids[which[i]]];
     swap(&record->word);
     record->rest[0] = (uint64_t)offsets[i].ns;
     swap(&record->word);
