@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CASE_TIMEOUT_MS = 12000, SKIPPED = 77 };
+enum { CASE_TIMEOUT_MS = 10000, SKIPPED = 77 };
 
 static int failures;
 
@@ -118,14 +118,41 @@ fault_end fault_run_program(const char *path, const char *first, const char *sec
   return end;
 }
 
-static int run_case(const fault_case *cases, const char *name, int argument) {
+/* The argument that stands before "NAME:NUMBER" when a program runs a case of its own in a new process. */
+static const char one_case[] = "--case";
+
+fault_end fault_run_case(const char *name, int argument, int timeout_ms) {
+  char text[128];
+  snprintf(text, sizeof text, "%s:%d", name, argument);
+  return fault_run_program("/proc/self/exe", one_case, text, timeout_ms);
+}
+
+static int run_case(const fault_case *cases, const char *text) {
+  size_t length = strcspn(text, ":");
   for (; cases->name != NULL; cases++) {
-    if (strcmp(cases->name, name) != 0) continue;
-    cases->run(argument);
+    if (strlen(cases->name) != length || strncmp(cases->name, text, length) != 0) continue;
+    cases->run(atoi(text + length + 1));
     return fault_failures() == 0 ? 0 : 1;
   }
-  fprintf(stderr, "there is no case %s\n", name);
+  fprintf(stderr, "there is no case %s\n", text);
   return 2;
+}
+
+static int is_wanted(int argc, char **argv, const char *name) {
+  int i;
+  for (i = 1; i < argc; i++) {
+    if (strcmp(argv[i], name) == 0) return 1;
+  }
+  return argc < 2;
+}
+
+static void complain(const char *program, const fault_case *one, int argument, const fault_end *end) {
+  fflush(stdout);
+  fprintf(stderr, "%s %s %d: %s", program, one->name, argument, end->hung ? "hangs" : "ended");
+  if (end->signal != 0) fprintf(stderr, " by signal %d (%s)", end->signal, strsignal(end->signal));
+  if (end->exit_status >= 0) fprintf(stderr, " with status %d", end->exit_status);
+  fprintf(stderr, ", expected %s %d\n", one->signal != 0 ? "signal" : "status",
+          one->signal != 0 ? one->signal : one->exit_status);
 }
 
 static int is_as_expected(const fault_case *one, const fault_end *end) {
@@ -135,36 +162,32 @@ static int is_as_expected(const fault_case *one, const fault_end *end) {
 
 int fault_main(int argc, char **argv, const fault_case *cases) {
   const char *program = strrchr(argv[0], '/') == NULL ? argv[0] : strrchr(argv[0], '/') + 1;
-  int failed = 0;
-  if (argc == 3) return run_case(cases, argv[1], atoi(argv[2]));
+  int failed = 0, count = 0;
+  if (argc == 3 && strcmp(argv[1], one_case) == 0) return run_case(cases, argv[2]);
   for (; cases->name != NULL; cases++) {
     char line[8192] = "";
-    int argument, skipped = 0, wrong = 0;
-    if (argc == 2 && strcmp(argv[1], cases->name) != 0) continue;
+    int argument, ran = 0, wrong = 0;
+    if (!is_wanted(argc, argv, cases->name)) continue;
+    count++;
     for (argument = cases->first; argument <= cases->last; argument++) {
-      char number[16];
-      fault_end end;
-      snprintf(number, sizeof number, "%d", argument);
-      end = fault_run_program("/proc/self/exe", cases->name, number, CASE_TIMEOUT_MS);
-      if (line[0] != 0 && end.output[0] != 0) strncat(line, "; ", sizeof line - strlen(line) - 1);
-      strncat(line, end.output, sizeof line - strlen(line) - 1);
+      fault_end end = fault_run_case(cases->name, argument, CASE_TIMEOUT_MS);
       if (end.exit_status == SKIPPED) {
-        skipped = 1;
-      } else if (!is_as_expected(cases, &end)) {
-        wrong = 1;
-        fflush(stdout);
-        fprintf(stderr, "%s %s %d: %s", program, cases->name, argument, end.hung ? "hangs" : "ended");
-        if (end.signal != 0) fprintf(stderr, " by signal %d (%s)", end.signal, strsignal(end.signal));
-        if (end.exit_status >= 0) fprintf(stderr, " with status %d", end.exit_status);
-        fprintf(stderr, ", expected %s %d\n", cases->signal != 0 ? "signal" : "status",
-                cases->signal != 0 ? cases->signal : cases->exit_status);
+        if (line[0] == 0) snprintf(line, sizeof line, "%s", end.output);
+        continue;
       }
+      if (ran > 0 && end.output[0] != 0) strncat(line, "; ", sizeof line - strlen(line) - 1);
+      strncat(line, end.output, sizeof line - strlen(line) - 1);
+      ran++;
+      if (is_as_expected(cases, &end)) continue;
+      wrong = 1;
+      complain(program, cases, argument, &end);
     }
-    printf("%s %s %s: %s\n", wrong ? "FAILED" : skipped ? "skipped" : "ok", program, cases->name, line);
+    printf("%s %s %s: %s\n", wrong ? "FAILED" : ran > 0 ? "ok" : "skipped", program, cases->name, line);
     fflush(stdout);
     failed |= wrong;
   }
-  return failed;
+  if (count == 0) fprintf(stderr, "%s: no such case\n", program);
+  return count == 0 ? 2 : failed;
 }
 
 /* ---- Waiting and counting --------------------------------------------------------------------------------------- */

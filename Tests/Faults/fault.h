@@ -1,9 +1,9 @@
 /*
  * fault.h - what the programs of this directory share: cases that each run in a process of their own, and expectations.
  *
- * A program lists its cases and gives them to fault_main. Called without arguments it runs each case in a new process
- * (a fresh image, not a fork of one that has used Chime), under a timeout, and prints a line for it; that process calls
- * the case, which says what it saw by fault_seen. Nothing here calls Chime, so that a case decides what is loaded.
+ * A program lists its cases and gives them to fault_main, which runs each case in a new process (a fresh image, not a fork
+ * of one that has used Chime), under a timeout, and prints a line for it; in that process the case says what it saw by
+ * fault_seen. Nothing here calls Chime, so that a case decides what is loaded.
  */
 #ifndef FAULTS_FAULT_H
 #define FAULTS_FAULT_H
@@ -28,7 +28,7 @@ typedef struct fault_case {
   int signal;      /* that must end the process instead; 0: none */
 } fault_case;
 
-/** The program's main. `cases` ends with a case without a name. */
+/** The program's main; its arguments name the cases to run, all without. `cases` ends with a case without a name. */
 int fault_main(int argc, char **argv, const fault_case *cases);
 
 /** Says what was seen: a part of the case's line. */
@@ -51,6 +51,8 @@ typedef struct fault_end {
 
 /** Runs a program with up to two arguments and waits for its end, or ends it after timeout_ms. */
 fault_end fault_run_program(const char *path, const char *first, const char *second, int timeout_ms);
+/** Runs one case of this program in a process of its own. */
+fault_end fault_run_case(const char *name, int argument, int timeout_ms);
 
 /* ---- Expectations: they print file and line and go on; the case has failed then ------------------------------- */
 
