@@ -124,16 +124,17 @@ static chime_queue_t wall_queue(place where) {
   return queue;
 }
 
-/* Stepped forward: absolute deadlines come with the clock, delays do not, a repeating one coalesces. */
+/*
+ * Stepped forward: absolute deadlines come with the clock, delays do not, a repeating one coalesces. Nothing else would
+ * wake the queue within the hour.
+ */
 static void forward(int where) {
   chime_queue_t queue;
-  int64_t begun;
   places_need((place)where);
   queue = wall_queue((place)where);
   REQUIRE(queue != 0);
-  begun = monotonic_ns();
   start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, wall_ns() + CHIME_HOUR, 0);
-  start(queue, &by_delay, 0, 300 * CHIME_MILLISECOND, 0);
+  start(queue, &by_delay, 0, CHIME_HOUR, 0);
   start(queue, &repeating, CHIME_SCHEDULE_DEADLINE, wall_ns() + 10 * CHIME_MINUTE, 10 * CHIME_MINUTE);
   sleep_ms(50);
   EXPECT_EQ(load(&by_deadline.count), 0);
@@ -141,9 +142,8 @@ static void forward(int where) {
   EXPECT(await(&by_deadline.count, 1));
   EXPECT(await(&repeating.count, 1));
   EXPECT_EQ(repeating.last.missed, 5);
-  if (monotonic_ns() - begun < 250 * MILLISECONDS) EXPECT_EQ(load(&by_delay.count), 0);
-  EXPECT(await(&by_delay.count, 1));
-  EXPECT(monotonic_ns() - begun >= 300 * MILLISECONDS);
+  sleep_ms(50);
+  EXPECT_EQ(load(&by_delay.count), 0);
   EXPECT_EQ(load(&by_deadline.count), 1);
   EXPECT_EQ(load(&repeating.count), 1);
   EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
