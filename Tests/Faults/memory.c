@@ -452,7 +452,7 @@ int main(int argc, char **argv) {
   static const fault_case cases[] = {
       {"limit-virtual", within_virtual, 0, 8, 0, 0},
       {"limit-host-driven", within_host, 0, 8, 0, 0},
-      {"limit-serial", within_serial, 0, 4, 0, 0},
+      {"limit-serial", within_serial, 0, 2, 0, 0},
       {"limit-precise", within_precise, 0, 8, 0, 0},
       {"ticking-in-the-limit", ticking, 0, 8, 0, 0},
       {"a-new-thread", refuse_on_a_new_thread, 0, 0, 0, 0},

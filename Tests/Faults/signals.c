@@ -25,7 +25,7 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-enum { SENTINEL = 4242, WAIT_MS = 120, LEAST_SIGNALS = 20 };
+enum { SENTINEL = 4242, WAIT_MS = 120, LEAST_SIGNALS = 3 };
 
 static int signals;
 static timer_t storm;
