@@ -112,6 +112,26 @@ static void create_wall(int left) {
   EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
 }
 
+/* libdispatch has what it needs, once a timer has ticked: other queues then need none. */
+static void after_the_first_tick(int left) {
+  static int first, ticks[2];
+  chime_queue_t queue = 0, others[2] = {0, 0};
+  int i;
+  REQUIRE_OK(place_make(SERIAL, NULL, &queue));
+  for (i = SERIAL; i <= CONCURRENT; i++) REQUIRE_OK(place_make((place)i, NULL, &others[i]));
+  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &first, NULL, NULL));
+  EXPECT(await(&first, 1));
+  take_descriptors_but(left);
+  EXPECT(await(&first, load(&first) + 3));
+  for (i = SERIAL; i <= CONCURRENT; i++) {
+    EXPECT_OK(chime_timer_every(others[i], CHIME_MILLISECOND, count_tick, &ticks[i], NULL, NULL));
+    EXPECT(await(&ticks[i], 3));
+    EXPECT_OK(chime_queue_shutdown(others[i], 5 * CHIME_SECOND));
+  }
+  fault_seen("%d left: timers on other queues tick, a new queue: %s", left,
+             chime_status_name(place_make(SERIAL, NULL, &others[0])));
+}
+
 /* What a host-driven queue has, it keeps: nothing in its life asks for another descriptor. */
 static void drive_host(int left) {
   static int ticks;
@@ -216,6 +236,7 @@ int main(int argc, char **argv) {
       {"starting-run-loop", start_run_loop, 0, 4, 0, 0},
       {"starting-main", start_main, 0, 4, 0, 0},
       {"starting-virtual", start_virtual, 0, 0, 0, 0},
+      {"after-the-first-tick", after_the_first_tick, 0, 0, 0, 0},
       {"driving", drive_host, 0, 0, 0, 0},
       {"main-run", run_main, 0, 5, 0, 0},
       {"run-loops", run_loops, 0, 7, 0, 0},

@@ -175,9 +175,9 @@ int fault_main(int argc, char **argv, const fault_case *cases) {
         if (line[0] == 0) snprintf(line, sizeof line, "%s", end.output);
         continue;
       }
-      if (ran > 0 && end.output[0] != 0) strncat(line, "; ", sizeof line - strlen(line) - 1);
+      if (ran++ == 0) line[0] = 0;
+      if (line[0] != 0 && end.output[0] != 0) strncat(line, "; ", sizeof line - strlen(line) - 1);
       strncat(line, end.output, sizeof line - strlen(line) - 1);
-      ran++;
       if (is_as_expected(cases, &end)) continue;
       wrong = 1;
       complain(program, cases, argument, &end);
