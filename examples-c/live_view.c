@@ -7,6 +7,31 @@
  * Run:    build/live_view, or build/live_view -l
  *
  * Output:
+ *   t00 [############............] tick 151,   5.0 ms late,  5 missed
+ *   t01 [###################.....] tick 108,  11.0 ms late,  3 missed
+ *   t02 [#####...................] tick  58,   5.0 ms late,  2 missed
+ *   t03 [#.......................] tick  33,   1.0 ms late,  1 missed
+ *   t04 [####....................] tick  21,  11.0 ms late,  0 missed
+ *   t05 it was suspended 1.5 s ago.
+ *   t06 [####....................] tick  10,  25.0 ms late,  0 missed
+ *   t07 [###############.........] tick   7,   0.0 ms late,  0 missed
+ *   t08 it was cancelled.
+ *   t09 [#################.......] tick   4,   0.0 ms late,  0 missed
+ *   t10 [####################....] tick   3,   0.0 ms late,  0 missed
+ *   t11 [#####...................] tick   3,   0.0 ms late,  0 missed
+ *   t12 [#################.......] tick   2,   0.0 ms late,  0 missed
+ *   t13 [#######.................] tick   2,   0.0 ms late,  0 missed
+ *   t14 it was suspended 1.5 s ago.
+ *   t15 [##################......] tick   1,   0.0 ms late,  0 missed
+ *   t16 [#############...........] tick   1,   0.0 ms late,  0 missed
+ *   t17 it was cancelled.
+ *   t18 [#####...................] tick   1,   0.0 ms late,  0 missed
+ *   t19 [##......................] tick   1,   0.0 ms late,  0 missed
+ *   t20 [########################] tick   0,   0.0 ms late,  0 missed
+ *   t21 [######################..] tick   0,   0.0 ms late,  0 missed
+ *   t22 [####################....] tick   0,   0.0 ms late,  0 missed
+ *   t23 it was suspended 1.5 s ago.
+ *   406 ticks, 5 of them late by more than 1 ms; 83 came with the wake-up of another
  */
 #include "check.h"
 

@@ -1,0 +1,235 @@
+/* fault.c - see fault.h. */
+#include "fault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CASE_TIMEOUT_MS = 10000, SKIPPED = 77 };
+
+static int failures;
+
+/* ---- Expectations ----------------------------------------------------------------------------------------------- */
+
+int fault_expect(int holds, const char *file, int line, const char *text) {
+  if (holds) return 1;
+  add(&failures, 1);
+  fprintf(stderr, "%s:%d: %s does not hold\n", file, line, text);
+  return 0;
+}
+
+int fault_expect_equal(int64_t actual, int64_t expected, const char *file, int line, const char *text) {
+  if (actual == expected) return 1;
+  add(&failures, 1);
+  fprintf(stderr, "%s:%d: %s is %lld, expected %lld\n", file, line, text, (long long)actual, (long long)expected);
+  return 0;
+}
+
+int fault_expect_between(int64_t actual, int64_t low, int64_t high, const char *file, int line, const char *text) {
+  if (actual >= low && actual <= high) return 1;
+  add(&failures, 1);
+  fprintf(stderr, "%s:%d: %s is %lld, expected %lld to %lld\n", file, line, text, (long long)actual, (long long)low,
+          (long long)high);
+  return 0;
+}
+
+int fault_failures(void) { return load(&failures); }
+
+void fault_seen(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vprintf(format, arguments);
+  va_end(arguments);
+  fflush(stdout);
+}
+
+void fault_skip(const char *why) {
+  fault_seen("%s", why);
+  _exit(SKIPPED);
+}
+
+/* ---- Processes -------------------------------------------------------------------------------------------------- */
+
+/* Reads until the other end is closed or the time is over; returns 1 when it was closed. */
+static int read_until_end(int file, char *text, size_t capacity, int64_t end_ns) {
+  size_t length = 0;
+  text[0] = 0;
+  for (;;) {
+    struct pollfd entry = {0, POLLIN, 0};
+    char piece[512];
+    ssize_t count;
+    int64_t left_ms = (end_ns - monotonic_ns()) / 1000000;
+    if (left_ms < 0) return 0;
+    entry.fd = file;
+    if (poll(&entry, 1, (int)left_ms + 1) < 0 && errno != EINTR) return 0;
+    if (entry.revents == 0) continue;
+    count = read(file, piece, sizeof piece);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return 1;
+    if ((size_t)count > capacity - 1 - length) count = (ssize_t)(capacity - 1 - length);
+    memcpy(text + length, piece, (size_t)count);
+    length += (size_t)count;
+    text[length] = 0;
+  }
+}
+
+fault_end fault_run_program(const char *path, const char *first, const char *second, int timeout_ms) {
+  fault_end end;
+  int ends[2], status = 0;
+  int64_t end_ns = monotonic_ns() + (int64_t)timeout_ms * 1000000;
+  pid_t child;
+  memset(&end, 0, sizeof end);
+  end.exit_status = -1;
+  if (pipe2(ends, O_CLOEXEC) != 0) return end;
+  fflush(NULL);
+  child = fork();
+  if (child == 0) {
+    const struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    dup2(ends[1], STDOUT_FILENO);
+    execl(path, path, first, second, (char *)NULL);
+    _exit(127);
+  }
+  close(ends[1]);
+  if (child > 0) {
+    read_until_end(ends[0], end.output, sizeof end.output, end_ns);
+    while (waitpid(child, &status, WNOHANG) == 0) {
+      if (monotonic_ns() > end_ns) {
+        end.hung = 1;
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        break;
+      }
+      sleep_ms(1);
+    }
+    if (WIFEXITED(status)) end.exit_status = WEXITSTATUS(status);
+    if (WIFSIGNALED(status) && !end.hung) end.signal = WTERMSIG(status);
+  }
+  close(ends[0]);
+  return end;
+}
+
+/* The argument that stands before "NAME:NUMBER" when a program runs a case of its own in a new process. */
+static const char one_case[] = "--case";
+
+fault_end fault_run_case(const char *name, int argument, int timeout_ms) {
+  char text[128];
+  snprintf(text, sizeof text, "%s:%d", name, argument);
+  return fault_run_program("/proc/self/exe", one_case, text, timeout_ms);
+}
+
+static int run_case(const fault_case *cases, const char *text) {
+  size_t length = strcspn(text, ":");
+  for (; cases->name != NULL; cases++) {
+    if (strlen(cases->name) != length || strncmp(cases->name, text, length) != 0) continue;
+    cases->run(atoi(text + length + 1));
+    return fault_failures() == 0 ? 0 : 1;
+  }
+  fprintf(stderr, "there is no case %s\n", text);
+  return 2;
+}
+
+static int is_wanted(int argc, char **argv, const char *name) {
+  int i;
+  for (i = 1; i < argc; i++) {
+    if (strcmp(argv[i], name) == 0) return 1;
+  }
+  return argc < 2;
+}
+
+static void complain(const char *program, const fault_case *one, int argument, const fault_end *end) {
+  fflush(stdout);
+  fprintf(stderr, "%s %s %d: %s", program, one->name, argument, end->hung ? "hangs" : "ended");
+  if (end->signal != 0) fprintf(stderr, " by signal %d (%s)", end->signal, strsignal(end->signal));
+  if (end->exit_status >= 0) fprintf(stderr, " with status %d", end->exit_status);
+  fprintf(stderr, ", expected %s %d\n", one->signal != 0 ? "signal" : "status",
+          one->signal != 0 ? one->signal : one->exit_status);
+}
+
+static int is_as_expected(const fault_case *one, const fault_end *end) {
+  if (end->hung) return 0;
+  return one->signal != 0 ? end->signal == one->signal : end->signal == 0 && end->exit_status == one->exit_status;
+}
+
+int fault_main(int argc, char **argv, const fault_case *cases) {
+  const char *program = strrchr(argv[0], '/') == NULL ? argv[0] : strrchr(argv[0], '/') + 1;
+  int failed = 0, count = 0;
+  if (argc == 3 && strcmp(argv[1], one_case) == 0) return run_case(cases, argv[2]);
+  for (; cases->name != NULL; cases++) {
+    char line[8192] = "";
+    int argument, ran = 0, wrong = 0;
+    if (!is_wanted(argc, argv, cases->name)) continue;
+    count++;
+    for (argument = cases->first; argument <= cases->last; argument++) {
+      fault_end end = fault_run_case(cases->name, argument, CASE_TIMEOUT_MS);
+      if (end.exit_status == SKIPPED) {
+        if (line[0] == 0) snprintf(line, sizeof line, "%s", end.output);
+        continue;
+      }
+      if (ran++ == 0) line[0] = 0;
+      if (line[0] != 0 && end.output[0] != 0) strncat(line, "; ", sizeof line - strlen(line) - 1);
+      strncat(line, end.output, sizeof line - strlen(line) - 1);
+      if (is_as_expected(cases, &end)) continue;
+      wrong = 1;
+      complain(program, cases, argument, &end);
+    }
+    printf("%s %s %s: %s\n", wrong ? "FAILED" : ran > 0 ? "ok" : "skipped", program, cases->name, line);
+    fflush(stdout);
+    failed |= wrong;
+  }
+  if (count == 0) fprintf(stderr, "%s: no such case\n", program);
+  return count == 0 ? 2 : failed;
+}
+
+/* ---- Waiting and counting --------------------------------------------------------------------------------------- */
+
+int64_t monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+void sleep_ms(int milliseconds) {
+  struct timespec left;
+  left.tv_sec = milliseconds / 1000;
+  left.tv_nsec = (long)(milliseconds % 1000) * 1000000;
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
+}
+
+int load(const int *value) { return __atomic_load_n(value, __ATOMIC_SEQ_CST); }
+void store(int *value, int new_value) { __atomic_store_n(value, new_value, __ATOMIC_SEQ_CST); }
+int add(int *value, int amount) { return __atomic_add_fetch(value, amount, __ATOMIC_SEQ_CST); }
+
+int await(const int *value, int least) {
+  int64_t end = monotonic_ns() + INT64_C(5000000000);
+  while (load(value) < least) {
+    if (monotonic_ns() > end) return 0;
+    sleep_ms(1);
+  }
+  return 1;
+}
+
+static int64_t status_kib(const char *label) {
+  char line[256];
+  long long kib = -1;
+  FILE *file = fopen("/proc/self/status", "r");
+  if (file == NULL) return -1;
+  while (fgets(line, sizeof line, file) != NULL) {
+    if (strncmp(line, label, strlen(label)) == 0) kib = atoll(line + strlen(label));
+  }
+  fclose(file);
+  return kib;
+}
+
+int64_t resident_kib(void) { return status_kib("VmRSS:"); }
+int64_t mapped_kib(void) { return status_kib("VmSize:"); }

@@ -1,0 +1,96 @@
+/*
+ * fault.h - what the programs of this directory share: cases that each run in a process of their own, and expectations.
+ *
+ * A program lists its cases and gives them to fault_main, which runs each case in a new process (a fresh image, not a fork
+ * of one that has used Chime), under a timeout, and prints a line for it; in that process the case says what it saw by
+ * fault_seen. Nothing here calls Chime, so that a case decides what is loaded.
+ */
+#ifndef FAULTS_FAULT_H
+#define FAULTS_FAULT_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dlmopen, gettid, RTLD_NEXT, unshare: what faults are made of is not in POSIX */
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fault_case {
+  const char *name;
+  void (*run)(int argument);
+  int first; /* the case is run once for each argument from first */
+  int last;  /* to last; what it saw is joined into one line */
+  int exit_status; /* that the process must end with; 0 also wants every expectation to hold */
+  int signal;      /* that must end the process instead; 0: none */
+} fault_case;
+
+/** The program's main; its arguments name the cases to run, all without. `cases` ends with a case without a name. */
+int fault_main(int argc, char **argv, const fault_case *cases);
+
+/** Says what was seen: a part of the case's line. */
+void fault_seen(const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 1, 2)))
+#endif
+    ;
+
+/** Leaves the case: it says nothing on this machine, and why. Not a failure. */
+void fault_skip(const char *why);
+
+/* How a process ended, as fault_run_program tells it. */
+typedef struct fault_end {
+  int exit_status; /* -1: not by exit */
+  int signal;      /* that ended it; 0: none */
+  int hung;        /* 1: it was still there when its time was over, and was killed */
+  char output[4096]; /* what it wrote to its standard output */
+} fault_end;
+
+/** Runs a program with up to two arguments and waits for its end, or ends it after timeout_ms. */
+fault_end fault_run_program(const char *path, const char *first, const char *second, int timeout_ms);
+/** Runs one case of this program in a process of its own. */
+fault_end fault_run_case(const char *name, int argument, int timeout_ms);
+
+/* ---- Expectations: they print file and line and go on; the case has failed then ------------------------------- */
+
+int fault_expect(int holds, const char *file, int line, const char *text);
+int fault_expect_equal(int64_t actual, int64_t expected, const char *file, int line, const char *text);
+int fault_expect_between(int64_t actual, int64_t low, int64_t high, const char *file, int line, const char *text);
+int fault_failures(void);
+
+#define EXPECT(condition) fault_expect((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
+#define EXPECT_EQ(actual, expected) \
+  fault_expect_equal((int64_t)(actual), (int64_t)(expected), __FILE__, __LINE__, #actual)
+#define EXPECT_BETWEEN(actual, low, high) \
+  fault_expect_between((int64_t)(actual), (int64_t)(low), (int64_t)(high), __FILE__, __LINE__, #actual)
+#define EXPECT_OK(actual) EXPECT_EQ(actual, 0)
+#define REQUIRE(condition) \
+  do { \
+    if (!EXPECT(condition)) return; \
+  } while (0)
+#define REQUIRE_OK(actual) \
+  do { \
+    if (!EXPECT_OK(actual)) return; \
+  } while (0)
+
+/* ---- Waiting and counting --------------------------------------------------------------------------------------- */
+
+int64_t monotonic_ns(void);
+void sleep_ms(int milliseconds); /* also when signals come */
+int load(const int *value);
+void store(int *value, int new_value);
+int add(int *value, int amount); /* returns the new value */
+/** Waits until *value is at least `least`; 0 after five seconds. */
+int await(const int *value, int least);
+/** Memory of the process that is in use, in KiB; that it has mapped. */
+int64_t resident_kib(void);
+int64_t mapped_kib(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

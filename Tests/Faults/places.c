@@ -1,0 +1,101 @@
+/* places.c - see places.h. */
+#include "places.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Not there when the program is linked to libchime. */
+#pragma weak chime_run_loop_create
+#pragma weak chime_run_loop_queue_create
+
+const char *place_name(place where) {
+  static const char *const names[] = {"serial", "concurrent", "global", "host-driven", "precise", "run loop", "main",
+                                      "virtual"};
+  return names[where];
+}
+
+int places_have_run_loops(void) { return chime_run_loop_create != NULL; }
+
+void places_need(place where) {
+  if (where == RUN_LOOP && !places_have_run_loops()) fault_skip("libchime has no run loops");
+}
+
+chime_status place_make(place where, const chime_queue_options *options, chime_queue_t *queue) {
+  switch (where) {
+    case SERIAL: return chime_queue_create(CHIME_QUEUE_SERIAL, options, queue);
+    case CONCURRENT: return chime_queue_create(CHIME_QUEUE_CONCURRENT, options, queue);
+    case GLOBAL: return chime_queue_global(CHIME_QOS_DEFAULT, options, queue);
+    case HOST: return chime_queue_create(CHIME_QUEUE_HOST, options, queue);
+    case PRECISE: return chime_queue_create(CHIME_QUEUE_PRECISE, options, queue);
+    case MAIN: return chime_queue_main(options, queue);
+    case VIRTUAL: return chime_queue_create(CHIME_QUEUE_VIRTUAL, options, queue);
+    case RUN_LOOP: {
+      chime_run_loop_t loop = 0;
+      chime_status status = chime_run_loop_create(NULL, &loop);
+      return status == CHIME_OK ? chime_run_loop_queue_create(loop, NULL, options, queue) : status;
+    }
+    case PLACES: break;
+  }
+  return CHIME_ERROR_INVALID_ARGUMENT;
+}
+
+static void *run_host(void *context) {
+  chime_queue_t queue = (chime_queue_t)(uintptr_t)context;
+  chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
+  return NULL;
+}
+
+void place_drive(place where, chime_queue_t queue) {
+  pthread_t thread;
+  if (where != HOST) return;
+  if (EXPECT_EQ(pthread_create(&thread, NULL, run_host, (void *)(uintptr_t)queue), 0)) pthread_detach(thread);
+}
+
+typedef struct main_wait {
+  const int *value;
+  int least;
+  chime_timer_t timer;
+} main_wait;
+
+static void stop_main_when_reached(const chime_tick *tick, void *context) {
+  main_wait *wait = context;
+  (void)tick;
+  if (load(wait->value) < wait->least && tick->sequence < 10000) return;
+  chime_main_stop();
+}
+
+int place_await(place where, chime_queue_t queue, const int *value, int least) {
+  if (where == VIRTUAL) {
+    int i;
+    for (i = 0; i < 10000 && load(value) < least; i++) chime_queue_advance(queue, CHIME_MILLISECOND);
+    return load(value) >= least;
+  }
+  if (where == MAIN) {
+    main_wait wait;
+    wait.value = value;
+    wait.least = least;
+    EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, stop_main_when_reached, &wait, NULL, &wait.timer));
+    EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
+    chime_timer_release(wait.timer);
+    return load(value) >= least;
+  }
+  return await(value, least);
+}
+
+void count_tick(const chime_tick *tick, void *context) {
+  EXPECT(tick->actual_ns >= tick->scheduled_ns);
+  add(context, 1);
+}
+
+void count_call(void *context) { add(context, 1); }
+
+void place_expect_works(place where) {
+  static int ticks; /* outlives a queue that does not end */
+  chime_queue_t queue = 0;
+  store(&ticks, 0);
+  REQUIRE_OK(place_make(where, NULL, &queue));
+  place_drive(where, queue);
+  REQUIRE_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
+  EXPECT(place_await(where, queue, &ticks, 3));
+  EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : 5 * CHIME_SECOND));
+}

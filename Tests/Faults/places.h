@@ -1,0 +1,45 @@
+/*
+ * places.h - every kind of queue, made and driven in the same way, so that a fault can be tried on each of them.
+ */
+#ifndef FAULTS_PLACES_H
+#define FAULTS_PLACES_H
+
+#include "fault.h"
+
+#include "chime_run_loop.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum place { SERIAL, CONCURRENT, GLOBAL, HOST, PRECISE, RUN_LOOP, MAIN, VIRTUAL, PLACES } place;
+
+const char *place_name(place where);
+
+/** A queue of that kind. Nothing drives a host-driven, main or virtual one yet; a run loop's has a thread. */
+chime_status place_make(place where, const chime_queue_options *options, chime_queue_t *queue);
+
+/** Whether the library that this program is linked to has chime_run_loop.h. */
+int places_have_run_loops(void);
+/** Skips the case when it needs run loops and there are none. */
+void places_need(place where);
+
+/** Has the queue's handlers run from here on: a host-driven queue gets a thread that runs it. Not for main, virtual. */
+void place_drive(place where, chime_queue_t queue);
+
+/** Runs what must run on the calling thread (main, virtual) until *value is at least `least`; else just waits. */
+int place_await(place where, chime_queue_t queue, const int *value, int least);
+
+/** A handler whose context is an int: it counts. */
+void count_tick(const chime_tick *tick, void *context);
+/** A finalizer or function whose context is an int: it counts. */
+void count_call(void *context);
+
+/** Makes a queue, starts a timer, sees it tick, ends it: that all is well. */
+void place_expect_works(place where);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * stopped.c - the process is stopped (SIGSTOP, a debugger, a laptop's lid) and goes on two seconds later. Each repeating
+ * timer gives one tick that says how many periods it missed, and goes on along its grid. Nothing comes early, or twice.
+ */
+#include "places.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { INTERVAL_MS = 50, STOP_MS = 2000, MOST_TICKS = 400 };
+
+typedef struct record {
+  place where;
+  int64_t started;
+  chime_tick ticks[MOST_TICKS];
+  int count;
+} record;
+
+static record records[PLACES];
+
+static void on_tick(const chime_tick *tick, void *context) {
+  record *r = context;
+  int count = load(&r->count);
+  if (count == MOST_TICKS) return;
+  r->ticks[count] = *tick;
+  store(&r->count, count + 1);
+}
+
+static void check(const record *r) {
+  int64_t interval = INTERVAL_MS * CHIME_MILLISECOND, previous = 0, total = 0;
+  int i, long_gaps = 0, count = load(&r->count);
+  uint64_t most = 0;
+  for (i = 0; i < count; i++) {
+    const chime_tick *tick = &r->ticks[i];
+    int64_t due = (tick->scheduled_ns - r->ticks[0].scheduled_ns) / interval;
+    EXPECT_EQ((tick->scheduled_ns - r->ticks[0].scheduled_ns) % interval, 0); /* on the grid */
+    EXPECT(tick->actual_ns >= tick->scheduled_ns);                           /* not early */
+    EXPECT(tick->scheduled_ns >= r->started + interval);
+    EXPECT_EQ(tick->sequence, i + 1);
+    if (i > 0) EXPECT(due > previous); /* no due time twice */
+    total += 1 + (int64_t)tick->missed;
+    /* Which of its due times a coalesced tick names is left open: between the last one counted and the sum. */
+    EXPECT(due + 1 <= total && due + 1 >= total - (int64_t)tick->missed);
+    previous = due;
+    if (tick->missed > most) most = tick->missed;
+    if (tick->missed >= STOP_MS / INTERVAL_MS * 3 / 4) long_gaps++;
+  }
+  EXPECT_EQ(long_gaps, 1);
+  EXPECT(count >= 8);
+  fault_seen("%s: missed %d in one tick of %d; ", place_name(r->where), (int)most, count);
+}
+
+static void stop_and_go_on(int argument) {
+  pid_t self = getpid(), helper = fork(); /* before Chime is used */
+  int i;
+  (void)argument;
+  if (helper == 0) {
+    sleep_ms(400);
+    kill(self, SIGSTOP);
+    sleep_ms(STOP_MS);
+    kill(self, SIGCONT);
+    _exit(0);
+  }
+  for (i = SERIAL; i <= RUN_LOOP; i++) {
+    chime_queue_t queue = 0;
+    if (i == RUN_LOOP && !places_have_run_loops()) continue;
+    records[i].where = (place)i;
+    REQUIRE_OK(place_make((place)i, NULL, &queue));
+    place_drive((place)i, queue);
+    records[i].started = monotonic_ns();
+    EXPECT_OK(chime_timer_every(queue, INTERVAL_MS * CHIME_MILLISECOND, on_tick, &records[i], NULL, NULL));
+  }
+  waitpid(helper, NULL, 0);
+  sleep_ms(300);
+  for (i = SERIAL; i <= RUN_LOOP; i++) {
+    if (i != RUN_LOOP || places_have_run_loops()) check(&records[i]);
+  }
+}
+
+/* A one-shot that fell due meanwhile comes once; a suspended timer does not come. */
+static void one_shots(int argument) {
+  static int due, suspended;
+  pid_t self = getpid(), helper = fork();
+  chime_queue_t queue = 0;
+  chime_timer_t timer = 0;
+  (void)argument;
+  if (helper == 0) {
+    sleep_ms(200);
+    kill(self, SIGSTOP);
+    sleep_ms(500);
+    kill(self, SIGCONT);
+    _exit(0);
+  }
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue));
+  EXPECT_OK(chime_timer_after(queue, 400 * CHIME_MILLISECOND, count_tick, &due, NULL, NULL));
+  EXPECT_OK(chime_timer_after(queue, 400 * CHIME_MILLISECOND, count_tick, &suspended, NULL, &timer));
+  EXPECT_OK(chime_timer_suspend(timer));
+  waitpid(helper, NULL, 0);
+  sleep_ms(100);
+  EXPECT_EQ(load(&due), 1);
+  EXPECT_EQ(load(&suspended), 0);
+  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  fault_seen("a one-shot comes once, a suspended one does not");
+}
+
+int main(int argc, char **argv) {
+  static const fault_case cases[] = {
+      {"repeating", stop_and_go_on, 0, 0, 0, 0},
+      {"one-shot", one_shots, 0, 0, 0, 0},
+      {NULL, NULL, 0, 0, 0, 0},
+  };
+  return fault_main(argc, argv, cases);
+}
