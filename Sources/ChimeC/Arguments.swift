@@ -9,7 +9,7 @@ package func waiting(_ call: () -> Status) -> chime_status {
   var state: CInt = 0
   unsafe pthread_setcancelstate(CInt(PTHREAD_CANCEL_DISABLE), &state)
   let status = call()
-  unsafe pthread_setcancelstate(state, nil)
+  pthread_setcancelstate(state, nil)
   errno = saved
   return status.rawValue
 }

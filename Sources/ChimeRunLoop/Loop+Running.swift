@@ -116,18 +116,19 @@ extension Loop {
   package static func start(label: String) -> Result<UInt64, Status> {
     guard canHave(modes: 2) else { return .failure(.resource) }
     let started = DispatchSemaphore(value: 0)
-    let made = Locked<UInt64>(0)
+    let made = Locked<Result<UInt64, Status>>(.failure(.limit))
     let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
       let loop = current
       loop.isOwn.store(true, ordering: .relaxed)
-      made.withLock { $0 = loop.id }
+      // All that running it needs is there before anybody knows it.
+      let status = loop.prepare(.default)
+      made.withLock { $0 = status != .ok ? .failure(status) : loop.id == 0 ? .failure(.limit) : .success(loop.id) }
       started.signal()
-      _ = run(in: .default, timeout: .max, untilTick: false)
+      if status == .ok { _ = run(in: .default, timeout: .max, untilTick: false) }
     }
     if status != .ok { return .failure(status) }
     started.wait()
-    let id = made.withLock { $0 }
-    return id == 0 ? .failure(.limit) : .success(id)
+    return made.withLock { $0 }
   }
 
   /// Ends a loop that `start` made: its id is stale, and its thread ends after the callback it is in. Ignored for the

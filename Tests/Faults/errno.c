@@ -64,6 +64,7 @@ static void timer_calls(chime_queue_t queue) {
   chime_state state = 0;
   uint64_t generation = 0;
   int64_t deadline = 0;
+  char text[100];
   int round;
   options.handler = ignore_tick;
   options.label = "a label of some length, to be copied";
@@ -71,6 +72,7 @@ static void timer_calls(chime_queue_t queue) {
   schedule.interval_ns = CHIME_HOUR;
   KEEPS(chime_timer_create(queue, &options, &timer));
   KEEPS(chime_timer_create(queue, NULL, &timer));
+  KEEPS(chime_timer_explain(timer, text, sizeof text, NULL));
   KEEPS(chime_timer_start(queue, &options, &schedule, &other));
   KEEPS(chime_timer_release(other));
   KEEPS(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, NULL));
@@ -203,6 +205,8 @@ static void the_rest(int argument) {
   KEEPS(chime_sleep_until(CHIME_CLOCK_WALL, now + 2 * CHIME_MILLISECOND));
   KEEPS(chime_sleep_until(77, now));
   KEEPS(chime_set_thread_hooks(NULL, NULL, NULL));
+  KEEPS(chime_set_trace(NULL, NULL));
+  KEEPS(chime_reinitialize());
   KEEPS(chime_queue_create(77, NULL, &queue));
   KEEPS(chime_queue_wrap_dispatch(NULL, NULL, &queue));
   KEEPS(chime_queue_main(NULL, NULL));

@@ -84,8 +84,7 @@ static void dispatch(place where) {
   EXPECT_OK(chime_timer_after(queue, 10 * CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   fault_seen("%s: chime_timer_after took %d ms without threads for %d ms", place_name(where),
              (int)((monotonic_ns() - begun) / 1000000), delay_ms);
-  EXPECT(await(&ticks, 1));
-  EXPECT(load(&refused) > 0);
+  EXPECT(await(&ticks, 1)); /* libdispatch may have a thread left, or waits for one */
   EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
   pthread_join(giver, NULL);
   place_expect_works(where);

@@ -23,15 +23,22 @@ package enum Descriptors {
   package static func prepareDispatch() -> Bool {
     dispatchIsReady.withLock { isReady in
       if isReady { return true }
-      guard areLeft(4) else { return false }
-      let begun = DispatchSemaphore(value: 0)
-      let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "chime.first"))
-      timer.setEventHandler { begun.signal() }
-      timer.schedule(deadline: .now())
-      timer.activate()
-      defer { timer.cancel() }
-      isReady = begun.wait(timeout: .now() + .seconds(5)) == .success
-      return isReady
+      // Without threads libdispatch waits for one in whoever calls it.
+      guard areLeft(4), OwnThread.canBeMade else { return false }
+      // One that is not due has the timerfd opened; by the second of two that are due now it has been.
+      let timers = (0..<3).map { _ in DispatchSource.makeTimerSource(queue: DispatchQueue(label: "chime.first")) }
+      defer { for timer in timers { timer.cancel() } }
+      timers[0].schedule(deadline: .now() + .seconds(3600))
+      timers[0].activate()
+      for timer in timers[1...] {
+        let begun = DispatchSemaphore(value: 0)
+        timer.setEventHandler { begun.signal() }
+        timer.schedule(deadline: .now())
+        timer.activate()
+        if begun.wait(timeout: .now() + .seconds(5)) == .timedOut { return false }
+      }
+      isReady = true
+      return true
     }
   }
 }

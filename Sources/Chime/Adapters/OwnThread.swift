@@ -22,6 +22,14 @@ package enum OwnThread {
     hooks.withLock { $0 = (start, end, context) }
   }
 
+  /// Whether the system grants threads now.
+  static var canBeMade: Bool {
+    var thread = pthread_t()
+    guard unsafe pthread_create(&thread, nil, { _ in nil }, nil) == 0 else { return false }
+    pthread_join(thread, nil)
+    return true
+  }
+
   /// Runs `body` on a new thread.
   /// - Parameter name: cut to the 15 bytes that the system keeps.
   /// - Returns: ok, or resource when no thread could be had.

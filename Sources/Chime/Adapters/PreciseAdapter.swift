@@ -5,35 +5,13 @@ import Synchronization
 /// Drives a queue on a thread of its own, which waits for absolute deadlines with a timer slack of 1 ns and, where it is
 /// permitted, real-time priority.
 @safe final class PreciseAdapter: QueueAdapter, @unchecked Sendable {
-  // Unchecked for the fields below: guarded by `mutex`, or the thread's own.
-  // SAFETY: allocated in init, freed in deinit, by when the thread has ended.
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  // Unchecked for the fields below: guarded by `condition`, or the thread's own.
+  private let condition = Condition()
   private var armed = Int64.max
   private var isWoken = true
   private var isClosed = false
   private var calls: [SyncCall] = []
   private let thread = Atomic<UInt>(0)
-
-  init() {
-    var mutexAttributes = pthread_mutexattr_t()
-    unsafe pthread_mutexattr_init(&mutexAttributes)
-    unsafe pthread_mutexattr_setprotocol(&mutexAttributes, CInt(PTHREAD_PRIO_INHERIT))
-    unsafe pthread_mutex_init(mutex, &mutexAttributes)
-    unsafe pthread_mutexattr_destroy(&mutexAttributes)
-    var attributes = pthread_condattr_t()
-    unsafe pthread_condattr_init(&attributes)
-    unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-    unsafe pthread_cond_init(changed, &attributes)
-    unsafe pthread_condattr_destroy(&attributes)
-  }
-
-  deinit {
-    unsafe pthread_cond_destroy(changed)
-    unsafe pthread_mutex_destroy(mutex)
-    unsafe changed.deallocate()
-    unsafe mutex.deallocate()
-  }
 
   /// Starts the thread, which waits for `open` or ends at once.
   /// - Returns: ok; resource without a thread, permission without the priority, invalidArgument without the processors.
@@ -69,13 +47,12 @@ import Synchronization
 
   private func loop(_ core: QueueCore) {
     while true {
-      unsafe pthread_mutex_lock(mutex)
-      while !isWoken, !isClosed, calls.isEmpty, core.cell.now < armed { waitForChange() }
-      isWoken = false
-      let ended = isClosed
-      let calls = calls
-      self.calls = []
-      unsafe pthread_mutex_unlock(mutex)
+      let (calls, ended) = condition.withLock { () -> ([SyncCall], Bool) in
+        while !isWoken, !isClosed, self.calls.isEmpty, core.cell.now < armed { condition.wait(until: armed) }
+        isWoken = false
+        defer { self.calls = [] }
+        return (self.calls, isClosed)
+      }
       for call in calls { call.run() }
       if ended { return }
       core.pass()
@@ -83,31 +60,18 @@ import Synchronization
     }
   }
 
-  /// With the mutex held.
-  private func waitForChange() {
-    if armed == .max {
-      unsafe pthread_cond_wait(changed, mutex)
-    } else {
-      let (seconds, nanoseconds) = max(armed, 0).quotientAndRemainder(dividingBy: 1_000_000_000)
-      var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
-      unsafe pthread_cond_timedwait(changed, mutex, &time)
-    }
-  }
-
   private func change(_ body: () -> Void) {
-    unsafe pthread_mutex_lock(mutex)
-    body()
-    unsafe pthread_cond_signal(changed)
-    unsafe pthread_mutex_unlock(mutex)
+    condition.withLock {
+      body()
+      condition.signal()
+    }
   }
 
   // MARK: QueueAdapter
 
   func arm(at time: Int64?) {
     // By the thread itself, inside a pass.
-    unsafe pthread_mutex_lock(mutex)
-    armed = time ?? .max
-    unsafe pthread_mutex_unlock(mutex)
+    condition.withLock { armed = time ?? .max }
   }
 
   func wake(_ core: QueueCore) { change { isWoken = true } }

@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// Threads that wait for callbacks to end, and what each waits for; so that a wait that could never end is noticed
@@ -13,7 +12,29 @@ enum WaitRegistry {
     let subject: Subject
     /// The callbacks that the waiting thread is inside, and so keeps from ending.
     let inside: FrameChain
-    let wakeUp: DispatchSemaphore
+    let wakeUp: WakeUp
+  }
+
+  /// What a waiting thread sleeps by.
+  private final class WakeUp: @unchecked Sendable {
+    // Unchecked for the count, which is guarded by the condition.
+    private let condition = Condition()
+    private var signals = 0
+
+    func signal() {
+      condition.withLock {
+        signals += 1
+        condition.signal()
+      }
+    }
+
+    /// Waits for a signal that nothing has waited for yet, until a time on the monotonic clock.
+    func wait(until time: Int64) {
+      condition.withLock {
+        while signals == 0, time == .max || Clock.monotonic.now < time { condition.wait(until: time) }
+        signals = 0
+      }
+    }
   }
 
   private static let waiters = Locked<[Waiter]>([])
@@ -26,15 +47,11 @@ enum WaitRegistry {
     count.store(0, ordering: .relaxed)
   }
 
-  /// The end of a wait by the semaphore, which counts on the wall clock: where that is stepped back, it would be late by
-  /// the step.
-  private static var soon: Int64 { Clock.monotonic.now + 1_000_000_000 }
-
   /// Waits until `isOver`, asked for again each time a callback has ended.
   /// - Returns: ok, timedOut, or wouldDeadlock without having waited.
   static func wait(for subject: Subject, timeout: Int64, until isOver: () -> Bool) -> Status {
     let inside = ThreadState.frames
-    let waiter = Waiter(subject: subject, inside: inside, wakeUp: DispatchSemaphore(value: 0))
+    let waiter = Waiter(subject: subject, inside: inside, wakeUp: WakeUp())
     let mayWait = waiters.withLock { waiters in
       if isBlocked(subject, by: inside, waiters) { return false }
       waiters.append(waiter)
@@ -50,12 +67,8 @@ enum WaitRegistry {
     }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     while !isOver() {
-      if end == .max {
-        waiter.wakeUp.wait()
-      } else if waiter.wakeUp.wait(timeout: DispatchTime(uptimeNanoseconds: UInt64(min(end, soon)))) == .timedOut {
-        if isOver() { return .ok }
-        if Clock.monotonic.now >= end { return .timedOut }
-      }
+      if Clock.monotonic.now >= end { return .timedOut }
+      waiter.wakeUp.wait(until: end)
     }
     return .ok
   }

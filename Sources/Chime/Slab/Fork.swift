@@ -11,7 +11,8 @@ import Synchronization
 package enum Fork {
   /// Odd in a child that has not been reinitialised; half of it, rounded up, counts the forks that were noticed.
   private static let count = Atomic<UInt32>(0)
-  private static let isWatched = Locked(false)
+  private static let isWatched = Atomic<Bool>(false)
+  private static let watching = Locked(())
 
   /// Changes with a fork, in the child, and with the child's `reinitialize`.
   @inline(__always)
@@ -29,10 +30,11 @@ package enum Fork {
 
   /// Has forks noticed from now on. Called before anything is made that a fork would break.
   static func watch() {
-    isWatched.withLock { isWatched in
-      if isWatched { return }
-      isWatched = true
+    if isWatched.load(ordering: .acquiring) { return }
+    watching.withLock { _ in
+      if isWatched.load(ordering: .relaxed) { return }
       pthread_atfork(nil, nil) { Fork.happened() }
+      isWatched.store(true, ordering: .releasing)
     }
   }
 

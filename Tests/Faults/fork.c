@@ -1,0 +1,379 @@
+/*
+ * fork.c - a process with armed timers forks: promise 15. In the child every call answers FORKED until
+ * chime_reinitialize; then host-driven, precise and virtual queues work, and what stands on libdispatch says that it does
+ * not. The parent's timers notice nothing, whatever the child does with its copies.
+ */
+#include "places.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TICK = 5 * CHIME_MILLISECOND };
+
+/* What the parent has, of every kind. */
+static chime_queue_t queues[PLACES];
+static chime_timer_t timers[PLACES];
+static int ticks[PLACES];
+static int finalized;
+static chime_target_t target;
+static chime_expiring_t expiring;
+
+static void destroy(void *object) { count_call(object); }
+
+static void make_everything(void) {
+  int where;
+  for (where = 0; where < PLACES; where++) {
+    if (where == MAIN || (where == RUN_LOOP && !places_have_run_loops())) continue;
+    EXPECT_OK(place_make((place)where, NULL, &queues[where]));
+    EXPECT_OK(chime_timer_every(queues[where], TICK, count_tick, &ticks[where], NULL, &timers[where]));
+    if (where != VIRTUAL) place_drive((place)where, queues[where]);
+  }
+  /* What a finalizer or destructor in the child would be seen by. */
+  EXPECT_OK(chime_timer_after(queues[VIRTUAL], CHIME_HOUR, count_tick, &finalized, destroy, NULL));
+  EXPECT_OK(chime_target_create(&finalized, destroy, &target));
+  EXPECT_OK(chime_expiring_create(queues[VIRTUAL], &finalized, destroy, CHIME_HOUR, &expiring));
+  for (where = 0; where < PLACES; where++) {
+    if (timers[where] != 0 && where != VIRTUAL) EXPECT(await(&ticks[where], 1));
+  }
+}
+
+/* Each kind's timer ticks on, none early or twice, and the virtual clock is where it was. */
+static void expect_parent_unharmed(void) {
+  int where, before[PLACES];
+  memcpy(before, ticks, sizeof before);
+  for (where = 0; where < PLACES; where++) {
+    if (timers[where] != 0 && where != VIRTUAL) EXPECT(await(&ticks[where], load(&ticks[where]) + 3));
+  }
+  EXPECT_OK(chime_queue_advance(queues[VIRTUAL], 10 * TICK));
+  EXPECT_EQ(ticks[VIRTUAL], before[VIRTUAL] + 10);
+  EXPECT_EQ(finalized, 0);
+  for (where = 0; where < PLACES; where++) {
+    if (queues[where] != 0) EXPECT_OK(chime_queue_shutdown(queues[where], 5 * CHIME_SECOND));
+  }
+  EXPECT_OK(chime_target_release(target));
+  EXPECT_EQ(finalized, 3); /* the timer's context, the target, the value */
+}
+
+/* Runs `child` in a forked process, under a timeout, and expects it to end well. */
+static void in_a_child(void (*child)(void)) {
+  int status = -1, waited = 0;
+  pid_t pid = fork();
+  if (pid == 0) {
+    child();
+    _exit(fault_failures() == 0 ? 0 : 1);
+  }
+  REQUIRE(pid > 0);
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    if (++waited > 5000) {
+      kill(pid, SIGKILL);
+      EXPECT(!"the child ended");
+    }
+    sleep_ms(1);
+  }
+  EXPECT_EQ(status, 0);
+}
+
+#define EXPECT_FORKED(call) EXPECT_EQ(call, CHIME_ERROR_FORKED)
+
+/* Every function that returns a status, with arguments that were right in the parent. */
+static void every_call_says_forked(void) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
+  chime_timer_info info = CHIME_TIMER_INFO_INIT;
+  chime_queue_t queue = queues[SERIAL], host = queues[HOST], new_queue = 7;
+  chime_timer_t timer = timers[SERIAL], new_timer = 7;
+  chime_target_t new_target = 7;
+  chime_expiring_t new_expiring = 7;
+  chime_state state;
+  chime_tick tick;
+  uint32_t count;
+  uint64_t number;
+  int64_t time;
+  int32_t small;
+  int kind;
+  void *object;
+  char text[10];
+  options.handler = count_tick;
+  EXPECT_FORKED(chime_now(CHIME_CLOCK_MONOTONIC, &time));
+  EXPECT_FORKED(chime_sleep_until(CHIME_CLOCK_MONOTONIC, 0));
+  EXPECT_FORKED(chime_main_run());
+  EXPECT_FORKED(chime_main_stop());
+  EXPECT_FORKED(chime_set_thread_hooks(NULL, NULL, NULL));
+  EXPECT_FORKED(chime_set_trace(NULL, NULL));
+  for (kind = CHIME_QUEUE_SERIAL; kind <= CHIME_QUEUE_VIRTUAL; kind++) {
+    EXPECT_FORKED(chime_queue_create(kind, NULL, &new_queue));
+  }
+  EXPECT_FORKED(chime_queue_main(NULL, &new_queue));
+  EXPECT_FORKED(chime_queue_global(CHIME_QOS_DEFAULT, NULL, &new_queue));
+  EXPECT_FORKED(chime_queue_wrap_dispatch(&state, NULL, &new_queue));
+  EXPECT_FORKED(chime_queue_sync(queue, count_call, &finalized, 0));
+  EXPECT_FORKED(chime_queue_async(queue, count_call, &finalized, NULL));
+  EXPECT_FORKED(chime_queue_fd(host, &small));
+  EXPECT_FORKED(chime_queue_next_deadline(host, &time));
+  EXPECT_FORKED(chime_queue_poll_timeout(host, &small));
+  EXPECT_FORKED(chime_queue_wait(host, 0));
+  EXPECT_FORKED(chime_queue_process(host, 0, &count));
+  EXPECT_FORKED(chime_queue_take_ticks(host, &tick, sizeof tick, 1, &count));
+  EXPECT_FORKED(chime_queue_run(host, 0));
+  EXPECT_FORKED(chime_queue_stop(host));
+  EXPECT_FORKED(chime_queue_now(queue, &time));
+  EXPECT_FORKED(chime_queue_advance(queues[VIRTUAL], CHIME_HOUR));
+  EXPECT_FORKED(chime_queue_advance_to(queues[VIRTUAL], CHIME_HOUR));
+  EXPECT_FORKED(chime_queue_jump(queues[VIRTUAL], CHIME_HOUR));
+  EXPECT_FORKED(chime_queue_get_stats(queue, &stats));
+  EXPECT_FORKED(chime_queue_dump(queue, text, sizeof text, &number));
+  EXPECT_FORKED(chime_timer_create(queue, &options, &new_timer));
+  EXPECT_FORKED(chime_timer_start(queue, &options, &schedule, &new_timer));
+  EXPECT_FORKED(chime_timer_after(queue, 0, count_tick, &finalized, destroy, &new_timer));
+  EXPECT_FORKED(chime_timer_every(queue, 1, count_tick, &finalized, destroy, &new_timer));
+  EXPECT_FORKED(chime_timer_activate(timer, NULL));
+  EXPECT_FORKED(chime_timer_restart(timer, NULL));
+  EXPECT_FORKED(chime_timer_suspend(timer));
+  EXPECT_FORKED(chime_timer_resume(timer));
+  EXPECT_FORKED(chime_timer_reschedule(timer, NULL));
+  EXPECT_FORKED(chime_timer_postpone(timer, 0));
+  EXPECT_FORKED(chime_timer_postpone_until(timer, 0));
+  EXPECT_FORKED(chime_timer_fire(timer));
+  EXPECT_FORKED(chime_timer_cancel(timer));
+  EXPECT_FORKED(chime_timer_cancel_and_wait(timer, CHIME_FOREVER));
+  EXPECT_FORKED(chime_timer_generation(timer, &number));
+  EXPECT_FORKED(chime_timer_check_generation(timer, 0));
+  EXPECT_FORKED(chime_timer_state(timer, &state));
+  EXPECT_FORKED(chime_timer_next_deadline(timer, &time));
+  EXPECT_FORKED(chime_timer_get_info(timer, &info));
+  EXPECT_FORKED(chime_timer_explain(timer, text, sizeof text, &number));
+  EXPECT_FORKED(chime_timer_add_handler(timer, "key", count_tick, &finalized, destroy));
+  EXPECT_FORKED(chime_timer_remove_handler(timer, "key"));
+  EXPECT_FORKED(chime_timer_release(timer));
+  EXPECT_FORKED(chime_target_create(&finalized, destroy, &new_target));
+  EXPECT_FORKED(chime_target_retain(target, &object));
+  EXPECT_FORKED(chime_target_release(target));
+  EXPECT_FORKED(chime_expiring_create(queue, &finalized, destroy, 0, &new_expiring));
+  EXPECT_FORKED(chime_expiring_on_expiry(expiring, NULL, NULL, NULL));
+  EXPECT_FORKED(chime_expiring_acquire(expiring, &object));
+  EXPECT_FORKED(chime_expiring_yield(expiring));
+  EXPECT_FORKED(chime_expiring_reset(expiring, 0));
+  EXPECT_FORKED(chime_expiring_release(expiring));
+  EXPECT_FORKED(chime_queue_release(queue));
+  EXPECT_FORKED(chime_queue_shutdown(host, CHIME_FOREVER));
+  EXPECT(new_queue == 7 && new_timer == 7 && new_target == 7 && new_expiring == 7);
+  EXPECT_EQ(finalized, 0);
+  fault_seen("FORKED from every function, ");
+}
+
+static void a_child_that_does_nothing(int argument) {
+  (void)argument;
+  make_everything();
+  in_a_child(every_call_says_forked);
+  expect_parent_unharmed();
+  fault_seen("the parent ticks on");
+}
+
+static int is_open(int fd) { return write(fd, "", 0) == 0 || errno != EBADF; }
+
+static void begin_anew(void) {
+  static const chime_queue_kind unsupported[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT};
+  chime_queue_options wall = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t host, precise, virtual_queue, none;
+  chime_timer_t timer;
+  chime_state state;
+  struct pollfd entry = {-1, POLLIN, 0};
+  int counts[3] = {0, 0, 0}, ended = 0;
+  size_t i;
+  EXPECT_OK(chime_reinitialize());
+  EXPECT_EQ(chime_reinitialize(), CHIME_IGNORED);
+  /* Everything from before is stale. */
+  for (i = 0; i < PLACES; i++) {
+    if (timers[i] == 0) continue;
+    EXPECT_EQ(chime_timer_state(timers[i], &state), CHIME_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(chime_timer_release(timers[i]), CHIME_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(chime_queue_release(queues[i]), CHIME_ERROR_INVALID_HANDLE);
+  }
+  if (target != 0) EXPECT_EQ(chime_target_release(target), CHIME_ERROR_INVALID_HANDLE);
+  if (expiring != 0) EXPECT_EQ(chime_expiring_release(expiring), CHIME_ERROR_INVALID_HANDLE);
+  /* What stands on libdispatch says so. */
+  for (i = 0; i < 2; i++) EXPECT_EQ(chime_queue_create(unsupported[i], NULL, &none), CHIME_ERROR_UNSUPPORTED);
+  wall.clock = CHIME_CLOCK_WALL;
+  EXPECT_EQ(chime_queue_create(CHIME_QUEUE_HOST, &wall, &none), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(chime_queue_main(NULL, &none), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(chime_queue_global(CHIME_QOS_DEFAULT, NULL, &none), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(chime_main_run(), CHIME_ERROR_UNSUPPORTED);
+  /* The rest works as in any process. */
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &host));
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &precise));
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &virtual_queue));
+  EXPECT_OK(chime_timer_every(host, CHIME_MILLISECOND, count_tick, &counts[0], count_call, &timer));
+  for (i = 0; i < PLACES; i++) EXPECT(timer != timers[i]);
+  EXPECT_OK(chime_timer_every(precise, CHIME_MILLISECOND, count_tick, &counts[1], NULL, NULL));
+  EXPECT_OK(chime_timer_after(virtual_queue, CHIME_HOUR, count_tick, &counts[2], NULL, NULL));
+  EXPECT_OK(chime_queue_advance(virtual_queue, CHIME_HOUR));
+  EXPECT_EQ(counts[2], 1);
+  EXPECT_OK(chime_queue_fd(host, &entry.fd));
+  while (counts[0] < 5) {
+    EXPECT_EQ(poll(&entry, 1, 5000), 1);
+    EXPECT_OK(chime_queue_process(host, 0, NULL));
+  }
+  EXPECT(await(&counts[1], 5));
+  EXPECT_OK(chime_queue_async(precise, count_call, &ended, NULL));
+  EXPECT(await(&ended, 1));
+  EXPECT_OK(chime_queue_shutdown(host, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(precise, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(virtual_queue, 5 * CHIME_SECOND));
+  EXPECT_EQ(finalized, 0);
+}
+
+static void a_child_that_begins_anew(int argument) {
+  (void)argument;
+  make_everything();
+  in_a_child(begin_anew);
+  expect_parent_unharmed();
+  fault_seen("host-driven, precise and virtual queues work in the child, the parent ticks on");
+}
+
+static chime_queue_t made_by_the_child;
+
+static void see_a_stale_queue(void) {
+  int64_t now;
+  EXPECT_EQ(chime_queue_now(made_by_the_child, &now), CHIME_ERROR_FORKED);
+  begin_anew();
+  EXPECT_EQ(chime_queue_now(made_by_the_child, &now), CHIME_ERROR_INVALID_HANDLE);
+}
+
+static void have_a_child_of_its_own(void) {
+  int64_t now;
+  begin_anew();
+  EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &made_by_the_child));
+  in_a_child(see_a_stale_queue);
+  EXPECT_OK(chime_queue_now(made_by_the_child, &now));
+}
+
+static void a_childs_child(int argument) {
+  (void)argument;
+  make_everything();
+  in_a_child(have_a_child_of_its_own);
+  expect_parent_unharmed();
+  fault_seen("begins anew, too");
+}
+
+static int32_t first_fd, second_fd;
+
+/* The descriptors of host-driven queues are closed, but not what the child has put in their place. */
+static void close_one_and_reuse_it(void) {
+  int file;
+  EXPECT(is_open(first_fd) && is_open(second_fd));
+  close(first_fd);
+  file = dup(STDERR_FILENO);
+  if (file != first_fd) EXPECT_EQ(dup2(file, first_fd), first_fd);
+  EXPECT_OK(chime_reinitialize());
+  EXPECT(is_open(first_fd));
+  EXPECT(!is_open(second_fd));
+}
+
+static void descriptors(int argument) {
+  chime_queue_t first, second;
+  (void)argument;
+  EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &first));
+  EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &second));
+  EXPECT_OK(chime_queue_fd(first, &first_fd));
+  EXPECT_OK(chime_queue_fd(second, &second_fd));
+  in_a_child(close_one_and_reuse_it);
+  EXPECT(is_open(first_fd) && is_open(second_fd));
+  fault_seen("the child's are closed, but one that it has reused; the parent's are open");
+}
+
+/* Forks inside a handler; the child returns from it. */
+static pid_t forked = -1;
+
+static void fork_in_handler(const chime_tick *tick, void *context) {
+  (void)tick, (void)context;
+  forked = fork();
+}
+
+static void in_a_handler(int is_virtual) {
+  chime_queue_t queue = 0;
+  chime_status status;
+  uint32_t count = 7;
+  int after = 0, end = -1;
+  EXPECT_OK(chime_queue_create(is_virtual ? CHIME_QUEUE_VIRTUAL : CHIME_QUEUE_HOST, NULL, &queue));
+  EXPECT_OK(chime_timer_after(queue, 0, fork_in_handler, &finalized, destroy, NULL));
+  EXPECT_OK(chime_timer_after(queue, 0, count_tick, &after, NULL, NULL));
+  if (!is_virtual) EXPECT_OK(chime_queue_wait(queue, CHIME_FOREVER));
+  status = is_virtual ? chime_queue_advance(queue, 0) : chime_queue_process(queue, 0, &count);
+  if (forked == 0) {
+    EXPECT_FORKED(status);
+    EXPECT_EQ(count, 7);
+    EXPECT_EQ(after, 0); /* the pass has ended */
+    EXPECT_EQ(finalized, 0);
+    EXPECT_FORKED(chime_queue_release(queue));
+    begin_anew();
+    _exit(fault_failures() == 0 ? 0 : 1);
+  }
+  EXPECT_OK(status);
+  EXPECT_EQ(after, 1);
+  EXPECT_EQ(finalized, 1); /* it has released itself */
+  EXPECT_EQ(waitpid(forked, &end, 0), forked);
+  EXPECT_EQ(end, 0);
+  EXPECT_OK(chime_queue_shutdown(queue, CHIME_FOREVER));
+  fault_seen("%s: FORKED in the child", is_virtual ? "virtual" : "host-driven");
+}
+
+/* Many forks beside threads that start, cancel and release timers: whatever lock they hold at that moment. */
+static int over;
+
+static void *churn(void *argument) {
+  chime_queue_t queue = *(chime_queue_t *)argument;
+  static int counted;
+  while (!load(&over)) {
+    chime_timer_t timer;
+    chime_target_t one;
+    if (chime_timer_after(queue, CHIME_MILLISECOND, count_tick, &counted, count_call, &timer) != CHIME_OK) abort();
+    if (chime_target_create(&counted, NULL, &one) != CHIME_OK || chime_target_release(one) != CHIME_OK) abort();
+    chime_timer_release(timer);
+  }
+  return NULL;
+}
+
+static void work_a_little(void) {
+  chime_queue_t queue;
+  int count = 0;
+  EXPECT_OK(chime_reinitialize());
+  EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
+  EXPECT_OK(chime_timer_after(queue, 5, count_tick, &count, NULL, NULL));
+  EXPECT_OK(chime_target_create(&count, NULL, &target));
+  EXPECT_OK(chime_queue_advance(queue, 5));
+  EXPECT_EQ(count, 1);
+  EXPECT_OK(chime_queue_shutdown(queue, CHIME_SECOND));
+}
+
+static void beside_busy_threads(int argument) {
+  enum { FORKS = 100 };
+  pthread_t threads[2];
+  int i;
+  (void)argument;
+  EXPECT_OK(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queues[SERIAL]));
+  for (i = 0; i < 2; i++) REQUIRE(pthread_create(&threads[i], NULL, churn, &queues[SERIAL]) == 0);
+  for (i = 0; i < FORKS && fault_failures() == 0; i++) in_a_child(work_a_little);
+  store(&over, 1);
+  for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  EXPECT_OK(chime_queue_shutdown(queues[SERIAL], 5 * CHIME_SECOND));
+  fault_seen("%d children began anew", i == 2 ? FORKS : 0);
+}
+
+static const fault_case cases[] = {
+    {"a-child-that-does-nothing", a_child_that_does_nothing, 0, 0, 0, 0},
+    {"a-child-that-begins-anew", a_child_that_begins_anew, 0, 0, 0, 0},
+    {"a-childs-child", a_childs_child, 0, 0, 0, 0},
+    {"descriptors", descriptors, 0, 0, 0, 0},
+    {"in-a-handler", in_a_handler, 0, 1, 0, 0},
+    {"beside-busy-threads", beside_busy_threads, 0, 0, 0, 0},
+    {NULL, NULL, 0, 0, 0, 0},
+};
+
+int main(int argc, char **argv) { return fault_main(argc, argv, cases); }
