@@ -222,7 +222,8 @@ extension TimerRef {
     }
     if slot.extras?.target?.isGone == true {
       endWriting(word)
-      return .targetGone
+      // A timer that runs is being cancelled, and fire is ignored by a cancelled one.
+      return word.isAtRest ? .targetGone : .ignored
     }
     guard let extras = slot.makeExtras() else {
       endWriting(word)
