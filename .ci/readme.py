@@ -1,4 +1,5 @@
-"""Runs every program of README.md as it stands there: C, Python, Lua, Swift. `make -C examples-c library` comes first.
+"""Runs every program of README.md, and of Tests/FFI/README.md, as it stands there: C, Python, Lua, Swift.
+`make -C examples-c library` comes first.
 
 A Lua program is left out, by name, when there is no luajit. The one-line build command of the README is used for C.
 """
@@ -7,7 +8,9 @@ import pathlib, re, shutil, subprocess, sys
 root = pathlib.Path(__file__).resolve().parent.parent
 work = root / ".build-readme"
 library = root / "examples-c/build/lib"
-blocks = re.findall(r"^```(\w+)\n(.*?)^```$", (root / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+pages = "README.md", "Tests/FFI/README.md"
+blocks = [block for page in pages
+          for block in re.findall(r"^```(\w+)\n(.*?)^```$", (root / page).read_text(), re.MULTILINE | re.DOTALL)]
 
 
 def run(*command, cwd=root):
@@ -61,8 +64,8 @@ for number, (language, text) in enumerate(blocks):
     if language in runners:
         runners[language](text, number)
         ran.add(language)
-    elif language not in ("sh", "mermaid"):
-        sys.exit(f"README.md: a block in {language}, which nothing runs")
+    elif language not in ("sh", "mermaid", "cmake"):
+        sys.exit(f"a block in {language}, which nothing runs")
 missing = set(runners) - ran
 if missing:
-    sys.exit(f"README.md: no block in {', '.join(sorted(missing))}")
+    sys.exit(f"no block in {', '.join(sorted(missing))}")
