@@ -50,6 +50,8 @@ extern const csuite_test endings_tests[];
 extern const csuite_test targets_tests[];
 extern const csuite_test moves_storm_tests[];
 extern const csuite_test pairs_storm_tests[];
+extern const csuite_test ids_storm_tests[];
+extern const csuite_test queues_storm_tests[];
 extern const csuite_test targets_storm_tests[];
 extern const csuite_test run_loop_tests[];
 extern const csuite_test weak_timer_tests[];
