@@ -8,7 +8,7 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
 
 static const csuite_test *const files[] = {
     arguments_tests, states_tests, virtual_tests, lifetime_tests, dispatch_tests, queries_tests, seeing_tests, storm_tests,
-    moves_storm_tests,
+    moves_storm_tests, pairs_storm_tests, ids_storm_tests, queues_storm_tests,
     statuses_tests, host_tests, endings_tests, targets_tests, targets_storm_tests, run_loop_tests, weak_timer_tests,
     named_handlers_tests, named_handlers_storm_tests, expiring_tests, expiring_storm_tests,
     known_libuv_tests, known_libevent_tests, known_go_tests, known_tokio_tests, known_nio_tests, known_dispatch_tests,

@@ -48,6 +48,7 @@ package enum MainQueue {
     guard prepare() else { return .resource }
     let stopFile = stopReader.load(ordering: .relaxed)
     let queueFile = Undeclared.mainQueueHandle()
+    guard queueFile >= 0 else { return .resource }
     while true {
       if stop.exchange(false, ordering: .sequentiallyConsistent) {
         var byte: UInt8 = 0
@@ -103,8 +104,10 @@ package enum MainQueue {
       }
       stopReader.store(ends[0], ordering: .relaxed)
       stopWriter.store(ends[1] + 1, ordering: .sequentiallyConsistent)
-      isPrepared = Undeclared.mainQueueHandle() >= 0
-      return isPrepared
+      // None where the main queue is not bound to a thread any more (after `dispatchMain`).
+      _ = Undeclared.mainQueueHandle()
+      isPrepared = true
+      return true
     }
   }
 }
