@@ -143,7 +143,7 @@ static void a_main_queue_that_nobody_drains_is_told_of(csuite *t) {
     return;
   }
   REQUIRE_OK(status);
-  csuite_ends(t, queue, 0);
+  csuite_ends(t, queue, CHIME_SECOND);
   p = probe_new(t, queue, "p");
   p->quiet = 1;
   REQUIRE_OK(chime_timer_after(queue, 0, probe_handler, p, NULL, &timer));
