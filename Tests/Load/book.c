@@ -1,6 +1,8 @@
 /* book.c - one entry: the calls on its timer, what is expected of it after each, and the callbacks that check it. */
 #include "load.h"
 
+#include <stdlib.h>
+
 #define MAY(name) BIT(CHIME_##name)
 #define TAKES_EFFECT (MAY(OK) | MAY(RUNNING))
 
@@ -59,6 +61,7 @@ static void check_plan(const entry *e, const chime_tick *tick) {
         wrong("a one-shot came for %lld, %lld ns from its deadline", (long long)tick->scheduled_ns,
               (long long)(tick->scheduled_ns - known.deadline_ns));
       }
+      __atomic_store_n(&e->place->reached_ns, known.awaited_ns, __ATOMIC_RELAXED);
       break;
     case REPEATING:
       if (tick->scheduled_ns < known.deadline_ns || (tick->scheduled_ns - known.deadline_ns) % known.interval_ns != 0) {
@@ -264,7 +267,11 @@ void entry_check_lost(entry *e) {
   entry known;
   if (!read_plan(e, &known)) return;
   if ((known.plan == DRIVEN || (known.plan == ONE_SHOT && !has_ticked(e))) && now > known.awaited_ns + PATIENCE) {
-    wrong("lost: a one-shot, %lld ms late", (long long)((now - known.awaited_ns) / CHIME_MILLISECOND));
+    /* Passed over, when its queue has come to later ones; a queue that is behind lacks a processor. */
+    int64_t ahead = __atomic_load_n(&e->place->reached_ns, __ATOMIC_RELAXED) - known.awaited_ns;
+    wrong("lost: a one-shot on the %s queue, %lld ms late; the queue has come to %lld ms %s it", e->place->name,
+          (long long)((now - known.awaited_ns) / CHIME_MILLISECOND), (long long)(llabs(ahead) / CHIME_MILLISECOND),
+          ahead < 0 ? "before" : "after");
     begin(e); /* told once */
   }
   if (known.plan == REPEATING && now - PATIENCE >= known.deadline_ns) {

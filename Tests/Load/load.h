@@ -31,6 +31,7 @@ typedef struct place {
   int64_t ticks;    /* DUE */
   int64_t measured; /* of these, those whose deadline was known */
   int64_t lateness[BUCKETS];
+  int64_t reached_ns; /* the deadline of its latest one-shot: by __atomic builtins */
 } place;
 
 typedef enum plan {
