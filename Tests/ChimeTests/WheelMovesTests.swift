@@ -10,19 +10,21 @@ import Testing
   static let inside = Int64(1) << 40
   static let early = Int64(1) << 20
   static let late = Int64(1) << 45
-  static let rounds = 20_000
+  static let rounds = 100_000
 
   /// Runs `body` while another thread moves the slot's deadline.
   private func moving(_ slot: TimerSlot, _ body: () -> Void) {
     let over = SharedCount()
-    let ended = DispatchSemaphore(value: 0)
+    let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     DispatchQueue.global().async {
+      begun.signal()
       while over.value == 0 {
         slot.deadline = WheelMovesTests.late
         slot.deadline = WheelMovesTests.early
       }
       ended.signal()
     }
+    begun.wait()
     body()
     over.add(1)
     ended.wait()
