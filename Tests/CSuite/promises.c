@@ -59,8 +59,9 @@ static void linger(const chime_tick *tick, void *context) {
 }
 
 /*
- * A crowd that is due at once, cancelled from its end while the first of it run: all were collected by the pass. OK says
- * that the timer has not started and never will, IGNORED that it has (a one-shot is finished before its handler starts).
+ * A crowd that is due at once, cancelled from its end while the first of it run: all were collected by the pass. OK
+ * says that the timer has not started and never will, IGNORED that it has (a one-shot is finished before its handler
+ * starts).
  */
 static void the_answer_of_cancel_is_true_of_a_bare_timer(csuite *t, where place) {
   enum { CROWD = 64 };
@@ -129,7 +130,7 @@ static void check_the_time(const chime_tick *tick, void *context) {
   p->ticks++;
 }
 
-/* Elsewhere the way to the handler takes longer than the wheel's tick of a microsecond, and hides one that is early by it. */
+/* Elsewhere the way to the handler takes longer than the wheel's tick, a microsecond, and hides one that is early. */
 static void a_host_that_never_rests_gets_no_tick_early(csuite *t) {
   int rounds = csuite_scaled(1000), i;
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
