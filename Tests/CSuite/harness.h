@@ -66,6 +66,7 @@ extern const csuite_test known_tokio_tests[];
 extern const csuite_test known_nio_tests[];
 extern const csuite_test known_dispatch_tests[];
 extern const csuite_test known_timeout_tests[];
+extern const csuite_test promises_tests[];
 extern const csuite_test main_queue_tests[];
 extern const csuite_test run_loop_main_tests[];
 extern const csuite_test memory_main_tests[];

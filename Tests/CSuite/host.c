@@ -536,6 +536,43 @@ static void a_repeating_timer_of_records_goes_on_when_the_host_only_polls(csuite
   EXPECT(seen >= 20);
 }
 
+/*
+ * One take ends a batch that an earlier one had begun, and looks for what has fallen due since: there is the timer again
+ * whose record was just taken. It is busy, and what was to bring it has been used up.
+ */
+static void a_timer_due_again_while_its_record_is_taken_is_not_forgotten(csuite *t) {
+  enum { OTHERS = 200 };
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  int fd = fd_of(t, queue), round, i;
+  chime_tick ticks[OTHERS + 8];
+  for (round = 0; round < 20; round++) {
+    chime_timer_t repeating, others[OTHERS + 1];
+    chime_schedule spaced = schedule_of(1, 1);
+    int64_t until;
+    uint32_t count;
+    spaced.missed_policy = CHIME_MISSED_DELAY; /* one that misses ticks is not forgotten for another reason */
+    others[0] = record_timer(t, queue, NULL, 0, schedule_of(0, 0));
+    repeating = record_timer(t, queue, NULL, 0, spaced);
+    /* Their records take longer than it is to the timer's next tick. */
+    for (i = 1; i <= OTHERS; i++) others[i] = record_timer(t, queue, NULL, 0, schedule_of(2, 0));
+    sleep_ns(CHIME_MILLISECOND);
+    count = take_some(t, queue, ticks, 1);
+    EXPECT(count == 1 && ticks[0].timer == others[0]);
+    count = take(t, queue, ticks, OTHERS + 8);
+    EXPECT(count >= OTHERS + 1 && ticks[0].timer == repeating);
+    EXPECT(next_deadline(t, queue) != CHIME_FOREVER);
+    if (!EXPECT(is_readable(fd, 10000))) return;
+    until = monotonic_ns() + PATIENCE;
+    do {
+      count = take(t, queue, ticks, 1);
+    } while (count == 0 && EXPECT(monotonic_ns() < until));
+    EXPECT(count == 1 && ticks[0].timer == repeating);
+    EXPECT_TOOK_EFFECT(chime_timer_release(repeating));
+    for (i = 0; i <= OTHERS; i++) EXPECT_TOOK_EFFECT(chime_timer_release(others[i]));
+    take(t, queue, ticks, 1);
+  }
+}
+
 static void the_generation_tells_which_record_of_a_batch_is_stale(csuite *t) {
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_tick ticks[4];
@@ -807,6 +844,7 @@ const csuite_test host_tests[] = {
     TEST(records_say_what_callbacks_would),
     TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take),
     TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls),
+    TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten),
     TEST(the_generation_tells_which_record_of_a_batch_is_stale),
     TEST(a_taken_tick_holds_its_target),
     TEST(functions_and_records_do_not_mix),

@@ -251,6 +251,37 @@ static void without_a_trace_nothing_is_reported(csuite *t) {
   EXPECT_LOG("");
 }
 
+/* What the trace looks at, each time that the timer behind it is started anew. */
+typedef struct watched {
+  csuite *t;
+  chime_expiring_t expiring;
+  int looks;
+} watched;
+
+static void look_at_the_value(const chime_tick *tick, void *context) {
+  watched *w = context;
+  csuite *t = w->t;
+  void *value = NULL;
+  if (tick->kind != CHIME_TRACE_RESTARTED) return;
+  w->looks++;
+  EXPECT_OK(chime_expiring_acquire(w->expiring, &value));
+  EXPECT(value == w);
+  EXPECT_OK(chime_expiring_yield(w->expiring));
+}
+
+/* [9]: a reset calls back, and holds no lock of the value's then. */
+static void the_trace_of_a_reset_may_use_the_value(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  watched *w = csuite_memory(t, sizeof *w);
+  w->t = t;
+  EXPECT_OK(chime_expiring_create(queue, w, NULL, 10, &w->expiring));
+  EXPECT_OK(chime_set_trace(look_at_the_value, w));
+  EXPECT_OK(chime_expiring_reset(w->expiring, 20));
+  EXPECT_OK(chime_set_trace(NULL, NULL));
+  EXPECT_EQ(w->looks, 1);
+  EXPECT_OK(chime_expiring_release(w->expiring));
+}
+
 static void count_traced(const chime_tick *tick, void *context) {
   (void)tick;
   add(context, 1);
@@ -389,6 +420,7 @@ const csuite_test seeing_tests[] = {
     TEST(explanations_are_cut_and_measured),
     TEST(the_trace_tells_of_each_transition_and_callback),
     TEST(without_a_trace_nothing_is_reported),
+    TEST(the_trace_of_a_reset_may_use_the_value),
     TESTS_ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run),
     TEST(lateness_is_counted_by_powers_of_two),
     TEST(shared_wake_ups_and_stale_entries_are_counted),
