@@ -1,0 +1,504 @@
+/*
+ * The model's passes: which callback comes next.
+ *
+ * A pass takes what is due when it begins, gives it an order, and visits each turn once; a turn delivers what its timer
+ * has to deliver at that moment, or nothing. Callbacks of the library are held against that, one by one: turns that
+ * would deliver nothing are passed over, and a turn that would deliver something else is a difference.
+ */
+#include "model.h"
+
+static const char *kind_name(int kind) {
+  static const char *const names[] = {"DUE", "FIRED", "ARMED", "CANCELLED"};
+  return kind >= 0 && kind < 4 ? names[kind] : "no callback";
+}
+
+/* ---- What a timer has to deliver --------------------------------------------------------------------------------- */
+
+static int is_due(const timer *t, int64_t now) {
+  return t->state == CHIME_STATE_RUNNING && t->deadline <= now && t->deadline != INT64_MAX;
+}
+
+static int next_callback(const timer *t) {
+  if (t->has_armed && t->has_cancelled) return t->next_is_armed ? CHIME_TICK_ARMED : CHIME_TICK_CANCELLED;
+  return t->has_armed ? CHIME_TICK_ARMED : CHIME_TICK_CANCELLED;
+}
+
+static int target_lives(const model *m, const timer *t) {
+  return t->target >= 0 && m->targets[t->target].references > 0;
+}
+
+/** Whose turn it is now. OPEN: the turn of a timer that is gone, when it was none for DUE, is that of the timer that
+ *  was made in its place. */
+static timer *holder(model *m, const turn *turn) {
+  const uint64_t place = (UINT64_C(1) << 26) - 1;
+  if (!turn->timer->released || turn->kind == TURN_DUE) return turn->timer;
+  for (int i = turn->timer->number + 1; i < m->timer_count; i += 1) {
+    timer *t = &m->timers[i];
+    if (!t->released && t->id != 0 && (t->id & place) == (turn->timer->id & place)) return t;
+  }
+  return turn->timer;
+}
+
+/** The kind of tick that a turn delivers now; -1: none. */
+static int delivery(model *m, const turn *turn) {
+  timer *t = holder(m, turn);
+  /* A timer that was armed anew since the pass began has its turn in the next one. */
+  if (t->place != turn->place && turn->kind == TURN_DUE) return -1;
+  if (t->released || m->has_ended) return -1;
+  if (t->callbacks > 0) return next_callback(t);
+  if (t->fire_pending) {
+    if (turn->kind == TURN_CALLBACK) return -1;
+    if (turn->kind == TURN_FIRED || !is_due(t, m->now) || t->fire_time < t->deadline) return CHIME_TICK_FIRED;
+  }
+  return turn->kind == TURN_DUE && is_due(t, m->now) ? CHIME_TICK_DUE : -1;
+}
+
+/* ---- Passes ------------------------------------------------------------------------------------------------------ */
+
+static int precedes(const turn *a, const turn *b) {
+  if (a->key != b->key) return a->key < b->key;
+  if (a->timer == b->timer) return a->kind < b->kind;
+  return a->place < b->place;
+}
+
+static void add_turn(model *m, timer *t, turn_kind kind, int64_t key, int is_optional) {
+  turn new_turn = {t, kind, key, t->place, is_optional};
+  int at = m->turn_count;
+  while (at > 0 && precedes(&new_turn, &m->turns[at - 1])) {
+    m->turns[at] = m->turns[at - 1];
+    at -= 1;
+  }
+  m->turns[at] = new_turn;
+  m->turn_count += 1;
+}
+
+/** The turns of a pass that begins now. */
+static void collect(model *m) {
+  m->turn_count = 0;
+  m->turn_next = 0;
+  for (int i = 0; i < m->timer_count; i += 1) {
+    timer *t = &m->timers[i];
+    if (t->released) continue;
+    if (t->callbacks > 0) {
+      add_turn(m, t, TURN_CALLBACK, INT64_MIN, 0);
+    } else if (t->fire_pending) {
+      add_turn(m, t, TURN_FIRED, t->fire_time, 0);
+    }
+    /* Within its leeway it may come, when something brings a pass; it has to when its place in it is reached. */
+    if (is_due(t, m->reading)) {
+      int64_t key = t->deadline > INT64_MIN ? t->deadline : INT64_MIN + 1; /* after all callbacks */
+      add_turn(m, t, TURN_DUE, key, model_placement(m, t) > m->reading);
+    }
+  }
+}
+
+static void trace_turns(const model *m) {
+  trace("  pass %d at %" PRId64, m->passes_here + 1, m->reading);
+  for (int i = 0; i < m->turn_count; i += 1) {
+    const turn *one = &m->turns[i];
+    trace("    turn: timer %d kind %d key %" PRId64 "%s", one->timer->number, (int)one->kind, one->key,
+          one->is_optional ? ", or later" : "");
+  }
+}
+
+/** After the functions of a pass: what they made due may come in this pass or in the next. */
+static void collect_after_functions(model *m) {
+  turn before[MOST_TIMERS * 2];
+  int count = m->turn_count;
+  memcpy(before, m->turns, sizeof before);
+  collect(m);
+  m->collected = 1;
+  for (int i = 0; i < m->turn_count; i += 1) {
+    int had = 0;
+    for (int j = 0; j < count; j += 1) {
+      if (before[j].timer == m->turns[i].timer && (before[j].kind == TURN_DUE) == (m->turns[i].kind == TURN_DUE)) {
+        had = 1;
+      }
+    }
+    if (!had) m->turns[i].is_optional = 1;
+  }
+}
+
+static int has_must(const model *m) {
+  for (int i = 0; i < m->turn_count; i += 1) {
+    if (!m->turns[i].is_optional) return 1;
+  }
+  return 0;
+}
+
+static int someone_is_to_end(const model *m) {
+  for (int i = 0; i < m->timer_count; i += 1) {
+    const timer *t = &m->timers[i];
+    if (t->released && (t->callbacks > 0 || (t->has_finalizer && !t->finalized))) return 1;
+  }
+  return 0;
+}
+
+static void see_instant(model *m) {
+  if (m->instant == m->now) return;
+  m->instant = m->now;
+  m->passes_here = 0;
+  m->perhaps_here = 0;
+}
+
+/** Begins the next pass: at this instant, or at the next deadline up to the goal. 0: there is none. */
+static int begin_pass(model *m, int optional_too) {
+  int64_t next = INT64_MAX;
+  int64_t goal = m->goal > m->now ? m->goal : m->now;
+  see_instant(m);
+  m->reading = m->now;
+  m->pass_functions_end = m->function_count;
+  m->collected = m->function_next == m->function_count;
+  collect(m);
+  m->in_pass = 1;
+  trace_turns(m);
+  if (has_must(m) || m->function_next < m->function_count || (optional_too && m->turn_count > 0)) {
+    m->passes_here += 1;
+    return 1;
+  }
+  for (int i = 0; i < m->timer_count; i += 1) {
+    timer *t = &m->timers[i];
+    if (t->released || t->state != CHIME_STATE_RUNNING || t->deadline == INT64_MAX) continue;
+    if (model_placement(m, t) < next) next = model_placement(m, t);
+  }
+  if (next == INT64_MAX || next > goal) {
+    m->in_pass = 0;
+    return 0;
+  }
+  if (next <= m->now) fail("the model is wrong: %" PRId64 " is due and has no turn", next);
+  if (someone_is_to_end(m)) fail("time moves on, and a released timer has not ended");
+  m->now = next;
+  see_instant(m);
+  m->reading = m->now;
+  collect(m);
+  m->passes_here += 1;
+  return 1;
+}
+
+static void functions_come_first(model *m, const char *what) {
+  if (m->function_next < m->pass_functions_end) fail("%s before function %d", what, m->function_next);
+  if (!m->collected) collect_after_functions(m);
+}
+
+/** Whether two turns may change places: equal in time, and one has no place among activations. */
+static int order_is_open(const turn *a, const turn *b) { return a->key == b->key && (a->place == 0 || b->place == 0); }
+
+/* A tick within its leeway in a pass that time has jumped in, or a callback in its place: it may as well have come in
+ * the next pass. */
+static void doubt(model *m, const timer *t, int kind) {
+  m->perhaps_here += 1;
+  m->is_in_doubt = kind != CHIME_TICK_DUE || model_placement(m, t) <= m->now;
+  m->doubted = m->now;
+}
+
+/** Finds the turn of a callback that has begun, and passes over those before it that deliver nothing. */
+static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
+  int tried_optional = 0;
+  while (1) {
+    if (m->in_pass) {
+      functions_come_first(m, "a tick");
+      while (m->turn_next < m->turn_count) {
+        turn *next = &m->turns[m->turn_next];
+        int delivered = delivery(m, next);
+        if (delivered < 0 || (next->is_optional && actual_ns > m->now)) {
+          m->turn_next += 1;
+          continue;
+        }
+        if (holder(m, next) == t && delivered == kind) {
+          if (next->is_optional) doubt(m, t, kind);
+          m->turn_next += 1;
+          return;
+        }
+        for (int i = m->turn_next + 1; i < m->turn_count; i += 1) {
+          turn later = m->turns[i];
+          if (holder(m, &later) != t || delivery(m, &later) != kind || !order_is_open(next, &later)) continue;
+          memmove(&m->turns[m->turn_next + 1], next, (size_t)(i - m->turn_next) * sizeof later);
+          m->turns[m->turn_next] = later;
+          m->turn_next += 1;
+          return;
+        }
+        if (next->is_optional) {
+          m->turn_next += 1;
+          continue;
+        }
+        if (m->is_in_doubt && m->doubted == m->now) {
+          turn alone = {t, kind == CHIME_TICK_DUE ? TURN_DUE : TURN_FIRED, 0, t->place, 0};
+          m->in_pass = 0;
+          if (delivery(m, &alone) == kind) return;
+        }
+        fail("timer %d %s comes at %" PRId64 ", and timer %d %s, due at %" PRId64 ", is first", t->number,
+             kind_name(kind), m->now, next->timer->number, kind_name(delivered), next->key);
+      }
+    }
+    /* A tick that is said to start now starts in a pass at this instant. */
+    if (!begin_pass(m, actual_ns == m->now && !tried_optional)) {
+      fail("timer %d %s is not due at %" PRId64, t->number, kind_name(kind), m->now);
+    }
+    tried_optional = actual_ns == m->now;
+    if (m->passes_here > 1000) fail("more than 1,000 passes at one instant");
+  }
+}
+
+void model_advance_begins(model *m, int64_t goal) {
+  m->advancing = 1;
+  m->in_pass = 0;
+  m->goal = goal;
+  m->instant = m->now;
+  m->passes_here = 0;
+  m->perhaps_here = 0;
+}
+
+/** Whether a turn is left that would deliver something, in this pass or a later one of the same advance. */
+static void nothing_is_left(model *m) {
+  do {
+    if (m->in_pass) functions_come_first(m, "the end of the advance");
+    while (m->turn_next < m->turn_count && m->in_pass) {
+      turn *next = &m->turns[m->turn_next++];
+      int delivered = delivery(m, next);
+      if (delivered >= 0 && !next->is_optional) {
+        fail("timer %d %s, due at %" PRId64 ", did not come", next->timer->number, kind_name(delivered), next->key);
+      }
+    }
+  } while (begin_pass(m, 0));
+}
+
+void model_advance_ended(model *m, chime_status status) {
+  if (m->has_ended) {
+    expect_status("chime_queue_advance", status, STATUS(CHIME_ERROR_SHUT_DOWN));
+  } else if (status == CHIME_ERROR_LIMIT) {
+    if (m->passes_here + m->perhaps_here < 1000) {
+      fail("LIMIT after %d passes, and perhaps %d more", m->passes_here, m->perhaps_here);
+    }
+  } else {
+    expect_status("chime_queue_advance", status, STATUS(CHIME_OK));
+    nothing_is_left(m);
+    if (m->goal > m->now) m->now = m->goal;
+  }
+  m->advancing = 0;
+  m->in_pass = 0;
+  m->fire_dropped = 0;
+}
+
+/* ---- Ticks ------------------------------------------------------------------------------------------------------- */
+
+static void expect_tick(const timer *t, const char *what, uint64_t actual, uint64_t expected) {
+  if (actual != expected) {
+    fail("timer %d: %s is %" PRId64 ", not %" PRId64, t->number, what, (int64_t)actual, (int64_t)expected);
+  }
+}
+
+/** Moves the schedule past the tick that starts now, and says what the tick has to say. */
+static void start_due(model *m, timer *t, uint64_t *missed, int64_t *scheduled) {
+  const chime_schedule *s = &t->schedule;
+  uint64_t on_grid = 0;
+  *missed = 0;
+  *scheduled = t->deadline;
+  if (s->interval_ns == 0) {
+    t->state = CHIME_STATE_FINISHED;
+    return;
+  }
+  if (s->missed_policy == CHIME_MISSED_DELAY) {
+    t->deadline = saturating_sum(m->now, s->interval_ns); /* OPEN: what is said inside the handler */
+    t->provisional = t->deadline;
+    t->rearms = 1;
+  } else {
+    __int128 next = (__int128)t->deadline;
+    on_grid = (uint64_t)(((__int128)m->now - t->deadline) / s->interval_ns);
+    next += ((__int128)on_grid + 1) * s->interval_ns;
+    t->deadline = next > INT64_MAX ? INT64_MAX : (int64_t)next;
+  }
+  *missed = on_grid + t->carried;
+  t->carried = 0;
+  if (s->tick_limit > 0) {
+    uint64_t left = s->tick_limit - t->due_count;
+    if (*missed >= left - 1) {
+      *missed = left - 1;
+      t->state = CHIME_STATE_FINISHED;
+      t->rearms = 0;
+    }
+    t->due_count += *missed + 1;
+  }
+  /* OPEN: scheduled is the last of the due times that the tick stands for. */
+  *scheduled = (int64_t)(*scheduled + (__int128)(on_grid < *missed ? on_grid : *missed) * s->interval_ns);
+}
+
+static void must_not_overlap(model *m, const char *what) {
+  for (int i = 0; i < m->timer_count; i += 1) {
+    if (m->timers[i].busy) fail("%s inside a callback of timer %d", what, m->timers[i].number);
+  }
+}
+
+static void last_callback(model *m, timer *t, int kind) {
+  if (m->in_pass && !m->has_ended) {
+    functions_come_first(m, "a last callback");
+    /* OPEN: at the end of the pass, not in its midst. */
+    for (int i = m->turn_next; i < m->turn_count; i += 1) {
+      if (!m->turns[i].is_optional && delivery(m, &m->turns[i]) >= 0) {
+        fail("timer %d ends while timer %d has its turn", t->number, m->turns[i].timer->number);
+      }
+    }
+  }
+  if (t->callbacks == 0 || next_callback(t) != kind) fail("released timer %d: %s", t->number, kind_name(kind));
+}
+
+void model_tick_begins(model *m, timer *t, const chime_tick *tick) {
+  uint64_t sequence = 0, missed = 0;
+  int64_t scheduled = m->now;
+  if (t->finalized) fail("timer %d: a callback after the finalizer", t->number);
+  must_not_overlap(m, "a callback");
+  if (t->released) {
+    last_callback(m, t, tick->kind);
+  } else {
+    if (!m->advancing) fail("timer %d: a callback outside advance", t->number);
+    take_turn(m, t, tick->kind, tick->actual_ns);
+    scheduled = m->now;
+  }
+  if (tick->kind == CHIME_TICK_ARMED || tick->kind == CHIME_TICK_CANCELLED) {
+    t->callbacks -= 1;
+    t->next_is_armed = tick->kind != CHIME_TICK_ARMED;
+  } else {
+    sequence = ++t->sequence;
+    m->ticks += 1;
+    if (tick->kind == CHIME_TICK_FIRED) {
+      scheduled = t->fire_time;
+      t->fire_pending = 0;
+    } else {
+      start_due(m, t, &missed, &scheduled);
+      m->missed += missed;
+      t->missed += missed;
+    }
+    t->handler_count = 0;
+    t->handler_next = 0;
+    for (int i = 0; i < KEYS && t->named[i] >= 0; i += 1) t->handlers[t->handler_count++] = t->named[i];
+  }
+  expect_tick(t, "sequence", tick->sequence, sequence);
+  expect_tick(t, "missed", tick->missed, missed);
+  expect_tick(t, "scheduled", (uint64_t)tick->scheduled_ns, (uint64_t)scheduled);
+  expect_tick(t, "actual", (uint64_t)tick->actual_ns, (uint64_t)m->now);
+  expect_tick(t, "reserved", tick->reserved, 0);
+  if (!t->released && t->generation != NO_GENERATION &&
+      (tick->generation == t->generation) == t->generation_changed) {
+    fail("timer %d: generation %" PRIu64 " of the tick, it was %" PRIu64 " %s", t->number, tick->generation,
+         t->generation, t->generation_changed ? "before the last change" : "and has not changed");
+  }
+  if (!t->released) {
+    t->generation = tick->generation;
+    t->generation_changed = 0;
+  }
+  if (tick->target != (target_lives(m, t) ? (void *)&m->targets[t->target] : NULL)) fail("timer %d: target", t->number);
+  if (tick->target != NULL) m->targets[t->target].holds += 1;
+  t->busy = tick->target != NULL ? 2 : 1;
+}
+
+/** The tick is over when no handler is left to be called. */
+static void end_tick_if_over(model *m, timer *t) {
+  while (t->handler_next < t->handler_count && !m->named[t->handlers[t->handler_next]].is_added) t->handler_next += 1;
+  if (t->handler_next < t->handler_count) return;
+  if (t->busy == 2) m->targets[t->target].holds -= 1;
+  t->busy = 0;
+  t->handler_count = 0;
+  t->handler_next = 0;
+  if (t->rearms && t->state == CHIME_STATE_RUNNING && !t->released) {
+    int64_t from_end = saturating_sum(m->now, t->schedule.interval_ns);
+    /* A postponement made meanwhile counts if it is later. */
+    t->deadline = t->deadline > t->provisional && t->deadline > from_end ? t->deadline : from_end;
+  }
+  t->rearms = 0;
+  if (t->self_releasing && !t->released && !timer_is_live(t) && !timer_has_extra(t)) model_release(m, t);
+}
+
+void model_tick_returns(model *m, timer *t) { end_tick_if_over(m, t); }
+
+void model_named_begins(model *m, named_handler *h) {
+  timer *t = &m->timers[h->timer];
+  if (!t->busy || t->handler_next >= t->handler_count || &m->named[t->handlers[t->handler_next]] != h) {
+    fail("timer %d: the handler of key %d is not the one to be called", t->number, h->key);
+  }
+  t->handler_next += 1;
+  h->is_called = 1;
+}
+
+void model_named_returns(model *m, named_handler *h) {
+  h->is_called = 0;
+  end_tick_if_over(m, &m->timers[h->timer]);
+}
+
+/* ---- Functions and ends ------------------------------------------------------------------------------------------ */
+
+void model_function_begins(model *m, int number) {
+  must_not_overlap(m, "a function");
+  if (!m->advancing) fail("function %d outside advance", number);
+  while (!m->in_pass || m->function_next >= m->pass_functions_end) {
+    if (m->in_pass) {
+      functions_come_first(m, "a function");
+      while (m->turn_next < m->turn_count) {
+        turn *next = &m->turns[m->turn_next++];
+        int delivered = delivery(m, next);
+        if (delivered >= 0 && !next->is_optional) {
+          fail("function %d before timer %d %s", number, next->timer->number, kind_name(delivered));
+        }
+      }
+    }
+    if (!begin_pass(m, 0)) fail("function %d was not to run", number);
+  }
+  if (m->function_next != number) fail("function %d before %d", number, m->function_next);
+  m->function_next += 1;
+  m->functions[number].ran = 1;
+}
+
+void model_finalizer_runs(model *m, timer *t) {
+  must_not_overlap(m, "a finalizer");
+  if (!t->released) fail("timer %d: a finalizer, and it was not released", t->number);
+  if (t->callbacks > 0) fail("timer %d: the finalizer before %s", t->number, kind_name(next_callback(t)));
+  if (t->finalized || !t->has_finalizer) fail("timer %d: the finalizer again", t->number);
+  if (m->advancing) {
+    see_instant(m);
+    m->perhaps_here += 1;
+  }
+  t->finalized = 1;
+}
+
+void model_destructor_runs(model *m, target *g) {
+  int number = (int)(g - m->targets);
+  if (g->destroyed) fail("target %d: the destructor again", number);
+  if (g->references > 0 || g->holds > 0) fail("target %d: the destructor, and it is in use", number);
+  g->destroyed = 1;
+}
+
+void model_nothing_is_owed(model *m) {
+  for (int i = 0; i < m->timer_count; i += 1) {
+    timer *t = &m->timers[i];
+    if (t->busy) fail("timer %d is busy", i);
+    if (!t->released) continue;
+    if (t->callbacks > 0) fail("timer %d was released, and %s did not come", i, kind_name(next_callback(t)));
+    if (t->has_finalizer && !t->finalized) fail("timer %d was released, and not finalized", i);
+  }
+  for (int i = 0; i < m->named_count; i += 1) {
+    named_handler *h = &m->named[i];
+    int is_due = h->finalizer_is_due || m->timers[h->timer].released;
+    if (h->has_finalizer && h->finalized != is_due) {
+      fail("named handler %d: finalizer %s", i, is_due ? "owed" : "too early");
+    }
+  }
+  for (int i = 0; i < m->target_count; i += 1) {
+    target *g = &m->targets[i];
+    if (g->references == 0 && !g->destroyed) fail("target %d was not destroyed", i);
+  }
+  for (int i = 0; i < m->function_count; i += 1) {
+    function *f = &m->functions[i];
+    if (f->finalized != (f->ran || f->is_dropped)) fail("function %d: ran %d, finalized %d", i, f->ran, f->finalized);
+  }
+}
+
+int64_t model_next_deadline(model *m) {
+  int64_t next = INT64_MAX;
+  if (m->function_next < m->function_count) return INT64_MIN;
+  for (int i = 0; i < m->timer_count; i += 1) {
+    timer *t = &m->timers[i];
+    if (t->released) continue;
+    if (timer_has_extra(t)) return INT64_MIN;
+    if (t->state != CHIME_STATE_RUNNING || t->deadline == INT64_MAX) continue;
+    if (model_placement(m, t) < next) next = model_placement(m, t);
+  }
+  return next;
+}
