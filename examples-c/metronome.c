@@ -24,7 +24,7 @@ static sem_t finished;
 
 static void beat(const chime_tick *tick, void *context) {
   (void)context;
-  if (beats == 0) first_ns = tick->scheduled_ns;
+  if (beats == 0) first_ns = tick->scheduled_ns - (int64_t)tick->missed * INTERVAL;
   last_ns = tick->scheduled_ns;
   lateness[beats++] = tick->actual_ns - tick->scheduled_ns;
   early += tick->actual_ns < tick->scheduled_ns;

@@ -12,7 +12,7 @@ mkdir -p "$out"
 
 # verdict NAME EXPECTED-FILE ACTUAL-FILE
 verdict() {
-  if diff -u "$2" "$3" >"$out/diff"; then
+  if diff -au "$2" "$3" >"$out/diff"; then
     passed=$((passed + 1))
     echo "ok $1"
   else

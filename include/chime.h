@@ -16,9 +16,8 @@
  *
  * Time. Durations and deadlines are signed 64-bit nanoseconds. A delay or duration is a distance from now; a deadline
  * is a point on the queue's clock, which for dispatch queues is CLOCK_MONOTONIC: chime_now, chime_queue_now and
- * clock_gettime give deadlines that mix. INT64_MAX
- * (CHIME_FOREVER) means "never" for a deadline or delay and "without end" for a timeout. A deadline in the past is due
- * at once. Sums saturate.
+ * clock_gettime give deadlines that mix. INT64_MAX (CHIME_FOREVER) means "never" for a deadline or delay and "without
+ * end" for a timeout. A deadline in the past is due at once. Sums saturate.
  *
  * Ownership. Ids are numbers below 2^53. An id is yours until you release it; 0 is none, and releasing 0 does nothing.
  * Every string passed in is copied. A context passes to Chime only when the call returns CHIME_OK; from then on Chime
@@ -102,8 +101,9 @@ uint32_t chime_version(void);
 /* ---- Statuses ------------------------------------------------------------------------------------------------- */
 
 /**
- * What every function returns but those on the version and the statuses themselves. Negative is failure: out-parameters are untouched and nothing changed, but where
- * the function's comment says what took effect all the same (a wait that would never end, an advance cut short).
+ * What every function returns but those on the version and the statuses themselves. Negative is failure: out-parameters
+ * are untouched and nothing changed, but where the function's comment says what took effect all the same (a wait that
+ * would never end, an advance cut short).
  */
 typedef int32_t chime_status;
 enum {
@@ -113,7 +113,8 @@ enum {
   CHIME_STOPPED = 3,   /* ended because a stop was asked for */
   CHIME_TIMED_OUT = 4, /* what was waited for had not happened when the timeout ended; what was asked for is in effect */
 
-  CHIME_ERROR_INVALID_ARGUMENT = -1, /* an argument is NULL, out of range, or contradicts another */
+  CHIME_ERROR_INVALID_ARGUMENT = -1, /* an argument is NULL, out of range, contradicts another, or is a structure
+                                        whose size is not set */
   CHIME_ERROR_INVALID_HANDLE = -2,   /* not an id, an id of another kind, or one that was released */
   CHIME_ERROR_LIMIT = -3,            /* a configured or built-in limit is reached */
   CHIME_ERROR_NO_MEMORY = -4,        /* memory could not be had */
@@ -223,7 +224,7 @@ typedef struct chime_tick {
   uint64_t generation;    /* changes with every accepted activate, restart, reschedule, suspend and cancel */
   uint64_t sequence;      /* counts DUE and FIRED ticks from 1 in each activation; 0 for ARMED and CANCELLED */
   uint64_t missed;        /* due times since the previous tick that got no tick of their own, this one excluded */
-  int64_t scheduled_ns;   /* when it was due, on the queue's clock */
+  int64_t scheduled_ns;   /* when it was due, on the queue's clock: the last of the due times that it stands for */
   int64_t actual_ns;      /* when it started, on the queue's clock; never before scheduled_ns */
   void *CHIME_NULLABLE context; /* the timer's own */
   void *CHIME_NULLABLE target;  /* the timer's target, alive until the handler returns; NULL: the timer has none, or,
@@ -356,7 +357,8 @@ typedef struct chime_timer_options {
  *         descriptor, or no thread
  *
  * A concurrent queue hands ticks to libdispatch, which grants about as many threads as there are cores: one slow
- * handler delays no other, as many slow ones as there are cores do. Use serial queues for time that matters.
+ * handler delays no other, as many slow ones as there are cores do. Use serial queues for time that matters. While the
+ * system grants no thread, libdispatch waits for one, inside calls on such queues.
  * Any thread. Calls back: no. Waits: no; for a precise queue until its thread has begun, its start hook included.
  */
 chime_status chime_queue_create(chime_queue_kind kind, const chime_queue_options *CHIME_NULLABLE options,

@@ -105,7 +105,7 @@ static void a_host_driven_queue_says_when_it_was_processed(csuite *t) {
 static void explain_yourself(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
   (void)tick;
-  EXPECT_EXPLAINED_WITH(p->timer, "; its handler has started and not returned, and no other starts before.");
+  EXPECT_EXPLAINED_WITH(p->timer, "; its handler has not returned yet, and its next call waits for that.");
 }
 
 static void inside_its_handler_a_timer_says_so(csuite *t) {

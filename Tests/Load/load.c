@@ -118,10 +118,10 @@ static double slope(const double *values, int count) {
   return below > 0 ? above / below : 0;
 }
 
-/* Flat: what the slope adds up to after the first minute, or half of a short run, is below 2 % or 4 MB. */
+/* Flat: what the slope adds up to after the first minute, or half of a short run, is below 5 % or 4 MB. */
 static void check_memory(int seconds) {
   int from = seconds > 120 ? 60 : seconds / 2, count = seconds - from;
-  double grown = slope(samples + from, count) * count, allowed = samples[from] * 0.02;
+  double grown = slope(samples + from, count) * count, allowed = samples[from] * 0.05;
   if (allowed < 4) allowed = 4;
   printf("memory: %.1f MB after %d s, %.1f MB after %d s; by its slope %+.2f MB, %.2f allowed\n", samples[from], from,
          samples[seconds - 1], seconds, grown, allowed);

@@ -149,8 +149,8 @@ extension QueueCell {
     virtualNow = options.start
     if options.timerLimit > 0 {
       unsafe storage.pointee.slots.withLock { slots in
+        // What is given out is none, but for creators that are late by a whole queue's life and give it back.
         slots.limit = options.timerLimit
-        slots.live = 0
       }
     }
   }

@@ -8,7 +8,7 @@ extension TimerRef {
     var parts = [facts.state(at: now, cell)]
     let isOverdue = facts.deadline.map { $0 <= now } ?? false
     if facts.isBusy {
-      parts.append("its handler has started and not returned, and no other starts before")
+      parts.append("its handler has not returned yet, and its next call waits for that")
     } else if facts.wantsExtra || isOverdue {
       if facts.wantsExtra { parts.append("an extra tick was asked for") }
       parts.append(obstacle(cell, now))
