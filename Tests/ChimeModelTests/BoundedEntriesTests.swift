@@ -3,7 +3,8 @@ import Testing
 
 /// Promise 14: what cancelled, postponed and re-activated timers leave in the wheel does not grow.
 @Suite(.tags(.promise14Bounded)) struct BoundedEntriesTests {
-  static let operations = 1_000_000
+  /// A million, or ten for each of `CHIME_STEPS`.
+  static let operations = RandomModelTests.steps * 10
   static let timers = 100
   /// Entries that are allowed: two for each slot that was ever in use at once, and a constant.
   static let most = UInt64(2 * timers + 1100)

@@ -24,7 +24,7 @@ import Testing
     if let difference { Issue.record("\(difference)") }
   }
 
-  private static func setting(_ name: String) -> UInt64? {
+  static func setting(_ name: String) -> UInt64? {
     getenv(name).flatMap { UInt64(String(cString: $0)) }
   }
 }
