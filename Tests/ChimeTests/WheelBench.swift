@@ -104,8 +104,9 @@ final class WheelBench {
   func advance(to time: Int64) -> String? {
     now = max(now, time)
     let target = UInt64(now) >> shift
-    var handed: [Int] = []
-    wheel.advance(to: now) { handed.append(numberOfSlot[$0] ?? -1) }
+    var due: ContiguousArray<UInt32> = []
+    wheel.advance(to: now, into: &due)
+    let handed = due.map { numberOfSlot[$0] ?? -1 }
     var moved: [Int] = []
     for number in handed {
       guard number >= 0, rows[number].isPlaced else { return "\(number) twice, or never placed" }

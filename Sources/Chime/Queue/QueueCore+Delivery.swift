@@ -62,7 +62,7 @@ extension QueueCore {
     publish(slot, word)
 
     if delivery.kind == .due || delivery.kind == .fired {
-      counters.count(late: now.saturatingSubtract(delivery.scheduled))
+      counters.count(late: now.saturatingSubtract(delivery.scheduled), isAlone: handOver == nil)
     }
     if delivery.missed > 0 { counters.count(missed: delivery.missed) }
     if handOver == nil { delivered += 1 }

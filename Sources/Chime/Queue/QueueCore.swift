@@ -26,7 +26,11 @@ package final class QueueCore: @unchecked Sendable {
   /// Slots whose extra callback gets a turn in the next batch; their handed flag is set.
   var extras = ContiguousArray<TimerSlot>()
   var ready = ContiguousArray<ReadyItem>()
-  /// Slots whose entry came before their time, between two statements of `collect`.
+  /// Where `ready` is sorted to and fro.
+  var sorting = ContiguousArray<ReadyItem>()
+  /// Slots whose entry has come, and those of them whose entry came before their time, between two statements of
+  /// `collect`.
+  var due = ContiguousArray<UInt32>()
   var outdated = ContiguousArray<TimerSlot>()
   var readyNext = 0
   /// The last slice ended before its batch did; nothing new is collected until the batch is delivered.
@@ -120,40 +124,6 @@ package final class QueueCore: @unchecked Sendable {
     }
     return ran
   }
-}
-
-/// A callback that is due, in the order of promise 12.
-struct ReadyItem {
-  let deadline: Int64
-  let stamp: UInt32
-  private let slotAndKind: UInt32
-
-  init(deadline: Int64, stamp: UInt32, slot: UInt32, isExtra: Bool) {
-    self.deadline = deadline
-    self.stamp = stamp
-    slotAndKind = slot << 1 | (isExtra ? 1 : 0)
-  }
-
-  var slot: UInt32 { slotAndKind >> 1 }
-
-  /// What its place in the batch was given for.
-  var turn: Turn { slotAndKind & 1 == 0 ? .due : deadline == .min ? .callback : .fired }
-
-  /// By deadline, then by activation; stamps of one thread are less than 2^31 activations apart.
-  static func precedes(_ a: ReadyItem, _ b: ReadyItem) -> Bool {
-    a.deadline != b.deadline ? a.deadline < b.deadline : Int32(bitPattern: a.stamp &- b.stamp) < 0
-  }
-}
-
-/// What a visit may deliver. A timer can have several turns in one pass: each delivers its own kind only, so that the
-/// order of the batch holds.
-enum Turn {
-  /// A registration or cancel callback.
-  case callback
-  /// The extra tick; a registration or cancel callback that came up meanwhile goes before it.
-  case fired
-  /// The tick of the schedule; what must come before it goes first.
-  case due
 }
 
 /// A function put on a queue by `async`.

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A hierarchical timing wheel (Varghese and Lauck, 1987): levels of 64 buckets, each level 64 times as coarse as the
 /// one below, with a bitmap of the buckets in use. Owned by a queue's pass; no other thread comes near it.
 ///
@@ -48,6 +50,7 @@ struct Wheel: ~Copyable {
     for bucket in 0..<Wheel.buckets {
       drain(bucket) { wheel, entry in wheel.forget(entry.slot) }
     }
+    atomicMemoryFence(ordering: .sequentiallyConsistent)
     cell.giveBack(regions)
     regions = []
     freePages = nil
@@ -105,10 +108,12 @@ struct Wheel: ~Copyable {
     }
   }
 
+  /// Takes a slot's place away. A fence is to follow before its timer is looked at.
+  @inline(__always)
   private mutating func forget(_ slot: UInt32) {
     let place = Slab.place(of: slot)
     if place.tick != nil {
-      place.clear()
+      place.clearBeforeFence()
       placedCount -= 1
     }
   }
@@ -177,8 +182,9 @@ struct Wheel: ~Copyable {
     return above | UInt64(bucket % 64) << width
   }
 
-  /// Moves to `now` and hands out, in no order, every slot that was placed at or before it.
-  mutating func advance(to now: Int64, _ due: (UInt32) -> Void) {
+  /// Moves to `now` and takes out every slot that was placed at or before it, in no order. Their timers may be looked at
+  /// when it returns.
+  mutating func advance(to now: Int64, into due: inout ContiguousArray<UInt32>) {
     let target = max(Wheel.base(at: now, shift: shift), base)
     while let bucket = firstBucket() {
       let start = start(of: bucket)
@@ -190,13 +196,15 @@ struct Wheel: ~Copyable {
         let tick = wheel.tick(ofValid: entry, in: bucket, start)
         if tick <= target {
           wheel.forget(entry.slot)
-          due(entry.slot)
+          due.append(entry.slot)
         } else {
           wheel.insert(entry.slot, tick)
         }
       }
     }
     base = target
+    // One fence for all of them; a fence each would keep their cache misses from overlapping.
+    if !due.isEmpty { atomicMemoryFence(ordering: .sequentiallyConsistent) }
   }
 
   /// The tick of a valid entry: above level 5 its 32 bits do not reach, but its place does.

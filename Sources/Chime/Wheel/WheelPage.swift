@@ -39,7 +39,8 @@ struct WheelEntry {
 }
 
 /// Where the wheel has placed a slot. The pass writes it, then reads the timer's word; a writer publishes the word, then
-/// reads this; all sequentially consistent, so one of the two sees the other.
+/// reads this; all sequentially consistent, or with a sequentially consistent fence between, so one of the two sees the
+/// other.
 @safe struct WheelPlace {
   /// While a bucket is tidied: the valid entry was met. Ticks are below 2^63.
   static var mark: UInt64 { 1 << 63 }
@@ -60,6 +61,10 @@ struct WheelEntry {
   func set(_ tick: UInt64) { unsafe storage.pointee.store(tick &+ 1, ordering: .sequentiallyConsistent) }
 
   func clear() { unsafe storage.pointee.store(0, ordering: .sequentiallyConsistent) }
+
+  /// The same for many places, before one sequentially consistent fence.
+  @inline(__always)
+  func clearBeforeFence() { unsafe storage.pointee.store(0, ordering: .relaxed) }
 
   var isMarked: Bool {
     get { unsafe storage.pointee.load(ordering: .relaxed) & WheelPlace.mark != 0 }

@@ -1,0 +1,44 @@
+import Testing
+
+@testable import Chime
+
+/// The order of a batch, against the standard library's sort, on both sides of every limit of the radix sort.
+@Suite struct ReadyItemTests {
+  /// Numbers of items; distances between the first and the last deadline; where the deadlines begin.
+  static let counts = [2, 47, 48, 49, 255, 1000]
+  static let ranges: [Int64] = [0, 1, 255, 256, 65_535, 65_536, 1 << 20, 1 << 24, 1 << 32 - 1, 1 << 32, .max]
+  static let bases: [Int64] = [.min, -1 << 31, 0, 1 << 40]
+
+  static func batch(_ count: Int, from base: Int64, to end: Int64) -> ContiguousArray<ReadyItem> {
+    var batch = ContiguousArray(
+      (0..<count).map { slot in
+        ReadyItem(
+          deadline: Int64.random(in: base...end), stamp: UInt32.max / 4 &+ UInt32.random(in: 0..<UInt32(count)),
+          slot: UInt32(slot), isExtra: false)
+      })
+    // Both ends are there, and some have the same deadline.
+    batch[0] = ReadyItem(deadline: end, stamp: 1, slot: 0, isExtra: false)
+    batch[1] = ReadyItem(deadline: base, stamp: .max, slot: 1, isExtra: true)
+    for i in stride(from: 4, to: count, by: 5) {
+      batch[i] = ReadyItem(deadline: batch[i - 3].deadline, stamp: UInt32(i), slot: UInt32(i), isExtra: false)
+    }
+    return batch
+  }
+
+  @Test(arguments: counts, ranges)
+  func aBatchIsInOrder(count: Int, range: Int64) {
+    var room = ContiguousArray<ReadyItem>()
+    for base in Self.bases {
+      let end = base.saturatingAdd(range)
+      let batch = Self.batch(count, from: base, to: end)
+      var sorted = batch
+      sorted.sortByTurn(&room)
+      #expect(room.isEmpty)
+      let expected = batch.sorted(by: ReadyItem.precedes)
+      #expect(
+        zip(sorted, expected).allSatisfy { $0.deadline == $1.deadline && $0.stamp == $1.stamp },
+        "from \(base) to \(end)")
+      #expect(Set(sorted.map(\.slot)) == Set(batch.map(\.slot)), "from \(base) to \(end)")
+    }
+  }
+}
