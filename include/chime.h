@@ -78,7 +78,7 @@ extern "C" {
  */
 #define CHIME_VERSION_MAJOR 0
 #define CHIME_VERSION_MINOR 1
-#define CHIME_VERSION_PATCH 1
+#define CHIME_VERSION_PATCH 2
 #define CHIME_VERSION ((CHIME_VERSION_MAJOR << 16) | (CHIME_VERSION_MINOR << 8) | CHIME_VERSION_PATCH)
 
 /* The first version after this header's series, packed like CHIME_VERSION. */
@@ -101,7 +101,7 @@ uint32_t chime_version(void);
 /* ---- Statuses ------------------------------------------------------------------------------------------------- */
 
 /**
- * What every function returns but those on the version and the statuses themselves. Negative is failure: out-parameters
+ * What every function returns but chime_version and those that give a name or a message. Negative is failure: out-parameters
  * are untouched and nothing changed, but where the function's comment says what took effect all the same (a wait that
  * would never end, an advance cut short).
  */
@@ -217,6 +217,12 @@ enum {
   CHIME_TRACE_RELEASED = 26,   /* by chime_timer_release, by itself, or with its queue */
   CHIME_TRACE_RETURNED = 27    /* a callback of the timer has returned */
 };
+
+/**
+ * The constant's name, such as "CHIME_TICK_DUE"; "CHIME_UNKNOWN" for a number that is no kind. Static: never freed.
+ * Calls back: no. Waits: no.
+ */
+const char *CHIME_NONNULL chime_tick_kind_name(chime_tick_kind kind);
 
 /** One delivery. Valid until the handler returns. */
 typedef struct chime_tick {

@@ -1,7 +1,7 @@
 import CChime
 import Chime
 
-// Version, statuses, clocks: chime.h, "Version" to "Time".
+// Version, statuses, kinds of ticks, clocks: chime.h, "Version" to "Callbacks".
 
 @_cdecl("chime_version") @implementation
 public func chime_version() -> UInt32 {
@@ -55,6 +55,33 @@ public func chime_status_name(_ status: chime_status) -> UnsafePointer<CChar> {
 @_cdecl("chime_status_message") @implementation
 public func chime_status_message(_ status: chime_status) -> UnsafePointer<CChar> {
   unsafe text(of: status).message.cString
+}
+
+@_cdecl("chime_tick_kind_name") @implementation
+public func chime_tick_kind_name(_ kind: chime_tick_kind) -> UnsafePointer<CChar> {
+  let name: StaticString =
+    switch Int(kind) {
+    case CHIME_TICK_DUE: "CHIME_TICK_DUE"
+    case CHIME_TICK_FIRED: "CHIME_TICK_FIRED"
+    case CHIME_TICK_ARMED: "CHIME_TICK_ARMED"
+    case CHIME_TICK_CANCELLED: "CHIME_TICK_CANCELLED"
+    case CHIME_TICK_FINALIZE: "CHIME_TICK_FINALIZE"
+    case CHIME_TICK_FUNCTION: "CHIME_TICK_FUNCTION"
+    case CHIME_TRACE_CREATED: "CHIME_TRACE_CREATED"
+    case CHIME_TRACE_ACTIVATED: "CHIME_TRACE_ACTIVATED"
+    case CHIME_TRACE_RESTARTED: "CHIME_TRACE_RESTARTED"
+    case CHIME_TRACE_SUSPENDED: "CHIME_TRACE_SUSPENDED"
+    case CHIME_TRACE_RESUMED: "CHIME_TRACE_RESUMED"
+    case CHIME_TRACE_RESCHEDULED: "CHIME_TRACE_RESCHEDULED"
+    case CHIME_TRACE_POSTPONED: "CHIME_TRACE_POSTPONED"
+    case CHIME_TRACE_FIRED: "CHIME_TRACE_FIRED"
+    case CHIME_TRACE_FINISHED: "CHIME_TRACE_FINISHED"
+    case CHIME_TRACE_CANCELLED: "CHIME_TRACE_CANCELLED"
+    case CHIME_TRACE_RELEASED: "CHIME_TRACE_RELEASED"
+    case CHIME_TRACE_RETURNED: "CHIME_TRACE_RETURNED"
+    default: "CHIME_UNKNOWN"
+    }
+  return unsafe name.cString
 }
 
 @_cdecl("chime_now") @implementation

@@ -62,6 +62,29 @@ static void every_status_has_a_message_of_its_own(csuite *t) {
   }
 }
 
+#define KIND(kind) {kind, #kind}
+static const struct {
+  chime_tick_kind kind;
+  const char *name;
+} kinds[] = {
+    KIND(CHIME_TICK_DUE),          KIND(CHIME_TICK_FIRED),       KIND(CHIME_TICK_ARMED),
+    KIND(CHIME_TICK_CANCELLED),    KIND(CHIME_TICK_FINALIZE),    KIND(CHIME_TICK_FUNCTION),
+    KIND(CHIME_TRACE_CREATED),     KIND(CHIME_TRACE_ACTIVATED),  KIND(CHIME_TRACE_RESTARTED),
+    KIND(CHIME_TRACE_SUSPENDED),   KIND(CHIME_TRACE_RESUMED),    KIND(CHIME_TRACE_RESCHEDULED),
+    KIND(CHIME_TRACE_POSTPONED),   KIND(CHIME_TRACE_FIRED),      KIND(CHIME_TRACE_FINISHED),
+    KIND(CHIME_TRACE_CANCELLED),   KIND(CHIME_TRACE_RELEASED),   KIND(CHIME_TRACE_RETURNED),
+};
+
+static void every_kind_of_tick_has_its_name(csuite *t) {
+  static const chime_tick_kind none[] = {-1, 6, 15, 28, INT32_MAX, INT32_MIN};
+  size_t i;
+  for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    EXPECT_TEXT(chime_tick_kind_name(kinds[i].kind), kinds[i].name);
+    EXPECT(chime_tick_kind_name(kinds[i].kind) == chime_tick_kind_name(kinds[i].kind)); /* static */
+  }
+  for (i = 0; i < sizeof none / sizeof none[0]; i++) EXPECT_TEXT(chime_tick_kind_name(none[i]), "CHIME_UNKNOWN");
+}
+
 static void only_negative_statuses_are_failures(csuite *t) {
   size_t i;
   for (i = 0; i < STATUSES; i++) {
@@ -102,6 +125,7 @@ static void each_clock_has_the_zero_of_clock_gettime(csuite *t) {
 const csuite_test statuses_tests[] = {
     TEST(every_status_has_its_name),
     TEST(every_status_has_a_message_of_its_own),
+    TEST(every_kind_of_tick_has_its_name),
     TEST(only_negative_statuses_are_failures),
     TEST(the_version_is_the_headers),
     TEST(each_clock_has_the_zero_of_clock_gettime),

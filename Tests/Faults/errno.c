@@ -200,6 +200,7 @@ static void the_rest(int argument) {
   KEEPS(chime_version());
   KEEPS(chime_status_name(CHIME_ERROR_BUSY));
   KEEPS(chime_status_message(CHIME_ERROR_BUSY));
+  KEEPS(chime_tick_kind_name(CHIME_TICK_DUE));
   KEEPS(chime_now(CHIME_CLOCK_WALL, &now));
   KEEPS(chime_now(77, &now));
   KEEPS(chime_sleep_until(CHIME_CLOCK_WALL, now + 2 * CHIME_MILLISECOND));

@@ -209,6 +209,7 @@ static void call_library(bytes *input) {
     case 0:
       if (chime_version() != CHIME_VERSION) fail("version");
       if (strlen(chime_status_name(number)) < 5 || strlen(chime_status_message(number)) < 5) fail("name of %d", number);
+      if (strlen(chime_tick_kind_name(number)) < 10) fail("name of kind %d", number);
       break;
     case 1:
       status = chime_now(number, (form & 128) != 0 ? NULL : &now);
