@@ -1,9 +1,9 @@
 """Runs every program of README.md, and of Tests/FFI/README.md, as it stands there: C, Python, Lua, Swift.
 `make -C examples-c library` comes first.
 
-A Lua program is left out, by name, when there is no luajit. The one-line build command of the README is used for C.
+A Lua program is left out, by name, when there is no luajit. C is built by the README's one-line command, and after its installation with pkg-config as "Install" says.
 """
-import pathlib, re, shutil, subprocess, sys
+import os, pathlib, re, shutil, subprocess, sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 work = root / ".build-readme"
@@ -13,9 +13,9 @@ blocks = [block for page in pages
           for block in re.findall(r"^```(\w+)\n(.*?)^```$", (root / page).read_text(), re.MULTILINE | re.DOTALL)]
 
 
-def run(*command, cwd=root):
+def run(*command, cwd=root, **variables):
     print("+", *(str(word).replace(str(root), ".") for word in command), flush=True)
-    subprocess.run([str(word) for word in command], cwd=cwd, check=True, timeout=900)
+    subprocess.run([str(word) for word in command], cwd=cwd, env=os.environ | variables, check=True, timeout=900)
 
 
 def write(name, text):
@@ -33,6 +33,10 @@ def run_c(text, number):
         if not link.exists():
             link.symlink_to(root / name)
     run("sh", "-c", command.strip(), cwd=work)
+    # "Install", in a home directory of its own.
+    install = next(block for language, block in blocks if language == "sh" and "install PREFIX" in block)
+    shutil.rmtree(work / "home", ignore_errors=True)
+    run("sh", "-ec", install.strip(), cwd=work, HOME=str(work / "home"))
 
 
 def run_swift(text, number):
