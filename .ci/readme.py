@@ -1,7 +1,8 @@
 """Runs every program of README.md, and of Tests/FFI/README.md, as it stands there: C, Python, Lua, Swift.
 `make -C examples-c library` comes first.
 
-A Lua program is left out, by name, when there is no luajit. C is built by the README's one-line command, and after its installation with pkg-config as "Install" says.
+A Lua program is left out, by name, when there is no luajit. C is built by the README's one-line command, and after its
+installation with pkg-config, as "Install" says.
 """
 import os, pathlib, re, shutil, subprocess, sys
 

@@ -67,10 +67,17 @@ extension ContiguousArray where Element == ReadyItem {
   }
 
   private mutating func sortEqualDeadlinesByStamp() {
-    var start = 0
-    for next in 1...count where next == count || self[next].deadline != self[start].deadline {
-      if next - start > 1 { self[start..<next].sort(by: ReadyItem.precedes) }
-      start = next
+    unsafe withUnsafeMutableBufferPointer { items in
+      var start = 0
+      for next in 1...items.count
+      where unsafe next == items.count || items[next].deadline != items[start].deadline {
+        if next - start > 1 {
+          // SAFETY: start and next lie within the buffer, which is not used beyond the closure.
+          var equals = unsafe UnsafeMutableBufferPointer(rebasing: items[start..<next])
+          unsafe equals.sort(by: ReadyItem.precedes)
+        }
+        start = next
+      }
     }
   }
 }
