@@ -191,7 +191,12 @@ struct Wheel: ~Copyable {
       guard start <= target else { break }
       base = max(base, start)
       fronts[bucket / 64] = nil
+      let holdsTicks = bucket / 64 <= 5
       drain(bucket) { wheel, entry in
+        // Not due yet: whether it is stale is found out when its time comes, not at each level that it passes.
+        if holdsTicks, case let tick = wheel.tick(of: entry, in: bucket, start), tick > target {
+          return wheel.insert(entry.slot, tick)
+        }
         guard wheel.isValid(entry, in: bucket, start) else { return }
         let tick = wheel.tick(ofValid: entry, in: bucket, start)
         if tick <= target {
