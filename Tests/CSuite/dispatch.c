@@ -384,6 +384,7 @@ static void check_stops(csuite *t, where place, stopper stop) {
     spin_ns(roll_below(&d, 120) * CHIME_MICROSECOND);
     if (stop(p->timer) == CHIME_OK && state_of(t, p->timer) != CHIME_STATE_FINISHED) {
       __atomic_store_n(&r->forbidden, generation, __ATOMIC_SEQ_CST);
+      if (i % 50 == 0) sleep_ns(500 * CHIME_MICROSECOND); /* else one that comes is soon another generation's */
     }
   }
 }
