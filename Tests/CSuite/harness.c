@@ -293,6 +293,7 @@ chime_queue_t csuite_queue(csuite *t, where place) {
       break;
     case HOST: status = chime_queue_create(CHIME_QUEUE_HOST, NULL, &queue); break;
     case PRECISE: status = chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue); break;
+    case MAIN: status = chime_queue_main(NULL, &queue); break;
   }
   if (!EXPECT_OK(status) || !EXPECT(queue != 0)) return 0;
   csuite_ends(t, queue, PATIENCE);

@@ -67,6 +67,7 @@ extern const csuite_test known_nio_tests[];
 extern const csuite_test known_dispatch_tests[];
 extern const csuite_test known_timeout_tests[];
 extern const csuite_test promises_tests[];
+extern const csuite_test passes_tests[];
 extern const csuite_test main_queue_tests[];
 extern const csuite_test run_loop_main_tests[];
 extern const csuite_test memory_main_tests[];
@@ -133,7 +134,9 @@ void csuite_keep_memory(csuite *t);
 int csuite_scaled(int n);
 
 /* The kinds of queue that tests run on. */
-typedef enum where { VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT, RUN_LOOP, HOST, PRECISE } where;
+typedef enum where {
+  VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT, RUN_LOOP, HOST, PRECISE, MAIN
+} where;
 
 /** A queue that the test ends; 0, with the failure recorded or the test skipped, when there is none. */
 chime_queue_t csuite_queue(csuite *t, where place);
@@ -141,6 +144,14 @@ chime_queue_t csuite_queue(csuite *t, where place);
 #define QUEUE_OR_RETURN(name, place) \
   chime_queue_t name = csuite_queue(t, place); \
   if (name == 0) return
+
+/*
+ * Defines one test on the main queue. What its name ends in is what has it run on a thread of its own while the process's
+ * main thread runs chime_main_run (csuite.c).
+ */
+#define ON_THE_MAIN_QUEUE(name) \
+  static void name##_on_the_main_queue(csuite *t) { name(t, MAIN); }
+#define TEST_ON_THE_MAIN_QUEUE(name) TEST(name##_on_the_main_queue)
 
 /* Defines one test for each kind of dispatch queue. */
 #define ON_DISPATCH_QUEUES(name) \
@@ -151,11 +162,13 @@ chime_queue_t csuite_queue(csuite *t, where place);
   static void name##_on_a_wrapped_concurrent_queue(csuite *t) { name(t, WRAPPED_CONCURRENT); } \
   static void name##_on_a_run_loop_queue(csuite *t) { name(t, RUN_LOOP); } \
   static void name##_on_a_host_driven_queue(csuite *t) { name(t, HOST); } \
-  static void name##_on_a_precise_queue(csuite *t) { name(t, PRECISE); }
+  static void name##_on_a_precise_queue(csuite *t) { name(t, PRECISE); } \
+  ON_THE_MAIN_QUEUE(name)
 #define TESTS_ON_DISPATCH_QUEUES(name) \
   TEST(name##_on_a_serial_queue), TEST(name##_on_a_concurrent_queue), TEST(name##_on_a_global_queue), \
       TEST(name##_on_a_wrapped_serial_queue), TEST(name##_on_a_wrapped_concurrent_queue), \
-      TEST(name##_on_a_run_loop_queue), TEST(name##_on_a_host_driven_queue), TEST(name##_on_a_precise_queue)
+      TEST(name##_on_a_run_loop_queue), TEST(name##_on_a_host_driven_queue), TEST(name##_on_a_precise_queue), \
+      TEST_ON_THE_MAIN_QUEUE(name)
 
 /* Defines one test on a virtual queue and one on a serial queue. */
 #define ON_VIRTUAL_AND_SERIAL(name) \

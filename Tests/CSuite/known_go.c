@@ -253,6 +253,7 @@ static void a_sum_that_overflows_hangs_nobody(csuite *t, where place) {
   EXPECT_EQ(load(&huge->ticks), 0);
 }
 ON_VIRTUAL_AND_SERIAL(a_sum_that_overflows_hangs_nobody)
+ON_THE_MAIN_QUEUE(a_sum_that_overflows_hangs_nobody)
 
 /* The same with a period: due at once, and when + period overflows at its first call. */
 static void a_period_that_overflows_hangs_nobody(csuite *t, where place) {
@@ -360,6 +361,7 @@ const csuite_test known_go_tests[] = {
     TEST(timers_moved_to_and_fro_lose_no_tick),
     TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody),
     TESTS_ON_VIRTUAL_AND_SERIAL(a_sum_that_overflows_hangs_nobody),
+    TEST_ON_THE_MAIN_QUEUE(a_sum_that_overflows_hangs_nobody),
     TESTS_ON_VIRTUAL_AND_SERIAL(a_period_that_overflows_hangs_nobody),
     TEST(a_grid_ends_where_numbers_do),
     TEST(a_negative_delay_is_refused_and_a_past_deadline_comes_at_once),

@@ -50,6 +50,7 @@ static void tasks_of_one_deadline_run_in_the_order_of_scheduling(csuite *t, wher
   }
 }
 ON_VIRTUAL_AND_SERIAL(tasks_of_one_deadline_run_in_the_order_of_scheduling)
+ON_THE_MAIN_QUEUE(tasks_of_one_deadline_run_in_the_order_of_scheduling)
 
 /* ---- Cancelling ------------------------------------------------------------------------------------------------- */
 
@@ -273,6 +274,7 @@ ON_DISPATCH_QUEUES(a_shutdown_does_not_wait_for_tasks_that_are_not_due)
 
 const csuite_test known_nio_tests[] = {
     TESTS_ON_VIRTUAL_AND_SERIAL(tasks_of_one_deadline_run_in_the_order_of_scheduling),
+    TEST_ON_THE_MAIN_QUEUE(tasks_of_one_deadline_run_in_the_order_of_scheduling),
     TESTS_ON_VIRTUAL_AND_SERIAL(what_is_cancelled_at_once_on_the_queue_never_fires),
     TEST(a_repeated_task_that_cancels_itself_ran_as_often_as_it_counted),
     TEST(after_a_cancel_from_another_thread_no_run_begins),

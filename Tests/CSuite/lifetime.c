@@ -74,6 +74,7 @@ static void release_in_each_state_finalizes_once(csuite *t, where place) {
   }
 }
 ON_VIRTUAL_AND_SERIAL(release_in_each_state_finalizes_once)
+ON_THE_MAIN_QUEUE(release_in_each_state_finalizes_once)
 static void release_in_each_state_finalizes_once_on_a_concurrent_queue(csuite *t) {
   release_in_each_state_finalizes_once(t, CONCURRENT);
 }
@@ -103,6 +104,7 @@ static void a_handler_may_release_its_own_timer(csuite *t, where place) {
   EXPECT_EQ(load(&p->finalized), 1);
 }
 ON_VIRTUAL_AND_SERIAL(a_handler_may_release_its_own_timer)
+ON_THE_MAIN_QUEUE(a_handler_may_release_its_own_timer)
 static void a_handler_may_release_its_own_timer_on_a_concurrent_queue(csuite *t) {
   a_handler_may_release_its_own_timer(t, CONCURRENT);
 }
@@ -155,6 +157,7 @@ static void a_finalizer_may_call_anything(csuite *t, where place) {
   EXPECT_EQ(load(&a->other->cancelled), 1);
 }
 ON_VIRTUAL_AND_SERIAL(a_finalizer_may_call_anything)
+ON_THE_MAIN_QUEUE(a_finalizer_may_call_anything)
 
 /* ---- Timers that release themselves ----------------------------------------------------------------------------- */
 
@@ -344,6 +347,7 @@ static void a_handler_may_shut_its_own_queue_down(csuite *t, where place) {
   if (place != VIRTUAL) csuite_keep_memory(t);
 }
 ON_VIRTUAL_AND_SERIAL(a_handler_may_shut_its_own_queue_down)
+ON_THE_MAIN_QUEUE(a_handler_may_shut_its_own_queue_down)
 static void a_handler_may_shut_its_own_queue_down_on_a_concurrent_queue(csuite *t) {
   a_handler_may_shut_its_own_queue_down(t, CONCURRENT);
 }
@@ -578,11 +582,14 @@ static void queues_come_and_go(csuite *t) {
 
 const csuite_test lifetime_tests[] = {
     TESTS_ON_VIRTUAL_AND_SERIAL(release_in_each_state_finalizes_once),
+    TEST_ON_THE_MAIN_QUEUE(release_in_each_state_finalizes_once),
     TEST(release_in_each_state_finalizes_once_on_a_concurrent_queue),
     TESTS_ON_VIRTUAL_AND_SERIAL(a_handler_may_release_its_own_timer),
+    TEST_ON_THE_MAIN_QUEUE(a_handler_may_release_its_own_timer),
     TEST(a_handler_may_release_its_own_timer_on_a_concurrent_queue),
     TESTS_ON_VIRTUAL_AND_SERIAL(a_cancel_handler_may_release_its_own_timer),
     TESTS_ON_VIRTUAL_AND_SERIAL(a_finalizer_may_call_anything),
+    TEST_ON_THE_MAIN_QUEUE(a_finalizer_may_call_anything),
     TESTS_ON_VIRTUAL_AND_SERIAL(a_timer_without_an_id_releases_itself),
     TEST(a_timer_without_an_id_releases_itself_on_a_concurrent_queue),
     TESTS_ON_VIRTUAL_AND_SERIAL(a_repeating_timer_without_an_id_ends_when_its_handler_cancels_it),
@@ -593,6 +600,7 @@ const csuite_test lifetime_tests[] = {
     TESTS_ON_VIRTUAL_AND_SERIAL(release_of_a_queue_finalizes_its_timers),
     TEST(release_of_a_queue_finalizes_its_timers_on_a_concurrent_queue),
     TESTS_ON_VIRTUAL_AND_SERIAL(a_handler_may_shut_its_own_queue_down),
+    TEST_ON_THE_MAIN_QUEUE(a_handler_may_shut_its_own_queue_down),
     TEST(a_handler_may_shut_its_own_queue_down_on_a_concurrent_queue),
     TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs),
     TEST(shutdown_gives_up_when_its_time_is_over_on_a_serial_queue),

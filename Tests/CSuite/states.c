@@ -147,10 +147,15 @@ static void the_row_of_suspended(csuite *t, where place) { check_row(t, place, C
 static void the_row_of_finished(csuite *t, where place) { check_row(t, place, CHIME_STATE_FINISHED); }
 static void the_row_of_cancelled(csuite *t, where place) { check_row(t, place, CHIME_STATE_CANCELLED); }
 ON_VIRTUAL_AND_SERIAL(the_row_of_idle)
+ON_THE_MAIN_QUEUE(the_row_of_idle)
 ON_VIRTUAL_AND_SERIAL(the_row_of_running)
+ON_THE_MAIN_QUEUE(the_row_of_running)
 ON_VIRTUAL_AND_SERIAL(the_row_of_suspended)
+ON_THE_MAIN_QUEUE(the_row_of_suspended)
 ON_VIRTUAL_AND_SERIAL(the_row_of_finished)
+ON_THE_MAIN_QUEUE(the_row_of_finished)
 ON_VIRTUAL_AND_SERIAL(the_row_of_cancelled)
+ON_THE_MAIN_QUEUE(the_row_of_cancelled)
 
 /* ---- The column of the last tick -------------------------------------------------------------------------------- */
 
@@ -234,19 +239,26 @@ static void every_call_in_the_own_handler_answers(csuite *t, where place) {
   EXPECT_EQ(load(&p->ticks), 1);
 }
 ON_VIRTUAL_AND_SERIAL(every_call_in_the_own_handler_answers)
+ON_THE_MAIN_QUEUE(every_call_in_the_own_handler_answers)
 static void every_call_in_the_own_handler_answers_on_a_concurrent_queue(csuite *t) {
   every_call_in_the_own_handler_answers(t, CONCURRENT);
 }
 
 const csuite_test states_tests[] = {
     TESTS_ON_VIRTUAL_AND_SERIAL(the_row_of_idle),
+    TEST_ON_THE_MAIN_QUEUE(the_row_of_idle),
     TESTS_ON_VIRTUAL_AND_SERIAL(the_row_of_running),
+    TEST_ON_THE_MAIN_QUEUE(the_row_of_running),
     TESTS_ON_VIRTUAL_AND_SERIAL(the_row_of_suspended),
+    TEST_ON_THE_MAIN_QUEUE(the_row_of_suspended),
     TESTS_ON_VIRTUAL_AND_SERIAL(the_row_of_finished),
+    TEST_ON_THE_MAIN_QUEUE(the_row_of_finished),
     TESTS_ON_VIRTUAL_AND_SERIAL(the_row_of_cancelled),
+    TEST_ON_THE_MAIN_QUEUE(the_row_of_cancelled),
     TESTS_ON_VIRTUAL_AND_SERIAL(the_last_tick_finishes_before_its_handler_starts),
     TESTS_ON_VIRTUAL_AND_SERIAL(a_one_shot_is_finished_in_its_handler),
     TESTS_ON_VIRTUAL_AND_SERIAL(every_call_in_the_own_handler_answers),
+    TEST_ON_THE_MAIN_QUEUE(every_call_in_the_own_handler_answers),
     TEST(every_call_in_the_own_handler_answers_on_a_concurrent_queue),
     {NULL, NULL},
 };

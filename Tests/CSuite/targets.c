@@ -776,6 +776,7 @@ static void a_thousand_timers_end_with_their_target(csuite *t, where place) {
   EXPECT_EQ(load(&o->destroyed), 1);
 }
 ON_VIRTUAL_AND_SERIAL(a_thousand_timers_end_with_their_target)
+ON_THE_MAIN_QUEUE(a_thousand_timers_end_with_their_target)
 static void a_thousand_timers_end_with_their_target_on_a_concurrent_queue(csuite *t) {
   a_thousand_timers_end_with_their_target(t, CONCURRENT);
 }
@@ -1094,6 +1095,7 @@ const csuite_test targets_tests[] = {
     TEST(a_fire_that_has_not_come_is_dropped),
     TEST(a_registration_that_has_not_come_comes_without_the_target),
     TESTS_ON_VIRTUAL_AND_SERIAL(a_thousand_timers_end_with_their_target),
+    TEST_ON_THE_MAIN_QUEUE(a_thousand_timers_end_with_their_target),
     TEST(a_thousand_timers_end_with_their_target_on_a_concurrent_queue),
     TEST(a_timer_may_be_released_before_its_target),
     TESTS_ON_DISPATCH_QUEUES(a_queue_may_end_before_its_timers_target),

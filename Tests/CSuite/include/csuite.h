@@ -30,8 +30,8 @@ const char *csuite_name(int i);
  */
 int csuite_run(int i, char *message, size_t capacity);
 
-/** The same for the tests that need the main thread or the process to themselves: only the process's main thread may
- *  run them, one after the other and without others. */
+/** The same for the tests that need the main thread, the main queue or the process to themselves: only the process's main
+ *  thread may run them, one after the other and without others. */
 int csuite_main_count(void);
 const char *csuite_main_name(int i);
 int csuite_main_run(int i, char *message, size_t capacity);
