@@ -2,7 +2,7 @@
  * epoll_host.c - a program with an epoll loop of its own, and Chime as one more descriptor in it. Handlers run inside
  * chime_queue_process, on this thread; the timer that the other thread starts wakes the loop in time.
  *
- * Build:  make            (or cc epoll_host.c -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
+ * Build:  make (or cc epoll_host.c -o build/epoll_host -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
  * Run:    build/epoll_host
  *
  * Output:
@@ -10,7 +10,7 @@
  *   message 2
  *   message 3
  *   a timer from the other thread: tick 1
- *   no message for 200 ms: done
+ *   no message for a second: done
  *   never woken for nothing: yes
  */
 #define _POSIX_C_SOURCE 200809L
@@ -26,7 +26,7 @@ static int done, wakeups;
 
 static void on_idle(const chime_tick *tick, void *context) {
   (void)tick, (void)context;
-  puts("no message for 200 ms: done");
+  puts("no message for a second: done");
   done = 1;
 }
 
@@ -62,7 +62,7 @@ int main(void) {
   if (loop < 0 || pipe(ends) != 0) return 1;
   watch(loop, timers);
   watch(loop, ends[0]);
-  CHECK(chime_timer_after(queue, 200 * CHIME_MILLISECOND, on_idle, NULL, NULL, &idle));
+  CHECK(chime_timer_after(queue, CHIME_SECOND, on_idle, NULL, NULL, &idle));
   if (pthread_create(&thread, NULL, client, &ends[1]) != 0) return 1;
   while (!done) {
     struct epoll_event event;
@@ -73,7 +73,7 @@ int main(void) {
       CHECK(chime_queue_process(queue, 0, NULL));
     } else if (read(ends[0], &byte, 1) == 1) {
       printf("message %d\n", ++messages);
-      CHECK(chime_timer_postpone(idle, 200 * CHIME_MILLISECOND));
+      CHECK(chime_timer_postpone(idle, CHIME_SECOND));
     }
   }
   pthread_join(thread, NULL);

@@ -2,7 +2,7 @@
  * Finalizers: a context that Chime accepted is freed exactly once, after the last callback that could use it, whoever
  * ends the timer. A context that it did not accept stays the caller's.
  *
- * Build:  make            (or cc finalizers.c -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
+ * Build:  make (or cc finalizers.c -o build/finalizers -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/finalizers
  *
  * Output:

@@ -3,7 +3,7 @@
  * further one postpones the timer; when it ticks, the session is over. The log's own time runs on a virtual queue, so
  * hours of log take milliseconds, and the same program on a serial queue would do it for live requests.
  *
- * Build:  make            (or cc idle_sessions.c -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
+ * Build:  make (or cc idle_sessions.c -o build/idle_sessions -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/idle_sessions [-t seconds] [file]      30 minutes and standard input unless told otherwise
  *
  * Input:  Common Log Format, `host ident user [dd/Mon/yyyy:HH:MM:SS +zzzz] "request" status bytes`, and what may follow

@@ -8,7 +8,7 @@
  *   33 * 2^25 ns = 1107.3 ms    for 1074 to 1090
  *   34 * 2^25 ns = 1140.9 ms    for 1091 to 1099
  *
- * Build:  make            (or cc leeway.c -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
+ * Build:  make (or cc leeway.c -o build/leeway -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/leeway
  *
  * Output:

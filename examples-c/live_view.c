@@ -3,7 +3,7 @@
  * next tick, how late its last one was, what it missed, and why it does not fire. With -l, in a terminal, the picture
  * moves for ten seconds; without, virtual time is moved, once by a jump that makes ticks late, and one picture is drawn.
  *
- * Build:  make            (or cc live_view.c -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
+ * Build:  make (or cc live_view.c -o build/live_view -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/live_view, or build/live_view -l
  *
  * Output:

@@ -2,7 +2,7 @@
  * metronome.c - a precise queue beats every 5 ms, 200 times; a machine too busy for that merges beats and says
  * so. In a terminal it draws how late they were.
  *
- * Build:  make            (or cc metronome.c -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
+ * Build:  make (or cc metronome.c -o build/metronome -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
  * Run:    build/metronome
  *
  * Output:

@@ -3,7 +3,7 @@
  * index. Nobody keeps the one-shots: each holds itself until it has ended, so this can go on for ever without growing.
  * The queue is virtual, so that the output is exact; on a serial queue the same code runs in real time.
  *
- * Build:  make            (or cc nested.c -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
+ * Build:  make (or cc nested.c -o build/nested -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/nested
  *
  * Output:

@@ -2,7 +2,7 @@
  * One-shots: one with an id, which stays and could be activated again until it is released; and one that is started
  * and forgotten, which holds itself until its handler has returned and then releases itself.
  *
- * Build:  make            (or cc one_shot.c -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
+ * Build:  make (or cc one_shot.c -o build/one_shot -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/one_shot
  *
  * Output:

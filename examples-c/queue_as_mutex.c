@@ -2,7 +2,7 @@
  * A serial queue is also a mutex: a timer's handler and two threads of the host change one plain counter. The threads
  * do it through chime_queue_sync and chime_queue_async, and nobody needs a lock.
  *
- * Build:  make            (or cc queue_as_mutex.c -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
+ * Build:  make (or cc queue_as_mutex.c -o build/queue_as_mutex -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
  * Run:    build/queue_as_mutex
  *
  * Output:

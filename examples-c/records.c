@@ -2,7 +2,7 @@
  * records.c - timers without callbacks: what is due is copied into an array. For languages that cannot be called back
  * on foreign threads, and for programs that want their own order of things.
  *
- * Build:  make            (or cc records.c -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
+ * Build:  make (or cc records.c -o build/records -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
  * Run:    build/records
  *
  * Output:

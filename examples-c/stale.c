@@ -3,7 +3,7 @@
  * that had started may still stand before your own lock. It finds out by its generation, compared under that lock. An
  * id that was released is an error for ever, also when its place has been given to another timer.
  *
- * Build:  make            (or cc stale.c -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
+ * Build:  make (or cc stale.c -o build/stale -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
  * Run:    build/stale
  *
  * Output:

@@ -2,7 +2,7 @@
  * The state machine: every order of calls that kills a libdispatch timer, or hangs it, is a status here. The comments
  * say what a bare dispatch source does.
  *
- * Build:  make            (or cc state_machine.c -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
+ * Build:  make (or cc state_machine.c -o build/state_machine -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/state_machine
  *
  * Output:

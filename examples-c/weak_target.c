@@ -2,7 +2,7 @@
  * Weak targets: timers that work on an object without owning it. When the object's last reference goes its timers are
  * cancelled at once; a handler that runs at that moment keeps the object until it returns. No timer finds it freed.
  *
- * Build:  make            (or cc weak_target.c -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
+ * Build:  make (or cc weak_target.c -o build/weak_target -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/weak_target
  *
  * Output:

@@ -703,13 +703,15 @@ chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_f
 /* ---- Seeing what happens -------------------------------------------------------------------------------------- */
 
 /**
- * Has every transition of every timer, and every callback, reported to one function: just after a call took effect, on
- * the thread that made it, before it returns; just before a callback of a timer is called, and just after it returned.
+ * Has every transition of every timer, and every callback that gets a tick, reported to one function: just after a call
+ * took effect, on the thread that made it, before it returns; just before a callback of a timer is called, and just after
+ * it returned. Handlers that were added to a timer are reported with its own, as one; finalizers and functions are not.
  * Without a trace each of them costs the look at one flag.
  *
  * The tick given to `trace` has, for a callback, what that gets (kinds below 16). For the rest (CHIME_TRACE_*) it has the
  * timer, its generation and in scheduled_ns its next deadline, both as they are when the trace looks (0 and
- * CHIME_FOREVER for a released timer), in actual_ns the time on the queue's clock, and 0 in all others. Reports from
+ * CHIME_FOREVER for a released timer), in actual_ns the time on the queue's clock, and 0 in all others: which timer it is
+ * says its id, for which a table of names is the host's. Reports from
  * different threads may come in another order than what they report; those of one timer can be told apart by generation.
  *
  * @param trace    called by several threads at once, with no lock held; may call anything, of which nothing is traced;

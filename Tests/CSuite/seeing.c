@@ -239,6 +239,37 @@ static void the_trace_tells_of_each_transition_and_callback(csuite *t) {
   EXPECT_OK(chime_set_trace(NULL, NULL));
 }
 
+/* The context is where the kinds are counted; the only timers of the test are on its queue. */
+typedef struct self_released {
+  chime_timer_t timer;
+  int released, returned;
+} self_released;
+
+static void trace_a_release(const chime_tick *tick, void *context) {
+  self_released *s = context;
+  if (tick->timer != s->timer) return;
+  s->returned += tick->kind == CHIME_TRACE_RETURNED && s->released == 0;
+  s->released += tick->kind == CHIME_TRACE_RELEASED && s->returned == 1;
+}
+
+static void ignore_tick(const chime_tick *tick, void *context) { (void)tick, (void)context; }
+
+static void a_timer_that_releases_itself_is_traced(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = schedule_of(10, 0);
+  self_released s = {0, 0, 0};
+  options.handler = ignore_tick;
+  options.flags = CHIME_TIMER_SELF_RELEASE;
+  EXPECT_OK(chime_set_trace(trace_a_release, &s));
+  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &s.timer));
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_OK(chime_set_trace(NULL, NULL));
+  EXPECT_EQ(s.returned, 1);
+  EXPECT_EQ(s.released, 1);
+  EXPECT_STATUS(chime_timer_cancel(s.timer), CHIME_ERROR_INVALID_HANDLE);
+}
+
 static void without_a_trace_nothing_is_reported(csuite *t) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_new(t, queue, "p");
@@ -419,6 +450,7 @@ const csuite_test seeing_tests[] = {
     TEST(a_target_that_has_gone_is_the_reason),
     TEST(explanations_are_cut_and_measured),
     TEST(the_trace_tells_of_each_transition_and_callback),
+    TEST(a_timer_that_releases_itself_is_traced),
     TEST(without_a_trace_nothing_is_reported),
     TEST(the_trace_of_a_reset_may_use_the_value),
     TESTS_ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run),

@@ -221,9 +221,11 @@ extension QueueCore {
     var backoff = Backoff()
     var word: TimerWord
     var owned = false
+    var releasesItself = false
     while true {
       let current = slot.word
       word = current.clearing(TimerWord.busyBit)
+      releasesItself = false
       if current.isReleased {
         word = word.setting(TimerWord.writerBit)
         owned = true
@@ -235,11 +237,13 @@ extension QueueCore {
         word = word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
           .setting(TimerWord.writerBit)
         owned = true
+        releasesItself = true
       } else {
         owned = false
       }
       if slot.swap(current, for: word) { break }
     }
+    if releasesItself { Trace.note(.released, TimerRef(slot: slot, life: slot.life)) }
     if owned {
       handOver == nil ? dying.append(slot) : dispose(of: slot, frame)
     } else if word.hasExtra {
