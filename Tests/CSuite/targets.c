@@ -874,6 +874,8 @@ static void call_the_library(object *o) {
   store(&o->flag, 1);
 }
 
+static void nothing(void *context) { (void)context; }
+
 /* [9]: with no lock held; once in the releasing call, once after the handler that had the object. */
 static void a_destructor_may_call_anything(csuite *t, where place, probe_action on_tick) {
   chime_schedule schedule = schedule_of(0, CHIME_HOUR);
@@ -890,6 +892,9 @@ static void a_destructor_may_call_anything(csuite *t, where place, probe_action 
   o->queue = queue;
   o->user = p;
   o->other = distant_user_of(o, ending, expect_gone);
+  /* Its registration has the object, too: let go after `p`'s handler, the destructor would run there. */
+  EXPECT(await(&o->other->armed, 1));
+  EXPECT_OK(chime_queue_sync(ending, nothing, NULL, PATIENCE));
   if (on_tick != NULL) {
     EXPECT_OK(chime_timer_activate(p->timer, &schedule));
     run_due(t, queue, place);
