@@ -170,7 +170,7 @@ static void ticks_due_in_one_pass_are_handed_over_in_order(csuite *t, where plac
   QUEUE_OR_RETURN(queue, place);
   c = crowd_in_time(t, queue, CROWD, take_a_turn, activate_shuffled);
   if (c == NULL || !await_all(c)) return;
-  EXPECT_BETWEEN(merged_by(c), CROWD - 10, CROWD - 1);
+  EXPECT(merged_by(c) >= CROWD - 10); /* and what a pass still counts that began with a crowd that was too late */
   expected_turns(c, turns);
   threads = threads_of(c);
   for (i = 0; i < CROWD; i++) {
