@@ -28,7 +28,8 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
-    .target(name: "Chime", swiftSettings: swiftSettings),
+    .systemLibrary(name: "CPlatform", path: "Sources/CPlatform"),
+    .target(name: "Chime", dependencies: ["CPlatform"], swiftSettings: swiftSettings),
     .target(name: "ChimeC", dependencies: ["CChime", "Chime"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime"], swiftSettings: swiftSettings),
     .target(
