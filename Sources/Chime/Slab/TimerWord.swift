@@ -28,7 +28,9 @@ struct TimerWord: Equatable {
   static var inboxBit: UInt64 { 1 << 5 }
   static var extraBit: UInt64 { 1 << 6 }
   static var handedBit: UInt64 { 1 << 7 }
-  static var generationMask: UInt64 { 0xFF_FFFF }
+  #if !CHIME_INTERLEAVINGS
+    static var generationMask: UInt64 { 0xFF_FFFF }
+  #endif
 
   /// Content codes: 0 free, 1 + state, 6 released.
   static var freeCode: UInt64 { 0 }
