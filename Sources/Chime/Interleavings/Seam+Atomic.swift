@@ -23,7 +23,10 @@
   extension Atomic where Value.AtomicRepresentation == _Atomic8BitStorage {
     @inline(__always)
     package func load(ordering: AtomicLoadOrdering, file: StaticString = #fileID, line: UInt32 = #line) -> Value {
-      Seam.step("load", file, line, quietly: ordering == .relaxed || ordering == .acquiring)
+      let isZero = unsafeBitCast(real.load(ordering: .relaxed), to: UInt8.self) == 0
+      if !Seam.isOfScan(isZero, file) {
+        Seam.step("load", file, line, quietly: ordering == .relaxed || ordering == .acquiring)
+      }
       let value = real.load(ordering: .relaxed)
       Seam.note(value, value)
       return value
@@ -63,7 +66,10 @@
   extension Atomic where Value.AtomicRepresentation == _Atomic32BitStorage {
     @inline(__always)
     package func load(ordering: AtomicLoadOrdering, file: StaticString = #fileID, line: UInt32 = #line) -> Value {
-      Seam.step("load", file, line, quietly: ordering == .relaxed || ordering == .acquiring)
+      let isZero = unsafeBitCast(real.load(ordering: .relaxed), to: UInt32.self) == 0
+      if !Seam.isOfScan(isZero, file) {
+        Seam.step("load", file, line, quietly: ordering == .relaxed || ordering == .acquiring)
+      }
       let value = real.load(ordering: .relaxed)
       Seam.note(value, value)
       return value
@@ -103,7 +109,10 @@
   extension Atomic where Value.AtomicRepresentation == _Atomic64BitStorage {
     @inline(__always)
     package func load(ordering: AtomicLoadOrdering, file: StaticString = #fileID, line: UInt32 = #line) -> Value {
-      Seam.step("load", file, line, quietly: ordering == .relaxed || ordering == .acquiring)
+      let isZero = unsafeBitCast(real.load(ordering: .relaxed), to: UInt64.self) == 0
+      if !Seam.isOfScan(isZero, file) {
+        Seam.step("load", file, line, quietly: ordering == .relaxed || ordering == .acquiring)
+      }
       let value = real.load(ordering: .relaxed)
       Seam.note(value, value)
       return value

@@ -49,6 +49,24 @@
       return false
     }
 
+    /// Whether a load is one of a long row that find nothing: a walk over all slots of a chunk, most of which were never
+    /// used. The first are steps, the rest would be hundreds of steps without a choice worth having.
+    @inline(__always)
+    static func isOfScan(_ isZero: Bool, _ file: StaticString) -> Bool {
+      if !isOn || !isOfSlot(file) { return false }
+      zeros = isZero ? zeros + 1 : 0
+      return zeros > 12
+    }
+
+    private nonisolated(unsafe) static var zeros = 0
+
+    @inline(__always)
+    private static func isOfSlot(_ file: StaticString) -> Bool {
+      let slot: StaticString = "Chime/TimerSlot.swift"
+      return unsafe file.utf8CodeUnitCount == slot.utf8CodeUnitCount
+        && memcmp(file.utf8Start, slot.utf8Start, slot.utf8CodeUnitCount) == 0
+    }
+
     private static let quietFiles: [StaticString] = [
       "Chime/Slab.swift", "Chime/Fork.swift", "Chime/ThreadState.swift", "Chime/QueueCells.swift",
       "Chime/QueueCounters.swift", "Chime/Trace.swift", "Chime/HandleTable.swift", "Chime/QueueCell.swift",
