@@ -10,6 +10,8 @@ struct Runner {
   var ofProtocols: Int
   var ofPairs: Int
   var searched: Int
+  /// Only this one.
+  var strategy: Strategy?
 
   /// What a child leaves for its parent, also when it dies.
   private struct Report {
@@ -90,7 +92,7 @@ struct Runner {
         print("RED   \(scenario.name): \(red.failure)")
         print("      schedule \(red.schedule), \(red.steps) steps, \(time) s")
         print("      REPLAY='\(scenario.name) \(red.strategy.rawValue) \(red.seed)'")
-        if !isPairs || report.pointee.failed < 3 { Runner.printSteps(scenario.name, red.strategy, red.seed) }
+        if environment("TRACE") != "none", !isPairs || report.pointee.failed < 3 { Runner.printSteps(scenario.name, red.strategy, red.seed) }
         report.pointee.failed += 1
         report.pointee.next += 1
         return
@@ -112,17 +114,17 @@ struct Runner {
   private func explore(_ scenario: Scenario, _ count: Int, _ report: UnsafeMutablePointer<Report>) -> Red? {
     let (failure, length) = scenario.run(.none, seed: 0, length: 0)
     if let failure { return Red(failure: failure, strategy: .none, seed: "0", schedule: 0, steps: 0) }
-    for i in 0..<count {
-      let strategy: Strategy = i % 2 == 0 ? .pct : .random
+    for i in 0..<(strategy == .exhaustive ? 0 : count) {
+      let strategy = strategy ?? (i % 2 == 0 ? .pct : .random)
       let seed = seed &+ UInt64(i)
       report.pointee.seed = seed
-      report.pointee.strategy = i % 2 == 0 ? 1 : 0
+      report.pointee.strategy = strategy == .pct ? 1 : 0
       let (failure, steps) = scenario.run(strategy, seed: seed, length: length)
       report.pointee.schedules += 1
       report.pointee.steps += steps
       if let failure { return Red(failure: failure, strategy: strategy, seed: "\(seed)", schedule: i + 1, steps: steps) }
     }
-    guard scenario.preemptions > 0 else { return nil }
+    guard scenario.preemptions > 0, strategy == nil || strategy == .exhaustive else { return nil }
     let scheduler = Scheduler.shared
     scheduler.search = Search(bound: scenario.preemptions)
     for i in 0..<searched {
@@ -131,7 +133,7 @@ struct Runner {
       report.pointee.steps += steps
       if let failure {
         return Red(
-          failure: failure, strategy: .exhaustive, seed: scheduler.search.text, schedule: count + i + 1, steps: steps)
+          failure: failure, strategy: .exhaustive, seed: scheduler.search.text, schedule: (strategy == nil ? count : 0) + i + 1, steps: steps)
       }
       if !scheduler.search.advance() { break }
     }

@@ -48,7 +48,7 @@ final class StepList {
     if Seam.isTraced, isOn { entries.append(Entry(thread: scheduler.current.index, operation: text, place: "")) }
   }
 
-  func finish(_ scheduler: Scheduler) { names = scheduler.coroutines.map(\.name) }
+  func finish(_ scheduler: Scheduler) { names = scheduler.coroutines.map { "\($0.index) \($0.name)" } }
 
   func print(last most: Int) {
     let left = entries.count - most
@@ -58,7 +58,7 @@ final class StepList {
       let name = entry.thread < 0 ? "clock" : names.indices.contains(entry.thread) ? names[entry.thread] : "?"
       let shown = entry.thread == before ? "" : name
       before = entry.thread
-      var line = "    " + padded(shown, 16) + padded(entry.operation, 18)
+      var line = "    " + padded(shown, 20) + padded(entry.operation, 18)
       if let old = entry.old, let new = entry.new {
         let isWord = entry.place.hasPrefix("Chime/TimerSlot") && !["load", "store"].contains(entry.operation)
         let text = isWord ? StepList.word : StepList.text
