@@ -52,7 +52,7 @@ package final class QueueCore: @unchecked Sendable {
   /// the queue does not end.
   let outstanding = Atomic<Int>(0)
   let isClosing = Atomic<Bool>(false)
-  private let token = Atomic<Bool>(false)
+  let token = Atomic<Bool>(false)
   /// Set by whoever wants a pass and found the token taken; the holder looks when it puts the token down.
   private let tokenWanted = Atomic<Bool>(false)
   let closed = Atomic<Bool>(false)

@@ -15,7 +15,6 @@ struct Runner {
 
   /// What a child leaves for its parent, also when it dies.
   private struct Report {
-    var next = 0
     var schedules = 0
     var steps = 0
     var passed = 0
@@ -46,21 +45,21 @@ struct Runner {
       if scenarios.isEmpty { continue }
       report.initialize(to: Report())
       let groupBegun = Runner.seconds
-      while report.pointee.next < scenarios.count {
+      for scenario in scenarios {
+        fflush(stdout)
         let child = fork()
         if child == 0 {
-          runChild(scenarios, group.isPairs, report)
-          exit(0)
+          runChild(scenario, group.isPairs, report)
+          fflush(stdout)
+          _exit(0)
         }
         var status: Int32 = 0
         waitpid(child, &status, 0)
         if status & 0x7F != 0 {
-          let at = report.pointee
-          let strategy = at.strategy == 0 ? Strategy.random : .pct
-          print("RED   \(scenarios[at.next].name): the program died of signal \(status & 0x7F)")
-          print("      REPLAY='\(scenarios[at.next].name) \(strategy.rawValue) \(at.seed)'")
+          let strategy = report.pointee.strategy == 0 ? Strategy.random : .pct
+          print("RED   \(scenario.name): the program died of signal \(status & 0x7F)")
+          print("      REPLAY='\(scenario.name) \(strategy.rawValue) \(report.pointee.seed)'")
           report.pointee.failed += 1
-          report.pointee.next += 1
         }
       }
       let time = Runner.seconds - groupBegun
@@ -81,26 +80,22 @@ struct Runner {
     return failed == 0
   }
 
-  /// Runs scenarios until one is red.
-  private func runChild(_ scenarios: [Scenario], _ isPairs: Bool, _ report: UnsafeMutablePointer<Report>) {
+  /// Runs one scenario, in a process of its own, so that every run of it finds the same.
+  private func runChild(_ scenario: Scenario, _ isPair: Bool, _ report: UnsafeMutablePointer<Report>) {
     Scheduler.shared.connect()
-    while report.pointee.next < scenarios.count {
-      let scenario = scenarios[report.pointee.next]
-      let begun = Runner.seconds
-      if let red = explore(scenario, isPairs ? ofPairs : ofProtocols, report) {
-        let time = Runner.rounded(Runner.seconds - begun)
-        print("RED   \(scenario.name): \(red.failure)")
-        print("      schedule \(red.schedule), \(red.steps) steps, \(time) s")
-        print("      REPLAY='\(scenario.name) \(red.strategy.rawValue) \(red.seed)'")
-        if environment("TRACE") != "none", !isPairs || report.pointee.failed < 3 { Runner.printSteps(scenario.name, red.strategy, red.seed) }
-        report.pointee.failed += 1
-        report.pointee.next += 1
-        return
-      }
+    let begun = Runner.seconds
+    guard let red = explore(scenario, isPair ? ofPairs : ofProtocols, report) else {
       report.pointee.passed += 1
-      report.pointee.next += 1
-      if !isPairs { print("ok    \(scenario.name)") }
+      if !isPair { print("ok    \(scenario.name)") }
+      return
     }
+    print("RED   \(scenario.name): \(red.failure)")
+    print("      schedule \(red.schedule), \(red.steps) steps, \(Runner.rounded(Runner.seconds - begun)) s")
+    print("      REPLAY='\(scenario.name) \(red.strategy.rawValue) \(red.seed)'")
+    if environment("TRACE") != "none", !isPair || report.pointee.failed < 3 {
+      Runner.printSteps(scenario.name, red.strategy, red.seed)
+    }
+    report.pointee.failed += 1
   }
 
   private struct Red {

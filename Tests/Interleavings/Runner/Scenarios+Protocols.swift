@@ -225,7 +225,7 @@ extension Scenario {
 
   private static let stale: [Scenario] =
     ["cancel", "release", "postpone"].map { name in
-      Scenario("a stale \(name) while its slot is used again") { world in
+      Scenario("a stale \(name) while its slot is used again", preemptions: 1) { world in
         Seam.generationMask = 0xF
         let queue = world.queue(.virtual)
         let timer = world.timer(queue, after: 10 * second, finalizer: false)

@@ -94,6 +94,7 @@ final class Scheduler: SeamScheduler {
     outside.yield(to: first)
     Seam.isOn = false
     current = outside
+    trace.finish(self)
     return failure
   }
 
@@ -117,7 +118,6 @@ final class Scheduler: SeamScheduler {
   /// Ends the run at once: the stacks stay as they are.
   func fail(_ why: String) {
     if failure == nil { failure = why }
-    trace.finish(self)
     Seam.isOn = false
     current.yield(to: outside)
   }
@@ -150,7 +150,12 @@ final class Scheduler: SeamScheduler {
     if steps > Scheduler.mostSteps { return fail("no end after \(steps) steps") }
     guard preempts else { return }
     raceSteps += 1
-    if let check, let wrong = check() { return fail(wrong) }
+    if let check {
+      Seam.isOn = false
+      let wrong = check()
+      Seam.isOn = true
+      if let wrong { return fail(wrong) }
+    }
     switch strategy {
     case .none: return
     case .random:

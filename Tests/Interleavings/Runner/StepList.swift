@@ -48,6 +48,7 @@ final class StepList {
     if Seam.isTraced, isOn { entries.append(Entry(thread: scheduler.current.index, operation: text, place: "")) }
   }
 
+  /// After the run.
   func finish(_ scheduler: Scheduler) { names = scheduler.coroutines.map { "\($0.index) \($0.name)" } }
 
   func print(last most: Int) {
