@@ -41,7 +41,8 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
-    .target(name: "Chime", swiftSettings: coreSettings),
+    .systemLibrary(name: "CPlatform", path: "Sources/CPlatform"),
+    .target(name: "Chime", dependencies: ["CPlatform"], swiftSettings: coreSettings),
     .target(name: "ChimeC", dependencies: ["CChime", "Chime"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime"], swiftSettings: swiftSettings),
     .target(

@@ -2,17 +2,19 @@ import CChime
 import Chime
 import Glibc
 
-/// Runs a call that waits: it leaves errno as it was, and is no cancellation point, since nothing would undo what it has
-/// begun.
+/// Runs a call that waits, or makes something that takes a while: it leaves errno as it was, is no cancellation point,
+/// and ends the thread if a callback in it has.
 package func waiting(_ call: () -> Status) -> chime_status {
-  let saved = errno
-  var state: CInt = 0
-  unsafe pthread_setcancelstate(CInt(PTHREAD_CANCEL_DISABLE), &state)
-  let status = call()
-  pthread_setcancelstate(state, nil)
-  errno = saved
-  return status.rawValue
+  callingBack {
+    let saved = errno
+    defer { errno = saved }
+    return withoutCancellation { call().rawValue }
+  }
 }
+
+/// Runs a call in which functions of the host may be called: one that ends the thread ends it here, after the call has
+/// come to its end.
+package func callingBack(_ call: () -> chime_status) -> chime_status { ThreadEnd.passOn(call) }
 
 /// Reading what C hands in: structures that carry their size, flags, enumerations and strings. Everything here answers
 /// `nil` for what the header does not allow, and the caller turns that into CHIME_ERROR_INVALID_ARGUMENT.

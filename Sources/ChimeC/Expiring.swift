@@ -27,9 +27,11 @@ public func chime_expiring_on_expiry(
   _ finalizer: chime_finalizer?
 ) -> chime_status {
   if unsafe handler == nil, unsafe finalizer != nil { return Status.invalidArgument.rawValue }
-  return unsafe Expiring.onExpiry(
-    expiring, Arguments.tickFunction(handler), Context(context), Arguments.contextFunction(finalizer)
-  ).rawValue
+  return callingBack {
+    unsafe Expiring.onExpiry(
+      expiring, Arguments.tickFunction(handler), Context(context), Arguments.contextFunction(finalizer)
+    ).rawValue
+  }
 }
 
 @_cdecl("chime_expiring_acquire") @implementation
@@ -46,7 +48,9 @@ public func chime_expiring_acquire(
 }
 
 @_cdecl("chime_expiring_yield") @implementation
-public func chime_expiring_yield(_ expiring: chime_expiring_t) -> chime_status { Expiring.yield(expiring).rawValue }
+public func chime_expiring_yield(_ expiring: chime_expiring_t) -> chime_status {
+  callingBack { Expiring.yield(expiring).rawValue }
+}
 
 @_cdecl("chime_expiring_reset") @implementation
 public func chime_expiring_reset(_ expiring: chime_expiring_t, _ lifetime_ns: Int64) -> chime_status {
@@ -56,5 +60,5 @@ public func chime_expiring_reset(_ expiring: chime_expiring_t, _ lifetime_ns: In
 
 @_cdecl("chime_expiring_release") @implementation
 public func chime_expiring_release(_ expiring: chime_expiring_t) -> chime_status {
-  expiring == 0 ? Status.ok.rawValue : Expiring.release(expiring).rawValue
+  expiring == 0 ? Status.ok.rawValue : callingBack { Expiring.release(expiring).rawValue }
 }

@@ -47,7 +47,9 @@ public func chime_queue_wait(_ queue: chime_queue_t, _ timeout_ns: Int64) -> chi
 public func chime_queue_process(
   _ queue: chime_queue_t, _ max: UInt32, _ count: UnsafeMutablePointer<UInt32>?
 ) -> chime_status {
-  unsafe store(QueueCore.process(queue, most: max == 0 ? .max : Int(max)), count) { UInt32(clamping: $0) }
+  callingBack {
+    unsafe store(QueueCore.process(queue, most: max == 0 ? .max : Int(max)), count) { UInt32(clamping: $0) }
+  }
 }
 
 @_cdecl("chime_queue_take_ticks") @implementation
@@ -58,8 +60,10 @@ public func chime_queue_take_ticks(
   guard let ticks = unsafe ticks, let count = unsafe count, capacity > 0,
     unsafe tick_size >= MemoryLayout<chime_tick>.size, tick_size <= 4096, tick_size % 8 == 0
   else { return Status.invalidArgument.rawValue }
-  let taken = unsafe QueueCore.takeTicks(queue, ticks, stride: Int(tick_size), capacity: Int(capacity))
-  return unsafe store(taken, count) { UInt32(clamping: $0) }
+  return callingBack {
+    let taken = unsafe QueueCore.takeTicks(queue, ticks, stride: Int(tick_size), capacity: Int(capacity))
+    return unsafe store(taken, count) { UInt32(clamping: $0) }
+  }
 }
 
 @_cdecl("chime_queue_run") @implementation

@@ -107,14 +107,18 @@ public func chime_main_stop() -> chime_status { MainQueue.requestStop().rawValue
 @_cdecl("chime_sleep_until") @implementation
 public func chime_sleep_until(_ clock: chime_clock, _ deadline_ns: Int64) -> chime_status {
   if Fork.isChild { return Status.forked.rawValue }
+  let sleeping: Clock
   switch Int(clock) {
-  case CHIME_CLOCK_MONOTONIC: Clock.monotonic.sleep(until: deadline_ns)
-  case CHIME_CLOCK_BOOTTIME: Clock.boottime.sleep(until: deadline_ns)
-  case CHIME_CLOCK_WALL: Clock.wall.sleep(until: deadline_ns)
+  case CHIME_CLOCK_MONOTONIC: sleeping = .monotonic
+  case CHIME_CLOCK_BOOTTIME: sleeping = .boottime
+  case CHIME_CLOCK_WALL: sleeping = .wall
   case CHIME_CLOCK_VIRTUAL: return Status.unsupported.rawValue
   default: return Status.invalidArgument.rawValue
   }
-  return Status.ok.rawValue
+  return waiting {
+    sleeping.sleep(until: deadline_ns)
+    return .ok
+  }
 }
 
 @_cdecl("chime_set_thread_hooks") @implementation

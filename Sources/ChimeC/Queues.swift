@@ -76,6 +76,14 @@ package func store(
   }
 }
 
+/// Makes a queue and stores its id. No cancellation point: what has begun would be left behind.
+package func making(
+  _ options: Result<QueueOptions, Status>, _ make: (QueueOptions) -> Result<UInt64, Status>,
+  _ queue: UnsafeMutablePointer<chime_queue_t>
+) -> chime_status {
+  waiting { unsafe Status(rawValue: store(options.flatMap(make), queue)) }
+}
+
 @_cdecl("chime_queue_create") @implementation
 public func chime_queue_create(
   _ kind: chime_queue_kind, _ pointer: UnsafePointer<chime_queue_options>?,
@@ -91,7 +99,7 @@ public func chime_queue_create(
   case CHIME_QUEUE_VIRTUAL: make = (.virtual, QueueCore.makeVirtual)
   default: return Status.invalidArgument.rawValue
   }
-  return unsafe store(queueOptions(pointer, for: make.kind).flatMap { make.function($0) }, queue)
+  return unsafe making(queueOptions(pointer, for: make.kind), make.function, queue)
 }
 
 @_cdecl("chime_queue_main") @implementation
@@ -99,7 +107,7 @@ public func chime_queue_main(
   _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
   guard let queue = unsafe queue else { return Status.invalidArgument.rawValue }
-  return unsafe store(queueOptions(pointer, for: .dispatch).flatMap { QueueCore.makeMain($0) }, queue)
+  return unsafe making(queueOptions(pointer, for: .dispatch), { QueueCore.makeMain($0) }, queue)
 }
 
 @_cdecl("chime_queue_global") @implementation
@@ -110,7 +118,7 @@ public func chime_queue_global(
   if let pointer = unsafe pointer, let other = unsafe Arguments.structure(pointer)?.qos, other != 0, other != qos {
     return Status.invalidArgument.rawValue
   }
-  return unsafe store(queueOptions(pointer, for: .dispatch).flatMap { QueueCore.makeGlobal(qosClass, $0) }, queue)
+  return unsafe making(queueOptions(pointer, for: .dispatch), { QueueCore.makeGlobal(qosClass, $0) }, queue)
 }
 
 @_cdecl("chime_queue_wrap_dispatch") @implementation
@@ -121,13 +129,13 @@ public func chime_queue_wrap_dispatch(
   guard let queue = unsafe queue, let dispatch_queue = unsafe dispatch_queue else {
     return Status.invalidArgument.rawValue
   }
-  return unsafe store(
-    queueOptions(pointer, for: .dispatch).flatMap { unsafe QueueCore.makeWrapping(dispatch_queue, $0) }, queue)
+  return unsafe making(
+    queueOptions(pointer, for: .dispatch), { unsafe QueueCore.makeWrapping(dispatch_queue, $0) }, queue)
 }
 
 @_cdecl("chime_queue_release") @implementation
 public func chime_queue_release(_ queue: chime_queue_t) -> chime_status {
-  queue == 0 ? Status.ok.rawValue : QueueCore.release(queue).rawValue
+  queue == 0 ? Status.ok.rawValue : waiting { QueueCore.release(queue) }
 }
 
 @_cdecl("chime_queue_shutdown") @implementation
@@ -166,12 +174,12 @@ public func chime_queue_now(_ queue: chime_queue_t, _ now_ns: UnsafeMutablePoint
 @_cdecl("chime_queue_advance") @implementation
 public func chime_queue_advance(_ queue: chime_queue_t, _ duration_ns: Int64) -> chime_status {
   guard duration_ns >= 0 else { return Status.invalidArgument.rawValue }
-  return QueueCore.advance(queue, by: duration_ns).rawValue
+  return callingBack { QueueCore.advance(queue, by: duration_ns).rawValue }
 }
 
 @_cdecl("chime_queue_advance_to") @implementation
 public func chime_queue_advance_to(_ queue: chime_queue_t, _ deadline_ns: Int64) -> chime_status {
-  QueueCore.advance(queue, to: deadline_ns).rawValue
+  callingBack { QueueCore.advance(queue, to: deadline_ns).rawValue }
 }
 
 @_cdecl("chime_queue_jump") @implementation
@@ -185,7 +193,7 @@ public func chime_queue_get_stats(
   _ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chime_queue_stats>?
 ) -> chime_status {
   unsafe Arguments.fill(stats, oldest: 64) { size in
-    guard let s = QueueCore.find(queue)?.statistics else { return nil }
+    guard let s = QueueCore.statistics(queue) else { return nil }
     var filled = chime_queue_stats()
     filled.size = size
     filled.timers = s.timers
@@ -210,5 +218,5 @@ public func chime_queue_dump(
   _ queue: chime_queue_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64,
   _ length: UnsafeMutablePointer<UInt64>?
 ) -> chime_status {
-  unsafe Arguments.write(text, capacity, length) { QueueCore.find(queue)?.dump }.rawValue
+  unsafe Arguments.write(text, capacity, length) { QueueCore.dump(queue) }.rawValue
 }

@@ -182,12 +182,14 @@ public func chime_timer_add_handler(
   guard unsafe key != nil, let key = unsafe Arguments.string(key), let handler = unsafe Arguments.tickFunction(handler)
   else { return Status.invalidArgument.rawValue }
   guard let timer = TimerRef(timer) else { return Status.unknownHandle.rawValue }
-  return unsafe timer.addHandler(key, handler, Context(context), Arguments.contextFunction(finalizer)).rawValue
+  return callingBack {
+    unsafe timer.addHandler(key, handler, Context(context), Arguments.contextFunction(finalizer)).rawValue
+  }
 }
 
 @_cdecl("chime_timer_remove_handler") @implementation
 public func chime_timer_remove_handler(_ timer: chime_timer_t, _ key: UnsafePointer<CChar>?) -> chime_status {
   guard unsafe key != nil, let key = unsafe Arguments.string(key) else { return Status.invalidArgument.rawValue }
   guard let timer = TimerRef(timer) else { return Status.unknownHandle.rawValue }
-  return timer.removeHandler(key).rawValue
+  return callingBack { timer.removeHandler(key).rawValue }
 }

@@ -24,6 +24,8 @@ extension Loop {
       if loop.takeStop() { return .stopped }
       let left = end == .max ? TimeInterval.never : Double(max(0, end - Clock.monotonic.now)) / 1e9
       CFRunLoopRunInMode(mode.cf, left, false)
+      // A callback has ended this thread, which goes on to its end in the caller.
+      if ThreadEnd.isCaught, !loop.isOwn.load(ordering: .relaxed) { return .stopped }
       if untilTick, loop.state.withLock({ $0.runs.last?.hasTicked == true }) { return .ok }
       if end != .max, Clock.monotonic.now >= end { return loop.takeStop() ? .stopped : .timedOut }
     }
@@ -99,6 +101,13 @@ extension Loop {
       return state.runs[state.runs.count - 1].endsWithTick
     }
     if mustStop { CFRunLoopStop(CFRunLoopGetCurrent()) }
+  }
+
+  /// On the loop's thread, which a callback has ended: makes the run that it is in return, if it is one of Chime's on a
+  /// thread of the host's.
+  func stopRun() {
+    if isOwn.load(ordering: .relaxed) || state.withLock({ $0.runs.isEmpty }) { return }
+    CFRunLoopStop(CFRunLoopGetCurrent())
   }
 
   /// Makes a mode one of the loop's common modes.

@@ -102,6 +102,9 @@ package final class Loop: @unchecked Sendable {
   /// Whether the caller is on the loop's thread.
   var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) && !hasEnded }
 
+  /// The thread, as `pthread_self` names it there; 0 as long as it is not known.
+  var threadNumber: UInt { thread.load(ordering: .relaxed) }
+
   /// Whether the loop's thread has ended.
   var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
 

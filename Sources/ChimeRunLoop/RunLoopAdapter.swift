@@ -44,6 +44,7 @@ final class RunLoopAdapter: QueueAdapter {
     cell = core.cell
     let proxy = CoreProxy()
     self.proxy = proxy
+    Places.hasRunLoops.store(true, ordering: .relaxed)
     let count = modes.count > 1 || modes.contains(.common) ? 2 : 1
     unsafe timers = (0..<count).map { _ in
       Foundation.Timer(fire: .distantFuture, interval: .never, repeats: true) { _ in proxy.adapter?.fired() }
@@ -75,6 +76,7 @@ final class RunLoopAdapter: QueueAdapter {
     let before = core.counters.ticks
     core.pass()
     if core.counters.ticks != before { loop.hasTicked() }
+    if ThreadEnd.isCaught { loop.stopRun() }
   }
 
   func arm(at time: Int64?) {
@@ -112,6 +114,7 @@ final class RunLoopAdapter: QueueAdapter {
       ? "its run loop is busy" : "its run loop is in mode \(current.rawValue), and not in \(own)"
   }
   var isOnQueue: Bool { loop.isCurrent }
+  var place: Place? { .thread(loop.threadNumber) }
   var mayNeverRun: Bool { true }
   var hasEnded: Bool { loop.hasEnded }
   var shouldYield: Bool { false }

@@ -17,11 +17,13 @@ private func store(_ loop: @autoclosure () -> Loop, _ out: UnsafeMutablePointer<
   let status = Fork.statusOfDispatch
   if status != .ok { return status.rawValue }
   guard let out = unsafe out else { return Status.invalidArgument.rawValue }
-  guard Loop.canBeCurrent else { return Status.resource.rawValue }
-  let id = loop().id
-  if id == 0 { return Status.limit.rawValue }
-  unsafe out.pointee = id
-  return Status.ok.rawValue
+  return waiting {
+    guard Loop.canBeCurrent else { return .resource }
+    let id = loop().id
+    if id == 0 { return .limit }
+    unsafe out.pointee = id
+    return .ok
+  }
 }
 
 @_cdecl("chime_run_loop_current") @implementation
@@ -43,11 +45,13 @@ public func chime_run_loop_create(
   }
   let status = Fork.statusOfDispatch
   if status != .ok { return status.rawValue }
-  switch Loop.start(label: label) {
-  case .success(let id):
-    unsafe run_loop.pointee = id
-    return Status.ok.rawValue
-  case .failure(let status): return status.rawValue
+  return waiting {
+    switch Loop.start(label: label) {
+    case .success(let id):
+      unsafe run_loop.pointee = id
+      return .ok
+    case .failure(let status): return status
+    }
   }
 }
 
@@ -89,6 +93,6 @@ public func chime_run_loop_queue_create(
 ) -> chime_status {
   guard let queue = unsafe queue, let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
   guard let loop = Loop.find(run_loop) else { return Status.unknownHandle.rawValue }
-  return unsafe store(
-    queueOptions(options, for: .runLoop).flatMap { Loop.makeQueue(on: loop, modes: [mode], $0) }, queue)
+  return unsafe making(
+    queueOptions(options, for: .runLoop), { Loop.makeQueue(on: loop, modes: [mode], $0) }, queue)
 }

@@ -33,11 +33,12 @@ private final class WeakTimerAction: @unchecked Sendable {
     if isAccepted { finalizer?(userInfo) }
   }
 
-  func call(_ record: TickRecord) {
+  /// False when the action has ended its thread.
+  func call(_ record: TickRecord) -> Bool {
     var record = record
     record.timer = id
     record.context = userInfo
-    handler(record)
+    return handler(record)
   }
 }
 
@@ -58,8 +59,8 @@ private func make(
   }
   let action = unsafe WeakTimerAction(
     handler, Context(user_info), Arguments.contextFunction(finalizer), isHeld: out != nil)
-  let timer = WeakTimer(interval: interval_ns, repeats: repeats == 1, subject: target == 0 ? .nothing : .target(target)) { _, record in
-    action.call(record)
+  let timer = WeakTimer(interval: interval_ns, repeats: repeats == 1, subject: target == 0 ? .nothing : .target(target)) { timer, record in
+    if !action.call(record) { timer.invalidate() }
   }
   guard let id = weakTimers.add(timer) else { return Status.limit.rawValue }
   action.id = id
@@ -116,12 +117,12 @@ public func chime_weak_timer_add(
 
 @_cdecl("chime_weak_timer_fire") @implementation
 public func chime_weak_timer_fire(_ timer: chime_weak_timer_t) -> chime_status {
-  withTimer(timer) { Status(rawValue: $0.fire().rawValue) }
+  callingBack { withTimer(timer) { Status(rawValue: $0.fire().rawValue) } }
 }
 
 @_cdecl("chime_weak_timer_invalidate") @implementation
 public func chime_weak_timer_invalidate(_ timer: chime_weak_timer_t) -> chime_status {
-  withTimer(timer) { Status(rawValue: $0.invalidate().rawValue) }
+  callingBack { withTimer(timer) { Status(rawValue: $0.invalidate().rawValue) } }
 }
 
 @_cdecl("chime_weak_timer_is_valid") @implementation
@@ -129,9 +130,11 @@ public func chime_weak_timer_is_valid(
   _ timer: chime_weak_timer_t, _ valid: UnsafeMutablePointer<Int32>?
 ) -> chime_status {
   guard let valid = unsafe valid else { return Status.invalidArgument.rawValue }
-  return withTimer(timer) { timer in
-    unsafe valid.pointee = timer.isValid ? 1 : 0
-    return .ok
+  return callingBack {
+    withTimer(timer) { timer in
+      unsafe valid.pointee = timer.isValid ? 1 : 0
+      return .ok
+    }
   }
 }
 

@@ -63,8 +63,10 @@ import Testing
   @Test func aWaitForWhatIsOverEndsAtOnce() throws {
     let core = try QueueCore.makeForTest()
     defer { core.release() }
-    #expect(WaitRegistry.wait(for: .queue(core.cell), timeout: 0) { true } == .ok)
-    #expect(WaitRegistry.wait(for: .timer(0), timeout: .max) { true } == .ok)
+    let timer = try #require(TimerRef(try core.makeTimer()))
+    #expect(WaitRegistry.wait(for: .timer(timer), timeout: .max) == .ok)
+    #expect(QueueCore.shutdown(core.id, timeout: 0) == .ok)
+    #expect(WaitRegistry.wait(for: .queue(core), timeout: 0) == .ok)
   }
 
   @Test(arguments: [0, 1_000_000, 30_000_000] as [Int64])
@@ -72,28 +74,22 @@ import Testing
     let core = try QueueCore.makeForTest()
     defer { core.release() }
     let start = Clock.monotonic.now
-    #expect(WaitRegistry.wait(for: .queue(core.cell), timeout: timeout) { false } == .timedOut)
+    #expect(WaitRegistry.wait(for: .queue(core), timeout: timeout) == .timedOut)
     #expect(Clock.monotonic.now - start >= timeout)
   }
 
   @Test func aWaitEndsWhenWhatItWaitsForDoes() throws {
     let core = try QueueCore.makeForTest()
     defer { core.release() }
-    let (looks, isOver) = (SharedCount(), SharedCount())
+    let ended = SharedCount()
     onNewThreads(2) { thread in
       if thread == 0 {
-        let status = WaitRegistry.wait(for: .queue(core.cell), timeout: .max) {
-          looks.add(1)
-          return isOver.value == 1
-        }
-        if status == .ok { isOver.add(1) }
-      } else {
-        while looks.value == 0 {}
-        isOver.add(1)
-        WaitRegistry.somethingEnded()
+        if WaitRegistry.wait(for: .queue(core), timeout: .max) == .ok { ended.add(1) }
+      } else if QueueCore.shutdown(core.id, timeout: 0) == .ok {
+        ended.add(1)
       }
     }
-    #expect(isOver.value == 2)
+    #expect(ended.value == 2)
   }
 
   @Test func cancelAndWaitComesBackWhenTheHandlerHas() throws {

@@ -4,7 +4,7 @@ import Synchronization
 /// Wakes a queue that lives on libdispatch: one DispatchSourceTimer behind its machine, and a block for wake-ups that
 /// cannot wait. Armed by passes, which exclude each other; woken from anywhere.
 final class DispatchAdapter: QueueAdapter {
-  private let place: DispatchPlace
+  private let dispatchPlace: DispatchPlace
   private let machine: DispatchSourceTimerMachine
   private let cell: QueueCell
   /// What the source is set for, `.max` for nothing; the pass's own.
@@ -12,7 +12,7 @@ final class DispatchAdapter: QueueAdapter {
 
   init(_ core: QueueCore, _ place: DispatchPlace) {
     cell = core.cell
-    self.place = place
+    dispatchPlace = place
     machine = DispatchSourceTimerMachine(queue: place.timerQueue) { [weak core] in core?.pass() }
   }
 
@@ -33,35 +33,52 @@ final class DispatchAdapter: QueueAdapter {
     }
   }
 
-  func wake(_ core: QueueCore) { place.submit { core.pass() } }
+  func wake(_ core: QueueCore) { withoutCancellation { dispatchPlace.submit { core.pass() } } }
 
-  func close() { machine.cancel() }
+  func close() { withoutCancellation { _ = machine.cancel() } }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    // Without a timeout, outside every callback, nothing can go wrong with libdispatch's own, faster way.
-    if timeout == .max, ThreadState.frames.isEmpty, let runAndWait = place.runAndWait {
-      var ran = false
+    // Without a timeout, outside every callback, libdispatch has a faster way.
+    if timeout == .max, let runAndWait = dispatchPlace.runAndWait, ThreadState.frames.isEmpty {
+      return runInTurn(core, body, runAndWait)
+    }
+    return SyncCall.wait(core, timeout: timeout, body) { call in
+      withoutCancellation { dispatchPlace.submit { call.run() } }
+      return true
+    }
+  }
+
+  /// Runs a function on the calling thread, in the queue's turn. A thread that others can wait for is known to wait
+  /// meanwhile: one that stands in the main queue, a queue of the host's or a run loop.
+  private func runInTurn(
+    _ core: QueueCore, _ body: @escaping () -> Void, _ runAndWait: (() -> Void) -> Void
+  ) -> Status {
+    let standing = Standing.current
+    let waiter = standing.isNowhere ? nil : WaitRegistry.Waiter(.queue(core), standing)
+    if let waiter, !WaitRegistry.enter(waiter) { return .wouldDeadlock }
+    defer { if let waiter { WaitRegistry.leave(waiter) } }
+    var ran = false
+    withoutCancellation {
       runAndWait {
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return }
         ran = true
+        if let waiter { WaitRegistry.leave(waiter) }
         ThreadState.current.inside(core.cell) { _ in body() }
       }
-      return ran ? .ok : .shutDown
     }
-    let call = SyncCall(core, body)
-    place.submit { call.run() }
-    return call.wait(timeout: timeout)
+    return ran ? .ok : .shutDown
   }
 
   func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
-    if place.isMain {
+    if dispatchPlace.isMain {
       return MainQueue.isBeingRun ? "the main queue is busy" : "its main queue is not drained: chime_main_run does not run"
     }
-    if !place.isOwn { return "the host's dispatch queue that it is on is busy, suspended, or not drained" }
-    return place.handOver == nil
+    if !dispatchPlace.isOwn { return "the host's dispatch queue that it is on is busy, suspended, or not drained" }
+    return dispatchPlace.handOver == nil
       ? "its queue is busy" : "it waits for a thread of libdispatch, which grants about one a processor"
   }
-  var isOnQueue: Bool { place.isOnPlace() }
-  var mayNeverRun: Bool { !place.isOwn }
-  var shouldYield: Bool { place.isMain && MainQueue.stopIsPending }
+  var isOnQueue: Bool { dispatchPlace.isOnPlace() }
+  var place: Place? { dispatchPlace.shared }
+  var mayNeverRun: Bool { !dispatchPlace.isOwn }
+  var shouldYield: Bool { dispatchPlace.isMain && MainQueue.stopIsPending }
 }

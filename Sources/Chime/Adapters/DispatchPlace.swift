@@ -1,6 +1,7 @@
 import CDispatch
 import Dispatch
 import Glibc
+import Synchronization
 
 /// A place in libdispatch where the passes of a queue run: a queue of Chime's own, the main queue, or one of the
 /// host's. Knows how to put a block there and whether the caller stands there.
@@ -14,14 +15,24 @@ struct DispatchPlace: Sendable {
   /// Hands a handler to a concurrent place; nil where handlers run in the pass.
   let handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
   let isOnPlace: @Sendable () -> Bool
-  let isMain: Bool
+  /// What it shares with work of the host's.
+  let shared: Place?
   let isOwn: Bool
+
+  var isMain: Bool { shared == .main }
 
   /// A serial queue of Chime's own.
   static func serial(_ queue: DispatchQueue) -> DispatchPlace {
     DispatchPlace(
       timerQueue: queue, submit: { queue.async(execute: $0) }, runAndWait: { queue.sync(execute: $0) }, handOver: nil,
-      isOnPlace: { false }, isMain: false, isOwn: true)
+      isOnPlace: { false }, shared: nil, isOwn: true)
+  }
+
+  /// A serial queue of Chime's own on which the host has work of its own done, too: an actor's.
+  static func serial(shared host: HostQueue, _ queue: DispatchQueue) -> DispatchPlace {
+    DispatchPlace(
+      timerQueue: queue, submit: { queue.async(execute: $0) }, runAndWait: nil, handOver: nil,
+      isOnPlace: { host.isCurrent }, shared: host.place, isOwn: true)
   }
 
   /// A concurrent queue, of Chime's own or a global one; its passes run on a private serial queue.
@@ -29,14 +40,14 @@ struct DispatchPlace: Sendable {
     let queue = DispatchQueue(label: label)
     return DispatchPlace(
       timerQueue: queue, submit: { queue.async(execute: $0) }, runAndWait: nil,
-      handOver: { target.async(execute: $0) }, isOnPlace: { false }, isMain: false, isOwn: true)
+      handOver: { target.async(execute: $0) }, isOnPlace: { false }, shared: nil, isOwn: true)
   }
 
   /// libdispatch's main queue.
   static func main() -> DispatchPlace {
     DispatchPlace(
       timerQueue: .main, submit: { DispatchQueue.main.async(execute: $0) }, runAndWait: nil, handOver: nil,
-      isOnPlace: { MainQueue.isHere }, isMain: true, isOwn: false)
+      isOnPlace: { MainQueue.isHere }, shared: .main, isOwn: false)
   }
 
   /// A queue of the host's; `nil` when it belongs to another copy of libdispatch.
@@ -48,12 +59,12 @@ struct DispatchPlace: Sendable {
     if host.isConcurrent {
       return DispatchPlace(
         timerQueue: queue, submit: { queue.async(execute: $0) }, runAndWait: nil, handOver: { host.async($0) },
-        isOnPlace: { false }, isMain: false, isOwn: false)
+        isOnPlace: { false }, shared: nil, isOwn: false)
     }
     host.mark()
     return DispatchPlace(
       timerQueue: queue, submit: { host.async($0) }, runAndWait: nil, handOver: nil, isOnPlace: { host.isCurrent },
-      isMain: false, isOwn: false)
+      shared: host.place, isOwn: false)
   }
 }
 
@@ -87,9 +98,23 @@ struct DispatchPlace: Sendable {
   // SAFETY: only its address is used.
   private nonisolated(unsafe) static let key = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
 
-  func mark() { unsafe dispatch_queue_set_specific(raw, HostQueue.key, UnsafeMutableRawPointer(raw), nil) }
+  /// Whether any queue was ever marked.
+  private static let anyIsMarked = Atomic<Bool>(false)
+
+  func mark() {
+    unsafe dispatch_queue_set_specific(raw, HostQueue.key, UnsafeMutableRawPointer(raw), nil)
+    HostQueue.anyIsMarked.store(true, ordering: .relaxed)
+  }
 
   var isCurrent: Bool { unsafe dispatch_get_specific(HostQueue.key) == UnsafeMutableRawPointer(raw) }
+
+  var place: Place { .dispatchQueue(unsafe UInt(bitPattern: raw)) }
+
+  /// The marked queue that the caller stands on, by its address; 0 for none.
+  static var current: UInt {
+    if !anyIsMarked.load(ordering: .relaxed) { return 0 }
+    return unsafe UInt(bitPattern: dispatch_get_specific(HostQueue.key))
+  }
 
   // MARK: What it is
 

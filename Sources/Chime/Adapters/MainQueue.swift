@@ -17,6 +17,9 @@ package enum MainQueue {
   private static let isPrepared = Locked(false)
   /// The end of a pipe that `requestStop` writes to, + 1; 0 until that is there.
   private static let stopWriter = Atomic<Int32>(0)
+  /// What both ends are: known before the writer is.
+  // SAFETY: written under the lock of `isPrepared`, read in a forked child's only thread.
+  private nonisolated(unsafe) static var stopPipe: FileIdentity?
   /// Its other end.
   private static let stopReader = Atomic<Int32>(-1)
 
@@ -32,6 +35,11 @@ package enum MainQueue {
   /// Whether the main queue can be drained at all. Libdispatch binds it to the thread that loads it; on any other
   /// thread draining traps. From a thread that is not the main one it cannot be told, and is taken to be so.
   static var canBeDrained: Bool { !isMainThread || isCurrent }
+
+  /// Whether a queue was ever made on it, or it was run.
+  private static let wasUsed = Atomic<Bool>(false)
+
+  static var isUsed: Bool { wasUsed.load(ordering: .relaxed) && !Fork.isInChild }
 
   static var isBeingRun: Bool { isRunning.load(ordering: .relaxed) }
 
@@ -63,6 +71,8 @@ package enum MainQueue {
         var count: UInt64 = 0
         unsafe read(queueFile, &count, 8)
         unsafe Undeclared.drainMainQueue(nil)
+        // A callback has ended this thread, which goes on to its end in the caller, outside of libdispatch.
+        if ThreadEnd.isCaught { return .stopped }
       }
     }
   }
@@ -86,8 +96,8 @@ package enum MainQueue {
   /// In a forked child, where the main queue cannot be drained any more.
   static func reinitialize() {
     isPrepared.reinitialize(false)
-    close(stopReader.exchange(-1, ordering: .relaxed))
-    close(stopWriter.exchange(0, ordering: .relaxed) - 1)
+    for end in [stopReader.exchange(-1, ordering: .relaxed), stopWriter.exchange(0, ordering: .relaxed) - 1]
+    where unsafe end >= 0 && FileIdentity(of: end) == stopPipe { close(end) }
   }
 
   /// Opens the descriptors that a run needs, libdispatch's among them, at the first call of the process; false when they
@@ -102,11 +112,13 @@ package enum MainQueue {
         _ = fcntl(end, F_SETFD, FD_CLOEXEC)
         _ = fcntl(end, F_SETFL, O_NONBLOCK)
       }
+      unsafe stopPipe = FileIdentity(of: ends[0])
       stopReader.store(ends[0], ordering: .relaxed)
       stopWriter.store(ends[1] + 1, ordering: .sequentiallyConsistent)
       // None where the main queue is not bound to a thread any more (after `dispatchMain`).
       _ = Undeclared.mainQueueHandle()
       isPrepared = true
+      wasUsed.store(true, ordering: .relaxed)
       return true
     }
   }

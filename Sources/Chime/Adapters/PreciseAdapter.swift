@@ -78,13 +78,14 @@ import Synchronization
   func close() { change { isClosed = true } }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    let call = SyncCall(core, body)
-    var isRefused = false
-    change {
-      isRefused = isClosed
-      if !isRefused { calls.append(call) }
+    SyncCall.wait(core, timeout: timeout, body) { call in
+      var isRefused = false
+      change {
+        isRefused = isClosed
+        if !isRefused { calls.append(call) }
+      }
+      return !isRefused
     }
-    return isRefused ? .shutDown : call.wait(timeout: timeout)
   }
 
   func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {

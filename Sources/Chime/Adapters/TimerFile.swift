@@ -1,15 +1,37 @@
 import Glibc
 
+/// What a descriptor stands for, whatever its number.
+struct FileIdentity: Equatable {
+  private let device: UInt64
+  private let inode: UInt64
+
+  /// `nil` for a descriptor that is not open.
+  init?(of file: Int32) {
+    var status = stat()
+    guard unsafe fstat(file, &status) == 0 else { return nil }
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+  }
+}
+
 /// A timer of the kernel behind a file descriptor: readable once its time has come, until it is set anew.
 enum TimerFile {
   /// A new one, non-blocking and close-on-exec, set for never; `nil` when none can be had.
   static func make(_ clock: Clock) -> Int32? {
     let file = Undeclared.timerfdCreate(clock.id, O_NONBLOCK | O_CLOEXEC)
-    return file < 0 ? nil : file
+    if file < 0 { return nil }
+    _ = fcntl(file, Undeclared.setSignalOfFile, mark)
+    return file
   }
 
-  /// Whether a descriptor is a timer.
+  /// What marks an open file as one of Chime's, and stays with it over a fork: the number of the signal that it would
+  /// send if it were asked to send one, which a timer of the kernel cannot be. (All of them are one inode, so that device
+  /// and inode do not tell them apart.)
+  private static var mark: Int32 { 61 }
+
+  /// Whether a descriptor is that of a timer which `make` has made.
   static func isOne(_ file: Int32) -> Bool {
+    guard fcntl(file, Undeclared.signalOfFile) == mark else { return false }
     var name = [CChar](repeating: 0, count: 64)
     let length = unsafe readlink("/proc/self/fd/\(file)", &name, name.count - 1)
     return length > 0 && name.prefix(length).elementsEqual("anon_inode:[timerfd]".utf8.map { CChar(bitPattern: $0) })

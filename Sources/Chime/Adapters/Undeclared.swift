@@ -26,6 +26,10 @@ enum Undeclared {
   static var timerIsAbsolute: Int32 { 1 }
   static var timerEndsWithStep: Int32 { 2 }
 
+  // <fcntl.h>: F_SETSIG and F_GETSIG.
+  static var setSignalOfFile: Int32 { 10 }
+  static var signalOfFile: Int32 { 11 }
+
   @_silgen_name("pthread_setname_np")
   static func setThreadName(_ thread: UInt, _ name: UnsafePointer<CChar>) -> Int32
 

@@ -32,7 +32,7 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
     place = HostQueue(queue)
     place.mark()
     dispatchQueue = queue
-    try super.init(QueueCore.makeSerial(options, on: queue))
+    try super.init(QueueCore.makeSerial(options, on: queue, shared: place))
   }
 
   /// A timer queue on a serial dispatch queue.

@@ -176,11 +176,11 @@ public class TimerQueue: @unchecked Sendable {
   public var now: Int64 { QueueCore.now(id) ?? 0 }
 
   /// What the queue has done so far; `nil` when it has ended. Looks at every timer.
-  public var statistics: QueueStatistics? { QueueCore.find(id)?.statistics }
+  public var statistics: QueueStatistics? { QueueCore.statistics(id) }
 
   /// A line for the queue and one for each timer: id, label, state, next deadline, interval, ticks, missed. For people:
   /// the wording may change. Empty when the queue has ended.
-  public var dump: String { QueueCore.find(id)?.dump ?? "" }
+  public var dump: String { QueueCore.dump(id) ?? "" }
 
   /// Ends the queue and waits until nothing of it runs or will run. Waits for a handler.
   ///

@@ -15,6 +15,8 @@ package protocol QueueAdapter: AnyObject, Sendable {
   func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String?
   /// Whether the caller stands where the passes run, so that waiting for one would be waiting for itself.
   var isOnQueue: Bool { get }
+  /// What the passes share with other work of the host's; `nil` for nothing.
+  var place: Place? { get }
   /// Whether it can be that nobody will ever run the queue again, as with a main queue that is not drained.
   var mayNeverRun: Bool { get }
   /// Whether it is certain that nobody will, as with a run loop whose thread has ended.
@@ -25,4 +27,5 @@ package protocol QueueAdapter: AnyObject, Sendable {
 
 extension QueueAdapter {
   package var hasEnded: Bool { false }
+  package var place: Place? { nil }
 }

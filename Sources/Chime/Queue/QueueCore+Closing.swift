@@ -9,20 +9,19 @@ extension QueueCore {
   package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
     guard let (core, _) = beginClosing(id) else { return .unknownHandle }
     let cell = core.cell
-    if ThreadState.frames.holds(.queue(cell)) { return .wouldDeadlock }
+    if ThreadState.frames.holds(cell) { return .wouldDeadlock }
     if core.adapter.isOnQueue { core.closeHere() }
-    let isClosed = { core.closed.load(ordering: .sequentiallyConsistent) }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
-    var status = WaitRegistry.wait(for: .queue(cell), timeout: timeout) { isClosed() || core.adapter.hasEnded }
-    if status == .ok && !isClosed() {
+    var status = WaitRegistry.wait(for: .place(core), timeout: timeout)
+    if status == .ok && !core.hasEnded {
       core.closeHere()
       // The thread that ends may be closing the queue as well: then it is the one to wait for.
       let left = timeout == .max ? .max : max(0, end.saturatingSubtract(Clock.monotonic.now))
-      status = WaitRegistry.wait(for: .queue(cell), timeout: left, until: isClosed)
+      status = WaitRegistry.wait(for: .queue(core), timeout: left)
     }
     if status == .timedOut && core.adapter.mayNeverRun {
       core.closeHere()
-      return isClosed() ? .ok : .timedOut
+      return core.hasEnded ? .ok : .timedOut
     }
     return status
   }
@@ -48,7 +47,8 @@ extension QueueCore {
     var isRunning = false
     cell.forEachSlot { slot in
       let life = slot.life
-      let word = slot.word
+      let word = slot.wordInOrder
+      // Read in the one order of all such operations, after the id was taken away: see `QueueCellStorage.id`.
       if word.isLive {
         if TimerRef(slot: slot, life: life).release() == .running { isRunning = true }
       } else if word.isReleased, word.isBusy {
@@ -62,7 +62,7 @@ extension QueueCore {
   /// released before delivers what is left here.
   package func placeHasEnded() {
     if isClosing.load(ordering: .sequentiallyConsistent) { closeHere() }
-    WaitRegistry.somethingEnded()
+    WaitRegistry.queueEnded(self)
   }
 
   /// Closes on the caller's thread, if no pass runs; otherwise that pass will do it.
@@ -87,8 +87,10 @@ extension QueueCore {
     repeat {
       takeInbox()
       disposeOfDying(frame)
-      for item in takeFunctions() { item.drop() }
-      if isAbandoned { return }
+      while let item = nextFunction() {
+        item.drop()
+        if isAbandoned { return }
+      }
     } while !cell.inboxIsEmpty
     for item in ready[readyNext...] where item.turn != .due { _ = Slab.slot(item.slot).clear(TimerWord.handedBit) }
     for slot in extras { _ = slot.clear(TimerWord.handedBit) }
@@ -103,6 +105,9 @@ extension QueueCore {
       if !word.isFree || word.isHanded || word.hasWriter { isIdle = false }
     }
     guard isIdle, !isLimited || cell.liveCount == 0 else { return }
+    // Whoever looks at the queue for a moment has found its id before that was taken away.
+    var backoff = Backoff()
+    while lookers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
     isClosed = true
     wheel.close()
     adapter.close()
@@ -115,6 +120,6 @@ extension QueueCore {
   func announceEnd() {
     if !isClosed || closed.load(ordering: .relaxed) { return }
     closed.store(true, ordering: .sequentiallyConsistent)
-    WaitRegistry.somethingEnded()
+    WaitRegistry.queueEnded(self)
   }
 }

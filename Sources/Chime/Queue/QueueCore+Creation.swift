@@ -57,8 +57,17 @@ extension QueueCore {
   }
 
   /// - Parameter queue: a new one, for the timers of this queue alone.
-  static func makeSerial(_ options: QueueOptions, on queue: DispatchQueue) -> Result<UInt64, Status> {
+  private static func makeSerial(_ options: QueueOptions, on queue: DispatchQueue) -> Result<UInt64, Status> {
     make(options, at: .serial(queue))
+  }
+
+  /// - Parameters:
+  ///   - queue: a new one, for the timers of this queue and an actor.
+  ///   - host: the same.
+  static func makeSerial(
+    _ options: QueueOptions, on queue: DispatchQueue, shared host: HostQueue
+  ) -> Result<UInt64, Status> {
+    make(options, at: .serial(shared: host, queue))
   }
 
   package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> {

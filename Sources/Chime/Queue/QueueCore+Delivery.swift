@@ -14,27 +14,34 @@ extension QueueCore {
   ///
   /// Nothing is remembered from the moment the timer was found due: state, generation and deadline are read here, so a
   /// tick of an older generation cannot start (promise 7).
-  func visit(_ slot: TimerSlot, _ turn: Turn, _ frame: CurrentFrame) -> Int64 {
+  /// - Parameter life: the life of the slot that the turn was given to; `nil` for whichever there is.
+  func visit(_ slot: TimerSlot, _ turn: Turn, of life: UInt32?, _ frame: CurrentFrame) -> Int64 {
     let now = cell.now
+    let image = frame.thread.image ?? WriterImages.own()
     var word = slot.word
+    var backoff = Backoff()
     while true {
-      if word.hasWriter || !word.isLive { return now }
-      if word.isBusy {
+      guard word.isLive, !word.isBusy, !isClosing.load(ordering: .sequentiallyConsistent) else {
         // One that was taken as a record has lost its place here: the next taking puts it back.
-        if givesRecords { endIsWanted = true }
+        if word.isLive, word.isBusy, givesRecords { endIsWanted = true }
+        WriterImages.finish(image.index)
         return now
       }
+      if word.hasWriter {
+        // Not passed over: until the writer has come to its end, nobody else would see that the timer runs.
+        backoff.pause()
+        word = slot.word
+        continue
+      }
       if !word.hasExtra {
-        guard word.isRunning, turn == .due else { return now }
         let deadline = slot.deadline.saturatingAdd(word.postponement)
-        if deadline > now || deadline == .max {
-          sendOn(slot, word)
+        guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {
+          if word.isRunning, turn == .due { sendOn(slot, word) }
+          WriterImages.finish(image.index)
           return now
         }
       }
-      if isClosing.load(ordering: .sequentiallyConsistent) { return now }
-      let claimed = word.setting(TimerWord.busyBit | TimerWord.writerBit)
-      if slot.swap(word, for: claimed) { break }
+      if slot.beginWriting(word, setting: TimerWord.busyBit, image) { break }
       word = slot.word
     }
     // The timer is busy, and this thread is its writer. A handler that ran before this claim ended before it.
@@ -42,7 +49,8 @@ extension QueueCore {
     let hasTarget = target?.hold() ?? false
     let targetIsGone = target != nil && !hasTarget
     let timer = TimerRef(slot: slot, life: slot.life)
-    guard let delivery = decide(slot, turn, &word, now, callbacksOnly: targetIsGone) else {
+    let isTurn = life == nil || life == timer.life
+    guard let delivery = isTurn ? decide(slot, turn, &word, now, callbacksOnly: targetIsGone) : nil else {
       // What is to be delivered has another turn, or the target has gone.
       publish(slot, word)
       frame.slot = slot.index
@@ -79,12 +87,15 @@ extension QueueCore {
     } else {
       frame.slot = slot.index
       Trace.noteCall(record)
-      if let named, delivery.kind == .due || delivery.kind == .fired {
-        named.call(record, after: delivery.function)
-      } else {
-        delivery.function(record)
-      }
+      let returned =
+        if let named, delivery.kind == .due || delivery.kind == .fired {
+          named.call(record, after: delivery.function)
+        } else {
+          delivery.function(record)
+        }
       if isAbandoned { return now }
+      // Who ended the thread is not called again, on the next one.
+      if !returned { _ = timer.cancel() }
       Trace.note(.returned, timer)
       end(tick, frame)
     }
@@ -97,17 +108,16 @@ extension QueueCore {
     // Its end may have something to say: a target that is let go, a timer that is released.
     if tick.slot.hasExtras || tick.slot.flags.contains(.selfRelease) { endIsWanted = true }
     // Busy, but when it falls due again the host must come and end this tick.
-    let word = tick.slot.word
-    if word.isRunning, !word.hasWriter { place(tick.slot, word) }
+    place(tick.slot, tick.slot.word)
   }
 
   /// Ends the ticks that were taken as records.
   func endTaken(_ frame: CurrentFrame) {
     endIsWanted = false
-    if taken.isEmpty { return }
-    let ended = taken
-    taken.removeAll(keepingCapacity: true)
-    for tick in ended { end(tick, frame) }
+    // One after the other: what an end calls may take records of its own kind of end with it.
+    let count = taken.count
+    for i in 0..<count { end(taken[i], frame) }
+    taken.removeFirst(count)
   }
 
   /// Ends a tick: what it held is let go, and the timer is no longer busy.
@@ -126,9 +136,11 @@ extension QueueCore {
     } else {
       slot.pushUnlessThere(cell)
       // As it is now: see `TimerRef.announceAfterPush`.
-      let word = slot.word
-      if word.isReleased { cell.wakeToDispose() }
-      cell.announce(word.hasExtra ? .min + 1 : slot.deadline.saturatingAdd(word.postponement))
+      let image = slot.image
+      if image.word.isReleased { cell.wakeToDispose() }
+      if image.word.hasExtra || image.word.isRunning {
+        cell.announce(image.word.hasExtra ? QueueCell.atOnce : image.dueTime)
+      }
     }
   }
 
@@ -191,27 +203,27 @@ extension QueueCore {
       slot.deadline = deadline.saturatingAdd(onGrid &+ 1, times: slot.period)
     }
     guard let extras = onGrid > 0 ? slot.makeExtras() : slot.extras else { return ((onGrid, onGrid), false) }
-    return extras.update { extras in
-      var all = onGrid &+ extras.carriedMissed
-      extras.carriedMissed = 0
-      guard extras.tickLimit > 0 else {
-        extras.missed &+= all
-        return ((onGrid, all), false)
-      }
-      let left = extras.tickLimit - extras.dueCount
-      let isLast = all >= left - 1
-      if isLast { all = left - 1 }
+    var all = onGrid &+ extras.value.carriedMissed
+    extras.update { $0.carriedMissed = 0 }
+    guard extras.tickLimit > 0 else {
       extras.missed &+= all
-      extras.dueCount += all + 1
-      return ((min(onGrid, all), all), isLast)
+      return ((onGrid, all), false)
     }
+    let left = extras.tickLimit - extras.dueCount
+    let isLast = all >= left - 1
+    if isLast { all = left - 1 }
+    extras.missed &+= all
+    extras.dueCount += all + 1
+    return ((min(onGrid, all), all), isLast)
   }
 
   /// Ends the claim's writing; the timer stays busy.
   private func publish(_ slot: TimerSlot, _ word: TimerWord) {
     while true {
       let current = slot.word
-      if slot.swap(current, for: word.over(current).clearing(TimerWord.writerBit)) { return }
+      if slot.swap(current, for: word.over(current).clearing(TimerWord.writerBit)) {
+        return WriterImages.finish(current.image)
+      }
     }
   }
 
@@ -222,9 +234,10 @@ extension QueueCore {
     var word: TimerWord
     var owned = false
     var releasesItself = false
+    var isWaited = false
     while true {
       let current = slot.word
-      word = current.clearing(TimerWord.busyBit)
+      word = current.clearing(TimerWord.busyBit | TimerWord.waitedBit)
       releasesItself = false
       if current.isReleased {
         word = word.setting(TimerWord.writerBit)
@@ -241,22 +254,21 @@ extension QueueCore {
       } else {
         owned = false
       }
-      if slot.swap(current, for: word) { break }
+      if slot.swap(current, for: word) {
+        isWaited = current.isWaited
+        break
+      }
     }
+    if isWaited { WaitRegistry.timerEnded(slot.index) }
     if releasesItself { Trace.note(.released, TimerRef(slot: slot, life: slot.life)) }
     if owned {
       handOver == nil ? dying.append(slot) : dispose(of: slot, frame)
     } else if word.hasExtra {
       slot.pushUnlessThere(cell)
       if handOver != nil { cell.wake() }
-    } else if word.isRunning, !word.hasWriter {
-      if handOver == nil {
-        place(slot, word)
-      } else {
-        sendOn(slot, word)
-      }
+    } else if word.isRunning || word.hasWriter {
+      sendOn(slot, word)
     }
-    WaitRegistry.somethingEnded()
   }
 
   /// Policy *delay*: the interval counts from the end of the handler, unless a later transition has decided otherwise.
@@ -264,7 +276,7 @@ extension QueueCore {
     let timer = TimerRef(slot: slot, life: slot.life)
     guard let word = timer.beginWriting() else { return }
     guard word.isRunning, slot.generation(word) == generation else {
-      timer.endWriting(word)
+      timer.abandonWriting(word)
       return
     }
     let fromEnd = cell.now.saturatingAdd(slot.period)
@@ -287,14 +299,13 @@ extension QueueCore {
         if hasTarget { target?.letGo() }
         if isAbandoned { return }
       }
-      _ = slot.clear(TimerWord.busyBit)
+      if slot.clear(TimerWord.busyBit, TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
       extras.named?.close()
       if let finalizer = extras.value.finalizer { finalizer(slot.context) }
       if isAbandoned { return }
       frame.slot = nil
     }
     slot.free(cell)
-    WaitRegistry.somethingEnded()
   }
 
   /// Writes down as records what a released timer still has to say, then frees its slot; false when there is no room.

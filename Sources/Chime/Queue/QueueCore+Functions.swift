@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// Functions on a queue: `async`, and `sync`, which makes a serial queue a mutex.
@@ -53,62 +52,94 @@ extension QueueCore {
   package static func sync(_ id: UInt64, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     guard let core = find(id) else { return .unknownHandle }
     if core.handOver != nil { return .unsupported }
-    let isInside = ThreadState.frames.holds(.queue(core.cell)) || core.adapter.isOnQueue
+    let isInside = ThreadState.frames.holds(core.cell) || core.adapter.isOnQueue
     if isInside {
       ThreadState.current.inside(core.cell) { _ in body() }
       return .ok
     }
     return core.adapter.sync(core, timeout: timeout, body)
   }
+
+  /// Takes the next function that waits. All that wait are taken out of the lock at once, and kept for the passes.
+  func nextFunction() -> QueuedFunction? {
+    if nextTaken == takenFunctions.count {
+      takenFunctions.removeAll(keepingCapacity: takenFunctions.capacity <= 4096)
+      nextTaken = 0
+      functions.withLock { swap(&$0.items, &takenFunctions) }
+      if takenFunctions.isEmpty { return nil }
+    }
+    nextTaken += 1
+    return takenFunctions[nextTaken - 1]
+  }
+
+  /// Whether functions wait for a pass, whose caller it is.
+  var hasFunctions: Bool { nextTaken < takenFunctions.count || functions.withLock { !$0.items.isEmpty } }
 }
 
-/// A function that one thread waits for while it runs on another, behind the callbacks that the waiting thread is
-/// inside.
+/// A function that one thread waits for while it runs on another, where it stands where the waiting thread stands.
 package final class SyncCall: @unchecked Sendable {
   private enum Phase: UInt8, AtomicRepresentable {
     case waiting, started, done, abandoned, refused
   }
 
   private let phase = Atomic<Phase>(.waiting)
-  private let core: QueueCore
-  private let chain: FrameChain
+  let core: QueueCore
+  private let caller = Standing.current
   // Called on the queue's thread while the caller waits, so never by two threads at once.
   private let body: () -> Void
+  private let wakeUp = WakeUp()
 
-  package init(_ core: QueueCore, _ body: @escaping () -> Void) {
+  private init(_ core: QueueCore, _ body: @escaping () -> Void) {
     self.core = core
     self.body = body
-    chain = ThreadState.frames
+  }
+
+  /// Puts a function where `submit` takes it, and waits for its turn until the timeout, and for its end without one.
+  /// - Parameter submit: has `run` called on the queue; false when that has ended.
+  static func wait(
+    _ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void, submit: (SyncCall) -> Bool
+  ) -> Status {
+    let call = SyncCall(core, body)
+    let waiter = WaitRegistry.Waiter(.call(call), call.caller, call.wakeUp)
+    guard WaitRegistry.enter(waiter) else { return .wouldDeadlock }
+    defer { WaitRegistry.leave(waiter) }
+    guard submit(call) else { return .shutDown }
+    var end = Clock.monotonic.now.saturatingAdd(timeout)
+    while !call.isOver {
+      if call.wakeUp.sleep(until: end) { continue }
+      if call.abandon() { return .timedOut }
+      end = .max
+    }
+    // Only the queue's end lets it be over before the function has had its turn; one that has begun comes to its end.
+    if call.abandon() { return .shutDown }
+    while !call.hasRun { _ = call.wakeUp.sleep(until: .max) }
+    return call.phase.load(ordering: .sequentiallyConsistent) == .refused ? .shutDown : .ok
   }
 
   /// On the queue: runs the function unless its caller has given up, or the queue has ended.
-  package func run() {
+  func run() {
     if core.isClosing.load(ordering: .sequentiallyConsistent) {
-      if move(.waiting, .refused) { WaitRegistry.somethingEnded() }
+      if move(.waiting, .refused) { wakeUp.signal() }
       return
     }
     guard move(.waiting, .started) else { return }
-    core.withHooks { ThreadState.current.inside(core.cell, continuing: chain) { _ in body() } }
+    core.withHooks { ThreadState.current.inside(core.cell, continuing: caller) { _ in body() } }
     if core.isAbandoned { return }
     phase.store(.done, ordering: .sequentiallyConsistent)
-    WaitRegistry.somethingEnded()
+    wakeUp.signal()
   }
 
-  /// On the caller's thread: waits for the function's turn until the timeout, and for its end without one.
-  package func wait(timeout: Int64) -> Status {
-    let isDone = {
-      let phase = self.phase.load(ordering: .sequentiallyConsistent)
-      return phase == .done || phase == .refused
-    }
-    let isOver = { isDone() || self.core.closed.load(ordering: .sequentiallyConsistent) }
-    let status = WaitRegistry.wait(for: .queue(core.cell), timeout: timeout, until: isOver)
-    if move(.waiting, .abandoned) { return status == .ok ? .shutDown : status }
-    while WaitRegistry.wait(for: .queue(core.cell), timeout: .max, until: isDone) != .ok {
-      var backoff = Backoff()
-      while !isDone() { backoff.pause() }
-    }
-    return phase.load(ordering: .sequentiallyConsistent) == .refused ? .shutDown : .ok
+  /// Whether the function has run, or will not.
+  private var hasRun: Bool {
+    let phase = phase.load(ordering: .sequentiallyConsistent)
+    return phase == .done || phase == .refused
   }
+
+  /// Whether there is nothing to wait for any more, unless the function has begun.
+  var isOver: Bool { hasRun || core.closed.load(ordering: .sequentiallyConsistent) }
+
+  /// Gives up a function that has not begun.
+  private func abandon() -> Bool { move(.waiting, .abandoned) }
 
   private func move(_ from: Phase, _ to: Phase) -> Bool {
     phase.compareExchange(expected: from, desired: to, ordering: .sequentiallyConsistent).exchanged

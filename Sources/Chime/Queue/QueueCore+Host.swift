@@ -23,9 +23,10 @@ extension QueueCore {
   }
 
   /// Runs `body` as a pass on the calling thread, if that may.
-  private func drive(_ adapter: HostAdapter, _ body: (CurrentFrame) -> Void) -> Status {
+  /// - Parameter watches: looks for a timer to watch afterwards, as `run` does before it sleeps.
+  private func drive(_ adapter: HostAdapter, watches: Bool = false, _ body: (CurrentFrame) -> Void) -> Status {
     if !adapter.mayDrive { return .wrongThread }
-    if ThreadState.frames.holds(.queue(cell)) { return .wouldDeadlock }
+    if ThreadState.frames.holds(cell) { return .wouldDeadlock }
     guard takeTokenSoon() else { return .busy }
     if isClosed {
       putDownToken()
@@ -35,7 +36,9 @@ extension QueueCore {
     ThreadState.current.inside(cell) { frame in
       cell.published = QueueCell.awake
       body(frame)
-      if !isAbandoned { afterSlice(frame) }
+      if isAbandoned { return }
+      afterSlice(frame)
+      if !isClosed { watches ? watchTimer() : wakeWatcher() }
     }
     if isAbandoned { return .forked }
     announceEnd()
@@ -44,12 +47,37 @@ extension QueueCore {
     return .ok
   }
 
+  // MARK: A timer that is watched
+
+  /// Chooses a running timer whose end, by whomever, wakes who sleeps in `run`; none when nothing is left to run. The
+  /// caller holds the token.
+  private func watchTimer() {
+    isIdle = false
+    while !hasWorkNow, cell.inboxIsEmpty {
+      guard let next = wheel.earliest(), next != .max, let slot = wheel.earliestSlot else {
+        // What was woken meanwhile is in the inbox, or among the functions.
+        isIdle = cell.inboxIsEmpty && !hasFunctions
+        return
+      }
+      cell.watched = slot.index &+ 1
+      // One that is being written is still running for all that is known; its writer looks at `watched` at its end.
+      let word = slot.wordInOrder
+      if word.isRunning { return }
+    }
+  }
+
+  /// Wakes who sleeps in `run` on another thread, if the timer that it watches does not run any more.
+  private func wakeWatcher() {
+    let watched = cell.watched
+    if watched != 0, !Slab.slot(watched &- 1).wordInOrder.isRunning { cell.noteEnd(of: Slab.slot(watched &- 1)) }
+  }
+
   /// Runs what is due, at most `most` callbacks. Gives how many were called.
-  package static func process(_ id: UInt64, most: Int) -> Result<Int, Status> {
+  package static func process(_ id: UInt64, most: Int, watches: Bool = false) -> Result<Int, Status> {
     findHost(id).flatMap { core, adapter in
       if core.givesRecords { return .failure(.unsupported) }
       var count = 0
-      let status = core.drive(adapter) { frame in
+      let status = core.drive(adapter, watches: watches) { frame in
         let before = core.delivered
         var wasOpen: Bool
         // What an earlier call left comes first; then all that is due now.
@@ -88,7 +116,9 @@ extension QueueCore {
 
   /// The descriptor that is readable while there is something to process.
   package static func file(_ id: UInt64) -> Result<Int32, Status> {
-    findHost(id).map { core, _ in core.cell.hostFile }
+    findHost(id).flatMap { core, _ in
+      core.whileItLives { core.cell.hostFile }.map(Result.success) ?? .failure(.unknownHandle)
+    }
   }
 
   /// Whether the calling thread has taken records that it has not ended by taking again.
@@ -102,21 +132,17 @@ extension QueueCore {
   package static func nextDeadline(_ id: UInt64) -> Result<Int64, Status> {
     guard let core = find(id) else { return .failure(.unknownHandle) }
     guard core.cell.runsInCalls else { return .failure(.unsupported) }
-    return .success(core.cell.outer(core.nextDeadline))
+    return core.whileItLives { core.cell.outer(core.nextDeadline) }.map(Result.success) ?? .failure(.unknownHandle)
   }
 
+  /// Looks, while the queue lives.
   private var nextDeadline: Int64 {
-    let isInside = ThreadState.frames.holds(.queue(cell))
+    let isInside = ThreadState.frames.holds(cell)
     let isDriver = (adapter as? HostAdapter)?.isDriver ?? true
-    guard isInside || isDriver && takeToken() else {
+    guard isInside || isDriver && takeToken(forQuery: true) else {
       // Timers that others have put in the inbox come after what was published, or would have changed that.
       let published = cell.published
       return published == QueueCell.awake ? cell.now : published
-    }
-    if !isInside, isClosed {
-      // The cell, with its inbox, may be another queue's by now.
-      putDownToken()
-      return .max
     }
     followWallClock()
     takeInbox()
@@ -124,25 +150,25 @@ extension QueueCore {
     if isInside {
       // The timers whose callbacks this thread is inside are in no wheel.
       for frame in ThreadState.frames where frame.cell == cell {
-        guard let slot = frame.slot.map(Slab.slot) else { continue }
-        let word = slot.word
-        if word.hasExtra { return cell.now }
-        if word.isRunning { next = min(next, slot.deadline.saturatingAdd(word.postponement)) }
+        guard let image = frame.slot.map({ Slab.slot($0).image }) else { continue }
+        if image.word.hasExtra { return cell.now }
+        if image.word.isRunning { next = min(next, image.dueTime) }
       }
     } else {
       putDownToken()
-      disposeIfWanted()
     }
     return next
   }
 
   /// The same as poll(2) wants it: milliseconds from now, rounded up; 0 due, -1 never.
   package static func pollTimeout(_ id: UInt64) -> Result<Int32, Status> {
-    findHost(id).map { core, _ in
-      let next = core.nextDeadline
-      if next == .max { return -1 }
-      let left = max(0, next.saturatingSubtract(core.cell.now))
-      return Int32(clamping: left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0))
+    findHost(id).flatMap { core, _ in
+      let left = core.whileItLives {
+        let next = core.nextDeadline
+        return next == .max ? .max : max(0, next.saturatingSubtract(core.cell.now))
+      }
+      guard let left else { return .failure(.unknownHandle) }
+      return .success(left == .max ? -1 : Int32(clamping: left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0)))
     }
   }
 
@@ -164,7 +190,7 @@ extension QueueCore {
           core.takeInbox()
         }
         if status != .ok { return status }
-        if core.nextDeadline <= core.cell.now { return .ok }
+        if core.whileItLives({ core.nextDeadline <= core.cell.now }) == true { return .ok }
         let left = end == .max ? Int64.max : end - Clock.monotonic.now
         if left <= 0 { return .timedOut }
         core.pollHost(left)
@@ -179,9 +205,10 @@ extension QueueCore {
     case .failure(let status): return status
     case .success(let (core, adapter)):
       var backoff = Backoff()
+      let wasEnding = ThreadEnd.isCaught
       while true {
         if core.cell.takeStop(id) { return .stopped }
-        if case .failure(let status) = process(id, most: .max) {
+        if case .failure(let status) = process(id, most: .max, watches: !untilStopped) {
           // Somebody who releases a timer may be inside for a moment, with its finalizer.
           if status == .busy, adapter.isDriver || adapter.driver.load(ordering: .relaxed) == 0 {
             backoff.pause()
@@ -190,7 +217,9 @@ extension QueueCore {
           return status == .invalidHandle ? .shutDown : status
         }
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
-        if !untilStopped, core.nextDeadline == .max { return .ok }
+        if ThreadEnd.isCaught, !wasEnding { return .stopped }
+        // As it was at the end of that pass; a timer that came later is another thread's, which has not run yet.
+        if !untilStopped, core.isIdle { return .ok }
         core.pollHost(.max)
       }
     }
@@ -269,7 +298,7 @@ extension QueueCell {
     TimerFile.set(file, 0)  // wakes who polls
     var backoff = Backoff()
     while unsafe storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
-    Glibc.close(file)
+    withoutCancellation { _ = Glibc.close(file) }
   }
 
   func stopIsPending(_ id: UInt64) -> Bool {
@@ -279,6 +308,26 @@ extension QueueCell {
   /// Whether somebody polls who has to stop.
   func stopsPoller(_ id: UInt64) -> Bool {
     unsafe stopIsPending(id) && storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) > 0
+  }
+
+  /// See `QueueCellStorage.watched`.
+  var watched: UInt32 {
+    get { unsafe storage.pointee.watched.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { unsafe storage.pointee.watched.store(newValue, ordering: .sequentiallyConsistent) }
+  }
+
+  /// A timer that ran does not run any more, or will never be due: who sleeps in `run` looks again if it is the one that
+  /// is watched.
+  @inline(__always)
+  func noteEnd(of slot: TimerSlot) {
+    if watched == slot.index &+ 1 { wakeRunner(watching: slot.index &+ 1) }
+  }
+
+  @inline(never)
+  private func wakeRunner(watching slot: UInt32) {
+    let result = unsafe storage.pointee.watched.compareExchange(
+      expected: slot, desired: 0, ordering: .sequentiallyConsistent)
+    if result.exchanged { wakeHost() }
   }
 
   func requestStop(_ id: UInt64) -> Bool {
@@ -310,6 +359,6 @@ extension QueueCore {
     // queue was armed has left no trace but the request; one that comes from here on finds this thread counted.
     if entry.fd < 0 || isClosing.load(ordering: .sequentiallyConsistent) || cell.stopIsPending(id) { return }
     let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
-    unsafe poll(&entry, 1, timeout == .max ? -1 : Int32(clamping: milliseconds))
+    withoutCancellation { _ = unsafe poll(&entry, 1, timeout == .max ? -1 : Int32(clamping: milliseconds)) }
   }
 }

@@ -69,7 +69,7 @@ extension QueueCore {
       if let next, next <= cell.now { break }
       cell.published = next ?? .max
       if isClosing.load(ordering: .sequentiallyConsistent) { break }
-      if cell.inboxIsEmpty, functions.withLock({ $0.items.isEmpty }) {
+      if cell.inboxIsEmpty, !hasFunctions {
         adapter.arm(at: next == .max ? nil : next)
         return
       }
@@ -87,10 +87,8 @@ extension QueueCore {
     entries.store(wheel.entryCount, ordering: .relaxed)
   }
 
-  /// Decides where a slot goes whose word changed. A slot that is being written, or whose handler runs, is skipped:
-  /// the writer, or the handler's end, sends it again.
+  /// Decides where a slot goes whose word changed. One whose handler runs is skipped: the handler's end sends it again.
   private func admit(_ slot: TimerSlot, _ word: TimerWord) {
-    if word.hasWriter { return }
     if word.isBusy {
       // One that was taken as a record ends with the next taking, which must come in time for what is wanted now.
       if givesRecords {
@@ -104,17 +102,28 @@ extension QueueCore {
     } else if word.hasExtra {
       handOver == nil ? enqueue(slot) : hand(slot)
     }
-    if word.isRunning { place(slot, word) }
+    place(slot, word)
   }
 
   /// Gives a slot a turn for its extra callback, unless it has one.
   private func enqueue(_ slot: TimerSlot) {
-    if slot.set(TimerWord.handedBit) { extras.append(slot) }
+    if slot.set(TimerWord.handedBit) {
+      slot.turnLife = slot.life
+      extras.append(slot)
+    }
   }
 
+  /// Puts a timer where it belongs if it runs; one that is being written, where it was before. Whether it belongs
+  /// elsewhere afterwards its writer decides, who has not looked at its place yet, or finds that it was moved.
   func place(_ slot: TimerSlot, _ word: TimerWord) {
-    wheel.place(
-      slot, deadline: slot.deadline.saturatingAdd(word.postponement), leeway: slot.leeway.nanoseconds)
+    if word.hasWriter {
+      let image = slot.image
+      guard image.word.isRunning else { return }
+      wheel.place(slot, deadline: image.dueTime, leeway: image.leeway.nanoseconds)
+    } else if word.isRunning {
+      wheel.place(
+        slot, deadline: slot.deadline.saturatingAdd(word.postponement), leeway: slot.leeway.nanoseconds)
+    }
   }
 
   /// Makes the next batch: the extra callbacks, and everything that was placed at or before `now`.
@@ -127,9 +136,17 @@ extension QueueCore {
     for index in due {
       let slot = Slab.slot(index)
       let word = slot.wordInOrder
+      if word.hasWriter {
+        // Its turn waits for the writer; until then it is due when it was.
+        let image = slot.image
+        guard image.word.isLive else { continue }
+        ready.append(
+          ReadyItem(deadline: min(image.dueTime, now), stamp: slot.stamp, slot: index, isExtra: false))
+        continue
+      }
       guard word.isRunning else { continue }
-      let deadline = max(slot.deadline.saturatingAdd(word.postponement), .min + 1)
-      if deadline > now, !word.hasWriter {
+      let deadline = max(slot.deadline.saturatingAdd(word.postponement), QueueCell.atOnce)
+      if deadline > now {
         outdated.append(slot)
       } else {
         ready.append(ReadyItem(deadline: deadline, stamp: slot.stamp, slot: index, isExtra: false))
@@ -137,10 +154,7 @@ extension QueueCore {
     }
     due.removeAll(keepingCapacity: due.capacity <= 4096)
     // Timers that have moved later since they were placed.
-    for slot in outdated {
-      let word = slot.wordInOrder
-      if word.isRunning, !word.hasWriter { place(slot, word) }
-    }
+    for slot in outdated { place(slot, slot.wordInOrder) }
     outdated.removeAll(keepingCapacity: outdated.capacity <= 4096)
     if ready.count > 1 { ready.sortByTurn(&sorting) }
   }
@@ -153,15 +167,18 @@ extension QueueCore {
       let item = ready[readyNext]
       let slot = Slab.slot(item.slot)
       readyNext += 1
+      var life: UInt32?
       if item.turn != .due {
         _ = slot.clear(TimerWord.handedBit)
+        life = slot.turnLife
       } else if item.stamp != slot.stamp {
-        // Started anew since it was collected, or another timer by now: its turn is that of its new deadline, and who
-        // did it has sent it here.
+        // Started anew since it was collected, or another timer by now: its turn is that of its new deadline. Who did it
+        // has sent it here only if it did not see the place that was taken away since.
+        place(slot, slot.wordInOrder)
         continue
       }
       if handOver == nil {
-        let time = visit(slot, item.turn, frame)
+        let time = visit(slot, item.turn, of: life, frame)
         if isAbandoned { return }
         visits += 1
         if limit.end != .max, visits >= limit.count || time > limit.end || adapter.shouldYield { break }
@@ -197,7 +214,7 @@ extension QueueCore {
           if word.isReleased {
             if slot.own() { dispose(of: slot, frame) }
           } else {
-            _ = visit(slot, .due, frame)
+            _ = visit(slot, .due, of: nil, frame)
           }
         }
       }
@@ -233,7 +250,12 @@ extension QueueCore {
 
   private func runFunctions(_ limit: Limit, _ frame: CurrentFrame) {
     frame.slot = nil
-    for item in takeFunctions(limit.end == .max ? limit.count : .max) {
+    // Those that are there now: what they put on the queue comes in the next slice.
+    var left = functions.withLock { $0.items.count } + takenFunctions.count - nextTaken
+    // Slices of others end by the clock, and with whole batches: the functions that wait are one.
+    if limit.end == .max { left = min(left, limit.count) }
+    while left > 0, let item = nextFunction() {
+      left -= 1
       if isClosing.load(ordering: .sequentiallyConsistent) {
         item.drop()
       } else if sink != nil {
@@ -247,15 +269,6 @@ extension QueueCore {
         if isAbandoned { return }
       }
       delivered += 1
-    }
-  }
-
-  /// Takes the functions that wait, or the first of them.
-  func takeFunctions(_ most: Int = .max) -> [QueuedFunction] {
-    functions.withLock { functions in
-      let taken = Array(functions.items.prefix(most))
-      functions.items.removeFirst(taken.count)
-      return taken
     }
   }
 
@@ -293,16 +306,11 @@ extension TimerSlot {
   /// The key by which an extra callback takes its turn: registration and cancel callbacks first, an extra tick by the
   /// time it was asked for.
   func extraTime() -> Int64 {
-    // Being writer for a moment; if somebody else is, the timer comes again anyway.
-    let word = word
-    guard word.isLive, !word.hasWriter, swap(word, for: word.setting(TimerWord.writerBit)) else { return .min }
-    var time = Int64.min
-    if let extras, extras.value.pendingCallbacks == 0, extras.value.firePending {
-      time = extras.value.fireTime
-    }
-    while true {
-      let current = self.word
-      if swap(current, for: current.clearing(TimerWord.writerBit)) { return time }
-    }
+    let timer = TimerRef(slot: self, life: life)
+    // What the extras say belongs to the writer.
+    guard let word = timer.beginWriting() else { return .min }
+    defer { timer.abandonWriting(word) }
+    if let extras, extras.value.pendingCallbacks == 0, extras.value.firePending { return extras.value.fireTime }
+    return .min
   }
 }

@@ -27,10 +27,15 @@ public struct QueueStatistics: Sendable {
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
   package static func now(_ id: UInt64) -> Int64? {
-    QueueCells.find(id).map { $0.isWall ? $0.wallNow : $0.now }
+    find(id).flatMap { core in core.whileItLives { core.cell.isWall ? core.cell.wallNow : core.cell.now } }
   }
 
-  package var statistics: QueueStatistics {
+  /// `nil` when the queue was released.
+  package static func statistics(_ id: UInt64) -> QueueStatistics? {
+    find(id).flatMap { core in core.whileItLives { core.statistics } }
+  }
+
+  var statistics: QueueStatistics {
     var result = QueueStatistics()
     var placed: UInt64 = 0
     cell.forEachSlot { slot in
@@ -47,8 +52,10 @@ extension QueueCore {
     return result
   }
 
-  /// A line for the queue and one for each timer.
-  package var dump: String {
+  /// A line for the queue and one for each timer; `nil` when it was released.
+  package static func dump(_ id: UInt64) -> String? { find(id).flatMap { core in core.whileItLives { core.dump } } }
+
+  private var dump: String {
     let s = statistics
     let now = cell.outer(cell.now)
     var text = "queue \(id) \"\(label)\" now \(now) timers \(s.timers) running \(s.running) entries \(s.entries)"

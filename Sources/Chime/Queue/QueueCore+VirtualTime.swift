@@ -19,13 +19,12 @@ extension QueueCore {
   package static func jump(_ id: UInt64, by duration: Int64) -> Status {
     guard let core = find(id) else { return .unknownHandle }
     guard core.cell.isVirtual else { return .unsupported }
-    core.cell.moveVirtualNow(by: duration)
-    return .ok
+    return core.whileItLives { core.cell.moveVirtualNow(by: duration) } == nil ? .unknownHandle : .ok
   }
 
   private func advance(to target: Int64) -> Status {
     guard cell.isVirtual else { return .unsupported }
-    if ThreadState.frames.holds(.queue(cell)) { return .wouldDeadlock }
+    if ThreadState.frames.holds(cell) { return .wouldDeadlock }
     guard takeTokenSoon() else { return .busy }
     if isClosed {
       putDownToken()
@@ -47,6 +46,7 @@ extension QueueCore {
   private func deliver(until target: Int64, _ frame: CurrentFrame) -> Status {
     var instant = cell.virtualNow
     var passesHere = 0
+    let wasEnding = ThreadEnd.isCaught
     while true {
       if isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
       takeInbox()
@@ -62,13 +62,15 @@ extension QueueCore {
       passesHere += 1
       runSlice(.none, frame)
       if isAbandoned { return .forked }
+      // Time stays where a callback has ended the thread.
+      if ThreadEnd.isCaught, !wasEnding { return .ok }
     }
     cell.moveVirtualNow(to: target)
     return .ok
   }
 
   var hasWorkNow: Bool {
-    batchIsOpen || !extras.isEmpty || hasDying || endIsWanted || functions.withLock { !$0.items.isEmpty }
+    batchIsOpen || !extras.isEmpty || hasDying || endIsWanted || hasFunctions
   }
 
   /// Calls the finalizers of timers that were released outside a pass, on the caller's thread; if a pass runs, it does

@@ -28,7 +28,7 @@ extension TimerRef {
     guard let extras = slot.extras, extras.value.followsWall, extras.value.wallOffset != cell.wallOffset,
       slot.deadline != .max
     else {
-      endWriting(word)
+      abandonWriting(word)
       return
     }
     let offset = cell.wallOffset

@@ -46,13 +46,20 @@ package final class QueueCore: @unchecked Sendable {
   /// Some of them are to be ended soon, by another `takeTicks`.
   var endIsWanted = false
   var isClosed = false
+  /// Whether the last pass for `run` left nothing to run.
+  var isIdle = false
+  /// Functions that were taken out of `functions`, and how many of them have had their turn.
+  var takenFunctions: [QueuedFunction] = []
+  var nextTaken = 0
 
   let functions = Locked<(items: [QueuedFunction], isOpen: Bool)>(([], true))
   /// Functions and visits on their way on a concurrent queue, and whoever begins to close the queue: while it is not 0
   /// the queue does not end.
   let outstanding = Atomic<Int>(0)
+  /// Calls that use the queue's cell for a moment; see `whileItLives`.
+  let lookers = Atomic<Int>(0)
   let isClosing = Atomic<Bool>(false)
-  let token = Atomic<Bool>(false)
+  let token = Atomic<UInt8>(Token.free)
   /// Set by whoever wants a pass and found the token taken; the holder looks when it puts the token down.
   private let tokenWanted = Atomic<Bool>(false)
   let closed = Atomic<Bool>(false)
@@ -88,21 +95,32 @@ package final class QueueCore: @unchecked Sendable {
 
   // MARK: The token
 
-  func takeToken() -> Bool {
-    token.compareExchange(expected: false, desired: true, ordering: .sequentiallyConsistent).exchanged
+  private enum Token {
+    static let free: UInt8 = 0
+    static let pass: UInt8 = 1
+    /// Somebody only looks, for an instant: who wants a pass waits for that.
+    static let query: UInt8 = 2
+  }
+
+  func takeToken(forQuery: Bool = false) -> Bool {
+    token.compareExchange(
+      expected: Token.free, desired: forQuery ? Token.query : Token.pass, ordering: .sequentiallyConsistent
+    ).exchanged
   }
 
   /// The same for a call that answers BUSY otherwise: another thread may be inside for an instant only, to end a timer.
   func takeTokenSoon() -> Bool {
     var backoff = Backoff()
-    for _ in 0..<Backoff.roundsWithoutSleep {
-      if takeToken() { return true }
+    var rounds = 0
+    while !takeToken() {
+      if rounds == Backoff.roundsWithoutSleep, token.load(ordering: .relaxed) != Token.query { return false }
+      rounds = min(rounds + 1, Backoff.roundsWithoutSleep)
       backoff.pause()
     }
-    return takeToken()
+    return true
   }
 
-  func putDownToken() { token.store(false, ordering: .sequentiallyConsistent) }
+  func putDownToken() { token.store(Token.free, ordering: .sequentiallyConsistent) }
 
   /// Runs `body` as a pass if no pass runs, and again for as long as somebody asked for one meanwhile. False when
   /// another pass runs; it will do, or repeat, what is wanted here.
@@ -116,14 +134,36 @@ package final class QueueCore: @unchecked Sendable {
   @discardableResult
   func asPassIfWanted(_ body: () -> Void) -> Bool {
     var ran = false
-    while tokenWanted.load(ordering: .sequentiallyConsistent), !isAbandoned, takeToken() {
-      tokenWanted.store(false, ordering: .sequentiallyConsistent)
-      body()
-      putDownToken()
-      ran = true
+    var backoff = Backoff()
+    while tokenWanted.load(ordering: .sequentiallyConsistent), !isAbandoned {
+      if takeToken() {
+        tokenWanted.store(false, ordering: .sequentiallyConsistent)
+        body()
+        putDownToken()
+        ran = true
+      } else if token.load(ordering: .sequentiallyConsistent) == Token.pass {
+        return ran
+      } else {
+        // Who only looks does nothing for others.
+        backoff.pause()
+      }
     }
     return ran
   }
+}
+
+extension QueueCore {
+  /// Runs `body`, which waits for nobody, if the queue lives and was not released, and keeps the queue from ending
+  /// meanwhile, and with it the cell from being another queue's; `nil` otherwise. The count is raised, then the id is
+  /// read; the end of a queue takes the id away, then waits for the count: one of the two sees the other.
+  func whileItLives<Result>(_ body: () -> Result) -> Result? {
+    lookers.add(1, ordering: .sequentiallyConsistent)
+    defer { lookers.subtract(1, ordering: .sequentiallyConsistent) }
+    return cell.id == id ? body() : nil
+  }
+
+  /// Whether nothing of the queue runs or will run.
+  var hasEnded: Bool { closed.load(ordering: .sequentiallyConsistent) }
 }
 
 /// A function put on a queue by `async`.

@@ -83,8 +83,8 @@ extension TimerSlot {
     leeway = CompactDuration(schedule.leeway)
     period = schedule.interval > 0 ? schedule.interval : schedule.first
     if let extras {
+      extras.tickLimit = schedule.interval > 0 ? schedule.tickLimit : 0
       extras.update { extras in
-        extras.tickLimit = schedule.interval > 0 ? schedule.tickLimit : 0
         extras.hasFirst = schedule.interval > 0 && (schedule.first != schedule.interval || schedule.firstIsDeadline)
         extras.first = schedule.first
       }
@@ -99,7 +99,7 @@ extension TimerSlot {
     if schedule.leeway < 0 {
       schedule.leeway = flags.contains(.hasSchedule) ? min(leeway.nanoseconds, schedule.interval - 1) : 0
     }
-    schedule.tickLimit = extras?.value.tickLimit ?? 0
+    schedule.tickLimit = extras?.tickLimit ?? 0
     schedule.missed = flags.contains(.delayPolicy) ? 1 : 0
     schedule.resume = flags.contains(.keepsRemaining) ? 1 : 0
     return schedule

@@ -1,45 +1,48 @@
 import Synchronization
 
 /// Threads that wait for callbacks to end, and what each waits for; so that a wait that could never end is noticed
-/// before it begins. Waiting is rare: whoever ends a callback looks at one counter.
+/// before it begins.
+///
+/// Who ends a callback wakes who waits for that timer, and looks for waiters only where the timer's word says that there
+/// is one; a call made by `sync` wakes its caller; a queue's end wakes who waits for the queue. Others pay nothing.
 enum WaitRegistry {
-  enum Subject: Equatable {
-    case timer(UInt32)
-    case queue(QueueCell)
-  }
+  /// What is waited for.
+  enum Subject: Sendable {
+    /// The end of the callback that runs.
+    case timer(TimerRef)
+    /// The queue's end.
+    case queue(QueueCore)
+    /// The queue's end, or that of the place where it runs.
+    case place(QueueCore)
+    /// The end of a function, or that it will not run.
+    case call(SyncCall)
 
-  private struct Waiter {
-    let subject: Subject
-    /// The callbacks that the waiting thread is inside, and so keeps from ending.
-    let inside: FrameChain
-    let wakeUp: WakeUp
-  }
-
-  /// What a waiting thread sleeps by.
-  private final class WakeUp: @unchecked Sendable {
-    // Unchecked for the count, which is guarded by the condition.
-    private let condition = Condition()
-    private var signals = 0
-
-    func signal() {
-      condition.withLock {
-        signals += 1
-        condition.signal()
+    var isOver: Bool {
+      switch self {
+      case .timer(let timer): !timer.isBusy
+      case .queue(let core): core.hasEnded
+      case .place(let core): core.hasEnded || core.adapter.hasEnded
+      case .call(let call): call.isOver
       }
     }
+  }
 
-    /// Waits for a signal that nothing has waited for yet, until a time on the monotonic clock.
-    func wait(until time: Int64) {
-      condition.withLock {
-        while signals == 0, time == .max || Clock.monotonic.now < time { condition.wait(until: time) }
-        signals = 0
-      }
+  /// A thread that waits, and where it stands meanwhile.
+  final class Waiter: Sendable {
+    let subject: Subject
+    fileprivate let standing: Standing
+    let wakeUp: WakeUp
+
+    init(_ subject: Subject, _ standing: Standing = .current, _ wakeUp: WakeUp = WakeUp()) {
+      self.subject = subject
+      self.standing = standing
+      self.wakeUp = wakeUp
     }
   }
 
   private static let waiters = Locked<[Waiter]>([])
-  /// Pairs with the word (or the queue's state): a waiter adds itself, then looks whether what it waits for is over;
-  /// whoever ends it does so, then reads this. Both sequentially consistent, so one sees the other.
+  /// How many there are. Pairs with a queue's end: a waiter is added and counted, then looks whether what it waits for is
+  /// over; who ends a queue says so, then reads this; sequentially consistent, so one of the two sees the other.
   private static let count = Atomic<Int>(0)
 
   static func reinitialize() {
@@ -47,61 +50,76 @@ enum WaitRegistry {
     count.store(0, ordering: .relaxed)
   }
 
-  /// Waits until `isOver`, asked for again each time a callback has ended.
+  /// Waits until the subject is over.
   /// - Returns: ok, timedOut, or wouldDeadlock without having waited.
-  static func wait(for subject: Subject, timeout: Int64, until isOver: () -> Bool) -> Status {
-    let inside = ThreadState.frames
-    let waiter = Waiter(subject: subject, inside: inside, wakeUp: WakeUp())
-    let mayWait = waiters.withLock { waiters in
-      if isBlocked(subject, by: inside, waiters) { return false }
-      waiters.append(waiter)
-      count.add(1, ordering: .sequentiallyConsistent)
-      return true
-    }
-    guard mayWait else { return .wouldDeadlock }
-    defer {
-      waiters.withLock { waiters in
-        waiters.removeAll { $0.wakeUp === waiter.wakeUp }
-        count.subtract(1, ordering: .sequentiallyConsistent)
-      }
-    }
+  static func wait(for subject: Subject, timeout: Int64) -> Status {
+    if subject.isOver { return .ok }
+    let waiter = Waiter(subject)
+    guard enter(waiter) else { return .wouldDeadlock }
+    defer { leave(waiter) }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
-    while !isOver() {
-      if Clock.monotonic.now >= end { return .timedOut }
-      waiter.wakeUp.wait(until: end)
+    while !subject.isOver {
+      if case .timer(let timer) = subject, !timer.requestWakeUp() { break }
+      guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }
     }
     return .ok
   }
 
-  /// Whether a wait for `subject` by a thread inside those callbacks could never end.
-  static func wouldDeadlock(waitingFor subject: Subject) -> Bool {
-    let inside = ThreadState.frames
-    if inside.isEmpty { return false }
-    return waiters.withLock { isBlocked(subject, by: inside, $0) }
+  /// Adds a thread that is going to wait; false when that would close a ring of threads that wait for each other. Of
+  /// two that begin at the same moment the second finds the first.
+  static func enter(_ waiter: Waiter) -> Bool {
+    waiters.withLock { waiters in
+      if !waiter.standing.isNowhere, closesRing(waiter, waiters) { return false }
+      waiters.append(waiter)
+      count.add(1, ordering: .sequentiallyConsistent)
+      return true
+    }
   }
 
-  /// Tells the waiters that a callback, or a queue, has ended.
-  @inline(__always)
-  static func somethingEnded() {
-    if count.load(ordering: .sequentiallyConsistent) != 0 { wakeAll() }
+  /// The wait is over. Harmless for one that is not there.
+  static func leave(_ waiter: Waiter) {
+    waiters.withLock { waiters in
+      guard let index = waiters.firstIndex(where: { $0 === waiter }) else { return }
+      waiters.remove(at: index)
+      count.subtract(1, ordering: .sequentiallyConsistent)
+    }
   }
 
+  /// Wakes who waits for a timer, whose word has said that somebody does.
   @inline(never)
-  private static func wakeAll() {
-    let all = waiters.withLock { $0.map(\.wakeUp) }
-    for one in all { one.signal() }
+  static func timerEnded(_ index: UInt32) {
+    waiters.withLock { waiters in
+      for waiter in waiters {
+        if case .timer(let timer) = waiter.subject, timer.slot.index == index { waiter.wakeUp.signal() }
+      }
+    }
   }
 
-  /// Follows "is held up by a thread that waits for" from the subject back to the caller.
-  private static func isBlocked(_ subject: Subject, by inside: FrameChain, _ waiters: [Waiter]) -> Bool {
-    if inside.holds(subject) { return true }
-    var open = [subject]
-    var seen: [Subject] = []
+  /// Wakes who waits for a queue, or for a function on it, when the queue has ended or its place has.
+  static func queueEnded(_ core: QueueCore) {
+    if count.load(ordering: .sequentiallyConsistent) == 0 { return }
+    waiters.withLock { waiters in
+      for waiter in waiters {
+        switch waiter.subject {
+        case .queue(let other) where other === core, .place(let other) where other === core: waiter.wakeUp.signal()
+        case .call(let call) where call.core === core: waiter.wakeUp.signal()
+        case .queue, .place, .call, .timer: break
+        }
+      }
+    }
+  }
+
+  /// Follows "cannot go on before a thread that stands in it has stopped waiting for" from the subject back to the
+  /// waiter. A wait that is over holds nothing up, though its thread may not know yet.
+  private static func closesRing(_ new: Waiter, _ waiters: [Waiter]) -> Bool {
+    if new.standing.holds(new.subject) { return true }
+    var seen: [Waiter] = []
+    var open = [new.subject]
     while let next = open.popLast() {
-      if seen.contains(next) { continue }
-      seen.append(next)
-      for waiter in waiters where waiter.inside.holds(next) {
-        if inside.holds(waiter.subject) { return true }
+      for waiter in waiters where waiter.standing.holds(next) && !seen.contains(where: { $0 === waiter }) {
+        if waiter.subject.isOver { continue }
+        if new.standing.holds(waiter.subject) { return true }
+        seen.append(waiter)
         open.append(waiter.subject)
       }
     }
@@ -109,12 +127,34 @@ enum WaitRegistry {
   }
 }
 
-extension FrameChain {
-  /// Whether the thread is inside a callback of the subject.
-  func holds(_ subject: WaitRegistry.Subject) -> Bool {
-    switch subject {
-    case .timer(let index): contains { $0.slot == index }
-    case .queue(let cell): contains { $0.cell == cell }
+/// What a waiting thread sleeps by.
+final class WakeUp: @unchecked Sendable {
+  // Unchecked for the count, which is guarded by the condition.
+  private let condition = Condition()
+  private var signals = 0
+
+  /// Lets the thread look again.
+  func signal() {
+    condition.withLock {
+      signals += 1
+      condition.signal()
     }
   }
+
+  /// Sleeps until a signal that nothing has waited for yet, or a time on the monotonic clock: false at that time.
+  func sleep(until time: Int64) -> Bool {
+    condition.withLock {
+      while signals == 0 {
+        if time != .max, Clock.monotonic.now >= time { return false }
+        condition.wait(until: time)
+      }
+      signals = 0
+      return true
+    }
+  }
+}
+
+extension FrameChain {
+  /// Whether the thread is inside a callback of the queue.
+  func holds(_ cell: QueueCell) -> Bool { contains { $0.cell == cell } }
 }

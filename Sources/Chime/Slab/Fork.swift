@@ -53,6 +53,8 @@ package enum Fork {
     Slab.reinitialize()
     QueueCells.reinitialize()
     WaitRegistry.reinitialize()
+    WriterImages.reinitialize()
+    Labels.reinitialize()
     OwnThread.reinitialize()
     WallClock.reinitialize()
     MainQueue.reinitialize()
@@ -64,7 +66,8 @@ package enum Fork {
     return .ok
   }
 
-  /// Closes a timer descriptor that came with the fork, unless the child has something else under its number by now.
+  /// Closes a timer descriptor that came with the fork. What the child has under its number by now, a timer of its own
+  /// too, is let alone.
   static func closeInherited(_ file: Int32) {
     if file >= 0, TimerFile.isOne(file) { close(file) }
   }

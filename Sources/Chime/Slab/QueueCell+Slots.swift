@@ -32,7 +32,7 @@ extension QueueCell {
       guard let index = take(&store) else { return .failure(.noMemory) }
       store.live &+= 1
       if let cache {
-        while cache.count < ThreadCache.refill, let more = take(&store) { _ = cache.push(more) }
+        while cache.count < ThreadCache.filled, let more = take(&store) { _ = cache.push(more) }
       }
       return .success(Slab.slot(index))
     }
@@ -42,10 +42,10 @@ extension QueueCell {
     let cache = isLimited || usedUp ? nil : thread?.adoptCache(for: self)
     unsafe storage.pointee.slots.withLock { store in
       store.live &-= 1
-      if usedUp { return }
+      if usedUp { return retire(slot.index, &store) }
       put(slot.index, &store)
       if let cache {
-        while cache.count > ThreadCache.refill, let index = cache.pop() { put(index, &store) }
+        while cache.count > ThreadCache.halved, let index = cache.pop() { put(index, &store) }
       }
     }
     if isLimited, id == 0 { wakeToDispose() }
@@ -64,10 +64,16 @@ extension QueueCell {
   /// Slots of a limited cell that are given out.
   var liveCount: UInt64 { unsafe storage.pointee.slots.withLock { $0.live } }
 
+  /// Puts a slot behind all that are free.
   private func put(_ index: UInt32, _ store: inout SlotStore) {
     unsafe Slab.slotsOut(of: Int(index >> 8)).pointee -= 1
-    Slab.slot(index).context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(store.firstFree)))
-    store.firstFree = index &+ 1
+    Slab.slot(index).context = .none
+    if store.firstFree == 0 {
+      store.firstFree = index &+ 1
+    } else {
+      Slab.slot(store.lastFree &- 1).context = unsafe Context(UnsafeMutableRawPointer(bitPattern: UInt(index &+ 1)))
+    }
+    store.lastFree = index &+ 1
   }
 
   private func take(_ store: inout SlotStore) -> UInt32? {
@@ -83,7 +89,7 @@ extension QueueCell {
       return index
     }
     if store.fresh.isEmpty {
-      guard grow(&store) else { return nil }
+      guard renumber(&store) || grow(&store) else { return nil }
     }
     let index = store.fresh.lowerBound
     store.fresh = index + 1..<store.fresh.upperBound
@@ -100,6 +106,30 @@ extension QueueCell {
     let regions = (first..<first + count).map(Slab.wheelPages)
     unsafe storage.pointee.wheelPages.withLock { $0 += regions }
     return true
+  }
+
+  /// Counts a slot that has had its last life.
+  private func retire(_ index: UInt32, _ store: inout SlotStore) {
+    if Slab.retire(slotOf: Int(index >> 8)) { store.usedUpChunks += 1 }
+  }
+
+  /// Gives a chunk whose slots have all had their last life a new number, and with it new lives, so that the slab does
+  /// not grow for ever (promise 14). False when there is none, or none that nothing refers to any more.
+  private func renumber(_ store: inout SlotStore) -> Bool {
+    guard store.usedUpChunks > 0 else { return false }
+    for (i, group) in store.chunks.enumerated() {
+      for chunk in group.first..<group.first + group.count where Slab.isUsedUp(chunk) && Slab.isAtRest(chunk) {
+        guard let number = unsafe Slab.renumber(chunk, owner: UnsafeMutableRawPointer(storage)) else { return false }
+        store.usedUpChunks -= 1
+        store.chunks[i] = (number, 1)
+        let (before, after) = (chunk - group.first, group.first + group.count - chunk - 1)
+        if before > 0 { store.chunks.append((group.first, before)) }
+        if after > 0 { store.chunks.append((chunk + 1, after)) }
+        store.fresh = UInt32(number * Slab.slotsPerChunk)..<UInt32((number + 1) * Slab.slotsPerChunk)
+        return true
+      }
+    }
+    return false
   }
 
   /// Visits every slot that may hold a timer: all those of each chunk that has one outside the list of free ones. Slots

@@ -9,6 +9,10 @@ import Synchronization
   /// this again; a release stores 0 here, then visits all slots: one of the two sees the other (both sequentially
   /// consistent).
   let id = Atomic<UInt64>(0)
+  /// The running timer that somebody in `run` waits for, as its slot's index + 1; 0 for none.
+  /// Pairs with the words: who waits stores this, then reads the timer's word; who ends a running timer swaps its word,
+  /// then reads this; all sequentially consistent, so one of the two sees the other.
+  let watched = Atomic<UInt32>(0)
   /// Time of a virtual queue; unused otherwise.
   let virtualNow = Atomic<Int64>(0)
   let isVirtual = Atomic<Bool>(false)
@@ -58,13 +62,17 @@ import Synchronization
 
 /// The free slots of a cell, behind its lock.
 struct SlotStore {
-  /// index + 1 of the first free slot; they are chained through their record's context.
+  /// index + 1 of the first and the last free slot; they are chained through their record's context. First in, first
+  /// out, as in the threads' caches.
   var firstFree: UInt32 = 0
+  var lastFree: UInt32 = 0
   /// Slots that were never given out.
   var fresh: Range<UInt32> = 0..<0
   /// First index and count of each group of chunks.
   var chunks: [(first: Int, count: Int)] = []
   var chunkTotal = 0
+  /// Of these, those whose slots have all had their last life.
+  var usedUpChunks = 0
   /// Timers that may exist at once, for a queue with a limit, and that do.
   var limit: UInt64 = .max
   var live: UInt64 = 0
@@ -76,6 +84,8 @@ struct SlotStore {
   let storage: UnsafeMutablePointer<QueueCellStorage>
 
   static var awake: Int64 { .min }
+  /// The time at which what has no time, a callback that is not a tick, is to be delivered: at once.
+  static var atOnce: Int64 { .min + 1 }
 
   @inline(__always)
   init(_ pointer: UnsafeMutableRawPointer) {
@@ -159,10 +169,12 @@ struct SlotStore {
     }
   }
 
-  /// Makes sure that a pass comes at `time` at the latest. Called after the word, and the push, are visible.
+  /// Makes sure that a pass comes at `time` at the latest. Called after the word, and the push, are visible. The pass
+  /// comes at whole ticks of the wheel, so that a time which belongs to the same tick wakes nobody.
   @inline(__always)
   func announce(_ time: Int64) {
-    if time < published { wake() }
+    let published = published
+    if time < published, Wheel.time(of: Wheel.tick(notBefore: time, shift: shift), shift: shift) < published { wake() }
   }
 
   /// Makes sure that a pass comes now.

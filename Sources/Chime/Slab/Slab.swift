@@ -49,9 +49,11 @@ enum Slab {
   static func prepare() -> Bool {
     chunkCount.withLock { _ in
       if unsafe table.load(ordering: .acquiring) != nil { return true }
-      guard let memory = unsafe map(bytes: maximumChunks * MemoryLayout<Entry>.size),
-        let numbers = unsafe map(bytes: maximumChunks * MemoryLayout<UInt16>.size)
+      guard WriterImages.prepare(), let memory = unsafe map(bytes: maximumChunks * MemoryLayout<Entry>.size),
+        let numbers = unsafe map(bytes: maximumChunks * MemoryLayout<UInt16>.size),
+        let ends = unsafe map(bytes: maximumChunks * MemoryLayout<UInt16>.size)
       else { return false }
+      unsafe retired.store(ends, ordering: .releasing)
       unsafe counts.store(numbers, ordering: .releasing)
       unsafe table.store(memory, ordering: .releasing)
       return true
@@ -126,6 +128,68 @@ enum Slab {
     // SAFETY: the chunk exists, so the table does.
     unsafe counts.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: UInt16.self) + chunk
   }
+
+  // MARK: Chunks whose lives are used up
+
+  /// Address of a second table of counts: slots of a chunk that have had their last life.
+  // SAFETY: as for `counts`.
+  private nonisolated(unsafe) static let retired = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  /// Zeroes in the place of a chunk that has another number now: 256 free slots that are never given out.
+  // SAFETY: as for `table`.
+  private nonisolated(unsafe) static let nothing = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+
+  private static func retiredCount(of chunk: Int) -> UnsafeMutablePointer<UInt16> {
+    unsafe retired.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: UInt16.self) + chunk
+  }
+
+  /// A slot of the chunk has had its last life; true when it was the chunk's last one. The caller holds the cell's lock.
+  static func retire(slotOf chunk: Int) -> Bool {
+    unsafe retiredCount(of: chunk).pointee += 1
+    return isUsedUp(chunk)
+  }
+
+  /// Whether no slot of the chunk has a life left. (Slot 0 never had one.)
+  static func isUsedUp(_ chunk: Int) -> Bool {
+    unsafe Int(retiredCount(of: chunk).pointee) == slotsPerChunk - (chunk == 0 ? 1 : 0)
+  }
+
+  /// Whether nothing refers to the chunk's slots, which are used up, but by ids: no inbox, no batch, no wheel.
+  static func isAtRest(_ chunk: Int) -> Bool {
+    let first = UInt32(chunk * slotsPerChunk)
+    return (first..<first + UInt32(slotsPerChunk)).allSatisfy { index in
+      let word = slot(index).word
+      return word.isFree && !word.isInInbox && !word.isHanded && !word.isBusy && !word.hasWriter
+        && place(of: index).tick == nil
+    }
+  }
+
+  /// Gives a chunk that is used up and at rest the next number, under which its slots begin new lives; `nil` when
+  /// numbers are used up. Under the old one there are free slots for ever. The words' generations run on, for who still
+  /// holds an old slot.
+  static func renumber(_ chunk: Int, owner: UnsafeMutableRawPointer) -> Int? {
+    chunkCount.withLock { used in
+      guard used < maximumChunks, let old = unsafe entry(of: UInt32(chunk * slotsPerChunk)),
+        let new = unsafe entry(of: UInt32(used * slotsPerChunk)), let nothing = unsafe emptyChunk()
+      else { return nil }
+      let memory = unsafe old.pointee.chunk.load(ordering: .acquiring)
+      unsafe old.pointee.chunk.store(nothing, ordering: .releasing)
+      unsafe new.pointee.owner.store(owner, ordering: .relaxed)
+      unsafe new.pointee.chunk.store(memory, ordering: .releasing)
+      let number = used
+      used += 1
+      for index in UInt32(number * slotsPerChunk)..<UInt32(used * slotsPerChunk) { slot(index).lifeAndFlags = 0 }
+      return number
+    }
+  }
+
+  private static func emptyChunk() -> UnsafeMutableRawPointer? {
+    if let made = unsafe nothing.load(ordering: .relaxed) { return unsafe made }
+    let made = unsafe map(bytes: chunkStride)
+    unsafe nothing.store(made, ordering: .relaxed)
+    return unsafe made
+  }
+
+  // MARK: Wheel pages
 
   /// The wheel pages that come with a chunk.
   static func wheelPages(of chunk: Int) -> WheelPageRegion {

@@ -1,12 +1,17 @@
 import Glibc
 import Synchronization
 
-/// What Chime keeps for a thread: a few free slots of the queues it uses, a counter of activations, and the chain of
-/// queues and timers whose callbacks it is inside. Made when first needed, freed when the thread ends.
+/// What Chime keeps for a thread: a few free slots of the queues it uses, a counter of activations, the index of its
+/// image, and the chain of queues and timers whose callbacks it is inside. Made when first needed, freed when the thread
+/// ends.
 @unsafe struct ThreadStorage {
   /// Innermost callback this thread is inside; nil outside.
   var frame: UnsafeMutablePointer<Frame>?
   var stamp: UInt32 = 0
+  /// See `WriterImage`; 0: none of its own.
+  var image: UInt32 = 0
+  /// A callback has ended the thread; see `ThreadEnd`.
+  var hasEnded = false
   /// The thread is inside the host's trace.
   var isTracing = false
   var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = unsafe (
@@ -15,29 +20,30 @@ import Synchronization
 }
 
 /// A stretch of a thread's stack in which it runs callbacks of a queue. Lives on that stack; a function run for a
-/// thread that waits for it (`queue_sync`) continues the waiting thread's chain.
+/// thread that waits for it (`queue_sync`) continues the waiting thread's chain, and stands where that stands.
 @unsafe struct Frame {
   var cell: QueueCell
   /// The timer whose callback runs; nil for functions and finalizers.
   var slot: UInt32?
   var previous: UnsafeMutablePointer<Frame>?
+  /// Of the waiting thread, if there is one.
+  var places: Places
 }
 
 @unsafe struct ThreadCacheStorage {
   var cell: UnsafeMutablePointer<QueueCellStorage>?
-  var count: Int = 0
-  var slots:
-    (
-      UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32,
-      UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32, UInt32,
-      UInt32, UInt32, UInt32, UInt32
-    ) = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+  /// Slots put in and slots taken out, since ever; the ring has room for 64.
+  var pushed: UInt32 = 0
+  var popped: UInt32 = 0
+  var ring = InlineArray<64, UInt32>(repeating: 0)
 }
 
-/// A thread's free slots of one cell.
+/// A thread's free slots of one cell: first in, first out, so that a slot's generation goes round as seldom as can be.
 @safe struct ThreadCache {
-  static var capacity: Int { 32 }
-  static var refill: Int { 16 }
+  static var capacity: Int { 64 }
+  /// How many there are after a visit to the cell's list: of one that was empty, of one that was full.
+  static var filled: Int { 60 }
+  static var halved: Int { 32 }
 
   // SAFETY: points into the thread's own ThreadStorage; only that thread uses it.
   let storage: UnsafeMutablePointer<ThreadCacheStorage>
@@ -45,29 +51,29 @@ import Synchronization
   @inline(__always)
   init(_ storage: UnsafeMutablePointer<ThreadCacheStorage>) { unsafe self.storage = storage }
 
-  @inline(__always) var count: Int { unsafe storage.pointee.count }
+  @inline(__always) var count: Int { unsafe Int(storage.pointee.pushed &- storage.pointee.popped) }
 
   @inline(__always)
-  private var slots: UnsafeMutablePointer<UInt32> {
-    // SAFETY: a homogeneous tuple of 32 UInt32 is laid out as an array of them.
-    unsafe UnsafeMutableRawPointer(storage).advanced(by: MemoryLayout<ThreadCacheStorage>.offset(of: \.slots)!)
+  private var ring: UnsafeMutablePointer<UInt32> {
+    // SAFETY: an inline array lies where the property lies; its elements are UInt32.
+    unsafe UnsafeMutableRawPointer(storage).advanced(by: MemoryLayout<ThreadCacheStorage>.offset(of: \.ring)!)
       .assumingMemoryBound(to: UInt32.self)
   }
 
   @inline(__always)
   func pop() -> UInt32? {
-    let count = unsafe storage.pointee.count
-    if count == 0 { return nil }
-    unsafe storage.pointee.count = count &- 1
-    return unsafe slots[count &- 1]
+    let popped = unsafe storage.pointee.popped
+    if unsafe popped == storage.pointee.pushed { return nil }
+    unsafe storage.pointee.popped = popped &+ 1
+    return unsafe ring[Int(popped & 63)]
   }
 
   @inline(__always)
   func push(_ index: UInt32) -> Bool {
-    let count = unsafe storage.pointee.count
-    if count == ThreadCache.capacity { return false }
-    unsafe slots[count] = index
-    unsafe storage.pointee.count = count &+ 1
+    let pushed = unsafe storage.pointee.pushed
+    if unsafe pushed &- storage.pointee.popped == UInt32(ThreadCache.capacity) { return false }
+    unsafe ring[Int(pushed & 63)] = index
+    unsafe storage.pointee.pushed = pushed &+ 1
     return true
   }
 }
@@ -119,7 +125,9 @@ import Synchronization
     guard let memory = unsafe malloc(MemoryLayout<ThreadStorage>.size) else { return nil }
     let storage = unsafe memory.bindMemory(to: ThreadStorage.self, capacity: 1)
     unsafe storage.initialize(to: ThreadStorage())
+    unsafe storage.pointee.image = WriterImages.take() ?? 0
     guard unsafe pthread_setspecific(key.load(ordering: .relaxed) &- 1, storage) == 0 else {
+      unsafe giveBackImage(storage)
       unsafe free(memory)
       return nil
     }
@@ -134,7 +142,20 @@ import Synchronization
 
   private func end() {
     for i in 0..<4 { evict(cacheAt(i)) }
+    unsafe ThreadState.giveBackImage(storage)
     unsafe free(storage)
+  }
+
+  private static func giveBackImage(_ storage: UnsafeMutablePointer<ThreadStorage>) {
+    let image = unsafe storage.pointee.image
+    if image != 0 { WriterImages.giveBack(image) }
+  }
+
+  /// The image that this thread leaves of a timer that it writes; `nil` when it has none of its own.
+  @inline(__always)
+  var image: WriterImage? {
+    let index = unsafe storage.pointee.image
+    return index == 0 ? nil : WriterImages.image(index)
   }
 
   // MARK: Stamps
@@ -152,6 +173,13 @@ import Synchronization
   var isTracing: Bool {
     get { unsafe storage.pointee.isTracing }
     nonmutating set { unsafe storage.pointee.isTracing = newValue }
+  }
+
+  // MARK: The thread's end
+
+  var hasEnded: Bool {
+    get { unsafe storage.pointee.hasEnded }
+    nonmutating set { unsafe storage.pointee.hasEnded = newValue }
   }
 
   // MARK: Caches
@@ -192,15 +220,16 @@ import Synchronization
   /// Runs `body` as a callback stretch of a queue, behind `previous` or this thread's own chain. `body` gets a handle
   /// with which it names the timer whose callback it is about to call.
   func inside<Result>(
-    _ cell: QueueCell, continuing chain: FrameChain? = nil, _ body: (CurrentFrame) -> Result
+    _ cell: QueueCell, continuing caller: Standing? = nil, _ body: (CurrentFrame) -> Result
   ) -> Result {
     let outer = unsafe storage.pointee.frame
-    var frame = unsafe Frame(cell: cell, slot: nil, previous: chain?.innermost ?? outer)
+    var frame = unsafe Frame(
+      cell: cell, slot: nil, previous: caller?.chain.innermost ?? outer, places: caller?.places ?? .none)
     // SAFETY: the frame lives until body returns, and is taken off the chain before.
     return unsafe withUnsafeMutablePointer(to: &frame) { pointer in
       unsafe storage.pointee.frame = pointer
       defer { unsafe storage.pointee.frame = outer }
-      return unsafe body(CurrentFrame(pointer))
+      return unsafe body(CurrentFrame(pointer, self))
     }
   }
 
@@ -212,9 +241,13 @@ import Synchronization
 @safe struct CurrentFrame {
   // SAFETY: valid inside the `inside` call that made it.
   private let pointer: UnsafeMutablePointer<Frame>
+  let thread: ThreadState
 
   @inline(__always)
-  init(_ pointer: UnsafeMutablePointer<Frame>) { unsafe self.pointer = pointer }
+  init(_ pointer: UnsafeMutablePointer<Frame>, _ thread: ThreadState) {
+    unsafe self.pointer = pointer
+    self.thread = thread
+  }
 
   @inline(__always)
   var slot: UInt32? {
@@ -232,12 +265,22 @@ import Synchronization
 
   var isEmpty: Bool { unsafe innermost == nil }
 
-  func makeIterator() -> AnyIterator<(cell: QueueCell, slot: UInt32?)> {
-    var next = unsafe innermost
-    return AnyIterator {
-      guard let frame = unsafe next else { return nil }
-      unsafe next = frame.pointee.previous
-      return unsafe (frame.pointee.cell, frame.pointee.slot)
+  /// A frame as it was when it was reached.
+  struct Element {
+    let cell: QueueCell
+    let slot: UInt32?
+    let places: Places
+  }
+
+  @safe struct Iterator: IteratorProtocol {
+    fileprivate var frame: UnsafeMutablePointer<Frame>?
+
+    mutating func next() -> Element? {
+      guard let current = unsafe frame else { return nil }
+      unsafe frame = current.pointee.previous
+      return unsafe Element(cell: current.pointee.cell, slot: current.pointee.slot, places: current.pointee.places)
     }
   }
+
+  func makeIterator() -> Iterator { unsafe Iterator(frame: innermost) }
 }

@@ -2,24 +2,27 @@ import Synchronization
 
 /// One timer: 64 bytes in the slab, one cache line.
 ///
-/// Who may touch what: `word` anybody, atomically. `deadline`, `lifeAndFlags`, `leeway`, `stamp` and `extras` are
-/// written only by the thread that is writer (or owns a free slot) and may be read by anybody as a hint, which a
-/// compare-and-swap on the word then proves. Everything else belongs to the writer alone.
+/// Who may touch what: `word` anybody, atomically. The other atomics are written only by the thread that is writer (or
+/// owns a free slot), and may be read by anybody: as a hint, which a compare-and-swap on the word then proves, or
+/// between two looks at the word (see `TimerSlot.image`). They are stored with release order, so that who reads one of
+/// them reads a word that is at least as new afterwards. Everything else belongs to the writer alone.
 @unsafe struct TimerRecord: ~Copyable {
   let word = Atomic<UInt64>(0)
   /// Running, or suspended under *coalesce*: when the next tick is due, before postponement. Suspended under
   /// *remaining*: the time that is left.
   let deadline = Atomic<Int64>(0)
   /// Repeating: the interval. One-shot: the first delay or deadline, kept for the next activation.
-  var period: Int64 = 0
+  let period = Atomic<Int64>(0)
   var handler: TickFunction?
   /// While the slot is free: the next free slot (see `SlotStore`).
   var context = Context.none
+  /// Memory for extras, which stays with the slot once it was needed: it holds a timer's extras while the flag
+  /// `hasExtras` is set.
   let extras = unsafe Atomic<UnsafeMutablePointer<TimerExtras>?>(nil)
   let lifeAndFlags = Atomic<UInt32>(0)
   let leeway = Atomic<UInt32>(0)
   /// Ticks delivered in this activation, low bits.
-  var sequence: UInt32 = 0
+  let sequence = Atomic<UInt32>(0)
   /// Order of activation among those of one thread; breaks ties between equal deadlines.
   let stamp = Atomic<UInt32>(0)
 }
@@ -35,43 +38,55 @@ struct RecordFlags: OptionSet {
   static let selfRelease = RecordFlags(rawValue: 1 << 29)
   /// The timer's queue is on the wall clock.
   static let onWallClock = RecordFlags(rawValue: 1 << 30)
+  static let hasExtras = RecordFlags(rawValue: 1 << 31)
 
   static var schedule: RecordFlags { [.repeating, .firstIsDeadline, .delayPolicy, .keepsRemaining, .hasSchedule] }
 }
 
-/// What few timers need, allocated for those. Belongs to the writer.
-@safe struct TimerExtras {
-  var finalizer: ContextFunction?
-  var registrationHandler: TickFunction?
-  var cancelHandler: TickFunction?
-  /// Allocated with the extras, freed with them.
-  var label: UnsafeMutablePointer<CChar>?
-  /// One reference to the target's counts, which is none to its object.
-  var target: Unmanaged<TimerTarget>?
-  /// One reference to the handlers beside the first.
-  var named: Unmanaged<NamedHandlers>?
+/// What few timers need. The writer's, but for the atomics, which are as those of the record: their memory is never
+/// given back, so that who reads them late reads something.
+@unsafe struct TimerExtras: ~Copyable {
   /// Due times until the timer is finished; 0: no limit.
-  var tickLimit: UInt64 = 0
+  let tickLimit = Atomic<UInt64>(0)
   /// Due times counted against the limit, delivered and missed.
-  var dueCount: UInt64 = 0
+  let dueCount = Atomic<UInt64>(0)
   /// Due times of this activation that got no tick of their own.
-  var missed: UInt64 = 0
-  /// Periods that were missed before a *remaining* suspend and belong to the next tick.
-  var carriedMissed: UInt64 = 0
-  /// A repeating timer's first delay or deadline when it is not the interval.
-  var first: Int64 = 0
-  var hasFirst = false
-  /// An extra tick was asked for, at `fireTime`.
-  var firePending = false
-  /// Whether the first of the pending callbacks is ARMED; they alternate.
-  var nextIsArmed = false
-  var fireTime: Int64 = 0
-  /// The deadline is a time of day, turned into inner time with this offset (see `QueueCore.followWallClock`).
-  var followsWall = false
-  var wallOffset: Int64 = 0
-  /// Registration and cancel callbacks that have not been delivered.
-  var pendingCallbacks: UInt64 = 0
+  let missed = Atomic<UInt64>(0)
   /// The words' counters overflow into these.
-  var sequenceHigh: UInt32 = 0
-  var generationHigh: UInt32 = 0
+  let sequenceHigh = Atomic<UInt32>(0)
+  let generationHigh = Atomic<UInt32>(0)
+  /// The id of the target; 0: none.
+  let targetID = Atomic<UInt64>(0)
+  /// The life of the slot whose timer was given the turn for an extra callback that its handed flag speaks of. The
+  /// pass's own.
+  var turnLife: UInt32 = 0
+  var own = Own()
+
+  /// What nobody but the writer reads.
+  @safe struct Own {
+    var finalizer: ContextFunction?
+    var registrationHandler: TickFunction?
+    var cancelHandler: TickFunction?
+    /// Allocated with the timer, freed with it, under the lock of `Labels`.
+    var label: UnsafeMutablePointer<CChar>?
+    /// One reference to the target's counts, which is none to its object.
+    var target: Unmanaged<TimerTarget>?
+    /// One reference to the handlers beside the first.
+    var named: Unmanaged<NamedHandlers>?
+    /// Periods that were missed before a *remaining* suspend and belong to the next tick.
+    var carriedMissed: UInt64 = 0
+    /// A repeating timer's first delay or deadline when it is not the interval.
+    var first: Int64 = 0
+    var hasFirst = false
+    /// An extra tick was asked for, at `fireTime`.
+    var firePending = false
+    /// Whether the first of the pending callbacks is ARMED; they alternate.
+    var nextIsArmed = false
+    var fireTime: Int64 = 0
+    /// The deadline is a time of day, turned into inner time with this offset (see `QueueCore.followWallClock`).
+    var followsWall = false
+    var wallOffset: Int64 = 0
+    /// Registration and cancel callbacks that have not been delivered.
+    var pendingCallbacks: UInt64 = 0
+  }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import Synchronization
 
 /// A place in the slab, and the only way to its record. Copies are free; a slot is never unmapped, so no method of it
@@ -44,12 +43,17 @@ import Synchronization
     unsafe TimerWord(record.pointee.word.bitwiseAnd(~flag, ordering: .sequentiallyConsistent).newValue)
   }
 
+  /// Clears two flags; the word as it was before.
+  func clear(_ flag: UInt64, _ other: UInt64) -> TimerWord {
+    unsafe TimerWord(record.pointee.word.bitwiseAnd(~(flag | other), ordering: .sequentiallyConsistent).oldValue)
+  }
+
   // MARK: Hints, proved by a swap of the word
 
   @inline(__always)
   var deadline: Int64 {
     get { unsafe record.pointee.deadline.load(ordering: .relaxed) }
-    nonmutating set { unsafe record.pointee.deadline.store(newValue, ordering: .relaxed) }
+    nonmutating set { unsafe record.pointee.deadline.store(newValue, ordering: .releasing) }
   }
 
   @inline(__always)
@@ -61,13 +65,13 @@ import Synchronization
   @inline(__always)
   var lifeAndFlags: UInt32 {
     get { unsafe record.pointee.lifeAndFlags.load(ordering: .relaxed) }
-    nonmutating set { unsafe record.pointee.lifeAndFlags.store(newValue, ordering: .relaxed) }
+    nonmutating set { unsafe record.pointee.lifeAndFlags.store(newValue, ordering: .releasing) }
   }
 
   @inline(__always)
   var leeway: CompactDuration {
     get { unsafe CompactDuration(bits: record.pointee.leeway.load(ordering: .relaxed)) }
-    nonmutating set { unsafe record.pointee.leeway.store(newValue.bits, ordering: .relaxed) }
+    nonmutating set { unsafe record.pointee.leeway.store(newValue.bits, ordering: .releasing) }
   }
 
   @inline(__always)
@@ -77,21 +81,21 @@ import Synchronization
   }
 
   @inline(__always)
-  var hasExtras: Bool { unsafe record.pointee.extras.load(ordering: .relaxed) != nil }
-
-  // MARK: The writer's
-
-  @inline(__always)
   var period: Int64 {
-    get { unsafe record.pointee.period }
-    nonmutating set { unsafe record.pointee.period = newValue }
+    get { unsafe record.pointee.period.load(ordering: .relaxed) }
+    nonmutating set { unsafe record.pointee.period.store(newValue, ordering: .releasing) }
   }
 
   @inline(__always)
   var sequence: UInt32 {
-    get { unsafe record.pointee.sequence }
-    nonmutating set { unsafe record.pointee.sequence = newValue }
+    get { unsafe record.pointee.sequence.load(ordering: .relaxed) }
+    nonmutating set { unsafe record.pointee.sequence.store(newValue, ordering: .releasing) }
   }
+
+  @inline(__always)
+  var hasExtras: Bool { lifeAndFlags & RecordFlags.hasExtras.rawValue != 0 }
+
+  // MARK: The writer's
 
   @inline(__always)
   var handler: TickFunction? {
@@ -107,62 +111,38 @@ import Synchronization
 
   /// The extras, if there are any.
   @inline(__always)
-  var extras: ExtrasRef? {
+  var extras: ExtrasRef? { hasExtras ? extrasMemory : nil }
+
+  private var extrasMemory: ExtrasRef? {
     unsafe record.pointee.extras.load(ordering: .relaxed).map { unsafe ExtrasRef($0) }
   }
 
-  /// The extras, allocated if need be; `nil` when there is no memory.
+  /// The life of the slot that was given a turn for an extra callback. The pass's own; there once a timer in the slot has
+  /// had extras.
+  var turnLife: UInt32 {
+    get { unsafe extrasMemory?.pointer.pointee.turnLife ?? 0 }
+    nonmutating set { unsafe extrasMemory?.pointer.pointee.turnLife = newValue }
+  }
+
+  /// The extras, made if need be; `nil` when there is no memory.
   func makeExtras() -> ExtrasRef? {
     if let extras { return extras }
-    guard let made = ExtrasRef.allocate() else { return nil }
-    unsafe record.pointee.extras.store(made.pointer, ordering: .relaxed)
-    return made
+    if let memory = extrasMemory {
+      memory.reset()
+    } else {
+      guard let made = ExtrasRef.allocate() else { return nil }
+      unsafe record.pointee.extras.store(made.pointer, ordering: .releasing)
+    }
+    lifeAndFlags |= RecordFlags.hasExtras.rawValue
+    return extrasMemory
   }
 
-  /// Frees the extras; the caller owns the slot.
+  /// Ends the extras; the caller owns the slot.
   @inline(__always)
-  func freeExtras() {
+  func endExtras() {
     guard let extras else { return }
-    unsafe record.pointee.extras.store(nil, ordering: .relaxed)
+    lifeAndFlags &= ~RecordFlags.hasExtras.rawValue
     extras.target?.detach(Handle.id(.timer, index: index, life: life))
-    extras.deallocate()
+    extras.end()
   }
-}
-
-/// A timer's extras; belongs to whoever is the timer's writer.
-@safe struct ExtrasRef {
-  // SAFETY: allocated by `allocate`, freed by the owner of the slot that holds it, after it took it out of the slot.
-  let pointer: UnsafeMutablePointer<TimerExtras>
-
-  init(_ pointer: UnsafeMutablePointer<TimerExtras>) { unsafe self.pointer = pointer }
-
-  static func allocate() -> ExtrasRef? {
-    guard let memory = unsafe malloc(MemoryLayout<TimerExtras>.size) else { return nil }
-    let typed = unsafe memory.bindMemory(to: TimerExtras.self, capacity: 1)
-    unsafe typed.initialize(to: TimerExtras())
-    return unsafe ExtrasRef(typed)
-  }
-
-  func deallocate() {
-    unsafe pointer.pointee.target?.release()
-    unsafe pointer.pointee.named?.release()
-    unsafe free(pointer.pointee.label)
-    unsafe free(pointer)
-  }
-
-  /// Runs `body` on the extras.
-  @inline(__always)
-  func update<Result>(_ body: (inout TimerExtras) -> Result) -> Result { unsafe body(&pointer.pointee) }
-
-  @inline(__always)
-  var value: TimerExtras { unsafe pointer.pointee }
-
-  @inline(__always)
-  var target: TimerTarget? { unsafe pointer.pointee.target?.takeUnretainedValue() }
-
-  /// Whether something is to be called when the timer is released.
-  var hasLastWork: Bool { unsafe value.finalizer != nil || value.pendingCallbacks > 0 || value.named != nil }
-
-  @inline(__always)
-  var named: NamedHandlers? { unsafe pointer.pointee.named?.takeUnretainedValue() }
 }

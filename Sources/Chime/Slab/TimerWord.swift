@@ -8,15 +8,17 @@
 /// | 5 | inbox: the slot is linked in its queue's inbox |
 /// | 6 | extra: an extra tick, registration or cancel callback is to be delivered; details in the extras |
 /// | 7 | handed: a visit of this slot is in the batch, or on its way on a concurrent queue, and has not begun |
-/// | 8–31 | generation, low bits; they run on when the slot is reused |
-/// | 32–63 | running: postponement, by which `postpone` has moved the record's deadline: bit 63 off, nanoseconds, on, units of 1,024 ns; suspended: since when, as a `CompactDuration` |
+/// | 8 | waited: a thread waits until the timer is no longer busy; whoever clears busy clears this and wakes it |
+/// | 9–31 | generation, low bits; they run on when the slot is reused |
+/// | 32–63 | with a writer: the index of its image, which has the word as it was. Else, running: postponement, by which `postpone` has moved the record's deadline: bit 63 off, nanoseconds, on, units of 1,024 ns; suspended: since when, as a `CompactDuration` |
 ///
-/// The record's deadline changes only while somebody is writer. Every transition then changes the generation, so that
-/// a compare-and-swap on the word proves that a deadline read beside it belongs to it. (A 24-bit generation repeats
-/// after 16 million transitions of one slot; a thread would have to sleep through exactly that many to be deceived.)
-/// Two things move the deadline within a generation: a tick of a repeating timer, whose deadline is therefore changed
-/// through the writer bit only, and a postponement by more than the word holds, which leaves another rest in the word
-/// each time.
+/// The record changes only while somebody is writer; what it was until then, the writer's image tells (see
+/// `WriterImage`). Every transition changes the generation, so that a compare-and-swap on the word proves that a
+/// deadline read beside it belongs to it. (A 23-bit generation repeats after 8 million transitions of one slot, and
+/// slots are reused first in, first out: a thread would have to sleep through exactly so many rounds of all of them to
+/// be deceived.) Two things move the deadline within a generation: a tick of a repeating timer, whose deadline is
+/// therefore changed through the writer bit only, and a postponement by more than the word holds, which leaves another
+/// rest in the word each time.
 struct TimerWord: Equatable {
   var bits: UInt64
 
@@ -28,8 +30,11 @@ struct TimerWord: Equatable {
   static var inboxBit: UInt64 { 1 << 5 }
   static var extraBit: UInt64 { 1 << 6 }
   static var handedBit: UInt64 { 1 << 7 }
+  static var waitedBit: UInt64 { 1 << 8 }
+  static var generationShift: UInt64 { 9 }
+  static var generationBits: UInt64 { 23 }
   #if !CHIME_INTERLEAVINGS
-    static var generationMask: UInt64 { 0xFF_FFFF }
+    static var generationMask: UInt64 { (1 << generationBits) - 1 }
   #endif
 
   /// Content codes: 0 free, 1 + state, 6 released.
@@ -53,7 +58,9 @@ struct TimerWord: Equatable {
   @inline(__always) var isInInbox: Bool { bits & TimerWord.inboxBit != 0 }
   @inline(__always) var hasExtra: Bool { bits & TimerWord.extraBit != 0 }
   @inline(__always) var isHanded: Bool { bits & TimerWord.handedBit != 0 }
-  @inline(__always) var generation: UInt64 { (bits >> 8) & TimerWord.generationMask }
+  @inline(__always) var isWaited: Bool { bits & TimerWord.waitedBit != 0 }
+  @inline(__always) var generation: UInt64 { (bits >> TimerWord.generationShift) & TimerWord.generationMask }
+  /// Of a running timer that has no writer.
   @inline(__always) var postponement: Int64 { Int64(bits >> 32 & 0x7FFF_FFFF) << Int64(bits >> 63 &* 10) }
 
   @inline(__always)
@@ -73,7 +80,9 @@ struct TimerWord: Equatable {
 
   @inline(__always)
   var withNextGeneration: TimerWord {
-    TimerWord(bits & ~(TimerWord.generationMask << 8) | ((generation &+ 1) & TimerWord.generationMask) << 8)
+    let next = (generation &+ 1) & TimerWord.generationMask
+    return TimerWord(
+      bits & ~(TimerWord.generationMask << TimerWord.generationShift) | next << TimerWord.generationShift)
   }
 
   /// `nil` when the distance, 2.1 s or more, does not fit.
@@ -101,11 +110,28 @@ struct TimerWord: Equatable {
   @inline(__always)
   var withoutPostponement: TimerWord { TimerWord(bits & 0xFFFF_FFFF) }
 
+  // MARK: With a writer
+
+  /// This word with a writer, whose image it names.
+  @inline(__always)
+  func written(by image: UInt32) -> TimerWord {
+    TimerWord(bits & 0xFFFF_FFFF | TimerWord.writerBit | UInt64(image) << 32)
+  }
+
+  /// The index of the writer's image.
+  @inline(__always)
+  var image: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
+
+  /// Whether both words have a writer, and the same one.
+  func hasWriter(of other: TimerWord) -> Bool {
+    hasWriter && other.hasWriter && image == other.image && generation == other.generation && code == other.code
+  }
+
   /// This word's state, generation, extra flag and postponement over the flags that others own in `current`: busy,
-  /// inbox and handed can change while somebody is writer.
+  /// inbox, handed and waited can change while somebody is writer.
   @inline(__always)
   func over(_ current: TimerWord) -> TimerWord {
-    let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.handedBit
+    let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.handedBit | TimerWord.waitedBit
     return TimerWord(bits & ~theirs | current.bits & theirs)
   }
 }

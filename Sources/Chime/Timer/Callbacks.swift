@@ -1,3 +1,5 @@
+internal import CPlatform
+
 /// A pointer that the host gave for its callbacks. Chime passes it on and never looks behind it.
 @frozen @safe package struct Context: @unchecked Sendable {
   // The pointer is used by one callback of a timer at a time (promise 6); what lies behind it is the host's.
@@ -21,14 +23,22 @@
   /// Stands for a callback of a timer whose ticks are taken as records; never called.
   package static var record: TickFunction { unsafe TickFunction { _, _ in } }
 
-  @inline(__always)
-  package func callAsFunction(_ tick: TickRecord) { self(tick, tick.context) }
+  /// Calls the handler; false when that has ended its thread (see `ThreadEnd`).
+  @discardableResult
+  package func callAsFunction(_ tick: TickRecord) -> Bool { self(tick, tick.context) }
 
-  @inline(__always)
-  func callAsFunction(_ tick: TickRecord, _ context: Context) {
-    // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says.
-    unsafe withUnsafePointer(to: tick) { unsafe function(UnsafeRawPointer($0), context.pointer) }
+  @discardableResult
+  func callAsFunction(_ tick: TickRecord, _ context: Context) -> Bool {
+    // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says. The functions differ in what
+    // C says of null pointers, not in how they are called.
+    let called = unsafe withUnsafePointer(to: tick) {
+      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)
+    }
+    if called != 0 { ThreadEnd.wasCaught() }
+    return called == 0
   }
+
+  private typealias CFunction = @convention(c) (UnsafeRawPointer?, UnsafeMutableRawPointer?) -> Void
 }
 
 /// A finalizer, or another C function that takes a context.
@@ -43,8 +53,10 @@
   /// Stands for the finalizer of a timer whose ticks are taken as records; never called.
   package static var record: ContextFunction { unsafe ContextFunction { _ in } }
 
-  @inline(__always)
-  package func callAsFunction(_ context: Context) { unsafe function(context.pointer) }
+  /// Calls the function; one that ends its thread has returned all the same (see `ThreadEnd`).
+  package func callAsFunction(_ context: Context) {
+    if unsafe chime_call_function(function, context.pointer) != 0 { ThreadEnd.wasCaught() }
+  }
 }
 
 /// Why a callback is called. The raw values are those of `chime_tick_kind`.

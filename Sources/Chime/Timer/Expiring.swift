@@ -176,7 +176,7 @@ package final class Expiring: Sendable {
     }
     guard let handler, let context else { return }
     withExtendedLifetime((value, context)) {
-      handler(
+      _ = handler(
         TickRecord(
           timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.scheduled, actual: tick.actual,
           context: context.context, target: value.context, kind: TickKind.due.rawValue))

@@ -31,14 +31,16 @@ final class NamedHandlers: Sendable {
     /// Whether the keys' bytes are the same: C knows no canonical equivalence.
     func has(_ key: String) -> Bool { self.key.utf8.elementsEqual(key.utf8) }
 
-    /// Calls the handler unless it was removed. Ticks of one timer never overlap, and neither do these calls.
-    func call(_ tick: TickRecord) {
+    /// Calls the handler unless it was removed. Ticks of one timer never overlap, and neither do these calls. False when
+    /// it has ended its thread.
+    func call(_ tick: TickRecord) -> Bool {
       let start = use.compareExchange(expected: Use.waiting, desired: Use.called, ordering: .acquiringAndReleasing)
-      guard start.exchanged else { return }
+      guard start.exchanged else { return true }
       var tick = tick
       tick.context = context
-      handler(tick)
+      let returned = handler(tick)
       _ = use.compareExchange(expected: Use.called, desired: Use.waiting, ordering: .acquiringAndReleasing)
+      return returned
     }
 
     /// No call starts any more. True when one is under way.
@@ -81,11 +83,11 @@ final class NamedHandlers: Sendable {
     return old.remove() ? .running : .ok
   }
 
-  /// Calls the timer's own handler, then all that were there before it, each with its own context in the tick.
-  func call(_ tick: TickRecord, after own: TickFunction) {
+  /// Calls the timer's own handler, then all that were there before it, each with its own context in the tick. False
+  /// when one of them has ended its thread; those behind it are not called.
+  func call(_ tick: TickRecord, after own: TickFunction) -> Bool {
     let entries = state.withLock { $0.entries }
-    own(tick)
-    for entry in entries { entry.call(tick) }
+    return own(tick) && entries.allSatisfy { $0.call(tick) }
   }
 
   /// The timer's end: lets go of all, in the order in which they came.
@@ -111,12 +113,12 @@ extension TimerRef {
     let fresh = NamedHandlers()
     guard let word = beginWriting() else { return .invalidHandle }
     guard let extras = slot.makeExtras() else {
-      endWriting(word)
+      abandonWriting(word)
       return .noMemory
     }
     let named = extras.named ?? fresh
     if unsafe extras.value.named == nil { extras.update { unsafe $0.named = Unmanaged.passRetained(fresh) } }
-    endWriting(word)
+    abandonWriting(word)
     return named.add(key, handler, context, finalizer)
   }
 
@@ -125,7 +127,7 @@ extension TimerRef {
   package func removeHandler(_ key: String) -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
     let named = slot.extras?.named
-    endWriting(word)
+    abandonWriting(word)
     return named?.remove(key) ?? .ignored
   }
 }

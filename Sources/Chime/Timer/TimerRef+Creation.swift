@@ -98,7 +98,8 @@ extension TimerRef {
     let life = slot.life
     let isWall = cell.isWall
     slot.lifeAndFlags =
-      life | (options.flags.contains(.selfRelease) ? RecordFlags.selfRelease.rawValue : 0)
+      life | slot.lifeAndFlags & RecordFlags.hasExtras.rawValue
+      | (options.flags.contains(.selfRelease) ? RecordFlags.selfRelease.rawValue : 0)
       | (isWall ? RecordFlags.onWallClock.rawValue : 0)
     let timer = TimerRef(slot: slot, life: life)
     if let schedule {
@@ -113,7 +114,9 @@ extension TimerRef {
       word = word.with(.idle)
     }
     unsafe out?.pointee = timer.id
-    _ = timer.publish(word.withNextGeneration, on: cell)
+    timer.publish(
+      word.withNextGeneration,
+      at: word.hasExtra ? QueueCell.atOnce : word.isRunning ? timer.wakeTime(word, cell) : .max, on: cell)
     if isWall { timer.followWallClock() }
     Trace.note(.created, timer)
     if schedule != nil { Trace.note(.activated, timer) }
@@ -142,12 +145,13 @@ extension TimerRef {
     guard let extras = slot.makeExtras() else { return .failure(.noMemory) }
     var label: UnsafeMutablePointer<CChar>?
     if let text = unsafe options.label {
-      unsafe label = unsafe strdup(text)
+      unsafe label = unsafe Labels.copy(text)
       if unsafe label == nil {
-        slot.freeExtras()
+        slot.endExtras()
         return .failure(.noMemory)
       }
     }
+    extras.targetID = options.target
     extras.update { extras in
       extras.finalizer = options.finalizer
       extras.registrationHandler = options.registrationHandler

@@ -13,6 +13,7 @@ extension TimerRef {
       guard Transition(from: state, on: .cancel).next != nil else { return .ignored }
       if slot.hasExtras || word.generation == TimerWord.generationMask { return cancelSlowly() }
       if slot.swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement) {
+        if state == .running { cell.noteEnd(of: slot) }
         Trace.note(.cancelled, self)
         return word.isBusy ? .running : .ok
       }
@@ -24,11 +25,11 @@ extension TimerRef {
     guard var word = beginWriting() else { return .invalidHandle }
     let before = word
     guard let state = word.state, Transition(from: state, on: .cancel).next != nil else {
-      endWriting(before)
+      abandonWriting(before)
       return .ignored
     }
     guard advanceGeneration(&word) else {
-      endWriting(before)
+      abandonWriting(before)
       return .noMemory
     }
     if let extras = slot.extras {
@@ -46,13 +47,23 @@ extension TimerRef {
     let status = cancel()
     if status.isFailure || !isBusy { return status == .running ? .ok : status }
     if cell.givesRecords, cell.core?.hasTakenHere == true { return .wouldDeadlock }
-    let waited = WaitRegistry.wait(for: .timer(slot.index), timeout: timeout) { !isBusy }
+    let waited = WaitRegistry.wait(for: .timer(self), timeout: timeout)
     return waited == .ok && status == .ignored ? .ignored : waited
   }
 
-  private var isBusy: Bool {
-    let word = slot.word
+  /// Whether a callback of the timer runs.
+  var isBusy: Bool {
+    let word = slot.wordInOrder
     return word.isBusy && slot.life == life
+  }
+
+  /// Has whoever ends the callback of the timer that runs wake those who wait; false when none runs.
+  func requestWakeUp() -> Bool {
+    while true {
+      let word = slot.word
+      guard word.isBusy, slot.life == life else { return false }
+      if word.isWaited || slot.swap(word, for: word.setting(TimerWord.waitedBit)) { return true }
+    }
   }
 
   /// Ends the timer's life: the id is stale at once. One compare-and-swap for a timer that has no extras and is not
@@ -69,8 +80,10 @@ extension TimerRef {
       if word.isBusy || slot.hasExtras { return releaseSlowly() }
       let free = word.with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement
       guard slot.swap(word, for: free.clearing(TimerWord.extraBit)) else { continue }
+      let cell = cell
+      if word.isRunning { cell.noteEnd(of: slot) }
       // Extras can have come between the look and the swap; they hold named handlers at most, which end with them.
-      slot.freeExtras()
+      slot.endExtras()
       cell.giveBack(slot, ThreadState.obtain())
       Trace.note(.released, self)
       return .ok
@@ -89,16 +102,15 @@ extension TimerRef {
     while true {
       let current = slot.word
       let next = released.over(current)
-      if current.isBusy {
-        if slot.swap(current, for: next.clearing(TimerWord.writerBit)) {
-          Trace.note(.released, self)
-          return .running
-        }
-      } else if slot.swap(current, for: next.setting(TimerWord.writerBit)) {
-        Trace.note(.released, self)
-        slot.dispose(cell)
-        return .ok
-      }
+      guard slot.swap(current, for: current.isBusy ? next.clearing(TimerWord.writerBit) : next.setting(TimerWord.writerBit))
+      else { continue }
+      WriterImages.finish(current.image)
+      let cell = cell
+      if word.isRunning { cell.noteEnd(of: slot) }
+      Trace.note(.released, self)
+      if current.isBusy { return .running }
+      slot.dispose(cell)
+      return .ok
     }
   }
 }
@@ -122,13 +134,15 @@ extension TimerSlot {
     if cell.id == 0 { cell.wakeToDispose() }
   }
 
-  /// Makes a released slot that the caller owns free.
+  /// Makes a released slot that the caller owns free, and wakes who waited for its last callback.
   func free(_ cell: QueueCell) {
-    freeExtras()
-    while true {
-      let current = word
-      if swap(current, for: current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit)) { break }
-    }
+    endExtras()
+    var current = word
+    while !swap(
+      current, for: current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit | TimerWord.waitedBit))
+    { current = word }
+    let index = index
     cell.giveBack(self, ThreadState.obtain())
+    if current.isWaited { WaitRegistry.timerEnded(index) }
   }
 }

@@ -51,15 +51,12 @@ extension TimerRef {
   }
 
   private var facts: Facts? {
-    guard let word = beginWriting() else { return nil }
-    defer { endWriting(word) }
-    let flags = slot.flags
-    let extras = slot.extras
+    guard let image else { return nil }
     return Facts(
-      word: word, deadline: word.isRunning ? slot.deadline.saturatingAdd(word.postponement) : nil,
-      leeway: slot.leeway.nanoseconds, tickLimit: extras?.value.tickLimit ?? 0,
-      isRepeating: flags.contains(.repeating), hasSchedule: flags.contains(.hasSchedule), wantsExtra: word.hasExtra,
-      targetIsGone: extras?.target?.isGone ?? false)
+      word: image.word, deadline: image.word.isRunning ? image.dueTime : nil, leeway: image.leeway.nanoseconds,
+      tickLimit: image.tickLimit, isRepeating: image.flags.contains(.repeating),
+      hasSchedule: image.flags.contains(.hasSchedule), wantsExtra: image.word.hasExtra,
+      targetIsGone: image.targetID != 0 && TimerTarget.status(of: image.targetID) != .ok)
   }
 
   /// Why something that is due has not been called.

@@ -28,38 +28,40 @@ extension TimerRef {
     guard var word = beginWriting() else { return .invalidHandle }
     let before = word
     guard let state = word.state, let next = Transition(from: state, on: event).next else {
-      endWriting(before)
+      abandonWriting(before)
       return .ignored
     }
     guard schedule != nil || slot.flags.contains(.hasSchedule) else {
-      endWriting(before)
+      abandonWriting(before)
       return .invalidArgument
     }
     // A reschedule starts nothing: the timer that runs is being cancelled, the others stay as they are.
     if event != .reschedule, slot.extras?.target?.isGone == true {
-      endWriting(before)
+      abandonWriting(before)
       return .targetGone
     }
     let schedule = keepsRest ? schedule.map { slot.completed($0) } : schedule
     guard schedule?.needsExtras(on: cell) != true || slot.makeExtras() != nil, advanceGeneration(&word) else {
-      endWriting(before)
+      abandonWriting(before)
       return .noMemory
     }
     if let schedule { slot.store(schedule) }
-    slot.extras?.update { extras in
-      extras.firePending = false
+    if let extras = slot.extras {
       extras.dueCount = 0
-      extras.carriedMissed = 0
+      extras.update { extras in
+        extras.firePending = false
+        extras.carriedMissed = 0
+      }
     }
     word = word.with(next)
     switch Transition(from: state, on: event) {
     case .start:
       slot.sequence = 0
-      slot.extras?.update { extras in
+      if let extras = slot.extras {
         extras.sequenceHigh = 0
         extras.missed = 0
+        if extras.value.registrationHandler != nil { extras.addCallback(.armed) }
       }
-      if let extras = slot.extras, extras.value.registrationHandler != nil { extras.addCallback(.armed) }
       slot.deadline = slot.firstDeadline(cell)
       slot.stamp = thread.nextStamp()
       word = word.withoutPostponement
@@ -88,12 +90,12 @@ extension TimerRef {
   package func suspend() -> Status {
     guard var word = beginWriting() else { return .invalidHandle }
     guard let state = word.state, Transition(from: state, on: .suspend) == .pause else {
-      endWriting(word)
+      abandonWriting(word)
       return .ignored
     }
     let before = word
     guard advanceGeneration(&word) else {
-      endWriting(before)
+      abandonWriting(before)
       return .noMemory
     }
     slot.extras?.update { extras in extras.firePending = false }
@@ -118,7 +120,7 @@ extension TimerRef {
   package func resume() -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
     guard let state = word.state, Transition(from: state, on: .resume) == .unpause else {
-      endWriting(word)
+      abandonWriting(word)
       return .ignored
     }
     if slot.flags.contains(.keepsRemaining) { slot.deadline = cell.now.saturatingAdd(slot.deadline) }
@@ -181,7 +183,7 @@ extension TimerRef {
   private func postponeSlowly(to target: Int64, delay: Int64?) -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
     guard let state = word.state, Transition(from: state, on: .postpone).next != nil else {
-      endWriting(word)
+      abandonWriting(word)
       return .ignored
     }
     if state == .suspended {
@@ -217,16 +219,16 @@ extension TimerRef {
   package func fire() -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
     guard let state = word.state, Transition(from: state, on: .fire).next != nil else {
-      endWriting(word)
+      abandonWriting(word)
       return .ignored
     }
     if slot.extras?.target?.isGone == true {
-      endWriting(word)
+      abandonWriting(word)
       // A timer that runs is being cancelled, and fire is ignored by a cancelled one.
       return word.isAtRest ? .targetGone : .ignored
     }
     guard let extras = slot.makeExtras() else {
-      endWriting(word)
+      abandonWriting(word)
       return .noMemory
     }
     let now = cell.now

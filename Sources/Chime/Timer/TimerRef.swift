@@ -4,9 +4,9 @@ import Synchronization
 /// A timer as its id names it: the slot, and the life of the slot that the id means. Every operation
 /// of the C and Swift interfaces is a method of this type, in files by subject. Any thread, no waiting but where said.
 ///
-/// An operation reads the word, checks that the slot still lives the id's life, and swaps the word once; what needs
-/// the record takes the writer bit first. Nothing is called back and nothing is allocated while the bit is held, but
-/// a timer's extras.
+/// An operation reads the word, checks that the slot still lives the id's life, and swaps the word once; what changes
+/// the record takes the writer bit first, and a query reads the timer's image. Nothing is called back and nothing is
+/// allocated while the bit is held, but a timer's extras.
 package struct TimerRef: Sendable {
   let slot: TimerSlot
   let life: UInt32
@@ -30,6 +30,13 @@ package struct TimerRef: Sendable {
 
   package var id: UInt64 { Handle.id(.timer, index: slot.index, life: life) }
 
+  /// The timer as the last operation that came to its end has left it; `nil` when the id is stale. For queries: it
+  /// changes nothing, and waits for nobody.
+  var image: TimerImage? {
+    let image = slot.image
+    return image.word.isLive && image.life == life ? image : nil
+  }
+
   /// The word, if the timer lives. The life is read after the word: a later life is stored before its word is.
   @inline(__always)
   var word: TimerWord? {
@@ -41,15 +48,27 @@ package struct TimerRef: Sendable {
 
   /// Becomes the timer's writer and gives the word as it was; `nil` when the id is stale.
   func beginWriting() -> TimerWord? {
+    let image = WriterImages.own()
     var backoff = Backoff()
     while let word {
       if word.hasWriter {
         backoff.pause()
-      } else if slot.swap(word, for: word.setting(TimerWord.writerBit)) {
+      } else if slot.beginWriting(word, image) {
         return word
       }
     }
+    WriterImages.finish(image.index)
     return nil
+  }
+
+  /// Ends the writing of a writer that has changed nothing, whom nobody has to hear of.
+  func abandonWriting(_ before: TimerWord) {
+    while true {
+      let current = slot.word
+      if slot.swap(current, for: before.over(current).clearing(TimerWord.writerBit)) {
+        return WriterImages.finish(current.image)
+      }
+    }
   }
 
   /// Publishes what the writer decided, hands the timer to the pass if it has to look, and wakes the queue if it
@@ -57,57 +76,59 @@ package struct TimerRef: Sendable {
   @discardableResult
   func endWriting(_ new: TimerWord) -> Bool {
     let cell = cell
-    guard new.isRunning, !new.hasExtra else { return publish(new, on: cell) }
+    if new.hasExtra { return publish(new, at: QueueCell.atOnce, on: cell) }
+    let time = new.isRunning ? wakeTime(new, cell) : .max
     // Where the wheel has an entry for the timer in time, that brings the pass: a timer that moves later leaves it there.
-    let time = wakeTime(new, cell)
-    let latest = Wheel.tick(notBefore: time, shift: cell.shift)
-    let place = Slab.place(of: slot.index)
-    guard let placed = place.tick, placed <= latest else { return publish(new, on: cell) }
-    var current = slot.word
-    while !slot.swap(current, for: new.over(current).clearing(TimerWord.writerBit)) { current = slot.word }
-    // The pass may have taken the entry meanwhile, or moved it by what it knew, and passed over a timer that was being
-    // written. One of the two sees the other: see `WheelPlace`.
-    if let placed = place.tick, placed <= latest {
-      // Who looked for the next deadline may have placed it by what was not published yet, and armed nothing.
-      cell.announce(time)
-      return current.isBusy
-    }
-    slot.pushUnlessThere(cell)
-    return announceAfterPush(time, current, on: cell)
+    // The writer bit was set before this look: what the pass takes away from now on, it takes knowing of the writer.
+    let placed = time == .max ? 0 : Slab.place(of: slot.index).tick ?? .max
+    let isPlaced = placed <= Wheel.tick(notBefore: time, shift: cell.shift)
+    let isBusy = publish(new, at: time, on: cell, pushing: !isPlaced)
+    if time == .max { cell.noteEnd(of: slot) }
+    return isBusy
   }
 
+  /// - Parameter time: at which the pass has to look; `.max` for never.
   @inline(__always)
-  func publish(_ new: TimerWord, on cell: QueueCell) -> Bool {
-    let needsPass = new.isRunning || new.hasExtra
-    let time = new.hasExtra ? Int64.min + 1 : needsPass ? wakeTime(new, cell) : .max
+  @discardableResult
+  func publish(_ new: TimerWord, at time: Int64, on cell: QueueCell, pushing: Bool = true) -> Bool {
     while true {
       let current = slot.word
       var next = new.over(current).clearing(TimerWord.writerBit)
-      let push = needsPass && !current.isInInbox
+      let push = pushing && time != .max && !current.isInInbox
       if push { next = next.setting(TimerWord.inboxBit) }
       guard slot.swap(current, for: next) else { continue }
+      if current.hasWriter { WriterImages.finish(current.image) }
       if push {
         cell.push(slot)
-        return announceAfterPush(time, current, on: cell)
+        announceAfterPush(time, on: cell)
+      } else if time != .max {
+        // Also where the timer is placed: who looked for the next deadline may have placed it, and armed nothing.
+        cell.announce(time)
       }
-      if needsPass { cell.announce(time) }
       return current.isBusy
     }
   }
 
   /// Between flag and link another writer may have met the flag, pushed nothing, and woken a pass that found nothing:
-  /// what it wanted is announced here, as it is now.
+  /// what it wanted is announced here, as it is now, or was before yet another writer, who may have nothing to announce.
   @inline(__always)
-  private func announceAfterPush(_ time: Int64, _ before: TimerWord, on cell: QueueCell) -> Bool {
+  private func announceAfterPush(_ time: Int64, on cell: QueueCell) {
     let word = slot.wordInOrder
+    if word.hasWriter { return announceImage(time, on: cell) }
     if word.isReleased { cell.wakeToDispose() }
-    cell.announce(word.hasExtra ? Int64.min + 1 : word.isRunning ? min(time, wakeTime(word, cell)) : time)
-    return before.isBusy
+    cell.announce(word.hasExtra ? QueueCell.atOnce : word.isRunning ? min(time, wakeTime(word, cell)) : time)
+  }
+
+  @inline(never)
+  private func announceImage(_ time: Int64, on cell: QueueCell) {
+    let image = slot.image
+    if image.word.isReleased { cell.wakeToDispose() }
+    cell.announce(image.word.hasExtra ? QueueCell.atOnce : image.word.isRunning ? min(time, image.dueTime) : time)
   }
 
   /// When the pass has to look at a running timer.
   @inline(__always)
-  private func wakeTime(_ word: TimerWord, _ cell: QueueCell) -> Int64 {
+  func wakeTime(_ word: TimerWord, _ cell: QueueCell) -> Int64 {
     let deadline = slot.deadline.saturatingAdd(word.postponement)
     let leeway = slot.leeway
     guard leeway.bits != 0, cell.honoursLeeway else { return deadline }
@@ -119,7 +140,7 @@ package struct TimerRef: Sendable {
   func advanceGeneration(_ word: inout TimerWord) -> Bool {
     if word.generation == TimerWord.generationMask {
       guard let extras = slot.makeExtras() else { return false }
-      extras.update { extras in extras.generationHigh &+= 1 }
+      extras.generationHigh &+= 1
     }
     word = word.withNextGeneration
     return true
@@ -138,7 +159,7 @@ struct Backoff {
     if rounds <= Backoff.roundsWithoutSleep {
       sched_yield()
     } else {
-      usleep(50)
+      withoutCancellation { _ = usleep(50) }
     }
   }
 }

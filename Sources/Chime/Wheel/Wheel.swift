@@ -73,7 +73,9 @@ struct Wheel: ~Copyable {
   private static func base(at now: Int64, shift: UInt64) -> UInt64 { UInt64(min(max(now, 0), .max - 1)) >> shift }
 
   /// The time at which a tick is reached; `Int64.max` at the end of time.
-  func time(of tick: UInt64) -> Int64 {
+  func time(of tick: UInt64) -> Int64 { Wheel.time(of: tick, shift: shift) }
+
+  static func time(of tick: UInt64, shift: UInt64) -> Int64 {
     tick > UInt64(Int64.max) >> shift ? .max : Int64(tick << shift)
   }
 
@@ -86,8 +88,8 @@ struct Wheel: ~Copyable {
     if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }
   }
 
-  /// Gives a slot a new place, or none; and another one should the timer have moved meanwhile: its writer may have
-  /// seen the old place, and relied on it.
+  /// Gives a slot a new place, or none; and another one should the timer have moved meanwhile, or be written: its writer
+  /// may have seen the old place, and rely on it (see `WheelPlace`).
   private mutating func move(_ slot: TimerSlot, to tick: UInt64?) {
     let place = Slab.place(of: slot.index)
     var next = tick
@@ -103,8 +105,14 @@ struct Wheel: ~Copyable {
           placedCount -= 1
         }
       }
-      guard let now = self.tick(of: slot, placed: next ?? .max), now < next ?? .max else { return }
-      next = now
+      let word = slot.wordInOrder
+      if word.hasWriter {
+        guard let old, old < next ?? .max else { return }
+        next = old
+      } else {
+        guard let now = self.tick(of: slot, word), now < next ?? .max else { return }
+        next = now
+      }
     }
   }
 
@@ -217,6 +225,12 @@ struct Wheel: ~Copyable {
     bucket / 64 <= 5 ? tick(of: entry, in: bucket, start) : Slab.place(of: entry.slot).tick ?? start
   }
 
+  /// The slot whose entry `earliest` has found, if it has found one just now.
+  var earliestSlot: TimerSlot? {
+    guard let bucket = firstBucket(), let known = fronts[bucket / 64], known.bucket == bucket else { return nil }
+    return Slab.slot(known.slot)
+  }
+
   /// The time of the earliest entry of a timer that runs; stale and outdated entries before it are removed.
   mutating func earliest() -> Int64? {
     while let bucket = firstBucket() {
@@ -321,7 +335,11 @@ struct Wheel: ~Copyable {
   /// Where a slot belongs now; `nil` when its timer does not run. A slot that is being written stays where it is.
   private func tick(of slot: TimerSlot, placed: UInt64) -> UInt64? {
     let word = slot.wordInOrder
-    if word.hasWriter { return placed }
+    return word.hasWriter ? placed : tick(of: slot, word)
+  }
+
+  /// Where a slot with that word, which has no writer, belongs.
+  private func tick(of slot: TimerSlot, _ word: TimerWord) -> UInt64? {
     guard word.isRunning else { return nil }
     let deadline = slot.deadline.saturatingAdd(word.postponement)
     if deadline == .max { return nil }

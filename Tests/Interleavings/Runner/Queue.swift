@@ -208,9 +208,10 @@ final class BlockAdapter: QueueAdapter, @unchecked Sendable {
     visits?.close()
   }
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    let call = SyncCall(core, body)
-    blocks.submit { call.run() }
-    return call.wait(timeout: timeout)
+    SyncCall.wait(core, timeout: timeout, body) { call in
+      blocks.submit { call.run() }
+      return true
+    }
   }
   func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? { nil }
   var isOnQueue: Bool { false }

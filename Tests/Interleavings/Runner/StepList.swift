@@ -1,5 +1,5 @@
 import CCoroutines
-import Chime
+@testable import Chime
 import Glibc
 
 /// The interleaving of one run, as a list to read: thread, call, operation, what it read and wrote, and where.
@@ -74,8 +74,10 @@ final class StepList {
   /// A timer's word.
   private static func word(_ bits: UInt64) -> String {
     let states = ["free", "idle", "running", "suspended", "finished", "cancelled", "released", "?"]
-    let flags = zip(["busy", "writer", "inbox", "extra", "handed"], 3...).filter { bits >> $0.1 & 1 != 0 }.map(\.0)
-    return ([states[Int(bits & 7)]] + flags + ["\(bits >> 8 & 0xFF_FFFF)"]).joined(separator: "+")
+    let flags = zip(["busy", "writer", "inbox", "extra", "handed", "waited"], 3...)
+      .filter { bits >> $0.1 & 1 != 0 }.map(\.0)
+    let generation = TimerWord(bits).generation
+    return ([states[Int(bits & 7)]] + flags + ["\(generation)"]).joined(separator: "+")
   }
 
   private static func text(_ bits: UInt64) -> String {

@@ -1,0 +1,123 @@
+/*
+ * callback_guard.h - calls a function of the host's and catches the end of the thread: pthread_exit or a cancellation
+ * inside it unwinds the function's frames (cleanup handlers, destructors of C++) down to here, and no further. libdispatch
+ * ends the process when one of its threads ends, and a pass of Chime that is unwound would leave its queue locked.
+ *
+ * This is what <pthread.h>'s own pthread_cleanup_push expands to in C, with glibc's public functions of it, except that
+ * the handler returns instead of going on with the unwinding. A host that compiles with -fexceptions has these functions
+ * hidden by <pthread.h>; so they are declared here.
+ *
+ * Afterwards glibc takes the thread for one that is ending: further cancellations have no effect on it, pthread_exit ends
+ * it again (and is caught again), and setuid and its like pass it over.
+ */
+#ifndef CHIME_CALLBACK_GUARD_H
+#define CHIME_CALLBACK_GUARD_H
+
+#include <pthread.h>
+#include <setjmp.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define CHIME_GUARD_ASAN 1
+#elif defined(__SANITIZE_THREAD__)
+#define CHIME_GUARD_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CHIME_GUARD_ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define CHIME_GUARD_TSAN 1
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GLIBC__)
+
+#ifndef __cleanup_fct_attribute
+#define __cleanup_fct_attribute
+#endif
+extern void __pthread_register_cancel(__pthread_unwind_buf_t *) __cleanup_fct_attribute;
+extern void __pthread_unregister_cancel(__pthread_unwind_buf_t *) __cleanup_fct_attribute;
+extern void __pthread_unwind_next(__pthread_unwind_buf_t *) __cleanup_fct_attribute __attribute__((__noreturn__));
+
+#if CHIME_GUARD_ASAN
+extern void __asan_unpoison_memory_region(void const volatile *, size_t);
+/* The frames that were unwound lie below this one; what they have poisoned would be reported in the next ones. */
+static inline void chime_guard_caught(char *frame) {
+  size_t depth = 64 * 1024; /* less than the smallest stack that libdispatch or a host has under this sanitizer */
+  __asan_unpoison_memory_region(frame - depth, depth);
+}
+#else
+#define chime_guard_caught(frame) ((void)0)
+#endif
+
+/*
+ * __sigsetjmp is declared for setjmp's longer buffer, of which it uses the part that the other one has, too, as long as
+ * it saves no signal mask (0), which would be a system call. The thread sanitizer notices calls of setjmp and longjmp, but not glibc's own
+ * jump: one more of its pair takes the record of the frames back to where it was, else it overflows after some thousands.
+ */
+typedef union chime_guard_buffer {
+  __pthread_unwind_buf_t end;
+  struct __jmp_buf_tag jump[1];
+} chime_guard_buffer;
+
+#if CHIME_GUARD_TSAN
+#define CHIME_GUARDED_CALL(call) \
+  chime_guard_buffer chime_buffer; \
+  jmp_buf chime_frame; \
+  if (setjmp(chime_frame) != 0) return 1; \
+  if (__builtin_expect(__sigsetjmp(chime_buffer.jump, 0) != 0, 0)) { \
+    __pthread_unregister_cancel(&chime_buffer.end); \
+    longjmp(chime_frame, 1); \
+  } \
+  __pthread_register_cancel(&chime_buffer.end); \
+  call; \
+  __pthread_unregister_cancel(&chime_buffer.end); \
+  return 0
+#else
+#define CHIME_GUARDED_CALL(call) \
+  chime_guard_buffer chime_buffer; \
+  if (__builtin_expect(__sigsetjmp(chime_buffer.jump, 0) != 0, 0)) { \
+    __pthread_unregister_cancel(&chime_buffer.end); \
+    chime_guard_caught((char *)&chime_buffer); \
+    return 1; \
+  } \
+  __pthread_register_cancel(&chime_buffer.end); \
+  call; \
+  __pthread_unregister_cancel(&chime_buffer.end); \
+  return 0
+#endif
+
+/* Goes on with the end that was caught, from here: the thread keeps its result, handlers further out are called. */
+static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) {
+  __pthread_unwind_buf_t here;
+  __pthread_register_cancel(&here);   /* notes the innermost buffer in `here`, */
+  __pthread_unregister_cancel(&here); /* which is where __pthread_unwind_next goes on */
+  __pthread_unwind_next(&here);
+}
+
+#else /* no glibc: an end cannot be caught */
+
+#define CHIME_GUARDED_CALL(call) \
+  call; \
+  return 0
+
+static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) { pthread_exit(0); }
+
+#endif
+
+/* 0: the function has returned; 1: it has ended the thread, which goes on here all the same. */
+static inline int chime_call_tick(void (*function)(const void *, void *), const void *tick, void *context) {
+  CHIME_GUARDED_CALL(function(tick, context));
+}
+
+static inline int chime_call_function(void (*function)(void *), void *context) {
+  CHIME_GUARDED_CALL(function(context));
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

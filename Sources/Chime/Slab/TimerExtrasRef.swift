@@ -1,0 +1,100 @@
+import Glibc
+import Synchronization
+
+/// A timer's extras; belongs to whoever is the timer's writer.
+@safe struct ExtrasRef {
+  // SAFETY: allocated by `allocate`, and never freed: the memory stays with its slot.
+  let pointer: UnsafeMutablePointer<TimerExtras>
+
+  @inline(__always)
+  init(_ pointer: UnsafeMutablePointer<TimerExtras>) { unsafe self.pointer = pointer }
+
+  static func allocate() -> ExtrasRef? {
+    guard let memory = unsafe malloc(MemoryLayout<TimerExtras>.size) else { return nil }
+    let typed = unsafe memory.bindMemory(to: TimerExtras.self, capacity: 1)
+    unsafe typed.initialize(to: TimerExtras())
+    return unsafe ExtrasRef(typed)
+  }
+
+  /// Makes them those of a new timer.
+  func reset() {
+    unsafe pointer.pointee.own = TimerExtras.Own()
+    tickLimit = 0
+    dueCount = 0
+    missed = 0
+    sequenceHigh = 0
+    generationHigh = 0
+    targetID = 0
+  }
+
+  /// Lets go of what they hold.
+  func end() {
+    unsafe pointer.pointee.own.target?.release()
+    unsafe pointer.pointee.own.named?.release()
+    if let label = unsafe pointer.pointee.own.label { unsafe Labels.free(label) }
+    update { extras in
+      unsafe extras.target = nil
+      unsafe extras.named = nil
+      unsafe extras.label = nil
+    }
+  }
+
+  /// Runs `body` on what is the writer's alone.
+  @inline(__always)
+  func update<Result>(_ body: (inout TimerExtras.Own) -> Result) -> Result { unsafe body(&pointer.pointee.own) }
+
+  @inline(__always)
+  var value: TimerExtras.Own { unsafe pointer.pointee.own }
+
+  @inline(__always)
+  var target: TimerTarget? { unsafe pointer.pointee.own.target?.takeUnretainedValue() }
+
+  /// Whether something is to be called when the timer is released.
+  var hasLastWork: Bool { unsafe value.finalizer != nil || value.pendingCallbacks > 0 || value.named != nil }
+
+  @inline(__always)
+  var named: NamedHandlers? { unsafe pointer.pointee.own.named?.takeUnretainedValue() }
+
+  // MARK: Read by anybody (see `TimerRecord`)
+
+  var tickLimit: UInt64 {
+    get { unsafe pointer.pointee.tickLimit.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.tickLimit.store(newValue, ordering: .releasing) }
+  }
+  var dueCount: UInt64 {
+    get { unsafe pointer.pointee.dueCount.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.dueCount.store(newValue, ordering: .releasing) }
+  }
+  var missed: UInt64 {
+    get { unsafe pointer.pointee.missed.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.missed.store(newValue, ordering: .releasing) }
+  }
+  var sequenceHigh: UInt32 {
+    get { unsafe pointer.pointee.sequenceHigh.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.sequenceHigh.store(newValue, ordering: .releasing) }
+  }
+  var generationHigh: UInt32 {
+    get { unsafe pointer.pointee.generationHigh.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.generationHigh.store(newValue, ordering: .releasing) }
+  }
+  var targetID: UInt64 {
+    get { unsafe pointer.pointee.targetID.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.targetID.store(newValue, ordering: .releasing) }
+  }
+}
+
+/// The names that timers were given. One that is read is not freed meanwhile, and neither keeps the other waiting for
+/// longer than it takes to copy it: the lock hands priority on.
+enum Labels {
+  private static let lock = Locked(())
+
+  static func reinitialize() { lock.reinitialize() }
+
+  /// A copy of a label; `nil` when there is no memory.
+  static func copy(_ text: UnsafePointer<CChar>) -> UnsafeMutablePointer<CChar>? { unsafe strdup(text) }
+
+  static func free(_ label: UnsafeMutablePointer<CChar>) { lock.withLock { _ in unsafe Glibc.free(label) } }
+
+  /// Runs `body`, in which no label is freed.
+  static func read<Result>(_ body: () -> Result) -> Result { lock.withLock { _ in body() } }
+}

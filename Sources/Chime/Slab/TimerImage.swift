@@ -1,0 +1,239 @@
+import Synchronization
+
+/// A timer as it was at one moment: its word and what queries tell of its record. A plain value.
+struct TimerImage {
+  var word: TimerWord
+  var deadline: Int64
+  var period: Int64
+  var lifeAndFlags: UInt32
+  var leeway: CompactDuration
+  var sequenceLow: UInt32
+  var tickLimit: UInt64 = 0
+  var dueCount: UInt64 = 0
+  var missed: UInt64 = 0
+  var sequenceHigh: UInt32 = 0
+  var generationHigh: UInt32 = 0
+  var targetID: UInt64 = 0
+
+  var life: UInt32 { lifeAndFlags & Handle.lifeMask }
+  var flags: RecordFlags { RecordFlags(rawValue: lifeAndFlags & ~Handle.lifeMask) }
+  var generation: UInt64 { UInt64(generationHigh) << TimerWord.generationBits | word.generation }
+  var sequence: UInt64 { UInt64(sequenceHigh) << 32 | UInt64(sequenceLow) }
+  /// When a running timer is due.
+  var dueTime: Int64 { deadline.saturatingAdd(word.postponement) }
+}
+
+/// Where a thread that is writer of a timer leaves the timer's image as it was before: so a query, and a pass that has to
+/// place the timer, need not wait for a writer that the system has taken off its processor (promise 18).
+///
+/// Each thread has one, as it writes one timer at a time. The memory is never unmapped and goes from thread to thread.
+/// `version` is odd from before the writer bit is set until the image is whole: as long as it is, the record has not been
+/// changed. Writer: makes the version odd, notes the word, sets the writer bit, copies the record, makes the version even,
+/// changes the record. Reader: reads the version; the image, or the record where it is odd; the word; the version again.
+/// The same version, and a word in between that names this image, mean that what it has read belongs together. It looks
+/// again only where another operation has come to its end meanwhile.
+@safe struct WriterImage: @unchecked Sendable {
+  @unsafe fileprivate struct Storage: ~Copyable {
+    let version = Atomic<UInt32>(0)
+    let lifeAndFlags = Atomic<UInt32>(0)
+    let word = Atomic<UInt64>(0)
+    let deadline = Atomic<Int64>(0)
+    let period = Atomic<Int64>(0)
+    let leeway = Atomic<UInt32>(0)
+    let sequence = Atomic<UInt32>(0)
+    let tickLimit = Atomic<UInt64>(0)
+    let dueCount = Atomic<UInt64>(0)
+    let missed = Atomic<UInt64>(0)
+    let sequenceHigh = Atomic<UInt32>(0)
+    let generationHigh = Atomic<UInt32>(0)
+    let targetID = Atomic<UInt64>(0)
+    private var padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
+  }
+
+  // SAFETY: points into the table of images, which is never unmapped; all fields are atomics.
+  private let storage: UnsafeMutablePointer<Storage>
+  let index: UInt32
+
+  fileprivate init(_ storage: UnsafeMutablePointer<Storage>, _ index: UInt32) {
+    unsafe self.storage = storage
+    self.index = index
+  }
+
+  /// Before the swap that sets the writer bit: each try has a version of its own, which is odd.
+  @inline(__always)
+  fileprivate func prepare(_ word: TimerWord) {
+    let version = unsafe storage.pointee.version.load(ordering: .relaxed)
+    unsafe storage.pointee.version.store(version &+ 1 &+ (version & 1), ordering: .relaxed)
+    atomicMemoryFence(ordering: .releasing)
+    unsafe storage.pointee.word.store(word.bits, ordering: .relaxed)
+  }
+
+  /// After it: copies the record, which is this thread's now and has not been changed. What changes it stores with
+  /// release order, so that who sees that sees the new version, too.
+  @inline(__always)
+  fileprivate func take(_ slot: TimerSlot) {
+    let lifeAndFlags = slot.lifeAndFlags
+    unsafe storage.pointee.lifeAndFlags.store(lifeAndFlags, ordering: .relaxed)
+    unsafe storage.pointee.deadline.store(slot.deadline, ordering: .relaxed)
+    unsafe storage.pointee.period.store(slot.period, ordering: .relaxed)
+    unsafe storage.pointee.leeway.store(slot.leeway.bits, ordering: .relaxed)
+    unsafe storage.pointee.sequence.store(slot.sequence, ordering: .relaxed)
+    if lifeAndFlags & RecordFlags.hasExtras.rawValue != 0 { takeExtras(slot) }
+    let version = unsafe storage.pointee.version.load(ordering: .relaxed)
+    unsafe storage.pointee.version.store(version &+ 1, ordering: .releasing)
+  }
+
+  @inline(never)
+  private func takeExtras(_ slot: TimerSlot) {
+    guard let extras = slot.extras else { return }
+    unsafe storage.pointee.tickLimit.store(extras.tickLimit, ordering: .relaxed)
+    unsafe storage.pointee.dueCount.store(extras.dueCount, ordering: .relaxed)
+    unsafe storage.pointee.missed.store(extras.missed, ordering: .relaxed)
+    unsafe storage.pointee.sequenceHigh.store(extras.sequenceHigh, ordering: .relaxed)
+    unsafe storage.pointee.generationHigh.store(extras.generationHigh, ordering: .relaxed)
+    unsafe storage.pointee.targetID.store(extras.targetID, ordering: .relaxed)
+  }
+
+  /// The timer as it was before the writer that `word` names; `nil` when another operation came to its end meanwhile.
+  fileprivate func read(_ slot: TimerSlot, _ word: TimerWord) -> TimerImage? {
+    let version = unsafe storage.pointee.version.load(ordering: .acquiring)
+    let before = unsafe TimerWord(storage.pointee.word.load(ordering: .relaxed))
+    var image = version & 1 != 0 ? slot.copy(before) : copy(before)
+    atomicMemoryFence(ordering: .acquiring)
+    let current = slot.word
+    guard current.hasWriter(of: word), unsafe storage.pointee.version.load(ordering: .relaxed) == version else {
+      return nil
+    }
+    // A handler may have ended meanwhile; one that starts is what the writer is about to decide.
+    if !current.isBusy { image.word = image.word.clearing(TimerWord.busyBit) }
+    return image
+  }
+
+  private func copy(_ word: TimerWord) -> TimerImage {
+    var image = unsafe TimerImage(
+      word: word, deadline: storage.pointee.deadline.load(ordering: .relaxed),
+      period: storage.pointee.period.load(ordering: .relaxed),
+      lifeAndFlags: storage.pointee.lifeAndFlags.load(ordering: .relaxed),
+      leeway: CompactDuration(bits: storage.pointee.leeway.load(ordering: .relaxed)),
+      sequenceLow: storage.pointee.sequence.load(ordering: .relaxed))
+    guard image.flags.contains(.hasExtras) else { return image }
+    unsafe image.tickLimit = storage.pointee.tickLimit.load(ordering: .relaxed)
+    unsafe image.dueCount = storage.pointee.dueCount.load(ordering: .relaxed)
+    unsafe image.missed = storage.pointee.missed.load(ordering: .relaxed)
+    unsafe image.sequenceHigh = storage.pointee.sequenceHigh.load(ordering: .relaxed)
+    unsafe image.generationHigh = storage.pointee.generationHigh.load(ordering: .relaxed)
+    unsafe image.targetID = storage.pointee.targetID.load(ordering: .relaxed)
+    return image
+  }
+}
+
+/// All images of the process: one for each thread that has used a timer, and one that threads without memory for their
+/// own share. Index 0 is none: that of the writer of a slot that holds no timer yet, or no more.
+enum WriterImages {
+  static var maximum: UInt32 { 1 << 16 }
+  private static var stride: Int { 128 }
+
+  /// Address of the table. Stored once, before the first timer exists.
+  // SAFETY: an address of memory that is shared by design, written once.
+  private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  private static var sharedIndex: UInt32 { 1 }
+  /// Images that no thread has, and the first one that none ever had.
+  private static let free = Locked<(returned: ContiguousArray<UInt32>, fresh: UInt32)>(([], 2))
+  private static let sharedIsTaken = Atomic<Bool>(false)
+
+  /// Makes the table; false when there is no memory. Called under the lock of `Slab.prepare`.
+  static func prepare() -> Bool {
+    if unsafe table.load(ordering: .relaxed) != nil { return true }
+    guard let memory = unsafe Slab.map(bytes: Int(maximum) * stride) else { return false }
+    unsafe table.store(memory, ordering: .releasing)
+    return true
+  }
+
+  /// In a forked child's only thread: what other threads had is not given out again.
+  static func reinitialize() {
+    free.reinitialize()
+    sharedIsTaken.store(false, ordering: .relaxed)
+  }
+
+  @inline(__always)
+  static func image(_ index: UInt32) -> WriterImage {
+    // SAFETY: an index came from `take`, so that the table is there and holds it; zero bytes are an empty image.
+    unsafe WriterImage(
+      (table.load(ordering: .relaxed).unsafelyUnwrapped + Int(index) * stride)
+        .assumingMemoryBound(to: WriterImage.Storage.self), index)
+  }
+
+  /// An image for a thread; `nil` when there are too many threads.
+  static func take() -> UInt32? {
+    free.withLock { free in
+      if let returned = free.returned.popLast() { return returned }
+      guard free.fresh < maximum else { return nil }
+      free.fresh += 1
+      return free.fresh - 1
+    }
+  }
+
+  static func giveBack(_ index: UInt32) { free.withLock { $0.returned.append(index) } }
+
+  /// The image of the calling thread, or the shared one, for one operation.
+  @inline(__always)
+  static func own() -> WriterImage { ThreadState.obtain()?.image ?? shared() }
+
+  @inline(never)
+  private static func shared() -> WriterImage {
+    var backoff = Backoff()
+    while sharedIsTaken.exchange(true, ordering: .acquiring) { backoff.pause() }
+    return image(sharedIndex)
+  }
+
+  /// The operation for which `own` gave an image has come to its end.
+  @inline(__always)
+  static func finish(_ index: UInt32) {
+    if index == sharedIndex { sharedIsTaken.store(false, ordering: .releasing) }
+  }
+}
+
+extension TimerSlot {
+  /// Becomes the timer's writer if the word is still `expected`, sets flags in it, and leaves the timer's image to who
+  /// looks meanwhile.
+  @inline(__always)
+  func beginWriting(_ expected: TimerWord, setting flags: UInt64 = 0, _ image: WriterImage) -> Bool {
+    image.prepare(expected)
+    guard swap(expected, for: expected.setting(flags).written(by: image.index)) else { return false }
+    image.take(self)
+    return true
+  }
+
+  /// The timer as the last operation that came to its end has left it. Waits for nobody; looks again only when another
+  /// operation came to its end meanwhile. Of a slot that holds no live timer only the word means anything.
+  var image: TimerImage {
+    while true {
+      let word = word
+      if word.hasWriter, word.isLive {
+        if let image = WriterImages.image(word.image).read(self, word) { return image }
+        continue
+      }
+      let image = copy(word)
+      atomicMemoryFence(ordering: .acquiring)
+      // Each change of the record leaves another word behind, or another sequence, deadline or leeway.
+      guard self.word == word, sequence == image.sequenceLow, deadline == image.deadline,
+        leeway.bits == image.leeway.bits
+      else { continue }
+      return image
+    }
+  }
+
+  /// What the record says at this moment, beside a word; whether they belong together the caller finds out.
+  fileprivate func copy(_ word: TimerWord) -> TimerImage {
+    var image = TimerImage(
+      word: word, deadline: deadline, period: period, lifeAndFlags: lifeAndFlags, leeway: leeway, sequenceLow: sequence)
+    guard let extras else { return image }
+    image.tickLimit = extras.tickLimit
+    image.dueCount = extras.dueCount
+    image.missed = extras.missed
+    image.sequenceHigh = extras.sequenceHigh
+    image.generationHigh = extras.generationHigh
+    image.targetID = extras.targetID
+    return image
+  }
+}
