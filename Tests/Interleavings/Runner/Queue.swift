@@ -141,6 +141,8 @@ final class Queue {
       store.firstFree = 0
       store.live = 0
     }
+    // A thread that was late may have pushed a slot into the inbox of a queue that had ended: the next one's then.
+    cell.storage.pointee.inbox.store(0, ordering: .relaxed)
     // This thread's cache of the cell is empty from here on.
     if let cache = ThreadState.existing?.cache(of: cell) { while cache.pop() != nil {} }
   }

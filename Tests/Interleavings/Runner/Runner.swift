@@ -154,6 +154,11 @@ struct Runner {
       guard let search = Search(parts[parts.count - 1]) else { return false }
       scheduler.search = search
     }
+    // For a red that does not come alone: the runs before it.
+    for run in (environment("AFTER") ?? "").split(separator: ",") {
+      let parts = run.split(separator: " ")
+      _ = scenario.run(Strategy(rawValue: String(parts[0]))!, seed: UInt64(parts[1])!, length: length)
+    }
     Seam.isTraced = true
     let failure =
       early ?? scenario.run(strategy, seed: UInt64(parts[parts.count - 1]) ?? 0, length: length).failure
