@@ -17,6 +17,19 @@ func sharedLibrary(_ name: String) -> [LinkerSetting] {
 
 let swiftSettings: [SwiftSetting] = [.strictMemorySafety()]
 
+// Tests/Interleavings: the core under a scheduler that decides every interleaving, in a build of its own.
+let interleaves = Context.environment["CHIME_INTERLEAVINGS"] != nil
+let coreSettings = interleaves ? [.define("CHIME_INTERLEAVINGS")] : swiftSettings
+let interleavings: [Target] =
+  !interleaves
+  ? []
+  : [
+    .target(name: "CCoroutines", path: "Tests/Interleavings/Coroutines"),
+    .executableTarget(
+      name: "ChimeInterleavings", dependencies: ["Chime", "CCoroutines"], path: "Tests/Interleavings/Runner",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
+  ]
+
 let package = Package(
   name: "chime",
   products: [
@@ -29,7 +42,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
     .systemLibrary(name: "CPlatform", path: "Sources/CPlatform"),
-    .target(name: "Chime", dependencies: ["CPlatform"], swiftSettings: swiftSettings),
+    .target(name: "Chime", dependencies: ["CPlatform"], swiftSettings: coreSettings),
     .target(name: "ChimeC", dependencies: ["CChime", "Chime"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime"], swiftSettings: swiftSettings),
     .target(
@@ -45,7 +58,7 @@ let package = Package(
       name: "CSuite", dependencies: ["ChimeC"], path: "Tests/CSuite",
       exclude: ["Makefile", "headers", "standalone"], cSettings: [.headerSearchPath("../../include")]),
     .testTarget(name: "ChimeCTests", dependencies: ["CSuite", "ChimeRunLoopC"]),
-  ],
+  ] + interleavings,
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c99
 )

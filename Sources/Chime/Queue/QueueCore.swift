@@ -59,7 +59,7 @@ package final class QueueCore: @unchecked Sendable {
   /// Calls that use the queue's cell for a moment; see `whileItLives`.
   let lookers = Atomic<Int>(0)
   let isClosing = Atomic<Bool>(false)
-  private let token = Atomic<UInt8>(Token.free)
+  let token = Atomic<UInt8>(Token.free)
   /// Set by whoever wants a pass and found the token taken; the holder looks when it puts the token down.
   private let tokenWanted = Atomic<Bool>(false)
   let closed = Atomic<Bool>(false)

@@ -33,7 +33,9 @@ struct TimerWord: Equatable {
   static var waitedBit: UInt64 { 1 << 8 }
   static var generationShift: UInt64 { 9 }
   static var generationBits: UInt64 { 23 }
-  static var generationMask: UInt64 { (1 << generationBits) - 1 }
+  #if !CHIME_INTERLEAVINGS
+    static var generationMask: UInt64 { (1 << generationBits) - 1 }
+  #endif
 
   /// Content codes: 0 free, 1 + state, 6 released.
   static var freeCode: UInt64 { 0 }

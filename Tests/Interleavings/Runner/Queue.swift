@@ -1,0 +1,222 @@
+@testable import Chime
+
+/// A queue of a scenario. `serial` and `concurrent` stand on blocks and threads of the run instead of libdispatch.
+final class Queue {
+  enum Kind: String, CaseIterable { case virtual, host, precise, serial, concurrent }
+
+  let kind: Kind
+  let number: Int
+  let id: UInt64
+  let core: QueueCore
+  unowned let world: World
+  var isAlive: Bool { QueueCells.find(id) != nil }
+
+  init(_ kind: Kind, number: Int, _ world: World) {
+    self.kind = kind
+    self.number = number
+    self.world = world
+    var options = QueueOptions()
+    options.start = Scheduler.start
+    let made: Result<UInt64, Status> =
+      switch kind {
+      case .virtual: QueueCore.makeVirtual(options)
+      case .host: QueueCore.makeHost(options)
+      case .precise: QueueCore.makePrecise(options)
+      case .serial: Queue.makeOnBlocks(options, handsOver: false, world)
+      case .concurrent: Queue.makeOnBlocks(options, handsOver: true, world)
+      }
+    id = try! made.get()
+    core = QueueCore.find(id)!
+    // So that no later run is the one that needs memory.
+    if core.cell.chunkCount == 0 {
+      let log = TimerLog(world, self, nil)
+      log.hasFinalizer = false
+      _ = log.create(nil)
+      _ = log.ref?.release()
+    }
+    reset()
+  }
+
+  private static func makeOnBlocks(
+    _ options: QueueOptions, handsOver: Bool, _ world: World
+  ) -> Result<UInt64, Status> {
+    let visits = BlockQueue()
+    let adapter = BlockAdapter(visits: handsOver ? visits : nil)
+    world.worker("queue's thread") { adapter.blocks.work() }
+    if handsOver {
+      world.worker("handler thread 1") { visits.work() }
+      world.worker("handler thread 2") { visits.work() }
+    }
+    var handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
+    if handsOver { handOver = { block in visits.submit(block) } }
+    return QueueCore.make(options, handOver: handOver) { (core: QueueCore) -> any QueueAdapter in
+      adapter.blocks.whenDue = { [weak core] in core?.pass() }
+      return adapter
+    }
+  }
+
+  // MARK: Driving
+
+  /// One call of the host that has what is due run; again while another thread is inside for a moment.
+  func drive(_ time: Int64? = nil) -> Status {
+    while true {
+      let status: Status
+      switch kind {
+      case .virtual: status = QueueCore.advance(id, to: time ?? core.cell.virtualNow)
+      case .host:
+        switch QueueCore.process(id, most: .max) {
+        case .success: status = .ok
+        case .failure(let failure): status = failure
+        }
+      case .precise, .serial, .concurrent: return .ok
+      }
+      if status != .busy { return status }
+      world.scheduler.giveWay(1)
+    }
+  }
+
+  /// Every timer that runs must tick when it is due, and the queue must say so before.
+  func settle(_ logs: [TimerLog]) {
+    // What is due now, and what other threads left.
+    world.expect(drive() == .ok, "the queue cannot be driven")
+    if kind != .virtual, kind != .host { world.sleep(until: world.scheduler.clock + 1000) }
+    let running = logs.filter { $0.ref?.info?.state == .running }
+    let waiting = running.map { log in (log: log, due: log.ref?.nextDeadline ?? .max, before: log.ticks) }
+      .filter { $0.due != .max }
+    guard let last = waiting.map(\.due).max(), let first = waiting.map(\.due).min() else { return }
+    if kind == .host, case .success(let next) = QueueCore.nextDeadline(id) {
+      // Rounded up to a tick of the wheel, and moved within the leeway that a scenario gives.
+      world.expect(next <= first + 200_000, "the queue says that it is next due at \(next), a timer says \(first)")
+    }
+    switch kind {
+    case .virtual: world.expect(drive(last) == .ok, "the queue cannot be advanced")
+    case .host:
+      while world.scheduler.clock <= last + 10_000 {
+        let status = QueueCore.wait(id, timeout: max(0, last - world.scheduler.clock) + 10_000_000)
+        if status == .timedOut { break }
+        world.expect(status == .ok && drive() == .ok, "the queue cannot be waited for: \(status.rawValue)")
+        if waiting.allSatisfy({ $0.log.ticks > $0.before }) { break }
+      }
+    case .precise, .serial, .concurrent: world.sleep(until: last + 10_000_000)
+    }
+    for (log, due, before) in waiting {
+      world.expect(log.ticks > before, "no tick of a timer that was due at \(due)")
+    }
+  }
+
+  /// Releases the queue and waits for its end; of one that was released already, too.
+  func end() {
+    if kind == .virtual || kind == .host {
+      _ = QueueCore.release(id)
+    } else {
+      _ = QueueCore.shutdown(id, timeout: .max)
+    }
+  }
+
+  /// The memory of the cell as it was before the first timer: a run finds what every other has found.
+  func reset() {
+    let wasOn = Seam.isOn
+    Seam.isOn = false
+    defer { Seam.isOn = wasOn }
+    let cell = core.cell
+    cell.storage.pointee.slots.withLock { store in
+      var first: UInt32?
+      for (chunk, count) in store.chunks {
+        for number in chunk..<chunk + count {
+          for i in 0..<UInt32(Slab.slotsPerChunk) {
+            let index = UInt32(number * Slab.slotsPerChunk) + i
+            if index > 0 { first = first ?? index }
+            let slot = Slab.slot(index)
+            guard slot.word.bits != 0 || slot.lifeAndFlags != 0 || slot.context.pointer != nil else { continue }
+            _ = slot.swap(slot.word, for: TimerWord(0))
+            slot.lifeAndFlags = 0
+            slot.context = .none
+            slot.deadline = 0
+            Slab.link(of: index).pointee.store(0, ordering: .relaxed)
+          }
+          Slab.slotsOut(of: number).pointee = 0
+        }
+        if let first { store.fresh = first..<UInt32((chunk + count) * Slab.slotsPerChunk) }
+      }
+      store.firstFree = 0
+      store.live = 0
+    }
+    // A thread that was late may have pushed a slot into the inbox of a queue that had ended: the next one's then.
+    cell.storage.pointee.inbox.store(0, ordering: .relaxed)
+    // This thread's cache of the cell is empty from here on.
+    if let cache = ThreadState.existing?.cache(of: cell) { while cache.pop() != nil {} }
+  }
+}
+
+/// Blocks that run in the order in which they come, on as many threads as call `work`, and what runs at a time.
+final class BlockQueue: @unchecked Sendable {
+  private let condition = Condition()
+  private var blocks: [() -> Void] = []
+  private var due = Int64.max
+  private var isClosed = false
+  var whenDue: (() -> Void)?
+
+  func submit(_ block: @escaping () -> Void) {
+    condition.withLock {
+      blocks.append(block)
+      condition.signal()
+    }
+  }
+
+  func arm(_ time: Int64) {
+    condition.withLock {
+      due = time
+      condition.signal()
+    }
+  }
+
+  func close() {
+    condition.withLock {
+      isClosed = true
+      for _ in 0..<4 { condition.signal() }
+    }
+  }
+
+  func work() {
+    while true {
+      let block: (() -> Void)? = condition.withLock {
+        while true {
+          if !blocks.isEmpty { return blocks.removeFirst() }
+          if Scheduler.shared.clock >= due {
+            due = .max
+            return whenDue
+          }
+          if isClosed { return nil }
+          condition.wait(until: due)
+        }
+      }
+      guard let block else { return }
+      block()
+    }
+  }
+}
+
+/// A serial queue as libdispatch has one: a timer source and blocks on one queue, FIFO.
+final class BlockAdapter: QueueAdapter, @unchecked Sendable {
+  let blocks = BlockQueue()
+  private let visits: BlockQueue?
+
+  init(visits: BlockQueue?) { self.visits = visits }
+
+  func arm(at time: Int64?) { blocks.arm(time ?? .max) }
+  func wake(_ core: QueueCore) { blocks.submit { core.pass() } }
+  func close() {
+    blocks.close()
+    visits?.close()
+  }
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
+    SyncCall.wait(core, timeout: timeout, body) { call in
+      blocks.submit { call.run() }
+      return true
+    }
+  }
+  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? { nil }
+  var isOnQueue: Bool { false }
+  var mayNeverRun: Bool { false }
+  var shouldYield: Bool { false }
+}

@@ -1,0 +1,336 @@
+@testable import Chime
+
+/// A scenario or more for each row of the table of protocols.
+extension Scenario {
+  static let protocols: [Scenario] =
+    queries + ends + rings + stale + closing
+
+  // MARK: Place and writer: a timer that is being written or looked at is not forgotten
+
+  private static let queries: [Scenario] = [
+    Scenario("a query beside advance", preemptions: 2) { world in
+      let queue = world.queue(.virtual)
+      let timer = world.timer(queue, after: 10, finalizer: false)
+      world.thread("driver") {
+        let status = world.call("advance") { queue.drive(Scheduler.start + 20) }
+        world.expect(status == .ok && timer.ticks == 1, "advance answered OK and the tick was not delivered")
+      }
+      world.thread("asker") { _ = world.call("info") { timer.ref?.info?.state } }
+      world.race()
+    },
+    Scenario("a query beside run", preemptions: 2) { world in
+      let queue = world.queue(.host)
+      let timer = world.timer(queue, after: millisecond, finalizer: false)
+      world.thread("driver") {
+        let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
+        world.expect(status == .ok && timer.ticks == 1, "run answered OK and a timer was running")
+      }
+      world.thread("asker") {
+        for _ in 0..<2 { _ = world.call("info") { timer.ref?.info?.state } }
+      }
+      world.race()
+    },
+    Scenario("a query beside next_deadline", preemptions: 2) { world in
+      let queue = world.queue(.host)
+      let timer = world.timer(queue, after: second, finalizer: false)
+      world.thread("driver") {
+        _ = queue.drive()
+        for _ in 0..<2 {
+          if case .success(let next) = world.call("next_deadline", { QueueCore.nextDeadline(queue.id) }) {
+            world.expect(next != .max, "next_deadline answered FOREVER while a timer was running")
+          }
+        }
+      }
+      world.thread("asker") {
+        for _ in 0..<2 { _ = world.call("info") { timer.ref?.info?.state } }
+      }
+      world.race()
+    },
+    Scenario("postpone beside run") { world in
+      let queue = world.queue(.host)
+      let timers = [0, 1].map { _ in world.timer(queue, after: millisecond, finalizer: false) }
+      world.thread("driver") {
+        let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
+        world.expect(status == .ok, "run answered \(status.rawValue)")
+        for timer in timers { world.expect(timer.ticks == 1, "run answered OK and a timer was running") }
+      }
+      for timer in timers {
+        world.thread("writer") {
+          _ = world.call("postpone") { timer.ref?.postpone(delay: 2 * millisecond) ?? .ok }
+          _ = world.call("set_leeway") { timer.ref?.setLeeway(10_000) ?? .ok }
+        }
+      }
+      world.race()
+    },
+    Scenario("reschedule beside advance") { world in
+      let queue = world.queue(.virtual)
+      let timer = world.timer(queue, after: 10, finalizer: false)
+      world.thread("driver") {
+        for time in [5, 20, 40] as [Int64] { _ = world.call("advance") { queue.drive(Scheduler.start + time) } }
+      }
+      world.thread("writer") { _ = world.call("reschedule") { timer.ref?.reschedule(Schedule(first: 7)) ?? .ok } }
+      world.thread("asker") { _ = world.call("next_deadline") { timer.ref?.nextDeadline } }
+      world.race()
+    },
+    Scenario("two restarts beside the pass") { world in
+      let queue = world.queue(.precise)
+      let timer = world.timer(queue, after: millisecond, finalizer: false)
+      for delay in [millisecond, 3 * millisecond] {
+        world.thread("writer") {
+          for _ in 0..<2 { _ = world.call("restart") { timer.ref?.restart(Schedule(first: delay)) ?? .ok } }
+        }
+      }
+      world.race()
+    },
+  ]
+
+  // MARK: run ends with the last timer
+
+  private static let ends: [Scenario] =
+    ["cancel", "suspend", "release", "reschedule to never", "postpone to never"].map { name in
+      Scenario("\(name) ends run", preemptions: name == "cancel" ? 1 : 0) { world in
+        let queue = world.queue(.host)
+        let timer = world.timer(queue, after: 10 * second, finalizer: name != "cancel")
+        world.scheduler.latest = Scheduler.start + second
+        world.thread("driver") {
+          let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
+          world.expect(status == .ok, "run answered \(status.rawValue)")
+        }
+        world.thread("ender") {
+          _ = world.call(name) {
+            switch name {
+            case "cancel": timer.ref?.cancel() ?? .ok
+            case "suspend": timer.ref?.suspend() ?? .ok
+            case "release": timer.ref?.release() ?? .ok
+            case "reschedule to never": timer.ref?.reschedule(Schedule(first: .max)) ?? .ok
+            default: timer.ref?.postpone(until: .max) ?? .ok
+            }
+          }
+        }
+        world.race()
+      }
+    } + [
+      Scenario("another thread takes the last tick of run") { world in
+        let queue = world.queue(.host)
+        world.timer(queue, after: millisecond, finalizer: false)
+        world.thread("driver") {
+          let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
+          world.expect(status == .ok || status == .busy, "run answered \(status.rawValue)")
+        }
+        world.thread("second driver") {
+          world.sleep(until: Scheduler.start + 2 * millisecond)
+          _ = world.call("process") { queue.drive() }
+        }
+        world.race()
+      },
+      Scenario("cancel of two timers ends run") { world in
+        let queue = world.queue(.host)
+        let timers = [10, 20].map { world.timer(queue, after: $0 * second) }
+        world.scheduler.latest = Scheduler.start + second
+        world.thread("driver") {
+          let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
+          world.expect(status == .ok, "run answered \(status.rawValue)")
+        }
+        for timer in timers { world.thread("ender") { _ = world.call("cancel") { timer.ref?.cancel() ?? .ok } } }
+        world.race()
+      },
+      Scenario("stop ends run and wait") { world in
+        let queue = world.queue(.host)
+        world.timer(queue, after: 10 * second)
+        world.scheduler.latest = Scheduler.start + second
+        world.thread("driver") {
+          for call in [{ QueueCore.run(queue.id, untilStopped: true) }, { QueueCore.wait(queue.id, timeout: .max) }] {
+            let status = world.call("run or wait", call)
+            world.expect(status == .stopped, "run or wait answered \(status.rawValue)")
+          }
+        }
+        world.thread("stopper") {
+          for _ in 0..<2 {
+            while world.call("stop", { QueueCore.stop(queue.id) }) == .ignored { world.scheduler.giveWay(1) }
+          }
+        }
+        world.race()
+      },
+    ]
+
+  // MARK: Waits
+
+  private static let rings: [Scenario] =
+    [(Queue.Kind.serial, 2), (.precise, 2), (.serial, 3), (.precise, 3)].map { kind, count in
+      Scenario("a ring of sync of \(count) \(kind.rawValue) queues") { world in
+        let queues = (0..<count).map { _ in world.queue(kind) }
+        for (i, queue) in queues.enumerated() {
+          world.timer(queue, after: millisecond, finalizer: false) { _ in
+            let status = world.call("sync") { QueueCore.sync(queues[(i + 1) % count].id, timeout: .max) {} }
+            world.expect(status == .ok || status == .wouldDeadlock, "sync answered \(status.rawValue)")
+          }
+        }
+        world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
+        world.race()
+      }
+    } + [
+      Scenario("handlers that wait for each other's timer") { world in
+        let queues = [world.queue(.precise), world.queue(.serial)]
+        var timers: [TimerLog] = []
+        for (i, queue) in queues.enumerated() {
+          timers.append(
+            world.timer(queue, after: millisecond, finalizer: false) { _ in
+              let other = timers[1 - i]
+              let status = world.call("cancel_and_wait") { other.ref?.cancelAndWait(timeout: .max) ?? .ok }
+              world.expect(!status.isFailure || status == .wouldDeadlock, "cancel_and_wait answered \(status.rawValue)")
+            })
+        }
+        world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
+        world.race()
+      },
+      Scenario("handlers that shut each other's queue down") { world in
+        let queues = [world.queue(.precise), world.queue(.serial)]
+        for (i, queue) in queues.enumerated() {
+          world.timer(queue, after: millisecond) { _ in
+            let status = world.call("shutdown") { QueueCore.shutdown(queues[1 - i].id, timeout: .max) }
+            world.expect(
+              status == .ok || status == .wouldDeadlock || status == .invalidHandle,
+              "shutdown answered \(status.rawValue)")
+          }
+        }
+        world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
+        world.race()
+      },
+      Scenario("cancel_and_wait of one callback by two threads") { world in
+        let queue = world.queue(.precise)
+        let timer = world.timer(queue, after: 1, every: millisecond)
+        for _ in 0..<2 {
+          world.thread("waiter") {
+            _ = world.call("cancel_and_wait") {
+              timer.stopping(waits: true) { timer.ref?.cancelAndWait(timeout: .max) ?? .invalidHandle }
+            }
+          }
+        }
+        world.race()
+      },
+      Scenario("sync beside the end of its queue") { world in
+        let queue = world.queue(.precise)
+        world.timer(queue, after: millisecond)
+        world.thread("syncer") {
+          var ran = false
+          let status = world.call("sync") { QueueCore.sync(queue.id, timeout: .max) { ran = true } }
+          world.expect(ran == (status == .ok), "sync answered \(status.rawValue), its function ran: \(ran)")
+        }
+        world.thread("ender") { _ = world.call("shutdown") { QueueCore.shutdown(queue.id, timeout: .max) } }
+        world.race()
+      },
+    ]
+
+  // MARK: Slots and cells that are used again
+
+  private static let stale: [Scenario] =
+    ["cancel", "release", "postpone"].map { name in
+      Scenario("a stale \(name) while its slot is used again", preemptions: 1) { world in
+        Seam.generationMask = 0xF
+        let queue = world.queue(.virtual)
+        let timer = world.timer(queue, after: 10 * second, finalizer: false)
+        let id = timer.id
+        var last = timer
+        world.thread("late") {
+          _ = world.call(name) {
+            switch name {
+            case "cancel": TimerRef.cancel(id)
+            case "release": TimerRef.release(id)
+            default: TimerRef.postpone(id, until: Scheduler.start + 11 * second)
+            }
+          }
+        }
+        world.thread("churn") {
+          _ = TimerRef.release(id)
+          // After eight lives of one slot its generation is what it was.
+          for _ in 0..<8 {
+            if last !== timer { _ = last.ref?.release() }
+            last = TimerLog(world, queue, nil)
+            last.hasFinalizer = false
+            world.expect(last.create(10 * second) == .ok, "create failed")
+          }
+        }
+        world.race()
+        let due = last.ref?.nextDeadline
+        world.expect(
+          last.ref?.state == .running && due == Scheduler.start + 10 * second,
+          "a call with a stale id has changed another timer")
+      }
+    } + [
+      Scenario("jump of a queue that ends while its cell is used again", preemptions: 2) { world in
+        let queue = world.queue(.virtual)
+        var other: Queue?
+        world.thread("late") { _ = world.call("jump") { QueueCore.jump(queue.id, by: second) } }
+        world.thread("ender") {
+          _ = world.call("release") { QueueCore.release(queue.id) }
+          other = world.call("create") { world.queue(.virtual) }
+        }
+        world.race()
+        world.expect(other?.core.cell.virtualNow == Scheduler.start, "a call with a stale id has moved another queue")
+      }
+    ]
+
+  // MARK: The end of a queue
+
+  private static let closing: [Scenario] = Queue.Kind.allCases.flatMap { kind in
+    [
+      Scenario("create beside release of the \(kind.rawValue) queue") { world in
+        let queue = world.queue(kind)
+        for name in ["creator", "second creator"] {
+          world.thread(name) {
+            for after in [nil, millisecond] as [Int64?] {
+              let log = TimerLog(world, queue, nil)
+              world.add(log)
+              _ = world.call("create") { log.create(after) }
+            }
+          }
+        }
+        world.thread("ender") { _ = world.call("release") { QueueCore.release(queue.id) } }
+        world.race()
+      },
+      Scenario("async beside release of the \(kind.rawValue) queue") { world in
+        let queue = world.queue(kind)
+        let log = TimerLog(world, queue, nil)
+        var accepted = 0
+        world.add(log)
+        let counted = Counted()
+        let context = Context(Unmanaged.passUnretained(counted).toOpaque())
+        world.thread("caller") {
+          for _ in 0..<2 {
+            let status = world.call("async") {
+              QueueCore.async(
+                queue.id, ContextFunction { Counted.of($0).calls += 1 }, context,
+                ContextFunction { Counted.of($0).ends += 1 })
+            }
+            if status == .ok { accepted += 1 }
+          }
+        }
+        world.thread("ender") { _ = world.call("release") { QueueCore.release(queue.id) } }
+        world.race()
+        queue.end()
+        for coroutine in world.scheduler.coroutines where coroutine.isDaemon { world.scheduler.join([coroutine]) }
+        world.expect(counted.ends == accepted, "\(counted.ends) finalizers of \(accepted) functions")
+        world.expect(counted.calls <= accepted, "a function was called twice")
+      },
+      Scenario("two shutdowns of the \(kind.rawValue) queue") { world in
+        let queue = world.queue(kind)
+        world.timer(queue, after: 1, every: millisecond)
+        world.timer(queue, after: millisecond, callbacks: true)
+        for _ in 0..<2 {
+          world.thread("ender") { _ = world.call("shutdown") { QueueCore.shutdown(queue.id, timeout: .max) } }
+        }
+        world.thread("driver") { _ = world.call("drive") { queue.drive(Scheduler.start + millisecond) } }
+        world.race()
+      },
+    ]
+  }
+}
+
+/// What a function of `async` counts.
+final class Counted {
+  var calls = 0
+  var ends = 0
+  static func of(_ pointer: UnsafeMutableRawPointer?) -> Counted {
+    Unmanaged<Counted>.fromOpaque(pointer!).takeUnretainedValue()
+  }
+}

@@ -1,0 +1,179 @@
+import CCoroutines
+import Chime
+
+/// What the core calls: the steps, and all that a thread can wait for.
+extension Scheduler {
+  func step(_ operation: StaticString, _ file: StaticString, _ line: UInt32) {
+    decide()
+    if Seam.isTraced { trace.add(self, operation, file, line) }
+  }
+
+  func note(_ old: UInt64, _ new: UInt64) { trace.note(old, new) }
+
+  private func step(_ operation: StaticString) {
+    decide()
+    if Seam.isTraced { trace.add(self, operation, "", 0) }
+  }
+
+  // MARK: Locks. The word of the mutex that glibc would use holds the owner's number + 1.
+
+  private func owner(_ mutex: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Int32> {
+    mutex.assumingMemoryBound(to: Int32.self)
+  }
+
+  func lock(_ mutex: UnsafeMutableRawPointer) {
+    step("lock")
+    acquire(mutex)
+  }
+
+  private func acquire(_ mutex: UnsafeMutableRawPointer) {
+    let owner = owner(mutex)
+    while owner.pointee != 0 {
+      if Int(owner.pointee) == current.index + 1 { return fail("\(current.name) locks what it has locked") }
+      block(.lock(mutex))
+    }
+    owner.pointee = Int32(current.index + 1)
+  }
+
+  /// No step: a thread that is stopped here could as well be stopped at its next step.
+  func unlock(_ mutex: UnsafeMutableRawPointer) {
+    owner(mutex).pointee = 0
+    for other in coroutines {
+      if case .lock(mutex) = other.obstacle { release(other) }
+    }
+  }
+
+  func wait(_ condition: UnsafeMutableRawPointer, _ mutex: UnsafeMutableRawPointer, until time: Int64) {
+    step("wait")
+    unlock(mutex)
+    if time > clock { block(.condition(condition, until: time)) }
+    acquire(mutex)
+  }
+
+  func signal(_ condition: UnsafeMutableRawPointer, all: Bool) {
+    step("signal")
+    for other in coroutines {
+      if case .condition(condition, _) = other.obstacle {
+        release(other)
+        if !all { return }
+      }
+    }
+  }
+
+  func yield(sleeping nanoseconds: Int64) {
+    if Seam.isTraced { trace.add(self, nanoseconds > 0 ? "sleep" : "yield", "", 0) }
+    giveWay(nanoseconds)
+  }
+
+  // MARK: Threads
+
+  var thread: UInt { UInt(current.index + 1) }
+
+  func start(_ body: @escaping () -> Void) {
+    _ = add("queue's thread", isDaemon: true, body)
+  }
+
+  func makeKey(_ destructor: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?) -> UInt32 {
+    destructors.append(destructor)
+    return UInt32(destructors.count - 1)
+  }
+
+  func specific(_ key: UInt32) -> UnsafeMutableRawPointer? {
+    Int(key) < current.specifics.count ? current.specifics[Int(key)] : nil
+  }
+
+  func setSpecific(_ key: UInt32, _ value: UnsafeRawPointer?) {
+    while current.specifics.count <= Int(key) { current.specifics.append(nil) }
+    current.specifics[Int(key)] = UnsafeMutableRawPointer(mutating: value)
+  }
+
+  // MARK: Time
+
+  func now() -> Int64 {
+    clock += 1
+    return clock
+  }
+
+  /// The earliest time that somebody waits for and that has not come.
+  var nextTime: Int64 {
+    var time = Int64.max
+    for coroutine in coroutines {
+      time = min(time, coroutine.obstacle.until)
+      if case .file(let file, _) = coroutine.obstacle { time = min(time, files.time(file)) }
+    }
+    return time
+  }
+
+  /// Time jumps to what is waited for.
+  func jump() {
+    clock = max(clock, nextTime)
+    if Seam.isTraced { trace.addJump(clock) }
+    for coroutine in coroutines {
+      if coroutine.obstacle.until <= clock { release(coroutine) }
+      if case .file(let file, _) = coroutine.obstacle, files.isReadable(file, clock) { release(coroutine) }
+    }
+  }
+
+  // MARK: Descriptors
+
+  func poll(_ file: Int32, until time: Int64) -> Bool {
+    step("poll")
+    while !files.isReadable(file, clock) {
+      if time <= clock { return false }
+      block(.file(file, until: time))
+    }
+    return true
+  }
+
+  /// What stands in for the kernel's timers.
+  func connectFiles() {
+    chime_files.make = { Scheduler.shared.files.make() }
+    chime_files.set = { file, time in
+      let scheduler = Scheduler.shared
+      scheduler.step(time == 0 ? "disarm file" : "arm file")
+      if !scheduler.files.set(file, time) { return scheduler.fail("a closed descriptor is set") }
+      for other in scheduler.coroutines {
+        if case .file(file, _) = other.obstacle, scheduler.files.isReadable(file, scheduler.clock) {
+          scheduler.release(other)
+        }
+      }
+    }
+    chime_files.close = { file in
+      let scheduler = Scheduler.shared
+      scheduler.step("close file")
+      if !scheduler.files.close(file) { scheduler.fail("a descriptor is closed twice") }
+    }
+  }
+}
+
+/// Timers of the kernel that are none: each has a time from which it is readable. A number is never used again within
+/// a run.
+struct Files {
+  private var times: [Int64?] = []
+
+  private func index(_ file: Int32) -> Int { Int(file) - Int(CHIME_FIRST_FILE) }
+
+  mutating func make() -> Int32 {
+    times.append(.max)
+    return Int32(Int(CHIME_FIRST_FILE) + times.count - 1)
+  }
+
+  func isOpen(_ file: Int32) -> Bool { times.indices.contains(index(file)) && times[index(file)] != nil }
+  func time(_ file: Int32) -> Int64 { isOpen(file) ? times[index(file)]! : .max }
+
+  /// Polling what is not open returns at once.
+  func isReadable(_ file: Int32, _ now: Int64) -> Bool { !isOpen(file) || time(file) <= now }
+
+  /// - Parameter time: 0 for never.
+  mutating func set(_ file: Int32, _ time: Int64) -> Bool {
+    guard isOpen(file) else { return false }
+    times[index(file)] = time == 0 ? .max : time
+    return true
+  }
+
+  mutating func close(_ file: Int32) -> Bool {
+    guard isOpen(file) else { return false }
+    times[index(file)] = nil
+    return true
+  }
+}

@@ -1,0 +1,217 @@
+@testable import Chime
+
+/// What one run of a scenario has: its queues, its timers, its threads, and what must hold of them.
+final class World {
+  let scheduler = Scheduler.shared
+  private(set) var queues: [Queue] = []
+  private(set) var timers: [TimerLog] = []
+  private var threads: [Coroutine] = []
+  /// All threads but the main one have begun and the run is looked over: false.
+  private(set) var isRacing = false
+
+  // MARK: Making
+
+  func queue(_ kind: Queue.Kind) -> Queue {
+    let queue = Queue(kind, number: queues.count, self)
+    queues.append(queue)
+    return queue
+  }
+
+  /// A timer with a log; `after` is from now.
+  @discardableResult
+  func timer(
+    _ queue: Queue, after: Int64?, every: Int64 = 0, finalizer: Bool = true, callbacks: Bool = false,
+    _ body: ((TickRecord) -> Void)? = nil
+  ) -> TimerLog {
+    let log = TimerLog(self, queue, body)
+    log.hasFinalizer = finalizer
+    timers.append(log)
+    let status = log.create(after, every: every, callbacks: callbacks)
+    expect(status == .ok, "create answered \(status.rawValue)")
+    return log
+  }
+
+  func add(_ log: TimerLog) { timers.append(log) }
+
+  func thread(_ name: String, _ body: @escaping () -> Void) {
+    threads.append(scheduler.add(name, isDaemon: false, body))
+  }
+
+  /// A thread of a queue.
+  func worker(_ name: String, _ body: @escaping () -> Void) { _ = scheduler.add(name, isDaemon: true, body) }
+
+  // MARK: Running
+
+  /// Lets all threads run, in the order that the scheduler decides, until those of the scenario have ended.
+  func race() {
+    isRacing = true
+    scheduler.trace.isOn = true
+    scheduler.check = { [unowned self] in forgotten() }
+    scheduler.preempts = true
+    scheduler.join(threads)
+    scheduler.preempts = false
+    isRacing = false
+    scheduler.check = nil
+  }
+
+  /// A call of the scenario, named in the list of steps.
+  @discardableResult
+  func call<Result>(_ name: String, _ body: () -> Result) -> Result {
+    scheduler.trace.say(scheduler, "[ \(name)")
+    let result = body()
+    if Seam.isTraced {
+      scheduler.trace.say(scheduler, "] \(name) = \((result as? Status).map { "\($0.rawValue)" } ?? "\(result)")")
+    }
+    return result
+  }
+
+  func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
+    if !holds { scheduler.fail(what()) }
+  }
+
+  /// Waits until a time on the scheduler's clock.
+  func sleep(until time: Int64) {
+    let condition = Condition()
+    condition.withLock {
+      while scheduler.clock < time { condition.wait(until: time) }
+    }
+  }
+
+  // MARK: Looking over
+
+  /// After the race: every timer that runs ticks when it is due; then all end, and every finalizer has been called once.
+  func finish() {
+    for queue in queues where queue.isAlive { queue.settle(timers.filter { $0.queue === queue }) }
+    for log in timers where !log.isReleased {
+      _ = log.ref?.release()
+      log.isReleased = true
+    }
+    for queue in queues { queue.end() }
+    for coroutine in scheduler.coroutines where coroutine.isDaemon { scheduler.join([coroutine]) }
+    for queue in queues {
+      expect(queue.core.closed.load(ordering: .relaxed), "queue \(queue.number) has not ended")
+    }
+    for log in timers {
+      let wanted = log.hasFinalizer && log.wasCreated ? 1 : 0
+      expect(log.finalized == wanted, "\(log.finalized) finalizers of a timer instead of \(wanted)")
+    }
+  }
+
+  /// A timer that no pass will find, though no pass is under way that may hold it: it runs, but is not in the wheel, in
+  /// the inbox or in the batch, and nobody writes it or runs its callback. (On a concurrent queue the end of a callback
+  /// holds it for a moment, too.)
+  private func forgotten() -> String? {
+    for log in timers where log.wasCreated && log.queue.kind != .concurrent {
+      guard let timer = log.ref, let word = timer.word, word.isRunning, !word.isBusy, !word.hasWriter, !word.isInInbox
+      else { continue }
+      let core = log.queue.core
+      if core.token.load(ordering: .relaxed) != 0 { continue }
+      if timer.slot.deadline.saturatingAdd(word.postponement) == .max { continue }
+      if Slab.place(of: timer.slot.index).tick != nil { continue }
+      if core.ready[core.readyNext...].contains(where: { $0.slot == timer.slot.index }) { continue }
+      return "a running timer is in no wheel, no inbox and no batch"
+    }
+    return nil
+  }
+
+  /// After a run that was not red, the scheduler off: the next begins with the same memory.
+  func reset() { for queue in queues { queue.reset() } }
+}
+
+/// One timer of a scenario, and what its callbacks have seen.
+final class TimerLog {
+  unowned let world: World
+  let queue: Queue
+  let body: ((TickRecord) -> Void)?
+  var id: UInt64 = 0
+  var ref: TimerRef? { TimerRef(id) }
+  var hasFinalizer = true
+  var wasCreated = false
+  var isReleased = false
+
+  private(set) var ticks = 0
+  private(set) var finalized = 0
+  private(set) var isInside = false
+
+  // Promise 7: no tick starts after a call that stops has returned, until one that starts has begun.
+  private var isStopped = false
+  private var startsBegun = 0
+  private var startsUnderWay = 0
+  /// Callbacks that had been claimed when the stopping call returned, and may begin later.
+  private var claimed = 0
+
+  init(_ world: World, _ queue: Queue, _ body: ((TickRecord) -> Void)?) {
+    self.world = world
+    self.queue = queue
+    self.body = body
+  }
+
+  func create(_ after: Int64?, every: Int64 = 0, callbacks: Bool = false) -> Status {
+    let context = Context(Unmanaged.passUnretained(self).toOpaque())
+    let callback = TickFunction { tick, context in
+      Unmanaged<TimerLog>.fromOpaque(context!).takeUnretainedValue().called(tick.load(as: TickRecord.self))
+    }
+    let finalizer = ContextFunction { context in
+      Unmanaged<TimerLog>.fromOpaque(context!).takeUnretainedValue().finalize()
+    }
+    let options = TimerOptions(
+      handler: callback, registrationHandler: callbacks ? callback : nil, cancelHandler: callbacks ? callback : nil,
+      context: context, finalizer: hasFinalizer ? finalizer : nil)
+    let schedule = after.map { Schedule(first: $0, interval: every) }
+    let status = TimerRef.create(on: queue.id, options, schedule, out: &id)
+    wasCreated = status == .ok
+    return status
+  }
+
+  private func called(_ tick: TickRecord) {
+    let scheduler = world.scheduler
+    scheduler.trace.say(scheduler, "( callback \(tick.kind) of timer \(tick.sequence)")
+    world.expect(!isInside, "two callbacks of a timer at a time")
+    world.expect(finalized == 0, "a callback after the finalizer")
+    world.expect(tick.scheduled <= tick.actual, "a tick before its time")
+    if tick.kind == TickKind.due.rawValue || tick.kind == TickKind.fired.rawValue {
+      if isStopped {
+        world.expect(claimed > 0, "a tick after the call that stopped the timer had returned")
+        claimed -= 1
+      }
+      ticks += 1
+    }
+    isInside = true
+    scheduler.step("in the callback", "", 0)
+    if tick.kind == TickKind.due.rawValue || tick.kind == TickKind.fired.rawValue { body?(tick) }
+    scheduler.step("in the callback", "", 0)
+    isInside = false
+    scheduler.trace.say(scheduler, ") callback")
+  }
+
+  private func finalize() {
+    world.scheduler.trace.say(world.scheduler, "( ) finalizer")
+    world.expect(!isInside, "a finalizer while a callback runs")
+    finalized += 1
+    world.expect(finalized == 1, "a second finalizer")
+    world.scheduler.step("in the finalizer", "", 0)
+  }
+
+  // MARK: Calls that stop and start
+
+  func starting(_ body: () -> Status) -> Status {
+    isStopped = false
+    startsBegun += 1
+    startsUnderWay += 1
+    let status = body()
+    startsUnderWay -= 1
+    return status
+  }
+
+  func stopping(waits: Bool = false, _ body: () -> Status) -> Status {
+    let before = startsBegun
+    let wasQuiet = startsUnderWay == 0
+    let status = body()
+    if wasQuiet, startsBegun == before, status == .ok || status == .running {
+      if waits { world.expect(!isInside, "a callback runs after the call that waited for its end") }
+      isStopped = true
+      claimed = status == .running ? 1 : 0
+    }
+    return status
+  }
+}

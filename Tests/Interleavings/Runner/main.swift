@@ -1,0 +1,18 @@
+import Glibc
+
+// ChimeInterleavings short | long | list
+// Environment: REPLAY='scenario strategy seed', ONLY=text, STRATEGY=random|pct|exhaustive, SEED=number,
+// TRACE=all|none.
+setvbuf(stdout, nil, _IOLBF, 0)
+let arguments = CommandLine.arguments
+let environment = { (name: String) -> String? in getenv(name).map { String(cString: $0) } }
+
+if let replay = environment("REPLAY") {
+  exit(Runner.replay(replay) ? 0 : 1)
+}
+let isLong = arguments.contains("long")
+let runner = Runner(
+  only: environment("ONLY") ?? "", seed: environment("SEED").flatMap { UInt64($0) } ?? 1,
+  ofProtocols: isLong ? 8000 : 600, ofPairs: isLong ? 170 : 8, searched: isLong ? 200_000 : 3000,
+  strategy: environment("STRATEGY").flatMap { Strategy(rawValue: $0) })
+exit(runner.run() ? 0 : 1)

@@ -1,0 +1,39 @@
+#!/bin/sh
+# The seam is nothing in every other build: the core's object code with its files is that without them, and without the
+# lines of other files that it has. Needs swiftc and objdump.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp -R "$root/Sources" "$work/Sources"
+cd "$work"
+
+compile() {
+  find Sources/Chime -name '*.swift' | LC_ALL=C sort >files
+  ${SWIFTC:-swiftc} -O -wmo -parse-as-library -module-name Chime -package-name chime -swift-version 6 \
+    -strict-memory-safety -suppress-warnings -I Sources/CPlatform -emit-object -o core.o @files
+  # Without the addresses' width, and with what each reference is to.
+  objdump -dr --no-show-raw-insn core.o >"$1"
+}
+
+compile with
+rm -r Sources/Chime/Interleavings
+# Blank lines in their place: messages hold line numbers.
+for file in $(grep -rl CHIME_INTERLEAVINGS Sources); do
+  awk '/^ *#if !CHIME_INTERLEAVINGS$/ { inside = 1; print ""; next }
+    inside && /^ *#endif$/ { inside = 0; print ""; next }
+    { print }' "$file" >changed && mv changed "$file"
+done
+if grep -r CHIME_INTERLEAVINGS Sources; then
+  echo "a condition that this script does not know" >&2
+  exit 1
+fi
+compile without
+if cmp with without; then
+  echo "same code: $(grep -c '^ ' with) lines of instructions and references"
+  echo "1 passed, 0 failed"
+else
+  diff with without | head -20
+  echo "0 passed, 1 failed"
+  exit 1
+fi
