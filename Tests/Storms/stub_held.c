@@ -1,2 +1,0 @@
-#include "storms.h"
-const csuite_test held_storms[] = {{NULL, NULL}};

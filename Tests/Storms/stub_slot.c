@@ -1,2 +1,0 @@
-#include "storms.h"
-const csuite_test slot_storms[] = {{NULL, NULL}};
