@@ -10,7 +10,7 @@ typedef struct bystander {
   csuite *t;
   chime_queue_t queue;
   chime_timer_t timer;
-  int operation; /* -1: all of them in turn */
+  int operation; /* the one to step through */
   int over;
   int calls;
 } bystander;
@@ -111,7 +111,49 @@ static void a_thread_that_stands_in_any_operation_holds_up_no_query(csuite *t) {
   storm_saw("%d rounds", rounds);
 }
 
+/* ---- At each instruction ----------------------------------------------------------------------------------------- */
+
+static void *operate_step_by_step(void *argument) {
+  bystander *b = argument;
+  step_begin(0);
+  operate(b, b->operation);
+  step_end();
+  return NULL;
+}
+
+/* [18] The same, with the thread before each instruction of each operation in turn. */
+static void no_instruction_of_any_operation_holds_up_a_query(csuite *t) {
+  bystander *b = csuite_memory(t, sizeof *b);
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = schedule_of(CHIME_HOUR, 0);
+  int64_t instructions = 0;
+  int operations = 0;
+  dice d = storm_dice(501);
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  hold_prepare();
+  if (!hold_can_step()) {
+    csuite_skip(t, "this processor cannot be stepped through a call");
+    return;
+  }
+  b->t = t;
+  b->queue = queue;
+  options.handler = on_tick;
+  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &b->timer));
+  for (; storm_goes_on(t); operations++) {
+    pthread_t thread;
+    b->operation = operations < OPERATIONS ? operations : (int)roll_below(&d, OPERATIONS);
+    if (!spawn(t, &thread, operate_step_by_step, b)) return;
+    for (; step_await(); instructions++) {
+      ask_everything(b);
+      step_on(0);
+    }
+    pthread_join(thread, NULL);
+  }
+  storm_saw("%" PRId64 " instructions of %d operations", instructions, operations);
+}
+
 const csuite_test held_storms[] = {
     TEST(a_thread_that_stands_in_any_operation_holds_up_no_query),
+    TEST(no_instruction_of_any_operation_holds_up_a_query),
     {NULL, NULL},
 };
