@@ -168,16 +168,16 @@ static chime_timer_t make_idle(chime_queue_t queue) {
 
 /*
  * Makes and releases timers until one that is started in the slot of `stale` looks to the core as that one did:
- * the same slot, the same low bits of the generation. 0 when that has not come within LIVES timers. Slots that are free
- * before that one are kept from being used, so that it comes as often as it can.
+ * the same slot, the same low bits of the generation. 0 when that has not come within LIVES timers. Up to `others_most`
+ * other slots are kept from being used again.
  */
-static chime_timer_t repeat(csuite *t, chime_queue_t queue, chime_timer_t stale, uint64_t generation) {
+static chime_timer_t repeat(csuite *t, chime_queue_t queue, chime_timer_t stale, uint64_t generation, int others_most) {
   enum { OTHERS = 200 };
   chime_schedule schedule = schedule_of(CHIME_HOUR, 0);
   chime_timer_t others[OTHERS], timer = make_idle(queue);
   uint32_t left = 0; /* transitions until the generation is that one */
   int life, count = 0;
-  while (slot_of(timer) != slot_of(stale) && count < OTHERS) {
+  while (slot_of(timer) != slot_of(stale) && count < others_most) {
     others[count++] = timer;
     timer = make_idle(queue);
   }
@@ -207,7 +207,7 @@ static chime_timer_t repeat(csuite *t, chime_queue_t queue, chime_timer_t stale,
  * others come and go in its slot. Whatever the call has read before, it must not reach another. A second exchange would
  * come when the thread owns the timer's record, and a release has to wait for that.
  */
-static void a_call_that_is_held_up_never_reaches_another_timer(csuite *t) {
+static void a_call_that_is_held_up_never_reaches_another_timer(csuite *t, int others_most) {
   held_call *c = csuite_memory(t, sizeof *c);
   int rounds = 0, repeated = 0, red = 0;
   chime_schedule schedule = schedule_of(CHIME_HOUR, 0);
@@ -232,7 +232,7 @@ static void a_call_that_is_held_up_never_reaches_another_timer(csuite *t) {
       uint64_t generation = generation_of(t, c->timer);
       EXPECT_OK(chime_timer_release(c->timer));
       EXPECT_OK(chime_queue_advance(queue, 0));
-      other = repeat(t, queue, c->timer, generation);
+      other = repeat(t, queue, c->timer, generation, others_most);
       step_on(1);
       EXPECT(!step_await());
     }
@@ -250,9 +250,18 @@ static void a_call_that_is_held_up_never_reaches_another_timer(csuite *t) {
   EXPECT_EQ(red, 0);
 }
 
+static void a_call_that_is_held_up_never_reaches_the_next_timer(csuite *t) {
+  a_call_that_is_held_up_never_reaches_another_timer(t, 0);
+}
+/* The same where all other slots that the thread has at hand are in use. */
+static void a_call_that_is_held_up_never_reaches_the_next_timer_among_many(csuite *t) {
+  a_call_that_is_held_up_never_reaches_another_timer(t, 200);
+}
+
 const csuite_test slot_storms[] = {
     TEST(a_late_call_never_reaches_the_next_timer_on_a_virtual_queue),
     TESTS_ON_DISPATCH_QUEUES(a_late_call_never_reaches_the_next_timer),
-    TEST(a_call_that_is_held_up_never_reaches_another_timer),
+    TEST(a_call_that_is_held_up_never_reaches_the_next_timer),
+    TEST(a_call_that_is_held_up_never_reaches_the_next_timer_among_many),
     {NULL, NULL},
 };
