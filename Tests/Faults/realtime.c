@@ -1,7 +1,8 @@
 /*
  * realtime.c - a thread with real-time priority asks about a timer that an ordinary thread of the same processor restarts
- * all the time, and whose queue it drives. Whatever that thread was doing when it lost the processor, it does not get it back before the answer:
- * so an answer that had to wait for it would never come (the kernel gives ordinary threads a twentieth of each second).
+ * all the time, and whose queue it drives. Whatever that thread was doing when it lost the processor, it does not get it
+ * back before the answer: so an answer that had to wait for it would never come (the kernel gives ordinary threads a
+ * twentieth of each second). A lock that lends its owner the priority is no such wait.
  */
 #include "places.h"
 

@@ -1,8 +1,8 @@
 /*
  * meetings.c - callbacks of two to four queues that have all begun wait for each other in a ring: out of handlers,
  * functions, finalizers, cancel handlers and destructors, by sync, cancel_and_wait and shutdown, without a timeout. At
- * least one of them is told that it would close the ring, and then all end. Where one of them waits for nobody there is no
- * ring, and none is told. Promise 1.
+ * least one of them is told that it would close the ring, and then all end. Where one of them waits for nobody there is
+ * no ring, and none is told. Promise 1.
  */
 #include "csuite.h"
 #include "storms.h"
