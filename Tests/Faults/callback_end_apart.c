@@ -107,6 +107,40 @@ static void nested(int argument) {
   fault_seen("%s", ending_name());
 }
 
+/* The call finishes its work after one callback has ended its thread; what the others do there does not keep it alive. */
+static int is_virtual;
+
+static void drive_once(void) {
+  if (is_virtual) {
+    chime_queue_advance(queue, CHIME_MILLISECOND);
+  } else {
+    sleep_ms(3);
+    chime_queue_process(queue, 0, NULL);
+  }
+}
+
+static void beside_others(int argument) {
+  host_thread driver;
+  is_virtual = argument / 2;
+  ending_by_cancellation = argument % 2;
+  REQUIRE_OK(chime_queue_create(is_virtual ? CHIME_QUEUE_VIRTUAL : CHIME_QUEUE_HOST, NULL, &queue));
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &inner_queue));
+  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, advance_inner_queue, NULL, NULL, NULL));
+  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, end_in_tick, NULL, NULL, NULL));
+  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, advance_inner_queue, NULL, NULL, NULL));
+  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, end_in_tick, NULL, NULL, NULL)); /* counts only */
+  host_thread_start(&driver, drive_once);
+  host_thread_expect_end(&driver);
+  EXPECT(host_thread_was_ended(&driver));
+  if (is_virtual) EXPECT_OK(chime_queue_advance(queue, CHIME_MILLISECOND));
+  if (!is_virtual) EXPECT_OK(chime_queue_process(queue, 0, NULL));
+  EXPECT_EQ(went_on, 2);
+  EXPECT_EQ(ending_calls, 2);
+  EXPECT_OK(chime_queue_shutdown(inner_queue, timeout));
+  EXPECT_OK(chime_queue_shutdown(queue, timeout));
+  fault_seen("%s, %s", is_virtual ? "virtual" : "host-driven", ending_name());
+}
+
 /* Many callbacks end the same few threads, again and again. */
 static void exit_at_once(const chime_tick *tick, void *context) {
   (void)tick;
@@ -183,6 +217,7 @@ int main(int argc, char **argv) {
       {"thread-hooks", thread_hooks, 0, 3, 0, 0},
       {"destructor-in-take-ticks", take_ticks, 0, 1, 0, 0},
       {"inside-another-queues-callback", nested, 0, 1, 0, 0},
+      {"beside-other-callbacks", beside_others, 0, 3, 0, 0},
       {"again-and-again", again_and_again, SERIAL, GLOBAL, 0, 0},
       {"again-and-again-on-a-precise-queue", again_and_again, PRECISE, PRECISE, 0, 0},
       {"again-and-again-on-a-run-loop", again_and_again, RUN_LOOP, RUN_LOOP, 0, 0},
