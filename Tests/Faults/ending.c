@@ -44,10 +44,16 @@ void *host_thread_run(void *context) {
 void host_thread_start(host_thread *thread, void (*body)(void)) {
   thread->body = body;
   thread->cleaned_up = 0;
+  thread->has_ended = 0;
   EXPECT_OK(pthread_create(&thread->id, NULL, host_thread_run, thread));
 }
 
-int host_thread_was_ended(const host_thread *thread) { return load(&ended) && pthread_equal(ended_thread, thread->id); }
+/* Once it is joined another thread may get its id. */
+static int is_joined;
+
+int host_thread_was_ended(const host_thread *thread) {
+  return thread->has_ended || (load(&ended) && !is_joined && pthread_equal(ended_thread, thread->id));
+}
 
 void host_thread_expect_end(host_thread *thread) {
   struct timespec end;
@@ -56,7 +62,8 @@ void host_thread_expect_end(host_thread *thread) {
   clock_gettime(CLOCK_REALTIME, &end);
   end.tv_sec += 5;
   if (!EXPECT_OK(pthread_timedjoin_np(thread->id, &result, &end))) return;
-  was_ended = host_thread_was_ended(thread);
+  was_ended = thread->has_ended = host_thread_was_ended(thread);
+  if (was_ended) is_joined = 1;
   if (was_ended) expected = ending_by_cancellation ? PTHREAD_CANCELED : exit_value;
   EXPECT_EQ(thread->cleaned_up, was_ended);
   EXPECT_EQ((intptr_t)result, (intptr_t)expected);

@@ -25,6 +25,7 @@ typedef struct host_thread {
   pthread_t id;
   void (*body)(void);
   int cleaned_up;
+  int has_ended; /* it was ended, and is joined */
 } host_thread;
 
 void host_thread_start(host_thread *thread, void (*body)(void));

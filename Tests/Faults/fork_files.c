@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -77,6 +78,7 @@ static int open_timer(void) {
   time.it_value.tv_sec = 1000 + 10 * number;
   files[number].due_ns = (int64_t)time.it_value.tv_sec * CHIME_SECOND;
   EXPECT_OK(timerfd_settime(number, 0, &time, NULL));
+  files[number].signal = 0;
   if (own_count % 4 == 0) return number;
   files[number].signal = SIGRTMIN + number % (SIGRTMAX - SIGRTMIN);
   EXPECT_OK(fcntl(number, F_SETSIG, files[number].signal));
@@ -106,6 +108,7 @@ static void expect_still_there(void) {
     int64_t gone_ns;
     if (files[number].is == NOTHING) continue;
     closed += fstat(number, &now) != 0;
+    if (fstat(number, &now) != 0) fprintf(stderr, "%d, kind %d, was closed\n", number, files[number].is);
     if (fstat(number, &now) != 0) continue;
     others += now.st_ino != files[number].stat.st_ino || now.st_dev != files[number].stat.st_dev;
     if (files[number].is == WRITING_END) {
