@@ -148,8 +148,11 @@ public func chime_queue_shutdown(_ queue: chime_queue_t, _ timeout_ns: Int64) ->
 public func chime_queue_sync(
   _ queue: chime_queue_t, _ function: chime_function?, _ context: UnsafeMutableRawPointer?, _ timeout_ns: Int64
 ) -> chime_status {
-  guard let function = unsafe function, timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
-  return waiting { QueueCore.sync(queue, timeout: timeout_ns) { unsafe function(context) } }
+  guard let function = unsafe Arguments.contextFunction(function), timeout_ns >= 0 else {
+    return Status.invalidArgument.rawValue
+  }
+  let context = unsafe Context(context)
+  return waiting { QueueCore.sync(queue, timeout: timeout_ns) { function(context) } }
 }
 
 @_cdecl("chime_queue_async") @implementation

@@ -13,9 +13,9 @@ extension Loop {
   /// - Returns: stopped; ok after a tick; timedOut; invalidArgument for a mode that nobody has ever used on this loop;
   ///   resource.
   package static func run(in mode: RunLoop.Mode, timeout: Int64, untilTick: Bool) -> Status {
-    guard canBeCurrent else { return .resource }
-    let loop = current
-    let status = loop.prepare(mode)
+    guard withoutCancellation({ canBeCurrent }) else { return .resource }
+    let loop = withoutCancellation { current }
+    let status = withoutCancellation { loop.prepare(mode) }
     if status != .ok { return status }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     loop.state.withLock { $0.runs.append(Run(endsWithTick: untilTick)) }
@@ -23,7 +23,12 @@ extension Loop {
     while true {
       if loop.takeStop() { return .stopped }
       let left = end == .max ? TimeInterval.never : Double(max(0, end - Clock.monotonic.now)) / 1e9
-      CFRunLoopRunInMode(mode.cf, left, false)
+      withoutCancellation { host in
+        let outer = unsafe loop.hostCancellation
+        unsafe loop.hostCancellation = host
+        CFRunLoopRunInMode(mode.cf, left, false)
+        unsafe loop.hostCancellation = outer
+      }
       // A callback has ended this thread, which goes on to its end in the caller.
       if ThreadEnd.isCaught, !loop.isOwn.load(ordering: .relaxed) { return .stopped }
       if untilTick, loop.state.withLock({ $0.runs.last?.hasTicked == true }) { return .ok }

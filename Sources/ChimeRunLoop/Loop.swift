@@ -102,6 +102,10 @@ package final class Loop: @unchecked Sendable {
   /// Whether the caller is on the loop's thread.
   var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) && !hasEnded }
 
+  // SAFETY: the loop's thread's.
+  /// How the thread was before it began to run the loop; `nil` when it is not Chime's call that does.
+  nonisolated(unsafe) var hostCancellation: HostCancellation?
+
   /// The thread, as `pthread_self` names it there; 0 as long as it is not known.
   var threadNumber: UInt { thread.load(ordering: .relaxed) }
 

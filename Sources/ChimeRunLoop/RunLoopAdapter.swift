@@ -115,6 +115,7 @@ final class RunLoopAdapter: QueueAdapter {
   }
   var isOnQueue: Bool { loop.isCurrent }
   var place: Place? { .thread(loop.threadNumber) }
+  var hostCancellation: HostCancellation? { unsafe loop.hostCancellation }
   var mayNeverRun: Bool { true }
   var hasEnded: Bool { loop.hasEnded }
   var shouldYield: Bool { false }

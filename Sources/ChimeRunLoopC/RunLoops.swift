@@ -62,20 +62,20 @@ public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int6
   }
   let status = Fork.statusOfDispatch
   if status != .ok { return status.rawValue }
-  return waitingOutside {
+  return waiting {
     Loop.run(in: mode, timeout: timeout_ns, untilTick: flags & UInt32(CHIME_RUN_LOOP_UNTIL_TICK) != 0)
   }
 }
 
 @_cdecl("chime_run_loop_stop") @implementation
 public func chime_run_loop_stop(_ run_loop: chime_run_loop_t) -> chime_status {
-  (Loop.find(run_loop)?.stop() ?? .unknownHandle).rawValue
+  withoutCancellation { (Loop.find(run_loop)?.stop() ?? .unknownHandle).rawValue }
 }
 
 @_cdecl("chime_run_loop_release") @implementation
 public func chime_run_loop_release(_ run_loop: chime_run_loop_t) -> chime_status {
   if run_loop == 0 { return Status.ok.rawValue }
-  return (Loop.find(run_loop)?.release() ?? .unknownHandle).rawValue
+  return withoutCancellation { (Loop.find(run_loop)?.release() ?? .unknownHandle).rawValue }
 }
 
 @_cdecl("chime_run_loop_add_common_mode") @implementation
@@ -83,7 +83,7 @@ public func chime_run_loop_add_common_mode(
   _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?
 ) -> chime_status {
   guard unsafe name != nil, let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
-  return (Loop.find(run_loop)?.addCommonMode(mode) ?? .unknownHandle).rawValue
+  return withoutCancellation { (Loop.find(run_loop)?.addCommonMode(mode) ?? .unknownHandle).rawValue }
 }
 
 @_cdecl("chime_run_loop_queue_create") @implementation

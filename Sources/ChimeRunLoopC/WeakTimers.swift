@@ -94,8 +94,10 @@ public func chime_weak_timer_schedule(
   _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
   _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
 ) -> chime_status {
-  unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { timer in
-    Loop.canBeCurrent ? timer.add(to: .current, mode: .default) : .resource
+  withoutCancellation {
+    unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { timer in
+      Loop.canBeCurrent ? timer.add(to: .current, mode: .default) : .resource
+    }
   }
 }
 
@@ -109,9 +111,11 @@ public func chime_weak_timer_add(
   _ timer: chime_weak_timer_t, _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?
 ) -> chime_status {
   guard let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
-  return withTimer(timer) { timer in
-    guard let loop = Loop.find(run_loop) else { return .unknownHandle }
-    return timer.add(to: loop, mode: mode)
+  return withoutCancellation {
+    withTimer(timer) { timer in
+      guard let loop = Loop.find(run_loop) else { return .unknownHandle }
+      return timer.add(to: loop, mode: mode)
+    }
   }
 }
 
@@ -122,7 +126,7 @@ public func chime_weak_timer_fire(_ timer: chime_weak_timer_t) -> chime_status {
 
 @_cdecl("chime_weak_timer_invalidate") @implementation
 public func chime_weak_timer_invalidate(_ timer: chime_weak_timer_t) -> chime_status {
-  callingBack { withTimer(timer) { Status(rawValue: $0.invalidate().rawValue) } }
+  callingBack { withoutCancellation { withTimer(timer) { Status(rawValue: $0.invalidate().rawValue) } } }
 }
 
 @_cdecl("chime_weak_timer_is_valid") @implementation
@@ -161,10 +165,12 @@ public func chime_weak_timer_tolerance(
 
 @_cdecl("chime_weak_timer_set_fire_date") @implementation
 public func chime_weak_timer_set_fire_date(_ timer: chime_weak_timer_t, _ wall_deadline_ns: Int64) -> chime_status {
-  withTimer(timer) { timer in
-    guard timer.isValid else { return .ignored }
-    timer.nextDeadline = converted(wall_deadline_ns, from: .wall, to: .monotonic)
-    return .ok
+  withoutCancellation {
+    withTimer(timer) { timer in
+      guard timer.isValid else { return .ignored }
+      timer.nextDeadline = converted(wall_deadline_ns, from: .wall, to: .monotonic)
+      return .ok
+    }
   }
 }
 

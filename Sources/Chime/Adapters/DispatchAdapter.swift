@@ -79,6 +79,7 @@ final class DispatchAdapter: QueueAdapter {
   }
   var isOnQueue: Bool { dispatchPlace.isOnPlace() }
   var place: Place? { dispatchPlace.shared }
+  var hostCancellation: HostCancellation? { dispatchPlace.isMain ? MainQueue.hostCancellation : nil }
   var mayNeverRun: Bool { !dispatchPlace.isOwn }
   var shouldYield: Bool { dispatchPlace.isMain && MainQueue.stopIsPending }
 }

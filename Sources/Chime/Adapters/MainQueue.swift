@@ -41,6 +41,12 @@ package enum MainQueue {
 
   static var isUsed: Bool { wasUsed.load(ordering: .relaxed) && !Fork.isInChild }
 
+  // SAFETY: the main thread's.
+  private nonisolated(unsafe) static var hostOfDrain: HostCancellation?
+
+  /// How the main thread was before it began to drain the queue; `nil` when it is not `run` that does.
+  static var hostCancellation: HostCancellation? { isMainThread ? unsafe hostOfDrain : nil }
+
   static var isBeingRun: Bool { isRunning.load(ordering: .relaxed) }
 
   static var stopIsPending: Bool { stop.load(ordering: .relaxed) }
@@ -53,24 +59,28 @@ package enum MainQueue {
     guard isCurrent else { return .unsupported }
     guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .wouldDeadlock }
     defer { isRunning.store(false, ordering: .releasing) }
-    guard prepare() else { return .resource }
+    guard withoutCancellation(prepare) else { return .resource }
     let stopFile = stopReader.load(ordering: .relaxed)
     let queueFile = Undeclared.mainQueueHandle()
     guard queueFile >= 0 else { return .resource }
     while true {
       if stop.exchange(false, ordering: .sequentiallyConsistent) {
         var byte: UInt8 = 0
-        while unsafe read(stopFile, &byte, 1) == 1 {}
+        withoutCancellation { while unsafe read(stopFile, &byte, 1) == 1 {} }
         return .stopped
       }
       var files = [
         pollfd(fd: queueFile, events: Int16(POLLIN), revents: 0), pollfd(fd: stopFile, events: Int16(POLLIN), revents: 0),
       ]
-      unsafe poll(&files, 2, -1)
+      withoutCancellation { _ = unsafe poll(&files, 2, -1) }
       if files[0].revents != 0 {
         var count: UInt64 = 0
-        unsafe read(queueFile, &count, 8)
-        unsafe Undeclared.drainMainQueue(nil)
+        withoutCancellation { _ = unsafe read(queueFile, &count, 8) }
+        withoutCancellation { host in
+          unsafe hostOfDrain = host
+          unsafe Undeclared.drainMainQueue(nil)
+          unsafe hostOfDrain = nil
+        }
         // A callback has ended this thread, which goes on to its end in the caller, outside of libdispatch.
         if ThreadEnd.isCaught { return .stopped }
       }

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// What a descriptor stands for, whatever its number.
 struct FileIdentity: Equatable {
@@ -21,17 +22,23 @@ enum TimerFile {
     let file = Undeclared.timerfdCreate(clock.id, O_NONBLOCK | O_CLOEXEC)
     if file < 0 { return nil }
     _ = fcntl(file, Undeclared.setSignalOfFile, mark)
+    _ = fcntl(file, Undeclared.setOwnerOfFile, getpid())
+    maker.store(getpid(), ordering: .relaxed)
     return file
   }
 
   /// What marks an open file as one of Chime's, and stays with it over a fork: the number of the signal that it would
-  /// send if it were asked to send one, which a timer of the kernel cannot be. (All of them are one inode, so that device
-  /// and inode do not tell them apart.)
+  /// send, and the process that it would send it to, if it were asked to send one, which a timer of the kernel cannot be.
+  /// (All of them are one inode, so that device and inode do not tell them apart.)
   private static var mark: Int32 { 61 }
+  private static let maker = Atomic<Int32>(0)
 
   /// Whether a descriptor is that of a timer which `make` has made.
   static func isOne(_ file: Int32) -> Bool {
     guard fcntl(file, Undeclared.signalOfFile) == mark else { return false }
+    // 0: the maker has ended.
+    let owner = fcntl(file, Undeclared.ownerOfFile)
+    guard owner == 0 || owner == maker.load(ordering: .relaxed) else { return false }
     var name = [CChar](repeating: 0, count: 64)
     let length = unsafe readlink("/proc/self/fd/\(file)", &name, name.count - 1)
     return length > 0 && name.prefix(length).elementsEqual("anon_inode:[timerfd]".utf8.map { CChar(bitPattern: $0) })

@@ -26,7 +26,9 @@ enum Undeclared {
   static var timerIsAbsolute: Int32 { 1 }
   static var timerEndsWithStep: Int32 { 2 }
 
-  // <fcntl.h>: F_SETSIG and F_GETSIG.
+  // <fcntl.h>: F_SETOWN, F_GETOWN, F_SETSIG and F_GETSIG.
+  static var setOwnerOfFile: Int32 { 8 }
+  static var ownerOfFile: Int32 { 9 }
   static var setSignalOfFile: Int32 { 10 }
   static var signalOfFile: Int32 { 11 }
 

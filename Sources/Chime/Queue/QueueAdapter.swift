@@ -17,6 +17,9 @@ package protocol QueueAdapter: AnyObject, Sendable {
   var isOnQueue: Bool { get }
   /// What the passes share with other work of the host's; `nil` for nothing.
   var place: Place? { get }
+  /// How the thread that runs the passes was, as to cancellation, before it called what runs them: callbacks are to run
+  /// like that. `nil` where that is how it is.
+  var hostCancellation: HostCancellation? { get }
   /// Whether it can be that nobody will ever run the queue again, as with a main queue that is not drained.
   var mayNeverRun: Bool { get }
   /// Whether it is certain that nobody will, as with a run loop whose thread has ended.
@@ -28,4 +31,5 @@ package protocol QueueAdapter: AnyObject, Sendable {
 extension QueueAdapter {
   package var hasEnded: Bool { false }
   package var place: Place? { nil }
+  package var hostCancellation: HostCancellation? { nil }
 }

@@ -135,7 +135,8 @@ extension QueueCore {
       place(slot, word)
     } else {
       slot.pushUnlessThere(cell)
-      // As it is now: see `TimerRef.announceAfterPush`.
+      // Between flag and link a writer may have met the flag, and woken a pass that found nothing: what it wanted is
+      // announced here, as it is now.
       let image = slot.image
       if image.word.isReleased { cell.wakeToDispose() }
       if image.word.hasExtra || image.word.isRunning {

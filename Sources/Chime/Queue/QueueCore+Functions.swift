@@ -126,7 +126,9 @@ package final class SyncCall: @unchecked Sendable {
       return
     }
     guard move(.waiting, .started) else { return }
-    core.withHooks { ThreadState.current.inside(core.cell, continuing: caller) { _ in body() } }
+    core.asHost {
+      core.withHooks { ThreadState.current.inside(core.cell, continuing: caller) { _ in body() } }
+    }
     if core.isAbandoned { return }
     phase.store(.done, ordering: .sequentiallyConsistent)
     wakeUp.signal()

@@ -52,7 +52,9 @@ extension QueueCore {
   /// Chooses a running timer whose end, by whomever, wakes who sleeps in `run`; none when nothing is left to run. The
   /// caller holds the token.
   private func watchTimer() {
+    if cell.watched == QueueCell.watchedEnded, runners.load(ordering: .sequentiallyConsistent) > 1 { cell.wakeHost() }
     isIdle = false
+    isWatching = false
     while !hasWorkNow, cell.inboxIsEmpty {
       guard let next = wheel.earliest(), next != .max, let slot = wheel.earliestSlot else {
         // What was woken meanwhile is in the inbox, or among the functions.
@@ -60,16 +62,25 @@ extension QueueCore {
         return
       }
       cell.watched = slot.index &+ 1
-      // One that is being written is still running for all that is known; its writer looks at `watched` at its end.
+      // The writer of one that is being written looks at `watched` at its end.
       let word = slot.wordInOrder
-      if word.isRunning { return }
+      isWatching =
+        word.isLive && word.hasWriter
+        || word.isRunning && slot.deadline.saturatingAdd(word.postponement) != .max
+      if isWatching { return }
     }
   }
 
-  /// Wakes who sleeps in `run` on another thread, if the timer that it watches does not run any more.
+  /// Wakes who sleeps in `run` on another thread, if the timer that it watches does not run any more: this pass may have
+  /// taken away what was to wake it.
   private func wakeWatcher() {
     let watched = cell.watched
-    if watched != 0, !Slab.slot(watched &- 1).wordInOrder.isRunning { cell.noteEnd(of: Slab.slot(watched &- 1)) }
+    if watched == 0 { return }
+    if runners.load(ordering: .sequentiallyConsistent) == 0 {
+      cell.watched = 0
+    } else if watched == QueueCell.watchedEnded || !Slab.slot(watched &- 1).wordInOrder.isRunning {
+      cell.wakeHost()
+    }
   }
 
   /// Runs what is due, at most `most` callbacks. Gives how many were called.
@@ -204,6 +215,8 @@ extension QueueCore {
     switch findHost(id) {
     case .failure(let status): return status
     case .success(let (core, adapter)):
+      if !untilStopped { core.runners.add(1, ordering: .sequentiallyConsistent) }
+      defer { if !untilStopped { core.runners.subtract(1, ordering: .sequentiallyConsistent) } }
       var backoff = Backoff()
       let wasEnding = ThreadEnd.isCaught
       while true {
@@ -220,6 +233,8 @@ extension QueueCore {
         if ThreadEnd.isCaught, !wasEnding { return .stopped }
         // As it was at the end of that pass; a timer that came later is another thread's, which has not run yet.
         if !untilStopped, core.isIdle { return .ok }
+        // Something came meanwhile, and may have been taken in by a thread that ended a timer.
+        if !untilStopped, !core.isWatching { continue }
         core.pollHost(.max)
       }
     }
@@ -323,10 +338,13 @@ extension QueueCell {
     if watched == slot.index &+ 1 { wakeRunner(watching: slot.index &+ 1) }
   }
 
+  /// That the timer which was watched has ended, and nobody has looked since.
+  static var watchedEnded: UInt32 { .max }
+
   @inline(never)
   private func wakeRunner(watching slot: UInt32) {
     let result = unsafe storage.pointee.watched.compareExchange(
-      expected: slot, desired: 0, ordering: .sequentiallyConsistent)
+      expected: slot, desired: QueueCell.watchedEnded, ordering: .sequentiallyConsistent)
     if result.exchanged { wakeHost() }
   }
 

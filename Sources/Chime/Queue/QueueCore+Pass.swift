@@ -8,11 +8,13 @@ extension QueueCore {
   package func pass() {
     asPass {
       if isClosed { return }
-      withHooks {
-        ThreadState.current.inside(cell) { frame in
-          cell.published = QueueCell.awake
-          runSlice(.ofOthers(from: cell.now), frame)
-          if !isAbandoned { afterSlice(frame) }
+      asHost {
+        withHooks {
+          ThreadState.current.inside(cell) { frame in
+            cell.published = QueueCell.awake
+            runSlice(.ofOthers(from: cell.now), frame)
+            if !isAbandoned { afterSlice(frame) }
+          }
         }
       }
       if !isAbandoned { announceEnd() }
@@ -270,6 +272,12 @@ extension QueueCore {
       }
       delivered += 1
     }
+  }
+
+  /// Runs `body`, a stretch of callbacks, on a thread that can be cancelled if the host's can.
+  @inline(__always)
+  func asHost(_ body: () -> Void) {
+    if let host = adapter.hostCancellation { host.allow(body) } else { body() }
   }
 
   /// Runs `body`, a stretch of callbacks on a thread that the host did not make, between its hooks.

@@ -46,8 +46,9 @@ package final class QueueCore: @unchecked Sendable {
   /// Some of them are to be ended soon, by another `takeTicks`.
   var endIsWanted = false
   var isClosed = false
-  /// Whether the last pass for `run` left nothing to run.
+  /// Whether the last pass for `run` left nothing to run, and whether it watches a timer.
   var isIdle = false
+  var isWatching = false
   /// Functions that were taken out of `functions`, and how many of them have had their turn.
   var takenFunctions: [QueuedFunction] = []
   var nextTaken = 0
@@ -56,6 +57,8 @@ package final class QueueCore: @unchecked Sendable {
   /// Functions and visits on their way on a concurrent queue, and whoever begins to close the queue: while it is not 0
   /// the queue does not end.
   let outstanding = Atomic<Int>(0)
+  /// Threads inside `run` that return when nothing is left to run.
+  let runners = Atomic<Int>(0)
   /// Calls that use the queue's cell for a moment; see `whileItLives`.
   let lookers = Atomic<Int>(0)
   let isClosing = Atomic<Bool>(false)

@@ -19,7 +19,7 @@ package struct HostCancellation {
   fileprivate let state: CInt
 
   /// Runs a function of the host's.
-  func allow(_ function: () -> Void) {
+  package func allow(_ function: () -> Void) {
     pthread_setcancelstate(state, nil)
     function()
     pthread_setcancelstate(CInt(PTHREAD_CANCEL_DISABLE), nil)

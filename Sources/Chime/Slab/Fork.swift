@@ -53,6 +53,7 @@ package enum Fork {
     Slab.reinitialize()
     QueueCells.reinitialize()
     WaitRegistry.reinitialize()
+    ThreadState.reinitialize()
     WriterImages.reinitialize()
     Labels.reinitialize()
     OwnThread.reinitialize()

@@ -93,9 +93,17 @@ import Synchronization
   /// The key of the thread-specific pointer, + 1; 0 until the first queue is made.
   private static let key = Atomic<UInt32>(0)
 
-  /// Makes the key; false when the process has no more. Called before the first queue exists, under a lock.
+  private static let preparing = Locked(())
+
+  /// Makes the key; false when the process has no more. Called before the first queue exists.
   static func prepare() -> Bool {
-    if key.load(ordering: .acquiring) != 0 { return true }
+    key.load(ordering: .acquiring) != 0 || preparing.withLock { _ in makeKey() }
+  }
+
+  static func reinitialize() { preparing.reinitialize() }
+
+  private static func makeKey() -> Bool {
+    if key.load(ordering: .relaxed) != 0 { return true }
     var made = pthread_key_t()
     let failed = unsafe pthread_key_create(&made) { memory in
       guard let memory = unsafe memory else { return }

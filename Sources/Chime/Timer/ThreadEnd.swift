@@ -12,7 +12,7 @@ package enum ThreadEnd {
   /// Notes on the calling thread that its end was caught.
   @inline(never)
   static func wasCaught() {
-    ThreadState.obtain()?.hasEnded = true
+    if ThreadState.prepare() { ThreadState.obtain()?.hasEnded = true }
     if chime_interpreter_is_ending() != 0 { closeGate() }
   }
 
@@ -21,12 +21,15 @@ package enum ThreadEnd {
 
   /// Makes a call of the host's in which its functions may be called, and ends the thread if one of them has.
   package static func passOn<Result>(_ call: () -> Result) -> Result {
-    ThreadState.existing?.hasEnded = false
+    // A callback that came before this one in the same pass may have ended the thread: that is the outer call's to pass on.
+    let before = isCaught
+    if before { ThreadState.existing?.hasEnded = false }
     let result = call()
-    if let thread = ThreadState.existing, thread.hasEnded {
-      thread.hasEnded = false
+    if isCaught {
+      ThreadState.existing?.hasEnded = false
       chime_continue_thread_end()
     }
+    if before { ThreadState.existing?.hasEnded = true }
     return result
   }
 

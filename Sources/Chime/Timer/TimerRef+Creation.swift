@@ -71,7 +71,11 @@ extension TimerRef {
     case .failure(.noMemory): return .noMemory
     }
     // From here until the timer is published the queue cannot end.
-    _ = slot.set(TimerWord.writerBit)
+    if schedule == nil {
+      _ = slot.set(TimerWord.writerBit)
+    } else if !slot.set(TimerWord.writerBit, TimerWord.inboxBit).isInInbox {
+      cell.push(slot)
+    }
     guard cell.id == queue else {
       _ = slot.clear(TimerWord.writerBit)
       cell.giveBack(slot, thread)
@@ -102,9 +106,9 @@ extension TimerRef {
       | (options.flags.contains(.selfRelease) ? RecordFlags.selfRelease.rawValue : 0)
       | (isWall ? RecordFlags.onWallClock.rawValue : 0)
     let timer = TimerRef(slot: slot, life: life)
+    slot.stamp = thread.nextStamp()
     if let schedule {
       slot.store(schedule)
-      slot.stamp = thread.nextStamp()
       slot.deadline =
         isWall
         ? slot.firstDeadline(cell)

@@ -126,7 +126,8 @@ extension TimerSlot {
         if !current.isInInbox { next = next.setting(TimerWord.inboxBit) }
         guard swap(current, for: next) else { continue }
         if !current.isInInbox { cell.push(self) }
-        cell.wakeToDispose()
+        // Here and now, on queues whose passes run inside calls: and then the thread may end here.
+        ThreadEnd.passOn { cell.wakeToDispose() }
         return
       }
     }

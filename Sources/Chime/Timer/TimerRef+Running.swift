@@ -25,7 +25,7 @@ extension TimerRef {
 
   private func apply(_ event: TimerEvent, _ schedule: Schedule?, keepsRest: Bool = false) -> Status {
     guard let thread = ThreadState.obtain() else { return .noMemory }
-    guard var word = beginWriting() else { return .invalidHandle }
+    guard var word = beginWriting(sending: event == .activate) else { return .invalidHandle }
     let before = word
     guard let state = word.state, let next = Transition(from: state, on: event).next else {
       abandonWriting(before)

@@ -47,13 +47,20 @@ package struct TimerRef: Sendable {
   // MARK: Writing
 
   /// Becomes the timer's writer and gives the word as it was; `nil` when the id is stale.
-  func beginWriting() -> TimerWord? {
+  /// - Parameter sending: the pass will have to look: the timer is sent to the inbox at once, which `publish` would have
+  ///   to do in a step of its own.
+  @inline(__always)
+  func beginWriting(sending: Bool = false) -> TimerWord? {
     let image = WriterImages.own()
     var backoff = Backoff()
     while let word {
       if word.hasWriter {
         backoff.pause()
-      } else if slot.beginWriting(word, image) {
+        continue
+      }
+      let sends = sending && !word.isInInbox
+      if slot.beginWriting(word, setting: sends ? TimerWord.inboxBit : 0, image) {
+        if sends { cell.push(slot) }
         return word
       }
     }
@@ -65,9 +72,10 @@ package struct TimerRef: Sendable {
   func abandonWriting(_ before: TimerWord) {
     while true {
       let current = slot.word
-      if slot.swap(current, for: before.over(current).clearing(TimerWord.writerBit)) {
-        return WriterImages.finish(current.image)
-      }
+      guard slot.swap(current, for: before.over(current).clearing(TimerWord.writerBit)) else { continue }
+      WriterImages.finish(current.image)
+      if !before.isRunning { cell.noteEnd(of: slot) }
+      return
     }
   }
 
@@ -82,48 +90,30 @@ package struct TimerRef: Sendable {
     // The writer bit was set before this look: what the pass takes away from now on, it takes knowing of the writer.
     let placed = time == .max ? 0 : Slab.place(of: slot.index).tick ?? .max
     let isPlaced = placed <= Wheel.tick(notBefore: time, shift: cell.shift)
-    let isBusy = publish(new, at: time, on: cell, pushing: !isPlaced)
+    let isBusy = publish(new, at: time, on: cell, sending: !isPlaced)
     if time == .max { cell.noteEnd(of: slot) }
     return isBusy
   }
 
+  /// Publishes a word, with its slot in the inbox if the pass has to look. The slot is linked there before the word can be
+  /// seen without a writer: so whoever meets the flag of a timer that nobody writes knows that a pass will find it. (Only
+  /// a handler's end on a concurrent queue links after it has set the flag: see `QueueCore.sendOn`.)
   /// - Parameter time: at which the pass has to look; `.max` for never.
   @inline(__always)
   @discardableResult
-  func publish(_ new: TimerWord, at time: Int64, on cell: QueueCell, pushing: Bool = true) -> Bool {
+  func publish(_ new: TimerWord, at time: Int64, on cell: QueueCell, sending: Bool = true) -> Bool {
     while true {
       let current = slot.word
-      var next = new.over(current).clearing(TimerWord.writerBit)
-      let push = pushing && time != .max && !current.isInInbox
-      if push { next = next.setting(TimerWord.inboxBit) }
-      guard slot.swap(current, for: next) else { continue }
-      if current.hasWriter { WriterImages.finish(current.image) }
-      if push {
-        cell.push(slot)
-        announceAfterPush(time, on: cell)
-      } else if time != .max {
-        // Also where the timer is placed: who looked for the next deadline may have placed it, and armed nothing.
-        cell.announce(time)
+      if sending, time != .max, !current.isInInbox {
+        if slot.set(TimerWord.inboxBit) { cell.push(slot) }
+        continue
       }
+      guard slot.swap(current, for: new.over(current).clearing(TimerWord.writerBit)) else { continue }
+      WriterImages.finish(current.image)
+      // Also where the timer is placed: who looked for the next deadline may have placed it, and armed nothing.
+      if time != .max { cell.announce(time) }
       return current.isBusy
     }
-  }
-
-  /// Between flag and link another writer may have met the flag, pushed nothing, and woken a pass that found nothing:
-  /// what it wanted is announced here, as it is now, or was before yet another writer, who may have nothing to announce.
-  @inline(__always)
-  private func announceAfterPush(_ time: Int64, on cell: QueueCell) {
-    let word = slot.wordInOrder
-    if word.hasWriter { return announceImage(time, on: cell) }
-    if word.isReleased { cell.wakeToDispose() }
-    cell.announce(word.hasExtra ? QueueCell.atOnce : word.isRunning ? min(time, wakeTime(word, cell)) : time)
-  }
-
-  @inline(never)
-  private func announceImage(_ time: Int64, on cell: QueueCell) {
-    let image = slot.image
-    if image.word.isReleased { cell.wakeToDispose() }
-    cell.announce(image.word.hasExtra ? QueueCell.atOnce : image.word.isRunning ? min(time, image.dueTime) : time)
   }
 
   /// When the pass has to look at a running timer.

@@ -106,7 +106,7 @@ struct Wheel: ~Copyable {
         }
       }
       let word = slot.wordInOrder
-      if word.hasWriter {
+      if word.hasWriter, word.isLive {
         guard let old, old < next ?? .max else { return }
         next = old
       } else {
@@ -335,7 +335,7 @@ struct Wheel: ~Copyable {
   /// Where a slot belongs now; `nil` when its timer does not run. A slot that is being written stays where it is.
   private func tick(of slot: TimerSlot, placed: UInt64) -> UInt64? {
     let word = slot.wordInOrder
-    return word.hasWriter ? placed : tick(of: slot, word)
+    return word.hasWriter && word.isLive ? placed : tick(of: slot, word)
   }
 
   /// Where a slot with that word, which has no writer, belongs.
