@@ -2,14 +2,19 @@ import CChime
 import Chime
 import Glibc
 
-/// Runs a call that waits, or makes something that takes a while: it leaves errno as it was, is no cancellation point,
-/// and ends the thread if a callback in it has.
+/// Runs a call that waits: it leaves errno as it was, and ends the thread if a callback in it has. What waits inside is no
+/// cancellation point.
 package func waiting(_ call: () -> Status) -> chime_status {
   callingBack {
     let saved = errno
     defer { errno = saved }
-    return withoutCancellation { call().rawValue }
+    return call().rawValue
   }
+}
+
+/// The same for a call that goes through other libraries, and has their functions wait, or make what would be left behind.
+package func waitingOutside(_ call: () -> Status) -> chime_status {
+  waiting { withoutCancellation(call) }
 }
 
 /// Runs a call in which functions of the host may be called: one that ends the thread ends it here, after the call has

@@ -99,7 +99,7 @@ public func chime_now(_ clock: chime_clock, _ now_ns: UnsafeMutablePointer<Int64
 }
 
 @_cdecl("chime_main_run") @implementation
-public func chime_main_run() -> chime_status { waiting { MainQueue.run() } }
+public func chime_main_run() -> chime_status { waitingOutside { MainQueue.run() } }
 
 @_cdecl("chime_main_stop") @implementation
 public func chime_main_stop() -> chime_status { MainQueue.requestStop().rawValue }
@@ -115,7 +115,7 @@ public func chime_sleep_until(_ clock: chime_clock, _ deadline_ns: Int64) -> chi
   case CHIME_CLOCK_VIRTUAL: return Status.unsupported.rawValue
   default: return Status.invalidArgument.rawValue
   }
-  return waiting {
+  return waitingOutside {
     sleeping.sleep(until: deadline_ns)
     return .ok
   }

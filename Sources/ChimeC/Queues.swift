@@ -81,7 +81,7 @@ package func making(
   _ options: Result<QueueOptions, Status>, _ make: (QueueOptions) -> Result<UInt64, Status>,
   _ queue: UnsafeMutablePointer<chime_queue_t>
 ) -> chime_status {
-  waiting { unsafe Status(rawValue: store(options.flatMap(make), queue)) }
+  waitingOutside { unsafe Status(rawValue: store(options.flatMap(make), queue)) }
 }
 
 @_cdecl("chime_queue_create") @implementation

@@ -86,7 +86,7 @@ final class RunLoopAdapter: QueueAdapter {
       // A timer that is set for an earlier time is left alone: it costs one empty wake-up at most.
       if time != .max, state.armed <= time, state.armed > cell.now { return }
       state.armed = time
-      unsafe timers[state.next].fireDate = time == .max ? .distantFuture : date(of: time)
+      withoutCancellation { unsafe timers[state.next].fireDate = time == .max ? .distantFuture : date(of: time) }
     }
   }
 
@@ -94,13 +94,13 @@ final class RunLoopAdapter: QueueAdapter {
     state.withLock { state in
       if state.isWoken || state.isClosed { return }
       state.isWoken = true
-      unsafe timers[state.next].fireDate = .distantPast
+      withoutCancellation { unsafe timers[state.next].fireDate = .distantPast }
     }
   }
 
   func close() {
     state.withLock { $0.isClosed = true }
-    for timer in unsafe timers { timer.invalidate() }
+    withoutCancellation { for timer in unsafe timers { timer.invalidate() } }
     loop.state.withLock { $0.adapters[ObjectIdentifier(self)] = nil }
   }
 

@@ -17,7 +17,7 @@ private func store(_ loop: @autoclosure () -> Loop, _ out: UnsafeMutablePointer<
   let status = Fork.statusOfDispatch
   if status != .ok { return status.rawValue }
   guard let out = unsafe out else { return Status.invalidArgument.rawValue }
-  return waiting {
+  return waitingOutside {
     guard Loop.canBeCurrent else { return .resource }
     let id = loop().id
     if id == 0 { return .limit }
@@ -45,7 +45,7 @@ public func chime_run_loop_create(
   }
   let status = Fork.statusOfDispatch
   if status != .ok { return status.rawValue }
-  return waiting {
+  return waitingOutside {
     switch Loop.start(label: label) {
     case .success(let id):
       unsafe run_loop.pointee = id
@@ -62,7 +62,7 @@ public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int6
   }
   let status = Fork.statusOfDispatch
   if status != .ok { return status.rawValue }
-  return waiting {
+  return waitingOutside {
     Loop.run(in: mode, timeout: timeout_ns, untilTick: flags & UInt32(CHIME_RUN_LOOP_UNTIL_TICK) != 0)
   }
 }

@@ -67,8 +67,11 @@ import Testing
     defer { core.release() }
     let first = try core.makeTimer()
     #expect(TimerRef.release(first) == .ok)
-    let second = try core.makeTimer()
-    #expect(TimerRef(first)?.slot.index == TimerRef(second)?.slot.index)
+    var second = try core.makeTimer()
+    while TimerRef(first)?.slot.index != TimerRef(second)?.slot.index {
+      #expect(TimerRef.release(second) == .ok)
+      second = try core.makeTimer()
+    }
     #expect(first != second)
     #expect(TimerRef.release(first) == .invalidHandle)
     #expect(TimerRef(second)?.state == .idle)
@@ -83,5 +86,51 @@ import Testing
     #expect(TimerRef(last)?.state == .idle)
     #expect(TimerRef.release(last) == .ok)
     for _ in 0..<600 { #expect(try TimerRef(core.makeTimer())?.slot.index != slot.index) }
+  }
+
+  /// So that a slot's generation goes round as seldom as can be.
+  @Test func slotsAreUsedAgainFirstInFirstOut() throws {
+    let core = try QueueCore.makeForTest()
+    defer { core.release() }
+    var last: [UInt32: Int] = [:]
+    var shortest = Int.max
+    for turn in 0..<2000 {
+      let timer = try core.makeTimer()
+      let slot = try #require(TimerRef(timer)).slot.index
+      if let before = last[slot] { shortest = min(shortest, turn - before) }
+      last[slot] = turn
+      _ = TimerRef.release(timer)
+    }
+    #expect(shortest > ThreadCache.kept)
+  }
+
+  @Test func aChunkWhoseLivesAreUsedUpServesOnUnderAnotherNumber() throws {
+    let core = try QueueCore.makeForTest()
+    defer { core.release() }
+    let old = try core.makeTimer()
+    let chunks = core.cell.chunkCount
+    var ids: Set<UInt64> = [old]
+    _ = TimerRef.release(old)
+    // Slots that other threads have kept since the cell was another queue's hold a few chunks.
+    let most = chunks + 4
+    for _ in 0..<12 {
+      // Each slot that is free now has one life left; those that come later begin anew.
+      core.cell.forEachSlot { slot in
+        if slot.word.isFree { slot.lifeAndFlags = Handle.lifeMask - 1 }
+      }
+      for _ in 0..<2 * core.cell.chunkCount * Slab.slotsPerChunk {
+        let timer = try core.makeTimer()
+        _ = TimerRef(timer)?.activate(Schedule(first: 1_000))
+        #expect(ids.insert(timer).inserted)
+        #expect(TimerRef.release(timer) == .ok)
+        _ = QueueCore.advance(core.id, by: 2_000)
+      }
+    }
+    #expect(core.cell.chunkCount <= most)
+    #expect(ids.allSatisfy { TimerRef($0)?.state == nil })
+    // What a number that is no more in use names is looked up, and found to be nothing.
+    #expect(TimerRef.release(old) == .invalidHandle)
+    let timer = try core.makeTimer()
+    #expect(TimerRef(timer)?.state == .idle)
   }
 }

@@ -10,9 +10,10 @@ import Testing
   }()
   static let flags = [
     TimerWord.busyBit, TimerWord.writerBit, TimerWord.inboxBit, TimerWord.extraBit, TimerWord.handedBit,
+    TimerWord.waitedBit,
   ]
   static let code: UInt64 = 0x7
-  static let generation: UInt64 = 0xFFFF_FF00
+  static let generation: UInt64 = 0xFFFF_FE00
   static let postponement: UInt64 = 0xFFFF_FFFF_0000_0000
 
   /// Whether the words agree outside the mask.
@@ -65,7 +66,7 @@ import Testing
   @Test func eachFlagHasItsOwnQuestion() {
     for flag in Self.flags {
       let word = TimerWord(flag)
-      let answers = [word.isBusy, word.hasWriter, word.isInInbox, word.hasExtra, word.isHanded]
+      let answers = [word.isBusy, word.hasWriter, word.isInInbox, word.hasExtra, word.isHanded, word.isWaited]
       #expect(answers == Self.flags.map { $0 == flag })
     }
   }
@@ -73,7 +74,7 @@ import Testing
   @Test func theGenerationCountsAndWraps() {
     for bits in Self.words {
       let word = TimerWord(bits)
-      #expect(word.withNextGeneration.generation == (word.generation + 1) % (1 << 24))
+      #expect(word.withNextGeneration.generation == (word.generation + 1) % (1 << 23))
       #expect(Self.agree(word.withNextGeneration, bits, outside: Self.generation))
     }
     let last = TimerWord(.max)
@@ -112,8 +113,8 @@ import Testing
     #expect(TimerWord(0).with(longPostponement: distance) == nil)
   }
 
-  @Test func overTakesBusyInboxAndHandedFromTheCurrentWordAndTheRestFromItself() {
-    let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.handedBit
+  @Test func overTakesWhatOthersOwnFromTheCurrentWordAndTheRestFromItself() {
+    let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.handedBit | TimerWord.waitedBit
     for (mine, current) in zip(Self.words, Self.words.reversed()) {
       let word = TimerWord(mine).over(TimerWord(current))
       #expect(word.bits & theirs == current & theirs)

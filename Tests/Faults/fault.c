@@ -172,7 +172,7 @@ int fault_main(int argc, char **argv, const fault_case *cases) {
     for (argument = cases->first; argument <= cases->last; argument++) {
       fault_end end = fault_run_case(cases->name, argument, CASE_TIMEOUT_MS);
       if (end.exit_status == SKIPPED) {
-        if (line[0] == 0) snprintf(line, sizeof line, "%s", end.output);
+        if (line[0] == 0 && ran == 0) snprintf(line, sizeof line, "%s", end.output);
         continue;
       }
       if (ran++ == 0) line[0] = 0;

@@ -81,48 +81,6 @@ static void bound_thread_ends(int argument) {
   pthread_join(thread, NULL);
 }
 
-/* ---- A thread that is cancelled while it waits in Chime --------------------------------------------------------- */
-
-static int has_begun;
-static chime_queue_t waited_for;
-
-static void *wait_for_ever(void *context) {
-  int kind = *(int *)context;
-  store(&has_begun, 1);
-  if (kind == 0) chime_queue_wait(waited_for, CHIME_FOREVER);
-  if (kind == 1) chime_queue_run(waited_for, CHIME_RUN_UNTIL_STOPPED);
-  if (kind == 2) chime_sleep_until(CHIME_CLOCK_MONOTONIC, CHIME_FOREVER);
-  return NULL;
-}
-
-/* The queue that a cancelled thread was inside of can be ended all the same. */
-static void cancelled(int kind) {
-  static const char *const names[] = {"chime_queue_wait", "chime_queue_run", "chime_sleep_until"};
-  pthread_t thread;
-  void *result = NULL;
-  chime_status status;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &waited_for));
-  REQUIRE_OK(pthread_create(&thread, NULL, wait_for_ever, &kind));
-  EXPECT(await(&has_begun, 1));
-  sleep_ms(30);
-  EXPECT_OK(pthread_cancel(thread));
-  /* A wait that no cancellation ends must end by a stop. */
-  sleep_ms(100);
-  if (kind < 2) chime_queue_stop(waited_for);
-  if (kind < 2) {
-    pthread_join(thread, &result);
-  } else {
-    pthread_tryjoin_np(thread, &result);
-  }
-  fault_seen("%s: %s", names[kind], result == PTHREAD_CANCELED ? "cancelled" : "not cancelled");
-  status = chime_queue_process(waited_for, 0, NULL);
-  fault_seen(", then process: %s", chime_status_name(status));
-  EXPECT_OK(status);
-  status = chime_queue_shutdown(waited_for, CHIME_SECOND);
-  fault_seen(", shutdown: %s", chime_status_name(status));
-  EXPECT_OK(status);
-}
-
 /* ---- What Chime keeps for a thread ------------------------------------------------------------------------------ */
 
 enum { THREADS = 1000, TIMERS = 100 };
@@ -225,7 +183,6 @@ int main(int argc, char **argv) {
       {"who-made-it", maker_ends, SERIAL, RUN_LOOP - 1, 0, 0},
       {"who-made-it-on-a-run-loop", maker_ends, RUN_LOOP, RUN_LOOP, 0, 0},
       {"who-is-bound", bound_thread_ends, 0, 0, 0, 0},
-      {"who-waits-is-cancelled", cancelled, 0, 2, 0, 0},
       {"caches-of-1000-threads", caches, SERIAL, PRECISE, 0, 0},
       {"caches-and-a-limit", limited, 0, 0, 0, 0},
       {"run-loop", run_loop_thread_ends, 0, 0, 0, 0},

@@ -58,12 +58,12 @@ final class DispatchAdapter: QueueAdapter {
     if let waiter, !WaitRegistry.enter(waiter) { return .wouldDeadlock }
     defer { if let waiter { WaitRegistry.leave(waiter) } }
     var ran = false
-    withoutCancellation {
+    withoutCancellation { host in
       runAndWait {
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return }
         ran = true
         if let waiter { WaitRegistry.leave(waiter) }
-        ThreadState.current.inside(core.cell) { _ in body() }
+        host.allow { ThreadState.current.inside(core.cell) { _ in body() } }
       }
     }
     return ran ? .ok : .shutDown

@@ -50,6 +50,8 @@ import Synchronization
       let (calls, ended) = condition.withLock { () -> ([SyncCall], Bool) in
         while !isWoken, !isClosed, self.calls.isEmpty, core.cell.now < armed { condition.wait(until: armed) }
         isWoken = false
+        // The pass that comes now arms again, if it wants another one: one that closes the queue does not.
+        armed = .max
         defer { self.calls = [] }
         return (self.calls, isClosed)
       }

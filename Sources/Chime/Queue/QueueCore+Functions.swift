@@ -26,16 +26,7 @@ extension QueueCore {
         core.cell.wake()
         return .invalidHandle
       }
-      handOver {
-        if core.isClosing.load(ordering: .sequentiallyConsistent) {
-          item.drop()
-        } else {
-          core.withHooks { ThreadState.current.inside(core.cell) { _ in item.run() } }
-        }
-        if core.isAbandoned { return }
-        core.outstanding.subtract(1, ordering: .sequentiallyConsistent)
-        if core.isClosing.load(ordering: .sequentiallyConsistent) { core.cell.wake() }
-      }
+      withoutCancellation { handOver { core.runHandedOver(item) } }
       return .ok
     }
     let accepted = core.functions.withLock { functions in
@@ -45,6 +36,18 @@ extension QueueCore {
     guard accepted else { return .invalidHandle }
     core.cell.wake()
     return .ok
+  }
+
+  /// On a concurrent queue: runs a function that was counted as outstanding.
+  private func runHandedOver(_ item: QueuedFunction) {
+    if isClosing.load(ordering: .sequentiallyConsistent) {
+      item.drop()
+    } else {
+      withHooks { ThreadState.current.inside(cell) { _ in item.run() } }
+    }
+    if isAbandoned { return }
+    outstanding.subtract(1, ordering: .sequentiallyConsistent)
+    if isClosing.load(ordering: .sequentiallyConsistent) { cell.wake() }
   }
 
   /// Runs `body` in mutual exclusion with the queue's handlers. Waits for a handler.

@@ -38,14 +38,16 @@ import Glibc
   func signal() { unsafe pthread_cond_signal(changed) }
 
   /// Waits for a signal until a time on the monotonic clock, `Int64.max` without end; may return without one. With the
-  /// lock held.
+  /// lock held. No cancellation point.
   func wait(until time: Int64) {
-    if time == .max {
-      unsafe pthread_cond_wait(changed, mutex)
-    } else {
-      let (seconds, nanoseconds) = max(time, 0).quotientAndRemainder(dividingBy: 1_000_000_000)
-      var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
-      unsafe pthread_cond_timedwait(changed, mutex, &time)
+    withoutCancellation {
+      if time == .max {
+        unsafe pthread_cond_wait(changed, mutex)
+      } else {
+        let (seconds, nanoseconds) = max(time, 0).quotientAndRemainder(dividingBy: 1_000_000_000)
+        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
+        unsafe pthread_cond_timedwait(changed, mutex, &time)
+      }
     }
   }
 }

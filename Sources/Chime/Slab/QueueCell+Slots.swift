@@ -45,7 +45,7 @@ extension QueueCell {
       if usedUp { return retire(slot.index, &store) }
       put(slot.index, &store)
       if let cache {
-        while cache.count > ThreadCache.halved, let index = cache.pop() { put(index, &store) }
+        while cache.count > ThreadCache.halved, let index = cache.takeOldest() { put(index, &store) }
       }
     }
     if isLimited, id == 0 { wakeToDispose() }
@@ -54,7 +54,7 @@ extension QueueCell {
   /// Empties a thread's cache into the list.
   func takeBack(_ cache: ThreadCache) {
     unsafe storage.pointee.slots.withLock { store in
-      while let index = cache.pop() { put(index, &store) }
+      while let index = cache.takeOldest() { put(index, &store) }
     }
   }
 
@@ -68,6 +68,7 @@ extension QueueCell {
   private func put(_ index: UInt32, _ store: inout SlotStore) {
     unsafe Slab.slotsOut(of: Int(index >> 8)).pointee -= 1
     Slab.slot(index).context = .none
+    store.freeCount += 1
     if store.firstFree == 0 {
       store.firstFree = index &+ 1
     } else {
@@ -83,7 +84,9 @@ extension QueueCell {
   }
 
   private func takeFree(_ store: inout SlotStore) -> UInt32? {
-    if store.firstFree != 0 {
+    // Those that were never used come first while few others would come before a slot is used again.
+    if store.firstFree != 0, store.freeCount > ThreadCache.kept || store.fresh.isEmpty {
+      store.freeCount -= 1
       let index = store.firstFree &- 1
       store.firstFree = unsafe UInt32(UInt(bitPattern: Slab.slot(index).context.pointer))
       return index

@@ -66,6 +66,7 @@ struct SlotStore {
   /// out, as in the threads' caches.
   var firstFree: UInt32 = 0
   var lastFree: UInt32 = 0
+  var freeCount = 0
   /// Slots that were never given out.
   var fresh: Range<UInt32> = 0..<0
   /// First index and count of each group of chunks.

@@ -28,10 +28,10 @@ struct TimerImage {
 ///
 /// Each thread has one, as it writes one timer at a time. The memory is never unmapped and goes from thread to thread.
 /// `version` is odd from before the writer bit is set until the image is whole: as long as it is, the record has not been
-/// changed. Writer: makes the version odd, notes the word, sets the writer bit, copies the record, makes the version even,
-/// changes the record. Reader: reads the version; the image, or the record where it is odd; the word; the version again.
-/// The same version, and a word in between that names this image, mean that what it has read belongs together. It looks
-/// again only where another operation has come to its end meanwhile.
+/// changed. Writer: makes the version odd, another one for each try, notes the word, sets the writer bit, copies the
+/// record, makes the version even, changes the record. Reader: reads the version; the word, which must name this image;
+/// the image, or the record where the version is odd; the version again. The same version means that what it has read
+/// belongs together. It looks again only where another operation has come to its end meanwhile.
 @safe struct WriterImage: @unchecked Sendable {
   @unsafe fileprivate struct Storage: ~Copyable {
     let version = Atomic<UInt32>(0)
@@ -97,13 +97,13 @@ struct TimerImage {
   /// The timer as it was before the writer that `word` names; `nil` when another operation came to its end meanwhile.
   fileprivate func read(_ slot: TimerSlot, _ word: TimerWord) -> TimerImage? {
     let version = unsafe storage.pointee.version.load(ordering: .acquiring)
+    // Not before the version: that could be of a try which has not set the writer bit yet.
+    let current = slot.word
+    guard current.hasWriter(of: word) else { return nil }
     let before = unsafe TimerWord(storage.pointee.word.load(ordering: .relaxed))
     var image = version & 1 != 0 ? slot.copy(before) : copy(before)
     atomicMemoryFence(ordering: .acquiring)
-    let current = slot.word
-    guard current.hasWriter(of: word), unsafe storage.pointee.version.load(ordering: .relaxed) == version else {
-      return nil
-    }
+    guard unsafe storage.pointee.version.load(ordering: .relaxed) == version else { return nil }
     // A handler may have ended meanwhile; one that starts is what the writer is about to decide.
     if !current.isBusy { image.word = image.word.clearing(TimerWord.busyBit) }
     return image
@@ -214,12 +214,11 @@ extension TimerSlot {
         continue
       }
       let image = copy(word)
+      // Each change of the record leaves another sequence, deadline or leeway behind, or another word: that is looked at
+      // last, since under another generation the rest can be as it was.
+      guard sequence == image.sequenceLow, deadline == image.deadline, leeway.bits == image.leeway.bits else { continue }
       atomicMemoryFence(ordering: .acquiring)
-      // Each change of the record leaves another word behind, or another sequence, deadline or leeway.
-      guard self.word == word, sequence == image.sequenceLow, deadline == image.deadline,
-        leeway.bits == image.leeway.bits
-      else { continue }
-      return image
+      if self.word == word { return image }
     }
   }
 

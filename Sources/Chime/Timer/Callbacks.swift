@@ -29,6 +29,7 @@ internal import CPlatform
 
   @discardableResult
   func callAsFunction(_ tick: TickRecord, _ context: Context) -> Bool {
+    ThreadEnd.passGate()
     // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says. The functions differ in what
     // C says of null pointers, not in how they are called.
     let called = unsafe withUnsafePointer(to: tick) {
@@ -55,6 +56,7 @@ internal import CPlatform
 
   /// Calls the function; one that ends its thread has returned all the same (see `ThreadEnd`).
   package func callAsFunction(_ context: Context) {
+    ThreadEnd.passGate()
     if unsafe chime_call_function(function, context.pointer) != 0 { ThreadEnd.wasCaught() }
   }
 }

@@ -1,4 +1,6 @@
 internal import CPlatform
+import Glibc
+import Synchronization
 
 /// The end of a thread inside a callback, by `pthread_exit` or a cancellation (promise 20).
 ///
@@ -9,7 +11,10 @@ internal import CPlatform
 package enum ThreadEnd {
   /// Notes on the calling thread that its end was caught.
   @inline(never)
-  static func wasCaught() { ThreadState.obtain()?.hasEnded = true }
+  static func wasCaught() {
+    ThreadState.obtain()?.hasEnded = true
+    if chime_interpreter_is_ending() != 0 { closeGate() }
+  }
 
   /// Whether the end of the calling thread was caught, since `passOn` began on it.
   package static var isCaught: Bool { ThreadState.existing?.hasEnded == true }
@@ -23,5 +28,36 @@ package enum ThreadEnd {
       chime_continue_thread_end()
     }
     return result
+  }
+
+  // MARK: An interpreter's end
+
+  /// Closed while an interpreter comes to its end that has ended one of our threads: its functions are being freed, so
+  /// that no callback may begin, on whatever queue.
+  private static let gateIsClosed = Atomic<Bool>(false)
+  /// A program that ends its interpreter and lives on has its callbacks late by as much, at most.
+  private static let longestEnd: Int64 = 2_000_000_000
+
+  /// Called before each callback.
+  @inline(__always)
+  static func passGate() {
+    if gateIsClosed.load(ordering: .relaxed) { waitAtGate() }
+  }
+
+  /// Waits while the interpreter ends; mostly the process ends meanwhile.
+  private static func closeGate() {
+    gateIsClosed.store(true, ordering: .relaxed)
+    waitAtGate()
+    gateIsClosed.store(false, ordering: .relaxed)
+  }
+
+  @inline(never)
+  private static func waitAtGate() {
+    // The main thread is the one that ends the interpreter.
+    if MainQueue.isMainThread { return }
+    let end = Clock.monotonic.now.saturatingAdd(longestEnd)
+    while gateIsClosed.load(ordering: .relaxed), chime_interpreter_is_ending() != 0, Clock.monotonic.now < end {
+      withoutCancellation { _ = usleep(1000) }
+    }
   }
 }

@@ -1,0 +1,100 @@
+/*
+ * reused.c - a queue ends while other threads call with its id, and another queue takes its place at once: none of these
+ * calls reaches that one. Promise 10.
+ */
+#include "harness.h"
+
+enum { CALLERS = 3, ROUNDS = 60000 };
+
+/* Queues that the callers know have this many timers, begin at this time and are called so; the others are not. */
+enum { KNOWN_TIMERS = 2, HIDDEN_TIMERS = 5 };
+static const int64_t known_start = CHIME_SECOND, hidden_start = INT64_C(1) << 60;
+static const char known_label[] = "known", hidden_label[] = "hidden";
+
+typedef struct place {
+  csuite *t;
+  uint64_t known; /* the id that the callers use; by __atomic builtins */
+  int over;
+  int calls;
+} place;
+
+static void never(const chime_tick *tick, void *context) { (void)tick, (void)context; }
+
+static chime_queue_t make(csuite *t, int timers, int64_t start, const char *label) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t queue = 0;
+  int i;
+  options.start_ns = start;
+  options.label = label;
+  EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &queue));
+  for (i = 0; i < timers; i++) EXPECT_OK(chime_timer_after(queue, CHIME_FOREVER, never, NULL, NULL, &(chime_timer_t){0}));
+  return queue;
+}
+
+static void call(csuite *t, chime_queue_t queue, dice *d) {
+  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
+  int64_t time = 0;
+  int32_t file = -1;
+  char text[1024] = "";
+  chime_status status;
+  switch (roll_below(d, 6)) {
+    case 0:
+      status = chime_queue_get_stats(queue, &stats);
+      if (status == CHIME_OK) EXPECT(stats.timers <= KNOWN_TIMERS);
+      break;
+    case 1:
+      status = chime_queue_dump(queue, text, sizeof text, NULL);
+      EXPECT(strstr(text, hidden_label) == NULL);
+      break;
+    case 2:
+      status = chime_queue_now(queue, &time);
+      EXPECT(time < hidden_start);
+      break;
+    case 3:
+      status = chime_queue_fd(queue, &file);
+      EXPECT(status == CHIME_ERROR_UNSUPPORTED || status == CHIME_ERROR_INVALID_HANDLE);
+      return;
+    default: status = chime_queue_jump(queue, 1000); break;
+  }
+  if (status != CHIME_ERROR_SHUT_DOWN && status != CHIME_ERROR_INVALID_HANDLE) EXPECT_OK(status);
+}
+
+static void *call_again_and_again(void *argument) {
+  place *p = argument;
+  csuite *t = p->t;
+  dice d = {UINT64_C(11) + (uint64_t)add(&p->calls, 1)};
+  int i;
+  for (i = 0; load(&p->over) == 0 && !(i == 0 && csuite_failed(t)); i = (i + 1) % 1024) {
+    chime_queue_t queue = __atomic_load_n(&p->known, __ATOMIC_ACQUIRE);
+    if (queue != 0) call(t, queue, &d);
+  }
+  return NULL;
+}
+
+/* [10] */
+static void a_call_with_the_id_of_a_queue_that_ended_never_reaches_the_next_one(csuite *t) {
+  place *p = csuite_memory(t, sizeof *p);
+  pthread_t threads[CALLERS];
+  int started = 0, round;
+  dice d = {UINT64_C(1111)};
+  p->t = t;
+  while (started < CALLERS && spawn(t, &threads[started], call_again_and_again, p)) started++;
+  for (round = 0; round < csuite_scaled(ROUNDS) && !(round % 256 == 0 && csuite_failed(t)); round++) {
+    chime_queue_t known = make(t, KNOWN_TIMERS, known_start, known_label), hidden;
+    int64_t end = monotonic_ns() + roll_below(&d, 4 * CHIME_MICROSECOND);
+    __atomic_store_n(&p->known, known, __ATOMIC_RELEASE);
+    while (monotonic_ns() < end) continue;
+    EXPECT_OK(chime_queue_shutdown(known, CHIME_FOREVER));
+    hidden = make(t, HIDDEN_TIMERS, hidden_start, hidden_label);
+    for (end = monotonic_ns() + roll_below(&d, 4 * CHIME_MICROSECOND); monotonic_ns() < end;) continue;
+    EXPECT_EQ(now_of(t, hidden), hidden_start);
+    EXPECT_OK(chime_queue_shutdown(hidden, CHIME_FOREVER));
+  }
+  store(&p->over, 1);
+  while (started > 0) pthread_join(threads[--started], NULL);
+}
+
+const csuite_test reused_tests[] = {
+    TEST(a_call_with_the_id_of_a_queue_that_ended_never_reaches_the_next_one),
+    {NULL, NULL},
+};

@@ -1,0 +1,272 @@
+/*
+ * callback_end.c - a callback ends the thread it runs on, by pthread_exit or because that is cancelled: promise 20. It takes
+ * nothing with it but that callback. A thread of libdispatch or of Chime lives on; a thread of the host's ends, when the
+ * call that ran the callback has done its work, with its own result and its own cleanup handlers.
+ */
+#include "ending.h"
+
+#include <unistd.h>
+
+enum { PROCESS = PLACES, WHERES }; /* a host-driven queue by wait and process; HOST is one by run */
+static const int64_t timeout = 5 * CHIME_SECOND;
+static int ticks, finalized;
+
+static const char *where_name(int where) { return where == PROCESS ? "host-driven, process" : place_name((place)where); }
+static place place_of(int where) { return where == PROCESS ? HOST : (place)where; }
+
+/* ---- Which callback --------------------------------------------------------------------------------------------- */
+
+enum {
+  ONE_SHOT,
+  REPEATING,
+  REGISTRATION,
+  CANCEL_HANDLER,
+  NAMED,
+  FINALIZER,
+  DESTRUCTOR,
+  ASYNC,
+  ASYNC_FINALIZER,
+  SYNC,
+  ENTER,
+  LEAVE,
+  TRACED_CALLBACK,
+  TRACED_CALL,
+  EXPIRY,
+  VALUE_FINALIZER,
+  KINDS
+};
+
+static int kind, where;
+static chime_queue_t queue;
+static chime_timer_t timer;
+static int finalizers; /* that must have been called in the end, beside the one that ends its thread */
+
+static void end_when_called_back(const chime_tick *tick, void *context) {
+  (void)context;
+  if (tick->kind < CHIME_TRACE_CREATED) end_thread();
+}
+
+static void end_when_suspended(const chime_tick *tick, void *context) {
+  (void)context;
+  if (tick->kind == CHIME_TRACE_SUSPENDED) end_thread();
+}
+
+static void start_timer(int64_t interval_ns, chime_handler handler, chime_handler registration_handler,
+                        chime_handler cancel_handler, chime_finalizer finalizer, chime_target_t target) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  schedule.first_ns = CHIME_MILLISECOND;
+  schedule.interval_ns = interval_ns;
+  if (interval_ns == CHIME_HOUR) schedule.first_ns = CHIME_HOUR;
+  options.handler = handler;
+  options.registration_handler = registration_handler;
+  options.cancel_handler = cancel_handler;
+  options.context = &finalized;
+  options.finalizer = finalizer;
+  options.target = target;
+  if (finalizer == count_call) finalizers++;
+  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &timer));
+}
+
+static void count_silently(const chime_tick *tick, void *context) { (void)tick, (void)context; }
+
+/* Has the callback called; on a thread of its own, as some are called in the call that asks for them. */
+static void act(void) {
+  chime_target_t target = 0;
+  chime_expiring_t expiring = 0;
+  switch (kind) {
+    case ONE_SHOT: start_timer(0, end_in_tick, NULL, NULL, count_call, 0); break;
+    case REPEATING: start_timer(CHIME_MILLISECOND, end_in_tick, NULL, NULL, count_call, 0); break;
+    case REGISTRATION: start_timer(CHIME_MILLISECOND, count_silently, end_in_tick, NULL, count_call, 0); break;
+    case CANCEL_HANDLER:
+      start_timer(CHIME_HOUR, count_silently, NULL, end_in_tick, count_call, 0);
+      EXPECT(chime_timer_cancel(timer) >= 0);
+      break;
+    case NAMED:
+      start_timer(CHIME_HOUR, count_silently, NULL, NULL, count_call, 0);
+      finalizers++;
+      EXPECT_OK(chime_timer_add_handler(timer, "named", end_in_tick, &finalized, count_call));
+      EXPECT_OK(chime_timer_fire(timer));
+      break;
+    case FINALIZER: {
+      chime_timer_t id;
+      start_timer(CHIME_HOUR, count_silently, NULL, NULL, end_in_call, 0);
+      id = timer;
+      timer = 0;
+      EXPECT(chime_timer_release(id) >= 0);
+      break;
+    }
+    case DESTRUCTOR:
+      EXPECT_OK(chime_target_create(&ending_calls, end_in_call, &target));
+      start_timer(CHIME_HOUR, count_silently, NULL, NULL, count_call, target);
+      EXPECT_OK(chime_target_release(target));
+      break;
+    case ASYNC:
+      finalizers++;
+      EXPECT_OK(chime_queue_async(queue, end_in_call, &finalized, count_call));
+      break;
+    case ASYNC_FINALIZER: EXPECT_OK(chime_queue_async(queue, count_call, &ticks, end_in_call)); break;
+    case SYNC: EXPECT_OK(chime_queue_sync(queue, end_in_call, NULL, timeout)); break;
+    case TRACED_CALLBACK:
+      EXPECT_OK(chime_set_trace(end_when_called_back, NULL));
+      start_timer(CHIME_MILLISECOND, count_silently, NULL, NULL, count_call, 0);
+      break;
+    case TRACED_CALL:
+      EXPECT_OK(chime_set_trace(end_when_suspended, NULL));
+      start_timer(CHIME_HOUR, count_silently, NULL, NULL, count_call, 0);
+      EXPECT(chime_timer_suspend(timer) >= 0);
+      break;
+    case EXPIRY:
+      finalizers += 2;
+      EXPECT_OK(chime_expiring_create(queue, &finalized, count_call, 5 * CHIME_MILLISECOND, &expiring));
+      EXPECT_OK(chime_expiring_on_expiry(expiring, end_in_tick, &finalized, count_call));
+      break;
+    case VALUE_FINALIZER:
+      EXPECT_OK(chime_expiring_create(queue, &ending_calls, end_in_call, CHIME_HOUR, &expiring));
+      EXPECT(chime_expiring_release(expiring) >= 0);
+      break;
+    default: break; /* the hooks are called without being asked for */
+  }
+}
+
+/* ---- Who drives the queue --------------------------------------------------------------------------------------- */
+
+static void drive(void) {
+  chime_status status = CHIME_OK;
+  if (where == HOST) status = chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
+  while (status == CHIME_OK || status == CHIME_TIMED_OUT || status == CHIME_ERROR_BUSY) {
+    if (where == PROCESS) status = chime_queue_wait(queue, 10 * CHIME_MILLISECOND);
+    if (where == PROCESS && status == CHIME_OK) status = chime_queue_process(queue, 0, NULL);
+    if (where == VIRTUAL) status = chime_queue_advance(queue, CHIME_MILLISECOND);
+    usleep(100);
+  }
+}
+
+static int is_driven(void) { return where == HOST || where == PROCESS || where == VIRTUAL; }
+
+/* The main thread drives the main queue and ends like any other; the case is then ended by the thread that checks it. */
+static host_thread main_thread;
+static void drive_main(void) { EXPECT_EQ(chime_main_run(), CHIME_STOPPED); }
+
+/* ---- What must hold afterwards ---------------------------------------------------------------------------------- */
+
+static void expect_at_rest(void) {
+  chime_timer_info info = CHIME_TIMER_INFO_INIT;
+  int64_t end = monotonic_ns() + 2 * CHIME_SECOND;
+  int before = 0, may_finish = kind == ONE_SHOT;
+  if (timer == 0) return;
+  if (kind <= NAMED || kind == DESTRUCTOR) {
+    do {
+      usleep(500);
+      EXPECT_OK(chime_timer_get_info(timer, &info));
+    } while ((info.busy || info.state == CHIME_STATE_RUNNING) && monotonic_ns() < end);
+    EXPECT_EQ(info.busy, 0);
+    if (!may_finish || info.state != CHIME_STATE_FINISHED) EXPECT_EQ(info.state, CHIME_STATE_CANCELLED);
+    before = load(&ending_calls);
+    sleep_ms(5);
+    EXPECT_EQ(load(&ending_calls), before);
+  }
+  EXPECT(chime_timer_cancel_and_wait(timer, timeout) >= 0);
+  if (kind != REPEATING || host_thread_was_ended(&main_thread)) return;
+  EXPECT_OK(chime_timer_restart(timer, NULL));
+  EXPECT(await(&ending_calls, before + 2));
+  EXPECT_OK(chime_timer_release(timer));
+}
+
+static void *check(void *context) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  host_thread driver, actor;
+  int is_main_gone;
+  (void)context;
+  if (kind == ENTER) options.enter = end_in_call;
+  if (kind == LEAVE) options.leave = end_in_call;
+  if (!EXPECT_OK(place_make(place_of(where), &options, &queue))) return NULL;
+  finalizers++;
+  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
+  EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, count_tick, &finalized, count_call, NULL));
+  if (is_driven()) host_thread_start(&driver, drive);
+  host_thread_start(&actor, act);
+  EXPECT(await(&ended, 1));
+  host_thread_expect_end(&actor);
+  is_main_gone = host_thread_was_ended(&main_thread);
+  if (is_main_gone) host_thread_expect_end(&main_thread);
+  if (is_driven() && host_thread_was_ended(&driver)) {
+    host_thread_expect_end(&driver);
+    host_thread_start(&driver, drive);
+  }
+  if (kind == TRACED_CALLBACK || kind == TRACED_CALL) EXPECT_OK(chime_set_trace(NULL, NULL));
+  expect_at_rest();
+  if (fault_failures() > 0) _exit(1); /* the rest would only take its time */
+  if (!is_main_gone) EXPECT(await(&ticks, load(&ticks) + 3)); /* other timers go on */
+  EXPECT_OK(chime_queue_shutdown(queue, is_main_gone ? 100 * CHIME_MILLISECOND : timeout));
+  if (is_driven()) host_thread_expect_end(&driver);
+  EXPECT_EQ(load(&finalized), finalizers);
+  fault_seen("%s, %s", where_name(where), ending_name());
+  if (is_main_gone) _exit(fault_failures() == 0 ? 0 : 1);
+  if (where == MAIN) chime_main_stop();
+  return NULL;
+}
+
+static int has_sync(int place_number) { return place_number == SERIAL || place_number == PRECISE || place_number == MAIN; }
+
+/* argument: a place, by pthread_exit or by cancellation */
+static void end_in(int which, int argument) {
+  pthread_t thread;
+  kind = which;
+  where = argument / 2;
+  ending_by_cancellation = argument % 2;
+  /* Each library its own: the rest is the same code in both. */
+  if (places_have_run_loops() != (where == RUN_LOOP)) fault_skip("on run loops, with libchime-runloop");
+  if (kind == SYNC && !has_sync(where)) fault_skip("no sync");
+  if ((kind == ENTER || kind == LEAVE) && is_driven()) fault_skip("no hooks");
+  main_thread.id = pthread_self();
+  REQUIRE(pthread_create(&thread, NULL, check, NULL) == 0);
+  if (where == MAIN) {
+    main_thread.body = drive_main;
+    host_thread_run(&main_thread);
+  }
+  pthread_join(thread, NULL);
+}
+
+#define END_IN(name, which) \
+  static void end_in_##name(int argument) { end_in(which, argument); }
+END_IN(one_shot, ONE_SHOT)
+END_IN(repeating, REPEATING)
+END_IN(registration, REGISTRATION)
+END_IN(cancel_handler, CANCEL_HANDLER)
+END_IN(named, NAMED)
+END_IN(finalizer, FINALIZER)
+END_IN(destructor, DESTRUCTOR)
+END_IN(async, ASYNC)
+END_IN(async_finalizer, ASYNC_FINALIZER)
+END_IN(sync, SYNC)
+END_IN(enter, ENTER)
+END_IN(leave, LEAVE)
+END_IN(traced_callback, TRACED_CALLBACK)
+END_IN(traced_call, TRACED_CALL)
+END_IN(expiry, EXPIRY)
+END_IN(value_finalizer, VALUE_FINALIZER)
+
+int main(int argc, char **argv) {
+  enum { LAST = 2 * WHERES - 1 };
+  static const fault_case cases[] = {
+      {"handler-of-a-one-shot", end_in_one_shot, 0, LAST, 0, 0},
+      {"handler-of-a-repeating-timer", end_in_repeating, 0, LAST, 0, 0},
+      {"registration-handler", end_in_registration, 0, LAST, 0, 0},
+      {"cancel-handler", end_in_cancel_handler, 0, LAST, 0, 0},
+      {"named-handler", end_in_named, 0, LAST, 0, 0},
+      {"finalizer", end_in_finalizer, 0, LAST, 0, 0},
+      {"destructor", end_in_destructor, 0, LAST, 0, 0},
+      {"function-of-async", end_in_async, 0, LAST, 0, 0},
+      {"finalizer-of-async", end_in_async_finalizer, 0, LAST, 0, 0},
+      {"function-of-sync", end_in_sync, 0, LAST, 0, 0},
+      {"enter", end_in_enter, 0, LAST, 0, 0},
+      {"leave", end_in_leave, 0, LAST, 0, 0},
+      {"trace-of-a-callback", end_in_traced_callback, 0, LAST, 0, 0},
+      {"trace-of-a-call", end_in_traced_call, 0, LAST, 0, 0},
+      {"handler-of-an-expiry", end_in_expiry, 0, LAST, 0, 0},
+      {"finalizer-of-a-value", end_in_value_finalizer, 0, LAST, 0, 0},
+      {NULL, NULL, 0, 0, 0, 0},
+  };
+  return fault_main(argc, argv, cases);
+}

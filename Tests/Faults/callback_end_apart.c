@@ -1,0 +1,228 @@
+/*
+ * callback_end_apart.c - as callback_end.c, for the callbacks that do not belong to any kind of queue: hooks of threads,
+ * destructors that chime_queue_take_ticks calls, callbacks that drive another queue, actions of weak timers; and many ends
+ * in a row on the same threads.
+ */
+#include "ending.h"
+
+#pragma weak chime_run_loop_create
+#pragma weak chime_run_loop_release
+#pragma weak chime_run_loop_run
+#pragma weak chime_weak_timer_schedule
+#pragma weak chime_weak_timer_create
+#pragma weak chime_weak_timer_add
+#pragma weak chime_weak_timer_fire
+#pragma weak chime_weak_timer_is_valid
+#pragma weak chime_weak_timer_release
+
+static const int64_t timeout = 5 * CHIME_SECOND;
+static int ticks, finalized;
+static chime_queue_t queue;
+static chime_timer_t timer;
+
+/* ---- Callbacks that have a place of their own ------------------------------------------------------------------- */
+
+/* The functions that Chime's own threads begin and end with. */
+static void thread_hooks(int argument) {
+  int is_end_hook = argument / 2;
+  ending_by_cancellation = argument % 2;
+  EXPECT_OK(chime_set_thread_hooks(is_end_hook ? NULL : end_in_call, is_end_hook ? end_in_call : NULL, NULL));
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue));
+  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
+  EXPECT(await(&ticks, 3));
+  EXPECT_OK(chime_queue_shutdown(queue, timeout));
+  EXPECT(await(&ended, 1));
+  fault_seen("%s hook, %s", is_end_hook ? "end" : "start", ending_name());
+}
+
+/* chime_queue_take_ticks calls nothing but the destructor of a target that a tick of the call before held last. */
+static chime_target_t held_target;
+
+static void take_twice(void) {
+  chime_tick tick;
+  uint32_t count;
+  EXPECT_OK(chime_queue_wait(queue, timeout));
+  EXPECT_OK(chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count));
+  EXPECT_OK(chime_target_release(held_target));
+  EXPECT_EQ(load(&ended), 0);
+  chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count);
+}
+
+static void take_ticks(int argument) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_timer_options silent = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  host_thread taker;
+  chime_tick tick;
+  uint32_t count;
+  ending_by_cancellation = argument;
+  options.flags = CHIME_QUEUE_RECORDS;
+  schedule.first_ns = schedule.interval_ns = CHIME_MILLISECOND;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
+  REQUIRE_OK(chime_target_create(&ending_calls, end_in_call, &held_target));
+  silent.target = held_target;
+  EXPECT_OK(chime_timer_start(queue, &silent, &schedule, &timer));
+  host_thread_start(&taker, take_twice);
+  host_thread_expect_end(&taker);
+  EXPECT_EQ(load(&ended), 1);
+  silent.target = 0;
+  EXPECT_OK(chime_timer_start(queue, &silent, &schedule, NULL));
+  EXPECT_OK(chime_queue_wait(queue, timeout));
+  EXPECT_OK(chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count));
+  EXPECT_OK(chime_queue_shutdown(queue, timeout));
+  fault_seen("%s", ending_name());
+}
+
+/* A callback of one queue drives another one, whose callback ends the thread: both are over, and both queues go on. */
+static chime_queue_t inner_queue;
+static chime_timer_t inner_timer;
+static int went_on;
+
+static void advance_inner_queue(const chime_tick *tick, void *context) {
+  (void)tick, (void)context;
+  chime_queue_advance(inner_queue, CHIME_MILLISECOND);
+  add(&went_on, 1);
+}
+
+static void nested(int argument) {
+  static int inner_ticks;
+  chime_state state;
+  ending_by_cancellation = argument;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue));
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &inner_queue));
+  EXPECT_OK(chime_timer_every(inner_queue, CHIME_MILLISECOND, end_in_tick, NULL, NULL, &inner_timer));
+  EXPECT_OK(chime_timer_every(inner_queue, CHIME_MILLISECOND, count_tick, &inner_ticks, NULL, NULL));
+  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, advance_inner_queue, NULL, NULL, &timer));
+  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
+  EXPECT(await(&ended, 1));
+  EXPECT(await(&ticks, load(&ticks) + 3));
+  EXPECT(chime_timer_cancel_and_wait(timer, timeout) == CHIME_IGNORED);
+  EXPECT_EQ(went_on, 0);
+  EXPECT_OK(chime_timer_state(inner_timer, &state));
+  EXPECT_EQ(state, CHIME_STATE_CANCELLED);
+  EXPECT_OK(chime_queue_advance(inner_queue, 3 * CHIME_MILLISECOND));
+  EXPECT(inner_ticks >= 3);
+  EXPECT_OK(chime_queue_shutdown(inner_queue, timeout));
+  EXPECT_OK(chime_queue_shutdown(queue, timeout));
+  fault_seen("%s", ending_name());
+}
+
+/* The call finishes its work after one callback has ended its thread; what the others do there does not keep it alive. */
+static int is_virtual;
+
+static void drive_once(void) {
+  if (is_virtual) {
+    chime_queue_advance(queue, CHIME_MILLISECOND);
+  } else {
+    sleep_ms(3);
+    chime_queue_process(queue, 0, NULL);
+  }
+}
+
+static void beside_others(int argument) {
+  host_thread driver;
+  is_virtual = argument / 2;
+  ending_by_cancellation = argument % 2;
+  REQUIRE_OK(chime_queue_create(is_virtual ? CHIME_QUEUE_VIRTUAL : CHIME_QUEUE_HOST, NULL, &queue));
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &inner_queue));
+  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, advance_inner_queue, NULL, NULL, NULL));
+  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, end_in_tick, NULL, NULL, NULL));
+  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, advance_inner_queue, NULL, NULL, NULL));
+  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, end_in_tick, NULL, NULL, NULL)); /* counts only */
+  host_thread_start(&driver, drive_once);
+  host_thread_expect_end(&driver);
+  EXPECT(host_thread_was_ended(&driver));
+  if (is_virtual) EXPECT_OK(chime_queue_advance(queue, CHIME_MILLISECOND));
+  if (!is_virtual) EXPECT_OK(chime_queue_process(queue, 0, NULL));
+  EXPECT_EQ(went_on, 2);
+  EXPECT_EQ(ending_calls, 2);
+  EXPECT_OK(chime_queue_shutdown(inner_queue, timeout));
+  EXPECT_OK(chime_queue_shutdown(queue, timeout));
+  fault_seen("%s, %s", is_virtual ? "virtual" : "host-driven", ending_name());
+}
+
+/* Many callbacks end the same few threads, again and again. */
+static void exit_at_once(const chime_tick *tick, void *context) {
+  (void)tick;
+  add(context, 1);
+  pthread_exit(NULL);
+}
+
+static void again_and_again(int place_number) {
+  enum { ENDS = 500 };
+  int i, ends = 0;
+  places_need((place)place_number);
+  REQUIRE_OK(place_make((place)place_number, NULL, &queue));
+  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
+  for (i = 0; i < ENDS; i++) {
+    EXPECT_OK(chime_timer_after(queue, i * 10 * CHIME_MICROSECOND, exit_at_once, &ends, count_call, NULL));
+  }
+  EXPECT(await(&ends, 2 * ENDS)); /* each finalizer once, though nobody holds these timers */
+  EXPECT(await(&ticks, load(&ticks) + 3));
+  EXPECT_OK(chime_queue_shutdown(queue, timeout));
+  EXPECT_EQ(ends, 2 * ENDS);
+  fault_seen("%s: %d", place_name((place)place_number), ENDS);
+}
+
+/* ---- Run loops -------------------------------------------------------------------------------------------------- */
+
+static chime_weak_timer_t weak_timer;
+
+static void fire(void) {
+  EXPECT_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
+  chime_weak_timer_fire(weak_timer);
+}
+
+static void run_own_loop(void) {
+  EXPECT_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 1, 0, count_tick, &ticks, NULL, NULL));
+  EXPECT_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
+  chime_run_loop_run(NULL, timeout, 0);
+}
+
+/* On a thread of Chime's; on one of the host's, by its run loop, by chime_weak_timer_fire. */
+enum { CHIMES_LOOP, OWN_LOOP, FIRE };
+
+static void weak_timer_action(int argument) {
+  static const char *const names[] = {"Chime's thread", "the host's thread", "fire"};
+  int how = argument / 2;
+  chime_run_loop_t loop = 0;
+  chime_weak_timer_t other = 0;
+  host_thread runner;
+  int32_t valid = 1;
+  ending_by_cancellation = argument % 2;
+  places_need(RUN_LOOP);
+  if (how != CHIMES_LOOP) {
+    host_thread_start(&runner, how == FIRE ? fire : run_own_loop);
+    host_thread_expect_end(&runner);
+    EXPECT(host_thread_was_ended(&runner));
+  } else {
+    REQUIRE_OK(chime_run_loop_create(NULL, &loop));
+    EXPECT_OK(chime_weak_timer_create(CHIME_MILLISECOND, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
+    EXPECT_OK(chime_weak_timer_add(weak_timer, loop, NULL));
+    EXPECT(await(&ended, 1));
+    EXPECT_OK(chime_weak_timer_create(CHIME_MILLISECOND, 1, 0, count_tick, &ticks, NULL, &other));
+    EXPECT_OK(chime_weak_timer_add(other, loop, NULL));
+    EXPECT(await(&ticks, 3));
+    EXPECT_OK(chime_run_loop_release(loop));
+  }
+  EXPECT(await(&finalized, 1));
+  EXPECT_OK(chime_weak_timer_is_valid(weak_timer, &valid));
+  EXPECT_EQ(valid, 0);
+  place_expect_works(RUN_LOOP);
+  fault_seen("%s, %s", names[how], ending_name());
+}
+
+int main(int argc, char **argv) {
+  static const fault_case cases[] = {
+      {"thread-hooks", thread_hooks, 0, 3, 0, 0},
+      {"destructor-in-take-ticks", take_ticks, 0, 1, 0, 0},
+      {"inside-another-queues-callback", nested, 0, 1, 0, 0},
+      {"beside-other-callbacks", beside_others, 0, 3, 0, 0},
+      {"again-and-again", again_and_again, SERIAL, GLOBAL, 0, 0},
+      {"again-and-again-on-a-precise-queue", again_and_again, PRECISE, PRECISE, 0, 0},
+      {"again-and-again-on-a-run-loop", again_and_again, RUN_LOOP, RUN_LOOP, 0, 0},
+      {"weak-timer", weak_timer_action, 0, 5, 0, 0},
+      {NULL, NULL, 0, 0, 0, 0},
+  };
+  return fault_main(argc, argv, cases);
+}

@@ -1,0 +1,85 @@
+/*
+ * locks.c - a thread that waits for one timer costs the ticks of others nothing: they take no lock more than without it.
+ * Counted, as a time would hang on the machine: this program's pthread_mutex_lock stands before the C library's.
+ */
+#include "places.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+enum { WAITERS = 8, TICKS = 10000 };
+
+static __thread int64_t locks;
+
+int pthread_mutex_lock(pthread_mutex_t *mutex) {
+  static int (*lock)(pthread_mutex_t *);
+  if (lock == NULL) {
+    void *found = dlsym(RTLD_NEXT, "pthread_mutex_lock");
+    memcpy(&lock, &found, sizeof lock); /* ISO C has no cast from an object to a function pointer */
+  }
+  locks++;
+  return lock(mutex);
+}
+
+static int has_begun, may_end;
+
+static void stay(const chime_tick *tick, void *context) {
+  (void)tick, (void)context;
+  add(&has_begun, 1);
+  while (load(&may_end) == 0) sleep_ms(1);
+}
+
+static chime_timer_t held;
+
+static void *wait_for_it(void *context) {
+  EXPECT(chime_timer_cancel_and_wait(held, CHIME_FOREVER) >= 0);
+  add(context, 1);
+  return NULL;
+}
+
+/* Locks that this thread takes while it runs the ticks of a queue that nobody waits for. */
+static int64_t locks_of_ticks(place where, chime_queue_t queue, const int *ticks) {
+  int64_t before = locks;
+  int end = load(ticks) + TICKS;
+  while (load(ticks) < end) {
+    EXPECT_OK(where == VIRTUAL ? chime_queue_advance(queue, CHIME_MILLISECOND) : chime_queue_process(queue, 1, NULL));
+  }
+  return locks - before;
+}
+
+static void ticks_of_others(int argument) {
+  static int ticks, ended;
+  const place where = argument == 0 ? VIRTUAL : HOST;
+  chime_queue_t queue = 0, slow = 0;
+  pthread_t waiters[WAITERS];
+  int64_t without, with;
+  int i;
+  REQUIRE_OK(place_make(where, NULL, &queue));
+  REQUIRE_OK(place_make(SERIAL, NULL, &slow));
+  REQUIRE_OK(chime_timer_every(queue, where == VIRTUAL ? CHIME_MICROSECOND : 1, count_tick, &ticks, NULL, NULL));
+  locks_of_ticks(where, queue, &ticks); /* what is done once is done */
+  without = locks_of_ticks(where, queue, &ticks);
+  REQUIRE_OK(chime_timer_after(slow, 0, stay, NULL, NULL, &held));
+  REQUIRE(await(&has_begun, 1));
+  for (i = 0; i < WAITERS; i++) REQUIRE_OK(pthread_create(&waiters[i], NULL, wait_for_it, &ended));
+  sleep_ms(300); /* they wait */
+  with = locks_of_ticks(where, queue, &ticks);
+  EXPECT_EQ(load(&ended), 0);
+  store(&may_end, 1);
+  for (i = 0; i < WAITERS; i++) pthread_join(waiters[i], NULL);
+  fault_seen("%s: %d ticks take %lld locks, beside %d waiting threads %lld", place_name(where), TICKS,
+             (long long)without, WAITERS, (long long)with);
+  /* A host-driven queue has as many passes as its clock makes of it. */
+  EXPECT_BETWEEN(with, 0, without + TICKS / 10);
+  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(slow, 5 * CHIME_SECOND));
+}
+
+int main(int argc, char **argv) {
+  static const fault_case cases[] = {
+      {"ticks-beside-waiting-threads", ticks_of_others, 0, 1, 0, 0},
+      {NULL, NULL, 0, 0, 0, 0},
+  };
+  return fault_main(argc, argv, cases);
+}

@@ -1,0 +1,220 @@
+/*
+ * main.c - runs the storms.
+ *
+ *     storms              all
+ *     storms NAME...      those
+ *     storms --list       their names
+ *
+ * STORM_SECONDS is how long each goes on (60), STORM_SEED the seed of all (the time, else), STORM_PINNED=1 binds the
+ * process to one processor. Prints `ok`, `FAILED` or `skipped` with the seed and what was seen for each, and last
+ * `N passed, N failed`.
+ */
+#define _GNU_SOURCE /* sched_setaffinity */
+
+#include <errno.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "csuite.h"
+#include "storms.h"
+
+static const csuite_test *const lists[] = {look_storms,    tick_storms, run_storms, ring_storms,
+                                           meeting_storms, slot_storms, held_storms};
+
+static const csuite_test *running;
+static uint64_t seed;
+static int64_t end_ns;
+
+/* ---- What a storm uses ------------------------------------------------------------------------------------------ */
+
+int storm_goes_on(csuite *t) { return monotonic_ns() < end_ns && !csuite_failed(t); }
+
+dice storm_dice(int stream) {
+  dice d = {seed * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)stream * UINT64_C(0xD1342543DE82EF95) + 1};
+  if (d.state == 0) d.state = 1;
+  roll(&d); /* neighbouring seeds begin alike */
+  return d;
+}
+
+static char seen[1024]; /* by the storm's own thread */
+
+void storm_saw(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(seen, sizeof seen, format, arguments);
+  va_end(arguments);
+}
+
+static void print_verdict(const char *verdict, const char *message) {
+  printf("%s %s (seed %" PRIu64 ")%s%s%s%s\n", verdict, running->name, seed, seen[0] != 0 ? ": " : "", seen,
+         message[0] != 0 ? ": " : "", message);
+  fflush(stdout);
+}
+
+/* ---- The watchdog ----------------------------------------------------------------------------------------------- */
+
+typedef struct part {
+  int64_t since; /* 0: nothing is waited for; by __atomic builtins, as is all of this */
+  const char *what;
+  uint64_t waits;
+} part;
+
+static part parts[STORM_PARTS];
+
+void storm_waits_for(int number, const char *what) {
+  part *p = &parts[number];
+  __atomic_store_n(&p->what, what, __ATOMIC_RELAXED);
+  __atomic_add_fetch(&p->waits, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&p->since, monotonic_ns(), __ATOMIC_RELEASE);
+}
+
+void storm_rests(int number) { __atomic_store_n(&parts[number].since, 0, __ATOMIC_RELEASE); }
+
+static void *watch(void *argument) {
+  (void)argument;
+  for (;;) {
+    int i;
+    sleep_ns(100 * CHIME_MILLISECOND);
+    for (i = 0; i < STORM_PARTS; i++) {
+      int64_t since = __atomic_load_n(&parts[i].since, __ATOMIC_ACQUIRE);
+      char message[256];
+      if (since == 0 || monotonic_ns() - since < PATIENCE) continue;
+      snprintf(message, sizeof message, "%s does not end (the wait number %" PRIu64 " of part %d)", parts[i].what,
+               parts[i].waits, i);
+      print_verdict("FAILED", message);
+      _exit(CSUITE_FAILED);
+    }
+  }
+  return NULL;
+}
+
+/* ---- One storm, in a process of its own -------------------------------------------------------------------------- */
+
+static int over;
+static int result;
+static chime_function request; /* with its context, by __atomic builtins; NULL: none */
+static void *request_context;
+
+void storm_on_the_main_thread(chime_function function, void *context) {
+  request_context = context;
+  __atomic_store_n(&request, function, __ATOMIC_RELEASE);
+  chime_main_stop();
+}
+
+static void *run_storm(void *argument) {
+  char message[2048];
+  (void)argument;
+  result = csuite_run_test(running, message, sizeof message);
+  print_verdict(result == CSUITE_PASSED ? "ok" : result == CSUITE_SKIPPED ? "skipped" : "FAILED", message);
+  store(&over, 1);
+  chime_main_stop();
+  return NULL;
+}
+
+static const csuite_test *find(const char *name) {
+  size_t list;
+  for (list = 0; list < sizeof lists / sizeof lists[0]; list++) {
+    const csuite_test *test;
+    for (test = lists[list]; test->name != NULL; test++) {
+      if (strcmp(test->name, name) == 0) return test;
+    }
+  }
+  return NULL;
+}
+
+static int run_here(const char *name, int64_t seconds) {
+  pthread_t watchdog, storm;
+  running = find(name);
+  if (running == NULL) return CSUITE_FAILED;
+  end_ns = monotonic_ns() + seconds * CHIME_SECOND;
+  if (pthread_create(&watchdog, NULL, watch, NULL) != 0 || pthread_create(&storm, NULL, run_storm, NULL) != 0) {
+    print_verdict("FAILED", "no thread");
+    return CSUITE_FAILED;
+  }
+  while (load(&over) == 0) {
+    chime_status status = chime_main_run();
+    chime_function function = __atomic_exchange_n(&request, NULL, __ATOMIC_ACQ_REL);
+    if (function != NULL) function(request_context);
+    if (status == CHIME_STOPPED) continue;
+    print_verdict("FAILED", chime_status_name(status));
+    return CSUITE_FAILED;
+  }
+  pthread_join(storm, NULL);
+  return result;
+}
+
+/* ---- All storms ------------------------------------------------------------------------------------------------- */
+
+static int64_t number_of(const char *variable, int64_t otherwise) {
+  const char *text = getenv(variable);
+  return text == NULL || text[0] == 0 ? otherwise : (int64_t)strtoull(text, NULL, 0);
+}
+
+static void bind_to_one_processor(void) {
+  cpu_set_t allowed, one;
+  int i;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  for (i = 0; i < CPU_SETSIZE && !CPU_ISSET(i, &allowed); i++) continue;
+  CPU_ZERO(&one);
+  CPU_SET(i, &one);
+  if (sched_setaffinity(0, sizeof one, &one) != 0) perror("sched_setaffinity");
+}
+
+/* What the process says that runs one storm. A storm that crashed has said nothing. */
+static int run_in_a_process(const char *program, const char *name) {
+  int status = 0;
+  pid_t child;
+  fflush(stdout);
+  child = fork();
+  if (child == 0) {
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, seed);
+    setenv("STORM_SEED", text, 1);
+    execl("/proc/self/exe", program, "--one", name, (char *)NULL);
+    _exit(127);
+  }
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (child > 0 && WIFEXITED(status)) return WEXITSTATUS(status);
+  printf("FAILED %s (seed %" PRIu64 "): ended by signal %d\n", name, seed, child > 0 ? WTERMSIG(status) : 0);
+  return CSUITE_FAILED;
+}
+
+static int is_wanted(const char *name, int count, char **names) {
+  int i;
+  for (i = 0; i < count; i++) {
+    if (strcmp(name, names[i]) == 0) return 1;
+  }
+  return count == 0;
+}
+
+int main(int argc, char **argv) {
+  int passed = 0, failed = 0, i;
+  size_t list;
+  seed = (uint64_t)number_of("STORM_SEED", monotonic_ns() % 1000000007);
+  if (argc == 3 && strcmp(argv[1], "--one") == 0) return run_here(argv[2], number_of("STORM_SECONDS", 60));
+  if (number_of("STORM_PINNED", 0) != 0) bind_to_one_processor();
+  for (i = 1; i < argc && strcmp(argv[1], "--list") != 0; i++) {
+    if (find(argv[i]) != NULL) continue;
+    failed++;
+    printf("FAILED %s: there is no such storm\n", argv[i]);
+  }
+  for (list = 0; list < sizeof lists / sizeof lists[0]; list++) {
+    const csuite_test *test;
+    for (test = lists[list]; test->name != NULL; test++) {
+      int verdict;
+      if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+        puts(test->name);
+        continue;
+      }
+      if (!is_wanted(test->name, argc - 1, argv + 1)) continue;
+      verdict = run_in_a_process(argv[0], test->name);
+      passed += verdict == CSUITE_PASSED;
+      failed += verdict != CSUITE_PASSED && verdict != CSUITE_SKIPPED;
+    }
+  }
+  if (argc == 2 && strcmp(argv[1], "--list") == 0) return 0;
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
