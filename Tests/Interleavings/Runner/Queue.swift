@@ -36,6 +36,8 @@ final class Queue {
       }
     id = try! made.get()
     core = QueueCore.find(id)!
+    // Others may still look at the cell that the queue lives in.
+    if world.isRacing { return }
     // So that no later run is the one that needs memory.
     if core.cell.chunkCount == 0 {
       let log = TimerLog(world, self, nil)
@@ -122,7 +124,8 @@ final class Queue {
     switch kind {
     case .virtual: world.expect(drive(last) == .ok, "the queue cannot be advanced")
     case .host, .records:
-      while world.scheduler.clock <= last + 10_000 {
+      let end = max(last, world.scheduler.clock) + 10_000
+      while world.scheduler.clock <= end {
         let status = QueueCore.wait(id, timeout: max(0, last - world.scheduler.clock) + 10_000_000)
         if status == .timedOut { break }
         world.expect(status == .ok && drive() == .ok, "the queue cannot be waited for: \(status.rawValue)")
@@ -172,12 +175,13 @@ final class Queue {
         if let first { store.fresh = first..<UInt32((chunk + count) * Slab.slotsPerChunk) }
       }
       store.firstFree = 0
+      store.freeCount = 0
       store.live = 0
     }
     // A thread that was late may have pushed a slot into the inbox of a queue that had ended: the next one's then.
     cell.storage.pointee.inbox.store(0, ordering: .relaxed)
     // This thread's cache of the cell is empty from here on.
-    if let cache = ThreadState.existing?.cache(of: cell) { while cache.pop() != nil {} }
+    if let cache = ThreadState.existing?.cache(of: cell) { while cache.takeOldest() != nil {} }
   }
 }
 

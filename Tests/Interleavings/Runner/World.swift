@@ -53,6 +53,8 @@ final class World {
     scheduler.preempts = false
     isRacing = false
     scheduler.check = nil
+    // The queues' threads come to rest.
+    if scheduler.coroutines.contains(where: \.isDaemon) { sleep(until: scheduler.clock + 1000) }
   }
 
   /// A call of the scenario, named in the list of steps.
