@@ -161,7 +161,8 @@ final class Queue {
         for number in chunk..<chunk + count {
           for i in 0..<UInt32(Slab.slotsPerChunk) {
             let index = UInt32(number * Slab.slotsPerChunk) + i
-            if index > 0 { first = first ?? index }
+            // The first of all slots is never given out; so none of a chunk is, that all cells are alike.
+            if i > 0 { first = first ?? index }
             let slot = Slab.slot(index)
             guard slot.word.bits != 0 || slot.lifeAndFlags != 0 || slot.context.pointer != nil else { continue }
             _ = slot.swap(slot.word, for: TimerWord(0))

@@ -19,6 +19,6 @@ if let replay = environment("REPLAY") {
 let isLong = arguments.contains("long")
 let runner = Runner(
   only: environment("ONLY") ?? "", seed: environment("SEED").flatMap { UInt64($0) } ?? 1,
-  ofProtocols: isLong ? 8000 : 600, ofPairs: isLong ? 170 : 8, searched: isLong ? 200_000 : 3000,
+  ofProtocols: isLong ? 4000 : 600, ofPairs: isLong ? 120 : 8, searched: isLong ? 50_000 : 3000,
   strategy: environment("STRATEGY").flatMap { Strategy(rawValue: $0) })
 exit(runner.run() ? 0 : 1)
