@@ -58,7 +58,7 @@
       return zeros > 12
     }
 
-    private nonisolated(unsafe) static var zeros = 0
+    package nonisolated(unsafe) static var zeros = 0
 
     @inline(__always)
     private static func isOfSlot(_ file: StaticString) -> Bool {

@@ -2,31 +2,42 @@
 
 /// A queue of a scenario. `serial` and `concurrent` stand on blocks and threads of the run instead of libdispatch.
 final class Queue {
-  enum Kind: String, CaseIterable { case virtual, host, precise, serial, concurrent }
+  enum Kind: String, CaseIterable {
+    case virtual, host, records, precise, serial, concurrent
+
+    /// Whether passes run in calls of the host.
+    var isDriven: Bool { self == .virtual || self == .host || self == .records }
+  }
 
   let kind: Kind
   let number: Int
   let id: UInt64
   let core: QueueCore
   unowned let world: World
+  /// Callbacks and functions that run now.
+  private var running = 0
   var isAlive: Bool { QueueCells.find(id) != nil }
 
-  init(_ kind: Kind, number: Int, _ world: World) {
+  init(_ kind: Kind, number: Int, limit: UInt64, _ world: World) {
     self.kind = kind
     self.number = number
     self.world = world
     var options = QueueOptions()
     options.start = Scheduler.start
+    options.givesRecords = kind == .records
+    options.timerLimit = limit
     let made: Result<UInt64, Status> =
       switch kind {
       case .virtual: QueueCore.makeVirtual(options)
-      case .host: QueueCore.makeHost(options)
+      case .host, .records: QueueCore.makeHost(options)
       case .precise: QueueCore.makePrecise(options)
       case .serial: Queue.makeOnBlocks(options, handsOver: false, world)
       case .concurrent: Queue.makeOnBlocks(options, handsOver: true, world)
       }
     id = try! made.get()
     core = QueueCore.find(id)!
+    // Others may still look at the cell that the queue lives in.
+    if world.isRacing { return }
     // So that no later run is the one that needs memory.
     if core.cell.chunkCount == 0 {
       let log = TimerLog(world, self, nil)
@@ -68,6 +79,7 @@ final class Queue {
         case .success: status = .ok
         case .failure(let failure): status = failure
         }
+      case .records: status = takeTicks()
       case .precise, .serial, .concurrent: return .ok
       }
       if status != .busy { return status }
@@ -75,23 +87,45 @@ final class Queue {
     }
   }
 
+  private func takeTicks() -> Status {
+    let records = UnsafeMutablePointer<TickRecord>.allocate(capacity: 4)
+    defer { records.deallocate() }
+    while true {
+      switch QueueCore.takeTicks(id, records, stride: MemoryLayout<TickRecord>.size, capacity: 4) {
+      case .failure(let failure): return failure
+      case .success(let count):
+        for i in 0..<count { TimerLog.of(records[i].context).recorded(records[i]) }
+        if count < 4 { return .ok }
+      }
+    }
+  }
+
+  /// Runs `body`, which the queue has called: on all queues but concurrent ones nothing else runs meanwhile.
+  func exclusively(_ body: () -> Void) {
+    world.expect(running == 0 || kind == .concurrent, "two callbacks of a queue at a time")
+    running += 1
+    body()
+    running -= 1
+  }
+
   /// Every timer that runs must tick when it is due, and the queue must say so before.
   func settle(_ logs: [TimerLog]) {
     // What is due now, and what other threads left.
     world.expect(drive() == .ok, "the queue cannot be driven")
-    if kind != .virtual, kind != .host { world.sleep(until: world.scheduler.clock + 1000) }
+    if !kind.isDriven { world.sleep(until: world.scheduler.clock + 1000) }
     let running = logs.filter { $0.ref?.info?.state == .running }
     let waiting = running.map { log in (log: log, due: log.ref?.nextDeadline ?? .max, before: log.ticks) }
       .filter { $0.due != .max }
     guard let last = waiting.map(\.due).max(), let first = waiting.map(\.due).min() else { return }
-    if kind == .host, case .success(let next) = QueueCore.nextDeadline(id) {
+    if kind == .host || kind == .records, case .success(let next) = QueueCore.nextDeadline(id) {
       // Rounded up to a tick of the wheel, and moved within the leeway that a scenario gives.
-      world.expect(next <= first + 200_000, "the queue says that it is next due at \(next), a timer says \(first)")
+      world.expect(next <= max(first, world.scheduler.clock) + 200_000, "the queue says that it is next due at \(next), a timer says \(first)")
     }
     switch kind {
     case .virtual: world.expect(drive(last) == .ok, "the queue cannot be advanced")
-    case .host:
-      while world.scheduler.clock <= last + 10_000 {
+    case .host, .records:
+      let end = max(last, world.scheduler.clock) + 10_000
+      while world.scheduler.clock <= end {
         let status = QueueCore.wait(id, timeout: max(0, last - world.scheduler.clock) + 10_000_000)
         if status == .timedOut { break }
         world.expect(status == .ok && drive() == .ok, "the queue cannot be waited for: \(status.rawValue)")
@@ -106,7 +140,9 @@ final class Queue {
 
   /// Releases the queue and waits for its end; of one that was released already, too.
   func end() {
-    if kind == .virtual || kind == .host {
+    if kind.isDriven {
+      // What is released comes as records, too, and those only while the queue lives.
+      if kind == .records, isAlive { for _ in 0..<2 { _ = drive() } }
       _ = QueueCore.release(id)
     } else {
       _ = QueueCore.shutdown(id, timeout: .max)
@@ -125,7 +161,8 @@ final class Queue {
         for number in chunk..<chunk + count {
           for i in 0..<UInt32(Slab.slotsPerChunk) {
             let index = UInt32(number * Slab.slotsPerChunk) + i
-            if index > 0 { first = first ?? index }
+            // The first of all slots is never given out; so none of a chunk is, that all cells are alike.
+            if i > 0 { first = first ?? index }
             let slot = Slab.slot(index)
             guard slot.word.bits != 0 || slot.lifeAndFlags != 0 || slot.context.pointer != nil else { continue }
             _ = slot.swap(slot.word, for: TimerWord(0))
@@ -139,12 +176,13 @@ final class Queue {
         if let first { store.fresh = first..<UInt32((chunk + count) * Slab.slotsPerChunk) }
       }
       store.firstFree = 0
+      store.freeCount = 0
       store.live = 0
     }
     // A thread that was late may have pushed a slot into the inbox of a queue that had ended: the next one's then.
     cell.storage.pointee.inbox.store(0, ordering: .relaxed)
     // This thread's cache of the cell is empty from here on.
-    if let cache = ThreadState.existing?.cache(of: cell) { while cache.pop() != nil {} }
+    if let cache = ThreadState.existing?.cache(of: cell) { while cache.takeOldest() != nil {} }
   }
 }
 

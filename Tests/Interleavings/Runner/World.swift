@@ -11,8 +11,9 @@ final class World {
 
   // MARK: Making
 
-  func queue(_ kind: Queue.Kind) -> Queue {
-    let queue = Queue(kind, number: queues.count, self)
+  /// - Parameter limit: of timers; 0 for none.
+  func queue(_ kind: Queue.Kind, limit: UInt64 = 0) -> Queue {
+    let queue = Queue(kind, number: queues.count, limit: limit, self)
     queues.append(queue)
     return queue
   }
@@ -52,6 +53,8 @@ final class World {
     scheduler.preempts = false
     isRacing = false
     scheduler.check = nil
+    // The queues' threads come to rest.
+    if scheduler.coroutines.contains(where: \.isDaemon) { sleep(until: scheduler.clock + 1000) }
   }
 
   /// A call of the scenario, named in the list of steps.
@@ -81,6 +84,7 @@ final class World {
 
   /// After the race: every timer that runs ticks when it is due; then all end, and every finalizer has been called once.
   func finish() {
+    let wereAlive = queues.map(\.isAlive)
     for queue in queues where queue.isAlive { queue.settle(timers.filter { $0.queue === queue }) }
     for log in timers where !log.isReleased {
       _ = log.ref?.release()
@@ -92,6 +96,8 @@ final class World {
       expect(queue.core.closed.load(ordering: .relaxed), "queue \(queue.number) has not ended")
     }
     for log in timers {
+      // A queue of records that was released in the race has taken the last of them with it.
+      if log.queue.kind == .records, !wereAlive[log.queue.number] { continue }
       let wanted = log.hasFinalizer && log.wasCreated ? 1 : 0
       expect(log.finalized == wanted, "\(log.finalized) finalizers of a timer instead of \(wanted)")
     }
@@ -126,6 +132,8 @@ final class TimerLog {
   var id: UInt64 = 0
   var ref: TimerRef? { TimerRef(id) }
   var hasFinalizer = true
+  var target: UInt64 = 0
+  var releasesItself = false
   var wasCreated = false
   var isReleased = false
 
@@ -148,40 +156,56 @@ final class TimerLog {
 
   func create(_ after: Int64?, every: Int64 = 0, callbacks: Bool = false) -> Status {
     let context = Context(Unmanaged.passUnretained(self).toOpaque())
-    let callback = TickFunction { tick, context in
-      Unmanaged<TimerLog>.fromOpaque(context!).takeUnretainedValue().called(tick.load(as: TickRecord.self))
-    }
-    let finalizer = ContextFunction { context in
-      Unmanaged<TimerLog>.fromOpaque(context!).takeUnretainedValue().finalize()
-    }
+    let records = queue.kind == .records
+    let callback =
+      records
+      ? TickFunction.record
+      : TickFunction { tick, context in TimerLog.of(Context(context)).called(tick.load(as: TickRecord.self)) }
+    let finalizer = records ? ContextFunction.record : ContextFunction { TimerLog.of(Context($0)).finalize() }
     let options = TimerOptions(
       handler: callback, registrationHandler: callbacks ? callback : nil, cancelHandler: callbacks ? callback : nil,
-      context: context, finalizer: hasFinalizer ? finalizer : nil)
+      context: context, finalizer: hasFinalizer ? finalizer : nil, target: target, selfRelease: releasesItself,
+      givesRecords: records)
     let schedule = after.map { Schedule(first: $0, interval: every) }
     let status = TimerRef.create(on: queue.id, options, schedule, out: &id)
     wasCreated = status == .ok
     return status
   }
 
+  static func of(_ context: Context) -> TimerLog {
+    Unmanaged<TimerLog>.fromOpaque(context.pointer!).takeUnretainedValue()
+  }
+
   private func called(_ tick: TickRecord) {
     let scheduler = world.scheduler
     scheduler.trace.say(scheduler, "( callback \(tick.kind) of timer \(tick.sequence)")
     world.expect(!isInside, "two callbacks of a timer at a time")
-    world.expect(finalized == 0, "a callback after the finalizer")
-    world.expect(tick.scheduled <= tick.actual, "a tick before its time")
-    if tick.kind == TickKind.due.rawValue || tick.kind == TickKind.fired.rawValue {
-      if isStopped {
-        world.expect(claimed > 0, "a tick after the call that stopped the timer had returned")
-        claimed -= 1
-      }
-      ticks += 1
-    }
     isInside = true
-    scheduler.step("in the callback", "", 0)
-    if tick.kind == TickKind.due.rawValue || tick.kind == TickKind.fired.rawValue { body?(tick) }
-    scheduler.step("in the callback", "", 0)
+    queue.exclusively {
+      begun(tick)
+      scheduler.step("in the callback", "", 0)
+      if tick.isTick { body?(tick) }
+      scheduler.step("in the callback", "", 0)
+    }
     isInside = false
     scheduler.trace.say(scheduler, ") callback")
+  }
+
+  /// A tick that was taken as a record.
+  func recorded(_ tick: TickRecord) {
+    world.scheduler.trace.say(world.scheduler, "( ) record \(tick.kind) of timer \(tick.sequence)")
+    if tick.kind == TickKind.finalize.rawValue { finalize() } else { begun(tick) }
+  }
+
+  private func begun(_ tick: TickRecord) {
+    world.expect(finalized == 0, "a callback after the finalizer")
+    world.expect(tick.scheduled <= tick.actual, "a tick before its time")
+    guard tick.isTick else { return }
+    if isStopped {
+      world.expect(claimed > 0, "a tick after the call that stopped the timer had returned")
+      claimed -= 1
+    }
+    ticks += 1
   }
 
   private func finalize() {
@@ -214,4 +238,9 @@ final class TimerLog {
     }
     return status
   }
+}
+
+extension TickRecord {
+  /// Rather than a registration, a cancel callback or a finalizer.
+  var isTick: Bool { kind == TickKind.due.rawValue || kind == TickKind.fired.rawValue }
 }
