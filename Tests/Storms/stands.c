@@ -1,7 +1,7 @@
 /*
- * stands.c - a thread stands before one instruction or another of a call that leaves a timer's deadline as it is, while another one
- * advances, runs or processes the queue beyond that deadline. The driver may wait for the first one, which goes on after
- * a moment; when it comes back, the tick has been called. Promises 1 and 18.
+ * stands.c - a thread stands before one instruction or another of a call that leaves a timer's deadline as it is, while
+ * another one advances or runs the queue beyond that deadline. The driver may wait for the first one, which goes on
+ * after a moment; when it comes back, the tick has been called. Promises 1 and 18.
  */
 #include "storms.h"
 
@@ -20,8 +20,8 @@ typedef struct scene {
   int is_virtual;
 } scene;
 
-static const char *const calls[] = {"get_info", "next_deadline", "generation", "reschedule", "restart", "postpone_until",
-                                    "restart from rest"};
+static const char *const calls[] = {"get_info", "next_deadline", "generation", "reschedule",
+                                    "restart",  "postpone_until", "restart from rest"};
 /* In the last one the timer is at rest, and both threads start it: the driver's own call is over when it drives. */
 enum { CALLS = sizeof calls / sizeof calls[0], FROM_REST = CALLS - 1 };
 
