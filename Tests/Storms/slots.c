@@ -246,7 +246,8 @@ static void a_call_that_is_held_up_never_reaches_another_timer(csuite *t, int ot
     EXPECT_OK(chime_queue_advance(queue, 0));
   }
   storm_rests(0);
-  storm_saw("%d rounds, in %d the slot came to the same generation, %d other timers were reached", rounds, repeated, red);
+  storm_saw("%d rounds, in %d the slot came to the same generation, %d other timers were reached", rounds, repeated,
+            red);
   EXPECT_EQ(red, 0);
 }
 

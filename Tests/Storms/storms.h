@@ -17,6 +17,7 @@ extern const csuite_test ring_storms[];
 extern const csuite_test meeting_storms[];
 extern const csuite_test slot_storms[];
 extern const csuite_test held_storms[];
+extern const csuite_test stand_storms[];
 
 /** 1 until the time is over or something failed. */
 int storm_goes_on(csuite *t);
