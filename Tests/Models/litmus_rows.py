@@ -1,0 +1,327 @@
+"""The classic tests, whose answers are known, and the rows of the table of protocols with the orders of the code."""
+
+import time
+
+from litmus import ACQ, ACQ_REL, REL, RLX, SC, F, R, U, W, outcomes
+
+# Classic tests: name, threads, initial values, outcome, whether C11 and x86 allow it.
+
+
+def sb(store, load, fence=None):
+    def thread(mine, other):
+        def body():
+            yield W(mine, 1, store)
+            if fence:
+                yield F(fence)
+            return (yield R(other, load))
+        return body
+    return [thread("x", "y"), thread("y", "x")]
+
+
+def mp(store, load, write_fence=None, read_fence=None):
+    def writer():
+        yield W("x", 1)
+        if write_fence:
+            yield F(write_fence)
+        yield W("y", 1, store)
+
+    def reader():
+        flag = yield R("y", load)
+        if read_fence:
+            yield F(read_fence)
+        return flag, (yield R("x"))
+    return [writer, reader]
+
+
+def lb():
+    def thread(mine, other):
+        def body():
+            value = yield R(mine)
+            yield W(other, 1)
+            return value
+        return body
+    return [thread("x", "y"), thread("y", "x")]
+
+
+def iriw(store, load):
+    def writer(x):
+        def body():
+            yield W(x, 1, store)
+        return body
+
+    def reader(first, second):
+        def body():
+            a = yield R(first, load)
+            return a, (yield R(second, load))
+        return body
+    return [writer("x"), writer("y"), reader("x", "y"), reader("y", "x")]
+
+
+def exchange_pair():
+    def body():
+        return (yield U("x", lambda old: old + 1 if old < 2 else None, RLX))
+    return [body, body]
+
+
+XY = {"x": 0, "y": 0}
+CLASSIC = [
+    ("SB relaxed", sb(RLX, RLX), (0, 0), True, True),
+    ("SB release, acquire", sb(REL, ACQ), (0, 0), True, True),
+    ("SB sc", sb(SC, SC), (0, 0), False, False),
+    ("SB sc, acquire", sb(SC, ACQ), (0, 0), True, False),
+    ("SB sc fences", sb(RLX, RLX, SC), (0, 0), False, False),
+    ("SB acq-rel fences", sb(RLX, RLX, ACQ_REL), (0, 0), True, True),
+    ("MP relaxed", mp(RLX, RLX), (None, (1, 0)), True, False),
+    ("MP release, acquire", mp(REL, ACQ), (None, (1, 0)), False, False),
+    ("MP release, relaxed", mp(REL, RLX), (None, (1, 0)), True, False),
+    ("MP fences", mp(RLX, RLX, REL, ACQ), (None, (1, 0)), False, False),
+    ("LB relaxed (RC11 forbids it)", lb(), (1, 1), False, False),
+    ("IRIW release, acquire", iriw(REL, ACQ), (None, None, (1, 0), (1, 0)), True, False),
+    ("IRIW sc", iriw(SC, SC), (None, None, (1, 0), (1, 0)), False, False),
+    ("2+2W relaxed", [], None, True, False),
+    ("2+2W sc", [], None, False, False),
+    ("two increments lose none", exchange_pair(), (0, 0), False, False),
+]
+
+
+def two_plus_two_ends(order, model):
+    """Whether x and y can both end with 1, the first thread's x and the second's y being last."""
+    def thread(first, second):
+        def body():
+            yield W(first, 1, order)
+            yield W(second, 2, order)
+        return body
+
+    def watcher(x):
+        def body():
+            a = yield R(x)
+            return a, (yield R(x))
+        return body
+    # Seen by readers: both locations go from 2 to 1.
+    threads = [thread("x", "y"), thread("y", "x"), watcher("x"), watcher("y")]
+    return bool(outcomes(threads, XY, model, lambda result: result[2:] == ((2, 1), (2, 1))))
+
+
+# Rows: each gives threads, initial values, and what must not be returned.
+
+
+def inbox(store=SC, link=SC, load=SC, look=SC):
+    """P1. A pusher links a slot, then reads when the pass comes; the pass stores that, then looks into the inbox."""
+    def pusher():
+        yield U("inbox", lambda head: 1, link)
+        return (yield R("published", load))
+
+    def settle():
+        yield W("published", 9, store)
+        return (yield R("inbox", look))
+    return [pusher, settle], {"inbox": 0, "published": 0}, lambda r: r == (0, 0)
+
+
+def position(fence=SC, word=SC, place=SC):
+    """P2. A writer takes the word, then relies on the position; the pass takes that away, then looks at the word."""
+    def writer():
+        yield U("word", lambda old: 1, SC)
+        return (yield R("place", place))
+
+    def advance():
+        yield W("place", 0)
+        if fence:
+            yield F(fence)
+        return (yield R("word", word))
+    return [writer, advance], {"place": 5, "word": 0}, lambda r: r == (5, 0)
+
+
+def stamp(drops=True):
+    """P2 and the start order: a writer stores its stamp and relies on the position; the pass compares stamps."""
+    def writer():
+        yield U("word", lambda old: 1, SC)
+        yield W("stamp", 1, REL)
+        return (yield R("place", SC))
+
+    def advance():
+        yield W("place", 0)
+        yield F(SC)
+        word = yield R("word", SC)
+        seen = yield R("stamp")
+        # At delivery, after it has waited for the writer: another stamp, and the item is dropped, or placed.
+        return "placed" if not drops or word == 0 else ("dropped" if seen == 0 else "delivered")
+    return [writer, advance], {"place": 5, "word": 0, "stamp": 0}, lambda r: r == (5, "dropped")
+
+
+def image(odd=REL, field=REL, even=REL, fence=ACQ, first=ACQ):
+    """P3. One operation, and what a query reads of it: the record while seq is odd, else the image."""
+    def writer():
+        yield W("seq", 1, odd)
+        yield U("word", lambda old: 1 if old == 0 else None, SC)
+        yield W("image", 7)  # the record's field, copied
+        yield W("seq", 2, even)
+        yield W("record", 8, field)
+        yield W("word", 2, SC)
+
+    def reader():
+        if (yield R("word", ACQ)) != 1:
+            return None
+        before = yield R("seq", first)
+        if (yield R("word", ACQ)) != 1:
+            return None
+        value = yield R("record" if before & 1 else "image")
+        if fence:
+            yield F(fence)
+        return value if before == (yield R("seq")) else None
+    return [writer, reader], {"seq": 0, "word": 0, "image": 0, "record": 7}, lambda r: r[1] not in (None, 7)
+
+
+def image_again(odd=REL, first=ACQ):
+    """P3. A writer's next operation on the timer, another thread's between them: seq is the next one's, odd."""
+    def writer():
+        yield W("record", 8, REL)  # the first operation, which has filled its image
+        yield U("word", lambda old: 0, SC)
+        yield W("seq", 3, odd)
+        yield U("word", lambda old: 1, SC)
+
+    def reader():
+        before = yield R("seq", first)
+        if before != 3 or (yield R("word", ACQ)) != 1:
+            return None
+        value = yield R("record")
+        yield F(ACQ)
+        return value if before == (yield R("seq")) else None
+    return [writer, reader], {"seq": 2, "word": 1, "record": 7}, lambda r: r[1] == 7
+
+
+def deadline(field=REL, fence=ACQ):
+    """A reader that compares the word twice, against a writer that changes the deadline in between."""
+    def writer():
+        yield U("word", lambda old: 1, SC)  # the writer bit
+        yield W("deadline", 8, field)
+        yield U("word", lambda old: 2, SC)  # the next generation
+
+    def reader():
+        before = yield R("word", ACQ)
+        value = yield R("deadline")
+        if fence:
+            yield F(fence)
+        return value if before == (yield R("word", ACQ)) and before == 0 else None
+    return [writer, reader], {"word": 0, "deadline": 7}, lambda r: r[1] == 8
+
+
+def waiters(look=SC, count=SC):
+    """P6 with a count. A waiter counts itself, then looks whether the timer is busy; the ender clears that, then counts."""
+    def waiter():
+        yield U("count", lambda old: 1, SC)
+        return (yield R("busy", look))
+
+    def ender():
+        yield U("busy", lambda old: 0, SC)
+        return (yield R("count", count))
+    return [waiter, ender], {"count": 0, "busy": 1}, lambda r: r == (1, 0)
+
+
+def waited():
+    """P6 with a flag in the word: one location decides."""
+    def waiter():
+        old = yield U("word", lambda old: 3 if old == 1 else None, ACQ_REL)
+        return old == 1
+
+    def ender():
+        old = yield U("word", lambda old: 0, ACQ_REL)
+        return old == 3
+    return [waiter, ender], {"word": 1}, lambda r: r == (True, False)
+
+
+def watched(store=SC, look=SC, load=SC):
+    """P5. The runner stores which timer it watches, then looks at its word; an ender ends it, then loads that."""
+    def runner():
+        yield W("watched", 1, store)
+        return (yield R("word", look))
+
+    def ender():
+        yield U("word", lambda old: 0, SC)
+        return (yield R("watched", load))
+    return [runner, ender], {"watched": 0, "word": 1}, lambda r: r == (1, 0)
+
+
+def pin(check=SC, look=SC):
+    """P7. A call pins the queue, then checks its id; the end retires the id, then looks for pins."""
+    def call():
+        yield U("pins", lambda old: 1, SC)
+        return (yield R("id", check))
+
+    def end():
+        yield U("id", lambda old: 0, SC)
+        return (yield R("pins", look))
+    return [call, end], {"pins": 0, "id": 1}, lambda r: r == (1, 0)
+
+
+def creation(publish=SC, check=SC, visit=SC):
+    """P8. A creator publishes its timer, then reads the queue's id; the release takes that away, then visits the slots."""
+    def creator():
+        yield W("word", 1, publish)
+        return (yield R("id", check))
+
+    def release():
+        yield U("id", lambda old: 0, SC)
+        return (yield R("word", visit))
+    return [creator, release], {"word": 0, "id": 1}, lambda r: r == (1, 0)
+
+
+# Row, its orders, what they are, and whether C11 and x86 allow what must not be; None: not asked.
+ROWS = [
+    ("P1 inbox, published", inbox(), "all sc", False, False),
+    ("", inbox(store=REL), "published stored with release", True, True),
+    ("", inbox(load=ACQ), "published loaded with acquire", True, False),
+    ("P2 position, word", position(), "relaxed store, sc fence, sc loads", False, False),
+    ("", position(fence=None), "without the fence (version 0.1.2 has it)", True, True),
+    ("", position(word=ACQ, place=ACQ), "acquire loads behind the fence", None, False),
+    ("P2 start order, position", stamp(), "an item whose stamp differs is dropped", True, True),
+    ("", stamp(drops=False), "it is placed", False, False),
+    ("P3 image", image(), "as in the table", False, False),
+    ("", image(field=RLX), "fields stored relaxed", True, False),
+    ("", image(fence=None), "no acquire fence", True, False),
+    ("", image(even=RLX), "even seq stored relaxed", True, False),
+    ("P3 image, next operation", image_again(), "odd seq stored with release", False, False),
+    ("", image_again(odd=RLX), "odd seq stored relaxed", None, False),
+    ("Word read twice, deadline", deadline(), "field stored with release", False, False),
+    ("", deadline(field=RLX), "relaxed, as in version 0.1.2", True, False),
+    ("", deadline(fence=None), "no acquire fence", True, False),
+    ("P6 count of waiters", waiters(), "all sc", False, False),
+    ("", waiters(look=ACQ), "busy loaded with acquire, as in version 0.1.2", True, False),
+    ("P6 waited flag", waited(), "one word, acquire-release", False, False),
+    ("P5 watched", watched(), "all sc", False, False),
+    ("", watched(store=REL), "watched stored with release", True, True),
+    ("", watched(look=ACQ), "word loaded with acquire", True, False),
+    ("P7 pin", pin(), "all sc", False, False),
+    ("", pin(look=ACQ), "pins loaded with acquire", True, False),
+    ("P8 creation, release", creation(), "all sc", False, False),
+    ("", creation(publish=REL), "timer published with release", True, True),
+    ("", creation(visit=ACQ), "words visited with acquire, as in version 0.1.2", True, False),
+]
+
+
+def main():
+    passed = failed = 0
+
+    def report(name, note, allowed, expected, begun):
+        nonlocal passed, failed
+        is_right = all(want is None or got == want for got, want in zip(allowed, expected))
+        passed, failed = passed + is_right, failed + (not is_right)
+        words = ["allowed" if each else "forbidden" for each in allowed]
+        print(f"{'ok' if is_right else 'NOT OK':7}{name:30}{note:48}C11 {words[0]:10} x86 {words[1]:10}"
+              f"{time.monotonic() - begun:6.2f} s", flush=True)
+
+    for name, threads, outcome, *expected in CLASSIC:
+        begun = time.monotonic()
+        if outcome is None:
+            order = SC if name.endswith("sc") else RLX
+            allowed = [two_plus_two_ends(order, model) for model in ("c11", "x86")]
+        else:
+            allowed = [outcome in outcomes(threads, {k: 0 for k in XY}, model) for model in ("c11", "x86")]
+        report(name, "", allowed, expected, begun)
+    last = ""
+    for name, (threads, initial, forbidden), note, *expected in ROWS:
+        begun = time.monotonic()
+        last = name or last
+        allowed = [bool(outcomes(threads, initial, model, forbidden)) for model in ("c11", "x86")]
+        report(last, note, allowed, expected, begun)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
