@@ -74,7 +74,12 @@ package struct TimerRef: Sendable {
       let current = slot.word
       guard slot.swap(current, for: before.over(current).clearing(TimerWord.writerBit)) else { continue }
       WriterImages.finish(current.image)
+      let cell = cell
       if !before.isRunning { cell.noteEnd(of: slot) }
+      // Between flag and link a handler's end may have met the flag, and woken a pass that found nothing.
+      if current.isInInbox, before.hasExtra || before.isRunning {
+        cell.announce(before.hasExtra ? QueueCell.atOnce : wakeTime(before, cell))
+      }
       return
     }
   }
