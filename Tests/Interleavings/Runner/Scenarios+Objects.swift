@@ -99,7 +99,7 @@ extension Scenario {
         world.expect(made == 1, "\(made) timers were made where there was room for one")
         _ = first
       },
-      Scenario("statistics and dump beside the end of the \(kind.rawValue) queue") { world in
+      Scenario("statistics and dump beside the end of the \(kind.rawValue) queue", repeats: false) { world in
         let queue = world.queue(kind)
         let timer = world.timer(queue, after: millisecond)
         world.thread("asker") {
