@@ -97,7 +97,7 @@ package enum MainQueue {
     if descriptor >= 0 {
       let saved = errno
       var byte: UInt8 = 1
-      unsafe write(descriptor, &byte, 1)
+      withoutCancellation { _ = unsafe write(descriptor, &byte, 1) }
       errno = saved
     }
     return .ok

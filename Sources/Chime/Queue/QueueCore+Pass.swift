@@ -30,6 +30,7 @@ extension QueueCore {
     } else {
       settle()
     }
+    checkThatNothingIsForgotten()
   }
 
   /// How much one slice may do.
