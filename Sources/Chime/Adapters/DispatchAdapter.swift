@@ -26,10 +26,12 @@ final class DispatchAdapter: QueueAdapter {
     armed.store(time, ordering: .relaxed)
     // DispatchTime counts from the zero of CLOCK_MONOTONIC.
     let deadline = time == .max ? .distantFuture : DispatchTime(uptimeNanoseconds: UInt64(max(time, 1)))
-    do {
-      try machine.restart(deadline: deadline, repeating: .never, leeway: .nanoseconds(0))
-    } catch {
-      invariantFailure("the adapter's deadline", time, error)
+    withoutCancellation {
+      do {
+        try machine.restart(deadline: deadline, repeating: .never, leeway: .nanoseconds(0))
+      } catch {
+        invariantFailure("the adapter's deadline", time, error)
+      }
     }
   }
 
