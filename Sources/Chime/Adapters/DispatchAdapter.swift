@@ -7,7 +7,7 @@ final class DispatchAdapter: QueueAdapter {
   private let dispatchPlace: DispatchPlace
   private let machine: DispatchSourceTimerMachine
   private let cell: QueueCell
-  /// What the source is set for, `.max` for nothing; the pass's own.
+  /// What the source is set for, `.max` for nothing; the pass's own (P18b, Sources/README.md).
   private let armed = Atomic<Int64>(.max)
 
   init(_ core: QueueCore, _ place: DispatchPlace) {

@@ -12,7 +12,9 @@ package enum MainQueue {
     DispatchQueue.main.setSpecific(key: key, value: true)
     return true
   }()
+  /// `run` is under way (P18b, Sources/README.md).
   private static let isRunning = Atomic<Bool>(false)
+  /// A stop is wanted (P18, Sources/README.md).
   private static let stop = Atomic<Bool>(false)
   private static let isPrepared = Locked(false)
   /// The end of a pipe that `requestStop` writes to, + 1; 0 until that is there.

@@ -39,10 +39,11 @@ import Synchronization
   var ring = InlineArray<64, UInt32>(repeating: 0)
 }
 
-/// A thread's free slots of one cell: first in, first out, so that a slot's generation goes round as seldom as can be.
+/// A thread's free slots of one cell: first in, first out, so that a slot's generation goes round as seldom as can be
+/// (P14c, P14e, Sources/README.md).
 @safe struct ThreadCache {
   static var capacity: Int { 64 }
-  /// Fewer are not given out: so many others come before a slot is used again.
+  /// Fewer are not given out: so many others come before a slot is used again (P14e, Sources/README.md).
   static var kept: Int { 28 }
   /// How many there are after a visit to the cell's list: of one that had too few, of one that was full.
   static var filled: Int { 60 }

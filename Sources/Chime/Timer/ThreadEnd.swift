@@ -42,7 +42,7 @@ package enum ThreadEnd {
   // MARK: An interpreter's end
 
   /// Closed while an interpreter comes to its end that has ended one of our threads: its functions are being freed, so
-  /// that no callback may begin, on whatever queue.
+  /// that no callback may begin, on whatever queue (P20, Sources/README.md).
   private static let gateIsClosed = Atomic<Bool>(false)
   /// A program that ends its interpreter and lives on has its callbacks late by as much, at most.
   private static let longestEnd: Int64 = 2_000_000_000
