@@ -120,7 +120,7 @@ void bench_begin(const bench_offset *offsets, size_t count) {
 
 /* ---- The program ------------------------------------------------------------------------------------------------- */
 
-static const bench_load *const all_loads[] = {cost_loads, tick_loads, memory_loads};
+static const bench_load *const all_loads[] = {cost_loads, tick_loads, memory_loads, shared_loads};
 enum { LISTS = sizeof all_loads / sizeof *all_loads };
 
 static void describe(void) {

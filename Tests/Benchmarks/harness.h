@@ -72,6 +72,18 @@ typedef struct bench_peer {
 
   /** Lets queue 0 do what it has to do now, without waiting. NULL: threads of its own do it. */
   void (*poll)(void);
+
+  /** Asks for all that is known of pending timer which[i], for each i in turn. */
+  void (*ask_info)(const uint32_t *which, size_t count);
+
+  /** Asks when it is due. */
+  void (*ask_next)(const uint32_t *which, size_t count);
+
+  /** How often queue 0 has looked at its timers so far. Any thread. */
+  uint64_t (*passes)(void);
+
+  /** Returns when that many more threads wait for handlers of other queues, which do not return. */
+  void (*hold)(size_t threads);
 } bench_peer;
 
 /** The peer that this program is for; defined in peers/. */

@@ -17,7 +17,7 @@ typedef struct bench_load {
   void (*work)(const bench_request *request);
 } bench_load;
 
-extern const bench_load cost_loads[], tick_loads[], memory_loads[]; /* each ends with a name of NULL */
+extern const bench_load cost_loads[], tick_loads[], memory_loads[], shared_loads[]; /* each ends with a name of NULL */
 
 /** Adds a number to the line of results. */
 void bench_result(const char *name, double value);

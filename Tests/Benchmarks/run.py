@@ -1,9 +1,11 @@
 """Runs the peers' programs in turn, round by round, and prints a table for each load. Standard library only.
 
-    run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--churn-seconds N]
+    run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--churn-seconds N] [--old DIRECTORY]
 
 --quick: few operations and ticks; shows that it works, measures nothing.
---only: create, postpone, expiry, memory, beat, idle, thread, churn, start or call.
+--only: create, postpone, expiry, memory, beat, idle, thread, churn, start, call, queries, passes or waits.
+--rounds: of every table; without it some have fewer than others.
+--old: a directory with another libchime.so.1: Chime's programs run with that one, too (versions.py).
 --limit: from then on, counted from the start, every table has only one round.
 
 Each turn is a process of its own (harness.c says what it prints), so nothing of one turn is left in the next; all use
@@ -20,6 +22,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 import tables  # noqa: E402 (after that)
+import versions  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE / "build"
@@ -29,8 +32,9 @@ LONGEST_TURN = 150  # seconds; the programs end themselves before
 class Turn:
     """One row of a table: a program to run, and what its runs have printed."""
 
-    def __init__(self, label, command, group, **details):
+    def __init__(self, label, command, group, old=None, **details):
         self.label, self.command, self.group = label, [str(part) for part in command], group
+        self.old = old  # the directory of the other libchime, for a row that is measured with that one
         self.details = details  # what the table needs to know of the row
         self.results, self.left_out, self.failed = [], None, None
 
@@ -48,7 +52,7 @@ class Turn:
     def run_once(self):
         """The line that the program prints. It asks to be run again with twice the time when that was too short."""
         for _ in range(6):
-            result = output_of(self.command)
+            result = output_of(self.command, self.old)
             if "again" not in result:
                 return result
             self.command = [f"seconds={2 * float(part[8:])}" if part.startswith("seconds=") else part
@@ -56,10 +60,10 @@ class Turn:
         return {"left_out": "it could not start them all in time"}
 
 
-def output_of(command):
+def output_of(command, old=None):
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, timeout=LONGEST_TURN)
+                              text=True, timeout=LONGEST_TURN, env=versions.environment(old))
         if done.returncode == 0:
             return json.loads(done.stdout)
         words = done.stderr.strip().splitlines()
@@ -84,22 +88,24 @@ CHIME, PEER, BARE, FLOOR = "chime", "peer", "bare", "floor"
 
 
 class Peer:
-    """One of build/peer-NAME."""
+    """One of build/peer-NAME; with another libchime than it was built with, or not."""
 
-    def __init__(self, name):
-        self.name, self.program = name, BUILD / f"peer-{name}"
-        described = output_of([str(self.program), "describe"])
+    def __init__(self, name, old=None):
+        self.name, self.program, self.old = name, BUILD / f"peer-{name}", old
+        described = output_of([str(self.program), "describe"], old)
         self.failed = described.get("failed")
         self.version, self.loads = described.get("version", "?"), described.get("loads", [])
         self.group = {"floor": FLOOR, "nanosleep": BARE}.get(name, CHIME if name.startswith("chime") else PEER)
-        self.label = name.replace("-", " ", 1) + ("" if described.get("thread_safe", True) else " *")
+        self.label = versions.label(name.replace("-", " ", 1), old)
+        self.label += "" if described.get("thread_safe", True) else " *"
 
     def turn(self, load, label=None, **options):
         arguments = [f"{name}={value}" for name, value in options.items()]
-        return Turn(label or self.label, [self.program, load, *arguments], self.group, load=load, peer=self.name)
+        return Turn(label or self.label, [self.program, load, *arguments], self.group, self.old, load=load,
+                    peer=self.name)
 
 
-def installed():
+def installed(old):
     """The peers that were built, and lines on those that were not (written by the Makefile)."""
     peers, missing = [], []
     for line in (BUILD / "peers.txt").read_text().splitlines():
@@ -108,6 +114,8 @@ def installed():
             missing.append(line)
         else:
             peers.append(Peer(name))
+            if old and peers[-1].group == CHIME:
+                peers.append(Peer(name, old))
     return peers, missing
 
 
@@ -150,7 +158,7 @@ def expiry_tables(peers, scale):
             forms = ((0, ", leeway 0"), (1_000_000, ", leeway 1 ms")) if peer.group == CHIME else ((0, ""),)
             for leeway, form in forms:
                 turns.append(peer.turn("expiry", peer.label + form, pending=pending, seconds=seconds, leeway=leeway))
-        measure(turns, rounds, scale.end)
+        measure(turns, scale.fewer_rounds or rounds, scale.end)
         yield tables.expiry(f"expiry of {pending:,} one-shots spread over one second", turns,
                             f"lateness-expiry-{pending}")
 
@@ -158,7 +166,7 @@ def expiry_tables(peers, scale):
 def memory_tables(peers, scale):
     for pending in scale.pending_memory:
         turns = [peer.turn("memory", pending=pending) for peer in peers if "memory" in peer.loads]
-        measure(turns, 1, scale.end)
+        measure(turns, scale.fewer_rounds or 1, scale.end)
         yield tables.memory(f"memory, {pending:,} pending", turns)
 
 
@@ -171,7 +179,7 @@ def beat_tables(peers, scale):
 def idle_tables(peers, scale):
     turns = [peer.turn("idle", pending=scale.idle, seconds=scale.idle_seconds)
              for peer in peers if "idle" in peer.loads]
-    measure(turns, scale.idle_rounds, scale.end)
+    measure(turns, scale.fewer_rounds or scale.idle_rounds, scale.end)
     yield tables.idle(f"idle for {scale.idle_seconds} s, {scale.idle:,} pending", turns)
 
 
@@ -184,8 +192,34 @@ def thread_tables(peers, scale):
 def churn_tables(peers, scale):
     names = ("chime-serial", "chime-bound", "libev", "libevent")
     turns = [peer.turn("churn", seconds=scale.churn) for peer in peers if peer.name in names and "churn" in peer.loads]
-    measure(turns, 1, scale.end)
+    measure(turns, scale.fewer_rounds or 1, scale.end)
     yield tables.churn(f"churn: 1,000,000 timers a second for {scale.churn:g} s, each cancelled after 10 ms", turns)
+
+
+def queries_tables(peers, scale):
+    for pending in scale.pending_queries:
+        turns = [peer.turn("queries", pending=pending, operations=scale.operations)
+                 for peer in peers if "queries" in peer.loads]
+        measure(turns, scale.rounds, scale.end)
+        if turns:
+            yield tables.queries(f"queries of a random timer, {pending:,} pending", turns)
+
+
+def passes_tables(peers, scale):
+    for pending in scale.pending_queries:
+        turns = [peer.turn("passes", pending=pending, operations=scale.asked)
+                 for peer in peers if "passes" in peer.loads]
+        measure(turns, scale.rounds, scale.end)
+        if turns:
+            yield tables.passes(f"passes caused by {scale.asked:,} queries, {pending:,} pending", turns)
+
+
+def waits_tables(peers, scale):
+    turns = [peer.turn("waits", operations=scale.waits[0], seconds=scale.waits[1])
+             for peer in peers if "waits" in peer.loads]
+    measure(turns, scale.rounds, scale.end)
+    if turns:
+        yield tables.waits("ticks beside threads that wait for other queues' handlers", turns)
 
 
 def start_tables(_, scale):
@@ -193,7 +227,8 @@ def start_tables(_, scale):
               "libev": "libev", "chime-serial": "chime serial", "chime-host": "chime host"}
     turns = [Turn(labels[name], [BUILD / "start", BUILD / f"first-{name}", f"operations={scale.starts}"], name)
              for name in labels if (BUILD / f"first-{name}").exists()]
-    measure(turns, 1, scale.end)
+    turns = versions.both(Turn, turns, ("dlopen", "chime-serial", "chime-host"), scale.old)
+    measure(turns, scale.fewer_rounds or 1, scale.end)
     yield tables.start("load and first tick, from before the program is started", turns)
 
 
@@ -205,6 +240,7 @@ def call_tables(_, scale):
                 "Python, ctypes": [sys.executable, HERE / "calls/call_ctypes.py", fewer, "CDLL"],
                 "Python, ctypes, GIL kept": [sys.executable, HERE / "calls/call_ctypes.py", fewer, "PyDLL"]}
     turns = [Turn(label, command, label) for label, command in commands.items()]
+    turns = versions.both(Turn, turns, commands, scale.old)
     for turn in turns:
         if not available(turn.command[0]):
             turn.left_out = "not installed, or it did not build"
@@ -221,11 +257,12 @@ def available(program):
 
 class Scale:
     """How much of everything: a full run takes ten minutes at most, unless the machine is busy with other work."""
-    operations, rounds, idle_rounds, end = 200_000, 3, 2, 0
+    operations, rounds, fewer_rounds, idle_rounds, end, old = 200_000, 3, None, 2, 0, None
     pending_create, pending_postpone = (0, 1_000, 100_000, 1_000_000), (1_000, 100_000, 1_000_000)
     pending_memory, expiry = (100_000, 1_000_000), ((100_000, 0.2, 2), (1_000_000, 0.8, 1))
     idle, idle_seconds = 100_000, 1.5
     beats, churn, starts, calls = 100, 10, 30, 1_000_000
+    pending_queries, asked, waits = (1_000, 100_000), 10_000, (5_000, 0.25)
 
 
 class QuickScale(Scale):
@@ -234,11 +271,12 @@ class QuickScale(Scale):
     pending_memory, expiry = (10_000,), ((2_000, 0.1, 1),)
     idle, idle_seconds = 1_000, 0.2
     beats, churn, starts, calls = 5, 0.2, 2, 1_000
+    pending_queries, asked, waits = (1_000,), 100, (100, 0.01)
 
 
 # Those that other work on the machine disturbs most come first: they have all their rounds before the time is up.
 MEASUREMENTS = (thread_tables, beat_tables, idle_tables, start_tables, call_tables, create_tables, postpone_tables,
-                memory_tables, churn_tables, expiry_tables)
+                queries_tables, passes_tables, waits_tables, memory_tables, churn_tables, expiry_tables)
 
 
 def main():
@@ -248,19 +286,23 @@ def main():
     parser.add_argument("--limit", type=float, default=420)
     parser.add_argument("--only", default="", metavar="WORD")
     parser.add_argument("--churn-seconds", type=float)
+    parser.add_argument("--old", metavar="DIRECTORY")
     options = parser.parse_args()
     scale = QuickScale() if options.quick else Scale()
-    scale.rounds = options.rounds or scale.rounds
+    scale.rounds, scale.fewer_rounds = options.rounds or scale.rounds, options.rounds
+    scale.old = options.old
     scale.churn = options.churn_seconds or scale.churn
     scale.end = time.monotonic() + options.limit
 
     os.environ["CHIME_LIBRARY"] = str(HERE / "../../examples-c/build/lib/libchime.so.1")
     os.environ["CHIME_HEADER"] = str(HERE / "../../include/chime.h")
-    peers, missing = installed()
-    versions = {peer.name: peer.version for peer in peers}
+    if options.old:
+        versions.check(BUILD / "first-chime-host", options.old)
+    peers, missing = installed(options.old)
+    described = {versions.label(peer.name, peer.old): peer.version for peer in peers}
     print(f"{scale.rounds} rounds of {scale.operations:,} operations; {os.cpu_count()} processors, "
           f"load average {os.getloadavg()[0]:.1f}")
-    print("; ".join(f"{name} {version}" for name, version in versions.items()))
+    print("; ".join(f"{name} {version}" for name, version in described.items()))
     print("* not thread-safe")
     for line in missing:
         print(f"left out: {line}")
@@ -274,7 +316,9 @@ def main():
             print("\n" + table.text(), flush=True)
             failed += table.failures()
             done.append(table.as_dictionary())
-    (BUILD / "results.json").write_text(json.dumps({"versions": versions, "missing": missing, "tables": done}))
+    for line in versions.comparison(done):
+        print(line)
+    (BUILD / "results.json").write_text(json.dumps({"versions": described, "missing": missing, "tables": done}))
     print(f"\n{time.monotonic() - begun:.0f} s; load average {os.getloadavg()[0]:.1f}")
     for line in failed:
         print(f"failed: {line}")

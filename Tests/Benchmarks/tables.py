@@ -137,6 +137,26 @@ def threads(title, turns):
                   ("2, 2 queues", most("own", 2)), ("x", times("own"))])
 
 
+def queries(title, turns):
+    return Table("queries", title, "ns for each call; beside: while a thread drives the queue, with a timer of 1 ms",
+                 turns,
+                 [("info", least("info")), ("median", middle("info")), ("next", least("next")),
+                  ("median", middle("next")), ("beside", least("info_beside")), ("next", least("next_beside"))])
+
+
+def passes(title, turns):
+    return Table("passes", title, "visits of the queue to its timers that the queries caused", turns,
+                 [("fewest", least("passes", 0)), ("most", most("passes", 0))])
+
+
+def waits(title, turns):
+    def times(name):
+        return lambda turn: f"{min(values(turn, name)) / min(values(turn, 'none')):.2f}"
+    return Table("waits", title, "CPU: ns for each tick, of all threads; x: against no thread that waits", turns,
+                 [("none", least("none", 0)), ("one", least("one", 0)), ("x", times("one")),
+                  ("eight", least("eight", 0)), ("x", times("eight"))])
+
+
 def churn(title, turns):
     return Table("churn", title, "rate: millions a second; busy: processors; resident memory in MB", turns,
                  [("rate", least("rate", 2)), ("busy", least("busy", 2)), ("start", least("rss_start", 2)),
@@ -145,7 +165,7 @@ def churn(title, turns):
 
 def start(title, turns):
     def ms(choose):
-        return lambda turn: f"{choose(turn.results[0]['ms']):.2f}"
+        return lambda turn: f"{choose(ms for result in turn.results for ms in result['ms']):.2f}"
     return Table("start", title, "ms", turns, [("min", ms(min)), ("median", ms(median))])
 
 

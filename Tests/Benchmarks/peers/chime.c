@@ -6,8 +6,10 @@
 #include "../harness.h"
 
 #include <chime.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 static chime_queue_t queues[2];
 static chime_timer_t *timers;
@@ -167,6 +169,64 @@ static void replace(size_t first, size_t count, int64_t delay_ns) {
   }
 }
 
+static void ask_info(const uint32_t *which, size_t count) {
+  chime_timer_info info = CHIME_TIMER_INFO_INIT;
+  size_t i;
+  for (i = 0; i < count; i++) REQUIRE(chime_timer_get_info(timers[which[i]], &info) == CHIME_OK);
+}
+
+static void ask_next(const uint32_t *which, size_t count) {
+  int64_t deadline_ns;
+  size_t i;
+  for (i = 0; i < count; i++) REQUIRE(chime_timer_next_deadline(timers[which[i]], &deadline_ns) == CHIME_OK);
+}
+
+static uint64_t passes(void) {
+  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
+  REQUIRE(chime_queue_get_stats(queues[0], &stats) == CHIME_OK);
+  return stats.passes;
+}
+
+/* ---- Threads that wait ------------------------------------------------------------------------------------------- */
+
+typedef struct waiter {
+  sem_t begun;
+  chime_queue_t queue; /* with a thread of its own */
+  chime_timer_t timer;
+  int syncs; /* how it waits */
+} waiter;
+
+static void on_held(const chime_tick *tick, void *context) {
+  (void)tick;
+  REQUIRE(sem_post(context) == 0);
+  for (;;) pause(); /* until the program ends */
+}
+
+static void on_turn(void *context) { (void)context; }
+
+static void *wait_for_handler(void *context) {
+  waiter *self = context;
+  chime_status status = self->syncs ? chime_queue_sync(self->queue, on_turn, NULL, CHIME_FOREVER)
+                                    : chime_timer_cancel_and_wait(self->timer, CHIME_FOREVER);
+  REQUIRE(status == CHIME_OK && !"the handler does not return");
+  return NULL;
+}
+
+static void hold(size_t threads) {
+  size_t i;
+  for (i = 0; i < threads; i++) {
+    waiter *self = malloc(sizeof *self);
+    pthread_t thread;
+    REQUIRE(self != NULL && sem_init(&self->begun, 0, 0) == 0);
+    self->syncs = i % 2 == 1;
+    REQUIRE(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &self->queue) == CHIME_OK);
+    REQUIRE(chime_timer_after(self->queue, 0, on_held, &self->begun, NULL, &self->timer) == CHIME_OK);
+    while (sem_wait(&self->begun) != 0) continue; /* a signal ended it */
+    REQUIRE(pthread_create(&thread, NULL, wait_for_handler, self) == 0);
+  }
+  usleep(100000); /* they wait by then */
+}
+
 const bench_peer bench_this_peer = {
     .version = version,
     .thread_safe = 1,
@@ -183,4 +243,8 @@ const bench_peer bench_this_peer = {
     .repeat = repeat,
     .replace = replace,
     .poll = process,
+    .ask_info = ask_info,
+    .ask_next = ask_next,
+    .passes = passes,
+    .hold = hold,
 };
