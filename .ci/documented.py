@@ -25,6 +25,7 @@ with tempfile.TemporaryDirectory() as directory:
     for module in modules:
         output(
             extract, "-module-name", module, "-target", target, "-I", binaries / "Modules", "-I", root / "include",
+            "-I", root / "Sources/CPlatform/include",
             "-minimum-access-level", "public", "-skip-synthesized-members", "-skip-inherited-docs",
             "-output-dir", directory,
         )
