@@ -257,6 +257,23 @@ extension Scenario {
         world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
         world.race()
       },
+      Scenario("a handler that waits for one whose sync is over") { world in
+        let queues = [world.queue(.precise), world.queue(.precise)]
+        var first: TimerLog!
+        let second = world.timer(queues[1], after: nil, finalizer: false) { _ in
+          let status = world.call("cancel_and_wait") { first.ref?.cancelAndWait(timeout: .max) ?? .ok }
+          world.expect(!status.isFailure, "cancel_and_wait answered \(status.rawValue)")
+        }
+        first = world.timer(queues[0], after: millisecond, finalizer: false) { _ in
+          // The second handler begins when this function has returned, and with it what the first one waits for.
+          _ = world.call("sync") {
+            QueueCore.sync(queues[1].id, timeout: .max) { _ = second.ref?.restart(Schedule(first: 0)) }
+          }
+        }
+        world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
+        world.race()
+        world.expect(second.ticks == 1, "the second handler was not called")
+      },
       Scenario("handlers that shut each other's queue down") { world in
         let queues = [world.queue(.precise), world.queue(.serial)]
         for (i, queue) in queues.enumerated() {
