@@ -93,6 +93,15 @@ static void queries_leave_the_descriptor_alone(csuite *t, uint32_t flags) {
       if (!EXPECT_EQ(is_readable(t, queue), 0)) return;
     }
   }
+  for (i = 0; i < csuite_scaled(1000); i++) {
+    int64_t deadline = 0;
+    int32_t milliseconds = 0;
+    if (!EXPECT_OK(i % 2 ? chime_queue_next_deadline(queue, &deadline)
+                         : chime_queue_poll_timeout(queue, &milliseconds))) {
+      return;
+    }
+    if (!EXPECT_EQ(is_readable(t, queue), 0)) return;
+  }
 }
 static void queries_leave_the_descriptor_of_a_host_driven_queue_alone(csuite *t) {
   queries_leave_the_descriptor_alone(t, 0);

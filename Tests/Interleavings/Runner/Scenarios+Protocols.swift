@@ -30,6 +30,17 @@ extension Scenario {
       }
       world.race()
     },
+    Scenario("release beside next_deadline", preemptions: 2) { world in
+      let queue = world.queue(.virtual)
+      let timer = world.timer(queue, after: 10)
+      world.thread("asker") { _ = world.call("next_deadline") { QueueCore.nextDeadline(queue.id) } }
+      world.thread("releaser") {
+        timer.isReleased = true
+        _ = world.call("release") { timer.ref?.release() ?? .ok }
+      }
+      world.race()
+      world.expect(timer.finalized == 1, "the finalizer waits though nobody is inside the queue")
+    },
     Scenario("a query beside next_deadline", preemptions: 2) { world in
       let queue = world.queue(.host)
       let timer = world.timer(queue, after: second, finalizer: false)
@@ -108,6 +119,17 @@ extension Scenario {
       }
       world.race()
     },
+    Scenario("a restart and advance beside a restart", preemptions: 2) { world in
+      let queue = world.queue(.virtual)
+      let timer = world.timer(queue, after: nil, finalizer: false)
+      world.thread("driver") {
+        _ = world.call("restart") { timer.ref?.restart(Schedule(first: 10)) ?? .ok }
+        _ = world.call("advance") { queue.drive(Scheduler.start + 20) }
+        world.expect(timer.ticks > 0, "advance left a tick behind")
+      }
+      world.thread("writer") { _ = world.call("restart") { timer.ref?.restart(Schedule(first: 10)) ?? .ok } }
+      world.race()
+    },
     Scenario("two restarts beside the pass") { world in
       let queue = world.queue(.precise)
       let timer = world.timer(queue, after: millisecond, finalizer: false)
@@ -156,6 +178,22 @@ extension Scenario {
         world.thread("second driver") {
           world.sleep(until: Scheduler.start + 2 * millisecond)
           _ = world.call("process") { queue.drive() }
+        }
+        world.race()
+      },
+      Scenario("another thread takes the last two ticks of run", preemptions: 2) { world in
+        let queue = world.queue(.host)
+        let timers = [100, 200].map { world.timer(queue, after: $0 * second, finalizer: false) }
+        world.scheduler.latest = Scheduler.start + second
+        world.thread("driver") {
+          let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
+          world.expect(status == .ok || status == .busy, "run answered \(status.rawValue)")
+        }
+        world.thread("second driver") {
+          for timer in timers {
+            _ = world.call("reschedule") { timer.ref?.reschedule(Schedule(first: 0)) ?? .ok }
+            _ = world.call("process") { queue.drive() }
+          }
         }
         world.race()
       },
@@ -218,6 +256,23 @@ extension Scenario {
         }
         world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
         world.race()
+      },
+      Scenario("a handler that waits for one whose sync is over") { world in
+        let queues = [world.queue(.precise), world.queue(.precise)]
+        var first: TimerLog!
+        let second = world.timer(queues[1], after: nil, finalizer: false) { _ in
+          let status = world.call("cancel_and_wait") { first.ref?.cancelAndWait(timeout: .max) ?? .ok }
+          world.expect(!status.isFailure, "cancel_and_wait answered \(status.rawValue)")
+        }
+        first = world.timer(queues[0], after: millisecond, finalizer: false) { _ in
+          // The second handler begins when this function has returned, and with it what the first one waits for.
+          _ = world.call("sync") {
+            QueueCore.sync(queues[1].id, timeout: .max) { _ = second.ref?.restart(Schedule(first: 0)) }
+          }
+        }
+        world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
+        world.race()
+        world.expect(second.ticks == 1, "the second handler was not called")
       },
       Scenario("handlers that shut each other's queue down") { world in
         let queues = [world.queue(.precise), world.queue(.serial)]
