@@ -169,7 +169,12 @@ struct Backoff {
 
   mutating func pause() {
     rounds += 1
-    if rounds < 32 { return }
+    if rounds >= 32 { Backoff.rest(after: rounds) }
+  }
+
+  // Apart, so that those who hardly ever wait have no more of it than a count.
+  @inline(never)
+  private static func rest(after rounds: Int) {
     if rounds <= Backoff.roundsWithoutSleep {
       sched_yield()
     } else {
