@@ -10,8 +10,17 @@
  * otherwise. No lock is held while your code runs. Each comment ends with two facts:
  *     Calls back:  whether your functions may run inside this call
  *     Waits:       no / for a handler / for time
- * A callback must return: leaving it by longjmp, a C++ exception or pthread_exit is undefined. errno is left as it was.
- * The calls that wait are no cancellation points for pthread_cancel.
+ * A callback must return: leaving it by longjmp or a C++ exception is undefined. errno is left as it was.
+ * A callback may end its thread, by pthread_exit or a cancellation (deferred, not asynchronous), as interpreters do at
+ * their exit: the thread's cleanup handlers inside the callback run, the timer whose callback it was is cancelled, and
+ * all else goes on. A thread of Chime's or of libdispatch's survives; glibc takes it for one that is ending, and setuid and
+ * its like pass it over. A thread of yours ends when the call that it is in has come to its end; one that is ended in the
+ * trace of a call that does not call back, in its next call that does.
+ * The calls that wait or make something are no cancellation points for pthread_cancel; callbacks inside them are what
+ * they are elsewhere.
+ * Calls that only look (chime_timer_state, _get_info, _next_deadline, _generation, _explain; chime_queue_get_stats, _dump,
+ * _next_deadline, _now) change nothing: they wake no queue, delay no tick, and end in bounded time whatever other threads
+ * do, at real-time priority, too.
  * No function but chime_main_stop and chime_queue_stop is async-signal-safe.
  *
  * Time. Durations and deadlines are signed 64-bit nanoseconds. A delay or duration is a distance from now; a deadline
@@ -648,7 +657,7 @@ enum {
  * Processes and waits in turn: a loop for hosts that have none.
  *
  * @param flags  0: return when no timer runs and nothing is left to call; or CHIME_RUN_UNTIL_STOPPED
- * @return CHIME_OK: no timer runs; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY;
+ * @return CHIME_OK: no timer runs, whoever ended the last one; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY;
  *         CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended; CHIME_ERROR_UNSUPPORTED;
  *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *

@@ -27,21 +27,9 @@ static int target_lives(const model *m, const timer *t) {
   return t->target >= 0 && m->targets[t->target].references > 0;
 }
 
-/** Whose turn it is now. OPEN: the turn of a timer that is gone, when it was none for DUE, is that of the timer that
- *  was made in its place. */
-static timer *holder(model *m, const turn *turn) {
-  const uint64_t place = (UINT64_C(1) << 26) - 1;
-  if (!turn->timer->released || turn->kind == TURN_DUE) return turn->timer;
-  for (int i = turn->timer->number + 1; i < m->timer_count; i += 1) {
-    timer *t = &m->timers[i];
-    if (!t->released && t->id != 0 && (t->id & place) == (turn->timer->id & place)) return t;
-  }
-  return turn->timer;
-}
-
 /** The kind of tick that a turn delivers now; -1: none. */
 static int delivery(model *m, const turn *turn) {
-  timer *t = holder(m, turn);
+  timer *t = turn->timer;
   /* A timer that was armed anew since the pass began has its turn in the next one. */
   if (t->place != turn->place && turn->kind == TURN_DUE) return -1;
   if (t->released || m->has_ended) return -1;
@@ -204,14 +192,14 @@ static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
           m->turn_next += 1;
           continue;
         }
-        if (holder(m, next) == t && delivered == kind) {
+        if (next->timer == t && delivered == kind) {
           if (next->is_optional) doubt(m, t, kind);
           m->turn_next += 1;
           return;
         }
         for (int i = m->turn_next + 1; i < m->turn_count; i += 1) {
           turn later = m->turns[i];
-          if (holder(m, &later) != t || delivery(m, &later) != kind || !order_is_open(next, &later)) continue;
+          if (later.timer != t || delivery(m, &later) != kind || !order_is_open(next, &later)) continue;
           memmove(&m->turns[m->turn_next + 1], next, (size_t)(i - m->turn_next) * sizeof later);
           m->turns[m->turn_next] = later;
           m->turn_next += 1;

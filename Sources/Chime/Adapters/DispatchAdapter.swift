@@ -7,7 +7,7 @@ final class DispatchAdapter: QueueAdapter {
   private let dispatchPlace: DispatchPlace
   private let machine: DispatchSourceTimerMachine
   private let cell: QueueCell
-  /// What the source is set for, `.max` for nothing; the pass's own.
+  /// What the source is set for, `.max` for nothing; the pass's own (P18b, Sources/README.md).
   private let armed = Atomic<Int64>(.max)
 
   init(_ core: QueueCore, _ place: DispatchPlace) {
@@ -26,10 +26,12 @@ final class DispatchAdapter: QueueAdapter {
     armed.store(time, ordering: .relaxed)
     // DispatchTime counts from the zero of CLOCK_MONOTONIC.
     let deadline = time == .max ? .distantFuture : DispatchTime(uptimeNanoseconds: UInt64(max(time, 1)))
-    do {
-      try machine.restart(deadline: deadline, repeating: .never, leeway: .nanoseconds(0))
-    } catch {
-      invariantFailure("the adapter's deadline", time, error)
+    withoutCancellation {
+      do {
+        try machine.restart(deadline: deadline, repeating: .never, leeway: .nanoseconds(0))
+      } catch {
+        invariantFailure("the adapter's deadline", time, error)
+      }
     }
   }
 

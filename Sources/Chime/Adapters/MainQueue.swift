@@ -12,7 +12,9 @@ package enum MainQueue {
     DispatchQueue.main.setSpecific(key: key, value: true)
     return true
   }()
+  /// `run` is under way (P18b, Sources/README.md).
   private static let isRunning = Atomic<Bool>(false)
+  /// A stop is wanted (P18, Sources/README.md).
   private static let stop = Atomic<Bool>(false)
   private static let isPrepared = Locked(false)
   /// The end of a pipe that `requestStop` writes to, + 1; 0 until that is there.
@@ -97,7 +99,7 @@ package enum MainQueue {
     if descriptor >= 0 {
       let saved = errno
       var byte: UInt8 = 1
-      unsafe write(descriptor, &byte, 1)
+      withoutCancellation { _ = unsafe write(descriptor, &byte, 1) }
       errno = saved
     }
     return .ok

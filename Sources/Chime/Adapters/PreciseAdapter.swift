@@ -11,6 +11,7 @@ import Synchronization
   private var isWoken = true
   private var isClosed = false
   private var calls: [SyncCall] = []
+  /// Asked only "is it I" (P18b, Sources/README.md).
   private let thread = Atomic<UInt>(0)
 
   /// Starts the thread, which waits for `open` or ends at once.

@@ -29,7 +29,8 @@ enum TimerFile {
 
   /// What marks an open file as one of Chime's, and stays with it over a fork: the number of the signal that it would
   /// send, and the process that it would send it to, if it were asked to send one, which a timer of the kernel cannot be.
-  /// (All of them are one inode, so that device and inode do not tell them apart.)
+  /// (All of them are one inode, so that device and inode do not tell them apart; P9b,
+  /// Sources/README.md.)
   private static var mark: Int32 { 61 }
   private static let maker = Atomic<Int32>(0)
 

@@ -29,7 +29,8 @@ extension QueueCore {
   /// Takes the id away and releases the timers. `nil` when the id is stale.
   private static func beginClosing(_ id: UInt64) -> (core: QueueCore, status: Status)? {
     guard let cell = QueueCells.find(id), let core = cell.core, core.id == id, cell.retireID(id) else { return nil }
-    // Until the timers have been visited no pass ends the queue: the next queue of the cell has timers of its own.
+    // Until the timers have been visited no pass ends the queue: the next queue of the cell has timers of its own
+    // (P7b, Sources/README.md).
     core.outstanding.add(1, ordering: .sequentiallyConsistent)
     core.isClosing.store(true, ordering: .sequentiallyConsistent)
     let isRunning = core.releaseTimers()
@@ -48,7 +49,8 @@ extension QueueCore {
     cell.forEachSlot { slot in
       let life = slot.life
       let word = slot.wordInOrder
-      // Read in the one order of all such operations, after the id was taken away: see `QueueCellStorage.id`.
+      // Read in the one order of all such operations, after the id was taken away: see `QueueCellStorage.id` (P8,
+      // Sources/README.md).
       if word.isLive {
         if TimerRef(slot: slot, life: life).release() == .running { isRunning = true }
       } else if word.isReleased, word.isBusy {
@@ -79,7 +81,8 @@ extension QueueCore {
   func closeIfPossible(_ frame: CurrentFrame) {
     if isClosed { return }
     functions.withLock { $0.isOpen = false }
-    // From here on a wake is not swallowed: whoever ends a handler after the look below comes again.
+    // From here on a wake is not swallowed: whoever ends a handler after the look below comes again (P7b,
+    // Sources/README.md).
     cell.published = .max
     _ = releaseTimers()
     endTaken(frame)
@@ -105,7 +108,7 @@ extension QueueCore {
       if !word.isFree || word.isHanded || word.hasWriter { isIdle = false }
     }
     guard isIdle, !isLimited || cell.liveCount == 0 else { return }
-    // Whoever looks at the queue for a moment has found its id before that was taken away.
+    // Whoever looks at the queue for a moment has found its id before that was taken away (P7, Sources/README.md).
     var backoff = Backoff()
     while lookers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
     isClosed = true

@@ -136,7 +136,7 @@ extension QueueCore {
     } else {
       slot.pushUnlessThere(cell)
       // Between flag and link a writer may have met the flag, and woken a pass that found nothing: what it wanted is
-      // announced here, as it is now.
+      // announced here, as it is now (P1d, Sources/README.md).
       let image = slot.image
       if image.word.isReleased { cell.wakeToDispose() }
       if image.word.hasExtra || image.word.isRunning {

@@ -18,7 +18,8 @@ extension QueueCore {
     guard let function = function ?? (core.givesRecords ? .record : nil) else { return .invalidArgument }
     let item = QueuedFunction(function: function, context: context, finalizer: finalizer)
     if let handOver = core.handOver {
-      // Counted first, then checked: a closing pass reads the count after it has closed the list.
+      // Counted first, then checked: a closing pass reads the count after it has closed the list (P7b,
+      // Sources/README.md).
       core.outstanding.add(1, ordering: .sequentiallyConsistent)
       guard core.functions.withLock({ $0.isOpen }) else {
         core.outstanding.subtract(1, ordering: .sequentiallyConsistent)
@@ -85,6 +86,7 @@ package final class SyncCall: @unchecked Sendable {
     case waiting, started, done, abandoned, refused
   }
 
+  /// One swap from `waiting` decides (P6c, Sources/README.md).
   private let phase = Atomic<Phase>(.waiting)
   let core: QueueCore
   private let caller = Standing.current

@@ -62,7 +62,7 @@ extension QueueCore {
         return
       }
       cell.watched = slot.index &+ 1
-      // The writer of one that is being written looks at `watched` at its end.
+      // The writer of one that is being written looks at `watched` at its end (P5, Sources/README.md).
       let word = slot.wordInOrder
       isWatching =
         word.isLive && word.hasWriter
@@ -72,7 +72,7 @@ extension QueueCore {
   }
 
   /// Wakes who sleeps in `run` on another thread, if the timer that it watches does not run any more: this pass may have
-  /// taken away what was to wake it.
+  /// taken away what was to wake it (P5b, Sources/README.md).
   private func wakeWatcher() {
     let watched = cell.watched
     if watched == 0 { return }
@@ -257,7 +257,7 @@ final class HostAdapter: QueueAdapter {
   private let id: UInt64
   /// The only thread that may drive the queue; nil for any.
   private let owner: UInt?
-  /// The thread that last processed or took records; 0 for none yet.
+  /// The thread that last processed or took records; 0 for none yet (P11d, Sources/README.md).
   let driver = Atomic<UInt>(0)
 
   init(_ core: QueueCore, owner: UInt?) {
@@ -271,7 +271,7 @@ final class HostAdapter: QueueAdapter {
 
   func arm(at time: Int64?) {
     TimerFile.set(cell.hostFile, time ?? .max)
-    // Somebody who wanted a pass may have set it for now, just before: then it must stay so.
+    // Somebody who wanted a pass may have set it for now, just before: then it must stay so (P11b, Sources/README.md).
     if cell.published != time ?? .max || cell.stopsPoller(id) { cell.wakeHost() }
   }
 
@@ -289,7 +289,7 @@ final class HostAdapter: QueueAdapter {
 
 /// The descriptor of a host-driven queue, in its cell, so that a waker needs no lock: it counts itself in, looks, sets
 /// the timer. Whoever closes takes the descriptor away, waits for the count, and closes; so a late waker never touches a
-/// descriptor that the host has opened meanwhile.
+/// descriptor that the host has opened meanwhile (P11, Sources/README.md).
 extension QueueCell {
   var hostFile: Int32 { unsafe storage.pointee.hostFile.load(ordering: .sequentiallyConsistent) }
 
@@ -332,13 +332,13 @@ extension QueueCell {
   }
 
   /// A timer that ran does not run any more, or will never be due: who sleeps in `run` looks again if it is the one that
-  /// is watched.
+  /// is watched (P5, Sources/README.md).
   @inline(__always)
   func noteEnd(of slot: TimerSlot) {
     if watched == slot.index &+ 1 { wakeRunner(watching: slot.index &+ 1) }
   }
 
-  /// That the timer which was watched has ended, and nobody has looked since.
+  /// That the timer which was watched has ended, and nobody has looked since (P5b, Sources/README.md).
   static var watchedEnded: UInt32 { .max }
 
   @inline(never)
@@ -374,7 +374,8 @@ extension QueueCore {
     defer { unsafe cell.storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent) }
     var entry = pollfd(fd: cell.hostFile, events: Int16(POLLIN), revents: 0)
     // Looked at after the descriptor, which may be that of the next queue in the cell. And a stop that came before the
-    // queue was armed has left no trace but the request; one that comes from here on finds this thread counted.
+    // queue was armed has left no trace but the request; one that comes from here on finds this thread counted (P11c,
+    // Sources/README.md).
     if entry.fd < 0 || isClosing.load(ordering: .sequentiallyConsistent) || cell.stopIsPending(id) { return }
     let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
     withoutCancellation { _ = unsafe poll(&entry, 1, timeout == .max ? -1 : Int32(clamping: milliseconds)) }

@@ -30,6 +30,7 @@ extension QueueCore {
     } else {
       settle()
     }
+    checkThatNothingIsForgotten()
   }
 
   /// How much one slice may do.
@@ -63,7 +64,8 @@ extension QueueCore {
   }
 
   /// Publishes the next wake-up and arms the adapter for it. The inbox is looked at once more after the time is
-  /// published: a pusher pushes first and reads the time afterwards, so one of the two sees the other.
+  /// published: a pusher pushes first and reads the time afterwards, so one of the two sees the other (P1,
+  /// Sources/README.md).
   private func settle() {
     for _ in 0..<3 {
       let next = wheel.earliest()
@@ -139,7 +141,7 @@ extension QueueCore {
       let slot = Slab.slot(index)
       let word = slot.wordInOrder
       if word.hasWriter {
-        // Its turn waits for the writer; until then it is due when it was.
+        // Its turn waits for the writer; until then it is due when it was (P2, Sources/README.md).
         let image = slot.image
         guard image.word.isLive else { continue }
         ready.append(
@@ -175,7 +177,7 @@ extension QueueCore {
         life = slot.turnLife
       } else if item.stamp != slot.stamp {
         // Started anew since it was collected, or another timer by now: its turn is that of its new deadline. Who did it
-        // has sent it here only if it did not see the place that was taken away since.
+        // has sent it here only if it did not see the place that was taken away since (P2b, Sources/README.md).
         place(slot, slot.wordInOrder)
         continue
       }
@@ -204,7 +206,7 @@ extension QueueCore {
 
   // MARK: Concurrent queues
 
-  /// Hands a visit of the slot to the concurrent queue, unless one is on its way already.
+  /// Hands a visit of the slot to the concurrent queue, unless one is on its way already (P4d, Sources/README.md).
   private func hand(_ slot: TimerSlot) {
     guard slot.set(TimerWord.handedBit) else { return }
     // Counted to the end of the hooks, which come after the timer's own end.
@@ -302,7 +304,7 @@ extension QueuedFunction {
 }
 
 extension TimerSlot {
-  /// Becomes the owner of a released slot that nobody owns.
+  /// Becomes the owner of a released slot that nobody owns (P4c, Sources/README.md).
   func own() -> Bool {
     while true {
       let word = word

@@ -65,6 +65,7 @@ extension QueueCore {
       // Time stays where a callback has ended the thread.
       if ThreadEnd.isCaught, !wasEnding { return .ok }
     }
+    checkThatNothingIsForgotten()
     cell.moveVirtualNow(to: target)
     return .ok
   }

@@ -22,7 +22,7 @@ extension QueueCore {
 extension TimerRef {
   /// Has the deadline agree with the wall clock as the queue knows it. Called for each timer after a step, and by
   /// whoever wrote an absolute deadline: the offset is stored before the timers are visited, and read here after the
-  /// timer was published, so that one of the two calls sees both.
+  /// timer was published, so that one of the two calls sees both (P13, Sources/README.md).
   func followWallClock() {
     guard let word = beginWriting() else { return }
     guard let extras = slot.extras, extras.value.followsWall, extras.value.wallOffset != cell.wallOffset,

@@ -55,15 +55,16 @@ package final class QueueCore: @unchecked Sendable {
 
   let functions = Locked<(items: [QueuedFunction], isOpen: Bool)>(([], true))
   /// Functions and visits on their way on a concurrent queue, and whoever begins to close the queue: while it is not 0
-  /// the queue does not end.
+  /// the queue does not end (P7b, Sources/README.md).
   let outstanding = Atomic<Int>(0)
-  /// Threads inside `run` that return when nothing is left to run.
+  /// Threads inside `run` that return when nothing is left to run (P5b, Sources/README.md).
   let runners = Atomic<Int>(0)
-  /// Calls that use the queue's cell for a moment; see `whileItLives`.
+  /// Calls that use the queue's cell for a moment; see `whileItLives` (P7, Sources/README.md).
   let lookers = Atomic<Int>(0)
   let isClosing = Atomic<Bool>(false)
   let token = Atomic<UInt8>(Token.free)
-  /// Set by whoever wants a pass and found the token taken; the holder looks when it puts the token down.
+  /// Set by whoever wants a pass, before it tries the token; a pass looks when it has put the token down (P10,
+  /// Sources/README.md).
   private let tokenWanted = Atomic<Bool>(false)
   let closed = Atomic<Bool>(false)
 
@@ -101,7 +102,7 @@ package final class QueueCore: @unchecked Sendable {
   private enum Token {
     static let free: UInt8 = 0
     static let pass: UInt8 = 1
-    /// Somebody only looks, for an instant: who wants a pass waits for that.
+    /// Somebody only looks, for an instant: who wants a pass waits for that (P10b, Sources/README.md).
     static let query: UInt8 = 2
   }
 
@@ -158,7 +159,8 @@ package final class QueueCore: @unchecked Sendable {
 extension QueueCore {
   /// Runs `body`, which waits for nobody, if the queue lives and was not released, and keeps the queue from ending
   /// meanwhile, and with it the cell from being another queue's; `nil` otherwise. The count is raised, then the id is
-  /// read; the end of a queue takes the id away, then waits for the count: one of the two sees the other.
+  /// read; the end of a queue takes the id away, then waits for the count: one of the two sees the other
+  /// (P7, Sources/README.md).
   func whileItLives<Result>(_ body: () -> Result) -> Result? {
     lookers.add(1, ordering: .sequentiallyConsistent)
     defer { lookers.subtract(1, ordering: .sequentiallyConsistent) }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// What a queue counts while it works: added to by whoever runs its callbacks, read by anybody.
+/// What a queue counts while it works: added to by whoever runs its callbacks, read by anybody (P17,
+/// Sources/README.md).
 package struct QueueCounters: ~Copyable, Sendable {
   /// Bucket 0 of the lateness has ticks that were late by less than 1,024 ns, each further one those late by less than
   /// twice as much; the last one all others.

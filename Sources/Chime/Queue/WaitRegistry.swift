@@ -42,7 +42,8 @@ enum WaitRegistry {
 
   private static let waiters = Locked<[Waiter]>([])
   /// How many there are. Pairs with a queue's end: a waiter is added and counted, then looks whether what it waits for is
-  /// over; who ends a queue says so, then reads this; sequentially consistent, so one of the two sees the other.
+  /// over; who ends a queue says so, then reads this; sequentially consistent, so one of the two sees the other (P6b,
+  /// Sources/README.md).
   private static let count = Atomic<Int>(0)
 
   static func reinitialize() {
@@ -85,7 +86,7 @@ enum WaitRegistry {
     }
   }
 
-  /// Wakes who waits for a timer, whose word has said that somebody does.
+  /// Wakes who waits for a timer, whose word has said that somebody does (P6, Sources/README.md).
   @inline(never)
   static func timerEnded(_ index: UInt32) {
     waiters.withLock { waiters in

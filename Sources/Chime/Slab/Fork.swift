@@ -9,7 +9,8 @@ import Synchronization
 /// it is, as the parent's does: a handler that has forked returns into it. Numbers of places go on, so that ids from
 /// before name nothing.
 package enum Fork {
-  /// Odd in a child that has not been reinitialised; half of it, rounded up, counts the forks that were noticed.
+  /// Odd in a child that has not been reinitialised; half of it, rounded up, counts the forks that were noticed
+  /// (P9, Sources/README.md).
   private static let count = Atomic<UInt32>(0)
   private static let isWatched = Atomic<Bool>(false)
   private static let watching = Locked(())

@@ -20,7 +20,7 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   private let table = Locked(Table())
   /// Entries ever made.
   private let made = Atomic<Int>(0)
-  /// The fork after which the table holds what it holds.
+  /// The fork after which the table holds what it holds (P19, Sources/README.md).
   private let epoch = Atomic<UInt32>(0)
 
   package init(_ kind: Handle.Kind) {

@@ -7,18 +7,19 @@ import Synchronization
 @unsafe struct QueueCellStorage: ~Copyable {
   /// The id of the queue that lives here, 0 when none does or it was released. A creator stores its timer, then reads
   /// this again; a release stores 0 here, then visits all slots: one of the two sees the other (both sequentially
-  /// consistent).
+  /// consistent; P7 and P8, Sources/README.md).
   let id = Atomic<UInt64>(0)
   /// The running timer that somebody in `run` waits for, as its slot's index + 1; 0 for none.
   /// Pairs with the words: who waits stores this, then reads the timer's word; who ends a running timer swaps its word,
-  /// then reads this; all sequentially consistent, so one of the two sees the other.
+  /// then reads this; all sequentially consistent, so one of the two sees the other (P5, Sources/README.md).
   let watched = Atomic<UInt32>(0)
-  /// Time of a virtual queue; unused otherwise.
+  /// Time of a virtual queue; unused otherwise. Only grows while the queue lives (P12, Sources/README.md).
   let virtualNow = Atomic<Int64>(0)
   let isVirtual = Atomic<Bool>(false)
   /// The clock that the queue's inner time runs on, where it is not virtual: `clock_gettime`'s number.
   let clock = Atomic<Int32>(CLOCK_MONOTONIC)
-  /// Whether the queue's times are times of day; inside it they are monotonic, less than that by `wallOffset`.
+  /// Whether the queue's times are times of day; inside it they are monotonic, less than that by `wallOffset` (P13,
+  /// Sources/README.md).
   let isWall = Atomic<Bool>(false)
   let wallOffset = Atomic<Int64>(0)
   /// What a test has stepped the clock by.
@@ -30,21 +31,23 @@ import Synchronization
   let honoursLeeway = Atomic<Bool>(false)
   let isLimited = Atomic<Bool>(false)
   let index: UInt32
-  /// What wakes a host-driven queue; see `wakeHost`.
+  /// What wakes a host-driven queue; see `wakeHost` (P11, Sources/README.md).
   let hostFile = Atomic<Int32>(-1)
   let hostWakers = Atomic<Int32>(0)
-  /// The id of the host-driven queue that is to stop; 0 for none. One that another queue left behind means nothing.
+  /// The id of the host-driven queue that is to stop; 0 for none. One that another queue left behind means nothing
+  /// (P11c, Sources/README.md).
   let stopIsPending = Atomic<UInt64>(0)
   private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
 
   /// When the queue will look at its wheel next, `Int64.max` for never, `QueueCell.awake` while a pass runs or is sure
   /// to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then reads this; all
-  /// sequentially consistent, so one of the two sees the other and no wake-up is lost.
+  /// sequentially consistent, so one of the two sees the other and no wake-up is lost (P1, Sources/README.md).
   let published = Atomic<Int64>(.max)
   private var padding1: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
     UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
-  /// Slots whose word has changed and that the pass must look at: index + 1 of the latest, 0 when empty.
+  /// Slots whose word has changed and that the pass must look at: index + 1 of the latest, 0 when empty (P1b,
+  /// Sources/README.md).
   let inbox = Atomic<UInt32>(0)
   private var padding2: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
     UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -142,7 +145,7 @@ struct SlotStore {
     nonmutating set { unsafe storage.pointee.published.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
-  /// Links a slot whose inbox flag the caller has just set.
+  /// Links a slot whose inbox flag the caller has just set (P1b, Sources/README.md).
   @inline(__always)
   func push(_ slot: TimerSlot) {
     let link = unsafe Slab.link(of: slot.index)
@@ -178,7 +181,7 @@ struct SlotStore {
     if time < published, Wheel.time(of: Wheel.tick(notBefore: time, shift: shift), shift: shift) < published { wake() }
   }
 
-  /// Makes sure that a pass comes now.
+  /// Makes sure that a pass comes now (P1c, Sources/README.md).
   func wake() {
     if unsafe storage.pointee.published.exchange(QueueCell.awake, ordering: .sequentiallyConsistent)
       != QueueCell.awake

@@ -22,11 +22,12 @@ enum QueueCells {
   private static var smallChunks: Int { 4 }
 
   private static let state = Locked(State())
-  /// Address of a table of `maximum` pointers to cells. Stored once, released.
+  /// Address of a table of `maximum` pointers to cells. Stored once, released (P14b, Sources/README.md).
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
-  /// Index of the first cell in the table; those before are of a process that this one was forked from.
+  /// Index of the first cell in the table; those before are of a process that this one was forked from
+  /// (P19, Sources/README.md).
   private static let first = Atomic<Int>(1)
   /// The table from before a fork, until the child is reinitialised.
   // SAFETY: as above.

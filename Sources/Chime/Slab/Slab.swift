@@ -23,7 +23,7 @@ enum Slab {
   }
 
   /// Address of the table of entries; nil until the first queue is made. Stored once, released; loads acquire, so the
-  /// table's zeroes are seen.
+  /// table's zeroes are seen (P14, Sources/README.md).
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   private static let chunkCount = Locked<Int>(0)
@@ -116,7 +116,7 @@ enum Slab {
   }
 
   /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
-  /// `TimerRef.endWriting`).
+  /// `TimerRef.endWriting`; P2, Sources/README.md).
   @inline(__always)
   static func place(of index: UInt32) -> WheelPlace {
     unsafe WheelPlace(
@@ -165,7 +165,7 @@ enum Slab {
 
   /// Gives a chunk that is used up and at rest the next number, under which its slots begin new lives; `nil` when
   /// numbers are used up. Under the old one there are free slots for ever. The words' generations run on, for who still
-  /// holds an old slot.
+  /// holds an old slot (P14d, Sources/README.md).
   static func renumber(_ chunk: Int, owner: UnsafeMutableRawPointer) -> Int? {
     chunkCount.withLock { used in
       guard used < maximumChunks, let old = unsafe entry(of: UInt32(chunk * slotsPerChunk)),

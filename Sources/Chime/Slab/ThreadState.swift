@@ -1,3 +1,4 @@
+internal import CPlatform
 import Glibc
 import Synchronization
 
@@ -38,10 +39,11 @@ import Synchronization
   var ring = InlineArray<64, UInt32>(repeating: 0)
 }
 
-/// A thread's free slots of one cell: first in, first out, so that a slot's generation goes round as seldom as can be.
+/// A thread's free slots of one cell: first in, first out, so that a slot's generation goes round as seldom as can be
+/// (P14c, P14e, Sources/README.md).
 @safe struct ThreadCache {
   static var capacity: Int { 64 }
-  /// Fewer are not given out: so many others come before a slot is used again.
+  /// Fewer are not given out: so many others come before a slot is used again (P14e, Sources/README.md).
   static var kept: Int { 28 }
   /// How many there are after a visit to the cell's list: of one that had too few, of one that was full.
   static var filled: Int { 60 }
@@ -90,7 +92,8 @@ import Synchronization
   // SAFETY: allocated for this thread, freed by the key's destructor when it ends; used by this thread only.
   let storage: UnsafeMutablePointer<ThreadStorage>
 
-  /// The key of the thread-specific pointer, + 1; 0 until the first queue is made.
+  /// The key of the thread-specific pointer, + 1; 0 until the first queue is made. Only its destructor is used: the
+  /// pointer is looked up where that is cheaper.
   private static let key = Atomic<UInt32>(0)
 
   private static let preparing = Locked(())
@@ -116,10 +119,15 @@ import Synchronization
 
   private init(storage: UnsafeMutablePointer<ThreadStorage>) { unsafe self.storage = storage }
 
-  /// What was made for the calling thread, if anything was. Only after `prepare`.
+  /// What was made for the calling thread, if anything was.
   @inline(__always)
   static var existing: ThreadState? {
-    unsafe pthread_getspecific(key.load(ordering: .relaxed) &- 1).map { memory in
+    #if CHIME_INTERLEAVINGS
+    let pointer = unsafe pthread_getspecific(key.load(ordering: .relaxed) &- 1)
+    #else
+    let pointer = unsafe chime_thread_state()
+    #endif
+    return unsafe pointer.map { memory in
       unsafe ThreadState(storage: memory.assumingMemoryBound(to: ThreadStorage.self))
     }
   }
@@ -146,6 +154,7 @@ import Synchronization
       unsafe free(memory)
       return nil
     }
+    unsafe chime_set_thread_state(storage)
     return unsafe ThreadState(storage: storage)
   }
 
@@ -156,6 +165,7 @@ import Synchronization
   }
 
   private func end() {
+    chime_set_thread_state(nil)
     for i in 0..<4 { evict(cacheAt(i)) }
     unsafe ThreadState.giveBackImage(storage)
     unsafe free(storage)

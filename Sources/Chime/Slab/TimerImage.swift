@@ -31,7 +31,7 @@ struct TimerImage {
 /// changed. Writer: makes the version odd, another one for each try, notes the word, sets the writer bit, copies the
 /// record, makes the version even, changes the record. Reader: reads the version; the word, which must name this image;
 /// the image, or the record where the version is odd; the version again. The same version means that what it has read
-/// belongs together. It looks again only where another operation has come to its end meanwhile.
+/// belongs together. It looks again only where another operation has come to its end meanwhile (P3, Sources/README.md).
 @safe struct WriterImage: @unchecked Sendable {
   @unsafe fileprivate struct Storage: ~Copyable {
     let version = Atomic<UInt32>(0)
@@ -97,7 +97,7 @@ struct TimerImage {
   /// The timer as it was before the writer that `word` names; `nil` when another operation came to its end meanwhile.
   fileprivate func read(_ slot: TimerSlot, _ word: TimerWord) -> TimerImage? {
     let version = unsafe storage.pointee.version.load(ordering: .acquiring)
-    // Not before the version: that could be of a try which has not set the writer bit yet.
+    // Not before the version: that could be of a try which has not set the writer bit yet (P3, Sources/README.md).
     let current = slot.word
     guard current.hasWriter(of: word) else { return nil }
     let before = unsafe TimerWord(storage.pointee.word.load(ordering: .relaxed))
@@ -139,6 +139,7 @@ enum WriterImages {
   private static var sharedIndex: UInt32 { 1 }
   /// Images that no thread has, and the first one that none ever had.
   private static let free = Locked<(returned: ContiguousArray<UInt32>, fresh: UInt32)>(([], 2))
+  /// A spin lock of the shared image (P3d, Sources/README.md).
   private static let sharedIsTaken = Atomic<Bool>(false)
 
   /// Makes the table; false when there is no memory. Called under the lock of `Slab.prepare`.
@@ -215,7 +216,7 @@ extension TimerSlot {
       }
       let image = copy(word)
       // Each change of the record leaves another sequence, deadline or leeway behind, or another word: that is looked at
-      // last, since under another generation the rest can be as it was.
+      // last, since under another generation the rest can be as it was (P3b, Sources/README.md).
       guard sequence == image.sequenceLow, deadline == image.deadline, leeway.bits == image.leeway.bits else { continue }
       atomicMemoryFence(ordering: .acquiring)
       if self.word == word { return image }

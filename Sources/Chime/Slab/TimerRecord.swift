@@ -4,8 +4,9 @@ import Synchronization
 ///
 /// Who may touch what: `word` anybody, atomically. The other atomics are written only by the thread that is writer (or
 /// owns a free slot), and may be read by anybody: as a hint, which a compare-and-swap on the word then proves, or
-/// between two looks at the word (see `TimerSlot.image`). They are stored with release order, so that who reads one of
-/// them reads a word that is at least as new afterwards. Everything else belongs to the writer alone.
+/// between two looks at the word (see `TimerSlot.image`). They are stored with release order (but the stamp, which no
+/// query reads), so that who reads one of them reads a word that is at least as new afterwards (P3, P3b,
+/// Sources/README.md). Everything else belongs to the writer alone.
 @unsafe struct TimerRecord: ~Copyable {
   let word = Atomic<UInt64>(0)
   /// Running, or suspended under *coalesce*: when the next tick is due, before postponement. Suspended under
@@ -23,7 +24,7 @@ import Synchronization
   let leeway = Atomic<UInt32>(0)
   /// Ticks delivered in this activation, low bits.
   let sequence = Atomic<UInt32>(0)
-  /// Order of activation among those of one thread; breaks ties between equal deadlines.
+  /// Order of activation among those of one thread; breaks ties between equal deadlines (P2b, Sources/README.md).
   let stamp = Atomic<UInt32>(0)
 }
 

@@ -19,12 +19,12 @@ import Synchronization
   var word: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .acquiring)) }
 
   /// The word, read in the one order of all sequentially consistent operations: after this thread's push, or the place
-  /// it has stored (see `QueueCell.published`, `WheelPlace`).
+  /// it has stored (see `QueueCell.published`, `WheelPlace`; P2, P5, P6, P8, Sources/README.md).
   @inline(__always)
   var wordInOrder: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .sequentiallyConsistent)) }
 
-  /// Swaps the word if it is still `expected`. Sequentially consistent, because the announcing thread reads its
-  /// queue's `published` afterwards (see `QueueCell.published`).
+  /// Swaps the word if it is still `expected`. Sequentially consistent, because the swapping thread reads its
+  /// queue's `published`, the place, `watched` or the id afterwards (P1, P2, P5, P8, Sources/README.md).
   @inline(__always)
   func swap(_ expected: TimerWord, for new: TimerWord) -> Bool {
     unsafe record.pointee.word.compareExchange(

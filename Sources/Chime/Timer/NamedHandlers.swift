@@ -16,7 +16,7 @@ final class NamedHandlers: Sendable {
       static let removed: UInt8 = 2
     }
 
-    /// Decides between a call that starts and a removal.
+    /// Decides between a call that starts and a removal (P15, Sources/README.md).
     private let use = Atomic<UInt8>(Use.waiting)
 
     init(_ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?) {

@@ -21,22 +21,28 @@ package enum ThreadEnd {
 
   /// Makes a call of the host's in which its functions may be called, and ends the thread if one of them has.
   package static func passOn<Result>(_ call: () -> Result) -> Result {
-    // A callback that came before this one in the same pass may have ended the thread: that is the outer call's to pass on.
     let before = isCaught
-    if before { ThreadState.existing?.hasEnded = false }
-    let result = call()
-    if isCaught {
+    if before {
+      // Outside of callbacks, that was the trace's doing, in a call that is too quick to look.
+      if ThreadState.frames.isEmpty { goOn() }
+      // A callback that came before this one in the same pass: that end is the outer call's to pass on.
       ThreadState.existing?.hasEnded = false
-      chime_continue_thread_end()
     }
+    let result = call()
+    if isCaught { goOn() }
     if before { ThreadState.existing?.hasEnded = true }
     return result
+  }
+
+  private static func goOn() -> Never {
+    ThreadState.existing?.hasEnded = false
+    chime_continue_thread_end()
   }
 
   // MARK: An interpreter's end
 
   /// Closed while an interpreter comes to its end that has ended one of our threads: its functions are being freed, so
-  /// that no callback may begin, on whatever queue.
+  /// that no callback may begin, on whatever queue (P20, Sources/README.md).
   private static let gateIsClosed = Atomic<Bool>(false)
   /// A program that ends its interpreter and lives on has its callbacks late by as much, at most.
   private static let longestEnd: Int64 = 2_000_000_000

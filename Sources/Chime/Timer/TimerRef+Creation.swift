@@ -70,7 +70,7 @@ extension TimerRef {
     case .failure(.limit): return .limit
     case .failure(.noMemory): return .noMemory
     }
-    // From here until the timer is published the queue cannot end.
+    // From here until the timer is published the queue cannot end (P8, Sources/README.md).
     if schedule == nil {
       _ = slot.set(TimerWord.writerBit)
     } else if !slot.set(TimerWord.writerBit, TimerWord.inboxBit).isInInbox {
@@ -124,10 +124,11 @@ extension TimerRef {
     if isWall { timer.followWallClock() }
     Trace.note(.created, timer)
     if schedule != nil { Trace.note(.activated, timer) }
-    // The target's last reference may have gone meanwhile, before there was a timer to end.
+    // The target's last reference may have gone meanwhile, before there was a timer to end (P8b, Sources/README.md).
     if let target, target.isGone { target.end(timer) }
     if cell.id != queue {
-      // The queue was released meanwhile, and may have missed this timer: it existed, and is released with the queue.
+      // The queue was released meanwhile, and may have missed this timer: it existed, and is released with the queue
+      // (P8, Sources/README.md).
       _ = timer.release()
       cell.wakeToDispose()
     }

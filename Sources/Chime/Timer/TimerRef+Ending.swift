@@ -57,7 +57,8 @@ extension TimerRef {
     return word.isBusy && slot.life == life
   }
 
-  /// Has whoever ends the callback of the timer that runs wake those who wait; false when none runs.
+  /// Has whoever ends the callback of the timer that runs wake those who wait; false when none runs
+  /// (P6, Sources/README.md).
   func requestWakeUp() -> Bool {
     while true {
       let word = slot.word

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a timer is doing. `chime_timer_info` in Swift.
 package struct TimerInfo: Sendable {
   package var state: TimerState
@@ -20,7 +22,15 @@ extension TimerRef {
   package var state: TimerState? { word?.state }
 
   /// When the next tick is due, `Int64.max` when the timer does not run; `nil` when the id is stale.
-  package var nextDeadline: Int64? { image.map { $0.word.isRunning ? cell.outer($0.dueTime) : .max } }
+  package var nextDeadline: Int64? {
+    guard let word else { return nil }
+    guard word.isRunning else { return .max }
+    let deadline = slot.deadline
+    atomicMemoryFence(ordering: .acquiring)
+    // The same word without a writer: the deadline belongs to it.
+    if !word.hasWriter, slot.word == word { return cell.outer(deadline.saturatingAdd(word.postponement)) }
+    return image.map { $0.word.isRunning ? cell.outer($0.dueTime) : .max }
+  }
 
   /// The generation; `nil` when the id is stale.
   package var generation: UInt64? { image?.generation }

@@ -158,7 +158,7 @@ extension TimerRef {
       if state == .suspended || !slot.flags.isDisjoint(with: [.repeating, .onWallClock]) { return postponeSlowly(to: target, delay: delay) }
       let deadline = slot.deadline
       if deadline.saturatingAdd(word.postponement) >= target {
-        // Nothing to move, if deadline and word belong together.
+        // Nothing to move, if deadline and word belong together (P3c, Sources/README.md).
         atomicMemoryFence(ordering: .acquiring)
         guard slot.word == word else { continue }
         Trace.note(.postponed, self)

@@ -37,7 +37,8 @@ package struct TimerRef: Sendable {
     return image.word.isLive && image.life == life ? image : nil
   }
 
-  /// The word, if the timer lives. The life is read after the word: a later life is stored before its word is.
+  /// The word, if the timer lives. The life is read after the word: a later life is stored before its word is
+  /// (P4b, Sources/README.md).
   @inline(__always)
   var word: TimerWord? {
     let word = slot.word
@@ -76,7 +77,8 @@ package struct TimerRef: Sendable {
       WriterImages.finish(current.image)
       let cell = cell
       if !before.isRunning { cell.noteEnd(of: slot) }
-      // Between flag and link a handler's end may have met the flag, and woken a pass that found nothing.
+      // Between flag and link a handler's end may have met the flag, and woken a pass that found nothing (P1d,
+      // Sources/README.md).
       if current.isInInbox, before.hasExtra || before.isRunning {
         cell.announce(before.hasExtra ? QueueCell.atOnce : wakeTime(before, cell))
       }
@@ -91,31 +93,48 @@ package struct TimerRef: Sendable {
     let cell = cell
     if new.hasExtra { return publish(new, at: QueueCell.atOnce, on: cell) }
     let time = new.isRunning ? wakeTime(new, cell) : .max
+    if time == .max {
+      let isBusy = publish(new)
+      cell.noteEnd(of: slot)
+      return isBusy
+    }
     // Where the wheel has an entry for the timer in time, that brings the pass: a timer that moves later leaves it there.
-    // The writer bit was set before this look: what the pass takes away from now on, it takes knowing of the writer.
-    let placed = time == .max ? 0 : Slab.place(of: slot.index).tick ?? .max
-    let isPlaced = placed <= Wheel.tick(notBefore: time, shift: cell.shift)
-    let isBusy = publish(new, at: time, on: cell, sending: !isPlaced)
-    if time == .max { cell.noteEnd(of: slot) }
+    // The writer bit was set before this look: what the pass takes away from now on, it takes knowing of the writer
+    // (P2, Sources/README.md).
+    let placed = Slab.place(of: slot.index).tick ?? .max
+    if placed > Wheel.tick(notBefore: time, shift: cell.shift) { return publish(new, at: time, on: cell) }
+    let isBusy = publish(new)
+    // Who looked for the next deadline may have placed it there, and armed nothing.
+    cell.announce(time)
     return isBusy
+  }
+
+  /// Publishes a word at which the pass does not have to look. True when a callback of the timer was running.
+  @inline(__always)
+  private func publish(_ new: TimerWord) -> Bool {
+    while true {
+      let current = slot.word
+      guard slot.swap(current, for: new.over(current).clearing(TimerWord.writerBit)) else { continue }
+      WriterImages.finish(current.image)
+      return current.isBusy
+    }
   }
 
   /// Publishes a word, with its slot in the inbox if the pass has to look. The slot is linked there before the word can be
   /// seen without a writer: so whoever meets the flag of a timer that nobody writes knows that a pass will find it. (Only
-  /// a handler's end on a concurrent queue links after it has set the flag: see `QueueCore.sendOn`.)
+  /// a callback's end, and `TimerSlot.dispose`, link after they have set the flag, and look or wake afterwards: see
+  /// `QueueCore.sendOn`; P1, P1d, Sources/README.md.)
   /// - Parameter time: at which the pass has to look; `.max` for never.
-  @inline(__always)
   @discardableResult
-  func publish(_ new: TimerWord, at time: Int64, on cell: QueueCell, sending: Bool = true) -> Bool {
+  func publish(_ new: TimerWord, at time: Int64, on cell: QueueCell) -> Bool {
     while true {
       let current = slot.word
-      if sending, time != .max, !current.isInInbox {
+      if time != .max, !current.isInInbox {
         if slot.set(TimerWord.inboxBit) { cell.push(slot) }
         continue
       }
       guard slot.swap(current, for: new.over(current).clearing(TimerWord.writerBit)) else { continue }
       WriterImages.finish(current.image)
-      // Also where the timer is placed: who looked for the next deadline may have placed it, and armed nothing.
       if time != .max { cell.announce(time) }
       return current.isBusy
     }

@@ -8,7 +8,7 @@ import Synchronization
 package final class TimerTarget: Sendable {
   /// Users' references in the high half; in the low half holds, one of them that of all users together. Sequentially
   /// consistent, because it pairs with the timers: a creator publishes its timer, then looks whether the target lives;
-  /// the last release ends the references, then visits the timers.
+  /// the last release ends the references, then visits the timers (P8b, P8c, Sources/README.md).
   private let counts = Atomic<UInt64>(TimerTarget.oneReference | 1)
   private let timers = Locked<Set<UInt64>>([])
   let object: Context
@@ -120,7 +120,8 @@ package final class TimerTarget: Sendable {
   }
 
   private func endTimers() {
-    // The words of the timers are read below, by loads that acquire: none of them before the references have ended.
+    // The words of the timers are read below, by loads that acquire: none of them before the references have ended
+    // (P8b, Sources/README.md).
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     // All at once, since a set that is emptied one by one is searched from its beginning each time. A timer that is
     // attached later is ended by its creator.

@@ -21,6 +21,7 @@ package enum Trace {
     case returned = 27
   }
 
+  /// A hint; the function lies behind the lock (P16, Sources/README.md).
   private static let isOn = Atomic<Bool>(false)
   private static let target = Locked<(function: TickFunction, context: Context)?>(nil)
 

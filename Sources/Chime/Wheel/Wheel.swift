@@ -1,7 +1,8 @@
 import Synchronization
 
 /// A hierarchical timing wheel (Varghese and Lauck, 1987): levels of 64 buckets, each level 64 times as coarse as the
-/// one below, with a bitmap of the buckets in use. Owned by a queue's pass; no other thread comes near it.
+/// one below, with a bitmap of the buckets in use. Used only with the queue's token, by a pass or a query of its next
+/// deadline; other threads read the places it stores (P2, Sources/README.md).
 ///
 /// It is lazy. A timer that is cancelled or postponed leaves its entry where it is; the entry is found out when its
 /// time comes or when it stands at the front. A timer's valid entry is the one at its `Slab.place`; all others are
@@ -89,7 +90,7 @@ struct Wheel: ~Copyable {
   }
 
   /// Gives a slot a new place, or none; and another one should the timer have moved meanwhile, or be written: its writer
-  /// may have seen the old place, and rely on it (see `WheelPlace`).
+  /// may have seen the old place, and rely on it (see `WheelPlace`; P2, Sources/README.md).
   private mutating func move(_ slot: TimerSlot, to tick: UInt64?) {
     let place = Slab.place(of: slot.index)
     var next = tick
@@ -116,7 +117,7 @@ struct Wheel: ~Copyable {
     }
   }
 
-  /// Takes a slot's place away. A fence is to follow before its timer is looked at.
+  /// Takes a slot's place away. A fence is to follow before its timer is looked at (P2, Sources/README.md).
   @inline(__always)
   private mutating func forget(_ slot: UInt32) {
     let place = Slab.place(of: slot)
@@ -216,7 +217,7 @@ struct Wheel: ~Copyable {
       }
     }
     base = target
-    // One fence for all of them; a fence each would keep their cache misses from overlapping.
+    // One fence for all of them (P2, Sources/README.md); a fence each would keep their cache misses from overlapping.
     if !due.isEmpty { atomicMemoryFence(ordering: .sequentiallyConsistent) }
   }
 

@@ -41,7 +41,7 @@ struct WheelEntry {
 /// Where the wheel has placed a slot. The pass stores it, then reads the timer's word; a writer sets the writer bit, then
 /// reads this, and sends the timer to the inbox if it is not placed in time; all sequentially consistent, or with a
 /// sequentially consistent fence between, so one of the two sees the other: the writer that no place is left, or the pass
-/// the writer, for which it waits, or whose timer it leaves where that may have seen it.
+/// the writer, for which it waits, or whose timer it leaves where that may have seen it (P2, Sources/README.md).
 @safe struct WheelPlace {
   /// While a bucket is tidied: the valid entry was met. Ticks are below 2^63.
   static var mark: UInt64 { 1 << 63 }

@@ -72,6 +72,42 @@ extension Scenario {
       world.thread("asker") { _ = world.call("next_deadline") { timer.ref?.nextDeadline } }
       world.race()
     },
+    Scenario("a reschedule beside a place that moves", preemptions: 2) { world in
+      let queue = world.queue(.virtual)
+      let timer = world.timer(queue, after: 10, finalizer: false)
+      _ = queue.drive(Scheduler.start)
+      // From here on the wheel has it too early, and finds that out.
+      _ = timer.ref?.postpone(until: Scheduler.start + 40)
+      world.thread("driver") { _ = world.call("advance") { queue.drive(Scheduler.start + 5) } }
+      world.thread("writer") { _ = world.call("reschedule") { timer.ref?.reschedule(Schedule(first: 20)) ?? .ok } }
+      world.race()
+      world.expect(queue.drive(Scheduler.start + 25) == .ok && timer.ticks == 1, "advance left a tick behind")
+    },
+    Scenario("a query beside two reschedules") { world in
+      let queue = world.queue(.virtual)
+      let timer = world.timer(queue, after: 100, every: 100, finalizer: false)
+      _ = timer.ref?.setLeeway(10)
+      for interval in [200, 300] as [Int64] {
+        world.thread("writer") {
+          for i in 0..<2 as Range<Int64> {
+            let schedule = Schedule(first: interval + i * 1000, interval: interval + i * 1000, leeway: interval / 10 + i * 100)
+            _ = world.call("reschedule") { timer.ref?.reschedule(schedule) ?? .ok }
+          }
+        }
+      }
+      world.thread("asker") {
+        var generation: UInt64 = 0
+        for _ in 0..<4 {
+          guard let info = world.call("info", { timer.ref?.info }) else { return world.expect(false, "info named no timer") }
+          world.expect(info.generation >= generation, "generation \(info.generation) after \(generation)")
+          generation = info.generation
+          world.expect(
+            info.leeway == info.interval / 10 && info.nextDeadline == Scheduler.start + info.interval,
+            "interval \(info.interval), leeway \(info.leeway), next deadline \(info.nextDeadline - Scheduler.start)")
+        }
+      }
+      world.race()
+    },
     Scenario("two restarts beside the pass") { world in
       let queue = world.queue(.precise)
       let timer = world.timer(queue, after: millisecond, finalizer: false)

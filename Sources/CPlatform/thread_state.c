@@ -1,0 +1,3 @@
+#include "thread_state.h"
+
+_Thread_local void *thread_state_of_chime;

@@ -1,0 +1,33 @@
+#if DEBUG || CHIME_CHECKS
+
+/// The check that a pass forgets nothing, compiled into debug builds, which the tests of this package are, and with the
+/// flag CHIME_CHECKS into others: a pass ends with every running timer in the wheel, in the inbox, in the batch, being
+/// written, or with a callback under way.
+extension QueueCore {
+  /// Queues with more slots are not looked over: each pass would take as long as they are many.
+  private static var mostChunks: Int { 1 }
+
+  /// The caller holds the token, at the end of a pass. On a concurrent queue the end of a callback holds its timer for a
+  /// moment, too, so that nothing can be told there.
+  func checkThatNothingIsForgotten() {
+    if handOver != nil || isClosing.load(ordering: .sequentiallyConsistent) || cell.chunkCount > Self.mostChunks { return }
+    cell.forEachSlot { slot in
+      // Read in this order: what takes a timer out of its place, but for the pass itself, writes it first.
+      let isPlaced = Slab.place(of: slot.index).tick != nil
+      let word = slot.wordInOrder
+      guard word.isRunning, !isPlaced, !word.hasWriter, !word.isInInbox, !word.isBusy else { return }
+      if slot.deadline.saturatingAdd(word.postponement) == .max || slot.wordInOrder != word { return }
+      if ready[readyNext...].contains(where: { $0.slot == slot.index }) { return }
+      invariantFailure("a running timer that no pass will find", slot.index, word)
+    }
+  }
+}
+
+#else
+
+extension QueueCore {
+  @inline(__always)
+  func checkThatNothingIsForgotten() {}
+}
+
+#endif
