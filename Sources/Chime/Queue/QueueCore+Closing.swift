@@ -47,8 +47,8 @@ extension QueueCore {
   private func releaseTimers() -> Bool {
     var isRunning = false
     cell.forEachSlot { slot in
-      let life = slot.life
       let word = slot.wordInOrder
+      let life = slot.life
       // Read in the one order of all such operations, after the id was taken away: see `QueueCellStorage.id` (P8,
       // Sources/README.md).
       if word.isLive {

@@ -137,6 +137,7 @@ extension QueueCore {
       slot.pushUnlessThere(cell)
       // Between flag and link a writer may have met the flag, and woken a pass that found nothing: what it wanted is
       // announced here, as it is now (P1d, Sources/README.md).
+      _ = slot.wordInOrder
       let image = slot.image
       if image.word.isReleased { cell.wakeToDispose() }
       if image.word.hasExtra || image.word.isRunning {

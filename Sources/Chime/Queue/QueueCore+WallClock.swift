@@ -14,7 +14,7 @@ extension QueueCore {
     if offset <= high, offset >= low.saturatingSubtract(QueueCore.tolerance) { return }
     cell.wallOffset = low
     cell.forEachSlot { slot in
-      if slot.hasExtras, slot.word.isLive { TimerRef(slot: slot, life: slot.life).followWallClock() }
+      if slot.wordInOrder.isLive, slot.hasExtras { TimerRef(slot: slot, life: slot.life).followWallClock() }
     }
   }
 }

@@ -119,7 +119,8 @@ extension QueueCell {
   /// Gives a chunk whose slots have all had their last life a new number, and with it new lives, so that the slab does
   /// not grow for ever (promise 14). False when there is none, or none that nothing refers to any more.
   private func renumber(_ store: inout SlotStore) -> Bool {
-    guard store.usedUpChunks > 0 else { return false }
+    // A callback of a concurrent queue holds its slot by itself for a moment.
+    guard store.usedUpChunks > 0, core?.outstanding.load(ordering: .sequentiallyConsistent) ?? 0 == 0 else { return false }
     for (i, group) in store.chunks.enumerated() {
       for chunk in group.first..<group.first + group.count where Slab.isUsedUp(chunk) && Slab.isAtRest(chunk) {
         guard let number = unsafe Slab.renumber(chunk, owner: UnsafeMutableRawPointer(storage)) else { return false }

@@ -46,6 +46,9 @@ import Synchronization
   @inline(__always)
   var value: TimerExtras.Own { unsafe pointer.pointee.own }
 
+  /// The name, as long as `Labels.read` is not over.
+  var label: UnsafeMutablePointer<CChar>? { unsafe pointer.pointee.own.label }
+
   @inline(__always)
   var target: TimerTarget? { unsafe pointer.pointee.own.target?.takeUnretainedValue() }
 

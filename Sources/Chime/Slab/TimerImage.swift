@@ -63,7 +63,7 @@ struct TimerImage {
   @inline(__always)
   fileprivate func prepare(_ word: TimerWord) {
     let version = unsafe storage.pointee.version.load(ordering: .relaxed)
-    unsafe storage.pointee.version.store(version &+ 1 &+ (version & 1), ordering: .relaxed)
+    unsafe storage.pointee.version.store(version &+ 1 &+ (version & 1), ordering: .releasing)
     atomicMemoryFence(ordering: .releasing)
     unsafe storage.pointee.word.store(word.bits, ordering: .relaxed)
   }
@@ -215,9 +215,13 @@ extension TimerSlot {
         continue
       }
       let image = copy(word)
-      // Each change of the record leaves another sequence, deadline or leeway behind, or another word: that is looked at
-      // last, since under another generation the rest can be as it was (P3b, Sources/README.md).
-      guard sequence == image.sequenceLow, deadline == image.deadline, leeway.bits == image.leeway.bits else { continue }
+      // Each change of the record leaves another sequence, deadline or leeway behind, or another word. The word is looked
+      // at between the two readings, so that no change is half done at both; and last, since under another generation
+      // the rest can be as it was.
+      atomicMemoryFence(ordering: .acquiring)
+      guard self.word == word, sequence == image.sequenceLow, deadline == image.deadline,
+        leeway.bits == image.leeway.bits
+      else { continue }
       atomicMemoryFence(ordering: .acquiring)
       if self.word == word { return image }
     }

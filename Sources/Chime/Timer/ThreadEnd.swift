@@ -43,21 +43,21 @@ package enum ThreadEnd {
 
   /// Closed while an interpreter comes to its end that has ended one of our threads: its functions are being freed, so
   /// that no callback may begin, on whatever queue (P20, Sources/README.md).
-  private static let gateIsClosed = Atomic<Bool>(false)
+  private static let closers = Atomic<Int>(0)
   /// A program that ends its interpreter and lives on has its callbacks late by as much, at most.
   private static let longestEnd: Int64 = 2_000_000_000
 
   /// Called before each callback.
   @inline(__always)
   static func passGate() {
-    if gateIsClosed.load(ordering: .relaxed) { waitAtGate() }
+    if closers.load(ordering: .relaxed) != 0 { waitAtGate() }
   }
 
   /// Waits while the interpreter ends; mostly the process ends meanwhile.
   private static func closeGate() {
-    gateIsClosed.store(true, ordering: .relaxed)
+    closers.add(1, ordering: .relaxed)
     waitAtGate()
-    gateIsClosed.store(false, ordering: .relaxed)
+    closers.subtract(1, ordering: .relaxed)
   }
 
   @inline(never)
@@ -65,7 +65,7 @@ package enum ThreadEnd {
     // The main thread is the one that ends the interpreter.
     if MainQueue.isMainThread { return }
     let end = Clock.monotonic.now.saturatingAdd(longestEnd)
-    while gateIsClosed.load(ordering: .relaxed), chime_interpreter_is_ending() != 0, Clock.monotonic.now < end {
+    while closers.load(ordering: .relaxed) != 0, chime_interpreter_is_ending() != 0, Clock.monotonic.now < end {
       withoutCancellation { _ = usleep(1000) }
     }
   }

@@ -107,7 +107,8 @@ extension TimerRef {
       else { continue }
       WriterImages.finish(current.image)
       let cell = cell
-      if word.isRunning { cell.noteEnd(of: slot) }
+      // Of a timer that did not run, too: who watches it may have seen that it is being written, and no more.
+      cell.noteEnd(of: slot)
       Trace.note(.released, self)
       if current.isBusy { return .running }
       slot.dispose(cell)

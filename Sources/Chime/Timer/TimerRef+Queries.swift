@@ -55,7 +55,7 @@ extension TimerRef {
     if !slot.hasExtras { return nil }
     // A timer that lives here and now has a label that is not freed until `read` is over.
     return Labels.read {
-      guard word != nil, let extras = slot.extras, let label = unsafe extras.value.label else { return nil }
+      guard word != nil, let extras = slot.extras, let label = unsafe extras.label else { return nil }
       return unsafe String(cString: label)
     }
   }
