@@ -65,8 +65,8 @@ def compared(shown, old, new):
 
 
 def comparison(done):
-    """Lines of a table: for each row that has both libraries the medians of the rounds, and the median, the least and the
-    most of the rounds' ratios: new to old, or old to new where more is better."""
+    """Lines of a table: for each row that has both libraries the medians of the rounds, and of the rounds' ratios, new to
+    old, or old to new where more is better, the median, the least and the most."""
     lines = []
     for table in done:
         rows = {row["label"]: row["results"] for row in table["rows"]}
