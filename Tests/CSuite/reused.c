@@ -4,7 +4,7 @@
  */
 #include "harness.h"
 
-enum { CALLERS = 3, ROUNDS = 6000 };
+enum { CALLERS = 3, ROUNDS = 600 };
 
 /* Queues that the callers know have this many timers, begin at this time and are called so; the others are not. */
 enum { KNOWN_TIMERS = 2, HIDDEN_TIMERS = 5 };
