@@ -10,15 +10,25 @@ import Synchronization
   init(_ pointer: UnsafeMutablePointer<TimerExtras>) { unsafe self.pointer = pointer }
 
   static func allocate() -> ExtrasRef? {
-    guard let memory = unsafe malloc(MemoryLayout<TimerExtras>.size) else { return nil }
+    guard let memory = unsafe malloc(unsafe ownOffset + MemoryLayout<TimerExtras.Own>.size) else { return nil }
     let typed = unsafe memory.bindMemory(to: TimerExtras.self, capacity: 1)
     unsafe typed.initialize(to: TimerExtras())
-    return unsafe ExtrasRef(typed)
+    let extras = unsafe ExtrasRef(typed)
+    unsafe extras.own.initialize(to: TimerExtras.Own())
+    return extras
+  }
+
+  private static var ownOffset: Int { unsafe (MemoryLayout<TimerExtras>.size + 15) & ~15 }
+
+  @inline(__always)
+  private var own: UnsafeMutablePointer<TimerExtras.Own> {
+    // SAFETY: `allocate` has put it there.
+    unsafe (UnsafeMutableRawPointer(pointer) + ExtrasRef.ownOffset).assumingMemoryBound(to: TimerExtras.Own.self)
   }
 
   /// Makes them those of a new timer.
   func reset() {
-    unsafe pointer.pointee.own = TimerExtras.Own()
+    unsafe own.pointee = TimerExtras.Own()
     tickLimit = 0
     dueCount = 0
     missed = 0
@@ -29,9 +39,9 @@ import Synchronization
 
   /// Lets go of what they hold.
   func end() {
-    unsafe pointer.pointee.own.target?.release()
-    unsafe pointer.pointee.own.named?.release()
-    if let label = unsafe pointer.pointee.own.label { unsafe Labels.free(label) }
+    unsafe own.pointee.target?.release()
+    unsafe own.pointee.named?.release()
+    if let label = unsafe own.pointee.label { unsafe Labels.free(label) }
     update { extras in
       unsafe extras.target = nil
       unsafe extras.named = nil
@@ -41,22 +51,22 @@ import Synchronization
 
   /// Runs `body` on what is the writer's alone.
   @inline(__always)
-  func update<Result>(_ body: (inout TimerExtras.Own) -> Result) -> Result { unsafe body(&pointer.pointee.own) }
+  func update<Result>(_ body: (inout TimerExtras.Own) -> Result) -> Result { unsafe body(&own.pointee) }
 
   @inline(__always)
-  var value: TimerExtras.Own { unsafe pointer.pointee.own }
+  var value: TimerExtras.Own { unsafe own.pointee }
 
   /// The name, as long as `Labels.read` is not over.
-  var label: UnsafeMutablePointer<CChar>? { unsafe pointer.pointee.own.label }
+  var label: UnsafeMutablePointer<CChar>? { unsafe own.pointee.label }
 
   @inline(__always)
-  var target: TimerTarget? { unsafe pointer.pointee.own.target?.takeUnretainedValue() }
+  var target: TimerTarget? { unsafe own.pointee.target?.takeUnretainedValue() }
 
   /// Whether something is to be called when the timer is released.
   var hasLastWork: Bool { unsafe value.finalizer != nil || value.pendingCallbacks > 0 || value.named != nil }
 
   @inline(__always)
-  var named: NamedHandlers? { unsafe pointer.pointee.own.named?.takeUnretainedValue() }
+  var named: NamedHandlers? { unsafe own.pointee.named?.takeUnretainedValue() }
 
   // MARK: Read by anybody (see `TimerRecord`)
 

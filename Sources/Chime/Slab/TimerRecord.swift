@@ -60,10 +60,9 @@ struct RecordFlags: OptionSet {
   let targetID = Atomic<UInt64>(0)
   /// The life of the slot whose timer was given the turn for an extra callback that its handed flag speaks of. The
   /// pass's own.
-  var turnLife: UInt32 = 0
-  var own = Own()
+  let turnLife = Atomic<UInt32>(0)
 
-  /// What nobody but the writer reads.
+  /// What nobody but the writer reads. Lies behind the atomics, in the same piece of memory.
   @safe struct Own {
     var finalizer: ContextFunction?
     var registrationHandler: TickFunction?

@@ -126,8 +126,8 @@ import Synchronization
   /// The life of the slot that was given a turn for an extra callback. The pass's own; there once a timer in the slot has
   /// had extras.
   var turnLife: UInt32 {
-    get { unsafe extrasMemory?.pointer.pointee.turnLife ?? 0 }
-    nonmutating set { unsafe extrasMemory?.pointer.pointee.turnLife = newValue }
+    get { unsafe extrasMemory?.pointer.pointee.turnLife.load(ordering: .relaxed) ?? 0 }
+    nonmutating set { unsafe extrasMemory?.pointer.pointee.turnLife.store(newValue, ordering: .relaxed) }
   }
 
   /// The extras, made if need be; `nil` when there is no memory.
