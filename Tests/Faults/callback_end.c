@@ -263,7 +263,7 @@ int main(int argc, char **argv) {
       {"enter", end_in_enter, 0, LAST, 0, 0},
       {"leave", end_in_leave, 0, LAST, 0, 0},
       {"trace-of-a-callback", end_in_traced_callback, 0, LAST, 0, 0},
-      {"trace-of-a-call", end_in_traced_call, 0, LAST - 1, 0, 0},
+      {"trace-of-a-call", end_in_traced_call, 0, LAST - 2, 0, 0},
       {"handler-of-an-expiry", end_in_expiry, 0, LAST, 0, 0},
       {"finalizer-of-a-value", end_in_value_finalizer, 0, LAST, 0, 0},
       {NULL, NULL, 0, 0, 0, 0},

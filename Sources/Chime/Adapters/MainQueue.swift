@@ -105,6 +105,9 @@ package enum MainQueue {
     return .ok
   }
 
+  /// Has the variables made.
+  static func touch() { _ = isUsed }
+
   /// In a forked child, where the main queue cannot be drained any more.
   static func reinitialize() {
     isPrepared.reinitialize(false)

@@ -16,6 +16,8 @@ package enum OwnThread {
   private static let hooks = Locked<(start: ContextFunction?, end: ContextFunction?, context: Context)>((nil, nil, .none))
 
   static func reinitialize() { hooks.reinitialize() }
+  /// Has the hooks made.
+  static func touch() { hooks.withLock { _ in } }
 
   /// What threads that are made from now on call first and last.
   package static func setHooks(start: ContextFunction?, end: ContextFunction?, _ context: Context) {

@@ -71,6 +71,8 @@ package enum TargetSweep {
   private static let watched = Locked(Watched())
 
   static func reinitialize() { watched.reinitialize(Watched()) }
+  /// Has the list made.
+  static func touch() { watched.withLock { _ in } }
 
   /// Has `look` called now and then until it says true. It is called with no lock held.
   package static func watch(_ look: @escaping @Sendable () -> Bool) {

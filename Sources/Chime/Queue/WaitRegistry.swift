@@ -46,6 +46,9 @@ enum WaitRegistry {
   /// Sources/README.md).
   private static let count = Atomic<Int>(0)
 
+  /// Has the list made.
+  static func touch() { waiters.withLock { _ in } }
+
   static func reinitialize() {
     waiters.reinitialize([])
     count.store(0, ordering: .relaxed)

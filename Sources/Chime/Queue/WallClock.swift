@@ -50,6 +50,9 @@ package enum WallClock {
     }
   }
 
+  /// Has the list made.
+  static func touch() { watched.withLock { _ in } }
+
   /// In a forked child, where no step is noticed any more.
   static func reinitialize() {
     watched.reinitialize()

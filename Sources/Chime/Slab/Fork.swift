@@ -34,6 +34,18 @@ package enum Fork {
     if isWatched.load(ordering: .acquiring) { return }
     watching.withLock { _ in
       if isWatched.load(ordering: .relaxed) { return }
+      // What the child begins anew exists before the fork: to make it there would wait for locks of Swift's runtime that
+      // another thread may have held.
+      TargetSweep.touch()
+      Trace.touch()
+      OwnThread.touch()
+      WallClock.touch()
+      MainQueue.touch()
+      WaitRegistry.touch()
+      TimerTarget.touch()
+      Expiring.touch()
+      Labels.read {}
+      WriterImages.touch()
       pthread_atfork(nil, nil) { Fork.happened() }
       isWatched.store(true, ordering: .releasing)
     }

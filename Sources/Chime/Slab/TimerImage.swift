@@ -150,6 +150,9 @@ enum WriterImages {
     return true
   }
 
+  /// Has the list made.
+  static func touch() { free.withLock { _ in } }
+
   /// In a forked child's only thread: what other threads had is not given out again.
   static func reinitialize() {
     free.reinitialize()

@@ -36,6 +36,8 @@ package final class Expiring: Sendable {
   private static let table = HandleTable<Expiring>(.expiring)
 
   static func reinitialize() { table.reinitialize() }
+  /// Has the table made.
+  static func touch() { _ = table.find(0) }
 
   private init() {}
 

@@ -20,6 +20,8 @@ package final class TimerTarget: Sendable {
   private static let table = HandleTable<TimerTarget>(.target)
 
   static func reinitialize() { table.reinitialize() }
+  /// Has the table made.
+  static func touch() { _ = table.find(0) }
 
   private init(_ object: Context, _ destructor: ContextFunction?, releasesTimers: Bool) {
     self.object = object

@@ -31,6 +31,9 @@ package enum Trace {
     isOn.store(function != nil, ordering: .releasing)
   }
 
+  /// Has the variables made.
+  static func touch() { target.withLock { _ in } }
+
   static func reinitialize() {
     target.reinitialize(nil)
     isOn.store(false, ordering: .relaxed)
