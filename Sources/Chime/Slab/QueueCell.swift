@@ -77,6 +77,15 @@ struct SlotStore {
   var chunkTotal = 0
   /// Of these, those whose slots have all had their last life.
   var usedUpChunks = 0
+  /// Has Swift's runtime make what a list of chunks needs, before a thread that makes its first timer can be forked from:
+  /// in the child the runtime's lock would stay taken.
+  @inline(never) @_optimize(none)
+  static func prime() {
+    var store = SlotStore()
+    store.chunks.append((0, 1))
+    store.chunks.reserveCapacity(64)
+  }
+
   /// Timers that may exist at once, for a queue with a limit, and that do.
   var limit: UInt64 = .max
   var live: UInt64 = 0

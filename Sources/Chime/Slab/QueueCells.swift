@@ -114,6 +114,7 @@ enum QueueCells {
   private static func prepare() -> Bool {
     if unsafe table.load(ordering: .acquiring) != nil { return true }
     guard Slab.prepare(), let memory = unsafe Slab.map(bytes: maximum * MemoryLayout<UInt>.size) else { return false }
+    SlotStore.prime()
     unsafe table.store(memory, ordering: .releasing)
     return true
   }
