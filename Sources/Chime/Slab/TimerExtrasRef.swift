@@ -10,7 +10,7 @@ import Synchronization
   init(_ pointer: UnsafeMutablePointer<TimerExtras>) { unsafe self.pointer = pointer }
 
   static func allocate() -> ExtrasRef? {
-    guard let memory = unsafe malloc(unsafe ownOffset + MemoryLayout<TimerExtras.Own>.size) else { return nil }
+    guard let memory = unsafe malloc(ownOffset + MemoryLayout<TimerExtras.Own>.size) else { return nil }
     let typed = unsafe memory.bindMemory(to: TimerExtras.self, capacity: 1)
     unsafe typed.initialize(to: TimerExtras())
     let extras = unsafe ExtrasRef(typed)
