@@ -54,6 +54,7 @@ enum QueueCells {
   static func acquire(limited: Bool) -> Result<(cell: QueueCell, id: UInt64), Status> {
     if Fork.isChild { return .failure(.forked) }
     Fork.watch()
+    ThreadEnd.lookForInterpreter()
     return state.withLock { state in
       guard prepare() else { return .failure(.noMemory) }
       guard ThreadState.prepare() else { return .failure(.resource) }

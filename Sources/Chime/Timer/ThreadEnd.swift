@@ -13,7 +13,8 @@ package enum ThreadEnd {
   @inline(never)
   static func wasCaught() {
     if ThreadState.prepare() { ThreadState.obtain()?.hasEnded = true }
-    if chime_interpreter_is_ending() != 0 { closeGate() }
+    lookForInterpreter()
+    passGate()
   }
 
   /// Whether the end of the calling thread was caught, since `passOn` began on it.
@@ -41,31 +42,37 @@ package enum ThreadEnd {
 
   // MARK: An interpreter's end
 
-  /// Closed while an interpreter comes to its end that has ended one of our threads: its functions are being freed, so
-  /// that no callback may begin, on whatever queue (P20, Sources/README.md).
-  private static let closers = Atomic<Int>(0)
+  /// CPython's question whether its end has begun, as bits of a function pointer; 0 where there is no CPython
+  /// (P20, Sources/README.md).
+  private static let question = Atomic<UInt>(0)
   /// A program that ends its interpreter and lives on has its callbacks late by as much, at most.
   private static let longestEnd: Int64 = 2_000_000_000
 
-  /// Called before each callback.
+  /// Called before the first queue is made, and when the end of a thread was caught, with no lock held.
+  static func lookForInterpreter() {
+    if question.load(ordering: .relaxed) != 0 { return }
+    question.store(unsafe UInt(bitPattern: unsafeBitCast(chime_find_interpreter(), to: Int.self)), ordering: .relaxed)
+  }
+
+  /// Called before each callback: while an interpreter comes to its end, its functions are being freed, so that no
+  /// callback may begin, on whatever queue.
   @inline(__always)
   static func passGate() {
-    if closers.load(ordering: .relaxed) != 0 { waitAtGate() }
+    if question.load(ordering: .relaxed) != 0, isInterpreterEnding { waitAtGate() }
+  }
+
+  private static var isInterpreterEnding: Bool {
+    // SAFETY: the bits are those of such a function, which stays mapped.
+    unsafe unsafeBitCast(question.load(ordering: .relaxed), to: chime_interpreter_question.self)() != 0
   }
 
   /// Waits while the interpreter ends; mostly the process ends meanwhile.
-  private static func closeGate() {
-    closers.add(1, ordering: .relaxed)
-    waitAtGate()
-    closers.subtract(1, ordering: .relaxed)
-  }
-
   @inline(never)
   private static func waitAtGate() {
     // The main thread is the one that ends the interpreter.
     if MainQueue.isMainThread { return }
     let end = Clock.monotonic.now.saturatingAdd(longestEnd)
-    while closers.load(ordering: .relaxed) != 0, chime_interpreter_is_ending() != 0, Clock.monotonic.now < end {
+    while isInterpreterEnding, Clock.monotonic.now < end {
       withoutCancellation { _ = usleep(1000) }
     }
   }
