@@ -41,7 +41,7 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
-    .target(name: "CPlatform"),
+    .target(name: "CPlatform", exclude: ["embedded_runtime.c"]),
     .target(name: "Chime", dependencies: ["CPlatform"], swiftSettings: coreSettings),
     .target(name: "ChimeC", dependencies: ["CChime", "Chime"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime"], swiftSettings: swiftSettings),

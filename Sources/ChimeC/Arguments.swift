@@ -1,13 +1,12 @@
 import CChime
 import Chime
-import Glibc
 
 /// Runs a call that waits: it leaves errno as it was, and ends the thread if a callback in it has. What waits inside is no
 /// cancellation point.
 package func waiting(_ call: () -> Status) -> chime_status {
   callingBack {
-    let saved = errno
-    defer { errno = saved }
+    let saved = Errno.current
+    defer { Errno.current = saved }
     return call().rawValue
   }
 }

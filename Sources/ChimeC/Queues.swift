@@ -1,6 +1,5 @@
 import CChime
 import Chime
-import Dispatch
 
 // chime.h, "Queues".
 
@@ -39,7 +38,7 @@ package func queueOptions(
   }
   if kind == .virtual, clock != .monotonic { return .failure(.unsupported) }
   var options = unsafe QueueOptions(
-    label: label, qos: DispatchQoS(qosClass: qos, relativePriority: 0), timerLimit: o.timer_limit, start: o.start_ns,
+    label: label, qos: qos, timerLimit: o.timer_limit, start: o.start_ns,
     honoursLeeway: o.flags & UInt32(CHIME_QUEUE_HONOUR_LEEWAY) != 0, clock: clock)
   options.isBound = unsafe o.flags & UInt32(CHIME_QUEUE_BOUND) != 0
   options.givesRecords = unsafe o.flags & UInt32(CHIME_QUEUE_RECORDS) != 0
@@ -53,7 +52,7 @@ package func queueOptions(
   return .success(options)
 }
 
-private func qosClass(_ qos: chime_qos) -> DispatchQoS.QoSClass? {
+private func qosClass(_ qos: chime_qos) -> QualityOfService? {
   switch Int(qos) {
   case CHIME_QOS_DEFAULT: .default
   case CHIME_QOS_BACKGROUND: .background

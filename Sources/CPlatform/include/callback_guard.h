@@ -12,10 +12,6 @@
  */
 #ifndef CHIME_CALLBACK_GUARD_H
 #define CHIME_CALLBACK_GUARD_H
-
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* for interpreter.h, which comes after it in the module */
-#endif
 #include <pthread.h>
 #include <setjmp.h>
 

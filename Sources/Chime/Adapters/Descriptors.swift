@@ -1,17 +1,17 @@
-import Dispatch
-import Glibc
+internal import CPlatform
 
 /// libdispatch, and CoreFoundation, end the process when they cannot open a descriptor of their own. So it is seen
 /// first whether they can be had, and libdispatch is made to open its own while they can.
 package enum Descriptors {
   private static let dispatchIsReady = Locked(false)
+  private static var second: Int64 { 1_000_000_000 }
 
   /// Whether so many could be opened now. Others may take them meanwhile.
   package static func areLeft(_ count: Int) -> Bool {
     var opened: [Int32] = []
     defer { for descriptor in opened { close(descriptor) } }
     for _ in 0..<count {
-      let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+      let descriptor = unsafe chime_open("/dev/null", O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else { return false }
       opened.append(descriptor)
     }
@@ -26,16 +26,16 @@ package enum Descriptors {
       // Without threads libdispatch waits for one in whoever calls it.
       guard areLeft(4), OwnThread.canBeMade else { return false }
       // One that is not due has the timerfd opened; by the second of two that are due now it has been.
-      let timers = (0..<3).map { _ in DispatchSource.makeTimerSource(queue: DispatchQueue(label: "chime.first")) }
+      let timers = (0..<3).map { _ in WorkSource.timer(WorkQueue(label: "chime.first")) }
       defer { for timer in timers { timer.cancel() } }
-      timers[0].schedule(deadline: .now() + .seconds(3600))
+      timers[0].schedule(deadline: Clock.monotonic.now + 3600 * second, interval: .max, leeway: 0)
       timers[0].activate()
       for timer in timers[1...] {
-        let begun = DispatchSemaphore(value: 0)
+        let begun = WakeUp()
         timer.setEventHandler { begun.signal() }
-        timer.schedule(deadline: .now())
+        timer.schedule(deadline: Clock.monotonic.now, interval: .max, leeway: 0)
         timer.activate()
-        if begun.wait(timeout: .now() + .seconds(5)) == .timedOut { return false }
+        if !begun.sleep(until: Clock.monotonic.now + 5 * second) { return false }
       }
       isReady = true
       return true

@@ -1,11 +1,10 @@
-import Dispatch
 import Synchronization
 
 /// Wakes a queue that lives on libdispatch: one DispatchSourceTimer behind its machine, and a block for wake-ups that
 /// cannot wait. Armed by passes, which exclude each other; woken from anywhere.
 final class DispatchAdapter: QueueAdapter {
   private let dispatchPlace: DispatchPlace
-  private let machine: DispatchSourceTimerMachine
+  private let machine: TimerMachine
   private let cell: QueueCell
   /// What the source is set for, `.max` for nothing; the pass's own (P18b, Sources/README.md).
   private let armed = Atomic<Int64>(.max)
@@ -13,7 +12,8 @@ final class DispatchAdapter: QueueAdapter {
   init(_ core: QueueCore, _ place: DispatchPlace) {
     cell = core.cell
     dispatchPlace = place
-    machine = DispatchSourceTimerMachine(queue: place.timerQueue) { [weak core] in core?.pass() }
+    // Holds the queue until `close`.
+    machine = TimerMachine(WorkSourceFactory(place.timerQueue), standing: TimerMachineHandler.of { core.pass() })
   }
 
   func arm(at time: Int64?) {
@@ -24,44 +24,40 @@ final class DispatchAdapter: QueueAdapter {
     // come has fired, or is about to.
     if time != .max, old <= time, old > cell.now { return }
     armed.store(time, ordering: .relaxed)
-    // DispatchTime counts from the zero of CLOCK_MONOTONIC.
-    let deadline = time == .max ? .distantFuture : DispatchTime(uptimeNanoseconds: UInt64(max(time, 1)))
     withoutCancellation {
-      do {
-        try machine.restart(deadline: deadline, repeating: .never, leeway: .nanoseconds(0))
+      do throws(TimerMachine.ScheduleError) {
+        // libdispatch counts from the zero of CLOCK_MONOTONIC.
+        let plan = TimerMachinePlan(deadline: max(time, 1), interval: .max, leeway: 0)
+        _ = try machine.perform(.restart, plan: plan)
       } catch {
-        invariantFailure("the adapter's deadline", time, error)
+        invariantFailure("the adapter's deadline", time)
       }
     }
   }
 
-  func wake(_ core: QueueCore) { withoutCancellation { dispatchPlace.submit { core.pass() } } }
+  func wake(_ core: QueueCore) { withoutCancellation { dispatchPlace.queue.async { core.pass() } } }
 
-  func close() { withoutCancellation { _ = machine.cancel() } }
+  func close() { withoutCancellation { machine.shutDown() } }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     // Without a timeout, outside every callback, libdispatch has a faster way.
-    if timeout == .max, let runAndWait = dispatchPlace.runAndWait, ThreadState.frames.isEmpty {
-      return runInTurn(core, body, runAndWait)
-    }
+    if timeout == .max, dispatchPlace.canRunAndWait, ThreadState.frames.isEmpty { return runInTurn(core, body) }
     return SyncCall.wait(core, timeout: timeout, body) { call in
-      withoutCancellation { dispatchPlace.submit { call.run() } }
+      withoutCancellation { dispatchPlace.queue.async { call.run() } }
       return true
     }
   }
 
   /// Runs a function on the calling thread, in the queue's turn. A thread that others can wait for is known to wait
   /// meanwhile: one that stands in the main queue, a queue of the host's or a run loop.
-  private func runInTurn(
-    _ core: QueueCore, _ body: @escaping () -> Void, _ runAndWait: (() -> Void) -> Void
-  ) -> Status {
+  private func runInTurn(_ core: QueueCore, _ body: @escaping () -> Void) -> Status {
     let standing = Standing.current
     let waiter = standing.isNowhere ? nil : WaitRegistry.Waiter(.queue(core), standing)
     if let waiter, !WaitRegistry.enter(waiter) { return .wouldDeadlock }
     defer { if let waiter { WaitRegistry.leave(waiter) } }
     var ran = false
     withoutCancellation { host in
-      runAndWait {
+      dispatchPlace.queue.sync {
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return }
         ran = true
         if let waiter { WaitRegistry.leave(waiter) }
@@ -79,7 +75,7 @@ final class DispatchAdapter: QueueAdapter {
     return dispatchPlace.handOver == nil
       ? "its queue is busy" : "it waits for a thread of libdispatch, which grants about one a processor"
   }
-  var isOnQueue: Bool { dispatchPlace.isOnPlace() }
+  var isOnQueue: Bool { dispatchPlace.isHere }
   var place: Place? { dispatchPlace.shared }
   var hostCancellation: HostCancellation? { dispatchPlace.isMain ? MainQueue.hostCancellation : nil }
   var mayNeverRun: Bool { !dispatchPlace.isOwn }

@@ -1,5 +1,4 @@
-import Dispatch
-import Glibc
+internal import CPlatform
 import Synchronization
 
 /// Drains libdispatch's main queue on the process's main thread, until told to stop.
@@ -7,9 +6,11 @@ import Synchronization
 /// libdispatch on Linux offers the drain that CoreFoundation's run loop uses: a descriptor that becomes readable when
 /// the main queue has work, and a function that does that work.
 package enum MainQueue {
-  private static let key = DispatchSpecificKey<Bool>()
+  /// The address of this byte is the key that the main queue is marked with.
+  // SAFETY: only its address is used.
+  private nonisolated(unsafe) static let key = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
   private static let isMarked: Bool = {
-    DispatchQueue.main.setSpecific(key: key, value: true)
+    unsafe chime_dispatch_set_specific(chime_dispatch_main_queue(), key, key)
     return true
   }()
   /// `run` is under way (P18b, Sources/README.md).
@@ -26,13 +27,13 @@ package enum MainQueue {
   private static let stopReader = Atomic<Int32>(-1)
 
   /// Whether the caller stands on the main queue: on the thread that libdispatch was loaded by, in or outside a block.
-  static var isCurrent: Bool { isMarked && DispatchQueue.getSpecific(key: key) == true }
+  static var isCurrent: Bool { unsafe isMarked && chime_dispatch_specific(key) != nil }
 
   /// Whether the caller's work excludes that of the main queue: on the process's main thread, or in a block of the
   /// queue on whatever thread drains it. (`dispatchMain` ends the main thread on Linux, and so does an async `main`.)
   static var isHere: Bool { isMainThread || isCurrent }
 
-  static var isMainThread: Bool { getpid() == Undeclared.gettid() }
+  static var isMainThread: Bool { getpid() == chime_thread_number() }
 
   /// Whether the main queue can be drained at all. Libdispatch binds it to the thread that loads it; on any other
   /// thread draining traps. From a thread that is not the main one it cannot be told, and is taken to be so.
@@ -63,7 +64,7 @@ package enum MainQueue {
     defer { isRunning.store(false, ordering: .releasing) }
     guard withoutCancellation(prepare) else { return .resource }
     let stopFile = stopReader.load(ordering: .relaxed)
-    let queueFile = Undeclared.mainQueueHandle()
+    let queueFile = chime_dispatch_main_queue_file()
     guard queueFile >= 0 else { return .resource }
     while true {
       if stop.exchange(false, ordering: .sequentiallyConsistent) {
@@ -80,7 +81,7 @@ package enum MainQueue {
         withoutCancellation { _ = unsafe read(queueFile, &count, 8) }
         withoutCancellation { host in
           unsafe hostOfDrain = host
-          unsafe Undeclared.drainMainQueue(nil)
+          chime_dispatch_drain_main_queue()
           unsafe hostOfDrain = nil
         }
         // A callback has ended this thread, which goes on to its end in the caller, outside of libdispatch.
@@ -97,10 +98,10 @@ package enum MainQueue {
     if stop.exchange(true, ordering: .sequentiallyConsistent) { return .ignored }
     let descriptor = stopWriter.load(ordering: .sequentiallyConsistent) - 1
     if descriptor >= 0 {
-      let saved = errno
+      let saved = Errno.current
       var byte: UInt8 = 1
       withoutCancellation { _ = unsafe write(descriptor, &byte, 1) }
-      errno = saved
+      Errno.current = saved
     }
     return .ok
   }
@@ -124,14 +125,14 @@ package enum MainQueue {
       var ends: [Int32] = [-1, -1]
       guard Descriptors.prepareDispatch(), Descriptors.areLeft(3), unsafe pipe(&ends) == 0 else { return false }
       for end in ends {
-        _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        _ = chime_fcntl(end, F_SETFD, FD_CLOEXEC)
+        _ = chime_fcntl(end, F_SETFL, O_NONBLOCK)
       }
       unsafe stopPipe = FileIdentity(of: ends[0])
       stopReader.store(ends[0], ordering: .relaxed)
       stopWriter.store(ends[1] + 1, ordering: .sequentiallyConsistent)
       // None where the main queue is not bound to a thread any more (after `dispatchMain`).
-      _ = Undeclared.mainQueueHandle()
+      _ = chime_dispatch_main_queue_file()
       isPrepared = true
       wasUsed.store(true, ordering: .relaxed)
       return true

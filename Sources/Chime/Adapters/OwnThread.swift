@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 
 /// Threads that Chime makes: detached, named for debuggers, and with all signals blocked, so that the host's handlers
 /// run on the host's threads.
@@ -58,7 +58,7 @@ package enum OwnThread {
     let failed = unsafe pthread_create(&thread, &attributes, { context in
       guard let context = unsafe context else { return nil }
       let body = unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue()
-      _ = unsafe Undeclared.setThreadName(pthread_self(), String(decoding: body.name.utf8.prefix(15), as: UTF8.self))
+      unsafe chime_set_thread_name(pthread_self(), String(decoding: body.name.utf8.prefix(15), as: UTF8.self))
       body.run()
       return nil
     }, context.toOpaque())

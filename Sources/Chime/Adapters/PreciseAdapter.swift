@@ -1,5 +1,4 @@
-import Dispatch
-import Glibc
+internal import CPlatform
 import Synchronization
 
 /// Drives a queue on a thread of its own, which waits for absolute deadlines with a timer slack of 1 ns and, where it is
@@ -13,30 +12,30 @@ import Synchronization
   private var calls: [SyncCall] = []
   /// Asked only "is it I" (P18b, Sources/README.md).
   private let thread = Atomic<UInt>(0)
+  /// How the start went; stored before `start` is woken.
+  private let outcome = Atomic<Int32>(0)
 
   /// Starts the thread, which waits for `open` or ends at once.
   /// - Returns: ok; resource without a thread, permission without the priority, invalidArgument without the processors.
   func start(_ options: QueueOptions, _ core: QueueFuture) -> Status {
-    let begun = DispatchSemaphore(value: 0)
-    let outcome = Locked(Status.ok)
+    let begun = WakeUp()
     let name = options.label.isEmpty ? "chime.precise" : options.label
     let started = OwnThread.start(name: name) { [self] in
       let status = PreciseAdapter.prepareThread(options)
-      outcome.withLock { $0 = status }
+      self.outcome.store(status.rawValue, ordering: .relaxed)
       thread.store(UInt(pthread_self()), ordering: .relaxed)
       begun.signal()
       if status == .ok, let core = core.wait() { loop(core) }
     }
     if started != .ok { return started }
     begun.wait()
-    return outcome.withLock { $0 }
+    return Status(rawValue: outcome.load(ordering: .relaxed))
   }
 
   private static func prepareThread(_ options: QueueOptions) -> Status {
-    Undeclared.setTimerSlack(1)
+    chime_set_timer_slack(1)
     if options.affinity != 0 {
-      var set = options.affinity
-      if unsafe Undeclared.setAffinity(pthread_self(), MemoryLayout<UInt64>.size, &set) != 0 { return .invalidArgument }
+      if chime_set_affinity(pthread_self(), options.affinity) != 0 { return .invalidArgument }
     }
     if options.realtimePriority > 0 {
       var parameters = sched_param()
@@ -103,7 +102,7 @@ import Synchronization
 final class QueueFuture: @unchecked Sendable {
   // Unchecked: written once, before the semaphore is signalled.
   private var core: QueueCore?
-  private let isThere = DispatchSemaphore(value: 0)
+  private let isThere = WakeUp()
 
   func fulfil(_ core: QueueCore?) {
     self.core = core

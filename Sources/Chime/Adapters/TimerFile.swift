@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 import Synchronization
 
 /// What a descriptor stands for, whatever its number.
@@ -19,10 +19,9 @@ struct FileIdentity: Equatable {
 enum TimerFile {
   /// A new one, non-blocking and close-on-exec, set for never; `nil` when none can be had.
   static func make(_ clock: Clock) -> Int32? {
-    let file = Undeclared.timerfdCreate(clock.id, O_NONBLOCK | O_CLOEXEC)
+    let file = timerfd_create(clock.id, Int32(TFD_NONBLOCK | TFD_CLOEXEC))
     if file < 0 { return nil }
-    _ = fcntl(file, Undeclared.setSignalOfFile, mark)
-    _ = fcntl(file, Undeclared.setOwnerOfFile, getpid())
+    chime_mark_file(file, mark, getpid())
     maker.store(getpid(), ordering: .relaxed)
     return file
   }
@@ -36,9 +35,9 @@ enum TimerFile {
 
   /// Whether a descriptor is that of a timer which `make` has made.
   static func isOne(_ file: Int32) -> Bool {
-    guard fcntl(file, Undeclared.signalOfFile) == mark else { return false }
+    var owner: Int32 = 0
+    guard unsafe chime_file_mark(file, &owner) == mark else { return false }
     // 0: the maker has ended.
-    let owner = fcntl(file, Undeclared.ownerOfFile)
     guard owner == 0 || owner == maker.load(ordering: .relaxed) else { return false }
     var name = [CChar](repeating: 0, count: 64)
     let length = unsafe readlink("/proc/self/fd/\(file)", &name, name.count - 1)
@@ -55,7 +54,7 @@ enum TimerFile {
       let (seconds, nanoseconds) = max(time, 1).quotientAndRemainder(dividingBy: 1_000_000_000)
       spec.it_value = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
     }
-    let flags = Undeclared.timerIsAbsolute | (endsWithStep ? Undeclared.timerEndsWithStep : 0)
-    _ = unsafe Undeclared.timerfdSetTime(file, flags, &spec, nil)
+    let flags = Int32(TFD_TIMER_ABSTIME) | (endsWithStep ? Int32(TFD_TIMER_CANCEL_ON_SET) : 0)
+    _ = unsafe timerfd_settime(file, flags, &spec, nil)
   }
 }

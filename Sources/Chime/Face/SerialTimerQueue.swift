@@ -15,7 +15,7 @@ import Dispatch
 public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Sendable {
   // Unchecked as its class is; these are constant, and dispatch queues may be used by any thread.
   private let dispatchQueue: DispatchQueue
-  private let place: HostQueue
+  private let place: WorkQueue
 
   /// A serial queue of its own.
   ///
@@ -27,19 +27,19 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   public init(
     label: String = "", qos: DispatchQoS = .unspecified, clock: QueueClock = .monotonic
   ) throws(ChimeError) {
-    let options = QueueOptions(label: label, qos: qos, clock: clock.clock)
+    let options = QueueOptions(label: label, qos: QualityOfService(qos), clock: clock.clock)
     let queue = DispatchQueue(label: options.dispatchLabel, qos: qos)
-    place = HostQueue(queue)
+    place = WorkQueue(queue)
     place.mark()
     dispatchQueue = queue
-    try super.init(QueueCore.makeSerial(options, on: queue, shared: place))
+    try super.init(QueueCore.makeSerial(options, shared: place))
   }
 
   /// A timer queue on a serial dispatch queue.
   ///
   /// - Throws: `unsupported` when the queue is a concurrent one; `limit`, `noMemory`, `resource`.
   public init(on queue: DispatchQueue, label: String = "") throws(ChimeError) {
-    place = HostQueue(queue)
+    place = WorkQueue(queue)
     dispatchQueue = queue
     if place.isConcurrent { throw .unsupported }
     try super.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))

@@ -26,7 +26,7 @@ public class TimerQueue: @unchecked Sendable {
   public convenience init(
     label: String = "", qos: DispatchQoS = .unspecified, clock: QueueClock = .monotonic
   ) throws(ChimeError) {
-    try self.init(QueueCore.makeSerial(QueueOptions(label: label, qos: qos, clock: clock.clock)))
+    try self.init(QueueCore.makeSerial(QueueOptions(label: label, qos: QualityOfService(qos), clock: clock.clock)))
   }
 
   /// A queue whose handlers run on `queue`, in turn with its own blocks: a serial, a concurrent, a global or the main

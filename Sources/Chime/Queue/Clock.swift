@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 
 /// The system's clocks, each with the zero of `clock_gettime`, so that deadlines mix with the host's own.
 package enum Clock: Sendable {
@@ -7,7 +7,7 @@ package enum Clock: Sendable {
   case wall
 
   /// The clock's number in `clock_gettime`.
-  package var id: clockid_t {
+  package var id: Int32 {
     switch self {
     case .monotonic: CLOCK_MONOTONIC
     case .boottime: CLOCK_BOOTTIME

@@ -1,3 +1,5 @@
+import Synchronization
+
 #if DEBUG || CHIME_CHECKS
 
 /// The check that a pass forgets nothing, compiled into debug builds, which the tests of this package are, and with the
@@ -18,7 +20,7 @@ extension QueueCore {
       guard word.isRunning, !isPlaced, !word.hasWriter, !word.isInInbox, !word.isBusy else { return }
       if slot.deadline.saturatingAdd(word.postponement) == .max || slot.wordInOrder != word { return }
       if ready[readyNext...].contains(where: { $0.slot == slot.index }) { return }
-      invariantFailure("a running timer that no pass will find", slot.index, word)
+      invariantFailure("a running timer that no pass will find", Int64(slot.index), Int64(bitPattern: word.bits))
     }
   }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The end of a queue: release makes ids stale and stops ticks at once; the last pass delivers what is left to call
 /// and gives the cell back.
 extension QueueCore {

@@ -1,10 +1,10 @@
-import Dispatch
-import Glibc
+internal import CPlatform
+import Synchronization
 
 /// How a queue is made, for both interfaces.
 package struct QueueOptions: Sendable {
   package var label: String
-  package var qos: DispatchQoS
+  package var qos: QualityOfService
   /// Timers that may exist at once; 0: no limit.
   package var timerLimit: UInt64
   /// A virtual queue's first instant, 0 or more.
@@ -23,7 +23,7 @@ package struct QueueOptions: Sendable {
   package var hooks: QueueHooks?
 
   package init(
-    label: String = "", qos: DispatchQoS = .unspecified, timerLimit: UInt64 = 0, start: Int64 = 0,
+    label: String = "", qos: QualityOfService = .unspecified, timerLimit: UInt64 = 0, start: Int64 = 0,
     honoursLeeway: Bool = false, clock: Clock = .monotonic
   ) {
     self.label = label
@@ -53,51 +53,35 @@ package struct QueueHooks: Sendable {
 /// The factories. Each gives the new queue's id, or why there is none: limit, noMemory, resource, unsupported.
 extension QueueCore {
   package static func makeSerial(_ options: QueueOptions) -> Result<UInt64, Status> {
-    makeSerial(options, on: DispatchQueue(label: options.dispatchLabel, qos: options.qos))
+    make(options) { .serial(WorkQueue(label: options.dispatchLabel, qos: options.qos)) }
   }
 
-  /// - Parameter queue: a new one, for the timers of this queue alone.
-  private static func makeSerial(_ options: QueueOptions, on queue: DispatchQueue) -> Result<UInt64, Status> {
-    make(options, at: .serial(queue))
-  }
-
-  /// - Parameters:
-  ///   - queue: a new one, for the timers of this queue and an actor.
-  ///   - host: the same.
-  static func makeSerial(
-    _ options: QueueOptions, on queue: DispatchQueue, shared host: HostQueue
-  ) -> Result<UInt64, Status> {
-    make(options, at: .serial(shared: host, queue))
+  /// - Parameter queue: a new one, marked, for the timers of this queue and an actor.
+  package static func makeSerial(_ options: QueueOptions, shared queue: WorkQueue) -> Result<UInt64, Status> {
+    make(options) { .serial(shared: queue) }
   }
 
   package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> {
-    let target = DispatchQueue(label: options.dispatchLabel, qos: options.qos, attributes: .concurrent)
-    return make(options, at: .concurrent(label: options.dispatchLabel, on: target))
+    make(options) {
+      let target = WorkQueue(label: options.dispatchLabel, qos: options.qos, isConcurrent: true)
+      return .concurrent(label: options.dispatchLabel, on: target)
+    }
   }
 
-  package static func makeGlobal(_ qos: DispatchQoS.QoSClass, _ options: QueueOptions) -> Result<UInt64, Status> {
-    make(options, at: .concurrent(label: options.dispatchLabel, on: .global(qos: qos)))
+  package static func makeGlobal(_ qos: QualityOfService, _ options: QueueOptions) -> Result<UInt64, Status> {
+    make(options) { .concurrent(label: options.dispatchLabel, on: .global(qos)) }
   }
 
   package static func makeMain(_ options: QueueOptions) -> Result<UInt64, Status> {
     guard Fork.isInChild || MainQueue.canBeDrained else { return .failure(.unsupported) }
-    return make(options, at: .main())
+    return make(options) { .main() }
   }
 
   /// - Parameter dispatchQueue: a `dispatch_queue_t`, retained as long as the queue needs it.
   package static func makeWrapping(
     _ dispatchQueue: UnsafeMutableRawPointer, _ options: QueueOptions
   ) -> Result<UInt64, Status> {
-    let status = Fork.statusOfDispatch
-    if status != .ok { return .failure(status) }
-    guard let place = unsafe DispatchPlace.wrapping(dispatchQueue, label: options.dispatchLabel) else {
-      return .failure(.unsupported)
-    }
-    return make(options, at: place)
-  }
-
-  package static func makeWrapping(_ queue: DispatchQueue, _ options: QueueOptions) -> Result<UInt64, Status> {
-    unsafe makeWrapping(UnsafeMutableRawPointer(HostQueue.raw(of: queue)), options)
+    make(options) { unsafe DispatchPlace.wrapping(dispatchQueue, label: options.dispatchLabel) }
   }
 
   package static func makeVirtual(_ options: QueueOptions) -> Result<UInt64, Status> {
@@ -108,18 +92,21 @@ extension QueueCore {
     }
   }
 
-  private static func make(_ options: QueueOptions, at place: DispatchPlace) -> Result<UInt64, Status> {
+  /// - Parameter place: where; asked for once libdispatch can be used; `nil` for one that is not libdispatch's.
+  private static func make(_ options: QueueOptions, _ place: () -> DispatchPlace?) -> Result<UInt64, Status> {
     let status = Fork.statusOfDispatch
     if status != .ok { return .failure(status) }
-    guard Descriptors.prepareDispatch(), !place.isMain || MainQueue.prepare() else { return .failure(.resource) }
     guard options.clock != .boottime else { return .failure(.unsupported) }
+    guard Descriptors.prepareDispatch() else { return .failure(.resource) }
+    guard let place = place() else { return .failure(.unsupported) }
+    guard !place.isMain || MainQueue.prepare() else { return .failure(.resource) }
     return make(options, handOver: place.handOver) { DispatchAdapter($0, place) }
   }
 
   /// A queue on a clock of the real world, with an adapter of the caller's kind.
   package static func make(
     _ options: QueueOptions, runsInCalls: Bool = false,
-    handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil, adapter: (QueueCore) -> any QueueAdapter
+    handOver: (any BlockQueue)? = nil, adapter: (QueueCore) -> any QueueAdapter
   ) -> Result<UInt64, Status> {
     if options.clock == .wall, !WallClock.watch() {
       return .failure(Fork.isInChild ? Fork.statusOfDispatch : .resource)

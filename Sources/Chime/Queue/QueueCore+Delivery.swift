@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One callback of one timer: the claim, the tick, the call, the end.
 extension QueueCore {
   /// What the claim decided to call.

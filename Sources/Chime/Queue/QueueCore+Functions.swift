@@ -27,7 +27,7 @@ extension QueueCore {
         core.cell.wake()
         return .invalidHandle
       }
-      withoutCancellation { handOver { core.runHandedOver(item) } }
+      withoutCancellation { handOver.async { core.runHandedOver(item) } }
       return .ok
     }
     let accepted = core.functions.withLock { functions in

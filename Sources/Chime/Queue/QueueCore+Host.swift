@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 import Synchronization
 
 /// Queues that the host's own loop drives: it polls one descriptor and calls `process`, or `takeTicks` for records
@@ -300,9 +300,9 @@ extension QueueCell {
     unsafe storage.pointee.hostWakers.add(1, ordering: .sequentiallyConsistent)
     let file = hostFile
     if file >= 0 {
-      let saved = errno
+      let saved = Errno.current
       TimerFile.set(file, 0)
-      errno = saved
+      Errno.current = saved
     }
     unsafe storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent)
   }
@@ -313,7 +313,7 @@ extension QueueCell {
     TimerFile.set(file, 0)  // wakes who polls
     var backoff = Backoff()
     while unsafe storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
-    withoutCancellation { _ = Glibc.close(file) }
+    withoutCancellation { _ = CPlatform.close(file) }
   }
 
   func stopIsPending(_ id: UInt64) -> Bool {

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The pass: one visit of the queue to its wheel. It takes what is due, runs it or hands it over, and says when it has
 /// to be woken next.
 extension QueueCore {
@@ -211,7 +213,7 @@ extension QueueCore {
     guard slot.set(TimerWord.handedBit) else { return }
     // Counted to the end of the hooks, which come after the timer's own end.
     outstanding.add(1, ordering: .sequentiallyConsistent)
-    handOver? { [self] in
+    handOver?.async { [self] in
       withHooks {
         ThreadState.current.inside(cell) { frame in
           let word = slot.clear(TimerWord.handedBit)

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a queue has done, since it was made.
 public struct QueueStatistics: Sendable {
   /// Timers that exist and were not released.
@@ -63,7 +65,7 @@ extension QueueCore {
     cell.forEachSlot { slot in
       let timer = TimerRef(slot: slot, life: slot.life)
       guard let info = timer.info else { return }
-      text += "timer \(timer.id) \"\(timer.label ?? "")\" \(info.state)\(info.isBusy ? " busy" : "")"
+      text += "timer \(timer.id) \"\(timer.label ?? "")\" \(info.state.name)\(info.isBusy ? " busy" : "")"
       text += " next \(info.nextDeadline == .max ? "never" : String(info.nextDeadline))"
       text += " interval \(info.interval) ticks \(info.sequence) missed \(info.missed)\n"
     }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Virtual time: it moves when somebody moves it, from deadline to deadline.
 extension QueueCore {
   /// Passes at one instant, before `advance` gives up.

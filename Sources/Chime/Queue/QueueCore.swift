@@ -14,7 +14,7 @@ package final class QueueCore: @unchecked Sendable {
   let givesRecords: Bool
   let hooks: QueueHooks?
   /// Hands a visit to a concurrent queue; nil where handlers run inside the pass.
-  let handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
+  let handOver: (any BlockQueue)?
   /// Set once, before the queue's id is known to anyone.
   private(set) var adapter: any QueueAdapter = NoAdapter()
 
@@ -73,7 +73,7 @@ package final class QueueCore: @unchecked Sendable {
 
   init(
     id: UInt64, cell: QueueCell, _ options: QueueOptions,
-    handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
+    handOver: (any BlockQueue)?
   ) {
     self.id = id
     self.cell = cell

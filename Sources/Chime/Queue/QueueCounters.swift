@@ -2,12 +2,14 @@ import Synchronization
 
 /// What a queue counts while it works: added to by whoever runs its callbacks, read by anybody (P17,
 /// Sources/README.md).
-package struct QueueCounters: ~Copyable, Sendable {
+@safe package struct QueueCounters: ~Copyable, @unchecked Sendable {
   /// Bucket 0 of the lateness has ticks that were late by less than 1,024 ns, each further one those late by less than
   /// twice as much; the last one all others.
   static var buckets: Int { 32 }
 
-  private let late = InlineArray<32, Atomic<UInt64>> { _ in Atomic(0) }
+  // SAFETY: allocated in init, freed in deinit. (`struct S { let a = InlineArray<2, Atomic<Int>> { _ in Atomic(0) } }` as a
+  // stored property of a class ends the compiler of Embedded Swift 6.3.1.)
+  private let late: UnsafeMutablePointer<Atomic<UInt64>>
   private let missed = Atomic<UInt64>(0)
   private let passes = Atomic<UInt64>(0)
   private let emptyPasses = Atomic<UInt64>(0)
@@ -15,15 +17,25 @@ package struct QueueCounters: ~Copyable, Sendable {
   /// When the last pass began, on the queue's inner clock.
   private let lastPass = Atomic<Int64>(.min)
 
+  init() {
+    unsafe late = .allocate(capacity: QueueCounters.buckets)
+    for i in 0..<QueueCounters.buckets { unsafe (late + i).initialize(to: Atomic(0)) }
+  }
+
+  deinit {
+    unsafe late.deinitialize(count: QueueCounters.buckets)
+    unsafe late.deallocate()
+  }
+
   /// A tick was delivered, so many nanoseconds after it was due.
   /// - Parameter isAlone: no other thread counts at the same time: a locked operation less for each tick.
   @inline(__always)
   func count(late nanoseconds: Int64, isAlone: Bool) {
     let bucket = min(max(0, 54 - max(nanoseconds, 0).leadingZeroBitCount), QueueCounters.buckets - 1)
     if isAlone {
-      late[bucket].store(late[bucket].load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+      unsafe late[bucket].store(late[bucket].load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     } else {
-      late[bucket].wrappingAdd(1, ordering: .relaxed)
+      unsafe late[bucket].wrappingAdd(1, ordering: .relaxed)
     }
   }
 
@@ -41,7 +53,7 @@ package struct QueueCounters: ~Copyable, Sendable {
   /// Ticks that were delivered.
   package var ticks: UInt64 {
     var sum: UInt64 = 0
-    for i in 0..<QueueCounters.buckets { sum &+= late[i].load(ordering: .relaxed) }
+    for i in 0..<QueueCounters.buckets { unsafe sum &+= late[i].load(ordering: .relaxed) }
     return sum
   }
 
@@ -56,6 +68,6 @@ package struct QueueCounters: ~Copyable, Sendable {
     statistics.emptyPasses = emptyPasses.load(ordering: .relaxed)
     statistics.merged = merged.load(ordering: .relaxed)
     statistics.missed = missed.load(ordering: .relaxed)
-    for i in 0..<QueueCounters.buckets { statistics.lateness[i] = late[i].load(ordering: .relaxed) }
+    for i in 0..<QueueCounters.buckets { unsafe statistics.lateness[i] = late[i].load(ordering: .relaxed) }
   }
 }

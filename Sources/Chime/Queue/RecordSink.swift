@@ -16,7 +16,7 @@
 
   mutating func append(_ record: TickRecord) {
     // SAFETY: nothing is delivered beyond the limit of the slice, which is the capacity.
-    if isFull { invariantFailure("a record more than there is room", capacity) }
+    if isFull { invariantFailure("a record more than there is room", Int64(capacity)) }
     let place = unsafe base + count * stride
     let size = MemoryLayout<TickRecord>.size
     unsafe place.storeBytes(of: record, as: TickRecord.self)

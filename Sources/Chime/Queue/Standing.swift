@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 import Synchronization
 
 /// Where a thread stands, as far as others can wait for that: what it keeps from going on while it waits.
@@ -57,7 +57,7 @@ package struct Places {
 
   static var current: Places {
     Places(
-      isMain: MainQueue.isUsed && MainQueue.isHere, dispatchQueue: HostQueue.current,
+      isMain: MainQueue.isUsed && MainQueue.isHere, dispatchQueue: WorkQueue.current,
       thread: hasRunLoops.load(ordering: .relaxed) ? UInt(pthread_self()) : 0)
   }
 

@@ -145,6 +145,9 @@ final class WakeUp: @unchecked Sendable {
     }
   }
 
+  /// Sleeps until a signal.
+  func wait() { _ = sleep(until: .max) }
+
   /// Sleeps until a signal that nothing has waited for yet, or a time on the monotonic clock: false at that time.
   func sleep(until time: Int64) -> Bool {
     condition.withLock {

@@ -1,5 +1,4 @@
-import Dispatch
-import Glibc
+internal import CPlatform
 
 /// The time of day, and how far it is from the monotonic clock. Queues on the wall clock keep monotonic time inside and
 /// move their absolute deadlines when the wall clock is stepped.
@@ -23,7 +22,7 @@ package enum WallClock {
   // MARK: Steps
 
   private struct Watch {
-    var source: (any DispatchSourceRead)?
+    var source: WorkSource?
     var file: Int32 = -1
     var queues: Set<UInt64> = []
   }
@@ -32,12 +31,12 @@ package enum WallClock {
 
   /// Has steps of the wall clock noticed from now on; false when no descriptor can be had, or in a forked child.
   static func watch() -> Bool {
-    if Fork.isInChild { return false }
+    if Fork.statusOfDispatch != .ok { return false }
     guard Descriptors.prepareDispatch() else { return false }
     return watched.withLock { watch in
       if watch.source != nil { return true }
       guard let file = TimerFile.make(.wall) else { return false }
-      let source = DispatchSource.makeReadSource(fileDescriptor: file, queue: .global(qos: .userInitiated))
+      let source = WorkSource.reads(file, .global(.userInitiated))
       source.setEventHandler {
         arm(file)
         stepped()

@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 
 /// Runs a call that is no cancellation point: a thread that is to be cancelled ends at the host's next one, not inside,
 /// where nothing would undo what has begun.

@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 
 /// A lock and a condition to wait for under it, by the monotonic clock: a `DispatchSemaphore` waits by the wall clock,
 /// and too long where that is stepped back. With priority inheritance, as `Locked`. Any thread.

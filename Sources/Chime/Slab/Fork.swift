@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 import Synchronization
 
 /// Notices that the process is the child of a fork (promise 15). There, other threads' locks stay locked, descriptors
@@ -27,7 +27,7 @@ package enum Fork {
   package static var isInChild: Bool { epoch != 0 }
 
   /// Whether libdispatch and run loops can be used: ok; in a child forked, or unsupported after `reinitialize`.
-  package static var statusOfDispatch: Status { isChild ? .forked : isInChild ? .unsupported : .ok }
+  package static var statusOfDispatch: Status { isChild ? .forked : isInChild || chime_has_dispatch() == 0 ? .unsupported : .ok }
 
   /// Has forks noticed from now on. Called before anything is made that a fork would break.
   static func watch() {

@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 
 /// A value behind a lock: reached only inside `withLock`, by one thread at a time.
 ///

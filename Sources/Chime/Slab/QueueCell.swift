@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 import Synchronization
 
 /// The part of a queue that other threads touch: its id, its clock, its inbox, the time of its next wake-up and its

@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 import Synchronization
 
 /// All queue cells of the process: looked up by index, given to a new queue, taken back when a queue has ended.

@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 import Synchronization
 
 /// All timers of the process, in chunks of 256 slots that are mapped once and never unmapped, so that a stale id can
@@ -41,8 +41,7 @@ enum Slab {
 
   /// Zeroed memory that is never given back; `nil` when there is none.
   static func map(bytes: Int) -> UnsafeMutableRawPointer? {
-    let memory = unsafe mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
-    return unsafe memory == MAP_FAILED ? nil : memory
+    unsafe chime_map(bytes)
   }
 
   /// Makes the table; false when there is no memory. Called before the first queue exists.

@@ -1,5 +1,4 @@
 internal import CPlatform
-import Glibc
 import Synchronization
 
 /// What Chime keeps for a thread: a few free slots of the queues it uses, a counter of activations, the index of its
@@ -60,7 +59,7 @@ import Synchronization
   @inline(__always)
   private var ring: UnsafeMutablePointer<UInt32> {
     // SAFETY: an inline array lies where the property lies; its elements are UInt32.
-    unsafe UnsafeMutableRawPointer(storage).advanced(by: MemoryLayout<ThreadCacheStorage>.offset(of: \.ring)!)
+    unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.ring) { unsafe $0 })
       .assumingMemoryBound(to: UInt32.self)
   }
 
@@ -212,7 +211,7 @@ import Synchronization
   @inline(__always)
   private func cacheAt(_ i: Int) -> ThreadCache {
     // SAFETY: a homogeneous tuple of four caches is laid out as an array of them; i is below 4.
-    let caches = unsafe UnsafeMutableRawPointer(storage).advanced(by: MemoryLayout<ThreadStorage>.offset(of: \.caches)!)
+    let caches = unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.caches) { unsafe $0 })
       .assumingMemoryBound(to: ThreadCacheStorage.self)
     return unsafe ThreadCache(caches + i)
   }

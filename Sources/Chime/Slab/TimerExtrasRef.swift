@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 import Synchronization
 
 /// A timer's extras; belongs to whoever is the timer's writer.
@@ -106,7 +106,7 @@ enum Labels {
   /// A copy of a label; `nil` when there is no memory.
   static func copy(_ text: UnsafePointer<CChar>) -> UnsafeMutablePointer<CChar>? { unsafe strdup(text) }
 
-  static func free(_ label: UnsafeMutablePointer<CChar>) { lock.withLock { _ in unsafe Glibc.free(label) } }
+  static func free(_ label: UnsafeMutablePointer<CChar>) { lock.withLock { _ in unsafe CPlatform.free(label) } }
 
   /// Runs `body`, in which no label is freed.
   static func read<Result>(_ body: () -> Result) -> Result { lock.withLock { _ in body() } }

@@ -1,4 +1,17 @@
+internal import CPlatform
+
 /// Ends the process because Chime itself is wrong: never for anything a caller can do.
-func invariantFailure(_ what: StaticString, _ details: Any...) -> Never {
-  fatalError("Chime bug, please report: \(what) \(details)")
+/// - Parameters:
+///   - what: what does not hold.
+///   - first, second: numbers that tell more.
+@inline(never)
+package func invariantFailure(_ what: StaticString, _ first: Int64 = 0, _ second: Int64 = 0) -> Never {
+  var text = "Chime bug, please report: "
+  text += what.description
+  text += " (" + String(first) + ", " + String(second) + ")\n"
+  var bytes = Array(text.utf8)
+  unsafe bytes.withUnsafeMutableBufferPointer {
+    unsafe $0.withMemoryRebound(to: CChar.self) { unsafe chime_write_error($0.baseAddress, $0.count) }
+  }
+  abort()
 }

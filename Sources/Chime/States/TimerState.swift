@@ -14,6 +14,19 @@ public enum TimerState: UInt8, Sendable, CaseIterable {
   case cancelled = 4
 }
 
+extension TimerState {
+  /// For people. (Embedded Swift does not know the names of cases.)
+  var name: String {
+    switch self {
+    case .idle: "idle"
+    case .running: "running"
+    case .suspended: "suspended"
+    case .finished: "finished"
+    case .cancelled: "cancelled"
+    }
+  }
+}
+
 /// What can happen to a timer.
 public enum TimerEvent: UInt8, Sendable, CaseIterable {
   /// Begins a life, when there is none.

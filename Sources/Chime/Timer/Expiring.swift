@@ -1,4 +1,4 @@
-/// A value of the host's that vanishes after an interval, by id: `TimeLimited` for C. Who has acquired the value keeps
+/// A value of the host's that vanishes after an interval, by id, for C. Who has acquired the value keeps
 /// it, beyond its time and beyond the release, until it is yielded; then its finalizer is called, once, where the last
 /// of those goes, with no lock held. Any thread.
 package final class Expiring: Sendable {
@@ -20,7 +20,7 @@ package final class Expiring: Sendable {
 
   private struct State {
     /// Set by `make`, until the release.
-    var limited: TimeLimited<Owned>?
+    var limited: LimitedValue<Owned>?
     var handler: TickFunction?
     /// The handler's; there while the handler is.
     var context: Owned?
@@ -54,8 +54,8 @@ package final class Expiring: Sendable {
     let value = Owned(value, finalizer)
     do {
       let end = NotificationEnd(expiring)
-      let limited = try TimeLimited(value, lifetime: lifetime, queue: queue) { value, tick in
-        end.expiring?.notify(value, tick)
+      let limited = try LimitedValue(value, lifetime: lifetime, queue: queue) { value, tick in
+        end.expiring.notify(value, tick)
       }
       expiring.state.withLock { $0.limited = limited }
       return .success(id)
@@ -126,7 +126,7 @@ package final class Expiring: Sendable {
     guard let expiring = table.find(id) else { return .unknownHandle }
     guard let limited = expiring.state.withLock({ $0.limited }) else { return .invalidHandle }
     do {
-      return Status(rawValue: try limited.resetTimer(interval: lifetime).rawValue)
+      return Status(rawValue: try limited.reset(lifetime: lifetime).rawValue)
     } catch {
       return error == .invalidHandle ? .ignored : Status(rawValue: error.rawValue)
     }
@@ -137,7 +137,7 @@ package final class Expiring: Sendable {
   package static func release(_ id: UInt64) -> Status {
     guard let expiring = table.find(id) else { return .unknownHandle }
     // Let go outside the lock.
-    var limited: TimeLimited<Owned>?
+    var limited: LimitedValue<Owned>?
     var context: Owned?
     let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
       if state.isReleased { return (.invalidHandle, false) }
@@ -154,11 +154,11 @@ package final class Expiring: Sendable {
   // MARK: On the queue
 
   /// Held by the notification alone: goes when that was made, or never will be because the queue has ended.
-  private final class NotificationEnd: @unchecked Sendable {
-    // Unchecked: a weak reference that is set in init only; several threads may read it.
-    private(set) weak var expiring: Expiring?
+  private final class NotificationEnd: Sendable {
+    // A ring, by way of the value and its notification, which expiry, release or the end of the queue opens.
+    let expiring: Expiring
     init(_ expiring: Expiring) { self.expiring = expiring }
-    deinit { expiring?.forgetHandler() }
+    deinit { expiring.forgetHandler() }
   }
 
   private func forgetHandler() {

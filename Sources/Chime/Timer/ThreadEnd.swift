@@ -1,5 +1,4 @@
 internal import CPlatform
-import Glibc
 import Synchronization
 
 /// The end of a thread inside a callback, by `pthread_exit` or a cancellation (promise 20).

@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 
 /// What a timer calls, and how. Functions and context are C's; the Swift interface hands in its own. Laid out as
 /// chime_timer_options, so that C's, checked, are read where they lie; a test holds the two against each other.

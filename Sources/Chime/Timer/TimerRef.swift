@@ -1,4 +1,4 @@
-import Glibc
+internal import CPlatform
 import Synchronization
 
 /// A timer as its id names it: the slot, and the life of the slot that the id means. Every operation

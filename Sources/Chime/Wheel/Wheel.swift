@@ -389,7 +389,7 @@ struct Wheel: ~Copyable {
         return fresh.region[fresh.used]
       }
       // The cell got enough pages with its slots; see the bound in the type's comment.
-      guard let region = cell.takeWheelPages() else { invariantFailure("wheel pages", entryCount, placedCount) }
+      guard let region = cell.takeWheelPages() else { invariantFailure("wheel pages", Int64(entryCount), Int64(placedCount)) }
       regions.append(region)
       freshPages = (region, 0)
     }

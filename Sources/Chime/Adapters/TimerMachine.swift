@@ -1,16 +1,29 @@
-import Dispatch
-import Synchronization
-
-/// What a `DispatchSourceTimerMachine` and the event handler of its source share.
+/// The state machine around one dispatch timer source at a time: every call, in every state, from every thread, does what
+/// the table of `Transition` says, and none can trap, leak or deadlock. Drives Chime's dispatch queues, and stands behind
+/// `DispatchSourceTimerMachine`. Its owner calls `shutDown` last.
 ///
 /// A source calls back too often: a call that was under way when the schedule changed arrives later, and nothing in it
 /// says so. A delivery is therefore only a hint. Under the lock it is compared with what is due now, and it claims
 /// a tick or is dropped; that is the generation check. The lock is held over the calls of the adapter, whose order is
 /// the order of the transitions, never while a handler runs or an object is let go.
 ///
-/// The event handler holds the core and not the machine, so that the last release of the machine, by whatever thread,
-/// is what ends the timer, and not some delivery under way.
-final class TimerMachineCore: Sendable {
+/// The source's handler holds the machine, until that lets go of the source.
+package final class TimerMachine: Sendable {
+  /// What a call did.
+  package enum Outcome: Sendable {
+    case done
+    /// It took effect; a handler that had started before has not returned.
+    case busy
+    /// In this state the call means nothing.
+    case ignored
+  }
+
+  /// Why a schedule was refused; nothing has changed then.
+  package enum ScheduleError: Error {
+    case scheduleMissing
+    case handlerMissing
+  }
+
   /// Why the queue runs `deliver`.
   private enum Cause { case schedule, extra }
 
@@ -21,7 +34,7 @@ final class TimerMachineCore: Sendable {
     /// Of the next tick, on the clock of `DispatchTime`; `.max` for none. Means nothing unless running or suspended.
     var due = Int64.max
     /// There is one unless idle or cancelled. Activated; suspended exactly in state suspended.
-    var adapter: (any TimerAdapter)?
+    var adapter: (any MachineTimer)?
     /// Given by `activate` or `restart`.
     var handler: TimerMachineHandler?
     /// Given to `init`, used where `handler` is missing.
@@ -39,30 +52,29 @@ final class TimerMachineCore: Sendable {
 
   /// What is to be done after the lock has been released.
   private struct Aftermath {
-    var outcome = DispatchSourceTimerMachine.Outcome.ignored
+    var outcome = Outcome.ignored
     var submitsExtra = false
     var handler: TimerMachineHandler?
-    var adapter: (any TimerAdapter)?
+    var adapter: (any MachineTimer)?
   }
 
-  private let queue: DispatchQueue?
-  private let factory: any TimerAdapterFactory
+  private let factory: any MachineTimerFactory
   private let shared: Locked<Shared>
 
-  init(queue: DispatchQueue?, factory: any TimerAdapterFactory, standing: TimerMachineHandler?) {
-    self.queue = queue
+  /// - Parameter standing: runs at each tick for which no other handler was given.
+  package init(_ factory: any MachineTimerFactory, standing: TimerMachineHandler?) {
     self.factory = factory
     shared = Locked(Shared(standing: standing))
   }
 
-  var state: TimerState { shared.withLock { $0.state } }
+  package var state: TimerState { shared.withLock { $0.state } }
 
   // MARK: Transitions
 
-  func perform(
+  package func perform(
     _ event: TimerEvent, plan: TimerMachinePlan? = nil, handler: TimerMachineHandler? = nil, deadline: Int64 = 0
-  ) throws(DispatchSourceTimerMachine.ScheduleError) -> DispatchSourceTimerMachine.Outcome {
-    let aftermath = try shared.withLock { shared throws(DispatchSourceTimerMachine.ScheduleError) in
+  ) throws(ScheduleError) -> Outcome {
+    let aftermath = try shared.withLock { shared throws(ScheduleError) in
       try step(&shared, event, plan: plan, handler: handler, deadline: deadline)
     }
     return withExtendedLifetime(aftermath) {
@@ -72,16 +84,16 @@ final class TimerMachineCore: Sendable {
   }
 
   /// For the events that carry no schedule and start nothing.
-  func performUnchecked(_ event: TimerEvent, deadline: Int64 = 0) -> DispatchSourceTimerMachine.Outcome {
+  package func performUnchecked(_ event: TimerEvent, deadline: Int64 = 0) -> Outcome {
     do {
       return try perform(event, deadline: deadline)
     } catch {
-      invariantFailure("an event without a schedule was refused", event, error)
+      invariantFailure("an event without a schedule was refused", Int64(event.rawValue))
     }
   }
 
   /// Cancels whatever runs and gives up everything held, in any state: the machine is gone.
-  func shutDown() {
+  package func shutDown() {
     let held = shared.withLock { shared in
       let held = shared
       if let adapter = held.adapter { Self.stop(adapter, in: held.state) }
@@ -97,7 +109,7 @@ final class TimerMachineCore: Sendable {
 
   private func step(
     _ shared: inout Shared, _ event: TimerEvent, plan: TimerMachinePlan?, handler: TimerMachineHandler?, deadline: Int64
-  ) throws(DispatchSourceTimerMachine.ScheduleError) -> Aftermath {
+  ) throws(ScheduleError) -> Aftermath {
     var aftermath = Aftermath(outcome: shared.busy ? .busy : .done)
     let transition = Transition(from: shared.state, on: event)
     switch transition {
@@ -133,7 +145,7 @@ final class TimerMachineCore: Sendable {
       aftermath.submitsExtra = !shared.extraSubmitted
       shared.extraSubmitted = true
     case .finish:
-      invariantFailure("a last tick is claimed, not asked for", shared.state)
+      invariantFailure("a last tick is claimed, not asked for", Int64(shared.state.rawValue))
     case .stop:
       if let adapter = shared.adapter { Self.stop(adapter, in: shared.state) }
       aftermath.adapter = shared.adapter
@@ -148,21 +160,21 @@ final class TimerMachineCore: Sendable {
 
   /// Sets the source to what is due, makes it if there is none, resumes it if it is suspended.
   private func arm(_ shared: inout Shared) {
-    guard let plan = shared.plan else { invariantFailure("armed without a schedule", shared.state) }
+    guard let plan = shared.plan else { invariantFailure("armed without a schedule", Int64(shared.state.rawValue)) }
     if let adapter = shared.adapter {
-      adapter.schedule(deadline: plan.dispatchTime(shared.due), repeating: plan.repeating, leeway: plan.dispatchLeeway)
+      adapter.schedule(deadline: shared.due, interval: plan.interval, leeway: plan.leeway)
       if shared.state == .suspended { adapter.resume() }
     } else {
-      let adapter = factory.makeTimer(queue: queue)
+      let adapter = factory.makeTimer()
       adapter.setEventHandler { self.deliver(.schedule) }
-      adapter.schedule(deadline: plan.dispatchTime(shared.due), repeating: plan.repeating, leeway: plan.dispatchLeeway)
+      adapter.schedule(deadline: shared.due, interval: plan.interval, leeway: plan.leeway)
       adapter.activate()
       shared.adapter = adapter
     }
   }
 
   /// Brings an activated source into the state in which it may be released.
-  private static func stop(_ adapter: any TimerAdapter, in state: TimerState) {
+  private static func stop(_ adapter: any MachineTimer, in state: TimerState) {
     if state == .suspended { adapter.resume() }
     adapter.cancel()
   }
@@ -170,7 +182,7 @@ final class TimerMachineCore: Sendable {
   // MARK: Ticks
 
   private func submitExtra() {
-    (queue ?? .global()).async { self.deliver(.extra) }
+    factory.submit { self.deliver(.extra) }
   }
 
   /// Runs on the queue.
@@ -198,7 +210,7 @@ final class TimerMachineCore: Sendable {
         shared.scheduleWaits = true
         return nil
       }
-      let now = TimerMachinePlan.instant(factory.now)
+      let now = factory.now
       guard shared.due <= now else {
         // A stale delivery, or the first one after postpone. Whatever it was, the source is set to what is due.
         if shared.due != .max { arm(&shared) }
@@ -207,7 +219,7 @@ final class TimerMachineCore: Sendable {
       if plan.isOneShot {
         shared.due = .max
         guard let next = Transition(from: shared.state, on: .lastTick).next else {
-          invariantFailure("a timer that ticks cannot finish", shared.state)
+          invariantFailure("a timer that ticks cannot finish", Int64(shared.state.rawValue))
         }
         shared.state = next
       } else {
@@ -228,7 +240,7 @@ final class TimerMachineCore: Sendable {
 }
 
 /// A handler that was sent to the machine, and its captures.
-final class TimerMachineHandler: @unchecked Sendable {
+package final class TimerMachineHandler: @unchecked Sendable {
   // SAFETY (unchecked): the closure was `sending`, so nobody else reaches its captures, and the machine's busy flag,
   // changed under its lock, puts the calls in sequence.
   let body: () -> Void
@@ -236,26 +248,21 @@ final class TimerMachineHandler: @unchecked Sendable {
   private init(_ body: sending @escaping () -> Void) { self.body = body }
 
   /// Not a failable initialiser: that allocates before it fails, and the restart of a timer allocates nothing.
-  static func of(_ body: sending (() -> Void)?) -> TimerMachineHandler? {
+  package static func of(_ body: sending (() -> Void)?) -> TimerMachineHandler? {
     if let body { TimerMachineHandler(body) } else { nil }
   }
 }
 
-/// A checked schedule, in nanoseconds on the clock of `DispatchTime`; `.max` is never.
-struct TimerMachinePlan: Sendable {
+/// A checked schedule, in nanoseconds on the clock of its sources; `Int64.max` is never.
+package struct TimerMachinePlan: Sendable {
   /// `nil` for one interval after the plan begins, 0 for its beginning.
   private let deadline: Int64?
-  private let interval: Int64
-  private let leeway: Int64
+  /// Above 0; `Int64.max` for a single tick.
+  let interval: Int64
+  let leeway: Int64
 
-  init(
-    deadline: DispatchTime?, repeating: DispatchTimeInterval, leeway: DispatchTimeInterval
-  ) throws(DispatchSourceTimerMachine.ScheduleError) {
-    guard let interval = Self.nanoseconds(repeating) else { throw .intervalTooLong }
-    guard interval > 0 else { throw .intervalNotPositive }
-    guard let leeway = Self.nanoseconds(leeway) else { throw .leewayTooLong }
-    guard leeway >= 0 else { throw .leewayNegative }
-    self.deadline = deadline.map(Self.instant)
+  package init(deadline: Int64?, interval: Int64, leeway: Int64) {
+    self.deadline = deadline
     self.interval = interval
     self.leeway = leeway
   }
@@ -263,10 +270,10 @@ struct TimerMachinePlan: Sendable {
   var isOneShot: Bool { interval == .max }
 
   /// When the plan begins now.
-  func firstDeadline(from now: @autoclosure () -> DispatchTime) -> Int64 {
+  func firstDeadline(from now: @autoclosure () -> Int64) -> Int64 {
     switch deadline {
-    case nil: Self.instant(now()).saturatingAdd(interval)
-    case 0: Self.instant(now())
+    case nil: now().saturatingAdd(interval)
+    case 0: now()
     case let deadline?: deadline
     }
   }
@@ -276,36 +283,27 @@ struct TimerMachinePlan: Sendable {
     let missed = (now - due) / interval
     return (due + missed * interval).saturatingAdd(interval)
   }
+}
 
-  // MARK: To and from Dispatch
+/// The source of a life of a machine: the verbs of a dispatch timer source and their rules. Made inactive, activated once,
+/// `resume` only after a `suspend`, last released only when activated, not suspended and cancelled. The machine makes the
+/// calls one at a time with its lock held.
+package protocol MachineTimer: AnyObject, Sendable {
+  /// Replaces the schedule. The deadline is not 0, and `Int64.max` disarms; an interval of `Int64.max` is none.
+  func schedule(deadline: Int64, interval: Int64, leeway: Int64)
+  /// Called once, before `activate`.
+  func setEventHandler(_ handler: @escaping @Sendable () -> Void)
+  func activate()
+  func suspend()
+  func resume()
+  func cancel()
+}
 
-  var repeating: DispatchTimeInterval { isOneShot ? .never : .nanoseconds(Int(clamping: interval)) }
-  var dispatchLeeway: DispatchTimeInterval { .nanoseconds(Int(clamping: leeway)) }
-
-  /// libdispatch takes 0 for now, and what does not fit in 62 bits for never or for a time on another clock.
-  private static let endOfTime: Int64 = 0x3fff_ffff_ffff_ffff
-
-  func dispatchTime(_ instant: Int64) -> DispatchTime {
-    instant >= Self.endOfTime ? .distantFuture : DispatchTime(uptimeNanoseconds: UInt64(max(instant, 1)))
-  }
-
-  static func instant(_ time: DispatchTime) -> Int64 {
-    time.uptimeNanoseconds < UInt64(endOfTime) ? Int64(time.uptimeNanoseconds) : .max
-  }
-
-  /// `nil` where 64 bits do not suffice; `.max` for `.never`.
-  private static func nanoseconds(_ interval: DispatchTimeInterval) -> Int64? {
-    let (count, unit): (Int, Int64) =
-      switch interval {
-      case .seconds(let count): (count, 1_000_000_000)
-      case .milliseconds(let count): (count, 1_000_000)
-      case .microseconds(let count): (count, 1000)
-      case .nanoseconds(let count): (count, 1)
-      case .never: (.max, 1)
-      @unknown default: (0, 1)
-      }
-    let (product, overflow) = Int64(count).multipliedReportingOverflow(by: unit)
-    // A negative interval that overflows is negative first of all.
-    return overflow ? (count < 0 ? .min : nil) : product
-  }
+/// Makes a machine's sources and knows where their handlers run. Called with the machine's lock held.
+package protocol MachineTimerFactory: AnyObject, Sendable {
+  func makeTimer() -> any MachineTimer
+  /// Runs a closure where handlers run, later.
+  func submit(_ body: @escaping @Sendable () -> Void)
+  /// The clock that deadlines are on.
+  var now: Int64 { get }
 }

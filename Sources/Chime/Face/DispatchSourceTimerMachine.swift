@@ -41,7 +41,7 @@ public final class DispatchSourceTimerMachine: Sendable {
     case handlerMissing
   }
 
-  private let core: TimerMachineCore
+  private let core: TimerMachine
 
   /// An idle machine; it has no source until it is started.
   ///
@@ -53,7 +53,7 @@ public final class DispatchSourceTimerMachine: Sendable {
     queue: DispatchQueue? = nil, factory: any TimerAdapterFactory = DispatchSourceTimerAdapterFactory(),
     handler: sending (() -> Void)? = nil
   ) {
-    core = TimerMachineCore(queue: queue, factory: factory, standing: TimerMachineHandler.of(handler))
+    core = TimerMachine(AdapterFactory(factory, queue), standing: TimerMachineHandler.of(handler))
   }
 
   deinit {
@@ -76,7 +76,7 @@ public final class DispatchSourceTimerMachine: Sendable {
     leeway: DispatchTimeInterval = .nanoseconds(0), handler: sending (() -> Void)? = nil
   ) throws(ScheduleError) -> Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeatTimeInterval, leeway: leeway)
-    return try core.perform(.activate, plan: plan, handler: TimerMachineHandler.of(handler))
+    return try perform(.activate, plan: plan, handler: TimerMachineHandler.of(handler))
   }
 
   /// Starts a timer that is idle, finished or cancelled; otherwise ignored.
@@ -93,7 +93,7 @@ public final class DispatchSourceTimerMachine: Sendable {
     handler: sending (() -> Void)? = nil
   ) throws(ScheduleError) -> Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeating, leeway: leeway)
-    return try core.perform(.activate, plan: plan, handler: TimerMachineHandler.of(handler))
+    return try perform(.activate, plan: plan, handler: TimerMachineHandler.of(handler))
   }
 
   /// Starts a timer that is idle, finished or cancelled with the schedule given last; otherwise ignored.
@@ -101,7 +101,7 @@ public final class DispatchSourceTimerMachine: Sendable {
   /// A schedule without a deadline counts from now.
   @discardableResult
   public func activate(handler: sending (() -> Void)? = nil) throws(ScheduleError) -> Outcome {
-    try core.perform(.activate, handler: TimerMachineHandler.of(handler))
+    try perform(.activate, handler: TimerMachineHandler.of(handler))
   }
 
   /// Runs from now with this schedule, whatever the state: one transition, in which no tick can get lost.
@@ -114,13 +114,13 @@ public final class DispatchSourceTimerMachine: Sendable {
     handler: sending (() -> Void)? = nil
   ) throws(ScheduleError) -> Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeating, leeway: leeway)
-    return try core.perform(.restart, plan: plan, handler: TimerMachineHandler.of(handler))
+    return try perform(.restart, plan: plan, handler: TimerMachineHandler.of(handler))
   }
 
   /// Runs from now with the schedule given last, whatever the state.
   @discardableResult
   public func restart(handler: sending (() -> Void)? = nil) throws(ScheduleError) -> Outcome {
-    try core.perform(.restart, handler: TimerMachineHandler.of(handler))
+    try perform(.restart, handler: TimerMachineHandler.of(handler))
   }
 
   /// Replaces the schedule: at once when running, from `resume` on when suspended, else for the next start.
@@ -131,7 +131,7 @@ public final class DispatchSourceTimerMachine: Sendable {
     repeatTimeInterval: DispatchTimeInterval, leeway: DispatchTimeInterval = .nanoseconds(0)
   ) throws(ScheduleError) -> Outcome {
     let plan = try TimerMachinePlan(deadline: nil, repeating: repeatTimeInterval, leeway: leeway)
-    return try core.perform(.reschedule, plan: plan)
+    return try perform(.reschedule, plan: plan)
   }
 
   /// Replaces the schedule: at once when running, from `resume` on when suspended, else for the next start.
@@ -140,7 +140,7 @@ public final class DispatchSourceTimerMachine: Sendable {
     deadline: DispatchTime, repeating: DispatchTimeInterval = .never, leeway: DispatchTimeInterval = .nanoseconds(0)
   ) throws(ScheduleError) -> Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeating, leeway: leeway)
-    return try core.perform(.reschedule, plan: plan)
+    return try perform(.reschedule, plan: plan)
   }
 
   /// Moves the next tick, and the grid with it, to `deadline` if that is later; ignored unless running or suspended.
@@ -148,28 +148,128 @@ public final class DispatchSourceTimerMachine: Sendable {
   /// One lock, and the source is left alone: it wakes once at the time it was set for and is set anew then.
   @discardableResult
   public func postpone(until deadline: DispatchTime) -> Outcome {
-    core.performUnchecked(.postpone, deadline: TimerMachinePlan.instant(deadline))
+    Outcome(core.performUnchecked(.postpone, deadline: deadline.instant))
   }
 
   /// Gives one tick outside the schedule, on the queue, later: ignored when cancelled or without a handler.
   ///
   /// Further calls before that tick starts add none; suspend, reschedule, restart, activate and cancel drop it.
   @discardableResult
-  public func fire() -> Outcome { core.performUnchecked(.fire) }
+  public func fire() -> Outcome { Outcome(core.performUnchecked(.fire)) }
 
   /// Holds ticks back; ignored unless running.
   @discardableResult
-  public func suspend() -> Outcome { core.performUnchecked(.suspend) }
+  public func suspend() -> Outcome { Outcome(core.performUnchecked(.suspend)) }
 
   /// Lets ticks through again; ignored unless suspended. What fell due meanwhile comes as one tick at once, then the
   /// old grid goes on.
   @discardableResult
-  public func resume() -> Outcome { core.performUnchecked(.resume) }
+  public func resume() -> Outcome { Outcome(core.performUnchecked(.resume)) }
 
   /// Stops the timer, lets go of its source and of the handler that `activate` or `restart` gave it; ignored unless
   /// running or suspended. It can be started again.
   ///
   /// A finished one-shot is at rest and keeps both, so that it can be restarted cheaply.
   @discardableResult
-  public func cancel() -> Outcome { core.performUnchecked(.cancel) }
+  public func cancel() -> Outcome { Outcome(core.performUnchecked(.cancel)) }
+
+  private func perform(
+    _ event: TimerEvent, plan: TimerMachinePlan? = nil, handler: TimerMachineHandler? = nil
+  ) throws(ScheduleError) -> Outcome {
+    do {
+      return Outcome(try core.perform(event, plan: plan, handler: handler))
+    } catch {
+      switch error {
+      case .scheduleMissing: throw .scheduleMissing
+      case .handlerMissing: throw .handlerMissing
+      }
+    }
+  }
+}
+
+extension DispatchSourceTimerMachine.Outcome {
+  fileprivate init(_ outcome: TimerMachine.Outcome) {
+    switch outcome {
+    case .done: self = .done
+    case .busy: self = .busy
+    case .ignored: self = .ignored
+    }
+  }
+}
+
+// MARK: To and from Dispatch
+
+extension TimerMachinePlan {
+  fileprivate init(
+    deadline: DispatchTime?, repeating: DispatchTimeInterval, leeway: DispatchTimeInterval
+  ) throws(DispatchSourceTimerMachine.ScheduleError) {
+    guard let interval = repeating.nanoseconds else { throw .intervalTooLong }
+    guard interval > 0 else { throw .intervalNotPositive }
+    guard let leeway = leeway.nanoseconds else { throw .leewayTooLong }
+    guard leeway >= 0 else { throw .leewayNegative }
+    self.init(deadline: deadline?.instant, interval: interval, leeway: leeway)
+  }
+}
+
+extension DispatchTime {
+  /// libdispatch takes 0 for now, and what does not fit in 62 bits for never or for a time on another clock.
+  private static let endOfTime: Int64 = 0x3fff_ffff_ffff_ffff
+
+  fileprivate init(_ instant: Int64) {
+    self = instant >= Self.endOfTime ? .distantFuture : DispatchTime(uptimeNanoseconds: UInt64(max(instant, 1)))
+  }
+
+  /// Nanoseconds, `Int64.max` for never.
+  fileprivate var instant: Int64 { uptimeNanoseconds < UInt64(Self.endOfTime) ? Int64(uptimeNanoseconds) : .max }
+}
+
+extension DispatchTimeInterval {
+  /// `nil` where 64 bits do not suffice; `Int64.max` for `.never`.
+  fileprivate var nanoseconds: Int64? {
+    let (count, unit): (Int, Int64) =
+      switch self {
+      case .seconds(let count): (count, 1_000_000_000)
+      case .milliseconds(let count): (count, 1_000_000)
+      case .microseconds(let count): (count, 1000)
+      case .nanoseconds(let count): (count, 1)
+      case .never: (.max, 1)
+      @unknown default: (0, 1)
+      }
+    let (product, overflow) = Int64(count).multipliedReportingOverflow(by: unit)
+    // A negative interval that overflows is negative first of all.
+    return overflow ? (count < 0 ? .min : nil) : product
+  }
+}
+
+/// A factory and its adapters as the machine knows them.
+private final class AdapterFactory: MachineTimerFactory {
+  private let factory: any TimerAdapterFactory
+  private let queue: DispatchQueue?
+
+  init(_ factory: any TimerAdapterFactory, _ queue: DispatchQueue?) {
+    self.factory = factory
+    self.queue = queue
+  }
+
+  func makeTimer() -> any MachineTimer { Adapter(factory.makeTimer(queue: queue)) }
+  func submit(_ body: @escaping @Sendable () -> Void) { (queue ?? .global()).async(execute: body) }
+  var now: Int64 { factory.now.instant }
+
+  private final class Adapter: MachineTimer {
+    private let adapter: any TimerAdapter
+
+    init(_ adapter: any TimerAdapter) { self.adapter = adapter }
+
+    func schedule(deadline: Int64, interval: Int64, leeway: Int64) {
+      adapter.schedule(
+        deadline: DispatchTime(deadline), repeating: interval == .max ? .never : .nanoseconds(Int(interval)),
+        leeway: .nanoseconds(Int(leeway)))
+    }
+
+    func setEventHandler(_ handler: @escaping @Sendable () -> Void) { adapter.setEventHandler(handler) }
+    func activate() { adapter.activate() }
+    func suspend() { adapter.suspend() }
+    func resume() { adapter.resume() }
+    func cancel() { adapter.cancel() }
+  }
 }

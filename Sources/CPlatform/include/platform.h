@@ -1,0 +1,63 @@
+/*
+ * platform.h - what Chime asks of the system: libc and Linux as their headers declare them, and in functions what Swift
+ * cannot import from there as it is (macros that cast, functions with variable arguments, what wants _GNU_SOURCE, which
+ * would change other modules' types).
+ */
+#ifndef CHIME_PLATFORM_H
+#define CHIME_PLATFORM_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+static inline int chime_errno(void) { return errno; }
+static inline void chime_set_errno(int error) { errno = error; }
+
+static inline int chime_open(const char *path, int flags) { return open(path, flags); }
+static inline int chime_fcntl(int file, int command, int argument) { return fcntl(file, command, argument); }
+
+/* Zeroed pages that are not counted against the system's memory until they are written; NULL: none. */
+static inline void *chime_map(size_t bytes) {
+  void *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? 0 : memory;
+}
+
+/* How much longer than asked for the kernel may let the calling thread wait. */
+void chime_set_timer_slack(unsigned long nanoseconds);
+
+/* Binds a thread to processors, a bit for each; 0 or an error number. */
+int chime_set_affinity(pthread_t thread, uint64_t processors);
+
+/* For debuggers; at most 15 bytes. */
+void chime_set_thread_name(pthread_t thread, const char *name);
+
+/* The kernel's number of the calling thread; that of the main thread is the process's. */
+pid_t chime_thread_number(void);
+
+/* Where the loaded file begins that holds an address; NULL: none does. */
+void *chime_file_of(const void *address);
+
+/*
+ * Marks an open file as Chime's, by the signal that it would send, and the process that it would send it to, if it were
+ * asked to send one. The mark stays with it over a fork. chime_file_mark gives the signal, 0 for none, and the process.
+ */
+void chime_mark_file(int file, int signal, pid_t owner);
+int chime_file_mark(int file, pid_t *owner);
+
+/* Words to stderr, without stdio. */
+void chime_write_error(const char *text, size_t length);
+
+#endif

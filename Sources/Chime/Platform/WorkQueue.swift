@@ -1,0 +1,137 @@
+internal import CPlatform
+import Synchronization
+
+/// A `dispatch_queue_t`, Chime's or the host's; retained as long as this object lives. Any thread.
+@safe package final class WorkQueue: BlockQueue, Sendable {
+  // SAFETY: a dispatch object is thread-safe; owned, released in deinit.
+  nonisolated(unsafe) let raw: UnsafeMutableRawPointer
+
+  /// Takes a reference of the caller's over.
+  private init(owning raw: UnsafeMutableRawPointer?) {
+    guard let raw = unsafe raw else { invariantFailure("libdispatch gave no queue") }
+    unsafe self.raw = raw
+  }
+
+  /// A queue of the host's.
+  package init(_ queue: UnsafeMutableRawPointer) {
+    unsafe raw = queue
+    unsafe chime_dispatch_retain(queue)
+  }
+
+  package convenience init(label: String, qos: QualityOfService = .unspecified, isConcurrent: Bool = false) {
+    unsafe self.init(
+      owning: label.withCString {
+        unsafe chime_dispatch_queue_create($0, isConcurrent ? 1 : 0, qos.number, qos.relativePriority)
+      })
+  }
+
+  /// A serial queue that runs its blocks on another one.
+  convenience init(label: String, on target: WorkQueue) {
+    unsafe self.init(owning: label.withCString { unsafe chime_dispatch_queue_create_on($0, target.raw) })
+  }
+
+  deinit { unsafe chime_dispatch_release(raw) }
+
+  static var main: WorkQueue { unsafe WorkQueue(owning: chime_dispatch_main_queue()) }
+
+  static func global(_ qos: QualityOfService = .default) -> WorkQueue {
+    unsafe WorkQueue(owning: chime_dispatch_global_queue(qos.number))
+  }
+
+  package func async(_ body: @escaping @Sendable () -> Void) {
+    unsafe chime_dispatch_async(raw, Unmanaged.passRetained(ClosureBox(body)).toOpaque()) {
+      if let box = unsafe $0 { unsafe Unmanaged<ClosureBox>.fromOpaque(box).takeRetainedValue().body() }
+    }
+  }
+
+  /// Runs a closure on the calling thread, in the queue's turn.
+  func sync(_ body: () -> Void) {
+    withoutActuallyEscaping(body) { body in
+      let box = ClosureBox(body)
+      withExtendedLifetime(box) {
+        unsafe chime_dispatch_sync(raw, Unmanaged.passUnretained(box).toOpaque()) {
+          if let box = unsafe $0 { unsafe Unmanaged<ClosureBox>.fromOpaque(box).takeUnretainedValue().body() }
+        }
+      }
+    }
+  }
+
+  // MARK: Standing on it
+
+  /// The address of this byte is the key; its value on a queue is the queue.
+  // SAFETY: only its address is used.
+  private nonisolated(unsafe) static let key = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
+
+  /// Whether any queue was ever marked.
+  private static let anyIsMarked = Atomic<Bool>(false)
+
+  /// Has `isCurrent` know blocks of this queue.
+  package func mark() {
+    unsafe chime_dispatch_set_specific(raw, WorkQueue.key, raw)
+    WorkQueue.anyIsMarked.store(true, ordering: .relaxed)
+  }
+
+  package var isCurrent: Bool { unsafe chime_dispatch_specific(WorkQueue.key) == raw }
+
+  var place: Place { .dispatchQueue(unsafe UInt(bitPattern: raw)) }
+
+  /// The marked queue that the caller stands on, by its address; 0 for none.
+  static var current: UInt {
+    if !anyIsMarked.load(ordering: .relaxed) { return 0 }
+    return unsafe UInt(bitPattern: chime_dispatch_specific(WorkQueue.key))
+  }
+
+  // MARK: What it is
+
+  var isMain: Bool { unsafe raw == chime_dispatch_main_queue() }
+
+  /// Whether blocks on it can run at the same time: told by the type object that libdispatch gives its queues.
+  var isConcurrent: Bool {
+    let type = unsafe WorkQueue.type(of: raw)
+    let own = WorkQueue(label: "", isConcurrent: true)
+    return unsafe type == WorkQueue.type(of: own.raw) || type == WorkQueue.type(of: WorkQueue.global().raw)
+  }
+
+  /// Whether the object was made by the libdispatch that Chime uses: its type object lies in the same loaded file.
+  static func isOurs(_ pointer: UnsafeMutableRawPointer) -> Bool {
+    let own = WorkQueue(label: "")
+    guard let file = unsafe chime_file_of(type(of: pointer)) else { return false }
+    return unsafe file == chime_file_of(type(of: own.raw))
+  }
+
+  /// The first word of every dispatch object points to its type.
+  private static func type(of object: UnsafeMutableRawPointer) -> UnsafeRawPointer? {
+    unsafe object.load(as: UnsafeRawPointer?.self)
+  }
+}
+
+/// Where closures run, later.
+package protocol BlockQueue: AnyObject, Sendable {
+  func async(_ body: @escaping @Sendable () -> Void)
+}
+
+/// A closure on its way through a C function and its context.
+final class ClosureBox {
+  let body: () -> Void
+
+  init(_ body: @escaping () -> Void) { self.body = body }
+}
+
+/// libdispatch's classes of service, by their numbers, and a priority inside one.
+package struct QualityOfService: Equatable, Sendable {
+  package let number: UInt32
+  /// -15 to 0.
+  package let relativePriority: Int32
+
+  package init(number: UInt32, relativePriority: Int32 = 0) {
+    self.number = number
+    self.relativePriority = relativePriority
+  }
+
+  package static var unspecified: QualityOfService { QualityOfService(number: 0) }
+  package static var background: QualityOfService { QualityOfService(number: 0x09) }
+  package static var utility: QualityOfService { QualityOfService(number: 0x11) }
+  package static var `default`: QualityOfService { QualityOfService(number: 0x15) }
+  package static var userInitiated: QualityOfService { QualityOfService(number: 0x19) }
+  package static var userInteractive: QualityOfService { QualityOfService(number: 0x21) }
+}

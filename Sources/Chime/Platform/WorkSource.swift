@@ -1,0 +1,57 @@
+internal import CPlatform
+
+/// A dispatch source, traps included, and the closure that it calls. Used through a machine, or set up once and left
+/// alone. Any thread.
+@safe final class WorkSource: MachineTimer, @unchecked Sendable {
+  // SAFETY: a dispatch object is thread-safe; owned, released in deinit. It owns the closure as its context.
+  private nonisolated(unsafe) let raw: UnsafeMutableRawPointer
+
+  private init(_ raw: UnsafeMutableRawPointer?) {
+    guard let raw = unsafe raw else { invariantFailure("libdispatch gave no source") }
+    unsafe self.raw = raw
+  }
+
+  deinit { unsafe chime_dispatch_release(raw) }
+
+  /// - Parameter queue: where the handler runs; `nil` for a global queue.
+  static func timer(_ queue: WorkQueue?) -> WorkSource { unsafe WorkSource(chime_dispatch_timer_source(queue?.raw)) }
+
+  /// Calls its handler when the descriptor can be read.
+  static func reads(_ file: Int32, _ queue: WorkQueue) -> WorkSource {
+    unsafe WorkSource(chime_dispatch_read_source(file, queue.raw))
+  }
+
+  func setEventHandler(_ handler: @escaping @Sendable () -> Void) {
+    unsafe chime_dispatch_set_context(raw, Unmanaged.passRetained(ClosureBox(handler)).toOpaque()) {
+      if let box = unsafe $0 { unsafe Unmanaged<ClosureBox>.fromOpaque(box).release() }
+    }
+    unsafe chime_dispatch_source_set_handler(raw) {
+      if let box = unsafe $0 { unsafe Unmanaged<ClosureBox>.fromOpaque(box).takeUnretainedValue().body() }
+    }
+  }
+
+  func schedule(deadline: Int64, interval: Int64, leeway: Int64) {
+    unsafe chime_dispatch_source_set_timer(
+      raw, deadline >= WorkSource.endOfTime ? .max : UInt64(max(deadline, 1)),
+      interval == .max ? .max : UInt64(interval), UInt64(leeway))
+  }
+
+  /// libdispatch takes 0 for now, and what does not fit in 62 bits for never or for a time on another clock.
+  private static var endOfTime: Int64 { 0x3fff_ffff_ffff_ffff }
+
+  func activate() { unsafe chime_dispatch_activate(raw) }
+  func suspend() { unsafe chime_dispatch_suspend(raw) }
+  func resume() { unsafe chime_dispatch_resume(raw) }
+  func cancel() { unsafe chime_dispatch_source_cancel(raw) }
+}
+
+/// Makes the timer sources of one queue.
+final class WorkSourceFactory: MachineTimerFactory {
+  private let queue: WorkQueue
+
+  init(_ queue: WorkQueue) { self.queue = queue }
+
+  func makeTimer() -> any MachineTimer { WorkSource.timer(queue) }
+  func submit(_ body: @escaping @Sendable () -> Void) { queue.async(body) }
+  var now: Int64 { Clock.monotonic.now }
+}

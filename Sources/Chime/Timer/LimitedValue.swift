@@ -1,0 +1,103 @@
+/// A value that vanishes after an interval, unless that is begun anew: what `TimeLimited` and C's expiring values are made
+/// of. Any thread.
+package final class LimitedValue<Value: Sendable>: Sendable {
+  private struct State {
+    var value: Value?
+    var deadline: Int64
+    var onExpiry: ((Value, Tick) -> Void)?
+
+    /// `Int64.max` is never, as for timers.
+    func isOver(_ now: Int64) -> Bool { deadline <= now && deadline != .max }
+  }
+
+  /// What the timer's handler has of this object, which it does not keep.
+  private final class Shared: Sendable {
+    let state: Locked<State>
+
+    init(_ state: sending State) { self.state = Locked(state) }
+
+    /// On the queue.
+    func expire(_ tick: Tick) {
+      let (old, notification): (Value?, ((Value, Tick) -> Void)?) = state.withLock { state in
+        // Begun anew after this tick had started: the timer runs again.
+        if !state.isOver(tick.actual) { return (nil, nil) }
+        defer { (state.value, state.onExpiry) = (nil, nil) }
+        return (state.value, state.onExpiry)
+      }
+      if let old { notification?(old, tick) }
+    }
+
+    /// Lets go of the value without notification.
+    func vanish() {
+      // What was taken out is let go outside the lock.
+      _ = state.withLock { state in
+        defer { (state.value, state.onExpiry) = (nil, nil) }
+        return (state.value, state.onExpiry)
+      }
+    }
+  }
+
+  /// Held by the timer's handler alone: let go with the timer, or with its queue.
+  private final class QueueEnd: Sendable {
+    let shared: Shared
+    init(_ shared: Shared) { self.shared = shared }
+    deinit { shared.vanish() }
+  }
+
+  /// Whose clock counts.
+  private let queue: UInt64
+  private let shared: Shared
+  private let timer: UInt64
+
+  /// - Parameters:
+  ///   - lifetime: 0 or more, from now.
+  ///   - onExpiry: gets the value that has vanished; not called when this object goes before.
+  package init(
+    _ value: Value, lifetime: Int64, queue: UInt64, onExpiry: sending @escaping (Value, Tick) -> Void
+  ) throws(ChimeError) {
+    guard lifetime >= 0 else { throw .invalidArgument }
+    self.queue = queue
+    let deadline = (QueueCore.now(queue) ?? 0).saturatingAdd(lifetime)
+    shared = Shared(State(value: value, deadline: deadline, onExpiry: onExpiry))
+    let end = QueueEnd(shared)
+    timer = try HandlerBox.start(
+      on: queue, Schedule(first: deadline, firstIsDeadline: true), HandlerBox { tick in end.shared.expire(tick) })
+  }
+
+  deinit {
+    shared.vanish()
+    _ = TimerRef.release(timer)
+  }
+
+  /// The value, until its time is over.
+  package var value: Value? {
+    guard let now = QueueCore.now(queue) else { return nil }
+    return shared.state.withLock { $0.isOver(now) ? nil : $0.value }
+  }
+
+  /// Begins the time anew; ignored when the value has vanished.
+  /// - Parameter lifetime: 0 or more, from now.
+  package func reset(lifetime: Int64) throws(ChimeError) -> Outcome {
+    guard lifetime >= 0 else { throw .invalidArgument }
+    guard let now = QueueCore.now(queue) else { return .ignored }
+    let deadline = now.saturatingAdd(lifetime)
+    let isThere = shared.state.withLock { state in
+      guard state.value != nil, !state.isOver(now) else { return false }
+      state.deadline = deadline
+      return true
+    }
+    guard isThere else { return .ignored }
+    // Outside the lock, since a restart may call what other timers call last; and until the timer stands where the last
+    // of several calls wants it.
+    var wanted = deadline
+    while true {
+      guard let timer = TimerRef(timer) else { return .ignored }  // With its queue the value vanishes.
+      let status = timer.restart(Schedule(first: wanted, firstIsDeadline: true))
+      if status == .invalidHandle || status == .unknownHandle { return .ignored }
+      _ = try status.outcome()
+      let current = shared.state.withLock { $0.deadline }
+      if current == wanted { return .done }
+      wanted = current
+    }
+  }
+}
