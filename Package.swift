@@ -10,7 +10,7 @@ func sharedLibrary(_ name: String) -> [LinkerSetting] {
         "-Xlinker", "-z", "-Xlinker", "nodelete",
         "-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now",
         "-Xlinker", "-soname", "-Xlinker", name,
-        "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/ChimeExports/exports.map",
+        "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/ChimeC/exports.map",
       ], .when(platforms: [.linux]))
   ]
 }
@@ -43,11 +43,12 @@ let package = Package(
     .systemLibrary(name: "CChime", path: "include"),
     .target(name: "CPlatform", exclude: ["embedded_runtime.c"]),
     .target(name: "Chime", dependencies: ["CPlatform"], swiftSettings: coreSettings),
-    .target(name: "ChimeC", dependencies: ["CChime", "Chime"], swiftSettings: swiftSettings),
+    .target(
+      name: "ChimeC", dependencies: ["CChime", "Chime"], exclude: ["exports.map"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime"], swiftSettings: swiftSettings),
     .target(
       name: "ChimeRunLoopC", dependencies: ["CChime", "ChimeC", "ChimeRunLoop"], swiftSettings: swiftSettings),
-    .target(name: "ChimeExports", exclude: ["exports.map"], linkerSettings: sharedLibrary("libchime.so")),
+    .target(name: "ChimeExports", linkerSettings: sharedLibrary("libchime.so")),
     .target(name: "ChimeRunLoopExports", linkerSettings: sharedLibrary("libchime-runloop.so")),
     .testTarget(name: "ChimeTests", dependencies: ["Chime"], swiftSettings: swiftSettings),
     .testTarget(name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop"], swiftSettings: swiftSettings),

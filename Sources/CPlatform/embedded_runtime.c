@@ -2,9 +2,13 @@
  * embedded_runtime.c - what Embedded Swift's standard library asks of its surroundings, for libchime alone: SwiftPM's
  * builds have Swift's own runtime.
  */
+#define _GNU_SOURCE
+#include "platform.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -31,3 +35,22 @@ HIDDEN double ceil(double value) {
   double whole = (double)(int64_t)value;
   return whole < value ? whole + 1 : whole;
 }
+
+/* Where the compiler has put a check that failed (an overflow, an index out of range, memory that could not be had for an
+   object): says where, and ends the process. */
+HIDDEN __attribute__((noreturn, noinline)) void chime_trap(void) {
+  const char *at = __builtin_return_address(0);
+  char text[] = "libchime: a check of its own has failed at +0x0000000000000000 in the library; please report";
+  char *digit = strstr(text, "+0x") + 3 + 16;
+  uintptr_t offset = (uintptr_t)(at - (const char *)chime_file_of(at));
+  int i;
+  for (i = 0; i < 16; i++, offset >>= 4) *--digit = "0123456789abcdef"[offset & 15];
+  chime_write_error(text, sizeof text - 1);
+  chime_write_error("\n", 1);
+  abort();
+}
+
+/* Globals that are made by the first who asks are made when the library is loaded: no two threads meet there, and no fork
+   comes between. */
+void library_of_chime_was_loaded(void);
+__attribute__((constructor)) static void load(void) { library_of_chime_was_loaded(); }

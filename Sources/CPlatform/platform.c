@@ -8,6 +8,9 @@
 
 #include "interpreter.h"
 
+const void *chime_queue_key(void);
+const void *chime_main_queue_key(void);
+
 void chime_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
 
 int chime_set_affinity(pthread_t thread, uint64_t processors) {
@@ -39,6 +42,10 @@ int chime_file_mark(int file, pid_t *owner) {
   *owner = fcntl(file, F_GETOWN);
   return signal;
 }
+
+static char keys[2];
+const void *chime_queue_key(void) { return &keys[0]; }
+const void *chime_main_queue_key(void) { return &keys[1]; }
 
 void chime_write_error(const char *text, size_t length) {
   ssize_t written = write(2, text, length);

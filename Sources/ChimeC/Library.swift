@@ -140,3 +140,7 @@ public func chime_set_trace(_ trace: chime_handler?, _ context: UnsafeMutableRaw
   unsafe Trace.set(Arguments.tickFunction(trace), Context(context))
   return Status.ok.rawValue
 }
+
+/// Called where the library is loaded by the dynamic linker; not part of the interface.
+@_cdecl("library_of_chime_was_loaded")
+public func library_of_chime_was_loaded() { Fork.makeGlobals() }

@@ -28,6 +28,9 @@ static chime_status query(int kind, chime_queue_t queue, chime_timer_t timer) {
   }
 }
 
+/* Those look at every timer of the queue, and at the places of earlier ones. */
+static int is_of_the_queue(int kind) { return kind >= 2 && kind <= 4; }
+
 /* ---- No pass ----------------------------------------------------------------------------------------------------- */
 
 /* Passes, when the queue has come to rest. */
@@ -115,7 +118,7 @@ static void queries_leave_the_descriptor_of_a_queue_of_records_alone(csuite *t) 
 
 /* ---- The same with queries as without ---------------------------------------------------------------------------- */
 
-enum { TIMERS = 5, OPERATIONS = 4000 };
+enum { TIMERS = 5, OPERATIONS = 1000 };
 
 /* A tick, as it is held against that of the other run. */
 typedef struct seen_tick {
@@ -145,7 +148,10 @@ static void ask(course *c) {
   if (!c->asks) return;
   for (i = 0; i < TIMERS; i++) {
     if (c->timers[i].timer == 0 || is_stale(c->timers[i].timer)) continue;
-    for (kind = 0; kind < QUERIES; kind++) EXPECT_OK(query(kind, c->queue, c->timers[i].timer));
+    for (kind = 0; kind < QUERIES; kind++) {
+      if (i > 0 && is_of_the_queue(kind)) continue;
+      EXPECT_OK(query(kind, c->queue, c->timers[i].timer));
+    }
   }
 }
 

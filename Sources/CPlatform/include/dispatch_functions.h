@@ -9,14 +9,22 @@
 
 #include <stdint.h>
 
+#pragma GCC visibility push(hidden)
+
 typedef void (*chime_dispatch_function)(void *);
 
+/* Addresses that nothing else has: what a queue's own value is stored under, and the mark of the main queue. */
+const void *chime_queue_key(void);
+const void *chime_main_queue_key(void);
+
 #ifndef CHIME_WITHOUT_DISPATCH
+#pragma GCC visibility push(default)
 #include <dispatch/dispatch.h>
 
 /* Declared in headers of libdispatch that are not installed; CoreFoundation uses them, too. */
 extern int _dispatch_get_main_queue_handle_4CF(void);
 extern void _dispatch_main_queue_callback_4CF(void *);
+#pragma GCC visibility pop
 
 #define CHIME_OBJECT(object) ((dispatch_object_t){._do = (struct dispatch_object_s *)(object)})
 
@@ -127,5 +135,7 @@ static inline int chime_dispatch_main_queue_file(void) { return -1; }
 static inline void chime_dispatch_drain_main_queue(void) {}
 
 #endif
+
+#pragma GCC visibility pop
 
 #endif

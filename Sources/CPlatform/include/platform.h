@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#pragma GCC visibility push(hidden)
+
 static inline int chime_errno(void) { return errno; }
 static inline void chime_set_errno(int error) { errno = error; }
 
@@ -59,5 +61,7 @@ int chime_file_mark(int file, pid_t *owner);
 
 /* Words to stderr, without stdio. */
 void chime_write_error(const char *text, size_t length);
+
+#pragma GCC visibility pop
 
 #endif

@@ -6,6 +6,9 @@ package enum Descriptors {
   private static let dispatchIsReady = Locked(false)
   private static var second: Int64 { 1_000_000_000 }
 
+  /// Has the variables made.
+  static func touch() { dispatchIsReady.withLock { _ in } }
+
   /// Whether so many could be opened now. Others may take them meanwhile.
   package static func areLeft(_ count: Int) -> Bool {
     var opened: [Int32] = []

@@ -6,13 +6,14 @@ import Synchronization
 /// libdispatch on Linux offers the drain that CoreFoundation's run loop uses: a descriptor that becomes readable when
 /// the main queue has work, and a function that does that work.
 package enum MainQueue {
-  /// The address of this byte is the key that the main queue is marked with.
-  // SAFETY: only its address is used.
-  private nonisolated(unsafe) static let key = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
-  private static let isMarked: Bool = {
-    unsafe chime_dispatch_set_specific(chime_dispatch_main_queue(), key, key)
-    return true
-  }()
+  private static let isMarked = Atomic<Bool>(false)
+
+  /// Has `isCurrent` know the main queue; more than once does no harm.
+  private static func mark() {
+    if isMarked.load(ordering: .acquiring) { return }
+    unsafe chime_dispatch_set_specific(chime_dispatch_main_queue(), chime_main_queue_key(), chime_dispatch_main_queue())
+    isMarked.store(true, ordering: .releasing)
+  }
   /// `run` is under way (P18b, Sources/README.md).
   private static let isRunning = Atomic<Bool>(false)
   /// A stop is wanted (P18, Sources/README.md).
@@ -27,7 +28,10 @@ package enum MainQueue {
   private static let stopReader = Atomic<Int32>(-1)
 
   /// Whether the caller stands on the main queue: on the thread that libdispatch was loaded by, in or outside a block.
-  static var isCurrent: Bool { unsafe isMarked && chime_dispatch_specific(key) != nil }
+  static var isCurrent: Bool {
+    mark()
+    return unsafe chime_dispatch_specific(chime_main_queue_key()) != nil
+  }
 
   /// Whether the caller's work excludes that of the main queue: on the process's main thread, or in a block of the
   /// queue on whatever thread drains it. (`dispatchMain` ends the main thread on Linux, and so does an async `main`.)
@@ -107,7 +111,7 @@ package enum MainQueue {
   }
 
   /// Has the variables made.
-  static func touch() { _ = isUsed }
+  static func touch() { isPrepared.withLock { _ in } }
 
   /// In a forked child, where the main queue cannot be drained any more.
   static func reinitialize() {

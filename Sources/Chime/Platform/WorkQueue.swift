@@ -58,27 +58,23 @@ import Synchronization
 
   // MARK: Standing on it
 
-  /// The address of this byte is the key; its value on a queue is the queue.
-  // SAFETY: only its address is used.
-  private nonisolated(unsafe) static let key = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
-
   /// Whether any queue was ever marked.
   private static let anyIsMarked = Atomic<Bool>(false)
 
   /// Has `isCurrent` know blocks of this queue.
   package func mark() {
-    unsafe chime_dispatch_set_specific(raw, WorkQueue.key, raw)
+    unsafe chime_dispatch_set_specific(raw, chime_queue_key(), raw)
     WorkQueue.anyIsMarked.store(true, ordering: .relaxed)
   }
 
-  package var isCurrent: Bool { unsafe chime_dispatch_specific(WorkQueue.key) == raw }
+  package var isCurrent: Bool { unsafe chime_dispatch_specific(chime_queue_key()) == raw }
 
   var place: Place { .dispatchQueue(unsafe UInt(bitPattern: raw)) }
 
   /// The marked queue that the caller stands on, by its address; 0 for none.
   static var current: UInt {
     if !anyIsMarked.load(ordering: .relaxed) { return 0 }
-    return unsafe UInt(bitPattern: chime_dispatch_specific(WorkQueue.key))
+    return unsafe UInt(bitPattern: chime_dispatch_specific(chime_queue_key()))
   }
 
   // MARK: What it is

@@ -29,23 +29,31 @@ package enum Fork {
   /// Whether libdispatch and run loops can be used: ok; in a child forked, or unsupported after `reinitialize`.
   package static var statusOfDispatch: Status { isChild ? .forked : isInChild || chime_has_dispatch() == 0 ? .unsupported : .ok }
 
+  /// Makes all variables of the process that are made by the first who asks: in a forked child that could wait for a thread
+  /// which was making one.
+  package static func makeGlobals() {
+    TargetSweep.touch()
+    Trace.touch()
+    OwnThread.touch()
+    WallClock.touch()
+    MainQueue.touch()
+    WaitRegistry.touch()
+    TimerTarget.touch()
+    Expiring.touch()
+    Labels.read {}
+    WriterImages.touch()
+    ThreadState.touch()
+    Descriptors.touch()
+    QueueCells.touch()
+    Slab.touch()
+  }
+
   /// Has forks noticed from now on. Called before anything is made that a fork would break.
   static func watch() {
     if isWatched.load(ordering: .acquiring) { return }
     watching.withLock { _ in
       if isWatched.load(ordering: .relaxed) { return }
-      // What the child begins anew exists before the fork: to make it there would wait for locks of Swift's runtime that
-      // another thread may have held.
-      TargetSweep.touch()
-      Trace.touch()
-      OwnThread.touch()
-      WallClock.touch()
-      MainQueue.touch()
-      WaitRegistry.touch()
-      TimerTarget.touch()
-      Expiring.touch()
-      Labels.read {}
-      WriterImages.touch()
+      makeGlobals()
       pthread_atfork(nil, nil) { Fork.happened() }
       isWatched.store(true, ordering: .releasing)
     }

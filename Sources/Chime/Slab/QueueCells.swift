@@ -22,6 +22,8 @@ enum QueueCells {
   private static var smallChunks: Int { 4 }
 
   private static let state = Locked(State())
+  /// Has the variables made.
+  static func touch() { state.withLock { _ in } }
   /// Address of a table of `maximum` pointers to cells. Stored once, released (P14b, Sources/README.md).
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)

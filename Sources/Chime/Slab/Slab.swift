@@ -27,6 +27,8 @@ enum Slab {
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   private static let chunkCount = Locked<Int>(0)
+  /// Has the variables made.
+  static func touch() { chunkCount.withLock { _ in } }
   /// Address of a table of counts, one for each chunk: slots that are not in its cell's list of free ones. Stored once,
   /// with the table.
   // SAFETY: an address of memory that is shared by design, written once; a count is guarded by its cell's lock.

@@ -96,6 +96,8 @@ import Synchronization
   private static let key = Atomic<UInt32>(0)
 
   private static let preparing = Locked(())
+  /// Has the variables made.
+  static func touch() { preparing.withLock { _ in } }
 
   /// Makes the key; false when the process has no more. Called before the first queue exists.
   static func prepare() -> Bool {
