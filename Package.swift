@@ -26,7 +26,7 @@ let interleavings: [Target] =
   : [
     .target(name: "CCoroutines", path: "Tests/Interleavings/Coroutines"),
     .executableTarget(
-      name: "ChimeInterleavings", dependencies: ["Chime", "CCoroutines"], path: "Tests/Interleavings/Runner",
+      name: "ChimeInterleavings", dependencies: ["ChimeCore", "CCoroutines"], path: "Tests/Interleavings/Runner",
       swiftSettings: [.swiftLanguageMode(.v5)]),
   ]
 
@@ -42,19 +42,20 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
     .target(name: "CPlatform", exclude: ["embedded_runtime.c"]),
-    .target(name: "Chime", dependencies: ["CPlatform"], swiftSettings: coreSettings),
+    .target(name: "ChimeCore", dependencies: ["CPlatform"], swiftSettings: coreSettings),
+    .target(name: "Chime", dependencies: ["ChimeCore"], swiftSettings: swiftSettings),
     .target(
-      name: "ChimeC", dependencies: ["CChime", "Chime"], exclude: ["exports.map"], swiftSettings: swiftSettings),
-    .target(name: "ChimeRunLoop", dependencies: ["Chime"], swiftSettings: swiftSettings),
+      name: "ChimeC", dependencies: ["CChime", "ChimeCore"], exclude: ["exports.map"], swiftSettings: swiftSettings),
+    .target(name: "ChimeRunLoop", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
     .target(
       name: "ChimeRunLoopC", dependencies: ["CChime", "ChimeC", "ChimeRunLoop"], swiftSettings: swiftSettings),
     .target(name: "ChimeExports", linkerSettings: sharedLibrary("libchime.so")),
     .target(name: "ChimeRunLoopExports", linkerSettings: sharedLibrary("libchime-runloop.so")),
-    .testTarget(name: "ChimeTests", dependencies: ["Chime"], swiftSettings: swiftSettings),
+    .testTarget(name: "ChimeTests", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
     .testTarget(name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop"], swiftSettings: swiftSettings),
     .testTarget(
       name: "ChimeSystemsTests", dependencies: ["Chime", "ChimeRunLoop"], swiftSettings: swiftSettings),
-    .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "Chime", "ChimeC"]),
+    .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "Chime", "ChimeCore", "ChimeC"]),
     .target(
       name: "CSuite", dependencies: ["ChimeC"], path: "Tests/CSuite",
       exclude: ["Makefile", "headers", "standalone"], cSettings: [.headerSearchPath("../../include")]),

@@ -1,5 +1,5 @@
 import CChime
-import Chime
+import ChimeCore
 
 /// Runs a call that waits: it leaves errno as it was, and ends the thread if a callback in it has. What waits inside is no
 /// cancellation point.

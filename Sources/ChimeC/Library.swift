@@ -1,5 +1,5 @@
 import CChime
-import Chime
+import ChimeCore
 
 // Version, statuses, kinds of ticks, clocks: chime.h, "Version" to "Callbacks".
 

@@ -1,5 +1,5 @@
 import CChime
-import Chime
+import ChimeCore
 
 // chime.h, "Queues".
 

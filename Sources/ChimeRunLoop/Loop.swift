@@ -1,4 +1,5 @@
 import Chime
+import ChimeCore
 import CoreFoundation
 import Foundation
 import Synchronization

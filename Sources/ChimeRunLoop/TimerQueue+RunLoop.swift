@@ -1,4 +1,5 @@
 import Chime
+import ChimeCore
 import Foundation
 
 /// Timer queues on run loops.

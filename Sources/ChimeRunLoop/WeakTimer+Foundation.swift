@@ -1,4 +1,5 @@
 import Chime
+import ChimeCore
 import Foundation
 
 /// The interface of Foundation's `Timer`.

@@ -1,4 +1,5 @@
 import Chime
+import ChimeCore
 import Foundation
 
 /// Where and when a WeakTimer ticks.

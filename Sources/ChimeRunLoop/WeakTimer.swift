@@ -1,4 +1,5 @@
 import Chime
+import ChimeCore
 import Foundation
 
 /// A timer in the manner of Foundation's `Timer`, on a run loop, that does not keep its target alive: once the target

@@ -1,5 +1,6 @@
 import CChime
 import Chime
+import ChimeCore
 import ChimeC
 import ChimeRunLoop
 import Foundation

@@ -1,5 +1,6 @@
 import CChime
 import Chime
+import ChimeCore
 import Testing
 
 /// The core writes ticks, statuses and states that C reads as `chime.h` says: layout and numbers are the same.

@@ -2,6 +2,7 @@ import Dispatch
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// A queue on libdispatch wakes when it must and not otherwise: seen in the passes it has made (promise 13).
 @Suite struct AdapterTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// Leeways in 32 bits.
 @Suite struct CompactDurationTests {

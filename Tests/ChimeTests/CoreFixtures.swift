@@ -2,6 +2,7 @@ import Glibc
 import Synchronization
 
 @testable import Chime
+@testable import ChimeCore
 
 /// What the tests of the core share: queues and timers whose handlers do not matter, threads that really end, and
 /// random numbers that a seed repeats.

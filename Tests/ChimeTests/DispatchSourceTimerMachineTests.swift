@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 private typealias Machine = DispatchSourceTimerMachine
 private typealias Call = RecordingTimerAdapter.Call

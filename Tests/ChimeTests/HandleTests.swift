@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// Ids: what lies in which bit, and what is not an id.
 @Suite struct HandleTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// Where in its leeway a timer is placed, against the definition tried power by power.
 @Suite struct PlacementTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// The order of a batch, against the standard library's sort, on both sides of every limit of the radix sort.
 @Suite struct ReadyItemTests {

@@ -2,6 +2,7 @@ import Dispatch
 import Synchronization
 
 @testable import Chime
+@testable import ChimeCore
 
 /// A `TimerAdapter` that never ticks by itself: it writes down every call, notes each one that libdispatch would
 /// punish, and delivers when the test says so. Its factory is the test's clock.

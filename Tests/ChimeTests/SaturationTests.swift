@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// Promise 17: sums that do not fit end at the ends of time. 128-bit arithmetic says what the sum is.
 @Suite struct SaturationTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// Slots and cells come back, whoever gives them back, and a timer limit is exact.
 @Suite struct SlotTests {

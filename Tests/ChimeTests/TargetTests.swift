@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// Timers with targets in Swift: any object, held weakly; the timer says at once that it has gone, and lets go of its
 /// handler at once (a `TargetToken`) or in time (any other).

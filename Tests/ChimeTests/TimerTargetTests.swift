@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// Weak targets, as far as chime.h cannot show them; the rest is in the C suite.
 @Suite struct TimerTargetTests {

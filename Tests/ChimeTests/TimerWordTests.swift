@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// The timer's word: each setter changes its own bits and leaves all others.
 @Suite struct TimerWordTests {

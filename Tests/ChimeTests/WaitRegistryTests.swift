@@ -2,6 +2,7 @@ import Dispatch
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// Waiting for handlers: it ends, times out, or is refused because it never would.
 @Suite struct WaitRegistryTests {

@@ -1,4 +1,5 @@
 @testable import Chime
+@testable import ChimeCore
 
 /// A wheel of its own on a queue's cell, with timers of that queue whose words and deadlines the test sets, and beside
 /// it a plain array that says what the wheel should hold. The queue itself never runs a pass.

@@ -2,6 +2,7 @@ import Dispatch
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// A wheel that is looked at while another thread moves one of its timers to and fro, past both ends of the bucket that
 /// it stands in: what is read of the timer at one moment is not so at the next.

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Chime
+@testable import ChimeCore
 
 /// The wheel by itself, against a plain array.
 @Suite struct WheelTests {

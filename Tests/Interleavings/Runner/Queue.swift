@@ -1,4 +1,4 @@
-@testable import Chime
+@testable import ChimeCore
 
 /// A queue of a scenario. `serial` and `concurrent` stand on blocks and threads of the run instead of libdispatch.
 final class Queue {

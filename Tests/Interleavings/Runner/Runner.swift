@@ -1,4 +1,4 @@
-import Chime
+import ChimeCore
 import Glibc
 
 /// Runs the scenarios, each group in a process of its own: a red leaves threads in the middle of calls, and a trap of

@@ -1,4 +1,4 @@
-@testable import Chime
+@testable import ChimeCore
 
 /// A handful of calls on two to four threads, and what must hold when they have returned.
 struct Scenario {

@@ -1,4 +1,4 @@
-@testable import Chime
+@testable import ChimeCore
 
 /// What timers hold, and what holds timers: targets, named handlers, limits; timers that release themselves.
 extension Scenario {

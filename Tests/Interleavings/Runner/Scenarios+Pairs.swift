@@ -1,4 +1,4 @@
-@testable import Chime
+@testable import ChimeCore
 
 /// Two threads with one call each, every pair of calls, on a timer in each state, on every kind of queue; and whoever
 /// drives the queue beside them.

@@ -1,4 +1,4 @@
-@testable import Chime
+@testable import ChimeCore
 
 /// A scenario or more for each row of the table of protocols.
 extension Scenario {

@@ -1,5 +1,5 @@
 import CCoroutines
-import Chime
+import ChimeCore
 
 /// What the core calls: the steps, and all that a thread can wait for.
 extension Scheduler {

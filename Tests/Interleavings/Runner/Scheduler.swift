@@ -1,5 +1,5 @@
 import CCoroutines
-import Chime
+import ChimeCore
 
 /// Runs the threads of one run one at a time, each a coroutine on the program's only thread, and decides after each
 /// step which one goes on.

@@ -1,5 +1,5 @@
 import CCoroutines
-@testable import Chime
+@testable import ChimeCore
 import Glibc
 
 /// The interleaving of one run, as a list to read: thread, call, operation, what it read and wrote, and where.

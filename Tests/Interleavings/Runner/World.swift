@@ -1,4 +1,4 @@
-@testable import Chime
+@testable import ChimeCore
 
 /// What one run of a scenario has: its queues, its timers, its threads, and what must hold of them.
 final class World {

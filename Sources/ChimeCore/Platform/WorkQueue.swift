@@ -79,10 +79,10 @@ import Synchronization
 
   // MARK: What it is
 
-  var isMain: Bool { unsafe raw == chime_dispatch_main_queue() }
+  package var isMain: Bool { unsafe raw == chime_dispatch_main_queue() }
 
   /// Whether blocks on it can run at the same time: told by the type object that libdispatch gives its queues.
-  var isConcurrent: Bool {
+  package var isConcurrent: Bool {
     let type = unsafe WorkQueue.type(of: raw)
     let own = WorkQueue(label: "", isConcurrent: true)
     return unsafe type == WorkQueue.type(of: own.raw) || type == WorkQueue.type(of: WorkQueue.global().raw)

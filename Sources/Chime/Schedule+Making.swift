@@ -1,3 +1,4 @@
+import ChimeCore
 import Dispatch
 
 /// Schedules as they are written in Swift. A `Duration` beyond `Int64.max` nanoseconds (292 years) counts as that long,

@@ -1,3 +1,5 @@
+import ChimeCore
+
 /// A timer on a `TimerQueue`. Every call may be made in any order, from any thread, inside the handler too; one that
 /// means nothing in the timer's state is ignored and says so. Once its target has gone it is
 /// cancelled for good, and calls that would change it throw `targetGone`.

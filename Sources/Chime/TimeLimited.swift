@@ -1,3 +1,5 @@
+import ChimeCore
+
 /// A value that vanishes after an interval, unless that is begun anew.
 ///
 /// Any thread. The value is gone exactly when its time is over on the queue's clock; it is let go, and the notification

@@ -1,3 +1,5 @@
+import ChimeCore
+
 /// A Swift function put on a queue, on its way through the core, which knows functions and contexts only.
 final class FunctionBox {
   let body: () -> Void

@@ -1,3 +1,5 @@
+import ChimeCore
+
 /// An object whose timers end with it, at once: adopt this protocol by storing a token.
 ///
 ///     final class Player: Target {

@@ -5,7 +5,7 @@ public struct Tick: Sendable, Equatable {
   /// Counts the ticks of an activation from 1.
   public let sequence: UInt64
   /// Due times since the previous tick that got no tick of their own, this one excluded.
-  public internal(set) var missed: UInt64
+  public package(set) var missed: UInt64
   /// When it was due.
   public let scheduled: Int64
   /// When it started; never before `scheduled`.
@@ -13,7 +13,7 @@ public struct Tick: Sendable, Equatable {
   /// Changes with every accepted activate, restart, reschedule, suspend and cancel of the timer.
   public let generation: UInt64
   /// The timer's id.
-  let timer: UInt64
+  package let timer: UInt64
 
   /// Whether the timer is still as it was when this tick started: nobody has rescheduled, suspended, cancelled or
   /// released it since, nor started it anew.

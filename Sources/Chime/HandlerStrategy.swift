@@ -1,3 +1,5 @@
+import ChimeCore
+
 /// Something that is to be done at each tick: a sender of tracking events, a cache that is cleared.
 public protocol TickHandler: AnyObject, Sendable {
   /// Runs on the timer's queue.

@@ -1,5 +1,6 @@
 #if !CHIME_WITHOUT_ASYNC  // left out of the C library: Swift's concurrency runtime is 0.6 MB
 
+import ChimeCore
 import Dispatch
 
 /// A serial queue on which an actor can live: what is isolated to the actor, and the handlers of the queue's timers,

@@ -1,3 +1,4 @@
+import ChimeCore
 import Dispatch
 
 /// What wakes a `DispatchSourceTimerMachine`: the verbs of a `DispatchSourceTimer`, so that a test can put a recording

@@ -35,7 +35,7 @@ package enum MainQueue {
 
   /// Whether the caller's work excludes that of the main queue: on the process's main thread, or in a block of the
   /// queue on whatever thread drains it. (`dispatchMain` ends the main thread on Linux, and so does an async `main`.)
-  static var isHere: Bool { isMainThread || isCurrent }
+  package static var isHere: Bool { isMainThread || isCurrent }
 
   static var isMainThread: Bool { getpid() == chime_thread_number() }
 

@@ -1,3 +1,5 @@
+import ChimeCore
+
 #if !CHIME_WITHOUT_ASYNC  // left out of the C library: Swift's concurrency runtime is 0.6 MB
 
 /// The ticks of a timer as an asynchronous sequence, without end.

@@ -1,5 +1,6 @@
 #if !CHIME_WITHOUT_ASYNC  // left out of the C library: Swift's concurrency runtime is 0.6 MB
 
+import ChimeCore
 import Dispatch
 
 /// A timer queue whose handlers are on the main actor, in turn with the main dispatch queue. Main actor code may use

@@ -1,3 +1,4 @@
+import ChimeCore
 import Dispatch
 
 /// The state machine around one `DispatchSourceTimer` at a time: every call, in every state, from every thread, its own

@@ -1,3 +1,5 @@
+import ChimeCore
+
 /// Counts down to zero in steps, and ends itself there: a label that shows `remaining` first, then 59, 58 … 0.
 ///
 /// Starts at once. Steps that could not be met are not made up for: the next call says what is left by then. Stops when

@@ -1,3 +1,4 @@
+import ChimeCore
 import Dispatch
 
 /// Where and when the handlers of timers run, and on which clock.

@@ -1,3 +1,4 @@
+import ChimeCore
 import Dispatch
 
 /// The clock of a queue, with the zero of `clock_gettime`.

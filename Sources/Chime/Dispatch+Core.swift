@@ -1,3 +1,4 @@
+import ChimeCore
 import Dispatch
 
 // Dispatch's own types as the core takes them.
