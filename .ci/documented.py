@@ -6,7 +6,7 @@ and what a protocol documents: it is not declared in the sources.
 import json, pathlib, subprocess, sys, tempfile
 
 root = pathlib.Path(__file__).resolve().parent.parent
-modules = ("Chime", "ChimeRunLoop")
+modules = ("ChimeCore", "Chime", "ChimeRunLoop")
 # Where a doc comment could only repeat the name.
 derived = {"init(rawValue:)", "rawValue", "==(_:_:)", "hash(into:)", "hashValue", "allCases", "AllCases", "RawValue"}
 

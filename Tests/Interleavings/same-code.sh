@@ -9,15 +9,15 @@ cp -R "$root/Sources" "$work/Sources"
 cd "$work"
 
 compile() {
-  find Sources/Chime -name '*.swift' | LC_ALL=C sort >files
-  ${SWIFTC:-swiftc} -O -wmo -parse-as-library -module-name Chime -package-name chime -swift-version 6 \
-    -strict-memory-safety -suppress-warnings -I Sources/CPlatform -emit-object -o core.o @files
+  find Sources/ChimeCore -name '*.swift' | LC_ALL=C sort >files
+  ${SWIFTC:-swiftc} -O -wmo -parse-as-library -module-name ChimeCore -package-name chime -swift-version 6 \
+    -strict-memory-safety -suppress-warnings -I Sources/CPlatform/include -emit-object -o core.o @files
   # Without the addresses' width, and with what each reference is to.
   objdump -dr --no-show-raw-insn core.o >"$1"
 }
 
 compile with
-rm -r Sources/Chime/Interleavings
+rm -r Sources/ChimeCore/Interleavings
 # Blank lines in their place: messages hold line numbers.
 for file in $(grep -rl CHIME_INTERLEAVINGS Sources); do
   awk '/^ *#if !CHIME_INTERLEAVINGS$/ { inside = 1; print ""; next }
