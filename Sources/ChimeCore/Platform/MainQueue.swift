@@ -123,9 +123,9 @@ package enum MainQueue {
   /// Opens the descriptors that a run needs, libdispatch's among them, at the first call of the process; false when they
   /// cannot be had. Any thread.
   static func prepare() -> Bool {
-    isPrepared.withLock { isPrepared in
+    Fork.watch()
+    return isPrepared.withLock { isPrepared in
       if isPrepared { return true }
-      Fork.watch()
       var ends: [Int32] = [-1, -1]
       guard Descriptors.prepareDispatch(), Descriptors.areLeft(3), unsafe pipe(&ends) == 0 else { return false }
       for end in ends {
