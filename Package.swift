@@ -36,8 +36,6 @@ let package = Package(
     .library(name: "Chime", targets: ["Chime"]),
     .library(name: "ChimeRunLoop", targets: ["ChimeRunLoop"]),
     .library(name: "chime", type: .dynamic, targets: ["ChimeC", "ChimeExports"]),
-    .library(
-      name: "chime-runloop", type: .dynamic, targets: ["ChimeC", "ChimeRunLoopC", "ChimeRunLoopExports"]),
   ],
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
@@ -45,10 +43,7 @@ let package = Package(
     .target(name: "Chime", dependencies: ["CPlatform"], swiftSettings: coreSettings),
     .target(name: "ChimeC", dependencies: ["CChime", "Chime"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime"], swiftSettings: swiftSettings),
-    .target(
-      name: "ChimeRunLoopC", dependencies: ["CChime", "ChimeC", "ChimeRunLoop"], swiftSettings: swiftSettings),
     .target(name: "ChimeExports", exclude: ["exports.map"], linkerSettings: sharedLibrary("libchime.so")),
-    .target(name: "ChimeRunLoopExports", linkerSettings: sharedLibrary("libchime-runloop.so")),
     .testTarget(name: "ChimeTests", dependencies: ["Chime"], swiftSettings: swiftSettings),
     .testTarget(name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop"], swiftSettings: swiftSettings),
     .testTarget(
@@ -57,7 +52,7 @@ let package = Package(
     .target(
       name: "CSuite", dependencies: ["ChimeC"], path: "Tests/CSuite",
       exclude: ["Makefile", "headers", "standalone"], cSettings: [.headerSearchPath("../../include")]),
-    .testTarget(name: "ChimeCTests", dependencies: ["CSuite", "ChimeRunLoopC"]),
+    .testTarget(name: "ChimeCTests", dependencies: ["CSuite", "ChimeC"]),
   ] + interleavings,
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c99

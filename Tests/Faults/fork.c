@@ -49,7 +49,6 @@ static void await_more_ticks(int more) {
 static void make_everything(void) {
   int where;
   for (where = 0; where < PLACES; where++) {
-    if (where == RUN_LOOP && !places_have_run_loops()) continue;
     EXPECT_OK(place_make((place)where, NULL, &queues[where]));
     EXPECT_OK(chime_timer_every(queues[where], TICK, count_tick, &ticks[where], NULL, &timers[where]));
     place_drive((place)where, queues[where]);

@@ -1,14 +1,13 @@
-# make install           libchime, chime.h, chime.pc and the CMake package Chime
-# make install-run-loop  the same, and libchime-runloop with chime_run_loop.h and chime-runloop.pc
-# make install-static    as install, and libchime.a with chime-static.pc
-# make uninstall         removes what these installed, whichever of them it was, and the directories that they made
+# make install         libchime, chime.h, chime_run_loop.h, chime.pc and the CMake package Chime
+# make install-static  as install, and libchime.a with chime-static.pc
+# make uninstall       removes what these installed, whichever of them it was, and the directories that they made
 #
 # PREFIX=/usr/local, LIBDIR=$(PREFIX)/lib, INCLUDEDIR=$(PREFIX)/include: absolute; give uninstall the same ones.
 # DESTDIR= stands before each of them, for packages. LIB=build/lib is where the built libraries are: there they are
 # built anew when a source is newer, so that `make install` by another user, after `make library`, needs no Swift; in
 # any other directory they are taken as they are.
 #
-# Each library is a file named by its SONAME and the version of chime.h, with two links to it: libchime.so, which the
+# The library is a file named by its SONAME and the version of chime.h, with two links to it: libchime.so, which the
 # linker looks for, and libchime.so.1, which a program that was linked to it looks for.
 
 PREFIX ?= /usr/local
@@ -23,13 +22,10 @@ VERSION := $(shell awk '/^.define CHIME_VERSION_(MAJOR|MINOR|PATCH) / { printf "
 INSTALLER = PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' DESTDIR='$(DESTDIR)' LIB='$(LIB)' \
             VERSION='$(VERSION)' SONAME_VERSION='$(SONAME_VERSION)' sh install/install.sh
 
-.PHONY: install install-run-loop install-static uninstall
+.PHONY: install install-static uninstall
 
 install: $(LIB)/libchime.so.$(SONAME_VERSION)
 	@$(INSTALLER) install library
-
-install-run-loop: install $(LIB)/libchime-runloop.so.$(SONAME_VERSION)
-	@$(INSTALLER) install run-loop
 
 install-static: install $(LIB)/libchime.a
 	@$(INSTALLER) install static
@@ -41,10 +37,6 @@ SOURCES := $(shell find ../Package.swift ../Sources ../include -type f)
 
 build/lib/libchime.so.$(SONAME_VERSION): $(SOURCES)
 	$(MAKE) library
-	touch $@
-
-build/lib/libchime-runloop.so.$(SONAME_VERSION): $(SOURCES)
-	$(MAKE) run-loop-library
 	touch $@
 
 build/lib/libchime.a: $(SOURCES)
