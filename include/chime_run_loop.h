@@ -68,7 +68,7 @@ chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL, label is not UTF-8; CHIME_ERROR_RESOURCE: no
  *         thread; CHIME_ERROR_LIMIT
  *
- * The thread has all signals blocked. Any thread. Calls back: no. Waits: no (but for the thread to begin).
+ * The thread has all signals blocked. Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_run_loop_create(const char *CHIME_NULLABLE label, chime_run_loop_t *CHIME_NULLABLE run_loop);
 

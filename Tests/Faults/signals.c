@@ -225,14 +225,17 @@ static int expect_blocked(const char *name) {
 }
 
 static void blocked_by_own_threads(int argument) {
-  static int ticks;
+  static int ticks, begun;
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 0;
+  chime_queue_t queue = 0, on_loop = 0;
   chime_run_loop_t loop = 0;
   (void)argument;
   options.label = "chime.own";
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue));
   EXPECT_OK(chime_run_loop_create("chime.own", &loop));
+  EXPECT_OK(chime_run_loop_queue_create(loop, NULL, NULL, &on_loop));
+  EXPECT_OK(chime_queue_async(on_loop, count_call, &begun, NULL));
+  EXPECT(await(&begun, 1));
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   EXPECT(await(&ticks, 3));
   EXPECT_EQ(expect_blocked("chime.own"), 2);
