@@ -33,6 +33,8 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable {
     var weakTimerQueues: [(modes: Set<String>, queue: UInt64)] = []
     /// Innermost last.
     var runs: [Run] = []
+    /// The number of the newest round of visits; see `Loop.Round`.
+    var lastRound: UInt64 = 0
     var stopIsPending = false
     /// `release` was called: every run returns, and the thread ends.
     var isEnding = false
@@ -54,8 +56,10 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable {
   let isOwn: Bool
   /// The loop's thread, as `pthread_self` has it; 0 until Chime has been on it (P18b, Sources/README.md).
   private let thread = Atomic<UInt>(0)
+  /// See `end` (P18d, Sources/README.md).
   private let ended = Atomic<Bool>(false)
-  /// A stop is pending, or the loop is ending: the pass that runs gives up its slice. A hint; `state` decides.
+  /// A stop is pending, or the loop is ending: the pass that runs gives up its slice. A hint: `state` decides
+  /// (P18c, Sources/README.md).
   let wantsOut = Atomic<Bool>(false)
 
   private static let table = HandleTable<Loop>(.runLoop)

@@ -15,6 +15,8 @@ final class RunLoopDriver: QueueAdapter, @unchecked Sendable {
   private var armed = Int64.max
   /// A pass was asked for and has not begun.
   var isWoken = false
+  /// The round of the loop in which the queue had its last turn.
+  var lastRound: UInt64 = 0
   /// A pass runs: one whose handler runs the loop again, if somebody asks.
   private var isInside = false
 
@@ -29,11 +31,10 @@ final class RunLoopDriver: QueueAdapter, @unchecked Sendable {
   /// When the loop has to look at the queue, on the monotonic clock.
   var nextPass: Int64 { isInside ? .max : isWoken ? .min : armed }
 
-  func isDue(at now: Int64) -> Bool { nextPass <= now && nextPass != .max }
-
-  /// Gives the queue whose pass begins; `nil` when none is due any more.
+  /// Gives the queue whose pass begins; `nil` when none is due.
   func beginPass(at now: Int64) -> QueueCore? {
-    guard isDue(at: now), let core else { return nil }
+    let time = nextPass
+    guard time <= now, time != .max, let core else { return nil }
     isWoken = false
     armed = .max
     isInside = true
