@@ -36,8 +36,6 @@ let package = Package(
     .library(name: "Chime", targets: ["Chime"]),
     .library(name: "ChimeRunLoop", targets: ["ChimeRunLoop"]),
     .library(name: "chime", type: .dynamic, targets: ["ChimeC", "ChimeExports"]),
-    .library(
-      name: "chime-runloop", type: .dynamic, targets: ["ChimeC", "ChimeRunLoopC", "ChimeRunLoopExports"]),
   ],
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
@@ -47,19 +45,16 @@ let package = Package(
     .target(
       name: "ChimeC", dependencies: ["CChime", "ChimeCore"], exclude: ["exports.map"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
-    .target(
-      name: "ChimeRunLoopC", dependencies: ["CChime", "ChimeC", "ChimeRunLoop"], swiftSettings: swiftSettings),
     .target(name: "ChimeExports", linkerSettings: sharedLibrary("libchime.so")),
-    .target(name: "ChimeRunLoopExports", linkerSettings: sharedLibrary("libchime-runloop.so")),
     .testTarget(name: "ChimeTests", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
-    .testTarget(name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop"], swiftSettings: swiftSettings),
+    .testTarget(name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop", "ChimeCore"], swiftSettings: swiftSettings),
     .testTarget(
-      name: "ChimeSystemsTests", dependencies: ["Chime", "ChimeRunLoop"], swiftSettings: swiftSettings),
+      name: "ChimeSystemsTests", dependencies: ["Chime", "ChimeCore", "ChimeRunLoop"], swiftSettings: swiftSettings),
     .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "Chime", "ChimeCore", "ChimeC"]),
     .target(
       name: "CSuite", dependencies: ["ChimeC"], path: "Tests/CSuite",
       exclude: ["Makefile", "headers", "standalone"], cSettings: [.headerSearchPath("../../include")]),
-    .testTarget(name: "ChimeCTests", dependencies: ["CSuite", "ChimeRunLoopC"]),
+    .testTarget(name: "ChimeCTests", dependencies: ["CSuite", "ChimeC"]),
   ] + interleavings,
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c99

@@ -3,7 +3,7 @@
  * countdown; a weak timer on it ticks for as long as its target lives. The main thread waits in its own run loop until
  * the countdown stops it.
  *
- * Build:  make (or cc background_loop.c -o build/background_loop -I../include -Lbuild/lib -lchime-runloop -Wl,-rpath,build/lib)
+ * Build:  make (or cc background_loop.c -o build/background_loop -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/background_loop
  *
  * Output:

@@ -2,7 +2,7 @@
  * Modes: a timer in the default mode rests while its loop runs in another one, as when the user tracks a slider; one in
  * the common modes goes on. Back in its mode the first gets one tick for all that it missed, then its grid.
  *
- * Build:  make (or cc run_loop_modes.c -o build/run_loop_modes -I../include -Lbuild/lib -lchime-runloop -Wl,-rpath,build/lib)
+ * Build:  make (or cc run_loop_modes.c -o build/run_loop_modes -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/run_loop_modes
  *
  * Output:

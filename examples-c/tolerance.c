@@ -3,7 +3,7 @@
  * due a whole number of intervals after the first, whatever became of those before. And 100 timers that are due within
  * 10 ms of each other share a few visits when each may be 200 ms late.
  *
- * Build:  make (or cc tolerance.c -o build/tolerance -I../include -Lbuild/lib -lchime-runloop -Wl,-rpath,build/lib)
+ * Build:  make (or cc tolerance.c -o build/tolerance -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/tolerance
  *
  * Output:

@@ -737,14 +737,16 @@ chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NUL
 
 /**
  * Begins anew in a forked child. All ids from before the fork are stale, nothing of them is called or freed any more, no
- * finalizer runs; the descriptors of host-driven queues that came with the fork are closed. The parent notices nothing.
+ * finalizer runs; the descriptors of host-driven queues and of run loops that came with the fork are closed. The parent
+ * notices nothing.
  *
- * From then on host-driven, precise and virtual queues on every clock but the wall clock work as in any process. What
- * stands on libdispatch, which does not survive a fork, answers CHIME_ERROR_UNSUPPORTED: the other kinds of queues, the
- * main queue, run loops, wall clocks. A raw clone is not noticed.
+ * From then on host-driven, precise and virtual queues and run loops, on every clock but the wall clock, work as in any
+ * process; the main thread's run loop drains no main queue. What stands on libdispatch, which does not survive a fork,
+ * answers CHIME_ERROR_UNSUPPORTED: the other kinds of queues, the main queue, wall clocks. A raw clone is not noticed.
  *
- * A child that was forked inside a handler of a host-driven or virtual queue: the call that runs the handler ends with
- * CHIME_ERROR_FORKED. Inside one on another kind of queue: do not return from it, but end the process or exec.
+ * A child that was forked inside a handler of a host-driven or virtual queue, or of one on the run loop of a thread of the
+ * host's: the call that runs the handler ends with CHIME_ERROR_FORKED. Inside one on another kind of queue: do not return
+ * from it, but end the process or exec.
  *
  * @return CHIME_OK; CHIME_IGNORED: this is no forked child, or it has been reinitialised
  *

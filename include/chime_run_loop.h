@@ -1,8 +1,9 @@
 /*
- * chime_run_loop.h - Chime's timers on run loops (Foundation's RunLoop, CoreFoundation's CFRunLoop).
+ * chime_run_loop.h - Chime's timers on run loops.
  *
- * Link libchime-runloop, which holds all of libchime too; a program links one of the two. Everything said at the top of
- * chime.h about threads, time, ownership and structures holds here.
+ * Part of libchime. The run loops are Chime's own, in the manner of Foundation's RunLoop; they are not Foundation's, and
+ * running one does not run the other. Everything said at the top of chime.h about threads, time, ownership and structures
+ * holds here.
  *
  * A run loop belongs to a thread, and does its work when that thread runs it, in one mode at a time. Timers wait while
  * their loop runs in another mode, or does not run; what they miss comes as one tick that says how many.
@@ -35,7 +36,8 @@ typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
 /*
  * A mode is named by a UTF-8 string; NULL is the default mode. Any other string is a mode of the caller's own, but for
  * the name of the common modes: that is a set of modes, which the default mode belongs to and
- * chime_run_loop_add_common_mode adds to. These are Foundation's own names.
+ * chime_run_loop_add_common_mode adds to. The two names are the values that
+ * Foundation gives its own.
  */
 #define CHIME_RUN_LOOP_DEFAULT_MODE "kCFRunLoopDefaultMode"
 #define CHIME_RUN_LOOP_COMMON_MODES "kCFRunLoopCommonModes"
@@ -51,7 +53,7 @@ typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
 chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
 
 /**
- * The run loop of the process's main thread. Running it drains libdispatch's main queue, too.
+ * The run loop of the process's main thread. Running it in a common mode drains libdispatch's main queue, too.
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
  *         descriptors
  * Any thread. Calls back: no. Waits: no.
@@ -66,7 +68,7 @@ chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL, label is not UTF-8; CHIME_ERROR_RESOURCE: no
  *         thread; CHIME_ERROR_LIMIT
  *
- * The thread has all signals blocked. Any thread. Calls back: no. Waits: no (but for the thread to begin).
+ * The thread has all signals blocked. Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_run_loop_create(const char *CHIME_NULLABLE label, chime_run_loop_t *CHIME_NULLABLE run_loop);
 
@@ -84,7 +86,8 @@ enum {
  * @param flags       0 or CHIME_RUN_LOOP_UNTIL_TICK
  * @return CHIME_TIMED_OUT: the timeout ended; CHIME_STOPPED: by chime_run_loop_stop; CHIME_OK: after a tick, with
  *         CHIME_RUN_LOOP_UNTIL_TICK; CHIME_ERROR_INVALID_ARGUMENT: a negative timeout, an unknown flag, the common
- *         modes, or an unknown mode: one that nothing was ever added to, or run in, on this loop
+ *         modes, or an unknown mode: one that nothing was ever added to on this loop; CHIME_ERROR_RESOURCE: no file
+ *         descriptors, in a thread's first call on run loops or the main thread's first run; CHIME_ERROR_LIMIT
  *
  * Any thread. Calls back: yes. Waits: for time.
  */
@@ -119,9 +122,8 @@ chime_status chime_run_loop_release(chime_run_loop_t run_loop);
 chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
 
 /**
- * Makes a queue whose handlers run on the thread of a run loop, while it runs in that mode. One Foundation Timer serves
- * all timers of the queue. Foundation on Linux never frees a Timer: each queue leaves about 350 bytes behind (in the common
- * modes twice that), so make few queues and many timers.
+ * Makes a queue whose handlers run on the thread of a run loop, while it runs in that mode. A queue that has ended leaves
+ * nothing behind. A loop looks at each queue of its mode between two waits, so make few queues and many timers.
  *
  * @param mode     NULL: the default mode; CHIME_RUN_LOOP_COMMON_MODES for all common modes
  * @param options  as for chime_queue_create; qos is not used

@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Armed by passes, which run in the Timer's block; woken from anywhere.
 final class RunLoopAdapter: QueueAdapter {
-  private let loop: Loop
+  private let loop: FoundationLoop
   private let modes: Set<RunLoop.Mode>
   // SAFETY: what is called here from other threads, the fire date and invalidation, CoreFoundation makes safe.
   private nonisolated(unsafe) let timers: [Foundation.Timer]
@@ -39,7 +39,7 @@ final class RunLoopAdapter: QueueAdapter {
     weak var adapter: RunLoopAdapter?
   }
 
-  init(_ core: QueueCore, _ loop: Loop, _ modes: Set<RunLoop.Mode>) {
+  init(_ core: QueueCore, _ loop: FoundationLoop, _ modes: Set<RunLoop.Mode>) {
     self.loop = loop
     self.modes = modes
     cell = core.cell

@@ -22,22 +22,22 @@ extension TimerQueue {
   public convenience init(
     on runLoop: RunLoop, modes: [RunLoop.Mode] = [.default], label: String = ""
   ) throws(ChimeError) {
-    try self.init(on: Loop.of(runLoop), modes: Set(modes), QueueOptions(label: label))
+    try self.init(on: FoundationLoop.of(runLoop), modes: Set(modes), QueueOptions(label: label))
   }
 
-  convenience init(on loop: Loop, modes: Set<RunLoop.Mode>, _ options: QueueOptions) throws(ChimeError) {
-    try self.init(Loop.makeQueue(on: loop, modes: modes, options))
+  convenience init(on loop: FoundationLoop, modes: Set<RunLoop.Mode>, _ options: QueueOptions) throws(ChimeError) {
+    try self.init(FoundationLoop.makeQueue(on: loop, modes: modes, options))
   }
 }
 
-extension Loop {
+extension FoundationLoop {
   /// Makes a queue on the loop and gives its id.
   package static func makeQueue(
-    on loop: Loop, modes: Set<RunLoop.Mode>, _ options: QueueOptions
+    on loop: FoundationLoop, modes: Set<RunLoop.Mode>, _ options: QueueOptions
   ) -> Result<UInt64, Status> {
     guard !modes.isEmpty, !modes.contains(RunLoop.Mode("")) else { return .failure(.invalidArgument) }
     guard !loop.hasEnded else { return .failure(.invalidHandle) }
-    guard Loop.canHave(modes: modes.count) else { return .failure(.resource) }
+    guard FoundationLoop.canHave(modes: modes.count) else { return .failure(.resource) }
     let made = QueueCore.make(options) { core in RunLoopAdapter(core, loop, modes) }
     // A thread that ended meanwhile may not have seen the new queue.
     if loop.hasEnded, case .success(let id) = made {

@@ -66,7 +66,7 @@ extension WeakTimer {
     self.init(
       interval: try timeInterval.nanoseconds, repeats: repeats,
       subject: .object(isAlive: { target.object != nil }, token: target.tokenID), userInfo: userInfo
-    ) { timer, _ in
+    ) { timer in
       if let object = target.object {
         action(object, timer)
       } else {
@@ -79,7 +79,7 @@ extension WeakTimer {
   public convenience init(
     timeInterval: TimeInterval, repeats: Bool, block: sending @escaping (WeakTimer) -> Void
   ) throws(ChimeError) {
-    self.init(interval: try timeInterval.nanoseconds, repeats: repeats, subject: .nothing) { timer, _ in block(timer) }
+    self.init(interval: try timeInterval.nanoseconds, repeats: repeats, subject: .nothing) { timer in block(timer) }
   }
 
   /// Adds the timer to a mode of a run loop; it may be in several modes of one loop.
@@ -89,37 +89,37 @@ extension WeakTimer {
   ///   `noMemory`, `resource`.
   @discardableResult
   public func add(to runLoop: RunLoop, forMode mode: RunLoop.Mode = .default) throws(ChimeError) -> Outcome {
-    try add(to: Loop.of(runLoop), mode: mode).outcome()
+    try core.add(to: FoundationLoop.of(runLoop), mode: mode.rawValue, companion: self).outcome()
   }
 
   // MARK: Properties
 
   /// Seconds between ticks; 0 for a timer that does not repeat.
-  public var timeInterval: TimeInterval { repeats ? Double(interval) / 1e9 : 0 }
+  public var timeInterval: TimeInterval { core.repeats ? Double(core.interval) / 1e9 : 0 }
 
   /// When the next tick is due; `.distantFuture` for an invalid timer. Setting it moves the next tick there, and the
   /// following ones an interval each from it; a date in the past is due at once. The date is turned into a time of the
   /// monotonic clock at once: later steps of the wall clock do not move the tick.
   public var fireDate: Date {
     get {
-      let deadline = nextDeadline
+      let deadline = core.nextDeadline
       if deadline == .max { return .distantFuture }
       return Date(timeIntervalSinceNow: Double(deadline.saturatingSubtract(Clock.monotonic.now)) / 1e9)
     }
     set {
       let distance = (newValue.timeIntervalSinceNow * 1e9).rounded(.up)
       // A date that is not a number is never.
-      nextDeadline = Clock.monotonic.now.saturatingAdd(distance.isNaN ? .max : Int64(saturating: distance))
+      core.nextDeadline = Clock.monotonic.now.saturatingAdd(distance.isNaN ? .max : Int64(saturating: distance))
     }
   }
 
   /// How late a tick may come, in seconds, so that it can share a wake-up; late ticks do not move later ones. A value
   /// below 0, or none, is 0; for a timer that repeats, one of the interval or more is just below the interval.
   public var tolerance: TimeInterval {
-    get { Double(toleranceNanoseconds) / 1e9 }
+    get { Double(core.tolerance) / 1e9 }
     set {
       let nanoseconds = (newValue * 1e9).rounded(.up)
-      toleranceNanoseconds = min(max(nanoseconds.isNaN ? 0 : Int64(saturating: nanoseconds), 0), maximumTolerance)
+      core.tolerance = min(max(nanoseconds.isNaN ? 0 : Int64(saturating: nanoseconds), 0), core.maximumTolerance)
     }
   }
 }

@@ -7,7 +7,7 @@
 # built anew when a source is newer, so that `make install` by another user, after `make`, needs no Swift; in any other
 # directory they are taken as they are.
 #
-# Each library is a file named by its SONAME and the version of chime.h, with two links to it: libchime.so, which the
+# The library is a file named by its SONAME and the version of chime.h, with two links to it: libchime.so, which the
 # linker looks for, and libchime.so.1, which a program that was linked to it looks for.
 
 PREFIX ?= /usr/local

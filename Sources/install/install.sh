@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `make install` and `make uninstall` run; install.mk says what for, and sets the variables used here.
-#     install.sh install library|run-loop|static
+#     install.sh install library|static
 #     install.sh uninstall
 # What an installation placed, and which directories it had to make, stands in $LIBDIR/chime/COMPONENT.installed:
 # `file PATH` or `directory PATH` a line, without DESTDIR. So uninstall removes exactly that, an earlier version's files
@@ -71,16 +71,11 @@ filled() {
 
 install_library() {
   put 644 "$INCLUDEDIR/chime.h" <../include/chime.h
+  put 644 "$INCLUDEDIR/chime_run_loop.h" <../include/chime_run_loop.h
   shared_library chime
   filled chime.pc | put 644 "$LIBDIR/pkgconfig/chime.pc"
   filled ChimeConfig.cmake | put 644 "$LIBDIR/cmake/Chime/ChimeConfig.cmake"
   filled ChimeConfigVersion.cmake | put 644 "$LIBDIR/cmake/Chime/ChimeConfigVersion.cmake"
-}
-
-install_run_loop() {
-  put 644 "$INCLUDEDIR/chime_run_loop.h" <../include/chime_run_loop.h
-  shared_library chime-runloop
-  filled chime-runloop.pc | put 644 "$LIBDIR/pkgconfig/chime-runloop.pc"
 }
 
 install_static() {
@@ -108,7 +103,6 @@ install)
   if [ -e "$DESTDIR$final" ]; then sed -n '/^directory /p' "$DESTDIR$final" >>"$record"; fi
   case $2 in
   library) install_library ;;
-  run-loop) install_run_loop ;;
   static) install_static ;;
   esac
   echo "file $final" >>"$record"

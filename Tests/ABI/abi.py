@@ -1,11 +1,11 @@
 """Holds the ABI of a header and of its library to what was recorded, by the rule of chime.h, "Version".
 
-    abi.py check  RECORD HEADER LIBRARY [--beyond RECORD]
-    abi.py record RECORD HEADER LIBRARY [--beyond RECORD] [--unreleased]
+    abi.py check  RECORD HEADER LIBRARY [--beyond RECORD] [--beside HEADER]
+    abi.py record RECORD HEADER LIBRARY [--beyond RECORD] [--beside HEADER] [--unreleased]
 
 check fails when anything differs. record writes it down; it refuses when the version does not allow the difference,
 but with --unreleased: nobody has the recorded version yet. --beyond: header and library must have all of that record, and only what they have
-beyond it is recorded.
+beyond it is recorded. --beside: the library has another header's functions, too, which that header's record holds.
 """
 import argparse
 import pathlib
@@ -131,10 +131,15 @@ def main():
     for name in ("record", "header", "library"):
         parser.add_argument(name, type=pathlib.Path)
     parser.add_argument("--beyond", type=pathlib.Path)
+    parser.add_argument("--beside", type=pathlib.Path)
     parser.add_argument("--unreleased", action="store_true")
     arguments = parser.parse_args()
 
-    lines = {**declarations.declarations(arguments.header), **dict(sorted(symbols(arguments.library).items()))}
+    declared, exported = declarations.declarations(arguments.header), symbols(arguments.library)
+    if arguments.beside:
+        others = declarations.declarations(arguments.beside).keys() - declared.keys()
+        exported = {name: value for name, value in exported.items() if f"function {name.split('@')[0].split()[-1]}" not in others}
+    lines = {**declared, **dict(sorted(exported.items()))}
     if found := disagreements(lines):
         sys.exit("\n".join(found))
     if arguments.beyond:

@@ -38,13 +38,6 @@ struct csuite {
 /* Runs whose memory is kept for ever, so that a leak checker finds them. */
 static csuite *kept;
 
-/* Not there when the suite is linked to libchime: tests on run loops are skipped then. */
-#pragma weak chime_run_loop_create
-#pragma weak chime_run_loop_release
-#pragma weak chime_run_loop_queue_create
-
-int csuite_has_run_loops(void) { return chime_run_loop_create != NULL; }
-
 static void *wrapped_serial;
 static void *wrapped_concurrent;
 
@@ -284,10 +277,6 @@ chime_queue_t csuite_queue(csuite *t, where place) {
       status = chime_queue_wrap_dispatch(host, NULL, &queue);
       break;
     case RUN_LOOP:
-      if (!csuite_has_run_loops()) {
-        csuite_skip(t, "the library has no run loops");
-        return 0;
-      }
       if (!EXPECT_OK(chime_run_loop_create("csuite", &loop))) return 0;
       status = chime_run_loop_queue_create(loop, NULL, NULL, &queue);
       break;

@@ -180,9 +180,6 @@ chime_queue_t csuite_queue(csuite *t, where place);
   static void name##_on_a_serial_queue(csuite *t) { name(t, SERIAL); }
 #define TESTS_ON_VIRTUAL_AND_SERIAL(name) TEST(name##_on_a_virtual_queue), TEST(name##_on_a_serial_queue)
 
-/** Whether the library that the suite is linked to has chime_run_loop.h. */
-int csuite_has_run_loops(void);
-
 /** The queues given by csuite_set_dispatch_queues. */
 void *csuite_wrapped_serial(void);
 void *csuite_wrapped_concurrent(void);

@@ -1,40 +1,12 @@
-/*
- * run_loop.h - what run_loop.c and weak_timers.c share. Their tests are skipped when the suite is linked to libchime,
- * which has no run loops: the functions are declared weakly.
- */
+/* run_loop.h - what run_loop.c and weak_timers.c share. */
 #ifndef CSUITE_RUN_LOOP_H
 #define CSUITE_RUN_LOOP_H
 
 #include "harness.h"
 
-#pragma weak chime_run_loop_current
-#pragma weak chime_run_loop_main
-#pragma weak chime_run_loop_create
-#pragma weak chime_run_loop_run
-#pragma weak chime_run_loop_stop
-#pragma weak chime_run_loop_release
-#pragma weak chime_run_loop_add_common_mode
-#pragma weak chime_run_loop_queue_create
-#pragma weak chime_weak_timer_create
-#pragma weak chime_weak_timer_schedule
-#pragma weak chime_weak_timer_add
-#pragma weak chime_weak_timer_fire
-#pragma weak chime_weak_timer_invalidate
-#pragma weak chime_weak_timer_is_valid
-#pragma weak chime_weak_timer_set_tolerance
-#pragma weak chime_weak_timer_tolerance
-#pragma weak chime_weak_timer_set_fire_date
-#pragma weak chime_weak_timer_fire_date
-#pragma weak chime_weak_timer_interval
-#pragma weak chime_weak_timer_release
-
-/** Runs the body on a new thread and waits for its end; skips the test when there are no run loops. */
+/** Runs the body on a new thread and waits for its end. */
 static inline void run_loop_on_a_thread(csuite *t, void *(*body)(void *)) {
   pthread_t thread;
-  if (!csuite_has_run_loops()) {
-    csuite_skip(t, "the library has no run loops");
-    return;
-  }
   if (spawn(t, &thread, body, t)) pthread_join(thread, NULL);
 }
 

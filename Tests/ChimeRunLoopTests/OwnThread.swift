@@ -30,14 +30,14 @@ func run(_ mode: RunLoop.Mode = .default, until isOver: () -> Bool) -> Bool {
   let end = Date(timeIntervalSinceNow: patience)
   while !isOver() {
     if Date() > end { return false }
-    _ = Loop.run(in: mode, timeout: 2_000_000, untilTick: true)
+    _ = FoundationLoop.run(in: mode, timeout: 2_000_000, untilTick: true)
   }
   return true
 }
 
 /// Runs the calling thread's loop for that long.
 func run(_ mode: RunLoop.Mode = .default, for milliseconds: Int64) {
-  _ = Loop.run(in: mode, timeout: milliseconds * 1_000_000, untilTick: false)
+  _ = FoundationLoop.run(in: mode, timeout: milliseconds * 1_000_000, untilTick: false)
 }
 
 /// Counts, from any thread.

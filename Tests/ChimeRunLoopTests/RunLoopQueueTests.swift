@@ -35,7 +35,7 @@ import Testing
   @Test(arguments: [[RunLoop.Mode.default, .tracking], [.common], [.common, RunLoop.Mode("third")]])
   func aQueueInSeveralModesTicksInEach(_ modes: [RunLoop.Mode]) async throws {
     try await onAThread {
-      #expect(Loop.current.addCommonMode(.tracking) == .ok)
+      #expect(FoundationLoop.current.addCommonMode(.tracking) == .ok)
       let queue = try TimerQueue(on: .current, modes: modes)
       let due = Counter(), ticks = Counter()
       let timer = try queue.every(.milliseconds(2)) { tick in
@@ -56,7 +56,7 @@ import Testing
 
   @Test func aQueueInOneModeRestsInAnother() async throws {
     try await onAThread {
-      #expect(Loop.current.addCommonMode(.tracking) == .ok)
+      #expect(FoundationLoop.current.addCommonMode(.tracking) == .ok)
       let queue = try TimerQueue(on: .current)
       let missed = Counter(), ticks = Counter()
       let timer = try queue.every(.milliseconds(2)) { tick in
@@ -141,8 +141,8 @@ import Testing
 
   @Test func aStoppedLoopOfChimesOwnEndsItsQueues() async throws {
     let alive = Counter(), ran = Counter()
-    let id = try Loop.start(label: "own").get()
-    let loop = try #require(Loop.find(id))
+    let id = try FoundationLoop.start(label: "own").get()
+    let loop = try #require(FoundationLoop.find(id))
     let queue = try TimerQueue(on: loop, modes: [.default], QueueOptions(label: ""))
     do {
       let capture = Counted(alive)

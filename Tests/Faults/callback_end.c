@@ -219,8 +219,6 @@ static void end_in(int which, int argument) {
   kind = which;
   where = argument / 2;
   ending_by_cancellation = argument % 2;
-  /* Each library its own: the rest is the same code in both. */
-  if (places_have_run_loops() != (where == RUN_LOOP)) fault_skip("on run loops, with libchime-runloop");
   if (kind == SYNC && !has_sync(where)) fault_skip("no sync");
   if ((kind == ENTER || kind == LEAVE) && is_driven()) fault_skip("no hooks");
   main_thread.id = pthread_self();

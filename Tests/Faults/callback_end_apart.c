@@ -5,16 +5,6 @@
  */
 #include "ending.h"
 
-#pragma weak chime_run_loop_create
-#pragma weak chime_run_loop_release
-#pragma weak chime_run_loop_run
-#pragma weak chime_weak_timer_schedule
-#pragma weak chime_weak_timer_create
-#pragma weak chime_weak_timer_add
-#pragma weak chime_weak_timer_fire
-#pragma weak chime_weak_timer_is_valid
-#pragma weak chime_weak_timer_release
-
 static const int64_t timeout = 5 * CHIME_SECOND;
 static int ticks, finalized;
 static chime_queue_t queue;
@@ -151,7 +141,6 @@ static void exit_at_once(const chime_tick *tick, void *context) {
 static void again_and_again(int place_number) {
   enum { ENDS = 500 };
   int i, ends = 0;
-  places_need((place)place_number);
   REQUIRE_OK(place_make((place)place_number, NULL, &queue));
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   for (i = 0; i < ENDS; i++) {
@@ -190,7 +179,6 @@ static void weak_timer_action(int argument) {
   host_thread runner;
   int32_t valid = 1;
   ending_by_cancellation = argument % 2;
-  places_need(RUN_LOOP);
   if (how != CHIMES_LOOP) {
     host_thread_start(&runner, how == FIRE ? fire : run_own_loop);
     host_thread_expect_end(&runner);

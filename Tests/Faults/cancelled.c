@@ -9,14 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#pragma weak chime_run_loop_current
-#pragma weak chime_run_loop_release
-#pragma weak chime_run_loop_run
-#pragma weak chime_run_loop_stop
-#pragma weak chime_weak_timer_schedule
-#pragma weak chime_weak_timer_invalidate
-#pragma weak chime_weak_timer_release
-
 enum { ROUNDS = 100, TIMEOUT_S = 5 };
 static const int64_t timeout = TIMEOUT_S * CHIME_SECOND;
 
@@ -190,7 +182,6 @@ static void pending(int argument) {
   char ended_in[2048] = "";
   int i, ended = 0;
   where = (place)argument;
-  places_need(where);
   for (i = 0; i < ROUNDS && fault_failures() < 5; i++) {
     forget_everything();
     while (!is_at_end) {
@@ -343,7 +334,6 @@ static int cancel_one(int kind, int delay_us) {
 
 static void waiting(int kind) {
   int i, ended = 0, delay_us = 0;
-  if (kind == RUN_LOOP_RUN) places_need(RUN_LOOP);
   for (i = 0; i < ROUNDS && fault_failures() == 0; i++) {
     int outcome = cancel_one(kind, delay_us);
     delay_us = (delay_us + 37) % 300;

@@ -9,13 +9,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#pragma weak chime_run_loop_create
-#pragma weak chime_run_loop_current
-#pragma weak chime_run_loop_main
-#pragma weak chime_run_loop_run
-#pragma weak chime_run_loop_release
-#pragma weak chime_weak_timer_schedule
-
 enum { MOST = 64 };
 static int taken[MOST];
 static int taken_count;
@@ -39,7 +32,6 @@ static void create_with(place where, int left) {
   chime_queue_t queue = 0;
   chime_timer_t timer = 0;
   chime_status status;
-  places_need(where);
   take_descriptors_but(left);
   status = place_make(where, NULL, &queue);
   fault_seen("%d left: %s", left, chime_status_name(status));
@@ -64,7 +56,6 @@ static void start_without(place where, int left) {
   chime_timer_t timer = 0;
   chime_status status;
   int i;
-  places_need(where);
   REQUIRE_OK(place_make(where, NULL, &queue));
   place_drive(where, queue);
   take_descriptors_but(left);
@@ -169,7 +160,6 @@ static void run_main(int left) {
 static void run_loops(int left) {
   chime_run_loop_t loop = 0;
   chime_status status;
-  places_need(RUN_LOOP);
   take_descriptors_but(left);
   status = chime_run_loop_current(&loop);
   fault_seen("%d left: current %s", left, chime_status_name(status));
@@ -198,7 +188,6 @@ static void weak_timer(int left) {
   chime_run_loop_t loop = 0;
   chime_weak_timer_t timer = 0;
   chime_status status;
-  places_need(RUN_LOOP);
   REQUIRE_OK(chime_run_loop_current(&loop));
   EXPECT_EQ(chime_run_loop_run(NULL, CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
   take_descriptors_but(left);

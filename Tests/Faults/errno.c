@@ -11,27 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#pragma weak chime_run_loop_current
-#pragma weak chime_run_loop_main
-#pragma weak chime_run_loop_create
-#pragma weak chime_run_loop_run
-#pragma weak chime_run_loop_stop
-#pragma weak chime_run_loop_release
-#pragma weak chime_run_loop_add_common_mode
-#pragma weak chime_run_loop_queue_create
-#pragma weak chime_weak_timer_create
-#pragma weak chime_weak_timer_schedule
-#pragma weak chime_weak_timer_add
-#pragma weak chime_weak_timer_fire
-#pragma weak chime_weak_timer_invalidate
-#pragma weak chime_weak_timer_is_valid
-#pragma weak chime_weak_timer_set_tolerance
-#pragma weak chime_weak_timer_tolerance
-#pragma weak chime_weak_timer_set_fire_date
-#pragma weak chime_weak_timer_fire_date
-#pragma weak chime_weak_timer_interval
-#pragma weak chime_weak_timer_release
-
 enum { SENTINEL = 4242 };
 static int calls;
 
@@ -166,7 +145,6 @@ static void queue_calls(place where) {
 }
 
 static void on_queue(int where) {
-  places_need((place)where);
   queue_calls((place)where);
   fault_seen("%s, %d calls", place_name((place)where), calls);
 }
@@ -243,7 +221,6 @@ static void run_loops(int argument) {
   int32_t valid = 0;
   int64_t value = 0;
   (void)argument;
-  places_need(RUN_LOOP);
   KEEPS(chime_run_loop_main(&loop));
   KEEPS(chime_run_loop_current(&loop));
   KEEPS(chime_run_loop_create("label", &own));

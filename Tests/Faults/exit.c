@@ -37,7 +37,6 @@ static void keep_busy(const chime_tick *tick, void *context) {
 static void load_queues(void) {
   int i, where, t;
   for (where = SERIAL; where <= RUN_LOOP; where++) {
-    if (where == RUN_LOOP && !places_have_run_loops()) continue;
     for (i = 0; i < (where == RUN_LOOP ? 1 : QUEUES); i++) {
       chime_queue_t queue = 0;
       EXPECT_OK(place_make((place)where, NULL, &queue));
@@ -84,7 +83,6 @@ static void exit_in_handler(const chime_tick *tick, void *context) {
 static void in_a_handler(place where, int way) {
   static int never;
   chime_queue_t queue = 0;
-  places_need(where);
   handler_way = way;
   fault_seen("%s", way_names[way]);
   REQUIRE_OK(place_make(where, NULL, &queue));

@@ -1,14 +1,16 @@
 /*
  * fork.c - a process with armed timers forks: promise 15. In the child every call answers FORKED until
- * chime_reinitialize; then host-driven, precise and virtual queues work, and what stands on libdispatch says that it does
- * not. The parent's timers notice nothing, whatever the child does with its copies.
+ * chime_reinitialize; then host-driven, precise and virtual queues and run loops work, and what stands on libdispatch says
+ * that it does not. The parent's timers notice nothing, whatever the child does with its copies.
  */
 #include "places.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -23,6 +25,8 @@ static int ticks[PLACES];
 static int finalized;
 static chime_target_t target;
 static chime_expiring_t expiring;
+static chime_run_loop_t loop;
+static chime_weak_timer_t weak;
 
 static void destroy(void *object) { count_call(object); }
 
@@ -49,7 +53,6 @@ static void await_more_ticks(int more) {
 static void make_everything(void) {
   int where;
   for (where = 0; where < PLACES; where++) {
-    if (where == RUN_LOOP && !places_have_run_loops()) continue;
     EXPECT_OK(place_make((place)where, NULL, &queues[where]));
     EXPECT_OK(chime_timer_every(queues[where], TICK, count_tick, &ticks[where], NULL, &timers[where]));
     place_drive((place)where, queues[where]);
@@ -58,6 +61,8 @@ static void make_everything(void) {
   EXPECT_OK(chime_timer_after(queues[VIRTUAL], CHIME_HOUR, count_tick, &finalized, destroy, NULL));
   EXPECT_OK(chime_target_create(&finalized, destroy, &target));
   EXPECT_OK(chime_expiring_create(queues[VIRTUAL], &finalized, destroy, CHIME_HOUR, &expiring));
+  EXPECT_OK(chime_run_loop_current(&loop));
+  EXPECT_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, count_tick, &finalized, destroy, &weak));
   await_more_ticks(1);
 }
 
@@ -74,7 +79,8 @@ static void expect_parent_unharmed(void) {
     EXPECT_OK(chime_queue_shutdown(queues[where], where == MAIN ? 0 : 5 * CHIME_SECOND)); /* nobody drains it now */
   }
   EXPECT_OK(chime_target_release(target));
-  EXPECT_EQ(finalized, 3); /* the timer's context, the target, the value */
+  EXPECT_OK(chime_weak_timer_release(weak));
+  EXPECT_EQ(finalized, 4); /* the timer's context, the target, the value, the weak timer's */
 }
 
 /* Runs `child` in a forked process, under a timeout, and expects it to end well. */
@@ -108,6 +114,8 @@ static void every_call_says_forked(void) {
   chime_timer_t timer = timers[SERIAL], new_timer = 7;
   chime_target_t new_target = 7;
   chime_expiring_t new_expiring = 7;
+  chime_run_loop_t new_loop = 7;
+  chime_weak_timer_t new_weak = 7;
   chime_state state;
   chime_tick tick;
   uint32_t count;
@@ -180,7 +188,27 @@ static void every_call_says_forked(void) {
   EXPECT_FORKED(chime_expiring_release(expiring));
   EXPECT_FORKED(chime_queue_release(queue));
   EXPECT_FORKED(chime_queue_shutdown(host, CHIME_FOREVER));
-  EXPECT(new_queue == 7 && new_timer == 7 && new_target == 7 && new_expiring == 7);
+  EXPECT_FORKED(chime_run_loop_current(&new_loop));
+  EXPECT_FORKED(chime_run_loop_main(&new_loop));
+  EXPECT_FORKED(chime_run_loop_create("label", &new_loop));
+  EXPECT_FORKED(chime_run_loop_run(NULL, CHIME_FOREVER, 0));
+  EXPECT_FORKED(chime_run_loop_stop(loop));
+  EXPECT_FORKED(chime_run_loop_release(loop));
+  EXPECT_FORKED(chime_run_loop_add_common_mode(loop, "mode"));
+  EXPECT_FORKED(chime_run_loop_queue_create(loop, NULL, NULL, &new_queue));
+  EXPECT_FORKED(chime_weak_timer_create(CHIME_HOUR, 1, 0, count_tick, &finalized, destroy, &new_weak));
+  EXPECT_FORKED(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, count_tick, &finalized, destroy, &new_weak));
+  EXPECT_FORKED(chime_weak_timer_add(weak, loop, "mode"));
+  EXPECT_FORKED(chime_weak_timer_fire(weak));
+  EXPECT_FORKED(chime_weak_timer_invalidate(weak));
+  EXPECT_FORKED(chime_weak_timer_is_valid(weak, &small));
+  EXPECT_FORKED(chime_weak_timer_set_tolerance(weak, 0));
+  EXPECT_FORKED(chime_weak_timer_tolerance(weak, &time));
+  EXPECT_FORKED(chime_weak_timer_set_fire_date(weak, 0));
+  EXPECT_FORKED(chime_weak_timer_fire_date(weak, &time));
+  EXPECT_FORKED(chime_weak_timer_interval(weak, &time));
+  EXPECT_FORKED(chime_weak_timer_release(weak));
+  EXPECT(new_queue == 7 && new_timer == 7 && new_target == 7 && new_expiring == 7 && new_loop == 7 && new_weak == 7);
   EXPECT_EQ(finalized, 0);
   fault_seen("FORKED from every function, ");
 }
@@ -194,6 +222,28 @@ static void a_child_that_does_nothing(int argument) {
 }
 
 static int is_open(int fd) { return write(fd, "", 0) == 0 || errno != EBADF; }
+
+static void loops_begin_anew(void) {
+  chime_run_loop_t mine = 0, main_loop = 0, own = 0;
+  chime_queue_t queue = 0;
+  int on_mine = 0, on_own = 0, freed = 0;
+  if (loop != 0) EXPECT_EQ(chime_run_loop_stop(loop), CHIME_ERROR_INVALID_HANDLE);
+  if (weak != 0) EXPECT_EQ(chime_weak_timer_release(weak), CHIME_ERROR_INVALID_HANDLE);
+  REQUIRE_OK(chime_run_loop_current(&mine));
+  REQUIRE_OK(chime_run_loop_main(&main_loop));
+  EXPECT(mine == main_loop && mine != loop); /* a child's only thread is its main thread */
+  REQUIRE_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 0, 0, count_tick, &on_mine, NULL, NULL));
+  EXPECT_OK(chime_run_loop_run(NULL, 30 * CHIME_SECOND, CHIME_RUN_LOOP_UNTIL_TICK));
+  EXPECT_EQ(on_mine, 1);
+  REQUIRE_OK(chime_run_loop_create(NULL, &own));
+  REQUIRE_OK(chime_run_loop_queue_create(own, NULL, NULL, &queue));
+  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &on_own, NULL, NULL));
+  EXPECT(await(&on_own, 3));
+  EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, count_tick, &freed, count_call, NULL));
+  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_EQ(freed, 1);
+  EXPECT_OK(chime_run_loop_release(own));
+}
 
 static void begin_anew(void) {
   static const chime_queue_kind unsupported[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT};
@@ -243,6 +293,7 @@ static void begin_anew(void) {
   EXPECT_OK(chime_queue_shutdown(host, 5 * CHIME_SECOND));
   EXPECT_OK(chime_queue_shutdown(precise, 5 * CHIME_SECOND));
   EXPECT_OK(chime_queue_shutdown(virtual_queue, 5 * CHIME_SECOND));
+  loops_begin_anew();
   EXPECT_EQ(finalized, 0);
 }
 
@@ -251,7 +302,7 @@ static void a_child_that_begins_anew(int argument) {
   make_everything();
   in_a_child(begin_anew);
   expect_parent_unharmed();
-  fault_seen("host-driven, precise and virtual queues work in the child, the parent ticks on");
+  fault_seen("host-driven, precise and virtual queues and run loops work in the child, the parent ticks on");
 }
 
 static chime_queue_t made_by_the_child;
@@ -313,6 +364,68 @@ static void fork_in_handler(const chime_tick *tick, void *context) {
   forked = fork();
 }
 
+/* The descriptors of loops, of which nobody else knows the numbers. */
+static int timer_descriptors(void) {
+  DIR *files = opendir("/proc/self/fd");
+  struct dirent *entry;
+  int count = 0;
+  if (files == NULL) return -1;
+  while ((entry = readdir(files)) != NULL) {
+    char name[300], target_name[64] = "";
+    snprintf(name, sizeof name, "/proc/self/fd/%s", entry->d_name);
+    if (readlink(name, target_name, sizeof target_name - 1) > 0) count += strstr(target_name, "[timerfd]") != NULL;
+  }
+  closedir(files);
+  return count;
+}
+
+static void close_those_of_loops(void) {
+  EXPECT_EQ(timer_descriptors(), 3);
+  EXPECT_OK(chime_reinitialize());
+  EXPECT_EQ(timer_descriptors(), 0);
+  loops_begin_anew();
+}
+
+static void descriptors_of_loops(int argument) {
+  chime_run_loop_t loops[4] = {0};
+  int i;
+  (void)argument;
+  EXPECT_OK(chime_run_loop_current(&loops[0]));
+  for (i = 1; i < 4; i++) EXPECT_OK(chime_run_loop_create(NULL, &loops[i]));
+  EXPECT_OK(chime_run_loop_release(loops[3])); /* its descriptor is closed with it, and its place taken again */
+  for (i = 0; i < 30000 && timer_descriptors() != 3; i++) sleep_ms(1);
+  in_a_child(close_those_of_loops);
+  EXPECT_EQ(timer_descriptors(), 3);
+  fault_seen("the child's are closed, the parent's are open");
+}
+
+/* In a handler on the loop of a thread of the host's. */
+static void in_a_run_loops_handler(int argument) {
+  chime_queue_t queue = 0;
+  chime_status status;
+  int after = 0, end = -1;
+  (void)argument;
+  EXPECT_OK(chime_run_loop_current(&loop));
+  EXPECT_OK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
+  EXPECT_OK(chime_timer_after(queue, 0, fork_in_handler, &finalized, destroy, NULL));
+  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, count_tick, &after, NULL, NULL));
+  status = chime_run_loop_run(NULL, CHIME_FOREVER, CHIME_RUN_LOOP_UNTIL_TICK);
+  if (forked == 0) {
+    EXPECT_FORKED(status);
+    EXPECT_EQ(after, 0);
+    EXPECT_EQ(finalized, 0);
+    begin_anew();
+    _exit(fault_failures() == 0 ? 0 : 1);
+  }
+  EXPECT_OK(status);
+  EXPECT_EQ(finalized, 1);
+  while (load(&after) == 0) EXPECT_OK(chime_run_loop_run(NULL, 30 * CHIME_SECOND, CHIME_RUN_LOOP_UNTIL_TICK));
+  EXPECT_EQ(waitpid(forked, &end, 0), forked);
+  EXPECT_EQ(end, 0);
+  EXPECT_OK(chime_queue_shutdown(queue, CHIME_FOREVER));
+  fault_seen("FORKED in the child");
+}
+
 static void in_a_handler(int is_virtual) {
   chime_queue_t queue = 0;
   chime_status status;
@@ -341,15 +454,20 @@ static void in_a_handler(int is_virtual) {
   fault_seen("%s: FORKED in the child", is_virtual ? "virtual" : "host-driven");
 }
 
-/* Many forks beside threads that start, cancel and release timers: whatever lock they hold at that moment. */
+/* Many forks beside threads that make and release timers, targets and run loops: whatever lock they hold at that moment. */
 static int over;
 
 static void *churn(void *argument) {
   chime_queue_t queue = *(chime_queue_t *)argument;
   static int counted;
+  int rounds = 0;
   while (!load(&over)) {
     chime_timer_t timer;
     chime_target_t one;
+    chime_run_loop_t other;
+    if (rounds++ % 64 == 0 && (chime_run_loop_create(NULL, &other) != CHIME_OK || chime_run_loop_release(other) != CHIME_OK)) {
+      abort();
+    }
     if (chime_timer_after(queue, CHIME_MILLISECOND, count_tick, &counted, count_call, &timer) != CHIME_OK) abort();
     if (chime_target_create(&counted, NULL, &one) != CHIME_OK || chime_target_release(one) != CHIME_OK) abort();
     chime_timer_release(timer);
@@ -367,6 +485,7 @@ static void work_a_little(void) {
   EXPECT_OK(chime_queue_advance(queue, 5));
   EXPECT_EQ(count, 1);
   EXPECT_OK(chime_queue_shutdown(queue, CHIME_SECOND));
+  loops_begin_anew();
 }
 
 static void beside_busy_threads(int argument) {
@@ -388,7 +507,9 @@ static const fault_case cases[] = {
     {"a-child-that-begins-anew", a_child_that_begins_anew, 0, 0, 0, 0},
     {"a-childs-child", a_childs_child, 0, 0, 0, 0},
     {"descriptors", descriptors, 0, 0, 0, 0},
+    {"descriptors-of-loops", descriptors_of_loops, 0, 0, 0, 0},
     {"in-a-handler", in_a_handler, 0, 1, 0, 0},
+    {"in-a-run-loops-handler", in_a_run_loops_handler, 0, 0, 0, 0},
     {"beside-busy-threads", beside_busy_threads, 0, 0, 0, 0},
     {NULL, NULL, 0, 0, 0, 0},
 };

@@ -20,7 +20,7 @@ typedef struct loaded {
   chime_status (*timer_state)(chime_timer_t, chime_state *);
   chime_status (*timer_cancel)(chime_timer_t);
   chime_status (*queue_advance)(chime_queue_t, int64_t);
-  chime_status (*run_loop_create)(const char *, chime_run_loop_t *); /* NULL: libchime, without run loops */
+  chime_status (*run_loop_create)(const char *, chime_run_loop_t *);
   chime_status (*run_loop_queue_create)(chime_run_loop_t, const char *, const chime_queue_options *, chime_queue_t *);
 } loaded;
 

@@ -4,20 +4,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Not there when the program is linked to libchime. */
-#pragma weak chime_run_loop_create
-#pragma weak chime_run_loop_queue_create
-
 const char *place_name(place where) {
   static const char *const names[] = {"serial", "concurrent", "global", "host-driven", "precise", "run loop", "main",
                                       "virtual"};
   return names[where];
-}
-
-int places_have_run_loops(void) { return chime_run_loop_create != NULL; }
-
-void places_need(place where) {
-  if (where == RUN_LOOP && !places_have_run_loops()) fault_skip("libchime has no run loops");
 }
 
 chime_status place_make(place where, const chime_queue_options *options, chime_queue_t *queue) {

@@ -19,11 +19,6 @@ const char *place_name(place where);
 /** A queue of that kind. Nothing drives a host-driven, main or virtual one yet; a run loop's has a thread. */
 chime_status place_make(place where, const chime_queue_options *options, chime_queue_t *queue);
 
-/** Whether the library that this program is linked to has chime_run_loop.h. */
-int places_have_run_loops(void);
-/** Skips the case when it needs run loops and there are none. */
-void places_need(place where);
-
 /** Has the queue's handlers run from here on: a host-driven queue gets a thread that runs it. Not for main, virtual. */
 void place_drive(place where, chime_queue_t queue);
 

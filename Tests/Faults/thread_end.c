@@ -8,14 +8,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#pragma weak chime_run_loop_create
-#pragma weak chime_run_loop_queue_create
-#pragma weak chime_run_loop_current
-#pragma weak chime_run_loop_run
-#pragma weak chime_run_loop_stop
-#pragma weak chime_weak_timer_schedule
-#pragma weak chime_weak_timer_is_valid
-
 static int ticks;
 static int finalized;
 
@@ -45,7 +37,6 @@ static void *make_and_end(void *context) {
 static void maker_ends(int where) {
   made m = {SERIAL, 0, 0, 0, 0, 0};
   pthread_t thread;
-  places_need((place)where);
   m.where = (place)where;
   m.by_exit = where % 2;
   REQUIRE_OK(pthread_create(&thread, NULL, make_and_end, &m));
@@ -162,7 +153,6 @@ static void run_loop_thread_ends(int argument) {
   int32_t valid = 1;
   int at_end;
   (void)argument;
-  places_need(RUN_LOOP);
   REQUIRE_OK(pthread_create(&thread, NULL, have_a_run_loop, NULL));
   pthread_join(thread, NULL);
   EXPECT(load(&ticks) >= 3);
@@ -180,8 +170,7 @@ static void run_loop_thread_ends(int argument) {
 
 int main(int argc, char **argv) {
   static const fault_case cases[] = {
-      {"who-made-it", maker_ends, SERIAL, RUN_LOOP - 1, 0, 0},
-      {"who-made-it-on-a-run-loop", maker_ends, RUN_LOOP, RUN_LOOP, 0, 0},
+      {"who-made-it", maker_ends, SERIAL, RUN_LOOP, 0, 0},
       {"who-is-bound", bound_thread_ends, 0, 0, 0, 0},
       {"caches-of-1000-threads", caches, SERIAL, PRECISE, 0, 0},
       {"caches-and-a-limit", limited, 0, 0, 0, 0},

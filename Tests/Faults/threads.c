@@ -8,9 +8,6 @@
 #include <errno.h>
 #include <pthread.h>
 
-#pragma weak chime_run_loop_create
-#pragma weak chime_run_loop_release
-
 static int none_left;
 static int refused;
 
@@ -39,7 +36,6 @@ static void precise(int argument) {
 static void run_loop(int argument) {
   chime_run_loop_t loop = 0;
   (void)argument;
-  places_need(RUN_LOOP);
   store(&none_left, 1);
   EXPECT_EQ(chime_run_loop_create(NULL, &loop), CHIME_ERROR_RESOURCE);
   EXPECT_EQ(loop, 0);

@@ -8,10 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CHIME, COPY, RUN_LOOPS, BEAT, NAMESPACE, LIBRARIES };
+enum { CHIME, COPY, BEAT, NAMESPACE, LIBRARIES };
 
-static const char *const names[] = {"libchime", "a copy of it", "libchime-runloop", "a Swift library",
-                                    "libchime in a namespace of its own"};
+static const char *const names[] = {"libchime", "a copy of it", "a Swift library", "libchime in a namespace of its own"};
 
 typedef struct beat {
   void (*start)(int32_t *count);
@@ -21,7 +20,6 @@ typedef struct beat {
 static const char *path_of(int library) {
   switch (library) {
     case COPY: return path_in(own_files(), "libcopy.so");
-    case RUN_LOOPS: return path_in(libraries(), "libchime-runloop.so.1");
     case BEAT: return path_in(own_files(), "libbeat.so");
     default: return path_in(libraries(), "libchime.so.1");
   }
@@ -89,9 +87,7 @@ static void both(int first, int second, int flags) {
     both(order % 2 == 0 ? (a) : (b), order % 2 == 0 ? (b) : (a), RTLD_NOW | (order < 2 ? RTLD_LOCAL : RTLD_GLOBAL)); \
   }
 PAIR(copies, CHIME, COPY)
-PAIR(with_run_loops, CHIME, RUN_LOOPS)
 PAIR(with_swift, CHIME, BEAT)
-PAIR(run_loops_with_swift, RUN_LOOPS, BEAT)
 
 /*
  * Alone in a namespace of its own. (Two that both use thread-specific data, one in each namespace, cannot work: glibc's
@@ -108,9 +104,7 @@ static void in_a_namespace(int argument) {
 int main(int argc, char **argv) {
   static const fault_case cases[] = {
       {"a-copy", copies, 0, 3, 0, 0},
-      {"with-run-loops", with_run_loops, 0, 3, 0, 0},
       {"with-a-swift-library", with_swift, 0, 3, 0, 0},
-      {"run-loops-with-a-swift-library", run_loops_with_swift, 0, 3, 0, 0},
       {"in-a-namespace", in_a_namespace, 0, 0, 0, 0},
       {NULL, NULL, 0, 0, 0, 0},
   };

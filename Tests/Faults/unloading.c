@@ -9,7 +9,7 @@
 static int ticks;
 
 static void armed(int where) {
-  const char *path = path_in(libraries(), where == RUN_LOOP ? "libchime-runloop.so.1" : "libchime.so.1");
+  const char *path = path_in(libraries(), "libchime.so.1");
   loaded l = load_library(path, RTLD_NOW | RTLD_LOCAL, 0), again;
   chime_queue_t queue = 0;
   chime_timer_t timer = 0;
@@ -34,7 +34,7 @@ static void armed(int where) {
 }
 
 static void shut_down(int where) {
-  const char *path = path_in(libraries(), where == RUN_LOOP ? "libchime-runloop.so.1" : "libchime.so.1");
+  const char *path = path_in(libraries(), "libchime.so.1");
   int round, at_end;
   for (round = 0; round < 5; round++) {
     loaded l = load_library(path, RTLD_NOW | RTLD_LOCAL, 0);

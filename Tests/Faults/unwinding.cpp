@@ -31,7 +31,6 @@ static void throw_once(const chime_tick *, void *) {
 /* On a thread that the host did not make. */
 static void thrown(int where) {
   chime_queue_t queue = 0;
-  places_need(static_cast<place>(where));
   std::set_terminate(say_and_abort);
   fault_seen("%s: ", place_name(static_cast<place>(where)));
   REQUIRE_OK(place_make(static_cast<place>(where), nullptr, &queue));

@@ -130,7 +130,6 @@ static chime_queue_t wall_queue(place where) {
  */
 static void forward(int where) {
   chime_queue_t queue;
-  places_need((place)where);
   queue = wall_queue((place)where);
   REQUIRE(queue != 0);
   start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, wall_ns() + CHIME_HOUR, 0);
@@ -154,7 +153,6 @@ static void forward(int where) {
 static void backward(int where) {
   chime_queue_t queue;
   int64_t begun;
-  places_need((place)where);
   queue = wall_queue((place)where);
   REQUIRE(queue != 0);
   begun = monotonic_ns();
@@ -179,7 +177,6 @@ static void backward(int where) {
 static void monotonic(int where) {
   chime_queue_t queue = 0;
   int64_t begun;
-  places_need((place)where);
   REQUIRE_OK(place_make((place)where, NULL, &queue));
   place_drive((place)where, queue);
   start(queue, &repeating, 0, 20 * CHIME_MILLISECOND, 20 * CHIME_MILLISECOND);

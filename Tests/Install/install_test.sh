@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs Chime as a user would, and builds program.c against it in every way that there is. LIB: the built libraries.
+# Installs Chime as a user would, and builds program.c against it in every way that there is. LIB: where the library is.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -44,11 +44,8 @@ runs() {
   program=$1
   shift
   expected="virtual 3
-real 1"
-  case $program in
-  *runloop*) expected="$expected
-run loop 1" ;;
-  esac
+real 1
+run loop 1"
   same "the output of $program" "$expected" "$(plain "$@" timeout 60 "$program" 2>&1 || echo "status $?")"
   needs=$(plain "$@" ldd "$program" 2>&1 || :)
   case $needs in
@@ -61,9 +58,6 @@ compiles() {
   program=$1
   package=$2
   shift 2
-  case $package in
-  *runloop) set -- -DRUN_LOOP "$@" ;;
-  esac
   # shellcheck disable=SC2046
   (cd "$work/project" && plain cc -std=c99 -Wall -Wextra -Wpedantic -Werror program.c "$@" \
     $(plain env $pkg_config pkg-config --cflags --libs "$package") -o "$program") || fail "$program does not compile"
@@ -92,6 +86,7 @@ make_in_examples install PREFIX="$prefix"
 version=$(plain env PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --modversion chime)
 same "what install places" "./include
 ./include/chime.h
+./include/chime_run_loop.h
 ./include/other.h
 ./lib
 ./lib/chime
@@ -105,23 +100,21 @@ same "what install places" "./include
 ./lib/libchime.so.1.$version
 ./lib/pkgconfig
 ./lib/pkgconfig/chime.pc" "$(tree "$prefix")"
-refusal='its component runloop is not installed' refused_by_cmake chime-runloop -DCMAKE_PREFIX_PATH="$prefix"
+refusal='its component static is not installed' refused_by_cmake chime-static -DCMAKE_PREFIX_PATH="$prefix"
 
-make_in_examples install-run-loop install-static PREFIX="$prefix"
-for library in chime chime-runloop; do
-  file=$prefix/lib/lib$library.so.1.$version
-  dynamic=$(readelf --dynamic --wide "$file")
-  for wanted in "soname: \[lib$library.so.1\]" NODELETE BIND_NOW; do
-    echo "$dynamic" | grep -q "$wanted" || fail "$file: no $wanted"
-  done
-  for unwanted in RUNPATH RPATH TEXTREL libswift; do
-    echo "$dynamic" | grep -q "$unwanted" && fail "$file: $unwanted"
-  done
-  readelf --segments --wide "$file" | grep -q GNU_RELRO || fail "$file: no RELRO"
-  same "exports of $file that are no chime_* with a version" "" \
-    "$(nm --dynamic --defined-only --extern-only --with-symbol-versions "$file" |
-      grep -v -e ' T chime_[a-z_]*@@CHIME_[0-9.]*$' -e ' A CHIME_[0-9.]*$')"
+make_in_examples install-static PREFIX="$prefix"
+file=$prefix/lib/libchime.so.1.$version
+dynamic=$(readelf --dynamic --wide "$file")
+for wanted in "soname: \[libchime.so.1\]" NODELETE BIND_NOW; do
+  echo "$dynamic" | grep -q "$wanted" || fail "$file: no $wanted"
 done
+for unwanted in RUNPATH RPATH TEXTREL libswift; do
+  echo "$dynamic" | grep -q "$unwanted" && fail "$file: $unwanted"
+done
+readelf --segments --wide "$file" | grep -q GNU_RELRO || fail "$file: no RELRO"
+same "exports of $file that are no chime_* with a version" "" \
+  "$(nm --dynamic --defined-only --extern-only --with-symbol-versions "$file" |
+    grep -v -e ' T chime_[a-z_]*@@CHIME_[0-9.]*$' -e ' A CHIME_[0-9.]*$')"
 same "global names of libchime.a that are no chime_*" "" \
   "$(nm --defined-only --extern-only "$prefix/lib/libchime.a" | grep -v -e ' T chime_[a-z_]*$' -e ':$' -e '^$')"
 echo "ok: files, exports and protections"
@@ -129,11 +122,9 @@ echo "ok: files, exports and protections"
 # --- how it is found ------------------------------------------------------------------------------------------------
 
 pkg_config="PKG_CONFIG_PATH=$prefix/lib/pkgconfig"
-for kind in chime chime-runloop; do
-  compiles "$work/by-pkg-config-$kind" $kind -Wl,-rpath,"$prefix/lib"
-  runs "$work/by-pkg-config-$kind"
-  readelf --version-info --wide "$work/by-pkg-config-$kind" | grep -q 'Name: CHIME_' || fail "no symbol version asked for"
-done
+compiles "$work/by-pkg-config-chime" chime -Wl,-rpath,"$prefix/lib"
+runs "$work/by-pkg-config-chime"
+readelf --version-info --wide "$work/by-pkg-config-chime" | grep -q 'Name: CHIME_' || fail "no symbol version asked for"
 compiles "$work/static-chime" chime-static
 runs "$work/static-chime"
 same "libchime in a program linked to the archive" "" "$(ldd "$work/static-chime" | grep chime)"
@@ -141,7 +132,7 @@ compiles "$work/static-all" chime -static "$prefix/lib/libchime.a" -lstdc++ -lm 
 runs "$work/static-all"
 echo "ok: pkg-config"
 
-for kind in chime chime-runloop chime-static; do
+for kind in chime chime-static; do
   cmake_builds $kind -DCMAKE_PREFIX_PATH="$prefix" || fail "CMake, $kind: $(cat "$work/log")"
   mv "$work/build/program" "$work/by-cmake-$kind"
   runs "$work/by-cmake-$kind"
@@ -181,13 +172,11 @@ echo "ok: versions"
 
 # A later version takes the place of the one before, under the name that programs look for.
 later=$version.later
-make_in_examples install install-run-loop PREFIX="$prefix" VERSION="$later"
-for kind in chime chime-runloop; do
-  same "the link lib$kind.so.1" "lib$kind.so.1.$later" "$(readlink "$prefix/lib/lib$kind.so.1")"
-  [ -e "$prefix/lib/lib$kind.so.1.$version" ] && fail "the version before is still there"
-  runs "$work/by-pkg-config-$kind"
-  runs "$work/by-cmake-$kind"
-done
+make_in_examples install PREFIX="$prefix" VERSION="$later"
+same "the link libchime.so.1" "libchime.so.1.$later" "$(readlink "$prefix/lib/libchime.so.1")"
+[ -e "$prefix/lib/libchime.so.1.$version" ] && fail "the version before is still there"
+runs "$work/by-pkg-config-chime"
+runs "$work/by-cmake-chime"
 
 # A library that lacks the functions' version is refused when the program starts.
 mkdir "$work/other"
@@ -213,7 +202,7 @@ echo "ok: installed again, and uninstalled"
 stage=$work/stage
 libdir=/usr/lib/x86_64-linux-gnu
 set -- PREFIX=/usr LIBDIR="$libdir" INCLUDEDIR=/usr/include/chime-timers DESTDIR="$stage"
-make_in_examples install install-run-loop install-static "$@"
+make_in_examples install install-static "$@"
 same "the prefix in chime.pc" "/usr" \
   "$(plain env PKG_CONFIG_LIBDIR="$stage$libdir/pkgconfig" pkg-config --variable=prefix chime)"
 same "the build machine's paths in what is staged" "" "$(grep -rIlF -e "$work" -e "$examples" "$stage" || :)"

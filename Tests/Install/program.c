@@ -1,11 +1,9 @@
 /*
  * A program of somebody's own, outside the tree. Compares the versions of header and library, then has a timer tick
- * three times in virtual time and once in real time; with -DRUN_LOOP on a run loop as well.
+ * three times in virtual time, once in real time and once on a run loop.
  */
 #include <chime.h>
-#ifdef RUN_LOOP
 #include <chime_run_loop.h>
-#endif
 #include <semaphore.h>
 #include <stdio.h>
 
@@ -51,7 +49,6 @@ static int real_time(void) {
   return 0;
 }
 
-#ifdef RUN_LOOP
 static int run_loop(void) {
   chime_run_loop_t loop;
   chime_queue_t queue;
@@ -64,9 +61,6 @@ static int run_loop(void) {
   printf("run loop %d\n", ticks);
   return 0;
 }
-#else
-static int run_loop(void) { return 0; }
-#endif
 
 int main(void) {
   if (!CHIME_VERSION_MATCHES()) {

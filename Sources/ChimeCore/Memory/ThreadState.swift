@@ -12,6 +12,8 @@ import Synchronization
   var image: UInt32 = 0
   /// A callback has ended the thread; see `ThreadEnd`.
   var hasEnded = false
+  /// The thread's run loop, retained; nil until it is asked for.
+  var loop: Unmanaged<Loop>?
   /// The thread is inside the host's trace.
   var isTracing = false
   var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = unsafe (
@@ -159,13 +161,17 @@ import Synchronization
     return unsafe ThreadState(storage: storage)
   }
 
-  /// In a forked child: the calling thread has no free slots any more.
+  /// In a forked child: the calling thread has no free slots any more, and no run loop.
   static func forgetSlots() {
     guard let thread = existing else { return }
+    unsafe thread.storage.pointee.loop = nil
     for i in 0..<4 { unsafe thread.cacheAt(i).storage.initialize(to: ThreadCacheStorage()) }
   }
 
   private func end() {
+    // First, since it calls finalizers of the host's, for which the thread is as it was.
+    loop?.end()
+    loop = nil
     chime_set_thread_state(nil)
     for i in 0..<4 { evict(cacheAt(i)) }
     unsafe ThreadState.giveBackImage(storage)
@@ -192,6 +198,18 @@ import Synchronization
     let stamp = unsafe storage.pointee.stamp &+ 1
     unsafe storage.pointee.stamp = stamp
     return stamp
+  }
+
+  // MARK: The run loop
+
+  /// The thread's run loop, if it was asked for.
+  var loop: Loop? {
+    get { unsafe storage.pointee.loop?.takeUnretainedValue() }
+    nonmutating set {
+      let old = unsafe storage.pointee.loop
+      unsafe storage.pointee.loop = newValue.map { unsafe Unmanaged.passRetained($0) }
+      unsafe old?.release()
+    }
   }
 
   // MARK: Tracing

@@ -64,6 +64,7 @@ package enum MainQueue {
     if status != .ok { return status }
     guard isMainThread else { return .wrongThread }
     guard isCurrent else { return .unsupported }
+    guard !isDraining else { return .wouldDeadlock }
     guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .wouldDeadlock }
     defer { isRunning.store(false, ordering: .releasing) }
     guard withoutCancellation(prepare) else { return .resource }
@@ -81,16 +82,33 @@ package enum MainQueue {
       ]
       withoutCancellation { _ = unsafe poll(&files, 2, -1) }
       if files[0].revents != 0 {
-        var count: UInt64 = 0
-        withoutCancellation { _ = unsafe read(queueFile, &count, 8) }
-        withoutCancellation { host in
-          unsafe hostOfDrain = host
-          chime_dispatch_drain_main_queue()
-          unsafe hostOfDrain = nil
-        }
+        drain(queueFile)
         // A callback has ended this thread, which goes on to its end in the caller, outside of libdispatch.
         if ThreadEnd.isCaught { return .stopped }
       }
+    }
+  }
+
+  // MARK: For the main thread's loop
+
+  private static var isDraining: Bool { unsafe hostOfDrain != nil }
+
+  /// The descriptor that is readable while the queue has work, for the main thread's loop: -1 where the queue cannot be
+  /// drained, because libdispatch was loaded by another thread or a block of the queue runs; `nil` when the descriptors
+  /// that are needed cannot be had. The main thread.
+  static func fileToDrain() -> Int32? {
+    if isDraining || !isCurrent { return -1 }
+    return prepare() ? chime_dispatch_main_queue_file() : nil
+  }
+
+  /// Does the queue's work. The main thread, in no block of the queue.
+  static func drain(_ file: Int32) {
+    var count: UInt64 = 0
+    withoutCancellation { _ = unsafe read(file, &count, 8) }
+    withoutCancellation { host in
+      unsafe hostOfDrain = host
+      chime_dispatch_drain_main_queue()
+      unsafe hostOfDrain = nil
     }
   }
 

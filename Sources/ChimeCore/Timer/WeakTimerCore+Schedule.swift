@@ -1,16 +1,13 @@
-import Chime
-import ChimeCore
-import Foundation
-
-/// Where and when a WeakTimer ticks.
-extension WeakTimer {
+/// Where and when a weak timer ticks.
+extension WeakTimerCore {
   /// Adds the timer to a mode of a loop; it may be in several modes of one loop.
+  /// - Parameter companion: what the loop keeps alive with the timer.
   /// - Returns: ok; ignored when the timer is invalid or in that mode already; invalidArgument when it is on another
   ///   loop, or without a mode; invalidHandle when the loop's thread has ended; limit, noMemory, resource.
-  package func add(to loop: Loop, mode: RunLoop.Mode) -> Status {
+  package func add(to loop: any WeakTimerLoop, mode: String, companion: AnyObject? = nil) -> Status {
     guard isValid else { return .ignored }
-    if mode.rawValue.isEmpty { return .invalidArgument }
-    if loop.hasEnded { return .invalidHandle }
+    if mode.isEmpty { return .invalidArgument }
+    if loop.hasEnded { return .unknownHandle }
     var old: UInt64 = 0
     let status: Status = state.withLock { state in
       guard state.action != nil else { return .ignored }
@@ -23,7 +20,10 @@ extension WeakTimer {
       if status != .ok { return status }
       old = state.timer
       state.before = (old, first)
-      (state.loop, state.modes, state.timer) = (loop, modes, timer)
+      state.loop = loop
+      state.modes = modes
+      state.timer = timer
+      state.companion = companion
       return .ok
     }
     if old != 0 { _ = TimerRef.release(old) }
@@ -32,18 +32,21 @@ extension WeakTimer {
 
   /// Makes the core's timer.
   private func start(
-    on loop: Loop, _ modes: Set<RunLoop.Mode>, _ first: Int64, _ tolerance: Int64, _ timer: inout UInt64
+    on loop: any WeakTimerLoop, _ modes: Set<String>, _ first: Int64, _ tolerance: Int64, _ timer: inout UInt64
   ) -> Status {
-    let queue: TimerQueue
-    do { queue = try loop.queue(for: modes) } catch { return Status(rawValue: error.rawValue) }
+    let queue: UInt64
+    switch loop.weakTimerQueue(in: modes) {
+    case .success(let id): queue = id
+    case .failure(let status): return status
+    }
     let schedule = Schedule(
       first: first, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: tolerance)
     // SAFETY: the finalizer lets go of the reference, or the failure does.
     let context = unsafe Unmanaged.passRetained(self)
     let options = unsafe TimerOptions(
-      handler: WeakTimer.handler, context: Context(context.toOpaque()), finalizer: WeakTimer.finalizer,
+      handler: WeakTimerCore.handler, context: Context(context.toOpaque()), finalizer: WeakTimerCore.finalizer,
       target: subject.targetID, selfRelease: true)
-    let status = unsafe TimerRef.create(on: queue.id, options, schedule, out: &timer)
+    let status = unsafe TimerRef.create(on: queue, options, schedule, out: &timer)
     if status.isFailure { unsafe context.release() }
     return status
   }
@@ -67,7 +70,7 @@ extension WeakTimer {
   }
 
   /// How late a tick may be, in nanoseconds; the setter takes 0 or more, for a timer that repeats below its interval.
-  package var toleranceNanoseconds: Int64 {
+  package var tolerance: Int64 {
     get { state.withLock { $0.tolerance } }
     set {
       state.withLock { state in

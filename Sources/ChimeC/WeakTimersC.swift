@@ -1,14 +1,7 @@
 import CChime
-import Chime
 import ChimeCore
-import ChimeC
-import ChimeRunLoop
-import Foundation
-import Synchronization
 
 // chime_run_loop.h, "Weak timers".
-
-private let weakTimers = HandleTable<WeakTimer>(.weakTimer)
 
 /// What a weak timer calls. The timer's action captures it; when that is let go, the finalizer is called.
 private final class WeakTimerAction: @unchecked Sendable {
@@ -30,7 +23,7 @@ private final class WeakTimerAction: @unchecked Sendable {
 
   deinit {
     // An id that the caller does not have ends with the timer.
-    if !isHeld { weakTimers.remove(id) }
+    if !isHeld { WeakTimerCore.remove(id) }
     if isAccepted { finalizer?(userInfo) }
   }
 
@@ -47,10 +40,9 @@ private final class WeakTimerAction: @unchecked Sendable {
 private func make(
   _ interval_ns: Int64, _ repeats: Int32, _ target: chime_target_t, _ action: chime_handler?,
   _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
-  _ out: UnsafeMutablePointer<chime_weak_timer_t>?, add: (WeakTimer) -> Status
+  _ out: UnsafeMutablePointer<chime_weak_timer_t>?, add: (WeakTimerCore) -> Status
 ) -> chime_status {
-  let possible = Fork.statusOfDispatch
-  if possible != .ok { return possible.rawValue }
+  if Fork.isChild { return Status.forked.rawValue }
   guard let handler = unsafe Arguments.tickFunction(action), repeats == 0 || repeats == 1 else {
     return Status.invalidArgument.rawValue
   }
@@ -60,10 +52,12 @@ private func make(
   }
   let action = unsafe WeakTimerAction(
     handler, Context(user_info), Arguments.contextFunction(finalizer), isHeld: out != nil)
-  let timer = WeakTimer(interval: interval_ns, repeats: repeats == 1, subject: target == 0 ? .nothing : .target(target)) { timer, record in
-    if !action.call(record) { timer.invalidate() }
+  let timer = WeakTimerCore(
+    interval: interval_ns, repeats: repeats == 1, subject: target == 0 ? .nothing : .target(target)
+  ) { record in
+    if !action.call(record) { WeakTimerCore.find(action.id)?.invalidate() }
   }
-  guard let id = weakTimers.add(timer) else { return Status.limit.rawValue }
+  guard let id = WeakTimerCore.add(timer) else { return Status.limit.rawValue }
   action.id = id
   action.isAccepted = true
   let before = unsafe out?.pointee ?? 0
@@ -73,7 +67,7 @@ private func make(
   if status == .ignored { status = .targetGone }
   if status.isFailure {
     action.isAccepted = false
-    weakTimers.remove(id)
+    WeakTimerCore.remove(id)
     unsafe out?.pointee = before
   }
   return status.rawValue
@@ -97,14 +91,17 @@ public func chime_weak_timer_schedule(
 ) -> chime_status {
   withoutCancellation {
     unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { timer in
-      Loop.canBeCurrent ? timer.add(to: .current, mode: .default) : .resource
+      switch Loop.current {
+      case .success(let loop): timer.add(to: loop, mode: Loop.defaultMode)
+      case .failure(let status): status
+      }
     }
   }
 }
 
 /// Runs an operation on the timer that an id names.
-private func withTimer(_ id: chime_weak_timer_t, _ operation: (WeakTimer) -> Status) -> chime_status {
-  (weakTimers.find(id).map(operation) ?? .unknownHandle).rawValue
+private func withTimer(_ id: chime_weak_timer_t, _ operation: (WeakTimerCore) -> Status) -> chime_status {
+  (WeakTimerCore.find(id).map(operation) ?? .unknownHandle).rawValue
 }
 
 @_cdecl("chime_weak_timer_add") @implementation
@@ -122,12 +119,12 @@ public func chime_weak_timer_add(
 
 @_cdecl("chime_weak_timer_fire") @implementation
 public func chime_weak_timer_fire(_ timer: chime_weak_timer_t) -> chime_status {
-  callingBack { withTimer(timer) { Status(rawValue: $0.fire().rawValue) } }
+  callingBack { withTimer(timer) { $0.fire() } }
 }
 
 @_cdecl("chime_weak_timer_invalidate") @implementation
 public func chime_weak_timer_invalidate(_ timer: chime_weak_timer_t) -> chime_status {
-  callingBack { withoutCancellation { withTimer(timer) { Status(rawValue: $0.invalidate().rawValue) } } }
+  callingBack { withoutCancellation { withTimer(timer) { $0.invalidate() } } }
 }
 
 @_cdecl("chime_weak_timer_is_valid") @implementation
@@ -148,7 +145,7 @@ public func chime_weak_timer_set_tolerance(_ timer: chime_weak_timer_t, _ tolera
   withTimer(timer) { timer in
     guard tolerance_ns >= 0, tolerance_ns <= timer.maximumTolerance else { return .invalidArgument }
     guard timer.isValid else { return .ignored }
-    timer.toleranceNanoseconds = tolerance_ns
+    timer.tolerance = tolerance_ns
     return .ok
   }
 }
@@ -159,7 +156,7 @@ public func chime_weak_timer_tolerance(
 ) -> chime_status {
   guard let tolerance_ns = unsafe tolerance_ns else { return Status.invalidArgument.rawValue }
   return withTimer(timer) { timer in
-    unsafe tolerance_ns.pointee = timer.toleranceNanoseconds
+    unsafe tolerance_ns.pointee = timer.tolerance
     return .ok
   }
 }
@@ -205,6 +202,6 @@ public func chime_weak_timer_interval(
 @_cdecl("chime_weak_timer_release") @implementation
 public func chime_weak_timer_release(_ timer: chime_weak_timer_t) -> chime_status {
   if timer == 0 { return Status.ok.rawValue }
-  guard let timer = weakTimers.remove(timer) else { return Status.unknownHandle.rawValue }
+  guard let timer = WeakTimerCore.remove(timer) else { return Status.unknownHandle.rawValue }
   return timer.invalidate() == .running ? Status.running.rawValue : Status.ok.rawValue
 }

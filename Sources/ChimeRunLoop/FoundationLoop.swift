@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Made when Chime first meets the run loop, and kept to the end of its thread: then its id is stale, the queues of its
 /// weak timers end, and a shutdown of other queues on it does not wait for it any more. Any thread.
-package final class Loop: @unchecked Sendable {
+package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   // Unchecked for `runLoop`: of its methods only those are called from other threads that CoreFoundation makes safe.
   let runLoop: RunLoop
   package private(set) var id: UInt64 = 0  // set once, before anybody else sees the object
@@ -45,11 +45,11 @@ package final class Loop: @unchecked Sendable {
   /// Whether the thread is one that Chime made for this loop.
   let isOwn = Atomic<Bool>(false)
 
-  private static let table = HandleTable<Loop>(.runLoop)
+  private static let table = HandleTable<FoundationLoop>(.runLoop)
 
   /// The run loops that Chime has met.
   private struct Known {
-    var loops: [ObjectIdentifier: Loop] = [:]
+    var loops: [ObjectIdentifier: FoundationLoop] = [:]
     /// Those whose thread has ended, as long as somebody holds them.
     var ended: [ObjectIdentifier: Ended] = [:]
   }
@@ -67,25 +67,25 @@ package final class Loop: @unchecked Sendable {
   // MARK: Which
 
   /// The calling thread's loop.
-  package static var current: Loop { of(RunLoop.current) }
+  package static var current: FoundationLoop { of(RunLoop.current) }
 
-  package static var main: Loop {
+  package static var main: FoundationLoop {
     let loop = of(RunLoop.main)
     loop.state.withLock { $0.cf = CFRunLoopGetMain() }
     return loop
   }
 
   /// What belongs to a run loop of Foundation.
-  static func of(_ runLoop: RunLoop) -> Loop {
+  static func of(_ runLoop: RunLoop) -> FoundationLoop {
     let loop = find(runLoop)
     if runLoop === RunLoop.current { loop.bind() }
     return loop
   }
 
-  private static func find(_ runLoop: RunLoop) -> Loop {
+  private static func find(_ runLoop: RunLoop) -> FoundationLoop {
     known.withLock { known in
       if let loop = known.loops[ObjectIdentifier(runLoop)] { return loop }
-      let loop = Loop(runLoop)
+      let loop = FoundationLoop(runLoop)
       if known.ended[ObjectIdentifier(runLoop)]?.runLoop === runLoop {
         loop.ended.store(true, ordering: .sequentiallyConsistent)
         return loop
@@ -96,7 +96,7 @@ package final class Loop: @unchecked Sendable {
     }
   }
 
-  package static func find(_ id: UInt64) -> Loop? { table.find(id) }
+  package static func find(_ id: UInt64) -> FoundationLoop? { table.find(id) }
 
   // MARK: Its thread
 
@@ -111,12 +111,12 @@ package final class Loop: @unchecked Sendable {
   var threadNumber: UInt { thread.load(ordering: .relaxed) }
 
   /// Whether the loop's thread has ended.
-  var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
+  package var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
 
   private static let endOfThread: pthread_key_t? = {
     var key = pthread_key_t()
     let failed = unsafe pthread_key_create(&key) { loop in
-      if let loop = unsafe loop { unsafe Unmanaged<Loop>.fromOpaque(loop).takeRetainedValue().end() }
+      if let loop = unsafe loop { unsafe Unmanaged<FoundationLoop>.fromOpaque(loop).takeRetainedValue().end() }
     }
     return failed == 0 ? key : nil
   }()
@@ -126,7 +126,7 @@ package final class Loop: @unchecked Sendable {
     if thread.load(ordering: .relaxed) != 0 { return }
     thread.store(UInt(pthread_self()), ordering: .relaxed)
     state.withLock { $0.cf = CFRunLoopGetCurrent() }
-    guard let key = Loop.endOfThread else { return }
+    guard let key = FoundationLoop.endOfThread else { return }
     // SAFETY: the key's destructor takes the reference back.
     unsafe pthread_setspecific(key, Unmanaged.passRetained(self).toOpaque())
   }
@@ -134,12 +134,12 @@ package final class Loop: @unchecked Sendable {
   static var isBoundHere: Bool { endOfThread.map { unsafe pthread_getspecific($0) != nil } ?? false }
 
   /// Takes the id away. True for the one caller that did it.
-  func retireID() -> Bool { Loop.table.remove(id) != nil }
+  func retireID() -> Bool { FoundationLoop.table.remove(id) != nil }
 
   private func end() {
     ended.store(true, ordering: .sequentiallyConsistent)
     _ = retireID()
-    Loop.known.withLock { known in
+    FoundationLoop.known.withLock { known in
       known.loops[ObjectIdentifier(runLoop)] = nil
       known.ended = known.ended.filter { $0.value.runLoop != nil }
       known.ended[ObjectIdentifier(runLoop)] = Ended(runLoop)
@@ -158,14 +158,20 @@ package final class Loop: @unchecked Sendable {
   // MARK: Queues
 
   /// The queue of the weak timers in these modes.
-  func queue(for modes: Set<RunLoop.Mode>) throws(ChimeError) -> TimerQueue {
-    if let queue = state.withLock({ $0.queues[modes] }) { return queue }
-    let made = try TimerQueue(on: self, modes: modes, QueueOptions(label: "chime.weak-timers"))
+  package func weakTimerQueue(in modes: Set<String>) -> Result<UInt64, Status> {
+    let modes = Set(modes.map { RunLoop.Mode($0) })
+    if let queue = state.withLock({ $0.queues[modes] }) { return .success(queue.id) }
+    let made: TimerQueue
+    do {
+      made = try TimerQueue(on: self, modes: modes, QueueOptions(label: "chime.weak-timers"))
+    } catch {
+      return .failure(Status(rawValue: error.rawValue))
+    }
     // Of two threads that made one, the first wins; the other's goes.
     return state.withLock { state in
-      if let queue = state.queues[modes] { return queue }
+      if let queue = state.queues[modes] { return .success(queue.id) }
       state.queues[modes] = made
-      return made
+      return .success(made.id)
     }
   }
 }

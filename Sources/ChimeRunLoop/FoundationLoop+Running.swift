@@ -4,7 +4,7 @@ import CoreFoundation
 import Foundation
 
 /// Running a loop, stopping it from anywhere, and loops on threads of their own.
-extension Loop {
+extension FoundationLoop {
   /// Runs the calling thread's loop in a mode. Waits for time, also when nothing is in that mode yet.
   ///
   /// - Parameters:
@@ -48,7 +48,7 @@ extension Loop {
     if mode == .common || mode.rawValue.isEmpty { return .invalidArgument }
     let (isControlled, isKnown) = state.withLock { ($0.controlled.contains(mode), $0.modes.contains(mode)) }
     if isControlled { return .ok }
-    guard Loop.canHave(modes: 1) else { return .resource }
+    guard FoundationLoop.canHave(modes: 1) else { return .resource }
     if !isKnown, CFRunLoopRunInMode(mode.cf, 0, false) == .finished { return .invalidArgument }
     let control = state.withLock { state in
       state.controlled.insert(mode)

@@ -1,40 +1,31 @@
 import CChime
-import Chime
 import ChimeCore
-import ChimeC
-import ChimeRunLoop
-import Foundation
 
 // chime_run_loop.h, "Run loops".
 
 /// The mode that a C string names, NULL the default one; `nil` when it is empty or not UTF-8.
-func mode(_ name: UnsafePointer<CChar>?) -> RunLoop.Mode? {
-  guard let name = unsafe name else { return .default }
+func mode(_ name: UnsafePointer<CChar>?) -> String? {
+  guard let name = unsafe name else { return Loop.defaultMode }
   guard let string = unsafe Arguments.string(name), !string.isEmpty else { return nil }
-  return RunLoop.Mode(string)
+  return string
 }
 
-private func store(_ loop: @autoclosure () -> Loop, _ out: UnsafeMutablePointer<chime_run_loop_t>?) -> chime_status {
-  let status = Fork.statusOfDispatch
-  if status != .ok { return status.rawValue }
+private func give(
+  _ id: @autoclosure () -> Result<UInt64, Status>, _ out: UnsafeMutablePointer<chime_run_loop_t>?
+) -> chime_status {
+  if Fork.isChild { return Status.forked.rawValue }
   guard let out = unsafe out else { return Status.invalidArgument.rawValue }
-  return waitingOutside {
-    guard Loop.canBeCurrent else { return .resource }
-    let id = loop().id
-    if id == 0 { return .limit }
-    unsafe out.pointee = id
-    return .ok
-  }
+  return waitingOutside { unsafe Status(rawValue: store(id(), out)) }
 }
 
 @_cdecl("chime_run_loop_current") @implementation
 public func chime_run_loop_current(_ run_loop: UnsafeMutablePointer<chime_run_loop_t>?) -> chime_status {
-  unsafe store(.current, run_loop)
+  unsafe give(Loop.current.map { $0.id }, run_loop)
 }
 
 @_cdecl("chime_run_loop_main") @implementation
 public func chime_run_loop_main(_ run_loop: UnsafeMutablePointer<chime_run_loop_t>?) -> chime_status {
-  unsafe store(.main, run_loop)
+  unsafe give(Loop.main.map { $0.id }, run_loop)
 }
 
 @_cdecl("chime_run_loop_create") @implementation
@@ -44,16 +35,7 @@ public func chime_run_loop_create(
   guard let run_loop = unsafe run_loop, let label = unsafe Arguments.string(label) else {
     return Status.invalidArgument.rawValue
   }
-  let status = Fork.statusOfDispatch
-  if status != .ok { return status.rawValue }
-  return waitingOutside {
-    switch Loop.start(label: label) {
-    case .success(let id):
-      unsafe run_loop.pointee = id
-      return .ok
-    case .failure(let status): return status
-    }
-  }
+  return unsafe give(Loop.start(label: label), run_loop)
 }
 
 @_cdecl("chime_run_loop_run") @implementation
@@ -61,8 +43,6 @@ public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int6
   guard let mode = unsafe mode(name), timeout_ns >= 0, flags & ~UInt32(CHIME_RUN_LOOP_UNTIL_TICK) == 0 else {
     return Status.invalidArgument.rawValue
   }
-  let status = Fork.statusOfDispatch
-  if status != .ok { return status.rawValue }
   return waiting {
     Loop.run(in: mode, timeout: timeout_ns, untilTick: flags & UInt32(CHIME_RUN_LOOP_UNTIL_TICK) != 0)
   }
@@ -95,5 +75,5 @@ public func chime_run_loop_queue_create(
   guard let queue = unsafe queue, let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
   guard let loop = Loop.find(run_loop) else { return Status.unknownHandle.rawValue }
   return unsafe making(
-    queueOptions(options, for: .runLoop), { Loop.makeQueue(on: loop, modes: [mode], $0) }, queue)
+    queueOptions(options, for: .runLoop), { loop.makeQueue(in: [mode], $0) }, queue)
 }

@@ -1,0 +1,100 @@
+import Synchronization
+
+/// Modes, and the queues in them.
+extension Loop {
+  /// Makes a queue on the loop and gives its id: invalidArgument without a mode, invalidHandle when the loop's thread
+  /// has ended, unsupported for a clock other than the monotonic and the wall clock; limit, noMemory, resource.
+  package func makeQueue(in modes: Set<String>, _ options: QueueOptions) -> Result<UInt64, Status> {
+    guard !modes.isEmpty, !modes.contains("") else { return .failure(.invalidArgument) }
+    guard !hasEnded else { return .failure(.unknownHandle) }
+    guard options.clock != .boottime else { return .failure(.unsupported) }
+    let made = QueueCore.make(options) { core in
+      let driver = RunLoopDriver(core, self, modes)
+      add(driver)
+      return driver
+    }
+    // A thread that ended meanwhile has not seen the new queue.
+    if hasEnded, case .success(let id) = made {
+      _ = QueueCore.release(id)
+      return .failure(.unknownHandle)
+    }
+    return made
+  }
+
+  private func add(_ driver: RunLoopDriver) {
+    Places.hasRunLoops.store(true, ordering: .relaxed)
+    state.withLock { state in
+      if hasEnded { return }
+      for mode in driver.modes {
+        if mode == Loop.commonModes {
+          state.commonDrivers.append(driver)
+          for i in state.modes.indices where state.modes[i].isCommon && !driver.modes.contains(state.modes[i].name) {
+            state.modes[i].drivers.append(driver)
+          }
+        } else {
+          let index = state.makeIndex(of: mode)
+          state.modes[index].drivers.append(driver)
+        }
+      }
+    }
+  }
+
+  /// Called by the driver, at its queue's end. Any thread.
+  func remove(_ driver: RunLoopDriver) {
+    state.withLock { state in
+      driver.endForGood()
+      for i in state.modes.indices { state.modes[i].drivers.removeLast(driver) }
+      state.commonDrivers.removeLast(driver)
+    }
+  }
+
+  /// Makes a mode one of the loop's common modes.
+  package func addCommonMode(_ mode: String) -> Status {
+    guard mode != Loop.commonModes, !mode.isEmpty else { return .invalidArgument }
+    state.withLock { state in
+      let index = state.makeIndex(of: mode)
+      if state.modes[index].isCommon { return }
+      state.modes[index].isCommon = true
+      for driver in state.commonDrivers where !driver.modes.contains(mode) {
+        state.modes[index].drivers.append(driver)
+      }
+      // The loop may be waiting in that mode, for others' deadlines.
+      state.wakeThread()
+    }
+    return .ok
+  }
+
+  /// The queue of the weak timers in these modes.
+  package func weakTimerQueue(in modes: Set<String>) -> Result<UInt64, Status> {
+    func find(_ state: State) -> UInt64? { state.weakTimerQueues.first { $0.modes == modes }?.queue }
+    if let queue = state.withLock({ find($0) }) { return .success(queue) }
+    return makeQueue(in: modes, QueueOptions(label: "chime.weak-timers")).flatMap { made in
+      // Of two threads that made one, the first wins; the other's goes. So does one that the loop's end has not seen.
+      let other = state.withLock { state -> Result<UInt64, Status>? in
+        if let queue = find(state) { return .success(queue) }
+        if hasEnded { return .failure(.unknownHandle) }
+        state.weakTimerQueues.append((modes, made))
+        return nil
+      }
+      guard let other else { return .success(made) }
+      _ = QueueCore.release(made)
+      return other
+    }
+  }
+}
+
+extension Loop.State {
+  /// Where a mode stands, from now on if it did not before.
+  fileprivate mutating func makeIndex(of mode: String) -> Int {
+    if let index = index(of: mode) { return index }
+    modes.append(Loop.Mode(name: mode))
+    return modes.count - 1
+  }
+}
+
+extension Array where Element == RunLoopDriver {
+  /// Removes an object, sought from the end; nothing when it is not there.
+  fileprivate mutating func removeLast(_ object: RunLoopDriver) {
+    if let index = lastIndex(where: { $0 === object }) { remove(at: index) }
+  }
+}

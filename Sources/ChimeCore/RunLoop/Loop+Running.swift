@@ -1,0 +1,239 @@
+internal import CPlatform
+import Synchronization
+
+/// Running a loop, stopping it from anywhere, and loops on threads of their own.
+extension Loop {
+  /// Runs the calling thread's loop in a mode. Waits for time, also when nothing is in that mode yet.
+  ///
+  /// The main thread's loop drains libdispatch's main queue while it runs in a common mode.
+  ///
+  /// - Parameters:
+  ///   - mode: not the common modes, which are a set of modes.
+  ///   - timeout: 0 or more; `Int64.max` without end.
+  ///   - untilTick: return after the first pass of one of Chime's queues that delivered a tick.
+  /// - Returns: stopped; ok after a tick; timedOut; invalidArgument for a mode that nobody has ever used on this loop;
+  ///   resource, limit; forked.
+  package static func run(in mode: String, timeout: Int64, untilTick: Bool) -> Status {
+    switch current {
+    case .failure(let status): return status
+    case .success(let loop):
+      if loop.hasEnded { return .stopped }
+      guard let index = loop.state.withLock({ $0.index(of: mode) }) else { return .invalidArgument }
+      var mainQueue: Int32 = -1
+      if loop.drainsMainQueue(index) {
+        guard let file = withoutCancellation({ MainQueue.fileToDrain() }) else { return .resource }
+        mainQueue = file
+      }
+      let epoch = Fork.epoch
+      loop.state.withLock { $0.runs.append(Run(mode: mode)) }
+      let status = loop.run(
+        in: index, until: Clock.monotonic.now.saturatingAdd(timeout), untilTick: untilTick, mainQueue, epoch)
+      // A callback has forked, and this is the child: the lock may be another thread's, which is not here.
+      if epoch != Fork.epoch { return .forked }
+      loop.state.withLock { _ = $0.runs.removeLast() }
+      return status
+    }
+  }
+
+  private func drainsMainQueue(_ mode: Int) -> Bool {
+    MainQueue.isMainThread && !Fork.isInChild && state.withLock { $0.modes[mode].isCommon }
+  }
+
+  /// What a run does next.
+  enum Step {
+    case stop
+    /// A pass of one queue.
+    case visit(RunLoopDriver, QueueCore)
+    /// Every queue that was due has made a pass.
+    case endRound
+    /// Waits for the descriptor, which is set for the next deadline.
+    case wait(Int32)
+  }
+
+  /// A turn of each queue that is due, after which the main queue and the run's end have theirs. Without an array of what
+  /// is due: a tick allocates nothing (promise 19).
+  struct Round {
+    /// 0: begins with the next visit.
+    var number: UInt64 = 0
+    /// Where the search goes on.
+    var cursor = 0
+  }
+
+  private func run(in mode: Int, until end: Int64, untilTick: Bool, _ mainQueue: Int32, _ epoch: UInt32) -> Status {
+    var round = Round()
+    while true {
+      switch state.withLock({ next(&$0, in: mode, until: end, &round) }) {
+      case .stop: return .stopped
+      case .visit(let driver, let core):
+        let before = core.counters.ticks
+        core.pass()
+        if epoch != Fork.epoch { return .forked }
+        let status = state.withLock { state in
+          driver.endPass()
+          if core.counters.ticks != before { state.runs[state.runs.count - 1].hasTicked = true }
+          return afterCallbacks(&state, untilTick: untilTick)
+        }
+        if let status { return status }
+        continue
+      case .endRound: if mainQueue >= 0, Loop.awaitWork(-1, mainQueue, waits: false) { MainQueue.drain(mainQueue) }
+      case .wait(let file): if Loop.awaitWork(file, mainQueue, waits: true) { MainQueue.drain(mainQueue) }
+      }
+      if epoch != Fork.epoch { return .forked }
+      let status = state.withLock { state -> Status? in
+        state.isWaiting = false
+        if let status = afterCallbacks(&state, untilTick: untilTick) { return status }
+        return end != .max && Clock.monotonic.now >= end ? .timedOut : nil
+      }
+      if let status { return status }
+    }
+  }
+
+  private func next(_ state: inout State, in mode: Int, until end: Int64, _ round: inout Round) -> Step {
+    if takeStop(&state) { return .stop }
+    if let (driver, core) = state.beginPass(in: mode, at: Clock.monotonic.now, &round) { return .visit(driver, core) }
+    if round.number == 0 { return state.wait(mode, until: end) }
+    round.number = 0
+    return .endRound
+  }
+
+  /// Why the innermost run returns now, if it does.
+  private func afterCallbacks(_ state: inout State, untilTick: Bool) -> Status? {
+    // A callback has ended this thread, which goes on to its end in the caller.
+    if ThreadEnd.isCaught, !isOwn { return .stopped }
+    if untilTick, state.runs[state.runs.count - 1].hasTicked { return .ok }
+    return takeStop(&state) ? .stopped : nil
+  }
+
+  /// Waits until the loop's descriptor is readable, or the main queue's, or a signal comes. True when the main queue has
+  /// work.
+  private static func awaitWork(_ file: Int32, _ mainQueue: Int32, waits: Bool) -> Bool {
+    // A negative descriptor is passed over.
+    var files = (
+      pollfd(fd: file, events: Int16(POLLIN), revents: 0), pollfd(fd: mainQueue, events: Int16(POLLIN), revents: 0)
+    )
+    let saved = Errno.current
+    defer { Errno.current = saved }
+    return withoutCancellation {
+      unsafe withUnsafeMutableBytes(of: &files) { bytes in
+        // SAFETY: a homogeneous tuple of two entries is laid out as an array of them.
+        guard let entries = unsafe bytes.baseAddress?.assumingMemoryBound(to: pollfd.self) else { return false }
+        return unsafe poll(entries, 2, waits ? -1 : 0) > 0 && entries[1].revents != 0
+      }
+    }
+  }
+
+  // MARK: Wake-ups
+
+  /// A queue on the loop wants a pass now. Any thread.
+  func wake(_ driver: RunLoopDriver) {
+    state.withLock { state in
+      driver.isWoken = true
+      state.wakeThread()
+    }
+  }
+
+  // MARK: Stopping
+
+  /// Makes the innermost run return, or the next one when none is under way; ignored while a stop is pending.
+  package func stop() -> Status {
+    state.withLock { state in
+      if state.stopIsPending { return .ignored }
+      state.stopIsPending = true
+      wantsOut.store(true, ordering: .relaxed)
+      state.wakeThread()
+      return .ok
+    }
+  }
+
+  private func takeStop(_ state: inout State) -> Bool {
+    if state.isEnding { return true }
+    guard state.stopIsPending else { return false }
+    state.stopIsPending = false
+    wantsOut.store(false, ordering: .relaxed)
+    return true
+  }
+
+  // MARK: On a thread of its own
+
+  /// Starts a thread that runs its loop in the default mode until `stop`. The thread ends then, and with it the loop.
+  package static func start(label: String) -> Result<UInt64, Status> {
+    if Fork.isChild { return .failure(.forked) }
+    guard ThreadState.prepare() else { return .failure(.resource) }
+    return make(isOwn: true).flatMap { loop in
+      let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
+        if let thread = ThreadState.obtain() {
+          loop.bind(to: thread)
+          _ = run(in: defaultMode, timeout: .max, untilTick: false)
+        }
+        // Here and not with the thread's state, so that the host's end hook comes after the last finalizer.
+        loop.end()
+      }
+      if status == .ok { return .success(loop.id) }
+      loop.end()
+      return .failure(status)
+    }
+  }
+
+  /// Ends a loop that `start` made: its id is stale, and its thread ends after the callback it is in. Ignored for the
+  /// loop of a thread of the host's.
+  package func release() -> Status {
+    guard isOwn else { return .ignored }
+    guard retireID() else { return .unknownHandle }
+    // Not a stop, which would end the innermost run only.
+    state.withLock { state in
+      state.isEnding = true
+      wantsOut.store(true, ordering: .relaxed)
+      state.wakeThread()
+    }
+    return .ok
+  }
+}
+
+extension Loop.State {
+  /// Where a mode stands; `nil` for one that nobody has ever used, and for the common modes.
+  func index(of mode: String) -> Int? { modes.firstIndex { $0.name == mode } }
+
+  /// Begins the pass of a queue that is due and had no turn in the round; `nil` when there is none.
+  fileprivate mutating func beginPass(
+    in mode: Int, at now: Int64, _ round: inout Loop.Round
+  ) -> (RunLoopDriver, QueueCore)? {
+    let count = modes[mode].drivers.count
+    for step in 0..<count {
+      // Drivers may have come and gone since the visit before: so the search goes round the whole list.
+      let index = (round.cursor + step) % count
+      let driver = modes[mode].drivers[index]
+      if round.number != 0, driver.lastRound == round.number { continue }
+      guard let core = driver.beginPass(at: now) else { continue }
+      if round.number == 0 {
+        lastRound += 1
+        round.number = lastRound
+      }
+      driver.lastRound = round.number
+      round.cursor = index + 1
+      return (driver, core)
+    }
+    return nil
+  }
+
+  /// Nothing is due: sets the timer for the next deadline, or the run's end.
+  fileprivate mutating func wait(_ mode: Int, until end: Int64) -> Loop.Step {
+    var next = end
+    for driver in modes[mode].drivers { next = min(next, driver.nextPass) }
+    if next != fileTime {
+      fileTime = next
+      TimerFile.set(file, next)
+    }
+    isWaiting = true
+    return .wait(file)
+  }
+
+  /// Ends the wait of the loop's thread, if it waits.
+  mutating func wakeThread() {
+    guard isWaiting, file >= 0 else { return }
+    isWaiting = false
+    fileTime = .min
+    let saved = Errno.current
+    TimerFile.set(file, 0)
+    Errno.current = saved
+  }
+}

@@ -1,0 +1,238 @@
+internal import CPlatform
+import Synchronization
+
+/// A run loop of Chime's own: the wait of one thread for the earliest deadline among the queues of the mode that it runs
+/// in, and for wake-ups from other threads.
+///
+/// Made when Chime first meets the thread, and kept to the thread's end. Then its id is stale, the queues of its weak
+/// timers end, and a shutdown of another queue on it does not wait for it any more. Any thread may call; `run` and `end`
+/// are the loop's own thread's.
+package final class Loop: WeakTimerLoop, @unchecked Sendable {
+  // Unchecked for `id`, which is set once, before anybody else sees the object.
+  package private(set) var id: UInt64 = 0
+
+  /// A mode, and the drivers of the queues that tick in it.
+  struct Mode {
+    let name: String
+    var isCommon = false
+    var drivers: [RunLoopDriver] = []
+  }
+
+  /// A call of `run` that has not returned.
+  struct Run {
+    let mode: String
+    var hasTicked = false
+  }
+
+  struct State {
+    /// Every mode that was ever named on this loop. A mode stays, so that its index does.
+    var modes = [Mode(name: Loop.defaultMode, isCommon: true)]
+    /// Drivers that are to be in each common mode, in later ones too.
+    var commonDrivers: [RunLoopDriver] = []
+    /// The queues of the weak timers, by the modes that they tick in.
+    var weakTimerQueues: [(modes: Set<String>, queue: UInt64)] = []
+    /// Innermost last.
+    var runs: [Run] = []
+    /// The number of the newest round of visits; see `Loop.Round`.
+    var lastRound: UInt64 = 0
+    var stopIsPending = false
+    /// `release` was called: every run returns, and the thread ends.
+    var isEnding = false
+    /// The timer that the thread waits for; -1 after the loop's end.
+    var file: Int32
+    /// What the timer is set for, on the monotonic clock.
+    var fileTime = Int64.max
+    /// The thread waits for the timer, or is about to: who wakes it has to set the timer.
+    var isWaiting = false
+  }
+
+  /// Held for some instructions and a system call that does not wait; no other lock is taken inside.
+  let state: Locked<State>
+  /// Where the timer's descriptor is noted for a forked child.
+  private let filePlace: LoopFiles.Place
+  /// Whether this is the loop of the process's main thread.
+  private let isMain: Bool
+  /// Whether the thread is one that Chime made for this loop.
+  let isOwn: Bool
+  /// The loop's thread, as `pthread_self` has it; 0 until Chime has been on it (P18b, Sources/README.md).
+  private let thread = Atomic<UInt>(0)
+  /// See `end` (P18d, Sources/README.md).
+  private let ended = Atomic<Bool>(false)
+  /// A stop is pending, or the loop is ending: the pass that runs gives up its slice. A hint: `state` decides
+  /// (P18c, Sources/README.md).
+  let wantsOut = Atomic<Bool>(false)
+
+  private static let table = HandleTable<Loop>(.runLoop)
+  private static let mainLoop = Locked<Loop?>(nil)
+
+  /// Names of the default mode and of the set of common modes, as chime_run_loop.h has them.
+  package static var defaultMode: String { "kCFRunLoopDefaultMode" }
+  package static var commonModes: String { "kCFRunLoopCommonModes" }
+
+  private init(_ file: Int32, isMain: Bool, isOwn: Bool) {
+    state = Locked(State(file: file))
+    filePlace = LoopFiles.note(file)
+    self.isMain = isMain
+    self.isOwn = isOwn
+  }
+
+  // MARK: Which
+
+  /// The calling thread's loop; why there is none: forked, resource, limit.
+  package static var current: Result<Loop, Status> {
+    if Fork.isChild { return .failure(.forked) }
+    guard ThreadState.prepare(), let thread = ThreadState.obtain() else { return .failure(.resource) }
+    if let loop = thread.loop { return .success(loop) }
+    let found = MainQueue.isMainThread ? main : make()
+    if case .success(let loop) = found { loop.bind(to: thread) }
+    return found
+  }
+
+  /// The main thread's loop; why there is none: forked, resource, limit.
+  package static var main: Result<Loop, Status> {
+    if Fork.isChild { return .failure(.forked) }
+    Fork.watch()
+    return mainLoop.withLock { known in
+      if let loop = known { return .success(loop) }
+      let made = make(isMain: true)
+      if case .success(let loop) = made { known = loop }
+      return made
+    }
+  }
+
+  package static func find(_ id: UInt64) -> Loop? { table.find(id) }
+
+  static func make(isMain: Bool = false, isOwn: Bool = false) -> Result<Loop, Status> {
+    Fork.watch()
+    guard let file = TimerFile.make(.monotonic) else { return .failure(.resource) }
+    let loop = Loop(file, isMain: isMain, isOwn: isOwn)
+    guard let id = table.add(loop) else {
+      loop.closeFile()
+      return .failure(.limit)
+    }
+    loop.id = id
+    return .success(loop)
+  }
+
+  // MARK: Its thread
+
+  /// Whether the caller is on the loop's thread.
+  var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) && !hasEnded }
+
+  /// The thread, as `pthread_self` names it there; 0 as long as it is not known.
+  var threadNumber: UInt { thread.load(ordering: .relaxed) }
+
+  /// Whether the loop's thread has ended.
+  package var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
+
+  /// On the loop's thread: notes which one that is, and has `end` called when it ends.
+  func bind(to state: ThreadState) {
+    thread.store(UInt(pthread_self()), ordering: .relaxed)
+    state.loop = self
+  }
+
+  /// Takes the id away. True for the one caller that did it.
+  func retireID() -> Bool { Loop.table.remove(id) != nil }
+
+  /// The loop's thread ends: the caller stands there, or knows that it has never begun.
+  func end() {
+    if ended.exchange(true, ordering: .sequentiallyConsistent) { return }
+    _ = retireID()
+    closeFile()
+    let (drivers, queues) = state.withLock { state in
+      var drivers: [RunLoopDriver] = []
+      for i in state.modes.indices {
+        drivers += state.modes[i].drivers
+        state.modes[i].drivers = []
+      }
+      state.commonDrivers = []
+      let queues = state.weakTimerQueues
+      state.weakTimerQueues = []
+      return (drivers, queues)
+    }
+    for queue in queues { _ = QueueCore.release(queue.queue) }
+    for driver in drivers { driver.placeHasEnded() }
+  }
+
+  private func closeFile() {
+    let file = state.withLock { state in
+      let file = state.file
+      state.file = -1
+      return file
+    }
+    withoutCancellation { _ = close(file) }
+    LoopFiles.forget(filePlace)
+  }
+
+  // MARK: Fork
+
+  /// Has the variables made.
+  static func touch() {
+    _ = table.find(0)
+    mainLoop.withLock { _ in }
+    LoopFiles.touch()
+  }
+
+  /// In a forked child: begins anew. The old loops' descriptors are closed.
+  static func reinitialize() {
+    table.reinitialize()
+    mainLoop.reinitialize(nil)
+    LoopFiles.reinitialize()
+  }
+}
+
+/// The descriptors of all loops, where a forked child finds them without a lock: places in a list that only grows, each
+/// used again when its loop has ended.
+enum LoopFiles {
+  final class Place: Sendable {
+    /// -1: none.
+    fileprivate let file = Atomic<Int32>(-1)
+    fileprivate let next: Place?
+
+    fileprivate init(next: Place?) { self.next = next }
+  }
+
+  /// The address of the newest place; 0: none. The list keeps its places for ever (P9c, Sources/README.md).
+  private static let newest = Atomic<UInt>(0)
+  private static let free = Locked<[Place]>([])
+
+  // SAFETY: what `newest` points to was retained when it was put there, and is never let go.
+  private static func newestPlace() -> Place? {
+    unsafe UnsafeRawPointer(bitPattern: newest.load(ordering: .acquiring)).map { address in
+      unsafe Unmanaged<Place>.fromOpaque(address).takeUnretainedValue()
+    }
+  }
+
+  static func note(_ file: Int32) -> Place {
+    free.withLock { free in
+      let place: Place
+      if let reused = free.popLast() {
+        place = reused
+      } else {
+        place = Place(next: newestPlace())
+        unsafe newest.store(UInt(bitPattern: Unmanaged.passRetained(place).toOpaque()), ordering: .releasing)
+      }
+      place.file.store(file, ordering: .releasing)
+      return place
+    }
+  }
+
+  /// After the descriptor was closed: a child of a fork in between lets alone what is no timer of Chime's.
+  static func forget(_ place: Place) {
+    place.file.store(-1, ordering: .releasing)
+    free.withLock { $0.append(place) }
+  }
+
+  static func touch() { free.withLock { _ in } }
+
+  /// In a forked child's only thread: closes what came with the fork.
+  static func reinitialize() {
+    free.reinitialize([])
+    var place = newestPlace()
+    newest.store(0, ordering: .relaxed)
+    while let inherited = place {
+      Fork.closeInherited(inherited.file.load(ordering: .relaxed))
+      place = inherited.next
+    }
+  }
+}

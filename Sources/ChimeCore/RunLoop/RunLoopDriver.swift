@@ -1,0 +1,85 @@
+import Synchronization
+
+/// Wakes a queue that lives on a loop of Chime's own. Armed by its passes, which run on the loop's thread; woken from
+/// anywhere.
+///
+/// It keeps its queue until the queue's last pass closes it.
+final class RunLoopDriver: QueueAdapter, @unchecked Sendable {
+  // Unchecked for the variables: guarded by the lock of the loop's state.
+  private let loop: Loop
+  /// The names of its modes; that of the common modes may be one of them.
+  let modes: Set<String>
+  /// Gone after `close`.
+  private var core: QueueCore?
+  /// When a pass is to come, on the monotonic clock; `.max` for never.
+  private var armed = Int64.max
+  /// A pass was asked for and has not begun.
+  var isWoken = false
+  /// The round of the loop in which the queue had its last turn.
+  var lastRound: UInt64 = 0
+  /// A pass runs: one whose handler runs the loop again, if somebody asks.
+  private var isInside = false
+
+  init(_ core: QueueCore, _ loop: Loop, _ modes: Set<String>) {
+    self.core = core
+    self.loop = loop
+    self.modes = modes
+  }
+
+  // MARK: With the loop's lock held
+
+  /// When the loop has to look at the queue, on the monotonic clock.
+  var nextPass: Int64 { isInside ? .max : isWoken ? .min : armed }
+
+  /// Gives the queue whose pass begins; `nil` when none is due.
+  func beginPass(at now: Int64) -> QueueCore? {
+    let time = nextPass
+    guard time <= now, time != .max, let core else { return nil }
+    isWoken = false
+    armed = .max
+    isInside = true
+    return core
+  }
+
+  func endPass() { isInside = false }
+
+  func endForGood() {
+    core = nil
+    isWoken = false
+    armed = .max
+  }
+
+  // MARK: QueueAdapter
+
+  func arm(at time: Int64?) {
+    // On the loop's thread, which looks at the time before it waits.
+    loop.state.withLock { _ in armed = time ?? .max }
+  }
+
+  func wake(_ core: QueueCore) { loop.wake(self) }
+
+  func close() { loop.remove(self) }
+
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+
+  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
+    if hasEnded { return "the thread of its run loop has ended" }
+    let (current, isIn) = loop.state.withLock { state -> (String?, Bool) in
+      guard let mode = state.runs.last?.mode, let index = state.index(of: mode) else { return (nil, false) }
+      return (mode, state.modes[index].drivers.contains { $0 === self })
+    }
+    guard let current else { return "its run loop does not run" }
+    if isIn { return "its run loop is busy" }
+    let own = modes.sorted().joined(separator: ", ")
+    return "its run loop is in mode \(current), and not in \(own)"
+  }
+
+  var isOnQueue: Bool { loop.isCurrent }
+  var place: Place? { .thread(loop.threadNumber) }
+  var mayNeverRun: Bool { true }
+  var hasEnded: Bool { loop.hasEnded }
+  var shouldYield: Bool { loop.wantsOut.load(ordering: .relaxed) }
+
+  /// The loop's thread has ended.
+  func placeHasEnded() { loop.state.withLock { _ in core }?.placeHasEnded() }
+}

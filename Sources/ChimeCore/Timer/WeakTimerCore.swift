@@ -1,0 +1,224 @@
+import Synchronization
+
+/// A loop that weak timers tick on: Chime's own, or Foundation's.
+package protocol WeakTimerLoop: AnyObject, Sendable {
+  /// Whether the loop's thread has ended.
+  var hasEnded: Bool { get }
+  /// The id of the queue of the weak timers in these modes.
+  func weakTimerQueue(in modes: Set<String>) -> Result<UInt64, Status>
+}
+
+/// A timer in the manner of Foundation's `Timer`, on a run loop, that does not keep its target alive: once the target
+/// has gone the timer is invalid, and calls nothing more.
+///
+/// The run loop holds a timer that was added to it until the timer is invalid: nobody else needs to. All calls may be
+/// made from any thread; the action runs on the loop's, and in `fire`.
+package final class WeakTimerCore: @unchecked Sendable {
+  // Unchecked for the action, which may capture anything: calls of it exclude each other.
+  package typealias Action = (TickRecord) -> Void
+
+  /// What the timer is for, held weakly.
+  package enum Subject {
+    case nothing
+    /// Any object, and the id of its token's target, or 0.
+    case object(isAlive: @Sendable () -> Bool, token: UInt64)
+    /// A target of the C interface.
+    case target(UInt64)
+  }
+
+  struct State {
+    /// Gone once the timer is invalid.
+    var action: Action?
+    /// What the loop keeps alive with the timer; gone once that is invalid.
+    var companion: AnyObject?
+    var loop: (any WeakTimerLoop)?
+    var modes: Set<String> = []
+    /// The core's timer, once the timer is on a loop.
+    var timer: UInt64 = 0
+    /// The core's timer that it had in fewer modes, and the first due time that was left to the present one.
+    var before: (timer: UInt64, end: Int64) = (0, 0)
+    /// When the first tick is due, on the monotonic clock, as long as the timer is on no loop.
+    var first: Int64
+    var tolerance: Int64 = 0
+    /// The action runs.
+    var isBusy = false
+    /// What came while the action ran in `fire`: the last tick, with all before it counted as missed.
+    var delayed: TickRecord?
+    /// Ticks delivered on the schedule.
+    var sequence: UInt64 = 0
+  }
+
+  let state: Locked<State>
+  let subject: Subject
+  /// Nanoseconds, above 0.
+  package let interval: Int64
+  package let repeats: Bool
+
+  /// - Parameter interval: nanoseconds; 0 or less stands for 0.1 ms.
+  package init(interval: Int64, repeats: Bool, subject: Subject, action: sending @escaping Action) {
+    self.interval = interval > 0 ? interval : 100_000
+    self.repeats = repeats
+    self.subject = subject
+    state = Locked(State(action: action, first: Clock.monotonic.now.saturatingAdd(self.interval)))
+  }
+
+  // MARK: By id
+
+  private static let table = HandleTable<WeakTimerCore>(.weakTimer)
+
+  /// Gives the timer an id and keeps it until `remove`; `nil` when the ids are used up.
+  package static func add(_ timer: WeakTimerCore) -> UInt64? { table.add(timer) }
+  package static func find(_ id: UInt64) -> WeakTimerCore? { table.find(id) }
+  @discardableResult
+  package static func remove(_ id: UInt64) -> WeakTimerCore? { table.remove(id) }
+
+  /// Has the table made.
+  static func touch() { _ = table.find(0) }
+  static func reinitialize() { table.reinitialize() }
+
+  // MARK: Validity
+
+  /// Whether the timer can still tick: false once it was invalidated, its target has gone, its loop's thread has ended,
+  /// or, for one that does not repeat, its action has returned.
+  package var isValid: Bool {
+    let (hasAction, loop) = state.withLock { ($0.action != nil, $0.loop) }
+    guard hasAction else { return false }
+    if subject.isAlive, loop?.hasEnded != true { return true }
+    invalidate()
+    return false
+  }
+
+  /// Ends the timer for good and lets go of its action, when that does not run, else after it.
+  ///
+  /// - Returns: ok; ignored when the timer was invalid; running when the action has not returned.
+  @discardableResult
+  package func invalidate() -> Status {
+    let (timer, action, companion, isBusy) = state.withLock { state in
+      let ended = (state.timer, state.action, state.companion, state.isBusy)
+      state.action = nil
+      state.companion = nil
+      state.timer = 0
+      return ended
+    }
+    if timer != 0 { _ = TimerRef.release(timer) }
+    // The action and the companion are let go here, with no lock held.
+    _ = companion
+    return action == nil ? .ignored : isBusy ? .running : .ok
+  }
+
+  // MARK: Ticks
+
+  /// The handler of the core's timer, whose context is a reference to the WeakTimerCore.
+  static var handler: TickFunction {
+    unsafe TickFunction { tick, context in
+      guard let context = unsafe context else { return }
+      // SAFETY: the core's tick; and the reference that `add` made, which the finalizer lets go of afterwards.
+      let record = unsafe tick.load(as: TickRecord.self)
+      unsafe Unmanaged<WeakTimerCore>.fromOpaque(context).takeUnretainedValue().ticked(record)
+    }
+  }
+
+  static var finalizer: ContextFunction {
+    unsafe ContextFunction { context in
+      guard let context = unsafe context else { return }
+      // Asked, the timer lets go of its action when the target or the loop's thread has ended; one that was moved to more
+      // modes is valid, and stays as it is.
+      _ = unsafe Unmanaged<WeakTimerCore>.fromOpaque(context).takeRetainedValue().isValid
+    }
+  }
+
+  private func ticked(_ record: TickRecord) {
+    var record = record
+    let action: Action? = state.withLock { state in
+      // A timer that was moved to more modes may tick once more where it was: with the due times until then, which the
+      // core has counted, or with one that comes again.
+      guard record.timer == state.timer || record.timer == state.before.timer && record.scheduled < state.before.end
+      else { return nil }
+      if let delayed = state.delayed {
+        if record.kind == TickKind.fired.rawValue {
+          record = delayed
+          record.actual = Clock.monotonic.now
+        } else {
+          record.missed += delayed.missed + 1
+        }
+      } else if record.kind == TickKind.fired.rawValue {
+        return nil  // A due tick was there first, and took along what was delayed.
+      }
+      state.delayed = nil
+      if state.isBusy {
+        state.delayed = record
+        return nil
+      }
+      state.isBusy = true
+      // The core's count is not the timer's: it begins anew in more modes, and has the ticks that bring delayed ones.
+      state.sequence += 1
+      record.sequence = state.sequence
+      return state.action
+    }
+    if let action { run(action, record) }
+  }
+
+  /// Calls the action, now and on this thread, outside the schedule. One that does not repeat is invalid afterwards.
+  ///
+  /// - Returns: ok; ignored when the timer is invalid or its action runs already, here or on another thread.
+  package func fire() -> Status {
+    guard isValid else { return .ignored }
+    let action: Action? = state.withLock { state in
+      if state.isBusy { return nil }
+      state.isBusy = state.action != nil
+      return state.action
+    }
+    guard let action else { return .ignored }
+    let now = Clock.monotonic.now
+    let record = TickRecord(
+      timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: now, actual: now, context: .none, target: .none,
+      kind: TickKind.fired.rawValue)
+    if case .target(let id) = subject {
+      let ran: Void? = TimerTarget.withObject(id) { object in
+        var record = record
+        record.target = object
+        run(action, record)
+      }
+      if ran == nil {
+        state.withLock { $0.isBusy = false }
+        invalidate()
+        return .ignored
+      }
+    } else {
+      run(action, record)
+    }
+    return .ok
+  }
+
+  private func run(_ action: Action, _ record: TickRecord) {
+    action(record)
+    let (timer, isDelayed) = state.withLock { state in
+      state.isBusy = false
+      return (state.timer, state.delayed != nil)
+    }
+    if !repeats {
+      invalidate()
+    } else if isDelayed {
+      _ = TimerRef(timer)?.fire()
+    }
+  }
+}
+
+extension WeakTimerCore.Subject {
+  var isAlive: Bool {
+    switch self {
+    case .nothing: true
+    case .object(let isAlive, _): isAlive()
+    case .target(let id): TimerTarget.status(of: id) == .ok
+    }
+  }
+
+  /// The id of the target that the core's timer has; 0 for none.
+  var targetID: UInt64 {
+    switch self {
+    case .nothing: 0
+    case .object(_, let token): token
+    case .target(let id): id
+    }
+  }
+}
