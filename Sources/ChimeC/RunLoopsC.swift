@@ -4,10 +4,10 @@ import ChimeCore
 // chime_run_loop.h, "Run loops".
 
 /// The mode that a C string names, NULL the default one; `nil` when it is empty or not UTF-8.
-func mode(_ name: UnsafePointer<CChar>?) -> String? {
-  guard let name = unsafe name else { return Loop.defaultMode }
+func mode(_ name: UnsafePointer<CChar>?) -> LoopMode? {
+  guard let name = unsafe name else { return .default }
   guard let string = unsafe Arguments.string(name), !string.isEmpty else { return nil }
-  return string
+  return LoopMode(string)
 }
 
 private func give(
@@ -75,5 +75,5 @@ public func chime_run_loop_queue_create(
   guard let queue = unsafe queue, let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
   guard let loop = Loop.find(run_loop) else { return Status.unknownHandle.rawValue }
   return unsafe making(
-    queueOptions(options, for: .runLoop), { loop.makeQueue(in: [mode], $0) }, queue)
+    queueOptions(options, for: .runLoop), { loop.makeQueue(in: LoopModes([mode]), $0) }, queue)
 }

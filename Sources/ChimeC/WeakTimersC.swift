@@ -92,7 +92,7 @@ public func chime_weak_timer_schedule(
   withoutCancellation {
     unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { timer in
       switch Loop.current {
-      case .success(let loop): timer.add(to: loop, mode: Loop.defaultMode)
+      case .success(let loop): timer.add(to: loop, mode: .default)
       case .failure(let status): status
       }
     }

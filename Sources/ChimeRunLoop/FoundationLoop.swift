@@ -158,8 +158,8 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   // MARK: Queues
 
   /// The queue of the weak timers in these modes.
-  package func weakTimerQueue(in modes: Set<String>) -> Result<UInt64, Status> {
-    let modes = Set(modes.map { RunLoop.Mode($0) })
+  package func weakTimerQueue(in modes: LoopModes) -> Result<UInt64, Status> {
+    let modes = Set(modes.all.map { RunLoop.Mode($0.name) })
     if let queue = state.withLock({ $0.queues[modes] }) { return .success(queue.id) }
     let made: TimerQueue
     do {

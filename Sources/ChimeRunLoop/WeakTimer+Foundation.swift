@@ -89,7 +89,7 @@ extension WeakTimer {
   ///   `noMemory`, `resource`.
   @discardableResult
   public func add(to runLoop: RunLoop, forMode mode: RunLoop.Mode = .default) throws(ChimeError) -> Outcome {
-    try core.add(to: FoundationLoop.of(runLoop), mode: mode.rawValue, companion: self).outcome()
+    try core.add(to: FoundationLoop.of(runLoop), mode: LoopMode(mode.rawValue), companion: self).outcome()
   }
 
   // MARK: Properties

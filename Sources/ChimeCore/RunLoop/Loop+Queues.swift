@@ -4,8 +4,8 @@ import Synchronization
 extension Loop {
   /// Makes a queue on the loop and gives its id: invalidArgument without a mode, invalidHandle when the loop's thread
   /// has ended, unsupported for a clock other than the monotonic and the wall clock; limit, noMemory, resource.
-  package func makeQueue(in modes: Set<String>, _ options: QueueOptions) -> Result<UInt64, Status> {
-    guard !modes.isEmpty, !modes.contains("") else { return .failure(.invalidArgument) }
+  package func makeQueue(in modes: LoopModes, _ options: QueueOptions) -> Result<UInt64, Status> {
+    guard !modes.all.isEmpty, !modes.contains(LoopMode("")) else { return .failure(.invalidArgument) }
     guard !hasEnded else { return .failure(.unknownHandle) }
     guard options.clock != .boottime else { return .failure(.unsupported) }
     let made = QueueCore.make(options) { core in
@@ -25,8 +25,8 @@ extension Loop {
     Places.hasRunLoops.store(true, ordering: .relaxed)
     state.withLock { state in
       if hasEnded { return }
-      for mode in driver.modes {
-        if mode == Loop.commonModes {
+      for mode in driver.modes.all {
+        if mode == .common {
           state.commonDrivers.append(driver)
           for i in state.modes.indices where state.modes[i].isCommon && !driver.modes.contains(state.modes[i].name) {
             state.modes[i].drivers.append(driver)
@@ -49,8 +49,8 @@ extension Loop {
   }
 
   /// Makes a mode one of the loop's common modes.
-  package func addCommonMode(_ mode: String) -> Status {
-    guard mode != Loop.commonModes, !mode.isEmpty else { return .invalidArgument }
+  package func addCommonMode(_ mode: LoopMode) -> Status {
+    guard mode != .common, !mode.isEmpty else { return .invalidArgument }
     state.withLock { state in
       let index = state.makeIndex(of: mode)
       if state.modes[index].isCommon { return }
@@ -65,7 +65,7 @@ extension Loop {
   }
 
   /// The queue of the weak timers in these modes.
-  package func weakTimerQueue(in modes: Set<String>) -> Result<UInt64, Status> {
+  package func weakTimerQueue(in modes: LoopModes) -> Result<UInt64, Status> {
     func find(_ state: State) -> UInt64? { state.weakTimerQueues.first { $0.modes == modes }?.queue }
     if let queue = state.withLock({ find($0) }) { return .success(queue) }
     return makeQueue(in: modes, QueueOptions(label: "chime.weak-timers")).flatMap { made in
@@ -85,7 +85,7 @@ extension Loop {
 
 extension Loop.State {
   /// Where a mode stands, from now on if it did not before.
-  fileprivate mutating func makeIndex(of mode: String) -> Int {
+  fileprivate mutating func makeIndex(of mode: LoopMode) -> Int {
     if let index = index(of: mode) { return index }
     modes.append(Loop.Mode(name: mode))
     return modes.count - 1

@@ -13,7 +13,7 @@ extension Loop {
   ///   - untilTick: return after the first pass of one of Chime's queues that delivered a tick.
   /// - Returns: stopped; ok after a tick; timedOut; invalidArgument for a mode that nobody has ever used on this loop;
   ///   resource, limit; forked.
-  package static func run(in mode: String, timeout: Int64, untilTick: Bool) -> Status {
+  package static func run(in mode: LoopMode, timeout: Int64, untilTick: Bool) -> Status {
     switch current {
     case .failure(let status): return status
     case .success(let loop):
@@ -163,7 +163,7 @@ extension Loop {
       let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
         if let thread = ThreadState.obtain() {
           loop.bind(to: thread)
-          _ = run(in: defaultMode, timeout: .max, untilTick: false)
+          _ = run(in: .default, timeout: .max, untilTick: false)
         }
         // Here and not with the thread's state, so that the host's end hook comes after the last finalizer.
         loop.end()
@@ -191,7 +191,7 @@ extension Loop {
 
 extension Loop.State {
   /// Where a mode stands; `nil` for one that nobody has ever used, and for the common modes.
-  func index(of mode: String) -> Int? { modes.firstIndex { $0.name == mode } }
+  func index(of mode: LoopMode) -> Int? { modes.firstIndex { $0.name == mode } }
 
   /// Begins the pass of a queue that is due and had no turn in the round; `nil` when there is none.
   fileprivate mutating func beginPass(

@@ -13,24 +13,24 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable {
 
   /// A mode, and the drivers of the queues that tick in it.
   struct Mode {
-    let name: String
+    let name: LoopMode
     var isCommon = false
     var drivers: [RunLoopDriver] = []
   }
 
   /// A call of `run` that has not returned.
   struct Run {
-    let mode: String
+    let mode: LoopMode
     var hasTicked = false
   }
 
   struct State {
     /// Every mode that was ever named on this loop. A mode stays, so that its index does.
-    var modes = [Mode(name: Loop.defaultMode, isCommon: true)]
+    var modes = [Mode(name: .default, isCommon: true)]
     /// Drivers that are to be in each common mode, in later ones too.
     var commonDrivers: [RunLoopDriver] = []
     /// The queues of the weak timers, by the modes that they tick in.
-    var weakTimerQueues: [(modes: Set<String>, queue: UInt64)] = []
+    var weakTimerQueues: [(modes: LoopModes, queue: UInt64)] = []
     /// Innermost last.
     var runs: [Run] = []
     /// The number of the newest round of visits; see `Loop.Round`.
@@ -64,10 +64,6 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable {
 
   private static let table = HandleTable<Loop>(.runLoop)
   private static let mainLoop = Locked<Loop?>(nil)
-
-  /// Names of the default mode and of the set of common modes, as chime_run_loop.h has them.
-  package static var defaultMode: String { "kCFRunLoopDefaultMode" }
-  package static var commonModes: String { "kCFRunLoopCommonModes" }
 
   private init(_ file: Int32, isMain: Bool, isOwn: Bool) {
     state = Locked(State(file: file))

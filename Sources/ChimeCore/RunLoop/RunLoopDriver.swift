@@ -8,7 +8,7 @@ final class RunLoopDriver: QueueAdapter, @unchecked Sendable {
   // Unchecked for the variables: guarded by the lock of the loop's state.
   private let loop: Loop
   /// The names of its modes; that of the common modes may be one of them.
-  let modes: Set<String>
+  let modes: LoopModes
   /// Gone after `close`.
   private var core: QueueCore?
   /// When a pass is to come, on the monotonic clock; `.max` for never.
@@ -20,7 +20,7 @@ final class RunLoopDriver: QueueAdapter, @unchecked Sendable {
   /// A pass runs: one whose handler runs the loop again, if somebody asks.
   private var isInside = false
 
-  init(_ core: QueueCore, _ loop: Loop, _ modes: Set<String>) {
+  init(_ core: QueueCore, _ loop: Loop, _ modes: LoopModes) {
     self.core = core
     self.loop = loop
     self.modes = modes
@@ -64,14 +64,15 @@ final class RunLoopDriver: QueueAdapter, @unchecked Sendable {
 
   func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
     if hasEnded { return "the thread of its run loop has ended" }
-    let (current, isIn) = loop.state.withLock { state -> (String?, Bool) in
+    let (current, isIn) = loop.state.withLock { state -> (LoopMode?, Bool) in
       guard let mode = state.runs.last?.mode, let index = state.index(of: mode) else { return (nil, false) }
       return (mode, state.modes[index].drivers.contains { $0 === self })
     }
     guard let current else { return "its run loop does not run" }
     if isIn { return "its run loop is busy" }
-    let own = modes.sorted().joined(separator: ", ")
-    return "its run loop is in mode \(current), and not in \(own)"
+    var text = "its run loop is in mode " + current.name + ", and not in "
+    for (i, mode) in modes.all.enumerated() { text += i == 0 ? mode.name : ", " + mode.name }
+    return text
   }
 
   var isOnQueue: Bool { loop.isCurrent }

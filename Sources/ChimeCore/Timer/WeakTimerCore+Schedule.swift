@@ -4,7 +4,7 @@ extension WeakTimerCore {
   /// - Parameter companion: what the loop keeps alive with the timer.
   /// - Returns: ok; ignored when the timer is invalid or in that mode already; invalidArgument when it is on another
   ///   loop, or without a mode; invalidHandle when the loop's thread has ended; limit, noMemory, resource.
-  package func add(to loop: any WeakTimerLoop, mode: String, companion: AnyObject? = nil) -> Status {
+  package func add(to loop: any WeakTimerLoop, mode: LoopMode, companion: AnyObject? = nil) -> Status {
     guard isValid else { return .ignored }
     if mode.isEmpty { return .invalidArgument }
     if loop.hasEnded { return .unknownHandle }
@@ -13,7 +13,8 @@ extension WeakTimerCore {
       guard state.action != nil else { return .ignored }
       if let other = state.loop, other !== loop { return .invalidArgument }
       guard !state.modes.contains(mode) else { return .ignored }
-      let modes = state.modes.union([mode])
+      var modes = state.modes
+      modes.insert(mode)
       var timer: UInt64 = 0
       let first = TimerRef(state.timer)?.nextDeadline ?? state.first
       let status = start(on: loop, modes, first, state.tolerance, &timer)
@@ -32,7 +33,7 @@ extension WeakTimerCore {
 
   /// Makes the core's timer.
   private func start(
-    on loop: any WeakTimerLoop, _ modes: Set<String>, _ first: Int64, _ tolerance: Int64, _ timer: inout UInt64
+    on loop: any WeakTimerLoop, _ modes: LoopModes, _ first: Int64, _ tolerance: Int64, _ timer: inout UInt64
   ) -> Status {
     let queue: UInt64
     switch loop.weakTimerQueue(in: modes) {

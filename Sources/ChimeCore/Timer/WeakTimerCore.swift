@@ -5,7 +5,7 @@ package protocol WeakTimerLoop: AnyObject, Sendable {
   /// Whether the loop's thread has ended.
   var hasEnded: Bool { get }
   /// The id of the queue of the weak timers in these modes.
-  func weakTimerQueue(in modes: Set<String>) -> Result<UInt64, Status>
+  func weakTimerQueue(in modes: LoopModes) -> Result<UInt64, Status>
 }
 
 /// A timer in the manner of Foundation's `Timer`, on a run loop, that does not keep its target alive: once the target
@@ -32,7 +32,7 @@ package final class WeakTimerCore: @unchecked Sendable {
     /// What the loop keeps alive with the timer; gone once that is invalid.
     var companion: AnyObject?
     var loop: (any WeakTimerLoop)?
-    var modes: Set<String> = []
+    var modes = LoopModes()
     /// The core's timer, once the timer is on a loop.
     var timer: UInt64 = 0
     /// The core's timer that it had in fewer modes, and the first due time that was left to the present one.
