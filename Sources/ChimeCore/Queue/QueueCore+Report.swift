@@ -59,16 +59,57 @@ extension QueueCore {
 
   private var dump: String {
     let s = statistics
-    let now = cell.outer(cell.now)
-    var text = "queue \(id) \"\(label)\" now \(now) timers \(s.timers) running \(s.running) entries \(s.entries)"
-    text += " stale \(s.stale) passes \(s.passes) merged \(s.merged) ticks \(s.ticks) missed \(s.missed)\n"
+    var text = ReportText("queue", id, quoting: label)
+    text.add("now", cell.outer(cell.now))
+    text.add("timers", s.timers)
+    text.add("running", s.running)
+    text.add("entries", s.entries)
+    text.add("stale", s.stale)
+    text.add("passes", s.passes)
+    text.add("merged", s.merged)
+    text.add("ticks", s.ticks)
+    text.add("missed", s.missed)
+    var lines = text.line
     cell.forEachSlot { slot in
       let timer = TimerRef(slot: slot, life: slot.life)
-      guard let info = timer.info else { return }
-      text += "timer \(timer.id) \"\(timer.label ?? "")\" \(info.state.name)\(info.isBusy ? " busy" : "")"
-      text += " next \(info.nextDeadline == .max ? "never" : String(info.nextDeadline))"
-      text += " interval \(info.interval) ticks \(info.sequence) missed \(info.missed)\n"
+      guard slot.word.isLive, let info = timer.info else { return }
+      var text = ReportText("timer", timer.id, quoting: timer.label ?? "")
+      text.add(info.state.name)
+      if info.isBusy { text.add("busy") }
+      text.add("next", info.nextDeadline == .max ? nil : info.nextDeadline)
+      text.add("interval", info.interval)
+      text.add("ticks", info.sequence)
+      text.add("missed", info.missed)
+      lines += text.line
     }
-    return text
+    return lines
+  }
+}
+
+/// A line of words and numbers.
+private struct ReportText {
+  private var text: String
+
+  init(_ kind: String, _ id: UInt64, quoting label: String) {
+    text = kind + " " + String(id) + " \"" + label + "\""
+  }
+
+  var line: String { text + "\n" }
+
+  @inline(never)
+  mutating func add(_ word: String) {
+    text += " "
+    text += word
+  }
+
+  mutating func add(_ word: String, _ number: UInt64) {
+    add(word)
+    add(String(number))
+  }
+
+  /// - Parameter number: `nil` for never.
+  mutating func add(_ word: String, _ number: Int64?) {
+    add(word)
+    add(number.map { String($0) } ?? "never")
   }
 }
