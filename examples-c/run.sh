@@ -54,18 +54,21 @@ for example in "$@"; do
   fi
 done
 
-# check_library NAME MEGABYTES HEADER...
+# check_library NAME BYTES HEADER...
 # Its size; the SONAME that programs record; every function of the headers exported, and nothing else.
 # (Type A is the version script's own name; lower case is local, but for u, v, w and i.)
 check_library() {
   library=build/lib/$1.so.1
   {
-    echo "at most $2 MB: yes"
+    echo "at most $2 bytes: yes"
+    echo "needs: libc.so"
     echo "SONAME: $1.so.1"
   } >"$out/expected"
   {
     size=$(($(wc -c <"$library")))
-    [ "$size" -le $(($2 * 1024 * 1024)) ] && echo "at most $2 MB: yes" || echo "at most $2 MB: no, $size bytes"
+    [ "$size" -le "$2" ] && echo "at most $2 bytes: yes" || echo "at most $2 bytes: no, $size"
+    # The dynamic linker is a part of libc.
+    readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\.[0-9]*\]/needs: \1/p' | grep -v 'ld-'
     readelf -d "$library" | sed -n 's/.*(SONAME).*\[\(.*\)\]/SONAME: \1/p'
   } >"$out/actual"
   verdict "$1, size and SONAME" "$out/expected" "$out/actual"
@@ -80,7 +83,7 @@ check_library() {
   verdict "$name, exports" "$out/expected" "$out/actual"
 }
 
-check_library libchime 7 chime.h chime_run_loop.h
+check_library libchime 700000 chime.h chime_run_loop.h
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

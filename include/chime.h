@@ -86,8 +86,8 @@ extern "C" {
  * structures and enumerators: compare chime_version with the version that the program was written for.
  */
 #define CHIME_VERSION_MAJOR 0
-#define CHIME_VERSION_MINOR 1
-#define CHIME_VERSION_PATCH 2
+#define CHIME_VERSION_MINOR 2
+#define CHIME_VERSION_PATCH 0
 #define CHIME_VERSION ((CHIME_VERSION_MAJOR << 16) | (CHIME_VERSION_MINOR << 8) | CHIME_VERSION_PATCH)
 
 /* The first version after this header's series, packed like CHIME_VERSION. */

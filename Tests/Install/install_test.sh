@@ -3,7 +3,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-examples=$here/../../examples-c
+sources=$here/../../Sources
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
@@ -25,8 +25,8 @@ done
 plain() { env -i PATH="$work/tools" HOME="$work" "$@"; }
 plain sh -c 'command -v swift || command -v swiftc' && fail "swift is on the PATH"
 
-# make_in_examples TARGET... VARIABLE=VALUE...
-make_in_examples() { plain make -s -C "$examples" LIB="$LIB" "$@" >"$work/log" || fail "make $*"; }
+# make_in_sources TARGET... VARIABLE=VALUE...
+make_in_sources() { plain make -s -C "$sources" LIB="$LIB" "$@" >"$work/log" || fail "make $*"; }
 
 # same WHAT EXPECTED FOUND: two texts.
 same() {
@@ -82,7 +82,7 @@ mkdir "$prefix/include" # there before, and so there afterwards
 echo "somebody else's" >"$prefix/include/other.h"
 before=$(tree "$prefix")
 
-make_in_examples install PREFIX="$prefix"
+make_in_sources install PREFIX="$prefix"
 version=$(plain env PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --modversion chime)
 same "what install places" "./include
 ./include/chime.h
@@ -102,7 +102,7 @@ same "what install places" "./include
 ./lib/pkgconfig/chime.pc" "$(tree "$prefix")"
 refusal='its component static is not installed' refused_by_cmake chime-static -DCMAKE_PREFIX_PATH="$prefix"
 
-make_in_examples install-static PREFIX="$prefix"
+make_in_sources install-archive PREFIX="$prefix"
 file=$prefix/lib/libchime.so.1.$version
 dynamic=$(readelf --dynamic --wide "$file")
 for wanted in "soname: \[libchime.so.1\]" NODELETE BIND_NOW; do
@@ -128,7 +128,7 @@ readelf --version-info --wide "$work/by-pkg-config-chime" | grep -q 'Name: CHIME
 compiles "$work/static-chime" chime-static
 runs "$work/static-chime"
 same "libchime in a program linked to the archive" "" "$(ldd "$work/static-chime" | grep chime)"
-compiles "$work/static-all" chime -static "$prefix/lib/libchime.a" -lstdc++ -lm -ldl -pthread 2>"$work/log" || cat "$work/log"
+compiles "$work/static-all" chime -static "$prefix/lib/libchime.a" -ldl -pthread 2>"$work/log" || cat "$work/log"
 runs "$work/static-all"
 echo "ok: pkg-config"
 
@@ -172,7 +172,7 @@ echo "ok: versions"
 
 # A later version takes the place of the one before, under the name that programs look for.
 later=$version.later
-make_in_examples install PREFIX="$prefix" VERSION="$later"
+make_in_sources install PREFIX="$prefix" VERSION="$later"
 same "the link libchime.so.1" "libchime.so.1.$later" "$(readlink "$prefix/lib/libchime.so.1")"
 [ -e "$prefix/lib/libchime.so.1.$version" ] && fail "the version before is still there"
 runs "$work/by-pkg-config-chime"
@@ -191,7 +191,7 @@ case $said in
 *) fail "another library: $said" ;;
 esac
 
-make_in_examples uninstall PREFIX="$prefix"
+make_in_sources uninstall PREFIX="$prefix"
 same "what uninstall leaves" "$before" "$(tree "$prefix")"
 said=$(plain "$work/by-pkg-config-chime" 2>&1) && fail "the program starts without its library"
 runs "$work/static-chime"
@@ -202,10 +202,10 @@ echo "ok: installed again, and uninstalled"
 stage=$work/stage
 libdir=/usr/lib/x86_64-linux-gnu
 set -- PREFIX=/usr LIBDIR="$libdir" INCLUDEDIR=/usr/include/chime-timers DESTDIR="$stage"
-make_in_examples install install-static "$@"
+make_in_sources install install-archive "$@"
 same "the prefix in chime.pc" "/usr" \
   "$(plain env PKG_CONFIG_LIBDIR="$stage$libdir/pkgconfig" pkg-config --variable=prefix chime)"
-same "the build machine's paths in what is staged" "" "$(grep -rIlF -e "$work" -e "$examples" "$stage" || :)"
+same "the build machine's paths in what is staged" "" "$(grep -rIlF -e "$work" -e "$sources" "$stage" || :)"
 pkg_config="PKG_CONFIG_LIBDIR=$stage$libdir/pkgconfig PKG_CONFIG_SYSROOT_DIR=$stage"
 compiles "$work/staged-chime" chime
 runs "$work/staged-chime" LD_LIBRARY_PATH="$stage$libdir"
@@ -216,7 +216,7 @@ cmake_builds chime -DChime_DIR="$work/moved$libdir/cmake/Chime" || fail "CMake, 
 runs "$work/build/program"
 mv "$work/moved" "$stage"
 
-make_in_examples uninstall "$@"
+make_in_sources uninstall "$@"
 same "what uninstall leaves of the stage" "" "$(tree "$stage")"
-if plain make -s -C "$examples" install LIB="$LIB" PREFIX=relative >"$work/log" 2>&1; then fail "a relative PREFIX"; fi
+if plain make -s -C "$sources" install LIB="$LIB" PREFIX=relative >"$work/log" 2>&1; then fail "a relative PREFIX"; fi
 echo "ok: staged, moved, uninstalled"
