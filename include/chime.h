@@ -15,7 +15,8 @@
  * their exit: the thread's cleanup handlers inside the callback run, the timer whose callback it was is cancelled, and
  * all else goes on. A thread of Chime's or of libdispatch's survives; glibc takes it for one that is ending, and setuid and
  * its like pass it over. A thread of yours ends when the call that it is in has come to its end; one that is ended in the
- * trace of a call that does not call back, in its next call that does.
+ * trace of a call that does not call back, in its next call that does. Then its cleanup handlers outside the call run,
+ * pthread_cleanup_push in C; destructors of C++ objects out there do not, nor does a catch.
  * The calls that wait or make something are no cancellation points for pthread_cancel; callbacks inside them are what
  * they are elsewhere.
  * Calls that only look (chime_timer_state, _get_info, _next_deadline, _generation, _explain; chime_queue_get_stats, _dump,

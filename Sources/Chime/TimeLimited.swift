@@ -21,7 +21,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     _ value: Value, lifetime: Duration, on queue: TimerQueue, onExpiry: sending (() -> Void)? = nil
   ) throws(ChimeError) {
     owner = queue
-    limited = try LimitedValue(value, lifetime: lifetime.nanoseconds, queue: queue.id) { _, _ in onExpiry?() }
+    limited = try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { _, _ in onExpiry?() }
   }
 
   /// The value, until its time is over.

@@ -1,8 +1,7 @@
 #if CHIME_INTERLEAVINGS
-  import Dispatch
-  import Glibc
+  internal import CPlatform
 
-  // What the core asks of Glibc and Dispatch, under the same names: see `Seam`. Where no scheduler decides, one thread
+  // What the core asks of libc, under the same names: see `Seam`. Where no scheduler decides, one thread
   // runs, which needs no locks.
 
   // MARK: Threads, locks, conditions
@@ -93,35 +92,6 @@
   func pthread_setspecific(_ key: pthread_key_t, _ value: UnsafeRawPointer!) -> CInt {
     unsafe Seam.scheduler.setSpecific(key, value)
     return 0
-  }
-
-  /// A semaphore of the scheduler's, made of what it has.
-  final class DispatchSemaphore: @unchecked Sendable {
-    private let condition = Condition()
-    private var count: Int
-
-    init(value: Int) { count = value }
-
-    @discardableResult
-    func signal() -> Int {
-      condition.withLock {
-        count += 1
-        condition.signal()
-      }
-      return 0
-    }
-
-    func wait() {
-      condition.withLock {
-        while count == 0 { condition.wait(until: .max) }
-        count -= 1
-      }
-    }
-
-    func wait(timeout: DispatchTime) -> DispatchTimeoutResult {
-      wait()
-      return .success
-    }
   }
 
   // MARK: Time and descriptors

@@ -1,12 +1,10 @@
 #if CHIME_INTERLEAVINGS
-  import Dispatch
-  import Glibc
 
   /// The seam between the core and a scheduler that decides every interleaving (Tests/Interleavings). It exists only in
   /// a build with the flag CHIME_INTERLEAVINGS.
   ///
   /// The declarations below have the names of those that the core uses: `Atomic` and `atomicMemoryFence` of
-  /// Synchronization, the functions of pthreads and of the clock of Glibc, `DispatchSemaphore`. A module's own
+  /// Synchronization, the functions of pthreads and of the clock of libc. A module's own
   /// declarations stand in front of imported ones, so every file of the core comes through here without a line of its
   /// own, and without this file nothing is different.
   package enum Seam {

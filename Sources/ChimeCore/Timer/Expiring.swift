@@ -54,7 +54,7 @@ package final class Expiring: Sendable {
     let value = Owned(value, finalizer)
     do {
       let end = NotificationEnd(expiring)
-      let limited = try LimitedValue(value, lifetime: lifetime, queue: queue) { value, tick in
+      let limited = try LimitedValue.make(value, lifetime: lifetime, queue: queue) { value, tick in
         end.expiring.notify(value, tick)
       }
       expiring.state.withLock { $0.limited = limited }

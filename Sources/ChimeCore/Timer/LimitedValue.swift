@@ -52,16 +52,25 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - lifetime: 0 or more, from now.
   ///   - onExpiry: gets the value that has vanished; not called when this object goes before.
-  package init(
+  ///
+  /// Not an initialiser: an object whose initialiser throws is not freed in Embedded Swift 6.3.1
+  /// (`final class C { init() throws(E) { throw E() } }`).
+  package static func make(
     _ value: Value, lifetime: Int64, queue: UInt64, onExpiry: sending @escaping (Value, Tick) -> Void
-  ) throws(ChimeError) {
+  ) throws(ChimeError) -> LimitedValue {
     guard lifetime >= 0 else { throw .invalidArgument }
-    self.queue = queue
     let deadline = (QueueCore.now(queue) ?? 0).saturatingAdd(lifetime)
-    shared = Shared(State(value: value, deadline: deadline, onExpiry: onExpiry))
+    let shared = Shared(State(value: value, deadline: deadline, onExpiry: onExpiry))
     let end = QueueEnd(shared)
-    timer = try HandlerBox.start(
+    let timer = try HandlerBox.start(
       on: queue, Schedule(first: deadline, firstIsDeadline: true), HandlerBox { tick in end.shared.expire(tick) })
+    return LimitedValue(queue, shared, timer)
+  }
+
+  private init(_ queue: UInt64, _ shared: Shared, _ timer: UInt64) {
+    self.queue = queue
+    self.shared = shared
+    self.timer = timer
   }
 
   deinit {

@@ -58,9 +58,7 @@ final class Queue {
       world.worker("handler thread 1") { visits.work() }
       world.worker("handler thread 2") { visits.work() }
     }
-    var handOver: (@Sendable (@escaping @Sendable () -> Void) -> Void)?
-    if handsOver { handOver = { block in visits.submit(block) } }
-    return QueueCore.make(options, handOver: handOver) { (core: QueueCore) -> any QueueAdapter in
+    return QueueCore.make(options, handOver: handsOver ? visits : nil) { (core: QueueCore) -> any QueueAdapter in
       adapter.blocks.whenDue = { [weak core] in core?.pass() }
       return adapter
     }
@@ -187,12 +185,14 @@ final class Queue {
 }
 
 /// Blocks that run in the order in which they come, on as many threads as call `work`, and what runs at a time.
-final class BlockQueue: @unchecked Sendable {
+final class BlockQueue: ChimeCore.BlockQueue, @unchecked Sendable {
   private let condition = Condition()
   private var blocks: [() -> Void] = []
   private var due = Int64.max
   private var isClosed = false
   var whenDue: (() -> Void)?
+
+  func async(_ body: @escaping @Sendable () -> Void) { submit(body) }
 
   func submit(_ block: @escaping () -> Void) {
     condition.withLock {
