@@ -1,5 +1,5 @@
 """Runs every program of README.md, and of Tests/FFI/README.md, as it stands there: C, Python, Lua, Swift.
-`make -C examples-c library` comes first.
+`make -C Sources` comes first.
 
 A Lua program is left out, by name, when there is no luajit. C is built by the README's one-line command, and after its
 installation with pkg-config, as "Install" says.
@@ -8,7 +8,7 @@ import os, pathlib, re, shutil, subprocess, sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 work = root / ".build-readme"
-library = root / "examples-c/build/lib"
+library = root / "Sources/build/lib"
 pages = "README.md", "Tests/FFI/README.md"
 blocks = [block for page in pages
           for block in re.findall(r"^```(\w+)\n(.*?)^```$", (root / page).read_text(), re.MULTILINE | re.DOTALL)]
@@ -29,7 +29,7 @@ def write(name, text):
 def run_c(text, number):
     write("tick.c", text)
     command = next(block for language, block in blocks if language == "sh" and block.startswith("cc tick.c"))
-    for name in ("include", "examples-c"):
+    for name in ("include", "Sources"):
         link = work / name
         if not link.exists():
             link.symlink_to(root / name)
