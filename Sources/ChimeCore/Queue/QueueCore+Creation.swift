@@ -109,7 +109,8 @@ extension QueueCore {
     handOver: (any BlockQueue)? = nil, adapter: (QueueCore) -> any QueueAdapter
   ) -> Result<UInt64, Status> {
     if options.clock == .wall, !WallClock.watch() {
-      return .failure(Fork.isInChild ? Fork.statusOfDispatch : .resource)
+      let status = Fork.statusOfDispatch
+      return .failure(status == .ok ? .resource : status)
     }
     return acquire(options, isVirtual: false, runsInCalls: runsInCalls).map { cell, id in
       let core = QueueCore(id: id, cell: cell, options, handOver: handOver)
