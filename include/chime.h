@@ -371,8 +371,8 @@ typedef struct chime_timer_options {
  *         CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY;
  *         CHIME_ERROR_RESOURCE: no file descriptor, or no thread
  *
- * A library that was built without libdispatch, as that for arm64 is, has host-driven, precise and virtual queues, on
- * every clock but the wall clock. The other kinds, the main queue and wall clocks answer CHIME_ERROR_UNSUPPORTED.
+ * A library that was built without libdispatch, as that for arm64 is, has host-driven, precise and virtual queues and run
+ * loops, on every clock but the wall clock. All other queues, and those on the wall clock, answer CHIME_ERROR_UNSUPPORTED.
  *
  * A concurrent queue hands ticks to libdispatch, which grants about as many threads as there are cores: one slow
  * handler delays no other, as many slow ones as there are cores do. Use serial queues for time that matters. While the

@@ -248,6 +248,7 @@ static void without_libdispatch_all_that_stands_on_it_is_unsupported(csuite *t) 
   const chime_queue_kind kinds[] = {CHIME_QUEUE_HOST, CHIME_QUEUE_PRECISE, CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT};
   chime_queue_options on_the_wall_clock = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = UNTOUCHED;
+  chime_run_loop_t loop = 0;
   int something = 0;
   size_t i;
 #ifdef __x86_64__
@@ -265,6 +266,8 @@ static void without_libdispatch_all_that_stands_on_it_is_unsupported(csuite *t) 
   for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     EXPECT_STATUS(chime_queue_create(kinds[i], &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
   }
+  REQUIRE_OK(chime_run_loop_current(&loop));
+  EXPECT_STATUS(chime_run_loop_queue_create(loop, NULL, &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_EQ(queue, UNTOUCHED);
 }
 
