@@ -368,9 +368,12 @@ typedef struct chime_timer_options {
  * @param queue    receives the id; release it with chime_queue_release or chime_queue_shutdown
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size,
  *         a label that is not UTF-8, a negative start_ns, an option of another kind of queue, processors that do not
- *         exist; CHIME_ERROR_UNSUPPORTED: this kind of queue does not offer the clock; CHIME_ERROR_PERMISSION: no
- *         real-time priority for this process; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file
- *         descriptor, or no thread
+ *         exist; CHIME_ERROR_UNSUPPORTED: this kind of queue does not offer the clock, or the library has no libdispatch;
+ *         CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY;
+ *         CHIME_ERROR_RESOURCE: no file descriptor, or no thread
+ *
+ * A library that was built without libdispatch, as that for arm64 is, has host-driven, precise and virtual queues and run
+ * loops, on every clock but the wall clock. All other queues, and those on the wall clock, answer CHIME_ERROR_UNSUPPORTED.
  *
  * A concurrent queue hands ticks to libdispatch, which grants about as many threads as there are cores: one slow
  * handler delays no other, as many slow ones as there are cores do. Use serial queues for time that matters. While the
@@ -680,8 +683,8 @@ chime_status chime_queue_stop(chime_queue_t queue);
  * Runs libdispatch's main queue, and so the handlers of chime_queue_main, until chime_main_stop.
  *
  * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
- *         inside it; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread, or the process has been forked;
- *         CHIME_ERROR_RESOURCE
+ *         inside it; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread, the process has been forked, or
+ *         the library has no libdispatch; CHIME_ERROR_RESOURCE
  *
  * The main thread. Calls back: yes. Waits: for time.
  */
@@ -689,7 +692,7 @@ chime_status chime_main_run(void);
 
 /**
  * Makes chime_main_run return after the callback it is in; a stop that comes before makes the next run return at once.
- * @return CHIME_OK; CHIME_IGNORED: a stop is already pending
+ * @return CHIME_OK; CHIME_IGNORED: a stop is already pending; CHIME_ERROR_UNSUPPORTED: as chime_main_run
  * Any thread, and signal handlers. Calls back: no. Waits: no.
  */
 chime_status chime_main_stop(void);

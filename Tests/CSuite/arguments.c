@@ -159,8 +159,14 @@ static void check_own_queue_options(csuite *t, queue_maker make) {
   expect_queue_made(t, make, &options, __LINE__);
 }
 
-static void serial_queue_options_are_checked(csuite *t) { check_own_queue_options(t, make_serial); }
-static void concurrent_queue_options_are_checked(csuite *t) { check_own_queue_options(t, make_concurrent); }
+static void serial_queue_options_are_checked(csuite *t) {
+  if (csuite_skips_without_dispatch(t)) return;
+  check_own_queue_options(t, make_serial);
+}
+static void concurrent_queue_options_are_checked(csuite *t) {
+  if (csuite_skips_without_dispatch(t)) return;
+  check_own_queue_options(t, make_concurrent);
+}
 
 static void virtual_queue_options_are_checked(csuite *t) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
@@ -182,6 +188,7 @@ static void global_queue_options_are_checked(csuite *t) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = UNTOUCHED;
   chime_qos qos;
+  if (csuite_skips_without_dispatch(t)) return;
   check_queue_options(t, make_global, 1);
   EXPECT_STATUS(chime_queue_global(5, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_global(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
@@ -233,6 +240,34 @@ static void clocks_that_a_queue_does_not_offer_are_unsupported(csuite *t) {
   EXPECT(CHIME_FAILED(chime_queue_create(CHIME_QUEUE_SERIAL, &options, &queue)));
   EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(queue, UNTOUCHED);
+}
+
+/* What stands on libdispatch is there, or each of it is told to be missing. */
+static void without_libdispatch_all_that_stands_on_it_is_unsupported(csuite *t) {
+  const chime_queue_kind kinds[] = {CHIME_QUEUE_HOST, CHIME_QUEUE_PRECISE, CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT};
+  chime_queue_options on_the_wall_clock = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t queue = UNTOUCHED;
+  chime_run_loop_t loop = 0;
+  int something = 0;
+  size_t i;
+#ifdef __x86_64__
+  EXPECT(csuite_has_dispatch()); /* else most of the suite would be skipped */
+#endif
+  if (csuite_has_dispatch()) return;
+  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_global(CHIME_QOS_DEFAULT, NULL, &queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_main(NULL, &queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_wrap_dispatch(&something, NULL, &queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_main_run(), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_main_stop(), CHIME_ERROR_UNSUPPORTED);
+  on_the_wall_clock.clock = CHIME_CLOCK_WALL;
+  for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    EXPECT_STATUS(chime_queue_create(kinds[i], &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
+  }
+  REQUIRE_OK(chime_run_loop_current(&loop));
+  EXPECT_STATUS(chime_run_loop_queue_create(loop, NULL, &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_EQ(queue, UNTOUCHED);
 }
 
@@ -744,6 +779,7 @@ const csuite_test arguments_tests[] = {
     TEST(wrapped_queue_options_are_checked),
     TEST(unknown_queue_kinds_are_refused),
     TEST(clocks_that_a_queue_does_not_offer_are_unsupported),
+    TEST(without_libdispatch_all_that_stands_on_it_is_unsupported),
     TEST(the_id_0_names_no_queue),
     TEST(the_id_0_names_no_timer),
     TEST(releasing_0_does_nothing),

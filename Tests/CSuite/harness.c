@@ -38,6 +38,18 @@ struct csuite {
 /* Runs whose memory is kept for ever, so that a leak checker finds them. */
 static csuite *kept;
 
+int csuite_has_dispatch(void) {
+  enum { UNKNOWN, YES, NO };
+  static int answer;
+  if (load(&answer) == UNKNOWN) {
+    chime_queue_t queue = 0;
+    chime_status status = chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue);
+    chime_queue_release(queue);
+    store(&answer, status == CHIME_ERROR_UNSUPPORTED ? NO : YES);
+  }
+  return load(&answer) == YES;
+}
+
 static void *wrapped_serial;
 static void *wrapped_concurrent;
 
@@ -219,6 +231,12 @@ void csuite_skip(csuite *t, const char *why) {
   pthread_mutex_unlock(&t->mutex);
 }
 
+int csuite_skips_without_dispatch(csuite *t) {
+  if (csuite_has_dispatch()) return 0;
+  csuite_skip(t, "the library has no libdispatch");
+  return 1;
+}
+
 void csuite_log(csuite *t, const char *format, ...) {
   va_list arguments;
   char text[128];
@@ -257,11 +275,20 @@ static void *drive(void *argument) {
   return NULL;
 }
 
+static int stands_on_dispatch(where place) {
+  switch (place) {
+    case SERIAL: case CONCURRENT: case GLOBAL: case WRAPPED_SERIAL: case WRAPPED_CONCURRENT: case MAIN: return 1;
+    case VIRTUAL: case RUN_LOOP: case HOST: case PRECISE: return 0;
+  }
+  return 0;
+}
+
 chime_queue_t csuite_queue(csuite *t, where place) {
   chime_queue_t queue = 0;
   chime_status status = CHIME_OK;
   void *host = NULL;
   chime_run_loop_t loop = 0;
+  if (stands_on_dispatch(place) && csuite_skips_without_dispatch(t)) return 0;
   switch (place) {
     case VIRTUAL: status = chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue); break;
     case SERIAL: status = chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue); break;

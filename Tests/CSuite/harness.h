@@ -180,6 +180,15 @@ chime_queue_t csuite_queue(csuite *t, where place);
   static void name##_on_a_serial_queue(csuite *t) { name(t, SERIAL); }
 #define TESTS_ON_VIRTUAL_AND_SERIAL(name) TEST(name##_on_a_virtual_queue), TEST(name##_on_a_serial_queue)
 
+/**
+ * Whether the library has libdispatch, by what it answers to a serial queue. Without it there are no serial, concurrent,
+ * global, wrapped and main queues, and no queues on the wall clock.
+ */
+int csuite_has_dispatch(void);
+
+/** When it has none: skips the test and returns 1. */
+int csuite_skips_without_dispatch(csuite *t);
+
 /** The queues given by csuite_set_dispatch_queues. */
 void *csuite_wrapped_serial(void);
 void *csuite_wrapped_concurrent(void);

@@ -573,6 +573,7 @@ static void queues_come_and_go(csuite *t) {
                                          : CHIME_QUEUE_VIRTUAL;
     chime_queue_t queue = 0;
     probe *p;
+    if (kind != CHIME_QUEUE_VIRTUAL && !csuite_has_dispatch()) continue;
     EXPECT_OK(chime_queue_create(kind, NULL, &queue));
     p = probe_every_quietly(t, queue, 1000);
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));

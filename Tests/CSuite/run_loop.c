@@ -611,10 +611,23 @@ static void run_loop_stop_main(void *context) {
   add(ran, 1);
 }
 
+static void the_main_loop_runs_a_queue_of_its_own(csuite *t) {
+  chime_run_loop_t loop = 0;
+  chime_queue_t queue = 0;
+  int ran = 0;
+  REQUIRE_OK(chime_run_loop_main(&loop));
+  REQUIRE_OK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
+  EXPECT_OK(chime_queue_async(queue, run_loop_stop_main, &ran, NULL));
+  EXPECT_STATUS(chime_run_loop_run(NULL, PATIENCE, 0), CHIME_STOPPED);
+  EXPECT_EQ(ran, 1);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}
+
 static void running_the_main_loop_drains_the_main_queue(csuite *t) {
   chime_run_loop_t mine = 0, mains = 0;
   chime_queue_t queue = 0;
   int ran = 0;
+  if (csuite_skips_without_dispatch(t)) return;
   EXPECT_OK(chime_run_loop_current(&mine));
   EXPECT_OK(chime_run_loop_main(&mains));
   EXPECT_EQ(mine, mains);
@@ -626,6 +639,7 @@ static void running_the_main_loop_drains_the_main_queue(csuite *t) {
 }
 
 const csuite_test run_loop_main_tests[] = {
+    TEST(the_main_loop_runs_a_queue_of_its_own),
     TEST(running_the_main_loop_drains_the_main_queue),
     {NULL, NULL},
 };

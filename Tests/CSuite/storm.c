@@ -298,8 +298,8 @@ static void storm_call(storm *s, dice *d, int inside) {
     case 62:
       if (roll_below(d, 50) == 0) { /* another queue comes and goes */
         chime_queue_t queue = 0;
-        LISTED(chime_queue_create(roll_below(d, 2) ? CHIME_QUEUE_SERIAL : CHIME_QUEUE_VIRTUAL, NULL, &queue),
-               MAY_BE(CHIME_OK));
+        int serial = roll_below(d, 2) && csuite_has_dispatch();
+        LISTED(chime_queue_create(serial ? CHIME_QUEUE_SERIAL : CHIME_QUEUE_VIRTUAL, NULL, &queue), MAY_BE(CHIME_OK));
         LISTED(chime_queue_release(queue), MAY_BE(CHIME_OK));
         LISTED(chime_queue_release(queue), STALE_TOO);
       }

@@ -26,7 +26,7 @@ package enum Fork {
   /// Whether this is a child, reinitialised or not: libdispatch, and what stands on it, does not work here.
   package static var isInChild: Bool { epoch != 0 }
 
-  /// Whether libdispatch, and Foundation's run loops, can be used: ok; in a child forked, or unsupported after `reinitialize`.
+  /// Whether libdispatch, and Foundation's run loops, can be used: ok; in a child forked; anew, or built without it: unsupported.
   package static var statusOfDispatch: Status { isChild ? .forked : isInChild || chime_has_dispatch() == 0 ? .unsupported : .ok }
 
   /// Makes all variables of the process that are made by the first who asks: in a forked child that could wait for a thread

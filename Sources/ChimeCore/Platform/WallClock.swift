@@ -29,7 +29,7 @@ package enum WallClock {
 
   private static let watched = Locked(Watch())
 
-  /// Has steps of the wall clock noticed from now on; false when no descriptor can be had, or in a forked child.
+  /// Has steps of the wall clock noticed from now on; false without a descriptor for it, in a forked child, and without libdispatch.
   static func watch() -> Bool {
     if Fork.statusOfDispatch != .ok { return false }
     guard Descriptors.prepareDispatch() else { return false }

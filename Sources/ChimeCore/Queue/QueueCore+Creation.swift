@@ -109,7 +109,7 @@ extension QueueCore {
     handOver: (any BlockQueue)? = nil, adapter: (QueueCore) -> any QueueAdapter
   ) -> Result<UInt64, Status> {
     if options.clock == .wall, !WallClock.watch() {
-      return .failure(Fork.isInChild ? Fork.statusOfDispatch : .resource)
+      return .failure(Fork.statusOfDispatch == .ok ? .resource : Fork.statusOfDispatch)
     }
     return acquire(options, isVirtual: false, runsInCalls: runsInCalls).map { cell, id in
       let core = QueueCore(id: id, cell: cell, options, handOver: handOver)
