@@ -1,7 +1,8 @@
 /*
- * counts.c - work whose instructions callgrind counts: see counts.py. Run alone it does it all once and prints nothing.
+ * counts.c - work whose instructions callgrind counts: see counts.py.
  *
- *     counts NAME N   does the work of that name N times inside the function `counted`
+ *     counts          the names of all kinds of work, and how many timers each is for
+ *     counts NAME N   does the work of that name N times inside the function `counted`, on a virtual queue
  */
 #include <stdint.h>
 #include <stdio.h>
