@@ -1,19 +1,28 @@
 /*
- * P1 and P2: the inbox, the next wake-up and the position in the wheel.
+ * P1, P1d and P2: the inbox, the next wake-up and the position in the wheel.
  *
  * One timer, two writers, and a queue whose passes run one after another; sometimes the queue's driver only asks for the
  * next deadline. Times are 1, 2 and 3; 0 is nowhere, in the past or awake; NEVER is later than all.
  *
+ * A writer links the slot before its word is seen without the writer bit. On a concurrent queue (CONCURRENT) the visits
+ * run beside the passes, and a callback's end and a disposal set the flag of a timer that nobody writes, then link: the
+ * end reads the timer again after that and announces what it finds, the disposal wakes. THREE: a third writer.
+ *
  * After every pass the timer is where the next pass finds it (`visible`), also while a writer owns its record, and at
- * the end nothing that runs is left behind.
+ * the end nothing that runs is left behind; nor a slot that was released.
  *
  * Mutations (-D): PLACE_AFTER_CAS, NO_PUT_BACK, SKIP_WRITER, OUTDATED_SKIPS, STAMP_DROPS, NO_SECOND_LOOK,
- * ANNOUNCE_BEFORE_PUSH, NO_REREAD, ADMIT_SKIPS, END_SKIPS; with three writers (THREE) REREAD_SKIPS.
+ * ANNOUNCE_BEFORE_PUSH, WORD_BEFORE_LINK, ADMIT_SKIPS, END_SKIPS; with CONCURRENT NO_REREAD,
+ * ABANDON_SILENT, BUSY_FIRST, and REREAD_SKIPS with ABANDON_SENT (one of them alone is harmless); with RELEASES
+ * REREAD_ALIVE, DISPOSE_WAKES_FIRST.
  */
 
 #define NEVER 4
 #define LAST 3
-#ifdef THREE
+#ifdef RELEASES
+#define CONCURRENT
+#endif
+#if defined(THREE) || defined(CONCURRENT)
 #define STEP 3
 #define WHOLE atomic /* the positions are the smaller model's subject */
 #else
@@ -27,10 +36,13 @@ byte postponed; /* no separate record: the deadline belongs to the word */
 byte deadline;  /* of the record */
 bool image_running;
 byte image_deadline;
+#ifdef STAMP_DROPS
 bit stamp;
+#endif
 
 byte place;     /* position: 0 nowhere */
 bool linked;    /* the slot hangs in the inbox */
+bool taken;     /* the pass has taken it out, and not cleared the flag yet */
 byte published = NEVER;
 byte armed = NEVER;
 bool woken;
@@ -41,10 +53,23 @@ byte ticks;
 byte writers, done; /* how many there are, and have ended */
 bool quiet;     /* the pass sleeps */
 
+#ifdef CONCURRENT
+bool handed;             /* a visit is on its way */
+byte visits;             /* how many have begun and not ended */
+bool released, disposed; /* what was released is disposed of once, behind its callbacks */
+#define elsewhere (handed || visits != 0)
+#else
+#define released  false
+#define elsewhere false
+#endif
+
+/* The image is nobody's without a writer. */
+#define let_go writer = false; image_running = false; image_deadline = 0
+
 /* The timer as the last completed operation left it. */
 #define runs     (writer -> image_running : running)
 #define due_at   (writer -> image_deadline : deadline)
-#define visible  (!runs || (place != 0 && place <= due_at) || inbox || in_batch || busy)
+#define visible  (!runs || (place != 0 && place <= due_at) || inbox || in_batch || busy || elsewhere)
 
 inline wake() {
   /* An exchange: who takes the time away wakes the queue. */
@@ -63,103 +88,260 @@ inline announce(time) {
 }
 
 /*
- * A writer: owns the record, changes it, reads the position, publishes with one compare-and-swap. The first restarts the
- * timer, to an earlier or a later time; the second cancels it, or activates it, which a running timer ignores.
+ * A writer: owns the record, changes it, reads the position, links the slot if the pass has to look, and publishes with
+ * one compare-and-swap. The first restarts the timer, to an earlier or a later time; the second cancels it, or activates
+ * it, which a running timer ignores; or, on a concurrent queue, releases it. An activation links at its beginning.
  */
 proctype Writer(bool restarts; byte only) {
   byte target, seen;
-  bool starts, push, slept, changes;
+  bool starts, push, slept, changes, links;
+#ifdef RELEASES
+  bool releases;
+#endif
 
   if
   :: only != 0 -> target = only
   :: only == 0 && restarts -> target = 1
+#ifndef CONCURRENT
   :: only == 0 && restarts -> target = 3
+#endif
+#ifdef RELEASES
+  :: only == 0 && !restarts -> releases = true
+#else
   :: only == 0 && !restarts -> target = 2
+#ifndef CONCURRENT
   :: only == 0 && !restarts -> skip
+#endif
+#endif
   fi;
   starts = target != 0;
 
-#ifdef THREE
-  /* Here only what follows the final compare-and-swap matters. */
+  atomic {
+    (!writer || released) ->
+    if
+    :: released -> goto ended
+    :: else
+    fi;
+#if !defined(CONCURRENT) && !defined(WORD_BEFORE_LINK)
+    /* Who meets the flag of a timer that nobody writes knows that a pass finds it. */
+    assert(!inbox || linked || taken);
+#endif
+    writer = true; image_running = running; image_deadline = deadline;
+    changes = restarts || starts != running;
+    links = starts && !restarts && !inbox;
+    if :: links -> inbox = true :: else fi
+  }
   if
-  :: restarts ->
-     atomic {
-       !writer -> running = true; deadline = target; changes = true;
-       push = !inbox && (place == 0 || place > target);
-       if :: push -> inbox = true :: else fi
-     };
-     goto published_word
+  :: links -> linked = true
+  :: else
+  fi;
+
+#ifdef RELEASES
+  if
+  :: releases ->
+     /* While it is busy the slot is left to the handler's end; otherwise it stays this thread's. */
+     atomic { running = false; released = true; writer = !busy; push = writer; image_running = false; image_deadline = 0 }
+     if
+     :: push ->
+        atomic { writer = false; links = !inbox; inbox = true }
+#ifdef DISPOSE_WAKES_FIRST
+        wake();
+#endif
+        if
+        :: links -> linked = true
+        :: else
+        fi;
+#ifndef DISPOSE_WAKES_FIRST
+        wake()
+#endif
+     :: else
+     fi;
+     goto ended
   :: else
   fi;
 #endif
-  atomic {
-    !writer -> writer = true; image_running = running; image_deadline = deadline;
-    changes = restarts || starts != running
-  }
+
   if
-  :: changes && starts -> deadline = target; stamp = 1 - stamp
+  :: !changes ->
+     /* It is ignored. Between flag and link a handler's end may have met the flag, and woken a pass in vain. */
+     atomic {
+       push = inbox && image_running;
+#ifdef ABANDON_SENT
+       push = push && links;
+#endif
+       let_go
+     }
+#ifndef ABANDON_SILENT
+     if
+     :: push -> target = deadline; announce(target)
+     :: else
+     fi;
+#endif
+     goto ended
   :: else
   fi;
-  starts = starts && changes;
+
+  if
+#ifdef STAMP_DROPS
+  :: starts -> deadline = target; stamp = 1 - stamp
+#else
+  :: starts -> deadline = target
+#endif
+  :: else
+  fi;
 #ifdef PLACE_AFTER_CAS
   push = false;
   seen = 1;
 #else
   seen = place;
-  push = starts && (seen == 0 || seen > deadline);
+  push = starts && (seen == 0 || seen > deadline); seen = 0;
 #endif
 
 #ifdef ANNOUNCE_BEFORE_PUSH
   if :: starts -> announce(target) :: else fi;
 #endif
-  /* The final compare-and-swap: the flag is set by one writer only. */
+#ifdef WORD_BEFORE_LINK
+  /* As it was before: the flag with the final compare-and-swap, then the link. */
   atomic {
-    if :: changes -> running = starts :: else fi;
-    writer = false;
-    push = push && !inbox;
-    if :: push -> inbox = true :: else fi
+    running = starts; let_go;
+    links = push && !inbox;
+    if :: links -> inbox = true :: else fi
   }
+  if
+  :: links -> linked = true
+  :: else
+  fi;
+#else
+  /* The pass may take the slot out again before the word is published: then the swap fails, and it is linked anew. */
+  do
+  :: atomic { push && !inbox -> inbox = true } linked = true
+  :: atomic { !push || inbox -> running = starts; let_go; break }
+  od;
+#endif
 #ifdef PLACE_AFTER_CAS
   seen = place;
   if
-  :: starts && (seen == 0 || seen > target) -> atomic { push = !inbox; inbox = true }
+  :: starts && (seen == 0 || seen > target) ->
+     atomic { push = !inbox; inbox = true }
+     if
+     :: push -> linked = true
+     :: else
+     fi
   :: else
   fi;
 #endif
-published_word:
-  if
-  :: push -> linked = true
-  :: else
-  fi;
 #ifndef ANNOUNCE_BEFORE_PUSH
-#ifdef NO_REREAD
   if
   :: starts -> announce(target)
   :: else
   fi;
-#else
+#endif
+ended:
+  target = 0; seen = 0; push = false; starts = false; changes = false; links = false;
+  done++
+}
+
+#ifdef CONCURRENT
+/* The visits of a concurrent queue, on threads of their own. The first of them begins inside a handler. */
+proctype Visit(bool inside) {
+  byte due;
+  bool slept, claimed, sends, links, owns, dead;
+
   if
-  :: push ->
-     /* Another writer may have met the flag before the link was there: what it wanted is announced too. */
+  :: inside -> claimed = true; goto handler
+  :: else
+  fi;
+next_turn:
+end: atomic { handed -> handed = false; visits++; dead = released }
+  if
+  :: dead ->
      atomic {
        if
-#ifdef REREAD_SKIPS
-       :: running && !writer && deadline < target -> target = deadline
+       :: !busy && !writer && !disposed -> writer = true; image_running = false; owns = true
+       :: else
+       fi
+     }
+  :: else ->
+     atomic {
+       /* Waits for a writer, of a timer that is busy, too: he may have relied on the place that was taken away. */
+#ifdef BUSY_FIRST
+       (released || busy || !writer) ->
 #else
-       :: runs && due_at < target -> target = due_at
+       (released || !writer) ->
+#endif
+       if
+       :: released || busy || !running -> skip
+       :: else ->
+          if
+          :: deadline > now -> sends = true
+          :: else ->
+             writer = true; busy = true; image_running = running; image_deadline = deadline; claimed = true;
+             assert(ticks < 4); ticks++
+          fi
+       fi
+     }
+     if
+     :: claimed -> atomic { running = false; let_go }
+     :: else
+     fi
+  fi;
+handler:
+  if
+  :: claimed ->
+     atomic {
+       busy = false;
+       if
+       :: released -> writer = true; image_running = false; owns = true
+#ifdef END_SKIPS
+       :: !released -> sends = running
+#else
+       :: !released -> sends = running || writer
+#endif
+       fi
+     }
+  :: else
+  fi;
+  if
+  :: owns -> atomic { assert(!disposed); disposed = true; writer = false }
+  :: else
+  fi;
+  if
+  :: sends ->
+     atomic { links = !inbox; inbox = true }
+     if
+     :: links -> linked = true
+     :: else
+     fi;
+#ifndef NO_REREAD
+     /* Somebody may have met the flag before the link was there: what there is now is announced too. */
+     atomic {
+       due = NEVER;
+       if
+#ifdef REREAD_SKIPS
+       :: !writer && running -> due = deadline
+#else
+       :: runs -> due = due_at
+#endif
+#ifndef REREAD_ALIVE
+       :: !writer && released -> due = 0
 #endif
        :: else
        fi
      }
-     announce(target)
-  :: starts && !push -> announce(target)
+     if
+     :: due != NEVER -> announce(due)
+     :: else
+     fi
+#endif
   :: else
   fi;
-#endif
-#endif
-  target = 0; seen = 0; push = false; starts = false; changes = false;
-  done++
+  atomic {
+    due = 0; claimed = false; sends = false; links = false; owns = false; dead = false;
+    visits--
+  }
+  goto next_turn
 }
+#endif
 
 /* What the pass does. One process, since the pass lock admits one. */
 
@@ -215,10 +397,16 @@ inline take_inbox() {
   if
   :: taken ->
      atomic {
-       inbox = false;
+       inbox = false; taken = false;
        skipped = busy;
 #ifdef ADMIT_SKIPS
        skipped = skipped || writer
+#endif
+#ifdef CONCURRENT
+       if
+       :: released && !busy -> handed = true; skipped = true
+       :: else
+       fi
 #endif
      }
      if
@@ -227,8 +415,7 @@ inline take_inbox() {
      fi;
      skipped = false
   :: else
-  fi;
-  taken = false
+  fi
 }
 
 /* The earliest position of a timer that runs; one that has moved later is moved. */
@@ -253,6 +440,11 @@ inline find_earliest(found) {
   should = 0
 }
 
+#ifdef CONCURRENT
+inline visit() {
+  handed = true
+}
+#else
 inline visit() {
   do
   :: atomic { writer -> skip }
@@ -264,7 +456,7 @@ inline visit() {
        writer = true; busy = true; image_running = running; image_deadline = deadline; claimed = true;
        assert(ticks < 4); ticks++
      }
-     atomic { running = false; writer = false }
+     atomic { running = false; let_go }
      /* The handler, which may ask for the next deadline: that takes the inbox in. */
      if
 #ifndef THREE
@@ -292,12 +484,16 @@ inline visit() {
   fi
 }
 
+#endif
+
 inline collect() {
   if
   :: place != 0 && place <= now ->
      place = 0; /* then one fence */
      atomic {
+#ifdef STAMP_DROPS
        seen_stamp = stamp;
+#endif
        if
 #ifdef SKIP_WRITER
        :: writer -> skip
@@ -335,7 +531,10 @@ inline collect() {
         in_batch = false
      :: else
      fi;
-     seen_stamp = 0; outdated = false
+#ifdef STAMP_DROPS
+     seen_stamp = 0;
+#endif
+     outdated = false
   :: else
   fi
 }
@@ -372,8 +571,10 @@ inline settle() {
 
 proctype Pass() {
   byte next, was, at, should, first, rounds;
-  bool taken, skipped, skips, claimed, outdated, looked;
+  bool skipped, skips, claimed, outdated, looked;
+#ifdef STAMP_DROPS
   bit seen_stamp;
+#endif
   do
   :: quiet = true;
 end: atomic {
@@ -385,7 +586,7 @@ end: atomic {
      WHOLE { take_inbox(); collect() }
      settle();
      assert(visible)
-#ifndef THREE
+#if !defined(THREE) && !defined(CONCURRENT)
   :: !looked -> /* next_deadline on the driver's thread, between two passes */
      quiet = false;
      looked = true;
@@ -399,7 +600,7 @@ end: atomic {
 }
 
 /* Whoever comes now has not been late: what runs is announced when no call is under way. */
-#define calm (done == writers && quiet && !woken && armed > now)
+#define calm (done == writers && quiet && !woken && armed > now && !elsewhere)
 
 proctype Clock() {
   do
@@ -410,7 +611,20 @@ proctype Clock() {
 
 init {
   atomic {
-#ifdef THREE
+#ifdef CONCURRENT
+    /* A handler runs, of a timer that has had its last tick, or has another one. */
+#ifdef RELEASES
+    if
+    :: skip
+    :: running = true; deadline = 3
+    fi;
+#endif
+    busy = true; visits = 1;
+    other = NEVER; now = LAST; /* all that runs is due, and no pass comes but one that is woken */
+    writers = 2;
+    run Writer(true, 0); run Writer(false, 0);
+    run Visit(true); run Visit(false);
+#elif defined(THREE)
     /* A restart to a later time, one to an earlier, and an operation that is ignored. */
     other = 2; published = 2; armed = 2;
     writers = 3;
@@ -426,10 +640,18 @@ init {
     writers = 2;
     run Writer(true, 0); run Writer(false, 0);
 #endif
-    run Pass(); run Clock()
+    run Pass();
+#ifndef CONCURRENT
+    run Clock()
+#endif
   }
   /* Nothing can go on any more. */
   timeout;
   assert(done == writers && quiet);
+#ifdef CONCURRENT
+  /* A timer that was cancelled may hang in the inbox until the next pass. */
+  assert(!running && !handed && visits == 0 && disposed == released)
+#else
   assert(!running && !linked && !inbox)
+#endif
 }

@@ -117,6 +117,23 @@ def inbox(store=SC, link=SC, load=SC, look=SC):
     return [pusher, settle], {"inbox": 0, "published": 0}, lambda r: r == (0, 0)
 
 
+def linked(link=SC, word=SC, look=SC):
+    """P1. A pusher links a slot, then lets go of the word; who meets its flag there wakes a pass, which looks."""
+    def pusher():
+        yield U("inbox", lambda head: 1, link)
+        yield U("word", lambda old: 1, word)
+
+    def other():
+        if (yield R("word", look)):
+            yield U("published", lambda old: 1, SC)
+
+    def settle():
+        if (yield R("published", SC)):
+            return (yield R("inbox", SC))
+        return None
+    return [pusher, other, settle], {"inbox": 0, "word": 0, "published": 0}, lambda r: r[2] == 0
+
+
 def position(fence=SC, word=SC, place=SC):
     """P2. A writer takes the word, then relies on the position; the pass takes that away, then looks at the word."""
     def writer():
@@ -270,6 +287,8 @@ ROWS = [
     ("P1 inbox, published", inbox(), "all sc", False, False),
     ("", inbox(store=REL), "published stored with release", True, True),
     ("", inbox(load=ACQ), "published loaded with acquire", True, False),
+    ("P1 link, word", linked(), "all sc", False, False),
+    ("", linked(link=RLX, word=RLX), "link and word relaxed", True, False),
     ("P2 position, word", position(), "relaxed store, sc fence, sc loads", False, False),
     ("", position(fence=None), "without the fence (version 0.1.2 has it)", True, True),
     ("", position(word=ACQ, place=ACQ), "acquire loads behind the fence", None, False),

@@ -38,14 +38,21 @@ check() {
 inbox() {
   check inbox clean
   check inbox clean -DTHREE
+  check inbox clean -DCONCURRENT
+  check inbox clean -DRELEASES
   for mutation in PLACE_AFTER_CAS SKIP_WRITER STAMP_DROPS NO_SECOND_LOOK \
     ANNOUNCE_BEFORE_PUSH ADMIT_SKIPS END_SKIPS; do
     check inbox error -D$mutation
   done
   check inbox deep -DNO_PUT_BACK
   check inbox deep -DOUTDATED_SKIPS
-  check inbox deep -DNO_REREAD
-  check inbox deep -DTHREE -DREREAD_SKIPS
+  check inbox deep -DWORD_BEFORE_LINK
+  check inbox error -DCONCURRENT -DNO_REREAD
+  check inbox deep -DCONCURRENT -DABANDON_SILENT
+  check inbox deep -DCONCURRENT -DBUSY_FIRST
+  check inbox deep -DCONCURRENT -DREREAD_SKIPS -DABANDON_SENT
+  check inbox error -DRELEASES -DREREAD_ALIVE
+  check inbox error -DRELEASES -DDISPOSE_WAKES_FIRST
 }
 
 image() {
