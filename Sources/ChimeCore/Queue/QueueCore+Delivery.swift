@@ -23,17 +23,19 @@ extension QueueCore {
     var word = slot.word
     var backoff = Backoff()
     while true {
-      guard word.isLive, !word.isBusy, !isClosing.load(ordering: .sequentiallyConsistent) else {
+      let isOver = !word.isLive || isClosing.load(ordering: .sequentiallyConsistent)
+      if word.hasWriter, !isOver {
+        // Not passed over, a busy timer's neither: the writer may rely on the place that was taken away for this visit,
+        // and until it has come to its end nobody else would see that the timer runs (P2, Sources/README.md).
+        backoff.pause()
+        word = slot.word
+        continue
+      }
+      if isOver || word.isBusy {
         // One that was taken as a record has lost its place here: the next taking puts it back.
         if word.isLive, word.isBusy, givesRecords { endIsWanted = true }
         WriterImages.finish(image.index)
         return now
-      }
-      if word.hasWriter {
-        // Not passed over: until the writer has come to its end, nobody else would see that the timer runs.
-        backoff.pause()
-        word = slot.word
-        continue
       }
       if !word.hasExtra {
         let deadline = slot.deadline.saturatingAdd(word.postponement)

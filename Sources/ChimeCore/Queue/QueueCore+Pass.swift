@@ -179,8 +179,9 @@ extension QueueCore {
         life = slot.turnLife
       } else if item.stamp != slot.stamp {
         // Started anew since it was collected, or another timer by now: its turn is that of its new deadline. Who did it
-        // has sent it here only if it did not see the place that was taken away since (P2b, Sources/README.md).
-        place(slot, slot.wordInOrder)
+        // has sent it here only if it did not see the place that was taken away since; who is at it still may have seen
+        // that, too, and is waited for (P2b, Sources/README.md).
+        place(slot, wordWithoutWriter(slot))
         continue
       }
       if handOver == nil {
@@ -197,6 +198,17 @@ extension QueueCore {
       ready.removeAll(keepingCapacity: ready.capacity <= 4096)
       readyNext = 0
     }
+  }
+
+  /// The word once nobody writes the timer any more, or it was released.
+  private func wordWithoutWriter(_ slot: TimerSlot) -> TimerWord {
+    var word = slot.wordInOrder
+    var backoff = Backoff()
+    while word.hasWriter, word.isLive {
+      backoff.pause()
+      word = slot.wordInOrder
+    }
+    return word
   }
 
   /// Reads the records of the next items, so that their cache misses overlap: behind the locked operations of the ticks
