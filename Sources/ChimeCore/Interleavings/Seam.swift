@@ -1,4 +1,5 @@
 #if CHIME_INTERLEAVINGS
+  internal import CPlatform
 
   /// The seam between the core and a scheduler that decides every interleaving (Tests/Interleavings). It exists only in
   /// a build with the flag CHIME_INTERLEAVINGS.

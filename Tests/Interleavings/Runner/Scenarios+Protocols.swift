@@ -94,6 +94,17 @@ extension Scenario {
       world.race()
       world.expect(queue.drive(Scheduler.start + 25) == .ok && timer.ticks == 1, "advance left a tick behind")
     },
+    Scenario("restarts while a one-shot's handler comes to its end") { world in
+      let queue = world.queue(.concurrent)
+      let timer = world.timer(queue, after: millisecond, finalizer: false)
+      // Sends it to the wheel once more between its turn and its claim; relies on what stands there; relies on it again.
+      for first in [millisecond, 2 * millisecond, 3 * millisecond] {
+        world.thread("writer") {
+          for _ in 0..<2 { _ = world.call("restart") { timer.ref?.restart(Schedule(first: first)) ?? .ok } }
+        }
+      }
+      world.race()
+    },
     Scenario("a query beside two reschedules") { world in
       let queue = world.queue(.virtual)
       let timer = world.timer(queue, after: 100, every: 100, finalizer: false)
