@@ -16,7 +16,7 @@ import Dispatch
 public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Sendable {
   // Unchecked as its class is; these are constant, and dispatch queues may be used by any thread.
   private let dispatchQueue: DispatchQueue
-  private let place: WorkQueue
+  private let workQueue: WorkQueue
 
   /// A serial queue of its own.
   ///
@@ -30,19 +30,19 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   ) throws(ChimeError) {
     let options = QueueOptions(label: label, qos: QualityOfService(qos), clock: clock.clock)
     let queue = DispatchQueue(label: options.dispatchLabel, qos: qos)
-    place = WorkQueue(queue)
-    place.mark()
+    workQueue = WorkQueue(queue)
+    workQueue.mark()
     dispatchQueue = queue
-    try super.init(QueueCore.makeSerial(options, shared: place))
+    try super.init(QueueCore.makeSerial(options, shared: workQueue))
   }
 
   /// A timer queue on a serial dispatch queue.
   ///
   /// - Throws: `unsupported` when the queue is a concurrent one; `limit`, `noMemory`, `resource`.
   public init(on queue: DispatchQueue, label: String = "") throws(ChimeError) {
-    place = WorkQueue(queue)
+    workQueue = WorkQueue(queue)
     dispatchQueue = queue
-    if place.isConcurrent { throw .unsupported }
+    if workQueue.isConcurrent { throw .unsupported }
     try super.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))
   }
 
@@ -59,7 +59,7 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   public func checkIsolated() { dispatchPrecondition(condition: .onQueue(dispatchQueue)) }
 
   /// Called by Swift to ask whether the caller is on the queue.
-  public func isIsolatingCurrentContext() -> Bool? { place.isMain ? MainQueue.isHere : place.isCurrent }
+  public func isIsolatingCurrentContext() -> Bool? { workQueue.isMain ? MainQueue.isHere : workQueue.isCurrent }
 }
 
 #endif

@@ -16,8 +16,8 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   struct State {
     /// The modes that timers or runs were in.
     var modes: Set<RunLoop.Mode> = [.default]
-    /// Adapters of queues on this loop, to be told of its end.
-    var adapters: [ObjectIdentifier: RunLoopAdapter] = [:]
+    /// Drivers of queues on this loop, to be told of its end.
+    var drivers: [ObjectIdentifier: FoundationLoopDriver] = [:]
     /// The queues of the weak timers, by the modes they are in.
     var queues: [Set<RunLoop.Mode>: TimerQueue] = [:]
     /// What the loop's thread runs, innermost last.
@@ -144,15 +144,15 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
       known.ended = known.ended.filter { $0.value.runLoop != nil }
       known.ended[ObjectIdentifier(runLoop)] = Ended(runLoop)
     }
-    let (adapters, queues) = state.withLock { state in
+    let (drivers, queues) = state.withLock { state in
       state.control?.invalidate()
-      let left = (state.adapters.values.map { $0 }, state.queues)
-      state.adapters = [:]
+      let left = (state.drivers.values.map { $0 }, state.queues)
+      state.drivers = [:]
       state.queues = [:]
       return left
     }
     for queue in queues.values { _ = QueueCore.release(queue.id) }
-    for adapter in adapters { adapter.placeHasEnded() }
+    for driver in drivers { driver.contextHasEnded() }
   }
 
   // MARK: Queues

@@ -38,7 +38,7 @@ extension FoundationLoop {
     guard !modes.isEmpty, !modes.contains(RunLoop.Mode("")) else { return .failure(.invalidArgument) }
     guard !loop.hasEnded else { return .failure(.invalidHandle) }
     guard FoundationLoop.canHave(modes: modes.count) else { return .failure(.resource) }
-    let made = QueueCore.make(options) { core in RunLoopAdapter(core, loop, modes) }
+    let made = QueueCore.make(options) { core in FoundationLoopDriver(core, loop, modes) }
     // A thread that ended meanwhile may not have seen the new queue.
     if loop.hasEnded, case .success(let id) = made {
       _ = QueueCore.release(id)

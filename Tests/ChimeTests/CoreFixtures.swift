@@ -25,8 +25,8 @@ extension QueueCore {
   func release() { _ = QueueCore.release(id) }
 }
 
-extension QueueCell {
-  /// Chunks of 256 slots that the cell has had so far.
+extension QueueControlBlock {
+  /// Chunks of 256 slots that the control block has had so far.
   var chunkCount: Int { unsafe storage.pointee.slots.withLock { $0.chunkTotal } }
 
   /// Wheel page regions that no wheel has.

@@ -5,7 +5,7 @@ import Testing
 
 /// Ids: what lies in which bit, and what is not an id.
 @Suite struct HandleTests {
-  static let largest = (index: UInt32(1 << 26 - 1), life: UInt32(1 << 24 - 1))
+  static let largest = (index: UInt32(1 << 26 - 1), version: UInt32(1 << 24 - 1))
   static let indices: [UInt32] = [0, 1, 255, 256, 0x155_5555, largest.index]
   static let forged: [UInt64] = [
     0, 1, 1 << 26, 1 << 50 - 1, 3 << 50, 5 << 50, 1 << 53, 1 << 53 | 1 << 50, 1 << 63 | 1 << 50, .max,
@@ -13,25 +13,25 @@ import Testing
 
   @Test(arguments: [Handle.Kind.timer, .queue], indices)
   func anIdComesApartIntoWhatItWasMadeOf(kind: Handle.Kind, index: UInt32) throws {
-    for life in [0, 1, 0xAA_AAAA, Self.largest.life] {
-      let id = Handle.id(kind, index: index, life: life)
+    for version in [0, 1, 0xAA_AAAA, Self.largest.version] {
+      let id = Handle.id(kind, index: index, version: version)
       let handle = try #require(Handle(id, kind: kind))
-      #expect(handle.index == index && handle.life == life)
+      #expect(handle.index == index && handle.version == version)
       #expect(id < 1 << 53 && id != 0)
     }
   }
 
-  @Test func kindLifeAndIndexLieWhereTheCommentSays() {
-    #expect(Handle.id(.timer, index: 0, life: 0) == 1 << 50)
-    #expect(Handle.id(.queue, index: 0, life: 0) == 2 << 50)
-    #expect(Handle.id(.timer, index: 0, life: 1) == 1 << 50 | 1 << 26)
-    #expect(Handle.id(.timer, index: 1, life: 0) == 1 << 50 | 1)
-    #expect(Handle.id(.timer, index: Self.largest.index, life: Self.largest.life) == 1 << 51 - 1)
+  @Test func kindVersionAndIndexLieWhereTheCommentSays() {
+    #expect(Handle.id(.timer, index: 0, version: 0) == 1 << 50)
+    #expect(Handle.id(.queue, index: 0, version: 0) == 2 << 50)
+    #expect(Handle.id(.timer, index: 0, version: 1) == 1 << 50 | 1 << 26)
+    #expect(Handle.id(.timer, index: 1, version: 0) == 1 << 50 | 1)
+    #expect(Handle.id(.timer, index: Self.largest.index, version: Self.largest.version) == 1 << 51 - 1)
   }
 
   @Test func anIdOfOneKindIsNoneOfTheOther() {
-    #expect(Handle(Handle.id(.timer, index: 5, life: 5), kind: .queue) == nil)
-    #expect(Handle(Handle.id(.queue, index: 5, life: 5), kind: .timer) == nil)
+    #expect(Handle(Handle.id(.timer, index: 5, version: 5), kind: .queue) == nil)
+    #expect(Handle(Handle.id(.queue, index: 5, version: 5), kind: .timer) == nil)
   }
 
   @Test(arguments: forged)
@@ -56,13 +56,13 @@ import Testing
   @Test func aSlotThatWasNeverGivenOutHasNoTimer() throws {
     let core = try QueueCore.makeForTest()
     defer { core.release() }
-    // The cell may be one whose slots have all been given out before.
+    // The control block may be one whose slots have all been given out before.
     var unused: UInt32?
     for _ in 0..<1000 where unused == nil {
       _ = try core.makeTimer()
-      unused = unsafe core.cell.storage.pointee.slots.withLock { $0.fresh.last }
+      unused = unsafe core.control.storage.pointee.slots.withLock { $0.fresh.last }
     }
-    let id = Handle.id(.timer, index: try #require(unused), life: 0)
+    let id = Handle.id(.timer, index: try #require(unused), version: 0)
     #expect(TimerRef(id)?.state == nil)
     #expect(TimerRef.cancel(id) == .invalidHandle && TimerRef.release(id) == .invalidHandle)
   }
@@ -82,12 +82,12 @@ import Testing
     #expect(TimerRef(second)?.state == .idle)
   }
 
-  @Test func aSlotWhoseLivesAreUsedUpIsNotGivenOutAgain() throws {
+  @Test func aSlotWhoseVersionsAreUsedUpIsNotGivenOutAgain() throws {
     let core = try QueueCore.makeForTest()
     defer { core.release() }
     let slot = try #require(TimerRef(core.makeTimer())).slot
-    slot.lifeAndFlags = Handle.lifeMask - 1
-    let last = Handle.id(.timer, index: slot.index, life: Handle.lifeMask - 1)
+    slot.versionAndFlags = Handle.versionMask - 1
+    let last = Handle.id(.timer, index: slot.index, version: Handle.versionMask - 1)
     #expect(TimerRef(last)?.state == .idle)
     #expect(TimerRef.release(last) == .ok)
     for _ in 0..<600 { #expect(try TimerRef(core.makeTimer())?.slot.index != slot.index) }
@@ -109,21 +109,21 @@ import Testing
     #expect(shortest > ThreadCache.kept)
   }
 
-  @Test func aChunkWhoseLivesAreUsedUpServesOnUnderAnotherNumber() throws {
+  @Test func aChunkWhoseVersionsAreUsedUpServesOnUnderAnotherNumber() throws {
     let core = try QueueCore.makeForTest()
     defer { core.release() }
     let old = try core.makeTimer()
-    let chunks = core.cell.chunkCount
+    let chunks = core.control.chunkCount
     var ids: Set<UInt64> = [old]
     _ = TimerRef.release(old)
-    // Slots that other threads have kept since the cell was another queue's hold a few chunks.
+    // Slots that other threads have kept since the control block was another queue's hold a few chunks.
     let most = chunks + 4
     for _ in 0..<12 {
-      // Each slot that is free now has one life left; those that come later begin anew.
-      core.cell.forEachSlot { slot in
-        if slot.word.isFree { slot.lifeAndFlags = Handle.lifeMask - 1 }
+      // Each slot that is free now has one version left; those that come later begin anew.
+      core.control.forEachSlot { slot in
+        if slot.word.isFree { slot.versionAndFlags = Handle.versionMask - 1 }
       }
-      for _ in 0..<2 * core.cell.chunkCount * Slab.slotsPerChunk {
+      for _ in 0..<2 * core.control.chunkCount * Slab.slotsPerChunk {
         let timer = try core.makeTimer()
         _ = TimerRef(timer)?.activate(Schedule(first: 1_000))
         #expect(ids.insert(timer).inserted)
@@ -131,7 +131,7 @@ import Testing
         _ = QueueCore.advance(core.id, by: 2_000)
       }
     }
-    #expect(core.cell.chunkCount <= most)
+    #expect(core.control.chunkCount <= most)
     #expect(ids.allSatisfy { TimerRef($0)?.state == nil })
     // What a number that is no more in use names is looked up, and found to be nothing.
     #expect(TimerRef.release(old) == .invalidHandle)

@@ -14,14 +14,15 @@ import Testing
     var batch = ContiguousArray(
       (0..<count).map { slot in
         ReadyItem(
-          deadline: Int64.random(in: base...end), stamp: UInt32.max / 4 &+ UInt32.random(in: 0..<UInt32(count)),
-          slot: UInt32(slot), isExtra: false)
+          deadline: Int64.random(in: base...end), startOrder: UInt32.max / 4 &+ UInt32.random(in: 0..<UInt32(count)),
+          slot: UInt32(slot), isPendingCallback: false)
       })
     // Both ends are there, and some have the same deadline.
-    batch[0] = ReadyItem(deadline: end, stamp: 1, slot: 0, isExtra: false)
-    batch[1] = ReadyItem(deadline: base, stamp: .max, slot: 1, isExtra: true)
+    batch[0] = ReadyItem(deadline: end, startOrder: 1, slot: 0, isPendingCallback: false)
+    batch[1] = ReadyItem(deadline: base, startOrder: .max, slot: 1, isPendingCallback: true)
     for i in stride(from: 4, to: count, by: 5) {
-      batch[i] = ReadyItem(deadline: batch[i - 3].deadline, stamp: UInt32(i), slot: UInt32(i), isExtra: false)
+      batch[i] = ReadyItem(
+        deadline: batch[i - 3].deadline, startOrder: UInt32(i), slot: UInt32(i), isPendingCallback: false)
     }
     return batch
   }
@@ -37,7 +38,7 @@ import Testing
       #expect(room.isEmpty)
       let expected = batch.sorted(by: ReadyItem.precedes)
       #expect(
-        zip(sorted, expected).allSatisfy { $0.deadline == $1.deadline && $0.stamp == $1.stamp },
+        zip(sorted, expected).allSatisfy { $0.deadline == $1.deadline && $0.startOrder == $1.startOrder },
         "from \(base) to \(end)")
       #expect(Set(sorted.map(\.slot)) == Set(batch.map(\.slot)), "from \(base) to \(end)")
     }

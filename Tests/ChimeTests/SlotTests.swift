@@ -3,27 +3,27 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// Slots and cells come back, whoever gives them back, and a timer limit is exact.
+/// Slots and control blocks come back, whoever gives them back, and a timer limit is exact.
 @Suite struct SlotTests {
   @Test func aMillionTimersOneAfterTheOtherNeedOneSlot() throws {
     let core = try QueueCore.makeForTest()
     defer { core.release() }
     _ = try core.makeTimer()
-    let chunks = core.cell.chunkCount
+    let chunks = core.control.chunkCount
     for _ in 0..<1_000_000 { _ = TimerRef.release(try core.makeTimer()) }
-    #expect(core.cell.chunkCount == chunks)
+    #expect(core.control.chunkCount == chunks)
     #expect(core.statistics.timers == 1)
   }
 
   @Test func slotsReleasedOnAnotherThreadComeBack() throws {
     let core = try QueueCore.makeForTest()
     defer { core.release() }
-    let chunks = max(core.cell.chunkCount, 2)
+    let chunks = max(core.control.chunkCount, 2)
     for _ in 0..<200 {
       let timers = try (0..<200).map { _ in try core.makeTimer() }
       onNewThreads { _ in for timer in timers { _ = TimerRef.release(timer) } }
     }
-    #expect(core.cell.chunkCount <= chunks)
+    #expect(core.control.chunkCount <= chunks)
     #expect(core.statistics.timers == 0)
   }
 
@@ -31,7 +31,7 @@ import Testing
     let core = try QueueCore.makeForTest()
     defer { core.release() }
     _ = try core.makeTimer()
-    let chunks = core.cell.chunkCount
+    let chunks = core.control.chunkCount
     let made = SharedCount()
     for _ in 0..<500 {
       onNewThreads { _ in
@@ -41,24 +41,24 @@ import Testing
       }
     }
     #expect(made.value == 500)
-    #expect(core.cell.chunkCount == chunks)
+    #expect(core.control.chunkCount == chunks)
   }
 
-  /// Cells share the four places of a thread's caches by their index.
+  /// Control blocks share the four entries of a thread's caches by their index.
   @Test func aThreadThatUsesManyQueuesLosesNoSlots() throws {
     let cores = try (0..<16).map { _ in try QueueCore.makeForTest() }
     defer { for core in cores { core.release() } }
     for core in cores { _ = try core.makeTimer() }
-    let chunks = cores.map(\.cell.chunkCount)
+    let chunks = cores.map(\.control.chunkCount)
     var strays = 0
     for _ in 0..<2000 {
       for core in cores {
         let timer = try core.makeTimer()
-        if TimerRef(timer)?.cell != core.cell { strays += 1 }
+        if TimerRef(timer)?.control != core.control { strays += 1 }
         _ = TimerRef.release(timer)
       }
     }
-    #expect(cores.map(\.cell.chunkCount) == chunks)
+    #expect(cores.map(\.control.chunkCount) == chunks)
     #expect(strays == 0)
   }
 
@@ -138,41 +138,41 @@ import Testing
     #expect(refusals.value == 0)
   }
 
-  // MARK: Cells
+  // MARK: Control blocks
 
   @Test(arguments: [0, 3] as [UInt64])
-  func cellsServeManyQueuesAndOldIdsStayInvalid(timerLimit: UInt64) throws {
+  func controlBlocksServeManyQueuesAndOldIdsStayInvalid(timerLimit: UInt64) throws {
     var ids: Set<UInt64> = []
-    var cells: Set<UInt32> = []
+    var controls: Set<UInt32> = []
     var timers: Set<UInt64> = []
     for _ in 0..<2000 {
       let core = try QueueCore.makeForTest(timerLimit: timerLimit)
       ids.insert(core.id)
-      cells.insert(core.cell.index)
+      controls.insert(core.control.index)
       timers.insert(try core.makeTimer())
       #expect(QueueCore.shutdown(core.id, timeout: 0) == .ok)
     }
     #expect(ids.count == 2000 && timers.count == 2000)
-    #expect(cells.count < 200)
+    #expect(controls.count < 200)
     #expect(ids.allSatisfy { QueueCore.find($0) == nil && QueueCore.release($0) == .invalidHandle })
     #expect(timers.allSatisfy { TimerRef($0)?.state == nil && TimerRef.release($0) == .invalidHandle })
   }
 
-  @Test func serialQueuesGiveTheirCellsBackToo() throws {
+  @Test func serialQueuesGiveTheirControlBlocksBackToo() throws {
     var ids: Set<UInt64> = []
-    var cells: Set<UInt32> = []
+    var controls: Set<UInt32> = []
     for _ in 0..<500 {
       let id = try QueueCore.makeSerial(QueueOptions()).get()
       ids.insert(id)
-      cells.insert(try #require(QueueCore.find(id)).cell.index)
+      controls.insert(try #require(QueueCore.find(id)).control.index)
       #expect(QueueCore.shutdown(id, timeout: .max) == .ok)
     }
-    #expect(ids.count == 500 && cells.count < 100)
+    #expect(ids.count == 500 && controls.count < 100)
     #expect(ids.allSatisfy { QueueCore.find($0) == nil })
   }
 
-  /// Thread caches bypass the count, so a cell that served a queue without a limit must not serve one with.
-  @Test func aLimitHoldsOnACellThatServedBefore() throws {
+  /// Thread caches bypass the count, so a control block that served a queue without a limit must not serve one with.
+  @Test func aLimitHoldsOnAControlBlockThatServedBefore() throws {
     for round in 0..<20 {
       let core = try QueueCore.makeForTest(timerLimit: round % 2 == 0 ? 0 : 5)
       defer { core.release() }

@@ -10,7 +10,7 @@ import Testing
     return [0, .max, 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA] + (0..<100).map { _ in random.next() }
   }()
   static let flags = [
-    TimerWord.busyBit, TimerWord.writerBit, TimerWord.inboxBit, TimerWord.extraBit, TimerWord.handedBit,
+    TimerWord.busyBit, TimerWord.writerBit, TimerWord.inboxBit, TimerWord.callbackPendingBit, TimerWord.enqueuedBit,
     TimerWord.waitedBit,
   ]
   static let code: UInt64 = 0x7
@@ -67,7 +67,9 @@ import Testing
   @Test func eachFlagHasItsOwnQuestion() {
     for flag in Self.flags {
       let word = TimerWord(flag)
-      let answers = [word.isBusy, word.hasWriter, word.isInInbox, word.hasExtra, word.isHanded, word.isWaited]
+      let answers = [
+        word.isBusy, word.hasWriter, word.isInInbox, word.hasPendingCallback, word.isEnqueued, word.isWaited,
+      ]
       #expect(answers == Self.flags.map { $0 == flag })
     }
   }
@@ -115,7 +117,7 @@ import Testing
   }
 
   @Test func overTakesWhatOthersOwnFromTheCurrentWordAndTheRestFromItself() {
-    let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.handedBit | TimerWord.waitedBit
+    let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.enqueuedBit | TimerWord.waitedBit
     for (mine, current) in zip(Self.words, Self.words.reversed()) {
       let word = TimerWord(mine).over(TimerWord(current))
       #expect(word.bits & theirs == current & theirs)

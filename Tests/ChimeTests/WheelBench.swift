@@ -1,8 +1,8 @@
 @testable import Chime
 @testable import ChimeCore
 
-/// A wheel of its own on a queue's cell, with timers of that queue whose words and deadlines the test sets, and beside
-/// it a plain array that says what the wheel should hold. The queue itself never runs a pass.
+/// A wheel of its own on a queue's control block, with timers of that queue whose words and deadlines the test sets,
+/// and beside it a plain array that says what the wheel should hold. The queue itself never runs a pass.
 final class WheelBench {
   struct Row {
     let slot: TimerSlot
@@ -29,7 +29,7 @@ final class WheelBench {
     core = try QueueCore.makeForTest(honoursLeeway: honoursLeeway)
     self.shift = shift
     self.now = now
-    wheel = Wheel(cell: core.cell, shift: shift, now: now)
+    wheel = Wheel(control: core.control, shift: shift, now: now)
     for number in 0..<timers {
       guard let slot = TimerRef(try core.makeTimer())?.slot else { throw Status.invalidHandle }
       rows.append(Row(slot: slot))
@@ -42,11 +42,11 @@ final class WheelBench {
     core.release()
   }
 
-  /// Closes the wheel and opens the next one on the same cell.
+  /// Closes the wheel and opens the next one on the same control block.
   func reopen(now: Int64) {
     wheel.close()
     self.now = now
-    wheel = Wheel(cell: core.cell, shift: shift, now: now)
+    wheel = Wheel(control: core.control, shift: shift, now: now)
     for number in rows.indices { rows[number].isPlaced = false }
   }
 
@@ -81,15 +81,15 @@ final class WheelBench {
 
   // MARK: What should be
 
-  /// The first tick at or after the row's place in its leeway.
+  /// The first tick at or after the row's position in its leeway.
   func tick(of row: Row) -> UInt64 {
     let time =
-      core.cell.honoursLeeway ? Placement.time(deadline: row.deadline, leeway: row.leeway) : row.deadline
+      core.control.honoursLeeway ? Placement.time(deadline: row.deadline, leeway: row.leeway) : row.deadline
     let unit = Int128(1) << Int128(shift)
     return UInt64((max(Int128(time), 0) + unit - 1) / unit)
   }
 
-  /// The earliest place of a timer that runs.
+  /// The earliest position of a timer that runs.
   var earliest: Int64? {
     rows.filter(\.isAwaited).map { max(tick(of: $0), UInt64(now) >> shift) }.min()
       .map { Int64(clamping: Int128($0) << Int128(shift)) }

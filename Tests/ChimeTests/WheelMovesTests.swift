@@ -42,26 +42,26 @@ import Testing
       for round in 0..<WheelMovesTests.rounds where marked == nil {
         bench.wheel.place(slot, deadline: WheelMovesTests.inside, leeway: 0)
         _ = bench.wheel.earliest()
-        if Slab.place(of: slot.index).isMarked { marked = round }
+        if Slab.position(of: slot.index).isMarked { marked = round }
       }
     }
     #expect(marked == nil)
   }
 
-  /// The front is where the pass is woken next: one that is later than a place that was just given loses that tick.
+  /// The front is where the pass is woken next: one that is later than a position that was just given loses that tick.
   @Test func theFrontIsNotBehindTheTimerThatMovesBeforeIt() throws {
     let bench = try WheelBench(timers: 2)
     let other = WheelMovesTests.inside + 1000
     bench.place(0, at: WheelMovesTests.inside)
     bench.place(1, at: other)
     let slot = bench.rows[0].slot
-    var behind: (front: Int64?, place: UInt64)?
+    var behind: (front: Int64?, position: UInt64)?
     moving(slot) {
       for _ in 0..<WheelMovesTests.rounds where behind == nil {
         bench.wheel.place(slot, deadline: WheelMovesTests.inside, leeway: 0)
         let front = bench.wheel.earliest()
-        if let place = Slab.place(of: slot.index).tick, bench.wheel.time(of: place) < front ?? .max {
-          behind = (front, place)
+        if let position = Slab.position(of: slot.index).tick, bench.wheel.time(of: position) < front ?? .max {
+          behind = (front, position)
         }
       }
     }

@@ -132,7 +132,7 @@ import Testing
 
   @Test func timersThatArePlacedAgainAndAgainLeaveABoundedNumberOfEntries() throws {
     let bench = try WheelBench(timers: 256)
-    let regions = bench.core.cell.freeRegionCount
+    let regions = bench.core.control.freeRegionCount
     var random = SplitMix64(seed: 14)
     var most = 0
     for _ in 0..<100_000 {
@@ -144,34 +144,34 @@ import Testing
     #expect(bench.wheel.placedCount == 256)
     bench.wheel.close()
     #expect(bench.wheel.entryCount == 0 && bench.wheel.placedCount == 0)
-    #expect(bench.core.cell.freeRegionCount == regions)
+    #expect(bench.core.control.freeRegionCount == regions)
   }
 
   /// A wheel that found too few pages would end the process.
   @Test func aWheelThatClosesGivesAllItsPagesToTheNext() throws {
     let bench = try WheelBench(timers: 256)
-    let free = bench.core.cell.freeRegionCount
+    let free = bench.core.control.freeRegionCount
     var random = SplitMix64(seed: 15)
     for round in 0..<100 {
       while bench.wheel.entryCount < 2 * bench.wheel.placedCount + Wheel.tolerance {
         bench.place(Int.random(in: 0..<256, using: &random), at: bench.now + 1 + random.distance(bits: 60))
       }
       bench.reopen(now: Int64(round))
-      #expect(bench.core.cell.freeRegionCount == free)
+      #expect(bench.core.control.freeRegionCount == free)
     }
   }
 
-  @Test func aQueueThatFollowsOnTheSameCellHasAWheelThatWorks() throws {
-    var cells: Set<UInt32> = []
+  @Test func aQueueThatFollowsOnTheSameControlBlockHasAWheelThatWorks() throws {
+    var controls: Set<UInt32> = []
     for _ in 0..<20 {
       let bench = try WheelBench(timers: 300)
-      cells.insert(bench.core.cell.index)
+      controls.insert(bench.core.control.index)
       for number in 0..<300 { bench.place(number, at: Int64(number) << 30) }
       for number in 0..<100 { bench.cancel(number) }
       #expect(bench.advance(to: 150 << 30) == nil)
       #expect(bench.wheel.earliest() == 151 << 30)
     }
-    #expect(cells.count < 20)
+    #expect(controls.count < 20)
   }
 
   // MARK: Which entry is the valid one
@@ -196,7 +196,7 @@ import Testing
     #expect(excess == nil)
   }
 
-  /// A timer that goes to and fro between two ticks leaves an entry at each visit; one of them is enough.
+  /// A timer that goes to and fro between two ticks leaves an entry each time; one of them is enough.
   @Test func entriesOfATimerThatReturnsToItsPlaceAreBounded() throws {
     let bench = try WheelBench(timers: 4002)
     for number in 2..<4002 { bench.place(number, at: 1000) }

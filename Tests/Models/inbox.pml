@@ -11,8 +11,8 @@
  * After every pass the timer is where the next pass finds it (`visible`), also while a writer owns its record, and at
  * the end nothing that runs is left behind; nor a slot that was released.
  *
- * Mutations (-D): PLACE_AFTER_CAS, NO_PUT_BACK, SKIP_WRITER, OUTDATED_SKIPS, STAMP_DROPS, NO_SECOND_LOOK,
- * ANNOUNCE_BEFORE_PUSH, WORD_BEFORE_LINK, ADMIT_SKIPS, END_SKIPS; with CONCURRENT NO_REREAD,
+ * Mutations (-D): POSITION_AFTER_CAS, NO_PUT_BACK, SKIP_WRITER, OUTDATED_SKIPS, START_ORDER_DROPS, NO_SECOND_LOOK,
+ * WAKE_BEFORE_PUSH, WORD_BEFORE_LINK, ADMIT_SKIPS, END_SKIPS; with CONCURRENT NO_REREAD,
  * ABANDON_SILENT, BUSY_FIRST, and REREAD_SKIPS with ABANDON_SENT (one of them alone is harmless); with RELEASES
  * REREAD_ALIVE, DISPOSE_WAKES_FIRST.
  */
@@ -36,14 +36,14 @@ byte postponed; /* no separate record: the deadline belongs to the word */
 byte deadline;  /* of the record */
 bool image_running;
 byte image_deadline;
-#ifdef STAMP_DROPS
-bit stamp;
+#ifdef START_ORDER_DROPS
+bit start_order;
 #endif
 
-byte place;     /* position: 0 nowhere */
+byte position;     /* position: 0 nowhere */
 bool linked;    /* the slot hangs in the inbox */
 bool taken;     /* the pass has taken it out, and not cleared the flag yet */
-byte published = NEVER;
+byte next_wake_up = NEVER;
 byte armed = NEVER;
 bool woken;
 byte now;
@@ -69,21 +69,21 @@ bool released, disposed; /* what was released is disposed of once, behind its ca
 /* The timer as the last completed operation left it. */
 #define runs     (writer -> image_running : running)
 #define due_at   (writer -> image_deadline : deadline)
-#define visible  (!runs || (place != 0 && place <= due_at) || inbox || in_batch || busy || elsewhere)
+#define visible  (!runs || (position != 0 && position <= due_at) || inbox || in_batch || busy || elsewhere)
 
 inline wake() {
   /* An exchange: who takes the time away wakes the queue. */
-  atomic { slept = published != 0; published = 0 }
+  atomic { slept = next_wake_up != 0; next_wake_up = 0 }
   if
   :: slept -> woken = true; slept = false
   :: else
   fi
 }
 
-inline announce(time) {
+inline wake_if_earlier(time) {
   if
-  :: atomic { published > time -> skip } wake()
-  :: atomic { published <= time -> skip }
+  :: atomic { next_wake_up > time -> skip } wake()
+  :: atomic { next_wake_up <= time -> skip }
   fi
 }
 
@@ -173,7 +173,7 @@ proctype Writer(bool restarts; byte only) {
      }
 #ifndef ABANDON_SILENT
      if
-     :: push -> target = deadline; announce(target)
+     :: push -> target = deadline; wake_if_earlier(target)
      :: else
      fi;
 #endif
@@ -182,23 +182,23 @@ proctype Writer(bool restarts; byte only) {
   fi;
 
   if
-#ifdef STAMP_DROPS
-  :: starts -> deadline = target; stamp = 1 - stamp
+#ifdef START_ORDER_DROPS
+  :: starts -> deadline = target; start_order = 1 - start_order
 #else
   :: starts -> deadline = target
 #endif
   :: else
   fi;
-#ifdef PLACE_AFTER_CAS
+#ifdef POSITION_AFTER_CAS
   push = false;
   seen = 1;
 #else
-  seen = place;
+  seen = position;
   push = starts && (seen == 0 || seen > deadline); seen = 0;
 #endif
 
-#ifdef ANNOUNCE_BEFORE_PUSH
-  if :: starts -> announce(target) :: else fi;
+#ifdef WAKE_BEFORE_PUSH
+  if :: starts -> wake_if_earlier(target) :: else fi;
 #endif
 #ifdef WORD_BEFORE_LINK
   /* As it was before: the flag with the final compare-and-swap, then the link. */
@@ -212,14 +212,14 @@ proctype Writer(bool restarts; byte only) {
   :: else
   fi;
 #else
-  /* The pass may take the slot out again before the word is published: then the swap fails, and it is linked anew. */
+  /* The pass may take the slot out again before the word is next_wake_up: then the swap fails, and it is linked anew. */
   do
   :: atomic { push && !inbox -> inbox = true } linked = true
   :: atomic { !push || inbox -> running = starts; let_go; break }
   od;
 #endif
-#ifdef PLACE_AFTER_CAS
-  seen = place;
+#ifdef POSITION_AFTER_CAS
+  seen = position;
   if
   :: starts && (seen == 0 || seen > target) ->
      atomic { push = !inbox; inbox = true }
@@ -230,9 +230,9 @@ proctype Writer(bool restarts; byte only) {
   :: else
   fi;
 #endif
-#ifndef ANNOUNCE_BEFORE_PUSH
+#ifndef WAKE_BEFORE_PUSH
   if
-  :: starts -> announce(target)
+  :: starts -> wake_if_earlier(target)
   :: else
   fi;
 #endif
@@ -263,7 +263,7 @@ end: atomic { handed -> handed = false; visits++; dead = released }
      }
   :: else ->
      atomic {
-       /* Waits for a writer, of a timer that is busy, too: he may have relied on the place that was taken away. */
+       /* Waits for a writer, of a timer that is busy, too: he may have relied on the position that was taken away. */
 #ifdef BUSY_FIRST
        (released || busy || !writer) ->
 #else
@@ -329,7 +329,7 @@ handler:
        fi
      }
      if
-     :: due != NEVER -> announce(due)
+     :: due != NEVER -> wake_if_earlier(due)
      :: else
      fi
 #endif
@@ -347,11 +347,11 @@ handler:
 
 /* Moves the timer's position to `to` (0 nowhere), and on until it agrees with the word. */
 inline move(to) {
-  was = place;
+  was = position;
   next = to;
   do
   :: if
-     :: next != place -> place = next
+     :: next != position -> position = next
      :: else
      fi;
      atomic {
@@ -422,18 +422,18 @@ inline take_inbox() {
 inline find_earliest(found) {
   do
   :: if
-     :: place == 0 -> found = NEVER; break
+     :: position == 0 -> found = NEVER; break
      :: else
      fi;
      atomic {
        if
-       :: writer -> should = place
+       :: writer -> should = position
        :: !writer && running -> should = deadline
        :: else -> should = 0
        fi
      }
      if
-     :: should != 0 && should <= place -> found = place; break
+     :: should != 0 && should <= position -> found = position; break
      :: else -> move(should)
      fi
   od;
@@ -441,11 +441,11 @@ inline find_earliest(found) {
 }
 
 #ifdef CONCURRENT
-inline visit() {
+inline deliver() {
   handed = true
 }
 #else
-inline visit() {
+inline deliver() {
   do
   :: atomic { writer -> skip }
      (!writer) /* waits */
@@ -488,11 +488,11 @@ inline visit() {
 
 inline collect() {
   if
-  :: place != 0 && place <= now ->
-     place = 0; /* then one fence */
+  :: position != 0 && position <= now ->
+     position = 0; /* then one fence */
      atomic {
-#ifdef STAMP_DROPS
-       seen_stamp = stamp;
+#ifdef START_ORDER_DROPS
+       seen_start_order = start_order;
 #endif
        if
 #ifdef SKIP_WRITER
@@ -519,20 +519,20 @@ inline collect() {
      fi;
      if
      :: in_batch ->
-#ifdef STAMP_DROPS
-        /* The stamp is a hint that may be read late: an item whose stamp differs is let go. */
+#ifdef START_ORDER_DROPS
+        /* The start order is a hint that may be read late: an item whose start order differs is let go. */
         if
-        :: seen_stamp != stamp -> skip
-        :: else -> visit()
+        :: seen_start_order != start_order -> skip
+        :: else -> deliver()
         fi;
 #else
-        visit();
+        deliver();
 #endif
         in_batch = false
      :: else
      fi;
-#ifdef STAMP_DROPS
-     seen_stamp = 0;
+#ifdef START_ORDER_DROPS
+     seen_start_order = 0;
 #endif
      outdated = false
   :: else
@@ -556,13 +556,13 @@ inline settle() {
 #ifdef NO_SECOND_LOOK
      if
      :: linked -> take_inbox()
-     :: else -> published = first; armed = first; break
+     :: else -> next_wake_up = first; armed = first; break
      fi
 #else
-     published = first;
+     next_wake_up = first;
      if
      :: !linked -> armed = first; break
-     :: else -> published = 0; WHOLE { take_inbox() }
+     :: else -> next_wake_up = 0; WHOLE { take_inbox() }
      fi
 #endif
   od;
@@ -572,8 +572,8 @@ inline settle() {
 proctype Pass() {
   byte next, was, at, should, first, rounds;
   bool skipped, skips, claimed, outdated, looked;
-#ifdef STAMP_DROPS
-  bit seen_stamp;
+#ifdef START_ORDER_DROPS
+  bit seen_start_order;
 #endif
   do
   :: quiet = true;
@@ -582,7 +582,7 @@ end: atomic {
        quiet = false; woken = false;
        if :: armed <= now -> armed = NEVER :: else fi
      }
-     published = 0;
+     next_wake_up = 0;
      WHOLE { take_inbox(); collect() }
      settle();
      assert(visible)
@@ -599,7 +599,7 @@ end: atomic {
   od
 }
 
-/* Whoever comes now has not been late: what runs is announced when no call is under way. */
+/* Whoever comes now has not been late: the next wake-up knows of what runs when no call is under way. */
 #define calm (done == writers && quiet && !woken && armed > now && !elsewhere)
 
 proctype Clock() {
@@ -626,15 +626,15 @@ init {
     run Visit(true); run Visit(false);
 #elif defined(THREE)
     /* A restart to a later time, one to an earlier, and an operation that is ignored. */
-    other = 2; published = 2; armed = 2;
+    other = 2; next_wake_up = 2; armed = 2;
     writers = 3;
     run Writer(true, 3); run Writer(true, 1); run Writer(false, 2);
 #else
     /* The timer runs and has its position; or it was postponed; or it rests, and another timer runs. */
     if
-    :: running = true; deadline = 2; place = 2; published = 2; armed = 2
-    :: running = true; deadline = 3; place = 1; published = 1; armed = 1
-    :: other = 2; published = 2; armed = 2
+    :: running = true; deadline = 2; position = 2; next_wake_up = 2; armed = 2
+    :: running = true; deadline = 3; position = 1; next_wake_up = 1; armed = 1
+    :: other = 2; next_wake_up = 2; armed = 2
     fi;
     if :: other == 0 -> other = NEVER :: else fi;
     writers = 2;

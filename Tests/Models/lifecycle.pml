@@ -194,7 +194,7 @@ inline dispose() {
 }
 
 proctype Queue() {
-  mtype c; bool b, w, f, dying, owned; byte g, ticks;
+  mtype c; bool b, w, f, retired, owned; byte g, ticks;
 end:
   do
   :: linked || ticks < TICKS ->
@@ -207,10 +207,10 @@ end:
         if
         :: c == RELEASED && !b && !w ->
 #ifdef NO_OWNER
-           dying = true
+           retired = true
 #else
            if
-           :: atomic { SAME -> writer = true } dying = true
+           :: atomic { SAME -> writer = true } retired = true
            :: atomic { !SAME -> skip }
            fi
 #endif
@@ -261,7 +261,7 @@ end:
                     :: atomic { !SAME -> skip }
                     fi
                  od;
-                 dying = dying || owned;
+                 retired = retired || owned;
                  break
 #ifndef CLAIM_WITHOUT_SWAP
               :: atomic { !SAME -> skip }
@@ -273,7 +273,7 @@ end:
      fi;
      /* The end of the slice. */
      if
-     :: dying -> dying = false; owned = false; dispose()
+     :: retired -> retired = false; owned = false; dispose()
      :: else
      fi
   od

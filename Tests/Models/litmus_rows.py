@@ -109,12 +109,12 @@ def inbox(store=SC, link=SC, load=SC, look=SC):
     """P1. A pusher links a slot, then reads when the pass comes; the pass stores that, then looks into the inbox."""
     def pusher():
         yield U("inbox", lambda head: 1, link)
-        return (yield R("published", load))
+        return (yield R("next_wake_up", load))
 
     def settle():
-        yield W("published", 9, store)
+        yield W("next_wake_up", 9, store)
         return (yield R("inbox", look))
-    return [pusher, settle], {"inbox": 0, "published": 0}, lambda r: r == (0, 0)
+    return [pusher, settle], {"inbox": 0, "next_wake_up": 0}, lambda r: r == (0, 0)
 
 
 def linked(link=SC, word=SC, look=SC):
@@ -125,44 +125,44 @@ def linked(link=SC, word=SC, look=SC):
 
     def other():
         if (yield R("word", look)):
-            yield U("published", lambda old: 1, SC)
+            yield U("next_wake_up", lambda old: 1, SC)
 
     def settle():
-        if (yield R("published", SC)):
+        if (yield R("next_wake_up", SC)):
             return (yield R("inbox", SC))
         return None
-    return [pusher, other, settle], {"inbox": 0, "word": 0, "published": 0}, lambda r: r[2] == 0
+    return [pusher, other, settle], {"inbox": 0, "word": 0, "next_wake_up": 0}, lambda r: r[2] == 0
 
 
 def position(fence=SC, word=SC, place=SC):
     """P2. A writer takes the word, then relies on the position; the pass takes that away, then looks at the word."""
     def writer():
         yield U("word", lambda old: 1, SC)
-        return (yield R("place", place))
+        return (yield R("position", place))
 
     def advance():
-        yield W("place", 0)
+        yield W("position", 0)
         if fence:
             yield F(fence)
         return (yield R("word", word))
-    return [writer, advance], {"place": 5, "word": 0}, lambda r: r == (5, 0)
+    return [writer, advance], {"position": 5, "word": 0}, lambda r: r == (5, 0)
 
 
-def stamp(drops=True):
-    """P2 and the start order: a writer stores its stamp and relies on the position; the pass compares stamps."""
+def start_order(drops=True):
+    """P2 and the start order: a writer stores its start order and relies on the position; the pass compares start orders."""
     def writer():
         yield U("word", lambda old: 1, SC)
-        yield W("stamp", 1, REL)
-        return (yield R("place", SC))
+        yield W("start_order", 1, REL)
+        return (yield R("position", SC))
 
     def advance():
-        yield W("place", 0)
+        yield W("position", 0)
         yield F(SC)
         word = yield R("word", SC)
-        seen = yield R("stamp")
-        # At delivery, after it has waited for the writer: another stamp, and the item is dropped, or placed.
+        seen = yield R("start_order")
+        # At delivery, after it has waited for the writer: another start order, and the item is dropped, or placed.
         return "placed" if not drops or word == 0 else ("dropped" if seen == 0 else "delivered")
-    return [writer, advance], {"place": 5, "word": 0, "stamp": 0}, lambda r: r == (5, "dropped")
+    return [writer, advance], {"position": 5, "word": 0, "start_order": 0}, lambda r: r == (5, "dropped")
 
 
 def image(odd=REL, field=REL, even=REL, fence=ACQ, first=ACQ):
@@ -284,16 +284,16 @@ def creation(publish=SC, check=SC, visit=SC):
 
 # Row, its orders, what they are, and whether C11 and x86 allow what must not be; None: not asked.
 ROWS = [
-    ("P1 inbox, published", inbox(), "all sc", False, False),
-    ("", inbox(store=REL), "published stored with release", True, True),
-    ("", inbox(load=ACQ), "published loaded with acquire", True, False),
+    ("P1 inbox, next wake-up", inbox(), "all sc", False, False),
+    ("", inbox(store=REL), "next wake-up stored with release", True, True),
+    ("", inbox(load=ACQ), "next wake-up loaded with acquire", True, False),
     ("P1 link, word", linked(), "all sc", False, False),
     ("", linked(link=RLX, word=RLX), "link and word relaxed", True, False),
     ("P2 position, word", position(), "relaxed store, sc fence, sc loads", False, False),
     ("", position(fence=None), "without the fence (version 0.1.2 has it)", True, True),
     ("", position(word=ACQ, place=ACQ), "acquire loads behind the fence", None, False),
-    ("P2 start order, position", stamp(), "an item whose stamp differs is dropped", True, True),
-    ("", stamp(drops=False), "it is placed", False, False),
+    ("P2 start order, position", start_order(), "an item whose start order differs is dropped", True, True),
+    ("", start_order(drops=False), "it is placed", False, False),
     ("P3 image", image(), "as in the table", False, False),
     ("", image(field=RLX), "fields stored relaxed", True, False),
     ("", image(fence=None), "no acquire fence", True, False),

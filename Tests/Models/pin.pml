@@ -1,7 +1,9 @@
 /*
- * P7 and P8: calls on a whole queue, and creations, against its release, its end and the next queue of its cell.
+ * P7 and P8: calls on a whole queue, and creations, against its release, its end and the next queue of its
+ * control block.
  *
- * A cell, a queue in it with id 1, another with id 2 when that has ended. One thread makes a call on queue 1 as a whole
+ * A control block, a queue in it with id 1, another with id 2 when that has ended. One thread makes a call on queue 1 as
+ * a whole
  * (a jump of its clock), one makes a timer on it, one releases it.
  *
  * No call acts on queue 2 with the id 1; a creation that answers OK has made a timer that the release
@@ -11,8 +13,8 @@
  * RELEASE_VISITS_FIRST.
  */
 
-byte id = 1;           /* of the queue that lives in the cell; 0: none, or released */
-byte lives = 1;        /* ghost: the queue whose core the cell has */
+byte id = 1;           /* of the queue that lives in the control block; 0: none, or released */
+byte lives = 1;        /* ghost: the queue whose core the control block has */
 byte outstanding;
 bool closing, woken;
 byte timer;            /* a slot: the queue whose timer it holds, 0 free */
@@ -124,7 +126,7 @@ end:
         idle = idle && timer == 0;
         if
         :: idle ->
-           /* The cell is given to the next queue. */
+           /* The control block is given to the next queue. */
            atomic { lives = 2; outstanding = 0; closing = false }
            assert(!made || timer != 1);
            id = 2;

@@ -17,7 +17,7 @@
 bool running[2], flag[2], linked[2], placed[2];
 bool due;              /* A's time has come */
 bool readable, armed;  /* the descriptor */
-bool asleep;           /* published is a time, not awake */
+bool asleep;           /* next_wake_up is a time, not awake */
 byte watched = NONE;
 bool token;
 byte ended;

@@ -40,8 +40,8 @@ inbox() {
   check inbox clean -DTHREE
   check inbox clean -DCONCURRENT
   check inbox clean -DRELEASES
-  for mutation in PLACE_AFTER_CAS SKIP_WRITER STAMP_DROPS NO_SECOND_LOOK \
-    ANNOUNCE_BEFORE_PUSH ADMIT_SKIPS END_SKIPS; do
+  for mutation in POSITION_AFTER_CAS SKIP_WRITER START_ORDER_DROPS NO_SECOND_LOOK \
+    WAKE_BEFORE_PUSH ADMIT_SKIPS END_SKIPS; do
     check inbox error -D$mutation
   done
   check inbox deep -DNO_PUT_BACK

@@ -61,14 +61,14 @@
 
     @inline(__always)
     private static func isOfSlot(_ file: StaticString) -> Bool {
-      let slot: StaticString = "Chime/TimerSlot.swift"
+      let slot: StaticString = "ChimeCore/TimerSlot.swift"
       return unsafe file.utf8CodeUnitCount == slot.utf8CodeUnitCount
         && memcmp(file.utf8Start, slot.utf8Start, slot.utf8CodeUnitCount) == 0
     }
 
     private static let quietFiles: [StaticString] = [
-      "Chime/Slab.swift", "Chime/Fork.swift", "Chime/ThreadState.swift", "Chime/QueueCells.swift",
-      "Chime/QueueCounters.swift", "Chime/Trace.swift", "Chime/HandleTable.swift", "Chime/QueueCell.swift",
+      "ChimeCore/Slab.swift", "ChimeCore/Fork.swift", "ChimeCore/ThreadState.swift", "ChimeCore/QueueControlBlocks.swift",
+      "ChimeCore/QueueCounters.swift", "ChimeCore/Trace.swift", "ChimeCore/HandleTable.swift", "ChimeCore/QueueControlBlock.swift",
     ]
   }
 

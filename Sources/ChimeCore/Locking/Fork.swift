@@ -5,9 +5,9 @@ import Synchronization
 /// are shared with the parent, and libdispatch has no threads any more; so all that was before the fork is given up.
 ///
 /// The child's first act, in the handler of `pthread_atfork`, is to take the tables away that ids are looked up in: no
-/// call finds anything, and each answers FORKED. `reinitialize` begins anew with fresh locks. The old memory stays where
-/// it is, as the parent's does: a handler that has forked returns into it. Numbers of places go on, so that ids from
-/// before name nothing.
+/// call finds anything, and each answers FORKED. `reinitialize` begins anew with fresh locks. The old memory stays
+/// where it is, as the parent's does: a handler that has forked returns into it. Indices go on, so that ids from before
+/// name nothing.
 package enum Fork {
   /// Odd in a child that has not been reinitialised; half of it, rounded up, counts the forks that were noticed
   /// (P9, Sources/README.md).
@@ -46,7 +46,7 @@ package enum Fork {
     WriterImages.touch()
     ThreadState.touch()
     Descriptors.touch()
-    QueueCells.touch()
+    QueueControlBlocks.touch()
     Slab.touch()
   }
 
@@ -66,7 +66,7 @@ package enum Fork {
     if isChild { return }
     count.add(1, ordering: .sequentiallyConsistent)
     Slab.abandon()
-    QueueCells.abandon()
+    QueueControlBlocks.abandon()
     ThreadState.forgetSlots()
   }
 
@@ -74,7 +74,7 @@ package enum Fork {
   package static func reinitialize() -> Status {
     guard isChild else { return .ignored }
     Slab.reinitialize()
-    QueueCells.reinitialize()
+    QueueControlBlocks.reinitialize()
     WaitRegistry.reinitialize()
     ThreadState.reinitialize()
     WriterImages.reinitialize()

@@ -3,37 +3,37 @@ import Synchronization
 
 /// Where a thread stands, as far as others can wait for that: what it keeps from going on while it waits.
 ///
-/// A thread stands in the callbacks that it is inside, and in the places that are bound to it: the main queue on the
-/// main thread, a dispatch queue of the host's, a run loop's thread. A function that runs for a thread that waits for it
-/// stands where that stands, too.
+/// A thread stands in the callbacks that it is inside, and in the execution contexts that are bound to it: the main
+/// queue on the main thread, a dispatch queue of the host's, a run loop's thread. A function that runs for a thread
+/// that waits for it stands where that stands, too.
 @safe struct Standing: @unchecked Sendable {
   // Unchecked: the chain is followed only while its owner runs this code or waits for it.
   let chain: FrameChain
-  let places: Places
+  let contexts: ExecutionContexts
 
   /// That of the calling thread.
-  static var current: Standing { Standing(chain: ThreadState.frames, places: .current) }
+  static var current: Standing { Standing(chain: ThreadState.frames, contexts: .current) }
 
-  var isNowhere: Bool { chain.isEmpty && places.isEmpty }
+  var isNowhere: Bool { chain.isEmpty && contexts.isEmpty }
 
   /// Whether the subject cannot go on while a thread that stands here waits.
   func holds(_ subject: WaitRegistry.Subject) -> Bool {
     switch subject {
     case .timer(let timer): chain.contains { $0.slot == timer.slot.index }
-    case .queue(let core), .place(let core): holds(core)
+    case .queue(let core), .context(let core): holds(core)
     case .call(let call): holds(call.core)
     }
   }
 
   private func holds(_ core: QueueCore) -> Bool {
-    if chain.holds(core.cell) { return true }
-    guard let place = core.adapter.place else { return false }
-    return places.contains(place) || chain.contains { $0.places.contains(place) }
+    if chain.holds(core.control) { return true }
+    guard let context = core.driver.executionContext else { return false }
+    return contexts.contains(context) || chain.contains { $0.contexts.contains(context) }
   }
 }
 
 /// What a queue's callbacks have to share with other work of the host's.
-package enum Place: Equatable {
+package enum ExecutionContext: Equatable {
   /// libdispatch's main queue, and the main thread.
   case main
   /// A dispatch queue of the host's, by its address.
@@ -42,29 +42,29 @@ package enum Place: Equatable {
   case thread(UInt)
 }
 
-/// The places that one thread stands in.
-package struct Places {
+/// The execution contexts that one thread is in.
+package struct ExecutionContexts {
   var isMain = false
   /// 0: none.
   var dispatchQueue: UInt = 0
   /// 0: none.
   var thread: UInt = 0
 
-  static var none: Places { Places() }
+  static var none: ExecutionContexts { ExecutionContexts() }
 
-  /// Whether a queue was ever made on a run loop: only then a thread is a place.
+  /// Whether a queue was ever made on a run loop: only then a thread is an execution context.
   package static let hasRunLoops = Atomic<Bool>(false)
 
-  static var current: Places {
-    Places(
+  static var current: ExecutionContexts {
+    ExecutionContexts(
       isMain: MainQueue.isUsed && MainQueue.isHere, dispatchQueue: WorkQueue.current,
       thread: hasRunLoops.load(ordering: .relaxed) ? UInt(pthread_self()) : 0)
   }
 
   var isEmpty: Bool { !isMain && dispatchQueue == 0 && thread == 0 }
 
-  func contains(_ place: Place) -> Bool {
-    switch place {
+  func contains(_ context: ExecutionContext) -> Bool {
+    switch context {
     case .main: isMain
     case .dispatchQueue(let queue): queue != 0 && queue == dispatchQueue
     case .thread(let thread): thread != 0 && thread == self.thread

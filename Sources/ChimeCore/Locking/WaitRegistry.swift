@@ -12,8 +12,8 @@ enum WaitRegistry {
     case timer(TimerRef)
     /// The queue's end.
     case queue(QueueCore)
-    /// The queue's end, or that of the place where it runs.
-    case place(QueueCore)
+    /// The queue's end, or that of its execution context.
+    case context(QueueCore)
     /// The end of a function, or that it will not run.
     case call(SyncCall)
 
@@ -21,7 +21,7 @@ enum WaitRegistry {
       switch self {
       case .timer(let timer): !timer.isBusy
       case .queue(let core): core.hasEnded
-      case .place(let core): core.hasEnded || core.adapter.hasEnded
+      case .context(let core): core.hasEnded || core.driver.hasEnded
       case .call(let call): call.isOver
       }
     }
@@ -99,15 +99,15 @@ enum WaitRegistry {
     }
   }
 
-  /// Wakes who waits for a queue, or for a function on it, when the queue has ended or its place has.
+  /// Wakes who waits for a queue, or for a function on it, when the queue or its execution context has ended.
   static func queueEnded(_ core: QueueCore) {
     if count.load(ordering: .sequentiallyConsistent) == 0 { return }
     waiters.withLock { waiters in
       for waiter in waiters {
         switch waiter.subject {
-        case .queue(let other) where other === core, .place(let other) where other === core: waiter.wakeUp.signal()
+        case .queue(let other) where other === core, .context(let other) where other === core: waiter.wakeUp.signal()
         case .call(let call) where call.core === core: waiter.wakeUp.signal()
-        case .queue, .place, .call, .timer: break
+        case .queue, .context, .call, .timer: break
         }
       }
     }
@@ -163,5 +163,5 @@ final class WakeUp: @unchecked Sendable {
 
 extension FrameChain {
   /// Whether the thread is inside a callback of the queue.
-  func holds(_ cell: QueueCell) -> Bool { contains { $0.cell == cell } }
+  func holds(_ control: QueueControlBlock) -> Bool { contains { $0.control == control } }
 }

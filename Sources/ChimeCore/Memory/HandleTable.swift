@@ -1,18 +1,18 @@
 import Synchronization
 
 /// The objects behind the ids of one kind, for the kinds that are few and need no speed: targets, run loops, weak
-/// timers. (Timers and queues have the slab and the cells.) Any thread.
+/// timers. (Timers and queues have the slab and the control blocks.) Any thread.
 package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   private struct Table {
     /// Index of the first entry; those before belong to a process that this one was forked from.
     var first = 0
-    var entries: [(object: Object?, life: UInt32)] = []
+    var entries: [(object: Object?, version: UInt32)] = []
     var free: [UInt32] = []
 
-    /// Where an entry stands, whatever life it is at.
-    func place(of handle: Handle) -> Int? {
-      let place = Int(handle.index) - first
-      return entries.indices.contains(place) ? place : nil
+    /// Index of an entry, whatever its version.
+    func index(of handle: Handle) -> Int? {
+      let index = Int(handle.index) - first
+      return entries.indices.contains(index) ? index : nil
     }
   }
 
@@ -42,17 +42,17 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
     guard isUsable else { return nil }
     Fork.watch()
     return table.withLock { table in
-      let place: Int
+      let index: Int
       if let reused = table.free.popLast() {
-        place = Int(reused)
-        table.entries[place].object = object
+        index = Int(reused)
+        table.entries[index].object = object
       } else {
-        place = table.entries.count
-        guard table.first + place <= Handle.indexMask else { return nil }
-        made.store(table.first + place + 1, ordering: .relaxed)
+        index = table.entries.count
+        guard table.first + index <= Handle.indexMask else { return nil }
+        made.store(table.first + index + 1, ordering: .relaxed)
         table.entries.append((object, 1))
       }
-      return Handle.id(kind, index: UInt32(table.first + place), life: table.entries[place].life)
+      return Handle.id(kind, index: UInt32(table.first + index), version: table.entries[index].version)
     }
   }
 
@@ -60,9 +60,9 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   package func find(_ id: UInt64) -> Object? {
     guard let handle = Handle(id, kind: kind), isUsable else { return nil }
     return table.withLock { table in
-      guard let place = table.place(of: handle) else { return nil }
-      let entry = table.entries[place]
-      return entry.life == handle.life ? entry.object : nil
+      guard let index = table.index(of: handle) else { return nil }
+      let entry = table.entries[index]
+      return entry.version == handle.version ? entry.object : nil
     }
   }
 
@@ -71,13 +71,13 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   package func remove(_ id: UInt64) -> Object? {
     guard let handle = Handle(id, kind: kind), isUsable else { return nil }
     return table.withLock { table in
-      guard let place = table.place(of: handle), table.entries[place].life == handle.life,
-        let object = table.entries[place].object
+      guard let index = table.index(of: handle), table.entries[index].version == handle.version,
+        let object = table.entries[index].object
       else { return nil }
-      table.entries[place].object = nil
-      table.entries[place].life += 1
-      // A place whose lives are used up is never given out again.
-      if table.entries[place].life < Handle.lifeMask { table.free.append(UInt32(place)) }
+      table.entries[index].object = nil
+      table.entries[index].version += 1
+      // An index whose versions are used up is never given out again.
+      if table.entries[index].version < Handle.versionMask { table.free.append(UInt32(index)) }
       return object
     }
   }
@@ -86,10 +86,10 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   package func hasNamed(_ id: UInt64) -> Bool {
     guard let handle = Handle(id, kind: kind), isUsable else { return false }
     return table.withLock { table in
-      guard let place = table.place(of: handle), handle.life > 0 else { return false }
-      let entry = table.entries[place]
-      // The life that an empty place is at is that of the object that comes next.
-      return handle.life < entry.life || handle.life == entry.life && entry.object != nil
+      guard let index = table.index(of: handle), handle.version > 0 else { return false }
+      let entry = table.entries[index]
+      // The version of an empty entry is that of the object that comes next.
+      return handle.version < entry.version || handle.version == entry.version && entry.object != nil
     }
   }
 }

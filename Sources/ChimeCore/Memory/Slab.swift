@@ -2,21 +2,21 @@ internal import CPlatform
 import Synchronization
 
 /// All timers of the process, in chunks of 256 slots that are mapped once and never unmapped, so that a stale id can
-/// always be looked up and told to be stale. A chunk belongs to one queue cell for ever.
+/// always be looked up and told to be stale. A chunk belongs to one queue control block for ever.
 ///
 /// A chunk is 24 KiB of zeroed pages, touched as they are used: 256 records, then for each slot its inbox link and its
-/// place in the wheel, then wheel pages enough for the entries of these slots, so that a pass never needs memory.
+/// position in the wheel, then wheel pages enough for the entries of these slots, so that a pass never needs memory.
 enum Slab {
   static var slotsPerChunk: Int { 256 }
   static var chunkStride: Int { 24576 }
   static var maximumChunks: Int { 1 << 18 }
 
   static var linksOffset: Int { 256 * 64 }
-  static var placesOffset: Int { linksOffset + 256 * 4 }
-  static var wheelPagesOffset: Int { placesOffset + 256 * 8 }
+  static var positionsOffset: Int { linksOffset + 256 * 4 }
+  static var wheelPagesOffset: Int { positionsOffset + 256 * 8 }
   static var wheelPagesPerChunk: Int { (chunkStride - wheelPagesOffset) / WheelPage.size }
 
-  /// A chunk and the queue cell it belongs to. The owner is stored first; both are stored once.
+  /// A chunk and the queue control block it belongs to. The owner is stored first; both are stored once.
   @unsafe private struct Entry: ~Copyable {
     let chunk: Atomic<UnsafeMutableRawPointer?>
     let owner: Atomic<UnsafeMutableRawPointer?>
@@ -29,9 +29,10 @@ enum Slab {
   private static let chunkCount = Locked<Int>(0)
   /// Has the variables made.
   static func touch() { chunkCount.withLock { _ in } }
-  /// Address of a table of counts, one for each chunk: slots that are not in its cell's list of free ones. Stored once,
-  /// with the table.
-  // SAFETY: an address of memory that is shared by design, written once; a count is guarded by its cell's lock.
+  /// Address of a table of counts, one for each chunk: slots that are not in its control block's list of free ones.
+  /// Stored once, with the table.
+  // SAFETY: an address of memory that is shared by design, written once; a count is guarded by its control block's
+  // lock.
   private nonisolated(unsafe) static let counts = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
   @inline(__always)
@@ -54,7 +55,7 @@ enum Slab {
         let numbers = unsafe map(bytes: maximumChunks * MemoryLayout<UInt16>.size),
         let ends = unsafe map(bytes: maximumChunks * MemoryLayout<UInt16>.size)
       else { return false }
-      unsafe retired.store(ends, ordering: .releasing)
+      unsafe usedUpCounts.store(ends, ordering: .releasing)
       unsafe counts.store(numbers, ordering: .releasing)
       unsafe table.store(memory, ordering: .releasing)
       return true
@@ -67,7 +68,8 @@ enum Slab {
   /// The next chunks go on in number; the table is made anew by `prepare`.
   static func reinitialize() { chunkCount.reinitialize() }
 
-  /// Maps `count` chunks for a queue cell and gives the index of the first; `nil` when memory or ids are used up.
+  /// Maps `count` chunks for a queue control block and gives the index of the first; `nil` when memory or ids are used
+  /// up.
   static func addChunks(_ count: Int, owner: UnsafeMutableRawPointer) -> Int? {
     chunkCount.withLock { used in
       guard used + count <= maximumChunks, let memory = unsafe map(bytes: count * chunkStride) else { return nil }
@@ -96,11 +98,12 @@ enum Slab {
   @inline(__always)
   static func slot(_ index: UInt32) -> TimerSlot { unsafe find(index).unsafelyUnwrapped }
 
-  /// The queue cell that a slot belongs to.
+  /// The queue control block that a slot belongs to.
   @inline(__always)
-  static func owner(of slot: TimerSlot) -> QueueCell {
+  static func owner(of slot: TimerSlot) -> QueueControlBlock {
     // SAFETY: the slot exists, so its chunk's entry is filled.
-    unsafe QueueCell(entry(of: slot.index).unsafelyUnwrapped.pointee.owner.load(ordering: .relaxed).unsafelyUnwrapped)
+    unsafe QueueControlBlock(
+      entry(of: slot.index).unsafelyUnwrapped.pointee.owner.load(ordering: .relaxed).unsafelyUnwrapped)
   }
 
   @inline(__always)
@@ -119,39 +122,41 @@ enum Slab {
   /// Where the wheel has placed a slot: tick + 1, 0 for nowhere. Written by the pass, read by writers (see
   /// `TimerRef.endWriting`; P2, Sources/README.md).
   @inline(__always)
-  static func place(of index: UInt32) -> WheelPlace {
-    unsafe WheelPlace(
-      (chunk(of: index) + placesOffset).assumingMemoryBound(to: Atomic<UInt64>.self) + Int(index & 255))
+  static func position(of index: UInt32) -> WheelPosition {
+    unsafe WheelPosition(
+      (chunk(of: index) + positionsOffset).assumingMemoryBound(to: Atomic<UInt64>.self) + Int(index & 255))
   }
 
-  /// How many slots of a chunk are not in its cell's list of free ones. The caller holds the cell's lock.
+  /// How many slots of a chunk are not in its control block's list of free ones. The caller holds the control block's
+  /// lock.
   static func slotsOut(of chunk: Int) -> UnsafeMutablePointer<UInt16> {
     // SAFETY: the chunk exists, so the table does.
     unsafe counts.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: UInt16.self) + chunk
   }
 
-  // MARK: Chunks whose lives are used up
+  // MARK: Chunks whose versions are used up
 
-  /// Address of a second table of counts: slots of a chunk that have had their last life.
+  /// Address of a second table of counts: slots of a chunk whose versions are used up.
   // SAFETY: as for `counts`.
-  private nonisolated(unsafe) static let retired = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
-  /// Zeroes in the place of a chunk that has another number now: 256 free slots that are never given out.
+  private nonisolated(unsafe) static let usedUpCounts = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  /// Zeroes for a chunk that has another number now: 256 free slots that are never given out.
   // SAFETY: as for `table`.
   private nonisolated(unsafe) static let nothing = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
-  private static func retiredCount(of chunk: Int) -> UnsafeMutablePointer<UInt16> {
-    unsafe retired.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: UInt16.self) + chunk
+  private static func usedUpCount(of chunk: Int) -> UnsafeMutablePointer<UInt16> {
+    unsafe usedUpCounts.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: UInt16.self) + chunk
   }
 
-  /// A slot of the chunk has had its last life; true when it was the chunk's last one. The caller holds the cell's lock.
-  static func retire(slotOf chunk: Int) -> Bool {
-    unsafe retiredCount(of: chunk).pointee += 1
+  /// The versions of a slot of the chunk are used up; true when it was the chunk's last one. The caller holds the
+  /// control block's lock.
+  static func noteUsedUp(slotOf chunk: Int) -> Bool {
+    unsafe usedUpCount(of: chunk).pointee += 1
     return isUsedUp(chunk)
   }
 
-  /// Whether no slot of the chunk has a life left. (Slot 0 never had one.)
+  /// Whether no slot of the chunk has a version left. (Slot 0 never had one.)
   static func isUsedUp(_ chunk: Int) -> Bool {
-    unsafe Int(retiredCount(of: chunk).pointee) == slotsPerChunk - (chunk == 0 ? 1 : 0)
+    unsafe Int(usedUpCount(of: chunk).pointee) == slotsPerChunk - (chunk == 0 ? 1 : 0)
   }
 
   /// Whether nothing refers to the chunk's slots, which are used up, but by ids: no inbox, no batch, no wheel.
@@ -159,12 +164,12 @@ enum Slab {
     let first = UInt32(chunk * slotsPerChunk)
     return (first..<first + UInt32(slotsPerChunk)).allSatisfy { index in
       let word = slot(index).word
-      return word.isFree && !word.isInInbox && !word.isHanded && !word.isBusy && !word.hasWriter
-        && place(of: index).tick == nil
+      return word.isFree && !word.isInInbox && !word.isEnqueued && !word.isBusy && !word.hasWriter
+        && position(of: index).tick == nil
     }
   }
 
-  /// Gives a chunk that is used up and at rest the next number, under which its slots begin new lives; `nil` when
+  /// Gives a chunk that is used up and at rest the next number, under which its slots have new versions; `nil` when
   /// numbers are used up. Under the old one there are free slots for ever. The words' generations run on, for who still
   /// holds an old slot (P14d, Sources/README.md).
   static func renumber(_ chunk: Int, owner: UnsafeMutableRawPointer) -> Int? {
@@ -178,7 +183,7 @@ enum Slab {
       unsafe new.pointee.chunk.store(memory, ordering: .releasing)
       let number = used
       used += 1
-      for index in UInt32(number * slotsPerChunk)..<UInt32(used * slotsPerChunk) { slot(index).lifeAndFlags = 0 }
+      for index in UInt32(number * slotsPerChunk)..<UInt32(used * slotsPerChunk) { slot(index).versionAndFlags = 0 }
       return number
     }
   }

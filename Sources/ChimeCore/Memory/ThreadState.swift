@@ -7,7 +7,7 @@ import Synchronization
 @unsafe struct ThreadStorage {
   /// Innermost callback this thread is inside; nil outside.
   var frame: UnsafeMutablePointer<Frame>?
-  var stamp: UInt32 = 0
+  var startOrder: UInt32 = 0
   /// See `WriterImage`; 0: none of its own.
   var image: UInt32 = 0
   /// A callback has ended the thread; see `ThreadEnd`.
@@ -24,29 +24,29 @@ import Synchronization
 /// A stretch of a thread's stack in which it runs callbacks of a queue. Lives on that stack; a function run for a
 /// thread that waits for it (`queue_sync`) continues the waiting thread's chain, and stands where that stands.
 @unsafe struct Frame {
-  var cell: QueueCell
+  var control: QueueControlBlock
   /// The timer whose callback runs; nil for functions and finalizers.
   var slot: UInt32?
   var previous: UnsafeMutablePointer<Frame>?
   /// Of the waiting thread, if there is one.
-  var places: Places
+  var contexts: ExecutionContexts
 }
 
 @unsafe struct ThreadCacheStorage {
-  var cell: UnsafeMutablePointer<QueueCellStorage>?
+  var control: UnsafeMutablePointer<QueueControlBlockStorage>?
   /// Slots put in and slots taken out, since ever; the ring has room for 64.
   var pushed: UInt32 = 0
   var popped: UInt32 = 0
   var ring = InlineArray<64, UInt32>(repeating: 0)
 }
 
-/// A thread's free slots of one cell: first in, first out, so that a slot's generation goes round as seldom as can be
-/// (P14c, P14e, Sources/README.md).
+/// A thread's free slots of one control block: first in, first out, so that a slot's generation goes round as seldom as
+/// can be (P14c, P14e, Sources/README.md).
 @safe struct ThreadCache {
   static var capacity: Int { 64 }
   /// Fewer are not given out: so many others come before a slot is used again (P14e, Sources/README.md).
   static var kept: Int { 28 }
-  /// How many there are after a visit to the cell's list: of one that had too few, of one that was full.
+  /// How many there are after an exchange with the control block's list: of one that had too few, of one that was full.
   static var filled: Int { 60 }
   static var halved: Int { 40 }
 
@@ -190,14 +190,14 @@ import Synchronization
     return index == 0 ? nil : WriterImages.image(index)
   }
 
-  // MARK: Stamps
+  // MARK: Start order
 
   /// Orders this thread's activations among each other.
   @inline(__always)
-  func nextStamp() -> UInt32 {
-    let stamp = unsafe storage.pointee.stamp &+ 1
-    unsafe storage.pointee.stamp = stamp
-    return stamp
+  func nextStartOrder() -> UInt32 {
+    let startOrder = unsafe storage.pointee.startOrder &+ 1
+    unsafe storage.pointee.startOrder = startOrder
+    return startOrder
   }
 
   // MARK: The run loop
@@ -236,27 +236,27 @@ import Synchronization
     return unsafe ThreadCache(caches + i)
   }
 
-  /// The cache that holds this cell's slots, if there is one.
+  /// The cache that holds this control block's slots, if there is one.
   @inline(__always)
-  func cache(of cell: QueueCell) -> ThreadCache? {
-    let cache = cacheAt(Int(cell.index & 3))
-    return unsafe cache.storage.pointee.cell == cell.storage ? cache : nil
+  func cache(of control: QueueControlBlock) -> ThreadCache? {
+    let cache = cacheAt(Int(control.index & 3))
+    return unsafe cache.storage.pointee.control == control.storage ? cache : nil
   }
 
-  /// Makes the cell's place in the caches its own, giving back what another cell had there.
-  func adoptCache(for cell: QueueCell) -> ThreadCache? {
-    let cache = cacheAt(Int(cell.index & 3))
-    if unsafe cache.storage.pointee.cell != cell.storage {
+  /// Makes the control block's entry of the caches its own, giving back what another control block had there.
+  func claimCache(for control: QueueControlBlock) -> ThreadCache? {
+    let cache = cacheAt(Int(control.index & 3))
+    if unsafe cache.storage.pointee.control != control.storage {
       evict(cache)
-      unsafe cache.storage.pointee.cell = cell.storage
+      unsafe cache.storage.pointee.control = control.storage
     }
     return cache
   }
 
   private func evict(_ cache: ThreadCache) {
-    guard let cell = unsafe cache.storage.pointee.cell else { return }
-    unsafe QueueCell(UnsafeMutableRawPointer(cell)).takeBack(cache)
-    unsafe cache.storage.pointee.cell = nil
+    guard let control = unsafe cache.storage.pointee.control else { return }
+    unsafe QueueControlBlock(UnsafeMutableRawPointer(control)).takeBack(cache)
+    unsafe cache.storage.pointee.control = nil
   }
 
   // MARK: Frames
@@ -264,11 +264,11 @@ import Synchronization
   /// Runs `body` as a callback stretch of a queue, behind `previous` or this thread's own chain. `body` gets a handle
   /// with which it names the timer whose callback it is about to call.
   func inside<Result>(
-    _ cell: QueueCell, continuing caller: Standing? = nil, _ body: (CurrentFrame) -> Result
+    _ control: QueueControlBlock, continuing caller: Standing? = nil, _ body: (CurrentFrame) -> Result
   ) -> Result {
     let outer = unsafe storage.pointee.frame
     var frame = unsafe Frame(
-      cell: cell, slot: nil, previous: caller?.chain.innermost ?? outer, places: caller?.places ?? .none)
+      control: control, slot: nil, previous: caller?.chain.innermost ?? outer, contexts: caller?.contexts ?? .none)
     // SAFETY: the frame lives until body returns, and is taken off the chain before.
     return unsafe withUnsafeMutablePointer(to: &frame) { pointer in
       unsafe storage.pointee.frame = pointer
@@ -311,9 +311,9 @@ import Synchronization
 
   /// A frame as it was when it was reached.
   struct Element {
-    let cell: QueueCell
+    let control: QueueControlBlock
     let slot: UInt32?
-    let places: Places
+    let contexts: ExecutionContexts
   }
 
   @safe struct Iterator: IteratorProtocol {
@@ -322,7 +322,8 @@ import Synchronization
     mutating func next() -> Element? {
       guard let current = unsafe frame else { return nil }
       unsafe frame = current.pointee.previous
-      return unsafe Element(cell: current.pointee.cell, slot: current.pointee.slot, places: current.pointee.places)
+      return unsafe Element(
+        control: current.pointee.control, slot: current.pointee.slot, contexts: current.pointee.contexts)
     }
   }
 

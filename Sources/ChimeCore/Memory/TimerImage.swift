@@ -5,7 +5,7 @@ struct TimerImage {
   var word: TimerWord
   var deadline: Int64
   var period: Int64
-  var lifeAndFlags: UInt32
+  var versionAndFlags: UInt32
   var leeway: CompactDuration
   var sequenceLow: UInt32
   var tickLimit: UInt64 = 0
@@ -15,8 +15,8 @@ struct TimerImage {
   var generationHigh: UInt32 = 0
   var targetID: UInt64 = 0
 
-  var life: UInt32 { lifeAndFlags & Handle.lifeMask }
-  var flags: RecordFlags { RecordFlags(rawValue: lifeAndFlags & ~Handle.lifeMask) }
+  var version: UInt32 { versionAndFlags & Handle.versionMask }
+  var flags: RecordFlags { RecordFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
   var generation: UInt64 { UInt64(generationHigh) << TimerWord.generationBits | word.generation }
   var sequence: UInt64 { UInt64(sequenceHigh) << 32 | UInt64(sequenceLow) }
   /// When a running timer is due.
@@ -27,15 +27,16 @@ struct TimerImage {
 /// place the timer, need not wait for a writer that the system has taken off its processor (promise 18).
 ///
 /// Each thread has one, as it writes one timer at a time. The memory is never unmapped and goes from thread to thread.
-/// `version` is odd from before the writer bit is set until the image is whole: as long as it is, the record has not been
-/// changed. Writer: makes the version odd, another one for each try, notes the word, sets the writer bit, copies the
-/// record, makes the version even, changes the record. Reader: reads the version; the word, which must name this image;
-/// the image, or the record where the version is odd; the version again. The same version means that what it has read
-/// belongs together. It looks again only where another operation has come to its end meanwhile (P3, Sources/README.md).
+/// `imageVersion` is odd from before the writer bit is set until the image is whole: as long as it is, the record has
+/// not been changed. Writer: makes the image version odd, another one for each try, notes the word, sets the writer
+/// bit, copies the record, makes the image version even, changes the record. Reader: reads the image version; the word,
+/// which must name this image; the image, or the record where the image version is odd; the image version again. The
+/// same one means that what it has read belongs together. It looks again only where another operation has come to its
+/// end meanwhile (P3, Sources/README.md).
 @safe struct WriterImage: @unchecked Sendable {
   @unsafe fileprivate struct Storage: ~Copyable {
-    let version = Atomic<UInt32>(0)
-    let lifeAndFlags = Atomic<UInt32>(0)
+    let imageVersion = Atomic<UInt32>(0)
+    let versionAndFlags = Atomic<UInt32>(0)
     let word = Atomic<UInt64>(0)
     let deadline = Atomic<Int64>(0)
     let period = Atomic<Int64>(0)
@@ -59,51 +60,52 @@ struct TimerImage {
     self.index = index
   }
 
-  /// Before the swap that sets the writer bit: each try has a version of its own, which is odd.
+  /// Before the swap that sets the writer bit: each try has an image version of its own, which is odd.
   @inline(__always)
   fileprivate func prepare(_ word: TimerWord) {
-    let version = unsafe storage.pointee.version.load(ordering: .relaxed)
-    unsafe storage.pointee.version.store(version &+ 1 &+ (version & 1), ordering: .releasing)
+    let imageVersion = unsafe storage.pointee.imageVersion.load(ordering: .relaxed)
+    unsafe storage.pointee.imageVersion.store(imageVersion &+ 1 &+ (imageVersion & 1), ordering: .releasing)
     atomicMemoryFence(ordering: .releasing)
     unsafe storage.pointee.word.store(word.bits, ordering: .relaxed)
   }
 
   /// After it: copies the record, which is this thread's now and has not been changed. What changes it stores with
-  /// release order, so that who sees that sees the new version, too.
+  /// release order, so that who sees that sees the new image version, too.
   @inline(__always)
   fileprivate func take(_ slot: TimerSlot) {
-    let lifeAndFlags = slot.lifeAndFlags
-    unsafe storage.pointee.lifeAndFlags.store(lifeAndFlags, ordering: .relaxed)
+    let versionAndFlags = slot.versionAndFlags
+    unsafe storage.pointee.versionAndFlags.store(versionAndFlags, ordering: .relaxed)
     unsafe storage.pointee.deadline.store(slot.deadline, ordering: .relaxed)
     unsafe storage.pointee.period.store(slot.period, ordering: .relaxed)
     unsafe storage.pointee.leeway.store(slot.leeway.bits, ordering: .relaxed)
     unsafe storage.pointee.sequence.store(slot.sequence, ordering: .relaxed)
-    if lifeAndFlags & RecordFlags.hasExtras.rawValue != 0 { takeExtras(slot) }
-    let version = unsafe storage.pointee.version.load(ordering: .relaxed)
-    unsafe storage.pointee.version.store(version &+ 1, ordering: .releasing)
+    if versionAndFlags & RecordFlags.hasSideRecord.rawValue != 0 { takeSideRecord(slot) }
+    let imageVersion = unsafe storage.pointee.imageVersion.load(ordering: .relaxed)
+    unsafe storage.pointee.imageVersion.store(imageVersion &+ 1, ordering: .releasing)
   }
 
   @inline(never)
-  private func takeExtras(_ slot: TimerSlot) {
-    guard let extras = slot.extras else { return }
-    unsafe storage.pointee.tickLimit.store(extras.tickLimit, ordering: .relaxed)
-    unsafe storage.pointee.dueCount.store(extras.dueCount, ordering: .relaxed)
-    unsafe storage.pointee.missed.store(extras.missed, ordering: .relaxed)
-    unsafe storage.pointee.sequenceHigh.store(extras.sequenceHigh, ordering: .relaxed)
-    unsafe storage.pointee.generationHigh.store(extras.generationHigh, ordering: .relaxed)
-    unsafe storage.pointee.targetID.store(extras.targetID, ordering: .relaxed)
+  private func takeSideRecord(_ slot: TimerSlot) {
+    guard let sideRecord = slot.sideRecord else { return }
+    unsafe storage.pointee.tickLimit.store(sideRecord.tickLimit, ordering: .relaxed)
+    unsafe storage.pointee.dueCount.store(sideRecord.dueCount, ordering: .relaxed)
+    unsafe storage.pointee.missed.store(sideRecord.missed, ordering: .relaxed)
+    unsafe storage.pointee.sequenceHigh.store(sideRecord.sequenceHigh, ordering: .relaxed)
+    unsafe storage.pointee.generationHigh.store(sideRecord.generationHigh, ordering: .relaxed)
+    unsafe storage.pointee.targetID.store(sideRecord.targetID, ordering: .relaxed)
   }
 
   /// The timer as it was before the writer that `word` names; `nil` when another operation came to its end meanwhile.
   fileprivate func read(_ slot: TimerSlot, _ word: TimerWord) -> TimerImage? {
-    let version = unsafe storage.pointee.version.load(ordering: .acquiring)
-    // Not before the version: that could be of a try which has not set the writer bit yet (P3, Sources/README.md).
+    let imageVersion = unsafe storage.pointee.imageVersion.load(ordering: .acquiring)
+    // Not before the image version: that could be of a try which has not set the writer bit yet (P3,
+    // Sources/README.md).
     let current = slot.word
     guard current.hasWriter(of: word) else { return nil }
     let before = unsafe TimerWord(storage.pointee.word.load(ordering: .relaxed))
-    var image = version & 1 != 0 ? slot.copy(before) : copy(before)
+    var image = imageVersion & 1 != 0 ? slot.copy(before) : copy(before)
     atomicMemoryFence(ordering: .acquiring)
-    guard unsafe storage.pointee.version.load(ordering: .relaxed) == version else { return nil }
+    guard unsafe storage.pointee.imageVersion.load(ordering: .relaxed) == imageVersion else { return nil }
     // A handler may have ended meanwhile; one that starts is what the writer is about to decide.
     if !current.isBusy { image.word = image.word.clearing(TimerWord.busyBit) }
     return image
@@ -113,10 +115,10 @@ struct TimerImage {
     var image = unsafe TimerImage(
       word: word, deadline: storage.pointee.deadline.load(ordering: .relaxed),
       period: storage.pointee.period.load(ordering: .relaxed),
-      lifeAndFlags: storage.pointee.lifeAndFlags.load(ordering: .relaxed),
+      versionAndFlags: storage.pointee.versionAndFlags.load(ordering: .relaxed),
       leeway: CompactDuration(bits: storage.pointee.leeway.load(ordering: .relaxed)),
       sequenceLow: storage.pointee.sequence.load(ordering: .relaxed))
-    guard image.flags.contains(.hasExtras) else { return image }
+    guard image.flags.contains(.hasSideRecord) else { return image }
     unsafe image.tickLimit = storage.pointee.tickLimit.load(ordering: .relaxed)
     unsafe image.dueCount = storage.pointee.dueCount.load(ordering: .relaxed)
     unsafe image.missed = storage.pointee.missed.load(ordering: .relaxed)
@@ -233,14 +235,15 @@ extension TimerSlot {
   /// What the record says at this moment, beside a word; whether they belong together the caller finds out.
   fileprivate func copy(_ word: TimerWord) -> TimerImage {
     var image = TimerImage(
-      word: word, deadline: deadline, period: period, lifeAndFlags: lifeAndFlags, leeway: leeway, sequenceLow: sequence)
-    guard let extras else { return image }
-    image.tickLimit = extras.tickLimit
-    image.dueCount = extras.dueCount
-    image.missed = extras.missed
-    image.sequenceHigh = extras.sequenceHigh
-    image.generationHigh = extras.generationHigh
-    image.targetID = extras.targetID
+      word: word, deadline: deadline, period: period, versionAndFlags: versionAndFlags, leeway: leeway,
+      sequenceLow: sequence)
+    guard let sideRecord else { return image }
+    image.tickLimit = sideRecord.tickLimit
+    image.dueCount = sideRecord.dueCount
+    image.missed = sideRecord.missed
+    image.sequenceHigh = sideRecord.sequenceHigh
+    image.generationHigh = sideRecord.generationHigh
+    image.targetID = sideRecord.targetID
     return image
   }
 }

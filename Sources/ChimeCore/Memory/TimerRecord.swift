@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// Who may touch what: `word` anybody, atomically. The other atomics are written only by the thread that is writer (or
 /// owns a free slot), and may be read by anybody: as a hint, which a compare-and-swap on the word then proves, or
-/// between two looks at the word (see `TimerSlot.image`). They are stored with release order (but the stamp, which no
-/// query reads), so that who reads one of them reads a word that is at least as new afterwards (P3, P3b,
+/// between two looks at the word (see `TimerSlot.image`). They are stored with release order (but the start order,
+/// which no query reads), so that who reads one of them reads a word that is at least as new afterwards (P3, P3b,
 /// Sources/README.md). Everything else belongs to the writer alone.
 @unsafe struct TimerRecord: ~Copyable {
   let word = Atomic<UInt64>(0)
@@ -17,18 +17,18 @@ import Synchronization
   var handler: TickFunction?
   /// While the slot is free: the next free slot (see `SlotStore`).
   var context = Context.none
-  /// Memory for extras, which stays with the slot once it was needed: it holds a timer's extras while the flag
-  /// `hasExtras` is set.
-  let extras = unsafe Atomic<UnsafeMutablePointer<TimerExtras>?>(nil)
-  let lifeAndFlags = Atomic<UInt32>(0)
+  /// Memory for a side record, which stays with the slot once it was needed: it holds a timer's side record while the
+  /// flag `hasSideRecord` is set.
+  let sideRecord = unsafe Atomic<UnsafeMutablePointer<TimerSideRecord>?>(nil)
+  let versionAndFlags = Atomic<UInt32>(0)
   let leeway = Atomic<UInt32>(0)
   /// Ticks delivered in this activation, low bits.
   let sequence = Atomic<UInt32>(0)
   /// Order of activation among those of one thread; breaks ties between equal deadlines (P2b, Sources/README.md).
-  let stamp = Atomic<UInt32>(0)
+  let startOrder = Atomic<UInt32>(0)
 }
 
-/// Flags beside a record's life: the parts of options and schedule that are one bit.
+/// Flags beside a slot's version: the parts of options and schedule that are one bit.
 struct RecordFlags: OptionSet {
   let rawValue: UInt32
   static let repeating = RecordFlags(rawValue: 1 << 24)
@@ -39,14 +39,14 @@ struct RecordFlags: OptionSet {
   static let selfRelease = RecordFlags(rawValue: 1 << 29)
   /// The timer's queue is on the wall clock.
   static let onWallClock = RecordFlags(rawValue: 1 << 30)
-  static let hasExtras = RecordFlags(rawValue: 1 << 31)
+  static let hasSideRecord = RecordFlags(rawValue: 1 << 31)
 
   static var schedule: RecordFlags { [.repeating, .firstIsDeadline, .delayPolicy, .keepsRemaining, .hasSchedule] }
 }
 
-/// What few timers need. The writer's, but for the atomics, which are as those of the record: their memory is never
-/// given back, so that who reads them late reads something.
-@unsafe struct TimerExtras: ~Copyable {
+/// A timer's side record: what few timers need. The writer's, but for the atomics, which are as those of the record:
+/// their memory is never given back, so that who reads them late reads something.
+@unsafe struct TimerSideRecord: ~Copyable {
   /// Due times until the timer is finished; 0: no limit.
   let tickLimit = Atomic<UInt64>(0)
   /// Due times counted against the limit, delivered and missed.
@@ -58,9 +58,9 @@ struct RecordFlags: OptionSet {
   let generationHigh = Atomic<UInt32>(0)
   /// The id of the target; 0: none.
   let targetID = Atomic<UInt64>(0)
-  /// The life of the slot whose timer was given the turn for an extra callback that its handed flag speaks of. The
+  /// The version of the slot whose timer was given the turn for a pending callback, while its enqueued flag is set. The
   /// pass's own.
-  let turnLife = Atomic<UInt32>(0)
+  let turnVersion = Atomic<UInt32>(0)
 
   /// What nobody but the writer reads. Lies behind the atomics, in the same piece of memory.
   @safe struct Own {
@@ -83,7 +83,7 @@ struct RecordFlags: OptionSet {
     /// Whether the first of the pending callbacks is ARMED; they alternate.
     var nextIsArmed = false
     var fireTime: Int64 = 0
-    /// The deadline is a time of day, turned into inner time with this offset (see `QueueCore.followWallClock`).
+    /// The deadline is a time of day, turned into monotonic time with this offset (see `QueueCore.followWallClock`).
     var followsWall = false
     var wallOffset: Int64 = 0
     /// Registration and cancel callbacks that have not been delivered.

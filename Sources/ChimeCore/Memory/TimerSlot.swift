@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A place in the slab, and the only way to its record. Copies are free; a slot is never unmapped, so no method of it
+/// A slot of the slab, and the only way to its record. Copies are free; a slot is never unmapped, so no method of it
 /// can touch foreign memory, whatever became of the timer.
 @safe struct TimerSlot: @unchecked Sendable {
   // SAFETY: points into a chunk of the slab, which is never unmapped; all shared fields are atomics.
@@ -18,13 +18,13 @@ import Synchronization
   @inline(__always)
   var word: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .acquiring)) }
 
-  /// The word, read in the one order of all sequentially consistent operations: after this thread's push, or the place
-  /// it has stored (see `QueueCell.published`, `WheelPlace`; P2, P5, P6, P8, Sources/README.md).
+  /// The word, read in the one order of all sequentially consistent operations: after this thread's push, or the
+  /// position it has stored (see `QueueControlBlock.nextWakeUp`, `WheelPosition`; P2, P5, P6, P8, Sources/README.md).
   @inline(__always)
   var wordInOrder: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .sequentiallyConsistent)) }
 
-  /// Swaps the word if it is still `expected`. Sequentially consistent, because the swapping thread reads its
-  /// queue's `published`, the place, `watched` or the id afterwards (P1, P2, P5, P8, Sources/README.md).
+  /// Swaps the word if it is still `expected`. Sequentially consistent, because the swapping thread reads its queue's
+  /// `nextWakeUp`, the position, `watched` or the id afterwards (P1, P2, P5, P8, Sources/README.md).
   @inline(__always)
   func swap(_ expected: TimerWord, for new: TimerWord) -> Bool {
     unsafe record.pointee.word.compareExchange(
@@ -63,15 +63,15 @@ import Synchronization
   }
 
   @inline(__always)
-  var life: UInt32 { lifeAndFlags & Handle.lifeMask }
+  var version: UInt32 { versionAndFlags & Handle.versionMask }
 
   @inline(__always)
-  var flags: RecordFlags { RecordFlags(rawValue: lifeAndFlags & ~Handle.lifeMask) }
+  var flags: RecordFlags { RecordFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
 
   @inline(__always)
-  var lifeAndFlags: UInt32 {
-    get { unsafe record.pointee.lifeAndFlags.load(ordering: .relaxed) }
-    nonmutating set { unsafe record.pointee.lifeAndFlags.store(newValue, ordering: .releasing) }
+  var versionAndFlags: UInt32 {
+    get { unsafe record.pointee.versionAndFlags.load(ordering: .relaxed) }
+    nonmutating set { unsafe record.pointee.versionAndFlags.store(newValue, ordering: .releasing) }
   }
 
   @inline(__always)
@@ -81,9 +81,9 @@ import Synchronization
   }
 
   @inline(__always)
-  var stamp: UInt32 {
-    get { unsafe record.pointee.stamp.load(ordering: .relaxed) }
-    nonmutating set { unsafe record.pointee.stamp.store(newValue, ordering: .relaxed) }
+  var startOrder: UInt32 {
+    get { unsafe record.pointee.startOrder.load(ordering: .relaxed) }
+    nonmutating set { unsafe record.pointee.startOrder.store(newValue, ordering: .relaxed) }
   }
 
   @inline(__always)
@@ -99,7 +99,7 @@ import Synchronization
   }
 
   @inline(__always)
-  var hasExtras: Bool { lifeAndFlags & RecordFlags.hasExtras.rawValue != 0 }
+  var hasSideRecord: Bool { versionAndFlags & RecordFlags.hasSideRecord.rawValue != 0 }
 
   // MARK: The writer's
 
@@ -115,40 +115,40 @@ import Synchronization
     nonmutating set { unsafe record.pointee.context = newValue }
   }
 
-  /// The extras, if there are any.
+  /// The side record, if there is one.
   @inline(__always)
-  var extras: ExtrasRef? { hasExtras ? extrasMemory : nil }
+  var sideRecord: SideRecordRef? { hasSideRecord ? sideRecordMemory : nil }
 
-  private var extrasMemory: ExtrasRef? {
-    unsafe record.pointee.extras.load(ordering: .relaxed).map { unsafe ExtrasRef($0) }
+  private var sideRecordMemory: SideRecordRef? {
+    unsafe record.pointee.sideRecord.load(ordering: .relaxed).map { unsafe SideRecordRef($0) }
   }
 
-  /// The life of the slot that was given a turn for an extra callback. The pass's own; there once a timer in the slot has
-  /// had extras.
-  var turnLife: UInt32 {
-    get { unsafe extrasMemory?.pointer.pointee.turnLife.load(ordering: .relaxed) ?? 0 }
-    nonmutating set { unsafe extrasMemory?.pointer.pointee.turnLife.store(newValue, ordering: .relaxed) }
+  /// The version of the slot that was given a turn for a pending callback. The pass's own; there once a timer in the
+  /// slot has had a side record.
+  var turnVersion: UInt32 {
+    get { unsafe sideRecordMemory?.pointer.pointee.turnVersion.load(ordering: .relaxed) ?? 0 }
+    nonmutating set { unsafe sideRecordMemory?.pointer.pointee.turnVersion.store(newValue, ordering: .relaxed) }
   }
 
-  /// The extras, made if need be; `nil` when there is no memory.
-  func makeExtras() -> ExtrasRef? {
-    if let extras { return extras }
-    if let memory = extrasMemory {
+  /// The side record, made if need be; `nil` when there is no memory.
+  func makeSideRecord() -> SideRecordRef? {
+    if let sideRecord { return sideRecord }
+    if let memory = sideRecordMemory {
       memory.reset()
     } else {
-      guard let made = ExtrasRef.allocate() else { return nil }
-      unsafe record.pointee.extras.store(made.pointer, ordering: .releasing)
+      guard let made = SideRecordRef.allocate() else { return nil }
+      unsafe record.pointee.sideRecord.store(made.pointer, ordering: .releasing)
     }
-    lifeAndFlags |= RecordFlags.hasExtras.rawValue
-    return extrasMemory
+    versionAndFlags |= RecordFlags.hasSideRecord.rawValue
+    return sideRecordMemory
   }
 
-  /// Ends the extras; the caller owns the slot.
+  /// Ends the side record; the caller owns the slot.
   @inline(__always)
-  func endExtras() {
-    guard let extras else { return }
-    lifeAndFlags &= ~RecordFlags.hasExtras.rawValue
-    extras.target?.detach(Handle.id(.timer, index: index, life: life))
-    extras.end()
+  func endSideRecord() {
+    guard let sideRecord else { return }
+    versionAndFlags &= ~RecordFlags.hasSideRecord.rawValue
+    sideRecord.target?.detach(Handle.id(.timer, index: index, version: version))
+    sideRecord.end()
   }
 }

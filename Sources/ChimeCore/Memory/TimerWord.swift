@@ -6,8 +6,8 @@
 /// | 3 | busy: a callback has started and has not returned |
 /// | 4 | writer: one thread owns the record; everybody else waits or comes back |
 /// | 5 | inbox: the slot is linked in its queue's inbox |
-/// | 6 | extra: an extra tick, registration or cancel callback is to be delivered; details in the extras |
-/// | 7 | handed: a visit of this slot is in the batch, or on its way on a concurrent queue, and has not begun |
+/// | 6 | callback pending: an extra tick, registration or cancel callback is to be delivered; details in the side record |
+/// | 7 | enqueued: a delivery of this slot's pending callback is in the batch, or any delivery on its way on a concurrent queue, and has not begun |
 /// | 8 | waited: a thread waits until the timer is no longer busy; whoever clears busy clears this and wakes it |
 /// | 9–31 | generation, low bits; they run on when the slot is reused |
 /// | 32–63 | with a writer: the index of its image, which has the word as it was. Else, running: postponement, by which `postpone` has moved the record's deadline: bit 63 off, nanoseconds, on, units of 1,024 ns; suspended: since when, as a `CompactDuration` |
@@ -28,8 +28,8 @@ struct TimerWord: Equatable {
   static var busyBit: UInt64 { 1 << 3 }
   static var writerBit: UInt64 { 1 << 4 }
   static var inboxBit: UInt64 { 1 << 5 }
-  static var extraBit: UInt64 { 1 << 6 }
-  static var handedBit: UInt64 { 1 << 7 }
+  static var callbackPendingBit: UInt64 { 1 << 6 }
+  static var enqueuedBit: UInt64 { 1 << 7 }
   static var waitedBit: UInt64 { 1 << 8 }
   static var generationShift: UInt64 { 9 }
   static var generationBits: UInt64 { 23 }
@@ -56,8 +56,8 @@ struct TimerWord: Equatable {
   @inline(__always) var isBusy: Bool { bits & TimerWord.busyBit != 0 }
   @inline(__always) var hasWriter: Bool { bits & TimerWord.writerBit != 0 }
   @inline(__always) var isInInbox: Bool { bits & TimerWord.inboxBit != 0 }
-  @inline(__always) var hasExtra: Bool { bits & TimerWord.extraBit != 0 }
-  @inline(__always) var isHanded: Bool { bits & TimerWord.handedBit != 0 }
+  @inline(__always) var hasPendingCallback: Bool { bits & TimerWord.callbackPendingBit != 0 }
+  @inline(__always) var isEnqueued: Bool { bits & TimerWord.enqueuedBit != 0 }
   @inline(__always) var isWaited: Bool { bits & TimerWord.waitedBit != 0 }
   @inline(__always) var generation: UInt64 { (bits >> TimerWord.generationShift) & TimerWord.generationMask }
   /// Of a running timer that has no writer.
@@ -127,11 +127,11 @@ struct TimerWord: Equatable {
     hasWriter && other.hasWriter && image == other.image && generation == other.generation && code == other.code
   }
 
-  /// This word's state, generation, extra flag and postponement over the flags that others own in `current`: busy,
-  /// inbox, handed and waited can change while somebody is writer.
+  /// This word's state, generation, callback-pending flag and postponement over the flags that others own in `current`:
+  /// busy, inbox, enqueued and waited can change while somebody is writer.
   @inline(__always)
   func over(_ current: TimerWord) -> TimerWord {
-    let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.handedBit | TimerWord.waitedBit
+    let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.enqueuedBit | TimerWord.waitedBit
     return TimerWord(bits & ~theirs | current.bits & theirs)
   }
 }

@@ -69,7 +69,7 @@ import Synchronization
 
   package var isCurrent: Bool { unsafe chime_dispatch_specific(chime_queue_key()) == raw }
 
-  var place: Place { .dispatchQueue(unsafe UInt(bitPattern: raw)) }
+  var executionContext: ExecutionContext { .dispatchQueue(unsafe UInt(bitPattern: raw)) }
 
   /// The marked queue that the caller stands on, by its address; 0 for none.
   static var current: UInt {

@@ -9,13 +9,14 @@ extension QueueCore {
   /// Queues with more slots are not looked over: each pass would take as long as they are many.
   private static var mostChunks: Int { 1 }
 
-  /// The caller holds the token, at the end of a pass. On a concurrent queue the end of a callback holds its timer for a
-  /// moment, too, so that nothing can be told there.
+  /// The caller holds the pass lock, at the end of a pass. On a concurrent queue the end of a callback holds its timer
+  /// for a moment, too, so that nothing can be told there.
   func checkThatNothingIsForgotten() {
-    if handOver != nil || isClosing.load(ordering: .sequentiallyConsistent) || cell.chunkCount > Self.mostChunks { return }
-    cell.forEachSlot { slot in
-      // Read in this order: what takes a timer out of its place, but for the pass itself, writes it first.
-      let isPlaced = Slab.place(of: slot.index).tick != nil
+    if handOver != nil || isClosing.load(ordering: .sequentiallyConsistent) { return }
+    if control.chunkCount > Self.mostChunks { return }
+    control.forEachSlot { slot in
+      // Read in this order: what takes a timer out of its position, but for the pass itself, writes it first.
+      let isPlaced = Slab.position(of: slot.index).tick != nil
       let word = slot.wordInOrder
       guard word.isRunning, !isPlaced, !word.hasWriter, !word.isInInbox, !word.isBusy else { return }
       if slot.deadline.saturatingAdd(word.postponement) == .max || slot.wordInOrder != word { return }

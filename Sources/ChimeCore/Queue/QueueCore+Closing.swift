@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The end of a queue: release makes ids stale and stops ticks at once; the last pass delivers what is left to call
-/// and gives the cell back.
+/// and gives the control block back.
 extension QueueCore {
   /// Releases the queue with that id, and its timers.
   package static func release(_ id: UInt64) -> Status { beginClosing(id)?.status ?? .unknownHandle }
@@ -10,18 +10,18 @@ extension QueueCore {
   /// - Parameter timeout: 0 or more; `Int64.max` without end.
   package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
     guard let (core, _) = beginClosing(id) else { return .unknownHandle }
-    let cell = core.cell
-    if ThreadState.frames.holds(cell) { return .wouldDeadlock }
-    if core.adapter.isOnQueue { core.closeHere() }
+    let control = core.control
+    if ThreadState.frames.holds(control) { return .wouldDeadlock }
+    if core.driver.isOnQueue { core.closeHere() }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
-    var status = WaitRegistry.wait(for: .place(core), timeout: timeout)
+    var status = WaitRegistry.wait(for: .context(core), timeout: timeout)
     if status == .ok && !core.hasEnded {
       core.closeHere()
       // The thread that ends may be closing the queue as well: then it is the one to wait for.
       let left = timeout == .max ? .max : max(0, end.saturatingSubtract(Clock.monotonic.now))
       status = WaitRegistry.wait(for: .queue(core), timeout: left)
     }
-    if status == .timedOut && core.adapter.mayNeverRun {
+    if status == .timedOut && core.driver.mayNeverRun {
       core.closeHere()
       return core.hasEnded ? .ok : .timedOut
     }
@@ -30,17 +30,18 @@ extension QueueCore {
 
   /// Takes the id away and releases the timers. `nil` when the id is stale.
   private static func beginClosing(_ id: UInt64) -> (core: QueueCore, status: Status)? {
-    guard let cell = QueueCells.find(id), let core = cell.core, core.id == id, cell.retireID(id) else { return nil }
-    // Until the timers have been visited no pass ends the queue: the next queue of the cell has timers of its own
-    // (P7b, Sources/README.md).
+    guard let control = QueueControlBlocks.find(id), let core = control.core, core.id == id, control.retireID(id)
+    else { return nil }
+    // Until the timers have been visited no pass ends the queue: the next queue of the control block has timers of its
+    // own (P7b, Sources/README.md).
     core.outstanding.add(1, ordering: .sequentiallyConsistent)
     core.isClosing.store(true, ordering: .sequentiallyConsistent)
     let isRunning = core.releaseTimers()
     core.outstanding.subtract(1, ordering: .sequentiallyConsistent)
-    if cell.runsInCalls || core.adapter.hasEnded {
+    if control.runsInCalls || core.driver.hasEnded {
       core.closeHere()
     } else {
-      cell.wake()
+      control.wake()
     }
     return (core, isRunning ? .running : .ok)
   }
@@ -48,13 +49,13 @@ extension QueueCore {
   /// Releases every timer that lives; true when the handler of one runs.
   private func releaseTimers() -> Bool {
     var isRunning = false
-    cell.forEachSlot { slot in
+    control.forEachSlot { slot in
       let word = slot.wordInOrder
-      let life = slot.life
-      // Read in the one order of all such operations, after the id was taken away: see `QueueCellStorage.id` (P8,
-      // Sources/README.md).
+      let version = slot.version
+      // Read in the one order of all such operations, after the id was taken away: see `QueueControlBlockStorage.id`
+      // (P8, Sources/README.md).
       if word.isLive {
-        if TimerRef(slot: slot, life: life).release() == .running { isRunning = true }
+        if TimerRef(slot: slot, version: version).release() == .running { isRunning = true }
       } else if word.isReleased, word.isBusy {
         isRunning = true
       }
@@ -62,9 +63,9 @@ extension QueueCore {
     return isRunning
   }
 
-  /// The place where the passes ran has ended; the caller stands there, or knows that nobody does. A queue that was
+  /// The execution context of the passes has ended; the caller is in it, or knows that nobody is. A queue that was
   /// released before delivers what is left here.
-  package func placeHasEnded() {
+  package func contextHasEnded() {
     if isClosing.load(ordering: .sequentiallyConsistent) { closeHere() }
     WaitRegistry.queueEnded(self)
   }
@@ -73,52 +74,52 @@ extension QueueCore {
   private func closeHere() {
     asPass {
       if isClosed { return }
-      ThreadState.current.inside(cell) { frame in closeIfPossible(frame) }
+      ThreadState.current.inside(control) { frame in closeIfPossible(frame) }
       if !isAbandoned { announceEnd() }
     }
   }
 
   /// Delivers what is left, and ends the queue unless a handler still runs; its end comes back here. The caller holds
-  /// the pass token.
+  /// the pass lock.
   func closeIfPossible(_ frame: CurrentFrame) {
     if isClosed { return }
     functions.withLock { $0.isOpen = false }
     // From here on a wake is not swallowed: whoever ends a handler after the look below comes again (P7b,
     // Sources/README.md).
-    cell.published = .max
+    control.nextWakeUp = .max
     _ = releaseTimers()
-    endTaken(frame)
+    endOutstandingRecords(frame)
     if isAbandoned { return }
     repeat {
       takeInbox()
-      disposeOfDying(frame)
+      disposeOfRetired(frame)
       while let item = nextFunction() {
         item.drop()
         if isAbandoned { return }
       }
-    } while !cell.inboxIsEmpty
-    for item in ready[readyNext...] where item.turn != .due { _ = Slab.slot(item.slot).clear(TimerWord.handedBit) }
-    for slot in extras { _ = slot.clear(TimerWord.handedBit) }
-    extras = []
+    } while !control.inboxIsEmpty
+    for item in ready[readyNext...] where item.turn != .due { _ = Slab.slot(item.slot).clear(TimerWord.enqueuedBit) }
+    for slot in pendingCallbacks { _ = slot.clear(TimerWord.enqueuedBit) }
+    pendingCallbacks = []
     ready = []
     readyNext = 0
     batchIsOpen = false
 
     var isIdle = outstanding.load(ordering: .sequentiallyConsistent) == 0
-    cell.forEachSlot { slot in
+    control.forEachSlot { slot in
       let word = slot.word
-      if !word.isFree || word.isHanded || word.hasWriter { isIdle = false }
+      if !word.isFree || word.isEnqueued || word.hasWriter { isIdle = false }
     }
-    guard isIdle, !isLimited || cell.liveCount == 0 else { return }
+    guard isIdle, !isLimited || control.liveCount == 0 else { return }
     // Whoever looks at the queue for a moment has found its id before that was taken away (P7, Sources/README.md).
     var backoff = Backoff()
     while lookers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
     isClosed = true
     wheel.close()
-    adapter.close()
-    if cell.isWall { WallClock.remove(id) }
-    cell.core = nil
-    QueueCells.release(cell, limited: isLimited, id: id)
+    driver.close()
+    if control.isWall { WallClock.remove(id) }
+    control.core = nil
+    QueueControlBlocks.release(control, limited: isLimited, id: id)
   }
 
   /// Tells who waits that the queue has ended: when nothing of it runs any more, the host's hooks included.

@@ -81,39 +81,40 @@ extension QueueCore {
   package static func makeWrapping(
     _ dispatchQueue: UnsafeMutableRawPointer, _ options: QueueOptions
   ) -> Result<UInt64, Status> {
-    make(options) { unsafe DispatchPlace.wrapping(dispatchQueue, label: options.dispatchLabel) }
+    make(options) { unsafe DispatchContext.wrapping(dispatchQueue, label: options.dispatchLabel) }
   }
 
   package static func makeVirtual(_ options: QueueOptions) -> Result<UInt64, Status> {
-    acquire(options, isVirtual: true, runsInCalls: true).map { cell, id in
-      let core = QueueCore(id: id, cell: cell, options, handOver: nil)
-      core.open(VirtualAdapter())
+    acquire(options, isVirtual: true, runsInCalls: true).map { control, id in
+      let core = QueueCore(id: id, control: control, options, handOver: nil)
+      core.open(VirtualDriver())
       return id
     }
   }
 
-  /// - Parameter place: where; asked for once libdispatch can be used; `nil` for one that is not libdispatch's.
-  private static func make(_ options: QueueOptions, _ place: () -> DispatchPlace?) -> Result<UInt64, Status> {
+  /// - Parameter context: where passes run; asked for once libdispatch can be used; `nil` for one that is not
+  ///   libdispatch's.
+  private static func make(_ options: QueueOptions, _ context: () -> DispatchContext?) -> Result<UInt64, Status> {
     let status = Fork.statusOfDispatch
     if status != .ok { return .failure(status) }
     guard options.clock != .boottime else { return .failure(.unsupported) }
     guard Descriptors.prepareDispatch() else { return .failure(.resource) }
-    guard let place = place() else { return .failure(.unsupported) }
-    guard !place.isMain || MainQueue.prepare() else { return .failure(.resource) }
-    return make(options, handOver: place.handOver) { DispatchAdapter($0, place) }
+    guard let context = context() else { return .failure(.unsupported) }
+    guard !context.isMain || MainQueue.prepare() else { return .failure(.resource) }
+    return make(options, handOver: context.handOver) { DispatchDriver($0, context) }
   }
 
-  /// A queue on a clock of the real world, with an adapter of the caller's kind.
+  /// A queue on a clock of the real world, with a driver of the caller's kind.
   package static func make(
     _ options: QueueOptions, runsInCalls: Bool = false,
-    handOver: (any BlockQueue)? = nil, adapter: (QueueCore) -> any QueueAdapter
+    handOver: (any BlockQueue)? = nil, driver: (QueueCore) -> any QueueDriver
   ) -> Result<UInt64, Status> {
     if options.clock == .wall, !WallClock.watch() {
       return .failure(Fork.statusOfDispatch == .ok ? .resource : Fork.statusOfDispatch)
     }
-    return acquire(options, isVirtual: false, runsInCalls: runsInCalls).map { cell, id in
-      let core = QueueCore(id: id, cell: cell, options, handOver: handOver)
-      core.open(adapter(core))
+    return acquire(options, isVirtual: false, runsInCalls: runsInCalls).map { control, id in
+      let core = QueueCore(id: id, control: control, options, handOver: handOver)
+      core.open(driver(core))
       if options.clock == .wall { WallClock.add(id) }
       return id
     }
@@ -121,16 +122,16 @@ extension QueueCore {
 
   private static func acquire(
     _ options: QueueOptions, isVirtual: Bool, runsInCalls: Bool
-  ) -> Result<(cell: QueueCell, id: UInt64), Status> {
-    QueueCells.acquire(limited: options.timerLimit > 0).map { cell, id in
-      cell.prepare(options, isVirtual: isVirtual, runsInCalls: runsInCalls)
-      return (cell, id)
+  ) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
+    QueueControlBlocks.acquire(limited: options.timerLimit > 0).map { control, id in
+      control.prepare(options, isVirtual: isVirtual, runsInCalls: runsInCalls)
+      return (control, id)
     }
   }
 }
 
-extension QueueCell {
-  /// Sets the cell up for a new queue; nobody knows the queue yet.
+extension QueueControlBlock {
+  /// Sets the control block up for a new queue; nobody knows the queue yet.
   func prepare(_ options: QueueOptions, isVirtual: Bool, runsInCalls: Bool) {
     let isWall = !isVirtual && options.clock == .wall
     unsafe storage.pointee.isVirtual.store(isVirtual, ordering: .relaxed)
@@ -145,7 +146,7 @@ extension QueueCell {
     virtualNow = options.start
     if options.timerLimit > 0 {
       unsafe storage.pointee.slots.withLock { slots in
-        // What is given out is none, but for creators that are late by a whole queue's life and give it back.
+        // What is given out is none, but for creators that are late by a whole queue's lifetime and give it back.
         slots.limit = options.timerLimit
       }
     }

@@ -16,9 +16,9 @@ extension QueueCore {
   ///
   /// Nothing is remembered from the moment the timer was found due: state, generation and deadline are read here, so a
   /// tick of an older generation cannot start (promise 7).
-  /// - Parameter life: the life of the slot that the turn was given to; `nil` for whichever there is.
-  func visit(_ slot: TimerSlot, _ turn: Turn, of life: UInt32?, _ frame: CurrentFrame) -> Int64 {
-    let now = cell.now
+  /// - Parameter version: of the slot, when the turn was given to it; `nil` for whichever there is.
+  func deliver(_ slot: TimerSlot, _ turn: Turn, of version: UInt32?, _ frame: CurrentFrame) -> Int64 {
+    let now = control.now
     let image = frame.thread.image ?? WriterImages.own()
     var word = slot.word
     var backoff = Backoff()
@@ -32,12 +32,12 @@ extension QueueCore {
         continue
       }
       if isOver || word.isBusy {
-        // One that was taken as a record has lost its place here: the next taking puts it back.
+        // One that was taken as a record has lost its position here: the next taking puts it back.
         if word.isLive, word.isBusy, givesRecords { endIsWanted = true }
         WriterImages.finish(image.index)
         return now
       }
-      if !word.hasExtra {
+      if !word.hasPendingCallback {
         let deadline = slot.deadline.saturatingAdd(word.postponement)
         guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {
           if word.isRunning, turn == .due { sendOn(slot, word) }
@@ -49,11 +49,11 @@ extension QueueCore {
       word = slot.word
     }
     // The timer is busy, and this thread is its writer. A handler that ran before this claim ended before it.
-    let target = slot.extras?.target
+    let target = slot.sideRecord?.target
     let hasTarget = target?.hold() ?? false
     let targetIsGone = target != nil && !hasTarget
-    let timer = TimerRef(slot: slot, life: slot.life)
-    let isTurn = life == nil || life == timer.life
+    let timer = TimerRef(slot: slot, version: slot.version)
+    let isTurn = version == nil || version == timer.version
     guard let delivery = isTurn ? decide(slot, turn, &word, now, callbacksOnly: targetIsGone) : nil else {
       // What is to be delivered has another turn, or the target has gone.
       publish(slot, word)
@@ -67,9 +67,10 @@ extension QueueCore {
     }
     let generation = slot.generation(word)
     let context = slot.context
-    let named = slot.extras?.named
+    let named = slot.sideRecord?.named
     // Who takes records says when one was taken, not when it is done with it.
-    let waitsForEnd = delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && sink == nil
+    let waitsForEnd =
+      delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && recordBuffer == nil
     let provisional = slot.deadline
     publish(slot, word)
 
@@ -80,14 +81,14 @@ extension QueueCore {
     if handOver == nil { delivered += 1 }
     let record = TickRecord(
       timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
-      scheduled: cell.outer(delivery.scheduled), actual: cell.outer(now), context: context,
+      scheduled: control.wallTime(delivery.scheduled), actual: control.wallTime(now), context: context,
       target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue)
     let tick = StartedTick(
       slot: slot, target: hasTarget ? target : nil, delay: waitsForEnd ? (generation, provisional) : nil)
     if word.state == .finished, delivery.kind == .due { Trace.note(.finished, timer) }
-    if sink != nil {
-      sink?.append(record)
-      take(tick)
+    if recordBuffer != nil {
+      recordBuffer?.append(record)
+      keep(tick)
     } else {
       frame.slot = slot.index
       Trace.noteCall(record)
@@ -107,21 +108,21 @@ extension QueueCore {
   }
 
   /// Keeps a tick that was taken as a record until it ends.
-  private func take(_ tick: StartedTick) {
-    taken.append(tick)
+  private func keep(_ tick: StartedTick) {
+    outstandingRecords.append(tick)
     // Its end may have something to say: a target that is let go, a timer that is released.
-    if tick.slot.hasExtras || tick.slot.flags.contains(.selfRelease) { endIsWanted = true }
+    if tick.slot.hasSideRecord || tick.slot.flags.contains(.selfRelease) { endIsWanted = true }
     // Busy, but when it falls due again the host must come and end this tick.
     place(tick.slot, tick.slot.word)
   }
 
   /// Ends the ticks that were taken as records.
-  func endTaken(_ frame: CurrentFrame) {
+  func endOutstandingRecords(_ frame: CurrentFrame) {
     endIsWanted = false
     // One after the other: what an end calls may take records of its own kind of end with it.
-    let count = taken.count
-    for i in 0..<count { end(taken[i], frame) }
-    taken.removeFirst(count)
+    let count = outstandingRecords.count
+    for i in 0..<count { end(outstandingRecords[i], frame) }
+    outstandingRecords.removeFirst(count)
   }
 
   /// Ends a tick: what it held is let go, and the timer is no longer busy.
@@ -138,14 +139,14 @@ extension QueueCore {
     if handOver == nil {
       place(slot, word)
     } else {
-      slot.pushUnlessThere(cell)
-      // Between flag and link a writer may have met the flag, and woken a pass that found nothing: what it wanted is
-      // announced here, as it is now (P1d, Sources/README.md).
+      slot.pushUnlessThere(control)
+      // Between flag and link a writer may have met the flag, and woken a pass that found nothing: what it wanted may
+      // need an earlier wake-up, as it is now (P1d, Sources/README.md).
       _ = slot.wordInOrder
       let image = slot.image
-      if image.word.isReleased { cell.wakeToDispose() }
-      if image.word.hasExtra || image.word.isRunning {
-        cell.announce(image.word.hasExtra ? QueueCell.atOnce : image.dueTime)
+      if image.word.isReleased { control.wakeToDispose() }
+      if image.word.hasPendingCallback || image.word.isRunning {
+        control.wakeIfEarlier(image.word.hasPendingCallback ? QueueControlBlock.atOnce : image.dueTime)
       }
     }
   }
@@ -157,17 +158,17 @@ extension QueueCore {
   ) -> Delivery? {
     let deadline = slot.deadline.saturatingAdd(word.postponement)
     let isDue = word.isRunning && deadline <= now && deadline != .max
-    defer { word = word.withExtra(of: slot) }
-    if let extras = slot.extras {
-      let value = extras.value
-      if value.pendingCallbacks > 0 { return popCallback(extras, now) }
+    defer { word = word.withPendingCallback(of: slot) }
+    if let sideRecord = slot.sideRecord {
+      let value = sideRecord.value
+      if value.pendingCallbacks > 0 { return popCallback(sideRecord, now) }
       if callbacksOnly {
-        extras.update { extras in extras.firePending = false }
+        sideRecord.update { sideRecord in sideRecord.firePending = false }
         return nil
       }
       if turn == .callback { return nil }
       if value.firePending, turn == .fired || !isDue || value.fireTime < deadline {
-        extras.update { extras in extras.firePending = false }
+        sideRecord.update { sideRecord in sideRecord.firePending = false }
         return unsafe Delivery(
           function: slot.handler.unsafelyUnwrapped, kind: .fired, sequence: slot.nextSequence(),
           scheduled: min(value.fireTime, now))
@@ -183,13 +184,13 @@ extension QueueCore {
   }
 
   /// Takes the next registration or cancel callback off the list.
-  private func popCallback(_ extras: ExtrasRef, _ now: Int64) -> Delivery? {
-    extras.update { extras in
-      extras.pendingCallbacks -= 1
+  private func popCallback(_ sideRecord: SideRecordRef, _ now: Int64) -> Delivery? {
+    sideRecord.update { sideRecord in
+      sideRecord.pendingCallbacks -= 1
       // With both handlers they alternate; with one there is only its kind.
-      let isArmed = extras.cancelHandler == nil || extras.registrationHandler != nil && extras.nextIsArmed
-      extras.nextIsArmed = !isArmed
-      guard let function = isArmed ? extras.registrationHandler : extras.cancelHandler else { return nil }
+      let isArmed = sideRecord.cancelHandler == nil || sideRecord.registrationHandler != nil && sideRecord.nextIsArmed
+      sideRecord.nextIsArmed = !isArmed
+      guard let function = isArmed ? sideRecord.registrationHandler : sideRecord.cancelHandler else { return nil }
       return Delivery(function: function, kind: isArmed ? .armed : .cancelled, scheduled: now)
     }
   }
@@ -208,18 +209,19 @@ extension QueueCore {
       onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)
       slot.deadline = deadline.saturatingAdd(onGrid &+ 1, times: slot.period)
     }
-    guard let extras = onGrid > 0 ? slot.makeExtras() : slot.extras else { return ((onGrid, onGrid), false) }
-    var all = onGrid &+ extras.value.carriedMissed
-    extras.update { $0.carriedMissed = 0 }
-    guard extras.tickLimit > 0 else {
-      extras.missed &+= all
+    guard let sideRecord = onGrid > 0 ? slot.makeSideRecord() : slot.sideRecord
+    else { return ((onGrid, onGrid), false) }
+    var all = onGrid &+ sideRecord.value.carriedMissed
+    sideRecord.update { $0.carriedMissed = 0 }
+    guard sideRecord.tickLimit > 0 else {
+      sideRecord.missed &+= all
       return ((onGrid, all), false)
     }
-    let left = extras.tickLimit - extras.dueCount
+    let left = sideRecord.tickLimit - sideRecord.dueCount
     let isLast = all >= left - 1
     if isLast { all = left - 1 }
-    extras.missed &+= all
-    extras.dueCount += all + 1
+    sideRecord.missed &+= all
+    sideRecord.dueCount += all + 1
     return ((min(onGrid, all), all), isLast)
   }
 
@@ -248,7 +250,7 @@ extension QueueCore {
       if current.isReleased {
         word = word.setting(TimerWord.writerBit)
         owned = true
-      } else if slot.flags.contains(.selfRelease), current.isAtRest, !current.hasExtra {
+      } else if slot.flags.contains(.selfRelease), current.isAtRest, !current.hasPendingCallback {
         if current.hasWriter {
           backoff.pause()
           continue
@@ -266,12 +268,12 @@ extension QueueCore {
       }
     }
     if isWaited { WaitRegistry.timerEnded(slot.index) }
-    if releasesItself { Trace.note(.released, TimerRef(slot: slot, life: slot.life)) }
+    if releasesItself { Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }
     if owned {
-      handOver == nil ? dying.append(slot) : dispose(of: slot, frame)
-    } else if word.hasExtra {
-      slot.pushUnlessThere(cell)
-      if handOver != nil { cell.wake() }
+      handOver == nil ? retired.append(slot) : dispose(of: slot, frame)
+    } else if word.hasPendingCallback {
+      slot.pushUnlessThere(control)
+      if handOver != nil { control.wake() }
     } else if word.isRunning || word.hasWriter {
       sendOn(slot, word)
     }
@@ -279,13 +281,13 @@ extension QueueCore {
 
   /// Policy *delay*: the interval counts from the end of the handler, unless a later transition has decided otherwise.
   private func countFromEnd(_ slot: TimerSlot, _ generation: UInt64, _ provisional: Int64) {
-    let timer = TimerRef(slot: slot, life: slot.life)
+    let timer = TimerRef(slot: slot, version: slot.version)
     guard let word = timer.beginWriting() else { return }
     guard word.isRunning, slot.generation(word) == generation else {
       timer.abandonWriting(word)
       return
     }
-    let fromEnd = cell.now.saturatingAdd(slot.period)
+    let fromEnd = control.now.saturatingAdd(slot.period)
     // A postponement made meanwhile counts if it is later.
     let current = slot.deadline.saturatingAdd(word.postponement)
     slot.deadline = current > provisional ? max(fromEnd, current) : fromEnd
@@ -294,35 +296,35 @@ extension QueueCore {
 
   /// Calls what a released timer still has to call, then frees its slot. The caller owns the slot.
   func dispose(of slot: TimerSlot, _ frame: CurrentFrame) {
-    if let extras = slot.extras, !givesRecords {
+    if let sideRecord = slot.sideRecord, !givesRecords {
       frame.slot = slot.index
       // Busy, for who releases the queue meanwhile.
       _ = slot.set(TimerWord.busyBit)
-      while let delivery = nextLastCallback(extras) {
-        let target = extras.target
+      while let delivery = nextLastCallback(sideRecord) {
+        let target = sideRecord.target
         let hasTarget = target?.hold() ?? false
         delivery.function(lastRecord(of: slot, delivery.kind, hasTarget ? target?.object ?? .none : .none))
         if hasTarget { target?.letGo() }
         if isAbandoned { return }
       }
       if slot.clear(TimerWord.busyBit, TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
-      extras.named?.close()
-      if let finalizer = extras.value.finalizer { finalizer(slot.context) }
+      sideRecord.named?.close()
+      if let finalizer = sideRecord.value.finalizer { finalizer(slot.context) }
       if isAbandoned { return }
       frame.slot = nil
     }
-    slot.free(cell)
+    slot.free(control)
   }
 
   /// Writes down as records what a released timer still has to say, then frees its slot; false when there is no room.
   func disposeIntoRecords(_ slot: TimerSlot, _ frame: CurrentFrame) -> Bool {
-    while let extras = slot.extras, extras.value.pendingCallbacks > 0 || extras.value.finalizer != nil {
-      guard sink?.isFull == false else { return false }
-      if let delivery = nextLastCallback(extras) {
-        sink?.append(lastRecord(of: slot, delivery.kind, .none))
+    while let sideRecord = slot.sideRecord, sideRecord.value.pendingCallbacks > 0 || sideRecord.value.finalizer != nil {
+      guard recordBuffer?.isFull == false else { return false }
+      if let delivery = nextLastCallback(sideRecord) {
+        recordBuffer?.append(lastRecord(of: slot, delivery.kind, .none))
       } else {
-        extras.update { $0.finalizer = nil }
-        sink?.append(lastRecord(of: slot, .finalize, .none))
+        sideRecord.update { $0.finalizer = nil }
+        recordBuffer?.append(lastRecord(of: slot, .finalize, .none))
       }
       delivered += 1
     }
@@ -330,18 +332,18 @@ extension QueueCore {
     return true
   }
 
-  private func nextLastCallback(_ extras: ExtrasRef) -> Delivery? {
-    while extras.value.pendingCallbacks > 0 {
-      if let delivery = popCallback(extras, cell.now) { return delivery }
+  private func nextLastCallback(_ sideRecord: SideRecordRef) -> Delivery? {
+    while sideRecord.value.pendingCallbacks > 0 {
+      if let delivery = popCallback(sideRecord, control.now) { return delivery }
     }
     return nil
   }
 
   private func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> TickRecord {
-    let now = cell.outer(cell.now)
+    let now = control.wallTime(control.now)
     return TickRecord(
-      timer: Handle.id(.timer, index: slot.index, life: slot.life), generation: slot.generation(slot.word), sequence: 0,
-      missed: 0, scheduled: now, actual: now, context: slot.context, target: target, kind: kind.rawValue)
+      timer: Handle.id(.timer, index: slot.index, version: slot.version), generation: slot.generation(slot.word),
+      sequence: 0, missed: 0, scheduled: now, actual: now, context: slot.context, target: target, kind: kind.rawValue)
   }
 }
 
@@ -366,13 +368,13 @@ extension TimerWord {
 }
 
 extension TimerSlot {
-  /// Links the slot in the inbox unless it hangs there.
-  func pushUnlessThere(_ cell: QueueCell) {
+  /// Links the slot in the inbox unless it is there.
+  func pushUnlessThere(_ control: QueueControlBlock) {
     while true {
       let word = word
       if word.isInInbox { return }
       if swap(word, for: word.setting(TimerWord.inboxBit)) {
-        cell.push(self)
+        control.push(self)
         return
       }
     }

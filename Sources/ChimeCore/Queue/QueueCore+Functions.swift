@@ -4,7 +4,7 @@ import Synchronization
 extension QueueCore {
   /// The queue with that id; `nil` when it is stale.
   package static func find(_ id: UInt64) -> QueueCore? {
-    guard let core = QueueCells.find(id)?.core, core.id == id else { return nil }
+    guard let core = QueueControlBlocks.find(id)?.core, core.id == id else { return nil }
     return core
   }
 
@@ -24,7 +24,7 @@ extension QueueCore {
       guard core.functions.withLock({ $0.isOpen }) else {
         core.outstanding.subtract(1, ordering: .sequentiallyConsistent)
         // The closing pass may have seen the count, and waits to hear that it has gone.
-        core.cell.wake()
+        core.control.wake()
         return .invalidHandle
       }
       withoutCancellation { handOver.async { core.runHandedOver(item) } }
@@ -35,7 +35,7 @@ extension QueueCore {
       return functions.isOpen
     }
     guard accepted else { return .invalidHandle }
-    core.cell.wake()
+    core.control.wake()
     return .ok
   }
 
@@ -44,11 +44,11 @@ extension QueueCore {
     if isClosing.load(ordering: .sequentiallyConsistent) {
       item.drop()
     } else {
-      withHooks { ThreadState.current.inside(cell) { _ in item.run() } }
+      withHooks { ThreadState.current.inside(control) { _ in item.run() } }
     }
     if isAbandoned { return }
     outstanding.subtract(1, ordering: .sequentiallyConsistent)
-    if isClosing.load(ordering: .sequentiallyConsistent) { cell.wake() }
+    if isClosing.load(ordering: .sequentiallyConsistent) { control.wake() }
   }
 
   /// Runs `body` in mutual exclusion with the queue's handlers. Waits for a handler.
@@ -56,12 +56,12 @@ extension QueueCore {
   package static func sync(_ id: UInt64, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     guard let core = find(id) else { return .unknownHandle }
     if core.handOver != nil { return .unsupported }
-    let isInside = ThreadState.frames.holds(core.cell) || core.adapter.isOnQueue
+    let isInside = ThreadState.frames.holds(core.control) || core.driver.isOnQueue
     if isInside {
-      ThreadState.current.inside(core.cell) { _ in body() }
+      ThreadState.current.inside(core.control) { _ in body() }
       return .ok
     }
-    return core.adapter.sync(core, timeout: timeout, body)
+    return core.driver.sync(core, timeout: timeout, body)
   }
 
   /// Takes the next function that waits. All that wait are taken out of the lock at once, and kept for the passes.
@@ -129,7 +129,7 @@ package final class SyncCall: @unchecked Sendable {
     }
     guard move(.waiting, .started) else { return }
     core.asHost {
-      core.withHooks { ThreadState.current.inside(core.cell, continuing: caller) { _ in body() } }
+      core.withHooks { ThreadState.current.inside(core.control, continuing: caller) { _ in body() } }
     }
     if core.isAbandoned { return }
     phase.store(.done, ordering: .sequentiallyConsistent)

@@ -5,36 +5,36 @@ import Synchronization
 /// without callbacks.
 extension QueueCore {
   package static func makeHost(_ options: QueueOptions) -> Result<UInt64, Status> {
-    let inner = options.clock == .wall ? Clock.monotonic : options.clock
-    guard let file = TimerFile.make(inner) else { return .failure(.resource) }
+    let clock = options.clock == .wall ? Clock.monotonic : options.clock
+    guard let file = TimerFile.make(clock) else { return .failure(.resource) }
     let made = make(options, runsInCalls: true) { core in
-      core.cell.openHost(file)
-      return HostAdapter(core, owner: options.isBound ? UInt(pthread_self()) : nil)
+      core.control.openHost(file)
+      return HostDriver(core, owner: options.isBound ? UInt(pthread_self()) : nil)
     }
     if case .failure = made { close(file) }
     return made
   }
 
   /// The host-driven queue with that id; unsupported when it is of another kind.
-  private static func findHost(_ id: UInt64) -> Result<(core: QueueCore, adapter: HostAdapter), Status> {
+  private static func findHost(_ id: UInt64) -> Result<(core: QueueCore, driver: HostDriver), Status> {
     guard let core = find(id) else { return .failure(.unknownHandle) }
-    guard let adapter = core.adapter as? HostAdapter else { return .failure(.unsupported) }
-    return .success((core, adapter))
+    guard let driver = core.driver as? HostDriver else { return .failure(.unsupported) }
+    return .success((core, driver))
   }
 
   /// Runs `body` as a pass on the calling thread, if that may.
   /// - Parameter watches: looks for a timer to watch afterwards, as `run` does before it sleeps.
-  private func drive(_ adapter: HostAdapter, watches: Bool = false, _ body: (CurrentFrame) -> Void) -> Status {
-    if !adapter.mayDrive { return .wrongThread }
-    if ThreadState.frames.holds(cell) { return .wouldDeadlock }
-    guard takeTokenSoon() else { return .busy }
+  private func drive(_ driver: HostDriver, watches: Bool = false, _ body: (CurrentFrame) -> Void) -> Status {
+    if !driver.mayDrive { return .wrongThread }
+    if ThreadState.frames.holds(control) { return .wouldDeadlock }
+    guard takePassLockSoon() else { return .busy }
     if isClosed {
-      putDownToken()
+      releasePassLock()
       return .shutDown
     }
-    adapter.driver.store(UInt(pthread_self()), ordering: .relaxed)
-    ThreadState.current.inside(cell) { frame in
-      cell.published = QueueCell.awake
+    driver.drivingThread.store(UInt(pthread_self()), ordering: .relaxed)
+    ThreadState.current.inside(control) { frame in
+      control.nextWakeUp = QueueControlBlock.awake
       body(frame)
       if isAbandoned { return }
       afterSlice(frame)
@@ -42,7 +42,7 @@ extension QueueCore {
     }
     if isAbandoned { return .forked }
     announceEnd()
-    putDownToken()
+    releasePassLock()
     disposeIfWanted()
     return .ok
   }
@@ -50,18 +50,20 @@ extension QueueCore {
   // MARK: A timer that is watched
 
   /// Chooses a running timer whose end, by whomever, wakes who sleeps in `run`; none when nothing is left to run. The
-  /// caller holds the token.
+  /// caller holds the pass lock.
   private func watchTimer() {
-    if cell.watched == QueueCell.watchedEnded, runners.load(ordering: .sequentiallyConsistent) > 1 { cell.wakeHost() }
+    if control.watched == QueueControlBlock.watchedEnded, runners.load(ordering: .sequentiallyConsistent) > 1 {
+      control.wakeHost()
+    }
     isIdle = false
     isWatching = false
-    while !hasWorkNow, cell.inboxIsEmpty {
+    while !hasWorkNow, control.inboxIsEmpty {
       guard let next = wheel.earliest(), next != .max, let slot = wheel.earliestSlot else {
         // What was woken meanwhile is in the inbox, or among the functions.
-        isIdle = cell.inboxIsEmpty && !hasFunctions
+        isIdle = control.inboxIsEmpty && !hasFunctions
         return
       }
-      cell.watched = slot.index &+ 1
+      control.watched = slot.index &+ 1
       // The writer of one that is being written looks at `watched` at its end (P5, Sources/README.md).
       let word = slot.wordInOrder
       isWatching =
@@ -74,21 +76,21 @@ extension QueueCore {
   /// Wakes who sleeps in `run` on another thread, if the timer that it watches does not run any more: this pass may have
   /// taken away what was to wake it (P5b, Sources/README.md).
   private func wakeWatcher() {
-    let watched = cell.watched
+    let watched = control.watched
     if watched == 0 { return }
     if runners.load(ordering: .sequentiallyConsistent) == 0 {
-      cell.watched = 0
-    } else if watched == QueueCell.watchedEnded || !Slab.slot(watched &- 1).wordInOrder.isRunning {
-      cell.wakeHost()
+      control.watched = 0
+    } else if watched == QueueControlBlock.watchedEnded || !Slab.slot(watched &- 1).wordInOrder.isRunning {
+      control.wakeHost()
     }
   }
 
   /// Runs what is due, at most `most` callbacks. Gives how many were called.
   package static func process(_ id: UInt64, most: Int, watches: Bool = false) -> Result<Int, Status> {
-    findHost(id).flatMap { core, adapter in
+    findHost(id).flatMap { core, driver in
       if core.givesRecords { return .failure(.unsupported) }
       var count = 0
-      let status = core.drive(adapter, watches: watches) { frame in
+      let status = core.drive(driver, watches: watches) { frame in
         let before = core.delivered
         var wasOpen: Bool
         // What an earlier call left comes first; then all that is due now.
@@ -106,20 +108,20 @@ extension QueueCore {
   package static func takeTicks(
     _ id: UInt64, _ records: UnsafeMutableRawPointer, stride: Int, capacity: Int
   ) -> Result<Int, Status> {
-    findHost(id).flatMap { core, adapter in
+    findHost(id).flatMap { core, driver in
       if !core.givesRecords { return .failure(.unsupported) }
       var count = 0
-      let status = core.drive(adapter) { frame in
-        core.endTaken(frame)
-        unsafe core.sink = RecordSink(records, stride: stride, capacity: capacity)
+      let status = core.drive(driver) { frame in
+        core.endOutstandingRecords(frame)
+        unsafe core.recordBuffer = RecordBuffer(records, stride: stride, capacity: capacity)
         let before = core.delivered
         var wasOpen: Bool
         repeat {
           wasOpen = core.batchIsOpen
           core.runSlice(Limit(count: capacity - (core.delivered - before)), frame)
         } while wasOpen && !core.isAbandoned && !core.batchIsOpen && core.delivered - before < capacity
-        count = core.sink?.count ?? 0
-        core.sink = nil
+        count = core.recordBuffer?.count ?? 0
+        core.recordBuffer = nil
       }
       return status == .ok ? .success(count) : .failure(status)
     }
@@ -128,45 +130,46 @@ extension QueueCore {
   /// The descriptor that is readable while there is something to process.
   package static func file(_ id: UInt64) -> Result<Int32, Status> {
     findHost(id).flatMap { core, _ in
-      core.whileItLives { core.cell.hostFile }.map(Result.success) ?? .failure(.unknownHandle)
+      core.whileItLives { core.control.hostFile }.map(Result.success) ?? .failure(.unknownHandle)
     }
   }
 
   /// Whether the calling thread has taken records that it has not ended by taking again.
-  var hasTakenHere: Bool {
-    guard givesRecords, let adapter = adapter as? HostAdapter else { return false }
-    return adapter.driver.load(ordering: .relaxed) == UInt(pthread_self())
+  var hasOutstandingRecordsHere: Bool {
+    guard givesRecords, let driver = driver as? HostDriver else { return false }
+    return driver.drivingThread.load(ordering: .relaxed) == UInt(pthread_self())
   }
 
   /// When the queue wants to be processed, on its clock: now or earlier for at once, `Int64.max` for never. Exact on the
   /// thread that drives the queue, otherwise it may be early.
   package static func nextDeadline(_ id: UInt64) -> Result<Int64, Status> {
     guard let core = find(id) else { return .failure(.unknownHandle) }
-    guard core.cell.runsInCalls else { return .failure(.unsupported) }
-    return core.whileItLives { core.cell.outer(core.nextDeadline) }.map(Result.success) ?? .failure(.unknownHandle)
+    guard core.control.runsInCalls else { return .failure(.unsupported) }
+    return core.whileItLives { core.control.wallTime(core.nextDeadline) }.map(Result.success)
+      ?? .failure(.unknownHandle)
   }
 
   /// Looks, while the queue lives.
   private var nextDeadline: Int64 {
-    let isInside = ThreadState.frames.holds(cell)
-    let isDriver = (adapter as? HostAdapter)?.isDriver ?? true
-    guard isInside || isDriver && takeToken(forQuery: true) else {
-      // Timers that others have put in the inbox come after what was published, or would have changed that.
-      let published = cell.published
-      return published == QueueCell.awake ? cell.now : published
+    let isInside = ThreadState.frames.holds(control)
+    let isDrivingThread = (driver as? HostDriver)?.isDrivingThread ?? true
+    guard isInside || isDrivingThread && takePassLock(forQuery: true) else {
+      // Timers that others have put in the inbox come after the next wake-up, or would have changed that.
+      let nextWakeUp = control.nextWakeUp
+      return nextWakeUp == QueueControlBlock.awake ? control.now : nextWakeUp
     }
     followWallClock()
     takeInbox()
-    var next = hasWorkNow || readyNext < ready.count ? cell.now : wheel.earliest() ?? .max
+    var next = hasWorkNow || readyNext < ready.count ? control.now : wheel.earliest() ?? .max
     if isInside {
       // The timers whose callbacks this thread is inside are in no wheel.
-      for frame in ThreadState.frames where frame.cell == cell {
+      for frame in ThreadState.frames where frame.control == control {
         guard let image = frame.slot.map({ Slab.slot($0).image }) else { continue }
-        if image.word.hasExtra { return cell.now }
+        if image.word.hasPendingCallback { return control.now }
         if image.word.isRunning { next = min(next, image.dueTime) }
       }
     } else {
-      putDownToken()
+      releasePassLock()
     }
     return next
   }
@@ -176,7 +179,7 @@ extension QueueCore {
     findHost(id).flatMap { core, _ in
       let left = core.whileItLives {
         let next = core.nextDeadline
-        return next == .max ? .max : max(0, next.saturatingSubtract(core.cell.now))
+        return next == .max ? .max : max(0, next.saturatingSubtract(core.control.now))
       }
       guard let left else { return .failure(.unknownHandle) }
       return .success(left == .max ? -1 : Int32(clamping: left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0)))
@@ -190,18 +193,18 @@ extension QueueCore {
   package static func wait(_ id: UInt64, timeout: Int64) -> Status {
     switch findHost(id) {
     case .failure(let status): return status
-    case .success(let (core, adapter)):
+    case .success(let (core, driver)):
       let end = Clock.monotonic.now.saturatingAdd(timeout)
       while true {
-        if core.cell.takeStop(id) { return .stopped }
+        if core.control.takeStop(id) { return .stopped }
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
         // What woke the queue may be a timer that is due later; it is put where it belongs, and nothing runs.
-        let status = core.drive(adapter) { _ in
+        let status = core.drive(driver) { _ in
           core.followWallClock()
           core.takeInbox()
         }
         if status != .ok { return status }
-        if core.whileItLives({ core.nextDeadline <= core.cell.now }) == true { return .ok }
+        if core.whileItLives({ core.nextDeadline <= core.control.now }) == true { return .ok }
         let left = end == .max ? Int64.max : end - Clock.monotonic.now
         if left <= 0 { return .timedOut }
         core.pollHost(left)
@@ -214,16 +217,16 @@ extension QueueCore {
   package static func run(_ id: UInt64, untilStopped: Bool) -> Status {
     switch findHost(id) {
     case .failure(let status): return status
-    case .success(let (core, adapter)):
+    case .success(let (core, driver)):
       if !untilStopped { core.runners.add(1, ordering: .sequentiallyConsistent) }
       defer { if !untilStopped { core.runners.subtract(1, ordering: .sequentiallyConsistent) } }
       var backoff = Backoff()
       let wasEnding = ThreadEnd.isCaught
       while true {
-        if core.cell.takeStop(id) { return .stopped }
+        if core.control.takeStop(id) { return .stopped }
         if case .failure(let status) = process(id, most: .max, watches: !untilStopped) {
           // Somebody who releases a timer may be inside for a moment, with its finalizer.
-          if status == .busy, adapter.isDriver || adapter.driver.load(ordering: .relaxed) == 0 {
+          if status == .busy, driver.isDrivingThread || driver.drivingThread.load(ordering: .relaxed) == 0 {
             backoff.pause()
             continue
           }
@@ -243,40 +246,40 @@ extension QueueCore {
   /// Makes `run` or `wait` return, or the next one when none is under way; ignored while a stop is pending.
   /// Async-signal-safe.
   package static func stop(_ id: UInt64) -> Status {
-    guard let cell = QueueCells.find(id) else { return .unknownHandle }
-    guard cell.hostFile >= 0 else { return .unsupported }
-    if !cell.requestStop(id) { return .ignored }
-    cell.wakeHost()
+    guard let control = QueueControlBlocks.find(id) else { return .unknownHandle }
+    guard control.hostFile >= 0 else { return .unsupported }
+    if !control.requestStop(id) { return .ignored }
+    control.wakeHost()
     return .ok
   }
 }
 
-/// A host-driven queue's adapter: a timer of the kernel, whose descriptor the host polls.
-final class HostAdapter: QueueAdapter {
-  private let cell: QueueCell
+/// A host-driven queue's driver: a timer of the kernel, whose descriptor the host polls.
+final class HostDriver: QueueDriver {
+  private let control: QueueControlBlock
   private let id: UInt64
   /// The only thread that may drive the queue; nil for any.
   private let owner: UInt?
   /// The thread that last processed or took records; 0 for none yet (P11d, Sources/README.md).
-  let driver = Atomic<UInt>(0)
+  let drivingThread = Atomic<UInt>(0)
 
   init(_ core: QueueCore, owner: UInt?) {
-    cell = core.cell
+    control = core.control
     id = core.id
     self.owner = owner
   }
 
   var mayDrive: Bool { owner == nil || owner == UInt(pthread_self()) }
-  var isDriver: Bool { (owner ?? driver.load(ordering: .relaxed)) == UInt(pthread_self()) }
+  var isDrivingThread: Bool { (owner ?? drivingThread.load(ordering: .relaxed)) == UInt(pthread_self()) }
 
   func arm(at time: Int64?) {
-    TimerFile.set(cell.hostFile, time ?? .max)
+    TimerFile.set(control.hostFile, time ?? .max)
     // Somebody who wanted a pass may have set it for now, just before: then it must stay so (P11b, Sources/README.md).
-    if cell.published != time ?? .max || cell.stopsPoller(id) { cell.wakeHost() }
+    if control.nextWakeUp != time ?? .max || control.stopsPoller(id) { control.wakeHost() }
   }
 
-  func wake(_ core: QueueCore) { cell.wakeHost() }
-  func close() { cell.closeHost() }
+  func wake(_ core: QueueCore) { control.wakeHost() }
+  func close() { control.closeHost() }
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
   func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
     guard let sinceLastPass else { return "its host-driven queue was never processed" }
@@ -287,10 +290,10 @@ final class HostAdapter: QueueAdapter {
   var shouldYield: Bool { false }
 }
 
-/// The descriptor of a host-driven queue, in its cell, so that a waker needs no lock: it counts itself in, looks, sets
-/// the timer. Whoever closes takes the descriptor away, waits for the count, and closes; so a late waker never touches a
-/// descriptor that the host has opened meanwhile (P11, Sources/README.md).
-extension QueueCell {
+/// The descriptor of a host-driven queue, in its control block, so that a waker needs no lock: it counts itself in,
+/// looks, sets the timer. Whoever closes takes the descriptor away, waits for the count, and closes; so a late waker
+/// never touches a descriptor that the host has opened meanwhile (P11, Sources/README.md).
+extension QueueControlBlock {
   var hostFile: Int32 { unsafe storage.pointee.hostFile.load(ordering: .sequentiallyConsistent) }
 
   func openHost(_ file: Int32) { unsafe storage.pointee.hostFile.store(file, ordering: .sequentiallyConsistent) }
@@ -325,7 +328,7 @@ extension QueueCell {
     unsafe stopIsPending(id) && storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) > 0
   }
 
-  /// See `QueueCellStorage.watched`.
+  /// See `QueueControlBlockStorage.watched`.
   var watched: UInt32 {
     get { unsafe storage.pointee.watched.load(ordering: .sequentiallyConsistent) }
     nonmutating set { unsafe storage.pointee.watched.store(newValue, ordering: .sequentiallyConsistent) }
@@ -344,7 +347,7 @@ extension QueueCell {
   @inline(never)
   private func wakeRunner(watching slot: UInt32) {
     let result = unsafe storage.pointee.watched.compareExchange(
-      expected: slot, desired: QueueCell.watchedEnded, ordering: .sequentiallyConsistent)
+      expected: slot, desired: QueueControlBlock.watchedEnded, ordering: .sequentiallyConsistent)
     if result.exchanged { wakeHost() }
   }
 
@@ -370,13 +373,13 @@ extension QueueCore {
   /// Waits until the descriptor is readable, the queue ends or is to stop, a signal comes, or `timeout` nanoseconds are
   /// over, rounded up to milliseconds.
   private func pollHost(_ timeout: Int64) {
-    unsafe cell.storage.pointee.hostWakers.add(1, ordering: .sequentiallyConsistent)
-    defer { unsafe cell.storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent) }
-    var entry = pollfd(fd: cell.hostFile, events: Int16(POLLIN), revents: 0)
-    // Looked at after the descriptor, which may be that of the next queue in the cell. And a stop that came before the
-    // queue was armed has left no trace but the request; one that comes from here on finds this thread counted (P11c,
-    // Sources/README.md).
-    if entry.fd < 0 || isClosing.load(ordering: .sequentiallyConsistent) || cell.stopIsPending(id) { return }
+    unsafe control.storage.pointee.hostWakers.add(1, ordering: .sequentiallyConsistent)
+    defer { unsafe control.storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent) }
+    var entry = pollfd(fd: control.hostFile, events: Int16(POLLIN), revents: 0)
+    // Looked at after the descriptor, which may be that of the next queue in the control block. And a stop that came
+    // before the queue was armed has left no trace but the request; one that comes from here on finds this thread
+    // counted (P11c, Sources/README.md).
+    if entry.fd < 0 || isClosing.load(ordering: .sequentiallyConsistent) || control.stopIsPending(id) { return }
     let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
     withoutCancellation { _ = unsafe poll(&entry, 1, timeout == .max ? -1 : Int32(clamping: milliseconds)) }
   }

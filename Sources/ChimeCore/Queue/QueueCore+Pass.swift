@@ -6,15 +6,15 @@ extension QueueCore {
   static var ticksPerSlice: Int { 256 }
   static var nanosecondsPerSlice: Int64 { 1_000_000 }
 
-  /// A whole slice, as the adapters call it: at most 256 ticks or 1 ms, then the queue's other users have their turn.
+  /// A whole slice, as the drivers call it: at most 256 ticks or 1 ms, then the queue's other users have their turn.
   package func pass() {
     asPass {
       if isClosed { return }
       asHost {
         withHooks {
-          ThreadState.current.inside(cell) { frame in
-            cell.published = QueueCell.awake
-            runSlice(.ofOthers(from: cell.now), frame)
+          ThreadState.current.inside(control) { frame in
+            control.nextWakeUp = QueueControlBlock.awake
+            runSlice(.ofOthers(from: control.now), frame)
             if !isAbandoned { afterSlice(frame) }
           }
         }
@@ -28,9 +28,9 @@ extension QueueCore {
     if isClosing.load(ordering: .sequentiallyConsistent) {
       closeIfPossible(frame)
     } else if batchIsOpen {
-      adapter.wake(self)
+      driver.wake(self)
     } else {
-      settle()
+      armNextWakeUp()
     }
     checkThatNothingIsForgotten()
   }
@@ -50,7 +50,7 @@ extension QueueCore {
   /// Takes in what other threads changed, collects what is due unless the last batch is not finished, and delivers.
   func runSlice(_ limit: Limit, _ frame: CurrentFrame) {
     followWallClock()
-    let now = cell.now
+    let now = control.now
     let before = delivered
     takeInbox()
     runFunctions(limit, frame)
@@ -58,38 +58,37 @@ extension QueueCore {
     if !batchIsOpen {
       collect(now)
       counters.count(
-        passAt: now, due: ready.count, isEmpty: ready.isEmpty && dying.isEmpty && delivered == before)
+        passAt: now, due: ready.count, isEmpty: ready.isEmpty && retired.isEmpty && delivered == before)
     }
-    deliver(limit, since: before, frame)
+    deliverBatch(limit, since: before, frame)
     if isAbandoned { return }
-    disposeOfDying(frame)
+    disposeOfRetired(frame)
   }
 
-  /// Publishes the next wake-up and arms the adapter for it. The inbox is looked at once more after the time is
-  /// published: a pusher pushes first and reads the time afterwards, so one of the two sees the other (P1,
-  /// Sources/README.md).
-  private func settle() {
+  /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a
+  /// pusher pushes first and reads the time afterwards, so one of the two sees the other (P1, Sources/README.md).
+  private func armNextWakeUp() {
     for _ in 0..<3 {
       let next = wheel.earliest()
-      if !extras.isEmpty || hasDying || endIsWanted { break }
-      if let next, next <= cell.now { break }
-      cell.published = next ?? .max
+      if !pendingCallbacks.isEmpty || hasRetired || endIsWanted { break }
+      if let next, next <= control.now { break }
+      control.nextWakeUp = next ?? .max
       if isClosing.load(ordering: .sequentiallyConsistent) { break }
-      if cell.inboxIsEmpty, !hasFunctions {
-        adapter.arm(at: next == .max ? nil : next)
+      if control.inboxIsEmpty, !hasFunctions {
+        driver.arm(at: next == .max ? nil : next)
         return
       }
-      cell.published = QueueCell.awake
+      control.nextWakeUp = QueueControlBlock.awake
       takeInbox()
     }
-    adapter.wake(self)
+    driver.wake(self)
   }
 
-  /// Sorts what other threads changed into the wheel, the next batch, or the dying.
+  /// Sorts what other threads changed into the wheel, the next batch, or the retired slots.
   // Not inlined: Swift 6.3's optimizer crashes over it in `pass`.
   @inline(never)
   func takeInbox() {
-    cell.drain { slot, word in admit(slot, word) }
+    control.drain { slot, word in admit(slot, word) }
     entries.store(wheel.entryCount, ordering: .relaxed)
   }
 
@@ -99,28 +98,28 @@ extension QueueCore {
       // One that was taken as a record ends with the next taking, which must come in time for what is wanted now.
       if givesRecords {
         if word.isRunning { place(slot, word) }
-        if word.hasExtra || word.isReleased { endIsWanted = true }
+        if word.hasPendingCallback || word.isReleased { endIsWanted = true }
       }
       return
     }
     if word.isReleased {
-      handOver == nil ? adopt(slot) : hand(slot)
-    } else if word.hasExtra {
-      handOver == nil ? enqueue(slot) : hand(slot)
+      handOver == nil ? claim(slot) : enqueueDelivery(slot)
+    } else if word.hasPendingCallback {
+      handOver == nil ? enqueueCallback(slot) : enqueueDelivery(slot)
     }
     place(slot, word)
   }
 
-  /// Gives a slot a turn for its extra callback, unless it has one.
-  private func enqueue(_ slot: TimerSlot) {
-    if slot.set(TimerWord.handedBit) {
-      slot.turnLife = slot.life
-      extras.append(slot)
+  /// Gives a slot a turn for its pending callback, unless it has one.
+  private func enqueueCallback(_ slot: TimerSlot) {
+    if slot.set(TimerWord.enqueuedBit) {
+      slot.turnVersion = slot.version
+      pendingCallbacks.append(slot)
     }
   }
 
   /// Puts a timer where it belongs if it runs; one that is being written, where it was before. Whether it belongs
-  /// elsewhere afterwards its writer decides, who has not looked at its place yet, or finds that it was moved.
+  /// elsewhere afterwards its writer decides, who has not looked at its position yet, or finds that it was moved.
   func place(_ slot: TimerSlot, _ word: TimerWord) {
     if word.hasWriter {
       let image = slot.image
@@ -132,12 +131,14 @@ extension QueueCore {
     }
   }
 
-  /// Makes the next batch: the extra callbacks, and everything that was placed at or before `now`.
+  /// Makes the next batch: the pending callbacks, and everything that was placed at or before `now`.
   private func collect(_ now: Int64) {
-    for slot in extras {
-      ready.append(ReadyItem(deadline: slot.extraTime(), stamp: slot.stamp, slot: slot.index, isExtra: true))
+    for slot in pendingCallbacks {
+      ready.append(
+        ReadyItem(
+          deadline: slot.pendingCallbackTime(), startOrder: slot.startOrder, slot: slot.index, isPendingCallback: true))
     }
-    extras.removeAll(keepingCapacity: true)
+    pendingCallbacks.removeAll(keepingCapacity: true)
     wheel.advance(to: now, into: &due)
     for index in due {
       let slot = Slab.slot(index)
@@ -147,15 +148,16 @@ extension QueueCore {
         let image = slot.image
         guard image.word.isLive else { continue }
         ready.append(
-          ReadyItem(deadline: min(image.dueTime, now), stamp: slot.stamp, slot: index, isExtra: false))
+          ReadyItem(
+            deadline: min(image.dueTime, now), startOrder: slot.startOrder, slot: index, isPendingCallback: false))
         continue
       }
       guard word.isRunning else { continue }
-      let deadline = max(slot.deadline.saturatingAdd(word.postponement), QueueCell.atOnce)
+      let deadline = max(slot.deadline.saturatingAdd(word.postponement), QueueControlBlock.atOnce)
       if deadline > now {
         outdated.append(slot)
       } else {
-        ready.append(ReadyItem(deadline: deadline, stamp: slot.stamp, slot: index, isExtra: false))
+        ready.append(ReadyItem(deadline: deadline, startOrder: slot.startOrder, slot: index, isPendingCallback: false))
       }
     }
     due.removeAll(keepingCapacity: due.capacity <= 4096)
@@ -166,31 +168,31 @@ extension QueueCore {
   }
 
   /// Delivers the batch, until it or the slice is at its end.
-  private func deliver(_ limit: Limit, since before: Int, _ frame: CurrentFrame) {
-    var visits = 0
+  private func deliverBatch(_ limit: Limit, since before: Int, _ frame: CurrentFrame) {
+    var deliveries = 0
     while readyNext < ready.count, delivered &- before < limit.count {
       if readyNext & 15 == 0 { fetch(readyNext..<min(readyNext + 16, ready.count)) }
       let item = ready[readyNext]
       let slot = Slab.slot(item.slot)
       readyNext += 1
-      var life: UInt32?
+      var version: UInt32?
       if item.turn != .due {
-        _ = slot.clear(TimerWord.handedBit)
-        life = slot.turnLife
-      } else if item.stamp != slot.stamp {
-        // Started anew since it was collected, or another timer by now: its turn is that of its new deadline. Who did it
-        // has sent it here only if it did not see the place that was taken away since; who is at it still may have seen
-        // that, too, and is waited for (P2b, Sources/README.md).
+        _ = slot.clear(TimerWord.enqueuedBit)
+        version = slot.turnVersion
+      } else if item.startOrder != slot.startOrder {
+        // Started anew since it was collected, or another timer by now: its turn is that of its new deadline. Who did
+        // it has sent it here only if it did not see the position that was taken away since; who is at it still may
+        // have seen that, too, and is waited for (P2b, Sources/README.md).
         place(slot, wordWithoutWriter(slot))
         continue
       }
       if handOver == nil {
-        let time = visit(slot, item.turn, of: life, frame)
+        let time = deliver(slot, item.turn, of: version, frame)
         if isAbandoned { return }
-        visits += 1
-        if limit.end != .max, visits >= limit.count || time > limit.end || adapter.shouldYield { break }
+        deliveries += 1
+        if limit.end != .max, deliveries >= limit.count || time > limit.end || driver.shouldYield { break }
       } else {
-        hand(slot)
+        enqueueDelivery(slot)
       }
     }
     batchIsOpen = readyNext < ready.count
@@ -215,54 +217,55 @@ extension QueueCore {
   /// before it each would come alone.
   @inline(__always)
   private func fetch(_ items: Range<Int>) {
-    for i in items { _ = Slab.slot(ready[i].slot).stamp }
+    for i in items { _ = Slab.slot(ready[i].slot).startOrder }
   }
 
   // MARK: Concurrent queues
 
-  /// Hands a visit of the slot to the concurrent queue, unless one is on its way already (P4d, Sources/README.md).
-  private func hand(_ slot: TimerSlot) {
-    guard slot.set(TimerWord.handedBit) else { return }
+  /// Enqueues a delivery of the slot on the concurrent queue, unless one is on its way already (P4d,
+  /// Sources/README.md).
+  private func enqueueDelivery(_ slot: TimerSlot) {
+    guard slot.set(TimerWord.enqueuedBit) else { return }
     // Counted to the end of the hooks, which come after the timer's own end.
     outstanding.add(1, ordering: .sequentiallyConsistent)
     handOver?.async { [self] in
       withHooks {
-        ThreadState.current.inside(cell) { frame in
-          let word = slot.clear(TimerWord.handedBit)
+        ThreadState.current.inside(control) { frame in
+          let word = slot.clear(TimerWord.enqueuedBit)
           if word.isReleased {
             if slot.own() { dispose(of: slot, frame) }
           } else {
-            _ = visit(slot, .due, of: nil, frame)
+            _ = deliver(slot, .due, of: nil, frame)
           }
         }
       }
       if isAbandoned { return }
       outstanding.subtract(1, ordering: .sequentiallyConsistent)
-      if isClosing.load(ordering: .sequentiallyConsistent) { cell.wake() }
+      if isClosing.load(ordering: .sequentiallyConsistent) { control.wake() }
     }
   }
 
   // MARK: Ends of slots
 
-  /// Takes a released slot over, for the end of the slice.
-  func adopt(_ slot: TimerSlot) {
-    if slot.own() { dying.append(slot) }
+  /// Claims a released slot, for the end of the slice.
+  func claim(_ slot: TimerSlot) {
+    if slot.own() { retired.append(slot) }
   }
 
-  func disposeOfDying(_ frame: CurrentFrame) {
+  func disposeOfRetired(_ frame: CurrentFrame) {
     if givesRecords, !isClosing.load(ordering: .sequentiallyConsistent) {
       // Outside `takeTicks` they wait for it.
-      while sink != nil, let slot = dying.last {
+      while recordBuffer != nil, let slot = retired.last {
         guard disposeIntoRecords(slot, frame) else { return }
-        dying.removeLast()
+        retired.removeLast()
       }
     } else {
-      while !isAbandoned, let slot = dying.popLast() { dispose(of: slot, frame) }
+      while !isAbandoned, let slot = retired.popLast() { dispose(of: slot, frame) }
     }
   }
 
   /// Whether released slots want another slice.
-  var hasDying: Bool { !dying.isEmpty }
+  var hasRetired: Bool { !retired.isEmpty }
 
   // MARK: Functions
 
@@ -276,9 +279,9 @@ extension QueueCore {
       left -= 1
       if isClosing.load(ordering: .sequentiallyConsistent) {
         item.drop()
-      } else if sink != nil {
-        let now = cell.outer(cell.now)
-        sink?.append(
+      } else if recordBuffer != nil {
+        let now = control.wallTime(control.now)
+        recordBuffer?.append(
           TickRecord(
             timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: now, actual: now, context: item.context,
             target: .none, kind: TickKind.function.rawValue))
@@ -293,7 +296,7 @@ extension QueueCore {
   /// Runs `body`, a stretch of callbacks, on a thread that can be cancelled if the host's can.
   @inline(__always)
   func asHost(_ body: () -> Void) {
-    if let host = adapter.hostCancellation { host.allow(body) } else { body() }
+    if let host = driver.hostCancellation { host.allow(body) } else { body() }
   }
 
   /// Runs `body`, a stretch of callbacks on a thread that the host did not make, between its hooks.
@@ -327,14 +330,16 @@ extension TimerSlot {
     }
   }
 
-  /// The key by which an extra callback takes its turn: registration and cancel callbacks first, an extra tick by the
+  /// The key by which a pending callback takes its turn: registration and cancel callbacks first, an extra tick by the
   /// time it was asked for.
-  func extraTime() -> Int64 {
-    let timer = TimerRef(slot: self, life: life)
-    // What the extras say belongs to the writer.
+  func pendingCallbackTime() -> Int64 {
+    let timer = TimerRef(slot: self, version: version)
+    // What the side record says belongs to the writer.
     guard let word = timer.beginWriting() else { return .min }
     defer { timer.abandonWriting(word) }
-    if let extras, extras.value.pendingCallbacks == 0, extras.value.firePending { return extras.value.fireTime }
+    if let sideRecord, sideRecord.value.pendingCallbacks == 0, sideRecord.value.firePending {
+      return sideRecord.value.fireTime
+    }
     return .min
   }
 }

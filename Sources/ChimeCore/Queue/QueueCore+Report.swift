@@ -29,7 +29,7 @@ public struct QueueStatistics: Sendable {
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
   package static func now(_ id: UInt64) -> Int64? {
-    find(id).flatMap { core in core.whileItLives { core.cell.isWall ? core.cell.wallNow : core.cell.now } }
+    find(id).flatMap { core in core.whileItLives { core.control.isWall ? core.control.wallNow : core.control.now } }
   }
 
   /// `nil` when the queue was released.
@@ -40,12 +40,12 @@ extension QueueCore {
   var statistics: QueueStatistics {
     var result = QueueStatistics()
     var placed: UInt64 = 0
-    cell.forEachSlot { slot in
+    control.forEachSlot { slot in
       let word = slot.word
       if word.isLive { result.timers += 1 }
       if word.isRunning {
         result.running += 1
-        if Slab.place(of: slot.index).tick != nil { placed += 1 }
+        if Slab.position(of: slot.index).tick != nil { placed += 1 }
       }
     }
     result.entries = UInt64(max(entries.load(ordering: .relaxed), 0))
@@ -60,7 +60,7 @@ extension QueueCore {
   private var dump: String {
     let s = statistics
     var text = ReportText("queue", id, quoting: label)
-    text.add("now", cell.outer(cell.now))
+    text.add("now", control.wallTime(control.now))
     text.add("timers", s.timers)
     text.add("running", s.running)
     text.add("entries", s.entries)
@@ -70,8 +70,8 @@ extension QueueCore {
     text.add("ticks", s.ticks)
     text.add("missed", s.missed)
     var lines = text.line
-    cell.forEachSlot { slot in
-      let timer = TimerRef(slot: slot, life: slot.life)
+    control.forEachSlot { slot in
+      let timer = TimerRef(slot: slot, version: slot.version)
       guard slot.word.isLive, let info = timer.info else { return }
       var text = ReportText("timer", timer.id, quoting: timer.label ?? "")
       text.add(info.state.name)

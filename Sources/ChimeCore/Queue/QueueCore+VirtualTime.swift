@@ -8,7 +8,7 @@ extension QueueCore {
   /// Moves time forward by a duration of 0 or more, delivering on the way.
   package static func advance(_ id: UInt64, by duration: Int64) -> Status {
     guard let core = find(id) else { return .unknownHandle }
-    return core.advance(to: core.cell.virtualNow.saturatingAdd(duration))
+    return core.advance(to: core.control.virtualNow.saturatingAdd(duration))
   }
 
   /// Moves time forward to a point, delivering on the way; one in the past delivers what is due now.
@@ -20,19 +20,19 @@ extension QueueCore {
   /// Moves time without delivering anything.
   package static func jump(_ id: UInt64, by duration: Int64) -> Status {
     guard let core = find(id) else { return .unknownHandle }
-    guard core.cell.isVirtual else { return .unsupported }
-    return core.whileItLives { core.cell.moveVirtualNow(by: duration) } == nil ? .unknownHandle : .ok
+    guard core.control.isVirtual else { return .unsupported }
+    return core.whileItLives { core.control.moveVirtualNow(by: duration) } == nil ? .unknownHandle : .ok
   }
 
   private func advance(to target: Int64) -> Status {
-    guard cell.isVirtual else { return .unsupported }
-    if ThreadState.frames.holds(cell) { return .wouldDeadlock }
-    guard takeTokenSoon() else { return .busy }
+    guard control.isVirtual else { return .unsupported }
+    if ThreadState.frames.holds(control) { return .wouldDeadlock }
+    guard takePassLockSoon() else { return .busy }
     if isClosed {
-      putDownToken()
+      releasePassLock()
       return .shutDown
     }
-    let status = ThreadState.current.inside(cell) { frame -> Status in
+    let status = ThreadState.current.inside(control) { frame -> Status in
       let status = deliver(until: target, frame)
       if isAbandoned { return .forked }
       if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
@@ -40,24 +40,24 @@ extension QueueCore {
     }
     if isAbandoned { return .forked }
     announceEnd()
-    putDownToken()
+    releasePassLock()
     disposeIfWanted()
     return status
   }
 
   private func deliver(until target: Int64, _ frame: CurrentFrame) -> Status {
-    var instant = cell.virtualNow
+    var instant = control.virtualNow
     var passesHere = 0
     let wasEnding = ThreadEnd.isCaught
     while true {
       if isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
       takeInbox()
       if !hasWorkNow {
-        guard let next = wheel.earliest(), next != .max, next <= max(target, cell.virtualNow) else { break }
-        cell.moveVirtualNow(to: next)
+        guard let next = wheel.earliest(), next != .max, next <= max(target, control.virtualNow) else { break }
+        control.moveVirtualNow(to: next)
       }
-      if cell.virtualNow != instant {
-        instant = cell.virtualNow
+      if control.virtualNow != instant {
+        instant = control.virtualNow
         passesHere = 0
       }
       if passesHere == QueueCore.passesPerInstant { return .limit }
@@ -68,12 +68,12 @@ extension QueueCore {
       if ThreadEnd.isCaught, !wasEnding { return .ok }
     }
     checkThatNothingIsForgotten()
-    cell.moveVirtualNow(to: target)
+    control.moveVirtualNow(to: target)
     return .ok
   }
 
   var hasWorkNow: Bool {
-    batchIsOpen || !extras.isEmpty || hasDying || endIsWanted || hasFunctions
+    batchIsOpen || !pendingCallbacks.isEmpty || hasRetired || endIsWanted || hasFunctions
   }
 
   /// Calls the finalizers of timers that were released outside a pass, on the caller's thread; if a pass runs, it does
@@ -81,24 +81,24 @@ extension QueueCore {
   func disposeOutsidePass() { asPass(disposeNow) }
 
   /// Whether the calling thread may call what a released timer calls last: on a bound queue, the bound one.
-  var mayDisposeHere: Bool { (adapter as? HostAdapter)?.mayDrive ?? true }
+  var mayDisposeHere: Bool { (driver as? HostDriver)?.mayDrive ?? true }
 
   func disposeIfWanted() { asPassIfWanted(disposeNow) }
 
   private func disposeNow() {
     if isClosed { return }
-    ThreadState.current.inside(cell) { frame in
+    ThreadState.current.inside(control) { frame in
       takeInbox()
-      disposeOfDying(frame)
+      disposeOfRetired(frame)
       if isAbandoned { return }
-      if hasDying { adapter.wake(self) }
+      if hasRetired { driver.wake(self) }
       if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
     }
     if !isAbandoned { announceEnd() }
   }
 }
 
-extension QueueCell {
+extension QueueControlBlock {
   /// Moves virtual time forward by a distance; saturates.
   func moveVirtualNow(by duration: Int64) {
     var now = virtualNow
@@ -121,8 +121,8 @@ extension QueueCell {
   }
 }
 
-/// A virtual queue's adapter: nothing wakes it.
-final class VirtualAdapter: QueueAdapter {
+/// A virtual queue's driver: nothing wakes it.
+final class VirtualDriver: QueueDriver {
   func arm(at time: Int64?) {}
   func wake(_ core: QueueCore) {}
   func close() {}

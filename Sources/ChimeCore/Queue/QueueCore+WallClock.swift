@@ -6,15 +6,16 @@ extension QueueCore {
   /// How far the offset may be behind before absolute deadlines are moved earlier; it is never ahead.
   private static var tolerance: Int64 { 20_000 }
 
-  /// Moves the timers that follow the wall clock, if that was stepped since the last pass. The caller holds the token.
+  /// Moves the timers that follow the wall clock, if that was stepped since the last pass. The caller holds the pass
+  /// lock.
   func followWallClock() {
-    guard cell.isWall else { return }
-    let (low, high) = cell.trueWallOffset
-    let offset = cell.wallOffset
+    guard control.isWall else { return }
+    let (low, high) = control.trueWallOffset
+    let offset = control.wallOffset
     if offset <= high, offset >= low.saturatingSubtract(QueueCore.tolerance) { return }
-    cell.wallOffset = low
-    cell.forEachSlot { slot in
-      if slot.wordInOrder.isLive, slot.hasExtras { TimerRef(slot: slot, life: slot.life).followWallClock() }
+    control.wallOffset = low
+    control.forEachSlot { slot in
+      if slot.wordInOrder.isLive, slot.hasSideRecord { TimerRef(slot: slot, version: slot.version).followWallClock() }
     }
   }
 }
@@ -25,21 +26,21 @@ extension TimerRef {
   /// timer was published, so that one of the two calls sees both (P13, Sources/README.md).
   func followWallClock() {
     guard let word = beginWriting() else { return }
-    guard let extras = slot.extras, extras.value.followsWall, extras.value.wallOffset != cell.wallOffset,
-      slot.deadline != .max
+    guard let sideRecord = slot.sideRecord, sideRecord.value.followsWall,
+      sideRecord.value.wallOffset != control.wallOffset, slot.deadline != .max
     else {
       abandonWriting(word)
       return
     }
-    let offset = cell.wallOffset
-    var deadline = slot.deadline.saturatingAdd(extras.value.wallOffset.saturatingSubtract(offset))
+    let offset = control.wallOffset
+    var deadline = slot.deadline.saturatingAdd(sideRecord.value.wallOffset.saturatingSubtract(offset))
     let flags = slot.flags
-    let now = cell.now
-    if flags.contains(.repeating), offset < extras.value.wallOffset, deadline > now {
+    let now = control.now
+    if flags.contains(.repeating), offset < sideRecord.value.wallOffset, deadline > now {
       // Stepped back: on at the next point of the grid, not where the old one has been reached again.
       deadline -= deadline.saturatingSubtract(now.saturatingAdd(1)) / slot.period * slot.period
     }
-    extras.update { $0.wallOffset = offset }
+    sideRecord.update { $0.wallOffset = offset }
     slot.deadline = deadline
     endWriting(word)
   }
@@ -48,13 +49,13 @@ extension TimerRef {
 extension QueueCore {
   /// Steps the clock as the queue with that id sees it: for tests, which may not step the machine's.
   package static func stepWallClock(_ id: UInt64, by nanoseconds: Int64) {
-    guard let cell = QueueCells.find(id) else { return }
-    unsafe cell.storage.pointee.wallShift.add(nanoseconds, ordering: .relaxed)
-    cell.wake()
+    guard let control = QueueControlBlocks.find(id) else { return }
+    unsafe control.storage.pointee.wallShift.add(nanoseconds, ordering: .relaxed)
+    control.wake()
   }
 }
 
-extension QueueCell {
+extension QueueControlBlock {
   private var wallShift: Int64 { unsafe storage.pointee.wallShift.load(ordering: .relaxed) }
 
   /// Bounds of how much the queue's clock is ahead of the monotonic one now.
@@ -66,17 +67,18 @@ extension QueueCell {
   /// The time of day now.
   var wallNow: Int64 { Clock.wall.now &+ wallShift }
 
-  /// How much the queue's clock is ahead of the time inside the queue, as of the last pass; 0 on other clocks.
+  /// How much the queue's clock is ahead of the monotonic one, as of the last pass; 0 on other clocks.
   var wallOffset: Int64 {
     get { unsafe storage.pointee.wallOffset.load(ordering: .sequentiallyConsistent) }
     nonmutating set { unsafe storage.pointee.wallOffset.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
-  /// A time of the queue's clock as the queue keeps it; never stays never.
+  /// A time of the queue's clock as the queue keeps it: monotonic, where that clock is the wall clock. Never stays
+  /// never.
   @inline(__always)
-  func inner(_ time: Int64) -> Int64 { isWall && time != .max ? time.saturatingSubtract(wallOffset) : time }
+  func monotonicTime(_ time: Int64) -> Int64 { isWall && time != .max ? time.saturatingSubtract(wallOffset) : time }
 
-  /// A time that the queue keeps as its clock shows it.
+  /// A time that the queue keeps as its clock shows it: as wall time, where that clock is the wall clock.
   @inline(__always)
-  func outer(_ time: Int64) -> Int64 { isWall && time != .max ? time.saturatingAdd(wallOffset) : time }
+  func wallTime(_ time: Int64) -> Int64 { isWall && time != .max ? time.saturatingAdd(wallOffset) : time }
 }

@@ -1,30 +1,30 @@
 import Synchronization
 
-/// The life of one queue: its wheel, its pass and what the pass keeps between two wake-ups. Everything that other
-/// threads touch in passing lies in its `QueueCell`; this object they reach only to wake it, or for operations on the
+/// One queue at work: its wheel, its pass and what the pass keeps between two wake-ups. Everything that other threads
+/// touch in passing lies in its `QueueControlBlock`; this object they reach only to wake it, or for operations on the
 /// whole queue.
 ///
-/// Passes exclude each other by the pass token. Fields marked "pass" belong to whoever holds it; the rest is constant,
+/// Passes exclude each other by the pass lock. Fields marked "pass" belong to whoever holds it; the rest is constant,
 /// atomic or behind a lock, which is why the class is `@unchecked Sendable`.
 package final class QueueCore: @unchecked Sendable {
   let id: UInt64
-  package let cell: QueueCell
+  package let control: QueueControlBlock
   let label: String
   let isLimited: Bool
   let givesRecords: Bool
   let hooks: QueueHooks?
-  /// Hands a visit to a concurrent queue; nil where handlers run inside the pass.
+  /// Where deliveries are enqueued, on a concurrent queue; nil where handlers run inside the pass.
   let handOver: (any BlockQueue)?
   /// Set once, before the queue's id is known to anyone.
-  private(set) var adapter: any QueueAdapter = NoAdapter()
+  private(set) var driver: any QueueDriver = NoDriver()
 
   /// The fork that the queue was made after.
   private let epoch = Fork.epoch
 
   // Pass.
   var wheel: Wheel
-  /// Slots whose extra callback gets a turn in the next batch; their handed flag is set.
-  var extras = ContiguousArray<TimerSlot>()
+  /// Slots whose pending callback gets a turn in the next batch; their enqueued flag is set.
+  var pendingCallbacks = ContiguousArray<TimerSlot>()
   var ready = ContiguousArray<ReadyItem>()
   /// Where `ready` is sorted to and fro.
   var sorting = ContiguousArray<ReadyItem>()
@@ -36,13 +36,13 @@ package final class QueueCore: @unchecked Sendable {
   /// The last slice ended before its batch did; nothing new is collected until the batch is delivered.
   var batchIsOpen = false
   /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
-  var dying = ContiguousArray<TimerSlot>()
+  var retired = ContiguousArray<TimerSlot>()
   /// Callbacks that passes have called, or written down as records; counts on.
   var delivered = 0
-  /// Where records go, inside `takeTicks`.
-  var sink: RecordSink?
+  /// Where records go, inside `takeTicks`; nil outside.
+  var recordBuffer: RecordBuffer?
   /// Ticks that were taken as records and have not ended.
-  var taken = ContiguousArray<StartedTick>()
+  var outstandingRecords = ContiguousArray<StartedTick>()
   /// Some of them are to be ended soon, by another `takeTicks`.
   var endIsWanted = false
   var isClosed = false
@@ -54,83 +54,83 @@ package final class QueueCore: @unchecked Sendable {
   var nextTaken = 0
 
   let functions = Locked<(items: [QueuedFunction], isOpen: Bool)>(([], true))
-  /// Functions and visits on their way on a concurrent queue, and whoever begins to close the queue: while it is not 0
-  /// the queue does not end (P7b, Sources/README.md).
+  /// Functions and deliveries on their way on a concurrent queue, and whoever begins to close the queue: while it is
+  /// not 0 the queue does not end (P7b, Sources/README.md).
   let outstanding = Atomic<Int>(0)
   /// Threads inside `run` that return when nothing is left to run (P5b, Sources/README.md).
   let runners = Atomic<Int>(0)
-  /// Calls that use the queue's cell for a moment; see `whileItLives` (P7, Sources/README.md).
+  /// Calls that use the queue's control block for a moment; see `whileItLives` (P7, Sources/README.md).
   let lookers = Atomic<Int>(0)
   let isClosing = Atomic<Bool>(false)
-  let token = Atomic<UInt8>(Token.free)
-  /// Set by whoever wants a pass, before it tries the token; a pass looks when it has put the token down (P10,
+  let passLock = Atomic<UInt8>(PassLock.free)
+  /// Set by whoever wants a pass, before it tries the pass lock; a pass looks when it has released the lock (P10,
   /// Sources/README.md).
-  private let tokenWanted = Atomic<Bool>(false)
+  private let passWanted = Atomic<Bool>(false)
   let closed = Atomic<Bool>(false)
 
   package let counters = QueueCounters()
   let entries = Atomic<Int>(0)
 
   init(
-    id: UInt64, cell: QueueCell, _ options: QueueOptions,
+    id: UInt64, control: QueueControlBlock, _ options: QueueOptions,
     handOver: (any BlockQueue)?
   ) {
     self.id = id
-    self.cell = cell
+    self.control = control
     label = options.label
     isLimited = options.timerLimit > 0
     givesRecords = options.givesRecords
     hooks = options.hooks
     self.handOver = handOver
-    wheel = Wheel(cell: cell, shift: cell.shift, now: cell.now)
+    wheel = Wheel(control: control, shift: control.shift, now: control.now)
   }
 
   /// Brings the queue to life: from here on its id names it.
-  func open(_ adapter: any QueueAdapter) {
-    self.adapter = adapter
-    cell.core = self
-    cell.published = cell.isVirtual ? QueueCell.awake : .max
-    cell.id = id
+  func open(_ driver: any QueueDriver) {
+    self.driver = driver
+    control.core = self
+    control.nextWakeUp = control.isVirtual ? QueueControlBlock.awake : .max
+    control.id = id
   }
 
   /// Whether a callback has forked and this is the child: then the pass must touch nothing any more, but return.
   @inline(__always)
   var isAbandoned: Bool { epoch != Fork.epoch }
 
-  // MARK: The token
+  // MARK: The pass lock
 
-  private enum Token {
+  private enum PassLock {
     static let free: UInt8 = 0
     static let pass: UInt8 = 1
     /// Somebody only looks, for an instant: who wants a pass waits for that (P10b, Sources/README.md).
     static let query: UInt8 = 2
   }
 
-  func takeToken(forQuery: Bool = false) -> Bool {
-    token.compareExchange(
-      expected: Token.free, desired: forQuery ? Token.query : Token.pass, ordering: .sequentiallyConsistent
+  func takePassLock(forQuery: Bool = false) -> Bool {
+    passLock.compareExchange(
+      expected: PassLock.free, desired: forQuery ? PassLock.query : PassLock.pass, ordering: .sequentiallyConsistent
     ).exchanged
   }
 
   /// The same for a call that answers BUSY otherwise: another thread may be inside for an instant only, to end a timer.
-  func takeTokenSoon() -> Bool {
+  func takePassLockSoon() -> Bool {
     var backoff = Backoff()
     var rounds = 0
-    while !takeToken() {
-      if rounds == Backoff.roundsWithoutSleep, token.load(ordering: .relaxed) != Token.query { return false }
+    while !takePassLock() {
+      if rounds == Backoff.roundsWithoutSleep, passLock.load(ordering: .relaxed) != PassLock.query { return false }
       rounds = min(rounds + 1, Backoff.roundsWithoutSleep)
       backoff.pause()
     }
     return true
   }
 
-  func putDownToken() { token.store(Token.free, ordering: .sequentiallyConsistent) }
+  func releasePassLock() { passLock.store(PassLock.free, ordering: .sequentiallyConsistent) }
 
   /// Runs `body` as a pass if no pass runs, and again for as long as somebody asked for one meanwhile. False when
   /// another pass runs; it will do, or repeat, what is wanted here.
   @discardableResult
   func asPass(_ body: () -> Void) -> Bool {
-    tokenWanted.store(true, ordering: .sequentiallyConsistent)
+    passWanted.store(true, ordering: .sequentiallyConsistent)
     return asPassIfWanted(body)
   }
 
@@ -139,13 +139,13 @@ package final class QueueCore: @unchecked Sendable {
   func asPassIfWanted(_ body: () -> Void) -> Bool {
     var ran = false
     var backoff = Backoff()
-    while tokenWanted.load(ordering: .sequentiallyConsistent), !isAbandoned {
-      if takeToken() {
-        tokenWanted.store(false, ordering: .sequentiallyConsistent)
+    while passWanted.load(ordering: .sequentiallyConsistent), !isAbandoned {
+      if takePassLock() {
+        passWanted.store(false, ordering: .sequentiallyConsistent)
         body()
-        putDownToken()
+        releasePassLock()
         ran = true
-      } else if token.load(ordering: .sequentiallyConsistent) == Token.pass {
+      } else if passLock.load(ordering: .sequentiallyConsistent) == PassLock.pass {
         return ran
       } else {
         // Who only looks does nothing for others.
@@ -158,13 +158,13 @@ package final class QueueCore: @unchecked Sendable {
 
 extension QueueCore {
   /// Runs `body`, which waits for nobody, if the queue lives and was not released, and keeps the queue from ending
-  /// meanwhile, and with it the cell from being another queue's; `nil` otherwise. The count is raised, then the id is
-  /// read; the end of a queue takes the id away, then waits for the count: one of the two sees the other
-  /// (P7, Sources/README.md).
+  /// meanwhile, and with it the control block from being another queue's; `nil` otherwise. The count is raised, then
+  /// the id is read; the end of a queue takes the id away, then waits for the count: one of the two sees the other (P7,
+  /// Sources/README.md).
   func whileItLives<Result>(_ body: () -> Result) -> Result? {
     lookers.add(1, ordering: .sequentiallyConsistent)
     defer { lookers.subtract(1, ordering: .sequentiallyConsistent) }
-    return cell.id == id ? body() : nil
+    return control.id == id ? body() : nil
   }
 
   /// Whether nothing of the queue runs or will run.
@@ -178,8 +178,8 @@ struct QueuedFunction: Sendable {
   let finalizer: ContextFunction?
 }
 
-/// Stands where no adapter is yet.
-private final class NoAdapter: QueueAdapter {
+/// Stands where no driver is yet.
+private final class NoDriver: QueueDriver {
   func arm(at time: Int64?) {}
   func wake(_ core: QueueCore) {}
   func close() {}

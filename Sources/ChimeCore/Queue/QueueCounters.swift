@@ -14,7 +14,7 @@ import Synchronization
   private let passes = Atomic<UInt64>(0)
   private let emptyPasses = Atomic<UInt64>(0)
   private let merged = Atomic<UInt64>(0)
-  /// When the last pass began, on the queue's inner clock.
+  /// When the last pass began, in the time that the queue's deadlines are kept in.
   private let lastPass = Atomic<Int64>(.min)
 
   init() {

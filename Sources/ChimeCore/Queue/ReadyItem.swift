@@ -1,27 +1,27 @@
 /// A callback that is due, in the order of promise 12.
 struct ReadyItem {
   let deadline: Int64
-  let stamp: UInt32
+  let startOrder: UInt32
   private let slotAndKind: UInt32
 
-  init(deadline: Int64, stamp: UInt32, slot: UInt32, isExtra: Bool) {
+  init(deadline: Int64, startOrder: UInt32, slot: UInt32, isPendingCallback: Bool) {
     self.deadline = deadline
-    self.stamp = stamp
-    slotAndKind = slot << 1 | (isExtra ? 1 : 0)
+    self.startOrder = startOrder
+    slotAndKind = slot << 1 | (isPendingCallback ? 1 : 0)
   }
 
   var slot: UInt32 { slotAndKind >> 1 }
 
-  /// What its place in the batch was given for.
+  /// What its turn in the batch was given for.
   var turn: Turn { slotAndKind & 1 == 0 ? .due : deadline == .min ? .callback : .fired }
 
-  /// By deadline, then by activation; stamps of one thread are less than 2^31 activations apart.
+  /// By deadline, then by activation; start orders of one thread are less than 2^31 activations apart.
   static func precedes(_ a: ReadyItem, _ b: ReadyItem) -> Bool {
-    a.deadline != b.deadline ? a.deadline < b.deadline : Int32(bitPattern: a.stamp &- b.stamp) < 0
+    a.deadline != b.deadline ? a.deadline < b.deadline : Int32(bitPattern: a.startOrder &- b.startOrder) < 0
   }
 }
 
-/// What a visit may deliver. A timer can have several turns in one pass: each delivers its own kind only, so that the
+/// What one delivery may call. A timer can have several turns in one pass: each delivers its own kind only, so that the
 /// order of the batch holds.
 enum Turn {
   /// A registration or cancel callback.
@@ -63,10 +63,10 @@ extension ContiguousArray where Element == ReadyItem {
       byte += 8
     }
     other.removeAll(keepingCapacity: other.capacity <= 4096)
-    sortEqualDeadlinesByStamp()
+    sortEqualDeadlinesByStartOrder()
   }
 
-  private mutating func sortEqualDeadlinesByStamp() {
+  private mutating func sortEqualDeadlinesByStartOrder() {
     unsafe withUnsafeMutableBufferPointer { items in
       var start = 0
       for next in 1...items.count

@@ -59,9 +59,9 @@ public struct Schedule: Equatable, Sendable {
 
   /// Whether the record of a timer on that queue cannot hold it alone.
   @inline(__always)
-  func needsExtras(on cell: QueueCell) -> Bool {
+  func needsSideRecord(on control: QueueControlBlock) -> Bool {
     interval > 0 && (tickLimit > 0 || first != interval || firstIsDeadline || resume != 0)
-      || firstIsDeadline && cell.isWall
+      || firstIsDeadline && control.isWall
   }
 
   @inline(__always)
@@ -76,17 +76,17 @@ public struct Schedule: Equatable, Sendable {
 }
 
 extension TimerSlot {
-  /// Puts a schedule into the record. The caller is writer and has made the extras it needs.
+  /// Puts a schedule into the record. The caller is writer and has made the side record that it needs.
   @inline(__always)
   func store(_ schedule: Schedule) {
-    lifeAndFlags = lifeAndFlags & ~RecordFlags.schedule.rawValue | schedule.recordFlags.rawValue
+    versionAndFlags = versionAndFlags & ~RecordFlags.schedule.rawValue | schedule.recordFlags.rawValue
     leeway = CompactDuration(schedule.leeway)
     period = schedule.interval > 0 ? schedule.interval : schedule.first
-    if let extras {
-      extras.tickLimit = schedule.interval > 0 ? schedule.tickLimit : 0
-      extras.update { extras in
-        extras.hasFirst = schedule.interval > 0 && (schedule.first != schedule.interval || schedule.firstIsDeadline)
-        extras.first = schedule.first
+    if let sideRecord {
+      sideRecord.tickLimit = schedule.interval > 0 ? schedule.tickLimit : 0
+      sideRecord.update { sideRecord in
+        sideRecord.hasFirst = schedule.interval > 0 && (schedule.first != schedule.interval || schedule.firstIsDeadline)
+        sideRecord.first = schedule.first
       }
     }
   }
@@ -99,7 +99,7 @@ extension TimerSlot {
     if schedule.leeway < 0 {
       schedule.leeway = flags.contains(.hasSchedule) ? min(leeway.nanoseconds, schedule.interval - 1) : 0
     }
-    schedule.tickLimit = extras?.tickLimit ?? 0
+    schedule.tickLimit = sideRecord?.tickLimit ?? 0
     schedule.missed = flags.contains(.delayPolicy) ? 1 : 0
     schedule.resume = flags.contains(.keepsRemaining) ? 1 : 0
     return schedule
@@ -108,25 +108,25 @@ extension TimerSlot {
   /// The schedule's first delay or deadline. The caller is writer.
   @inline(__always)
   var first: Int64 {
-    if let extras, extras.value.hasFirst { return extras.value.first }
+    if let sideRecord, sideRecord.value.hasFirst { return sideRecord.value.first }
     return period
   }
 
   /// When the first tick is due if the schedule counts from now. The caller is writer; reads the clock for a delay.
   @inline(__always)
-  func firstDeadline(_ cell: QueueCell) -> Int64 {
-    if flags.contains(.onWallClock) { return firstDeadlineOnWallClock(cell) }
-    return flags.contains(.firstIsDeadline) ? first : cell.now.saturatingAdd(first)
+  func firstDeadline(_ control: QueueControlBlock) -> Int64 {
+    if flags.contains(.onWallClock) { return firstDeadlineOnWallClock(control) }
+    return flags.contains(.firstIsDeadline) ? first : control.now.saturatingAdd(first)
   }
 
-  private func firstDeadlineOnWallClock(_ cell: QueueCell) -> Int64 {
+  private func firstDeadlineOnWallClock(_ control: QueueControlBlock) -> Int64 {
     let follows = flags.contains(.firstIsDeadline)
-    let offset = cell.wallOffset
-    extras?.update { extras in
-      extras.followsWall = follows
-      extras.wallOffset = offset
+    let offset = control.wallOffset
+    sideRecord?.update { sideRecord in
+      sideRecord.followsWall = follows
+      sideRecord.wallOffset = offset
     }
-    guard follows else { return cell.now.saturatingAdd(first) }
+    guard follows else { return control.now.saturatingAdd(first) }
     return first == .max ? .max : first.saturatingSubtract(offset)
   }
 }

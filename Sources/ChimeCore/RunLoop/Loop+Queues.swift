@@ -22,7 +22,7 @@ extension Loop {
   }
 
   private func add(_ driver: RunLoopDriver) {
-    Places.hasRunLoops.store(true, ordering: .relaxed)
+    ExecutionContexts.hasRunLoops.store(true, ordering: .relaxed)
     state.withLock { state in
       if hasEnded { return }
       for mode in driver.modes.all {

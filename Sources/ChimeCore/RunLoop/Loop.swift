@@ -49,7 +49,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable {
   /// Held for some instructions and a system call that does not wait; no other lock is taken inside.
   let state: Locked<State>
   /// Where the timer's descriptor is noted for a forked child.
-  private let filePlace: LoopFiles.Place
+  private let fileEntry: LoopFiles.Entry
   /// Whether this is the loop of the process's main thread.
   private let isMain: Bool
   /// Whether the thread is one that Chime made for this loop.
@@ -67,7 +67,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable {
 
   private init(_ file: Int32, isMain: Bool, isOwn: Bool) {
     state = Locked(State(file: file))
-    filePlace = LoopFiles.note(file)
+    fileEntry = LoopFiles.note(file)
     self.isMain = isMain
     self.isOwn = isOwn
   }
@@ -147,7 +147,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable {
       return (drivers, queues)
     }
     for queue in queues { _ = QueueCore.release(queue.queue) }
-    for driver in drivers { driver.placeHasEnded() }
+    for driver in drivers { driver.contextHasEnded() }
   }
 
   private func closeFile() {
@@ -157,7 +157,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable {
       return file
     }
     withoutCancellation { _ = close(file) }
-    LoopFiles.forget(filePlace)
+    LoopFiles.forget(fileEntry)
   }
 
   // MARK: Fork
@@ -177,46 +177,46 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable {
   }
 }
 
-/// The descriptors of all loops, where a forked child finds them without a lock: places in a list that only grows, each
-/// used again when its loop has ended.
+/// The descriptors of all loops, where a forked child finds them without a lock: entries of a list that only grows,
+/// each used again when its loop has ended.
 enum LoopFiles {
-  final class Place: Sendable {
+  final class Entry: Sendable {
     /// -1: none.
     fileprivate let file = Atomic<Int32>(-1)
-    fileprivate let next: Place?
+    fileprivate let next: Entry?
 
-    fileprivate init(next: Place?) { self.next = next }
+    fileprivate init(next: Entry?) { self.next = next }
   }
 
-  /// The address of the newest place; 0: none. The list keeps its places for ever (P9c, Sources/README.md).
+  /// The address of the newest entry; 0: none. The list keeps its entries for ever (P9c, Sources/README.md).
   private static let newest = Atomic<UInt>(0)
-  private static let free = Locked<[Place]>([])
+  private static let free = Locked<[Entry]>([])
 
   // SAFETY: what `newest` points to was retained when it was put there, and is never let go.
-  private static func newestPlace() -> Place? {
+  private static func newestEntry() -> Entry? {
     unsafe UnsafeRawPointer(bitPattern: newest.load(ordering: .acquiring)).map { address in
-      unsafe Unmanaged<Place>.fromOpaque(address).takeUnretainedValue()
+      unsafe Unmanaged<Entry>.fromOpaque(address).takeUnretainedValue()
     }
   }
 
-  static func note(_ file: Int32) -> Place {
+  static func note(_ file: Int32) -> Entry {
     free.withLock { free in
-      let place: Place
+      let entry: Entry
       if let reused = free.popLast() {
-        place = reused
+        entry = reused
       } else {
-        place = Place(next: newestPlace())
-        unsafe newest.store(UInt(bitPattern: Unmanaged.passRetained(place).toOpaque()), ordering: .releasing)
+        entry = Entry(next: newestEntry())
+        unsafe newest.store(UInt(bitPattern: Unmanaged.passRetained(entry).toOpaque()), ordering: .releasing)
       }
-      place.file.store(file, ordering: .releasing)
-      return place
+      entry.file.store(file, ordering: .releasing)
+      return entry
     }
   }
 
   /// After the descriptor was closed: a child of a fork in between lets alone what is no timer of Chime's.
-  static func forget(_ place: Place) {
-    place.file.store(-1, ordering: .releasing)
-    free.withLock { $0.append(place) }
+  static func forget(_ entry: Entry) {
+    entry.file.store(-1, ordering: .releasing)
+    free.withLock { $0.append(entry) }
   }
 
   static func touch() { free.withLock { _ in } }
@@ -224,11 +224,11 @@ enum LoopFiles {
   /// In a forked child's only thread: closes what came with the fork.
   static func reinitialize() {
     free.reinitialize([])
-    var place = newestPlace()
+    var entry = newestEntry()
     newest.store(0, ordering: .relaxed)
-    while let inherited = place {
+    while let inherited = entry {
       Fork.closeInherited(inherited.file.load(ordering: .relaxed))
-      place = inherited.next
+      entry = inherited.next
     }
   }
 }

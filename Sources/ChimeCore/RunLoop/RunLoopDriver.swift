@@ -4,7 +4,7 @@ import Synchronization
 /// anywhere.
 ///
 /// It keeps its queue until the queue's last pass closes it.
-final class RunLoopDriver: QueueAdapter, @unchecked Sendable {
+final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   // Unchecked for the variables: guarded by the lock of the loop's state.
   private let loop: Loop
   /// The names of its modes; that of the common modes may be one of them.
@@ -49,7 +49,7 @@ final class RunLoopDriver: QueueAdapter, @unchecked Sendable {
     armed = .max
   }
 
-  // MARK: QueueAdapter
+  // MARK: QueueDriver
 
   func arm(at time: Int64?) {
     // On the loop's thread, which looks at the time before it waits.
@@ -76,11 +76,11 @@ final class RunLoopDriver: QueueAdapter, @unchecked Sendable {
   }
 
   var isOnQueue: Bool { loop.isCurrent }
-  var place: Place? { .thread(loop.threadNumber) }
+  var executionContext: ExecutionContext? { .thread(loop.threadNumber) }
   var mayNeverRun: Bool { true }
   var hasEnded: Bool { loop.hasEnded }
   var shouldYield: Bool { loop.wantsOut.load(ordering: .relaxed) }
 
   /// The loop's thread has ended.
-  func placeHasEnded() { loop.state.withLock { _ in core }?.placeHasEnded() }
+  func contextHasEnded() { loop.state.withLock { _ in core }?.contextHasEnded() }
 }

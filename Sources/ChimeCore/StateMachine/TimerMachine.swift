@@ -3,9 +3,9 @@
 /// `DispatchSourceTimerMachine`. Its owner calls `shutDown` last.
 ///
 /// A source calls back too often: a call that was under way when the schedule changed arrives later, and nothing in it
-/// says so. A delivery is therefore only a hint. Under the lock it is compared with what is due now, and it claims
-/// a tick or is dropped; that is the generation check. The lock is held over the calls of the adapter, whose order is
-/// the order of the transitions, never while a handler runs or an object is let go.
+/// says so. A delivery is therefore only a hint. Under the lock it is compared with what is due now, and it claims a
+/// tick or is dropped; that is the generation check. The lock is held over the calls of the source, whose order is the
+/// order of the transitions, never while a handler runs or an object is let go.
 ///
 /// The source's handler holds the machine, until that lets go of the source.
 package final class TimerMachine: Sendable {
@@ -34,7 +34,7 @@ package final class TimerMachine: Sendable {
     /// Of the next tick, on the clock of `DispatchTime`; `.max` for none. Means nothing unless running or suspended.
     var due = Int64.max
     /// There is one unless idle or cancelled. Activated; suspended exactly in state suspended.
-    var adapter: (any MachineTimer)?
+    var source: (any MachineTimer)?
     /// Given by `activate` or `restart`.
     var handler: TimerMachineHandler?
     /// Given to `init`, used where `handler` is missing.
@@ -55,7 +55,7 @@ package final class TimerMachine: Sendable {
     var outcome = Outcome.ignored
     var submitsExtra = false
     var handler: TimerMachineHandler?
-    var adapter: (any MachineTimer)?
+    var source: (any MachineTimer)?
   }
 
   private let factory: any MachineTimerFactory
@@ -96,10 +96,10 @@ package final class TimerMachine: Sendable {
   package func shutDown() {
     let held = shared.withLock { shared in
       let held = shared
-      if let adapter = held.adapter { Self.stop(adapter, in: held.state) }
+      if let source = held.source { Self.stop(source, in: held.state) }
       shared.standing = nil
       shared.handler = nil
-      shared.adapter = nil
+      shared.source = nil
       shared.state = .cancelled
       shared.extra = false
       return held
@@ -127,7 +127,7 @@ package final class TimerMachine: Sendable {
       shared.extra = false
       arm(&shared)
     case .pause:
-      shared.adapter?.suspend()
+      shared.source?.suspend()
       shared.extra = false
     case .unpause:
       // The source may have delivered what was dropped while suspended: it is set anew, not only resumed.
@@ -147,10 +147,10 @@ package final class TimerMachine: Sendable {
     case .finish:
       invariantFailure("a last tick is claimed, not asked for", Int64(shared.state.rawValue))
     case .stop:
-      if let adapter = shared.adapter { Self.stop(adapter, in: shared.state) }
-      aftermath.adapter = shared.adapter
+      if let source = shared.source { Self.stop(source, in: shared.state) }
+      aftermath.source = shared.source
       aftermath.handler = shared.handler
-      shared.adapter = nil
+      shared.source = nil
       shared.handler = nil
       shared.extra = false
     }
@@ -161,22 +161,22 @@ package final class TimerMachine: Sendable {
   /// Sets the source to what is due, makes it if there is none, resumes it if it is suspended.
   private func arm(_ shared: inout Shared) {
     guard let plan = shared.plan else { invariantFailure("armed without a schedule", Int64(shared.state.rawValue)) }
-    if let adapter = shared.adapter {
-      adapter.schedule(deadline: shared.due, interval: plan.interval, leeway: plan.leeway)
-      if shared.state == .suspended { adapter.resume() }
+    if let source = shared.source {
+      source.schedule(deadline: shared.due, interval: plan.interval, leeway: plan.leeway)
+      if shared.state == .suspended { source.resume() }
     } else {
-      let adapter = factory.makeTimer()
-      adapter.setEventHandler { self.deliver(.schedule) }
-      adapter.schedule(deadline: shared.due, interval: plan.interval, leeway: plan.leeway)
-      adapter.activate()
-      shared.adapter = adapter
+      let source = factory.makeTimer()
+      source.setEventHandler { self.deliver(.schedule) }
+      source.schedule(deadline: shared.due, interval: plan.interval, leeway: plan.leeway)
+      source.activate()
+      shared.source = source
     }
   }
 
   /// Brings an activated source into the state in which it may be released.
-  private static func stop(_ adapter: any MachineTimer, in state: TimerState) {
-    if state == .suspended { adapter.resume() }
-    adapter.cancel()
+  private static func stop(_ source: any MachineTimer, in state: TimerState) {
+    if state == .suspended { source.resume() }
+    source.cancel()
   }
 
   // MARK: Ticks

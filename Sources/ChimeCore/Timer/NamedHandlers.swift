@@ -109,15 +109,15 @@ extension TimerRef {
   package func addHandler(
     _ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
-    if cell.givesRecords { return word == nil ? .invalidHandle : .unsupported }
+    if control.givesRecords { return word == nil ? .invalidHandle : .unsupported }
     let fresh = NamedHandlers()
     guard let word = beginWriting() else { return .invalidHandle }
-    guard let extras = slot.makeExtras() else {
+    guard let sideRecord = slot.makeSideRecord() else {
       abandonWriting(word)
       return .noMemory
     }
-    let named = extras.named ?? fresh
-    if unsafe extras.value.named == nil { extras.update { unsafe $0.named = Unmanaged.passRetained(fresh) } }
+    let named = sideRecord.named ?? fresh
+    if unsafe sideRecord.value.named == nil { sideRecord.update { unsafe $0.named = Unmanaged.passRetained(fresh) } }
     abandonWriting(word)
     return named.add(key, handler, context, finalizer)
   }
@@ -126,7 +126,7 @@ extension TimerRef {
   /// - Returns: ok; running when a call of it has not returned; ignored when there is none; invalidHandle.
   package func removeHandler(_ key: String) -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
-    let named = slot.extras?.named
+    let named = slot.sideRecord?.named
     abandonWriting(word)
     return named?.remove(key) ?? .ignored
   }

@@ -43,7 +43,7 @@ internal import CPlatform
   }
 
   @inline(__always)
-  var needsExtras: Bool {
+  var needsSideRecord: Bool {
     unsafe registrationHandler != nil || cancelHandler != nil || finalizer != nil || label != nil || target != 0
   }
 }
@@ -59,13 +59,13 @@ extension TimerRef {
   package static func create(
     on queue: UInt64, _ options: TimerOptions, _ schedule: Schedule?, out: UnsafeMutablePointer<UInt64>?
   ) -> Status {
-    guard let cell = QueueCells.find(queue) else { return .unknownHandle }
-    guard cell.givesRecords == options.flags.contains(.givesRecords) else {
+    guard let control = QueueControlBlocks.find(queue) else { return .unknownHandle }
+    guard control.givesRecords == options.flags.contains(.givesRecords) else {
       return options.flags.contains(.givesRecords) ? .invalidArgument : .unsupported
     }
     guard let thread = ThreadState.obtain() else { return .noMemory }
     let slot: TimerSlot
-    switch cell.takeSlot(thread) {
+    switch control.takeSlot(thread) {
     case .success(let taken): slot = taken
     case .failure(.limit): return .limit
     case .failure(.noMemory): return .noMemory
@@ -74,45 +74,45 @@ extension TimerRef {
     if schedule == nil {
       _ = slot.set(TimerWord.writerBit)
     } else if !slot.set(TimerWord.writerBit, TimerWord.inboxBit).isInInbox {
-      cell.push(slot)
+      control.push(slot)
     }
-    guard cell.id == queue else {
+    guard control.id == queue else {
       _ = slot.clear(TimerWord.writerBit)
-      cell.giveBack(slot, thread)
-      cell.wakeToDispose()
+      control.giveBack(slot, thread)
+      control.wakeToDispose()
       return .invalidHandle
     }
     var word = slot.word.clearing(TimerWord.writerBit)
     var target: TimerTarget?
-    if options.needsExtras || schedule?.needsExtras(on: cell) == true {
-      switch fillExtras(of: slot, options, activated: schedule != nil) {
+    if options.needsSideRecord || schedule?.needsSideRecord(on: control) == true {
+      switch fillSideRecord(of: slot, options, activated: schedule != nil) {
       case .success(let found): target = found
       case .failure(let status):
         _ = slot.clear(TimerWord.writerBit)
-        cell.giveBack(slot, thread)
+        control.giveBack(slot, thread)
         // The queue was released meanwhile, and has waited for this slot.
-        if cell.id != queue { cell.wakeToDispose() }
+        if control.id != queue { control.wakeToDispose() }
         return status
       }
-      if schedule != nil && options.registrationHandler != nil { word = word.setting(TimerWord.extraBit) }
+      if schedule != nil && options.registrationHandler != nil { word = word.setting(TimerWord.callbackPendingBit) }
     }
     slot.handler = options.handler
     slot.context = options.context
     slot.sequence = 0
-    let life = slot.life
-    let isWall = cell.isWall
-    slot.lifeAndFlags =
-      life | slot.lifeAndFlags & RecordFlags.hasExtras.rawValue
+    let version = slot.version
+    let isWall = control.isWall
+    slot.versionAndFlags =
+      version | slot.versionAndFlags & RecordFlags.hasSideRecord.rawValue
       | (options.flags.contains(.selfRelease) ? RecordFlags.selfRelease.rawValue : 0)
       | (isWall ? RecordFlags.onWallClock.rawValue : 0)
-    let timer = TimerRef(slot: slot, life: life)
-    slot.stamp = thread.nextStamp()
+    let timer = TimerRef(slot: slot, version: version)
+    slot.startOrder = thread.nextStartOrder()
     if let schedule {
       slot.store(schedule)
       slot.deadline =
         isWall
-        ? slot.firstDeadline(cell)
-        : schedule.firstIsDeadline ? schedule.first : cell.now.saturatingAdd(schedule.first)
+        ? slot.firstDeadline(control)
+        : schedule.firstIsDeadline ? schedule.first : control.now.saturatingAdd(schedule.first)
       word = word.with(.running)
     } else {
       word = word.with(.idle)
@@ -120,24 +120,25 @@ extension TimerRef {
     unsafe out?.pointee = timer.id
     timer.publish(
       word.withNextGeneration,
-      at: word.hasExtra ? QueueCell.atOnce : word.isRunning ? timer.wakeTime(word, cell) : .max, on: cell)
+      at: word.hasPendingCallback ? QueueControlBlock.atOnce : word.isRunning ? timer.wakeTime(word, control) : .max,
+      on: control)
     if isWall { timer.followWallClock() }
     Trace.note(.created, timer)
     if schedule != nil { Trace.note(.activated, timer) }
     // The target's last reference may have gone meanwhile, before there was a timer to end (P8b, Sources/README.md).
     if let target, target.isGone { target.end(timer) }
-    if cell.id != queue {
+    if control.id != queue {
       // The queue was released meanwhile, and may have missed this timer: it existed, and is released with the queue
       // (P8, Sources/README.md).
       _ = timer.release()
-      cell.wakeToDispose()
+      control.wakeToDispose()
     }
     return .ok
   }
 
-  /// Gives a new timer its extras; and its target, if it is to have one.
+  /// Gives a new timer its side record; and its target, if it is to have one.
   @inline(never)
-  private static func fillExtras(
+  private static func fillSideRecord(
     of slot: TimerSlot, _ options: TimerOptions, activated: Bool
   ) -> Result<TimerTarget?, Status> {
     var target: TimerTarget?
@@ -147,25 +148,25 @@ extension TimerRef {
       case .failure(let status): return .failure(status)
       }
     }
-    guard let extras = slot.makeExtras() else { return .failure(.noMemory) }
+    guard let sideRecord = slot.makeSideRecord() else { return .failure(.noMemory) }
     var label: UnsafeMutablePointer<CChar>?
     if let text = unsafe options.label {
       unsafe label = unsafe Labels.copy(text)
       if unsafe label == nil {
-        slot.endExtras()
+        slot.endSideRecord()
         return .failure(.noMemory)
       }
     }
-    extras.targetID = options.target
-    extras.update { extras in
-      extras.finalizer = options.finalizer
-      extras.registrationHandler = options.registrationHandler
-      extras.cancelHandler = options.cancelHandler
-      unsafe extras.label = unsafe label
-      unsafe extras.target = target.map { unsafe Unmanaged.passRetained($0) }
+    sideRecord.targetID = options.target
+    sideRecord.update { sideRecord in
+      sideRecord.finalizer = options.finalizer
+      sideRecord.registrationHandler = options.registrationHandler
+      sideRecord.cancelHandler = options.cancelHandler
+      unsafe sideRecord.label = unsafe label
+      unsafe sideRecord.target = target.map { unsafe Unmanaged.passRetained($0) }
     }
-    target?.attach(Handle.id(.timer, index: slot.index, life: slot.life))
-    if activated, options.registrationHandler != nil { extras.addCallback(.armed) }
+    target?.attach(Handle.id(.timer, index: slot.index, version: slot.version))
+    if activated, options.registrationHandler != nil { sideRecord.addCallback(.armed) }
     return .success(target)
   }
 }

@@ -28,8 +28,8 @@ extension TimerRef {
     let deadline = slot.deadline
     atomicMemoryFence(ordering: .acquiring)
     // The same word without a writer: the deadline belongs to it.
-    if !word.hasWriter, slot.word == word { return cell.outer(deadline.saturatingAdd(word.postponement)) }
-    return image.map { $0.word.isRunning ? cell.outer($0.dueTime) : .max }
+    if !word.hasWriter, slot.word == word { return control.wallTime(deadline.saturatingAdd(word.postponement)) }
+    return image.map { $0.word.isRunning ? control.wallTime($0.dueTime) : .max }
   }
 
   /// The generation; `nil` when the id is stale.
@@ -41,8 +41,8 @@ extension TimerRef {
     let keeps = state == .suspended && image.flags.contains(.keepsRemaining)
     let hasSchedule = image.flags.contains(.hasSchedule)
     return TimerInfo(
-      state: state, queue: cell.id, generation: image.generation, sequence: image.sequence,
-      nextDeadline: state == .running ? cell.outer(image.dueTime) : .max,
+      state: state, queue: control.id, generation: image.generation, sequence: image.sequence,
+      nextDeadline: state == .running ? control.wallTime(image.dueTime) : .max,
       remaining: keeps ? image.deadline : -1,
       interval: image.flags.contains(.repeating) ? image.period : 0,
       leeway: hasSchedule ? image.leeway.nanoseconds : 0,
@@ -52,10 +52,10 @@ extension TimerRef {
 
   /// The timer's label, copied; `nil` when it has none, or the id is stale.
   var label: String? {
-    if !slot.hasExtras { return nil }
+    if !slot.hasSideRecord { return nil }
     // A timer that lives here and now has a label that is not freed until `read` is over.
     return Labels.read {
-      guard word != nil, let extras = slot.extras, let label = unsafe extras.label else { return nil }
+      guard word != nil, let sideRecord = slot.sideRecord, let label = unsafe sideRecord.label else { return nil }
       return unsafe String(cString: label)
     }
   }
@@ -65,22 +65,22 @@ extension TimerSlot {
   /// The whole generation. The caller is writer.
   @inline(__always)
   func generation(_ word: TimerWord) -> UInt64 {
-    guard let extras else { return word.generation }
-    return UInt64(extras.generationHigh) << TimerWord.generationBits | word.generation
+    guard let sideRecord else { return word.generation }
+    return UInt64(sideRecord.generationHigh) << TimerWord.generationBits | word.generation
   }
 
   /// Ticks delivered in this activation. The caller is writer.
   @inline(__always)
   var fullSequence: UInt64 {
-    guard let extras else { return UInt64(sequence) }
-    return UInt64(extras.sequenceHigh) << 32 | UInt64(sequence)
+    guard let sideRecord else { return UInt64(sequence) }
+    return UInt64(sideRecord.sequenceHigh) << 32 | UInt64(sequence)
   }
 
   /// Counts one more delivered tick and gives its number. The caller is writer.
   @inline(__always)
   func nextSequence() -> UInt64 {
     sequence &+= 1
-    if sequence == 0, let extras = makeExtras() { extras.sequenceHigh &+= 1 }
+    if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
     return fullSequence
   }
 }

@@ -36,47 +36,48 @@ extension TimerRef {
       return .invalidArgument
     }
     // A reschedule starts nothing: the timer that runs is being cancelled, the others stay as they are.
-    if event != .reschedule, slot.extras?.target?.isGone == true {
+    if event != .reschedule, slot.sideRecord?.target?.isGone == true {
       abandonWriting(before)
       return .targetGone
     }
     let schedule = keepsRest ? schedule.map { slot.completed($0) } : schedule
-    guard schedule?.needsExtras(on: cell) != true || slot.makeExtras() != nil, advanceGeneration(&word) else {
+    guard schedule?.needsSideRecord(on: control) != true || slot.makeSideRecord() != nil, advanceGeneration(&word)
+    else {
       abandonWriting(before)
       return .noMemory
     }
     if let schedule { slot.store(schedule) }
-    if let extras = slot.extras {
-      extras.dueCount = 0
-      extras.update { extras in
-        extras.firePending = false
-        extras.carriedMissed = 0
+    if let sideRecord = slot.sideRecord {
+      sideRecord.dueCount = 0
+      sideRecord.update { sideRecord in
+        sideRecord.firePending = false
+        sideRecord.carriedMissed = 0
       }
     }
     word = word.with(next)
     switch Transition(from: state, on: event) {
     case .start:
       slot.sequence = 0
-      if let extras = slot.extras {
-        extras.sequenceHigh = 0
-        extras.missed = 0
-        if extras.value.registrationHandler != nil { extras.addCallback(.armed) }
+      if let sideRecord = slot.sideRecord {
+        sideRecord.sequenceHigh = 0
+        sideRecord.missed = 0
+        if sideRecord.value.registrationHandler != nil { sideRecord.addCallback(.armed) }
       }
-      slot.deadline = slot.firstDeadline(cell)
-      slot.stamp = thread.nextStamp()
+      slot.deadline = slot.firstDeadline(control)
+      slot.startOrder = thread.nextStartOrder()
       word = word.withoutPostponement
     case .rearm:
-      slot.deadline = slot.firstDeadline(cell)
-      slot.stamp = thread.nextStamp()
+      slot.deadline = slot.firstDeadline(control)
+      slot.startOrder = thread.nextStartOrder()
       word = word.withoutPostponement
     case .store(.suspended):
       // Under `remaining` the first delay is what is left, and counts from the resume.
-      slot.deadline = slot.flags.contains(.keepsRemaining) ? slot.first : slot.firstDeadline(cell)
-      slot.stamp = thread.nextStamp()
+      slot.deadline = slot.flags.contains(.keepsRemaining) ? slot.first : slot.firstDeadline(control)
+      slot.startOrder = thread.nextStartOrder()
     case .store, .ignored, .pause, .unpause, .move, .extraTick, .finish, .stop:
       break
     }
-    let isBusy = endWriting(word.withExtra(of: slot))
+    let isBusy = endWriting(word.withPendingCallback(of: slot))
     if slot.flags.contains(.onWallClock) { followWallClock() }
     switch event {
     case .activate: Trace.note(.activated, self)
@@ -98,20 +99,20 @@ extension TimerRef {
       abandonWriting(before)
       return .noMemory
     }
-    slot.extras?.update { extras in extras.firePending = false }
+    slot.sideRecord?.update { sideRecord in sideRecord.firePending = false }
     let flags = slot.flags
-    let now = cell.now
+    let now = control.now
     let deadline = slot.deadline.saturatingAdd(word.postponement)
     if flags.contains(.keepsRemaining) {
       if flags.contains(.repeating), !flags.contains(.delayPolicy), now > deadline {
         let missed = UInt64(now.saturatingSubtract(deadline) / slot.period)
-        slot.extras?.update { extras in extras.carriedMissed &+= missed }
+        slot.sideRecord?.update { sideRecord in sideRecord.carriedMissed &+= missed }
       }
       slot.deadline = deadline == .max ? .max : max(0, deadline.saturatingSubtract(now))
     } else {
       slot.deadline = deadline
     }
-    let isBusy = endWriting(word.suspended(at: now).withExtra(of: slot))
+    let isBusy = endWriting(word.suspended(at: now).withPendingCallback(of: slot))
     Trace.note(.suspended, self)
     return isBusy ? .running : .ok
   }
@@ -123,7 +124,7 @@ extension TimerRef {
       abandonWriting(word)
       return .ignored
     }
-    if slot.flags.contains(.keepsRemaining) { slot.deadline = cell.now.saturatingAdd(slot.deadline) }
+    if slot.flags.contains(.keepsRemaining) { slot.deadline = control.now.saturatingAdd(slot.deadline) }
     endWriting(word.with(.running).withoutPostponement)
     Trace.note(.resumed, self)
     return .ok
@@ -133,14 +134,14 @@ extension TimerRef {
   /// - Parameter delay: 0 or more.
   @inline(__always)
   package func postpone(delay: Int64) -> Status {
-    postpone(to: cell.now.saturatingAdd(delay), delay: delay)
+    postpone(to: control.now.saturatingAdd(delay), delay: delay)
   }
 
   /// Moves the next deadline to a point in time, if that is later. One compare-and-swap: the distance from the
   /// record's deadline lies in the word, and the swap proves that the deadline read belongs to it.
   @inline(__always)
   package func postpone(until target: Int64) -> Status {
-    postpone(to: slot.flags.contains(.onWallClock) ? cell.inner(target) : target, delay: nil)
+    postpone(to: slot.flags.contains(.onWallClock) ? control.monotonicTime(target) : target, delay: nil)
   }
 
   @inline(__always)
@@ -168,7 +169,7 @@ extension TimerRef {
       // Virtual time is exact; elsewhere a tick of the wheel is 1,024 ns, too.
       guard
         let moved = word.with(postponement: distance)
-          ?? (cell.isVirtual ? nil : word.with(longPostponement: distance))
+          ?? (control.isVirtual ? nil : word.with(longPostponement: distance))
       else { return postponeSlowly(to: target, delay: delay) }
       if slot.swap(word, for: moved) {
         Trace.note(.postponed, self)
@@ -188,7 +189,8 @@ extension TimerRef {
     }
     if state == .suspended {
       let keepsRemaining = slot.flags.contains(.keepsRemaining)
-      slot.deadline = max(slot.deadline, keepsRemaining ? delay ?? max(0, target.saturatingSubtract(cell.now)) : target)
+      slot.deadline = max(
+        slot.deadline, keepsRemaining ? delay ?? max(0, target.saturatingSubtract(control.now)) : target)
       endWriting(word)
     } else {
       let deadline = max(slot.deadline.saturatingAdd(word.postponement), target)
@@ -222,35 +224,35 @@ extension TimerRef {
       abandonWriting(word)
       return .ignored
     }
-    if slot.extras?.target?.isGone == true {
+    if slot.sideRecord?.target?.isGone == true {
       abandonWriting(word)
       // A timer that runs is being cancelled, and fire is ignored by a cancelled one.
       return word.isAtRest ? .targetGone : .ignored
     }
-    guard let extras = slot.makeExtras() else {
+    guard let sideRecord = slot.makeSideRecord() else {
       abandonWriting(word)
       return .noMemory
     }
-    let now = cell.now
-    extras.update { extras in
-      if !extras.firePending {
-        extras.firePending = true
-        extras.fireTime = now
+    let now = control.now
+    sideRecord.update { sideRecord in
+      if !sideRecord.firePending {
+        sideRecord.firePending = true
+        sideRecord.fireTime = now
       }
     }
-    endWriting(word.setting(TimerWord.extraBit))
+    endWriting(word.setting(TimerWord.callbackPendingBit))
     Trace.note(.fireWanted, self)
     return .ok
   }
 }
 
 extension TimerWord {
-  /// The word with the extra flag as the slot's extras say. The caller is writer.
+  /// The word with the callback-pending flag as the slot's side record says. The caller is writer.
   @inline(__always)
-  func withExtra(of slot: TimerSlot) -> TimerWord {
-    guard let extras = slot.extras, extras.value.pendingCallbacks > 0 || extras.value.firePending else {
-      return clearing(TimerWord.extraBit)
+  func withPendingCallback(of slot: TimerSlot) -> TimerWord {
+    guard let sideRecord = slot.sideRecord, sideRecord.value.pendingCallbacks > 0 || sideRecord.value.firePending else {
+      return clearing(TimerWord.callbackPendingBit)
     }
-    return setting(TimerWord.extraBit)
+    return setting(TimerWord.callbackPendingBit)
   }
 }

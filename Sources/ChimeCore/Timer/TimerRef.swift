@@ -1,48 +1,48 @@
 internal import CPlatform
 import Synchronization
 
-/// A timer as its id names it: the slot, and the life of the slot that the id means. Every operation
-/// of the C and Swift interfaces is a method of this type, in files by subject. Any thread, no waiting but where said.
+/// A timer as its id names it: the slot, and the version of the slot that the id means. Every operation of the C and
+/// Swift interfaces is a method of this type, in files by subject. Any thread, no waiting but where said.
 ///
-/// An operation reads the word, checks that the slot still lives the id's life, and swaps the word once; what changes
+/// An operation reads the word, checks that the slot still has the id's version, and swaps the word once; what changes
 /// the record takes the writer bit first, and a query reads the timer's image. Nothing is called back and nothing is
-/// allocated while the bit is held, but a timer's extras.
+/// allocated while the bit is held, but a timer's side record.
 package struct TimerRef: Sendable {
   let slot: TimerSlot
-  let life: UInt32
+  let version: UInt32
 
   @inline(__always)
-  init(slot: TimerSlot, life: UInt32) {
+  init(slot: TimerSlot, version: UInt32) {
     self.slot = slot
-    self.life = life
+    self.version = version
   }
 
   /// `nil` when no timer can ever have had this id; whether it still lives, each operation finds out itself.
   @inline(__always)
   package init?(_ id: UInt64) {
     guard let handle = Handle(id, kind: .timer), let slot = Slab.find(handle.index) else { return nil }
-    self.init(slot: slot, life: handle.life)
+    self.init(slot: slot, version: handle.version)
   }
 
-  /// The cell of the timer's queue.
+  /// The control block of the timer's queue.
   @inline(__always)
-  var cell: QueueCell { Slab.owner(of: slot) }
+  var control: QueueControlBlock { Slab.owner(of: slot) }
 
-  package var id: UInt64 { Handle.id(.timer, index: slot.index, life: life) }
+  package var id: UInt64 { Handle.id(.timer, index: slot.index, version: version) }
 
   /// The timer as the last operation that came to its end has left it; `nil` when the id is stale. For queries: it
   /// changes nothing, and waits for nobody.
   var image: TimerImage? {
     let image = slot.image
-    return image.word.isLive && image.life == life ? image : nil
+    return image.word.isLive && image.version == version ? image : nil
   }
 
-  /// The word, if the timer lives. The life is read after the word: a later life is stored before its word is
+  /// The word, if the timer lives. The version is read after the word: a later version is stored before its word is
   /// (P4b, Sources/README.md).
   @inline(__always)
   var word: TimerWord? {
     let word = slot.word
-    return word.isLive && slot.life == life ? word : nil
+    return word.isLive && slot.version == version ? word : nil
   }
 
   // MARK: Writing
@@ -61,7 +61,7 @@ package struct TimerRef: Sendable {
       }
       let sends = sending && !word.isInInbox
       if slot.beginWriting(word, setting: sends ? TimerWord.inboxBit : 0, image) {
-        if sends { cell.push(slot) }
+        if sends { control.push(slot) }
         return word
       }
     }
@@ -75,37 +75,37 @@ package struct TimerRef: Sendable {
       let current = slot.word
       guard slot.swap(current, for: before.over(current).clearing(TimerWord.writerBit)) else { continue }
       WriterImages.finish(current.image)
-      let cell = cell
-      if !before.isRunning { cell.noteEnd(of: slot) }
+      let control = control
+      if !before.isRunning { control.noteEnd(of: slot) }
       // Between flag and link a handler's end may have met the flag, and woken a pass that found nothing (P1d,
       // Sources/README.md).
-      if current.isInInbox, before.hasExtra || before.isRunning {
-        cell.announce(before.hasExtra ? QueueCell.atOnce : wakeTime(before, cell))
+      if current.isInInbox, before.hasPendingCallback || before.isRunning {
+        control.wakeIfEarlier(before.hasPendingCallback ? QueueControlBlock.atOnce : wakeTime(before, control))
       }
       return
     }
   }
 
-  /// Publishes what the writer decided, hands the timer to the pass if it has to look, and wakes the queue if it
+  /// Publishes what the writer decided, puts the timer in the inbox if the pass has to look, and wakes the queue if it
   /// must look earlier than it would. True when a callback of the timer was running at that moment.
   @discardableResult
   func endWriting(_ new: TimerWord) -> Bool {
-    let cell = cell
-    if new.hasExtra { return publish(new, at: QueueCell.atOnce, on: cell) }
-    let time = new.isRunning ? wakeTime(new, cell) : .max
+    let control = control
+    if new.hasPendingCallback { return publish(new, at: QueueControlBlock.atOnce, on: control) }
+    let time = new.isRunning ? wakeTime(new, control) : .max
     if time == .max {
       let isBusy = publish(new)
-      cell.noteEnd(of: slot)
+      control.noteEnd(of: slot)
       return isBusy
     }
     // Where the wheel has an entry for the timer in time, that brings the pass: a timer that moves later leaves it there.
     // The writer bit was set before this look: what the pass takes away from now on, it takes knowing of the writer
     // (P2, Sources/README.md).
-    let placed = Slab.place(of: slot.index).tick ?? .max
-    if placed > Wheel.tick(notBefore: time, shift: cell.shift) { return publish(new, at: time, on: cell) }
+    let placed = Slab.position(of: slot.index).tick ?? .max
+    if placed > Wheel.tick(notBefore: time, shift: control.shift) { return publish(new, at: time, on: control) }
     let isBusy = publish(new)
     // Who looked for the next deadline may have placed it there, and armed nothing.
-    cell.announce(time)
+    control.wakeIfEarlier(time)
     return isBusy
   }
 
@@ -126,35 +126,36 @@ package struct TimerRef: Sendable {
   /// `QueueCore.sendOn`; P1, P1d, Sources/README.md.)
   /// - Parameter time: at which the pass has to look; `.max` for never.
   @discardableResult
-  func publish(_ new: TimerWord, at time: Int64, on cell: QueueCell) -> Bool {
+  func publish(_ new: TimerWord, at time: Int64, on control: QueueControlBlock) -> Bool {
     while true {
       let current = slot.word
       if time != .max, !current.isInInbox {
-        if slot.set(TimerWord.inboxBit) { cell.push(slot) }
+        if slot.set(TimerWord.inboxBit) { control.push(slot) }
         continue
       }
       guard slot.swap(current, for: new.over(current).clearing(TimerWord.writerBit)) else { continue }
       WriterImages.finish(current.image)
-      if time != .max { cell.announce(time) }
+      if time != .max { control.wakeIfEarlier(time) }
       return current.isBusy
     }
   }
 
   /// When the pass has to look at a running timer.
   @inline(__always)
-  func wakeTime(_ word: TimerWord, _ cell: QueueCell) -> Int64 {
+  func wakeTime(_ word: TimerWord, _ control: QueueControlBlock) -> Int64 {
     let deadline = slot.deadline.saturatingAdd(word.postponement)
     let leeway = slot.leeway
-    guard leeway.bits != 0, cell.honoursLeeway else { return deadline }
+    guard leeway.bits != 0, control.honoursLeeway else { return deadline }
     return Placement.time(deadline: deadline, leeway: leeway.nanoseconds)
   }
 
-  /// The word with the next generation. The word's bits run over into the extras; false when those cannot be had.
+  /// The word with the next generation. The word's bits run over into the side record; false when there is no memory
+  /// for one.
   @inline(__always)
   func advanceGeneration(_ word: inout TimerWord) -> Bool {
     if word.generation == TimerWord.generationMask {
-      guard let extras = slot.makeExtras() else { return false }
-      extras.generationHigh &+= 1
+      guard let sideRecord = slot.makeSideRecord() else { return false }
+      sideRecord.generationHigh &+= 1
     }
     word = word.withNextGeneration
     return true
@@ -183,13 +184,13 @@ struct Backoff {
   }
 }
 
-extension ExtrasRef {
+extension SideRecordRef {
   /// Notes that a registration or cancel callback is to be delivered. They alternate, whatever happens: between two
   /// activations that were not delivered there is a cancel, and the other way round.
   func addCallback(_ kind: TickKind) {
-    update { extras in
-      if extras.pendingCallbacks == 0 { extras.nextIsArmed = kind == .armed }
-      extras.pendingCallbacks += 1
+    update { sideRecord in
+      if sideRecord.pendingCallbacks == 0 { sideRecord.nextIsArmed = kind == .armed }
+      sideRecord.pendingCallbacks += 1
     }
   }
 }

@@ -54,11 +54,11 @@ package enum Trace {
   @inline(never)
   private static func report(_ event: Event, _ timer: TimerRef) {
     if ThreadState.existing?.isTracing == true { return }
-    let cell = timer.cell
+    let control = timer.control
     report(
       TickRecord(
         timer: timer.id, generation: timer.generation ?? 0, sequence: 0, missed: 0,
-        scheduled: timer.nextDeadline ?? .max, actual: cell.outer(cell.now), context: .none, target: .none,
+        scheduled: timer.nextDeadline ?? .max, actual: control.wallTime(control.now), context: .none, target: .none,
         kind: event.rawValue))
   }
 

@@ -1,11 +1,11 @@
 import Synchronization
 
 /// A hierarchical timing wheel (Varghese and Lauck, 1987): levels of 64 buckets, each level 64 times as coarse as the
-/// one below, with a bitmap of the buckets in use. Used only with the queue's token, by a pass or a query of its next
-/// deadline; other threads read the places it stores (P2, Sources/README.md).
+/// one below, with a bitmap of the buckets in use. Used only with the queue's pass lock, by a pass or a query of its
+/// next deadline; other threads read the positions it stores (P2, Sources/README.md).
 ///
 /// It is lazy. A timer that is cancelled or postponed leaves its entry where it is; the entry is found out when its
-/// time comes or when it stands at the front. A timer's valid entry is the one at its `Slab.place`; all others are
+/// time comes or when it stands at the front. A timer's valid entry is the one at its `Slab.position`; all others are
 /// stale. A sweep runs when stale entries outnumber valid ones, so entries never exceed twice the slots by more than
 /// `tolerance`, and the pages that came with the slots suffice.
 ///
@@ -19,7 +19,7 @@ struct Wheel: ~Copyable {
 
   let shift: UInt64
   private let honoursLeeway: Bool
-  private let cell: QueueCell
+  private let control: QueueControlBlock
 
   /// Nothing that is placed is earlier; what is due at it lies in its level 0 bucket.
   private(set) var base: UInt64
@@ -36,23 +36,23 @@ struct Wheel: ~Copyable {
   /// The earliest entry of each level, as far as it is known: a level that stays as it is is not searched again.
   private var fronts: ContiguousArray<(bucket: Int, tick: UInt64, slot: UInt32)?>
 
-  init(cell: QueueCell, shift: UInt64, now: Int64) {
-    self.cell = cell
+  init(control: QueueControlBlock, shift: UInt64, now: Int64) {
+    self.control = control
     self.shift = shift
-    honoursLeeway = cell.honoursLeeway
+    honoursLeeway = control.honoursLeeway
     base = Wheel.base(at: now, shift: shift)
     heads = ContiguousArray(repeating: nil, count: Wheel.buckets)
     occupied = ContiguousArray(repeating: 0, count: Wheel.levels)
     fronts = ContiguousArray(repeating: nil, count: Wheel.levels)
   }
 
-  /// Gives the pages back to the cell and forgets every place.
+  /// Gives the pages back to the control block and forgets every position.
   mutating func close() {
     for bucket in 0..<Wheel.buckets {
       drain(bucket) { wheel, entry in wheel.forget(entry.slot) }
     }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    cell.giveBack(regions)
+    control.giveBack(regions)
     regions = []
     freePages = nil
     freshPages = nil
@@ -89,20 +89,20 @@ struct Wheel: ~Copyable {
     if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }
   }
 
-  /// Gives a slot a new place, or none; and another one should the timer have moved meanwhile, or be written: its writer
-  /// may have seen the old place, and rely on it (see `WheelPlace`; P2, Sources/README.md).
+  /// Gives a slot a new position, or none; and another one should the timer have moved meanwhile, or be written: its
+  /// writer may have seen the old position, and rely on it (see `WheelPosition`; P2, Sources/README.md).
   private mutating func move(_ slot: TimerSlot, to tick: UInt64?) {
-    let place = Slab.place(of: slot.index)
+    let position = Slab.position(of: slot.index)
     var next = tick
     while true {
-      let old = place.tick
+      let old = position.tick
       if next != old {
         if let next {
           if old == nil { placedCount += 1 }
-          place.set(next)
+          position.set(next)
           insert(slot.index, next)
         } else {
-          place.clear()
+          position.clear()
           placedCount -= 1
         }
       }
@@ -117,12 +117,12 @@ struct Wheel: ~Copyable {
     }
   }
 
-  /// Takes a slot's place away. A fence is to follow before its timer is looked at (P2, Sources/README.md).
+  /// Takes a slot's position away. A fence is to follow before its timer is looked at (P2, Sources/README.md).
   @inline(__always)
   private mutating func forget(_ slot: UInt32) {
-    let place = Slab.place(of: slot)
-    if place.tick != nil {
-      place.clearBeforeFence()
+    let position = Slab.position(of: slot)
+    if position.tick != nil {
+      position.clearBeforeFence()
       placedCount -= 1
     }
   }
@@ -132,10 +132,10 @@ struct Wheel: ~Copyable {
     max(tick(notBefore: honoursLeeway ? Placement.time(deadline: deadline, leeway: leeway) : deadline), base)
   }
 
-  /// Whether an entry of a bucket is the one its slot's place speaks of. Up to level 5 bucket and entry hold the whole
+  /// Whether an entry of a bucket is the one at its slot's position. Up to level 5 bucket and entry hold the whole
   /// tick; above, several entries of one slot can pass, and `tidy` keeps one.
   private func isValid(_ entry: WheelEntry, in bucket: Int, _ start: UInt64) -> Bool {
-    guard let placed = Slab.place(of: entry.slot).tick else { return false }
+    guard let placed = Slab.position(of: entry.slot).tick else { return false }
     if bucket / 64 <= 5 { return placed == tick(of: entry, in: bucket, start) }
     return UInt32(truncatingIfNeeded: placed) == entry.low && (placed ^ start) >> UInt64(6 * (bucket / 64)) == 0
   }
@@ -221,9 +221,9 @@ struct Wheel: ~Copyable {
     if !due.isEmpty { atomicMemoryFence(ordering: .sequentiallyConsistent) }
   }
 
-  /// The tick of a valid entry: above level 5 its 32 bits do not reach, but its place does.
+  /// The tick of a valid entry: above level 5 its 32 bits do not reach, but its position does.
   private func tick(ofValid entry: WheelEntry, in bucket: Int, _ start: UInt64) -> UInt64 {
-    bucket / 64 <= 5 ? tick(of: entry, in: bucket, start) : Slab.place(of: entry.slot).tick ?? start
+    bucket / 64 <= 5 ? tick(of: entry, in: bucket, start) : Slab.position(of: entry.slot).tick ?? start
   }
 
   /// The slot whose entry `earliest` has found, if it has found one just now.
@@ -237,7 +237,7 @@ struct Wheel: ~Copyable {
     while let bucket = firstBucket() {
       if let known = fronts[bucket / 64], known.bucket == bucket {
         let slot = Slab.slot(known.slot)
-        if Slab.place(of: known.slot).tick == known.tick, tick(of: slot, placed: known.tick) == known.tick {
+        if Slab.position(of: known.slot).tick == known.tick, tick(of: slot, placed: known.tick) == known.tick {
           return time(of: known.tick)
         }
       }
@@ -309,9 +309,9 @@ struct Wheel: ~Copyable {
     var found: (tick: UInt64, slot: UInt32)?
     drain(bucket) { wheel, entry in
       guard wheel.isValid(entry, in: bucket, start) else { return }
-      // The first valid entry of a slot is kept; its place carries a mark from then on.
-      let place = Slab.place(of: entry.slot)
-      guard !place.isMarked, let placed = place.tick else { return }
+      // The first valid entry of a slot is kept; its position carries a mark from then on.
+      let position = Slab.position(of: entry.slot)
+      guard !position.isMarked, let placed = position.tick else { return }
       let slot = Slab.slot(entry.slot)
       let current = wheel.tick(of: slot, placed: placed)
       if let current, current <= placed {
@@ -321,13 +321,13 @@ struct Wheel: ~Copyable {
         wheel.move(slot, to: current)
       }
       // One that moved out of the bucket is not met again below.
-      guard let tick = place.tick, tick >= start, tick <= end else { return }
-      place.isMarked = true
+      guard let tick = position.tick, tick >= start, tick <= end else { return }
+      position.isMarked = true
       if tick < found?.tick ?? .max { found = (tick, entry.slot) }
     }
     var page = heads[bucket]
     while let current = page {
-      for i in 0..<current.count { Slab.place(of: current[i].slot).isMarked = false }
+      for i in 0..<current.count { Slab.position(of: current[i].slot).isMarked = false }
       page = current.next
     }
     return found
@@ -388,15 +388,17 @@ struct Wheel: ~Copyable {
         freshPages = (fresh.region, fresh.used + 1)
         return fresh.region[fresh.used]
       }
-      // The cell got enough pages with its slots; see the bound in the type's comment.
-      guard let region = cell.takeWheelPages() else { invariantFailure("wheel pages", Int64(entryCount), Int64(placedCount)) }
+      // The control block got enough pages with its slots; see the bound in the type's comment.
+      guard let region = control.takeWheelPages() else {
+        invariantFailure("wheel pages", Int64(entryCount), Int64(placedCount))
+      }
       regions.append(region)
       freshPages = (region, 0)
     }
   }
 }
 
-extension QueueCell {
+extension QueueControlBlock {
   func takeWheelPages() -> WheelPageRegion? { unsafe storage.pointee.wheelPages.withLock { $0.popLast() } }
 
   func giveBack(_ regions: ContiguousArray<WheelPageRegion>) {

@@ -38,11 +38,12 @@ struct WheelEntry {
   static func == (a: WheelPage, b: WheelPage) -> Bool { unsafe a.base == b.base }
 }
 
-/// Where the wheel has placed a slot. The pass stores it, then reads the timer's word; a writer sets the writer bit, then
-/// reads this, and sends the timer to the inbox if it is not placed in time; all sequentially consistent, or with a
-/// sequentially consistent fence between, so one of the two sees the other: the writer that no place is left, or the pass
-/// the writer, for which it waits, or whose timer it leaves where that may have seen it (P2, Sources/README.md).
-@safe struct WheelPlace {
+/// Where the wheel has placed a slot. The pass stores it, then reads the timer's word; a writer sets the writer bit,
+/// then reads this, and sends the timer to the inbox if it is not placed in time; all sequentially consistent, or with
+/// a sequentially consistent fence between, so one of the two sees the other: the writer that no position is left, or
+/// the pass the writer, for which it waits, or whose timer it leaves where that may have seen it (P2,
+/// Sources/README.md).
+@safe struct WheelPosition {
   /// While a bucket is tidied: the valid entry was met. Ticks are below 2^63.
   static var mark: UInt64 { 1 << 63 }
 
@@ -54,7 +55,7 @@ struct WheelEntry {
   /// The tick, `nil` for nowhere.
   @inline(__always)
   var tick: UInt64? {
-    let value = unsafe storage.pointee.load(ordering: .sequentiallyConsistent) & ~WheelPlace.mark
+    let value = unsafe storage.pointee.load(ordering: .sequentiallyConsistent) & ~WheelPosition.mark
     return value == 0 ? nil : value &- 1
   }
 
@@ -63,23 +64,23 @@ struct WheelEntry {
 
   func clear() { unsafe storage.pointee.store(0, ordering: .sequentiallyConsistent) }
 
-  /// The same for many places, before one sequentially consistent fence.
+  /// The same for many positions, before one sequentially consistent fence.
   @inline(__always)
   func clearBeforeFence() { unsafe storage.pointee.store(0, ordering: .relaxed) }
 
   var isMarked: Bool {
-    get { unsafe storage.pointee.load(ordering: .relaxed) & WheelPlace.mark != 0 }
+    get { unsafe storage.pointee.load(ordering: .relaxed) & WheelPosition.mark != 0 }
     nonmutating set {
       let value = unsafe storage.pointee.load(ordering: .relaxed)
       unsafe storage.pointee.store(
-        newValue ? value | WheelPlace.mark : value & ~WheelPlace.mark, ordering: .relaxed)
+        newValue ? value | WheelPosition.mark : value & ~WheelPosition.mark, ordering: .relaxed)
     }
   }
 }
 
 /// Memory for pages; lives as long as the process.
 @safe struct WheelPageRegion: @unchecked Sendable {
-  // SAFETY: mapped memory that is never unmapped, handed from one wheel to the next by its queue cell.
+  // SAFETY: mapped memory that is never unmapped, passed from one wheel to the next by its queue control block.
   let base: UnsafeMutableRawPointer
   let count: Int
 

@@ -16,7 +16,7 @@ final class Queue {
   unowned let world: World
   /// Callbacks and functions that run now.
   private var running = 0
-  var isAlive: Bool { QueueCells.find(id) != nil }
+  var isAlive: Bool { QueueControlBlocks.find(id) != nil }
 
   init(_ kind: Kind, number: Int, limit: UInt64, _ world: World) {
     self.kind = kind
@@ -36,10 +36,10 @@ final class Queue {
       }
     id = try! made.get()
     core = QueueCore.find(id)!
-    // Others may still look at the cell that the queue lives in.
+    // Others may still look at the control block that the queue lives in.
     if world.isRacing { return }
     // So that no later run is the one that needs memory.
-    if core.cell.chunkCount == 0 {
+    if core.control.chunkCount == 0 {
       let log = TimerLog(world, self, nil)
       log.hasFinalizer = false
       _ = log.create(nil)
@@ -51,16 +51,16 @@ final class Queue {
   private static func makeOnBlocks(
     _ options: QueueOptions, handsOver: Bool, _ world: World
   ) -> Result<UInt64, Status> {
-    let visits = BlockQueue()
-    let adapter = BlockAdapter(visits: handsOver ? visits : nil)
-    world.worker("queue's thread") { adapter.blocks.work() }
+    let deliveries = BlockQueue()
+    let driver = BlockDriver(deliveries: handsOver ? deliveries : nil)
+    world.worker("queue's thread") { driver.blocks.work() }
     if handsOver {
-      world.worker("handler thread 1") { visits.work() }
-      world.worker("handler thread 2") { visits.work() }
+      world.worker("handler thread 1") { deliveries.work() }
+      world.worker("handler thread 2") { deliveries.work() }
     }
-    return QueueCore.make(options, handOver: handsOver ? visits : nil) { (core: QueueCore) -> any QueueAdapter in
-      adapter.blocks.whenDue = { [weak core] in core?.pass() }
-      return adapter
+    return QueueCore.make(options, handOver: handsOver ? deliveries : nil) { (core: QueueCore) -> any QueueDriver in
+      driver.blocks.whenDue = { [weak core] in core?.pass() }
+      return driver
     }
   }
 
@@ -71,7 +71,7 @@ final class Queue {
     while true {
       let status: Status
       switch kind {
-      case .virtual: status = QueueCore.advance(id, to: time ?? core.cell.virtualNow)
+      case .virtual: status = QueueCore.advance(id, to: time ?? core.control.virtualNow)
       case .host:
         switch QueueCore.process(id, most: .max) {
         case .success: status = .ok
@@ -147,24 +147,24 @@ final class Queue {
     }
   }
 
-  /// The memory of the cell as it was before the first timer: a run finds what every other has found.
+  /// The memory of the control block as it was before the first timer: a run finds what every other has found.
   func reset() {
     let wasOn = Seam.isOn
     Seam.isOn = false
     defer { Seam.isOn = wasOn }
-    let cell = core.cell
-    cell.storage.pointee.slots.withLock { store in
+    let control = core.control
+    control.storage.pointee.slots.withLock { store in
       var first: UInt32?
       for (chunk, count) in store.chunks {
         for number in chunk..<chunk + count {
           for i in 0..<UInt32(Slab.slotsPerChunk) {
             let index = UInt32(number * Slab.slotsPerChunk) + i
-            // The first of all slots is never given out; so none of a chunk is, that all cells are alike.
+            // The first of all slots is never given out; so none of a chunk is, that all control blocks are alike.
             if i > 0 { first = first ?? index }
             let slot = Slab.slot(index)
-            guard slot.word.bits != 0 || slot.lifeAndFlags != 0 || slot.context.pointer != nil else { continue }
+            guard slot.word.bits != 0 || slot.versionAndFlags != 0 || slot.context.pointer != nil else { continue }
             _ = slot.swap(slot.word, for: TimerWord(0))
-            slot.lifeAndFlags = 0
+            slot.versionAndFlags = 0
             slot.context = .none
             slot.deadline = 0
             Slab.link(of: index).pointee.store(0, ordering: .relaxed)
@@ -178,9 +178,9 @@ final class Queue {
       store.live = 0
     }
     // A thread that was late may have pushed a slot into the inbox of a queue that had ended: the next one's then.
-    cell.storage.pointee.inbox.store(0, ordering: .relaxed)
-    // This thread's cache of the cell is empty from here on.
-    if let cache = ThreadState.existing?.cache(of: cell) { while cache.takeOldest() != nil {} }
+    control.storage.pointee.inbox.store(0, ordering: .relaxed)
+    // This thread's cache of the control block is empty from here on.
+    if let cache = ThreadState.existing?.cache(of: control) { while cache.takeOldest() != nil {} }
   }
 }
 
@@ -235,17 +235,17 @@ final class BlockQueue: ChimeCore.BlockQueue, @unchecked Sendable {
 }
 
 /// A serial queue as libdispatch has one: a timer source and blocks on one queue, FIFO.
-final class BlockAdapter: QueueAdapter, @unchecked Sendable {
+final class BlockDriver: QueueDriver, @unchecked Sendable {
   let blocks = BlockQueue()
-  private let visits: BlockQueue?
+  private let deliveries: BlockQueue?
 
-  init(visits: BlockQueue?) { self.visits = visits }
+  init(deliveries: BlockQueue?) { self.deliveries = deliveries }
 
   func arm(at time: Int64?) { blocks.arm(time ?? .max) }
   func wake(_ core: QueueCore) { blocks.submit { core.pass() } }
   func close() {
     blocks.close()
-    visits?.close()
+    deliveries?.close()
   }
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     SyncCall.wait(core, timeout: timeout, body) { call in

@@ -218,8 +218,8 @@ extension Scheduler {
   func connect() {
     connectFiles()
     Seam.scheduler = self
-    // No later run is the one that makes a cell and its first chunk.
-    _ = Scenario("cells") { world in
+    // No later run is the one that makes a control block and its first chunk.
+    _ = Scenario("control blocks") { world in
       for _ in 0..<4 { _ = world.queue(.virtual) }
       world.race()
     }.run(.none, seed: 0, length: 0)

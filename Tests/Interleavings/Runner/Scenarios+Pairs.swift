@@ -86,7 +86,7 @@ extension Scenario {
               world.thread("driver") {
                 for _ in 0..<2 {
                   if kind != .virtual { world.sleep(until: world.scheduler.clock + millisecond) }
-                  _ = world.call("drive") { queue.drive(queue.core.cell.virtualNow + millisecond) }
+                  _ = world.call("drive") { queue.drive(queue.core.control.virtualNow + millisecond) }
                 }
               }
             }

@@ -5,7 +5,7 @@ extension Scenario {
   static let protocols: [Scenario] =
     queries + ends + rings + stale + closing + objects
 
-  // MARK: Place and writer: a timer that is being written or looked at is not forgotten
+  // MARK: Position and writer: a timer that is being written or looked at is not forgotten
 
   private static let queries: [Scenario] = [
     Scenario("a query beside advance", preemptions: 2) { world in
@@ -83,7 +83,7 @@ extension Scenario {
       world.thread("asker") { _ = world.call("next_deadline") { timer.ref?.nextDeadline } }
       world.race()
     },
-    Scenario("a reschedule beside a place that moves", preemptions: 2) { world in
+    Scenario("a reschedule beside a position that moves", preemptions: 2) { world in
       let queue = world.queue(.virtual)
       let timer = world.timer(queue, after: 10, finalizer: false)
       _ = queue.drive(Scheduler.start)
@@ -323,7 +323,7 @@ extension Scenario {
       },
     ]
 
-  // MARK: Slots and cells that are used again
+  // MARK: Slots and control blocks that are used again
 
   private static let stale: [Scenario] =
     ["cancel", "release", "postpone"].map { name in
@@ -344,7 +344,7 @@ extension Scenario {
         }
         world.thread("churn") {
           _ = TimerRef.release(id)
-          // After eight lives of one slot its generation is what it was.
+          // After eight timers in one slot its generation is what it was.
           for _ in 0..<8 {
             if last !== timer { _ = last.ref?.release() }
             last = TimerLog(world, queue, nil)
@@ -359,7 +359,7 @@ extension Scenario {
           "a call with a stale id has changed another timer")
       }
     } + [
-      Scenario("jump of a queue that ends while its cell is used again", preemptions: 2) { world in
+      Scenario("jump of a queue that ends while its control block is used again", preemptions: 2) { world in
         let queue = world.queue(.virtual)
         var other: Queue?
         world.thread("late") { _ = world.call("jump") { QueueCore.jump(queue.id, by: second) } }
@@ -368,7 +368,7 @@ extension Scenario {
           other = world.call("create") { world.queue(.virtual) }
         }
         world.race()
-        world.expect(other?.core.cell.virtualNow == Scheduler.start, "a call with a stale id has moved another queue")
+        world.expect(other?.core.control.virtualNow == Scheduler.start, "a call with a stale id has moved another queue")
       }
     ]
 

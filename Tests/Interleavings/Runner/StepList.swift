@@ -61,7 +61,7 @@ final class StepList {
       before = entry.thread
       var line = "    " + padded(shown, 20) + padded(entry.operation, 18)
       if let old = entry.old, let new = entry.new {
-        let isWord = entry.place.hasPrefix("Chime/TimerSlot") && !["load", "store"].contains(entry.operation)
+        let isWord = entry.place.hasPrefix("ChimeCore/TimerSlot") && !["load", "store"].contains(entry.operation)
         let text = isWord ? StepList.word : StepList.text
         line += padded(old == new ? text(old) : "\(text(old)) -> \(text(new))", 40)
       } else if !entry.place.isEmpty {
@@ -74,7 +74,7 @@ final class StepList {
   /// A timer's word.
   private static func word(_ bits: UInt64) -> String {
     let states = ["free", "idle", "running", "suspended", "finished", "cancelled", "released", "?"]
-    let flags = zip(["busy", "writer", "inbox", "extra", "handed", "waited"], 3...)
+    let flags = zip(["busy", "writer", "inbox", "callback pending", "enqueued", "waited"], 3...)
       .filter { bits >> $0.1 & 1 != 0 }.map(\.0)
     let generation = TimerWord(bits).generation
     return ([states[Int(bits & 7)]] + flags + ["\(generation)"]).joined(separator: "+")

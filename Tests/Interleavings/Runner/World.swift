@@ -111,9 +111,9 @@ final class World {
       guard let timer = log.ref, let word = timer.word, word.isRunning, !word.isBusy, !word.hasWriter, !word.isInInbox
       else { continue }
       let core = log.queue.core
-      if core.token.load(ordering: .relaxed) != 0 { continue }
+      if core.passLock.load(ordering: .relaxed) != 0 { continue }
       if timer.slot.deadline.saturatingAdd(word.postponement) == .max { continue }
-      if Slab.place(of: timer.slot.index).tick != nil { continue }
+      if Slab.position(of: timer.slot.index).tick != nil { continue }
       if core.ready[core.readyNext...].contains(where: { $0.slot == timer.slot.index }) { continue }
       return "a running timer is in no wheel, no inbox and no batch"
     }

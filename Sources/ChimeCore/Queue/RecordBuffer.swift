@@ -1,5 +1,5 @@
 /// Where the records of one `takeTicks` go: an array of the host's whose elements may be longer than a record.
-@safe struct RecordSink {
+@safe struct RecordBuffer {
   // SAFETY: the host's array, for the length of the call that made this.
   private let base: UnsafeMutableRawPointer
   private let stride: Int
@@ -16,11 +16,11 @@
 
   mutating func append(_ record: TickRecord) {
     // SAFETY: nothing is delivered beyond the limit of the slice, which is the capacity.
-    if isFull { invariantFailure("a record more than there is room", Int64(capacity)) }
-    let place = unsafe base + count * stride
+    if isFull { invariantFailure("a record more than there is room for", Int64(capacity)) }
+    let element = unsafe base + count * stride
     let size = MemoryLayout<TickRecord>.size
-    unsafe place.storeBytes(of: record, as: TickRecord.self)
-    if stride > size { unsafe (place + size).initializeMemory(as: UInt8.self, repeating: 0, count: stride - size) }
+    unsafe element.storeBytes(of: record, as: TickRecord.self)
+    if stride > size { unsafe (element + size).initializeMemory(as: UInt8.self, repeating: 0, count: stride - size) }
     count += 1
   }
 }

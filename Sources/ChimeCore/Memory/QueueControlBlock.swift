@@ -2,9 +2,9 @@ internal import CPlatform
 import Synchronization
 
 /// The part of a queue that other threads touch: its id, its clock, its inbox, the time of its next wake-up and its
-/// free slots. Cells are never unmapped and serve one queue after another; a slot stays with its cell for ever, so
-/// that a thread that is late by a whole queue's life still finds what it expects.
-@unsafe struct QueueCellStorage: ~Copyable {
+/// free slots. Control blocks are never unmapped and serve one queue after another; a slot stays with its control block
+/// for ever, so that a thread that is late by a whole queue's lifetime still finds what it expects.
+@unsafe struct QueueControlBlockStorage: ~Copyable {
   /// The id of the queue that lives here, 0 when none does or it was released. A creator stores its timer, then reads
   /// this again; a release stores 0 here, then visits all slots: one of the two sees the other (both sequentially
   /// consistent; P7 and P8, Sources/README.md).
@@ -16,7 +16,7 @@ import Synchronization
   /// Time of a virtual queue; unused otherwise. Only grows while the queue lives (P12, Sources/README.md).
   let virtualNow = Atomic<Int64>(0)
   let isVirtual = Atomic<Bool>(false)
-  /// The clock that the queue's inner time runs on, where it is not virtual: `clock_gettime`'s number.
+  /// The clock that the queue's deadlines are kept on, where it is not virtual: `clock_gettime`'s number.
   let clock = Atomic<Int32>(CLOCK_MONOTONIC)
   /// Whether the queue's times are times of day; inside it they are monotonic, less than that by `wallOffset` (P13,
   /// Sources/README.md).
@@ -39,10 +39,11 @@ import Synchronization
   let stopIsPending = Atomic<UInt64>(0)
   private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
 
-  /// When the queue will look at its wheel next, `Int64.max` for never, `QueueCell.awake` while a pass runs or is sure
-  /// to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then reads this; all
-  /// sequentially consistent, so one of the two sees the other and no wake-up is lost (P1, Sources/README.md).
-  let published = Atomic<Int64>(.max)
+  /// When the queue will look at its wheel next, `Int64.max` for never, `QueueControlBlock.awake` while a pass runs or
+  /// is sure to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then reads
+  /// this; all sequentially consistent, so one of the two sees the other and no wake-up is lost (P1,
+  /// Sources/README.md).
+  let nextWakeUp = Atomic<Int64>(.max)
   private var padding1: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
     UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
@@ -63,7 +64,7 @@ import Synchronization
   }
 }
 
-/// The free slots of a cell, behind its lock.
+/// The free slots of a control block, behind its lock.
 struct SlotStore {
   /// index + 1 of the first and the last free slot; they are chained through their record's context. First in, first
   /// out, as in the threads' caches.
@@ -75,7 +76,7 @@ struct SlotStore {
   /// First index and count of each group of chunks.
   var chunks: [(first: Int, count: Int)] = []
   var chunkTotal = 0
-  /// Of these, those whose slots have all had their last life.
+  /// Of these, those whose slots have all used up their versions.
   var usedUpChunks = 0
   /// Has Swift's runtime make what a list of chunks needs, before a thread that makes its first timer can be forked from:
   /// in the child the runtime's lock would stay taken.
@@ -91,10 +92,10 @@ struct SlotStore {
   var live: UInt64 = 0
 }
 
-/// A reference to a queue's cell; free to copy, valid for ever.
-@safe package struct QueueCell: @unchecked Sendable, Equatable {
-  // SAFETY: cells are never deallocated, and all their fields are atomics, mutexes or constants.
-  let storage: UnsafeMutablePointer<QueueCellStorage>
+/// A reference to a queue's control block; free to copy, valid for ever.
+@safe package struct QueueControlBlock: @unchecked Sendable, Equatable {
+  // SAFETY: control blocks are never deallocated, and all their fields are atomics, mutexes or constants.
+  let storage: UnsafeMutablePointer<QueueControlBlockStorage>
 
   static var awake: Int64 { .min }
   /// The time at which what has no time, a callback that is not a tick, is to be delivered: at once.
@@ -102,10 +103,10 @@ struct SlotStore {
 
   @inline(__always)
   init(_ pointer: UnsafeMutableRawPointer) {
-    unsafe storage = pointer.assumingMemoryBound(to: QueueCellStorage.self)
+    unsafe storage = pointer.assumingMemoryBound(to: QueueControlBlockStorage.self)
   }
 
-  package static func == (a: QueueCell, b: QueueCell) -> Bool { unsafe a.storage == b.storage }
+  package static func == (a: QueueControlBlock, b: QueueControlBlock) -> Bool { unsafe a.storage == b.storage }
 
   @inline(__always) var index: UInt32 { unsafe storage.pointee.index }
   @inline(__always) var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
@@ -149,9 +150,9 @@ struct SlotStore {
   // MARK: Inbox and wake-up
 
   @inline(__always)
-  var published: Int64 {
-    get { unsafe storage.pointee.published.load(ordering: .sequentiallyConsistent) }
-    nonmutating set { unsafe storage.pointee.published.store(newValue, ordering: .sequentiallyConsistent) }
+  var nextWakeUp: Int64 {
+    get { unsafe storage.pointee.nextWakeUp.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { unsafe storage.pointee.nextWakeUp.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
   /// Links a slot whose inbox flag the caller has just set (P1b, Sources/README.md).
@@ -185,17 +186,18 @@ struct SlotStore {
   /// Makes sure that a pass comes at `time` at the latest. Called after the word, and the push, are visible. The pass
   /// comes at whole ticks of the wheel, so that a time which belongs to the same tick wakes nobody.
   @inline(__always)
-  func announce(_ time: Int64) {
-    let published = published
-    if time < published, Wheel.time(of: Wheel.tick(notBefore: time, shift: shift), shift: shift) < published { wake() }
+  func wakeIfEarlier(_ time: Int64) {
+    let nextWakeUp = nextWakeUp
+    guard time < nextWakeUp else { return }
+    if Wheel.time(of: Wheel.tick(notBefore: time, shift: shift), shift: shift) < nextWakeUp { wake() }
   }
 
   /// Makes sure that a pass comes now (P1c, Sources/README.md).
   func wake() {
-    if unsafe storage.pointee.published.exchange(QueueCell.awake, ordering: .sequentiallyConsistent)
-      != QueueCell.awake
+    if unsafe storage.pointee.nextWakeUp.exchange(QueueControlBlock.awake, ordering: .sequentiallyConsistent)
+      != QueueControlBlock.awake
     {
-      if let core { core.adapter.wake(core) }
+      if let core { core.driver.wake(core) }
     }
   }
 

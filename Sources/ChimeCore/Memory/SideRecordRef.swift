@@ -1,34 +1,35 @@
 internal import CPlatform
 import Synchronization
 
-/// A timer's extras; belongs to whoever is the timer's writer.
-@safe struct ExtrasRef {
+/// A timer's side record; belongs to whoever is the timer's writer.
+@safe struct SideRecordRef {
   // SAFETY: allocated by `allocate`, and never freed: the memory stays with its slot.
-  let pointer: UnsafeMutablePointer<TimerExtras>
+  let pointer: UnsafeMutablePointer<TimerSideRecord>
 
   @inline(__always)
-  init(_ pointer: UnsafeMutablePointer<TimerExtras>) { unsafe self.pointer = pointer }
+  init(_ pointer: UnsafeMutablePointer<TimerSideRecord>) { unsafe self.pointer = pointer }
 
-  static func allocate() -> ExtrasRef? {
-    guard let memory = unsafe malloc(ownOffset + MemoryLayout<TimerExtras.Own>.size) else { return nil }
-    let typed = unsafe memory.bindMemory(to: TimerExtras.self, capacity: 1)
-    unsafe typed.initialize(to: TimerExtras())
-    let extras = unsafe ExtrasRef(typed)
-    unsafe extras.own.initialize(to: TimerExtras.Own())
-    return extras
+  static func allocate() -> SideRecordRef? {
+    guard let memory = unsafe malloc(ownOffset + MemoryLayout<TimerSideRecord.Own>.size) else { return nil }
+    let typed = unsafe memory.bindMemory(to: TimerSideRecord.self, capacity: 1)
+    unsafe typed.initialize(to: TimerSideRecord())
+    let sideRecord = unsafe SideRecordRef(typed)
+    unsafe sideRecord.own.initialize(to: TimerSideRecord.Own())
+    return sideRecord
   }
 
-  private static var ownOffset: Int { unsafe (MemoryLayout<TimerExtras>.size + 15) & ~15 }
+  private static var ownOffset: Int { unsafe (MemoryLayout<TimerSideRecord>.size + 15) & ~15 }
 
   @inline(__always)
-  private var own: UnsafeMutablePointer<TimerExtras.Own> {
+  private var own: UnsafeMutablePointer<TimerSideRecord.Own> {
     // SAFETY: `allocate` has put it there.
-    unsafe (UnsafeMutableRawPointer(pointer) + ExtrasRef.ownOffset).assumingMemoryBound(to: TimerExtras.Own.self)
+    unsafe (UnsafeMutableRawPointer(pointer) + SideRecordRef.ownOffset)
+      .assumingMemoryBound(to: TimerSideRecord.Own.self)
   }
 
-  /// Makes them those of a new timer.
+  /// Makes it that of a new timer.
   func reset() {
-    unsafe own.pointee = TimerExtras.Own()
+    unsafe own.pointee = TimerSideRecord.Own()
     tickLimit = 0
     dueCount = 0
     missed = 0
@@ -37,24 +38,24 @@ import Synchronization
     targetID = 0
   }
 
-  /// Lets go of what they hold.
+  /// Lets go of what it holds.
   func end() {
     unsafe own.pointee.target?.release()
     unsafe own.pointee.named?.release()
     if let label = unsafe own.pointee.label { unsafe Labels.free(label) }
-    update { extras in
-      unsafe extras.target = nil
-      unsafe extras.named = nil
-      unsafe extras.label = nil
+    update { sideRecord in
+      unsafe sideRecord.target = nil
+      unsafe sideRecord.named = nil
+      unsafe sideRecord.label = nil
     }
   }
 
   /// Runs `body` on what is the writer's alone.
   @inline(__always)
-  func update<Result>(_ body: (inout TimerExtras.Own) -> Result) -> Result { unsafe body(&own.pointee) }
+  func update<Result>(_ body: (inout TimerSideRecord.Own) -> Result) -> Result { unsafe body(&own.pointee) }
 
   @inline(__always)
-  var value: TimerExtras.Own { unsafe own.pointee }
+  var value: TimerSideRecord.Own { unsafe own.pointee }
 
   /// The name, as long as `Labels.read` is not over.
   var label: UnsafeMutablePointer<CChar>? { unsafe own.pointee.label }

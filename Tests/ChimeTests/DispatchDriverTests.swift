@@ -5,7 +5,7 @@ import Testing
 @testable import ChimeCore
 
 /// A queue on libdispatch wakes when it must and not otherwise: seen in the passes it has made (promise 13).
-@Suite struct AdapterTests {
+@Suite struct DispatchDriverTests {
   static let farAway = Duration.seconds(3600)
 
   /// A serial queue and what it has done.

@@ -10,12 +10,12 @@ import Synchronization
 /// the mode that called it only, and it would be silent in the others. So the date is set of the one that does not fire.
 ///
 /// Armed by passes, which run in the Timer's block; woken from anywhere.
-final class RunLoopAdapter: QueueAdapter {
+final class FoundationLoopDriver: QueueDriver {
   private let loop: FoundationLoop
   private let modes: Set<RunLoop.Mode>
   // SAFETY: what is called here from other threads, the fire date and invalidation, CoreFoundation makes safe.
   private nonisolated(unsafe) let timers: [Foundation.Timer]
-  private let cell: QueueCell
+  private let control: QueueControlBlock
   private let proxy: CoreProxy
 
   private struct State {
@@ -36,25 +36,25 @@ final class RunLoopAdapter: QueueAdapter {
   private final class CoreProxy: @unchecked Sendable {
     // Unchecked: set before the timer is on the loop; weak references may be read by several threads.
     weak var core: QueueCore?
-    weak var adapter: RunLoopAdapter?
+    weak var driver: FoundationLoopDriver?
   }
 
   init(_ core: QueueCore, _ loop: FoundationLoop, _ modes: Set<RunLoop.Mode>) {
     self.loop = loop
     self.modes = modes
-    cell = core.cell
+    control = core.control
     let proxy = CoreProxy()
     self.proxy = proxy
-    Places.hasRunLoops.store(true, ordering: .relaxed)
+    ExecutionContexts.hasRunLoops.store(true, ordering: .relaxed)
     let count = modes.count > 1 || modes.contains(.common) ? 2 : 1
     unsafe timers = (0..<count).map { _ in
-      Foundation.Timer(fire: .distantFuture, interval: .never, repeats: true) { _ in proxy.adapter?.fired() }
+      Foundation.Timer(fire: .distantFuture, interval: .never, repeats: true) { _ in proxy.driver?.fired() }
     }
     proxy.core = core
-    proxy.adapter = self
+    proxy.driver = self
     loop.state.withLock { state in
       state.modes.formUnion(modes)
-      state.adapters[ObjectIdentifier(self)] = self
+      state.drivers[ObjectIdentifier(self)] = self
     }
     for mode in modes {
       for timer in unsafe timers { loop.runLoop.add(timer, forMode: mode) }
@@ -85,7 +85,7 @@ final class RunLoopAdapter: QueueAdapter {
     state.withLock { state in
       if state.isWoken || state.isClosed || time == state.armed { return }
       // A timer that is set for an earlier time is left alone: it costs one empty wake-up at most.
-      if time != .max, state.armed <= time, state.armed > cell.now { return }
+      if time != .max, state.armed <= time, state.armed > control.now { return }
       state.armed = time
       withoutCancellation { unsafe timers[state.next].fireDate = time == .max ? .distantFuture : date(of: time) }
     }
@@ -102,7 +102,7 @@ final class RunLoopAdapter: QueueAdapter {
   func close() {
     state.withLock { $0.isClosed = true }
     withoutCancellation { for timer in unsafe timers { timer.invalidate() } }
-    loop.state.withLock { $0.adapters[ObjectIdentifier(self)] = nil }
+    loop.state.withLock { $0.drivers[ObjectIdentifier(self)] = nil }
   }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
@@ -115,18 +115,18 @@ final class RunLoopAdapter: QueueAdapter {
       ? "its run loop is busy" : "its run loop is in mode \(current.rawValue), and not in \(own)"
   }
   var isOnQueue: Bool { loop.isCurrent }
-  var place: Place? { .thread(loop.threadNumber) }
+  var executionContext: ExecutionContext? { .thread(loop.threadNumber) }
   var hostCancellation: HostCancellation? { unsafe loop.hostCancellation }
   var mayNeverRun: Bool { true }
   var hasEnded: Bool { loop.hasEnded }
   var shouldYield: Bool { false }
 
   /// The loop's thread has ended.
-  func placeHasEnded() { proxy.core?.placeHasEnded() }
+  func contextHasEnded() { proxy.core?.contextHasEnded() }
 
   /// The wall-clock date at which a time of the queue's clock comes. Foundation turns it back at once; what the way
   /// there and back loses is less than the microsecond that is added, so that the timer does not fire early.
   private func date(of time: Int64) -> Date {
-    Date(timeIntervalSinceNow: Double(max(0, time.saturatingSubtract(cell.now))) / 1e9 + 1e-6)
+    Date(timeIntervalSinceNow: Double(max(0, time.saturatingSubtract(control.now))) / 1e9 + 1e-6)
   }
 }

@@ -1,19 +1,21 @@
 internal import CPlatform
 import Synchronization
 
-/// All queue cells of the process: looked up by index, given to a new queue, taken back when a queue has ended.
-enum QueueCells {
+/// All queue control blocks of the process: looked up by index, given to a new queue, taken back when a queue has
+/// ended.
+enum QueueControlBlocks {
   static var maximum: Int { 1 << 16 }
 
   private struct State {
     /// The index of the next one. From 1 on: no id has a low half of 0.
     var made = 1
-    /// Cells that no queue lives in, with the life that their next id gets.
-    var free: [Shelf: [(index: Int, life: UInt32)]] = [:]
+    /// Control blocks that no queue lives in, with the version that their next id gets.
+    var free: [Shelf: [(index: Int, version: UInt32)]] = [:]
   }
 
-  /// Where a free cell waits. A cell serves queues with a timer limit, or queues without, for ever: thread caches bypass
-  /// the count. One that has grown large is used when no small one is left, since ending a queue visits all slots.
+  /// Where a free control block waits. A control block serves queues with a timer limit, or queues without, for ever:
+  /// thread caches bypass the count. One that has grown large is used when no small one is left, since ending a queue
+  /// visits all slots.
   private struct Shelf: Hashable {
     var isLimited: Bool
     var isLarge: Bool
@@ -24,11 +26,11 @@ enum QueueCells {
   private static let state = Locked(State())
   /// Has the variables made.
   static func touch() { state.withLock { _ in } }
-  /// Address of a table of `maximum` pointers to cells. Stored once, released (P14b, Sources/README.md).
+  /// Address of a table of `maximum` pointers to control blocks. Stored once, released (P14b, Sources/README.md).
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
-  /// Index of the first cell in the table; those before are of a process that this one was forked from
+  /// Index of the first control block in the table; those before are of a process that this one was forked from
   /// (P19, Sources/README.md).
   private static let first = Atomic<Int>(1)
   /// The table from before a fork, until the child is reinitialised.
@@ -42,18 +44,18 @@ enum QueueCells {
     return unsafe base.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self) + index
   }
 
-  /// The cell a queue's id names, if that queue lives and was not released.
+  /// The control block a queue's id names, if that queue lives and was not released.
   @inline(__always)
-  static func find(_ id: UInt64) -> QueueCell? {
+  static func find(_ id: UInt64) -> QueueControlBlock? {
     guard let handle = Handle(id, kind: .queue), let entry = unsafe entry(Int(handle.index)),
       let memory = unsafe entry.pointee.load(ordering: .acquiring)
     else { return nil }
-    let cell = unsafe QueueCell(memory)
-    return cell.id == id ? cell : nil
+    let control = unsafe QueueControlBlock(memory)
+    return control.id == id ? control : nil
   }
 
-  /// A cell for a new queue and the id the queue will have. The id is not in the cell yet.
-  static func acquire(limited: Bool) -> Result<(cell: QueueCell, id: UInt64), Status> {
+  /// A control block for a new queue and the id the queue will have. The id is not in the control block yet.
+  static func acquire(limited: Bool) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
     if Fork.isChild { return .failure(.forked) }
     Fork.watch()
     ThreadEnd.lookForInterpreter()
@@ -61,52 +63,53 @@ enum QueueCells {
       guard prepare() else { return .failure(.noMemory) }
       guard ThreadState.prepare() else { return .failure(.resource) }
       for isLarge in [false, true] {
-        if let (index, life) = state.free[Shelf(isLimited: limited, isLarge: isLarge), default: []].popLast(),
+        if let (index, version) = state.free[Shelf(isLimited: limited, isLarge: isLarge), default: []].popLast(),
           let memory = unsafe entry(index)?.pointee.load(ordering: .acquiring)
         {
-          return unsafe .success((QueueCell(memory), Handle.id(.queue, index: UInt32(index), life: life)))
+          return unsafe .success((QueueControlBlock(memory), Handle.id(.queue, index: UInt32(index), version: version)))
         }
       }
       let index = state.made
       guard let entry = unsafe entry(index) else { return .failure(.limit) }
       var memory: UnsafeMutableRawPointer?
-      guard unsafe posix_memalign(&memory, 128, MemoryLayout<QueueCellStorage>.size) == 0, let memory = unsafe memory
+      guard unsafe posix_memalign(&memory, 128, MemoryLayout<QueueControlBlockStorage>.size) == 0,
+        let memory = unsafe memory
       else { return .failure(.noMemory) }
       guard let pages = WheelPageRegion.first() else {
         unsafe free(memory)
         return .failure(.noMemory)
       }
-      let typed = unsafe memory.bindMemory(to: QueueCellStorage.self, capacity: 1)
-      unsafe typed.initialize(to: QueueCellStorage(index: UInt32(index)))
+      let typed = unsafe memory.bindMemory(to: QueueControlBlockStorage.self, capacity: 1)
+      unsafe typed.initialize(to: QueueControlBlockStorage(index: UInt32(index)))
       unsafe typed.pointee.isLimited.store(limited, ordering: .relaxed)
       unsafe typed.pointee.wheelPages.withLock { $0.append(pages) }
       unsafe entry.pointee.store(memory, ordering: .releasing)
       state.made += 1
-      return unsafe .success((QueueCell(memory), Handle.id(.queue, index: UInt32(index), life: 1)))
+      return unsafe .success((QueueControlBlock(memory), Handle.id(.queue, index: UInt32(index), version: 1)))
     }
   }
 
-  /// Takes back the cell of a queue that has ended; its slots are all free.
-  static func release(_ cell: QueueCell, limited: Bool, id: UInt64) {
-    let life = (Handle(id, kind: .queue)?.life ?? 0) &+ 1
-    guard life < Handle.lifeMask else { return }
-    let shelf = Shelf(isLimited: limited, isLarge: cell.chunkCount > smallChunks)
-    state.withLock { $0.free[shelf, default: []].append((Int(cell.index), life)) }
+  /// Takes back the control block of a queue that has ended; its slots are all free.
+  static func release(_ control: QueueControlBlock, limited: Bool, id: UInt64) {
+    let version = (Handle(id, kind: .queue)?.version ?? 0) &+ 1
+    guard version < Handle.versionMask else { return }
+    let shelf = Shelf(isLimited: limited, isLarge: control.chunkCount > smallChunks)
+    state.withLock { $0.free[shelf, default: []].append((Int(control.index), version)) }
   }
 
   /// In a forked child: no queue is found any more.
   static func abandon() {
-    let cells = unsafe table.exchange(nil, ordering: .acquiringAndReleasing)
-    if unsafe cells != nil { unsafe abandoned.store(cells, ordering: .relaxed) }
+    let controls = unsafe table.exchange(nil, ordering: .acquiringAndReleasing)
+    if unsafe controls != nil { unsafe abandoned.store(controls, ordering: .relaxed) }
   }
 
-  /// Gives up the queues from before the fork, and closes their descriptors. The next cells go on in number.
+  /// Gives up the queues from before the fork, and closes their descriptors. The next control blocks go on in number.
   static func reinitialize() {
     var made = first.load(ordering: .relaxed)
-    if let cells = unsafe abandoned.exchange(nil, ordering: .relaxed) {
-      let entries = unsafe cells.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self)
-      while made < maximum, let cell = unsafe entries[made].load(ordering: .relaxed) {
-        Fork.closeInherited(unsafe QueueCell(cell).hostFile)
+    if let controls = unsafe abandoned.exchange(nil, ordering: .relaxed) {
+      let entries = unsafe controls.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self)
+      while made < maximum, let control = unsafe entries[made].load(ordering: .relaxed) {
+        Fork.closeInherited(unsafe QueueControlBlock(control).hostFile)
         made += 1
       }
     }

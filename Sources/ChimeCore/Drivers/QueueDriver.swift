@@ -1,7 +1,7 @@
-/// What wakes a queue: all that differs between kinds of queues, with the place where the pass runs.
+/// What wakes a queue: all that differs between kinds of queues, with the execution context of its passes.
 ///
 /// Only the pass arms; any other thread only wakes.
-package protocol QueueAdapter: AnyObject, Sendable {
+package protocol QueueDriver: AnyObject, Sendable {
   /// Has a pass come at that time on the queue's clock; `nil` for none. Called by the pass.
   func arm(at time: Int64?)
   /// Has a pass of `core`, the queue's, come now. Any thread.
@@ -16,7 +16,7 @@ package protocol QueueAdapter: AnyObject, Sendable {
   /// Whether the caller stands where the passes run, so that waiting for one would be waiting for itself.
   var isOnQueue: Bool { get }
   /// What the passes share with other work of the host's; `nil` for nothing.
-  var place: Place? { get }
+  var executionContext: ExecutionContext? { get }
   /// How the thread that runs the passes was, as to cancellation, before it called what runs them: callbacks are to run
   /// like that. `nil` where that is how it is.
   var hostCancellation: HostCancellation? { get }
@@ -28,8 +28,8 @@ package protocol QueueAdapter: AnyObject, Sendable {
   var shouldYield: Bool { get }
 }
 
-extension QueueAdapter {
+extension QueueDriver {
   package var hasEnded: Bool { false }
-  package var place: Place? { nil }
+  package var executionContext: ExecutionContext? { nil }
   package var hostCancellation: HostCancellation? { nil }
 }

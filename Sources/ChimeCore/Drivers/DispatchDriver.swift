@@ -2,18 +2,18 @@ import Synchronization
 
 /// Wakes a queue that lives on libdispatch: one DispatchSourceTimer behind its machine, and a block for wake-ups that
 /// cannot wait. Armed by passes, which exclude each other; woken from anywhere.
-final class DispatchAdapter: QueueAdapter {
-  private let dispatchPlace: DispatchPlace
+final class DispatchDriver: QueueDriver {
+  private let dispatchContext: DispatchContext
   private let machine: TimerMachine
-  private let cell: QueueCell
+  private let control: QueueControlBlock
   /// What the source is set for, `.max` for nothing; the pass's own (P18b, Sources/README.md).
   private let armed = Atomic<Int64>(.max)
 
-  init(_ core: QueueCore, _ place: DispatchPlace) {
-    cell = core.cell
-    dispatchPlace = place
+  init(_ core: QueueCore, _ context: DispatchContext) {
+    control = core.control
+    dispatchContext = context
     // Holds the queue until `close`.
-    machine = TimerMachine(WorkSourceFactory(place.timerQueue), standing: TimerMachineHandler.of { core.pass() })
+    machine = TimerMachine(WorkSourceFactory(context.timerQueue), standing: TimerMachineHandler.of { core.pass() })
   }
 
   func arm(at time: Int64?) {
@@ -22,7 +22,7 @@ final class DispatchAdapter: QueueAdapter {
     if time == .max, old == .max { return }
     // A source that is set for an earlier time is left alone: it costs one empty wake-up at most. One whose time has
     // come has fired, or is about to.
-    if time != .max, old <= time, old > cell.now { return }
+    if time != .max, old <= time, old > control.now { return }
     armed.store(time, ordering: .relaxed)
     withoutCancellation {
       do throws(TimerMachine.ScheduleError) {
@@ -30,20 +30,20 @@ final class DispatchAdapter: QueueAdapter {
         let plan = TimerMachinePlan(deadline: max(time, 1), interval: .max, leeway: 0)
         _ = try machine.perform(.restart, plan: plan)
       } catch {
-        invariantFailure("the adapter's deadline", time)
+        invariantFailure("the driver's deadline", time)
       }
     }
   }
 
-  func wake(_ core: QueueCore) { withoutCancellation { dispatchPlace.queue.async { core.pass() } } }
+  func wake(_ core: QueueCore) { withoutCancellation { dispatchContext.queue.async { core.pass() } } }
 
   func close() { withoutCancellation { machine.shutDown() } }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     // Without a timeout, outside every callback, libdispatch has a faster way.
-    if timeout == .max, dispatchPlace.canRunAndWait, ThreadState.frames.isEmpty { return runInTurn(core, body) }
+    if timeout == .max, dispatchContext.canRunAndWait, ThreadState.frames.isEmpty { return runInTurn(core, body) }
     return SyncCall.wait(core, timeout: timeout, body) { call in
-      withoutCancellation { dispatchPlace.queue.async { call.run() } }
+      withoutCancellation { dispatchContext.queue.async { call.run() } }
       return true
     }
   }
@@ -57,27 +57,27 @@ final class DispatchAdapter: QueueAdapter {
     defer { if let waiter { WaitRegistry.leave(waiter) } }
     var ran = false
     withoutCancellation { host in
-      dispatchPlace.queue.sync {
+      dispatchContext.queue.sync {
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return }
         ran = true
         if let waiter { WaitRegistry.leave(waiter) }
-        host.allow { ThreadState.current.inside(core.cell) { _ in body() } }
+        host.allow { ThreadState.current.inside(core.control) { _ in body() } }
       }
     }
     return ran ? .ok : .shutDown
   }
 
   func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
-    if dispatchPlace.isMain {
+    if dispatchContext.isMain {
       return MainQueue.isBeingRun ? "the main queue is busy" : "its main queue is not drained: chime_main_run does not run"
     }
-    if !dispatchPlace.isOwn { return "the host's dispatch queue that it is on is busy, suspended, or not drained" }
-    return dispatchPlace.handOver == nil
+    if !dispatchContext.isOwn { return "the host's dispatch queue that it is on is busy, suspended, or not drained" }
+    return dispatchContext.handOver == nil
       ? "its queue is busy" : "it waits for a thread of libdispatch, which grants about one a processor"
   }
-  var isOnQueue: Bool { dispatchPlace.isHere }
-  var place: Place? { dispatchPlace.shared }
-  var hostCancellation: HostCancellation? { dispatchPlace.isMain ? MainQueue.hostCancellation : nil }
-  var mayNeverRun: Bool { !dispatchPlace.isOwn }
-  var shouldYield: Bool { dispatchPlace.isMain && MainQueue.stopIsPending }
+  var isOnQueue: Bool { dispatchContext.isHere }
+  var executionContext: ExecutionContext? { dispatchContext.shared }
+  var hostCancellation: HostCancellation? { dispatchContext.isMain ? MainQueue.hostCancellation : nil }
+  var mayNeverRun: Bool { !dispatchContext.isOwn }
+  var shouldYield: Bool { dispatchContext.isMain && MainQueue.stopIsPending }
 }

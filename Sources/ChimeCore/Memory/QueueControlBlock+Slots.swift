@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Giving out slots and taking them back. Most of it happens in a thread's own cache; the cell's list, behind its lock,
-/// is visited once for many slots. A queue with a timer limit counts behind the lock, exactly.
-extension QueueCell {
+/// Giving out slots and taking them back. Most of it happens in a thread's own cache; the control block's list, behind
+/// its lock, is used once for many slots. A queue with a timer limit counts behind the lock, exactly.
+extension QueueControlBlock {
   /// A free slot that is the caller's alone.
   @inline(__always)
   func takeSlot(_ thread: ThreadState) -> Result<TimerSlot, SlotError> {
@@ -10,23 +10,24 @@ extension QueueCell {
     return takeSlotSlowly(thread)
   }
 
-  /// Whether timers are counted. Fixed for the cell's whole life, since caches bypass the count.
+  /// Whether timers are counted. Fixed for good, since caches bypass the count.
   private var isLimited: Bool { unsafe storage.pointee.isLimited.load(ordering: .relaxed) }
 
-  /// Takes back a slot whose word is free already; ends its life.
+  /// Takes back a slot whose word is free already. The slot's next timer has the next version.
   /// - Parameter thread: the calling thread's state, if there is memory for one.
   @inline(__always)
   func giveBack(_ slot: TimerSlot, _ thread: ThreadState?) {
-    let life = slot.life &+ 1
-    slot.lifeAndFlags = life & Handle.lifeMask
-    let usedUp = life >= Handle.lifeMask
+    let version = slot.version &+ 1
+    slot.versionAndFlags = version & Handle.versionMask
+    let usedUp = version >= Handle.versionMask
     if !usedUp, let cache = thread?.cache(of: self), cache.push(slot.index) { return }
     giveBackSlowly(slot, thread, usedUp: usedUp)
   }
 
   private func takeSlotSlowly(_ thread: ThreadState) -> Result<TimerSlot, SlotError> {
-    // Another cell's slots leave the cache before this cell's lock is taken: no two cells are ever locked together.
-    let cache = isLimited ? nil : thread.adoptCache(for: self)
+    // Another control block's slots leave the cache before this one's lock is taken: no two control blocks are ever
+    // locked together.
+    let cache = isLimited ? nil : thread.claimCache(for: self)
     return unsafe storage.pointee.slots.withLock { store in
       if cache == nil, store.live >= store.limit { return .failure(.limit) }
       guard let index = take(&store) else { return .failure(.noMemory) }
@@ -39,10 +40,10 @@ extension QueueCell {
   }
 
   private func giveBackSlowly(_ slot: TimerSlot, _ thread: ThreadState?, usedUp: Bool) {
-    let cache = isLimited || usedUp ? nil : thread?.adoptCache(for: self)
+    let cache = isLimited || usedUp ? nil : thread?.claimCache(for: self)
     unsafe storage.pointee.slots.withLock { store in
       store.live &-= 1
-      if usedUp { return retire(slot.index, &store) }
+      if usedUp { return noteUsedUp(slot.index, &store) }
       put(slot.index, &store)
       if let cache {
         while cache.count > ThreadCache.halved, let index = cache.takeOldest() { put(index, &store) }
@@ -58,10 +59,10 @@ extension QueueCell {
     }
   }
 
-  /// Chunks that belong to the cell.
+  /// Chunks that belong to the control block.
   var chunkCount: Int { unsafe storage.pointee.slots.withLock { $0.chunkTotal } }
 
-  /// Slots of a limited cell that are given out.
+  /// Slots of a limited control block that are given out.
   var liveCount: UInt64 { unsafe storage.pointee.slots.withLock { $0.live } }
 
   /// Puts a slot behind all that are free.
@@ -111,13 +112,13 @@ extension QueueCell {
     return true
   }
 
-  /// Counts a slot that has had its last life.
-  private func retire(_ index: UInt32, _ store: inout SlotStore) {
-    if Slab.retire(slotOf: Int(index >> 8)) { store.usedUpChunks += 1 }
+  /// Counts a slot whose versions are used up.
+  private func noteUsedUp(_ index: UInt32, _ store: inout SlotStore) {
+    if Slab.noteUsedUp(slotOf: Int(index >> 8)) { store.usedUpChunks += 1 }
   }
 
-  /// Gives a chunk whose slots have all had their last life a new number, and with it new lives, so that the slab does
-  /// not grow for ever (promise 14). False when there is none, or none that nothing refers to any more.
+  /// Gives a chunk whose slots have all used up their versions a new number, and with it new versions, so that the slab
+  /// does not grow for ever (promise 14). False when there is none, or none that nothing refers to any more.
   private func renumber(_ store: inout SlotStore) -> Bool {
     // A callback of a concurrent queue holds its slot by itself for a moment.
     guard store.usedUpChunks > 0, core?.outstanding.load(ordering: .sequentiallyConsistent) ?? 0 == 0 else { return false }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Drives a queue on a thread of its own, which waits for absolute deadlines with a timer slack of 1 ns and, where it is
 /// permitted, real-time priority.
-@safe final class PreciseAdapter: QueueAdapter, @unchecked Sendable {
+@safe final class PreciseDriver: QueueDriver, @unchecked Sendable {
   // Unchecked for the fields below: guarded by `condition`, or the thread's own.
   private let condition = Condition()
   private var armed = Int64.max
@@ -21,7 +21,7 @@ import Synchronization
     let begun = WakeUp()
     let name = options.label.isEmpty ? "chime.precise" : options.label
     let started = OwnThread.start(name: name) { [self] in
-      let status = PreciseAdapter.prepareThread(options)
+      let status = PreciseDriver.prepareThread(options)
       self.outcome.store(status.rawValue, ordering: .relaxed)
       thread.store(UInt(pthread_self()), ordering: .relaxed)
       begun.signal()
@@ -48,7 +48,7 @@ import Synchronization
   private func loop(_ core: QueueCore) {
     while true {
       let (calls, ended) = condition.withLock { () -> ([SyncCall], Bool) in
-        while !isWoken, !isClosed, self.calls.isEmpty, core.cell.now < armed { condition.wait(until: armed) }
+        while !isWoken, !isClosed, self.calls.isEmpty, core.control.now < armed { condition.wait(until: armed) }
         isWoken = false
         // The pass that comes now arms again, if it wants another one: one that closes the queue does not.
         armed = .max
@@ -69,7 +69,7 @@ import Synchronization
     }
   }
 
-  // MARK: QueueAdapter
+  // MARK: QueueDriver
 
   func arm(at time: Int64?) {
     // By the thread itself, inside a pass.
@@ -121,9 +121,9 @@ extension QueueCore {
   package static func makePrecise(_ options: QueueOptions) -> Result<UInt64, Status> {
     if Fork.isChild { return .failure(.forked) }
     if options.clock == .boottime { return .failure(.unsupported) }
-    let adapter = PreciseAdapter()
+    let driver = PreciseDriver()
     let future = QueueFuture()
-    let status = adapter.start(options, future)
+    let status = driver.start(options, future)
     if status != .ok {
       future.fulfil(nil)
       return .failure(status)
@@ -131,7 +131,7 @@ extension QueueCore {
     var core: QueueCore?
     let made = make(options) { made in
       core = made
-      return adapter
+      return driver
     }
     future.fulfil(core)
     return made

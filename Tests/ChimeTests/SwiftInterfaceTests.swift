@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Countdown, TimeLimited, Ticks, TimerQueueClock and HandlerStrategy, on virtual time.
-@Suite struct FaceTests {
+@Suite struct SwiftInterfaceTests {
   final class Log<Element: Sendable>: Sendable {
     private let elements = Locked<[Element]>([])
     var all: [Element] { elements.withLock { $0 } }

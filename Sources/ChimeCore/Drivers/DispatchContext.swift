@@ -1,0 +1,53 @@
+/// Where in libdispatch the passes of a queue run: a queue of Chime's own, the main queue, or one of the host's.
+struct DispatchContext: Sendable {
+  /// Where the timer source's handler runs: the context's own queue, or a serial queue that targets it.
+  let timerQueue: WorkQueue
+  /// The context's own queue, behind the blocks that are on it.
+  let queue: WorkQueue
+  /// Where handlers are handed over; `nil` where they run in the pass.
+  var handOver: WorkQueue?
+  /// Whose blocks exclude the passes, besides the queue's own; `nil` for none.
+  var shared: ExecutionContext?
+  let isOwn: Bool
+  /// Whether a block can be run in the context from outside, and waited for: not where the caller could be in it
+  /// without Chime knowing.
+  var canRunAndWait = false
+
+  var isMain: Bool { shared == .main }
+
+  /// Whether the caller is in it.
+  var isHere: Bool { isMain ? MainQueue.isHere : shared != nil && queue.isCurrent }
+
+  /// A serial queue of Chime's own.
+  static func serial(_ queue: WorkQueue) -> DispatchContext {
+    DispatchContext(timerQueue: queue, queue: queue, isOwn: true, canRunAndWait: true)
+  }
+
+  /// A serial queue of Chime's own, marked, on which the host has work of its own done, too: an actor's.
+  static func serial(shared queue: WorkQueue) -> DispatchContext {
+    DispatchContext(timerQueue: queue, queue: queue, shared: queue.executionContext, isOwn: true)
+  }
+
+  /// A concurrent queue, of Chime's own or a global one; its passes run on a private serial queue.
+  static func concurrent(label: String, on target: WorkQueue) -> DispatchContext {
+    let queue = WorkQueue(label: label)
+    return DispatchContext(timerQueue: queue, queue: queue, handOver: target, isOwn: true)
+  }
+
+  /// libdispatch's main queue.
+  static func main() -> DispatchContext {
+    let queue = WorkQueue.main
+    return DispatchContext(timerQueue: queue, queue: queue, shared: .main, isOwn: false)
+  }
+
+  /// A queue of the host's; `nil` when it belongs to another copy of libdispatch.
+  static func wrapping(_ pointer: UnsafeMutableRawPointer, label: String) -> DispatchContext? {
+    guard unsafe WorkQueue.isOurs(pointer) else { return nil }
+    let host = unsafe WorkQueue(pointer)
+    if host.isMain { return main() }
+    let queue = WorkQueue(label: label, on: host)
+    if host.isConcurrent { return DispatchContext(timerQueue: queue, queue: queue, handOver: host, isOwn: false) }
+    host.mark()
+    return DispatchContext(timerQueue: queue, queue: host, shared: host.executionContext, isOwn: false)
+  }
+}
