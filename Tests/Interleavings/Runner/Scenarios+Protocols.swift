@@ -94,15 +94,15 @@ extension Scenario {
       world.race()
       world.expect(queue.drive(Scheduler.start + 25) == .ok && timer.ticks == 1, "advance left a tick behind")
     },
-    Scenario("restarts while a one-shot's handler comes to its end") { world in
+    Scenario("a restart while the handler that has cancelled comes to its end", preemptions: 2) { world in
       let queue = world.queue(.concurrent)
-      let timer = world.timer(queue, after: millisecond, finalizer: false)
-      // Sends it to the wheel once more between its turn and its claim; relies on what stands there; relies on it again.
-      for first in [millisecond, 2 * millisecond, 3 * millisecond] {
-        world.thread("writer") {
-          for _ in 0..<2 { _ = world.call("restart") { timer.ref?.restart(Schedule(first: first)) ?? .ok } }
-        }
+      // Cancelled in its extra tick it keeps its place in the wheel, on which the restart relies.
+      var timer: TimerLog?
+      timer = world.timer(queue, after: millisecond, finalizer: false) { tick in
+        if tick.kind == TickKind.fired.rawValue { _ = timer?.ref?.cancel() }
       }
+      world.thread("firer") { _ = world.call("fire") { timer?.ref?.fire() ?? .ok } }
+      world.thread("writer") { _ = world.call("restart") { timer?.ref?.restart(Schedule(first: millisecond)) ?? .ok } }
       world.race()
     },
     Scenario("a query beside two reschedules") { world in
