@@ -21,6 +21,10 @@ import Synchronization
   /// Whether the queue's times are times of day; inside it they are monotonic, less than that by `wallOffset` (P13,
   /// Sources/README.md).
   let isWall = Atomic<Bool>(false)
+  /// The wall clock was stepped, and no pass has looked at it since. Pairs with the next wake-up: who notices a step stores
+  /// this, then wakes the queue; a pass stores the next wake-up, then reads this; sequentially consistent, so one of the
+  /// two sees the other (P13b, Sources/README.md).
+  let stepIsPending = Atomic<Bool>(false)
   let wallOffset = Atomic<Int64>(0)
   /// What a test has stepped the clock by.
   let wallShift = Atomic<Int64>(0)

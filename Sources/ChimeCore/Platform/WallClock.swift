@@ -67,6 +67,6 @@ package enum WallClock {
   static func remove(_ queue: UInt64) { watched.withLock { _ = $0.queues.remove(queue) } }
 
   private static func stepped() {
-    for queue in watched.withLock({ $0.queues }) { QueueControlBlocks.find(queue)?.wake() }
+    for queue in watched.withLock({ $0.queues }) { QueueControlBlocks.find(queue)?.wakeAfterStep() }
   }
 }

@@ -138,6 +138,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.clock.store(isWall ? CLOCK_MONOTONIC : options.clock.id, ordering: .relaxed)
     unsafe storage.pointee.isWall.store(isWall, ordering: .relaxed)
     unsafe storage.pointee.wallShift.store(0, ordering: .relaxed)
+    unsafe storage.pointee.stepIsPending.store(false, ordering: .relaxed)
     unsafe storage.pointee.wallOffset.store(isWall ? WallClock.offset.low : 0, ordering: .relaxed)
     unsafe storage.pointee.runsInCalls.store(runsInCalls, ordering: .relaxed)
     unsafe storage.pointee.givesRecords.store(options.givesRecords, ordering: .relaxed)

@@ -74,6 +74,7 @@ extension QueueCore {
       if let next, next <= control.now { break }
       control.nextWakeUp = next ?? .max
       if isClosing.load(ordering: .sequentiallyConsistent) { break }
+      if control.stepIsPending { break }
       if control.inboxIsEmpty, !hasFunctions {
         driver.arm(at: next == .max ? nil : next)
         return

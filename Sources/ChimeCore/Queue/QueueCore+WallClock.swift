@@ -10,6 +10,7 @@ extension QueueCore {
   /// lock.
   func followWallClock() {
     guard control.isWall else { return }
+    control.takeStep()
     let (low, high) = control.trueWallOffset
     let offset = control.wallOffset
     if offset <= high, offset >= low.saturatingSubtract(QueueCore.tolerance) { return }
@@ -51,11 +52,25 @@ extension QueueCore {
   package static func stepWallClock(_ id: UInt64, by nanoseconds: Int64) {
     guard let control = QueueControlBlocks.find(id) else { return }
     unsafe control.storage.pointee.wallShift.add(nanoseconds, ordering: .relaxed)
-    control.wake()
+    control.wakeAfterStep()
   }
 }
 
 extension QueueControlBlock {
+  /// Whether the wall clock was stepped and no pass has looked at it since.
+  var stepIsPending: Bool { unsafe storage.pointee.stepIsPending.load(ordering: .sequentiallyConsistent) }
+
+  /// Called by the pass before it looks at the wall clock.
+  fileprivate func takeStep() {
+    _ = unsafe storage.pointee.stepIsPending.exchange(false, ordering: .sequentiallyConsistent)
+  }
+
+  /// Has a pass look at the wall clock, another one than that which may be under way. Any thread.
+  func wakeAfterStep() {
+    unsafe storage.pointee.stepIsPending.store(true, ordering: .sequentiallyConsistent)
+    wake()
+  }
+
   private var wallShift: Int64 { unsafe storage.pointee.wallShift.load(ordering: .relaxed) }
 
   /// Bounds of how much the queue's clock is ahead of the monotonic one now.
