@@ -1,5 +1,3 @@
-#if !CHIME_WITHOUT_ASYNC  // left out of the C library: Swift's concurrency runtime is 0.6 MB
-
 import ChimeCore
 import Dispatch
 
@@ -89,5 +87,3 @@ extension Countdown {
     }
   }
 }
-
-#endif

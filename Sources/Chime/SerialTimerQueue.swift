@@ -1,5 +1,3 @@
-#if !CHIME_WITHOUT_ASYNC  // left out of the C library: Swift's concurrency runtime is 0.6 MB
-
 import ChimeCore
 import Dispatch
 
@@ -61,5 +59,3 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   /// Called by Swift to ask whether the caller is on the queue.
   public func isIsolatingCurrentContext() -> Bool? { workQueue.isMain ? MainQueue.isHere : workQueue.isCurrent }
 }
-
-#endif

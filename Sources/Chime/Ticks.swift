@@ -1,7 +1,5 @@
 import ChimeCore
 
-#if !CHIME_WITHOUT_ASYNC  // left out of the C library: Swift's concurrency runtime is 0.6 MB
-
 /// The ticks of a timer as an asynchronous sequence, without end.
 ///
 /// It keeps one tick for who is slow: the newest, whose `missed` tells of those before it. Iterate it once; a second
@@ -119,5 +117,3 @@ extension Tick {
     return tick
   }
 }
-
-#endif

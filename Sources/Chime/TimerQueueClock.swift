@@ -1,7 +1,5 @@
 import ChimeCore
 
-#if !CHIME_WITHOUT_ASYNC  // left out of the C library: Swift's concurrency runtime is 0.6 MB
-
 /// A timer queue's time as a Swift `Clock`: on a virtual queue, code that sleeps can be tested without waiting.
 ///
 ///     let queue = try VirtualTimerQueue()
@@ -106,5 +104,3 @@ private final class Sleeper: Sendable {
     continuation?.resume(with: result)
   }
 }
-
-#endif
