@@ -11,6 +11,9 @@
 
 #include "chime.h"
 
+/* Rounds before those that are counted. */
+#define WARM_UP 1000
+
 static chime_queue_t queue;
 static chime_timer_t timer;
 static int64_t start;
@@ -101,7 +104,7 @@ static const struct work {
 
 __attribute__((noinline)) void counted(void (*once)(int), int n) {
   int i;
-  for (i = 0; i < n; i++) once(i);
+  for (i = 0; i < n; i++) once(WARM_UP + i);
 }
 
 int main(int argc, char **argv) {
@@ -115,7 +118,7 @@ int main(int argc, char **argv) {
     OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
     OK(chime_queue_now(queue, &start));
     if (work->interval >= 0) timer = make(work->interval > 0 ? work->interval : CHIME_HOUR, work->interval);
-    for (j = 0; j < 1000; j++) work->once(j);
+    for (j = 0; j < WARM_UP; j++) work->once(j);
     counted(work->once, n);
     return 0;
   }

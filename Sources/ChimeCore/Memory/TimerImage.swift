@@ -20,7 +20,7 @@ struct TimerImage {
   var generation: UInt64 { UInt64(generationHigh) << TimerWord.generationBits | word.generation }
   var sequence: UInt64 { UInt64(sequenceHigh) << 32 | UInt64(sequenceLow) }
   /// When a running timer is due.
-  var dueTime: Int64 { deadline.saturatingAdd(word.postponement) }
+  var dueTime: Int64 { word.dueTime(deadline) }
 }
 
 /// Where a thread that is writer of a timer leaves the timer's image as it was before: so a query, and a pass that has to
@@ -62,7 +62,7 @@ struct TimerImage {
 
   /// Before the swap that sets the writer bit: each try has an image version of its own, which is odd.
   @inline(__always)
-  fileprivate func prepare(_ word: TimerWord) {
+  func prepare(_ word: TimerWord) {
     let imageVersion = unsafe storage.pointee.imageVersion.load(ordering: .relaxed)
     unsafe storage.pointee.imageVersion.store(imageVersion &+ 1 &+ (imageVersion & 1), ordering: .releasing)
     atomicMemoryFence(ordering: .releasing)
@@ -72,7 +72,7 @@ struct TimerImage {
   /// After it: copies the record, which is this thread's now and has not been changed. What changes it stores with
   /// release order, so that who sees that sees the new image version, too.
   @inline(__always)
-  fileprivate func take(_ slot: TimerSlot) {
+  func take(_ slot: TimerSlot) {
     let versionAndFlags = slot.versionAndFlags
     unsafe storage.pointee.versionAndFlags.store(versionAndFlags, ordering: .relaxed)
     unsafe storage.pointee.deadline.store(slot.deadline, ordering: .relaxed)
@@ -200,16 +200,6 @@ enum WriterImages {
 }
 
 extension TimerSlot {
-  /// Becomes the timer's writer if the word is still `expected`, sets flags in it, and leaves the timer's image to who
-  /// looks meanwhile.
-  @inline(__always)
-  func beginWriting(_ expected: TimerWord, setting flags: UInt64 = 0, _ image: WriterImage) -> Bool {
-    image.prepare(expected)
-    guard swap(expected, for: expected.setting(flags).written(by: image.index)) else { return false }
-    image.take(self)
-    return true
-  }
-
   /// The timer as the last operation that came to its end has left it. Waits for nobody; looks again only when another
   /// operation came to its end meanwhile. Of a slot that holds no live timer only the word means anything.
   var image: TimerImage {

@@ -1,57 +1,16 @@
 import Synchronization
 
 /// A slot of the slab, and the only way to its record. Copies are free; a slot is never unmapped, so no method of it
-/// can touch foreign memory, whatever became of the timer.
+/// can touch foreign memory, whatever became of the timer. The changes of its word stand in `TimerSlot+Word.swift`.
 @safe struct TimerSlot: @unchecked Sendable {
   // SAFETY: points into a chunk of the slab, which is never unmapped; all shared fields are atomics.
-  private let record: UnsafeMutablePointer<TimerRecord>
+  let record: UnsafeMutablePointer<TimerRecord>
   let index: UInt32
 
   @inline(__always)
   init(record: UnsafeMutablePointer<TimerRecord>, index: UInt32) {
     unsafe self.record = record
     self.index = index
-  }
-
-  // MARK: The word
-
-  @inline(__always)
-  var word: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .acquiring)) }
-
-  /// The word, read in the one order of all sequentially consistent operations: after this thread's push, or the
-  /// position it has stored (see `QueueControlBlock.nextWakeUp`, `WheelPosition`; P2, P5, P6, P8, Sources/README.md).
-  @inline(__always)
-  var wordInOrder: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .sequentiallyConsistent)) }
-
-  /// Swaps the word if it is still `expected`. Sequentially consistent, because the swapping thread reads its queue's
-  /// `nextWakeUp`, the position, `watched` or the id afterwards (P1, P2, P5, P8, Sources/README.md).
-  @inline(__always)
-  func swap(_ expected: TimerWord, for new: TimerWord) -> Bool {
-    unsafe record.pointee.word.compareExchange(
-      expected: expected.bits, desired: new.bits, ordering: .sequentiallyConsistent
-    ).exchanged
-  }
-
-  /// Sets one flag; false when it was set.
-  func set(_ flag: UInt64) -> Bool {
-    unsafe record.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue & flag == 0
-  }
-
-  /// Sets two flags; the word as it was before.
-  @inline(__always)
-  func set(_ flag: UInt64, _ other: UInt64) -> TimerWord {
-    unsafe TimerWord(record.pointee.word.bitwiseOr(flag | other, ordering: .sequentiallyConsistent).oldValue)
-  }
-
-  /// Clears one flag; the word as it is afterwards.
-  @inline(__always)
-  func clear(_ flag: UInt64) -> TimerWord {
-    unsafe TimerWord(record.pointee.word.bitwiseAnd(~flag, ordering: .sequentiallyConsistent).newValue)
-  }
-
-  /// Clears two flags; the word as it was before.
-  func clear(_ flag: UInt64, _ other: UInt64) -> TimerWord {
-    unsafe TimerWord(record.pointee.word.bitwiseAnd(~(flag | other), ordering: .sequentiallyConsistent).oldValue)
   }
 
   // MARK: Hints, proved by a swap of the word
@@ -61,6 +20,10 @@ import Synchronization
     get { unsafe record.pointee.deadline.load(ordering: .relaxed) }
     nonmutating set { unsafe record.pointee.deadline.store(newValue, ordering: .releasing) }
   }
+
+  /// When the timer is due, if it runs with that word.
+  @inline(__always)
+  func dueTime(_ word: TimerWord) -> Int64 { word.dueTime(deadline) }
 
   @inline(__always)
   var version: UInt32 { versionAndFlags & Handle.versionMask }
@@ -96,6 +59,12 @@ import Synchronization
   var sequence: UInt32 {
     get { unsafe record.pointee.sequence.load(ordering: .relaxed) }
     nonmutating set { unsafe record.pointee.sequence.store(newValue, ordering: .releasing) }
+  }
+
+  /// Whether the slot is in that version, and has none of these flags.
+  @inline(__always)
+  func names(_ version: UInt32, without flags: RecordFlags) -> Bool {
+    versionAndFlags & (Handle.versionMask | flags.rawValue) == version
   }
 
   @inline(__always)

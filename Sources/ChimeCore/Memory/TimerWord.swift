@@ -45,12 +45,26 @@ struct TimerWord: Equatable {
   @inline(__always) var isFree: Bool { code == TimerWord.freeCode }
   @inline(__always) var isReleased: Bool { code == TimerWord.releasedCode }
   @inline(__always) var isRunning: Bool { code == TimerWord.code(of: .running) }
+  /// A running timer that nobody writes, and no callback of which runs.
+  @inline(__always)
+  var isRunningAlone: Bool {
+    bits & (7 | TimerWord.busyBit | TimerWord.writerBit) == TimerWord.code(of: .running)
+  }
   /// A timer that its id still names.
   @inline(__always) var isLive: Bool { code &- 1 < 5 }
 
   /// The state of a live timer; `nil` for a free or released slot.
   @inline(__always) var state: TimerState? {
     isLive ? TimerState(rawValue: UInt8(truncatingIfNeeded: code &- 1)) : nil
+  }
+
+  /// Idle, finished or cancelled.
+  @inline(__always)
+  var isAtRest: Bool {
+    switch state {
+    case .idle, .finished, .cancelled: true
+    case .running, .suspended, nil: false
+    }
   }
 
   @inline(__always) var isBusy: Bool { bits & TimerWord.busyBit != 0 }
@@ -62,6 +76,10 @@ struct TimerWord: Equatable {
   @inline(__always) var generation: UInt64 { (bits >> TimerWord.generationShift) & TimerWord.generationMask }
   /// Of a running timer that has no writer.
   @inline(__always) var postponement: Int64 { Int64(bits >> 32 & 0x7FFF_FFFF) << Int64(bits >> 63 &* 10) }
+
+  /// When a running timer is due whose record's deadline was read beside this word.
+  @inline(__always)
+  func dueTime(_ deadline: Int64) -> Int64 { deadline.saturatingAdd(postponement) }
 
   @inline(__always)
   static func code(of state: TimerState) -> UInt64 { UInt64(state.rawValue) &+ 1 }
@@ -91,6 +109,10 @@ struct TimerWord: Equatable {
     guard UInt64(bitPattern: postponement) >> 31 == 0 else { return nil }
     return TimerWord(bits & 0xFFFF_FFFF | UInt64(postponement) << 32)
   }
+
+  /// Whether another postponement of the same word, in nanoseconds, is by more. One in larger units counts as more.
+  @inline(__always)
+  func isPostponed(less other: TimerWord) -> Bool { bits < other.bits }
 
   /// The same rounded up to units of 1,024 ns; `nil` from 36 minutes on.
   @inline(__always)

@@ -72,11 +72,7 @@ extension QueueCore {
 
   /// Closes on the caller's thread, if no pass runs; otherwise that pass will do it.
   private func closeHere() {
-    asPass {
-      if isClosed { return }
-      ThreadState.current.inside(control) { frame in closeIfPossible(frame) }
-      if !isAbandoned { announceEnd() }
-    }
+    asPass { frame in closeIfPossible(frame) }
   }
 
   /// Delivers what is left, and ends the queue unless a handler still runs; its end comes back here. The caller holds

@@ -38,7 +38,7 @@ extension QueueCore {
         return now
       }
       if !word.hasPendingCallback {
-        let deadline = slot.deadline.saturatingAdd(word.postponement)
+        let deadline = slot.dueTime(word)
         guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {
           if word.isRunning, turn == .due { sendOn(slot, word) }
           WriterImages.finish(image.index)
@@ -56,7 +56,7 @@ extension QueueCore {
     let isTurn = version == nil || version == timer.version
     guard let delivery = isTurn ? decide(slot, turn, &word, now, callbacksOnly: targetIsGone) : nil else {
       // What is to be delivered has another turn, or the target has gone.
-      publish(slot, word)
+      slot.endWriting(word)
       frame.slot = slot.index
       if hasTarget { target?.letGo() }
       if isAbandoned { return now }
@@ -72,7 +72,7 @@ extension QueueCore {
     let waitsForEnd =
       delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && recordBuffer == nil
     let provisional = slot.deadline
-    publish(slot, word)
+    slot.endWriting(word)  // It stays busy.
 
     if delivery.kind == .due || delivery.kind == .fired {
       counters.count(late: now.saturatingSubtract(delivery.scheduled), isAlone: handOver == nil)
@@ -139,7 +139,7 @@ extension QueueCore {
     if handOver == nil {
       place(slot, word)
     } else {
-      slot.pushUnlessThere(control)
+      slot.link(into: control)
       // Between flag and link a writer may have met the flag, and woken a pass that found nothing: what it wanted may
       // need an earlier wake-up, as it is now (P1d, Sources/README.md).
       _ = slot.wordInOrder
@@ -156,7 +156,7 @@ extension QueueCore {
   private func decide(
     _ slot: TimerSlot, _ turn: Turn, _ word: inout TimerWord, _ now: Int64, callbacksOnly: Bool
   ) -> Delivery? {
-    let deadline = slot.deadline.saturatingAdd(word.postponement)
+    let deadline = slot.dueTime(word)
     let isDue = word.isRunning && deadline <= now && deadline != .max
     defer { word = word.withPendingCallback(of: slot) }
     if let sideRecord = slot.sideRecord {
@@ -225,57 +225,19 @@ extension QueueCore {
     return ((min(onGrid, all), all), isLast)
   }
 
-  /// Ends the claim's writing; the timer stays busy.
-  private func publish(_ slot: TimerSlot, _ word: TimerWord) {
-    while true {
-      let current = slot.word
-      if slot.swap(current, for: word.over(current).clearing(TimerWord.writerBit)) {
-        return WriterImages.finish(current.image)
-      }
-    }
-  }
-
   /// After the callback's return: the timer is no longer busy, and goes where it belongs.
   private func end(_ slot: TimerSlot, delay: (generation: UInt64, provisional: Int64)?, _ frame: CurrentFrame) {
     if let delay { countFromEnd(slot, delay.generation, delay.provisional) }
-    var backoff = Backoff()
-    var word: TimerWord
-    var owned = false
-    var releasesItself = false
-    var isWaited = false
-    while true {
-      let current = slot.word
-      word = current.clearing(TimerWord.busyBit | TimerWord.waitedBit)
-      releasesItself = false
-      if current.isReleased {
-        word = word.setting(TimerWord.writerBit)
-        owned = true
-      } else if slot.flags.contains(.selfRelease), current.isAtRest, !current.hasPendingCallback {
-        if current.hasWriter {
-          backoff.pause()
-          continue
-        }
-        word = word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
-          .setting(TimerWord.writerBit)
-        owned = true
-        releasesItself = true
-      } else {
-        owned = false
-      }
-      if slot.swap(current, for: word) {
-        isWaited = current.isWaited
-        break
-      }
-    }
-    if isWaited { WaitRegistry.timerEnded(slot.index) }
-    if releasesItself { Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }
-    if owned {
+    let end = slot.endCallback()
+    if end.isWaited { WaitRegistry.timerEnded(slot.index) }
+    if end.releasesItself { Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }
+    if end.isOwned {
       handOver == nil ? retired.append(slot) : dispose(of: slot, frame)
-    } else if word.hasPendingCallback {
-      slot.pushUnlessThere(control)
+    } else if end.word.hasPendingCallback {
+      slot.link(into: control)
       if handOver != nil { control.wake() }
-    } else if word.isRunning || word.hasWriter {
-      sendOn(slot, word)
+    } else if end.word.isRunning || end.word.hasWriter {
+      sendOn(slot, end.word)
     }
   }
 
@@ -289,7 +251,7 @@ extension QueueCore {
     }
     let fromEnd = control.now.saturatingAdd(slot.period)
     // A postponement made meanwhile counts if it is later.
-    let current = slot.deadline.saturatingAdd(word.postponement)
+    let current = slot.dueTime(word)
     slot.deadline = current > provisional ? max(fromEnd, current) : fromEnd
     timer.endWriting(word.withoutPostponement)
   }
@@ -356,27 +318,3 @@ struct StartedTick {
   let delay: (generation: UInt64, provisional: Int64)?
 }
 
-extension TimerWord {
-  /// Idle, finished or cancelled.
-  @inline(__always)
-  var isAtRest: Bool {
-    switch state {
-    case .idle, .finished, .cancelled: true
-    case .running, .suspended, nil: false
-    }
-  }
-}
-
-extension TimerSlot {
-  /// Links the slot in the inbox unless it is there.
-  func pushUnlessThere(_ control: QueueControlBlock) {
-    while true {
-      let word = word
-      if word.isInInbox { return }
-      if swap(word, for: word.setting(TimerWord.inboxBit)) {
-        control.push(self)
-        return
-      }
-    }
-  }
-}

@@ -26,25 +26,15 @@ extension QueueCore {
   /// - Parameter watches: looks for a timer to watch afterwards, as `run` does before it sleeps.
   private func drive(_ driver: HostDriver, watches: Bool = false, _ body: (CurrentFrame) -> Void) -> Status {
     if !driver.mayDrive { return .wrongThread }
-    if ThreadState.frames.holds(control) { return .wouldDeadlock }
-    guard takePassLockSoon() else { return .busy }
-    if isClosed {
-      releasePassLock()
-      return .shutDown
-    }
-    driver.drivingThread.store(UInt(pthread_self()), ordering: .relaxed)
-    ThreadState.current.inside(control) { frame in
+    return asPassOfCall { frame in
+      driver.drivingThread.store(UInt(pthread_self()), ordering: .relaxed)
       control.nextWakeUp = QueueControlBlock.awake
       body(frame)
-      if isAbandoned { return }
+      if isAbandoned { return .forked }
       afterSlice(frame)
       if !isClosed { watches ? watchTimer() : wakeWatcher() }
+      return .ok
     }
-    if isAbandoned { return .forked }
-    announceEnd()
-    releasePassLock()
-    disposeIfWanted()
-    return .ok
   }
 
   // MARK: A timer that is watched
@@ -68,7 +58,7 @@ extension QueueCore {
       let word = slot.wordInOrder
       isWatching =
         word.isLive && word.hasWriter
-        || word.isRunning && slot.deadline.saturatingAdd(word.postponement) != .max
+        || word.isRunning && slot.dueTime(word) != .max
       if isWatching { return }
     }
   }

@@ -8,18 +8,10 @@ extension QueueCore {
 
   /// A whole slice, as the drivers call it: at most 256 ticks or 1 ms, then the queue's other users have their turn.
   package func pass() {
-    asPass {
-      if isClosed { return }
-      asHost {
-        withHooks {
-          ThreadState.current.inside(control) { frame in
-            control.nextWakeUp = QueueControlBlock.awake
-            runSlice(.ofOthers(from: control.now), frame)
-            if !isAbandoned { afterSlice(frame) }
-          }
-        }
-      }
-      if !isAbandoned { announceEnd() }
+    asPass(onDriver: true) { frame in
+      control.nextWakeUp = QueueControlBlock.awake
+      runSlice(.ofOthers(from: control.now), frame)
+      if !isAbandoned { afterSlice(frame) }
     }
   }
 
@@ -128,7 +120,7 @@ extension QueueCore {
       wheel.place(slot, deadline: image.dueTime, leeway: image.leeway.nanoseconds)
     } else if word.isRunning {
       wheel.place(
-        slot, deadline: slot.deadline.saturatingAdd(word.postponement), leeway: slot.leeway.nanoseconds)
+        slot, deadline: slot.dueTime(word), leeway: slot.leeway.nanoseconds)
     }
   }
 
@@ -154,7 +146,7 @@ extension QueueCore {
         continue
       }
       guard word.isRunning else { continue }
-      let deadline = max(slot.deadline.saturatingAdd(word.postponement), QueueControlBlock.atOnce)
+      let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
       if deadline > now {
         outdated.append(slot)
       } else {
@@ -322,15 +314,6 @@ extension QueuedFunction {
 }
 
 extension TimerSlot {
-  /// Becomes the owner of a released slot that nobody owns (P4c, Sources/README.md).
-  func own() -> Bool {
-    while true {
-      let word = word
-      guard word.isReleased, !word.isBusy, !word.hasWriter else { return false }
-      if swap(word, for: word.setting(TimerWord.writerBit)) { return true }
-    }
-  }
-
   /// The key by which a pending callback takes its turn: registration and cancel callbacks first, an extra tick by the
   /// time it was asked for.
   func pendingCallbackTime() -> Int64 {

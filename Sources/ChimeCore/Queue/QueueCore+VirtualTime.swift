@@ -26,23 +26,11 @@ extension QueueCore {
 
   private func advance(to target: Int64) -> Status {
     guard control.isVirtual else { return .unsupported }
-    if ThreadState.frames.holds(control) { return .wouldDeadlock }
-    guard takePassLockSoon() else { return .busy }
-    if isClosed {
-      releasePassLock()
-      return .shutDown
-    }
-    let status = ThreadState.current.inside(control) { frame -> Status in
+    return asPassOfCall { frame in
       let status = deliver(until: target, frame)
-      if isAbandoned { return .forked }
-      if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
+      if !isAbandoned, isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
       return status
     }
-    if isAbandoned { return .forked }
-    announceEnd()
-    releasePassLock()
-    disposeIfWanted()
-    return status
   }
 
   private func deliver(until target: Int64, _ frame: CurrentFrame) -> Status {
@@ -83,18 +71,13 @@ extension QueueCore {
   /// Whether the calling thread may call what a released timer calls last: on a bound queue, the bound one.
   var mayDisposeHere: Bool { (driver as? HostDriver)?.mayDrive ?? true }
 
-  func disposeIfWanted() { asPassIfWanted(disposeNow) }
-
-  private func disposeNow() {
-    if isClosed { return }
-    ThreadState.current.inside(control) { frame in
-      takeInbox()
-      disposeOfRetired(frame)
-      if isAbandoned { return }
-      if hasRetired { driver.wake(self) }
-      if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
-    }
-    if !isAbandoned { announceEnd() }
+  /// What such a pass does.
+  func disposeNow(_ frame: CurrentFrame) {
+    takeInbox()
+    disposeOfRetired(frame)
+    if isAbandoned { return }
+    if hasRetired { driver.wake(self) }
+    if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
   }
 }
 

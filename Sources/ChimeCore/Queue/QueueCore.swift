@@ -126,34 +126,57 @@ package final class QueueCore: @unchecked Sendable {
 
   func releasePassLock() { passLock.store(PassLock.free, ordering: .sequentiallyConsistent) }
 
-  /// Runs `body` as a pass if no pass runs, and again for as long as somebody asked for one meanwhile. False when
-  /// another pass runs; it will do, or repeat, what is wanted here.
-  @discardableResult
-  func asPass(_ body: () -> Void) -> Bool {
+  // MARK: Into a pass
+
+  /// Runs `body` as a pass, for whom it does not matter who does it: when another pass runs, that one will do, or repeat,
+  /// what is wanted here; and this one runs again if somebody asked for one meanwhile.
+  /// - Parameter onDriver: the thread is the driver's: between the host's hooks, and cancelled if the host's may be.
+  func asPass(onDriver: Bool = false, _ body: (CurrentFrame) -> Void) {
     passWanted.store(true, ordering: .sequentiallyConsistent)
-    return asPassIfWanted(body)
+    asPassIfWanted(onDriver: onDriver, body)
   }
 
   /// Runs `body` as a pass for as long as somebody asks for one and no other pass runs.
-  @discardableResult
-  func asPassIfWanted(_ body: () -> Void) -> Bool {
-    var ran = false
+  private func asPassIfWanted(onDriver: Bool, _ body: (CurrentFrame) -> Void) {
     var backoff = Backoff()
     while passWanted.load(ordering: .sequentiallyConsistent), !isAbandoned {
       if takePassLock() {
         passWanted.store(false, ordering: .sequentiallyConsistent)
-        body()
+        if !isClosed {
+          onDriver ? asHost { withHooks { enter(body) } } : enter(body)
+          if !isAbandoned { announceEnd() }
+        }
         releasePassLock()
-        ran = true
       } else if passLock.load(ordering: .sequentiallyConsistent) == PassLock.pass {
-        return ran
+        return
       } else {
         // Who only looks does nothing for others.
         backoff.pause()
       }
     }
-    return ran
   }
+
+  /// Runs `body` as a pass of the call that the thread is in, which wants it done here and now.
+  /// - Returns: what `body` gives; wouldDeadlock inside a callback of the queue, busy when another pass runs, shutDown,
+  ///   forked.
+  func asPassOfCall(_ body: (CurrentFrame) -> Status) -> Status {
+    if ThreadState.frames.holds(control) { return .wouldDeadlock }
+    guard takePassLockSoon() else { return .busy }
+    if isClosed {
+      releasePassLock()
+      return .shutDown
+    }
+    var status = Status.ok
+    enter { frame in status = body(frame) }
+    if isAbandoned { return .forked }
+    announceEnd()
+    releasePassLock()
+    asPassIfWanted(onDriver: false, disposeNow)
+    return status
+  }
+
+  /// The caller holds the pass lock.
+  private func enter(_ body: (CurrentFrame) -> Void) { ThreadState.current.inside(control, body) }
 }
 
 extension QueueCore {

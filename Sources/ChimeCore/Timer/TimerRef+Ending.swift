@@ -3,21 +3,29 @@ extension TimerRef {
   /// Stops the timer; ignored unless running or suspended. One compare-and-swap for a timer without a side record.
   @inline(__always)
   package func cancel() -> Status {
-    var backoff = Backoff()
-    while true {
-      guard let word, let state = word.state else { return .invalidHandle }
-      if word.hasWriter {
-        backoff.pause()
-        continue
-      }
+    let word = slot.word
+    if word.isRunningAlone, word.generation != TimerWord.generationMask, slot.names(version, without: .hasSideRecord),
+      slot.cancel(word)
+    {
+      control.noteEnd(of: slot)
+      Trace.note(.cancelled, self)
+      return .ok
+    }
+    return cancelOtherwise()
+  }
+
+  @inline(never)
+  private func cancelOtherwise() -> Status {
+    while let word = wordWithoutWriter, let state = word.state {
       guard Transition(from: state, on: .cancel).next != nil else { return .ignored }
       if slot.hasSideRecord || word.generation == TimerWord.generationMask { return cancelSlowly() }
-      if slot.swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement) {
+      if slot.cancel(word) {
         if state == .running { control.noteEnd(of: slot) }
         Trace.note(.cancelled, self)
         return word.isBusy ? .running : .ok
       }
     }
+    return .invalidHandle
   }
 
   @inline(never)
@@ -57,30 +65,16 @@ extension TimerRef {
     return word.isBusy && slot.version == version
   }
 
-  /// Has whoever ends the callback of the timer that runs wake those who wait; false when none runs
-  /// (P6, Sources/README.md).
-  func requestWakeUp() -> Bool {
-    while true {
-      let word = slot.word
-      guard word.isBusy, slot.version == version else { return false }
-      if word.isWaited || slot.swap(word, for: word.setting(TimerWord.waitedBit)) { return true }
-    }
-  }
+  /// Has whoever ends the callback of the timer that runs wake those who wait; false when none runs.
+  func requestWakeUp() -> Bool { slot.requestWakeUp(of: version) }
 
   /// Ends the timer: the id is stale at once. One compare-and-swap for a timer that has no side record and is not busy;
   /// otherwise whoever is last, this call, the running handler or the pass, frees it.
   @inline(__always)
   package func release() -> Status {
-    var backoff = Backoff()
-    while true {
-      guard let word else { return .invalidHandle }
-      if word.hasWriter {
-        backoff.pause()
-        continue
-      }
+    while let word = wordWithoutWriter {
       if word.isBusy || slot.hasSideRecord { return releaseSlowly() }
-      let free = word.with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement
-      guard slot.swap(word, for: free.clearing(TimerWord.callbackPendingBit)) else { continue }
+      guard slot.release(word) else { continue }
       let control = control
       if word.isRunning { control.noteEnd(of: slot) }
       // A side record can have come between the look and the swap; it holds named handlers at most, which end with it.
@@ -89,6 +83,7 @@ extension TimerRef {
       Trace.note(.released, self)
       return .ok
     }
+    return .invalidHandle
   }
 
   @inline(never)
@@ -101,21 +96,14 @@ extension TimerRef {
     }
     let released = word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
       .clearing(TimerWord.callbackPendingBit)
-    // While it is busy the slot is left to the handler's end; otherwise it stays this thread's, as its writer.
-    while true {
-      let current = slot.word
-      let next = released.over(current)
-      guard slot.swap(current, for: current.isBusy ? next.clearing(TimerWord.writerBit) : next.setting(TimerWord.writerBit))
-      else { continue }
-      WriterImages.finish(current.image)
-      let control = control
-      // Of a timer that did not run, too: who watches it may have seen that it is being written, and no more.
-      control.noteEnd(of: slot)
-      Trace.note(.released, self)
-      if current.isBusy { return .running }
-      slot.dispose(control)
-      return .ok
-    }
+    let replaced = slot.endWriting(released: released)
+    let control = control
+    // Of a timer that did not run, too: who watches it may have seen that it is being written, and no more.
+    control.noteEnd(of: slot)
+    Trace.note(.released, self)
+    if replaced.isBusy { return .running }
+    slot.dispose(control)
+    return .ok
   }
 }
 
@@ -124,16 +112,10 @@ extension TimerSlot {
   /// have to run there first.
   func dispose(_ control: QueueControlBlock) {
     if let sideRecord, sideRecord.hasLastWork {
-      while true {
-        let current = word
-        var next = current.clearing(TimerWord.writerBit)
-        if !current.isInInbox { next = next.setting(TimerWord.inboxBit) }
-        guard swap(current, for: next) else { continue }
-        if !current.isInInbox { control.push(self) }
-        // Here and now, on queues whose passes run inside calls: and then the thread may end here.
-        ThreadEnd.passOn { control.wakeToDispose() }
-        return
-      }
+      leaveToPass(control)
+      // Here and now, on queues whose passes run inside calls: and then the thread may end here.
+      ThreadEnd.passOn { control.wakeToDispose() }
+      return
     }
     free(control)
     if control.id == 0 { control.wakeToDispose() }
@@ -142,12 +124,8 @@ extension TimerSlot {
   /// Makes a released slot that the caller owns free, and wakes who waited for its last callback.
   func free(_ control: QueueControlBlock) {
     endSideRecord()
-    var current = word
-    while !swap(
-      current, for: current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit | TimerWord.waitedBit))
-    { current = word }
-    let index = index
+    let isWaited = becomeFree()
     control.giveBack(self, ThreadState.obtain())
-    if current.isWaited { WaitRegistry.timerEnded(index) }
+    if isWaited { WaitRegistry.timerEnded(index) }
   }
 }

@@ -28,7 +28,7 @@ extension TimerRef {
     let deadline = slot.deadline
     atomicMemoryFence(ordering: .acquiring)
     // The same word without a writer: the deadline belongs to it.
-    if !word.hasWriter, slot.word == word { return control.wallTime(deadline.saturatingAdd(word.postponement)) }
+    if !word.hasWriter, slot.word == word { return control.wallTime(word.dueTime(deadline)) }
     return image.map { $0.word.isRunning ? control.wallTime($0.dueTime) : .max }
   }
 

@@ -102,7 +102,7 @@ extension TimerRef {
     slot.sideRecord?.update { sideRecord in sideRecord.firePending = false }
     let flags = slot.flags
     let now = control.now
-    let deadline = slot.deadline.saturatingAdd(word.postponement)
+    let deadline = slot.dueTime(word)
     if flags.contains(.keepsRemaining) {
       if flags.contains(.repeating), !flags.contains(.delayPolicy), now > deadline {
         let missed = UInt64(now.saturatingSubtract(deadline) / slot.period)
@@ -141,24 +141,33 @@ extension TimerRef {
   /// record's deadline lies in the word, and the swap proves that the deadline read belongs to it.
   @inline(__always)
   package func postpone(until target: Int64) -> Status {
+    let word = slot.word
+    let deadline = slot.deadline
+    // A one-shot that runs, by a distance that the word holds: hardly any other is postponed.
+    if word.isRunningAlone, slot.names(version, without: [.repeating, .onWallClock]), target > deadline,
+      let moved = word.with(postponement: target &- deadline), word.isPostponed(less: moved), slot.postpone(word, moved)
+    {
+      Trace.note(.postponed, self)
+      return .ok
+    }
+    return postponeOtherwise(until: target)
+  }
+
+  @inline(never)
+  private func postponeOtherwise(until target: Int64) -> Status {
     postpone(to: slot.flags.contains(.onWallClock) ? control.monotonicTime(target) : target, delay: nil)
   }
 
-  @inline(__always)
   private func postpone(to target: Int64, delay: Int64?) -> Status {
-    var backoff = Backoff()
-    while true {
-      guard let word, let state = word.state else { return .invalidHandle }
+    while let word = wordWithoutWriter, let state = word.state {
       guard Transition(from: state, on: .postpone).next != nil else { return .ignored }
-      if word.hasWriter {
-        backoff.pause()
-        continue
-      }
       // The tick of a repeating timer, and a step of the wall clock, move the deadline and can leave the word as it
       // was, which would prove nothing.
-      if state == .suspended || !slot.flags.isDisjoint(with: [.repeating, .onWallClock]) { return postponeSlowly(to: target, delay: delay) }
+      if state == .suspended || !slot.flags.isDisjoint(with: [.repeating, .onWallClock]) {
+        return postponeSlowly(to: target, delay: delay)
+      }
       let deadline = slot.deadline
-      if deadline.saturatingAdd(word.postponement) >= target {
+      if word.dueTime(deadline) >= target {
         // Nothing to move, if deadline and word belong together (P3c, Sources/README.md).
         atomicMemoryFence(ordering: .acquiring)
         guard slot.word == word else { continue }
@@ -171,11 +180,12 @@ extension TimerRef {
         let moved = word.with(postponement: distance)
           ?? (control.isVirtual ? nil : word.with(longPostponement: distance))
       else { return postponeSlowly(to: target, delay: delay) }
-      if slot.swap(word, for: moved) {
+      if slot.postpone(word, moved) {
         Trace.note(.postponed, self)
         return .ok
       }
     }
+    return .invalidHandle
   }
 
   /// The same through the record: for a suspended or repeating timer, and when the word has no room for the distance
@@ -193,7 +203,7 @@ extension TimerRef {
         slot.deadline, keepsRemaining ? delay ?? max(0, target.saturatingSubtract(control.now)) : target)
       endWriting(word)
     } else {
-      let deadline = max(slot.deadline.saturatingAdd(word.postponement), target)
+      let deadline = max(slot.dueTime(word), target)
       // A little stays in the word, another amount each time: the word must differ from what it was (see TimerWord).
       let rest = word.postponement & 0xFFFF + 1
       if deadline > rest, let moved = word.with(postponement: rest) {

@@ -45,6 +45,23 @@ package struct TimerRef: Sendable {
     return word.isLive && slot.version == version ? word : nil
   }
 
+  /// The same, once nobody writes the timer.
+  @inline(__always)
+  var wordWithoutWriter: TimerWord? {
+    guard let word else { return nil }
+    return word.hasWriter ? waitForWriter() : word
+  }
+
+  @inline(never)
+  private func waitForWriter() -> TimerWord? {
+    var backoff = Backoff()
+    while let word {
+      if !word.hasWriter { return word }
+      backoff.pause()
+    }
+    return nil
+  }
+
   // MARK: Writing
 
   /// Becomes the timer's writer and gives the word as it was; `nil` when the id is stale.
@@ -53,12 +70,7 @@ package struct TimerRef: Sendable {
   @inline(__always)
   func beginWriting(sending: Bool = false) -> TimerWord? {
     let image = WriterImages.own()
-    var backoff = Backoff()
-    while let word {
-      if word.hasWriter {
-        backoff.pause()
-        continue
-      }
+    while let word = wordWithoutWriter {
       let sends = sending && !word.isInInbox
       if slot.beginWriting(word, setting: sends ? TimerWord.inboxBit : 0, image) {
         if sends { control.push(slot) }
@@ -71,18 +83,13 @@ package struct TimerRef: Sendable {
 
   /// Ends the writing of a writer that has changed nothing, whom nobody has to hear of.
   func abandonWriting(_ before: TimerWord) {
-    while true {
-      let current = slot.word
-      guard slot.swap(current, for: before.over(current).clearing(TimerWord.writerBit)) else { continue }
-      WriterImages.finish(current.image)
-      let control = control
-      if !before.isRunning { control.noteEnd(of: slot) }
-      // Between flag and link a handler's end may have met the flag, and woken a pass that found nothing (P1d,
-      // Sources/README.md).
-      if current.isInInbox, before.hasPendingCallback || before.isRunning {
-        control.wakeIfEarlier(before.hasPendingCallback ? QueueControlBlock.atOnce : wakeTime(before, control))
-      }
-      return
+    let replaced = slot.endWriting(before)
+    let control = control
+    if !before.isRunning { control.noteEnd(of: slot) }
+    // Between flag and link a handler's end may have met the flag, and woken a pass that found nothing (P1d,
+    // Sources/README.md).
+    if replaced.isInInbox, before.hasPendingCallback || before.isRunning {
+      control.wakeIfEarlier(before.hasPendingCallback ? QueueControlBlock.atOnce : wakeTime(before, control))
     }
   }
 
@@ -94,56 +101,35 @@ package struct TimerRef: Sendable {
     if new.hasPendingCallback { return publish(new, at: QueueControlBlock.atOnce, on: control) }
     let time = new.isRunning ? wakeTime(new, control) : .max
     if time == .max {
-      let isBusy = publish(new)
+      let replaced = slot.endWriting(new)
       control.noteEnd(of: slot)
-      return isBusy
+      return replaced.isBusy
     }
     // Where the wheel has an entry for the timer in time, that brings the pass: a timer that moves later leaves it there.
     // The writer bit was set before this look: what the pass takes away from now on, it takes knowing of the writer
     // (P2, Sources/README.md).
     let placed = Slab.position(of: slot.index).tick ?? .max
     if placed > Wheel.tick(notBefore: time, shift: control.shift) { return publish(new, at: time, on: control) }
-    let isBusy = publish(new)
+    let replaced = slot.endWriting(new)
     // Who looked for the next deadline may have placed it there, and armed nothing.
     control.wakeIfEarlier(time)
-    return isBusy
+    return replaced.isBusy
   }
 
-  /// Publishes a word at which the pass does not have to look. True when a callback of the timer was running.
-  @inline(__always)
-  private func publish(_ new: TimerWord) -> Bool {
-    while true {
-      let current = slot.word
-      guard slot.swap(current, for: new.over(current).clearing(TimerWord.writerBit)) else { continue }
-      WriterImages.finish(current.image)
-      return current.isBusy
-    }
-  }
-
-  /// Publishes a word, with its slot in the inbox if the pass has to look. The slot is linked there before the word can be
-  /// seen without a writer: so whoever meets the flag of a timer that nobody writes knows that a pass will find it. (Only
-  /// a callback's end, and `TimerSlot.dispose`, link after they have set the flag, and look or wake afterwards: see
-  /// `QueueCore.sendOn`; P1, P1d, Sources/README.md.)
+  /// Publishes a word, with its slot in the inbox if the pass has to look. True when a callback of the timer was running.
   /// - Parameter time: at which the pass has to look; `.max` for never.
   @discardableResult
   func publish(_ new: TimerWord, at time: Int64, on control: QueueControlBlock) -> Bool {
-    while true {
-      let current = slot.word
-      if time != .max, !current.isInInbox {
-        if slot.set(TimerWord.inboxBit) { control.push(slot) }
-        continue
-      }
-      guard slot.swap(current, for: new.over(current).clearing(TimerWord.writerBit)) else { continue }
-      WriterImages.finish(current.image)
-      if time != .max { control.wakeIfEarlier(time) }
-      return current.isBusy
-    }
+    if time == .max { return slot.endWriting(new).isBusy }
+    let replaced = slot.endWriting(new, inInboxOf: control)
+    control.wakeIfEarlier(time)
+    return replaced.isBusy
   }
 
   /// When the pass has to look at a running timer.
   @inline(__always)
   func wakeTime(_ word: TimerWord, _ control: QueueControlBlock) -> Int64 {
-    let deadline = slot.deadline.saturatingAdd(word.postponement)
+    let deadline = slot.dueTime(word)
     let leeway = slot.leeway
     guard leeway.bits != 0, control.honoursLeeway else { return deadline }
     return Placement.time(deadline: deadline, leeway: leeway.nanoseconds)

@@ -342,7 +342,7 @@ struct Wheel: ~Copyable {
   /// Where a slot with that word, which has no writer, belongs.
   private func tick(of slot: TimerSlot, _ word: TimerWord) -> UInt64? {
     guard word.isRunning else { return nil }
-    let deadline = slot.deadline.saturatingAdd(word.postponement)
+    let deadline = slot.dueTime(word)
     if deadline == .max { return nil }
     return tick(deadline: deadline, leeway: slot.leeway.nanoseconds)
   }

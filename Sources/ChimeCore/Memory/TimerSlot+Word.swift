@@ -1,0 +1,202 @@
+import Synchronization
+
+/// All that is ever done to a slot's word: each change of it is one of these operations, a single swap or a swap that is
+/// tried again. Those that can fail take the word that the caller has read and decided on, and say whether it was still
+/// the same. The rest keep what others may change meanwhile (see `TimerWord.over`).
+extension TimerSlot {
+  @inline(__always)
+  var word: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .acquiring)) }
+
+  /// The word, read in the one order of all sequentially consistent operations: after this thread's push, or the
+  /// position it has stored (see `QueueControlBlock.nextWakeUp`, `WheelPosition`; P2, P5, P6, P8, Sources/README.md).
+  @inline(__always)
+  var wordInOrder: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .sequentiallyConsistent)) }
+
+  /// Swaps the word if it is still `expected`. Sequentially consistent, because the swapping thread reads its queue's
+  /// `nextWakeUp`, the position, `watched` or the id afterwards (P1, P2, P5, P8, Sources/README.md). Called from here
+  /// only, and by tests.
+  @inline(__always)
+  func swap(_ expected: TimerWord, for new: TimerWord) -> Bool {
+    unsafe record.pointee.word.compareExchange(
+      expected: expected.bits, desired: new.bits, ordering: .sequentiallyConsistent
+    ).exchanged
+  }
+
+  // MARK: In one swap
+
+  /// Cancels a timer that runs or is suspended and has no side record.
+  @inline(__always)
+  func cancel(_ word: TimerWord) -> Bool {
+    swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement)
+  }
+
+  /// Moves the deadline of a running timer: `moved` is the word with another postponement. Succeeds only if the deadline
+  /// read beside `word` belonged to it.
+  @inline(__always)
+  func postpone(_ word: TimerWord, _ moved: TimerWord) -> Bool { swap(word, for: moved) }
+
+  /// Frees the slot of a timer that is not busy and had no side record.
+  @inline(__always)
+  func release(_ word: TimerWord) -> Bool {
+    let free = word.with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement
+    return swap(word, for: free.clearing(TimerWord.callbackPendingBit))
+  }
+
+  // MARK: Writing
+
+  /// Becomes the timer's writer, sets flags in the word, and leaves the timer's image to who looks meanwhile.
+  @inline(__always)
+  func beginWriting(_ word: TimerWord, setting flags: UInt64 = 0, _ image: WriterImage) -> Bool {
+    image.prepare(word)
+    guard swap(word, for: word.setting(flags).written(by: image.index)) else { return false }
+    image.take(self)
+    return true
+  }
+
+  /// Ends the writing with what the writer decided. Gives the word that this one took the place of.
+  @inline(__always)
+  @discardableResult
+  func endWriting(_ new: TimerWord) -> TimerWord {
+    while true {
+      let current = word
+      guard swap(current, for: new.over(current).clearing(TimerWord.writerBit)) else { continue }
+      WriterImages.finish(current.image)
+      return current
+    }
+  }
+
+  /// The same, with the slot in the inbox at that moment. It is linked there before the word can be seen without a writer:
+  /// so whoever meets the flag of a timer that nobody writes knows that a pass will find it. (Only a callback's end, and
+  /// `leaveToPass`, link after they have set the flag, and look or wake afterwards: see `QueueCore.sendOn`; P1, P1d,
+  /// Sources/README.md.)
+  func endWriting(_ new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
+    while true {
+      let current = word
+      if !current.isInInbox {
+        link(into: control)
+      } else if swap(current, for: new.over(current).clearing(TimerWord.writerBit)) {
+        WriterImages.finish(current.image)
+        return current
+      }
+    }
+  }
+
+  /// Ends the writing with a released timer. While it is busy the slot is left to the handler's end; otherwise it stays
+  /// this thread's, as its writer. Gives the word that this one took the place of.
+  func endWriting(released new: TimerWord) -> TimerWord {
+    while true {
+      let current = word
+      let next = new.over(current)
+      guard
+        swap(
+          current, for: current.isBusy ? next.clearing(TimerWord.writerBit) : next.setting(TimerWord.writerBit))
+      else { continue }
+      WriterImages.finish(current.image)
+      return current
+    }
+  }
+
+  // MARK: The end of a callback
+
+  /// What the end of a callback left behind.
+  struct CallbackEnd {
+    var word: TimerWord
+    /// The timer is released, and the slot this thread's, as its writer.
+    var isOwned = false
+    /// It is released by this end, having nothing left to do.
+    var releasesItself = false
+    var isWaited = false
+  }
+
+  /// Ends a callback: the timer is no longer busy. Waits for a writer only where the timer might release itself.
+  func endCallback() -> CallbackEnd {
+    var backoff = Backoff()
+    while true {
+      let current = word
+      var end = CallbackEnd(
+        word: current.clearing(TimerWord.busyBit | TimerWord.waitedBit), isWaited: current.isWaited)
+      if current.isReleased {
+        end.isOwned = true
+      } else if flags.contains(.selfRelease), current.isAtRest, !current.hasPendingCallback {
+        if current.hasWriter {
+          backoff.pause()
+          continue
+        }
+        end.word = end.word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
+        end.isOwned = true
+        end.releasesItself = true
+      }
+      if end.isOwned { end.word = end.word.setting(TimerWord.writerBit) }
+      if swap(current, for: end.word) { return end }
+    }
+  }
+
+  /// Has whoever ends the callback of the timer that runs wake those who wait; false when none runs (P6,
+  /// Sources/README.md).
+  func requestWakeUp(of version: UInt32) -> Bool {
+    while true {
+      let word = word
+      guard word.isBusy, self.version == version else { return false }
+      if word.isWaited || swap(word, for: word.setting(TimerWord.waitedBit)) { return true }
+    }
+  }
+
+  // MARK: A released slot
+
+  /// Becomes the owner of a released slot that nobody owns (P4c, Sources/README.md).
+  func own() -> Bool {
+    while true {
+      let word = word
+      guard word.isReleased, !word.isBusy, !word.hasWriter else { return false }
+      if swap(word, for: word.setting(TimerWord.writerBit)) { return true }
+    }
+  }
+
+  /// Gives a released slot up, which a pass will find in the inbox. The caller owned it.
+  func leaveToPass(_ control: QueueControlBlock) {
+    while true {
+      let current = word
+      guard swap(current, for: current.clearing(TimerWord.writerBit).setting(TimerWord.inboxBit)) else { continue }
+      if !current.isInInbox { control.push(self) }
+      return
+    }
+  }
+
+  /// Makes a released slot free that the caller owns. True when somebody waits for the end of its last callback.
+  func becomeFree() -> Bool {
+    while true {
+      let current = word
+      let free = current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit | TimerWord.waitedBit)
+      if swap(current, for: free) { return current.isWaited }
+    }
+  }
+
+  // MARK: Flags
+
+  /// Links the slot in the inbox unless it is there.
+  func link(into control: QueueControlBlock) {
+    if !word.isInInbox, set(TimerWord.inboxBit) { control.push(self) }
+  }
+
+  /// Sets one flag; false when it was set.
+  func set(_ flag: UInt64) -> Bool {
+    unsafe record.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue & flag == 0
+  }
+
+  /// Sets two flags; the word as it was before.
+  @inline(__always)
+  func set(_ flag: UInt64, _ other: UInt64) -> TimerWord {
+    unsafe TimerWord(record.pointee.word.bitwiseOr(flag | other, ordering: .sequentiallyConsistent).oldValue)
+  }
+
+  /// Clears one flag; the word as it is afterwards.
+  @inline(__always)
+  func clear(_ flag: UInt64) -> TimerWord {
+    unsafe TimerWord(record.pointee.word.bitwiseAnd(~flag, ordering: .sequentiallyConsistent).newValue)
+  }
+
+  /// Clears two flags; the word as it was before.
+  func clear(_ flag: UInt64, _ other: UInt64) -> TimerWord {
+    unsafe TimerWord(record.pointee.word.bitwiseAnd(~(flag | other), ordering: .sequentiallyConsistent).oldValue)
+  }
+}
