@@ -91,6 +91,22 @@ package enum Arguments {
     return schedule.isValid ? schedule : nil
   }
 
+  /// Whether options ask for a handler and a context at most.
+  @inline(__always)
+  static func arePlain(_ options: UnsafePointer<chime_timer_options>) -> Bool {
+    unsafe options.pointee.size == MemoryLayout<chime_timer_options>.size && options.pointee.flags == 0
+      && options.pointee.registration_handler == nil && options.pointee.cancel_handler == nil
+      && options.pointee.finalizer == nil && options.pointee.label == nil && options.pointee.target == 0
+  }
+
+  /// Whether a schedule is valid, but perhaps for its leeway, and a one-shot's without policies.
+  @inline(__always)
+  static func arePlain(_ schedule: UnsafePointer<chime_schedule>) -> Bool {
+    unsafe schedule.pointee.size == MemoryLayout<chime_schedule>.size && schedule.pointee.interval_ns == 0
+      && schedule.pointee.missed_policy == 0 && schedule.pointee.resume_policy == 0
+      && (schedule.pointee.flags == 1 || schedule.pointee.flags == 0 && schedule.pointee.first_ns >= 0)
+  }
+
   /// Options as they lie in the caller's memory: `TimerOptions` has the layout of chime_timer_options, where there is a
   /// handler.
   ///

@@ -18,11 +18,35 @@ public func chime_timer_start(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>?, _ schedule: UnsafePointer<chime_schedule>?,
   _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
-  guard let options = unsafe options, let schedule = unsafe schedule,
-    let options = unsafe Arguments.timerOptions(options, selfRelease: timer == nil),
+  guard let options = unsafe options, let schedule = unsafe schedule else { return Status.invalidArgument.rawValue }
+  return unsafe (startPlain(queue, options, schedule, timer) ?? startOtherwise(queue, options, schedule, timer))
+    .rawValue
+}
+
+/// Starts a timer that has a handler, a context, a one-shot's deadline or delay, and nothing else; `nil` for any other.
+@inline(__always)
+private func startPlain(
+  _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
+  _ timer: UnsafeMutablePointer<chime_timer_t>?
+) -> Status? {
+  guard unsafe Arguments.arePlain(options), unsafe Arguments.arePlain(schedule),
+    let handler = unsafe Arguments.tickFunction(options.pointee.handler),
+    let leeway = unsafe CompactDuration(short: schedule.pointee.leeway_ns)
+  else { return nil }
+  return unsafe TimerRef.createPlain(
+    on: queue, handler, Context(options.pointee.context), selfRelease: timer == nil, first: schedule.pointee.first_ns,
+    firstIsDeadline: schedule.pointee.flags != 0, leeway: leeway, out: timer)
+}
+
+@inline(never)
+private func startOtherwise(
+  _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
+  _ timer: UnsafeMutablePointer<chime_timer_t>?
+) -> Status {
+  guard let options = unsafe Arguments.timerOptions(options, selfRelease: timer == nil),
     let schedule = unsafe Arguments.schedule(schedule)
-  else { return Status.invalidArgument.rawValue }
-  return unsafe TimerRef.create(on: queue, options, schedule, out: timer).rawValue
+  else { return .invalidArgument }
+  return unsafe TimerRef.create(on: queue, options, schedule, out: timer)
 }
 
 @_cdecl("chime_timer_after") @implementation
@@ -30,6 +54,13 @@ public func chime_timer_after(
   _ queue: chime_queue_t, _ delay_ns: Int64, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
   _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
+  if unsafe finalizer == nil, delay_ns >= 0, let function = unsafe Arguments.tickFunction(handler),
+    let status = unsafe TimerRef.createPlain(
+      on: queue, function, Context(context), selfRelease: timer == nil, first: delay_ns, firstIsDeadline: false,
+      leeway: .none, out: timer)
+  {
+    return status.rawValue
+  }
   guard let options = unsafe Arguments.timerOptions(handler, context, finalizer, selfRelease: timer == nil),
     delay_ns >= 0
   else { return Status.invalidArgument.rawValue }

@@ -1,7 +1,7 @@
 /// A duration in 32 bits: 26 bits of a number and 6 bits of its unit, a power of two of nanoseconds or one that people
 /// use. Exact below 67 ms, for whole microseconds up to a minute, milliseconds up to 18 hours and seconds up to two
 /// years; rounded down otherwise, by less than 1 part in 33 million.
-struct CompactDuration {
+package struct CompactDuration {
   var bits: UInt32
 
   /// Units 0 to 37 are 2^unit ns; these follow.
@@ -10,10 +10,19 @@ struct CompactDuration {
   @inline(__always)
   init(bits: UInt32) { self.bits = bits }
 
+  package static var none: CompactDuration { CompactDuration(bits: 0) }
+
   /// - Parameter nanoseconds: 0 or more.
   @inline(__always)
   init(_ nanoseconds: Int64) {
     bits = nanoseconds < 1 << 26 ? UInt32(truncatingIfNeeded: nanoseconds) : CompactDuration.bits(of: nanoseconds)
+  }
+
+  /// `nil` for one that is negative, or has another unit than nanoseconds: from 67 ms on.
+  @inline(__always)
+  package init?(short nanoseconds: Int64) {
+    guard UInt64(bitPattern: nanoseconds) < 1 << 26 else { return nil }
+    bits = UInt32(truncatingIfNeeded: nanoseconds)
   }
 
   private static func bits(of nanoseconds: Int64) -> UInt32 {

@@ -28,6 +28,9 @@ import Synchronization
   let wallOffset = Atomic<Int64>(0)
   /// What a test has stepped the clock by.
   let wallShift = Atomic<Int64>(0)
+  /// Whether the queue is not on the wall clock, and calls functions: a timer on it that has none of the particulars of
+  /// few is made in short (see `TimerRef.createPlain`).
+  let isPlain = Atomic<Bool>(true)
   /// Whether ticks are taken as records.
   let givesRecords = Atomic<Bool>(false)
   /// Whether passes run only inside calls of the host: virtual and host-driven queues.
@@ -115,6 +118,7 @@ struct SlotStore {
   @inline(__always) var index: UInt32 { unsafe storage.pointee.index }
   @inline(__always) var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
   @inline(__always) var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }
+  @inline(__always) var isPlain: Bool { unsafe storage.pointee.isPlain.load(ordering: .relaxed) }
   @inline(__always) var givesRecords: Bool { unsafe storage.pointee.givesRecords.load(ordering: .relaxed) }
   var runsInCalls: Bool { unsafe storage.pointee.runsInCalls.load(ordering: .relaxed) }
   @inline(__always) var honoursLeeway: Bool { unsafe storage.pointee.honoursLeeway.load(ordering: .relaxed) }

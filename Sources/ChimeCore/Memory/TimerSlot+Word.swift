@@ -69,6 +69,7 @@ extension TimerSlot {
   /// so whoever meets the flag of a timer that nobody writes knows that a pass will find it. (Only a callback's end, and
   /// `leaveToPass`, link after they have set the flag, and look or wake afterwards: see `QueueCore.sendOn`; P1, P1d,
   /// Sources/README.md.)
+  @discardableResult
   func endWriting(_ new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
     while true {
       let current = word

@@ -115,6 +115,11 @@ import Synchronization
   /// Ends the side record; the caller owns the slot.
   @inline(__always)
   func endSideRecord() {
+    if hasSideRecord { endItsSideRecord() }
+  }
+
+  @inline(never)
+  private func endItsSideRecord() {
     guard let sideRecord else { return }
     versionAndFlags &= ~RecordFlags.hasSideRecord.rawValue
     sideRecord.target?.detach(Handle.id(.timer, index: index, version: version))

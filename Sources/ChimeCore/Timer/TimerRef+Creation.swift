@@ -49,13 +49,52 @@ internal import CPlatform
 }
 
 extension TimerRef {
+  /// Makes and activates a one-shot that has a handler, a context and nothing else, as most have: in short what `create`
+  /// does for it, step by step. `nil`, and nothing done, when the queue or the thread wants more than that.
+  ///
+  /// - Parameters:
+  ///   - first: deadline, or a delay of 0 or more.
+  ///   - leeway: of 0 or more, short enough to be kept in nanoseconds.
+  @inline(__always)
+  package static func createPlain(
+    on queue: UInt64, _ handler: TickFunction, _ context: Context, selfRelease: Bool, first: Int64,
+    firstIsDeadline: Bool, leeway: CompactDuration, out: UnsafeMutablePointer<UInt64>?
+  ) -> Status? {
+    guard let control = QueueControlBlocks.find(queue), control.isPlain, let thread = ThreadState.existing,
+      let index = thread.cache(of: control)?.pop()
+    else { return nil }
+    let slot = Slab.slot(index)
+    let free = slot.set(TimerWord.writerBit, TimerWord.inboxBit)
+    if !free.isInInbox { control.push(slot) }
+    guard control.id == queue else { return giveUp(slot, control, thread) }
+    slot.handler = handler
+    slot.context = context
+    slot.sequence = 0
+    let version = slot.version
+    slot.versionAndFlags =
+      version | RecordFlags.hasSchedule.rawValue | (firstIsDeadline ? RecordFlags.firstIsDeadline.rawValue : 0)
+      | (selfRelease ? RecordFlags.selfRelease.rawValue : 0)
+    slot.startOrder = thread.nextStartOrder()
+    slot.leeway = leeway
+    slot.period = first
+    let deadline = firstIsDeadline ? first : control.now.saturatingAdd(first)
+    slot.deadline = deadline
+    let timer = TimerRef(slot: slot, version: version)
+    unsafe out?.pointee = timer.id
+    slot.endWriting(free.with(.running).withNextGeneration, inInboxOf: control)
+    control.wakeIfEarlier(leeway.bits == 0 ? deadline : timer.wakeTime(deadline: deadline, leeway, control))
+    Trace.noteCreated(timer)
+    if control.id != queue { timer.endWithQueue(control) }
+    return .ok
+  }
+
   /// Makes a timer on the queue with that id, and activates it when there is a schedule.
   ///
   /// - Parameters:
   ///   - schedule: valid, or `nil` for an idle timer.
   ///   - out: receives the id before the timer can tick, and is untouched on failure.
-  /// - Returns: ok, invalidHandle, invalidArgument and unsupported when functions and records do not go with the queue, targetGone, limit, noMemory. On failure the context stays the caller's.
-  @inline(__always)
+  /// - Returns: ok, invalidHandle, invalidArgument and unsupported when functions and records do not go with the queue,
+  ///   targetGone, limit, noMemory. On failure the context stays the caller's.
   package static func create(
     on queue: UInt64, _ options: TimerOptions, _ schedule: Schedule?, out: UnsafeMutablePointer<UInt64>?
   ) -> Status {
@@ -76,12 +115,7 @@ extension TimerRef {
     } else if !slot.set(TimerWord.writerBit, TimerWord.inboxBit).isInInbox {
       control.push(slot)
     }
-    guard control.id == queue else {
-      _ = slot.clear(TimerWord.writerBit)
-      control.giveBack(slot, thread)
-      control.wakeToDispose()
-      return .invalidHandle
-    }
+    guard control.id == queue else { return giveUp(slot, control, thread) }
     var word = slot.word.clearing(TimerWord.writerBit)
     var target: TimerTarget?
     if options.needsSideRecord || schedule?.needsSideRecord(on: control) == true {
@@ -123,17 +157,28 @@ extension TimerRef {
       at: word.hasPendingCallback ? QueueControlBlock.atOnce : word.isRunning ? timer.wakeTime(word, control) : .max,
       on: control)
     if isWall { timer.followWallClock() }
-    Trace.note(.created, timer)
-    if schedule != nil { Trace.note(.activated, timer) }
+    Trace.noteCreated(timer, activated: schedule != nil)
     // The target's last reference may have gone meanwhile, before there was a timer to end (P8b, Sources/README.md).
     if let target, target.isGone { target.end(timer) }
-    if control.id != queue {
-      // The queue was released meanwhile, and may have missed this timer: it existed, and is released with the queue
-      // (P8, Sources/README.md).
-      _ = timer.release()
-      control.wakeToDispose()
-    }
+    if control.id != queue { timer.endWithQueue(control) }
     return .ok
+  }
+
+  /// The queue was released before anybody could see the timer.
+  @inline(never)
+  private static func giveUp(_ slot: TimerSlot, _ control: QueueControlBlock, _ thread: ThreadState) -> Status {
+    _ = slot.clear(TimerWord.writerBit)
+    control.giveBack(slot, thread)
+    control.wakeToDispose()
+    return .invalidHandle
+  }
+
+  /// The queue was released while the timer was made, and may have missed it: it existed, and is released with the queue
+  /// (P8, Sources/README.md).
+  @inline(never)
+  private func endWithQueue(_ control: QueueControlBlock) {
+    _ = release()
+    control.wakeToDispose()
   }
 
   /// Gives a new timer its side record; and its target, if it is to have one.

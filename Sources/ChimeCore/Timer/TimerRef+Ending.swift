@@ -72,15 +72,31 @@ extension TimerRef {
   /// otherwise whoever is last, this call, the running handler or the pass, frees it.
   @inline(__always)
   package func release() -> Status {
+    let word = slot.word
+    guard word.isLive, !word.isBusy, !word.hasWriter, slot.names(version, without: .hasSideRecord),
+      slot.release(word)
+    else { return releaseOtherwise() }
+    finishRelease(word)
+    return .ok
+  }
+
+  /// What follows the swap that has freed the slot.
+  @inline(__always)
+  private func finishRelease(_ word: TimerWord) {
+    let control = control
+    if word.isRunning { control.noteEnd(of: slot) }
+    // A side record can have come between the look and the swap; it holds named handlers at most, which end with it.
+    slot.endSideRecord()
+    control.giveBack(slot, ThreadState.existing)
+    Trace.note(.released, self)
+  }
+
+  @inline(never)
+  private func releaseOtherwise() -> Status {
     while let word = wordWithoutWriter {
       if word.isBusy || slot.hasSideRecord { return releaseSlowly() }
       guard slot.release(word) else { continue }
-      let control = control
-      if word.isRunning { control.noteEnd(of: slot) }
-      // A side record can have come between the look and the swap; it holds named handlers at most, which end with it.
-      slot.endSideRecord()
-      control.giveBack(slot, ThreadState.obtain())
-      Trace.note(.released, self)
+      finishRelease(word)
       return .ok
     }
     return .invalidHandle

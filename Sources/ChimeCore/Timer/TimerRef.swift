@@ -129,8 +129,11 @@ package struct TimerRef: Sendable {
   /// When the pass has to look at a running timer.
   @inline(__always)
   func wakeTime(_ word: TimerWord, _ control: QueueControlBlock) -> Int64 {
-    let deadline = slot.dueTime(word)
-    let leeway = slot.leeway
+    wakeTime(deadline: slot.dueTime(word), slot.leeway, control)
+  }
+
+  @inline(__always)
+  func wakeTime(deadline: Int64, _ leeway: CompactDuration, _ control: QueueControlBlock) -> Int64 {
     guard leeway.bits != 0, control.honoursLeeway else { return deadline }
     return Placement.time(deadline: deadline, leeway: leeway.nanoseconds)
   }

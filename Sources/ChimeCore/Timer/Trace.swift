@@ -45,6 +45,18 @@ package enum Trace {
     if isOn.load(ordering: .relaxed) { report(event, timer) }
   }
 
+  /// A timer was made, and activated if it was.
+  @inline(__always)
+  static func noteCreated(_ timer: TimerRef, activated: Bool = true) {
+    if isOn.load(ordering: .relaxed) { reportCreated(timer, activated) }
+  }
+
+  @inline(never)
+  private static func reportCreated(_ timer: TimerRef, _ activated: Bool) {
+    report(.created, timer)
+    if activated { report(.activated, timer) }
+  }
+
   /// A callback is about to be called.
   @inline(__always)
   static func noteCall(_ tick: TickRecord) {
