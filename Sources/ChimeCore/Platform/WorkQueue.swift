@@ -58,7 +58,7 @@ import Synchronization
 
   // MARK: Standing on it
 
-  /// Whether any queue was ever marked.
+  /// Whether any queue was ever marked. A hint, which a fork leaves as it is.
   private static let anyIsMarked = Atomic<Bool>(false)
 
   /// Has `isCurrent` know blocks of this queue.
