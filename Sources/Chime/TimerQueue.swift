@@ -164,11 +164,11 @@ public class TimerQueue: @unchecked Sendable {
 
   /// Runs `body` on the queue, soon.
   public func async(_ body: sending @escaping () -> Void) throws(ChimeError) {
-    let box = unsafe Context(Unmanaged.passRetained(FunctionBox(body)).toOpaque())
+    let box = unsafe Context(ClosureBox.context(body))
     let status = unsafe QueueCore.async(
-      id, ContextFunction { unsafe FunctionBox.of($0)?.body() }, box, ContextFunction { unsafe FunctionBox.release($0) })
+      id, ContextFunction { unsafe ClosureBox.call($0) }, box, ContextFunction { unsafe ClosureBox.release($0) })
     if status.isFailure {
-      unsafe FunctionBox.release(box.pointer)
+      unsafe ClosureBox.release(box.pointer)
       throw status.error
     }
   }

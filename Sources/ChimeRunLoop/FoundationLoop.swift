@@ -4,48 +4,27 @@ import CoreFoundation
 import Foundation
 import Synchronization
 
-/// A run loop, and what Chime keeps for it: its thread, the modes it was given, the queues of its weak timers.
+/// A run loop, and what Chime keeps for it: its thread, the drivers of queues on it, the queues of its weak timers.
 ///
-/// Made when Chime first meets the run loop, and kept to the end of its thread: then its id is stale, the queues of its
-/// weak timers end, and a shutdown of other queues on it does not wait for it any more. Any thread.
+/// Made when Chime first meets the run loop, and kept to the end of its thread: then the queues of its weak timers end,
+/// and a shutdown of other queues on it does not wait for it any more. Any thread.
 package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   // Unchecked for `runLoop`: of its methods only those are called from other threads that CoreFoundation makes safe.
   let runLoop: RunLoop
-  package private(set) var id: UInt64 = 0  // set once, before anybody else sees the object
 
   struct State {
-    /// The modes that timers or runs were in.
-    var modes: Set<RunLoop.Mode> = [.default]
     /// Drivers of queues on this loop, to be told of its end.
     var drivers: [ObjectIdentifier: FoundationLoopDriver] = [:]
     /// The queues of the weak timers, by the modes they are in.
     var queues: [Set<RunLoop.Mode>: TimerQueue] = [:]
-    /// What the loop's thread runs, innermost last.
-    var runs: [Run] = []
-    var stopIsPending = false
-    /// `release` was called: every run returns, and the thread ends.
-    var isEnding = false
-    /// Keeps the loop waiting in the modes that `run` has run it in, and stops it when fired: any thread can fire it.
-    var control: Foundation.Timer?
-    var controlled: Set<RunLoop.Mode> = []
     /// The loop as CoreFoundation has it, once Chime has been on its thread.
     var cf: CFRunLoop?
-  }
-
-  /// A run that was begun by `run`.
-  struct Run {
-    let endsWithTick: Bool
-    var hasTicked = false
   }
 
   let state = Locked(State())
   /// The loop's thread, as `pthread_self` has it; 0 until Chime has been on it.
   private let thread = Atomic<UInt>(0)
   private let ended = Atomic<Bool>(false)
-  /// Whether the thread is one that Chime made for this loop.
-  let isOwn = Atomic<Bool>(false)
-
-  private static let table = HandleTable<FoundationLoop>(.runLoop)
 
   /// The run loops that Chime has met.
   private struct Known {
@@ -66,15 +45,6 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
 
   // MARK: Which
 
-  /// The calling thread's loop.
-  package static var current: FoundationLoop { of(RunLoop.current) }
-
-  package static var main: FoundationLoop {
-    let loop = of(RunLoop.main)
-    loop.state.withLock { $0.cf = CFRunLoopGetMain() }
-    return loop
-  }
-
   /// What belongs to a run loop of Foundation.
   static func of(_ runLoop: RunLoop) -> FoundationLoop {
     let loop = find(runLoop)
@@ -90,22 +60,15 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
         loop.ended.store(true, ordering: .sequentiallyConsistent)
         return loop
       }
-      loop.id = table.add(loop) ?? 0
       known.loops[ObjectIdentifier(runLoop)] = loop
       return loop
     }
   }
 
-  package static func find(_ id: UInt64) -> FoundationLoop? { table.find(id) }
-
   // MARK: Its thread
 
   /// Whether the caller is on the loop's thread.
   var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) && !hasEnded }
-
-  // SAFETY: the loop's thread's.
-  /// How the thread was before it began to run the loop; `nil` when it is not Chime's call that does.
-  nonisolated(unsafe) var hostCancellation: HostCancellation?
 
   /// The thread, as `pthread_self` names it there; 0 as long as it is not known.
   var threadNumber: UInt { thread.load(ordering: .relaxed) }
@@ -121,6 +84,13 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
     return failed == 0 ? key : nil
   }()
 
+  /// The mode that the loop is in; `nil` when it does not run, or Chime has never been on its thread. Any thread.
+  var currentMode: RunLoop.Mode? {
+    guard let loop = state.withLock({ $0.cf }), let mode = CFRunLoopCopyCurrentMode(loop) else { return nil }
+    // SAFETY: on Linux CFString has the layout of NSString; Foundation itself converts it like this.
+    return RunLoop.Mode(unsafe unsafeBitCast(mode, to: NSString.self).description)
+  }
+
   /// Notes, on the loop's thread, which thread that is, and has `end` called when it ends.
   func bind() {
     if thread.load(ordering: .relaxed) != 0 { return }
@@ -131,21 +101,14 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
     unsafe pthread_setspecific(key, Unmanaged.passRetained(self).toOpaque())
   }
 
-  static var isBoundHere: Bool { endOfThread.map { unsafe pthread_getspecific($0) != nil } ?? false }
-
-  /// Takes the id away. True for the one caller that did it.
-  func retireID() -> Bool { FoundationLoop.table.remove(id) != nil }
-
   private func end() {
     ended.store(true, ordering: .sequentiallyConsistent)
-    _ = retireID()
     FoundationLoop.known.withLock { known in
       known.loops[ObjectIdentifier(runLoop)] = nil
       known.ended = known.ended.filter { $0.value.runLoop != nil }
       known.ended[ObjectIdentifier(runLoop)] = Ended(runLoop)
     }
     let (drivers, queues) = state.withLock { state in
-      state.control?.invalidate()
       let left = (state.drivers.values.map { $0 }, state.queues)
       state.drivers = [:]
       state.queues = [:]

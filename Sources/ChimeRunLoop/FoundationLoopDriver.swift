@@ -52,10 +52,7 @@ final class FoundationLoopDriver: QueueDriver {
     }
     proxy.core = core
     proxy.driver = self
-    loop.state.withLock { state in
-      state.modes.formUnion(modes)
-      state.drivers[ObjectIdentifier(self)] = self
-    }
+    loop.state.withLock { $0.drivers[ObjectIdentifier(self)] = self }
     for mode in modes {
       for timer in unsafe timers { loop.runLoop.add(timer, forMode: mode) }
     }
@@ -73,11 +70,7 @@ final class FoundationLoopDriver: QueueDriver {
       return true
     }
     defer { if isOuter { state.withLock { $0.isInside = false } } }
-    guard let core = proxy.core else { return }
-    let before = core.counters.ticks
-    core.pass()
-    if core.counters.ticks != before { loop.hasTicked() }
-    if ThreadEnd.isCaught { loop.stopRun() }
+    proxy.core?.pass()
   }
 
   func arm(at time: Int64?) {
@@ -116,7 +109,6 @@ final class FoundationLoopDriver: QueueDriver {
   }
   var isOnQueue: Bool { loop.isCurrent }
   var executionContext: ExecutionContext? { .thread(loop.threadNumber) }
-  var hostCancellation: HostCancellation? { unsafe loop.hostCancellation }
   var mayNeverRun: Bool { true }
   var hasEnded: Bool { loop.hasEnded }
   var shouldYield: Bool { false }

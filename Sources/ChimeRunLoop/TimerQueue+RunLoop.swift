@@ -31,13 +31,16 @@ extension TimerQueue {
 }
 
 extension FoundationLoop {
+  /// Whether CoreFoundation, which ends the process otherwise, can open what it needs for a loop and so many modes.
+  private static func canHave(modes: Int) -> Bool { Descriptors.prepareDispatch() && Descriptors.areLeft(4 + 2 * modes) }
+
   /// Makes a queue on the loop and gives its id.
   package static func makeQueue(
     on loop: FoundationLoop, modes: Set<RunLoop.Mode>, _ options: QueueOptions
   ) -> Result<UInt64, Status> {
     guard !modes.isEmpty, !modes.contains(RunLoop.Mode("")) else { return .failure(.invalidArgument) }
     guard !loop.hasEnded else { return .failure(.invalidHandle) }
-    guard FoundationLoop.canHave(modes: modes.count) else { return .failure(.resource) }
+    guard canHave(modes: modes.count) else { return .failure(.resource) }
     let made = QueueCore.make(options) { core in FoundationLoopDriver(core, loop, modes) }
     // A thread that ended meanwhile may not have seen the new queue.
     if loop.hasEnded, case .success(let id) = made {

@@ -1,9 +1,7 @@
 import Chime
+import CoreFoundation
 import Foundation
 import Synchronization
-import Testing
-
-@testable import ChimeRunLoop
 
 /// What the tests on run loops share: a thread of their own each, waits that cannot be early, and counted objects.
 
@@ -30,14 +28,27 @@ func run(_ mode: RunLoop.Mode = .default, until isOver: () -> Bool) -> Bool {
   let end = Date(timeIntervalSinceNow: patience)
   while !isOver() {
     if Date() > end { return false }
-    _ = FoundationLoop.run(in: mode, timeout: 2_000_000, untilTick: true)
+    turn(mode, until: Date(timeIntervalSinceNow: 0.001))
   }
   return true
 }
 
-/// Runs the calling thread's loop for that long.
+/// Runs the calling thread's loop for that long, and once at least.
 func run(_ mode: RunLoop.Mode = .default, for milliseconds: Int64) {
-  _ = FoundationLoop.run(in: mode, timeout: milliseconds * 1_000_000, untilTick: false)
+  let end = Date(timeIntervalSinceNow: Double(milliseconds) / 1e3)
+  repeat { turn(mode, until: end) } while Date() < end
+}
+
+/// `RunLoop` returns after an input source, and at once when nothing is in the mode.
+private func turn(_ mode: RunLoop.Mode, until end: Date) {
+  if !RunLoop.current.run(mode: mode, before: end) { Thread.sleep(until: end) }
+}
+
+/// Makes a mode one of the common modes of the calling thread's loop, which Foundation has no call for.
+func addCommonMode(_ mode: RunLoop.Mode) {
+  // SAFETY: on Linux NSString has the layout of CFString; Foundation itself converts it like this.
+  CFRunLoopAddCommonMode(
+    CFRunLoopGetCurrent(), unsafe unsafeBitCast(NSString(string: mode.rawValue), to: CFRunLoopMode.self))
 }
 
 /// Counts, from any thread.

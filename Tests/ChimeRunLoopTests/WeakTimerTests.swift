@@ -126,7 +126,7 @@ import Testing
       let ticks = Counter(), common = Counter()
       let timer = try WeakTimer.scheduledTimer(withTimeInterval: 0.002, repeats: true) { _ in ticks.add() }
       let everywhere = try WeakTimer(timeInterval: 0.002, repeats: true) { _ in common.add() }
-      #expect(FoundationLoop.current.addCommonMode(.tracking) == .ok)
+      addCommonMode(.tracking)
       #expect(try everywhere.add(to: .current, forMode: .common) == .done)
       for _ in 0..<3 {  // Changing modes loses no tick.
         let resting = ticks.value, before = common.value

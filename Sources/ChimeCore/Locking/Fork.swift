@@ -12,8 +12,6 @@ package enum Fork {
   /// Odd in a child that has not been reinitialised; half of it, rounded up, counts the forks that were noticed
   /// (P9, Sources/README.md).
   private static let count = Atomic<UInt32>(0)
-  private static let isWatched = Atomic<Bool>(false)
-  private static let watching = Locked(())
 
   /// Changes with a fork, in the child, and with the child's `reinitialize`.
   @inline(__always)
@@ -29,65 +27,87 @@ package enum Fork {
   /// Whether libdispatch, and Foundation's run loops, can be used: ok; in a child forked; anew, or built without it: unsupported.
   package static var statusOfDispatch: Status { isChild ? .forked : isInChild || chime_has_dispatch() == 0 ? .unsupported : .ok }
 
-  /// Makes all variables of the process that are made by the first who asks: in a forked child that could wait for a thread
-  /// which was making one.
-  package static func makeGlobals() {
-    TargetSweep.touch()
-    Trace.touch()
-    OwnThread.touch()
-    WallClock.touch()
-    MainQueue.touch()
-    Loop.touch()
-    WeakTimerCore.touch()
-    WaitRegistry.touch()
-    TimerTarget.touch()
-    Expiring.touch()
-    Labels.read {}
-    WriterImages.touch()
-    ThreadState.touch()
-    Descriptors.touch()
-    QueueControlBlocks.touch()
-    Slab.touch()
+  // MARK: Variables of the process
+
+  /// All that have some, in the order in which a child begins anew. (Tests/Faults/process_state.py finds others.)
+  private static func inEach(_ step: Step) {
+    step.take(in: Slab.self)
+    step.take(in: QueueControlBlocks.self)
+    step.take(in: WaitRegistry.self)
+    step.take(in: ThreadState.self)
+    step.take(in: WriterImages.self)
+    step.take(in: Labels.self)
+    step.take(in: OwnThread.self)
+    step.take(in: WallClock.self)
+    step.take(in: MainQueue.self)
+    step.take(in: Loop.self)
+    step.take(in: LoopFiles.self)
+    step.take(in: WeakTimerCore.self)
+    step.take(in: TargetSweep.self)
+    step.take(in: TimerTarget.self)
+    step.take(in: Expiring.self)
+    step.take(in: Trace.self)
+    step.take(in: Descriptors.self)
+    step.take(in: HashSeed.self)
+    step.take(in: Watch.self)
+  }
+
+  private enum Step {
+    case makeGlobals, abandon, reinitialize
+
+    /// A generic function, since Embedded Swift knows types only when it compiles.
+    @inline(__always)
+    func take<State: ProcessState>(in _: State.Type) {
+      switch self {
+      case .makeGlobals: State.makeGlobals()
+      case .abandon: State.abandon()
+      case .reinitialize: State.reinitialize()
+      }
+    }
+  }
+
+  private static let globals: Void = inEach(.makeGlobals)
+
+  /// Makes all variables of the process, once: when the library is loaded, or else before the first queue is made.
+  package static func makeGlobals() { globals }
+
+  // MARK: Noticing
+
+  private enum Watch: ProcessState {
+    static let isOn = Atomic<Bool>(false)
+    static let beginning = Locked(())
+
+    static func makeGlobals() { beginning.withLock { _ in } }
+
+    /// It is on: a child that can begin anew comes from a fork that was noticed.
+    static func reinitialize() {
+      isOn.store(true, ordering: .relaxed)
+      beginning.reinitialize()
+    }
   }
 
   /// Has forks noticed from now on. Called before anything is made that a fork would break.
   static func watch() {
-    if isWatched.load(ordering: .acquiring) { return }
-    watching.withLock { _ in
-      if isWatched.load(ordering: .relaxed) { return }
-      makeGlobals()
+    if Watch.isOn.load(ordering: .acquiring) { return }
+    makeGlobals()
+    Watch.beginning.withLock { _ in
+      if Watch.isOn.load(ordering: .relaxed) { return }
       pthread_atfork(nil, nil) { Fork.happened() }
-      isWatched.store(true, ordering: .releasing)
+      Watch.isOn.store(true, ordering: .releasing)
     }
   }
 
-  /// In the child, on its only thread, before fork returns. Takes no lock: who held it is not here.
+  /// In the child, on its only thread, before fork returns.
   private static func happened() {
     if isChild { return }
     count.add(1, ordering: .sequentiallyConsistent)
-    Slab.abandon()
-    QueueControlBlocks.abandon()
-    ThreadState.forgetSlots()
+    inEach(.abandon)
   }
 
   /// Begins anew in a child; ignored elsewhere. The child's only thread.
   package static func reinitialize() -> Status {
     guard isChild else { return .ignored }
-    Slab.reinitialize()
-    QueueControlBlocks.reinitialize()
-    WaitRegistry.reinitialize()
-    ThreadState.reinitialize()
-    WriterImages.reinitialize()
-    Labels.reinitialize()
-    OwnThread.reinitialize()
-    WallClock.reinitialize()
-    MainQueue.reinitialize()
-    Loop.reinitialize()
-    WeakTimerCore.reinitialize()
-    TargetSweep.reinitialize()
-    TimerTarget.reinitialize()
-    Expiring.reinitialize()
-    Trace.reinitialize()
+    inEach(.reinitialize)
     count.add(1, ordering: .sequentiallyConsistent)
     return .ok
   }

@@ -52,7 +52,8 @@ package struct ExecutionContexts {
 
   static var none: ExecutionContexts { ExecutionContexts() }
 
-  /// Whether a queue was ever made on a run loop: only then a thread is an execution context.
+  /// Whether a queue was ever made on a run loop: only then a thread is an execution context. True after a fork, too: a
+  /// hint that costs a look.
   package static let hasRunLoops = Atomic<Bool>(false)
 
   static var current: ExecutionContexts {

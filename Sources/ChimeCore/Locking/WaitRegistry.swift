@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Who ends a callback wakes who waits for that timer, and looks for waiters only where the timer's word says that there
 /// is one; a call made by `sync` wakes its caller; a queue's end wakes who waits for the queue. Others pay nothing.
-enum WaitRegistry {
+enum WaitRegistry: ProcessState {
   /// What is waited for.
   enum Subject: Sendable {
     /// The end of the callback that runs.
@@ -46,8 +46,7 @@ enum WaitRegistry {
   /// Sources/README.md).
   private static let count = Atomic<Int>(0)
 
-  /// Has the list made.
-  static func touch() { waiters.withLock { _ in } }
+  static func makeGlobals() { waiters.withLock { _ in } }
 
   static func reinitialize() {
     waiters.reinitialize([])

@@ -3,7 +3,7 @@ import Synchronization
 
 /// All queue control blocks of the process: looked up by index, given to a new queue, taken back when a queue has
 /// ended.
-enum QueueControlBlocks {
+enum QueueControlBlocks: ProcessState {
   static var maximum: Int { 1 << 16 }
 
   private struct State {
@@ -24,8 +24,7 @@ enum QueueControlBlocks {
   private static var smallChunks: Int { 4 }
 
   private static let state = Locked(State())
-  /// Has the variables made.
-  static func touch() { state.withLock { _ in } }
+  static func makeGlobals() { state.withLock { _ in } }
   /// Address of a table of `maximum` pointers to control blocks. Stored once, released (P14b, Sources/README.md).
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
@@ -97,7 +96,7 @@ enum QueueControlBlocks {
     state.withLock { $0.free[shelf, default: []].append((Int(control.index), version)) }
   }
 
-  /// In a forked child: no queue is found any more.
+  /// No queue is found any more.
   static func abandon() {
     let controls = unsafe table.exchange(nil, ordering: .acquiringAndReleasing)
     if unsafe controls != nil { unsafe abandoned.store(controls, ordering: .relaxed) }

@@ -99,9 +99,10 @@ import Synchronization
 
 /// The names that timers were given. One that is read is not freed meanwhile, and neither keeps the other waiting for
 /// longer than it takes to copy it: the lock hands priority on.
-enum Labels {
+enum Labels: ProcessState {
   private static let lock = Locked(())
 
+  static func makeGlobals() { lock.withLock { _ in } }
   static func reinitialize() { lock.reinitialize() }
 
   /// A copy of a label; `nil` when there is no memory.

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A chunk is 24 KiB of zeroed pages, touched as they are used: 256 records, then for each slot its inbox link and its
 /// position in the wheel, then wheel pages enough for the entries of these slots, so that a pass never needs memory.
-enum Slab {
+enum Slab: ProcessState {
   static var slotsPerChunk: Int { 256 }
   static var chunkStride: Int { 24576 }
   static var maximumChunks: Int { 1 << 18 }
@@ -27,8 +27,7 @@ enum Slab {
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   private static let chunkCount = Locked<Int>(0)
-  /// Has the variables made.
-  static func touch() { chunkCount.withLock { _ in } }
+  static func makeGlobals() { chunkCount.withLock { _ in } }
   /// Address of a table of counts, one for each chunk: slots that are not in its control block's list of free ones.
   /// Stored once, with the table.
   // SAFETY: an address of memory that is shared by design, written once; a count is guarded by its control block's
@@ -62,7 +61,7 @@ enum Slab {
     }
   }
 
-  /// In a forked child: no slot is found any more.
+  /// No slot is found any more.
   static func abandon() { unsafe table.store(nil, ordering: .releasing) }
 
   /// The next chunks go on in number; the table is made anew by `prepare`.

@@ -89,7 +89,7 @@ import Synchronization
 }
 
 /// This thread's state.
-@safe struct ThreadState {
+@safe struct ThreadState: ProcessState {
   // SAFETY: allocated for this thread, freed by the key's destructor when it ends; used by this thread only.
   let storage: UnsafeMutablePointer<ThreadStorage>
 
@@ -98,8 +98,7 @@ import Synchronization
   private static let key = Atomic<UInt32>(0)
 
   private static let preparing = Locked(())
-  /// Has the variables made.
-  static func touch() { preparing.withLock { _ in } }
+  static func makeGlobals() { preparing.withLock { _ in } }
 
   /// Makes the key; false when the process has no more. Called before the first queue exists.
   static func prepare() -> Bool {
@@ -161,8 +160,8 @@ import Synchronization
     return unsafe ThreadState(storage: storage)
   }
 
-  /// In a forked child: the calling thread has no free slots any more, and no run loop.
-  static func forgetSlots() {
+  /// The calling thread has no free slots any more, and no run loop.
+  static func abandon() {
     guard let thread = existing else { return }
     unsafe thread.storage.pointee.loop = nil
     for i in 0..<4 { unsafe thread.cacheAt(i).storage.initialize(to: ThreadCacheStorage()) }

@@ -131,7 +131,7 @@ struct TimerImage {
 
 /// All images of the process: one for each thread that has used a timer, and one that threads without memory for their
 /// own share. Index 0 is none: that of the writer of a slot that holds no timer yet, or no more.
-enum WriterImages {
+enum WriterImages: ProcessState {
   static var maximum: UInt32 { 1 << 16 }
   private static var stride: Int { 128 }
 
@@ -152,10 +152,9 @@ enum WriterImages {
     return true
   }
 
-  /// Has the list made.
-  static func touch() { free.withLock { _ in } }
+  static func makeGlobals() { free.withLock { _ in } }
 
-  /// In a forked child's only thread: what other threads had is not given out again.
+  /// What other threads had is not given out again.
   static func reinitialize() {
     free.reinitialize()
     sharedIsTaken.store(false, ordering: .relaxed)

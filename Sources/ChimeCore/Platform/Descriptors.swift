@@ -2,12 +2,13 @@ internal import CPlatform
 
 /// libdispatch, and CoreFoundation, end the process when they cannot open a descriptor of their own. So it is seen
 /// first whether they can be had, and libdispatch is made to open its own while they can.
-package enum Descriptors {
+package enum Descriptors: ProcessState {
   private static let dispatchIsReady = Locked(false)
   private static var second: Int64 { 1_000_000_000 }
 
-  /// Has the variables made.
-  static func touch() { dispatchIsReady.withLock { _ in } }
+  static func makeGlobals() { dispatchIsReady.withLock { _ in } }
+  /// A child does not use libdispatch: `Fork.statusOfDispatch` stands before that.
+  static func reinitialize() {}
 
   /// Whether so many could be opened now. Others may take them meanwhile.
   package static func areLeft(_ count: Int) -> Bool {

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// libdispatch on Linux offers the drain that CoreFoundation's run loop uses: a descriptor that becomes readable when
 /// the main queue has work, and a function that does that work.
-package enum MainQueue {
+package enum MainQueue: ProcessState {
   private static let isMarked = Atomic<Bool>(false)
 
   /// Has `isCurrent` know the main queue; more than once does no harm.
@@ -128,10 +128,9 @@ package enum MainQueue {
     return .ok
   }
 
-  /// Has the variables made.
-  static func touch() { isPrepared.withLock { _ in } }
+  static func makeGlobals() { isPrepared.withLock { _ in } }
 
-  /// In a forked child, where the main queue cannot be drained any more.
+  /// The main queue cannot be drained any more.
   static func reinitialize() {
     isPrepared.reinitialize(false)
     for end in [stopReader.exchange(-1, ordering: .relaxed), stopWriter.exchange(0, ordering: .relaxed) - 1]

@@ -2,7 +2,7 @@ internal import CPlatform
 
 /// Threads that Chime makes: detached, named for debuggers, and with all signals blocked, so that the host's handlers
 /// run on the host's threads.
-package enum OwnThread {
+package enum OwnThread: ProcessState {
   private final class Body {
     let name: String
     let run: @Sendable () -> Void
@@ -15,9 +15,8 @@ package enum OwnThread {
 
   private static let hooks = Locked<(start: ContextFunction?, end: ContextFunction?, context: Context)>((nil, nil, .none))
 
+  static func makeGlobals() { hooks.withLock { _ in } }
   static func reinitialize() { hooks.reinitialize() }
-  /// Has the hooks made.
-  static func touch() { hooks.withLock { _ in } }
 
   /// What threads that are made from now on call first and last.
   package static func setHooks(start: ContextFunction?, end: ContextFunction?, _ context: Context) {

@@ -31,6 +31,7 @@ enum TimerFile {
   /// (All of them are one inode, so that device and inode do not tell them apart; P9b,
   /// Sources/README.md.)
   private static var mark: Int32 { 61 }
+  /// The process that makes them: a fork changes it when the child makes its first.
   private static let maker = Atomic<Int32>(0)
 
   /// Whether a descriptor is that of a timer which `make` has made.

@@ -2,7 +2,7 @@ internal import CPlatform
 
 /// The time of day, and how far it is from the monotonic clock. Queues on the wall clock keep monotonic time inside and
 /// move their absolute deadlines when the wall clock is stepped.
-package enum WallClock {
+package enum WallClock: ProcessState {
   /// Bounds of how much the wall clock is ahead of the monotonic one now.
   static var offset: (low: Int64, high: Int64) {
     var best: (low: Int64, high: Int64) = (.min, .max)
@@ -49,10 +49,9 @@ package enum WallClock {
     }
   }
 
-  /// Has the list made.
-  static func touch() { watched.withLock { _ in } }
+  static func makeGlobals() { watched.withLock { _ in } }
 
-  /// In a forked child, where no step is noticed any more.
+  /// No step is noticed any more.
   static func reinitialize() {
     watched.reinitialize()
     Fork.closeInherited(watched.withLock { $0.file })

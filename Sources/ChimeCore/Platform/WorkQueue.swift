@@ -39,26 +39,24 @@ import Synchronization
   }
 
   package func async(_ body: @escaping @Sendable () -> Void) {
-    unsafe chime_dispatch_async(raw, Unmanaged.passRetained(ClosureBox(body)).toOpaque()) {
-      if let box = unsafe $0 { unsafe Unmanaged<ClosureBox>.fromOpaque(box).takeRetainedValue().body() }
+    unsafe chime_dispatch_async(raw, ClosureBox.context(body)) {
+      unsafe ClosureBox.call($0)
+      unsafe ClosureBox.release($0)
     }
   }
 
   /// Runs a closure on the calling thread, in the queue's turn.
   func sync(_ body: () -> Void) {
     withoutActuallyEscaping(body) { body in
-      let box = ClosureBox(body)
-      withExtendedLifetime(box) {
-        unsafe chime_dispatch_sync(raw, Unmanaged.passUnretained(box).toOpaque()) {
-          if let box = unsafe $0 { unsafe Unmanaged<ClosureBox>.fromOpaque(box).takeUnretainedValue().body() }
-        }
-      }
+      let context = unsafe ClosureBox.context(body)
+      unsafe chime_dispatch_sync(raw, context) { unsafe ClosureBox.call($0) }
+      unsafe ClosureBox.release(context)
     }
   }
 
   // MARK: Standing on it
 
-  /// Whether any queue was ever marked.
+  /// Whether any queue was ever marked. A hint, which a fork leaves as it is.
   private static let anyIsMarked = Atomic<Bool>(false)
 
   /// Has `isCurrent` know blocks of this queue.
@@ -104,13 +102,6 @@ import Synchronization
 /// Where closures run, later.
 package protocol BlockQueue: AnyObject, Sendable {
   func async(_ body: @escaping @Sendable () -> Void)
-}
-
-/// A closure on its way through a C function and its context.
-final class ClosureBox {
-  let body: () -> Void
-
-  init(_ body: @escaping () -> Void) { self.body = body }
 }
 
 /// libdispatch's classes of service, by their numbers, and a priority inside one.

@@ -22,12 +22,8 @@ internal import CPlatform
   }
 
   func setEventHandler(_ handler: @escaping @Sendable () -> Void) {
-    unsafe chime_dispatch_set_context(raw, Unmanaged.passRetained(ClosureBox(handler)).toOpaque()) {
-      if let box = unsafe $0 { unsafe Unmanaged<ClosureBox>.fromOpaque(box).release() }
-    }
-    unsafe chime_dispatch_source_set_handler(raw) {
-      if let box = unsafe $0 { unsafe Unmanaged<ClosureBox>.fromOpaque(box).takeUnretainedValue().body() }
-    }
+    unsafe chime_dispatch_set_context(raw, ClosureBox.context(handler)) { unsafe ClosureBox.release($0) }
+    unsafe chime_dispatch_source_set_handler(raw) { unsafe ClosureBox.call($0) }
   }
 
   func schedule(deadline: Int64, interval: Int64, leeway: Int64) {

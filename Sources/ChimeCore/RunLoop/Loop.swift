@@ -7,7 +7,7 @@ import Synchronization
 /// Made when Chime first meets the thread, and kept to the thread's end. Then its id is stale, the queues of its weak
 /// timers end, and a shutdown of another queue on it does not wait for it any more. Any thread may call; `run` and `end`
 /// are the loop's own thread's.
-package final class Loop: WeakTimerLoop, @unchecked Sendable {
+package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   // Unchecked for `id`, which is set once, before anybody else sees the object.
   package private(set) var id: UInt64 = 0
 
@@ -162,24 +162,20 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable {
 
   // MARK: Fork
 
-  /// Has the variables made.
-  static func touch() {
+  static func makeGlobals() {
     _ = table.find(0)
     mainLoop.withLock { _ in }
-    LoopFiles.touch()
   }
 
-  /// In a forked child: begins anew. The old loops' descriptors are closed.
   static func reinitialize() {
     table.reinitialize()
     mainLoop.reinitialize(nil)
-    LoopFiles.reinitialize()
   }
 }
 
 /// The descriptors of all loops, where a forked child finds them without a lock: entries of a list that only grows,
 /// each used again when its loop has ended.
-enum LoopFiles {
+enum LoopFiles: ProcessState {
   final class Entry: Sendable {
     /// -1: none.
     fileprivate let file = Atomic<Int32>(-1)
@@ -219,9 +215,9 @@ enum LoopFiles {
     free.withLock { $0.append(entry) }
   }
 
-  static func touch() { free.withLock { _ in } }
+  static func makeGlobals() { free.withLock { _ in } }
 
-  /// In a forked child's only thread: closes what came with the fork.
+  /// Closes what came with the fork.
   static func reinitialize() {
     free.reinitialize([])
     var entry = newestEntry()

@@ -1,7 +1,7 @@
 /// A value of the host's that vanishes after an interval, by id, for C. Who has acquired the value keeps
 /// it, beyond its time and beyond the release, until it is yielded; then its finalizer is called, once, where the last
 /// of those goes, with no lock held. Any thread.
-package final class Expiring: Sendable {
+package final class Expiring: Sendable, ProcessState {
   /// A pointer that Chime has accepted: what holds it last calls its finalizer.
   private final class Owned: Sendable {
     let context: Context
@@ -35,9 +35,8 @@ package final class Expiring: Sendable {
 
   private static let table = HandleTable<Expiring>(.expiring)
 
+  static func makeGlobals() { _ = table.find(0) }
   static func reinitialize() { table.reinitialize() }
-  /// Has the table made.
-  static func touch() { _ = table.find(0) }
 
   private init() {}
 

@@ -1,6 +1,6 @@
 /// Finds timers whose target went without telling: each time a timer is made for such a target, two others are looked
 /// at. So what dead targets leave behind is found in time, and never more than timers that were made.
-package enum TargetSweep {
+package enum TargetSweep: ProcessState {
   private struct Watched {
     /// Each looks after one timer, and says whether it is done with it.
     var looks: [@Sendable () -> Bool] = []
@@ -23,9 +23,8 @@ package enum TargetSweep {
 
   private static let watched = Locked(Watched())
 
+  static func makeGlobals() { watched.withLock { _ in } }
   static func reinitialize() { watched.reinitialize(Watched()) }
-  /// Has the list made.
-  static func touch() { watched.withLock { _ in } }
 
   /// Has `look` called now and then until it says true. It is called with no lock held.
   package static func watch(_ look: @escaping @Sendable () -> Bool) {

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A hold is taken before a callback and let go after it; the destructor runs where the last of references and holds
 /// goes, with no lock held. Any thread.
-package final class TimerTarget: Sendable {
+package final class TimerTarget: Sendable, ProcessState {
   /// Users' references in the high half; in the low half holds, one of them that of all users together. Sequentially
   /// consistent, because it pairs with the timers: a creator publishes its timer, then looks whether the target lives;
   /// the last release ends the references, then visits the timers (P8b, P8c, Sources/README.md).
@@ -19,9 +19,8 @@ package final class TimerTarget: Sendable {
   private static var oneReference: UInt64 { 1 << 32 }
   private static let table = HandleTable<TimerTarget>(.target)
 
+  static func makeGlobals() { _ = table.find(0) }
   static func reinitialize() { table.reinitialize() }
-  /// Has the table made.
-  static func touch() { _ = table.find(0) }
 
   private init(_ object: Context, _ destructor: ContextFunction?, releasesTimers: Bool) {
     self.object = object

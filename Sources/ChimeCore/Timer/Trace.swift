@@ -3,7 +3,7 @@ import Synchronization
 /// Tells the host of every transition of a timer and every tick, for whoever looks what timers do. Not set, it costs each
 /// of them the load of one flag. Called on the thread that does it, with no lock held; what the trace itself does is not
 /// traced.
-package enum Trace {
+package enum Trace: ProcessState {
   /// What happened to a timer, beside its callbacks, which have their `TickKind`. The raw values are those of
   /// `chime_tick_kind`.
   package enum Event: Int32 {
@@ -31,8 +31,7 @@ package enum Trace {
     isOn.store(function != nil, ordering: .releasing)
   }
 
-  /// Has the variables made.
-  static func touch() { target.withLock { _ in } }
+  static func makeGlobals() { target.withLock { _ in } }
 
   static func reinitialize() {
     target.reinitialize(nil)

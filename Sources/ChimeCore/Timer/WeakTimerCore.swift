@@ -13,7 +13,7 @@ package protocol WeakTimerLoop: AnyObject, Sendable {
 ///
 /// The run loop holds a timer that was added to it until the timer is invalid: nobody else needs to. All calls may be
 /// made from any thread; the action runs on the loop's, and in `fire`.
-package final class WeakTimerCore: @unchecked Sendable {
+package final class WeakTimerCore: @unchecked Sendable, ProcessState {
   // Unchecked for the action, which may capture anything: calls of it exclude each other.
   package typealias Action = (TickRecord) -> Void
 
@@ -72,8 +72,7 @@ package final class WeakTimerCore: @unchecked Sendable {
   @discardableResult
   package static func remove(_ id: UInt64) -> WeakTimerCore? { table.remove(id) }
 
-  /// Has the table made.
-  static func touch() { _ = table.find(0) }
+  static func makeGlobals() { _ = table.find(0) }
   static func reinitialize() { table.reinitialize() }
 
   // MARK: Validity

@@ -1,0 +1,22 @@
+/// A closure on its way through a C function that knows functions and contexts only. A context that was made here is
+/// passed to `call`, as often as wanted, and once to `release`.
+package final class ClosureBox {
+  private let body: () -> Void
+
+  private init(_ body: @escaping () -> Void) { self.body = body }
+
+  /// A context that holds the closure.
+  package static func context(_ body: @escaping () -> Void) -> UnsafeMutableRawPointer {
+    unsafe Unmanaged.passRetained(ClosureBox(body)).toOpaque()
+  }
+
+  /// Calls the closure.
+  package static func call(_ context: UnsafeMutableRawPointer?) {
+    if let context = unsafe context { unsafe Unmanaged<ClosureBox>.fromOpaque(context).takeUnretainedValue().body() }
+  }
+
+  /// Lets go of the closure.
+  package static func release(_ context: UnsafeMutableRawPointer?) {
+    if let context = unsafe context { unsafe Unmanaged<ClosureBox>.fromOpaque(context).release() }
+  }
+}
