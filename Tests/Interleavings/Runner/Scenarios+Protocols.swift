@@ -106,29 +106,18 @@ extension Scenario {
       world.race()
     },
     Scenario("a query beside two reschedules") { world in
+      let timer = world.timer(world.queue(.virtual), after: 100, every: 100, finalizer: false)
+      queryBesideReschedules(world, timer: timer) {}
+    },
+    Scenario("a query beside writers that share an image") { world in
       let queue = world.queue(.virtual)
       let timer = world.timer(queue, after: 100, every: 100, finalizer: false)
-      _ = timer.ref?.setLeeway(10)
-      for interval in [200, 300] as [Int64] {
-        world.thread("writer") {
-          for i in 0..<2 as Range<Int64> {
-            let schedule = Schedule(first: interval + i * 1000, interval: interval + i * 1000, leeway: interval / 10 + i * 100)
-            _ = world.call("reschedule") { timer.ref?.reschedule(schedule) ?? .ok }
-          }
-        }
+      let other = world.timer(queue, after: 5000, every: 700, finalizer: false)
+      world.thread("writer of another") {
+        shareImage()
+        for _ in 0..<2 { _ = world.call("restart") { other.ref?.restart(Schedule(first: 900)) ?? .ok } }
       }
-      world.thread("asker") {
-        var generation: UInt64 = 0
-        for _ in 0..<4 {
-          guard let info = world.call("info", { timer.ref?.info }) else { return world.expect(false, "info named no timer") }
-          world.expect(info.generation >= generation, "generation \(info.generation) after \(generation)")
-          generation = info.generation
-          world.expect(
-            info.leeway == info.interval / 10 && info.nextDeadline == Scheduler.start + info.interval,
-            "interval \(info.interval), leeway \(info.leeway), next deadline \(info.nextDeadline - Scheduler.start)")
-        }
-      }
-      world.race()
+      queryBesideReschedules(world, timer: timer, shareImage)
     },
     Scenario("a restart and advance beside a restart", preemptions: 2) { world in
       let queue = world.queue(.virtual)
@@ -152,6 +141,42 @@ extension Scenario {
       world.race()
     },
   ]
+
+  /// - Parameter begin: what each writer does first.
+  private static func queryBesideReschedules(_ world: World, timer: TimerLog, _ begin: @escaping () -> Void) {
+    _ = timer.ref?.setLeeway(10)
+    for interval in [200, 300] as [Int64] {
+      world.thread("writer") {
+        begin()
+        for i in 0..<2 as Range<Int64> {
+          let schedule = Schedule(
+            first: interval + i * 1000, interval: interval + i * 1000, leeway: interval / 10 + i * 100)
+          _ = world.call("reschedule") { timer.ref?.reschedule(schedule) ?? .ok }
+        }
+      }
+    }
+    world.thread("asker") {
+      var generation: UInt64 = 0
+      for _ in 0..<4 {
+        guard let info = world.call("info", { timer.ref?.info }) else {
+          return world.expect(false, "info named no timer")
+        }
+        world.expect(info.generation >= generation, "generation \(info.generation) after \(generation)")
+        generation = info.generation
+        world.expect(
+          info.leeway == info.interval / 10 && info.nextDeadline == Scheduler.start + info.interval,
+          "interval \(info.interval), leeway \(info.leeway), next deadline \(info.nextDeadline - Scheduler.start)")
+      }
+    }
+    world.race()
+  }
+
+  /// Has the calling thread be one without memory for an image of its own (P3d).
+  private static func shareImage() {
+    let storage = ThreadState.current.storage
+    WriterImages.giveBack(storage.pointee.image)
+    storage.pointee.image = 0
+  }
 
   // MARK: run ends with the last timer
 
