@@ -1,6 +1,7 @@
 @testable import ChimeCore
 
-/// A queue of a scenario. `serial` and `concurrent` stand on blocks and threads of the run instead of libdispatch.
+/// A queue of a scenario. `serial` and `concurrent` stand on blocks and threads of the run instead of libdispatch, and
+/// the wall clock is not watched.
 final class Queue {
   enum Kind: String, CaseIterable {
     case virtual, host, records, precise, serial, concurrent
@@ -18,7 +19,7 @@ final class Queue {
   private var running = 0
   var isAlive: Bool { QueueControlBlocks.find(id) != nil }
 
-  init(_ kind: Kind, number: Int, limit: UInt64, _ world: World) {
+  init(_ kind: Kind, number: Int, limit: UInt64, isWall: Bool, _ world: World) {
     self.kind = kind
     self.number = number
     self.world = world
@@ -36,6 +37,11 @@ final class Queue {
       }
     id = try! made.get()
     core = QueueCore.find(id)!
+    if isWall {
+      // As `prepare` does it; nobody knows the queue yet.
+      core.control.storage.pointee.isWall.store(true, ordering: .relaxed)
+      core.control.wallOffset = WallClock.offset.low
+    }
     // Others may still look at the control block that the queue lives in.
     if world.isRacing { return }
     // So that no later run is the one that needs memory.

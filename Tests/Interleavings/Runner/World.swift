@@ -11,21 +11,24 @@ final class World {
 
   // MARK: Making
 
-  /// - Parameter limit: of timers; 0 for none.
-  func queue(_ kind: Queue.Kind, limit: UInt64 = 0) -> Queue {
-    let queue = Queue(kind, number: queues.count, limit: limit, self)
+  /// - Parameters:
+  ///   - limit: of timers; 0 for none.
+  ///   - isWall: whether the queue is on the wall clock, which a scenario steps by `QueueCore.stepWallClock`.
+  func queue(_ kind: Queue.Kind, limit: UInt64 = 0, isWall: Bool = false) -> Queue {
+    let queue = Queue(kind, number: queues.count, limit: limit, isWall: isWall, self)
     queues.append(queue)
     return queue
   }
 
-  /// A timer with a log; `after` is from now.
+  /// A timer with a log; `after` is from now, or a point in time.
   @discardableResult
   func timer(
-    _ queue: Queue, after: Int64?, every: Int64 = 0, finalizer: Bool = true, callbacks: Bool = false,
-    _ body: ((TickRecord) -> Void)? = nil
+    _ queue: Queue, after: Int64?, isDeadline: Bool = false, every: Int64 = 0, finalizer: Bool = true,
+    callbacks: Bool = false, _ body: ((TickRecord) -> Void)? = nil
   ) -> TimerLog {
     let log = TimerLog(self, queue, body)
     log.hasFinalizer = finalizer
+    log.firstIsDeadline = isDeadline
     timers.append(log)
     let status = log.create(after, every: every, callbacks: callbacks)
     expect(status == .ok, "create answered \(status.rawValue)")
@@ -134,6 +137,7 @@ final class TimerLog {
   var hasFinalizer = true
   var target: UInt64 = 0
   var releasesItself = false
+  var firstIsDeadline = false
   var wasCreated = false
   var isReleased = false
 
@@ -166,7 +170,7 @@ final class TimerLog {
       handler: callback, registrationHandler: callbacks ? callback : nil, cancelHandler: callbacks ? callback : nil,
       context: context, finalizer: hasFinalizer ? finalizer : nil, target: target, selfRelease: releasesItself,
       givesRecords: records)
-    let schedule = after.map { Schedule(first: $0, interval: every) }
+    let schedule = after.map { Schedule(first: $0, firstIsDeadline: firstIsDeadline, interval: every) }
     let status = TimerRef.create(on: queue.id, options, schedule, out: &id)
     wasCreated = status == .ok
     return status
