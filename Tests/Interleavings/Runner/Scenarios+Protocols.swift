@@ -3,7 +3,7 @@
 /// A scenario or more for each row of the table of protocols.
 extension Scenario {
   static let protocols: [Scenario] =
-    queries + ends + rings + stale + closing + objects + wallClock
+    queries + ends + rings + stale + closing + objects + wallClock + runLoops
 
   // MARK: Position and writer: a timer that is being written or looked at is not forgotten
 
@@ -399,7 +399,7 @@ extension Scenario {
 
   // MARK: The end of a queue
 
-  private static let closing: [Scenario] = Queue.Kind.allCases.filter { $0 != .records }.flatMap { kind in
+  private static let closing: [Scenario] = (Queue.Kind.all.filter { $0 != .records } + [.loop]).flatMap { kind in
     [
       Scenario("create beside release of the \(kind.rawValue) queue") { world in
         let queue = world.queue(kind)

@@ -5,7 +5,7 @@ extension Scenario {
   private static let step = 10 * second
 
   static let wallClock: [Scenario] =
-    [Queue.Kind.host, .precise, .serial, .concurrent].map { kind in
+    [Queue.Kind.host, .precise, .serial, .concurrent, .loop].map { kind in
       let preemptions = kind == .host ? 2 : 0
       return Scenario("a step of the wall clock beside a pass, \(kind.rawValue)", preemptions: preemptions) { world in
         let queue = world.queue(kind, isWall: true)
