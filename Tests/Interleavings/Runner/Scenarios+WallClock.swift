@@ -52,5 +52,22 @@ extension Scenario {
           _ = log.ref?.cancel()
         }
       },
+      Scenario("a step of the wall clock while its queue's control block is used again", preemptions: 2) { world in
+        let queue = world.queue(.host, isWall: true)
+        var other: Queue?
+        world.thread("late") { world.call("step") { QueueCore.stepWallClock(queue.id, by: step) } }
+        world.thread("ender") {
+          _ = world.call("release") { QueueCore.release(queue.id) }
+          other = world.call("create") { world.queue(.host) }
+        }
+        world.race()
+        guard let other else { return }
+        world.timer(other, after: second, finalizer: false)
+        // The first pass may be the step's.
+        for _ in 0..<2 { _ = other.drive() }
+        world.expect(
+          !world.scheduler.files.isReadable(other.core.control.hostFile, world.scheduler.clock),
+          "a queue that has nothing due wants pass after pass")
+      },
     ]
 }
