@@ -105,6 +105,28 @@ extension Scenario {
       world.thread("writer") { _ = world.call("restart") { timer?.ref?.restart(Schedule(first: millisecond)) ?? .ok } }
       world.race()
     },
+    Scenario("a restart that is held up beyond the end of the handler that has cancelled") { world in
+      let queue = world.queue(.concurrent)
+      // At 1 ms the pass takes away the position on which the writer relies, and hands a delivery on for the writer's
+      // sake, which finds the timer busy; at 1.5 ms the handler returns, and sends the timer on; at 2 ms the pass finds
+      // it in the inbox, and its writer still at work. So time goes on only when nobody else can.
+      world.scheduler.jumpsLeft = 0
+      var timer: TimerLog?
+      let isCancelled = WakeUp()
+      timer = world.timer(queue, after: millisecond, finalizer: false) { tick in
+        if tick.kind != TickKind.fired.rawValue { return }
+        _ = timer?.ref?.cancel()
+        isCancelled.signal()
+        world.sleep(until: Scheduler.start + 3 * millisecond / 2)
+      }
+      _ = timer?.ref?.fire()
+      world.timer(queue, after: 2 * millisecond, finalizer: false)
+      world.thread("writer", heldUpUntil: Scheduler.start + 3 * millisecond) {
+        isCancelled.wait()
+        _ = world.call("restart") { timer?.ref?.restart(Schedule(first: millisecond)) ?? .ok }
+      }
+      world.race()
+    },
     Scenario("a query beside two reschedules") { world in
       let timer = world.timer(world.queue(.virtual), after: 100, every: 100, finalizer: false)
       queryBesideReschedules(world, timer: timer) {}

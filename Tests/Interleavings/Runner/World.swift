@@ -37,8 +37,10 @@ final class World {
 
   func add(_ log: TimerLog) { timers.append(log) }
 
-  func thread(_ name: String, _ body: @escaping () -> Void) {
+  /// - Parameter time: the thread is held up until then, at a step drawn at random.
+  func thread(_ name: String, heldUpUntil time: Int64? = nil, _ body: @escaping () -> Void) {
     threads.append(scheduler.add(name, isDaemon: false, body))
+    if let time { scheduler.holdUp(threads[threads.count - 1], until: time) }
   }
 
   /// A thread of a queue.
