@@ -282,6 +282,24 @@ def creation(publish=SC, check=SC, visit=SC):
     return [creator, release], {"word": 0, "id": 1}, lambda r: r == (1, 0)
 
 
+def step(store=SC, take=SC, settle=SC, look=SC):
+    """P13b. The clock is stepped, a flag is left, the next wake-up is taken away. A pass takes the flag if it sees one,
+    reads the clock, stores the next wake-up (0: awake), looks at the flag."""
+    def noticer():
+        yield W("clock", 1)
+        yield W("flag", 1, store)
+        return (yield U("next_wake_up", lambda old: 0, SC))
+
+    def sleeper():
+        if (yield R("flag")):
+            yield U("flag", lambda old: 0, take)
+        clock = yield R("clock")
+        yield W("next_wake_up", 9, settle)
+        return clock, (yield R("flag", look))
+    # The queue sleeps by the old clock, and nobody has found a time to take away.
+    return [noticer, sleeper], {"clock": 0, "flag": 0, "next_wake_up": 0}, lambda r: r == (0, (0, 0))
+
+
 # Row, its orders, what they are, and whether C11 and x86 allow what must not be; None: not asked.
 ROWS = [
     ("P1 inbox, next wake-up", inbox(), "all sc", False, False),
@@ -311,6 +329,11 @@ ROWS = [
     ("", watched(look=ACQ), "word loaded with acquire", True, False),
     ("P7 pin", pin(), "all sc", False, False),
     ("", pin(look=ACQ), "pins loaded with acquire", True, False),
+    ("P13b step, next wake-up", step(), "all sc but the first look", False, False),
+    ("", step(store=REL), "flag stored with release", True, False),
+    ("", step(take=RLX), "flag taken relaxed", True, False),
+    ("", step(settle=REL), "next wake-up stored with release", True, True),
+    ("", step(look=ACQ), "flag loaded with acquire at the end", True, False),
     ("P8 creation, release", creation(), "all sc", False, False),
     ("", creation(publish=REL), "timer published with release", True, True),
     ("", creation(visit=ACQ), "words visited with acquire, as in version 0.1.2", True, False),

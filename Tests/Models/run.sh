@@ -98,7 +98,14 @@ pin() {
   done
 }
 
-for model in "${@:-inbox image lifecycle run waits pin}"; do
+files() {
+  check files clean
+  for mutation in NO_MARK FORGET_FIRST FREE_FIRST ADDRESS_FIRST; do
+    check files error -D$mutation
+  done
+}
+
+for model in "${@:-inbox image lifecycle run waits pin files}"; do
   for each in $model; do "$each"; done
 done
 echo "$passed passed, $failed failed"

@@ -9,8 +9,9 @@ extension QueueCore {
   /// Moves the timers that follow the wall clock, if that was stepped since the last pass. The caller holds the pass
   /// lock.
   func followWallClock() {
-    guard control.isWall else { return }
+    // Of a queue on another clock, too: the step may have been meant for an earlier queue of the control block.
     control.takeStep()
+    guard control.isWall else { return }
     let (low, high) = control.trueWallOffset
     let offset = control.wallOffset
     if offset <= high, offset >= low.saturatingSubtract(QueueCore.tolerance) { return }
@@ -60,9 +61,13 @@ extension QueueControlBlock {
   /// Whether the wall clock was stepped and no pass has looked at it since.
   var stepIsPending: Bool { unsafe storage.pointee.stepIsPending.load(ordering: .sequentiallyConsistent) }
 
-  /// Called by the pass before it looks at the wall clock.
+  /// Called by the pass before it looks at the wall clock. A flag that the first load misses is found by the pass's last
+  /// look, behind the next wake-up; so that load may be relaxed (P13b, Sources/README.md).
+  @inline(__always)
   fileprivate func takeStep() {
-    _ = unsafe storage.pointee.stepIsPending.exchange(false, ordering: .sequentiallyConsistent)
+    if unsafe storage.pointee.stepIsPending.load(ordering: .relaxed) {
+      _ = unsafe storage.pointee.stepIsPending.exchange(false, ordering: .sequentiallyConsistent)
+    }
   }
 
   /// Has a pass look at the wall clock, another one than that which may be under way. Any thread.

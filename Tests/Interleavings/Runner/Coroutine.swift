@@ -29,6 +29,8 @@ final class Coroutine {
   let stack: UnsafeMutableRawPointer
   var obstacle = Obstacle.none
   var specifics: [UnsafeMutableRawPointer?] = []
+  /// How many steps on it is held up, and until when; nil: not any more.
+  var delay: (steps: Int, until: Int64)?
   /// PCT: the highest goes.
   var priority = 0
   var hasEnded: Bool { if case .ended = obstacle { true } else { false } }

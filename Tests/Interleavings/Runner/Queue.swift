@@ -1,9 +1,15 @@
 @testable import ChimeCore
 
-/// A queue of a scenario. `serial` and `concurrent` stand on blocks and threads of the run instead of libdispatch.
+/// A queue of a scenario. `serial` and `concurrent` stand on blocks and threads of the run instead of libdispatch, and
+/// the wall clock is not watched.
 final class Queue {
-  enum Kind: String, CaseIterable {
+  enum Kind: String {
     case virtual, host, records, precise, serial, concurrent
+    /// On the run loop of a thread of its own.
+    case loop
+
+    /// Those that every pair of calls is tried on.
+    static let all: [Kind] = [.virtual, .host, .records, .precise, .serial, .concurrent]
 
     /// Whether passes run in calls of the host.
     var isDriven: Bool { self == .virtual || self == .host || self == .records }
@@ -13,12 +19,13 @@ final class Queue {
   let number: Int
   let id: UInt64
   let core: QueueCore
+  private(set) var loop: Loop?
   unowned let world: World
   /// Callbacks and functions that run now.
   private var running = 0
   var isAlive: Bool { QueueControlBlocks.find(id) != nil }
 
-  init(_ kind: Kind, number: Int, limit: UInt64, _ world: World) {
+  init(_ kind: Kind, number: Int, limit: UInt64, isWall: Bool, _ world: World) {
     self.kind = kind
     self.number = number
     self.world = world
@@ -26,6 +33,7 @@ final class Queue {
     options.start = Scheduler.start
     options.givesRecords = kind == .records
     options.timerLimit = limit
+    if kind == .loop { loop = Loop.find(try! Loop.start(label: "").get()) }
     let made: Result<UInt64, Status> =
       switch kind {
       case .virtual: QueueCore.makeVirtual(options)
@@ -33,9 +41,15 @@ final class Queue {
       case .precise: QueueCore.makePrecise(options)
       case .serial: Queue.makeOnBlocks(options, handsOver: false, world)
       case .concurrent: Queue.makeOnBlocks(options, handsOver: true, world)
+      case .loop: loop!.makeQueue(in: LoopModes([.default]), options)
       }
     id = try! made.get()
     core = QueueCore.find(id)!
+    if isWall {
+      // As `prepare` does it; nobody knows the queue yet.
+      core.control.storage.pointee.isWall.store(true, ordering: .relaxed)
+      core.control.wallOffset = WallClock.offset.low
+    }
     // Others may still look at the control block that the queue lives in.
     if world.isRacing { return }
     // So that no later run is the one that needs memory.
@@ -78,7 +92,7 @@ final class Queue {
         case .failure(let failure): status = failure
         }
       case .records: status = takeTicks()
-      case .precise, .serial, .concurrent: return .ok
+      case .precise, .serial, .concurrent, .loop: return .ok
       }
       if status != .busy { return status }
       world.scheduler.giveWay(1)
@@ -129,7 +143,7 @@ final class Queue {
         world.expect(status == .ok && drive() == .ok, "the queue cannot be waited for: \(status.rawValue)")
         if waiting.allSatisfy({ $0.log.ticks > $0.before }) { break }
       }
-    case .precise, .serial, .concurrent: world.sleep(until: last + 10_000_000)
+    case .precise, .serial, .concurrent, .loop: world.sleep(until: last + 10_000_000)
     }
     for (log, due, before) in waiting {
       world.expect(log.ticks > before, "no tick of a timer that was due at \(due)")
@@ -144,6 +158,7 @@ final class Queue {
       _ = QueueCore.release(id)
     } else {
       _ = QueueCore.shutdown(id, timeout: .max)
+      _ = loop?.release()
     }
   }
 

@@ -3,7 +3,7 @@
 /// A scenario or more for each row of the table of protocols.
 extension Scenario {
   static let protocols: [Scenario] =
-    queries + ends + rings + stale + closing + objects
+    queries + ends + rings + stale + closing + objects + wallClock + runLoops
 
   // MARK: Position and writer: a timer that is being written or looked at is not forgotten
 
@@ -105,30 +105,41 @@ extension Scenario {
       world.thread("writer") { _ = world.call("restart") { timer?.ref?.restart(Schedule(first: millisecond)) ?? .ok } }
       world.race()
     },
-    Scenario("a query beside two reschedules") { world in
-      let queue = world.queue(.virtual)
-      let timer = world.timer(queue, after: 100, every: 100, finalizer: false)
-      _ = timer.ref?.setLeeway(10)
-      for interval in [200, 300] as [Int64] {
-        world.thread("writer") {
-          for i in 0..<2 as Range<Int64> {
-            let schedule = Schedule(first: interval + i * 1000, interval: interval + i * 1000, leeway: interval / 10 + i * 100)
-            _ = world.call("reschedule") { timer.ref?.reschedule(schedule) ?? .ok }
-          }
-        }
+    Scenario("a restart that is held up beyond the end of the handler that has cancelled") { world in
+      let queue = world.queue(.concurrent)
+      // At 1 ms the pass takes away the position on which the writer relies, and hands a delivery on for the writer's
+      // sake, which finds the timer busy; at 1.5 ms the handler returns, and sends the timer on; at 2 ms the pass finds
+      // it in the inbox, and its writer still at work. So time goes on only when nobody else can.
+      world.scheduler.jumpsLeft = 0
+      var timer: TimerLog?
+      let isCancelled = WakeUp()
+      timer = world.timer(queue, after: millisecond, finalizer: false) { tick in
+        if tick.kind != TickKind.fired.rawValue { return }
+        _ = timer?.ref?.cancel()
+        isCancelled.signal()
+        world.sleep(until: Scheduler.start + 3 * millisecond / 2)
       }
-      world.thread("asker") {
-        var generation: UInt64 = 0
-        for _ in 0..<4 {
-          guard let info = world.call("info", { timer.ref?.info }) else { return world.expect(false, "info named no timer") }
-          world.expect(info.generation >= generation, "generation \(info.generation) after \(generation)")
-          generation = info.generation
-          world.expect(
-            info.leeway == info.interval / 10 && info.nextDeadline == Scheduler.start + info.interval,
-            "interval \(info.interval), leeway \(info.leeway), next deadline \(info.nextDeadline - Scheduler.start)")
-        }
+      _ = timer?.ref?.fire()
+      world.timer(queue, after: 2 * millisecond, finalizer: false)
+      world.thread("writer", heldUpUntil: Scheduler.start + 3 * millisecond) {
+        isCancelled.wait()
+        _ = world.call("restart") { timer?.ref?.restart(Schedule(first: millisecond)) ?? .ok }
       }
       world.race()
+    },
+    Scenario("a query beside two reschedules") { world in
+      let timer = world.timer(world.queue(.virtual), after: 100, every: 100, finalizer: false)
+      queryBesideReschedules(world, timer: timer) {}
+    },
+    Scenario("a query beside writers that share an image") { world in
+      let queue = world.queue(.virtual)
+      let timer = world.timer(queue, after: 100, every: 100, finalizer: false)
+      let other = world.timer(queue, after: 5000, every: 700, finalizer: false)
+      world.thread("writer of another") {
+        shareImage()
+        for _ in 0..<2 { _ = world.call("restart") { other.ref?.restart(Schedule(first: 900)) ?? .ok } }
+      }
+      queryBesideReschedules(world, timer: timer, shareImage)
     },
     Scenario("a restart and advance beside a restart", preemptions: 2) { world in
       let queue = world.queue(.virtual)
@@ -152,6 +163,42 @@ extension Scenario {
       world.race()
     },
   ]
+
+  /// - Parameter begin: what each writer does first.
+  private static func queryBesideReschedules(_ world: World, timer: TimerLog, _ begin: @escaping () -> Void) {
+    _ = timer.ref?.setLeeway(10)
+    for interval in [200, 300] as [Int64] {
+      world.thread("writer") {
+        begin()
+        for i in 0..<2 as Range<Int64> {
+          let schedule = Schedule(
+            first: interval + i * 1000, interval: interval + i * 1000, leeway: interval / 10 + i * 100)
+          _ = world.call("reschedule") { timer.ref?.reschedule(schedule) ?? .ok }
+        }
+      }
+    }
+    world.thread("asker") {
+      var generation: UInt64 = 0
+      for _ in 0..<4 {
+        guard let info = world.call("info", { timer.ref?.info }) else {
+          return world.expect(false, "info named no timer")
+        }
+        world.expect(info.generation >= generation, "generation \(info.generation) after \(generation)")
+        generation = info.generation
+        world.expect(
+          info.leeway == info.interval / 10 && info.nextDeadline == Scheduler.start + info.interval,
+          "interval \(info.interval), leeway \(info.leeway), next deadline \(info.nextDeadline - Scheduler.start)")
+      }
+    }
+    world.race()
+  }
+
+  /// Has the calling thread be one without memory for an image of its own (P3d).
+  private static func shareImage() {
+    let storage = ThreadState.current.storage
+    WriterImages.giveBack(storage.pointee.image)
+    storage.pointee.image = 0
+  }
 
   // MARK: run ends with the last timer
 
@@ -374,7 +421,7 @@ extension Scenario {
 
   // MARK: The end of a queue
 
-  private static let closing: [Scenario] = Queue.Kind.allCases.filter { $0 != .records }.flatMap { kind in
+  private static let closing: [Scenario] = (Queue.Kind.all.filter { $0 != .records } + [.loop]).flatMap { kind in
     [
       Scenario("create beside release of the \(kind.rawValue) queue") { world in
         let queue = world.queue(kind)
@@ -382,6 +429,7 @@ extension Scenario {
           world.thread(name) {
             for after in [nil, millisecond] as [Int64?] {
               let log = TimerLog(world, queue, nil)
+              log.hasFinalizer = name == "creator"
               world.add(log)
               _ = world.call("create") { log.create(after) }
             }

@@ -42,7 +42,7 @@ final class Scheduler: SeamScheduler {
   private var lowest = 0
   private var clockPriority = 0
   /// How often time may still jump while somebody can go on: a repeating timer would take all of a run.
-  private var jumpsLeft = 0
+  var jumpsLeft = 0
   /// PCT: somebody may have become runnable whose priority is higher.
   var isStale = false
   var search = Search(bound: 0)
@@ -160,6 +160,7 @@ final class Scheduler: SeamScheduler {
       Seam.isOn = true
       if let wrong { return fail(wrong) }
     }
+    if current.delay != nil { holdUp() }
     switch strategy {
     case .none: return
     case .random:
@@ -175,6 +176,19 @@ final class Scheduler: SeamScheduler {
     }
     let next = choose(canGoOn: true)
     if next !== current { go(to: next) }
+  }
+
+  /// Has a thread held up once until a time, as one that was pushed off its processor: before one of its first 128 steps,
+  /// drawn at random.
+  func holdUp(_ coroutine: Coroutine, until time: Int64) {
+    if strategy == .random || strategy == .pct { coroutine.delay = (random.below(128), time) }
+  }
+
+  private func holdUp() {
+    guard let delay = current.delay else { return }
+    current.delay = delay.steps == 0 ? nil : (delay.steps - 1, delay.until)
+    // A condition that nobody signals.
+    if delay.steps == 0, delay.until > clock { block(.condition(current.stack, until: delay.until)) }
   }
 
   /// The thread that runs cannot go on.

@@ -11,21 +11,24 @@ final class World {
 
   // MARK: Making
 
-  /// - Parameter limit: of timers; 0 for none.
-  func queue(_ kind: Queue.Kind, limit: UInt64 = 0) -> Queue {
-    let queue = Queue(kind, number: queues.count, limit: limit, self)
+  /// - Parameters:
+  ///   - limit: of timers; 0 for none.
+  ///   - isWall: whether the queue is on the wall clock, which a scenario steps by `QueueCore.stepWallClock`.
+  func queue(_ kind: Queue.Kind, limit: UInt64 = 0, isWall: Bool = false) -> Queue {
+    let queue = Queue(kind, number: queues.count, limit: limit, isWall: isWall, self)
     queues.append(queue)
     return queue
   }
 
-  /// A timer with a log; `after` is from now.
+  /// A timer with a log; `after` is from now, or a point in time.
   @discardableResult
   func timer(
-    _ queue: Queue, after: Int64?, every: Int64 = 0, finalizer: Bool = true, callbacks: Bool = false,
-    _ body: ((TickRecord) -> Void)? = nil
+    _ queue: Queue, after: Int64?, isDeadline: Bool = false, every: Int64 = 0, finalizer: Bool = true,
+    callbacks: Bool = false, _ body: ((TickRecord) -> Void)? = nil
   ) -> TimerLog {
     let log = TimerLog(self, queue, body)
     log.hasFinalizer = finalizer
+    log.firstIsDeadline = isDeadline
     timers.append(log)
     let status = log.create(after, every: every, callbacks: callbacks)
     expect(status == .ok, "create answered \(status.rawValue)")
@@ -34,8 +37,10 @@ final class World {
 
   func add(_ log: TimerLog) { timers.append(log) }
 
-  func thread(_ name: String, _ body: @escaping () -> Void) {
+  /// - Parameter time: the thread is held up until then, at a step drawn at random.
+  func thread(_ name: String, heldUpUntil time: Int64? = nil, _ body: @escaping () -> Void) {
     threads.append(scheduler.add(name, isDaemon: false, body))
+    if let time { scheduler.holdUp(threads[threads.count - 1], until: time) }
   }
 
   /// A thread of a queue.
@@ -134,6 +139,7 @@ final class TimerLog {
   var hasFinalizer = true
   var target: UInt64 = 0
   var releasesItself = false
+  var firstIsDeadline = false
   var wasCreated = false
   var isReleased = false
 
@@ -166,10 +172,20 @@ final class TimerLog {
       handler: callback, registrationHandler: callbacks ? callback : nil, cancelHandler: callbacks ? callback : nil,
       context: context, finalizer: hasFinalizer ? finalizer : nil, target: target, selfRelease: releasesItself,
       givesRecords: records)
-    let schedule = after.map { Schedule(first: $0, interval: every) }
-    let status = TimerRef.create(on: queue.id, options, schedule, out: &id)
+    let schedule = after.map { Schedule(first: $0, firstIsDeadline: firstIsDeadline, interval: every) }
+    let status = createPlain(schedule, options) ?? TimerRef.create(on: queue.id, options, schedule, out: &id)
     wasCreated = status == .ok
     return status
+  }
+
+  /// As `chime_timer_start` does, for a timer that has a handler and nothing else.
+  private func createPlain(_ schedule: Schedule?, _ options: TimerOptions) -> Status? {
+    guard let schedule, schedule.interval == 0, !options.needsSideRecord, !options.flags.contains(.givesRecords) else {
+      return nil
+    }
+    return TimerRef.createPlain(
+      on: queue.id, options.handler, options.context, selfRelease: releasesItself, first: schedule.first,
+      firstIsDeadline: schedule.firstIsDeadline, leeway: .none, out: &id)
   }
 
   static func of(_ context: Context) -> TimerLog {
