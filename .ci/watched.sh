@@ -1,0 +1,36 @@
+#!/bin/bash
+# Runs tests under a watch: what still runs after SECONDS is looked at, then ended.
+#
+#     .ci/watched.sh SECONDS COMMAND...
+#
+# Prints, for each test process, where its threads are (gdb). Lines come out as they are written, so that the last ones
+# name the tests that were under way.
+
+set -u
+limit=$1
+shift
+stdbuf -oL "$@" &
+command=$!
+
+look() {
+  local process
+  for process in $(pgrep -f 'PackageTests\.xctest'); do
+    [ "$(cat "/proc/$process/comm" 2>/dev/null)" = gdb ] && continue
+    echo "--- threads of process $process ($(tr '\0' ' ' <"/proc/$process/cmdline" | cut -c1-200))"
+    timeout 120 gdb -q -batch -p "$process" -ex 'thread apply all -s backtrace 30' 2>/dev/null |
+      grep -E '^(Thread|#)' | cut -c1-160
+  done
+}
+
+while kill -0 "$command" 2>/dev/null; do
+  if [ "$SECONDS" -ge "$limit" ]; then
+    echo "*** after $limit s these tests still run:"
+    look
+    pkill -KILL -f 'PackageTests\.xctest'
+    kill "$command" 2>/dev/null
+    wait "$command"
+    exit 1
+  fi
+  sleep 1
+done
+wait "$command"
