@@ -3,13 +3,10 @@
 /// A queue of a scenario. `serial` and `concurrent` stand on blocks and threads of the run instead of libdispatch, and
 /// the wall clock is not watched.
 final class Queue {
-  enum Kind: String {
+  enum Kind: String, CaseIterable {
     case virtual, host, records, precise, serial, concurrent
     /// On the run loop of a thread of its own.
     case loop
-
-    /// Those that every pair of calls is tried on.
-    static let all: [Kind] = [.virtual, .host, .records, .precise, .serial, .concurrent]
 
     /// Whether passes run in calls of the host.
     var isDriven: Bool { self == .virtual || self == .host || self == .records }

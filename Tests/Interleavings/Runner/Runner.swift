@@ -25,7 +25,7 @@ struct Runner {
 
   private static var groups: [(name: String, scenarios: [Scenario], isPairs: Bool)] {
     [("protocols", Scenario.protocols, false)]
-      + Queue.Kind.all.flatMap { kind in
+      + Queue.Kind.allCases.flatMap { kind in
         Scenario.beginnings.map { ("pairs, \(kind.rawValue), \($0)", Scenario.pairs(on: kind, $0), true) }
       }
   }

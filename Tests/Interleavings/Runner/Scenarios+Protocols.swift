@@ -421,7 +421,7 @@ extension Scenario {
 
   // MARK: The end of a queue
 
-  private static let closing: [Scenario] = (Queue.Kind.all.filter { $0 != .records } + [.loop]).flatMap { kind in
+  private static let closing: [Scenario] = Queue.Kind.allCases.filter { $0 != .records }.flatMap { kind in
     [
       Scenario("create beside release of the \(kind.rawValue) queue") { world in
         let queue = world.queue(kind)
