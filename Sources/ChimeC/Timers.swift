@@ -23,7 +23,8 @@ public func chime_timer_start(
     .rawValue
 }
 
-/// Starts a timer that has a handler, a context, a one-shot's deadline or delay, and nothing else; `nil` for any other.
+/// Starts a timer that has a handler, a context, a one-shot's deadline or delay, perhaps a short leeway; `nil` for any
+/// other.
 @inline(__always)
 private func startPlain(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,

@@ -52,9 +52,11 @@ static inline void chime_guard_caught(char *frame) {
 #endif
 
 /*
- * __sigsetjmp is declared for setjmp's longer buffer, of which it uses the part that the other one has, too, as long as
- * it saves no signal mask (0), which would be a system call. The thread sanitizer notices calls of setjmp and longjmp, but not glibc's own
- * jump: one more of its pair takes the record of the frames back to where it was, else it overflows after some thousands.
+ * __sigsetjmp is declared for the longer jmp_buf; with 0 (no signal mask, so no system call) it uses only the part that
+ * both share.
+ *
+ * The thread sanitizer does not see glibc's own jump. One more pair of its own, setjmp and longjmp, resets its record of
+ * frames, which would overflow after some thousands.
  */
 typedef union chime_guard_buffer {
   __pthread_unwind_buf_t end;

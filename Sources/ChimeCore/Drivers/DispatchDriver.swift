@@ -21,7 +21,7 @@ final class DispatchDriver: QueueDriver {
     let old = armed.load(ordering: .relaxed)
     if time == .max, old == .max { return }
     // A source that is set for an earlier time is left alone: it costs one empty wake-up at most. One whose time has
-    // come has fired, or is about to.
+    // come has fired or is about to, so it is set anew.
     if time != .max, old <= time, old > control.now { return }
     armed.store(time, ordering: .relaxed)
     withoutCancellation {

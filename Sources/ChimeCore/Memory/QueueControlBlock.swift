@@ -28,8 +28,7 @@ import Synchronization
   let wallOffset = Atomic<Int64>(0)
   /// What a test has stepped the clock by.
   let wallShift = Atomic<Int64>(0)
-  /// Whether the queue is not on the wall clock, and calls functions: a timer on it that has none of the particulars of
-  /// few is made in short (see `TimerRef.createPlain`).
+  /// Not on the wall clock, and calls functions: timers without rare options take `TimerRef.createPlain`.
   let isPlain = Atomic<Bool>(true)
   /// Whether ticks are taken as records.
   let givesRecords = Atomic<Bool>(false)
@@ -85,8 +84,8 @@ struct SlotStore {
   var chunkTotal = 0
   /// Of these, those whose slots have all used up their versions.
   var usedUpChunks = 0
-  /// Has Swift's runtime make what a list of chunks needs, before a thread that makes its first timer can be forked from:
-  /// in the child the runtime's lock would stay taken.
+  /// Makes Swift's metadata for the list now: a fork during a thread's first timer would leave the runtime's lock taken in
+  /// the child.
   @inline(never) @_optimize(none)
   static func prime() {
     var store = SlotStore()
@@ -150,7 +149,7 @@ struct SlotStore {
     nonmutating set { unsafe storage.pointee.virtualNow.store(newValue, ordering: .releasing) }
   }
 
-  /// Moves virtual time forward by a distance, or to a point if that is later; saturates.
+  /// Moves virtual time forward to a point, if that is later.
   func moveVirtualNow(to time: Int64) {
     unsafe _ = storage.pointee.virtualNow.max(time, ordering: .sequentiallyConsistent)
   }

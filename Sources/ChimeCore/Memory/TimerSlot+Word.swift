@@ -1,7 +1,7 @@
 import Synchronization
 
-/// All that is ever done to a slot's word: each change of it is one of these operations, a single swap or a swap that is
-/// tried again. Those that can fail take the word that the caller has read and decided on, and say whether it was still
+/// All that is ever done to a slot's word: each change of it is one of these operations, a swap, a swap that is tried
+/// again, or an atomic OR or AND of flags. Those that can fail take the word that the caller has read and decided on, and say whether it was still
 /// the same. The rest keep what others may change meanwhile (see `TimerWord.over`).
 extension TimerSlot {
   @inline(__always)
@@ -44,7 +44,7 @@ extension TimerSlot {
 
   // MARK: Writing
 
-  /// Becomes the timer's writer, sets flags in the word, and leaves the timer's image to who looks meanwhile.
+  /// Becomes the timer's writer, sets flags in the word, and leaves an image of the timer for those who look meanwhile.
   @inline(__always)
   func beginWriting(_ word: TimerWord, setting flags: UInt64 = 0, _ image: WriterImage) -> Bool {
     image.prepare(word)

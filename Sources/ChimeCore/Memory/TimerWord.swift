@@ -10,10 +10,10 @@
 /// | 7 | enqueued: a delivery of this slot's pending callback is in the batch, or any delivery on its way on a concurrent queue, and has not begun |
 /// | 8 | waited: a thread waits until the timer is no longer busy; whoever clears busy clears this and wakes it |
 /// | 9–31 | generation, low bits; they run on when the slot is reused |
-/// | 32–63 | with a writer: the index of its image, which has the word as it was. Else, running: postponement, by which `postpone` has moved the record's deadline: bit 63 off, nanoseconds, on, units of 1,024 ns; suspended: since when, as a `CompactDuration` |
+/// | 32–63 | with a writer: the index of its image, 0 for none. Running: the postponement, added to the record's deadline, in ns, or in 1,024 ns if bit 63 is set. Suspended: since when, as a `CompactDuration` |
 ///
 /// The record changes only while somebody is writer; what it was until then, the writer's image tells (see
-/// `WriterImage`). Every transition changes the generation, so that a compare-and-swap on the word proves that a
+/// `WriterImage`, `Memory/TimerImage.swift`; a creator has none). Every transition changes the generation, so that a compare-and-swap on the word proves that a
 /// deadline read beside it belongs to it. (A 23-bit generation repeats after 8 million transitions of one slot, and
 /// slots are reused first in, first out: a thread would have to sleep through exactly so many rounds of all of them to
 /// be deceived.) Two things move the deadline within a generation: a tick of a repeating timer, whose deadline is

@@ -25,8 +25,8 @@ extension QueueCore {
     while true {
       let isOver = !word.isLive || isClosing.load(ordering: .sequentiallyConsistent)
       if word.hasWriter, !isOver {
-        // Not passed over, a busy timer's neither: the writer may rely on the place that was taken away for this visit,
-        // and until it has come to its end nobody else would see that the timer runs (P2, Sources/README.md).
+        // A writer is waited for, even on a busy timer: it may rely on the position taken away for this visit, and not
+        // send the slot (P2, Sources/README.md).
         backoff.pause()
         word = slot.word
         continue
@@ -72,7 +72,7 @@ extension QueueCore {
     let waitsForEnd =
       delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && recordBuffer == nil
     let provisional = slot.deadline
-    slot.endWriting(word)  // It stays busy.
+    slot.endWriting(word)  // Busy stays: `over` keeps it.
 
     if delivery.kind == .due || delivery.kind == .fired {
       counters.count(late: now.saturatingSubtract(delivery.scheduled), isAlone: handOver == nil)

@@ -6,7 +6,7 @@ extension QueueCore {
   static var ticksPerSlice: Int { 256 }
   static var nanosecondsPerSlice: Int64 { 1_000_000 }
 
-  /// A whole slice, as the drivers call it: at most 256 ticks or 1 ms, then the queue's other users have their turn.
+  /// What the drivers run: one slice of at most 256 ticks or 1 ms, so that the queue's other users get their turn.
   package func pass() {
     asPass(onDriver: true) { frame in
       control.nextWakeUp = QueueControlBlock.awake
@@ -39,7 +39,7 @@ extension QueueCore {
     }
   }
 
-  /// Takes in what other threads changed, collects what is due unless the last batch is not finished, and delivers.
+  /// Takes in what other threads changed, collects what is due unless a batch is still open, and delivers.
   func runSlice(_ limit: Limit, _ frame: CurrentFrame) {
     followWallClock()
     let now = control.now
@@ -60,6 +60,8 @@ extension QueueCore {
   /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a
   /// pusher pushes first and reads the time afterwards, so one of the two sees the other (P1, Sources/README.md).
   private func armNextWakeUp() {
+    // Three tries, then another pass: pushers must not hold this one up. Where a break leaves a time stored, that costs
+    // one pass more.
     for _ in 0..<3 {
       let next = wheel.earliest()
       if !pendingCallbacks.isEmpty || hasRetired || endIsWanted { break }
@@ -111,8 +113,8 @@ extension QueueCore {
     }
   }
 
-  /// Puts a timer where it belongs if it runs; one that is being written, where it was before. Whether it belongs
-  /// elsewhere afterwards its writer decides, who has not looked at its position yet, or finds that it was moved.
+  /// Puts a timer where it belongs if it runs; one that is being written, where it was before. If it belongs elsewhere
+  /// afterwards, its writer sends it: it reads the position after this, or finds it changed.
   func place(_ slot: TimerSlot, _ word: TimerWord) {
     if word.hasWriter {
       let image = slot.image
@@ -173,9 +175,9 @@ extension QueueCore {
         _ = slot.clear(TimerWord.enqueuedBit)
         version = slot.turnVersion
       } else if item.startOrder != slot.startOrder {
-        // Started anew since it was collected, or another timer by now: its turn is that of its new deadline. Who did
-        // it has sent it here only if it did not see the position that was taken away since; who is at it still may
-        // have seen that, too, and is waited for (P2b, Sources/README.md).
+        // Restarted since it was collected, or another timer by now: placed by its new deadline. Whoever restarted it
+        // may have relied on the position taken away here, and not sent it; a writer still at it may do so too, and is
+        // waited for (P2b, Sources/README.md).
         place(slot, wordWithoutWriter(slot))
         continue
       }

@@ -48,6 +48,16 @@ extension TimerRef {
   }
 }
 
+extension TimerSlot {
+  /// A time of day as the timer keeps its deadline, which may be behind the queue in noticing a step: then it comes to
+  /// agree with the deadline. The caller is writer.
+  func monotonicTime(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
+    guard time != .max else { return time }
+    let own = sideRecord.flatMap { $0.value.followsWall ? $0.value.wallOffset : nil }
+    return time.saturatingSubtract(own ?? control.wallOffset)
+  }
+}
+
 extension QueueCore {
   /// Steps the clock as the queue with that id sees it: for tests, which may not step the machine's.
   package static func stepWallClock(_ id: UInt64, by nanoseconds: Int64) {
@@ -92,11 +102,6 @@ extension QueueControlBlock {
     get { unsafe storage.pointee.wallOffset.load(ordering: .sequentiallyConsistent) }
     nonmutating set { unsafe storage.pointee.wallOffset.store(newValue, ordering: .sequentiallyConsistent) }
   }
-
-  /// A time of the queue's clock as the queue keeps it: monotonic, where that clock is the wall clock. Never stays
-  /// never.
-  @inline(__always)
-  func monotonicTime(_ time: Int64) -> Int64 { isWall && time != .max ? time.saturatingSubtract(wallOffset) : time }
 
   /// A time that the queue keeps as its clock shows it: as wall time, where that clock is the wall clock.
   @inline(__always)

@@ -28,8 +28,7 @@ package final class QueueCore: @unchecked Sendable {
   var ready = ContiguousArray<ReadyItem>()
   /// Where `ready` is sorted to and fro.
   var sorting = ContiguousArray<ReadyItem>()
-  /// Slots whose entry has come, and those of them whose entry came before their time, between two statements of
-  /// `collect`.
+  /// Scratch of `collect`: slots that the wheel gave out; those of them that are not due yet.
   var due = ContiguousArray<UInt32>()
   var outdated = ContiguousArray<TimerSlot>()
   var readyNext = 0
@@ -129,7 +128,8 @@ package final class QueueCore: @unchecked Sendable {
   // MARK: Into a pass
 
   /// Runs `body` as a pass, for whom it does not matter who does it: when another pass runs, that one will do, or repeat,
-  /// what is wanted here; and this one runs again if somebody asked for one meanwhile.
+  /// what is wanted here; and this one runs again if somebody asked for one meanwhile. So bodies that can meet on one queue
+  /// must do each other's work.
   /// - Parameter onDriver: the thread is the driver's: between the host's hooks, and cancelled if the host's may be.
   func asPass(onDriver: Bool = false, _ body: (CurrentFrame) -> Void) {
     passWanted.store(true, ordering: .sequentiallyConsistent)

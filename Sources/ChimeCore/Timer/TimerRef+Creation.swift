@@ -49,8 +49,8 @@ internal import CPlatform
 }
 
 extension TimerRef {
-  /// Makes and activates a one-shot that has a handler, a context and nothing else, as most have: in short what `create`
-  /// does for it, step by step. `nil`, and nothing done, when the queue or the thread wants more than that.
+  /// The short form of `create` for a one-shot that has a handler, a context, perhaps a leeway, and nothing else, as most
+  /// have. `nil`, and nothing done, when the queue or the thread wants more than that.
   ///
   /// - Parameters:
   ///   - first: deadline, or a delay of 0 or more.
@@ -64,6 +64,7 @@ extension TimerRef {
       let index = thread.cache(of: control)?.pop()
     else { return nil }
     let slot = Slab.slot(index)
+    // The word as it was: free, perhaps still in the inbox.
     let free = slot.set(TimerWord.writerBit, TimerWord.inboxBit)
     if !free.isInInbox { control.push(slot) }
     guard control.id == queue else { return giveUp(slot, control, thread) }

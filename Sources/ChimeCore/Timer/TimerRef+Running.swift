@@ -155,7 +155,7 @@ extension TimerRef {
 
   @inline(never)
   private func postponeOtherwise(until target: Int64) -> Status {
-    postpone(to: slot.flags.contains(.onWallClock) ? control.monotonicTime(target) : target, delay: nil)
+    slot.flags.contains(.onWallClock) ? postponeSlowly(to: target, delay: nil) : postpone(to: target, delay: nil)
   }
 
   private func postpone(to target: Int64, delay: Int64?) -> Status {
@@ -188,8 +188,9 @@ extension TimerRef {
     return .invalidHandle
   }
 
-  /// The same through the record: for a suspended or repeating timer, and when the word has no room for the distance
-  /// (36 minutes, in virtual time 2.1 s).
+  /// The same through the record: for a suspended or repeating timer, one on the wall clock, and when the word has no
+  /// room for the distance (36 minutes, in virtual time 2.1 s).
+  /// - Parameter target: on the queue's clock; where there is a delay, inside the queue.
   @inline(never)
   private func postponeSlowly(to target: Int64, delay: Int64?) -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
@@ -197,6 +198,8 @@ extension TimerRef {
       abandonWriting(word)
       return .ignored
     }
+    let isWall = slot.flags.contains(.onWallClock)
+    let target = isWall && delay == nil ? slot.monotonicTime(target, control) : target
     if state == .suspended {
       let keepsRemaining = slot.flags.contains(.keepsRemaining)
       slot.deadline = max(
@@ -214,6 +217,7 @@ extension TimerRef {
         endWriting(word.withoutPostponement)
       }
     }
+    if isWall { followWallClock() }
     Trace.note(.postponed, self)
     return .ok
   }
