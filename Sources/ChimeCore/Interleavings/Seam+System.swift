@@ -94,6 +94,11 @@
     return 0
   }
 
+  /// As the key has it, for each of the scheduler's threads.
+  func chime_thread_state() -> UnsafeMutableRawPointer? {
+    unsafe pthread_getspecific(ThreadState.key.load(ordering: .relaxed) &- 1)
+  }
+
   // MARK: Time and descriptors
 
   @discardableResult

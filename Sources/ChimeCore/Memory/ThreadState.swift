@@ -95,7 +95,7 @@ import Synchronization
 
   /// The key of the thread-specific pointer, + 1; 0 until the first queue is made. Only its destructor is used: the
   /// pointer is looked up where that is cheaper.
-  private static let key = Atomic<UInt32>(0)
+  static let key = Atomic<UInt32>(0)
 
   private static let preparing = Locked(())
   static func makeGlobals() { preparing.withLock { _ in } }
@@ -124,12 +124,7 @@ import Synchronization
   /// What was made for the calling thread, if anything was.
   @inline(__always)
   static var existing: ThreadState? {
-    #if CHIME_INTERLEAVINGS
-    let pointer = unsafe pthread_getspecific(key.load(ordering: .relaxed) &- 1)
-    #else
-    let pointer = unsafe chime_thread_state()
-    #endif
-    return unsafe pointer.map { memory in
+    unsafe chime_thread_state().map { memory in
       unsafe ThreadState(storage: memory.assumingMemoryBound(to: ThreadStorage.self))
     }
   }
