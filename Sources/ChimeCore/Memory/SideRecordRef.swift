@@ -42,11 +42,13 @@ import Synchronization
   func end() {
     unsafe own.pointee.target?.release()
     unsafe own.pointee.named?.release()
-    if let label = unsafe own.pointee.label { unsafe Labels.free(label) }
     update { sideRecord in
       unsafe sideRecord.target = nil
       unsafe sideRecord.named = nil
-      unsafe sideRecord.label = nil
+    }
+    if let label = unsafe label {
+      unsafe self.label = nil
+      unsafe Labels.free(label)
     }
   }
 
@@ -56,9 +58,6 @@ import Synchronization
 
   @inline(__always)
   var value: TimerSideRecord.Own { unsafe own.pointee }
-
-  /// The name, as long as `Labels.read` is not over.
-  var label: UnsafeMutablePointer<CChar>? { unsafe own.pointee.label }
 
   @inline(__always)
   var target: TimerTarget? { unsafe own.pointee.target?.takeUnretainedValue() }
@@ -90,6 +89,11 @@ import Synchronization
   var generationHigh: UInt32 {
     get { unsafe pointer.pointee.generationHigh.load(ordering: .relaxed) }
     nonmutating set { unsafe pointer.pointee.generationHigh.store(newValue, ordering: .releasing) }
+  }
+  /// To be looked at inside `Labels.read` only, but by the writer.
+  var label: UnsafeMutablePointer<CChar>? {
+    get { unsafe pointer.pointee.label.load(ordering: .acquiring) }
+    nonmutating set { unsafe pointer.pointee.label.store(newValue, ordering: .releasing) }
   }
   var targetID: UInt64 {
     get { unsafe pointer.pointee.targetID.load(ordering: .relaxed) }

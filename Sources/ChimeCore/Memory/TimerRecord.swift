@@ -58,6 +58,8 @@ struct RecordFlags: OptionSet {
   let generationHigh = Atomic<UInt32>(0)
   /// The id of the target; 0: none.
   let targetID = Atomic<UInt64>(0)
+  /// Allocated with the timer, freed with it, under the lock of `Labels`; `nil` for none.
+  let label = unsafe Atomic<UnsafeMutablePointer<CChar>?>(nil)
   /// The version of the slot whose timer was given the turn for a pending callback, while its enqueued flag is set. The
   /// pass's own.
   let turnVersion = Atomic<UInt32>(0)
@@ -67,8 +69,6 @@ struct RecordFlags: OptionSet {
     var finalizer: ContextFunction?
     var registrationHandler: TickFunction?
     var cancelHandler: TickFunction?
-    /// Allocated with the timer, freed with it, under the lock of `Labels`.
-    var label: UnsafeMutablePointer<CChar>?
     /// One reference to the target's counts, which is none to its object.
     var target: Unmanaged<TimerTarget>?
     /// One reference to the handlers beside the first.

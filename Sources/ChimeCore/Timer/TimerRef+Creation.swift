@@ -204,11 +204,11 @@ extension TimerRef {
       }
     }
     sideRecord.targetID = options.target
+    unsafe sideRecord.label = unsafe label
     sideRecord.update { sideRecord in
       sideRecord.finalizer = options.finalizer
       sideRecord.registrationHandler = options.registrationHandler
       sideRecord.cancelHandler = options.cancelHandler
-      unsafe sideRecord.label = unsafe label
       unsafe sideRecord.target = target.map { unsafe Unmanaged.passRetained($0) }
     }
     target?.attach(Handle.id(.timer, index: slot.index, version: slot.version))

@@ -55,7 +55,8 @@ extension TimerRef {
     if !slot.hasSideRecord { return nil }
     // A timer that lives here and now has a label that is not freed until `read` is over.
     return Labels.read {
-      guard word != nil, let sideRecord = slot.sideRecord, let label = unsafe sideRecord.label else { return nil }
+      // Alive after the label was found: it is this timer's, and not freed yet.
+      guard let sideRecord = slot.sideRecord, let label = unsafe sideRecord.label, word != nil else { return nil }
       return unsafe String(cString: label)
     }
   }
