@@ -14,7 +14,7 @@ command=$!
 
 look() {
   local process
-  for process in $(pgrep -f 'PackageTests\.xctest'); do
+  for process in $(pgrep -s 0 -f 'PackageTests\.xctest'); do
     [ "$(cat "/proc/$process/comm" 2>/dev/null)" = gdb ] && continue
     echo "--- threads of process $process ($(tr '\0' ' ' <"/proc/$process/cmdline" | cut -c1-200))"
     timeout 120 gdb -q -batch -p "$process" -ex 'thread apply all -s backtrace 30' 2>/dev/null |
@@ -26,7 +26,7 @@ while kill -0 "$command" 2>/dev/null; do
   if [ "$SECONDS" -ge "$limit" ]; then
     echo "*** after $limit s these tests still run:"
     look
-    pkill -KILL -f 'PackageTests\.xctest'
+    pkill -s 0 -KILL -f 'PackageTests\.xctest'
     kill "$command" 2>/dev/null
     wait "$command"
     exit 1

@@ -110,7 +110,8 @@ struct TimerWord: Equatable {
     return TimerWord(bits & 0xFFFF_FFFF | UInt64(postponement) << 32)
   }
 
-  /// Whether another postponement of the same word, in nanoseconds, is by more. One in larger units counts as more.
+  /// Whether another postponement of the same word is by more. One in larger units is: it is made only where nanoseconds
+  /// have no room.
   @inline(__always)
   func isPostponed(less other: TimerWord) -> Bool { bits < other.bits }
 

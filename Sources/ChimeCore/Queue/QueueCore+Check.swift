@@ -11,15 +11,15 @@ extension QueueCore {
 
   /// So many passes of a queue are all looked over, then one in `stride`: else a test with a hundred thousand passes would
   /// spend minutes here, most of all under a sanitizer.
-  private static var checkedPasses: Int { 256 }
-  private static var stride: Int { 16 }
+  private static var checkedPasses: UInt64 { 256 }
+  private static var stride: UInt64 { 16 }
 
   /// The caller holds the pass lock, at the end of a pass. On a concurrent queue the end of a callback holds its timer
   /// for a moment, too, so that nothing can be told there.
   func checkThatNothingIsForgotten() {
     if handOver != nil || isClosing.load(ordering: .sequentiallyConsistent) { return }
-    checks += 1
-    if checks > Self.checkedPasses, checks % Self.stride != 0 { return }
+    let passes = counters.passes.load(ordering: .relaxed)
+    if passes > Self.checkedPasses, passes % Self.stride != 0 { return }
     if control.chunkCount > Self.mostChunks { return }
     control.forEachSlot { slot in
       // Read in this order: what takes a timer out of its position, but for the pass itself, writes it first.

@@ -48,8 +48,6 @@ package final class QueueCore: @unchecked Sendable {
   /// Whether the last pass for `run` left nothing to run, and whether it watches a timer.
   var isIdle = false
   var isWatching = false
-  /// Passes at whose end the check was asked for (see `checkThatNothingIsForgotten`).
-  var checks = 0
   /// Functions that were taken out of `functions`, and how many of them have had their turn.
   var takenFunctions: [QueuedFunction] = []
   var nextTaken = 0

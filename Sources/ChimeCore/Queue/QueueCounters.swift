@@ -11,7 +11,7 @@ import Synchronization
   // stored property of a class ends the compiler of Embedded Swift 6.3.1.)
   private let late: UnsafeMutablePointer<Atomic<UInt64>>
   private let missed = Atomic<UInt64>(0)
-  private let passes = Atomic<UInt64>(0)
+  let passes = Atomic<UInt64>(0)
   private let emptyPasses = Atomic<UInt64>(0)
   private let merged = Atomic<UInt64>(0)
   /// When the last pass began, in the time that the queue's deadlines are kept in.

@@ -87,7 +87,7 @@ extension TimerRef {
     if word.isRunning { control.noteEnd(of: slot) }
     // A side record can have come between the look and the swap; it holds named handlers at most, which end with it.
     slot.endSideRecord()
-    control.giveBack(slot, ThreadState.existing)
+    control.giveBack(slot, ThreadState.obtain())
     Trace.note(.released, self)
   }
 

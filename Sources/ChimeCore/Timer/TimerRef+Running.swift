@@ -145,12 +145,19 @@ extension TimerRef {
     let deadline = slot.deadline
     // A one-shot that runs, by a distance that the word holds: hardly any other is postponed.
     if word.isRunningAlone, slot.names(version, without: [.repeating, .onWallClock]), target > deadline,
-      let moved = word.with(postponement: target &- deadline), word.isPostponed(less: moved), slot.postpone(word, moved)
+      let moved = movedWord(word, by: target &- deadline), word.isPostponed(less: moved), slot.postpone(word, moved)
     {
       Trace.note(.postponed, self)
       return .ok
     }
     return postponeOtherwise(until: target)
+  }
+
+  /// The word with another postponement; `nil` when it has no room for that. Virtual time is exact; elsewhere a tick of the
+  /// wheel is 1,024 ns, too.
+  @inline(__always)
+  private func movedWord(_ word: TimerWord, by distance: Int64) -> TimerWord? {
+    word.with(postponement: distance) ?? (control.isVirtual ? nil : word.with(longPostponement: distance))
   }
 
   @inline(never)
@@ -174,12 +181,9 @@ extension TimerRef {
         Trace.note(.postponed, self)
         return .ok
       }
-      let distance = target.saturatingSubtract(deadline)
-      // Virtual time is exact; elsewhere a tick of the wheel is 1,024 ns, too.
-      guard
-        let moved = word.with(postponement: distance)
-          ?? (control.isVirtual ? nil : word.with(longPostponement: distance))
-      else { return postponeSlowly(to: target, delay: delay) }
+      guard let moved = movedWord(word, by: target.saturatingSubtract(deadline)) else {
+        return postponeSlowly(to: target, delay: delay)
+      }
       if slot.postpone(word, moved) {
         Trace.note(.postponed, self)
         return .ok
