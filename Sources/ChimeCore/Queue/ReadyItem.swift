@@ -73,13 +73,26 @@ extension ContiguousArray where Element == ReadyItem {
       where unsafe next == items.count || items[next].deadline != items[start].deadline {
         if next - start > 1 {
           // SAFETY: start and next lie within the buffer, which is not used beyond the closure.
-          var equals = unsafe UnsafeMutableBufferPointer(rebasing: items[start..<next])
-          unsafe equals.sort(by: ReadyItem.precedes)
+          let equals = unsafe UnsafeMutableBufferPointer(rebasing: items[start..<next])
+          unsafe sortByStartOrder(equals)
         }
         start = next
       }
     }
   }
+}
+
+/// Timers that one thread has started for one instant come out of the inbox as they went in, or the other way round.
+private func sortByStartOrder(_ items: UnsafeMutableBufferPointer<ReadyItem>) {
+  var items = unsafe items
+  var (rises, falls) = (true, true)
+  for i in unsafe 1..<items.count {
+    // SAFETY: i is below the count, and above 0.
+    if unsafe ReadyItem.precedes(items[i - 1], items[i]) { falls = false } else { rises = false }
+  }
+  if rises { return }
+  if falls { return unsafe items.reverse() }
+  unsafe items.sort(by: ReadyItem.precedes)
 }
 
 extension ReadyItem {
