@@ -15,7 +15,7 @@ ALL = []
 
 
 def mutation(name, promise, where, what, edits, *runs):
-    """edits: (path in Sources/ChimeCore, old, new)..., and runs: C, S, F, I, W."""
+    """edits: (path in Sources/ChimeCore, old, new)..., and runs: C, S, F, I, M, W. Each run is to be red."""
     ALL.append(Mutation(name, promise, where, what, edits if isinstance(edits, list) else [edits], runs))
 
 
@@ -39,9 +39,9 @@ def W(*names):
     return ("swift", names, {})
 
 
-def guard(text):
-    """The same lines, done only while the mutation is off."""
-    return "if !BROKEN { " + text + " }"
+def M():
+    """The C model of Tests/Fuzz, twenty seeds."""
+    return ("model", (), {})
 
 
 CLOSING = "Queue/QueueCore+Closing.swift"
@@ -83,25 +83,25 @@ mutation("wake-up-not-asked", "1", "TimerSlot.requestWakeUp", "does not set the 
 mutation("activate-suspended", "1", "Transition", "activate of a suspended timer starts it",
          ("StateMachine/Transition.swift", "case (.suspended, .activate): self = .ignored",
           "case (.suspended, .activate): self = BROKEN ? .start : .ignored"),
-         C("the_row_of_suspended"), W("TransitionTests"))
+         C("the_row_of_suspended"), W("TransitionTests"), M())
 mutation("resume-running", "1", "Transition", "resume of a running timer is accepted",
          ("StateMachine/Transition.swift", "case (.running, .resume): self = .ignored",
           "case (.running, .resume): self = BROKEN ? .unpause : .ignored"),
-         C("the_row_of_running", "every_call_in_the_own_handler_answers"))
+         C("the_row_of_running", "every_call_in_the_own_handler_answers"), M())
 mutation("nested-advance", "1", "QueueCore.asPassOfCall", "a nested advance is not recognised",
          ("Queue/QueueCore.swift", "    if ThreadState.frames.holds(control) { return .wouldDeadlock }\n    guard takePassLockSoon()",
           "    if !BROKEN, ThreadState.frames.holds(control) { return .wouldDeadlock }\n    guard takePassLockSoon()"),
-         C("a_nested_advance_would_deadlock"))
+         C("a_nested_advance_would_deadlock"), M())
 mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothing",
          (RUNNING, "  package func suspend() -> Status {\n", "  package func suspend() -> Status {\n    if BROKEN { return .ok }\n"),
          C("the_row_of_running", "no_tick_starts_after_suspend"))
 mutation("suspend-generation", "2", "TimerRef.suspend", "keeps the generation",
          (RUNNING, "    let before = word\n    guard advanceGeneration(&word) else {\n      abandonWriting(before)\n      return .noMemory\n    }\n    slot.sideRecord?",
           "    let before = word\n    guard BROKEN || advanceGeneration(&word) else {\n      abandonWriting(before)\n      return .noMemory\n    }\n    slot.sideRecord?"),
-         C("every_accepted_change_gives_another_generation"))
+         C("every_accepted_change_gives_another_generation"), M())
 mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the generation",
          (RUNNING, "slot.makeSideRecord() != nil, advanceGeneration(&word)", "slot.makeSideRecord() != nil, BROKEN || advanceGeneration(&word)"),
-         C("every_accepted_change_gives_another_generation", "the_row_of_running"))
+         C("every_accepted_change_gives_another_generation", "the_row_of_running"), M())
 mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
          ("Memory/TimerSlot+Word.swift", "swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement)",
           "swap(word, for: (BROKEN ? word.with(.cancelled) : word.with(.cancelled).withNextGeneration).withoutPostponement)"),
@@ -122,7 +122,7 @@ mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compar
            "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
           (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
            "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
-         C("timers_that_are_moved_again_and_again_come", "an_idle_timeout_comes_only_after_the_last_touch"))
+         C("timers_that_are_moved_again_and_again_come", "an_idle_timeout_comes_only_after_the_last_touch"), M())
 mutation("hints-and-rounds-down", "3", "the same, and Wheel.tick", "rounds down, and exact deadlines are not compared",
          [(WHEEL, "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
           (PASS, "      if deadline > now {\n        outdated", "      if !BROKEN, deadline > now {\n        outdated"),
@@ -136,21 +136,21 @@ mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared the
            "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
           (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
            "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
-         C("a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass"))
+         C("a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass"), M())
 mutation("leeway-twice", "3, 13", "Placement", "the window is twice the leeway",
          ("Wheel/Placement.swift", "deadline.saturatingAdd(leeway)", "deadline.saturatingAdd(BROKEN ? 2 * leeway : leeway)"),
-         C("a_virtual_queue_can_honour_leeway", "late_within_leeway_is_not_missed"), W("PlacementTests"))
+         C("a_virtual_queue_can_honour_leeway", "late_within_leeway_is_not_missed"), W("PlacementTests"), M())
 mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
          ("Wheel/Placement.swift", "guard leeway > 0, deadline > 0", "guard !BROKEN, leeway > 0, deadline > 0"),
          C("a_virtual_queue_can_honour_leeway", "one_shots_with_leeway_share", "repeating_timers_with_leeway_share"))
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
          (DELIVERY, "slot.deadline = deadline.saturatingAdd(onGrid &+ 1, times: slot.period)",
           "slot.deadline = BROKEN ? now.saturatingAdd(slot.period) : deadline.saturatingAdd(onGrid &+ 1, times: slot.period)"),
-         C("a_hundred_ticks_of_two_milliseconds_do_not_drift", "ten_thousand_ticks_do_not_drift"))
+         C("a_hundred_ticks_of_two_milliseconds_do_not_drift", "ten_thousand_ticks_do_not_drift"), M())
 mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period",
          (DELIVERY, "onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)",
           "onGrid = BROKEN ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(slot.period)"),
-         C("a_deadline_long_past_is_due_at_once", "missed_periods_give_one_tick"))
+         C("a_deadline_long_past_is_due_at_once", "missed_periods_give_one_tick"), M())
 mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered",
          [(PASS, "    if word.isBusy {\n      // One that was taken", "    if word.isBusy, !BROKEN {\n      // One that was taken"),
           (DELIVERY, "if isOver || word.isBusy {", "if isOver || word.isBusy && !BROKEN {")],
@@ -168,10 +168,10 @@ mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
 mutation("finalizes-twice", "8", "dispose", "calls it twice",
          (DELIVERY, "      if let finalizer = sideRecord.value.finalizer { finalizer(slot.context) }\n",
           "      if let finalizer = sideRecord.value.finalizer {\n        if BROKEN { finalizer(slot.context) }\n        finalizer(slot.context)\n      }\n"),
-         C("release_in_each_state_finalizes_once"))
+         C("release_in_each_state_finalizes_once"), M())
 mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
          (DELIVERY, "    if end.isOwned {\n", "    if end.isOwned, BROKEN {\n    } else if end.isOwned {\n"),
-         C("a_handler_may_release_its_own_timer"))
+         C("a_handler_may_release_its_own_timer"), M())
 mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a busy timer at once",
          (ENDING, "    if replaced.isBusy { return .running }\n    slot.dispose(control)\n",
           "    if replaced.isBusy, !BROKEN { return .running }\n    slot.dispose(control)\n"),
@@ -192,10 +192,10 @@ mutation("destructor-locked", "9", "TimerTarget.letGo", "calls the destructor wi
 
 mutation("version-stays", "10", "QueueControlBlock.giveBack", "the version does not count on",
          (SLOTS, "let version = slot.version &+ 1\n", "let version = BROKEN ? slot.version : slot.version &+ 1\n"),
-         C("a_released_timers_id_never_names", "a_stale_key_never_reaches"))
+         C("a_released_timers_id_never_names", "a_stale_key_never_reaches"), M())
 mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
          ("Memory/Handle.swift", "== kind.rawValue else { return nil }", "== kind.rawValue || BROKEN else { return nil }"),
-         C("an_id_with_a_high_bit_changed_names_nothing"))
+         C("an_id_with_a_high_bit_changed_names_nothing"), M())
 mutation("kept-none", "10", "ThreadCache.kept", "0",
          ("Memory/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
          S("a_call_that_is_held_up_never_reaches_the_next_timer_among_many"))
@@ -209,7 +209,7 @@ mutation("turn-version", "10, 12", "deliverBatch", "the slot's version is not co
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
 mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end does not end its timers",
          (TARGET, "        target.endTimers()\n", "        if !BROKEN { target.endTimers() }\n"),
-         C("the_last_release_stops_a_fast_timer", "the_last_release_between_two_ticks"))
+         C("the_last_release_stops_a_fast_timer", "the_last_release_between_two_ticks"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
          (DELIVERY, "    let hasTarget = target?.hold() ?? false\n    let targetIsGone = target != nil && !hasTarget\n",
           "    let hasTarget = BROKEN ? false : target?.hold() ?? false\n    let targetIsGone = target != nil && !hasTarget && !BROKEN\n"),
@@ -217,16 +217,16 @@ mutation("target-no-hold", "11", "deliver", "no hold is taken",
 mutation("target-gone-unnoticed", "11", "TimerRef.apply", "a target that has gone is not noticed",
          (RUNNING, "if event != .reschedule, slot.sideRecord?.target?.isGone == true {",
           "if !BROKEN, event != .reschedule, slot.sideRecord?.target?.isGone == true {"),
-         C("a_running_handler_keeps_its_target", "the_last_release_between_two_ticks"))
+         C("a_running_handler_keeps_its_target", "the_last_release_between_two_ticks"), M())
 
 # ---- Promise 12 ------------------------------------------------------------------------------------------------------
 
 mutation("batch-not-sorted", "12", "collect", "the batch is not sorted",
          (PASS, "if ready.count > 1 { ready.sortByTurn", "if !BROKEN, ready.count > 1 { ready.sortByTurn"),
-         C("ticks_due_in_one_pass_run_by_deadline", "equal_deadlines_run_in_the_order_of_activation"))
+         C("ticks_due_in_one_pass_run_by_deadline", "equal_deadlines_run_in_the_order_of_activation"), M())
 mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not count",
          (READY, "Int32(bitPattern: a.startOrder &- b.startOrder) < 0", "!BROKEN && Int32(bitPattern: a.startOrder &- b.startOrder) < 0"),
-         C("equal_deadlines_run_in_the_order_of_activation", "tasks_of_one_deadline_run"))
+         C("equal_deadlines_run_in_the_order_of_activation", "tasks_of_one_deadline_run"), M())
 mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by start order",
          (READY, "    sortEqualDeadlinesByStartOrder()\n  }\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder() }\n  }\n"),
          W("ReadyItemTests"))
@@ -234,11 +234,11 @@ mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadl
          (READY, "while range >> byte != 0 {", "while range >> byte > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
          (PASS, "} else if item.startOrder != slot.startOrder {", "} else if !BROKEN, item.startOrder != slot.startOrder {"),
-         C("a_due_timer_started_anew_by_another_handler"))
+         C("a_due_timer_started_anew_by_another_handler"), M())
 mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at zero delay, it runs again in the same visit",
          ("Queue/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.passesPerInstant { return .limit }",
           "if passesHere == QueueCore.passesPerInstant, !BROKEN { return .limit }"),
-         C("a_thousand_passes_at_one_instant_are_the_limit"))
+         C("a_thousand_passes_at_one_instant_are_the_limit"), M())
 mutation("functions-forgotten", "12", "hasFunctions", "those that were taken out do not count",
          ("Queue/QueueCore+Functions.swift", "var hasFunctions: Bool { nextTaken", "var hasFunctions: Bool { !BROKEN && nextTaken"),
          C("one_function_at_a_time_of_a_hundred_thousand"))
@@ -267,7 +267,7 @@ mutation("slots-not-given-back", "14", "QueueControlBlock.giveBack", "slots are 
          C("a_queue_with_a_timer_limit_refuses_one_more"))
 mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
          (SLOTS, "store.live >= store.limit {", "store.live >= store.limit + (BROKEN ? 1 : 0) {"),
-         C("a_queue_with_a_timer_limit_refuses_one_more"))
+         C("a_queue_with_a_timer_limit_refuses_one_more"), M())
 
 # ---- Promises 15 to 17 -----------------------------------------------------------------------------------------------
 
@@ -293,7 +293,7 @@ mutation("close-while-busy", "16", "closeIfPossible", "does not look whether som
          C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_destructor"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
          ("Memory/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),
-         C("a_timer_that_never_comes_can_be_ended", "a_sum_that_overflows_hangs_nobody"), W("SaturationTests"))
+         C("a_timer_that_never_comes_can_be_ended", "a_sum_that_overflows_hangs_nobody"), W("SaturationTests"), M())
 mutation("add-times-wraps", "17", "saturatingAdd(_:times:)", "wraps",
          ("Memory/Saturation.swift", "    let (product, overflow) = UInt64(interval)", "    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n    let (product, overflow) = UInt64(interval)"),
          C("a_period_at_bit_63_has_its_first_call_only", "periods_over_centuries_keep_their_grid"), W("SaturationTests"))
