@@ -360,8 +360,7 @@ mutation("shared-image-not-locked", "18", "WriterImages.shared", "two threads ha
          (IMAGE, "while sharedIsTaken.exchange(true", "while !BROKEN, sharedIsTaken.exchange(true"),
          I("a query beside writers that share an image"))
 mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "does not call `noteEnd`",
-         [(ENDING, "      slot.cancel(word)\n    {\n      control.noteEnd(of: slot)\n", "      slot.cancel(word)\n    {\n      if !BROKEN { control.noteEnd(of: slot) }\n"),
-          (ENDING, "if state == .running { control.noteEnd(of: slot) }", "if state == .running, !BROKEN { control.noteEnd(of: slot) }")],
+         (ENDING, "if state == .running { control.noteEnd(of: slot) }", "if state == .running, !BROKEN { control.noteEnd(of: slot) }"),
          I("cancel ends run"), S("chime_queue_run_ends_when"))
 mutation("release-notes-no-end", "18", "TimerRef.release", "does not call `noteEnd`",
          (ENDING, "    if word.isRunning { control.noteEnd(of: slot) }\n    // A side record", "    if word.isRunning, !BROKEN { control.noteEnd(of: slot) }\n    // A side record"),
