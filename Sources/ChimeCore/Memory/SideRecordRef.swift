@@ -9,6 +9,9 @@ import Synchronization
   @inline(__always)
   init(_ pointer: UnsafeMutablePointer<TimerSideRecord>) { unsafe self.pointer = pointer }
 
+  /// The wall offset of a timer whose deadline does not follow the wall clock.
+  static var followsNoWall: Int64 { .min }
+
   static func allocate() -> SideRecordRef? {
     guard let memory = unsafe malloc(ownOffset + MemoryLayout<TimerSideRecord.Own>.size) else { return nil }
     let typed = unsafe memory.bindMemory(to: TimerSideRecord.self, capacity: 1)
@@ -37,6 +40,7 @@ import Synchronization
     generationHigh = 0
     targetID = 0
     isBackground = false
+    wallOffset = SideRecordRef.followsNoWall
   }
 
   /// Lets go of what it holds.
@@ -99,6 +103,10 @@ import Synchronization
   var label: UnsafeMutablePointer<CChar>? {
     get { unsafe pointer.pointee.label.load(ordering: .acquiring) }
     nonmutating set { unsafe pointer.pointee.label.store(newValue, ordering: .releasing) }
+  }
+  var wallOffset: Int64 {
+    get { unsafe pointer.pointee.wallOffset.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.wallOffset.store(newValue, ordering: .releasing) }
   }
   var targetID: UInt64 {
     get { unsafe pointer.pointee.targetID.load(ordering: .relaxed) }

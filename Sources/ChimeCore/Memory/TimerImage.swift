@@ -14,6 +14,7 @@ struct TimerImage {
   var sequenceHigh: UInt32 = 0
   var generationHigh: UInt32 = 0
   var targetID: UInt64 = 0
+  var wallOffset = SideRecordRef.followsNoWall
 
   var version: UInt32 { versionAndFlags & Handle.versionMask }
   var flags: RecordFlags { RecordFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
@@ -21,6 +22,12 @@ struct TimerImage {
   var sequence: UInt64 { UInt64(sequenceHigh) << 32 | UInt64(sequenceLow) }
   /// When a running timer is due.
   var dueTime: Int64 { word.dueTime(deadline) }
+
+  /// The same as the queue's clock shows it; `Int64.max` for a timer that does not run.
+  func wallDueTime(_ control: QueueControlBlock) -> Int64 {
+    guard word.isRunning else { return .max }
+    return flags.contains(.onWallClock) ? control.wallTime(dueTime, own: wallOffset) : dueTime
+  }
 }
 
 /// Where a thread that is writer of a timer leaves the timer's image as it was before: so a query, and a pass that has to
@@ -48,7 +55,8 @@ struct TimerImage {
     let sequenceHigh = Atomic<UInt32>(0)
     let generationHigh = Atomic<UInt32>(0)
     let targetID = Atomic<UInt64>(0)
-    private var padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
+    let wallOffset = Atomic<Int64>(SideRecordRef.followsNoWall)
+    private var padding: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
   }
 
   // SAFETY: points into the table of images, which is never unmapped; all fields are atomics.
@@ -93,6 +101,7 @@ struct TimerImage {
     unsafe storage.pointee.sequenceHigh.store(sideRecord.sequenceHigh, ordering: .relaxed)
     unsafe storage.pointee.generationHigh.store(sideRecord.generationHigh, ordering: .relaxed)
     unsafe storage.pointee.targetID.store(sideRecord.targetID, ordering: .relaxed)
+    unsafe storage.pointee.wallOffset.store(sideRecord.wallOffset, ordering: .relaxed)
   }
 
   /// The timer as it was before the writer that `word` names; `nil` when another operation came to its end meanwhile.
@@ -125,6 +134,7 @@ struct TimerImage {
     unsafe image.sequenceHigh = storage.pointee.sequenceHigh.load(ordering: .relaxed)
     unsafe image.generationHigh = storage.pointee.generationHigh.load(ordering: .relaxed)
     unsafe image.targetID = storage.pointee.targetID.load(ordering: .relaxed)
+    unsafe image.wallOffset = storage.pointee.wallOffset.load(ordering: .relaxed)
     return image
   }
 }
@@ -209,12 +219,13 @@ extension TimerSlot {
         continue
       }
       let image = copy(word)
-      // Each change of the record leaves another sequence, deadline or leeway behind, or another word. The word is looked
+      // Each change of the record leaves another sequence, deadline, leeway or wall offset behind, or another word. The word is looked
       // at between the two readings, so that no change is half done at both; and last, since under another generation
       // the rest can be as it was.
       atomicMemoryFence(ordering: .acquiring)
       guard self.word == word, sequence == image.sequenceLow, deadline == image.deadline,
-        leeway.bits == image.leeway.bits
+        leeway.bits == image.leeway.bits,
+        !image.flags.contains(.onWallClock) || sideRecord?.wallOffset ?? SideRecordRef.followsNoWall == image.wallOffset
       else { continue }
       atomicMemoryFence(ordering: .acquiring)
       if self.word == word { return image }
@@ -233,6 +244,7 @@ extension TimerSlot {
     image.sequenceHigh = sideRecord.sequenceHigh
     image.generationHigh = sideRecord.generationHigh
     image.targetID = sideRecord.targetID
+    image.wallOffset = sideRecord.wallOffset
     return image
   }
 }

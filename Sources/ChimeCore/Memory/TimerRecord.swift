@@ -58,6 +58,9 @@ struct RecordFlags: OptionSet {
   let generationHigh = Atomic<UInt32>(0)
   /// The id of the target; 0: none.
   let targetID = Atomic<UInt64>(0)
+  /// For a deadline that is a time of day: the offset that turned it into monotonic time (see
+  /// `QueueCore.followWallClock`). `followsNoWall` for every other.
+  let wallOffset = Atomic<Int64>(SideRecordRef.followsNoWall)
   /// Allocated with the timer, freed with it, under the lock of `Labels`; `nil` for none.
   let label = unsafe Atomic<UnsafeMutablePointer<CChar>?>(nil)
   /// The version of the slot whose timer was given the turn for a pending callback, while its enqueued flag is set. The
@@ -85,9 +88,6 @@ struct RecordFlags: OptionSet {
     /// Whether the first of the pending callbacks is ARMED; they alternate.
     var nextIsArmed = false
     var fireTime: Int64 = 0
-    /// The deadline is a time of day, turned into monotonic time with this offset (see `QueueCore.followWallClock`).
-    var followsWall = false
-    var wallOffset: Int64 = 0
     /// Registration and cancel callbacks that have not been delivered.
     var pendingCallbacks: UInt64 = 0
   }

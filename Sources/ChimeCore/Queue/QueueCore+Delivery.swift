@@ -72,6 +72,9 @@ extension QueueCore {
     let waitsForEnd =
       delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && recordBuffer == nil
     let provisional = slot.deadline
+    // Both by the offset that the deadline follows, so that a tick beside a step of the wall clock does not look early.
+    let scheduled = slot.wallTime(delivery.scheduled, control)
+    let actual = slot.wallTime(now, control)
     slot.endWriting(word)  // Busy stays: `over` keeps it.
 
     if delivery.kind == .due || delivery.kind == .fired {
@@ -81,7 +84,7 @@ extension QueueCore {
     if handOver == nil { delivered += 1 }
     let record = TickRecord(
       timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
-      scheduled: control.wallTime(delivery.scheduled), actual: control.wallTime(now), context: context,
+      scheduled: scheduled, actual: actual, context: context,
       target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue)
     let tick = StartedTick(
       slot: slot, target: hasTarget ? target : nil, delay: waitsForEnd ? (generation, provisional) : nil)

@@ -28,21 +28,22 @@ extension TimerRef {
   /// timer was published, so that one of the two calls sees both (P13, Sources/README.md).
   func followWallClock() {
     guard let word = beginWriting() else { return }
-    guard let sideRecord = slot.sideRecord, sideRecord.value.followsWall,
-      sideRecord.value.wallOffset != control.wallOffset, slot.deadline != .max
+    let offset = control.wallOffset
+    guard let sideRecord = slot.sideRecord, sideRecord.wallOffset != SideRecordRef.followsNoWall,
+      sideRecord.wallOffset != offset, slot.deadline != .max
     else {
       abandonWriting(word)
       return
     }
-    let offset = control.wallOffset
-    var deadline = slot.deadline.saturatingAdd(sideRecord.value.wallOffset.saturatingSubtract(offset))
+    let before = sideRecord.wallOffset
+    var deadline = slot.deadline.saturatingAdd(before.saturatingSubtract(offset))
     let flags = slot.flags
     let now = control.now
-    if flags.contains(.repeating), offset < sideRecord.value.wallOffset, deadline > now {
+    if flags.contains(.repeating), offset < before, deadline > now {
       // Stepped back: on at the next point of the grid, not where the old one has been reached again.
       deadline -= deadline.saturatingSubtract(now.saturatingAdd(1)) / slot.period * slot.period
     }
-    sideRecord.update { $0.wallOffset = offset }
+    sideRecord.wallOffset = offset
     slot.deadline = deadline
     endWriting(word)
   }
@@ -52,9 +53,13 @@ extension TimerSlot {
   /// A time of day as the timer keeps its deadline, which may be behind the queue in noticing a step: then it comes to
   /// agree with the deadline. The caller is writer.
   func monotonicTime(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
-    guard time != .max else { return time }
-    let own = sideRecord.flatMap { $0.value.followsWall ? $0.value.wallOffset : nil }
-    return time.saturatingSubtract(own ?? control.wallOffset)
+    time == .max ? .max : time.saturatingSubtract(control.offset(own: sideRecord?.wallOffset))
+  }
+
+  /// The other way round: a time as the queue's clock shows it, by the offset that the timer's deadline follows. The caller is writer.
+  @inline(__always)
+  func wallTime(_ deadline: Int64, _ control: QueueControlBlock) -> Int64 {
+    control.isWall ? control.wallTime(deadline, own: sideRecord?.wallOffset) : deadline
   }
 }
 
@@ -105,5 +110,17 @@ extension QueueControlBlock {
 
   /// A time that the queue keeps as its clock shows it: as wall time, where that clock is the wall clock.
   @inline(__always)
-  func wallTime(_ time: Int64) -> Int64 { isWall && time != .max ? time.saturatingAdd(wallOffset) : time }
+  func wallTime(_ time: Int64) -> Int64 { isWall ? wallTime(time, own: nil) : time }
+
+  /// The same for the deadline of a timer that may follow another offset than the queue's latest: a step is noticed
+  /// first, and then each timer is visited.
+  @inline(never)
+  func wallTime(_ time: Int64, own: Int64?) -> Int64 {
+    time == .max ? .max : time.saturatingAdd(offset(own: own))
+  }
+
+  fileprivate func offset(own: Int64?) -> Int64 {
+    if let own, own != SideRecordRef.followsNoWall { return own }
+    return wallOffset
+  }
 }

@@ -122,10 +122,7 @@ extension TimerSlot {
   private func firstDeadlineOnWallClock(_ control: QueueControlBlock) -> Int64 {
     let follows = flags.contains(.firstIsDeadline)
     let offset = control.wallOffset
-    sideRecord?.update { sideRecord in
-      sideRecord.followsWall = follows
-      sideRecord.wallOffset = offset
-    }
+    sideRecord?.wallOffset = follows ? offset : SideRecordRef.followsNoWall
     guard follows else { return control.now.saturatingAdd(first) }
     return first == .max ? .max : first.saturatingSubtract(offset)
   }

@@ -28,8 +28,9 @@ extension TimerRef {
     let deadline = slot.deadline
     atomicMemoryFence(ordering: .acquiring)
     // The same word without a writer: the deadline belongs to it.
-    if !word.hasWriter, slot.word == word { return control.wallTime(word.dueTime(deadline)) }
-    return image.map { $0.word.isRunning ? control.wallTime($0.dueTime) : .max }
+    let control = control
+    if !control.isWall, !word.hasWriter, slot.word == word { return word.dueTime(deadline) }
+    return image.map { $0.wallDueTime(control) }
   }
 
   /// The generation; `nil` when the id is stale.
@@ -42,7 +43,7 @@ extension TimerRef {
     let hasSchedule = image.flags.contains(.hasSchedule)
     return TimerInfo(
       state: state, queue: control.id, generation: image.generation, sequence: image.sequence,
-      nextDeadline: state == .running ? control.wallTime(image.dueTime) : .max,
+      nextDeadline: image.wallDueTime(control),
       remaining: keeps ? image.deadline : -1,
       interval: image.flags.contains(.repeating) ? image.period : 0,
       leeway: hasSchedule ? image.leeway.nanoseconds : 0,

@@ -69,6 +69,23 @@ extension Scenario {
         world.expect(next == deadline + second, "a deadline of \(deadline + second) has become \(next ?? 0)")
         _ = timer.ref?.cancel()
       },
+      Scenario("a query of a deadline beside a step of the wall clock", preemptions: 2) { world in
+        let queue = world.queue(.host, isWall: true)
+        let deadline = Scheduler.start + 1000 * second
+        let timer = world.timer(queue, after: deadline, isDeadline: true)
+        world.thread("asker") {
+          for look in [{ timer.ref?.nextDeadline }, { timer.ref?.info?.nextDeadline }] {
+            let next = look()
+            world.expect(next == deadline, "a deadline of \(deadline) reads \(next ?? 0)")
+          }
+        }
+        world.thread("driver") {
+          QueueCore.stepWallClock(queue.id, by: step)
+          _ = world.call("process") { queue.drive() }
+        }
+        world.race()
+        _ = timer.ref?.cancel()
+      },
       Scenario("a step of the wall clock while its queue's control block is used again", preemptions: 2) { world in
         let queue = world.queue(.host, isWall: true)
         var other: Queue?
