@@ -158,6 +158,21 @@ const char *CHIME_NONNULL chime_status_name(chime_status status);
  */
 const char *CHIME_NONNULL chime_status_message(chime_status status);
 
+/**
+ * One English sentence on why the calling thread's last call that failed with CHIME_ERROR_INVALID_ARGUMENT, _UNSUPPORTED,
+ * _RESOURCE or _LIMIT did so. It names the argument as this file does, and gives values in units that people read:
+ * "schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)"; for RESOURCE it gives the system's error. Calls that
+ * succeed, or fail with another status, do not change it. For people: its wording may change.
+ *
+ * Not for chime_queue_stop and chime_main_stop, which may be called by signal handlers and leave no sentence.
+ *
+ * @return empty if no call has failed so, or there is no memory for the sentence. Never freed by the caller; valid until
+ *         the thread calls this function again, or ends
+ *
+ * Any thread; each has its own. Calls back: no. Waits: no.
+ */
+const char *CHIME_NONNULL chime_last_error_detail(void);
+
 /* ---- Ids ------------------------------------------------------------------------------------------------------ */
 
 typedef uint64_t chime_queue_t; /* a timer queue: where and when handlers run, and on which clock */
@@ -344,12 +359,14 @@ enum {
   CHIME_TIMER_SELF_RELEASE = 1,     /* releases itself once its handler has returned and it is not running */
   CHIME_TIMER_RECORD_ARMED = 2,     /* on a queue that gives records: an ARMED record for each activation, */
   CHIME_TIMER_RECORD_CANCELLED = 4, /* a CANCELLED record where a cancel handler would be called, */
-  CHIME_TIMER_RECORD_FINALIZE = 8   /* a FINALIZE record where a finalizer would be called */
+  CHIME_TIMER_RECORD_FINALIZE = 8,  /* a FINALIZE record where a finalizer would be called */
+  CHIME_TIMER_BACKGROUND = 16       /* chime_queue_run with flags 0 does not wait for it: that returns when no other
+                                       timer is running. No difference otherwise */
 };
 
 typedef struct chime_timer_options {
   uint32_t size;
-  uint32_t flags;                                    /* CHIME_TIMER_SELF_RELEASE, CHIME_TIMER_RECORD_* */
+  uint32_t flags;                                    /* CHIME_TIMER_SELF_RELEASE, _RECORD_*, _BACKGROUND */
   chime_handler CHIME_NULLABLE handler;              /* DUE and FIRED ticks. Required, except on a queue that
                                                         gives records: there all four functions must be NULL */
   chime_handler CHIME_NULLABLE registration_handler; /* ARMED: once per activation, before its first tick */
@@ -564,6 +581,19 @@ chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME
 chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, uint64_t capacity,
                               uint64_t *CHIME_NULLABLE length);
 
+/**
+ * Lists the queues of the process that were not released, whoever made them. A queue that is made or released by another
+ * thread meanwhile may be in the list or not; each id is in it at most once.
+ *
+ * @param queues    receives up to capacity ids; NULL with capacity 0 asks for the count
+ * @param capacity  ids that there is room for
+ * @param count     receives how many queues there are, also when there was not room for all
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: count is NULL, or queues is and capacity is not 0
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t capacity, uint64_t *CHIME_NULLABLE count);
+
 /* ---- Host-driven queues --------------------------------------------------------------------------------------- */
 
 /*
@@ -676,7 +706,8 @@ enum {
 /**
  * Processes and waits in turn: a loop for hosts that have none.
  *
- * @param flags  0: return when no timer is running and nothing is left to call; or CHIME_RUN_UNTIL_STOPPED
+ * @param flags  0: return when no timer is running, except those with CHIME_TIMER_BACKGROUND, and
+ *               nothing is left to call; or CHIME_RUN_UNTIL_STOPPED
  * @return CHIME_OK: no timer is running, whoever ended the last one; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD;
  *         CHIME_ERROR_BUSY; CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended;
  *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
@@ -855,6 +886,21 @@ chime_status chime_timer_every(chime_queue_t queue, int64_t interval_ns, chime_h
                                chime_timer_t *CHIME_NULLABLE timer);
 
 /**
+ * Calls the handler first_delay_ns from now, then every interval_ns.
+ *
+ * @param first_delay_ns  0 or more; 0: at once
+ * @param interval_ns     above 0
+ * @param finalizer       frees the context; may be NULL
+ * @param timer           as in chime_timer_every
+ * @return as chime_timer_start
+ *
+ * Any thread. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_after_every(chime_queue_t queue, int64_t first_delay_ns, int64_t interval_ns,
+                                     chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
+                                     chime_finalizer CHIME_NULLABLE finalizer, chime_timer_t *CHIME_NULLABLE timer);
+
+/**
  * Starts a timer that is at rest. Its sequence and its tick count start again.
  *
  * @param timer     a timer that is idle, finished or cancelled; otherwise CHIME_IGNORED
@@ -982,6 +1028,20 @@ chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t timeout_ns
  * Any thread, the timer's own handler included. Calls back: on virtual and host-driven queues. Waits: no.
  */
 chime_status chime_timer_release(chime_timer_t timer);
+
+/**
+ * chime_timer_release, then waits until no handler of the timer runs: what the handler uses may be freed afterwards, but
+ * what a cancel handler or the finalizer uses may not, since those can still be called on the queue.
+ *
+ * @param timer       0 does nothing
+ * @param timeout_ns  0 or more; CHIME_FOREVER
+ * @return CHIME_OK: released, and no handler of the timer runs; CHIME_TIMED_OUT: released, its handler still runs;
+ *         CHIME_ERROR_WOULD_DEADLOCK: released, and the handler is the caller's own or waits for the caller;
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: nothing was released
+ *
+ * Any thread. Calls back: on virtual and host-driven queues. Waits: for a handler.
+ */
+chime_status chime_timer_release_and_wait(chime_timer_t timer, int64_t timeout_ns);
 
 /**
  * The timer's present generation: a number that changes with every accepted activate, restart, reschedule, suspend and

@@ -9,6 +9,8 @@ internal import CPlatform
     @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
 
     package static var selfRelease: Flags { Flags(rawValue: 1) }
+    /// `QueueCore.run` does not wait for the timer's end.
+    package static var background: Flags { Flags(rawValue: 16) }
     /// For a queue that gives records: the functions stand for nothing, and are never called.
     package static var givesRecords: Flags { Flags(rawValue: 1 << 31) }
   }
@@ -28,11 +30,12 @@ internal import CPlatform
   package init(
     handler: TickFunction, registrationHandler: TickFunction? = nil, cancelHandler: TickFunction? = nil,
     context: Context = .none, finalizer: ContextFunction? = nil, label: UnsafePointer<CChar>? = nil,
-    target: UInt64 = 0, selfRelease: Bool = false, givesRecords: Bool = false
+    target: UInt64 = 0, selfRelease: Bool = false, givesRecords: Bool = false, isBackground: Bool = false
   ) {
     flags = []
     if selfRelease { flags.insert(.selfRelease) }
     if givesRecords { flags.insert(.givesRecords) }
+    if isBackground { flags.insert(.background) }
     self.handler = handler
     self.registrationHandler = registrationHandler
     self.cancelHandler = cancelHandler
@@ -45,6 +48,7 @@ internal import CPlatform
   @inline(__always)
   var needsSideRecord: Bool {
     unsafe registrationHandler != nil || cancelHandler != nil || finalizer != nil || label != nil || target != 0
+      || flags.contains(.background)
   }
 }
 
@@ -119,13 +123,13 @@ extension TimerRef {
   ) -> Status {
     guard let control = QueueControlBlocks.find(queue) else { return .unknownHandle }
     guard control.givesRecords == options.flags.contains(.givesRecords) else {
-      return options.flags.contains(.givesRecords) ? .invalidArgument : .unsupported
+      return handlerMismatch(options)
     }
     guard let thread = ThreadState.obtain() else { return .noMemory }
     let slot: TimerSlot
     switch control.takeSlot(thread) {
     case .success(let taken): slot = taken
-    case .failure(.limit): return .limit
+    case .failure(.limit): return Status.limit.because("queue has as many timers as its timer_limit admits")
     case .failure(.noMemory): return .noMemory
     }
     var target: TimerTarget?
@@ -173,6 +177,14 @@ extension TimerRef {
     return .ok
   }
 
+  /// The timer calls functions and the queue gives records, or the other way round.
+  @inline(never)
+  private static func handlerMismatch(_ options: TimerOptions) -> Status {
+    options.flags.contains(.givesRecords)
+      ? Status.invalidArgument.because("the handler is NULL, and queue was made without CHIME_QUEUE_RECORDS")
+      : Status.unsupported.because("queue gives records: the timer's handler, and all other functions, must be NULL there")
+  }
+
   /// The queue was released before there was a timer.
   @inline(never)
   private func giveUp(
@@ -206,6 +218,7 @@ extension TimerRef {
       }
     }
     sideRecord.targetID = options.target
+    sideRecord.isBackground = options.flags.contains(.background)
     unsafe sideRecord.label = unsafe label
     sideRecord.update { sideRecord in
       sideRecord.finalizer = options.finalizer
