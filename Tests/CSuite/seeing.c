@@ -328,7 +328,7 @@ static void without_a_trace_nothing_is_reported(csuite *t) {
   EXPECT_LOG("");
 }
 
-/* What the trace looks at, each time that the timer behind it is started anew. */
+/* What the trace looks at, each time that the timer behind it is restarted. */
 typedef struct watched {
   csuite *t;
   chime_expiring_t expiring;

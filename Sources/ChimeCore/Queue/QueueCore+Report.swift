@@ -1,31 +1,31 @@
 import Synchronization
 
-/// What a queue has done, since it was made.
+/// What a queue has done since it was created.
 public struct QueueStatistics: Sendable {
-  /// Timers that exist and were not released.
+  /// Timers that exist and have not been released.
   public internal(set) var timers: UInt64 = 0
-  /// Of these, those in state running.
+  /// Those in state running.
   public internal(set) var running: UInt64 = 0
   /// Entries in the wheel, stale ones included.
   public internal(set) var entries: UInt64 = 0
-  /// Of these, those whose timer was cancelled, released or moved; they go when their time comes, or when there are many.
+  /// Entries whose timer was cancelled, released or moved. They go when their time comes, or when there are many.
   public internal(set) var stale: UInt64 = 0
   /// Visits to the wheel: wake-ups.
   public internal(set) var passes: UInt64 = 0
-  /// Of these, those that found nothing due and nothing new.
+  /// Passes that found nothing due and nothing new.
   public internal(set) var emptyPasses: UInt64 = 0
-  /// Callbacks that came with another one's wake-up.
+  /// Callbacks that shared another one's wake-up.
   public internal(set) var merged: UInt64 = 0
   /// Due times that got no tick of their own.
   public internal(set) var missed: UInt64 = 0
-  /// Ticks by how late they were: the first number counts those late by less than 1,024 ns, each further one those late
-  /// by less than twice as much, the last one all others.
+  /// Ticks by how late they were: the first number counts those late by less than 1,024 ns, the second less than 2,048
+  /// ns, and so on, doubling; the last counts all others.
   public internal(set) var lateness: [UInt64] = Array(repeating: 0, count: QueueCounters.buckets)
   /// Ticks that were delivered.
   public var ticks: UInt64 { lateness.reduce(0, &+) }
 }
 
-/// Telling what a queue does: most of it is added up when asked for.
+/// Reports on a queue. Most numbers are added up on request.
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
   package static func now(_ id: UInt64) -> Int64? {

@@ -19,10 +19,10 @@ extension TimerRef {
     return parts.joined(separator: "; ") + "."
   }
 
-  /// What the record says, taken at one instant.
+  /// What the record says at one instant.
   private struct Facts {
     var word: TimerWord
-    /// When the next tick is due, in the time that the queue keeps, if the timer runs.
+    /// When the next tick is due, in the queue's internal time, if the timer is running.
     var deadline: Int64?
     var leeway: Int64
     var tickLimit: UInt64
@@ -74,7 +74,7 @@ extension TimerRef {
 }
 
 extension QueueCore {
-  /// Another timer whose handler runs, where one handler at a time does.
+  /// Another timer whose handler is running, on a queue that runs one handler at a time.
   fileprivate func busyTimer(but slot: TimerSlot) -> String? {
     if handOver != nil { return nil }
     var found: TimerRef?
