@@ -57,6 +57,13 @@ public func chime_status_message(_ status: chime_status) -> UnsafePointer<CChar>
   unsafe text(of: status).message.cString
 }
 
+@_cdecl("chime_last_error_detail") @implementation
+public func chime_last_error_detail() -> UnsafePointer<CChar> {
+  let saved = Errno.current
+  defer { Errno.current = saved }
+  return unsafe ErrorDetail.sentence
+}
+
 @_cdecl("chime_tick_kind_name") @implementation
 public func chime_tick_kind_name(_ kind: chime_tick_kind) -> UnsafePointer<CChar> {
   let name: StaticString =
@@ -84,16 +91,21 @@ public func chime_tick_kind_name(_ kind: chime_tick_kind) -> UnsafePointer<CChar
   return unsafe name.cString
 }
 
+private func noSystemClock(_ clock: chime_clock) -> Status {
+  Int(clock) == CHIME_CLOCK_VIRTUAL
+    ? Status.unsupported.because("clock is CHIME_CLOCK_VIRTUAL, which each virtual queue has for itself")
+    : Arguments.unknown("clock", Int64(clock))
+}
+
 @_cdecl("chime_now") @implementation
 public func chime_now(_ clock: chime_clock, _ now_ns: UnsafeMutablePointer<Int64>?) -> chime_status {
   if Fork.isChild { return Status.forked.rawValue }
-  guard let now_ns = unsafe now_ns else { return Status.invalidArgument.rawValue }
+  guard let now_ns = unsafe now_ns else { return Arguments.null("now_ns").rawValue }
   switch Int(clock) {
   case CHIME_CLOCK_MONOTONIC: unsafe now_ns.pointee = Clock.monotonic.now
   case CHIME_CLOCK_BOOTTIME: unsafe now_ns.pointee = Clock.boottime.now
   case CHIME_CLOCK_WALL: unsafe now_ns.pointee = Clock.wall.now
-  case CHIME_CLOCK_VIRTUAL: return Status.unsupported.rawValue
-  default: return Status.invalidArgument.rawValue
+  default: return noSystemClock(clock).rawValue
   }
   return Status.ok.rawValue
 }
@@ -112,8 +124,7 @@ public func chime_sleep_until(_ clock: chime_clock, _ deadline_ns: Int64) -> chi
   case CHIME_CLOCK_MONOTONIC: sleeping = .monotonic
   case CHIME_CLOCK_BOOTTIME: sleeping = .boottime
   case CHIME_CLOCK_WALL: sleeping = .wall
-  case CHIME_CLOCK_VIRTUAL: return Status.unsupported.rawValue
-  default: return Status.invalidArgument.rawValue
+  default: return noSystemClock(clock).rawValue
   }
   return waitingOutside {
     sleeping.sleep(until: deadline_ns)

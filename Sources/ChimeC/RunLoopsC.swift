@@ -6,7 +6,11 @@ import ChimeCore
 /// The mode that a C string names, NULL the default one; `nil` when it is empty or not UTF-8.
 func mode(_ name: UnsafePointer<CChar>?) -> LoopMode? {
   guard let name = unsafe name else { return .default }
-  guard let string = unsafe Arguments.string(name), !string.isEmpty else { return nil }
+  guard let string = unsafe Arguments.string(name, "mode") else { return nil }
+  if string.isEmpty {
+    _ = Status.invalidArgument.because("mode is empty")
+    return nil
+  }
   return LoopMode(string)
 }
 
@@ -14,7 +18,7 @@ private func give(
   _ id: @autoclosure () -> Result<UInt64, Status>, _ out: UnsafeMutablePointer<chime_run_loop_t>?
 ) -> chime_status {
   if Fork.isChild { return Status.forked.rawValue }
-  guard let out = unsafe out else { return Status.invalidArgument.rawValue }
+  guard let out = unsafe out else { return Arguments.null("run_loop").rawValue }
   return waitingOutside { unsafe Status(rawValue: store(id(), out)) }
 }
 
@@ -32,17 +36,16 @@ public func chime_run_loop_main(_ run_loop: UnsafeMutablePointer<chime_run_loop_
 public func chime_run_loop_create(
   _ label: UnsafePointer<CChar>?, _ run_loop: UnsafeMutablePointer<chime_run_loop_t>?
 ) -> chime_status {
-  guard let run_loop = unsafe run_loop, let label = unsafe Arguments.string(label) else {
-    return Status.invalidArgument.rawValue
-  }
+  guard let run_loop = unsafe run_loop else { return Arguments.null("run_loop").rawValue }
+  guard let label = unsafe Arguments.string(label, "label") else { return Status.invalidArgument.rawValue }
   return unsafe give(Loop.start(label: label), run_loop)
 }
 
 @_cdecl("chime_run_loop_run") @implementation
 public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int64, _ flags: UInt32) -> chime_status {
-  guard let mode = unsafe mode(name), timeout_ns >= 0, flags & ~UInt32(CHIME_RUN_LOOP_UNTIL_TICK) == 0 else {
-    return Status.invalidArgument.rawValue
-  }
+  guard let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
+  guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
+  guard flags & ~UInt32(CHIME_RUN_LOOP_UNTIL_TICK) == 0 else { return Arguments.unknownFlags("flags", flags).rawValue }
   return waiting {
     Loop.run(in: mode, timeout: timeout_ns, untilTick: flags & UInt32(CHIME_RUN_LOOP_UNTIL_TICK) != 0)
   }
@@ -63,7 +66,8 @@ public func chime_run_loop_release(_ run_loop: chime_run_loop_t) -> chime_status
 public func chime_run_loop_add_common_mode(
   _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?
 ) -> chime_status {
-  guard unsafe name != nil, let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
+  guard unsafe name != nil else { return Arguments.null("mode").rawValue }
+  guard let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
   return withoutCancellation { (Loop.find(run_loop)?.addCommonMode(mode) ?? .unknownHandle).rawValue }
 }
 
@@ -72,7 +76,8 @@ public func chime_run_loop_queue_create(
   _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?, _ options: UnsafePointer<chime_queue_options>?,
   _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
-  guard let queue = unsafe queue, let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
+  guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
+  guard let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
   guard let loop = Loop.find(run_loop) else { return Status.unknownHandle.rawValue }
   return unsafe making(
     queueOptions(options, for: .runLoop), { loop.makeQueue(in: LoopModes([mode]), $0) }, queue)

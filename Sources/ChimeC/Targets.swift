@@ -7,9 +7,10 @@ import ChimeCore
 public func chime_target_create(
   _ object: UnsafeMutableRawPointer?, _ destructor: chime_finalizer?, _ target: UnsafeMutablePointer<chime_target_t>?
 ) -> chime_status {
-  guard let target = unsafe target, let object = unsafe object else { return Status.invalidArgument.rawValue }
+  guard let target = unsafe target else { return Arguments.null("target").rawValue }
+  guard let object = unsafe object else { return Arguments.null("object").rawValue }
   guard let id = unsafe TimerTarget.make(Context(object), Arguments.contextFunction(destructor)) else {
-    return (Fork.isChild ? Status.forked : .limit).rawValue
+    return (Fork.isChild ? Status.forked : .noMoreIDs).rawValue
   }
   unsafe target.pointee = id
   return Status.ok.rawValue

@@ -43,8 +43,9 @@ private func make(
   _ out: UnsafeMutablePointer<chime_weak_timer_t>?, add: (WeakTimerCore) -> Status
 ) -> chime_status {
   if Fork.isChild { return Status.forked.rawValue }
-  guard let handler = unsafe Arguments.tickFunction(action), repeats == 0 || repeats == 1 else {
-    return Status.invalidArgument.rawValue
+  guard let handler = unsafe Arguments.tickFunction(action) else { return Arguments.null("action").rawValue }
+  guard repeats == 0 || repeats == 1 else {
+    return Status.invalidArgument.because("repeats (%n) is neither 0 nor 1", Int64(repeats)).rawValue
   }
   if target != 0 {
     let status = TimerTarget.status(of: target)
@@ -57,7 +58,7 @@ private func make(
   ) { record in
     if !action.call(record) { WeakTimerCore.find(action.id)?.invalidate() }
   }
-  guard let id = WeakTimerCore.add(timer) else { return Status.limit.rawValue }
+  guard let id = WeakTimerCore.add(timer) else { return Status.noMoreIDs.rawValue }
   action.id = id
   action.isAccepted = true
   let before = unsafe out?.pointee ?? 0
@@ -79,7 +80,7 @@ public func chime_weak_timer_create(
   _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
   _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
 ) -> chime_status {
-  guard unsafe timer != nil else { return Status.invalidArgument.rawValue }
+  guard unsafe timer != nil else { return Arguments.null("timer").rawValue }
   return unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { _ in .ok }
 }
 
@@ -131,7 +132,7 @@ public func chime_weak_timer_invalidate(_ timer: chime_weak_timer_t) -> chime_st
 public func chime_weak_timer_is_valid(
   _ timer: chime_weak_timer_t, _ valid: UnsafeMutablePointer<Int32>?
 ) -> chime_status {
-  guard let valid = unsafe valid else { return Status.invalidArgument.rawValue }
+  guard let valid = unsafe valid else { return Arguments.null("valid").rawValue }
   return callingBack {
     withTimer(timer) { timer in
       unsafe valid.pointee = timer.isValid ? 1 : 0
@@ -143,7 +144,11 @@ public func chime_weak_timer_is_valid(
 @_cdecl("chime_weak_timer_set_tolerance") @implementation
 public func chime_weak_timer_set_tolerance(_ timer: chime_weak_timer_t, _ tolerance_ns: Int64) -> chime_status {
   withTimer(timer) { timer in
-    guard tolerance_ns >= 0, tolerance_ns <= timer.maximumTolerance else { return .invalidArgument }
+    guard tolerance_ns >= 0 else { return Arguments.negative("tolerance_ns", tolerance_ns) }
+    guard tolerance_ns <= timer.maximumTolerance else {
+      return Status.invalidArgument.because(
+        "tolerance_ns (%t) is not below the timer's interval (%t)", tolerance_ns, timer.interval)
+    }
     guard timer.isValid else { return .ignored }
     timer.tolerance = tolerance_ns
     return .ok
@@ -154,7 +159,7 @@ public func chime_weak_timer_set_tolerance(_ timer: chime_weak_timer_t, _ tolera
 public func chime_weak_timer_tolerance(
   _ timer: chime_weak_timer_t, _ tolerance_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
-  guard let tolerance_ns = unsafe tolerance_ns else { return Status.invalidArgument.rawValue }
+  guard let tolerance_ns = unsafe tolerance_ns else { return Arguments.null("tolerance_ns").rawValue }
   return withTimer(timer) { timer in
     unsafe tolerance_ns.pointee = timer.tolerance
     return .ok
@@ -176,7 +181,7 @@ public func chime_weak_timer_set_fire_date(_ timer: chime_weak_timer_t, _ wall_d
 public func chime_weak_timer_fire_date(
   _ timer: chime_weak_timer_t, _ wall_deadline_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
-  guard let wall_deadline_ns = unsafe wall_deadline_ns else { return Status.invalidArgument.rawValue }
+  guard let wall_deadline_ns = unsafe wall_deadline_ns else { return Arguments.null("wall_deadline_ns").rawValue }
   return withTimer(timer) { timer in
     unsafe wall_deadline_ns.pointee = converted(timer.nextDeadline, from: .monotonic, to: .wall)
     return .ok
@@ -192,7 +197,7 @@ private func converted(_ time: Int64, from: Clock, to: Clock) -> Int64 {
 public func chime_weak_timer_interval(
   _ timer: chime_weak_timer_t, _ interval_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
-  guard let interval_ns = unsafe interval_ns else { return Status.invalidArgument.rawValue }
+  guard let interval_ns = unsafe interval_ns else { return Arguments.null("interval_ns").rawValue }
   return withTimer(timer) { timer in
     unsafe interval_ns.pointee = timer.repeats ? timer.interval : 0
     return .ok

@@ -91,7 +91,7 @@ static void *keep(void *argument) {
 
 static chime_status call_with(chime_timer_t id, dice *d) {
   chime_schedule at_once = schedule_of(0, 1);
-  switch (roll_below(d, 12)) {
+  switch (roll_below(d, 13)) {
     case 0: return chime_timer_activate(id, &at_once);
     case 1: return chime_timer_restart(id, &at_once);
     case 2: return chime_timer_suspend(id);
@@ -103,6 +103,7 @@ static chime_status call_with(chime_timer_t id, dice *d) {
     case 8: return chime_timer_cancel(id);
     case 9: return chime_timer_cancel_and_wait(id, 0);
     case 10: return chime_timer_add_handler(id, "stranger", on_named_tick, NULL, NULL);
+    case 11: return chime_timer_release_and_wait(id, 0);
     default: return chime_timer_release(id);
   }
 }

@@ -154,10 +154,12 @@ static void every_call_says_forked(void) {
   EXPECT_FORKED(chime_queue_jump(queues[VIRTUAL], CHIME_HOUR));
   EXPECT_FORKED(chime_queue_get_stats(queue, &stats));
   EXPECT_FORKED(chime_queue_dump(queue, text, sizeof text, &number));
+  EXPECT_FORKED(chime_queue_list(NULL, 0, &number));
   EXPECT_FORKED(chime_timer_create(queue, &options, &new_timer));
   EXPECT_FORKED(chime_timer_start(queue, &options, &schedule, &new_timer));
   EXPECT_FORKED(chime_timer_after(queue, 0, count_tick, &finalized, destroy, &new_timer));
   EXPECT_FORKED(chime_timer_every(queue, 1, count_tick, &finalized, destroy, &new_timer));
+  EXPECT_FORKED(chime_timer_after_every(queue, 1, 1, count_tick, &finalized, destroy, &new_timer));
   EXPECT_FORKED(chime_timer_activate(timer, NULL));
   EXPECT_FORKED(chime_timer_restart(timer, NULL));
   EXPECT_FORKED(chime_timer_suspend(timer));
@@ -168,6 +170,7 @@ static void every_call_says_forked(void) {
   EXPECT_FORKED(chime_timer_fire(timer));
   EXPECT_FORKED(chime_timer_cancel(timer));
   EXPECT_FORKED(chime_timer_cancel_and_wait(timer, CHIME_FOREVER));
+  EXPECT_FORKED(chime_timer_release_and_wait(timer, CHIME_FOREVER));
   EXPECT_FORKED(chime_timer_generation(timer, &number));
   EXPECT_FORKED(chime_timer_check_generation(timer, 0));
   EXPECT_FORKED(chime_timer_state(timer, &state));

@@ -159,6 +159,18 @@ extension QueueControlBlock {
       for index in first..<first + UInt32(Slab.slotsPerChunk) { body(Slab.slot(index)) }
     }
   }
+
+  /// The same inside a pass, which allocates nothing.
+  func forEachSlotOfPass(_ body: (TimerSlot) -> Void) {
+    var group = 0
+    while let chunks = unsafe storage.pointee.slots.withLock({ group < $0.chunks.count ? $0.chunks[group] : nil }) {
+      for chunk in chunks.first..<chunks.first + chunks.count where unsafe Slab.slotsOut(of: chunk).pointee > 0 {
+        let first = UInt32(chunk * Slab.slotsPerChunk)
+        for index in first..<first + UInt32(Slab.slotsPerChunk) { body(Slab.slot(index)) }
+      }
+      group += 1
+    }
+  }
 }
 
 enum SlotError: Error {

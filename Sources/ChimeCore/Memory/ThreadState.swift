@@ -19,6 +19,9 @@ import Synchronization
   var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = unsafe (
     .init(), .init(), .init(), .init()
   )
+  /// Why its last call failed, and where the sentence on that is written; nil until one is asked for.
+  var errorDetail = unsafe ErrorDetail()
+  var sentence: UnsafeMutablePointer<CChar>?
 }
 
 /// A stretch of a thread's stack in which it runs callbacks of a queue. Lives on that stack; a function run for a
@@ -171,6 +174,7 @@ import Synchronization
     chime_set_thread_state(nil)
     for i in 0..<4 { evict(cacheAt(i)) }
     unsafe ThreadState.giveBackImage(storage)
+    unsafe free(storage.pointee.sentence)
     unsafe free(storage)
   }
 

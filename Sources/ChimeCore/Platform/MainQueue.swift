@@ -60,17 +60,17 @@ package enum MainQueue: ProcessState {
 
   /// Runs the main queue until `requestStop`. The main thread. Waits for time.
   package static func run() -> Status {
-    let status = Fork.statusOfDispatch
+    let status = Fork.explainedStatusOfDispatch
     if status != .ok { return status }
     guard isMainThread else { return .wrongThread }
-    guard isCurrent else { return .unsupported }
+    guard isCurrent else { return .mainQueueIsElsewhere }
     guard !isDraining else { return .wouldDeadlock }
     guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .wouldDeadlock }
     defer { isRunning.store(false, ordering: .releasing) }
     guard withoutCancellation(prepare) else { return .resource }
     let stopFile = stopReader.load(ordering: .relaxed)
     let queueFile = chime_dispatch_main_queue_file()
-    guard queueFile >= 0 else { return .resource }
+    guard queueFile >= 0 else { return Status.resource.because("libdispatch has no descriptor for its main queue") }
     while true {
       if stop.exchange(false, ordering: .sequentiallyConsistent) {
         var byte: UInt8 = 0
@@ -144,7 +144,11 @@ package enum MainQueue: ProcessState {
     return isPrepared.withLock { isPrepared in
       if isPrepared { return true }
       var ends: [Int32] = [-1, -1]
-      guard Descriptors.prepareDispatch(), Descriptors.areLeft(3), unsafe pipe(&ends) == 0 else { return false }
+      guard Descriptors.prepareDispatch(), Descriptors.areLeft(3) else { return false }
+      guard unsafe pipe(&ends) == 0 else {
+        _ = Status.resource.because("a pipe could not be opened: %e", Int64(Errno.current))
+        return false
+      }
       for end in ends {
         _ = chime_fcntl(end, F_SETFD, FD_CLOEXEC)
         _ = chime_fcntl(end, F_SETFL, O_NONBLOCK)

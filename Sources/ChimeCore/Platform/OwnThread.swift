@@ -26,9 +26,17 @@ package enum OwnThread: ProcessState {
   /// Whether the system grants threads now.
   static var canBeMade: Bool {
     var thread = pthread_t()
-    guard unsafe pthread_create(&thread, nil, { _ in nil }, nil) == 0 else { return false }
+    let error = unsafe pthread_create(&thread, nil, { _ in nil }, nil)
+    guard error == 0 else {
+      _ = noThread(error)
+      return false
+    }
     pthread_join(thread, nil)
     return true
+  }
+
+  private static func noThread(_ error: CInt) -> Status {
+    Status.resource.because("a thread could not be made: %e", Int64(error))
   }
 
   /// Runs `body` on a new thread.
@@ -63,7 +71,7 @@ package enum OwnThread: ProcessState {
     }, context.toOpaque())
     if failed != 0 {
       unsafe context.release()
-      return .resource
+      return noThread(failed)
     }
     return .ok
   }

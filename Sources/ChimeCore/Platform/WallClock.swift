@@ -35,7 +35,10 @@ package enum WallClock: ProcessState {
     guard Descriptors.prepareDispatch() else { return false }
     return watched.withLock { watch in
       if watch.source != nil { return true }
-      guard let file = TimerFile.make(.wall) else { return false }
+      guard let file = TimerFile.make(.wall) else {
+        _ = Status.noTimerFile
+        return false
+      }
       let source = WorkSource.reads(file, .global(.userInitiated))
       source.setEventHandler {
         arm(file)

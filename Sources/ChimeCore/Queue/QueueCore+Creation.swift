@@ -73,7 +73,7 @@ extension QueueCore {
   }
 
   package static func makeMain(_ options: QueueOptions) -> Result<UInt64, Status> {
-    guard Fork.isInChild || MainQueue.canBeDrained else { return .failure(.unsupported) }
+    guard Fork.isInChild || MainQueue.canBeDrained else { return .failure(.mainQueueIsElsewhere) }
     return make(options) { .main() }
   }
 
@@ -95,11 +95,13 @@ extension QueueCore {
   /// - Parameter context: where passes run; asked for once libdispatch can be used; `nil` for one that is not
   ///   libdispatch's.
   private static func make(_ options: QueueOptions, _ context: () -> DispatchContext?) -> Result<UInt64, Status> {
-    let status = Fork.statusOfDispatch
+    let status = Fork.explainedStatusOfDispatch
     if status != .ok { return .failure(status) }
-    guard options.clock != .boottime else { return .failure(.unsupported) }
+    guard options.clock != .boottime else { return .failure(.noBootTime) }
     guard Descriptors.prepareDispatch() else { return .failure(.resource) }
-    guard let context = context() else { return .failure(.unsupported) }
+    guard let context = context() else {
+      return .failure(Status.unsupported.because("dispatch_queue belongs to another libdispatch than the one in libchime"))
+    }
     guard !context.isMain || MainQueue.prepare() else { return .failure(.resource) }
     return make(options, handOver: context.handOver) { DispatchDriver($0, context) }
   }
@@ -110,7 +112,8 @@ extension QueueCore {
     handOver: (any BlockQueue)? = nil, driver: (QueueCore) -> any QueueDriver
   ) -> Result<UInt64, Status> {
     if options.clock == .wall, !WallClock.watch() {
-      return .failure(Fork.statusOfDispatch == .ok ? .resource : Fork.statusOfDispatch)
+      let status = Fork.explainedStatusOfDispatch
+      return .failure(status == .ok ? .resource : status)
     }
     return acquire(options, isVirtual: false, runsInCalls: runsInCalls).map { control, id in
       let core = QueueCore(id: id, control: control, options, handOver: handOver)

@@ -14,8 +14,12 @@ extension QueueCore {
     _ id: UInt64, _ function: ContextFunction?, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
     guard let core = find(id) else { return .unknownHandle }
-    if function != nil, core.givesRecords { return .unsupported }
-    guard let function = function ?? (core.givesRecords ? .record : nil) else { return .invalidArgument }
+    if function != nil, core.givesRecords {
+      return Status.unsupported.because("queue gives records: function must be NULL there")
+    }
+    guard let function = function ?? (core.givesRecords ? .record : nil) else {
+      return Status.invalidArgument.because("function is NULL, and queue gives no records")
+    }
     let item = QueuedFunction(function: function, context: context, finalizer: finalizer)
     if let handOver = core.handOver {
       // Counted first, then checked: a closing pass reads the count after it has closed the list (P7b,
@@ -31,8 +35,10 @@ extension QueueCore {
       return .ok
     }
     let accepted = core.functions.withLock { functions in
-      if functions.isOpen { functions.items.append(item) }
-      return functions.isOpen
+      guard functions.isOpen else { return false }
+      functions.items.append(item)
+      core.functionsWait.store(true, ordering: .sequentiallyConsistent)
+      return true
     }
     guard accepted else { return .invalidHandle }
     core.control.wake()
@@ -55,13 +61,15 @@ extension QueueCore {
   /// - Parameter timeout: 0 or more: for the turn of `body`; `Int64.max` without end.
   package static func sync(_ id: UInt64, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     guard let core = find(id) else { return .unknownHandle }
-    if core.handOver != nil { return .unsupported }
+    if core.handOver != nil { return Status.unsupported.because("queue is concurrent: its handlers do not exclude each other") }
     let isInside = ThreadState.frames.holds(core.control) || core.driver.isOnQueue
     if isInside {
       ThreadState.current.inside(core.control) { _ in body() }
       return .ok
     }
-    return core.driver.sync(core, timeout: timeout, body)
+    let status = core.driver.sync(core, timeout: timeout, body)
+    if status != .unsupported { return status }
+    return status.because("queue is driven by calls of another thread: use chime_queue_async")
   }
 
   /// Takes the next function that waits. All that wait are taken out of the lock at once, and kept for the passes.
@@ -69,7 +77,10 @@ extension QueueCore {
     if nextTaken == takenFunctions.count {
       takenFunctions.removeAll(keepingCapacity: takenFunctions.capacity <= 4096)
       nextTaken = 0
-      functions.withLock { swap(&$0.items, &takenFunctions) }
+      functions.withLock { functions in
+        swap(&functions.items, &takenFunctions)
+        functionsWait.store(false, ordering: .sequentiallyConsistent)
+      }
       if takenFunctions.isEmpty { return nil }
     }
     nextTaken += 1
@@ -77,7 +88,9 @@ extension QueueCore {
   }
 
   /// Whether functions wait for a pass, whose caller it is.
-  var hasFunctions: Bool { nextTaken < takenFunctions.count || functions.withLock { !$0.items.isEmpty } }
+  var hasFunctions: Bool {
+    nextTaken < takenFunctions.count || functionsWait.load(ordering: .sequentiallyConsistent)
+  }
 }
 
 /// A function that one thread waits for while it runs on another, where it stands where the waiting thread stands.

@@ -6,7 +6,7 @@ import Synchronization
 extension QueueCore {
   package static func makeHost(_ options: QueueOptions) -> Result<UInt64, Status> {
     let clock = options.clock == .wall ? Clock.monotonic : options.clock
-    guard let file = TimerFile.make(clock) else { return .failure(.resource) }
+    guard let file = TimerFile.make(clock) else { return .failure(.noTimerFile) }
     let made = make(options, runsInCalls: true) { core in
       core.control.openHost(file)
       return HostDriver(core, owner: options.isBound ? UInt(pthread_self()) : nil)
@@ -18,7 +18,9 @@ extension QueueCore {
   /// The host-driven queue with that id; unsupported when it is of another kind.
   private static func findHost(_ id: UInt64) -> Result<(core: QueueCore, driver: HostDriver), Status> {
     guard let core = find(id) else { return .failure(.unknownHandle) }
-    guard let driver = core.driver as? HostDriver else { return .failure(.unsupported) }
+    guard let driver = core.driver as? HostDriver else {
+      return .failure(Status.unsupported.because("queue is not host-driven"))
+    }
     return .success((core, driver))
   }
 
@@ -48,19 +50,46 @@ extension QueueCore {
     isIdle = false
     isWatching = false
     while !hasWorkNow, control.inboxIsEmpty {
-      guard let next = wheel.earliest(), next != .max, let slot = wheel.earliestSlot else {
+      guard let next = wheel.earliest(), next != .max, let earliest = wheel.earliestSlot,
+        let slot = earliest.isBackground ? timerInForeground : earliest
+      else {
         // What was woken meanwhile is in the inbox, or among the functions.
         isIdle = control.inboxIsEmpty && !hasFunctions
         return
       }
       control.watched = slot.index &+ 1
       // The writer of one that is being written looks at `watched` at its end (P5, Sources/README.md).
-      let word = slot.wordInOrder
-      isWatching =
-        word.isLive && word.hasWriter
-        || word.isRunning && slot.dueTime(word) != .max
+      isWatching = QueueCore.isWorthWatching(slot)
       if isWatching { return }
     }
+  }
+
+  /// Whether a timer runs that `run` waits for, or may do so once its writer is done.
+  @inline(never)
+  private static func isWorthWatching(_ slot: TimerSlot) -> Bool {
+    let word = slot.wordInOrder
+    // Looked at after the word: the slot may have got another timer before.
+    return (word.isLive && word.hasWriter || word.isRunning && slot.dueTime(word) != .max) && !slot.isBackground
+  }
+
+  /// A timer to watch when the earliest is one in the background: the one that is watched already or, so that this is
+  /// seldom looked for, the one that is due last.
+  @inline(never)
+  private var timerInForeground: TimerSlot? {
+    let watched = control.watched
+    if watched != 0, watched != QueueControlBlock.watchedEnded, Slab.owner(of: Slab.slot(watched &- 1)) == control,
+      QueueCore.isWorthWatching(Slab.slot(watched &- 1))
+    {
+      return Slab.slot(watched &- 1)
+    }
+    var found: TimerSlot?
+    var latest = Int64.min
+    control.forEachSlotOfPass { slot in
+      guard QueueCore.isWorthWatching(slot) else { return }
+      let due = slot.dueTime(slot.word)
+      if due >= latest { (found, latest) = (slot, due) }
+    }
+    return found
   }
 
   /// Wakes who sleeps in `run` on another thread, if the timer that it watches does not run any more: this pass may have
@@ -78,7 +107,9 @@ extension QueueCore {
   /// Runs what is due, at most `most` callbacks. Gives how many were called.
   package static func process(_ id: UInt64, most: Int, watches: Bool = false) -> Result<Int, Status> {
     findHost(id).flatMap { core, driver in
-      if core.givesRecords { return .failure(.unsupported) }
+      if core.givesRecords {
+        return .failure(Status.unsupported.because("queue gives records: chime_queue_take_ticks takes them"))
+      }
       var count = 0
       let status = core.drive(driver, watches: watches) { frame in
         let before = core.delivered
@@ -99,7 +130,9 @@ extension QueueCore {
     _ id: UInt64, _ records: UnsafeMutableRawPointer, stride: Int, capacity: Int
   ) -> Result<Int, Status> {
     findHost(id).flatMap { core, driver in
-      if !core.givesRecords { return .failure(.unsupported) }
+      if !core.givesRecords {
+        return .failure(Status.unsupported.because("queue was made without CHIME_QUEUE_RECORDS, and gives no records"))
+      }
       var count = 0
       let status = core.drive(driver) { frame in
         core.endOutstandingRecords(frame)
@@ -134,7 +167,9 @@ extension QueueCore {
   /// thread that drives the queue, otherwise it may be early.
   package static func nextDeadline(_ id: UInt64) -> Result<Int64, Status> {
     guard let core = find(id) else { return .failure(.unknownHandle) }
-    guard core.control.runsInCalls else { return .failure(.unsupported) }
+    guard core.control.runsInCalls else {
+      return .failure(Status.unsupported.because("queue is neither host-driven nor virtual"))
+    }
     return core.whileItLives { core.control.wallTime(core.nextDeadline) }.map(Result.success)
       ?? .failure(.unknownHandle)
   }

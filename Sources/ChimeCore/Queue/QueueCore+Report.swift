@@ -32,6 +32,9 @@ extension QueueCore {
     find(id).flatMap { core in core.whileItLives { core.control.isWall ? core.control.wallNow : core.control.now } }
   }
 
+  /// Gives `body` the id of each queue that was not released.
+  package static func forEachID(_ body: (UInt64) -> Void) { QueueControlBlocks.forEachID(body) }
+
   /// `nil` when the queue was released.
   package static func statistics(_ id: UInt64) -> QueueStatistics? {
     find(id).flatMap { core in core.whileItLives { core.statistics } }

@@ -18,7 +18,10 @@ extension Loop {
     case .failure(let status): return status
     case .success(let loop):
       if loop.hasEnded { return .stopped }
-      guard let index = loop.state.withLock({ $0.index(of: mode) }) else { return .invalidArgument }
+      guard let index = loop.state.withLock({ $0.index(of: mode) }) else {
+        return Status.invalidArgument.because(
+          "mode is one in which the calling thread's run loop has never had a queue or a timer, or the common modes")
+      }
       var mainQueue: Int32 = -1
       if loop.drainsMainQueue(index) {
         guard let file = withoutCancellation({ MainQueue.fileToDrain() }) else { return .resource }
@@ -158,7 +161,7 @@ extension Loop {
   /// Starts a thread that runs its loop in the default mode until `stop`. The thread ends then, and with it the loop.
   package static func start(label: String) -> Result<UInt64, Status> {
     if Fork.isChild { return .failure(.forked) }
-    guard ThreadState.prepare() else { return .failure(.resource) }
+    guard ThreadState.prepare() else { return .failure(.noThreadKey) }
     return make(isOwn: true).flatMap { loop in
       let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
         if let thread = ThreadState.obtain() {

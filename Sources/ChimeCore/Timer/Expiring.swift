@@ -47,9 +47,11 @@ package final class Expiring: Sendable, ProcessState {
     _ value: Context, _ finalizer: ContextFunction?, lifetime: Int64, on queue: UInt64
   ) -> Result<UInt64, Status> {
     guard let core = QueueCore.find(queue) else { return .failure(.unknownHandle) }
-    if core.givesRecords { return .failure(.unsupported) }
+    if core.givesRecords {
+      return .failure(Status.unsupported.because("queue gives records, and calls no finalizers"))
+    }
     let expiring = Expiring()
-    guard let id = table.add(expiring) else { return .failure(.limit) }
+    guard let id = table.add(expiring) else { return .failure(.noMoreIDs) }
     let value = Owned(value, finalizer)
     do {
       let end = NotificationEnd(expiring)

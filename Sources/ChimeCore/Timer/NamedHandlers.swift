@@ -109,7 +109,9 @@ extension TimerRef {
   package func addHandler(
     _ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
-    if control.givesRecords { return word == nil ? .invalidHandle : .unsupported }
+    if control.givesRecords {
+      return word == nil ? .invalidHandle : Status.unsupported.because("the timer's queue gives records, and calls no handlers")
+    }
     let fresh = NamedHandlers()
     guard let word = beginWriting() else { return .invalidHandle }
     guard let sideRecord = slot.makeSideRecord() else {

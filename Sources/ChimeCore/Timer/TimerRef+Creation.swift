@@ -9,6 +9,8 @@ internal import CPlatform
     @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
 
     package static var selfRelease: Flags { Flags(rawValue: 1) }
+    /// `QueueCore.run` does not wait for the timer's end.
+    package static var background: Flags { Flags(rawValue: 16) }
     /// For a queue that gives records: the functions stand for nothing, and are never called.
     package static var givesRecords: Flags { Flags(rawValue: 1 << 31) }
   }
@@ -28,11 +30,12 @@ internal import CPlatform
   package init(
     handler: TickFunction, registrationHandler: TickFunction? = nil, cancelHandler: TickFunction? = nil,
     context: Context = .none, finalizer: ContextFunction? = nil, label: UnsafePointer<CChar>? = nil,
-    target: UInt64 = 0, selfRelease: Bool = false, givesRecords: Bool = false
+    target: UInt64 = 0, selfRelease: Bool = false, givesRecords: Bool = false, isBackground: Bool = false
   ) {
     flags = []
     if selfRelease { flags.insert(.selfRelease) }
     if givesRecords { flags.insert(.givesRecords) }
+    if isBackground { flags.insert(.background) }
     self.handler = handler
     self.registrationHandler = registrationHandler
     self.cancelHandler = cancelHandler
@@ -45,6 +48,7 @@ internal import CPlatform
   @inline(__always)
   var needsSideRecord: Bool {
     unsafe registrationHandler != nil || cancelHandler != nil || finalizer != nil || label != nil || target != 0
+      || flags.contains(.background)
   }
 }
 
@@ -81,23 +85,25 @@ extension TimerRef {
     let before = unsafe out?.pointee
     unsafe out?.pointee = timer.id
     guard slot.publishOnce(.running, on: control, of: queue) else {
-      return unsafe timer.publishPlain(control, queue, out, before)
+      return unsafe timer.publishPlain(deadline, control, queue, out, before)
     }
-    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishPlain() : .ok
+    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishPlain(control) : .ok
   }
 
   @inline(never)
   private func publishPlain(
-    _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
+    _ deadline: Int64, _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?,
+    _ before: UInt64?
   ) -> Status {
-    slot.publish(.running, on: control, of: queue)
-      ? finishPlain() : unsafe giveUp(control, ThreadState.current, out, before)
+    guard slot.publish(.running, on: control, of: queue) else {
+      return unsafe giveUp(control, ThreadState.current, out, before)
+    }
+    return deadline < control.nextWakeUp || Trace.isOn ? finishPlain(control) : .ok
   }
 
   /// What follows where the queue may have to wake up earlier: the timer is there.
   @inline(never)
-  private func finishPlain() -> Status {
-    let control = control
+  private func finishPlain(_ control: QueueControlBlock) -> Status {
     control.wakeIfEarlier(wakeTime(deadline: slot.deadline, slot.leeway, control))
     Trace.noteCreated(self)
     return .ok
@@ -117,13 +123,13 @@ extension TimerRef {
   ) -> Status {
     guard let control = QueueControlBlocks.find(queue) else { return .unknownHandle }
     guard control.givesRecords == options.flags.contains(.givesRecords) else {
-      return options.flags.contains(.givesRecords) ? .invalidArgument : .unsupported
+      return handlerMismatch(options)
     }
     guard let thread = ThreadState.obtain() else { return .noMemory }
     let slot: TimerSlot
     switch control.takeSlot(thread) {
     case .success(let taken): slot = taken
-    case .failure(.limit): return .limit
+    case .failure(.limit): return Status.limit.because("queue has as many timers as its timer_limit admits")
     case .failure(.noMemory): return .noMemory
     }
     var target: TimerTarget?
@@ -171,6 +177,14 @@ extension TimerRef {
     return .ok
   }
 
+  /// The timer calls functions and the queue gives records, or the other way round.
+  @inline(never)
+  private static func handlerMismatch(_ options: TimerOptions) -> Status {
+    options.flags.contains(.givesRecords)
+      ? Status.invalidArgument.because("the handler is NULL, and queue was made without CHIME_QUEUE_RECORDS")
+      : Status.unsupported.because("queue gives records: the timer's handler, and all other functions, must be NULL there")
+  }
+
   /// The queue was released before there was a timer.
   @inline(never)
   private func giveUp(
@@ -204,6 +218,7 @@ extension TimerRef {
       }
     }
     sideRecord.targetID = options.target
+    sideRecord.isBackground = options.flags.contains(.background)
     unsafe sideRecord.label = unsafe label
     sideRecord.update { sideRecord in
       sideRecord.finalizer = options.finalizer

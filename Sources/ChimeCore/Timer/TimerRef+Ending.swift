@@ -46,6 +46,16 @@ extension TimerRef {
     return waited == .ok && status == .ignored ? .ignored : waited
   }
 
+  /// Releases, then waits until no callback of the timer runs. Waits for a handler.
+  /// - Parameter timeout: 0 or more; `Int64.max` without end.
+  package func releaseAndWait(timeout: Int64) -> Status {
+    let control = control
+    let status = release()
+    if status != .running { return status }
+    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return .wouldDeadlock }
+    return WaitRegistry.wait(for: .timer(self), timeout: timeout)
+  }
+
   /// Whether a callback of the timer runs.
   var isBusy: Bool {
     let word = slot.wordInOrder

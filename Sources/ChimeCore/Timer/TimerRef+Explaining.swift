@@ -1,3 +1,5 @@
+internal import CPlatform
+
 /// Why a timer does not fire, in one sentence.
 extension TimerRef {
   /// `nil` when the id is stale.
@@ -83,17 +85,12 @@ extension QueueCore {
 }
 
 extension Int64 {
-  /// Nanoseconds as people read them: three digits or so, and a unit.
+  /// Nanoseconds as people read them: three digits, and a unit.
   var asDuration: String {
-    let units: [(name: String, length: Int64)] = [
-      ("days", 86_400_000_000_000), ("h", 3_600_000_000_000), ("min", 60_000_000_000), ("s", 1_000_000_000),
-      ("ms", 1_000_000), ("us", 1_000),
-    ]
-    // From two of a unit on, so that a minute is 60 s.
-    for (name, length) in units where self >= 2 * length || length <= 1_000_000_000 && self >= length {
-      let tenths = self / (length / 10)
-      return "\(tenths / 10).\(tenths % 10) \(name)"
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(CHIME_DURATION_TEXT)) { text in
+      guard let text = unsafe text.baseAddress else { return "" }
+      unsafe chime_write_duration(text, self)
+      return unsafe String(cString: text)
     }
-    return "\(self) ns"
   }
 }

@@ -33,7 +33,7 @@ extension TimerRef {
     }
     guard schedule != nil || slot.flags.contains(.hasSchedule) else {
       abandonWriting(before)
-      return .invalidArgument
+      return Status.invalidArgument.because("schedule is NULL, and the timer has none to keep")
     }
     // A reschedule starts nothing: the timer that runs is being cancelled, the others stay as they are.
     if event != .reschedule, slot.sideRecord?.target?.isGone == true {

@@ -70,7 +70,7 @@ package final class TimerTarget: Sendable, ProcessState {
     var current = counts.load(ordering: .relaxed)
     while true {
       if current < TimerTarget.oneReference { return .failure(.invalidHandle) }
-      guard let new = body(current) else { return .failure(.limit) }
+      guard let new = body(current) else { return .failure(Status.limit.because("target has as many references as can be counted")) }
       let result = counts.compareExchange(expected: current, desired: new, ordering: .sequentiallyConsistent)
       if result.exchanged { return .success(new) }
       current = result.original

@@ -6,12 +6,14 @@ extension WeakTimerCore {
   ///   loop, or without a mode; invalidHandle when the loop's thread has ended; limit, noMemory, resource.
   package func add(to loop: any WeakTimerLoop, mode: LoopMode, companion: AnyObject? = nil) -> Status {
     guard isValid else { return .ignored }
-    if mode.isEmpty { return .invalidArgument }
+    if mode.isEmpty { return Status.invalidArgument.because("mode is empty") }
     if loop.hasEnded { return .unknownHandle }
     var old: UInt64 = 0
     let status: Status = state.withLock { state in
       guard state.action != nil else { return .ignored }
-      if let other = state.loop, other !== loop { return .invalidArgument }
+      if let other = state.loop, other !== loop {
+        return Status.invalidArgument.because("timer is on another run loop already")
+      }
       guard !state.modes.contains(mode) else { return .ignored }
       var modes = state.modes
       modes.insert(mode)
