@@ -72,6 +72,7 @@ struct RecordFlags: OptionSet {
   /// What nobody but the writer reads. Lies behind the atomics, in the same piece of memory.
   @safe struct Own {
     var finalizer: ContextFunction?
+    var finalizesAnywhere = false
     var registrationHandler: TickFunction?
     var cancelHandler: TickFunction?
     /// One reference to the target's counts, which is none to its object.
