@@ -11,13 +11,9 @@ public func chime_expiring_create(
   guard let expiring = unsafe expiring, let value = unsafe value, lifetime_ns >= 0 else {
     return Status.invalidArgument.rawValue
   }
-  let made = unsafe Expiring.make(
-    Context(value), Arguments.contextFunction(finalizer), lifetime: lifetime_ns, on: queue)
-  switch made {
-  case .success(let id):
-    unsafe expiring.pointee = id
-    return Status.ok.rawValue
-  case .failure(let status): return status.rawValue
+  return Memory.promised {
+    unsafe store(
+      Expiring.make(Context(value), Arguments.contextFunction(finalizer), lifetime: lifetime_ns, on: queue), expiring)
   }
 }
 
@@ -28,9 +24,11 @@ public func chime_expiring_on_expiry(
 ) -> chime_status {
   if unsafe handler == nil, unsafe finalizer != nil { return Status.invalidArgument.rawValue }
   return callingBack {
-    unsafe Expiring.onExpiry(
-      expiring, Arguments.tickFunction(handler), Context(context), Arguments.contextFunction(finalizer)
-    ).rawValue
+    Memory.promised {
+      unsafe Expiring.onExpiry(
+        expiring, Arguments.tickFunction(handler), Context(context), Arguments.contextFunction(finalizer)
+      ).rawValue
+    }
   }
 }
 

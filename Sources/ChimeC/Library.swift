@@ -99,7 +99,10 @@ public func chime_now(_ clock: chime_clock, _ now_ns: UnsafeMutablePointer<Int64
 }
 
 @_cdecl("chime_main_run") @implementation
-public func chime_main_run() -> chime_status { waiting { MainQueue.run() } }
+public func chime_main_run() -> chime_status {
+  let status = Memory.promised { withoutCancellation { MainQueue.prepareToRun().rawValue } }
+  return status == Status.ok.rawValue ? waiting { MainQueue.run() } : status
+}
 
 @_cdecl("chime_main_stop") @implementation
 public func chime_main_stop() -> chime_status { MainQueue.requestStop().rawValue }

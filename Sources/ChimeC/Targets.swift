@@ -8,11 +8,9 @@ public func chime_target_create(
   _ object: UnsafeMutableRawPointer?, _ destructor: chime_finalizer?, _ target: UnsafeMutablePointer<chime_target_t>?
 ) -> chime_status {
   guard let target = unsafe target, let object = unsafe object else { return Status.invalidArgument.rawValue }
-  guard let id = unsafe TimerTarget.make(Context(object), Arguments.contextFunction(destructor)) else {
-    return (Fork.isChild ? Status.forked : .limit).rawValue
+  return Memory.promised {
+    unsafe store(TimerTarget.make(Context(object), Arguments.contextFunction(destructor)), target)
   }
-  unsafe target.pointee = id
-  return Status.ok.rawValue
 }
 
 @_cdecl("chime_target_retain") @implementation

@@ -23,12 +23,30 @@ package enum OwnThread: ProcessState {
     hooks.withLock { $0 = (start, end, context) }
   }
 
-  /// Whether the system grants threads now.
-  static var canBeMade: Bool {
-    var thread = pthread_t()
-    guard unsafe pthread_create(&thread, nil, { _ in nil }, nil) == 0 else { return false }
-    pthread_join(thread, nil)
-    return true
+  /// Whether the system grants so many threads now. Their stacks are kept by libc, and serve the next threads.
+  static func canBeMade(_ count: Int) -> Bool {
+    var threads: [pthread_t] = []
+    // Behind this they wait for each other: else the second would have the stack of the first.
+    var gate = pthread_mutex_t()
+    unsafe pthread_mutex_init(&gate, nil)
+    unsafe pthread_mutex_lock(&gate)
+    return unsafe withUnsafeMutablePointer(to: &gate) { gate in
+      for _ in 0..<count {
+        var thread = pthread_t()
+        let failed = unsafe pthread_create(&thread, nil, { gate in
+          let gate = unsafe gate?.assumingMemoryBound(to: pthread_mutex_t.self)
+          unsafe pthread_mutex_lock(gate!)
+          unsafe pthread_mutex_unlock(gate!)
+          return nil
+        }, gate)
+        if failed != 0 { break }
+        threads.append(thread)
+      }
+      unsafe pthread_mutex_unlock(gate)
+      for thread in threads { pthread_join(thread, nil) }
+      unsafe pthread_mutex_destroy(gate)
+      return threads.count == count
+    }
   }
 
   /// Runs `body` on a new thread.

@@ -16,7 +16,7 @@ extension QueueCore {
     guard let core = find(id) else { return .unknownHandle }
     if function != nil, core.givesRecords { return .unsupported }
     guard let function = function ?? (core.givesRecords ? .record : nil) else { return .invalidArgument }
-    let item = QueuedFunction(function: function, context: context, finalizer: finalizer)
+    let item = QueuedFunction(function, context, finalizer)
     if let handOver = core.handOver {
       // Counted first, then checked: a closing pass reads the count after it has closed the list (P7b,
       // Sources/README.md).
@@ -27,11 +27,11 @@ extension QueueCore {
         core.control.wake()
         return .invalidHandle
       }
-      withoutCancellation { handOver.async { core.runHandedOver(item) } }
+      withoutCancellation { handOver.add(item) }
       return .ok
     }
     let accepted = core.functions.withLock { functions in
-      if functions.isOpen { functions.items.append(item) }
+      if functions.isOpen { functions.waiting.append(item) }
       return functions.isOpen
     }
     guard accepted else { return .invalidHandle }
@@ -40,11 +40,11 @@ extension QueueCore {
   }
 
   /// On a concurrent queue: runs a function that was counted as outstanding.
-  private func runHandedOver(_ item: QueuedFunction) {
+  func runHandedOver(_ item: QueuedFunction) {
     if isClosing.load(ordering: .sequentiallyConsistent) {
       item.drop()
     } else {
-      withHooks { ThreadState.current.inside(control) { _ in item.run() } }
+      withHooks { ThreadState.inside(control) { _ in item.run() } }
     }
     if isAbandoned { return }
     outstanding.subtract(1, ordering: .sequentiallyConsistent)
@@ -58,7 +58,7 @@ extension QueueCore {
     if core.handOver != nil { return .unsupported }
     let isInside = ThreadState.frames.holds(core.control) || core.driver.isOnQueue
     if isInside {
-      ThreadState.current.inside(core.control) { _ in body() }
+      ThreadState.inside(core.control) { _ in body() }
       return .ok
     }
     return core.driver.sync(core, timeout: timeout, body)
@@ -66,18 +66,14 @@ extension QueueCore {
 
   /// Takes the next function that waits. All that wait are taken out of the lock at once, and kept for the passes.
   func nextFunction() -> QueuedFunction? {
-    if nextTaken == takenFunctions.count {
-      takenFunctions.removeAll(keepingCapacity: takenFunctions.capacity <= 4096)
-      nextTaken = 0
-      functions.withLock { swap(&$0.items, &takenFunctions) }
-      if takenFunctions.isEmpty { return nil }
+    if takenFunctions.isEmpty {
+      functions.withLock { swap(&$0.waiting, &takenFunctions) }
     }
-    nextTaken += 1
-    return takenFunctions[nextTaken - 1]
+    return takenFunctions.popFirst()
   }
 
   /// Whether functions wait for a pass, whose caller it is.
-  var hasFunctions: Bool { nextTaken < takenFunctions.count || functions.withLock { !$0.items.isEmpty } }
+  var hasFunctions: Bool { !takenFunctions.isEmpty || functions.withLock { !$0.waiting.isEmpty } }
 }
 
 /// A function that one thread waits for while it runs on another, where it stands where the waiting thread stands.
@@ -100,15 +96,16 @@ package final class SyncCall: @unchecked Sendable {
   }
 
   /// Puts a function where `submit` takes it, and waits for its turn until the timeout, and for its end without one.
-  /// - Parameter submit: has `run` called on the queue; false when that has ended.
+  /// - Parameter submit: has `run` called on the queue; or says why not: shutDown, noMemory, limit.
   static func wait(
-    _ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void, submit: (SyncCall) -> Bool
+    _ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void, submit: (SyncCall) -> Status
   ) -> Status {
     let call = SyncCall(core, body)
     let waiter = WaitRegistry.Waiter(.call(call), call.caller, call.wakeUp)
     guard WaitRegistry.enter(waiter) else { return .wouldDeadlock }
     defer { WaitRegistry.leave(waiter) }
-    guard submit(call) else { return .shutDown }
+    let submitted = submit(call)
+    if submitted != .ok { return submitted }
     var end = Clock.monotonic.now.saturatingAdd(timeout)
     while !call.isOver {
       if call.wakeUp.sleep(until: end) { continue }
@@ -129,7 +126,7 @@ package final class SyncCall: @unchecked Sendable {
     }
     guard move(.waiting, .started) else { return }
     core.asHost {
-      core.withHooks { ThreadState.current.inside(core.control, continuing: caller) { _ in body() } }
+      core.withHooks { ThreadState.inside(core.control, continuing: caller) { _ in body() } }
     }
     if core.isAbandoned { return }
     phase.store(.done, ordering: .sequentiallyConsistent)

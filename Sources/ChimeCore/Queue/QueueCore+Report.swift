@@ -25,6 +25,14 @@ public struct QueueStatistics: Sendable {
   public var ticks: UInt64 { lateness.reduce(0, &+) }
 }
 
+/// What is added up over a queue's timers.
+private struct QueueSums {
+  var timers: UInt64 = 0
+  var running: UInt64 = 0
+  var entries: UInt64 = 0
+  var stale: UInt64 = 0
+}
+
 /// Telling what a queue does: most of it is added up when asked for.
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
@@ -38,78 +46,92 @@ extension QueueCore {
   }
 
   var statistics: QueueStatistics {
+    var sums = QueueSums()
+    add(to: &sums)
     var result = QueueStatistics()
-    var placed: UInt64 = 0
-    control.forEachSlot { slot in
-      let word = slot.word
-      if word.isLive { result.timers += 1 }
-      if word.isRunning {
-        result.running += 1
-        if Slab.position(of: slot.index).tick != nil { placed += 1 }
-      }
-    }
-    result.entries = UInt64(max(entries.load(ordering: .relaxed), 0))
-    result.stale = result.entries - min(placed, result.entries)
+    result.timers = sums.timers
+    result.running = sums.running
+    result.entries = sums.entries
+    result.stale = sums.stale
     counters.read(into: &result)
     return result
   }
 
-  /// A line for the queue and one for each timer; `nil` when it was released.
-  package static func dump(_ id: UInt64) -> String? { find(id).flatMap { core in core.whileItLives { core.dump } } }
+  private func add(to sums: inout QueueSums) {
+    var placed: UInt64 = 0
+    control.forEachSlot { slot in
+      let word = slot.word
+      if word.isLive { sums.timers += 1 }
+      if word.isRunning {
+        sums.running += 1
+        if Slab.position(of: slot.index).tick != nil { placed += 1 }
+      }
+    }
+    sums.entries = UInt64(max(entries.load(ordering: .relaxed), 0))
+    sums.stale = sums.entries - min(placed, sums.entries)
+  }
 
-  private var dump: String {
-    let s = statistics
-    var text = ReportText("queue", id, quoting: label)
-    text.add("now", control.wallTime(control.now))
-    text.add("timers", s.timers)
-    text.add("running", s.running)
-    text.add("entries", s.entries)
-    text.add("stale", s.stale)
-    text.add("passes", s.passes)
-    text.add("merged", s.merged)
-    text.add("ticks", s.ticks)
-    text.add("missed", s.missed)
-    var lines = text.line
+  /// A line for the queue and one for each timer; `nil` when it was released.
+  package static func dump(_ id: UInt64) -> String? { TextWriter.string { dump(id, into: &$0) } }
+
+  /// False, and nothing written, when it was released.
+  package static func dump(_ id: UInt64, into text: inout TextWriter) -> Bool {
+    find(id).flatMap { core in core.whileItLives { core.dump(into: &text) } } != nil
+  }
+
+  private func dump(into text: inout TextWriter) {
+    var sums = QueueSums()
+    add(to: &sums)
+    text.begin("queue ", id)
+    text.add(label)
+    text.add("\"")
+    text.add(" now", control.wallTime(control.now))
+    text.add(" timers", sums.timers)
+    text.add(" running", sums.running)
+    text.add(" entries", sums.entries)
+    text.add(" stale", sums.stale)
+    text.add(" passes", counters.passes.load(ordering: .relaxed))
+    text.add(" merged", counters.merged.load(ordering: .relaxed))
+    text.add(" ticks", counters.ticks)
+    text.add(" missed", counters.missed.load(ordering: .relaxed))
+    text.add("\n")
     control.forEachSlot { slot in
       let timer = TimerRef(slot: slot, version: slot.version)
       guard slot.word.isLive, let info = timer.info else { return }
-      var text = ReportText("timer", timer.id, quoting: timer.label ?? "")
+      text.begin("timer ", timer.id)
+      timer.withLabel { label in
+        if let label = unsafe label { unsafe text.add(label) }
+      }
+      text.add("\" ")
       text.add(info.state.name)
-      if info.isBusy { text.add("busy") }
-      text.add("next", info.nextDeadline == .max ? nil : info.nextDeadline)
-      text.add("interval", info.interval)
-      text.add("ticks", info.sequence)
-      text.add("missed", info.missed)
-      lines += text.line
+      if info.isBusy { text.add(" busy") }
+      text.add(" next", info.nextDeadline == .max ? nil : info.nextDeadline)
+      text.add(" interval", info.interval)
+      text.add(" ticks", info.sequence)
+      text.add(" missed", info.missed)
+      text.add("\n")
     }
-    return lines
   }
 }
 
-/// A line of words and numbers.
-private struct ReportText {
-  private var text: String
-
-  init(_ kind: String, _ id: UInt64, quoting label: String) {
-    text = kind + " " + String(id) + " \"" + label + "\""
+extension TextWriter {
+  /// The beginning of a line, to the opening quotation mark of a label.
+  fileprivate mutating func begin(_ kind: StaticString, _ id: UInt64) {
+    add(kind)
+    add(id)
+    add(" \"")
   }
 
-  var line: String { text + "\n" }
-
-  @inline(never)
-  mutating func add(_ word: String) {
-    text += " "
-    text += word
-  }
-
-  mutating func add(_ word: String, _ number: UInt64) {
+  fileprivate mutating func add(_ word: StaticString, _ number: UInt64) {
     add(word)
-    add(String(number))
+    add(" ")
+    add(number)
   }
 
   /// - Parameter number: `nil` for never.
-  mutating func add(_ word: String, _ number: Int64?) {
+  fileprivate mutating func add(_ word: StaticString, _ number: Int64?) {
     add(word)
-    add(number.map { String($0) } ?? "never")
+    add(" ")
+    if let number { add(number) } else { add("never") }
   }
 }

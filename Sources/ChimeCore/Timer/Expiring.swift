@@ -49,7 +49,11 @@ package final class Expiring: Sendable, ProcessState {
     guard let core = QueueCore.find(queue) else { return .failure(.unknownHandle) }
     if core.givesRecords { return .failure(.unsupported) }
     let expiring = Expiring()
-    guard let id = table.add(expiring) else { return .failure(.limit) }
+    let id: UInt64
+    switch table.add(expiring) {
+    case .success(let given): id = given
+    case .failure(let status): return .failure(status)
+    }
     let value = Owned(value, finalizer)
     do {
       let end = NotificationEnd(expiring)

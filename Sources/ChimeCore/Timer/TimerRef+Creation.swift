@@ -211,7 +211,7 @@ extension TimerRef {
       sideRecord.cancelHandler = options.cancelHandler
       unsafe sideRecord.target = target.map { unsafe Unmanaged.passRetained($0) }
     }
-    target?.attach(Handle.id(.timer, index: slot.index, version: slot.version))
+    target?.attach(slot)
     if activated, options.registrationHandler != nil { sideRecord.addCallback(.armed) }
     return .success(target)
   }

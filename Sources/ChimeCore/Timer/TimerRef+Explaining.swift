@@ -1,19 +1,25 @@
 /// Why a timer does not fire, in one sentence.
 extension TimerRef {
   /// `nil` when the id is stale.
-  package var explanation: String? {
-    guard let facts else { return nil }
+  package var explanation: String? { TextWriter.string { explain(into: &$0) } }
+
+  /// False, and nothing written, when the id is stale.
+  package func explain(into text: inout TextWriter) -> Bool {
+    guard let facts else { return false }
     let control = control
     let now = control.now
-    var parts = [facts.state(at: now, control)]
-    let isOverdue = facts.deadline.map { $0 <= now } ?? false
+    facts.tellState(at: now, control, &text)
     if facts.isBusy {
-      parts.append("its handler has not returned yet, and its next call waits for that")
-    } else if facts.hasPendingCallback || isOverdue {
-      if facts.hasPendingCallback { parts.append("an extra tick was asked for") }
-      parts.append(obstacle(control, now))
+      text.add("; its handler has not returned yet, and its next call waits for that")
+    } else {
+      if facts.hasPendingCallback { text.add("; an extra tick was asked for") }
+      if facts.hasPendingCallback || facts.deadline.map({ $0 <= now }) ?? false {
+        text.add("; ")
+        tellObstacle(control, now, &text)
+      }
     }
-    return parts.joined(separator: "; ") + "."
+    text.add(".")
+    return true
   }
 
   /// What the record says, taken at one instant.
@@ -29,24 +35,39 @@ extension TimerRef {
     var targetIsGone: Bool
     var isBusy: Bool { word.isBusy }
 
-    func state(at now: Int64, _ control: QueueControlBlock) -> String {
+    func tellState(at now: Int64, _ control: QueueControlBlock, _ text: inout TextWriter) {
       switch word.state {
-      case .idle: hasSchedule ? "it was never activated" : "it was never activated, and has no schedule"
-      case .running: running(at: now, control)
-      case .suspended: "it was suspended \(now.saturatingSubtract(word.suspendedAt).asDuration) ago"
-      case .finished: tickLimit > 0 ? "it has finished, after \(tickLimit) due times" : "it has finished: it was a one-shot"
-      case .cancelled: targetIsGone ? "its target has gone, which has cancelled it" : "it was cancelled"
-      case nil: "it was released"
+      case .idle: text.add(hasSchedule ? "it was never activated" : "it was never activated, and has no schedule")
+      case .running: tellRunning(at: now, control, &text)
+      case .suspended:
+        text.add("it was suspended ")
+        text.add(duration: now.saturatingSubtract(word.suspendedAt))
+        text.add(" ago")
+      case .finished:
+        if tickLimit == 0 { return text.add("it has finished: it was a one-shot") }
+        text.add("it has finished, after ")
+        text.add(tickLimit)
+        text.add(" due times")
+      case .cancelled: text.add(targetIsGone ? "its target has gone, which has cancelled it" : "it was cancelled")
+      case nil: text.add("it was released")
       }
     }
 
-    private func running(at now: Int64, _ control: QueueControlBlock) -> String {
-      guard let deadline, deadline != .max else { return "its deadline is never" }
-      if deadline <= now { return "it was due \(now.saturatingSubtract(deadline).asDuration) ago" }
-      var text = "it is due in \(deadline.saturatingSubtract(now).asDuration)"
-      if leeway > 0, control.honoursLeeway { text += ", or up to \(leeway.asDuration) later by its leeway" }
-      if control.isVirtual { text += ", on a virtual clock, which somebody has to advance" }
-      return text
+    private func tellRunning(at now: Int64, _ control: QueueControlBlock, _ text: inout TextWriter) {
+      guard let deadline, deadline != .max else { return text.add("its deadline is never") }
+      if deadline <= now {
+        text.add("it was due ")
+        text.add(duration: now.saturatingSubtract(deadline))
+        return text.add(" ago")
+      }
+      text.add("it is due in ")
+      text.add(duration: deadline.saturatingSubtract(now))
+      if leeway > 0, control.honoursLeeway {
+        text.add(", or up to ")
+        text.add(duration: leeway)
+        text.add(" later by its leeway")
+      }
+      if control.isVirtual { text.add(", on a virtual clock, which somebody has to advance") }
     }
   }
 
@@ -60,40 +81,38 @@ extension TimerRef {
   }
 
   /// Why something that is due has not been called.
-  private func obstacle(_ control: QueueControlBlock, _ now: Int64) -> String {
-    guard let core = control.core else { return "its queue ends" }
-    if let other = core.busyTimer(but: slot) { return "the handler of \(other) runs on its queue" }
-    let last = core.counters.timeOfLastPass.map { now.saturatingSubtract($0).asDuration }
-    return core.driver.obstacle(core, sinceLastPass: last) ?? "its queue is about to call it"
+  private func tellObstacle(_ control: QueueControlBlock, _ now: Int64, _ text: inout TextWriter) {
+    guard let core = control.core else { return text.add("its queue ends") }
+    if let other = core.busyTimer(but: slot) {
+      text.add("the handler of timer ")
+      text.add(other.id)
+      other.tellLabel(&text)
+      return text.add(" runs on its queue")
+    }
+    let last = core.counters.timeOfLastPass.map { now.saturatingSubtract($0) }
+    if !core.driver.tellObstacle(core, sinceLastPass: last, &text) { text.add("its queue is about to call it") }
+  }
+
+  /// A space and the label in quotation marks, if there is one.
+  private func tellLabel(_ text: inout TextWriter) {
+    withLabel { label in
+      guard let label = unsafe label else { return }
+      text.add(" \"")
+      unsafe text.add(label)
+      text.add("\"")
+    }
   }
 }
 
 extension QueueCore {
   /// Another timer whose handler runs, where one handler at a time does.
-  fileprivate func busyTimer(but slot: TimerSlot) -> String? {
+  fileprivate func busyTimer(but slot: TimerSlot) -> TimerRef? {
     if handOver != nil { return nil }
     var found: TimerRef?
     control.forEachSlot { other in
       let word = other.word
       if word.isBusy, other.index != slot.index { found = TimerRef(slot: other, version: other.version) }
     }
-    guard let found else { return nil }
-    return "timer \(found.id)" + (found.label.map { " \"\($0)\"" } ?? "")
-  }
-}
-
-extension Int64 {
-  /// Nanoseconds as people read them: three digits or so, and a unit.
-  var asDuration: String {
-    let units: [(name: String, length: Int64)] = [
-      ("days", 86_400_000_000_000), ("h", 3_600_000_000_000), ("min", 60_000_000_000), ("s", 1_000_000_000),
-      ("ms", 1_000_000), ("us", 1_000),
-    ]
-    // From two of a unit on, so that a minute is 60 s.
-    for (name, length) in units where self >= 2 * length || length <= 1_000_000_000 && self >= length {
-      let tenths = self / (length / 10)
-      return "\(tenths / 10).\(tenths % 10) \(name)"
-    }
-    return "\(self) ns"
+    return found
   }
 }
