@@ -126,20 +126,27 @@ package enum Arguments {
     return schedule.isValid ? schedule : nil
   }
 
+  /// A function as a number: 0 for none.
+  @inline(__always)
+  private static func word<Function>(_ function: Function?) -> UInt64 {
+    // SAFETY: a C function that may be NULL is as long as a pointer.
+    unsafe unsafeBitCast(function, to: UInt64.self)
+  }
+
   /// Whether options ask for a handler and a context at most.
   @inline(__always)
   static func arePlain(_ options: UnsafePointer<chime_timer_options>) -> Bool {
-    unsafe options.pointee.size == MemoryLayout<chime_timer_options>.size && options.pointee.flags == 0
-      && options.pointee.registration_handler == nil && options.pointee.cancel_handler == nil
-      && options.pointee.finalizer == nil && options.pointee.label == nil && options.pointee.target == 0
+    // One condition, not seven: this stands in the way of every timer.
+    unsafe UInt64(options.pointee.size ^ 64 | options.pointee.flags) | word(options.pointee.registration_handler)
+      | word(options.pointee.cancel_handler) | word(options.pointee.finalizer)
+      | UInt64(UInt(bitPattern: options.pointee.label)) | options.pointee.target == 0
   }
 
-  /// Whether a schedule is valid, but perhaps for its leeway, and a one-shot's without policies.
+  /// Whether a schedule is a one-shot's without policies; leeway and first delay are still to be looked at.
   @inline(__always)
   static func arePlain(_ schedule: UnsafePointer<chime_schedule>) -> Bool {
-    unsafe schedule.pointee.size == MemoryLayout<chime_schedule>.size && schedule.pointee.interval_ns == 0
-      && schedule.pointee.missed_policy == 0 && schedule.pointee.resume_policy == 0
-      && (schedule.pointee.flags == 1 || schedule.pointee.flags == 0 && schedule.pointee.first_ns >= 0)
+    unsafe Int64(schedule.pointee.size ^ 48) | schedule.pointee.interval_ns
+      | Int64(schedule.pointee.missed_policy | schedule.pointee.resume_policy) == 0 && schedule.pointee.flags <= 1
   }
 
   /// Options as they lie in the caller's memory: `TimerOptions` has the layout of chime_timer_options, where there is a

@@ -19,8 +19,8 @@ public func chime_timer_start(
   _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
   guard let options = unsafe options, let schedule = unsafe schedule else { return Status.invalidArgument.rawValue }
-  return unsafe (startPlain(queue, options, schedule, timer) ?? startOtherwise(queue, options, schedule, timer))
-    .rawValue
+  if let timer = unsafe timer, let status = unsafe startPlain(queue, options, schedule, timer) { return status.rawValue }
+  return unsafe startOtherwise(queue, options, schedule, timer).rawValue
 }
 
 /// Starts a timer that has a handler, a context, a one-shot's deadline or delay, perhaps a short leeway; `nil` for any
@@ -28,15 +28,28 @@ public func chime_timer_start(
 @inline(__always)
 private func startPlain(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
-  _ timer: UnsafeMutablePointer<chime_timer_t>?
+  _ timer: UnsafeMutablePointer<chime_timer_t>
 ) -> Status? {
   guard unsafe Arguments.arePlain(options), unsafe Arguments.arePlain(schedule),
     let handler = unsafe Arguments.tickFunction(options.pointee.handler),
     let leeway = unsafe CompactDuration(short: schedule.pointee.leeway_ns)
   else { return nil }
-  return unsafe TimerRef.createPlain(
-    on: queue, handler, Context(options.pointee.context), selfRelease: timer == nil, first: schedule.pointee.first_ns,
-    firstIsDeadline: schedule.pointee.flags != 0, leeway: leeway, out: timer)
+  let context = unsafe Context(options.pointee.context)
+  let first = unsafe schedule.pointee.first_ns
+  // Apart, so that neither has more than it needs.
+  return unsafe schedule.pointee.flags == 0
+    ? startPlain(queue, handler, context, after: first, leeway, timer)
+    : TimerRef.createPlain(
+      on: queue, handler, context, selfRelease: false, first: first, firstIsDeadline: true, leeway: leeway, out: timer)
+}
+
+@inline(never)
+private func startPlain(
+  _ queue: chime_queue_t, _ handler: TickFunction, _ context: Context, after delay: Int64, _ leeway: CompactDuration,
+  _ timer: UnsafeMutablePointer<chime_timer_t>
+) -> Status? {
+  unsafe TimerRef.createPlain(
+    on: queue, handler, context, selfRelease: false, first: delay, firstIsDeadline: false, leeway: leeway, out: timer)
 }
 
 @inline(never)
@@ -55,7 +68,7 @@ public func chime_timer_after(
   _ queue: chime_queue_t, _ delay_ns: Int64, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
   _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
-  if unsafe finalizer == nil, delay_ns >= 0, let function = unsafe Arguments.tickFunction(handler),
+  if unsafe finalizer == nil, let function = unsafe Arguments.tickFunction(handler),
     let status = unsafe TimerRef.createPlain(
       on: queue, function, Context(context), selfRelease: timer == nil, first: delay_ns, firstIsDeadline: false,
       leeway: .none, out: timer)

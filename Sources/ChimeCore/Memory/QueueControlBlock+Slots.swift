@@ -24,6 +24,17 @@ extension QueueControlBlock {
     giveBackSlowly(slot, thread, usedUp: usedUp)
   }
 
+  /// The same for a slot that goes to the calling thread's cache without more ado; false, and nothing done, for another.
+  @inline(__always)
+  func takeBackSoon(_ slot: TimerSlot) -> Bool {
+    let version = slot.versionAndFlags & (Handle.versionMask | RecordFlags.hasSideRecord.rawValue) &+ 1
+    guard version < Handle.versionMask, let cache = ThreadState.existing?.cache(of: self), cache.push(slot.index) else {
+      return false
+    }
+    slot.versionAndFlags = version
+    return true
+  }
+
   private func takeSlotSlowly(_ thread: ThreadState) -> Result<TimerSlot, SlotError> {
     // Another control block's slots leave the cache before this one's lock is taken: no two control blocks are ever
     // locked together.

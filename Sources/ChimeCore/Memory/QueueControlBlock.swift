@@ -37,6 +37,8 @@ import Synchronization
   let honoursLeeway = Atomic<Bool>(false)
   let isLimited = Atomic<Bool>(false)
   let index: UInt32
+  /// Where a thread's state has the cache for this control block's slots (see `ThreadState.cache`).
+  let cacheOffset: UInt32
   /// What wakes a host-driven queue; see `wakeHost` (P11, Sources/README.md).
   let hostFile = Atomic<Int32>(-1)
   let hostWakers = Atomic<Int32>(0)
@@ -73,6 +75,7 @@ import Synchronization
 
   init(index: UInt32) {
     unsafe self.index = index
+    unsafe cacheOffset = ThreadState.cacheOffset(ofControlBlock: index)
     unsafe slots = Locked(SlotStore())
   }
 }
@@ -126,6 +129,7 @@ struct SlotStore {
     get { unsafe storage.pointee.free }
     nonmutating set { unsafe storage.pointee.free = newValue }
   }
+  @inline(__always) var cacheOffset: Int { unsafe Int(storage.pointee.cacheOffset) }
   @inline(__always) var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
   @inline(__always) var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }
   @inline(__always) var isPlain: Bool { unsafe storage.pointee.isPlain.load(ordering: .relaxed) }
@@ -154,6 +158,10 @@ struct SlotStore {
   package var now: Int64 {
     isVirtual ? virtualNow : Clock.time(of: unsafe storage.pointee.clock.load(ordering: .relaxed))
   }
+
+  /// When a delay from now is over.
+  @inline(never)
+  func deadline(after delay: Int64) -> Int64 { now.saturatingAdd(delay) }
 
   var virtualNow: Int64 {
     get { unsafe storage.pointee.virtualNow.load(ordering: .acquiring) }

@@ -43,7 +43,8 @@ enum QueueControlBlocks: ProcessState {
   /// The control block a queue's id names, if that queue lives and was not released.
   @inline(__always)
   static func find(_ id: UInt64) -> QueueControlBlock? {
-    guard let handle = Handle(id, kind: .queue), let entry = unsafe entry(Int(handle.index)),
+    // The id as a whole is compared: no need to take it apart.
+    guard let entry = unsafe entry(Int(UInt16(truncatingIfNeeded: id))),
       let memory = unsafe entry.pointee.load(ordering: .acquiring)
     else { return nil }
     let control = unsafe QueueControlBlock(memory)

@@ -40,6 +40,13 @@ enum Slab: ProcessState {
     return unsafe base.assumingMemoryBound(to: Entry.self) + Int(index >> 8)
   }
 
+  /// The same where the table is known to exist: only indices that came out of the slab are passed here.
+  @inline(__always)
+  private static func existingEntry(of index: UInt32) -> UnsafeMutablePointer<Entry> {
+    // SAFETY: as above, and the table is never taken away but in a forked child, where no slot is known.
+    unsafe table.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: Entry.self) + Int(index >> 8)
+  }
+
   /// Makes the table; false when there is no memory. Called before the first queue exists.
   static func prepare() -> Bool {
     chunkCount.withLock { _ in
@@ -89,20 +96,35 @@ enum Slab: ProcessState {
 
   /// A slot that is known to exist: only indices that came out of the slab are passed here.
   @inline(__always)
-  static func slot(_ index: UInt32) -> TimerSlot { unsafe find(index).unsafelyUnwrapped }
+  static func slot(_ index: UInt32) -> TimerSlot {
+    unsafe TimerSlot(record: chunk(of: index).assumingMemoryBound(to: TimerRecord.self) + Int(index & 255), index: index)
+  }
+
+  /// The slot whose index is in an id, of whatever kind that is, and the queue control block that the slot belongs to.
+  @inline(__always)
+  static func findWithOwner(of id: UInt64) -> (slot: TimerSlot, control: QueueControlBlock)? {
+    let index = UInt32(truncatingIfNeeded: id & Handle.indexMask)
+    guard let entry = unsafe entry(of: index), let chunk = unsafe entry.pointee.chunk.load(ordering: .acquiring) else {
+      return nil
+    }
+    // SAFETY: as in `find`; an entry's owner is there before its chunk.
+    return unsafe (
+      TimerSlot(record: chunk.assumingMemoryBound(to: TimerRecord.self) + Int(index & 255), index: index),
+      QueueControlBlock(entry.pointee.owner.load(ordering: .relaxed).unsafelyUnwrapped)
+    )
+  }
 
   /// The queue control block that a slot belongs to.
   @inline(__always)
   static func owner(of slot: TimerSlot) -> QueueControlBlock {
     // SAFETY: the slot exists, so its chunk's entry is filled.
-    unsafe QueueControlBlock(
-      entry(of: slot.index).unsafelyUnwrapped.pointee.owner.load(ordering: .relaxed).unsafelyUnwrapped)
+    unsafe QueueControlBlock(existingEntry(of: slot.index).pointee.owner.load(ordering: .relaxed).unsafelyUnwrapped)
   }
 
   @inline(__always)
   private static func chunk(of index: UInt32) -> UnsafeMutableRawPointer {
     // SAFETY: only indices that came out of the slab are passed here.
-    unsafe entry(of: index).unsafelyUnwrapped.pointee.chunk.load(ordering: .acquiring).unsafelyUnwrapped
+    unsafe existingEntry(of: index).pointee.chunk.load(ordering: .acquiring).unsafelyUnwrapped
   }
 
   /// The link by which a slot hangs in its queue's inbox: the next slot's index + 1, 0 at the end.

@@ -67,7 +67,9 @@ import Synchronization
 
   /// The slot that has been here longest, if there are enough of them.
   @inline(__always)
-  func pop() -> UInt32? { count > ThreadCache.kept ? takeOldest() : nil }
+  func pop() -> UInt32? { hasEnough ? takeOldest() : nil }
+
+  @inline(__always) var hasEnough: Bool { count > ThreadCache.kept }
 
   /// The same, if there is any.
   @inline(__always)
@@ -243,24 +245,30 @@ import Synchronization
 
   // MARK: Caches
 
-  @inline(__always)
-  private func cacheAt(_ i: Int) -> ThreadCache {
-    // SAFETY: a homogeneous tuple of four caches is laid out as an array of them; i is below 4.
-    let caches = unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.caches) { unsafe $0 })
-      .assumingMemoryBound(to: ThreadCacheStorage.self)
-    return unsafe ThreadCache(caches + i)
+  /// Control blocks share the four caches by index: the offset of the one for a control block, from the first.
+  static func cacheOffset(ofControlBlock index: UInt32) -> UInt32 {
+    UInt32(Int(index & 3) * MemoryLayout<ThreadCacheStorage>.stride)
   }
+
+  @inline(__always)
+  private func cache(atOffset offset: Int) -> ThreadCache {
+    // SAFETY: a homogeneous tuple of four caches is laid out as an array of them, and the offset is of one of them.
+    let caches = unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.caches) { unsafe $0 })
+    return unsafe ThreadCache((caches + offset).assumingMemoryBound(to: ThreadCacheStorage.self))
+  }
+
+  private func cacheAt(_ i: Int) -> ThreadCache { cache(atOffset: i * MemoryLayout<ThreadCacheStorage>.stride) }
 
   /// The cache that holds this control block's slots, if there is one.
   @inline(__always)
   func cache(of control: QueueControlBlock) -> ThreadCache? {
-    let cache = cacheAt(Int(control.index & 3))
-    return unsafe cache.storage.pointee.control == control.storage ? cache : nil
+    let cache = cache(atOffset: control.cacheOffset)
+    return unsafe cache.storage.pointee.control == .some(control.storage) ? cache : nil
   }
 
   /// Makes the control block's entry of the caches its own, giving back what another control block had there.
   func claimCache(for control: QueueControlBlock) -> ThreadCache? {
-    let cache = cacheAt(Int(control.index & 3))
+    let cache = cache(atOffset: control.cacheOffset)
     if unsafe cache.storage.pointee.control != control.storage {
       evict(cache)
       unsafe cache.storage.pointee.control = control.storage

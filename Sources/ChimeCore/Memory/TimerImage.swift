@@ -241,7 +241,7 @@ extension TimerSlot {
       atomicMemoryFence(ordering: .acquiring)
       guard self.word == word, sequence == image.sequenceLow, deadline == image.deadline,
         leeway.bits == image.leeway.bits,
-        sideRecord?.wallOffset ?? SideRecordRef.followsNoWall == image.wallOffset
+        !image.flags.contains(.onWallClock) || sideRecord?.wallOffset ?? SideRecordRef.followsNoWall == image.wallOffset
       else { continue }
       atomicMemoryFence(ordering: .acquiring)
       if self.word == word { return image }

@@ -24,6 +24,38 @@ extension TimerSlot {
 
   // MARK: In one swap
 
+  /// Makes a free slot, which is the caller's alone and has its record filled in, a timer of the queue with that id;
+  /// false when that queue was released before.
+  ///
+  /// The word is read before the id. A release takes the id away, then changes the word of every free slot: so either
+  /// this sees that the id has gone, or the swap fails, or the release finds the timer (P8, Sources/README.md). A timer
+  /// that a pass has to look at is linked in the inbox already when the word is swapped, which asks for the flag (P1).
+  @inline(never)
+  func publish(
+    _ state: TimerState, hasCallback: Bool = false, inInbox: Bool = true, on control: QueueControlBlock, of queue: UInt64
+  ) -> Bool {
+    while true {
+      let free = word
+      if inInbox, !free.isInInbox {
+        link(into: control)
+        continue
+      }
+      guard control.id == queue else { return false }
+      let timer = free.made(state)
+      if swap(free, for: hasCallback ? timer.setting(TimerWord.callbackPendingBit) : timer) { return true }
+    }
+  }
+
+  /// One try of the same for a slot that is in the inbox, as most are that were used before; false when it is not, too.
+  @inline(__always)
+  func publishOnce(_ state: TimerState, on control: QueueControlBlock, of queue: UInt64) -> Bool {
+    let free = word
+    return free.isInInbox && control.id == queue && swap(free, for: free.made(state))
+  }
+
+  /// Makes sure that a `publish` which has looked at the queue's id before this fails.
+  func withdraw(_ free: TimerWord) -> Bool { swap(free, for: free.withNextGeneration) }
+
   /// Cancels a timer that runs or is suspended and has no side record.
   @inline(__always)
   func cancel(_ word: TimerWord) -> Bool {

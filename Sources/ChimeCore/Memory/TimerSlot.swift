@@ -61,10 +61,12 @@ import Synchronization
     nonmutating set { unsafe record.pointee.sequence.store(newValue, ordering: .releasing) }
   }
 
-  /// Whether the slot is in that version, and has none of these flags.
+  /// Whether this id is that of a timer in the slot's version, which has none of these flags: the same at once as taking
+  /// the id apart. For an id whose index is the slot's.
   @inline(__always)
-  func names(_ version: UInt32, without flags: RecordFlags) -> Bool {
-    versionAndFlags & (Handle.versionMask | flags.rawValue) == version
+  func isNamed(by id: UInt64, without flags: RecordFlags) -> Bool {
+    let version = UInt64(versionAndFlags & (Handle.versionMask | flags.rawValue))
+    return id >> Handle.indexBits == version | Handle.Kind.timer.rawValue << Handle.versionBits
   }
 
   @inline(__always)

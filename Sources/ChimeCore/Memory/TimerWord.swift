@@ -50,6 +50,9 @@ struct TimerWord: Equatable {
   var isRunningAlone: Bool {
     bits & (7 | TimerWord.busyBit | TimerWord.writerBit) == TimerWord.code(of: .running)
   }
+  /// A timer that its id still names, that nobody writes, and no callback of which runs.
+  @inline(__always)
+  var isLiveAlone: Bool { bits & (7 | TimerWord.busyBit | TimerWord.writerBit) &- 1 < 5 }
   /// A timer that its id still names.
   @inline(__always) var isLive: Bool { code &- 1 < 5 }
 
@@ -90,17 +93,24 @@ struct TimerWord: Equatable {
   @inline(__always)
   func with(_ state: TimerState) -> TimerWord { with(code: TimerWord.code(of: state)) }
 
+  /// This word, a free one, for a timer in that state.
+  @inline(__always)
+  func made(_ state: TimerState) -> TimerWord { setting(TimerWord.code(of: state)).withNextGeneration.withoutPostponement }
+
   @inline(__always)
   func setting(_ flags: UInt64) -> TimerWord { TimerWord(bits | flags) }
 
   @inline(__always)
   func clearing(_ flags: UInt64) -> TimerWord { TimerWord(bits & ~flags) }
 
+  /// The generation lies in the lower half, at its top: so the sum is right but for a generation that is kept to fewer
+  /// bits, as the interleavings have it.
   @inline(__always)
   var withNextGeneration: TimerWord {
-    let next = (generation &+ 1) & TimerWord.generationMask
-    return TimerWord(
-      bits & ~(TimerWord.generationMask << TimerWord.generationShift) | next << TimerWord.generationShift)
+    let low = UInt32(truncatingIfNeeded: bits)
+    let sum = low &+ 1 << TimerWord.generationShift
+    let others = ~UInt32(truncatingIfNeeded: TimerWord.generationMask << TimerWord.generationShift | 0x1FF)
+    return TimerWord(bits & 0xFFFF_FFFF_0000_0000 | UInt64(sum ^ (sum ^ low) & others))
   }
 
   /// `nil` when the distance, 2.1 s or more, does not fit.

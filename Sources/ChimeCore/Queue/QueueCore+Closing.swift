@@ -46,16 +46,15 @@ extension QueueCore {
     return (core, isRunning ? .running : .ok)
   }
 
-  /// Releases every timer that lives; true when the handler of one runs.
+  /// Releases every timer that lives, and sees to it that no slot becomes a timer any more: called once the id has been
+  /// taken away (P8, Sources/README.md). True when the handler of a timer runs.
   private func releaseTimers() -> Bool {
     var isRunning = false
     control.forEachSlot { slot in
-      let word = slot.wordInOrder
-      let version = slot.version
-      // Read in the one order of all such operations, after the id was taken away: see `QueueControlBlockStorage.id`
-      // (P8, Sources/README.md).
+      var word = slot.wordInOrder
+      while word.isFree, !slot.withdraw(word) { word = slot.wordInOrder }
       if word.isLive {
-        if TimerRef(slot: slot, version: version).release() == .running { isRunning = true }
+        if TimerRef(slot: slot, version: slot.version).release() == .running { isRunning = true }
       } else if word.isReleased, word.isBusy {
         isRunning = true
       }
@@ -83,7 +82,6 @@ extension QueueCore {
     // From here on a wake is not swallowed: whoever ends a handler after the look below comes again (P7b,
     // Sources/README.md).
     control.nextWakeUp = .max
-    _ = releaseTimers()
     endOutstandingRecords(frame)
     if isAbandoned { return }
     repeat {

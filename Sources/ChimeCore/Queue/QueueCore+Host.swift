@@ -334,8 +334,11 @@ extension QueueControlBlock {
   /// is watched (P5, Sources/README.md).
   @inline(__always)
   func noteEnd(of slot: TimerSlot) {
-    if watched == slot.index &+ 1 { wakeRunner(watching: slot.index &+ 1) }
+    if isWatching(slot) { wakeRunner(watching: slot.index &+ 1) }
   }
+
+  @inline(__always)
+  func isWatching(_ slot: TimerSlot) -> Bool { watched == slot.index &+ 1 }
 
   /// That the timer which was watched has ended, and nobody has looked since (P5b, Sources/README.md).
   static var watchedEnded: UInt32 { .max }

@@ -53,7 +53,7 @@ extension TimerRef {
   /// have. `nil`, and nothing done, when the queue or the thread wants more than that.
   ///
   /// - Parameters:
-  ///   - first: deadline, or a delay of 0 or more.
+  ///   - first: deadline, or a delay; one below 0 gives `nil`.
   ///   - leeway: of 0 or more, short enough to be kept in nanoseconds.
   @inline(__always)
   package static func createPlain(
@@ -61,13 +61,11 @@ extension TimerRef {
     firstIsDeadline: Bool, leeway: CompactDuration, out: UnsafeMutablePointer<UInt64>?
   ) -> Status? {
     guard let control = QueueControlBlocks.find(queue), control.isPlain, let thread = ThreadState.existing,
-      let index = thread.cache(of: control)?.pop()
+      let cache = thread.cache(of: control), cache.hasEnough, firstIsDeadline || first >= 0
     else { return nil }
+    let deadline = firstIsDeadline ? first : control.deadline(after: first)
+    guard let index = cache.takeOldest() else { return nil }
     let slot = Slab.slot(index)
-    // The word as it was: free, perhaps still in the inbox.
-    let free = slot.set(TimerWord.writerBit, TimerWord.inboxBit)
-    if !free.isInInbox { control.push(slot) }
-    guard control.id == queue else { return giveUp(slot, control, thread) }
     slot.handler = handler
     slot.context = context
     slot.sequence = 0
@@ -78,18 +76,36 @@ extension TimerRef {
     slot.startOrder = thread.nextStartOrder()
     slot.leeway = leeway
     slot.period = first
-    let deadline = firstIsDeadline ? first : control.now.saturatingAdd(first)
     slot.deadline = deadline
     let timer = TimerRef(slot: slot, version: version)
+    let before = unsafe out?.pointee
     unsafe out?.pointee = timer.id
-    slot.endWriting(free.with(.running).withNextGeneration, inInboxOf: control)
-    control.wakeIfEarlier(leeway.bits == 0 ? deadline : timer.wakeTime(deadline: deadline, leeway, control))
-    Trace.noteCreated(timer)
-    if control.id != queue { timer.endWithQueue(control) }
+    guard slot.publishOnce(.running, on: control, of: queue) else {
+      return unsafe timer.publishPlain(control, queue, out, before)
+    }
+    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishPlain() : .ok
+  }
+
+  @inline(never)
+  private func publishPlain(
+    _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
+  ) -> Status {
+    slot.publish(.running, on: control, of: queue)
+      ? finishPlain() : unsafe giveUp(control, ThreadState.existing, out, before)
+  }
+
+  /// What follows where the queue may have to wake up earlier: the timer is there.
+  @inline(never)
+  private func finishPlain() -> Status {
+    let control = control
+    control.wakeIfEarlier(wakeTime(deadline: slot.deadline, slot.leeway, control))
+    Trace.noteCreated(self)
     return .ok
   }
 
   /// Makes a timer on the queue with that id, and activates it when there is a schedule.
+  ///
+  /// The slot is free, and the caller's alone, until one swap makes it a timer that everybody can see.
   ///
   /// - Parameters:
   ///   - schedule: valid, or `nil` for an idle timer.
@@ -110,26 +126,14 @@ extension TimerRef {
     case .failure(.limit): return .limit
     case .failure(.noMemory): return .noMemory
     }
-    // From here until the timer is published the queue cannot end (P8, Sources/README.md).
-    if schedule == nil {
-      _ = slot.set(TimerWord.writerBit)
-    } else if !slot.set(TimerWord.writerBit, TimerWord.inboxBit).isInInbox {
-      control.push(slot)
-    }
-    guard control.id == queue else { return giveUp(slot, control, thread) }
-    var word = slot.word.clearing(TimerWord.writerBit)
     var target: TimerTarget?
     if options.needsSideRecord || schedule?.needsSideRecord(on: control) == true {
       switch fillSideRecord(of: slot, options, activated: schedule != nil) {
       case .success(let found): target = found
       case .failure(let status):
-        _ = slot.clear(TimerWord.writerBit)
         control.giveBack(slot, thread)
-        // The queue was released meanwhile, and has waited for this slot.
-        if control.id != queue { control.wakeToDispose() }
         return status
       }
-      if schedule != nil && options.registrationHandler != nil { word = word.setting(TimerWord.callbackPendingBit) }
     }
     slot.handler = options.handler
     slot.context = options.context
@@ -142,44 +146,40 @@ extension TimerRef {
       | (isWall ? RecordFlags.onWallClock.rawValue : 0)
     let timer = TimerRef(slot: slot, version: version)
     slot.startOrder = thread.nextStartOrder()
+    var time = Int64.max
     if let schedule {
       slot.store(schedule)
       slot.deadline =
         isWall
         ? slot.firstDeadline(control)
         : schedule.firstIsDeadline ? schedule.first : control.now.saturatingAdd(schedule.first)
-      word = word.with(.running)
-    } else {
-      word = word.with(.idle)
+      time = timer.wakeTime(deadline: slot.deadline, slot.leeway, control)
     }
+    let hasCallback = schedule != nil && options.registrationHandler != nil
+    let before = unsafe out?.pointee
     unsafe out?.pointee = timer.id
-    timer.publish(
-      word.withNextGeneration,
-      at: word.hasPendingCallback ? QueueControlBlock.atOnce : word.isRunning ? timer.wakeTime(word, control) : .max,
-      on: control)
+    guard
+      slot.publish(
+        schedule == nil ? .idle : .running, hasCallback: hasCallback, inInbox: time != .max || hasCallback,
+        on: control, of: queue)
+    else { return unsafe timer.giveUp(control, thread, out, before) }
+    control.wakeIfEarlier(hasCallback ? QueueControlBlock.atOnce : time)
     if isWall { timer.followWallClock() }
     Trace.noteCreated(timer, activated: schedule != nil)
     // The target's last reference may have gone meanwhile, before there was a timer to end (P8b, Sources/README.md).
     if let target, target.isGone { target.end(timer) }
-    if control.id != queue { timer.endWithQueue(control) }
     return .ok
   }
 
-  /// The queue was released before anybody could see the timer.
+  /// The queue was released before there was a timer.
   @inline(never)
-  private static func giveUp(_ slot: TimerSlot, _ control: QueueControlBlock, _ thread: ThreadState) -> Status {
-    _ = slot.clear(TimerWord.writerBit)
+  private func giveUp(
+    _ control: QueueControlBlock, _ thread: ThreadState?, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
+  ) -> Status {
+    if let before { unsafe out?.pointee = before }
+    slot.endSideRecord()
     control.giveBack(slot, thread)
-    control.wakeToDispose()
     return .invalidHandle
-  }
-
-  /// The queue was released while the timer was made, and may have missed it: it existed, and is released with the queue
-  /// (P8, Sources/README.md).
-  @inline(never)
-  private func endWithQueue(_ control: QueueControlBlock) {
-    _ = release()
-    control.wakeToDispose()
   }
 
   /// Gives a new timer its side record; and its target, if it is to have one.

@@ -1,15 +1,71 @@
-/// The operations that programs call millions of times a second, by id: one call across the module's border each,
-/// the whole operation behind it.
+/// The operations that programs call millions of times a second, by id: one call across the module's border each. The
+/// frequent case stands here, and any other is a call of its own.
 extension TimerRef {
-  package static func cancel(_ id: UInt64) -> Status { TimerRef(id)?.cancel() ?? .unknownHandle }
+  /// `cancel`; of a running timer that has no side record and no callback under way by one compare-and-swap.
+  package static func cancel(_ id: UInt64) -> Status {
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
+    let word = slot.word
+    guard word.isRunningAlone, word.generation != TimerWord.generationMask,
+      slot.isNamed(by: id, without: .hasSideRecord), slot.cancel(word)
+    else { return cancelOtherwise(id) }
+    return control.isWatching(slot) || Trace.isOn ? finishCancel(id, slot, control) : .ok
+  }
 
-  package static func release(_ id: UInt64) -> Status { TimerRef(id)?.release() ?? .unknownHandle }
+  @inline(never)
+  private static func cancelOtherwise(_ id: UInt64) -> Status { TimerRef(id)?.cancel() ?? .unknownHandle }
+
+  @inline(never)
+  private static func finishCancel(_ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock) -> Status {
+    control.noteEnd(of: slot)
+    if let timer = TimerRef(id) { Trace.note(.cancelled, timer) }
+    return .ok
+  }
+
+  /// `release`; of a timer that has no side record and no callback under way by one compare-and-swap, and its slot goes
+  /// to the thread's cache.
+  package static func release(_ id: UInt64) -> Status {
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
+    let word = slot.word
+    guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
+      return releaseOtherwise(id)
+    }
+    let isDone = !(word.isRunning && control.isWatching(slot)) && !Trace.isOn && control.takeBackSoon(slot)
+    return isDone ? .ok : finishRelease(id, word)
+  }
+
+  @inline(never)
+  private static func releaseOtherwise(_ id: UInt64) -> Status { TimerRef(id)?.release() ?? .unknownHandle }
+
+  @inline(never)
+  private static func finishRelease(_ id: UInt64, _ word: TimerWord) -> Status {
+    TimerRef(id)?.finishRelease(word) ?? .ok
+  }
 
   package static func postpone(_ id: UInt64, delay: Int64) -> Status {
     TimerRef(id)?.postpone(delay: delay) ?? .unknownHandle
   }
 
-  package static func postpone(_ id: UInt64, until deadline: Int64) -> Status {
-    TimerRef(id)?.postpone(until: deadline) ?? .unknownHandle
+  /// `postpone(until:)`; of a one-shot that runs, by a distance that the word holds, by one compare-and-swap: hardly any
+  /// other is postponed.
+  package static func postpone(_ id: UInt64, until target: Int64) -> Status {
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
+    let word = slot.word
+    let deadline = slot.deadline
+    guard word.isRunningAlone, slot.isNamed(by: id, without: [.repeating, .onWallClock]), target > deadline,
+      let moved = word.moved(by: target &- deadline, on: control), word.isPostponed(less: moved),
+      slot.postpone(word, moved)
+    else { return postponeOtherwise(id, until: target) }
+    return Trace.isOn ? finishPostpone(id) : .ok
+  }
+
+  @inline(never)
+  private static func postponeOtherwise(_ id: UInt64, until target: Int64) -> Status {
+    TimerRef(id)?.postpone(until: target) ?? .unknownHandle
+  }
+
+  @inline(never)
+  private static func finishPostpone(_ id: UInt64) -> Status {
+    if let timer = TimerRef(id) { Trace.note(.postponed, timer) }
+    return .ok
   }
 }

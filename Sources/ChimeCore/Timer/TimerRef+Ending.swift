@@ -1,21 +1,8 @@
 /// Cancelling and releasing.
 extension TimerRef {
   /// Stops the timer; ignored unless running or suspended. One compare-and-swap for a timer without a side record.
-  @inline(__always)
-  package func cancel() -> Status {
-    let word = slot.word
-    if word.isRunningAlone, word.generation != TimerWord.generationMask, slot.names(version, without: .hasSideRecord),
-      slot.cancel(word)
-    {
-      control.noteEnd(of: slot)
-      Trace.note(.cancelled, self)
-      return .ok
-    }
-    return cancelOtherwise()
-  }
-
   @inline(never)
-  private func cancelOtherwise() -> Status {
+  package func cancel() -> Status {
     while let word = wordWithoutWriter, let state = word.state {
       guard Transition(from: state, on: .cancel).next != nil else { return .ignored }
       if slot.hasSideRecord || word.generation == TimerWord.generationMask { return cancelSlowly() }
@@ -70,36 +57,25 @@ extension TimerRef {
 
   /// Ends the timer: the id is stale at once. One compare-and-swap for a timer that has no side record and is not busy;
   /// otherwise whoever is last, this call, the running handler or the pass, frees it.
-  @inline(__always)
+  @inline(never)
   package func release() -> Status {
-    let word = slot.word
-    guard word.isLive, !word.isBusy, !word.hasWriter, slot.names(version, without: .hasSideRecord),
-      slot.release(word)
-    else { return releaseOtherwise() }
-    finishRelease(word)
-    return .ok
+    while let word = wordWithoutWriter {
+      if word.isBusy || slot.hasSideRecord { return releaseSlowly() }
+      if slot.release(word) { return finishRelease(word) }
+    }
+    return .invalidHandle
   }
 
   /// What follows the swap that has freed the slot.
-  @inline(__always)
-  private func finishRelease(_ word: TimerWord) {
+  @inline(never)
+  func finishRelease(_ word: TimerWord) -> Status {
     let control = control
     if word.isRunning { control.noteEnd(of: slot) }
     // A side record can have come between the look and the swap; it holds named handlers at most, which end with it.
     slot.endSideRecord()
     control.giveBack(slot, ThreadState.obtain())
     Trace.note(.released, self)
-  }
-
-  @inline(never)
-  private func releaseOtherwise() -> Status {
-    while let word = wordWithoutWriter {
-      if word.isBusy || slot.hasSideRecord { return releaseSlowly() }
-      guard slot.release(word) else { continue }
-      finishRelease(word)
-      return .ok
-    }
-    return .invalidHandle
+    return .ok
   }
 
   @inline(never)

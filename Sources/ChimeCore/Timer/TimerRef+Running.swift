@@ -139,29 +139,8 @@ extension TimerRef {
 
   /// Moves the next deadline to a point in time, if that is later. One compare-and-swap: the distance from the
   /// record's deadline lies in the word, and the swap proves that the deadline read belongs to it.
-  @inline(__always)
-  package func postpone(until target: Int64) -> Status {
-    let word = slot.word
-    let deadline = slot.deadline
-    // A one-shot that runs, by a distance that the word holds: hardly any other is postponed.
-    if word.isRunningAlone, slot.names(version, without: [.repeating, .onWallClock]), target > deadline,
-      let moved = movedWord(word, by: target &- deadline), word.isPostponed(less: moved), slot.postpone(word, moved)
-    {
-      Trace.note(.postponed, self)
-      return .ok
-    }
-    return postponeOtherwise(until: target)
-  }
-
-  /// The word with another postponement; `nil` when it has no room for that. Virtual time is exact; elsewhere a tick of the
-  /// wheel is 1,024 ns, too.
-  @inline(__always)
-  private func movedWord(_ word: TimerWord, by distance: Int64) -> TimerWord? {
-    word.with(postponement: distance) ?? (control.isVirtual ? nil : word.with(longPostponement: distance))
-  }
-
   @inline(never)
-  private func postponeOtherwise(until target: Int64) -> Status {
+  package func postpone(until target: Int64) -> Status {
     slot.flags.contains(.onWallClock) ? postponeSlowly(to: target, delay: nil) : postpone(to: target, delay: nil)
   }
 
@@ -181,7 +160,7 @@ extension TimerRef {
         Trace.note(.postponed, self)
         return .ok
       }
-      guard let moved = movedWord(word, by: target.saturatingSubtract(deadline)) else {
+      guard let moved = word.moved(by: target.saturatingSubtract(deadline), on: control) else {
         return postponeSlowly(to: target, delay: delay)
       }
       if slot.postpone(word, moved) {
@@ -265,6 +244,13 @@ extension TimerRef {
 }
 
 extension TimerWord {
+  /// The word with another postponement; `nil` when it has no room for that. Virtual time is exact; elsewhere a tick of
+  /// the wheel is 1,024 ns, too.
+  @inline(__always)
+  func moved(by distance: Int64, on control: QueueControlBlock) -> TimerWord? {
+    with(postponement: distance) ?? (control.isVirtual ? nil : with(longPostponement: distance))
+  }
+
   /// The word with the callback-pending flag as the slot's side record says. The caller is writer.
   @inline(__always)
   func withPendingCallback(of slot: TimerSlot) -> TimerWord {

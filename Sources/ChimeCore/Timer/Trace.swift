@@ -22,32 +22,33 @@ package enum Trace: ProcessState {
   }
 
   /// A hint; the function lies behind the lock (P16, Sources/README.md).
-  private static let isOn = Atomic<Bool>(false)
+  private static let flag = Atomic<Bool>(false)
+  @inline(__always) static var isOn: Bool { flag.load(ordering: .relaxed) }
   private static let target = Locked<(function: TickFunction, context: Context)?>(nil)
 
   /// - Parameter function: `nil` for none.
   package static func set(_ function: TickFunction?, _ context: Context) {
     target.withLock { $0 = function.map { ($0, context) } }
-    isOn.store(function != nil, ordering: .releasing)
+    flag.store(function != nil, ordering: .releasing)
   }
 
   static func makeGlobals() { target.withLock { _ in } }
 
   static func reinitialize() {
     target.reinitialize(nil)
-    isOn.store(false, ordering: .relaxed)
+    flag.store(false, ordering: .relaxed)
   }
 
   /// Something has happened to a timer; generation and deadline are looked up as they are now.
   @inline(__always)
   static func note(_ event: Event, _ timer: TimerRef) {
-    if isOn.load(ordering: .relaxed) { report(event, timer) }
+    if isOn { report(event, timer) }
   }
 
   /// A timer was made, and activated if it was.
   @inline(__always)
   static func noteCreated(_ timer: TimerRef, activated: Bool = true) {
-    if isOn.load(ordering: .relaxed) { reportCreated(timer, activated) }
+    if isOn { reportCreated(timer, activated) }
   }
 
   @inline(never)
@@ -59,7 +60,7 @@ package enum Trace: ProcessState {
   /// A callback is about to be called.
   @inline(__always)
   static func noteCall(_ tick: TickRecord) {
-    if isOn.load(ordering: .relaxed) { report(tick) }
+    if isOn { report(tick) }
   }
 
   @inline(never)
