@@ -144,6 +144,24 @@ public func chime_set_trace(_ trace: chime_handler?, _ context: UnsafeMutableRaw
   return Status.ok.rawValue
 }
 
+@_cdecl("chime_set_allocator") @implementation
+public func chime_set_allocator(_ allocator: UnsafePointer<chime_allocator>?) -> chime_status {
+  if Fork.isChild { return Status.forked.rawValue }
+  guard let pointer = unsafe allocator, let allocator = unsafe Arguments.structure(pointer),
+    unsafe allocator.reserved == 0, let allocate = unsafe allocator.allocate,
+    let deallocate = unsafe allocator.deallocate
+  else { return Status.invalidArgument.rawValue }
+  return unsafe Memory.setAllocator(allocate, deallocate, allocator.context).rawValue
+}
+
+@_cdecl("chime_set_memory_limit") @implementation
+public func chime_set_memory_limit(_ bytes: UInt64) -> chime_status {
+  (Fork.isChild ? .forked : Memory.setLimit(bytes)).rawValue
+}
+
+@_cdecl("chime_memory_used") @implementation
+public func chime_memory_used() -> UInt64 { Memory.held }
+
 /// Called where the library is loaded by the dynamic linker; not part of the interface.
 @_cdecl("library_of_chime_was_loaded")
 public func library_of_chime_was_loaded() { Fork.makeGlobals() }

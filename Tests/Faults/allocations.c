@@ -250,6 +250,18 @@ CALL(set_trace) {
   (void)w;
   return chime_set_trace(NULL, NULL);
 }
+CALL(set_allocator) {
+  (void)w;
+  return chime_set_allocator(NULL);
+}
+CALL(set_memory_limit) {
+  (void)w;
+  return chime_set_memory_limit(0);
+}
+CALL(memory_used) {
+  (void)w;
+  return chime_memory_used() == 1 ? CHIME_IGNORED : CHIME_OK;
+}
 CALL(reinitialize) {
   (void)w;
   return chime_reinitialize();
@@ -316,6 +328,7 @@ static const struct subject {
 #define S(name, flags) {"chime_" #name, do_##name, flags}
     S(version, ALONE), S(names, ALONE), S(now, ALONE), S(sleep_until, ALONE), S(main_run, ALONE), S(main_stop, ALONE),
     S(set_thread_hooks, ALONE), S(set_trace, ALONE), S(reinitialize, ALONE),
+    S(set_allocator, ALONE), S(set_memory_limit, ALONE), S(memory_used, ALONE),
     S(queue_create_serial, ALONE | GIVES_QUEUE), S(queue_create_concurrent, ALONE | GIVES_QUEUE),
     S(queue_create_host, ALONE | GIVES_QUEUE), S(queue_create_precise, ALONE | GIVES_QUEUE),
     S(queue_create_virtual, ALONE | GIVES_QUEUE), S(queue_create_wall, ALONE | GIVES_QUEUE),
@@ -368,12 +381,27 @@ static void prepare(world *w) {
 
 /* Ends what a call has made. */
 static void end_made(const struct subject *subject, uint64_t made) {
-  if (subject->flags & GIVES_QUEUE) EXPECT_OK(chime_queue_shutdown(made, subject->call == do_queue_main ? 0 : CHIME_SECOND));
+  if (subject->flags & GIVES_QUEUE) {
+    /* Nobody runs these. */
+    int is_idle = subject->call == do_queue_main || subject->call == do_run_loop_queue_create;
+    EXPECT_OK(chime_queue_shutdown(made, is_idle ? 0 : CHIME_SECOND));
+  }
   if (subject->flags & GIVES_TIMER) EXPECT_EQ(chime_timer_release(made) < 0, 0);
   if (subject->flags & GIVES_TARGET) EXPECT_OK(chime_target_release(made));
   if (subject->flags & GIVES_EXPIRING) EXPECT_EQ(chime_expiring_release(made) < 0, 0);
   if (subject->flags & GIVES_WEAK) EXPECT_EQ(chime_weak_timer_release(made) < 0, 0);
   if (subject->flags & GIVES_LOOP) EXPECT_OK(chime_run_loop_release(made));
+}
+
+/* Has what is left on the main queue run. */
+static void drain_main(void) {
+  static int later;
+  chime_queue_t queue = 0;
+  store(&later, 0);
+  REQUIRE_OK(place_make(MAIN, NULL, &queue));
+  EXPECT_OK(chime_timer_after(queue, 0, count_tick, &later, NULL, NULL));
+  EXPECT(place_await(MAIN, queue, &later, 1));
+  EXPECT_OK(chime_queue_shutdown(queue, 0));
 }
 
 static void finish(world *w, int queue_is_there) {
@@ -383,6 +411,7 @@ static void finish(world *w, int queue_is_there) {
   if (queue_is_there) {
     store(&later, 0);
     EXPECT_OK(chime_timer_after(w->queue, 0, count_tick, &later, NULL, NULL));
+    place_drive(w->where, w->queue); /* a stop has ended that of before; two drive it in turn */
     EXPECT(place_await(w->where, w->queue, &later, 1));
   }
   chime_weak_timer_release(w->weak);
@@ -392,6 +421,7 @@ static void finish(world *w, int queue_is_there) {
   }
   for (i = 0; i < 24; i++) chime_timer_release(w->others[i]);
   if (queue_is_there) EXPECT_OK(chime_queue_shutdown(w->queue, w->where == MAIN ? 0 : 5 * CHIME_SECOND));
+  else if (w->where == MAIN) drain_main();
   chime_run_loop_release(w->loop);
 }
 

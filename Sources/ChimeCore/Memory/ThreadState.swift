@@ -139,14 +139,19 @@ import Synchronization
   static func inside<Result>(
     _ control: QueueControlBlock, continuing caller: Standing? = nil, _ body: (CurrentFrame) -> Result
   ) -> Result {
-    obtain()?.inside(control, continuing: caller, body) ?? insideForNow(control, caller, body)
+    if let thread = obtain() { return thread.inside(control, continuing: caller, body) }
+    return withStateForNow { thread in thread.inside(control, continuing: caller, body) }
   }
 
-  /// The same without memory: with a state on the stack, for as long as it takes.
+  /// Runs `body` with the calling thread's state; without memory for one, with one that goes afterwards.
+  static func with<Result>(_ body: (ThreadState) -> Result) -> Result {
+    if let thread = obtain() { return body(thread) }
+    return withStateForNow(body)
+  }
+
+  /// With a state on the stack, for as long as it takes.
   @inline(never)
-  private static func insideForNow<Result>(
-    _ control: QueueControlBlock, _ caller: Standing?, _ body: (CurrentFrame) -> Result
-  ) -> Result {
+  private static func withStateForNow<Result>(_ body: (ThreadState) -> Result) -> Result {
     var storage = unsafe ThreadStorage()
     // SAFETY: the thread's state is this one only until `body` has returned.
     return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
@@ -154,7 +159,7 @@ import Synchronization
       unsafe pointer.pointee.image = WriterImages.take() ?? 0
       unsafe chime_set_thread_state(pointer)
       defer { thread.vacate() }
-      return thread.inside(control, continuing: caller, body)
+      return body(thread)
     }
   }
 

@@ -161,8 +161,11 @@ enum WriterImages: ProcessState {
   /// A spin lock of the shared image (P3d, Sources/README.md).
   private static let sharedIsTaken = Atomic<Bool>(false)
 
-  /// Makes the table; false when there is no memory. Called under the lock of `Slab.prepare`.
-  static func prepare() -> Bool {
+  /// Makes the table; false when there is no memory.
+  static func prepare() -> Bool { free.withLock { _ in makeTable() } }
+
+  /// The caller holds the lock of `free`.
+  private static func makeTable() -> Bool {
     if unsafe table.load(ordering: .relaxed) != nil { return true }
     guard let memory = unsafe Memory.map(Int(maximum) * stride, isTable: true) else { return false }
     unsafe table.store(memory, ordering: .releasing)
@@ -185,9 +188,11 @@ enum WriterImages: ProcessState {
         .assumingMemoryBound(to: WriterImage.Storage.self), index)
   }
 
-  /// An image for a thread; `nil` when there are too many threads.
+  /// An image for a thread; `nil` when there are too many threads, or no memory.
   static func take() -> UInt32? {
     free.withLock { free in
+      // A thread that has a run loop can come before the first queue.
+      guard makeTable() else { return nil }
       let returned = free.returned
       if returned != 0 {
         free.returned = image(returned).nextFree

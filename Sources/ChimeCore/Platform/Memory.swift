@@ -52,6 +52,30 @@ package enum Memory {
   // MARK: For the interface
 
   package static var held: UInt64 { chime_memory_held() }
+
+  /// - Parameter bytes: 0: no limit.
+  package static func setLimit(_ bytes: UInt64) -> Status {
+    if chime_has_own_memory() == 0 { return .unsupported }
+    chime_memory_set_limit(bytes)
+    return .ok
+  }
+
+  package typealias Allocate =
+    @convention(c) (UInt64, UInt64, UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+  package typealias Deallocate = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Void
+
+  /// - Returns: ok; busy after the first request; unsupported where Swift's runtime has an allocator of its own.
+  package static func setAllocator(
+    _ allocate: Allocate, _ deallocate: Deallocate, _ context: UnsafeMutableRawPointer?
+  ) -> Status {
+    if chime_has_own_memory() == 0 { return .unsupported }
+    // SAFETY: the functions differ in what C says of null pointers, not in how they are called.
+    return unsafe chime_memory_set_allocator(
+      allocate, unsafeBitCast(deallocate, to: ContextDeallocate.self), context) != 0 ? .ok : .busy
+  }
+
+  private typealias ContextDeallocate =
+    @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void
 }
 
 extension Array {

@@ -148,7 +148,7 @@ extension Loop {
     guard ThreadState.prepare() else { return .failure(.resource) }
     return make(isOwn: true).flatMap { loop in
       let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
-        if let thread = ThreadState.obtain() {
+        ThreadState.with { thread in
           loop.bind(to: thread)
           _ = run(in: .default, timeout: .max, untilTick: false)
         }
