@@ -46,9 +46,10 @@ def run_c(page, text, expected):
     build, compile = command_with("cc tick.c").splitlines()
     run("sh", "-c", build, cwd=work)
     run("sh", "-c", compile, cwd=work, expected=expected)
-    # In a home directory of its own.
-    shutil.rmtree(work / "home", ignore_errors=True)
-    run("sh", "-ec", command_with("install PREFIX"), cwd=work, HOME=str(work / "home"))
+    if page.name == "README.md":
+        # "Install" in include/README.md, in a home directory of its own.
+        shutil.rmtree(work / "home", ignore_errors=True)
+        run("sh", "-ec", command_with("install PREFIX"), cwd=work, HOME=str(work / "home"))
 
 
 def run_python(page, text, expected):
@@ -63,28 +64,53 @@ def run_lua(page, text, expected):
 
 
 def run_swift(programs):
-    """Each program is a target named after its page; it imports Chime if it does not say so itself."""
+    """Each program is a target named after its page; it imports Chime if it does not say so itself.
+
+    Programs that import AsyncAlgorithms are left out, by name, when that package cannot be fetched.
+    """
+    if not make_package(programs):
+        print("left out: programs that import AsyncAlgorithms (swift-async-algorithms cannot be fetched)")
+        programs = [program for program in programs if not needs_algorithms(program)]
+        if not make_package(programs):
+            sys.exit("the package of all programs cannot be resolved")
+    run("swift", "build", "--package-path", work / "swift", "-Xswiftc", "-warnings-as-errors")
+    for name, (_, _, expected) in zip(names(programs), programs):
+        run(work / "swift/.build/debug" / name, expected=expected)
+
+
+def needs_algorithms(program):
+    return "import AsyncAlgorithms\n" in program[1]
+
+
+def names(programs):
+    """README1, Recipes1, Recipes2 and so on."""
+    pages = [page for page, _, _ in programs]
+    return [f"{page.stem}{pages[:index].count(page) + 1}" for index, page in enumerate(pages)]
+
+
+def make_package(programs):
     shutil.rmtree(work / "swift/Sources", ignore_errors=True)
-    targets = []
-    for page, text, expected in programs:
-        name = f"{page.stem}{sum(page is other for other, _, _ in targets) + 1}"
+    packages, targets = ['.package(name: "chime", path: "../..")'], []
+    if any(map(needs_algorithms, programs)):
+        packages.append('.package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0")')
+    for name, program in zip(names(programs), programs):
+        text = program[1]
         write(f"swift/Sources/{name}/main.swift", text if "import Chime\n" in text else "import Chime\n\n" + text)
-        targets.append((page, name, expected))
-    listed = ",\n".join(f"""    .executableTarget(
-      name: "{name}",
-      dependencies: [.product(name: "Chime", package: "chime"), .product(name: "ChimeRunLoop", package: "chime")])"""
-                        for _, name, _ in targets)
+        products = ['.product(name: "Chime", package: "chime")', '.product(name: "ChimeRunLoop", package: "chime")']
+        if needs_algorithms(program):
+            products.append('.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")')
+        targets.append(f'    .executableTarget(name: "{name}", dependencies: [{", ".join(products)}])')
+    listed = ",\n".join(targets)
     write("swift/Package.swift", f"""// swift-tools-version: 6.2
 import PackageDescription
 let package = Package(
-  name: "readme", dependencies: [.package(name: "chime", path: "../..")],
+  name: "readme", dependencies: [{", ".join(packages)}],
   targets: [
 {listed}
   ])
 """)
-    run("swift", "build", "--package-path", work / "swift", "-Xswiftc", "-warnings-as-errors")
-    for page, name, expected in targets:
-        run(work / "swift/.build/debug" / name, expected=expected)
+    return subprocess.run(["swift", "package", "--package-path", str(work / "swift"), "resolve"], cwd=root,
+                          timeout=300).returncode == 0
 
 
 fence = re.compile(r"^```([\w-]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

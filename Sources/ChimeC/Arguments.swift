@@ -21,40 +21,75 @@ package func waitingOutside(_ call: () -> Status) -> chime_status {
 package func callingBack(_ call: () -> chime_status) -> chime_status { ThreadEnd.passOn(call) }
 
 /// Reading what C hands in: structures that carry their size, flags, enumerations and strings. Everything here answers
-/// `nil` for what the header does not allow, and the caller turns that into CHIME_ERROR_INVALID_ARGUMENT.
+/// `nil` for what the header does not allow, having noted why, and the caller turns that into
+/// CHIME_ERROR_INVALID_ARGUMENT.
 package enum Arguments {
   /// A structure whose first member is its size. A longer one than this library knows is read as far as it is known,
   /// if the rest is zero.
   @inline(__always)
-  static func structure<S: BitwiseCopyable>(_ pointer: UnsafePointer<S>) -> S? {
-    unsafe hasKnownSize(pointer) ? unsafe pointer.pointee : nil
+  static func structure<S: BitwiseCopyable>(_ pointer: UnsafePointer<S>, _ name: StaticString) -> S? {
+    unsafe hasKnownSize(pointer, name) ? unsafe pointer.pointee : nil
+  }
+
+  // MARK: What is wrong
+
+  @inline(never)
+  package static func null(_ name: StaticString) -> Status { Status.invalidArgument.because(name, "%s is NULL") }
+
+  @inline(never)
+  package static func negative(_ name: StaticString, _ value: Int64) -> Status {
+    Status.invalidArgument.because(name, "%s (%t) is negative", value)
+  }
+
+  /// A number that has no meaning there.
+  @inline(never)
+  package static func unknown(_ name: StaticString, _ value: Int64) -> Status {
+    Status.invalidArgument.because(name, "%s (%n) is none of the constants that it may be", value)
+  }
+
+  @inline(never)
+  package static func unknownFlags(_ name: StaticString, _ value: UInt32) -> Status {
+    Status.invalidArgument.because(name, "%s (%n) has a flag that means nothing here", Int64(value))
+  }
+
+  @inline(never)
+  private static func wrongSize(_ name: StaticString, _ size: Int, _ known: Int) -> Status {
+    size < known
+      ? Status.invalidArgument.because(name, "%s (%n) is not set: its structure has %n bytes", Int64(size), Int64(known))
+      : Status.invalidArgument.because(
+        name, "%s (%n) goes beyond the %n bytes that this library knows, and what lies there is not zero", Int64(size),
+        Int64(known))
   }
 
   /// Whether the structure has the members that this library knows, and nothing beyond them that would mean something.
   @inline(__always)
-  private static func hasKnownSize<S>(_ pointer: UnsafePointer<S>) -> Bool {
+  private static func hasKnownSize<S>(_ pointer: UnsafePointer<S>, _ name: StaticString) -> Bool {
     // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
     let size = unsafe Int(UnsafeRawPointer(pointer).load(as: UInt32.self))
-    return unsafe size == MemoryLayout<S>.size || hasEmptyTail(pointer, size)
+    return unsafe size == MemoryLayout<S>.size || hasEmptyTail(UnsafeRawPointer(pointer), size, MemoryLayout<S>.size, name)
   }
 
   @inline(never)
-  private static func hasEmptyTail<S>(_ pointer: UnsafePointer<S>, _ size: Int) -> Bool {
-    guard size > MemoryLayout<S>.size, size <= 4096 else { return false }
+  private static func hasEmptyTail(
+    _ pointer: UnsafeRawPointer, _ size: Int, _ known: Int, _ name: StaticString
+  ) -> Bool {
     let bytes = unsafe UnsafeRawBufferPointer(start: pointer, count: size)
-    return unsafe bytes[MemoryLayout<S>.size...].allSatisfy { $0 == 0 }
+    if size > known, size <= 4096, unsafe bytes[known...].allSatisfy({ $0 == 0 }) { return true }
+    _ = wrongSize(name, size, known)
+    return false
   }
 
   /// Fills in a structure of the caller's, as far as that knows it; `body` gives `nil` for an id that names nothing.
   ///
   /// - Parameter oldest: the size that the structure had in the first version.
   static func fill<S: BitwiseCopyable>(
-    _ pointer: UnsafeMutablePointer<S>?, oldest: Int, _ body: (UInt32) -> S?
+    _ pointer: UnsafeMutablePointer<S>?, _ name: StaticString, _ sizeName: StaticString, oldest: Int,
+    _ body: (UInt32) -> S?
   ) -> Status {
-    guard let pointer = unsafe pointer else { return .invalidArgument }
+    guard let pointer = unsafe pointer else { return null(name) }
     // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
     let size = unsafe UnsafeRawPointer(pointer).load(as: UInt32.self)
-    guard unsafe size == oldest || hasKnownSize(UnsafePointer(pointer)) else { return .invalidArgument }
+    guard unsafe size == oldest || hasKnownSize(UnsafePointer(pointer), sizeName) else { return .invalidArgument }
     guard var value = body(size) else { return .unknownHandle }
     unsafe UnsafeMutableRawPointer(pointer).copyMemory(from: &value, byteCount: min(Int(size), MemoryLayout<S>.size))
     return .ok
@@ -62,9 +97,9 @@ package enum Arguments {
 
   /// A string that must be UTF-8; empty for NULL. In a call that was promised its objects.
   /// - Returns: invalidArgument, noMemory, limit.
-  package static func string(_ pointer: UnsafePointer<CChar>?) -> Result<String, Status> {
+  package static func string(_ pointer: UnsafePointer<CChar>?, _ name: StaticString) -> Result<String, Status> {
     guard let pointer = unsafe pointer else { return .success("") }
-    guard unsafe isUTF8(pointer) else { return .failure(.invalidArgument) }
+    guard unsafe isUTF8(pointer) else { return .failure(Status.invalidArgument.because(name, "%s is not UTF-8")) }
     // The string's own header is before the text.
     guard unsafe Memory.provides(length(of: pointer) + 64) else { return .failure(Memory.refusal) }
     return unsafe .success(String(cString: pointer))
@@ -110,7 +145,9 @@ package enum Arguments {
     _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64, _ length: UnsafeMutablePointer<UInt64>?,
     _ body: (inout TextWriter) -> Bool
   ) -> Status {
-    guard unsafe text != nil || capacity == 0 else { return .invalidArgument }
+    guard unsafe text != nil || capacity == 0 else {
+      return Status.invalidArgument.because("text is NULL, and capacity (%n) is not 0", Int64(clamping: capacity))
+    }
     var writer = unsafe TextWriter(text, capacity: Int(clamping: capacity))
     guard body(&writer) else { return .unknownHandle }
     writer.end()
@@ -121,9 +158,29 @@ package enum Arguments {
   /// A schedule as it lies in the caller's memory: `Schedule` has the layout of chime_schedule.
   @inline(__always)
   static func schedule(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
-    guard unsafe hasKnownSize(pointer) else { return nil }
+    guard unsafe hasKnownSize(pointer, "schedule.size") else { return nil }
     let schedule = unsafe UnsafeRawPointer(pointer).load(as: Schedule.self)
-    return schedule.isValid ? schedule : nil
+    if schedule.isValid { return schedule }
+    _ = unsafe whatIsWrong(with: pointer)
+    return nil
+  }
+
+  /// Why `Schedule.isValid` is false: the first reason in the order of the members.
+  @inline(never)
+  private static func whatIsWrong(with pointer: UnsafePointer<chime_schedule>) -> Status {
+    let s = unsafe pointer.pointee
+    if s.flags > 1 { return unknownFlags("schedule.flags", s.flags) }
+    if s.first_ns < 0, s.flags == 0 { return negative("schedule.first_ns", s.first_ns) }
+    if s.interval_ns < 0 { return negative("schedule.interval_ns", s.interval_ns) }
+    if s.leeway_ns < 0 { return negative("schedule.leeway_ns", s.leeway_ns) }
+    if s.interval_ns > 0, s.leeway_ns >= s.interval_ns {
+      return Status.invalidArgument.because(
+        "schedule.leeway_ns (%t) is not below interval_ns (%t)", s.leeway_ns, s.interval_ns)
+    }
+    if !(0...1 ~= s.missed_policy) { return unknown("schedule.missed_policy", Int64(s.missed_policy)) }
+    if !(0...1 ~= s.resume_policy) { return unknown("schedule.resume_policy", Int64(s.resume_policy)) }
+    return Status.invalidArgument.because(
+      "schedule.resume_policy is CHIME_RESUME_REMAINING, which does not go with CHIME_SCHEDULE_DEADLINE")
   }
 
   /// A function as a number: 0 for none.
@@ -155,13 +212,19 @@ package enum Arguments {
   /// - Parameter selfRelease: whether nobody will hold the timer, whatever the flags say.
   @inline(__always)
   static func timerOptions(_ pointer: UnsafePointer<chime_timer_options>, selfRelease: Bool) -> TimerOptions? {
-    guard unsafe hasKnownSize(pointer) else { return nil }
-    if let label = unsafe pointer.pointee.label, unsafe !isUTF8(label) { return nil }
+    guard unsafe hasKnownSize(pointer, "options.size") else { return nil }
+    if let label = unsafe pointer.pointee.label, unsafe !isUTF8(label) {
+      _ = Status.invalidArgument.because("options.label", "%s is not UTF-8")
+      return nil
+    }
     guard unsafe pointer.pointee.handler != nil else { return unsafe recordOptions(pointer.pointee, selfRelease) }
-    guard unsafe pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE) == 0 else { return nil }
+    guard unsafe pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_BACKGROUND) == 0 else {
+      _ = unsafe unknownFlags("options.flags", pointer.pointee.flags)
+      return nil
+    }
     // SAFETY: one layout (a test compares them), and the one pointer that may not be NULL is not.
     var options = unsafe UnsafeRawPointer(pointer).load(as: TimerOptions.self)
-    if selfRelease { options.flags = .selfRelease }
+    if selfRelease { options.flags.insert(.selfRelease) }
     return options
   }
 
@@ -169,15 +232,21 @@ package enum Arguments {
   @inline(never)
   private static func recordOptions(_ o: chime_timer_options, _ selfRelease: Bool) -> TimerOptions? {
     let all = CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED
-    guard unsafe o.flags & ~UInt32(all | CHIME_TIMER_RECORD_FINALIZE) == 0,
-      unsafe o.registration_handler == nil, unsafe o.cancel_handler == nil, unsafe o.finalizer == nil
-    else { return nil }
+    guard unsafe o.flags & ~UInt32(all | CHIME_TIMER_RECORD_FINALIZE | CHIME_TIMER_BACKGROUND) == 0 else {
+      _ = unknownFlags("options.flags", o.flags)
+      return nil
+    }
+    guard unsafe o.registration_handler == nil, unsafe o.cancel_handler == nil, unsafe o.finalizer == nil else {
+      _ = Status.invalidArgument.because("options.handler is NULL, and another function of options is not")
+      return nil
+    }
     let has = { (flag: Int) in unsafe o.flags & UInt32(flag) != 0 }
     return unsafe TimerOptions(
       handler: .record, registrationHandler: has(CHIME_TIMER_RECORD_ARMED) ? .record : nil,
       cancelHandler: has(CHIME_TIMER_RECORD_CANCELLED) ? .record : nil, context: Context(o.context),
       finalizer: has(CHIME_TIMER_RECORD_FINALIZE) ? .record : nil, label: o.label, target: o.target,
-      selfRelease: selfRelease || has(CHIME_TIMER_SELF_RELEASE), givesRecords: true)
+      selfRelease: selfRelease || has(CHIME_TIMER_SELF_RELEASE), givesRecords: true,
+      isBackground: has(CHIME_TIMER_BACKGROUND))
   }
 
   /// Options of a timer that calls a function, or NULL where ticks are taken as records.
@@ -189,7 +258,10 @@ package enum Arguments {
       return unsafe TimerOptions(
         handler: handler, context: Context(context), finalizer: contextFunction(finalizer), selfRelease: selfRelease)
     }
-    guard unsafe finalizer == nil else { return nil }
+    guard unsafe finalizer == nil else {
+      _ = Status.invalidArgument.because("handler is NULL, and finalizer is not")
+      return nil
+    }
     return unsafe TimerOptions(
       handler: .record, context: Context(context), selfRelease: selfRelease, givesRecords: true)
   }

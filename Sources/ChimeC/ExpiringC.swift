@@ -8,9 +8,9 @@ public func chime_expiring_create(
   _ queue: chime_queue_t, _ value: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?, _ lifetime_ns: Int64,
   _ expiring: UnsafeMutablePointer<chime_expiring_t>?
 ) -> chime_status {
-  guard let expiring = unsafe expiring, let value = unsafe value, lifetime_ns >= 0 else {
-    return Status.invalidArgument.rawValue
-  }
+  guard let expiring = unsafe expiring else { return Arguments.null("expiring").rawValue }
+  guard let value = unsafe value else { return Arguments.null("value").rawValue }
+  guard lifetime_ns >= 0 else { return Arguments.negative("lifetime_ns", lifetime_ns).rawValue }
   return Memory.promised {
     unsafe store(
       Expiring.make(Context(value), Arguments.contextFunction(finalizer), lifetime: lifetime_ns, on: queue), expiring)
@@ -22,7 +22,9 @@ public func chime_expiring_on_expiry(
   _ expiring: chime_expiring_t, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
   _ finalizer: chime_finalizer?
 ) -> chime_status {
-  if unsafe handler == nil, unsafe finalizer != nil { return Status.invalidArgument.rawValue }
+  if unsafe handler == nil, unsafe finalizer != nil {
+    return Status.invalidArgument.because("handler is NULL, and finalizer is not").rawValue
+  }
   return callingBack {
     Memory.promised {
       unsafe Expiring.onExpiry(
@@ -36,7 +38,7 @@ public func chime_expiring_on_expiry(
 public func chime_expiring_acquire(
   _ expiring: chime_expiring_t, _ value: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> chime_status {
-  guard let value = unsafe value else { return Status.invalidArgument.rawValue }
+  guard let value = unsafe value else { return Arguments.null("value").rawValue }
   switch Expiring.acquire(expiring) {
   case .success(let context):
     unsafe value.pointee = context?.pointer
@@ -53,7 +55,7 @@ public func chime_expiring_yield(_ expiring: chime_expiring_t) -> chime_status {
 @_cdecl("chime_expiring_reset") @implementation
 public func chime_expiring_reset(_ expiring: chime_expiring_t, _ lifetime_ns: Int64) -> chime_status {
   lifetime_ns < 0
-    ? Status.invalidArgument.rawValue : Expiring.reset(expiring, lifetime: lifetime_ns).rawValue
+    ? Arguments.negative("lifetime_ns", lifetime_ns).rawValue : Expiring.reset(expiring, lifetime: lifetime_ns).rawValue
 }
 
 @_cdecl("chime_expiring_release") @implementation

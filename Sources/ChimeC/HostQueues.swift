@@ -17,7 +17,7 @@ private func store<Value, C>(
 
 @_cdecl("chime_queue_fd") @implementation
 public func chime_queue_fd(_ queue: chime_queue_t, _ fd: UnsafeMutablePointer<Int32>?) -> chime_status {
-  guard unsafe fd != nil else { return Status.invalidArgument.rawValue }
+  guard unsafe fd != nil else { return Arguments.null("fd").rawValue }
   return unsafe store(QueueCore.file(queue), fd) { $0 }
 }
 
@@ -25,7 +25,7 @@ public func chime_queue_fd(_ queue: chime_queue_t, _ fd: UnsafeMutablePointer<In
 public func chime_queue_next_deadline(
   _ queue: chime_queue_t, _ deadline_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
-  guard unsafe deadline_ns != nil else { return Status.invalidArgument.rawValue }
+  guard unsafe deadline_ns != nil else { return Arguments.null("deadline_ns").rawValue }
   return unsafe store(QueueCore.nextDeadline(queue), deadline_ns) { $0 }
 }
 
@@ -33,13 +33,13 @@ public func chime_queue_next_deadline(
 public func chime_queue_poll_timeout(
   _ queue: chime_queue_t, _ milliseconds: UnsafeMutablePointer<Int32>?
 ) -> chime_status {
-  guard unsafe milliseconds != nil else { return Status.invalidArgument.rawValue }
+  guard unsafe milliseconds != nil else { return Arguments.null("milliseconds").rawValue }
   return unsafe store(QueueCore.pollTimeout(queue), milliseconds) { $0 }
 }
 
 @_cdecl("chime_queue_wait") @implementation
 public func chime_queue_wait(_ queue: chime_queue_t, _ timeout_ns: Int64) -> chime_status {
-  guard timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
+  guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
   return waiting { QueueCore.wait(queue, timeout: timeout_ns) }
 }
 
@@ -57,9 +57,12 @@ public func chime_queue_take_ticks(
   _ queue: chime_queue_t, _ ticks: UnsafeMutablePointer<chime_tick>?, _ tick_size: UInt32, _ capacity: UInt32,
   _ count: UnsafeMutablePointer<UInt32>?
 ) -> chime_status {
-  guard let ticks = unsafe ticks, let count = unsafe count, capacity > 0,
-    unsafe tick_size >= MemoryLayout<chime_tick>.size, tick_size <= 4096, tick_size % 8 == 0
-  else { return Status.invalidArgument.rawValue }
+  guard let ticks = unsafe ticks else { return Arguments.null("ticks").rawValue }
+  guard let count = unsafe count else { return Arguments.null("count").rawValue }
+  guard capacity > 0 else { return Status.invalidArgument.because("capacity is 0").rawValue }
+  guard unsafe tick_size >= MemoryLayout<chime_tick>.size, tick_size <= 4096, tick_size % 8 == 0 else {
+    return Status.invalidArgument.because("tick_size (%n) is not sizeof(chime_tick)", Int64(tick_size)).rawValue
+  }
   return callingBack {
     let taken = unsafe QueueCore.takeTicks(queue, ticks, stride: Int(tick_size), capacity: Int(capacity))
     return unsafe store(taken, count) { UInt32(clamping: $0) }
@@ -68,7 +71,7 @@ public func chime_queue_take_ticks(
 
 @_cdecl("chime_queue_run") @implementation
 public func chime_queue_run(_ queue: chime_queue_t, _ flags: UInt32) -> chime_status {
-  guard flags & ~UInt32(CHIME_RUN_UNTIL_STOPPED) == 0 else { return Status.invalidArgument.rawValue }
+  guard flags & ~UInt32(CHIME_RUN_UNTIL_STOPPED) == 0 else { return Arguments.unknownFlags("flags", flags).rawValue }
   return waiting { QueueCore.run(queue, untilStopped: flags != 0) }
 }
 

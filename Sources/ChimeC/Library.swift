@@ -57,6 +57,13 @@ public func chime_status_message(_ status: chime_status) -> UnsafePointer<CChar>
   unsafe text(of: status).message.cString
 }
 
+@_cdecl("chime_last_error_detail") @implementation
+public func chime_last_error_detail() -> UnsafePointer<CChar> {
+  let saved = Errno.current
+  defer { Errno.current = saved }
+  return unsafe ErrorDetail.sentence
+}
+
 @_cdecl("chime_tick_kind_name") @implementation
 public func chime_tick_kind_name(_ kind: chime_tick_kind) -> UnsafePointer<CChar> {
   let name: StaticString =
@@ -84,16 +91,21 @@ public func chime_tick_kind_name(_ kind: chime_tick_kind) -> UnsafePointer<CChar
   return unsafe name.cString
 }
 
+private func noSystemClock(_ clock: chime_clock) -> Status {
+  Int(clock) == CHIME_CLOCK_VIRTUAL
+    ? Status.unsupported.because("clock is CHIME_CLOCK_VIRTUAL, which each virtual queue has for itself")
+    : Arguments.unknown("clock", Int64(clock))
+}
+
 @_cdecl("chime_now") @implementation
 public func chime_now(_ clock: chime_clock, _ now_ns: UnsafeMutablePointer<Int64>?) -> chime_status {
   if Fork.isChild { return Status.forked.rawValue }
-  guard let now_ns = unsafe now_ns else { return Status.invalidArgument.rawValue }
+  guard let now_ns = unsafe now_ns else { return Arguments.null("now_ns").rawValue }
   switch Int(clock) {
   case CHIME_CLOCK_MONOTONIC: unsafe now_ns.pointee = Clock.monotonic.now
   case CHIME_CLOCK_BOOTTIME: unsafe now_ns.pointee = Clock.boottime.now
   case CHIME_CLOCK_WALL: unsafe now_ns.pointee = Clock.wall.now
-  case CHIME_CLOCK_VIRTUAL: return Status.unsupported.rawValue
-  default: return Status.invalidArgument.rawValue
+  default: return noSystemClock(clock).rawValue
   }
   return Status.ok.rawValue
 }
@@ -115,8 +127,7 @@ public func chime_sleep_until(_ clock: chime_clock, _ deadline_ns: Int64) -> chi
   case CHIME_CLOCK_MONOTONIC: sleeping = .monotonic
   case CHIME_CLOCK_BOOTTIME: sleeping = .boottime
   case CHIME_CLOCK_WALL: sleeping = .wall
-  case CHIME_CLOCK_VIRTUAL: return Status.unsupported.rawValue
-  default: return Status.invalidArgument.rawValue
+  default: return noSystemClock(clock).rawValue
   }
   return waitingOutside {
     sleeping.sleep(until: deadline_ns)
@@ -147,7 +158,7 @@ public func chime_set_trace(_ trace: chime_handler?, _ context: UnsafeMutableRaw
 @_cdecl("chime_set_allocator") @implementation
 public func chime_set_allocator(_ allocator: UnsafePointer<chime_allocator>?) -> chime_status {
   if Fork.isChild { return Status.forked.rawValue }
-  guard let pointer = unsafe allocator, let allocator = unsafe Arguments.structure(pointer),
+  guard let pointer = unsafe allocator, let allocator = unsafe Arguments.structure(pointer, "allocator.size"),
     unsafe allocator.reserved == 0, let allocate = unsafe allocator.allocate,
     let deallocate = unsafe allocator.deallocate
   else { return Status.invalidArgument.rawValue }
@@ -161,6 +172,14 @@ public func chime_set_memory_limit(_ bytes: UInt64) -> chime_status {
 
 @_cdecl("chime_memory_used") @implementation
 public func chime_memory_used() -> UInt64 { Memory.held }
+
+@_cdecl("chime_trace_to_file") @implementation
+public func chime_trace_to_file(_ path: UnsafePointer<CChar>?) -> chime_status {
+  waiting {
+    guard let path = unsafe path else { return TraceFile.end() }
+    return unsafe TraceFile.begin(path)
+  }
+}
 
 /// Called where the library is loaded by the dynamic linker; not part of the interface.
 @_cdecl("library_of_chime_was_loaded")

@@ -13,9 +13,18 @@ package func queueOptions(
   _ pointer: UnsafePointer<chime_queue_options>?, for kind: OptionsKind
 ) -> Result<QueueOptions, Status> {
   guard let pointer = unsafe pointer else { return .success(QueueOptions()) }
-  guard let o = unsafe Arguments.structure(pointer), unsafe o.start_ns >= 0, let qos = unsafe qosClass(o.qos), unsafe o.reserved == 0,
-    unsafe 0...99 ~= o.realtime_priority
+  guard let o = unsafe Arguments.structure(pointer, "options.size")
   else { return .failure(.invalidArgument) }
+  guard let qos = unsafe qosClass(o.qos) else {
+    return .failure(unsafe Arguments.unknown("options.qos", Int64(o.qos)))
+  }
+  if unsafe o.start_ns < 0 { return .failure(unsafe Arguments.negative("options.start_ns", o.start_ns)) }
+  if unsafe o.reserved != 0 { return .failure(Status.invalidArgument.because("options.reserved is not 0")) }
+  guard unsafe 0...99 ~= o.realtime_priority else {
+    return .failure(
+      unsafe Status.invalidArgument.because(
+        "options.realtime_priority (%n) is not within 0 to 99", Int64(o.realtime_priority)))
+  }
   // What another kind of queue understands is refused, rather than passed over.
   let flags: Int =
     switch kind {
@@ -23,21 +32,33 @@ package func queueOptions(
     case .host: CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS
     case .dispatch, .precise, .runLoop: CHIME_QUEUE_HONOUR_LEEWAY  // they do
     }
-  guard unsafe o.flags & ~UInt32(flags) == 0,
-    unsafe kind == .precise || o.realtime_priority == 0 && o.affinity == 0,
-    unsafe kind == .dispatch || kind == .precise || kind == .runLoop || (o.enter == nil && o.leave == nil)
-  else { return .failure(.invalidArgument) }
+  guard unsafe o.flags & ~UInt32(flags) == 0 else {
+    return .failure(unsafe Arguments.unknownFlags("options.flags", o.flags))
+  }
+  guard unsafe kind == .precise || o.realtime_priority == 0 && o.affinity == 0 else {
+    return .failure(
+      Status.invalidArgument.because("options.realtime_priority and options.affinity are for precise queues only"))
+  }
+  guard unsafe kind == .dispatch || kind == .precise || kind == .runLoop || (o.enter == nil && o.leave == nil) else {
+    return .failure(
+      Status.invalidArgument.because("options.enter and options.leave are not for host-driven and virtual queues"))
+  }
   var clock = Clock.monotonic
   switch unsafe Int(o.clock) {
   case CHIME_CLOCK_MONOTONIC: break
-  case CHIME_CLOCK_VIRTUAL: if kind != .virtual { return .failure(.unsupported) }
+  case CHIME_CLOCK_VIRTUAL:
+    if kind != .virtual {
+      return .failure(Status.unsupported.because("options.clock is CHIME_CLOCK_VIRTUAL, and the queue is not virtual"))
+    }
   case CHIME_CLOCK_BOOTTIME: clock = .boottime
   case CHIME_CLOCK_WALL: clock = .wall
-  default: return .failure(.invalidArgument)
+  default: return .failure(unsafe Arguments.unknown("options.clock", Int64(o.clock)))
   }
-  if kind == .virtual, clock != .monotonic { return .failure(.unsupported) }
+  if kind == .virtual, clock != .monotonic {
+    return .failure(Status.unsupported.because("options.clock is one of the system's, and the queue is virtual"))
+  }
   let label: String
-  switch unsafe Arguments.string(o.label) {
+  switch unsafe Arguments.string(o.label, "options.label") {
   case .success(let text): label = text
   case .failure(let status): return .failure(status)
   }
@@ -94,7 +115,7 @@ public func chime_queue_create(
   _ kind: chime_queue_kind, _ pointer: UnsafePointer<chime_queue_options>?,
   _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
-  guard let queue = unsafe queue else { return Status.invalidArgument.rawValue }
+  guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
   let make: (kind: OptionsKind, function: (QueueOptions) -> Result<UInt64, Status>)
   switch Int(kind) {
   case CHIME_QUEUE_SERIAL: make = (.dispatch, QueueCore.makeSerial)
@@ -102,7 +123,7 @@ public func chime_queue_create(
   case CHIME_QUEUE_HOST: make = (.host, QueueCore.makeHost)
   case CHIME_QUEUE_PRECISE: make = (.precise, QueueCore.makePrecise)
   case CHIME_QUEUE_VIRTUAL: make = (.virtual, QueueCore.makeVirtual)
-  default: return Status.invalidArgument.rawValue
+  default: return Arguments.unknown("kind", Int64(kind)).rawValue
   }
   return unsafe making(queueOptions(pointer, for: make.kind), make.function, queue)
 }
@@ -111,7 +132,7 @@ public func chime_queue_create(
 public func chime_queue_main(
   _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
-  guard let queue = unsafe queue else { return Status.invalidArgument.rawValue }
+  guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
   return unsafe making(queueOptions(pointer, for: .dispatch), { QueueCore.makeMain($0) }, queue)
 }
 
@@ -119,9 +140,12 @@ public func chime_queue_main(
 public func chime_queue_global(
   _ qos: chime_qos, _ pointer: UnsafePointer<chime_queue_options>?, _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
-  guard let queue = unsafe queue, let qosClass = qosClass(qos) else { return Status.invalidArgument.rawValue }
-  if let pointer = unsafe pointer, let other = unsafe Arguments.structure(pointer)?.qos, other != 0, other != qos {
-    return Status.invalidArgument.rawValue
+  guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
+  guard let qosClass = qosClass(qos) else { return Arguments.unknown("qos", Int64(qos)).rawValue }
+  if let pointer = unsafe pointer, let other = unsafe Arguments.structure(pointer, "options.size")?.qos, other != 0,
+    other != qos
+  {
+    return Status.invalidArgument.because("options.qos (%n) is neither 0 nor qos (%n)", Int64(other), Int64(qos)).rawValue
   }
   return unsafe making(queueOptions(pointer, for: .dispatch), { QueueCore.makeGlobal(qosClass, $0) }, queue)
 }
@@ -131,9 +155,8 @@ public func chime_queue_wrap_dispatch(
   _ dispatch_queue: UnsafeMutableRawPointer?, _ pointer: UnsafePointer<chime_queue_options>?,
   _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
-  guard let queue = unsafe queue, let dispatch_queue = unsafe dispatch_queue else {
-    return Status.invalidArgument.rawValue
-  }
+  guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
+  guard let dispatch_queue = unsafe dispatch_queue else { return Arguments.null("dispatch_queue").rawValue }
   return unsafe making(
     queueOptions(pointer, for: .dispatch), { unsafe QueueCore.makeWrapping(dispatch_queue, $0) }, queue)
 }
@@ -145,7 +168,7 @@ public func chime_queue_release(_ queue: chime_queue_t) -> chime_status {
 
 @_cdecl("chime_queue_shutdown") @implementation
 public func chime_queue_shutdown(_ queue: chime_queue_t, _ timeout_ns: Int64) -> chime_status {
-  guard timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
+  guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
   return waiting { QueueCore.shutdown(queue, timeout: timeout_ns) }
 }
 
@@ -153,9 +176,8 @@ public func chime_queue_shutdown(_ queue: chime_queue_t, _ timeout_ns: Int64) ->
 public func chime_queue_sync(
   _ queue: chime_queue_t, _ function: chime_function?, _ context: UnsafeMutableRawPointer?, _ timeout_ns: Int64
 ) -> chime_status {
-  guard let function = unsafe Arguments.contextFunction(function), timeout_ns >= 0 else {
-    return Status.invalidArgument.rawValue
-  }
+  guard let function = unsafe Arguments.contextFunction(function) else { return Arguments.null("function").rawValue }
+  guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
   let context = unsafe Context(context)
   return waiting {
     Status(rawValue: Memory.promised { QueueCore.sync(queue, timeout: timeout_ns) { function(context) }.rawValue })
@@ -167,7 +189,9 @@ public func chime_queue_async(
   _ queue: chime_queue_t, _ function: chime_function?, _ context: UnsafeMutableRawPointer?,
   _ finalizer: chime_finalizer?
 ) -> chime_status {
-  if unsafe function == nil && finalizer != nil { return Status.invalidArgument.rawValue }
+  if unsafe function == nil && finalizer != nil {
+    return Status.invalidArgument.because("function is NULL, and finalizer is not").rawValue
+  }
   return Memory.promised {
     unsafe QueueCore.async(
       queue, Arguments.contextFunction(function), Context(context), Arguments.contextFunction(finalizer)
@@ -177,7 +201,7 @@ public func chime_queue_async(
 
 @_cdecl("chime_queue_now") @implementation
 public func chime_queue_now(_ queue: chime_queue_t, _ now_ns: UnsafeMutablePointer<Int64>?) -> chime_status {
-  guard let now_ns = unsafe now_ns else { return Status.invalidArgument.rawValue }
+  guard let now_ns = unsafe now_ns else { return Arguments.null("now_ns").rawValue }
   guard let now = QueueCore.now(queue) else { return Status.unknownHandle.rawValue }
   unsafe now_ns.pointee = now
   return Status.ok.rawValue
@@ -185,7 +209,7 @@ public func chime_queue_now(_ queue: chime_queue_t, _ now_ns: UnsafeMutablePoint
 
 @_cdecl("chime_queue_advance") @implementation
 public func chime_queue_advance(_ queue: chime_queue_t, _ duration_ns: Int64) -> chime_status {
-  guard duration_ns >= 0 else { return Status.invalidArgument.rawValue }
+  guard duration_ns >= 0 else { return Arguments.negative("duration_ns", duration_ns).rawValue }
   return callingBack { QueueCore.advance(queue, by: duration_ns).rawValue }
 }
 
@@ -196,7 +220,7 @@ public func chime_queue_advance_to(_ queue: chime_queue_t, _ deadline_ns: Int64)
 
 @_cdecl("chime_queue_jump") @implementation
 public func chime_queue_jump(_ queue: chime_queue_t, _ duration_ns: Int64) -> chime_status {
-  guard duration_ns >= 0 else { return Status.invalidArgument.rawValue }
+  guard duration_ns >= 0 else { return Arguments.negative("duration_ns", duration_ns).rawValue }
   return QueueCore.jump(queue, by: duration_ns).rawValue
 }
 
@@ -208,7 +232,7 @@ public func chime_queue_get_stats(
 }
 
 private func fillStats(_ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chime_queue_stats>?) -> Status {
-  unsafe Arguments.fill(stats, oldest: 64) { size in
+  unsafe Arguments.fill(stats, "stats", "stats.size", oldest: 64) { size in
     guard let s = QueueCore.statistics(queue) else { return nil }
     var filled = chime_queue_stats()
     filled.size = size
@@ -235,4 +259,23 @@ public func chime_queue_dump(
   _ length: UnsafeMutablePointer<UInt64>?
 ) -> chime_status {
   unsafe Arguments.write(text, capacity, length) { QueueCore.dump(queue, into: &$0) }.rawValue
+}
+
+@_cdecl("chime_queue_list") @implementation
+public func chime_queue_list(
+  _ queues: UnsafeMutablePointer<chime_queue_t>?, _ capacity: UInt64, _ count: UnsafeMutablePointer<UInt64>?
+) -> chime_status {
+  if Fork.isChild { return Status.forked.rawValue }
+  guard let count = unsafe count else { return Arguments.null("count").rawValue }
+  guard unsafe queues != nil || capacity == 0 else {
+    return Status.invalidArgument.because("queues is NULL, and capacity (%n) is not 0", Int64(clamping: capacity)).rawValue
+  }
+  var found: UInt64 = 0
+  QueueCore.forEachID { id in
+    // SAFETY: the header asks for room for `capacity` ids.
+    if found < capacity { unsafe queues?[Int(found)] = id }
+    found += 1
+  }
+  unsafe count.pointee = found
+  return Status.ok.rawValue
 }

@@ -3,12 +3,13 @@ import ChimeCore
 
 // chime_run_loop.h, "Run loops".
 
-/// Runs a call with the mode that a C string names, NULL the default one; invalidArgument when it is empty or not UTF-8.
+/// Runs a call with the mode that a C string names, NULL the default one; invalidArgument if it is empty or not UTF-8.
 func withMode(_ name: UnsafePointer<CChar>?, _ call: (LoopMode) -> chime_status) -> chime_status {
   guard let name = unsafe name else { return call(.default) }
-  switch unsafe Arguments.string(name) {
+  switch unsafe Arguments.string(name, "mode") {
   case .failure(let status): return status.rawValue
-  case .success(let string): return string.isEmpty ? Status.invalidArgument.rawValue : call(LoopMode(string))
+  case .success(let string):
+    return string.isEmpty ? Status.invalidArgument.because("mode is empty").rawValue : call(LoopMode(string))
   }
 }
 
@@ -16,7 +17,7 @@ private func give(
   _ id: @autoclosure () -> Result<UInt64, Status>, _ out: UnsafeMutablePointer<chime_run_loop_t>?
 ) -> chime_status {
   if Fork.isChild { return Status.forked.rawValue }
-  guard let out = unsafe out else { return Status.invalidArgument.rawValue }
+  guard let out = unsafe out else { return Arguments.null("run_loop").rawValue }
   return waitingOutside { Status(rawValue: Memory.promised { unsafe store(id(), out) }) }
 }
 
@@ -34,12 +35,13 @@ public func chime_run_loop_main(_ run_loop: UnsafeMutablePointer<chime_run_loop_
 public func chime_run_loop_create(
   _ label: UnsafePointer<CChar>?, _ run_loop: UnsafeMutablePointer<chime_run_loop_t>?
 ) -> chime_status {
-  unsafe give(Arguments.string(label).flatMap { Loop.start(label: $0) }, run_loop)
+  unsafe give(Arguments.string(label, "label").flatMap { Loop.start(label: $0) }, run_loop)
 }
 
 @_cdecl("chime_run_loop_run") @implementation
 public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int64, _ flags: UInt32) -> chime_status {
-  guard timeout_ns >= 0, flags & ~UInt32(CHIME_RUN_LOOP_UNTIL_TICK) == 0 else { return Status.invalidArgument.rawValue }
+  guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
+  guard flags & ~UInt32(CHIME_RUN_LOOP_UNTIL_TICK) == 0 else { return Arguments.unknownFlags("flags", flags).rawValue }
   return waiting {
     Status(
       rawValue: Memory.promised {
@@ -65,7 +67,7 @@ public func chime_run_loop_release(_ run_loop: chime_run_loop_t) -> chime_status
 public func chime_run_loop_add_common_mode(
   _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?
 ) -> chime_status {
-  guard unsafe name != nil else { return Status.invalidArgument.rawValue }
+  guard unsafe name != nil else { return Arguments.null("mode").rawValue }
   return withoutCancellation {
     Memory.promised {
       unsafe withMode(name) { mode in (Loop.find(run_loop)?.addCommonMode(mode) ?? .unknownHandle).rawValue }
@@ -78,7 +80,7 @@ public func chime_run_loop_queue_create(
   _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?, _ options: UnsafePointer<chime_queue_options>?,
   _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
-  guard let queue = unsafe queue else { return Status.invalidArgument.rawValue }
+  guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
   return Memory.promised {
     unsafe withMode(name) { mode in
       guard let loop = Loop.find(run_loop) else { return Status.unknownHandle.rawValue }

@@ -7,7 +7,8 @@ import ChimeCore
 public func chime_target_create(
   _ object: UnsafeMutableRawPointer?, _ destructor: chime_finalizer?, _ target: UnsafeMutablePointer<chime_target_t>?
 ) -> chime_status {
-  guard let target = unsafe target, let object = unsafe object else { return Status.invalidArgument.rawValue }
+  guard let target = unsafe target else { return Arguments.null("target").rawValue }
+  guard let object = unsafe object else { return Arguments.null("object").rawValue }
   return Memory.promised {
     unsafe store(TimerTarget.make(Context(object), Arguments.contextFunction(destructor)), target)
   }

@@ -7,9 +7,11 @@ import ChimeCore
 public func chime_timer_create(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>?, _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
-  guard let timer = unsafe timer, let options = unsafe options,
-    let options = unsafe Arguments.timerOptions(options, selfRelease: false)
-  else { return Status.invalidArgument.rawValue }
+  guard let timer = unsafe timer else { return Arguments.null("timer").rawValue }
+  guard let options = unsafe options else { return Arguments.null("options").rawValue }
+  guard let options = unsafe Arguments.timerOptions(options, selfRelease: false) else {
+    return Status.invalidArgument.rawValue
+  }
   return unsafe TimerRef.create(on: queue, options, nil, out: timer).rawValue
 }
 
@@ -18,7 +20,8 @@ public func chime_timer_start(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>?, _ schedule: UnsafePointer<chime_schedule>?,
   _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
-  guard let options = unsafe options, let schedule = unsafe schedule else { return Status.invalidArgument.rawValue }
+  guard let options = unsafe options else { return Arguments.null("options").rawValue }
+  guard let schedule = unsafe schedule else { return Arguments.null("schedule").rawValue }
   if let timer = unsafe timer, let status = unsafe startPlain(queue, options, schedule, timer) { return status.rawValue }
   return unsafe startOtherwise(queue, options, schedule, timer).rawValue
 }
@@ -75,10 +78,20 @@ public func chime_timer_after(
   {
     return status.rawValue
   }
-  guard let options = unsafe Arguments.timerOptions(handler, context, finalizer, selfRelease: timer == nil),
-    delay_ns >= 0
-  else { return Status.invalidArgument.rawValue }
-  return unsafe TimerRef.create(on: queue, options, Schedule(first: delay_ns), out: timer).rawValue
+  if delay_ns < 0 { return Arguments.negative("delay_ns", delay_ns).rawValue }
+  return unsafe start(queue, Schedule(first: delay_ns), handler, context, finalizer, timer)
+}
+
+/// Starts a timer that has no options but these.
+@inline(never)
+private func start(
+  _ queue: chime_queue_t, _ schedule: Schedule, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
+  _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
+) -> chime_status {
+  guard let options = unsafe Arguments.timerOptions(handler, context, finalizer, selfRelease: timer == nil) else {
+    return Status.invalidArgument.rawValue
+  }
+  return unsafe TimerRef.create(on: queue, options, schedule, out: timer).rawValue
 }
 
 @_cdecl("chime_timer_every") @implementation
@@ -86,12 +99,23 @@ public func chime_timer_every(
   _ queue: chime_queue_t, _ interval_ns: Int64, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
   _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
-  guard let options = unsafe Arguments.timerOptions(handler, context, finalizer, selfRelease: timer == nil),
-    interval_ns > 0
-  else { return Status.invalidArgument.rawValue }
-  return unsafe TimerRef.create(
-    on: queue, options, Schedule(first: interval_ns, interval: interval_ns), out: timer
-  ).rawValue
+  if interval_ns <= 0 { return notAboveZero(interval_ns).rawValue }
+  return unsafe start(queue, Schedule(first: interval_ns, interval: interval_ns), handler, context, finalizer, timer)
+}
+
+@_cdecl("chime_timer_after_every") @implementation
+public func chime_timer_after_every(
+  _ queue: chime_queue_t, _ first_delay_ns: Int64, _ interval_ns: Int64, _ handler: chime_handler?,
+  _ context: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
+) -> chime_status {
+  if first_delay_ns < 0 { return Arguments.negative("first_delay_ns", first_delay_ns).rawValue }
+  if interval_ns <= 0 { return notAboveZero(interval_ns).rawValue }
+  return unsafe start(
+    queue, Schedule(first: first_delay_ns, interval: interval_ns), handler, context, finalizer, timer)
+}
+
+private func notAboveZero(_ interval: Int64) -> Status {
+  Status.invalidArgument.because("interval_ns (%t) is not above 0", interval)
 }
 
 /// Runs an operation that takes a schedule or NULL.
@@ -134,7 +158,7 @@ public func chime_timer_resume(_ timer: chime_timer_t) -> chime_status {
 
 @_cdecl("chime_timer_postpone") @implementation
 public func chime_timer_postpone(_ timer: chime_timer_t, _ delay_ns: Int64) -> chime_status {
-  guard delay_ns >= 0 else { return Status.invalidArgument.rawValue }
+  guard delay_ns >= 0 else { return Arguments.negative("delay_ns", delay_ns).rawValue }
   return TimerRef.postpone(timer, delay: delay_ns).rawValue
 }
 
@@ -155,8 +179,15 @@ public func chime_timer_cancel(_ timer: chime_timer_t) -> chime_status {
 
 @_cdecl("chime_timer_cancel_and_wait") @implementation
 public func chime_timer_cancel_and_wait(_ timer: chime_timer_t, _ timeout_ns: Int64) -> chime_status {
-  guard timeout_ns >= 0 else { return Status.invalidArgument.rawValue }
+  guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
   return waiting { TimerRef(timer)?.cancelAndWait(timeout: timeout_ns) ?? .unknownHandle }
+}
+
+@_cdecl("chime_timer_release_and_wait") @implementation
+public func chime_timer_release_and_wait(_ timer: chime_timer_t, _ timeout_ns: Int64) -> chime_status {
+  guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
+  if timer == 0 { return Status.ok.rawValue }
+  return waiting { TimerRef(timer)?.releaseAndWait(timeout: timeout_ns) ?? .unknownHandle }
 }
 
 @_cdecl("chime_timer_release") @implementation
@@ -168,7 +199,7 @@ public func chime_timer_release(_ timer: chime_timer_t) -> chime_status {
 public func chime_timer_generation(
   _ timer: chime_timer_t, _ generation: UnsafeMutablePointer<UInt64>?
 ) -> chime_status {
-  guard let generation = unsafe generation else { return Status.invalidArgument.rawValue }
+  guard let generation = unsafe generation else { return Arguments.null("generation").rawValue }
   guard let value = TimerRef(timer)?.generation else { return Status.unknownHandle.rawValue }
   unsafe generation.pointee = value
   return Status.ok.rawValue
@@ -182,7 +213,7 @@ public func chime_timer_check_generation(_ timer: chime_timer_t, _ generation: U
 
 @_cdecl("chime_timer_state") @implementation
 public func chime_timer_state(_ timer: chime_timer_t, _ state: UnsafeMutablePointer<chime_state>?) -> chime_status {
-  guard let state = unsafe state else { return Status.invalidArgument.rawValue }
+  guard let state = unsafe state else { return Arguments.null("state").rawValue }
   guard let value = TimerRef(timer)?.state else { return Status.unknownHandle.rawValue }
   unsafe state.pointee = chime_state(value.rawValue)
   return Status.ok.rawValue
@@ -192,7 +223,7 @@ public func chime_timer_state(_ timer: chime_timer_t, _ state: UnsafeMutablePoin
 public func chime_timer_next_deadline(
   _ timer: chime_timer_t, _ deadline_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
-  guard let deadline_ns = unsafe deadline_ns else { return Status.invalidArgument.rawValue }
+  guard let deadline_ns = unsafe deadline_ns else { return Arguments.null("deadline_ns").rawValue }
   guard let value = TimerRef(timer)?.nextDeadline else { return Status.unknownHandle.rawValue }
   unsafe deadline_ns.pointee = value
   return Status.ok.rawValue
@@ -201,7 +232,7 @@ public func chime_timer_next_deadline(
 @_cdecl("chime_timer_get_info") @implementation
 public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePointer<chime_timer_info>?) -> chime_status
 {
-  unsafe Arguments.fill(info, oldest: 88) { size in
+  unsafe Arguments.fill(info, "info", "info.size", oldest: 88) { size in
     guard let i = TimerRef(timer)?.info else { return nil }
     return chime_timer_info(
       size: size, state: chime_state(i.state.rawValue), queue: i.queue, generation: i.generation, sequence: i.sequence,
@@ -224,7 +255,8 @@ public func chime_timer_add_handler(
   _ timer: chime_timer_t, _ key: UnsafePointer<CChar>?, _ handler: chime_handler?,
   _ context: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?
 ) -> chime_status {
-  guard let handler = unsafe Arguments.tickFunction(handler) else { return Status.invalidArgument.rawValue }
+  guard unsafe key != nil else { return Arguments.null("key").rawValue }
+  guard let handler = unsafe Arguments.tickFunction(handler) else { return Arguments.null("handler").rawValue }
   return unsafe withKey(timer, key) {
     unsafe $0.addHandler($1, handler, Context(context), Arguments.contextFunction(finalizer))
   }
@@ -239,10 +271,10 @@ public func chime_timer_remove_handler(_ timer: chime_timer_t, _ key: UnsafePoin
 private func withKey(
   _ timer: chime_timer_t, _ key: UnsafePointer<CChar>?, _ operation: (TimerRef, String) -> Status
 ) -> chime_status {
-  guard unsafe key != nil else { return Status.invalidArgument.rawValue }
+  guard unsafe key != nil else { return Arguments.null("key").rawValue }
   return callingBack {
     Memory.promised {
-      switch unsafe Arguments.string(key) {
+      switch unsafe Arguments.string(key, "key") {
       case .failure(let status): status.rawValue
       case .success(let key): (TimerRef(timer).map { operation($0, key) } ?? .unknownHandle).rawValue
       }

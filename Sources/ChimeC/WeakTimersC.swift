@@ -3,7 +3,7 @@ import ChimeCore
 
 // chime_run_loop.h, "Weak timers".
 
-/// What a weak timer calls. The timer's action captures it; when that is let go, the finalizer is called.
+/// What a weak timer calls. The timer's action captures it; when that is released, the finalizer is called.
 private final class WeakTimerAction: @unchecked Sendable {
   // Unchecked: the two variables are set before anybody but their maker knows the timer.
   let handler: TickFunction
@@ -27,7 +27,7 @@ private final class WeakTimerAction: @unchecked Sendable {
     if isAccepted { finalizer?(userInfo) }
   }
 
-  /// False when the action has ended its thread.
+  /// False if the action has ended its thread.
   func call(_ record: TickRecord) -> Bool {
     var record = record
     record.timer = id
@@ -43,8 +43,9 @@ private func make(
   _ out: UnsafeMutablePointer<chime_weak_timer_t>?, add: (WeakTimerCore) -> Status
 ) -> chime_status {
   if Fork.isChild { return Status.forked.rawValue }
-  guard let handler = unsafe Arguments.tickFunction(action), repeats == 0 || repeats == 1 else {
-    return Status.invalidArgument.rawValue
+  guard let handler = unsafe Arguments.tickFunction(action) else { return Arguments.null("action").rawValue }
+  guard repeats == 0 || repeats == 1 else {
+    return Status.invalidArgument.because("repeats (%n) is neither 0 nor 1", Int64(repeats)).rawValue
   }
   if target != 0 {
     let status = TimerTarget.status(of: target)
@@ -83,7 +84,7 @@ public func chime_weak_timer_create(
   _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
   _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
 ) -> chime_status {
-  guard unsafe timer != nil else { return Status.invalidArgument.rawValue }
+  guard unsafe timer != nil else { return Arguments.null("timer").rawValue }
   return Memory.promised {
     unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { _ in .ok }
   }
@@ -142,7 +143,7 @@ public func chime_weak_timer_invalidate(_ timer: chime_weak_timer_t) -> chime_st
 public func chime_weak_timer_is_valid(
   _ timer: chime_weak_timer_t, _ valid: UnsafeMutablePointer<Int32>?
 ) -> chime_status {
-  guard let valid = unsafe valid else { return Status.invalidArgument.rawValue }
+  guard let valid = unsafe valid else { return Arguments.null("valid").rawValue }
   return callingBack {
     withTimer(timer) { timer in
       unsafe valid.pointee = timer.isValid ? 1 : 0
@@ -154,7 +155,11 @@ public func chime_weak_timer_is_valid(
 @_cdecl("chime_weak_timer_set_tolerance") @implementation
 public func chime_weak_timer_set_tolerance(_ timer: chime_weak_timer_t, _ tolerance_ns: Int64) -> chime_status {
   withTimer(timer) { timer in
-    guard tolerance_ns >= 0, tolerance_ns <= timer.maximumTolerance else { return .invalidArgument }
+    guard tolerance_ns >= 0 else { return Arguments.negative("tolerance_ns", tolerance_ns) }
+    guard tolerance_ns <= timer.maximumTolerance else {
+      return Status.invalidArgument.because(
+        "tolerance_ns (%t) is not below the timer's interval (%t)", tolerance_ns, timer.interval)
+    }
     guard timer.isValid else { return .ignored }
     timer.tolerance = tolerance_ns
     return .ok
@@ -165,7 +170,7 @@ public func chime_weak_timer_set_tolerance(_ timer: chime_weak_timer_t, _ tolera
 public func chime_weak_timer_tolerance(
   _ timer: chime_weak_timer_t, _ tolerance_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
-  guard let tolerance_ns = unsafe tolerance_ns else { return Status.invalidArgument.rawValue }
+  guard let tolerance_ns = unsafe tolerance_ns else { return Arguments.null("tolerance_ns").rawValue }
   return withTimer(timer) { timer in
     unsafe tolerance_ns.pointee = timer.tolerance
     return .ok
@@ -187,7 +192,7 @@ public func chime_weak_timer_set_fire_date(_ timer: chime_weak_timer_t, _ wall_d
 public func chime_weak_timer_fire_date(
   _ timer: chime_weak_timer_t, _ wall_deadline_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
-  guard let wall_deadline_ns = unsafe wall_deadline_ns else { return Status.invalidArgument.rawValue }
+  guard let wall_deadline_ns = unsafe wall_deadline_ns else { return Arguments.null("wall_deadline_ns").rawValue }
   return withTimer(timer) { timer in
     unsafe wall_deadline_ns.pointee = converted(timer.nextDeadline, from: .monotonic, to: .wall)
     return .ok
@@ -203,7 +208,7 @@ private func converted(_ time: Int64, from: Clock, to: Clock) -> Int64 {
 public func chime_weak_timer_interval(
   _ timer: chime_weak_timer_t, _ interval_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
-  guard let interval_ns = unsafe interval_ns else { return Status.invalidArgument.rawValue }
+  guard let interval_ns = unsafe interval_ns else { return Arguments.null("interval_ns").rawValue }
   return withTimer(timer) { timer in
     unsafe interval_ns.pointee = timer.repeats ? timer.interval : 0
     return .ok

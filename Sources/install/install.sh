@@ -1,7 +1,8 @@
 #!/bin/sh
 # What `make install` and `make uninstall` run; install.mk says what for, and sets the variables used here.
-#     install.sh install library|static
+#     install.sh install library|static|debug
 #     install.sh uninstall
+# With DESTDIR nothing is recorded: the stage is a package's, which has its own list.
 # What an installation placed, and which directories it had to make, stands in $LIBDIR/chime/COMPONENT.installed:
 # `file PATH` or `directory PATH` a line, without DESTDIR. So uninstall removes exactly that, an earlier version's files
 # too, and a new version's installation removes what the earlier one had and it has no more.
@@ -72,6 +73,8 @@ filled() {
 install_library() {
   put 644 "$INCLUDEDIR/chime.h" <../include/chime.h
   put 644 "$INCLUDEDIR/chime_run_loop.h" <../include/chime_run_loop.h
+  put 644 "$INCLUDEDIR/chime.hpp" <../include/chime.hpp
+  put 644 "$PREFIX/share/chime/chime.cdef" <"$CDEF"
   shared_library chime
   filled chime.pc | put 644 "$LIBDIR/pkgconfig/chime.pc"
   filled ChimeConfig.cmake | put 644 "$LIBDIR/cmake/Chime/ChimeConfig.cmake"
@@ -81,6 +84,10 @@ install_library() {
 install_static() {
   put 644 "$LIBDIR/libchime.a" <"$LIB/libchime.a"
   filled chime-static.pc | put 644 "$LIBDIR/pkgconfig/chime-static.pc"
+}
+
+install_debug() {
+  put 644 "$LIBDIR/.debug/libchime.so.$SONAME_VERSION.debug" <"$LIB/libchime.so.$SONAME_VERSION.debug"
 }
 
 # forget RECORD...: removes what they list: files, then directories, the deepest first, that nothing else is in.
@@ -99,12 +106,14 @@ install)
   gone=$(mktemp)
   trap 'rm -f "$record" "$gone"' EXIT
   final=$records/$2.installed
-  directory "$records"
+  [ -n "$DESTDIR" ] || directory "$records"
   if [ -e "$DESTDIR$final" ]; then sed -n '/^directory /p' "$DESTDIR$final" >>"$record"; fi
   case $2 in
   library) install_library ;;
   static) install_static ;;
+  debug) install_debug ;;
   esac
+  [ -z "$DESTDIR" ] || exit 0
   echo "file $final" >>"$record"
   if [ -e "$DESTDIR$final" ]; then
     grep -vxF -f "$record" "$DESTDIR$final" >"$gone" || :

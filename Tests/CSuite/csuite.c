@@ -13,6 +13,7 @@ static const csuite_test *const files[] = {
     named_handlers_tests, named_handlers_storm_tests, expiring_tests, expiring_storm_tests,
     known_libuv_tests, known_libevent_tests, known_go_tests, known_tokio_tests, known_nio_tests, known_dispatch_tests,
     known_timeout_tests, promises_tests, passes_tests, unchanging_tests, turns_tests, functions_tests, reused_tests,
+    release_and_wait_tests, error_detail_tests,
 };
 
 /* Those that need the process's main thread, or the process to themselves. The tests on the main queue are among the

@@ -197,9 +197,31 @@ int csuite_expect_between(csuite *t, int64_t actual, int64_t low, int64_t high, 
   return fail(t, file, line, "%s is %" PRId64 ", expected %" PRId64 " to %" PRId64, text, actual, low, high);
 }
 
+/* A clock that no test asks for: the sentence on it is known for a stale one. */
+enum { NO_CLOCK = 123454321 };
+
+void csuite_outdate_detail(void) {
+  int64_t now;
+  chime_now(NO_CLOCK, &now);
+}
+
+/* Whether a call has left a sentence on a failure that has one. */
+static int has_detail(csuite *t, chime_status status, const char *file, int line, const char *text) {
+  const char *detail;
+  if (status != CHIME_ERROR_INVALID_ARGUMENT && status != CHIME_ERROR_UNSUPPORTED && status != CHIME_ERROR_RESOURCE &&
+      status != CHIME_ERROR_LIMIT) {
+    return 1;
+  }
+  /* Signal handlers may call these, which leave none. And a status that a variable holds is of an earlier call. */
+  if (strstr(text, "_stop(") != NULL || strstr(text, "(") == NULL) return 1;
+  detail = chime_last_error_detail();
+  if (detail[0] != 0 && strstr(detail, "123454321") == NULL && strchr(detail, '%') == NULL) return 1;
+  return fail(t, file, line, "%s is %s, and its detail is \"%s\"", text, chime_status_name(status), detail);
+}
+
 int csuite_expect_status(csuite *t, chime_status actual, chime_status expected, const char *file, int line,
                          const char *text) {
-  if (actual == expected) return 1;
+  if (actual == expected) return has_detail(t, actual, file, line, text);
   return fail(t, file, line, "%s is %s (%" PRId32 "), expected %s", text, chime_status_name(actual), actual,
               chime_status_name(expected));
 }
@@ -380,6 +402,20 @@ int await(const int *value, int least) {
   }
   return 1;
 }
+
+void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns) {
+  int i;
+  for (i = 0; i < 4; i++) {
+    probe *p = probe_idle(t, queue, "later");
+    chime_schedule schedule = schedule_of(i == 0 ? delay_ns : 0, 0);
+    p->quiet = 1;
+    EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+    if (!EXPECT(await(&p->returned, 1))) return;
+    EXPECT_TOOK_EFFECT(chime_timer_release(p->timer));
+  }
+}
+
+int runs_side_by_side(where place) { return place == CONCURRENT || place == GLOBAL || place == WRAPPED_CONCURRENT; }
 
 int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument) {
   return EXPECT_EQ(pthread_create(thread, NULL, body, argument), 0);

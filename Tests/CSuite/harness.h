@@ -72,6 +72,8 @@ extern const csuite_test unchanging_tests[];
 extern const csuite_test turns_tests[];
 extern const csuite_test functions_tests[];
 extern const csuite_test reused_tests[];
+extern const csuite_test release_and_wait_tests[];
+extern const csuite_test error_detail_tests[];
 extern const csuite_test main_queue_tests[];
 extern const csuite_test run_loop_main_tests[];
 extern const csuite_test memory_main_tests[];
@@ -84,6 +86,7 @@ int csuite_expect_between(csuite *t, int64_t actual, int64_t low, int64_t high, 
                           const char *text);
 int csuite_expect_status(csuite *t, chime_status actual, chime_status expected, const char *file, int line,
                          const char *text);
+void csuite_outdate_detail(void);
 int csuite_expect_took_effect(csuite *t, chime_status actual, const char *file, int line, const char *text);
 int csuite_expect_text(csuite *t, const char *actual, const char *expected, const char *file, int line,
                        const char *text);
@@ -95,7 +98,9 @@ int csuite_failed(csuite *t);
   csuite_expect_equal(t, (int64_t)(actual), (int64_t)(expected), __FILE__, __LINE__, #actual)
 #define EXPECT_BETWEEN(actual, low, high) \
   csuite_expect_between(t, (int64_t)(actual), (int64_t)(low), (int64_t)(high), __FILE__, __LINE__, #actual)
-#define EXPECT_STATUS(actual, expected) csuite_expect_status(t, (actual), (expected), __FILE__, __LINE__, #actual)
+/* Of the statuses that have a sentence in chime_last_error_detail it also wants a fresh one. */
+#define EXPECT_STATUS(actual, expected) \
+  csuite_expect_status(t, (csuite_outdate_detail(), (actual)), (expected), __FILE__, __LINE__, #actual)
 #define EXPECT_OK(actual) EXPECT_STATUS(actual, CHIME_OK)
 /* OK or RUNNING, where which of them is not the subject. */
 #define EXPECT_TOOK_EFFECT(actual) csuite_expect_took_effect(t, (actual), __FILE__, __LINE__, #actual)
@@ -141,6 +146,9 @@ int csuite_scaled(int n);
 typedef enum where {
   VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT, RUN_LOOP, HOST, PRECISE, MAIN
 } where;
+
+/** Whether handlers of different timers run side by side there, so that later ticks come while a handler stays. */
+int runs_side_by_side(where place);
 
 /** A queue that the test ends; 0, with the failure recorded or the test skipped, when there is none. */
 chime_queue_t csuite_queue(csuite *t, where place);
@@ -224,6 +232,13 @@ void sleep_ns(int64_t duration_ns);
 
 /** Waits until *value is at least `least`, in real time. Returns 0 after PATIENCE. */
 int await(const int *value, int least);
+
+/**
+ * Starts one-shots on the queue, the first after that delay, each of the others when the one before has returned, and
+ * waits for all of them. What was due before them has had its turn then: shows by order that something does not come.
+ * The queue must be one that runs by itself.
+ */
+void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns);
 
 /** Starts a thread, or records a failure and returns 0. Each one that was started must be joined. */
 int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument);

@@ -23,7 +23,7 @@ private func autoreleased<Result>(_ body: () -> Result) -> Result { body() }
 /// Long enough for any machine.
 let patience: TimeInterval = 30
 
-/// Runs the calling thread's loop until the condition holds. False when it does not in time.
+/// Runs the calling thread's loop until the condition holds. False if it does not in time.
 func run(_ mode: RunLoop.Mode = .default, until isOver: () -> Bool) -> Bool {
   let end = Date(timeIntervalSinceNow: patience)
   while !isOver() {

@@ -65,7 +65,7 @@ class Counted: @unchecked Sendable {
 /// Long enough for any machine.
 let patience: TimeInterval = 30
 
-/// Waits in real time until the condition holds. False when it does not in time.
+/// Waits in real time until the condition holds. False if it does not in time.
 nonisolated(nonsending) func soon(_ isOver: () -> Bool) async -> Bool {
   let end = Date(timeIntervalSinceNow: patience)
   while !isOver() {
@@ -84,7 +84,7 @@ func onAThread<Result: Sendable>(_ body: sending @escaping () throws -> Result) 
   }
 }
 
-/// Runs the calling thread's loop in a mode until the condition holds. False when it does not in time.
+/// Runs the calling thread's loop in a mode until the condition holds. False if it does not in time.
 func run(_ mode: RunLoop.Mode = .default, until isOver: () -> Bool) -> Bool {
   let end = Date(timeIntervalSinceNow: patience)
   while !isOver() {

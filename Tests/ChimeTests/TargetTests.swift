@@ -5,7 +5,7 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// Timers with targets in Swift: any object, held weakly; the timer says at once that it has gone, and lets go of its
+/// Timers with targets in Swift: any object, held weakly; the timer says at once that it has gone, and releases its
 /// handler at once (a `TargetToken`) or in time (any other).
 @Suite(.serialized) struct TargetTests {
   final class Counter: Sendable {
@@ -228,8 +228,11 @@ import Testing
     #expect(later.state == .cancelled)
     #expect(await Self.soon { alive.value == 0 && captured.value == 0 })
     let before = ticks.value
-    try await Task.sleep(for: .milliseconds(5))
+    let others = Counter()
+    let other = try queue.every(.milliseconds(1)) { _ in others.add(1) }
+    #expect(await Self.soon { others.value >= 5 })
     #expect(ticks.value == before)
+    try other.cancel()
     #expect(try queue.shutdown() == .done)
   }
 }

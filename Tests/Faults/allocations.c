@@ -250,6 +250,26 @@ CALL(set_trace) {
   (void)w;
   return chime_set_trace(NULL, NULL);
 }
+CALL(timer_after_every) {
+  return takes(chime_timer_after_every(w->queue, CHIME_HOUR, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made));
+}
+CALL(timer_release_and_wait) { return chime_timer_release_and_wait(w->tied, CHIME_SECOND); }
+CALL(queue_list) {
+  chime_queue_t queues[8];
+  (void)w;
+  return chime_queue_list(queues, 8, &w->made);
+}
+CALL(last_error_detail) {
+  (void)w;
+  chime_queue_now(0, NULL);
+  return chime_last_error_detail() != NULL ? CHIME_OK : CHIME_ERROR_RESOURCE;
+}
+CALL(trace_to_file) {
+  chime_status status = chime_trace_to_file("/dev/null");
+  (void)w;
+  if (status == CHIME_OK) EXPECT_OK(chime_trace_to_file(NULL));
+  return status;
+}
 CALL(set_allocator) {
   (void)w;
   return chime_set_allocator(NULL);
@@ -328,7 +348,8 @@ static const struct subject {
 #define S(name, flags) {"chime_" #name, do_##name, flags}
     S(version, ALONE), S(names, ALONE), S(now, ALONE), S(sleep_until, ALONE), S(main_run, ALONE), S(main_stop, ALONE),
     S(set_thread_hooks, ALONE), S(set_trace, ALONE), S(reinitialize, ALONE),
-    S(set_allocator, ALONE), S(set_memory_limit, ALONE), S(memory_used, ALONE),
+    S(set_allocator, ALONE), S(last_error_detail, ALONE), S(trace_to_file, ALONE), S(queue_list, 0),
+    S(timer_after_every, GIVES_TIMER), S(timer_release_and_wait, 0), S(set_memory_limit, ALONE), S(memory_used, ALONE),
     S(queue_create_serial, ALONE | GIVES_QUEUE), S(queue_create_concurrent, ALONE | GIVES_QUEUE),
     S(queue_create_host, ALONE | GIVES_QUEUE), S(queue_create_precise, ALONE | GIVES_QUEUE),
     S(queue_create_virtual, ALONE | GIVES_QUEUE), S(queue_create_wall, ALONE | GIVES_QUEUE),

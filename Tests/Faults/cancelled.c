@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROUNDS = 100, TIMEOUT_S = 5 };
+enum { ROUNDS = 100, TIMEOUT_S = 30 };
 static const int64_t timeout = TIMEOUT_S * CHIME_SECOND;
 
 static int calls, ticks;
@@ -159,6 +159,7 @@ static void *call_everything(void *context) {
   CALL_OK(chime_expiring_release(expiring));
   CALL_OK(chime_timer_cancel(other));
   CALL(CHIME_IGNORED, chime_timer_cancel_and_wait(other, timeout));
+  CALL_OK(chime_timer_release_and_wait(0, timeout));
   CALL_OK(chime_timer_release(other));
   CALL_OK(chime_timer_cancel_and_wait(timer, timeout));
   CALL_OK(chime_target_release(target));

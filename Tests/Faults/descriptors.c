@@ -6,10 +6,18 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 enum { MOST = 64 };
+
+/* The sentence on it names the system's error. */
+static void expect_resource(chime_status status) {
+  EXPECT_EQ(status, CHIME_ERROR_RESOURCE);
+  EXPECT(strstr(chime_last_error_detail(), "(errno 24)") != NULL);
+}
+
 static int taken[MOST];
 static int taken_count;
 
@@ -36,14 +44,14 @@ static void create_with(place where, int left) {
   status = place_make(where, NULL, &queue);
   fault_seen("%d left: %s", left, chime_status_name(status));
   if (status != CHIME_OK) {
-    EXPECT_EQ(status, CHIME_ERROR_RESOURCE);
+    expect_resource(status);
     EXPECT_EQ(queue, 0);
   } else {
     place_drive(where, queue);
     status = chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, &timer);
     EXPECT_OK(status);
     EXPECT(place_await(where, queue, &ticks, 3));
-    EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : 5 * CHIME_SECOND));
+    EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE));
   }
   give_descriptors_back();
   place_expect_works(where);
@@ -63,11 +71,11 @@ static void start_without(place where, int left) {
   fault_seen("%d left: %s", left, chime_status_name(status));
   for (i = 0; i < 10; i++) sleep_ms(5);
   fault_seen(", %s meanwhile", load(&ticks) > 0 ? "ticked" : "no tick");
-  if (status != CHIME_OK) EXPECT_EQ(status, CHIME_ERROR_RESOURCE);
+  if (status != CHIME_OK) expect_resource(status);
   give_descriptors_back();
   if (status != CHIME_OK) EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, &timer));
   EXPECT(place_await(where, queue, &ticks, load(&ticks) + 3));
-  EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE));
   place_expect_works(where);
 }
 
@@ -94,13 +102,13 @@ static void create_wall(int left) {
   status = chime_queue_create(CHIME_QUEUE_SERIAL, &options, &queue);
   fault_seen("%d left: %s", left, chime_status_name(status));
   if (status != CHIME_OK) {
-    EXPECT_EQ(status, CHIME_ERROR_RESOURCE);
+    expect_resource(status);
     give_descriptors_back();
     REQUIRE_OK(chime_queue_create(CHIME_QUEUE_SERIAL, &options, &queue));
   }
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   EXPECT(await(&ticks, 3));
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
 /* libdispatch has what it needs, once a timer has ticked: other queues then need none. */
@@ -117,7 +125,7 @@ static void after_the_first_tick(int left) {
   for (i = SERIAL; i <= CONCURRENT; i++) {
     EXPECT_OK(chime_timer_every(others[i], CHIME_MILLISECOND, count_tick, &ticks[i], NULL, NULL));
     EXPECT(await(&ticks[i], 3));
-    EXPECT_OK(chime_queue_shutdown(others[i], 5 * CHIME_SECOND));
+    EXPECT_OK(chime_queue_shutdown(others[i], PATIENCE));
   }
   fault_seen("%d left: timers on other queues tick, a new queue: %s", left,
              chime_status_name(place_make(SERIAL, NULL, &others[0])));
@@ -135,7 +143,7 @@ static void drive_host(int left) {
   EXPECT(file >= 0);
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   for (i = 0; i < 5; i++) {
-    EXPECT_OK(chime_queue_wait(queue, 5 * CHIME_SECOND));
+    EXPECT_OK(chime_queue_wait(queue, PATIENCE));
     EXPECT_OK(chime_queue_process(queue, 0, NULL));
   }
   EXPECT(load(&ticks) >= 3);
@@ -150,7 +158,7 @@ static void run_main(int left) {
   EXPECT_OK(chime_main_stop());
   status = chime_main_run();
   fault_seen("%d left: %s", left, chime_status_name(status));
-  if (status != CHIME_STOPPED) EXPECT_EQ(status, CHIME_ERROR_RESOURCE);
+  if (status != CHIME_STOPPED) expect_resource(status);
   give_descriptors_back();
   if (status != CHIME_STOPPED) EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
   place_expect_works(MAIN);
@@ -166,16 +174,16 @@ static void run_loops(int left) {
   if (status == CHIME_OK) {
     status = chime_run_loop_run(NULL, CHIME_MILLISECOND, 0);
     fault_seen(", run %s", chime_status_name(status));
-    if (status != CHIME_TIMED_OUT) EXPECT_EQ(status, CHIME_ERROR_RESOURCE);
+    if (status != CHIME_TIMED_OUT) expect_resource(status);
   } else {
-    EXPECT_EQ(status, CHIME_ERROR_RESOURCE);
+    expect_resource(status);
   }
   status = chime_run_loop_create(NULL, &loop);
   fault_seen(", create %s", chime_status_name(status));
   if (status == CHIME_OK) {
     EXPECT_OK(chime_run_loop_release(loop));
   } else {
-    EXPECT_EQ(status, CHIME_ERROR_RESOURCE);
+    expect_resource(status);
   }
   give_descriptors_back();
   EXPECT_EQ(chime_run_loop_run(NULL, CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
@@ -196,7 +204,7 @@ static void weak_timer(int left) {
   if (status == CHIME_OK) {
     EXPECT_EQ(chime_run_loop_run(NULL, 50 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
   } else {
-    EXPECT_EQ(status, CHIME_ERROR_RESOURCE);
+    expect_resource(status);
   }
   give_descriptors_back();
   if (status != CHIME_OK) {

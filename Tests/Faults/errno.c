@@ -51,10 +51,13 @@ static void timer_calls(chime_queue_t queue) {
   schedule.interval_ns = CHIME_HOUR;
   KEEPS(chime_timer_create(queue, &options, &timer));
   KEEPS(chime_timer_create(queue, NULL, &timer));
+  KEEPS(chime_last_error_detail()[0] == 0 ? CHIME_OK : CHIME_IGNORED);
   KEEPS(chime_timer_explain(timer, text, sizeof text, NULL));
   KEEPS(chime_timer_start(queue, &options, &schedule, &other));
   KEEPS(chime_timer_release(other));
   KEEPS(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, NULL));
+  KEEPS(chime_timer_after_every(queue, CHIME_HOUR, CHIME_HOUR, ignore_tick, NULL, NULL, &other));
+  KEEPS(chime_timer_release_and_wait(other, CHIME_SECOND));
   KEEPS(chime_timer_every(queue, CHIME_HOUR, ignore_tick, NULL, NULL, &other));
   for (round = 0; round < 2; round++) {
     KEEPS(chime_timer_activate(timer, &schedule));
@@ -125,6 +128,9 @@ static void queue_calls(place where) {
   KEEPS(chime_queue_jump(queue, CHIME_MILLISECOND));
   KEEPS(chime_queue_get_stats(queue, &stats));
   KEEPS(chime_queue_dump(queue, text, sizeof text, &length));
+  KEEPS(chime_queue_list(NULL, 0, &length));
+  KEEPS(chime_trace_to_file("/no/such/directory/trace"));
+  KEEPS(chime_trace_to_file(NULL));
   KEEPS(chime_queue_fd(queue, &number));
   KEEPS(chime_queue_next_deadline(queue, &time));
   KEEPS(chime_queue_poll_timeout(queue, &number));
@@ -141,7 +147,7 @@ static void queue_calls(place where) {
   KEEPS(chime_queue_release(queue));
   KEEPS(place_make(where, NULL, &queue));
   KEEPS(chime_queue_shutdown(queue, where == MAIN ? 0 : CHIME_SECOND));
-  KEEPS(chime_queue_shutdown(queue, CHIME_SECOND));
+  KEEPS(chime_queue_shutdown(queue, PATIENCE));
 }
 
 static void on_queue(int where) {
@@ -163,7 +169,7 @@ static void records(int argument) {
   KEEPS(chime_queue_wait(queue, CHIME_SECOND));
   KEEPS(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 4, &count));
   EXPECT_EQ(count, 1);
-  KEEPS(chime_queue_shutdown(queue, CHIME_SECOND));
+  KEEPS(chime_queue_shutdown(queue, PATIENCE));
   fault_seen("%d calls", calls);
 }
 
@@ -205,7 +211,7 @@ static void the_rest(int argument) {
   KEEPS(chime_expiring_reset(expiring, 2 * CHIME_HOUR));
   KEEPS(chime_expiring_release(expiring));
   KEEPS(chime_expiring_release(expiring));
-  KEEPS(chime_queue_shutdown(queue, CHIME_SECOND));
+  KEEPS(chime_queue_shutdown(queue, PATIENCE));
   fault_seen("%d calls", calls);
 }
 

@@ -126,13 +126,14 @@ extension QueueCore {
   /// A queue on a thread of its own.
   package static func makePrecise(_ options: QueueOptions) -> Result<UInt64, Status> {
     if Fork.isChild { return .failure(.forked) }
-    if options.clock == .boottime { return .failure(.unsupported) }
+    if options.clock == .boottime { return .failure(.noBootTime) }
     let driver = PreciseDriver()
     let future = QueueFuture()
     let status = driver.start(options, future)
     if status != .ok {
       future.fulfil(nil)
-      return .failure(status)
+      return .failure(
+        status == .invalidArgument ? status.because("options.affinity names no processor that there is") : status)
     }
     var core: QueueCore?
     let made = make(options) { made in

@@ -27,6 +27,16 @@ package enum Fork {
   /// Whether libdispatch, and Foundation's run loops, can be used: ok; in a child forked; anew, or built without it: unsupported.
   package static var statusOfDispatch: Status { isChild ? .forked : isInChild || chime_has_dispatch() == 0 ? .unsupported : .ok }
 
+  /// The same, with the reason for the calling thread. Allocates: not in signal handlers.
+  @inline(never)
+  static var explainedStatusOfDispatch: Status {
+    let status = statusOfDispatch
+    if status != .unsupported { return status }
+    return isInChild
+      ? status.because("this process was forked, and libdispatch does not survive a fork")
+      : status.because("this libchime was built without libdispatch")
+  }
+
   // MARK: Variables of the process
 
   /// All that have some, in the order in which a child begins anew. (Tests/Faults/process_state.py finds others.)

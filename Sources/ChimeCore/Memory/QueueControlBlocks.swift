@@ -51,11 +51,28 @@ enum QueueControlBlocks: ProcessState {
     return control.id == id ? control : nil
   }
 
+  /// Gives `body` the id of each queue that lives and was not released, in the order of their control blocks; in a
+  /// forked child none.
+  static func forEachID(_ body: (UInt64) -> Void) {
+    var index = 1
+    while let entry = unsafe entry(index) {
+      // In a child that has restarted the first entries stay empty.
+      if let memory = unsafe entry.pointee.load(ordering: .acquiring) {
+        let id = unsafe QueueControlBlock(memory).id
+        if id != 0 { body(id) }
+      } else if index >= first.load(ordering: .relaxed) {
+        return
+      }
+      index += 1
+    }
+  }
+
   /// A control block for a new queue and the id the queue will have. The id is not in the control block yet.
   static func acquire(limited: Bool) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
     if Fork.isChild { return .failure(.forked) }
     Fork.watch()
     ThreadEnd.lookForInterpreter()
+    TraceFile.beginIfWanted()
     guard Memory.promiseToQueue() else { return .failure(Memory.refusal) }
     let acquired = acquireOne(limited: limited)
     if case .failure = acquired { Memory.queueHasEnded() }
@@ -65,7 +82,7 @@ enum QueueControlBlocks: ProcessState {
   private static func acquireOne(limited: Bool) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
     state.withLock { state in
       guard prepare() else { return .failure(Memory.refusal) }
-      guard ThreadState.prepare() else { return .failure(.resource) }
+      guard ThreadState.prepare() else { return .failure(.noThreadKey) }
       for isLarge in [false, true] {
         let shelf = shelf(isLimited: limited, isLarge: isLarge)
         let index = state.free[shelf]
@@ -76,7 +93,9 @@ enum QueueControlBlocks: ProcessState {
         }
       }
       let index = state.made
-      guard let entry = unsafe entry(index) else { return .failure(.limit) }
+      guard let entry = unsafe entry(index) else {
+        return .failure(Status.limit.because("%n queues exist already", Int64(maximum - 1)))
+      }
       var memory: UnsafeMutableRawPointer?
       guard unsafe posix_memalign(&memory, 128, MemoryLayout<QueueControlBlockStorage>.size) == 0,
         let memory = unsafe memory

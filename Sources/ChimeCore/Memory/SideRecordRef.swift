@@ -39,10 +39,11 @@ import Synchronization
     sequenceHigh = 0
     generationHigh = 0
     targetID = 0
+    isBackground = false
     wallOffset = SideRecordRef.followsNoWall
   }
 
-  /// Lets go of what it holds.
+  /// Releases what it holds.
   func end() {
     unsafe own.pointee.target?.release()
     unsafe own.pointee.named?.release()
@@ -77,6 +78,10 @@ import Synchronization
   var tickLimit: UInt64 {
     get { unsafe pointer.pointee.tickLimit.load(ordering: .relaxed) }
     nonmutating set { unsafe pointer.pointee.tickLimit.store(newValue, ordering: .releasing) }
+  }
+  var isBackground: Bool {
+    get { unsafe pointer.pointee.isBackground.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.isBackground.store(newValue, ordering: .releasing) }
   }
   var dueCount: UInt64 {
     get { unsafe pointer.pointee.dueCount.load(ordering: .relaxed) }

@@ -2,8 +2,8 @@ internal import CPlatform
 import Synchronization
 
 /// What Chime keeps for a thread: a few free slots of the queues it uses, a counter of activations, the index of its
-/// image, and the chain of queues and timers whose callbacks it is inside. Made when first needed, freed when the thread
-/// ends.
+/// image, and the chain of queues and timers whose callbacks it is inside. Made when first needed, freed when the
+/// thread ends.
 @unsafe struct ThreadStorage {
   /// Innermost callback this thread is inside; nil outside.
   var frame: UnsafeMutablePointer<Frame>?
@@ -19,6 +19,9 @@ import Synchronization
   var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = unsafe (
     .init(), .init(), .init(), .init()
   )
+  /// Why its last call failed, and where the sentence on that is written; nil until one is asked for.
+  var errorDetail = unsafe ErrorDetail()
+  var sentence: UnsafeMutablePointer<CChar>?
 }
 
 /// A stretch of a thread's stack in which it runs callbacks of a queue. Lives on that stack; a function run for a
@@ -102,7 +105,7 @@ import Synchronization
   private static let preparing = Locked(())
   static func makeGlobals() { preparing.withLock { _ in } }
 
-  /// Makes the key; false when the process has no more. Called before the first queue exists.
+  /// Makes the key; false if the process has no more. Called before the first queue exists.
   static func prepare() -> Bool {
     key.load(ordering: .acquiring) != 0 || preparing.withLock { _ in makeKey() }
   }
@@ -198,6 +201,7 @@ import Synchronization
     chime_set_thread_state(nil)
     for i in 0..<4 { evict(cacheAt(i)) }
     unsafe ThreadState.giveBackImage(storage)
+    unsafe free(storage.pointee.sentence)
   }
 
   private static func giveBackImage(_ storage: UnsafeMutablePointer<ThreadStorage>) {

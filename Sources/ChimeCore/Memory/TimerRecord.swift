@@ -70,6 +70,8 @@ struct RecordFlags: OptionSet {
   /// The version of the slot whose timer was given the turn for a pending callback, while its enqueued flag is set. The
   /// pass's own.
   let turnVersion = Atomic<UInt32>(0)
+  /// `QueueCore.run` does not wait for the timer's end.
+  let isBackground = Atomic<Bool>(false)
 
   /// What nobody but the writer reads. Lies behind the atomics, in the same piece of memory.
   @safe struct Own {

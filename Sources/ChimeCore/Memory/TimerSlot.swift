@@ -94,6 +94,9 @@ import Synchronization
     unsafe record.pointee.sideRecord.load(ordering: .relaxed).map { unsafe SideRecordRef($0) }
   }
 
+  /// Whether `QueueCore.run` waits for the timer's end no more than for that of none.
+  var isBackground: Bool { sideRecord?.isBackground ?? false }
+
   /// The version of the slot that was given a turn for a pending callback. The pass's own; there once a timer in the
   /// slot has had a side record.
   var turnVersion: UInt32 {

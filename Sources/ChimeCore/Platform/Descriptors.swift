@@ -16,7 +16,10 @@ package enum Descriptors: ProcessState {
     defer { for descriptor in opened { close(descriptor) } }
     for _ in 0..<count {
       let descriptor = unsafe chime_open("/dev/null", O_RDONLY | O_CLOEXEC)
-      guard descriptor >= 0 else { return false }
+      guard descriptor >= 0 else {
+        _ = Status.resource.because("%n file descriptors could not be opened: %e", Int64(count), Int64(Errno.current))
+        return false
+      }
       opened.append(descriptor)
     }
     return true
@@ -40,7 +43,7 @@ package enum Descriptors: ProcessState {
   }
 
   /// Has libdispatch open all it will ever need for timers, at the first call of the process: an epoll, an eventfd, a
-  /// timerfd, and the thread that waits for them. False when they cannot be had. Waits for that thread, some 100 us.
+  /// timerfd, and the thread that waits for them. False if they cannot be had. Waits for that thread, some 100 us.
   package static func prepareDispatch() -> Bool {
     dispatchIsReady.withLock { isReady in
       if isReady { return true }
@@ -61,7 +64,10 @@ package enum Descriptors: ProcessState {
         timer.setEventHandler { begun.signal() }
         timer.schedule(deadline: Clock.monotonic.now, interval: .max, leeway: 0)
         timer.activate()
-        if !begun.sleep(until: Clock.monotonic.now + 5 * second) { return false }
+        if !begun.sleep(until: Clock.monotonic.now + 5 * second) {
+          _ = Status.resource.because("libdispatch did not get a thread within 5 s")
+          return false
+        }
       }
       isReady = true
       return true

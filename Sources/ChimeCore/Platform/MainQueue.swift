@@ -58,12 +58,12 @@ package enum MainQueue: ProcessState {
 
   static var stopIsPending: Bool { stop.load(ordering: .relaxed) }
 
-  /// Opens what `run` needs; what that would answer when it cannot run. The main thread.
+  /// Opens what `run` needs; or says why it cannot run. The main thread.
   package static func prepareToRun() -> Status {
-    let status = Fork.statusOfDispatch
+    let status = Fork.explainedStatusOfDispatch
     if status != .ok { return status }
     guard isMainThread else { return .wrongThread }
-    guard isCurrent else { return .unsupported }
+    guard isCurrent else { return .mainQueueIsElsewhere }
     guard !isDraining else { return .wouldDeadlock }
     return prepare() ? .ok : .resource
   }
@@ -76,7 +76,7 @@ package enum MainQueue: ProcessState {
     defer { isRunning.store(false, ordering: .releasing) }
     let stopFile = stopReader.load(ordering: .relaxed)
     let queueFile = chime_dispatch_main_queue_file()
-    guard queueFile >= 0 else { return .resource }
+    guard queueFile >= 0 else { return Status.resource.because("libdispatch has no descriptor for its main queue") }
     while true {
       if stop.exchange(false, ordering: .sequentiallyConsistent) {
         var byte: UInt8 = 0
@@ -114,7 +114,7 @@ package enum MainQueue: ProcessState {
     }
   }
 
-  /// Makes `run` return, or the next one if none runs; ignored when a stop is pending. Any thread, and signal handlers:
+  /// Makes `run` return, or the next one if none runs; ignored if a stop is pending. Any thread, and signal handlers:
   /// an atomic exchange and a write.
   package static func requestStop() -> Status {
     let status = Fork.statusOfDispatch
@@ -139,14 +139,18 @@ package enum MainQueue: ProcessState {
     where unsafe end >= 0 && FileIdentity(of: end) == stopPipe { close(end) }
   }
 
-  /// Opens the descriptors that a run needs, libdispatch's among them, at the first call of the process; false when they
+  /// Opens the descriptors that a run needs, libdispatch's among them, at the first call of the process; false if they
   /// cannot be had. Any thread.
   static func prepare() -> Bool {
     Fork.watch()
     return isPrepared.withLock { isPrepared in
       if isPrepared { return true }
       var ends: [Int32] = [-1, -1]
-      guard Descriptors.prepareDispatch(), Descriptors.areLeft(3), unsafe pipe(&ends) == 0 else { return false }
+      guard Descriptors.prepareDispatch(), Descriptors.areLeft(3) else { return false }
+      guard unsafe pipe(&ends) == 0 else {
+        _ = Status.resource.because("a pipe could not be opened: %e", Int64(Errno.current))
+        return false
+      }
       for end in ends {
         _ = chime_fcntl(end, F_SETFD, FD_CLOEXEC)
         _ = chime_fcntl(end, F_SETFL, O_NONBLOCK)

@@ -26,32 +26,38 @@ package enum OwnThread: ProcessState {
   /// Whether the system grants so many threads now. Their stacks are kept by libc, and serve the next threads.
   static func canBeMade(_ count: Int) -> Bool {
     var threads: [pthread_t] = []
+    var error: CInt = 0
     // Behind this they wait for each other: else the second would have the stack of the first.
     var gate = pthread_mutex_t()
     unsafe pthread_mutex_init(&gate, nil)
     unsafe pthread_mutex_lock(&gate)
-    return unsafe withUnsafeMutablePointer(to: &gate) { gate in
-      for _ in 0..<count {
+    unsafe withUnsafeMutablePointer(to: &gate) { gate in
+      while threads.count < count, error == 0 {
         var thread = pthread_t()
-        let failed = unsafe pthread_create(&thread, nil, { gate in
-          let gate = unsafe gate?.assumingMemoryBound(to: pthread_mutex_t.self)
-          unsafe pthread_mutex_lock(gate!)
-          unsafe pthread_mutex_unlock(gate!)
+        error = unsafe pthread_create(&thread, nil, { gate in
+          if let gate = unsafe gate?.assumingMemoryBound(to: pthread_mutex_t.self) {
+            unsafe pthread_mutex_lock(gate)
+            unsafe pthread_mutex_unlock(gate)
+          }
           return nil
         }, gate)
-        if failed != 0 { break }
-        threads.append(thread)
+        if error == 0 { threads.append(thread) }
       }
       unsafe pthread_mutex_unlock(gate)
       for thread in threads { pthread_join(thread, nil) }
       unsafe pthread_mutex_destroy(gate)
-      return threads.count == count
     }
+    if error != 0 { _ = noThread(error) }
+    return error == 0
+  }
+
+  private static func noThread(_ error: CInt) -> Status {
+    Status.resource.because("a thread could not be made: %e", Int64(error))
   }
 
   /// Runs `body` on a new thread.
   /// - Parameter name: cut to the 15 bytes that the system keeps.
-  /// - Returns: ok, or resource when no thread could be had.
+  /// - Returns: ok, or resource if no thread could be had.
   package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Status {
     // SAFETY: the reference is taken back by the new thread, or here when there is none.
     let (start, end, hookContext) = hooks.withLock { $0 }
@@ -81,7 +87,7 @@ package enum OwnThread: ProcessState {
     }, context.toOpaque())
     if failed != 0 {
       unsafe context.release()
-      return .resource
+      return noThread(failed)
     }
     return .ok
   }

@@ -1,3 +1,5 @@
+internal import CPlatform
+
 /// Writes a text into memory of the caller's: as much of it as there is room for, behind it a 0, and counts the length of the
 /// whole. Makes no object, so that a report needs no memory.
 @safe package struct TextWriter {
@@ -49,28 +51,18 @@
     add(number.magnitude)
   }
 
-  /// Nanoseconds as people read them: three digits or so, and a unit.
-  mutating func add(duration: Int64) {
-    // From two of a unit on, so that a minute is 60 s.
-    switch duration {
-    case 172_800_000_000_000...: add(tenthsOf: duration, 86_400_000_000_000, " days")
-    case 7_200_000_000_000...: add(tenthsOf: duration, 3_600_000_000_000, " h")
-    case 120_000_000_000...: add(tenthsOf: duration, 60_000_000_000, " min")
-    case 1_000_000_000...: add(tenthsOf: duration, 1_000_000_000, " s")
-    case 1_000_000...: add(tenthsOf: duration, 1_000_000, " ms")
-    case 1_000...: add(tenthsOf: duration, 1_000, " us")
-    default:
-      add(duration)
-      add(" ns")
-    }
-  }
+  mutating func add(duration: Int64) { add(phrase: "%d", duration) }
 
-  private mutating func add(tenthsOf duration: Int64, _ unit: Int64, _ name: StaticString) {
-    let tenths = duration / (unit / 10)
-    add(tenths / 10)
-    add(".")
-    add(tenths % 10)
-    add(name)
+  /// A text in which `%d` stands for a duration as people read it, three digits and a unit, and `%n` for a number.
+  @inline(never)
+  mutating func add(phrase format: StaticString, _ value: Int64) {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 120) { text in
+      // SAFETY: a literal ends with a zero byte.
+      let format = unsafe UnsafeRawPointer(format.utf8Start).assumingMemoryBound(to: CChar.self)
+      guard let address = unsafe text.baseAddress else { return }
+      unsafe chime_write_sentence(address, text.count, format, format, value, 0)
+      unsafe add(UnsafePointer(address))
+    }
   }
 
   /// The text as a string, for Swift; `nil` when `write` says that there is none.

@@ -37,7 +37,7 @@ package enum WallClock: ProcessState {
     return watched.withLock { watch in
       guard watch.queues.makesRoom() else { return Memory.refusal }
       if watch.source != nil { return .ok }
-      guard let file = TimerFile.make(.wall) else { return .resource }
+      guard let file = TimerFile.make(.wall) else { return .noTimerFile }
       let source = WorkSource.reads(file, .global(.userInitiated))
       source.setEventHandler {
         arm(file)

@@ -2,20 +2,24 @@ import Synchronization
 
 /// Functions on a queue: `async`, and `sync`, which makes a serial queue a mutex.
 extension QueueCore {
-  /// The queue with that id; `nil` when it is stale.
+  /// The queue with that id; `nil` if the id is stale.
   package static func find(_ id: UInt64) -> QueueCore? {
     guard let core = QueueControlBlocks.find(id)?.core, core.id == id else { return nil }
     return core
   }
 
   /// Puts a function on the queue; its context passes to Chime.
-  /// - Parameter function: `nil` on a queue that gives records, and there only: the record is all that comes.
+  /// - Parameter function: `nil` on a queue that gives records, and only there: it gives just the record.
   package static func async(
     _ id: UInt64, _ function: ContextFunction?, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
     guard let core = find(id) else { return .unknownHandle }
-    if function != nil, core.givesRecords { return .unsupported }
-    guard let function = function ?? (core.givesRecords ? .record : nil) else { return .invalidArgument }
+    if function != nil, core.givesRecords {
+      return Status.unsupported.because("queue gives records: function must be NULL there")
+    }
+    guard let function = function ?? (core.givesRecords ? .record : nil) else {
+      return Status.invalidArgument.because("function is NULL, and queue gives no records")
+    }
     let item = QueuedFunction(function, context, finalizer)
     if let handOver = core.handOver {
       // Counted first, then checked: a closing pass reads the count after it has closed the list (P7b,
@@ -23,7 +27,7 @@ extension QueueCore {
       core.outstanding.add(1, ordering: .sequentiallyConsistent)
       guard core.functions.withLock({ $0.isOpen }) else {
         core.outstanding.subtract(1, ordering: .sequentiallyConsistent)
-        // The closing pass may have seen the count, and waits to hear that it has gone.
+        // The closing pass may have seen the count and waits until it is gone.
         core.control.wake()
         return .invalidHandle
       }
@@ -31,8 +35,10 @@ extension QueueCore {
       return .ok
     }
     let accepted = core.functions.withLock { functions in
-      if functions.isOpen { functions.waiting.append(item) }
-      return functions.isOpen
+      guard functions.isOpen else { return false }
+      functions.waiting.append(item)
+      core.functionsWait.store(true, ordering: .sequentiallyConsistent)
+      return true
     }
     guard accepted else { return .invalidHandle }
     core.control.wake()
@@ -52,31 +58,39 @@ extension QueueCore {
   }
 
   /// Runs `body` in mutual exclusion with the queue's handlers. Waits for a handler.
-  /// - Parameter timeout: 0 or more: for the turn of `body`; `Int64.max` without end.
+  /// - Parameter timeout: 0 or more: for the turn of `body`; `Int64.max` without limit.
   package static func sync(_ id: UInt64, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     guard let core = find(id) else { return .unknownHandle }
-    if core.handOver != nil { return .unsupported }
+    if core.handOver != nil { return Status.unsupported.because("queue is concurrent: its handlers do not exclude each other") }
     let isInside = ThreadState.frames.holds(core.control) || core.driver.isOnQueue
     if isInside {
       ThreadState.inside(core.control) { _ in body() }
       return .ok
     }
-    return core.driver.sync(core, timeout: timeout, body)
+    let status = core.driver.sync(core, timeout: timeout, body)
+    if status != .unsupported { return status }
+    return status.because("queue is driven by calls of another thread: use chime_queue_async")
   }
 
-  /// Takes the next function that waits. All that wait are taken out of the lock at once, and kept for the passes.
+  /// Takes the next waiting function. All waiting functions are taken out under the lock at once, and kept for the
+  /// passes.
   func nextFunction() -> QueuedFunction? {
     if takenFunctions.isEmpty {
-      functions.withLock { swap(&$0.waiting, &takenFunctions) }
+      functions.withLock { functions in
+        swap(&functions.waiting, &takenFunctions)
+        functionsWait.store(false, ordering: .sequentiallyConsistent)
+      }
     }
     return takenFunctions.popFirst()
   }
 
-  /// Whether functions wait for a pass, whose caller it is.
-  var hasFunctions: Bool { !takenFunctions.isEmpty || functions.withLock { !$0.waiting.isEmpty } }
+  /// Whether functions are waiting for a pass. The caller is a pass.
+  var hasFunctions: Bool {
+    !takenFunctions.isEmpty || functionsWait.load(ordering: .sequentiallyConsistent)
+  }
 }
 
-/// A function that one thread waits for while it runs on another, where it stands where the waiting thread stands.
+/// A function that one thread waits for while it runs on another, inside the same callbacks as the waiting thread.
 package final class SyncCall: @unchecked Sendable {
   private enum Phase: UInt8, AtomicRepresentable {
     case waiting, started, done, abandoned, refused
@@ -95,8 +109,8 @@ package final class SyncCall: @unchecked Sendable {
     self.body = body
   }
 
-  /// Puts a function where `submit` takes it, and waits for its turn until the timeout, and for its end without one.
-  /// - Parameter submit: has `run` called on the queue; or says why not: shutDown, noMemory, limit.
+  /// Gives a function to `submit`, and waits until it has begun, at most until the timeout, then until it has ended.
+  /// - Parameter submit: arranges for `run` to be called on the queue; or says why not: shutDown, noMemory, limit.
   static func wait(
     _ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void, submit: (SyncCall) -> Status
   ) -> Status {
@@ -112,7 +126,8 @@ package final class SyncCall: @unchecked Sendable {
       if call.abandon() { return .timedOut }
       end = .max
     }
-    // Only the queue's end lets it be over before the function has had its turn; one that has begun comes to its end.
+    // Only the queue's end can end this before the function has had its turn; a function that has begun always
+    // completes.
     if call.abandon() { return .shutDown }
     while !call.hasRun { _ = call.wakeUp.sleep(until: .max) }
     return call.phase.load(ordering: .sequentiallyConsistent) == .refused ? .shutDown : .ok
@@ -139,7 +154,7 @@ package final class SyncCall: @unchecked Sendable {
     return phase == .done || phase == .refused
   }
 
-  /// Whether there is nothing to wait for any more, unless the function has begun.
+  /// Whether nothing is left to wait for, unless the function has begun.
   var isOver: Bool { hasRun || core.closed.load(ordering: .sequentiallyConsistent) }
 
   /// Gives up a function that has not begun.

@@ -1,25 +1,25 @@
 import Synchronization
 
-/// What a queue has done, since it was made.
+/// What a queue has done since it was created.
 public struct QueueStatistics: Sendable {
-  /// Timers that exist and were not released.
+  /// Timers that exist and have not been released.
   public internal(set) var timers: UInt64 = 0
-  /// Of these, those in state running.
+  /// Those in state running.
   public internal(set) var running: UInt64 = 0
   /// Entries in the wheel, stale ones included.
   public internal(set) var entries: UInt64 = 0
-  /// Of these, those whose timer was cancelled, released or moved; they go when their time comes, or when there are many.
+  /// Entries whose timer was cancelled, released or moved. They go when their time comes, or when there are many.
   public internal(set) var stale: UInt64 = 0
   /// Visits to the wheel: wake-ups.
   public internal(set) var passes: UInt64 = 0
-  /// Of these, those that found nothing due and nothing new.
+  /// Passes that found nothing due and nothing new.
   public internal(set) var emptyPasses: UInt64 = 0
-  /// Callbacks that came with another one's wake-up.
+  /// Callbacks that shared another one's wake-up.
   public internal(set) var merged: UInt64 = 0
   /// Due times that got no tick of their own.
   public internal(set) var missed: UInt64 = 0
-  /// Ticks by how late they were: the first number counts those late by less than 1,024 ns, each further one those late
-  /// by less than twice as much, the last one all others.
+  /// Ticks by how late they were: the first number counts those late by less than 1,024 ns, the second less than 2,048
+  /// ns, and so on, doubling; the last counts all others.
   public internal(set) var lateness: [UInt64] = Array(repeating: 0, count: QueueCounters.buckets)
   /// Ticks that were delivered.
   public var ticks: UInt64 { lateness.reduce(0, &+) }
@@ -33,12 +33,15 @@ private struct QueueSums {
   var stale: UInt64 = 0
 }
 
-/// Telling what a queue does: most of it is added up when asked for.
+/// Reports on a queue. Most numbers are added up on request.
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
   package static func now(_ id: UInt64) -> Int64? {
     find(id).flatMap { core in core.whileItLives { core.control.isWall ? core.control.wallNow : core.control.now } }
   }
+
+  /// Gives `body` the id of each queue that was not released.
+  package static func forEachID(_ body: (UInt64) -> Void) { QueueControlBlocks.forEachID(body) }
 
   /// `nil` when the queue was released.
   package static func statistics(_ id: UInt64) -> QueueStatistics? {
@@ -74,64 +77,76 @@ extension QueueCore {
   /// A line for the queue and one for each timer; `nil` when it was released.
   package static func dump(_ id: UInt64) -> String? { TextWriter.string { dump(id, into: &$0) } }
 
-  /// False, and nothing written, when it was released.
+  /// False, and nothing written, if it was released.
   package static func dump(_ id: UInt64, into text: inout TextWriter) -> Bool {
     find(id).flatMap { core in core.whileItLives { core.dump(into: &text) } } != nil
   }
 
   private func dump(into text: inout TextWriter) {
+    let now = control.now
     var sums = QueueSums()
     add(to: &sums)
-    text.begin("queue ", id)
-    text.add(label)
-    text.add("\"")
-    text.add(" now", control.wallTime(control.now))
-    text.add(" timers", sums.timers)
-    text.add(" running", sums.running)
-    text.add(" entries", sums.entries)
-    text.add(" stale", sums.stale)
-    text.add(" passes", counters.passes.load(ordering: .relaxed))
-    text.add(" merged", counters.merged.load(ordering: .relaxed))
-    text.add(" ticks", counters.ticks)
-    text.add(" missed", counters.missed.load(ordering: .relaxed))
+    text.add("queue ")
+    text.add(id)
+    if !label.utf8.isEmpty {
+      text.add(" \"")
+      text.add(label)
+      text.add("\"")
+    }
+    text.add(": ", sums.timers, " timers")
+    text.add(", ", sums.running, " running")
+    text.add(", ", counters.passes.load(ordering: .relaxed), " passes")
+    text.add(", ", counters.merged.load(ordering: .relaxed), " merged")
+    text.add(", ", counters.ticks, " ticks")
+    text.add(", ", counters.missed.load(ordering: .relaxed), " missed")
+    text.add(", ", sums.entries, " entries")
+    text.add(", ", sums.stale, " stale")
     text.add("\n")
     control.forEachSlot { slot in
-      let timer = TimerRef(slot: slot, version: slot.version)
-      guard slot.word.isLive, let info = timer.info else { return }
-      text.begin("timer ", timer.id)
-      timer.withLabel { label in
-        if let label = unsafe label { unsafe text.add(label) }
-      }
-      text.add("\" ")
-      text.add(info.state.name)
-      if info.isBusy { text.add(" busy") }
-      text.add(" next", info.nextDeadline == .max ? nil : info.nextDeadline)
-      text.add(" interval", info.interval)
-      text.add(" ticks", info.sequence)
-      text.add(" missed", info.missed)
-      text.add("\n")
+      if slot.word.isLive { TimerRef(slot: slot, version: slot.version).report(at: now, &text) }
     }
   }
 }
 
 extension TextWriter {
-  /// The beginning of a line, to the opening quotation mark of a label.
-  fileprivate mutating func begin(_ kind: StaticString, _ id: UInt64) {
-    add(kind)
-    add(id)
-    add(" \"")
-  }
-
-  fileprivate mutating func add(_ word: StaticString, _ number: UInt64) {
-    add(word)
-    add(" ")
+  /// A number between two texts.
+  @inline(never)
+  fileprivate mutating func add(_ before: StaticString, _ number: UInt64, _ behind: StaticString) {
+    add(before)
     add(number)
+    add(behind)
   }
+}
 
-  /// - Parameter number: `nil` for never.
-  fileprivate mutating func add(_ word: StaticString, _ number: Int64?) {
-    add(word)
-    add(" ")
-    if let number { add(number) } else { add("never") }
+extension TimerRef {
+  /// Writes a line; nothing if the id is stale.
+  fileprivate func report(at now: Int64, _ text: inout TextWriter) {
+    guard let image, let state = image.word.state else { return }
+    text.add("timer ")
+    text.add(id)
+    tellLabel(&text)
+    text.add(": ")
+    text.add(state.name)
+    let due = state == .running ? image.dueTime : .max
+    if due > now, due != .max { text.add(phrase: ", due in %d", due.saturatingSubtract(now)) }
+    if due <= now { text.add(phrase: ", due %d ago", now.saturatingSubtract(due)) }
+    if image.flags.contains(.repeating) { text.add(phrase: ", every %d", image.period) }
+    text.add(", ", image.sequence, " ticks")
+    text.add(", ", image.missed, " missed")
+    if image.word.isBusy {
+      let missed = image.missedMeanwhile(at: now)
+      if missed > 0 { text.add(", ", missed, " missed while its handler runs") } else { text.add(", its handler runs") }
+    }
+    text.add("\n")
+  }
+}
+
+extension TimerImage {
+  /// Periods that have passed while the timer's handler runs, but for the one that the next tick is for.
+  func missedMeanwhile(at now: Int64) -> UInt64 {
+    guard word.isRunning, flags.contains(.repeating), !flags.contains(.delayPolicy), period > 0, dueTime <= now else {
+      return 0
+    }
+    return UInt64(now.saturatingSubtract(dueTime) / period)
   }
 }

@@ -20,12 +20,12 @@ extension QueueCore {
   /// Moves time without delivering anything.
   package static func jump(_ id: UInt64, by duration: Int64) -> Status {
     guard let core = find(id) else { return .unknownHandle }
-    guard core.control.isVirtual else { return .unsupported }
+    guard core.control.isVirtual else { return Status.unsupported.because("queue is not virtual") }
     return core.whileItLives { core.control.moveVirtualNow(by: duration) } == nil ? .unknownHandle : .ok
   }
 
   private func advance(to target: Int64) -> Status {
-    guard control.isVirtual else { return .unsupported }
+    guard control.isVirtual else { return Status.unsupported.because("queue is not virtual") }
     return asPassOfCall { frame in
       let status = deliver(until: target, frame)
       if !isAbandoned, isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
@@ -48,7 +48,9 @@ extension QueueCore {
         instant = control.virtualNow
         passesHere = 0
       }
-      if passesHere == QueueCore.passesPerInstant { return .limit }
+      if passesHere == QueueCore.passesPerInstant {
+        return Status.limit.because("handlers of the queue made something due at once %n times without end, at %t", 1000, instant)
+      }
       passesHere += 1
       runSlice(.none, frame)
       if isAbandoned { return .forked }

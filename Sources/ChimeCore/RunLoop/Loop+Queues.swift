@@ -2,12 +2,14 @@ import Synchronization
 
 /// Modes, and the queues in them.
 extension Loop {
-  /// Makes a queue on the loop and gives its id: invalidArgument without a mode, invalidHandle when the loop's thread
+  /// Makes a queue on the loop and gives its id: invalidArgument without a mode, invalidHandle if the loop's thread
   /// has ended, unsupported for a clock other than the monotonic and the wall clock; limit, noMemory, resource.
   package func makeQueue(in modes: LoopModes, _ options: QueueOptions) -> Result<UInt64, Status> {
-    guard !modes.all.isEmpty, !modes.contains(LoopMode("")) else { return .failure(.invalidArgument) }
+    guard !modes.all.isEmpty, !modes.contains(LoopMode("")) else {
+      return .failure(Status.invalidArgument.because("mode is empty"))
+    }
     guard !hasEnded else { return .failure(.unknownHandle) }
-    guard options.clock != .boottime else { return .failure(.unsupported) }
+    guard options.clock != .boottime else { return .failure(.noBootTime) }
     guard state.withLock({ $0.makesRoom(for: modes) }) else { return .failure(Memory.refusal) }
     let made = QueueCore.make(options) { core in
       let driver = RunLoopDriver(core, self, modes)
@@ -51,7 +53,9 @@ extension Loop {
 
   /// Makes a mode one of the loop's common modes.
   package func addCommonMode(_ mode: LoopMode) -> Status {
-    guard mode != .common, !mode.isEmpty else { return .invalidArgument }
+    guard mode != .common, !mode.isEmpty else {
+      return Status.invalidArgument.because("mode is the common modes themselves, or empty")
+    }
     return state.withLock { state in
       guard state.makesRoom(for: LoopModes([mode])) else { return Memory.refusal }
       let index = state.makeIndex(of: mode)

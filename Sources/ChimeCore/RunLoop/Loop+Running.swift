@@ -9,7 +9,7 @@ extension Loop {
   ///
   /// - Parameters:
   ///   - mode: not the common modes, which are a set of modes.
-  ///   - timeout: 0 or more; `Int64.max` without end.
+  ///   - timeout: 0 or more; `Int64.max` without limit.
   ///   - untilTick: return after the first pass of one of Chime's queues that delivered a tick.
   /// - Returns: stopped; ok after a tick; timedOut; invalidArgument for a mode that nobody has ever used on this loop;
   ///   resource, limit; forked.
@@ -18,7 +18,10 @@ extension Loop {
     case .failure(let status): return status
     case .success(let loop):
       if loop.hasEnded { return .stopped }
-      guard let index = loop.state.withLock({ $0.index(of: mode) }) else { return .invalidArgument }
+      guard let index = loop.state.withLock({ $0.index(of: mode) }) else {
+        return Status.invalidArgument.because(
+          "mode is one in which the calling thread's run loop has never had a queue or a timer, or the common modes")
+      }
       var mainQueue: Int32 = -1
       if loop.drainsMainQueue(index) {
         guard let file = withoutCancellation({ MainQueue.fileToDrain() }) else { return .resource }
@@ -55,8 +58,8 @@ extension Loop {
     case wait(Int32)
   }
 
-  /// A turn of each queue that is due, after which the main queue and the run's end have theirs. Without an array of what
-  /// is due: a tick allocates nothing (promise 19).
+  /// A turn of each queue that is due, after which the main queue and the run's end have theirs. Without an array of
+  /// what is due: a tick allocates nothing (promise 19).
   struct Round {
     /// 0: begins with the next visit.
     var number: UInt64 = 0
@@ -145,7 +148,7 @@ extension Loop {
   /// Starts a thread that runs its loop in the default mode until `stop`. The thread ends then, and with it the loop.
   package static func start(label: String) -> Result<UInt64, Status> {
     if Fork.isChild { return .failure(.forked) }
-    guard ThreadState.prepare() else { return .failure(.resource) }
+    guard ThreadState.prepare() else { return .failure(.noThreadKey) }
     return make(isOwn: true).flatMap { loop in
       let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
         ThreadState.with { thread in

@@ -77,7 +77,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   /// The calling thread's loop; why there is none: forked, resource, limit.
   package static var current: Result<Loop, Status> {
     if Fork.isChild { return .failure(.forked) }
-    guard ThreadState.prepare(), let thread = ThreadState.obtain() else { return .failure(.resource) }
+    guard ThreadState.prepare(), let thread = ThreadState.obtain() else { return .failure(.noThreadKey) }
     if let loop = thread.loop { return .success(loop) }
     let found = MainQueue.isMainThread ? main : make()
     if case .success(let loop) = found { loop.bind(to: thread) }
@@ -100,7 +100,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 
   static func make(isMain: Bool = false, isOwn: Bool = false) -> Result<Loop, Status> {
     Fork.watch()
-    guard let file = TimerFile.make(.monotonic) else { return .failure(.resource) }
+    guard let file = TimerFile.make(.monotonic) else { return .failure(.noTimerFile) }
     let loop = Loop(file, isMain: isMain, isOwn: isOwn)
     switch table.add(loop) {
     case .success(let id):

@@ -1,7 +1,7 @@
 internal import CPlatform
 
-/// What a timer calls, and how. Functions and context are C's; the Swift interface hands in its own. Laid out as
-/// chime_timer_options, so that C's, checked, are read where they lie; a test holds the two against each other.
+/// What a timer calls, and how. Functions and context are C's; the Swift interface passes its own. The layout is that
+/// of chime_timer_options, so that checked C options are read in place; a test compares the two layouts.
 @safe package struct TimerOptions {
   /// `chime_timer_options.flags`, and one of the core's own.
   package struct Flags: OptionSet, Sendable {
@@ -9,7 +9,9 @@ internal import CPlatform
     @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
 
     package static var selfRelease: Flags { Flags(rawValue: 1) }
-    /// For a queue that gives records: the functions stand for nothing, and are never called.
+    /// `QueueCore.run` does not wait for the timer's end.
+    package static var background: Flags { Flags(rawValue: 16) }
+    /// For a queue that gives records: the functions are placeholders and are never called.
     package static var givesRecords: Flags { Flags(rawValue: 1 << 31) }
   }
 
@@ -28,11 +30,12 @@ internal import CPlatform
   package init(
     handler: TickFunction, registrationHandler: TickFunction? = nil, cancelHandler: TickFunction? = nil,
     context: Context = .none, finalizer: ContextFunction? = nil, label: UnsafePointer<CChar>? = nil,
-    target: UInt64 = 0, selfRelease: Bool = false, givesRecords: Bool = false
+    target: UInt64 = 0, selfRelease: Bool = false, givesRecords: Bool = false, isBackground: Bool = false
   ) {
     flags = []
     if selfRelease { flags.insert(.selfRelease) }
     if givesRecords { flags.insert(.givesRecords) }
+    if isBackground { flags.insert(.background) }
     self.handler = handler
     self.registrationHandler = registrationHandler
     self.cancelHandler = cancelHandler
@@ -45,12 +48,13 @@ internal import CPlatform
   @inline(__always)
   var needsSideRecord: Bool {
     unsafe registrationHandler != nil || cancelHandler != nil || finalizer != nil || label != nil || target != 0
+      || flags.contains(.background)
   }
 }
 
 extension TimerRef {
-  /// The short form of `create` for a one-shot that has a handler, a context, perhaps a leeway, and nothing else, as most
-  /// have. `nil`, and nothing done, when the queue or the thread wants more than that.
+  /// The short form of `create`, for a one-shot with a handler, a context, perhaps a leeway, and nothing else, as most
+  /// are. `nil`, with nothing done, if the queue or the thread needs more than that.
   ///
   /// - Parameters:
   ///   - first: deadline, or a delay; one below 0 gives `nil`.
@@ -81,49 +85,51 @@ extension TimerRef {
     let before = unsafe out?.pointee
     unsafe out?.pointee = timer.id
     guard slot.publishOnce(.running, on: control, of: queue) else {
-      return unsafe timer.publishPlain(control, queue, out, before)
+      return unsafe timer.publishPlain(deadline, control, queue, out, before)
     }
-    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishPlain() : .ok
+    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishPlain(control) : .ok
   }
 
   @inline(never)
   private func publishPlain(
-    _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
+    _ deadline: Int64, _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?,
+    _ before: UInt64?
   ) -> Status {
-    slot.publish(.running, on: control, of: queue)
-      ? finishPlain() : unsafe giveUp(control, ThreadState.existing, out, before)
+    guard slot.publish(.running, on: control, of: queue) else {
+      return unsafe giveUp(control, ThreadState.existing, out, before)
+    }
+    return deadline < control.nextWakeUp || Trace.isOn ? finishPlain(control) : .ok
   }
 
-  /// What follows where the queue may have to wake up earlier: the timer is there.
+  /// What follows if the queue may have to wake up earlier. The timer exists by now.
   @inline(never)
-  private func finishPlain() -> Status {
-    let control = control
+  private func finishPlain(_ control: QueueControlBlock) -> Status {
     control.wakeIfEarlier(wakeTime(deadline: slot.deadline, slot.leeway, control))
     Trace.noteCreated(self)
     return .ok
   }
 
-  /// Makes a timer on the queue with that id, and activates it when there is a schedule.
+  /// Creates a timer on the queue with that id, and activates it if there is a schedule.
   ///
-  /// The slot is free, and the caller's alone, until one swap makes it a timer that everybody can see.
+  /// The slot is free and belongs to the caller, until one swap makes it a timer that everybody can see.
   ///
   /// - Parameters:
   ///   - schedule: valid, or `nil` for an idle timer.
   ///   - out: receives the id before the timer can tick, and is untouched on failure.
-  /// - Returns: ok, invalidHandle, invalidArgument and unsupported when functions and records do not go with the queue,
+  /// - Returns: ok, invalidHandle, invalidArgument and unsupported if functions or records do not suit the queue,
   ///   targetGone, limit, noMemory. On failure the context stays the caller's.
   package static func create(
     on queue: UInt64, _ options: TimerOptions, _ schedule: Schedule?, out: UnsafeMutablePointer<UInt64>?
   ) -> Status {
     guard let control = QueueControlBlocks.find(queue) else { return .unknownHandle }
     guard control.givesRecords == options.flags.contains(.givesRecords) else {
-      return options.flags.contains(.givesRecords) ? .invalidArgument : .unsupported
+      return handlerMismatch(options)
     }
     guard let thread = ThreadState.obtain() else { return .noMemory }
     let slot: TimerSlot
     switch control.takeSlot(thread) {
     case .success(let taken): slot = taken
-    case .failure(.limit): return .limit
+    case .failure(.limit): return Status.limit.because("queue has as many timers as its timer_limit admits")
     case .failure(.noMemory): return .noMemory
     }
     var target: TimerTarget?
@@ -166,9 +172,18 @@ extension TimerRef {
     control.wakeIfEarlier(hasCallback ? QueueControlBlock.atOnce : time)
     if isWall { timer.followWallClock() }
     Trace.noteCreated(timer, activated: schedule != nil)
-    // The target's last reference may have gone meanwhile, before there was a timer to end (P8b, Sources/README.md).
+    // The target's last reference may have gone in the meantime, before there was a timer to end (P8b,
+    // Sources/README.md).
     if let target, target.isGone { target.end(timer) }
     return .ok
+  }
+
+  /// The timer calls functions and the queue gives records, or the other way round.
+  @inline(never)
+  private static func handlerMismatch(_ options: TimerOptions) -> Status {
+    options.flags.contains(.givesRecords)
+      ? Status.invalidArgument.because("the handler is NULL, and queue was made without CHIME_QUEUE_RECORDS")
+      : Status.unsupported.because("queue gives records: the timer's handler, and all other functions, must be NULL there")
   }
 
   /// The queue was released before there was a timer.
@@ -182,7 +197,7 @@ extension TimerRef {
     return .invalidHandle
   }
 
-  /// Gives a new timer its side record; and its target, if it is to have one.
+  /// Gives a new timer its side record and, if it is to have one, its target.
   @inline(never)
   private static func fillSideRecord(
     of slot: TimerSlot, _ options: TimerOptions, activated: Bool
@@ -204,6 +219,7 @@ extension TimerRef {
       }
     }
     sideRecord.targetID = options.target
+    sideRecord.isBackground = options.flags.contains(.background)
     unsafe sideRecord.label = unsafe label
     sideRecord.update { sideRecord in
       sideRecord.finalizer = options.finalizer

@@ -3,14 +3,15 @@ extension TimerRef {
   /// `nil` when the id is stale.
   package var explanation: String? { TextWriter.string { explain(into: &$0) } }
 
-  /// False, and nothing written, when the id is stale.
+  /// False, and nothing written, if the id is stale.
   package func explain(into text: inout TextWriter) -> Bool {
-    guard let facts else { return false }
     let control = control
     let now = control.now
+    guard let facts = facts(at: now) else { return false }
     facts.tellState(at: now, control, &text)
     if facts.isBusy {
       text.add("; its handler has not returned yet, and its next call waits for that")
+      if facts.missed > 0 { text.add(phrase: "; %n missed while its handler runs", Int64(clamping: facts.missed)) }
     } else {
       if facts.hasPendingCallback { text.add("; an extra tick was asked for") }
       if facts.hasPendingCallback || facts.deadline.map({ $0 <= now }) ?? false {
@@ -22,14 +23,15 @@ extension TimerRef {
     return true
   }
 
-  /// What the record says, taken at one instant.
+  /// What the record says at one instant.
   private struct Facts {
     var word: TimerWord
-    /// When the next tick is due, in the time that the queue keeps, if the timer runs.
+    /// When the next tick is due, in the queue's internal time, if the timer is running.
     var deadline: Int64?
     var leeway: Int64
     var tickLimit: UInt64
-    var isRepeating: Bool
+    /// Due times while the handler runs that will get no tick of their own.
+    var missed: UInt64
     var hasSchedule: Bool
     var hasPendingCallback: Bool
     var targetIsGone: Bool
@@ -39,15 +41,10 @@ extension TimerRef {
       switch word.state {
       case .idle: text.add(hasSchedule ? "it was never activated" : "it was never activated, and has no schedule")
       case .running: tellRunning(at: now, control, &text)
-      case .suspended:
-        text.add("it was suspended ")
-        text.add(duration: now.saturatingSubtract(word.suspendedAt))
-        text.add(" ago")
+      case .suspended: text.add(phrase: "it was suspended %d ago", now.saturatingSubtract(word.suspendedAt))
       case .finished:
         if tickLimit == 0 { return text.add("it has finished: it was a one-shot") }
-        text.add("it has finished, after ")
-        text.add(tickLimit)
-        text.add(" due times")
+        text.add(phrase: "it has finished, after %n due times", Int64(clamping: tickLimit))
       case .cancelled: text.add(targetIsGone ? "its target has gone, which has cancelled it" : "it was cancelled")
       case nil: text.add("it was released")
       }
@@ -55,27 +52,18 @@ extension TimerRef {
 
     private func tellRunning(at now: Int64, _ control: QueueControlBlock, _ text: inout TextWriter) {
       guard let deadline, deadline != .max else { return text.add("its deadline is never") }
-      if deadline <= now {
-        text.add("it was due ")
-        text.add(duration: now.saturatingSubtract(deadline))
-        return text.add(" ago")
-      }
-      text.add("it is due in ")
-      text.add(duration: deadline.saturatingSubtract(now))
-      if leeway > 0, control.honoursLeeway {
-        text.add(", or up to ")
-        text.add(duration: leeway)
-        text.add(" later by its leeway")
-      }
+      if deadline <= now { return text.add(phrase: "it was due %d ago", now.saturatingSubtract(deadline)) }
+      text.add(phrase: "it is due in %d", deadline.saturatingSubtract(now))
+      if leeway > 0, control.honoursLeeway { text.add(phrase: ", or up to %d later by its leeway", leeway) }
       if control.isVirtual { text.add(", on a virtual clock, which somebody has to advance") }
     }
   }
 
-  private var facts: Facts? {
+  private func facts(at now: Int64) -> Facts? {
     guard let image else { return nil }
     return Facts(
       word: image.word, deadline: image.word.isRunning ? image.dueTime : nil, leeway: image.leeway.nanoseconds,
-      tickLimit: image.tickLimit, isRepeating: image.flags.contains(.repeating),
+      tickLimit: image.tickLimit, missed: image.missedMeanwhile(at: now),
       hasSchedule: image.flags.contains(.hasSchedule), hasPendingCallback: image.word.hasPendingCallback,
       targetIsGone: image.targetID != 0 && TimerTarget.status(of: image.targetID) != .ok)
   }
@@ -94,7 +82,7 @@ extension TimerRef {
   }
 
   /// A space and the label in quotation marks, if there is one.
-  private func tellLabel(_ text: inout TextWriter) {
+  func tellLabel(_ text: inout TextWriter) {
     withLabel { label in
       guard let label = unsafe label else { return }
       text.add(" \"")
@@ -105,7 +93,7 @@ extension TimerRef {
 }
 
 extension QueueCore {
-  /// Another timer whose handler runs, where one handler at a time does.
+  /// Another timer whose handler is running, on a queue that runs one handler at a time.
   fileprivate func busyTimer(but slot: TimerSlot) -> TimerRef? {
     if handOver != nil { return nil }
     var found: TimerRef?

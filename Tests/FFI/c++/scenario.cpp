@@ -1,51 +1,22 @@
-// The scenario of ../README.md in C++17, with RAII over the ids: what leaves its scope is released.
+// The scenario of ../README.md in C++17, with chime.hpp: lambdas, std::chrono, objects that own their ids. What the C++
+// header leaves to chime.h (targets, records, further handlers) is called by its C names, with the objects' ids.
 //
-// A callback must not throw: the lambdas given to chime.h are noexcept, so that an exception ends the program instead
-// of unwinding through the library.
-#include <chime.h>
+// A lambda must not throw: the program ends rather than that something unwinds through the library.
+#include <chime.hpp>
 #include <poll.h>
 
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
+using namespace std::chrono_literals;
+
 namespace {
 
-struct Error : std::runtime_error {
-  explicit Error(chime_status status) : std::runtime_error(chime_status_name(status)) {}
-};
+const char *const kinds[] = {"DUE", "FIRED", "ARMED", "CANCELLED", "FINALIZE", "FUNCTION"};
 
-void ok(chime_status status) {
-  if (status != CHIME_OK) throw Error(status);
-}
-
-// An id that one object owns.
-template <chime_status (*Release)(std::uint64_t)>
-class Id {
- public:
-  Id() = default;
-  explicit Id(std::uint64_t number) : number(number) {}
-  Id(Id &&other) noexcept : number(std::exchange(other.number, 0)) {}
-  Id &operator=(Id &&other) noexcept {
-    std::swap(number, other.number);
-    return *this;
-  }
-  ~Id() { Release(number); } // 0 does nothing; stale is an answer, not a crash
-
-  std::uint64_t get() const { return number; }
-  void reset() { ok(Release(std::exchange(number, 0))); }
-
- private:
-  std::uint64_t number = 0;
-};
-
-chime_status shut_down(std::uint64_t queue) { return queue == 0 ? CHIME_OK : chime_queue_shutdown(queue, CHIME_FOREVER); }
-
-using Queue = Id<shut_down>; // nothing of the queue runs when it is gone
-using Timer = Id<chime_timer_release>;
-using Target = Id<chime_target_release>;
+void ok(chime::status status) { status.or_throw(); }
 
 template <typename Type, typename Function, typename... Arguments>
 Type made(Function function, Arguments... arguments) {
@@ -54,15 +25,9 @@ Type made(Function function, Arguments... arguments) {
   return value;
 }
 
-template <typename Owner, typename Function, typename... Arguments>
-Owner own(Function function, Arguments... arguments) {
-  return Owner(made<std::uint64_t>(function, arguments...));
-}
-
 const char *name(chime_status status) { return chime_status_name(status); }
 void *context(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
 std::uintptr_t number(const void *context) { return reinterpret_cast<std::uintptr_t>(context); }
-const char *const kinds[] = {"DUE", "FIRED", "ARMED", "CANCELLED", "FINALIZE", "FUNCTION"};
 
 void on_tick(const chime_tick *tick, void *context) noexcept {
   std::printf("tick %" PRIuPTR ": %s sequence %" PRIu64 " missed %" PRIu64 " due %" PRId64 " at %" PRId64,
@@ -73,163 +38,169 @@ void on_tick(const chime_tick *tick, void *context) noexcept {
 void on_finalize(void *context) noexcept { std::printf("finalizer %" PRIuPTR "\n", number(context)); }
 void on_destroy(void *target) noexcept { std::printf("destructor %" PRIuPTR "\n", number(target)); }
 
-chime_timer_options options(std::uintptr_t number) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  options.handler = on_tick;
-  options.context = context(number);
-  options.finalizer = on_finalize;
-  return options;
-}
+// What a timer calls. It says when it is destroyed, which happens once, wherever it was moved before.
+class Ticker {
+ public:
+  explicit Ticker(std::uintptr_t number) : number_(number) {}
+  Ticker(Ticker &&other) noexcept : number_(std::exchange(other.number_, 0)) {}
+  ~Ticker() {
+    if (number_ != 0) on_finalize(context(number_));
+  }
+  void operator()(const chime_tick &tick) const { on_tick(&tick, context(number_)); }
 
-chime_schedule schedule(std::int64_t first, std::int64_t interval) {
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  schedule.first_ns = first;
-  schedule.interval_ns = interval;
-  return schedule;
-}
+ private:
+  std::uintptr_t number_;
+};
+
+class Target {
+ public:
+  explicit Target(chime_target_t id) : id(id) {}
+  Target(const Target &) = delete;
+  ~Target() { chime_target_release(id); }
+  void reset() { ok(chime_target_release(std::exchange(id, 0))); }
+  chime_target_t id;
+};
 
 void virtual_time() {
-  Queue queue = own<Queue>(chime_queue_create, CHIME_QUEUE_VIRTUAL, nullptr);
-  auto advance = [&](std::int64_t duration) { ok(chime_queue_advance(queue.get(), duration)); };
-  auto state = [](const Timer &timer) { return made<chime_state>(chime_timer_state, timer.get()); };
+  chime::queue queue(CHIME_QUEUE_VIRTUAL);
+  auto advance = [&](std::chrono::nanoseconds duration) { ok(queue.advance(duration)); };
 
   std::puts("- one-shot");
-  Timer timer = own<Timer>(chime_timer_after, queue.get(), 100, on_tick, context(1), on_finalize);
-  const std::uint64_t stale = timer.get();
-  advance(99);
-  advance(1);
-  std::printf("state %d\n", state(timer));
-  timer.reset();
+  chime::timer timer = queue.after(100ns, Ticker(1));
+  const chime_timer_t stale = timer.id();
+  advance(99ns);
+  advance(1ns);
+  std::printf("state %d\n", timer.state());
+  ok(timer.release());
   std::printf("release %s of 0 %s\n", name(chime_timer_release(stale)), name(chime_timer_release(0)));
 
   std::puts("- repeat");
-  timer = own<Timer>(chime_timer_every, queue.get(), 10, on_tick, context(2), on_finalize);
-  advance(25);
-  ok(chime_queue_jump(queue.get(), 30));
-  std::printf("now %" PRId64 "\n", made<std::int64_t>(chime_queue_now, queue.get()));
-  advance(0);
+  timer = queue.every(10ns, Ticker(2));
+  advance(25ns);
+  ok(queue.jump(30ns));
+  std::printf("now %" PRId64 "\n", static_cast<std::int64_t>(queue.now().count()));
+  advance(0ns);
 
   std::puts("- suspend and resume, the grid stands");
-  chime_status once = chime_timer_suspend(timer.get());
-  std::printf("suspend %s again %s\n", name(once), name(chime_timer_suspend(timer.get())));
-  advance(20);
-  once = chime_timer_resume(timer.get());
-  std::printf("resume %s again %s\n", name(once), name(chime_timer_resume(timer.get())));
-  advance(0);
-  timer.reset();
+  chime::status once = timer.suspend();
+  std::printf("suspend %s again %s\n", once.name(), timer.suspend().name());
+  advance(20ns);
+  once = timer.resume();
+  std::printf("resume %s again %s\n", once.name(), timer.resume().name());
+  advance(0ns);
+  ok(timer.release());
 
   std::puts("- suspend and resume, what was left is kept");
-  chime_timer_options all = options(3);
-  all.registration_handler = all.cancel_handler = on_tick;
-  chime_schedule plan = schedule(50, 50);
-  plan.resume_policy = CHIME_RESUME_REMAINING;
-  timer = own<Timer>(chime_timer_start, queue.get(), &all, &plan);
-  advance(20);
-  ok(chime_timer_suspend(timer.get()));
-  advance(1005);
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  ok(chime_timer_get_info(timer.get(), &info));
+  chime_timer_options all{};
+  all.size = sizeof all;
+  all.handler = all.registration_handler = all.cancel_handler = on_tick;
+  all.context = context(3);
+  all.finalizer = on_finalize;
+  chime::schedule plan = chime::schedule::every(50ns).resume(CHIME_RESUME_REMAINING);
+  timer = chime::timer(made<chime_timer_t>(chime_timer_start, queue.id(), &all, &plan));
+  advance(20ns);
+  ok(timer.suspend());
+  advance(1005ns);
+  chime_timer_info info{};
+  info.size = sizeof info;
+  ok(chime_timer_get_info(timer.id(), &info));
   std::printf("state %d remaining %" PRId64 "\n", info.state, info.remaining_ns);
-  ok(chime_timer_resume(timer.get()));
-  advance(30);
-  once = chime_timer_cancel(timer.get());
-  std::printf("cancel %s again %s\n", name(once), name(chime_timer_cancel(timer.get())));
-  advance(0);
-  timer.reset();
+  ok(timer.resume());
+  advance(30ns);
+  once = timer.cancel();
+  std::printf("cancel %s again %s\n", once.name(), timer.cancel().name());
+  advance(0ns);
+  ok(timer.release());
 
   std::puts("- postpone");
-  timer = own<Timer>(chime_timer_after, queue.get(), 100, on_tick, context(4), on_finalize);
-  advance(60);
-  std::printf("postpone %s\n", name(chime_timer_postpone(timer.get(), 100)));
-  advance(99);
-  advance(1);
-  std::printf("postpone %s\n", name(chime_timer_postpone(timer.get(), 100)));
-  timer.reset();
+  timer = queue.after(100ns, Ticker(4));
+  advance(60ns);
+  std::printf("postpone %s\n", timer.postpone(100ns).name());
+  advance(99ns);
+  advance(1ns);
+  std::printf("postpone %s\n", timer.postpone(100ns).name());
+  ok(timer.release());
 
   std::puts("- target");
-  Target target = own<Target>(chime_target_create, context(77), on_destroy);
-  chime_timer_options weak = options(5);
-  weak.target = target.get();
-  plan = schedule(10, 10);
-  timer = own<Timer>(chime_timer_start, queue.get(), &weak, &plan);
-  advance(10);
+  Target target(made<chime_target_t>(chime_target_create, context(77), on_destroy));
+  chime_timer_options weak{};
+  weak.target = target.id;
+  ok(queue.start(chime::schedule::every(10ns), Ticker(5), timer, weak));
+  advance(10ns);
   {
-    void *object = made<void *>(chime_target_retain, target.get());
-    Target reference(target.get());
+    void *object = made<void *>(chime_target_retain, target.id);
+    Target reference(target.id);
     std::printf("retain %" PRIuPTR "\n", number(object));
   }
-  advance(10);
+  advance(10ns);
   target.reset();
-  std::printf("state %d activate %s retain %s\n", state(timer), name(chime_timer_activate(timer.get(), nullptr)),
+  std::printf("state %d activate %s retain %s\n", timer.state(), timer.activate().name(),
               name(chime_target_retain(weak.target, nullptr)));
-  timer.reset();
+  ok(timer.release());
 
   std::puts("- nobody holds it");
-  ok(chime_timer_after(queue.get(), 10, on_tick, context(6), on_finalize, nullptr));
-  advance(10);
-  ok(chime_timer_after(queue.get(), 10, on_tick, context(7), on_finalize, nullptr));
-  std::printf("shutdown %s\n", name(chime_queue_shutdown(queue.get(), CHIME_FOREVER)));
-  std::printf("advance %s\n", name(chime_queue_advance(queue.get(), 10)));
+  ok(queue.once(10ns, Ticker(6)));
+  advance(10ns);
+  ok(queue.once(10ns, Ticker(7)));
+  const chime_queue_t gone = queue.id();
+  std::printf("shutdown %s\n", queue.shutdown().name());
+  std::printf("advance %s\n", name(chime_queue_advance(gone, 10)));
 }
 
-void wait_readable(const Queue &queue) {
-  pollfd entry = {made<std::int32_t>(chime_queue_fd, queue.get()), POLLIN, 0};
+void wait_readable(const chime::queue &queue) {
+  pollfd entry = {queue.fd(), POLLIN, 0};
   if (poll(&entry, 1, 10000) != 1) throw std::runtime_error("the descriptor was not readable within 10 s");
 }
 
 void host_driven() {
   std::puts("- host-driven, callbacks");
-  static std::uint64_t dues[16], early, functions;
-  chime_handler on_count = [](const chime_tick *tick, void *context) noexcept {
-    dues[number(context)] += 1 + tick->missed;
-    early += tick->actual_ns < tick->scheduled_ns;
+  std::uint64_t once = 0, often = 0, early = 0, functions = 0;
+  auto counter = [&early](std::uint64_t &dues, std::uintptr_t number) {
+    return [&dues, &early, ticker = Ticker(number)](const chime_tick &tick) {
+      dues += 1 + tick.missed;
+      early += tick.actual_ns < tick.scheduled_ns;
+    };
   };
-  chime_function on_function = [](void *) noexcept { functions += 1; };
 
-  Queue queue = own<Queue>(chime_queue_create, CHIME_QUEUE_HOST, nullptr);
-  chime_timer_options counted = options(9);
-  counted.handler = on_count;
-  chime_schedule plan = schedule(1000000, 1000000);
-  plan.tick_limit = 5;
-  Timer one_shot = own<Timer>(chime_timer_after, queue.get(), 1000000, on_count, context(8), on_finalize);
-  Timer repeating = own<Timer>(chime_timer_start, queue.get(), &counted, &plan);
-  ok(chime_queue_async(queue.get(), on_function, context(10), on_finalize));
-  while (dues[8] < 1 || dues[9] < 5 || functions < 1) {
+  chime::queue queue(CHIME_QUEUE_HOST);
+  chime::timer one_shot = queue.after(1ms, counter(once, 8));
+  chime::timer repeating = queue.start(chime::schedule::every(1ms).limit(5), counter(often, 9));
+  ok(queue.async([&functions, ticker = Ticker(10)] { functions += 1; }));
+  while (once < 1 || often < 5 || functions < 1) {
     wait_readable(queue);
-    ok(chime_queue_process(queue.get(), 0, nullptr));
+    ok(queue.process());
   }
-  std::printf("due times %" PRIu64 " %" PRIu64 " early %" PRIu64 " functions %" PRIu64 "\n", dues[8], dues[9], early,
-              functions);
-  std::printf("states %d %d\n", made<chime_state>(chime_timer_state, one_shot.get()),
-              made<chime_state>(chime_timer_state, repeating.get()));
+  std::printf("due times %" PRIu64 " %" PRIu64 " early %" PRIu64 " functions %" PRIu64 "\n", once, often, early, functions);
+  std::printf("states %d %d\n", one_shot.state(), repeating.state());
   chime_tick record;
   std::uint32_t count;
-  std::printf("take_ticks %s\n", name(chime_queue_take_ticks(queue.get(), &record, sizeof record, 1, &count)));
-  one_shot.reset();
-  repeating.reset();
-  queue.reset();
+  std::printf("take_ticks %s\n", name(chime_queue_take_ticks(queue.id(), &record, sizeof record, 1, &count)));
+  ok(one_shot.release());
+  ok(repeating.release());
+  ok(queue.shutdown());
 }
 
 void records() {
   std::puts("- host-driven, records");
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_options options{};
+  options.size = sizeof options;
   options.flags = CHIME_QUEUE_RECORDS;
-  Queue queue = own<Queue>(chime_queue_create, CHIME_QUEUE_HOST, &options);
+  chime::queue queue(CHIME_QUEUE_HOST, &options);
   auto start = [&](std::uintptr_t number, std::int64_t first, std::int64_t interval, std::uint64_t limit) {
-    chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+    chime_timer_options options{};
+    options.size = sizeof options;
     options.flags = CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED | CHIME_TIMER_RECORD_FINALIZE;
     options.context = context(number);
-    chime_schedule plan = schedule(first, interval);
-    plan.flags = CHIME_SCHEDULE_DEADLINE;
-    plan.tick_limit = limit;
-    return own<Timer>(chime_timer_start, queue.get(), &options, &plan);
+    const chime::schedule plan =
+        chime::schedule::every(std::chrono::nanoseconds(interval)).at(std::chrono::nanoseconds(first)).limit(limit);
+    return chime::timer(made<chime_timer_t>(chime_timer_start, queue.id(), &options, &plan));
   };
-  Timer first = start(11, 1, 1, 4), second = start(12, 2, INT64_C(1000000000000000000), 0);
+  chime::timer first = start(11, 1, 1, 4), second = start(12, 2, INT64_C(1000000000000000000), 0);
   auto take = [&](std::uint32_t expected) {
     for (std::uint32_t seen = 0, count; seen < expected; seen += count) {
       wait_readable(queue);
       chime_tick ticks[16];
-      ok(chime_queue_take_ticks(queue.get(), ticks, sizeof(chime_tick), 16, &count));
+      ok(chime_queue_take_ticks(queue.id(), ticks, sizeof(chime_tick), 16, &count));
       for (std::uint32_t index = 0; index < count; index++) {
         const chime_tick &tick = ticks[index];
         if (tick.kind != CHIME_TICK_DUE) {
@@ -239,19 +210,19 @@ void records() {
         std::printf("record %" PRIuPTR ": DUE sequence %" PRIu64 " missed %" PRIu64 " due %" PRId64 " generation %s\n",
                     number(tick.context), tick.sequence, tick.missed, tick.scheduled_ns,
                     name(chime_timer_check_generation(tick.timer, tick.generation)));
-        if (tick.context == context(11)) std::printf("cancel %s\n", name(chime_timer_cancel(second.get())));
+        if (tick.context == context(11)) std::printf("cancel %s\n", second.cancel().name());
       }
     }
   };
   take(4);
   take(1);
-  ok(chime_queue_async(queue.get(), nullptr, context(13), nullptr));
+  ok(chime_queue_async(queue.id(), nullptr, context(13), nullptr));
   take(1);
-  first.reset();
+  ok(first.release());
   take(1);
-  second.reset();
+  ok(second.release());
   take(1);
-  std::printf("process %s\n", name(chime_queue_process(queue.get(), 0, nullptr)));
+  std::printf("process %s\n", queue.process().name());
 }
 
 } // namespace

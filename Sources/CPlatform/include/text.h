@@ -1,0 +1,29 @@
+/*
+ * text.h - durations and sentences for people. In C for the sake of libchime's size: what Embedded Swift makes of strings
+ * put together from parts is several times as large. No function allocates, and none needs a locale.
+ */
+#ifndef CHIME_TEXT_H
+#define CHIME_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+enum { CHIME_DURATION_TEXT = 64 };
+
+/* A duration in three digits and a unit, "860 ms", "1.5 s": from two days, hours and minutes on in those. */
+void chime_write_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseconds);
+
+/* The same in all its digits, in seconds or less: "1.000001 ms". INT64_MAX is CHIME_FOREVER. */
+void chime_write_exact_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseconds);
+
+/*
+ * Writes a sentence, cut to what there is room for. In `format`, %s stands for `name`; and for the values, in their order,
+ * %t: a duration in all its digits, %d: in three, %n: a number, %e: an error number, which the system's words for it follow.
+ */
+void chime_write_sentence(char *text, size_t capacity, const char *format, const char *name, int64_t first, int64_t second);
+
+#pragma GCC visibility pop
+
+#endif

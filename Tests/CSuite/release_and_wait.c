@@ -1,0 +1,374 @@
+/*
+ * release_and_wait.c - chime_timer_release_and_wait, on every kind of queue; chime_timer_after_every; timers in the
+ * background; the list of queues.
+ */
+#include "harness.h"
+
+/* ---- chime_timer_release_and_wait ------------------------------------------------------------------------------- */
+
+typedef struct waiting {
+  probe *p;
+  chime_status status;
+  int busy_then; /* whether the handler was still running when the call had returned */
+  int returned;
+} waiting;
+
+static void *release_and_wait(void *argument) {
+  waiting *w = argument;
+  w->status = chime_timer_release_and_wait(w->p->timer, PATIENCE);
+  w->busy_then = load(&w->p->busy);
+  store(&w->returned, 1);
+  return NULL;
+}
+
+/* [7] The gate is opened once the id is stale: the release has been made, and the handler runs. */
+static void release_and_wait_waits_for_the_handler(csuite *t, where place) {
+  waiting *w = csuite_memory(t, sizeof *w);
+  pthread_t thread;
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = w->p = probe_new(t, queue, "p");
+  chime_timer_options options = probe_options(p);
+  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
+  int64_t end = monotonic_ns() + PATIENCE;
+  p->on_tick = stay_until_gate_opens;
+  p->quiet = 1;
+  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  REQUIRE(await(&p->flag, 1));
+  REQUIRE(spawn(t, &thread, release_and_wait, w));
+  while (!is_stale(p->timer) && monotonic_ns() < end) sleep_ns(CHIME_MICROSECOND);
+  EXPECT_EQ(load(&w->returned), 0);
+  EXPECT_EQ(load(&p->finalized), 0);
+  open_gate(p);
+  pthread_join(thread, NULL);
+  EXPECT_STATUS(w->status, CHIME_OK);
+  EXPECT_EQ(w->busy_then, 0);
+  EXPECT_EQ(p->ticks, 1);
+  EXPECT(await(&p->finalized, 1));
+}
+ON_DISPATCH_QUEUES(release_and_wait_waits_for_the_handler)
+
+static void release_and_wait_ends_with_its_timeout(csuite *t, where place) {
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_new(t, queue, "p");
+  chime_timer_options options = probe_options(p);
+  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
+  p->on_tick = stay_until_gate_opens;
+  p->quiet = 1;
+  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  REQUIRE(await(&p->flag, 1));
+  EXPECT_STATUS(chime_timer_release_and_wait(p->timer, -1), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT(!is_stale(p->timer));
+  EXPECT_STATUS(chime_timer_release_and_wait(p->timer, CHIME_MILLISECOND), CHIME_TIMED_OUT);
+  EXPECT(is_stale(p->timer));
+  EXPECT_EQ(load(&p->busy), 1);
+  EXPECT_STATUS(chime_timer_release_and_wait(p->timer, 0), CHIME_ERROR_INVALID_HANDLE);
+  open_gate(p);
+  EXPECT(await(&p->finalized, 1));
+}
+ON_DISPATCH_QUEUES(release_and_wait_ends_with_its_timeout)
+
+static void release_own_and_wait(probe *p, const chime_tick *tick) {
+  p->status = chime_timer_release_and_wait(tick->timer, CHIME_FOREVER);
+}
+
+/* [1] */
+static void in_its_own_handler_release_and_wait_is_a_deadlock(csuite *t, where place) {
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_new(t, queue, "p");
+  chime_timer_options options = probe_options(p);
+  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
+  p->on_tick = release_own_and_wait;
+  p->quiet = 1;
+  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_SECOND));
+  EXPECT(await(&p->finalized, 1));
+  EXPECT_EQ(p->ticks, 1);
+  EXPECT_STATUS(p->status, CHIME_ERROR_WOULD_DEADLOCK);
+  EXPECT(is_stale(p->timer));
+}
+ON_DISPATCH_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock)
+static void in_its_own_handler_release_and_wait_is_a_deadlock_on_a_virtual_queue(csuite *t) {
+  in_its_own_handler_release_and_wait_is_a_deadlock(t, VIRTUAL);
+}
+
+static void release_and_wait_of_what_does_not_run_returns_at_once(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  chime_schedule schedule = schedule_of(10, 10);
+  probe *idle = probe_idle(t, queue, "i"), *running = probe_start_full(t, queue, "r", &schedule);
+  chime_timer_t other = 0;
+  EXPECT_OK(chime_timer_release_and_wait(0, CHIME_FOREVER));
+  EXPECT_OK(chime_timer_release_and_wait(idle->timer, CHIME_FOREVER));
+  EXPECT_LOG("i.");
+  EXPECT_OK(chime_timer_release_and_wait(running->timer, 0));
+  EXPECT_STATUS(chime_timer_release_and_wait(running->timer, 0), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(chime_timer_release_and_wait(queue, 0), CHIME_ERROR_INVALID_HANDLE);
+  REQUIRE_OK(chime_timer_after(queue, 10, probe_handler, running, NULL, &other));
+  EXPECT_OK(chime_timer_release_and_wait(other, CHIME_FOREVER));
+}
+
+/* A record that was taken has started, and ends at the next take: by the thread that would wait. */
+static void release_and_wait_for_a_record_of_ones_own_is_a_deadlock(csuite *t) {
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  chime_timer_t timer = 0;
+  chime_tick record;
+  uint32_t count = 0;
+  REQUIRE(queue != 0);
+  REQUIRE_OK(chime_timer_after_every(queue, 0, CHIME_HOUR, NULL, NULL, NULL, &timer));
+  EXPECT_OK(chime_queue_take_ticks(queue, &record, sizeof record, 1, &count));
+  EXPECT_EQ(count, 1);
+  EXPECT_STATUS(chime_timer_release_and_wait(timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
+  EXPECT(is_stale(timer));
+}
+
+/* ---- chime_timer_after_every ------------------------------------------------------------------------------------ */
+
+static void after_every_begins_with_its_delay(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_new(t, queue, "a"), *b = probe_new(t, queue, "b"), *c = probe_new(t, queue, "c");
+  REQUIRE_OK(chime_timer_after_every(queue, 25, 10, probe_handler, a, probe_finalizer, &a->timer));
+  REQUIRE_OK(chime_timer_after_every(queue, 0, 20, probe_handler, b, NULL, &b->timer));
+  REQUIRE_OK(chime_timer_after_every(queue, 10, 10, probe_handler, c, NULL, &c->timer));
+  EXPECT_EQ(info_of(t, a->timer).interval_ns, 10);
+  ADVANCE(0);
+  EXPECT_LOG("b1@0");
+  ADVANCE(35);
+  EXPECT_LOG("c1@10 b2@20 c2@20 a1@25 c3@30 a2@35");
+  EXPECT_OK(chime_timer_release(a->timer));
+  EXPECT_LOG("a.");
+}
+
+/* [4]: on the grid that begins with the delay. */
+static void after_every_keeps_its_grid(csuite *t, where place) {
+  int64_t before, after;
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_new(t, queue, "p");
+  p->quiet = 1;
+  before = now_of(t, queue);
+  REQUIRE_OK(chime_timer_after_every(queue, CHIME_HOUR, CHIME_MILLISECOND, probe_handler, p, NULL, &p->timer));
+  after = now_of(t, queue);
+  EXPECT_BETWEEN(deadline_of(t, p->timer), before + CHIME_HOUR, after + CHIME_HOUR);
+  EXPECT_OK(chime_timer_release(p->timer));
+  REQUIRE_OK(chime_timer_after_every(queue, 0, CHIME_MILLISECOND, probe_handler, p, NULL, &p->timer));
+  EXPECT(await(&p->ticks, 3));
+  EXPECT_OK(chime_timer_cancel_and_wait(p->timer, PATIENCE));
+  EXPECT_EQ((p->last.scheduled_ns - p->first.scheduled_ns) % CHIME_MILLISECOND, 0);
+}
+ON_DISPATCH_QUEUES(after_every_keeps_its_grid)
+
+static void after_every_refuses_what_its_structures_would(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  chime_queue_t records = host_queue(t, CHIME_QUEUE_RECORDS);
+  probe *p = probe_new(t, queue, "p");
+  chime_timer_t timer = 7;
+#define EVERY(queue, first, interval, handler, finalizer) \
+  chime_timer_after_every(queue, first, interval, handler, p, finalizer, &timer)
+  EXPECT_STATUS(EVERY(queue, -1, 10, probe_handler, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(EVERY(queue, 10, 0, probe_handler, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(EVERY(queue, 10, -1, probe_handler, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(EVERY(queue, 10, 10, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(EVERY(queue, 10, 10, NULL, probe_finalizer), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(EVERY(0, 10, 10, probe_handler, NULL), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(EVERY(records, 10, 10, probe_handler, NULL), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(timer, 7);
+#undef EVERY
+  /* Nobody holds it: it ends with the queue. */
+  EXPECT_OK(chime_timer_after_every(queue, CHIME_FOREVER, CHIME_FOREVER, probe_handler, p, NULL, NULL));
+  ADVANCE(CHIME_HOUR);
+  EXPECT_EQ(p->ticks, 0);
+  EXPECT_EQ(stats_of(t, queue).timers, 1);
+}
+
+/* ---- CHIME_TIMER_BACKGROUND ------------------------------------------------------------------------------------- */
+
+/* A queue that the test drives; a running timer in the background. */
+static probe *start_in_the_background(csuite *t, chime_queue_t queue, const char *name, int64_t first, int64_t interval) {
+  probe *p = probe_new(t, queue, name);
+  chime_timer_options options = probe_options(p);
+  chime_schedule schedule = schedule_of(first, interval);
+  p->quiet = 1;
+  options.flags = CHIME_TIMER_BACKGROUND;
+  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  return p;
+}
+
+static void run_does_not_wait_for_timers_in_the_background(csuite *t) {
+  chime_queue_t queue = host_queue(t, 0);
+  probe *often, *late, *count;
+  int i;
+  REQUIRE(queue != 0);
+  often = start_in_the_background(t, queue, "often", 0, 100 * CHIME_MICROSECOND);
+  late = start_in_the_background(t, queue, "late", CHIME_HOUR, CHIME_HOUR);
+  /* With nothing else to wait for it returns at once. */
+  EXPECT_OK(chime_queue_run(queue, 0));
+  for (i = 0; i < 3; i++) {
+    chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
+    chime_timer_options options;
+    count = probe_new(t, queue, "count");
+    count->quiet = 1;
+    options = probe_options(count);
+    schedule.tick_limit = 5;
+    REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &count->timer));
+    EXPECT_OK(chime_queue_run(queue, 0));
+    EXPECT_EQ(state_of(t, count->timer), CHIME_STATE_FINISHED);
+  }
+  EXPECT(often->ticks > 0); /* it ticked meanwhile */
+  EXPECT_EQ(late->ticks, 0);
+  EXPECT_EQ(state_of(t, often->timer), CHIME_STATE_RUNNING);
+}
+
+static void release_the_other_later(probe *p, const chime_tick *tick) {
+  if (tick->sequence == 3) p->status = chime_timer_release(p->other->timer);
+}
+
+/* A timer in the background ends the last one that is not: nothing is left to wait for. */
+static void a_timer_in_the_background_may_end_the_run(csuite *t) {
+  chime_queue_t queue = host_queue(t, 0);
+  probe *p;
+  REQUIRE(queue != 0);
+  p = start_in_the_background(t, queue, "p", 0, CHIME_MILLISECOND);
+  p->other = probe_after(t, queue, "o", CHIME_HOUR);
+  p->on_tick = release_the_other_later;
+  EXPECT_OK(chime_queue_run(queue, 0));
+  EXPECT_STATUS(p->status, CHIME_OK);
+}
+
+typedef struct ender {
+  csuite *t;
+  chime_queue_t queue;
+  probe **probes;
+  int count;
+} ender;
+
+static void *cancel_all(void *argument) {
+  ender *e = argument;
+  int i;
+  for (i = 0; i < e->count; i++) {
+    csuite *t = e->t;
+    EXPECT_TOOK_EFFECT(chime_timer_cancel(e->probes[i]->timer));
+  }
+  return NULL;
+}
+
+/* Another thread ends them one by one, whichever of them the run watches. */
+static void another_thread_ends_what_the_run_waits_for(csuite *t) {
+  enum { TIMERS = 40 };
+  chime_queue_t queue = host_queue(t, 0);
+  probe *probes[TIMERS];
+  ender e;
+  pthread_t thread;
+  int round, i;
+  REQUIRE(queue != 0);
+  (void)start_in_the_background(t, queue, "b", 0, 50 * CHIME_MICROSECOND);
+  for (i = 0; i < TIMERS; i++) probes[i] = probe_idle(t, queue, "p");
+  e.t = t;
+  e.queue = queue;
+  e.probes = probes;
+  e.count = TIMERS;
+  for (round = 0; round < csuite_scaled(200) && !csuite_failed(t); round++) {
+    chime_schedule schedule;
+    for (i = 0; i < TIMERS; i++) {
+      schedule = schedule_of((i % 2 == 0 ? 1 : 2) * CHIME_HOUR, 0);
+      REQUIRE_OK(chime_timer_activate(probes[i]->timer, &schedule));
+    }
+    REQUIRE(spawn(t, &thread, cancel_all, &e));
+    EXPECT_OK(chime_queue_run(queue, 0));
+    for (i = 0; i < TIMERS; i++) EXPECT_EQ(state_of(t, probes[i]->timer), CHIME_STATE_CANCELLED);
+    pthread_join(thread, NULL);
+  }
+}
+
+static void in_the_background_all_else_is_as_ever(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  chime_queue_t records = host_queue(t, CHIME_QUEUE_RECORDS);
+  probe *p = start_in_the_background(t, queue, "p", 10, 10);
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = schedule_of(10, 0);
+  chime_timer_t timer = 0;
+  REQUIRE(records != 0);
+  ADVANCE(20);
+  EXPECT_EQ(p->ticks, 2);
+  EXPECT_OK(chime_timer_release(p->timer));
+  EXPECT_EQ(p->finalized, 1);
+  options.flags = CHIME_TIMER_BACKGROUND | CHIME_TIMER_RECORD_ARMED;
+  EXPECT_OK(chime_timer_start(records, &options, &schedule, &timer));
+  options.handler = probe_handler;
+  EXPECT_STATUS(chime_timer_start(queue, &options, &schedule, &timer), CHIME_ERROR_INVALID_ARGUMENT);
+  options.flags = CHIME_TIMER_BACKGROUND << 1;
+  EXPECT_STATUS(chime_timer_start(queue, &options, &schedule, &timer), CHIME_ERROR_INVALID_ARGUMENT);
+}
+
+/* A slot that served a timer in the background serves one that is not. */
+static void a_slot_does_not_stay_in_the_background(csuite *t) {
+  chime_queue_t queue = 0;
+  chime_queue_options one = CHIME_QUEUE_OPTIONS_INIT;
+  probe *p, *q;
+  one.timer_limit = 1; /* one slot */
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &one, &queue));
+  csuite_ends(t, queue, PATIENCE);
+  p = start_in_the_background(t, queue, "p", CHIME_HOUR, 0);
+  EXPECT_OK(chime_queue_run(queue, 0));
+  EXPECT_OK(chime_timer_release(p->timer));
+  q = probe_after(t, queue, "q", CHIME_MILLISECOND);
+  EXPECT_OK(chime_queue_run(queue, 0));
+  EXPECT_EQ(q->ticks, 1);
+}
+
+/* ---- chime_queue_list ------------------------------------------------------------------------------------------- */
+
+static int times_listed(csuite *t, chime_queue_t queue) {
+  uint64_t count = 0, i, room;
+  int found = 0;
+  chime_queue_t *queues;
+  EXPECT_OK(chime_queue_list(NULL, 0, &count));
+  room = count + 100; /* other tests may make some meanwhile */
+  queues = csuite_memory(t, room * sizeof *queues);
+  EXPECT_OK(chime_queue_list(queues, room, &count));
+  for (i = 0; i < count && i < room; i++) found += queues[i] == queue;
+  return found;
+}
+
+static void a_queue_is_listed_until_it_is_released(csuite *t, where place) {
+  QUEUE_OR_RETURN(queue, place);
+  EXPECT_EQ(times_listed(t, queue), 1);
+  EXPECT_TOOK_EFFECT(chime_queue_release(queue));
+  EXPECT_EQ(times_listed(t, queue), 0);
+}
+ON_DISPATCH_QUEUES(a_queue_is_listed_until_it_is_released)
+static void a_queue_is_listed_until_it_is_released_on_a_virtual_queue(csuite *t) {
+  a_queue_is_listed_until_it_is_released(t, VIRTUAL);
+}
+
+static void a_list_is_cut_to_its_room(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  QUEUE_OR_RETURN(other, VIRTUAL);
+  chime_queue_t listed[2] = {0, 99};
+  uint64_t count = 0;
+  (void)queue, (void)other;
+  EXPECT_OK(chime_queue_list(listed, 1, &count));
+  EXPECT(count >= 2);
+  EXPECT(listed[0] != 0);
+  EXPECT_EQ(listed[1], 99);
+  EXPECT_STATUS(chime_queue_list(listed, 1, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_list(NULL, 1, &count), CHIME_ERROR_INVALID_ARGUMENT);
+}
+
+const csuite_test release_and_wait_tests[] = {
+    TESTS_ON_DISPATCH_QUEUES(release_and_wait_waits_for_the_handler),
+    TESTS_ON_DISPATCH_QUEUES(release_and_wait_ends_with_its_timeout),
+    TESTS_ON_DISPATCH_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock),
+    TEST(in_its_own_handler_release_and_wait_is_a_deadlock_on_a_virtual_queue),
+    TEST(release_and_wait_of_what_does_not_run_returns_at_once),
+    TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock),
+    TEST(after_every_begins_with_its_delay),
+    TESTS_ON_DISPATCH_QUEUES(after_every_keeps_its_grid),
+    TEST(after_every_refuses_what_its_structures_would),
+    TEST(run_does_not_wait_for_timers_in_the_background),
+    TEST(a_timer_in_the_background_may_end_the_run),
+    TEST(another_thread_ends_what_the_run_waits_for),
+    TEST(in_the_background_all_else_is_as_ever),
+    TEST(a_slot_does_not_stay_in_the_background),
+    TESTS_ON_DISPATCH_QUEUES(a_queue_is_listed_until_it_is_released),
+    TEST(a_queue_is_listed_until_it_is_released_on_a_virtual_queue),
+    TEST(a_list_is_cut_to_its_room),
+    {NULL, NULL},
+};

@@ -1,0 +1,405 @@
+/*
+ * chime.hpp - Chime for C++17: one header over chime.h, nothing to link but libchime.
+ *
+ *     chime::queue queue(CHIME_QUEUE_SERIAL);
+ *     chime::timer timer = queue.every(100ms, [n = 0]() mutable { std::printf("tick %d\n", ++n); });
+ *
+ * Lambdas are moved in, and destroyed exactly once: by Chime after their last call, or by the call that failed. They take
+ * a `const chime_tick &` or nothing. One that throws ends the program (std::terminate), since nothing may unwind through
+ * Chime. They run where chime.h says: on the queue, one call of a timer at a time.
+ *
+ * Durations are std::chrono's, rounded up to nanoseconds, and saturate: what is longer than 292 years is CHIME_FOREVER. A
+ * NaN is refused as a negative duration is.
+ *
+ * Failures. What makes something throws chime::error; given where to put it, it answers a status and throws nothing:
+ *     chime::timer timer;
+ *     if (chime::status made = queue.after(5s, on_timeout, timer); made.failed()) std::puts(made.detail());
+ * Other calls answer a status, of which or_throw() makes an exception: timer.restart(schedule).or_throw(). Compiles
+ * without exceptions, too; what throws is not there then.
+ *
+ * Objects own their ids and are moved, not copied. A queue that is destroyed is shut down: its callbacks have ended then
+ * (inside one of them, or where it waits for the caller, it is only released). A timer that is destroyed is released and
+ * not waited for: release_and_wait() does. Which of the two is destroyed first does not matter.
+ */
+#ifndef CHIME_HPP
+#define CHIME_HPP
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <ratio>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "chime.h"
+
+namespace chime {
+
+/** What a call answered. */
+class status {
+ public:
+  status(chime_status value = CHIME_OK) noexcept : value_(value) {}
+  operator chime_status() const noexcept { return value_; } /* compares with CHIME_RUNNING and the like */
+  bool failed() const noexcept { return CHIME_FAILED(value_); }
+  const char *name() const noexcept { return chime_status_name(value_); }
+  const char *message() const noexcept { return chime_status_message(value_); }
+  /** chime_last_error_detail: asked on the thread, and before another call fails. */
+  const char *detail() const noexcept { return chime_last_error_detail(); }
+#if defined(__cpp_exceptions)
+  status or_throw() const; /* chime::error, if it is a failure */
+#endif
+
+ private:
+  chime_status value_;
+};
+
+/** A failure as an exception; what() is the status and, where there is one, the sentence on it. */
+class error : public std::runtime_error {
+ public:
+  explicit error(chime_status status) : std::runtime_error(text(status)), code(status) {}
+  const chime_status code;
+
+ private:
+  static std::string text(chime_status status) {
+    std::string text = chime_status_name(status);
+    const bool has_detail = status == CHIME_ERROR_INVALID_ARGUMENT || status == CHIME_ERROR_UNSUPPORTED ||
+                            status == CHIME_ERROR_RESOURCE || status == CHIME_ERROR_LIMIT;
+    const char *const detail = has_detail ? chime_last_error_detail() : "";
+    return text + ": " + (*detail != 0 ? detail : chime_status_message(status));
+  }
+};
+
+#if defined(__cpp_exceptions)
+inline status status::or_throw() const {
+  if (failed()) throw error(value_);
+  return *this;
+}
+#endif
+
+/** A duration in nanoseconds, rounded up; saturates. */
+template <class Rep, class Period>
+std::int64_t nanoseconds(std::chrono::duration<Rep, Period> duration) noexcept {
+  using scale = std::ratio_divide<Period, std::nano>;
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(), least = std::numeric_limits<std::int64_t>::min();
+  if constexpr (std::chrono::treat_as_floating_point<Rep>::value) {
+    const long double exact = static_cast<long double>(duration.count()) * scale::num / scale::den;
+    if (!(exact > -9223372036854775808.0L)) return least;
+    if (exact >= 9223372036854775807.0L) return most;
+    const std::int64_t whole = static_cast<std::int64_t>(exact);
+    return whole < most && static_cast<long double>(whole) < exact ? whole + 1 : whole;
+  } else {
+    if constexpr (std::is_unsigned<Rep>::value) {
+      if (duration.count() > static_cast<std::uint64_t>(most)) return most;
+    }
+    const std::int64_t count = static_cast<std::int64_t>(duration.count());
+    const std::int64_t whole = count / scale::den, rest = count % scale::den;
+    if (whole > most / scale::num - 1) return count == most / scale::num && rest == 0 ? count * scale::num : most;
+    if (whole < least / scale::num + 1) return least;
+    return whole * scale::num + rest * scale::num / scale::den + (rest * scale::num % scale::den > 0 ? 1 : 0);
+  }
+}
+
+/** A chime_schedule, put together: chime::schedule::every(10ms).after(0ms).leeway(1ms).limit(3). */
+struct schedule : chime_schedule {
+  schedule() noexcept : chime_schedule() { size = sizeof(chime_schedule); }
+  template <class D> static schedule once(D delay) noexcept { return schedule().after(delay); }
+  template <class D> static schedule every(D interval) noexcept {
+    schedule made = schedule().after(interval);
+    made.interval_ns = nanoseconds(interval);
+    return made;
+  }
+  template <class D> schedule &after(D delay) noexcept { return first_ns = nanoseconds(delay), flags = 0, *this; }
+  /** A deadline on the queue's clock; for monotonic queues, steady_clock's time_since_epoch(). */
+  template <class D> schedule &at(D deadline) noexcept {
+    return first_ns = nanoseconds(deadline), flags = CHIME_SCHEDULE_DEADLINE, *this;
+  }
+  template <class D> schedule &leeway(D most) noexcept { return leeway_ns = nanoseconds(most), *this; }
+  schedule &limit(std::uint64_t ticks) noexcept { return tick_limit = ticks, *this; }
+  schedule &missed(chime_missed_policy policy) noexcept { return missed_policy = policy, *this; }
+  schedule &resume(chime_resume_policy policy) noexcept { return resume_policy = policy, *this; }
+};
+
+namespace detail {
+
+/** Lambdas of a pointer's size without a destructor lie in the context itself; others behind it. */
+template <class F>
+constexpr bool is_small = sizeof(F) <= sizeof(void *) && alignof(F) <= alignof(void *) &&
+                          std::is_trivially_copyable<F>::value && std::is_trivially_destructible<F>::value;
+
+/** A function as C takes it; who has it until release() destroys it. */
+template <class F>
+class callback {
+ public:
+  template <class G> explicit callback(G &&function) {
+    if constexpr (is_small<F>) {
+      const F copy(std::forward<G>(function));
+      std::memcpy(static_cast<void *>(&context_), static_cast<const void *>(&copy), sizeof(F));
+    } else {
+      context_ = new (std::nothrow) F(std::forward<G>(function));
+    }
+  }
+  callback(const callback &) = delete;
+  callback &operator=(const callback &) = delete;
+  ~callback() {
+    if (!is_small<F>) destroy(context_);
+  }
+
+  bool exists() const noexcept { return is_small<F> || context_ != nullptr; }
+  void *context() const noexcept { return context_; }
+  void release() noexcept { context_ = nullptr; }
+  static constexpr chime_finalizer finalizer() noexcept { return is_small<F> ? nullptr : &destroy; }
+  static void tick(const chime_tick *tick, void *context) noexcept {
+    with(context, [tick](F &function) {
+      if constexpr (std::is_invocable<F &, const chime_tick &>::value) {
+        function(*tick);
+      } else {
+        static_cast<void>(tick);
+        function();
+      }
+    });
+  }
+  static void call(void *context) noexcept {
+    with(context, [](F &function) { function(); });
+  }
+
+ private:
+  template <class Body> static void with(void *context, Body body) noexcept {
+    if constexpr (is_small<F>) {
+      alignas(F) unsigned char memory[sizeof(F)];
+      std::memcpy(memory, &context, sizeof(F));
+      body(*std::launder(reinterpret_cast<F *>(memory)));
+    } else {
+      body(*static_cast<F *>(context));
+    }
+  }
+  static void destroy(void *context) noexcept {
+    if constexpr (!is_small<F>) delete static_cast<F *>(context);
+  }
+  void *context_ = nullptr;
+};
+
+/** Has a C function write its text into a string; empty if it fails. */
+template <class Function>
+std::string text(Function function, std::uint64_t id) {
+  std::uint64_t length = 0;
+  if (function(id, nullptr, 0, &length) != CHIME_OK) return {};
+  std::string text(static_cast<std::size_t>(length) + 64, '\0'); /* it may grow between the two calls */
+  if (function(id, &text[0], text.size(), &length) != CHIME_OK) return {};
+  text.resize(std::min<std::size_t>(static_cast<std::size_t>(length), text.size() - 1));
+  return text;
+}
+
+}  // namespace detail
+
+/** A timer of one's own; empty until one is moved in. Every call on an empty one answers CHIME_ERROR_INVALID_HANDLE. */
+class timer {
+ public:
+  timer() noexcept = default;
+  explicit timer(chime_timer_t id) noexcept : id_(id) {}
+  timer(timer &&other) noexcept : id_(other.detach()) {}
+  timer &operator=(timer &&other) noexcept {
+    if (this != &other) chime_timer_release(std::exchange(id_, other.detach()));
+    return *this;
+  }
+  ~timer() { chime_timer_release(id_); }
+
+  chime_timer_t id() const noexcept { return id_; }
+  /** Gives the timer up: it goes on, and the id is the caller's. */
+  chime_timer_t detach() noexcept { return std::exchange(id_, 0); }
+  status activate() const noexcept { return chime_timer_activate(id_, nullptr); }
+  status activate(const chime_schedule &schedule) const noexcept { return chime_timer_activate(id_, &schedule); }
+  status restart() const noexcept { return chime_timer_restart(id_, nullptr); }
+  status restart(const chime_schedule &schedule) const noexcept { return chime_timer_restart(id_, &schedule); }
+  status reschedule(const chime_schedule &schedule) const noexcept { return chime_timer_reschedule(id_, &schedule); }
+  status suspend() const noexcept { return chime_timer_suspend(id_); }
+  status resume() const noexcept { return chime_timer_resume(id_); }
+  template <class D> status postpone(D delay) const noexcept { return chime_timer_postpone(id_, nanoseconds(delay)); }
+  template <class D> status postpone_until(D deadline) const noexcept {
+    return chime_timer_postpone_until(id_, nanoseconds(deadline));
+  }
+  status fire() const noexcept { return chime_timer_fire(id_); }
+  status cancel() const noexcept { return chime_timer_cancel(id_); }
+  status cancel_and_wait() const noexcept { return chime_timer_cancel_and_wait(id_, CHIME_FOREVER); }
+  template <class D> status cancel_and_wait(D timeout) const noexcept {
+    return chime_timer_cancel_and_wait(id_, nanoseconds(timeout));
+  }
+  status release() noexcept { return chime_timer_release(detach()); }
+  status release_and_wait() noexcept { return chime_timer_release_and_wait(detach(), CHIME_FOREVER); }
+  template <class D> status release_and_wait(D timeout) noexcept {
+    return chime_timer_release_and_wait(detach(), nanoseconds(timeout));
+  }
+  /** An empty or stale timer is CHIME_STATE_CANCELLED. */
+  chime_state state() const noexcept {
+    chime_state state = CHIME_STATE_CANCELLED;
+    chime_timer_state(id_, &state);
+    return state;
+  }
+  /** On the queue's clock; std::chrono::nanoseconds::max() for never. */
+  std::chrono::nanoseconds next_deadline() const noexcept {
+    std::int64_t deadline = CHIME_FOREVER;
+    chime_timer_next_deadline(id_, &deadline);
+    return std::chrono::nanoseconds(deadline);
+  }
+  std::string explain() const { return detail::text(chime_timer_explain, id_); }
+
+ private:
+  chime_timer_t id_ = 0;
+};
+
+/** A queue of one's own; empty until one is moved in. */
+class queue {
+ public:
+  queue() noexcept = default;
+  queue(queue &&other) noexcept : id_(other.detach()) {}
+  queue &operator=(queue &&other) noexcept {
+    if (this != &other) end(std::exchange(id_, other.detach()));
+    return *this;
+  }
+  ~queue() { end(id_); }
+  /** Takes over an id, of chime_queue_main and the like. */
+  static queue adopt(chime_queue_t id) noexcept {
+    queue made;
+    made.id_ = id;
+    return made;
+  }
+  static status make(queue &made, chime_queue_kind kind, const chime_queue_options *options = nullptr) noexcept {
+    chime_queue_t id = 0;
+    const status status = chime_queue_create(kind, options, &id);
+    if (!status.failed()) made = adopt(id);
+    return status;
+  }
+
+  chime_queue_t id() const noexcept { return id_; }
+  chime_queue_t detach() noexcept { return std::exchange(id_, 0); }
+  status shutdown() noexcept { return chime_queue_shutdown(detach(), CHIME_FOREVER); }
+  template <class D> status shutdown(D timeout) noexcept { return chime_queue_shutdown(detach(), nanoseconds(timeout)); }
+
+  /** Makes a timer that runs. Options' handler, context and finalizer are the lambda's. */
+  template <class F>
+  status start(const chime_schedule &schedule, F &&function, timer &made, chime_timer_options options = {}) const noexcept {
+    return with(std::forward<F>(function), options, made, [&](chime_timer_t *id) {
+      return chime_timer_start(id_, &options, &schedule, id);
+    });
+  }
+  /** Makes a timer in state idle. */
+  template <class F> status create(F &&function, timer &made, chime_timer_options options = {}) const noexcept {
+    return with(std::forward<F>(function), options, made, [&](chime_timer_t *id) {
+      return chime_timer_create(id_, &options, id);
+    });
+  }
+  template <class D, class F> status after(D delay, F &&function, timer &made) const noexcept {
+    chime_timer_options o{};
+    return with(std::forward<F>(function), o, made, [&](chime_timer_t *id) {
+      return chime_timer_after(id_, nanoseconds(delay), o.handler, o.context, o.finalizer, id);
+    });
+  }
+  template <class D, class F> status every(D interval, F &&function, timer &made) const noexcept {
+    return after_every(interval, interval, std::forward<F>(function), made);
+  }
+  template <class D, class E, class F> status after_every(D delay, E interval, F &&function, timer &made) const noexcept {
+    chime_timer_options o{};
+    return with(std::forward<F>(function), o, made, [&](chime_timer_t *id) {
+      return chime_timer_after_every(id_, nanoseconds(delay), nanoseconds(interval), o.handler, o.context, o.finalizer, id);
+    });
+  }
+  /** Calls the lambda once, and forgets it. */
+  template <class D, class F> status once(D delay, F &&function) const noexcept {
+    using callback = detail::callback<typename std::decay<F>::type>;
+    callback held(std::forward<F>(function));
+    if (!held.exists()) return CHIME_ERROR_NO_MEMORY;
+    const status status =
+        chime_timer_after(id_, nanoseconds(delay), &callback::tick, held.context(), callback::finalizer(), nullptr);
+    if (!status.failed()) held.release();
+    return status;
+  }
+  /** Runs a function on the queue, soon. */
+  template <class F> status async(F &&function) const noexcept {
+    using callback = detail::callback<typename std::decay<F>::type>;
+    callback held(std::forward<F>(function));
+    if (!held.exists()) return CHIME_ERROR_NO_MEMORY;
+    const status status = chime_queue_async(id_, &callback::call, held.context(), callback::finalizer());
+    if (!status.failed()) held.release();
+    return status;
+  }
+  /** Runs a function in mutual exclusion with the queue's handlers, and waits for it. */
+  template <class F> status sync(F &&function) const noexcept {
+    typename std::remove_reference<F>::type *address = std::addressof(function);
+    return chime_queue_sync(
+        id_, [](void *context) noexcept { (**static_cast<decltype(address) *>(context))(); }, &address, CHIME_FOREVER);
+  }
+
+#if defined(__cpp_exceptions)
+  explicit queue(chime_queue_kind kind, const chime_queue_options *options = nullptr) { make(*this, kind, options).or_throw(); }
+  template <class F> timer start(const chime_schedule &schedule, F &&function) const {
+    return made([&](timer &made) { return start(schedule, std::forward<F>(function), made); });
+  }
+  template <class F> timer create(F &&function) const {
+    return made([&](timer &made) { return create(std::forward<F>(function), made); });
+  }
+  template <class D, class F> timer after(D delay, F &&function) const {
+    return made([&](timer &made) { return after(delay, std::forward<F>(function), made); });
+  }
+  template <class D, class F> timer every(D interval, F &&function) const {
+    return made([&](timer &made) { return every(interval, std::forward<F>(function), made); });
+  }
+  template <class D, class E, class F> timer after_every(D delay, E interval, F &&function) const {
+    return made([&](timer &made) { return after_every(delay, interval, std::forward<F>(function), made); });
+  }
+#endif
+
+  std::chrono::nanoseconds now() const noexcept {
+    std::int64_t now = 0;
+    chime_queue_now(id_, &now);
+    return std::chrono::nanoseconds(now);
+  }
+  template <class D> status advance(D duration) const noexcept { return chime_queue_advance(id_, nanoseconds(duration)); }
+  template <class D> status jump(D duration) const noexcept { return chime_queue_jump(id_, nanoseconds(duration)); }
+  int fd() const noexcept {
+    std::int32_t file = -1;
+    chime_queue_fd(id_, &file);
+    return file;
+  }
+  status process(std::uint32_t most = 0, std::uint32_t *count = nullptr) const noexcept {
+    return chime_queue_process(id_, most, count);
+  }
+  status run(std::uint32_t flags = 0) const noexcept { return chime_queue_run(id_, flags); }
+  status stop() const noexcept { return chime_queue_stop(id_); }
+  std::string dump() const { return detail::text(chime_queue_dump, id_); }
+
+ private:
+  static void end(chime_queue_t id) noexcept {
+    if (id != 0) chime_queue_shutdown(id, CHIME_FOREVER);
+  }
+  template <class F, class Call>
+  status with(F &&function, chime_timer_options &options, timer &made, Call call) const noexcept {
+    using callback = detail::callback<typename std::decay<F>::type>;
+    callback held(std::forward<F>(function));
+    if (!held.exists()) return CHIME_ERROR_NO_MEMORY;
+    options.size = sizeof options;
+    options.handler = &callback::tick;
+    options.context = held.context();
+    options.finalizer = callback::finalizer();
+    chime_timer_t id = 0;
+    const status status = call(&id);
+    if (status.failed()) return status;
+    held.release();
+    made = timer(id);
+    return status;
+  }
+  template <class Make> static timer made(Make make) {
+    timer made;
+    make(made).or_throw();
+    return made;
+  }
+  chime_queue_t id_ = 0;
+};
+
+}  // namespace chime
+
+#endif /* CHIME_HPP */
