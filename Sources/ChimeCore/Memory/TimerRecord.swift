@@ -61,6 +61,10 @@ struct RecordFlags: OptionSet {
   /// For a deadline that is a time of day: the offset that turned it into monotonic time (see
   /// `QueueCore.followWallClock`). `followsNoWall` for every other.
   let wallOffset = Atomic<Int64>(SideRecordRef.followsNoWall)
+  /// In the list of its target's timers: the neighbours' slots as index + 1, `TimerTarget.end` at the ends; 0 where the
+  /// timer is in none. Behind the target's lock.
+  let nextOfTarget = Atomic<UInt32>(0)
+  let previousOfTarget = Atomic<UInt32>(0)
   /// Allocated with the timer, freed with it, under the lock of `Labels`; `nil` for none.
   let label = unsafe Atomic<UnsafeMutablePointer<CChar>?>(nil)
   /// The version of the slot whose timer was given the turn for a pending callback, while its enqueued flag is set. The

@@ -98,7 +98,7 @@ extension TimerRef {
     _ before: UInt64?
   ) -> Status {
     guard slot.publish(.running, on: control, of: queue) else {
-      return unsafe giveUp(control, ThreadState.current, out, before)
+      return unsafe giveUp(control, ThreadState.existing, out, before)
     }
     return deadline < control.nextWakeUp || Trace.isOn ? finishPlain(control) : .ok
   }
@@ -191,7 +191,7 @@ extension TimerRef {
   /// The queue was released before there was a timer.
   @inline(never)
   private func giveUp(
-    _ control: QueueControlBlock, _ thread: ThreadState, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
+    _ control: QueueControlBlock, _ thread: ThreadState?, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
   ) -> Status {
     if let before { unsafe out?.pointee = before }
     slot.endSideRecord()
@@ -230,7 +230,7 @@ extension TimerRef {
       sideRecord.cancelHandler = options.cancelHandler
       unsafe sideRecord.target = target.map { unsafe Unmanaged.passRetained($0) }
     }
-    target?.attach(Handle.id(.timer, index: slot.index, version: slot.version))
+    target?.attach(slot)
     if activated, options.registrationHandler != nil { sideRecord.addCallback(.armed) }
     return .success(target)
   }
