@@ -50,7 +50,13 @@ let package = Package(
     .testTarget(name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop", "ChimeCore"], swiftSettings: swiftSettings),
     .testTarget(
       name: "ChimeSystemsTests", dependencies: ["Chime", "ChimeCore", "ChimeRunLoop"], swiftSettings: swiftSettings),
-    .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "Chime", "ChimeCore", "ChimeC"]),
+    .target(
+      name: "CModel", dependencies: ["ChimeC"], path: "Tests/Fuzz",
+      exclude: [
+        "Makefile", "arguments.c", "arguments_timers.c", "world.c", "world.h", "corpus", "corpus.py", "coverage.py",
+        "standalone",
+      ], cSettings: [.headerSearchPath("../../include")]),
+    .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "CModel", "Chime", "ChimeCore", "ChimeC"]),
     .target(
       name: "CSuite", dependencies: ["ChimeC"], path: "Tests/CSuite",
       exclude: ["Makefile", "headers", "standalone"], cSettings: [.headerSearchPath("../../include")]),

@@ -1,22 +1,28 @@
-"""Runs every program of README.md, and of Tests/FFI/README.md, as it stands there: C, Python, Lua, Swift.
-`make -C Sources` comes first.
+"""Runs every program of the pages below as it is printed there: C, Python, Lua, Swift.
 
-A Lua program is left out, by name, when there is no luajit. C is built by the README's one-line command, and after its
-installation with pkg-config, as "Install" says.
+`make -C Sources` comes first. A ```text block behind a program is its exact output. C is built by README.md's command,
+and after an installation with pkg-config as include/README.md says. All Swift programs are targets of one package.
+A Lua program is left out, by name, when there is no luajit. Blocks in other languages have to be named in `not_run`.
 """
 import os, pathlib, re, shutil, subprocess, sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 work = root / ".build-readme"
-library = root / "Sources/build/lib"
-pages = "README.md", "Tests/FFI/README.md"
-blocks = [block for page in pages
-          for block in re.findall(r"^```(\w+)\n(.*?)^```$", (root / page).read_text(), re.MULTILINE | re.DOTALL)]
+pages = [root / name for name in ("README.md", "include/README.md", "Sources/README.md", "Tests/FFI/README.md")]
+pages += sorted((root / "Sources/Chime/Chime.docc").glob("*.md"))
+not_run = "sh", "mermaid", "cmake", "swift-package", "text"
 
 
-def run(*command, cwd=root, **variables):
+def run(*command, cwd=root, expected=None, **variables):
     print("+", *(str(word).replace(str(root), ".") for word in command), flush=True)
-    subprocess.run([str(word) for word in command], cwd=cwd, env=os.environ | variables, check=True, timeout=900)
+    done = subprocess.run([str(word) for word in command], cwd=cwd, env=os.environ | variables, timeout=900, text=True,
+                          stdout=subprocess.PIPE if expected is not None else None)
+    if done.returncode:
+        sys.exit(f"ended with {done.returncode}\n{done.stdout or ''}")
+    if expected is not None:
+        sys.stdout.write(done.stdout)
+        if done.stdout != expected:
+            sys.exit(f"the page says that it prints:\n{expected}")
 
 
 def write(name, text):
@@ -26,51 +32,102 @@ def write(name, text):
     return path
 
 
-def run_c(text, number):
+def command_with(text):
+    """The first block of shell commands that contains the text."""
+    return next(block for _, language, block, _ in blocks if language == "sh" and text in block).strip()
+
+
+def run_c(page, text, expected):
     write("tick.c", text)
-    command = next(block for language, block in blocks if language == "sh" and block.startswith("cc tick.c"))
     for name in ("include", "Sources"):
         link = work / name
         if not link.exists():
             link.symlink_to(root / name)
-    run("sh", "-c", command.strip(), cwd=work)
-    # "Install", in a home directory of its own.
-    install = next(block for language, block in blocks if language == "sh" and "install PREFIX" in block)
-    shutil.rmtree(work / "home", ignore_errors=True)
-    run("sh", "-ec", install.strip(), cwd=work, HOME=str(work / "home"))
+    build, compile = command_with("cc tick.c").splitlines()
+    run("sh", "-c", build, cwd=work)
+    run("sh", "-c", compile, cwd=work, expected=expected)
+    if page.name == "README.md":
+        # "Install" in include/README.md, in a home directory of its own.
+        shutil.rmtree(work / "home", ignore_errors=True)
+        run("sh", "-ec", command_with("install PREFIX"), cwd=work, HOME=str(work / "home"))
 
 
-def run_swift(text, number):
-    manifest = f"""// swift-tools-version: 6.2
-import PackageDescription
-let package = Package(
-  name: "readme", dependencies: [.package(name: "chime", path: "../..")],
-  targets: [.executableTarget(name: "readme", dependencies: [.product(name: "Chime", package: "chime")])])
-"""
-    write("swift/Package.swift", manifest)
-    write("swift/Sources/readme/main.swift", text)
-    run("swift", "run", "--package-path", work / "swift")
+def run_python(page, text, expected):
+    run(sys.executable, write("program.py", text), expected=expected)
 
 
-def run_python(text, number):
-    run(sys.executable, write(f"program{number}.py", text))
-
-
-def run_lua(text, number):
+def run_lua(page, text, expected):
     if shutil.which("luajit") is None:
         print("left out: Lua (no luajit)")
         return
-    run("luajit", write(f"program{number}.lua", text))
+    run("luajit", write("program.lua", text), expected=expected)
 
 
-runners = {"c": run_c, "python": run_python, "lua": run_lua, "swift": run_swift}
-ran = set()
-for number, (language, text) in enumerate(blocks):
+def run_swift(programs):
+    """Each program is a target named after its page; it imports Chime if it does not say so itself.
+
+    Programs that import AsyncAlgorithms are left out, by name, when that package cannot be fetched.
+    """
+    if not make_package(programs):
+        print("left out: programs that import AsyncAlgorithms (swift-async-algorithms cannot be fetched)")
+        programs = [program for program in programs if not needs_algorithms(program)]
+        if not make_package(programs):
+            sys.exit("the package of all programs cannot be resolved")
+    run("swift", "build", "--package-path", work / "swift", "-Xswiftc", "-warnings-as-errors")
+    for name, (_, _, expected) in zip(names(programs), programs):
+        run(work / "swift/.build/debug" / name, expected=expected)
+
+
+def needs_algorithms(program):
+    return "import AsyncAlgorithms\n" in program[1]
+
+
+def names(programs):
+    """README1, Recipes1, Recipes2 and so on."""
+    pages = [page for page, _, _ in programs]
+    return [f"{page.stem}{pages[:index].count(page) + 1}" for index, page in enumerate(pages)]
+
+
+def make_package(programs):
+    shutil.rmtree(work / "swift/Sources", ignore_errors=True)
+    packages, targets = ['.package(name: "chime", path: "../..")'], []
+    if any(map(needs_algorithms, programs)):
+        packages.append('.package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0")')
+    for name, program in zip(names(programs), programs):
+        text = program[1]
+        write(f"swift/Sources/{name}/main.swift", text if "import Chime\n" in text else "import Chime\n\n" + text)
+        products = ['.product(name: "Chime", package: "chime")', '.product(name: "ChimeRunLoop", package: "chime")']
+        if needs_algorithms(program):
+            products.append('.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")')
+        targets.append(f'    .executableTarget(name: "{name}", dependencies: [{", ".join(products)}])')
+    listed = ",\n".join(targets)
+    write("swift/Package.swift", f"""// swift-tools-version: 6.2
+import PackageDescription
+let package = Package(
+  name: "readme", dependencies: [{", ".join(packages)}],
+  targets: [
+{listed}
+  ])
+""")
+    return subprocess.run(["swift", "package", "--package-path", str(work / "swift"), "resolve"], cwd=root,
+                          timeout=300).returncode == 0
+
+
+fence = re.compile(r"^```([\w-]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+blocks = []
+for page in pages:
+    found = [match.groups() for match in fence.finditer(page.read_text())]
+    for (language, text), (following, output) in zip(found, found[1:] + [("", "")]):
+        blocks.append((page, language, text, output if following == "text" else None))
+
+runners = {"c": run_c, "python": run_python, "lua": run_lua}
+for page, language, text, expected in blocks:
     if language in runners:
-        runners[language](text, number)
-        ran.add(language)
-    elif language not in ("sh", "mermaid", "cmake"):
-        sys.exit(f"a block in {language}, which nothing runs")
-missing = set(runners) - ran
+        print(page.relative_to(root), flush=True)
+        runners[language](page, text, expected)
+    elif language not in (*not_run, "swift"):
+        sys.exit(f"{page}: a block in {language}, which nothing runs")
+run_swift([(page, text, expected) for page, language, text, expected in blocks if language == "swift"])
+missing = {*runners, "swift"} - {language for _, language, _, _ in blocks}
 if missing:
     sys.exit(f"no block in {', '.join(sorted(missing))}")

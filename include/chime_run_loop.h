@@ -1,16 +1,16 @@
 /*
  * chime_run_loop.h - Chime's timers on run loops.
  *
- * Part of libchime. The run loops are Chime's own, in the manner of Foundation's RunLoop; they are not Foundation's, and
- * running one does not run the other. Everything said at the top of chime.h about threads, time, ownership and structures
- * holds here.
+ * Part of libchime. These run loops are Chime's own, modelled on Foundation's RunLoop. They are not Foundation's:
+ * running one does not run the other. What chime.h says at its top about threads, time, ownership and structures holds
+ * here, too.
  *
- * A run loop belongs to a thread, and does its work when that thread runs it, in one mode at a time. Timers wait while
- * their loop runs in another mode, or does not run; what they miss comes as one tick that says how many.
+ * A run loop belongs to a thread and works while that thread runs it, in one mode at a time. Timers wait while their
+ * loop runs in another mode, or does not run; the ticks they miss come as one tick that says how many.
  *
  * Two kinds of timers live on run loops:
- *   - chime_timer_* on a queue made by chime_run_loop_queue_create: everything that chime.h offers;
- *   - chime_weak_timer_*: a timer in the manner of Foundation's Timer, which does not keep its target alive.
+ *   - chime_timer_* on a queue from chime_run_loop_queue_create: everything that chime.h offers;
+ *   - chime_weak_timer_*: a timer like Foundation's Timer that does not keep its target alive.
  *
  * What is not in this file is not API.
  */
@@ -34,10 +34,9 @@ typedef uint64_t chime_run_loop_t;   /* the run loop of a thread; stale once the
 typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
 
 /*
- * A mode is named by a UTF-8 string; NULL is the default mode. Any other string is a mode of the caller's own, but for
- * the name of the common modes: that is a set of modes, which the default mode belongs to and
- * chime_run_loop_add_common_mode adds to. The two names are the values that
- * Foundation gives its own.
+ * A mode is named by a UTF-8 string; NULL is the default mode. CHIME_RUN_LOOP_COMMON_MODES names a set of modes: the
+ * default mode, and those that chime_run_loop_add_common_mode adds. Every other string is a mode of the caller's own.
+ * The two names have the values that Foundation gives its own.
  */
 #define CHIME_RUN_LOOP_DEFAULT_MODE "kCFRunLoopDefaultMode"
 #define CHIME_RUN_LOOP_COMMON_MODES "kCFRunLoopCommonModes"
@@ -45,7 +44,8 @@ typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
 /* ---- Run loops ------------------------------------------------------------------------------------------------ */
 
 /**
- * The calling thread's run loop. The same id each time; nothing to release; stale once the thread has ended.
+ * The calling thread's run loop. It is the same id each time, must not be released, and is stale once the thread has
+ * ended.
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
  *         descriptors
  * Any thread. Calls back: no. Waits: no.
@@ -53,7 +53,7 @@ typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
 chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
 
 /**
- * The run loop of the process's main thread. Running it in a common mode drains libdispatch's main queue, too.
+ * The run loop of the process's main thread. Running it in a common mode also drains libdispatch's main queue.
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
  *         descriptors
  * Any thread. Calls back: no. Waits: no.
@@ -74,39 +74,41 @@ chime_status chime_run_loop_create(const char *CHIME_NULLABLE label, chime_run_l
 
 /* chime_run_loop_run, flags */
 enum {
-  CHIME_RUN_LOOP_UNTIL_TICK = 1 /* return after the first visit to a queue of Chime's that delivered a tick */
+  CHIME_RUN_LOOP_UNTIL_TICK = 1 /* return after the first pass of a queue that delivered a tick */
 };
 
 /**
- * Runs the calling thread's run loop in a mode: handlers of timers in that mode run inside. Waits also when nothing is
- * in the mode yet. May be called inside a handler; a queue whose handler does that delivers nothing until it returns.
+ * Runs the calling thread's run loop in a mode: the handlers of timers in that mode run inside this call. It waits even
+ * if no timer is in the mode yet. It may be called inside a handler; that handler's queue delivers nothing until it
+ * returns.
  *
  * @param mode        not the common modes; NULL is the default mode
- * @param timeout_ns  0 or more; 0 does what is due now; CHIME_FOREVER
+ * @param timeout_ns  0 or more; 0 runs what is due now; CHIME_FOREVER
  * @param flags       0 or CHIME_RUN_LOOP_UNTIL_TICK
  * @return CHIME_TIMED_OUT: the timeout ended; CHIME_STOPPED: by chime_run_loop_stop; CHIME_OK: after a tick, with
  *         CHIME_RUN_LOOP_UNTIL_TICK; CHIME_ERROR_INVALID_ARGUMENT: a negative timeout, an unknown flag, the common
- *         modes, or an unknown mode: one that nothing was ever added to on this loop; CHIME_ERROR_RESOURCE: no file
- *         descriptors, in a thread's first call on run loops or the main thread's first run; CHIME_ERROR_LIMIT
+ *         modes, or a mode that nothing was ever added to on this loop; CHIME_ERROR_RESOURCE: no file descriptors, in a
+ *         thread's first call on run loops or the main thread's first run; CHIME_ERROR_LIMIT
  *
  * Any thread. Calls back: yes. Waits: for time.
  */
 chime_status chime_run_loop_run(const char *CHIME_NULLABLE mode, int64_t timeout_ns, uint32_t flags);
 
 /**
- * Makes the innermost chime_run_loop_run on that loop return after the callback it is in; if none is under way, the next
- * one returns at once.
+ * Makes the innermost chime_run_loop_run on that loop return, after the callback that is running. If none is under way,
+ * the next one returns at once.
  * @return CHIME_OK; CHIME_IGNORED: a stop is pending already; CHIME_ERROR_INVALID_HANDLE
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_run_loop_stop(chime_run_loop_t run_loop);
 
 /**
- * Ends a loop made by chime_run_loop_create: its id is stale at once, its thread ends after the callback it is in.
- * Queues on it tick no more; end each by chime_queue_shutdown, which delivers what is left on its caller's thread.
+ * Ends a loop that chime_run_loop_create has made: its id is stale at once, and its thread ends after the callback that
+ * is running. Queues on it do not tick any more; end each with chime_queue_shutdown, which runs their last callbacks on
+ * the thread that calls it.
  *
  * @param run_loop  0 does nothing
- * @return CHIME_OK; CHIME_IGNORED: the loop of a thread of the host's, which is not Chime's to end;
+ * @return CHIME_OK; CHIME_IGNORED: the loop belongs to a thread of the host's, which Chime does not end;
  *         CHIME_ERROR_INVALID_HANDLE
  *
  * Any thread. Calls back: no. Waits: no.
@@ -114,7 +116,7 @@ chime_status chime_run_loop_stop(chime_run_loop_t run_loop);
 chime_status chime_run_loop_release(chime_run_loop_t run_loop);
 
 /**
- * Makes a mode one of the loop's common modes: timers that were or will be added to the common modes tick in it, too.
+ * Makes a mode one of the loop's common modes: timers in the common modes, present and future, tick in it, too.
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: mode is NULL, empty, not UTF-8, or the common modes;
  *         CHIME_ERROR_INVALID_HANDLE
  * Any thread. Calls back: no. Waits: no.
@@ -122,15 +124,15 @@ chime_status chime_run_loop_release(chime_run_loop_t run_loop);
 chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
 
 /**
- * Makes a queue whose handlers run on the thread of a run loop, while it runs in that mode. A queue that has ended leaves
- * nothing behind. A loop looks at each queue of its mode between two waits, so make few queues and many timers.
+ * Creates a queue whose handlers run on the thread of a run loop, while it runs in that mode. A queue that has ended
+ * leaves nothing behind. A loop looks at every queue of its mode between two waits: make few queues with many timers.
  *
  * @param mode     NULL: the default mode; CHIME_RUN_LOOP_COMMON_MODES for all common modes
  * @param options  as for chime_queue_create; qos is not used
- * @return as chime_queue_create; CHIME_ERROR_INVALID_HANDLE: run_loop is none, or its thread has ended;
- *         CHIME_ERROR_INVALID_ARGUMENT: also a mode that is empty or not UTF-8
+ * @return as chime_queue_create; CHIME_ERROR_INVALID_HANDLE: not a run loop, or its thread has ended;
+ *         CHIME_ERROR_INVALID_ARGUMENT: also if mode is empty or not UTF-8
  *
- * chime_queue_sync on such a queue answers CHIME_ERROR_UNSUPPORTED but on the loop's own thread.
+ * chime_queue_sync on such a queue answers CHIME_ERROR_UNSUPPORTED, except on the loop's own thread.
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode,
@@ -140,24 +142,23 @@ chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *
 /* ---- Weak timers ---------------------------------------------------------------------------------------------- */
 
 /*
- * A weak timer is valid from its creation until it is invalidated or released, its target goes, its loop's thread ends,
- * or, if it does not repeat, its action has returned. Its action gets a tick whose `timer` is the chime_weak_timer_t,
- * whose `target` is the live object, and whose `context` is user_info. Actions of one timer never overlap and never
- * nest.
+ * A weak timer is valid until it is invalidated or released, its target goes, its loop's thread ends or, if it does not
+ * repeat, its action has returned. Its action gets a tick whose `timer` is the chime_weak_timer_t, whose `target` is
+ * the live object, and whose `context` is user_info. Actions of one timer never overlap and never nest.
  */
 
 /**
- * Makes a timer that ticks once it is added to a run loop. The first tick is due one interval from now.
+ * Creates a timer that ticks once it has been added to a run loop. The first tick is due one interval from now.
  *
- * @param interval_ns  0 or less stands for 100,000 (0.1 ms), as in Foundation
+ * @param interval_ns  0 or less means 100,000 (0.1 ms), as in Foundation
  * @param repeats      0 or 1
  * @param target       held weakly; 0: none
- * @param finalizer    frees user_info; called once: when the timer becomes invalid, in that call, or after the action
- *                     that runs; when the target goes, on the run loop, or in the next call that asks for the timer;
- *                     when the loop's thread ends, on that
+ * @param finalizer    frees user_info; called once, when the timer becomes invalid: in the call that invalidates it, or
+ *                     after the action that is running; if the target goes, on the run loop, or in the next call with
+ *                     this timer; if the loop's thread ends, on that thread
  * @param timer        receives the id; release it with chime_weak_timer_release
  * @return CHIME_OK: user_info is Chime's; CHIME_ERROR_INVALID_ARGUMENT: action or timer is NULL, repeats is neither 0
- *         nor 1; CHIME_ERROR_INVALID_HANDLE: target is none; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT
+ *         nor 1; CHIME_ERROR_INVALID_HANDLE: not a target; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT
  *
  * Any thread. Calls back: no. Waits: no.
  */
@@ -167,9 +168,9 @@ chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repeats, chime
                                      chime_weak_timer_t *CHIME_NULLABLE timer);
 
 /**
- * Makes a timer and adds it to the calling thread's run loop in the default mode.
+ * Creates a timer and adds it to the calling thread's run loop in the default mode.
  *
- * @param timer  NULL: nobody holds the timer but the loop, until it is invalid
+ * @param timer  NULL: only the loop holds the timer, until it is invalid
  * @return as chime_weak_timer_create; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE
  *
  * Any thread. Calls back: no. Waits: no.
@@ -184,7 +185,7 @@ chime_status chime_weak_timer_schedule(int64_t interval_ns, int32_t repeats, chi
  *
  * @param mode  NULL: the default mode; CHIME_RUN_LOOP_COMMON_MODES for all common modes
  * @return CHIME_OK; CHIME_IGNORED: the timer is invalid, or in that mode already; CHIME_ERROR_INVALID_ARGUMENT: the
- *         timer is on another loop, or mode is empty or not UTF-8; CHIME_ERROR_INVALID_HANDLE: of timer or run_loop;
+ *         timer is on another loop, or mode is empty or not UTF-8; CHIME_ERROR_INVALID_HANDLE: timer or run_loop;
  *         CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE
  *
  * Any thread. Calls back: no. Waits: no.
@@ -192,17 +193,17 @@ chime_status chime_weak_timer_schedule(int64_t interval_ns, int32_t repeats, chi
 chime_status chime_weak_timer_add(chime_weak_timer_t timer, chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
 
 /**
- * Calls the action now, on the calling thread, outside the schedule: its tick is of kind CHIME_TICK_FIRED and its
- * sequence is 0. A timer that does not repeat is invalid afterwards.
- * @return CHIME_OK; CHIME_IGNORED: the timer is invalid, or its action runs already, here or on another thread;
+ * Calls the action now, on the calling thread, outside the schedule, with a tick of kind CHIME_TICK_FIRED and
+ * sequence 0. A timer that does not repeat is invalid afterwards.
+ * @return CHIME_OK; CHIME_IGNORED: the timer is invalid, or its action is already running, here or on another thread;
  *         CHIME_ERROR_INVALID_HANDLE
  * Any thread. Calls back: yes. Waits: no.
  */
 chime_status chime_weak_timer_fire(chime_weak_timer_t timer);
 
 /**
- * Ends the timer for good; its id stays. After it has returned no tick starts.
- * @return CHIME_OK; CHIME_RUNNING: took effect, the action has not returned; CHIME_IGNORED: it was invalid;
+ * Ends the timer for good; its id stays valid. Once this has returned, no tick starts.
+ * @return CHIME_OK; CHIME_RUNNING: took effect, but the action has not returned; CHIME_IGNORED: it was invalid already;
  *         CHIME_ERROR_INVALID_HANDLE
  * Any thread, the action included. Calls back: the finalizer. Waits: no.
  */
@@ -211,12 +212,12 @@ chime_status chime_weak_timer_invalidate(chime_weak_timer_t timer);
 /**
  * @param valid  receives 1 or 0
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- * Any thread. Calls back: the finalizer, when it finds that the target has gone. Waits: no.
+ * Any thread. Calls back: the finalizer, if the target is found to be gone. Waits: no.
  */
 chime_status chime_weak_timer_is_valid(chime_weak_timer_t timer, int32_t *CHIME_NULLABLE valid);
 
 /**
- * How late a tick may come so that it can share a wake-up. A late tick does not move later ones.
+ * Sets how late a tick may come in order to share a wake-up. A late tick does not move later ones.
  * @param tolerance_ns  0 or more; below the interval when the timer repeats
  * @return CHIME_OK; CHIME_IGNORED: the timer is invalid; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  * Any thread. Calls back: no. Waits: no.
@@ -230,8 +231,8 @@ chime_status chime_weak_timer_set_tolerance(chime_weak_timer_t timer, int64_t to
 chime_status chime_weak_timer_tolerance(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE tolerance_ns);
 
 /**
- * Moves the next tick to a time of day, and the following ones an interval each from it; one in the past is due at
- * once. Turned into a time of the monotonic clock in this call: later steps of the wall clock do not move the tick.
+ * Moves the next tick to a time of day; later ones follow at the interval. A time in the past is due at once. This call
+ * converts the time to the monotonic clock, so later steps of the wall clock do not move the tick.
  * @param wall_deadline_ns  on CHIME_CLOCK_WALL; CHIME_FOREVER: never
  * @return CHIME_OK; CHIME_IGNORED: the timer is invalid; CHIME_ERROR_INVALID_HANDLE
  * Any thread. Calls back: no. Waits: no.
@@ -254,10 +255,10 @@ chime_status chime_weak_timer_fire_date(chime_weak_timer_t timer, int64_t *CHIME
 chime_status chime_weak_timer_interval(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE interval_ns);
 
 /**
- * Invalidates the timer if need be and makes its id stale at once.
+ * Invalidates the timer if necessary and makes its id stale at once.
  *
  * @param timer  0 does nothing
- * @return CHIME_OK; CHIME_RUNNING: took effect, the action has not returned; CHIME_ERROR_INVALID_HANDLE
+ * @return CHIME_OK; CHIME_RUNNING: took effect, but the action has not returned; CHIME_ERROR_INVALID_HANDLE
  *
  * Any thread, the action included. Calls back: the finalizer. Waits: no.
  */

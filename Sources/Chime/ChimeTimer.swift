@@ -1,11 +1,12 @@
 import ChimeCore
 
-/// A timer on a `TimerQueue`. Every call may be made in any order, from any thread, inside the handler too; one that
-/// means nothing in the timer's state is ignored and says so. Once its target has gone it is
-/// cancelled for good, and calls that would change it throw `targetGone`.
+/// A timer on a `TimerQueue`. Calls may be made in any order and from any thread, inside the handler too. A call that
+/// means nothing in the timer's state is ignored and says so. Once its target is gone, the timer is cancelled for good,
+/// and calls that would change it throw `targetGone`.
 ///
-/// The timer owns its handler and stops when the last reference to it goes, or its queue, which it does not hold; the handler is let go after the call that
-/// runs. A handler that captures its timer strongly keeps both alive until the queue ends.
+/// The timer stops when its last reference goes, or when its queue ends; it does not hold the queue. It owns its
+/// handler and releases it after the call that is running. A handler that captures its timer strongly keeps both alive
+/// until the queue ends.
 public final class ChimeTimer: Sendable {
   private let id: UInt64
   /// Whether the target has gone; `nil` for a timer without one.
@@ -48,45 +49,46 @@ public final class ChimeTimer: Sendable {
 
   deinit { _ = TimerRef.release(id) }
 
-  /// Whether the target has gone; lets go of what the timer held for it.
+  /// Whether the target is gone; if so, releases what the timer held for it.
   private var hasLostTarget: Bool {
     guard let targetHasGone, targetHasGone() else { return false }
     _ = TimerRef.release(id)
     return true
   }
 
-  /// Where the timer stands; `cancelled` after its queue has ended or its target has gone.
+  /// The timer's state; `cancelled` once its queue has ended or its target is gone.
   public var state: TimerState { hasLostTarget ? .cancelled : TimerRef(id)?.state ?? .cancelled }
 
-  /// When the next tick is due, in nanoseconds on the queue's clock; `nil` when none is.
+  /// When the next tick is due, in nanoseconds on the queue's clock; `nil` if none is.
   public var nextDeadline: Int64? {
     guard !hasLostTarget, let deadline = TimerRef(id)?.nextDeadline, deadline != .max else { return nil }
     return deadline
   }
 
-  /// A number that changes with every accepted activate, restart, reschedule, suspend and cancel, and that the next tick
-  /// will carry; `nil` after the queue has ended or the target has gone. See `Tick.isCurrent`.
+  /// A number that changes with every accepted activate, restart, reschedule, suspend and cancel; the next tick carries
+  /// it. `nil` once the queue has ended or the target is gone. See `Tick.isCurrent`.
   public var generation: UInt64? { hasLostTarget ? nil : TimerRef(id)?.generation }
 
-  /// Why the timer does not fire, in one sentence: never activated, suspended for so long, due in so long, held up by
-  /// another handler, its queue not driven. For people: the wording may change. Looks at every timer of the queue.
+  /// Why the timer does not fire, in one sentence: it was never activated, it was suspended some time ago, it is due
+  /// later, another handler holds it up, nobody drives its queue. For people: the wording may change. Takes time in
+  /// proportion to the queue's timers.
   public var explanation: String {
     if hasLostTarget { return "its target has gone, which has cancelled it." }
     return TimerRef(id)?.explanation ?? "its queue has ended."
   }
 
-  /// Starts the timer's next life; ignored unless it is idle, finished or cancelled.
+  /// Starts a timer that is idle, finished or cancelled; otherwise ignored.
   ///
-  /// - Parameter schedule: `nil` keeps the one it has.
-  /// - Throws: `invalidArgument` when it never had one; `targetGone`, `invalidHandle`, `noMemory`.
+  /// - Parameter schedule: `nil` keeps the present one.
+  /// - Throws: `invalidArgument` if there was never one; `targetGone`, `invalidHandle`, `noMemory`.
   @discardableResult
   public func activate(_ schedule: Schedule? = nil) throws(ChimeError) -> Outcome {
     try perform { $0.activate(schedule) }
   }
 
-  /// Runs from now, whatever the state: one transition, in which no tick can get lost.
+  /// Makes the timer run from now on, whatever its state, in one transition that loses no tick.
   ///
-  /// - Parameter schedule: `nil` keeps the one it has.
+  /// - Parameter schedule: `nil` keeps the present one.
   /// - Throws: as `activate(_:)`.
   @discardableResult
   public func restart(_ schedule: Schedule? = nil) throws(ChimeError) -> Outcome {
@@ -98,7 +100,7 @@ public final class ChimeTimer: Sendable {
     _ = try perform { $0.restart(Schedule(first: deadline, firstIsDeadline: true)) }
   }
 
-  /// Holds ticks back; ignored unless running. After it has returned no tick starts.
+  /// Holds ticks back; ignored unless running. Once it has returned, no tick starts.
   @discardableResult
   public func suspend() throws(ChimeError) -> Outcome { try perform { $0.suspend() } }
 
@@ -106,12 +108,12 @@ public final class ChimeTimer: Sendable {
   @discardableResult
   public func resume() throws(ChimeError) -> Outcome { try perform { $0.resume() } }
 
-  /// Changes the interval, keeps the state and the rest of the schedule; the next tick is due one interval from now. A
-  /// tick limit begins anew.
+  /// Changes the interval. State and the rest of the schedule stay; the next tick is due one interval from now, and the
+  /// count against a tick limit starts again.
   ///
   /// - Parameters:
   ///   - interval: above 0.
-  ///   - leeway: 0 or more, below the interval; `nil` keeps the one it has, shortened if need be to below the interval.
+  ///   - leeway: 0 or more, below the interval; `nil` keeps the present one, shortened if necessary.
   /// - Throws: `invalidArgument`; `invalidHandle`, `noMemory`, `targetGone`.
   @discardableResult
   public func reschedule(every interval: Duration, leeway: Duration? = nil) throws(ChimeError) -> Outcome {
@@ -122,13 +124,13 @@ public final class ChimeTimer: Sendable {
     return try perform { $0.reschedule(interval: interval, leeway: leeway) }
   }
 
-  /// Changes the schedule and keeps the state. A first delay counts from now.
+  /// Changes the schedule; the state stays. A first delay counts from now.
   @discardableResult
   public func reschedule(_ schedule: Schedule) throws(ChimeError) -> Outcome { try perform { $0.reschedule(schedule) } }
 
-  /// The idle-timeout touch: moves the next deadline to `delay` from now if that is later.
+  /// Moves the next deadline to `delay` from now, if that is later: the call for idle timeouts.
   /// - Parameter delay: 0 or more.
-  /// - Returns: ignored when the timer does not run, or its tick has started.
+  /// - Returns: ignored if the timer is neither running nor suspended, or its tick has started.
   @discardableResult
   public func postpone(by delay: Duration) throws(ChimeError) -> Outcome {
     guard delay >= .zero else { throw .invalidArgument }
@@ -136,23 +138,24 @@ public final class ChimeTimer: Sendable {
   }
 
   /// Moves the next deadline to a point on the queue's clock, in nanoseconds, if that is later.
-  /// - Returns: ignored when the timer does not run, or its tick has started.
+  /// - Returns: ignored if the timer is neither running nor suspended, or its tick has started.
   @discardableResult
   public func postpone(until deadline: Int64) throws(ChimeError) -> Outcome {
     try perform { $0.postpone(until: deadline) }
   }
 
-  /// Asks for one extra tick, outside the schedule, on the queue.
+  /// Requests one extra tick, outside the schedule, on the queue.
   @discardableResult
   public func fire() throws(ChimeError) -> Outcome { try perform { $0.fire() } }
 
-  /// Stops the timer; ignored unless running or suspended. After it has returned no tick starts.
+  /// Stops the timer; ignored unless running or suspended. Once it has returned, no tick starts.
   @discardableResult
   public func cancel() throws(ChimeError) -> Outcome { try performEnding { $0.cancel() } }
 
-  /// Cancels, then waits until the handler does not run. Waits for a handler.
-  /// - Parameter timeout: 0 or more; `nil` without end.
-  /// - Throws: `wouldDeadlock` when the handler is the caller's own, or waits for the caller; it is cancelled then.
+  /// Cancels, then waits until the handler is not running. Waits for a handler.
+  /// - Parameter timeout: 0 or more; `nil` for no limit.
+  /// - Throws: `wouldDeadlock` if the handler is the caller's own, or waits for the caller; the timer is cancelled
+  ///   anyway.
   @discardableResult
   public func cancelAndWait(timeout: Duration? = nil) throws(ChimeError) -> Outcome {
     try performEnding { $0.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }

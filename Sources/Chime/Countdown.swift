@@ -1,9 +1,9 @@
 import ChimeCore
 
-/// Counts down to zero in steps, and ends itself there: a label that shows `remaining` first, then 59, 58 … 0.
+/// Counts down to zero in steps and ends there: for a label that first shows `remaining`, then 59, 58 … 0.
 ///
-/// Starts at once. Steps that could not be met are not made up for: the next call says what is left by then. Stops when
-/// the last reference to it goes.
+/// It starts at once. Steps that were missed are not caught up on: the next call says what is left by then. It stops
+/// when its last reference goes.
 public final class Countdown: Sendable {
   private let timer: ChimeTimer
   private let left: Left
@@ -14,13 +14,13 @@ public final class Countdown: Sendable {
     init(_ duration: Duration) { self.duration = Locked(duration) }
   }
 
-  /// Starts to count, one step from now for the first time.
+  /// Starts counting; the first call comes one step from now.
   ///
   /// - Parameters:
   ///   - duration: above 0; rounded up to whole steps.
   ///   - step: above 0.
   ///   - queue: where `handler` runs.
-  ///   - handler: gets what is left after each step; the last call gets zero.
+  ///   - handler: gets what is left after each step; zero in the last call.
   /// - Throws: `invalidArgument`; `limit`, `noMemory`.
   public init(
     from duration: Duration, every step: Duration = .seconds(1), on queue: TimerQueue,
@@ -45,14 +45,14 @@ public final class Countdown: Sendable {
   /// What was left after the last step.
   public var remaining: Duration { left.duration.withLock { $0 } }
 
-  /// Whether zero was reached, or the countdown was cancelled.
+  /// Whether it has reached zero or was cancelled.
   public var hasEnded: Bool { timer.state == .finished || timer.state == .cancelled }
 
-  /// Stops the time; what is left of the step that has begun is kept.
+  /// Stops the time. What is left of the present step is kept.
   @discardableResult
   public func pause() throws(ChimeError) -> Outcome { try timer.suspend() }
 
-  /// Goes on after `pause`.
+  /// Continues after `pause`.
   @discardableResult
   public func resume() throws(ChimeError) -> Outcome { try timer.resume() }
 

@@ -1,26 +1,26 @@
 import ChimeCore
 import Dispatch
 
-/// The state machine around one `DispatchSourceTimer` at a time: every call, in every state, from every thread, its own
-/// handler included, does what the table of `Transition` says, and none of them can trap, leak or deadlock.
+/// The state machine around one `DispatchSourceTimer` at a time. Every call, in every state, from every thread, inside
+/// its own handler too, does what the table of `Transition` says; no call can trap, leak or deadlock.
 ///
-/// Calls never wait for a handler. When one has returned, its transition has happened and `state` agrees; no tick that
-/// was due before it starts afterwards. Ticks of one machine never overlap, on a concurrent queue too, and none is
-/// early against the clock of `DispatchTime`. Tick k of a repeating timer is due at first deadline + k × interval;
-/// missed ones are delivered as one.
+/// Calls never wait for a handler. Once a call has returned, its transition has happened, `state` agrees, and no tick
+/// that was due before starts. Ticks of one machine never overlap, on a concurrent queue too, and none is early by the
+/// clock of `DispatchTime`. Tick k of a repeating timer is due at first deadline + k × interval; missed ticks come as
+/// one.
 ///
-/// The machine owns its handlers: the one given to `init` until the machine is released, one given to `activate` or
-/// `restart` until `cancel`, the next handler, or the release of the machine, and in each case until a call of it that
-/// is under way has returned. Captures are then released once, with no lock held, on the thread that let go last.
-/// A handler that captures its machine strongly keeps it alive for as long.
+/// The machine owns its handlers: the one given to `init` until the machine is released; one given to `activate` or
+/// `restart` until `cancel`, the next handler, or the release of the machine. If a call of the handler is under way,
+/// its captures are released after that call; once, with no lock held, on the thread that drops the last reference. A
+/// handler that captures its machine strongly keeps the machine alive as long.
 ///
-/// Releasing the machine cancels it, also from inside the handler.
+/// Releasing the machine cancels it, inside the handler too.
 public final class DispatchSourceTimerMachine: Sendable {
   /// What a call did.
   public enum Outcome: Equatable, Sendable {
     /// The call took effect, and no handler of this machine is running.
     case done
-    /// The call took effect; a handler that had started before it has not returned (the caller's own, perhaps).
+    /// The call took effect; a handler that had started has not returned (perhaps the caller's own).
     case busy
     /// In this state the call means nothing, and nothing has happened.
     case ignored
@@ -32,13 +32,13 @@ public final class DispatchSourceTimerMachine: Sendable {
     case intervalNotPositive
     /// Longer than `Int64.max` nanoseconds (292 years).
     case intervalTooLong
-    /// A tick cannot be asked to come early; 0 is as punctual as it gets.
+    /// A tick cannot come early; 0 is as punctual as it gets.
     case leewayNegative
     /// Longer than `Int64.max` nanoseconds (292 years).
     case leewayTooLong
     /// The machine was never given a schedule.
     case scheduleMissing
-    /// The machine has no handler: none was given to `init`, and `cancel` has dropped the last one.
+    /// The machine has no handler: `init` got none, and `cancel` has dropped the last one.
     case handlerMissing
   }
 
@@ -48,8 +48,8 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///
   /// - Parameters:
   ///   - queue: where handlers run; `nil` for a global queue.
-  ///   - factory: makes the source of each life.
-  ///   - handler: runs at each tick for which `activate` or `restart` gave none of its own.
+  ///   - factory: makes a source each time the machine is started.
+  ///   - handler: runs at each tick, unless `activate` or `restart` was given another one.
   public init(
     queue: DispatchQueue? = nil, factory: any TimerAdapterFactory = DispatchSourceTimerAdapterFactory(),
     handler: sending (() -> Void)? = nil
@@ -61,7 +61,7 @@ public final class DispatchSourceTimerMachine: Sendable {
     core.shutDown()
   }
 
-  /// Where the machine stands now.
+  /// The present state.
   public var state: TimerState { core.state }
 
   /// Starts a repeating timer that is idle, finished or cancelled; otherwise ignored.
@@ -69,7 +69,7 @@ public final class DispatchSourceTimerMachine: Sendable {
   /// - Parameters:
   ///   - repeatTimeInterval: between ticks, 1 ns or longer; `.never` for a single tick at `deadline`.
   ///   - deadline: of the first tick; `nil` for one interval from now, `.now()` for a tick at once.
-  ///   - leeway: how late a tick may be to share a wake-up, 0 ns or longer.
+  ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
   ///   - handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
   @discardableResult
   public func activate(
@@ -86,7 +86,7 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///   - deadline: of the first tick. One that has passed, or 0, ticks at once; `.distantFuture`, or anything beyond
   ///     2^62 ns, never does.
   ///   - repeating: the interval, 1 ns or longer; `.never` for a one-shot, which is finished before its handler starts.
-  ///   - leeway: how late a tick may be to share a wake-up, 0 ns or longer.
+  ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
   ///   - handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
   @discardableResult
   public func activate(
@@ -97,7 +97,7 @@ public final class DispatchSourceTimerMachine: Sendable {
     return try perform(.activate, plan: plan, handler: TimerMachineHandler.of(handler))
   }
 
-  /// Starts a timer that is idle, finished or cancelled with the schedule given last; otherwise ignored.
+  /// Starts a timer that is idle, finished or cancelled, with the last schedule given; otherwise ignored.
   ///
   /// A schedule without a deadline counts from now.
   @discardableResult
@@ -105,9 +105,9 @@ public final class DispatchSourceTimerMachine: Sendable {
     try perform(.activate, handler: TimerMachineHandler.of(handler))
   }
 
-  /// Runs from now with this schedule, whatever the state: one transition, in which no tick can get lost.
+  /// Makes the timer run from now on with this schedule, whatever its state, in one transition that loses no tick.
   ///
-  /// In every state but idle and cancelled it costs one lock and one `schedule` of the source there is.
+  /// In every state but idle and cancelled it costs one lock and one `schedule` of the existing source.
   /// `restart(deadline: .distantFuture)` disarms.
   @discardableResult
   public func restart(
@@ -118,15 +118,15 @@ public final class DispatchSourceTimerMachine: Sendable {
     return try perform(.restart, plan: plan, handler: TimerMachineHandler.of(handler))
   }
 
-  /// Runs from now with the schedule given last, whatever the state.
+  /// Makes the timer run from now on with the last schedule given, whatever its state.
   @discardableResult
   public func restart(handler: sending (() -> Void)? = nil) throws(ScheduleError) -> Outcome {
     try perform(.restart, handler: TimerMachineHandler.of(handler))
   }
 
-  /// Replaces the schedule: at once when running, from `resume` on when suspended, else for the next start.
+  /// Replaces the schedule: at once if running, from `resume` on if suspended, otherwise for the next start.
   ///
-  /// The first tick comes one interval after this call when running or suspended, else after the start.
+  /// The first tick comes one interval after this call if running or suspended, otherwise after the start.
   @discardableResult
   public func reschedule(
     repeatTimeInterval: DispatchTimeInterval, leeway: DispatchTimeInterval = .nanoseconds(0)
@@ -135,7 +135,7 @@ public final class DispatchSourceTimerMachine: Sendable {
     return try perform(.reschedule, plan: plan)
   }
 
-  /// Replaces the schedule: at once when running, from `resume` on when suspended, else for the next start.
+  /// Replaces the schedule: at once if running, from `resume` on if suspended, otherwise for the next start.
   @discardableResult
   public func reschedule(
     deadline: DispatchTime, repeating: DispatchTimeInterval = .never, leeway: DispatchTimeInterval = .nanoseconds(0)
@@ -146,15 +146,15 @@ public final class DispatchSourceTimerMachine: Sendable {
 
   /// Moves the next tick, and the grid with it, to `deadline` if that is later; ignored unless running or suspended.
   ///
-  /// One lock, and the source is left alone: it wakes once at the time it was set for and is set anew then.
+  /// It costs one lock and leaves the source alone, which wakes at the time it was set for and is then set again.
   @discardableResult
   public func postpone(until deadline: DispatchTime) -> Outcome {
     Outcome(core.performUnchecked(.postpone, deadline: deadline.instant))
   }
 
-  /// Gives one tick outside the schedule, on the queue, later: ignored when cancelled or without a handler.
+  /// Requests one tick outside the schedule, on the queue; ignored if cancelled or without a handler.
   ///
-  /// Further calls before that tick starts add none; suspend, reschedule, restart, activate and cancel drop it.
+  /// Further calls before that tick starts add nothing. Suspend, reschedule, restart, activate and cancel drop it.
   @discardableResult
   public func fire() -> Outcome { Outcome(core.performUnchecked(.fire)) }
 
@@ -162,15 +162,15 @@ public final class DispatchSourceTimerMachine: Sendable {
   @discardableResult
   public func suspend() -> Outcome { Outcome(core.performUnchecked(.suspend)) }
 
-  /// Lets ticks through again; ignored unless suspended. What fell due meanwhile comes as one tick at once, then the
-  /// old grid goes on.
+  /// Lets ticks through again; ignored unless suspended. Ticks that were due in the meantime come as one, at once; then
+  /// the old grid continues.
   @discardableResult
   public func resume() -> Outcome { Outcome(core.performUnchecked(.resume)) }
 
-  /// Stops the timer, lets go of its source and of the handler that `activate` or `restart` gave it; ignored unless
-  /// running or suspended. It can be started again.
+  /// Stops the timer and releases its source and the handler given to `activate` or `restart`; ignored unless running
+  /// or suspended. The timer can be started again.
   ///
-  /// A finished one-shot is at rest and keeps both, so that it can be restarted cheaply.
+  /// A finished one-shot keeps both, so that restarting it is cheap.
   @discardableResult
   public func cancel() -> Outcome { Outcome(core.performUnchecked(.cancel)) }
 

@@ -19,8 +19,8 @@ public enum QueueClock: Sendable {
   }
 }
 
-/// A queue that the program's own loop drives: add `fileDescriptor` to it, and call `process` when that is readable.
-/// Handlers run inside `process` and `run`, on the thread that calls them.
+/// A queue driven by the program's own loop: add `fileDescriptor` to the loop, and call `process` when it is readable.
+/// Handlers run inside `process` and `run`, on the calling thread.
 public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   // Unchecked as its class is; it adds nothing.
   /// A queue with a descriptor of its own and no thread.
@@ -28,7 +28,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   /// - Parameters:
   ///   - label: for debuggers.
   ///   - clock: any.
-  ///   - isBound: only the thread that makes the queue may drive it; others get `wrongThread`.
+  ///   - isBound: whether only the thread that creates the queue may drive it; others get `wrongThread`.
   /// - Throws: `limit`, `noMemory`, `resource`.
   public init(label: String = "", clock: QueueClock = .monotonic, isBound: Bool = false) throws(ChimeError) {
     var options = QueueOptions(label: label, clock: clock.clock)
@@ -36,11 +36,12 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
     try super.init(QueueCore.makeHost(options))
   }
 
-  /// Readable while there is something to process. Poll it, and do nothing else with it; the queue's own until it ends.
+  /// Readable while there is something to process. Poll it and do nothing else with it; the queue owns it until it
+  /// ends.
   public var fileDescriptor: Int32 { (try? QueueCore.file(id).get()) ?? -1 }
 
-  /// When the queue next wants to be processed, in nanoseconds on its clock; `nil` for never. Exact on the thread that
-  /// drives the queue; elsewhere it may be early.
+  /// When the queue next needs to be processed, in nanoseconds on its clock; `nil` for never. Exact on the thread that
+  /// drives the queue; elsewhere it may be too early, never too late.
   public var nextDeadline: Int64? {
     guard let deadline = try? QueueCore.nextDeadline(id).get(), deadline != .max else { return nil }
     return deadline
@@ -48,7 +49,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
 
   /// Runs what is due.
   ///
-  /// - Parameter maximum: ticks and functions at most; what is left keeps the descriptor readable.
+  /// - Parameter maximum: how many ticks and functions to run at most; if some are left, the descriptor stays readable.
   /// - Returns: how many ran.
   /// - Throws: `wrongThread`, `busy` while another thread is inside the queue, `wouldDeadlock` inside a handler of the
   ///   queue, `shutDown`, `invalidHandle`; `invalidArgument` for a maximum below 1.
@@ -61,29 +62,29 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
     }
   }
 
-  /// Processes and waits in turn, until no timer runs or `stop` is called. Waits for time.
+  /// Processes and waits in turn, until no timer is running or `stop` is called. Waits for time.
   ///
-  /// - Parameter untilStopped: go on when no timer runs.
+  /// - Parameter untilStopped: whether to go on when no timer is running.
   /// - Throws: as `process`.
   public func run(untilStopped: Bool = false) throws(ChimeError) {
     let status = QueueCore.run(id, untilStopped: untilStopped)
     if status.isFailure { throw status.error }
   }
 
-  /// Makes `run` return, or the next one when none is under way. Any thread.
+  /// Makes `run` return; if none is under way, the next one returns at once. Any thread.
   public func stop() { _ = QueueCore.stop(id) }
 }
 
-/// A queue on a thread of its own, which waits for absolute times with a timer slack of 1 ns.
+/// A queue with a thread of its own, which waits for absolute times with 1 ns of timer slack.
 public final class PreciseTimerQueue: TimerQueue, @unchecked Sendable {
   // Unchecked as its class is; it adds nothing.
-  /// Starts the thread, with what was asked for or not at all: nothing is left out in silence.
+  /// Starts the thread. If an option cannot be granted, it throws; nothing is silently left out.
   ///
   /// - Parameters:
   ///   - label: for debuggers; its first 15 bytes name the thread.
   ///   - clock: monotonic or wall.
   ///   - realtimePriority: 1 to 99 under SCHED_FIFO; `nil` for the usual scheduling.
-  ///   - processors: a bit for each processor that the thread may run on; 0 for any.
+  ///   - processors: one bit for each processor that the thread may run on; 0 for any.
   /// - Throws: `permission` without the right to that priority, `invalidArgument` for a priority or processors that do
   ///   not exist, `unsupported` for boottime; `limit`, `noMemory`, `resource`.
   public init(

@@ -1,12 +1,12 @@
 import ChimeCore
 
-/// Something that is to be done at each tick: a sender of tracking events, a cache that is cleared.
+/// Something to do at each tick: send tracking events, clear a cache.
 public protocol TickHandler: AnyObject, Sendable {
   /// Runs on the timer's queue.
   func handle(_ tick: Tick)
 }
 
-/// Handlers that are registered under keys, and all called at each tick, in the order in which they were registered.
+/// Handlers registered under keys. All are called at each tick, in the order of their registration.
 ///
 /// Any thread, inside a handler too.
 public final class HandlerStrategy: Sendable {
@@ -15,7 +15,7 @@ public final class HandlerStrategy: Sendable {
   /// Starts without handlers.
   public init() {}
 
-  /// Registers a handler; one that had the key is replaced, in its place.
+  /// Registers a handler. One that already has the key is replaced and keeps its turn.
   public func register(_ handler: any TickHandler, for key: String) {
     let old: (any TickHandler)? = handlers.withLock { handlers in
       if let index = handlers.firstIndex(where: { $0.key == key }) {
@@ -29,13 +29,13 @@ public final class HandlerStrategy: Sendable {
     withExtendedLifetime(old) {}  // let go outside the lock
   }
 
-  /// The handler under that key, if it is of that type.
+  /// The handler with that key, if it has that type.
   public func retrieve<Handler: TickHandler>(_ type: Handler.Type = Handler.self, for key: String) -> Handler? {
     handlers.withLock { $0.first { $0.key == key }?.handler } as? Handler
   }
 
-  /// Forgets the handler under that key; it is not called by ticks that start later.
-  /// - Returns: false when there was none.
+  /// Removes the handler with that key. Ticks that start later do not call it.
+  /// - Returns: false if there was none.
   @discardableResult
   public func unregister(_ key: String) -> Bool {
     let old: (any TickHandler)? = handlers.withLock { handlers in
@@ -56,9 +56,9 @@ extension TimerQueue {
   ///
   /// - Parameters:
   ///   - interval: above 0.
-  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
-  ///   - strategy: kept as long as the timer.
-  /// - Returns: the timer; it stops when the last reference to it goes.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - strategy: held as long as the timer lives.
+  /// - Returns: the timer; it stops when its last reference goes.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func every(
     _ interval: Duration, leeway: Duration = .zero, strategy: HandlerStrategy

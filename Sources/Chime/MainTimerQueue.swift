@@ -1,15 +1,15 @@
 import ChimeCore
 import Dispatch
 
-/// A timer queue whose handlers are on the main actor, in turn with the main dispatch queue. Main actor code may use
-/// what is its own in them without more ado.
+/// A timer queue whose handlers run on the main actor, in turn with other blocks of the main dispatch queue. Handlers
+/// can use the main actor's state directly.
 ///
-/// Any thread may make timers here. As all main-queue code, handlers run while something drains the main queue: an
-/// application's own loop, `RunLoop.main`, `dispatchMain`, or a program whose `main` is `async`. The last two end the
-/// main thread on Linux: the main actor is on other threads from then on, one at a time.
+/// Any thread may create timers here. Like all code of the main queue, handlers run only while something drains it: an
+/// application's own loop, `RunLoop.main`, `dispatchMain`, or a program whose `main` is `async`. On Linux the last two
+/// end the main thread, and the main actor then runs on other threads, one at a time.
 public final class MainTimerQueue: Sendable {
-  /// The same queue for all that takes a `TimerQueue`; its handlers are on the main queue as well, but Swift is not
-  /// told so.
+  /// The same queue for everything that takes a `TimerQueue`. Handlers of timers made through it run on the main queue,
+  /// too, but are not known to the compiler as the main actor's.
   public let queue: TimerQueue
 
   /// A timer queue on the main dispatch queue; several may share it.
@@ -39,13 +39,13 @@ public final class MainTimerQueue: Sendable {
     try queue.start(schedule) { tick in MainActor.assumeIsolated { handler(tick) } }
   }
 
-  /// Calls `handler` once, `delay` from now; nobody holds the timer, and nobody can stop it.
+  /// Calls `handler` once, `delay` from now. Nobody holds the timer, and nobody can stop it.
   public func once(after delay: Duration, handler: @escaping @MainActor () -> Void) throws(ChimeError) {
     try queue.once(after: delay) { MainActor.assumeIsolated { handler() } }
   }
 
-  /// Calls `handler` every `interval` with `target`, for as long as that lives; the target is held for the length of a
-  /// call only. See `TimerQueue.every(_:leeway:target:handler:)`.
+  /// Calls `handler` with `target` every `interval`, as long as the target lives. The target is held only during a
+  /// call. See `TimerQueue.every(_:leeway:target:handler:)`.
   public func every<Object: AnyObject & Sendable>(
     _ interval: Duration, leeway: Duration = .zero, target: Object,
     handler: @escaping @MainActor (Object, Tick) -> Void
@@ -55,7 +55,7 @@ public final class MainTimerQueue: Sendable {
     }
   }
 
-  /// Calls `handler` once, `delay` from now, with `target`, if that lives then.
+  /// Calls `handler` once with `target`, `delay` from now, if the target is alive then.
   public func after<Object: AnyObject & Sendable>(
     _ delay: Duration, leeway: Duration = .zero, target: Object,
     handler: @escaping @MainActor (Object, Tick) -> Void
@@ -70,12 +70,12 @@ public final class MainTimerQueue: Sendable {
 }
 
 extension Countdown {
-  /// A countdown for a label: its handler is on the main actor.
+  /// A countdown whose handler runs on the main actor, for a label.
   ///
   /// - Parameters:
   ///   - duration: above 0; rounded up to whole steps.
   ///   - step: above 0.
-  ///   - queue: whose handlers are on the main actor.
+  ///   - queue: where `handler` runs.
   ///   - handler: gets what is left after each step; the last call gets zero.
   /// - Throws: `invalidArgument`; `limit`, `noMemory`.
   public convenience init(

@@ -1,8 +1,8 @@
 import ChimeCore
 import Dispatch
 
-/// Schedules as they are written in Swift. A `Duration` beyond `Int64.max` nanoseconds (292 years) counts as that long,
-/// which is for ever; a `TimeInterval` or a `DispatchTimeInterval` beyond it is refused, as is one that is no number.
+/// Ways to write a schedule in Swift. A `Duration` beyond `Int64.max` nanoseconds (292 years) counts as for ever. A
+/// `TimeInterval` or `DispatchTimeInterval` beyond that is refused, and so is NaN.
 extension Schedule {
   // MARK: Durations and deadlines
 
@@ -10,8 +10,8 @@ extension Schedule {
   ///
   /// - Parameters:
   ///   - delay: 0 or more.
-  ///   - leeway: how late the tick may be so that it can share a wake-up; 0 or more.
-  ///   - resume: what suspend and resume do to the time that is left.
+  ///   - leeway: how late the tick may be in order to share a wake-up; 0 or more.
+  ///   - resume: what happens to the remaining time during suspension.
   /// - Throws: `invalidArgument`.
   public static func once(
     after delay: Duration, leeway: Duration = .zero, resume: ResumePolicy = .coalesce
@@ -23,7 +23,7 @@ extension Schedule {
   ///
   /// - Parameters:
   ///   - deadline: nanoseconds; one in the past is due at once, `Int64.max` never.
-  ///   - leeway: how late the tick may be so that it can share a wake-up; 0 or more.
+  ///   - leeway: how late the tick may be in order to share a wake-up; 0 or more.
   /// - Throws: `invalidArgument`.
   public static func once(at deadline: Int64, leeway: Duration = .zero) throws(ChimeError) -> Schedule {
     try Schedule(first: deadline, firstIsDeadline: true, leeway: leeway.nanoseconds).checked()
@@ -34,10 +34,10 @@ extension Schedule {
   /// - Parameters:
   ///   - interval: above 0.
   ///   - delay: of the first tick, 0 or more; `nil` for one interval.
-  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
-  ///   - limit: due times until the timer is finished, missed ones included; 0 for no limit.
-  ///   - missed: what becomes of due times that could not be met.
-  ///   - resume: what suspend and resume do to the grid.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - limit: the timer finishes after this many due times, missed ones included; 0 for no limit.
+  ///   - missed: what happens to due times that are missed.
+  ///   - resume: what happens to the grid during suspension.
   /// - Throws: `invalidArgument`.
   public static func every(
     _ interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero, limit: UInt64 = 0,
@@ -55,9 +55,9 @@ extension Schedule {
   /// - Parameters:
   ///   - interval: above 0.
   ///   - deadline: of the first tick, in nanoseconds; one in the past is due at once.
-  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
-  ///   - limit: due times until the timer is finished, missed ones included; 0 for no limit.
-  ///   - missed: what becomes of due times that could not be met.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - limit: the timer finishes after this many due times, missed ones included; 0 for no limit.
+  ///   - missed: what happens to due times that are missed.
   /// - Throws: `invalidArgument`.
   public static func every(
     _ interval: Duration, from deadline: Int64, leeway: Duration = .zero, limit: UInt64 = 0,
@@ -70,15 +70,15 @@ extension Schedule {
     ).checked()
   }
 
-  // MARK: As Foundation's Timer has it
+  // MARK: Like Foundation's Timer
 
-  /// One tick after, or one every, so many seconds.
+  /// One tick after a number of seconds, or one every that many seconds.
   ///
   /// - Parameters:
   ///   - timeInterval: seconds, rounded up to whole nanoseconds; 0 or more, above 0 when it repeats.
-  ///   - repeats: whether it goes on.
-  ///   - tolerance: seconds by which a tick may be late so that it can share a wake-up; 0 or more, below the interval.
-  /// - Throws: `invalidArgument`, also for what is no number, infinite or beyond 292 years.
+  ///   - repeats: whether ticks repeat.
+  ///   - tolerance: seconds by which a tick may be late in order to share a wake-up; 0 or more, below the interval.
+  /// - Throws: `invalidArgument`, also for NaN, infinity, and anything beyond 292 years.
   public init(timeInterval: Double, repeats: Bool, tolerance: Double = 0) throws(ChimeError) {
     let interval = try Schedule.nanoseconds(timeInterval)
     if repeats, interval == 0 { throw .invalidArgument }
@@ -87,15 +87,15 @@ extension Schedule {
     ).checked()
   }
 
-  // MARK: As DispatchSourceTimer has it
+  // MARK: Like DispatchSourceTimer
 
   /// A tick at `deadline`, and one every `repeating` from then on.
   ///
   /// - Parameters:
   ///   - deadline: for queues on the monotonic clock, whose zero is that of `DispatchTime`.
   ///   - repeating: above 0, or `.never`.
-  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
-  /// - Throws: `invalidArgument`, also for what is beyond 292 years.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  /// - Throws: `invalidArgument`, also beyond 292 years.
   public init(
     deadline: DispatchTime, repeating: DispatchTimeInterval = .never, leeway: DispatchTimeInterval = .nanoseconds(0)
   ) throws(ChimeError) {
@@ -111,8 +111,8 @@ extension Schedule {
   ///
   /// - Parameters:
   ///   - repeating: above 0.
-  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
-  /// - Throws: `invalidArgument`, also for `.never` and for what is beyond 292 years.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  /// - Throws: `invalidArgument`, also for `.never` and beyond 292 years.
   public init(
     repeating: DispatchTimeInterval, leeway: DispatchTimeInterval = .nanoseconds(0)
   ) throws(ChimeError) {

@@ -1,16 +1,16 @@
 import ChimeCore
 import Dispatch
 
-/// A serial queue on which an actor can live: what is isolated to the actor, and the handlers of the queue's timers,
-/// exclude each other.
+/// A serial queue on which an actor can live: the actor's isolated code and the handlers of the queue's timers exclude
+/// each other.
 ///
 ///     actor Player {
 ///       private let queue: SerialTimerQueue
 ///       nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
 ///     }
 ///
-/// The actor must hold its queue. A handler reaches the actor's state by `assumeIsolated`, without waiting. The end of
-/// the timer queue, by `shutdown`, ends timers; the actor goes on.
+/// The actor must hold its queue. A handler gets at the actor's state with `assumeIsolated`, without waiting.
+/// `shutdown` ends the queue's timers; the actor goes on.
 public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Sendable {
   // Unchecked as its class is; these are constant, and dispatch queues may be used by any thread.
   private let dispatchQueue: DispatchQueue
@@ -36,7 +36,7 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
 
   /// A timer queue on a serial dispatch queue.
   ///
-  /// - Throws: `unsupported` when the queue is a concurrent one; `limit`, `noMemory`, `resource`.
+  /// - Throws: `unsupported` if the queue is concurrent; `limit`, `noMemory`, `resource`.
   public init(on queue: DispatchQueue, label: String = "") throws(ChimeError) {
     workQueue = WorkQueue(queue)
     dispatchQueue = queue
@@ -53,7 +53,7 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   /// Called by Swift.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: self) }
 
-  /// Called by Swift when isolation is assumed: ends the program when the caller is not on the queue.
+  /// Called by Swift when isolation is assumed. Ends the program if the caller is not on the queue.
   public func checkIsolated() { dispatchPrecondition(condition: .onQueue(dispatchQueue)) }
 
   /// Called by Swift to ask whether the caller is on the queue.

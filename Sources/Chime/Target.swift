@@ -1,16 +1,16 @@
 import ChimeCore
 
-/// An object whose timers end with it, at once: adopt this protocol by storing a token.
+/// An object whose timers end at once when it goes. Adopt this protocol by storing a token.
 ///
 ///     final class Player: Target {
 ///       let targetToken = TargetToken()
 ///     }
 ///
-/// Any other class may be a timer's target, too: its timers say `cancelled` from the moment it goes, and call nothing,
-/// but Linux tells nobody of that moment, so that handler and memory are let go later: when the timer would have ticked,
-/// when a call touches it, or when timers are made for other targets.
+/// Any other class can be a timer's target, too. Its timers say `cancelled` from the moment it goes, and call nothing.
+/// But Linux does not report that moment, so their handlers and memory are freed later: when the timer would have
+/// ticked, when a call touches it, or when timers are created for other targets.
 public protocol Target: AnyObject {
-  /// Stored by the object for as long as it lives, and shared with no other.
+  /// Stored by the object as long as it lives, and not shared with another.
   var targetToken: TargetToken { get }
 }
 
@@ -19,7 +19,7 @@ public final class TargetToken: Sendable {
   /// The id of a target without an object of its own; 0 when there are no more ids.
   package let id: UInt64
 
-  /// Takes an id out of a table of bounded size; without one left, making a timer for the object throws `limit`.
+  /// Takes an id from a table of bounded size. If none is left, creating a timer for the object throws `limit`.
   public init() { id = TimerTarget.make(.none, nil, releasesTimers: true) ?? 0 }
 
   deinit { _ = TimerTarget.release(id) }

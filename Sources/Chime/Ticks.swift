@@ -1,25 +1,26 @@
 import ChimeCore
 
-/// The ticks of a timer as an asynchronous sequence, without end.
+/// The ticks of a timer as an endless asynchronous sequence.
 ///
-/// It keeps one tick for who is slow: the newest, whose `missed` tells of those before it. Iterate it once; a second
-/// iteration shares the ticks with the first. The timer stops with the last reference to the sequence and its iterators,
-/// and when the task that iterates is cancelled: `next` gives `nil` from then on.
+/// For a slow reader it keeps one tick, the newest, whose `missed` includes those that the reader has not seen. Iterate
+/// it once; a second iteration shares the ticks with the first. The timer stops when the last reference to the sequence
+/// and its iterators goes, and when the iterating task is cancelled: `next` then gives `nil`.
 public struct Ticks: AsyncSequence, Sendable {
-  /// What the sequence gives: the newest tick that nobody has taken.
+  /// The newest tick that nobody has taken.
   public typealias Element = Tick
 
   fileprivate let source: TickSource
 
-  /// Takes ticks out of the sequence; holds its timer.
+  /// Takes ticks out of the sequence. Holds its timer.
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let source: TickSource
 
-    /// The next tick, or the newest that nobody has taken; `nil` once the task was cancelled or the timer's queue ended.
+    /// The next tick, or the newest that nobody has taken; `nil` once the task is cancelled or the timer's queue has
+    /// ended.
     public mutating func next() async -> Tick? { await source.next() }
   }
 
-  /// An iterator; several share the ticks.
+  /// An iterator. Several iterators share the ticks.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: source) }
 }
 
@@ -28,11 +29,11 @@ extension TimerQueue {
   ///
   /// - Parameters:
   ///   - interval: above 0.
-  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func ticks(every interval: Duration, leeway: Duration = .zero) throws(ChimeError) -> Ticks {
     let buffer = TickBuffer()
-    // What the handler holds is let go when the timer is, or when its queue ends: then nothing comes any more.
+    // The handler's captures are released with the timer, or when its queue ends. No tick comes after that.
     let end = TickBuffer.End(buffer)
     let timer = try every(interval, leeway: leeway) { tick in end.buffer.put(tick) }
     return Ticks(source: TickSource(timer, buffer))
@@ -59,7 +60,7 @@ private final class TickSource: Sendable {
   }
 }
 
-/// At most one tick, or those who wait for one.
+/// At most one tick, or the readers that wait for one.
 private final class TickBuffer: Sendable {
   private struct State {
     var tick: Tick?
@@ -69,7 +70,7 @@ private final class TickBuffer: Sendable {
 
   private let state = Locked(State())
 
-  /// Ends the buffer when it is let go.
+  /// Ends the buffer when it is released.
   final class End: Sendable {
     let buffer: TickBuffer
     init(_ buffer: TickBuffer) { self.buffer = buffer }
@@ -109,7 +110,7 @@ private final class TickBuffer: Sendable {
 }
 
 extension Tick {
-  /// This tick, when the one before it was never looked at.
+  /// This tick, with the unread one before it counted as missed.
   fileprivate func after(_ previous: Tick) -> Tick {
     var tick = self
     let (sum, overflows) = missed.addingReportingOverflow(previous.missed)

@@ -1,13 +1,13 @@
 import ChimeCore
 import Dispatch
 
-/// What wakes a `DispatchSourceTimerMachine`: the verbs of a `DispatchSourceTimer`, so that a test can put a recording
-/// fake in its place, or a host a timer of its own.
+/// What wakes a `DispatchSourceTimerMachine`: the verbs of a `DispatchSourceTimer`. A test can put a recording fake in
+/// its place, or a host its own timer.
 ///
-/// The verbs keep the rules of libdispatch, which are the caller's to follow: made inactive, activated once, `resume`
-/// only after a `suspend`, last released only when activated, not suspended and cancelled. The machine follows them.
-/// It makes the calls of one adapter one at a time, from any thread, **with its lock held**: no verb may call the
-/// machine, run the event handler inline, or wait for it.
+/// The caller has to follow libdispatch's rules, and the machine does: an adapter starts inactive, is activated once,
+/// is resumed only after a `suspend`, and is last released only when it is activated, not suspended, and cancelled.
+/// The machine makes the calls of one adapter one at a time, from any thread, **with its lock held**: no verb may call
+/// the machine, run the event handler inline, or wait for it.
 public protocol TimerAdapter: AnyObject, Sendable {
   /// Replaces the schedule, also while suspended; ignored after `cancel`.
   ///
@@ -18,7 +18,7 @@ public protocol TimerAdapter: AnyObject, Sendable {
   ///   - leeway: how late a tick may be; 0 ns or longer.
   func schedule(deadline: DispatchTime, repeating: DispatchTimeInterval, leeway: DispatchTimeInterval)
 
-  /// Sets what runs at each tick; called once, before `activate`. The adapter lets go of it some time after `cancel`.
+  /// Sets what runs at each tick; called once, before `activate`. The adapter releases it some time after `cancel`.
   ///
   /// The handler may be called too often, or late: the machine decides what is due. It must be called at least once
   /// at or after each deadline at which the adapter is neither suspended nor cancelled.
@@ -27,7 +27,7 @@ public protocol TimerAdapter: AnyObject, Sendable {
   /// Lets the first tick come.
   func activate()
 
-  /// Holds ticks back until `resume`; a handler call under way goes on.
+  /// Holds ticks back until `resume`; a handler that is running goes on.
   func suspend()
 
   /// Undoes one `suspend`.
@@ -37,7 +37,7 @@ public protocol TimerAdapter: AnyObject, Sendable {
   func cancel()
 }
 
-/// Makes the adapter of each life of a machine.
+/// Makes a new adapter each time a machine is started.
 public protocol TimerAdapterFactory: Sendable {
   /// A new adapter, neither activated nor cancelled, whose event handler runs on `queue`.
   ///
@@ -46,9 +46,9 @@ public protocol TimerAdapterFactory: Sendable {
   /// - Parameter queue: `nil` for a global queue, as with `DispatchSource.makeTimerSource(queue:)`.
   func makeTimer(queue: DispatchQueue?) -> any TimerAdapter
 
-  /// The time by which the machine decides what is due: the clock that the deadlines of these adapters are on.
+  /// The time by which the machine decides what is due, on the clock of these adapters' deadlines.
   ///
-  /// Any thread, the machine's lock held. `DispatchTime.now()` unless time is virtual; it never goes back.
+  /// Any thread, with the machine's lock held. `DispatchTime.now()` unless time is virtual. It never goes back.
   var now: DispatchTime { get }
 }
 
@@ -57,15 +57,15 @@ extension TimerAdapterFactory {
   public var now: DispatchTime { .now() }
 }
 
-/// A `DispatchSourceTimer` as it is, traps included: use it through a `DispatchSourceTimerMachine`.
+/// A `DispatchSourceTimer` as it is, traps included. Use it through a `DispatchSourceTimerMachine`.
 ///
-/// Owns the source. Any thread. libdispatch on Linux accepts a leeway and does not use it.
+/// Owns the source. Any thread. On Linux libdispatch accepts a leeway and ignores it.
 public final class DispatchSourceTimerAdapter: TimerAdapter, @unchecked Sendable {
   // SAFETY (unchecked): a dispatch source may be driven from any thread; only its protocol is not marked so.
   private let source: any DispatchSourceTimer
 
-  /// Adopts a source that the caller made and has not activated, suspended or cancelled; nobody else may drive it
-  /// from then on.
+  /// Takes over a source that the caller has created and has not activated, suspended or cancelled. Nobody else may
+  /// drive it from then on.
   public init(adopting source: sending any DispatchSourceTimer) {
     self.source = source
   }
@@ -80,19 +80,19 @@ public final class DispatchSourceTimerAdapter: TimerAdapter, @unchecked Sendable
     source.setEventHandler(handler: handler)
   }
 
-  /// Starts the source; of no effect when it has started.
+  /// Starts the source; has no effect if it has started.
   public func activate() { source.activate() }
-  /// Counts one suspension more. A source whose last reference goes while suspended traps.
+  /// Adds one suspension. A source whose last reference goes while it is suspended traps.
   public func suspend() { source.suspend() }
-  /// Counts one suspension less. Traps when there is none.
+  /// Removes one suspension. Traps if there is none.
   public func resume() { source.resume() }
-  /// Ends the source for good; ignored when it has ended.
+  /// Ends the source for good; ignored if it has ended.
   public func cancel() { source.cancel() }
 }
 
-/// Makes real timers: one new `DispatchSourceTimer` for each life of a machine.
+/// Makes real timers: a new `DispatchSourceTimer` each time a machine is started.
 public struct DispatchSourceTimerAdapterFactory: TimerAdapterFactory {
-  /// Has no state: one serves all machines.
+  /// It has no state: one serves all machines.
   public init() {}
 
   /// A new source, inactive, whose handler runs on `queue`; `nil` for a global queue.

@@ -3,9 +3,9 @@ import Dispatch
 
 /// Where and when the handlers of timers run, and on which clock.
 ///
-/// A serial queue runs one handler at a time; on a concurrent one, handlers of different timers may overlap, those of
-/// one timer never. Any thread may use a queue and its timers, handlers included. When the last reference goes the
-/// queue is released with its timers; a handler that runs goes on.
+/// A serial queue runs one handler at a time. On a concurrent queue handlers of different timers may overlap; those of
+/// one timer never do. Any thread may use a queue and its timers, inside handlers too. When its last reference goes,
+/// the queue is released with its timers; a handler that is running goes on.
 public class TimerQueue: @unchecked Sendable {
   // Unchecked because a class with subclasses cannot be checked: the id never changes.
   package let id: UInt64
@@ -30,8 +30,8 @@ public class TimerQueue: @unchecked Sendable {
     try self.init(QueueCore.makeSerial(QueueOptions(label: label, qos: QualityOfService(qos), clock: clock.clock)))
   }
 
-  /// A queue whose handlers run on `queue`, in turn with its own blocks: a serial, a concurrent, a global or the main
-  /// dispatch queue. Several timer queues may share one dispatch queue.
+  /// A queue whose handlers run on `queue`, in turn with its other blocks. It may be a serial, a concurrent, a global
+  /// or the main dispatch queue. Several timer queues may share one dispatch queue.
   public convenience init(on queue: DispatchQueue, label: String = "") throws(ChimeError) {
     try self.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))
   }
@@ -42,9 +42,9 @@ public class TimerQueue: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - interval: above 0.
-  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
-  ///   - handler: runs on the queue; calls never overlap. Let go when the timer is, after the call that runs.
-  /// - Returns: the timer; it stops when the last reference to it goes.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - handler: runs on the queue; calls never overlap. Released with the timer, after the call that is running.
+  /// - Returns: the timer; it stops when its last reference goes.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func every(
     _ interval: Duration, leeway: Duration = .zero, handler: sending @escaping (Tick) -> Void
@@ -59,9 +59,9 @@ public class TimerQueue: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - delay: 0 or more.
-  ///   - leeway: how late the tick may be so that it can share a wake-up; 0 or more.
-  ///   - handler: runs on the queue; let go when the timer is.
-  /// - Returns: the timer; the call does not come when the last reference to it goes before.
+  ///   - leeway: how late the tick may be in order to share a wake-up; 0 or more.
+  ///   - handler: runs on the queue; released with the timer.
+  /// - Returns: the timer; there is no call if its last reference goes first.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func after(
     _ delay: Duration, leeway: Duration = .zero, handler: sending @escaping (Tick) -> Void
@@ -69,15 +69,15 @@ public class TimerQueue: @unchecked Sendable {
     try ChimeTimer(id, Schedule(first: delay.nanoseconds, leeway: leeway.nanoseconds), handler)
   }
 
-  /// Calls `handler` every `interval` with `target`, for as long as that lives. The target is held for the length of a
-  /// call only.
+  /// Calls `handler` with `target` every `interval`, as long as the target lives. The target is held only during a
+  /// call.
   ///
   /// - Parameters:
   ///   - interval: above 0.
-  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
-  ///   - target: any object; one that adopts `Target` ends the timer at once when it goes.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - target: any object. One that adopts `Target` ends the timer at once when it goes.
   ///   - handler: gets the target, so that it need not capture it.
-  /// - Returns: the timer; it stops when the last reference to it goes, or the target.
+  /// - Returns: the timer; it stops when its last reference goes, or the target does.
   /// - Throws: as `every(_:leeway:handler:)`.
   public func every<Object: AnyObject>(
     _ interval: Duration, leeway: Duration = .zero, target: Object,
@@ -89,14 +89,14 @@ public class TimerQueue: @unchecked Sendable {
     return try ChimeTimer(id, schedule, WeakTarget(target), handler)
   }
 
-  /// Calls `handler` once, `delay` from now, with `target`, if that lives then.
+  /// Calls `handler` once with `target`, `delay` from now, if the target is alive then.
   ///
   /// - Parameters:
   ///   - delay: 0 or more.
-  ///   - leeway: how late the tick may be so that it can share a wake-up; 0 or more.
-  ///   - target: any object, held for the length of the call only.
+  ///   - leeway: how late the tick may be in order to share a wake-up; 0 or more.
+  ///   - target: any object, held only during the call.
   ///   - handler: gets the target, so that it need not capture it.
-  /// - Returns: the timer; the call does not come when the last reference to it goes before.
+  /// - Returns: the timer; there is no call if its last reference goes first.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func after<Object: AnyObject>(
     _ delay: Duration, leeway: Duration = .zero, target: Object,
@@ -111,9 +111,9 @@ public class TimerQueue: @unchecked Sendable {
   /// - Parameters:
   ///   - deadline: nanoseconds; one in the past is due at once.
   ///   - interval: 0 for once.
-  ///   - leeway: how late a tick may be so that it can share a wake-up; 0 or more, below the interval.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
   ///   - handler: runs on the queue; calls never overlap.
-  /// - Returns: the timer; it stops when the last reference to it goes.
+  /// - Returns: the timer; it stops when its last reference goes.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public func at(
     deadline: Int64, every interval: Duration = .zero, leeway: Duration = .zero,
@@ -126,13 +126,13 @@ public class TimerQueue: @unchecked Sendable {
 
   /// Calls `handler` by a schedule.
   ///
-  /// - Returns: the timer; it stops when the last reference to it goes.
-  /// - Throws: `limit`, `noMemory`; `invalidHandle` when the queue was shut down.
+  /// - Returns: the timer; it stops when its last reference goes.
+  /// - Throws: `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
   public func start(_ schedule: Schedule, handler: sending @escaping (Tick) -> Void) throws(ChimeError) -> ChimeTimer {
     try ChimeTimer(id, schedule, handler)
   }
 
-  /// Calls `handler` by a schedule with `target`, for as long as that lives; see `every(_:leeway:target:handler:)`.
+  /// Calls `handler` with `target` by a schedule, as long as the target lives; see `every(_:leeway:target:handler:)`.
   public func start<Object: AnyObject>(
     _ schedule: Schedule, target: Object, handler: sending @escaping (Object, Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
@@ -143,10 +143,11 @@ public class TimerQueue: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - registrationHandler: called on the queue at each start, before the first tick.
-  ///   - cancelHandler: called on the queue after each cancel, and once when the timer ends while it runs.
+  ///   - cancelHandler: called on the queue after each cancel, and when the timer is released while running or
+  ///     suspended.
   ///   - handler: called at each tick.
-  /// - Returns: the timer; it stops when the last reference to it goes.
-  /// - Throws: `limit`, `noMemory`; `invalidHandle` when the queue was shut down.
+  /// - Returns: the timer; it stops when its last reference goes.
+  /// - Throws: `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
   public func makeTimer(
     registrationHandler: sending (() -> Void)? = nil, cancelHandler: sending (() -> Void)? = nil,
     handler: sending @escaping (Tick) -> Void
@@ -155,14 +156,14 @@ public class TimerQueue: @unchecked Sendable {
       id, nil, HandlerBox(registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler))
   }
 
-  /// Calls `handler` once, `delay` from now; nobody holds the timer, and nobody can stop it but the end of the queue.
+  /// Calls `handler` once, `delay` from now. Nobody holds the timer; only the end of the queue stops it.
   public func once(after delay: Duration, handler: sending @escaping () -> Void) throws(ChimeError) {
     let schedule = Schedule(first: delay.nanoseconds)
     guard schedule.isValid else { throw .invalidArgument }
     _ = try HandlerBox.start(on: id, schedule, selfRelease: true, HandlerBox { _ in handler() })
   }
 
-  /// Runs `body` on the queue, soon.
+  /// Runs `body` on the queue as soon as possible.
   public func async(_ body: sending @escaping () -> Void) throws(ChimeError) {
     let box = unsafe Context(ClosureBox.context(body))
     let status = unsafe QueueCore.async(
@@ -176,56 +177,57 @@ public class TimerQueue: @unchecked Sendable {
   /// The time on the queue's clock, in nanoseconds since its zero.
   public var now: Int64 { QueueCore.now(id) ?? 0 }
 
-  /// What the queue has done so far; `nil` when it has ended. Looks at every timer.
+  /// What the queue has done so far; `nil` if it has ended. Takes time in proportion to its timers.
   public var statistics: QueueStatistics? { QueueCore.statistics(id) }
 
   /// A line for the queue and one for each timer: id, label, state, next deadline, interval, ticks, missed. For people:
-  /// the wording may change. Empty when the queue has ended.
+  /// the wording may change. Empty if the queue has ended.
   public var dump: String { QueueCore.dump(id) ?? "" }
 
-  /// Ends the queue and waits until nothing of it runs or will run. Waits for a handler.
+  /// Ends the queue and waits until none of its callbacks runs or will run. Waits for a handler.
   ///
-  /// - Parameter timeout: 0 or more; `nil` without end.
-  /// - Returns: done, or timedOut when a handler is still running.
-  /// - Throws: `wouldDeadlock` inside a callback of the queue: it has ended, nothing was waited for; `invalidHandle`
-  ///   when it had ended before.
+  /// - Parameter timeout: 0 or more; `nil` for no limit.
+  /// - Returns: done, or timedOut if a handler is still running.
+  /// - Throws: `wouldDeadlock` inside a callback of the queue: the queue has ended, but the call did not wait;
+  ///   `invalidHandle` if it had ended before.
   @discardableResult
   public func shutdown(timeout: Duration? = nil) throws(ChimeError) -> Outcome {
     try QueueCore.shutdown(id, timeout: max(0, timeout?.nanoseconds ?? .max)).outcome()
   }
 }
 
-/// A queue on which time moves when `advance` or `jump` is called: for tests, simulations, and data that has a time of
-/// its own.
+/// A queue whose time moves only when `advance` or `jump` is called: for tests, simulations, and recorded data.
 public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
   // Unchecked as its class is; it adds nothing.
   /// A queue whose time stands still until it is moved.
   ///
   /// - Parameters:
   ///   - start: the first instant, in nanoseconds; 0 or more.
-  ///   - honoursLeeway: delay ticks within their leeway, as other queues do.
+  ///   - honoursLeeway: whether ticks use their leeway, as on other queues.
   public init(start: Int64 = 0, honoursLeeway: Bool = false) throws(ChimeError) {
     guard start >= 0 else { throw .invalidArgument }
     try super.init(QueueCore.makeVirtual(QueueOptions(start: start, honoursLeeway: honoursLeeway)))
   }
 
-  /// Moves time forward from deadline to deadline; each tick runs inside this call at exactly its deadline.
+  /// Moves time forward from deadline to deadline. Each tick runs inside this call, at exactly its deadline.
   ///
   /// - Parameter duration: 0 or more; 0 delivers what is due now.
-  /// - Throws: `wouldDeadlock` inside a handler of this queue, `busy` while another thread advances it, `limit` after
+  /// - Throws: `wouldDeadlock` inside a handler of this queue; `busy` while another thread advances it, or releases the
+  ///   handler of one of its timers (try again then); `limit` after
   ///   1,000 passes at one instant, `shutDown`, `invalidHandle`, `invalidArgument`.
   public func advance(by duration: Duration) throws(ChimeError) {
     guard duration >= .zero else { throw .invalidArgument }
     _ = try QueueCore.advance(id, by: duration.nanoseconds).outcome()
   }
 
-  /// The earliest deadline of a timer that runs, in nanoseconds; `nil` when there is none.
+  /// The earliest deadline of a running timer, in nanoseconds; `nil` if there is none. It may be too early (now, for
+  /// example) while another thread is inside the queue, never too late.
   public var nextDeadline: Int64? {
     guard let deadline = try? QueueCore.nextDeadline(id).get(), deadline != .max else { return nil }
     return deadline
   }
 
-  /// Moves time without delivering anything, as a sleeping machine would; also inside a handler.
+  /// Moves time without delivering anything, as a sleeping machine would. May be called inside a handler.
   public func jump(by duration: Duration) throws(ChimeError) {
     guard duration >= .zero else { throw .invalidArgument }
     _ = try QueueCore.jump(id, by: duration.nanoseconds).outcome()
@@ -233,7 +235,7 @@ public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
 }
 
 extension Duration {
-  /// Whole nanoseconds, rounded up, at the ends of `Int64` when out of its range.
+  /// Whole nanoseconds, rounded up, and clamped to `Int64`.
   package var nanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let whole = Int128(seconds) * 1_000_000_000

@@ -11,18 +11,18 @@ import ChimeCore
 public struct TimerQueueClock: _Concurrency.Clock {
   /// A point on the queue's clock.
   public struct Instant: InstantProtocol {
-    /// Since the clock's zero.
+    /// The time since the clock's zero.
     public var nanoseconds: Int64
 
     /// A deadline as an instant: nanoseconds since the clock's zero.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// The point that much later, or earlier; stops at the ends of `Int64`.
+    /// The point that much later, or earlier; clamped to `Int64`.
     public func advanced(by duration: Duration) -> Instant {
       Instant(nanoseconds: nanoseconds.saturatingAdd(duration.nanoseconds))
     }
 
-    /// How far it is to `other`: negative when that lies before; stops at the ends of `Int64`.
+    /// The distance to `other`, negative if that is earlier; clamped to `Int64`.
     public func duration(to other: Instant) -> Duration {
       .nanoseconds(other.nanoseconds.saturatingSubtract(nanoseconds))
     }
@@ -31,7 +31,7 @@ public struct TimerQueueClock: _Concurrency.Clock {
     public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
   }
 
-  /// Where it is told when time has come.
+  /// The queue whose time this is.
   public let queue: TimerQueue
 
   /// Holds the queue: it lives as long as the clock.
@@ -39,13 +39,13 @@ public struct TimerQueueClock: _Concurrency.Clock {
 
   /// The time on the queue's clock; on a virtual queue it stands still between two advances.
   public var now: Instant { Instant(nanoseconds: queue.now) }
-  /// One nanosecond: what deadlines are counted in.
+  /// One nanosecond, the unit of deadlines.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
-  /// Suspends the task until `deadline` has come on the queue's clock, at most `tolerance` later plus the wake-up.
+  /// Suspends the task until `deadline` on the queue's clock, and at most `tolerance` plus the wake-up longer.
   ///
-  /// - Throws: `CancellationError` when the task is cancelled; `ChimeError` when no timer can be had; `shutDown` when
-  ///   the queue ends first.
+  /// - Throws: `CancellationError` if the task is cancelled; `ChimeError` if no timer can be created; `shutDown` if the
+  ///   queue ends first.
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
     if deadline <= now { return }
@@ -73,7 +73,7 @@ private final class Sleeper: Sendable {
 
   private let state = Locked(State.isAwake)
 
-  /// Held by the timer's handler alone: when that is let go without having run, the queue has ended.
+  /// Held by the timer's handler only: if that is released without having run, the queue has ended.
   private final class WakeUp: Sendable {
     let sleeper: Sleeper
     init(_ sleeper: Sleeper) { self.sleeper = sleeper }

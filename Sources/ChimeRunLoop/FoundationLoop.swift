@@ -4,32 +4,32 @@ import CoreFoundation
 import Foundation
 import Synchronization
 
-/// A run loop, and what Chime keeps for it: its thread, the drivers of queues on it, the queues of its weak timers.
+/// What Chime keeps for a run loop: its thread, the drivers of queues on it, the queues of its weak timers.
 ///
-/// Made when Chime first meets the run loop, and kept to the end of its thread: then the queues of its weak timers end,
-/// and a shutdown of other queues on it does not wait for it any more. Any thread.
+/// Created when Chime first sees the run loop, and kept until its thread ends. Then the queues of its weak timers end,
+/// and a shutdown of other queues on it no longer waits for the loop. Any thread.
 package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   // Unchecked for `runLoop`: of its methods only those are called from other threads that CoreFoundation makes safe.
   let runLoop: RunLoop
 
   struct State {
-    /// Drivers of queues on this loop, to be told of its end.
+    /// The drivers of queues on this loop, which hear of its end.
     var drivers: [ObjectIdentifier: FoundationLoopDriver] = [:]
     /// The queues of the weak timers, by the modes they are in.
     var queues: [Set<RunLoop.Mode>: TimerQueue] = [:]
-    /// The loop as CoreFoundation has it, once Chime has been on its thread.
+    /// CoreFoundation's loop, known once Chime has been on its thread.
     var cf: CFRunLoop?
   }
 
   let state = Locked(State())
-  /// The loop's thread, as `pthread_self` has it; 0 until Chime has been on it.
+  /// The loop's thread, as `pthread_self` gives it; 0 until Chime has been on it.
   private let thread = Atomic<UInt>(0)
   private let ended = Atomic<Bool>(false)
 
   /// The run loops that Chime has met.
   private struct Known {
     var loops: [ObjectIdentifier: FoundationLoop] = [:]
-    /// Those whose thread has ended, as long as somebody holds them.
+    /// Those whose thread has ended but which are still held by somebody.
     var ended: [ObjectIdentifier: Ended] = [:]
   }
 
@@ -45,7 +45,7 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
 
   // MARK: Which
 
-  /// What belongs to a run loop of Foundation.
+  /// What Chime keeps for one of Foundation's run loops.
   static func of(_ runLoop: RunLoop) -> FoundationLoop {
     let loop = find(runLoop)
     if runLoop === RunLoop.current { loop.bind() }
@@ -70,7 +70,7 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   /// Whether the caller is on the loop's thread.
   var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) && !hasEnded }
 
-  /// The thread, as `pthread_self` names it there; 0 as long as it is not known.
+  /// The thread, as `pthread_self` gives it there; 0 until it is known.
   var threadNumber: UInt { thread.load(ordering: .relaxed) }
 
   /// Whether the loop's thread has ended.
@@ -84,7 +84,7 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
     return failed == 0 ? key : nil
   }()
 
-  /// The mode that the loop is in; `nil` when it does not run, or Chime has never been on its thread. Any thread.
+  /// The mode that the loop is in; `nil` if it is not running, or Chime has never been on its thread. Any thread.
   var currentMode: RunLoop.Mode? {
     guard let loop = state.withLock({ $0.cf }), let mode = CFRunLoopCopyCurrentMode(loop) else { return nil }
     // SAFETY: on Linux CFString has the layout of NSString; Foundation itself converts it like this.
@@ -130,7 +130,7 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
     } catch {
       return .failure(Status(rawValue: error.rawValue))
     }
-    // Of two threads that made one, the first wins; the other's goes.
+    // If two threads have created one, the first wins, and the other's is released.
     return state.withLock { state in
       if let queue = state.queues[modes] { return .success(queue.id) }
       state.queues[modes] = made

@@ -3,11 +3,12 @@ import ChimeCore
 import Foundation
 import Synchronization
 
-/// Wakes a queue that lives on a run loop: one Foundation `Timer` with a weak proxy for its target, re-armed by its
-/// fire date. (Foundation on Linux never frees a Timer, so that one for each of Chime's timers is out of the question.)
+/// Wakes a queue on a run loop, with one Foundation `Timer` whose target is a weak proxy, re-armed by its fire date.
+/// (Foundation on Linux never frees a Timer, so a Timer for each of Chime's timers is out of the question.)
 ///
-/// In several modes there are two, by turns: CoreFoundation re-arms a timer whose date was set in its own callback in
-/// the mode that called it only, and it would be silent in the others. So the date is set of the one that does not fire.
+/// In several modes two Timers take turns. If a Timer's date is set in its own callback, CoreFoundation re-arms it only
+/// in the mode that called it, and it stays silent in the others. So the date is always set of the one that is not
+/// firing.
 ///
 /// Armed by passes, which run in the Timer's block; woken from anywhere.
 final class FoundationLoopDriver: QueueDriver {
@@ -19,18 +20,18 @@ final class FoundationLoopDriver: QueueDriver {
   private let proxy: CoreProxy
 
   private struct State {
-    /// What the timer is set for on the queue's clock; `.max` for nothing.
+    /// The time that the timer is set for, on the queue's clock; `.max` for none.
     var armed: Int64 = .max
-    /// A pass was asked for and has not begun: the timer is set for now, and stays so.
+    /// A pass was requested and has not begun: the timer is set for now, and stays so.
     var isWoken = false
     var isClosed = false
     /// Which timer is set next.
     var next = 0
-    /// A pass runs in a timer's block. In there the loop may be run again, and the other timer fire.
+    /// A pass is running in a timer's block. It may run the loop again, and the other timer may fire.
     var isInside = false
   }
 
-  /// The fire date is set with the lock held, so that a wake is not undone by the pass that arms at the same moment.
+  /// The fire date is set with the lock held, so that a pass that arms at the same moment does not undo a wake.
   private let state = Locked(State())
 
   private final class CoreProxy: @unchecked Sendable {
@@ -116,8 +117,8 @@ final class FoundationLoopDriver: QueueDriver {
   /// The loop's thread has ended.
   func contextHasEnded() { proxy.core?.contextHasEnded() }
 
-  /// The wall-clock date at which a time of the queue's clock comes. Foundation turns it back at once; what the way
-  /// there and back loses is less than the microsecond that is added, so that the timer does not fire early.
+  /// The wall-clock date of a time on the queue's clock. Foundation converts it back at once. Both conversions together
+  /// lose less than the microsecond that is added here, so the timer does not fire early.
   private func date(of time: Int64) -> Date {
     Date(timeIntervalSinceNow: Double(max(0, time.saturatingSubtract(control.now))) / 1e9 + 1e-6)
   }

@@ -6,18 +6,18 @@ import Foundation
 extension TimerQueue {
   /// A queue whose handlers run on the thread of `runLoop`, while it runs in one of `modes`.
   ///
-  /// Timers wait while the loop runs in another mode, or not at all; what they miss comes as one tick that says so. A
-  /// handler that runs the loop again, in a mode of the queue, holds up the other handlers of the queue until it returns.
+  /// Timers wait while the loop runs in another mode, or not at all; the ticks they miss come as one tick that says how
+  /// many. A handler that runs the loop again, in a mode of the queue, holds up the queue's other handlers until it
+  /// returns.
   ///
-  /// One Foundation `Timer` serves all timers of the queue. Foundation on Linux never frees a `Timer`, so that each
-  /// queue leaves about 350 bytes behind, one in several modes or the common ones twice that: make few queues, and many
-  /// timers.
+  /// One Foundation `Timer` serves all timers of the queue. Foundation on Linux never frees a `Timer`, so each queue
+  /// leaves about 350 bytes behind (twice that in several modes or the common ones): make few queues with many timers.
   ///
   /// - Parameters:
   ///   - runLoop: any thread's.
-  ///   - modes: one or more; `.common` stands for all modes that are common ones of the loop.
+  ///   - modes: one or more; `.common` means all common modes of the loop.
   ///   - label: for debuggers.
-  /// - Throws: `invalidArgument` without a mode, `invalidHandle` when the thread of the loop has ended, `limit`,
+  /// - Throws: `invalidArgument` without a mode, `invalidHandle` if the loop's thread has ended, `limit`,
   ///   `noMemory`, `resource`.
   public convenience init(
     on runLoop: RunLoop, modes: [RunLoop.Mode] = [.default], label: String = ""
@@ -31,10 +31,10 @@ extension TimerQueue {
 }
 
 extension FoundationLoop {
-  /// Whether CoreFoundation, which ends the process otherwise, can open what it needs for a loop and so many modes.
+  /// Whether CoreFoundation can open what it needs for a loop with that many modes; if it cannot, it ends the process.
   private static func canHave(modes: Int) -> Bool { Descriptors.prepareDispatch() && Descriptors.areLeft(4 + 2 * modes) }
 
-  /// Makes a queue on the loop and gives its id.
+  /// Creates a queue on the loop and gives its id.
   package static func makeQueue(
     on loop: FoundationLoop, modes: Set<RunLoop.Mode>, _ options: QueueOptions
   ) -> Result<UInt64, Status> {

@@ -4,13 +4,13 @@ import Foundation
 
 /// The interface of Foundation's `Timer`.
 extension WeakTimer {
-  // MARK: Made and added to the current loop
+  // MARK: Creating a timer on the current loop
 
-  /// Makes a timer for `target` and adds it to the current run loop in the default mode.
+  /// Creates a timer for `target` and adds it to the current run loop in the default mode.
   ///
   /// - Parameters:
-  ///   - timeInterval: seconds; 0 or less stands for 0.1 ms.
-  ///   - target: any object, held weakly; one that adopts `Target` has what the timer holds let go by the loop's next
+  ///   - timeInterval: seconds; 0 or less means 0.1 ms.
+  ///   - target: any object, held weakly. If it adopts `Target`, what the timer holds is released in the loop's next
   ///     turn after it goes.
   ///   - action: called with the timer as long as the target lives. It must not capture the target strongly.
   /// - Throws: `invalidArgument` for NaN; `limit`, `noMemory`, `resource`.
@@ -25,7 +25,7 @@ extension WeakTimer {
     return timer
   }
 
-  /// The same; the action gets the target, which is alive until it returns.
+  /// The same, with an action that gets the target, which is alive until it returns.
   @discardableResult
   public static func scheduledTimer<Object: AnyObject>(
     timeInterval: TimeInterval, target: Object, userInfo: (any Sendable)? = nil, repeats: Bool,
@@ -37,7 +37,7 @@ extension WeakTimer {
     return timer
   }
 
-  /// Makes a timer without a target and adds it to the current run loop in the default mode.
+  /// Creates a timer without a target and adds it to the current run loop in the default mode.
   @discardableResult
   public static func scheduledTimer(
     withTimeInterval timeInterval: TimeInterval, repeats: Bool, block: sending @escaping (WeakTimer) -> Void
@@ -47,9 +47,10 @@ extension WeakTimer {
     return timer
   }
 
-  // MARK: Made only
+  // MARK: Creating a timer
 
-  /// Makes a timer for `target` that ticks once it is added to a run loop. The first tick is due one interval from now.
+  /// Creates a timer for `target` that ticks once it has been added to a run loop. The first tick is due one interval
+  /// from now.
   public convenience init(
     timeInterval: TimeInterval, target: some AnyObject, userInfo: (any Sendable)? = nil, repeats: Bool,
     action: sending @escaping (WeakTimer) -> Void
@@ -57,7 +58,7 @@ extension WeakTimer {
     try self.init(timeInterval: timeInterval, target: target, userInfo: userInfo, repeats: repeats) { action($1) }
   }
 
-  /// The same; the action gets the target, which is alive until it returns.
+  /// The same, with an action that gets the target, which is alive until it returns.
   public convenience init<Object: AnyObject>(
     timeInterval: TimeInterval, target: Object, userInfo: (any Sendable)? = nil, repeats: Bool,
     action: sending @escaping (Object, WeakTimer) -> Void
@@ -75,7 +76,7 @@ extension WeakTimer {
     }
   }
 
-  /// Makes a timer without a target that ticks once it is added to a run loop.
+  /// Creates a timer without a target that ticks once it has been added to a run loop.
   public convenience init(
     timeInterval: TimeInterval, repeats: Bool, block: sending @escaping (WeakTimer) -> Void
   ) throws(ChimeError) {
@@ -84,8 +85,8 @@ extension WeakTimer {
 
   /// Adds the timer to a mode of a run loop; it may be in several modes of one loop.
   ///
-  /// - Returns: ignored when the timer is invalid, or in that mode already.
-  /// - Throws: `invalidArgument` when it is on another loop, `invalidHandle` when the loop's thread has ended; `limit`,
+  /// - Returns: ignored if the timer is invalid, or already in that mode.
+  /// - Throws: `invalidArgument` if it is on another loop, `invalidHandle` if the loop's thread has ended; `limit`,
   ///   `noMemory`, `resource`.
   @discardableResult
   public func add(to runLoop: RunLoop, forMode mode: RunLoop.Mode = .default) throws(ChimeError) -> Outcome {
@@ -97,9 +98,9 @@ extension WeakTimer {
   /// Seconds between ticks; 0 for a timer that does not repeat.
   public var timeInterval: TimeInterval { core.repeats ? Double(core.interval) / 1e9 : 0 }
 
-  /// When the next tick is due; `.distantFuture` for an invalid timer. Setting it moves the next tick there, and the
-  /// following ones an interval each from it; a date in the past is due at once. The date is turned into a time of the
-  /// monotonic clock at once: later steps of the wall clock do not move the tick.
+  /// When the next tick is due; `.distantFuture` for an invalid timer. Setting it moves the next tick; later ones
+  /// follow at the interval. A date in the past is due at once. The date is converted to the monotonic clock when it is
+  /// set, so later steps of the wall clock do not move the tick.
   public var fireDate: Date {
     get {
       let deadline = core.nextDeadline
@@ -108,13 +109,13 @@ extension WeakTimer {
     }
     set {
       let distance = (newValue.timeIntervalSinceNow * 1e9).rounded(.up)
-      // A date that is not a number is never.
+      // NaN means never.
       core.nextDeadline = Clock.monotonic.now.saturatingAdd(distance.isNaN ? .max : Int64(saturating: distance))
     }
   }
 
-  /// How late a tick may come, in seconds, so that it can share a wake-up; late ticks do not move later ones. A value
-  /// below 0, or none, is 0; for a timer that repeats, one of the interval or more is just below the interval.
+  /// How late a tick may come, in seconds, in order to share a wake-up. A late tick does not move later ones. Negative
+  /// values and NaN count as 0; for a repeating timer, a value of the interval or more counts as just below it.
   public var tolerance: TimeInterval {
     get { Double(core.tolerance) / 1e9 }
     set {
@@ -125,7 +126,7 @@ extension WeakTimer {
 }
 
 extension TimeInterval {
-  /// Whole nanoseconds, rounded up, at the ends of `Int64` when out of its range; throws for NaN.
+  /// Whole nanoseconds, rounded up and clamped to `Int64`; throws for NaN.
   var nanoseconds: Int64 {
     get throws(ChimeError) {
       if isNaN { throw .invalidArgument }

@@ -2,21 +2,21 @@ import Chime
 import ChimeCore
 import Foundation
 
-/// A timer in the manner of Foundation's `Timer`, on a run loop, that does not keep its target alive: once the target
-/// has gone the timer is invalid, and calls nothing more.
+/// A timer on a run loop, like Foundation's `Timer`, that does not keep its target alive: once the target is gone, the
+/// timer is invalid and calls nothing more.
 ///
-/// As with Foundation, the run loop holds a timer that was added to it until the timer is invalid: nobody else needs to.
-/// All calls may be made from any thread; the action runs on the loop's, and in `fire`.
+/// As in Foundation, a run loop holds its timers until they are invalid, so nobody else needs to. All calls may be made
+/// from any thread; the action runs on the loop's thread, and inside `fire`.
 ///
-/// Times are turned into whole nanoseconds. An interval of 0 or less is 0.1 ms, as Foundation documents; one beyond 292
+/// Times are rounded to whole nanoseconds. An interval of 0 or less is 0.1 ms, as Foundation documents; one beyond 292
 /// years is never.
 public final class WeakTimer: Sendable {
   package let core: WeakTimerCore
-  /// What was given for it when the timer was made.
+  /// What the timer was created with.
   public let userInfo: (any Sendable)?
 
   /// - Parameters:
-  ///   - interval: nanoseconds; 0 or less stands for 0.1 ms.
+  ///   - interval: nanoseconds; 0 or less means 0.1 ms.
   ///   - action: called with the timer.
   init(
     interval: Int64, repeats: Bool, subject: WeakTimerCore.Subject, userInfo: (any Sendable)? = nil,
@@ -44,26 +44,26 @@ public final class WeakTimer: Sendable {
 
   // MARK: Validity
 
-  /// Whether the timer can still tick: false once it was invalidated, its target has gone, its loop's thread has ended,
-  /// or, for one that does not repeat, its action has returned.
+  /// Whether the timer can still tick: false once it has been invalidated, its target is gone, its loop's thread has
+  /// ended or, if it does not repeat, its action has returned.
   public var isValid: Bool { core.isValid }
 
-  /// Ends the timer for good and lets go of its action, when that does not run, else after it.
+  /// Ends the timer for good and releases its action; if the action is running, after that.
   ///
-  /// - Returns: ignored when the timer was invalid; running when the action has not returned.
+  /// - Returns: ignored if the timer was invalid; running if the action has not returned.
   @discardableResult
   public func invalidate() -> Outcome { core.invalidate().asOutcome }
 
   // MARK: Ticks
 
-  /// Calls the action, now and on this thread, outside the schedule. One that does not repeat is invalid afterwards.
+  /// Calls the action now, on this thread, outside the schedule. A timer that does not repeat is invalid afterwards.
   ///
-  /// - Returns: ignored when the timer is invalid or its action runs already, here or on another thread.
+  /// - Returns: ignored if the timer is invalid, or its action is already running, here or on another thread.
   @discardableResult
   public func fire() -> Outcome { core.fire().asOutcome }
 }
 
 extension Status {
-  /// What a call that cannot fail came to.
+  /// The outcome of a call that cannot fail.
   fileprivate var asOutcome: Outcome { self == .ok ? .done : self == .running ? .running : .ignored }
 }

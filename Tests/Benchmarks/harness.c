@@ -55,6 +55,14 @@ void bench_quantiles(const char *name, int64_t *values, size_t count) {
   separator = ", ";
 }
 
+void bench_list(const char *name, const double *values, size_t count) {
+  size_t i;
+  printf("%s\"%s\": [", separator, name);
+  for (i = 0; i < count; i++) printf("%s%.6g", i ? ", " : "", values[i]);
+  printf("]");
+  separator = ", ";
+}
+
 static void end_line(void) {
   printf("}\n");
   fflush(stdout);

@@ -99,6 +99,7 @@ typedef struct bench_state {
   uint64_t expected;           /* ticks after which `done` is set; 0: it is not */
   uint64_t seen;               /* ticks so far */
   uint64_t beats;              /* due times of the repeating timer so far */
+  void (*on_beat)(uint64_t due_times); /* the load's own part of that timer's handler; NULL: none */
   int done;
 } bench_state;
 
@@ -146,6 +147,7 @@ static inline int bench_tick(size_t i) { return bench_note(bench.base_ns + bench
 /** Called in the repeating timer's handler; due_times: since the tick before, this one's included. */
 static inline int bench_beat(uint64_t due_times) {
   bench.beats += due_times;
+  if (bench.on_beat != NULL) bench.on_beat(due_times);
   return bench_note(bench.base_ns + (int64_t)bench.beats * bench.interval_ns);
 }
 

@@ -7,6 +7,8 @@
  *     their time
  * beat: a timer of 10 ms. late_ns: quantiles, of `operations` ticks against the grid of the start; drift_us: the median
  *     of the last ten ticks less that of the first ten
+ * missed: a timer of `seconds` whose third handler takes 2.6 intervals. at_ms: when each handler was called, from the
+ *     start; due_times: those that each call stands for, as far as the peer says
  * idle: `pending` timers that are not due and one that is after `seconds`. wakeups: times that a thread of the process
  *     went to sleep until then (at least 1 or 2 to wait for that one)
  */
@@ -78,6 +80,35 @@ static void beat_load(const bench_request *request) {
   print_lateness();
 }
 
+/* ---- Missed ticks ------------------------------------------------------------------------------------------------ */
+
+enum { SLOW_TICK = 3, MISSED_TICKS = 9 };
+
+static double at_ms[MISSED_TICKS], due_times_of[MISSED_TICKS];
+static size_t missed_seen;
+
+static void on_missed_beat(uint64_t due_times) {
+  if (missed_seen == MISSED_TICKS) return;
+  at_ms[missed_seen] = (double)(bench_now_ns() - bench.base_ns) / 1e6;
+  due_times_of[missed_seen] = (double)due_times;
+  if (++missed_seen == SLOW_TICK) {
+    struct timespec slow = bench_timespec(bench.interval_ns * 13 / 5);
+    nanosleep(&slow, NULL);
+  }
+}
+
+static void missed_load(const bench_request *request) {
+  expect(MISSED_TICKS);
+  bench.interval_ns = (int64_t)(request->seconds * 1e9);
+  bench.on_beat = on_missed_beat;
+  bench_this_peer.open(1);
+  bench.base_ns = bench_now_ns();
+  bench_this_peer.repeat(bench.interval_ns);
+  bench_this_peer.run();
+  bench_list("at_ms", at_ms, MISSED_TICKS);
+  bench_list("due_times", due_times_of, MISSED_TICKS);
+}
+
 /* ---- Idle -------------------------------------------------------------------------------------------------------- */
 
 /** Times that threads of this process gave up the processor of their own accord. */
@@ -123,6 +154,7 @@ static void idle_load(const bench_request *request) {
 const bench_load tick_loads[] = {
     {"expiry", can_expire, expiry_load},
     {"beat", can_repeat, beat_load},
+    {"missed", can_repeat, missed_load},
     {"idle", can_expire, idle_load},
     {NULL, NULL, NULL},
 };

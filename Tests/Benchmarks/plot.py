@@ -1,5 +1,6 @@
 """Draws build/results.json: cost against the number of pending timers, and distributions of lateness. Writes SVG files
-to build/; the README shows some of them, copied to pictures/. Needs matplotlib (apt-get install python3-matplotlib)."""
+to build/, with every row. The pictures for readers are readme_pictures.py's. Needs matplotlib (apt-get install
+python3-matplotlib)."""
 import json
 from pathlib import Path
 

@@ -3,7 +3,7 @@
     run.py [--quick] [--rounds N] [--limit SECONDS] [--only WORD] [--churn-seconds N] [--old DIRECTORY]
 
 --quick: few operations and ticks; shows that it works, measures nothing.
---only: create, postpone, expiry, memory, beat, idle, thread, churn, start, call, queries, passes or waits.
+--only: create, postpone, expiry, memory, beat, missed, idle, thread, churn, start, call, queries, passes or waits.
 --rounds: of every table; without it some have fewer than others.
 --old: a directory with another libchime.so.1: Chime's programs run with that one, too (versions.py).
 --limit: from then on, counted from the start, every table has only one round.
@@ -176,6 +176,12 @@ def beat_tables(peers, scale):
     yield tables.beat(f"lateness of a timer of 10 ms, {scale.beats} ticks a turn", turns, "lateness-beat")
 
 
+def missed_tables(peers, scale):
+    turns = [peer.turn("missed", seconds=scale.missed) for peer in peers if "missed" in peer.loads]
+    measure(turns, 1, scale.end)
+    yield tables.missed(f"a timer of {scale.missed} s whose third handler takes 2.6 intervals", turns)
+
+
 def idle_tables(peers, scale):
     turns = [peer.turn("idle", pending=scale.idle, seconds=scale.idle_seconds)
              for peer in peers if "idle" in peer.loads]
@@ -261,7 +267,7 @@ class Scale:
     pending_create, pending_postpone = (0, 1_000, 100_000, 1_000_000), (1_000, 100_000, 1_000_000)
     pending_memory, expiry = (100_000, 1_000_000), ((100_000, 0.2, 2), (1_000_000, 0.8, 1))
     idle, idle_seconds = 100_000, 1.5
-    beats, churn, starts, calls = 100, 10, 30, 1_000_000
+    beats, missed, churn, starts, calls = 100, 0.1, 10, 30, 1_000_000
     pending_queries, asked, waits = (1_000, 100_000), 10_000, (5_000, 0.25)
 
 
@@ -270,13 +276,14 @@ class QuickScale(Scale):
     pending_create, pending_postpone = (0, 1_000), (1_000,)
     pending_memory, expiry = (10_000,), ((2_000, 0.1, 1),)
     idle, idle_seconds = 1_000, 0.2
-    beats, churn, starts, calls = 5, 0.2, 2, 1_000
+    beats, missed, churn, starts, calls = 5, 0.01, 0.2, 2, 1_000
     pending_queries, asked, waits = (1_000,), 100, (100, 0.01)
 
 
 # Those that other work on the machine disturbs most come first: they have all their rounds before the time is up.
-MEASUREMENTS = (thread_tables, beat_tables, idle_tables, start_tables, call_tables, create_tables, postpone_tables,
-                queries_tables, passes_tables, waits_tables, memory_tables, churn_tables, expiry_tables)
+MEASUREMENTS = (thread_tables, beat_tables, missed_tables, idle_tables, start_tables, call_tables, create_tables,
+                postpone_tables, queries_tables, passes_tables, waits_tables, memory_tables, churn_tables,
+                expiry_tables)
 
 
 def main():

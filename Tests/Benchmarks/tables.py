@@ -124,6 +124,14 @@ def beat(title, turns, plot):
                   ("drift us", drift)], plot=plot)
 
 
+def missed(title, turns):
+    def after(number):
+        return lambda turn: f"{turn.results[0]['at_ms'][number - 1]:.1f}"
+    return Table("missed", title, "ms from the start to the call of each tick's handler; counted: due times of tick 4",
+                 turns, [(f"tick {number}", after(number)) for number in range(3, 9)] +
+                 [("counted", lambda turn: f"{turn.results[0]['due_times'][3]:.0f}")])
+
+
 def idle(title, turns):
     return Table("idle", title, "times a thread of the process went to sleep, the wait for the end included", turns,
                  [("fewest", least("wakeups", 0)), ("most", most("wakeups", 0)), ("CPU us", least("cpu_us", 0))])

@@ -97,7 +97,7 @@ static void an_earlier_timer_added_later_comes_first(csuite *t, where place) {
   QUEUE_OR_RETURN(queue, place);
   probe *late = probe_after(t, queue, "a", CHIME_HOUR);
   probe *early;
-  sleep_ns(20 * CHIME_MILLISECOND); /* the queue sleeps for the hour now */
+  let_later_ticks_come(t, queue, 0); /* then the queue sleeps for the hour */
   early = probe_after(t, queue, "b", CHIME_MILLISECOND);
   EXPECT(await(&early->returned, 1));
   EXPECT_EQ(load(&late->ticks), 0);
@@ -210,7 +210,7 @@ static void a_tick_due_while_the_handler_runs_waits_for_it(csuite *t, where plac
   EXPECT_OK(chime_timer_activate(p->timer, &at_once));
   REQUIRE(await(&p->flag, 1));
   EXPECT_TOOK_EFFECT(chime_timer_activate(p->timer, &at_once)); /* finished: a new life, due at once */
-  sleep_ns(20 * CHIME_MILLISECOND);
+  if (runs_side_by_side(place)) let_later_ticks_come(t, queue, 0);
   EXPECT_EQ(load(&p->ticks), 1);
   open_gate(p);
   EXPECT(await(&p->returned, 2)); /* the probe checks that they did not overlap */
@@ -384,7 +384,8 @@ static void check_stops(csuite *t, where place, stopper stop) {
     spin_ns(roll_below(&d, 120) * CHIME_MICROSECOND);
     if (stop(p->timer) == CHIME_OK && state_of(t, p->timer) != CHIME_STATE_FINISHED) {
       __atomic_store_n(&r->forbidden, generation, __ATOMIC_SEQ_CST);
-      if (i % 50 == 0) sleep_ns(500 * CHIME_MICROSECOND); /* else one that comes is soon another generation's */
+      /* Else one that comes is soon another generation's. */
+      if (i % 50 == 0) let_later_ticks_come(t, queue, 50 * CHIME_MICROSECOND);
     }
   }
 }
@@ -577,7 +578,7 @@ static void sync_on_the_waiting_queue(probe *p, const chime_tick *tick) {
   (void)tick;
   store(&p->flag, 1);
   while (load(&p->gate) == 0) sleep_ns(CHIME_MILLISECOND);
-  sleep_ns(300 * CHIME_MILLISECOND); /* by now the other handler waits for this one */
+  sleep_ns(p->number); /* by now the other handler waits for this one, or the round is done again */
   p->status = chime_queue_sync(p->other->queue, raise_flag, p->other, PATIENCE);
 }
 
@@ -589,23 +590,36 @@ static void let_the_other_go_and_wait_for_it(probe *p, const chime_tick *tick) {
   p->status = chime_timer_cancel_and_wait(p->other->timer, PATIENCE);
 }
 
+/* Whoever waits second is told. Here that is to be the sync: it begins later in each round. */
 static void sync_on_a_queue_whose_handler_waits_for_the_caller_would_deadlock(csuite *t) {
   chime_schedule at_once = schedule_of(0, CHIME_HOUR);
+  int64_t pause;
   QUEUE_OR_RETURN(first, SERIAL);
   QUEUE_OR_RETURN(second, SERIAL);
-  probe *a = probe_idle(t, first, "a");
-  probe *b = probe_idle(t, second, "b");
-  a->other = b;
-  b->other = a;
-  a->on_tick = let_the_other_go_and_wait_for_it;
-  b->on_tick = sync_on_the_waiting_queue;
-  EXPECT_OK(chime_timer_activate(b->timer, &at_once));
-  EXPECT_OK(chime_timer_activate(a->timer, &at_once));
-  REQUIRE(await(&a->returned, 1));
-  REQUIRE(await(&b->returned, 1));
-  EXPECT_STATUS(b->status, CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT_OK(a->status);
-  EXPECT_EQ(load(&a->flag), 0); /* the function did not run */
+  for (pause = 50 * CHIME_MILLISECOND; pause < PATIENCE; pause *= 2) {
+    probe *a = probe_idle(t, first, "a");
+    probe *b = probe_idle(t, second, "b");
+    a->other = b;
+    b->other = a;
+    b->number = pause;
+    a->on_tick = let_the_other_go_and_wait_for_it;
+    b->on_tick = sync_on_the_waiting_queue;
+    EXPECT_OK(chime_timer_activate(b->timer, &at_once));
+    EXPECT_OK(chime_timer_activate(a->timer, &at_once));
+    REQUIRE(await(&a->returned, 1));
+    REQUIRE(await(&b->returned, 1));
+    if (b->status == CHIME_ERROR_WOULD_DEADLOCK) {
+      EXPECT_OK(a->status);
+      EXPECT_EQ(load(&a->flag), 0); /* the function did not run */
+      return;
+    }
+    EXPECT_OK(b->status);
+    EXPECT_STATUS(a->status, CHIME_ERROR_WOULD_DEADLOCK);
+    EXPECT_EQ(load(&a->flag), 1);
+    EXPECT_TOOK_EFFECT(chime_timer_release(a->timer));
+    EXPECT_TOOK_EFFECT(chime_timer_release(b->timer));
+  }
+  EXPECT(!"the sync is told in some round");
 }
 
 enum { LINE = 200 };
@@ -678,7 +692,7 @@ static void a_timer_that_never_comes_can_be_ended(csuite *t, where place) {
   probe *p = probe_start(t, queue, "a", &schedule);
   EXPECT_EQ(deadline_of(t, p->timer), CHIME_FOREVER);
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-  sleep_ns(20 * CHIME_MILLISECOND);
+  let_later_ticks_come(t, queue, CHIME_MILLISECOND);
   EXPECT_EQ(load(&p->ticks), 0);
   EXPECT_OK(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER));
   EXPECT_OK(chime_timer_release(p->timer));

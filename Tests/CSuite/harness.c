@@ -403,6 +403,20 @@ int await(const int *value, int least) {
   return 1;
 }
 
+void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns) {
+  int i;
+  for (i = 0; i < 4; i++) {
+    probe *p = probe_idle(t, queue, "later");
+    chime_schedule schedule = schedule_of(i == 0 ? delay_ns : 0, 0);
+    p->quiet = 1;
+    EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+    if (!EXPECT(await(&p->returned, 1))) return;
+    EXPECT_TOOK_EFFECT(chime_timer_release(p->timer));
+  }
+}
+
+int runs_side_by_side(where place) { return place == CONCURRENT || place == GLOBAL || place == WRAPPED_CONCURRENT; }
+
 int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument) {
   return EXPECT_EQ(pthread_create(thread, NULL, body, argument), 0);
 }

@@ -147,6 +147,9 @@ typedef enum where {
   VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT, RUN_LOOP, HOST, PRECISE, MAIN
 } where;
 
+/** Whether handlers of different timers run side by side there, so that later ticks come while a handler stays. */
+int runs_side_by_side(where place);
+
 /** A queue that the test ends; 0, with the failure recorded or the test skipped, when there is none. */
 chime_queue_t csuite_queue(csuite *t, where place);
 
@@ -229,6 +232,13 @@ void sleep_ns(int64_t duration_ns);
 
 /** Waits until *value is at least `least`, in real time. Returns 0 after PATIENCE. */
 int await(const int *value, int least);
+
+/**
+ * Starts one-shots on the queue, the first after that delay, each of the others when the one before has returned, and
+ * waits for all of them. What was due before them has had its turn then: shows by order that something does not come.
+ * The queue must be one that runs by itself.
+ */
+void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns);
 
 /** Starts a thread, or records a failure and returns 0. Each one that was started must be joined. */
 int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument);

@@ -140,10 +140,9 @@ static void the_id_of_a_released_timer_never_reaches_the_next_one(csuite *t, whe
   while (calling < STRANGERS && spawn(t, &strangers[calling], call_with_ids_of_the_gone, &workers[calling])) calling++;
   while (keeping < KEEPERS && spawn(t, &keepers[keeping], keep, &workers[keeping])) keeping++;
   while (keeping > 0) pthread_join(keepers[--keeping], NULL);
-  for (i = 0; i < 1000 && load(&s->refused) == 0 && !csuite_failed(t); i++) sleep_ns(CHIME_MILLISECOND);
+  EXPECT(await(&s->refused, 1));
   store(&s->over, 1);
   while (calling > 0) pthread_join(strangers[--calling], NULL);
-  EXPECT(load(&s->refused) > 0);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   for (i = 0; i < KEEPERS; i++)
     for (k = 0; k < KEPT; k++) EXPECT_EQ(load(&s->kept[i][k].finalized), s->kept[i][k].made); /* [8] */

@@ -7,107 +7,7 @@
  */
 #include "harness.h"
 
-/* ---- Timers that do and do not come ----------------------------------------------------------------------------- */
-
-static void reschedule_and_cancel_own_at_the_third(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  chime_schedule at_once = schedule_of(0, CHIME_FOREVER);
-  if (tick->sequence != 3) return;
-  EXPECT_STATUS(chime_timer_reschedule(tick->timer, &at_once), CHIME_RUNNING);
-  EXPECT_STATUS(chime_timer_release(tick->timer), CHIME_RUNNING);
-}
-
-/* dispatch_timer: five timers that end after their first call, of a period without end, beside one of a second that in
-   its third call is set to "at once" and ended: it does not come again, and those of more than two seconds do not come
-   before. */
-static void a_timer_set_to_at_once_and_ended_does_not_come_again(csuite *t) {
-  static const char *const names[] = {"p", "q", "r", "s", "t"};
-  chime_schedule schedule = schedule_of(0, 10);
-  int i;
-  probe *p;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  for (i = 0; i < 5; i++) {
-    chime_schedule once = schedule_of((i + 1) * 10 + 1, CHIME_FOREVER);
-    probe_start(t, queue, names[i], &once)->on_tick = release_own;
-  }
-  p = probe_start_full(t, queue, "a", &schedule);
-  p->on_tick = reschedule_and_cancel_own_at_the_third;
-  ADVANCE(20);
-  EXPECT_LOG("a^ a1@0 a2@10 p1@11 p. a3@20 a- a.");
-  ADVANCE(100);
-  EXPECT_LOG("q1@21 q. r1@31 r. s1@41 s. t1@51 t.");
-}
-
-/* dispatch_timer_set_time: another period, set in the first call; it begins with a call at once. */
-static void reschedule_to_a_tenth_at_once(probe *p, const chime_tick *tick) {
-  chime_schedule schedule = schedule_of(0, 10);
-  if (tick->sequence == 1) p->status = chime_timer_reschedule(tick->timer, &schedule);
-  if (tick->sequence == 7) p->status2 = chime_timer_cancel(tick->timer);
-}
-
-static void a_period_set_in_the_first_call_holds_at_once(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 100);
-  p->on_tick = reschedule_to_a_tenth_at_once;
-  ADVANCE(10000);
-  EXPECT_LOG("a1@100 a2@100 a3@110 a4@120 a5@130 a6@140 a7@150");
-  EXPECT_STATUS(p->status, CHIME_RUNNING);
-  EXPECT_STATUS(p->status2, CHIME_RUNNING);
-}
-
-static void start_the_next_by_number(probe *p, const chime_tick *tick) {
-  (void)tick;
-  if (p->other != NULL) {
-    chime_schedule schedule = schedule_of(p->number, 0);
-    p->status = chime_timer_activate(p->other->timer, &schedule);
-  }
-}
-
-/* dispatch_after: six seconds, from there two, from there none. */
-static void delays_set_one_in_the_call_of_another_add_up(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a = probe_after(t, queue, "a", 60);
-  a->other = probe_idle(t, queue, "b");
-  a->other->other = probe_idle(t, queue, "c");
-  a->number = 20;
-  a->on_tick = a->other->on_tick = start_the_next_by_number;
-  ADVANCE(1000);
-  EXPECT_LOG("a1@60 b1@80 c1@80");
-}
-
 /* ---- Suspending ------------------------------------------------------------------------------------------------- */
-
-static void suspend_then_resume_the_other(probe *p, const chime_tick *tick) {
-  if (tick->sequence == 1) {
-    p->status = chime_timer_suspend(p->other->timer);
-  } else if (tick->sequence == 2) {
-    p->status2 = chime_timer_resume(p->other->timer);
-  } else {
-    chime_timer_cancel(tick->timer);
-  }
-}
-
-/* dispatch_suspend_timer: suspended for three of its periods by another timer, it had 3 calls; when that timer comes
-   again, three periods after the resume, it had 7 calls that stand for 9 due times. */
-static void three_periods_of_suspension_come_as_one_call(csuite *t) {
-  chime_schedule schedule = schedule_of(35, 30);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *tweedledum = probe_idle(t, queue, "m");
-  probe *tweedledee = probe_every(t, queue, "e", 10);
-  tweedledum->quiet = 1;
-  tweedledum->other = tweedledee;
-  tweedledum->on_tick = suspend_then_resume_the_other;
-  EXPECT_OK(chime_timer_activate(tweedledum->timer, &schedule));
-  ADVANCE_TO(64);
-  EXPECT_LOG("e1@10 e2@20 e3@30");
-  EXPECT_EQ(tweedledee->ticks + tweedledee->missed, 3);
-  ADVANCE_TO(95);
-  EXPECT_LOG("e4+2>65 e5@70 e6@80 e7@90");
-  EXPECT_EQ(tweedledee->ticks, 7);
-  EXPECT_EQ(tweedledee->ticks + tweedledee->missed, 9);
-  EXPECT_OK(tweedledum->status);
-  EXPECT_OK(tweedledum->status2);
-}
 
 static void suspend_own_when_armed(probe *p, const chime_tick *tick) { p->status = chime_timer_suspend(tick->timer); }
 
@@ -221,7 +121,7 @@ static void intervals_at_every_bit_keep_their_time(csuite *t) {
   }
 }
 
-/* dispatch_timer_bit63: due at once and a period without end: one call, and no more within the second. */
+/* dispatch_timer_bit63: due at once and a period without end: one call, and none before later ticks. */
 static void a_period_at_bit_63_has_its_first_call_only(csuite *t, where place) {
   chime_schedule schedule = schedule_of(0, INT64_MAX);
   QUEUE_OR_RETURN(queue, place);
@@ -229,7 +129,7 @@ static void a_period_at_bit_63_has_its_first_call_only(csuite *t, where place) {
   p->quiet = 1;
   EXPECT_OK(chime_timer_activate(p->timer, &schedule));
   REQUIRE(await(&p->returned, 1));
-  sleep_ns(20 * CHIME_MILLISECOND);
+  let_later_ticks_come(t, queue, CHIME_MILLISECOND);
   EXPECT_EQ(load(&p->ticks), 1);
 }
 ON_DISPATCH_QUEUES(a_period_at_bit_63_has_its_first_call_only)
@@ -282,10 +182,6 @@ static void over_2500_ticks_of_400_us_nothing_drifts_on_a_serial_queue(csuite *t
 }
 
 const csuite_test known_dispatch_tests[] = {
-    TEST(a_timer_set_to_at_once_and_ended_does_not_come_again),
-    TEST(a_period_set_in_the_first_call_holds_at_once),
-    TEST(delays_set_one_in_the_call_of_another_add_up),
-    TEST(three_periods_of_suspension_come_as_one_call),
     TEST(a_crowd_of_suspended_timers_starves_nobody_on_a_serial_queue),
     TEST(a_crowd_of_suspended_timers_starves_nobody_on_a_precise_queue),
     TEST(a_crowd_of_due_timers_on_a_blocked_queue_starves_no_other_queue),

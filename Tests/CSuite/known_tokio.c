@@ -63,21 +63,6 @@ static void entries_on_several_levels_come_without_other_wake_ups(csuite *t) {
   EXPECT_BETWEEN(stats_of(t, queue).empty_passes - empty, 0, 1); /* the one that finds the queue empty */
 }
 
-/* insert_in_past_fires_immediately, insert_in_past_after_poll_fires_immediately: where the wheel has gone past. */
-static void an_entry_of_the_past_comes_at_once_before_later_ones(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  insert_at(t, queue, "a", 70 * MS);
-  insert_at(t, queue, "b", 200 * MS);
-  ADVANCE_TO(80 * MS);
-  EXPECT_LOG("a1@70000000");
-  insert_at(t, queue, "c", 40 * MS); /* before the last that came */
-  insert_at(t, queue, "d", 80 * MS); /* at this very instant */
-  EXPECT(next_deadline(t, queue) <= 80 * MS);
-  ADVANCE(0);
-  EXPECT_LOG("c1@40000000>80000000 d1@80000000");
-  EXPECT_EQ(next_deadline(t, queue), 200 * MS);
-}
-
 /* expires_before_last_insert, insert_before_first_after_poll: the queue has looked at what it has; then something
    earlier is inserted, on a lower level. */
 static void an_earlier_entry_inserted_after_a_look_comes_first(csuite *t) {
@@ -95,40 +80,7 @@ static void an_earlier_entry_inserted_after_a_look_comes_first(csuite *t) {
   EXPECT_EQ(next_deadline(t, queue), 10000 * MS);
 }
 
-static void insert_one_more(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  (void)tick;
-  insert_at(t, p->queue, "x", 500 * MS);
-}
-
-/* insert_after_ready_poll: an insertion after each that came, while others are due. */
-static void insertions_between_due_entries_leave_these_alone(csuite *t) {
-  static const char *const names[] = {"a", "b", "c"};
-  int i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  for (i = 0; i < 3; i++) insert_at(t, queue, names[i], 100 * MS)->on_tick = insert_one_more;
-  ADVANCE_TO(100 * MS);
-  EXPECT_LOG("a1@100000000 b1@100000000 c1@100000000");
-  ADVANCE_TO(500 * MS);
-  EXPECT_LOG("x1@500000000 x1@500000000 x1@500000000");
-}
-
 /* ---- Removing --------------------------------------------------------------------------------------------------- */
-
-/* remove_entry, remove_expired_item, delay_queue_poll_expired_when_empty. */
-static void a_removed_entry_does_not_come_due_or_not(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *pending = insert_at(t, queue, "a", 5 * MS);
-  probe *due;
-  EXPECT_OK(chime_timer_release(pending->timer));
-  EXPECT_EQ(next_deadline(t, queue), CHIME_FOREVER);
-  ADVANCE(10 * MS);
-  due = insert_at(t, queue, "b", 3 * MS);
-  EXPECT_OK(chime_timer_release(due->timer));
-  ADVANCE(10 * MS);
-  EXPECT_LOG("a. b.");
-  EXPECT_EQ(next_deadline(t, queue), CHIME_FOREVER);
-}
 
 static void release_the_others(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
@@ -375,10 +327,7 @@ static void nothing_is_left_when_all_entries_have_gone(csuite *t) {
 const csuite_test known_tokio_tests[] = {
     TEST(entries_due_at_once_come_once_in_order),
     TEST(entries_on_several_levels_come_without_other_wake_ups),
-    TEST(an_entry_of_the_past_comes_at_once_before_later_ones),
     TEST(an_earlier_entry_inserted_after_a_look_comes_first),
-    TEST(insertions_between_due_entries_leave_these_alone),
-    TEST(a_removed_entry_does_not_come_due_or_not),
     TEST(entries_at_the_edge_of_a_level_can_be_removed),
     TEST(entries_at_the_edge_of_a_level_can_be_removed_before_a_look),
     TEST(an_entry_comes_at_the_last_deadline_it_was_reset_to),

@@ -70,7 +70,10 @@ static void handlers_run_on_the_main_thread_until_the_stop(csuite *t) {
   p->quiet = 1;
   p->on_tick = stop_on_the_third;
   EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-  sleep_ns(10 * CHIME_MILLISECOND);
+  {
+    QUEUE_OR_RETURN(another, SERIAL);
+    let_later_ticks_come(t, another, 2 * CHIME_MILLISECOND);
+  }
   EXPECT_EQ(load(&p->ticks), 0); /* nobody runs the main queue */
   EXPECT_STATUS(run_main(t), CHIME_STOPPED);
   EXPECT_EQ(load(&p->ticks), 3);

@@ -240,6 +240,25 @@ static void statistics_of_another_size(csuite *t) {
   EXPECT(memcmp(&longer, &before, sizeof longer) == 0);
 }
 
+static void ignore_tick(const chime_tick *tick, void *context) {
+  (void)tick;
+  (void)context;
+}
+
+/* [17]: each restart misses half of all 64-bit numbers, so that the queue's own count of missed ticks overflows. */
+static void missed_ticks_beyond_what_a_counter_holds_do_not_trap(csuite *t) {
+  chime_schedule schedule = schedule_at(INT64_MIN, 1);
+  int i;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = probe_start(t, queue, "a", &schedule);
+  p->quiet = 1;
+  for (i = 0; i < 5; i++) {
+    ADVANCE(0);
+    EXPECT(p->last.missed == (uint64_t)INT64_MAX + 1);
+    EXPECT_OK(chime_timer_restart(p->timer, &schedule));
+  }
+}
+
 /* [14]: even if no pass ever comes. */
 static void restarts_without_a_pass_leave_nothing_behind(csuite *t) {
   int i;
@@ -266,6 +285,74 @@ static void restarts_between_passes_leave_nothing_behind(csuite *t) {
   }
   EXPECT_BETWEEN(stats_of(t, queue).entries, 0, 1000);
   EXPECT_EQ(load(&p->ticks), 0);
+}
+
+/* Two calls each, on a timer with the schedule given. */
+enum { POSTPONES, CANCELS, RESTARTS, RESCHEDULES, SUSPENDS, REPLACES, FIRES, CHANGES };
+
+static void change_entry(csuite *t, int change, chime_queue_t queue, chime_timer_t *timer, const chime_schedule *s) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  switch (change) {
+    case POSTPONES:
+      chime_timer_postpone(*timer, s->first_ns);
+      chime_timer_postpone(*timer, s->first_ns + 1);
+      break;
+    case CANCELS:
+      chime_timer_cancel(*timer);
+      chime_timer_activate(*timer, s);
+      break;
+    case RESTARTS:
+      chime_timer_restart(*timer, s);
+      chime_timer_restart(*timer, NULL);
+      break;
+    case RESCHEDULES:
+      chime_timer_reschedule(*timer, s);
+      chime_timer_reschedule(*timer, NULL);
+      break;
+    case SUSPENDS:
+      chime_timer_suspend(*timer);
+      chime_timer_resume(*timer);
+      break;
+    case REPLACES:
+      chime_timer_release(*timer);
+      options.handler = ignore_tick;
+      EXPECT_OK(chime_timer_start(queue, &options, s, timer));
+      break;
+    default:
+      chime_timer_fire(*timer);
+      chime_timer_restart(*timer, s);
+      break;
+  }
+}
+
+/* [14]: two entries for each slot that was ever in use at once, or is kept at hand by the thread, and a constant. */
+static void changes_of_every_kind_leave_nothing_behind(csuite *t) {
+  enum { TIMERS = 100, MOST = 2 * (TIMERS + 64) + 1100 };
+  int count = csuite_scaled(60000), change, advances, i;
+  for (change = 0; change <= CHANGES; change++) { /* the last: all of them */
+    for (advances = 0; advances < 2; advances++) {
+      chime_timer_t timers[TIMERS] = {0};
+      dice d = {UINT64_C(14)};
+      uint64_t most = 0;
+      chime_queue_t queue = virtual_queue_at(t, 0);
+      if (queue == 0) return;
+      for (i = 0; i < TIMERS + count; i++) {
+        chime_schedule s = schedule_of(roll_below(&d, 100000), 50000);
+        int number = i < TIMERS ? i : (int)roll_below(&d, TIMERS);
+        int kind = i < TIMERS ? REPLACES : change == CHANGES ? (int)roll_below(&d, CHANGES) : change;
+        change_entry(t, kind, queue, &timers[number], &s);
+        if (advances && i % 1000 == 0) ADVANCE(100);
+        if (i % 500 == 0 && stats_of(t, queue).entries > most) most = stats_of(t, queue).entries;
+      }
+      EXPECT_BETWEEN(most, 0, MOST);
+      EXPECT_EQ(stats_of(t, queue).timers, TIMERS);
+      for (i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_release(timers[i]));
+      ADVANCE(1000000);
+      EXPECT_EQ(stats_of(t, queue).timers, 0);
+      EXPECT_BETWEEN(stats_of(t, queue).entries, 0, MOST);
+      EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+    }
+  }
 }
 
 /* [13] */
@@ -423,6 +510,8 @@ const csuite_test queries_tests[] = {
     TEST(a_generation_that_never_was_is_not_the_current_one),
     TEST(statistics_count_timers_ticks_and_misses),
     TEST(statistics_of_another_size),
+    TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap),
+    TEST(changes_of_every_kind_leave_nothing_behind),
     TEST(restarts_without_a_pass_leave_nothing_behind),
     TEST(restarts_between_passes_leave_nothing_behind),
     TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up),

@@ -150,12 +150,19 @@ static void expect_on_its_grid(csuite *t, const probe *p, int64_t interval_ns) {
   EXPECT_EQ(p->last.scheduled_ns, p->first.scheduled_ns + (due - 1 - (int64_t)p->first.missed) * interval_ns);
 }
 
+/* Runs for 30 ms, each time to the end, until the probe has so many ticks. */
+static void run_beyond(csuite *t, const char *mode, const probe *p, int ticks) {
+  int64_t end = monotonic_ns() + PATIENCE;
+  do {
+    EXPECT_STATUS(chime_run_loop_run(mode, 30 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
+  } while (load(&p->ticks) < ticks && EXPECT(monotonic_ns() < end));
+}
+
 OWN_THREAD_TEST(a_tick_alone_does_not_end_a_run) {
   probe *p;
   RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
   p = probe_every_quietly(t, queue, 2 * CHIME_MILLISECOND);
-  EXPECT_STATUS(chime_run_loop_run(NULL, 40 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
-  EXPECT(load(&p->ticks) >= 1);
+  run_beyond(t, NULL, p, 1);
   expect_on_its_grid(t, p, 2 * CHIME_MILLISECOND);
 }
 
@@ -236,7 +243,9 @@ static void stop_this_loop(probe *p, const chime_tick *tick) {
 /* Runs the loop until somebody stops it, and then for a while: nothing of its own queue ticks, the other's does. */
 static void run_in_the_handler(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
+  chime_schedule later = schedule_of(8 * CHIME_MILLISECOND, 0);
   if (tick->sequence > 1) return;
+  EXPECT_OK(chime_timer_activate(p->other->timer, &later));
   p->status = chime_run_loop_run(NULL, PATIENCE, 0);
   EXPECT_EQ(load(&p->other->ticks), 1);
   EXPECT_STATUS(chime_run_loop_run(NULL, 5 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
@@ -261,9 +270,7 @@ OWN_THREAD_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_i
   inner->user = &loop;
   {
     chime_schedule every = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
-    chime_schedule later = schedule_of(8 * CHIME_MILLISECOND, 0);
     EXPECT_OK(chime_timer_activate(outer->timer, &every));
-    EXPECT_OK(chime_timer_activate(inner->timer, &later));
   }
   EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK)); /* not the inner run's tick: its own */
   EXPECT_EQ(load(&outer->flag), 1);
@@ -426,18 +433,15 @@ OWN_THREAD_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another
   resting = probe_every_quietly(t, queue, 2 * CHIME_MILLISECOND);
   ticking = probe_every_quietly(t, common, 2 * CHIME_MILLISECOND);
   first = deadline_of(t, resting->timer);
-  EXPECT_STATUS(chime_run_loop_run(TRACKING, 30 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
+  run_beyond(t, TRACKING, ticking, 1);
   EXPECT_EQ(load(&resting->ticks), 0);
-  EXPECT(load(&ticking->ticks) >= 1);
   EXPECT_EQ(deadline_of(t, resting->timer), first);
   /* Back in its mode it gets one tick for all that it missed, then its grid. */
   EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_TIMED_OUT);
   EXPECT_EQ(load(&resting->ticks), 1);
   EXPECT(resting->first.missed >= 13);
   EXPECT_EQ(resting->first.scheduled_ns, first + (int64_t)resting->first.missed * 2 * CHIME_MILLISECOND);
-  EXPECT_BETWEEN(resting->first.actual_ns - resting->first.scheduled_ns, 0, 2 * CHIME_MILLISECOND - 1);
-  EXPECT_STATUS(chime_run_loop_run(NULL, 20 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
-  EXPECT(load(&resting->ticks) >= 2);
+  run_beyond(t, NULL, resting, 2);
   expect_on_its_grid(t, resting, 2 * CHIME_MILLISECOND);
   expect_on_its_grid(t, ticking, 2 * CHIME_MILLISECOND);
 }
@@ -592,7 +596,10 @@ OWN_THREAD_TEST(a_queue_whose_loop_has_ended_is_ended_by_shutdown) {
   EXPECT_STATUS(chime_run_loop_add_common_mode(left->loop, "a"), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(none, 7);
   ticks = load(&left->p[0]->ticks);
-  sleep_ns(5 * CHIME_MILLISECOND);
+  {
+    QUEUE_OR_RETURN(another, RUN_LOOP);
+    let_later_ticks_come(t, another, 2 * CHIME_MILLISECOND);
+  }
   EXPECT_EQ(load(&left->p[0]->ticks), ticks);
   EXPECT_EQ(state_of(t, left->p[0]->timer), CHIME_STATE_RUNNING);
   EXPECT_OK(chime_queue_shutdown(left->queue, CHIME_FOREVER));

@@ -317,10 +317,14 @@ typedef struct caller {
 
 static void *call_at_random(void *argument) {
   caller *c = argument;
+  int64_t end = monotonic_ns() + PATIENCE;
   dice d;
   int i;
   d.state = c->seed;
-  for (i = 0; i < c->storm->calls_per_thread; i++) storm_call(c->storm, &d, 0);
+  /* And on until something has ticked: the queue may have had no turn. */
+  for (i = 0; i < c->storm->calls_per_thread || (load(&c->storm->ticks) == 0 && monotonic_ns() < end); i++) {
+    storm_call(c->storm, &d, 0);
+  }
   return NULL;
 }
 

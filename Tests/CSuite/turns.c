@@ -105,7 +105,31 @@ static void a_registration_is_not_early_by_the_turn_of_a_timer_that_went_on_a_ho
   check_turns(t, HOST, CHIME_TICK_ARMED);
 }
 
+static void fire_own_again(probe *p, const chime_tick *tick) {
+  if (tick->sequence == 1) p->status = chime_timer_fire(tick->timer);
+}
+
+/* [12]: a release outside a pass calls back, but is no pass for the others; nor is a look at them. Their order stays. */
+static void a_release_between_fire_and_advance_changes_no_order(csuite *t) {
+  chime_schedule schedule = schedule_of(9, 0);
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *other = probe_start_full(t, queue, "o", &schedule);
+  probe *a = probe_start(t, queue, "a", &schedule);
+  probe *b = probe_start(t, queue, "b", &schedule);
+  a->on_tick = fire_own_again;
+  ADVANCE(1);
+  EXPECT_LOG("o^");
+  EXPECT_OK(chime_timer_fire(a->timer));
+  EXPECT_OK(chime_timer_fire(b->timer));
+  EXPECT_OK(chime_timer_release(other->timer));
+  info_of(t, a->timer);
+  info_of(t, b->timer);
+  ADVANCE(0);
+  EXPECT_LOG("o- o. a1!1 b1!1 a2!1");
+}
+
 const csuite_test turns_tests[] = {
+    TEST(a_release_between_fire_and_advance_changes_no_order),
     TEST(an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went_on_a_virtual_queue),
     TEST(an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went_on_a_host_driven_queue),
     TEST(a_registration_is_not_early_by_the_turn_of_a_timer_that_went_on_a_virtual_queue),

@@ -1,67 +1,24 @@
 /*
- * virtual.c - timelines in virtual time, exact to the nanosecond. The notation is explained in harness.h.
+ * virtual.c - timelines in virtual time, exact to the nanosecond. Scripts: timeline.h.
  * Promises 3, 4, 5, 6, 7, 12, 14 and 17, and the rules of SEMANTICS.md on delays, grids and counts.
  */
-#include "harness.h"
+#include "timeline.h"
 
 /* ---- Single ticks and grids ------------------------------------------------------------------------------------- */
 
 /* [3] */
-static void a_one_shot_ticks_once_at_its_deadline(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  EXPECT_EQ(deadline_of(t, p->timer), 10);
-  ADVANCE(9);
-  EXPECT_LOG("");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-  ADVANCE(1);
-  EXPECT_LOG("a1@10");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
-  EXPECT_EQ(deadline_of(t, p->timer), CHIME_FOREVER);
-  ADVANCE(1000);
-  EXPECT_LOG("");
-  EXPECT_EQ(now_of(t, queue), 1010);
-  EXPECT_EQ(p->last.missed, 0);
-  EXPECT_EQ(p->last.kind, CHIME_TICK_DUE);
-}
+TIMELINE(a_one_shot_ticks_once_at_its_deadline,
+         "a 10; a due 10; +9 |; a is running; +1 | a1@10; a is finished; a due never; +1000 |; now 1010")
 
-static void a_delay_counts_from_the_call(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a, *b;
-  ADVANCE(7);
-  a = probe_after(t, queue, "a", 10);
-  JUMP(5);
-  b = probe_after(t, queue, "b", 10);
-  EXPECT_EQ(deadline_of(t, a->timer), 17);
-  EXPECT_EQ(deadline_of(t, b->timer), 22);
-  ADVANCE(100);
-  EXPECT_LOG("a1@17 b1@22");
-}
+TIMELINE(a_delay_counts_from_the_call,
+         "+7; a 10; >5; b 10; a due 17; b due 22; +100 | a1@17 b1@22")
 
-static void a_deadline_is_a_point_on_the_queues_clock(csuite *t) {
-  chime_schedule schedule = schedule_of(25, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  ADVANCE(7);
-  probe_start(t, queue, "a", &schedule);
-  ADVANCE_TO(50);
-  EXPECT_LOG("a1@25 a2@35 a3@45");
-}
+TIMELINE(a_deadline_is_a_point_on_the_queues_clock,
+         "+7; a 25/10 at; =50 | a1@25 a2@35 a3@45")
 
 /* [4] */
-static void a_repeating_timer_ticks_on_its_grid(csuite *t) {
-  chime_schedule schedule = schedule_of(3, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_start(t, queue, "a", &schedule);
-  ADVANCE(35);
-  EXPECT_LOG("a1@3 a2@13 a3@23 a4@33");
-  EXPECT_EQ(deadline_of(t, p->timer), 43);
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-  ADVANCE(7);
-  EXPECT_LOG("");
-  ADVANCE(1);
-  EXPECT_LOG("a5@43");
-}
+TIMELINE(a_repeating_timer_ticks_on_its_grid,
+         "a 3/10; +35 | a1@3 a2@13 a3@23 a4@33; a due 43; a is running; +7 |; +1 | a5@43")
 
 static void every_begins_one_interval_from_now(csuite *t) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -105,14 +62,8 @@ static void ten_thousand_ticks_do_not_drift(csuite *t) {
 /* ---- Missed ticks ----------------------------------------------------------------------------------------------- */
 
 /* [5] */
-static void a_late_one_shot_ticks_once_and_missed_nothing(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe_after(t, queue, "a", 10);
-  JUMP(25);
-  EXPECT_LOG("");
-  ADVANCE(0);
-  EXPECT_LOG("a1@10>25");
-}
+TIMELINE(a_late_one_shot_ticks_once_and_missed_nothing,
+         "a 10; >25 |; +0 | a1@10>25")
 
 /* [5] [4] */
 static void missed_periods_give_one_tick_and_the_grid_stands(csuite *t) {
@@ -129,519 +80,143 @@ static void missed_periods_give_one_tick_and_the_grid_stands(csuite *t) {
   EXPECT_EQ(stats_of(t, queue).missed, 2);
 }
 
-static void jump_twenty_five(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  if (tick->sequence == 1) EXPECT_OK(chime_queue_jump(p->queue, 25));
-}
+/* After the first tick it is 35, and 20 and 30 are over. */
+TIMELINE(a_slow_handler_makes_its_own_timer_miss,
+         "a 10/10; a: x1 >25; =50 | a1@10 a2+1>35 a3@40 a4@50")
 
-static void a_slow_handler_makes_its_own_timer_miss(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  p->on_tick = jump_twenty_five;
-  ADVANCE_TO(50); /* after the first tick it is 35, and 20 and 30 are over */
-  EXPECT_LOG("a1@10 a2+1>35 a3@40 a4@50");
-}
+TIMELINE(a_slow_handler_makes_other_timers_late,
+         "a 10; a: >25; b 20; c 40; =50 | a1@10 b1@20>35 c1@40")
 
-static void a_slow_handler_makes_other_timers_late(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  p->on_tick = jump_twenty_five;
-  probe_after(t, queue, "b", 20);
-  probe_after(t, queue, "c", 40);
-  ADVANCE_TO(50);
-  EXPECT_LOG("a1@10 b1@20>35 c1@40");
-}
+/* The first handler ends at 35. */
+TIMELINE(the_delay_policy_spaces_from_the_end_of_the_handler,
+         "a 10/10 delay; a: x1 >25; =60 | a1@10 a2@45 a3@55; a due 65")
 
-static void the_delay_policy_spaces_from_the_end_of_the_handler(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_idle(t, queue, "a");
-  p->on_tick = jump_twenty_five;
-  schedule.missed_policy = CHIME_MISSED_DELAY;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-  ADVANCE_TO(60); /* the first handler ends at 35 */
-  EXPECT_LOG("a1@10 a2@45 a3@55");
-  EXPECT_EQ(deadline_of(t, p->timer), 65);
-}
+TIMELINE(under_the_delay_policy_nothing_is_missed,
+         "a 10/10 delay; >35; +0 | a1@10>35; =55 | a2@45 a3@55")
 
-static void under_the_delay_policy_nothing_is_missed(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  schedule.missed_policy = CHIME_MISSED_DELAY;
-  probe_start(t, queue, "a", &schedule);
-  JUMP(35);
-  ADVANCE(0);
-  EXPECT_LOG("a1@10>35");
-  ADVANCE_TO(55);
-  EXPECT_LOG("a2@45 a3@55");
-}
-
-static void reschedule_to_three(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  chime_schedule schedule = schedule_of(3, 10);
-  schedule.missed_policy = CHIME_MISSED_DELAY;
-  if (tick->sequence == 1) EXPECT_STATUS(chime_timer_reschedule(tick->timer, &schedule), CHIME_RUNNING);
-}
-
-static void the_delay_policy_does_not_rearm_over_a_reschedule_or_a_cancel(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a = probe_idle(t, queue, "a");
-  probe *b = probe_idle(t, queue, "b");
-  schedule.missed_policy = CHIME_MISSED_DELAY;
-  a->on_tick = reschedule_to_three;
-  b->on_tick = cancel_own;
-  EXPECT_OK(chime_timer_activate(a->timer, &schedule));
-  EXPECT_OK(chime_timer_activate(b->timer, &schedule));
-  ADVANCE_TO(30);
-  EXPECT_LOG("a1@10 b1@10 a2@13 a3@23");
-  EXPECT_EQ(state_of(t, b->timer), CHIME_STATE_CANCELLED);
-}
+TIMELINE(the_delay_policy_does_not_rearm_over_a_reschedule_or_a_cancel,
+         "a 10/10 delay; a: x1 a.reschedule 3/10 delay!; b 10/10 delay; b: b.cancel!; "
+         "=30 | a1@10 b1@10 a2@13 a3@23; b is cancelled")
 
 /* ---- Tick limits ------------------------------------------------------------------------------------------------ */
 
-static void a_tick_limit_finishes_the_timer(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.tick_limit = 3;
-  p = probe_start(t, queue, "a", &schedule);
-  ADVANCE(25);
-  EXPECT_EQ(info_of(t, p->timer).due_count, 2);
-  ADVANCE(75);
-  EXPECT_LOG("a1@10 a2@20 a3@30");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
-}
+TIMELINE(a_tick_limit_finishes_the_timer,
+         "a 10/10 limit 3; +25; a counted 2; +75 | a1@10 a2@20 a3@30; a is finished")
 
-static void missed_ticks_count_against_the_limit(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.tick_limit = 5;
-  p = probe_start(t, queue, "a", &schedule);
-  JUMP(35);
-  ADVANCE(0);
-  EXPECT_EQ(info_of(t, p->timer).due_count, 3);
-  ADVANCE_TO(100);
-  EXPECT_LOG("a1+2>35 a2@40 a3@50");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
-}
+TIMELINE(missed_ticks_count_against_the_limit,
+         "a 10/10 limit 5; >35; +0; a counted 3; =100 | a1+2>35 a2@40 a3@50; a is finished")
 
-static void a_limit_reached_while_missing_ends_on_time(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.tick_limit = 3;
-  p = probe_start(t, queue, "a", &schedule);
-  JUMP(55); /* the third and last due time was 30 */
-  ADVANCE(100);
-  EXPECT_LOG("a1+2>55");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
-}
+/* The third and last due time was 30. */
+TIMELINE(a_limit_reached_while_missing_ends_on_time,
+         "a 10/10 limit 3; >55; +100 | a1+2>55; a is finished")
 
-static void a_limit_of_one_is_a_one_shot(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  schedule.tick_limit = 1;
-  probe_start(t, queue, "a", &schedule);
-  ADVANCE(100);
-  EXPECT_LOG("a1@10");
-}
+TIMELINE(a_limit_of_one_is_a_one_shot,
+         "a 10/10 limit 1; +100 | a1@10")
 
-static void activate_begins_sequence_and_limit_anew(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.tick_limit = 2;
-  p = probe_start(t, queue, "a", &schedule);
-  ADVANCE(50);
-  EXPECT_OK(chime_timer_activate(p->timer, NULL));
-  ADVANCE(50);
-  EXPECT_LOG("a1@10 a2@20 a1@60 a2@70");
-}
+TIMELINE(activate_begins_sequence_and_limit_anew,
+         "a 10/10 limit 2; +50; a.activate; +50 | a1@10 a2@20 a1@60 a2@70")
 
 /* ---- Activate, restart, reschedule ------------------------------------------------------------------------------ */
 
 static void activate_own(probe *p, const chime_tick *tick) { p->status = chime_timer_activate(tick->timer, NULL); }
 
-static void a_one_shot_may_activate_itself_again(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  p->on_tick = activate_own;
-  ADVANCE(35);
-  EXPECT_LOG("a1@10 a1@20 a1@30");
-  EXPECT_TOOK_EFFECT(p->status);
-  EXPECT_EQ(deadline_of(t, p->timer), 40);
-}
+TIMELINE(a_one_shot_may_activate_itself_again,
+         "a 10; a: a.activate; +35 | a1@10 a1@20 a1@30; a due 40")
 
-static void the_phase_counts_from_activation_not_from_creation(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_idle(t, queue, "a");
-  ADVANCE(7);
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-  ADVANCE_TO(30);
-  EXPECT_LOG("a1@17 a2@27");
-}
+TIMELINE(the_phase_counts_from_activation_not_from_creation,
+         "a new; +7; a.activate 10/10; =30 | a1@17 a2@27")
 
-static void restart_counts_from_now(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  ADVANCE_TO(15);
-  EXPECT_OK(chime_timer_restart(p->timer, NULL)); /* running: the sequence goes on */
-  ADVANCE_TO(36);
-  EXPECT_LOG("a1@10 a2@25 a3@35");
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  ADVANCE_TO(52);
-  EXPECT_OK(chime_timer_restart(p->timer, NULL)); /* suspended: runs again */
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-  ADVANCE_TO(63);
-  EXPECT_LOG("a4@62");
-  EXPECT_OK(chime_timer_cancel(p->timer));
-  ADVANCE_TO(75);
-  EXPECT_OK(chime_timer_restart(p->timer, NULL)); /* cancelled: a new life */
-  ADVANCE_TO(86);
-  EXPECT_LOG("a1@85");
-}
+/* Running: the sequence goes on; suspended: it runs again; cancelled: a new life. */
+TIMELINE(restart_counts_from_now,
+         "a 10/10; =15; a.restart; =36 | a1@10 a2@25 a3@35; a.suspend; =52; a.restart; a is running; =63 | a4@62; "
+         "a.cancel; =75; a.restart; =86 | a1@85")
 
-static void restart_takes_a_new_schedule(csuite *t) {
-  chime_schedule schedule = schedule_of(2, 7);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  ADVANCE_TO(20); /* finished */
-  EXPECT_OK(chime_timer_restart(p->timer, &schedule));
-  ADVANCE_TO(30);
-  EXPECT_LOG("a1@10 a1@22 a2@29");
-}
+TIMELINE(restart_takes_a_new_schedule,
+         "a 10; =20; a.restart 2/7; =30 | a1@10 a1@22 a2@29")
+
+/* [7]: due, but no pass has come. */
+TIMELINE(a_restart_drops_the_tick_that_was_due,
+         "a 10; >10; a.restart; +9 |; +1 | a1@20")
+
+TIMELINE(reschedule_keeps_the_sequence_and_begins_the_limit_anew,
+         "a 10/10 limit 2; =15; a.reschedule 10/10 limit 2; =100 | a1@10 a2@25 a3@35; a is finished")
+
+/* Without a schedule: the delay it has, anew. */
+TIMELINE(reschedule_while_running_counts_from_the_call,
+         "a 10/10; =5; a.reschedule 3/7; a due 8; =24 | a1@8 a2@15 a3@22; a.reschedule; =36 | a4@27 a5@34")
+
+TIMELINE(reschedule_can_move_a_timer_earlier,
+         "a 3600000000000; +1000000000; a.reschedule 1; +1 | a1@1000000001; +7200000000000 |")
+
+TIMELINE(reschedule_while_suspended_counts_from_the_call_when_coalescing,
+         "a 100; =5; a.suspend; =7; a.reschedule 10; a is suspended; =12; a.resume; a due 17; =100 | a1@17")
+
+TIMELINE(reschedule_while_suspended_counts_from_the_resume_when_remaining,
+         "a 100 remaining; =5; a.suspend; =7; a.reschedule 10 remaining; =30; a.resume; =100 | a1@40")
+
+/* Idle, finished, cancelled. */
+TIMELINE(reschedule_at_rest_counts_from_the_next_activate,
+         "a new; a.reschedule 10; a is idle; =50 |; a.activate; =70 | a1@60; a.reschedule 20; =100 |; a.activate; "
+         "=110; a.cancel; a.reschedule 30; =200 |; a.activate; =240 | a1@230")
 
 /* [7] */
-static void a_restart_drops_the_tick_that_was_due(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  JUMP(10); /* due, but no pass has come */
-  EXPECT_OK(chime_timer_restart(p->timer, NULL));
-  ADVANCE(9);
-  EXPECT_LOG("");
-  ADVANCE(1);
-  EXPECT_LOG("a1@20");
-}
-
-static void reschedule_keeps_the_sequence_and_begins_the_limit_anew(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.tick_limit = 2;
-  p = probe_start(t, queue, "a", &schedule);
-  ADVANCE_TO(15);
-  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule));
-  ADVANCE_TO(100);
-  EXPECT_LOG("a1@10 a2@25 a3@35");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
-}
-
-static void reschedule_while_running_counts_from_the_call(csuite *t) {
-  chime_schedule schedule = schedule_of(3, 7);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  ADVANCE_TO(5);
-  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule));
-  EXPECT_EQ(deadline_of(t, p->timer), 8);
-  ADVANCE_TO(24);
-  EXPECT_LOG("a1@8 a2@15 a3@22");
-  EXPECT_OK(chime_timer_reschedule(p->timer, NULL)); /* the delay it has, anew */
-  ADVANCE_TO(36);
-  EXPECT_LOG("a4@27 a5@34");
-}
-
-static void reschedule_can_move_a_timer_earlier(csuite *t) {
-  chime_schedule schedule = schedule_of(1, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", CHIME_HOUR);
-  ADVANCE(CHIME_SECOND);
-  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule));
-  ADVANCE(1);
-  EXPECT_LOG("a1@1000000001");
-  ADVANCE(2 * CHIME_HOUR);
-  EXPECT_LOG("");
-}
-
-static void reschedule_while_suspended_counts_from_the_call_when_coalescing(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 100);
-  ADVANCE_TO(5);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  ADVANCE_TO(7);
-  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule));
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_SUSPENDED);
-  ADVANCE_TO(12);
-  EXPECT_OK(chime_timer_resume(p->timer));
-  EXPECT_EQ(deadline_of(t, p->timer), 17);
-  ADVANCE_TO(100);
-  EXPECT_LOG("a1@17");
-}
-
-static void reschedule_while_suspended_counts_from_the_resume_when_remaining(csuite *t) {
-  chime_schedule schedule = schedule_of(100, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.resume_policy = CHIME_RESUME_REMAINING;
-  p = probe_start(t, queue, "a", &schedule);
-  ADVANCE_TO(5);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  ADVANCE_TO(7);
-  schedule.first_ns = 10;
-  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule));
-  ADVANCE_TO(30);
-  EXPECT_OK(chime_timer_resume(p->timer));
-  ADVANCE_TO(100);
-  EXPECT_LOG("a1@40");
-}
-
-static void reschedule_at_rest_counts_from_the_next_activate(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_idle(t, queue, "a");
-  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule)); /* idle */
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_IDLE);
-  ADVANCE_TO(50);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_timer_activate(p->timer, NULL));
-  ADVANCE_TO(70);
-  EXPECT_LOG("a1@60");
-  schedule.first_ns = 20;
-  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule)); /* finished */
-  ADVANCE_TO(100);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_timer_activate(p->timer, NULL));
-  ADVANCE_TO(110);
-  EXPECT_OK(chime_timer_cancel(p->timer));
-  schedule.first_ns = 30;
-  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule)); /* cancelled */
-  ADVANCE_TO(200);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_timer_activate(p->timer, NULL));
-  ADVANCE_TO(240);
-  EXPECT_LOG("a1@230");
-}
+TIMELINE(after_cancel_nothing_ticks,
+         "a 10/10; >10; a.cancel; +100 |")
 
 /* [7] */
-static void after_cancel_nothing_ticks(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  JUMP(10);
-  EXPECT_OK(chime_timer_cancel(p->timer));
-  ADVANCE(100);
-  EXPECT_LOG("");
-}
+TIMELINE(cancel_inside_the_handler_stops_the_next_tick,
+         "a 10/10; a: a.cancel!; +100 | a1@10; a is cancelled")
 
-/* [7] */
-static void cancel_inside_the_handler_stops_the_next_tick(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  p->on_tick = cancel_own;
-  ADVANCE(100);
-  EXPECT_LOG("a1@10");
-  EXPECT_STATUS(p->status, CHIME_RUNNING);
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED);
-}
-
-/* [7]: both are due in the same pass. */
-static void a_handler_can_cancel_a_timer_that_is_due_in_the_same_pass(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a = probe_after(t, queue, "a", 10);
-  a->other = probe_after(t, queue, "b", 10);
-  a->on_tick = cancel_the_other;
-  ADVANCE(100);
-  EXPECT_LOG("a1@10");
-  EXPECT_STATUS(a->status, CHIME_OK); /* it had not started */
-  EXPECT_EQ(state_of(t, a->other->timer), CHIME_STATE_CANCELLED);
-}
+/* [7]: both are due in the same pass.: it had not started: OK. */
+TIMELINE(a_handler_can_cancel_a_timer_that_is_due_in_the_same_pass,
+         "a 10; b 10; a: b.cancel; +100 | a1@10; b is cancelled")
 
 /* ---- Suspend and resume ----------------------------------------------------------------------------------------- */
 
-static void resume_coalesces_what_was_missed_and_keeps_the_grid(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  ADVANCE_TO(15);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  EXPECT_EQ(deadline_of(t, p->timer), CHIME_FOREVER);
-  ADVANCE_TO(47);
-  EXPECT_LOG("a1@10");
-  EXPECT_OK(chime_timer_resume(p->timer));
-  EXPECT_LOG(""); /* never inside the call */
-  ADVANCE(0);
-  EXPECT_LOG("a2+2>47");
-  ADVANCE_TO(65);
-  EXPECT_LOG("a3@50 a4@60");
-}
+/* Never inside the call. */
+TIMELINE(resume_coalesces_what_was_missed_and_keeps_the_grid,
+         "a 10/10; =15; a.suspend; a due never; =47 | a1@10; a.resume |; +0 | a2+2>47; =65 | a3@50 a4@60")
 
-static void resume_before_the_deadline_changes_nothing(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  ADVANCE_TO(12);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  ADVANCE_TO(15);
-  EXPECT_OK(chime_timer_resume(p->timer));
-  EXPECT_EQ(deadline_of(t, p->timer), 20);
-  ADVANCE_TO(35);
-  EXPECT_LOG("a1@10 a2@20 a3@30");
-}
+TIMELINE(resume_before_the_deadline_changes_nothing,
+         "a 10/10; =12; a.suspend; =15; a.resume; a due 20; =35 | a1@10 a2@20 a3@30")
 
-static void a_one_shot_whose_time_passed_while_suspended_ticks_on_resume(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  ADVANCE_TO(5);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  ADVANCE_TO(30);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_timer_resume(p->timer));
-  ADVANCE(0);
-  EXPECT_LOG("a1@10>30");
-  ADVANCE(100);
-  EXPECT_LOG("");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
-}
+TIMELINE(a_one_shot_whose_time_passed_while_suspended_ticks_on_resume,
+         "a 10; =5; a.suspend; =30 |; a.resume; +0 | a1@10>30; +100 |; a is finished")
 
 /* [7]: suspended when its tick was due already; at most one tick is outstanding after the resume. */
-static void suspend_holds_back_a_tick_that_was_due(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  JUMP(12);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  ADVANCE(0);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_timer_resume(p->timer));
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  EXPECT_OK(chime_timer_resume(p->timer));
-  ADVANCE(0);
-  EXPECT_LOG("a1@10>12");
-  ADVANCE_TO(25);
-  EXPECT_LOG("a2@20");
-}
+TIMELINE(suspend_holds_back_a_tick_that_was_due,
+         "a 10/10; >12; a.suspend; +0 |; a.resume; a.suspend; a.resume; +0 | a1@10>12; =25 | a2@20")
 
-static void the_remaining_policy_keeps_the_time_that_was_left(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.resume_policy = CHIME_RESUME_REMAINING;
-  p = probe_start(t, queue, "a", &schedule);
-  EXPECT_EQ(info_of(t, p->timer).remaining_ns, -1);
-  ADVANCE_TO(14);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  EXPECT_EQ(info_of(t, p->timer).remaining_ns, 6);
-  ADVANCE_TO(50);
-  EXPECT_EQ(info_of(t, p->timer).remaining_ns, 6);
-  EXPECT_OK(chime_timer_resume(p->timer));
-  EXPECT_EQ(deadline_of(t, p->timer), 56);
-  ADVANCE_TO(70);
-  EXPECT_LOG("a1@10 a2@56 a3@66");
-}
+TIMELINE(the_remaining_policy_keeps_the_time_that_was_left,
+         "a 10/10 remaining; a left -1; =14; a.suspend; a left 6; =50; a left 6; a.resume; a due 56; "
+         "=70 | a1@10 a2@56 a3@66")
 
-static void the_remaining_policy_of_a_one_shot(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.resume_policy = CHIME_RESUME_REMAINING;
-  p = probe_start(t, queue, "a", &schedule);
-  ADVANCE_TO(4);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  ADVANCE_TO(20);
-  EXPECT_OK(chime_timer_resume(p->timer));
-  ADVANCE_TO(23);
-  EXPECT_OK(chime_timer_suspend(p->timer)); /* 3 are left */
-  ADVANCE_TO(100);
-  EXPECT_OK(chime_timer_resume(p->timer));
-  ADVANCE_TO(200);
-  EXPECT_LOG("a1@103");
-}
+/* At the second suspend 3 are left. */
+TIMELINE(the_remaining_policy_of_a_one_shot,
+         "a 10 remaining; =4; a.suspend; =20; a.resume; =23; a.suspend; =100; a.resume; =200 | a1@103")
 
-static void the_remaining_policy_carries_what_was_missed_before_the_suspend(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.resume_policy = CHIME_RESUME_REMAINING;
-  p = probe_start(t, queue, "a", &schedule);
-  JUMP(35); /* 10, 20 and 30 are over when it is suspended */
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  EXPECT_EQ(info_of(t, p->timer).remaining_ns, 0);
-  ADVANCE_TO(100);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_timer_resume(p->timer));
-  ADVANCE(0);
-  EXPECT_LOG("a1+2>100");
-  ADVANCE_TO(125);
-  EXPECT_LOG("a2@110 a3@120");
-}
+/* 10, 20 and 30 are over when it is suspended. */
+TIMELINE(the_remaining_policy_carries_what_was_missed_before_the_suspend,
+         "a 10/10 remaining; >35; a.suspend; a left 0; =100 |; a.resume; +0 | a1+2>100; =125 | a2@110 a3@120")
 
 /* ---- Postpone --------------------------------------------------------------------------------------------------- */
 
-static void postpone_moves_the_deadline_later_never_earlier(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  ADVANCE_TO(5);
-  EXPECT_OK(chime_timer_postpone(p->timer, 20));
-  EXPECT_EQ(deadline_of(t, p->timer), 25);
-  EXPECT_OK(chime_timer_postpone(p->timer, 2)); /* later already */
-  EXPECT_EQ(deadline_of(t, p->timer), 25);
-  EXPECT_OK(chime_timer_postpone(p->timer, 0));
-  ADVANCE_TO(24);
-  EXPECT_LOG("");
-  ADVANCE_TO(100);
-  EXPECT_LOG("a1@25");
-}
+TIMELINE(postpone_moves_the_deadline_later_never_earlier,
+         "a 10; =5; a.postpone 20; a due 25; a.postpone 2; a due 25; a.postpone 0; =24 |; =100 | a1@25")
 
-static void postpone_until_takes_a_deadline(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  ADVANCE_TO(5);
-  EXPECT_OK(chime_timer_postpone_until(p->timer, 30));
-  EXPECT_OK(chime_timer_postpone_until(p->timer, 3)); /* in the past */
-  EXPECT_EQ(deadline_of(t, p->timer), 30);
-  ADVANCE_TO(100);
-  EXPECT_LOG("a1@30");
-}
+TIMELINE(postpone_until_takes_a_deadline,
+         "a 10; =5; a.until 30; a.until 3; a due 30; =100 | a1@30")
 
-static void postpone_moves_the_grid_of_a_repeating_timer(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  ADVANCE_TO(15);
-  EXPECT_OK(chime_timer_postpone(p->timer, 21));
-  ADVANCE_TO(60);
-  EXPECT_LOG("a1@10 a2@36 a3@46 a4@56");
-  EXPECT_OK(chime_timer_postpone_until(p->timer, 71));
-  ADVANCE_TO(85);
-  EXPECT_LOG("a5@71 a6@81");
-}
+TIMELINE(postpone_moves_the_grid_of_a_repeating_timer,
+         "a 10/10; =15; a.postpone 21; =60 | a1@10 a2@36 a3@46 a4@56; a.until 71; =85 | a5@71 a6@81")
 
-static void postpone_wins_over_a_tick_that_is_due_but_has_not_started(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a = probe_after(t, queue, "a", 10);
-  probe *b = probe_every(t, queue, "b", 10);
-  JUMP(35);
-  EXPECT_OK(chime_timer_postpone(a->timer, 5));
-  EXPECT_OK(chime_timer_postpone(b->timer, 10)); /* its grid moves, nothing counts as missed */
-  ADVANCE_TO(60);
-  EXPECT_LOG("a1@40 b1@45 b2@55");
-}
-
-static void postpone_the_other_by_one(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->status = chime_timer_postpone(p->other->timer, 1);
-}
+/* The grid moves, nothing counts as missed. */
+TIMELINE(postpone_wins_over_a_tick_that_is_due_but_has_not_started,
+         "a 10; b 10/10; >35; a.postpone 5; b.postpone 10; =60 | a1@40 b1@45 b2@55")
 
 /* [3] */
-static void a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a = probe_after(t, queue, "a", 10);
-  a->other = probe_after(t, queue, "b", 10);
-  a->on_tick = postpone_the_other_by_one;
-  ADVANCE(10);
-  EXPECT_LOG("a1@10");
-  EXPECT_OK(a->status);
-  ADVANCE(10);
-  EXPECT_LOG("b1@11");
-}
+TIMELINE(a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass,
+         "a 10; b 10; a: b.postpone 1; +10 | a1@10; +10 | b1@11")
 
 static void postpone_reaches_any_distance(csuite *t) {
   static const int64_t delays[] = {2000000001, 4294967296, CHIME_HOUR + 7, INT64_C(1) << 42, INT64_C(1) << 55};
@@ -662,50 +237,17 @@ static void postpone_reaches_any_distance(csuite *t) {
   EXPECT_EQ(p->last.scheduled_ns, INT64_C(1) << 55);
 }
 
-static void postpone_own(probe *p, const chime_tick *tick) { p->status = chime_timer_postpone(tick->timer, 5); }
+TIMELINE(the_timeout_wins_once_it_has_started,
+         "a 10; a: a.postpone 5?; =60 | a1@10")
 
-static void the_timeout_wins_once_it_has_started(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  p->on_tick = postpone_own;
-  ADVANCE_TO(60);
-  EXPECT_STATUS(p->status, CHIME_IGNORED);
-  EXPECT_LOG("a1@10");
-}
+/* The second and the third find it later already. */
+TIMELINE(postpone_while_suspended_moves_the_stored_deadline,
+         "a 10/10; =5; a.suspend; =7; a.postpone 20; a.postpone 2; a.until 11; a is suspended; =8; a.resume; "
+         "=40 | a1@27 a2@37")
 
-static void postpone_while_suspended_moves_the_stored_deadline(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  ADVANCE_TO(5);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  ADVANCE_TO(7);
-  EXPECT_OK(chime_timer_postpone(p->timer, 20));
-  EXPECT_OK(chime_timer_postpone(p->timer, 2));        /* later already */
-  EXPECT_OK(chime_timer_postpone_until(p->timer, 11)); /* later already */
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_SUSPENDED);
-  ADVANCE_TO(8);
-  EXPECT_OK(chime_timer_resume(p->timer));
-  ADVANCE_TO(40);
-  EXPECT_LOG("a1@27 a2@37");
-}
-
-static void postpone_while_suspended_lengthens_what_remains(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.resume_policy = CHIME_RESUME_REMAINING;
-  p = probe_start(t, queue, "a", &schedule);
-  ADVANCE_TO(5);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  EXPECT_OK(chime_timer_postpone(p->timer, 20));
-  EXPECT_EQ(info_of(t, p->timer).remaining_ns, 20);
-  EXPECT_OK(chime_timer_postpone(p->timer, 1));
-  EXPECT_EQ(info_of(t, p->timer).remaining_ns, 20);
-  ADVANCE_TO(50);
-  EXPECT_OK(chime_timer_resume(p->timer));
-  ADVANCE_TO(100);
-  EXPECT_LOG("a1@70");
-}
+TIMELINE(postpone_while_suspended_lengthens_what_remains,
+         "a 10 remaining; =5; a.suspend; a.postpone 20; a left 20; a.postpone 1; a left 20; =50; a.resume; "
+         "=100 | a1@70")
 
 static void an_idle_timeout_touched_often_ticks_once(csuite *t) {
   int i;
@@ -722,45 +264,15 @@ static void an_idle_timeout_touched_often_ticks_once(csuite *t) {
 
 /* ---- Fire ------------------------------------------------------------------------------------------------------- */
 
-static void fire_gives_one_extra_tick_and_leaves_the_schedule_alone(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  ADVANCE_TO(5);
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_LOG(""); /* never inside the call */
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-  ADVANCE(0);
-  EXPECT_LOG("a1!5");
-  ADVANCE_TO(25);
-  EXPECT_LOG("a2@10 a3@20");
-}
+TIMELINE(fire_gives_one_extra_tick_and_leaves_the_schedule_alone,
+         "a 10/10; =5; a.fire |; a is running; +0 | a1!5; =25 | a2@10 a3@20")
 
-static void fires_before_the_extra_tick_are_one(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 100);
-  JUMP(5);
-  EXPECT_OK(chime_timer_fire(p->timer));
-  JUMP(3);
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_OK(chime_timer_fire(p->timer));
-  ADVANCE(0);
-  EXPECT_LOG("a1!5>8"); /* scheduled: the first call */
-  EXPECT_OK(chime_timer_fire(p->timer));
-  ADVANCE(0);
-  EXPECT_LOG("a2!8");
-}
+/* Scheduled: the first call. */
+TIMELINE(fires_before_the_extra_tick_are_one,
+         "a 100/100; >5; a.fire; >3; a.fire; a.fire; +0 | a1!5>8; a.fire; +0 | a2!8")
 
-static void fire_does_not_count_against_the_limit(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.tick_limit = 2;
-  p = probe_start(t, queue, "a", &schedule);
-  ADVANCE_TO(5);
-  EXPECT_OK(chime_timer_fire(p->timer));
-  ADVANCE_TO(100);
-  EXPECT_LOG("a1!5 a2@10 a3@20");
-}
+TIMELINE(fire_does_not_count_against_the_limit,
+         "a 10/10 limit 2; =5; a.fire; =100 | a1!5 a2@10 a3@20")
 
 static void fire_leaves_the_missed_count_pending(csuite *t) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -775,147 +287,33 @@ static void fire_leaves_the_missed_count_pending(csuite *t) {
   EXPECT_EQ(p->last.sequence, 2);
 }
 
-static void fire_own_once(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  if (tick->kind == CHIME_TICK_DUE && tick->sequence == 1) EXPECT_OK(chime_timer_fire(tick->timer));
-}
+TIMELINE(fire_inside_the_handler_ticks_after_it,
+         "a 10/10; a: x1 a.fire; =20 | a1@10 a2!10 a3@20")
 
-static void fire_inside_the_handler_ticks_after_it(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  p->on_tick = fire_own_once; /* the harness checks that the calls do not nest */
-  ADVANCE_TO(20);
-  EXPECT_LOG("a1@10 a2!10 a3@20");
-}
+TIMELINE(fire_is_delivered_to_a_timer_that_does_not_run,
+         "a new; a.fire; +1 | a1!0; a is idle; a.activate 10; a.suspend; a.fire; +1 | a1!1; a is suspended; "
+         "a.resume; +10 | a2@11; a is finished; a.fire; +0 | a3!12; a is finished")
 
-static void fire_is_delivered_to_a_timer_that_does_not_run(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  EXPECT_OK(chime_timer_fire(p->timer)); /* idle */
-  ADVANCE(1);
-  EXPECT_EQ(p->ticks, 1);
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_IDLE);
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  EXPECT_OK(chime_timer_fire(p->timer)); /* suspended */
-  ADVANCE(1);
-  EXPECT_EQ(p->ticks, 2);
-  EXPECT_EQ(p->last.kind, CHIME_TICK_FIRED);
-  EXPECT_EQ(p->last.sequence, 1);
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_SUSPENDED);
-  EXPECT_OK(chime_timer_resume(p->timer));
-  ADVANCE(10);
-  EXPECT_EQ(p->ticks, 3);
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
-  EXPECT_OK(chime_timer_fire(p->timer)); /* finished */
-  ADVANCE(0);
-  EXPECT_EQ(p->ticks, 4);
-  EXPECT_EQ(p->last.kind, CHIME_TICK_FIRED);
-  EXPECT_EQ(p->last.sequence, 3);
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
-}
-
-static void a_later_call_drops_the_extra_tick(csuite *t) {
-  chime_schedule schedule = schedule_of(CHIME_HOUR, CHIME_HOUR);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_start(t, queue, "a", &schedule);
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  ADVANCE(1);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_OK(chime_timer_restart(p->timer, NULL));
-  ADVANCE(1);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule));
-  ADVANCE(1);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_OK(chime_timer_cancel(p->timer));
-  ADVANCE(1);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_timer_activate(p->timer, NULL));
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_OK(chime_timer_release(p->timer));
-  ADVANCE(1);
-  EXPECT_LOG("a.");
-  p = probe_idle(t, queue, "b");
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-  ADVANCE(1);
-  EXPECT_LOG("");
-}
+TIMELINE(a_later_call_drops_the_extra_tick,
+         "a 900/900; a.fire; a.suspend; +1 |; a.fire; a.restart; +1 |; a.fire; a.reschedule 900/900; +1 |; "
+         "a.fire; a.cancel; a.fire?; +1 |; a.activate; a.fire; a.release; +1 | a.; b new; b.fire; "
+         "b.activate 900/900; +1 |")
 
 /* ---- Registration and cancel handlers --------------------------------------------------------------------------- */
 
-static void the_registration_handler_comes_before_the_first_tick(csuite *t) {
-  chime_schedule at_once = schedule_of(0, 0), later = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe_start_full(t, queue, "a", &at_once);
-  EXPECT_LOG(""); /* never inside the call */
-  ADVANCE(0);
-  EXPECT_LOG("a^ a1@0");
-  probe_start_full(t, queue, "b", &later);
-  ADVANCE(25);
-  EXPECT_LOG("b^ b1@10 b2@20");
-}
+TIMELINE(the_registration_handler_comes_before_the_first_tick,
+         "a 0 full |; +0 | a^ a1@0; b 10/10 full; +25 | b^ b1@10 b2@20")
 
-static void the_registration_handler_comes_once_for_each_activation(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_start_full(t, queue, "a", &schedule);
-  ADVANCE(10);
-  EXPECT_LOG("a^ a1@10");
-  EXPECT_OK(chime_timer_activate(p->timer, NULL));
-  ADVANCE(5);
-  EXPECT_OK(chime_timer_restart(p->timer, NULL)); /* running: no new activation */
-  ADVANCE(10);
-  EXPECT_LOG("a^ a1@25");
-}
+/* The restart of a running timer is no new activation. */
+TIMELINE(the_registration_handler_comes_once_for_each_activation,
+         "a 10 full; +10 | a^ a1@10; a.activate; +5; a.restart; +10 | a^ a1@25")
 
-static void cancel_in_registration(probe *p, const chime_tick *tick) { p->status = chime_timer_cancel(tick->timer); }
-static void release_in_registration(probe *p, const chime_tick *tick) { p->status = chime_timer_release(tick->timer); }
+TIMELINE(what_the_registration_handler_cancels_or_releases_never_ticks,
+         "a 0/10 full; a^: a.cancel!; +50 | a^ a-; a is cancelled; b 0/10 full; b^: b.release!; +50 | b^ b- b.")
 
-static void what_the_registration_handler_cancels_or_releases_never_ticks(csuite *t) {
-  chime_schedule schedule = schedule_of(0, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a = probe_start_full(t, queue, "a", &schedule);
-  probe *b;
-  a->on_armed = cancel_in_registration;
-  ADVANCE(50);
-  EXPECT_LOG("a^ a-");
-  EXPECT(a->status == CHIME_RUNNING || a->status == CHIME_OK);
-  EXPECT_EQ(state_of(t, a->timer), CHIME_STATE_CANCELLED);
-  b = probe_start_full(t, queue, "b", &schedule);
-  b->on_armed = release_in_registration;
-  ADVANCE(50);
-  EXPECT_LOG("b^ b- b.");
-}
-
-static void the_cancel_handler_comes_once_for_each_move_into_cancelled(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_start_full(t, queue, "a", &schedule);
-  ADVANCE(15);
-  EXPECT_OK(chime_timer_cancel(p->timer));
-  EXPECT_LOG("a^ a1@10"); /* never inside the call */
-  EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_IGNORED);
-  ADVANCE(0);
-  EXPECT_LOG("a-");
-  ADVANCE(50);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_timer_activate(p->timer, NULL));
-  ADVANCE(5);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  EXPECT_OK(chime_timer_cancel(p->timer));
-  ADVANCE(0);
-  EXPECT_LOG("a^ a-");
-  EXPECT_OK(chime_timer_release(p->timer)); /* cancelled already */
-  EXPECT_LOG("a.");
-}
+TIMELINE(the_cancel_handler_comes_once_for_each_move_into_cancelled,
+         "a 10/10 full; +15; a.cancel | a^ a1@10; a.cancel?; +0 | a-; +50 |; a.activate; +5; a.suspend; a.cancel; "
+         "+0 | a^ a-; a.release | a.")
 
 static void cancel_and_activate_at_once(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
@@ -935,96 +333,32 @@ static void the_cancel_handler_comes_between_the_two_lives(csuite *t) {
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
 }
 
-static void release_of_a_running_timer_calls_cancel_handler_then_finalizer(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_start_full(t, queue, "a", &schedule);
-  ADVANCE(15);
-  EXPECT_OK(chime_timer_release(p->timer)); /* in the releasing call: no pass is running */
-  EXPECT_LOG("a^ a1@10 a- a.");
-  p = probe_start_full(t, queue, "b", &schedule);
-  ADVANCE(0);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_LOG("b^ b- b.");
-  p = probe_start_full(t, queue, "c", &schedule);
-  p->on_tick = release_own;
-  ADVANCE(50);
-  EXPECT_LOG("c^ c1@25 c- c.");
-  EXPECT_STATUS(p->status, CHIME_RUNNING);
-}
+/* In the releasing call, as no pass is running. */
+TIMELINE(release_of_a_running_timer_calls_cancel_handler_then_finalizer,
+         "a 10/10 full; +15; a.release | a^ a1@10 a- a.; b 10/10 full; +0; b.suspend; b.release | b^ b- b.; "
+         "c 10/10 full; c: c.release!; +50 | c^ c1@25 c- c.")
 
-static void release_of_a_timer_at_rest_calls_the_finalizer_only(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 0);
-  chime_timer_options options;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *idle = probe_new(t, queue, "a");
-  probe *finished = probe_start_full(t, queue, "b", &schedule);
-  options = probe_full_options(idle);
-  EXPECT_OK(chime_timer_create(queue, &options, &idle->timer));
-  ADVANCE(10);
-  EXPECT_LOG("b^ b1@10");
-  EXPECT_OK(chime_timer_release(idle->timer));
-  EXPECT_LOG("a.");
-  EXPECT_OK(chime_timer_release(finished->timer));
-  EXPECT_LOG("b.");
-}
+TIMELINE(release_of_a_timer_at_rest_calls_the_finalizer_only,
+         "a new full; b 10 full; +10 | b^ b1@10; a.release | a.; b.release | b.")
 
-static void cancel_then_release_calls_the_cancel_handler_once(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_start_full(t, queue, "a", &schedule);
-  ADVANCE(0);
-  EXPECT_OK(chime_timer_cancel(p->timer));
-  EXPECT_OK(chime_timer_release(p->timer)); /* before a pass came to call it */
-  ADVANCE(50);
-  EXPECT_LOG("a^ a- a.");
-}
+/* Released before a pass came to call it. */
+TIMELINE(cancel_then_release_calls_the_cancel_handler_once,
+         "a 10/10 full; +0; a.cancel; a.release; +50 | a^ a- a.")
 
 /* ---- Order ------------------------------------------------------------------------------------------------------ */
 
-/* [12] */
-static void equal_deadlines_run_in_the_order_of_activation(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a = probe_idle(t, queue, "a");
-  probe *b = probe_idle(t, queue, "b");
-  probe *c = probe_idle(t, queue, "c");
-  EXPECT_OK(chime_timer_activate(c->timer, &schedule));
-  ADVANCE(4);
-  schedule.first_ns = 6;
-  EXPECT_OK(chime_timer_activate(a->timer, &schedule));
-  EXPECT_OK(chime_timer_activate(b->timer, &schedule));
-  ADVANCE(6);
-  EXPECT_LOG("c1@10 a1@10 b1@10");
-  EXPECT_OK(chime_timer_activate(a->timer, &schedule));
-  EXPECT_OK(chime_timer_activate(b->timer, &schedule));
-  EXPECT_OK(chime_timer_cancel(a->timer));
-  EXPECT_OK(chime_timer_activate(a->timer, &schedule)); /* now the later one */
-  ADVANCE(6);
-  EXPECT_LOG("b1@16 a1@16");
-}
+/* [12]: after cancel and activate, a is the later one. */
+TIMELINE(equal_deadlines_run_in_the_order_of_activation,
+         "a new; b new; c new; c.activate 10; +4; a.activate 6; b.activate 6; +6 | c1@10 a1@10 b1@10; "
+         "a.activate 6; b.activate 6; a.cancel; a.activate 6; +6 | b1@16 a1@16")
 
 /* [12] */
-static void ticks_due_in_one_pass_run_by_deadline(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe_after(t, queue, "a", 30);
-  probe_after(t, queue, "b", 10);
-  probe_after(t, queue, "c", 20);
-  probe_after(t, queue, "d", 10);
-  JUMP(50);
-  ADVANCE(0);
-  EXPECT_LOG("b1@10>50 d1@10>50 c1@20>50 a1@30>50");
-}
+TIMELINE(ticks_due_in_one_pass_run_by_deadline,
+         "a 30; b 10; c 20; d 10; >50; +0 | b1@10>50 d1@10>50 c1@20>50 a1@30>50")
 
 /* [12] */
-static void repeating_timers_that_meet_keep_the_order_of_activation(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe_every(t, queue, "a", 10);
-  probe_every(t, queue, "b", 5);
-  ADVANCE(20);
-  EXPECT_LOG("b1@5 a1@10 b2@10 b3@15 a2@20 b4@20");
-}
+TIMELINE(repeating_timers_that_meet_keep_the_order_of_activation,
+         "a 10/10; b 5/5; +20 | b1@5 a1@10 b2@10 b3@15 a2@20 b4@20")
 
 enum { CROWD = 1000 };
 
@@ -1078,21 +412,9 @@ static void a_crowd_with_equal_deadlines_in_one_pass_runs_in_order(csuite *t) { 
 static void a_crowd_runs_in_order_step_by_step(csuite *t) { check_crowd(t, CHIME_HOUR, 0); }
 static void a_crowd_with_equal_deadlines_runs_in_order_step_by_step(csuite *t) { check_crowd(t, 50, 0); }
 
-static void activate_own_five_times(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  if (load(&p->ticks) <= 5) EXPECT_TOOK_EFFECT(chime_timer_activate(tick->timer, NULL));
-}
-
 /* [12] */
-static void a_timer_rearmed_at_zero_delay_runs_in_the_next_pass(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 0);
-  p->on_tick = activate_own_five_times;
-  probe_after(t, queue, "b", 0);
-  ADVANCE(0);
-  EXPECT_LOG("a1@0 b1@0 a1@0 a1@0 a1@0 a1@0 a1@0");
-  EXPECT_EQ(now_of(t, queue), 0);
-}
+TIMELINE(a_timer_rearmed_at_zero_delay_runs_in_the_next_pass,
+         "a 0; a: x5 a.activate; b 0; +0 | a1@0 b1@0 a1@0 a1@0 a1@0 a1@0 a1@0; now 0")
 
 /* [12] */
 static void a_thousand_passes_at_one_instant_are_the_limit(csuite *t) {
@@ -1118,23 +440,12 @@ static void a_thousand_passes_at_one_instant_are_the_limit(csuite *t) {
 
 /* ---- Moving time ------------------------------------------------------------------------------------------------ */
 
-static void advance_to_stops_where_it_is_told(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe_every(t, queue, "a", 10);
-  ADVANCE_TO(20);
-  EXPECT_LOG("a1@10 a2@20");
-  EXPECT_EQ(now_of(t, queue), 20);
-}
+TIMELINE(advance_to_stops_where_it_is_told,
+         "a 10/10; =20 | a1@10 a2@20; now 20")
 
 /* "Time never goes back." */
-static void advance_to_the_past_runs_what_is_due_and_moves_nothing(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  ADVANCE_TO(20);
-  probe_after(t, queue, "a", 0);
-  ADVANCE_TO(5);
-  EXPECT_LOG("a1@20");
-  EXPECT_EQ(now_of(t, queue), 20);
-}
+TIMELINE(advance_to_the_past_runs_what_is_due_and_moves_nothing,
+         "=20; a 0; =5 | a1@20; now 20")
 
 static void a_virtual_queue_begins_at_its_start(csuite *t) {
   chime_queue_t queue = virtual_queue_at(t, CHIME_HOUR);
@@ -1145,17 +456,8 @@ static void a_virtual_queue_begins_at_its_start(csuite *t) {
   EXPECT_EQ(now_of(t, queue), CHIME_HOUR + 5);
 }
 
-static void jump_runs_nothing(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  JUMP(10);
-  JUMP(0);
-  EXPECT_LOG("");
-  EXPECT_EQ(now_of(t, queue), 10);
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-  ADVANCE(0);
-  EXPECT_LOG("a1@10");
-}
+TIMELINE(jump_runs_nothing,
+         "a 10; >10; >0 |; now 10; a is running; +0 | a1@10")
 
 static void try_to_advance_inside(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
@@ -1279,31 +581,12 @@ static void ticks_are_exact_to_the_nanosecond_at_every_distance(csuite *t) {
   }
 }
 
-static void consecutive_nanoseconds_are_told_apart(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  ADVANCE(1000000);
-  probe_after(t, queue, "a", 1026);
-  probe_after(t, queue, "b", 1024);
-  probe_after(t, queue, "c", 1025);
-  probe_after(t, queue, "d", 1023);
-  ADVANCE(1023);
-  EXPECT_LOG("d1@1001023");
-  ADVANCE(1);
-  EXPECT_LOG("b1@1001024");
-  ADVANCE(1);
-  EXPECT_LOG("c1@1001025");
-  ADVANCE(1);
-  EXPECT_LOG("a1@1001026");
-}
+TIMELINE(consecutive_nanoseconds_are_told_apart,
+         "+1000000; a 1026; b 1024; c 1025; d 1023; +1023 | d1@1001023; +1 | b1@1001024; +1 | c1@1001025; "
+         "+1 | a1@1001026")
 
-static void a_virtual_queue_ignores_leeway(csuite *t) {
-  chime_schedule schedule = schedule_of(1001, 5000);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  schedule.leeway_ns = 4999;
-  probe_start(t, queue, "a", &schedule);
-  ADVANCE_TO(12000);
-  EXPECT_LOG("a1@1001 a2@6001 a3@11001");
-}
+TIMELINE(a_virtual_queue_ignores_leeway,
+         "a 1001/5000 leeway 4999; =12000 | a1@1001 a2@6001 a3@11001")
 
 static void note_instant(probe *p, const chime_tick *tick) {
   int64_t *instants = p->user;
@@ -1365,68 +648,23 @@ static void late_within_leeway_is_not_missed_and_keeps_the_grid(csuite *t) {
 
 /* ---- Extremes [17] ---------------------------------------------------------------------------------------------- */
 
-static void a_delay_of_forever_never_ends(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a, *b;
-  chime_schedule schedule = schedule_of(CHIME_FOREVER, 0);
-  ADVANCE(1000);
-  a = probe_after(t, queue, "a", CHIME_FOREVER);
-  EXPECT_EQ(deadline_of(t, a->timer), CHIME_FOREVER);
-  EXPECT_EQ(state_of(t, a->timer), CHIME_STATE_RUNNING);
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  b = probe_start(t, queue, "b", &schedule);
-  EXPECT_EQ(deadline_of(t, b->timer), CHIME_FOREVER);
-  ADVANCE(INT64_C(1) << 60);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_queue_advance(queue, CHIME_FOREVER)); /* the sum saturates */
-  EXPECT_LOG("");
-  EXPECT_OK(chime_queue_advance(queue, CHIME_FOREVER));
-  EXPECT_OK(chime_queue_jump(queue, CHIME_FOREVER));
-  EXPECT(now_of(t, queue) > (INT64_C(1) << 60));
-  EXPECT_EQ(state_of(t, a->timer), CHIME_STATE_RUNNING);
-}
+/* The sums saturate. */
+TIMELINE(a_delay_of_forever_never_ends,
+         "+1000; a max; a due never; a is running; b max at; b due never; +1152921504606846976 |; +max |; "
+         "now max; +max; >max; now max; a is running")
 
-static void periods_over_centuries_keep_their_grid(csuite *t) {
-  chime_schedule schedule = schedule_of(INT64_MAX / 2, INT64_MAX / 2);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe_start(t, queue, "a", &schedule);
-  ADVANCE(INT64_MAX);
-  EXPECT_LOG("a1@4611686018427387903 a2@9223372036854775806");
-}
+TIMELINE(periods_over_centuries_keep_their_grid,
+         "a 4611686018427387903/4611686018427387903; +max | a1@4611686018427387903 a2@9223372036854775806")
 
-static void an_interval_of_forever_never_comes_round(csuite *t) {
-  chime_schedule schedule = schedule_of(10, CHIME_FOREVER);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_start(t, queue, "a", &schedule);
-  ADVANCE(CHIME_HOUR);
-  EXPECT_LOG("a1@10");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-  EXPECT_EQ(deadline_of(t, p->timer), CHIME_FOREVER);
-  ADVANCE(INT64_C(1) << 61);
-  EXPECT_LOG("");
-}
+TIMELINE(an_interval_of_forever_never_comes_round,
+         "a 10/max; +3600000000000 | a1@10; a is running; a due never; +2305843009213693952 |")
 
-static void a_deadline_in_the_past_is_due_at_once(csuite *t) {
-  chime_schedule schedule = schedule_of(0, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  ADVANCE(1000);
-  schedule.first_ns = 3;
-  probe_start(t, queue, "a", &schedule);
-  EXPECT_LOG("");
-  ADVANCE(0);
-  EXPECT_LOG("a1@3>1000");
-}
+TIMELINE(a_deadline_in_the_past_is_due_at_once,
+         "+1000; a 3 at |; +0 | a1@3>1000")
 
-static void a_grid_from_long_ago_gives_one_tick_and_goes_on(csuite *t) {
-  chime_schedule schedule = schedule_of(3, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  ADVANCE(1000);
-  probe_start(t, queue, "a", &schedule); /* due at 3, 13, ..., 993: a hundred times */
-  ADVANCE(20);
-  EXPECT_LOG("a1+99>1000 a2@1003 a3@1013");
-}
+/* Due at 3, 13, ..., 993: a hundred times. */
+TIMELINE(a_grid_from_long_ago_gives_one_tick_and_goes_on,
+         "+1000; a 3/10 at; +20 | a1+99>1000 a2@1003 a3@1013")
 
 /* Deadlines are signed: the far end of the past is a deadline too. */
 static void the_earliest_of_all_deadlines_is_due_at_once(csuite *t) {
@@ -1450,38 +688,15 @@ static void the_earliest_of_all_deadlines_is_due_at_once(csuite *t) {
 }
 
 /* A nanosecond's period over an hour that was slept through: counted, not spun through. */
-static void a_short_period_over_a_long_gap_is_counted_not_spun(csuite *t) {
-  chime_schedule schedule = schedule_of(1, 1);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_start(t, queue, "a", &schedule);
-  JUMP(CHIME_HOUR);
-  ADVANCE(0);
-  EXPECT_EQ(p->ticks, 1);
-  EXPECT_EQ(p->last.missed, CHIME_HOUR - 1);
-  EXPECT_OK(chime_timer_cancel(p->timer));
-}
+TIMELINE(a_short_period_over_a_long_gap_is_counted_not_spun,
+         "a 1/1; >3600000000000; +0 | a1+3599999999999>3600000000000; a.cancel")
 
-static void postponing_to_the_end_of_time_saturates(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  ADVANCE(5);
-  EXPECT_OK(chime_timer_postpone(p->timer, CHIME_FOREVER));
-  EXPECT_EQ(deadline_of(t, p->timer), CHIME_FOREVER);
-  EXPECT_OK(chime_timer_postpone_until(p->timer, INT64_MIN));
-  EXPECT_EQ(deadline_of(t, p->timer), CHIME_FOREVER);
-  ADVANCE(INT64_C(1) << 60);
-  EXPECT_LOG("");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-}
+TIMELINE(postponing_to_the_end_of_time_saturates,
+         "a 10; +5; a.postpone max; a due never; a.until min; a due never; +1152921504606846976 |; a is running")
 
-static void a_tick_limit_beyond_counting_is_accepted(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  schedule.tick_limit = UINT64_MAX;
-  probe_start(t, queue, "a", &schedule);
-  ADVANCE(30);
-  EXPECT_LOG("a1@10 a2@20 a3@30");
-}
+/* -1 is UINT64_MAX. */
+TIMELINE(a_tick_limit_beyond_counting_is_accepted,
+         "a 10/10 limit -1; +30 | a1@10 a2@20 a3@30")
 
 const csuite_test virtual_tests[] = {
     TEST(a_one_shot_ticks_once_at_its_deadline),

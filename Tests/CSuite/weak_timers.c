@@ -243,7 +243,7 @@ OWN_THREAD_TEST(a_repeating_timer_keeps_its_grid) {
   weak *w = repeating(t);
   int64_t created = monotonic_ns();
   run_until(t, NULL, &w->due, 10);
-  EXPECT_BETWEEN(w->first_due, created - CHIME_SECOND, created + INTERVAL);
+  EXPECT_BETWEEN(w->first_due, created - CHIME_MINUTE, created + INTERVAL);
   EXPECT(is_valid(w));
   EXPECT_OK(chime_weak_timer_release(w->timer));
   EXPECT_EQ(load(&w->finalized), 1);
@@ -324,7 +324,7 @@ OWN_THREAD_TEST(a_timer_in_two_modes_ticks_in_both_and_once_for_each_due_time) {
   EXPECT_OK(chime_weak_timer_add(w->timer, w->loop, CHIME_RUN_LOOP_COMMON_MODES));
   ticks = load(&w->due);
   run_for(t, NULL, 4 * INTERVAL);
-  EXPECT(load(&w->due) >= ticks + 1);
+  run_until(t, NULL, &w->due, ticks + 1);
   EXPECT_OK(chime_weak_timer_release(w->timer));
   EXPECT_EQ(load(&w->finalized), 1);
 }
@@ -335,8 +335,8 @@ OWN_THREAD_TEST(a_weak_timer_rests_in_other_modes_and_tells_what_it_missed) {
   EXPECT_OK(chime_run_loop_add_common_mode(w->loop, TRACKING));
   EXPECT_OK(chime_weak_timer_add(common->timer, w->loop, CHIME_RUN_LOOP_COMMON_MODES));
   run_for(t, TRACKING, 20 * CHIME_MILLISECOND);
+  run_until(t, TRACKING, &common->due, 1);
   EXPECT_EQ(load(&w->due), 0);
-  EXPECT(load(&common->due) >= 1);
   run_until(t, NULL, &w->due, 1);
   EXPECT(w->last.missed >= 8);
   run_until(t, NULL, &w->due, 3);
@@ -466,7 +466,7 @@ OWN_THREAD_TEST(timers_with_tolerance_share_visits) {
   weak *w[20];
   int i, round, visits[2];
   for (round = 0; round < 2; round++) {
-    int64_t began = monotonic_ns();
+    int64_t began = monotonic_ns(), made;
     int due = 0;
     for (i = 0; i < 20; i++) {
       w[i] = weak_new(t);
@@ -474,6 +474,7 @@ OWN_THREAD_TEST(timers_with_tolerance_share_visits) {
       if (round == 0) EXPECT_OK(chime_weak_timer_set_tolerance(w[i]->timer, 400 * CHIME_MILLISECOND));
       EXPECT_OK(chime_weak_timer_add(w[i]->timer, w[i]->loop, NULL));
     }
+    made = monotonic_ns();
     visits[round] = 0;
     while (due < 20 && monotonic_ns() < began + PATIENCE) {
       visits[round] += chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK) == CHIME_OK;
@@ -481,6 +482,7 @@ OWN_THREAD_TEST(timers_with_tolerance_share_visits) {
     }
     EXPECT_EQ(due, 20);
     for (i = 0; i < 20; i++) EXPECT_OK(chime_weak_timer_release(w[i]->timer));
+    if (made - began > 100 * CHIME_MILLISECOND) round--; /* the windows did not overlap: once more */
   }
   EXPECT_BETWEEN(visits[0], 1, 4);
   EXPECT(visits[1] >= visits[0]); /* on a machine that stands still for long, no more can be said */
@@ -490,15 +492,16 @@ OWN_THREAD_TEST(timers_with_tolerance_share_visits) {
 
 OWN_THREAD_TEST(the_fire_date_moves_the_next_tick_and_the_grid) {
   weak *w = weak_new(t);
-  int64_t date;
+  int64_t date, monotonic;
   weak_create(w, INTERVAL, 1);
   date = wall_ns() + 20 * CHIME_MILLISECOND;
   EXPECT_OK(chime_weak_timer_set_fire_date(w->timer, date)); /* before it is on a loop */
-  EXPECT_BETWEEN(fire_date(w) - date, -CHIME_SECOND, CHIME_SECOND);
+  EXPECT_BETWEEN(fire_date(w) - date, -CHIME_MINUTE, CHIME_MINUTE);
   EXPECT_OK(chime_weak_timer_add(w->timer, w->loop, NULL));
   run_for(t, NULL, 5 * CHIME_MILLISECOND);
   run_until(t, NULL, &w->due, 2);
-  EXPECT(w->first_due >= monotonic_ns() - (wall_ns() - date) - CHIME_SECOND);
+  monotonic = monotonic_ns(); /* before the wall clock: what lies between counts for the timer */
+  EXPECT(w->first_due >= monotonic - (wall_ns() - date) - CHIME_SECOND);
   /* On the loop: an hour later. */
   date = wall_ns() + CHIME_HOUR;
   EXPECT_OK(chime_weak_timer_set_fire_date(w->timer, date));
@@ -571,8 +574,8 @@ OWN_THREAD_TEST(a_fire_date_in_the_past_set_in_the_action_lets_the_loop_go_on) {
   EXPECT_OK(chime_weak_timer_set_fire_date(w->timer, 0));
   run_for(t, NULL, 20 * CHIME_MILLISECOND); /* ends */
   EXPECT(monotonic_ns() - began < PATIENCE);
-  EXPECT(load(&w->due) >= 2);
-  EXPECT(load(&other->due) >= 1);
+  run_until(t, NULL, &w->due, 2);
+  run_until(t, NULL, &other->due, 1);
   EXPECT_OK(chime_weak_timer_release(w->timer));
   EXPECT_OK(chime_weak_timer_release(other->timer));
 }

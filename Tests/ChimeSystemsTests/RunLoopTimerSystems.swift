@@ -158,7 +158,9 @@ extension RunLoop.Mode {
       // A schedule that began anew would be seen to have moved.
       Thread.sleep(forTimeInterval: 0.2)
       timer.tolerance = 0.5
-      #expect(timer.tolerance == 0.5 && abs(timer.fireDate.timeIntervalSince(date)) < 0.1)
+      #expect(timer.tolerance == 0.5)
+      // Each reading takes two clocks; between them this thread may have stood still.
+      #expect((0..<100).contains { _ in abs(timer.fireDate.timeIntervalSince(date)) < 0.1 })
       timer.invalidate()
     }
   }

@@ -68,7 +68,7 @@ struct DispatchSourceTimerMachineTests {
         return
       }
       try machine.restart(deadline: .now())
-      for _ in 0..<5000 where machine.state == .running { usleep(1000) }
+      for _ in 0..<30_000 where machine.state == .running { usleep(1000) }
       queue.sync {}
     }
     try bring(machine, to: cell.state, lastTick)
@@ -426,14 +426,15 @@ struct DispatchSourceTimerMachineTests {
   @Test func cancelInsideTheHandlerStopsTheNextTick() async throws {
     let ticks = Counter()
     let box = MachineBox()
-    let machine = Machine(queue: DispatchQueue(label: "cancel"))
+    let queue = DispatchQueue(label: "cancel")
+    let machine = Machine(queue: queue)
     box.set(machine)
     try machine.activate(repeatTimeInterval: .milliseconds(1), deadline: .now()) {
       ticks.add()
       box.machine?.cancel()
     }
     await eventually { machine.state == .cancelled }
-    usleep(10_000)
+    try await laterTicks(on: queue)
     #expect(ticks.value == 1)
     box.set(nil)
   }
@@ -459,9 +460,10 @@ struct DispatchSourceTimerMachineTests {
       let ticks = Counter()
       let stillHeld = Counter()
       let box = MachineBox()
+      let queue = DispatchQueue(label: "release")
       do {
         let canary = Canary(freed)
-        let machine = Machine(queue: DispatchQueue(label: "release"))
+        let machine = Machine(queue: queue)
         box.set(machine)
         try machine.activate(repeatTimeInterval: .milliseconds(1)) {
           ticks.add()
@@ -472,7 +474,7 @@ struct DispatchSourceTimerMachineTests {
         }
       }
       await eventually { freed.value == 1 }
-      usleep(5000)
+      try await laterTicks(on: queue)
       #expect((ticks.value, freed.value, stillHeld.value) == (1, 1, 1))
     }
   }
@@ -506,16 +508,17 @@ struct DispatchSourceTimerMachineTests {
     #expect(factory.log.violations == [])
   }
 
-  @Test func releasingTheMachineLetsGoAlthoughItsQueueStandsStill() throws {
+  @Test func releasingTheMachineLetsGoAlthoughItsQueueStandsStill() async throws {
     let freed = Counter()
     let queue = DispatchQueue(label: "still")
     queue.suspend()
-    try {
+    do {
       let machine = Machine(queue: queue)
       try machine.activate(repeatTimeInterval: .milliseconds(1), handler: Canary(freed).body)
-      usleep(5000)
+      try await laterTicks(on: DispatchQueue(label: "goes"))
       #expect(freed.value == 0)
-    }()
+      withExtendedLifetime(machine) {}
+    }
     #expect(freed.value == 1)
     queue.resume()
     queue.sync {}
@@ -551,9 +554,13 @@ struct DispatchSourceTimerMachineTests {
       ticks.add()
     }
     var random = SplitMix(state: 5)
-    for _ in 0..<2500 {
+    let end = DispatchTime.now().uptimeNanoseconds + patience
+    var rounds = 0
+    // And on, more patiently each time, until both outcomes of the race were seen.
+    while rounds < 2500 || ticks.value == 0 || ticks.value == rounds, DispatchTime.now().uptimeNanoseconds < end {
+      rounds += 1
       try machine.restart(deadline: .now() + .microseconds(.random(in: 0...100, using: &random)))
-      spin(.random(in: 0...120_000, using: &random))
+      spin(.random(in: 0...(120_000 + UInt64(max(0, rounds - 2500)) * 10_000), using: &random))
       let outcome =
         switch call {
         case "suspend": machine.suspend()
@@ -568,7 +575,7 @@ struct DispatchSourceTimerMachineTests {
       forbidden.store(false, ordering: .sequentiallyConsistent)
     }
     #expect(violations.value == 0)
-    #expect(ticks.value > 0 && ticks.value < 2500, "both outcomes of the race were seen")
+    #expect(ticks.value > 0 && ticks.value < rounds, "both outcomes of the race were seen")
   }
 
   @Test func threadsAtRandomNeverOverlapTicksOnAConcurrentQueue() async throws {
@@ -591,7 +598,10 @@ struct DispatchSourceTimerMachineTests {
       for seed in 1...3 as ClosedRange<UInt64> {
         DispatchQueue(label: "caller \(seed)").async(group: running) {
           var random = SplitMix(state: seed)
-          for _ in 0..<20_000 {
+          let end = DispatchTime.now().uptimeNanoseconds + patience
+          var calls = 0
+          while calls < 20_000 || ticks.value <= 100, DispatchTime.now().uptimeNanoseconds < end {
+            calls += 1
             let deadline = DispatchTime.now() + .microseconds(.random(in: -5...30, using: &random))
             let repeating: DispatchTimeInterval = .random(using: &random) ? .never : .microseconds(10)
             switch Int.random(in: 0..<11, using: &random) {
@@ -645,7 +655,7 @@ struct DispatchSourceTimerMachineTests {
     machine.cancel()
     #expect(try machine.activate(deadline: .now()) { second.add() } == .busy)
     #expect(machine.fire() == .busy)
-    usleep(20_000)
+    try await laterTicks(on: queue)
     #expect(second.value == 0)
     gate.signal()
     await eventually { second.value == 2 }
@@ -684,13 +694,15 @@ struct DispatchSourceTimerMachineTests {
     try machine.activate(
       deadline: DispatchTime(uptimeNanoseconds: first), repeating: .nanoseconds(Int(interval))
     ) { times.withLock { $0.append(DispatchTime.now().uptimeNanoseconds) } }
-    await eventually { times.withLock { $0.count } >= 100 }
+    // After a hundred ticks one comes at its point of the grid, however late others are.
+    let isOnTheGrid: @Sendable () -> Bool = {
+      times.withLock { $0.dropFirst(100).contains { ($0 - first) % interval < interval / 4 } }
+    }
+    await eventually(isOnTheGrid)
     machine.cancel()
+    #expect(isOnTheGrid())
     let seen = times.withLock { $0 }
-    #expect(seen.count >= 100)
     for (index, time) in seen.enumerated() { #expect(time >= first + UInt64(index) * interval) }
-    let phases = seen.filter { $0 >= first }.suffix(50).map { ($0 - first) % interval }
-    #expect(phases.min()! < interval / 4)
   }
 
   @Test func resumeGivesOneTickForAllThatWereMissed() async throws {
@@ -700,8 +712,9 @@ struct DispatchSourceTimerMachineTests {
     let interval = 50_000_000 as UInt64
     let first = DispatchTime.now().uptimeNanoseconds
     try machine.activate(deadline: DispatchTime(uptimeNanoseconds: first), repeating: .nanoseconds(Int(interval)))
-    await eventually { ticks.value == 1 }
+    await eventually { ticks.value >= 1 }
     machine.suspend()
+    queue.sync {}
     // To the middle between two points of the grid.
     while (DispatchTime.now().uptimeNanoseconds - first) < interval * 4 + interval / 2 { usleep(1000) }
     let before = ticks.value
@@ -754,19 +767,19 @@ struct DispatchSourceTimerMachineTests {
     let never: [UInt64] = [(1 << 62) - 1, 1 << 62, 1 << 63, .max - 1, .max]
     let intervals: [DispatchTimeInterval] = [.never, .nanoseconds(.max), .seconds(9_223_372_036), .milliseconds(1)]
     let leeways: [DispatchTimeInterval] = [.nanoseconds(0), .nanoseconds(.max), .never]
+    let queue = DispatchQueue(label: "never")
+    var sleepers: [Machine] = []
+    let early = Counter()
     for repeating in intervals {
       for leeway in leeways {
         for deadline in never + [(1 << 62) - 2] {
-          let ticks = Counter()
-          let machine = Machine(queue: DispatchQueue(label: "never")) { ticks.add() }
+          let machine = Machine(queue: queue) { early.add() }
+          sleepers.append(machine)
           let deadline = DispatchTime(uptimeNanoseconds: deadline)
           try machine.activate(deadline: deadline, repeating: repeating, leeway: leeway)
           machine.suspend()
           machine.postpone(until: deadline)
           machine.resume()
-          usleep(200)
-          #expect(ticks.value == 0)
-          #expect(machine.state == .running)
         }
         for deadline: UInt64 in [0, 1] {
           let ticks = Counter()
@@ -779,11 +792,12 @@ struct DispatchSourceTimerMachineTests {
         }
       }
     }
-    let ticks = Counter()
-    let machine = Machine(queue: DispatchQueue(label: "first"))
-    try machine.activate(repeatTimeInterval: .nanoseconds(.max - 1)) { ticks.add() }
-    usleep(1000)
-    #expect(ticks.value == 0)
+    let machine = Machine(queue: queue)
+    try machine.activate(repeatTimeInterval: .nanoseconds(.max - 1)) { early.add() }
+    sleepers.append(machine)
+    try await laterTicks(on: queue)
+    #expect(early.value == 0)
+    #expect(sleepers.allSatisfy { $0.state == .running })
   }
 }
 
@@ -851,7 +865,19 @@ private func spin(_ nanoseconds: UInt64) {
   while DispatchTime.now().uptimeNanoseconds < end {}
 }
 
+/// Nanoseconds to wait for what must come.
+private let patience = 30_000_000_000 as UInt64
+
+/// Waits until ticks that are due later than all that is due there now have come: shows by order that nothing else does.
+private func laterTicks(on queue: DispatchQueue) async throws {
+  let ticks = Counter()
+  let machine = Machine(queue: queue)
+  try machine.activate(deadline: .now() + .milliseconds(3), repeating: .milliseconds(1)) { ticks.add() }
+  await eventually { ticks.value >= 3 }
+  #expect(ticks.value >= 3)
+}
+
 private func eventually(_ condition: () -> Bool) async {
-  let end = DispatchTime.now().uptimeNanoseconds + 10_000_000_000
+  let end = DispatchTime.now().uptimeNanoseconds + patience
   while !condition(), DispatchTime.now().uptimeNanoseconds < end { try? await Task.sleep(nanoseconds: 500_000) }
 }

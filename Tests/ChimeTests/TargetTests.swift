@@ -228,8 +228,11 @@ import Testing
     #expect(later.state == .cancelled)
     #expect(await Self.soon { alive.value == 0 && captured.value == 0 })
     let before = ticks.value
-    try await Task.sleep(for: .milliseconds(5))
+    let others = Counter()
+    let other = try queue.every(.milliseconds(1)) { _ in others.add(1) }
+    #expect(await Self.soon { others.value >= 5 })
     #expect(ticks.value == before)
+    try other.cancel()
     #expect(try queue.shutdown() == .done)
   }
 }

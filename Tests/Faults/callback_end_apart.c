@@ -5,7 +5,7 @@
  */
 #include "ending.h"
 
-static const int64_t timeout = 5 * CHIME_SECOND;
+static const int64_t timeout = PATIENCE;
 static int ticks, finalized;
 static chime_queue_t queue;
 static chime_timer_t timer;

@@ -51,7 +51,7 @@ static void create_with(place where, int left) {
     status = chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, &timer);
     EXPECT_OK(status);
     EXPECT(place_await(where, queue, &ticks, 3));
-    EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : 5 * CHIME_SECOND));
+    EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE));
   }
   give_descriptors_back();
   place_expect_works(where);
@@ -75,7 +75,7 @@ static void start_without(place where, int left) {
   give_descriptors_back();
   if (status != CHIME_OK) EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, &timer));
   EXPECT(place_await(where, queue, &ticks, load(&ticks) + 3));
-  EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE));
   place_expect_works(where);
 }
 
@@ -108,7 +108,7 @@ static void create_wall(int left) {
   }
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   EXPECT(await(&ticks, 3));
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
 /* libdispatch has what it needs, once a timer has ticked: other queues then need none. */
@@ -125,7 +125,7 @@ static void after_the_first_tick(int left) {
   for (i = SERIAL; i <= CONCURRENT; i++) {
     EXPECT_OK(chime_timer_every(others[i], CHIME_MILLISECOND, count_tick, &ticks[i], NULL, NULL));
     EXPECT(await(&ticks[i], 3));
-    EXPECT_OK(chime_queue_shutdown(others[i], 5 * CHIME_SECOND));
+    EXPECT_OK(chime_queue_shutdown(others[i], PATIENCE));
   }
   fault_seen("%d left: timers on other queues tick, a new queue: %s", left,
              chime_status_name(place_make(SERIAL, NULL, &others[0])));
@@ -143,7 +143,7 @@ static void drive_host(int left) {
   EXPECT(file >= 0);
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   for (i = 0; i < 5; i++) {
-    EXPECT_OK(chime_queue_wait(queue, 5 * CHIME_SECOND));
+    EXPECT_OK(chime_queue_wait(queue, PATIENCE));
     EXPECT_OK(chime_queue_process(queue, 0, NULL));
   }
   EXPECT(load(&ticks) >= 3);

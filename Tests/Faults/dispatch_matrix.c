@@ -211,11 +211,14 @@ static void longest_interval(int argument) {
 }
 
 static void interval_0(int argument) {
+  static int later;
   chime_schedule schedule = every(0);
   (void)argument;
   create(count_tick);
   EXPECT_OK(chime_timer_activate(timer, &schedule));
-  sleep_ms(100);
+  EXPECT(await(&ticks, 1));
+  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, count_tick, &later, NULL, NULL));
+  EXPECT(await(&later, 1));
   EXPECT_EQ(load(&ticks), 1);
   fault_seen("one-shot");
 }

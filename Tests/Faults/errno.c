@@ -147,7 +147,7 @@ static void queue_calls(place where) {
   KEEPS(chime_queue_release(queue));
   KEEPS(place_make(where, NULL, &queue));
   KEEPS(chime_queue_shutdown(queue, where == MAIN ? 0 : CHIME_SECOND));
-  KEEPS(chime_queue_shutdown(queue, CHIME_SECOND));
+  KEEPS(chime_queue_shutdown(queue, PATIENCE));
 }
 
 static void on_queue(int where) {
@@ -169,7 +169,7 @@ static void records(int argument) {
   KEEPS(chime_queue_wait(queue, CHIME_SECOND));
   KEEPS(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 4, &count));
   EXPECT_EQ(count, 1);
-  KEEPS(chime_queue_shutdown(queue, CHIME_SECOND));
+  KEEPS(chime_queue_shutdown(queue, PATIENCE));
   fault_seen("%d calls", calls);
 }
 
@@ -208,7 +208,7 @@ static void the_rest(int argument) {
   KEEPS(chime_expiring_reset(expiring, 2 * CHIME_HOUR));
   KEEPS(chime_expiring_release(expiring));
   KEEPS(chime_expiring_release(expiring));
-  KEEPS(chime_queue_shutdown(queue, CHIME_SECOND));
+  KEEPS(chime_queue_shutdown(queue, PATIENCE));
   fault_seen("%d calls", calls);
 }
 

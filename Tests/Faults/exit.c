@@ -111,9 +111,9 @@ static void call_chime_at_exit(void) {
   int i;
   EXPECT_OK(chime_timer_every(queues[0], CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   EXPECT(await(&ticks, 3)); /* threads go on while these functions run */
-  EXPECT_OK(chime_queue_sync(queues[0], count_call, &called, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_sync(queues[0], count_call, &called, PATIENCE));
   EXPECT_OK(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue));
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   for (i = 1; i < queue_count; i++) chime_queue_release(queues[i]);
   if (fault_failures() > 0) _exit(1);
 }

@@ -83,7 +83,9 @@ void sleep_ms(int milliseconds); /* also when signals come */
 int load(const int *value);
 void store(int *value, int new_value);
 int add(int *value, int amount); /* returns the new value */
-/** Waits until *value is at least `least`; 0 after five seconds. */
+/* How long to wait for what must come, in nanoseconds: far longer than any machine needs. */
+#define PATIENCE (INT64_C(30) * 1000000000)
+/** Waits until *value is at least `least`; 0 after PATIENCE. */
 int await(const int *value, int least);
 /** Memory of the process that is in use, in KiB; that it has mapped. */
 int64_t resident_kib(void);

@@ -76,7 +76,7 @@ static void expect_parent_unharmed(void) {
   EXPECT_EQ(finalized, 0);
   for (where = 0; where < PLACES; where++) {
     if (queues[where] == 0) continue;
-    EXPECT_OK(chime_queue_shutdown(queues[where], where == MAIN ? 0 : 5 * CHIME_SECOND)); /* nobody drains it now */
+    EXPECT_OK(chime_queue_shutdown(queues[where], where == MAIN ? 0 : PATIENCE)); /* nobody drains it now */
   }
   EXPECT_OK(chime_target_release(target));
   EXPECT_OK(chime_weak_timer_release(weak));
@@ -93,7 +93,7 @@ static void in_a_child(void (*child)(void)) {
   }
   REQUIRE(pid > 0);
   while (waitpid(pid, &status, WNOHANG) == 0) {
-    if (++waited > 5000) {
+    if (++waited > 30000) {
       kill(pid, SIGKILL);
       EXPECT(!"the child ended");
     }
@@ -237,14 +237,14 @@ static void loops_begin_anew(void) {
   REQUIRE_OK(chime_run_loop_main(&main_loop));
   EXPECT(mine == main_loop && mine != loop); /* a child's only thread is its main thread */
   REQUIRE_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 0, 0, count_tick, &on_mine, NULL, NULL));
-  EXPECT_OK(chime_run_loop_run(NULL, 30 * CHIME_SECOND, CHIME_RUN_LOOP_UNTIL_TICK));
+  EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
   EXPECT_EQ(on_mine, 1);
   REQUIRE_OK(chime_run_loop_create(NULL, &own));
   REQUIRE_OK(chime_run_loop_queue_create(own, NULL, NULL, &queue));
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &on_own, NULL, NULL));
   EXPECT(await(&on_own, 3));
   EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, count_tick, &freed, count_call, NULL));
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(freed, 1);
   EXPECT_OK(chime_run_loop_release(own));
 }
@@ -294,9 +294,9 @@ static void begin_anew(void) {
   EXPECT(await(&counts[1], 5));
   EXPECT_OK(chime_queue_async(precise, count_call, &ended, NULL));
   EXPECT(await(&ended, 1));
-  EXPECT_OK(chime_queue_shutdown(host, 5 * CHIME_SECOND));
-  EXPECT_OK(chime_queue_shutdown(precise, 5 * CHIME_SECOND));
-  EXPECT_OK(chime_queue_shutdown(virtual_queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(host, PATIENCE));
+  EXPECT_OK(chime_queue_shutdown(precise, PATIENCE));
+  EXPECT_OK(chime_queue_shutdown(virtual_queue, PATIENCE));
   loops_begin_anew();
   EXPECT_EQ(finalized, 0);
 }
@@ -423,7 +423,7 @@ static void in_a_run_loops_handler(int argument) {
   }
   EXPECT_OK(status);
   EXPECT_EQ(finalized, 1);
-  while (load(&after) == 0) EXPECT_OK(chime_run_loop_run(NULL, 30 * CHIME_SECOND, CHIME_RUN_LOOP_UNTIL_TICK));
+  while (load(&after) == 0) EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
   EXPECT_EQ(waitpid(forked, &end, 0), forked);
   EXPECT_EQ(end, 0);
   EXPECT_OK(chime_queue_shutdown(queue, CHIME_FOREVER));
@@ -487,7 +487,7 @@ static void work_a_little(void) {
   EXPECT_OK(chime_target_create(&count, NULL, &target));
   EXPECT_OK(chime_queue_advance(queue, 5));
   EXPECT_EQ(count, 1);
-  EXPECT_OK(chime_queue_shutdown(queue, CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   loops_begin_anew();
 }
 
@@ -501,7 +501,7 @@ static void beside_busy_threads(int argument) {
   for (i = 0; i < FORKS && fault_failures() == 0; i++) in_a_child(work_a_little);
   store(&over, 1);
   for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
-  EXPECT_OK(chime_queue_shutdown(queues[SERIAL], 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queues[SERIAL], PATIENCE));
   fault_seen("%d children began anew", i == 2 ? FORKS : 0);
 }
 

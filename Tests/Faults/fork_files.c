@@ -42,7 +42,7 @@ static void expect_ticks(void) {
   for (i = 0; i < QUEUES; i++) {
     int least = load(&ticks[i]) + 3;
     while (i > 1 && load(&ticks[i]) < least) {
-      if (!EXPECT_OK(chime_queue_wait(queues[i], CHIME_SECOND))) return;
+      if (!EXPECT_OK(chime_queue_wait(queues[i], PATIENCE))) return;
       EXPECT_OK(chime_queue_process(queues[i], 0, NULL));
     }
     EXPECT(await(&ticks[i], least));
@@ -119,7 +119,7 @@ static void expect_still_there(void) {
     if (files[number].is != TIMER) continue;
     EXPECT_OK(timerfd_gettime(number, &time));
     gone_ns = files[number].due_ns - time.it_value.tv_sec * CHIME_SECOND - time.it_value.tv_nsec;
-    EXPECT_BETWEEN(gone_ns, 0, 8 * CHIME_SECOND);
+    EXPECT_BETWEEN(gone_ns, 0, CHIME_HOUR); /* it runs on, from what it was set to */
     others += fcntl(number, F_GETSIG) != files[number].signal;
   }
   EXPECT_EQ(closed, 0);
@@ -191,7 +191,7 @@ static void in_a_child(void (*child)(void)) {
   }
   REQUIRE(pid > 0);
   while (waitpid(pid, &status, WNOHANG) == 0) {
-    if (++waited > 7000) kill(pid, SIGKILL);
+    if (++waited > 30000) kill(pid, SIGKILL);
     sleep_ms(1);
   }
   EXPECT_EQ(status, 0);
@@ -206,7 +206,7 @@ static void have_a_child(void) {
     static int one;
     one = 0;
     EXPECT_OK(chime_timer_after(made[i], 0, count_tick, &one, NULL, NULL));
-    EXPECT_OK(chime_queue_wait(made[i], CHIME_SECOND));
+    EXPECT_OK(chime_queue_wait(made[i], PATIENCE));
     EXPECT_OK(chime_queue_process(made[i], 0, NULL));
     EXPECT_EQ(one, 1);
   }
@@ -220,7 +220,7 @@ static void replaced(int how) {
   expect_ticks();
   in_a_child(children[how]);
   expect_ticks();
-  for (i = 0; i < QUEUES; i++) EXPECT_OK(chime_queue_shutdown(queues[i], 5 * CHIME_SECOND));
+  for (i = 0; i < QUEUES; i++) EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
   fault_seen("%s", names[how]);
 }
 

@@ -115,5 +115,5 @@ void loaded_expect_works(const loaded *l) {
   }
   EXPECT_OK(l->queue_advance(queues[VIRTUAL], 10 * CHIME_MILLISECOND));
   for (i = 0; i < LOADED_PLACES; i++) EXPECT(await(&ticks[i], 3));
-  for (i = 0; i < LOADED_PLACES; i++) EXPECT_OK(l->queue_shutdown(queues[i], 5 * CHIME_SECOND));
+  for (i = 0; i < LOADED_PLACES; i++) EXPECT_OK(l->queue_shutdown(queues[i], PATIENCE));
 }

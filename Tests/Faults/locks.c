@@ -72,8 +72,8 @@ static void ticks_of_others(int argument) {
              (long long)without, WAITERS, (long long)with);
   /* A host-driven queue has as many passes as its clock makes of it. */
   EXPECT_BETWEEN(with, 0, without + TICKS / 2); /* one a tick would be TICKS more */
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
-  EXPECT_OK(chime_queue_shutdown(slow, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  EXPECT_OK(chime_queue_shutdown(slow, PATIENCE));
 }
 
 int main(int argc, char **argv) {

@@ -283,7 +283,7 @@ static void refuse(int which, int n) {
     EXPECT_OK(chime_queue_advance(queue, 2 * CHIME_SECOND));
     EXPECT_EQ(load(&ticks), 1);
   }
-  EXPECT_OK(chime_queue_shutdown(queue, CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
 static void refuse_on_this_thread(int argument) { refuse(argument / 100, argument % 100); }
@@ -386,11 +386,11 @@ static void within(place where, int room_kib) {
   limit_to(-1);
   if (where == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_SECOND));
   while (where == HOST && load(&due) < count - released + again) {
-    if (!EXPECT_OK(chime_queue_wait(queue, 5 * CHIME_SECOND))) break;
+    if (!EXPECT_OK(chime_queue_wait(queue, PATIENCE))) break;
     if (!EXPECT_OK(chime_queue_process(queue, 0, NULL))) break;
   }
   EXPECT_EQ(load(&due), count - released + again);
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
 /* Ticks while the limit stands: what a pass writes down it has from Swift's runtime, which may have none. */
@@ -441,7 +441,7 @@ static void within_thread(place where, int room_kib) {
   }
   EXPECT_EQ(woken, count);
   EXPECT(await(&due, count));
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(load(&due), 2 * count); /* ticks and finalizers, both counted here */
 }
 

@@ -32,6 +32,8 @@ void count_call(void *context);
 
 /** Makes a queue, starts a timer, sees it tick, ends it: that all is well. */
 void place_expect_works(place where);
+/** Returns when a queue of its own has ticked five times: what was due before, elsewhere too, has had its time. */
+void let_others_tick(void);
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { QUESTIONS = 10000, PATIENCE_MS = 8000 };
+enum { QUESTIONS = 10000, PATIENCE_MS = 60000 };
 
 static const char *const question_names[] = {"state", "get_info",  "next_deadline", "generation",
                                              "explain", "get_stats", "dump",          "next_deadline of the queue"};

@@ -77,7 +77,7 @@ static void waiting(int for_tick) {
   if (for_tick) {
     /* A timer that was added makes the descriptor readable once: so it may say that something is due before it is. */
     do {
-      EXPECT_OK(chime_queue_wait(queue, 5 * CHIME_SECOND));
+      EXPECT_OK(chime_queue_wait(queue, PATIENCE));
       EXPECT_OK(chime_queue_process(queue, 0, NULL));
     } while (load(&ticks) == 0);
   } else {
@@ -122,7 +122,7 @@ static void waiting_for_a_handler(place where, int wait) {
   int is_short = wait == SYNC_TIMED_OUT || wait == CANCEL_TIMED_OUT;
   int64_t timeout = wait == SYNC || wait == CANCEL_AND_WAIT || wait == SHUTDOWN ? CHIME_FOREVER
                     : is_short ? WAIT_MS / 2 * CHIME_MILLISECOND
-                               : 5 * CHIME_SECOND;
+                               : PATIENCE;
   chime_status expected = is_short ? CHIME_TIMED_OUT : CHIME_OK;
   REQUIRE_OK(place_make(where, NULL, &queue));
   begun = monotonic_ns();
@@ -139,7 +139,7 @@ static void waiting_for_a_handler(place where, int wait) {
   }
   end_storm(names[wait], begun, is_short ? WAIT_MS / 2 : WAIT_MS);
   if (wait == SYNC || wait == SYNC_WITH_TIMEOUT) EXPECT_EQ(load(&called), 1);
-  if (wait != SHUTDOWN) EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  if (wait != SHUTDOWN) EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
 static void on_serial(int wait) { waiting_for_a_handler(SERIAL, wait); }
@@ -171,7 +171,7 @@ static void run_loop(int until_tick) {
   REQUIRE_OK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
   if (until_tick) EXPECT_OK(chime_timer_after(queue, WAIT_MS * CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   begin_storm();
-  EXPECT_EQ(chime_run_loop_run(NULL, until_tick ? 5 * CHIME_SECOND : WAIT_MS * CHIME_MILLISECOND,
+  EXPECT_EQ(chime_run_loop_run(NULL, until_tick ? PATIENCE : WAIT_MS * CHIME_MILLISECOND,
                                until_tick ? CHIME_RUN_LOOP_UNTIL_TICK : 0),
             until_tick ? CHIME_OK : CHIME_TIMED_OUT);
   end_storm(until_tick ? "until a tick" : "until its timeout", begun, WAIT_MS);
@@ -240,7 +240,7 @@ static void blocked_by_own_threads(int argument) {
   EXPECT(await(&ticks, 3));
   EXPECT_EQ(expect_blocked("chime.own"), 2);
   fault_seen("precise and run loop: all signals blocked");
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
 /* libdispatch's threads are its own affair; a signal to the process must not end in one of its waits all the same. */
@@ -252,7 +252,7 @@ static void dispatch_threads(int argument) {
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   EXPECT(await(&ticks, 3));
   expect_blocked("none of these");
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
 int main(int argc, char **argv) {

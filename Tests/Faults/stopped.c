@@ -46,22 +46,38 @@ static void check(const record *r) {
     if (tick->missed > most) most = tick->missed;
     if (tick->missed >= STOP_MS / INTERVAL_MS * 3 / 4) long_gaps++;
   }
-  EXPECT_EQ(long_gaps, 1);
-  EXPECT(count >= 8);
+  EXPECT(long_gaps >= 1); /* a machine that stands still makes more */
   fault_seen("%s: missed %d in one tick of %d; ", place_name(r->where), (int)most, count);
 }
 
+/* A process that stops this one for so long, when be_stopped asks for it. */
+static pid_t helper;
+static int ask[2];
+
+static void make_helper(int stop_ms) {
+  pid_t self = getpid();
+  char byte;
+  REQUIRE_OK(pipe(ask));
+  helper = fork();
+  if (helper != 0) return;
+  close(ask[1]);
+  if (read(ask[0], &byte, 1) == 1) {
+    kill(self, SIGSTOP);
+    sleep_ms(stop_ms);
+    kill(self, SIGCONT);
+  }
+  _exit(0);
+}
+
+static void be_stopped(void) {
+  EXPECT_EQ(write(ask[1], "", 1), 1);
+  EXPECT_EQ(waitpid(helper, NULL, 0), helper);
+}
+
 static void stop_and_go_on(int argument) {
-  pid_t self = getpid(), helper = fork(); /* before Chime is used */
   int i;
   (void)argument;
-  if (helper == 0) {
-    sleep_ms(400);
-    kill(self, SIGSTOP);
-    sleep_ms(STOP_MS);
-    kill(self, SIGCONT);
-    _exit(0);
-  }
+  make_helper(STOP_MS); /* before Chime is used */
   for (i = SERIAL; i <= RUN_LOOP; i++) {
     chime_queue_t queue = 0;
     records[i].where = (place)i;
@@ -70,34 +86,30 @@ static void stop_and_go_on(int argument) {
     records[i].started = monotonic_ns();
     EXPECT_OK(chime_timer_every(queue, INTERVAL_MS * CHIME_MILLISECOND, on_tick, &records[i], NULL, NULL));
   }
-  waitpid(helper, NULL, 0);
-  sleep_ms(300);
+  for (i = SERIAL; i <= RUN_LOOP; i++) EXPECT(await(&records[i].count, 3));
+  be_stopped();
+  for (i = SERIAL; i <= RUN_LOOP; i++) EXPECT(await(&records[i].count, load(&records[i].count) + 5));
   for (i = SERIAL; i <= RUN_LOOP; i++) check(&records[i]);
 }
 
 /* A one-shot that fell due meanwhile comes once; a suspended timer does not come. */
 static void one_shots(int argument) {
-  static int due, suspended;
-  pid_t self = getpid(), helper = fork();
+  static int due, suspended, later;
   chime_queue_t queue = 0;
   chime_timer_t timer = 0;
   (void)argument;
-  if (helper == 0) {
-    sleep_ms(200);
-    kill(self, SIGSTOP);
-    sleep_ms(500);
-    kill(self, SIGCONT);
-    _exit(0);
-  }
+  make_helper(500);
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue));
   EXPECT_OK(chime_timer_after(queue, 400 * CHIME_MILLISECOND, count_tick, &due, NULL, NULL));
   EXPECT_OK(chime_timer_after(queue, 400 * CHIME_MILLISECOND, count_tick, &suspended, NULL, &timer));
   EXPECT_OK(chime_timer_suspend(timer));
-  waitpid(helper, NULL, 0);
-  sleep_ms(100);
+  be_stopped();
+  EXPECT(await(&due, 1));
+  EXPECT_OK(chime_timer_after(queue, 0, count_tick, &later, NULL, NULL));
+  EXPECT(await(&later, 1));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(load(&due), 1);
   EXPECT_EQ(load(&suspended), 0);
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
   fault_seen("a one-shot comes once, a suspended one does not");
 }
 

@@ -44,8 +44,8 @@ static void maker_ends(int where) {
   REQUIRE_OK(m.status);
   place_drive(m.where, m.queue);
   EXPECT(place_await(m.where, m.queue, &ticks, load(&ticks) + 3));
-  EXPECT_OK(chime_timer_cancel_and_wait(m.timer, 5 * CHIME_SECOND));
-  EXPECT_OK(chime_queue_shutdown(m.queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_timer_cancel_and_wait(m.timer, PATIENCE));
+  EXPECT_OK(chime_queue_shutdown(m.queue, PATIENCE));
   fault_seen("%s goes on", place_name(m.where));
 }
 
@@ -69,7 +69,7 @@ static void bound_thread_ends(int argument) {
   EXPECT_OK(chime_timer_suspend(m.timer));
   EXPECT_OK(chime_timer_resume(m.timer));
   EXPECT_OK(chime_timer_release(m.timer));
-  EXPECT_OK(chime_queue_shutdown(m.queue, CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(m.queue, PATIENCE));
   EXPECT_EQ(load(&ticks), before + 1); /* the finalizer, in this call */
   pthread_join(thread, NULL);
 }
@@ -120,7 +120,7 @@ static void caches(int where) {
   fault_seen("%s: %d threads, %d timers: %lld KiB more", place_name((place)where), THREADS, THREADS * TIMERS,
              (long long)(after - before));
   EXPECT_BETWEEN(after - before, -100000, 512); /* 16 slots of 96 bytes lost by each thread would be 1.5 MB */
-  EXPECT_OK(chime_queue_shutdown(shared, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(shared, PATIENCE));
 }
 
 /* A queue with a limit: slots in the cache of a thread that has ended would be missing here. */
@@ -130,7 +130,7 @@ static void limited(int argument) {
   options.timer_limit = TIMERS;
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &shared));
   run_threads(200);
-  EXPECT_OK(chime_queue_shutdown(shared, CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(shared, PATIENCE));
   fault_seen("%d timers can be made each time", TIMERS);
 }
 
@@ -163,7 +163,7 @@ static void run_loop_thread_ends(int argument) {
   EXPECT_EQ(chime_run_loop_queue_create(loop, NULL, NULL, &shared), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_OK(chime_weak_timer_is_valid(weak_timer, &valid));
   EXPECT_EQ(valid, 0);
-  sleep_ms(20);
+  let_others_tick();
   EXPECT_EQ(load(&ticks), at_end);
   EXPECT_OK(chime_queue_shutdown(loop_queue, CHIME_FOREVER));
   EXPECT_EQ(load(&ticks), at_end + 1); /* the finalizer */

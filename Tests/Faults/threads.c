@@ -81,7 +81,7 @@ static void dispatch(place where) {
   fault_seen("%s: chime_timer_after took %d ms without threads for %d ms", place_name(where),
              (int)((monotonic_ns() - begun) / 1000000), delay_ms);
   EXPECT(await(&ticks, 1)); /* libdispatch may have a thread left, or waits for one */
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   pthread_join(giver, NULL);
   place_expect_works(where);
 }

@@ -77,7 +77,7 @@ static void both(int first, int second, int flags) {
     EXPECT_EQ(other.stop(), 3);
   }
   for (i = 0; i < 2; i++) {
-    if (which[i] != BEAT) EXPECT_OK(libraries_of[i].queue_shutdown(queues[i], 5 * CHIME_SECOND));
+    if (which[i] != BEAT) EXPECT_OK(libraries_of[i].queue_shutdown(queues[i], PATIENCE));
   }
   fault_seen("%s, then %s", names[first], names[second]);
 }

@@ -29,7 +29,7 @@ static void armed(int where) {
   EXPECT_EQ(state, CHIME_STATE_RUNNING);
   EXPECT_OK(again.timer_cancel(timer));
   loaded_expect_works(&again);
-  EXPECT_OK(again.queue_shutdown(queue, 5 * CHIME_SECOND));
+  EXPECT_OK(again.queue_shutdown(queue, PATIENCE));
   fault_seen("%s: ticks on, found again", loaded_place_name(where));
 }
 
@@ -45,7 +45,7 @@ static void shut_down(int where) {
     REQUIRE_OK(l.timer_every(queue, 100 * CHIME_MICROSECOND, count_loaded_tick, &ticks, NULL, NULL));
     if (where == VIRTUAL) EXPECT_OK(l.queue_advance(queue, 5 * CHIME_MILLISECOND));
     EXPECT(await(&ticks, 3));
-    EXPECT_OK(l.queue_shutdown(queue, 5 * CHIME_SECOND));
+    EXPECT_OK(l.queue_shutdown(queue, PATIENCE));
     at_end = load(&ticks);
     EXPECT_EQ(dlclose(l.handle), 0);
     sleep_ms(10);

@@ -46,8 +46,17 @@ void trace(const char *format, ...) {
   fputc('\n', stderr);
 }
 
+void (*on_difference)(const char *difference);
+
 void fail(const char *format, ...) {
   va_list arguments;
+  if (on_difference != NULL) {
+    char text[400];
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    on_difference(text);
+  }
   fputs("DIFFERENCE: ", stderr);
   va_start(arguments, format);
   vfprintf(stderr, format, arguments);

@@ -28,6 +28,8 @@ int64_t take_duration(bytes *input);
 
 /** Prints, when tracing is asked for. */
 void trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/** Is told of a difference instead, and does not return; NULL for none. See seeded.c. */
+extern void (*on_difference)(const char *difference);
 /** Says what is wrong and ends the process, so that the fuzzer keeps the input. */
 void fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 

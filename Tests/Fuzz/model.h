@@ -106,6 +106,7 @@ typedef struct model {
   int in_pass;
   int64_t reading; /* the time when the pass began */
   int pass_functions_end;
+  int doubted_functions; /* those that were there at the first tick in doubt at this instant */
   int collected;
   turn turns[MOST_TIMERS * 2];
   int turn_count, turn_next;

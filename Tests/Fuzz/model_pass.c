@@ -164,7 +164,11 @@ static int begin_pass(model *m, int optional_too) {
 }
 
 static void functions_come_first(model *m, const char *what) {
-  if (m->function_next < m->pass_functions_end) fail("%s before function %d", what, m->function_next);
+  /* What a tick in doubt has put on the queue comes after this pass, if that tick was in this pass. */
+  int first_in_doubt = m->is_in_doubt && m->doubted == m->now ? m->doubted_functions : INT32_MAX;
+  if (m->function_next < m->pass_functions_end && m->function_next < first_in_doubt) {
+    fail("%s before function %d", what, m->function_next);
+  }
   if (!m->collected) collect_after_functions(m);
 }
 
@@ -175,6 +179,7 @@ static int order_is_open(const turn *a, const turn *b) { return a->key == b->key
  * the next pass. */
 static void doubt(model *m, const timer *t, int kind) {
   m->perhaps_here += 1;
+  if (!m->is_in_doubt || m->doubted != m->now) m->doubted_functions = m->function_count;
   m->is_in_doubt = kind != CHIME_TICK_DUE || model_placement(m, t) <= m->now;
   m->doubted = m->now;
 }

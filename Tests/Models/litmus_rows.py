@@ -270,8 +270,25 @@ def pin(check=SC, look=SC):
     return [call, end], {"pins": 0, "id": 1}, lambda r: r == (1, 0)
 
 
-def creation(publish=SC, check=SC, visit=SC):
-    """P8. A creator publishes its timer, then reads the queue's id; the release takes that away, then visits the slots."""
+def creation(look=ACQ, check=SC, visit=SC):
+    """P8. A creator looks at the word of its free slot, then at the queue's id, and swaps the word if that is the same
+    (9: a timer). The release takes the id away, then changes the word if it is free."""
+    def creator():
+        free = yield R("word", look)
+        id = yield R("id", check)
+        found = yield U("word", lambda old: 9 if old == free else old, SC)
+        return id == 1 and found == free
+
+    def release():
+        yield U("id", lambda old: 0, SC)
+        return (yield U("word", lambda old: old if old == 9 else old + 1, visit)) == 9
+    # There is a timer, and the release has not found it.
+    return [creator, release], {"word": 0, "id": 1}, lambda r: r == (True, False)
+
+
+def target(publish=SC, check=SC, visit=SC):
+    """P8b. A creator publishes its timer, then reads its target's counts; the last release takes those away, then visits
+    the timers."""
     def creator():
         yield W("word", 1, publish)
         return (yield R("id", check))
@@ -334,9 +351,13 @@ ROWS = [
     ("", step(take=RLX), "flag taken relaxed", True, False),
     ("", step(settle=REL), "next wake-up stored with release", True, True),
     ("", step(look=ACQ), "flag loaded with acquire at the end", True, False),
-    ("P8 creation, release", creation(), "all sc", False, False),
-    ("", creation(publish=REL), "timer published with release", True, True),
-    ("", creation(visit=ACQ), "words visited with acquire, as in version 0.1.2", True, False),
+    ("P8 creation, release", creation(), "the word with acquire, then all sc", False, False),
+    ("", creation(look=RLX), "the word looked at relaxed", True, False),
+    ("", creation(check=RLX), "the id looked at relaxed", False, False),
+    ("", creation(visit=ACQ), "the word changed with acquire", True, False),
+    ("P8b creation, end of a target", target(), "all sc", False, False),
+    ("", target(publish=REL), "timer published with release", True, True),
+    ("", target(visit=ACQ), "words visited with acquire, as in version 0.1.2", True, False),
 ]
 
 

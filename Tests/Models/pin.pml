@@ -10,7 +10,7 @@
  * takes away; none of queue 1 is left at the end; the queue ends.
  *
  * Mutations (-D): CHECK_BEFORE_PIN, NO_PIN, NO_CHECK, CLOSING_FIRST, NO_WAKE, CREATOR_CHECKS_FIRST,
- * RELEASE_VISITS_FIRST.
+ * RELEASE_VISITS_FIRST, NO_WITHDRAW.
  */
 
 byte id = 1;           /* of the queue that lives in the control block; 0: none, or released */
@@ -18,6 +18,7 @@ byte lives = 1;        /* ghost: the queue whose core the control block has */
 byte outstanding;
 bool closing, woken;
 byte timer;            /* a slot: the queue whose timer it holds, 0 free */
+bit generation;        /* of the slot's word, as far as a release changes that of a free slot */
 bool made;             /* the creation answered OK */
 byte ended;
 
@@ -56,33 +57,31 @@ proctype Call() {
   ended++
 }
 
-/* Takes the timer away if it is there; the two that try exclude each other by a swap of its word. */
+/* Takes the timer away if it is there; otherwise sees to it that a creation which has looked at the word fails. */
 inline take_away() {
   if
   :: atomic { timer == 1 -> timer = 0 }
+#ifdef NO_WITHDRAW
   :: atomic { timer != 1 -> skip }
+#else
+  :: atomic { timer != 1 -> generation = 1 - generation }
+#endif
   fi
 }
 
 proctype Creator() {
-  if
-  :: id == 1 ->
+  bit free;
+  bool valid;
 #ifdef CREATOR_CHECKS_FIRST
-     made = (id == 1);
-     timer = 1;
+  valid = (id == 1);
+  free = generation;
 #else
-     timer = 1; /* publishes the word */
-     made = (id == 1);
+  free = generation;
+  valid = (id == 1);
 #endif
-     if
-     :: !made -> take_away()
-     :: else
-     fi;
-     /* The slot was given back by a thread that is late: it wakes the queue that ends. */
-     if
-     :: closing -> wake()
-     :: else
-     fi
+  /* One try; the next one would begin like it. */
+  if
+  :: valid -> atomic { if :: generation == free && timer == 0 -> timer = 1; made = true; assert(lives == 1) :: else fi }
   :: else
   fi;
   ended++
@@ -121,7 +120,6 @@ end:
      woken = false;
      if
      :: closing && lives == 1 ->
-        take_away();
         idle = (outstanding == 0);
         idle = idle && timer == 0;
         if

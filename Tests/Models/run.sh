@@ -93,7 +93,7 @@ waits() {
 
 pin() {
   check pin clean
-  for mutation in CHECK_BEFORE_PIN NO_PIN NO_CHECK CLOSING_FIRST NO_WAKE CREATOR_CHECKS_FIRST RELEASE_VISITS_FIRST; do
+  for mutation in CHECK_BEFORE_PIN NO_PIN NO_CHECK CLOSING_FIRST NO_WAKE CREATOR_CHECKS_FIRST RELEASE_VISITS_FIRST NO_WITHDRAW; do
     check pin error -D$mutation
   done
 }

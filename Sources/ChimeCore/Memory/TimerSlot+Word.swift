@@ -30,14 +30,15 @@ extension TimerSlot {
   /// The word is read before the id. A release takes the id away, then changes the word of every free slot: so either
   /// this sees that the id has gone, or the swap fails, or the release finds the timer (P8, Sources/README.md). A timer
   /// that a pass has to look at is linked in the inbox already when the word is swapped, which asks for the flag (P1).
-  @inline(never)
+  @inline(__always)
   func publish(
     _ state: TimerState, hasCallback: Bool = false, inInbox: Bool = true, on control: QueueControlBlock, of queue: UInt64
   ) -> Bool {
     while true {
       let free = word
       if inInbox, !free.isInInbox {
-        link(into: control)
+        // The end of a callback of the slot's last timer may be about to set it, too.
+        if set(TimerWord.inboxBit) { control.push(self) }
         continue
       }
       guard control.id == queue else { return false }

@@ -35,8 +35,10 @@ extension QueueCore {
       return .ok
     }
     let accepted = core.functions.withLock { functions in
-      if functions.isOpen { functions.items.append(item) }
-      return functions.isOpen
+      guard functions.isOpen else { return false }
+      functions.items.append(item)
+      core.functionsWait.store(true, ordering: .sequentiallyConsistent)
+      return true
     }
     guard accepted else { return .invalidHandle }
     core.control.wake()
@@ -75,7 +77,10 @@ extension QueueCore {
     if nextTaken == takenFunctions.count {
       takenFunctions.removeAll(keepingCapacity: takenFunctions.capacity <= 4096)
       nextTaken = 0
-      functions.withLock { swap(&$0.items, &takenFunctions) }
+      functions.withLock { functions in
+        swap(&functions.items, &takenFunctions)
+        functionsWait.store(false, ordering: .sequentiallyConsistent)
+      }
       if takenFunctions.isEmpty { return nil }
     }
     nextTaken += 1
@@ -83,7 +88,9 @@ extension QueueCore {
   }
 
   /// Whether functions wait for a pass, whose caller it is.
-  var hasFunctions: Bool { nextTaken < takenFunctions.count || functions.withLock { !$0.items.isEmpty } }
+  var hasFunctions: Bool {
+    nextTaken < takenFunctions.count || functionsWait.load(ordering: .sequentiallyConsistent)
+  }
 }
 
 /// A function that one thread waits for while it runs on another, where it stands where the waiting thread stands.

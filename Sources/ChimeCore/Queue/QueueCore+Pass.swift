@@ -266,6 +266,7 @@ extension QueueCore {
 
   private func runFunctions(_ limit: Limit, _ frame: CurrentFrame) {
     frame.slot = nil
+    guard hasFunctions else { return }
     // Those that are there now: what they put on the queue comes in the next slice.
     var left = functions.withLock { $0.items.count } + takenFunctions.count - nextTaken
     // Slices of others end by the clock, and with whole batches: the functions that wait are one.

@@ -53,6 +53,9 @@ package final class QueueCore: @unchecked Sendable {
   var nextTaken = 0
 
   let functions = Locked<(items: [QueuedFunction], isOpen: Bool)>(([], true))
+  /// Whether `functions` has items. Changed behind its lock, after them. Pairs with the next wake-up: who adds a function
+  /// stores this, then takes the next wake-up away; a pass stores that, then reads this (P1e, Sources/README.md).
+  let functionsWait = Atomic<Bool>(false)
   /// Functions and deliveries on their way on a concurrent queue, and whoever begins to close the queue: while it is
   /// not 0 the queue does not end (P7b, Sources/README.md).
   let outstanding = Atomic<Int>(0)

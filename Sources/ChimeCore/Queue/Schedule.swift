@@ -3,17 +3,17 @@
 // Laid out as chime_schedule, so that C's is read where it lies; a test holds the two against each other. Times are in
 // nanoseconds; `isValid` before the core accepts one.
 public struct Schedule: Equatable, Sendable {
-  /// What becomes of due times that could not be met.
+  /// What happens to due times that are missed.
   public enum MissedPolicy: Int32, Sendable {
-    /// One tick that says how many were missed, then on along the grid.
+    /// They come as one tick that says how many there were; the grid stands.
     case coalesce = 0
     /// The interval counts from the end of the handler.
     case delay = 1
   }
 
-  /// What suspend and resume do to the schedule.
+  /// What happens to the schedule during suspension.
   public enum ResumePolicy: Int32, Sendable {
-    /// The grid stands; what was missed comes as one tick at once.
+    /// The grid stands; missed ticks come as one, at once.
     case coalesce = 0
     /// The time that was left is kept, and the grid moves.
     case remaining = 1
@@ -27,7 +27,7 @@ public struct Schedule: Equatable, Sendable {
   /// 0: one-shot.
   @usableFromInline package var interval: Int64
   @usableFromInline package var leeway: Int64
-  /// Due times until the timer is finished; 0: no limit.
+  /// The timer finishes after this many due times; 0: no limit.
   @usableFromInline package var tickLimit: UInt64
   /// Raw values of the policies.
   @usableFromInline package var missed: Int32
@@ -49,15 +49,15 @@ public struct Schedule: Equatable, Sendable {
 
   @inlinable package var firstIsDeadline: Bool { flags != 0 }
 
-  /// Nothing negative but a deadline, leeway below the interval of a repeating timer, no remainder of a deadline, and
-  /// nothing that is not known.
+  /// Nothing but a deadline is negative, the leeway of a repeating timer is below its interval, a deadline does not go
+  /// with the policy `remaining`, and no flag is unknown.
   @inlinable @inline(__always)
   package var isValid: Bool {
     flags | UInt32(bitPattern: missed | resume) <= 1 && interval | leeway >= 0 && (firstIsDeadline || first >= 0)
       && (interval == 0 || leeway < interval) && !(firstIsDeadline && resume != 0)
   }
 
-  /// Whether the record of a timer on that queue cannot hold it alone.
+  /// Whether a timer on that queue needs a side record for it.
   @inline(__always)
   func needsSideRecord(on control: QueueControlBlock) -> Bool {
     interval > 0 && (tickLimit > 0 || first != interval || firstIsDeadline || resume != 0)
@@ -76,7 +76,7 @@ public struct Schedule: Equatable, Sendable {
 }
 
 extension TimerSlot {
-  /// Puts a schedule into the record. The caller is writer and has made the side record that it needs.
+  /// Stores a schedule in the record. The caller is the writer, and has made the side record if one is needed.
   @inline(__always)
   func store(_ schedule: Schedule) {
     versionAndFlags = versionAndFlags & ~RecordFlags.schedule.rawValue | schedule.recordFlags.rawValue
@@ -91,8 +91,8 @@ extension TimerSlot {
     }
   }
 
-  /// A schedule whose limit and policies are those of the record, and its leeway, too, where it is negative. The caller
-  /// is writer.
+  /// A schedule with the record's limit and policies, and the record's leeway if the given one is negative. The caller
+  /// is the writer.
   func completed(_ schedule: Schedule) -> Schedule {
     var schedule = schedule
     let flags = flags
@@ -105,14 +105,14 @@ extension TimerSlot {
     return schedule
   }
 
-  /// The schedule's first delay or deadline. The caller is writer.
+  /// The schedule's first delay or deadline. The caller is the writer.
   @inline(__always)
   var first: Int64 {
     if let sideRecord, sideRecord.value.hasFirst { return sideRecord.value.first }
     return period
   }
 
-  /// When the first tick is due if the schedule counts from now. The caller is writer; reads the clock for a delay.
+  /// When the first tick is due if the schedule counts from now. The caller is the writer. Reads the clock for a delay.
   @inline(__always)
   func firstDeadline(_ control: QueueControlBlock) -> Int64 {
     if flags.contains(.onWallClock) { return firstDeadlineOnWallClock(control) }

@@ -1,4 +1,5 @@
-/// Why an operation could not be done. Nothing has changed then, unless the call's comment says so. The cases are the failures of `chime_status`.
+/// Why an operation failed. Nothing has changed then, unless the call's comment says otherwise. The cases are the
+/// failures of `chime_status`.
 public enum ChimeError: Int32, Error, Sendable {
   /// An argument is out of range, or contradicts another.
   case invalidArgument = -1
@@ -6,37 +7,37 @@ public enum ChimeError: Int32, Error, Sendable {
   case invalidHandle = -2
   /// A configured or built-in limit is reached.
   case limit = -3
-  /// Memory could not be had.
+  /// Out of memory.
   case noMemory = -4
-  /// Waiting would never end: the caller is what it would wait for.
+  /// Waiting would never end: what the call waits for waits for the caller.
   case wouldDeadlock = -5
   /// Another thread is inside this queue.
   case busy = -6
-  /// Only a certain thread may do this, and it is another one.
+  /// Only one particular thread may do this, not the caller's.
   case wrongThread = -7
   /// The timer's target no longer exists.
   case targetGone = -8
-  /// The queue was shut down while the call was under way.
+  /// The queue was shut down during the call.
   case shutDown = -9
-  /// This kind of queue, clock or platform cannot do that.
+  /// Not possible with this kind of queue, clock or platform.
   case unsupported = -10
-  /// The operating system does not permit it.
+  /// The operating system denies it.
   case permission = -11
-  /// Threads, file descriptors or the like could not be had.
+  /// No threads, file descriptors or the like are left.
   case resource = -12
-  /// This is the child of a fork.
+  /// This is a forked child.
   case forked = -13
 }
 
-/// What an operation that took place has to say.
+/// What a successful operation answers.
 public enum Outcome: Int32, Sendable {
   /// It took effect.
   case done = 0
-  /// It means nothing in this state; nothing changed.
+  /// It means nothing in this state and changed nothing.
   case ignored = 1
-  /// It took effect, and a handler of this timer that had started has not returned yet.
+  /// It took effect; a handler of this timer that had started has not returned yet.
   case running = 2
-  /// What was waited for had not happened when the timeout ended; what was asked for is in effect.
+  /// The timeout ended before what was waited for; whatever else the call does is in effect.
   case timedOut = 4
 }
 

@@ -1,4 +1,4 @@
-/// Where a timer, or the machine around a DispatchSourceTimer, stands between two calls.
+/// The state of a timer, or of the machine around a DispatchSourceTimer, between two calls.
 ///
 /// The raw values are those of `chime_state` in `chime.h`.
 public enum TimerState: UInt8, Sendable, CaseIterable {
@@ -29,7 +29,7 @@ extension TimerState {
 
 /// What can happen to a timer.
 public enum TimerEvent: UInt8, Sendable, CaseIterable {
-  /// Begins a life, when there is none.
+  /// Starts a timer that is at rest.
   case activate
   /// Counts from now, whatever the state.
   case restart

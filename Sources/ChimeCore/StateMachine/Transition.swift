@@ -1,7 +1,7 @@
 /// The state machine that every timer and every `DispatchSourceTimerMachine` obeys.
 ///
-/// Pure: no clock, no lock, no callback. It says which state follows and what the caller has to carry out, after it
-/// has let go of everything.
+/// Pure: no clock, no lock, no callback. It says which state follows and what the caller has to do, after it has
+/// released all locks.
 ///
 /// | state \ event | activate | restart | suspend | resume | reschedule | postpone | fire | lastTick | cancel |
 /// | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -15,7 +15,7 @@
 public enum Transition: Equatable, Sendable {
   /// Nothing happens, and the call says so.
   case ignored
-  /// A new life begins: sequence and tick count start anew, the schedule counts from now.
+  /// The timer starts: sequence and tick count start again, and the schedule counts from now.
   case start
   /// The schedule counts from now; the timer is running.
   case rearm
@@ -23,7 +23,7 @@ public enum Transition: Equatable, Sendable {
   case pause
   /// Ticks are let through again, as the resume policy says.
   case unpause
-  /// A schedule is put down for later; the state stays.
+  /// A schedule is stored for later; the state stays.
   case store(TimerState)
   /// The next deadline moves later; the state stays.
   case move(TimerState)
@@ -89,7 +89,7 @@ public enum Transition: Equatable, Sendable {
     }
   }
 
-  /// The state that follows; `nil` when the event is ignored.
+  /// The state that follows; `nil` if the event is ignored.
   public var next: TimerState? {
     switch self {
     case .ignored: nil

@@ -1,10 +1,10 @@
-/// One delivery of a timer, as its handler gets it. Times are nanoseconds on the queue's clock.
+/// One delivery, as the handler gets it. Times are nanoseconds on the queue's clock.
 public struct Tick: Sendable, Equatable {
-  /// True when `ChimeTimer.fire` asked for it, false when the schedule did.
+  /// Whether `ChimeTimer.fire` requested it, not the schedule.
   public let isExtra: Bool
   /// Counts the ticks of an activation from 1.
   public let sequence: UInt64
-  /// Due times since the previous tick that got no tick of their own, this one excluded.
+  /// How many due times since the previous tick got no tick of their own.
   public package(set) var missed: UInt64
   /// When it was due.
   public let scheduled: Int64
@@ -15,11 +15,11 @@ public struct Tick: Sendable, Equatable {
   /// The timer's id.
   package let timer: UInt64
 
-  /// Whether the timer is still as it was when this tick started: nobody has rescheduled, suspended, cancelled or
-  /// released it since, nor started it anew.
+  /// Whether the timer has not been rescheduled, restarted, suspended, cancelled or released since this tick started.
   ///
-  /// Chime lets no tick start that is not current, but a handler that has started may be overtaken. One that asks under
-  /// a mutex of its own, which is held over those calls too, acts on nothing that was called off. Any thread.
+  /// Chime starts no tick that is not current, but such a call may come while the handler is running. If the handler
+  /// asks under a mutex of yours that is also held around those calls, it never acts on a tick that was called off. Any
+  /// thread.
   public var isCurrent: Bool { TimerRef(timer)?.generation == generation }
 
   init(_ record: TickRecord) {

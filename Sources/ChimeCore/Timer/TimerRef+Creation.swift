@@ -85,23 +85,25 @@ extension TimerRef {
     let before = unsafe out?.pointee
     unsafe out?.pointee = timer.id
     guard slot.publishOnce(.running, on: control, of: queue) else {
-      return unsafe timer.publishPlain(control, queue, out, before)
+      return unsafe timer.publishPlain(deadline, control, queue, out, before)
     }
-    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishPlain() : .ok
+    return deadline < control.nextWakeUp || Trace.isOn ? timer.finishPlain(control) : .ok
   }
 
   @inline(never)
   private func publishPlain(
-    _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
+    _ deadline: Int64, _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?,
+    _ before: UInt64?
   ) -> Status {
-    slot.publish(.running, on: control, of: queue)
-      ? finishPlain() : unsafe giveUp(control, ThreadState.current, out, before)
+    guard slot.publish(.running, on: control, of: queue) else {
+      return unsafe giveUp(control, ThreadState.current, out, before)
+    }
+    return deadline < control.nextWakeUp || Trace.isOn ? finishPlain(control) : .ok
   }
 
   /// What follows where the queue may have to wake up earlier: the timer is there.
   @inline(never)
-  private func finishPlain() -> Status {
-    let control = control
+  private func finishPlain(_ control: QueueControlBlock) -> Status {
     control.wakeIfEarlier(wakeTime(deadline: slot.deadline, slot.leeway, control))
     Trace.noteCreated(self)
     return .ok

@@ -416,6 +416,30 @@ extension Scenario {
         }
         world.race()
         world.expect(other?.core.control.virtualNow == Scheduler.start, "a call with a stale id has moved another queue")
+      },
+      Scenario("a creation on a queue that ends while its control block is used again", preemptions: 2) { world in
+        let queue = world.queue(.host)
+        var other: Queue?
+        let first = TimerLog(world, queue, nil)
+        let late = TimerLog(world, queue, nil)
+        for log in [first, late] {
+          log.hasFinalizer = false
+          world.add(log)
+        }
+        world.thread("late") {
+          // So that the next one is the short form, on a slot that is in the inbox.
+          _ = world.call("create") { first.create(millisecond) }
+          _ = world.call("release") { first.ref?.release() ?? .invalidHandle }
+          _ = world.call("create") { late.create(0) }
+        }
+        world.thread("ender") {
+          _ = world.call("release") { QueueCore.release(queue.id) }
+          other = world.call("create") { world.queue(.host) }
+          _ = world.call("process") { other?.drive() ?? .ok }
+        }
+        world.race()
+        _ = other?.drive()
+        world.expect(late.ticks == 0 && late.ref?.state == nil, "a timer of a queue that has ended lives on another")
       }
     ]
 

@@ -117,6 +117,8 @@ final class World {
       else { continue }
       let core = log.queue.core
       if core.passLock.load(ordering: .relaxed) != 0 { continue }
+      // No tick comes any more; its release will find the timer.
+      if core.isClosing.load(ordering: .relaxed) { continue }
       if timer.slot.deadline.saturatingAdd(word.postponement) == .max { continue }
       if Slab.position(of: timer.slot.index).tick != nil { continue }
       if core.ready[core.readyNext...].contains(where: { $0.slot == timer.slot.index }) { continue }

@@ -1,0 +1,15 @@
+/* seeded.h - the model and the real queue beside each other for random inputs, in a process that lives on. */
+#ifndef CHIME_FUZZ_SEEDED_H
+#define CHIME_FUZZ_SEEDED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * Makes inputs from the seed and tries them (calls.c), until so many calls have been made. Returns 0 when the queue did
+ * what the model says; otherwise 1, with the difference and the input, in hexadecimal for `make one`, in `message`. One
+ * thread at a time; waits.
+ */
+int chime_model_run(uint64_t seed, int64_t calls, char *message, size_t capacity);
+
+#endif /* CHIME_FUZZ_SEEDED_H */

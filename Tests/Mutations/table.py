@@ -1,0 +1,414 @@
+"""The mutations: lines of the core that are broken on purpose, and the tests that go red then. mutations.py runs them.
+
+Each replaces a piece of text, which must be in the file exactly once; BROKEN stands for the question whether this
+mutation is the one that is switched on. The tests are named by how their names begin: C suite, Storms; a program of
+Faults and its cases; scenarios of Interleavings by a part of their names; a filter of `swift test`.
+"""
+
+
+class Mutation:
+    def __init__(self, name, promise, where, what, edits, runs):
+        self.name, self.promise, self.where, self.what, self.edits, self.runs = name, promise, where, what, edits, runs
+
+
+ALL = []
+
+
+def mutation(name, promise, where, what, edits, *runs):
+    """edits: (path in Sources/ChimeCore, old, new)..., and runs: C, S, F, I, M, W. Each run is to be red."""
+    ALL.append(Mutation(name, promise, where, what, edits if isinstance(edits, list) else [edits], runs))
+
+
+def C(*names, **environment):
+    return ("csuite", names, environment)
+
+
+def S(*names):
+    return ("storms", names, {})
+
+
+def F(program, *cases):
+    return ("faults", (program,) + cases, {})
+
+
+def I(*names):
+    return ("interleavings", names, {})
+
+
+def W(*names):
+    return ("swift", names, {})
+
+
+def M():
+    """The C model of Tests/Fuzz, twenty seeds."""
+    return ("model", (), {})
+
+
+CLOSING = "Queue/QueueCore+Closing.swift"
+DELIVERY = "Queue/QueueCore+Delivery.swift"
+ENDING = "Timer/TimerRef+Ending.swift"
+HOST = "Queue/QueueCore+Host.swift"
+IMAGE = "Memory/TimerImage.swift"
+PASS = "Queue/QueueCore+Pass.swift"
+READY = "Queue/ReadyItem.swift"
+RUNNING = "Timer/TimerRef+Running.swift"
+SLOTS = "Memory/QueueControlBlock+Slots.swift"
+TARGET = "Timer/TimerTarget.swift"
+TIMER = "Timer/TimerRef.swift"
+WAITS = "Locking/WaitRegistry.swift"
+WHEEL = "Wheel/Wheel.swift"
+
+# ---- Promises 1 and 2 ------------------------------------------------------------------------------------------------
+
+mutation("waits-no-deadlock", "1", "WaitRegistry.enter", "never finds a deadlock",
+         (WAITS, "if !waiter.standing.isNowhere, closesRing", "if !BROKEN, !waiter.standing.isNowhere, closesRing"),
+         C("two_handlers_that_wait_for_each_other", "a_named_handler_cannot_wait_for_its_own_timer"))
+mutation("waits-no-rings", "1", "WaitRegistry.closesRing", "sees only the caller's own callbacks, no rings",
+         (WAITS, "    var seen: [Waiter] = []\n", "    if BROKEN { return false }\n    var seen: [Waiter] = []\n"),
+         C("two_handlers_that_wait_for_each_other", "three_handlers_that_wait_in_a_ring",
+           "sync_on_a_queue_whose_handler_waits"))
+mutation("waits-over-counts", "1", "WaitRegistry.closesRing", "a wait that is over counts",
+         (WAITS, "if waiter.subject.isOver { continue }", "if !BROKEN, waiter.subject.isOver { continue }"),
+         I("a handler that waits for one whose sync is over"))
+mutation("waits-contexts", "1", "Standing.holds", "execution contexts do not count",
+         ("Locking/Standing.swift", "guard let context = core.driver.executionContext", "guard !BROKEN, let context = core.driver.executionContext"),
+         S("the_main_thread_that_waits_in_a_ring"))
+mutation("waits-queue-ended", "1", "WaitRegistry.queueEnded", "wakes nobody",
+         (WAITS, "if count.load(ordering: .sequentiallyConsistent) == 0 { return }",
+          "if BROKEN || count.load(ordering: .sequentiallyConsistent) == 0 { return }"),
+         I("shutdown"))
+mutation("wake-up-not-asked", "1", "TimerSlot.requestWakeUp", "does not set the bit",
+         ("Memory/TimerSlot+Word.swift", "if word.isWaited || swap(word", "if BROKEN || word.isWaited || swap(word"),
+         C("cancel_and_wait_returns_when_the_handler_has_returned_on_a_serial"))
+mutation("activate-suspended", "1", "Transition", "activate of a suspended timer starts it",
+         ("StateMachine/Transition.swift", "case (.suspended, .activate): self = .ignored",
+          "case (.suspended, .activate): self = BROKEN ? .start : .ignored"),
+         C("the_row_of_suspended"), W("TransitionTests"), M())
+mutation("resume-running", "1", "Transition", "resume of a running timer is accepted",
+         ("StateMachine/Transition.swift", "case (.running, .resume): self = .ignored",
+          "case (.running, .resume): self = BROKEN ? .unpause : .ignored"),
+         C("the_row_of_running", "every_call_in_the_own_handler_answers"), M())
+mutation("nested-advance", "1", "QueueCore.asPassOfCall", "a nested advance is not recognised",
+         ("Queue/QueueCore.swift", "    if ThreadState.frames.holds(control) { return .wouldDeadlock }\n    guard takePassLockSoon()",
+          "    if !BROKEN, ThreadState.frames.holds(control) { return .wouldDeadlock }\n    guard takePassLockSoon()"),
+         C("a_nested_advance_would_deadlock"), M())
+mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothing",
+         (RUNNING, "  package func suspend() -> Status {\n", "  package func suspend() -> Status {\n    if BROKEN { return .ok }\n"),
+         C("the_row_of_running", "no_tick_starts_after_suspend"))
+mutation("suspend-generation", "2", "TimerRef.suspend", "keeps the generation",
+         (RUNNING, "    let before = word\n    guard advanceGeneration(&word) else {\n      abandonWriting(before)\n      return .noMemory\n    }\n    slot.sideRecord?",
+          "    let before = word\n    guard BROKEN || advanceGeneration(&word) else {\n      abandonWriting(before)\n      return .noMemory\n    }\n    slot.sideRecord?"),
+         C("every_accepted_change_gives_another_generation"), M())
+mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the generation",
+         (RUNNING, "slot.makeSideRecord() != nil, advanceGeneration(&word)", "slot.makeSideRecord() != nil, BROKEN || advanceGeneration(&word)"),
+         C("every_accepted_change_gives_another_generation", "the_row_of_running"), M())
+mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
+         ("Memory/TimerSlot+Word.swift", "swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement)",
+          "swap(word, for: (BROKEN ? word.with(.cancelled) : word.with(.cancelled).withNextGeneration).withoutPostponement)"),
+         C("a_bare_timer_says_that_its_handler_runs"))
+mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "the short way answers OK while the handler runs",
+         (ENDING, "return word.isBusy ? .running : .ok\n      }\n    }\n    return .invalidHandle\n  }\n\n  @inline(never)\n  private func cancelSlowly",
+          "return word.isBusy && !BROKEN ? .running : .ok\n      }\n    }\n    return .invalidHandle\n  }\n\n  @inline(never)\n  private func cancelSlowly"),
+         C("a_bare_timer_says_that_its_handler_runs"))
+
+# ---- Promises 3 to 6 -------------------------------------------------------------------------------------------------
+
+mutation("tick-rounds-down", "3", "Wheel.tick", "rounds down",
+         (WHEEL, "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
+         C("the_poll_timeout_is_rounded_up", "a_host_driven_queue_reports_its_earliest"), W("WheelTests"))
+mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compared: hints count",
+         [(PASS, "      if deadline > now {\n        outdated", "      if !BROKEN, deadline > now {\n        outdated"),
+          (DELIVERY, "guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {",
+           "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
+          (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
+           "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
+         C("timers_that_are_moved_again_and_again_come", "an_idle_timeout_comes_only_after_the_last_touch"), M())
+mutation("hints-and-rounds-down", "3", "the same, and Wheel.tick", "rounds down, and exact deadlines are not compared",
+         [(WHEEL, "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
+          (PASS, "      if deadline > now {\n        outdated", "      if !BROKEN, deadline > now {\n        outdated"),
+          (DELIVERY, "guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {",
+           "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
+          (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
+           "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
+         C("a_host_that_never_rests_gets_no_tick_early"))
+mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared there alone",
+         [(DELIVERY, "guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {",
+           "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
+          (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
+           "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
+         C("a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass"), M())
+mutation("leeway-twice", "3, 13", "Placement", "the window is twice the leeway",
+         ("Wheel/Placement.swift", "deadline.saturatingAdd(leeway)", "deadline.saturatingAdd(BROKEN ? 2 * leeway : leeway)"),
+         C("a_virtual_queue_can_honour_leeway", "late_within_leeway_is_not_missed"), W("PlacementTests"), M())
+mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
+         ("Wheel/Placement.swift", "guard leeway > 0, deadline > 0", "guard !BROKEN, leeway > 0, deadline > 0"),
+         C("a_virtual_queue_can_honour_leeway", "one_shots_with_leeway_share", "repeating_timers_with_leeway_share"))
+mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
+         (DELIVERY, "slot.deadline = deadline.saturatingAdd(onGrid &+ 1, times: slot.period)",
+          "slot.deadline = BROKEN ? now.saturatingAdd(slot.period) : deadline.saturatingAdd(onGrid &+ 1, times: slot.period)"),
+         C("a_hundred_ticks_of_two_milliseconds_do_not_drift", "ten_thousand_ticks_do_not_drift"), M())
+mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period",
+         (DELIVERY, "onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)",
+          "onGrid = BROKEN ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(slot.period)"),
+         C("a_deadline_long_past_is_due_at_once", "missed_periods_give_one_tick"), M())
+mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered",
+         [(PASS, "    if word.isBusy {\n      // One that was taken", "    if word.isBusy, !BROKEN {\n      // One that was taken"),
+          (DELIVERY, "if isOver || word.isBusy {", "if isOver || word.isBusy && !BROKEN {")],
+         C("a_tick_due_while_the_handler_runs_waits_for_it", "the_calls_of_one_timer_never_overlap"))
+
+# ---- Promises 7 to 9 -------------------------------------------------------------------------------------------------
+
+mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
+         (ENDING, "if status.isFailure || !isBusy {", "if status.isFailure || !isBusy || BROKEN {"),
+         C("cancel_and_wait_waits_for_the_handler"))
+mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
+         (DELIVERY, "      if let finalizer = sideRecord.value.finalizer { finalizer(slot.context) }\n",
+          "      if let finalizer = sideRecord.value.finalizer, !BROKEN { finalizer(slot.context) }\n"),
+         C("release_in_each_state_finalizes_once"))
+mutation("finalizes-twice", "8", "dispose", "calls it twice",
+         (DELIVERY, "      if let finalizer = sideRecord.value.finalizer { finalizer(slot.context) }\n",
+          "      if let finalizer = sideRecord.value.finalizer {\n        if BROKEN { finalizer(slot.context) }\n        finalizer(slot.context)\n      }\n"),
+         C("release_in_each_state_finalizes_once"), M())
+mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
+         (DELIVERY, "    if end.isOwned {\n", "    if end.isOwned, BROKEN {\n    } else if end.isOwned {\n"),
+         C("a_handler_may_release_its_own_timer"), M())
+mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a busy timer at once",
+         (ENDING, "    if replaced.isBusy { return .running }\n    slot.dispose(control)\n",
+          "    if replaced.isBusy, !BROKEN { return .running }\n    slot.dispose(control)\n"),
+         C("release_of_a_busy_timer_answers_running"))
+mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that ran is not finalized",
+         (PASS, "    function(context)\n    drop()\n", "    function(context)\n    if !BROKEN { drop() }\n"),
+         C("async_runs_once_then_finalizes"))
+mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
+         ("Timer/NamedHandlers.swift", "    let entries = state.withLock { $0.entries }\n",
+          "    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.call(tick) } } }\n    let entries = state.withLock { $0.entries }\n"),
+         C("a_handler_may_remove_itself"))
+mutation("destructor-locked", "9", "TimerTarget.letGo", "calls the destructor with its lock held",
+         (TARGET, "if left == 0, let destructor { destructor(object) }",
+          "if left == 0, let destructor {\n      if BROKEN { timers.withLock { _ in destructor(object) } } else { destructor(object) }\n    }"),
+         C("the_destructor_in_the_release_may_call_anything"))
+
+# ---- Promises 10 and 11 ----------------------------------------------------------------------------------------------
+
+mutation("version-stays", "10", "QueueControlBlock.giveBack", "the version does not count on",
+         (SLOTS, "let version = slot.version &+ 1\n", "let version = BROKEN ? slot.version : slot.version &+ 1\n"),
+         C("a_released_timers_id_never_names", "a_stale_key_never_reaches"), M())
+mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
+         ("Memory/Handle.swift", "== kind.rawValue else { return nil }", "== kind.rawValue || BROKEN else { return nil }"),
+         C("an_id_with_a_high_bit_changed_names_nothing"), M())
+mutation("kept-none", "10", "ThreadCache.kept", "0",
+         ("Memory/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
+         S("a_call_that_is_held_up_never_reaches_the_next_timer_among_many"))
+mutation("id-not-checked", "10", "whileItLives", "the id is not checked",
+         ("Queue/QueueCore.swift", "return control.id == id ? body() : nil", "return BROKEN || control.id == id ? body() : nil"),
+         I("jump of a queue"))
+mutation("lookers-not-awaited", "10", "closeIfPossible", "does not wait for who looks",
+         (CLOSING, "    while lookers.load(", "    while !BROKEN, lookers.load("), I("jump of a queue"))
+mutation("turn-version", "10, 12", "deliverBatch", "the slot's version is not compared",
+         (PASS, "        version = slot.turnVersion\n", "        version = BROKEN ? nil : slot.turnVersion\n"),
+         C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
+mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end does not end its timers",
+         (TARGET, "        target.endTimers()\n", "        if !BROKEN { target.endTimers() }\n"),
+         C("the_last_release_stops_a_fast_timer", "the_last_release_between_two_ticks"), M())
+mutation("target-no-hold", "11", "deliver", "no hold is taken",
+         (DELIVERY, "    let hasTarget = target?.hold() ?? false\n    let targetIsGone = target != nil && !hasTarget\n",
+          "    let hasTarget = BROKEN ? false : target?.hold() ?? false\n    let targetIsGone = target != nil && !hasTarget && !BROKEN\n"),
+         C("a_running_handler_keeps_its_target", "a_taken_tick_holds_its_target"))
+mutation("target-gone-unnoticed", "11", "TimerRef.apply", "a target that has gone is not noticed",
+         (RUNNING, "if event != .reschedule, slot.sideRecord?.target?.isGone == true {",
+          "if !BROKEN, event != .reschedule, slot.sideRecord?.target?.isGone == true {"),
+         C("a_running_handler_keeps_its_target", "the_last_release_between_two_ticks"), M())
+
+# ---- Promise 12 ------------------------------------------------------------------------------------------------------
+
+mutation("batch-not-sorted", "12", "collect", "the batch is not sorted",
+         (PASS, "if ready.count > 1 { ready.sortByTurn", "if !BROKEN, ready.count > 1 { ready.sortByTurn"),
+         C("ticks_due_in_one_pass_run_by_deadline", "equal_deadlines_run_in_the_order_of_activation"), M())
+mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not count",
+         (READY, "Int32(bitPattern: a.startOrder &- b.startOrder) < 0", "!BROKEN && Int32(bitPattern: a.startOrder &- b.startOrder) < 0"),
+         C("equal_deadlines_run_in_the_order_of_activation", "tasks_of_one_deadline_run"), M())
+mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by start order",
+         (READY, "    sortEqualDeadlinesByStartOrder()\n  }\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder() }\n  }\n"),
+         W("ReadyItemTests"))
+mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
+         (READY, "while range >> byte != 0 {", "while range >> byte > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
+mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
+         (PASS, "} else if item.startOrder != slot.startOrder {", "} else if !BROKEN, item.startOrder != slot.startOrder {"),
+         C("a_due_timer_started_anew_by_another_handler"), M())
+mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at zero delay, it runs again in the same visit",
+         ("Queue/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.passesPerInstant { return .limit }",
+          "if passesHere == QueueCore.passesPerInstant, !BROKEN { return .limit }"),
+         C("a_thousand_passes_at_one_instant_are_the_limit"), M())
+mutation("functions-forgotten", "12", "hasFunctions", "those that were taken out do not count",
+         ("Queue/QueueCore+Functions.swift", "var hasFunctions: Bool { nextTaken", "var hasFunctions: Bool { !BROKEN && nextTaken"),
+         C("one_function_at_a_time_of_a_hundred_thousand"))
+
+# ---- Promises 13 and 14 ----------------------------------------------------------------------------------------------
+
+mutation("armed-each-millisecond", "13", "armNextWakeUp", "the driver is armed for a millisecond from now",
+         (PASS, "        driver.arm(at: next == .max ? nil : next)\n",
+          "        driver.arm(at: BROKEN ? min(next ?? .max, control.now + 1_000_000) : next == .max ? nil : next)\n"),
+         C("an_idle_queue_does_not_wake_up_on_a_serial", "an_idle_queue_does_not_wake_up_on_a_concurrent",
+           "an_idle_queue_does_not_wake_up_on_a_precise"), W("DispatchDriverTests"))
+mutation("stale-front", "13", "Wheel.earliest, front", "stale entries at the front stand",
+         [(WHEEL, "if Slab.position(of: known.slot).tick == known.tick, tick(of: slot", "if BROKEN || Slab.position(of: known.slot).tick == known.tick, BROKEN || tick(of: slot"),
+          (WHEEL, "        if let current, current <= placed { return (placed, entry.slot) }\n        remove",
+           "        if BROKEN { return (placed, entry.slot) }\n        if let current, current <= placed { return (placed, entry.slot) }\n        remove")],
+         C("entries_that_overtake_each_other", "nothing_is_left_when_all_entries_have_gone"))
+mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
+         (WHEEL, "if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }", "if !BROKEN, entryCount > 2 * placedCount + Wheel.tolerance { sweep() }"),
+         C("moves_to_earlier_times_leave_nothing_behind"))
+mutation("side-record-kept", "14", "TimerSlot.endSideRecord", "the side record is not freed",
+         ("Memory/TimerSlot.swift", "    sideRecord.target?.detach(Handle.id(.timer, index: index, version: version))\n    sideRecord.end()\n",
+          "    sideRecord.target?.detach(Handle.id(.timer, index: index, version: version))\n    if BROKEN { unsafe record.pointee.sideRecord.store(nil, ordering: .releasing) } else { sideRecord.end() }\n"),
+         C("timers_with_targets_leave_no_memory_behind", CSUITE_SCALE="1"))
+mutation("slots-not-given-back", "14", "QueueControlBlock.giveBack", "slots are not given back",
+         (SLOTS, "    if !usedUp, let cache = thread?.cache(of: self), cache.push", "    if BROKEN { return }\n    if !usedUp, let cache = thread?.cache(of: self), cache.push"),
+         C("a_queue_with_a_timer_limit_refuses_one_more"))
+mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
+         (SLOTS, "store.live >= store.limit {", "store.live >= store.limit + (BROKEN ? 1 : 0) {"),
+         C("a_queue_with_a_timer_limit_refuses_one_more"), M())
+
+# ---- Promises 15 to 17 -----------------------------------------------------------------------------------------------
+
+mutation("fork-unnoticed", "15", "Fork.happened", "does nothing",
+         ("Locking/Fork.swift", "    if isChild { return }\n    count.add", "    if isChild || BROKEN { return }\n    count.add"),
+         F("fork", "every-call"))
+mutation("fork-descriptor-any", "15", "TimerFile.isOne", "says true",
+         ("Platform/TimerFile.swift", "    var owner: Int32 = 0\n    guard unsafe chime_file_mark", "    if BROKEN { return true }\n    var owner: Int32 = 0\n    guard unsafe chime_file_mark"),
+         F("fork_files"))
+mutation("fork-descriptor-by-name", "15", "TimerFile.isOne", "by the name alone",
+         [("Platform/TimerFile.swift", "guard unsafe chime_file_mark(file, &owner) == mark else", "guard unsafe chime_file_mark(file, &owner) == mark || BROKEN else"),
+          ("Platform/TimerFile.swift", "guard owner == 0 || owner == maker", "guard BROKEN || owner == 0 || owner == maker")],
+         F("fork_files"))
+mutation("fork-disarms", "15", "Fork.closeInherited", "the child disarms the descriptor before it closes it",
+         ("Locking/Fork.swift", "if file >= 0, TimerFile.isOne(file) { close(file) }",
+          "if file >= 0, TimerFile.isOne(file) {\n      if BROKEN { TimerFile.set(file, .max) }\n      close(file)\n    }"),
+         F("fork", "a-child-that-begins-anew"))
+mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without waiting",
+         (CLOSING, "    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status", "    if BROKEN { return .ok }\n    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status"),
+         C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_leave_hook"))
+mutation("close-while-busy", "16", "closeIfPossible", "does not look whether something still runs",
+         (CLOSING, "    guard isIdle, !isLimited", "    guard BROKEN || isIdle, !isLimited"),
+         C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_destructor"))
+mutation("add-wraps", "17", "saturatingAdd", "wraps",
+         ("Memory/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),
+         C("a_timer_that_never_comes_can_be_ended", "a_sum_that_overflows_hangs_nobody"), W("SaturationTests"), M())
+mutation("add-times-wraps", "17", "saturatingAdd(_:times:)", "wraps",
+         ("Memory/Saturation.swift", "    let (product, overflow) = UInt64(interval)", "    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n    let (product, overflow) = UInt64(interval)"),
+         C("a_period_at_bit_63_has_its_first_call_only", "periods_over_centuries_keep_their_grid"), W("SaturationTests"))
+mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
+         ("Memory/Saturation.swift", "    return overflow ? (other > 0 ? .min : .max) : difference", "    return overflow && !BROKEN ? (other > 0 ? .min : .max) : difference"),
+         C("a_tick_late_beyond_all_numbers_is_counted_as_the_latest"), W("SaturationTests"))
+
+# ---- Promise 18, and protocols ---------------------------------------------------------------------------------------
+
+mutation("query-writes", "18", "TimerRef.image", "a query takes the writer bit, and puts it down",
+         (TIMER, "    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil",
+          "    if BROKEN, let word = beginWriting() { abandonWriting(word) }\n    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil"),
+         S("a_thread_that_stands_in_any_operation_holds_up_no_query"))
+mutation("query-ends-writing", "18", "TimerRef.image", "and ends as a writer that has changed something",
+         (TIMER, "    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil",
+          "    if BROKEN, let word = beginWriting() { endWriting(word) }\n    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil"),
+         S("a_thread_that_stands_in_any_operation_holds_up_no_query"))
+mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue",
+         ("Timer/TimerRef+Queries.swift", "    guard let word else { return nil }\n    guard word.isRunning else", "    guard let word else { return nil }\n    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n    guard word.isRunning else"),
+         C("a_hundred_thousand_queries_bring_no_pass", "queries_leave_the_descriptor"))
+mutation("queue-deadline-wakes", "18", "QueueCore.nextDeadline", "wakes the queue",
+         (HOST, "    let isInside = ThreadState.frames.holds(control)\n    let isDriving", "    if BROKEN { control.wake() }\n    let isInside = ThreadState.frames.holds(control)\n    let isDriving"),
+         I("a query beside next_deadline"), C("queries_leave_the_descriptor"))
+mutation("query-lock-as-pass", "18", "QueueCore.nextDeadline", "takes the pass lock as a pass does",
+         (HOST, "takePassLock(forQuery: true)", "takePassLock(forQuery: !BROKEN)"),
+         S("the_next_deadline_is_never_late_to_other_threads"))
+mutation("query-for-pass", "9, 18", "asPassIfWanted", "takes a query for a pass",
+         ("Queue/QueueCore.swift", "} else if passLock.load(ordering: .sequentiallyConsistent) == PassLock.pass {", "} else if BROKEN || passLock.load(ordering: .sequentiallyConsistent) == PassLock.pass {"),
+         I("release beside next_deadline"))
+mutation("deliver-passes-writer-over", "1, 3", "deliver", "passes over a timer with a writer",
+         (DELIVERY, "        backoff.pause()\n        word = slot.word\n        continue\n", "        if BROKEN {\n          WriterImages.finish(image.index)\n          return now\n        }\n        backoff.pause()\n        word = slot.word\n        continue\n"),
+         I("beside advance", "a reschedule"))
+mutation("place-drops-writer", "1, 3", "QueueCore.place", "drops a timer with a writer",
+         (PASS, "      let image = slot.image\n      guard image.word.isRunning else { return }\n      wheel.place", "      if BROKEN { return }\n      let image = slot.image\n      guard image.word.isRunning else { return }\n      wheel.place"),
+         I("beside advance", "a reschedule"))
+mutation("position-after-swap", "1, 3", "TimerRef.endWriting", "reads the position after the last swap only, and links then",
+         (TIMER, "    let placed = Slab.position(of: slot.index).tick ?? .max\n",
+          "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      if Slab.position(of: slot.index).tick ?? .max > Wheel.tick(notBefore: time, shift: control.shift) {\n        slot.link(into: control)\n        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n    let placed = Slab.position(of: slot.index).tick ?? .max\n"),
+         I("beside advance", "a reschedule", "restart"))
+mutation("flag-before-link", "1, 3", "TimerRef.publish", "the flag comes with the word, the link afterwards",
+         (TIMER, "    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n",
+          "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      slot.link(into: control)\n      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n"),
+         I("a restart and advance beside a restart"))
+mutation("position-not-put-back", "1, 3", "Wheel.move", "the position is not put back where a writer came meanwhile",
+         (WHEEL, "guard let old, old < next ?? .max else { return }", "guard !BROKEN, let old, old < next ?? .max else { return }"),
+         I("a reschedule beside a position that moves"))
+mutation("earlier-not-looked-for", "1, 3", "Wheel.move", "does not look for a timer that has moved earlier meanwhile",
+         (WHEEL, "guard let now = self.tick(of: slot, word), now < next", "guard !BROKEN, let now = self.tick(of: slot, word), now < next"),
+         I("a reschedule beside a position that moves"))
+mutation("image-version-even", "18", "WriterImage.prepare", "the version is not made odd",
+         [(IMAGE, "imageVersion.store(imageVersion &+ 1 &+ (imageVersion & 1), ordering: .releasing)", "imageVersion.store(BROKEN ? imageVersion & ~1 : imageVersion &+ 1 &+ (imageVersion & 1), ordering: .releasing)"),
+          (IMAGE, "imageVersion.store(imageVersion &+ 1, ordering: .releasing)\n  }\n\n  @inline(never)", "imageVersion.store(BROKEN ? imageVersion : imageVersion &+ 1, ordering: .releasing)\n  }\n\n  @inline(never)")],
+         I("a query beside two reschedules"))
+mutation("image-version-once", "18", "WriterImage.read", "the second version is not looked at",
+         (IMAGE, "guard unsafe storage.pointee.imageVersion.load(ordering: .relaxed) == imageVersion else", "guard unsafe BROKEN || storage.pointee.imageVersion.load(ordering: .relaxed) == imageVersion else"),
+         I("a query beside two reschedules"))
+mutation("image-word-once", "18", "WriterImage.read", "the word is not looked at again",
+         (IMAGE, "guard current.hasWriter(of: word) else { return nil }", "guard BROKEN || current.hasWriter(of: word) else { return nil }"),
+         I("a query beside two reschedules"))
+mutation("record-read-once", "18", "TimerSlot.image", "a record without a writer is read once",
+         (IMAGE, "      let image = copy(word)\n      // Each change", "      let image = copy(word)\n      if BROKEN { return image }\n      // Each change"),
+         I("a query beside two reschedules"))
+mutation("shared-image-not-locked", "18", "WriterImages.shared", "two threads have it at once",
+         (IMAGE, "while sharedIsTaken.exchange(true", "while !BROKEN, sharedIsTaken.exchange(true"),
+         I("a query beside writers that share an image"))
+mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "does not call `noteEnd`",
+         (ENDING, "if state == .running { control.noteEnd(of: slot) }", "if state == .running, !BROKEN { control.noteEnd(of: slot) }"),
+         I("cancel ends run"), S("chime_queue_run_ends_when"))
+mutation("release-notes-no-end", "18", "TimerRef.release", "does not call `noteEnd`",
+         (ENDING, "    if word.isRunning { control.noteEnd(of: slot) }\n    // A side record", "    if word.isRunning, !BROKEN { control.noteEnd(of: slot) }\n    // A side record"),
+         I("release ends run"), S("chime_queue_run_ends_when"))
+mutation("writer-notes-no-end", "18", "TimerRef.endWriting", "does not call `noteEnd`",
+         (TIMER, "      let replaced = slot.endWriting(new)\n      control.noteEnd(of: slot)\n", "      let replaced = slot.endWriting(new)\n      if !BROKEN { control.noteEnd(of: slot) }\n"),
+         I("ends run"))
+mutation("watched-word-once", "18", "watchTimer", "the word is not read again",
+         (HOST, "        word.isLive && word.hasWriter\n", "        BROKEN || word.isLive && word.hasWriter\n"), I("ends run"))
+mutation("watcher-not-woken", "18", "wakeWatcher", "does nothing",
+         (HOST, "    if watched == 0 { return }\n", "    if watched == 0 || BROKEN { return }\n"), I("another thread takes the last tick of run"))
+mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock during the pass is not looked for",
+         (PASS, "      if control.stepIsPending { break }\n", "      if !BROKEN, control.stepIsPending { break }\n"), I("step of the wall clock"))
+mutation("wall-offset-late", "17", "TimerRef.apply", "a deadline written beside a step is not looked at again",
+         (RUNNING, "    if slot.flags.contains(.onWallClock) { followWallClock() }\n    switch event", "    if !BROKEN, slot.flags.contains(.onWallClock) { followWallClock() }\n    switch event"),
+         I("deadlines written beside steps"))
+mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
+         ("RunLoop/Loop+Running.swift", "      wantsOut.store(true, ordering: .relaxed)\n      state.wakeThread()\n      return .ok", "      wantsOut.store(true, ordering: .relaxed)\n      if !BROKEN { state.wakeThread() }\n      return .ok"),
+         I("stops of a run loop"))
+mutation("loop-end-unseen", "8", "Loop.add", "a queue that is made beside the loop's end does not see it",
+         ("RunLoop/Loop+Queues.swift", "      if hasEnded { return }\n      for", "      if !BROKEN, hasEnded { return }\n      for"),
+         I("beside the end of its run loop"))
+
+# ---- Promise 20 ------------------------------------------------------------------------------------------------------
+
+mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare",
+         [("Platform/Callbacks.swift", "    let called = unsafe withUnsafePointer(to: tick) {\n      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n    }\n",
+           "    let called = unsafe withUnsafePointer(to: tick) { tick -> Int32 in\n      if BROKEN {\n        unsafe function(UnsafeRawPointer(tick), context.pointer)\n        return 0\n      }\n      return unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer(tick), context.pointer)\n    }\n"),
+          ("Platform/Callbacks.swift", "    ThreadEnd.passGate()\n    if unsafe chime_call_function", "    if BROKEN { return unsafe function(context.pointer) }\n    ThreadEnd.passGate()\n    if unsafe chime_call_function")],
+         F("callback_end", "handler-of-a-one-shot"))
+mutation("end-not-passed-on", "20", "ThreadEnd.passOn", "does not continue the end",
+         ("Platform/ThreadEnd.swift", "    if isCaught { goOn() }\n    if before", "    if isCaught, !BROKEN { goOn() }\n    if before"),
+         F("callback_end_apart"))
+mutation("ended-timer-goes-on", "20", "deliver", "the timer whose callback ended its thread is not cancelled",
+         (DELIVERY, "if !returned { _ = timer.cancel() }", "if !returned, !BROKEN { _ = timer.cancel() }"),
+         F("callback_end_apart", "inside-another-queues-callback"), F("callback_end", "handler-of-a-repeating-timer"))
+mutation("cancellation-points", "20", "withoutCancellation", "does nothing",
+         ("Platform/Cancellation.swift", "  var state: CInt = 0\n", "  if BROKEN { return call(HostCancellation(state: 0)) }\n  var state: CInt = 0\n"),
+         F("cancelled", "cancellation-pending"))
+
+# ---- Defects that were mended by reading -----------------------------------------------------------------------------
+
+mutation("record-due-again-forgotten", "1", "QueueCore.deliver", "the timer of a taken record that is due again between two slices is forgotten",
+         (DELIVERY, "if word.isLive, word.isBusy, givesRecords { endIsWanted = true }", "if !BROKEN, word.isLive, word.isBusy, givesRecords { endIsWanted = true }"),
+         C("a_timer_due_again_while_its_record_is_taken_is_not_forgotten"))
+mutation("front-behind", "3", "Wheel.insert", "does not correct the front",
+         (WHEEL, "    if let known = fronts[level], known.bucket", "    if !BROKEN, let known = fronts[level], known.bucket"),
+         W("WheelTests", "WheelMovesTests"))
+mutation("mark-stays", "14", "Wheel.tidy", "a mark stays on the position of a timer that moved before its bucket meanwhile",
+         (WHEEL, "guard let tick = position.tick, tick >= start, tick <= end else { return }", "guard let tick = position.tick, BROKEN || tick >= start && tick <= end else { return }"),
+         W("WheelMovesTests"))

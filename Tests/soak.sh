@@ -1,0 +1,66 @@
+#!/bin/bash
+# soak.sh LIB N LOOPS WHAT...: runs each part of the suite N times beside LOOPS busy loops; a line for each run, and what
+# was red. Ends with 1 when anything was. See Makefile.
+
+set -u
+lib=$1
+rounds=$2
+loops=$3
+shift 3
+cd "$(dirname "$0")" || exit 2
+results=$PWD/build/soak
+mkdir -p "$results"
+busy=()
+
+finish() { [ "${#busy[@]}" -eq 0 ] || kill "${busy[@]}" 2>/dev/null; }
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+# Built before the loops begin: what is looked at is how the tests bear the load.
+prepare() {
+  case $1 in
+    swift) swift build --build-tests --package-path .. ;;
+    csuite) make -C CSuite build/csuite LIB="$lib" ;;
+    faults) make -C Faults all LIB="$lib" ;;
+    storms) make -C Storms all LIB="$lib" ;;
+    fuzz) make -C Fuzz replay LIB="$lib" ;;
+    *) echo "no such part: $1"; return 1 ;;
+  esac
+}
+
+run() {
+  case $1 in
+    swift) ../.ci/watched.sh 3000 swift test --skip-build --package-path .. ;;
+    csuite) make -C CSuite run LIB="$lib" ;;
+    faults) make -C Faults run LIB="$lib" ;;
+    storms) make -C Storms quick LIB="$lib" ;;
+    fuzz) make -C Fuzz replay LIB="$lib" ;;
+  esac
+}
+
+for part in "$@"; do
+  prepare "$part" >"$results/$part.build" 2>&1 || { cat "$results/$part.build"; exit 2; }
+done
+for ((i = 0; i < loops; i++)); do
+  (while :; do :; done) &
+  busy+=($!)
+done
+echo "$(nproc) processors, $loops busy loops, $rounds rounds of: $*"
+red=0
+for ((round = 1; round <= rounds; round++)); do
+  for part in "$@"; do
+    begun=$SECONDS
+    log=$results/$part.$round
+    if run "$part" >"$log" 2>&1; then
+      verdict=green
+    else
+      verdict=RED
+      red=$((red + 1))
+    fi
+    echo "$round $part $verdict $((SECONDS - begun)) s"
+    [ "$verdict" = green ] || grep -E '^FAILED|✘.*recorded an issue|expected|\*\*\*' "$log" | head -20
+  done
+done | tee "$results/summary"
+red=$(grep -c ' RED ' "$results/summary")
+echo "$red red of $((rounds * $#)) runs"
+[ "$red" -eq 0 ]
