@@ -3,7 +3,7 @@ import ChimeCore
 
 // chime_run_loop.h, "Weak timers".
 
-/// What a weak timer calls. The timer's action captures it; when that is let go, the finalizer is called.
+/// What a weak timer calls. The timer's action captures it; when that is released, the finalizer is called.
 private final class WeakTimerAction: @unchecked Sendable {
   // Unchecked: the two variables are set before anybody but their maker knows the timer.
   let handler: TickFunction
@@ -27,7 +27,7 @@ private final class WeakTimerAction: @unchecked Sendable {
     if isAccepted { finalizer?(userInfo) }
   }
 
-  /// False when the action has ended its thread.
+  /// False if the action has ended its thread.
   func call(_ record: TickRecord) -> Bool {
     var record = record
     record.timer = id

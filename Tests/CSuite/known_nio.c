@@ -202,7 +202,7 @@ static void cancelled_and_released_tasks_hold_on_to_nothing_on_a_virtual_queue(c
 }
 ON_DISPATCH_QUEUES(cancelled_and_released_tasks_hold_on_to_nothing)
 
-/* A one-shot that nobody holds lets go of its context after its run, not with the queue. */
+/* A one-shot that nobody holds releases its context after its run, not with the queue. */
 static void a_task_that_ran_holds_on_to_nothing(csuite *t) {
   chime_schedule schedule = schedule_of(10, 0);
   QUEUE_OR_RETURN(queue, VIRTUAL);

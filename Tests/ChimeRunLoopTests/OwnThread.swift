@@ -4,7 +4,7 @@ import Foundation
 
 /// What the tests on run loops share: running the loop of a thread of their own.
 
-/// Runs the calling thread's loop until the condition holds. False when it does not in time.
+/// Runs the calling thread's loop until the condition holds. False if it does not in time.
 func run(_ mode: RunLoop.Mode = .default, until isOver: () -> Bool) -> Bool {
   let end = Date(timeIntervalSinceNow: patience)
   while !isOver() {

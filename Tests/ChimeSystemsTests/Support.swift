@@ -29,7 +29,7 @@ final class Guarded<Value: Sendable>: Sendable {
   func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result { try value.withLock(body) }
 }
 
-/// Runs the calling thread's loop in a mode until the condition holds. False when it does not in time.
+/// Runs the calling thread's loop in a mode until the condition holds. False if it does not in time.
 func run(_ mode: RunLoop.Mode = .default, until isOver: () -> Bool) -> Bool {
   let end = Date(timeIntervalSinceNow: patience)
   while !isOver() {

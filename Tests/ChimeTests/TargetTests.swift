@@ -6,7 +6,7 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// Timers with targets in Swift: any object, held weakly; the timer says at once that it has gone, and lets go of its
+/// Timers with targets in Swift: any object, held weakly; the timer says at once that it has gone, and releases its
 /// handler at once (a `TargetToken`) or in time (any other).
 @Suite(.serialized) struct TargetTests {
   static func make(_ isTokened: Bool, _ alive: Counter) -> Counted { isTokened ? Tokened(alive) : Counted(alive) }

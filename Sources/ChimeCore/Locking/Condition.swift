@@ -37,8 +37,8 @@ internal import CPlatform
   /// Lets the thread that waits, if there is one, look again. With the lock held.
   func signal() { unsafe pthread_cond_signal(changed) }
 
-  /// Waits for a signal until a time on the monotonic clock, `Int64.max` without end; may return without one. With the
-  /// lock held. No cancellation point.
+  /// Waits for a signal until a time on the monotonic clock, `Int64.max` without limit; may return without one. With
+  /// the lock held. No cancellation point.
   func wait(until time: Int64) {
     withoutCancellation {
       if time == .max {

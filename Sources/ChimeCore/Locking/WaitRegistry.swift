@@ -3,8 +3,9 @@ import Synchronization
 /// Threads that wait for callbacks to end, and what each waits for; so that a wait that could never end is noticed
 /// before it begins.
 ///
-/// Who ends a callback wakes who waits for that timer, and looks for waiters only where the timer's word says that there
-/// is one; a call made by `sync` wakes its caller; a queue's end wakes who waits for the queue. Others pay nothing.
+/// Whoever ends a callback wakes whoever waits for that timer, and looks for waiters only where the timer's word says
+/// that there is one; a call made by `sync` wakes its caller; a queue's end wakes whoever waits for the queue. Others
+/// pay nothing.
 enum WaitRegistry: ProcessState {
   /// What is waited for.
   enum Subject: Sendable {
@@ -41,9 +42,9 @@ enum WaitRegistry: ProcessState {
   }
 
   private static let waiters = Locked<[Waiter]>([])
-  /// How many there are. Pairs with a queue's end: a waiter is added and counted, then looks whether what it waits for is
-  /// over; who ends a queue says so, then reads this; sequentially consistent, so one of the two sees the other (P6b,
-  /// Sources/README.md).
+  /// How many there are. Pairs with a queue's end: a waiter is added and counted, then looks whether what it waits for
+  /// is over; whoever ends a queue says so, then reads this; sequentially consistent, so one of the two sees the other
+  /// (P6b, Sources/README.md).
   private static let count = Atomic<Int>(0)
 
   static func makeGlobals() { waiters.withLock { _ in } }
@@ -68,7 +69,7 @@ enum WaitRegistry: ProcessState {
     return .ok
   }
 
-  /// Adds a thread that is going to wait; false when that would close a ring of threads that wait for each other. Of
+  /// Adds a thread that is going to wait; false if that would close a ring of threads that wait for each other. Of
   /// two that begin at the same moment the second finds the first.
   static func enter(_ waiter: Waiter) -> Bool {
     waiters.withLock { waiters in
@@ -88,7 +89,7 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// Wakes who waits for a timer, whose word has said that somebody does (P6, Sources/README.md).
+  /// Wakes whoever waits for a timer, whose word has said that somebody does (P6, Sources/README.md).
   @inline(never)
   static func timerEnded(_ index: UInt32) {
     waiters.withLock { waiters in
@@ -98,7 +99,7 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// Wakes who waits for a queue, or for a function on it, when the queue or its execution context has ended.
+  /// Wakes whoever waits for a queue, or for a function on it, when the queue or its execution context has ended.
   static func queueEnded(_ core: QueueCore) {
     if count.load(ordering: .sequentiallyConsistent) == 0 { return }
     waiters.withLock { waiters in

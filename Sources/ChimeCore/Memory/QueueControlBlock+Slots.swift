@@ -24,7 +24,8 @@ extension QueueControlBlock {
     giveBackSlowly(slot, thread, usedUp: usedUp)
   }
 
-  /// The same for a slot that goes to the calling thread's cache without more ado; false, and nothing done, for another.
+  /// The same for a slot that goes to the calling thread's cache without more ado; false, and nothing done, for
+  /// another.
   @inline(__always)
   func takeBackSoon(_ slot: TimerSlot) -> Bool {
     let version = slot.versionAndFlags & (Handle.versionMask | RecordFlags.hasSideRecord.rawValue) &+ 1
@@ -129,7 +130,7 @@ extension QueueControlBlock {
   }
 
   /// Gives a chunk whose slots have all used up their versions a new number, and with it new versions, so that the slab
-  /// does not grow for ever (promise 14). False when there is none, or none that nothing refers to any more.
+  /// does not grow for ever (promise 14). False if there is none, or none that nothing refers to any more.
   private func renumber(_ store: inout SlotStore) -> Bool {
     // A callback of a concurrent queue holds its slot by itself for a moment.
     guard store.usedUpChunks > 0, core?.outstanding.load(ordering: .sequentiallyConsistent) ?? 0 == 0 else { return false }

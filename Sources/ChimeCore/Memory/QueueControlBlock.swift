@@ -10,8 +10,8 @@ import Synchronization
   /// consistent; P7 and P8, Sources/README.md).
   let id = Atomic<UInt64>(0)
   /// The running timer that somebody in `run` waits for, as its slot's index + 1; 0 for none.
-  /// Pairs with the words: who waits stores this, then reads the timer's word; who ends a running timer swaps its word,
-  /// then reads this; all sequentially consistent, so one of the two sees the other (P5, Sources/README.md).
+  /// Pairs with the words: whoever waits stores this, then reads the timer's word; whoever ends a running timer swaps
+  /// its word, then reads this; all sequentially consistent, so one of the two sees the other (P5, Sources/README.md).
   let watched = Atomic<UInt32>(0)
   /// Time of a virtual queue; unused otherwise. Only grows while the queue lives (P12, Sources/README.md).
   let virtualNow = Atomic<Int64>(0)
@@ -21,9 +21,9 @@ import Synchronization
   /// Whether the queue's times are times of day; inside it they are monotonic, less than that by `wallOffset` (P13,
   /// Sources/README.md).
   let isWall = Atomic<Bool>(false)
-  /// The wall clock was stepped, and no pass has looked at it since. Pairs with the next wake-up: who notices a step stores
-  /// this, then wakes the queue; a pass stores the next wake-up, then reads this; sequentially consistent, so one of the
-  /// two sees the other (P13b, Sources/README.md).
+  /// The wall clock was stepped, and no pass has looked at it since. Pairs with the next wake-up: who notices a step
+  /// stores this, then wakes the queue; a pass stores the next wake-up, then reads this; sequentially consistent, so
+  /// one of the two sees the other (P13b, Sources/README.md).
   let stepIsPending = Atomic<Bool>(false)
   let wallOffset = Atomic<Int64>(0)
   /// What a test has stepped the clock by.
@@ -87,8 +87,8 @@ struct SlotStore {
   var chunkTotal = 0
   /// Of these, those whose slots have all used up their versions.
   var usedUpChunks = 0
-  /// Makes Swift's metadata for the list now: a fork during a thread's first timer would leave the runtime's lock taken in
-  /// the child.
+  /// Makes Swift's metadata for the list now: a fork during a thread's first timer would leave the runtime's lock taken
+  /// in the child.
   @inline(never) @_optimize(none)
   static func prime() {
     var store = SlotStore()

@@ -59,7 +59,7 @@ enum QueueControlBlocks: ProcessState {
   static func forEachID(_ body: (UInt64) -> Void) {
     var index = 1
     while let entry = unsafe entry(index) {
-      // In a child that has begun anew the first entries stay empty.
+      // In a child that has restarted the first entries stay empty.
       if let memory = unsafe entry.pointee.load(ordering: .acquiring) {
         let id = unsafe QueueControlBlock(memory).id
         if id != 0 { body(id) }
@@ -75,6 +75,7 @@ enum QueueControlBlocks: ProcessState {
     if Fork.isChild { return .failure(.forked) }
     Fork.watch()
     ThreadEnd.lookForInterpreter()
+    TraceFile.beginIfWanted()
     return state.withLock { state in
       guard prepare() else { return .failure(.noMemory) }
       guard ThreadState.prepare() else { return .failure(.noThreadKey) }

@@ -43,7 +43,7 @@ import Synchronization
     wallOffset = SideRecordRef.followsNoWall
   }
 
-  /// Lets go of what it holds.
+  /// Releases what it holds.
   func end() {
     unsafe own.pointee.target?.release()
     unsafe own.pointee.named?.release()

@@ -53,7 +53,7 @@ enum Slab: ProcessState {
     unsafe chime_map(bytes)
   }
 
-  /// Makes the table; false when there is no memory. Called before the first queue exists.
+  /// Makes the table; false if there is no memory. Called before the first queue exists.
   static func prepare() -> Bool {
     chunkCount.withLock { _ in
       if unsafe table.load(ordering: .acquiring) != nil { return true }
@@ -168,7 +168,7 @@ enum Slab: ProcessState {
     unsafe usedUpCounts.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: UInt16.self) + chunk
   }
 
-  /// The versions of a slot of the chunk are used up; true when it was the chunk's last one. The caller holds the
+  /// The versions of a slot of the chunk are used up; true if it was the chunk's last one. The caller holds the
   /// control block's lock.
   static func noteUsedUp(slotOf chunk: Int) -> Bool {
     unsafe usedUpCount(of: chunk).pointee += 1
@@ -191,8 +191,8 @@ enum Slab: ProcessState {
   }
 
   /// Gives a chunk that is used up and at rest the next number, under which its slots have new versions; `nil` when
-  /// numbers are used up. Under the old one there are free slots for ever. The words' generations run on, for who still
-  /// holds an old slot (P14d, Sources/README.md).
+  /// numbers are used up. Under the old one there are free slots for ever. The words' generations run on, for whoever
+  /// still holds an old slot (P14d, Sources/README.md).
   static func renumber(_ chunk: Int, owner: UnsafeMutableRawPointer) -> Int? {
     chunkCount.withLock { used in
       guard used < maximumChunks, let old = unsafe entry(of: UInt32(chunk * slotsPerChunk)),

@@ -2,8 +2,8 @@ internal import CPlatform
 import Synchronization
 
 /// What Chime keeps for a thread: a few free slots of the queues it uses, a counter of activations, the index of its
-/// image, and the chain of queues and timers whose callbacks it is inside. Made when first needed, freed when the thread
-/// ends.
+/// image, and the chain of queues and timers whose callbacks it is inside. Made when first needed, freed when the
+/// thread ends.
 @unsafe struct ThreadStorage {
   /// Innermost callback this thread is inside; nil outside.
   var frame: UnsafeMutablePointer<Frame>?
@@ -105,7 +105,7 @@ import Synchronization
   private static let preparing = Locked(())
   static func makeGlobals() { preparing.withLock { _ in } }
 
-  /// Makes the key; false when the process has no more. Called before the first queue exists.
+  /// Makes the key; false if the process has no more. Called before the first queue exists.
   static func prepare() -> Bool {
     key.load(ordering: .acquiring) != 0 || preparing.withLock { _ in makeKey() }
   }

@@ -30,8 +30,8 @@ struct TimerImage {
   }
 }
 
-/// Where a thread that is writer of a timer leaves the timer's image as it was before: so a query, and a pass that has to
-/// place the timer, need not wait for a writer that the system has taken off its processor (promise 18).
+/// Where a thread that is writer of a timer leaves the timer's image as it was before: so a query, and a pass that has
+/// to place the timer, need not wait for a writer that the system has taken off its processor (promise 18).
 ///
 /// Each thread has one, as it writes one timer at a time. The memory is never unmapped and goes from thread to thread.
 /// `imageVersion` is odd from before the writer bit is set until the image is whole: as long as it is, the record has
@@ -154,7 +154,7 @@ enum WriterImages: ProcessState {
   /// A spin lock of the shared image (P3d, Sources/README.md).
   private static let sharedIsTaken = Atomic<Bool>(false)
 
-  /// Makes the table; false when there is no memory. Called under the lock of `Slab.prepare`.
+  /// Makes the table; false if there is no memory. Called under the lock of `Slab.prepare`.
   static func prepare() -> Bool {
     if unsafe table.load(ordering: .relaxed) != nil { return true }
     guard let memory = unsafe Slab.map(bytes: Int(maximum) * stride) else { return false }
@@ -219,9 +219,9 @@ extension TimerSlot {
         continue
       }
       let image = copy(word)
-      // Each change of the record leaves another sequence, deadline, leeway or wall offset behind, or another word. The word is looked
-      // at between the two readings, so that no change is half done at both; and last, since under another generation
-      // the rest can be as it was.
+      // Each change of the record leaves another sequence, deadline, leeway or wall offset behind, or another word. The
+      // word is looked at between the two readings, so that no change is half done at both; and last, since under
+      // another generation the rest can be as it was.
       atomicMemoryFence(ordering: .acquiring)
       guard self.word == word, sequence == image.sequenceLow, deadline == image.deadline,
         leeway.bits == image.leeway.bits,

@@ -23,15 +23,15 @@ internal import CPlatform
   /// Stands for a callback of a timer whose ticks are taken as records; never called.
   package static var record: TickFunction { unsafe TickFunction { _, _ in } }
 
-  /// Calls the handler; false when that has ended its thread (see `ThreadEnd`).
+  /// Calls the handler; false if that has ended its thread (see `ThreadEnd`).
   @discardableResult
   package func callAsFunction(_ tick: TickRecord) -> Bool { self(tick, tick.context) }
 
   @discardableResult
   func callAsFunction(_ tick: TickRecord, _ context: Context) -> Bool {
     ThreadEnd.passGate()
-    // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says. The functions differ in what
-    // C says of null pointers, not in how they are called.
+    // SAFETY: the tick lives on this stack until the handler has returned, as chime.h says. The functions differ in
+    // what C says of null pointers, not in how they are called.
     let called = unsafe withUnsafePointer(to: tick) {
       unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)
     }

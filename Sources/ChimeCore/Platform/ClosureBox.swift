@@ -15,7 +15,7 @@ package final class ClosureBox {
     if let context = unsafe context { unsafe Unmanaged<ClosureBox>.fromOpaque(context).takeUnretainedValue().body() }
   }
 
-  /// Lets go of the closure.
+  /// Releases the closure.
   package static func release(_ context: UnsafeMutableRawPointer?) {
     if let context = unsafe context { unsafe Unmanaged<ClosureBox>.fromOpaque(context).release() }
   }

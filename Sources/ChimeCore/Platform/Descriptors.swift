@@ -26,7 +26,7 @@ package enum Descriptors: ProcessState {
   }
 
   /// Has libdispatch open all it will ever need for timers, at the first call of the process: an epoll, an eventfd, a
-  /// timerfd, and the thread that waits for them. False when they cannot be had. Waits for that thread, some 100 us.
+  /// timerfd, and the thread that waits for them. False if they cannot be had. Waits for that thread, some 100 us.
   package static func prepareDispatch() -> Bool {
     dispatchIsReady.withLock { isReady in
       if isReady { return true }

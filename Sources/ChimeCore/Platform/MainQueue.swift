@@ -112,7 +112,7 @@ package enum MainQueue: ProcessState {
     }
   }
 
-  /// Makes `run` return, or the next one if none runs; ignored when a stop is pending. Any thread, and signal handlers:
+  /// Makes `run` return, or the next one if none runs; ignored if a stop is pending. Any thread, and signal handlers:
   /// an atomic exchange and a write.
   package static func requestStop() -> Status {
     let status = Fork.statusOfDispatch
@@ -137,7 +137,7 @@ package enum MainQueue: ProcessState {
     where unsafe end >= 0 && FileIdentity(of: end) == stopPipe { close(end) }
   }
 
-  /// Opens the descriptors that a run needs, libdispatch's among them, at the first call of the process; false when they
+  /// Opens the descriptors that a run needs, libdispatch's among them, at the first call of the process; false if they
   /// cannot be had. Any thread.
   static func prepare() -> Bool {
     Fork.watch()

@@ -41,7 +41,7 @@ package enum OwnThread: ProcessState {
 
   /// Runs `body` on a new thread.
   /// - Parameter name: cut to the 15 bytes that the system keeps.
-  /// - Returns: ok, or resource when no thread could be had.
+  /// - Returns: ok, or resource if no thread could be had.
   package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Status {
     // SAFETY: the reference is taken back by the new thread, or here when there is none.
     let (start, end, hookContext) = hooks.withLock { $0 }

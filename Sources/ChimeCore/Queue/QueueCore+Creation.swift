@@ -1,17 +1,17 @@
 internal import CPlatform
 import Synchronization
 
-/// How a queue is made, for both interfaces.
+/// The options of a queue, for both interfaces.
 package struct QueueOptions: Sendable {
   package var label: String
   package var qos: QualityOfService
-  /// Timers that may exist at once; 0: no limit.
+  /// How many timers may exist at once; 0: no limit.
   package var timerLimit: UInt64
   /// A virtual queue's first instant, 0 or more.
   package var start: Int64
   package var honoursLeeway: Bool
   package var clock: Clock
-  /// Host-driven queues: only the thread that makes the queue may drive it.
+  /// Host-driven queues: only the thread that creates the queue may drive it.
   package var isBound = false
   /// Host-driven queues: timers have no functions, ticks are taken as records.
   package var givesRecords = false
@@ -37,7 +37,7 @@ package struct QueueOptions: Sendable {
   package var dispatchLabel: String { label.isEmpty ? "chime.queue" : label }
 }
 
-/// What a host wants called where handlers run on a thread that it did not make, to attach it to a virtual machine.
+/// What a host wants called around handlers on threads that it did not create, to attach them to a language's runtime.
 package struct QueueHooks: Sendable {
   let enter: ContextFunction?
   let leave: ContextFunction?
@@ -50,7 +50,8 @@ package struct QueueHooks: Sendable {
   }
 }
 
-/// The factories. Each gives the new queue's id, or why there is none: limit, noMemory, resource, unsupported.
+/// The factories. Each gives the new queue's id, or the reason why there is none: limit, noMemory, resource,
+/// unsupported.
 extension QueueCore {
   package static func makeSerial(_ options: QueueOptions) -> Result<UInt64, Status> {
     make(options) { .serial(WorkQueue(label: options.dispatchLabel, qos: options.qos)) }
@@ -92,7 +93,7 @@ extension QueueCore {
     }
   }
 
-  /// - Parameter context: where passes run; asked for once libdispatch can be used; `nil` for one that is not
+  /// - Parameter context: where passes run; called once libdispatch can be used; gives `nil` for a queue that is not
   ///   libdispatch's.
   private static func make(_ options: QueueOptions, _ context: () -> DispatchContext?) -> Result<UInt64, Status> {
     let status = Fork.explainedStatusOfDispatch
@@ -134,7 +135,7 @@ extension QueueCore {
 }
 
 extension QueueControlBlock {
-  /// Sets the control block up for a new queue; nobody knows the queue yet.
+  /// Sets up the control block for a new queue, which nobody knows yet.
   func prepare(_ options: QueueOptions, isVirtual: Bool, runsInCalls: Bool) {
     let isWall = !isVirtual && options.clock == .wall
     unsafe storage.pointee.isVirtual.store(isVirtual, ordering: .relaxed)
@@ -151,7 +152,7 @@ extension QueueControlBlock {
     virtualNow = options.start
     if options.timerLimit > 0 {
       unsafe storage.pointee.slots.withLock { slots in
-        // What is given out is none, but for creators that are late by a whole queue's lifetime and give it back.
+        // No slots are given out, except to creators that are late by a whole queue's lifetime and give them back.
         slots.limit = options.timerLimit
       }
     }

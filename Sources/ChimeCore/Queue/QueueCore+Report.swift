@@ -1,31 +1,31 @@
 import Synchronization
 
-/// What a queue has done, since it was made.
+/// What a queue has done since it was created.
 public struct QueueStatistics: Sendable {
-  /// Timers that exist and were not released.
+  /// Timers that exist and have not been released.
   public internal(set) var timers: UInt64 = 0
-  /// Of these, those in state running.
+  /// Those in state running.
   public internal(set) var running: UInt64 = 0
   /// Entries in the wheel, stale ones included.
   public internal(set) var entries: UInt64 = 0
-  /// Of these, those whose timer was cancelled, released or moved; they go when their time comes, or when there are many.
+  /// Entries whose timer was cancelled, released or moved. They go when their time comes, or when there are many.
   public internal(set) var stale: UInt64 = 0
   /// Visits to the wheel: wake-ups.
   public internal(set) var passes: UInt64 = 0
-  /// Of these, those that found nothing due and nothing new.
+  /// Passes that found nothing due and nothing new.
   public internal(set) var emptyPasses: UInt64 = 0
-  /// Callbacks that came with another one's wake-up.
+  /// Callbacks that shared another one's wake-up.
   public internal(set) var merged: UInt64 = 0
   /// Due times that got no tick of their own.
   public internal(set) var missed: UInt64 = 0
-  /// Ticks by how late they were: the first number counts those late by less than 1,024 ns, each further one those late
-  /// by less than twice as much, the last one all others.
+  /// Ticks by how late they were: the first number counts those late by less than 1,024 ns, the second less than 2,048
+  /// ns, and so on, doubling; the last counts all others.
   public internal(set) var lateness: [UInt64] = Array(repeating: 0, count: QueueCounters.buckets)
   /// Ticks that were delivered.
   public var ticks: UInt64 { lateness.reduce(0, &+) }
 }
 
-/// Telling what a queue does: most of it is added up when asked for.
+/// Reports on a queue. Most numbers are added up on request.
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
   package static func now(_ id: UInt64) -> Int64? {
@@ -62,57 +62,73 @@ extension QueueCore {
 
   private var dump: String {
     let s = statistics
-    var text = ReportText("queue", id, quoting: label)
-    text.add("now", control.wallTime(control.now))
-    text.add("timers", s.timers)
-    text.add("running", s.running)
-    text.add("entries", s.entries)
-    text.add("stale", s.stale)
-    text.add("passes", s.passes)
-    text.add("merged", s.merged)
-    text.add("ticks", s.ticks)
-    text.add("missed", s.missed)
+    let now = control.now
+    var text = ReportText("queue", id, label)
+    text.add(s.timers, " timers")
+    text.add(s.running, " running")
+    text.add(s.passes, " passes")
+    text.add(s.merged, " merged")
+    text.add(s.ticks, " ticks")
+    text.add(s.missed, " missed")
+    text.add(s.entries, " entries")
+    text.add(s.stale, " stale")
     var lines = text.line
     control.forEachSlot { slot in
-      let timer = TimerRef(slot: slot, version: slot.version)
-      guard slot.word.isLive, let info = timer.info else { return }
-      var text = ReportText("timer", timer.id, quoting: timer.label ?? "")
-      text.add(info.state.name)
-      if info.isBusy { text.add("busy") }
-      text.add("next", info.nextDeadline == .max ? nil : info.nextDeadline)
-      text.add("interval", info.interval)
-      text.add("ticks", info.sequence)
-      text.add("missed", info.missed)
-      lines += text.line
+      guard slot.word.isLive else { return }
+      lines += TimerRef(slot: slot, version: slot.version).reportLine(at: now) ?? ""
     }
     return lines
   }
 }
 
-/// A line of words and numbers.
+extension TimerRef {
+  fileprivate func reportLine(at now: Int64) -> String? {
+    guard let image, let state = image.word.state else { return nil }
+    var text = ReportText("timer", id, label ?? "")
+    text.add(state.name)
+    let due = state == .running ? image.dueTime : .max
+    if due > now, due != .max { text.add(phrase("due in %d", due.saturatingSubtract(now))) }
+    if due <= now { text.add(phrase("due %d ago", now.saturatingSubtract(due))) }
+    if image.flags.contains(.repeating) { text.add(phrase("every %d", image.period)) }
+    text.add(image.sequence, " ticks")
+    text.add(image.missed, " missed")
+    if image.word.isBusy {
+      let missed = image.missedMeanwhile(at: now)
+      if missed > 0 { text.add(missed, " missed while its handler runs") } else { text.add("its handler runs") }
+    }
+    return text.line
+  }
+}
+
+extension TimerImage {
+  /// Periods that have passed while the timer's handler runs, but for the one that the next tick is for.
+  func missedMeanwhile(at now: Int64) -> UInt64 {
+    guard word.isRunning, flags.contains(.repeating), !flags.contains(.delayPolicy), period > 0, dueTime <= now else {
+      return 0
+    }
+    return UInt64(now.saturatingSubtract(dueTime) / period)
+  }
+}
+
+/// A line of facts, with commas between them.
 private struct ReportText {
   private var text: String
+  private var isFirst = true
 
-  init(_ kind: String, _ id: UInt64, quoting label: String) {
-    text = kind + " " + String(id) + " \"" + label + "\""
+  init(_ kind: String, _ id: UInt64, _ label: String) {
+    text = kind + " " + String(id)
+    if !label.isEmpty { text += " \"" + label + "\"" }
   }
 
   var line: String { text + "\n" }
 
   @inline(never)
-  mutating func add(_ word: String) {
-    text += " "
-    text += word
+  mutating func add(_ fact: String) {
+    text += isFirst ? ": " : ", "
+    text += fact
+    isFirst = false
   }
 
-  mutating func add(_ word: String, _ number: UInt64) {
-    add(word)
-    add(String(number))
-  }
-
-  /// - Parameter number: `nil` for never.
-  mutating func add(_ word: String, _ number: Int64?) {
-    add(word)
-    add(number.map { String($0) } ?? "never")
-  }
+  @inline(never)
+  mutating func add(_ number: UInt64, _ what: String) { add(String(number) + what) }
 }

@@ -12,7 +12,7 @@ struct ReadyItem {
 
   var slot: UInt32 { slotAndKind >> 1 }
 
-  /// What its turn in the batch was given for.
+  /// What its turn in the batch is for.
   var turn: Turn { slotAndKind & 1 == 0 ? .due : deadline == .min ? .callback : .fired }
 
   /// By deadline, then by activation; start orders of one thread are less than 2^31 activations apart.
@@ -21,14 +21,14 @@ struct ReadyItem {
   }
 }
 
-/// What one delivery may call. A timer can have several turns in one pass: each delivers its own kind only, so that the
+/// What one delivery may call. A timer can have several turns in one pass; each delivers only its own kind, so that the
 /// order of the batch holds.
 enum Turn {
   /// A registration or cancel callback.
   case callback
-  /// The extra tick; a registration or cancel callback that came up meanwhile goes before it.
+  /// The extra tick, after any registration or cancel callback that has come up since.
   case fired
-  /// The tick of the schedule; what must come before it goes first.
+  /// The tick of the schedule, after whatever must come before it.
   case due
 }
 
@@ -36,9 +36,9 @@ extension ContiguousArray where Element == ReadyItem {
   /// Batches below this size, and those that span more than 2^32 ns, are left to the standard library.
   private static var fewest: Int { 48 }
 
-  /// Puts the batch in the order of promise 12. What is due together lies within a few milliseconds: its deadlines
-  /// differ in three or four bytes only, by which a radix sort (Knuth, The Art of Computer Programming 3, 5.2.5) orders
-  /// it with neither comparisons nor the branches that a processor guesses wrong. `other` is room for it.
+  /// Puts the batch in the order of promise 12. What is due together lies within a few milliseconds, so its deadlines
+  /// differ in three or four bytes only. A radix sort by these (Knuth, The Art of Computer Programming 3, 5.2.5) needs
+  /// neither comparisons nor branches that a processor mispredicts. `other` is scratch memory.
   mutating func sortByTurn(_ other: inout ContiguousArray<ReadyItem>) {
     var least = Int64.max
     var greatest = Int64.min

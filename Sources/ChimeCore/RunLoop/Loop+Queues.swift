@@ -2,7 +2,7 @@ import Synchronization
 
 /// Modes, and the queues in them.
 extension Loop {
-  /// Makes a queue on the loop and gives its id: invalidArgument without a mode, invalidHandle when the loop's thread
+  /// Makes a queue on the loop and gives its id: invalidArgument without a mode, invalidHandle if the loop's thread
   /// has ended, unsupported for a clock other than the monotonic and the wall clock; limit, noMemory, resource.
   package func makeQueue(in modes: LoopModes, _ options: QueueOptions) -> Result<UInt64, Status> {
     guard !modes.all.isEmpty, !modes.contains(LoopMode("")) else {

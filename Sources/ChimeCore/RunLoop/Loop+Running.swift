@@ -9,7 +9,7 @@ extension Loop {
   ///
   /// - Parameters:
   ///   - mode: not the common modes, which are a set of modes.
-  ///   - timeout: 0 or more; `Int64.max` without end.
+  ///   - timeout: 0 or more; `Int64.max` without limit.
   ///   - untilTick: return after the first pass of one of Chime's queues that delivered a tick.
   /// - Returns: stopped; ok after a tick; timedOut; invalidArgument for a mode that nobody has ever used on this loop;
   ///   resource, limit; forked.
@@ -53,8 +53,8 @@ extension Loop {
     case wait(Int32)
   }
 
-  /// A turn of each queue that is due, after which the main queue and the run's end have theirs. Without an array of what
-  /// is due: a tick allocates nothing (promise 19).
+  /// A turn of each queue that is due, after which the main queue and the run's end have theirs. Without an array of
+  /// what is due: a tick allocates nothing (promise 19).
   struct Round {
     /// 0: begins with the next visit.
     var number: UInt64 = 0
@@ -107,7 +107,7 @@ extension Loop {
     return takeStop(&state) ? .stopped : nil
   }
 
-  /// Waits until the loop's descriptor is readable, or the main queue's, or a signal comes. True when the main queue has
+  /// Waits until the loop's descriptor is readable, or the main queue's, or a signal comes. True if the main queue has
   /// work.
   private static func awaitWork(_ file: Int32, _ mainQueue: Int32, waits: Bool) -> Bool {
     // A negative descriptor is passed over.

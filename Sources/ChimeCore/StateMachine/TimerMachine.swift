@@ -1,13 +1,13 @@
-/// The state machine around one dispatch timer source at a time: every call, in every state, from every thread, does what
-/// the table of `Transition` says, and none can trap, leak or deadlock. Drives Chime's dispatch queues, and stands behind
-/// `DispatchSourceTimerMachine`. Its owner calls `shutDown` last.
+/// The state machine around one dispatch timer source at a time: every call, in every state, from every thread, does
+/// what the table of `Transition` says, and none can trap, leak or deadlock. Drives Chime's dispatch queues, and stands
+/// behind `DispatchSourceTimerMachine`. Its owner calls `shutDown` last.
 ///
 /// A source calls back too often: a call that was under way when the schedule changed arrives later, and nothing in it
 /// says so. A delivery is therefore only a hint. Under the lock it is compared with what is due now, and it claims a
 /// tick or is dropped; that is the generation check. The lock is held over the calls of the source, whose order is the
-/// order of the transitions, never while a handler runs or an object is let go.
+/// order of the transitions, never while a handler runs or an object is released.
 ///
-/// The source's handler holds the machine, until that lets go of the source.
+/// The source's handler holds the machine, until that releases the source.
 package final class TimerMachine: Sendable {
   /// What a call did.
   package enum Outcome: Sendable {
@@ -285,9 +285,9 @@ package struct TimerMachinePlan: Sendable {
   }
 }
 
-/// The source of a life of a machine: the verbs of a dispatch timer source and their rules. Made inactive, activated once,
-/// `resume` only after a `suspend`, last released only when activated, not suspended and cancelled. The machine makes the
-/// calls one at a time with its lock held.
+/// The source of a life of a machine: the verbs of a dispatch timer source and their rules. Made inactive, activated
+/// once, `resume` only after a `suspend`, last released only when activated, not suspended and cancelled. The machine
+/// makes the calls one at a time with its lock held.
 package protocol MachineTimer: AnyObject, Sendable {
   /// Replaces the schedule. The deadline is not 0, and `Int64.max` disarms; an interval of `Int64.max` is none.
   func schedule(deadline: Int64, interval: Int64, leeway: Int64)
