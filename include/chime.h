@@ -569,8 +569,9 @@ typedef struct chime_queue_stats {
 chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME_NULLABLE stats);
 
 /**
- * Writes a line of text for the queue and one for each timer: id, label, state, next deadline, interval, ticks, missed.
- * For people: the wording may change.
+ * Writes a line of text for the queue and one for each timer: id, label, state, when it is due, interval, ticks, missed,
+ * and what is missed while its handler runs: "due 860 ms ago, every 250 ms, 3 missed while its handler runs". For
+ * people: the wording may change.
  *
  * @param text      receives up to capacity - 1 bytes and a terminating 0; NULL and capacity 0 to get the length
  * @param length    receives the length of the whole text, without its 0; may be NULL
@@ -785,6 +786,28 @@ chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_f
  * Any thread. Calls back: no; but from now on every call that changes a timer does. Waits: no.
  */
 chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NULLABLE context);
+
+/**
+ * Writes what happens to all timers from now on to a file, as Chrome trace events, which Perfetto (ui.perfetto.dev) and
+ * chrome://tracing show: one process of the view for each queue, with its callbacks on one track, one track for each timer
+ * with its callbacks and transitions, and as counters the lateness of ticks and the wake-ups, all and merged. Besides the
+ * function of chime_set_trace, if there is one.
+ *
+ * A thread of Chime's writes the file. Whoever makes an event puts it in a ring of 8,192, and never waits; what finds no room
+ * is dropped and counted, as `dropped` in the file's otherData. The file is whole JSON some 20 ms after what it tells of,
+ * and when the program ends. In a forked child nothing is written. Callbacks of a concurrent queue are on the timers' tracks only.
+ *
+ * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace.json ./server`. It is
+ * ignored in programs that run with more rights than their user has (set-user-ID and the like).
+ *
+ * @param path  of a file that is made or emptied; %p in it stands for the number of the process. NULL: ends the file that
+ *              is being written, with all that has happened before in it
+ * @return CHIME_OK; CHIME_IGNORED: path is NULL, and no file is being written; CHIME_ERROR_PERMISSION;
+ *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY
+ *
+ * Any thread. Calls back: no. Waits: no; for the file, when it ends one.
+ */
+chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
 
 /* ---- Fork ----------------------------------------------------------------------------------------------------- */
 

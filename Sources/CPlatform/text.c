@@ -84,6 +84,7 @@ void chime_write_sentence(char *text, size_t capacity, const char *format, const
       part = name;
     } else {
       if (*format == 't') chime_write_exact_duration(value, first);
+      if (*format == 'd') chime_write_duration(value, first);
       if (*format == 'n') snprintf(value, sizeof value, "%" PRId64, first);
       if (*format == 'e') write_error(value, sizeof value, (int)first);
       first = second;

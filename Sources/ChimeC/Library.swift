@@ -152,6 +152,14 @@ public func chime_set_trace(_ trace: chime_handler?, _ context: UnsafeMutableRaw
   return Status.ok.rawValue
 }
 
+@_cdecl("chime_trace_to_file") @implementation
+public func chime_trace_to_file(_ path: UnsafePointer<CChar>?) -> chime_status {
+  waiting {
+    guard let path = unsafe path else { return TraceFile.end() }
+    return unsafe TraceFile.begin(path)
+  }
+}
+
 /// Called where the library is loaded by the dynamic linker; not part of the interface.
 @_cdecl("library_of_chime_was_loaded")
 public func library_of_chime_was_loaded() { Fork.makeGlobals() }

@@ -181,6 +181,50 @@ static void explanations_are_cut_and_measured(csuite *t) {
   EXPECT_TEXT(text, "it was");
 }
 
+static void fall_behind(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  char text[400];
+  if (tick->sequence > 1) return;
+  EXPECT_OK(chime_queue_jump(p->queue, 35));
+  EXPECT_EXPLAINED(p->timer, "it was due 25 ns ago; its handler has not returned yet, and its next call waits for that; "
+                             "2 missed while its handler runs.");
+  EXPECT_OK(chime_queue_dump(p->queue, text, sizeof text, NULL));
+  EXPECT(strstr(text, ": running, due 25 ns ago, every 10 ns, 1 ticks, 0 missed, 2 missed while its handler runs\n") != NULL);
+}
+
+static void what_is_missed_while_the_handler_runs_is_told(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_every(t, queue, "a", 10);
+  a->on_tick = fall_behind;
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_EQ(a->missed, 2); /* and so it comes */
+}
+
+static void a_dump_is_in_units_of_people(csuite *t) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_every(t, queue, "a", 250 * CHIME_MILLISECOND), *b = probe_idle(t, queue, "b");
+  char text[600];
+  EXPECT_OK(chime_queue_jump(queue, 1110 * CHIME_MILLISECOND));
+  EXPECT_OK(chime_queue_dump(queue, text, sizeof text, NULL));
+  EXPECT(strstr(text, ": 2 timers, 1 running, ") != NULL);
+  EXPECT(strstr(text, ": running, due 860 ms ago, every 250 ms, 0 ticks, 0 missed\n") != NULL);
+  EXPECT(strstr(text, ": idle, 0 ticks, 0 missed\n") != NULL);
+  EXPECT_OK(chime_timer_release(b->timer));
+  EXPECT_OK(chime_queue_advance(queue, 0));
+  EXPECT_EQ(a->missed, 3);
+  EXPECT_LOG("b. a1+3>1110000000");
+  EXPECT_OK(chime_queue_dump(queue, text, sizeof text, NULL));
+  EXPECT(strstr(text, ": running, due in 140 ms, every 250 ms, 1 ticks, 3 missed\n") != NULL);
+}
+
+/* ---- chime_trace_to_file: what is in the file, headers/trace.py reads -------------------------------------------- */
+
+static void a_trace_file_that_cannot_be_had_is_refused(csuite *t) {
+  EXPECT_STATUS(chime_trace_to_file("/no/such/directory/trace.json"), CHIME_ERROR_RESOURCE);
+  EXPECT(strstr(chime_last_error_detail(), "No such file or directory (errno 2)") != NULL);
+  EXPECT_STATUS(chime_trace_to_file(NULL), CHIME_IGNORED);
+}
+
 /* ---- chime_set_trace -------------------------------------------------------------------------------------------- */
 
 static const char *traced_kind(chime_tick_kind kind) {
@@ -401,7 +445,7 @@ static void a_timer_counts_what_it_missed(csuite *t) {
   EXPECT_OK(chime_queue_advance(queue, 0));
   EXPECT_EQ(info_of(t, a->timer).missed, 4);
   EXPECT_OK(chime_queue_dump(queue, text, sizeof text, NULL));
-  EXPECT(strstr(text, " running next 70 interval 10 ticks 2 missed 4\n") != NULL);
+  EXPECT(strstr(text, ": running, due in 5 ns, every 10 ns, 2 ticks, 4 missed\n") != NULL);
   EXPECT_OK(chime_timer_cancel(a->timer));
   EXPECT_OK(chime_timer_activate(a->timer, NULL));
   EXPECT_EQ(info_of(t, a->timer).missed, 0);
@@ -459,6 +503,9 @@ const csuite_test seeing_tests[] = {
     TEST(lateness_is_counted_by_powers_of_two),
     TEST(shared_wake_ups_and_stale_entries_are_counted),
     TEST(a_timer_counts_what_it_missed),
+    TEST(what_is_missed_while_the_handler_runs_is_told),
+    TEST(a_dump_is_in_units_of_people),
+    TEST(a_trace_file_that_cannot_be_had_is_refused),
     TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go),
     TEST(only_a_forked_child_can_be_reinitialized),
     {NULL, NULL},

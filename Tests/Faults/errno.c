@@ -129,6 +129,8 @@ static void queue_calls(place where) {
   KEEPS(chime_queue_get_stats(queue, &stats));
   KEEPS(chime_queue_dump(queue, text, sizeof text, &length));
   KEEPS(chime_queue_list(NULL, 0, &length));
+  KEEPS(chime_trace_to_file("/no/such/directory/trace"));
+  KEEPS(chime_trace_to_file(NULL));
   KEEPS(chime_queue_fd(queue, &number));
   KEEPS(chime_queue_next_deadline(queue, &time));
   KEEPS(chime_queue_poll_timeout(queue, &number));

@@ -155,6 +155,7 @@ static void every_call_says_forked(void) {
   EXPECT_FORKED(chime_queue_get_stats(queue, &stats));
   EXPECT_FORKED(chime_queue_dump(queue, text, sizeof text, &number));
   EXPECT_FORKED(chime_queue_list(NULL, 0, &number));
+  EXPECT_FORKED(chime_trace_to_file(NULL));
   EXPECT_FORKED(chime_timer_create(queue, &options, &new_timer));
   EXPECT_FORKED(chime_timer_start(queue, &options, &schedule, &new_timer));
   EXPECT_FORKED(chime_timer_after(queue, 0, count_tick, &finalized, destroy, &new_timer));

@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
-enum { CHIME_DURATION_TEXT = 32 };
+enum { CHIME_DURATION_TEXT = 64 };
 
 /* A duration in three digits and a unit, "860 ms", "1.5 s": from two days, hours and minutes on in those. */
 void chime_write_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseconds);
@@ -20,7 +20,7 @@ void chime_write_exact_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseco
 
 /*
  * Writes a sentence, cut to what there is room for. In `format`, %s stands for `name`; and for the values, in their order,
- * %t: a duration, %n: a number, %e: an error number, which the system's words for it follow.
+ * %t: a duration in all its digits, %d: in three, %n: a number, %e: an error number, which the system's words for it follow.
  */
 void chime_write_sentence(char *text, size_t capacity, const char *format, const char *name, int64_t first, int64_t second);
 

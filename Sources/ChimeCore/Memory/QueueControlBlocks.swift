@@ -75,6 +75,7 @@ enum QueueControlBlocks: ProcessState {
     if Fork.isChild { return .failure(.forked) }
     Fork.watch()
     ThreadEnd.lookForInterpreter()
+    TraceFile.beginIfWanted()
     return state.withLock { state in
       guard prepare() else { return .failure(.noMemory) }
       guard ThreadState.prepare() else { return .failure(.noThreadKey) }

@@ -62,57 +62,73 @@ extension QueueCore {
 
   private var dump: String {
     let s = statistics
-    var text = ReportText("queue", id, quoting: label)
-    text.add("now", control.wallTime(control.now))
-    text.add("timers", s.timers)
-    text.add("running", s.running)
-    text.add("entries", s.entries)
-    text.add("stale", s.stale)
-    text.add("passes", s.passes)
-    text.add("merged", s.merged)
-    text.add("ticks", s.ticks)
-    text.add("missed", s.missed)
+    let now = control.now
+    var text = ReportText("queue", id, label)
+    text.add(s.timers, " timers")
+    text.add(s.running, " running")
+    text.add(s.passes, " passes")
+    text.add(s.merged, " merged")
+    text.add(s.ticks, " ticks")
+    text.add(s.missed, " missed")
+    text.add(s.entries, " entries")
+    text.add(s.stale, " stale")
     var lines = text.line
     control.forEachSlot { slot in
-      let timer = TimerRef(slot: slot, version: slot.version)
-      guard slot.word.isLive, let info = timer.info else { return }
-      var text = ReportText("timer", timer.id, quoting: timer.label ?? "")
-      text.add(info.state.name)
-      if info.isBusy { text.add("busy") }
-      text.add("next", info.nextDeadline == .max ? nil : info.nextDeadline)
-      text.add("interval", info.interval)
-      text.add("ticks", info.sequence)
-      text.add("missed", info.missed)
-      lines += text.line
+      guard slot.word.isLive else { return }
+      lines += TimerRef(slot: slot, version: slot.version).reportLine(at: now) ?? ""
     }
     return lines
   }
 }
 
-/// A line of words and numbers.
+extension TimerRef {
+  fileprivate func reportLine(at now: Int64) -> String? {
+    guard let image, let state = image.word.state else { return nil }
+    var text = ReportText("timer", id, label ?? "")
+    text.add(state.name)
+    let due = state == .running ? image.dueTime : .max
+    if due > now, due != .max { text.add(phrase("due in %d", due.saturatingSubtract(now))) }
+    if due <= now { text.add(phrase("due %d ago", now.saturatingSubtract(due))) }
+    if image.flags.contains(.repeating) { text.add(phrase("every %d", image.period)) }
+    text.add(image.sequence, " ticks")
+    text.add(image.missed, " missed")
+    if image.word.isBusy {
+      let missed = image.missedMeanwhile(at: now)
+      if missed > 0 { text.add(missed, " missed while its handler runs") } else { text.add("its handler runs") }
+    }
+    return text.line
+  }
+}
+
+extension TimerImage {
+  /// Periods that have passed while the timer's handler runs, but for the one that the next tick is for.
+  func missedMeanwhile(at now: Int64) -> UInt64 {
+    guard word.isRunning, flags.contains(.repeating), !flags.contains(.delayPolicy), period > 0, dueTime <= now else {
+      return 0
+    }
+    return UInt64(now.saturatingSubtract(dueTime) / period)
+  }
+}
+
+/// A line of facts, with commas between them.
 private struct ReportText {
   private var text: String
+  private var isFirst = true
 
-  init(_ kind: String, _ id: UInt64, quoting label: String) {
-    text = kind + " " + String(id) + " \"" + label + "\""
+  init(_ kind: String, _ id: UInt64, _ label: String) {
+    text = kind + " " + String(id)
+    if !label.isEmpty { text += " \"" + label + "\"" }
   }
 
   var line: String { text + "\n" }
 
   @inline(never)
-  mutating func add(_ word: String) {
-    text += " "
-    text += word
+  mutating func add(_ fact: String) {
+    text += isFirst ? ": " : ", "
+    text += fact
+    isFirst = false
   }
 
-  mutating func add(_ word: String, _ number: UInt64) {
-    add(word)
-    add(String(number))
-  }
-
-  /// - Parameter number: `nil` for never.
-  mutating func add(_ word: String, _ number: Int64?) {
-    add(word)
-    add(number.map { String($0) } ?? "never")
-  }
+  @inline(never)
+  mutating func add(_ number: UInt64, _ what: String) { add(String(number) + what) }
 }

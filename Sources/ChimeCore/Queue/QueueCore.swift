@@ -93,6 +93,7 @@ package final class QueueCore: @unchecked Sendable {
     control.core = self
     control.nextWakeUp = control.isVirtual ? QueueControlBlock.awake : .max
     control.id = id
+    Trace.note(self)
   }
 
   /// Whether a callback has forked and this is the child: then the pass must touch nothing more and return.

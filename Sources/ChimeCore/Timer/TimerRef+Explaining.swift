@@ -4,13 +4,14 @@ internal import CPlatform
 extension TimerRef {
   /// `nil` when the id is stale.
   package var explanation: String? {
-    guard let facts else { return nil }
     let control = control
     let now = control.now
+    guard let facts = facts(at: now) else { return nil }
     var parts = [facts.state(at: now, control)]
     let isOverdue = facts.deadline.map { $0 <= now } ?? false
     if facts.isBusy {
       parts.append("its handler has not returned yet, and its next call waits for that")
+      if facts.missed > 0 { parts.append(phrase("%n missed while its handler runs", Int64(clamping: facts.missed))) }
     } else if facts.hasPendingCallback || isOverdue {
       if facts.hasPendingCallback { parts.append("an extra tick was asked for") }
       parts.append(obstacle(control, now))
@@ -25,7 +26,8 @@ extension TimerRef {
     var deadline: Int64?
     var leeway: Int64
     var tickLimit: UInt64
-    var isRepeating: Bool
+    /// Due times while the handler runs that will get no tick of their own.
+    var missed: UInt64
     var hasSchedule: Bool
     var hasPendingCallback: Bool
     var targetIsGone: Bool
@@ -35,8 +37,9 @@ extension TimerRef {
       switch word.state {
       case .idle: hasSchedule ? "it was never activated" : "it was never activated, and has no schedule"
       case .running: running(at: now, control)
-      case .suspended: "it was suspended \(now.saturatingSubtract(word.suspendedAt).asDuration) ago"
-      case .finished: tickLimit > 0 ? "it has finished, after \(tickLimit) due times" : "it has finished: it was a one-shot"
+      case .suspended: phrase("it was suspended %d ago", now.saturatingSubtract(word.suspendedAt))
+      case .finished: tickLimit > 0
+        ? phrase("it has finished, after %n due times", Int64(clamping: tickLimit)) : "it has finished: it was a one-shot"
       case .cancelled: targetIsGone ? "its target has gone, which has cancelled it" : "it was cancelled"
       case nil: "it was released"
       }
@@ -44,19 +47,19 @@ extension TimerRef {
 
     private func running(at now: Int64, _ control: QueueControlBlock) -> String {
       guard let deadline, deadline != .max else { return "its deadline is never" }
-      if deadline <= now { return "it was due \(now.saturatingSubtract(deadline).asDuration) ago" }
-      var text = "it is due in \(deadline.saturatingSubtract(now).asDuration)"
-      if leeway > 0, control.honoursLeeway { text += ", or up to \(leeway.asDuration) later by its leeway" }
+      if deadline <= now { return phrase("it was due %d ago", now.saturatingSubtract(deadline)) }
+      var text = phrase("it is due in %d", deadline.saturatingSubtract(now))
+      if leeway > 0, control.honoursLeeway { text += phrase(", or up to %d later by its leeway", leeway) }
       if control.isVirtual { text += ", on a virtual clock, which somebody has to advance" }
       return text
     }
   }
 
-  private var facts: Facts? {
+  private func facts(at now: Int64) -> Facts? {
     guard let image else { return nil }
     return Facts(
       word: image.word, deadline: image.word.isRunning ? image.dueTime : nil, leeway: image.leeway.nanoseconds,
-      tickLimit: image.tickLimit, isRepeating: image.flags.contains(.repeating),
+      tickLimit: image.tickLimit, missed: image.missedMeanwhile(at: now),
       hasSchedule: image.flags.contains(.hasSchedule), hasPendingCallback: image.word.hasPendingCallback,
       targetIsGone: image.targetID != 0 && TimerTarget.status(of: image.targetID) != .ok)
   }
@@ -84,13 +87,18 @@ extension QueueCore {
   }
 }
 
-extension Int64 {
-  /// Nanoseconds as people read them: three digits, and a unit.
-  var asDuration: String {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(CHIME_DURATION_TEXT)) { text in
-      guard let text = unsafe text.baseAddress else { return "" }
-      unsafe chime_write_duration(text, self)
-      return unsafe String(cString: text)
-    }
+/// A text in which `%d` stands for a duration as people read it, three digits and a unit, and `%n` for a number.
+@inline(never)
+func phrase(_ format: StaticString, _ first: Int64, _ second: Int64 = 0) -> String {
+  withUnsafeTemporaryAllocation(of: CChar.self, capacity: 120) { text in
+    // SAFETY: a literal ends with a zero byte.
+    let format = unsafe UnsafeRawPointer(format.utf8Start).assumingMemoryBound(to: CChar.self)
+    guard let address = unsafe text.baseAddress else { return "" }
+    unsafe chime_write_sentence(address, text.count, format, format, first, second)
+    return unsafe String(cString: address)
   }
+}
+
+extension Int64 {
+  var asDuration: String { phrase("%d", self) }
 }

@@ -23,19 +23,39 @@ package enum Trace: ProcessState {
   /// A hint; the function lies behind the lock (P16, Sources/README.md).
   private static let flag = Atomic<Bool>(false)
   @inline(__always) static var isOn: Bool { flag.load(ordering: .relaxed) }
-  private static let target = Locked<(function: TickFunction, context: Context)?>(nil)
+  private struct Target {
+    var function: TickFunction?
+    var context = Context.none
+    /// A file is being written; see `TraceFile`.
+    var hasFile = false
+  }
+
+  private static let target = Locked(Target())
 
   /// - Parameter function: `nil` for none.
   package static func set(_ function: TickFunction?, _ context: Context) {
-    target.withLock { $0 = function.map { ($0, context) } }
-    flag.store(function != nil, ordering: .releasing)
+    change { ($0.function, $0.context) = (function, context) }
+  }
+
+  static func setFile(_ hasFile: Bool) { change { $0.hasFile = hasFile } }
+
+  private static func change(_ body: (inout Target) -> Void) {
+    target.withLock { target in
+      body(&target)
+      flag.store(target.function != nil || target.hasFile, ordering: .releasing)
+    }
   }
 
   static func makeGlobals() { target.withLock { _ in } }
 
   static func reinitialize() {
-    target.reinitialize(nil)
+    target.reinitialize(Target())
     flag.store(false, ordering: .relaxed)
+  }
+
+  /// A queue was made.
+  static func note(_ core: QueueCore) {
+    if isOn, target.withLock({ $0.hasFile }) { TraceFile.put(core) }
   }
 
   /// Something has happened to a timer. Generation and deadline are read now.
@@ -75,9 +95,11 @@ package enum Trace: ProcessState {
 
   @inline(never)
   private static func report(_ record: TickRecord) {
-    guard let thread = ThreadState.obtain(), !thread.isTracing, let (function, context) = target.withLock({ $0 }) else { return }
+    guard let thread = ThreadState.obtain(), !thread.isTracing else { return }
+    let target = target.withLock { $0 }
     thread.isTracing = true
-    function(record, context)
+    if target.hasFile { TraceFile.put(record) }
+    target.function?(record, target.context)
     thread.isTracing = false
   }
 }

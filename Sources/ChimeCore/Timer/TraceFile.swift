@@ -1,0 +1,79 @@
+internal import CPlatform
+import Synchronization
+
+/// Has what happens to timers written to a file, as Chrome trace events: by call, or from the first queue on where the
+/// environment variable CHIME_TRACE names a file. `trace_file.c` has the ring and the writer; here is what an event says.
+package enum TraceFile {
+  /// Begins a file, in place of the one that is being written.
+  /// - Returns: ok; permission; noMemory; resource; forked.
+  package static func begin(_ path: UnsafePointer<CChar>) -> Status {
+    if Fork.isChild { return .forked }
+    let error = unsafe withoutCancellation { unsafe chime_trace_begin(path) }
+    switch error {
+    case 0: break
+    case EACCES, EPERM, EROFS: return .permission
+    case ENOMEM: return .noMemory
+    default: return Status.resource.because("the file, or the thread that writes it, could not be had: %e", Int64(error))
+    }
+    Trace.setFile(true)
+    QueueControlBlocks.forEachID { id in
+      guard let core = QueueCore.find(id) else { return }
+      put(core)
+      core.control.forEachSlot { slot in
+        if slot.word.isLive {
+          put(TimerRef(slot: slot, version: slot.version), core, kind: Int32(CHIME_TRACE_TIMER), record: nil)
+        }
+      }
+    }
+    return .ok
+  }
+
+  /// Ends the file; what has happened before is in it. Ignored when none is being written.
+  package static func end() -> Status {
+    if Fork.isChild { return .forked }
+    Trace.setFile(false)
+    return withoutCancellation { chime_trace_end() } == 0 ? .ignored : .ok
+  }
+
+  /// Before the first queue: begins the file that the environment names. A file that cannot be had is told of on stderr.
+  static func beginIfWanted() {
+    guard let path = unsafe chime_trace_wanted() else { return }
+    if unsafe begin(path) == .ok { return }
+    let name = unsafe String(cString: path)
+    let text = "libchime: the file that CHIME_TRACE names cannot be written: \(name)\n"
+    unsafe text.withCString { unsafe chime_write_error($0, text.utf8.count) }
+  }
+
+  /// A queue was made.
+  @inline(never)
+  static func put(_ core: QueueCore) {
+    var event = chime_trace_event()
+    event.kind = Int32(CHIME_TRACE_QUEUE)
+    event.queue = core.id
+    event.now_ns = Clock.monotonic.now
+    unsafe core.label.withCString { unsafe chime_trace_set_label(&event, $0) }
+    unsafe chime_trace_put(&event)
+  }
+
+  /// What the trace reports.
+  static func put(_ record: TickRecord) {
+    guard let timer = TimerRef(record.timer), let core = timer.control.core else { return }
+    put(timer, core, kind: record.kind, record: record)
+  }
+
+  private static func put(_ timer: TimerRef, _ core: QueueCore, kind: Int32, record: TickRecord?) {
+    var event = chime_trace_event()
+    event.kind = kind
+    event.overlaps = core.handOver == nil ? 0 : 1
+    event.timer = timer.id
+    event.queue = core.id
+    event.now_ns = Clock.monotonic.now
+    event.scheduled_ns = record?.scheduled ?? .max
+    event.actual_ns = record?.actual ?? 0
+    event.sequence = record?.sequence ?? 0
+    event.missed = record?.missed ?? 0
+    (event.passes, event.merged) = core.counters.wakeUps
+    if let label = timer.label { unsafe label.withCString { unsafe chime_trace_set_label(&event, $0) } }
+    unsafe chime_trace_put(&event)
+  }
+}
