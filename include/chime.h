@@ -159,14 +159,14 @@ const char *CHIME_NONNULL chime_status_name(chime_status status);
 const char *CHIME_NONNULL chime_status_message(chime_status status);
 
 /**
- * One English sentence on why the calling thread's last call that failed with CHIME_ERROR_INVALID_ARGUMENT, _UNSUPPORTED,
- * _RESOURCE or _LIMIT did so. It names the argument as this file does, and gives values in units that people read:
- * "schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)"; for RESOURCE it gives the system's error. Calls that
- * succeed, or fail with another status, do not change it. For people: its wording may change.
+ * One English sentence on why the calling thread's last failed call failed, if its status was
+ * CHIME_ERROR_INVALID_ARGUMENT, _UNSUPPORTED, _RESOURCE or _LIMIT. It names the argument as this file does, with values
+ * in readable units: "schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)"; for RESOURCE it gives the system's
+ * error. Calls that succeed, or fail with another status, do not change it. For people: the wording may change.
  *
- * Not for chime_queue_stop and chime_main_stop, which may be called by signal handlers and leave no sentence.
+ * chime_queue_stop and chime_main_stop leave no sentence, because signal handlers may call them.
  *
- * @return empty if no call has failed so, or there is no memory for the sentence. Never freed by the caller; valid until
+ * @return empty if no call has failed like that, or there is no memory for the sentence. Not to be freed; valid until
  *         the thread calls this function again, or ends
  *
  * Any thread; each has its own. Calls back: no. Waits: no.
@@ -360,8 +360,8 @@ enum {
   CHIME_TIMER_RECORD_ARMED = 2,     /* on a queue that gives records: an ARMED record for each activation, */
   CHIME_TIMER_RECORD_CANCELLED = 4, /* a CANCELLED record where a cancel handler would be called, */
   CHIME_TIMER_RECORD_FINALIZE = 8,  /* a FINALIZE record where a finalizer would be called */
-  CHIME_TIMER_BACKGROUND = 16       /* chime_queue_run with flags 0 does not wait for it: that returns when no other
-                                       timer is running. No difference otherwise */
+  CHIME_TIMER_BACKGROUND = 16       /* chime_queue_run with flags 0 does not wait for it, and returns when no other
+                                       timer is running. It makes no other difference */
 };
 
 typedef struct chime_timer_options {
@@ -569,9 +569,9 @@ typedef struct chime_queue_stats {
 chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME_NULLABLE stats);
 
 /**
- * Writes a line of text for the queue and one for each timer: id, label, state, when it is due, interval, ticks, missed,
- * and what is missed while its handler runs: "due 860 ms ago, every 250 ms, 3 missed while its handler runs". For
- * people: the wording may change.
+ * Writes a line of text for the queue and one for each timer: id, label, state, when it is due, interval, ticks,
+ * missed, and what is missed while its handler runs: "due 860 ms ago, every 250 ms, 3 missed while its handler runs".
+ * For people: the wording may change.
  *
  * @param text      receives up to capacity - 1 bytes and a terminating 0; NULL and capacity 0 to get the length
  * @param length    receives the length of the whole text, without its 0; may be NULL
@@ -583,13 +583,13 @@ chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, ui
                               uint64_t *CHIME_NULLABLE length);
 
 /**
- * Lists the queues of the process that were not released, whoever made them. A queue that is made or released by another
- * thread meanwhile may be in the list or not; each id is in it at most once.
+ * Lists the queues of the process that have not been released, whoever created them. A queue that another thread
+ * creates or releases at the same time may or may not be in the list; no id is in it twice.
  *
- * @param queues    receives up to capacity ids; NULL with capacity 0 asks for the count
- * @param capacity  ids that there is room for
- * @param count     receives how many queues there are, also when there was not room for all
- * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: count is NULL, or queues is and capacity is not 0
+ * @param queues    receives up to capacity ids; NULL and capacity 0 to get the count
+ * @param capacity  how many ids fit
+ * @param count     receives how many queues there are, even if not all fitted
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: count is NULL, or queues is NULL and capacity is not 0
  *
  * Any thread. Calls back: no. Waits: no.
  */
@@ -707,8 +707,8 @@ enum {
 /**
  * Processes and waits in turn: a loop for hosts that have none.
  *
- * @param flags  0: return when no timer is running, except those with CHIME_TIMER_BACKGROUND, and
- *               nothing is left to call; or CHIME_RUN_UNTIL_STOPPED
+ * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; or
+ *               CHIME_RUN_UNTIL_STOPPED
  * @return CHIME_OK: no timer is running, whoever ended the last one; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD;
  *         CHIME_ERROR_BUSY; CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended;
  *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
@@ -789,19 +789,20 @@ chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NUL
 
 /**
  * Writes what happens to all timers from now on to a file, as Chrome trace events, which Perfetto (ui.perfetto.dev) and
- * chrome://tracing show: one process of the view for each queue, with its callbacks on one track, one track for each timer
- * with its callbacks and transitions, and as counters the lateness of ticks and the wake-ups, all and merged. Besides the
- * function of chime_set_trace, if there is one.
+ * chrome://tracing show: one process of the view for each queue, with its callbacks on one track, one track for each
+ * timer with its callbacks and transitions, and as counters the lateness of ticks and the wake-ups, all and merged.
+ * Besides the function of chime_set_trace, if there is one.
  *
- * A thread of Chime's writes the file. Whoever makes an event puts it in a ring of 8,192, and never waits; what finds no room
- * is dropped and counted, as `dropped` in the file's otherData. The file is whole JSON some 20 ms after what it tells of,
- * and when the program ends. In a forked child nothing is written. Callbacks of a concurrent queue are on the timers' tracks only.
+ * A thread of Chime's writes the file. Whoever makes an event puts it in a ring of 8,192, and never waits; what finds
+ * no room is dropped and counted, as `dropped` in the file's otherData. The file is whole JSON some 20 ms after what it
+ * tells of, and when the program ends. In a forked child nothing is written. Callbacks of a concurrent queue are on the
+ * timers' tracks only.
  *
  * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace.json ./server`. It is
  * ignored in programs that run with more rights than their user has (set-user-ID and the like).
  *
- * @param path  of a file that is made or emptied; %p in it stands for the number of the process. NULL: ends the file that
- *              is being written, with all that has happened before in it
+ * @param path  of a file that is made or emptied; %p in it stands for the number of the process. NULL: ends the file
+ *              that is being written, with all that has happened before in it
  * @return CHIME_OK; CHIME_IGNORED: path is NULL, and no file is being written; CHIME_ERROR_PERMISSION;
  *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY
  *
@@ -1053,8 +1054,8 @@ chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t timeout_ns
 chime_status chime_timer_release(chime_timer_t timer);
 
 /**
- * chime_timer_release, then waits until no handler of the timer runs: what the handler uses may be freed afterwards, but
- * what a cancel handler or the finalizer uses may not, since those can still be called on the queue.
+ * chime_timer_release, then waits until no handler of the timer runs: what the handler uses may be freed afterwards,
+ * but what a cancel handler or the finalizer uses may not, since those can still be called on the queue.
  *
  * @param timer       0 does nothing
  * @param timeout_ns  0 or more; CHIME_FOREVER
