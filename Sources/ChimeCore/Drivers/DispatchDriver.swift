@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Wakes a queue that lives on libdispatch: one DispatchSourceTimer behind its machine, and a block for wake-ups that
-/// cannot wait. Armed by passes, which exclude each other; woken from anywhere.
+/// Wakes a queue on libdispatch: with one DispatchSourceTimer behind its machine, and with a block for wake-ups that
+/// cannot wait. Passes, which exclude each other, arm it; any thread wakes it.
 final class DispatchDriver: QueueDriver {
   private let dispatchContext: DispatchContext
   private let machine: TimerMachine
   private let control: QueueControlBlock
-  /// What the source is set for, `.max` for nothing; the pass's own (P18b, Sources/README.md).
+  /// The time that the source is set for, `.max` for none; used by the pass only (P18b, Sources/README.md).
   private let armed = Atomic<Int64>(.max)
 
   init(_ core: QueueCore, _ context: DispatchContext) {
@@ -40,7 +40,7 @@ final class DispatchDriver: QueueDriver {
   func close() { withoutCancellation { machine.shutDown() } }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    // Without a timeout, outside every callback, libdispatch has a faster way.
+    // Without a timeout and outside callbacks, libdispatch has a faster way.
     if timeout == .max, dispatchContext.canRunAndWait, ThreadState.frames.isEmpty { return runInTurn(core, body) }
     return SyncCall.wait(core, timeout: timeout, body) { call in
       withoutCancellation { dispatchContext.queue.async { call.run() } }
@@ -48,8 +48,8 @@ final class DispatchDriver: QueueDriver {
     }
   }
 
-  /// Runs a function on the calling thread, in the queue's turn. A thread that others can wait for is known to wait
-  /// meanwhile: one that stands in the main queue, a queue of the host's or a run loop.
+  /// Runs a function on the calling thread, in the queue's turn. If others can wait for the thread, because it is on
+  /// the main queue, a queue of the host's or a run loop, it is registered as waiting meanwhile.
   private func runInTurn(_ core: QueueCore, _ body: @escaping () -> Void) -> Status {
     let standing = Standing.current
     let waiter = standing.isNowhere ? nil : WaitRegistry.Waiter(.queue(core), standing)
