@@ -12,7 +12,7 @@
  *   t02 [#####...................] tick  58,   5.0 ms late,  2 missed
  *   t03 [#.......................] tick  33,   1.0 ms late,  1 missed
  *   t04 [####....................] tick  21,  11.0 ms late,  0 missed
- *   t05 it was suspended 1.5 s ago.
+ *   t05 it was suspended 1.56 s ago.
  *   t06 [####....................] tick  10,  25.0 ms late,  0 missed
  *   t07 [###############.........] tick   7,   0.0 ms late,  0 missed
  *   t08 it was cancelled.
@@ -21,7 +21,7 @@
  *   t11 [#####...................] tick   3,   0.0 ms late,  0 missed
  *   t12 [#################.......] tick   2,   0.0 ms late,  0 missed
  *   t13 [#######.................] tick   2,   0.0 ms late,  0 missed
- *   t14 it was suspended 1.5 s ago.
+ *   t14 it was suspended 1.56 s ago.
  *   t15 [##################......] tick   1,   0.0 ms late,  0 missed
  *   t16 [#############...........] tick   1,   0.0 ms late,  0 missed
  *   t17 it was cancelled.

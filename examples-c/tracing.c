@@ -13,7 +13,7 @@
  *   20 ms  CHIME_TICK_DUE
  *   20 ms  CHIME_TRACE_RETURNED
  *   20 ms  CHIME_TRACE_SUSPENDED
- *   it was suspended 5.0 ms ago.
+ *   it was suspended 5 ms ago.
  *   25 ms  CHIME_TRACE_RESUMED
  *   30 ms  CHIME_TICK_DUE
  *   30 ms  CHIME_TRACE_CANCELLED

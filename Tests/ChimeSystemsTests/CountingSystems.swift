@@ -1,4 +1,5 @@
 import Chime
+import ChimeTestSupport
 import Testing
 
 /// What ends by itself: the countdown, and the value that vanishes.

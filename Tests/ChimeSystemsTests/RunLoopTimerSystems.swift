@@ -1,6 +1,7 @@
 import Chime
 import ChimeRunLoop
 import Dispatch
+import ChimeTestSupport
 import Foundation
 import Testing
 

@@ -1,6 +1,7 @@
 import Chime
 import Dispatch
 import Glibc
+import ChimeTestSupport
 import Testing
 
 /// The Swift interface: what it adds to the core is ownership, closures and typed errors.
@@ -10,17 +11,15 @@ import Testing
     private let count: Counter
     init(_ count: Counter) {
       self.count = count
-      count.value += 1
+      count.add(1)
     }
-    deinit { count.value -= 1 }
+    deinit { count.add(-1) }
   }
-
-  final class Counter: @unchecked Sendable { var value = 0 }
 
   @Test func everyTicksOnItsGrid() throws {
     let queue = try VirtualTimerQueue()
     let scheduled = Counter()
-    let timer = try queue.every(.milliseconds(10)) { tick in scheduled.value += Int(tick.scheduled) }
+    let timer = try queue.every(.milliseconds(10)) { tick in scheduled.add(Int(tick.scheduled)) }
     try queue.advance(by: .milliseconds(35))
     #expect(scheduled.value == 60_000_000)
     #expect(timer.nextDeadline == 40_000_000)
@@ -29,7 +28,7 @@ import Testing
   @Test func aTimerStopsWhenItsLastReferenceGoes() throws {
     let queue = try VirtualTimerQueue()
     let ticks = Counter()
-    var timer: ChimeTimer? = try queue.every(.seconds(1)) { _ in ticks.value += 1 }
+    var timer: ChimeTimer? = try queue.every(.seconds(1)) { _ in ticks.add(1) }
     try queue.advance(by: .seconds(2))
     #expect(timer?.state == .running)
     timer = nil
@@ -57,7 +56,7 @@ import Testing
     let ticks = Counter()
     do {
       let probe = Probe(alive)
-      try queue.once(after: .seconds(1)) { ticks.value += alive.value; withExtendedLifetime(probe) {} }
+      try queue.once(after: .seconds(1)) { ticks.add(alive.value); withExtendedLifetime(probe) {} }
     }
     #expect(alive.value == 1)
     try queue.advance(by: .seconds(1))
@@ -80,7 +79,7 @@ import Testing
 
   /// The pass that closes a queue runs beside the call that released it, and gives its memory to the next queue.
   @Test func theReleaseOfAQueueEndsNoTimerOfTheNext() {
-    let wrong = SharedCount(), rounds = SharedCount()
+    let wrong = Counter(), rounds = Counter()
     onNewThreads(4) { _ in
       // A queue that got the control block of a large one takes long to end: its end visits all slots.
       let end = Clock.monotonic.now + 5_000_000_000

@@ -273,7 +273,7 @@ mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
 
 mutation("fork-unnoticed", "15", "Fork.happened", "does nothing",
          ("Locking/Fork.swift", "    if isChild { return }\n    count.add", "    if isChild || BROKEN { return }\n    count.add"),
-         F("fork", "every-call"))
+         F("fork", "a-child-that-does-nothing"))
 mutation("fork-descriptor-any", "15", "TimerFile.isOne", "says true",
          ("Platform/TimerFile.swift", "    var owner: Int32 = 0\n    guard unsafe chime_file_mark", "    if BROKEN { return true }\n    var owner: Int32 = 0\n    guard unsafe chime_file_mark"),
          F("fork_files"))
@@ -325,14 +325,14 @@ mutation("query-for-pass", "9, 18", "asPassIfWanted", "takes a query for a pass"
          I("release beside next_deadline"))
 mutation("deliver-passes-writer-over", "1, 3", "deliver", "passes over a timer with a writer",
          (DELIVERY, "        backoff.pause()\n        word = slot.word\n        continue\n", "        if BROKEN {\n          WriterImages.finish(image.index)\n          return now\n        }\n        backoff.pause()\n        word = slot.word\n        continue\n"),
-         I("beside advance", "a reschedule"))
+         I("and restart"))
 mutation("place-drops-writer", "1, 3", "QueueCore.place", "drops a timer with a writer",
          (PASS, "      let image = slot.image\n      guard image.word.isRunning else { return }\n      wheel.place", "      if BROKEN { return }\n      let image = slot.image\n      guard image.word.isRunning else { return }\n      wheel.place"),
-         I("beside advance", "a reschedule"))
+         I("and resume"))
 mutation("position-after-swap", "1, 3", "TimerRef.endWriting", "reads the position after the last swap only, and links then",
          (TIMER, "    let placed = Slab.position(of: slot.index).tick ?? .max\n",
           "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      if Slab.position(of: slot.index).tick ?? .max > Wheel.tick(notBefore: time, shift: control.shift) {\n        slot.link(into: control)\n        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n    let placed = Slab.position(of: slot.index).tick ?? .max\n"),
-         I("beside advance", "a reschedule", "restart"))
+         I("and restart"))
 mutation("flag-before-link", "1, 3", "TimerRef.publish", "the flag comes with the word, the link afterwards",
          (TIMER, "    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n",
           "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      slot.link(into: control)\n      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n"),
@@ -374,14 +374,13 @@ mutation("watcher-not-woken", "18", "wakeWatcher", "does nothing",
          (HOST, "    if watched == 0 { return }\n", "    if watched == 0 || BROKEN { return }\n"), I("another thread takes the last tick of run"))
 mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock during the pass is not looked for",
          (PASS, "      if control.stepIsPending { break }\n", "      if !BROKEN, control.stepIsPending { break }\n"), I("step of the wall clock"))
-mutation("wall-offset-late", "17", "TimerRef.apply", "a deadline written beside a step is not looked at again",
-         (RUNNING, "    if slot.flags.contains(.onWallClock) { followWallClock() }\n    switch event", "    if !BROKEN, slot.flags.contains(.onWallClock) { followWallClock() }\n    switch event"),
-         I("deadlines written beside steps"))
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
          ("RunLoop/Loop+Running.swift", "      wantsOut.store(true, ordering: .relaxed)\n      state.wakeThread()\n      return .ok", "      wantsOut.store(true, ordering: .relaxed)\n      if !BROKEN { state.wakeThread() }\n      return .ok"),
          I("stops of a run loop"))
-mutation("loop-end-unseen", "8", "Loop.add", "a queue that is made beside the loop's end does not see it",
-         ("RunLoop/Loop+Queues.swift", "      if hasEnded { return }\n      for", "      if !BROKEN, hasEnded { return }\n      for"),
+mutation("loop-end-unseen", "8", "Loop.makeQueue, add", "a queue that is made beside the loop's end does not see it",
+         [("RunLoop/Loop+Queues.swift", "      if hasEnded { return }\n      for", "      if !BROKEN, hasEnded { return }\n      for"),
+          ("RunLoop/Loop+Queues.swift", "if hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(.unknownHandle)",
+           "if !BROKEN, hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(.unknownHandle)")],
          I("beside the end of its run loop"))
 
 # ---- Promise 20 ------------------------------------------------------------------------------------------------------
