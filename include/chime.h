@@ -788,25 +788,25 @@ chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_f
 chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NULLABLE context);
 
 /**
- * Writes what happens to all timers from now on to a file, as Chrome trace events, which Perfetto (ui.perfetto.dev) and
- * chrome://tracing show: one process of the view for each queue, with its callbacks on one track, one track for each
- * timer with its callbacks and transitions, and as counters the lateness of ticks and the wake-ups, all and merged.
- * Besides the function of chime_set_trace, if there is one.
+ * Writes what happens to all timers from now on to a file of Chrome trace events, for Perfetto (ui.perfetto.dev) or
+ * chrome://tracing. Each queue appears as a process. It has a track for its callbacks, a track for each timer's
+ * callbacks and transitions, and counters for the lateness of ticks and for wake-ups, all and merged. A function set by
+ * chime_set_trace gets its reports as before.
  *
- * A thread of Chime's writes the file. Whoever makes an event puts it in a ring of 8,192, and never waits; what finds
- * no room is dropped and counted, as `dropped` in the file's otherData. The file is whole JSON some 20 ms after what it
- * tells of, and when the program ends. In a forked child nothing is written. Callbacks of a concurrent queue are on the
- * timers' tracks only.
+ * A thread of Chime's writes the file. Other threads put events into a ring of 8,192 and never wait; events that do not
+ * fit are dropped and counted, as `dropped` in the file's otherData. The file is complete JSON about 20 ms after the
+ * latest event in it, and when the program ends. A forked child writes nothing. Callbacks of concurrent queues appear
+ * only on the timers' tracks.
  *
  * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace.json ./server`. It is
- * ignored in programs that run with more rights than their user has (set-user-ID and the like).
+ * ignored in programs that run with more rights than their user (set-user-ID and the like).
  *
- * @param path  of a file that is made or emptied; %p in it stands for the number of the process. NULL: ends the file
- *              that is being written, with all that has happened before in it
- * @return CHIME_OK; CHIME_IGNORED: path is NULL, and no file is being written; CHIME_ERROR_PERMISSION;
+ * @param path  the file to create or empty; %p in it stands for the process id. NULL ends the file that is being
+ *              written, once everything that has happened is in it
+ * @return CHIME_OK; CHIME_IGNORED: path is NULL and no file is being written; CHIME_ERROR_PERMISSION;
  *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY
  *
- * Any thread. Calls back: no. Waits: no; for the file, when it ends one.
+ * Any thread. Calls back: no. Waits: no; for the file, if it ends one.
  */
 chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
 
