@@ -36,7 +36,7 @@ import Testing
     #expect(ticks.value == 2)
   }
 
-  @Test func aHandlerIsLetGoWithItsTimer() throws {
+  @Test func aHandlerIsReleasedWithItsTimer() throws {
     let queue = try VirtualTimerQueue()
     let alive = Counter()
     var timer: ChimeTimer?
@@ -63,7 +63,7 @@ import Testing
     #expect(ticks.value == 1 && alive.value == 0)
   }
 
-  @Test func aQueueThatGoesTakesItsTimersAlong() throws {
+  @Test func aQueueThatGoesEndsItsTimers() throws {
     var queue: VirtualTimerQueue? = try VirtualTimerQueue()
     let alive = Counter()
     var timer: ChimeTimer?
@@ -154,7 +154,7 @@ import Testing
     #expect(try queue.shutdown() == .done)
   }
 
-  @Test func aHandlerThatWaitsForItselfIsTold() async throws {
+  @Test func aHandlerThatWaitsForItselfGetsAnError() async throws {
     let queue = try TimerQueue(label: "self")
     let answer = await withCheckedContinuation { continuation in
       try? queue.once(after: .zero) {
