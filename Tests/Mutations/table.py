@@ -152,7 +152,7 @@ mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period
           "onGrid = BROKEN ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(slot.period)"),
          C("a_deadline_long_past_is_due_at_once", "missed_periods_give_one_tick"), M())
 mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered",
-         [(PASS, "    if word.isBusy {\n      // One that was taken", "    if word.isBusy, !BROKEN {\n      // One that was taken"),
+         [(PASS, "    if word.isBusy {\n      // A tick that was", "    if word.isBusy, !BROKEN {\n      // A tick that was"),
           (DELIVERY, "if isOver || word.isBusy {", "if isOver || word.isBusy && !BROKEN {")],
          C("a_tick_due_while_the_handler_runs_waits_for_it", "the_calls_of_one_timer_never_overlap"))
 
