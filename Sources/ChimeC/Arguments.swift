@@ -95,30 +95,63 @@ package enum Arguments {
     return .ok
   }
 
-  /// A string that must be UTF-8; empty for NULL.
-  package static func string(_ pointer: UnsafePointer<CChar>?, _ name: StaticString) -> String? {
-    guard let pointer = unsafe pointer else { return "" }
-    let string = unsafe String(validatingCString: pointer)
-    if string == nil { _ = Status.invalidArgument.because(name, "%s is not UTF-8") }
-    return string
+  /// A string that must be UTF-8; empty for NULL. In a call that was promised its objects.
+  /// - Returns: invalidArgument, noMemory, limit.
+  package static func string(_ pointer: UnsafePointer<CChar>?, _ name: StaticString) -> Result<String, Status> {
+    guard let pointer = unsafe pointer else { return .success("") }
+    guard unsafe isUTF8(pointer) else { return .failure(Status.invalidArgument.because(name, "%s is not UTF-8")) }
+    // The string's own header is before the text.
+    guard unsafe Memory.provides(length(of: pointer) + 64) else { return .failure(Memory.refusal) }
+    return unsafe .success(String(cString: pointer))
   }
 
-  /// Gives a text to C: as much as fits, a 0, and the whole length. `body` gives `nil` for an id
+  private static func length(of text: UnsafePointer<CChar>) -> Int {
+    var length = 0
+    while unsafe text[length] != 0 { length += 1 }
+    return length
+  }
+
+  /// Whether a string is UTF-8, as Unicode has it: no surrogates, nothing longer than need be. Makes no object.
+  static func isUTF8(_ text: UnsafePointer<CChar>) -> Bool {
+    var next = unsafe text
+    while true {
+      let first = unsafe UInt8(bitPattern: next.pointee)
+      unsafe next += 1
+      if first == 0 { return true }
+      if first < 0x80 { continue }
+      // How many bytes follow, and between what the first of them lies.
+      let rest: (count: Int, range: ClosedRange<UInt8>)
+      switch first {
+      case 0xc2...0xdf: rest = (1, 0x80...0xbf)
+      case 0xe0: rest = (2, 0xa0...0xbf)
+      case 0xed: rest = (2, 0x80...0x9f)
+      case 0xe1...0xef: rest = (2, 0x80...0xbf)
+      case 0xf0: rest = (3, 0x90...0xbf)
+      case 0xf1...0xf3: rest = (3, 0x80...0xbf)
+      case 0xf4: rest = (3, 0x80...0x8f)
+      default: return false
+      }
+      for i in 0..<rest.count {
+        let byte = unsafe UInt8(bitPattern: next.pointee)
+        guard i == 0 ? rest.range ~= byte : 0x80...0xbf ~= byte else { return false }
+        unsafe next += 1
+      }
+    }
+  }
+
+  /// Gives a text to C: as much as there is room for, a 0, and the length of the whole. `body` gives false for an id
   /// that names nothing.
   static func write(
     _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64, _ length: UnsafeMutablePointer<UInt64>?,
-    _ body: () -> String?
+    _ body: (inout TextWriter) -> Bool
   ) -> Status {
     guard unsafe text != nil || capacity == 0 else {
       return Status.invalidArgument.because("text is NULL, and capacity (%n) is not 0", Int64(clamping: capacity))
     }
-    guard let bytes = body()?.utf8 else { return .unknownHandle }
-    unsafe length?.pointee = UInt64(bytes.count)
-    if let text = unsafe text, capacity > 0 {
-      let count = Int(min(UInt64(bytes.count), capacity - 1))
-      for (i, byte) in bytes.prefix(count).enumerated() { unsafe text[i] = CChar(bitPattern: byte) }
-      unsafe text[count] = 0
-    }
+    var writer = unsafe TextWriter(text, capacity: Int(clamping: capacity))
+    guard body(&writer) else { return .unknownHandle }
+    writer.end()
+    unsafe length?.pointee = UInt64(writer.length)
     return .ok
   }
 
@@ -180,7 +213,10 @@ package enum Arguments {
   @inline(__always)
   static func timerOptions(_ pointer: UnsafePointer<chime_timer_options>, selfRelease: Bool) -> TimerOptions? {
     guard unsafe hasKnownSize(pointer, "options.size") else { return nil }
-    if unsafe pointer.pointee.label != nil, unsafe string(pointer.pointee.label, "options.label") == nil { return nil }
+    if let label = unsafe pointer.pointee.label, unsafe !isUTF8(label) {
+      _ = Status.invalidArgument.because("options.label", "%s is not UTF-8")
+      return nil
+    }
     guard unsafe pointer.pointee.handler != nil else { return unsafe recordOptions(pointer.pointee, selfRelease) }
     guard unsafe pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_BACKGROUND) == 0 else {
       _ = unsafe unknownFlags("options.flags", pointer.pointee.flags)

@@ -14,7 +14,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -30,13 +29,7 @@ static inline void chime_set_errno(int error) { errno = error; }
 static inline int chime_open(const char *path, int flags) { return open(path, flags); }
 static inline int chime_fcntl(int file, int command, int argument) { return fcntl(file, command, argument); }
 
-/* Zeroed pages that are not counted against the system's memory until they are written; NULL: none. */
-static inline void *chime_map(size_t bytes) {
-  void *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return memory == MAP_FAILED ? 0 : memory;
-}
-
-/* How much longer than requested the kernel may let the calling thread wait. */
+/* How much longer than asked for the kernel may let the calling thread wait. */
 void chime_set_timer_slack(unsigned long nanoseconds);
 
 /* Binds a thread to processors, a bit for each; 0 or an error number. */

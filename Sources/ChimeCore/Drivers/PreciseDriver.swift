@@ -81,17 +81,23 @@ import Synchronization
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     SyncCall.wait(core, timeout: timeout, body) { call in
-      var isRefused = false
+      var status = Status.ok
       change {
-        isRefused = isClosed
-        if !isRefused { calls.append(call) }
+        if isClosed {
+          status = .shutDown
+        } else if calls.makesRoom() {
+          calls.append(call)
+        } else {
+          status = Memory.refusal
+        }
       }
-      return !isRefused
+      return status
     }
   }
 
-  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
-    "the thread of its queue is busy or has not got a processor"
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+    text.add("the thread of its queue is busy or has not got a processor")
+    return true
   }
   var isOnQueue: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
   var mayNeverRun: Bool { false }

@@ -10,9 +10,10 @@ package protocol QueueDriver: AnyObject, Sendable {
   func close()
   /// Runs a function in mutual exclusion with the queue's passes, waiting `timeout` nanoseconds for its turn.
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status
-  /// Why a wanted pass has not come, as far as is known, as a part of a sentence; `nil` if it is about to come.
-  /// - Parameter sinceLastPass: how long ago the last one began, to be read; `nil` before the first.
-  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String?
+  /// Writes why no pass has come that is wanted, as far as can be told: a part of a sentence; false, and nothing
+  /// written, when one is about to come.
+  /// - Parameter sinceLastPass: how long ago the last one began, in nanoseconds; `nil` before the first.
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool
   /// Whether the caller is where the passes run, so that waiting for one would be waiting for itself.
   var isOnQueue: Bool { get }
   /// What the passes share with other work of the host's; `nil` for nothing.

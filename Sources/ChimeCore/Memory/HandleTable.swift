@@ -6,8 +6,9 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   private struct Table {
     /// Index of the first entry; those before belong to a process that this one was forked from.
     var first = 0
-    var entries: [(object: Object?, version: UInt32)] = []
-    var free: [UInt32] = []
+    /// Of one without an object: the next such one, as its index + 1, 0 at the end.
+    var entries: [(object: Object?, version: UInt32, nextFree: UInt32)] = []
+    var firstFree: UInt32 = 0
 
     /// Index of an entry, whatever its version.
     func index(of handle: Handle) -> Int? {
@@ -37,22 +38,24 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
     epoch.store(Fork.epoch &+ 1, ordering: .relaxed)
   }
 
-  /// Gives an object an id and keeps it until `remove`; `nil` when the ids are used up.
-  package func add(_ object: Object) -> UInt64? {
-    guard isUsable else { return nil }
+  /// Gives an object an id and keeps it until `remove`: forked, limit when the ids are used up, noMemory.
+  package func add(_ object: Object) -> Result<UInt64, Status> {
+    guard isUsable else { return .failure(.forked) }
     Fork.watch()
     return table.withLock { table in
       let index: Int
-      if let reused = table.free.popLast() {
-        index = Int(reused)
+      if table.firstFree != 0 {
+        index = Int(table.firstFree) - 1
+        table.firstFree = table.entries[index].nextFree
         table.entries[index].object = object
       } else {
         index = table.entries.count
-        guard table.first + index <= Handle.indexMask else { return nil }
+        guard table.first + index <= Handle.indexMask else { return .failure(.limit) }
+        guard table.entries.makesRoom() else { return .failure(Memory.refusal) }
         made.store(table.first + index + 1, ordering: .relaxed)
-        table.entries.append((object, 1))
+        table.entries.append((object, 1, 0))
       }
-      return Handle.id(kind, index: UInt32(table.first + index), version: table.entries[index].version)
+      return .success(Handle.id(kind, index: UInt32(table.first + index), version: table.entries[index].version))
     }
   }
 
@@ -77,7 +80,10 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
       table.entries[index].object = nil
       table.entries[index].version += 1
       // An index whose versions are used up is never given out again.
-      if table.entries[index].version < Handle.versionMask { table.free.append(UInt32(index)) }
+      if table.entries[index].version < Handle.versionMask {
+        table.entries[index].nextFree = table.firstFree
+        table.firstFree = UInt32(index) + 1
+      }
       return object
     }
   }

@@ -63,8 +63,15 @@ import Synchronization
 
   let slots: Locked<SlotStore>
   let core = Locked<QueueCore?>(nil)
-  /// Wheel pages that came with the chunks and that no wheel has used yet.
-  let wheelPages = Locked<[WheelPageRegion]>([])
+  /// Wheel pages that came with the chunks, and how many of the regions the queue's wheel has taken.
+  let wheelPages = Locked<(regions: [WheelPageRegion], taken: Int)>(([], 0))
+  /// Room for what passes write down, until the pass takes it; see `PassRoom`. The flag is a hint that is set before
+  /// the slots are given out that the room is for.
+  let room = Locked<PassRoom?>(nil)
+  let hasRoom = Atomic<Bool>(false)
+  /// While no queue lives here: the index of the next such control block, and the version of its next id. Behind the
+  /// lock of `QueueControlBlocks`.
+  var free: (next: UInt32, version: UInt32) = (0, 0)
 
   init(index: UInt32) {
     unsafe self.index = index
@@ -93,7 +100,7 @@ struct SlotStore {
   static func prime() {
     var store = SlotStore()
     store.chunks.append((0, 1))
-    store.chunks.reserveCapacity(64)
+    store.chunks.reserveCapacity(8)
   }
 
   /// For a queue with a limit: how many timers may exist at once, and how many do.
@@ -118,6 +125,10 @@ struct SlotStore {
   package static func == (a: QueueControlBlock, b: QueueControlBlock) -> Bool { unsafe a.storage == b.storage }
 
   @inline(__always) var index: UInt32 { unsafe storage.pointee.index }
+  var free: (next: UInt32, version: UInt32) {
+    get { unsafe storage.pointee.free }
+    nonmutating set { unsafe storage.pointee.free = newValue }
+  }
   @inline(__always) var cacheOffset: Int { unsafe Int(storage.pointee.cacheOffset) }
   @inline(__always) var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
   @inline(__always) var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }

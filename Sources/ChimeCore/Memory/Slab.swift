@@ -1,4 +1,3 @@
-internal import CPlatform
 import Synchronization
 
 /// All timers of the process, in chunks of 256 slots that are mapped once and never unmapped, so that a stale id can
@@ -48,18 +47,13 @@ enum Slab: ProcessState {
     unsafe table.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: Entry.self) + Int(index >> 8)
   }
 
-  /// Zeroed memory that is never given back; `nil` if there is none.
-  static func map(bytes: Int) -> UnsafeMutableRawPointer? {
-    unsafe chime_map(bytes)
-  }
-
   /// Makes the table; false if there is no memory. Called before the first queue exists.
   static func prepare() -> Bool {
     chunkCount.withLock { _ in
       if unsafe table.load(ordering: .acquiring) != nil { return true }
-      guard WriterImages.prepare(), let memory = unsafe map(bytes: maximumChunks * MemoryLayout<Entry>.size),
-        let numbers = unsafe map(bytes: maximumChunks * MemoryLayout<UInt16>.size),
-        let ends = unsafe map(bytes: maximumChunks * MemoryLayout<UInt16>.size)
+      guard WriterImages.prepare(), let memory = unsafe Memory.map(maximumChunks * MemoryLayout<Entry>.size, isTable: true),
+        let numbers = unsafe Memory.map(maximumChunks * MemoryLayout<UInt16>.size, isTable: true),
+        let ends = unsafe Memory.map(maximumChunks * MemoryLayout<UInt16>.size, isTable: true)
       else { return false }
       unsafe usedUpCounts.store(ends, ordering: .releasing)
       unsafe counts.store(numbers, ordering: .releasing)
@@ -78,7 +72,7 @@ enum Slab: ProcessState {
   /// up.
   static func addChunks(_ count: Int, owner: UnsafeMutableRawPointer) -> Int? {
     chunkCount.withLock { used in
-      guard used + count <= maximumChunks, let memory = unsafe map(bytes: count * chunkStride) else { return nil }
+      guard used + count <= maximumChunks, let memory = unsafe Memory.map(count * chunkStride) else { return nil }
       let first = used
       for i in 0..<count {
         guard let entry = unsafe entry(of: UInt32((first + i) * slotsPerChunk)) else { return nil }
@@ -211,7 +205,7 @@ enum Slab: ProcessState {
 
   private static func emptyChunk() -> UnsafeMutableRawPointer? {
     if let made = unsafe nothing.load(ordering: .relaxed) { return unsafe made }
-    let made = unsafe map(bytes: chunkStride)
+    let made = unsafe Memory.map(chunkStride)
     unsafe nothing.store(made, ordering: .relaxed)
     return unsafe made
   }

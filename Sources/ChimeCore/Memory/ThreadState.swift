@@ -138,11 +138,32 @@ import Synchronization
   @inline(__always)
   static func obtain() -> ThreadState? { existing ?? make() }
 
-  /// The same for a thread that runs callbacks, which cannot do without.
-  @inline(__always)
-  static var current: ThreadState {
-    guard let thread = obtain() else { invariantFailure("no memory for a thread that runs callbacks") }
-    return thread
+  /// Runs `body` as a callback stretch of a queue on the calling thread (see below).
+  static func inside<Result>(
+    _ control: QueueControlBlock, continuing caller: Standing? = nil, _ body: (CurrentFrame) -> Result
+  ) -> Result {
+    if let thread = obtain() { return thread.inside(control, continuing: caller, body) }
+    return withStateForNow { thread in thread.inside(control, continuing: caller, body) }
+  }
+
+  /// Runs `body` with the calling thread's state; without memory for one, with one that goes afterwards.
+  static func with<Result>(_ body: (ThreadState) -> Result) -> Result {
+    if let thread = obtain() { return body(thread) }
+    return withStateForNow(body)
+  }
+
+  /// With a state on the stack, for as long as it takes.
+  @inline(never)
+  private static func withStateForNow<Result>(_ body: (ThreadState) -> Result) -> Result {
+    var storage = unsafe ThreadStorage()
+    // SAFETY: the thread's state is this one only until `body` has returned.
+    return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+      let thread = unsafe ThreadState(storage: pointer)
+      unsafe pointer.pointee.image = WriterImages.take() ?? 0
+      unsafe chime_set_thread_state(pointer)
+      defer { thread.vacate() }
+      return body(thread)
+    }
   }
 
   @inline(never)
@@ -168,6 +189,12 @@ import Synchronization
   }
 
   private func end() {
+    vacate()
+    unsafe free(storage)
+  }
+
+  /// Releases all that the thread has.
+  private func vacate() {
     // First, because it calls the host's finalizers, which may use Chime as before.
     loop?.end()
     loop = nil
@@ -175,7 +202,6 @@ import Synchronization
     for i in 0..<4 { evict(cacheAt(i)) }
     unsafe ThreadState.giveBackImage(storage)
     unsafe free(storage.pointee.sentence)
-    unsafe free(storage)
   }
 
   private static func giveBackImage(_ storage: UnsafeMutablePointer<ThreadStorage>) {

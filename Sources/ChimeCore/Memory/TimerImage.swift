@@ -68,6 +68,12 @@ struct TimerImage {
     self.index = index
   }
 
+  /// Of an image that no thread has: the next such one.
+  fileprivate var nextFree: UInt32 {
+    get { unsafe storage.pointee.sequence.load(ordering: .relaxed) }
+    nonmutating set { unsafe storage.pointee.sequence.store(newValue, ordering: .relaxed) }
+  }
+
   /// Before the swap that sets the writer bit: each try has an image version of its own, which is odd.
   @inline(__always)
   func prepare(_ word: TimerWord) {
@@ -149,15 +155,19 @@ enum WriterImages: ProcessState {
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   private static var sharedIndex: UInt32 { 1 }
-  /// Free images, and the first one that was never used.
-  private static let free = Locked<(returned: ContiguousArray<UInt32>, fresh: UInt32)>(([], 2))
+  /// The first of the images that threads have given back, 0 for none, each of which notes the next; and the first one
+  /// that no thread ever had.
+  private static let free = Locked<(returned: UInt32, fresh: UInt32)>((0, 2))
   /// A spin lock of the shared image (P3d, Sources/README.md).
   private static let sharedIsTaken = Atomic<Bool>(false)
 
-  /// Makes the table; false if there is no memory. Called under the lock of `Slab.prepare`.
-  static func prepare() -> Bool {
+  /// Makes the table; false if there is no memory.
+  static func prepare() -> Bool { free.withLock { _ in makeTable() } }
+
+  /// The caller holds the lock of `free`.
+  private static func makeTable() -> Bool {
     if unsafe table.load(ordering: .relaxed) != nil { return true }
-    guard let memory = unsafe Slab.map(bytes: Int(maximum) * stride) else { return false }
+    guard let memory = unsafe Memory.map(Int(maximum) * stride, isTable: true) else { return false }
     unsafe table.store(memory, ordering: .releasing)
     return true
   }
@@ -178,17 +188,28 @@ enum WriterImages: ProcessState {
         .assumingMemoryBound(to: WriterImage.Storage.self), index)
   }
 
-  /// An image for a thread; `nil` if there are too many threads.
+  /// An image for a thread; `nil` when there are too many threads, or no memory.
   static func take() -> UInt32? {
     free.withLock { free in
-      if let returned = free.returned.popLast() { return returned }
+      // A thread that has a run loop can come before the first queue.
+      guard makeTable() else { return nil }
+      let returned = free.returned
+      if returned != 0 {
+        free.returned = image(returned).nextFree
+        return returned
+      }
       guard free.fresh < maximum else { return nil }
       free.fresh += 1
       return free.fresh - 1
     }
   }
 
-  static func giveBack(_ index: UInt32) { free.withLock { $0.returned.append(index) } }
+  static func giveBack(_ index: UInt32) {
+    free.withLock { free in
+      image(index).nextFree = free.returned
+      free.returned = index
+    }
+  }
 
   /// The image of the calling thread, or the shared one, for one operation.
   @inline(__always)

@@ -61,6 +61,10 @@ struct RecordFlags: OptionSet {
   /// For a deadline that is a time of day: the offset that converted it to monotonic time (see
   /// `QueueCore.followWallClock`). `followsNoWall` for all others.
   let wallOffset = Atomic<Int64>(SideRecordRef.followsNoWall)
+  /// In the list of its target's timers: the neighbours' slots as index + 1, `TimerTarget.end` at the ends; 0 where the
+  /// timer is in none. Behind the target's lock.
+  let nextOfTarget = Atomic<UInt32>(0)
+  let previousOfTarget = Atomic<UInt32>(0)
   /// Allocated with the timer, freed with it, under the lock of `Labels`; `nil` for none.
   let label = unsafe Atomic<UnsafeMutablePointer<CChar>?>(nil)
   /// While the enqueued flag is set: the slot version of the timer whose pending callback has the turn. Used by the
@@ -72,6 +76,7 @@ struct RecordFlags: OptionSet {
   /// What only the writer reads. It follows the atomics in the same allocation.
   @safe struct Own {
     var finalizer: ContextFunction?
+    var finalizesAnywhere = false
     var registrationHandler: TickFunction?
     var cancelHandler: TickFunction?
     /// One reference to the target's counts, not to its object.

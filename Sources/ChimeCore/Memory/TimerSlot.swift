@@ -90,7 +90,7 @@ import Synchronization
   @inline(__always)
   var sideRecord: SideRecordRef? { hasSideRecord ? sideRecordMemory : nil }
 
-  private var sideRecordMemory: SideRecordRef? {
+  var sideRecordMemory: SideRecordRef? {
     unsafe record.pointee.sideRecord.load(ordering: .relaxed).map { unsafe SideRecordRef($0) }
   }
 
@@ -127,7 +127,7 @@ import Synchronization
   private func endItsSideRecord() {
     guard let sideRecord else { return }
     versionAndFlags &= ~RecordFlags.hasSideRecord.rawValue
-    sideRecord.target?.detach(Handle.id(.timer, index: index, version: version))
+    sideRecord.target?.detach(self)
     sideRecord.end()
   }
 }

@@ -25,17 +25,39 @@ package enum Descriptors: ProcessState {
     return true
   }
 
+  /// Waits until one of two descriptors can be read, or a signal comes; a negative one is passed over. True if the
+  /// second can.
+  static func wait(_ first: Int32, _ second: Int32, waits: Bool) -> Bool {
+    var files = (
+      pollfd(fd: first, events: Int16(POLLIN), revents: 0), pollfd(fd: second, events: Int16(POLLIN), revents: 0)
+    )
+    let saved = Errno.current
+    defer { Errno.current = saved }
+    return withoutCancellation {
+      unsafe withUnsafeMutableBytes(of: &files) { bytes in
+        // SAFETY: a homogeneous tuple of two entries is laid out as an array of them.
+        guard let entries = unsafe bytes.baseAddress?.assumingMemoryBound(to: pollfd.self) else { return false }
+        return unsafe poll(entries, 2, waits ? -1 : 0) > 0 && entries[1].revents != 0
+      }
+    }
+  }
+
   /// Makes libdispatch open everything it will ever need for timers, at the first call of the process: an epoll, an
   /// eventfd, a timerfd, and the thread that waits for them. False if that fails. Waits for that thread, some 100 us.
   package static func prepareDispatch() -> Bool {
     dispatchIsReady.withLock { isReady in
       if isReady { return true }
       // Without threads libdispatch waits for one in whoever calls it.
-      guard areLeft(4), OwnThread.canBeMade else { return false }
+      guard areLeft(4), OwnThread.canBeMade(3) else { return false }
       // A timer that is not due makes libdispatch open the timerfd; when the second of two that are due now fires, it
       // has.
       let timers = (0..<3).map { _ in WorkSource.timer(WorkQueue(label: "chime.first")) }
-      defer { for timer in timers { timer.cancel() } }
+      defer {
+        for timer in timers {
+          timer.activate()  // libdispatch traps where one goes that never was
+          timer.cancel()
+        }
+      }
       timers[0].schedule(deadline: Clock.monotonic.now + 3600 * second, interval: .max, leeway: 0)
       timers[0].activate()
       for timer in timers[1...] {

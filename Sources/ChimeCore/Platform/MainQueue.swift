@@ -58,16 +58,22 @@ package enum MainQueue: ProcessState {
 
   static var stopIsPending: Bool { stop.load(ordering: .relaxed) }
 
-  /// Runs the main queue until `requestStop`. The main thread. Waits for time.
-  package static func run() -> Status {
+  /// Opens what `run` needs; or says why it cannot run. The main thread.
+  package static func prepareToRun() -> Status {
     let status = Fork.explainedStatusOfDispatch
     if status != .ok { return status }
     guard isMainThread else { return .wrongThread }
     guard isCurrent else { return .mainQueueIsElsewhere }
     guard !isDraining else { return .wouldDeadlock }
+    return prepare() ? .ok : .resource
+  }
+
+  /// Runs the main queue until `requestStop`. The main thread. Waits for time.
+  package static func run() -> Status {
+    let status = withoutCancellation(prepareToRun)
+    if status != .ok { return status }
     guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .wouldDeadlock }
     defer { isRunning.store(false, ordering: .releasing) }
-    guard withoutCancellation(prepare) else { return .resource }
     let stopFile = stopReader.load(ordering: .relaxed)
     let queueFile = chime_dispatch_main_queue_file()
     guard queueFile >= 0 else { return Status.resource.because("libdispatch has no descriptor for its main queue") }
@@ -77,11 +83,7 @@ package enum MainQueue: ProcessState {
         withoutCancellation { while unsafe read(stopFile, &byte, 1) == 1 {} }
         return .stopped
       }
-      var files = [
-        pollfd(fd: queueFile, events: Int16(POLLIN), revents: 0), pollfd(fd: stopFile, events: Int16(POLLIN), revents: 0),
-      ]
-      withoutCancellation { _ = unsafe poll(&files, 2, -1) }
-      if files[0].revents != 0 {
+      if Descriptors.wait(stopFile, queueFile, waits: true) {
         drain(queueFile)
         // A callback has ended this thread, which comes to its end in the caller, outside libdispatch.
         if ThreadEnd.isCaught { return .stopped }

@@ -23,16 +23,32 @@ package enum OwnThread: ProcessState {
     hooks.withLock { $0 = (start, end, context) }
   }
 
-  /// Whether the system grants threads now.
-  static var canBeMade: Bool {
-    var thread = pthread_t()
-    let error = unsafe pthread_create(&thread, nil, { _ in nil }, nil)
-    guard error == 0 else {
-      _ = noThread(error)
-      return false
+  /// Whether the system grants so many threads now. Their stacks are kept by libc, and serve the next threads.
+  static func canBeMade(_ count: Int) -> Bool {
+    var threads: [pthread_t] = []
+    var error: CInt = 0
+    // Behind this they wait for each other: else the second would have the stack of the first.
+    var gate = pthread_mutex_t()
+    unsafe pthread_mutex_init(&gate, nil)
+    unsafe pthread_mutex_lock(&gate)
+    unsafe withUnsafeMutablePointer(to: &gate) { gate in
+      while threads.count < count, error == 0 {
+        var thread = pthread_t()
+        error = unsafe pthread_create(&thread, nil, { gate in
+          if let gate = unsafe gate?.assumingMemoryBound(to: pthread_mutex_t.self) {
+            unsafe pthread_mutex_lock(gate)
+            unsafe pthread_mutex_unlock(gate)
+          }
+          return nil
+        }, gate)
+        if error == 0 { threads.append(thread) }
+      }
+      unsafe pthread_mutex_unlock(gate)
+      for thread in threads { pthread_join(thread, nil) }
+      unsafe pthread_mutex_destroy(gate)
     }
-    pthread_join(thread, nil)
-    return true
+    if error != 0 { _ = noThread(error) }
+    return error == 0
   }
 
   private static func noThread(_ error: CInt) -> Status {

@@ -45,6 +45,8 @@ import Synchronization
     }
   }
 
+  package func makeRunner(_ body: @escaping @Sendable () -> Void) -> any Runner { WorkSource.runs(body, on: self) }
+
   /// Runs a closure on the calling thread, in the queue's turn.
   func sync(_ body: () -> Void) {
     withoutActuallyEscaping(body) { body in
@@ -99,9 +101,17 @@ import Synchronization
   }
 }
 
-/// Where closures run, later.
+/// Where closures run, later, and at the same time.
 package protocol BlockQueue: AnyObject, Sendable {
-  func async(_ body: @escaping @Sendable () -> Void)
+  func makeRunner(_ body: @escaping @Sendable () -> Void) -> any Runner
+}
+
+/// A closure that runs there when it is asked for; how often it was asked for since it began makes no difference.
+package protocol Runner: AnyObject, Sendable {
+  /// Makes no object. Any thread.
+  func run()
+  /// It is not asked for any more; releases the closure, now or when that returns.
+  func close()
 }
 
 /// A quality-of-service class, by libdispatch's number, and a priority within it.

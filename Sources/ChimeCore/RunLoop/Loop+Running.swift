@@ -28,7 +28,12 @@ extension Loop {
         mainQueue = file
       }
       let epoch = Fork.epoch
-      loop.state.withLock { $0.runs.append(Run(mode: mode)) }
+      let isThere = loop.state.withLock { state in
+        guard state.runs.makesRoom() else { return false }
+        state.runs.append(Run(mode: mode))
+        return true
+      }
+      if !isThere { return Memory.refusal }
       let status = loop.run(
         in: index, until: Clock.monotonic.now.saturatingAdd(timeout), untilTick: untilTick, mainQueue, epoch)
       // A callback has forked, and this is the child: the lock may be held by a thread that does not exist here.
@@ -78,8 +83,8 @@ extension Loop {
         }
         if let status { return status }
         continue
-      case .endRound: if mainQueue >= 0, Loop.awaitWork(-1, mainQueue, waits: false) { MainQueue.drain(mainQueue) }
-      case .wait(let file): if Loop.awaitWork(file, mainQueue, waits: true) { MainQueue.drain(mainQueue) }
+      case .endRound: if mainQueue >= 0, Descriptors.wait(-1, mainQueue, waits: false) { MainQueue.drain(mainQueue) }
+      case .wait(let file): if Descriptors.wait(file, mainQueue, waits: true) { MainQueue.drain(mainQueue) }
       }
       if epoch != Fork.epoch { return .forked }
       let status = state.withLock { state -> Status? in
@@ -105,24 +110,6 @@ extension Loop {
     if ThreadEnd.isCaught, !isOwn { return .stopped }
     if untilTick, state.runs[state.runs.count - 1].hasTicked { return .ok }
     return takeStop(&state) ? .stopped : nil
-  }
-
-  /// Waits until the loop's descriptor is readable, or the main queue's, or a signal comes. True if the main queue has
-  /// work.
-  private static func awaitWork(_ file: Int32, _ mainQueue: Int32, waits: Bool) -> Bool {
-    // A negative descriptor is passed over.
-    var files = (
-      pollfd(fd: file, events: Int16(POLLIN), revents: 0), pollfd(fd: mainQueue, events: Int16(POLLIN), revents: 0)
-    )
-    let saved = Errno.current
-    defer { Errno.current = saved }
-    return withoutCancellation {
-      unsafe withUnsafeMutableBytes(of: &files) { bytes in
-        // SAFETY: a homogeneous tuple of two entries is laid out as an array of them.
-        guard let entries = unsafe bytes.baseAddress?.assumingMemoryBound(to: pollfd.self) else { return false }
-        return unsafe poll(entries, 2, waits ? -1 : 0) > 0 && entries[1].revents != 0
-      }
-    }
   }
 
   // MARK: Wake-ups
@@ -165,7 +152,7 @@ extension Loop {
     guard ThreadState.prepare() else { return .failure(.noThreadKey) }
     return make(isOwn: true).flatMap { loop in
       let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
-        if let thread = ThreadState.obtain() {
+        ThreadState.with { thread in
           loop.bind(to: thread)
           _ = run(in: .default, timeout: .max, untilTick: false)
         }

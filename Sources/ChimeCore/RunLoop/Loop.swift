@@ -102,12 +102,14 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     Fork.watch()
     guard let file = TimerFile.make(.monotonic) else { return .failure(.noTimerFile) }
     let loop = Loop(file, isMain: isMain, isOwn: isOwn)
-    guard let id = table.add(loop) else {
+    switch table.add(loop) {
+    case .success(let id):
+      loop.id = id
+      return .success(loop)
+    case .failure(let status):
       loop.closeFile()
-      return .failure(.noMoreIDs)
+      return .failure(status)
     }
-    loop.id = id
-    return .success(loop)
   }
 
   // MARK: Its thread
@@ -135,19 +137,9 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     if ended.exchange(true, ordering: .sequentiallyConsistent) { return }
     _ = retireID()
     closeFile()
-    let (drivers, queues) = state.withLock { state in
-      var drivers: [RunLoopDriver] = []
-      for i in state.modes.indices {
-        drivers += state.modes[i].drivers
-        state.modes[i].drivers = []
-      }
-      state.commonDrivers = []
-      let queues = state.weakTimerQueues
-      state.weakTimerQueues = []
-      return (drivers, queues)
-    }
-    for queue in queues { _ = QueueCore.release(queue.queue) }
-    for driver in drivers { driver.contextHasEnded() }
+    // One after the other, which needs no memory: nothing is added any more.
+    while let queue = state.withLock({ $0.weakTimerQueues.popLast()?.queue }) { _ = QueueCore.release(queue) }
+    while let driver = state.withLock({ $0.takeDriver() }) { driver.contextHasEnded() }
   }
 
   private func closeFile() {
@@ -176,17 +168,19 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 /// The descriptors of all loops, where a forked child finds them without a lock: entries of a list that only grows,
 /// each used again when its loop has ended.
 enum LoopFiles: ProcessState {
-  final class Entry: Sendable {
+  final class Entry: @unchecked Sendable {
+    // Unchecked for `nextFree`, which is guarded by the lock of `free`.
     /// -1: none.
     fileprivate let file = Atomic<Int32>(-1)
     fileprivate let next: Entry?
+    fileprivate var nextFree: Entry?
 
     fileprivate init(next: Entry?) { self.next = next }
   }
 
   /// The address of the newest entry; 0: none. The list keeps its entries for ever (P9c, Sources/README.md).
   private static let newest = Atomic<UInt>(0)
-  private static let free = Locked<[Entry]>([])
+  private static let free = Locked<Entry?>(nil)
 
   // SAFETY: what `newest` points to was retained when it was put there, and is never let go.
   private static func newestEntry() -> Entry? {
@@ -198,8 +192,10 @@ enum LoopFiles: ProcessState {
   static func note(_ file: Int32) -> Entry {
     free.withLock { free in
       let entry: Entry
-      if let reused = free.popLast() {
+      if let reused = free {
         entry = reused
+        free = reused.nextFree
+        reused.nextFree = nil
       } else {
         entry = Entry(next: newestEntry())
         unsafe newest.store(UInt(bitPattern: Unmanaged.passRetained(entry).toOpaque()), ordering: .releasing)
@@ -212,14 +208,17 @@ enum LoopFiles: ProcessState {
   /// Called after the descriptor was closed: a child forked in between leaves alone what is not a timer of Chime's.
   static func forget(_ entry: Entry) {
     entry.file.store(-1, ordering: .releasing)
-    free.withLock { $0.append(entry) }
+    free.withLock { free in
+      entry.nextFree = free
+      free = entry
+    }
   }
 
   static func makeGlobals() { free.withLock { _ in } }
 
   /// Closes what came with the fork.
   static func reinitialize() {
-    free.reinitialize([])
+    free.reinitialize(nil)
     var entry = newestEntry()
     newest.store(0, ordering: .relaxed)
     while let inherited = entry {

@@ -61,17 +61,30 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
 
-  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
-    if hasEnded { return "the thread of its run loop has ended" }
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+    if hasEnded {
+      text.add("the thread of its run loop has ended")
+      return true
+    }
     let (current, isIn) = loop.state.withLock { state -> (LoopMode?, Bool) in
       guard let mode = state.runs.last?.mode, let index = state.index(of: mode) else { return (nil, false) }
       return (mode, state.modes[index].drivers.contains { $0 === self })
     }
-    guard let current else { return "its run loop does not run" }
-    if isIn { return "its run loop is busy" }
-    var text = "its run loop is in mode " + current.name + ", and not in "
-    for (i, mode) in modes.all.enumerated() { text += i == 0 ? mode.name : ", " + mode.name }
-    return text
+    guard let current else {
+      text.add("its run loop does not run")
+      return true
+    }
+    if isIn {
+      text.add("its run loop is busy")
+      return true
+    }
+    text.add("its run loop is in mode ")
+    text.add(current.name)
+    for (i, mode) in modes.all.enumerated() {
+      text.add(i == 0 ? ", and not in " : ", ")
+      text.add(mode.name)
+    }
+    return true
   }
 
   var isOnQueue: Bool { loop.isCurrent }

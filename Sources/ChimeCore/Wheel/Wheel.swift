@@ -16,6 +16,8 @@ struct Wheel: ~Copyable {
   static var levels: Int { 11 }
   static var buckets: Int { levels * 64 }
   static var tolerance: Int { 1024 }
+  /// Of its largest array, with that array's header.
+  static var bytes: Int { buckets * MemoryLayout<WheelPage?>.stride + 64 }
 
   let shift: UInt64
   private let honoursLeeway: Bool
@@ -32,7 +34,6 @@ struct Wheel: ~Copyable {
   private var occupied: ContiguousArray<UInt64>
   private var freePages: WheelPage?
   private var freshPages: (region: WheelPageRegion, used: Int)?
-  private var regions: ContiguousArray<WheelPageRegion> = []
   /// The earliest entry of each level, if known: a level that has not changed is not searched again.
   private var fronts: ContiguousArray<(bucket: Int, tick: UInt64, slot: UInt32)?>
 
@@ -52,8 +53,7 @@ struct Wheel: ~Copyable {
       drain(bucket) { wheel, entry in wheel.forget(entry.slot) }
     }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    control.giveBack(regions)
-    regions = []
+    control.giveBackWheelPages()
     freePages = nil
     freshPages = nil
   }
@@ -193,7 +193,7 @@ struct Wheel: ~Copyable {
 
   /// Moves to `now` and takes out every slot that was placed at or before it, in no order. When it returns, their
   /// timers may be looked at.
-  mutating func advance(to now: Int64, into due: inout ContiguousArray<UInt32>) {
+  mutating func advance(to now: Int64, into due: inout some SlotSink) {
     let target = max(Wheel.base(at: now, shift: shift), base)
     while let bucket = firstBucket() {
       let start = start(of: bucket)
@@ -392,16 +392,19 @@ struct Wheel: ~Copyable {
       guard let region = control.takeWheelPages() else {
         invariantFailure("wheel pages", Int64(entryCount), Int64(placedCount))
       }
-      regions.append(region)
       freshPages = (region, 0)
     }
   }
 }
 
 extension QueueControlBlock {
-  func takeWheelPages() -> WheelPageRegion? { unsafe storage.pointee.wheelPages.withLock { $0.popLast() } }
-
-  func giveBack(_ regions: ContiguousArray<WheelPageRegion>) {
-    unsafe storage.pointee.wheelPages.withLock { $0 += regions }
+  func takeWheelPages() -> WheelPageRegion? {
+    unsafe storage.pointee.wheelPages.withLock { pages in
+      if pages.taken == pages.regions.count { return nil }
+      pages.taken += 1
+      return pages.regions[pages.taken - 1]
+    }
   }
+
+  func giveBackWheelPages() { unsafe storage.pointee.wheelPages.withLock { $0.taken = 0 } }
 }

@@ -94,6 +94,6 @@ struct WheelEntry {
   /// Enough for one page in each bucket and the entries that a wheel tolerates beyond two a slot.
   static func first() -> WheelPageRegion? {
     let count = Wheel.buckets + Wheel.tolerance / WheelPage.capacity + 1
-    return unsafe Slab.map(bytes: count * WheelPage.size).map { unsafe WheelPageRegion(base: $0, count: count) }
+    return unsafe Memory.map(count * WheelPage.size).map { unsafe WheelPageRegion(base: $0, count: count) }
   }
 }
