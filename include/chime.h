@@ -813,26 +813,25 @@ chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
 /* ---- Memory --------------------------------------------------------------------------------------------------- */
 
 /*
- * Every call that makes something answers CHIME_ERROR_NO_MEMORY when memory for it cannot be had, whichever of its
- * allocations fails, and has then changed nothing; CHIME_ERROR_LIMIT where chime_set_memory_limit forbids it; and
- * CHIME_ERROR_RESOURCE where a thread or a descriptor could not be had. So do chime_queue_sync, chime_queue_async,
- * chime_queue_get_stats, chime_main_run, chime_run_loop_run, chime_timer_add_handler and _remove_handler, which need some
- * for a moment.
+ * Every call that creates something answers CHIME_ERROR_NO_MEMORY if any of its allocations fails, and has then changed
+ * nothing; CHIME_ERROR_LIMIT if chime_set_memory_limit forbids it; and CHIME_ERROR_RESOURCE if there is no thread or
+ * descriptor. So do chime_queue_sync, chime_queue_async, chime_queue_get_stats, chime_main_run, chime_run_loop_run,
+ * chime_timer_add_handler and _remove_handler, which need memory for a moment.
  *
- * What must not fail needs no memory once its queue is made: a tick and the end of its handler, cancel, suspend, release,
- * shutdown, the release of a target, expiry, wake-ups. What the language's runtime and libdispatch want for themselves
- * all the same (a timer source, a thread's part) comes out of a reserve when the system refuses it: 64 KiB in the library,
- * and more for each queue. When a thread of libdispatch has ended for want of work, a new one needs a stack; where that is
- * refused libdispatch tries again each second, in the call or on the thread that wants it.
+ * Operations that must not fail need no memory once their queue exists: a tick and the end of its handler, cancel,
+ * suspend, release, shutdown, the release of a target, expiry, wake-ups. Where the language's runtime and libdispatch
+ * allocate even so (a timer source, a thread's state), and the system refuses, the memory comes from a reserve: 64 KiB
+ * in the library, and more for each queue. When an idle thread of libdispatch has ended, a new one needs a stack; if
+ * that is refused, libdispatch tries again every second, in the call or on the thread that needs it.
  */
 
-/* What the host's allocator is. */
+/* The host's allocator. */
 typedef struct chime_allocator {
   uint32_t size;
   uint32_t reserved; /* 0 */
-  /* Gives so many bytes, at an address that is a multiple of alignment, a power of two; NULL: there are none. */
+  /* Gives that many bytes at a multiple of alignment, which is a power of two; NULL: out of memory. */
   void *CHIME_NULLABLE (*CHIME_NULLABLE allocate)(uint64_t alignment, uint64_t bytes, void *CHIME_NULLABLE context);
-  /* Takes back what allocate gave. */
+  /* Takes back memory that allocate gave. */
   void (*CHIME_NULLABLE deallocate)(void *CHIME_NONNULL memory, void *CHIME_NULLABLE context);
   void *CHIME_NULLABLE context; /* given to both; must live as long as the process */
 } chime_allocator;
@@ -840,22 +839,21 @@ typedef struct chime_allocator {
 #define CHIME_ALLOCATOR_INIT {(uint32_t)sizeof(chime_allocator), 0, NULL, NULL, NULL}
 
 /**
- * Has Chime, and the libdispatch in it, ask the host for memory from now on, before the first call that makes something.
- * Not for the pages of timers, which are mapped (mmap) and never given back, nor for the stacks of threads; and what
- * libchime needs to be loaded lies in it.
+ * Sets the allocator that Chime, and the libdispatch in it, use from now on. Call it before the first call that creates
+ * something. It does not apply to the pages of timers, which are mapped (mmap) and never given back, nor to the stacks
+ * of threads; what libchime needs in order to be loaded is part of the library.
  *
- * @param allocator  copied; both functions are called by any thread, at any time, with locks held: they must call nothing
- *                   of Chime's
- * @return CHIME_OK; CHIME_ERROR_BUSY: memory has been asked for already; CHIME_ERROR_INVALID_ARGUMENT;
- *         CHIME_ERROR_UNSUPPORTED: a libchime that stands on Swift's own runtime
+ * @param allocator  copied; any thread may call both functions at any time, with locks held: they must not call Chime
+ * @return CHIME_OK; CHIME_ERROR_BUSY: Chime has already allocated memory; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_UNSUPPORTED: this libchime uses Swift's own runtime
  *
  * Any thread, before others call Chime. Calls back: no; but from now on every call that needs memory. Waits: no.
  */
 chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator);
 
 /**
- * Limits what Chime holds. A call that would need more answers CHIME_ERROR_LIMIT; what must not fail goes on. A limit below
- * what is held takes nothing away.
+ * Limits the memory that Chime holds. A call that would need more answers CHIME_ERROR_LIMIT; operations that must not
+ * fail still work. A limit below what is already held takes nothing away.
  *
  * @param bytes  as chime_memory_used counts; 0: no limit
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: as chime_set_allocator
@@ -865,9 +863,9 @@ chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator
 chime_status chime_set_memory_limit(uint64_t bytes);
 
 /**
- * Bytes that Chime holds: what it has asked the allocator for and not given back, and the pages mapped for timers, touched or
- * not. Not the tables of ids, 16 MiB of addresses of which pages are used as ids are. 0 where chime_set_allocator is
- * unsupported.
+ * Bytes that Chime holds: what it has asked the allocator for and not given back, and the pages mapped for timers,
+ * touched or not. Not the tables of ids, 16 MiB of addresses of which pages are used as ids are. 0 where
+ * chime_set_allocator is unsupported.
  * Any thread. Calls back: no. Waits: no.
  */
 uint64_t chime_memory_used(void);
