@@ -36,7 +36,7 @@ import Testing
     #expect(ticks.value == 2)
   }
 
-  @Test func aHandlerIsLetGoWithItsTimer() throws {
+  @Test func aHandlerIsReleasedWithItsTimer() throws {
     let queue = try VirtualTimerQueue()
     let alive = Counter()
     var timer: ChimeTimer?
@@ -63,7 +63,7 @@ import Testing
     #expect(ticks.value == 1 && alive.value == 0)
   }
 
-  @Test func aQueueThatGoesTakesItsTimersAlong() throws {
+  @Test func aQueueThatGoesEndsItsTimers() throws {
     var queue: VirtualTimerQueue? = try VirtualTimerQueue()
     let alive = Counter()
     var timer: ChimeTimer?
@@ -137,7 +137,7 @@ import Testing
     var owner: Owner? = Owner()
     let owned = try queue.every(.seconds(1), target: #require(owner)) { _, _ in }
     owner = nil
-    #expect(owned.explanation == "its target has gone, which has cancelled it.")
+    #expect(owned.explanation == "its target is gone, which has cancelled it.")
     try queue.shutdown()
     #expect(timer.explanation == "its queue has ended." && queue.statistics == nil && queue.dump.isEmpty)
   }
@@ -154,7 +154,7 @@ import Testing
     #expect(try queue.shutdown() == .done)
   }
 
-  @Test func aHandlerThatWaitsForItselfIsTold() async throws {
+  @Test func aHandlerThatWaitsForItselfGetsAnError() async throws {
     let queue = try TimerQueue(label: "self")
     let answer = await withCheckedContinuation { continuation in
       try? queue.once(after: .zero) {
