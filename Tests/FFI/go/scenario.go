@@ -207,8 +207,10 @@ func (q *Queue) RunSoon(function callback) error {
 	})
 }
 
-func (q *Queue) Advance(duration time.Duration) C.chime_status { return C.chime_queue_advance(q.id, C.int64_t(duration)) }
-func (q *Queue) Process() C.chime_status                        { return C.chime_queue_process(q.id, 0, nil) }
+func (q *Queue) Advance(duration time.Duration) C.chime_status {
+	return C.chime_queue_advance(q.id, C.int64_t(duration))
+}
+func (q *Queue) Process() C.chime_status { return C.chime_queue_process(q.id, 0, nil) }
 
 // Close ends the queue and waits until none of its functions runs or will run.
 func (q *Queue) Close() C.chime_status {
@@ -216,11 +218,13 @@ func (q *Queue) Close() C.chime_status {
 	return C.chime_queue_shutdown(q.id, C.CHIME_FOREVER)
 }
 
-func (t *Timer) Suspend() C.chime_status                     { return C.chime_timer_suspend(t.id) }
-func (t *Timer) Resume() C.chime_status                      { return C.chime_timer_resume(t.id) }
-func (t *Timer) Cancel() C.chime_status                      { return C.chime_timer_cancel(t.id) }
-func (t *Timer) Activate() C.chime_status                    { return C.chime_timer_activate(t.id, nil) }
-func (t *Timer) Postpone(delay time.Duration) C.chime_status { return C.chime_timer_postpone(t.id, C.int64_t(delay)) }
+func (t *Timer) Suspend() C.chime_status  { return C.chime_timer_suspend(t.id) }
+func (t *Timer) Resume() C.chime_status   { return C.chime_timer_resume(t.id) }
+func (t *Timer) Cancel() C.chime_status   { return C.chime_timer_cancel(t.id) }
+func (t *Timer) Activate() C.chime_status { return C.chime_timer_activate(t.id, nil) }
+func (t *Timer) Postpone(delay time.Duration) C.chime_status {
+	return C.chime_timer_postpone(t.id, C.int64_t(delay))
+}
 
 // Stop releases the timer.
 func (t *Timer) Stop() C.chime_status {
