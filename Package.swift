@@ -39,17 +39,22 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
-    .target(name: "CPlatform", exclude: ["embedded_runtime.c"]),
+    .target(name: "CPlatform", exclude: ["embedded_runtime.c", "memory.c"]),
     .target(name: "ChimeCore", dependencies: ["CPlatform"], swiftSettings: coreSettings),
     .target(name: "Chime", dependencies: ["ChimeCore"], swiftSettings: swiftSettings),
     .target(
       name: "ChimeC", dependencies: ["CChime", "ChimeCore"], exclude: ["exports.map"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
     .target(name: "ChimeExports", linkerSettings: sharedLibrary("libchime.so")),
-    .testTarget(name: "ChimeTests", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
-    .testTarget(name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop", "ChimeCore"], swiftSettings: swiftSettings),
+    .target(name: "ChimeTestSupport", dependencies: ["Chime"], path: "Tests/Support", swiftSettings: swiftSettings),
     .testTarget(
-      name: "ChimeSystemsTests", dependencies: ["Chime", "ChimeCore", "ChimeRunLoop"], swiftSettings: swiftSettings),
+      name: "ChimeTests", dependencies: ["Chime", "ChimeCore", "ChimeTestSupport"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop", "ChimeCore", "ChimeTestSupport"],
+      swiftSettings: swiftSettings),
+    .testTarget(
+      name: "ChimeSystemsTests", dependencies: ["Chime", "ChimeCore", "ChimeRunLoop", "ChimeTestSupport"],
+      swiftSettings: swiftSettings),
     .target(
       name: "CModel", dependencies: ["ChimeC"], path: "Tests/Fuzz",
       exclude: [

@@ -1,6 +1,6 @@
 /*
- * records.c - timers without callbacks: what is due is copied into an array. For languages that cannot be called back
- * on foreign threads, and for programs that want their own order of things.
+ * records.c - timers without callbacks: ticks that are due are copied into an array. For languages that cannot be
+ * called back on foreign threads, and for programs that want to decide the order themselves.
  *
  * Build:  make (or cc records.c -o build/records -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
  * Run:    build/records

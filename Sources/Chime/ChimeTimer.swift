@@ -9,7 +9,7 @@ import ChimeCore
 /// until the queue ends.
 public final class ChimeTimer: Sendable {
   private let id: UInt64
-  /// Whether the target has gone; `nil` for a timer without one.
+  /// Whether the target is gone; `nil` for a timer without one.
   private let targetHasGone: (@Sendable () -> Bool)?
 
   init(_ queue: UInt64, _ schedule: Schedule, _ handler: sending @escaping (Tick) -> Void) throws(ChimeError) {

@@ -32,7 +32,7 @@ static void *ask_for_deadlines(void *argument) {
   return NULL;
 }
 
-/* A cell serves one queue after the other: who asks about one that has ended must not touch the inbox of the next. */
+/* A cell serves one queue after the other: whoever asks about one that has ended must not touch the inbox of the next. */
 static void who_asks_about_a_queue_that_ends_takes_nothing_from_the_next(csuite *t) {
   meeting *m = csuite_memory(t, sizeof *m);
   chime_queue_t queue = 0;

@@ -1,5 +1,5 @@
 /*
- * expiring.c - values that expire: one that has vanished cannot be acquired, however late its queue is; who has
+ * expiring.c - values that expire: one that has vanished cannot be acquired, however late its queue is; whoever has
  * acquired it keeps it; the handler of the expiry is called once or never, and each finalizer once, after the last use.
  * Promises 3, 8, 9 and 10. (Many threads at once: expiring_storm.c.)
  *

@@ -143,7 +143,7 @@ ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody)
 
 /* ---- Overflow --------------------------------------------------------------------------------------------------- */
 
-/* TestOverflowRuntimeTimer: now + 2^63 - 1 does not wrap, and does not hang who comes after it. */
+/* TestOverflowRuntimeTimer: now + 2^63 - 1 does not wrap, and does not hang whoever comes after it. */
 static void a_sum_that_overflows_hangs_nobody(csuite *t, where place) {
   QUEUE_OR_RETURN(queue, place);
   probe *huge = probe_after(t, queue, "h", INT64_MAX);

@@ -413,7 +413,7 @@ static void settle(meeting *m) {
   int named = 0, turns = 0;
   if (was_made(m, RELEASE)) expect_soon(t, &m->finalized, 1); /* after all else that it has to call */
   look(m);
-  /* Not asked in passing: who asks takes the handler away. */
+  /* Not asked in passing: whoever asks takes the handler away. */
   if (!m->seen.released) named = took_effect(chime_timer_remove_handler(m->timer, KEY));
   m->seen.named = named;
   while (!model_explains(&m->before, m->calls, &m->seen)) {

@@ -68,7 +68,7 @@ static chime_timer_options options_of(probe *p, object *o) {
   return options;
 }
 
-/* An idle timer of a target, with all handlers. Once the target has gone its cancel handler gets none. */
+/* An idle timer of a target, with all handlers. Once the target is gone its cancel handler gets none. */
 static probe *user_of(object *o, chime_queue_t queue, const char *name) {
   csuite *t = o->t;
   probe *p = probe_new(t, queue, name);
@@ -115,7 +115,7 @@ static void come_to_rest(csuite *t, chime_timer_t timer) {
   }
 }
 
-/* A timer whose target has gone: it never runs again. `fired` is what fire answers in its state. */
+/* A timer whose target is gone: it never runs again. `fired` is what fire answers in its state. */
 static void expect_over(csuite *t, chime_timer_t timer, chime_state state, chime_status fired) {
   chime_schedule schedule = schedule_of(1, 1);
   EXPECT_EQ(state_of(t, timer), state);

@@ -843,7 +843,7 @@ OWN_THREAD_TEST(a_target_that_goes_between_ticks_takes_its_timers_along) {
   EXPECT_OK(chime_target_release(asked->target));
   EXPECT_OK(chime_target_release(unheld->target));
   EXPECT_EQ(load(&held->objects_destroyed) + load(&asked->objects_destroyed) + load(&unheld->objects_destroyed), 3);
-  /* Who asks knows it at once, and ends the timer by that. */
+  /* Whoever asks knows it at once, and ends the timer by that. */
   EXPECT_EQ(is_valid(asked), 0);
   EXPECT_EQ(load(&asked->finalized), 1);
   EXPECT_EQ(fire_date(asked), CHIME_FOREVER);

@@ -1,5 +1,6 @@
 import Chime
 import Dispatch
+import ChimeTestSupport
 import Foundation
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 /// and generation count, single queue synchronized.
 
 @Suite("Nested timers", .serialized) struct NestedTimers {
-  /// In the original the children are let go at once, and never fire.
+  /// In the original the children are released at once, and never fire.
   @Test(.tags(.promise14Bounded)) func aRepeatingTimerStartsAOneShotForEachElementForEver() throws {
     let queue = try VirtualTimerQueue()
     let seen = Log<String>()

@@ -1,5 +1,6 @@
 import Chime
 import Dispatch
+import ChimeTestSupport
 import Foundation
 import Testing
 
@@ -61,7 +62,7 @@ import Testing
     #expect(throws: ChimeError.invalidArgument) { try PreciseTimerQueue(realtimePriority: 100) }
   }
 
-  /// Takes CAP_SYS_NICE from the calling thread and those that it makes. False when they keep the right all the same,
+  /// Takes CAP_SYS_NICE from the calling thread and those that it makes. False if they keep the right all the same,
   /// by a limit on real-time priority.
   private static func giveUpScheduling() -> Bool {
     var limit = rlimit()

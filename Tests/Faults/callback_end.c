@@ -133,7 +133,7 @@ static void act(void) {
   }
 }
 
-/* ---- Who drives the queue --------------------------------------------------------------------------------------- */
+/* ---- Whoever drives the queue --------------------------------------------------------------------------------------- */
 
 static void drive(void) {
   chime_status status = CHIME_OK;

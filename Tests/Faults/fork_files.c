@@ -174,7 +174,7 @@ static void replace_by_dup2(void) {
   expect_chime_works();
 }
 
-/* One that has begun anew, made queues, and forked: its child does the same to those. */
+/* One that has restarted, made queues, and forked: its child does the same to those. */
 static void have_a_child(void);
 static void begin_anew_and_fork(void) {
   EXPECT_OK(chime_reinitialize());

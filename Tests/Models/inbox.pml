@@ -72,7 +72,7 @@ bool released, disposed; /* what was released is disposed of once, behind its ca
 #define visible  (!runs || (position != 0 && position <= due_at) || inbox || in_batch || busy || elsewhere)
 
 inline wake() {
-  /* An exchange: who takes the time away wakes the queue. */
+  /* An exchange: whoever takes the time away wakes the queue. */
   atomic { slept = next_wake_up != 0; next_wake_up = 0 }
   if
   :: slept -> woken = true; slept = false
@@ -123,7 +123,7 @@ proctype Writer(bool restarts; byte only) {
     :: else
     fi;
 #if !defined(CONCURRENT) && !defined(WORD_BEFORE_LINK)
-    /* Who meets the flag of a timer that nobody writes knows that a pass finds it. */
+    /* Whoever meets the flag of a timer that nobody writes knows that a pass finds it. */
     assert(!inbox || linked || taken);
 #endif
     writer = true; image_running = running; image_deadline = deadline;
@@ -520,7 +520,7 @@ inline collect() {
      if
      :: in_batch ->
 #ifdef START_ORDER_DROPS
-        /* The start order is a hint that may be read late: an item whose start order differs is let go. */
+        /* The start order is a hint that may be read late: an item whose start order differs is dropped. */
         if
         :: seen_start_order != start_order -> skip
         :: else -> deliver()

@@ -51,7 +51,7 @@ static void *operate_all_the_time(void *argument) {
 
 /*
  * What is asked of a timer. What is asked of a queue takes a lock for a moment, which lends its owner the priority of
- * who waits; the program `realtime` of Tests/Faults sees to that.
+ * whoever waits; the program `realtime` of Tests/Faults sees to that.
  */
 static void ask_everything(bystander *b) {
   csuite *t = b->t;

@@ -26,7 +26,7 @@ static void *run_each_round(void *argument) {
   for (round = 1;; round++) {
     while (load(&r->rounds) != -1 && load(&r->rounds) < round) sleep_ns(5 * CHIME_MICROSECOND);
     if (load(&r->rounds) == -1) return NULL;
-    /* Who ends a timer may be inside the queue for a moment. */
+    /* Whoever ends a timer may be inside the queue for a moment. */
     do r->status = chime_queue_run(r->queue, 0);
     while (r->status == CHIME_ERROR_BUSY);
     add(&r->returned, 1);

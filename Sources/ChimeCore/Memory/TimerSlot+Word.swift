@@ -1,8 +1,8 @@
 import Synchronization
 
 /// All that is ever done to a slot's word: each change of it is one of these operations, a swap, a swap that is tried
-/// again, or an atomic OR or AND of flags. Those that can fail take the word that the caller has read and decided on, and say whether it was still
-/// the same. The rest keep what others may change meanwhile (see `TimerWord.over`).
+/// again, or an atomic OR or AND of flags. Those that can fail take the word that the caller has read and decided on,
+/// and say whether it was still the same. The rest keep what others may change meanwhile (see `TimerWord.over`).
 extension TimerSlot {
   @inline(__always)
   var word: TimerWord { unsafe TimerWord(record.pointee.word.load(ordering: .acquiring)) }
@@ -25,7 +25,7 @@ extension TimerSlot {
   // MARK: In one swap
 
   /// Makes a free slot, which is the caller's alone and has its record filled in, a timer of the queue with that id;
-  /// false when that queue was released before.
+  /// false if that queue was released before.
   ///
   /// The word is read before the id. A release takes the id away, then changes the word of every free slot: so either
   /// this sees that the id has gone, or the swap fails, or the release finds the timer (P8, Sources/README.md). A timer
@@ -47,7 +47,7 @@ extension TimerSlot {
     }
   }
 
-  /// One try of the same for a slot that is in the inbox, as most are that were used before; false when it is not, too.
+  /// One try of the same for a slot that is in the inbox, as most are that were used before; false if it is not, too.
   @inline(__always)
   func publishOnce(_ state: TimerState, on control: QueueControlBlock, of queue: UInt64) -> Bool {
     let free = word
@@ -63,8 +63,8 @@ extension TimerSlot {
     swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement)
   }
 
-  /// Moves the deadline of a running timer: `moved` is the word with another postponement. Succeeds only if the deadline
-  /// read beside `word` belonged to it.
+  /// Moves the deadline of a running timer: `moved` is the word with another postponement. Succeeds only if the
+  /// deadline read beside `word` belonged to it.
   @inline(__always)
   func postpone(_ word: TimerWord, _ moved: TimerWord) -> Bool { swap(word, for: moved) }
 
@@ -98,10 +98,10 @@ extension TimerSlot {
     }
   }
 
-  /// The same, with the slot in the inbox at that moment. It is linked there before the word can be seen without a writer:
-  /// so whoever meets the flag of a timer that nobody writes knows that a pass will find it. (Only a callback's end, and
-  /// `leaveToPass`, link after they have set the flag, and look or wake afterwards: see `QueueCore.sendOn`; P1, P1d,
-  /// Sources/README.md.)
+  /// The same, with the slot in the inbox at that moment. It is linked there before the word can be seen without a
+  /// writer: so whoever meets the flag of a timer that nobody writes knows that a pass will find it. (Only a callback's
+  /// end, and `leaveToPass`, link after they have set the flag, and look or wake afterwards: see `QueueCore.sendOn`;
+  /// P1, P1d, Sources/README.md.)
   @discardableResult
   func endWriting(_ new: TimerWord, inInboxOf control: QueueControlBlock) -> TimerWord {
     while true {
@@ -165,7 +165,7 @@ extension TimerSlot {
     }
   }
 
-  /// Has whoever ends the callback of the timer that runs wake those who wait; false when none runs (P6,
+  /// Has whoever ends the callback of the timer that runs wake those who wait; false if none runs (P6,
   /// Sources/README.md).
   func requestWakeUp(of version: UInt32) -> Bool {
     while true {
@@ -196,7 +196,7 @@ extension TimerSlot {
     }
   }
 
-  /// Makes a released slot free that the caller owns. True when somebody waits for the end of its last callback.
+  /// Makes a released slot free that the caller owns. True if somebody waits for the end of its last callback.
   func becomeFree() -> Bool {
     while true {
       let current = word
@@ -212,7 +212,7 @@ extension TimerSlot {
     if !word.isInInbox, set(TimerWord.inboxBit) { control.push(self) }
   }
 
-  /// Sets one flag; false when it was set.
+  /// Sets one flag; false if it was set.
   func set(_ flag: UInt64) -> Bool {
     unsafe record.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue & flag == 0
   }

@@ -6,11 +6,11 @@ import Synchronization
 /// flag CHIME_CHECKS into others: a pass ends with every running timer in the wheel, in the inbox, in the batch, being
 /// written, or with a callback under way.
 extension QueueCore {
-  /// Queues with more slots are not looked over: each pass would take as long as they are many.
+  /// Queues with more slots are not checked, because the check takes time in proportion to their number.
   private static var mostChunks: Int { 1 }
 
-  /// So many passes of a queue are all looked over, then one in `stride`: else a test with a hundred thousand passes would
-  /// spend minutes here, most of all under a sanitizer.
+  /// The first passes of a queue are all checked, then one in `stride`. Otherwise a test with a hundred thousand passes
+  /// would spend minutes here, above all under a sanitizer.
   private static var checkedPasses: UInt64 { 256 }
   private static var stride: UInt64 { 16 }
 
@@ -22,12 +22,12 @@ extension QueueCore {
     if passes > Self.checkedPasses, passes % Self.stride != 0 { return }
     if control.chunkCount > Self.mostChunks { return }
     control.forEachSlot { slot in
-      // Read in this order: what takes a timer out of its position, but for the pass itself, writes it first.
+      // Read in this order: whatever takes a timer out of its position, except the pass itself, writes the timer first.
       let isPlaced = Slab.position(of: slot.index).tick != nil
       let word = slot.wordInOrder
       guard word.isRunning, !isPlaced, !word.hasWriter, !word.isInInbox, !word.isBusy else { return }
       if slot.dueTime(word) == .max || slot.wordInOrder != word { return }
-      if ready[readyNext...].contains(where: { $0.slot == slot.index }) { return }
+      if (readyNext..<ready.count).contains(where: { ready[$0].slot == slot.index }) { return }
       invariantFailure("a running timer that no pass will find", Int64(slot.index), Int64(bitPattern: word.bits))
     }
   }

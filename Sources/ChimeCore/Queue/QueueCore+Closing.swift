@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The end of a queue: release makes ids stale and stops ticks at once; the last pass delivers what is left to call
-/// and gives the control block back.
+/// The end of a queue. Release makes ids stale and stops ticks at once; the last pass runs the last callbacks and gives
+/// the control block back.
 extension QueueCore {
   /// Releases the queue with that id, and its timers.
   package static func release(_ id: UInt64) -> Status { beginClosing(id)?.status ?? .unknownHandle }
 
-  /// Releases, then waits until nothing of the queue runs or will run. Waits for a handler.
-  /// - Parameter timeout: 0 or more; `Int64.max` without end.
+  /// Releases, then waits until no callback of the queue runs or will run. Waits for a handler.
+  /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
     guard let (core, _) = beginClosing(id) else { return .unknownHandle }
     let control = core.control
@@ -17,7 +17,7 @@ extension QueueCore {
     var status = WaitRegistry.wait(for: .context(core), timeout: timeout)
     if status == .ok && !core.hasEnded {
       core.closeHere()
-      // The thread that ends may be closing the queue as well: then it is the one to wait for.
+      // The thread that is ending may also be closing the queue: then it is the one to wait for.
       let left = timeout == .max ? .max : max(0, end.saturatingSubtract(Clock.monotonic.now))
       status = WaitRegistry.wait(for: .queue(core), timeout: left)
     }
@@ -28,11 +28,11 @@ extension QueueCore {
     return status
   }
 
-  /// Takes the id away and releases the timers. `nil` when the id is stale.
+  /// Takes the id away and releases the timers. `nil` if the id is stale.
   private static func beginClosing(_ id: UInt64) -> (core: QueueCore, status: Status)? {
     guard let control = QueueControlBlocks.find(id), let core = control.core, core.id == id, control.retireID(id)
     else { return nil }
-    // Until the timers have been visited no pass ends the queue: the next queue of the control block has timers of its
+    // No pass ends the queue until the timers have been visited: the next queue of the control block has timers of its
     // own (P7b, Sources/README.md).
     core.outstanding.add(1, ordering: .sequentiallyConsistent)
     core.isClosing.store(true, ordering: .sequentiallyConsistent)
@@ -46,8 +46,8 @@ extension QueueCore {
     return (core, isRunning ? .running : .ok)
   }
 
-  /// Releases every timer that lives, and sees to it that no slot becomes a timer any more: called once the id has been
-  /// taken away (P8, Sources/README.md). True when the handler of a timer runs.
+  /// Releases every live timer, and makes sure that no slot becomes a timer any more. Called once the id has been taken
+  /// away (P8, Sources/README.md). True if the handler of a timer runs.
   private func releaseTimers() -> Bool {
     var isRunning = false
     control.forEachSlot { slot in
@@ -62,24 +62,24 @@ extension QueueCore {
     return isRunning
   }
 
-  /// The execution context of the passes has ended; the caller is in it, or knows that nobody is. A queue that was
-  /// released before delivers what is left here.
+  /// The execution context of the passes has ended; the caller is in it, or knows that nobody is. A queue that has been
+  /// released runs its last callbacks here.
   package func contextHasEnded() {
     if isClosing.load(ordering: .sequentiallyConsistent) { closeHere() }
     WaitRegistry.queueEnded(self)
   }
 
-  /// Closes on the caller's thread, if no pass runs; otherwise that pass will do it.
+  /// Closes on the caller's thread, unless a pass is running, which will then do it.
   private func closeHere() {
     asPass { frame in closeIfPossible(frame) }
   }
 
-  /// Delivers what is left, and ends the queue unless a handler still runs; its end comes back here. The caller holds
-  /// the pass lock.
+  /// Runs the last callbacks and ends the queue, unless a handler is still running, whose end comes back here. The
+  /// caller holds the pass lock.
   func closeIfPossible(_ frame: CurrentFrame) {
     if isClosed { return }
     functions.withLock { $0.isOpen = false }
-    // From here on a wake is not swallowed: whoever ends a handler after the look below comes again (P7b,
+    // From here on no wake is swallowed: whoever ends a handler after the look below comes again (P7b,
     // Sources/README.md).
     control.nextWakeUp = .max
     endOutstandingRecords(frame)
@@ -92,10 +92,12 @@ extension QueueCore {
         if isAbandoned { return }
       }
     } while !control.inboxIsEmpty
-    for item in ready[readyNext...] where item.turn != .due { _ = Slab.slot(item.slot).clear(TimerWord.enqueuedBit) }
-    for slot in pendingCallbacks { _ = slot.clear(TimerWord.enqueuedBit) }
-    pendingCallbacks = []
-    ready = []
+    for i in readyNext..<ready.count where ready[i].turn != .due {
+      _ = Slab.slot(ready[i].slot).clear(TimerWord.enqueuedBit)
+    }
+    for i in pendingCallbacks.indices { _ = Slab.slot(pendingCallbacks[i]).clear(TimerWord.enqueuedBit) }
+    pendingCallbacks.removeAll()
+    ready.removeAll()
     readyNext = 0
     batchIsOpen = false
 
@@ -105,18 +107,20 @@ extension QueueCore {
       if !word.isFree || word.isEnqueued || word.hasWriter { isIdle = false }
     }
     guard isIdle, !isLimited || control.liveCount == 0 else { return }
-    // Whoever looks at the queue for a moment has found its id before that was taken away (P7, Sources/README.md).
+    // A thread that is looking at the queue has found its id before that was taken away (P7, Sources/README.md).
     var backoff = Backoff()
     while lookers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
     isClosed = true
     wheel.close()
+    leaveRoom()
     driver.close()
+    handOver?.close()
     if control.isWall { WallClock.remove(id) }
     control.core = nil
     QueueControlBlocks.release(control, limited: isLimited, id: id)
   }
 
-  /// Tells who waits that the queue has ended: when nothing of it runs any more, the host's hooks included.
+  /// Tells waiting threads that the queue has ended, once nothing of it runs any more, the host's hooks included.
   func announceEnd() {
     if !isClosed || closed.load(ordering: .relaxed) { return }
     closed.store(true, ordering: .sequentiallyConsistent)

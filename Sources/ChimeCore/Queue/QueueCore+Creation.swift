@@ -1,17 +1,17 @@
 internal import CPlatform
 import Synchronization
 
-/// How a queue is made, for both interfaces.
+/// The options of a queue, for both interfaces.
 package struct QueueOptions: Sendable {
   package var label: String
   package var qos: QualityOfService
-  /// Timers that may exist at once; 0: no limit.
+  /// How many timers may exist at once; 0: no limit.
   package var timerLimit: UInt64
   /// A virtual queue's first instant, 0 or more.
   package var start: Int64
   package var honoursLeeway: Bool
   package var clock: Clock
-  /// Host-driven queues: only the thread that makes the queue may drive it.
+  /// Host-driven queues: only the thread that creates the queue may drive it.
   package var isBound = false
   /// Host-driven queues: timers have no functions, ticks are taken as records.
   package var givesRecords = false
@@ -34,10 +34,11 @@ package struct QueueOptions: Sendable {
     self.clock = clock
   }
 
-  package var dispatchLabel: String { label.isEmpty ? "chime.queue" : label }
+  /// For debuggers, and so not of any length: libdispatch copies it.
+  package var dispatchLabel: String { 1...255 ~= label.utf8.count ? label : "chime.queue" }
 }
 
-/// What a host wants called where handlers run on a thread that it did not make, to attach it to a virtual machine.
+/// What a host wants called around handlers on threads that it did not create, to attach them to a language's runtime.
 package struct QueueHooks: Sendable {
   let enter: ContextFunction?
   let leave: ContextFunction?
@@ -50,7 +51,8 @@ package struct QueueHooks: Sendable {
   }
 }
 
-/// The factories. Each gives the new queue's id, or why there is none: limit, noMemory, resource, unsupported.
+/// The factories. Each gives the new queue's id, or the reason why there is none: limit, noMemory, resource,
+/// unsupported.
 extension QueueCore {
   package static func makeSerial(_ options: QueueOptions) -> Result<UInt64, Status> {
     make(options) { .serial(WorkQueue(label: options.dispatchLabel, qos: options.qos)) }
@@ -61,12 +63,9 @@ extension QueueCore {
     make(options) { .serial(shared: queue) }
   }
 
-  package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> {
-    make(options) {
-      let target = WorkQueue(label: options.dispatchLabel, qos: options.qos, isConcurrent: true)
-      return .concurrent(label: options.dispatchLabel, on: target)
-    }
-  }
+  /// On the global queue of its class: a concurrent queue of its own would do nothing more, and make an object for each
+  /// thing that runs on it.
+  package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> { makeGlobal(options.qos, options) }
 
   package static func makeGlobal(_ qos: QualityOfService, _ options: QueueOptions) -> Result<UInt64, Status> {
     make(options) { .concurrent(label: options.dispatchLabel, on: .global(qos)) }
@@ -92,7 +91,7 @@ extension QueueCore {
     }
   }
 
-  /// - Parameter context: where passes run; asked for once libdispatch can be used; `nil` for one that is not
+  /// - Parameter context: where passes run; called once libdispatch can be used; gives `nil` for a queue that is not
   ///   libdispatch's.
   private static func make(_ options: QueueOptions, _ context: () -> DispatchContext?) -> Result<UInt64, Status> {
     let status = Fork.explainedStatusOfDispatch
@@ -111,9 +110,9 @@ extension QueueCore {
     _ options: QueueOptions, runsInCalls: Bool = false,
     handOver: (any BlockQueue)? = nil, driver: (QueueCore) -> any QueueDriver
   ) -> Result<UInt64, Status> {
-    if options.clock == .wall, !WallClock.watch() {
-      let status = Fork.explainedStatusOfDispatch
-      return .failure(status == .ok ? .resource : status)
+    if options.clock == .wall {
+      let status = WallClock.watch()
+      if status != .ok { return .failure(status) }
     }
     return acquire(options, isVirtual: false, runsInCalls: runsInCalls).map { control, id in
       let core = QueueCore(id: id, control: control, options, handOver: handOver)
@@ -126,7 +125,9 @@ extension QueueCore {
   private static func acquire(
     _ options: QueueOptions, isVirtual: Bool, runsInCalls: Bool
   ) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
-    QueueControlBlocks.acquire(limited: options.timerLimit > 0).map { control, id in
+    // The wheel's buckets are more than a small object.
+    guard Memory.provides(Wheel.bytes) else { return .failure(Memory.refusal) }
+    return QueueControlBlocks.acquire(limited: options.timerLimit > 0).map { control, id in
       control.prepare(options, isVirtual: isVirtual, runsInCalls: runsInCalls)
       return (control, id)
     }
@@ -134,7 +135,7 @@ extension QueueCore {
 }
 
 extension QueueControlBlock {
-  /// Sets the control block up for a new queue; nobody knows the queue yet.
+  /// Sets up the control block for a new queue, which nobody knows yet.
   func prepare(_ options: QueueOptions, isVirtual: Bool, runsInCalls: Bool) {
     let isWall = !isVirtual && options.clock == .wall
     unsafe storage.pointee.isVirtual.store(isVirtual, ordering: .relaxed)
@@ -151,7 +152,7 @@ extension QueueControlBlock {
     virtualNow = options.start
     if options.timerLimit > 0 {
       unsafe storage.pointee.slots.withLock { slots in
-        // What is given out is none, but for creators that are late by a whole queue's lifetime and give it back.
+        // No slots are given out, except to creators that are late by a whole queue's lifetime and give them back.
         slots.limit = options.timerLimit
       }
     }

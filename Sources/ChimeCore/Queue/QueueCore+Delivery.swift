@@ -12,11 +12,11 @@ extension QueueCore {
   }
 
   /// Starts the one callback that is due for a slot, if there is one, and does what follows its return. Runs where the
-  /// queue's handlers run. Gives the time it read.
+  /// queue's handlers run. Gives the time that it read.
   ///
   /// Nothing is remembered from the moment the timer was found due: state, generation and deadline are read here, so a
   /// tick of an older generation cannot start (promise 7).
-  /// - Parameter version: of the slot, when the turn was given to it; `nil` for whichever there is.
+  /// - Parameter version: of the slot, when it was given its turn; `nil` for any.
   func deliver(_ slot: TimerSlot, _ turn: Turn, of version: UInt32?, _ frame: CurrentFrame) -> Int64 {
     let now = control.now
     let image = frame.thread.image ?? WriterImages.own()
@@ -32,7 +32,7 @@ extension QueueCore {
         continue
       }
       if isOver || word.isBusy {
-        // One that was taken as a record has lost its position here: the next taking puts it back.
+        // A timer whose tick was taken as a record has lost its position here: the next taking puts it back.
         if word.isLive, word.isBusy, givesRecords { endIsWanted = true }
         WriterImages.finish(image.index)
         return now
@@ -48,14 +48,14 @@ extension QueueCore {
       if slot.beginWriting(word, setting: TimerWord.busyBit, image) { break }
       word = slot.word
     }
-    // The timer is busy, and this thread is its writer. A handler that ran before this claim ended before it.
+    // The timer is now busy, and this thread is its writer. Any earlier handler ended before this claim.
     let target = slot.sideRecord?.target
     let hasTarget = target?.hold() ?? false
     let targetIsGone = target != nil && !hasTarget
     let timer = TimerRef(slot: slot, version: slot.version)
     let isTurn = version == nil || version == timer.version
     guard let delivery = isTurn ? decide(slot, turn, &word, now, callbacksOnly: targetIsGone) : nil else {
-      // What is to be delivered has another turn, or the target has gone.
+      // The callback that is due has another turn, or the target is gone.
       slot.endWriting(word)
       frame.slot = slot.index
       if hasTarget { target?.letGo() }
@@ -68,11 +68,12 @@ extension QueueCore {
     let generation = slot.generation(word)
     let context = slot.context
     let named = slot.sideRecord?.named
-    // Who takes records says when one was taken, not when it is done with it.
+    // With records it is known when one was taken, not when the host is done with it.
     let waitsForEnd =
       delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && recordBuffer == nil
     let provisional = slot.deadline
-    // Both by the offset that the deadline follows, so that a tick beside a step of the wall clock does not look early.
+    // Both use the offset that the deadline follows, so that a tick during a step of the wall clock does not look
+    // early.
     let scheduled = slot.wallTime(delivery.scheduled, control)
     let actual = slot.wallTime(now, control)
     slot.endWriting(word)  // Busy stays: `over` keeps it.
@@ -102,7 +103,7 @@ extension QueueCore {
           delivery.function(record)
         }
       if isAbandoned { return now }
-      // Who ended the thread is not called again, on the next one.
+      // A callback that has ended its thread is not called again on the next one.
       if !returned { _ = timer.cancel() }
       Trace.note(.returned, timer)
       end(tick, frame)
@@ -113,38 +114,38 @@ extension QueueCore {
   /// Keeps a tick that was taken as a record until it ends.
   private func keep(_ tick: StartedTick) {
     outstandingRecords.append(tick)
-    // Its end may have something to say: a target that is let go, a timer that is released.
+    // Its end may have consequences: a target or a timer that is released.
     if tick.slot.hasSideRecord || tick.slot.flags.contains(.selfRelease) { endIsWanted = true }
-    // Busy, but when it falls due again the host must come and end this tick.
+    // It is busy, but when it is due again the host must come and end this tick.
     place(tick.slot, tick.slot.word)
   }
 
   /// Ends the ticks that were taken as records.
   func endOutstandingRecords(_ frame: CurrentFrame) {
     endIsWanted = false
-    // One after the other: what an end calls may take records of its own kind of end with it.
+    // One after the other: what an end calls may end other records.
     let count = outstandingRecords.count
     for i in 0..<count { end(outstandingRecords[i], frame) }
     outstandingRecords.removeFirst(count)
   }
 
-  /// Ends a tick: what it held is let go, and the timer is no longer busy.
+  /// Ends a tick: what it held is released, and the timer is no longer busy.
   func end(_ tick: StartedTick, _ frame: CurrentFrame) {
-    // Still busy: who waits for the timer's end waits for the destructor, too.
+    // Still busy: a thread that waits for the timer's end waits for the destructor, too.
     tick.target?.letGo()
     if isAbandoned { return }
     frame.slot = nil
     end(tick.slot, delay: tick.delay, frame)
   }
 
-  /// Puts a timer that is not due yet where it belongs.
+  /// Places a timer that is not due yet.
   private func sendOn(_ slot: TimerSlot, _ word: TimerWord) {
     if handOver == nil {
       place(slot, word)
     } else {
       slot.link(into: control)
-      // Between flag and link a writer may have met the flag, and woken a pass that found nothing: what it wanted may
-      // need an earlier wake-up, as it is now (P1d, Sources/README.md).
+      // Between flag and link a writer may have met the flag and woken a pass that found nothing. What it wanted may
+      // need an earlier wake-up than the present one (P1d, Sources/README.md).
       _ = slot.wordInOrder
       let image = slot.image
       if image.word.isReleased { control.wakeToDispose() }
@@ -154,8 +155,8 @@ extension QueueCore {
     }
   }
 
-  /// Writes down that a callback starts: counts it, moves the schedule on, and ends the timer if this is its last tick.
-  /// - Parameter callbacksOnly: the target has gone, and nothing but registration and cancel callbacks may come.
+  /// Records that a callback starts: counts it, moves the schedule on, and finishes the timer if this is its last tick.
+  /// - Parameter callbacksOnly: the target is gone, and nothing but registration and cancel callbacks may come.
   private func decide(
     _ slot: TimerSlot, _ turn: Turn, _ word: inout TimerWord, _ now: Int64, callbacksOnly: Bool
   ) -> Delivery? {
@@ -186,11 +187,11 @@ extension QueueCore {
       scheduled: missed.onGrid == 0 ? deadline : deadline.saturatingAdd(missed.onGrid, times: slot.period))
   }
 
-  /// Takes the next registration or cancel callback off the list.
+  /// Takes the next registration or cancel callback.
   private func popCallback(_ sideRecord: SideRecordRef, _ now: Int64) -> Delivery? {
     sideRecord.update { sideRecord in
       sideRecord.pendingCallbacks -= 1
-      // With both handlers they alternate; with one there is only its kind.
+      // With both handlers they alternate; with one handler there is only its kind.
       let isArmed = sideRecord.cancelHandler == nil || sideRecord.registrationHandler != nil && sideRecord.nextIsArmed
       sideRecord.nextIsArmed = !isArmed
       guard let function = isArmed ? sideRecord.registrationHandler : sideRecord.cancelHandler else { return nil }
@@ -198,8 +199,8 @@ extension QueueCore {
     }
   }
 
-  /// Moves the schedule past the tick that starts now. Gives the due times it missed, those since the deadline and all
-  /// with those carried over a suspend, and whether it is the last.
+  /// Moves the schedule past the tick that starts now. Gives the due times missed since the deadline, the same with
+  /// those carried over a suspend, and whether this is the last tick.
   private func moveOn(
     _ slot: TimerSlot, _ deadline: Int64, _ now: Int64
   ) -> (missed: (onGrid: UInt64, all: UInt64), isLast: Bool) {
@@ -235,7 +236,7 @@ extension QueueCore {
     if end.isWaited { WaitRegistry.timerEnded(slot.index) }
     if end.releasesItself { Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }
     if end.isOwned {
-      handOver == nil ? retired.append(slot) : dispose(of: slot, frame)
+      handOver == nil ? retired.append(slot.index) : dispose(of: slot, frame)
     } else if end.word.hasPendingCallback {
       slot.link(into: control)
       if handOver != nil { control.wake() }
@@ -253,17 +254,17 @@ extension QueueCore {
       return
     }
     let fromEnd = control.now.saturatingAdd(slot.period)
-    // A postponement made meanwhile counts if it is later.
+    // A postponement made in the meantime counts if it is later.
     let current = slot.dueTime(word)
     slot.deadline = current > provisional ? max(fromEnd, current) : fromEnd
     timer.endWriting(word.withoutPostponement)
   }
 
-  /// Calls what a released timer still has to call, then frees its slot. The caller owns the slot.
+  /// Runs a released timer's last callbacks, then frees its slot. The caller owns the slot.
   func dispose(of slot: TimerSlot, _ frame: CurrentFrame) {
     if let sideRecord = slot.sideRecord, !givesRecords {
       frame.slot = slot.index
-      // Busy, for who releases the queue meanwhile.
+      // Busy, in case the queue is released in the meantime.
       _ = slot.set(TimerWord.busyBit)
       while let delivery = nextLastCallback(sideRecord) {
         let target = sideRecord.target
@@ -281,7 +282,7 @@ extension QueueCore {
     slot.free(control)
   }
 
-  /// Writes down as records what a released timer still has to say, then frees its slot; false when there is no room.
+  /// Writes down a released timer's last callbacks as records, then frees its slot; false if there is no room.
   func disposeIntoRecords(_ slot: TimerSlot, _ frame: CurrentFrame) -> Bool {
     while let sideRecord = slot.sideRecord, sideRecord.value.pendingCallbacks > 0 || sideRecord.value.finalizer != nil {
       guard recordBuffer?.isFull == false else { return false }
@@ -315,7 +316,7 @@ extension QueueCore {
 /// A callback that has been called, or taken as a record, and has not ended.
 struct StartedTick {
   let slot: TimerSlot
-  /// Held for the callback.
+  /// The target, held for the callback.
   let target: TimerTarget?
   /// Policy *delay*: the generation and deadline that the callback's end finds, unless something decides otherwise.
   let delay: (generation: UInt64, provisional: Int64)?

@@ -2,14 +2,14 @@ import Synchronization
 
 /// Functions on a queue: `async`, and `sync`, which makes a serial queue a mutex.
 extension QueueCore {
-  /// The queue with that id; `nil` when it is stale.
+  /// The queue with that id; `nil` if the id is stale.
   package static func find(_ id: UInt64) -> QueueCore? {
     guard let core = QueueControlBlocks.find(id)?.core, core.id == id else { return nil }
     return core
   }
 
   /// Puts a function on the queue; its context passes to Chime.
-  /// - Parameter function: `nil` on a queue that gives records, and there only: the record is all that comes.
+  /// - Parameter function: `nil` on a queue that gives records, and only there: it gives just the record.
   package static func async(
     _ id: UInt64, _ function: ContextFunction?, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
@@ -20,23 +20,23 @@ extension QueueCore {
     guard let function = function ?? (core.givesRecords ? .record : nil) else {
       return Status.invalidArgument.because("function is NULL, and queue gives no records")
     }
-    let item = QueuedFunction(function: function, context: context, finalizer: finalizer)
+    let item = QueuedFunction(function, context, finalizer)
     if let handOver = core.handOver {
       // Counted first, then checked: a closing pass reads the count after it has closed the list (P7b,
       // Sources/README.md).
       core.outstanding.add(1, ordering: .sequentiallyConsistent)
       guard core.functions.withLock({ $0.isOpen }) else {
         core.outstanding.subtract(1, ordering: .sequentiallyConsistent)
-        // The closing pass may have seen the count, and waits to hear that it has gone.
+        // The closing pass may have seen the count and waits until it is gone.
         core.control.wake()
         return .invalidHandle
       }
-      withoutCancellation { handOver.async { core.runHandedOver(item) } }
+      withoutCancellation { handOver.add(item) }
       return .ok
     }
     let accepted = core.functions.withLock { functions in
       guard functions.isOpen else { return false }
-      functions.items.append(item)
+      functions.waiting.append(item)
       core.functionsWait.store(true, ordering: .sequentiallyConsistent)
       return true
     }
@@ -46,11 +46,11 @@ extension QueueCore {
   }
 
   /// On a concurrent queue: runs a function that was counted as outstanding.
-  private func runHandedOver(_ item: QueuedFunction) {
+  func runHandedOver(_ item: QueuedFunction) {
     if isClosing.load(ordering: .sequentiallyConsistent) {
       item.drop()
     } else {
-      withHooks { ThreadState.current.inside(control) { _ in item.run() } }
+      withHooks { ThreadState.inside(control) { _ in item.run() } }
     }
     if isAbandoned { return }
     outstanding.subtract(1, ordering: .sequentiallyConsistent)
@@ -58,13 +58,13 @@ extension QueueCore {
   }
 
   /// Runs `body` in mutual exclusion with the queue's handlers. Waits for a handler.
-  /// - Parameter timeout: 0 or more: for the turn of `body`; `Int64.max` without end.
+  /// - Parameter timeout: 0 or more: for the turn of `body`; `Int64.max` without limit.
   package static func sync(_ id: UInt64, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     guard let core = find(id) else { return .unknownHandle }
     if core.handOver != nil { return Status.unsupported.because("queue is concurrent: its handlers do not exclude each other") }
     let isInside = ThreadState.frames.holds(core.control) || core.driver.isOnQueue
     if isInside {
-      ThreadState.current.inside(core.control) { _ in body() }
+      ThreadState.inside(core.control) { _ in body() }
       return .ok
     }
     let status = core.driver.sync(core, timeout: timeout, body)
@@ -72,28 +72,25 @@ extension QueueCore {
     return status.because("queue is driven by calls of another thread: use chime_queue_async")
   }
 
-  /// Takes the next function that waits. All that wait are taken out of the lock at once, and kept for the passes.
+  /// Takes the next waiting function. All waiting functions are taken out under the lock at once, and kept for the
+  /// passes.
   func nextFunction() -> QueuedFunction? {
-    if nextTaken == takenFunctions.count {
-      takenFunctions.removeAll(keepingCapacity: takenFunctions.capacity <= 4096)
-      nextTaken = 0
+    if takenFunctions.isEmpty {
       functions.withLock { functions in
-        swap(&functions.items, &takenFunctions)
+        swap(&functions.waiting, &takenFunctions)
         functionsWait.store(false, ordering: .sequentiallyConsistent)
       }
-      if takenFunctions.isEmpty { return nil }
     }
-    nextTaken += 1
-    return takenFunctions[nextTaken - 1]
+    return takenFunctions.popFirst()
   }
 
-  /// Whether functions wait for a pass, whose caller it is.
+  /// Whether functions are waiting for a pass. The caller is a pass.
   var hasFunctions: Bool {
-    nextTaken < takenFunctions.count || functionsWait.load(ordering: .sequentiallyConsistent)
+    !takenFunctions.isEmpty || functionsWait.load(ordering: .sequentiallyConsistent)
   }
 }
 
-/// A function that one thread waits for while it runs on another, where it stands where the waiting thread stands.
+/// A function that one thread waits for while it runs on another, inside the same callbacks as the waiting thread.
 package final class SyncCall: @unchecked Sendable {
   private enum Phase: UInt8, AtomicRepresentable {
     case waiting, started, done, abandoned, refused
@@ -112,23 +109,25 @@ package final class SyncCall: @unchecked Sendable {
     self.body = body
   }
 
-  /// Puts a function where `submit` takes it, and waits for its turn until the timeout, and for its end without one.
-  /// - Parameter submit: has `run` called on the queue; false when that has ended.
+  /// Gives a function to `submit`, and waits until it has begun, at most until the timeout, then until it has ended.
+  /// - Parameter submit: arranges for `run` to be called on the queue; or says why not: shutDown, noMemory, limit.
   static func wait(
-    _ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void, submit: (SyncCall) -> Bool
+    _ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void, submit: (SyncCall) -> Status
   ) -> Status {
     let call = SyncCall(core, body)
     let waiter = WaitRegistry.Waiter(.call(call), call.caller, call.wakeUp)
     guard WaitRegistry.enter(waiter) else { return .wouldDeadlock }
     defer { WaitRegistry.leave(waiter) }
-    guard submit(call) else { return .shutDown }
+    let submitted = submit(call)
+    if submitted != .ok { return submitted }
     var end = Clock.monotonic.now.saturatingAdd(timeout)
     while !call.isOver {
       if call.wakeUp.sleep(until: end) { continue }
       if call.abandon() { return .timedOut }
       end = .max
     }
-    // Only the queue's end lets it be over before the function has had its turn; one that has begun comes to its end.
+    // Only the queue's end can end this before the function has had its turn; a function that has begun always
+    // completes.
     if call.abandon() { return .shutDown }
     while !call.hasRun { _ = call.wakeUp.sleep(until: .max) }
     return call.phase.load(ordering: .sequentiallyConsistent) == .refused ? .shutDown : .ok
@@ -142,7 +141,7 @@ package final class SyncCall: @unchecked Sendable {
     }
     guard move(.waiting, .started) else { return }
     core.asHost {
-      core.withHooks { ThreadState.current.inside(core.control, continuing: caller) { _ in body() } }
+      core.withHooks { ThreadState.inside(core.control, continuing: caller) { _ in body() } }
     }
     if core.isAbandoned { return }
     phase.store(.done, ordering: .sequentiallyConsistent)
@@ -155,7 +154,7 @@ package final class SyncCall: @unchecked Sendable {
     return phase == .done || phase == .refused
   }
 
-  /// Whether there is nothing to wait for any more, unless the function has begun.
+  /// Whether nothing is left to wait for, unless the function has begun.
   var isOver: Bool { hasRun || core.closed.load(ordering: .sequentiallyConsistent) }
 
   /// Gives up a function that has not begun.

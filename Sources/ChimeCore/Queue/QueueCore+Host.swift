@@ -15,7 +15,7 @@ extension QueueCore {
     return made
   }
 
-  /// The host-driven queue with that id; unsupported when it is of another kind.
+  /// The host-driven queue with that id; unsupported if it is of another kind.
   private static func findHost(_ id: UInt64) -> Result<(core: QueueCore, driver: HostDriver), Status> {
     guard let core = find(id) else { return .failure(.unknownHandle) }
     guard let driver = core.driver as? HostDriver else {
@@ -24,8 +24,8 @@ extension QueueCore {
     return .success((core, driver))
   }
 
-  /// Runs `body` as a pass on the calling thread, if that may.
-  /// - Parameter watches: looks for a timer to watch afterwards, as `run` does before it sleeps.
+  /// Runs `body` as a pass on the calling thread, if that thread may.
+  /// - Parameter watches: whether to choose a timer to watch afterwards, as `run` does before it sleeps.
   private func drive(_ driver: HostDriver, watches: Bool = false, _ body: (CurrentFrame) -> Void) -> Status {
     if !driver.mayDrive { return .wrongThread }
     return asPassOfCall { frame in
@@ -41,8 +41,8 @@ extension QueueCore {
 
   // MARK: A timer that is watched
 
-  /// Chooses a running timer whose end, by whomever, wakes who sleeps in `run`; none when nothing is left to run. The
-  /// caller holds the pass lock.
+  /// Chooses a running timer whose end, whoever causes it, wakes the sleeper in `run`; none if nothing is left to run.
+  /// The caller holds the pass lock.
   private func watchTimer() {
     if control.watched == QueueControlBlock.watchedEnded, runners.load(ordering: .sequentiallyConsistent) > 1 {
       control.wakeHost()
@@ -58,17 +58,17 @@ extension QueueCore {
         return
       }
       control.watched = slot.index &+ 1
-      // The writer of one that is being written looks at `watched` at its end (P5, Sources/README.md).
+      // If a timer is being written, its writer looks at `watched` at the end (P5, Sources/README.md).
       isWatching = QueueCore.isWorthWatching(slot)
       if isWatching { return }
     }
   }
 
-  /// Whether a timer runs that `run` waits for, or may do so once its writer is done.
+  /// Whether a timer that `run` waits for is running, or may be once its writer is done.
   @inline(never)
   private static func isWorthWatching(_ slot: TimerSlot) -> Bool {
     let word = slot.wordInOrder
-    // Looked at after the word: the slot may have got another timer before.
+    // Read after the word: the slot may have been given another timer before that.
     return (word.isLive && word.hasWriter || word.isRunning && slot.dueTime(word) != .max) && !slot.isBackground
   }
 
@@ -84,7 +84,7 @@ extension QueueCore {
     }
     var found: TimerSlot?
     var latest = Int64.min
-    control.forEachSlotOfPass { slot in
+    control.forEachSlot { slot in
       guard QueueCore.isWorthWatching(slot) else { return }
       let due = slot.dueTime(slot.word)
       if due >= latest { (found, latest) = (slot, due) }
@@ -92,8 +92,8 @@ extension QueueCore {
     return found
   }
 
-  /// Wakes who sleeps in `run` on another thread, if the timer that it watches does not run any more: this pass may have
-  /// taken away what was to wake it (P5b, Sources/README.md).
+  /// Wakes the sleeper in `run` on another thread, if the timer that it watches is no longer running: this pass may
+  /// have taken away what would have woken it (P5b, Sources/README.md).
   private func wakeWatcher() {
     let watched = control.watched
     if watched == 0 { return }
@@ -114,7 +114,7 @@ extension QueueCore {
       let status = core.drive(driver, watches: watches) { frame in
         let before = core.delivered
         var wasOpen: Bool
-        // What an earlier call left comes first; then all that is due now.
+        // First what an earlier call left, then everything that is due now.
         repeat {
           wasOpen = core.batchIsOpen
           core.runSlice(Limit(count: most - (core.delivered - before)), frame)
@@ -125,7 +125,7 @@ extension QueueCore {
     }
   }
 
-  /// Writes down what is due as records; what was taken before has ended. Gives how many there are.
+  /// Writes down what is due as records, and ends the ticks taken before. Gives the number of records.
   package static func takeTicks(
     _ id: UInt64, _ records: UnsafeMutableRawPointer, stride: Int, capacity: Int
   ) -> Result<Int, Status> {
@@ -163,8 +163,8 @@ extension QueueCore {
     return driver.drivingThread.load(ordering: .relaxed) == UInt(pthread_self())
   }
 
-  /// When the queue wants to be processed, on its clock: now or earlier for at once, `Int64.max` for never. Exact on the
-  /// thread that drives the queue, otherwise it may be early.
+  /// When the queue needs to be processed, on its clock: now or earlier for at once, `Int64.max` for never. Exact on
+  /// the thread that drives the queue; elsewhere it may be too early.
   package static func nextDeadline(_ id: UInt64) -> Result<Int64, Status> {
     guard let core = find(id) else { return .failure(.unknownHandle) }
     guard core.control.runsInCalls else {
@@ -179,7 +179,7 @@ extension QueueCore {
     let isInside = ThreadState.frames.holds(control)
     let isDrivingThread = (driver as? HostDriver)?.isDrivingThread ?? true
     guard isInside || isDrivingThread && takePassLock(forQuery: true) else {
-      // Timers that others have put in the inbox come after the next wake-up, or would have changed that.
+      // Timers in the inbox are due after the next wake-up; otherwise they would have changed it.
       let nextWakeUp = control.nextWakeUp
       // That of a virtual queue is a matter of `notifyOfArming`.
       return nextWakeUp == QueueControlBlock.awake || control.isVirtual ? control.now : nextWakeUp
@@ -188,7 +188,7 @@ extension QueueCore {
     takeInbox()
     var next = hasWorkNow || readyNext < ready.count ? control.now : wheel.earliest() ?? .max
     if isInside {
-      // The timers whose callbacks this thread is inside are in no wheel.
+      // Timers whose callbacks this thread is inside are not in the wheel.
       for frame in ThreadState.frames where frame.control == control {
         guard let image = frame.slot.map({ Slab.slot($0).image }) else { continue }
         if image.word.hasPendingCallback { return control.now }
@@ -200,7 +200,7 @@ extension QueueCore {
     return next
   }
 
-  /// The same as poll(2) wants it: milliseconds from now, rounded up; 0 due, -1 never.
+  /// The same as a timeout for poll(2): milliseconds from now, rounded up; 0: due, -1: never.
   package static func pollTimeout(_ id: UInt64) -> Result<Int32, Status> {
     findHost(id).flatMap { core, _ in
       let left = core.whileItLives {
@@ -214,7 +214,7 @@ extension QueueCore {
 
   // MARK: Waiting
 
-  /// Waits until something is due, and runs nothing. Waits for time.
+  /// Waits until something is due. Runs nothing. Waits for time.
   /// - Returns: ok, timedOut, stopped; wrongThread, busy, wouldDeadlock, shutDown.
   package static func wait(_ id: UInt64, timeout: Int64) -> Status {
     switch findHost(id) {
@@ -224,7 +224,7 @@ extension QueueCore {
       while true {
         if core.control.takeStop(id) { return .stopped }
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
-        // What woke the queue may be a timer that is due later; it is put where it belongs, and nothing runs.
+        // The queue may have been woken by a timer that is due later: it is placed, and nothing runs.
         let status = core.drive(driver) { _ in
           core.followWallClock()
           core.takeInbox()
@@ -238,7 +238,7 @@ extension QueueCore {
     }
   }
 
-  /// Processes until no timer runs and nothing is left to call, or until `stop`. Waits for time.
+  /// Processes until no timer is running and nothing is left to call, or until `stop`. Waits for time.
   /// - Returns: ok, stopped; wrongThread, busy, wouldDeadlock, shutDown, unsupported for a queue that gives records.
   package static func run(_ id: UInt64, untilStopped: Bool) -> Status {
     switch findHost(id) {
@@ -251,7 +251,7 @@ extension QueueCore {
       while true {
         if core.control.takeStop(id) { return .stopped }
         if case .failure(let status) = process(id, most: .max, watches: !untilStopped) {
-          // Somebody who releases a timer may be inside for a moment, with its finalizer.
+          // A thread that releases a timer may be inside for a moment, with its finalizer.
           if status == .busy, driver.isDrivingThread || driver.drivingThread.load(ordering: .relaxed) == 0 {
             backoff.pause()
             continue
@@ -260,16 +260,16 @@ extension QueueCore {
         }
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
         if ThreadEnd.isCaught, !wasEnding { return .stopped }
-        // As it was at the end of that pass; a timer that came later is another thread's, which has not run yet.
+        // As it was at the end of that pass. A timer that came later is another thread's and has not run yet.
         if !untilStopped, core.isIdle { return .ok }
-        // Something came meanwhile, and may have been taken in by a thread that ended a timer.
+        // Something came in the meantime, and a thread that ended a timer may have taken it in.
         if !untilStopped, !core.isWatching { continue }
         core.pollHost(.max)
       }
     }
   }
 
-  /// Makes `run` or `wait` return, or the next one when none is under way; ignored while a stop is pending.
+  /// Makes `run` or `wait` return; if none is under way, the next one returns at once. Ignored while a stop is pending.
   /// Async-signal-safe.
   package static func stop(_ id: UInt64) -> Status {
     guard let control = QueueControlBlocks.find(id) else { return .unknownHandle }
@@ -280,7 +280,7 @@ extension QueueCore {
   }
 }
 
-/// A host-driven queue's driver: a timer of the kernel, whose descriptor the host polls.
+/// A host-driven queue's driver: a kernel timer, whose descriptor the host polls.
 final class HostDriver: QueueDriver {
   private let control: QueueControlBlock
   private let id: UInt64
@@ -300,16 +300,22 @@ final class HostDriver: QueueDriver {
 
   func arm(at time: Int64?) {
     TimerFile.set(control.hostFile, time ?? .max)
-    // Somebody who wanted a pass may have set it for now, just before: then it must stay so (P11b, Sources/README.md).
+    // A thread that wanted a pass may have set it for now just before: then it must stay so (P11b, Sources/README.md).
     if control.nextWakeUp != time ?? .max || control.stopsPoller(id) { control.wakeHost() }
   }
 
   func wake(_ core: QueueCore) { control.wakeHost() }
   func close() { control.closeHost() }
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
-  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
-    guard let sinceLastPass else { return "its host-driven queue was never processed" }
-    return "its host-driven queue was last processed \(sinceLastPass) ago"
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+    guard let sinceLastPass else {
+      text.add("its host-driven queue was never processed")
+      return true
+    }
+    text.add("its host-driven queue was last processed ")
+    text.add(duration: sinceLastPass)
+    text.add(" ago")
+    return true
   }
   var isOnQueue: Bool { false }
   var mayNeverRun: Bool { true }
@@ -317,8 +323,8 @@ final class HostDriver: QueueDriver {
 }
 
 /// The descriptor of a host-driven queue, in its control block, so that a waker needs no lock: it counts itself in,
-/// looks, sets the timer. Whoever closes takes the descriptor away, waits for the count, and closes; so a late waker
-/// never touches a descriptor that the host has opened meanwhile (P11, Sources/README.md).
+/// reads the descriptor and sets the timer. Whoever closes the queue takes the descriptor away, waits for the count,
+/// and closes it. So a late waker never touches a descriptor that the host has opened since (P11, Sources/README.md).
 extension QueueControlBlock {
   var hostFile: Int32 { unsafe storage.pointee.hostFile.load(ordering: .sequentiallyConsistent) }
 
@@ -339,7 +345,7 @@ extension QueueControlBlock {
   func closeHost() {
     let file = unsafe storage.pointee.hostFile.exchange(-1, ordering: .sequentiallyConsistent)
     if file < 0 { return }
-    TimerFile.set(file, 0)  // wakes who polls
+    TimerFile.set(file, 0)  // wakes whoever polls
     var backoff = Backoff()
     while unsafe storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
     withoutCancellation { _ = CPlatform.close(file) }
@@ -349,7 +355,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.stopIsPending.load(ordering: .sequentiallyConsistent) == id
   }
 
-  /// Whether somebody polls who has to stop.
+  /// Whether somebody is polling whoever has to stop.
   func stopsPoller(_ id: UInt64) -> Bool {
     unsafe stopIsPending(id) && storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) > 0
   }
@@ -360,8 +366,8 @@ extension QueueControlBlock {
     nonmutating set { unsafe storage.pointee.watched.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
-  /// A timer that ran does not run any more, or will never be due: who sleeps in `run` looks again if it is the one that
-  /// is watched (P5, Sources/README.md).
+  /// A timer that ran does not run any more, or will never be due: whoever sleeps in `run` looks again if it is the one
+  /// that is watched (P5, Sources/README.md).
   @inline(__always)
   func noteEnd(of slot: TimerSlot) {
     if isWatching(slot) { wakeRunner(watching: slot.index &+ 1) }
@@ -370,7 +376,7 @@ extension QueueControlBlock {
   @inline(__always)
   func isWatching(_ slot: TimerSlot) -> Bool { watched == slot.index &+ 1 }
 
-  /// That the timer which was watched has ended, and nobody has looked since (P5b, Sources/README.md).
+  /// The timer that was watched has ended, and nobody has looked since (P5b, Sources/README.md).
   static var watchedEnded: UInt32 { .max }
 
   @inline(never)
@@ -382,7 +388,7 @@ extension QueueControlBlock {
 
   func requestStop(_ id: UInt64) -> Bool {
     var current = unsafe storage.pointee.stopIsPending.load(ordering: .sequentiallyConsistent)
-    // The queue may have ended since it was found: the next one's stop must not be lost.
+    // The queue may have ended since it was found; the next queue's stop must not be lost.
     while current != id, self.id == id {
       let result = unsafe storage.pointee.stopIsPending.compareExchange(
         expected: current, desired: id, ordering: .sequentiallyConsistent)
@@ -399,15 +405,15 @@ extension QueueControlBlock {
 }
 
 extension QueueCore {
-  /// Waits until the descriptor is readable, the queue ends or is to stop, a signal comes, or `timeout` nanoseconds are
-  /// over, rounded up to milliseconds.
+  /// Waits until the descriptor is readable, the queue ends or is to stop, a signal arrives, or `timeout` nanoseconds
+  /// (rounded up to milliseconds) are over.
   private func pollHost(_ timeout: Int64) {
     unsafe control.storage.pointee.hostWakers.add(1, ordering: .sequentiallyConsistent)
     defer { unsafe control.storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent) }
     var entry = pollfd(fd: control.hostFile, events: Int16(POLLIN), revents: 0)
-    // Looked at after the descriptor, which may be that of the next queue in the control block. And a stop that came
-    // before the queue was armed has left no trace but the request; one that comes from here on finds this thread
-    // counted (P11c, Sources/README.md).
+    // Read after the descriptor, which may be that of the next queue in the control block. A stop that came before the
+    // queue was armed has left nothing but the request; one that comes from here on finds this thread counted (P11c,
+    // Sources/README.md).
     if entry.fd < 0 || isClosing.load(ordering: .sequentiallyConsistent) || control.stopIsPending(id) { return }
     let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
     withoutCancellation { _ = unsafe poll(&entry, 1, timeout == .max ? -1 : Int32(clamping: milliseconds)) }

@@ -1,12 +1,13 @@
 import Synchronization
 
-/// The pass: one visit of the queue to its wheel. It takes what is due, runs it or hands it over, and says when it has
-/// to be woken next.
+/// The pass: one visit of the queue to its wheel. It takes what is due, runs it or hands it over, and sets the next
+/// wake-up.
 extension QueueCore {
   static var ticksPerSlice: Int { 256 }
   static var nanosecondsPerSlice: Int64 { 1_000_000 }
 
-  /// What the drivers run: one slice of at most 256 ticks or 1 ms, so that the queue's other users get their turn.
+  /// What the drivers run: one slice of at most 256 ticks or 1 ms, so that other users of the dispatch queue get their
+  /// turn.
   package func pass() {
     asPass(onDriver: true) { frame in
       control.nextWakeUp = QueueControlBlock.awake
@@ -15,7 +16,7 @@ extension QueueCore {
     }
   }
 
-  /// Ends a pass: closes the queue, or sees to it that the next pass comes.
+  /// Ends a pass: closes the queue, or makes sure that the next pass comes.
   func afterSlice(_ frame: CurrentFrame) {
     if isClosing.load(ordering: .sequentiallyConsistent) {
       closeIfPossible(frame)
@@ -39,7 +40,7 @@ extension QueueCore {
     }
   }
 
-  /// Takes in what other threads changed, collects what is due unless a batch is still open, and delivers.
+  /// Takes in the changes of other threads, collects what is due unless a batch is still open, and delivers.
   func runSlice(_ limit: Limit, _ frame: CurrentFrame) {
     followWallClock()
     let now = control.now
@@ -60,8 +61,8 @@ extension QueueCore {
   /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a
   /// pusher pushes first and reads the time afterwards, so one of the two sees the other (P1, Sources/README.md).
   private func armNextWakeUp() {
-    // Three tries, then another pass: pushers must not hold this one up. Where a break leaves a time stored, that costs
-    // one pass more.
+    // Three tries, then another pass: pushers must not hold this one up. A stored time that is out of date costs one
+    // more pass.
     for _ in 0..<3 {
       let next = wheel.earliest()
       if !pendingCallbacks.isEmpty || hasRetired || endIsWanted { break }
@@ -79,18 +80,22 @@ extension QueueCore {
     driver.wake(self)
   }
 
-  /// Sorts what other threads changed into the wheel, the next batch, or the retired slots.
+  /// Sorts timers that other threads have changed into the wheel, the next batch, or the retired slots.
   // Not inlined: Swift 6.3's optimizer crashes over it in `pass`.
   @inline(never)
   func takeInbox() {
-    control.drain { slot, word in admit(slot, word) }
+    control.drain { slot, word in
+      if control.hasRoom { takeRoom() }
+      admit(slot, word)
+    }
     entries.store(wheel.entryCount, ordering: .relaxed)
   }
 
-  /// Decides where a slot goes whose word changed. One whose handler runs is skipped: the handler's end sends it again.
+  /// Decides where a slot goes whose word has changed. A slot whose handler is running is skipped: the handler's end
+  /// sends it again.
   private func admit(_ slot: TimerSlot, _ word: TimerWord) {
     if word.isBusy {
-      // One that was taken as a record ends with the next taking, which must come in time for what is wanted now.
+      // A tick that was taken as a record ends with the next taking, which must come in time for what is due now.
       if givesRecords {
         if word.isRunning { place(slot, word) }
         if word.hasPendingCallback || word.isReleased { endIsWanted = true }
@@ -105,16 +110,16 @@ extension QueueCore {
     place(slot, word)
   }
 
-  /// Gives a slot a turn for its pending callback, unless it has one.
+  /// Gives a slot a turn for its pending callback, unless it already has one.
   private func enqueueCallback(_ slot: TimerSlot) {
     if slot.set(TimerWord.enqueuedBit) {
       slot.turnVersion = slot.version
-      pendingCallbacks.append(slot)
+      pendingCallbacks.append(slot.index)
     }
   }
 
-  /// Puts a timer where it belongs if it runs; one that is being written, where it was before. If it belongs elsewhere
-  /// afterwards, its writer sends it: it reads the position after this, or finds it changed.
+  /// Places a running timer where it belongs; a timer that is being written, where it belonged before. If it belongs
+  /// elsewhere afterwards, its writer sends it, because the writer reads the position after this, or finds it changed.
   func place(_ slot: TimerSlot, _ word: TimerWord) {
     if word.hasWriter {
       let image = slot.image
@@ -128,18 +133,20 @@ extension QueueCore {
 
   /// Makes the next batch: the pending callbacks, and everything that was placed at or before `now`.
   private func collect(_ now: Int64) {
-    for slot in pendingCallbacks {
+    for i in pendingCallbacks.indices {
+      let slot = Slab.slot(pendingCallbacks[i])
       ready.append(
         ReadyItem(
           deadline: slot.pendingCallbackTime(), startOrder: slot.startOrder, slot: slot.index, isPendingCallback: true))
     }
-    pendingCallbacks.removeAll(keepingCapacity: true)
+    pendingCallbacks.removeAll()
     wheel.advance(to: now, into: &due)
-    for index in due {
+    for i in due.indices {
+      let index = due[i]
       let slot = Slab.slot(index)
       let word = slot.wordInOrder
       if word.hasWriter {
-        // Its turn waits for the writer; until then it is due when it was (P2, Sources/README.md).
+        // Its turn waits for the writer; until then its old deadline counts (P2, Sources/README.md).
         let image = slot.image
         guard image.word.isLive else { continue }
         ready.append(
@@ -150,19 +157,22 @@ extension QueueCore {
       guard word.isRunning else { continue }
       let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
       if deadline > now {
-        outdated.append(slot)
+        outdated.append(index)
       } else {
         ready.append(ReadyItem(deadline: deadline, startOrder: slot.startOrder, slot: index, isPendingCallback: false))
       }
     }
-    due.removeAll(keepingCapacity: due.capacity <= 4096)
-    // Timers that have moved later since they were placed.
-    for slot in outdated { place(slot, slot.wordInOrder) }
-    outdated.removeAll(keepingCapacity: outdated.capacity <= 4096)
+    due.removeAll()
+    // Timers that have been moved later since they were placed.
+    for i in outdated.indices {
+      let slot = Slab.slot(outdated[i])
+      place(slot, slot.wordInOrder)
+    }
+    outdated.removeAll()
     if ready.count > 1 { ready.sortByTurn(&sorting) }
   }
 
-  /// Delivers the batch, until it or the slice is at its end.
+  /// Delivers the batch, until it or the slice ends.
   private func deliverBatch(_ limit: Limit, since before: Int, _ frame: CurrentFrame) {
     var deliveries = 0
     while readyNext < ready.count, delivered &- before < limit.count {
@@ -192,12 +202,12 @@ extension QueueCore {
     }
     batchIsOpen = readyNext < ready.count
     if !batchIsOpen {
-      ready.removeAll(keepingCapacity: ready.capacity <= 4096)
+      ready.removeAll()
       readyNext = 0
     }
   }
 
-  /// The word once nobody writes the timer any more, or it was released.
+  /// The word, once the timer has no writer or was released.
   private func wordWithoutWriter(_ slot: TimerSlot) -> TimerWord {
     var word = slot.wordInOrder
     var backoff = Backoff()
@@ -208,8 +218,8 @@ extension QueueCore {
     return word
   }
 
-  /// Reads the records of the next items, so that their cache misses overlap: behind the locked operations of the ticks
-  /// before it each would come alone.
+  /// Reads the records of the next items, so that their cache misses overlap. Otherwise the locked operations of the
+  /// ticks before would separate them.
   @inline(__always)
   private func fetch(_ items: Range<Int>) {
     for i in items { _ = Slab.slot(ready[i].slot).startOrder }
@@ -217,45 +227,47 @@ extension QueueCore {
 
   // MARK: Concurrent queues
 
-  /// Enqueues a delivery of the slot on the concurrent queue, unless one is on its way already (P4d,
-  /// Sources/README.md).
+  /// Enqueues a delivery of the slot on the concurrent queue, unless one is already under way (P4d, Sources/README.md).
   private func enqueueDelivery(_ slot: TimerSlot) {
     guard slot.set(TimerWord.enqueuedBit) else { return }
-    // Counted to the end of the hooks, which come after the timer's own end.
+    // Counted until the hooks have ended, which come after the timer's own end.
     outstanding.add(1, ordering: .sequentiallyConsistent)
-    handOver?.async { [self] in
-      withHooks {
-        ThreadState.current.inside(control) { frame in
-          let word = slot.clear(TimerWord.enqueuedBit)
-          if word.isReleased {
-            if slot.own() { dispose(of: slot, frame) }
-          } else {
-            _ = deliver(slot, .due, of: nil, frame)
-          }
+    handOver?.add(slot)
+  }
+
+  /// What a runner does with it.
+  func deliverHandedOver(_ slot: TimerSlot) {
+    withHooks {
+      ThreadState.inside(control) { frame in
+        let word = slot.clear(TimerWord.enqueuedBit)
+        if word.isReleased {
+          if slot.own() { dispose(of: slot, frame) }
+        } else {
+          _ = deliver(slot, .due, of: nil, frame)
         }
       }
-      if isAbandoned { return }
-      outstanding.subtract(1, ordering: .sequentiallyConsistent)
-      if isClosing.load(ordering: .sequentiallyConsistent) { control.wake() }
     }
+    if isAbandoned { return }
+    outstanding.subtract(1, ordering: .sequentiallyConsistent)
+    if isClosing.load(ordering: .sequentiallyConsistent) { control.wake() }
   }
 
   // MARK: Ends of slots
 
   /// Claims a released slot, for the end of the slice.
   func claim(_ slot: TimerSlot) {
-    if slot.own() { retired.append(slot) }
+    if slot.own() { retired.append(slot.index) }
   }
 
   func disposeOfRetired(_ frame: CurrentFrame) {
     if givesRecords, !isClosing.load(ordering: .sequentiallyConsistent) {
       // Outside `takeTicks` they wait for it.
-      while recordBuffer != nil, let slot = retired.last {
-        guard disposeIntoRecords(slot, frame) else { return }
+      while recordBuffer != nil, let index = retired.last {
+        guard disposeIntoRecords(Slab.slot(index), frame) else { return }
         retired.removeLast()
       }
     } else {
-      while !isAbandoned, let slot = retired.popLast() { dispose(of: slot, frame) }
+      while !isAbandoned, let index = retired.popLast() { dispose(of: Slab.slot(index), frame) }
     }
   }
 
@@ -267,9 +279,9 @@ extension QueueCore {
   private func runFunctions(_ limit: Limit, _ frame: CurrentFrame) {
     frame.slot = nil
     guard hasFunctions else { return }
-    // Those that are there now: what they put on the queue comes in the next slice.
-    var left = functions.withLock { $0.items.count } + takenFunctions.count - nextTaken
-    // Slices of others end by the clock, and with whole batches: the functions that wait are one.
+    // Only those that are there now: what they put on the queue runs in the next slice.
+    var left = functions.withLock { $0.waiting.count } + takenFunctions.count
+    // Other slices end by the clock, and with whole batches; the waiting functions are one batch.
     if limit.end == .max { left = min(left, limit.count) }
     while left > 0, let item = nextFunction() {
       left -= 1
@@ -289,13 +301,13 @@ extension QueueCore {
     }
   }
 
-  /// Runs `body`, a stretch of callbacks, on a thread that can be cancelled if the host's can.
+  /// Runs `body`, a series of callbacks, on a thread that can be cancelled if the host's can.
   @inline(__always)
   func asHost(_ body: () -> Void) {
     if let host = driver.hostCancellation { host.allow(body) } else { body() }
   }
 
-  /// Runs `body`, a stretch of callbacks on a thread that the host did not make, between its hooks.
+  /// Runs `body`, a series of callbacks on a thread that the host did not create, between the host's hooks.
   @inline(__always)
   func withHooks(_ body: () -> Void) {
     guard let hooks else { return body() }
@@ -317,11 +329,11 @@ extension QueuedFunction {
 }
 
 extension TimerSlot {
-  /// The key by which a pending callback takes its turn: registration and cancel callbacks first, an extra tick by the
-  /// time it was asked for.
+  /// The key by which a pending callback is ordered: registration and cancel callbacks first, an extra tick by the time
+  /// at which it was requested.
   func pendingCallbackTime() -> Int64 {
     let timer = TimerRef(slot: self, version: version)
-    // What the side record says belongs to the writer.
+    // The side record belongs to the writer.
     guard let word = timer.beginWriting() else { return .min }
     defer { timer.abandonWriting(word) }
     if let sideRecord, sideRecord.value.pendingCallbacks == 0, sideRecord.value.firePending {

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Queues on the wall clock: inside they run on monotonic time; deadlines come in and go out as times of day. A timer
-/// whose schedule begins at a time of day follows that when the clock is stepped; delays and intervals do not notice.
+/// Queues on the wall clock. Internally they run on monotonic time; deadlines come in and go out as times of day. A
+/// timer whose schedule begins at a time of day follows the clock when it is stepped; delays and intervals do not.
 extension QueueCore {
-  /// How far the offset may be behind before absolute deadlines are moved earlier; it is never ahead.
+  /// How far the offset may lag before absolute deadlines are moved earlier. It is never ahead.
   private static var tolerance: Int64 { 20_000 }
 
-  /// Moves the timers that follow the wall clock, if that was stepped since the last pass. The caller holds the pass
+  /// Moves the timers that follow the wall clock, if it was stepped since the last pass. The caller holds the pass
   /// lock.
   func followWallClock() {
-    // Of a queue on another clock, too: the step may have been meant for an earlier queue of the control block.
+    // On any clock: the step may have been meant for an earlier queue of the control block.
     control.takeStep()
     guard control.isWall else { return }
     let (low, high) = control.trueWallOffset
@@ -23,9 +23,9 @@ extension QueueCore {
 }
 
 extension TimerRef {
-  /// Has the deadline agree with the wall clock as the queue knows it. Called for each timer after a step, and by
-  /// whoever wrote an absolute deadline: the offset is stored before the timers are visited, and read here after the
-  /// timer was published, so that one of the two calls sees both (P13, Sources/README.md).
+  /// Makes the deadline agree with the wall clock as the queue knows it. Called for each timer after a step, and by the
+  /// writer of an absolute deadline. The offset is stored before the timers are visited, and read here after the timer
+  /// was published, so one of the two calls sees both (P13, Sources/README.md).
   func followWallClock() {
     guard let word = beginWriting() else { return }
     let offset = control.wallOffset
@@ -40,7 +40,7 @@ extension TimerRef {
     let flags = slot.flags
     let now = control.now
     if flags.contains(.repeating), offset < before, deadline > now {
-      // Stepped back: on at the next point of the grid, not where the old one has been reached again.
+      // Stepped back: continue at the next point of the grid, not where the old point is reached again.
       deadline -= deadline.saturatingSubtract(now.saturatingAdd(1)) / slot.period * slot.period
     }
     sideRecord.wallOffset = offset
@@ -50,13 +50,14 @@ extension TimerRef {
 }
 
 extension TimerSlot {
-  /// A time of day as the timer keeps its deadline, which may be behind the queue in noticing a step: then it comes to
-  /// agree with the deadline. The caller is writer.
+  /// Converts a time of day by the offset that the timer's deadline follows, which may not have noticed a step that the
+  /// queue has. The caller is the writer.
   func monotonicTime(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
     time == .max ? .max : time.saturatingSubtract(control.offset(own: sideRecord?.wallOffset))
   }
 
-  /// The other way round: a time as the queue's clock shows it, by the offset that the timer's deadline follows. The caller is writer.
+  /// The other way round: a time as the queue's clock shows it, by the offset that the timer's deadline follows. The
+  /// caller is writer.
   @inline(__always)
   func wallTime(_ deadline: Int64, _ control: QueueControlBlock) -> Int64 {
     control.isWall ? control.wallTime(deadline, own: sideRecord?.wallOffset) : deadline
@@ -64,7 +65,7 @@ extension TimerSlot {
 }
 
 extension QueueCore {
-  /// Steps the clock as the queue with that id sees it: for tests, which may not step the machine's.
+  /// Steps the clock as the queue with that id sees it, for tests, which cannot step the machine's.
   package static func stepWallClock(_ id: UInt64, by nanoseconds: Int64) {
     guard let control = QueueControlBlocks.find(id) else { return }
     unsafe control.storage.pointee.wallShift.add(nanoseconds, ordering: .relaxed)
@@ -76,8 +77,8 @@ extension QueueControlBlock {
   /// Whether the wall clock was stepped and no pass has looked at it since.
   var stepIsPending: Bool { unsafe storage.pointee.stepIsPending.load(ordering: .sequentiallyConsistent) }
 
-  /// Called by the pass before it looks at the wall clock. A flag that the first load misses is found by the pass's last
-  /// look, behind the next wake-up; so that load may be relaxed (P13b, Sources/README.md).
+  /// Called by the pass before it looks at the wall clock. A flag that the first load misses is found by the pass's
+  /// last look, behind the next wake-up; so that load may be relaxed (P13b, Sources/README.md).
   @inline(__always)
   fileprivate func takeStep() {
     if unsafe storage.pointee.stepIsPending.load(ordering: .relaxed) {
@@ -85,7 +86,7 @@ extension QueueControlBlock {
     }
   }
 
-  /// Has a pass look at the wall clock, another one than that which may be under way. Any thread.
+  /// Makes a later pass look at the wall clock, not the one that may be under way. Any thread.
   func wakeAfterStep() {
     unsafe storage.pointee.stepIsPending.store(true, ordering: .sequentiallyConsistent)
     wake()
@@ -102,13 +103,13 @@ extension QueueControlBlock {
   /// The time of day now.
   var wallNow: Int64 { Clock.wall.now &+ wallShift }
 
-  /// How much the queue's clock is ahead of the monotonic one, as of the last pass; 0 on other clocks.
+  /// How far the queue's clock is ahead of the monotonic one, as of the last pass; 0 on other clocks.
   var wallOffset: Int64 {
     get { unsafe storage.pointee.wallOffset.load(ordering: .sequentiallyConsistent) }
     nonmutating set { unsafe storage.pointee.wallOffset.store(newValue, ordering: .sequentiallyConsistent) }
   }
 
-  /// A time that the queue keeps as its clock shows it: as wall time, where that clock is the wall clock.
+  /// Converts the queue's internal time to what its clock shows: wall time on the wall clock.
   @inline(__always)
   func wallTime(_ time: Int64) -> Int64 { isWall ? wallTime(time, own: nil) : time }
 

@@ -1,20 +1,19 @@
 import Synchronization
 
-/// What a queue counts while it works: added to by whoever runs its callbacks, read by anybody (P17,
-/// Sources/README.md).
+/// The counters of a working queue: written by whoever runs its callbacks, read by anybody (P17, Sources/README.md).
 @safe package struct QueueCounters: ~Copyable, @unchecked Sendable {
-  /// Bucket 0 of the lateness has ticks that were late by less than 1,024 ns, each further one those late by less than
-  /// twice as much; the last one all others.
+  /// Bucket 0 of the lateness counts ticks late by less than 1,024 ns, bucket 1 less than 2,048 ns, and so on,
+  /// doubling; the last one counts all others.
   static var buckets: Int { 32 }
 
-  // SAFETY: allocated in init, freed in deinit. (`struct S { let a = InlineArray<2, Atomic<Int>> { _ in Atomic(0) } }` as a
-  // stored property of a class ends the compiler of Embedded Swift 6.3.1.)
+  // SAFETY: allocated in init, freed in deinit. (`struct S { let a = InlineArray<2, Atomic<Int>> { _ in Atomic(0) } }`
+  // as a stored property of a class ends the compiler of Embedded Swift 6.3.1.)
   private let late: UnsafeMutablePointer<Atomic<UInt64>>
-  private let missed = Atomic<UInt64>(0)
+  let missed = Atomic<UInt64>(0)
   let passes = Atomic<UInt64>(0)
   private let emptyPasses = Atomic<UInt64>(0)
-  private let merged = Atomic<UInt64>(0)
-  /// When the last pass began, in the time that the queue's deadlines are kept in.
+  let merged = Atomic<UInt64>(0)
+  /// When the last pass began, in the queue's internal time.
   private let lastPass = Atomic<Int64>(.min)
 
   init() {
@@ -27,8 +26,8 @@ import Synchronization
     unsafe late.deallocate()
   }
 
-  /// A tick was delivered, so many nanoseconds after it was due.
-  /// - Parameter isAlone: no other thread counts at the same time: a locked operation less for each tick.
+  /// A tick was delivered that many nanoseconds after it was due.
+  /// - Parameter isAlone: no other thread counts at the same time, which saves a locked operation for each tick.
   @inline(__always)
   func count(late nanoseconds: Int64, isAlone: Bool) {
     let bucket = min(max(0, 54 - max(nanoseconds, 0).leadingZeroBitCount), QueueCounters.buckets - 1)
@@ -41,7 +40,7 @@ import Synchronization
 
   func count(missed periods: UInt64) { missed.wrappingAdd(periods, ordering: .relaxed) }
 
-  /// A pass, which found so many callbacks due together.
+  /// A pass found that many callbacks due together.
   @inline(__always)
   func count(passAt now: Int64, due: Int, isEmpty: Bool) {
     lastPass.store(now, ordering: .relaxed)

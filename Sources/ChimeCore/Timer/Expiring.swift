@@ -1,8 +1,8 @@
-/// A value of the host's that vanishes after an interval, by id, for C. Who has acquired the value keeps
-/// it, beyond its time and beyond the release, until it is yielded; then its finalizer is called, once, where the last
-/// of those goes, with no lock held. Any thread.
+/// A value of the host's that vanishes after an interval, by id, for C. An acquired value stays valid, even when its
+/// time is over or it is released, until it is yielded. Its finalizer is called once, by the last yield or release,
+/// with no lock held. Any thread.
 package final class Expiring: Sendable, ProcessState {
-  /// A pointer that Chime has accepted: what holds it last calls its finalizer.
+  /// A pointer that Chime has accepted. The last holder calls its finalizer.
   private final class Owned: Sendable {
     let context: Context
     private let finalizer: Locked<ContextFunction?>
@@ -12,7 +12,7 @@ package final class Expiring: Sendable, ProcessState {
       self.finalizer = Locked(finalizer)
     }
 
-    /// It was not accepted after all, and stays the caller's.
+    /// It was not accepted after all and stays the caller's.
     func giveBack() { finalizer.withLock { $0 = nil } }
 
     deinit { finalizer.withLock { $0 }?(context) }
@@ -24,7 +24,7 @@ package final class Expiring: Sendable, ProcessState {
     var handler: TickFunction?
     /// The handler's; there while the handler is.
     var context: Owned?
-    /// How often the value was acquired and not yielded, and the value while that is not 0.
+    /// How many acquires have not been yielded; and, unless that is 0, the value.
     var holds: UInt64 = 0
     var held: Owned?
     var isNotifying = false
@@ -42,7 +42,7 @@ package final class Expiring: Sendable, ProcessState {
 
   // MARK: By id
 
-  /// Makes a value that vanishes `lifetime` from now; on failure it stays the caller's.
+  /// Creates a value that vanishes `lifetime` from now; on failure it stays the caller's.
   package static func make(
     _ value: Context, _ finalizer: ContextFunction?, lifetime: Int64, on queue: UInt64
   ) -> Result<UInt64, Status> {
@@ -51,7 +51,11 @@ package final class Expiring: Sendable, ProcessState {
       return .failure(Status.unsupported.because("queue gives records, and calls no finalizers"))
     }
     let expiring = Expiring()
-    guard let id = table.add(expiring) else { return .failure(.noMoreIDs) }
+    let id: UInt64
+    switch table.add(expiring) {
+    case .success(let given): id = given
+    case .failure(let status): return .failure(status)
+    }
     let value = Owned(value, finalizer)
     do {
       let end = NotificationEnd(expiring)
@@ -67,14 +71,14 @@ package final class Expiring: Sendable, ProcessState {
     }
   }
 
-  /// Has `handler` called once, after the value has vanished, in place of the one before; `nil` for none.
-  /// - Returns: ok; ignored when the value has vanished: the context stays the caller's; invalidHandle.
+  /// Sets the handler that is called once, after the value has vanished; `nil` for none.
+  /// - Returns: ok; ignored if the value has vanished: the context stays the caller's; invalidHandle.
   package static func onExpiry(
     _ id: UInt64, _ handler: TickFunction?, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
     guard let expiring = table.find(id) else { return .unknownHandle }
     let new = handler.map { _ in Owned(context, finalizer) }
-    // Let go outside the lock.
+    // Released outside the lock.
     var old: Owned?
     var value: Owned?
     let status: Status = expiring.state.withLock { state in
@@ -91,7 +95,7 @@ package final class Expiring: Sendable, ProcessState {
     return status
   }
 
-  /// Gives the value, which stays until it is yielded; `nil` when it has vanished.
+  /// Gives the value, which stays valid until it is yielded; `nil` if it has vanished.
   package static func acquire(_ id: UInt64) -> Result<Context?, Status> {
     guard let expiring = table.find(id) else { return .failure(.unknownHandle) }
     return expiring.state.withLock { state in
@@ -103,10 +107,10 @@ package final class Expiring: Sendable, ProcessState {
     }
   }
 
-  /// Undoes one `acquire`, also after the release; ignored when there is none.
+  /// Undoes one `acquire`, also after the release; ignored if there is none.
   package static func yield(_ id: UInt64) -> Status {
     guard let expiring = table.find(id) else { return .unknownHandle }
-    // Let go outside the lock.
+    // Released outside the lock.
     var last: Owned?
     let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
       guard state.holds > 0 else { return (.ignored, false) }
@@ -121,7 +125,7 @@ package final class Expiring: Sendable, ProcessState {
     return status
   }
 
-  /// Begins the value's time anew; ignored when it has vanished.
+  /// Restarts the value's time; ignored if it has vanished.
   /// - Parameter lifetime: 0 or more, from now.
   package static func reset(_ id: UInt64, lifetime: Int64) -> Status {
     guard let expiring = table.find(id) else { return .unknownHandle }
@@ -133,11 +137,11 @@ package final class Expiring: Sendable, ProcessState {
     }
   }
 
-  /// Ends it: nothing is notified any more, and the value is let go unless somebody has it.
-  /// - Returns: ok; running when the handler that had started has not returned; invalidHandle.
+  /// Ends it: there is no notification any more, and the value is released unless it is acquired.
+  /// - Returns: ok; running if the handler that had started has not returned; invalidHandle.
   package static func release(_ id: UInt64) -> Status {
     guard let expiring = table.find(id) else { return .unknownHandle }
-    // Let go outside the lock.
+    // Released outside the lock.
     var limited: LimitedValue<Owned>?
     var context: Owned?
     let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
@@ -154,9 +158,9 @@ package final class Expiring: Sendable, ProcessState {
 
   // MARK: On the queue
 
-  /// Held by the notification alone: goes when that was made, or never will be because the queue has ended.
+  /// Held by the notification only: it goes once that was made, or never will be because the queue has ended.
   private final class NotificationEnd: Sendable {
-    // A ring, by way of the value and its notification, which expiry, release or the end of the queue opens.
+    // A reference cycle through the value and its notification. Expiry, release or the end of the queue breaks it.
     let expiring: Expiring
     init(_ expiring: Expiring) { self.expiring = expiring }
     deinit { expiring.forgetHandler() }

@@ -1,5 +1,5 @@
-/// Swift handlers on their way through the core, which knows functions and contexts only: the timer's context is one
-/// reference to this box, and the finalizer lets it go.
+/// Swift handlers on their way through the core, which knows only functions and contexts. The timer's context is one
+/// reference to this box, and the finalizer releases it.
 package final class HandlerBox {
   private let handler: (Tick) -> Void
   private let registrationHandler: (() -> Void)?
@@ -13,7 +13,7 @@ package final class HandlerBox {
     self.cancelHandler = cancelHandler
   }
 
-  /// Makes a timer that calls what is in the box, and starts it if there is a schedule; gives its id.
+  /// Creates a timer that calls the box's handlers, and starts it if there is a schedule. Gives its id.
   package static func start(
     on queue: UInt64, _ schedule: Schedule?, target: UInt64 = 0, selfRelease: Bool = false, _ box: sending HandlerBox
   ) throws(ChimeError) -> UInt64 {
@@ -25,6 +25,7 @@ package final class HandlerBox {
       // SAFETY: the core calls the finalizer exactly once, after the last call of a handler.
       context: Context(Unmanaged.passRetained(box).toOpaque()),
       finalizer: ContextFunction { unsafe HandlerBox.release($0) }, target: target, selfRelease: selfRelease)
+    options.flags.insert(.finalizesAnywhere)
     if box.registrationHandler != nil {
       options.registrationHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.registrationHandler?() }
     }

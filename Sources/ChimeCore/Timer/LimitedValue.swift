@@ -1,5 +1,5 @@
-/// A value that vanishes after an interval, unless that is begun anew: what `TimeLimited` and C's expiring values are made
-/// of. Any thread.
+/// A value that vanishes after an interval, unless that is restarted. `TimeLimited` and C's expiring values are built
+/// on it. Any thread.
 package final class LimitedValue<Value: Sendable>: Sendable {
   private struct State {
     var value: Value?
@@ -10,7 +10,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     func isOver(_ now: Int64) -> Bool { deadline <= now && deadline != .max }
   }
 
-  /// What the timer's handler has of this object, which it does not keep.
+  /// The part of this object that the timer's handler needs; the handler does not hold the object itself.
   private final class Shared: Sendable {
     let state: Locked<State>
 
@@ -19,7 +19,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     /// On the queue.
     func expire(_ tick: Tick) {
       let (old, notification): (Value?, ((Value, Tick) -> Void)?) = state.withLock { state in
-        // Begun anew after this tick had started: the timer runs again.
+        // Restarted after this tick had started: the timer runs again.
         if !state.isOver(tick.actual) { return (nil, nil) }
         defer { (state.value, state.onExpiry) = (nil, nil) }
         return (state.value, state.onExpiry)
@@ -27,9 +27,9 @@ package final class LimitedValue<Value: Sendable>: Sendable {
       if let old { notification?(old, tick) }
     }
 
-    /// Lets go of the value without notification.
+    /// Releases the value without notification.
     func vanish() {
-      // What was taken out is let go outside the lock.
+      // What was taken out is released outside the lock.
       _ = state.withLock { state in
         defer { (state.value, state.onExpiry) = (nil, nil) }
         return (state.value, state.onExpiry)
@@ -37,21 +37,21 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     }
   }
 
-  /// Held by the timer's handler alone: let go with the timer, or with its queue.
+  /// Held by the timer's handler only: released with the timer, or with its queue.
   private final class QueueEnd: Sendable {
     let shared: Shared
     init(_ shared: Shared) { self.shared = shared }
     deinit { shared.vanish() }
   }
 
-  /// Whose clock counts.
+  /// The queue whose clock decides.
   private let queue: UInt64
   private let shared: Shared
   private let timer: UInt64
 
   /// - Parameters:
   ///   - lifetime: 0 or more, from now.
-  ///   - onExpiry: gets the value that has vanished; not called when this object goes before.
+  ///   - onExpiry: gets the value that has vanished; not called if this object goes first.
   ///
   /// Not an initialiser: an object whose initialiser throws is not freed in Embedded Swift 6.3.1
   /// (`final class C { init() throws(E) { throw E() } }`).
@@ -84,7 +84,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     return shared.state.withLock { $0.isOver(now) ? nil : $0.value }
   }
 
-  /// Begins the time anew; ignored when the value has vanished.
+  /// Restarts the time; ignored if the value has vanished.
   /// - Parameter lifetime: 0 or more, from now.
   package func reset(lifetime: Int64) throws(ChimeError) -> Outcome {
     guard lifetime >= 0 else { throw .invalidArgument }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The handlers of one timer beside the one that it was made with: called after that, at each tick, in the order in
-/// which their keys came. Any thread; finalizers are called with no lock held.
+/// The handlers that were added to a timer. They are called at each tick, after the timer's own, in the order in which
+/// their keys were added. Any thread; finalizers are called with no lock held.
 final class NamedHandlers: Sendable {
-  /// One handler under its key. What holds it last calls the finalizer.
+  /// One handler with its key. The last holder calls the finalizer.
   private final class Entry: Sendable {
     private let key: String
     private let handler: TickFunction
@@ -28,10 +28,10 @@ final class NamedHandlers: Sendable {
 
     deinit { finalizer?(context) }
 
-    /// Whether the keys' bytes are the same: C knows no canonical equivalence.
+    /// Whether the keys are equal byte by byte: C has no canonical equivalence.
     func has(_ key: String) -> Bool { self.key.utf8.elementsEqual(key.utf8) }
 
-    /// Calls the handler unless it was removed. Ticks of one timer never overlap, and neither do these calls. False when
+    /// Calls the handler unless it was removed. Ticks of one timer never overlap, and neither do these calls. False if
     /// it has ended its thread.
     func call(_ tick: TickRecord) -> Bool {
       let start = use.compareExchange(expected: Use.waiting, desired: Use.called, ordering: .acquiringAndReleasing)
@@ -43,54 +43,59 @@ final class NamedHandlers: Sendable {
       return returned
     }
 
-    /// No call starts any more. True when one is under way.
+    /// No call starts any more. True if one is under way.
     func remove() -> Bool { use.exchange(Use.removed, ordering: .acquiringAndReleasing) == Use.called }
   }
 
   private struct State {
     var entries: [Entry] = []
     var isClosed = false
+
+    /// Whether the array, which a call may be using, can be copied and take one more.
+    var canChange: Bool { Memory.provides(2 * (entries.count + 1) * MemoryLayout<Entry>.stride + 64) }
   }
 
   private let state = Locked(State())
 
-  /// Adds a handler; one that had the key is removed, and the new one takes its place. Gives ok, or running when a call
-  /// of the old one has not returned; invalidHandle when the timer has been released: the context stays the caller's.
+  /// Adds a handler. One that already has the key is removed, and the new one takes its turn. Gives ok, or running if a
+  /// call of the old one has not returned; invalidHandle if the timer has been released, noMemory: the context stays the
+  /// caller's.
   func add(
     _ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
-    let (isOpen, old): (Bool, Entry?) = state.withLock { state in
-      if state.isClosed { return (false, nil) }
+    let (status, old): (Status, Entry?) = state.withLock { state in
+      if state.isClosed { return (.invalidHandle, nil) }
+      guard state.canChange else { return (Memory.refusal, nil) }
       let entry = Entry(key, handler, context, finalizer)
       if let index = state.entries.firstIndex(where: { $0.has(key) }) {
         let old = state.entries[index]
         state.entries[index] = entry
-        return (true, old)
+        return (.ok, old)
       }
       state.entries.append(entry)
-      return (true, nil)
+      return (.ok, nil)
     }
-    guard isOpen else { return .invalidHandle }
-    return old?.remove() == true ? .running : .ok
+    return old?.remove() == true ? .running : status
   }
 
-  /// Gives ok, running when a call of the handler has not returned, or ignored when the key names none.
+  /// Gives ok, running if a call of the handler has not returned, ignored if the key names none, or noMemory.
   func remove(_ key: String) -> Status {
-    let old: Entry? = state.withLock { state in
-      state.entries.firstIndex { $0.has(key) }.map { state.entries.remove(at: $0) }
+    let (status, old): (Status, Entry?) = state.withLock { state in
+      guard let index = state.entries.firstIndex(where: { $0.has(key) }) else { return (.ignored, nil) }
+      guard state.canChange else { return (Memory.refusal, nil) }
+      return (.ok, state.entries.remove(at: index))
     }
-    guard let old else { return .ignored }
-    return old.remove() ? .running : .ok
+    return old?.remove() == true ? .running : status
   }
 
-  /// Calls the timer's own handler, then all that were there before it, each with its own context in the tick. False
-  /// when one of them has ended its thread; those behind it are not called.
+  /// Calls the timer's own handler, then all that were added before the tick started, each with its own context. False
+  /// if one of them has ended its thread; those after it are not called.
   func call(_ tick: TickRecord, after own: TickFunction) -> Bool {
     let entries = state.withLock { $0.entries }
     return own(tick) && entries.allSatisfy { $0.call(tick) }
   }
 
-  /// The timer's end: lets go of all, in the order in which they came.
+  /// The timer's end: releases all, in the order in which they came.
   func close() {
     var entries = state.withLock { state in
       state.isClosed = true
@@ -102,9 +107,9 @@ final class NamedHandlers: Sendable {
 }
 
 extension TimerRef {
-  /// Has `handler` called after the timer's own at each tick, under a key of its own.
+  /// Adds a handler with a key; it is called after the timer's own at each tick.
   ///
-  /// - Returns: ok; running when a call of the one that had the key has not returned; invalidHandle; unsupported where
+  /// - Returns: ok; running if a call of the one that had the key has not returned; invalidHandle; unsupported where
   ///   ticks are taken as records; noMemory. On failure the context stays the caller's.
   package func addHandler(
     _ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?
@@ -124,8 +129,8 @@ extension TimerRef {
     return named.add(key, handler, context, finalizer)
   }
 
-  /// Forgets the handler under that key; no call of it starts afterwards.
-  /// - Returns: ok; running when a call of it has not returned; ignored when there is none; invalidHandle.
+  /// Removes the handler with that key; no call of it starts afterwards.
+  /// - Returns: ok; running if a call of it has not returned; ignored if there is none; invalidHandle.
   package func removeHandler(_ key: String) -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
     let named = slot.sideRecord?.named

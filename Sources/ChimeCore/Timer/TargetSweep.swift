@@ -1,8 +1,8 @@
-/// Finds timers whose target went without telling: each time a timer is made for such a target, two others are looked
-/// at. So what dead targets leave behind is found in time, and never more than timers that were made.
+/// Finds timers whose target went unnoticed: each time a timer is created for such a target, two others are checked. So
+/// what dead targets leave behind is found in time, at a cost in proportion to the timers created.
 package enum TargetSweep: ProcessState {
   private struct Watched {
-    /// Each looks after one timer, and says whether it is done with it.
+    /// Each checks one timer, and says whether it is done with it.
     var looks: [@Sendable () -> Bool] = []
     var next = 0
 
@@ -26,7 +26,7 @@ package enum TargetSweep: ProcessState {
   static func makeGlobals() { watched.withLock { _ in } }
   static func reinitialize() { watched.reinitialize(Watched()) }
 
-  /// Has `look` called now and then until it says true. It is called with no lock held.
+  /// Calls `look` now and then, with no lock held, until it answers true.
   package static func watch(_ look: @escaping @Sendable () -> Bool) {
     for _ in 0..<2 {
       guard let other = watched.withLock({ $0.take() }) else { break }

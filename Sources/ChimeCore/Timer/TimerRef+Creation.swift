@@ -1,9 +1,9 @@
 internal import CPlatform
 
-/// What a timer calls, and how. Functions and context are C's; the Swift interface hands in its own. Laid out as
-/// chime_timer_options, so that C's, checked, are read where they lie; a test holds the two against each other.
+/// What a timer calls, and how. Functions and context are C's; the Swift interface passes its own. The layout is that
+/// of chime_timer_options, so that checked C options are read in place; a test compares the two layouts.
 @safe package struct TimerOptions {
-  /// `chime_timer_options.flags`, and one of the core's own.
+  /// `chime_timer_options.flags`, and two of the core's own.
   package struct Flags: OptionSet, Sendable {
     package let rawValue: UInt32
     @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -11,7 +11,9 @@ internal import CPlatform
     package static var selfRelease: Flags { Flags(rawValue: 1) }
     /// `QueueCore.run` does not wait for the timer's end.
     package static var background: Flags { Flags(rawValue: 16) }
-    /// For a queue that gives records: the functions stand for nothing, and are never called.
+    /// The finalizer may be called on any thread, by the call that releases the timer too: it lets an object of Swift's go.
+    package static var finalizesAnywhere: Flags { Flags(rawValue: 1 << 30) }
+    /// For a queue that gives records: the functions are placeholders and are never called.
     package static var givesRecords: Flags { Flags(rawValue: 1 << 31) }
   }
 
@@ -53,8 +55,8 @@ internal import CPlatform
 }
 
 extension TimerRef {
-  /// The short form of `create` for a one-shot that has a handler, a context, perhaps a leeway, and nothing else, as most
-  /// have. `nil`, and nothing done, when the queue or the thread wants more than that.
+  /// The short form of `create`, for a one-shot with a handler, a context, perhaps a leeway, and nothing else, as most
+  /// are. `nil`, with nothing done, if the queue or the thread needs more than that.
   ///
   /// - Parameters:
   ///   - first: deadline, or a delay; one below 0 gives `nil`.
@@ -96,12 +98,12 @@ extension TimerRef {
     _ before: UInt64?
   ) -> Status {
     guard slot.publish(.running, on: control, of: queue) else {
-      return unsafe giveUp(control, ThreadState.current, out, before)
+      return unsafe giveUp(control, ThreadState.existing, out, before)
     }
     return deadline < control.nextWakeUp || Trace.isOn ? finishPlain(control) : .ok
   }
 
-  /// What follows where the queue may have to wake up earlier: the timer is there.
+  /// What follows if the queue may have to wake up earlier. The timer exists by now.
   @inline(never)
   private func finishPlain(_ control: QueueControlBlock) -> Status {
     control.wakeIfEarlier(wakeTime(deadline: slot.deadline, slot.leeway, control))
@@ -109,14 +111,14 @@ extension TimerRef {
     return .ok
   }
 
-  /// Makes a timer on the queue with that id, and activates it when there is a schedule.
+  /// Creates a timer on the queue with that id, and activates it if there is a schedule.
   ///
-  /// The slot is free, and the caller's alone, until one swap makes it a timer that everybody can see.
+  /// The slot is free and belongs to the caller, until one swap makes it a timer that everybody can see.
   ///
   /// - Parameters:
   ///   - schedule: valid, or `nil` for an idle timer.
   ///   - out: receives the id before the timer can tick, and is untouched on failure.
-  /// - Returns: ok, invalidHandle, invalidArgument and unsupported when functions and records do not go with the queue,
+  /// - Returns: ok, invalidHandle, invalidArgument and unsupported if functions or records do not suit the queue,
   ///   targetGone, limit, noMemory. On failure the context stays the caller's.
   package static func create(
     on queue: UInt64, _ options: TimerOptions, _ schedule: Schedule?, out: UnsafeMutablePointer<UInt64>?
@@ -172,7 +174,8 @@ extension TimerRef {
     control.wakeIfEarlier(hasCallback ? QueueControlBlock.atOnce : time)
     if isWall { timer.followWallClock() }
     Trace.noteCreated(timer, activated: schedule != nil)
-    // The target's last reference may have gone meanwhile, before there was a timer to end (P8b, Sources/README.md).
+    // The target's last reference may have gone in the meantime, before there was a timer to end (P8b,
+    // Sources/README.md).
     if let target, target.isGone { target.end(timer) }
     return .ok
   }
@@ -188,7 +191,7 @@ extension TimerRef {
   /// The queue was released before there was a timer.
   @inline(never)
   private func giveUp(
-    _ control: QueueControlBlock, _ thread: ThreadState, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
+    _ control: QueueControlBlock, _ thread: ThreadState?, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
   ) -> Status {
     if let before { unsafe out?.pointee = before }
     slot.endSideRecord()
@@ -196,7 +199,7 @@ extension TimerRef {
     return .invalidHandle
   }
 
-  /// Gives a new timer its side record; and its target, if it is to have one.
+  /// Gives a new timer its side record and, if it is to have one, its target.
   @inline(never)
   private static func fillSideRecord(
     of slot: TimerSlot, _ options: TimerOptions, activated: Bool
@@ -222,11 +225,12 @@ extension TimerRef {
     unsafe sideRecord.label = unsafe label
     sideRecord.update { sideRecord in
       sideRecord.finalizer = options.finalizer
+      sideRecord.finalizesAnywhere = options.flags.contains(.finalizesAnywhere)
       sideRecord.registrationHandler = options.registrationHandler
       sideRecord.cancelHandler = options.cancelHandler
       unsafe sideRecord.target = target.map { unsafe Unmanaged.passRetained($0) }
     }
-    target?.attach(Handle.id(.timer, index: slot.index, version: slot.version))
+    target?.attach(slot)
     if activated, options.registrationHandler != nil { sideRecord.addCallback(.armed) }
     return .success(target)
   }

@@ -1,7 +1,7 @@
-/// The operations that programs call millions of times a second, by id: one call across the module's border each. The
-/// frequent case stands here, and any other is a call of its own.
+/// The operations that programs call millions of times a second, by id: each is one call across the module boundary.
+/// The frequent case is handled here, any other by another call.
 extension TimerRef {
-  /// `cancel`; of a running timer that has no side record and no callback under way by one compare-and-swap.
+  /// `cancel`: one compare-and-swap for a running timer with no side record and no callback under way.
   package static func cancel(_ id: UInt64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     let word = slot.word
@@ -21,8 +21,8 @@ extension TimerRef {
     return .ok
   }
 
-  /// `release`; of a timer that has no side record and no callback under way by one compare-and-swap, and its slot goes
-  /// to the thread's cache.
+  /// `release`: one compare-and-swap for a timer with no side record and no callback under way; its slot goes to the
+  /// thread's cache.
   package static func release(_ id: UInt64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     let word = slot.word
@@ -45,8 +45,8 @@ extension TimerRef {
     TimerRef(id)?.postpone(delay: delay) ?? .unknownHandle
   }
 
-  /// `postpone(until:)`; of a one-shot that runs, by a distance that the word holds, by one compare-and-swap: hardly any
-  /// other is postponed.
+  /// `postpone(until:)`: one compare-and-swap for a running one-shot, if the word can hold the distance; few other
+  /// timers are ever postponed.
   package static func postpone(_ id: UInt64, until target: Int64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     let word = slot.word

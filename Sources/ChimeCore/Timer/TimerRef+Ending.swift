@@ -37,7 +37,7 @@ extension TimerRef {
   }
 
   /// Cancels, then waits until no callback of the timer runs. Waits for a handler.
-  /// - Parameter timeout: 0 or more; `Int64.max` without end.
+  /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package func cancelAndWait(timeout: Int64) -> Status {
     let status = cancel()
     if status.isFailure || !isBusy { return status == .running ? .ok : status }
@@ -47,7 +47,7 @@ extension TimerRef {
   }
 
   /// Releases, then waits until no callback of the timer runs. Waits for a handler.
-  /// - Parameter timeout: 0 or more; `Int64.max` without end.
+  /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package func releaseAndWait(timeout: Int64) -> Status {
     let control = control
     let status = release()
@@ -62,11 +62,11 @@ extension TimerRef {
     return word.isBusy && slot.version == version
   }
 
-  /// Has whoever ends the callback of the timer that runs wake those who wait; false when none runs.
+  /// Makes whoever ends the timer's running callback wake those who wait; false if none is running.
   func requestWakeUp() -> Bool { slot.requestWakeUp(of: version) }
 
   /// Ends the timer: the id is stale at once. One compare-and-swap for a timer that has no side record and is not busy;
-  /// otherwise whoever is last, this call, the running handler or the pass, frees it.
+  /// otherwise the last of this call, the running handler and the pass frees it.
   @inline(never)
   package func release() -> Status {
     while let word = wordWithoutWriter {
@@ -81,7 +81,8 @@ extension TimerRef {
   func finishRelease(_ word: TimerWord) -> Status {
     let control = control
     if word.isRunning { control.noteEnd(of: slot) }
-    // A side record can have come between the look and the swap; it holds named handlers at most, which end with it.
+    // A side record can have been added between the look and the swap. It holds named handlers at most, which end with
+    // it.
     slot.endSideRecord()
     control.giveBack(slot, ThreadState.obtain())
     Trace.note(.released, self)
@@ -100,7 +101,7 @@ extension TimerRef {
       .clearing(TimerWord.callbackPendingBit)
     let replaced = slot.endWriting(released: released)
     let control = control
-    // Of a timer that did not run, too: who watches it may have seen that it is being written, and no more.
+    // Even if the timer was not running: its watcher may have seen only that it was being written.
     control.noteEnd(of: slot)
     Trace.note(.released, self)
     if replaced.isBusy { return .running }
@@ -113,9 +114,17 @@ extension TimerSlot {
   /// Frees a released slot that the caller owns (it is writer), or sends it to the queue if callbacks or a finalizer
   /// have to run there first.
   func dispose(_ control: QueueControlBlock) {
+    if let finalizer = sideRecord?.finalizerForAnywhere, control.id != 0 {
+      let context = context
+      free(control)
+      if control.id == 0 { control.wakeToDispose() }
+      // Last: it may wait for the queue to end.
+      finalizer(context)
+      return
+    }
     if let sideRecord, sideRecord.hasLastWork {
       leaveToPass(control)
-      // Here and now, on queues whose passes run inside calls: and then the thread may end here.
+      // On queues whose passes run inside calls this happens here and now, and the thread may end here.
       ThreadEnd.passOn { control.wakeToDispose() }
       return
     }

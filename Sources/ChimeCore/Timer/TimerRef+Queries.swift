@@ -17,7 +17,7 @@ package struct TimerInfo: Sendable {
   package var missed: UInt64
 }
 
-/// Looking without changing anything (promise 18): all of it reads the timer's image.
+/// Queries, which change nothing (promise 18): all of them read the timer's image.
 extension TimerRef {
   package var state: TimerState? { word?.state }
 
@@ -27,7 +27,7 @@ extension TimerRef {
     guard word.isRunning else { return .max }
     let deadline = slot.deadline
     atomicMemoryFence(ordering: .acquiring)
-    // The same word without a writer: the deadline belongs to it.
+    // The same word, without a writer: the deadline belongs to it.
     let control = control
     if !control.isWall, !word.hasWriter, slot.word == word { return word.dueTime(deadline) }
     return image.map { $0.wallDueTime(control) }
@@ -51,14 +51,16 @@ extension TimerRef {
       missed: image.missed)
   }
 
-  /// The timer's label, copied; `nil` when it has none, or the id is stale.
-  var label: String? {
-    if !slot.hasSideRecord { return nil }
-    // A timer that lives here and now has a label that is not freed until `read` is over.
-    return Labels.read {
-      // Alive after the label was found: it is this timer's, and not freed yet.
-      guard let sideRecord = slot.sideRecord, let label = unsafe sideRecord.label, word != nil else { return nil }
-      return unsafe String(cString: label)
+  /// Runs `body` with the timer's label, which is not freed meanwhile; `nil` if it has none, or the id is stale.
+  func withLabel(_ body: (UnsafePointer<CChar>?) -> Void) {
+    guard slot.hasSideRecord else { return unsafe body(nil) }
+    // While a timer lives, its label is not freed before `read` has ended.
+    Labels.read {
+      // The timer was alive after the label was found: the label is this timer's, and not freed yet.
+      guard let sideRecord = slot.sideRecord, let label = unsafe sideRecord.label, word != nil else {
+        return unsafe body(nil)
+      }
+      unsafe body(UnsafePointer(label))
     }
   }
 }

@@ -1,24 +1,25 @@
 import Synchronization
 
-/// Starting, stopping and moving: the rows and columns of `Transition`, carried out.
+/// Starting, stopping and moving timers: carries out the rows and columns of `Transition`.
 extension TimerRef {
-  /// Starts the timer's next life; ignored unless it is idle, finished or cancelled.
-  /// - Parameter schedule: valid; `nil` keeps the one it has.
+  /// Starts a timer that is idle, finished or cancelled; otherwise ignored.
+  /// - Parameter schedule: valid; `nil` keeps the present one.
   package func activate(_ schedule: Schedule?) -> Status {
     let status = apply(.activate, schedule)
     return status == .running ? .ok : status
   }
 
-  /// Runs from now, whatever the state.
+  /// Makes the timer run from now on, whatever its state.
   package func restart(_ schedule: Schedule?) -> Status { apply(.restart, schedule) }
 
-  /// Changes the schedule and keeps the state.
+  /// Changes the schedule; the state stays.
   package func reschedule(_ schedule: Schedule?) -> Status { apply(.reschedule, schedule) }
 
-  /// Changes the interval, keeps the state and the rest of the schedule. The next tick is due one interval from now.
+  /// Changes the interval; state and the rest of the schedule stay. The next tick is due one interval from now.
   /// - Parameters:
   ///   - interval: above 0.
-  ///   - leeway: 0 or more, below the interval; `nil` keeps the one it has, shortened to just below the interval.
+  ///   - leeway: 0 or more, below the interval; `nil` keeps the present one, shortened to just below the interval if
+  ///     necessary.
   package func reschedule(interval: Int64, leeway: Int64?) -> Status {
     apply(.reschedule, Schedule(first: interval, interval: interval, leeway: leeway ?? -1), keepsRest: true)
   }
@@ -35,7 +36,7 @@ extension TimerRef {
       abandonWriting(before)
       return Status.invalidArgument.because("schedule is NULL, and the timer has none to keep")
     }
-    // A reschedule starts nothing: the timer that runs is being cancelled, the others stay as they are.
+    // A reschedule starts nothing: a running timer is being cancelled, others stay as they are.
     if event != .reschedule, slot.sideRecord?.target?.isGone == true {
       abandonWriting(before)
       return .targetGone
@@ -71,7 +72,7 @@ extension TimerRef {
       slot.startOrder = thread.nextStartOrder()
       word = word.withoutPostponement
     case .store(.suspended):
-      // Under `remaining` the first delay is what is left, and counts from the resume.
+      // With `remaining` the first delay is what is left, and counts from the resume.
       slot.deadline = slot.flags.contains(.keepsRemaining) ? slot.first : slot.firstDeadline(control)
       slot.startOrder = thread.nextStartOrder()
     case .store, .ignored, .pause, .unpause, .move, .extraTick, .finish, .stop:
@@ -137,8 +138,8 @@ extension TimerRef {
     postpone(to: control.now.saturatingAdd(delay), delay: delay)
   }
 
-  /// Moves the next deadline to a point in time, if that is later. One compare-and-swap: the distance from the
-  /// record's deadline lies in the word, and the swap proves that the deadline read belongs to it.
+  /// Moves the next deadline to a point in time, if that is later. One compare-and-swap: the word holds the distance
+  /// from the record's deadline, and the swap proves that the deadline that was read belongs to it.
   @inline(never)
   package func postpone(until target: Int64) -> Status {
     slot.flags.contains(.onWallClock) ? postponeSlowly(to: target, delay: nil) : postpone(to: target, delay: nil)
@@ -147,8 +148,8 @@ extension TimerRef {
   private func postpone(to target: Int64, delay: Int64?) -> Status {
     while let word = wordWithoutWriter, let state = word.state {
       guard Transition(from: state, on: .postpone).next != nil else { return .ignored }
-      // The tick of a repeating timer, and a step of the wall clock, move the deadline and can leave the word as it
-      // was, which would prove nothing.
+      // A tick of a repeating timer and a step of the wall clock move the deadline and can leave the word as it was, so
+      // that the swap would prove nothing.
       if state == .suspended || !slot.flags.isDisjoint(with: [.repeating, .onWallClock]) {
         return postponeSlowly(to: target, delay: delay)
       }
@@ -171,9 +172,9 @@ extension TimerRef {
     return .invalidHandle
   }
 
-  /// The same through the record: for a suspended or repeating timer, one on the wall clock, and when the word has no
-  /// room for the distance (36 minutes, in virtual time 2.1 s).
-  /// - Parameter target: on the queue's clock; where there is a delay, inside the queue.
+  /// The same through the record: for suspended and repeating timers, timers on the wall clock, and distances that the
+  /// word cannot hold (beyond 36 minutes, in virtual time 2.1 s).
+  /// - Parameter target: on the queue's clock; for a delay, in the queue's internal time.
   @inline(never)
   private func postponeSlowly(to target: Int64, delay: Int64?) -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
@@ -190,7 +191,7 @@ extension TimerRef {
       endWriting(word)
     } else {
       let deadline = max(slot.dueTime(word), target)
-      // A little stays in the word, another amount each time: the word must differ from what it was (see TimerWord).
+      // A small postponement stays in the word, a different one each time: the word must change (see TimerWord).
       let rest = word.postponement & 0xFFFF + 1
       if deadline > rest, let moved = word.with(postponement: rest) {
         slot.deadline = deadline - rest
@@ -214,7 +215,7 @@ extension TimerRef {
     return .ok
   }
 
-  /// Asks for one extra tick; ignored when cancelled.
+  /// Requests one extra tick; ignored if cancelled.
   package func fire() -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
     guard let state = word.state, Transition(from: state, on: .fire).next != nil else {
@@ -223,7 +224,7 @@ extension TimerRef {
     }
     if slot.sideRecord?.target?.isGone == true {
       abandonWriting(word)
-      // A timer that runs is being cancelled, and fire is ignored by a cancelled one.
+      // A running timer is being cancelled, and a cancelled timer ignores fire.
       return word.isAtRest ? .targetGone : .ignored
     }
     guard let sideRecord = slot.makeSideRecord() else {
@@ -244,14 +245,14 @@ extension TimerRef {
 }
 
 extension TimerWord {
-  /// The word with another postponement; `nil` when it has no room for that. Virtual time is exact; elsewhere a tick of
-  /// the wheel is 1,024 ns, too.
+  /// The word with another postponement; `nil` if that does not fit. Virtual time is exact; otherwise the unit is 1,024
+  /// ns, like the wheel's tick.
   @inline(__always)
   func moved(by distance: Int64, on control: QueueControlBlock) -> TimerWord? {
     with(postponement: distance) ?? (control.isVirtual ? nil : with(longPostponement: distance))
   }
 
-  /// The word with the callback-pending flag as the slot's side record says. The caller is writer.
+  /// The word with its callback-pending flag set according to the side record. The caller is writer.
   @inline(__always)
   func withPendingCallback(of slot: TimerSlot) -> TimerWord {
     guard let sideRecord = slot.sideRecord, sideRecord.value.pendingCallbacks > 0 || sideRecord.value.firePending else {

@@ -1,12 +1,12 @@
 internal import CPlatform
 import Synchronization
 
-/// A timer as its id names it: the slot, and the version of the slot that the id means. Every operation of the C and
-/// Swift interfaces is a method of this type, in files by subject. Any thread, no waiting but where said.
+/// A timer, as an id names it: a slot, and the version of the slot that the id means. Every operation of the C and
+/// Swift interfaces is a method of this type; its files are by subject. Any thread, no waiting except where stated.
 ///
-/// An operation reads the word, checks that the slot still has the id's version, and swaps the word once; what changes
-/// the record takes the writer bit first, and a query reads the timer's image. Nothing is called back and nothing is
-/// allocated while the bit is held, but a timer's side record.
+/// An operation reads the word, checks that the slot still has the id's version, and swaps the word once. An operation
+/// that changes the record takes the writer bit first; a query reads the timer's image. While the bit is held nothing
+/// is called back, and nothing but a timer's side record is allocated.
 package struct TimerRef: Sendable {
   let slot: TimerSlot
   let version: UInt32
@@ -17,7 +17,7 @@ package struct TimerRef: Sendable {
     self.version = version
   }
 
-  /// `nil` when no timer can ever have had this id; whether it still lives, each operation finds out itself.
+  /// `nil` if no timer can ever have had this id. Each operation finds out itself whether the timer still lives.
   @inline(__always)
   package init?(_ id: UInt64) {
     guard let handle = Handle(id, kind: .timer), let slot = Slab.find(handle.index) else { return nil }
@@ -30,8 +30,8 @@ package struct TimerRef: Sendable {
 
   package var id: UInt64 { Handle.id(.timer, index: slot.index, version: version) }
 
-  /// The timer as the last operation that came to its end has left it; `nil` when the id is stale. For queries: it
-  /// changes nothing, and waits for nobody.
+  /// The timer as the last completed operation left it; `nil` if the id is stale. For queries: it changes nothing and
+  /// waits for nobody.
   var image: TimerImage? {
     let image = slot.image
     return image.word.isLive && image.version == version ? image : nil
@@ -65,8 +65,8 @@ package struct TimerRef: Sendable {
   // MARK: Writing
 
   /// Becomes the timer's writer and gives the word as it was; `nil` when the id is stale.
-  /// - Parameter sending: the pass will have to look: the timer is sent to the inbox at once, which `publish` would have
-  ///   to do in a step of its own.
+  /// - Parameter sending: the pass will have to look. The timer is sent to the inbox at once, which saves `publish` a
+  ///   step.
   @inline(__always)
   func beginWriting(sending: Bool = false) -> TimerWord? {
     let image = WriterImages.own()
@@ -81,7 +81,7 @@ package struct TimerRef: Sendable {
     return nil
   }
 
-  /// Ends the writing of a writer that has changed nothing, whom nobody has to hear of.
+  /// Ends the writing of a writer that has changed nothing, so that nobody has to be woken.
   func abandonWriting(_ before: TimerWord) {
     let replaced = slot.endWriting(before)
     let control = control
@@ -94,7 +94,7 @@ package struct TimerRef: Sendable {
   }
 
   /// Publishes what the writer decided, puts the timer in the inbox if the pass has to look, and wakes the queue if it
-  /// must look earlier than it would. True when a callback of the timer was running at that moment.
+  /// has to look earlier than planned. True if a callback of the timer was running at that moment.
   @discardableResult
   func endWriting(_ new: TimerWord) -> Bool {
     let control = control
@@ -105,18 +105,18 @@ package struct TimerRef: Sendable {
       control.noteEnd(of: slot)
       return replaced.isBusy
     }
-    // Where the wheel has an entry for the timer in time, that brings the pass: a timer that moves later leaves it there.
-    // The writer bit was set before this look: what the pass takes away from now on, it takes knowing of the writer
+    // If the wheel has an entry for the timer in time, that brings the pass: a timer that moves later leaves it there.
+    // The writer bit was set before this look: whatever the pass takes away from now on, it knows of the writer
     // (P2, Sources/README.md).
     let placed = Slab.position(of: slot.index).tick ?? .max
     if placed > Wheel.tick(notBefore: time, shift: control.shift) { return publish(new, at: time, on: control) }
     let replaced = slot.endWriting(new)
-    // Who looked for the next deadline may have placed it there, and armed nothing.
+    // Whoever looked for the next deadline may have placed it there, and armed nothing.
     control.wakeIfEarlier(time)
     return replaced.isBusy
   }
 
-  /// Publishes a word, with its slot in the inbox if the pass has to look. True when a callback of the timer was running.
+  /// Publishes a word, with its slot in the inbox if the pass has to look. True if a callback of the timer was running.
   /// - Parameter time: at which the pass has to look; `.max` for never.
   @discardableResult
   func publish(_ new: TimerWord, at time: Int64, on control: QueueControlBlock) -> Bool {
@@ -126,7 +126,7 @@ package struct TimerRef: Sendable {
     return replaced.isBusy
   }
 
-  /// When the pass has to look at a running timer.
+  /// The time at which the pass has to look at a running timer.
   @inline(__always)
   func wakeTime(_ word: TimerWord, _ control: QueueControlBlock) -> Int64 {
     wakeTime(deadline: slot.dueTime(word), slot.leeway, control)
@@ -138,7 +138,7 @@ package struct TimerRef: Sendable {
     return Placement.time(deadline: deadline, leeway: leeway.nanoseconds)
   }
 
-  /// The word with the next generation. The word's bits run over into the side record; false when there is no memory
+  /// The word with the next generation. The word's bits run over into the side record; false if there is no memory
   /// for one.
   @inline(__always)
   func advanceGeneration(_ word: inout TimerWord) -> Bool {
@@ -152,7 +152,7 @@ package struct TimerRef: Sendable {
 }
 
 /// Waits for another thread to finish a few instructions: spins, then yields, then sleeps, so that a real-time thread
-/// does not spin for ever against the one it has pushed off the processor.
+/// does not spin for ever while the thread it waits for cannot run on its processor.
 struct Backoff {
   private var rounds = 0
   static var roundsWithoutSleep: Int { 63 }
@@ -162,7 +162,7 @@ struct Backoff {
     if rounds >= 32 { Backoff.rest(after: rounds) }
   }
 
-  // Apart, so that those who hardly ever wait have no more of it than a count.
+  // A function of its own, so that callers, who hardly ever wait, inline no more than a count.
   @inline(never)
   private static func rest(after rounds: Int) {
     if rounds <= Backoff.roundsWithoutSleep {

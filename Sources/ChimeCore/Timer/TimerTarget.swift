@@ -1,22 +1,26 @@
 import Synchronization
 
-/// An object that timers hold weakly. It lives as long as one of its users holds a reference, and to the end of the
-/// callbacks that had it by then; when the last user's reference goes its timers end at once, on whatever thread.
+/// An object that timers hold weakly. It lives as long as a user holds a reference, and until the end of callbacks that
+/// have it by then. When the last user's reference goes, its timers end at once, on whatever thread.
 ///
-/// A hold is taken before a callback and let go after it; the destructor runs where the last of references and holds
-/// goes, with no lock held. Any thread.
+/// A hold is taken before a callback and released after it. The destructor runs where the last reference or hold goes,
+/// with no lock held. Any thread.
 package final class TimerTarget: Sendable, ProcessState {
-  /// Users' references in the high half; in the low half holds, one of them that of all users together. Sequentially
-  /// consistent, because it pairs with the timers: a creator publishes its timer, then looks whether the target lives;
+  /// The high half counts users' references; the low half counts holds, one of which is that of all users together.
+  /// Sequentially consistent, because it pairs with the timers: a creator publishes its timer, then checks that the
+  /// target lives;
   /// the last release ends the references, then visits the timers (P8b, P8c, Sources/README.md).
   private let counts = Atomic<UInt64>(TimerTarget.oneReference | 1)
-  private let timers = Locked<Set<UInt64>>([])
+  /// The first of the timers, as its slot's index + 1 or `end`, and how many there are; their side records link them.
+  private let timers = Locked<(first: UInt32, count: Int)>((TimerTarget.end, 0))
   let object: Context
   private let destructor: ContextFunction?
-  /// Whether the timers of a target that has gone are released, rather than cancelled and left to who holds them.
+  /// Whether the timers of a target that has gone are released, rather than cancelled and left to whoever holds them.
   private let releasesTimers: Bool
 
   private static var oneReference: UInt64 { 1 << 32 }
+  /// The end of the list of timers, where a slot's index + 1 would stand.
+  private static var end: UInt32 { .max }
   private static let table = HandleTable<TimerTarget>(.target)
 
   static func makeGlobals() { _ = table.find(0) }
@@ -30,18 +34,20 @@ package final class TimerTarget: Sendable, ProcessState {
 
   // MARK: By id
 
-  /// Makes a target with one user's reference; `nil` when the ids are used up.
-  package static func make(_ object: Context, _ destructor: ContextFunction?, releasesTimers: Bool = false) -> UInt64? {
+  /// Makes a target with one user's reference: forked, limit when the ids are used up, noMemory.
+  package static func make(
+    _ object: Context, _ destructor: ContextFunction?, releasesTimers: Bool = false
+  ) -> Result<UInt64, Status> {
     table.add(TimerTarget(object, destructor, releasesTimers: releasesTimers))
   }
 
-  /// The target that a timer is to have: targetGone when there was one, invalidHandle when there never was.
+  /// The target for a timer: targetGone if it is gone, invalidHandle if the id was never a target's.
   static func find(_ id: UInt64) -> Result<TimerTarget, Status> {
     if let target = table.find(id) { return .success(target) }
     return .failure(table.hasNamed(id) ? .targetGone : .unknownHandle)
   }
 
-  /// Adds a user's reference and gives the object: invalidHandle when the last one has gone, limit after 2^32.
+  /// Adds a user's reference and gives the object: invalidHandle if the last reference is gone, limit after 2^32.
   package static func retain(_ id: UInt64) -> Result<Context, Status> {
     guard let target = table.find(id) else { return .failure(.unknownHandle) }
     return target.change { $0 >> 32 == UInt64(UInt32.max) ? nil : $0 + oneReference }.map { _ in target.object }
@@ -63,7 +69,7 @@ package final class TimerTarget: Sendable, ProcessState {
     }
   }
 
-  /// Changes the counts unless the target has gone, and gives the new ones; `body` gives `nil` for a count that would
+  /// Changes the counts unless the target is gone, and gives the new counts. `body` gives `nil` if a count would
   /// overflow.
   @inline(__always)
   private func change(_ body: (UInt64) -> UInt64?) -> Result<UInt64, Status> {
@@ -84,7 +90,7 @@ package final class TimerTarget: Sendable, ProcessState {
     return body(target.object)
   }
 
-  /// What there is to say of a target's id: ok while it lives; targetGone; invalidHandle when there never was one.
+  /// The status of a target's id: ok while the target lives; targetGone; invalidHandle if there never was one.
   package static func status(of id: UInt64) -> Status {
     switch find(id) {
     case .success(let target): target.isGone ? .targetGone : .ok
@@ -97,7 +103,7 @@ package final class TimerTarget: Sendable, ProcessState {
   /// Whether the last user's reference has gone.
   var isGone: Bool { counts.load(ordering: .sequentiallyConsistent) < TimerTarget.oneReference }
 
-  /// Keeps the object alive until `letGo`; false when it has gone.
+  /// Keeps the object alive until `letGo`; false if it has gone.
   func hold() -> Bool {
     if case .success = change({ $0 + 1 }) { return true }
     return false
@@ -109,30 +115,57 @@ package final class TimerTarget: Sendable, ProcessState {
     if left == 0, let destructor { destructor(object) }
   }
 
-  func attach(_ timer: UInt64) { timers.withLock { _ = $0.insert(timer) } }
-  func detach(_ timer: UInt64) { timers.withLock { _ = $0.remove(timer) } }
+  /// Puts a timer, which has its side record, into the list.
+  func attach(_ slot: TimerSlot) {
+    guard let sideRecord = slot.sideRecordMemory else { return }
+    timers.withLock { timers in
+      sideRecord.nextOfTarget = timers.first
+      sideRecord.previousOfTarget = TimerTarget.end
+      TimerTarget.sideRecord(timers.first)?.previousOfTarget = slot.index &+ 1
+      timers = (slot.index &+ 1, timers.count + 1)
+    }
+  }
+
+  /// Takes a timer out of the list, if it is there.
+  func detach(_ slot: TimerSlot) { timers.withLock { TimerTarget.unlink(slot, &$0) } }
+
+  private static func unlink(_ slot: TimerSlot, _ timers: inout (first: UInt32, count: Int)) {
+    guard let sideRecord = slot.sideRecordMemory, sideRecord.nextOfTarget != 0 else { return }
+    let (previous, next) = (sideRecord.previousOfTarget, sideRecord.nextOfTarget)
+    if previous == end { timers.first = next } else { TimerTarget.sideRecord(previous)?.nextOfTarget = next }
+    TimerTarget.sideRecord(next)?.previousOfTarget = previous
+    sideRecord.nextOfTarget = 0
+    timers.count -= 1
+  }
+
+  private static func sideRecord(_ link: UInt32) -> SideRecordRef? {
+    link == end ? nil : Slab.slot(link &- 1).sideRecordMemory
+  }
+
   /// Timers that name the target and have not been freed.
   var timerCount: Int { timers.withLock { $0.count } }
 
   /// Ends one timer of this target, which has gone.
   func end(_ timer: TimerRef) {
-    // Nobody holds a timer that releases itself, and no handler will come that it could do so after.
+    // Nobody holds a timer that releases itself, and no further handler will run after which it could do so.
     _ = releasesTimers || timer.slot.flags.contains(.selfRelease) ? timer.release() : timer.cancel()
+  }
+
+  /// Takes a timer out of the list. As long as it is there its slot is not given to another.
+  private func takeTimer() -> TimerRef? {
+    timers.withLock { timers in
+      if timers.first == TimerTarget.end { return nil }
+      let slot = Slab.slot(timers.first &- 1)
+      TimerTarget.unlink(slot, &timers)
+      return TimerRef(slot: slot, version: slot.version)
+    }
   }
 
   private func endTimers() {
     // The words of the timers are read below, by loads that acquire: none of them before the references have ended
     // (P8b, Sources/README.md).
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    // All at once, since a set that is emptied one by one is searched from its beginning each time. A timer that is
-    // attached later is ended by its creator.
-    let all = timers.withLock { timers in
-      let all = timers
-      timers = []
-      return all
-    }
-    for id in all {
-      if let timer = TimerRef(id) { end(timer) }
-    }
+    // A timer that is attached later is ended by its creator.
+    while let timer = takeTimer() { end(timer) }
   }
 }

@@ -1,10 +1,9 @@
 import Synchronization
 
-/// Tells the host of every transition of a timer and every tick, for whoever looks what timers do. Not set, it costs each
-/// of them the load of one flag. Called on the thread that does it, with no lock held; what the trace itself does is not
-/// traced.
+/// Reports every transition of a timer and every tick to the host. If not set, it costs each of them the load of one
+/// flag. It is called on the thread that caused the event, with no lock held. What the trace itself does is not traced.
 package enum Trace: ProcessState {
-  /// What happened to a timer, beside its callbacks, which have their `TickKind`. The raw values are those of
+  /// What happened to a timer, other than its callbacks, which have their `TickKind`. The raw values are those of
   /// `chime_tick_kind`.
   package enum Event: Int32 {
     case created = 16
@@ -59,7 +58,7 @@ package enum Trace: ProcessState {
     if isOn, target.withLock({ $0.hasFile }) { TraceFile.put(core) }
   }
 
-  /// Something has happened to a timer; generation and deadline are looked up as they are now.
+  /// Something has happened to a timer. Generation and deadline are read now.
   @inline(__always)
   static func note(_ event: Event, _ timer: TimerRef) {
     if isOn { report(event, timer) }

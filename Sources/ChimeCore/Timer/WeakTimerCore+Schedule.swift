@@ -2,8 +2,8 @@
 extension WeakTimerCore {
   /// Adds the timer to a mode of a loop; it may be in several modes of one loop.
   /// - Parameter companion: what the loop keeps alive with the timer.
-  /// - Returns: ok; ignored when the timer is invalid or in that mode already; invalidArgument when it is on another
-  ///   loop, or without a mode; invalidHandle when the loop's thread has ended; limit, noMemory, resource.
+  /// - Returns: ok; ignored if the timer is invalid or in that mode already; invalidArgument when it is on another
+  ///   loop, or without a mode; invalidHandle if the loop's thread has ended; limit, noMemory, resource.
   package func add(to loop: any WeakTimerLoop, mode: LoopMode, companion: AnyObject? = nil) -> Status {
     guard isValid else { return .ignored }
     if mode.isEmpty { return Status.invalidArgument.because("mode is empty") }
@@ -44,7 +44,7 @@ extension WeakTimerCore {
     }
     let schedule = Schedule(
       first: first, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: tolerance)
-    // SAFETY: the finalizer lets go of the reference, or the failure does.
+    // SAFETY: the finalizer releases the reference, or the failure does.
     let context = unsafe Unmanaged.passRetained(self)
     let options = unsafe TimerOptions(
       handler: WeakTimerCore.handler, context: Context(context.toOpaque()), finalizer: WeakTimerCore.finalizer,

@@ -8,16 +8,16 @@ package protocol WeakTimerLoop: AnyObject, Sendable {
   func weakTimerQueue(in modes: LoopModes) -> Result<UInt64, Status>
 }
 
-/// A timer in the manner of Foundation's `Timer`, on a run loop, that does not keep its target alive: once the target
-/// has gone the timer is invalid, and calls nothing more.
+/// A timer on a run loop, like Foundation's `Timer`, that does not keep its target alive: once the target is gone, the
+/// timer is invalid and calls nothing more.
 ///
-/// The run loop holds a timer that was added to it until the timer is invalid: nobody else needs to. All calls may be
-/// made from any thread; the action runs on the loop's, and in `fire`.
+/// A run loop holds its timers until they are invalid, so nobody else needs to. All calls may be made from any thread;
+/// the action runs on the loop's thread, and inside `fire`.
 package final class WeakTimerCore: @unchecked Sendable, ProcessState {
   // Unchecked for the action, which may capture anything: calls of it exclude each other.
   package typealias Action = (TickRecord) -> Void
 
-  /// What the timer is for, held weakly.
+  /// The target, held weakly.
   package enum Subject {
     case nothing
     /// Any object, and the id of its token's target, or 0.
@@ -27,22 +27,22 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
   }
 
   struct State {
-    /// Gone once the timer is invalid.
+    /// `nil` once the timer is invalid.
     var action: Action?
-    /// What the loop keeps alive with the timer; gone once that is invalid.
+    /// What the loop keeps alive with the timer; `nil` once that is invalid.
     var companion: AnyObject?
     var loop: (any WeakTimerLoop)?
     var modes = LoopModes()
     /// The core's timer, once the timer is on a loop.
     var timer: UInt64 = 0
-    /// The core's timer that it had in fewer modes, and the first due time that was left to the present one.
+    /// The core's timer from when it was in fewer modes, and the first due time that was left to the present one.
     var before: (timer: UInt64, end: Int64) = (0, 0)
-    /// When the first tick is due, on the monotonic clock, as long as the timer is on no loop.
+    /// When the first tick is due, on the monotonic clock, until the timer is on a loop.
     var first: Int64
     var tolerance: Int64 = 0
-    /// The action runs.
+    /// The action is running.
     var isBusy = false
-    /// What came while the action ran in `fire`: the last tick, with all before it counted as missed.
+    /// What came while the action was running in `fire`: the last tick, with all earlier ones counted as missed.
     var delayed: TickRecord?
     /// Ticks delivered on the schedule.
     var sequence: UInt64 = 0
@@ -54,7 +54,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
   package let interval: Int64
   package let repeats: Bool
 
-  /// - Parameter interval: nanoseconds; 0 or less stands for 0.1 ms.
+  /// - Parameter interval: nanoseconds; 0 or less means 0.1 ms.
   package init(interval: Int64, repeats: Bool, subject: Subject, action: sending @escaping Action) {
     self.interval = interval > 0 ? interval : 100_000
     self.repeats = repeats
@@ -66,8 +66,8 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
 
   private static let table = HandleTable<WeakTimerCore>(.weakTimer)
 
-  /// Gives the timer an id and keeps it until `remove`; `nil` when the ids are used up.
-  package static func add(_ timer: WeakTimerCore) -> UInt64? { table.add(timer) }
+  /// Gives the timer an id and keeps it until `remove`: forked, limit when the ids are used up, noMemory.
+  package static func add(_ timer: WeakTimerCore) -> Result<UInt64, Status> { table.add(timer) }
   package static func find(_ id: UInt64) -> WeakTimerCore? { table.find(id) }
   @discardableResult
   package static func remove(_ id: UInt64) -> WeakTimerCore? { table.remove(id) }
@@ -77,8 +77,8 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
 
   // MARK: Validity
 
-  /// Whether the timer can still tick: false once it was invalidated, its target has gone, its loop's thread has ended,
-  /// or, for one that does not repeat, its action has returned.
+  /// Whether the timer can still tick: false once it has been invalidated, its target is gone, its loop's thread has
+  /// ended or, if it does not repeat, its action has returned.
   package var isValid: Bool {
     let (hasAction, loop) = state.withLock { ($0.action != nil, $0.loop) }
     guard hasAction else { return false }
@@ -87,9 +87,9 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     return false
   }
 
-  /// Ends the timer for good and lets go of its action, when that does not run, else after it.
+  /// Ends the timer for good and releases its action; if the action is running, after that.
   ///
-  /// - Returns: ok; ignored when the timer was invalid; running when the action has not returned.
+  /// - Returns: ok; ignored if the timer was invalid; running if the action has not returned.
   @discardableResult
   package func invalidate() -> Status {
     let (timer, action, companion, isBusy) = state.withLock { state in
@@ -100,7 +100,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
       return ended
     }
     if timer != 0 { _ = TimerRef.release(timer) }
-    // The action and the companion are let go here, with no lock held.
+    // The action and the companion are released here, with no lock held.
     _ = companion
     return action == nil ? .ignored : isBusy ? .running : .ok
   }
@@ -111,7 +111,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
   static var handler: TickFunction {
     unsafe TickFunction { tick, context in
       guard let context = unsafe context else { return }
-      // SAFETY: the core's tick; and the reference that `add` made, which the finalizer lets go of afterwards.
+      // SAFETY: the core's tick; and the reference that `add` made, which the finalizer releases afterwards.
       let record = unsafe tick.load(as: TickRecord.self)
       unsafe Unmanaged<WeakTimerCore>.fromOpaque(context).takeUnretainedValue().ticked(record)
     }
@@ -120,7 +120,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
   static var finalizer: ContextFunction {
     unsafe ContextFunction { context in
       guard let context = unsafe context else { return }
-      // Asked, the timer lets go of its action when the target or the loop's thread has ended; one that was moved to more
+      // Asked, the timer releases its action when the target or the loop's thread has ended; one that was moved to more
       // modes is valid, and stays as it is.
       _ = unsafe Unmanaged<WeakTimerCore>.fromOpaque(context).takeRetainedValue().isValid
     }
@@ -129,8 +129,8 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
   private func ticked(_ record: TickRecord) {
     var record = record
     let action: Action? = state.withLock { state in
-      // A timer that was moved to more modes may tick once more where it was: with the due times until then, which the
-      // core has counted, or with one that comes again.
+      // A timer that was moved to more modes may tick once more where it was: for the due times until then, which the
+      // core has counted, or for one that comes again.
       guard record.timer == state.timer || record.timer == state.before.timer && record.scheduled < state.before.end
       else { return nil }
       if let delayed = state.delayed {
@@ -149,7 +149,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
         return nil
       }
       state.isBusy = true
-      // The core's count is not the timer's: it begins anew in more modes, and has the ticks that bring delayed ones.
+      // The core's count is not the timer's: it restarts in more modes, and includes the ticks that bring delayed ones.
       state.sequence += 1
       record.sequence = state.sequence
       return state.action
@@ -157,9 +157,9 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     if let action { run(action, record) }
   }
 
-  /// Calls the action, now and on this thread, outside the schedule. One that does not repeat is invalid afterwards.
+  /// Calls the action now, on this thread, outside the schedule. A timer that does not repeat is invalid afterwards.
   ///
-  /// - Returns: ok; ignored when the timer is invalid or its action runs already, here or on another thread.
+  /// - Returns: ok; ignored if the timer is invalid, or its action is already running, here or on another thread.
   package func fire() -> Status {
     guard isValid else { return .ignored }
     let action: Action? = state.withLock { state in

@@ -111,7 +111,7 @@ async def another_thread_wakes_the_loop(timers):
     await asyncio.sleep(0.02)  # the loop is in its select when the other thread starts the timer
     thread = threading.Timer(0.02, start)
     thread.start()
-    on_loop, sequence = await asyncio.wait_for(future, 10)
+    on_loop, sequence = await asyncio.wait_for(future, 30)
     thread.join()
     idle.cancel()
     await asyncio.gather(idle, return_exceptions=True)

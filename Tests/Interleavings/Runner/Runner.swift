@@ -158,7 +158,7 @@ struct Runner {
 
   // MARK: One
 
-  /// A run as a red has named it, in a fresh process, with its steps printed. True when nothing is wrong any more.
+  /// A run as a red has named it, in a fresh process, with its steps printed. True if nothing is wrong any more.
   static func replay(_ text: String) -> Bool {
     let parts = text.split(separator: " ")
     let name = parts.dropLast(2).joined(separator: " ")

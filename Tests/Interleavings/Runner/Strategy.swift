@@ -62,7 +62,7 @@ struct Search {
     return chosen
   }
 
-  /// Goes on to the next interleaving; false when there is none.
+  /// Goes on to the next interleaving; false if there is none.
   mutating func advance() -> Bool {
     choices.removeLast(max(0, choices.count - position))
     while let (chosen, count) = choices.popLast() {
