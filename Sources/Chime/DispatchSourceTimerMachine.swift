@@ -57,6 +57,13 @@ public final class DispatchSourceTimerMachine: Sendable {
     core = TimerMachine(AdapterFactory(factory, queue), standing: TimerMachineHandler.of(handler))
   }
 
+  /// The same, with the factory under the name that it has in the systems that this machine comes from.
+  public convenience init(
+    queue: DispatchQueue? = nil, timerFactory: any TimerAdapterFactory, handler: sending (() -> Void)? = nil
+  ) {
+    self.init(queue: queue, factory: timerFactory, handler: handler)
+  }
+
   deinit {
     core.shutDown()
   }

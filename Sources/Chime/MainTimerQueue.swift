@@ -16,7 +16,52 @@ public final class MainTimerQueue: Sendable {
   ///
   /// - Parameter label: for debuggers.
   /// - Throws: `limit`, `noMemory`, `resource`.
-  public init(label: String = "") throws(ChimeError) { queue = try TimerQueue(on: .main, label: label) }
+  public init(label: String = "") throws(ChimeError) {
+    queue = try TimerQueue(on: .main, label: label)
+    isVirtual = false
+  }
+
+  /// A queue whose time moves only when `advance` or `jump` is called, on the main actor: for tests of code that belongs
+  /// there.
+  ///
+  /// - Parameters:
+  ///   - start: the first instant since the clock's zero, 0 or more.
+  ///   - label: for debuggers.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`.
+  public init(virtual start: Duration, label: String = "") throws(ChimeError) {
+    guard start >= .zero else { throw .invalidArgument }
+    // No `VirtualTimerQueue`: that could be advanced on any thread, and so could these handlers run there.
+    queue = try TimerQueue(QueueCore.makeVirtual(QueueOptions(label: label, start: start.nanoseconds)))
+    isVirtual = true
+  }
+
+  private let isVirtual: Bool
+
+  /// Moves virtual time forward from deadline to deadline; see `VirtualTimerQueue.advance(by:)`. Handlers run inside this
+  /// call.
+  ///
+  /// - Throws: as there; `unsupported` if the queue's time is not virtual.
+  @MainActor public func advance(by duration: Duration) throws(ChimeError) {
+    guard duration >= .zero else { throw .invalidArgument }
+    _ = try QueueCore.advance(queue.id, by: duration.nanoseconds).outcome()
+  }
+
+  /// Moves virtual time without delivering anything; see `VirtualTimerQueue.jump(by:)`.
+  ///
+  /// - Throws: `invalidArgument`; `unsupported` if the queue's time is not virtual.
+  @MainActor public func jump(by duration: Duration) throws(ChimeError) {
+    guard duration >= .zero else { throw .invalidArgument }
+    _ = try QueueCore.jump(queue.id, by: duration.nanoseconds).outcome()
+  }
+
+  /// Waits until a timer is due later than now; see `VirtualTimerQueue.untilArmed(within:)`.
+  ///
+  /// - Throws: as there; `unsupported` if the queue's time is not virtual.
+  @discardableResult
+  public func untilArmed(within limit: Duration? = nil) async throws -> Outcome {
+    guard isVirtual else { throw ChimeError.unsupported }
+    return try await TimerQueueArming.wait(for: queue.id, within: limit)
+  }
 
   /// Calls `handler` every `interval`; see `TimerQueue.every(_:leeway:handler:)`.
   public func every(

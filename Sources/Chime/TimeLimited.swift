@@ -36,3 +36,15 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     try limited.reset(lifetime: interval.nanoseconds)
   }
 }
+
+/// `TimeLimited` under the name that it has in the systems that it comes from.
+public typealias TimeLimitedContainer<Value: Sendable> = TimeLimited<Value>
+
+extension TimeLimited {
+  /// The same as `init(_:lifetime:on:onExpiry:)`.
+  public convenience init(
+    value: Value, interval: Duration, on queue: TimerQueue, onExpiry: sending (() -> Void)? = nil
+  ) throws(ChimeError) {
+    try self.init(value, lifetime: interval, on: queue, onExpiry: onExpiry)
+  }
+}

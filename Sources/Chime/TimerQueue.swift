@@ -223,8 +223,18 @@ public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
   /// The earliest deadline of a running timer, in nanoseconds; `nil` if there is none. It may be too early (now, for
   /// example) while another thread is inside the queue, never too late.
   public var nextDeadline: Int64? {
-    guard let deadline = try? QueueCore.nextDeadline(id).get(), deadline != .max else { return nil }
-    return deadline
+    TimerQueueArming.nextDeadline(of: id)
+  }
+
+  /// Waits until a timer is due later than now: until code under test sleeps, or has started its timer. Then `advance`.
+  /// A timer that is due now does not count, since an advance by zero delivers it.
+  ///
+  /// - Parameter limit: real time, after which the call returns all the same; `nil` for no limit.
+  /// - Returns: done, or timedOut.
+  /// - Throws: `CancellationError`; `shutDown` if the queue has ended.
+  @discardableResult
+  public func untilArmed(within limit: Duration? = nil) async throws -> Outcome {
+    try await TimerQueueArming.wait(for: id, within: limit)
   }
 
   /// Moves time without delivering anything, as a sleeping machine would. May be called inside a handler.

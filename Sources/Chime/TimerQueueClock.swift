@@ -5,7 +5,7 @@ import ChimeCore
 ///     let queue = try VirtualTimerQueue()
 ///     let clock = TimerQueueClock(queue)
 ///     let task = Task { try await clock.sleep(for: .seconds(60)) }
-///     while queue.nextDeadline == nil { await Task.yield() }  // until the task sleeps
+///     try await queue.untilArmed()  // until the task sleeps
 ///     try queue.advance(by: .seconds(60))
 ///     try await task.value
 public struct TimerQueueClock: _Concurrency.Clock {

@@ -233,7 +233,7 @@ package enum Arguments {
   private static func recordOptions(_ o: chime_timer_options, _ selfRelease: Bool) -> TimerOptions? {
     let all = CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED
     guard unsafe o.flags & ~UInt32(all | CHIME_TIMER_RECORD_FINALIZE | CHIME_TIMER_BACKGROUND) == 0 else {
-      _ = unknownFlags("options.flags", o.flags)
+      _ = unsafe unknownFlags("options.flags", o.flags)
       return nil
     }
     guard unsafe o.registration_handler == nil, unsafe o.cancel_handler == nil, unsafe o.finalizer == nil else {

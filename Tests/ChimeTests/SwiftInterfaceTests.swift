@@ -217,7 +217,7 @@ import Testing
     cancelled.cancel()
     await #expect(throws: CancellationError.self) { try await cancelled.value }
     let ended = Task { try await clock.sleep(for: .seconds(1)) }
-    while queue.nextDeadline == nil { await Task.yield() }
+    try await queue.untilArmed()
     try queue.shutdown()
     await #expect(throws: ChimeError.shutDown) { try await ended.value }
     await #expect(throws: ChimeError.invalidHandle) { try await clock.sleep(for: .seconds(1)) }

@@ -181,7 +181,8 @@ extension QueueCore {
     guard isInside || isDrivingThread && takePassLock(forQuery: true) else {
       // Timers in the inbox are due after the next wake-up; otherwise they would have changed it.
       let nextWakeUp = control.nextWakeUp
-      return nextWakeUp == QueueControlBlock.awake ? control.now : nextWakeUp
+      // That of a virtual queue is a matter of `notifyOfArming`.
+      return nextWakeUp == QueueControlBlock.awake || control.isVirtual ? control.now : nextWakeUp
     }
     followWallClock()
     takeInbox()

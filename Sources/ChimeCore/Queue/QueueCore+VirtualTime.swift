@@ -24,6 +24,16 @@ extension QueueCore {
     return core.whileItLives { core.control.moveVirtualNow(by: duration) } == nil ? .unknownHandle : .ok
   }
 
+  /// Calls `body` once: when a timer is added to a virtual queue that has none, or when the queue ends. Who wants to know
+  /// looks at `nextDeadline` afterwards: a timer that came before has woken nobody, and is seen there (P1,
+  /// Sources/README.md).
+  package static func notifyOfArming(_ id: UInt64, _ body: @escaping @Sendable () -> Void) {
+    guard let core = find(id), let driver = core.driver as? VirtualDriver else { return body() }
+    driver.waiting.withLock { $0.append(body) }
+    core.control.nextWakeUp = .max
+    if find(id) == nil { driver.wake(core) }
+  }
+
   private func advance(to target: Int64) -> Status {
     guard control.isVirtual else { return Status.unsupported.because("queue is not virtual") }
     return asPassOfCall { frame in
@@ -106,11 +116,22 @@ extension QueueControlBlock {
   }
 }
 
-/// A virtual queue's driver: nothing wakes it.
+/// A virtual queue's driver: nothing wakes it, but for who waits until a timer is there.
 final class VirtualDriver: QueueDriver {
+  /// See `QueueCore.notifyOfArming`.
+  let waiting = Locked<[@Sendable () -> Void]>([])
+
+  private func notify() {
+    let all = waiting.withLock { waiting in
+      defer { waiting = [] }
+      return waiting
+    }
+    for body in all { body() }
+  }
+
   func arm(at time: Int64?) {}
-  func wake(_ core: QueueCore) {}
-  func close() {}
+  func wake(_ core: QueueCore) { notify() }
+  func close() { notify() }
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
     text.add("it comes with the next advance of its virtual queue")

@@ -8,7 +8,7 @@ package enum TraceFile {
   /// - Returns: ok; permission; noMemory; resource; forked.
   package static func begin(_ path: UnsafePointer<CChar>) -> Status {
     if Fork.isChild { return .forked }
-    let error = unsafe withoutCancellation { unsafe chime_trace_begin(path) }
+    let error = withoutCancellation { unsafe chime_trace_begin(path) }
     switch error {
     case 0: break
     case EACCES, EPERM, EROFS: return .permission
