@@ -39,7 +39,7 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
-    .target(name: "CPlatform", exclude: ["embedded_runtime.c"]),
+    .target(name: "CPlatform", exclude: ["embedded_runtime.c", "memory.c"]),
     .target(name: "ChimeCore", dependencies: ["CPlatform"], swiftSettings: coreSettings),
     .target(name: "Chime", dependencies: ["ChimeCore"], swiftSettings: swiftSettings),
     .target(

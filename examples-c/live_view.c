@@ -1,7 +1,7 @@
 /*
- * live_view.c - what a queue and its timers say of themselves: how far each of some two dozen timers is on its way to its
- * next tick, how late its last one was, what it missed, and why it does not fire. With -l, in a terminal, the picture
- * moves for ten seconds; without, virtual time is moved, once by a jump that makes ticks late, and one picture is drawn.
+ * live_view.c - what a queue and its timers report: how far each of some two dozen timers is on the way to its next
+ * tick, how late its last one was, what it missed, and why it does not fire. With -l, in a terminal, the picture moves
+ * for ten seconds; without it, virtual time is moved, once by a jump that makes ticks late, and one picture is drawn.
  *
  * Build:  make (or cc live_view.c -o build/live_view -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/live_view, or build/live_view -l

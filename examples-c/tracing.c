@@ -1,6 +1,6 @@
 /*
- * Seeing what happens. A trace is told of every transition of every timer, and of every callback, before it is called
- * and after it has returned. chime_timer_explain says in one sentence why a timer does not fire.
+ * Seeing what happens. A trace function gets a report of every transition of every timer, and of every callback, before
+ * it is called and after it has returned. chime_timer_explain says in one sentence why a timer does not fire.
  *
  * Build:  make (or cc tracing.c -o build/tracing -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/tracing

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "memory.h"
 #include "platform.h"
 
 enum { CELLS = 8192, BUFFER = 1 << 16, MOST_OF_AN_EVENT = 2048, PAUSE_NS = 20000000, PATIENCE_S = 2 };
@@ -244,8 +245,8 @@ int chime_trace_begin(const char *path) {
     file = -1;
   }
   pthread_mutex_lock(&writing);
-  if (cells == NULL) cells = chime_map(CELLS * sizeof(cell));
-  if (buffer == NULL) buffer = chime_map(BUFFER);
+  if (cells == NULL) cells = chime_memory_map(CELLS * sizeof(cell));
+  if (buffer == NULL) buffer = chime_memory_map(BUFFER);
   if (cells == NULL || buffer == NULL) {
     error = ENOMEM;
   } else {

@@ -1,8 +1,8 @@
 import CChime
 import ChimeCore
 
-/// Runs a call that waits: it leaves errno as it was, and ends the thread if a callback in it has. What waits inside is no
-/// cancellation point.
+/// Runs a call that waits: it leaves errno as it was, is no cancellation point, and ends the thread if a callback in it
+/// has done so.
 package func waiting(_ call: () -> Status) -> chime_status {
   callingBack {
     let saved = Errno.current
@@ -11,18 +11,18 @@ package func waiting(_ call: () -> Status) -> chime_status {
   }
 }
 
-/// The same for a call that goes through other libraries, and has their functions wait, or make what would be left behind.
+/// The same for a call into other libraries, whose functions may wait, or create what a cancellation would leave
+/// behind.
 package func waitingOutside(_ call: () -> Status) -> chime_status {
   waiting { withoutCancellation(call) }
 }
 
-/// Runs a call in which functions of the host may be called: one that ends the thread ends it here, after the call has
-/// come to its end.
+/// Runs a call that may call functions of the host. If one of them ends the thread, the thread ends here, after the
+/// call has completed.
 package func callingBack(_ call: () -> chime_status) -> chime_status { ThreadEnd.passOn(call) }
 
-/// Reading what C hands in: structures that carry their size, flags, enumerations and strings. Everything here answers
-/// `nil` for what the header does not allow, having noted why, and the caller turns that into
-/// CHIME_ERROR_INVALID_ARGUMENT.
+/// Reads what C passes: structures that carry their size, flags, enumerations and strings. Everything here answers
+/// `nil` for what the header does not allow, and notes why; the caller turns that into CHIME_ERROR_INVALID_ARGUMENT.
 package enum Arguments {
   /// A structure whose first member is its size. A longer one than this library knows is read as far as it is known,
   /// if the rest is zero.
@@ -41,7 +41,7 @@ package enum Arguments {
     Status.invalidArgument.because(name, "%s (%t) is negative", value)
   }
 
-  /// A number that has no meaning there.
+  /// A number that has no meaning here.
   @inline(never)
   package static func unknown(_ name: StaticString, _ value: Int64) -> Status {
     Status.invalidArgument.because(name, "%s (%n) is none of the constants that it may be", value)
@@ -79,7 +79,7 @@ package enum Arguments {
     return false
   }
 
-  /// Fills in a structure of the caller's, as far as that knows it; `body` gives `nil` for an id that names nothing.
+  /// Fills in a structure of the caller's, as far as its size goes; `body` gives `nil` for an id that names nothing.
   ///
   /// - Parameter oldest: the size that the structure had in the first version.
   static func fill<S: BitwiseCopyable>(
@@ -95,34 +95,67 @@ package enum Arguments {
     return .ok
   }
 
-  /// A string that must be UTF-8; empty for NULL.
-  package static func string(_ pointer: UnsafePointer<CChar>?, _ name: StaticString) -> String? {
-    guard let pointer = unsafe pointer else { return "" }
-    let string = unsafe String(validatingCString: pointer)
-    if string == nil { _ = Status.invalidArgument.because(name, "%s is not UTF-8") }
-    return string
+  /// A string that must be UTF-8; empty for NULL. In a call that was promised its objects.
+  /// - Returns: invalidArgument, noMemory, limit.
+  package static func string(_ pointer: UnsafePointer<CChar>?, _ name: StaticString) -> Result<String, Status> {
+    guard let pointer = unsafe pointer else { return .success("") }
+    guard unsafe isUTF8(pointer) else { return .failure(Status.invalidArgument.because(name, "%s is not UTF-8")) }
+    // The string's own header is before the text.
+    guard unsafe Memory.provides(length(of: pointer) + 64) else { return .failure(Memory.refusal) }
+    return unsafe .success(String(cString: pointer))
   }
 
-  /// Gives a text to C: as much as there is room for, a 0, and the length of the whole. `body` gives `nil` for an id
+  private static func length(of text: UnsafePointer<CChar>) -> Int {
+    var length = 0
+    while unsafe text[length] != 0 { length += 1 }
+    return length
+  }
+
+  /// Whether a string is UTF-8, as Unicode has it: no surrogates, nothing longer than need be. Makes no object.
+  static func isUTF8(_ text: UnsafePointer<CChar>) -> Bool {
+    var next = unsafe text
+    while true {
+      let first = unsafe UInt8(bitPattern: next.pointee)
+      unsafe next += 1
+      if first == 0 { return true }
+      if first < 0x80 { continue }
+      // How many bytes follow, and between what the first of them lies.
+      let rest: (count: Int, range: ClosedRange<UInt8>)
+      switch first {
+      case 0xc2...0xdf: rest = (1, 0x80...0xbf)
+      case 0xe0: rest = (2, 0xa0...0xbf)
+      case 0xed: rest = (2, 0x80...0x9f)
+      case 0xe1...0xef: rest = (2, 0x80...0xbf)
+      case 0xf0: rest = (3, 0x90...0xbf)
+      case 0xf1...0xf3: rest = (3, 0x80...0xbf)
+      case 0xf4: rest = (3, 0x80...0x8f)
+      default: return false
+      }
+      for i in 0..<rest.count {
+        let byte = unsafe UInt8(bitPattern: next.pointee)
+        guard i == 0 ? rest.range ~= byte : 0x80...0xbf ~= byte else { return false }
+        unsafe next += 1
+      }
+    }
+  }
+
+  /// Gives a text to C: as much as there is room for, a 0, and the length of the whole. `body` gives false for an id
   /// that names nothing.
   static func write(
     _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64, _ length: UnsafeMutablePointer<UInt64>?,
-    _ body: () -> String?
+    _ body: (inout TextWriter) -> Bool
   ) -> Status {
     guard unsafe text != nil || capacity == 0 else {
       return Status.invalidArgument.because("text is NULL, and capacity (%n) is not 0", Int64(clamping: capacity))
     }
-    guard let bytes = body()?.utf8 else { return .unknownHandle }
-    unsafe length?.pointee = UInt64(bytes.count)
-    if let text = unsafe text, capacity > 0 {
-      let count = Int(min(UInt64(bytes.count), capacity - 1))
-      for (i, byte) in bytes.prefix(count).enumerated() { unsafe text[i] = CChar(bitPattern: byte) }
-      unsafe text[count] = 0
-    }
+    var writer = unsafe TextWriter(text, capacity: Int(clamping: capacity))
+    guard body(&writer) else { return .unknownHandle }
+    writer.end()
+    unsafe length?.pointee = UInt64(writer.length)
     return .ok
   }
 
-  /// A schedule as it lies in the caller's memory: `Schedule` has the layout of chime_schedule.
+  /// A schedule in the caller's memory, read in place: `Schedule` has the layout of chime_schedule.
   @inline(__always)
   static func schedule(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
     guard unsafe hasKnownSize(pointer, "schedule.size") else { return nil }
@@ -160,13 +193,13 @@ package enum Arguments {
   /// Whether options ask for a handler and a context at most.
   @inline(__always)
   static func arePlain(_ options: UnsafePointer<chime_timer_options>) -> Bool {
-    // One condition, not seven: this stands in the way of every timer.
+    // One condition, not seven: every new timer comes through here.
     unsafe UInt64(options.pointee.size ^ 64 | options.pointee.flags) | word(options.pointee.registration_handler)
       | word(options.pointee.cancel_handler) | word(options.pointee.finalizer)
       | UInt64(UInt(bitPattern: options.pointee.label)) | options.pointee.target == 0
   }
 
-  /// Whether a schedule is a one-shot's without policies; leeway and first delay are still to be looked at.
+  /// Whether a schedule is a one-shot's without policies; leeway and first delay have not been checked yet.
   @inline(__always)
   static func arePlain(_ schedule: UnsafePointer<chime_schedule>) -> Bool {
     unsafe Int64(schedule.pointee.size ^ 48) | schedule.pointee.interval_ns
@@ -180,7 +213,10 @@ package enum Arguments {
   @inline(__always)
   static func timerOptions(_ pointer: UnsafePointer<chime_timer_options>, selfRelease: Bool) -> TimerOptions? {
     guard unsafe hasKnownSize(pointer, "options.size") else { return nil }
-    if unsafe pointer.pointee.label != nil, unsafe string(pointer.pointee.label, "options.label") == nil { return nil }
+    if let label = unsafe pointer.pointee.label, unsafe !isUTF8(label) {
+      _ = Status.invalidArgument.because("options.label", "%s is not UTF-8")
+      return nil
+    }
     guard unsafe pointer.pointee.handler != nil else { return unsafe recordOptions(pointer.pointee, selfRelease) }
     guard unsafe pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_BACKGROUND) == 0 else {
       _ = unsafe unknownFlags("options.flags", pointer.pointee.flags)
@@ -213,7 +249,7 @@ package enum Arguments {
       isBackground: has(CHIME_TIMER_BACKGROUND))
   }
 
-  /// Options of a timer that calls a function, or NULL where ticks are taken as records.
+  /// Options of a timer that calls a function, or NULL if ticks are taken as records.
   @inline(__always)
   static func timerOptions(
     _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?, selfRelease: Bool

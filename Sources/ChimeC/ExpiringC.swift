@@ -11,13 +11,9 @@ public func chime_expiring_create(
   guard let expiring = unsafe expiring else { return Arguments.null("expiring").rawValue }
   guard let value = unsafe value else { return Arguments.null("value").rawValue }
   guard lifetime_ns >= 0 else { return Arguments.negative("lifetime_ns", lifetime_ns).rawValue }
-  let made = unsafe Expiring.make(
-    Context(value), Arguments.contextFunction(finalizer), lifetime: lifetime_ns, on: queue)
-  switch made {
-  case .success(let id):
-    unsafe expiring.pointee = id
-    return Status.ok.rawValue
-  case .failure(let status): return status.rawValue
+  return Memory.promised {
+    unsafe store(
+      Expiring.make(Context(value), Arguments.contextFunction(finalizer), lifetime: lifetime_ns, on: queue), expiring)
   }
 }
 
@@ -30,9 +26,11 @@ public func chime_expiring_on_expiry(
     return Status.invalidArgument.because("handler is NULL, and finalizer is not").rawValue
   }
   return callingBack {
-    unsafe Expiring.onExpiry(
-      expiring, Arguments.tickFunction(handler), Context(context), Arguments.contextFunction(finalizer)
-    ).rawValue
+    Memory.promised {
+      unsafe Expiring.onExpiry(
+        expiring, Arguments.tickFunction(handler), Context(context), Arguments.contextFunction(finalizer)
+      ).rawValue
+    }
   }
 }
 

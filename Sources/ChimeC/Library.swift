@@ -40,7 +40,7 @@ private func text(of status: chime_status) -> (name: StaticString, message: Stat
 }
 
 extension StaticString {
-  /// The string as C has it. StaticString literals end with a zero byte and live as long as the library.
+  /// The string for C. StaticString literals end with a zero byte and live as long as the library.
   fileprivate var cString: UnsafePointer<CChar> {
     // SAFETY: see above; CChar and UInt8 have one layout.
     unsafe UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
@@ -111,7 +111,10 @@ public func chime_now(_ clock: chime_clock, _ now_ns: UnsafeMutablePointer<Int64
 }
 
 @_cdecl("chime_main_run") @implementation
-public func chime_main_run() -> chime_status { waiting { MainQueue.run() } }
+public func chime_main_run() -> chime_status {
+  let status = Memory.promised { withoutCancellation { MainQueue.prepareToRun().rawValue } }
+  return status == Status.ok.rawValue ? waiting { MainQueue.run() } : status
+}
 
 @_cdecl("chime_main_stop") @implementation
 public func chime_main_stop() -> chime_status { MainQueue.requestStop().rawValue }
@@ -152,6 +155,24 @@ public func chime_set_trace(_ trace: chime_handler?, _ context: UnsafeMutableRaw
   return Status.ok.rawValue
 }
 
+@_cdecl("chime_set_allocator") @implementation
+public func chime_set_allocator(_ allocator: UnsafePointer<chime_allocator>?) -> chime_status {
+  if Fork.isChild { return Status.forked.rawValue }
+  guard let pointer = unsafe allocator, let allocator = unsafe Arguments.structure(pointer, "allocator.size"),
+    unsafe allocator.reserved == 0, let allocate = unsafe allocator.allocate,
+    let deallocate = unsafe allocator.deallocate
+  else { return Status.invalidArgument.rawValue }
+  return unsafe Memory.setAllocator(allocate, deallocate, allocator.context).rawValue
+}
+
+@_cdecl("chime_set_memory_limit") @implementation
+public func chime_set_memory_limit(_ bytes: UInt64) -> chime_status {
+  (Fork.isChild ? .forked : Memory.setLimit(bytes)).rawValue
+}
+
+@_cdecl("chime_memory_used") @implementation
+public func chime_memory_used() -> UInt64 { Memory.held }
+
 @_cdecl("chime_trace_to_file") @implementation
 public func chime_trace_to_file(_ path: UnsafePointer<CChar>?) -> chime_status {
   waiting {
@@ -160,6 +181,6 @@ public func chime_trace_to_file(_ path: UnsafePointer<CChar>?) -> chime_status {
   }
 }
 
-/// Called where the library is loaded by the dynamic linker; not part of the interface.
+/// Called when the dynamic linker loads the library; not part of the interface.
 @_cdecl("library_of_chime_was_loaded")
 public func library_of_chime_was_loaded() { Fork.makeGlobals() }

@@ -8,13 +8,12 @@ package enum OptionsKind {
   case dispatch, host, precise, virtual, runLoop
 }
 
-/// The options as the core takes them, or why not.
+/// The options in the core's form, or the reason for a refusal.
 package func queueOptions(
   _ pointer: UnsafePointer<chime_queue_options>?, for kind: OptionsKind
 ) -> Result<QueueOptions, Status> {
   guard let pointer = unsafe pointer else { return .success(QueueOptions()) }
-  guard let o = unsafe Arguments.structure(pointer, "options.size"),
-    let label = unsafe Arguments.string(o.label, "options.label")
+  guard let o = unsafe Arguments.structure(pointer, "options.size")
   else { return .failure(.invalidArgument) }
   guard let qos = unsafe qosClass(o.qos) else {
     return .failure(unsafe Arguments.unknown("options.qos", Int64(o.qos)))
@@ -26,7 +25,7 @@ package func queueOptions(
       unsafe Status.invalidArgument.because(
         "options.realtime_priority (%n) is not within 0 to 99", Int64(o.realtime_priority)))
   }
-  // What another kind of queue understands is refused, rather than passed over.
+  // Options of other kinds of queues are refused, not ignored.
   let flags: Int =
     switch kind {
     case .virtual: CHIME_QUEUE_HONOUR_LEEWAY
@@ -57,6 +56,11 @@ package func queueOptions(
   }
   if kind == .virtual, clock != .monotonic {
     return .failure(Status.unsupported.because("options.clock is one of the system's, and the queue is virtual"))
+  }
+  let label: String
+  switch unsafe Arguments.string(o.label, "options.label") {
+  case .success(let text): label = text
+  case .failure(let status): return .failure(status)
   }
   var options = unsafe QueueOptions(
     label: label, qos: qos, timerLimit: o.timer_limit, start: o.start_ns,
@@ -96,12 +100,14 @@ package func store(
   }
 }
 
-/// Makes a queue and stores its id. No cancellation point: what has begun would be left behind.
+/// Creates a queue and stores its id. No cancellation point: a cancellation would leave behind what has begun.
 package func making(
-  _ options: Result<QueueOptions, Status>, _ make: (QueueOptions) -> Result<UInt64, Status>,
+  _ options: @autoclosure () -> Result<QueueOptions, Status>, _ make: (QueueOptions) -> Result<UInt64, Status>,
   _ queue: UnsafeMutablePointer<chime_queue_t>
 ) -> chime_status {
-  waitingOutside { unsafe Status(rawValue: store(options.flatMap(make), queue)) }
+  waitingOutside {
+    Status(rawValue: Memory.promised { unsafe store(options().flatMap(make), queue) })
+  }
 }
 
 @_cdecl("chime_queue_create") @implementation
@@ -173,7 +179,9 @@ public func chime_queue_sync(
   guard let function = unsafe Arguments.contextFunction(function) else { return Arguments.null("function").rawValue }
   guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
   let context = unsafe Context(context)
-  return waiting { QueueCore.sync(queue, timeout: timeout_ns) { function(context) } }
+  return waiting {
+    Status(rawValue: Memory.promised { QueueCore.sync(queue, timeout: timeout_ns) { function(context) }.rawValue })
+  }
 }
 
 @_cdecl("chime_queue_async") @implementation
@@ -184,9 +192,11 @@ public func chime_queue_async(
   if unsafe function == nil && finalizer != nil {
     return Status.invalidArgument.because("function is NULL, and finalizer is not").rawValue
   }
-  return unsafe QueueCore.async(
-    queue, Arguments.contextFunction(function), Context(context), Arguments.contextFunction(finalizer)
-  ).rawValue
+  return Memory.promised {
+    unsafe QueueCore.async(
+      queue, Arguments.contextFunction(function), Context(context), Arguments.contextFunction(finalizer)
+    ).rawValue
+  }
 }
 
 @_cdecl("chime_queue_now") @implementation
@@ -218,6 +228,10 @@ public func chime_queue_jump(_ queue: chime_queue_t, _ duration_ns: Int64) -> ch
 public func chime_queue_get_stats(
   _ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chime_queue_stats>?
 ) -> chime_status {
+  Memory.promised { unsafe fillStats(queue, stats).rawValue }
+}
+
+private func fillStats(_ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chime_queue_stats>?) -> Status {
   unsafe Arguments.fill(stats, "stats", "stats.size", oldest: 64) { size in
     guard let s = QueueCore.statistics(queue) else { return nil }
     var filled = chime_queue_stats()
@@ -236,7 +250,7 @@ public func chime_queue_get_stats(
       for (i, count) in s.lateness.enumerated() { unsafe bytes.storeBytes(of: count, toByteOffset: i * 8, as: UInt64.self) }
     }
     return filled
-  }.rawValue
+  }
 }
 
 @_cdecl("chime_queue_dump") @implementation
@@ -244,7 +258,7 @@ public func chime_queue_dump(
   _ queue: chime_queue_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64,
   _ length: UnsafeMutablePointer<UInt64>?
 ) -> chime_status {
-  unsafe Arguments.write(text, capacity, length) { QueueCore.dump(queue) }.rawValue
+  unsafe Arguments.write(text, capacity, length) { QueueCore.dump(queue, into: &$0) }.rawValue
 }
 
 @_cdecl("chime_queue_list") @implementation

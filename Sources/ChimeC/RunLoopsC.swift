@@ -3,15 +3,14 @@ import ChimeCore
 
 // chime_run_loop.h, "Run loops".
 
-/// The mode that a C string names, NULL the default one; `nil` when it is empty or not UTF-8.
-func mode(_ name: UnsafePointer<CChar>?) -> LoopMode? {
-  guard let name = unsafe name else { return .default }
-  guard let string = unsafe Arguments.string(name, "mode") else { return nil }
-  if string.isEmpty {
-    _ = Status.invalidArgument.because("mode is empty")
-    return nil
+/// Runs a call with the mode that a C string names, NULL the default one; invalidArgument if it is empty or not UTF-8.
+func withMode(_ name: UnsafePointer<CChar>?, _ call: (LoopMode) -> chime_status) -> chime_status {
+  guard let name = unsafe name else { return call(.default) }
+  switch unsafe Arguments.string(name, "mode") {
+  case .failure(let status): return status.rawValue
+  case .success(let string):
+    return string.isEmpty ? Status.invalidArgument.because("mode is empty").rawValue : call(LoopMode(string))
   }
-  return LoopMode(string)
 }
 
 private func give(
@@ -19,7 +18,7 @@ private func give(
 ) -> chime_status {
   if Fork.isChild { return Status.forked.rawValue }
   guard let out = unsafe out else { return Arguments.null("run_loop").rawValue }
-  return waitingOutside { unsafe Status(rawValue: store(id(), out)) }
+  return waitingOutside { Status(rawValue: Memory.promised { unsafe store(id(), out) }) }
 }
 
 @_cdecl("chime_run_loop_current") @implementation
@@ -36,18 +35,20 @@ public func chime_run_loop_main(_ run_loop: UnsafeMutablePointer<chime_run_loop_
 public func chime_run_loop_create(
   _ label: UnsafePointer<CChar>?, _ run_loop: UnsafeMutablePointer<chime_run_loop_t>?
 ) -> chime_status {
-  guard let run_loop = unsafe run_loop else { return Arguments.null("run_loop").rawValue }
-  guard let label = unsafe Arguments.string(label, "label") else { return Status.invalidArgument.rawValue }
-  return unsafe give(Loop.start(label: label), run_loop)
+  unsafe give(Arguments.string(label, "label").flatMap { Loop.start(label: $0) }, run_loop)
 }
 
 @_cdecl("chime_run_loop_run") @implementation
 public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int64, _ flags: UInt32) -> chime_status {
-  guard let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
   guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
   guard flags & ~UInt32(CHIME_RUN_LOOP_UNTIL_TICK) == 0 else { return Arguments.unknownFlags("flags", flags).rawValue }
   return waiting {
-    Loop.run(in: mode, timeout: timeout_ns, untilTick: flags & UInt32(CHIME_RUN_LOOP_UNTIL_TICK) != 0)
+    Status(
+      rawValue: Memory.promised {
+        unsafe withMode(name) { mode in
+          Loop.run(in: mode, timeout: timeout_ns, untilTick: flags & UInt32(CHIME_RUN_LOOP_UNTIL_TICK) != 0).rawValue
+        }
+      })
   }
 }
 
@@ -67,8 +68,11 @@ public func chime_run_loop_add_common_mode(
   _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?
 ) -> chime_status {
   guard unsafe name != nil else { return Arguments.null("mode").rawValue }
-  guard let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
-  return withoutCancellation { (Loop.find(run_loop)?.addCommonMode(mode) ?? .unknownHandle).rawValue }
+  return withoutCancellation {
+    Memory.promised {
+      unsafe withMode(name) { mode in (Loop.find(run_loop)?.addCommonMode(mode) ?? .unknownHandle).rawValue }
+    }
+  }
 }
 
 @_cdecl("chime_run_loop_queue_create") @implementation
@@ -77,8 +81,11 @@ public func chime_run_loop_queue_create(
   _ queue: UnsafeMutablePointer<chime_queue_t>?
 ) -> chime_status {
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
-  guard let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
-  guard let loop = Loop.find(run_loop) else { return Status.unknownHandle.rawValue }
-  return unsafe making(
-    queueOptions(options, for: .runLoop), { loop.makeQueue(in: LoopModes([mode]), $0) }, queue)
+  return Memory.promised {
+    unsafe withMode(name) { mode in
+      guard let loop = Loop.find(run_loop) else { return Status.unknownHandle.rawValue }
+      return unsafe making(
+        queueOptions(options, for: .runLoop), { loop.makeQueue(in: LoopModes([mode]), $0) }, queue)
+    }
+  }
 }

@@ -9,11 +9,9 @@ public func chime_target_create(
 ) -> chime_status {
   guard let target = unsafe target else { return Arguments.null("target").rawValue }
   guard let object = unsafe object else { return Arguments.null("object").rawValue }
-  guard let id = unsafe TimerTarget.make(Context(object), Arguments.contextFunction(destructor)) else {
-    return (Fork.isChild ? Status.forked : .noMoreIDs).rawValue
+  return Memory.promised {
+    unsafe store(TimerTarget.make(Context(object), Arguments.contextFunction(destructor)), target)
   }
-  unsafe target.pointee = id
-  return Status.ok.rawValue
 }
 
 @_cdecl("chime_target_retain") @implementation

@@ -39,7 +39,7 @@ private func startPlain(
   else { return nil }
   let context = unsafe Context(options.pointee.context)
   let first = unsafe schedule.pointee.first_ns
-  // Apart, so that neither has more than it needs.
+  // A function of its own, so that neither of the two does more than it needs.
   return unsafe schedule.pointee.flags == 0
     ? startPlain(queue, handler, context, after: first, leeway, timer)
     : TimerRef.createPlain(
@@ -247,7 +247,7 @@ public func chime_timer_explain(
   _ timer: chime_timer_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64,
   _ length: UnsafeMutablePointer<UInt64>?
 ) -> chime_status {
-  unsafe Arguments.write(text, capacity, length) { TimerRef(timer)?.explanation }.rawValue
+  unsafe Arguments.write(text, capacity, length) { TimerRef(timer)?.explain(into: &$0) ?? false }.rawValue
 }
 
 @_cdecl("chime_timer_add_handler") @implementation
@@ -257,17 +257,27 @@ public func chime_timer_add_handler(
 ) -> chime_status {
   guard unsafe key != nil else { return Arguments.null("key").rawValue }
   guard let handler = unsafe Arguments.tickFunction(handler) else { return Arguments.null("handler").rawValue }
-  guard let key = unsafe Arguments.string(key, "key") else { return Status.invalidArgument.rawValue }
-  guard let timer = TimerRef(timer) else { return Status.unknownHandle.rawValue }
-  return callingBack {
-    unsafe timer.addHandler(key, handler, Context(context), Arguments.contextFunction(finalizer)).rawValue
+  return unsafe withKey(timer, key) {
+    unsafe $0.addHandler($1, handler, Context(context), Arguments.contextFunction(finalizer))
   }
 }
 
 @_cdecl("chime_timer_remove_handler") @implementation
 public func chime_timer_remove_handler(_ timer: chime_timer_t, _ key: UnsafePointer<CChar>?) -> chime_status {
+  unsafe withKey(timer, key) { $0.removeHandler($1) }
+}
+
+/// Runs an operation on a named handler.
+private func withKey(
+  _ timer: chime_timer_t, _ key: UnsafePointer<CChar>?, _ operation: (TimerRef, String) -> Status
+) -> chime_status {
   guard unsafe key != nil else { return Arguments.null("key").rawValue }
-  guard let key = unsafe Arguments.string(key, "key") else { return Status.invalidArgument.rawValue }
-  guard let timer = TimerRef(timer) else { return Status.unknownHandle.rawValue }
-  return callingBack { timer.removeHandler(key).rawValue }
+  return callingBack {
+    Memory.promised {
+      switch unsafe Arguments.string(key, "key") {
+      case .failure(let status): status.rawValue
+      case .success(let key): (TimerRef(timer).map { operation($0, key) } ?? .unknownHandle).rawValue
+      }
+    }
+  }
 }

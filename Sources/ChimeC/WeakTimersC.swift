@@ -22,7 +22,7 @@ private final class WeakTimerAction: @unchecked Sendable {
   }
 
   deinit {
-    // An id that the caller does not have ends with the timer.
+    // If the caller has no id, it ends with the timer.
     if !isHeld { WeakTimerCore.remove(id) }
     if isAccepted { finalizer?(userInfo) }
   }
@@ -58,13 +58,17 @@ private func make(
   ) { record in
     if !action.call(record) { WeakTimerCore.find(action.id)?.invalidate() }
   }
-  guard let id = WeakTimerCore.add(timer) else { return Status.noMoreIDs.rawValue }
+  let id: UInt64
+  switch WeakTimerCore.add(timer) {
+  case .success(let given): id = given
+  case .failure(let status): return status.rawValue
+  }
   action.id = id
   action.isAccepted = true
   let before = unsafe out?.pointee ?? 0
   unsafe out?.pointee = id
   var status = add(timer)
-  // Invalid already: the target went meanwhile.
+  // Already invalid: the target went in the meantime.
   if status == .ignored { status = .targetGone }
   if status.isFailure {
     action.isAccepted = false
@@ -81,7 +85,9 @@ public func chime_weak_timer_create(
   _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
 ) -> chime_status {
   guard unsafe timer != nil else { return Arguments.null("timer").rawValue }
-  return unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { _ in .ok }
+  return Memory.promised {
+    unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { _ in .ok }
+  }
 }
 
 @_cdecl("chime_weak_timer_schedule") @implementation
@@ -91,10 +97,12 @@ public func chime_weak_timer_schedule(
   _ timer: UnsafeMutablePointer<chime_weak_timer_t>?
 ) -> chime_status {
   withoutCancellation {
-    unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { timer in
-      switch Loop.current {
-      case .success(let loop): timer.add(to: loop, mode: .default)
-      case .failure(let status): status
+    Memory.promised {
+      unsafe make(interval_ns, repeats, target, action, user_info, finalizer, timer) { timer in
+        switch Loop.current {
+        case .success(let loop): timer.add(to: loop, mode: .default)
+        case .failure(let status): status
+        }
       }
     }
   }
@@ -109,11 +117,14 @@ private func withTimer(_ id: chime_weak_timer_t, _ operation: (WeakTimerCore) ->
 public func chime_weak_timer_add(
   _ timer: chime_weak_timer_t, _ run_loop: chime_run_loop_t, _ name: UnsafePointer<CChar>?
 ) -> chime_status {
-  guard let mode = unsafe mode(name) else { return Status.invalidArgument.rawValue }
-  return withoutCancellation {
-    withTimer(timer) { timer in
-      guard let loop = Loop.find(run_loop) else { return .unknownHandle }
-      return timer.add(to: loop, mode: mode)
+  withoutCancellation {
+    Memory.promised {
+      unsafe withMode(name) { mode in
+        withTimer(timer) { timer in
+          guard let loop = Loop.find(run_loop) else { return .unknownHandle }
+          return timer.add(to: loop, mode: mode)
+        }
+      }
     }
   }
 }
@@ -188,7 +199,7 @@ public func chime_weak_timer_fire_date(
   }
 }
 
-/// A point on one clock as the other shows it; never stays never.
+/// Converts a point on one clock to the other; never stays never.
 private func converted(_ time: Int64, from: Clock, to: Clock) -> Int64 {
   time == .max ? .max : to.now.saturatingAdd(time.saturatingSubtract(from.now))
 }

@@ -101,13 +101,19 @@ final class FoundationLoopDriver: QueueDriver {
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
 
-  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+    text.add(obstacle)
+    return true
+  }
+
+  private var obstacle: String {
     if hasEnded { return "the thread of its run loop has ended" }
     guard let current = loop.currentMode else { return "its run loop does not run" }
     let own = modes.map(\.rawValue).sorted().joined(separator: ", ")
     return modes.contains(current) || modes.contains(.common)
       ? "its run loop is busy" : "its run loop is in mode \(current.rawValue), and not in \(own)"
   }
+
   var isOnQueue: Bool { loop.isCurrent }
   var executionContext: ExecutionContext? { .thread(loop.threadNumber) }
   var mayNeverRun: Bool { true }

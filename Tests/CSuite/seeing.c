@@ -477,6 +477,66 @@ static void structures_of_an_earlier_version_are_filled_as_far_as_they_go(csuite
 
 /* ---- Fork ------------------------------------------------------------------------------------------------------- */
 
+/* ---- Memory ----------------------------------------------------------------------------------------------------- */
+
+/* Programs of Tests/Faults set one before their first call, as it must be. */
+static void *no_memory(uint64_t alignment, uint64_t bytes, void *context) {
+  (void)alignment;
+  (void)bytes;
+  (void)context;
+  return NULL;
+}
+
+static void no_free(void *memory, void *context) {
+  (void)memory;
+  (void)context;
+}
+
+static void an_allocator_comes_before_everything_else(csuite *t) {
+  chime_allocator allocator = CHIME_ALLOCATOR_INIT;
+  chime_status status;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  EXPECT_STATUS(chime_set_allocator(NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
+  allocator.allocate = no_memory;
+  EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
+  allocator.deallocate = no_free;
+  status = chime_set_allocator(&allocator);
+  EXPECT(status == CHIME_ERROR_BUSY || status == CHIME_ERROR_UNSUPPORTED);
+  allocator.size = 3;
+  EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
+  (void)queue;
+}
+
+static void a_memory_limit_refuses_and_all_goes_on(csuite *t) {
+  chime_queue_t other = 5;
+  chime_timer_t timer = 5;
+  uint64_t used;
+  int count = 0;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = probe_after(t, queue, "p", 10);
+  chime_status status = chime_set_memory_limit(1);
+  if (status == CHIME_ERROR_UNSUPPORTED) {
+    EXPECT_EQ(chime_memory_used(), 0);
+    return;
+  }
+  EXPECT_OK(status);
+  used = chime_memory_used();
+  EXPECT(used > 0);
+  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &other), CHIME_ERROR_LIMIT);
+  EXPECT_EQ(other, 5);
+  while (count < 1000 && chime_timer_after(queue, 20, probe_handler, p, NULL, &timer) == CHIME_OK) count++;
+  EXPECT(count < 1000); /* slots that were there already */
+  EXPECT_STATUS(chime_timer_after(queue, 20, probe_handler, p, NULL, &timer), CHIME_ERROR_LIMIT);
+  EXPECT_EQ(chime_memory_used(), used);
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_LOG("p1@10");
+  EXPECT_OK(chime_set_memory_limit(0));
+  EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &other));
+  EXPECT(chime_memory_used() > used);
+  EXPECT_OK(chime_queue_shutdown(other, 0));
+}
+
 /* What happens in a child is tested in Tests/Faults, by programs that can fork. */
 static void only_a_forked_child_can_be_reinitialized(csuite *t) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -507,6 +567,8 @@ const csuite_test seeing_tests[] = {
     TEST(a_dump_is_in_units_of_people),
     TEST(a_trace_file_that_cannot_be_had_is_refused),
     TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go),
+    TEST(an_allocator_comes_before_everything_else),
+    TEST(a_memory_limit_refuses_and_all_goes_on),
     TEST(only_a_forked_child_can_be_reinitialized),
     {NULL, NULL},
 };

@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func aReleasedQueueLetsItsHandlersGo() async throws {
+  @Test func aReleasedQueueReleasesItsHandlers() async throws {
     try await onAThread {
       let alive = Counter()
       do {

@@ -74,7 +74,7 @@ extension RunLoop.Mode {
   }
 
   /// Foundation on Linux never frees a timer or its block.
-  @Test(.tags(.promise8OneFinalizer)) func whatATimerHoldsIsLetGoWithIt() async throws {
+  @Test(.tags(.promise8OneFinalizer)) func whatATimerHoldsIsReleasedWithIt() async throws {
     try await onAThread {
       let alive = Counter()
       for round in 0..<200 {

@@ -30,7 +30,7 @@ extension QueueControlBlock {
   var chunkCount: Int { unsafe storage.pointee.slots.withLock { $0.chunkTotal } }
 
   /// Wheel page regions that no wheel has.
-  var freeRegionCount: Int { unsafe storage.pointee.wheelPages.withLock { $0.count } }
+  var freeRegionCount: Int { unsafe storage.pointee.wheelPages.withLock { $0.regions.count - $0.taken } }
 }
 
 /// What threads have seen together.

@@ -216,7 +216,7 @@ struct DispatchSourceTimerMachineTests {
     #expect(factory.log.calls == [])
   }
 
-  @Test func restartIsOneScheduleOfTheSourceThereIs() throws {
+  @Test func restartIsOneScheduleOfTheExistingSource() throws {
     let factory = RecordingTimerAdapterFactory()
     let ticks = Counter()
     let machine = Machine(factory: factory) { ticks.add() }
@@ -455,7 +455,7 @@ struct DispatchSourceTimerMachineTests {
 
   // MARK: What it holds
 
-  @Test func releasedInsideItsHandlerItStopsAndLetsGoAfterTheHandler() async throws {
+  @Test func releasedInsideItsHandlerItStopsAndFreesTheHandlerAfterIt() async throws {
     for suspends in [false, true] {
       let freed = Counter()
       let ticks = Counter()
@@ -509,7 +509,7 @@ struct DispatchSourceTimerMachineTests {
     #expect(factory.log.violations == [])
   }
 
-  @Test func releasingTheMachineLetsGoAlthoughItsQueueStandsStill() async throws {
+  @Test func releasingTheMachineFreesItsHandlersThoughItsQueueStandsStill() async throws {
     let freed = Counter()
     let queue = DispatchQueue(label: "still")
     queue.suspend()
@@ -640,7 +640,7 @@ struct DispatchSourceTimerMachineTests {
     #expect(freed.value == started.value)
   }
 
-  @Test func theNextLifeWaitsForTheHandlerOfTheLast() async throws {
+  @Test func aRestartWaitsForTheEarlierHandler() async throws {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let gate = DispatchSemaphore(value: 0)
     let first = Counter()
@@ -851,7 +851,8 @@ private func spin(_ nanoseconds: UInt64) {
 /// Nanoseconds to wait for what must come.
 private let patience = 30_000_000_000 as UInt64
 
-/// Waits until ticks that are due later than all that is due there now have come: shows by order that nothing else does.
+/// Waits until ticks that are due later than all that is due there now have come: shows by order that nothing else
+/// does.
 private func laterTicks(on queue: DispatchQueue) async throws {
   let ticks = Counter()
   let machine = Machine(queue: queue)

@@ -28,14 +28,18 @@ import Testing
   }
 
   @Test(arguments: counts, ranges)
-  func aBatchIsInOrder(count: Int, range: Int64) {
-    var room = ContiguousArray<ReadyItem>()
+  func aBatchIsInOrder(count: Int, range: Int64) throws {
+    let memory = try #require(PassRoom(slots: count))
+    defer { memory.unmap() }
+    var room = memory.sorting
     for base in Self.bases {
       let end = base.saturatingAdd(range)
       let batch = Self.batch(count, from: base, to: end)
-      var sorted = batch
-      sorted.sortByTurn(&room)
-      #expect(room.isEmpty)
+      var list = memory.ready
+      for item in batch { list.append(item) }
+      list.sortByTurn(&room)
+      let sorted = list.indices.map { list[$0] }
+      room = memory.sorting
       let expected = batch.sorted(by: ReadyItem.precedes)
       #expect(
         zip(sorted, expected).allSatisfy { $0.deadline == $1.deadline && $0.startOrder == $1.startOrder },

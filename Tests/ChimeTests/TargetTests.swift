@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aTokenFreesTheCapturesInTheMomentItsObjectGoes() throws {
+  @Test func aTokenFreesTheCapturesTheMomentItsObjectGoes() throws {
     let queue = try VirtualTimerQueue()
     let alive = Counter(), captured = Counter()
     var target: Tokened? = Tokened(alive)

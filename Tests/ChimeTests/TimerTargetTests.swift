@@ -10,7 +10,7 @@ import Testing
     defer { core.release() }
     var object = 0
     try withUnsafeMutablePointer(to: &object) { pointer in
-      let id = try #require(unsafe TimerTarget.make(Context(UnsafeMutableRawPointer(pointer)), nil))
+      let id = try unsafe TimerTarget.make(Context(UnsafeMutableRawPointer(pointer)), nil).get()
       let target = try TimerTarget.find(id).get()
       let options = TimerOptions(handler: TickFunction { _, _ in }, target: id)
       for _ in 0..<1000 {
@@ -27,7 +27,7 @@ import Testing
   @Test func aReleasedTargetIsGone() throws {
     var object = 0
     try withUnsafeMutablePointer(to: &object) { pointer in
-      let id = try #require(unsafe TimerTarget.make(Context(UnsafeMutableRawPointer(pointer)), nil))
+      let id = try unsafe TimerTarget.make(Context(UnsafeMutableRawPointer(pointer)), nil).get()
       let target = try TimerTarget.find(id).get()
       #expect(!target.isGone && target.hold())
       #expect(TimerTarget.release(id) == .ok)

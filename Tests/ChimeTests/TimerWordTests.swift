@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func eachFlagHasItsOwnQuestion() {
+  @Test func eachFlagHasItsOwnQuery() {
     for flag in Self.flags {
       let word = TimerWord(flag)
       let answers = [

@@ -164,6 +164,7 @@ static void *call_everything(void *context) {
   CALL_OK(chime_timer_cancel_and_wait(timer, timeout));
   CALL_OK(chime_target_release(target));
   CALL_OK(chime_set_trace(NULL, NULL));
+  CALL_OK(chime_set_memory_limit(0));
   CALL_OK(chime_set_thread_hooks(NULL, NULL, NULL));
   CALL(CHIME_ERROR_WRONG_THREAD, chime_main_run());
   for (clock = CHIME_CLOCK_MONOTONIC; clock <= CHIME_CLOCK_WALL; clock++) {

@@ -191,6 +191,9 @@ static void the_rest(int argument) {
   KEEPS(chime_sleep_until(77, now));
   KEEPS(chime_set_thread_hooks(NULL, NULL, NULL));
   KEEPS(chime_set_trace(NULL, NULL));
+  KEEPS(chime_set_allocator(NULL));
+  KEEPS(chime_set_memory_limit(0));
+  KEEPS(chime_memory_used());
   KEEPS(chime_reinitialize());
   KEEPS(chime_queue_create(77, NULL, &queue));
   KEEPS(chime_queue_wrap_dispatch(NULL, NULL, &queue));

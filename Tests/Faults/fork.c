@@ -132,6 +132,8 @@ static void every_call_says_forked(void) {
   EXPECT_FORKED(chime_main_stop());
   EXPECT_FORKED(chime_set_thread_hooks(NULL, NULL, NULL));
   EXPECT_FORKED(chime_set_trace(NULL, NULL));
+  EXPECT_FORKED(chime_set_allocator(NULL));
+  EXPECT_FORKED(chime_set_memory_limit(0));
   for (kind = CHIME_QUEUE_SERIAL; kind <= CHIME_QUEUE_VIRTUAL; kind++) {
     EXPECT_FORKED(chime_queue_create(kind, NULL, &new_queue));
   }

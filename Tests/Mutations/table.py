@@ -105,11 +105,11 @@ mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the gene
 mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
          ("Memory/TimerSlot+Word.swift", "swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement)",
           "swap(word, for: (BROKEN ? word.with(.cancelled) : word.with(.cancelled).withNextGeneration).withoutPostponement)"),
-         C("a_bare_timer_says_that_its_handler_runs"))
+         C("a_bare_timer_says_that_its_handler_is_running"))
 mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "the short way answers OK while the handler runs",
          (ENDING, "return word.isBusy ? .running : .ok\n      }\n    }\n    return .invalidHandle\n  }\n\n  @inline(never)\n  private func cancelSlowly",
           "return word.isBusy && !BROKEN ? .running : .ok\n      }\n    }\n    return .invalidHandle\n  }\n\n  @inline(never)\n  private func cancelSlowly"),
-         C("a_bare_timer_says_that_its_handler_runs"))
+         C("a_bare_timer_says_that_its_handler_is_running"))
 
 # ---- Promises 3 to 6 -------------------------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compar
            "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
           (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
            "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
-         C("timers_that_are_moved_again_and_again_come", "an_idle_timeout_comes_only_after_the_last_touch"), M())
+         C("timers_that_are_moved_again_and_again_still_tick", "an_idle_timeout_comes_only_after_the_last_touch"), M())
 mutation("hints-and-rounds-down", "3", "the same, and Wheel.tick", "rounds down, and exact deadlines are not compared",
          [(WHEEL, "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
           (PASS, "      if deadline > now {\n        outdated", "      if !BROKEN, deadline > now {\n        outdated"),
@@ -152,7 +152,7 @@ mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period
           "onGrid = BROKEN ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(slot.period)"),
          C("a_deadline_long_past_is_due_at_once", "missed_periods_give_one_tick"), M())
 mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered",
-         [(PASS, "    if word.isBusy {\n      // One that was taken", "    if word.isBusy, !BROKEN {\n      // One that was taken"),
+         [(PASS, "    if word.isBusy {\n      // A tick that was", "    if word.isBusy, !BROKEN {\n      // A tick that was"),
           (DELIVERY, "if isOver || word.isBusy {", "if isOver || word.isBusy && !BROKEN {")],
          C("a_tick_due_while_the_handler_runs_waits_for_it", "the_calls_of_one_timer_never_overlap"))
 

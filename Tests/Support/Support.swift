@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// What the Swift tests share: counters and logs of many threads, objects that are counted, threads, waiting, and random
-/// numbers that a seed repeats.
+/// What the Swift tests share: counters and logs of many threads, objects that are counted, threads, waiting, and
+/// random numbers that a seed repeats.
 
 /// A number that threads count together.
 package final class Counter: Sendable {
@@ -79,7 +79,7 @@ package struct SplitMix64: RandomNumberGenerator {
 /// Seconds to wait for what must come: long enough for any machine.
 package let patience: TimeInterval = 30
 
-/// Waits in real time until the condition holds. False when it does not in time.
+/// Waits in real time until the condition holds. False if it does not in time.
 package nonisolated(nonsending) func soon(_ isOver: () -> Bool) async -> Bool {
   let end = Date(timeIntervalSinceNow: patience)
   while !isOver() {

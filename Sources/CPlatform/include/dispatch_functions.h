@@ -76,6 +76,11 @@ static inline void *chime_dispatch_timer_source(void *queue) {
 static inline void *chime_dispatch_read_source(int file, void *queue) {
   return dispatch_source_create(DISPATCH_SOURCE_TYPE_READ, (uintptr_t)file, 0, (dispatch_queue_t)queue);
 }
+/* One that is due once it is merged, however often. */
+static inline void *chime_dispatch_merge_source(void *queue) {
+  return dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_OR, 0, 0, (dispatch_queue_t)queue);
+}
+static inline void chime_dispatch_source_merge(void *source) { dispatch_source_merge_data((dispatch_source_t)source, 1); }
 /* What the source calls, with its context. */
 static inline void chime_dispatch_source_set_handler(void *source, chime_dispatch_function function) {
   dispatch_source_set_event_handler_f((dispatch_source_t)source, function);
@@ -124,6 +129,8 @@ static inline void chime_dispatch_set_specific(void *queue, const void *key, voi
 static inline void *chime_dispatch_specific(const void *key) { return (void)key, (void *)0; }
 static inline void *chime_dispatch_timer_source(void *queue) { return (void)queue, (void *)0; }
 static inline void *chime_dispatch_read_source(int file, void *queue) { return (void)file, (void)queue, (void *)0; }
+static inline void *chime_dispatch_merge_source(void *queue) { return (void)queue, (void *)0; }
+static inline void chime_dispatch_source_merge(void *source) { (void)source; }
 static inline void chime_dispatch_source_set_handler(void *source, chime_dispatch_function function) {
   (void)source, (void)function;
 }

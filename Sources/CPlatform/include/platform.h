@@ -1,7 +1,6 @@
 /*
- * platform.h - what Chime asks of the system: libc and Linux as their headers declare them, and in functions what Swift
- * cannot import from there as it is (macros that cast, functions with variable arguments, what wants _GNU_SOURCE, which
- * would change other modules' types).
+ * platform.h - what Chime needs of the system: the headers of libc and Linux, and functions for what Swift cannot import
+ * from them (macros that cast, variadic functions, what needs _GNU_SOURCE, which would change other modules' types).
  */
 #ifndef CHIME_PLATFORM_H
 #define CHIME_PLATFORM_H
@@ -15,7 +14,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
@@ -31,12 +29,6 @@ static inline void chime_set_errno(int error) { errno = error; }
 static inline int chime_open(const char *path, int flags) { return open(path, flags); }
 static inline int chime_fcntl(int file, int command, int argument) { return fcntl(file, command, argument); }
 
-/* Zeroed pages that are not counted against the system's memory until they are written; NULL: none. */
-static inline void *chime_map(size_t bytes) {
-  void *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return memory == MAP_FAILED ? 0 : memory;
-}
-
 /* How much longer than asked for the kernel may let the calling thread wait. */
 void chime_set_timer_slack(unsigned long nanoseconds);
 
@@ -49,7 +41,7 @@ void chime_set_thread_name(pthread_t thread, const char *name);
 /* The kernel's number of the calling thread; that of the main thread is the process's. */
 pid_t chime_thread_number(void);
 
-/* Where the loaded file begins that holds an address; NULL: none does. */
+/* The base of the loaded file that contains an address; NULL: there is none. */
 void *chime_file_of(const void *address);
 
 /*

@@ -1,12 +1,14 @@
 import Synchronization
 
-/// Wakes a queue that lives on libdispatch: one DispatchSourceTimer behind its machine, and a block for wake-ups that
+/// Wakes a queue that lives on libdispatch: one DispatchSourceTimer behind its machine, and a source for wake-ups that
 /// cannot wait. Armed by passes, which exclude each other; woken from anywhere.
 final class DispatchDriver: QueueDriver {
   private let dispatchContext: DispatchContext
   private let machine: TimerMachine
+  /// Brings a pass that cannot wait; gone after `close`. It holds the queue until then.
+  private let waker: Locked<(any Runner)?>
   private let control: QueueControlBlock
-  /// What the source is set for, `.max` for nothing; the pass's own (P18b, Sources/README.md).
+  /// The time that the source is set for, `.max` for none; used by the pass only (P18b, Sources/README.md).
   private let armed = Atomic<Int64>(.max)
 
   init(_ core: QueueCore, _ context: DispatchContext) {
@@ -14,6 +16,7 @@ final class DispatchDriver: QueueDriver {
     dispatchContext = context
     // Holds the queue until `close`.
     machine = TimerMachine(WorkSourceFactory(context.timerQueue), standing: TimerMachineHandler.of { core.pass() })
+    waker = Locked(context.queue.makeRunner { core.pass() })
   }
 
   func arm(at time: Int64?) {
@@ -35,21 +38,33 @@ final class DispatchDriver: QueueDriver {
     }
   }
 
-  func wake(_ core: QueueCore) { withoutCancellation { dispatchContext.queue.async { core.pass() } } }
+  func wake(_ core: QueueCore) {
+    let waker = waker.withLock { $0 }
+    withoutCancellation { waker?.run() }
+  }
 
-  func close() { withoutCancellation { machine.shutDown() } }
-
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    // Without a timeout, outside every callback, libdispatch has a faster way.
-    if timeout == .max, dispatchContext.canRunAndWait, ThreadState.frames.isEmpty { return runInTurn(core, body) }
-    return SyncCall.wait(core, timeout: timeout, body) { call in
-      withoutCancellation { dispatchContext.queue.async { call.run() } }
-      return true
+  func close() {
+    withoutCancellation {
+      machine.shutDown()
+      let runner = waker.withLock { waker in
+        defer { waker = nil }
+        return waker
+      }
+      runner?.close()
     }
   }
 
-  /// Runs a function on the calling thread, in the queue's turn. A thread that others can wait for is known to wait
-  /// meanwhile: one that stands in the main queue, a queue of the host's or a run loop.
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
+    // Without a timeout and outside callbacks, libdispatch has a faster way.
+    if timeout == .max, dispatchContext.canRunAndWait, ThreadState.frames.isEmpty { return runInTurn(core, body) }
+    return SyncCall.wait(core, timeout: timeout, body) { call in
+      withoutCancellation { dispatchContext.queue.async { call.run() } }
+      return .ok
+    }
+  }
+
+  /// Runs a function on the calling thread, in the queue's turn. If others can wait for the thread, because it is on
+  /// the main queue, a queue of the host's or a run loop, it is registered as waiting meanwhile.
   private func runInTurn(_ core: QueueCore, _ body: @escaping () -> Void) -> Status {
     let standing = Standing.current
     let waiter = standing.isNowhere ? nil : WaitRegistry.Waiter(.queue(core), standing)
@@ -61,19 +76,24 @@ final class DispatchDriver: QueueDriver {
         if core.isClosing.load(ordering: .sequentiallyConsistent) { return }
         ran = true
         if let waiter { WaitRegistry.leave(waiter) }
-        host.allow { ThreadState.current.inside(core.control) { _ in body() } }
+        host.allow { ThreadState.inside(core.control) { _ in body() } }
       }
     }
     return ran ? .ok : .shutDown
   }
 
-  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
     if dispatchContext.isMain {
-      return MainQueue.isBeingRun ? "the main queue is busy" : "its main queue is not drained: chime_main_run does not run"
+      text.add(
+        MainQueue.isBeingRun ? "the main queue is busy" : "its main queue is not drained: chime_main_run does not run")
+    } else if !dispatchContext.isOwn {
+      text.add("the host's dispatch queue that it is on is busy, suspended, or not drained")
+    } else {
+      text.add(
+        dispatchContext.handOver == nil
+          ? "its queue is busy" : "it waits for a thread of libdispatch, which grants about one a processor")
     }
-    if !dispatchContext.isOwn { return "the host's dispatch queue that it is on is busy, suspended, or not drained" }
-    return dispatchContext.handOver == nil
-      ? "its queue is busy" : "it waits for a thread of libdispatch, which grants about one a processor"
+    return true
   }
   var isOnQueue: Bool { dispatchContext.isHere }
   var executionContext: ExecutionContext? { dispatchContext.shared }

@@ -1,21 +1,21 @@
 import Synchronization
 
-/// Threads that wait for callbacks to end, and what each waits for; so that a wait that could never end is noticed
+/// The threads that wait for callbacks to end, and what each waits for, so that a wait that could never end is noticed
 /// before it begins.
 ///
-/// Whoever ends a callback wakes whoever waits for that timer, and looks for waiters only where the timer's word says
-/// that there is one; a call made by `sync` wakes its caller; a queue's end wakes whoever waits for the queue. Others
-/// pay nothing.
+/// The end of a callback wakes the threads that wait for its timer, and looks for them only if the timer's word says
+/// that there are any. The end of a `sync` function wakes its caller; the end of a queue wakes those who wait for the
+/// queue. Other operations pay nothing.
 enum WaitRegistry: ProcessState {
   /// What is waited for.
   enum Subject: Sendable {
-    /// The end of the callback that runs.
+    /// The end of the running callback.
     case timer(TimerRef)
     /// The queue's end.
     case queue(QueueCore)
     /// The queue's end, or that of its execution context.
     case context(QueueCore)
-    /// The end of a function, or that it will not run.
+    /// The end of a function, or the certainty that it will not run.
     case call(SyncCall)
 
     var isOver: Bool {
@@ -28,11 +28,17 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// A thread that waits, and where it stands meanwhile.
-  final class Waiter: Sendable {
+  /// A waiting thread, and what it holds up meanwhile.
+  final class Waiter: @unchecked Sendable {
+    // Unchecked for the variables, which are guarded by the registry's lock.
     let subject: Subject
     fileprivate let standing: Standing
     let wakeUp: WakeUp
+    /// The next in the registry.
+    fileprivate var next: Waiter?
+    /// While a ring is looked for: whether it was reached, and the next of those from which the search goes on.
+    fileprivate var isReached = false
+    fileprivate var nextOpen: Waiter?
 
     init(_ subject: Subject, _ standing: Standing = .current, _ wakeUp: WakeUp = WakeUp()) {
       self.subject = subject
@@ -41,16 +47,17 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  private static let waiters = Locked<[Waiter]>([])
+  /// The newest of them; each holds the one before.
+  private static let newest = Locked<Waiter?>(nil)
   /// How many there are. Pairs with a queue's end: a waiter is added and counted, then looks whether what it waits for
   /// is over; whoever ends a queue says so, then reads this; sequentially consistent, so one of the two sees the other
   /// (P6b, Sources/README.md).
   private static let count = Atomic<Int>(0)
 
-  static func makeGlobals() { waiters.withLock { _ in } }
+  static func makeGlobals() { newest.withLock { _ in } }
 
   static func reinitialize() {
-    waiters.reinitialize([])
+    newest.reinitialize(nil)
     count.store(0, ordering: .relaxed)
   }
 
@@ -69,31 +76,39 @@ enum WaitRegistry: ProcessState {
     return .ok
   }
 
-  /// Adds a thread that is going to wait; false if that would close a ring of threads that wait for each other. Of
-  /// two that begin at the same moment the second finds the first.
+  /// Adds a thread that is going to wait; false if that would close a ring of threads that wait for each other. If two
+  /// begin at the same moment, the second finds the first.
   static func enter(_ waiter: Waiter) -> Bool {
-    waiters.withLock { waiters in
-      if !waiter.standing.isNowhere, closesRing(waiter, waiters) { return false }
-      waiters.append(waiter)
+    newest.withLock { newest in
+      if !waiter.standing.isNowhere, closesRing(waiter, newest) { return false }
+      waiter.next = newest
+      newest = waiter
       count.add(1, ordering: .sequentiallyConsistent)
       return true
     }
   }
 
-  /// The wait is over. Harmless for one that is not there.
+  /// The wait is over. Harmless for a thread that is not registered.
   static func leave(_ waiter: Waiter) {
-    waiters.withLock { waiters in
-      guard let index = waiters.firstIndex(where: { $0 === waiter }) else { return }
-      waiters.remove(at: index)
+    newest.withLock { newest in
+      if newest === waiter {
+        newest = waiter.next
+      } else {
+        var before = newest
+        while let current = before, current.next !== waiter { before = current.next }
+        guard let before else { return }
+        before.next = waiter.next
+      }
+      waiter.next = nil
       count.subtract(1, ordering: .sequentiallyConsistent)
     }
   }
 
-  /// Wakes whoever waits for a timer, whose word has said that somebody does (P6, Sources/README.md).
+  /// Wakes the threads that wait for a timer whose word says that there are any (P6, Sources/README.md).
   @inline(never)
   static func timerEnded(_ index: UInt32) {
-    waiters.withLock { waiters in
-      for waiter in waiters {
+    newest.withLock { newest in
+      for waiter in Waiters(first: newest) {
         if case .timer(let timer) = waiter.subject, timer.slot.index == index { waiter.wakeUp.signal() }
       }
     }
@@ -102,8 +117,8 @@ enum WaitRegistry: ProcessState {
   /// Wakes whoever waits for a queue, or for a function on it, when the queue or its execution context has ended.
   static func queueEnded(_ core: QueueCore) {
     if count.load(ordering: .sequentiallyConsistent) == 0 { return }
-    waiters.withLock { waiters in
-      for waiter in waiters {
+    newest.withLock { newest in
+      for waiter in Waiters(first: newest) {
         switch waiter.subject {
         case .queue(let other) where other === core, .context(let other) where other === core: waiter.wakeUp.signal()
         case .call(let call) where call.core === core: waiter.wakeUp.signal()
@@ -115,19 +130,37 @@ enum WaitRegistry: ProcessState {
 
   /// Follows "cannot go on before a thread that stands in it has stopped waiting for" from the subject back to the
   /// waiter. A wait that is over holds nothing up, though its thread may not know yet.
-  private static func closesRing(_ new: Waiter, _ waiters: [Waiter]) -> Bool {
+  private static func closesRing(_ new: Waiter, _ newest: Waiter?) -> Bool {
     if new.standing.holds(new.subject) { return true }
-    var seen: [Waiter] = []
-    var open = [new.subject]
-    while let next = open.popLast() {
-      for waiter in waiters where waiter.standing.holds(next) && !seen.contains(where: { $0 === waiter }) {
+    for waiter in Waiters(first: newest) {
+      waiter.isReached = false
+      waiter.nextOpen = nil
+    }
+    var open: Waiter?
+    var subject = new.subject
+    while true {
+      for waiter in Waiters(first: newest) where !waiter.isReached && waiter.standing.holds(subject) {
         if waiter.subject.isOver { continue }
         if new.standing.holds(waiter.subject) { return true }
-        seen.append(waiter)
-        open.append(waiter.subject)
+        waiter.isReached = true
+        waiter.nextOpen = open
+        open = waiter
       }
+      guard let next = open else { return false }
+      open = next.nextOpen
+      next.nextOpen = nil
+      subject = next.subject
     }
-    return false
+  }
+
+  /// All in the registry.
+  private struct Waiters: Sequence, IteratorProtocol {
+    var first: Waiter?
+
+    mutating func next() -> Waiter? {
+      defer { first = first?.next }
+      return first
+    }
   }
 }
 

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// The objects behind the ids of one kind, for the kinds that are few and need no speed: targets, run loops, weak
+/// The objects behind the ids of one kind, for kinds with few objects that need no speed: targets, run loops, weak
 /// timers. (Timers and queues have the slab and the control blocks.) Any thread.
 package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   private struct Table {
     /// Index of the first entry; those before belong to a process that this one was forked from.
     var first = 0
-    var entries: [(object: Object?, version: UInt32)] = []
-    var free: [UInt32] = []
+    /// Of one without an object: the next such one, as its index + 1, 0 at the end.
+    var entries: [(object: Object?, version: UInt32, nextFree: UInt32)] = []
+    var firstFree: UInt32 = 0
 
     /// Index of an entry, whatever its version.
     func index(of handle: Handle) -> Int? {
@@ -18,9 +19,9 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
 
   private let kind: Handle.Kind
   private let table = Locked(Table())
-  /// Entries ever made.
+  /// How many entries were ever made.
   private let made = Atomic<Int>(0)
-  /// The fork after which the table holds what it holds (P19, Sources/README.md).
+  /// The fork since which the table has been in use (P19, Sources/README.md).
   private let epoch = Atomic<UInt32>(0)
 
   package init(_ kind: Handle.Kind) {
@@ -37,22 +38,24 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
     epoch.store(Fork.epoch &+ 1, ordering: .relaxed)
   }
 
-  /// Gives an object an id and keeps it until `remove`; `nil` when the ids are used up.
-  package func add(_ object: Object) -> UInt64? {
-    guard isUsable else { return nil }
+  /// Gives an object an id and keeps it until `remove`: forked, limit when the ids are used up, noMemory.
+  package func add(_ object: Object) -> Result<UInt64, Status> {
+    guard isUsable else { return .failure(.forked) }
     Fork.watch()
     return table.withLock { table in
       let index: Int
-      if let reused = table.free.popLast() {
-        index = Int(reused)
+      if table.firstFree != 0 {
+        index = Int(table.firstFree) - 1
+        table.firstFree = table.entries[index].nextFree
         table.entries[index].object = object
       } else {
         index = table.entries.count
-        guard table.first + index <= Handle.indexMask else { return nil }
+        guard table.first + index <= Handle.indexMask else { return .failure(.limit) }
+        guard table.entries.makesRoom() else { return .failure(Memory.refusal) }
         made.store(table.first + index + 1, ordering: .relaxed)
-        table.entries.append((object, 1))
+        table.entries.append((object, 1, 0))
       }
-      return Handle.id(kind, index: UInt32(table.first + index), version: table.entries[index].version)
+      return .success(Handle.id(kind, index: UInt32(table.first + index), version: table.entries[index].version))
     }
   }
 
@@ -66,7 +69,7 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
     }
   }
 
-  /// Makes the id stale and gives the object that it named, to the one caller that did it.
+  /// Makes the id stale and gives its object, to the one caller that did so.
   @discardableResult
   package func remove(_ id: UInt64) -> Object? {
     guard let handle = Handle(id, kind: kind), isUsable else { return nil }
@@ -77,12 +80,15 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
       table.entries[index].object = nil
       table.entries[index].version += 1
       // An index whose versions are used up is never given out again.
-      if table.entries[index].version < Handle.versionMask { table.free.append(UInt32(index)) }
+      if table.entries[index].version < Handle.versionMask {
+        table.entries[index].nextFree = table.firstFree
+        table.firstFree = UInt32(index) + 1
+      }
       return object
     }
   }
 
-  /// Whether the id has named one of these objects, or does.
+  /// Whether the id names, or has named, one of these objects.
   package func hasNamed(_ id: UInt64) -> Bool {
     guard let handle = Handle(id, kind: kind), isUsable else { return false }
     return table.withLock { table in

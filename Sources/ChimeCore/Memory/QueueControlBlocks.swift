@@ -7,19 +7,16 @@ enum QueueControlBlocks: ProcessState {
   static var maximum: Int { 1 << 16 }
 
   private struct State {
-    /// The index of the next one. From 1 on: no id has a low half of 0.
+    /// The next index. The first is 1: no id has a low half of 0.
     var made = 1
-    /// Control blocks that no queue lives in, with the version that their next id gets.
-    var free: [Shelf: [(index: Int, version: UInt32)]] = [:]
+    /// The index of the first control block on each shelf that no queue lives in, 0 for none; each notes the next.
+    var free = InlineArray<4, UInt32>(repeating: 0)
   }
 
-  /// Where a free control block waits. A control block serves queues with a timer limit, or queues without, for ever:
-  /// thread caches bypass the count. One that has grown large is used when no small one is left, since ending a queue
-  /// visits all slots.
-  private struct Shelf: Hashable {
-    var isLimited: Bool
-    var isLarge: Bool
-  }
+  /// Free control blocks. A control block serves only queues with a timer limit, or only queues without, because thread
+  /// caches bypass the count. A large one is used only if no small one is left, because ending a queue visits all
+  /// slots.
+  private static func shelf(isLimited: Bool, isLarge: Bool) -> Int { (isLimited ? 2 : 0) + (isLarge ? 1 : 0) }
 
   private static var smallChunks: Int { 4 }
 
@@ -76,14 +73,23 @@ enum QueueControlBlocks: ProcessState {
     Fork.watch()
     ThreadEnd.lookForInterpreter()
     TraceFile.beginIfWanted()
-    return state.withLock { state in
-      guard prepare() else { return .failure(.noMemory) }
+    guard Memory.promiseToQueue() else { return .failure(Memory.refusal) }
+    let acquired = acquireOne(limited: limited)
+    if case .failure = acquired { Memory.queueHasEnded() }
+    return acquired
+  }
+
+  private static func acquireOne(limited: Bool) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
+    state.withLock { state in
+      guard prepare() else { return .failure(Memory.refusal) }
       guard ThreadState.prepare() else { return .failure(.noThreadKey) }
       for isLarge in [false, true] {
-        if let (index, version) = state.free[Shelf(isLimited: limited, isLarge: isLarge), default: []].popLast(),
-          let memory = unsafe entry(index)?.pointee.load(ordering: .acquiring)
-        {
-          return unsafe .success((QueueControlBlock(memory), Handle.id(.queue, index: UInt32(index), version: version)))
+        let shelf = shelf(isLimited: limited, isLarge: isLarge)
+        let index = state.free[shelf]
+        if index != 0, let memory = unsafe entry(Int(index))?.pointee.load(ordering: .acquiring) {
+          let control = unsafe QueueControlBlock(memory)
+          state.free[shelf] = control.free.next
+          return .success((control, Handle.id(.queue, index: index, version: control.free.version)))
         }
       }
       let index = state.made
@@ -93,15 +99,16 @@ enum QueueControlBlocks: ProcessState {
       var memory: UnsafeMutableRawPointer?
       guard unsafe posix_memalign(&memory, 128, MemoryLayout<QueueControlBlockStorage>.size) == 0,
         let memory = unsafe memory
-      else { return .failure(.noMemory) }
+      else { return .failure(Memory.refusal) }
       guard let pages = WheelPageRegion.first() else {
+        let status = Memory.refusal
         unsafe free(memory)
-        return .failure(.noMemory)
+        return .failure(status)
       }
       let typed = unsafe memory.bindMemory(to: QueueControlBlockStorage.self, capacity: 1)
       unsafe typed.initialize(to: QueueControlBlockStorage(index: UInt32(index)))
       unsafe typed.pointee.isLimited.store(limited, ordering: .relaxed)
-      unsafe typed.pointee.wheelPages.withLock { $0.append(pages) }
+      unsafe typed.pointee.wheelPages.withLock { $0.regions.append(pages) }
       unsafe entry.pointee.store(memory, ordering: .releasing)
       state.made += 1
       return unsafe .success((QueueControlBlock(memory), Handle.id(.queue, index: UInt32(index), version: 1)))
@@ -110,10 +117,14 @@ enum QueueControlBlocks: ProcessState {
 
   /// Takes back the control block of a queue that has ended; its slots are all free.
   static func release(_ control: QueueControlBlock, limited: Bool, id: UInt64) {
+    Memory.queueHasEnded()
     let version = (Handle(id, kind: .queue)?.version ?? 0) &+ 1
     guard version < Handle.versionMask else { return }
-    let shelf = Shelf(isLimited: limited, isLarge: control.chunkCount > smallChunks)
-    state.withLock { $0.free[shelf, default: []].append((Int(control.index), version)) }
+    let shelf = shelf(isLimited: limited, isLarge: control.chunkCount > smallChunks)
+    state.withLock { state in
+      control.free = (state.free[shelf], version)
+      state.free[shelf] = control.index
+    }
   }
 
   /// No queue is found any more.
@@ -122,7 +133,7 @@ enum QueueControlBlocks: ProcessState {
     if unsafe controls != nil { unsafe abandoned.store(controls, ordering: .relaxed) }
   }
 
-  /// Gives up the queues from before the fork, and closes their descriptors. The next control blocks go on in number.
+  /// Gives up the queues from before the fork, and closes their descriptors. Numbering continues with the next blocks.
   static func reinitialize() {
     var made = first.load(ordering: .relaxed)
     if let controls = unsafe abandoned.exchange(nil, ordering: .relaxed) {
@@ -138,7 +149,7 @@ enum QueueControlBlocks: ProcessState {
 
   private static func prepare() -> Bool {
     if unsafe table.load(ordering: .acquiring) != nil { return true }
-    guard Slab.prepare(), let memory = unsafe Slab.map(bytes: maximum * MemoryLayout<UInt>.size) else { return false }
+    guard Slab.prepare(), let memory = unsafe Memory.map(maximum * MemoryLayout<UInt>.size, isTable: true) else { return false }
     SlotStore.prime()
     unsafe table.store(memory, ordering: .releasing)
     return true

@@ -1,11 +1,10 @@
-internal import CPlatform
 import Synchronization
 
 /// All timers of the process, in chunks of 256 slots that are mapped once and never unmapped, so that a stale id can
-/// always be looked up and told to be stale. A chunk belongs to one queue control block for ever.
+/// always be looked up and recognised. A chunk belongs to one queue control block for ever.
 ///
-/// A chunk is 24 KiB of zeroed pages, touched as they are used: 256 records, then for each slot its inbox link and its
-/// position in the wheel, then wheel pages enough for the entries of these slots, so that a pass never needs memory.
+/// A chunk is 24 KiB of zeroed pages, touched as they are used: 256 records; an inbox link and a wheel position for
+/// each slot; and enough wheel pages for the entries of these slots, so that a pass never allocates.
 enum Slab: ProcessState {
   static var slotsPerChunk: Int { 256 }
   static var chunkStride: Int { 24576 }
@@ -48,18 +47,13 @@ enum Slab: ProcessState {
     unsafe table.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: Entry.self) + Int(index >> 8)
   }
 
-  /// Zeroed memory that is never given back; `nil` when there is none.
-  static func map(bytes: Int) -> UnsafeMutableRawPointer? {
-    unsafe chime_map(bytes)
-  }
-
   /// Makes the table; false if there is no memory. Called before the first queue exists.
   static func prepare() -> Bool {
     chunkCount.withLock { _ in
       if unsafe table.load(ordering: .acquiring) != nil { return true }
-      guard WriterImages.prepare(), let memory = unsafe map(bytes: maximumChunks * MemoryLayout<Entry>.size),
-        let numbers = unsafe map(bytes: maximumChunks * MemoryLayout<UInt16>.size),
-        let ends = unsafe map(bytes: maximumChunks * MemoryLayout<UInt16>.size)
+      guard WriterImages.prepare(), let memory = unsafe Memory.map(maximumChunks * MemoryLayout<Entry>.size, isTable: true),
+        let numbers = unsafe Memory.map(maximumChunks * MemoryLayout<UInt16>.size, isTable: true),
+        let ends = unsafe Memory.map(maximumChunks * MemoryLayout<UInt16>.size, isTable: true)
       else { return false }
       unsafe usedUpCounts.store(ends, ordering: .releasing)
       unsafe counts.store(numbers, ordering: .releasing)
@@ -71,14 +65,14 @@ enum Slab: ProcessState {
   /// No slot is found any more.
   static func abandon() { unsafe table.store(nil, ordering: .releasing) }
 
-  /// The next chunks go on in number; the table is made anew by `prepare`.
+  /// Numbering continues with the next chunks; `prepare` makes a new table.
   static func reinitialize() { chunkCount.reinitialize() }
 
   /// Maps `count` chunks for a queue control block and gives the index of the first; `nil` when memory or ids are used
   /// up.
   static func addChunks(_ count: Int, owner: UnsafeMutableRawPointer) -> Int? {
     chunkCount.withLock { used in
-      guard used + count <= maximumChunks, let memory = unsafe map(bytes: count * chunkStride) else { return nil }
+      guard used + count <= maximumChunks, let memory = unsafe Memory.map(count * chunkStride) else { return nil }
       let first = used
       for i in 0..<count {
         guard let entry = unsafe entry(of: UInt32((first + i) * slotsPerChunk)) else { return nil }
@@ -180,7 +174,7 @@ enum Slab: ProcessState {
     unsafe Int(usedUpCount(of: chunk).pointee) == slotsPerChunk - (chunk == 0 ? 1 : 0)
   }
 
-  /// Whether nothing refers to the chunk's slots, which are used up, but by ids: no inbox, no batch, no wheel.
+  /// Whether only ids refer to the chunk's slots, which are used up: no inbox, no batch, no wheel.
   static func isAtRest(_ chunk: Int) -> Bool {
     let first = UInt32(chunk * slotsPerChunk)
     return (first..<first + UInt32(slotsPerChunk)).allSatisfy { index in
@@ -211,7 +205,7 @@ enum Slab: ProcessState {
 
   private static func emptyChunk() -> UnsafeMutableRawPointer? {
     if let made = unsafe nothing.load(ordering: .relaxed) { return unsafe made }
-    let made = unsafe map(bytes: chunkStride)
+    let made = unsafe Memory.map(chunkStride)
     unsafe nothing.store(made, ordering: .relaxed)
     return unsafe made
   }

@@ -1,7 +1,7 @@
 internal import CPlatform
 
-/// libdispatch, and CoreFoundation, end the process when they cannot open a descriptor of their own. So it is seen
-/// first whether they can be had, and libdispatch is made to open its own while they can.
+/// libdispatch and CoreFoundation end the process if they cannot open a descriptor. So Chime checks first that there
+/// are enough, and makes libdispatch open its own while there are.
 package enum Descriptors: ProcessState {
   private static let dispatchIsReady = Locked(false)
   private static var second: Int64 { 1_000_000_000 }
@@ -10,7 +10,7 @@ package enum Descriptors: ProcessState {
   /// A child does not use libdispatch: `Fork.statusOfDispatch` stands before that.
   static func reinitialize() {}
 
-  /// Whether so many could be opened now. Others may take them meanwhile.
+  /// Whether that many could be opened now. Other threads may take them in the meantime.
   package static func areLeft(_ count: Int) -> Bool {
     var opened: [Int32] = []
     defer { for descriptor in opened { close(descriptor) } }
@@ -25,16 +25,39 @@ package enum Descriptors: ProcessState {
     return true
   }
 
-  /// Has libdispatch open all it will ever need for timers, at the first call of the process: an epoll, an eventfd, a
-  /// timerfd, and the thread that waits for them. False if they cannot be had. Waits for that thread, some 100 us.
+  /// Waits until one of two descriptors can be read, or a signal comes; a negative one is passed over. True if the
+  /// second can.
+  static func wait(_ first: Int32, _ second: Int32, waits: Bool) -> Bool {
+    var files = (
+      pollfd(fd: first, events: Int16(POLLIN), revents: 0), pollfd(fd: second, events: Int16(POLLIN), revents: 0)
+    )
+    let saved = Errno.current
+    defer { Errno.current = saved }
+    return withoutCancellation {
+      unsafe withUnsafeMutableBytes(of: &files) { bytes in
+        // SAFETY: a homogeneous tuple of two entries is laid out as an array of them.
+        guard let entries = unsafe bytes.baseAddress?.assumingMemoryBound(to: pollfd.self) else { return false }
+        return unsafe poll(entries, 2, waits ? -1 : 0) > 0 && entries[1].revents != 0
+      }
+    }
+  }
+
+  /// Makes libdispatch open everything it will ever need for timers, at the first call of the process: an epoll, an
+  /// eventfd, a timerfd, and the thread that waits for them. False if that fails. Waits for that thread, some 100 us.
   package static func prepareDispatch() -> Bool {
     dispatchIsReady.withLock { isReady in
       if isReady { return true }
       // Without threads libdispatch waits for one in whoever calls it.
-      guard areLeft(4), OwnThread.canBeMade else { return false }
-      // One that is not due has the timerfd opened; by the second of two that are due now it has been.
+      guard areLeft(4), OwnThread.canBeMade(3) else { return false }
+      // A timer that is not due makes libdispatch open the timerfd; when the second of two that are due now fires, it
+      // has.
       let timers = (0..<3).map { _ in WorkSource.timer(WorkQueue(label: "chime.first")) }
-      defer { for timer in timers { timer.cancel() } }
+      defer {
+        for timer in timers {
+          timer.activate()  // libdispatch traps where one goes that never was
+          timer.cancel()
+        }
+      }
       timers[0].schedule(deadline: Clock.monotonic.now + 3600 * second, interval: .max, leeway: 0)
       timers[0].activate()
       for timer in timers[1...] {

@@ -1,7 +1,7 @@
 internal import CPlatform
 
-/// Threads that Chime makes: detached, named for debuggers, and with all signals blocked, so that the host's handlers
-/// run on the host's threads.
+/// Threads that Chime creates: detached, named for debuggers, and with all signals blocked, so that the host's signal
+/// handlers run on the host's threads.
 package enum OwnThread: ProcessState {
   private final class Body {
     let name: String
@@ -18,21 +18,37 @@ package enum OwnThread: ProcessState {
   static func makeGlobals() { hooks.withLock { _ in } }
   static func reinitialize() { hooks.reinitialize() }
 
-  /// What threads that are made from now on call first and last.
+  /// What threads that are created from now on call first and last.
   package static func setHooks(start: ContextFunction?, end: ContextFunction?, _ context: Context) {
     hooks.withLock { $0 = (start, end, context) }
   }
 
-  /// Whether the system grants threads now.
-  static var canBeMade: Bool {
-    var thread = pthread_t()
-    let error = unsafe pthread_create(&thread, nil, { _ in nil }, nil)
-    guard error == 0 else {
-      _ = noThread(error)
-      return false
+  /// Whether the system grants so many threads now. Their stacks are kept by libc, and serve the next threads.
+  static func canBeMade(_ count: Int) -> Bool {
+    var threads: [pthread_t] = []
+    var error: CInt = 0
+    // Behind this they wait for each other: else the second would have the stack of the first.
+    var gate = pthread_mutex_t()
+    unsafe pthread_mutex_init(&gate, nil)
+    unsafe pthread_mutex_lock(&gate)
+    unsafe withUnsafeMutablePointer(to: &gate) { gate in
+      while threads.count < count, error == 0 {
+        var thread = pthread_t()
+        error = unsafe pthread_create(&thread, nil, { gate in
+          if let gate = unsafe gate?.assumingMemoryBound(to: pthread_mutex_t.self) {
+            unsafe pthread_mutex_lock(gate)
+            unsafe pthread_mutex_unlock(gate)
+          }
+          return nil
+        }, gate)
+        if error == 0 { threads.append(thread) }
+      }
+      unsafe pthread_mutex_unlock(gate)
+      for thread in threads { pthread_join(thread, nil) }
+      unsafe pthread_mutex_destroy(gate)
     }
-    pthread_join(thread, nil)
-    return true
+    if error != 0 { _ = noThread(error) }
+    return error == 0
   }
 
   private static func noThread(_ error: CInt) -> Status {
@@ -41,7 +57,7 @@ package enum OwnThread: ProcessState {
 
   /// Runs `body` on a new thread.
   /// - Parameter name: cut to the 15 bytes that the system keeps.
-  /// - Returns: ok, or resource if no thread could be had.
+  /// - Returns: ok; resource: no thread.
   package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Status {
     // SAFETY: the reference is taken back by the new thread, or here when there is none.
     let (start, end, hookContext) = hooks.withLock { $0 }
@@ -55,7 +71,7 @@ package enum OwnThread: ProcessState {
     unsafe pthread_attr_init(&attributes)
     unsafe pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
     defer { unsafe pthread_attr_destroy(&attributes) }
-    // A new thread inherits the mask of the one that makes it.
+    // A new thread inherits its creator's signal mask.
     var all = sigset_t()
     var before = sigset_t()
     unsafe sigfillset(&all)

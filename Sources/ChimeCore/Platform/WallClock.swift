@@ -1,12 +1,12 @@
 internal import CPlatform
 
-/// The time of day, and how far it is from the monotonic clock. Queues on the wall clock keep monotonic time inside and
-/// move their absolute deadlines when the wall clock is stepped.
+/// The time of day, and its distance from the monotonic clock. Queues on the wall clock keep monotonic time internally,
+/// and move their absolute deadlines when the wall clock is stepped.
 package enum WallClock: ProcessState {
-  /// Bounds of how much the wall clock is ahead of the monotonic one now.
+  /// Bounds of how far the wall clock is now ahead of the monotonic one.
   static var offset: (low: Int64, high: Int64) {
     var best: (low: Int64, high: Int64) = (.min, .max)
-    // A thread that is pushed off the processor between the readings has another try.
+    // A thread that is preempted between the readings tries again.
     for _ in 0..<8 {
       let before = Clock.wall.now
       let monotonic = Clock.monotonic.now
@@ -24,21 +24,20 @@ package enum WallClock: ProcessState {
   private struct Watch {
     var source: WorkSource?
     var file: Int32 = -1
-    var queues: Set<UInt64> = []
+    var queues: [UInt64] = []
   }
 
   private static let watched = Locked(Watch())
 
-  /// Has steps of the wall clock noticed from now on; false without a descriptor for it, in a forked child, and without libdispatch.
-  static func watch() -> Bool {
-    if Fork.statusOfDispatch != .ok { return false }
-    guard Descriptors.prepareDispatch() else { return false }
+  /// Has steps of the wall clock noticed from now on, for a queue that is about to be made: resource without a
+  /// descriptor for it, noMemory, forked in a child, unsupported without libdispatch.
+  static func watch() -> Status {
+    if Fork.statusOfDispatch != .ok { return Fork.statusOfDispatch }
+    guard Descriptors.prepareDispatch() else { return .resource }
     return watched.withLock { watch in
-      if watch.source != nil { return true }
-      guard let file = TimerFile.make(.wall) else {
-        _ = Status.noTimerFile
-        return false
-      }
+      guard watch.queues.makesRoom() else { return Memory.refusal }
+      if watch.source != nil { return .ok }
+      guard let file = TimerFile.make(.wall) else { return .noTimerFile }
       let source = WorkSource.reads(file, .global(.userInitiated))
       source.setEventHandler {
         arm(file)
@@ -48,7 +47,7 @@ package enum WallClock: ProcessState {
       source.activate()
       watch.source = source
       watch.file = file
-      return true
+      return .ok
     }
   }
 
@@ -63,12 +62,24 @@ package enum WallClock: ProcessState {
 
   private static func arm(_ file: Int32) { TimerFile.set(file, .max - 1, endsWithStep: true) }
 
-  /// Has a queue on the wall clock told of steps until it ends.
-  static func add(_ queue: UInt64) { watched.withLock { _ = $0.queues.insert(queue) } }
+  /// Tells a queue on the wall clock of steps until it ends.
+  static func add(_ queue: UInt64) { watched.withLock { $0.queues.append(queue) } }
 
-  static func remove(_ queue: UInt64) { watched.withLock { _ = $0.queues.remove(queue) } }
+  static func remove(_ queue: UInt64) {
+    watched.withLock { watch in
+      guard let index = watch.queues.firstIndex(of: queue) else { return }
+      watch.queues.swapAt(index, watch.queues.count - 1)
+      watch.queues.removeLast()
+    }
+  }
 
   private static func stepped() {
-    for queue in watched.withLock({ $0.queues }) { QueueControlBlocks.find(queue)?.wakeAfterStep() }
+    // From the end: what takes the place of a queue that ends meanwhile was visited.
+    var index = watched.withLock { $0.queues.count }
+    while index > 0 {
+      index -= 1
+      let queue = watched.withLock { index < $0.queues.count ? $0.queues[index] : 0 }
+      QueueControlBlocks.find(queue)?.wakeAfterStep()
+    }
   }
 }

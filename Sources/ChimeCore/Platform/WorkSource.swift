@@ -2,7 +2,7 @@ internal import CPlatform
 
 /// A dispatch source, traps included, and the closure that it calls. Used through a machine, or set up once and left
 /// alone. Any thread.
-@safe final class WorkSource: MachineTimer, @unchecked Sendable {
+@safe final class WorkSource: MachineTimer, Runner, @unchecked Sendable {
   // SAFETY: a dispatch object is thread-safe; owned, released in deinit. It owns the closure as its context.
   private nonisolated(unsafe) let raw: UnsafeMutableRawPointer
 
@@ -20,6 +20,17 @@ internal import CPlatform
   static func reads(_ file: Int32, _ queue: WorkQueue) -> WorkSource {
     unsafe WorkSource(chime_dispatch_read_source(file, queue.raw))
   }
+
+  /// Calls the closure when `run` was called.
+  static func runs(_ body: @escaping @Sendable () -> Void, on queue: WorkQueue) -> WorkSource {
+    let source = unsafe WorkSource(chime_dispatch_merge_source(queue.raw))
+    source.setEventHandler(body)
+    source.activate()
+    return source
+  }
+
+  func run() { unsafe chime_dispatch_source_merge(raw) }
+  func close() { cancel() }
 
   func setEventHandler(_ handler: @escaping @Sendable () -> Void) {
     unsafe chime_dispatch_set_context(raw, ClosureBox.context(handler)) { unsafe ClosureBox.release($0) }

@@ -27,7 +27,7 @@ extension QueueCore {
       let word = slot.wordInOrder
       guard word.isRunning, !isPlaced, !word.hasWriter, !word.isInInbox, !word.isBusy else { return }
       if slot.dueTime(word) == .max || slot.wordInOrder != word { return }
-      if ready[readyNext...].contains(where: { $0.slot == slot.index }) { return }
+      if (readyNext..<ready.count).contains(where: { ready[$0].slot == slot.index }) { return }
       invariantFailure("a running timer that no pass will find", Int64(slot.index), Int64(bitPattern: word.bits))
     }
   }

@@ -92,10 +92,12 @@ extension QueueCore {
         if isAbandoned { return }
       }
     } while !control.inboxIsEmpty
-    for item in ready[readyNext...] where item.turn != .due { _ = Slab.slot(item.slot).clear(TimerWord.enqueuedBit) }
-    for slot in pendingCallbacks { _ = slot.clear(TimerWord.enqueuedBit) }
-    pendingCallbacks = []
-    ready = []
+    for i in readyNext..<ready.count where ready[i].turn != .due {
+      _ = Slab.slot(ready[i].slot).clear(TimerWord.enqueuedBit)
+    }
+    for i in pendingCallbacks.indices { _ = Slab.slot(pendingCallbacks[i]).clear(TimerWord.enqueuedBit) }
+    pendingCallbacks.removeAll()
+    ready.removeAll()
     readyNext = 0
     batchIsOpen = false
 
@@ -110,7 +112,9 @@ extension QueueCore {
     while lookers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
     isClosed = true
     wheel.close()
+    leaveRoom()
     driver.close()
+    handOver?.close()
     if control.isWall { WallClock.remove(id) }
     control.core = nil
     QueueControlBlocks.release(control, limited: isLimited, id: id)

@@ -34,7 +34,8 @@ package struct QueueOptions: Sendable {
     self.clock = clock
   }
 
-  package var dispatchLabel: String { label.isEmpty ? "chime.queue" : label }
+  /// For debuggers, and so not of any length: libdispatch copies it.
+  package var dispatchLabel: String { 1...255 ~= label.utf8.count ? label : "chime.queue" }
 }
 
 /// What a host wants called around handlers on threads that it did not create, to attach them to a language's runtime.
@@ -62,12 +63,9 @@ extension QueueCore {
     make(options) { .serial(shared: queue) }
   }
 
-  package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> {
-    make(options) {
-      let target = WorkQueue(label: options.dispatchLabel, qos: options.qos, isConcurrent: true)
-      return .concurrent(label: options.dispatchLabel, on: target)
-    }
-  }
+  /// On the global queue of its class: a concurrent queue of its own would do nothing more, and make an object for each
+  /// thing that runs on it.
+  package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> { makeGlobal(options.qos, options) }
 
   package static func makeGlobal(_ qos: QualityOfService, _ options: QueueOptions) -> Result<UInt64, Status> {
     make(options) { .concurrent(label: options.dispatchLabel, on: .global(qos)) }
@@ -112,9 +110,9 @@ extension QueueCore {
     _ options: QueueOptions, runsInCalls: Bool = false,
     handOver: (any BlockQueue)? = nil, driver: (QueueCore) -> any QueueDriver
   ) -> Result<UInt64, Status> {
-    if options.clock == .wall, !WallClock.watch() {
-      let status = Fork.explainedStatusOfDispatch
-      return .failure(status == .ok ? .resource : status)
+    if options.clock == .wall {
+      let status = WallClock.watch()
+      if status != .ok { return .failure(status) }
     }
     return acquire(options, isVirtual: false, runsInCalls: runsInCalls).map { control, id in
       let core = QueueCore(id: id, control: control, options, handOver: handOver)
@@ -127,7 +125,9 @@ extension QueueCore {
   private static func acquire(
     _ options: QueueOptions, isVirtual: Bool, runsInCalls: Bool
   ) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
-    QueueControlBlocks.acquire(limited: options.timerLimit > 0).map { control, id in
+    // The wheel's buckets are more than a small object.
+    guard Memory.provides(Wheel.bytes) else { return .failure(Memory.refusal) }
+    return QueueControlBlocks.acquire(limited: options.timerLimit > 0).map { control, id in
       control.prepare(options, isVirtual: isVirtual, runsInCalls: runsInCalls)
       return (control, id)
     }

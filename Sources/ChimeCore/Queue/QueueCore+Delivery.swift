@@ -236,7 +236,7 @@ extension QueueCore {
     if end.isWaited { WaitRegistry.timerEnded(slot.index) }
     if end.releasesItself { Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }
     if end.isOwned {
-      handOver == nil ? retired.append(slot) : dispose(of: slot, frame)
+      handOver == nil ? retired.append(slot.index) : dispose(of: slot, frame)
     } else if end.word.hasPendingCallback {
       slot.link(into: control)
       if handOver != nil { control.wake() }

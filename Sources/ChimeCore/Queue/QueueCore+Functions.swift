@@ -20,7 +20,7 @@ extension QueueCore {
     guard let function = function ?? (core.givesRecords ? .record : nil) else {
       return Status.invalidArgument.because("function is NULL, and queue gives no records")
     }
-    let item = QueuedFunction(function: function, context: context, finalizer: finalizer)
+    let item = QueuedFunction(function, context, finalizer)
     if let handOver = core.handOver {
       // Counted first, then checked: a closing pass reads the count after it has closed the list (P7b,
       // Sources/README.md).
@@ -31,12 +31,12 @@ extension QueueCore {
         core.control.wake()
         return .invalidHandle
       }
-      withoutCancellation { handOver.async { core.runHandedOver(item) } }
+      withoutCancellation { handOver.add(item) }
       return .ok
     }
     let accepted = core.functions.withLock { functions in
       guard functions.isOpen else { return false }
-      functions.items.append(item)
+      functions.waiting.append(item)
       core.functionsWait.store(true, ordering: .sequentiallyConsistent)
       return true
     }
@@ -46,11 +46,11 @@ extension QueueCore {
   }
 
   /// On a concurrent queue: runs a function that was counted as outstanding.
-  private func runHandedOver(_ item: QueuedFunction) {
+  func runHandedOver(_ item: QueuedFunction) {
     if isClosing.load(ordering: .sequentiallyConsistent) {
       item.drop()
     } else {
-      withHooks { ThreadState.current.inside(control) { _ in item.run() } }
+      withHooks { ThreadState.inside(control) { _ in item.run() } }
     }
     if isAbandoned { return }
     outstanding.subtract(1, ordering: .sequentiallyConsistent)
@@ -64,7 +64,7 @@ extension QueueCore {
     if core.handOver != nil { return Status.unsupported.because("queue is concurrent: its handlers do not exclude each other") }
     let isInside = ThreadState.frames.holds(core.control) || core.driver.isOnQueue
     if isInside {
-      ThreadState.current.inside(core.control) { _ in body() }
+      ThreadState.inside(core.control) { _ in body() }
       return .ok
     }
     let status = core.driver.sync(core, timeout: timeout, body)
@@ -75,22 +75,18 @@ extension QueueCore {
   /// Takes the next waiting function. All waiting functions are taken out under the lock at once, and kept for the
   /// passes.
   func nextFunction() -> QueuedFunction? {
-    if nextTaken == takenFunctions.count {
-      takenFunctions.removeAll(keepingCapacity: takenFunctions.capacity <= 4096)
-      nextTaken = 0
+    if takenFunctions.isEmpty {
       functions.withLock { functions in
-        swap(&functions.items, &takenFunctions)
+        swap(&functions.waiting, &takenFunctions)
         functionsWait.store(false, ordering: .sequentiallyConsistent)
       }
-      if takenFunctions.isEmpty { return nil }
     }
-    nextTaken += 1
-    return takenFunctions[nextTaken - 1]
+    return takenFunctions.popFirst()
   }
 
   /// Whether functions are waiting for a pass. The caller is a pass.
   var hasFunctions: Bool {
-    nextTaken < takenFunctions.count || functionsWait.load(ordering: .sequentiallyConsistent)
+    !takenFunctions.isEmpty || functionsWait.load(ordering: .sequentiallyConsistent)
   }
 }
 
@@ -114,15 +110,16 @@ package final class SyncCall: @unchecked Sendable {
   }
 
   /// Gives a function to `submit`, and waits until it has begun, at most until the timeout, then until it has ended.
-  /// - Parameter submit: arranges for `run` to be called on the queue; false if that has ended.
+  /// - Parameter submit: arranges for `run` to be called on the queue; or says why not: shutDown, noMemory, limit.
   static func wait(
-    _ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void, submit: (SyncCall) -> Bool
+    _ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void, submit: (SyncCall) -> Status
   ) -> Status {
     let call = SyncCall(core, body)
     let waiter = WaitRegistry.Waiter(.call(call), call.caller, call.wakeUp)
     guard WaitRegistry.enter(waiter) else { return .wouldDeadlock }
     defer { WaitRegistry.leave(waiter) }
-    guard submit(call) else { return .shutDown }
+    let submitted = submit(call)
+    if submitted != .ok { return submitted }
     var end = Clock.monotonic.now.saturatingAdd(timeout)
     while !call.isOver {
       if call.wakeUp.sleep(until: end) { continue }
@@ -144,7 +141,7 @@ package final class SyncCall: @unchecked Sendable {
     }
     guard move(.waiting, .started) else { return }
     core.asHost {
-      core.withHooks { ThreadState.current.inside(core.control, continuing: caller) { _ in body() } }
+      core.withHooks { ThreadState.inside(core.control, continuing: caller) { _ in body() } }
     }
     if core.isAbandoned { return }
     phase.store(.done, ordering: .sequentiallyConsistent)

@@ -84,7 +84,7 @@ extension QueueCore {
     }
     var found: TimerSlot?
     var latest = Int64.min
-    control.forEachSlotOfPass { slot in
+    control.forEachSlot { slot in
       guard QueueCore.isWorthWatching(slot) else { return }
       let due = slot.dueTime(slot.word)
       if due >= latest { (found, latest) = (slot, due) }
@@ -306,9 +306,15 @@ final class HostDriver: QueueDriver {
   func wake(_ core: QueueCore) { control.wakeHost() }
   func close() { control.closeHost() }
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
-  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
-    guard let sinceLastPass else { return "its host-driven queue was never processed" }
-    return "its host-driven queue was last processed \(sinceLastPass) ago"
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+    guard let sinceLastPass else {
+      text.add("its host-driven queue was never processed")
+      return true
+    }
+    text.add("its host-driven queue was last processed ")
+    text.add(duration: sinceLastPass)
+    text.add(" ago")
+    return true
   }
   var isOnQueue: Bool { false }
   var mayNeverRun: Bool { true }
@@ -348,7 +354,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.stopIsPending.load(ordering: .sequentiallyConsistent) == id
   }
 
-  /// Whether somebody is polling who has to stop.
+  /// Whether somebody is polling whoever has to stop.
   func stopsPoller(_ id: UInt64) -> Bool {
     unsafe stopIsPending(id) && storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) > 0
   }

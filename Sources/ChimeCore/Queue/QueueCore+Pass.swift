@@ -84,7 +84,10 @@ extension QueueCore {
   // Not inlined: Swift 6.3's optimizer crashes over it in `pass`.
   @inline(never)
   func takeInbox() {
-    control.drain { slot, word in admit(slot, word) }
+    control.drain { slot, word in
+      if control.hasRoom { takeRoom() }
+      admit(slot, word)
+    }
     entries.store(wheel.entryCount, ordering: .relaxed)
   }
 
@@ -111,7 +114,7 @@ extension QueueCore {
   private func enqueueCallback(_ slot: TimerSlot) {
     if slot.set(TimerWord.enqueuedBit) {
       slot.turnVersion = slot.version
-      pendingCallbacks.append(slot)
+      pendingCallbacks.append(slot.index)
     }
   }
 
@@ -130,14 +133,16 @@ extension QueueCore {
 
   /// Makes the next batch: the pending callbacks, and everything that was placed at or before `now`.
   private func collect(_ now: Int64) {
-    for slot in pendingCallbacks {
+    for i in pendingCallbacks.indices {
+      let slot = Slab.slot(pendingCallbacks[i])
       ready.append(
         ReadyItem(
           deadline: slot.pendingCallbackTime(), startOrder: slot.startOrder, slot: slot.index, isPendingCallback: true))
     }
-    pendingCallbacks.removeAll(keepingCapacity: true)
+    pendingCallbacks.removeAll()
     wheel.advance(to: now, into: &due)
-    for index in due {
+    for i in due.indices {
+      let index = due[i]
       let slot = Slab.slot(index)
       let word = slot.wordInOrder
       if word.hasWriter {
@@ -152,15 +157,18 @@ extension QueueCore {
       guard word.isRunning else { continue }
       let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
       if deadline > now {
-        outdated.append(slot)
+        outdated.append(index)
       } else {
         ready.append(ReadyItem(deadline: deadline, startOrder: slot.startOrder, slot: index, isPendingCallback: false))
       }
     }
-    due.removeAll(keepingCapacity: due.capacity <= 4096)
+    due.removeAll()
     // Timers that have been moved later since they were placed.
-    for slot in outdated { place(slot, slot.wordInOrder) }
-    outdated.removeAll(keepingCapacity: outdated.capacity <= 4096)
+    for i in outdated.indices {
+      let slot = Slab.slot(outdated[i])
+      place(slot, slot.wordInOrder)
+    }
+    outdated.removeAll()
     if ready.count > 1 { ready.sortByTurn(&sorting) }
   }
 
@@ -194,7 +202,7 @@ extension QueueCore {
     }
     batchIsOpen = readyNext < ready.count
     if !batchIsOpen {
-      ready.removeAll(keepingCapacity: ready.capacity <= 4096)
+      ready.removeAll()
       readyNext = 0
     }
   }
@@ -224,39 +232,42 @@ extension QueueCore {
     guard slot.set(TimerWord.enqueuedBit) else { return }
     // Counted until the hooks have ended, which come after the timer's own end.
     outstanding.add(1, ordering: .sequentiallyConsistent)
-    handOver?.async { [self] in
-      withHooks {
-        ThreadState.current.inside(control) { frame in
-          let word = slot.clear(TimerWord.enqueuedBit)
-          if word.isReleased {
-            if slot.own() { dispose(of: slot, frame) }
-          } else {
-            _ = deliver(slot, .due, of: nil, frame)
-          }
+    handOver?.add(slot)
+  }
+
+  /// What a runner does with it.
+  func deliverHandedOver(_ slot: TimerSlot) {
+    withHooks {
+      ThreadState.inside(control) { frame in
+        let word = slot.clear(TimerWord.enqueuedBit)
+        if word.isReleased {
+          if slot.own() { dispose(of: slot, frame) }
+        } else {
+          _ = deliver(slot, .due, of: nil, frame)
         }
       }
-      if isAbandoned { return }
-      outstanding.subtract(1, ordering: .sequentiallyConsistent)
-      if isClosing.load(ordering: .sequentiallyConsistent) { control.wake() }
     }
+    if isAbandoned { return }
+    outstanding.subtract(1, ordering: .sequentiallyConsistent)
+    if isClosing.load(ordering: .sequentiallyConsistent) { control.wake() }
   }
 
   // MARK: Ends of slots
 
   /// Claims a released slot, for the end of the slice.
   func claim(_ slot: TimerSlot) {
-    if slot.own() { retired.append(slot) }
+    if slot.own() { retired.append(slot.index) }
   }
 
   func disposeOfRetired(_ frame: CurrentFrame) {
     if givesRecords, !isClosing.load(ordering: .sequentiallyConsistent) {
       // Outside `takeTicks` they wait for it.
-      while recordBuffer != nil, let slot = retired.last {
-        guard disposeIntoRecords(slot, frame) else { return }
+      while recordBuffer != nil, let index = retired.last {
+        guard disposeIntoRecords(Slab.slot(index), frame) else { return }
         retired.removeLast()
       }
     } else {
-      while !isAbandoned, let slot = retired.popLast() { dispose(of: slot, frame) }
+      while !isAbandoned, let index = retired.popLast() { dispose(of: Slab.slot(index), frame) }
     }
   }
 
@@ -269,7 +280,7 @@ extension QueueCore {
     frame.slot = nil
     guard hasFunctions else { return }
     // Only those that are there now: what they put on the queue runs in the next slice.
-    var left = functions.withLock { $0.items.count } + takenFunctions.count - nextTaken
+    var left = functions.withLock { $0.waiting.count } + takenFunctions.count
     // Other slices end by the clock, and with whole batches; the waiting functions are one batch.
     if limit.end == .max { left = min(left, limit.count) }
     while left > 0, let item = nextFunction() {

@@ -25,6 +25,14 @@ public struct QueueStatistics: Sendable {
   public var ticks: UInt64 { lateness.reduce(0, &+) }
 }
 
+/// What is added up over a queue's timers.
+private struct QueueSums {
+  var timers: UInt64 = 0
+  var running: UInt64 = 0
+  var entries: UInt64 = 0
+  var stale: UInt64 = 0
+}
+
 /// Reports on a queue. Most numbers are added up on request.
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
@@ -41,62 +49,95 @@ extension QueueCore {
   }
 
   var statistics: QueueStatistics {
+    var sums = QueueSums()
+    add(to: &sums)
     var result = QueueStatistics()
-    var placed: UInt64 = 0
-    control.forEachSlot { slot in
-      let word = slot.word
-      if word.isLive { result.timers += 1 }
-      if word.isRunning {
-        result.running += 1
-        if Slab.position(of: slot.index).tick != nil { placed += 1 }
-      }
-    }
-    result.entries = UInt64(max(entries.load(ordering: .relaxed), 0))
-    result.stale = result.entries - min(placed, result.entries)
+    result.timers = sums.timers
+    result.running = sums.running
+    result.entries = sums.entries
+    result.stale = sums.stale
     counters.read(into: &result)
     return result
   }
 
-  /// A line for the queue and one for each timer; `nil` when it was released.
-  package static func dump(_ id: UInt64) -> String? { find(id).flatMap { core in core.whileItLives { core.dump } } }
-
-  private var dump: String {
-    let s = statistics
-    let now = control.now
-    var text = ReportText("queue", id, label)
-    text.add(s.timers, " timers")
-    text.add(s.running, " running")
-    text.add(s.passes, " passes")
-    text.add(s.merged, " merged")
-    text.add(s.ticks, " ticks")
-    text.add(s.missed, " missed")
-    text.add(s.entries, " entries")
-    text.add(s.stale, " stale")
-    var lines = text.line
+  private func add(to sums: inout QueueSums) {
+    var placed: UInt64 = 0
     control.forEachSlot { slot in
-      guard slot.word.isLive else { return }
-      lines += TimerRef(slot: slot, version: slot.version).reportLine(at: now) ?? ""
+      let word = slot.word
+      if word.isLive { sums.timers += 1 }
+      if word.isRunning {
+        sums.running += 1
+        if Slab.position(of: slot.index).tick != nil { placed += 1 }
+      }
     }
-    return lines
+    sums.entries = UInt64(max(entries.load(ordering: .relaxed), 0))
+    sums.stale = sums.entries - min(placed, sums.entries)
+  }
+
+  /// A line for the queue and one for each timer; `nil` when it was released.
+  package static func dump(_ id: UInt64) -> String? { TextWriter.string { dump(id, into: &$0) } }
+
+  /// False, and nothing written, if it was released.
+  package static func dump(_ id: UInt64, into text: inout TextWriter) -> Bool {
+    find(id).flatMap { core in core.whileItLives { core.dump(into: &text) } } != nil
+  }
+
+  private func dump(into text: inout TextWriter) {
+    let now = control.now
+    var sums = QueueSums()
+    add(to: &sums)
+    text.add("queue ")
+    text.add(id)
+    if !label.utf8.isEmpty {
+      text.add(" \"")
+      text.add(label)
+      text.add("\"")
+    }
+    text.add(": ", sums.timers, " timers")
+    text.add(", ", sums.running, " running")
+    text.add(", ", counters.passes.load(ordering: .relaxed), " passes")
+    text.add(", ", counters.merged.load(ordering: .relaxed), " merged")
+    text.add(", ", counters.ticks, " ticks")
+    text.add(", ", counters.missed.load(ordering: .relaxed), " missed")
+    text.add(", ", sums.entries, " entries")
+    text.add(", ", sums.stale, " stale")
+    text.add("\n")
+    control.forEachSlot { slot in
+      if slot.word.isLive { TimerRef(slot: slot, version: slot.version).report(at: now, &text) }
+    }
+  }
+}
+
+extension TextWriter {
+  /// A number between two texts.
+  @inline(never)
+  fileprivate mutating func add(_ before: StaticString, _ number: UInt64, _ behind: StaticString) {
+    add(before)
+    add(number)
+    add(behind)
   }
 }
 
 extension TimerRef {
-  fileprivate func reportLine(at now: Int64) -> String? {
-    guard let image, let state = image.word.state else { return nil }
-    var text = ReportText("timer", id, label ?? "")
+  /// Writes a line; nothing if the id is stale.
+  fileprivate func report(at now: Int64, _ text: inout TextWriter) {
+    guard let image, let state = image.word.state else { return }
+    text.add("timer ")
+    text.add(id)
+    tellLabel(&text)
+    text.add(": ")
     text.add(state.name)
     let due = state == .running ? image.dueTime : .max
-    if due > now, due != .max { text.add(phrase("due in %d", due.saturatingSubtract(now))) }
-    if due <= now { text.add(phrase("due %d ago", now.saturatingSubtract(due))) }
-    if image.flags.contains(.repeating) { text.add(phrase("every %d", image.period)) }
-    text.add(image.sequence, " ticks")
-    text.add(image.missed, " missed")
+    if due > now, due != .max { text.add(phrase: ", due in %d", due.saturatingSubtract(now)) }
+    if due <= now { text.add(phrase: ", due %d ago", now.saturatingSubtract(due)) }
+    if image.flags.contains(.repeating) { text.add(phrase: ", every %d", image.period) }
+    text.add(", ", image.sequence, " ticks")
+    text.add(", ", image.missed, " missed")
     if image.word.isBusy {
       let missed = image.missedMeanwhile(at: now)
-      if missed > 0 { text.add(missed, " missed while its handler runs") } else { text.add("its handler runs") }
+      if missed > 0 { text.add(", ", missed, " missed while its handler runs") } else { text.add(", its handler runs") }
     }
-    return text.line
+    text.add("\n")
   }
 }
 
@@ -108,27 +149,4 @@ extension TimerImage {
     }
     return UInt64(now.saturatingSubtract(dueTime) / period)
   }
-}
-
-/// A line of facts, with commas between them.
-private struct ReportText {
-  private var text: String
-  private var isFirst = true
-
-  init(_ kind: String, _ id: UInt64, _ label: String) {
-    text = kind + " " + String(id)
-    if !label.isEmpty { text += " \"" + label + "\"" }
-  }
-
-  var line: String { text + "\n" }
-
-  @inline(never)
-  mutating func add(_ fact: String) {
-    text += isFirst ? ": " : ", "
-    text += fact
-    isFirst = false
-  }
-
-  @inline(never)
-  mutating func add(_ number: UInt64, _ what: String) { add(String(number) + what) }
 }

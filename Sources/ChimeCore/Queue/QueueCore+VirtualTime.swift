@@ -112,8 +112,9 @@ final class VirtualDriver: QueueDriver {
   func wake(_ core: QueueCore) {}
   func close() {}
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
-  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
-    "it comes with the next advance of its virtual queue"
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+    text.add("it comes with the next advance of its virtual queue")
+    return true
   }
   var isOnQueue: Bool { false }
   var mayNeverRun: Bool { false }

@@ -13,7 +13,7 @@ package final class QueueCore: @unchecked Sendable {
   let givesRecords: Bool
   let hooks: QueueHooks?
   /// Where deliveries are enqueued, on a concurrent queue; nil where handlers run inside the pass.
-  let handOver: (any BlockQueue)?
+  let handOver: HandOver?
   /// Set once, before the queue's id is known to anyone.
   private(set) var driver: any QueueDriver = NoDriver()
 
@@ -23,18 +23,20 @@ package final class QueueCore: @unchecked Sendable {
   // Pass.
   var wheel: Wheel
   /// Slots whose pending callback gets a turn in the next batch; their enqueued flag is set.
-  var pendingCallbacks = ContiguousArray<TimerSlot>()
-  var ready = ContiguousArray<ReadyItem>()
+  var pendingCallbacks = PassList<UInt32>()
+  var ready = PassList<ReadyItem>()
   /// Scratch memory for sorting `ready`.
-  var sorting = ContiguousArray<ReadyItem>()
+  var sorting = PassList<ReadyItem>()
   /// Scratch memory of `collect`: slots that the wheel gave out, and those of them that are not due yet.
-  var due = ContiguousArray<UInt32>()
-  var outdated = ContiguousArray<TimerSlot>()
+  var due = PassList<UInt32>()
+  var outdated = PassList<UInt32>()
   var readyNext = 0
   /// The last slice ended before its batch. Nothing new is collected until the batch is delivered.
   var batchIsOpen = false
   /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
-  var retired = ContiguousArray<TimerSlot>()
+  var retired = PassList<UInt32>()
+  /// What these lists lie in.
+  var room: PassRoom?
   /// How many callbacks passes have called or written down as records, in all.
   var delivered = 0
   /// Where records go, inside `takeTicks`; nil outside.
@@ -47,12 +49,11 @@ package final class QueueCore: @unchecked Sendable {
   /// Whether the last pass for `run` left nothing to run, and whether it watches a timer.
   var isIdle = false
   var isWatching = false
-  /// Functions taken out of `functions`, and how many of them have had their turn.
-  var takenFunctions: [QueuedFunction] = []
-  var nextTaken = 0
+  /// Functions taken out of `functions` that have not had their turn.
+  var takenFunctions = FunctionList()
 
-  let functions = Locked<(items: [QueuedFunction], isOpen: Bool)>(([], true))
-  /// Whether `functions` has items. Changed behind its lock, after them. Pairs with the next wake-up: whoever adds a
+  let functions = Locked<(waiting: FunctionList, isOpen: Bool)>((FunctionList(), true))
+  /// Whether `functions` has some. Changed behind its lock, after them. Pairs with the next wake-up: whoever adds a
   /// function stores this, then takes the next wake-up away; a pass stores that, then reads this (P1e,
   /// Sources/README.md).
   let functionsWait = Atomic<Bool>(false)
@@ -83,13 +84,14 @@ package final class QueueCore: @unchecked Sendable {
     isLimited = options.timerLimit > 0
     givesRecords = options.givesRecords
     hooks = options.hooks
-    self.handOver = handOver
+    self.handOver = handOver.map { HandOver($0) }
     wheel = Wheel(control: control, shift: control.shift, now: control.now)
   }
 
   /// Opens the queue: from here on its id names it.
   func open(_ driver: any QueueDriver) {
     self.driver = driver
+    handOver?.open(self)
     control.core = self
     control.nextWakeUp = control.isVirtual ? QueueControlBlock.awake : .max
     control.id = id
@@ -182,7 +184,7 @@ package final class QueueCore: @unchecked Sendable {
   }
 
   /// The caller holds the pass lock.
-  private func enter(_ body: (CurrentFrame) -> Void) { ThreadState.current.inside(control, body) }
+  private func enter(_ body: (CurrentFrame) -> Void) { ThreadState.inside(control, body) }
 }
 
 extension QueueCore {
@@ -200,11 +202,43 @@ extension QueueCore {
   var hasEnded: Bool { closed.load(ordering: .sequentiallyConsistent) }
 }
 
-/// A function put on a queue by `async`.
-struct QueuedFunction: Sendable {
+/// A function put on a queue by `async`, and what it waits with.
+final class QueuedFunction: @unchecked Sendable {
+  // Unchecked for `next`, which is guarded as the list is that the function is in.
   let function: ContextFunction
   let context: Context
   let finalizer: ContextFunction?
+  fileprivate var next: QueuedFunction?
+
+  init(_ function: ContextFunction, _ context: Context, _ finalizer: ContextFunction?) {
+    self.function = function
+    self.context = context
+    self.finalizer = finalizer
+  }
+}
+
+/// Functions in the order in which they came. Each links the next: a list that needs no memory beside theirs.
+struct FunctionList: Sendable {
+  private var first: QueuedFunction?
+  private var last: QueuedFunction?
+  private(set) var count = 0
+
+  var isEmpty: Bool { count == 0 }
+
+  mutating func append(_ function: QueuedFunction) {
+    if let last { last.next = function } else { first = function }
+    last = function
+    count += 1
+  }
+
+  mutating func popFirst() -> QueuedFunction? {
+    guard let function = first else { return nil }
+    first = function.next
+    function.next = nil
+    if first == nil { last = nil }
+    count -= 1
+    return function
+  }
 }
 
 /// Takes the driver's place until there is one.
@@ -213,7 +247,7 @@ private final class NoDriver: QueueDriver {
   func wake(_ core: QueueCore) {}
   func close() {}
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
-  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? { nil }
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool { false }
   var isOnQueue: Bool { false }
   var mayNeverRun: Bool { false }
   var shouldYield: Bool { false }

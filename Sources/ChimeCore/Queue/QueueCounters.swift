@@ -9,10 +9,10 @@ import Synchronization
   // SAFETY: allocated in init, freed in deinit. (`struct S { let a = InlineArray<2, Atomic<Int>> { _ in Atomic(0) } }`
   // as a stored property of a class ends the compiler of Embedded Swift 6.3.1.)
   private let late: UnsafeMutablePointer<Atomic<UInt64>>
-  private let missed = Atomic<UInt64>(0)
+  let missed = Atomic<UInt64>(0)
   let passes = Atomic<UInt64>(0)
   private let emptyPasses = Atomic<UInt64>(0)
-  private let merged = Atomic<UInt64>(0)
+  let merged = Atomic<UInt64>(0)
   /// When the last pass began, in the queue's internal time.
   private let lastPass = Atomic<Int64>(.min)
 

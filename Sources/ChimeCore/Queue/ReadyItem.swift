@@ -32,51 +32,75 @@ enum Turn {
   case due
 }
 
-extension ContiguousArray where Element == ReadyItem {
-  /// Batches below this size, and those that span more than 2^32 ns, are left to the standard library.
+extension PassList where Element == ReadyItem {
+  /// Batches below this size, and those that span more than 2^32 ns, are sorted by comparisons.
   private static var fewest: Int { 48 }
 
   /// Puts the batch in the order of promise 12. What is due together lies within a few milliseconds, so its deadlines
   /// differ in three or four bytes only. A radix sort by these (Knuth, The Art of Computer Programming 3, 5.2.5) needs
   /// neither comparisons nor branches that a processor mispredicts. `other` is scratch memory.
-  mutating func sortByTurn(_ other: inout ContiguousArray<ReadyItem>) {
+  mutating func sortByTurn(_ other: inout PassList) {
     var least = Int64.max
     var greatest = Int64.min
-    for item in self {
-      least = Swift.min(least, item.deadline)
-      greatest = Swift.max(greatest, item.deadline)
+    for i in indices {
+      least = Swift.min(least, self[i].deadline)
+      greatest = Swift.max(greatest, self[i].deadline)
     }
     let range = UInt64(bitPattern: greatest &- least)
-    guard count >= Self.fewest, range >> 32 == 0 else { return sort(by: ReadyItem.precedes) }
-    other.append(contentsOf: self)
+    guard count >= Self.fewest, range >> 32 == 0 else { return merge(indices, other) }
     var byte: UInt64 = 0
     while range >> byte != 0 {
       var starts = InlineArray<257, UInt32>(repeating: 0)
-      for item in self { starts[item.byte(byte, since: least) + 1] &+= 1 }
+      for i in indices { starts[self[i].byte(byte, since: least) + 1] &+= 1 }
       for i in 1..<256 { starts[i] &+= starts[i - 1] }
-      for item in self {
+      for i in indices {
+        let item = self[i]
         let value = item.byte(byte, since: least)
         other[Int(starts[value])] = item
         starts[value] &+= 1
       }
-      swap(&self, &other)
+      exchangeMemory(with: &other)
       byte += 8
     }
-    other.removeAll(keepingCapacity: other.capacity <= 4096)
-    sortEqualDeadlinesByStartOrder()
+    sortEqualDeadlinesByStartOrder(other)
+    other.discard(count)
   }
 
-  private mutating func sortEqualDeadlinesByStartOrder() {
-    unsafe withUnsafeMutableBufferPointer { items in
-      var start = 0
-      for next in 1...items.count
-      where unsafe next == items.count || items[next].deadline != items[start].deadline {
-        if next - start > 1 {
-          // SAFETY: start and next lie within the buffer, which is not used beyond the closure.
-          var equals = unsafe UnsafeMutableBufferPointer(rebasing: items[start..<next])
-          unsafe equals.sort(by: ReadyItem.precedes)
+  private func sortEqualDeadlinesByStartOrder(_ other: PassList) {
+    var start = 0
+    for next in 1...count where next == count || self[next].deadline != self[start].deadline {
+      if next - start > 1 { merge(start..<next, other) }
+      start = next
+    }
+  }
+
+  /// Sorts a part: by insertion where it is short, else by halves (the standard library's sort makes objects).
+  private func merge(_ range: Range<Int>, _ other: PassList) {
+    if range.count <= 16 {
+      for i in range.dropFirst() {
+        let item = self[i]
+        var place = i
+        while place > range.lowerBound, ReadyItem.precedes(item, self[place - 1]) {
+          self[place] = self[place - 1]
+          place -= 1
         }
-        start = next
+        self[place] = item
+      }
+      return
+    }
+    let middle = range.lowerBound + range.count / 2
+    merge(range.lowerBound..<middle, other)
+    merge(middle..<range.upperBound, other)
+    if !ReadyItem.precedes(self[middle], self[middle - 1]) { return }
+    for i in range { other[i] = self[i] }
+    var (left, right) = (range.lowerBound, middle)
+    for i in range {
+      if right == range.upperBound || left < middle && !ReadyItem.precedes(other[right], other[left]) {
+        self[i] = other[left]
+        left += 1
+      } else {
+        self[i] = other[right]
+        right += 1
       }
     }
   }

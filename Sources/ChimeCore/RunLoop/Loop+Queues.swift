@@ -10,6 +10,7 @@ extension Loop {
     }
     guard !hasEnded else { return .failure(.unknownHandle) }
     guard options.clock != .boottime else { return .failure(.noBootTime) }
+    guard state.withLock({ $0.makesRoom(for: modes) }) else { return .failure(Memory.refusal) }
     let made = QueueCore.make(options) { core in
       let driver = RunLoopDriver(core, self, modes)
       add(driver)
@@ -55,17 +56,19 @@ extension Loop {
     guard mode != .common, !mode.isEmpty else {
       return Status.invalidArgument.because("mode is the common modes themselves, or empty")
     }
-    state.withLock { state in
+    return state.withLock { state in
+      guard state.makesRoom(for: LoopModes([mode])) else { return Memory.refusal }
       let index = state.makeIndex(of: mode)
-      if state.modes[index].isCommon { return }
+      if state.modes[index].isCommon { return .ok }
+      guard state.modes[index].drivers.makesRoom(for: state.commonDrivers.count) else { return Memory.refusal }
       state.modes[index].isCommon = true
       for driver in state.commonDrivers where !driver.modes.contains(mode) {
         state.modes[index].drivers.append(driver)
       }
       // The loop may be waiting in that mode, for others' deadlines.
       state.wakeThread()
+      return .ok
     }
-    return .ok
   }
 
   /// The queue of the weak timers in these modes.
@@ -73,10 +76,12 @@ extension Loop {
     func find(_ state: State) -> UInt64? { state.weakTimerQueues.first { $0.modes == modes }?.queue }
     if let queue = state.withLock({ find($0) }) { return .success(queue) }
     return makeQueue(in: modes, QueueOptions(label: "chime.weak-timers")).flatMap { made in
-      // Of two threads that made one, the first wins; the other's goes. So does one that the loop's end has not seen.
+      // If two threads have created one, the first wins and the other's is released. So is one that the loop's end has
+      // not seen.
       let other = state.withLock { state -> Result<UInt64, Status>? in
         if let queue = find(state) { return .success(queue) }
         if hasEnded { return .failure(.unknownHandle) }
+        guard state.weakTimerQueues.makesRoom() else { return .failure(Memory.refusal) }
         state.weakTimerQueues.append((modes, made))
         return nil
       }
@@ -88,7 +93,31 @@ extension Loop {
 }
 
 extension Loop.State {
-  /// Where a mode stands, from now on if it did not before.
+  /// Makes sure that a queue in these modes can be added; false without memory.
+  fileprivate mutating func makesRoom(for modes: LoopModes) -> Bool {
+    for mode in modes.all {
+      if mode == .common {
+        guard commonDrivers.makesRoom() else { return false }
+        for i in self.modes.indices where self.modes[i].isCommon {
+          guard self.modes[i].drivers.makesRoom() else { return false }
+        }
+      } else {
+        guard index(of: mode) != nil || self.modes.makesRoom() else { return false }
+        guard self.modes[makeIndex(of: mode)].drivers.makesRoom() else { return false }
+      }
+    }
+    return true
+  }
+
+  /// Takes out a driver that stands in some mode.
+  mutating func takeDriver() -> RunLoopDriver? {
+    for i in modes.indices {
+      if let driver = modes[i].drivers.popLast() { return driver }
+    }
+    return commonDrivers.popLast()
+  }
+
+  /// A mode's index; a new mode gets one.
   fileprivate mutating func makeIndex(of mode: LoopMode) -> Int {
     if let index = index(of: mode) { return index }
     modes.append(Loop.Mode(name: mode))

@@ -1,12 +1,12 @@
 internal import CPlatform
 import Synchronization
 
-/// A run loop of Chime's own: the wait of one thread for the earliest deadline among the queues of the mode that it runs
-/// in, and for wake-ups from other threads.
+/// A run loop of Chime's own: the wait of one thread for the earliest deadline among the queues of the mode that it
+/// runs in, and for wake-ups from other threads.
 ///
-/// Made when Chime first meets the thread, and kept to the thread's end. Then its id is stale, the queues of its weak
-/// timers end, and a shutdown of another queue on it does not wait for it any more. Any thread may call; `run` and `end`
-/// are the loop's own thread's.
+/// Created when Chime first sees the thread, and kept until the thread ends. Then its id is stale, the queues of its
+/// weak timers end, and a shutdown of another queue on it no longer waits for it. Any thread may call; `run` and `end`
+/// belong to the loop's own thread.
 package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   // Unchecked for `id`, which is set once, before anybody else sees the object.
   package private(set) var id: UInt64 = 0
@@ -25,9 +25,9 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   }
 
   struct State {
-    /// Every mode that was ever named on this loop. A mode stays, so that its index does.
+    /// Every mode that was ever named on this loop. Modes stay, so that their indices do.
     var modes = [Mode(name: .default, isCommon: true)]
-    /// Drivers that are to be in each common mode, in later ones too.
+    /// The drivers that belong to every common mode, also to later ones.
     var commonDrivers: [RunLoopDriver] = []
     /// The queues of the weak timers, by the modes that they tick in.
     var weakTimerQueues: [(modes: LoopModes, queue: UInt64)] = []
@@ -40,9 +40,9 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     var isEnding = false
     /// The timer that the thread waits for; -1 after the loop's end.
     var file: Int32
-    /// What the timer is set for, on the monotonic clock.
+    /// The time that the timer is set for, on the monotonic clock.
     var fileTime = Int64.max
-    /// The thread waits for the timer, or is about to: who wakes it has to set the timer.
+    /// The thread waits for the timer, or is about to: to wake it, set the timer.
     var isWaiting = false
   }
 
@@ -54,7 +54,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   private let isMain: Bool
   /// Whether the thread is one that Chime made for this loop.
   let isOwn: Bool
-  /// The loop's thread, as `pthread_self` has it; 0 until Chime has been on it (P18b, Sources/README.md).
+  /// The loop's thread, as `pthread_self` gives it; 0 until Chime has been on it (P18b, Sources/README.md).
   private let thread = Atomic<UInt>(0)
   /// See `end` (P18d, Sources/README.md).
   private let ended = Atomic<Bool>(false)
@@ -74,7 +74,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 
   // MARK: Which
 
-  /// The calling thread's loop; why there is none: forked, resource, limit.
+  /// The calling thread's loop, or the reason why there is none: forked, resource, limit.
   package static var current: Result<Loop, Status> {
     if Fork.isChild { return .failure(.forked) }
     guard ThreadState.prepare(), let thread = ThreadState.obtain() else { return .failure(.noThreadKey) }
@@ -84,7 +84,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     return found
   }
 
-  /// The main thread's loop; why there is none: forked, resource, limit.
+  /// The main thread's loop, or the reason why there is none: forked, resource, limit.
   package static var main: Result<Loop, Status> {
     if Fork.isChild { return .failure(.forked) }
     Fork.watch()
@@ -102,12 +102,14 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     Fork.watch()
     guard let file = TimerFile.make(.monotonic) else { return .failure(.noTimerFile) }
     let loop = Loop(file, isMain: isMain, isOwn: isOwn)
-    guard let id = table.add(loop) else {
+    switch table.add(loop) {
+    case .success(let id):
+      loop.id = id
+      return .success(loop)
+    case .failure(let status):
       loop.closeFile()
-      return .failure(.noMoreIDs)
+      return .failure(status)
     }
-    loop.id = id
-    return .success(loop)
   }
 
   // MARK: Its thread
@@ -115,13 +117,13 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   /// Whether the caller is on the loop's thread.
   var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) && !hasEnded }
 
-  /// The thread, as `pthread_self` names it there; 0 as long as it is not known.
+  /// The thread, as `pthread_self` gives it there; 0 until it is known.
   var threadNumber: UInt { thread.load(ordering: .relaxed) }
 
   /// Whether the loop's thread has ended.
   package var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
 
-  /// On the loop's thread: notes which one that is, and has `end` called when it ends.
+  /// On the loop's thread: notes which thread that is, and arranges that `end` is called when it ends.
   func bind(to state: ThreadState) {
     thread.store(UInt(pthread_self()), ordering: .relaxed)
     state.loop = self
@@ -130,24 +132,14 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   /// Takes the id away. True for the one caller that did it.
   func retireID() -> Bool { Loop.table.remove(id) != nil }
 
-  /// The loop's thread ends: the caller stands there, or knows that it has never begun.
+  /// The loop's thread ends: the caller is on it, or knows that it has never begun.
   func end() {
     if ended.exchange(true, ordering: .sequentiallyConsistent) { return }
     _ = retireID()
     closeFile()
-    let (drivers, queues) = state.withLock { state in
-      var drivers: [RunLoopDriver] = []
-      for i in state.modes.indices {
-        drivers += state.modes[i].drivers
-        state.modes[i].drivers = []
-      }
-      state.commonDrivers = []
-      let queues = state.weakTimerQueues
-      state.weakTimerQueues = []
-      return (drivers, queues)
-    }
-    for queue in queues { _ = QueueCore.release(queue.queue) }
-    for driver in drivers { driver.contextHasEnded() }
+    // One after the other, which needs no memory: nothing is added any more.
+    while let queue = state.withLock({ $0.weakTimerQueues.popLast()?.queue }) { _ = QueueCore.release(queue) }
+    while let driver = state.withLock({ $0.takeDriver() }) { driver.contextHasEnded() }
   }
 
   private func closeFile() {
@@ -176,17 +168,19 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 /// The descriptors of all loops, where a forked child finds them without a lock: entries of a list that only grows,
 /// each used again when its loop has ended.
 enum LoopFiles: ProcessState {
-  final class Entry: Sendable {
+  final class Entry: @unchecked Sendable {
+    // Unchecked for `nextFree`, which is guarded by the lock of `free`.
     /// -1: none.
     fileprivate let file = Atomic<Int32>(-1)
     fileprivate let next: Entry?
+    fileprivate var nextFree: Entry?
 
     fileprivate init(next: Entry?) { self.next = next }
   }
 
   /// The address of the newest entry; 0: none. The list keeps its entries for ever (P9c, Sources/README.md).
   private static let newest = Atomic<UInt>(0)
-  private static let free = Locked<[Entry]>([])
+  private static let free = Locked<Entry?>(nil)
 
   // SAFETY: what `newest` points to was retained when it was put there, and is never let go.
   private static func newestEntry() -> Entry? {
@@ -198,8 +192,10 @@ enum LoopFiles: ProcessState {
   static func note(_ file: Int32) -> Entry {
     free.withLock { free in
       let entry: Entry
-      if let reused = free.popLast() {
+      if let reused = free {
         entry = reused
+        free = reused.nextFree
+        reused.nextFree = nil
       } else {
         entry = Entry(next: newestEntry())
         unsafe newest.store(UInt(bitPattern: Unmanaged.passRetained(entry).toOpaque()), ordering: .releasing)
@@ -209,17 +205,20 @@ enum LoopFiles: ProcessState {
     }
   }
 
-  /// After the descriptor was closed: a child of a fork in between lets alone what is no timer of Chime's.
+  /// Called after the descriptor was closed: a child forked in between leaves alone what is not a timer of Chime's.
   static func forget(_ entry: Entry) {
     entry.file.store(-1, ordering: .releasing)
-    free.withLock { $0.append(entry) }
+    free.withLock { free in
+      entry.nextFree = free
+      free = entry
+    }
   }
 
   static func makeGlobals() { free.withLock { _ in } }
 
   /// Closes what came with the fork.
   static func reinitialize() {
-    free.reinitialize([])
+    free.reinitialize(nil)
     var entry = newestEntry()
     newest.store(0, ordering: .relaxed)
     while let inherited = entry {

@@ -1,7 +1,6 @@
 import Synchronization
 
-/// Wakes a queue that lives on a loop of Chime's own. Armed by its passes, which run on the loop's thread; woken from
-/// anywhere.
+/// Wakes a queue on a loop of Chime's own. Its passes, which run on the loop's thread, arm it; any thread wakes it.
 ///
 /// It keeps its queue until the queue's last pass closes it.
 final class RunLoopDriver: QueueDriver, @unchecked Sendable {
@@ -13,11 +12,11 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   private var core: QueueCore?
   /// When a pass is to come, on the monotonic clock; `.max` for never.
   private var armed = Int64.max
-  /// A pass was asked for and has not begun.
+  /// A pass was requested and has not begun.
   var isWoken = false
   /// The round of the loop in which the queue had its last turn.
   var lastRound: UInt64 = 0
-  /// A pass runs: one whose handler runs the loop again, if somebody asks.
+  /// A pass is running; if this is read during it, a handler has run the loop again.
   private var isInside = false
 
   init(_ core: QueueCore, _ loop: Loop, _ modes: LoopModes) {
@@ -62,17 +61,30 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
 
-  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? {
-    if hasEnded { return "the thread of its run loop has ended" }
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+    if hasEnded {
+      text.add("the thread of its run loop has ended")
+      return true
+    }
     let (current, isIn) = loop.state.withLock { state -> (LoopMode?, Bool) in
       guard let mode = state.runs.last?.mode, let index = state.index(of: mode) else { return (nil, false) }
       return (mode, state.modes[index].drivers.contains { $0 === self })
     }
-    guard let current else { return "its run loop does not run" }
-    if isIn { return "its run loop is busy" }
-    var text = "its run loop is in mode " + current.name + ", and not in "
-    for (i, mode) in modes.all.enumerated() { text += i == 0 ? mode.name : ", " + mode.name }
-    return text
+    guard let current else {
+      text.add("its run loop does not run")
+      return true
+    }
+    if isIn {
+      text.add("its run loop is busy")
+      return true
+    }
+    text.add("its run loop is in mode ")
+    text.add(current.name)
+    for (i, mode) in modes.all.enumerated() {
+      text.add(i == 0 ? ", and not in " : ", ")
+      text.add(mode.name)
+    }
+    return true
   }
 
   var isOnQueue: Bool { loop.isCurrent }

@@ -16,7 +16,7 @@ public enum TimerState: UInt8, Sendable, CaseIterable {
 
 extension TimerState {
   /// For people. (Embedded Swift does not know the names of cases.)
-  var name: String {
+  var name: StaticString {
     switch self {
     case .idle: "idle"
     case .running: "running"

@@ -51,7 +51,11 @@ package final class Expiring: Sendable, ProcessState {
       return .failure(Status.unsupported.because("queue gives records, and calls no finalizers"))
     }
     let expiring = Expiring()
-    guard let id = table.add(expiring) else { return .failure(.noMoreIDs) }
+    let id: UInt64
+    switch table.add(expiring) {
+    case .success(let given): id = given
+    case .failure(let status): return .failure(status)
+    }
     let value = Owned(value, finalizer)
     do {
       let end = NotificationEnd(expiring)

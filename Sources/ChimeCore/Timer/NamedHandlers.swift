@@ -50,38 +50,42 @@ final class NamedHandlers: Sendable {
   private struct State {
     var entries: [Entry] = []
     var isClosed = false
+
+    /// Whether the array, which a call may be using, can be copied and take one more.
+    var canChange: Bool { Memory.provides(2 * (entries.count + 1) * MemoryLayout<Entry>.stride + 64) }
   }
 
   private let state = Locked(State())
 
   /// Adds a handler. One that already has the key is removed, and the new one takes its turn. Gives ok, or running if a
-  /// call of the old one has not returned; invalidHandle if the timer has been released: the context stays the
+  /// call of the old one has not returned; invalidHandle if the timer has been released, noMemory: the context stays the
   /// caller's.
   func add(
     _ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
-    let (isOpen, old): (Bool, Entry?) = state.withLock { state in
-      if state.isClosed { return (false, nil) }
+    let (status, old): (Status, Entry?) = state.withLock { state in
+      if state.isClosed { return (.invalidHandle, nil) }
+      guard state.canChange else { return (Memory.refusal, nil) }
       let entry = Entry(key, handler, context, finalizer)
       if let index = state.entries.firstIndex(where: { $0.has(key) }) {
         let old = state.entries[index]
         state.entries[index] = entry
-        return (true, old)
+        return (.ok, old)
       }
       state.entries.append(entry)
-      return (true, nil)
+      return (.ok, nil)
     }
-    guard isOpen else { return .invalidHandle }
-    return old?.remove() == true ? .running : .ok
+    return old?.remove() == true ? .running : status
   }
 
-  /// Gives ok, running if a call of the handler has not returned, or ignored if the key names none.
+  /// Gives ok, running if a call of the handler has not returned, ignored if the key names none, or noMemory.
   func remove(_ key: String) -> Status {
-    let old: Entry? = state.withLock { state in
-      state.entries.firstIndex { $0.has(key) }.map { state.entries.remove(at: $0) }
+    let (status, old): (Status, Entry?) = state.withLock { state in
+      guard let index = state.entries.firstIndex(where: { $0.has(key) }) else { return (.ignored, nil) }
+      guard state.canChange else { return (Memory.refusal, nil) }
+      return (.ok, state.entries.remove(at: index))
     }
-    guard let old else { return .ignored }
-    return old.remove() ? .running : .ok
+    return old?.remove() == true ? .running : status
   }
 
   /// Calls the timer's own handler, then all that were added before the tick started, each with its own context. False

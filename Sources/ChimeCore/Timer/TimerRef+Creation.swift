@@ -3,7 +3,7 @@ internal import CPlatform
 /// What a timer calls, and how. Functions and context are C's; the Swift interface passes its own. The layout is that
 /// of chime_timer_options, so that checked C options are read in place; a test compares the two layouts.
 @safe package struct TimerOptions {
-  /// `chime_timer_options.flags`, and one of the core's own.
+  /// `chime_timer_options.flags`, and two of the core's own.
   package struct Flags: OptionSet, Sendable {
     package let rawValue: UInt32
     @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -11,6 +11,8 @@ internal import CPlatform
     package static var selfRelease: Flags { Flags(rawValue: 1) }
     /// `QueueCore.run` does not wait for the timer's end.
     package static var background: Flags { Flags(rawValue: 16) }
+    /// The finalizer may be called on any thread, by the call that releases the timer too: it lets an object of Swift's go.
+    package static var finalizesAnywhere: Flags { Flags(rawValue: 1 << 30) }
     /// For a queue that gives records: the functions are placeholders and are never called.
     package static var givesRecords: Flags { Flags(rawValue: 1 << 31) }
   }
@@ -96,7 +98,7 @@ extension TimerRef {
     _ before: UInt64?
   ) -> Status {
     guard slot.publish(.running, on: control, of: queue) else {
-      return unsafe giveUp(control, ThreadState.current, out, before)
+      return unsafe giveUp(control, ThreadState.existing, out, before)
     }
     return deadline < control.nextWakeUp || Trace.isOn ? finishPlain(control) : .ok
   }
@@ -189,7 +191,7 @@ extension TimerRef {
   /// The queue was released before there was a timer.
   @inline(never)
   private func giveUp(
-    _ control: QueueControlBlock, _ thread: ThreadState, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
+    _ control: QueueControlBlock, _ thread: ThreadState?, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
   ) -> Status {
     if let before { unsafe out?.pointee = before }
     slot.endSideRecord()
@@ -223,11 +225,12 @@ extension TimerRef {
     unsafe sideRecord.label = unsafe label
     sideRecord.update { sideRecord in
       sideRecord.finalizer = options.finalizer
+      sideRecord.finalizesAnywhere = options.flags.contains(.finalizesAnywhere)
       sideRecord.registrationHandler = options.registrationHandler
       sideRecord.cancelHandler = options.cancelHandler
       unsafe sideRecord.target = target.map { unsafe Unmanaged.passRetained($0) }
     }
-    target?.attach(Handle.id(.timer, index: slot.index, version: slot.version))
+    target?.attach(slot)
     if activated, options.registrationHandler != nil { sideRecord.addCallback(.armed) }
     return .success(target)
   }

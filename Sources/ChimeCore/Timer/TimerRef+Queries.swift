@@ -51,14 +51,16 @@ extension TimerRef {
       missed: image.missed)
   }
 
-  /// The timer's label, copied; `nil` when it has none, or the id is stale.
-  var label: String? {
-    if !slot.hasSideRecord { return nil }
+  /// Runs `body` with the timer's label, which is not freed meanwhile; `nil` if it has none, or the id is stale.
+  func withLabel(_ body: (UnsafePointer<CChar>?) -> Void) {
+    guard slot.hasSideRecord else { return unsafe body(nil) }
     // While a timer lives, its label is not freed before `read` has ended.
-    return Labels.read {
+    Labels.read {
       // The timer was alive after the label was found: the label is this timer's, and not freed yet.
-      guard let sideRecord = slot.sideRecord, let label = unsafe sideRecord.label, word != nil else { return nil }
-      return unsafe String(cString: label)
+      guard let sideRecord = slot.sideRecord, let label = unsafe sideRecord.label, word != nil else {
+        return unsafe body(nil)
+      }
+      unsafe body(UnsafePointer(label))
     }
   }
 }

@@ -11,13 +11,16 @@ package final class TimerTarget: Sendable, ProcessState {
   /// target lives;
   /// the last release ends the references, then visits the timers (P8b, P8c, Sources/README.md).
   private let counts = Atomic<UInt64>(TimerTarget.oneReference | 1)
-  private let timers = Locked<Set<UInt64>>([])
+  /// The first of the timers, as its slot's index + 1 or `end`, and how many there are; their side records link them.
+  private let timers = Locked<(first: UInt32, count: Int)>((TimerTarget.end, 0))
   let object: Context
   private let destructor: ContextFunction?
   /// Whether the timers of a target that has gone are released, rather than cancelled and left to whoever holds them.
   private let releasesTimers: Bool
 
   private static var oneReference: UInt64 { 1 << 32 }
+  /// The end of the list of timers, where a slot's index + 1 would stand.
+  private static var end: UInt32 { .max }
   private static let table = HandleTable<TimerTarget>(.target)
 
   static func makeGlobals() { _ = table.find(0) }
@@ -31,8 +34,10 @@ package final class TimerTarget: Sendable, ProcessState {
 
   // MARK: By id
 
-  /// Makes a target with one user's reference; `nil` when the ids are used up.
-  package static func make(_ object: Context, _ destructor: ContextFunction?, releasesTimers: Bool = false) -> UInt64? {
+  /// Makes a target with one user's reference: forked, limit when the ids are used up, noMemory.
+  package static func make(
+    _ object: Context, _ destructor: ContextFunction?, releasesTimers: Bool = false
+  ) -> Result<UInt64, Status> {
     table.add(TimerTarget(object, destructor, releasesTimers: releasesTimers))
   }
 
@@ -110,8 +115,33 @@ package final class TimerTarget: Sendable, ProcessState {
     if left == 0, let destructor { destructor(object) }
   }
 
-  func attach(_ timer: UInt64) { timers.withLock { _ = $0.insert(timer) } }
-  func detach(_ timer: UInt64) { timers.withLock { _ = $0.remove(timer) } }
+  /// Puts a timer, which has its side record, into the list.
+  func attach(_ slot: TimerSlot) {
+    guard let sideRecord = slot.sideRecordMemory else { return }
+    timers.withLock { timers in
+      sideRecord.nextOfTarget = timers.first
+      sideRecord.previousOfTarget = TimerTarget.end
+      TimerTarget.sideRecord(timers.first)?.previousOfTarget = slot.index &+ 1
+      timers = (slot.index &+ 1, timers.count + 1)
+    }
+  }
+
+  /// Takes a timer out of the list, if it is there.
+  func detach(_ slot: TimerSlot) { timers.withLock { TimerTarget.unlink(slot, &$0) } }
+
+  private static func unlink(_ slot: TimerSlot, _ timers: inout (first: UInt32, count: Int)) {
+    guard let sideRecord = slot.sideRecordMemory, sideRecord.nextOfTarget != 0 else { return }
+    let (previous, next) = (sideRecord.previousOfTarget, sideRecord.nextOfTarget)
+    if previous == end { timers.first = next } else { TimerTarget.sideRecord(previous)?.nextOfTarget = next }
+    TimerTarget.sideRecord(next)?.previousOfTarget = previous
+    sideRecord.nextOfTarget = 0
+    timers.count -= 1
+  }
+
+  private static func sideRecord(_ link: UInt32) -> SideRecordRef? {
+    link == end ? nil : Slab.slot(link &- 1).sideRecordMemory
+  }
+
   /// Timers that name the target and have not been freed.
   var timerCount: Int { timers.withLock { $0.count } }
 
@@ -121,19 +151,21 @@ package final class TimerTarget: Sendable, ProcessState {
     _ = releasesTimers || timer.slot.flags.contains(.selfRelease) ? timer.release() : timer.cancel()
   }
 
+  /// Takes a timer out of the list. As long as it is there its slot is not given to another.
+  private func takeTimer() -> TimerRef? {
+    timers.withLock { timers in
+      if timers.first == TimerTarget.end { return nil }
+      let slot = Slab.slot(timers.first &- 1)
+      TimerTarget.unlink(slot, &timers)
+      return TimerRef(slot: slot, version: slot.version)
+    }
+  }
+
   private func endTimers() {
     // The words of the timers are read below, by loads that acquire: none of them before the references have ended
     // (P8b, Sources/README.md).
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    // All at once, because a set that is emptied one by one is searched from its beginning each time. A timer that is
-    // attached later is ended by its creator.
-    let all = timers.withLock { timers in
-      let all = timers
-      timers = []
-      return all
-    }
-    for id in all {
-      if let timer = TimerRef(id) { end(timer) }
-    }
+    // A timer that is attached later is ended by its creator.
+    while let timer = takeTimer() { end(timer) }
   }
 }

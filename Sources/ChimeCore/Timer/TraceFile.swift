@@ -73,7 +73,9 @@ package enum TraceFile {
     event.sequence = record?.sequence ?? 0
     event.missed = record?.missed ?? 0
     (event.passes, event.merged) = core.counters.wakeUps
-    if let label = timer.label { unsafe label.withCString { unsafe chime_trace_set_label(&event, $0) } }
+    timer.withLabel { label in
+      if let label = unsafe label { unsafe chime_trace_set_label(&event, label) }
+    }
     unsafe chime_trace_put(&event)
   }
 }

@@ -66,8 +66,8 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
 
   private static let table = HandleTable<WeakTimerCore>(.weakTimer)
 
-  /// Gives the timer an id and keeps it until `remove`; `nil` when the ids are used up.
-  package static func add(_ timer: WeakTimerCore) -> UInt64? { table.add(timer) }
+  /// Gives the timer an id and keeps it until `remove`: forked, limit when the ids are used up, noMemory.
+  package static func add(_ timer: WeakTimerCore) -> Result<UInt64, Status> { table.add(timer) }
   package static func find(_ id: UInt64) -> WeakTimerCore? { table.find(id) }
   @discardableResult
   package static func remove(_ id: UInt64) -> WeakTimerCore? { table.remove(id) }

@@ -44,7 +44,7 @@ struct WheelEntry {
 /// the pass the writer, for which it waits, or whose timer it leaves where that may have seen it (P2,
 /// Sources/README.md).
 @safe struct WheelPosition {
-  /// While a bucket is tidied: the valid entry was met. Ticks are below 2^63.
+  /// Set while a bucket is tidied, once the valid entry was met. Ticks are below 2^63.
   static var mark: UInt64 { 1 << 63 }
 
   // SAFETY: points into a chunk of the slab, which is never unmapped.
@@ -94,6 +94,6 @@ struct WheelEntry {
   /// Enough for one page in each bucket and the entries that a wheel tolerates beyond two a slot.
   static func first() -> WheelPageRegion? {
     let count = Wheel.buckets + Wheel.tolerance / WheelPage.capacity + 1
-    return unsafe Slab.map(bytes: count * WheelPage.size).map { unsafe WheelPageRegion(base: $0, count: count) }
+    return unsafe Memory.map(count * WheelPage.size).map { unsafe WheelPageRegion(base: $0, count: count) }
   }
 }

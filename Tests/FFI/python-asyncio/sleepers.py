@@ -5,6 +5,7 @@ deadlines and never early; a task that is cancelled takes its timer with it; a t
 loop; a loop with many timers pending sleeps instead of polling, which the number of its turns shows.
 """
 import asyncio
+import atexit
 import selectors
 import threading
 
@@ -21,6 +22,7 @@ class Timers:
     def __init__(self):
         self.loop = asyncio.get_running_loop()
         self.queue = made(chime.queue_create, chime.QUEUE_HOST, None)
+        atexit.register(chime.queue_shutdown, self.queue, chime.FOREVER)  # if nobody calls `close`
         self.descriptor = made(chime.queue_fd, self.queue)
         self.sleepers = {}  # a timer's context: its future
         self.contexts = 0

@@ -204,7 +204,7 @@ final class BlockQueue: ChimeCore.BlockQueue, @unchecked Sendable {
   private var isClosed = false
   var whenDue: (() -> Void)?
 
-  func async(_ body: @escaping @Sendable () -> Void) { submit(body) }
+  func makeRunner(_ body: @escaping @Sendable () -> Void) -> any Runner { BlockRunner(self, body) }
 
   func submit(_ block: @escaping () -> Void) {
     condition.withLock {
@@ -246,6 +246,41 @@ final class BlockQueue: ChimeCore.BlockQueue, @unchecked Sendable {
   }
 }
 
+/// A closure on such a queue, at most once at a time, as a dispatch source is.
+final class BlockRunner: Runner, @unchecked Sendable {
+  private let blocks: BlockQueue
+  private let body: @Sendable () -> Void
+  private let state = Locked((isWanted: false, isOnQueue: false))
+
+  init(_ blocks: BlockQueue, _ body: @escaping @Sendable () -> Void) {
+    self.blocks = blocks
+    self.body = body
+  }
+
+  func run() {
+    let isFirst = state.withLock { state in
+      state.isWanted = true
+      defer { state.isOnQueue = true }
+      return !state.isOnQueue
+    }
+    if isFirst { submit() }
+  }
+
+  private func submit() {
+    blocks.submit { [self] in
+      state.withLock { $0.isWanted = false }
+      body()
+      let isWanted = state.withLock { state in
+        state.isOnQueue = state.isWanted
+        return state.isWanted
+      }
+      if isWanted { submit() }
+    }
+  }
+
+  func close() {}
+}
+
 /// A serial queue as libdispatch has one: a timer source and blocks on one queue, FIFO.
 final class BlockDriver: QueueDriver, @unchecked Sendable {
   let blocks = BlockQueue()
@@ -262,10 +297,10 @@ final class BlockDriver: QueueDriver, @unchecked Sendable {
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     SyncCall.wait(core, timeout: timeout, body) { call in
       blocks.submit { call.run() }
-      return true
+      return .ok
     }
   }
-  func obstacle(_ core: QueueCore, sinceLastPass: String?) -> String? { nil }
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool { false }
   var isOnQueue: Bool { false }
   var mayNeverRun: Bool { false }
   var shouldYield: Bool { false }

@@ -121,7 +121,7 @@ extension Scenario {
 
   private static func makeTarget(_ counted: Counted) -> UInt64 {
     let context = Context(Unmanaged.passUnretained(counted).toOpaque())
-    return TimerTarget.make(context, ContextFunction { Counted.of($0).ends += 1 })!
+    return try! TimerTarget.make(context, ContextFunction { Counted.of($0).ends += 1 }).get()
   }
 
   /// Two deadlines' time, on whatever thread the queue's callbacks run.

@@ -1,0 +1,79 @@
+/*
+ * memory.h - the one door of all memory that libchime asks for: its own, that of Embedded Swift's runtime (posix_memalign
+ * and free), and libdispatch's (calloc, strdup, free), which the linker leads here (--wrap).
+ *
+ * A runtime that gets no memory ends the process, and libdispatch sleeps until it gets some. So there is a reserve, which
+ * they draw on when the system refuses. A call that makes something first has so much promised out of it as it can need,
+ * at most, and fails where that cannot be promised: before anything has changed. What must not fail draws on what nobody
+ * was promised. What is given back to the reserve serves again.
+ *
+ * Built for the Swift module there is no such door (without CHIME_OWN_MEMORY): Swift's own runtime has its own allocator.
+ */
+#ifndef CHIME_MEMORY_H
+#define CHIME_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Blocks up to so many bytes come out of the reserve; for a larger one, see chime_memory_provide. */
+enum { CHIME_MEMORY_LARGEST = 1008 };
+
+/* Zeroed pages that cost nothing before they are written; NULL: none. */
+static inline void *chime_memory_map_uncounted(size_t bytes) {
+  void *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? 0 : memory;
+}
+
+#ifdef CHIME_OWN_MEMORY
+
+/* Makes sure that so many bytes can be had out of the reserve until chime_memory_leave gives the promise back; 0: they
+   cannot. Not 0 also in a nested call. */
+int chime_memory_promise(size_t bytes);
+void chime_memory_leave(size_t bytes);
+
+/* Has the calling thread's next block of more than CHIME_MEMORY_LARGEST bytes, and at most so many, ready: an array that is
+   about to grow, a long string. 0: there is none. What is not used goes with the next chime_memory_leave. */
+int chime_memory_provide(size_t bytes);
+
+/* Whether it was the limit that refused the calling thread's last request. */
+int chime_memory_refused_by_limit(void);
+
+/* Pages as above, which count as used, and can be given back. */
+void *chime_memory_map(size_t bytes);
+void chime_memory_unmap(void *memory, size_t bytes);
+
+/* What is held now; how much may be: 0 for no limit. */
+uint64_t chime_memory_held(void);
+void chime_memory_set_limit(uint64_t bytes);
+
+/* The host's allocator in place of the system's; 0: too late. */
+int chime_memory_set_allocator(void *(*allocate)(uint64_t, uint64_t, void *), void (*deallocate)(void *, void *), void *context);
+
+static inline int chime_has_own_memory(void) { return 1; }
+
+#else
+
+static inline int chime_memory_promise(size_t bytes) { return (void)bytes, 1; }
+static inline void chime_memory_leave(size_t bytes) { (void)bytes; }
+static inline int chime_memory_provide(size_t bytes) { return (void)bytes, 1; }
+static inline int chime_memory_refused_by_limit(void) { return 0; }
+static inline void *chime_memory_map(size_t bytes) { return chime_memory_map_uncounted(bytes); }
+static inline void chime_memory_unmap(void *memory, size_t bytes) { munmap(memory, bytes); }
+static inline uint64_t chime_memory_held(void) { return 0; }
+static inline void chime_memory_set_limit(uint64_t bytes) { (void)bytes; }
+static inline int chime_memory_set_allocator(
+    void *(*allocate)(uint64_t, uint64_t, void *), void (*deallocate)(void *, void *), void *context) {
+  return (void)allocate, (void)deallocate, (void)context, 0;
+}
+static inline int chime_has_own_memory(void) { return 0; }
+
+#endif
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,93 @@
+internal import CPlatform
+
+/// Memory that may be refused. Small objects, which the language makes without asking, come out of a reserve then
+/// (CPlatform's memory.h): a call that makes some has it promised first. What grows with what the host does, arrays and
+/// long strings, asks each time. Any thread.
+package enum Memory {
+  /// More than any call of the interface makes in small objects, libdispatch's included.
+  private static var ofOneCall: Int { 16 << 10 }
+  /// What each queue has promised as long as it lives: for its wake-ups, and for the call that ends it.
+  private static var ofOneQueue: Int { 2048 }
+
+  /// Runs a call that makes small objects; noMemory or limit, and it was not run, where they might not be had.
+  @inline(__always)
+  package static func promised(_ call: () -> Int32) -> Int32 {
+    if chime_memory_promise(ofOneCall) == 0 { return refusal.rawValue }
+    defer { chime_memory_leave(ofOneCall) }
+    return call()
+  }
+
+  /// The same for a part of a call, which says whether it could be done.
+  static func promises(_ part: () -> Bool) -> Bool {
+    if chime_memory_promise(ofOneCall) == 0 { return false }
+    defer { chime_memory_leave(ofOneCall) }
+    return part()
+  }
+
+  static func promiseToQueue() -> Bool { chime_memory_promise(ofOneQueue) != 0 }
+  static func queueHasEnded() { chime_memory_leave(ofOneQueue) }
+
+  /// Has the calling thread's next block of that size, if it is no small one, ready, until the call is over that was
+  /// promised its objects; false if it is refused.
+  package static func provides(_ bytes: Int) -> Bool { chime_memory_provide(bytes) != 0 }
+
+  /// Why the calling thread's last request was refused: noMemory or limit.
+  package static var refusal: Status { chime_memory_refused_by_limit() != 0 ? .limit : .noMemory }
+
+  /// Zeroed pages that are never given back; `nil` when they are refused.
+  /// - Parameter isTable: of a fixed size, most of which is never touched; it is not counted.
+  static func map(_ bytes: Int, isTable: Bool = false) -> UnsafeMutableRawPointer? {
+    unsafe isTable ? chime_memory_map_uncounted(bytes) : chime_memory_map(bytes)
+  }
+
+  static func unmap(_ base: UnsafeMutableRawPointer, _ bytes: Int) { unsafe chime_memory_unmap(base, bytes) }
+
+  /// Lets the system have the pages inside, whose contents go.
+  static func discard(_ base: UnsafeMutableRawPointer?, _ bytes: Int) {
+    let first = unsafe (UInt(bitPattern: base) + 4095) & ~4095
+    let end = unsafe (UInt(bitPattern: base) + UInt(bytes)) & ~4095
+    if first < end { _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: first), Int(end - first), MADV_DONTNEED) }
+  }
+
+  // MARK: For the interface
+
+  package static var held: UInt64 { chime_memory_held() }
+
+  /// - Parameter bytes: 0: no limit.
+  package static func setLimit(_ bytes: UInt64) -> Status {
+    if chime_has_own_memory() == 0 { return .unsupported }
+    chime_memory_set_limit(bytes)
+    return .ok
+  }
+
+  package typealias Allocate =
+    @convention(c) (UInt64, UInt64, UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
+  package typealias Deallocate = @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer?) -> Void
+
+  /// - Returns: ok; busy after the first request; unsupported where Swift's runtime has an allocator of its own.
+  package static func setAllocator(
+    _ allocate: Allocate, _ deallocate: Deallocate, _ context: UnsafeMutableRawPointer?
+  ) -> Status {
+    if chime_has_own_memory() == 0 { return .unsupported }
+    // SAFETY: the functions differ in what C says of null pointers, not in how they are called.
+    return unsafe chime_memory_set_allocator(
+      allocate, unsafeBitCast(deallocate, to: ContextDeallocate.self), context) != 0 ? .ok : .busy
+  }
+
+  private typealias ContextDeallocate =
+    @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Void
+}
+
+extension Array {
+  /// Makes room for one more element; false if it is refused. In a call that was promised its objects.
+  mutating func makesRoom() -> Bool { makesRoom(for: 1) }
+
+  mutating func makesRoom(for more: Int) -> Bool {
+    if count + more <= capacity { return true }
+    let wanted = Swift.max(2 * capacity, count + more, 4)
+    // The array's own header is before the elements.
+    guard Memory.provides(wanted * MemoryLayout<Element>.stride + 64) else { return false }
+    reserveCapacity(wanted)
+    return true
+  }
+}

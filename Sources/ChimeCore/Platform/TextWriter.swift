@@ -1,0 +1,88 @@
+internal import CPlatform
+
+/// Writes a text into memory of the caller's: as much of it as there is room for, behind it a 0, and counts the length of the
+/// whole. Makes no object, so that a report needs no memory.
+@safe package struct TextWriter {
+  // SAFETY: the caller's, of that capacity, as long as the writer is used.
+  private let base: UnsafeMutablePointer<CChar>?
+  private let capacity: Int
+  /// Bytes of the whole text.
+  package private(set) var length = 0
+
+  /// - Parameter capacity: bytes behind `base`, the 0 at the end included; with 0 the text is only measured.
+  package init(_ base: UnsafeMutablePointer<CChar>?, capacity: Int) {
+    unsafe self.base = base
+    self.capacity = unsafe base == nil ? 0 : capacity
+  }
+
+  package func end() {
+    if capacity > 0 { unsafe base?[min(length, capacity - 1)] = 0 }
+  }
+
+  private mutating func add(byte: UInt8) {
+    if length < capacity - 1 { unsafe base?[length] = CChar(bitPattern: byte) }
+    length += 1
+  }
+
+  mutating func add(_ text: StaticString) {
+    for i in 0..<text.utf8CodeUnitCount { unsafe add(byte: text.utf8Start[i]) }
+  }
+
+  package mutating func add(_ text: String) {
+    for byte in text.utf8 { add(byte: byte) }
+  }
+
+  /// - Parameter text: ends with a 0.
+  mutating func add(_ text: UnsafePointer<CChar>) {
+    var next = unsafe text
+    while unsafe next.pointee != 0 {
+      unsafe add(byte: UInt8(bitPattern: next.pointee))
+      unsafe next += 1
+    }
+  }
+
+  mutating func add(_ number: UInt64) {
+    if number >= 10 { add(number / 10) }
+    add(byte: 48 + UInt8(number % 10))
+  }
+
+  mutating func add(_ number: Int64) {
+    if number < 0 { add("-") }
+    add(number.magnitude)
+  }
+
+  mutating func add(duration: Int64) { add(phrase: "%d", duration) }
+
+  /// A text in which `%d` stands for a duration as people read it, three digits and a unit, and `%n` for a number.
+  @inline(never)
+  mutating func add(phrase format: StaticString, _ value: Int64) {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 120) { text in
+      // SAFETY: a literal ends with a zero byte.
+      let format = unsafe UnsafeRawPointer(format.utf8Start).assumingMemoryBound(to: CChar.self)
+      guard let address = unsafe text.baseAddress else { return }
+      unsafe chime_write_sentence(address, text.count, format, format, value, 0)
+      unsafe add(UnsafePointer(address))
+    }
+  }
+
+  /// The text as a string, for Swift; `nil` when `write` says that there is none.
+  package static func string(_ write: (inout TextWriter) -> Bool) -> String? {
+    unsafe string(write, roomFor: 256)
+  }
+
+  private static func string(_ write: (inout TextWriter) -> Bool, roomFor room: Int) -> String? {
+    var wanted = 0
+    var isThere = false
+    let text = unsafe String(unsafeUninitializedCapacity: room) { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+        var writer = unsafe TextWriter(characters.baseAddress, capacity: characters.count)
+        isThere = write(&writer)
+        wanted = writer.length + 1
+        return min(writer.length, characters.count - 1)
+      }
+    }
+    guard isThere else { return nil }
+    // What is reported may have grown meanwhile.
+    return wanted <= room ? text : string(write, roomFor: 2 * wanted)
+  }
+}

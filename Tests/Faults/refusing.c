@@ -1,0 +1,101 @@
+/* refusing.c - see refusing.h. As a library of its own (LD_PRELOAD) it refuses one allocation in $REFUSE_ONE_IN. */
+#define _GNU_SOURCE
+#include "refusing.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+static int way = -1; /* -1: nothing is refused */
+static long number;  /* of refuse() */
+static long seen;    /* allocations since then */
+static long refused;
+static long all;
+static int is_shown;
+
+static int must_fail(void) {
+  long n;
+  int current = __atomic_load_n(&way, __ATOMIC_ACQUIRE), fails;
+  __atomic_add_fetch(&all, 1, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&is_shown, __ATOMIC_RELAXED)) {
+    void *callers[24];
+    int was = __atomic_exchange_n(&is_shown, 0, __ATOMIC_RELAXED); /* not those of backtrace itself */
+    int count = backtrace(callers, 24);
+    backtrace_symbols_fd(callers, count, STDERR_FILENO);
+    if (write(STDERR_FILENO, "\n", 1) < 0) abort();
+    __atomic_store_n(&is_shown, was, __ATOMIC_RELAXED);
+  }
+  if (current < 0) return 0;
+  n = __atomic_add_fetch(&seen, 1, __ATOMIC_RELAXED);
+  switch (current) {
+    case REFUSE_ONE: fails = n == number; break;
+    case REFUSE_FROM: fails = n >= number; break;
+    default: /* splitmix64 of the count: the same choice for the same order of calls */ {
+      uint64_t z = (uint64_t)n * UINT64_C(0x9e3779b97f4a7c15);
+      z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+      z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+      fails = (z ^ z >> 31) % (uint64_t)number == 0;
+    }
+  }
+  if (!fails) return 0;
+  __atomic_add_fetch(&refused, 1, __ATOMIC_RELAXED);
+  errno = ENOMEM;
+  return 1;
+}
+
+void *malloc(size_t size) { return must_fail() ? NULL : __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { return must_fail() ? NULL : __libc_calloc(count, size); }
+void *realloc(void *memory, size_t size) { return must_fail() ? NULL : __libc_realloc(memory, size); }
+void *aligned_alloc(size_t alignment, size_t size) { return must_fail() ? NULL : __libc_memalign(alignment, size); }
+
+int posix_memalign(void **memory, size_t alignment, size_t size) {
+  void *made = must_fail() ? NULL : __libc_memalign(alignment, size);
+  if (made == NULL) return ENOMEM;
+  *memory = made;
+  return 0;
+}
+
+char *strdup(const char *text) {
+  size_t size = strlen(text) + 1;
+  char *copy = malloc(size);
+  return copy == NULL ? NULL : memcpy(copy, text, size);
+}
+
+void *mmap(void *address, size_t length, int protection, int flags, int file, off_t offset) {
+  if (must_fail()) return MAP_FAILED;
+  return (void *)syscall(SYS_mmap, address, length, protection, flags, file, offset);
+}
+
+void refuse(int new_way, long n) {
+  __atomic_store_n(&seen, 0, __ATOMIC_RELAXED);
+  __atomic_store_n(&refused, 0, __ATOMIC_RELAXED);
+  number = n;
+  __atomic_store_n(&way, new_way, __ATOMIC_RELEASE);
+}
+
+long refuse_none(void) {
+  __atomic_store_n(&way, -1, __ATOMIC_RELEASE);
+  return __atomic_load_n(&refused, __ATOMIC_RELAXED);
+}
+
+long allocations(void) { return __atomic_load_n(&all, __ATOMIC_RELAXED); }
+
+void show_allocations(int is_on) { __atomic_store_n(&is_shown, is_on, __ATOMIC_RELAXED); }
+
+#ifdef REFUSING_LIBRARY
+__attribute__((constructor)) static void begin(void) {
+  const char *text = getenv("REFUSE_ONE_IN");
+  if (text != NULL && atol(text) > 0) refuse(REFUSE_RANDOM, atol(text));
+}
+#endif

@@ -1,0 +1,27 @@
+/*
+ * refusing.h - allocations that fail when a test says so: the program's malloc, calloc, realloc, posix_memalign,
+ * aligned_alloc, strdup and mmap stand before libc's, for the library, too. libc's own allocations (a new thread's
+ * storage) go through them as well; the mappings of its stacks do not.
+ */
+#ifndef FAULTS_REFUSING_H
+#define FAULTS_REFUSING_H
+
+/* Which allocations of the process are refused from now on, counted from 1. */
+enum {
+  REFUSE_ONE,    /* the n-th */
+  REFUSE_FROM,   /* the n-th and all after it */
+  REFUSE_RANDOM, /* one in n */
+  REFUSE_WAYS
+};
+void refuse(int way, long n);
+
+/** Nothing is refused any more. Returns how many were since `refuse`. */
+long refuse_none(void);
+
+/** All allocations of the process so far, refused ones included. */
+long allocations(void);
+
+/** Writes from now on, of the calling thread or of all, a line with the callers of each allocation to stderr. */
+void show_allocations(int is_on);
+
+#endif
