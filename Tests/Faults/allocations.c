@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { UNTOUCHED = 0x5a5a5a5a, MOST = 60, PART_TIMEOUT_MS = 8000 };
+enum { UNTOUCHED = 0x5a5a5a5a, MOST = 60, PART_TIMEOUT_MS = 30000 };
 
 typedef struct world {
   place where;
