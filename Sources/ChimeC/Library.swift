@@ -158,10 +158,15 @@ public func chime_set_trace(_ trace: chime_handler?, _ context: UnsafeMutableRaw
 @_cdecl("chime_set_allocator") @implementation
 public func chime_set_allocator(_ allocator: UnsafePointer<chime_allocator>?) -> chime_status {
   if Fork.isChild { return Status.forked.rawValue }
-  guard let pointer = unsafe allocator, let allocator = unsafe Arguments.structure(pointer, "allocator.size"),
-    unsafe allocator.reserved == 0, let allocate = unsafe allocator.allocate,
-    let deallocate = unsafe allocator.deallocate
-  else { return Status.invalidArgument.rawValue }
+  guard let pointer = unsafe allocator else { return Arguments.null("allocator").rawValue }
+  guard let allocator = unsafe Arguments.structure(pointer, "allocator.size") else {
+    return Status.invalidArgument.rawValue
+  }
+  guard unsafe allocator.reserved == 0 else {
+    return Status.invalidArgument.because("allocator.reserved is not 0").rawValue
+  }
+  guard let allocate = unsafe allocator.allocate else { return Arguments.null("allocator.allocate").rawValue }
+  guard let deallocate = unsafe allocator.deallocate else { return Arguments.null("allocator.deallocate").rawValue }
   return unsafe Memory.setAllocator(allocate, deallocate, allocator.context).rawValue
 }
 

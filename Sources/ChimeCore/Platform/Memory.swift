@@ -32,7 +32,10 @@ package enum Memory {
   package static func provides(_ bytes: Int) -> Bool { chime_memory_provide(bytes) != 0 }
 
   /// Why the calling thread's last request was refused: noMemory or limit.
-  package static var refusal: Status { chime_memory_refused_by_limit() != 0 ? .limit : .noMemory }
+  package static var refusal: Status {
+    chime_memory_refused_by_limit() != 0
+      ? Status.limit.because("the limit of chime_set_memory_limit leaves no memory for it") : .noMemory
+  }
 
   /// Zeroed pages that are never given back; `nil` when they are refused.
   /// - Parameter isTable: of a fixed size, most of which is never touched; it is not counted.
