@@ -93,3 +93,24 @@ void chime_write_sentence(char *text, size_t capacity, const char *format, const
   }
   text[length] = 0;
 }
+
+#define THREAD_LOCAL static _Thread_local __attribute__((tls_model("initial-exec")))
+
+THREAD_LOCAL struct {
+  const char *format, *name;
+  int64_t first, second;
+} noted;
+THREAD_LOCAL char sentence[160];
+
+void chime_note_sentence(const char *format, const char *name, int64_t first, int64_t second) {
+  noted.format = format;
+  noted.name = name;
+  noted.first = first;
+  noted.second = second;
+}
+
+const char *chime_noted_sentence(void) {
+  if (noted.format == NULL) return "";
+  chime_write_sentence(sentence, sizeof sentence, noted.format, noted.name, noted.first, noted.second);
+  return sentence;
+}

@@ -64,7 +64,7 @@ mutation("waits-no-deadlock", "1", "WaitRegistry.enter", "never finds a deadlock
          (WAITS, "if !waiter.standing.isNowhere, closesRing", "if !BROKEN, !waiter.standing.isNowhere, closesRing"),
          C("two_handlers_that_wait_for_each_other", "a_named_handler_cannot_wait_for_its_own_timer"))
 mutation("waits-no-rings", "1", "WaitRegistry.closesRing", "sees only the caller's own callbacks, no rings",
-         (WAITS, "    var seen: [Waiter] = []\n", "    if BROKEN { return false }\n    var seen: [Waiter] = []\n"),
+         (WAITS, "    var open: Waiter?\n    var subject", "    if BROKEN { return false }\n    var open: Waiter?\n    var subject"),
          C("two_handlers_that_wait_for_each_other", "three_handlers_that_wait_in_a_ring",
            "sync_on_a_queue_whose_handler_waits"))
 mutation("waits-over-counts", "1", "WaitRegistry.closesRing", "a wait that is over counts",

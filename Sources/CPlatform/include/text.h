@@ -24,6 +24,12 @@ void chime_write_exact_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseco
  */
 void chime_write_sentence(char *text, size_t capacity, const char *format, const char *name, int64_t first, int64_t second);
 
+/* Keeps a sentence's parts for the calling thread; `name` may be NULL. Allocates nothing. */
+void chime_note_sentence(const char *format, const char *name, int64_t first, int64_t second);
+
+/* The sentence that was noted last, empty if none was; valid until the thread asks again, or ends. */
+const char *chime_noted_sentence(void);
+
 #pragma GCC visibility pop
 
 #endif

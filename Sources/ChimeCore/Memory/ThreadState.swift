@@ -19,9 +19,6 @@ import Synchronization
   var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = unsafe (
     .init(), .init(), .init(), .init()
   )
-  /// Why its last call failed, and where the sentence on that is written; nil until one is asked for.
-  var errorDetail = unsafe ErrorDetail()
-  var sentence: UnsafeMutablePointer<CChar>?
 }
 
 /// A part of a thread's stack in which it runs callbacks of a queue; it lives on that stack. A function that runs for a
@@ -201,7 +198,6 @@ import Synchronization
     chime_set_thread_state(nil)
     for i in 0..<4 { evict(cacheAt(i)) }
     unsafe ThreadState.giveBackImage(storage)
-    unsafe free(storage.pointee.sentence)
   }
 
   private static func giveBackImage(_ storage: UnsafeMutablePointer<ThreadStorage>) {

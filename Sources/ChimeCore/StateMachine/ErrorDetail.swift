@@ -2,41 +2,11 @@ internal import CPlatform
 
 /// Why the calling thread's last call that answered invalidArgument, unsupported, resource or limit did so: for people,
 /// by `chime_last_error_detail`. Each thread has its own. A failing call notes texts, which are literals, and values; the
-/// sentence is put together when it is asked for (`text.h` says how).
-@unsafe package struct ErrorDetail {
-  // SAFETY: literals end with a zero byte, and live as long as the library.
-  fileprivate var format: UnsafePointer<UInt8>?
-  fileprivate var name: UnsafePointer<UInt8>?
-  fileprivate var first: Int64 = 0
-  fileprivate var second: Int64 = 0
-
+/// sentence is put together when it is asked for (`text.h` says how). Allocates nothing: a call may fail before the host
+/// has set its allocator.
+package enum ErrorDetail {
   /// The sentence, empty if no call of the thread has failed so; valid until the thread asks again, or ends.
-  package static var sentence: UnsafePointer<CChar> {
-    guard let thread = ThreadState.existing, let format = unsafe thread.storage.pointee.errorDetail.format,
-      let buffer = unsafe thread.sentenceBuffer
-    else {
-      let empty: StaticString = ""
-      return unsafe UnsafeRawPointer(empty.utf8Start).assumingMemoryBound(to: CChar.self)
-    }
-    let detail = unsafe thread.storage.pointee.errorDetail
-    unsafe chime_write_sentence(
-      buffer, ThreadState.sentenceCapacity, UnsafeRawPointer(format).assumingMemoryBound(to: CChar.self),
-      UnsafeRawPointer(detail.name ?? format).assumingMemoryBound(to: CChar.self), detail.first, detail.second)
-    return unsafe UnsafePointer(buffer)
-  }
-}
-
-extension ThreadState {
-  fileprivate static var sentenceCapacity: Int { 240 }
-
-  /// What the sentence is written into; `nil` without memory.
-  fileprivate var sentenceBuffer: UnsafeMutablePointer<CChar>? {
-    if unsafe storage.pointee.sentence == nil {
-      unsafe storage.pointee.sentence = malloc(ThreadState.sentenceCapacity)?
-        .bindMemory(to: CChar.self, capacity: ThreadState.sentenceCapacity)
-    }
-    return unsafe storage.pointee.sentence
-  }
+  package static var sentence: UnsafePointer<CChar> { unsafe chime_noted_sentence() }
 }
 
 extension Status {
@@ -62,9 +32,10 @@ extension Status {
   private func note(
     _ format: UnsafePointer<UInt8>, _ name: UnsafePointer<UInt8>?, _ first: Int64, _ second: Int64
   ) -> Status {
-    // Without memory for the thread there is no sentence.
-    guard ThreadState.prepare(), let thread = ThreadState.obtain() else { return self }
-    unsafe thread.storage.pointee.errorDetail = ErrorDetail(format: format, name: name, first: first, second: second)
+    // SAFETY: literals end with a zero byte, and live as long as the library.
+    unsafe chime_note_sentence(
+      UnsafeRawPointer(format).assumingMemoryBound(to: CChar.self),
+      name.map { unsafe UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self) }, first, second)
     return self
   }
 
