@@ -46,10 +46,15 @@ let package = Package(
       name: "ChimeC", dependencies: ["CChime", "ChimeCore"], exclude: ["exports.map"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
     .target(name: "ChimeExports", linkerSettings: sharedLibrary("libchime.so")),
-    .testTarget(name: "ChimeTests", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
-    .testTarget(name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop", "ChimeCore"], swiftSettings: swiftSettings),
+    .target(name: "ChimeTestSupport", dependencies: ["Chime"], path: "Tests/Support", swiftSettings: swiftSettings),
     .testTarget(
-      name: "ChimeSystemsTests", dependencies: ["Chime", "ChimeCore", "ChimeRunLoop"], swiftSettings: swiftSettings),
+      name: "ChimeTests", dependencies: ["Chime", "ChimeCore", "ChimeTestSupport"], swiftSettings: swiftSettings),
+    .testTarget(
+      name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop", "ChimeCore", "ChimeTestSupport"],
+      swiftSettings: swiftSettings),
+    .testTarget(
+      name: "ChimeSystemsTests", dependencies: ["Chime", "ChimeCore", "ChimeRunLoop", "ChimeTestSupport"],
+      swiftSettings: swiftSettings),
     .target(
       name: "CModel", dependencies: ["ChimeC"], path: "Tests/Fuzz",
       exclude: [

@@ -73,7 +73,7 @@ def run_swift(programs):
         programs = [program for program in programs if not needs_algorithms(program)]
         if not make_package(programs):
             sys.exit("the package of all programs cannot be resolved")
-    run("swift", "build", "--package-path", work / "swift", "-Xswiftc", "-warnings-as-errors")
+    run("swift", "build", "--package-path", work / "swift")
     for name, (_, _, expected) in zip(names(programs), programs):
         run(work / "swift/.build/debug" / name, expected=expected)
 
@@ -99,7 +99,8 @@ def make_package(programs):
         products = ['.product(name: "Chime", package: "chime")', '.product(name: "ChimeRunLoop", package: "chime")']
         if needs_algorithms(program):
             products.append('.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")')
-        targets.append(f'    .executableTarget(name: "{name}", dependencies: [{", ".join(products)}])')
+        targets.append(f'''    .executableTarget(
+      name: "{name}", dependencies: [{", ".join(products)}], swiftSettings: [.treatAllWarnings(as: .error)])''')
     listed = ",\n".join(targets)
     write("swift/Package.swift", f"""// swift-tools-version: 6.2
 import PackageDescription

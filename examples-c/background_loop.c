@@ -1,5 +1,5 @@
 /*
- * A background thread with a run loop of its own: it goes on whatever the main thread does. A queue on it has a
+ * A background thread with a run loop of its own, which goes on whatever the main thread does. A queue on it has a
  * countdown; a weak timer on it ticks for as long as its target lives. The main thread waits in its own run loop until
  * the countdown stops it.
  *

@@ -1,6 +1,6 @@
 /*
- * A countdown: a tick limit ends the timer by itself; at the last tick it is finished before the handler starts. It can
- * be activated again. The limit counts due times, so a countdown that slept through some still ends on time.
+ * A countdown: a tick limit ends the timer. At the last tick it is finished before the handler starts, and can be
+ * activated again. The limit counts due times, so a countdown that missed some still ends on time.
  *
  * Build:  make (or cc countdown.c -o build/countdown -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/countdown

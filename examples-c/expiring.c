@@ -1,6 +1,6 @@
 /*
- * Values that expire: an answer is cached for 30 s and fetched anew once it has vanished. A reset begins its time anew;
- * whoever has acquired it keeps it, also beyond its time, until the yield.
+ * Values that expire: an answer is cached for 30 s and fetched again once it has vanished. A reset restarts its time.
+ * An acquired answer stays valid, even beyond its time, until the yield.
  *
  * Build:  make (or cc expiring.c -o build/expiring -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/expiring

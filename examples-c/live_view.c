@@ -1,7 +1,7 @@
 /*
- * live_view.c - what a queue and its timers say of themselves: how far each of some two dozen timers is on its way to its
- * next tick, how late its last one was, what it missed, and why it does not fire. With -l, in a terminal, the picture
- * moves for ten seconds; without, virtual time is moved, once by a jump that makes ticks late, and one picture is drawn.
+ * live_view.c - what a queue and its timers report: how far each of some two dozen timers is on the way to its next
+ * tick, how late its last one was, what it missed, and why it does not fire. With -l, in a terminal, the picture moves
+ * for ten seconds; without it, virtual time is moved, once by a jump that makes ticks late, and one picture is drawn.
  *
  * Build:  make (or cc live_view.c -o build/live_view -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/live_view, or build/live_view -l
@@ -12,7 +12,7 @@
  *   t02 [#####...................] tick  58,   5.0 ms late,  2 missed
  *   t03 [#.......................] tick  33,   1.0 ms late,  1 missed
  *   t04 [####....................] tick  21,  11.0 ms late,  0 missed
- *   t05 it was suspended 1.5 s ago.
+ *   t05 it was suspended 1.56 s ago.
  *   t06 [####....................] tick  10,  25.0 ms late,  0 missed
  *   t07 [###############.........] tick   7,   0.0 ms late,  0 missed
  *   t08 it was cancelled.
@@ -21,7 +21,7 @@
  *   t11 [#####...................] tick   3,   0.0 ms late,  0 missed
  *   t12 [#################.......] tick   2,   0.0 ms late,  0 missed
  *   t13 [#######.................] tick   2,   0.0 ms late,  0 missed
- *   t14 it was suspended 1.5 s ago.
+ *   t14 it was suspended 1.56 s ago.
  *   t15 [##################......] tick   1,   0.0 ms late,  0 missed
  *   t16 [#############...........] tick   1,   0.0 ms late,  0 missed
  *   t17 it was cancelled.

@@ -1,6 +1,6 @@
 /*
- * Named handlers: what else is done at a timer's ticks. A game counts its seconds; a display follows it from beginning
- * to end; under another key a tracking sender comes, another one takes its place, and that one leaves by itself.
+ * Named handlers: more work at a timer's ticks. A game counts its seconds, and a display follows it from beginning to
+ * end. Under another key a tracking sender is added, another one replaces it, and that one removes itself.
  *
  * Build:  make (or cc named_handlers.c -o build/named_handlers -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/named_handlers

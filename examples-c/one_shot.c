@@ -1,6 +1,6 @@
 /*
- * One-shots: one with an id, which stays and could be activated again until it is released; and one that is started
- * and forgotten, which holds itself until its handler has returned and then releases itself.
+ * One-shots: one with an id, which stays and could be activated again until it is released; and one that is started and
+ * forgotten, which releases itself once its handler has returned.
  *
  * Build:  make (or cc one_shot.c -o build/one_shot -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/one_shot

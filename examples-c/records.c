@@ -1,6 +1,6 @@
 /*
- * records.c - timers without callbacks: what is due is copied into an array. For languages that cannot be called back
- * on foreign threads, and for programs that want their own order of things.
+ * records.c - timers without callbacks: ticks that are due are copied into an array. For languages that cannot be
+ * called back on foreign threads, and for programs that want to decide the order themselves.
  *
  * Build:  make (or cc records.c -o build/records -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
  * Run:    build/records
@@ -36,6 +36,8 @@ int main(void) {
     CHECK(chime_queue_wait(queue, CHIME_FOREVER));
     CHECK(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 8, &count));
     for (i = 0; i < count; i++) {
+      /* A program that cancels or reschedules timers while it works through a batch asks before each tick. */
+      if (ticks[i].kind == CHIME_TICK_DUE) EXPECT(CHIME_OK, chime_timer_check_generation(ticks[i].timer, ticks[i].generation));
       printf("%s %s", kinds[ticks[i].kind], (const char *)ticks[i].context);
       if (ticks[i].kind == CHIME_TICK_DUE) printf(", tick %d", (int)ticks[i].sequence);
       putchar('\n');

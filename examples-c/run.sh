@@ -85,5 +85,15 @@ check_library() {
 
 check_library libchime 700000 chime.h chime_run_loop.h
 
+# Every function stands in an example, but for those below.
+# chime_queue_wrap_dispatch: for programs with a libdispatch of their own that is libchime's, too: the Swift package's
+# product `chime`. Tests/CSuite calls it there.
+elsewhere="chime_queue_wrap_dispatch"
+for function in $(nm -D --defined-only build/lib/libchime.so.1 | sed -n 's/.* T \(chime_[a-z_]*\).*/\1/p'); do
+  cat ./*.c ./*.h | grep -q "\b$function(" || echo "$function"
+done >"$out/actual"
+echo "$elsewhere" >"$out/expected"
+verdict "every function is in an example" "$out/expected" "$out/actual"
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,6 +1,6 @@
 /*
  * Modes: a timer in the default mode rests while its loop runs in another one, as when the user tracks a slider; one in
- * the common modes goes on. Back in its mode the first gets one tick for all that it missed, then its grid.
+ * the common modes goes on. Back in its mode the first gets one tick for all that it missed; then its grid continues.
  *
  * Build:  make (or cc run_loop_modes.c -o build/run_loop_modes -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/run_loop_modes

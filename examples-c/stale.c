@@ -1,7 +1,7 @@
 /*
  * Stale ticks and stale ids. After restart (or cancel, suspend, reschedule) has returned, no older tick starts; but one
- * that had started may still stand before your own lock. It finds out by its generation, compared under that lock. An
- * id that was released is an error for ever, also when its place has been given to another timer.
+ * that had started may still be waiting for your own lock. It finds out by its generation, compared under that lock. A
+ * released id is an error for ever, even when its slot has been given to another timer.
  *
  * Build:  make (or cc stale.c -o build/stale -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
  * Run:    build/stale

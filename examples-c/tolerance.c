@@ -1,7 +1,7 @@
 /*
- * Tolerance: how late a tick may come so that it can share a wake-up. A late tick does not move the next one: each is
- * due a whole number of intervals after the first, whatever became of those before. And 100 timers that are due within
- * 10 ms of each other share a few visits when each may be 200 ms late.
+ * Tolerance: how late a tick may come in order to share a wake-up. A late tick does not move the next one: each is due
+ * a whole number of intervals after the first. And 100 timers that are due within 10 ms of each other share a few
+ * passes if each may be 200 ms late.
  *
  * Build:  make (or cc tolerance.c -o build/tolerance -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/tolerance

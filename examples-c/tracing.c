@@ -1,6 +1,6 @@
 /*
- * Seeing what happens. A trace is told of every transition of every timer, and of every callback, before it is called
- * and after it has returned. chime_timer_explain says in one sentence why a timer does not fire.
+ * Seeing what happens. A trace function gets a report of every transition of every timer, and of every callback, before
+ * it is called and after it has returned. chime_timer_explain says in one sentence why a timer does not fire.
  *
  * Build:  make (or cc tracing.c -o build/tracing -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/tracing
@@ -13,7 +13,7 @@
  *   20 ms  CHIME_TICK_DUE
  *   20 ms  CHIME_TRACE_RETURNED
  *   20 ms  CHIME_TRACE_SUSPENDED
- *   it was suspended 5.0 ms ago.
+ *   it was suspended 5 ms ago.
  *   25 ms  CHIME_TRACE_RESUMED
  *   30 ms  CHIME_TICK_DUE
  *   30 ms  CHIME_TRACE_CANCELLED

@@ -1,6 +1,7 @@
 /*
- * Virtual time: advance stops at every deadline, jump at none (a slow handler, a machine that slept). What was missed
- * comes as one tick that says how many, or shifts the rest, as the schedule's policy says. A year takes no time.
+ * Virtual time: advance stops at every deadline, jump at none (a slow handler, a machine that slept). Missed
+ * periods come as one tick that says how many, or shift the rest, depending on the schedule's policy. A year takes no
+ * time.
  *
  * Build:  make (or cc virtual_time.c -o build/virtual_time -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/virtual_time

@@ -159,14 +159,14 @@ const char *CHIME_NONNULL chime_status_name(chime_status status);
 const char *CHIME_NONNULL chime_status_message(chime_status status);
 
 /**
- * One English sentence on why the calling thread's last call that failed with CHIME_ERROR_INVALID_ARGUMENT, _UNSUPPORTED,
- * _RESOURCE or _LIMIT did so. It names the argument as this file does, and gives values in units that people read:
- * "schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)"; for RESOURCE it gives the system's error. Calls that
- * succeed, or fail with another status, do not change it. For people: its wording may change.
+ * One English sentence on why the calling thread's last failed call failed, if its status was
+ * CHIME_ERROR_INVALID_ARGUMENT, _UNSUPPORTED, _RESOURCE or _LIMIT. It names the argument as this file does, with values
+ * in readable units: "schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)"; for RESOURCE it gives the system's
+ * error. Calls that succeed, or fail with another status, do not change it. For people: the wording may change.
  *
- * Not for chime_queue_stop and chime_main_stop, which may be called by signal handlers and leave no sentence.
+ * chime_queue_stop and chime_main_stop leave no sentence, because signal handlers may call them.
  *
- * @return empty if no call has failed so, or there is no memory for the sentence. Never freed by the caller; valid until
+ * @return empty if no call has failed like that, or there is no memory for the sentence. Not to be freed; valid until
  *         the thread calls this function again, or ends
  *
  * Any thread; each has its own. Calls back: no. Waits: no.
@@ -360,8 +360,8 @@ enum {
   CHIME_TIMER_RECORD_ARMED = 2,     /* on a queue that gives records: an ARMED record for each activation, */
   CHIME_TIMER_RECORD_CANCELLED = 4, /* a CANCELLED record where a cancel handler would be called, */
   CHIME_TIMER_RECORD_FINALIZE = 8,  /* a FINALIZE record where a finalizer would be called */
-  CHIME_TIMER_BACKGROUND = 16       /* chime_queue_run with flags 0 does not wait for it: that returns when no other
-                                       timer is running. No difference otherwise */
+  CHIME_TIMER_BACKGROUND = 16       /* chime_queue_run with flags 0 does not wait for it, and returns when no other
+                                       timer is running. It makes no other difference */
 };
 
 typedef struct chime_timer_options {
@@ -569,9 +569,9 @@ typedef struct chime_queue_stats {
 chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME_NULLABLE stats);
 
 /**
- * Writes a line of text for the queue and one for each timer: id, label, state, when it is due, interval, ticks, missed,
- * and what is missed while its handler runs: "due 860 ms ago, every 250 ms, 3 missed while its handler runs". For
- * people: the wording may change.
+ * Writes a line of text for the queue and one for each timer: id, label, state, when it is due, interval, ticks,
+ * missed, and what is missed while its handler runs: "due 860 ms ago, every 250 ms, 3 missed while its handler runs".
+ * For people: the wording may change.
  *
  * @param text      receives up to capacity - 1 bytes and a terminating 0; NULL and capacity 0 to get the length
  * @param length    receives the length of the whole text, without its 0; may be NULL
@@ -583,13 +583,13 @@ chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, ui
                               uint64_t *CHIME_NULLABLE length);
 
 /**
- * Lists the queues of the process that were not released, whoever made them. A queue that is made or released by another
- * thread meanwhile may be in the list or not; each id is in it at most once.
+ * Lists the queues of the process that have not been released, whoever created them. A queue that another thread
+ * creates or releases at the same time may or may not be in the list; no id is in it twice.
  *
- * @param queues    receives up to capacity ids; NULL with capacity 0 asks for the count
- * @param capacity  ids that there is room for
- * @param count     receives how many queues there are, also when there was not room for all
- * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: count is NULL, or queues is and capacity is not 0
+ * @param queues    receives up to capacity ids; NULL and capacity 0 to get the count
+ * @param capacity  how many ids fit
+ * @param count     receives how many queues there are, even if not all fitted
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: count is NULL, or queues is NULL and capacity is not 0
  *
  * Any thread. Calls back: no. Waits: no.
  */
@@ -707,8 +707,8 @@ enum {
 /**
  * Processes and waits in turn: a loop for hosts that have none.
  *
- * @param flags  0: return when no timer is running, except those with CHIME_TIMER_BACKGROUND, and
- *               nothing is left to call; or CHIME_RUN_UNTIL_STOPPED
+ * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; or
+ *               CHIME_RUN_UNTIL_STOPPED
  * @return CHIME_OK: no timer is running, whoever ended the last one; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD;
  *         CHIME_ERROR_BUSY; CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended;
  *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
@@ -788,50 +788,50 @@ chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_f
 chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NULLABLE context);
 
 /**
- * Writes what happens to all timers from now on to a file, as Chrome trace events, which Perfetto (ui.perfetto.dev) and
- * chrome://tracing show: one process of the view for each queue, with its callbacks on one track, one track for each timer
- * with its callbacks and transitions, and as counters the lateness of ticks and the wake-ups, all and merged. Besides the
- * function of chime_set_trace, if there is one.
+ * Writes what happens to all timers from now on to a file of Chrome trace events, for Perfetto (ui.perfetto.dev) or
+ * chrome://tracing. Each queue appears as a process. It has a track for its callbacks, a track for each timer's
+ * callbacks and transitions, and counters for the lateness of ticks and for wake-ups, all and merged. A function set by
+ * chime_set_trace gets its reports as before.
  *
- * A thread of Chime's writes the file. Whoever makes an event puts it in a ring of 8,192, and never waits; what finds no room
- * is dropped and counted, as `dropped` in the file's otherData. The file is whole JSON some 20 ms after what it tells of,
- * and when the program ends. In a forked child nothing is written. Callbacks of a concurrent queue are on the timers' tracks only.
+ * A thread of Chime's writes the file. Other threads put events into a ring of 8,192 and never wait; events that do not
+ * fit are dropped and counted, as `dropped` in the file's otherData. The file is complete JSON about 20 ms after the
+ * latest event in it, and when the program ends. A forked child writes nothing. Callbacks of concurrent queues appear
+ * only on the timers' tracks.
  *
  * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace.json ./server`. It is
- * ignored in programs that run with more rights than their user has (set-user-ID and the like).
+ * ignored in programs that run with more rights than their user (set-user-ID and the like).
  *
- * @param path  of a file that is made or emptied; %p in it stands for the number of the process. NULL: ends the file that
- *              is being written, with all that has happened before in it
- * @return CHIME_OK; CHIME_IGNORED: path is NULL, and no file is being written; CHIME_ERROR_PERMISSION;
+ * @param path  the file to create or empty; %p in it stands for the process id. NULL ends the file that is being
+ *              written, once everything that has happened is in it
+ * @return CHIME_OK; CHIME_IGNORED: path is NULL and no file is being written; CHIME_ERROR_PERMISSION;
  *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY
  *
- * Any thread. Calls back: no. Waits: no; for the file, when it ends one.
+ * Any thread. Calls back: no. Waits: no; for the file, if it ends one.
  */
 chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
 
 /* ---- Memory --------------------------------------------------------------------------------------------------- */
 
 /*
- * Every call that makes something answers CHIME_ERROR_NO_MEMORY when memory for it cannot be had, whichever of its
- * allocations fails, and has then changed nothing; CHIME_ERROR_LIMIT where chime_set_memory_limit forbids it; and
- * CHIME_ERROR_RESOURCE where a thread or a descriptor could not be had. So do chime_queue_sync, chime_queue_async,
- * chime_queue_get_stats, chime_main_run, chime_run_loop_run, chime_timer_add_handler and _remove_handler, which need some
- * for a moment.
+ * Every call that creates something answers CHIME_ERROR_NO_MEMORY if any of its allocations fails, and has then changed
+ * nothing; CHIME_ERROR_LIMIT if chime_set_memory_limit forbids it; and CHIME_ERROR_RESOURCE if there is no thread or
+ * descriptor. So do chime_queue_sync, chime_queue_async, chime_queue_get_stats, chime_main_run, chime_run_loop_run,
+ * chime_timer_add_handler and _remove_handler, which need memory for a moment.
  *
- * What must not fail needs no memory once its queue is made: a tick and the end of its handler, cancel, suspend, release,
- * shutdown, the release of a target, expiry, wake-ups. What the language's runtime and libdispatch want for themselves
- * all the same (a timer source, a thread's part) comes out of a reserve when the system refuses it: 64 KiB in the library,
- * and more for each queue. When a thread of libdispatch has ended for want of work, a new one needs a stack; where that is
- * refused libdispatch tries again each second, in the call or on the thread that wants it.
+ * Operations that must not fail need no memory once their queue exists: a tick and the end of its handler, cancel,
+ * suspend, release, shutdown, the release of a target, expiry, wake-ups. Where the language's runtime and libdispatch
+ * allocate even so (a timer source, a thread's state), and the system refuses, the memory comes from a reserve: 64 KiB
+ * in the library, and more for each queue. When an idle thread of libdispatch has ended, a new one needs a stack; if
+ * that is refused, libdispatch tries again every second, in the call or on the thread that needs it.
  */
 
-/* What the host's allocator is. */
+/* The host's allocator. */
 typedef struct chime_allocator {
   uint32_t size;
   uint32_t reserved; /* 0 */
-  /* Gives so many bytes, at an address that is a multiple of alignment, a power of two; NULL: there are none. */
+  /* Gives that many bytes at a multiple of alignment, which is a power of two; NULL: out of memory. */
   void *CHIME_NULLABLE (*CHIME_NULLABLE allocate)(uint64_t alignment, uint64_t bytes, void *CHIME_NULLABLE context);
-  /* Takes back what allocate gave. */
+  /* Takes back memory that allocate gave. */
   void (*CHIME_NULLABLE deallocate)(void *CHIME_NONNULL memory, void *CHIME_NULLABLE context);
   void *CHIME_NULLABLE context; /* given to both; must live as long as the process */
 } chime_allocator;
@@ -839,22 +839,21 @@ typedef struct chime_allocator {
 #define CHIME_ALLOCATOR_INIT {(uint32_t)sizeof(chime_allocator), 0, NULL, NULL, NULL}
 
 /**
- * Has Chime, and the libdispatch in it, ask the host for memory from now on, before the first call that makes something.
- * Not for the pages of timers, which are mapped (mmap) and never given back, nor for the stacks of threads; and what
- * libchime needs to be loaded lies in it.
+ * Sets the allocator that Chime, and the libdispatch in it, use from now on. Call it before the first call that creates
+ * something. It does not apply to the pages of timers, which are mapped (mmap) and never given back, nor to the stacks
+ * of threads; what libchime needs in order to be loaded is part of the library.
  *
- * @param allocator  copied; both functions are called by any thread, at any time, with locks held: they must call nothing
- *                   of Chime's
- * @return CHIME_OK; CHIME_ERROR_BUSY: memory has been asked for already; CHIME_ERROR_INVALID_ARGUMENT;
- *         CHIME_ERROR_UNSUPPORTED: a libchime that stands on Swift's own runtime
+ * @param allocator  copied; any thread may call both functions at any time, with locks held: they must not call Chime
+ * @return CHIME_OK; CHIME_ERROR_BUSY: Chime has already allocated memory; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_UNSUPPORTED: this libchime uses Swift's own runtime
  *
  * Any thread, before others call Chime. Calls back: no; but from now on every call that needs memory. Waits: no.
  */
 chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator);
 
 /**
- * Limits what Chime holds. A call that would need more answers CHIME_ERROR_LIMIT; what must not fail goes on. A limit below
- * what is held takes nothing away.
+ * Limits the memory that Chime holds. A call that would need more answers CHIME_ERROR_LIMIT; operations that must not
+ * fail still work. A limit below what is already held takes nothing away.
  *
  * @param bytes  as chime_memory_used counts; 0: no limit
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: as chime_set_allocator
@@ -864,9 +863,9 @@ chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator
 chime_status chime_set_memory_limit(uint64_t bytes);
 
 /**
- * Bytes that Chime holds: what it has asked the allocator for and not given back, and the pages mapped for timers, touched or
- * not. Not the tables of ids, 16 MiB of addresses of which pages are used as ids are. 0 where chime_set_allocator is
- * unsupported.
+ * Bytes that Chime holds: what it has asked the allocator for and not given back, and the pages mapped for timers,
+ * touched or not. Not the tables of ids, 16 MiB of addresses of which pages are used as ids are. 0 where
+ * chime_set_allocator is unsupported.
  * Any thread. Calls back: no. Waits: no.
  */
 uint64_t chime_memory_used(void);
@@ -1115,8 +1114,8 @@ chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t timeout_ns
 chime_status chime_timer_release(chime_timer_t timer);
 
 /**
- * chime_timer_release, then waits until no handler of the timer runs: what the handler uses may be freed afterwards, but
- * what a cancel handler or the finalizer uses may not, since those can still be called on the queue.
+ * chime_timer_release, then waits until no handler of the timer runs: what the handler uses may be freed afterwards,
+ * but what a cancel handler or the finalizer uses may not, since those can still be called on the queue.
  *
  * @param timer       0 does nothing
  * @param timeout_ns  0 or more; CHIME_FOREVER

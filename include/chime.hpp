@@ -4,22 +4,23 @@
  *     chime::queue queue(CHIME_QUEUE_SERIAL);
  *     chime::timer timer = queue.every(100ms, [n = 0]() mutable { std::printf("tick %d\n", ++n); });
  *
- * Lambdas are moved in, and destroyed exactly once: by Chime after their last call, or by the call that failed. They take
- * a `const chime_tick &` or nothing. One that throws ends the program (std::terminate), since nothing may unwind through
- * Chime. They run where chime.h says: on the queue, one call of a timer at a time.
+ * Lambdas are moved in and destroyed exactly once: by Chime after their last call, or by the call that failed. They
+ * take a `const chime_tick &` or nothing. A lambda that throws ends the program (std::terminate), because nothing may
+ * unwind through Chime. They run where chime.h says: on the queue, one call of a timer at a time.
  *
- * Durations are std::chrono's, rounded up to nanoseconds, and saturate: what is longer than 292 years is CHIME_FOREVER. A
- * NaN is refused as a negative duration is.
+ * Durations are std::chrono's. They are rounded up to nanoseconds and saturate: anything beyond 292 years is
+ * CHIME_FOREVER. NaN is refused, like a negative duration.
  *
- * Failures. What makes something throws chime::error; given where to put it, it answers a status and throws nothing:
+ * Failures. Functions that create something throw chime::error. Given an object to put it in, they return a status
+ * instead:
  *     chime::timer timer;
  *     if (chime::status made = queue.after(5s, on_timeout, timer); made.failed()) std::puts(made.detail());
- * Other calls answer a status, of which or_throw() makes an exception: timer.restart(schedule).or_throw(). Compiles
- * without exceptions, too; what throws is not there then.
+ * Other calls return a status, which or_throw() turns into an exception: timer.restart(schedule).or_throw(). The header
+ * also compiles without exceptions; the functions that throw are then missing.
  *
- * Objects own their ids and are moved, not copied. A queue that is destroyed is shut down: its callbacks have ended then
- * (inside one of them, or where it waits for the caller, it is only released). A timer that is destroyed is released and
- * not waited for: release_and_wait() does. Which of the two is destroyed first does not matter.
+ * Objects own their ids; they are moved, not copied. Destroying a queue shuts it down, so its callbacks have ended
+ * afterwards. (Inside one of its callbacks, or if a callback waits for the caller, the queue is only released.)
+ * Destroying a timer releases it without waiting; release_and_wait() waits. The two may be destroyed in either order.
  */
 #ifndef CHIME_HPP
 #define CHIME_HPP

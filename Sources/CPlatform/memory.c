@@ -269,14 +269,14 @@ HIDDEN void __wrap_free(void *memory);
 HIDDEN char *__wrap_strdup(const char *text);
 HIDDEN int __wrap_asprintf(char **text, const char *format, ...);
 
-/* Who calls it looks at the answer: that is Chime itself. */
+/* Whoever calls it looks at the answer: that is Chime itself. */
 void *__wrap_malloc(size_t bytes) {
   void *block = take_from_system(ALIGNMENT, bytes);
   if (block == 0 && !atomic_load_explicit(&has_begun, memory_order_relaxed)) block = take_from_reserve(bytes);
   return block;
 }
 
-/* Who calls these does not. */
+/* Whoever calls these does not. */
 int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes) {
   void *block = take_provided(alignment, bytes);
   if (block == 0) block = take_from_system(alignment, bytes);

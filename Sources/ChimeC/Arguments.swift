@@ -1,8 +1,8 @@
 import CChime
 import ChimeCore
 
-/// Runs a call that waits: it leaves errno as it was, and ends the thread if a callback in it has. What waits inside is no
-/// cancellation point.
+/// Runs a call that waits: it leaves errno as it was, is no cancellation point, and ends the thread if a callback in it
+/// has done so.
 package func waiting(_ call: () -> Status) -> chime_status {
   callingBack {
     let saved = Errno.current
@@ -11,18 +11,18 @@ package func waiting(_ call: () -> Status) -> chime_status {
   }
 }
 
-/// The same for a call that goes through other libraries, and has their functions wait, or make what would be left behind.
+/// The same for a call into other libraries, whose functions may wait, or create what a cancellation would leave
+/// behind.
 package func waitingOutside(_ call: () -> Status) -> chime_status {
   waiting { withoutCancellation(call) }
 }
 
-/// Runs a call in which functions of the host may be called: one that ends the thread ends it here, after the call has
-/// come to its end.
+/// Runs a call that may call functions of the host. If one of them ends the thread, the thread ends here, after the
+/// call has completed.
 package func callingBack(_ call: () -> chime_status) -> chime_status { ThreadEnd.passOn(call) }
 
-/// Reading what C hands in: structures that carry their size, flags, enumerations and strings. Everything here answers
-/// `nil` for what the header does not allow, having noted why, and the caller turns that into
-/// CHIME_ERROR_INVALID_ARGUMENT.
+/// Reads what C passes: structures that carry their size, flags, enumerations and strings. Everything here answers
+/// `nil` for what the header does not allow, and notes why; the caller turns that into CHIME_ERROR_INVALID_ARGUMENT.
 package enum Arguments {
   /// A structure whose first member is its size. A longer one than this library knows is read as far as it is known,
   /// if the rest is zero.
@@ -41,7 +41,7 @@ package enum Arguments {
     Status.invalidArgument.because(name, "%s (%t) is negative", value)
   }
 
-  /// A number that has no meaning there.
+  /// A number that has no meaning here.
   @inline(never)
   package static func unknown(_ name: StaticString, _ value: Int64) -> Status {
     Status.invalidArgument.because(name, "%s (%n) is none of the constants that it may be", value)
@@ -79,7 +79,7 @@ package enum Arguments {
     return false
   }
 
-  /// Fills in a structure of the caller's, as far as that knows it; `body` gives `nil` for an id that names nothing.
+  /// Fills in a structure of the caller's, as far as its size goes; `body` gives `nil` for an id that names nothing.
   ///
   /// - Parameter oldest: the size that the structure had in the first version.
   static func fill<S: BitwiseCopyable>(
@@ -155,7 +155,7 @@ package enum Arguments {
     return .ok
   }
 
-  /// A schedule as it lies in the caller's memory: `Schedule` has the layout of chime_schedule.
+  /// A schedule in the caller's memory, read in place: `Schedule` has the layout of chime_schedule.
   @inline(__always)
   static func schedule(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
     guard unsafe hasKnownSize(pointer, "schedule.size") else { return nil }
@@ -193,13 +193,13 @@ package enum Arguments {
   /// Whether options ask for a handler and a context at most.
   @inline(__always)
   static func arePlain(_ options: UnsafePointer<chime_timer_options>) -> Bool {
-    // One condition, not seven: this stands in the way of every timer.
+    // One condition, not seven: every new timer comes through here.
     unsafe UInt64(options.pointee.size ^ 64 | options.pointee.flags) | word(options.pointee.registration_handler)
       | word(options.pointee.cancel_handler) | word(options.pointee.finalizer)
       | UInt64(UInt(bitPattern: options.pointee.label)) | options.pointee.target == 0
   }
 
-  /// Whether a schedule is a one-shot's without policies; leeway and first delay are still to be looked at.
+  /// Whether a schedule is a one-shot's without policies; leeway and first delay have not been checked yet.
   @inline(__always)
   static func arePlain(_ schedule: UnsafePointer<chime_schedule>) -> Bool {
     unsafe Int64(schedule.pointee.size ^ 48) | schedule.pointee.interval_ns
@@ -249,7 +249,7 @@ package enum Arguments {
       isBackground: has(CHIME_TIMER_BACKGROUND))
   }
 
-  /// Options of a timer that calls a function, or NULL where ticks are taken as records.
+  /// Options of a timer that calls a function, or NULL if ticks are taken as records.
   @inline(__always)
   static func timerOptions(
     _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?, selfRelease: Bool

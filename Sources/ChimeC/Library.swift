@@ -40,7 +40,7 @@ private func text(of status: chime_status) -> (name: StaticString, message: Stat
 }
 
 extension StaticString {
-  /// The string as C has it. StaticString literals end with a zero byte and live as long as the library.
+  /// The string for C. StaticString literals end with a zero byte and live as long as the library.
   fileprivate var cString: UnsafePointer<CChar> {
     // SAFETY: see above; CChar and UInt8 have one layout.
     unsafe UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
@@ -184,6 +184,6 @@ public func chime_trace_to_file(_ path: UnsafePointer<CChar>?) -> chime_status {
   }
 }
 
-/// Called where the library is loaded by the dynamic linker; not part of the interface.
+/// Called when the dynamic linker loads the library; not part of the interface.
 @_cdecl("library_of_chime_was_loaded")
 public func library_of_chime_was_loaded() { Fork.makeGlobals() }

@@ -8,7 +8,7 @@ package enum OptionsKind {
   case dispatch, host, precise, virtual, runLoop
 }
 
-/// The options as the core takes them, or why not.
+/// The options in the core's form, or the reason for a refusal.
 package func queueOptions(
   _ pointer: UnsafePointer<chime_queue_options>?, for kind: OptionsKind
 ) -> Result<QueueOptions, Status> {
@@ -25,7 +25,7 @@ package func queueOptions(
       unsafe Status.invalidArgument.because(
         "options.realtime_priority (%n) is not within 0 to 99", Int64(o.realtime_priority)))
   }
-  // What another kind of queue understands is refused, rather than passed over.
+  // Options of other kinds of queues are refused, not ignored.
   let flags: Int =
     switch kind {
     case .virtual: CHIME_QUEUE_HONOUR_LEEWAY
@@ -100,7 +100,7 @@ package func store(
   }
 }
 
-/// Makes a queue and stores its id. No cancellation point: what has begun would be left behind.
+/// Creates a queue and stores its id. No cancellation point: a cancellation would leave behind what has begun.
 package func making(
   _ options: @autoclosure () -> Result<QueueOptions, Status>, _ make: (QueueOptions) -> Result<UInt64, Status>,
   _ queue: UnsafeMutablePointer<chime_queue_t>

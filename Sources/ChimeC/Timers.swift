@@ -39,7 +39,7 @@ private func startPlain(
   else { return nil }
   let context = unsafe Context(options.pointee.context)
   let first = unsafe schedule.pointee.first_ns
-  // Apart, so that neither has more than it needs.
+  // A function of its own, so that neither of the two does more than it needs.
   return unsafe schedule.pointee.flags == 0
     ? startPlain(queue, handler, context, after: first, leeway, timer)
     : TimerRef.createPlain(

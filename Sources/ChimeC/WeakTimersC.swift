@@ -22,7 +22,7 @@ private final class WeakTimerAction: @unchecked Sendable {
   }
 
   deinit {
-    // An id that the caller does not have ends with the timer.
+    // If the caller has no id, it ends with the timer.
     if !isHeld { WeakTimerCore.remove(id) }
     if isAccepted { finalizer?(userInfo) }
   }
@@ -68,7 +68,7 @@ private func make(
   let before = unsafe out?.pointee ?? 0
   unsafe out?.pointee = id
   var status = add(timer)
-  // Invalid already: the target went meanwhile.
+  // Already invalid: the target went in the meantime.
   if status == .ignored { status = .targetGone }
   if status.isFailure {
     action.isAccepted = false
@@ -199,7 +199,7 @@ public func chime_weak_timer_fire_date(
   }
 }
 
-/// A point on one clock as the other shows it; never stays never.
+/// Converts a point on one clock to the other; never stays never.
 private func converted(_ time: Int64, from: Clock, to: Clock) -> Int64 {
   time == .max ? .max : to.now.saturatingAdd(time.saturatingSubtract(from.now))
 }

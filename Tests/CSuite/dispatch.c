@@ -328,11 +328,11 @@ static void check_ring(csuite *t, int count, where place, int one_queue) {
 }
 
 /* [1] */
-static void two_handlers_that_wait_for_each_other_are_told(csuite *t) { check_ring(t, 2, SERIAL, 0); }
+static void two_handlers_that_wait_for_each_other_get_would_deadlock(csuite *t) { check_ring(t, 2, SERIAL, 0); }
 static void two_handlers_of_one_concurrent_queue_that_wait_for_each_other_are_told(csuite *t) {
   check_ring(t, 2, CONCURRENT, 1);
 }
-static void three_handlers_that_wait_in_a_ring_are_told(csuite *t) { check_ring(t, 3, SERIAL, 0); }
+static void three_handlers_that_wait_in_a_ring_get_would_deadlock(csuite *t) { check_ring(t, 3, SERIAL, 0); }
 
 /* ---- No stale tick ---------------------------------------------------------------------------------------------- */
 
@@ -669,7 +669,7 @@ static void time_of_a_dispatch_queue_is_the_monotonic_clock(csuite *t, where pla
 ON_DISPATCH_QUEUES(time_of_a_dispatch_queue_is_the_monotonic_clock)
 
 /* [17] */
-static void a_deadline_long_past_is_due_at_once_and_spins_not(csuite *t, where place) {
+static void a_deadline_long_past_is_due_at_once_and_does_not_spin(csuite *t, where place) {
   chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
   int64_t begin;
   QUEUE_OR_RETURN(queue, place);
@@ -683,7 +683,7 @@ static void a_deadline_long_past_is_due_at_once_and_spins_not(csuite *t, where p
   EXPECT_BETWEEN(p->first.missed, begin / CHIME_MILLISECOND, INT64_MAX);
   EXPECT_BETWEEN(load(&p->ticks), 3, (now_of(t, queue) - begin) / CHIME_MILLISECOND + 2);
 }
-ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_spins_not)
+ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin)
 
 /* [17] */
 static void a_timer_that_never_comes_can_be_ended(csuite *t, where place) {
@@ -727,9 +727,9 @@ const csuite_test dispatch_tests[] = {
     TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler),
     TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_returns_when_the_handler_has_returned),
     TEST(cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once),
-    TEST(two_handlers_that_wait_for_each_other_are_told),
+    TEST(two_handlers_that_wait_for_each_other_get_would_deadlock),
     TEST(two_handlers_of_one_concurrent_queue_that_wait_for_each_other_are_told),
-    TEST(three_handlers_that_wait_in_a_ring_are_told),
+    TEST(three_handlers_that_wait_in_a_ring_get_would_deadlock),
     TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_cancel),
     TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_suspend),
     TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule),
@@ -745,7 +745,7 @@ const csuite_test dispatch_tests[] = {
     TEST(sync_on_a_queue_whose_handler_waits_for_the_caller_would_deadlock),
     TESTS_ON_VIRTUAL_AND_SERIAL(async_keeps_the_order_of_one_thread),
     TESTS_ON_DISPATCH_QUEUES(time_of_a_dispatch_queue_is_the_monotonic_clock),
-    TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_spins_not),
+    TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin),
     TESTS_ON_DISPATCH_QUEUES(a_timer_that_never_comes_can_be_ended),
     TEST(calls_preserve_errno),
     {NULL, NULL},

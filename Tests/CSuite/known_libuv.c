@@ -129,7 +129,7 @@ static void release_the_other(probe *p, const chime_tick *tick) {
 }
 
 /* uv_close and uv_timer_stop, in the callback of a timer that is due before it in the same turn. */
-static void a_due_timer_stopped_or_closed_by_another_callback_does_not_come(csuite *t) {
+static void a_due_timer_stopped_or_closed_by_another_callback_does_not_tick(csuite *t) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_after(t, queue, "a", 10);
   probe *b = probe_every(t, queue, "b", 10);
@@ -153,6 +153,6 @@ const csuite_test known_libuv_tests[] = {
     TEST(periods_slept_through_give_one_call_in_one_turn),
     TEST(by_the_systems_clock_no_call_of_a_turn_is_early),
     TEST(a_due_timer_stopped_and_started_by_another_callback_comes_later),
-    TEST(a_due_timer_stopped_or_closed_by_another_callback_does_not_come),
+    TEST(a_due_timer_stopped_or_closed_by_another_callback_does_not_tick),
     {NULL, NULL},
 };

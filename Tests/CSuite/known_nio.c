@@ -182,7 +182,7 @@ static void while_a_task_blocks_its_end_is_held_back(csuite *t) {
 /* testCancelledScheduledTasksDoNotHoldOnToRunClosure, and ...EvenIfTheyWereTheNextTaskToExecute: long before its time
    would have come, the last that could be freed is. A cancel alone keeps the context, as the timer can be activated
    again; it is the release that ends it. */
-static void cancelled_and_released_tasks_hold_on_to_nothing(csuite *t, where place) {
+static void cancelled_and_released_tasks_keep_nothing(csuite *t, where place) {
   QUEUE_OR_RETURN(queue, place);
   probe *next = probe_after(t, queue, "a", CHIME_HOUR);
   probe *later = probe_after(t, queue, "b", 2 * CHIME_HOUR);
@@ -197,10 +197,10 @@ static void cancelled_and_released_tasks_hold_on_to_nothing(csuite *t, where pla
   EXPECT(await(&later->finalized, 1));
   EXPECT_EQ(load(&next->ticks) + load(&later->ticks), 0);
 }
-static void cancelled_and_released_tasks_hold_on_to_nothing_on_a_virtual_queue(csuite *t) {
-  cancelled_and_released_tasks_hold_on_to_nothing(t, VIRTUAL);
+static void cancelled_and_released_tasks_keep_nothing_on_a_virtual_queue(csuite *t) {
+  cancelled_and_released_tasks_keep_nothing(t, VIRTUAL);
 }
-ON_DISPATCH_QUEUES(cancelled_and_released_tasks_hold_on_to_nothing)
+ON_DISPATCH_QUEUES(cancelled_and_released_tasks_keep_nothing)
 
 /* A one-shot that nobody holds releases its context after its run, not with the queue. */
 static void a_task_that_ran_holds_on_to_nothing(csuite *t) {
@@ -236,8 +236,8 @@ const csuite_test known_nio_tests[] = {
     TEST(after_a_cancel_from_another_thread_no_run_begins),
     TEST(a_cancelled_task_notifies_once_and_only_when_it_has_ended),
     TEST(while_a_task_blocks_its_end_is_held_back),
-    TEST(cancelled_and_released_tasks_hold_on_to_nothing_on_a_virtual_queue),
-    TESTS_ON_DISPATCH_QUEUES(cancelled_and_released_tasks_hold_on_to_nothing),
+    TEST(cancelled_and_released_tasks_keep_nothing_on_a_virtual_queue),
+    TESTS_ON_DISPATCH_QUEUES(cancelled_and_released_tasks_keep_nothing),
     TEST(a_task_that_ran_holds_on_to_nothing),
     TESTS_ON_DISPATCH_QUEUES(a_shutdown_does_not_wait_for_tasks_that_are_not_due),
     {NULL, NULL},

@@ -36,7 +36,7 @@ static void cancel_start_and_release_own(const chime_tick *tick, void *context) 
   add(&b->returned, 1);
 }
 
-static void a_bare_timer_says_that_its_handler_runs(csuite *t, where place) {
+static void a_bare_timer_says_that_its_handler_is_running(csuite *t, where place) {
   QUEUE_OR_RETURN(queue, place);
   bare *b = bare_new(t, queue);
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, cancel_start_and_release_own, b, NULL, &b->timer));
@@ -44,9 +44,9 @@ static void a_bare_timer_says_that_its_handler_runs(csuite *t, where place) {
   EXPECT(await(&b->returned, 1));
   EXPECT_EQ(load(&b->ticks), 1);
 }
-ON_DISPATCH_QUEUES(a_bare_timer_says_that_its_handler_runs)
-static void a_bare_timer_says_that_its_handler_runs_on_a_virtual_queue(csuite *t) {
-  a_bare_timer_says_that_its_handler_runs(t, VIRTUAL);
+ON_DISPATCH_QUEUES(a_bare_timer_says_that_its_handler_is_running)
+static void a_bare_timer_says_that_its_handler_is_running_on_a_virtual_queue(csuite *t) {
+  a_bare_timer_says_that_its_handler_is_running(t, VIRTUAL);
 }
 
 static void linger(const chime_tick *tick, void *context) {
@@ -209,8 +209,8 @@ static void an_id_with_a_high_bit_changed_names_nothing(csuite *t) {
 }
 
 const csuite_test promises_tests[] = {
-    TESTS_ON_DISPATCH_QUEUES(a_bare_timer_says_that_its_handler_runs),
-    TEST(a_bare_timer_says_that_its_handler_runs_on_a_virtual_queue),
+    TESTS_ON_DISPATCH_QUEUES(a_bare_timer_says_that_its_handler_is_running),
+    TEST(a_bare_timer_says_that_its_handler_is_running_on_a_virtual_queue),
     TESTS_ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer),
     TEST(a_host_that_never_rests_gets_no_tick_early),
     TEST(moves_to_earlier_times_leave_nothing_behind),

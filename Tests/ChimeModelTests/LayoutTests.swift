@@ -5,7 +5,7 @@ import Testing
 
 /// The core writes ticks, statuses and states that C reads as `chime.h` says: layout and numbers are the same.
 @Suite struct LayoutTests {
-  @Test func aTickIsLaidOutAsInC() {
+  @Test func aTickHasTheLayoutOfC() {
     #expect(S.size == C.size && S.stride == C.stride && S.alignment == C.alignment)
   }
 
@@ -34,7 +34,7 @@ import Testing
   private typealias Options = MemoryLayout<TimerOptions>
   private typealias COptions = MemoryLayout<chime_timer_options>
 
-  @Test func aScheduleIsReadWhereItLiesInC() {
+  @Test func aScheduleIsReadInPlaceFromC() {
     #expect(Plan.size == CPlan.size && Plan.alignment == CPlan.alignment)
     let plan = Schedule(
       first: 1, firstIsDeadline: true, interval: 2, leeway: 3, tickLimit: 4, missedPolicy: .delay,
@@ -45,7 +45,7 @@ import Testing
     #expect(c.missed_policy == CHIME_MISSED_DELAY && c.resume_policy == CHIME_RESUME_REMAINING)
   }
 
-  @Test func timerOptionsAreReadWhereTheyLieInC() {
+  @Test func timerOptionsAreReadInPlaceFromC() {
     #expect(Options.size == COptions.size && Options.alignment == COptions.alignment)
     let offsets: [(Int?, Int?)] = [
       (Options.offset(of: \.size), COptions.offset(of: \.size)),

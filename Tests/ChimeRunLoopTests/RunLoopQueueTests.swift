@@ -1,4 +1,5 @@
 import Chime
+import ChimeTestSupport
 import Foundation
 import Testing
 
@@ -128,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func aReleasedQueueLetsItsHandlersGo() async throws {
+  @Test func aReleasedQueueReleasesItsHandlers() async throws {
     try await onAThread {
       let alive = Counter()
       do {

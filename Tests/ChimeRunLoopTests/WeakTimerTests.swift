@@ -1,4 +1,5 @@
 import Chime
+import ChimeTestSupport
 import Foundation
 import Synchronization
 import Testing

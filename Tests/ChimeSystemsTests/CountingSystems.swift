@@ -1,4 +1,5 @@
 import Chime
+import ChimeTestSupport
 import Testing
 
 /// What ends by itself: the countdown, and the value that vanishes.
@@ -37,7 +38,7 @@ import Testing
 
 @Suite("TimeLimitedContainer", .serialized) struct TimeLimitedContainer {
   /// The published initialiser drops the value, and nobody is told when it goes.
-  @Test(.tags(.promise3NeverEarly)) func theValueIsThereUntilItsTimeIsOverAndItsEndIsTold() throws {
+  @Test(.tags(.promise3NeverEarly)) func theValueIsThereUntilItsTimeIsOverAndItsEndIsReported() throws {
     let queue = try VirtualTimerQueue()
     let expired = Log<Double>()
     let token = try TimeLimited("token", lifetime: .seconds(30), on: queue) { [unowned queue] in
@@ -50,7 +51,7 @@ import Testing
     #expect(token.value == nil && expired.all == [30])
   }
 
-  @Test func resetTimerBeginsTheIntervalAnew() throws {
+  @Test func resetTimerRestartsTheInterval() throws {
     let queue = try VirtualTimerQueue()
     let token = try TimeLimited(1, lifetime: .seconds(30), on: queue)
     try queue.advance(by: .seconds(20))
@@ -63,7 +64,7 @@ import Testing
     #expect(token.value == nil)
   }
 
-  @Test(.tags(.promise8OneFinalizer)) func aValueInRealTimeIsLetGoAndToldOnce() async throws {
+  @Test(.tags(.promise8OneFinalizer)) func aValueInRealTimeIsReleasedAndReportedOnce() async throws {
     let queue = try TimerQueue()
     let alive = Counter(), expired = Counter()
     let limited = try TimeLimited(Counted(alive), lifetime: .milliseconds(5), on: queue) { expired.add() }

@@ -1,5 +1,6 @@
 import Chime
 import Dispatch
+import ChimeTestSupport
 import Foundation
 import Testing
 
@@ -178,7 +179,7 @@ import Testing
     ])
   }
 
-  @Test(.tags(.promise7NoStaleTick)) func aTickThatTheTimerHadInHandIsStaleAfterACall() throws {
+  @Test(.tags(.promise7NoStaleTick)) func aTickThatWasAlreadyTakenIsStaleAfterACall() throws {
     let factory = RecordingTimerFactory()
     let ticks = Counter()
     let machine = DispatchSourceTimerMachine(factory: factory) { ticks.add() }
@@ -260,7 +261,7 @@ import Testing
 
   /// On Linux a program whose `main` is async, such as this one, has no main thread any more: its main queue is drained
   /// by others. Who stands on it must not wait for it.
-  @Test(.tags(.promise1AnyOrder)) @MainActor func mainActorCodeStandsOnTheMainQueueOnWhateverThread() async throws {
+  @Test(.tags(.promise1AnyOrder)) @MainActor func mainActorCodeIsOnTheMainQueueOnAnyThread() async throws {
     await Task.yield()
     let queue = try TimerQueue(on: .main)
     try #require(QueueCore.sync(queue.id, timeout: 0) {} == .ok)

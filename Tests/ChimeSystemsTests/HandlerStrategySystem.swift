@@ -1,5 +1,6 @@
 import Chime
 import Dispatch
+import ChimeTestSupport
 import Testing
 
 @Suite("HandlerStrategy") struct HandlerStrategySystem {

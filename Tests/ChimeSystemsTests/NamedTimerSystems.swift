@@ -1,5 +1,6 @@
 import Chime
 import Dispatch
+import ChimeTestSupport
 import Foundation
 import Testing
 

@@ -1,3 +1,4 @@
+import ChimeTestSupport
 import Chime
 import Dispatch
 

@@ -1,6 +1,7 @@
 import Chime
 import ChimeRunLoop
 import Dispatch
+import ChimeTestSupport
 import Foundation
 import Testing
 
@@ -73,7 +74,7 @@ extension RunLoop.Mode {
   }
 
   /// Foundation on Linux never frees a timer or its block.
-  @Test(.tags(.promise8OneFinalizer)) func whatATimerHoldsIsLetGoWithIt() async throws {
+  @Test(.tags(.promise8OneFinalizer)) func whatATimerHoldsIsReleasedWithIt() async throws {
     try await onAThread {
       let alive = Counter()
       for round in 0..<200 {

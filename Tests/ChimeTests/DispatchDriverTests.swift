@@ -1,4 +1,5 @@
 import Dispatch
+import ChimeTestSupport
 import Testing
 
 @testable import Chime

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import ChimeTestSupport
 import Testing
 
 @testable import Chime
@@ -135,7 +136,7 @@ struct DispatchSourceTimerMachineTests {
     let factory = RecordingTimerAdapterFactory()
     let queue = DispatchQueue(label: "random")
     let ticks = Counter()
-    var random = SplitMix(state: seed)
+    var random = SplitMix64(seed: seed)
     var now: UInt64 = 1000
     do {
       let machine = Machine(queue: queue, factory: factory) { ticks.add() }
@@ -215,7 +216,7 @@ struct DispatchSourceTimerMachineTests {
     #expect(factory.log.calls == [])
   }
 
-  @Test func restartIsOneScheduleOfTheSourceThereIs() throws {
+  @Test func restartIsOneScheduleOfTheExistingSource() throws {
     let factory = RecordingTimerAdapterFactory()
     let ticks = Counter()
     let machine = Machine(factory: factory) { ticks.add() }
@@ -454,7 +455,7 @@ struct DispatchSourceTimerMachineTests {
 
   // MARK: What it holds
 
-  @Test func releasedInsideItsHandlerItStopsAndLetsGoAfterTheHandler() async throws {
+  @Test func releasedInsideItsHandlerItStopsAndFreesTheHandlerAfterIt() async throws {
     for suspends in [false, true] {
       let freed = Counter()
       let ticks = Counter()
@@ -508,7 +509,7 @@ struct DispatchSourceTimerMachineTests {
     #expect(factory.log.violations == [])
   }
 
-  @Test func releasingTheMachineLetsGoAlthoughItsQueueStandsStill() async throws {
+  @Test func releasingTheMachineFreesItsHandlersThoughItsQueueStandsStill() async throws {
     let freed = Counter()
     let queue = DispatchQueue(label: "still")
     queue.suspend()
@@ -527,7 +528,7 @@ struct DispatchSourceTimerMachineTests {
   @Test func machinesReleasedWhileTheyTickLeakNothing() async throws {
     let freed = Counter()
     let queue = DispatchQueue(label: "short lives")
-    var random = SplitMix(state: 4)
+    var random = SplitMix64(seed: 4)
     let lives = 3000
     for life in 0..<lives {
       let machine = Machine(queue: life % 2 == 0 ? queue : nil)
@@ -553,7 +554,7 @@ struct DispatchSourceTimerMachineTests {
       if forbidden.load(ordering: .sequentiallyConsistent) { violations.add() }
       ticks.add()
     }
-    var random = SplitMix(state: 5)
+    var random = SplitMix64(seed: 5)
     let end = DispatchTime.now().uptimeNanoseconds + patience
     var rounds = 0
     // And on, more patiently each time, until both outcomes of the race were seen.
@@ -597,7 +598,7 @@ struct DispatchSourceTimerMachineTests {
       let running = DispatchGroup()
       for seed in 1...3 as ClosedRange<UInt64> {
         DispatchQueue(label: "caller \(seed)").async(group: running) {
-          var random = SplitMix(state: seed)
+          var random = SplitMix64(seed: seed)
           let end = DispatchTime.now().uptimeNanoseconds + patience
           var calls = 0
           while calls < 20_000 || ticks.value <= 100, DispatchTime.now().uptimeNanoseconds < end {
@@ -639,7 +640,7 @@ struct DispatchSourceTimerMachineTests {
     #expect(freed.value == started.value)
   }
 
-  @Test func theNextLifeWaitsForTheHandlerOfTheLast() async throws {
+  @Test func aRestartWaitsForTheEarlierHandler() async throws {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let gate = DispatchSemaphore(value: 0)
     let first = Counter()
@@ -807,13 +808,6 @@ extension DispatchTimeInterval {
   fileprivate var isEndless: Bool { self == .never || self == .nanoseconds(.max) }
 }
 
-private final class Counter: Sendable {
-  private let count = Atomic(0)
-  var value: Int { count.load(ordering: .sequentiallyConsistent) }
-  @discardableResult
-  func add() -> Int { count.add(1, ordering: .sequentiallyConsistent).newValue }
-}
-
 /// Counts its end, and looks at a machine then.
 private final class Canary: Sendable {
   private let freed: Counter
@@ -849,17 +843,6 @@ private final class MachineBox: Sendable {
   }
 }
 
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-}
-
 private func spin(_ nanoseconds: UInt64) {
   let end = DispatchTime.now().uptimeNanoseconds + nanoseconds
   while DispatchTime.now().uptimeNanoseconds < end {}
@@ -868,7 +851,8 @@ private func spin(_ nanoseconds: UInt64) {
 /// Nanoseconds to wait for what must come.
 private let patience = 30_000_000_000 as UInt64
 
-/// Waits until ticks that are due later than all that is due there now have come: shows by order that nothing else does.
+/// Waits until ticks that are due later than all that is due there now have come: shows by order that nothing else
+/// does.
 private func laterTicks(on queue: DispatchQueue) async throws {
   let ticks = Counter()
   let machine = Machine(queue: queue)

@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func kindVersionAndIndexLieWhereTheCommentSays() {
+  @Test func kindVersionAndIndexAreWhereTheCommentSays() {
     #expect(Handle.id(.timer, index: 0, version: 0) == 1 << 50)
     #expect(Handle.id(.queue, index: 0, version: 0) == 2 << 50)
     #expect(Handle.id(.timer, index: 0, version: 1) == 1 << 50 | 1 << 26)

@@ -1,3 +1,4 @@
+import ChimeTestSupport
 import Testing
 
 @testable import Chime
@@ -32,7 +33,7 @@ import Testing
     defer { core.release() }
     _ = try core.makeTimer()
     let chunks = core.control.chunkCount
-    let made = SharedCount()
+    let made = Counter()
     for _ in 0..<500 {
       onNewThreads { _ in
         guard let timer = try? core.makeTimer() else { return }
@@ -92,7 +93,7 @@ import Testing
     let (limit, threads) = (40, 4)
     let core = try QueueCore.makeForTest(timerLimit: UInt64(limit))
     defer { core.release() }
-    let (live, refusals, excesses) = (SharedCount(), SharedCount(), SharedCount())
+    let (live, refusals, excesses) = (Counter(), Counter(), Counter())
     onNewThreads(threads) { thread in
       var random = SplitMix64(seed: UInt64(thread))
       var mine: [UInt64] = []
@@ -123,7 +124,7 @@ import Testing
     let (share, threads) = (10, 4)
     let core = try QueueCore.makeForTest(timerLimit: UInt64(share * threads))
     defer { core.release() }
-    let refusals = SharedCount()
+    let refusals = Counter()
     onNewThreads(threads) { thread in
       var random = SplitMix64(seed: UInt64(thread))
       var mine: [UInt64] = []

@@ -80,7 +80,7 @@ import Testing
 
   // MARK: TimeLimited
 
-  @Test func aTimeLimitedValueVanishesExactlyInTimeAndSaysSo() throws {
+  @Test func aTimeLimitedValueVanishesExactlyInTimeAndReportsIt() throws {
     let queue = try VirtualTimerQueue()
     let expired = Log<Int64>()
     let limited = try TimeLimited("value", lifetime: .seconds(5), on: queue) { expired.add(queue.now) }
@@ -101,7 +101,7 @@ import Testing
     #expect(try limited.resetTimer(interval: .seconds(5)) == .ignored)
   }
 
-  @Test func resettingBeginsTheTimeAnewLaterAndEarlier() throws {
+  @Test func resettingRestartsTheTimeLaterOrEarlier() throws {
     let queue = try VirtualTimerQueue()
     let expired = Log<Int64>()
     let limited = try TimeLimited(1, lifetime: .seconds(5), on: queue) { expired.add(queue.now) }
@@ -116,7 +116,7 @@ import Testing
     #expect(throws: ChimeError.invalidArgument) { try TimeLimited(1, lifetime: .seconds(-1), on: queue) }
   }
 
-  @Test func aTimeLimitedValueIsLetGoWhenItVanishesOrItsContainerGoes() throws {
+  @Test func aTimeLimitedValueIsReleasedWhenItVanishesOrItsContainerGoes() throws {
     let queue = try VirtualTimerQueue()
     let alive = Log<Int>(), expired = Log<Int64>()
     let limited = try TimeLimited(Counted(alive), lifetime: .seconds(1), on: queue)
@@ -223,7 +223,7 @@ import Testing
     await #expect(throws: ChimeError.invalidHandle) { try await clock.sleep(for: .seconds(1)) }
   }
 
-  @Test func aDeadlineThatHasComeIsNoSleep() async throws {
+  @Test func sleepingUntilAPastDeadlineReturnsAtOnce() async throws {
     let clock = try TimerQueueClock(VirtualTimerQueue(start: 5))
     try await clock.sleep(for: .zero)
     try await clock.sleep(until: TimerQueueClock.Instant(nanoseconds: 4))

@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import ChimeTestSupport
 import Testing
 
 @testable import Chime
@@ -8,36 +9,7 @@ import Testing
 /// Timers with targets in Swift: any object, held weakly; the timer says at once that it has gone, and releases its
 /// handler at once (a `TargetToken`) or in time (any other).
 @Suite(.serialized) struct TargetTests {
-  final class Counter: Sendable {
-    private let count = Atomic<Int>(0)
-    var value: Int { count.load(ordering: .sequentiallyConsistent) }
-    func add(_ amount: Int = 1) { count.add(amount, ordering: .sequentiallyConsistent) }
-  }
-
-  /// Counts its instances.
-  class Counted: @unchecked Sendable {
-    let alive: Counter
-    init(_ alive: Counter) {
-      self.alive = alive
-      alive.add()
-    }
-    deinit { alive.add(-1) }
-  }
-
-  final class Tokened: Counted, Target, @unchecked Sendable {
-    let targetToken = TargetToken()
-  }
-
   static func make(_ isTokened: Bool, _ alive: Counter) -> Counted { isTokened ? Tokened(alive) : Counted(alive) }
-
-  /// Waits in real time; the thread is not one that a queue needs.
-  static func soon(_ isOver: () -> Bool) async -> Bool {
-    for _ in 0..<30_000 {
-      if isOver() { return true }
-      try? await Task.sleep(for: .milliseconds(1))
-    }
-    return false
-  }
 
   // MARK: On a virtual queue
 
@@ -85,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aTokenFreesTheCapturesInTheMomentItsObjectGoes() throws {
+  @Test func aTokenFreesTheCapturesTheMomentItsObjectGoes() throws {
     let queue = try VirtualTimerQueue()
     let alive = Counter(), captured = Counter()
     var target: Tokened? = Tokened(alive)
@@ -222,15 +194,15 @@ import Testing
       timer = try queue.every(.milliseconds(1), target: target!) { object, _ in ticks.add(capture.alive.value) }
       later = try queue.after(.seconds(3600), target: target!) { object, _ in ticks.add(capture.alive.value) }
     }
-    #expect(await Self.soon { ticks.value >= 3 })
+    #expect(await soon { ticks.value >= 3 })
     target = nil
     #expect(timer.state == .cancelled && timer.nextDeadline == nil)
     #expect(later.state == .cancelled)
-    #expect(await Self.soon { alive.value == 0 && captured.value == 0 })
+    #expect(await soon { alive.value == 0 && captured.value == 0 })
     let before = ticks.value
     let others = Counter()
     let other = try queue.every(.milliseconds(1)) { _ in others.add(1) }
-    #expect(await Self.soon { others.value >= 5 })
+    #expect(await soon { others.value >= 5 })
     #expect(ticks.value == before)
     try other.cancel()
     #expect(try queue.shutdown() == .done)

@@ -1,3 +1,4 @@
+import ChimeTestSupport
 import Testing
 
 @testable import Chime
@@ -64,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func eachFlagHasItsOwnQuestion() {
+  @Test func eachFlagHasItsOwnQuery() {
     for flag in Self.flags {
       let word = TimerWord(flag)
       let answers = [

@@ -1,4 +1,5 @@
 import Dispatch
+import ChimeTestSupport
 import Testing
 
 @testable import Chime
@@ -82,7 +83,7 @@ import Testing
   @Test func aWaitEndsWhenWhatItWaitsForDoes() throws {
     let core = try QueueCore.makeForTest()
     defer { core.release() }
-    let ended = SharedCount()
+    let ended = Counter()
     onNewThreads(2) { thread in
       if thread == 0 {
         if WaitRegistry.wait(for: .queue(core), timeout: .max) == .ok { ended.add(1) }
@@ -94,7 +95,7 @@ import Testing
   }
 
   @Test func cancelAndWaitComesBackWhenTheHandlerHas() throws {
-    let (waiter, gate, ended) = (try Waiter(), Gate(), SharedCount())
+    let (waiter, gate, ended) = (try Waiter(), Gate(), Counter())
     try waiter.start {
       gate.pass()
       ended.add(1)
@@ -176,7 +177,7 @@ import Testing
 
   @Test func twoHandlersThatSyncOnEachOthersQueuesAreNoticed() throws {
     let (waiters, statuses) = (try [Waiter(), Waiter()], Findings<Int32>())
-    let (allRun, ran) = (Gate(), SharedCount())
+    let (allRun, ran) = (Gate(), Counter())
     let done = [Gate(), Gate()]
     for (number, waiter) in waiters.enumerated() {
       try waiter.start {

@@ -1,4 +1,5 @@
 import Dispatch
+import ChimeTestSupport
 import Testing
 
 @testable import Chime
@@ -15,7 +16,7 @@ import Testing
 
   /// Runs `body` while another thread moves the slot's deadline.
   private func moving(_ slot: TimerSlot, _ body: () -> Void) {
-    let over = SharedCount()
+    let over = Counter()
     let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     DispatchQueue.global().async {
       begun.signal()

@@ -1,3 +1,4 @@
+import ChimeTestSupport
 import Testing
 
 @testable import Chime
@@ -197,7 +198,7 @@ import Testing
   }
 
   /// A timer that goes to and fro between two ticks leaves an entry each time; one of them is enough.
-  @Test func entriesOfATimerThatReturnsToItsPlaceAreBounded() throws {
+  @Test func entriesOfATimerThatReturnsToItsPositionAreBounded() throws {
     let bench = try WheelBench(timers: 4002)
     for number in 2..<4002 { bench.place(number, at: 1000) }
     let (here, there) = (Int64(1) << 40, Int64(1) << 41 + 1)

@@ -23,8 +23,8 @@ def C(*names, **environment):
     return ("csuite", names, environment)
 
 
-def S(*names):
-    return ("storms", names, {})
+def S(*names, **environment):
+    return ("storms", names, environment)
 
 
 def F(program, *cases):
@@ -105,11 +105,11 @@ mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the gene
 mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
          ("Memory/TimerSlot+Word.swift", "swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement)",
           "swap(word, for: (BROKEN ? word.with(.cancelled) : word.with(.cancelled).withNextGeneration).withoutPostponement)"),
-         C("a_bare_timer_says_that_its_handler_runs"))
+         C("a_bare_timer_says_that_its_handler_is_running"))
 mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "the short way answers OK while the handler runs",
          (ENDING, "return word.isBusy ? .running : .ok\n      }\n    }\n    return .invalidHandle\n  }\n\n  @inline(never)\n  private func cancelSlowly",
           "return word.isBusy && !BROKEN ? .running : .ok\n      }\n    }\n    return .invalidHandle\n  }\n\n  @inline(never)\n  private func cancelSlowly"),
-         C("a_bare_timer_says_that_its_handler_runs"))
+         C("a_bare_timer_says_that_its_handler_is_running"))
 
 # ---- Promises 3 to 6 -------------------------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compar
            "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
           (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
            "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
-         C("timers_that_are_moved_again_and_again_come", "an_idle_timeout_comes_only_after_the_last_touch"), M())
+         C("timers_that_are_moved_again_and_again_still_tick", "an_idle_timeout_comes_only_after_the_last_touch"), M())
 mutation("hints-and-rounds-down", "3", "the same, and Wheel.tick", "rounds down, and exact deadlines are not compared",
          [(WHEEL, "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
           (PASS, "      if deadline > now {\n        outdated", "      if !BROKEN, deadline > now {\n        outdated"),
@@ -130,7 +130,7 @@ mutation("hints-and-rounds-down", "3", "the same, and Wheel.tick", "rounds down,
            "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
           (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
            "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
-         C("a_host_that_never_rests_gets_no_tick_early"))
+         C("a_host_that_never_rests_gets_no_tick_early", CSUITE_SCALE="1"))
 mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared there alone",
          [(DELIVERY, "guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {",
            "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
@@ -152,7 +152,7 @@ mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period
           "onGrid = BROKEN ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(slot.period)"),
          C("a_deadline_long_past_is_due_at_once", "missed_periods_give_one_tick"), M())
 mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered",
-         [(PASS, "    if word.isBusy {\n      // One that was taken", "    if word.isBusy, !BROKEN {\n      // One that was taken"),
+         [(PASS, "    if word.isBusy {\n      // A tick that was", "    if word.isBusy, !BROKEN {\n      // A tick that was"),
           (DELIVERY, "if isOver || word.isBusy {", "if isOver || word.isBusy && !BROKEN {")],
          C("a_tick_due_while_the_handler_runs_waits_for_it", "the_calls_of_one_timer_never_overlap"))
 
@@ -236,11 +236,11 @@ mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew k
          (PASS, "} else if item.startOrder != slot.startOrder {", "} else if !BROKEN, item.startOrder != slot.startOrder {"),
          C("a_due_timer_started_anew_by_another_handler"), M())
 mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at zero delay, it runs again in the same visit",
-         ("Queue/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.passesPerInstant { return .limit }",
-          "if passesHere == QueueCore.passesPerInstant, !BROKEN { return .limit }"),
+         ("Queue/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.passesPerInstant {",
+          "if passesHere == QueueCore.passesPerInstant, !BROKEN {"),
          C("a_thousand_passes_at_one_instant_are_the_limit"), M())
 mutation("functions-forgotten", "12", "hasFunctions", "those that were taken out do not count",
-         ("Queue/QueueCore+Functions.swift", "var hasFunctions: Bool { nextTaken", "var hasFunctions: Bool { !BROKEN && nextTaken"),
+         ("Queue/QueueCore+Functions.swift", "    nextTaken < takenFunctions.count || functionsWait", "    !BROKEN && nextTaken < takenFunctions.count || functionsWait"),
          C("one_function_at_a_time_of_a_hundred_thousand"))
 
 # ---- Promises 13 and 14 ----------------------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
 
 mutation("fork-unnoticed", "15", "Fork.happened", "does nothing",
          ("Locking/Fork.swift", "    if isChild { return }\n    count.add", "    if isChild || BROKEN { return }\n    count.add"),
-         F("fork", "every-call"))
+         F("fork", "a-child-that-does-nothing"))
 mutation("fork-descriptor-any", "15", "TimerFile.isOne", "says true",
          ("Platform/TimerFile.swift", "    var owner: Int32 = 0\n    guard unsafe chime_file_mark", "    if BROKEN { return true }\n    var owner: Int32 = 0\n    guard unsafe chime_file_mark"),
          F("fork_files"))
@@ -319,20 +319,20 @@ mutation("queue-deadline-wakes", "18", "QueueCore.nextDeadline", "wakes the queu
          I("a query beside next_deadline"), C("queries_leave_the_descriptor"))
 mutation("query-lock-as-pass", "18", "QueueCore.nextDeadline", "takes the pass lock as a pass does",
          (HOST, "takePassLock(forQuery: true)", "takePassLock(forQuery: !BROKEN)"),
-         S("the_next_deadline_is_never_late_to_other_threads"))
+         S("the_next_deadline_is_never_late_to_other_threads_on_a_host", STORM_SECONDS="40"))
 mutation("query-for-pass", "9, 18", "asPassIfWanted", "takes a query for a pass",
          ("Queue/QueueCore.swift", "} else if passLock.load(ordering: .sequentiallyConsistent) == PassLock.pass {", "} else if BROKEN || passLock.load(ordering: .sequentiallyConsistent) == PassLock.pass {"),
          I("release beside next_deadline"))
 mutation("deliver-passes-writer-over", "1, 3", "deliver", "passes over a timer with a writer",
          (DELIVERY, "        backoff.pause()\n        word = slot.word\n        continue\n", "        if BROKEN {\n          WriterImages.finish(image.index)\n          return now\n        }\n        backoff.pause()\n        word = slot.word\n        continue\n"),
-         I("beside advance", "a reschedule"))
+         I("and restart"))
 mutation("place-drops-writer", "1, 3", "QueueCore.place", "drops a timer with a writer",
          (PASS, "      let image = slot.image\n      guard image.word.isRunning else { return }\n      wheel.place", "      if BROKEN { return }\n      let image = slot.image\n      guard image.word.isRunning else { return }\n      wheel.place"),
-         I("beside advance", "a reschedule"))
+         I("and resume"))
 mutation("position-after-swap", "1, 3", "TimerRef.endWriting", "reads the position after the last swap only, and links then",
          (TIMER, "    let placed = Slab.position(of: slot.index).tick ?? .max\n",
           "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      if Slab.position(of: slot.index).tick ?? .max > Wheel.tick(notBefore: time, shift: control.shift) {\n        slot.link(into: control)\n        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n    let placed = Slab.position(of: slot.index).tick ?? .max\n"),
-         I("beside advance", "a reschedule", "restart"))
+         I("and restart"))
 mutation("flag-before-link", "1, 3", "TimerRef.publish", "the flag comes with the word, the link afterwards",
          (TIMER, "    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n",
           "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      slot.link(into: control)\n      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n"),
@@ -369,19 +369,18 @@ mutation("writer-notes-no-end", "18", "TimerRef.endWriting", "does not call `not
          (TIMER, "      let replaced = slot.endWriting(new)\n      control.noteEnd(of: slot)\n", "      let replaced = slot.endWriting(new)\n      if !BROKEN { control.noteEnd(of: slot) }\n"),
          I("ends run"))
 mutation("watched-word-once", "18", "watchTimer", "the word is not read again",
-         (HOST, "        word.isLive && word.hasWriter\n", "        BROKEN || word.isLive && word.hasWriter\n"), I("ends run"))
+         (HOST, "return (word.isLive && word.hasWriter", "return (BROKEN || word.isLive && word.hasWriter"), I("ends run"))
 mutation("watcher-not-woken", "18", "wakeWatcher", "does nothing",
          (HOST, "    if watched == 0 { return }\n", "    if watched == 0 || BROKEN { return }\n"), I("another thread takes the last tick of run"))
 mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock during the pass is not looked for",
          (PASS, "      if control.stepIsPending { break }\n", "      if !BROKEN, control.stepIsPending { break }\n"), I("step of the wall clock"))
-mutation("wall-offset-late", "17", "TimerRef.apply", "a deadline written beside a step is not looked at again",
-         (RUNNING, "    if slot.flags.contains(.onWallClock) { followWallClock() }\n    switch event", "    if !BROKEN, slot.flags.contains(.onWallClock) { followWallClock() }\n    switch event"),
-         I("deadlines written beside steps"))
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
          ("RunLoop/Loop+Running.swift", "      wantsOut.store(true, ordering: .relaxed)\n      state.wakeThread()\n      return .ok", "      wantsOut.store(true, ordering: .relaxed)\n      if !BROKEN { state.wakeThread() }\n      return .ok"),
          I("stops of a run loop"))
-mutation("loop-end-unseen", "8", "Loop.add", "a queue that is made beside the loop's end does not see it",
-         ("RunLoop/Loop+Queues.swift", "      if hasEnded { return }\n      for", "      if !BROKEN, hasEnded { return }\n      for"),
+mutation("loop-end-unseen", "8", "Loop.makeQueue, add", "a queue that is made beside the loop's end does not see it",
+         [("RunLoop/Loop+Queues.swift", "      if hasEnded { return }\n      for", "      if !BROKEN, hasEnded { return }\n      for"),
+          ("RunLoop/Loop+Queues.swift", "if hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(.unknownHandle)",
+           "if !BROKEN, hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(.unknownHandle)")],
          I("beside the end of its run loop"))
 
 # ---- Promise 20 ------------------------------------------------------------------------------------------------------

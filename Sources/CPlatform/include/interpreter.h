@@ -1,5 +1,5 @@
 /*
- * interpreter.h - whether an interpreter of CPython in this process is coming to its end.
+ * interpreter.h - whether a CPython interpreter in this process is ending.
  *
  * CPython ends a foreign thread (pthread_exit) that wants its lock after its end has begun, and frees the functions that
  * such threads call soon after. So a callback asks first; see ThreadEnd.

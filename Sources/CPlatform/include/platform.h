@@ -1,7 +1,6 @@
 /*
- * platform.h - what Chime asks of the system: libc and Linux as their headers declare them, and in functions what Swift
- * cannot import from there as it is (macros that cast, functions with variable arguments, what wants _GNU_SOURCE, which
- * would change other modules' types).
+ * platform.h - what Chime needs of the system: the headers of libc and Linux, and functions for what Swift cannot import
+ * from them (macros that cast, variadic functions, what needs _GNU_SOURCE, which would change other modules' types).
  */
 #ifndef CHIME_PLATFORM_H
 #define CHIME_PLATFORM_H
@@ -42,7 +41,7 @@ void chime_set_thread_name(pthread_t thread, const char *name);
 /* The kernel's number of the calling thread; that of the main thread is the process's. */
 pid_t chime_thread_number(void);
 
-/* Where the loaded file begins that holds an address; NULL: none does. */
+/* The base of the loaded file that contains an address; NULL: there is none. */
 void *chime_file_of(const void *address);
 
 /*

@@ -1,15 +1,15 @@
 /// Where in libdispatch the passes of a queue run: a queue of Chime's own, the main queue, or one of the host's.
 struct DispatchContext: Sendable {
-  /// Where the timer source's handler runs: the context's own queue, or a serial queue that targets it.
+  /// Where the timer source's handler runs: on the context's own queue, or on a serial queue that targets it.
   let timerQueue: WorkQueue
   /// The context's own queue, behind the blocks that are on it.
   let queue: WorkQueue
-  /// Where handlers are handed over; `nil` where they run in the pass.
+  /// Where handlers are handed over to; `nil` if they run in the pass.
   var handOver: WorkQueue?
-  /// Whose blocks exclude the passes, besides the queue's own; `nil` for none.
+  /// The other work whose blocks exclude the passes; `nil` for none.
   var shared: ExecutionContext?
   let isOwn: Bool
-  /// Whether a block can be run in the context from outside, and waited for: not where the caller could be in it
+  /// Whether a block can be run in the context from outside, and waited for. Not if the caller could be inside it
   /// without Chime knowing.
   var canRunAndWait = false
 
@@ -23,7 +23,7 @@ struct DispatchContext: Sendable {
     DispatchContext(timerQueue: queue, queue: queue, isOwn: true, canRunAndWait: true)
   }
 
-  /// A serial queue of Chime's own, marked, on which the host has work of its own done, too: an actor's.
+  /// A serial queue of Chime's own, marked, on which the host's work is done, too: an actor's.
   static func serial(shared queue: WorkQueue) -> DispatchContext {
     DispatchContext(timerQueue: queue, queue: queue, shared: queue.executionContext, isOwn: true)
   }

@@ -8,7 +8,7 @@ final class DispatchDriver: QueueDriver {
   /// Brings a pass that cannot wait; gone after `close`. It holds the queue until then.
   private let waker: Locked<(any Runner)?>
   private let control: QueueControlBlock
-  /// What the source is set for, `.max` for nothing; the pass's own (P18b, Sources/README.md).
+  /// The time that the source is set for, `.max` for none; used by the pass only (P18b, Sources/README.md).
   private let armed = Atomic<Int64>(.max)
 
   init(_ core: QueueCore, _ context: DispatchContext) {
@@ -55,7 +55,7 @@ final class DispatchDriver: QueueDriver {
   }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    // Without a timeout, outside every callback, libdispatch has a faster way.
+    // Without a timeout and outside callbacks, libdispatch has a faster way.
     if timeout == .max, dispatchContext.canRunAndWait, ThreadState.frames.isEmpty { return runInTurn(core, body) }
     return SyncCall.wait(core, timeout: timeout, body) { call in
       withoutCancellation { dispatchContext.queue.async { call.run() } }
@@ -63,8 +63,8 @@ final class DispatchDriver: QueueDriver {
     }
   }
 
-  /// Runs a function on the calling thread, in the queue's turn. A thread that others can wait for is known to wait
-  /// meanwhile: one that stands in the main queue, a queue of the host's or a run loop.
+  /// Runs a function on the calling thread, in the queue's turn. If others can wait for the thread, because it is on
+  /// the main queue, a queue of the host's or a run loop, it is registered as waiting meanwhile.
   private func runInTurn(_ core: QueueCore, _ body: @escaping () -> Void) -> Status {
     let standing = Standing.current
     let waiter = standing.isNowhere ? nil : WaitRegistry.Waiter(.queue(core), standing)

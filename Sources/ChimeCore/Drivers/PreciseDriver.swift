@@ -1,8 +1,8 @@
 internal import CPlatform
 import Synchronization
 
-/// Drives a queue on a thread of its own, which waits for absolute deadlines with a timer slack of 1 ns and, where it is
-/// permitted, real-time priority.
+/// Drives a queue on a thread of its own, which waits for absolute deadlines with 1 ns of timer slack and, where
+/// permitted, with real-time priority.
 @safe final class PreciseDriver: QueueDriver, @unchecked Sendable {
   // Unchecked for the fields below: guarded by `condition`, or the thread's own.
   private let condition = Condition()
@@ -12,11 +12,11 @@ import Synchronization
   private var calls: [SyncCall] = []
   /// Asked only "is it I" (P18b, Sources/README.md).
   private let thread = Atomic<UInt>(0)
-  /// How the start went; stored before `start` is woken.
+  /// The result of the start; stored before `start` is woken.
   private let outcome = Atomic<Int32>(0)
 
   /// Starts the thread, which waits for `open` or ends at once.
-  /// - Returns: ok; resource without a thread, permission without the priority, invalidArgument without the processors.
+  /// - Returns: ok; resource: no thread; permission: no such priority; invalidArgument: no such processors.
   func start(_ options: QueueOptions, _ core: QueueFuture) -> Status {
     let begun = WakeUp()
     let name = options.label.isEmpty ? "chime.precise" : options.label
@@ -50,7 +50,7 @@ import Synchronization
       let (calls, ended) = condition.withLock { () -> ([SyncCall], Bool) in
         while !isWoken, !isClosed, self.calls.isEmpty, core.control.now < armed { condition.wait(until: armed) }
         isWoken = false
-        // The pass that comes now arms again, if it wants another one: one that closes the queue does not.
+        // The pass that comes now arms again if it wants another one; a pass that closes the queue does not.
         armed = .max
         defer { self.calls = [] }
         return (self.calls, isClosed)
@@ -104,7 +104,7 @@ import Synchronization
   var shouldYield: Bool { false }
 }
 
-/// A queue that is about to be, for the thread that is going to drive it; nil when it could not be made.
+/// A queue that is being created, for the thread that will drive it; nil if it could not be created.
 final class QueueFuture: @unchecked Sendable {
   // Unchecked: written once, before the semaphore is signalled.
   private var core: QueueCore?

@@ -1,27 +1,27 @@
-/// What wakes a queue: all that differs between kinds of queues, with the execution context of its passes.
+/// What wakes a queue. This, and the execution context of its passes, is all that differs between kinds of queues.
 ///
 /// Only the pass arms; any other thread only wakes.
 package protocol QueueDriver: AnyObject, Sendable {
-  /// Has a pass come at that time on the queue's clock; `nil` for none. Called by the pass.
+  /// Makes a pass come at that time on the queue's clock; `nil` for none. Called by the pass.
   func arm(at time: Int64?)
-  /// Has a pass of `core`, the queue's, come now. Any thread.
+  /// Makes a pass of `core`, the queue, come now. Any thread.
   func wake(_ core: QueueCore)
-  /// Ends it: no pass comes any more. Called by the last pass.
+  /// Ends the driver: no pass comes any more. Called by the last pass.
   func close()
   /// Runs a function in mutual exclusion with the queue's passes, waiting `timeout` nanoseconds for its turn.
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status
-  /// Writes why no pass has come that is wanted, as far as can be told: a part of a sentence; false, and nothing written, when
-  /// one is about to come.
+  /// Writes why no pass has come that is wanted, as far as can be told: a part of a sentence; false, and nothing
+  /// written, when one is about to come.
   /// - Parameter sinceLastPass: how long ago the last one began, in nanoseconds; `nil` before the first.
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool
-  /// Whether the caller stands where the passes run, so that waiting for one would be waiting for itself.
+  /// Whether the caller is where the passes run, so that waiting for one would be waiting for itself.
   var isOnQueue: Bool { get }
   /// What the passes share with other work of the host's; `nil` for nothing.
   var executionContext: ExecutionContext? { get }
-  /// How the thread that runs the passes was, as to cancellation, before it called what runs them: callbacks are to run
-  /// like that. `nil` where that is how it is.
+  /// The cancellation state of the thread that runs the passes, before it called what runs them: callbacks run in that
+  /// state. `nil` if it has not changed.
   var hostCancellation: HostCancellation? { get }
-  /// Whether it can be that nobody will ever run the queue again, as with a main queue that is not drained.
+  /// Whether it is possible that nobody will ever run the queue again, as with a main queue that is not drained.
   var mayNeverRun: Bool { get }
   /// Whether it is certain that nobody will, as with a run loop whose thread has ended.
   var hasEnded: Bool { get }

@@ -1,7 +1,7 @@
 internal import CPlatform
 
-/// A lock and a condition to wait for under it, by the monotonic clock: a `DispatchSemaphore` waits by the wall clock,
-/// and too long where that is stepped back. With priority inheritance, as `Locked`. Any thread.
+/// A lock and a condition to wait for under it, on the monotonic clock. (A `DispatchSemaphore` waits on the wall clock,
+/// and too long if that is stepped back.) It has priority inheritance, like `Locked`. Any thread.
 @safe final class Condition: @unchecked Sendable {
   // SAFETY: allocated in init, freed in deinit, by when nobody waits.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -34,11 +34,11 @@ internal import CPlatform
     return body()
   }
 
-  /// Lets the thread that waits, if there is one, look again. With the lock held.
+  /// Makes the waiting thread, if there is one, check again. With the lock held.
   func signal() { unsafe pthread_cond_signal(changed) }
 
-  /// Waits for a signal until a time on the monotonic clock, `Int64.max` without limit; may return without one. With
-  /// the lock held. No cancellation point.
+  /// Waits for a signal until a time on the monotonic clock; `Int64.max` for no limit. May return without a signal.
+  /// With the lock held. No cancellation point.
   func wait(until time: Int64) {
     withoutCancellation {
       if time == .max {

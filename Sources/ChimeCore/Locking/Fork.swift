@@ -2,12 +2,11 @@ internal import CPlatform
 import Synchronization
 
 /// Notices that the process is the child of a fork (promise 15). There, other threads' locks stay locked, descriptors
-/// are shared with the parent, and libdispatch has no threads any more; so all that was before the fork is given up.
+/// are shared with the parent, and libdispatch has no threads any more; so everything from before the fork is given up.
 ///
-/// The child's first act, in the handler of `pthread_atfork`, is to take the tables away that ids are looked up in: no
-/// call finds anything, and each answers FORKED. `reinitialize` begins anew with fresh locks. The old memory stays
-/// where it is, as the parent's does: a handler that has forked returns into it. Indices go on, so that ids from before
-/// name nothing.
+/// The child first, in the handler of `pthread_atfork`, takes away the tables in which ids are looked up: calls find
+/// nothing and answer FORKED. `reinitialize` starts again with fresh locks. The old memory stays where it is, because a
+/// handler that has forked returns into it. Numbering continues, so that ids from before name nothing.
 package enum Fork {
   /// Odd in a child that has not been reinitialised; half of it, rounded up, counts the forks that were noticed
   /// (P9, Sources/README.md).
@@ -17,14 +16,15 @@ package enum Fork {
   @inline(__always)
   static var epoch: UInt32 { count.load(ordering: .relaxed) }
 
-  /// Whether this is a child that was not reinitialised.
+  /// Whether this is a child that has not been reinitialised.
   @inline(__always)
   package static var isChild: Bool { epoch & 1 != 0 }
 
-  /// Whether this is a child, reinitialised or not: libdispatch, and what stands on it, does not work here.
+  /// Whether this is a child, reinitialised or not: libdispatch, and everything based on it, does not work here.
   package static var isInChild: Bool { epoch != 0 }
 
-  /// Whether libdispatch, and Foundation's run loops, can be used: ok; in a child forked; anew, or built without it: unsupported.
+  /// Whether libdispatch, and Foundation's run loops, can be used: ok; in a child forked; anew, or built without it:
+  /// unsupported.
   package static var statusOfDispatch: Status { isChild ? .forked : isInChild || chime_has_dispatch() == 0 ? .unsupported : .ok }
 
   /// The same, with the reason for the calling thread. Allocates: not in signal handlers.
@@ -39,7 +39,8 @@ package enum Fork {
 
   // MARK: Variables of the process
 
-  /// All that have some, in the order in which a child begins anew. (Tests/Faults/process_state.py finds others.)
+  /// All types that have some, in the order in which a child reinitialises them. (Tests/Faults/process_state.py finds
+  /// others.)
   private static func inEach(_ step: Step) {
     step.take(in: Slab.self)
     step.take(in: QueueControlBlocks.self)
@@ -65,7 +66,7 @@ package enum Fork {
   private enum Step {
     case makeGlobals, abandon, reinitialize
 
-    /// A generic function, since Embedded Swift knows types only when it compiles.
+    /// A generic function, because Embedded Swift knows types only at compile time.
     @inline(__always)
     func take<State: ProcessState>(in _: State.Type) {
       switch self {
@@ -78,7 +79,7 @@ package enum Fork {
 
   private static let globals: Void = inEach(.makeGlobals)
 
-  /// Makes all variables of the process, once: when the library is loaded, or else before the first queue is made.
+  /// Creates all variables of the process, once: when the library is loaded, or else before the first queue is created.
   package static func makeGlobals() { globals }
 
   // MARK: Noticing
@@ -89,14 +90,14 @@ package enum Fork {
 
     static func makeGlobals() { beginning.withLock { _ in } }
 
-    /// It is on: a child that can begin anew comes from a fork that was noticed.
+    /// It is on: a child that can be reinitialised comes from a fork that was noticed.
     static func reinitialize() {
       isOn.store(true, ordering: .relaxed)
       beginning.reinitialize()
     }
   }
 
-  /// Has forks noticed from now on. Called before anything is made that a fork would break.
+  /// Makes sure that forks are noticed from now on. Called before anything is created that a fork would break.
   static func watch() {
     if Watch.isOn.load(ordering: .acquiring) { return }
     makeGlobals()
@@ -114,7 +115,7 @@ package enum Fork {
     inEach(.abandon)
   }
 
-  /// Begins anew in a child; ignored elsewhere. The child's only thread.
+  /// Reinitialises a child; ignored elsewhere. The child's only thread.
   package static func reinitialize() -> Status {
     guard isChild else { return .ignored }
     inEach(.reinitialize)
@@ -122,14 +123,14 @@ package enum Fork {
     return .ok
   }
 
-  /// Closes a timer descriptor that came with the fork. What the child has under its number by now, a timer of its own
-  /// too, is let alone.
+  /// Closes a timer descriptor that came with the fork. If the child now uses the number for something else, a timer of
+  /// its own included, that is left alone.
   static func closeInherited(_ file: Int32) {
     if file >= 0, TimerFile.isOne(file) { close(file) }
   }
 }
 
 extension Status {
-  /// Of an id that names nothing.
+  /// The status for an id that names nothing.
   package static var unknownHandle: Status { Fork.isChild ? .forked : .invalidHandle }
 }

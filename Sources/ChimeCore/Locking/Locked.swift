@@ -2,9 +2,8 @@ internal import CPlatform
 
 /// A value behind a lock: reached only inside `withLock`, by one thread at a time.
 ///
-/// A pthread mutex rather than `Synchronization.Mutex`: the thread sanitizer knows it (the other it reports as a race
-/// at every use), and with priority inheritance a real-time thread does not wait for one that it has pushed off the
-/// processor.
+/// A pthread mutex rather than `Synchronization.Mutex`: the thread sanitizer knows it (it reports the other as a race
+/// at every use), and with priority inheritance a real-time thread does not wait for a thread that it has preempted.
 @safe package struct Locked<Value>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in init, freed in deinit, touched only with the mutex held.
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -21,14 +20,14 @@ internal import CPlatform
     unsafe self.value.initialize(to: value)
   }
 
-  /// Unlocks what another thread had locked before the fork, and puts `value` in place of what that left behind, which
-  /// is let alone. In a forked child's only thread.
+  /// Unlocks what another thread had locked before the fork, and replaces what that thread left behind, without
+  /// releasing it, by `value`. In a forked child's only thread.
   package borrowing func reinitialize(_ value: sending Value) {
     reinitialize()
     unsafe self.value.initialize(to: value)
   }
 
-  /// The same for a value that every moment leaves whole.
+  /// The same for a value that is consistent at every moment.
   package borrowing func reinitialize() {
     unsafe pthread_mutex_init(mutex, nil)
   }

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Variables of the process, and what becomes of them in a forked child. The type that has them says so beside them;
-/// the list of all such types is in `Fork`.
+/// Variables of the process, and what happens to them in a forked child. The type that has them says so; `Fork` lists
+/// all such types.
 protocol ProcessState {
-  /// Makes the variables that are otherwise made by the first who asks for them: while one thread did that, another
-  /// could fork, and the child would wait for the first for ever.
+  /// Creates the variables that are otherwise created on first use. If another thread forked during that, the child
+  /// would wait for ever.
   static func makeGlobals()
 
-  /// In a forked child, before fork returns there. Takes no lock: who held it is not here.
+  /// In a forked child, before fork returns there. Takes no lock: its holder does not exist here.
   static func abandon()
 
-  /// Begins anew, with fresh locks. In a forked child's only thread, called by `Fork.reinitialize`.
+  /// Starts again with fresh locks. In a forked child's only thread, called by `Fork.reinitialize`.
   static func reinitialize()
 }
 

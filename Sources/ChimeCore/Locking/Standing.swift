@@ -1,22 +1,22 @@
 internal import CPlatform
 import Synchronization
 
-/// Where a thread stands, as far as others can wait for that: what it keeps from going on while it waits.
+/// What a thread holds up while it waits: the things that other threads can wait for.
 ///
-/// A thread stands in the callbacks that it is inside, and in the execution contexts that are bound to it: the main
-/// queue on the main thread, a dispatch queue of the host's, a run loop's thread. A function that runs for a thread
-/// that waits for it stands where that stands, too.
+/// It holds up the callbacks that it is inside, and the execution contexts that are bound to it: the main queue on the
+/// main thread, a dispatch queue of the host's, a run loop's thread. A function that runs for a waiting thread also
+/// holds up what that thread does.
 @safe struct Standing: @unchecked Sendable {
   // Unchecked: the chain is followed only while its owner runs this code or waits for it.
   let chain: FrameChain
   let contexts: ExecutionContexts
 
-  /// That of the calling thread.
+  /// What the calling thread holds up.
   static var current: Standing { Standing(chain: ThreadState.frames, contexts: .current) }
 
   var isNowhere: Bool { chain.isEmpty && contexts.isEmpty }
 
-  /// Whether the subject cannot go on while a thread that stands here waits.
+  /// Whether the subject cannot go on while this thread waits.
   func holds(_ subject: WaitRegistry.Subject) -> Bool {
     switch subject {
     case .timer(let timer): chain.contains { $0.slot == timer.slot.index }
@@ -52,8 +52,8 @@ package struct ExecutionContexts {
 
   static var none: ExecutionContexts { ExecutionContexts() }
 
-  /// Whether a queue was ever made on a run loop: only then a thread is an execution context. True after a fork, too: a
-  /// hint that costs a look.
+  /// Whether a queue was ever created on a run loop: only then is a thread an execution context. It stays true after a
+  /// fork; it is a hint, and a wrong one costs little.
   package static let hasRunLoops = Atomic<Bool>(false)
 
   static var current: ExecutionContexts {

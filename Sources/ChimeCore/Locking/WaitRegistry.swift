@@ -1,21 +1,21 @@
 import Synchronization
 
-/// Threads that wait for callbacks to end, and what each waits for; so that a wait that could never end is noticed
+/// The threads that wait for callbacks to end, and what each waits for, so that a wait that could never end is noticed
 /// before it begins.
 ///
-/// Whoever ends a callback wakes whoever waits for that timer, and looks for waiters only where the timer's word says
-/// that there is one; a call made by `sync` wakes its caller; a queue's end wakes whoever waits for the queue. Others
-/// pay nothing.
+/// The end of a callback wakes the threads that wait for its timer, and looks for them only if the timer's word says
+/// that there are any. The end of a `sync` function wakes its caller; the end of a queue wakes those who wait for the
+/// queue. Other operations pay nothing.
 enum WaitRegistry: ProcessState {
   /// What is waited for.
   enum Subject: Sendable {
-    /// The end of the callback that runs.
+    /// The end of the running callback.
     case timer(TimerRef)
     /// The queue's end.
     case queue(QueueCore)
     /// The queue's end, or that of its execution context.
     case context(QueueCore)
-    /// The end of a function, or that it will not run.
+    /// The end of a function, or the certainty that it will not run.
     case call(SyncCall)
 
     var isOver: Bool {
@@ -28,7 +28,7 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// A thread that waits, and where it stands meanwhile.
+  /// A waiting thread, and what it holds up meanwhile.
   final class Waiter: @unchecked Sendable {
     // Unchecked for the variables, which are guarded by the registry's lock.
     let subject: Subject
@@ -76,8 +76,8 @@ enum WaitRegistry: ProcessState {
     return .ok
   }
 
-  /// Adds a thread that is going to wait; false if that would close a ring of threads that wait for each other. Of
-  /// two that begin at the same moment the second finds the first.
+  /// Adds a thread that is going to wait; false if that would close a ring of threads that wait for each other. If two
+  /// begin at the same moment, the second finds the first.
   static func enter(_ waiter: Waiter) -> Bool {
     newest.withLock { newest in
       if !waiter.standing.isNowhere, closesRing(waiter, newest) { return false }
@@ -88,7 +88,7 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// The wait is over. Harmless for one that is not there.
+  /// The wait is over. Harmless for a thread that is not registered.
   static func leave(_ waiter: Waiter) {
     newest.withLock { newest in
       if newest === waiter {
@@ -104,7 +104,7 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// Wakes whoever waits for a timer, whose word has said that somebody does (P6, Sources/README.md).
+  /// Wakes the threads that wait for a timer whose word says that there are any (P6, Sources/README.md).
   @inline(never)
   static func timerEnded(_ index: UInt32) {
     newest.withLock { newest in

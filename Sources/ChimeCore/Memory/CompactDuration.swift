@@ -1,6 +1,6 @@
-/// A duration in 32 bits: 26 bits of a number and 6 bits of its unit, a power of two of nanoseconds or one that people
-/// use. Exact below 67 ms, for whole microseconds up to a minute, milliseconds up to 18 hours and seconds up to two
-/// years; rounded down otherwise, by less than 1 part in 33 million.
+/// A duration in 32 bits: 26 bits of a number and 6 bits of its unit, a power of two of nanoseconds or a customary one.
+/// Exact below 67 ms, for whole microseconds up to a minute, milliseconds up to 18 hours and seconds up to two years;
+/// rounded down otherwise, by less than 1 part in 33 million.
 package struct CompactDuration {
   var bits: UInt32
 
@@ -18,7 +18,7 @@ package struct CompactDuration {
     bits = nanoseconds < 1 << 26 ? UInt32(truncatingIfNeeded: nanoseconds) : CompactDuration.bits(of: nanoseconds)
   }
 
-  /// `nil` for one that is negative, or has another unit than nanoseconds: from 67 ms on.
+  /// `nil` if it is negative, or needs a unit other than nanoseconds: from 67 ms on.
   @inline(__always)
   package init?(short nanoseconds: Int64) {
     guard UInt64(bitPattern: nanoseconds) < 1 << 26 else { return nil }

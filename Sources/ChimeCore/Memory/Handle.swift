@@ -1,8 +1,8 @@
-/// An id, taken apart.
+/// The parts of an id.
 ///
-/// An id is below 2^53, so that JavaScript and Lua numbers carry it: 3 bits of kind, 24 bits of version, 26 bits of
-/// index. The version changes each time the index is given out anew, so an id that was released names nothing for ever;
-/// an index whose versions are used up is never given out again.
+/// An id is below 2^53, so that JavaScript and Lua numbers can hold it: 3 bits of kind, 24 bits of version, 26 bits of
+/// index. The version changes each time the index is given out again, so a released id never names anything again. An
+/// index whose versions are used up is never given out again.
 package struct Handle: Sendable {
   package enum Kind: UInt64, Sendable {
     case timer = 1
@@ -21,7 +21,7 @@ package struct Handle: Sendable {
   let index: UInt32
   let version: UInt32
 
-  /// Takes an id apart; `nil` when it is not one of that kind.
+  /// Splits an id into its parts; `nil` if it is not of that kind.
   @inline(__always)
   init?(_ id: UInt64, kind: Kind) {
     guard id >> (Handle.indexBits + Handle.versionBits) == kind.rawValue else { return nil }

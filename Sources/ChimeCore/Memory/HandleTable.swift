@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The objects behind the ids of one kind, for the kinds that are few and need no speed: targets, run loops, weak
+/// The objects behind the ids of one kind, for kinds with few objects that need no speed: targets, run loops, weak
 /// timers. (Timers and queues have the slab and the control blocks.) Any thread.
 package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   private struct Table {
@@ -19,9 +19,9 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
 
   private let kind: Handle.Kind
   private let table = Locked(Table())
-  /// Entries ever made.
+  /// How many entries were ever made.
   private let made = Atomic<Int>(0)
-  /// The fork after which the table holds what it holds (P19, Sources/README.md).
+  /// The fork since which the table has been in use (P19, Sources/README.md).
   private let epoch = Atomic<UInt32>(0)
 
   package init(_ kind: Handle.Kind) {
@@ -69,7 +69,7 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
     }
   }
 
-  /// Makes the id stale and gives the object that it named, to the one caller that did it.
+  /// Makes the id stale and gives its object, to the one caller that did so.
   @discardableResult
   package func remove(_ id: UInt64) -> Object? {
     guard let handle = Handle(id, kind: kind), isUsable else { return nil }
@@ -88,7 +88,7 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
     }
   }
 
-  /// Whether the id has named one of these objects, or does.
+  /// Whether the id names, or has named, one of these objects.
   package func hasNamed(_ id: UInt64) -> Bool {
     guard let handle = Handle(id, kind: kind), isUsable else { return false }
     return table.withLock { table in

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// Giving out slots and taking them back. Most of it happens in a thread's own cache; the control block's list, behind
-/// its lock, is used once for many slots. A queue with a timer limit counts behind the lock, exactly.
+/// Giving out slots and taking them back. Most of this happens in a thread's own cache; the control block's list,
+/// behind its lock, is used once for many slots. A queue with a timer limit counts behind the lock, exactly.
 extension QueueControlBlock {
-  /// A free slot that is the caller's alone.
+  /// A free slot, for the caller only.
   @inline(__always)
   func takeSlot(_ thread: ThreadState) -> Result<TimerSlot, SlotError> {
     if let index = thread.cache(of: self)?.pop() { return .success(Slab.slot(index)) }
     return takeSlotSlowly(thread)
   }
 
-  /// Whether timers are counted. Fixed for good, since caches bypass the count.
+  /// Whether timers are counted. This never changes, because caches bypass the count.
   private var isLimited: Bool { unsafe storage.pointee.isLimited.load(ordering: .relaxed) }
 
   /// Takes back a slot whose word is free already. The slot's next timer has the next version.
@@ -24,8 +24,7 @@ extension QueueControlBlock {
     giveBackSlowly(slot, thread, usedUp: usedUp)
   }
 
-  /// The same for a slot that goes to the calling thread's cache without more ado; false, and nothing done, for
-  /// another.
+  /// The same for a slot that fits into the calling thread's cache at once; false, with nothing done, for any other.
   @inline(__always)
   func takeBackSoon(_ slot: TimerSlot) -> Bool {
     let version = slot.versionAndFlags & (Handle.versionMask | RecordFlags.hasSideRecord.rawValue) &+ 1
@@ -37,8 +36,8 @@ extension QueueControlBlock {
   }
 
   private func takeSlotSlowly(_ thread: ThreadState) -> Result<TimerSlot, SlotError> {
-    // Another control block's slots leave the cache before this one's lock is taken: no two control blocks are ever
-    // locked together.
+    // Another control block's slots leave the cache before this one's lock is taken: two control blocks are never
+    // locked at once.
     let cache = isLimited ? nil : thread.claimCache(for: self)
     return unsafe storage.pointee.slots.withLock { store in
       if cache == nil, store.live >= store.limit { return .failure(.limit) }
@@ -77,7 +76,7 @@ extension QueueControlBlock {
   /// Slots of a limited control block that are given out.
   var liveCount: UInt64 { unsafe storage.pointee.slots.withLock { $0.live } }
 
-  /// Puts a slot behind all that are free.
+  /// Puts a slot at the end of the free list.
   private func put(_ index: UInt32, _ store: inout SlotStore) {
     unsafe Slab.slotsOut(of: Int(index >> 8)).pointee -= 1
     Slab.slot(index).context = .none
@@ -97,7 +96,7 @@ extension QueueControlBlock {
   }
 
   private func takeFree(_ store: inout SlotStore) -> UInt32? {
-    // Those that were never used come first while few others would come before a slot is used again.
+    // Unused slots come first while too few others would come before a slot is used again.
     if store.firstFree != 0, store.freeCount > ThreadCache.kept || store.fresh.isEmpty {
       store.freeCount -= 1
       let index = store.firstFree &- 1
@@ -135,7 +134,7 @@ extension QueueControlBlock {
   }
 
   /// Gives a chunk whose slots have all used up their versions a new number, and with it new versions, so that the slab
-  /// does not grow for ever (promise 14). False if there is none, or none that nothing refers to any more.
+  /// does not grow for ever (promise 14). False if there is no such chunk, or something still refers to each.
   private func renumber(_ store: inout SlotStore) -> Bool {
     // A callback of a concurrent queue holds its slot by itself for a moment.
     guard store.usedUpChunks > 0, core?.outstanding.load(ordering: .sequentiallyConsistent) ?? 0 == 0 else { return false }
@@ -155,8 +154,8 @@ extension QueueControlBlock {
     return false
   }
 
-  /// Visits every slot that may hold a timer: all those of each chunk that has one outside the list of free ones. Slots
-  /// given out meanwhile may be missed.
+  /// Visits every slot that may hold a timer: all slots of each chunk that has one outside the free list. Slots given
+  /// out in the meantime may be missed.
   func forEachSlot(_ body: (TimerSlot) -> Void) {
     var cursor = (group: 0, chunk: 0)
     while let chunk = usedChunk(from: &cursor) {
@@ -165,8 +164,8 @@ extension QueueControlBlock {
     }
   }
 
-  /// The next chunk that has a slot outside the list of free ones. Chunks that are renumbered meanwhile come to stand at the
-  /// end.
+  /// The next chunk that has a slot outside the list of free ones. Chunks that are renumbered meanwhile come to stand
+  /// at the end.
   private func usedChunk(from cursor: inout (group: Int, chunk: Int)) -> Int? {
     unsafe storage.pointee.slots.withLock { store in
       while cursor.group < store.chunks.count {

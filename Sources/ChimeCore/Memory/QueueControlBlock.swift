@@ -5,8 +5,8 @@ import Synchronization
 /// free slots. Control blocks are never unmapped and serve one queue after another; a slot stays with its control block
 /// for ever, so that a thread that is late by a whole queue's lifetime still finds what it expects.
 @unsafe struct QueueControlBlockStorage: ~Copyable {
-  /// The id of the queue that lives here, 0 when none does or it was released. A creator stores its timer, then reads
-  /// this again; a release stores 0 here, then visits all slots: one of the two sees the other (both sequentially
+  /// The id of the queue that lives here; 0 if there is none, or it has been released. A creator stores its timer, then
+  /// reads this again; a release stores 0 here, then visits all slots: one of the two sees the other (both sequentially
   /// consistent; P7 and P8, Sources/README.md).
   let id = Atomic<UInt64>(0)
   /// The running timer that somebody in `run` waits for, as its slot's index + 1; 0 for none.
@@ -18,7 +18,7 @@ import Synchronization
   let isVirtual = Atomic<Bool>(false)
   /// The clock that the queue's deadlines are kept on, where it is not virtual: `clock_gettime`'s number.
   let clock = Atomic<Int32>(CLOCK_MONOTONIC)
-  /// Whether the queue's times are times of day; inside it they are monotonic, less than that by `wallOffset` (P13,
+  /// Whether the queue's times are times of day. Internally they are monotonic: `wallOffset` less (P13,
   /// Sources/README.md).
   let isWall = Atomic<Bool>(false)
   /// The wall clock was stepped, and no pass has looked at it since. Pairs with the next wake-up: who notices a step
@@ -28,7 +28,7 @@ import Synchronization
   let wallOffset = Atomic<Int64>(0)
   /// What a test has stepped the clock by.
   let wallShift = Atomic<Int64>(0)
-  /// Not on the wall clock, and calls functions: timers without rare options take `TimerRef.createPlain`.
+  /// Not on the wall clock, and with callbacks: timers without rare options are created by `TimerRef.createPlain`.
   let isPlain = Atomic<Bool>(true)
   /// Whether ticks are taken as records.
   let givesRecords = Atomic<Bool>(false)
@@ -42,14 +42,14 @@ import Synchronization
   /// What wakes a host-driven queue; see `wakeHost` (P11, Sources/README.md).
   let hostFile = Atomic<Int32>(-1)
   let hostWakers = Atomic<Int32>(0)
-  /// The id of the host-driven queue that is to stop; 0 for none. One that another queue left behind means nothing
+  /// The id of the host-driven queue that is to stop; 0 for none. An id that another queue left behind means nothing
   /// (P11c, Sources/README.md).
   let stopIsPending = Atomic<UInt64>(0)
   private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
 
-  /// When the queue will look at its wheel next, `Int64.max` for never, `QueueControlBlock.awake` while a pass runs or
-  /// is sure to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then reads
-  /// this; all sequentially consistent, so one of the two sees the other and no wake-up is lost (P1,
+  /// When the queue will look at its wheel next; `Int64.max` for never, `QueueControlBlock.awake` while a pass is
+  /// running or sure to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then
+  /// reads this; all sequentially consistent, so one of the two sees the other and no wake-up is lost (P1,
   /// Sources/README.md).
   let nextWakeUp = Atomic<Int64>(.max)
   private var padding1: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
@@ -65,12 +65,12 @@ import Synchronization
   let core = Locked<QueueCore?>(nil)
   /// Wheel pages that came with the chunks, and how many of the regions the queue's wheel has taken.
   let wheelPages = Locked<(regions: [WheelPageRegion], taken: Int)>(([], 0))
-  /// Room for what passes write down, until the pass takes it; see `PassRoom`. The flag is a hint that is set before the slots
-  /// are given out that the room is for.
+  /// Room for what passes write down, until the pass takes it; see `PassRoom`. The flag is a hint that is set before
+  /// the slots are given out that the room is for.
   let room = Locked<PassRoom?>(nil)
   let hasRoom = Atomic<Bool>(false)
-  /// While no queue lives here: the index of the next such control block, and the version of its next id. Behind the lock
-  /// of `QueueControlBlocks`.
+  /// While no queue lives here: the index of the next such control block, and the version of its next id. Behind the
+  /// lock of `QueueControlBlocks`.
   var free: (next: UInt32, version: UInt32) = (0, 0)
 
   init(index: UInt32) {
@@ -92,10 +92,10 @@ struct SlotStore {
   /// First index and count of each group of chunks.
   var chunks: [(first: Int, count: Int)] = []
   var chunkTotal = 0
-  /// Of these, those whose slots have all used up their versions.
+  /// How many of these have slots that have all used up their versions.
   var usedUpChunks = 0
-  /// Makes Swift's metadata for the list now: a fork during a thread's first timer would leave the runtime's lock taken
-  /// in the child.
+  /// Creates Swift's metadata for the list now: a fork during a thread's first timer would leave the runtime's lock
+  /// taken in the child.
   @inline(never) @_optimize(none)
   static func prime() {
     var store = SlotStore()
@@ -103,7 +103,7 @@ struct SlotStore {
     store.chunks.reserveCapacity(8)
   }
 
-  /// Timers that may exist at once, for a queue with a limit, and that do.
+  /// For a queue with a limit: how many timers may exist at once, and how many do.
   var limit: UInt64 = .max
   var live: UInt64 = 0
 }
@@ -114,7 +114,7 @@ struct SlotStore {
   let storage: UnsafeMutablePointer<QueueControlBlockStorage>
 
   static var awake: Int64 { .min }
-  /// The time at which what has no time, a callback that is not a tick, is to be delivered: at once.
+  /// The deadline of a callback that is not a tick and so has none: at once.
   static var atOnce: Int64 { .min + 1 }
 
   @inline(__always)
@@ -153,13 +153,13 @@ struct SlotStore {
 
   // MARK: Time
 
-  /// The time inside the queue, in which its deadlines are kept: that of its clock, but for a queue on the wall clock.
+  /// The queue's internal time, in which its deadlines are kept: its clock's time, except on the wall clock.
   @inline(__always)
   package var now: Int64 {
     isVirtual ? virtualNow : Clock.time(of: unsafe storage.pointee.clock.load(ordering: .relaxed))
   }
 
-  /// When a delay from now is over.
+  /// The time at which a delay from now is over.
   @inline(never)
   func deadline(after delay: Int64) -> Int64 { now.saturatingAdd(delay) }
 
@@ -197,7 +197,7 @@ struct SlotStore {
 
   var inboxIsEmpty: Bool { unsafe storage.pointee.inbox.load(ordering: .sequentiallyConsistent) == 0 }
 
-  /// Takes all that is in the inbox and calls `body` for each slot, with the word as it is once its inbox flag is off.
+  /// Takes everything out of the inbox and calls `body` for each slot, with its word after the inbox flag was cleared.
   @inline(__always)
   func drain(_ body: (TimerSlot, TimerWord) -> Void) {
     var head = unsafe storage.pointee.inbox.exchange(0, ordering: .sequentiallyConsistent)

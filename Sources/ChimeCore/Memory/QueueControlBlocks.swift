@@ -7,15 +7,15 @@ enum QueueControlBlocks: ProcessState {
   static var maximum: Int { 1 << 16 }
 
   private struct State {
-    /// The index of the next one. From 1 on: no id has a low half of 0.
+    /// The next index. The first is 1: no id has a low half of 0.
     var made = 1
     /// The index of the first control block on each shelf that no queue lives in, 0 for none; each notes the next.
     var free = InlineArray<4, UInt32>(repeating: 0)
   }
 
-  /// Where a free control block waits. A control block serves queues with a timer limit, or queues without, for ever:
-  /// thread caches bypass the count. One that has grown large is used when no small one is left, since ending a queue
-  /// visits all slots.
+  /// Free control blocks. A control block serves only queues with a timer limit, or only queues without, because thread
+  /// caches bypass the count. A large one is used only if no small one is left, because ending a queue visits all
+  /// slots.
   private static func shelf(isLimited: Bool, isLarge: Bool) -> Int { (isLimited ? 2 : 0) + (isLarge ? 1 : 0) }
 
   private static var smallChunks: Int { 4 }
@@ -133,7 +133,7 @@ enum QueueControlBlocks: ProcessState {
     if unsafe controls != nil { unsafe abandoned.store(controls, ordering: .relaxed) }
   }
 
-  /// Gives up the queues from before the fork, and closes their descriptors. The next control blocks go on in number.
+  /// Gives up the queues from before the fork, and closes their descriptors. Numbering continues with the next blocks.
   static func reinitialize() {
     var made = first.load(ordering: .relaxed)
     if let controls = unsafe abandoned.exchange(nil, ordering: .relaxed) {

@@ -1,4 +1,4 @@
-/// Time arithmetic that ends at the ends of time instead of trapping (promise 17).
+/// Time arithmetic that saturates instead of trapping (promise 17).
 extension Int64 {
   @inline(__always)
   package func saturatingAdd(_ other: Int64) -> Int64 {

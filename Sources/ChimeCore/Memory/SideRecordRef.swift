@@ -30,7 +30,7 @@ import Synchronization
       .assumingMemoryBound(to: TimerSideRecord.Own.self)
   }
 
-  /// Makes it that of a new timer.
+  /// Resets it for a new timer.
   func reset() {
     unsafe own.pointee = TimerSideRecord.Own()
     tickLimit = 0
@@ -70,6 +70,12 @@ import Synchronization
   /// Whether something is to be called when the timer is released.
   var hasLastWork: Bool { unsafe value.finalizer != nil || value.pendingCallbacks > 0 || value.named != nil }
 
+  /// The finalizer, if it is the only thing to be called when the timer is released, and may be called anywhere.
+  var finalizerForAnywhere: ContextFunction? {
+    let value = value
+    return unsafe value.finalizesAnywhere && value.pendingCallbacks == 0 && value.named == nil ? value.finalizer : nil
+  }
+
   @inline(__always)
   var named: NamedHandlers? { unsafe own.pointee.named?.takeUnretainedValue() }
 
@@ -108,7 +114,7 @@ import Synchronization
     get { unsafe pointer.pointee.previousOfTarget.load(ordering: .relaxed) }
     nonmutating set { unsafe pointer.pointee.previousOfTarget.store(newValue, ordering: .relaxed) }
   }
-  /// To be looked at inside `Labels.read` only, but by the writer.
+  /// Read only inside `Labels.read`, except by the writer.
   var label: UnsafeMutablePointer<CChar>? {
     get { unsafe pointer.pointee.label.load(ordering: .acquiring) }
     nonmutating set { unsafe pointer.pointee.label.store(newValue, ordering: .releasing) }
@@ -123,8 +129,8 @@ import Synchronization
   }
 }
 
-/// The names that timers were given. One that is read is not freed meanwhile, and neither keeps the other waiting for
-/// longer than it takes to copy it: the lock hands priority on.
+/// The labels of timers. A label is not freed while it is being read, and a reader holds others up only as long as it
+/// takes to copy one: the lock has priority inheritance.
 enum Labels: ProcessState {
   private static let lock = Locked(())
 

@@ -1,10 +1,10 @@
 import Synchronization
 
 /// All timers of the process, in chunks of 256 slots that are mapped once and never unmapped, so that a stale id can
-/// always be looked up and told to be stale. A chunk belongs to one queue control block for ever.
+/// always be looked up and recognised. A chunk belongs to one queue control block for ever.
 ///
-/// A chunk is 24 KiB of zeroed pages, touched as they are used: 256 records, then for each slot its inbox link and its
-/// position in the wheel, then wheel pages enough for the entries of these slots, so that a pass never needs memory.
+/// A chunk is 24 KiB of zeroed pages, touched as they are used: 256 records; an inbox link and a wheel position for
+/// each slot; and enough wheel pages for the entries of these slots, so that a pass never allocates.
 enum Slab: ProcessState {
   static var slotsPerChunk: Int { 256 }
   static var chunkStride: Int { 24576 }
@@ -65,7 +65,7 @@ enum Slab: ProcessState {
   /// No slot is found any more.
   static func abandon() { unsafe table.store(nil, ordering: .releasing) }
 
-  /// The next chunks go on in number; the table is made anew by `prepare`.
+  /// Numbering continues with the next chunks; `prepare` makes a new table.
   static func reinitialize() { chunkCount.reinitialize() }
 
   /// Maps `count` chunks for a queue control block and gives the index of the first; `nil` when memory or ids are used
@@ -174,7 +174,7 @@ enum Slab: ProcessState {
     unsafe Int(usedUpCount(of: chunk).pointee) == slotsPerChunk - (chunk == 0 ? 1 : 0)
   }
 
-  /// Whether nothing refers to the chunk's slots, which are used up, but by ids: no inbox, no batch, no wheel.
+  /// Whether only ids refer to the chunk's slots, which are used up: no inbox, no batch, no wheel.
   static func isAtRest(_ chunk: Int) -> Bool {
     let first = UInt32(chunk * slotsPerChunk)
     return (first..<first + UInt32(slotsPerChunk)).allSatisfy { index in

@@ -5,7 +5,7 @@ import Synchronization
 /// image, and the chain of queues and timers whose callbacks it is inside. Made when first needed, freed when the
 /// thread ends.
 @unsafe struct ThreadStorage {
-  /// Innermost callback this thread is inside; nil outside.
+  /// The innermost callback that this thread is inside; nil outside callbacks.
   var frame: UnsafeMutablePointer<Frame>?
   var startOrder: UInt32 = 0
   /// See `WriterImage`; 0: none of its own.
@@ -14,7 +14,7 @@ import Synchronization
   var hasEnded = false
   /// The thread's run loop, retained; nil until it is asked for.
   var loop: Unmanaged<Loop>?
-  /// The thread is inside the host's trace.
+  /// Whether the thread is inside the host's trace function.
   var isTracing = false
   var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = unsafe (
     .init(), .init(), .init(), .init()
@@ -24,11 +24,11 @@ import Synchronization
   var sentence: UnsafeMutablePointer<CChar>?
 }
 
-/// A stretch of a thread's stack in which it runs callbacks of a queue. Lives on that stack; a function run for a
-/// thread that waits for it (`queue_sync`) continues the waiting thread's chain, and stands where that stands.
+/// A part of a thread's stack in which it runs callbacks of a queue; it lives on that stack. A function that runs for a
+/// waiting thread (`queue_sync`) continues the waiting thread's chain, and counts as inside the same callbacks.
 @unsafe struct Frame {
   var control: QueueControlBlock
-  /// The timer whose callback runs; nil for functions and finalizers.
+  /// The timer whose callback is running; nil for functions and finalizers.
   var slot: UInt32?
   var previous: UnsafeMutablePointer<Frame>?
   /// Of the waiting thread, if there is one.
@@ -37,19 +37,19 @@ import Synchronization
 
 @unsafe struct ThreadCacheStorage {
   var control: UnsafeMutablePointer<QueueControlBlockStorage>?
-  /// Slots put in and slots taken out, since ever; the ring has room for 64.
+  /// How many slots were ever put in and taken out; the ring has room for 64.
   var pushed: UInt32 = 0
   var popped: UInt32 = 0
   var ring = InlineArray<64, UInt32>(repeating: 0)
 }
 
-/// A thread's free slots of one control block: first in, first out, so that a slot's generation goes round as seldom as
-/// can be (P14c, P14e, Sources/README.md).
+/// A thread's free slots of one control block: first in, first out, so that a slot's generation repeats as rarely as
+/// possible (P14c, P14e, Sources/README.md).
 @safe struct ThreadCache {
   static var capacity: Int { 64 }
-  /// Fewer are not given out: so many others come before a slot is used again (P14e, Sources/README.md).
+  /// The last ones are kept: that many others come before a slot is used again (P14e, Sources/README.md).
   static var kept: Int { 28 }
-  /// How many there are after an exchange with the control block's list: of one that had too few, of one that was full.
+  /// How many there are after an exchange with the control block's list: if there were too few, and if it was full.
   static var filled: Int { 60 }
   static var halved: Int { 40 }
 
@@ -68,7 +68,7 @@ import Synchronization
       .assumingMemoryBound(to: UInt32.self)
   }
 
-  /// The slot that has been here longest, if there are enough of them.
+  /// The slot that has been here longest, if there are enough slots.
   @inline(__always)
   func pop() -> UInt32? { hasEnough ? takeOldest() : nil }
 
@@ -134,7 +134,7 @@ import Synchronization
     }
   }
 
-  /// The calling thread's state, made if need be; `nil` without memory. Only after `prepare`.
+  /// The calling thread's state, created if necessary; `nil` without memory. Only after `prepare`.
   @inline(__always)
   static func obtain() -> ThreadState? { existing ?? make() }
 
@@ -193,9 +193,9 @@ import Synchronization
     unsafe free(storage)
   }
 
-  /// Lets go of all that the thread has.
+  /// Releases all that the thread has.
   private func vacate() {
-    // First, since it calls finalizers of the host's, for which the thread is as it was.
+    // First, because it calls the host's finalizers, which may use Chime as before.
     loop?.end()
     loop = nil
     chime_set_thread_state(nil)
@@ -218,7 +218,7 @@ import Synchronization
 
   // MARK: Start order
 
-  /// Orders this thread's activations among each other.
+  /// The order among this thread's activations.
   @inline(__always)
   func nextStartOrder() -> UInt32 {
     let startOrder = unsafe storage.pointee.startOrder &+ 1
@@ -275,7 +275,7 @@ import Synchronization
     return unsafe cache.storage.pointee.control == .some(control.storage) ? cache : nil
   }
 
-  /// Makes the control block's entry of the caches its own, giving back what another control block had there.
+  /// Takes the control block's entry among the caches for it, giving back the slots of another control block.
   func claimCache(for control: QueueControlBlock) -> ThreadCache? {
     let cache = cache(atOffset: control.cacheOffset)
     if unsafe cache.storage.pointee.control != control.storage {
@@ -293,8 +293,8 @@ import Synchronization
 
   // MARK: Frames
 
-  /// Runs `body` as a callback stretch of a queue, behind `previous` or this thread's own chain. `body` gets a handle
-  /// with which it names the timer whose callback it is about to call.
+  /// Runs `body` as a frame of a queue's callbacks, behind `previous` or this thread's own chain. With the handle that
+  /// it gets, `body` names the timer whose callback it is about to call.
   func inside<Result>(
     _ control: QueueControlBlock, continuing caller: Standing? = nil, _ body: (CurrentFrame) -> Result
   ) -> Result {
@@ -313,7 +313,7 @@ import Synchronization
   static var frames: FrameChain { unsafe FrameChain(innermost: existing.map { unsafe $0.storage.pointee.frame } ?? nil) }
 }
 
-/// The frame of the callback stretch that is being run.
+/// The frame that is running.
 @safe struct CurrentFrame {
   // SAFETY: valid inside the `inside` call that made it.
   private let pointer: UnsafeMutablePointer<Frame>

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A timer as it was at one moment: its word and what queries tell of its record. A plain value.
+/// A timer at one moment: its word, and what queries report of its record. A plain value.
 struct TimerImage {
   var word: TimerWord
   var deadline: Int64
@@ -23,7 +23,7 @@ struct TimerImage {
   /// When a running timer is due.
   var dueTime: Int64 { word.dueTime(deadline) }
 
-  /// The same as the queue's clock shows it; `Int64.max` for a timer that does not run.
+  /// The same on the queue's clock; `Int64.max` for a timer that is not running.
   func wallDueTime(_ control: QueueControlBlock) -> Int64 {
     guard word.isRunning else { return .max }
     return flags.contains(.onWallClock) ? control.wallTime(dueTime, own: wallOffset) : dueTime
@@ -34,12 +34,12 @@ struct TimerImage {
 /// to place the timer, need not wait for a writer that the system has taken off its processor (promise 18).
 ///
 /// Each thread has one, as it writes one timer at a time. The memory is never unmapped and goes from thread to thread.
-/// `imageVersion` is odd from before the writer bit is set until the image is whole: as long as it is, the record has
-/// not been changed. Writer: makes the image version odd, another one for each try, notes the word, sets the writer
-/// bit, copies the record, makes the image version even, changes the record. Reader: reads the image version; the word,
-/// which must name this image; the image, or the record where the image version is odd; the image version again. The
-/// same one means that what it has read belongs together. It looks again only where another operation has come to its
-/// end meanwhile (P3, Sources/README.md).
+/// `imageVersion` is odd from before the writer bit is set until the image is complete; as long as it is odd, the
+/// record has not been changed. Writer: makes the image version odd, another one for each try, notes the word, sets the
+/// writer bit, copies the record, makes the image version even, changes the record. Reader: reads the image version;
+/// the word, which must name this image; the image, or the record where the image version is odd; the image version
+/// again. If that is the same, what was read belongs together. The reader repeats this only if another operation has
+/// ended in the meantime (P3, Sources/README.md).
 @safe struct WriterImage: @unchecked Sendable {
   @unsafe fileprivate struct Storage: ~Copyable {
     let imageVersion = Atomic<UInt32>(0)
@@ -83,8 +83,8 @@ struct TimerImage {
     unsafe storage.pointee.word.store(word.bits, ordering: .relaxed)
   }
 
-  /// After it: copies the record, which is this thread's now and has not been changed. What changes it stores with
-  /// release order, so that who sees that sees the new image version, too.
+  /// After it: copies the record, which is now this thread's and has not been changed. Changes are stored with release
+  /// order, so that whoever sees one also sees the new image version.
   @inline(__always)
   func take(_ slot: TimerSlot) {
     let versionAndFlags = slot.versionAndFlags
@@ -110,7 +110,7 @@ struct TimerImage {
     unsafe storage.pointee.wallOffset.store(sideRecord.wallOffset, ordering: .relaxed)
   }
 
-  /// The timer as it was before the writer that `word` names; `nil` when another operation came to its end meanwhile.
+  /// The timer before the writer that `word` names; `nil` if another operation has ended in the meantime.
   fileprivate func read(_ slot: TimerSlot, _ word: TimerWord) -> TimerImage? {
     let imageVersion = unsafe storage.pointee.imageVersion.load(ordering: .acquiring)
     // Not before the image version: that could be of a try which has not set the writer bit yet (P3,
@@ -121,7 +121,7 @@ struct TimerImage {
     var image = imageVersion & 1 != 0 ? slot.copy(before) : copy(before)
     atomicMemoryFence(ordering: .acquiring)
     guard unsafe storage.pointee.imageVersion.load(ordering: .relaxed) == imageVersion else { return nil }
-    // A handler may have ended meanwhile; one that starts is what the writer is about to decide.
+    // A handler may have ended in the meantime. Whether one starts, the writer is about to decide.
     if !current.isBusy { image.word = image.word.clearing(TimerWord.busyBit) }
     return image
   }
@@ -145,8 +145,8 @@ struct TimerImage {
   }
 }
 
-/// All images of the process: one for each thread that has used a timer, and one that threads without memory for their
-/// own share. Index 0 is none: that of the writer of a slot that holds no timer yet, or no more.
+/// All images of the process: one for each thread that has used a timer, and one shared by threads without memory for
+/// their own. Index 0 means none, for the writer of a slot that holds no timer yet, or no longer.
 enum WriterImages: ProcessState {
   static var maximum: UInt32 { 1 << 16 }
   private static var stride: Int { 128 }
@@ -161,7 +161,7 @@ enum WriterImages: ProcessState {
   /// A spin lock of the shared image (P3d, Sources/README.md).
   private static let sharedIsTaken = Atomic<Bool>(false)
 
-  /// Makes the table; false when there is no memory.
+  /// Makes the table; false if there is no memory.
   static func prepare() -> Bool { free.withLock { _ in makeTable() } }
 
   /// The caller holds the lock of `free`.
@@ -174,7 +174,7 @@ enum WriterImages: ProcessState {
 
   static func makeGlobals() { free.withLock { _ in } }
 
-  /// What other threads had is not given out again.
+  /// Other threads' images are not given out again.
   static func reinitialize() {
     free.reinitialize()
     sharedIsTaken.store(false, ordering: .relaxed)
@@ -222,7 +222,7 @@ enum WriterImages: ProcessState {
     return image(sharedIndex)
   }
 
-  /// The operation for which `own` gave an image has come to its end.
+  /// The operation for which `own` gave an image has ended.
   @inline(__always)
   static func finish(_ index: UInt32) {
     if index == sharedIndex { sharedIsTaken.store(false, ordering: .releasing) }
@@ -230,8 +230,8 @@ enum WriterImages: ProcessState {
 }
 
 extension TimerSlot {
-  /// The timer as the last operation that came to its end has left it. Waits for nobody; looks again only when another
-  /// operation came to its end meanwhile. Of a slot that holds no live timer only the word means anything.
+  /// The timer as the last completed operation left it. Waits for nobody; repeats only if another operation has ended
+  /// in the meantime. If the slot holds no live timer, only the word means anything.
   var image: TimerImage {
     while true {
       let word = word
@@ -253,7 +253,7 @@ extension TimerSlot {
     }
   }
 
-  /// What the record says at this moment, beside a word; whether they belong together the caller finds out.
+  /// What the record says at this moment, with a word. The caller finds out whether they belong together.
   fileprivate func copy(_ word: TimerWord) -> TimerImage {
     var image = TimerImage(
       word: word, deadline: deadline, period: period, versionAndFlags: versionAndFlags, leeway: leeway,

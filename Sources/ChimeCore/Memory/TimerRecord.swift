@@ -2,11 +2,11 @@ import Synchronization
 
 /// One timer: 64 bytes in the slab, one cache line.
 ///
-/// Who may touch what: `word` anybody, atomically. The other atomics are written only by the thread that is writer (or
-/// owns a free slot), and may be read by anybody: as a hint, which a compare-and-swap on the word then proves, or
-/// between two looks at the word (see `TimerSlot.image`). They are stored with release order (but the start order,
-/// which no query reads), so that who reads one of them reads a word that is at least as new afterwards (P3, P3b,
-/// Sources/README.md). Everything else belongs to the writer alone.
+/// Access: any thread may read and swap `word`. The other atomics are written only by the writer (or the owner of a
+/// free slot), and may be read by any thread: as a hint that a compare-and-swap on the word then proves, or between two
+/// reads of the word (see `TimerSlot.image`). They are stored with release order (except the start order, which no
+/// query reads), so that whoever reads one of them then reads a word that is at least as new (P3, P3b,
+/// Sources/README.md). Everything else belongs to the writer.
 @unsafe struct TimerRecord: ~Copyable {
   let word = Atomic<UInt64>(0)
   /// Running, or suspended under *coalesce*: when the next tick is due, before postponement. Suspended under
@@ -17,14 +17,14 @@ import Synchronization
   var handler: TickFunction?
   /// While the slot is free: the next free slot (see `SlotStore`).
   var context = Context.none
-  /// Memory for a side record, which stays with the slot once it was needed: it holds a timer's side record while the
-  /// flag `hasSideRecord` is set.
+  /// Memory for a side record, which stays with the slot once allocated. It holds a timer's side record while the flag
+  /// `hasSideRecord` is set.
   let sideRecord = unsafe Atomic<UnsafeMutablePointer<TimerSideRecord>?>(nil)
   let versionAndFlags = Atomic<UInt32>(0)
   let leeway = Atomic<UInt32>(0)
   /// Ticks delivered in this activation, low bits.
   let sequence = Atomic<UInt32>(0)
-  /// Order of activation among those of one thread; breaks ties between equal deadlines (P2b, Sources/README.md).
+  /// The order among one thread's activations; breaks ties between equal deadlines (P2b, Sources/README.md).
   let startOrder = Atomic<UInt32>(0)
 }
 
@@ -44,10 +44,10 @@ struct RecordFlags: OptionSet {
   static var schedule: RecordFlags { [.repeating, .firstIsDeadline, .delayPolicy, .keepsRemaining, .hasSchedule] }
 }
 
-/// A timer's side record: what few timers need. The writer's, but for the atomics, which are as those of the record:
-/// their memory is never given back, so that who reads them late reads something.
+/// A timer's side record: what few timers need. It belongs to the writer, except for the atomics, which are like those
+/// of the record: their memory is never given back, so a late reader reads something valid.
 @unsafe struct TimerSideRecord: ~Copyable {
-  /// Due times until the timer is finished; 0: no limit.
+  /// The timer finishes after this many due times; 0: no limit.
   let tickLimit = Atomic<UInt64>(0)
   /// Due times counted against the limit, delivered and missed.
   let dueCount = Atomic<UInt64>(0)
@@ -58,8 +58,8 @@ struct RecordFlags: OptionSet {
   let generationHigh = Atomic<UInt32>(0)
   /// The id of the target; 0: none.
   let targetID = Atomic<UInt64>(0)
-  /// For a deadline that is a time of day: the offset that turned it into monotonic time (see
-  /// `QueueCore.followWallClock`). `followsNoWall` for every other.
+  /// For a deadline that is a time of day: the offset that converted it to monotonic time (see
+  /// `QueueCore.followWallClock`). `followsNoWall` for all others.
   let wallOffset = Atomic<Int64>(SideRecordRef.followsNoWall)
   /// In the list of its target's timers: the neighbours' slots as index + 1, `TimerTarget.end` at the ends; 0 where the
   /// timer is in none. Behind the target's lock.
@@ -67,27 +67,28 @@ struct RecordFlags: OptionSet {
   let previousOfTarget = Atomic<UInt32>(0)
   /// Allocated with the timer, freed with it, under the lock of `Labels`; `nil` for none.
   let label = unsafe Atomic<UnsafeMutablePointer<CChar>?>(nil)
-  /// The version of the slot whose timer was given the turn for a pending callback, while its enqueued flag is set. The
-  /// pass's own.
+  /// While the enqueued flag is set: the slot version of the timer whose pending callback has the turn. Used by the
+  /// pass only.
   let turnVersion = Atomic<UInt32>(0)
   /// `QueueCore.run` does not wait for the timer's end.
   let isBackground = Atomic<Bool>(false)
 
-  /// What nobody but the writer reads. Lies behind the atomics, in the same piece of memory.
+  /// What only the writer reads. It follows the atomics in the same allocation.
   @safe struct Own {
     var finalizer: ContextFunction?
+    var finalizesAnywhere = false
     var registrationHandler: TickFunction?
     var cancelHandler: TickFunction?
-    /// One reference to the target's counts, which is none to its object.
+    /// One reference to the target's counts, not to its object.
     var target: Unmanaged<TimerTarget>?
-    /// One reference to the handlers beside the first.
+    /// One reference to the handlers that were added.
     var named: Unmanaged<NamedHandlers>?
-    /// Periods that were missed before a *remaining* suspend and belong to the next tick.
+    /// Periods missed before a *remaining* suspend, which belong to the next tick.
     var carriedMissed: UInt64 = 0
-    /// A repeating timer's first delay or deadline when it is not the interval.
+    /// A repeating timer's first delay or deadline, if it is not the interval.
     var first: Int64 = 0
     var hasFirst = false
-    /// An extra tick was asked for, at `fireTime`.
+    /// An extra tick was requested, at `fireTime`.
     var firePending = false
     /// Whether the first of the pending callbacks is ARMED; they alternate.
     var nextIsArmed = false

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A slot of the slab, and the only way to its record. Copies are free; a slot is never unmapped, so no method of it
+/// A slot of the slab, and the only access to its record. Copies cost nothing. A slot is never unmapped, so no method
 /// can touch foreign memory, whatever became of the timer. The changes of its word stand in `TimerSlot+Word.swift`.
 @safe struct TimerSlot: @unchecked Sendable {
   // SAFETY: points into a chunk of the slab, which is never unmapped; all shared fields are atomics.
@@ -21,7 +21,7 @@ import Synchronization
     nonmutating set { unsafe record.pointee.deadline.store(newValue, ordering: .releasing) }
   }
 
-  /// When the timer is due, if it runs with that word.
+  /// When the timer is due, if it is running with that word.
   @inline(__always)
   func dueTime(_ word: TimerWord) -> Int64 { word.dueTime(deadline) }
 
@@ -61,8 +61,8 @@ import Synchronization
     nonmutating set { unsafe record.pointee.sequence.store(newValue, ordering: .releasing) }
   }
 
-  /// Whether this id is that of a timer in the slot's version, which has none of these flags: the same at once as taking
-  /// the id apart. For an id whose index is the slot's.
+  /// Whether this id names the timer in the slot's present version, with none of these flags: one comparison instead of
+  /// splitting the id. For an id whose index is the slot's.
   @inline(__always)
   func isNamed(by id: UInt64, without flags: RecordFlags) -> Bool {
     let version = UInt64(versionAndFlags & (Handle.versionMask | flags.rawValue))
@@ -94,7 +94,7 @@ import Synchronization
     unsafe record.pointee.sideRecord.load(ordering: .relaxed).map { unsafe SideRecordRef($0) }
   }
 
-  /// Whether `QueueCore.run` waits for the timer's end no more than for that of none.
+  /// Whether `QueueCore.run` does not wait for the timer's end.
   var isBackground: Bool { sideRecord?.isBackground ?? false }
 
   /// The version of the slot that was given a turn for a pending callback. The pass's own; there once a timer in the

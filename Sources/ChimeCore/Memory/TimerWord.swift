@@ -1,4 +1,4 @@
-/// The one 64-bit word in which a timer's fate is decided; a value type, read and swapped whole.
+/// The one 64-bit word that decides a timer's fate. A value type, read and swapped as a whole.
 ///
 /// | bits | content |
 /// | --- | --- |
@@ -6,19 +6,20 @@
 /// | 3 | busy: a callback has started and has not returned |
 /// | 4 | writer: one thread owns the record; everybody else waits or comes back |
 /// | 5 | inbox: the slot is linked in its queue's inbox |
-/// | 6 | callback pending: an extra tick, registration or cancel callback is to be delivered; details in the side record |
-/// | 7 | enqueued: a delivery of this slot's pending callback is in the batch, or any delivery on its way on a concurrent queue, and has not begun |
-/// | 8 | waited: a thread waits until the timer is no longer busy; whoever clears busy clears this and wakes it |
-/// | 9–31 | generation, low bits; they run on when the slot is reused |
-/// | 32–63 | with a writer: the index of its image, 0 for none. Running: the postponement, added to the record's deadline, in ns, or in 1,024 ns if bit 63 is set. Suspended: since when, as a `CompactDuration` |
+/// | 6 | callback pending: an extra tick, registration or cancel callback is to be delivered; details in the side
+/// record | | 7 | enqueued: a delivery of this slot's pending callback is in the batch, or any delivery on its way on a
+/// concurrent queue, and has not begun | | 8 | waited: a thread waits until the timer is no longer busy; whoever clears
+/// busy clears this and wakes it | | 9–31 | generation, low bits; they run on when the slot is reused |
+/// | 32–63 | with a writer: the index of its image, 0 for none. Running: the postponement, added to the record's
+/// deadline, in ns, or in 1,024 ns if bit 63 is set. Suspended: since when, as a `CompactDuration` |
 ///
-/// The record changes only while somebody is writer; what it was until then, the writer's image tells (see
-/// `WriterImage`, `Memory/TimerImage.swift`; a creator has none). Every transition changes the generation, so that a compare-and-swap on the word proves that a
-/// deadline read beside it belongs to it. (A 23-bit generation repeats after 8 million transitions of one slot, and
-/// slots are reused first in, first out: a thread would have to sleep through exactly so many rounds of all of them to
-/// be deceived.) Two things move the deadline within a generation: a tick of a repeating timer, whose deadline is
-/// therefore changed through the writer bit only, and a postponement by more than the word holds, which leaves another
-/// rest in the word each time (P3c, P4, Sources/README.md).
+/// The record changes only while there is a writer, whose image says what it was before (see `WriterImage`,
+/// `Memory/TimerImage.swift`; a creator has none). Every transition changes the generation, so that a compare-and-swap
+/// on the word proves that a deadline read beside it belongs to it. (A 23-bit generation repeats after 8 million
+/// transitions of one slot, and slots are reused first in, first out: a thread would have to sleep through exactly so
+/// many rounds of all of them to be deceived.) Two things move the deadline within a generation: a tick of a repeating
+/// timer, whose deadline is therefore changed through the writer bit only, and a postponement by more than the word
+/// holds, which leaves another rest in the word each time (P3c, P4, Sources/README.md).
 struct TimerWord: Equatable {
   var bits: UInt64
 
@@ -37,7 +38,7 @@ struct TimerWord: Equatable {
     static var generationMask: UInt64 { (1 << generationBits) - 1 }
   #endif
 
-  /// Content codes: 0 free, 1 + state, 6 released.
+  /// Content codes: 0: free, 1 + state, 6: released.
   static var freeCode: UInt64 { 0 }
   static var releasedCode: UInt64 { 6 }
 
@@ -45,15 +46,15 @@ struct TimerWord: Equatable {
   @inline(__always) var isFree: Bool { code == TimerWord.freeCode }
   @inline(__always) var isReleased: Bool { code == TimerWord.releasedCode }
   @inline(__always) var isRunning: Bool { code == TimerWord.code(of: .running) }
-  /// A running timer that nobody writes, and no callback of which runs.
+  /// A running timer without a writer and without a running callback.
   @inline(__always)
   var isRunningAlone: Bool {
     bits & (7 | TimerWord.busyBit | TimerWord.writerBit) == TimerWord.code(of: .running)
   }
-  /// A timer that its id still names, that nobody writes, and no callback of which runs.
+  /// A live timer without a writer and without a running callback.
   @inline(__always)
   var isLiveAlone: Bool { bits & (7 | TimerWord.busyBit | TimerWord.writerBit) &- 1 < 5 }
-  /// A timer that its id still names.
+  /// A live timer: its id still names it.
   @inline(__always) var isLive: Bool { code &- 1 < 5 }
 
   /// The state of a live timer; `nil` for a free or released slot.
@@ -80,7 +81,7 @@ struct TimerWord: Equatable {
   /// Of a running timer that has no writer.
   @inline(__always) var postponement: Int64 { Int64(bits >> 32 & 0x7FFF_FFFF) << Int64(bits >> 63 &* 10) }
 
-  /// When a running timer is due whose record's deadline was read beside this word.
+  /// When a running timer is due, given its record's deadline, read together with this word.
   @inline(__always)
   func dueTime(_ deadline: Int64) -> Int64 { deadline.saturatingAdd(postponement) }
 
@@ -113,15 +114,15 @@ struct TimerWord: Equatable {
     return TimerWord(bits & 0xFFFF_FFFF_0000_0000 | UInt64(sum ^ (sum ^ low) & others))
   }
 
-  /// `nil` when the distance, 2.1 s or more, does not fit.
+  /// `nil` if the distance does not fit: from 2.1 s on.
   @inline(__always)
   func with(postponement: Int64) -> TimerWord? {
     guard UInt64(bitPattern: postponement) >> 31 == 0 else { return nil }
     return TimerWord(bits & 0xFFFF_FFFF | UInt64(postponement) << 32)
   }
 
-  /// Whether another postponement of the same word is by more. One in larger units is: it is made only where nanoseconds
-  /// have no room.
+  /// Whether another postponement of the same word is larger. One in larger units is: it is used only where nanoseconds
+  /// do not fit.
   @inline(__always)
   func isPostponed(less other: TimerWord) -> Bool { bits < other.bits }
 
@@ -132,7 +133,7 @@ struct TimerWord: Equatable {
     return TimerWord(bits & 0xFFFF_FFFF | 1 << 63 | ((UInt64(distance) &+ 1023) >> 10) << 32)
   }
 
-  /// This word, for a timer that is suspended now; its record's deadline has taken the postponement in.
+  /// This word, for a timer that is now suspended; its record's deadline includes the postponement.
   func suspended(at now: Int64) -> TimerWord {
     TimerWord(with(.suspended).bits & 0xFFFF_FFFF | UInt64(CompactDuration(max(now, 0)).bits) << 32)
   }
@@ -155,13 +156,13 @@ struct TimerWord: Equatable {
   @inline(__always)
   var image: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
 
-  /// Whether both words have a writer, and the same one.
+  /// Whether both words have the same writer.
   func hasWriter(of other: TimerWord) -> Bool {
     hasWriter && other.hasWriter && image == other.image && generation == other.generation && code == other.code
   }
 
-  /// This word's state, generation, callback-pending flag and postponement over the flags that others own in `current`:
-  /// busy, inbox, enqueued and waited can change while somebody is writer.
+  /// This word's state, generation, callback-pending flag and postponement, with the flags of `current` that others
+  /// own: busy, inbox, enqueued and waited can change while there is a writer.
   @inline(__always)
   func over(_ current: TimerWord) -> TimerWord {
     let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.enqueuedBit | TimerWord.waitedBit

@@ -1,8 +1,8 @@
 internal import CPlatform
 
-/// A pointer that the host gave for its callbacks. Chime passes it on and never looks behind it.
+/// A pointer that the host gave for its callbacks. Chime passes it on and never follows it.
 @frozen @safe package struct Context: @unchecked Sendable {
-  // The pointer is used by one callback of a timer at a time (promise 6); what lies behind it is the host's.
+  // One callback of a timer at a time uses the pointer (promise 6); what it points to is the host's.
   package let pointer: UnsafeMutableRawPointer?
 
   @inlinable @inline(__always)
@@ -54,7 +54,7 @@ internal import CPlatform
   /// Stands for the finalizer of a timer whose ticks are taken as records; never called.
   package static var record: ContextFunction { unsafe ContextFunction { _ in } }
 
-  /// Calls the function; one that ends its thread has returned all the same (see `ThreadEnd`).
+  /// Calls the function. This returns even if the function ends its thread (see `ThreadEnd`).
   package func callAsFunction(_ context: Context) {
     ThreadEnd.passGate()
     if unsafe chime_call_function(function, context.pointer) != 0 { ThreadEnd.wasCaught() }
@@ -71,7 +71,7 @@ package enum TickKind: Int32, Sendable {
   case function = 5
 }
 
-/// One delivery, laid out as `chime_tick`; a test holds the two against each other.
+/// One delivery, laid out like `chime_tick`; a test compares the two layouts.
 package struct TickRecord: Sendable {
   package var timer: UInt64
   package var generation: UInt64

@@ -1,11 +1,11 @@
 internal import CPlatform
 
-/// Runs a call that is no cancellation point: a thread that is to be cancelled ends at the host's next one, not inside,
+/// Runs a call as no cancellation point: a thread that is to be cancelled ends at the host's next one, not inside,
 /// where nothing would undo what has begun.
 @inline(__always)
 package func withoutCancellation<Result>(_ call: () -> Result) -> Result { withoutCancellation { _ in call() } }
 
-/// The same for a call in which functions of the host are called: they run as the host has them run.
+/// The same for a call that calls the host's functions, which can be cancelled as the host has set it.
 @inline(__always)
 package func withoutCancellation<Result>(_ call: (HostCancellation) -> Result) -> Result {
   var state: CInt = 0

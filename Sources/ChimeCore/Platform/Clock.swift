@@ -1,6 +1,6 @@
 internal import CPlatform
 
-/// The system's clocks, each with the zero of `clock_gettime`, so that deadlines mix with the host's own.
+/// The system's clocks, each with the zero of `clock_gettime`, so that the host's own times can be used as deadlines.
 package enum Clock: Sendable {
   case monotonic
   case boottime
@@ -25,7 +25,7 @@ package enum Clock: Sendable {
     return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 
-  /// Sleeps until a point on the clock, wherever that is stepped meanwhile. Waits for time.
+  /// Sleeps until a point on the clock, even if it is stepped in the meantime. Waits for time.
   package func sleep(until deadline: Int64) {
     let (seconds, nanoseconds) = max(deadline, 0).quotientAndRemainder(dividingBy: 1_000_000_000)
     var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))

@@ -1,5 +1,5 @@
-/// A closure on its way through a C function that knows functions and contexts only. A context that was made here is
-/// passed to `call`, as often as wanted, and once to `release`.
+/// A closure on its way through a C function, which knows only functions and contexts. A context that is made here is
+/// passed to `call` any number of times, and to `release` once.
 package final class ClosureBox {
   private let body: () -> Void
 

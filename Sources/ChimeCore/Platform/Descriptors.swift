@@ -1,7 +1,7 @@
 internal import CPlatform
 
-/// libdispatch, and CoreFoundation, end the process when they cannot open a descriptor of their own. So it is seen
-/// first whether they can be had, and libdispatch is made to open its own while they can.
+/// libdispatch and CoreFoundation end the process if they cannot open a descriptor. So Chime checks first that there
+/// are enough, and makes libdispatch open its own while there are.
 package enum Descriptors: ProcessState {
   private static let dispatchIsReady = Locked(false)
   private static var second: Int64 { 1_000_000_000 }
@@ -10,7 +10,7 @@ package enum Descriptors: ProcessState {
   /// A child does not use libdispatch: `Fork.statusOfDispatch` stands before that.
   static func reinitialize() {}
 
-  /// Whether so many could be opened now. Others may take them meanwhile.
+  /// Whether that many could be opened now. Other threads may take them in the meantime.
   package static func areLeft(_ count: Int) -> Bool {
     var opened: [Int32] = []
     defer { for descriptor in opened { close(descriptor) } }
@@ -25,8 +25,8 @@ package enum Descriptors: ProcessState {
     return true
   }
 
-  /// Waits until one of two descriptors can be read, or a signal comes; a negative one is passed over. True when the second
-  /// can.
+  /// Waits until one of two descriptors can be read, or a signal comes; a negative one is passed over. True if the
+  /// second can.
   static func wait(_ first: Int32, _ second: Int32, waits: Bool) -> Bool {
     var files = (
       pollfd(fd: first, events: Int16(POLLIN), revents: 0), pollfd(fd: second, events: Int16(POLLIN), revents: 0)
@@ -42,14 +42,15 @@ package enum Descriptors: ProcessState {
     }
   }
 
-  /// Has libdispatch open all it will ever need for timers, at the first call of the process: an epoll, an eventfd, a
-  /// timerfd, and the thread that waits for them. False if they cannot be had. Waits for that thread, some 100 us.
+  /// Makes libdispatch open everything it will ever need for timers, at the first call of the process: an epoll, an
+  /// eventfd, a timerfd, and the thread that waits for them. False if that fails. Waits for that thread, some 100 us.
   package static func prepareDispatch() -> Bool {
     dispatchIsReady.withLock { isReady in
       if isReady { return true }
       // Without threads libdispatch waits for one in whoever calls it.
       guard areLeft(4), OwnThread.canBeMade(3) else { return false }
-      // One that is not due has the timerfd opened; by the second of two that are due now it has been.
+      // A timer that is not due makes libdispatch open the timerfd; when the second of two that are due now fires, it
+      // has.
       let timers = (0..<3).map { _ in WorkSource.timer(WorkQueue(label: "chime.first")) }
       defer {
         for timer in timers {

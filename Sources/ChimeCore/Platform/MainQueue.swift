@@ -8,15 +8,15 @@ import Synchronization
 package enum MainQueue: ProcessState {
   private static let isMarked = Atomic<Bool>(false)
 
-  /// Has `isCurrent` know the main queue; more than once does no harm.
+  /// Makes `isCurrent` know the main queue. Calling it again does no harm.
   private static func mark() {
     if isMarked.load(ordering: .acquiring) { return }
     unsafe chime_dispatch_set_specific(chime_dispatch_main_queue(), chime_main_queue_key(), chime_dispatch_main_queue())
     isMarked.store(true, ordering: .releasing)
   }
-  /// `run` is under way (P18b, Sources/README.md).
+  /// Whether `run` is under way (P18b, Sources/README.md).
   private static let isRunning = Atomic<Bool>(false)
-  /// A stop is wanted (P18, Sources/README.md).
+  /// Whether a stop is pending (P18, Sources/README.md).
   private static let stop = Atomic<Bool>(false)
   private static let isPrepared = Locked(false)
   /// The end of a pipe that `requestStop` writes to, + 1; 0 until that is there.
@@ -27,7 +27,7 @@ package enum MainQueue: ProcessState {
   /// Its other end.
   private static let stopReader = Atomic<Int32>(-1)
 
-  /// Whether the caller stands on the main queue: on the thread that libdispatch was loaded by, in or outside a block.
+  /// Whether the caller is on the main queue: on the thread that loaded libdispatch, inside or outside a block.
   static var isCurrent: Bool {
     mark()
     return unsafe chime_dispatch_specific(chime_main_queue_key()) != nil
@@ -40,10 +40,10 @@ package enum MainQueue: ProcessState {
   static var isMainThread: Bool { getpid() == chime_thread_number() }
 
   /// Whether the main queue can be drained at all. Libdispatch binds it to the thread that loads it; on any other
-  /// thread draining traps. From a thread that is not the main one it cannot be told, and is taken to be so.
+  /// thread draining traps. A thread other than the main one cannot find out, and assumes that it can.
   static var canBeDrained: Bool { !isMainThread || isCurrent }
 
-  /// Whether a queue was ever made on it, or it was run.
+  /// Whether a queue was ever created on it, or it was ever run.
   private static let wasUsed = Atomic<Bool>(false)
 
   static var isUsed: Bool { wasUsed.load(ordering: .relaxed) && !Fork.isInChild }
@@ -51,7 +51,7 @@ package enum MainQueue: ProcessState {
   // SAFETY: the main thread's.
   private nonisolated(unsafe) static var hostOfDrain: HostCancellation?
 
-  /// How the main thread was before it began to drain the queue; `nil` when it is not `run` that does.
+  /// The main thread's cancellation state before it began to drain the queue; `nil` if it is not `run` that drains it.
   static var hostCancellation: HostCancellation? { isMainThread ? unsafe hostOfDrain : nil }
 
   static var isBeingRun: Bool { isRunning.load(ordering: .relaxed) }
@@ -85,7 +85,7 @@ package enum MainQueue: ProcessState {
       }
       if Descriptors.wait(stopFile, queueFile, waits: true) {
         drain(queueFile)
-        // A callback has ended this thread, which goes on to its end in the caller, outside of libdispatch.
+        // A callback has ended this thread, which comes to its end in the caller, outside libdispatch.
         if ThreadEnd.isCaught { return .stopped }
       }
     }
@@ -95,9 +95,9 @@ package enum MainQueue: ProcessState {
 
   private static var isDraining: Bool { unsafe hostOfDrain != nil }
 
-  /// The descriptor that is readable while the queue has work, for the main thread's loop: -1 where the queue cannot be
-  /// drained, because libdispatch was loaded by another thread or a block of the queue runs; `nil` when the descriptors
-  /// that are needed cannot be had. The main thread.
+  /// The descriptor that is readable while the queue has work, for the main thread's loop: -1 if the queue cannot be
+  /// drained, because another thread loaded libdispatch or a block of the queue is running; `nil` if there are not
+  /// enough descriptors. The main thread.
   static func fileToDrain() -> Int32? {
     if isDraining || !isCurrent { return -1 }
     return prepare() ? chime_dispatch_main_queue_file() : nil

@@ -28,7 +28,7 @@ package enum Memory {
   static func queueHasEnded() { chime_memory_leave(ofOneQueue) }
 
   /// Has the calling thread's next block of that size, if it is no small one, ready, until the call is over that was
-  /// promised its objects; false when it is refused.
+  /// promised its objects; false if it is refused.
   package static func provides(_ bytes: Int) -> Bool { chime_memory_provide(bytes) != 0 }
 
   /// Why the calling thread's last request was refused: noMemory or limit.
@@ -83,7 +83,7 @@ package enum Memory {
 }
 
 extension Array {
-  /// Makes room for one more element; false when it is refused. In a call that was promised its objects.
+  /// Makes room for one more element; false if it is refused. In a call that was promised its objects.
   mutating func makesRoom() -> Bool { makesRoom(for: 1) }
 
   mutating func makesRoom(for more: Int) -> Bool {

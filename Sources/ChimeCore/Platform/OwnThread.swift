@@ -1,7 +1,7 @@
 internal import CPlatform
 
-/// Threads that Chime makes: detached, named for debuggers, and with all signals blocked, so that the host's handlers
-/// run on the host's threads.
+/// Threads that Chime creates: detached, named for debuggers, and with all signals blocked, so that the host's signal
+/// handlers run on the host's threads.
 package enum OwnThread: ProcessState {
   private final class Body {
     let name: String
@@ -18,7 +18,7 @@ package enum OwnThread: ProcessState {
   static func makeGlobals() { hooks.withLock { _ in } }
   static func reinitialize() { hooks.reinitialize() }
 
-  /// What threads that are made from now on call first and last.
+  /// What threads that are created from now on call first and last.
   package static func setHooks(start: ContextFunction?, end: ContextFunction?, _ context: Context) {
     hooks.withLock { $0 = (start, end, context) }
   }
@@ -57,7 +57,7 @@ package enum OwnThread: ProcessState {
 
   /// Runs `body` on a new thread.
   /// - Parameter name: cut to the 15 bytes that the system keeps.
-  /// - Returns: ok, or resource if no thread could be had.
+  /// - Returns: ok; resource: no thread.
   package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Status {
     // SAFETY: the reference is taken back by the new thread, or here when there is none.
     let (start, end, hookContext) = hooks.withLock { $0 }
@@ -71,7 +71,7 @@ package enum OwnThread: ProcessState {
     unsafe pthread_attr_init(&attributes)
     unsafe pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
     defer { unsafe pthread_attr_destroy(&attributes) }
-    // A new thread inherits the mask of the one that makes it.
+    // A new thread inherits its creator's signal mask.
     var all = sigset_t()
     var before = sigset_t()
     unsafe sigfillset(&all)

@@ -5,10 +5,10 @@ import Synchronization
 ///
 /// Every call of a host's function goes through a guard that catches it: the function's own frames are unwound, and
 /// Chime goes on as if the function had returned, so that no pass is left half done. On threads of libdispatch and of
-/// Chime that is all. A thread of the host's ends after all, at the border of the call that it has made: there the
-/// unwinding goes on.
+/// Chime that is all. A thread of the host's does end, at the boundary of the call that it has made, where the
+/// unwinding continues.
 package enum ThreadEnd {
-  /// Notes on the calling thread that its end was caught.
+  /// Notes that the calling thread's end was caught.
   @inline(never)
   static func wasCaught() {
     if ThreadState.prepare() { ThreadState.obtain()?.hasEnded = true }
@@ -19,13 +19,13 @@ package enum ThreadEnd {
   /// Whether the end of the calling thread was caught, since `passOn` began on it.
   package static var isCaught: Bool { ThreadState.existing?.hasEnded == true }
 
-  /// Makes a call of the host's in which its functions may be called, and ends the thread if one of them has.
+  /// Runs a call that may call the host's functions, and ends the thread if one of them did.
   package static func passOn<Result>(_ call: () -> Result) -> Result {
     let before = isCaught
     if before {
-      // Outside of callbacks, that was the trace's doing, in a call that is too quick to look.
+      // Outside callbacks it was the trace function that ended the thread, in a call that is too quick to check.
       if ThreadState.frames.isEmpty { goOn() }
-      // A callback that came before this one in the same pass: that end is the outer call's to pass on.
+      // A callback before this one in the same pass ended the thread: the outer call passes that on.
       ThreadState.existing?.hasEnded = false
     }
     let result = call()
@@ -44,7 +44,7 @@ package enum ThreadEnd {
   /// CPython's question whether its end has begun, as bits of a function pointer; 0 where there is no CPython
   /// (P20, Sources/README.md). A fork keeps the interpreter.
   private static let question = Atomic<UInt>(0)
-  /// A program that ends its interpreter and lives on has its callbacks late by as much, at most.
+  /// In a program that ends its interpreter and lives on, callbacks are late by at most this long.
   private static let longestEnd: Int64 = 2_000_000_000
 
   /// Called before the first queue is made, and when the end of a thread was caught, with no lock held.
@@ -53,8 +53,8 @@ package enum ThreadEnd {
     question.store(unsafe UInt(bitPattern: unsafeBitCast(chime_find_interpreter(), to: Int.self)), ordering: .relaxed)
   }
 
-  /// Called before each callback: while an interpreter comes to its end, its functions are being freed, so that no
-  /// callback may begin, on whatever queue.
+  /// Called before each callback. While an interpreter is ending, its functions are being freed, so no callback may
+  /// begin on any queue.
   @inline(__always)
   static func passGate() {
     if question.load(ordering: .relaxed) != 0, isInterpreterEnding { waitAtGate() }
@@ -65,7 +65,7 @@ package enum ThreadEnd {
     unsafe unsafeBitCast(question.load(ordering: .relaxed), to: chime_interpreter_question.self)() != 0
   }
 
-  /// Waits while the interpreter ends; mostly the process ends meanwhile.
+  /// Waits while the interpreter is ending; usually the process ends in the meantime.
   @inline(never)
   private static func waitAtGate() {
     // The main thread is the one that ends the interpreter.

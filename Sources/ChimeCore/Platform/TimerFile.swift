@@ -15,9 +15,9 @@ struct FileIdentity: Equatable {
   }
 }
 
-/// A timer of the kernel behind a file descriptor: readable once its time has come, until it is set anew.
+/// A kernel timer behind a file descriptor, which is readable once its time has come, until it is set again.
 enum TimerFile {
-  /// A new one, non-blocking and close-on-exec, set for never; `nil` when none can be had.
+  /// A new one, non-blocking and close-on-exec, set for never; `nil` if there is no descriptor.
   static func make(_ clock: Clock) -> Int32? {
     let file = timerfd_create(clock.id, Int32(TFD_NONBLOCK | TFD_CLOEXEC))
     if file < 0 { return nil }
@@ -26,8 +26,8 @@ enum TimerFile {
     return file
   }
 
-  /// What marks an open file as one of Chime's, and stays with it over a fork: the number of the signal that it would
-  /// send, and the process that it would send it to, if it were asked to send one, which a timer of the kernel cannot be.
+  /// What marks an open file as Chime's, and survives a fork: the signal that it would send, and the process that it
+  /// would send it to. (A kernel timer cannot actually be made to send one.)
   /// (All of them are one inode, so that device and inode do not tell them apart; P9b,
   /// Sources/README.md.)
   private static var mark: Int32 { 61 }
@@ -38,20 +38,20 @@ enum TimerFile {
   static func isOne(_ file: Int32) -> Bool {
     var owner: Int32 = 0
     guard unsafe chime_file_mark(file, &owner) == mark else { return false }
-    // 0: the maker has ended.
+    // 0: the creator has ended.
     guard owner == 0 || owner == maker.load(ordering: .relaxed) else { return false }
     var name = [CChar](repeating: 0, count: 64)
     let length = unsafe readlink("/proc/self/fd/\(file)", &name, name.count - 1)
     return length > 0 && name.prefix(length).elementsEqual("anon_inode:[timerfd]".utf8.map { CChar(bitPattern: $0) })
   }
 
-  /// Sets it for a time on its clock, `Int64.max` for never; one that has passed makes it readable at once. A system
+  /// Sets it for a time on its clock, `Int64.max` for never; a time in the past makes it readable at once. One system
   /// call and nothing else: async-signal-safe.
   /// - Parameter endsWithStep: become readable also when the wall clock is stepped.
   static func set(_ file: Int32, _ time: Int64, endsWithStep: Bool = false) {
     var spec = itimerspec()
     if time != .max {
-      // All zeroes would be never.
+      // All zeroes would mean never.
       let (seconds, nanoseconds) = max(time, 1).quotientAndRemainder(dividingBy: 1_000_000_000)
       spec.it_value = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
     }

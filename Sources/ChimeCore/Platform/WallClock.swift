@@ -1,12 +1,12 @@
 internal import CPlatform
 
-/// The time of day, and how far it is from the monotonic clock. Queues on the wall clock keep monotonic time inside and
-/// move their absolute deadlines when the wall clock is stepped.
+/// The time of day, and its distance from the monotonic clock. Queues on the wall clock keep monotonic time internally,
+/// and move their absolute deadlines when the wall clock is stepped.
 package enum WallClock: ProcessState {
-  /// Bounds of how much the wall clock is ahead of the monotonic one now.
+  /// Bounds of how far the wall clock is now ahead of the monotonic one.
   static var offset: (low: Int64, high: Int64) {
     var best: (low: Int64, high: Int64) = (.min, .max)
-    // A thread that is pushed off the processor between the readings has another try.
+    // A thread that is preempted between the readings tries again.
     for _ in 0..<8 {
       let before = Clock.wall.now
       let monotonic = Clock.monotonic.now
@@ -29,8 +29,8 @@ package enum WallClock: ProcessState {
 
   private static let watched = Locked(Watch())
 
-  /// Has steps of the wall clock noticed from now on, for a queue that is about to be made: resource without a descriptor for
-  /// it, noMemory, forked in a child, unsupported without libdispatch.
+  /// Has steps of the wall clock noticed from now on, for a queue that is about to be made: resource without a
+  /// descriptor for it, noMemory, forked in a child, unsupported without libdispatch.
   static func watch() -> Status {
     if Fork.statusOfDispatch != .ok { return Fork.statusOfDispatch }
     guard Descriptors.prepareDispatch() else { return .resource }
@@ -62,7 +62,7 @@ package enum WallClock: ProcessState {
 
   private static func arm(_ file: Int32) { TimerFile.set(file, .max - 1, endsWithStep: true) }
 
-  /// Has a queue on the wall clock told of steps until it ends.
+  /// Tells a queue on the wall clock of steps until it ends.
   static func add(_ queue: UInt64) { watched.withLock { $0.queues.append(queue) } }
 
   static func remove(_ queue: UInt64) {

@@ -6,7 +6,7 @@ import Synchronization
   // SAFETY: a dispatch object is thread-safe; owned, released in deinit.
   nonisolated(unsafe) let raw: UnsafeMutableRawPointer
 
-  /// Takes a reference of the caller's over.
+  /// Takes over a reference of the caller's.
   private init(owning raw: UnsafeMutableRawPointer?) {
     guard let raw = unsafe raw else { invariantFailure("libdispatch gave no queue") }
     unsafe self.raw = raw
@@ -61,7 +61,7 @@ import Synchronization
   /// Whether any queue was ever marked. A hint, which a fork leaves as it is.
   private static let anyIsMarked = Atomic<Bool>(false)
 
-  /// Has `isCurrent` know blocks of this queue.
+  /// Makes `isCurrent` recognise blocks of this queue.
   package func mark() {
     unsafe chime_dispatch_set_specific(raw, chime_queue_key(), raw)
     WorkQueue.anyIsMarked.store(true, ordering: .relaxed)
@@ -71,7 +71,7 @@ import Synchronization
 
   var executionContext: ExecutionContext { .dispatchQueue(unsafe UInt(bitPattern: raw)) }
 
-  /// The marked queue that the caller stands on, by its address; 0 for none.
+  /// The address of the marked queue that the caller is on; 0 for none.
   static var current: UInt {
     if !anyIsMarked.load(ordering: .relaxed) { return 0 }
     return unsafe UInt(bitPattern: chime_dispatch_specific(chime_queue_key()))
@@ -81,7 +81,7 @@ import Synchronization
 
   package var isMain: Bool { unsafe raw == chime_dispatch_main_queue() }
 
-  /// Whether blocks on it can run at the same time: told by the type object that libdispatch gives its queues.
+  /// Whether its blocks can run at the same time, according to the type object that libdispatch gives its queues.
   package var isConcurrent: Bool {
     let type = unsafe WorkQueue.type(of: raw)
     let own = WorkQueue(label: "", isConcurrent: true)
@@ -110,11 +110,11 @@ package protocol BlockQueue: AnyObject, Sendable {
 package protocol Runner: AnyObject, Sendable {
   /// Makes no object. Any thread.
   func run()
-  /// It is not asked for any more; lets go of the closure, now or when that returns.
+  /// It is not asked for any more; releases the closure, now or when that returns.
   func close()
 }
 
-/// libdispatch's classes of service, by their numbers, and a priority inside one.
+/// A quality-of-service class, by libdispatch's number, and a priority within it.
 package struct QualityOfService: Equatable, Sendable {
   package let number: UInt32
   /// -15 to 0.

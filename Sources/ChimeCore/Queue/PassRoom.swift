@@ -1,13 +1,14 @@
 internal import CPlatform
 import Synchronization
 
-/// Room for all that the passes of a queue can have to write down: so much for each slot of the queue, taken when the slots
-/// are, so that a pass needs no memory (promise 19). Pages of it that are not used cost nothing.
+/// Room for all that the passes of a queue can have to write down: so much for each slot of the queue, taken when the
+/// slots are, so that a pass needs no memory (promise 19). Pages of it that are not used cost nothing.
 ///
-/// Whoever takes slots leaves it in the control block; the pass that first meets such a slot takes it from there, copies
-/// what it has in the old one, and gives that back to the system. A queue's end leaves it to the next queue.
+/// Whoever takes slots leaves it in the control block; the pass that first meets such a slot takes it from there,
+/// copies what it has in the old one, and gives that back to the system. A queue's end leaves it to the next queue.
 @safe struct PassRoom: @unchecked Sendable {
-  // SAFETY: mapped for `slots` times `bytes`; used by whoever holds the queue's pass lock, the deliveries behind their lock.
+  // SAFETY: mapped for `slots` times `bytes`; used by whoever holds the queue's pass lock, the deliveries behind their
+  // lock.
   private let base: UnsafeMutableRawPointer
   let slots: Int
 
@@ -144,7 +145,7 @@ extension QueueControlBlock {
   @inline(__always)
   var hasRoom: Bool { unsafe storage.pointee.hasRoom.load(ordering: .relaxed) }
 
-  /// Makes room for so many slots; false when it is refused.
+  /// Makes room for so many slots; false if it is refused.
   func makeRoom(slots: Int) -> Bool {
     guard let room = PassRoom(slots: slots) else { return false }
     leaveRoom(room)

@@ -354,7 +354,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.stopIsPending.load(ordering: .sequentiallyConsistent) == id
   }
 
-  /// Whether somebody is polling who has to stop.
+  /// Whether somebody is polling whoever has to stop.
   func stopsPoller(_ id: UInt64) -> Bool {
     unsafe stopIsPending(id) && storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) > 0
   }

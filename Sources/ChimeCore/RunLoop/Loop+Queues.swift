@@ -76,7 +76,8 @@ extension Loop {
     func find(_ state: State) -> UInt64? { state.weakTimerQueues.first { $0.modes == modes }?.queue }
     if let queue = state.withLock({ find($0) }) { return .success(queue) }
     return makeQueue(in: modes, QueueOptions(label: "chime.weak-timers")).flatMap { made in
-      // Of two threads that made one, the first wins; the other's goes. So does one that the loop's end has not seen.
+      // If two threads have created one, the first wins and the other's is released. So is one that the loop's end has
+      // not seen.
       let other = state.withLock { state -> Result<UInt64, Status>? in
         if let queue = find(state) { return .success(queue) }
         if hasEnded { return .failure(.unknownHandle) }
@@ -116,7 +117,7 @@ extension Loop.State {
     return commonDrivers.popLast()
   }
 
-  /// Where a mode stands, from now on if it did not before.
+  /// A mode's index; a new mode gets one.
   fileprivate mutating func makeIndex(of mode: LoopMode) -> Int {
     if let index = index(of: mode) { return index }
     modes.append(Loop.Mode(name: mode))

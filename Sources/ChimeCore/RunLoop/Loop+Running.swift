@@ -3,14 +3,14 @@ import Synchronization
 
 /// Running a loop, stopping it from anywhere, and loops on threads of their own.
 extension Loop {
-  /// Runs the calling thread's loop in a mode. Waits for time, also when nothing is in that mode yet.
+  /// Runs the calling thread's loop in a mode. Waits for time, even if nothing is in that mode yet.
   ///
   /// The main thread's loop drains libdispatch's main queue while it runs in a common mode.
   ///
   /// - Parameters:
   ///   - mode: not the common modes, which are a set of modes.
   ///   - timeout: 0 or more; `Int64.max` without limit.
-  ///   - untilTick: return after the first pass of one of Chime's queues that delivered a tick.
+  ///   - untilTick: return after the first pass of a queue that delivered a tick.
   /// - Returns: stopped; ok after a tick; timedOut; invalidArgument for a mode that nobody has ever used on this loop;
   ///   resource, limit; forked.
   package static func run(in mode: LoopMode, timeout: Int64, untilTick: Bool) -> Status {
@@ -36,7 +36,7 @@ extension Loop {
       if !isThere { return Memory.refusal }
       let status = loop.run(
         in: index, until: Clock.monotonic.now.saturatingAdd(timeout), untilTick: untilTick, mainQueue, epoch)
-      // A callback has forked, and this is the child: the lock may be another thread's, which is not here.
+      // A callback has forked, and this is the child: the lock may be held by a thread that does not exist here.
       if epoch != Fork.epoch { return .forked }
       loop.state.withLock { _ = $0.runs.removeLast() }
       return status
@@ -58,8 +58,8 @@ extension Loop {
     case wait(Int32)
   }
 
-  /// A turn of each queue that is due, after which the main queue and the run's end have theirs. Without an array of
-  /// what is due: a tick allocates nothing (promise 19).
+  /// A turn for each queue that is due, followed by the main queue and the run's end. There is no array of what is due:
+  /// a tick allocates nothing (promise 19).
   struct Round {
     /// 0: begins with the next visit.
     var number: UInt64 = 0
@@ -124,7 +124,8 @@ extension Loop {
 
   // MARK: Stopping
 
-  /// Makes the innermost run return, or the next one when none is under way; ignored while a stop is pending.
+  /// Makes the innermost run return; if none is under way, the next one returns at once. Ignored while a stop is
+  /// pending.
   package func stop() -> Status {
     state.withLock { state in
       if state.stopIsPending { return .ignored }
@@ -155,7 +156,7 @@ extension Loop {
           loop.bind(to: thread)
           _ = run(in: .default, timeout: .max, untilTick: false)
         }
-        // Here and not with the thread's state, so that the host's end hook comes after the last finalizer.
+        // Here, not with the thread's state, so that the host's end hook comes after the last finalizer.
         loop.end()
       }
       if status == .ok { return .success(loop.id) }
@@ -180,7 +181,7 @@ extension Loop {
 }
 
 extension Loop.State {
-  /// Where a mode stands; `nil` for one that nobody has ever used, and for the common modes.
+  /// A mode's index; `nil` for a mode that was never used, and for the common modes.
   func index(of mode: LoopMode) -> Int? { modes.firstIndex { $0.name == mode } }
 
   /// Begins the pass of a queue that is due and had no turn in the round; `nil` when there is none.

@@ -1,12 +1,12 @@
 internal import CPlatform
 import Synchronization
 
-/// A run loop of Chime's own: the wait of one thread for the earliest deadline among the queues of the mode that it runs
-/// in, and for wake-ups from other threads.
+/// A run loop of Chime's own: the wait of one thread for the earliest deadline among the queues of the mode that it
+/// runs in, and for wake-ups from other threads.
 ///
-/// Made when Chime first meets the thread, and kept to the thread's end. Then its id is stale, the queues of its weak
-/// timers end, and a shutdown of another queue on it does not wait for it any more. Any thread may call; `run` and `end`
-/// are the loop's own thread's.
+/// Created when Chime first sees the thread, and kept until the thread ends. Then its id is stale, the queues of its
+/// weak timers end, and a shutdown of another queue on it no longer waits for it. Any thread may call; `run` and `end`
+/// belong to the loop's own thread.
 package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   // Unchecked for `id`, which is set once, before anybody else sees the object.
   package private(set) var id: UInt64 = 0
@@ -25,9 +25,9 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   }
 
   struct State {
-    /// Every mode that was ever named on this loop. A mode stays, so that its index does.
+    /// Every mode that was ever named on this loop. Modes stay, so that their indices do.
     var modes = [Mode(name: .default, isCommon: true)]
-    /// Drivers that are to be in each common mode, in later ones too.
+    /// The drivers that belong to every common mode, also to later ones.
     var commonDrivers: [RunLoopDriver] = []
     /// The queues of the weak timers, by the modes that they tick in.
     var weakTimerQueues: [(modes: LoopModes, queue: UInt64)] = []
@@ -40,9 +40,9 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     var isEnding = false
     /// The timer that the thread waits for; -1 after the loop's end.
     var file: Int32
-    /// What the timer is set for, on the monotonic clock.
+    /// The time that the timer is set for, on the monotonic clock.
     var fileTime = Int64.max
-    /// The thread waits for the timer, or is about to: who wakes it has to set the timer.
+    /// The thread waits for the timer, or is about to: to wake it, set the timer.
     var isWaiting = false
   }
 
@@ -54,7 +54,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   private let isMain: Bool
   /// Whether the thread is one that Chime made for this loop.
   let isOwn: Bool
-  /// The loop's thread, as `pthread_self` has it; 0 until Chime has been on it (P18b, Sources/README.md).
+  /// The loop's thread, as `pthread_self` gives it; 0 until Chime has been on it (P18b, Sources/README.md).
   private let thread = Atomic<UInt>(0)
   /// See `end` (P18d, Sources/README.md).
   private let ended = Atomic<Bool>(false)
@@ -74,7 +74,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 
   // MARK: Which
 
-  /// The calling thread's loop; why there is none: forked, resource, limit.
+  /// The calling thread's loop, or the reason why there is none: forked, resource, limit.
   package static var current: Result<Loop, Status> {
     if Fork.isChild { return .failure(.forked) }
     guard ThreadState.prepare(), let thread = ThreadState.obtain() else { return .failure(.noThreadKey) }
@@ -84,7 +84,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     return found
   }
 
-  /// The main thread's loop; why there is none: forked, resource, limit.
+  /// The main thread's loop, or the reason why there is none: forked, resource, limit.
   package static var main: Result<Loop, Status> {
     if Fork.isChild { return .failure(.forked) }
     Fork.watch()
@@ -117,13 +117,13 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   /// Whether the caller is on the loop's thread.
   var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) && !hasEnded }
 
-  /// The thread, as `pthread_self` names it there; 0 as long as it is not known.
+  /// The thread, as `pthread_self` gives it there; 0 until it is known.
   var threadNumber: UInt { thread.load(ordering: .relaxed) }
 
   /// Whether the loop's thread has ended.
   package var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
 
-  /// On the loop's thread: notes which one that is, and has `end` called when it ends.
+  /// On the loop's thread: notes which thread that is, and arranges that `end` is called when it ends.
   func bind(to state: ThreadState) {
     thread.store(UInt(pthread_self()), ordering: .relaxed)
     state.loop = self
@@ -132,7 +132,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   /// Takes the id away. True for the one caller that did it.
   func retireID() -> Bool { Loop.table.remove(id) != nil }
 
-  /// The loop's thread ends: the caller stands there, or knows that it has never begun.
+  /// The loop's thread ends: the caller is on it, or knows that it has never begun.
   func end() {
     if ended.exchange(true, ordering: .sequentiallyConsistent) { return }
     _ = retireID()
@@ -205,7 +205,7 @@ enum LoopFiles: ProcessState {
     }
   }
 
-  /// After the descriptor was closed: a child of a fork in between lets alone what is no timer of Chime's.
+  /// Called after the descriptor was closed: a child forked in between leaves alone what is not a timer of Chime's.
   static func forget(_ entry: Entry) {
     entry.file.store(-1, ordering: .releasing)
     free.withLock { free in

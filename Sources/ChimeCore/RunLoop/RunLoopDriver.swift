@@ -1,7 +1,6 @@
 import Synchronization
 
-/// Wakes a queue that lives on a loop of Chime's own. Armed by its passes, which run on the loop's thread; woken from
-/// anywhere.
+/// Wakes a queue on a loop of Chime's own. Its passes, which run on the loop's thread, arm it; any thread wakes it.
 ///
 /// It keeps its queue until the queue's last pass closes it.
 final class RunLoopDriver: QueueDriver, @unchecked Sendable {
@@ -13,11 +12,11 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   private var core: QueueCore?
   /// When a pass is to come, on the monotonic clock; `.max` for never.
   private var armed = Int64.max
-  /// A pass was asked for and has not begun.
+  /// A pass was requested and has not begun.
   var isWoken = false
   /// The round of the loop in which the queue had its last turn.
   var lastRound: UInt64 = 0
-  /// A pass runs: one whose handler runs the loop again, if somebody asks.
+  /// A pass is running; if this is read during it, a handler has run the loop again.
   private var isInside = false
 
   init(_ core: QueueCore, _ loop: Loop, _ modes: LoopModes) {

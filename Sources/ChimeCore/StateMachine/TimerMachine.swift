@@ -2,10 +2,10 @@
 /// what the table of `Transition` says, and none can trap, leak or deadlock. Drives Chime's dispatch queues, and stands
 /// behind `DispatchSourceTimerMachine`. Its owner calls `shutDown` last.
 ///
-/// A source calls back too often: a call that was under way when the schedule changed arrives later, and nothing in it
-/// says so. A delivery is therefore only a hint. Under the lock it is compared with what is due now, and it claims a
-/// tick or is dropped; that is the generation check. The lock is held over the calls of the source, whose order is the
-/// order of the transitions, never while a handler runs or an object is released.
+/// A source calls back too often: a call that was under way when the schedule changed arrives later, and cannot be told
+/// from others. A delivery is therefore only a hint. Under the lock it is compared with what is due now, and either
+/// claims a tick or is dropped; that is the generation check. The lock is held over the calls of the source, whose
+/// order is the order of the transitions, never while a handler runs or an object is released.
 ///
 /// The source's handler holds the machine, until that releases the source.
 package final class TimerMachine: Sendable {
@@ -29,7 +29,7 @@ package final class TimerMachine: Sendable {
 
   private struct Shared {
     var state = TimerState.idle
-    /// What a start or restart without a schedule of its own uses.
+    /// Used by a start or restart without a schedule of its own.
     var plan: TimerMachinePlan?
     /// Of the next tick, on the clock of `DispatchTime`; `.max` for none. Means nothing unless running or suspended.
     var due = Int64.max
@@ -39,7 +39,7 @@ package final class TimerMachine: Sendable {
     var handler: TimerMachineHandler?
     /// Given to `init`, used where `handler` is missing.
     var standing: TimerMachineHandler?
-    /// A tick of `fire` is owed.
+    /// An extra tick of `fire` is pending.
     var extra = false
     /// A block of `fire` is on the queue: at most one, however often it is called.
     var extraSubmitted = false
@@ -212,7 +212,7 @@ package final class TimerMachine: Sendable {
       }
       let now = factory.now
       guard shared.due <= now else {
-        // A stale delivery, or the first one after postpone. Whatever it was, the source is set to what is due.
+        // A stale delivery, or the first one after postpone. In either case the source is set to what is due.
         if shared.due != .max { arm(&shared) }
         return nil
       }
@@ -239,7 +239,7 @@ package final class TimerMachine: Sendable {
   }
 }
 
-/// A handler that was sent to the machine, and its captures.
+/// A handler that was given to the machine, and its captures.
 package final class TimerMachineHandler: @unchecked Sendable {
   // SAFETY (unchecked): the closure was `sending`, so nobody else reaches its captures, and the machine's busy flag,
   // changed under its lock, puts the calls in sequence.
@@ -285,9 +285,9 @@ package struct TimerMachinePlan: Sendable {
   }
 }
 
-/// The source of a life of a machine: the verbs of a dispatch timer source and their rules. Made inactive, activated
-/// once, `resume` only after a `suspend`, last released only when activated, not suspended and cancelled. The machine
-/// makes the calls one at a time with its lock held.
+/// A machine's source: the verbs of a dispatch timer source and their rules. It starts inactive, is activated once, is
+/// resumed only after a `suspend`, and is last released only when it is activated, not suspended, and cancelled. The
+/// machine makes the calls one at a time, with its lock held.
 package protocol MachineTimer: AnyObject, Sendable {
   /// Replaces the schedule. The deadline is not 0, and `Int64.max` disarms; an interval of `Int64.max` is none.
   func schedule(deadline: Int64, interval: Int64, leeway: Int64)

@@ -25,6 +25,7 @@ package final class HandlerBox {
       // SAFETY: the core calls the finalizer exactly once, after the last call of a handler.
       context: Context(Unmanaged.passRetained(box).toOpaque()),
       finalizer: ContextFunction { unsafe HandlerBox.release($0) }, target: target, selfRelease: selfRelease)
+    options.flags.insert(.finalizesAnywhere)
     if box.registrationHandler != nil {
       options.registrationHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.registrationHandler?() }
     }

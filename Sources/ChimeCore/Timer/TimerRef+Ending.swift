@@ -114,6 +114,14 @@ extension TimerSlot {
   /// Frees a released slot that the caller owns (it is writer), or sends it to the queue if callbacks or a finalizer
   /// have to run there first.
   func dispose(_ control: QueueControlBlock) {
+    if let finalizer = sideRecord?.finalizerForAnywhere, control.id != 0 {
+      let context = context
+      free(control)
+      if control.id == 0 { control.wakeToDispose() }
+      // Last: it may wait for the queue to end.
+      finalizer(context)
+      return
+    }
     if let sideRecord, sideRecord.hasLastWork {
       leaveToPass(control)
       // On queues whose passes run inside calls this happens here and now, and the thread may end here.

@@ -1,7 +1,7 @@
-/// Where in its leeway a timer is placed.
+/// The instant within its leeway at which a timer is placed.
 enum Placement {
-  /// The first multiple of g at or after the deadline, g the largest power of two that has a multiple inside the
-  /// leeway: windows that hold the same multiple share a wake-up.
+  /// The first multiple of g at or after the deadline, where g is the largest power of two with a multiple within the
+  /// leeway. Windows that contain the same multiple share a wake-up.
   ///
   /// That multiple is the latest permitted time with every bit cleared below the highest one in which it differs from
   /// the instant before the deadline.

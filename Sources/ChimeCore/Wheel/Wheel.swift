@@ -4,8 +4,8 @@ import Synchronization
 /// one below, with a bitmap of the buckets in use. Used only with the queue's pass lock, by a pass or a query of its
 /// next deadline; other threads read the positions it stores (P2, Sources/README.md).
 ///
-/// It is lazy. A timer that is cancelled or postponed leaves its entry where it is; the entry is found out when its
-/// time comes or when it stands at the front. A timer's valid entry is the one at its `Slab.position`; all others are
+/// It is lazy. A timer that is cancelled or postponed leaves its entry where it is; that is noticed when the entry's
+/// time comes, or when it is at the front. A timer's valid entry is the one at its `Slab.position`; all others are
 /// stale. A sweep runs when stale entries outnumber valid ones, so entries never exceed twice the slots by more than
 /// `tolerance`, and the pages that came with the slots suffice.
 ///
@@ -23,7 +23,7 @@ struct Wheel: ~Copyable {
   private let honoursLeeway: Bool
   private let control: QueueControlBlock
 
-  /// Nothing that is placed is earlier; what is due at it lies in its level 0 bucket.
+  /// No entry is earlier; entries that are due at it are in its level 0 bucket.
   private(set) var base: UInt64
   /// Entries in all buckets.
   private(set) var entryCount = 0
@@ -34,7 +34,7 @@ struct Wheel: ~Copyable {
   private var occupied: ContiguousArray<UInt64>
   private var freePages: WheelPage?
   private var freshPages: (region: WheelPageRegion, used: Int)?
-  /// The earliest entry of each level, as far as it is known: a level that stays as it is is not searched again.
+  /// The earliest entry of each level, if known: a level that has not changed is not searched again.
   private var fronts: ContiguousArray<(bucket: Int, tick: UInt64, slot: UInt32)?>
 
   init(control: QueueControlBlock, shift: UInt64, now: Int64) {
@@ -70,7 +70,7 @@ struct Wheel: ~Copyable {
     return (UInt64(time) &+ (1 << shift) &- 1) >> shift
   }
 
-  /// The tick that has come by `now`; never the last one, which stands for never.
+  /// The tick reached by `now`; never the last one, which stands for never.
   private static func base(at now: Int64, shift: UInt64) -> UInt64 { UInt64(min(max(now, 0), .max - 1)) >> shift }
 
   /// The time at which a tick is reached; `Int64.max` at the end of time.
@@ -82,15 +82,15 @@ struct Wheel: ~Copyable {
 
   // MARK: Placing
 
-  /// Puts a running timer where its record says, unless it is there already. One at the end of time never comes, and is
-  /// not placed.
+  /// Places a running timer where its record says, unless it is already there. A timer at the end of time never comes
+  /// and is not placed.
   mutating func place(_ slot: TimerSlot, deadline: Int64, leeway: Int64) {
     move(slot, to: deadline == .max ? nil : tick(deadline: deadline, leeway: leeway))
     if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }
   }
 
-  /// Gives a slot a new position, or none; and another one should the timer have moved meanwhile, or be written: its
-  /// writer may have seen the old position, and rely on it (see `WheelPosition`; P2, Sources/README.md).
+  /// Gives a slot a new position, or none; and another one if the timer has moved in the meantime, or is being written:
+  /// its writer may have seen the old position and rely on it (see `WheelPosition`; P2, Sources/README.md).
   private mutating func move(_ slot: TimerSlot, to tick: UInt64?) {
     let position = Slab.position(of: slot.index)
     var next = tick
@@ -117,7 +117,7 @@ struct Wheel: ~Copyable {
     }
   }
 
-  /// Takes a slot's position away. A fence is to follow before its timer is looked at (P2, Sources/README.md).
+  /// Takes a slot's position away. A fence must follow before its timer is looked at (P2, Sources/README.md).
   @inline(__always)
   private mutating func forget(_ slot: UInt32) {
     let position = Slab.position(of: slot)
@@ -191,8 +191,8 @@ struct Wheel: ~Copyable {
     return above | UInt64(bucket % 64) << width
   }
 
-  /// Moves to `now` and takes out every slot that was placed at or before it, in no order. Their timers may be looked at
-  /// when it returns.
+  /// Moves to `now` and takes out every slot that was placed at or before it, in no order. When it returns, their
+  /// timers may be looked at.
   mutating func advance(to now: Int64, into due: inout some SlotSink) {
     let target = max(Wheel.base(at: now, shift: shift), base)
     while let bucket = firstBucket() {
@@ -202,7 +202,7 @@ struct Wheel: ~Copyable {
       fronts[bucket / 64] = nil
       let holdsTicks = bucket / 64 <= 5
       drain(bucket) { wheel, entry in
-        // Not due yet: whether it is stale is found out when its time comes, not at each level that it passes.
+        // Not due yet: whether it is stale is checked when its time comes, not at each level that it passes.
         if holdsTicks, case let tick = wheel.tick(of: entry, in: bucket, start), tick > target {
           return wheel.insert(entry.slot, tick)
         }
@@ -242,7 +242,7 @@ struct Wheel: ~Copyable {
         }
       }
       fronts[bucket / 64] = nil
-      // A timer that moved meanwhile may have come to stand before this bucket.
+      // A timer that moved in the meantime may now be before this bucket.
       if let found = front(of: bucket), firstBucket() == bucket {
         fronts[bucket / 64] = (bucket, found.tick, found.slot)
         return time(of: found.tick)
@@ -252,7 +252,7 @@ struct Wheel: ~Copyable {
   }
 
   /// The earliest entry of a bucket that is valid and not outdated. The entries themselves say which is earliest; only
-  /// that one's timer is looked at. A few that are found out on the way are removed or moved; where there are more, the
+  /// that one's timer is looked at. A few stale entries found on the way are removed or moved; if there are more, the
   /// whole bucket is tidied.
   private mutating func front(of bucket: Int) -> (tick: UInt64, slot: UInt32)? {
     // Above, entries do not hold their tick.
@@ -365,7 +365,7 @@ struct Wheel: ~Copyable {
       let next = page.next
       let count = page.count
       entryCount -= count
-      // The page is copied and freed first, so that placing its entries anew never needs more pages than there were.
+      // The page is copied and freed first, so that placing its entries again never needs more pages than there were.
       // SAFETY: a page holds at most `capacity` entries, and the buffer is not used beyond the closure.
       unsafe withUnsafeTemporaryAllocation(of: WheelEntry.self, capacity: WheelPage.capacity) { entries in
         for i in 0..<count { unsafe entries[i] = page[i] }

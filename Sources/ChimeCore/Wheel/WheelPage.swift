@@ -44,7 +44,7 @@ struct WheelEntry {
 /// the pass the writer, for which it waits, or whose timer it leaves where that may have seen it (P2,
 /// Sources/README.md).
 @safe struct WheelPosition {
-  /// While a bucket is tidied: the valid entry was met. Ticks are below 2^63.
+  /// Set while a bucket is tidied, once the valid entry was met. Ticks are below 2^63.
   static var mark: UInt64 { 1 << 63 }
 
   // SAFETY: points into a chunk of the slab, which is never unmapped.

@@ -5,6 +5,7 @@ deadlines and never early; a task that is cancelled takes its timer with it; a t
 loop; a loop with many timers pending sleeps instead of polling, which the number of its turns shows.
 """
 import asyncio
+import atexit
 import selectors
 import threading
 
@@ -21,6 +22,7 @@ class Timers:
     def __init__(self):
         self.loop = asyncio.get_running_loop()
         self.queue = made(chime.queue_create, chime.QUEUE_HOST, None)
+        atexit.register(chime.queue_shutdown, self.queue, chime.FOREVER)  # if nobody calls `close`
         self.descriptor = made(chime.queue_fd, self.queue)
         self.sleepers = {}  # a timer's context: its future
         self.contexts = 0
@@ -109,7 +111,7 @@ async def another_thread_wakes_the_loop(timers):
     await asyncio.sleep(0.02)  # the loop is in its select when the other thread starts the timer
     thread = threading.Timer(0.02, start)
     thread.start()
-    on_loop, sequence = await asyncio.wait_for(future, 10)
+    on_loop, sequence = await asyncio.wait_for(future, 30)
     thread.join()
     idle.cancel()
     await asyncio.gather(idle, return_exceptions=True)

@@ -1,12 +1,16 @@
-"""chime.h for ctypes: the structures and functions that the two Python clients use.
+"""chime.h for ctypes: the structures and functions that the two Python clients use; behind them a safe wrapper, which a
+program can copy: Queue and Timer with closures, ownership, and an end with the interpreter.
 
 ctypes.CDLL releases the GIL around every call and takes it again for a callback, also for one on a thread that Python
 did not make. So a call that waits (`Waits:` in the header) stops no other Python thread, and a handler that needs the
 GIL cannot deadlock with it. Not so ctypes.PyDLL, which holds the GIL: with it chime_queue_shutdown would wait for a
 handler that waits for the GIL.
 """
+import atexit
 import ctypes
+import itertools
 import os
+import weakref
 from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
 library = ctypes.CDLL(os.environ["CHIME_LIBRARY"])
@@ -103,6 +107,7 @@ def declare(name, *parameters, result=c_int32):
 
 declare("version", result=c_uint32)
 declare("status_name", c_int32, result=c_char_p)
+declare("last_error_detail", result=c_char_p)
 declare("queue_create", c_int32, POINTER(QueueOptions), POINTER(c_uint64))
 declare("queue_shutdown", c_uint64, c_int64)
 declare("queue_async", c_uint64, FUNCTION, c_void_p, FUNCTION)
@@ -117,6 +122,7 @@ declare("timer_start", c_uint64, POINTER(TimerOptions), POINTER(Schedule), POINT
 declare("timer_after", c_uint64, c_int64, HANDLER, c_void_p, FUNCTION, POINTER(c_uint64))
 declare("timer_every", c_uint64, c_int64, HANDLER, c_void_p, FUNCTION, POINTER(c_uint64))
 declare("timer_activate", c_uint64, POINTER(Schedule))
+declare("timer_restart", c_uint64, POINTER(Schedule))
 declare("timer_suspend", c_uint64)
 declare("timer_resume", c_uint64)
 declare("timer_postpone", c_uint64, c_int64)
@@ -145,3 +151,132 @@ def made(function, *arguments):
     value = function.argtypes[-1]._type_()
     ok(function(*arguments, ctypes.byref(value)))
     return value.value
+
+
+# ---- The wrapper: what one would copy -------------------------------------------------------------------------------
+
+class Error(Exception):
+    """A call failed. The message is the status and, where Chime has one, a sentence on the argument."""
+
+    def __init__(self, status):
+        detail = last_error_detail().decode() if status in (-1, -3, -10, -12) else ""
+        super().__init__(f"{name(status)}: {detail}" if detail else name(status))
+        self.status = status
+
+
+# The functions that Chime has, by the number that it has for a context. One is forgotten when Chime calls the finalizer,
+# which it does once, after the last call; so closures live as long as their timers, and no longer.
+_functions = {}
+_numbers = itertools.count(1)
+
+
+@HANDLER
+def _on_tick(tick, context):
+    _functions[context](tick[0])
+
+
+@FUNCTION
+def _on_function(context):
+    _functions[context]()
+
+
+@FUNCTION
+def _on_finalize(context):
+    _functions.pop(context, None)
+
+
+def _pass(function, call):
+    """Passes a function to Chime, which has it from then on if `call`, given its number, succeeds."""
+    number = next(_numbers)
+    _functions[number] = function
+    status = call(number)
+    if status < 0:  # it stays the caller's
+        del _functions[number]
+        raise Error(status)
+
+
+class Timer:
+    """A timer of its owner's: released when the last reference goes, or by `release`. Its methods answer a status, and
+    raise an Error for a failure; a status other than OK (IGNORED, RUNNING) is no failure."""
+
+    def __init__(self, id):
+        self.id = id
+
+    def _call(self, function, *arguments):
+        status = function(self.id, *arguments)
+        if status < 0:
+            raise Error(status)
+        return status
+
+    def activate(self, schedule=None): return self._call(timer_activate, schedule)
+    def restart(self, schedule=None): return self._call(timer_restart, schedule)
+    def suspend(self): return self._call(timer_suspend)
+    def resume(self): return self._call(timer_resume)
+    def postpone(self, delay): return self._call(timer_postpone, delay)
+    def cancel(self): return self._call(timer_cancel)
+
+    def release(self):
+        id, self.id = self.id, 0
+        return timer_release(id)
+
+    __del__ = release
+
+    @property
+    def state(self):
+        return made(timer_state, self.id)
+
+
+class Queue:
+    """A queue of its owner's. It is shut down by `shutdown`, at the end of a `with`, when the last reference goes, and
+    with the interpreter: after that CPython frees functions, which a timer must not call any more."""
+
+    _alive = weakref.WeakSet()
+
+    def __init__(self, kind, **options):
+        id = c_uint64()
+        status = queue_create(kind, QueueOptions(**options) if options else None, ctypes.byref(id))
+        if status < 0:
+            raise Error(status)
+        self.id = id.value
+        Queue._alive.add(self)
+
+    def shutdown(self, timeout=FOREVER):
+        """OK: none of the queue's functions runs or will run."""
+        id, self.id = self.id, 0
+        return queue_shutdown(id, timeout) if id else OK
+
+    def __enter__(self): return self
+    def __exit__(self, *_): self.shutdown()
+    __del__ = shutdown
+
+    def start(self, schedule, function, *, cancelled=False, armed=False, target=0):
+        """A timer that calls function(tick); with `armed` and `cancelled` also for those kinds of tick."""
+        id = c_uint64()
+        _pass(function, lambda number: timer_start(self.id, TimerOptions(
+            handler=_on_tick, registration_handler=_on_tick if armed else HANDLER(), target=target,
+            cancel_handler=_on_tick if cancelled else HANDLER(), context=number, finalizer=_on_finalize,
+        ), schedule, ctypes.byref(id)))
+        return Timer(id.value)
+
+    def after(self, delay, function):
+        id = c_uint64()
+        _pass(function, lambda n: timer_after(self.id, delay, _on_tick, n, _on_finalize, ctypes.byref(id)))
+        return Timer(id.value)
+
+    def every(self, interval, function):
+        id = c_uint64()
+        _pass(function, lambda n: timer_every(self.id, interval, _on_tick, n, _on_finalize, ctypes.byref(id)))
+        return Timer(id.value)
+
+    def once(self, delay, function):
+        """Nobody holds the timer."""
+        _pass(function, lambda n: timer_after(self.id, delay, _on_tick, n, _on_finalize, None))
+
+    def run_soon(self, function):
+        _pass(function, lambda n: queue_async(self.id, _on_function, n, _on_finalize))
+
+
+@atexit.register
+def _shut_down():
+    for queue in list(Queue._alive):
+        queue.shutdown()

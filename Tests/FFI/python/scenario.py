@@ -1,32 +1,38 @@
-"""The scenario of ../README.md in Python, with ctypes. chime.py says how the GIL is treated.
-
-The callbacks live at module level: ctypes does not keep them alive for the library.
+"""The scenario of ../README.md in Python, with the wrapper of chime.py, which also says how the GIL is treated. What the
+wrapper does not have (targets, records, information) is called by its C names, with the objects' ids.
 """
 import ctypes
 import select
 import chime
-from chime import made, name, ok
+from chime import Queue, Schedule, made, name, ok
 
 
 def say(*words):
     print(*words, flush=True)
 
 
-def describe(tick):
+def describe(number, tick):
     target = f" target {tick.target}" if tick.target else ""
-    return (f"{tick.context}: {chime.KINDS[tick.kind]} sequence {tick.sequence} missed {tick.missed}"
+    return (f"{number}: {chime.KINDS[tick.kind]} sequence {tick.sequence} missed {tick.missed}"
             f" due {tick.scheduled_ns} at {tick.actual_ns}{target}")
 
 
-@chime.HANDLER
-def on_tick(tick, context):
-    assert tick[0].context == context
-    say("tick", describe(tick[0]))
+class Ticker:
+    """What a timer calls. That Chime has let go of it, it says itself."""
+
+    def __init__(self, number, count=lambda tick=None: None):
+        self.number, self.count = number, count
+
+    def __call__(self, tick=None):
+        self.count(tick)
+
+    def __del__(self):
+        say("finalizer", self.number)
 
 
-@chime.FUNCTION
-def on_finalize(context):
-    say("finalizer", context)
+class Printer(Ticker):
+    def __call__(self, tick):
+        say("tick", describe(self.number, tick))
 
 
 @chime.FUNCTION
@@ -39,87 +45,85 @@ version = chime.version()
 say(f"version {version >> 16}.{version >> 8 & 255}.{version & 255}")
 
 # Virtual time
-queue = made(chime.queue_create, chime.QUEUE_VIRTUAL, None)
+queue = Queue(chime.QUEUE_VIRTUAL)
 
 
 def advance(duration):
-    ok(chime.queue_advance(queue, duration))
+    ok(chime.queue_advance(queue.id, duration))
 
 
 say("- one-shot")
-timer = made(chime.timer_after, queue, 100, on_tick, 1, on_finalize)
+timer = queue.after(100, Printer(1))
+stale = timer.id
 advance(99)
 advance(1)
-say("state", made(chime.timer_state, timer))
-ok(chime.timer_release(timer))
-say("release", name(chime.timer_release(timer)), "of 0", name(chime.timer_release(0)))
+say("state", timer.state)
+ok(timer.release())
+say("release", name(chime.timer_release(stale)), "of 0", name(chime.timer_release(0)))
 
 say("- repeat")
-timer = made(chime.timer_every, queue, 10, on_tick, 2, on_finalize)
+timer = queue.every(10, Printer(2))
 advance(25)
-ok(chime.queue_jump(queue, 30))
-say("now", made(chime.queue_now, queue))
+ok(chime.queue_jump(queue.id, 30))
+say("now", made(chime.queue_now, queue.id))
 advance(0)
 
 say("- suspend and resume, the grid stands")
-say("suspend", name(chime.timer_suspend(timer)), "again", name(chime.timer_suspend(timer)))
+say("suspend", name(timer.suspend()), "again", name(timer.suspend()))
 advance(20)
-say("resume", name(chime.timer_resume(timer)), "again", name(chime.timer_resume(timer)))
+say("resume", name(timer.resume()), "again", name(timer.resume()))
 advance(0)
-ok(chime.timer_release(timer))
+ok(timer.release())
 
 say("- suspend and resume, what was left is kept")
-options = chime.TimerOptions(handler=on_tick, registration_handler=on_tick, cancel_handler=on_tick, context=3,
-                             finalizer=on_finalize)
-schedule = chime.Schedule(first_ns=50, interval_ns=50, resume_policy=chime.RESUME_REMAINING)
-timer = made(chime.timer_start, queue, options, schedule)
+timer = queue.start(Schedule(first_ns=50, interval_ns=50, resume_policy=chime.RESUME_REMAINING), Printer(3), armed=True,
+                    cancelled=True)
 advance(20)
-ok(chime.timer_suspend(timer))
+ok(timer.suspend())
 advance(1005)
 info = chime.TimerInfo()
-ok(chime.timer_get_info(timer, info))
+ok(chime.timer_get_info(timer.id, info))
 say("state", info.state, "remaining", info.remaining_ns)
-ok(chime.timer_resume(timer))
+ok(timer.resume())
 advance(30)
-say("cancel", name(chime.timer_cancel(timer)), "again", name(chime.timer_cancel(timer)))
+say("cancel", name(timer.cancel()), "again", name(timer.cancel()))
 advance(0)
-ok(chime.timer_release(timer))
+ok(timer.release())
 
 say("- postpone")
-timer = made(chime.timer_after, queue, 100, on_tick, 4, on_finalize)
+timer = queue.after(100, Printer(4))
 advance(60)
-say("postpone", name(chime.timer_postpone(timer, 100)))
+say("postpone", name(timer.postpone(100)))
 advance(99)
 advance(1)
-say("postpone", name(chime.timer_postpone(timer, 100)))
-ok(chime.timer_release(timer))
+say("postpone", name(timer.postpone(100)))
+ok(timer.release())
 
 say("- target")
 target = made(chime.target_create, 77, on_destroy)
-timer = made(chime.timer_start, queue,
-             chime.TimerOptions(handler=on_tick, context=5, finalizer=on_finalize, target=target),
-             chime.Schedule(first_ns=10, interval_ns=10))
+timer = queue.start(Schedule(first_ns=10, interval_ns=10), Printer(5), target=target)
 advance(10)
 say("retain", made(chime.target_retain, target))
 ok(chime.target_release(target))
 advance(10)
 ok(chime.target_release(target))
-say("state", made(chime.timer_state, timer), "activate", name(chime.timer_activate(timer, None)),
+say("state", timer.state, "activate", name(chime.timer_activate(timer.id, None)),
     "retain", name(chime.target_retain(target, None)))
-ok(chime.timer_release(timer))
+ok(timer.release())
 
 say("- nobody holds it")
-ok(chime.timer_after(queue, 10, on_tick, 6, on_finalize, None))
+queue.once(10, Printer(6))
 advance(10)
-ok(chime.timer_after(queue, 10, on_tick, 7, on_finalize, None))
-say("shutdown", name(chime.queue_shutdown(queue, chime.FOREVER)))
-say("advance", name(chime.queue_advance(queue, 10)))
+queue.once(10, Printer(7))
+gone = queue.id
+say("shutdown", name(queue.shutdown()))
+say("advance", name(chime.queue_advance(gone, 10)))
 
 # A host-driven queue: real time, handlers inside chime_queue_process
 say("- host-driven, callbacks")
-queue = made(chime.queue_create, chime.QUEUE_HOST, None)
+queue = Queue(chime.QUEUE_HOST)
 loop = select.poll()
-loop.register(made(chime.queue_fd, queue), select.POLLIN)
+loop.register(made(chime.queue_fd, queue.id), select.POLLIN)
 
 
 def wait_readable():
@@ -130,45 +134,44 @@ dues = {8: 0, 9: 0}
 early = functions = 0
 
 
-@chime.HANDLER
-def on_count(tick, context):
-    global early
-    dues[context] += 1 + tick[0].missed
-    early += tick[0].actual_ns < tick[0].scheduled_ns
+def counting(number):
+    def count(tick):
+        global early
+        dues[number] += 1 + tick.missed
+        early += tick.actual_ns < tick.scheduled_ns
+
+    return Ticker(number, count)
 
 
-@chime.FUNCTION
-def on_function(context):
+def count_function(_):
     global functions
     functions += 1
 
 
-one_shot = made(chime.timer_after, queue, 1_000_000, on_count, 8, on_finalize)
-repeating = made(chime.timer_start, queue,
-                 chime.TimerOptions(handler=on_count, context=9, finalizer=on_finalize),
-                 chime.Schedule(first_ns=1_000_000, interval_ns=1_000_000, tick_limit=5))
-ok(chime.queue_async(queue, on_function, 10, on_finalize))
+one_shot = queue.after(1_000_000, counting(8))
+repeating = queue.start(Schedule(first_ns=1_000_000, interval_ns=1_000_000, tick_limit=5), counting(9))
+queue.run_soon(Ticker(10, count_function))
 while dues[8] < 1 or dues[9] < 5 or functions < 1:
     wait_readable()
-    ok(chime.queue_process(queue, 0, None))
+    ok(chime.queue_process(queue.id, 0, None))
 say("due times", dues[8], dues[9], "early", early, "functions", functions)
-say("states", made(chime.timer_state, one_shot), made(chime.timer_state, repeating))
-say("take_ticks", name(chime.queue_take_ticks(queue, chime.Tick(), ctypes.sizeof(chime.Tick), 1, ctypes.c_uint32())))
-ok(chime.timer_release(one_shot))
-ok(chime.timer_release(repeating))
-ok(chime.queue_shutdown(queue, chime.FOREVER))
+say("states", one_shot.state, repeating.state)
+say("take_ticks", name(chime.queue_take_ticks(queue.id, chime.Tick(), ctypes.sizeof(chime.Tick), 1, ctypes.c_uint32())))
+ok(one_shot.release())
+ok(repeating.release())
+ok(queue.shutdown())
 
 say("- host-driven, records")
-queue = made(chime.queue_create, chime.QUEUE_HOST, chime.QueueOptions(flags=chime.QUEUE_RECORDS))
+queue = Queue(chime.QUEUE_HOST, flags=chime.QUEUE_RECORDS)
 loop = select.poll()
-loop.register(made(chime.queue_fd, queue), select.POLLIN)
+loop.register(made(chime.queue_fd, queue.id), select.POLLIN)
 every_record = chime.RECORD_ARMED | chime.RECORD_CANCELLED | chime.RECORD_FINALIZE
 records = (chime.Tick * 16)()
 
 
 def start(context, flags, deadline, interval, limit):
-    return made(chime.timer_start, queue, chime.TimerOptions(flags=flags, context=context),
-                chime.Schedule(flags=chime.SCHEDULE_DEADLINE, first_ns=deadline, interval_ns=interval,
+    return made(chime.timer_start, queue.id, chime.TimerOptions(flags=flags, context=context),
+                Schedule(flags=chime.SCHEDULE_DEADLINE, first_ns=deadline, interval_ns=interval,
                                tick_limit=limit))
 
 
@@ -177,7 +180,7 @@ def take(expected):
     seen = 0
     while seen < expected:
         wait_readable()
-        for tick in records[:made(chime.queue_take_ticks, queue, records, ctypes.sizeof(chime.Tick), 16)]:
+        for tick in records[:made(chime.queue_take_ticks, queue.id, records, ctypes.sizeof(chime.Tick), 16)]:
             seen += 1
             if chime.KINDS[tick.kind] != "DUE":
                 say(f"record {tick.context}: {chime.KINDS[tick.kind]}")
@@ -192,11 +195,11 @@ first = start(11, every_record, 1, 1, 4)
 second = start(12, every_record, 2, 1_000_000_000_000_000_000, 0)
 take(4)
 take(1)
-ok(chime.queue_async(queue, chime.FUNCTION(), 13, chime.FUNCTION()))
+ok(chime.queue_async(queue.id, chime.FUNCTION(), 13, chime.FUNCTION()))
 take(1)
 ok(chime.timer_release(first))
 take(1)
 ok(chime.timer_release(second))
 take(1)
-say("process", name(chime.queue_process(queue, 0, None)))
-ok(chime.queue_shutdown(queue, chime.FOREVER))
+say("process", name(chime.queue_process(queue.id, 0, None)))
+# The queue is shut down with the interpreter.

@@ -61,7 +61,7 @@ extension Checks {
     try await heartbeat.start()
     expect(await soon { await heartbeat.beats >= 3 }, "the heart beats")
     let beats = try await heartbeat.stop()
-    try await Task.sleep(for: .milliseconds(5))
+    try await othersHaveTicked()
     expect(await heartbeat.beats == beats, "a stopped heart does not")
 
     var poller: Poller? = try Poller()

@@ -20,4 +20,10 @@ import Foundation
     }
     return true
   }
+
+  /// Returns when a queue of its own has ticked five times: what was to come before has come.
+  static func othersHaveTicked() async throws {
+    let queue = try TimerQueue()
+    for await tick in try queue.ticks(every: .milliseconds(2)) where tick.sequence >= 5 { return }
+  }
 }

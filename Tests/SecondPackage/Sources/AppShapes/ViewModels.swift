@@ -63,7 +63,7 @@ extension Checks {
     expect(await soon { (stopwatch?.elapsed ?? 0) >= 5 && stopwatch?.isSaved == true }, "the stopwatch runs")
     try stopwatch?.pause()
     let before = stopwatch?.elapsed
-    try await Task.sleep(for: .milliseconds(5))
+    try await othersHaveTicked()
     expect(stopwatch?.elapsed == before, "a paused stopwatch stands")
     try stopwatch?.resume()
     expect(await soon { (stopwatch?.elapsed ?? 0) > (before ?? 0) }, "it goes on")
