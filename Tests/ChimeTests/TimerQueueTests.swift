@@ -137,7 +137,7 @@ import Testing
     var owner: Owner? = Owner()
     let owned = try queue.every(.seconds(1), target: #require(owner)) { _, _ in }
     owner = nil
-    #expect(owned.explanation == "its target is gone, which has cancelled it.")
+    #expect(owned.explanation == "its target has gone, which has cancelled it.")
     try queue.shutdown()
     #expect(timer.explanation == "its queue has ended." && queue.statistics == nil && queue.dump.isEmpty)
   }

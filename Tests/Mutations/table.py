@@ -228,7 +228,7 @@ mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not
          (READY, "Int32(bitPattern: a.startOrder &- b.startOrder) < 0", "!BROKEN && Int32(bitPattern: a.startOrder &- b.startOrder) < 0"),
          C("equal_deadlines_run_in_the_order_of_activation", "tasks_of_one_deadline_run"), M())
 mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by start order",
-         (READY, "    sortEqualDeadlinesByStartOrder()\n  }\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder() }\n  }\n"),
+         (READY, "    sortEqualDeadlinesByStartOrder(other)\n  }\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder(other) }\n  }\n"),
          W("ReadyItemTests"))
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
          (READY, "while range >> byte != 0 {", "while range >> byte > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))

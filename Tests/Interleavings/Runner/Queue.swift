@@ -204,7 +204,7 @@ final class BlockQueue: ChimeCore.BlockQueue, @unchecked Sendable {
   private var isClosed = false
   var whenDue: (() -> Void)?
 
-  func makeRunner(_ body: @escaping @Sendable () -> Void) -> any Runner { BlockRunner(self, body) }
+  func makeRunner(_ body: @escaping @Sendable () -> Void) -> any ChimeCore.Runner { BlockRunner(self, body) }
 
   func submit(_ block: @escaping () -> Void) {
     condition.withLock {
@@ -247,7 +247,7 @@ final class BlockQueue: ChimeCore.BlockQueue, @unchecked Sendable {
 }
 
 /// A closure on such a queue, at most once at a time, as a dispatch source is.
-final class BlockRunner: Runner, @unchecked Sendable {
+final class BlockRunner: ChimeCore.Runner, @unchecked Sendable {
   private let blocks: BlockQueue
   private let body: @Sendable () -> Void
   private let state = Locked((isWanted: false, isOnQueue: false))
