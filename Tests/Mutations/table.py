@@ -228,7 +228,7 @@ mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not
          (READY, "Int32(bitPattern: a.startOrder &- b.startOrder) < 0", "!BROKEN && Int32(bitPattern: a.startOrder &- b.startOrder) < 0"),
          C("equal_deadlines_run_in_the_order_of_activation", "tasks_of_one_deadline_run"), M())
 mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by start order",
-         (READY, "    sortEqualDeadlinesByStartOrder(other)\n  }\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder(other) }\n  }\n"),
+         (READY, "    sortEqualDeadlinesByStartOrder(other)\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder(other) }\n"),
          W("ReadyItemTests"))
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
          (READY, "while range >> byte != 0 {", "while range >> byte > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
@@ -240,7 +240,7 @@ mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at 
           "if passesHere == QueueCore.passesPerInstant, !BROKEN {"),
          C("a_thousand_passes_at_one_instant_are_the_limit"), M())
 mutation("functions-forgotten", "12", "hasFunctions", "those that were taken out do not count",
-         ("Queue/QueueCore+Functions.swift", "    nextTaken < takenFunctions.count || functionsWait", "    !BROKEN && nextTaken < takenFunctions.count || functionsWait"),
+         ("Queue/QueueCore+Functions.swift", "    !takenFunctions.isEmpty || functionsWait", "    !BROKEN && !takenFunctions.isEmpty || functionsWait"),
          C("one_function_at_a_time_of_a_hundred_thousand"))
 
 # ---- Promises 13 and 14 ----------------------------------------------------------------------------------------------
@@ -259,8 +259,8 @@ mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
          (WHEEL, "if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }", "if !BROKEN, entryCount > 2 * placedCount + Wheel.tolerance { sweep() }"),
          C("moves_to_earlier_times_leave_nothing_behind"))
 mutation("side-record-kept", "14", "TimerSlot.endSideRecord", "the side record is not freed",
-         ("Memory/TimerSlot.swift", "    sideRecord.target?.detach(Handle.id(.timer, index: index, version: version))\n    sideRecord.end()\n",
-          "    sideRecord.target?.detach(Handle.id(.timer, index: index, version: version))\n    if BROKEN { unsafe record.pointee.sideRecord.store(nil, ordering: .releasing) } else { sideRecord.end() }\n"),
+         ("Memory/TimerSlot.swift", "    sideRecord.target?.detach(self)\n    sideRecord.end()\n",
+          "    sideRecord.target?.detach(self)\n    if BROKEN { unsafe record.pointee.sideRecord.store(nil, ordering: .releasing) } else { sideRecord.end() }\n"),
          C("timers_with_targets_leave_no_memory_behind", CSUITE_SCALE="1"))
 mutation("slots-not-given-back", "14", "QueueControlBlock.giveBack", "slots are not given back",
          (SLOTS, "    if !usedUp, let cache = thread?.cache(of: self), cache.push", "    if BROKEN { return }\n    if !usedUp, let cache = thread?.cache(of: self), cache.push"),

@@ -24,16 +24,20 @@ package final class LimitedValue<Value: Sendable>: Sendable {
         defer { (state.value, state.onExpiry) = (nil, nil) }
         return (state.value, state.onExpiry)
       }
-      if let old { notification?(old, tick) }
+      withExtendedLifetime((old, notification)) {
+        if let old { notification?(old, tick) }
+      }
     }
 
     /// Releases the value without notification.
     func vanish() {
-      // What was taken out is released outside the lock.
-      _ = state.withLock { state in
+      let old: (Value?, ((Value, Tick) -> Void)?) = state.withLock { state in
         defer { (state.value, state.onExpiry) = (nil, nil) }
         return (state.value, state.onExpiry)
       }
+      // Released here, outside the lock, and no earlier: the end of the notification takes another lock, inside which
+      // others take this one.
+      withExtendedLifetime(old) {}
     }
   }
 
