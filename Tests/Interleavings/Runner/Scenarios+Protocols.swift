@@ -195,7 +195,7 @@ extension Scenario {
 
   /// Has the calling thread be one without memory for an image of its own (P3d).
   private static func shareImage() {
-    let storage = ThreadState.current.storage
+    guard let storage = ThreadState.obtain()?.storage else { return }
     WriterImages.giveBack(storage.pointee.image)
     storage.pointee.image = 0
   }

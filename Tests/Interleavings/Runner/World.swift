@@ -121,7 +121,7 @@ final class World {
       if core.isClosing.load(ordering: .relaxed) { continue }
       if timer.slot.deadline.saturatingAdd(word.postponement) == .max { continue }
       if Slab.position(of: timer.slot.index).tick != nil { continue }
-      if core.ready[core.readyNext...].contains(where: { $0.slot == timer.slot.index }) { continue }
+      if (core.readyNext..<core.ready.count).contains(where: { core.ready[$0].slot == timer.slot.index }) { continue }
       return "a running timer is in no wheel, no inbox and no batch"
     }
     return nil
