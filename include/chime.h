@@ -863,9 +863,9 @@ chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator
 chime_status chime_set_memory_limit(uint64_t bytes);
 
 /**
- * Bytes that Chime holds: what it has asked the allocator for and not given back, and the pages mapped for timers,
- * touched or not. Not the tables of ids, 16 MiB of addresses of which pages are used as ids are. 0 where
- * chime_set_allocator is unsupported.
+ * How many bytes Chime holds: what it has allocated and not freed, and the pages mapped for timers, touched or not. The
+ * tables of ids are not included: 16 MiB of addresses, whose pages are used as ids are. 0 if chime_set_allocator is
+ * unsupported.
  * Any thread. Calls back: no. Waits: no.
  */
 uint64_t chime_memory_used(void);

@@ -88,13 +88,13 @@ static void *take_from_system(size_t alignment, size_t bytes) {
 
 /* ---- The reserve ------------------------------------------------------------------------------------------------ */
 
-/* Slabs out of which blocks of 64 to 1,024 bytes are cut, and a list of free ones for each size. Without a lock, so that a
+/* Slabs out of which blocks of 64 to 2,048 bytes are cut, and a list of free ones for each size. Without a lock, so that a
    fork leaves all of it usable. Slabs are never given back. */
 enum {
   SLAB = 64 << 10,
   /* What nobody is promised: for what must not fail. */
   UNPROMISED = 16 << 10,
-  CLASSES = 5
+  CLASSES = 6
 };
 
 typedef struct slab {
@@ -270,7 +270,11 @@ HIDDEN char *__wrap_strdup(const char *text);
 HIDDEN int __wrap_asprintf(char **text, const char *format, ...);
 
 /* Whoever calls it looks at the answer: that is Chime itself. */
-void *__wrap_malloc(size_t bytes) { return take_from_system(ALIGNMENT, bytes); }
+void *__wrap_malloc(size_t bytes) {
+  void *block = take_from_system(ALIGNMENT, bytes);
+  if (block == 0 && !atomic_load_explicit(&has_begun, memory_order_relaxed)) block = take_from_reserve(bytes);
+  return block;
+}
 
 /* Whoever calls these does not. */
 int __wrap_posix_memalign(void **memory, size_t alignment, size_t bytes) {

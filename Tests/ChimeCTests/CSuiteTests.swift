@@ -6,7 +6,7 @@ import Testing
 
 /// Runs every test of the C suite, one case each, named as in C.
 ///
-/// The tests of the main queue are left to the standalone program, as they need the process's main thread. With a tenth
+/// The tests of the main queue are left to the standalone program, as they need the process's main thread. With a fifth
 /// of the rounds unless `CSUITE_SCALE` says otherwise: all of them are for the program, against the library that users get,
 /// and which thread meets which other `Tests/Interleavings` decides.
 @Suite(.serialized)
@@ -26,7 +26,7 @@ struct CSuiteTests {
   ///
   /// Swift's `DispatchQueue` hands out no pointer, and does not import the attribute of concurrent queues.
   static let dispatchQueuesAreGiven: Bool = {
-    setenv("CSUITE_SCALE", "10", 0)
+    setenv("CSUITE_SCALE", "5", 0)
     guard let attribute = dlsym(nil, "_dispatch_queue_attr_concurrent") else { return false }
     let serial = dispatch_queue_create("csuite.serial", nil)
     let concurrent = dispatch_queue_create("csuite.concurrent", OpaquePointer(attribute))

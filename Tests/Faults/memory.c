@@ -20,6 +20,8 @@ static void ignore_tick(const chime_tick *tick, void *context) {
   (void)context;
 }
 
+static void nothing(void *context) { (void)context; }
+
 /* ---- A thread's first call --------------------------------------------------------------------------------------- */
 
 static void *call_on_a_new_thread(void *context) {
@@ -113,6 +115,102 @@ static void tick_without(int where) {
   fault_seen("%s: ticks", place_name((place)where));
   EXPECT(load(&ticks) - before > 100 * seconds);
   EXPECT(made > 0);
+}
+
+/* ---- One in a thousand refused, under a storm -------------------------------------------------------------------- */
+
+typedef struct storm {
+  chime_queue_t queue;
+  uint32_t seed;
+  int accepted; /* contexts that Chime has taken */
+} storm;
+
+static int storm_finalized, storm_ends;
+
+static void finalize(void *context) {
+  (void)context;
+  add(&storm_finalized, 1);
+}
+
+static int took(chime_status status) {
+  if (status < 0) EXPECT(status == CHIME_ERROR_NO_MEMORY || status == CHIME_ERROR_RESOURCE);
+  return status >= 0;
+}
+
+static void *storm_thread(void *context) {
+  storm *s = context;
+  chime_timer_t timers_here[16] = {0};
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  options.handler = ignore_tick;
+  options.finalizer = finalize;
+  options.label = "a label of more than fifteen bytes";
+  schedule.interval_ns = 300 * CHIME_MICROSECOND;
+  while (!load(&storm_ends)) {
+    uint32_t r = s->seed = s->seed * 1664525u + 1013904223u;
+    chime_timer_t *timer = &timers_here[r >> 28];
+    chime_target_t target = 0;
+    char text[512];
+    switch (r >> 20 & 7) {
+      case 0:
+        chime_timer_release(*timer);
+        *timer = 0;
+        s->accepted += took(chime_timer_start(s->queue, &options, &schedule, timer));
+        break;
+      case 1:
+        if (*timer != 0) s->accepted += took(chime_timer_add_handler(*timer, "key", ignore_tick, NULL, finalize));
+        break;
+      case 2: s->accepted += took(chime_queue_async(s->queue, nothing, NULL, finalize)); break;
+      case 3:
+        if (took(chime_target_create(s, finalize, &target))) {
+          s->accepted++;
+          EXPECT_OK(chime_target_release(target));
+        }
+        break;
+      case 4: EXPECT_OK(chime_queue_dump(s->queue, text, sizeof text, NULL)); break;
+      case 5:
+        if (*timer != 0) EXPECT(chime_timer_cancel(*timer) >= 0);
+        break;
+      case 6:
+        if (*timer != 0) took(chime_timer_restart(*timer, NULL));
+        break;
+      default:
+        if (*timer != 0) took(chime_timer_fire(*timer));
+    }
+  }
+  return NULL;
+}
+
+static void refuse_at_random(int where) {
+  enum { THREADS = 3 };
+  pthread_t threads[THREADS];
+  storm storms[THREADS];
+  chime_queue_t queue = 0;
+  int i, accepted = 0;
+  long refused;
+  REQUIRE_OK(place_make((place)where, NULL, &queue));
+  place_drive((place)where, queue);
+  refuse(REFUSE_RANDOM, 1000);
+  for (i = 0; i < THREADS; i++) {
+    storms[i].queue = queue;
+    storms[i].seed = (uint32_t)(i + 1) * 7919u;
+    storms[i].accepted = 0;
+    while (pthread_create(&threads[i], NULL, storm_thread, &storms[i]) != 0) sleep_ms(1);
+  }
+  for (i = 0; i < 10; i++) {
+    if (where == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_MILLISECOND));
+    sleep_ms(100);
+  }
+  store(&storm_ends, 1);
+  for (i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], NULL);
+    accepted += storms[i].accepted;
+  }
+  EXPECT_OK(chime_queue_shutdown(queue, 10 * CHIME_SECOND));
+  refused = refuse_none();
+  EXPECT_EQ(load(&storm_finalized), accepted);
+  EXPECT(accepted > 1000 && refused > 0);
+  fault_seen("%s: %d finalizers, %ld refused", place_name((place)where), accepted, refused);
 }
 
 /* ---- The host's allocator, and a limit --------------------------------------------------------------------------- */
@@ -264,6 +362,8 @@ int main(int argc, char **argv) {
       {"functions-and-targets", fill_with_functions, VIRTUAL, VIRTUAL, 0, 0},
       {"ticking-without-memory", tick_without, SERIAL, RUN_LOOP, 0, 0},
       {"ticking-without-memory-virtual", tick_without, VIRTUAL, VIRTUAL, 0, 0},
+      {"refused-at-random", refuse_at_random, SERIAL, RUN_LOOP, 0, 0},
+      {"refused-at-random-virtual", refuse_at_random, VIRTUAL, VIRTUAL, 0, 0},
       {"the-hosts-allocator", with_the_hosts, SERIAL, VIRTUAL, 0, 0},
       {NULL, NULL, 0, 0, 0, 0},
   };

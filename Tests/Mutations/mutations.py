@@ -108,6 +108,11 @@ def copy(scratch, files):
     end = text.rindex("#endif")
     wanted[header] = (text[:end] + SWITCH_IN_C + text[end:]).encode()
     wanted[str(CORE / "Broken.swift")] = SWITCH_IN_SWIFT.encode()
+    # What the tree does not have any more goes.
+    for path in scratch.glob("*/**/*") if scratch.exists() else []:
+        name = str(path.relative_to(scratch))
+        if path.suffix in (".swift", ".c", ".h") and name not in wanted and "build" not in name and path.is_file():
+            path.unlink()
     for name, content in wanted.items():
         target = scratch / name
         if target.is_file() and target.read_bytes() == content:

@@ -21,7 +21,7 @@
 #pragma GCC visibility push(hidden)
 
 /* Blocks up to so many bytes come out of the reserve; for a larger one, see chime_memory_provide. */
-enum { CHIME_MEMORY_LARGEST = 1008 };
+enum { CHIME_MEMORY_LARGEST = 2032 };
 
 /* Zeroed pages that cost nothing before they are written; NULL: none. */
 static inline void *chime_memory_map_uncounted(size_t bytes) {

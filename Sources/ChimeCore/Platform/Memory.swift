@@ -33,8 +33,8 @@ package enum Memory {
 
   /// Why the calling thread's last request was refused: noMemory or limit.
   package static var refusal: Status {
-    chime_memory_refused_by_limit() != 0
-      ? Status.limit.because("the limit of chime_set_memory_limit leaves no memory for it") : .noMemory
+    if chime_memory_refused_by_limit() == 0 { return .noMemory }
+    return Status.limit.because("the limit of memory leaves too little: %n bytes are held", Int64(clamping: held))
   }
 
   /// Zeroed pages that are never given back; `nil` when they are refused.
@@ -74,7 +74,8 @@ package enum Memory {
     if chime_has_own_memory() == 0 { return .unsupported }
     // SAFETY: the functions differ in what C says of null pointers, not in how they are called.
     return unsafe chime_memory_set_allocator(
-      allocate, unsafeBitCast(deallocate, to: ContextDeallocate.self), context) != 0 ? .ok : .busy
+      allocate, unsafeBitCast(deallocate, to: ContextDeallocate.self), context) != 0
+      ? .ok : Status.busy.because("memory has been asked for already")
   }
 
   private typealias ContextDeallocate =
