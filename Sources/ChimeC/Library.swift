@@ -162,9 +162,7 @@ public func chime_set_allocator(_ allocator: UnsafePointer<chime_allocator>?) ->
   guard let allocator = unsafe Arguments.structure(pointer, "allocator.size") else {
     return Status.invalidArgument.rawValue
   }
-  guard unsafe allocator.reserved == 0 else {
-    return Status.invalidArgument.because("allocator.reserved is not 0").rawValue
-  }
+  if unsafe allocator.reserved != 0 { return Status.invalidArgument.because("allocator.reserved is not 0").rawValue }
   guard let allocate = unsafe allocator.allocate else { return Arguments.null("allocator.allocate").rawValue }
   guard let deallocate = unsafe allocator.deallocate else { return Arguments.null("allocator.deallocate").rawValue }
   return unsafe Memory.setAllocator(allocate, deallocate, allocator.context).rawValue
