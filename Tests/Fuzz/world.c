@@ -138,22 +138,30 @@ void end_world(void) {
   free_buffers();
 }
 
-/* The time of a host-driven queue goes on while nothing changes. */
-static void forget_now(char *text) {
-  char *now = strstr(text, "\" now ");
-  if (now == NULL) return;
-  for (now += 6; *now >= '0' && *now <= '9'; now += 1) *now = '0';
+static void cut(char *from, const char *to) { memmove(from, to, strlen(to) + 1); }
+
+/* The time of a host-driven queue goes on while nothing changes: how late a timer is, and what its handler misses. */
+static void forget_times(char *text) {
+  static const char due[] = ", due ", missed[] = " missed while its handler runs";
+  char *at;
+  for (at = strstr(text, due); at != NULL; at = strstr(at + 1, due)) {
+    cut(at + sizeof due - 1, at + sizeof due - 1 + strcspn(at + sizeof due - 1, ",\n"));
+  }
+  while ((at = strstr(text, missed)) != NULL) {
+    char *end = at + sizeof missed - 1;
+    while (at > text && *at != ',') at -= 1;
+    cut(at, end);
+  }
 }
 
 void take_picture(picture *p) {
   size_t used = 0;
   memset(p, 0, sizeof *p);
   for (int i = 0; i < w.queue_count; i += 1) {
-    uint64_t length = 0;
     if (w.queues[i].kind != CHIME_QUEUE_VIRTUAL && w.queues[i].kind != CHIME_QUEUE_HOST) continue;
-    if (chime_queue_dump(w.queues[i].id, p->text + used, PICTURE - used, &length) != CHIME_OK) continue;
-    if (w.queues[i].kind == CHIME_QUEUE_HOST) forget_now(p->text + used);
-    used += length < PICTURE - used ? (size_t)length : PICTURE - used - 1;
+    if (chime_queue_dump(w.queues[i].id, p->text + used, PICTURE - used, NULL) != CHIME_OK) continue;
+    if (w.queues[i].kind == CHIME_QUEUE_HOST) forget_times(p->text + used);
+    used += strlen(p->text + used);
   }
   for (int i = 0; i < w.id_count; i += 1) {
     if (chime_timer_generation(w.ids[i], &p->numbers[i]) != CHIME_OK) p->numbers[i] = UNTOUCHED;
