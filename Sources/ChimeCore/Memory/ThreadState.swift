@@ -252,7 +252,7 @@ import Synchronization
 
   /// Control blocks share the four caches by index: the offset of the one for a control block, from the first.
   static func cacheOffset(ofControlBlock index: UInt32) -> UInt32 {
-    UInt32(Int(index & 3) * MemoryLayout<ThreadCacheStorage>.stride)
+    unsafe UInt32(Int(index & 3) * MemoryLayout<ThreadCacheStorage>.stride)
   }
 
   @inline(__always)
@@ -262,7 +262,7 @@ import Synchronization
     return unsafe ThreadCache((caches + offset).assumingMemoryBound(to: ThreadCacheStorage.self))
   }
 
-  private func cacheAt(_ i: Int) -> ThreadCache { cache(atOffset: i * MemoryLayout<ThreadCacheStorage>.stride) }
+  private func cacheAt(_ i: Int) -> ThreadCache { unsafe cache(atOffset: i * MemoryLayout<ThreadCacheStorage>.stride) }
 
   /// The cache that holds this control block's slots, if there is one.
   @inline(__always)

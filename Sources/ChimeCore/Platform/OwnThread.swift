@@ -28,7 +28,7 @@ package enum OwnThread: ProcessState {
     var threads: [pthread_t] = []
     var error: CInt = 0
     // Behind this they wait for each other: else the second would have the stack of the first.
-    var gate = pthread_mutex_t()
+    var gate = unsafe pthread_mutex_t()
     unsafe pthread_mutex_init(&gate, nil)
     unsafe pthread_mutex_lock(&gate)
     unsafe withUnsafeMutablePointer(to: &gate) { gate in

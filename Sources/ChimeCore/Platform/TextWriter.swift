@@ -59,7 +59,7 @@ internal import CPlatform
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 120) { text in
       // SAFETY: a literal ends with a zero byte.
       let format = unsafe UnsafeRawPointer(format.utf8Start).assumingMemoryBound(to: CChar.self)
-      guard let address = unsafe text.baseAddress else { return }
+      guard let address = text.baseAddress else { return }
       unsafe chime_write_sentence(address, text.count, format, format, value, 0)
       unsafe add(UnsafePointer(address))
     }
@@ -67,7 +67,7 @@ internal import CPlatform
 
   /// The text as a string, for Swift; `nil` when `write` says that there is none.
   package static func string(_ write: (inout TextWriter) -> Bool) -> String? {
-    unsafe string(write, roomFor: 256)
+    string(write, roomFor: 256)
   }
 
   private static func string(_ write: (inout TextWriter) -> Bool, roomFor room: Int) -> String? {

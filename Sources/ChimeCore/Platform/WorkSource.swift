@@ -1,10 +1,17 @@
 internal import CPlatform
+import Synchronization
 
 /// A dispatch source, traps included, and the closure that it calls. Used through a machine, or set up once and left
 /// alone. Any thread.
 @safe final class WorkSource: MachineTimer, Runner, @unchecked Sendable {
   // SAFETY: a dispatch object is thread-safe; owned, released in deinit. It owns the closure as its context.
   private nonisolated(unsafe) let raw: UnsafeMutableRawPointer
+  /// Orders `run` before the closure that it asks for. libdispatch does so, too, but a sanitizer cannot see it.
+  private let requests = Requests()
+
+  private final class Requests: Sendable {
+    let count = Atomic<UInt>(0)
+  }
 
   private init(_ raw: UnsafeMutableRawPointer?) {
     guard let raw = unsafe raw else { invariantFailure("libdispatch gave no source") }
@@ -24,12 +31,18 @@ internal import CPlatform
   /// Calls the closure when `run` was called.
   static func runs(_ body: @escaping @Sendable () -> Void, on queue: WorkQueue) -> WorkSource {
     let source = unsafe WorkSource(chime_dispatch_merge_source(queue.raw))
-    source.setEventHandler(body)
+    source.setEventHandler { [requests = source.requests] in
+      _ = requests.count.load(ordering: .acquiring)
+      body()
+    }
     source.activate()
     return source
   }
 
-  func run() { unsafe chime_dispatch_source_merge(raw) }
+  func run() {
+    requests.count.add(1, ordering: .releasing)
+    unsafe chime_dispatch_source_merge(raw)
+  }
   func close() { cancel() }
 
   func setEventHandler(_ handler: @escaping @Sendable () -> Void) {

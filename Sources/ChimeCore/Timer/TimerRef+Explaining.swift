@@ -83,7 +83,7 @@ extension TimerRef {
 
   /// A space and the label in quotation marks, if there is one.
   func tellLabel(_ text: inout TextWriter) {
-    withLabel { label in
+    unsafe withLabel { label in
       guard let label = unsafe label else { return }
       text.add(" \"")
       unsafe text.add(label)

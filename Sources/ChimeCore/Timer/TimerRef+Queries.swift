@@ -53,12 +53,12 @@ extension TimerRef {
 
   /// Runs `body` with the timer's label, which is not freed meanwhile; `nil` if it has none, or the id is stale.
   func withLabel(_ body: (UnsafePointer<CChar>?) -> Void) {
-    guard slot.hasSideRecord else { return unsafe body(nil) }
+    guard slot.hasSideRecord else { return body(nil) }
     // While a timer lives, its label is not freed before `read` has ended.
     Labels.read {
       // The timer was alive after the label was found: the label is this timer's, and not freed yet.
       guard let sideRecord = slot.sideRecord, let label = unsafe sideRecord.label, word != nil else {
-        return unsafe body(nil)
+        return body(nil)
       }
       unsafe body(UnsafePointer(label))
     }
