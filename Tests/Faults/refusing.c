@@ -28,11 +28,11 @@ static int is_shown;
 
 /* What libc takes for a new thread is never refused here: libdispatch asks for the thread again, each second, until it
    gets it (the program `threads` is about that). */
-static _Thread_local int is_creating __attribute__((tls_model("initial-exec")));
+static __thread int is_creating __attribute__((tls_model("initial-exec")));
 static int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 __attribute__((constructor)) static void find_create(void) {
-  *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+  *(void **)(void *)&create = dlsym(RTLD_NEXT, "pthread_create");
 }
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {

@@ -32,7 +32,7 @@ package enum WallClock: ProcessState {
   /// Has steps of the wall clock noticed from now on, for a queue that is about to be made: resource without a
   /// descriptor for it, noMemory, forked in a child, unsupported without libdispatch.
   static func watch() -> Status {
-    if Fork.statusOfDispatch != .ok { return Fork.statusOfDispatch }
+    if Fork.statusOfDispatch != .ok { return Fork.explainedStatusOfDispatch }
     guard Descriptors.prepareDispatch() else { return .resource }
     return watched.withLock { watch in
       guard watch.queues.makesRoom() else { return Memory.refusal }
