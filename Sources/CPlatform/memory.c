@@ -171,10 +171,11 @@ static void *take_from_reserve(size_t bytes) {
 }
 
 int chime_memory_promise(size_t bytes) {
-  size_t all = atomic_fetch_add(&promised, bytes) + bytes;
+  size_t there, all = atomic_fetch_add(&promised, bytes) + bytes;
   if (!atomic_load_explicit(&has_begun, memory_order_relaxed)) atomic_store(&has_begun, 1);
-  while (room() < all) {
-    size_t more = all - room() + 64 > SLAB ? (all - room() + 64 + 4095) & ~(size_t)4095 : SLAB;
+  /* Read once a round: other threads add slabs meanwhile. */
+  for (there = room(); there < all; there = room()) {
+    size_t more = all - there + 64 > SLAB ? (all - there + 64 + 4095) & ~(size_t)4095 : SLAB;
     slab *made = take_whole(64, more);
     if (made == 0) {
       atomic_fetch_sub(&promised, bytes);
