@@ -15,7 +15,7 @@ SHOWN = {"cost": [("ns", False), ("cpu_ns", False)], "expiry": [("cpu_ns", False
          "threads": [("one", True), ("shared", True), ("own", True)], "churn": [("busy", False), ("rss_end", False)],
          "start": [("ms", False)], "calls": [("state", False), ("postpone_until", False)],
          "queries": [("info", False), ("next", False), ("info_beside", False), ("next_beside", False)],
-         "passes": [("passes", False)], "waits": [("none", False), ("one", False), ("eight", False)]}
+         "missed": [], "passes": [("passes", False)], "waits": [("none", False), ("one", False), ("eight", False)]}
 
 
 def label(name, old):
