@@ -5,9 +5,10 @@ import Synchronization
 /// free slots. Control blocks are never unmapped and serve one queue after another; a slot stays with its control block
 /// for ever, so that a thread that is late by a whole queue's lifetime still finds what it expects.
 @unsafe struct QueueControlBlockStorage: ~Copyable {
-  /// The id of the queue that lives here; 0 if there is none, or it has been released. A creator stores its timer, then
-  /// reads this again; a release stores 0 here, then visits all slots: one of the two sees the other (both sequentially
-  /// consistent; P7 and P8, Sources/README.md).
+  /// The id of the queue that lives here; 0 if there is none, or it has been released. A release
+  /// stores 0 here, then visits all slots. A creator reads the word of its slot, then this: so it sees that the id is
+  /// gone, or the release changes the word before its swap, or finds its timer (P8, Sources/README.md; for calls on the
+  /// whole queue P7).
   let id = Atomic<UInt64>(0)
   /// The running timer that somebody in `run` waits for, as its slot's index + 1; 0 for none.
   /// Pairs with the words: whoever waits stores this, then reads the timer's word; whoever ends a running timer swaps

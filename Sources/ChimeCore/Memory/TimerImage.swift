@@ -146,7 +146,7 @@ struct TimerImage {
 }
 
 /// All images of the process: one for each thread that has used a timer, and one shared by threads without memory for
-/// their own. Index 0 means none, for the writer of a slot that holds no timer yet, or no longer.
+/// their own. Index 0 means none, for the owner of a slot that holds no timer any more.
 enum WriterImages: ProcessState {
   static var maximum: UInt32 { 1 << 16 }
   private static var stride: Int { 128 }

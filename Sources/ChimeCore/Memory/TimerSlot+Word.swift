@@ -217,12 +217,6 @@ extension TimerSlot {
     unsafe record.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue & flag == 0
   }
 
-  /// Sets two flags; the word as it was before.
-  @inline(__always)
-  func set(_ flag: UInt64, _ other: UInt64) -> TimerWord {
-    unsafe TimerWord(record.pointee.word.bitwiseOr(flag | other, ordering: .sequentiallyConsistent).oldValue)
-  }
-
   /// Clears one flag; the word as it is afterwards.
   @inline(__always)
   func clear(_ flag: UInt64) -> TimerWord {
