@@ -15,9 +15,8 @@
 ///
 /// The record changes only while there is a writer, whose image says what it was before (see `WriterImage`,
 /// `Memory/TimerImage.swift`; the owner of a free or released slot has none). Every transition changes the generation, so
-/// that a compare-and-swap
-/// on the word proves that a deadline read beside it belongs to it. (A 23-bit generation repeats after 8 million
-/// transitions of one slot, and slots are reused first in, first out: a thread would have to sleep through exactly so
+/// that a compare-and-swap on the word proves that a deadline read beside it belongs to it. (A 23-bit generation repeats
+/// after 8 million transitions of one slot, and slots are reused first in, first out: a thread would have to sleep through exactly so
 /// many rounds of all of them to be deceived.) Two things move the deadline within a generation: a tick of a repeating
 /// timer, whose deadline is therefore changed through the writer bit only, and a postponement by more than the word
 /// holds, which leaves another rest in the word each time (P3c, P4, Sources/README.md).
