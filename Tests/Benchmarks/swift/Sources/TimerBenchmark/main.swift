@@ -21,6 +21,7 @@ let peers: [any Peer] = [
 ]
 
 var times: [[String: [Double]]] = [[:], [:]]
+@MainActor
 func time(_ row: Int, _ peer: any Peer, _ count: Int, _ body: () throws -> Void) rethrows {
   let begun = ContinuousClock.now
   try body()
