@@ -37,7 +37,8 @@ int main(void) {
     CHECK(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 8, &count));
     for (i = 0; i < count; i++) {
       /* A program that cancels or reschedules timers while it works through a batch asks before each tick. */
-      if (ticks[i].kind == CHIME_TICK_DUE) EXPECT(CHIME_OK, chime_timer_check_generation(ticks[i].timer, ticks[i].generation));
+      if (ticks[i].kind == CHIME_TICK_DUE)
+        EXPECT(CHIME_OK, chime_timer_check_generation(ticks[i].timer, ticks[i].generation));
       printf("%s %s", kinds[ticks[i].kind], (const char *)ticks[i].context);
       if (ticks[i].kind == CHIME_TICK_DUE) printf(", tick %d", (int)ticks[i].sequence);
       putchar('\n');

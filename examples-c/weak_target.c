@@ -64,7 +64,7 @@ int main(void) {
   CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
   timer = poll_every_10_s(queue, door, "a door");
   CHECK(chime_queue_advance(queue, 25 * CHIME_SECOND));
-  CHECK(chime_target_retain(door->target, NULL));  /* one more reference: it outlives the release of the first */
+  CHECK(chime_target_retain(door->target, NULL)); /* one more reference: it outlives the release of the first */
   CHECK(chime_target_release(door->target));
   CHECK(chime_target_release(door->target)); /* the last one, between two ticks */
   CHECK(chime_timer_state(timer, &state));

@@ -175,9 +175,9 @@ const char *CHIME_NONNULL chime_last_error_detail(void);
 
 /* ---- Ids ------------------------------------------------------------------------------------------------------ */
 
-typedef uint64_t chime_queue_t; /* a timer queue: where and when handlers run, and on which clock */
-typedef uint64_t chime_timer_t; /* a schedule, a handler and a state */
-typedef uint64_t chime_target_t; /* an object that timers hold weakly */
+typedef uint64_t chime_queue_t;    /* a timer queue: where and when handlers run, and on which clock */
+typedef uint64_t chime_timer_t;    /* a schedule, a handler and a state */
+typedef uint64_t chime_target_t;   /* an object that timers hold weakly */
 typedef uint64_t chime_expiring_t; /* a value that vanishes after an interval */
 
 /* ---- Time ----------------------------------------------------------------------------------------------------- */
@@ -227,12 +227,12 @@ chime_status chime_sleep_until(chime_clock clock, int64_t deadline_ns);
 
 typedef int32_t chime_tick_kind;
 enum {
-  CHIME_TICK_DUE = 0,      /* the schedule's deadline was reached */
-  CHIME_TICK_FIRED = 1,    /* an extra tick, requested by chime_timer_fire */
-  CHIME_TICK_ARMED = 2,    /* to the registration handler: the timer was activated */
+  CHIME_TICK_DUE = 0,       /* the schedule's deadline was reached */
+  CHIME_TICK_FIRED = 1,     /* an extra tick, requested by chime_timer_fire */
+  CHIME_TICK_ARMED = 2,     /* to the registration handler: the timer was activated */
   CHIME_TICK_CANCELLED = 3, /* to the cancel handler: the timer was cancelled, or released while running or suspended */
-  CHIME_TICK_FINALIZE = 4, /* records only: the timer is gone; the last record with its context */
-  CHIME_TICK_FUNCTION = 5, /* records only: chime_queue_async's context; timer is 0 */
+  CHIME_TICK_FINALIZE = 4,  /* records only: the timer is gone; the last record with its context */
+  CHIME_TICK_FUNCTION = 5,  /* records only: chime_queue_async's context; timer is 0 */
 
   /* Reported to chime_set_trace only, besides the kinds above: a call took effect */
   CHIME_TRACE_CREATED = 16,
@@ -242,11 +242,11 @@ enum {
   CHIME_TRACE_RESUMED = 20,
   CHIME_TRACE_RESCHEDULED = 21,
   CHIME_TRACE_POSTPONED = 22,
-  CHIME_TRACE_FIRED = 23,      /* by chime_timer_fire: an extra tick was requested */
-  CHIME_TRACE_FINISHED = 24,   /* the last tick is about to be called */
-  CHIME_TRACE_CANCELLED = 25,  /* by chime_timer_cancel, or because its target is gone */
-  CHIME_TRACE_RELEASED = 26,   /* by chime_timer_release, by the timer itself, or with its queue */
-  CHIME_TRACE_RETURNED = 27    /* a callback of the timer has returned */
+  CHIME_TRACE_FIRED = 23,     /* by chime_timer_fire: an extra tick was requested */
+  CHIME_TRACE_FINISHED = 24,  /* the last tick is about to be called */
+  CHIME_TRACE_CANCELLED = 25, /* by chime_timer_cancel, or because its target is gone */
+  CHIME_TRACE_RELEASED = 26,  /* by chime_timer_release, by the timer itself, or with its queue */
+  CHIME_TRACE_RETURNED = 27   /* a callback of the timer has returned */
 };
 
 /**
@@ -257,17 +257,17 @@ const char *CHIME_NONNULL chime_tick_kind_name(chime_tick_kind kind);
 
 /** One delivery. Valid until the handler returns. */
 typedef struct chime_tick {
-  chime_timer_t timer;    /* the timer; it may be released inside its own handler */
-  uint64_t generation;    /* changes with every accepted activate, restart, reschedule, suspend and cancel */
-  uint64_t sequence;      /* counts the DUE and FIRED ticks of this activation from 1; 0 for ARMED and CANCELLED */
-  uint64_t missed;        /* due times since the previous tick that got no tick of their own */
-  int64_t scheduled_ns;   /* when it was due, on the queue's clock: the latest due time that it stands for */
-  int64_t actual_ns;      /* when it started, on the queue's clock; never before scheduled_ns */
+  chime_timer_t timer;  /* the timer; it may be released inside its own handler */
+  uint64_t generation;  /* changes with every accepted activate, restart, reschedule, suspend and cancel */
+  uint64_t sequence;    /* counts the DUE and FIRED ticks of this activation from 1; 0 for ARMED and CANCELLED */
+  uint64_t missed;      /* due times since the previous tick that got no tick of their own */
+  int64_t scheduled_ns; /* when it was due, on the queue's clock: the latest due time that it stands for */
+  int64_t actual_ns;    /* when it started, on the queue's clock; never before scheduled_ns */
   void *CHIME_NULLABLE context; /* the timer's own */
   void *CHIME_NULLABLE target;  /* the timer's target, alive until the handler returns; NULL: the timer has none or,
                                    with ARMED and CANCELLED only, it is gone */
   chime_tick_kind kind;
-  uint32_t reserved;      /* 0 */
+  uint32_t reserved; /* 0 */
 } chime_tick;
 
 /** A timer's handler. Runs on the timer's queue. Calls for one timer never overlap and never nest. */
@@ -308,21 +308,21 @@ enum {
 
 typedef struct chime_queue_options {
   uint32_t size;
-  uint32_t flags;                   /* CHIME_QUEUE_HONOUR_LEEWAY, _BOUND, _RECORDS */
-  const char *CHIME_NULLABLE label; /* UTF-8, copied; for debuggers and chime_queue_dump */
-  chime_qos qos;                    /* of a dispatch queue of its own */
-  chime_clock clock;                /* MONOTONIC or WALL; host-driven queues also BOOTTIME. A virtual queue accepts
+  uint32_t flags;                      /* CHIME_QUEUE_HONOUR_LEEWAY, _BOUND, _RECORDS */
+  const char *CHIME_NULLABLE label;    /* UTF-8, copied; for debuggers and chime_queue_dump */
+  chime_qos qos;                       /* of a dispatch queue of its own */
+  chime_clock clock;                   /* MONOTONIC or WALL; host-driven queues also BOOTTIME. A virtual queue accepts
                                        MONOTONIC (0) and VIRTUAL; its time is virtual either way */
-  uint64_t timer_limit;             /* how many timers may exist at once; 0: as many as memory and ids allow */
-  int64_t start_ns;                 /* virtual queues: the time at which they begin, 0 or later */
+  uint64_t timer_limit;                /* how many timers may exist at once; 0: as many as memory and ids allow */
+  int64_t start_ns;                    /* virtual queues: the time at which they begin, 0 or later */
   chime_function CHIME_NULLABLE enter; /* called before, and */
   chime_function CHIME_NULLABLE leave; /* after handlers run on a thread that the host did not create: to attach it to
                                           a language's runtime. Not with host-driven and virtual queues, whose
                                           handlers run on the host's own threads */
   void *CHIME_NULLABLE hook_context;   /* for enter and leave; must live until the queue has been shut down */
-  uint64_t affinity;                /* precise queues: a bit for each processor the thread may run on; 0: any */
-  int32_t realtime_priority;        /* precise queues: 1 to 99, the thread's priority under SCHED_FIFO; 0: none */
-  uint32_t reserved;                /* 0 */
+  uint64_t affinity;                   /* precise queues: a bit for each processor the thread may run on; 0: any */
+  int32_t realtime_priority;           /* precise queues: 1 to 99, the thread's priority under SCHED_FIFO; 0: none */
+  uint32_t reserved;                   /* 0 */
 } chime_queue_options;
 
 typedef int32_t chime_missed_policy;
@@ -379,10 +379,12 @@ typedef struct chime_timer_options {
   chime_target_t target;                             /* held weakly: when it goes, the timer is cancelled; 0: none */
 } chime_timer_options;
 
+/* clang-format off */
 #define CHIME_QUEUE_OPTIONS_INIT \
   {(uint32_t)sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0}
 #define CHIME_SCHEDULE_INIT {(uint32_t)sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0}
 #define CHIME_TIMER_OPTIONS_INIT {(uint32_t)sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
+/* clang-format on */
 
 /* ---- Queues --------------------------------------------------------------------------------------------------- */
 
@@ -559,7 +561,9 @@ typedef struct chime_queue_stats {
                             2,048 ns, and so on, doubling; [31] all others. They add up to `ticks` */
 } chime_queue_stats;
 
+/* clang-format off */
 #define CHIME_QUEUE_STATS_INIT {(uint32_t)sizeof(chime_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+/* clang-format on */
 
 /**
  * Fills in the statistics. Takes time in proportion to the queue's timers.
@@ -837,7 +841,9 @@ typedef struct chime_allocator {
   void *CHIME_NULLABLE context; /* given to both; must live as long as the process */
 } chime_allocator;
 
+/* clang-format off */
 #define CHIME_ALLOCATOR_INIT {(uint32_t)sizeof(chime_allocator), 0, NULL, NULL, NULL}
+/* clang-format on */
 
 /**
  * Sets the allocator that Chime, and the libdispatch in it, use from now on. Call it before the first call that creates
@@ -897,10 +903,10 @@ chime_status chime_reinitialize(void);
 
 typedef int32_t chime_state;
 enum {
-  CHIME_STATE_IDLE = 0,      /* created, never activated */
+  CHIME_STATE_IDLE = 0, /* created, never activated */
   CHIME_STATE_RUNNING = 1,
   CHIME_STATE_SUSPENDED = 2,
-  CHIME_STATE_FINISHED = 3,  /* its last tick has started */
+  CHIME_STATE_FINISHED = 3, /* its last tick has started */
   CHIME_STATE_CANCELLED = 4
 };
 
@@ -1173,10 +1179,12 @@ typedef struct chime_timer_info {
   int32_t busy;             /* 1: a handler that has started has not returned */
   int32_t has_schedule;     /* 1: it has a schedule, which activate with NULL keeps */
   /* from version 0.1.1 on: */
-  uint64_t missed;          /* due times of this activation that got no tick of their own */
+  uint64_t missed; /* due times of this activation that got no tick of their own */
 } chime_timer_info;
 
+/* clang-format off */
 #define CHIME_TIMER_INFO_INIT {(uint32_t)sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/* clang-format on */
 
 /**
  * Fills in the info.

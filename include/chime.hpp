@@ -84,10 +84,10 @@ inline status status::or_throw() const {
 #endif
 
 /** A duration in nanoseconds, rounded up; saturates. */
-template <class Rep, class Period>
-std::int64_t nanoseconds(std::chrono::duration<Rep, Period> duration) noexcept {
+template <class Rep, class Period> std::int64_t nanoseconds(std::chrono::duration<Rep, Period> duration) noexcept {
   using scale = std::ratio_divide<Period, std::nano>;
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(), least = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(),
+                         least = std::numeric_limits<std::int64_t>::min();
   if constexpr (std::chrono::treat_as_floating_point<Rep>::value) {
     const long double exact = static_cast<long double>(duration.count()) * scale::num / scale::den;
     if (!(exact > -9223372036854775808.0L)) return least;
@@ -130,12 +130,13 @@ namespace detail {
 
 /** Lambdas of a pointer's size without a destructor lie in the context itself; others behind it. */
 template <class F>
+/* clang-format off */
 constexpr bool is_small = sizeof(F) <= sizeof(void *) && alignof(F) <= alignof(void *) &&
                           std::is_trivially_copyable<F>::value && std::is_trivially_destructible<F>::value;
+/* clang-format on */
 
 /** A function as C takes it; who has it until release() destroys it. */
-template <class F>
-class callback {
+template <class F> class callback {
  public:
   template <class G> explicit callback(G &&function) {
     if constexpr (is_small<F>) {
@@ -186,8 +187,7 @@ class callback {
 };
 
 /** Has a C function write its text into a string; empty if it fails. */
-template <class Function>
-std::string text(Function function, std::uint64_t id) {
+template <class Function> std::string text(Function function, std::uint64_t id) {
   std::uint64_t length = 0;
   if (function(id, nullptr, 0, &length) != CHIME_OK) return {};
   std::string text(static_cast<std::size_t>(length) + 64, '\0'); /* it may grow between the two calls */
@@ -196,7 +196,7 @@ std::string text(Function function, std::uint64_t id) {
   return text;
 }
 
-}  // namespace detail
+} // namespace detail
 
 /** A timer of one's own; empty until one is moved in. Every call on an empty one answers CHIME_ERROR_INVALID_HANDLE. */
 class timer {
@@ -279,20 +279,21 @@ class queue {
   chime_queue_t id() const noexcept { return id_; }
   chime_queue_t detach() noexcept { return std::exchange(id_, 0); }
   status shutdown() noexcept { return chime_queue_shutdown(detach(), CHIME_FOREVER); }
-  template <class D> status shutdown(D timeout) noexcept { return chime_queue_shutdown(detach(), nanoseconds(timeout)); }
+  template <class D> status shutdown(D timeout) noexcept {
+    return chime_queue_shutdown(detach(), nanoseconds(timeout));
+  }
 
   /** Makes a timer that runs. Options' handler, context and finalizer are the lambda's. */
   template <class F>
-  status start(const chime_schedule &schedule, F &&function, timer &made, chime_timer_options options = {}) const noexcept {
-    return with(std::forward<F>(function), options, made, [&](chime_timer_t *id) {
-      return chime_timer_start(id_, &options, &schedule, id);
-    });
+  status start(const chime_schedule &schedule, F &&function, timer &made,
+               chime_timer_options options = {}) const noexcept {
+    return with(std::forward<F>(function), options, made,
+                [&](chime_timer_t *id) { return chime_timer_start(id_, &options, &schedule, id); });
   }
   /** Makes a timer in state idle. */
   template <class F> status create(F &&function, timer &made, chime_timer_options options = {}) const noexcept {
-    return with(std::forward<F>(function), options, made, [&](chime_timer_t *id) {
-      return chime_timer_create(id_, &options, id);
-    });
+    return with(std::forward<F>(function), options, made,
+                [&](chime_timer_t *id) { return chime_timer_create(id_, &options, id); });
   }
   template <class D, class F> status after(D delay, F &&function, timer &made) const noexcept {
     chime_timer_options o{};
@@ -303,10 +304,12 @@ class queue {
   template <class D, class F> status every(D interval, F &&function, timer &made) const noexcept {
     return after_every(interval, interval, std::forward<F>(function), made);
   }
-  template <class D, class E, class F> status after_every(D delay, E interval, F &&function, timer &made) const noexcept {
+  template <class D, class E, class F>
+  status after_every(D delay, E interval, F &&function, timer &made) const noexcept {
     chime_timer_options o{};
     return with(std::forward<F>(function), o, made, [&](chime_timer_t *id) {
-      return chime_timer_after_every(id_, nanoseconds(delay), nanoseconds(interval), o.handler, o.context, o.finalizer, id);
+      return chime_timer_after_every(id_, nanoseconds(delay), nanoseconds(interval), o.handler, o.context, o.finalizer,
+                                     id);
     });
   }
   /** Calls the lambda once, and forgets it. */
@@ -336,7 +339,9 @@ class queue {
   }
 
 #if defined(__cpp_exceptions)
-  explicit queue(chime_queue_kind kind, const chime_queue_options *options = nullptr) { make(*this, kind, options).or_throw(); }
+  explicit queue(chime_queue_kind kind, const chime_queue_options *options = nullptr) {
+    make(*this, kind, options).or_throw();
+  }
   template <class F> timer start(const chime_schedule &schedule, F &&function) const {
     return made([&](timer &made) { return start(schedule, std::forward<F>(function), made); });
   }
@@ -359,7 +364,9 @@ class queue {
     chime_queue_now(id_, &now);
     return std::chrono::nanoseconds(now);
   }
-  template <class D> status advance(D duration) const noexcept { return chime_queue_advance(id_, nanoseconds(duration)); }
+  template <class D> status advance(D duration) const noexcept {
+    return chime_queue_advance(id_, nanoseconds(duration));
+  }
   template <class D> status jump(D duration) const noexcept { return chime_queue_jump(id_, nanoseconds(duration)); }
   int fd() const noexcept {
     std::int32_t file = -1;
@@ -401,6 +408,6 @@ class queue {
   chime_queue_t id_ = 0;
 };
 
-}  // namespace chime
+} // namespace chime
 
 #endif /* CHIME_HPP */

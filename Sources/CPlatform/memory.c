@@ -159,7 +159,7 @@ static size_t room(void) {
 static void *take_from_reserve(size_t bytes) {
   int class = 0, larger;
   void *whole;
-  while (class < CLASSES && class_bytes(class) < bytes + HEADER) class++;
+  while (class < CLASSES && class_bytes(class) < bytes + HEADER) class ++;
   if (class == CLASSES) return 0;
   whole = take_from_list(class);
   if (whole == 0) whole = cut(class_bytes(class));
@@ -167,7 +167,7 @@ static void *take_from_reserve(size_t bytes) {
     whole = take_from_list(larger);
     if (whole != 0) class = larger;
   }
-  return whole == 0 ? 0 : block_in(whole, HEADER, class_bytes(class), FROM_RESERVE + (uint32_t)class);
+  return whole == 0 ? 0 : block_in(whole, HEADER, class_bytes(class), FROM_RESERVE + (uint32_t) class);
 }
 
 int chime_memory_promise(size_t bytes) {
@@ -185,8 +185,7 @@ int chime_memory_promise(size_t bytes) {
     made->bytes = more;
     atomic_init(&made->used, 64);
     made->previous = atomic_load(&newest);
-    while (!atomic_compare_exchange_weak(&newest, &made->previous, made)) {
-    }
+    while (!atomic_compare_exchange_weak(&newest, &made->previous, made)) {}
   }
   return 1;
 }
@@ -363,8 +362,8 @@ uint64_t chime_memory_held(void) { return atomic_load(&held); }
 
 void chime_memory_set_limit(uint64_t bytes) { atomic_store(&limit, bytes); }
 
-int chime_memory_set_allocator(
-    void *(*allocate)(uint64_t, uint64_t, void *), void (*deallocate)(void *, void *), void *context) {
+int chime_memory_set_allocator(void *(*allocate)(uint64_t, uint64_t, void *), void (*deallocate)(void *, void *),
+                               void *context) {
   if (atomic_load(&has_begun)) return 0;
   host_context = context;
   host_deallocate = deallocate;

@@ -53,7 +53,7 @@ void chime_write_error(const char *text, size_t length) {
 }
 
 chime_interpreter_question chime_find_interpreter(void) {
-  void *found = dlsym(RTLD_DEFAULT, "Py_IsFinalizing");            /* from 3.13 on */
+  void *found = dlsym(RTLD_DEFAULT, "Py_IsFinalizing"); /* from 3.13 on */
   Dl_info info;
   if (found == 0) found = dlsym(RTLD_DEFAULT, "_Py_IsFinalizing"); /* 3.7 to 3.12 */
   if (found != 0 && dladdr(found, &info) != 0) dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);

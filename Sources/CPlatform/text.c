@@ -13,8 +13,12 @@ typedef struct unit {
 } unit;
 
 static const unit units[] = {
-    {"days", UINT64_C(86400000000000)}, {"h", UINT64_C(3600000000000)}, {"min", UINT64_C(60000000000)},
-    {"s", UINT64_C(1000000000)},        {"ms", UINT64_C(1000000)},      {"us", UINT64_C(1000)},
+    {"days", UINT64_C(86400000000000)},
+    {"h", UINT64_C(3600000000000)},
+    {"min", UINT64_C(60000000000)},
+    {"s", UINT64_C(1000000000)},
+    {"ms", UINT64_C(1000000)},
+    {"us", UINT64_C(1000)},
     {"ns", UINT64_C(1)},
 };
 enum { SECONDS = 3, NANOSECONDS = 6 };

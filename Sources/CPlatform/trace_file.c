@@ -27,13 +27,14 @@ static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 static char *buffer;
 static size_t buffered;
 static int file = -1;
-static off_t offset; /* where the next event comes, over the end that stands there */
+static off_t offset;   /* where the next event comes, over the end that stands there */
 static int generation; /* of files; a writer whose file has ended ends, too */
 static pid_t owner;    /* a forked child leaves the file to its parent */
 
 const char *chime_trace_wanted(void) {
   static int was_asked;
-  if (__atomic_load_n(&was_asked, __ATOMIC_RELAXED) || __atomic_exchange_n(&was_asked, 1, __ATOMIC_RELAXED)) return NULL;
+  if (__atomic_load_n(&was_asked, __ATOMIC_RELAXED) || __atomic_exchange_n(&was_asked, 1, __ATOMIC_RELAXED))
+    return NULL;
   return secure_getenv("CHIME_TRACE");
 }
 
@@ -56,7 +57,8 @@ void chime_trace_put(const chime_trace_event *event) {
       __atomic_fetch_add(&dropped, 1, __ATOMIC_RELAXED);
       return;
     }
-    if (turn == empty && __atomic_compare_exchange_n(&tail, &position, position + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    if (turn == empty &&
+        __atomic_compare_exchange_n(&tail, &position, position + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
       c->event = *event;
       __atomic_store_n(&c->turn, empty + 1, __ATOMIC_RELEASE);
       return;
@@ -111,8 +113,8 @@ static unsigned process(const chime_trace_event *e) {
 static unsigned thread(const chime_trace_event *e) { return (unsigned)((e->timer & 0x7fffffff) + 1); }
 
 static void begin_event(const chime_trace_event *e, const char *phase, unsigned track) {
-  add("%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%" PRId64 ".%03d,", offset + (off_t)buffered > 20 ? "," : "", phase,
-      process(e), track, e->now_ns / 1000, (int)(e->now_ns % 1000));
+  add("%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%" PRId64 ".%03d,", offset + (off_t)buffered > 20 ? "," : "",
+      phase, process(e), track, e->now_ns / 1000, (int)(e->now_ns % 1000));
 }
 
 static void name_track(const chime_trace_event *e, const char *what, unsigned track, const char *kind, uint64_t id) {
@@ -124,8 +126,8 @@ static void name_track(const chime_trace_event *e, const char *what, unsigned tr
 
 static void write_event(const chime_trace_event *e) {
   static const char *const calls[] = {"tick", "extra tick", "registration handler", "cancel handler"};
-  static const char *const events[] = {"created", "activated", "restarted", "suspended", "resumed", "rescheduled",
-                                       "postponed", "fired", "finished", "cancelled", "released"};
+  static const char *const events[] = {"created",   "activated", "restarted", "suspended", "resumed", "rescheduled",
+                                       "postponed", "fired",     "finished",  "cancelled", "released"};
   int kind = e->kind, is_tick = kind == 0 || kind == 1;
   if (kind == CHIME_TRACE_QUEUE) {
     name_track(e, "process_name", 0, "queue", e->queue);
@@ -156,8 +158,8 @@ static void write_event(const chime_trace_event *e) {
     begin_event(e, "B", thread(e));
     add("\"name\":\"%s\",\"args\":{\"timer\":%" PRIu64, calls[kind], e->timer);
     if (is_tick) {
-      add(",\"sequence\":%" PRIu64 ",\"missed\":%" PRIu64 ",\"due\":%" PRId64 ",\"at\":%" PRId64, e->sequence, e->missed,
-          e->scheduled_ns, e->actual_ns);
+      add(",\"sequence\":%" PRIu64 ",\"missed\":%" PRIu64 ",\"due\":%" PRId64 ",\"at\":%" PRId64, e->sequence,
+          e->missed, e->scheduled_ns, e->actual_ns);
     }
     add("}}");
     if (e->overlaps) return;
@@ -212,8 +214,9 @@ static void close_file(void) {
 static int open_file(const char *path) {
   char name[4096];
   const char *number = strstr(path, "%p");
-  int length = number == NULL ? snprintf(name, sizeof name, "%s", path)
-                              : snprintf(name, sizeof name, "%.*s%d%s", (int)(number - path), path, (int)getpid(), number + 2);
+  int length = number == NULL
+                   ? snprintf(name, sizeof name, "%s", path)
+                   : snprintf(name, sizeof name, "%.*s%d%s", (int)(number - path), path, (int)getpid(), number + 2);
   if (length < 0 || (size_t)length >= sizeof name) {
     errno = ENAMETOOLONG;
     return -1;

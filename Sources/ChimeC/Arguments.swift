@@ -55,7 +55,8 @@ package enum Arguments {
   @inline(never)
   private static func wrongSize(_ name: StaticString, _ size: Int, _ known: Int) -> Status {
     size < known
-      ? Status.invalidArgument.because(name, "%s (%n) is not set: its structure has %n bytes", Int64(size), Int64(known))
+      ? Status.invalidArgument.because(
+        name, "%s (%n) is not set: its structure has %n bytes", Int64(size), Int64(known))
       : Status.invalidArgument.because(
         name, "%s (%n) goes beyond the %n bytes that this library knows, and what lies there is not zero", Int64(size),
         Int64(known))
@@ -66,7 +67,8 @@ package enum Arguments {
   private static func hasKnownSize<S>(_ pointer: UnsafePointer<S>, _ name: StaticString) -> Bool {
     // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
     let size = unsafe Int(UnsafeRawPointer(pointer).load(as: UInt32.self))
-    return unsafe size == MemoryLayout<S>.size || hasEmptyTail(UnsafeRawPointer(pointer), size, MemoryLayout<S>.size, name)
+    return unsafe size == MemoryLayout<S>.size
+      || hasEmptyTail(UnsafeRawPointer(pointer), size, MemoryLayout<S>.size, name)
   }
 
   @inline(never)

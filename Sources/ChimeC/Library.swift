@@ -18,7 +18,10 @@ private func text(of status: chime_status) -> (name: StaticString, message: Stat
   case CHIME_STOPPED: ("CHIME_STOPPED", "The call ended because a stop was asked for.")
   case CHIME_TIMED_OUT: ("CHIME_TIMED_OUT", "What was waited for had not happened when the timeout ended.")
   case CHIME_ERROR_INVALID_ARGUMENT:
-    ("CHIME_ERROR_INVALID_ARGUMENT", "An argument is NULL, out of range, contradicts another, or is a structure whose size is not set.")
+    (
+      "CHIME_ERROR_INVALID_ARGUMENT",
+      "An argument is NULL, out of range, contradicts another, or is a structure whose size is not set."
+    )
   case CHIME_ERROR_INVALID_HANDLE:
     ("CHIME_ERROR_INVALID_HANDLE", "The id is none, is of another kind, or was released.")
   case CHIME_ERROR_LIMIT: ("CHIME_ERROR_LIMIT", "A configured or built-in limit is reached.")

@@ -145,7 +145,8 @@ public func chime_queue_global(
   if let pointer = unsafe pointer, let other = unsafe Arguments.structure(pointer, "options.size")?.qos, other != 0,
     other != qos
   {
-    return Status.invalidArgument.because("options.qos (%n) is neither 0 nor qos (%n)", Int64(other), Int64(qos)).rawValue
+    return Status.invalidArgument.because("options.qos (%n) is neither 0 nor qos (%n)", Int64(other), Int64(qos))
+      .rawValue
   }
   return unsafe making(queueOptions(pointer, for: .dispatch), { QueueCore.makeGlobal(qosClass, $0) }, queue)
 }
@@ -247,7 +248,9 @@ private func fillStats(_ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chi
     filled.merged = s.merged
     // SAFETY: a homogeneous tuple is laid out as an array; the core counts in as many buckets.
     unsafe withUnsafeMutableBytes(of: &filled.lateness) { bytes in
-      for (i, count) in s.lateness.enumerated() { unsafe bytes.storeBytes(of: count, toByteOffset: i * 8, as: UInt64.self) }
+      for (i, count) in s.lateness.enumerated() {
+        unsafe bytes.storeBytes(of: count, toByteOffset: i * 8, as: UInt64.self)
+      }
     }
     return filled
   }
@@ -268,7 +271,8 @@ public func chime_queue_list(
   if Fork.isChild { return Status.forked.rawValue }
   guard let count = unsafe count else { return Arguments.null("count").rawValue }
   guard unsafe queues != nil || capacity == 0 else {
-    return Status.invalidArgument.because("queues is NULL, and capacity (%n) is not 0", Int64(clamping: capacity)).rawValue
+    return Status.invalidArgument.because("queues is NULL, and capacity (%n) is not 0", Int64(clamping: capacity))
+      .rawValue
   }
   var found: UInt64 = 0
   QueueCore.forEachID { id in

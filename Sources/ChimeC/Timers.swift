@@ -22,7 +22,9 @@ public func chime_timer_start(
 ) -> chime_status {
   guard let options = unsafe options else { return Arguments.null("options").rawValue }
   guard let schedule = unsafe schedule else { return Arguments.null("schedule").rawValue }
-  if let timer = unsafe timer, let status = unsafe startPlain(queue, options, schedule, timer) { return status.rawValue }
+  if let timer = unsafe timer, let status = unsafe startPlain(queue, options, schedule, timer) {
+    return status.rawValue
+  }
   return unsafe startOtherwise(queue, options, schedule, timer).rawValue
 }
 
@@ -230,7 +232,8 @@ public func chime_timer_next_deadline(
 }
 
 @_cdecl("chime_timer_get_info") @implementation
-public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePointer<chime_timer_info>?) -> chime_status
+public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePointer<chime_timer_info>?)
+  -> chime_status
 {
   unsafe Arguments.fill(info, "info", "info.size", oldest: 88) { size in
     guard let i = TimerRef(timer)?.info else { return nil }

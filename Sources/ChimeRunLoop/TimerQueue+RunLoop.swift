@@ -32,7 +32,9 @@ extension TimerQueue {
 
 extension FoundationLoop {
   /// Whether CoreFoundation can open what it needs for a loop with that many modes; if it cannot, it ends the process.
-  private static func canHave(modes: Int) -> Bool { Descriptors.prepareDispatch() && Descriptors.areLeft(4 + 2 * modes) }
+  private static func canHave(modes: Int) -> Bool {
+    Descriptors.prepareDispatch() && Descriptors.areLeft(4 + 2 * modes)
+  }
 
   /// Creates a queue on the loop and gives its id.
   package static func makeQueue(

@@ -88,7 +88,7 @@ static void tick_of_a_repeating_timer(int i) { (void)i, chime_queue_advance(queu
 static const struct work {
   const char *name;
   void (*once)(int);
-  int per; /* timers in one time */
+  int per;          /* timers in one time */
   int64_t interval; /* of the timer that is there; 0: one hour, once; -1: none */
 } works[] = {
     {"create, start, cancel, release", create_start_cancel_release, 1, -1},

@@ -91,14 +91,14 @@ extern const bench_peer bench_this_peer;
 
 /** What a load and its peer share while it runs. */
 typedef struct bench_state {
-  int64_t base_ns;             /* the time, on CLOCK_MONOTONIC, that offsets count from */
-  int64_t leeway_ns;           /* how late a tick may be, for peers that can be told */
-  const bench_offset *offsets; /* of the pending timers */
-  int64_t interval_ns;         /* of the repeating timer */
-  int64_t *late_ns;            /* of each tick, in the order in which they came */
-  uint64_t expected;           /* ticks after which `done` is set; 0: it is not */
-  uint64_t seen;               /* ticks so far */
-  uint64_t beats;              /* due times of the repeating timer so far */
+  int64_t base_ns;                     /* the time, on CLOCK_MONOTONIC, that offsets count from */
+  int64_t leeway_ns;                   /* how late a tick may be, for peers that can be told */
+  const bench_offset *offsets;         /* of the pending timers */
+  int64_t interval_ns;                 /* of the repeating timer */
+  int64_t *late_ns;                    /* of each tick, in the order in which they came */
+  uint64_t expected;                   /* ticks after which `done` is set; 0: it is not */
+  uint64_t seen;                       /* ticks so far */
+  uint64_t beats;                      /* due times of the repeating timer so far */
   void (*on_beat)(uint64_t due_times); /* the load's own part of that timer's handler; NULL: none */
   int done;
 } bench_state;

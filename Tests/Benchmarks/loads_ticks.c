@@ -75,8 +75,7 @@ static void beat_load(const bench_request *request) {
   bench_this_peer.repeat(bench.interval_ns);
   bench_this_peer.run();
   if (bench.expected >= 20)
-    bench_result("drift_us",
-                 (median_of_ten(bench.late_ns + bench.expected - 10) - median_of_ten(bench.late_ns)) / 1e3);
+    bench_result("drift_us", (median_of_ten(bench.late_ns + bench.expected - 10) - median_of_ten(bench.late_ns)) / 1e3);
   print_lateness();
 }
 

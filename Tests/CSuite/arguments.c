@@ -136,7 +136,8 @@ static void check_queue_options(csuite *t, queue_maker make, int with_label) {
     options.label = not_utf8[i];
     expect_queue_refused(t, make, &options, __LINE__);
   }
-  options.label = "\xc3\xbc" "ber \xe2\x8f\xb0 \xf0\x9f\x95\xb0"; /* two, three and four bytes */
+  options.label = "\xc3\xbc"
+                  "ber \xe2\x8f\xb0 \xf0\x9f\x95\xb0"; /* two, three and four bytes */
   expect_queue_made(t, make, &options, __LINE__);
   options.label = "";
   expect_queue_made(t, make, &options, __LINE__);
@@ -480,8 +481,8 @@ static void expect_timer_refused(csuite *t, chime_queue_t queue, const chime_tim
   chime_schedule schedule = schedule_of(0, 0);
   csuite_expect_status(t, chime_timer_create(queue, options, &timer), CHIME_ERROR_INVALID_ARGUMENT, __FILE__, line,
                        "chime_timer_create");
-  csuite_expect_status(t, chime_timer_start(queue, options, &schedule, &timer), CHIME_ERROR_INVALID_ARGUMENT,
-                       __FILE__, line, "chime_timer_start");
+  csuite_expect_status(t, chime_timer_start(queue, options, &schedule, &timer), CHIME_ERROR_INVALID_ARGUMENT, __FILE__,
+                       line, "chime_timer_start");
   csuite_expect_status(t, chime_timer_start(queue, options, &schedule, NULL), CHIME_ERROR_INVALID_ARGUMENT, __FILE__,
                        line, "chime_timer_start without an id");
   csuite_expect(t, timer == UNTOUCHED, __FILE__, line, "the timer's id untouched");

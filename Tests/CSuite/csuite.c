@@ -7,6 +7,7 @@
 int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
 
 static const csuite_test *const files[] = {
+    /* clang-format off */
     arguments_tests, states_tests, virtual_tests, lifetime_tests, dispatch_tests, queries_tests, seeing_tests, storm_tests,
     moves_storm_tests, pairs_storm_tests, ids_storm_tests, queues_storm_tests,
     statuses_tests, host_tests, endings_tests, targets_tests, targets_storm_tests, run_loop_tests, weak_timer_tests,
@@ -14,6 +15,7 @@ static const csuite_test *const files[] = {
     known_libuv_tests, known_libevent_tests, known_go_tests, known_tokio_tests, known_nio_tests, known_dispatch_tests,
     known_timeout_tests, promises_tests, passes_tests, unchanging_tests, turns_tests, functions_tests, reused_tests,
     release_and_wait_tests, error_detail_tests,
+    /* clang-format on */
 };
 
 /* Those that need the process's main thread, or the process to themselves. The tests on the main queue are among the

@@ -349,8 +349,7 @@ static void check_not_stale(probe *p, const chime_tick *tick) {
 
 static void spin_ns(int64_t duration_ns) {
   int64_t end = monotonic_ns() + duration_ns;
-  while (monotonic_ns() < end) {
-  }
+  while (monotonic_ns() < end) {}
 }
 
 typedef chime_status (*stopper)(chime_timer_t timer);

@@ -31,7 +31,8 @@ static void a_schedule_is_told_by_its_member(csuite *t) {
   INVALID(chime_timer_activate(p->timer, &s), "schedule.leeway_ns (-90 s) is negative");
   s = schedule_of(0, CHIME_FOREVER);
   s.leeway_ns = CHIME_FOREVER;
-  INVALID(chime_timer_activate(p->timer, &s), "schedule.leeway_ns (CHIME_FOREVER) is not below interval_ns (CHIME_FOREVER)");
+  INVALID(chime_timer_activate(p->timer, &s),
+          "schedule.leeway_ns (CHIME_FOREVER) is not below interval_ns (CHIME_FOREVER)");
   s = schedule_of(0, 5);
   s.flags = 6;
   INVALID(chime_timer_activate(p->timer, &s), "schedule.flags (6) has a flag that means nothing here");

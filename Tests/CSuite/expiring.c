@@ -300,7 +300,8 @@ static void the_end_of_time_ends_no_value(csuite *t) {
 
 static void values_vanish_in_the_order_of_their_deadlines(csuite *t) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *u = value_create(t, queue, "u", 30), *v = value_create(t, queue, "v", 10), *w = value_create(t, queue, "w", 20);
+  value *u = value_create(t, queue, "u", 30), *v = value_create(t, queue, "v", 10),
+        *w = value_create(t, queue, "w", 20);
   notice_add(v, "n");
   notice_add(w, "o");
   EXPECT_OK(chime_queue_advance(queue, 40));

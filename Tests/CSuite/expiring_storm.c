@@ -11,7 +11,7 @@
 
 enum {
   VALUES = 33000, /* of the first storm, on each of three kinds of queue */
-  QUEUES = 500,    /* of the second storm, with VALUES_EACH values */
+  QUEUES = 500,   /* of the second storm, with VALUES_EACH values */
   VALUES_EACH = 4,
   THREADS = 2, /* that use the values */
   RING = 16,   /* values that live at once */

@@ -77,7 +77,7 @@ static void run_end_queues(csuite *t) {
     chime_status status = chime_queue_shutdown(t->queues[i], t->timeouts[i]);
     if (t->loops[i] != 0) chime_run_loop_release(t->loops[i]);
     if (t->has_host[i]) pthread_join(t->hosts[i], NULL); /* its queue has ended, and so its loop */
-    if (status == CHIME_ERROR_INVALID_HANDLE) continue; /* the test ended it */
+    if (status == CHIME_ERROR_INVALID_HANDLE) continue;  /* the test ended it */
     if (!csuite_expect_status(t, status, CHIME_OK, __FILE__, __LINE__, "the shutdown at the end of the test")) {
       t->keep = 1;
     }
@@ -299,8 +299,10 @@ static void *drive(void *argument) {
 
 static int stands_on_dispatch(where place) {
   switch (place) {
+    /* clang-format off */
     case SERIAL: case CONCURRENT: case GLOBAL: case WRAPPED_SERIAL: case WRAPPED_CONCURRENT: case MAIN: return 1;
     case VIRTUAL: case RUN_LOOP: case HOST: case PRECISE: return 0;
+      /* clang-format on */
   }
   return 0;
 }
@@ -390,8 +392,7 @@ void sleep_ns(int64_t duration_ns) {
   struct timespec left;
   left.tv_sec = (time_t)(duration_ns / CHIME_SECOND);
   left.tv_nsec = (long)(duration_ns % CHIME_SECOND);
-  while (nanosleep(&left, &left) == -1 && errno == EINTR) {
-  }
+  while (nanosleep(&left, &left) == -1 && errno == EINTR) {}
 }
 
 int await(const int *value, int least) {
@@ -490,7 +491,7 @@ int is_stale(chime_timer_t timer) {
 
 static void enter(probe *p) {
   csuite *t = p->t;
-  EXPECT_EQ(add(&p->busy, 1), 1); /* [6] no overlap, no nesting */
+  EXPECT_EQ(add(&p->busy, 1), 1);    /* [6] no overlap, no nesting */
   EXPECT_EQ(load(&p->finalized), 0); /* [8] */
 }
 

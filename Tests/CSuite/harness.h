@@ -33,7 +33,9 @@ typedef struct csuite_test {
   csuite_function run;
 } csuite_test;
 
+/* clang-format off */
 #define TEST(function) {#function, function}
+/* clang-format on */
 
 /* One list for each file, ended by a test without a name. */
 extern const csuite_test arguments_tests[];
@@ -144,7 +146,9 @@ int csuite_scaled(int n);
 
 /* The kinds of queue that tests run on. */
 typedef enum where {
+  /* clang-format off */
   VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT, RUN_LOOP, HOST, PRECISE, MAIN
+  /* clang-format on */
 } where;
 
 /** Whether handlers of different timers run side by side there, so that later ticks come while a handler stays. */

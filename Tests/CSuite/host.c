@@ -272,7 +272,8 @@ static void a_second_thread_gets_busy(csuite *t) {
 }
 
 static void a_bound_queue_refuses_other_threads(csuite *t) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND), records = host_queue(t, CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS);
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND),
+                records = host_queue(t, CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS);
   attempt a = {0, 7, 7, 7, 7}, b = {0, 7, 7, 7, 7};
   pthread_t thread;
   a.queue = queue;
@@ -456,7 +457,8 @@ static void a_closed_descriptor_is_never_touched_again(csuite *t) {
 
 #define ALL_RECORDS (CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED | CHIME_TIMER_RECORD_FINALIZE)
 
-static chime_timer_t record_timer(csuite *t, chime_queue_t queue, void *context, uint32_t flags, chime_schedule schedule) {
+static chime_timer_t record_timer(csuite *t, chime_queue_t queue, void *context, uint32_t flags,
+                                  chime_schedule schedule) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_timer_t timer = 0;
   options.context = context;
@@ -635,7 +637,8 @@ static void records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed(csu
   } longer[3];
   uint32_t count = 0, all = 0;
   int i;
-  for (i = 0; i < 7; i++) record_timer(t, queue, longer, CHIME_TIMER_RECORD_FINALIZE | CHIME_TIMER_SELF_RELEASE, schedule_of(0, 0));
+  for (i = 0; i < 7; i++)
+    record_timer(t, queue, longer, CHIME_TIMER_RECORD_FINALIZE | CHIME_TIMER_SELF_RELEASE, schedule_of(0, 0));
   memset(longer, 0xFF, sizeof longer);
   EXPECT_OK(chime_queue_take_ticks(queue, &longer[0].tick, sizeof longer[0], 3, &count));
   EXPECT_EQ(count, 3);

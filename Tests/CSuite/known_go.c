@@ -99,6 +99,7 @@ static void timers_moved_to_and_fro_lose_no_tick(csuite *t) {
     if (steps[i] == STEPS) continue;
     p = probes[i];
     switch (steps[i]++) {
+      /* clang-format off */
       case 0:
       case 8: EXPECT_OK(chime_timer_restart(p->timer, &schedule)); break;
       case 1: ADVANCE(roll_below(&d, 100)); EXPECT_EQ(p->ticks, 1); break;
@@ -109,6 +110,7 @@ static void timers_moved_to_and_fro_lose_no_tick(csuite *t) {
         EXPECT_OK(chime_timer_restart(p->timer, &schedule));
         break;
       case 9: ADVANCE(0); EXPECT_EQ(p->ticks, 2); left--; break;
+      /* clang-format on */
       default: EXPECT_OK(chime_timer_cancel(p->timer)); break;
     }
   }

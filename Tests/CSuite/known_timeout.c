@@ -22,9 +22,9 @@ typedef struct range {
   int64_t end_at;      /* and goes on to here at least, before the end of time */
   int64_t max_step;
   int timers;
-  int relative; /* 1: delays from now instead of deadlines */
-  int moving;   /* how many timers are moved, in the mean, in each ten steps */
-  int removing; /* the same for deletions */
+  int relative;  /* 1: delays from now instead of deadlines */
+  int moving;    /* how many timers are moved, in the mean, in each ten steps */
+  int removing;  /* the same for deletions */
   int refilling; /* 1: what has come or was deleted is armed again, for the next steps */
 } range;
 
@@ -250,9 +250,7 @@ static void go_to(model *m, int64_t until, int jump) {
   compare_next_deadline(m);
 }
 
-static int times_in_ten(model *m, int mean) {
-  return mean / 10 + (roll_below(&m->dice, 10) < mean % 10 ? 1 : 0);
-}
+static int times_in_ten(model *m, int mean) { return mean / 10 + (roll_below(&m->dice, 10) < mean % 10 ? 1 : 0); }
 
 /* ---- A run ------------------------------------------------------------------------------------------------------ */
 

@@ -65,7 +65,7 @@ static void release_in_each_state_finalizes_once(csuite *t, where place) {
     EXPECT_OK(chime_timer_release(p[i]->timer));
     EXPECT(is_stale(p[i]->timer));
     if (place == VIRTUAL) EXPECT_EQ(p[i]->finalized, 1); /* in the releasing call: no pass is running */
-    EXPECT(await(&p[i]->finalized, 1)); /* without waiting for the end of the queue */
+    EXPECT(await(&p[i]->finalized, 1));                  /* without waiting for the end of the queue */
   }
   end_queue(t, queue);
   for (i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
@@ -571,9 +571,7 @@ ON_VIRTUAL_AND_SERIAL(thousands_of_timers_end_with_their_queue)
 static void queues_come_and_go(csuite *t) {
   int count = csuite_scaled(500), i;
   for (i = 0; i < count && !csuite_failed(t); i++) {
-    chime_queue_kind kind = i % 3 == 0   ? CHIME_QUEUE_SERIAL
-                            : i % 3 == 1 ? CHIME_QUEUE_CONCURRENT
-                                         : CHIME_QUEUE_VIRTUAL;
+    chime_queue_kind kind = i % 3 == 0 ? CHIME_QUEUE_SERIAL : i % 3 == 1 ? CHIME_QUEUE_CONCURRENT : CHIME_QUEUE_VIRTUAL;
     chime_queue_t queue = 0;
     probe *p;
     if (kind != CHIME_QUEUE_VIRTUAL && !csuite_has_dispatch()) continue;

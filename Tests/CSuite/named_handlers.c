@@ -32,7 +32,7 @@ static void extra_handler(const chime_tick *tick, void *context) {
   extra *e = context;
   csuite *t = e->t;
   EXPECT_EQ(add(&e->busy, 1), 1);
-  EXPECT_EQ(load(&e->finalized), 0); /* [8] */
+  EXPECT_EQ(load(&e->finalized), 0);   /* [8] */
   EXPECT_EQ(load(&e->owner->busy), 0); /* the timer's own handler has returned */
   EXPECT_EQ(load(&e->owner->finalized), 0);
   EXPECT(tick->context == e);
@@ -417,7 +417,7 @@ static void replacing_a_handler_that_runs_says_so(csuite *t, where place) {
   EXPECT(await(&x->flag, 1));
   EXPECT_STATUS(extra_put(second), CHIME_RUNNING);
   EXPECT_EQ(load(&x->finalized), 0);
-  EXPECT_OK(extra_put(third)); /* the second has not been called, and never will be */
+  EXPECT_OK(extra_put(third));            /* the second has not been called, and never will be */
   EXPECT_EQ(load(&second->finalized), 1); /* nothing holds it: the tick began before it came */
   store(&x->gate, 1);
   EXPECT(await(&x->finalized, 1));
@@ -884,8 +884,8 @@ static void never_function(void *context) {
 }
 
 static void bad_arguments_of_named_handlers_are_refused(csuite *t) {
-  static const char *const not_utf8[] = {"\xff", "a\x80", "\xc3", "\xe2\x82 ", "\xc0\xaf", "\xed\xa0\x80",
-                                         "\xf4\x90\x80\x80"};
+  static const char *const not_utf8[] = {"\xff",         "a\x80",           "\xc3", "\xe2\x82 ", "\xc0\xaf",
+                                         "\xed\xa0\x80", "\xf4\x90\x80\x80"};
   size_t i;
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_every(t, queue, "a", 10);

@@ -33,10 +33,10 @@ typedef enum operation {
 
 /* What a timer has before it as long as nobody moves it. */
 typedef enum prospect {
-  FAR,    /* repeating, its first tick is an hour or more away */
-  SOON,   /* one tick, now or in a moment */
-  TICKING, /* repeating, at once and again and again */
-  GIVEN,   /* how many of them a schedule can give */
+  FAR,         /* repeating, its first tick is an hour or more away */
+  SOON,        /* one tick, now or in a moment */
+  TICKING,     /* repeating, at once and again and again */
+  GIVEN,       /* how many of them a schedule can give */
   NONE = GIVEN /* no schedule yet */
 } prospect;
 

@@ -5,9 +5,10 @@
 #include "pairs.h"
 
 const char *const operation_names[OPERATIONS] = {
-    "activate",         "restart", "suspend",       "resume",   "reschedule",  "postpone",       "postpone_until",
-    "fire",             "cancel",  "cancel_and_wait", "release", "generation", "check_generation", "state",
-    "next_deadline",    "get_info", "add_handler",  "remove_handler", "explain", "target_release",
+    "activate",         "restart",        "suspend",       "resume",          "reschedule",  "postpone",
+    "postpone_until",   "fire",           "cancel",        "cancel_and_wait", "release",     "generation",
+    "check_generation", "state",          "next_deadline", "get_info",        "add_handler", "remove_handler",
+    "explain",          "target_release",
 };
 
 const char *const start_names[STARTS] = {
@@ -56,9 +57,7 @@ model model_of(start start, int whole, int named) {
   return m;
 }
 
-static int is_at_rest(const model *m) {
-  return m->state != CHIME_STATE_RUNNING && m->state != CHIME_STATE_SUSPENDED;
-}
+static int is_at_rest(const model *m) { return m->state != CHIME_STATE_RUNNING && m->state != CHIME_STATE_SUSPENDED; }
 
 /* A new generation: an extra tick that was wanted is dropped. */
 static void change(model *m, chime_state state) {

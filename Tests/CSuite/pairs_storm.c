@@ -15,7 +15,7 @@ enum {
   ROUNDS = 128, /* of each pair on each queue */
   BATCH = 128,
   HALF = BATCH / 2,
-  NAMED = 3, /* contexts of named handlers: the one before the calls, and one for each call */
+  NAMED = 3,   /* contexts of named handlers: the one before the calls, and one for each call */
   ENOUGH = 300 /* turns that a thread waits for the other one before it goes ahead */
 };
 
@@ -46,7 +46,7 @@ struct meeting {
   call calls[2];
   int due, fired, armed, cancelled, finalized, destroyed, next_finalized;
   int busy;
-  int stale; /* ticks of the generation before the calls that may still start, + 1; 0: any number */
+  int stale;       /* ticks of the generation before the calls that may still start, + 1; 0: any number */
   uint64_t inside; /* the generation of the tick whose handler runs, or 0; by __atomic builtins */
   named named[NAMED];
   model seen;
@@ -92,15 +92,13 @@ static void leave(meeting *m) { add(&m->busy, -1); }
 /* Takes one of the calls that may still come; 0 when there is none. */
 static int take(int *left) {
   int value = load(left);
-  while (value > 1 && !__atomic_compare_exchange_n(left, &value, value - 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
+  while (value > 1 && !__atomic_compare_exchange_n(left, &value, value - 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {}
   return value != 1;
 }
 
 static void pass_time(int turns) {
   volatile int i;
-  for (i = 0; i < turns; i++) {
-  }
+  for (i = 0; i < turns; i++) {}
 }
 
 static void on_tick(const chime_tick *tick, void *context) {
@@ -394,15 +392,15 @@ static void tell(meeting *m, int line) {
   const model *seen = &m->seen;
   const call *a = &m->calls[0], *b = &m->calls[1];
   char text[700];
-  snprintf(text, sizeof text,
-           "an order for: %s%s%s; %s(%d) says %s %d; %s(%d) says %s %d; then state %d, schedule %d%s, %s%s%d due, %d fired, %d armed, %d "
-           "cancelled",
-           start_names[m->start], m->before.whole ? ", all handlers" : "", m->target ? ", target" : "",
-           operation_names[a->operation], a->prospect, chime_status_name(a->status), a->value,
-           operation_names[b->operation], b->prospect, chime_status_name(b->status), b->value, (int)seen->state,
-           (int)seen->prospect, seen->far_away ? ", far away" : "",
-           seen->changed ? "changed, " : "", seen->named ? "named, " : "", seen->due, seen->fired, seen->armed,
-           seen->cancelled);
+  snprintf(
+      text, sizeof text,
+      "an order for: %s%s%s; %s(%d) says %s %d; %s(%d) says %s %d; then state %d, schedule %d%s, %s%s%d due, %d fired, %d armed, %d "
+      "cancelled",
+      start_names[m->start], m->before.whole ? ", all handlers" : "", m->target ? ", target" : "",
+      operation_names[a->operation], a->prospect, chime_status_name(a->status), a->value, operation_names[b->operation],
+      b->prospect, chime_status_name(b->status), b->value, (int)seen->state, (int)seen->prospect,
+      seen->far_away ? ", far away" : "", seen->changed ? "changed, " : "", seen->named ? "named, " : "", seen->due,
+      seen->fired, seen->armed, seen->cancelled);
   csuite_expect(m->storm->t, 0, __FILE__, line, text);
 }
 
@@ -492,8 +490,7 @@ static int run_batch(worker *w, int count) {
   for (k = 0; k < 2 * count; k++) {
     store(&w->progress, k + 1);
     /* Side by side, but not for ever: the other one may not be on a processor. */
-    for (turns = 0; turns < ENOUGH && load(&other->progress) < k + 1; turns++) {
-    }
+    for (turns = 0; turns < ENOUGH && load(&other->progress) < k + 1; turns++) {}
     pass_time((int)roll_below(&w->d, 4) * (int)roll_below(&w->d, 30));
     make_call(&s->meetings[k < count ? k : HALF + k - count], w->number, &w->d);
   }

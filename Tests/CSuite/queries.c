@@ -432,7 +432,7 @@ static void a_dump_has_a_line_for_the_queue_and_one_for_each_timer(csuite *t) {
     EXPECT_EQ(cut[capacity], '#'); /* not a byte beyond */
   }
   memset(cut, '#', CAPACITY);
-  EXPECT_OK(chime_queue_dump(queue, cut, length, NULL)); /* one byte short */
+  EXPECT_OK(chime_queue_dump(queue, cut, length, NULL));                 /* one byte short */
   EXPECT_BETWEEN(strlen(cut), (int64_t)length - 4, (int64_t)length - 1); /* or cut before a character */
   EXPECT_EQ(cut[length], '#');
   memset(cut, '#', CAPACITY);

@@ -228,7 +228,8 @@ static void use(csuite *t, chime_timer_t timer, dice *d) {
 static int make_one(ending *e, life *l, chime_queue_t queue, dice *d) {
   csuite *t = e->t;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(roll_below(d, 30) * CHIME_MICROSECOND, roll_below(d, 2) * CHIME_MICROSECOND * 10);
+  chime_schedule schedule =
+      schedule_of(roll_below(d, 30) * CHIME_MICROSECOND, roll_below(d, 2) * CHIME_MICROSECOND * 10);
   chime_timer_t timer = 0;
   chime_status status;
   int uses = (int)roll_below(d, 6);
@@ -265,8 +266,7 @@ static void *make_timers(void *argument) {
       if (csuite_failed(t) || !EXPECT(monotonic_ns() < end)) return NULL;
       sched_yield();
     }
-    for (k = 0; k < MOST && make_one(e, &e->lives[m->number][k], queue, &d); k++) {
-    }
+    for (k = 0; k < MOST && make_one(e, &e->lives[m->number][k], queue, &d); k++) {}
   }
   return NULL;
 }

@@ -181,7 +181,8 @@ static void after_every_refuses_what_its_structures_would(csuite *t) {
 /* ---- CHIME_TIMER_BACKGROUND ------------------------------------------------------------------------------------- */
 
 /* A queue that the test drives; a running timer in the background. */
-static probe *start_in_the_background(csuite *t, chime_queue_t queue, const char *name, int64_t first, int64_t interval) {
+static probe *start_in_the_background(csuite *t, chime_queue_t queue, const char *name, int64_t first,
+                                      int64_t interval) {
   probe *p = probe_new(t, queue, name);
   chime_timer_options options = probe_options(p);
   chime_schedule schedule = schedule_of(first, interval);

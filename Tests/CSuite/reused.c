@@ -27,7 +27,8 @@ static chime_queue_t make(csuite *t, int timers, int64_t start, const char *labe
   options.start_ns = start;
   options.label = label;
   EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &queue));
-  for (i = 0; i < timers; i++) EXPECT_OK(chime_timer_after(queue, CHIME_FOREVER, never, NULL, NULL, &(chime_timer_t){0}));
+  for (i = 0; i < timers; i++)
+    EXPECT_OK(chime_timer_after(queue, CHIME_FOREVER, never, NULL, NULL, &(chime_timer_t){0}));
   return queue;
 }
 

@@ -208,8 +208,7 @@ static void *stop_again_and_again(void *argument) {
   probe *p = argument;
   int i;
   for (i = 0; i < (int)p->number; i++) {
-    while (load(&p->flag) < i) {
-    }
+    while (load(&p->flag) < i) {}
     add(&p->gate, chime_run_loop_stop(*(chime_run_loop_t *)p->user) == CHIME_OK);
   }
   return NULL;
@@ -277,7 +276,7 @@ OWN_THREAD_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_i
   EXPECT_STATUS(outer->status, CHIME_STOPPED);
   EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
   EXPECT_EQ(load(&outer->ticks), 2);
-  EXPECT(outer->last.missed >= 5); /* what came due meanwhile */
+  EXPECT(outer->last.missed >= 5);                                /* what came due meanwhile */
   EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_TIMED_OUT); /* no stop is left */
 }
 
@@ -460,12 +459,17 @@ OWN_THREAD_TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there) {
     EXPECT_STATUS(chime_run_loop_queue_create(loop, NULL, &options, &own), CHIME_ERROR_INVALID_ARGUMENT);
   }
   EXPECT_EQ(own, 0);
-  REQUIRE_OK(chime_run_loop_queue_create(loop, "m\xc3\xb6""de", NULL, &own)); /* UTF-8 */
+  REQUIRE_OK(chime_run_loop_queue_create(loop,
+                                         "m\xc3\xb6"
+                                         "de",
+                                         NULL, &own)); /* UTF-8 */
   csuite_ends(t, own, PATIENCE);
   p = probe_after(t, own, "a", 0);
   EXPECT_STATUS(chime_run_loop_run(NULL, 5 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
   EXPECT_EQ(load(&p->ticks), 0);
-  EXPECT_OK(chime_run_loop_run("m\xc3\xb6""de", PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
+  EXPECT_OK(chime_run_loop_run("m\xc3\xb6"
+                               "de",
+                               PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
   EXPECT_EQ(load(&p->ticks), 1);
 }
 

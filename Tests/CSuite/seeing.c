@@ -127,7 +127,8 @@ static void the_handler_that_holds_up_a_serial_queue_is_named(csuite *t) {
   REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &slow->timer));
   if (!EXPECT(await(&slow->flag, 1))) return;
   late = probe_after(t, queue, "late", 0);
-  snprintf(expected, sizeof expected, "; the handler of timer %" PRIu64 " \"slow one\" runs on its queue.", slow->timer);
+  snprintf(expected, sizeof expected, "; the handler of timer %" PRIu64 " \"slow one\" runs on its queue.",
+           slow->timer);
   EXPECT_EXPLAINED_WITH(late->timer, expected);
   open_gate(slow);
   EXPECT(await(&late->ticks, 1));
@@ -186,10 +187,12 @@ static void fall_behind(probe *p, const chime_tick *tick) {
   char text[400];
   if (tick->sequence > 1) return;
   EXPECT_OK(chime_queue_jump(p->queue, 35));
-  EXPECT_EXPLAINED(p->timer, "it was due 25 ns ago; its handler has not returned yet, and its next call waits for that; "
-                             "2 missed while its handler runs.");
+  EXPECT_EXPLAINED(p->timer,
+                   "it was due 25 ns ago; its handler has not returned yet, and its next call waits for that; "
+                   "2 missed while its handler runs.");
   EXPECT_OK(chime_queue_dump(p->queue, text, sizeof text, NULL));
-  EXPECT(strstr(text, ": running, due 25 ns ago, every 10 ns, 1 ticks, 0 missed, 2 missed while its handler runs\n") != NULL);
+  EXPECT(strstr(text, ": running, due 25 ns ago, every 10 ns, 1 ticks, 0 missed, 2 missed while its handler runs\n") !=
+         NULL);
 }
 
 static void what_is_missed_while_the_handler_runs_is_told(csuite *t) {
@@ -229,8 +232,9 @@ static void a_trace_file_that_cannot_be_had_is_refused(csuite *t) {
 
 static const char *traced_kind(chime_tick_kind kind) {
   static const char *const ticks[] = {"due", "fired", "armed", "cancelled"};
-  static const char *const calls[] = {"+created", "+activated", "+restarted", "+suspended", "+resumed", "+rescheduled",
-                                      "+postponed", "+fired", "+finished", "+cancelled", "+released", "+returned"};
+  static const char *const calls[] = {"+created",  "+activated",   "+restarted", "+suspended",
+                                      "+resumed",  "+rescheduled", "+postponed", "+fired",
+                                      "+finished", "+cancelled",   "+released",  "+returned"};
   if (kind >= 0 && kind < 4) return ticks[kind];
   if (kind >= CHIME_TRACE_CREATED && kind <= CHIME_TRACE_RETURNED) return calls[kind - CHIME_TRACE_CREATED];
   return "?";
@@ -400,8 +404,10 @@ static void lateness_is_counted_by_powers_of_two(csuite *t) {
   static const struct {
     int64_t late_ns;
     int bucket;
+    /* clang-format off */
   } cases[] = {{0, 0}, {1023, 0}, {1024, 1}, {2047, 1}, {2048, 2}, {1 << 20, 11}, {INT64_C(1) << 39, 30},
                {(INT64_C(1) << 40) - 1, 30}, {INT64_C(1) << 40, 31}, {INT64_C(1) << 60, 31}};
+  /* clang-format on */
   size_t i;
   for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     QUEUE_OR_RETURN(queue, VIRTUAL);

@@ -20,8 +20,8 @@ typedef enum event {
 enum { EVENTS = RELEASE + 1 };
 
 static const char *const event_names[EVENTS] = {
-    "activate", "restart", "suspend", "resume", "reschedule", "postpone", "postpone_until", "fire", "cancel",
-    "cancel_and_wait", "release",
+    "activate",       "restart", "suspend", "resume",          "reschedule", "postpone",
+    "postpone_until", "fire",    "cancel",  "cancel_and_wait", "release",
 };
 
 /* What follows: a state, or one of these. */

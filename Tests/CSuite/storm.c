@@ -35,7 +35,7 @@ struct storm {
   int functions_run;
   int functions_finalized;
   int ticks;
-  int over;       /* 1: handlers leave the timers alone */
+  int over;        /* 1: handlers leave the timers alone */
   int end_of_time; /* virtual queue: 1: the advancing thread ends */
   int calls_per_thread;
 };
@@ -46,9 +46,7 @@ static chime_timer_t slot_swap(storm *s, int i, chime_timer_t id) {
 }
 
 /* One bit for each status: what a declaration lists. */
-static uint32_t bit(chime_status status) {
-  return status >= -16 && status < 16 ? UINT32_C(1) << (status + 16) : 0;
-}
+static uint32_t bit(chime_status status) { return status >= -16 && status < 16 ? UINT32_C(1) << (status + 16) : 0; }
 #define MAY_BE(status) (UINT32_C(1) << ((status) + 16))
 #define STALE_TOO MAY_BE(CHIME_ERROR_INVALID_HANDLE)
 
@@ -91,8 +89,7 @@ static void storm_tick(const chime_tick *tick, void *context) {
         break;
       case 2: LISTED(chime_timer_release(tick->timer), MAY_BE(CHIME_RUNNING) | STALE_TOO); break;
       case 3:
-        LISTED(chime_timer_cancel_and_wait(tick->timer, CHIME_FOREVER),
-               MAY_BE(CHIME_ERROR_WOULD_DEADLOCK) | STALE_TOO);
+        LISTED(chime_timer_cancel_and_wait(tick->timer, CHIME_FOREVER), MAY_BE(CHIME_ERROR_WOULD_DEADLOCK) | STALE_TOO);
         break;
       case 4:
       case 5: storm_call(s, &d, 1); break;
@@ -157,9 +154,7 @@ static void storm_make(storm *s, dice *d, int i) {
   switch (roll_below(d, 5)) {
     case 0: status = chime_timer_create(s->queue, &options, &id); break;
     case 1: status = chime_timer_start(s->queue, &options, &schedule, &id); break;
-    case 2:
-      status = chime_timer_after(s->queue, schedule.first_ns, storm_tick, l, storm_finalize, &id);
-      break;
+    case 2: status = chime_timer_after(s->queue, schedule.first_ns, storm_tick, l, storm_finalize, &id); break;
     case 3: status = chime_timer_every(s->queue, 1 + schedule.interval_ns, storm_tick, l, storm_finalize, &id); break;
     default: /* nobody holds it */
       status = chime_timer_after(s->queue, roll_below(d, 1000), storm_tick, l, storm_finalize, NULL);
@@ -186,6 +181,7 @@ static void storm_call(storm *s, dice *d, int inside) {
     return;
   }
   switch (roll_below(d, 64)) {
+    /* clang-format off */
     case 0: case 1: case 2: case 3: case 4: case 5:
       LISTED(chime_timer_activate(id, &schedule), TAKES_EFFECT | OR_IGNORED);
       break;
@@ -221,6 +217,7 @@ static void storm_call(storm *s, dice *d, int inside) {
       LISTED(chime_timer_release(id), TAKES_EFFECT | OR_IGNORED);
       break;
     case 48: case 49: case 50: storm_make(s, d, i); break;
+    /* clang-format on */
     case 51: {
       chime_state state = -1;
       chime_status status = chime_timer_state(id, &state);
@@ -240,7 +237,8 @@ static void storm_call(storm *s, dice *d, int inside) {
       }
       break;
     }
-    case 54: case 55: {
+    case 54:
+    case 55: {
       chime_timer_info info = CHIME_TIMER_INFO_INIT;
       chime_status status = chime_timer_get_info(id, &info);
       LISTED(status, MAY_BE(CHIME_OK) | STALE_TOO);
@@ -254,8 +252,8 @@ static void storm_call(storm *s, dice *d, int inside) {
     }
     case 56: {
       int ran = 0;
-      uint32_t listed = s->place == SERIAL ? MAY_BE(CHIME_OK) | MAY_BE(CHIME_TIMED_OUT)
-                                           : MAY_BE(CHIME_ERROR_UNSUPPORTED);
+      uint32_t listed =
+          s->place == SERIAL ? MAY_BE(CHIME_OK) | MAY_BE(CHIME_TIMED_OUT) : MAY_BE(CHIME_ERROR_UNSUPPORTED);
       if (inside) listed |= MAY_BE(CHIME_OK); /* inside a callback of the queue */
       chime_status status = chime_queue_sync(s->queue, storm_sync, &ran, roll_below(d, 200) * CHIME_MICROSECOND);
       LISTED(status, listed);

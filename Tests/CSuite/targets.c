@@ -1037,7 +1037,7 @@ static void look_at_the_others(void *context) {
     EXPECT_STATUS(chime_timer_activate(timer, &schedule),
                   state == CHIME_STATE_RUNNING ? CHIME_IGNORED : CHIME_ERROR_TARGET_GONE);
     EXPECT_STATUS(chime_timer_fire(timer), CHIME_IGNORED); /* as if it were cancelled already */
-    EXPECT_OK(chime_timer_reschedule(timer, &schedule)); /* its declaration knows no TARGET_GONE */
+    EXPECT_OK(chime_timer_reschedule(timer, &schedule));   /* its declaration knows no TARGET_GONE */
     EXPECT_EQ(state_of(t, timer), state);
   }
   add(&w->looked, 1);

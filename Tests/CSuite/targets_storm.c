@@ -44,9 +44,9 @@ struct storm {
   int count;
   object *objects;
   life *lives;
-  int *ring;     /* numbers of objects, + 1; 0: an empty place */
-  int offered;   /* the number of the object that is on offer, + 1 */
-  int taken;     /* the same, seen by the other thread */
+  int *ring;   /* numbers of objects, + 1; 0: an empty place */
+  int offered; /* the number of the object that is on offer, + 1 */
+  int taken;   /* the same, seen by the other thread */
   int ticks;
   int lives_used;
   int end_of_time;
@@ -154,8 +154,7 @@ static void dawdle(dice *d) {
   volatile int i;
   int64_t turns = roll_below(d, 200);
   if (roll_below(d, 16) == 0) sched_yield();
-  for (i = 0; i < turns; i++) {
-  }
+  for (i = 0; i < turns; i++) {}
 }
 
 static void *advance(void *argument) {

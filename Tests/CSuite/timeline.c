@@ -114,9 +114,10 @@ static void call(timeline *l, probe *p, const char *s, const char *statement) {
     chime_schedule schedule;
     int has_schedule = isdigit((unsigned char)*s) || *s == '-' || *s == 'm';
     if (has_schedule) schedule = take_schedule(&s, &is_full);
-    status = strstr(statement, ".activate") != NULL  ? chime_timer_activate(p->timer, has_schedule ? &schedule : NULL)
-             : strstr(statement, ".restart") != NULL ? chime_timer_restart(p->timer, has_schedule ? &schedule : NULL)
-                                                     : chime_timer_reschedule(p->timer, has_schedule ? &schedule : NULL);
+    status = strstr(statement, ".activate") != NULL ? chime_timer_activate(p->timer, has_schedule ? &schedule : NULL)
+             : strstr(statement, ".restart") != NULL
+                 ? chime_timer_restart(p->timer, has_schedule ? &schedule : NULL)
+                 : chime_timer_reschedule(p->timer, has_schedule ? &schedule : NULL);
   } else if (take(&s, "suspend")) {
     status = chime_timer_suspend(p->timer);
   } else if (take(&s, "resume")) {

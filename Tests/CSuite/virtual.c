@@ -10,11 +10,9 @@
 TIMELINE(a_one_shot_ticks_once_at_its_deadline,
          "a 10; a due 10; +9 |; a is running; +1 | a1@10; a is finished; a due never; +1000 |; now 1010")
 
-TIMELINE(a_delay_counts_from_the_call,
-         "+7; a 10; >5; b 10; a due 17; b due 22; +100 | a1@17 b1@22")
+TIMELINE(a_delay_counts_from_the_call, "+7; a 10; >5; b 10; a due 17; b due 22; +100 | a1@17 b1@22")
 
-TIMELINE(a_deadline_is_a_point_on_the_queues_clock,
-         "+7; a 25/10 at; =50 | a1@25 a2@35 a3@45")
+TIMELINE(a_deadline_is_a_point_on_the_queues_clock, "+7; a 25/10 at; =50 | a1@25 a2@35 a3@45")
 
 /* [4] */
 TIMELINE(a_repeating_timer_ticks_on_its_grid,
@@ -62,8 +60,7 @@ static void ten_thousand_ticks_do_not_drift(csuite *t) {
 /* ---- Missed ticks ----------------------------------------------------------------------------------------------- */
 
 /* [5] */
-TIMELINE(a_late_one_shot_ticks_once_and_missed_nothing,
-         "a 10; >25 |; +0 | a1@10>25")
+TIMELINE(a_late_one_shot_ticks_once_and_missed_nothing, "a 10; >25 |; +0 | a1@10>25")
 
 /* [5] [4] */
 static void missed_periods_give_one_tick_and_the_grid_stands(csuite *t) {
@@ -81,18 +78,15 @@ static void missed_periods_give_one_tick_and_the_grid_stands(csuite *t) {
 }
 
 /* After the first tick it is 35, and 20 and 30 are over. */
-TIMELINE(a_slow_handler_makes_its_own_timer_miss,
-         "a 10/10; a: x1 >25; =50 | a1@10 a2+1>35 a3@40 a4@50")
+TIMELINE(a_slow_handler_makes_its_own_timer_miss, "a 10/10; a: x1 >25; =50 | a1@10 a2+1>35 a3@40 a4@50")
 
-TIMELINE(a_slow_handler_makes_other_timers_late,
-         "a 10; a: >25; b 20; c 40; =50 | a1@10 b1@20>35 c1@40")
+TIMELINE(a_slow_handler_makes_other_timers_late, "a 10; a: >25; b 20; c 40; =50 | a1@10 b1@20>35 c1@40")
 
 /* The first handler ends at 35. */
 TIMELINE(the_delay_policy_spaces_from_the_end_of_the_handler,
          "a 10/10 delay; a: x1 >25; =60 | a1@10 a2@45 a3@55; a due 65")
 
-TIMELINE(under_the_delay_policy_nothing_is_missed,
-         "a 10/10 delay; >35; +0 | a1@10>35; =55 | a2@45 a3@55")
+TIMELINE(under_the_delay_policy_nothing_is_missed, "a 10/10 delay; >35; +0 | a1@10>35; =55 | a2@45 a3@55")
 
 TIMELINE(the_delay_policy_does_not_rearm_over_a_reschedule_or_a_cancel,
          "a 10/10 delay; a: x1 a.reschedule 3/10 delay!; b 10/10 delay; b: b.cancel!; "
@@ -100,43 +94,35 @@ TIMELINE(the_delay_policy_does_not_rearm_over_a_reschedule_or_a_cancel,
 
 /* ---- Tick limits ------------------------------------------------------------------------------------------------ */
 
-TIMELINE(a_tick_limit_finishes_the_timer,
-         "a 10/10 limit 3; +25; a counted 2; +75 | a1@10 a2@20 a3@30; a is finished")
+TIMELINE(a_tick_limit_finishes_the_timer, "a 10/10 limit 3; +25; a counted 2; +75 | a1@10 a2@20 a3@30; a is finished")
 
 TIMELINE(missed_ticks_count_against_the_limit,
          "a 10/10 limit 5; >35; +0; a counted 3; =100 | a1+2>35 a2@40 a3@50; a is finished")
 
 /* The third and last due time was 30. */
-TIMELINE(a_limit_reached_while_missing_ends_on_time,
-         "a 10/10 limit 3; >55; +100 | a1+2>55; a is finished")
+TIMELINE(a_limit_reached_while_missing_ends_on_time, "a 10/10 limit 3; >55; +100 | a1+2>55; a is finished")
 
-TIMELINE(a_limit_of_one_is_a_one_shot,
-         "a 10/10 limit 1; +100 | a1@10")
+TIMELINE(a_limit_of_one_is_a_one_shot, "a 10/10 limit 1; +100 | a1@10")
 
-TIMELINE(activate_begins_sequence_and_limit_anew,
-         "a 10/10 limit 2; +50; a.activate; +50 | a1@10 a2@20 a1@60 a2@70")
+TIMELINE(activate_begins_sequence_and_limit_anew, "a 10/10 limit 2; +50; a.activate; +50 | a1@10 a2@20 a1@60 a2@70")
 
 /* ---- Activate, restart, reschedule ------------------------------------------------------------------------------ */
 
 static void activate_own(probe *p, const chime_tick *tick) { p->status = chime_timer_activate(tick->timer, NULL); }
 
-TIMELINE(a_one_shot_may_activate_itself_again,
-         "a 10; a: a.activate; +35 | a1@10 a1@20 a1@30; a due 40")
+TIMELINE(a_one_shot_may_activate_itself_again, "a 10; a: a.activate; +35 | a1@10 a1@20 a1@30; a due 40")
 
-TIMELINE(the_phase_counts_from_activation_not_from_creation,
-         "a new; +7; a.activate 10/10; =30 | a1@17 a2@27")
+TIMELINE(the_phase_counts_from_activation_not_from_creation, "a new; +7; a.activate 10/10; =30 | a1@17 a2@27")
 
 /* Running: the sequence goes on; suspended: it runs again; cancelled: a new life. */
 TIMELINE(restart_counts_from_now,
          "a 10/10; =15; a.restart; =36 | a1@10 a2@25 a3@35; a.suspend; =52; a.restart; a is running; =63 | a4@62; "
          "a.cancel; =75; a.restart; =86 | a1@85")
 
-TIMELINE(restart_takes_a_new_schedule,
-         "a 10; =20; a.restart 2/7; =30 | a1@10 a1@22 a2@29")
+TIMELINE(restart_takes_a_new_schedule, "a 10; =20; a.restart 2/7; =30 | a1@10 a1@22 a2@29")
 
 /* [7]: due, but no pass has come. */
-TIMELINE(a_restart_drops_the_tick_that_was_due,
-         "a 10; >10; a.restart; +9 |; +1 | a1@20")
+TIMELINE(a_restart_drops_the_tick_that_was_due, "a 10; >10; a.restart; +9 |; +1 | a1@20")
 
 TIMELINE(reschedule_keeps_the_sequence_and_begins_the_limit_anew,
          "a 10/10 limit 2; =15; a.reschedule 10/10 limit 2; =100 | a1@10 a2@25 a3@35; a is finished")
@@ -160,12 +146,10 @@ TIMELINE(reschedule_at_rest_counts_from_the_next_activate,
          "=110; a.cancel; a.reschedule 30; =200 |; a.activate; =240 | a1@230")
 
 /* [7] */
-TIMELINE(after_cancel_nothing_ticks,
-         "a 10/10; >10; a.cancel; +100 |")
+TIMELINE(after_cancel_nothing_ticks, "a 10/10; >10; a.cancel; +100 |")
 
 /* [7] */
-TIMELINE(cancel_inside_the_handler_stops_the_next_tick,
-         "a 10/10; a: a.cancel!; +100 | a1@10; a is cancelled")
+TIMELINE(cancel_inside_the_handler_stops_the_next_tick, "a 10/10; a: a.cancel!; +100 | a1@10; a is cancelled")
 
 /* [7]: both are due in the same pass.: it had not started: OK. */
 TIMELINE(a_handler_can_cancel_a_timer_that_is_due_in_the_same_pass,
@@ -204,8 +188,7 @@ TIMELINE(the_remaining_policy_carries_what_was_missed_before_the_suspend,
 TIMELINE(postpone_moves_the_deadline_later_never_earlier,
          "a 10; =5; a.postpone 20; a due 25; a.postpone 2; a due 25; a.postpone 0; =24 |; =100 | a1@25")
 
-TIMELINE(postpone_until_takes_a_deadline,
-         "a 10; =5; a.until 30; a.until 3; a due 30; =100 | a1@30")
+TIMELINE(postpone_until_takes_a_deadline, "a 10; =5; a.until 30; a.until 3; a due 30; =100 | a1@30")
 
 TIMELINE(postpone_moves_the_grid_of_a_repeating_timer,
          "a 10/10; =15; a.postpone 21; =60 | a1@10 a2@36 a3@46 a4@56; a.until 71; =85 | a5@71 a6@81")
@@ -237,8 +220,7 @@ static void postpone_reaches_any_distance(csuite *t) {
   EXPECT_EQ(p->last.scheduled_ns, INT64_C(1) << 55);
 }
 
-TIMELINE(the_timeout_wins_once_it_has_started,
-         "a 10; a: a.postpone 5?; =60 | a1@10")
+TIMELINE(the_timeout_wins_once_it_has_started, "a 10; a: a.postpone 5?; =60 | a1@10")
 
 /* The second and the third find it later already. */
 TIMELINE(postpone_while_suspended_moves_the_stored_deadline,
@@ -271,8 +253,7 @@ TIMELINE(fire_gives_one_extra_tick_and_leaves_the_schedule_alone,
 TIMELINE(fires_before_the_extra_tick_are_one,
          "a 100/100; >5; a.fire; >3; a.fire; a.fire; +0 | a1!5>8; a.fire; +0 | a2!8")
 
-TIMELINE(fire_does_not_count_against_the_limit,
-         "a 10/10 limit 2; =5; a.fire; =100 | a1!5 a2@10 a3@20")
+TIMELINE(fire_does_not_count_against_the_limit, "a 10/10 limit 2; =5; a.fire; =100 | a1!5 a2@10 a3@20")
 
 static void fire_leaves_the_missed_count_pending(csuite *t) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -287,8 +268,7 @@ static void fire_leaves_the_missed_count_pending(csuite *t) {
   EXPECT_EQ(p->last.sequence, 2);
 }
 
-TIMELINE(fire_inside_the_handler_ticks_after_it,
-         "a 10/10; a: x1 a.fire; =20 | a1@10 a2!10 a3@20")
+TIMELINE(fire_inside_the_handler_ticks_after_it, "a 10/10; a: x1 a.fire; =20 | a1@10 a2!10 a3@20")
 
 TIMELINE(fire_is_delivered_to_a_timer_that_does_not_run,
          "a new; a.fire; +1 | a1!0; a is idle; a.activate 10; a.suspend; a.fire; +1 | a1!1; a is suspended; "
@@ -342,8 +322,7 @@ TIMELINE(release_of_a_timer_at_rest_calls_the_finalizer_only,
          "a new full; b 10 full; +10 | b^ b1@10; a.release | a.; b.release | b.")
 
 /* Released before a pass came to call it. */
-TIMELINE(cancel_then_release_calls_the_cancel_handler_once,
-         "a 10/10 full; +0; a.cancel; a.release; +50 | a^ a- a.")
+TIMELINE(cancel_then_release_calls_the_cancel_handler_once, "a 10/10 full; +0; a.cancel; a.release; +50 | a^ a- a.")
 
 /* ---- Order ------------------------------------------------------------------------------------------------------ */
 
@@ -353,8 +332,7 @@ TIMELINE(equal_deadlines_run_in_the_order_of_activation,
          "a.activate 6; b.activate 6; a.cancel; a.activate 6; +6 | b1@16 a1@16")
 
 /* [12] */
-TIMELINE(ticks_due_in_one_pass_run_by_deadline,
-         "a 30; b 10; c 20; d 10; >50; +0 | b1@10>50 d1@10>50 c1@20>50 a1@30>50")
+TIMELINE(ticks_due_in_one_pass_run_by_deadline, "a 30; b 10; c 20; d 10; >50; +0 | b1@10>50 d1@10>50 c1@20>50 a1@30>50")
 
 /* [12] */
 TIMELINE(repeating_timers_that_meet_keep_the_order_of_activation,
@@ -440,12 +418,10 @@ static void a_thousand_passes_at_one_instant_are_the_limit(csuite *t) {
 
 /* ---- Moving time ------------------------------------------------------------------------------------------------ */
 
-TIMELINE(advance_to_stops_where_it_is_told,
-         "a 10/10; =20 | a1@10 a2@20; now 20")
+TIMELINE(advance_to_stops_where_it_is_told, "a 10/10; =20 | a1@10 a2@20; now 20")
 
 /* "Time never goes back." */
-TIMELINE(advance_to_the_past_runs_what_is_due_and_moves_nothing,
-         "=20; a 0; =5 | a1@20; now 20")
+TIMELINE(advance_to_the_past_runs_what_is_due_and_moves_nothing, "=20; a 0; =5 | a1@20; now 20")
 
 static void a_virtual_queue_begins_at_its_start(csuite *t) {
   chime_queue_t queue = virtual_queue_at(t, CHIME_HOUR);
@@ -456,8 +432,7 @@ static void a_virtual_queue_begins_at_its_start(csuite *t) {
   EXPECT_EQ(now_of(t, queue), CHIME_HOUR + 5);
 }
 
-TIMELINE(jump_runs_nothing,
-         "a 10; >10; >0 |; now 10; a is running; +0 | a1@10")
+TIMELINE(jump_runs_nothing, "a 10; >10; >0 |; now 10; a is running; +0 | a1@10")
 
 static void try_to_advance_inside(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
@@ -585,8 +560,7 @@ TIMELINE(consecutive_nanoseconds_are_told_apart,
          "+1000000; a 1026; b 1024; c 1025; d 1023; +1023 | d1@1001023; +1 | b1@1001024; +1 | c1@1001025; "
          "+1 | a1@1001026")
 
-TIMELINE(a_virtual_queue_ignores_leeway,
-         "a 1001/5000 leeway 4999; =12000 | a1@1001 a2@6001 a3@11001")
+TIMELINE(a_virtual_queue_ignores_leeway, "a 1001/5000 leeway 4999; =12000 | a1@1001 a2@6001 a3@11001")
 
 static void note_instant(probe *p, const chime_tick *tick) {
   int64_t *instants = p->user;
@@ -659,12 +633,10 @@ TIMELINE(periods_over_centuries_keep_their_grid,
 TIMELINE(an_interval_of_forever_never_comes_round,
          "a 10/max; +3600000000000 | a1@10; a is running; a due never; +2305843009213693952 |")
 
-TIMELINE(a_deadline_in_the_past_is_due_at_once,
-         "+1000; a 3 at |; +0 | a1@3>1000")
+TIMELINE(a_deadline_in_the_past_is_due_at_once, "+1000; a 3 at |; +0 | a1@3>1000")
 
 /* Due at 3, 13, ..., 993: a hundred times. */
-TIMELINE(a_grid_from_long_ago_gives_one_tick_and_goes_on,
-         "+1000; a 3/10 at; +20 | a1+99>1000 a2@1003 a3@1013")
+TIMELINE(a_grid_from_long_ago_gives_one_tick_and_goes_on, "+1000; a 3/10 at; +20 | a1+99>1000 a2@1003 a3@1013")
 
 /* Deadlines are signed: the far end of the past is a deadline too. */
 static void the_earliest_of_all_deadlines_is_due_at_once(csuite *t) {
@@ -695,8 +667,7 @@ TIMELINE(postponing_to_the_end_of_time_saturates,
          "a 10; +5; a.postpone max; a due never; a.until min; a due never; +1152921504606846976 |; a is running")
 
 /* -1 is UINT64_MAX. */
-TIMELINE(a_tick_limit_beyond_counting_is_accepted,
-         "a 10/10 limit -1; +30 | a1@10 a2@20 a3@30")
+TIMELINE(a_tick_limit_beyond_counting_is_accepted, "a 10/10 limit -1; +30 | a1@10 a2@20 a3@30")
 
 const csuite_test virtual_tests[] = {
     TEST(a_one_shot_ticks_once_at_its_deadline),

@@ -155,8 +155,7 @@ static void run_for(csuite *t, const char *mode, int64_t duration_ns) {
 OWN_THREAD_TEST(a_weak_timer_with_wrong_arguments_is_not_made) {
   weak *w = weak_new(t);
   chime_weak_timer_t timer = 7;
-  EXPECT_STATUS(chime_weak_timer_create(INTERVAL, 1, 0, NULL, w, weak_finalizer, &timer),
-                CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_weak_timer_create(INTERVAL, 1, 0, NULL, w, weak_finalizer, &timer), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_weak_timer_create(INTERVAL, 1, 0, weak_action, w, weak_finalizer, NULL),
                 CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_weak_timer_create(INTERVAL, 2, 0, weak_action, w, weak_finalizer, &timer),
@@ -980,7 +979,9 @@ static void *storm_thread(void *argument) {
       case 4: chime_weak_timer_is_valid(timer, &valid); break;
       case 5: chime_weak_timer_set_fire_date(timer, roll_below(&d, 3) ? 0 : CHIME_FOREVER); break;
       case 6: chime_weak_timer_set_tolerance(timer, roll_below(&d, 100000)); break;
-      case 7: if (roll_below(&d, 4) == 0) chime_weak_timer_invalidate(timer); break;
+      case 7:
+        if (roll_below(&d, 4) == 0) chime_weak_timer_invalidate(timer);
+        break;
       case 8:
         target = __atomic_exchange_n(&s->targets[place], 0, __ATOMIC_ACQ_REL);
         if (target != 0) EXPECT_OK(chime_target_release(target));

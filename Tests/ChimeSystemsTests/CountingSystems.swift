@@ -23,10 +23,11 @@ import Testing
     let label = Log<Int>()
     let left = Locked(60)
     let timer = try queue.start(.every(.seconds(1), limit: 60)) { tick in
-      label.add(left.withLock { left in
-        left -= Int(tick.missed) + 1
-        return left
-      })
+      label.add(
+        left.withLock { left in
+          left -= Int(tick.missed) + 1
+          return left
+        })
     }
     try queue.advance(by: .seconds(10))
     try queue.jump(by: .seconds(30))

@@ -58,9 +58,10 @@ import Testing
       #expect(machine.suspend() == .done && machine.cancel() == .done)
       #expect(try machine.activate(repeatTimeInterval: .milliseconds(1)) { ticks.add() } == .done)
     }
-    #expect(Array(factory.calls.all.filter { !$0.hasPrefix("schedule") }.prefix(6)) == [
-      "make", "activate", "suspend", "resume", "cancel", "release",
-    ])
+    #expect(
+      Array(factory.calls.all.filter { !$0.hasPrefix("schedule") }.prefix(6)) == [
+        "make", "activate", "suspend", "resume", "cancel", "release",
+      ])
     #expect(await soon { ticks.value >= 2 })
   }
 
@@ -173,10 +174,11 @@ import Testing
       #expect(machine.state == .cancelled)
     }
     #expect(ticks.value == 1)
-    #expect(factory.calls.all == [
-      "make", "schedule at 1100 every 100", "activate", "suspend", "schedule at 1100 every 100", "resume", "cancel",
-      "release",
-    ])
+    #expect(
+      factory.calls.all == [
+        "make", "schedule at 1100 every 100", "activate", "suspend", "schedule at 1100 every 100", "resume", "cancel",
+        "release",
+      ])
   }
 
   @Test(.tags(.promise7NoStaleTick)) func aTickThatWasAlreadyTakenIsStaleAfterACall() throws {

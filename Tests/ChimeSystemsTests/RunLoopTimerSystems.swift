@@ -256,10 +256,14 @@ extension RunLoop.Mode {
     let ended = Counter()
     Thread.detachNewThread {
       defer { ended.add() }
-      guard let queue = try? TimerQueue(on: .current), let timer = try? queue.every(.milliseconds(2), handler: { tick in
-        if Thread.isMainThread || tick.actual < tick.scheduled { off.add() }
-        ticks.add()
-      }) else { return }
+      guard let queue = try? TimerQueue(on: .current),
+        let timer = try? queue.every(
+          .milliseconds(2),
+          handler: { tick in
+            if Thread.isMainThread || tick.actual < tick.scheduled { off.add() }
+            ticks.add()
+          })
+      else { return }
       let first = timer.nextDeadline ?? 0
       _ = run { isOver.withLock { $0 } }
       if ((timer.nextDeadline ?? 0) - first) % 2_000_000 != 0 { off.add() }

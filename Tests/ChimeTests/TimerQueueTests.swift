@@ -56,7 +56,9 @@ import Testing
     let ticks = Counter()
     do {
       let probe = Probe(alive)
-      try queue.once(after: .seconds(1)) { ticks.add(alive.value); withExtendedLifetime(probe) {} }
+      try queue.once(after: .seconds(1)) {
+        ticks.add(alive.value); withExtendedLifetime(probe) {}
+      }
     }
     #expect(alive.value == 1)
     try queue.advance(by: .seconds(1))

@@ -26,9 +26,9 @@ enum { UNTOUCHED = 0x5a5a5a5a, MOST = 60, PART_TIMEOUT_MS = 30000 };
 typedef struct world {
   place where;
   chime_queue_t queue;
-  chime_queue_t empty;     /* where it is host-driven: another one, which nobody drives */
-  chime_timer_t timer;     /* idle, with a named handler and a label */
-  chime_target_t target;   /* of the timer `tied` */
+  chime_queue_t empty;   /* where it is host-driven: another one, which nobody drives */
+  chime_timer_t timer;   /* idle, with a named handler and a label */
+  chime_target_t target; /* of the timer `tied` */
   chime_timer_t tied;
   chime_expiring_t expiring;
   chime_weak_timer_t weak;
@@ -38,7 +38,7 @@ typedef struct world {
 } world;
 
 static int ticks;
-static int accepted;  /* contexts with a finalizer that Chime has taken */
+static int accepted; /* contexts with a finalizer that Chime has taken */
 static int finalized;
 
 static void finalize(void *context) {
@@ -198,9 +198,7 @@ CALL(queue_take_ticks) {
   uint32_t count;
   return chime_queue_take_ticks(w->queue, records, sizeof records[0], 4, &count);
 }
-CALL(queue_run) {
-  return chime_queue_run(w->where == HOST ? w->empty : w->queue, 0);
-}
+CALL(queue_run) { return chime_queue_run(w->where == HOST ? w->empty : w->queue, 0); }
 CALL(queue_stop) { return chime_queue_stop(w->queue); }
 
 CALL(target_create) { return takes(chime_target_create(&ticks, finalize, &w->made)); }
@@ -329,9 +327,9 @@ CALL(weak_timer_release) { return chime_weak_timer_release(w->weak); }
 
 /* What a call needs, and what it gives. */
 enum {
-  ALONE = 1,        /* it needs nothing that was made before: cold, it is the process's first call */
-  GIVES_QUEUE = 2,  /* `made` is to be shut down, */
-  GIVES_TIMER = 4,  /* released, */
+  ALONE = 1,       /* it needs nothing that was made before: cold, it is the process's first call */
+  GIVES_QUEUE = 2, /* `made` is to be shut down, */
+  GIVES_TIMER = 4, /* released, */
   GIVES_TARGET = 8,
   GIVES_EXPIRING = 16,
   GIVES_WEAK = 32,
@@ -345,6 +343,7 @@ static const struct subject {
   chime_status (*call)(world *w);
   int flags;
 } subjects[] = {
+/* clang-format off */
 #define S(name, flags) {"chime_" #name, do_##name, flags}
     S(version, ALONE), S(names, ALONE), S(now, ALONE), S(sleep_until, ALONE), S(main_run, ALONE), S(main_stop, ALONE),
     S(set_thread_hooks, ALONE), S(set_trace, ALONE), S(reinitialize, ALONE),
@@ -376,6 +375,7 @@ static const struct subject {
     S(weak_timer_set_fire_date, OF_THE_LOOP), S(weak_timer_fire_date, OF_THE_LOOP), S(weak_timer_interval, OF_THE_LOOP),
     S(weak_timer_release, OF_THE_LOOP),
 #undef S
+    /* clang-format on */
 };
 enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 
@@ -440,8 +440,7 @@ static void finish(world *w, int queue_is_there) {
   chime_weak_timer_release(w->weak);
   chime_expiring_yield(w->expiring);
   chime_expiring_release(w->expiring);
-  while (chime_target_release(w->target) == CHIME_OK) {
-  }
+  while (chime_target_release(w->target) == CHIME_OK) {}
   for (i = 0; i < 24; i++) chime_timer_release(w->others[i]);
   if (queue_is_there) EXPECT_OK(chime_queue_shutdown(w->queue, w->where == MAIN ? 0 : 5 * CHIME_SECOND));
   else if (w->where == MAIN) drain_main();
@@ -525,7 +524,9 @@ static void try_all(int subject, int where, int is_warm, int way, verdict *v) {
     if (end.signal != 0 || end.hung || end.exit_status != 0) {
       fprintf(stderr, "%s on %s, %s, allocation %d%s: %s\n", subjects[subject].name, place_name((place)where),
               is_warm ? "warm" : "cold", n, way == REFUSE_ONE ? "" : " and all after it",
-              end.hung ? "hangs" : end.signal != 0 ? strsignal(end.signal) : "wrong");
+              end.hung          ? "hangs"
+              : end.signal != 0 ? strsignal(end.signal)
+                                : "wrong");
     }
     if (is_told && refused == 0) break;
   }
@@ -536,7 +537,8 @@ static void each_allocation(int argument) {
   int subject = argument / PLACES, where = argument % PLACES, is_warm, way;
   verdict v;
   memset(&v, 0, sizeof v);
-  if (where > 0 && subjects[subject].flags & (ALONE | OF_THE_LOOP)) fault_skip("no other queue would make a difference");
+  if (where > 0 && subjects[subject].flags & (ALONE | OF_THE_LOOP))
+    fault_skip("no other queue would make a difference");
   for (is_warm = 0; is_warm < 2; is_warm++) {
     for (way = REFUSE_ONE; way <= REFUSE_FROM; way++) try_all(subject, where, is_warm, way, &v);
   }

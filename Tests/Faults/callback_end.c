@@ -11,7 +11,9 @@ enum { PROCESS = PLACES, WHERES }; /* a host-driven queue by wait and process; H
 static const int64_t timeout = PATIENCE;
 static int ticks, finalized;
 
-static const char *where_name(int where) { return where == PROCESS ? "host-driven, process" : place_name((place)where); }
+static const char *where_name(int where) {
+  return where == PROCESS ? "host-driven, process" : place_name((place)where);
+}
 static place place_of(int where) { return where == PROCESS ? HOST : (place)where; }
 
 /* ---- Which callback --------------------------------------------------------------------------------------------- */
@@ -200,7 +202,7 @@ static void *check(void *context) {
   }
   if (kind == TRACED_CALLBACK || kind == TRACED_CALL) EXPECT_OK(chime_set_trace(NULL, NULL));
   expect_at_rest();
-  if (fault_failures() > 0) _exit(1); /* the rest would only take its time */
+  if (fault_failures() > 0) _exit(1);                         /* the rest would only take its time */
   if (!is_main_gone) EXPECT(await(&ticks, load(&ticks) + 3)); /* other timers go on */
   EXPECT_OK(chime_queue_shutdown(queue, is_main_gone ? 100 * CHIME_MILLISECOND : timeout));
   if (is_driven()) host_thread_expect_end(&driver);
@@ -211,7 +213,9 @@ static void *check(void *context) {
   return NULL;
 }
 
-static int has_sync(int place_number) { return place_number == SERIAL || place_number == PRECISE || place_number == MAIN; }
+static int has_sync(int place_number) {
+  return place_number == SERIAL || place_number == PRECISE || place_number == MAIN;
+}
 
 /* argument: a place, by pthread_exit or by cancellation */
 static void end_in(int which, int argument) {

@@ -234,15 +234,17 @@ enum {
   WAITS
 };
 
+/* clang-format off */
 static const char *const wait_names[] = {
     "creating a precise queue", "sleeping (monotonic)", "sleeping (boottime)", "sleeping (wall)", "queue_wait", "queue_run",
     "sync with a serial queue", "sync with a precise one", "cancel_and_wait, serial", "cancel_and_wait, concurrent",
     "cancel_and_wait, precise", "shutdown, serial", "shutdown, concurrent", "shutdown, precise", "run_loop_run"};
+/* clang-format on */
 
 static const place wait_places[] = {PRECISE, HOST,       HOST,    HOST,   HOST,       HOST,    SERIAL,  PRECISE,
                                     SERIAL,  CONCURRENT, PRECISE, SERIAL, CONCURRENT, PRECISE, RUN_LOOP};
 
-static int is_held, let_go; /* a handler holds its thread up; it may end */
+static int is_held, let_go;        /* a handler holds its thread up; it may end */
 static int begun, asked, returned; /* asked: the cancellation */
 static chime_status answer;
 static chime_run_loop_t own_loop;

@@ -165,9 +165,7 @@ static void wait_with_cancel_handler(int argument) {
   EXPECT(await(&cancelled, 1));
 }
 
-static void sync_here(void *context) {
-  expect(chime_queue_sync(queue, count_call, context, CHIME_FOREVER), CHIME_OK);
-}
+static void sync_here(void *context) { expect(chime_queue_sync(queue, count_call, context, CHIME_FOREVER), CHIME_OK); }
 
 static void sync_own(int argument) {
   (void)argument;
@@ -227,8 +225,7 @@ static void no_descriptors(int argument) {
   const struct rlimit limit = {32, 32};
   (void)argument;
   EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-  while (open("/dev/null", O_RDONLY) >= 0) {
-  }
+  while (open("/dev/null", O_RDONLY) >= 0) {}
   expect(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue), CHIME_ERROR_RESOURCE);
 }
 
@@ -288,7 +285,8 @@ int main(int argc, char **argv) {
     if (is_table) {
       printf("| %s | %s | %s |\n", cases[i].name, left, right);
     } else {
-      printf("%s dispatch_matrix %s: libdispatch: %s; Chime: %s\n", holds ? "ok" : "FAILED", cases[i].name, left, right);
+      printf("%s dispatch_matrix %s: libdispatch: %s; Chime: %s\n", holds ? "ok" : "FAILED", cases[i].name, left,
+             right);
     }
     fflush(stdout);
   }

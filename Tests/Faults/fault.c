@@ -202,8 +202,7 @@ void sleep_ms(int milliseconds) {
   struct timespec left;
   left.tv_sec = milliseconds / 1000;
   left.tv_nsec = (long)(milliseconds % 1000) * 1000000;
-  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
-  }
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) {}
 }
 
 int load(const int *value) { return __atomic_load_n(value, __ATOMIC_SEQ_CST); }

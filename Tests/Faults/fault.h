@@ -22,8 +22,8 @@ extern "C" {
 typedef struct fault_case {
   const char *name;
   void (*run)(int argument);
-  int first; /* the case is run once for each argument from first */
-  int last;  /* to last; what it saw is joined into one line */
+  int first;       /* the case is run once for each argument from first */
+  int last;        /* to last; what it saw is joined into one line */
   int exit_status; /* that the process must end with; 0 also wants every expectation to hold */
   int signal;      /* that must end the process instead; 0: none */
 } fault_case;
@@ -43,9 +43,9 @@ void fault_skip(const char *why);
 
 /* How a process ended, as fault_run_program tells it. */
 typedef struct fault_end {
-  int exit_status; /* -1: not by exit */
-  int signal;      /* that ended it; 0: none */
-  int hung;        /* 1: it was still there when its time was over, and was killed */
+  int exit_status;   /* -1: not by exit */
+  int signal;        /* that ended it; 0: none */
+  int hung;          /* 1: it was still there when its time was over, and was killed */
   char output[4096]; /* what it wrote to its standard output */
 } fault_end;
 

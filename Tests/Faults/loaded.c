@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 const char *loaded_place_name(int where) {
-  static const char *const names[] = {"serial", "concurrent", "global", "host-driven", "precise", "virtual", "run loop"};
+  static const char *const names[] = {"serial",  "concurrent", "global",  "host-driven",
+                                      "precise", "virtual",    "run loop"};
   return names[where];
 }
 

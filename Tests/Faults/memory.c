@@ -62,7 +62,8 @@ static void fill_with_functions(int where) {
   int functions = 0, targets = 0;
   REQUIRE_OK(place_make((place)where, NULL, &queue));
   limit_to(mapped_kib() + (20 << 10));
-  while (functions < 4000000 && (status = chime_queue_async(queue, count_call, &ticks, count_call)) == CHIME_OK) functions++;
+  while (functions < 4000000 && (status = chime_queue_async(queue, count_call, &ticks, count_call)) == CHIME_OK)
+    functions++;
   EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
   while (targets < 4000000 && (status = chime_target_create(&due, NULL, &target)) == CHIME_OK) targets++;
   EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
@@ -249,7 +250,8 @@ static void with_the_hosts(int where) {
   place_expect_works((place)where);
   EXPECT_BETWEEN(blocks, 0, before + 64); /* what is kept for the next queue */
   store(&takes_from_host, 0);
-  if (place_make((place)where, NULL, &queue) == CHIME_OK) EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : CHIME_SECOND));
+  if (place_make((place)where, NULL, &queue) == CHIME_OK)
+    EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : CHIME_SECOND));
   fault_seen("%s", place_name((place)where));
 }
 

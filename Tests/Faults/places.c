@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 const char *place_name(place where) {
-  static const char *const names[] = {"serial", "concurrent", "global", "host-driven", "precise", "run loop", "main",
-                                      "virtual"};
+  static const char *const names[] = {"serial",  "concurrent", "global", "host-driven",
+                                      "precise", "run loop",   "main",   "virtual"};
   return names[where];
 }
 

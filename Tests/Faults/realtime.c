@@ -14,7 +14,7 @@
 
 enum { QUESTIONS = 10000, PATIENCE_MS = 60000 };
 
-static const char *const question_names[] = {"state", "get_info",  "next_deadline", "generation",
+static const char *const question_names[] = {"state",   "get_info",  "next_deadline", "generation",
                                              "explain", "get_stats", "dump",          "next_deadline of the queue"};
 
 static chime_queue_t queue;

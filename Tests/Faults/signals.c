@@ -110,19 +110,22 @@ static void stay(const chime_tick *tick, void *context) {
   sleep_ms(WAIT_MS);
 }
 
+/* clang-format off */
 enum { SYNC, SYNC_WITH_TIMEOUT, SYNC_TIMED_OUT, CANCEL_AND_WAIT, CANCEL_WITH_TIMEOUT, CANCEL_TIMED_OUT, SHUTDOWN, WAITS };
+/* clang-format on */
 
 static void waiting_for_a_handler(place where, int wait) {
+  /* clang-format off */
   static const char *const names[] = {"sync",   "sync, timeout", "sync, timed out", "cancel_and_wait",
                                       "cancel_and_wait, timeout", "cancel_and_wait, timed out", "shutdown"};
+  /* clang-format on */
   static int called;
   chime_queue_t queue = 0;
   chime_timer_t timer = 0;
   int64_t begun;
   int is_short = wait == SYNC_TIMED_OUT || wait == CANCEL_TIMED_OUT;
-  int64_t timeout = wait == SYNC || wait == CANCEL_AND_WAIT || wait == SHUTDOWN ? CHIME_FOREVER
-                    : is_short ? WAIT_MS / 2 * CHIME_MILLISECOND
-                               : PATIENCE;
+  int has_none = wait == SYNC || wait == CANCEL_AND_WAIT || wait == SHUTDOWN;
+  int64_t timeout = is_short ? WAIT_MS / 2 * CHIME_MILLISECOND : has_none ? CHIME_FOREVER : PATIENCE;
   chime_status expected = is_short ? CHIME_TIMED_OUT : CHIME_OK;
   REQUIRE_OK(place_make(where, NULL, &queue));
   begun = monotonic_ns();

@@ -35,7 +35,7 @@ static void check(const record *r) {
     const chime_tick *tick = &r->ticks[i];
     int64_t due = (tick->scheduled_ns - r->ticks[0].scheduled_ns) / interval;
     EXPECT_EQ((tick->scheduled_ns - r->ticks[0].scheduled_ns) % interval, 0); /* on the grid */
-    EXPECT(tick->actual_ns >= tick->scheduled_ns);                           /* not early */
+    EXPECT(tick->actual_ns >= tick->scheduled_ns);                            /* not early */
     EXPECT(tick->scheduled_ns >= r->started + interval);
     EXPECT_EQ(tick->sequence, i + 1);
     if (i > 0) EXPECT(due > previous); /* no due time twice */

@@ -10,7 +10,8 @@
 
 enum { CHIME, COPY, BEAT, NAMESPACE, LIBRARIES };
 
-static const char *const names[] = {"libchime", "a copy of it", "a Swift library", "libchime in a namespace of its own"};
+static const char *const names[] = {"libchime", "a copy of it", "a Swift library",
+                                    "libchime in a namespace of its own"};
 
 typedef struct beat {
   void (*start)(int32_t *count);

@@ -68,7 +68,8 @@ static void jumped(int) {
   if (setjmp(out) == 0) {
     chime_queue_process(queue, 0, nullptr);
   } else {
-    fault_seen("longjmp out of chime_queue_process, then %s", chime_status_name(chime_queue_process(queue, 0, nullptr)));
+    fault_seen("longjmp out of chime_queue_process, then %s",
+               chime_status_name(chime_queue_process(queue, 0, nullptr)));
   }
   EXPECT(await(&other_ticks, load(&other_ticks) + 3));
   std::_Exit(fault_failures() == 0 ? 0 : 1);

@@ -235,7 +235,10 @@ static void time_out(int call, int64_t by_ns) {
   EXPECT_EQ(status, CHIME_TIMED_OUT);
   /* By then the handler has waited for its gate in vain, and returned. */
   EXPECT_BETWEEN(waited, (int64_t)TIMEOUT_MS * MILLISECONDS, PATIENCE - 1);
-  fault_seen("%s %d ms", call == CANCEL_AND_WAIT ? "cancel_and_wait" : call == SYNC ? "sync" : "shutdown",
+  fault_seen("%s %d ms",
+             call == CANCEL_AND_WAIT ? "cancel_and_wait"
+             : call == SYNC          ? "sync"
+                                     : "shutdown",
              (int)(waited / MILLISECONDS));
   store(&may_return, 1);
   pthread_join(stepper, NULL);

@@ -72,8 +72,8 @@ static void sync_or_async(bytes *input) {
     statuses permitted = STATUS(CHIME_OK) | FAILS(HANDLE, ARGUMENT, CHIME_ERROR_UNSUPPORTED, CHIME_ERROR_NO_MEMORY);
     owned *o = new_owned();
     int has_finalizer = (form & 4) == 0;
-    chime_status status = chime_queue_async(queue, (form & 2) != 0 ? NULL : ignore_context, o,
-                                            has_finalizer ? finalize : NULL);
+    chime_status status =
+        chime_queue_async(queue, (form & 2) != 0 ? NULL : ignore_context, o, has_finalizer ? finalize : NULL);
     expect_status("async", status, permitted);
     accept(o, status == CHIME_OK && has_finalizer);
   }
@@ -200,12 +200,9 @@ static void call_library(bytes *input) {
   if ((form & 64) != 0) number = (number & 63) - 32;
   switch (form % 8) {
     case 6:
-      expect_status("set_trace", chime_set_trace((form & 128) != 0 ? trace_call : NULL, &w),
-                    STATUS(CHIME_OK));
+      expect_status("set_trace", chime_set_trace((form & 128) != 0 ? trace_call : NULL, &w), STATUS(CHIME_OK));
       break;
-    case 7:
-      expect_status("reinitialize", chime_reinitialize(), STATUS(CHIME_IGNORED));
-      break;
+    case 7: expect_status("reinitialize", chime_reinitialize(), STATUS(CHIME_IGNORED)); break;
     case 0:
       if (chime_version() != CHIME_VERSION) fail("version");
       if (strlen(chime_status_name(number)) < 5 || strlen(chime_status_message(number)) < 5) fail("name of %d", number);
@@ -233,8 +230,7 @@ static void call_library(bytes *input) {
       break;
     case 4:
       status = chime_set_thread_hooks((form & 128) != 0 ? ignore_context : NULL,
-                                      (form & 32) != 0 ? ignore_context : NULL,
-                                      &w);
+                                      (form & 32) != 0 ? ignore_context : NULL, &w);
       expect_status("set_thread_hooks", status, STATUS(CHIME_OK));
       break;
     default:

@@ -21,8 +21,8 @@ void make_timer(bytes *input, int function) {
   if (function == 0 || function == 1) {
     chime_timer_options *options = timer_options_from(input, o);
     chime_schedule *schedule = function == 1 ? schedule_from(input) : NULL;
-    has_finalizer = options != NULL &&
-                    (options->finalizer != NULL || (options->flags & CHIME_TIMER_RECORD_FINALIZE) != 0);
+    has_finalizer =
+        options != NULL && (options->finalizer != NULL || (options->flags & CHIME_TIMER_RECORD_FINALIZE) != 0);
     is_valid = timer_options_are_valid(options) && (function == 1 || out != NULL);
     if (function == 1) is_valid = is_valid && schedule != NULL && schedule_bytes_are_valid(schedule);
     status = function == 0 ? chime_timer_create(queue, options, out) : chime_timer_start(queue, options, schedule, out);
@@ -31,9 +31,8 @@ void make_timer(bytes *input, int function) {
   } else {
     int64_t amount = take_duration(input);
     is_valid = amount >= (function == 3) && (handler != NULL || !has_finalizer);
-    status = function == 2
-                 ? chime_timer_after(queue, amount, handler, o, has_finalizer ? finalize : NULL, out)
-                 : chime_timer_every(queue, amount, handler, o, has_finalizer ? finalize : NULL, out);
+    status = function == 2 ? chime_timer_after(queue, amount, handler, o, has_finalizer ? finalize : NULL, out)
+                           : chime_timer_every(queue, amount, handler, o, has_finalizer ? finalize : NULL, out);
     if (handler == NULL) has_finalizer = 0;
   }
   expect_status("timer creation", status, creation());
@@ -62,7 +61,10 @@ void call_timer(bytes *input) {
       }
       break;
     }
-    case 3: status = chime_timer_suspend(timer); permitted |= STATUS(CHIME_RUNNING); break;
+    case 3:
+      status = chime_timer_suspend(timer);
+      permitted |= STATUS(CHIME_RUNNING);
+      break;
     case 4: status = chime_timer_resume(timer); break;
     case 5: {
       int64_t delay = take_duration(input);
@@ -72,8 +74,14 @@ void call_timer(bytes *input) {
       break;
     }
     case 6: status = chime_timer_postpone_until(timer, take_duration(input)); break;
-    case 7: status = chime_timer_fire(timer); permitted |= FAILS(CHIME_ERROR_TARGET_GONE, CHIME_ERROR_NO_MEMORY); break;
-    case 8: status = chime_timer_cancel(timer); permitted |= STATUS(CHIME_RUNNING); break;
+    case 7:
+      status = chime_timer_fire(timer);
+      permitted |= FAILS(CHIME_ERROR_TARGET_GONE, CHIME_ERROR_NO_MEMORY);
+      break;
+    case 8:
+      status = chime_timer_cancel(timer);
+      permitted |= STATUS(CHIME_RUNNING);
+      break;
     case 9:
       status = chime_timer_cancel_and_wait(timer, short_duration(input, 1));
       permitted |= STATUS(CHIME_TIMED_OUT) | FAILS(ARGUMENT, CHIME_ERROR_WOULD_DEADLOCK);
@@ -104,7 +112,10 @@ void ask_timer(bytes *input) {
       if (status == CHIME_OK) wide = UNTOUCHED;
       break;
     case 0: status = chime_timer_generation(timer, no_out ? NULL : &wide); break;
-    case 1: status = chime_timer_check_generation(timer, take_word(input)); permitted |= STATUS(CHIME_IGNORED); break;
+    case 1:
+      status = chime_timer_check_generation(timer, take_word(input));
+      permitted |= STATUS(CHIME_IGNORED);
+      break;
     case 2: status = chime_timer_state(timer, no_out ? NULL : &state); break;
     case 3: status = chime_timer_next_deadline(timer, no_out ? NULL : &deadline); break;
     default: {
@@ -130,10 +141,11 @@ void name_handler(bytes *input) {
   if ((form & 1) != 0) {
     owned *o = new_owned();
     int has_finalizer = (form & 4) == 0;
-    status = chime_timer_add_handler(timer, key, (form & 24) == 24 ? NULL : ignore_tick, o,
-                                     has_finalizer ? finalize : NULL);
-    expect_status("add_handler", status, STATUS(CHIME_OK) | STATUS(CHIME_RUNNING) |
-                                             FAILS(HANDLE, ARGUMENT, CHIME_ERROR_UNSUPPORTED, CHIME_ERROR_NO_MEMORY));
+    status =
+        chime_timer_add_handler(timer, key, (form & 24) == 24 ? NULL : ignore_tick, o, has_finalizer ? finalize : NULL);
+    expect_status("add_handler", status,
+                  STATUS(CHIME_OK) | STATUS(CHIME_RUNNING) |
+                      FAILS(HANDLE, ARGUMENT, CHIME_ERROR_UNSUPPORTED, CHIME_ERROR_NO_MEMORY));
     if ((form & 24) == 24) expect_number("add_handler without one", status, ARGUMENT);
     accept(o, status >= 0 && has_finalizer);
   } else {
@@ -206,12 +218,18 @@ void call_value(bytes *input) {
       if (status == CHIME_OK) note_acquired(id);
       break;
     }
-    case 3: status = chime_expiring_yield(id); permitted |= STATUS(CHIME_IGNORED); break;
+    case 3:
+      status = chime_expiring_yield(id);
+      permitted |= STATUS(CHIME_IGNORED);
+      break;
     case 4:
       status = chime_expiring_reset(id, take_duration(input));
       permitted |= STATUS(CHIME_IGNORED) | FAILS(ARGUMENT);
       break;
-    default: status = chime_expiring_release(id); permitted |= STATUS(CHIME_RUNNING); break;
+    default:
+      status = chime_expiring_release(id);
+      permitted |= STATUS(CHIME_RUNNING);
+      break;
   }
   expect_status("a call on a value", status, permitted);
 }

@@ -51,9 +51,9 @@ typedef struct timer {
   uint64_t sequence;
   uint64_t missed; /* in this activation */
   uint64_t due_count;
-  uint64_t carried;  /* periods missed before a suspend under REMAINING */
-  int64_t deadline;  /* suspended under REMAINING: the time that is left */
-  uint64_t place;    /* in the order of activation; 0: never activated */
+  uint64_t carried; /* periods missed before a suspend under REMAINING */
+  int64_t deadline; /* suspended under REMAINING: the time that is left */
+  uint64_t place;   /* in the order of activation; 0: never activated */
   int fire_pending;
   int64_t fire_time;
   unsigned callbacks; /* ARMED and CANCELLED that are owed; they alternate when there are handlers for both */
@@ -62,7 +62,7 @@ typedef struct timer {
   uint64_t generation; /* as the library told it */
   int generation_changed;
 
-  int busy; /* 2: and holds its target */
+  int busy;   /* 2: and holds its target */
   int rearms; /* the running tick is DUE under DELAY, and nothing has changed the generation since */
   int64_t provisional;
   int handlers[KEYS * 2]; /* named handlers to be called in the running tick */

@@ -369,8 +369,7 @@ void model_tick_begins(model *m, timer *t, const chime_tick *tick) {
   expect_tick(t, "scheduled", (uint64_t)tick->scheduled_ns, (uint64_t)scheduled);
   expect_tick(t, "actual", (uint64_t)tick->actual_ns, (uint64_t)m->now);
   expect_tick(t, "reserved", tick->reserved, 0);
-  if (!t->released && t->generation != NO_GENERATION &&
-      (tick->generation == t->generation) == t->generation_changed) {
+  if (!t->released && t->generation != NO_GENERATION && (tick->generation == t->generation) == t->generation_changed) {
     fail("timer %d: generation %" PRIu64 " of the tick, it was %" PRIu64 " %s", t->number, tick->generation,
          t->generation, t->generation_changed ? "before the last change" : "and has not changed");
   }

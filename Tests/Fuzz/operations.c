@@ -3,15 +3,17 @@
 
 /* How often each is meant: one code of 64 each. */
 static const uint8_t codes[64] = {
-    CREATE,     CREATE,     CHURN,   START,   START,          START,          START,          START,
-    AFTER,      AFTER,      EVERY,   EVERY,   ACTIVATE,       ACTIVATE,       ACTIVATE,       ACTIVATE,
-    RESTART,    RESTART,    RESTART, RESTART, RESCHEDULE,     RESCHEDULE,     RESCHEDULE,     SUSPEND,
-    SUSPEND,    SUSPEND,    RESUME,  RESUME,  RESUME,         POSTPONE,       POSTPONE,       POSTPONE_UNTIL,
-    FIRE,       FIRE,       FIRE,    CANCEL,  CANCEL,         CANCEL_AND_WAIT, RELEASE,       RELEASE,
-    RELEASE,    CHECK_GENERATION, ADD_HANDLER, ADD_HANDLER, REMOVE_HANDLER, ADVANCE,          ADVANCE,
-    ADVANCE,    ADVANCE,    ADVANCE, ADVANCE_TO, JUMP,         JUMP,           SCRIPT,         SCRIPT,
-    SCRIPT,     SCRIPT,     SCRIPT,  TARGET_CREATE, TARGET_RETAIN, TARGET_RELEASE, ASYNC,     SYNC,
-    END_QUEUE};
+    CREATE,         CREATE,          CHURN,          START,      START,         START,
+    START,          START,           AFTER,          AFTER,      EVERY,         EVERY,
+    ACTIVATE,       ACTIVATE,        ACTIVATE,       ACTIVATE,   RESTART,       RESTART,
+    RESTART,        RESTART,         RESCHEDULE,     RESCHEDULE, RESCHEDULE,    SUSPEND,
+    SUSPEND,        SUSPEND,         RESUME,         RESUME,     RESUME,        POSTPONE,
+    POSTPONE,       POSTPONE_UNTIL,  FIRE,           FIRE,       FIRE,          CANCEL,
+    CANCEL,         CANCEL_AND_WAIT, RELEASE,        RELEASE,    RELEASE,       CHECK_GENERATION,
+    ADD_HANDLER,    ADD_HANDLER,     REMOVE_HANDLER, ADVANCE,    ADVANCE,       ADVANCE,
+    ADVANCE,        ADVANCE,         ADVANCE_TO,     JUMP,       JUMP,          SCRIPT,
+    SCRIPT,         SCRIPT,          SCRIPT,         SCRIPT,     TARGET_CREATE, TARGET_RETAIN,
+    TARGET_RELEASE, ASYNC,           SYNC,           END_QUEUE};
 
 static int64_t take_deadline(bytes *input, int *is_relative) {
   uint8_t code = input->left > 0 ? *input->next : 0;
@@ -82,18 +84,12 @@ static void take_arguments(bytes *input, operation *o, operation_kind kind) {
     case POSTPONE:
     case CANCEL_AND_WAIT:
     case ADVANCE:
-    case JUMP:
-      o->amount_ns = take_duration(input);
-      break;
+    case JUMP: o->amount_ns = take_duration(input); break;
     case POSTPONE_UNTIL:
-    case ADVANCE_TO:
-      o->amount_ns = take_deadline(input, &o->is_relative);
-      break;
+    case ADVANCE_TO: o->amount_ns = take_deadline(input, &o->is_relative); break;
     case ADD_HANDLER:
     case REMOVE_HANDLER:
-    case CHECK_GENERATION:
-      o->other = take_byte(input);
-      break;
+    case CHECK_GENERATION: o->other = take_byte(input); break;
     case SUSPEND:
     case RESUME:
     case FIRE:
@@ -105,8 +101,7 @@ static void take_arguments(bytes *input, operation *o, operation_kind kind) {
     case TARGET_RELEASE:
     case ASYNC:
     case SYNC:
-    case END_QUEUE:
-      break;
+    case END_QUEUE: break;
   }
 }
 

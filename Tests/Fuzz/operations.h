@@ -48,7 +48,7 @@ typedef struct operation {
   int has_schedule;
   int first_is_relative;
   chime_schedule schedule;
-  uint8_t when;       /* SCRIPT: at which callback from now; FROM_FINALIZER; AT_EVERY_CALLBACK */
+  uint8_t when;         /* SCRIPT: at which callback from now; FROM_FINALIZER; AT_EVERY_CALLBACK */
   operation_kind inner; /* SCRIPT: what the handler then does, with what else is in here */
   uint8_t inner_subject;
 } operation;

@@ -88,8 +88,9 @@ void create(const operation *o) {
     default: status = chime_timer_every(the.queue, o->amount_ns, on_tick, t, options.finalizer, out); break;
   }
   trace("  timer %d%s flags %d target %d: first %" PRId64 " interval %" PRId64 " leeway %" PRId64 " limit %" PRIu64
-        " flags %u policies %d %d", t->number, anonymous ? " anonymous" : "", o->flags, t->target, s.first_ns,
-        s.interval_ns, s.leeway_ns, s.tick_limit, s.flags, (int)s.missed_policy, (int)s.resume_policy);
+        " flags %u policies %d %d",
+        t->number, anonymous ? " anonymous" : "", o->flags, t->target, s.first_ns, s.interval_ns, s.leeway_ns,
+        s.tick_limit, s.flags, (int)s.missed_policy, (int)s.resume_policy);
   expect_status("creation", status, permitted);
   if (status != CHIME_OK) {
     if (id != 77) fail("a refused creation writes an id");
@@ -121,7 +122,7 @@ void call_with_schedule(const operation *o, timer *t, chime_timer_t id) {
   if (t != NULL) {
     permitted = o->kind == ACTIVATE  ? model_activate(M, t, given, refused)
                 : o->kind == RESTART ? model_restart(M, t, given, refused)
-                                  : model_reschedule(M, t, given, refused);
+                                     : model_reschedule(M, t, given, refused);
     id = t->id;
   }
   if (given != NULL) {
@@ -130,7 +131,7 @@ void call_with_schedule(const operation *o, timer *t, chime_timer_t id) {
   }
   status = o->kind == ACTIVATE  ? chime_timer_activate(id, given)
            : o->kind == RESTART ? chime_timer_restart(id, given)
-                             : chime_timer_reschedule(id, given);
+                                : chime_timer_reschedule(id, given);
   expect_status("activate, restart or reschedule", status, permitted);
 }
 
@@ -256,12 +257,12 @@ void call_timer(const operation *o, timer *t, chime_timer_t id) {
                 : o->kind == RESUME ? model_resume(M, t)
                 : o->kind == FIRE   ? model_fire(M, t)
                 : o->kind == CANCEL ? model_cancel(M, t)
-                                 : model_release(M, t);
+                                    : model_release(M, t);
   }
   status = o->kind == SUSPEND  ? chime_timer_suspend(id)
            : o->kind == RESUME ? chime_timer_resume(id)
            : o->kind == FIRE   ? chime_timer_fire(id)
            : o->kind == CANCEL ? chime_timer_cancel(id)
-                            : chime_timer_release(id);
+                               : chime_timer_release(id);
   expect_status("suspend, resume, fire, cancel or release", status, permitted);
 }

@@ -208,9 +208,11 @@ void free_buffers(void) {
 }
 
 const char *text_from(bytes *input) {
+  /* clang-format off */
   static const char *const samples[] = {"", "a", "\xc3\xa9", "\xff", "a\x80", "\xc3", "\xe2\x82 ", "\xc0\xaf",
                                         "\xed\xa0\x80",
                                         "\xf4\x90\x80\x80", "\xf0\x9f\x95\x90", "e\xcc\x81"};
+  /* clang-format on */
   uint8_t code = take_byte(input);
   char *text;
   if (code < 64) return NULL;

@@ -46,9 +46,9 @@ static void check_plan(const entry *e, const chime_tick *tick) {
   if (!read_plan(e, &known)) return;
   if (tick->kind == CHIME_TICK_DUE) count_lateness(e->place, lateness(&known, tick));
   if (tick->timer != known.timer) wrong("a tick of another timer than the one of its context");
-  if (tick->generation != known.generation) wrong("a tick of generation %llu, which is %llu",
-                                                  (unsigned long long)tick->generation,
-                                                  (unsigned long long)known.generation);
+  if (tick->generation != known.generation)
+    wrong("a tick of generation %llu, which is %llu", (unsigned long long)tick->generation,
+          (unsigned long long)known.generation);
   status = chime_timer_check_generation(tick->timer, tick->generation);
   if (status != CHIME_OK && load32(&e->version) == known.version) {
     wrong("a handler is told %s of its own generation", chime_status_name(status));
@@ -121,7 +121,8 @@ static void on_tick(const chime_tick *tick, void *context) {
   entry *e = context;
   int is_same = tick->generation == e->tick_generation;
   if (__atomic_add_fetch(&e->busy, 1, __ATOMIC_ACQ_REL) != 1) wrong("two callbacks of one timer at a time");
-  if (load32(&e->finalized) == load32(&e->accepted) && load32(&e->version) % 2 == 0) wrong("a tick after the finalizer");
+  if (load32(&e->finalized) == load32(&e->accepted) && load32(&e->version) % 2 == 0)
+    wrong("a tick after the finalizer");
   if (tick->actual_ns < tick->scheduled_ns || now_ns() < tick->scheduled_ns) {
     wrong("%lld ns early", (long long)(tick->scheduled_ns - tick->actual_ns));
   }
@@ -213,8 +214,13 @@ static int has_ticked(const entry *e) { return load32(&e->due) != e->due_before;
 static void change_one_shot(entry *e, worker *w) {
   chime_status status;
   switch (roll(&w->dice) % 16) {
-    case 0: case 1: case 2: case 3: case 4: postpone(e, w); break;
-    case 5: case 6: restart(e, w, 0); break;
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4: postpone(e, w); break;
+    case 5:
+    case 6: restart(e, w, 0); break;
     case 7: {
       chime_state state = CHIME_STATE_IDLE;
       chime_timer_state(e->timer, &state);
@@ -233,7 +239,8 @@ static void change_one_shot(entry *e, worker *w) {
       status = ONLY(chime_timer_cancel(e->timer), TAKES_EFFECT | MAY(IGNORED));
       if (status != CHIME_IGNORED) expect(e, status, RESTING);
       break;
-    case 10: case 11:
+    case 10:
+    case 11:
       /* A timer keeps the memory for this until it is released: few get it, and those soon. */
       if ((uintptr_t)e / sizeof *e % 16 == 0) ONLY(chime_timer_fire(e->timer), MAY(OK));
       break;

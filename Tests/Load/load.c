@@ -139,9 +139,9 @@ static int64_t percentile(const place *p, double part) {
 }
 
 static void report(const place *p) {
-  printf("%s: %lld ticks; late by less than %lld us (half), %lld us (99 %%), %lld us (99.9 %%), %lld us (all)\n", p->name,
-         (long long)p->ticks, (long long)percentile(p, 0.5), (long long)percentile(p, 0.99), (long long)percentile(p, 0.999),
-         (long long)percentile(p, 1));
+  printf("%s: %lld ticks; late by less than %lld us (half), %lld us (99 %%), %lld us (99.9 %%), %lld us (all)\n",
+         p->name, (long long)p->ticks, (long long)percentile(p, 0.5), (long long)percentile(p, 0.99),
+         (long long)percentile(p, 0.999), (long long)percentile(p, 1));
 }
 
 static uint64_t running_timers(void) {
@@ -288,7 +288,8 @@ int main(int argc, char **argv) {
   }
   printf("%lld calls in %d s, %lld values expired; at least %llu timers ran\n", (long long)calls, seconds,
          (long long)values, (unsigned long long)least_running);
-  if (least_running != UINT64_MAX && least_running < (uint64_t)timers * 9 / 10) wrong("fewer timers ran than were asked for");
+  if (least_running != UINT64_MAX && least_running < (uint64_t)timers * 9 / 10)
+    wrong("fewer timers ran than were asked for");
   check_memory(seconds);
   if (wrongs > 0) {
     printf("FAILED: %d things were wrong\n", wrongs);

@@ -51,9 +51,9 @@ typedef struct entry {
   place *place;
   uint32_t version;
   int32_t plan;
-  uint32_t accepted;  /* contexts, by the owner */
-  uint32_t finalized; /* of these */
-  uint32_t due;       /* DUE ticks */
+  uint32_t accepted;   /* contexts, by the owner */
+  uint32_t finalized;  /* of these */
+  uint32_t due;        /* DUE ticks */
   uint32_t due_before; /* of these, when the plan was made */
   uint32_t busy;
   /* of the last tick, by the handler: */

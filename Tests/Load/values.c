@@ -9,7 +9,7 @@ typedef struct value {
   chime_expiring_t expiring;
   int64_t begun_ns; /* its time began no earlier, */
   int64_t lifetime_ns;
-  int64_t ends_ns;  /* and ends no later, but for the queue's lateness */
+  int64_t ends_ns; /* and ends no later, but for the queue's lateness */
   int32_t expired;
   int32_t finalized;
 } value;

@@ -64,9 +64,8 @@ int hold_can_step(void) { return 1; }
 
 /* Beside the red zone, in which the compiler may keep something. */
 #define SET_FLAGS(change) \
-  __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t" change "\n\tpopfq\n\tlea 128(%%rsp), %%rsp" \
-                   :: \
-                   : "memory", "cc")
+  __asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushfq\n\t" change "\n\tpopfq\n\tlea 128(%%rsp), %%rsp" :: \
+                       : "memory", "cc")
 
 void step_begin(int at_exchanges_only) {
   only_exchanges = at_exchanges_only;

@@ -20,7 +20,7 @@
 #include "csuite.h"
 #include "storms.h"
 
-static const csuite_test *const lists[] = {look_storms,    tick_storms, run_storms, ring_storms,
+static const csuite_test *const lists[] = {look_storms,    tick_storms, run_storms,  ring_storms,
                                            meeting_storms, slot_storms, held_storms, stand_storms};
 
 static const csuite_test *running;

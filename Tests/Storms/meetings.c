@@ -30,7 +30,7 @@ typedef struct member {
   int number;
   where place;
   site site;
-  wait_kind wait; /* for the next member */
+  wait_kind wait;   /* for the next member */
   int64_t delay_ns; /* after all have met */
   struct member *next;
   chime_queue_t queue;
@@ -166,7 +166,7 @@ static int may_wait_by(const member *m, wait_kind wait) {
 }
 
 static void choose(meeting *g) {
-  static const char *const sites[] = {"handler", "cancel handler", "finalizer", "destructor",
+  static const char *const sites[] = {"handler", "cancel handler", "finalizer",  "destructor",
                                       "async",   "sync",           "main thread"};
   static const char *const waits[] = {"sync", "cancel_and_wait", "shutdown"};
   static const char *const places[] = {"virtual", "serial",   "concurrent", "global",  "wrapped",

@@ -240,8 +240,7 @@ static void a_call_that_is_held_up_never_reaches_another_timer(csuite *t, int ot
     EXPECT_STATUS(c->status, CHIME_ERROR_INVALID_HANDLE);
     if (other == 0) continue;
     repeated++;
-    red += is_stale(other) || state_of(t, other) != CHIME_STATE_RUNNING ||
-           deadline_of(t, other) != deadline;
+    red += is_stale(other) || state_of(t, other) != CHIME_STATE_RUNNING || deadline_of(t, other) != deadline;
     chime_timer_release(other);
     EXPECT_OK(chime_queue_advance(queue, 0));
   }

@@ -20,7 +20,7 @@ typedef struct scene {
   int is_virtual;
 } scene;
 
-static const char *const calls[] = {"get_info", "next_deadline", "generation", "reschedule",
+static const char *const calls[] = {"get_info", "next_deadline",  "generation",       "reschedule",
                                     "restart",  "postpone_until", "restart from rest"};
 /* In the last one the timer is at rest, and both threads start it: the driver's own call is over when it drives. */
 enum { CALLS = sizeof calls / sizeof calls[0], FROM_REST = CALLS - 1 };

@@ -109,10 +109,12 @@ package func onNewThreads(_ count: Int = 1, _ body: @escaping @Sendable (Int) ->
     var thread = pthread_t()
     // SAFETY: the thread takes the one reference.
     let box = unsafe Unmanaged.passRetained(Box { body(number) }).toOpaque()
-    let failed = unsafe pthread_create(&thread, nil, { box in
-      unsafe Unmanaged<Box>.fromOpaque(box!).takeRetainedValue().body()
-      return nil
-    }, box)
+    let failed = unsafe pthread_create(
+      &thread, nil,
+      { box in
+        unsafe Unmanaged<Box>.fromOpaque(box!).takeRetainedValue().body()
+        return nil
+      }, box)
     precondition(failed == 0, "no thread")
     return thread
   }

@@ -80,7 +80,9 @@ static inline void *chime_dispatch_read_source(int file, void *queue) {
 static inline void *chime_dispatch_merge_source(void *queue) {
   return dispatch_source_create(DISPATCH_SOURCE_TYPE_DATA_OR, 0, 0, (dispatch_queue_t)queue);
 }
-static inline void chime_dispatch_source_merge(void *source) { dispatch_source_merge_data((dispatch_source_t)source, 1); }
+static inline void chime_dispatch_source_merge(void *source) {
+  dispatch_source_merge_data((dispatch_source_t)source, 1);
+}
 /* What the source calls, with its context. */
 static inline void chime_dispatch_source_set_handler(void *source, chime_dispatch_function function) {
   dispatch_source_set_event_handler_f((dispatch_source_t)source, function);

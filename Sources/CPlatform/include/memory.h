@@ -52,7 +52,8 @@ uint64_t chime_memory_held(void);
 void chime_memory_set_limit(uint64_t bytes);
 
 /* The host's allocator in place of the system's; 0: too late. */
-int chime_memory_set_allocator(void *(*allocate)(uint64_t, uint64_t, void *), void (*deallocate)(void *, void *), void *context);
+int chime_memory_set_allocator(void *(*allocate)(uint64_t, uint64_t, void *), void (*deallocate)(void *, void *),
+                               void *context);
 
 static inline int chime_has_own_memory(void) { return 1; }
 
@@ -66,8 +67,8 @@ static inline void *chime_memory_map(size_t bytes) { return chime_memory_map_unc
 static inline void chime_memory_unmap(void *memory, size_t bytes) { munmap(memory, bytes); }
 static inline uint64_t chime_memory_held(void) { return 0; }
 static inline void chime_memory_set_limit(uint64_t bytes) { (void)bytes; }
-static inline int chime_memory_set_allocator(
-    void *(*allocate)(uint64_t, uint64_t, void *), void (*deallocate)(void *, void *), void *context) {
+static inline int chime_memory_set_allocator(void *(*allocate)(uint64_t, uint64_t, void *),
+                                             void (*deallocate)(void *, void *), void *context) {
   return (void)allocate, (void)deallocate, (void)context, 0;
 }
 static inline int chime_has_own_memory(void) { return 0; }

@@ -14,8 +14,9 @@
 enum { CHIME_TRACE_LABEL = 40, CHIME_TRACE_QUEUE = 15, CHIME_TRACE_TIMER = 14 };
 
 typedef struct chime_trace_event {
-  int32_t kind;         /* chime_tick_kind; CHIME_TRACE_QUEUE: names a queue; CHIME_TRACE_TIMER: a timer that there was before */
-  uint32_t overlaps;    /* callbacks of the queue may overlap */
+  int32_t
+      kind; /* chime_tick_kind; CHIME_TRACE_QUEUE: names a queue; CHIME_TRACE_TIMER: a timer that there was before */
+  uint32_t overlaps; /* callbacks of the queue may overlap */
   uint64_t timer;
   uint64_t queue;
   int64_t now_ns;       /* CLOCK_MONOTONIC */
@@ -23,7 +24,7 @@ typedef struct chime_trace_event {
   int64_t actual_ns;
   uint64_t sequence;
   uint64_t missed;
-  uint64_t passes;      /* of the queue, so far */
+  uint64_t passes; /* of the queue, so far */
   uint64_t merged;
   char label[CHIME_TRACE_LABEL]; /* of the timer; of the queue for CHIME_TRACE_QUEUE. Ends with a 0 */
 } chime_trace_event;

@@ -67,8 +67,10 @@
     }
 
     private static let quietFiles: [StaticString] = [
-      "ChimeCore/Slab.swift", "ChimeCore/Fork.swift", "ChimeCore/ThreadState.swift", "ChimeCore/QueueControlBlocks.swift",
-      "ChimeCore/QueueCounters.swift", "ChimeCore/Trace.swift", "ChimeCore/HandleTable.swift", "ChimeCore/QueueControlBlock.swift",
+      "ChimeCore/Slab.swift", "ChimeCore/Fork.swift", "ChimeCore/ThreadState.swift",
+      "ChimeCore/QueueControlBlocks.swift",
+      "ChimeCore/QueueCounters.swift", "ChimeCore/Trace.swift", "ChimeCore/HandleTable.swift",
+      "ChimeCore/QueueControlBlock.swift",
     ]
   }
 

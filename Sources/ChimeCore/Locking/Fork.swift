@@ -25,7 +25,9 @@ package enum Fork {
 
   /// Whether libdispatch, and Foundation's run loops, can be used: ok; in a child forked; anew, or built without it:
   /// unsupported.
-  package static var statusOfDispatch: Status { isChild ? .forked : isInChild || chime_has_dispatch() == 0 ? .unsupported : .ok }
+  package static var statusOfDispatch: Status {
+    isChild ? .forked : isInChild || chime_has_dispatch() == 0 ? .unsupported : .ok
+  }
 
   /// The same, with the reason for the calling thread. Allocates: not in signal handlers.
   @inline(never)

@@ -5,7 +5,9 @@ package struct CompactDuration {
   var bits: UInt32
 
   /// Units 0 to 37 are 2^unit ns; these follow.
-  private static let decimalUnits: [(code: UInt32, length: Int64)] = [(38, 1_000), (39, 1_000_000), (40, 1_000_000_000)]
+  private static let decimalUnits: [(code: UInt32, length: Int64)] = [
+    (38, 1_000), (39, 1_000_000), (40, 1_000_000_000),
+  ]
 
   @inline(__always)
   init(bits: UInt32) { self.bits = bits }

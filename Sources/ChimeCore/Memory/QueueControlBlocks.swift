@@ -149,7 +149,9 @@ enum QueueControlBlocks: ProcessState {
 
   private static func prepare() -> Bool {
     if unsafe table.load(ordering: .acquiring) != nil { return true }
-    guard Slab.prepare(), let memory = unsafe Memory.map(maximum * MemoryLayout<UInt>.size, isTable: true) else { return false }
+    guard Slab.prepare(), let memory = unsafe Memory.map(maximum * MemoryLayout<UInt>.size, isTable: true) else {
+      return false
+    }
     SlotStore.prime()
     unsafe table.store(memory, ordering: .releasing)
     return true

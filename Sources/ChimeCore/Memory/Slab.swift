@@ -51,7 +51,8 @@ enum Slab: ProcessState {
   static func prepare() -> Bool {
     chunkCount.withLock { _ in
       if unsafe table.load(ordering: .acquiring) != nil { return true }
-      guard WriterImages.prepare(), let memory = unsafe Memory.map(maximumChunks * MemoryLayout<Entry>.size, isTable: true),
+      guard WriterImages.prepare(),
+        let memory = unsafe Memory.map(maximumChunks * MemoryLayout<Entry>.size, isTable: true),
         let numbers = unsafe Memory.map(maximumChunks * MemoryLayout<UInt16>.size, isTable: true),
         let ends = unsafe Memory.map(maximumChunks * MemoryLayout<UInt16>.size, isTable: true)
       else { return false }
@@ -97,7 +98,8 @@ enum Slab: ProcessState {
   /// A slot that is known to exist: only indices that came out of the slab are passed here.
   @inline(__always)
   static func slot(_ index: UInt32) -> TimerSlot {
-    unsafe TimerSlot(record: chunk(of: index).assumingMemoryBound(to: TimerRecord.self) + Int(index & 255), index: index)
+    unsafe TimerSlot(
+      record: chunk(of: index).assumingMemoryBound(to: TimerRecord.self) + Int(index & 255), index: index)
   }
 
   /// The slot whose index is in an id, of whatever kind that is, and the queue control block that the slot belongs to.

@@ -306,7 +306,9 @@ import Synchronization
   }
 
   /// The callbacks that the calling thread is inside.
-  static var frames: FrameChain { unsafe FrameChain(innermost: existing.map { unsafe $0.storage.pointee.frame } ?? nil) }
+  static var frames: FrameChain {
+    unsafe FrameChain(innermost: existing.map { unsafe $0.storage.pointee.frame } ?? nil)
+  }
 }
 
 /// The frame that is running.

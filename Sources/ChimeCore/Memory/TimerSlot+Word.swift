@@ -32,7 +32,8 @@ extension TimerSlot {
   /// that a pass has to look at is linked in the inbox already when the word is swapped, which asks for the flag (P1).
   @inline(__always)
   func publish(
-    _ state: TimerState, hasCallback: Bool = false, inInbox: Bool = true, on control: QueueControlBlock, of queue: UInt64
+    _ state: TimerState, hasCallback: Bool = false, inInbox: Bool = true, on control: QueueControlBlock,
+    of queue: UInt64
   ) -> Bool {
     while true {
       let free = word

@@ -96,7 +96,9 @@ struct TimerWord: Equatable {
 
   /// This word, a free one, for a timer in that state.
   @inline(__always)
-  func made(_ state: TimerState) -> TimerWord { setting(TimerWord.code(of: state)).withNextGeneration.withoutPostponement }
+  func made(_ state: TimerState) -> TimerWord {
+    setting(TimerWord.code(of: state)).withNextGeneration.withoutPostponement
+  }
 
   @inline(__always)
   func setting(_ flags: UInt64) -> TimerWord { TimerWord(bits | flags) }

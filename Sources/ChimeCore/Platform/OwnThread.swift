@@ -13,7 +13,8 @@ package enum OwnThread: ProcessState {
     }
   }
 
-  private static let hooks = Locked<(start: ContextFunction?, end: ContextFunction?, context: Context)>((nil, nil, .none))
+  private static let hooks = Locked<(start: ContextFunction?, end: ContextFunction?, context: Context)>(
+    (nil, nil, .none))
 
   static func makeGlobals() { hooks.withLock { _ in } }
   static func reinitialize() { hooks.reinitialize() }
@@ -34,13 +35,15 @@ package enum OwnThread: ProcessState {
     unsafe withUnsafeMutablePointer(to: &gate) { gate in
       while threads.count < count, error == 0 {
         var thread = pthread_t()
-        error = unsafe pthread_create(&thread, nil, { gate in
-          if let gate = unsafe gate?.assumingMemoryBound(to: pthread_mutex_t.self) {
-            unsafe pthread_mutex_lock(gate)
-            unsafe pthread_mutex_unlock(gate)
-          }
-          return nil
-        }, gate)
+        error = unsafe pthread_create(
+          &thread, nil,
+          { gate in
+            if let gate = unsafe gate?.assumingMemoryBound(to: pthread_mutex_t.self) {
+              unsafe pthread_mutex_lock(gate)
+              unsafe pthread_mutex_unlock(gate)
+            }
+            return nil
+          }, gate)
         if error == 0 { threads.append(thread) }
       }
       unsafe pthread_mutex_unlock(gate)
@@ -78,13 +81,15 @@ package enum OwnThread: ProcessState {
     unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
     var thread = pthread_t()
-    let failed = unsafe pthread_create(&thread, &attributes, { context in
-      guard let context = unsafe context else { return nil }
-      let body = unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue()
-      unsafe chime_set_thread_name(pthread_self(), String(decoding: body.name.utf8.prefix(15), as: UTF8.self))
-      body.run()
-      return nil
-    }, context.toOpaque())
+    let failed = unsafe pthread_create(
+      &thread, &attributes,
+      { context in
+        guard let context = unsafe context else { return nil }
+        let body = unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue()
+        unsafe chime_set_thread_name(pthread_self(), String(decoding: body.name.utf8.prefix(15), as: UTF8.self))
+        body.run()
+        return nil
+      }, context.toOpaque())
     if failed != 0 {
       unsafe context.release()
       return noThread(failed)

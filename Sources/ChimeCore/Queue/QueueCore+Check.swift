@@ -2,42 +2,42 @@ import Synchronization
 
 #if DEBUG || CHIME_CHECKS
 
-/// The check that a pass forgets nothing, compiled into debug builds, which the tests of this package are, and with the
-/// flag CHIME_CHECKS into others: a pass ends with every running timer in the wheel, in the inbox, in the batch, being
-/// written, or with a callback under way.
-extension QueueCore {
-  /// Queues with more slots are not checked, because the check takes time in proportion to their number.
-  private static var mostChunks: Int { 1 }
+  /// The check that a pass forgets nothing, compiled into debug builds, which the tests of this package are, and with the
+  /// flag CHIME_CHECKS into others: a pass ends with every running timer in the wheel, in the inbox, in the batch, being
+  /// written, or with a callback under way.
+  extension QueueCore {
+    /// Queues with more slots are not checked, because the check takes time in proportion to their number.
+    private static var mostChunks: Int { 1 }
 
-  /// The first passes of a queue are all checked, then one in `stride`. Otherwise a test with a hundred thousand passes
-  /// would spend minutes here, above all under a sanitizer.
-  private static var checkedPasses: UInt64 { 256 }
-  private static var stride: UInt64 { 16 }
+    /// The first passes of a queue are all checked, then one in `stride`. Otherwise a test with a hundred thousand passes
+    /// would spend minutes here, above all under a sanitizer.
+    private static var checkedPasses: UInt64 { 256 }
+    private static var stride: UInt64 { 16 }
 
-  /// The caller holds the pass lock, at the end of a pass. On a concurrent queue the end of a callback holds its timer
-  /// for a moment, too, so that nothing can be told there.
-  func checkThatNothingIsForgotten() {
-    if handOver != nil || isClosing.load(ordering: .sequentiallyConsistent) { return }
-    let passes = counters.passes.load(ordering: .relaxed)
-    if passes > Self.checkedPasses, passes % Self.stride != 0 { return }
-    if control.chunkCount > Self.mostChunks { return }
-    control.forEachSlot { slot in
-      // Read in this order: whatever takes a timer out of its position, except the pass itself, writes the timer first.
-      let isPlaced = Slab.position(of: slot.index).tick != nil
-      let word = slot.wordInOrder
-      guard word.isRunning, !isPlaced, !word.hasWriter, !word.isInInbox, !word.isBusy else { return }
-      if slot.dueTime(word) == .max || slot.wordInOrder != word { return }
-      if (readyNext..<ready.count).contains(where: { ready[$0].slot == slot.index }) { return }
-      invariantFailure("a running timer that no pass will find", Int64(slot.index), Int64(bitPattern: word.bits))
+    /// The caller holds the pass lock, at the end of a pass. On a concurrent queue the end of a callback holds its timer
+    /// for a moment, too, so that nothing can be told there.
+    func checkThatNothingIsForgotten() {
+      if handOver != nil || isClosing.load(ordering: .sequentiallyConsistent) { return }
+      let passes = counters.passes.load(ordering: .relaxed)
+      if passes > Self.checkedPasses, passes % Self.stride != 0 { return }
+      if control.chunkCount > Self.mostChunks { return }
+      control.forEachSlot { slot in
+        // Read in this order: whatever takes a timer out of its position, except the pass itself, writes the timer first.
+        let isPlaced = Slab.position(of: slot.index).tick != nil
+        let word = slot.wordInOrder
+        guard word.isRunning, !isPlaced, !word.hasWriter, !word.isInInbox, !word.isBusy else { return }
+        if slot.dueTime(word) == .max || slot.wordInOrder != word { return }
+        if (readyNext..<ready.count).contains(where: { ready[$0].slot == slot.index }) { return }
+        invariantFailure("a running timer that no pass will find", Int64(slot.index), Int64(bitPattern: word.bits))
+      }
     }
   }
-}
 
 #else
 
-extension QueueCore {
-  @inline(__always)
-  func checkThatNothingIsForgotten() {}
-}
+  extension QueueCore {
+    @inline(__always)
+    func checkThatNothingIsForgotten() {}
+  }
 
 #endif

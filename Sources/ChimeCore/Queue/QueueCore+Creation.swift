@@ -65,7 +65,9 @@ extension QueueCore {
 
   /// On the global queue of its class: a concurrent queue of its own would do nothing more, and make an object for each
   /// thing that runs on it.
-  package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> { makeGlobal(options.qos, options) }
+  package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> {
+    makeGlobal(options.qos, options)
+  }
 
   package static func makeGlobal(_ qos: QualityOfService, _ options: QueueOptions) -> Result<UInt64, Status> {
     make(options) { .concurrent(label: options.dispatchLabel, on: .global(qos)) }
@@ -99,7 +101,8 @@ extension QueueCore {
     guard options.clock != .boottime else { return .failure(.noBootTime) }
     guard Descriptors.prepareDispatch() else { return .failure(.resource) }
     guard let context = context() else {
-      return .failure(Status.unsupported.because("dispatch_queue belongs to another libdispatch than the one in libchime"))
+      return .failure(
+        Status.unsupported.because("dispatch_queue belongs to another libdispatch than the one in libchime"))
     }
     guard !context.isMain || MainQueue.prepare() else { return .failure(.resource) }
     return make(options, handOver: context.handOver) { DispatchDriver($0, context) }

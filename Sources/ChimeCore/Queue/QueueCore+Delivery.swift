@@ -321,4 +321,3 @@ struct StartedTick {
   /// Policy *delay*: the generation and deadline that the callback's end finds, unless something decides otherwise.
   let delay: (generation: UInt64, provisional: Int64)?
 }
-

@@ -61,7 +61,9 @@ extension QueueCore {
   /// - Parameter timeout: 0 or more: for the turn of `body`; `Int64.max` without limit.
   package static func sync(_ id: UInt64, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     guard let core = find(id) else { return .unknownHandle }
-    if core.handOver != nil { return Status.unsupported.because("queue is concurrent: its handlers do not exclude each other") }
+    if core.handOver != nil {
+      return Status.unsupported.because("queue is concurrent: its handlers do not exclude each other")
+    }
     let isInside = ThreadState.frames.holds(core.control) || core.driver.isOnQueue
     if isInside {
       ThreadState.inside(core.control) { _ in body() }

@@ -400,7 +400,8 @@ extension QueueControlBlock {
 
   func takeStop(_ id: UInt64) -> Bool {
     unsafe storage.pointee.stopIsPending.compareExchange(
-      expected: id, desired: 0, ordering: .sequentiallyConsistent).exchanged
+      expected: id, desired: 0, ordering: .sequentiallyConsistent
+    ).exchanged
   }
 }
 

@@ -59,7 +59,8 @@ extension QueueCore {
         passesHere = 0
       }
       if passesHere == QueueCore.passesPerInstant {
-        return Status.limit.because("handlers of the queue made something due at once %n times without end, at %t", 1000, instant)
+        return Status.limit.because(
+          "handlers of the queue made something due at once %n times without end, at %t", 1000, instant)
       }
       passesHere += 1
       runSlice(.none, frame)

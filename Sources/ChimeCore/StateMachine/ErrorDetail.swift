@@ -46,7 +46,9 @@ extension Status {
     Status.resource.because("a timer descriptor (timerfd) could not be opened: %e", Int64(Errno.current))
   }
   @inline(never)
-  static var noThreadKey: Status { Status.resource.because("the process has no thread-specific key, or no memory, left") }
+  static var noThreadKey: Status {
+    Status.resource.because("the process has no thread-specific key, or no memory, left")
+  }
   @inline(never)
   package static var noMoreIDs: Status { Status.limit.because("the ids of this kind are used up") }
   @inline(never)

@@ -115,7 +115,8 @@ extension TimerRef {
     _ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
     if control.givesRecords {
-      return word == nil ? .invalidHandle : Status.unsupported.because("the timer's queue gives records, and calls no handlers")
+      return word == nil
+        ? .invalidHandle : Status.unsupported.because("the timer's queue gives records, and calls no handlers")
     }
     let fresh = NamedHandlers()
     guard let word = beginWriting() else { return .invalidHandle }

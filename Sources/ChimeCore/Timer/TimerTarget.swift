@@ -76,7 +76,9 @@ package final class TimerTarget: Sendable, ProcessState {
     var current = counts.load(ordering: .relaxed)
     while true {
       if current < TimerTarget.oneReference { return .failure(.invalidHandle) }
-      guard let new = body(current) else { return .failure(Status.limit.because("target has as many references as can be counted")) }
+      guard let new = body(current) else {
+        return .failure(Status.limit.because("target has as many references as can be counted"))
+      }
       let result = counts.compareExchange(expected: current, desired: new, ordering: .sequentiallyConsistent)
       if result.exchanged { return .success(new) }
       current = result.original

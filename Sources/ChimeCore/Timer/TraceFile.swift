@@ -13,7 +13,8 @@ package enum TraceFile {
     case 0: break
     case EACCES, EPERM, EROFS: return .permission
     case ENOMEM: return .noMemory
-    default: return Status.resource.because("the file, or the thread that writes it, could not be had: %e", Int64(error))
+    default:
+      return Status.resource.because("the file, or the thread that writes it, could not be had: %e", Int64(error))
     }
     Trace.setFile(true)
     QueueControlBlocks.forEachID { id in

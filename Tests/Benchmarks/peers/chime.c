@@ -99,8 +99,7 @@ static void postpone(const uint32_t *which, const bench_offset *offsets, size_t 
 
 static void postpone_until(const uint32_t *which, const bench_offset *offsets, size_t count) {
   size_t i;
-  for (i = 0; i < count; i++)
-    REQUIRE(chime_timer_postpone_until(timers[which[i]], bench.base_ns + offsets[i].ns) >= 0);
+  for (i = 0; i < count; i++) REQUIRE(chime_timer_postpone_until(timers[which[i]], bench.base_ns + offsets[i].ns) >= 0);
 }
 
 static void reschedule(const uint32_t *which, const bench_offset *offsets, size_t count) {

@@ -81,9 +81,7 @@ static void run(void) {
   }
 }
 
-static void repeat(int64_t interval_ns) {
-  beat = start(loops[0], 0, bench.base_ns + interval_ns, interval_ns);
-}
+static void repeat(int64_t interval_ns) { beat = start(loops[0], 0, bench.base_ns + interval_ns, interval_ns); }
 
 const bench_peer bench_this_peer = {
     .version = version,

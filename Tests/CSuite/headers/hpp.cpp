@@ -42,10 +42,13 @@ void lambdas() {
     chime::queue queue;
     EXPECT(chime::queue::make(queue, CHIME_QUEUE_VIRTUAL) == CHIME_OK);
     chime::timer timer;
-    EXPECT(queue.every(10ns, [&ticks, c = counted()](const chime_tick &tick) {
-      static_cast<void>(c);
-      ticks += static_cast<int>(tick.sequence);
-    }, timer) == CHIME_OK);
+    EXPECT(queue.every(
+               10ns,
+               [&ticks, c = counted()](const chime_tick &tick) {
+                 static_cast<void>(c);
+                 ticks += static_cast<int>(tick.sequence);
+               },
+               timer) == CHIME_OK);
     EXPECT(counted::alive == 1);
     EXPECT(queue.advance(25ns) == CHIME_OK);
     EXPECT(ticks == 3);
@@ -57,7 +60,8 @@ void lambdas() {
     EXPECT(counted::alive == 0);
 
     // Not accepted: destroyed here.
-    EXPECT(queue.after(-1ns, [c = counted()] { static_cast<void>(c); }, moved) == CHIME_ERROR_INVALID_ARGUMENT);
+    EXPECT(queue.after(
+               -1ns, [c = counted()] { static_cast<void>(c); }, moved) == CHIME_ERROR_INVALID_ARGUMENT);
     EXPECT(counted::alive == 0 && moved.id() == 0);
     EXPECT(queue.once(-1ns, [c = counted()] { static_cast<void>(c); }).failed());
     EXPECT(counted::alive == 0);
@@ -81,8 +85,10 @@ void small_lambdas_lie_in_the_context() {
   EXPECT(!chime::queue::make(queue, CHIME_QUEUE_VIRTUAL).failed());
   int mine = 0;
   chime::timer one, two;
-  EXPECT(queue.every(1ns, [] { calls++; }, one) == CHIME_OK);
-  EXPECT(queue.every(1ns, [&mine] { mine++; }, two) == CHIME_OK);
+  EXPECT(queue.every(
+             1ns, [] { calls++; }, one) == CHIME_OK);
+  EXPECT(queue.every(
+             1ns, [&mine] { mine++; }, two) == CHIME_OK);
   EXPECT(queue.advance(3ns) == CHIME_OK);
   EXPECT(calls == 3 && mine == 3);
 }
@@ -113,14 +119,16 @@ void schedules() {
   EXPECT(!chime::queue::make(queue, CHIME_QUEUE_VIRTUAL).failed());
   int ticks = 0;
   chime::timer timer;
-  EXPECT(queue.start(chime::schedule::every(10ns).after(3ns).limit(2), [&ticks] { ticks++; }, timer) == CHIME_OK);
+  EXPECT(queue.start(
+             chime::schedule::every(10ns).after(3ns).limit(2), [&ticks] { ticks++; }, timer) == CHIME_OK);
   EXPECT(timer.next_deadline() == 3ns);
   EXPECT(queue.advance(100ns) == CHIME_OK);
   EXPECT(ticks == 2 && timer.state() == CHIME_STATE_FINISHED);
   EXPECT(timer.restart(chime::schedule().at(200ns)) == CHIME_OK && timer.postpone(150ns) == CHIME_OK);
   EXPECT(timer.next_deadline() == 250ns && timer.next_deadline() - queue.now() == 150ns);
   EXPECT(!timer.explain().empty() && !queue.dump().empty());
-  EXPECT(timer.activate() == CHIME_IGNORED && timer.cancel() == CHIME_OK && timer.next_deadline() == 9223372036854775807ns);
+  EXPECT(timer.activate() == CHIME_IGNORED && timer.cancel() == CHIME_OK &&
+         timer.next_deadline() == 9223372036854775807ns);
 }
 
 #if defined(__cpp_exceptions)
@@ -130,7 +138,8 @@ void exceptions() {
     EXPECT(false);
   } catch (const chime::error &error) {
     EXPECT(error.code == CHIME_ERROR_INVALID_ARGUMENT);
-    EXPECT(std::strcmp(error.what(), "CHIME_ERROR_INVALID_ARGUMENT: kind (77) is none of the constants that it may be") == 0);
+    EXPECT(std::strcmp(error.what(),
+                       "CHIME_ERROR_INVALID_ARGUMENT: kind (77) is none of the constants that it may be") == 0);
   }
   chime::queue queue(CHIME_QUEUE_HOST);
   int ticks = 0;
@@ -167,7 +176,7 @@ void a_queue_that_is_destroyed_has_ended() {
 }
 #endif
 
-}  // namespace
+} // namespace
 
 int main() {
   lambdas();

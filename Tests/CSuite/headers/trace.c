@@ -64,8 +64,8 @@ static void await_finished(chime_timer_t timer) {
 
 static void three_queues(void) {
   static int ticks[3];
-  static const char *const labels[] = {"say \"hello\"\\", "\xe2\x8f\xb0 with a label of more than forty bytes \xe2\x8f\xb0",
-                                       "c"};
+  static const char *const labels[] = {"say \"hello\"\\",
+                                       "\xe2\x8f\xb0 with a label of more than forty bytes \xe2\x8f\xb0", "c"};
   chime_queue_t serial = queue_of(CHIME_QUEUE_SERIAL, "first"), beside = queue_of(CHIME_QUEUE_CONCURRENT, "se\tcond");
   chime_queue_t virtual = queue_of(CHIME_QUEUE_VIRTUAL, NULL);
   chime_timer_t a = timer_of(serial, labels[0], &ticks[0], CHIME_MILLISECOND, 5);

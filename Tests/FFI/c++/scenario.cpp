@@ -170,7 +170,8 @@ void host_driven() {
     wait_readable(queue);
     ok(queue.process());
   }
-  std::printf("due times %" PRIu64 " %" PRIu64 " early %" PRIu64 " functions %" PRIu64 "\n", once, often, early, functions);
+  std::printf("due times %" PRIu64 " %" PRIu64 " early %" PRIu64 " functions %" PRIu64 "\n", once, often, early,
+              functions);
   std::printf("states %d %d\n", one_shot.state(), repeating.state());
   chime_tick record;
   std::uint32_t count;

@@ -118,8 +118,7 @@ static napi_value tick_object(napi_env env, const chime_tick *tick, bool holders
   napi_set_named_property(env, result, "scheduled", bigint(env, (uint64_t)tick->scheduled_ns));
   napi_set_named_property(env, result, "actual", bigint(env, (uint64_t)tick->actual_ns));
   napi_set_named_property(env, result, "kind", number(env, tick->kind));
-  napi_set_named_property(env, result, "context",
-                          holders ? held(tick->context) : number(env, (intptr_t)tick->context));
+  napi_set_named_property(env, result, "context", holders ? held(tick->context) : number(env, (intptr_t)tick->context));
   if (holders && tick->target != NULL) napi_set_named_property(env, result, "target", held(tick->target));
   return result;
 }
@@ -149,14 +148,14 @@ static void on_destroy(void *object) {
 
 /* ---- Calls that give a status ---- */
 
-#define CALL(name, call)                                                \
-  static napi_value name(napi_env env, napi_callback_info info) {       \
-    napi_value values[4];                                               \
-    arguments(env, info, values);                                       \
-    return number(env, call);                                           \
+#define CALL(name, call) \
+  static napi_value name(napi_env env, napi_callback_info info) { \
+    napi_value values[4]; \
+    arguments(env, info, values); \
+    return number(env, call); \
   }
 #define INTEGER(index) integer(env, values[index])
-#define ID (uint64_t)INTEGER(0)
+#define ID (uint64_t) INTEGER(0)
 
 CALL(queue_shutdown, chime_queue_shutdown(ID, INTEGER(1)))
 CALL(queue_advance, chime_queue_advance(ID, INTEGER(1)))

@@ -6,7 +6,8 @@
 
 int main(int argc, char **argv) {
   static char message[8192];
-  unsigned long long count = argc > 1 ? strtoull(argv[1], NULL, 10) : 100, first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+  unsigned long long count = argc > 1 ? strtoull(argv[1], NULL, 10) : 100,
+                     first = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
   long long calls = argc > 2 ? strtoll(argv[2], NULL, 10) : 100000;
   unsigned long long seed;
   for (seed = first; seed < first + count; seed += 1) {

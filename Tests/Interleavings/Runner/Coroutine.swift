@@ -43,8 +43,9 @@ final class Coroutine {
     self.name = name
     self.isDaemon = isDaemon
     self.body = body
-    stack = Coroutine.stacks.popLast() ?? mmap(
-      nil, Coroutine.stackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)!
+    stack =
+      Coroutine.stacks.popLast() ?? mmap(
+        nil, Coroutine.stackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)!
     stackPointer = chime_coroutine_prepare(
       stack, Coroutine.stackSize,
       { argument in

@@ -128,7 +128,9 @@ final class Queue {
     guard let last = waiting.map(\.due).max(), let first = waiting.map(\.due).min() else { return }
     if kind == .host || kind == .records, case .success(let next) = QueueCore.nextDeadline(id) {
       // Rounded up to a tick of the wheel, and moved within the leeway that a scenario gives.
-      world.expect(next <= max(first, world.scheduler.clock) + 200_000, "the queue says that it is next due at \(next), a timer says \(first)")
+      world.expect(
+        next <= max(first, world.scheduler.clock) + 200_000,
+        "the queue says that it is next due at \(next), a timer says \(first)")
     }
     switch kind {
     case .virtual: world.expect(drive(last) == .ok, "the queue cannot be advanced")

@@ -146,7 +146,8 @@ struct Runner {
       report.pointee.steps += steps
       if let failure {
         return Red(
-          failure: failure, strategy: .exhaustive, seed: scheduler.search.text, schedule: (strategy == nil ? count : 0) + i + 1, steps: steps)
+          failure: failure, strategy: .exhaustive, seed: scheduler.search.text,
+          schedule: (strategy == nil ? count : 0) + i + 1, steps: steps)
       }
       if !scheduler.search.advance() {
         print("      every interleaving with \(scenario.preemptions) preemptions: \(i + 1)")

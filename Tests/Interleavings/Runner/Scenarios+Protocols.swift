@@ -415,7 +415,8 @@ extension Scenario {
           other = world.call("create") { world.queue(.virtual) }
         }
         world.race()
-        world.expect(other?.core.control.virtualNow == Scheduler.start, "a call with a stale id has moved another queue")
+        world.expect(
+          other?.core.control.virtualNow == Scheduler.start, "a call with a stale id has moved another queue")
       },
       Scenario("a creation on a queue that ends while its control block is used again", preemptions: 2) { world in
         let queue = world.queue(.host)
@@ -440,7 +441,7 @@ extension Scenario {
         world.race()
         _ = other?.drive()
         world.expect(late.ticks == 0 && late.ref?.state == nil, "a timer of a queue that has ended lives on another")
-      }
+      },
     ]
 
   // MARK: The end of a queue

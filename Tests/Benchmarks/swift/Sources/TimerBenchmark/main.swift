@@ -16,7 +16,8 @@ let serial = try TimerQueue(label: "serial")
 let precise = try PreciseTimerQueue(label: "precise")
 let peers: [any Peer] = [
   ChimePeer("Chime, serial", serial), ChimePeer("Chime, serial, 1 ms of leeway", leeway: .milliseconds(1), serial),
-  ChimePeer("Chime, precise", precise), DispatchPeer(), NIOPeer(name: "SwiftNIO, on its loop", loop: group.next(), isOnLoop: true),
+  ChimePeer("Chime, precise", precise), DispatchPeer(),
+  NIOPeer(name: "SwiftNIO, on its loop", loop: group.next(), isOnLoop: true),
   NIOPeer(name: "SwiftNIO, from outside", loop: group.next(), isOnLoop: false), TaskPeer(), FoundationPeer(),
 ]
 
@@ -43,7 +44,9 @@ for round in 0..<rounds {
 }
 try group.syncShutdownGracefully()
 
-for (row, title) in ["made and cancelled, ns", "expiry within 200 ms, arming included, ns of processor time"].enumerated() {
+for (row, title) in ["made and cancelled, ns", "expiry within 200 ms, arming included, ns of processor time"]
+  .enumerated()
+{
   print("\(title)\n")
   print("| | least | median |\n| --- | ---: | ---: |")
   for peer in peers {
