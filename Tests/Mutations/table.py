@@ -170,7 +170,7 @@ mutation("finalizes-twice", "8", "dispose", "calls it twice",
           "      if let finalizer = sideRecord.value.finalizer {\n        if BROKEN { finalizer(slot.context) }\n        finalizer(slot.context)\n      }\n"),
          C("release_in_each_state_finalizes_once"), M())
 mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
-         (DELIVERY, "    if end.isOwned {\n", "    if end.isOwned, BROKEN {\n    } else if end.isOwned {\n"),
+         (DELIVERY, "    } else if end.isOwned {\n", "    } else if end.isOwned, BROKEN {\n    } else if end.isOwned {\n"),
          C("a_handler_may_release_its_own_timer"), M())
 mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a busy timer at once",
          (ENDING, "    if replaced.isBusy { return .running }\n    slot.dispose(control)\n",

@@ -125,4 +125,3 @@ extension PassList where Element == ReadyItem {
     }
   }
 }
-
