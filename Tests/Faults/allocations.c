@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { UNTOUCHED = 0x5a5a5a5a, MOST = 60, MOST_FUNCTIONS = 10000, PART_TIMEOUT_MS = 30000 };
+enum { UNTOUCHED = 0x5a5a5a5a, MOST = 60, MOST_FUNCTIONS = 10000, HANDLERS = 130, PART_TIMEOUT_MS = 30000 };
 
 /* Beside the ways of refusing.h: all of them, and the reserve has been used up. */
 enum { REFUSE_WITHOUT_RESERVE = REFUSE_RANDOM };
@@ -31,7 +31,8 @@ typedef struct world {
   place where;
   chime_queue_t queue;
   chime_queue_t empty;   /* where it is host-driven: another one, which nobody drives */
-  chime_timer_t timer;   /* idle, with a named handler and a label */
+  chime_timer_t timer;   /* idle, with a label, and named handlers in an array that the reserve has no block for */
+  chime_timer_t bare[2]; /* without anything that needs memory: idle, running */
   chime_target_t target; /* of the timer `tied` */
   chime_timer_t tied;
   chime_expiring_t expiring;
@@ -100,21 +101,21 @@ CALL(timer_after) { return chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, 
 CALL(timer_every) { return takes(chime_timer_every(w->queue, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made)); }
 CALL(timer_activate) {
   chime_schedule schedule = in_an_hour();
-  return chime_timer_activate(w->timer, &schedule);
+  return chime_timer_activate(w->bare[0], &schedule);
 }
 CALL(timer_restart) {
   chime_schedule schedule = in_an_hour();
-  return chime_timer_restart(w->timer, &schedule);
+  return chime_timer_restart(w->bare[1], &schedule);
 }
 CALL(timer_reschedule) {
   chime_schedule schedule = in_an_hour();
-  return chime_timer_reschedule(w->timer, &schedule);
+  return chime_timer_reschedule(w->bare[1], &schedule);
 }
 CALL(timer_suspend) { return chime_timer_suspend(w->tied); }
 CALL(timer_resume) { return chime_timer_resume(w->tied); }
 CALL(timer_postpone) { return chime_timer_postpone(w->tied, 3 * CHIME_HOUR); }
 CALL(timer_postpone_until) { return chime_timer_postpone_until(w->tied, CHIME_FOREVER - 1); }
-CALL(timer_fire) { return chime_timer_fire(w->timer); }
+CALL(timer_fire) { return chime_timer_fire(w->bare[1]); }
 CALL(timer_cancel) { return chime_timer_cancel(w->tied); }
 CALL(timer_cancel_and_wait) { return chime_timer_cancel_and_wait(w->tied, CHIME_SECOND); }
 CALL(timer_release) { return chime_timer_release(w->tied); }
@@ -398,6 +399,15 @@ static void prepare(world *w) {
   EXPECT_OK(takes(chime_target_create(&ticks, finalize, &w->target)));
   EXPECT_OK(chime_timer_create(w->queue, &options, &w->timer));
   EXPECT_OK(takes(chime_timer_add_handler(w->timer, LONG_TEXT, ignore_tick, NULL, finalize)));
+  for (i = 0; i < HANDLERS; i++) {
+    char key[16];
+    snprintf(key, sizeof key, "%d", i);
+    EXPECT_OK(chime_timer_add_handler(w->timer, key, ignore_tick, NULL, NULL));
+  }
+  options.label = NULL;
+  EXPECT_OK(chime_timer_create(w->queue, &options, &w->bare[0]));
+  EXPECT_OK(chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &w->bare[1]));
+  options.label = "tied";
   options.target = w->target;
   EXPECT_OK(chime_timer_start(w->queue, &options, &schedule, &w->tied));
   EXPECT_OK(takes(chime_expiring_create(w->queue, &ticks, finalize, CHIME_HOUR, &w->expiring)));
@@ -468,6 +478,22 @@ static void use_up_reserve(void) {
   EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
 }
 
+/* What a refused call must leave as it was. */
+typedef struct look {
+  chime_state states[4];
+  uint64_t generations[4];
+} look;
+
+static void look_at(const world *w, look *found) {
+  const chime_timer_t all[4] = {w->timer, w->bare[0], w->bare[1], w->tied};
+  int i;
+  memset(found, 0, sizeof *found);
+  for (i = 0; i < 4; i++) {
+    chime_timer_state(all[i], &found->states[i]);
+    chime_timer_generation(all[i], &found->generations[i]);
+  }
+}
+
 static void one_call(int argument) {
   int n = argument % (MOST + 1), way = argument / (MOST + 1) % REFUSE_WAYS;
   int rest = argument / (MOST + 1) / REFUSE_WAYS;
@@ -475,6 +501,7 @@ static void one_call(int argument) {
   const struct subject *subject = &subjects[rest / 2 / PLACES];
   int is_alone = !is_warm && (subject->flags & ALONE) != 0, queue_is_there;
   world w, before;
+  look found, left;
   chime_status status, again;
   long refused;
   int taken;
@@ -491,6 +518,7 @@ static void one_call(int argument) {
   if (!is_alone) prepare(&w);
   w.made = UNTOUCHED;
   taken = load(&accepted);
+  if (!is_alone) look_at(&w, &found);
   if (way == REFUSE_WITHOUT_RESERVE) use_up_reserve();
   refuse(way == REFUSE_WITHOUT_RESERVE ? REFUSE_FROM : way, n);
   status = subject->call(&w);
@@ -501,6 +529,8 @@ static void one_call(int argument) {
     EXPECT(subject->flags & MAY_FAIL);
     EXPECT_EQ(w.made, UNTOUCHED);
     EXPECT_EQ(load(&accepted), taken);
+    if (!is_alone) look_at(&w, &left);
+    EXPECT(is_alone || memcmp(&left, &found, sizeof found) == 0);
     again = subject->call(&w);
     EXPECT(again != CHIME_ERROR_NO_MEMORY && again != CHIME_ERROR_RESOURCE);
   }

@@ -412,7 +412,7 @@ mutation("refused-writes-id", "19", "TimerRef.create", "writes the id of a timer
 mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused cancels the timer",
          (RUNNING, "    guard let sideRecord = slot.makeSideRecord() else {\n      abandonWriting(word)\n      return .noMemory",
           "    guard let sideRecord = slot.makeSideRecord() else {\n      BROKEN ? _ = endWriting(word.with(.cancelled)) : abandonWriting(word)\n      return .noMemory"),
-         R("each_pair_of_calls"))
+         F("allocations", "chime_timer_fire"))
 mutation("refused-handler-stays", "8, 19", "NamedHandlers.add", "a handler that was refused is there all the same",
          ("Timer/NamedHandlers.swift", "      guard state.canChange else { return (Memory.refusal, nil) }\n      let entry",
           "      guard state.canChange else {\n        if BROKEN { state.entries.append(Entry(key, handler, context, finalizer)) }\n        return (Memory.refusal, nil)\n      }\n      let entry"),
