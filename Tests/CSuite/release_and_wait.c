@@ -312,6 +312,13 @@ static void a_slot_does_not_stay_in_the_background(csuite *t) {
   q = probe_after(t, queue, "q", CHIME_MILLISECOND);
   EXPECT_OK(chime_queue_run(queue, 0));
   EXPECT_EQ(q->ticks, 1);
+  EXPECT_OK(chime_timer_release(q->timer));
+  /* Nor one that gets the record for such things only later, by an extra tick. */
+  q = probe_new(t, queue, "r");
+  REQUIRE_OK(chime_timer_after(queue, CHIME_MILLISECOND, probe_handler, q, NULL, &q->timer));
+  EXPECT_OK(chime_timer_fire(q->timer));
+  EXPECT_OK(chime_queue_run(queue, 0));
+  EXPECT_EQ(q->ticks, 2);
 }
 
 /* ---- chime_queue_list ------------------------------------------------------------------------------------------- */
