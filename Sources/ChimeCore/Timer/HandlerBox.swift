@@ -43,7 +43,7 @@ package final class HandlerBox {
         on: queue, function, context, selfRelease: selfRelease, first: schedule.first,
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
     }
-    let result = unsafe status ?? create(on: queue, schedule, target, selfRelease, box, context, &id)
+    let result = status ?? create(on: queue, schedule, target, selfRelease, box, context, &id)
     if result.isFailure {
       unsafe reference.release()
       throw result.error
