@@ -612,6 +612,10 @@ chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t cap
  * has to wake up earlier than planned. So a chime_queue_process that runs 0 callbacks is normal. Hosts without a loop
  * call chime_queue_run.
  *
+ * If handlers close what other events are about, connections say, process the queue after the other events of a turn.
+ * A loop whose timers are all started on its own thread can do without the descriptor: chime_queue_poll_timeout before
+ * each wait, chime_queue_process after it.
+ *
  * A queue created with CHIME_QUEUE_BOUND may be driven (process, take_ticks, run, wait) only by the thread that created
  * it; others get CHIME_ERROR_WRONG_THREAD. Without it any thread may, one at a time; a second one gets
  * CHIME_ERROR_BUSY.
