@@ -272,8 +272,15 @@ typedef struct chime_tick {
 
 /** A timer's handler. Runs on the timer's queue. Calls for one timer never overlap and never nest. */
 typedef void (*chime_handler)(const chime_tick *CHIME_NONNULL tick, void *CHIME_NULLABLE context);
-/** Frees a context or a target's object. Called exactly once, after the last callback that could use it, with no lock
- *  held. */
+/**
+ * Frees a context or a target's object. Called exactly once, after the last callback that could use it, with no lock
+ * held. On which thread:
+ *   - The context of a timer, or of chime_queue_async: where its callbacks run. On a virtual or host-driven queue also
+ *     inside the call that releases the timer, the target or the queue; see "Host-driven queues".
+ *   - The context of an added handler, a target's object, a value that expires and its handler's context: inside the
+ *     call that removes, replaces or releases it. If a callback is using it then, or somebody has acquired it, when
+ *     that ends. A value whose time is over: on its queue.
+ */
 typedef void (*chime_finalizer)(void *CHIME_NULLABLE context);
 /** Any other function to run on a queue. */
 typedef void (*chime_function)(void *CHIME_NULLABLE context);

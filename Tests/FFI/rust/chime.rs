@@ -229,7 +229,8 @@ fn text(write: impl Fn(*mut c_char, u64, *mut u64) -> Status) -> String {
     if write(bytes.as_mut_ptr().cast(), bytes.len() as u64, null_mut()) != OK {
         return String::new();
     }
-    CStr::from_bytes_until_nul(&bytes).map_or(String::new(), |text| text.to_string_lossy().into_owned())
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(0); // it may be shorter by now
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
 impl Schedule {
