@@ -69,6 +69,8 @@ image() {
 
 lifecycle() {
   check lifecycle clean
+  check lifecycle clean -DSELF
+  check lifecycle error -DSELF -DEND_IGNORES_WRITER
   for mutation in VERSION_FIRST NO_GENERATION CLAIM_WITHOUT_SWAP END_FREES_NOT RELEASE_IGNORES_BUSY NO_OWNER \
     WAIT_FOR_RELEASED; do
     check lifecycle error -D$mutation

@@ -50,6 +50,7 @@ ENDING = "Timer/TimerRef+Ending.swift"
 HOST = "Queue/QueueCore+Host.swift"
 IMAGE = "Memory/TimerImage.swift"
 PASS = "Queue/QueueCore+Pass.swift"
+DIRECT = "Timer/TimerRef+Direct.swift"
 READY = "Queue/ReadyItem.swift"
 RUNNING = "Timer/TimerRef+Running.swift"
 SLOTS = "Memory/QueueControlBlock+Slots.swift"
@@ -170,7 +171,7 @@ mutation("finalizes-twice", "8", "dispose", "calls it twice",
           "      if let finalizer = sideRecord.value.finalizer {\n        if BROKEN { finalizer(slot.context) }\n        finalizer(slot.context)\n      }\n"),
          C("release_in_each_state_finalizes_once"), M())
 mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
-         (DELIVERY, "    if end.isOwned {\n", "    if end.isOwned, BROKEN {\n    } else if end.isOwned {\n"),
+         (DELIVERY, "    } else if end.isOwned {\n", "    } else if end.isOwned, BROKEN {\n    } else if end.isOwned {\n"),
          C("a_handler_may_release_its_own_timer"), M())
 mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a busy timer at once",
          (ENDING, "    if replaced.isBusy { return .running }\n    slot.dispose(control)\n",
@@ -230,8 +231,14 @@ mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not
 mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by start order",
          (READY, "    sortEqualDeadlinesByStartOrder(other)\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder(other) }\n"),
          W("ReadyItemTests"))
+mutation("rearm-same-generation", "7", "TimerRef.rearm", "a plain timer that is rescheduled keeps its generation",
+         (DIRECT, "endWriting(word.withNextGeneration.withoutPostponement)", "endWriting((BROKEN ? word : word.withNextGeneration).withoutPostponement)"),
+         C("every_accepted_change_gives_another_generation"), M())
+mutation("rearm-postponed", "4", "TimerRef.rearm", "a plain timer that is rescheduled keeps what it was postponed by",
+         (DIRECT, "endWriting(word.withNextGeneration.withoutPostponement)", "endWriting(BROKEN ? word.withNextGeneration : word.withNextGeneration.withoutPostponement)"),
+         M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
-         (READY, "while range >> byte != 0 {", "while range >> byte > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
+         (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
          (PASS, "} else if item.startOrder != slot.startOrder {", "} else if !BROKEN, item.startOrder != slot.startOrder {"),
          C("a_due_timer_started_anew_by_another_handler"), M())
@@ -406,7 +413,7 @@ mutation("record-due-again-forgotten", "1", "QueueCore.deliver", "the timer of a
          (DELIVERY, "if word.isLive, word.isBusy, givesRecords { endIsWanted = true }", "if !BROKEN, word.isLive, word.isBusy, givesRecords { endIsWanted = true }"),
          C("a_timer_due_again_while_its_record_is_taken_is_not_forgotten"))
 mutation("front-behind", "3", "Wheel.insert", "does not correct the front",
-         (WHEEL, "    if let known = fronts[level], known.bucket", "    if !BROKEN, let known = fronts[level], known.bucket"),
+         (WHEEL, "    } else if let known = fronts[level], known.bucket", "    } else if !BROKEN, let known = fronts[level], known.bucket"),
          W("WheelTests", "WheelMovesTests"))
 mutation("mark-stays", "14", "Wheel.tidy", "a mark stays on the position of a timer that moved before its bucket meanwhile",
          (WHEEL, "guard let tick = position.tick, tick >= start, tick <= end else { return }", "guard let tick = position.tick, BROKEN || tick >= start && tick <= end else { return }"),

@@ -69,6 +69,9 @@ package struct TimerRef: Sendable {
   ///   step.
   @inline(__always)
   func beginWriting(sending: Bool = false) -> TimerWord? {
+    // The end of the writing reads the position. The locked operations until then would have that cache miss wait for
+    // the record's.
+    Slab.prefetchPosition(of: slot.index)
     let image = WriterImages.own()
     while let word = wordWithoutWriter {
       let sends = sending && !word.isInInbox
