@@ -2,9 +2,9 @@
  * A server with an epoll loop and three kinds of timers: it closes a connection that is idle for a second, sends each a
  * heartbeat every 100 ms, and tries to reach another server again and again, after 20, 40, 80 and then every 100 ms.
  *
- * All timers are one descriptor of the loop. It is processed after the other events of the turn: a handler frees
- * connections, and an event of one that is gone must not be met behind it. Releasing a timer is all that there is to do
- * when a connection ends, inside the timer's own handler too: no tick of it starts any more.
+ * The queue says how long the loop may wait, and is processed after the events of each turn: handlers free connections,
+ * and an event of one that is gone must not be met behind them. When a connection ends, its timers are released, inside
+ * their own handlers too: no tick of them starts any more. (If other threads start timers: epoll_host.c.)
  *
  * Build:  make (or cc epoll_server.c -o build/epoll_server -I../include -Lbuild/lib -lchime -pthread
  *         -Wl,-rpath,build/lib)
@@ -123,14 +123,11 @@ static void *world(void *address) {
 
 int main(void) {
   struct sockaddr_in address = {0};
-  int32_t timers_fd;
   int listener = bound_socket(&address);
   pthread_t thread;
   other_listener = bound_socket(&other_server);
   loop = epoll_create1(EPOLL_CLOEXEC);
   CHECK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &timers));
-  CHECK(chime_queue_fd(timers, &timers_fd));
-  watch(timers_fd, &timers);
   watch(listener, &listener);
   CHECK_ZERO(listen(listener, 64));
   CHECK_ZERO(pthread_create(&thread, NULL, world, &address));
@@ -138,13 +135,15 @@ int main(void) {
 
   while (closed < 2) {
     struct epoll_event events[16];
-    int i, timers_are_due = 0, count = epoll_wait(loop, events, 16, -1);
+    int32_t timeout_ms;
+    int i, count;
+    CHECK(chime_queue_poll_timeout(timers, &timeout_ms));
+    count = epoll_wait(loop, events, 16, timeout_ms);
     for (i = 0; i < count; i++) {
-      if (events[i].data.ptr == &timers) timers_are_due = 1;
-      else if (events[i].data.ptr == &listener) begin_connection(accept(listener, NULL, NULL));
+      if (events[i].data.ptr == &listener) begin_connection(accept(listener, NULL, NULL));
       else on_readable(events[i].data.ptr);
     }
-    if (timers_are_due) CHECK(chime_queue_process(timers, 0, NULL)); /* last: its handlers free connections */
+    CHECK(chime_queue_process(timers, 0, NULL));
   }
   CHECK_ZERO(pthread_join(thread, NULL));
   CHECK(chime_queue_shutdown(timers, CHIME_FOREVER));
