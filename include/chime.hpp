@@ -203,7 +203,7 @@ template <class Function> std::string text(Function function, std::uint64_t id) 
 } // namespace detail
 
 /** A timer of one's own; empty until one is moved in. Every call on an empty one answers CHIME_ERROR_INVALID_HANDLE. */
-class timer {
+class [[nodiscard]] timer { /* a result that is thrown away is released at once; queue::once is for that */
  public:
   timer() noexcept = default;
   explicit timer(chime_timer_t id) noexcept : id_(id) {}

@@ -260,6 +260,7 @@ unsafe extern "C" fn finalize(context: *mut c_void) {
 pub struct Queue(QueueId);
 
 /// A timer of one's own: released when it is dropped. Its queue may end before.
+#[must_use = "a timer that is dropped does not tick; `once` is for those that nobody holds"]
 pub struct Timer(TimerId);
 
 impl Queue {

@@ -1,8 +1,10 @@
 // Package chime is Chime for Go: queues and timers with closures. Copy this directory into a module of yours.
 //
 // Chime owns a function from the call that takes it, and lets go of it once, after the last call; a function `gone` given
-// behind it is called then. Functions run on the queue, on threads that Go did not make, one call of a timer at a time. A
-// queue or a timer that is garbage is released: hold on to them.
+// behind it is called then. Functions run on the queue, on threads that Go did not make, one call of a timer at a time.
+//
+// Close queues, and Stop timers, like other resources. A timer that runs goes on if nobody holds it, as Go's own do, and
+// holds its queue; what is garbage otherwise is released.
 //
 // Calls that make something return an error. Others return a Status, which says in one word what became of the call.
 // What is missing here (targets, records, information) is called by its C names, with ID.
@@ -192,11 +194,14 @@ func text(write func(text *C.char, capacity C.uint64_t, length *C.uint64_t) C.ch
 	return C.GoString(memory)
 }
 
-// Queue is a queue of one's own. Close it: what its functions use may go after that. One that is garbage is released.
+// Queue is a queue of one's own. Close it: what its functions use may go after that.
 type Queue struct{ id C.chime_queue_t }
 
-// Timer is a timer of one's own. Stop it when it is not wanted any more; one that is garbage is released.
-type Timer struct{ id C.chime_timer_t }
+// Timer is a timer of one's own. Stop it when it is not wanted any more.
+type Timer struct {
+	id    C.chime_timer_t
+	queue *Queue
+}
 
 // NewQueue makes a queue. The label, for Dump, may be empty.
 func NewQueue(kind Kind, label string) (*Queue, error) {
@@ -213,14 +218,24 @@ func NewQueue(kind Kind, label string) (*Queue, error) {
 	return queue, nil
 }
 
-func newTimer(function func(*Tick), gone []func(), call func(C.uintptr_t, *C.chime_timer_t) C.chime_status) (*Timer, error) {
-	timer := new(Timer)
+func (q *Queue) timer(function func(*Tick), gone []func(),
+	call func(C.uintptr_t, *C.chime_timer_t) C.chime_status) (*Timer, error) {
+	timer := &Timer{queue: q}
 	err := pass(function, gone, func(context C.uintptr_t) C.chime_status { return call(context, &timer.id) })
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(timer, func(t *Timer) { C.chime_timer_release(t.id) })
+	runtime.SetFinalizer(timer, (*Timer).collect)
 	return timer, nil
+}
+
+// Nobody holds the timer: if it runs, the next collection asks again.
+func (t *Timer) collect() {
+	if t.State() == C.CHIME_STATE_RUNNING {
+		runtime.SetFinalizer(t, (*Timer).collect)
+	} else {
+		C.chime_timer_release(t.id)
+	}
 }
 
 func (s Schedule) inC() C.chime_schedule {
@@ -245,7 +260,7 @@ func (q *Queue) Start(schedule Schedule, options Options, function func(*Tick), 
 		}
 		return 0
 	}
-	return newTimer(function, gone, func(context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
+	return q.timer(function, gone, func(context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
 		return C.start(q.id, label, C.chime_target_t(options.Target), number(options.Armed), number(options.Cancelled),
 			context, &inC, timer)
 	})
@@ -253,14 +268,14 @@ func (q *Queue) Start(schedule Schedule, options Options, function func(*Tick), 
 
 // After calls the function once.
 func (q *Queue) After(delay time.Duration, function func(*Tick), gone ...func()) (*Timer, error) {
-	return newTimer(function, gone, func(context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
+	return q.timer(function, gone, func(context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
 		return C.after(q.id, C.int64_t(delay), context, timer)
 	})
 }
 
 // Every calls the function again and again, for the first time one interval from now.
 func (q *Queue) Every(interval time.Duration, function func(*Tick), gone ...func()) (*Timer, error) {
-	return newTimer(function, gone, func(context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
+	return q.timer(function, gone, func(context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
 		return C.every(q.id, C.int64_t(interval), context, timer)
 	})
 }
