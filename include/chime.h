@@ -110,7 +110,7 @@ uint32_t chime_version(void);
  * of another series.
  */
 #define CHIME_VERSION_MATCHES() \
-  (chime_version() >= (uint32_t)CHIME_VERSION && chime_version() < (uint32_t)CHIME_VERSION_NEXT_SERIES)
+  (chime_version() >= CHIME_VERSION + 0u && chime_version() < CHIME_VERSION_NEXT_SERIES + 0u)
 
 /* ---- Statuses ------------------------------------------------------------------------------------------------- */
 
@@ -388,9 +388,9 @@ typedef struct chime_timer_options {
 
 /* clang-format off */
 #define CHIME_QUEUE_OPTIONS_INIT \
-  {(uint32_t)sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0}
-#define CHIME_SCHEDULE_INIT {(uint32_t)sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0}
-#define CHIME_TIMER_OPTIONS_INIT {(uint32_t)sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
+  {sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0}
+#define CHIME_SCHEDULE_INIT {sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0}
+#define CHIME_TIMER_OPTIONS_INIT {sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 /* clang-format on */
 
 /* ---- Queues --------------------------------------------------------------------------------------------------- */
@@ -569,7 +569,7 @@ typedef struct chime_queue_stats {
 } chime_queue_stats;
 
 /* clang-format off */
-#define CHIME_QUEUE_STATS_INIT {(uint32_t)sizeof(chime_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+#define CHIME_QUEUE_STATS_INIT {sizeof(chime_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
 /* clang-format on */
 
 /**
@@ -853,7 +853,7 @@ typedef struct chime_allocator {
 } chime_allocator;
 
 /* clang-format off */
-#define CHIME_ALLOCATOR_INIT {(uint32_t)sizeof(chime_allocator), 0, NULL, NULL, NULL}
+#define CHIME_ALLOCATOR_INIT {sizeof(chime_allocator), 0, NULL, NULL, NULL}
 /* clang-format on */
 
 /**
@@ -1194,7 +1194,7 @@ typedef struct chime_timer_info {
 } chime_timer_info;
 
 /* clang-format off */
-#define CHIME_TIMER_INFO_INIT {(uint32_t)sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define CHIME_TIMER_INFO_INIT {sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**

@@ -130,6 +130,8 @@ void schedules() {
   const std::chrono::steady_clock::time_point then(300ns);
   EXPECT(timer.restart(chime::schedule().at(then)) == CHIME_OK && timer.next_deadline() == 300ns);
   EXPECT(timer.postpone_until(then + 1us) == CHIME_OK && timer.next_deadline() == 1300ns);
+  const chime_schedule plain = CHIME_SCHEDULE_INIT;
+  EXPECT(plain.size == sizeof(chime_schedule) && CHIME_VERSION_MATCHES());
   EXPECT(timer.activate() == CHIME_IGNORED && timer.cancel() == CHIME_OK &&
          timer.next_deadline() == 9223372036854775807ns);
 }
@@ -149,7 +151,7 @@ void exceptions() {
   chime::timer timer = queue.after(1ms, [&ticks] { ticks++; });
   EXPECT(queue.run() == CHIME_OK && ticks == 1);
   EXPECT(timer.restart(chime::schedule::once(0ms)).or_throw() == CHIME_OK);
-  chime_timer_options named{};
+  chime_timer_options named = CHIME_TIMER_OPTIONS_INIT;
   named.label = "with a name";
   const chime::timer one = queue.start(
                          chime::schedule::once(1h), [] {}, named),
