@@ -490,7 +490,8 @@ chime_status chime_queue_shutdown(chime_queue_t queue, int64_t timeout_ns);
  * @return CHIME_OK: it ran; CHIME_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of
  *         this queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent or global queue, a virtual or
  *         host-driven queue outside its callbacks, or a run loop's queue outside its thread; CHIME_ERROR_SHUT_DOWN: the
- *         queue ended first, the function will not run; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *         queue ended first, the function will not run; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_NO_MEMORY
  *
  * Any thread. Calls back: yes. Waits: for a handler.
  */
@@ -575,7 +576,7 @@ typedef struct chime_queue_stats {
 /**
  * Fills in the statistics. Takes time in proportion to the queue's timers.
  * @param stats  the caller sets its size; the shorter size of an earlier version receives that version's members
- * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME_NULLABLE stats);
@@ -748,7 +749,7 @@ chime_status chime_queue_stop(chime_queue_t queue);
  *
  * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
  *         inside this call; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread, the process has been
- *         forked, or the library has no libdispatch; CHIME_ERROR_RESOURCE
+ *         forked, or the library has no libdispatch; CHIME_ERROR_RESOURCE; CHIME_ERROR_NO_MEMORY
  *
  * The main thread. Calls back: yes. Waits: for time.
  */
@@ -837,8 +838,13 @@ chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
  * Operations that must not fail need no memory once their queue exists: a tick and the end of its handler, cancel,
  * suspend, release, shutdown, the release of a target, expiry, wake-ups. Where the language's runtime and libdispatch
  * allocate even so (a timer source, a thread's state), and the system refuses, the memory comes from a reserve: 64 KiB
- * in the library, and more for each queue. When an idle thread of libdispatch has ended, a new one needs a stack; if
- * that is refused, libdispatch tries again every second, in the call or on the thread that needs it.
+ * in the library, and more for each queue. The first tick of a timer that says something was missed asks for memory to
+ * add it up; without it chime_timer_info.missed leaves that tick's out.
+ *
+ * What a reserve cannot give is a thread. One of libdispatch that has been idle for some seconds ends, and the next one
+ * needs a stack; if that is refused, libdispatch tries again every second, in the call or on the thread that needs it.
+ * Where ticks must go on even then, use a precise queue, whose thread is made with it, or a host-driven or run-loop
+ * queue, which need none of libdispatch's.
  */
 
 /* The host's allocator. */
@@ -1245,7 +1251,7 @@ chime_status chime_timer_add_handler(chime_timer_t timer, const char *CHIME_NULL
  *
  * @param key  not NULL
  * @return CHIME_OK; CHIME_RUNNING: a call of it has not returned; CHIME_IGNORED: no handler has that key;
- *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  *
  * Any thread, the handler included. Calls back: yes: the finalizer; if a tick is under way, it is called at the end of
  * that. Waits: no.
@@ -1268,7 +1274,7 @@ chime_status chime_timer_remove_handler(chime_timer_t timer, const char *CHIME_N
  * @param destructor  called with object once, when neither a reference nor a handler holds it any more; may be NULL
  * @param target      receives the id
  * @return CHIME_OK: the object is Chime's; CHIME_ERROR_INVALID_ARGUMENT: object or target is NULL;
- *         CHIME_ERROR_LIMIT: 2^26 targets exist
+ *         CHIME_ERROR_LIMIT: 2^26 targets exist; CHIME_ERROR_NO_MEMORY
  *
  * Any thread. Calls back: no. Waits: no.
  */
@@ -1334,7 +1340,7 @@ chime_status chime_expiring_create(chime_queue_t queue, void *CHIME_NULLABLE val
  * @param finalizer  called with context once, after the handler's call, or when there will be no call; may be NULL, and
  *                   must be NULL if handler is
  * @return CHIME_OK: the context is Chime's; CHIME_IGNORED: the value has vanished; CHIME_ERROR_INVALID_HANDLE;
- *         CHIME_ERROR_INVALID_ARGUMENT
+ *         CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  *
  * Any thread. Calls back: yes: the finalizer of the replaced handler. Waits: no.
  */
@@ -1364,7 +1370,7 @@ chime_status chime_expiring_yield(chime_expiring_t expiring);
  * Restarts the value's time: it vanishes lifetime_ns from now.
  * @param lifetime_ns  0 or more; may be earlier than before
  * @return CHIME_OK; CHIME_IGNORED: it has already vanished; CHIME_ERROR_INVALID_HANDLE;
- *         CHIME_ERROR_INVALID_ARGUMENT
+ *         CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_expiring_reset(chime_expiring_t expiring, int64_t lifetime_ns);

@@ -1,10 +1,11 @@
 /*
  * allocations.c - each call of both headers with each of its allocations refused: the first, the second and so on, until
- * the call makes no further one; that one alone, and that one with all after it. On each kind of queue, as the first such
- * call of the process (cold) and as a later one (warm). A process for each, so that one that dies or hangs is one row.
+ * the call makes no further one; that one alone, and that one with all after it; and all of them when the library's reserve
+ * has been used up as well. On each kind of queue, as the first such call of the process (cold) and as a later one (warm).
+ * A process for each, so that one that dies or hangs is one row.
  *
- * The call must answer as it does with memory, or NO_MEMORY, or RESOURCE, and then have changed nothing: out-parameters
- * untouched, the context still the caller's, and the same call takes effect when there is memory again. Then a timer
+ * The call must answer as it does with memory or, if chime.h admits it, NO_MEMORY or RESOURCE, and then have changed
+ * nothing: out-parameters untouched, the context still the caller's, and the same call takes effect when there is memory again. Then a timer
  * ticks on the queue, everything ends, and every context that was taken has been finalized once.
  *
  * A line for each function (`make allocation-table` makes a table of them): on each kind of queue, in the order of
@@ -21,13 +22,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { UNTOUCHED = 0x5a5a5a5a, MOST = 60, PART_TIMEOUT_MS = 30000 };
+enum { UNTOUCHED = 0x5a5a5a5a, MOST = 60, MOST_FUNCTIONS = 10000, HANDLERS = 130, PART_TIMEOUT_MS = 30000 };
+
+/* Beside the ways of refusing.h: all of them, and the reserve has been used up. */
+enum { REFUSE_WITHOUT_RESERVE = REFUSE_RANDOM };
 
 typedef struct world {
   place where;
   chime_queue_t queue;
   chime_queue_t empty;   /* where it is host-driven: another one, which nobody drives */
-  chime_timer_t timer;   /* idle, with a named handler and a label */
+  chime_timer_t timer;   /* idle, with a label, and named handlers in an array that the reserve has no block for */
+  chime_timer_t bare[2]; /* without anything that needs memory: idle, running */
   chime_target_t target; /* of the timer `tied` */
   chime_timer_t tied;
   chime_expiring_t expiring;
@@ -96,21 +101,21 @@ CALL(timer_after) { return chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, 
 CALL(timer_every) { return takes(chime_timer_every(w->queue, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made)); }
 CALL(timer_activate) {
   chime_schedule schedule = in_an_hour();
-  return chime_timer_activate(w->timer, &schedule);
+  return chime_timer_activate(w->bare[0], &schedule);
 }
 CALL(timer_restart) {
   chime_schedule schedule = in_an_hour();
-  return chime_timer_restart(w->timer, &schedule);
+  return chime_timer_restart(w->bare[1], &schedule);
 }
 CALL(timer_reschedule) {
   chime_schedule schedule = in_an_hour();
-  return chime_timer_reschedule(w->timer, &schedule);
+  return chime_timer_reschedule(w->bare[1], &schedule);
 }
 CALL(timer_suspend) { return chime_timer_suspend(w->tied); }
 CALL(timer_resume) { return chime_timer_resume(w->tied); }
 CALL(timer_postpone) { return chime_timer_postpone(w->tied, 3 * CHIME_HOUR); }
 CALL(timer_postpone_until) { return chime_timer_postpone_until(w->tied, CHIME_FOREVER - 1); }
-CALL(timer_fire) { return chime_timer_fire(w->timer); }
+CALL(timer_fire) { return chime_timer_fire(w->bare[1]); }
 CALL(timer_cancel) { return chime_timer_cancel(w->tied); }
 CALL(timer_cancel_and_wait) { return chime_timer_cancel_and_wait(w->tied, CHIME_SECOND); }
 CALL(timer_release) { return chime_timer_release(w->tied); }
@@ -334,8 +339,9 @@ enum {
   GIVES_EXPIRING = 16,
   GIVES_WEAK = 32,
   GIVES_LOOP = 64,
-  ENDS_QUEUE = 128, /* afterwards the queue is none any more */
-  OF_THE_LOOP = 256 /* not another on each kind of queue */
+  ENDS_QUEUE = 128,  /* afterwards the queue is none any more */
+  OF_THE_LOOP = 256, /* not another on each kind of queue */
+  MAY_FAIL = 512     /* it may answer NO_MEMORY or RESOURCE */
 };
 
 static const struct subject {
@@ -345,31 +351,31 @@ static const struct subject {
 } subjects[] = {
 /* clang-format off */
 #define S(name, flags) {"chime_" #name, do_##name, flags}
-    S(version, ALONE), S(names, ALONE), S(now, ALONE), S(sleep_until, ALONE), S(main_run, ALONE), S(main_stop, ALONE),
+    S(version, ALONE), S(names, ALONE), S(now, ALONE), S(sleep_until, ALONE), S(main_run, ALONE | MAY_FAIL), S(main_stop, ALONE),
     S(set_thread_hooks, ALONE), S(set_trace, ALONE), S(reinitialize, ALONE),
-    S(set_allocator, ALONE), S(last_error_detail, ALONE), S(trace_to_file, ALONE), S(queue_list, 0),
-    S(timer_after_every, GIVES_TIMER), S(timer_release_and_wait, 0), S(set_memory_limit, ALONE), S(memory_used, ALONE),
-    S(queue_create_serial, ALONE | GIVES_QUEUE), S(queue_create_concurrent, ALONE | GIVES_QUEUE),
-    S(queue_create_host, ALONE | GIVES_QUEUE), S(queue_create_precise, ALONE | GIVES_QUEUE),
-    S(queue_create_virtual, ALONE | GIVES_QUEUE), S(queue_create_wall, ALONE | GIVES_QUEUE),
-    S(queue_main, ALONE | GIVES_QUEUE), S(queue_global, ALONE | GIVES_QUEUE), S(queue_wrap_dispatch, ALONE),
-    S(queue_release, ENDS_QUEUE), S(queue_shutdown, ENDS_QUEUE), S(queue_sync, 0), S(queue_async, 0), S(queue_now, 0),
-    S(queue_advance, 0), S(queue_advance_to, 0), S(queue_jump, 0), S(queue_get_stats, 0), S(queue_dump, 0),
+    S(set_allocator, ALONE), S(last_error_detail, ALONE), S(trace_to_file, ALONE | MAY_FAIL), S(queue_list, 0),
+    S(timer_after_every, GIVES_TIMER | MAY_FAIL), S(timer_release_and_wait, 0), S(set_memory_limit, ALONE), S(memory_used, ALONE),
+    S(queue_create_serial, ALONE | GIVES_QUEUE | MAY_FAIL), S(queue_create_concurrent, ALONE | GIVES_QUEUE | MAY_FAIL),
+    S(queue_create_host, ALONE | GIVES_QUEUE | MAY_FAIL), S(queue_create_precise, ALONE | GIVES_QUEUE | MAY_FAIL),
+    S(queue_create_virtual, ALONE | GIVES_QUEUE | MAY_FAIL), S(queue_create_wall, ALONE | GIVES_QUEUE | MAY_FAIL),
+    S(queue_main, ALONE | GIVES_QUEUE | MAY_FAIL), S(queue_global, ALONE | GIVES_QUEUE | MAY_FAIL), S(queue_wrap_dispatch, ALONE | MAY_FAIL),
+    S(queue_release, ENDS_QUEUE), S(queue_shutdown, ENDS_QUEUE), S(queue_sync, MAY_FAIL), S(queue_async, MAY_FAIL), S(queue_now, 0),
+    S(queue_advance, 0), S(queue_advance_to, 0), S(queue_jump, 0), S(queue_get_stats, MAY_FAIL), S(queue_dump, 0),
     S(queue_fd, 0), S(queue_next_deadline, 0), S(queue_poll_timeout, 0), S(queue_wait, 0), S(queue_process, 0),
     S(queue_take_ticks, 0), S(queue_run, 0), S(queue_stop, 0),
-    S(timer_create, GIVES_TIMER), S(timer_start, GIVES_TIMER), S(timer_after, GIVES_TIMER), S(timer_every, GIVES_TIMER),
-    S(timer_activate, 0), S(timer_restart, 0), S(timer_reschedule, 0), S(timer_suspend, 0), S(timer_resume, 0),
-    S(timer_postpone, 0), S(timer_postpone_until, 0), S(timer_fire, 0), S(timer_cancel, 0), S(timer_cancel_and_wait, 0),
+    S(timer_create, GIVES_TIMER | MAY_FAIL), S(timer_start, GIVES_TIMER | MAY_FAIL), S(timer_after, GIVES_TIMER | MAY_FAIL), S(timer_every, GIVES_TIMER | MAY_FAIL),
+    S(timer_activate, MAY_FAIL), S(timer_restart, MAY_FAIL), S(timer_reschedule, MAY_FAIL), S(timer_suspend, 0), S(timer_resume, 0),
+    S(timer_postpone, 0), S(timer_postpone_until, 0), S(timer_fire, MAY_FAIL), S(timer_cancel, 0), S(timer_cancel_and_wait, 0),
     S(timer_release, 0), S(timer_generation, 0), S(timer_check_generation, 0), S(timer_state, 0),
-    S(timer_next_deadline, 0), S(timer_get_info, 0), S(timer_explain, 0), S(timer_add_handler, 0),
-    S(timer_remove_handler, 0),
-    S(target_create, ALONE | GIVES_TARGET), S(target_retain, 0), S(target_release, 0),
-    S(expiring_create, GIVES_EXPIRING), S(expiring_on_expiry, 0), S(expiring_acquire, 0), S(expiring_yield, 0),
-    S(expiring_reset, 0), S(expiring_release, 0),
-    S(run_loop_current, ALONE), S(run_loop_main, ALONE), S(run_loop_create, ALONE | GIVES_LOOP),
-    S(run_loop_run, ALONE), S(run_loop_stop, OF_THE_LOOP), S(run_loop_release, OF_THE_LOOP),
-    S(run_loop_add_common_mode, OF_THE_LOOP), S(run_loop_queue_create, OF_THE_LOOP | GIVES_QUEUE),
-    S(weak_timer_create, ALONE | GIVES_WEAK), S(weak_timer_schedule, ALONE | GIVES_WEAK), S(weak_timer_add, OF_THE_LOOP),
+    S(timer_next_deadline, 0), S(timer_get_info, 0), S(timer_explain, 0), S(timer_add_handler, MAY_FAIL),
+    S(timer_remove_handler, MAY_FAIL),
+    S(target_create, ALONE | GIVES_TARGET | MAY_FAIL), S(target_retain, 0), S(target_release, 0),
+    S(expiring_create, GIVES_EXPIRING | MAY_FAIL), S(expiring_on_expiry, MAY_FAIL), S(expiring_acquire, 0), S(expiring_yield, 0),
+    S(expiring_reset, MAY_FAIL), S(expiring_release, 0),
+    S(run_loop_current, ALONE | MAY_FAIL), S(run_loop_main, ALONE | MAY_FAIL), S(run_loop_create, ALONE | GIVES_LOOP | MAY_FAIL),
+    S(run_loop_run, ALONE | MAY_FAIL), S(run_loop_stop, OF_THE_LOOP), S(run_loop_release, OF_THE_LOOP),
+    S(run_loop_add_common_mode, OF_THE_LOOP | MAY_FAIL), S(run_loop_queue_create, OF_THE_LOOP | GIVES_QUEUE | MAY_FAIL),
+    S(weak_timer_create, ALONE | GIVES_WEAK | MAY_FAIL), S(weak_timer_schedule, ALONE | GIVES_WEAK | MAY_FAIL), S(weak_timer_add, OF_THE_LOOP | MAY_FAIL),
     S(weak_timer_fire, OF_THE_LOOP), S(weak_timer_invalidate, OF_THE_LOOP), S(weak_timer_is_valid, OF_THE_LOOP),
     S(weak_timer_set_tolerance, OF_THE_LOOP), S(weak_timer_tolerance, OF_THE_LOOP),
     S(weak_timer_set_fire_date, OF_THE_LOOP), S(weak_timer_fire_date, OF_THE_LOOP), S(weak_timer_interval, OF_THE_LOOP),
@@ -393,6 +399,15 @@ static void prepare(world *w) {
   EXPECT_OK(takes(chime_target_create(&ticks, finalize, &w->target)));
   EXPECT_OK(chime_timer_create(w->queue, &options, &w->timer));
   EXPECT_OK(takes(chime_timer_add_handler(w->timer, LONG_TEXT, ignore_tick, NULL, finalize)));
+  for (i = 0; i < HANDLERS; i++) {
+    char key[16];
+    snprintf(key, sizeof key, "%d", i);
+    EXPECT_OK(chime_timer_add_handler(w->timer, key, ignore_tick, NULL, NULL));
+  }
+  options.label = NULL;
+  EXPECT_OK(chime_timer_create(w->queue, &options, &w->bare[0]));
+  EXPECT_OK(chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &w->bare[1]));
+  options.label = "tied";
   options.target = w->target;
   EXPECT_OK(chime_timer_start(w->queue, &options, &schedule, &w->tied));
   EXPECT_OK(takes(chime_expiring_create(w->queue, &ticks, finalize, CHIME_HOUR, &w->expiring)));
@@ -451,6 +466,34 @@ static int encode(int subject, int where, int is_warm, int way, int n) {
   return (((subject * PLACES + where) * 2 + is_warm) * REFUSE_WAYS + way) * (MOST + 1) + n;
 }
 
+/* Functions on a queue that nobody drives, until none can be promised its memory any more. */
+static chime_queue_t filled;
+
+static void use_up_reserve(void) {
+  chime_status status = CHIME_OK;
+  int i;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &filled));
+  refuse(REFUSE_FROM, 1);
+  for (i = 0; i < MOST_FUNCTIONS && status == CHIME_OK; i++) status = chime_queue_async(filled, nothing, NULL, NULL);
+  EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
+}
+
+/* What a refused call must leave as it was. */
+typedef struct look {
+  chime_state states[4];
+  uint64_t generations[4];
+} look;
+
+static void look_at(const world *w, look *found) {
+  const chime_timer_t all[4] = {w->timer, w->bare[0], w->bare[1], w->tied};
+  int i;
+  memset(found, 0, sizeof *found);
+  for (i = 0; i < 4; i++) {
+    chime_timer_state(all[i], &found->states[i]);
+    chime_timer_generation(all[i], &found->generations[i]);
+  }
+}
+
 static void one_call(int argument) {
   int n = argument % (MOST + 1), way = argument / (MOST + 1) % REFUSE_WAYS;
   int rest = argument / (MOST + 1) / REFUSE_WAYS;
@@ -458,6 +501,7 @@ static void one_call(int argument) {
   const struct subject *subject = &subjects[rest / 2 / PLACES];
   int is_alone = !is_warm && (subject->flags & ALONE) != 0, queue_is_there;
   world w, before;
+  look found, left;
   chime_status status, again;
   long refused;
   int taken;
@@ -474,18 +518,24 @@ static void one_call(int argument) {
   if (!is_alone) prepare(&w);
   w.made = UNTOUCHED;
   taken = load(&accepted);
-  if (n > 0) refuse(way, n);
+  if (!is_alone) look_at(&w, &found);
+  if (way == REFUSE_WITHOUT_RESERVE) use_up_reserve();
+  refuse(way == REFUSE_WITHOUT_RESERVE ? REFUSE_FROM : way, n);
   status = subject->call(&w);
   refused = refuse_none();
   fault_seen("%d %ld\n", status, refused);
   again = status;
   if (status == CHIME_ERROR_NO_MEMORY || status == CHIME_ERROR_RESOURCE) {
+    EXPECT(subject->flags & MAY_FAIL);
     EXPECT_EQ(w.made, UNTOUCHED);
     EXPECT_EQ(load(&accepted), taken);
+    if (!is_alone) look_at(&w, &left);
+    EXPECT(is_alone || memcmp(&left, &found, sizeof found) == 0);
     again = subject->call(&w);
     EXPECT(again != CHIME_ERROR_NO_MEMORY && again != CHIME_ERROR_RESOURCE);
   }
   if (again >= 0) end_made(subject, w.made);
+  if (filled != 0) EXPECT_OK(chime_queue_shutdown(filled, 0));
   queue_is_there = (subject->flags & ENDS_QUEUE) == 0;
   finish(&w, queue_is_there);
   {
@@ -505,13 +555,14 @@ typedef struct verdict {
 
 static void try_all(int subject, int where, int is_warm, int way, verdict *v) {
   int n;
-  for (n = 1; n <= MOST; n++) {
+  int most = way == REFUSE_WITHOUT_RESERVE ? 1 : MOST;
+  for (n = 1; n <= most; n++) {
     int status = 0;
     long refused = -1;
     fault_end end = fault_run_case("one-call", encode(subject, where, is_warm, way, n), PART_TIMEOUT_MS);
     int is_told = sscanf(end.output, "%d %ld", &status, &refused) == 2;
     if (is_told && refused == 0 && end.exit_status == 0) break; /* it makes no n-th allocation */
-    v->calls++;
+    if (way != REFUSE_WITHOUT_RESERVE) v->calls++;              /* others may have asked meanwhile */
     if (end.signal != 0) {
       v->died++;
     } else if (end.hung) {
@@ -523,7 +574,10 @@ static void try_all(int subject, int where, int is_warm, int way, verdict *v) {
     }
     if (end.signal != 0 || end.hung || end.exit_status != 0) {
       fprintf(stderr, "%s on %s, %s, allocation %d%s: %s\n", subjects[subject].name, place_name((place)where),
-              is_warm ? "warm" : "cold", n, way == REFUSE_ONE ? "" : " and all after it",
+              is_warm ? "warm" : "cold", n,
+              way == REFUSE_ONE    ? ""
+              : way == REFUSE_FROM ? " and all after it"
+                                   : " and all after it, without the reserve",
               end.hung          ? "hangs"
               : end.signal != 0 ? strsignal(end.signal)
                                 : "wrong");
@@ -540,9 +594,9 @@ static void each_allocation(int argument) {
   if (where > 0 && subjects[subject].flags & (ALONE | OF_THE_LOOP))
     fault_skip("no other queue would make a difference");
   for (is_warm = 0; is_warm < 2; is_warm++) {
-    for (way = REFUSE_ONE; way <= REFUSE_FROM; way++) try_all(subject, where, is_warm, way, &v);
+    for (way = REFUSE_ONE; way <= REFUSE_WITHOUT_RESERVE; way++) try_all(subject, where, is_warm, way, &v);
   }
-  if (v.calls == 0) fault_seen("needs none");
+  if (v.calls + v.statuses == 0) fault_seen("needs none");
   else if (v.died + v.hung + v.wrong == 0) fault_seen("answers");
   else if (v.died > 0) fault_seen("dies at %d of %d", v.died, v.calls);
   else fault_seen("%s at %d of %d", v.hung > 0 ? "hangs" : "wrong", v.hung + v.wrong, v.calls);

@@ -107,7 +107,24 @@ files() {
   done
 }
 
-for model in "${@:-inbox image lifecycle run waits pin files}"; do
+ring() {
+  check ring clean
+  for mutation in TURN_FIRST EMPTY_FIRST NO_LAPS NO_SWAP; do
+    check ring error -D$mutation
+  done
+}
+
+reserve() {
+  check reserve clean
+  check reserve clean -DLIST
+  for mutation in CHECK_FIRST LEAVES_FIRST ROOM_TWICE STORES_NEWEST; do
+    check reserve error -D$mutation
+  done
+  check reserve error -DLIST -DNO_COUNT
+  check reserve error -DLIST -DLINK_LAST
+}
+
+for model in "${@:-inbox image lifecycle run waits pin files ring reserve}"; do
   for each in $model; do "$each"; done
 done
 echo "$passed passed, $failed failed"

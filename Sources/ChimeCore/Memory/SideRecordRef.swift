@@ -12,8 +12,10 @@ import Synchronization
   /// The wall offset of a timer whose deadline does not follow the wall clock.
   static var followsNoWall: Int64 { .min }
 
-  static func allocate() -> SideRecordRef? {
-    guard let memory = unsafe malloc(ownOffset + MemoryLayout<TimerSideRecord.Own>.size) else { return nil }
+  /// - Parameter fromReserve: it may come out of the reserve, which `calloc` draws on (CPlatform's memory.c).
+  static func allocate(fromReserve: Bool) -> SideRecordRef? {
+    let bytes = ownOffset + MemoryLayout<TimerSideRecord.Own>.size
+    guard let memory = unsafe fromReserve ? calloc(1, bytes) : malloc(bytes) else { return nil }
     let typed = unsafe memory.bindMemory(to: TimerSideRecord.self, capacity: 1)
     unsafe typed.initialize(to: TimerSideRecord())
     let sideRecord = unsafe SideRecordRef(typed)

@@ -18,15 +18,11 @@ extension TimerRef {
   @inline(never)
   private func cancelSlowly() -> Status {
     guard var word = beginWriting() else { return .invalidHandle }
-    let before = word
     guard let state = word.state, Transition(from: state, on: .cancel).next != nil else {
-      abandonWriting(before)
+      abandonWriting(word)
       return .ignored
     }
-    guard advanceGeneration(&word) else {
-      abandonWriting(before)
-      return .noMemory
-    }
+    advanceGenerationSurely(&word)
     if let sideRecord = slot.sideRecord {
       sideRecord.update { sideRecord in sideRecord.firePending = false }
       if sideRecord.value.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
