@@ -49,7 +49,7 @@ enum { NOT_UTF8 = sizeof not_utf8 / sizeof not_utf8[0] };
 
 /* ---- Clocks ----------------------------------------------------------------------------------------------------- */
 
-static void now_refuses_what_is_no_clock(csuite *t) {
+TEST(now_refuses_what_is_no_clock) {
   int64_t now = 77;
   EXPECT_STATUS(chime_now(CHIME_CLOCK_MONOTONIC, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_now(4, &now), CHIME_ERROR_INVALID_ARGUMENT);
@@ -160,16 +160,16 @@ static void check_own_queue_options(csuite *t, queue_maker make) {
   expect_queue_made(t, make, &options, __LINE__);
 }
 
-static void serial_queue_options_are_checked(csuite *t) {
+TEST(serial_queue_options_are_checked) {
   if (csuite_skips_without_dispatch(t)) return;
   check_own_queue_options(t, make_serial);
 }
-static void concurrent_queue_options_are_checked(csuite *t) {
+TEST(concurrent_queue_options_are_checked) {
   if (csuite_skips_without_dispatch(t)) return;
   check_own_queue_options(t, make_concurrent);
 }
 
-static void virtual_queue_options_are_checked(csuite *t) {
+TEST(virtual_queue_options_are_checked) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   check_own_queue_options(t, make_virtual);
   options.start_ns = -1;
@@ -185,7 +185,7 @@ static void virtual_queue_options_are_checked(csuite *t) {
   expect_queue_made(t, make_virtual, &options, __LINE__);
 }
 
-static void global_queue_options_are_checked(csuite *t) {
+TEST(global_queue_options_are_checked) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = UNTOUCHED;
   chime_qos qos;
@@ -204,13 +204,13 @@ static void global_queue_options_are_checked(csuite *t) {
   }
 }
 
-static void wrapping_no_dispatch_queue_is_refused(csuite *t) {
+TEST(wrapping_no_dispatch_queue_is_refused) {
   chime_queue_t queue = UNTOUCHED;
   EXPECT_STATUS(chime_queue_wrap_dispatch(NULL, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(queue, UNTOUCHED);
 }
 
-static void wrapped_queue_options_are_checked(csuite *t) {
+TEST(wrapped_queue_options_are_checked) {
   if (csuite_wrapped_serial() == NULL) {
     csuite_skip(t, "no dispatch queue was given to the suite");
     return;
@@ -218,7 +218,7 @@ static void wrapped_queue_options_are_checked(csuite *t) {
   check_queue_options(t, make_wrapped, 0);
 }
 
-static void unknown_queue_kinds_are_refused(csuite *t) {
+TEST(unknown_queue_kinds_are_refused) {
   chime_queue_t queue = UNTOUCHED;
   EXPECT_STATUS(chime_queue_create(5, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_create(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
@@ -226,7 +226,7 @@ static void unknown_queue_kinds_are_refused(csuite *t) {
   EXPECT_EQ(queue, UNTOUCHED);
 }
 
-static void clocks_that_a_queue_does_not_offer_are_unsupported(csuite *t) {
+TEST(clocks_that_a_queue_does_not_offer_are_unsupported) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = UNTOUCHED;
   options.clock = CHIME_CLOCK_BOOTTIME;
@@ -245,7 +245,7 @@ static void clocks_that_a_queue_does_not_offer_are_unsupported(csuite *t) {
 }
 
 /* What stands on libdispatch is there, or each of it is told to be missing. */
-static void without_libdispatch_all_that_stands_on_it_is_unsupported(csuite *t) {
+TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
   const chime_queue_kind kinds[] = {CHIME_QUEUE_HOST, CHIME_QUEUE_PRECISE, CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT};
   chime_queue_options on_the_wall_clock = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = UNTOUCHED;
@@ -337,15 +337,15 @@ static void expect_no_timer(csuite *t, chime_timer_t timer, int line) {
 }
 
 /* [10] */
-static void the_id_0_names_no_queue(csuite *t) { expect_no_queue(t, 0, __LINE__); }
-static void the_id_0_names_no_timer(csuite *t) { expect_no_timer(t, 0, __LINE__); }
+TEST(the_id_0_names_no_queue) { expect_no_queue(t, 0, __LINE__); }
+TEST(the_id_0_names_no_timer) { expect_no_timer(t, 0, __LINE__); }
 
-static void releasing_0_does_nothing(csuite *t) {
+TEST(releasing_0_does_nothing) {
   EXPECT(!CHIME_FAILED(chime_queue_release(0)));
   EXPECT(!CHIME_FAILED(chime_timer_release(0)));
 }
 
-static void forged_ids_name_no_queue(csuite *t) {
+TEST(forged_ids_name_no_queue) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   expect_no_queue(t, FORGED, __LINE__);
   expect_no_queue(t, FORGED_TOO, __LINE__);
@@ -354,7 +354,7 @@ static void forged_ids_name_no_queue(csuite *t) {
   EXPECT_EQ(now_of(t, queue), 0);
 }
 
-static void forged_ids_name_no_timer(csuite *t) {
+TEST(forged_ids_name_no_timer) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_after(t, queue, "a", 10);
   expect_no_timer(t, FORGED, __LINE__);
@@ -364,7 +364,7 @@ static void forged_ids_name_no_timer(csuite *t) {
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
 }
 
-static void ids_of_another_kind_are_refused(csuite *t) {
+TEST(ids_of_another_kind_are_refused) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_after(t, queue, "a", 10);
   expect_no_timer(t, queue, __LINE__);
@@ -373,7 +373,7 @@ static void ids_of_another_kind_are_refused(csuite *t) {
   EXPECT_LOG("a1@10");
 }
 
-static void a_released_timer_is_no_timer(csuite *t) {
+TEST(a_released_timer_is_no_timer) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_after(t, queue, "a", 10);
   EXPECT_OK(chime_timer_release(p->timer));
@@ -382,7 +382,7 @@ static void a_released_timer_is_no_timer(csuite *t) {
   EXPECT_LOG("a.");
 }
 
-static void a_released_timers_id_never_names_the_one_that_took_its_place(csuite *t) {
+TEST(a_released_timers_id_never_names_the_one_that_took_its_place) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *old = probe_after(t, queue, "a", 10);
   probe *successor;
@@ -398,7 +398,7 @@ static void a_released_timers_id_never_names_the_one_that_took_its_place(csuite 
   }
 }
 
-static void a_released_queue_is_no_queue(csuite *t) {
+TEST(a_released_queue_is_no_queue) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   QUEUE_OR_RETURN(serial, SERIAL);
   EXPECT_OK(chime_queue_release(queue));
@@ -407,7 +407,7 @@ static void a_released_queue_is_no_queue(csuite *t) {
   expect_no_queue(t, serial, __LINE__);
 }
 
-static void the_timers_of_a_released_queue_are_no_timers(csuite *t) {
+TEST(the_timers_of_a_released_queue_are_no_timers) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   QUEUE_OR_RETURN(serial, SERIAL);
   probe *running = probe_after(t, queue, "a", 10);
@@ -422,7 +422,7 @@ static void the_timers_of_a_released_queue_are_no_timers(csuite *t) {
 
 /* ---- Arguments of functions of queues --------------------------------------------------------------------------- */
 
-static void queue_functions_refuse_bad_arguments_on_a_serial_queue(csuite *t) {
+TEST(queue_functions_refuse_bad_arguments_on_a_serial_queue) {
   chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
   int ran = 0;
   QUEUE_OR_RETURN(queue, SERIAL);
@@ -441,7 +441,7 @@ static void queue_functions_refuse_bad_arguments_on_a_serial_queue(csuite *t) {
   EXPECT_EQ(ran, 1);
 }
 
-static void time_of_a_dispatch_queue_cannot_be_moved(csuite *t) {
+TEST(time_of_a_dispatch_queue_cannot_be_moved) {
   QUEUE_OR_RETURN(serial, SERIAL);
   QUEUE_OR_RETURN(concurrent, CONCURRENT);
   EXPECT_STATUS(chime_queue_advance(serial, 0), CHIME_ERROR_UNSUPPORTED);
@@ -452,7 +452,7 @@ static void time_of_a_dispatch_queue_cannot_be_moved(csuite *t) {
   EXPECT_STATUS(chime_queue_jump(concurrent, 0), CHIME_ERROR_UNSUPPORTED);
 }
 
-static void a_virtual_queue_refuses_negative_durations(csuite *t) {
+TEST(a_virtual_queue_refuses_negative_durations) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   EXPECT_OK(chime_queue_advance(queue, 5));
   EXPECT_STATUS(chime_queue_advance(queue, -1), CHIME_ERROR_INVALID_ARGUMENT);
@@ -462,14 +462,14 @@ static void a_virtual_queue_refuses_negative_durations(csuite *t) {
   EXPECT_EQ(now_of(t, queue), 5);
 }
 
-static void a_concurrent_queue_has_no_sync(csuite *t) {
+TEST(a_concurrent_queue_has_no_sync) {
   QUEUE_OR_RETURN(concurrent, CONCURRENT);
   QUEUE_OR_RETURN(global, GLOBAL);
   EXPECT_STATUS(chime_queue_sync(concurrent, never_function, t, CHIME_FOREVER), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_sync(global, never_function, t, CHIME_FOREVER), CHIME_ERROR_UNSUPPORTED);
 }
 
-static void a_virtual_queue_has_no_sync_outside_its_pass(csuite *t) {
+TEST(a_virtual_queue_has_no_sync_outside_its_pass) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   EXPECT_STATUS(chime_queue_sync(queue, never_function, t, CHIME_FOREVER), CHIME_ERROR_UNSUPPORTED);
 }
@@ -496,7 +496,7 @@ static void expect_timer_made(csuite *t, chime_queue_t queue, const chime_timer_
 }
 
 /* [8]: a context that was refused stays with the caller. */
-static void check_timer_options(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(check_timer_options) {
   chime_timer_options options = refused_options(t);
   struct {
     chime_timer_options options;
@@ -553,9 +553,8 @@ static void check_timer_options(csuite *t, where place) {
   expect_timer_made(t, queue, &options, __LINE__);
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 }
-ON_VIRTUAL_AND_SERIAL(check_timer_options)
 
-static void after_and_every_refuse_bad_arguments(csuite *t) {
+TEST(after_and_every_refuse_bad_arguments) {
   chime_timer_t timer = UNTOUCHED;
   QUEUE_OR_RETURN(queue, VIRTUAL);
   EXPECT_STATUS(chime_timer_after(queue, -1, never, t, never_function, &timer), CHIME_ERROR_INVALID_ARGUMENT);
@@ -617,7 +616,7 @@ static void expect_schedule_accepted(csuite *t, const chime_schedule *schedule, 
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
-static void schedules_of_a_wrong_size_are_refused(csuite *t) {
+TEST(schedules_of_a_wrong_size_are_refused) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   schedule.size = 0;
   expect_schedule_refused(t, &schedule, __LINE__);
@@ -629,7 +628,7 @@ static void schedules_of_a_wrong_size_are_refused(csuite *t) {
   expect_schedule_refused(t, &schedule, __LINE__);
 }
 
-static void a_longer_schedule_is_accepted_only_with_a_zero_tail(csuite *t) {
+TEST(a_longer_schedule_is_accepted_only_with_a_zero_tail) {
   struct {
     chime_schedule schedule;
     uint64_t tail[2];
@@ -644,7 +643,7 @@ static void a_longer_schedule_is_accepted_only_with_a_zero_tail(csuite *t) {
   expect_schedule_refused(t, &longer.schedule, __LINE__);
 }
 
-static void a_schedule_is_checked_member_by_member(csuite *t) {
+TEST(a_schedule_is_checked_member_by_member) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   schedule.flags = 2;
   expect_schedule_refused(t, &schedule, __LINE__);
@@ -670,7 +669,7 @@ static void a_schedule_is_checked_member_by_member(csuite *t) {
   expect_schedule_refused(t, &schedule, __LINE__);
 }
 
-static void leeway_is_below_the_interval_of_a_repeating_timer(csuite *t) {
+TEST(leeway_is_below_the_interval_of_a_repeating_timer) {
   chime_schedule schedule = schedule_of(0, 10);
   schedule.leeway_ns = 9;
   expect_schedule_accepted(t, &schedule, __LINE__);
@@ -687,7 +686,7 @@ static void leeway_is_below_the_interval_of_a_repeating_timer(csuite *t) {
   expect_schedule_refused(t, &schedule, __LINE__);
 }
 
-static void the_remaining_policy_does_not_go_with_a_deadline(csuite *t) {
+TEST(the_remaining_policy_does_not_go_with_a_deadline) {
   chime_schedule schedule = schedule_of(100, 10);
   schedule.resume_policy = CHIME_RESUME_REMAINING;
   expect_schedule_accepted(t, &schedule, __LINE__);
@@ -697,7 +696,7 @@ static void the_remaining_policy_does_not_go_with_a_deadline(csuite *t) {
   expect_schedule_accepted(t, &schedule, __LINE__);
 }
 
-static void start_needs_a_schedule(csuite *t) {
+TEST(start_needs_a_schedule) {
   chime_timer_options options = refused_options(t);
   chime_timer_t timer = UNTOUCHED;
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -707,7 +706,7 @@ static void start_needs_a_schedule(csuite *t) {
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 }
 
-static void a_timer_that_never_had_a_schedule_cannot_run(csuite *t) {
+TEST(a_timer_that_never_had_a_schedule_cannot_run) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_idle(t, queue, "a");
   EXPECT_STATUS(chime_timer_activate(p->timer, NULL), CHIME_ERROR_INVALID_ARGUMENT);
@@ -719,7 +718,7 @@ static void a_timer_that_never_had_a_schedule_cannot_run(csuite *t) {
 
 /* ---- Arguments of functions of timers --------------------------------------------------------------------------- */
 
-static void timer_functions_refuse_bad_arguments_and_change_nothing(csuite *t) {
+TEST(timer_functions_refuse_bad_arguments_and_change_nothing) {
   chime_timer_info before, after, info = CHIME_TIMER_INFO_INIT;
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_every(t, queue, "a", 10);
@@ -743,7 +742,7 @@ static void timer_functions_refuse_bad_arguments_and_change_nothing(csuite *t) {
 /* ---- Limits ----------------------------------------------------------------------------------------------------- */
 
 /* [14] */
-static void a_queue_with_a_timer_limit_refuses_one_more(csuite *t) {
+TEST(a_queue_with_a_timer_limit_refuses_one_more) {
   chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
   chime_timer_options options = refused_options(t);
   chime_schedule schedule = schedule_of(0, 0);
@@ -769,43 +768,3 @@ static void a_queue_with_a_timer_limit_refuses_one_more(csuite *t) {
   EXPECT_STATUS(chime_timer_create(queue, &options, &timer), CHIME_ERROR_LIMIT);
   EXPECT_EQ(state_of(t, b->timer), CHIME_STATE_RUNNING);
 }
-
-const csuite_test arguments_tests[] = {
-    TEST(now_refuses_what_is_no_clock),
-    TEST(serial_queue_options_are_checked),
-    TEST(concurrent_queue_options_are_checked),
-    TEST(virtual_queue_options_are_checked),
-    TEST(global_queue_options_are_checked),
-    TEST(wrapping_no_dispatch_queue_is_refused),
-    TEST(wrapped_queue_options_are_checked),
-    TEST(unknown_queue_kinds_are_refused),
-    TEST(clocks_that_a_queue_does_not_offer_are_unsupported),
-    TEST(without_libdispatch_all_that_stands_on_it_is_unsupported),
-    TEST(the_id_0_names_no_queue),
-    TEST(the_id_0_names_no_timer),
-    TEST(releasing_0_does_nothing),
-    TEST(forged_ids_name_no_queue),
-    TEST(forged_ids_name_no_timer),
-    TEST(ids_of_another_kind_are_refused),
-    TEST(a_released_timer_is_no_timer),
-    TEST(a_released_timers_id_never_names_the_one_that_took_its_place),
-    TEST(a_released_queue_is_no_queue),
-    TEST(the_timers_of_a_released_queue_are_no_timers),
-    TEST(queue_functions_refuse_bad_arguments_on_a_serial_queue),
-    TEST(time_of_a_dispatch_queue_cannot_be_moved),
-    TEST(a_virtual_queue_refuses_negative_durations),
-    TEST(a_concurrent_queue_has_no_sync),
-    TEST(a_virtual_queue_has_no_sync_outside_its_pass),
-    TESTS_ON_VIRTUAL_AND_SERIAL(check_timer_options),
-    TEST(after_and_every_refuse_bad_arguments),
-    TEST(schedules_of_a_wrong_size_are_refused),
-    TEST(a_longer_schedule_is_accepted_only_with_a_zero_tail),
-    TEST(a_schedule_is_checked_member_by_member),
-    TEST(leeway_is_below_the_interval_of_a_repeating_timer),
-    TEST(the_remaining_policy_does_not_go_with_a_deadline),
-    TEST(start_needs_a_schedule),
-    TEST(a_timer_that_never_had_a_schedule_cannot_run),
-    TEST(timer_functions_refuse_bad_arguments_and_change_nothing),
-    TEST(a_queue_with_a_timer_limit_refuses_one_more),
-    {NULL, NULL},
-};

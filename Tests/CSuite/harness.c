@@ -17,8 +17,14 @@ typedef union block {
   double alignment_too;
 } block;
 
+typedef struct ending {
+  void (*function)(void *context);
+  void *context;
+  struct ending *next;
+} ending;
+
 struct csuite {
-  pthread_mutex_t mutex; /* guards message, failures, skipped, log and blocks */
+  pthread_mutex_t mutex; /* guards message, failures, skipped, log, blocks and endings */
   char message[MESSAGE_CAPACITY];
   int failures;
   int skipped;
@@ -26,6 +32,7 @@ struct csuite {
   char log[LOG_CAPACITY];
   size_t log_length;
   block *blocks;
+  ending *endings;
   chime_queue_t queues[MOST_QUEUES];
   int64_t timeouts[MOST_QUEUES];
   chime_run_loop_t loops[MOST_QUEUES]; /* those of the queues that have one */
@@ -61,9 +68,25 @@ void csuite_set_dispatch_queues(void *serial, void *concurrent) {
 void *csuite_wrapped_serial(void) { return __atomic_load_n(&wrapped_serial, __ATOMIC_ACQUIRE); }
 void *csuite_wrapped_concurrent(void) { return __atomic_load_n(&wrapped_concurrent, __ATOMIC_ACQUIRE); }
 
-/* ---- One run ---------------------------------------------------------------------------------------------------- */
+/* ---- The list of tests ------------------------------------------------------------------------------------------- */
 
-int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
+static csuite_test *tests;
+
+static int comes_before(const csuite_test *a, const csuite_test *b) {
+  int order = strcmp(a->file, b->file);
+  return order != 0 ? order < 0 : a->line <= b->line;
+}
+
+void csuite_add(csuite_test *test) {
+  csuite_test **place = &tests;
+  while (*place != NULL && comes_before(*place, test)) place = &(*place)->next;
+  test->next = *place;
+  *place = test;
+}
+
+const csuite_test *csuite_first_test(void) { return tests; }
+
+/* ---- One run ---------------------------------------------------------------------------------------------------- */
 
 static csuite *run_new(void) {
   csuite *t = calloc(1, sizeof *t);
@@ -115,6 +138,7 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity) {
     return CSUITE_FAILED;
   }
   test->run(t);
+  for (; t->endings != NULL; t->endings = t->endings->next) t->endings->function(t->endings->context);
   run_end_queues(t);
   pthread_mutex_lock(&t->mutex);
   if (message != NULL && capacity > 0) snprintf(message, capacity, "%s", t->message);
@@ -141,6 +165,16 @@ void csuite_ends(csuite *t, chime_queue_t queue, int64_t timeout_ns) {
   t->loops[t->queue_count] = 0;
   t->has_host[t->queue_count] = 0;
   t->queue_count++;
+}
+
+void csuite_finally(csuite *t, void (*function)(void *context), void *context) {
+  ending *e = csuite_memory(t, sizeof *e);
+  e->function = function;
+  e->context = context;
+  pthread_mutex_lock(&t->mutex);
+  e->next = t->endings;
+  t->endings = e;
+  pthread_mutex_unlock(&t->mutex);
 }
 
 void csuite_keep_memory(csuite *t) { t->keep = 1; }

@@ -39,7 +39,7 @@ static int32_t poll_timeout(csuite *t, chime_queue_t queue) {
 
 /* ---- Statuses --------------------------------------------------------------------------------------------------- */
 
-static void host_functions_refuse_other_queues(csuite *t) {
+TEST(host_functions_refuse_other_queues) {
   const where places[] = {SERIAL, CONCURRENT, VIRTUAL, PRECISE};
   size_t i;
   for (i = 0; i < sizeof places / sizeof places[0]; i++) {
@@ -62,7 +62,7 @@ static void host_functions_refuse_other_queues(csuite *t) {
   }
 }
 
-static void host_functions_refuse_bad_arguments(csuite *t) {
+TEST(host_functions_refuse_bad_arguments) {
   chime_tick ticks[1];
   uint32_t count = 7;
   int32_t number = 7;
@@ -92,7 +92,7 @@ static void host_functions_refuse_bad_arguments(csuite *t) {
   EXPECT(number == 7 && deadline == 7 && count == 7);
 }
 
-static void options_of_another_kind_of_queue_are_refused(csuite *t) {
+TEST(options_of_another_kind_of_queue_are_refused) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = 7;
   options.flags = CHIME_QUEUE_BOUND;
@@ -120,7 +120,7 @@ static void options_of_another_kind_of_queue_are_refused(csuite *t) {
 
 /* ---- Driving ---------------------------------------------------------------------------------------------------- */
 
-static void nothing_to_wait_for_is_not_mixed_up_with_due_at_once(csuite *t) {
+TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p;
   EXPECT_EQ(next_deadline(t, queue), CHIME_FOREVER);
@@ -134,7 +134,7 @@ static void nothing_to_wait_for_is_not_mixed_up_with_due_at_once(csuite *t) {
   EXPECT_EQ(poll_timeout(t, queue), -1);
 }
 
-static void the_poll_timeout_is_rounded_up(csuite *t) {
+TEST(the_poll_timeout_is_rounded_up) {
   chime_queue_t queue = host_queue(t, 0);
   chime_timer_t timer;
   int64_t deadline;
@@ -151,7 +151,7 @@ static void the_poll_timeout_is_rounded_up(csuite *t) {
   EXPECT_OK(chime_timer_release(timer));
 }
 
-static void process_runs_at_most_max_and_leaves_the_rest_readable(csuite *t) {
+TEST(process_runs_at_most_max_and_leaves_the_rest_readable) {
   chime_queue_t queue = host_queue(t, 0);
   int fd = fd_of(t, queue), i;
   probe *probes[10];
@@ -170,7 +170,7 @@ static void process_runs_at_most_max_and_leaves_the_rest_readable(csuite *t) {
 
 static void rearm_at_once(probe *p, const chime_tick *tick) { chime_timer_restart(tick->timer, NULL), (void)p; }
 
-static void a_timer_rearmed_at_zero_delay_runs_in_the_next_process(csuite *t) {
+TEST(a_timer_rearmed_at_zero_delay_runs_in_the_next_process) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p = probe_idle(t, queue, "a");
   chime_schedule schedule = schedule_of(0, 0);
@@ -189,7 +189,7 @@ static void *start_later(void *argument) {
   return NULL;
 }
 
-static void an_earlier_timer_of_another_thread_wakes_the_host(csuite *t) {
+TEST(an_earlier_timer_of_another_thread_wakes_the_host) {
   chime_queue_t queue = host_queue(t, 0);
   chime_schedule schedule = schedule_of(5 * CHIME_MILLISECOND, 0);
   probe *p = probe_idle(t, queue, "a");
@@ -205,7 +205,7 @@ static void an_earlier_timer_of_another_thread_wakes_the_host(csuite *t) {
   pthread_join(thread, NULL);
 }
 
-static void a_hundred_thousand_pending_timers_wake_nobody(csuite *t) {
+TEST(a_hundred_thousand_pending_timers_wake_nobody) {
   chime_queue_t queue = host_queue(t, 0);
   int i, count = csuite_scaled(100000);
   for (i = 0; i < count; i++) {
@@ -224,7 +224,7 @@ static void process_in_handler(probe *p, const chime_tick *tick) {
   p->number = chime_queue_wait(p->queue, 0);
 }
 
-static void driving_inside_a_handler_would_deadlock(csuite *t) {
+TEST(driving_inside_a_handler_would_deadlock) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p = probe_after(t, queue, "a", 0);
   p->quiet = 1;
@@ -257,7 +257,7 @@ static void elsewhere(probe *p, const chime_tick *tick) {
   if (pthread_create(&thread, NULL, drive_elsewhere, p->user) == 0) pthread_join(thread, NULL);
 }
 
-static void a_second_thread_gets_busy(csuite *t) {
+TEST(a_second_thread_gets_busy) {
   chime_queue_t queue = host_queue(t, 0);
   attempt a = {0, 7, 7, 7, 7};
   probe *p = probe_after(t, queue, "a", 0);
@@ -271,7 +271,7 @@ static void a_second_thread_gets_busy(csuite *t) {
   EXPECT_STATUS(a.wait, CHIME_ERROR_BUSY);
 }
 
-static void a_bound_queue_refuses_other_threads(csuite *t) {
+TEST(a_bound_queue_refuses_other_threads) {
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND),
                 records = host_queue(t, CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS);
   attempt a = {0, 7, 7, 7, 7}, b = {0, 7, 7, 7, 7};
@@ -291,7 +291,7 @@ static void a_bound_queue_refuses_other_threads(csuite *t) {
 
 /* ---- Run, wait, stop -------------------------------------------------------------------------------------------- */
 
-static void run_returns_when_no_timer_runs(csuite *t) {
+TEST(run_returns_when_no_timer_runs) {
   chime_queue_t queue = host_queue(t, 0);
   chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
   probe *p, *never;
@@ -312,7 +312,7 @@ static void stop_the_queue(probe *p, const chime_tick *tick) {
   p->status2 = chime_queue_stop(p->queue);
 }
 
-static void stop_ends_run_and_a_stop_before_ends_the_next(csuite *t) {
+TEST(stop_ends_run_and_a_stop_before_ends_the_next) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   p->on_tick = stop_the_queue;
@@ -332,7 +332,7 @@ static void *stop_soon(void *argument) {
   return NULL;
 }
 
-static void stop_from_another_thread_ends_a_waiting_run(csuite *t) {
+TEST(stop_from_another_thread_ends_a_waiting_run) {
   chime_queue_t queue = host_queue(t, 0);
   pthread_t thread;
   if (!spawn(t, &thread, stop_soon, &queue)) return;
@@ -354,7 +354,7 @@ static void *signal_soon(void *argument) {
   return NULL;
 }
 
-static void a_signal_handler_may_stop_run(csuite *t) {
+TEST(a_signal_handler_may_stop_run) {
   chime_queue_t queue = host_queue(t, 0);
   struct sigaction action, before;
   pthread_t self = pthread_self(), thread;
@@ -375,7 +375,7 @@ static void a_signal_handler_may_stop_run(csuite *t) {
   sigaction(SIGUSR2, &before, NULL);
 }
 
-static void wait_runs_nothing_and_tells_when_something_is_due(csuite *t) {
+TEST(wait_runs_nothing_and_tells_when_something_is_due) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p;
   EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_TIMED_OUT);
@@ -395,7 +395,7 @@ static void *run_for_ever(void *argument) {
   return NULL;
 }
 
-static void shutdown_ends_a_run_on_another_thread(csuite *t) {
+TEST(shutdown_ends_a_run_on_another_thread) {
   int i;
   for (i = 0; i < csuite_scaled(200); i++) {
     chime_queue_t queue = host_queue(t, 0);
@@ -424,7 +424,7 @@ static void *wake_all_the_time(void *argument) {
   }
 }
 
-static void a_closed_descriptor_is_never_touched_again(csuite *t) {
+TEST(a_closed_descriptor_is_never_touched_again) {
   int64_t current;
   int i, started = 0;
   chime_queue_t queue = 0;
@@ -484,7 +484,7 @@ static uint32_t take_some(csuite *t, chime_queue_t queue, chime_tick *ticks, uin
   return count;
 }
 
-static void records_say_what_callbacks_would(csuite *t) {
+TEST(records_say_what_callbacks_would) {
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   char context[] = "c";
   chime_tick ticks[8];
@@ -510,7 +510,7 @@ static void records_say_what_callbacks_would(csuite *t) {
   EXPECT(is_stale(timer));
 }
 
-static void a_taken_tick_keeps_its_timer_busy_until_the_next_take(csuite *t) {
+TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take) {
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_tick ticks[4];
   chime_timer_t timer = record_timer(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE, schedule_of(0, CHIME_MILLISECOND));
@@ -523,7 +523,7 @@ static void a_taken_tick_keeps_its_timer_busy_until_the_next_take(csuite *t) {
   EXPECT_EQ(ticks[0].kind, CHIME_TICK_FINALIZE);
 }
 
-static void a_repeating_timer_of_records_goes_on_when_the_host_only_polls(csuite *t) {
+TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls) {
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   int fd = fd_of(t, queue), i, seen = 0;
   chime_tick ticks[4];
@@ -542,7 +542,7 @@ static void a_repeating_timer_of_records_goes_on_when_the_host_only_polls(csuite
  * One take ends a batch that an earlier one had begun, and looks for what has fallen due since: there is the timer again
  * whose record was just taken. It is busy, and what was to bring it has been used up.
  */
-static void a_timer_due_again_while_its_record_is_taken_is_not_forgotten(csuite *t) {
+TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten) {
   enum { OTHERS = 200 };
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   int fd = fd_of(t, queue), round, i;
@@ -575,7 +575,7 @@ static void a_timer_due_again_while_its_record_is_taken_is_not_forgotten(csuite 
   }
 }
 
-static void the_generation_tells_which_record_of_a_batch_is_stale(csuite *t) {
+TEST(the_generation_tells_which_record_of_a_batch_is_stale) {
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_tick ticks[4];
   chime_timer_t first = record_timer(t, queue, NULL, 0, schedule_of(0, CHIME_HOUR));
@@ -591,7 +591,7 @@ static void the_generation_tells_which_record_of_a_batch_is_stale(csuite *t) {
 
 static void count_destructor(void *object) { add(object, 1); }
 
-static void a_taken_tick_holds_its_target(csuite *t) {
+TEST(a_taken_tick_holds_its_target) {
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   int *destroyed = csuite_memory(t, sizeof *destroyed);
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
@@ -610,7 +610,7 @@ static void a_taken_tick_holds_its_target(csuite *t) {
   EXPECT_EQ(load(destroyed), 1);
 }
 
-static void functions_and_records_do_not_mix(csuite *t) {
+TEST(functions_and_records_do_not_mix) {
   chime_queue_t records = host_queue(t, CHIME_QUEUE_RECORDS), queue = host_queue(t, 0);
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = schedule_of(0, 0);
@@ -629,7 +629,7 @@ static void functions_and_records_do_not_mix(csuite *t) {
   EXPECT_EQ(timer, 7);
 }
 
-static void records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed(csuite *t) {
+TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed) {
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   struct {
     chime_tick tick;
@@ -651,7 +651,7 @@ static void records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed(csu
   EXPECT_EQ(all, 14); /* each was due, and each was finalized */
 }
 
-static void a_queue_of_records_ends_with_what_was_taken_and_what_was_not(csuite *t) {
+TEST(a_queue_of_records_ends_with_what_was_taken_and_what_was_not) {
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_tick ticks[2];
   int i;
@@ -662,7 +662,7 @@ static void a_queue_of_records_ends_with_what_was_taken_and_what_was_not(csuite 
 
 /* ---- Clocks ----------------------------------------------------------------------------------------------------- */
 
-static void a_deadline_of_each_clock_is_met(csuite *t) {
+TEST(a_deadline_of_each_clock_is_met) {
   const chime_clock clocks[] = {CHIME_CLOCK_MONOTONIC, CHIME_CLOCK_BOOTTIME, CHIME_CLOCK_WALL};
   size_t i;
   for (i = 0; i < 3; i++) {
@@ -693,7 +693,7 @@ static void a_deadline_of_each_clock_is_met(csuite *t) {
   }
 }
 
-static void wall_time_is_offered_on_every_kind_of_queue(csuite *t) {
+TEST(wall_time_is_offered_on_every_kind_of_queue) {
   const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE};
   size_t i;
   if (csuite_skips_without_dispatch(t)) return;
@@ -718,7 +718,7 @@ static void wall_time_is_offered_on_every_kind_of_queue(csuite *t) {
   }
 }
 
-static void sleep_until_is_never_early(csuite *t) {
+TEST(sleep_until_is_never_early) {
   const chime_clock clocks[] = {CHIME_CLOCK_MONOTONIC, CHIME_CLOCK_BOOTTIME, CHIME_CLOCK_WALL};
   size_t i;
   for (i = 0; i < 3; i++) {
@@ -735,7 +735,7 @@ static void sleep_until_is_never_early(csuite *t) {
 
 /* ---- Precise queues and threads --------------------------------------------------------------------------------- */
 
-static void real_time_priority_is_given_or_refused_by_a_status(csuite *t) {
+TEST(real_time_priority_is_given_or_refused_by_a_status) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = 0;
   chime_status status;
@@ -755,7 +755,7 @@ static void real_time_priority_is_given_or_refused_by_a_status(csuite *t) {
 
 static void note_thread(void *context) { *(pthread_t *)context = pthread_self(); }
 
-static void sync_on_a_precise_queue_runs_on_its_thread(csuite *t) {
+TEST(sync_on_a_precise_queue_runs_on_its_thread) {
   pthread_t first, second;
   QUEUE_OR_RETURN(queue, PRECISE);
   EXPECT_OK(chime_queue_sync(queue, note_thread, &first, CHIME_FOREVER));
@@ -785,7 +785,7 @@ static void expect_inside(probe *p, const chime_tick *tick) {
   if (load(&h->inside) != 1) add(&h->wrong, 1);
 }
 
-static void enter_and_leave_stand_around_handlers(csuite *t) {
+TEST(enter_and_leave_stand_around_handlers) {
   const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_PRECISE};
   size_t i;
   for (i = 0; i < 2; i++) {
@@ -813,7 +813,7 @@ static void enter_and_leave_stand_around_handlers(csuite *t) {
 
 static void on_thread(void *context) { add(context, 1); }
 
-static void threads_that_chime_makes_call_the_hooks(csuite *t) {
+TEST(threads_that_chime_makes_call_the_hooks) {
   int *calls = csuite_memory(t, 2 * sizeof *calls);
   chime_queue_t queue = 0;
   int64_t end = monotonic_ns() + PATIENCE;
@@ -826,42 +826,3 @@ static void threads_that_chime_makes_call_the_hooks(csuite *t) {
   while (load(calls) < 2 && monotonic_ns() < end) sleep_ns(CHIME_MILLISECOND);
   EXPECT(load(calls) >= 2);
 }
-
-const csuite_test host_tests[] = {
-    TEST(host_functions_refuse_other_queues),
-    TEST(host_functions_refuse_bad_arguments),
-    TEST(options_of_another_kind_of_queue_are_refused),
-    TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once),
-    TEST(the_poll_timeout_is_rounded_up),
-    TEST(process_runs_at_most_max_and_leaves_the_rest_readable),
-    TEST(a_timer_rearmed_at_zero_delay_runs_in_the_next_process),
-    TEST(an_earlier_timer_of_another_thread_wakes_the_host),
-    TEST(a_hundred_thousand_pending_timers_wake_nobody),
-    TEST(driving_inside_a_handler_would_deadlock),
-    TEST(a_second_thread_gets_busy),
-    TEST(a_bound_queue_refuses_other_threads),
-    TEST(run_returns_when_no_timer_runs),
-    TEST(stop_ends_run_and_a_stop_before_ends_the_next),
-    TEST(stop_from_another_thread_ends_a_waiting_run),
-    TEST(a_signal_handler_may_stop_run),
-    TEST(wait_runs_nothing_and_tells_when_something_is_due),
-    TEST(shutdown_ends_a_run_on_another_thread),
-    TEST(a_closed_descriptor_is_never_touched_again),
-    TEST(records_say_what_callbacks_would),
-    TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take),
-    TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls),
-    TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten),
-    TEST(the_generation_tells_which_record_of_a_batch_is_stale),
-    TEST(a_taken_tick_holds_its_target),
-    TEST(functions_and_records_do_not_mix),
-    TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed),
-    TEST(a_queue_of_records_ends_with_what_was_taken_and_what_was_not),
-    TEST(a_deadline_of_each_clock_is_met),
-    TEST(wall_time_is_offered_on_every_kind_of_queue),
-    TEST(sleep_until_is_never_early),
-    TEST(real_time_priority_is_given_or_refused_by_a_status),
-    TEST(sync_on_a_precise_queue_runs_on_its_thread),
-    TEST(enter_and_leave_stand_around_handlers),
-    TEST(threads_that_chime_makes_call_the_hooks),
-    {NULL, NULL},
-};

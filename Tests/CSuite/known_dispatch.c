@@ -40,16 +40,12 @@ static void a_crowd_of_suspended_timers_starves_nobody(csuite *t, where place) {
     if (!EXPECT_EQ(state_of(t, crowd[i]->timer), CHIME_STATE_SUSPENDED)) return;
   }
 }
-static void a_crowd_of_suspended_timers_starves_nobody_on_a_serial_queue(csuite *t) {
-  a_crowd_of_suspended_timers_starves_nobody(t, SERIAL);
-}
-static void a_crowd_of_suspended_timers_starves_nobody_on_a_precise_queue(csuite *t) {
-  a_crowd_of_suspended_timers_starves_nobody(t, PRECISE);
-}
+TEST_ON(a_crowd_of_suspended_timers_starves_nobody, a_serial_queue, SERIAL)
+TEST_ON(a_crowd_of_suspended_timers_starves_nobody, a_precise_queue, PRECISE)
 
 /* dispatch_timer_short and dispatch_timer_timeout: due timers of a queue that is blocked do not keep another queue's
    from coming; the one that blocks has one call, however often it was due. */
-static void a_crowd_of_due_timers_on_a_blocked_queue_starves_no_other_queue(csuite *t) {
+TEST(a_crowd_of_due_timers_on_a_blocked_queue_starves_no_other_queue) {
   chime_schedule short_period = schedule_of(0, 100), schedule = schedule_of(0, 5 * CHIME_MICROSECOND);
   int i, count = csuite_scaled(CROWD);
   probe **crowd = csuite_memory(t, (size_t)count * sizeof *crowd);
@@ -81,7 +77,7 @@ static void a_crowd_of_due_timers_on_a_blocked_queue_starves_no_other_queue(csui
 
 /* dispatch_timer_bit31, dispatch_timer_bit63: delays and periods around the bits at which a narrower number would wrap
    or change its sign. libdispatch's 2^63 + 1 cannot be said here: durations are signed. */
-static void intervals_at_every_bit_keep_their_time(csuite *t) {
+TEST(intervals_at_every_bit_keep_their_time) {
   int bit, off;
   for (bit = 30; bit <= 63; bit++) {
     chime_queue_t queue;
@@ -122,7 +118,7 @@ static void intervals_at_every_bit_keep_their_time(csuite *t) {
 }
 
 /* dispatch_timer_bit63: due at once and a period without end: one call, and none before later ticks. */
-static void a_period_at_bit_63_has_its_first_call_only(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(a_period_at_bit_63_has_its_first_call_only) {
   chime_schedule schedule = schedule_of(0, INT64_MAX);
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
@@ -132,7 +128,6 @@ static void a_period_at_bit_63_has_its_first_call_only(csuite *t, where place) {
   let_later_ticks_come(t, queue, CHIME_MILLISECOND);
   EXPECT_EQ(load(&p->ticks), 1);
 }
-ON_DISPATCH_QUEUES(a_period_at_bit_63_has_its_first_call_only)
 
 /* ---- Drift ------------------------------------------------------------------------------------------------------ */
 
@@ -145,7 +140,7 @@ static void be_slow_at_times(probe *p, const chime_tick *tick) {
 }
 
 /* dispatch_drift: 2,500 ticks of 10 ms; here none is off by a nanosecond, though some handlers take time. */
-static void over_2500_ticks_of_10_ms_nothing_drifts(csuite *t) {
+TEST(over_2500_ticks_of_10_ms_nothing_drifts) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_every_quietly(t, queue, 10 * CHIME_MILLISECOND);
   p->number = 10 * CHIME_MILLISECOND;
@@ -177,17 +172,4 @@ static void over_2500_ticks_of_400_us_nothing_drifts(csuite *t, where place) {
   EXPECT_EQ(load(&p->ticks) + p->missed, count);
   EXPECT_BETWEEN(p->last.actual_ns, g->first_ns + (count - 1) * g->interval_ns, INT64_MAX);
 }
-static void over_2500_ticks_of_400_us_nothing_drifts_on_a_serial_queue(csuite *t) {
-  over_2500_ticks_of_400_us_nothing_drifts(t, SERIAL);
-}
-
-const csuite_test known_dispatch_tests[] = {
-    TEST(a_crowd_of_suspended_timers_starves_nobody_on_a_serial_queue),
-    TEST(a_crowd_of_suspended_timers_starves_nobody_on_a_precise_queue),
-    TEST(a_crowd_of_due_timers_on_a_blocked_queue_starves_no_other_queue),
-    TEST(intervals_at_every_bit_keep_their_time),
-    TESTS_ON_DISPATCH_QUEUES(a_period_at_bit_63_has_its_first_call_only),
-    TEST(over_2500_ticks_of_10_ms_nothing_drifts),
-    TEST(over_2500_ticks_of_400_us_nothing_drifts_on_a_serial_queue),
-    {NULL, NULL},
-};
+TEST_ON(over_2500_ticks_of_400_us_nothing_drifts, a_serial_queue, SERIAL)

@@ -49,19 +49,17 @@ static void check_answers(csuite *t, where place, stop_function stop) {
     if (!EXPECT_EQ(load(&probes[i]->ticks), probes[i]->status == CHIME_OK ? 0 : 1)) return;
   }
 }
-static void the_answer_of_stop_tells_whether_it_comes(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(the_answer_of_stop_tells_whether_it_comes) {
   check_answers(t, place, stop_by_cancel);
 }
-ON_DISPATCH_QUEUES(the_answer_of_stop_tells_whether_it_comes)
-static void the_answer_of_postpone_tells_whether_it_comes(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(the_answer_of_postpone_tells_whether_it_comes) {
   check_answers(t, place, stop_by_postpone);
 }
-ON_DISPATCH_QUEUES(the_answer_of_postpone_tells_whether_it_comes)
 
 /* ---- Reset ------------------------------------------------------------------------------------------------------ */
 
 /* TestTimerModifiedEarlier, issue 47329: moved into the past again and again, a timer is not dropped. */
-static void a_timer_moved_earlier_again_and_again_is_not_dropped(csuite *t) {
+TEST(a_timer_moved_earlier_again_and_again_is_not_dropped) {
   chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0), past = schedule_at(0, 0);
   int i, j, rounds = csuite_scaled(1000);
   chime_queue_t queue = virtual_queue_at(t, 1000);
@@ -81,7 +79,7 @@ static void a_timer_moved_earlier_again_and_again_is_not_dropped(csuite *t) {
 
 /* TestAdjustTimers, issue 47762: a hundred timers, each through ten steps in an order by chance: at once, to minutes,
    stopped, at once again; what is at once comes, the rest does not. */
-static void timers_moved_to_and_fro_lose_no_tick(csuite *t) {
+TEST(timers_moved_to_and_fro_lose_no_tick) {
   enum { COUNT = 100, STEPS = 10 };
   static const int64_t minutes[] = {1, 3, 2};
   probe *probes[COUNT];
@@ -126,7 +124,7 @@ static void restart_own_at_once_until_told(probe *p, const chime_tick *tick) {
 }
 
 /* A timer that its handler arms at zero again and again does not keep others from coming. */
-static void a_timer_armed_at_zero_for_ever_starves_nobody(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) {
   chime_schedule at_once = schedule_of(0, 0);
   QUEUE_OR_RETURN(queue, place);
   probe *greedy = probe_idle(t, queue, "g");
@@ -141,12 +139,11 @@ static void a_timer_armed_at_zero_for_ever_starves_nobody(csuite *t, where place
   open_gate(greedy);
   EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(greedy->timer, CHIME_FOREVER)));
 }
-ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody)
 
 /* ---- Overflow --------------------------------------------------------------------------------------------------- */
 
 /* TestOverflowRuntimeTimer: now + 2^63 - 1 does not wrap, and does not hang whoever comes after it. */
-static void a_sum_that_overflows_hangs_nobody(csuite *t, where place) {
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_sum_that_overflows_hangs_nobody) {
   QUEUE_OR_RETURN(queue, place);
   probe *huge = probe_after(t, queue, "h", INT64_MAX);
   probe *soon;
@@ -156,11 +153,9 @@ static void a_sum_that_overflows_hangs_nobody(csuite *t, where place) {
   EXPECT(await(&soon->returned, 1));
   EXPECT_EQ(load(&huge->ticks), 0);
 }
-ON_VIRTUAL_AND_SERIAL(a_sum_that_overflows_hangs_nobody)
-ON_THE_MAIN_QUEUE(a_sum_that_overflows_hangs_nobody)
 
 /* The same with a period: due at once, and when + period overflows at its first call. */
-static void a_period_that_overflows_hangs_nobody(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(a_period_that_overflows_hangs_nobody) {
   chime_schedule schedule = schedule_of(0, INT64_MAX);
   QUEUE_OR_RETURN(queue, place);
   probe *huge = probe_idle(t, queue, "h");
@@ -175,10 +170,9 @@ static void a_period_that_overflows_hangs_nobody(csuite *t, where place) {
   EXPECT_EQ(state_of(t, huge->timer), CHIME_STATE_RUNNING);
   if (place == VIRTUAL) EXPECT_EQ(deadline_of(t, huge->timer), INT64_MAX); /* 0 + INT64_MAX */
 }
-ON_VIRTUAL_AND_SERIAL(a_period_that_overflows_hangs_nobody)
 
 /* Periods that overflow only at a later tick: the grid goes on as far as numbers do, and then there is no next time. */
-static void a_grid_ends_where_numbers_do(csuite *t) {
+TEST(a_grid_ends_where_numbers_do) {
   static const int64_t starts[] = {0, 1, INT64_C(1) << 40, INT64_C(1) << 62};
   size_t i;
   for (i = 0; i < sizeof starts / sizeof starts[0]; i++) {
@@ -193,16 +187,3 @@ static void a_grid_ends_where_numbers_do(csuite *t) {
     EXPECT_EQ(next_deadline(t, queue), CHIME_FOREVER);
   }
 }
-
-const csuite_test known_go_tests[] = {
-    TESTS_ON_DISPATCH_QUEUES(the_answer_of_stop_tells_whether_it_comes),
-    TESTS_ON_DISPATCH_QUEUES(the_answer_of_postpone_tells_whether_it_comes),
-    TEST(a_timer_moved_earlier_again_and_again_is_not_dropped),
-    TEST(timers_moved_to_and_fro_lose_no_tick),
-    TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody),
-    TESTS_ON_VIRTUAL_AND_SERIAL(a_sum_that_overflows_hangs_nobody),
-    TEST_ON_THE_MAIN_QUEUE(a_sum_that_overflows_hangs_nobody),
-    TESTS_ON_VIRTUAL_AND_SERIAL(a_period_that_overflows_hangs_nobody),
-    TEST(a_grid_ends_where_numbers_do),
-    {NULL, NULL},
-};

@@ -25,7 +25,7 @@ static void *cancel_and_wait_from_a_thread(void *argument) {
 
 /* del_wait: a deletion from another thread returns only when the callback has; also when two threads delete at once, of
    whom the second finds nothing to cancel. */
-static void a_deletion_by_other_threads_waits_for_the_callback(csuite *t) {
+TEST(a_deletion_by_other_threads_waits_for_the_callback) {
   chime_schedule schedule = schedule_of(0, CHIME_HOUR);
   pthread_t thread;
   chime_status mine;
@@ -48,7 +48,7 @@ static void a_deletion_by_other_threads_waits_for_the_callback(csuite *t) {
 /* ---- Time that was read before ---------------------------------------------------------------------------------- */
 
 /* regress_timer_timeout: right after it was set, no timer says that more is left than it was given. */
-static void what_is_left_is_never_more_than_was_given(csuite *t) {
+TEST(what_is_left_is_never_more_than_was_given) {
   const int64_t delay = 100 * CHIME_MICROSECOND;
   chime_schedule schedule = schedule_of(delay, 0);
   int i;
@@ -85,7 +85,7 @@ static void note_and_cancel_own_at_the_fourth(probe *p, const chime_tick *tick) 
 
 /* common_timeout: a hundred persistent timers of two durations, four calls each, every one of which deletes itself at
    the fourth. In each round those of a duration come in the order in which they were added. */
-static void a_hundred_timers_of_two_durations_keep_their_order(csuite *t) {
+TEST(a_hundred_timers_of_two_durations_keep_their_order) {
   common_timeouts *seen = csuite_memory(t, sizeof *seen);
   probe *probes[COMMON];
   int i, due = 0;
@@ -135,16 +135,8 @@ static void timers_of_one_duration_share_a_visit(csuite *t, int count) {
   EXPECT_BETWEEN(stats_of(t, queue).passes - passes, 1, 4);
 }
 
-static void many_timers_of_one_duration_share_a_visit_as_few_do(csuite *t) {
+TEST(many_timers_of_one_duration_share_a_visit_as_few_do) {
   const int few = csuite_scaled(400) + 100;
   timers_of_one_duration_share_a_visit(t, few);
   timers_of_one_duration_share_a_visit(t, 64 * few);
 }
-
-const csuite_test known_libevent_tests[] = {
-    TEST(a_deletion_by_other_threads_waits_for_the_callback),
-    TEST(what_is_left_is_never_more_than_was_given),
-    TEST(a_hundred_timers_of_two_durations_keep_their_order),
-    TEST(many_timers_of_one_duration_share_a_visit_as_few_do),
-    {NULL, NULL},
-};

@@ -12,7 +12,7 @@
 
 /* timer_order, extended: in libuv a start anew, of a handle that is active too, goes to the end. Chime promises that
    for an activation; of a restart or reschedule that finds the timer running the contract says nothing: as in libuv. */
-static void a_restart_to_the_same_deadline_goes_to_the_end(csuite *t) {
+TEST(a_restart_to_the_same_deadline_goes_to_the_end) {
   chime_schedule schedule = schedule_at(10, 0);
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_start(t, queue, "a", &schedule);
@@ -35,7 +35,7 @@ static void restart_own_at_once(probe *p, const chime_tick *tick) {
 }
 
 /* timer_zero_timeout: armed at zero in its own callback, it runs in the next turn, not in this one. */
-static void a_zero_delay_armed_in_the_callback_runs_in_the_next_turn(csuite *t) {
+TEST(a_zero_delay_armed_in_the_callback_runs_in_the_next_turn) {
   int turn;
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
   probe *p = probe_after(t, queue, "a", 0);
@@ -51,7 +51,7 @@ static void a_zero_delay_armed_in_the_callback_runs_in_the_next_turn(csuite *t) 
 }
 
 /* timer_run_once: a turn that waits runs the one timer that there is; with none, a turn does nothing. */
-static void one_turn_runs_a_one_shot_and_a_turn_without_timers_nothing(csuite *t) {
+TEST(one_turn_runs_a_one_shot_and_a_turn_without_timers_nothing) {
   static const int64_t delays[] = {0, CHIME_MILLISECOND};
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
   probe *p = probe_idle(t, queue, "a");
@@ -73,7 +73,7 @@ static void one_turn_runs_a_one_shot_and_a_turn_without_timers_nothing(csuite *t
 
 /* timer_no_double_call_once and _nowait: two periods pass before the loop turns; one call, not two. Chime's call says
    what it stands for. */
-static void periods_slept_through_give_one_call_in_one_turn(csuite *t) {
+TEST(periods_slept_through_give_one_call_in_one_turn) {
   const int64_t interval = 10 * CHIME_MILLISECOND;
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
   probe *p = probe_every_quietly(t, queue, interval);
@@ -85,7 +85,7 @@ static void periods_slept_through_give_one_call_in_one_turn(csuite *t) {
 }
 
 /* timer_early_check: by a clock of its own, a call never comes before its time. */
-static void by_the_systems_clock_no_call_of_a_turn_is_early(csuite *t) {
+TEST(by_the_systems_clock_no_call_of_a_turn_is_early) {
   int i;
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
   probe *p = probe_idle(t, queue, "a");
@@ -112,7 +112,7 @@ static void restart_the_other_in_fifty(probe *p, const chime_tick *tick) {
 }
 
 /* timer_from_check: stopped and started again elsewhere in the turn in which it is due, it comes later, once. */
-static void a_due_timer_stopped_and_started_by_another_callback_comes_later(csuite *t) {
+TEST(a_due_timer_stopped_and_started_by_another_callback_comes_later) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_after(t, queue, "a", 50);
   a->other = probe_after(t, queue, "b", 50);
@@ -129,7 +129,7 @@ static void release_the_other(probe *p, const chime_tick *tick) {
 }
 
 /* uv_close and uv_timer_stop, in the callback of a timer that is due before it in the same turn. */
-static void a_due_timer_stopped_or_closed_by_another_callback_does_not_tick(csuite *t) {
+TEST(a_due_timer_stopped_or_closed_by_another_callback_does_not_tick) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_after(t, queue, "a", 10);
   probe *b = probe_every(t, queue, "b", 10);
@@ -145,14 +145,3 @@ static void a_due_timer_stopped_or_closed_by_another_callback_does_not_tick(csui
   EXPECT_OK(d->status);
   EXPECT_EQ(state_of(t, b->timer), CHIME_STATE_CANCELLED);
 }
-
-const csuite_test known_libuv_tests[] = {
-    TEST(a_restart_to_the_same_deadline_goes_to_the_end),
-    TEST(a_zero_delay_armed_in_the_callback_runs_in_the_next_turn),
-    TEST(one_turn_runs_a_one_shot_and_a_turn_without_timers_nothing),
-    TEST(periods_slept_through_give_one_call_in_one_turn),
-    TEST(by_the_systems_clock_no_call_of_a_turn_is_early),
-    TEST(a_due_timer_stopped_and_started_by_another_callback_comes_later),
-    TEST(a_due_timer_stopped_or_closed_by_another_callback_does_not_tick),
-    {NULL, NULL},
-};

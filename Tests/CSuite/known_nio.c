@@ -30,7 +30,7 @@ static void note_number(probe *p, const chime_tick *tick) {
 }
 
 /* testScheduledTasksAreOrdered: of one deadline, which is over by then on a real clock, in the order of scheduling. */
-static void tasks_of_one_deadline_run_in_the_order_of_scheduling(csuite *t, where place) {
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(tasks_of_one_deadline_run_in_the_order_of_scheduling) {
   tasks *seen = csuite_memory(t, sizeof *seen);
   int i;
   QUEUE_OR_RETURN(queue, place);
@@ -49,8 +49,6 @@ static void tasks_of_one_deadline_run_in_the_order_of_scheduling(csuite *t, wher
     if (!EXPECT_EQ(seen->order[i], i)) return;
   }
 }
-ON_VIRTUAL_AND_SERIAL(tasks_of_one_deadline_run_in_the_order_of_scheduling)
-ON_THE_MAIN_QUEUE(tasks_of_one_deadline_run_in_the_order_of_scheduling)
 
 /* ---- Cancelling ------------------------------------------------------------------------------------------------- */
 
@@ -71,7 +69,7 @@ static void start_and_cancel(void *context) {
 }
 
 /* testScheduledTaskThatIsImmediatelyCancelledNeverFires and testRepeatedTask...: on the loop itself, without delay. */
-static void what_is_cancelled_at_once_on_the_queue_never_fires(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(what_is_cancelled_at_once_on_the_queue_never_fires) {
   cancelled_at_once *c = csuite_memory(t, sizeof *c);
   int i;
   QUEUE_OR_RETURN(queue, place);
@@ -82,7 +80,6 @@ static void what_is_cancelled_at_once_on_the_queue_never_fires(csuite *t, where 
   if (place != VIRTUAL) let_later_ticks_come(t, queue, 0);
   for (i = 0; i < 2; i++) EXPECT_EQ(load(&c->tasks[i]->ticks), 0);
 }
-ON_VIRTUAL_AND_SERIAL(what_is_cancelled_at_once_on_the_queue_never_fires)
 
 typedef struct barrier {
   probe *task;
@@ -98,7 +95,7 @@ static void note_ticks(void *context) {
 
 /* testScheduleRepeatedTaskCancelFromDifferentThread, NIO's issue 554: cancelled while it runs as often as it can; by
    the time the loop does what was handed to it after the cancel, no run begins any more. */
-static void after_a_cancel_from_another_thread_no_run_begins(csuite *t) {
+TEST(after_a_cancel_from_another_thread_no_run_begins) {
   chime_schedule schedule = spaced(0, 1);
   int i, rounds = csuite_scaled(200);
   QUEUE_OR_RETURN(queue, SERIAL);
@@ -129,7 +126,7 @@ static void cancel_own_and_note(probe *p, const chime_tick *tick) {
 }
 
 /* testRepeatedTaskThatIsImmediatelyCancelledNotifies and ...ThatCancelsItselfNotifiesOnlyWhenFinished. */
-static void a_cancelled_task_notifies_once_and_only_when_it_has_ended(csuite *t) {
+TEST(a_cancelled_task_notifies_once_and_only_when_it_has_ended) {
   chime_schedule schedule = spaced(10, 10);
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *at_once = probe_start_full(t, queue, "a", &schedule);
@@ -154,7 +151,7 @@ static void note_returned_at_the_end(probe *p) { p->gate = load(&p->returned) + 
 
 /* The same while the task blocks its loop: neither the notification nor the end of what it holds comes before it has
    returned, whoever cancels and releases it. */
-static void while_a_task_blocks_its_end_is_held_back(csuite *t) {
+TEST(while_a_task_blocks_its_end_is_held_back) {
   chime_schedule schedule = schedule_of(0, CHIME_HOUR);
   QUEUE_OR_RETURN(queue, SERIAL);
   probe *p = probe_new(t, queue, "a");
@@ -182,7 +179,7 @@ static void while_a_task_blocks_its_end_is_held_back(csuite *t) {
 /* testCancelledScheduledTasksDoNotHoldOnToRunClosure, and ...EvenIfTheyWereTheNextTaskToExecute: long before its time
    would have come, the last that could be freed is. A cancel alone keeps the context, as the timer can be activated
    again; it is the release that ends it. */
-static void cancelled_and_released_tasks_keep_nothing(csuite *t, where place) {
+TESTS_ON_ALL_QUEUES(cancelled_and_released_tasks_keep_nothing) {
   QUEUE_OR_RETURN(queue, place);
   probe *next = probe_after(t, queue, "a", CHIME_HOUR);
   probe *later = probe_after(t, queue, "b", 2 * CHIME_HOUR);
@@ -197,13 +194,9 @@ static void cancelled_and_released_tasks_keep_nothing(csuite *t, where place) {
   EXPECT(await(&later->finalized, 1));
   EXPECT_EQ(load(&next->ticks) + load(&later->ticks), 0);
 }
-static void cancelled_and_released_tasks_keep_nothing_on_a_virtual_queue(csuite *t) {
-  cancelled_and_released_tasks_keep_nothing(t, VIRTUAL);
-}
-ON_DISPATCH_QUEUES(cancelled_and_released_tasks_keep_nothing)
 
 /* A one-shot that nobody holds releases its context after its run, not with the queue. */
-static void a_task_that_ran_holds_on_to_nothing(csuite *t) {
+TEST(a_task_that_ran_holds_on_to_nothing) {
   chime_schedule schedule = schedule_of(10, 0);
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_new(t, queue, "a");
@@ -216,7 +209,7 @@ static void a_task_that_ran_holds_on_to_nothing(csuite *t) {
 
 /* testShutdownWhileScheduledTasksNotReady, testScheduleRepeatedTaskToNotRetainEventLoop: an end that waits for no
    task's time, and frees what the tasks hold. */
-static void a_shutdown_does_not_wait_for_tasks_that_are_not_due(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(a_shutdown_does_not_wait_for_tasks_that_are_not_due) {
   int64_t begin = monotonic_ns();
   QUEUE_OR_RETURN(queue, place);
   probe *once = probe_after(t, queue, "a", CHIME_HOUR);
@@ -227,18 +220,3 @@ static void a_shutdown_does_not_wait_for_tasks_that_are_not_due(csuite *t, where
   EXPECT_EQ(load(&once->finalized) + load(&repeated->finalized), 2);
   EXPECT_EQ(load(&once->ticks) + load(&repeated->ticks), 0);
 }
-ON_DISPATCH_QUEUES(a_shutdown_does_not_wait_for_tasks_that_are_not_due)
-
-const csuite_test known_nio_tests[] = {
-    TESTS_ON_VIRTUAL_AND_SERIAL(tasks_of_one_deadline_run_in_the_order_of_scheduling),
-    TEST_ON_THE_MAIN_QUEUE(tasks_of_one_deadline_run_in_the_order_of_scheduling),
-    TESTS_ON_VIRTUAL_AND_SERIAL(what_is_cancelled_at_once_on_the_queue_never_fires),
-    TEST(after_a_cancel_from_another_thread_no_run_begins),
-    TEST(a_cancelled_task_notifies_once_and_only_when_it_has_ended),
-    TEST(while_a_task_blocks_its_end_is_held_back),
-    TEST(cancelled_and_released_tasks_keep_nothing_on_a_virtual_queue),
-    TESTS_ON_DISPATCH_QUEUES(cancelled_and_released_tasks_keep_nothing),
-    TEST(a_task_that_ran_holds_on_to_nothing),
-    TESTS_ON_DISPATCH_QUEUES(a_shutdown_does_not_wait_for_tasks_that_are_not_due),
-    {NULL, NULL},
-};

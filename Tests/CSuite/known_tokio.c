@@ -23,7 +23,7 @@ static chime_status reset_at(probe *p, int64_t deadline) {
 /* ---- Inserting -------------------------------------------------------------------------------------------------- */
 
 /* single_immediate_delay, multi_immediate_delays. Chime's order is that of the insertions. */
-static void entries_due_at_once_come_once_in_order(csuite *t) {
+TEST(entries_due_at_once_come_once_in_order) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   insert_at(t, queue, "a", 0);
   insert_at(t, queue, "b", 0);
@@ -36,7 +36,7 @@ static void entries_due_at_once_come_once_in_order(csuite *t) {
 
 /* multi_delay_at_start: entries on several levels. Each step says beforehand when the next one comes; tokio wakes twice
    more, where entries go down a level, Chime never. */
-static void entries_on_several_levels_come_without_other_wake_ups(csuite *t) {
+TEST(entries_on_several_levels_come_without_other_wake_ups) {
   static const int64_t delays[] = {1000, 2, 234, 262144 + 9 * 4096, 60, 10};
   static const int64_t in_order[] = {2, 10, 60, 234, 1000, 262144 + 9 * 4096};
   int *came = csuite_memory(t, sizeof *came);
@@ -65,7 +65,7 @@ static void entries_on_several_levels_come_without_other_wake_ups(csuite *t) {
 
 /* expires_before_last_insert, insert_before_first_after_poll: the queue has looked at what it has; then something
    earlier is inserted, on a lower level. */
-static void an_earlier_entry_inserted_after_a_look_comes_first(csuite *t) {
+TEST(an_earlier_entry_inserted_after_a_look_comes_first) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   insert_at(t, queue, "a", 10000 * MS);
   ADVANCE(0);
@@ -108,7 +108,7 @@ static void check_removal_at(csuite *t, chime_queue_t queue, int64_t deadline) {
 
 /* remove_at_timer_wheel_threshold: entries at the beginning of a slot of each level, removed when the wheel stands
    there. A level is 64 times as coarse as the one below; in virtual time the lowest has slots of a nanosecond. */
-static void entries_at_the_edge_of_a_level_can_be_removed(csuite *t) {
+TEST(entries_at_the_edge_of_a_level_can_be_removed) {
   int level;
   for (level = 1; level <= 10; level++) {
     int64_t edge = INT64_C(1) << (6 * level);
@@ -123,7 +123,7 @@ static void entries_at_the_edge_of_a_level_can_be_removed(csuite *t) {
 }
 
 /* The same without a handler: removed just before, and when they are due but nobody has looked. */
-static void entries_at_the_edge_of_a_level_can_be_removed_before_a_look(csuite *t) {
+TEST(entries_at_the_edge_of_a_level_can_be_removed_before_a_look) {
   int level, jump;
   for (level = 1; level <= 10; level++) {
     for (jump = -1; jump <= 1; jump++) {
@@ -151,7 +151,7 @@ static void entries_at_the_edge_of_a_level_can_be_removed_before_a_look(csuite *
 
 /* reset_entry, reset_much_later, reset_twice, repeatedly_reset_entry_inserted_as_expired, reset_inserted_expired, all
    in one form: an entry that was inserted with one deadline and reset to others comes at the last of them. */
-static void an_entry_comes_at_the_last_deadline_it_was_reset_to(csuite *t) {
+TEST(an_entry_comes_at_the_last_deadline_it_was_reset_to) {
   /* Inserted when it is 1,000; each row a deadline at first, resets at instants; 0 ends it. */
   static const struct {
     int64_t inserted;
@@ -193,7 +193,7 @@ static void an_entry_comes_at_the_last_deadline_it_was_reset_to(csuite *t) {
 
 /* multi_reset, expire_first_key_when_reset_to_expire_earlier, expire_second_key_..., reset_first_expiring_item_to_
    expire_later: two entries that overtake each other, looked at in between. */
-static void entries_that_overtake_each_other_come_in_their_new_order(csuite *t) {
+TEST(entries_that_overtake_each_other_come_in_their_new_order) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = insert_at(t, queue, "a", 200);
   probe *b = insert_at(t, queue, "b", 250);
@@ -223,7 +223,7 @@ static void entries_that_overtake_each_other_come_in_their_new_order(csuite *t) 
 
 /* compact_remove_remapped_keys, compact_change_deadline: of entries that came and went, some stay; their keys name them
    and nobody else, however their neighbours' places are taken again. */
-static void keys_of_entries_that_stay_keep_naming_them(csuite *t) {
+TEST(keys_of_entries_that_stay_keep_naming_them) {
   enum { STAYING = 32 };
   probe *staying[STAYING];
   int i, round, rounds = csuite_scaled(200);
@@ -261,7 +261,7 @@ static void keys_of_entries_that_stay_keep_naming_them(csuite *t) {
 
 /* remove_after_compact, remove_after_compact_poll: a key that was removed stays stale, through as many lives of its
    place as a generation of 16 bits would count, and no call with it reaches who lives there. */
-static void a_stale_key_never_reaches_a_later_entry(csuite *t) {
+TEST(a_stale_key_never_reaches_a_later_entry) {
   enum { STALE = 64 };
   chime_timer_t stale[STALE];
   chime_schedule at_once = schedule_of(0, 0);
@@ -303,7 +303,7 @@ static void a_stale_key_never_reaches_a_later_entry(csuite *t) {
 
 /* compact_expire_empty, compact_remove_empty: when all have gone nothing is left of them. Chime needs no call for it;
    what removed entries leave in the wheel goes when the next timer comes. */
-static void nothing_is_left_when_all_entries_have_gone(csuite *t) {
+TEST(nothing_is_left_when_all_entries_have_gone) {
   int i, count = csuite_scaled(5000);
   probe **probes = csuite_memory(t, (size_t)count * sizeof *probes);
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -323,17 +323,3 @@ static void nothing_is_left_when_all_entries_have_gone(csuite *t) {
     if (!EXPECT_EQ(probes[i]->ticks, 10 + i % 7 <= 12 ? 1 : 0) || !EXPECT_EQ(probes[i]->finalized, 1)) return;
   }
 }
-
-const csuite_test known_tokio_tests[] = {
-    TEST(entries_due_at_once_come_once_in_order),
-    TEST(entries_on_several_levels_come_without_other_wake_ups),
-    TEST(an_earlier_entry_inserted_after_a_look_comes_first),
-    TEST(entries_at_the_edge_of_a_level_can_be_removed),
-    TEST(entries_at_the_edge_of_a_level_can_be_removed_before_a_look),
-    TEST(an_entry_comes_at_the_last_deadline_it_was_reset_to),
-    TEST(entries_that_overtake_each_other_come_in_their_new_order),
-    TEST(keys_of_entries_that_stay_keep_naming_them),
-    TEST(a_stale_key_never_reaches_a_later_entry),
-    TEST(nothing_is_left_when_all_entries_have_gone),
-    {NULL, NULL},
-};

@@ -73,7 +73,7 @@ static void *call_again_and_again(void *argument) {
 }
 
 /* [10] */
-static void a_call_with_the_id_of_a_queue_that_ended_never_reaches_the_next_one(csuite *t) {
+TEST(a_call_with_the_id_of_a_queue_that_ended_never_reaches_the_next_one) {
   place *p = csuite_memory(t, sizeof *p);
   pthread_t threads[CALLERS];
   int started = 0, round;
@@ -94,8 +94,3 @@ static void a_call_with_the_id_of_a_queue_that_ended_never_reaches_the_next_one(
   store(&p->over, 1);
   while (started > 0) pthread_join(threads[--started], NULL);
 }
-
-const csuite_test reused_tests[] = {
-    TEST(a_call_with_the_id_of_a_queue_that_ended_never_reaches_the_next_one),
-    {NULL, NULL},
-};

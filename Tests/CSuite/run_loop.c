@@ -8,8 +8,6 @@
 
 #include <signal.h>
 
-#define TRACKING "tracking"
-
 /* ---- Ids -------------------------------------------------------------------------------------------------------- */
 
 static void *other_threads_loop(void *argument) {
@@ -42,12 +40,11 @@ OWN_THREAD_TEST(ids_of_other_kinds_are_refused) {
   int object = 0;
   uint64_t ids[6] = {0};
   chime_weak_timer_t timer = 0;
-  chime_run_loop_t loop = 0;
+  chime_run_loop_t loop = current_loop(t);
   chime_queue_t queue = 0;
   int64_t number = 7;
   int32_t valid = 7;
   size_t i;
-  REQUIRE_OK(chime_run_loop_current(&loop));
   REQUIRE_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, quiet_handler, NULL, NULL, &timer));
   REQUIRE_OK(chime_target_create(&object, NULL, &ids[0]));
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &ids[1]));
@@ -90,9 +87,8 @@ OWN_THREAD_TEST(ids_of_other_kinds_are_refused) {
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
 OWN_THREAD_TEST(what_cannot_be_run_is_refused_at_once) {
-  chime_run_loop_t loop = 0;
+  chime_run_loop_t loop = current_loop(t);
   chime_queue_t queue = 0;
-  REQUIRE_OK(chime_run_loop_current(&loop));
   EXPECT_STATUS(chime_run_loop_run(NULL, -1, 0), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_run_loop_run(NULL, INT64_MIN, 0), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_run_loop_run(NULL, 0, 2), CHIME_ERROR_INVALID_ARGUMENT);
@@ -169,8 +165,7 @@ OWN_THREAD_TEST(a_tick_alone_does_not_end_a_run) {
 /* ---- Stopping --------------------------------------------------------------------------------------------------- */
 
 OWN_THREAD_TEST(a_stop_before_a_run_ends_that_one_and_no_other) {
-  chime_run_loop_t loop = 0;
-  REQUIRE_OK(chime_run_loop_current(&loop));
+  chime_run_loop_t loop = current_loop(t);
   EXPECT_OK(chime_run_loop_stop(loop));
   EXPECT_STATUS(chime_run_loop_stop(loop), CHIME_IGNORED);
   EXPECT_STATUS(chime_run_loop_run(NULL, CHIME_FOREVER, 0), CHIME_STOPPED);
@@ -192,9 +187,8 @@ static void *stop_in_a_while(void *argument) {
 
 OWN_THREAD_TEST(another_thread_stops_a_run_in_every_mode) {
   static const char *const modes[] = {NULL, TRACKING, NULL, TRACKING};
-  chime_run_loop_t loop = 0;
+  chime_run_loop_t loop = current_loop(t);
   size_t i;
-  REQUIRE_OK(chime_run_loop_current(&loop));
   EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING));
   for (i = 0; i < sizeof modes / sizeof modes[0]; i++) {
     pthread_t thread;
@@ -215,11 +209,10 @@ static void *stop_again_and_again(void *argument) {
 }
 
 OWN_THREAD_TEST(no_stop_is_lost_however_it_meets_the_run) {
-  chime_run_loop_t loop = 0;
+  chime_run_loop_t loop = current_loop(t);
   probe *p = probe_new(t, 0, "a");
   pthread_t thread;
   int i;
-  REQUIRE_OK(chime_run_loop_current(&loop));
   p->user = &loop;
   p->number = csuite_scaled(10000);
   if (!spawn(t, &thread, stop_again_and_again, p)) return;
@@ -253,11 +246,10 @@ static void run_in_the_handler(probe *p, const chime_tick *tick) {
 }
 
 OWN_THREAD_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_innermost_run) {
-  chime_run_loop_t loop = 0;
+  chime_run_loop_t loop = current_loop(t);
   chime_queue_t second = 0;
   probe *outer, *inner;
   RUN_LOOP_QUEUE_OR_RETURN(first, NULL);
-  REQUIRE_OK(chime_run_loop_current(&loop));
   REQUIRE_OK(chime_run_loop_queue_create(loop, NULL, NULL, &second));
   csuite_ends(t, second, PATIENCE);
   outer = probe_idle(t, first, "a");
@@ -420,12 +412,11 @@ OWN_THREAD_TEST(many_loops_begin_and_end) {
 /* ---- Modes ------------------------------------------------------------------------------------------------------ */
 
 OWN_THREAD_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another) {
-  chime_run_loop_t loop = 0;
+  chime_run_loop_t loop = current_loop(t);
   chime_queue_t common = 0;
   probe *resting, *ticking;
   int64_t first;
   RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
-  REQUIRE_OK(chime_run_loop_current(&loop));
   REQUIRE_OK(chime_run_loop_add_common_mode(loop, TRACKING));
   REQUIRE_OK(chime_run_loop_queue_create(loop, CHIME_RUN_LOOP_COMMON_MODES, NULL, &common));
   csuite_ends(t, common, PATIENCE);
@@ -446,10 +437,9 @@ OWN_THREAD_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another
 }
 
 OWN_THREAD_TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there) {
-  chime_run_loop_t loop = 0;
+  chime_run_loop_t loop = current_loop(t);
   chime_queue_t own = 0;
   probe *p;
-  REQUIRE_OK(chime_run_loop_current(&loop));
   EXPECT_STATUS(chime_run_loop_queue_create(loop, "", NULL, &own), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_run_loop_queue_create(loop, "\xfe", NULL, &own), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_run_loop_queue_create(loop, NULL, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
@@ -474,11 +464,10 @@ OWN_THREAD_TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there) {
 }
 
 OWN_THREAD_TEST(a_mode_becomes_common_for_timers_that_were_there_and_for_later_ones) {
-  chime_run_loop_t loop = 0;
+  chime_run_loop_t loop = current_loop(t);
   chime_queue_t queues[2] = {0, 0};
   probe *p[2];
   int i;
-  REQUIRE_OK(chime_run_loop_current(&loop));
   EXPECT_STATUS(chime_run_loop_add_common_mode(loop, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_run_loop_add_common_mode(loop, ""), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_run_loop_add_common_mode(loop, "\xff"), CHIME_ERROR_INVALID_ARGUMENT);
@@ -622,7 +611,7 @@ static void run_loop_stop_main(void *context) {
   add(ran, 1);
 }
 
-static void the_main_loop_runs_a_queue_of_its_own(csuite *t) {
+TEST_ALONE(the_main_loop_runs_a_queue_of_its_own) {
   chime_run_loop_t loop = 0;
   chime_queue_t queue = 0;
   int ran = 0;
@@ -634,7 +623,7 @@ static void the_main_loop_runs_a_queue_of_its_own(csuite *t) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
-static void running_the_main_loop_drains_the_main_queue(csuite *t) {
+TEST_ALONE(running_the_main_loop_drains_the_main_queue) {
   chime_run_loop_t mine = 0, mains = 0;
   chime_queue_t queue = 0;
   int ran = 0;
@@ -648,37 +637,3 @@ static void running_the_main_loop_drains_the_main_queue(csuite *t) {
   EXPECT_EQ(ran, 1);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
-
-const csuite_test run_loop_main_tests[] = {
-    TEST(the_main_loop_runs_a_queue_of_its_own),
-    TEST(running_the_main_loop_drains_the_main_queue),
-    {NULL, NULL},
-};
-
-const csuite_test run_loop_tests[] = {
-    TEST(a_thread_has_one_loop_and_no_two_threads_have_the_same),
-    TEST(ids_of_other_kinds_are_refused),
-    TEST(what_cannot_be_run_is_refused_at_once),
-    TEST(a_run_waits_for_its_timeout_also_with_nothing_in_the_mode),
-    TEST(a_run_without_time_does_what_is_due_and_nothing_else),
-    TEST(a_run_until_a_tick_ends_with_the_visit_that_ticked),
-    TEST(a_tick_alone_does_not_end_a_run),
-    TEST(a_stop_before_a_run_ends_that_one_and_no_other),
-    TEST(another_thread_stops_a_run_in_every_mode),
-    TEST(no_stop_is_lost_however_it_meets_the_run),
-    TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_innermost_run),
-    TEST(a_loop_of_chimes_own_runs_on_a_thread_of_its_own_until_released),
-    TEST(a_stop_ends_the_thread_of_a_loop_of_chimes_own),
-    TEST(a_loop_of_chimes_own_may_be_released_in_a_callback_on_it),
-    TEST(release_ends_the_thread_also_when_a_callback_runs_the_loop),
-    TEST(many_loops_begin_and_end),
-    TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another),
-    TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there),
-    TEST(a_mode_becomes_common_for_timers_that_were_there_and_for_later_ones),
-    TEST(the_main_threads_loop_takes_modes_and_queues_from_any_thread),
-    TEST(sync_is_for_the_loops_own_thread_only),
-    TEST(shutdown_on_the_loops_own_thread_needs_no_run),
-    TEST(no_wake_up_is_lost_however_it_meets_the_loop),
-    TEST(a_queue_whose_loop_has_ended_is_ended_by_shutdown),
-    {NULL, NULL},
-};

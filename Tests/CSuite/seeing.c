@@ -18,7 +18,7 @@ static const char *explanation(csuite *t, chime_timer_t timer) {
 /* For sentences with a duration of real time in them. */
 #define EXPECT_EXPLAINED_WITH(timer, part) EXPECT(strstr(explanation(t, timer), part) != NULL)
 
-static void each_state_is_explained(csuite *t) {
+TEST(each_state_is_explained) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   chime_schedule schedule = schedule_of(1500 * CHIME_MILLISECOND, 0);
   probe *a = probe_idle(t, queue, "a");
@@ -50,7 +50,7 @@ static void each_state_is_explained(csuite *t) {
   EXPECT_EXPLAINED(a->timer, "it has finished, after 3 due times.");
 }
 
-static void suspended_time_is_right_under_both_policies_and_far_from_zero(csuite *t) {
+TEST(suspended_time_is_right_under_both_policies_and_far_from_zero) {
   int policy;
   for (policy = 0; policy < 2; policy++) {
     QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -71,7 +71,7 @@ static void suspended_time_is_right_under_both_policies_and_far_from_zero(csuite
   }
 }
 
-static void what_is_due_names_what_it_waits_for(csuite *t) {
+TEST(what_is_due_names_what_it_waits_for) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_after(t, queue, "a", 10);
   EXPECT_OK(chime_queue_jump(queue, 40));
@@ -82,7 +82,7 @@ static void what_is_due_names_what_it_waits_for(csuite *t) {
                              "of its virtual queue.");
 }
 
-static void a_host_driven_queue_says_when_it_was_processed(csuite *t) {
+TEST(a_host_driven_queue_says_when_it_was_processed) {
   QUEUE_OR_RETURN(queue, HOST);
   chime_queue_t own = 0;
   chime_timer_t timer = 0;
@@ -108,7 +108,7 @@ static void explain_yourself(probe *p, const chime_tick *tick) {
   EXPECT_EXPLAINED_WITH(p->timer, "; its handler has not returned yet, and its next call waits for that.");
 }
 
-static void inside_its_handler_a_timer_says_so(csuite *t) {
+TEST(inside_its_handler_a_timer_says_so) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_every(t, queue, "a", 10);
   a->on_tick = explain_yourself;
@@ -116,7 +116,7 @@ static void inside_its_handler_a_timer_says_so(csuite *t) {
   EXPECT_EQ(a->ticks, 2);
 }
 
-static void the_handler_that_holds_up_a_serial_queue_is_named(csuite *t) {
+TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
   QUEUE_OR_RETURN(queue, SERIAL);
   chime_schedule schedule = schedule_of(0, 0);
   probe *slow = probe_new(t, queue, "slow"), *late;
@@ -134,7 +134,7 @@ static void the_handler_that_holds_up_a_serial_queue_is_named(csuite *t) {
   EXPECT(await(&late->ticks, 1));
 }
 
-static void a_main_queue_that_nobody_drains_is_told_of(csuite *t) {
+TEST(a_main_queue_that_nobody_drains_is_told_of) {
   chime_queue_t queue = 0;
   chime_timer_t timer = 0;
   chime_status status;
@@ -155,7 +155,7 @@ static void a_main_queue_that_nobody_drains_is_told_of(csuite *t) {
     EXPECT_EXPLAINED_WITH(timer, " ago; its main queue is not drained: chime_main_run does not run.");
 }
 
-static void a_target_that_has_gone_is_the_reason(csuite *t) {
+TEST(a_target_that_has_gone_is_the_reason) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_new(t, queue, "p");
   chime_timer_options options = probe_options(p);
@@ -166,7 +166,7 @@ static void a_target_that_has_gone_is_the_reason(csuite *t) {
   EXPECT_EXPLAINED(p->timer, "its target has gone, which has cancelled it.");
 }
 
-static void explanations_are_cut_and_measured(csuite *t) {
+TEST(explanations_are_cut_and_measured) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_after(t, queue, "a", 10);
   char text[8] = "xxxxxxx";
@@ -195,7 +195,7 @@ static void fall_behind(probe *p, const chime_tick *tick) {
          NULL);
 }
 
-static void what_is_missed_while_the_handler_runs_is_told(csuite *t) {
+TEST(what_is_missed_while_the_handler_runs_is_told) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_every(t, queue, "a", 10);
   a->on_tick = fall_behind;
@@ -203,7 +203,7 @@ static void what_is_missed_while_the_handler_runs_is_told(csuite *t) {
   EXPECT_EQ(a->missed, 2); /* and so it comes */
 }
 
-static void a_dump_is_in_units_of_people(csuite *t) {
+TEST(a_dump_is_in_units_of_people) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_every(t, queue, "a", 250 * CHIME_MILLISECOND), *b = probe_idle(t, queue, "b");
   char text[600];
@@ -222,7 +222,7 @@ static void a_dump_is_in_units_of_people(csuite *t) {
 
 /* ---- chime_trace_to_file: what is in the file, headers/trace.py reads -------------------------------------------- */
 
-static void a_trace_file_that_cannot_be_had_is_refused(csuite *t) {
+TEST(a_trace_file_that_cannot_be_had_is_refused) {
   EXPECT_STATUS(chime_trace_to_file("/no/such/directory/trace.json"), CHIME_ERROR_RESOURCE);
   EXPECT(strstr(chime_last_error_detail(), "No such file or directory (errno 2)") != NULL);
   EXPECT_STATUS(chime_trace_to_file(NULL), CHIME_IGNORED);
@@ -256,7 +256,7 @@ static void trace(const chime_tick *tick, void *context) {
   if (tick->kind == CHIME_TRACE_ACTIVATED) EXPECT_EQ(tick->scheduled_ns, tick->actual_ns + 10);
 }
 
-static void the_trace_tells_of_each_transition_and_callback(csuite *t) {
+TEST(the_trace_tells_of_each_transition_and_callback) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_new(t, queue, "p");
   chime_timer_options options = probe_full_options(p);
@@ -304,7 +304,7 @@ static void trace_a_release(const chime_tick *tick, void *context) {
 
 static void ignore_tick(const chime_tick *tick, void *context) { (void)tick, (void)context; }
 
-static void a_timer_that_releases_itself_is_traced(csuite *t) {
+TEST(a_timer_that_releases_itself_is_traced) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = schedule_of(10, 0);
@@ -320,7 +320,7 @@ static void a_timer_that_releases_itself_is_traced(csuite *t) {
   EXPECT_STATUS(chime_timer_cancel(s.timer), CHIME_ERROR_INVALID_HANDLE);
 }
 
-static void without_a_trace_nothing_is_reported(csuite *t) {
+TEST(without_a_trace_nothing_is_reported) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_new(t, queue, "p");
   p->quiet = 1;
@@ -351,7 +351,7 @@ static void look_at_the_value(const chime_tick *tick, void *context) {
 }
 
 /* [9]: a reset calls back, and holds no lock of the value's then. */
-static void the_trace_of_a_reset_may_use_the_value(csuite *t) {
+TEST(the_trace_of_a_reset_may_use_the_value) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   watched *w = csuite_memory(t, sizeof *w);
   w->t = t;
@@ -378,7 +378,7 @@ static void *set_and_unset(void *argument) {
   return NULL;
 }
 
-static void the_trace_is_set_while_timers_run(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run) {
   int rounds = csuite_scaled(100000), i;
   int *over = csuite_memory(t, 2 * sizeof *over);
   int64_t end = monotonic_ns() + PATIENCE;
@@ -396,11 +396,10 @@ static void the_trace_is_set_while_timers_run(csuite *t, where place) {
   pthread_join(thread, NULL);
   EXPECT(load(over + 1) > 0);
 }
-ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run)
 
 /* ---- Statistics ------------------------------------------------------------------------------------------------- */
 
-static void lateness_is_counted_by_powers_of_two(csuite *t) {
+TEST(lateness_is_counted_by_powers_of_two) {
   static const struct {
     int64_t late_ns;
     int bucket;
@@ -423,7 +422,7 @@ static void lateness_is_counted_by_powers_of_two(csuite *t) {
   }
 }
 
-static void shared_wake_ups_and_stale_entries_are_counted(csuite *t) {
+TEST(shared_wake_ups_and_stale_entries_are_counted) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *probes[5];
   int i;
@@ -438,7 +437,7 @@ static void shared_wake_ups_and_stale_entries_are_counted(csuite *t) {
   EXPECT_EQ(stats_of(t, queue).stale, 1);
 }
 
-static void a_timer_counts_what_it_missed(csuite *t) {
+TEST(a_timer_counts_what_it_missed) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_every(t, queue, "a", 10);
   char text[400];
@@ -458,7 +457,7 @@ static void a_timer_counts_what_it_missed(csuite *t) {
 }
 
 /* A program that was compiled with version 0.1 of the header. */
-static void structures_of_an_earlier_version_are_filled_as_far_as_they_go(csuite *t) {
+TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   chime_queue_stats stats;
   chime_timer_info info;
@@ -498,7 +497,7 @@ static void no_free(void *memory, void *context) {
   (void)context;
 }
 
-static void an_allocator_comes_before_everything_else(csuite *t) {
+TEST(an_allocator_comes_before_everything_else) {
   chime_allocator allocator = CHIME_ALLOCATOR_INIT;
   chime_status status;
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -514,7 +513,7 @@ static void an_allocator_comes_before_everything_else(csuite *t) {
   (void)queue;
 }
 
-static void a_memory_limit_refuses_and_all_goes_on(csuite *t) {
+TEST(a_memory_limit_refuses_and_all_goes_on) {
   chime_queue_t other = 5;
   chime_timer_t timer = 5;
   uint64_t used;
@@ -534,7 +533,7 @@ static void a_memory_limit_refuses_and_all_goes_on(csuite *t) {
   while (count < 1000 && chime_timer_after(queue, 20, probe_handler, p, NULL, &timer) == CHIME_OK) count++;
   EXPECT(count < 1000); /* slots that were there already */
   EXPECT_STATUS(chime_timer_after(queue, 20, probe_handler, p, NULL, &timer), CHIME_ERROR_LIMIT);
-  EXPECT_EQ(chime_memory_used(), used);
+  EXPECT(chime_memory_used() <= used); /* a thread of a test before may have let go of some */
   EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT_LOG("p1@10");
   EXPECT_OK(chime_set_memory_limit(0));
@@ -544,37 +543,9 @@ static void a_memory_limit_refuses_and_all_goes_on(csuite *t) {
 }
 
 /* What happens in a child is tested in Tests/Faults, by programs that can fork. */
-static void only_a_forked_child_can_be_reinitialized(csuite *t) {
+TEST(only_a_forked_child_can_be_reinitialized) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_after(t, queue, "a", 10);
   EXPECT_STATUS(chime_reinitialize(), CHIME_IGNORED);
   EXPECT_EQ(state_of(t, a->timer), CHIME_STATE_RUNNING);
 }
-
-const csuite_test seeing_tests[] = {
-    TEST(each_state_is_explained),
-    TEST(suspended_time_is_right_under_both_policies_and_far_from_zero),
-    TEST(what_is_due_names_what_it_waits_for),
-    TEST(a_host_driven_queue_says_when_it_was_processed),
-    TEST(inside_its_handler_a_timer_says_so),
-    TEST(the_handler_that_holds_up_a_serial_queue_is_named),
-    TEST(a_main_queue_that_nobody_drains_is_told_of),
-    TEST(a_target_that_has_gone_is_the_reason),
-    TEST(explanations_are_cut_and_measured),
-    TEST(the_trace_tells_of_each_transition_and_callback),
-    TEST(a_timer_that_releases_itself_is_traced),
-    TEST(without_a_trace_nothing_is_reported),
-    TEST(the_trace_of_a_reset_may_use_the_value),
-    TESTS_ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run),
-    TEST(lateness_is_counted_by_powers_of_two),
-    TEST(shared_wake_ups_and_stale_entries_are_counted),
-    TEST(a_timer_counts_what_it_missed),
-    TEST(what_is_missed_while_the_handler_runs_is_told),
-    TEST(a_dump_is_in_units_of_people),
-    TEST(a_trace_file_that_cannot_be_had_is_refused),
-    TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go),
-    TEST(an_allocator_comes_before_everything_else),
-    TEST(a_memory_limit_refuses_and_all_goes_on),
-    TEST(only_a_forked_child_can_be_reinitialized),
-    {NULL, NULL},
-};
