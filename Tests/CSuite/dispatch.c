@@ -103,11 +103,8 @@ TESTS_ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first) {
 TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch) {
   int i;
   int64_t not_before = 0, delay = 40 * CHIME_MILLISECOND;
-  chime_schedule schedule = schedule_of(delay, 0);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, delay, 0, NULL);
   for (i = 0; i < 20; i++) {
     int64_t now = now_of(t, queue);
     chime_status status = chime_timer_postpone(p->timer, delay);
@@ -141,14 +138,10 @@ static void *fire_again_and_again(void *argument) {
 
 /* [6]: ticks faster than their handler, and extra ones from two threads; the probe checks each entry. */
 TESTS_ON_DISPATCH_QUEUES(the_calls_of_one_timer_never_overlap) {
-  chime_schedule schedule = schedule_of(0, 50 * CHIME_MICROSECOND);
   pthread_t threads[2];
   int spawned[2], i;
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = be_slow;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, 0, 50 * CHIME_MICROSECOND, be_slow);
   for (i = 0; i < 2; i++) spawned[i] = spawn(t, &threads[i], fire_again_and_again, p);
   EXPECT(await(&p->returned, csuite_scaled(200)));
   open_gate(p);
@@ -164,13 +157,9 @@ TESTS_ON_DISPATCH_QUEUES(the_calls_of_one_timer_never_overlap) {
 
 /* [7] */
 TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) {
-  chime_schedule at_once = schedule_of(0, CHIME_HOUR), in_an_hour = schedule_of(CHIME_HOUR, CHIME_HOUR);
+  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, CHIME_HOUR);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  REQUIRE(await(&p->flag, 1));
+  probe *p = probe_held(t, queue, CHIME_HOUR);
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   EXPECT_EQ(info_of(t, p->timer).sequence, 1);
   EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_RUNNING);
@@ -196,11 +185,7 @@ TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) {
 TESTS_ON_DISPATCH_QUEUES(a_tick_due_while_the_handler_runs_waits_for_it) {
   chime_schedule at_once = schedule_of(0, 0);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  REQUIRE(await(&p->flag, 1));
+  probe *p = probe_held(t, queue, 0);
   EXPECT_TOOK_EFFECT(chime_timer_activate(p->timer, &at_once)); /* finished: a new life, due at once */
   if (runs_side_by_side(place)) let_later_ticks_come(t, queue, 0);
   EXPECT_EQ(load(&p->ticks), 1);
@@ -210,14 +195,9 @@ TESTS_ON_DISPATCH_QUEUES(a_tick_due_while_the_handler_runs_waits_for_it) {
 
 /* [7] */
 TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler) {
-  chime_schedule at_once = schedule_of(0, CHIME_HOUR);
   int64_t begin;
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  REQUIRE(await(&p->flag, 1));
+  probe *p = probe_held(t, queue, CHIME_HOUR);
   begin = monotonic_ns();
   EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
@@ -239,12 +219,9 @@ static void be_busy_for_a_while(probe *p, const chime_tick *tick) {
 }
 
 TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_returns_when_the_handler_has_returned) {
-  chime_schedule repeating = schedule_of(0, CHIME_HOUR), one_shot = schedule_of(0, 0);
+  chime_schedule one_shot = schedule_of(0, 0);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = be_busy_for_a_while;
-  EXPECT_OK(chime_timer_activate(p->timer, &repeating));
+  probe *p = probe_quiet(t, queue, 0, CHIME_HOUR, be_busy_for_a_while);
   REQUIRE(await(&p->flag, 1));
   EXPECT_OK(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER));
   EXPECT_EQ(load(&p->flag), 2);
@@ -524,11 +501,8 @@ static void sync_own_queue(probe *p, const chime_tick *tick) {
 }
 
 TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(sync_inside_a_handler_of_the_queue_runs_at_once) {
-  chime_schedule at_once = schedule_of(0, 0);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->on_tick = sync_own_queue;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
+  probe *p = probe_quiet(t, queue, 0, 0, sync_own_queue);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
   EXPECT(await(&p->returned, 1));
   EXPECT_OK(p->status);

@@ -145,9 +145,7 @@ static void expect_no_value(csuite *t, chime_expiring_t expiring, int line) {
   csuite_expect(t, n->calls + n->finalized == 0, __FILE__, line, "the context left to the caller");
 }
 
-static void end_queue(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
-
-static void run_due(csuite *t, chime_queue_t queue, where place) {
+static void run_a_millisecond(csuite *t, chime_queue_t queue, where place) {
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_MILLISECOND));
 }
 
@@ -204,7 +202,7 @@ TIMELINE(values_vanish_in_the_order_of_their_deadlines,
 TESTS_ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue) {
   QUEUE_OR_RETURN(queue, place);
   notice *n = soon(t, queue, NULL);
-  run_due(t, queue, place);
+  run_a_millisecond(t, queue, place);
   EXPECT(await(&n->calls, 1));
   expect_vanished(n->value);
   EXPECT(await(&n->finalized, 1));
@@ -256,7 +254,7 @@ TESTS_ON_ALL_QUEUES(who_has_acquired_the_value_keeps_it_beyond_both_and_its_queu
   acquire(n->value);
   acquire(m->value);
   EXPECT_OK(chime_expiring_reset(n->value->expiring, 0));
-  run_due(t, queue, place);
+  run_a_millisecond(t, queue, place);
   EXPECT(await(&n->finalized, 1));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(load(&m->calls), 0);
@@ -320,7 +318,7 @@ static void release_it(notice *n, const chime_tick *tick) {
 TESTS_ON_ALL_QUEUES(the_handler_may_release_the_value) {
   QUEUE_OR_RETURN(queue, place);
   notice *n = soon(t, queue, release_it);
-  run_due(t, queue, place);
+  run_a_millisecond(t, queue, place);
   EXPECT(await(&n->flag, 1));
   EXPECT(await(&n->value->finalized, 1));
   EXPECT(await(&n->finalized, 1));

@@ -205,6 +205,12 @@ chime_queue_t host_queue(csuite *t, uint32_t flags);
 /** chime_queue_process; returns how many callbacks ran. */
 uint32_t process(csuite *t, chime_queue_t queue, uint32_t max);
 
+/** Has a virtual queue run what is due; other queues do so by themselves. */
+void run_due(csuite *t, chime_queue_t queue, where place);
+
+/** Ends the queue; from then on nothing can be called any more, so that the counts are final. */
+void end_queue(csuite *t, chime_queue_t queue);
+
 /** chime_queue_next_deadline. */
 int64_t next_deadline(csuite *t, chime_queue_t queue);
 
@@ -315,12 +321,16 @@ probe *probe_after(csuite *t, chime_queue_t queue, const char *name, int64_t del
 probe *probe_every(csuite *t, chime_queue_t queue, const char *name, int64_t interval_ns);
 /** The same, quiet from its first tick. */
 probe *probe_every_quietly(csuite *t, chime_queue_t queue, int64_t interval_ns);
+/** Starts a quiet timer that has this action from its first tick; NULL: none. */
+probe *probe_quiet(csuite *t, chime_queue_t queue, int64_t first_ns, int64_t interval_ns, probe_action on_tick);
 void probe_handler(const chime_tick *tick, void *context);
 void probe_finalizer(void *context);
 
 /** An action: tells that the handler has begun (flag 1), and stays in it until the gate is opened (gate 1). */
 void stay_until_gate_opens(probe *p, const chime_tick *tick);
 void open_gate(probe *p);
+/** Starts a quiet timer that is due at once, and returns when its handler has begun; it stays until the gate is opened. */
+probe *probe_held(csuite *t, chime_queue_t queue, int64_t interval_ns);
 
 /* What a repeating timer of an exact first deadline is checked against; the probe's user. */
 typedef struct grid {
@@ -335,6 +345,9 @@ void check_grid(probe *p, const chime_tick *tick);
 /** Waits until the timer is finished and its last handler has returned. Returns 0, with the failure recorded, after
  *  PATIENCE. */
 int await_finished(csuite *t, chime_timer_t timer);
+
+/** Waits until no handler of the timer runs, or it is stale. */
+void come_to_rest(csuite *t, chime_timer_t timer);
 
 /** An action: adds one to the int that is the probe's user, which several probes of one queue may share. */
 void count_in_user(probe *p, const chime_tick *tick);

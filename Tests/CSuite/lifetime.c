@@ -7,29 +7,12 @@
  */
 #include "harness.h"
 
-static void run_due(csuite *t, chime_queue_t queue, where place) {
-  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
-}
-
-/* Ends the queue; from then on nothing can be called any more, so that the counts are final. */
-static void end_queue(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
-
 static probe *quiet_full(csuite *t, chime_queue_t queue) {
   probe *p = probe_new(t, queue, "a");
   chime_timer_options options = probe_full_options(p);
   p->quiet = 1;
   EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
   return p;
-}
-
-/* Waits until no handler of the timer runs, or it is stale. */
-static void come_to_rest(csuite *t, chime_timer_t timer) {
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  int64_t end = monotonic_ns() + PATIENCE;
-  while (chime_timer_get_info(timer, &info) == CHIME_OK && info.busy) {
-    if (!EXPECT(monotonic_ns() < end)) return;
-    sleep_ns(100 * CHIME_MICROSECOND);
-  }
 }
 
 /* ---- Release in every state ------------------------------------------------------------------------------------- */

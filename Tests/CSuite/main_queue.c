@@ -64,12 +64,8 @@ static void stop_on_the_third(probe *p, const chime_tick *tick) {
 }
 
 TEST_ALONE(handlers_run_on_the_main_thread_until_the_stop) {
-  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
   MAIN_QUEUE_OR_RETURN(queue);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = stop_on_the_third;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, 0, CHIME_MILLISECOND, stop_on_the_third);
   {
     QUEUE_OR_RETURN(another, SERIAL);
     let_later_ticks_come(t, another, 2 * CHIME_MILLISECOND);
@@ -98,11 +94,8 @@ static void run_inside(probe *p, const chime_tick *tick) {
 }
 
 TEST_ALONE(a_nested_run_would_deadlock) {
-  chime_schedule at_once = schedule_of(0, 0);
   MAIN_QUEUE_OR_RETURN(queue);
-  probe *p = probe_idle(t, queue, "a");
-  p->on_tick = run_inside;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
+  probe *p = probe_quiet(t, queue, 0, 0, run_inside);
   EXPECT_STATUS(run_main(t), CHIME_STOPPED);
   EXPECT_STATUS(p->status, CHIME_ERROR_WOULD_DEADLOCK);
 }

@@ -93,12 +93,6 @@ static void activate_fast(probe *p) {
   EXPECT_OK(chime_timer_activate(p->timer, &schedule));
 }
 
-static void run_due(csuite *t, chime_queue_t queue, where place) {
-  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
-}
-
-static void end_queue(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
-
 /* ---- Order, ticks and contexts ---------------------------------------------------------------------------------- */
 
 TIMELINE(handlers_are_called_after_the_timers_own_in_the_order_in_which_they_came,
@@ -364,14 +358,6 @@ TIMELINE(the_delay_policy_counts_from_the_end_of_the_last_handler,
          "a new; a.add x; a.add y; x: >7; y: >7; a.activate 10/10 delay; =34 | a1@10 x1 y1 a2@34 x2 y2")
 
 /* ---- Finalizers ------------------------------------------------------------------------------------------------- */
-
-static void come_to_rest(csuite *t, chime_timer_t timer) {
-  int64_t end = monotonic_ns() + PATIENCE;
-  while (info_of(t, timer).busy) {
-    if (!EXPECT(monotonic_ns() < end)) return;
-    sleep_ns(100 * CHIME_MICROSECOND);
-  }
-}
 
 /* [8] */
 TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_the_handlers) {

@@ -80,12 +80,8 @@ static void note_info(probe *p, const chime_tick *tick) {
 }
 
 TESTS_ON_VIRTUAL_AND_SERIAL(info_inside_the_handler_agrees_with_the_tick) {
-  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = note_info;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, 0, CHIME_MILLISECOND, note_info);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_SECOND));
   EXPECT(await(&p->returned, 10));
 }

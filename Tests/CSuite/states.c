@@ -41,15 +41,6 @@ static const int table[5][EVENTS] = {
     [CHIME_STATE_CANCELLED] = {RUN, RUN, IGNORED, IGNORED, CAN, IGNORED, IGNORED, IGNORED, IGNORED, IGNORED, STALE},
 };
 
-/* Waits until no handler of the timer runs. */
-static void come_to_rest(csuite *t, chime_timer_t timer) {
-  int64_t end = monotonic_ns() + PATIENCE;
-  while (info_of(t, timer).busy) {
-    if (!EXPECT(monotonic_ns() < end)) return;
-    sleep_ns(100 * CHIME_MICROSECOND);
-  }
-}
-
 static void run_what_is_due(csuite *t, chime_queue_t queue, where place, probe *p, int ticks) {
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
   EXPECT(await(&p->ticks, ticks));
@@ -172,12 +163,8 @@ TESTS_ON_VIRTUAL_AND_SERIAL(the_last_tick_finishes_before_its_handler_starts) {
 }
 
 TESTS_ON_VIRTUAL_AND_SERIAL(a_one_shot_is_finished_in_its_handler) {
-  chime_schedule schedule = schedule_of(0, 0);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = note_own_state;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, 0, 0, note_own_state);
   run_what_is_due(t, queue, place, p, 1);
   EXPECT_EQ(p->number, CHIME_STATE_FINISHED);
 }
@@ -216,12 +203,8 @@ static void call_everything_in_the_own_handler(probe *p, const chime_tick *tick)
 }
 
 TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(every_call_in_the_own_handler_answers) {
-  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = call_everything_in_the_own_handler;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, 0, CHIME_HOUR, call_everything_in_the_own_handler);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
   EXPECT(await(&p->finalized, 1));
   EXPECT_EQ(load(&p->ticks), 1);

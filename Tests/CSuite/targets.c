@@ -111,22 +111,6 @@ static probe *distant_user_of(object *o, chime_queue_t queue, probe_action on_ca
   return p;
 }
 
-static void run_due(csuite *t, chime_queue_t queue, where place) {
-  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
-}
-
-static void end_queue(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
-
-/* Waits until no handler of the timer runs, or it is stale. */
-static void come_to_rest(csuite *t, chime_timer_t timer) {
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  int64_t end = monotonic_ns() + PATIENCE;
-  while (chime_timer_get_info(timer, &info) == CHIME_OK && info.busy) {
-    if (!EXPECT(monotonic_ns() < end)) return;
-    sleep_ns(100 * CHIME_MICROSECOND);
-  }
-}
-
 /* A cancelled timer whose target is gone never runs again, and nothing changes it. */
 static void expect_over(csuite *t, chime_timer_t timer) {
   chime_schedule schedule = schedule_of(1, 1);

@@ -413,6 +413,8 @@ static void perform(timeline *l, const char *statement) {
     csuite_expect_status(l->t, call(l, text), expected, l->file, l->line, statement);
   } else if (take(&s, "now")) {
     look_at_queue(l, statement, now_of(l->t, l->queue), take_number(&s));
+  } else if (take(&s, "next")) {
+    look_at_queue(l, statement, next_deadline(l->t, l->queue), take_number(&s));
   } else if (take(&s, "timers")) {
     look_at_queue(l, statement, (int64_t)stats_of(l->t, l->queue).timers, take_number(&s));
   } else if (o != NULL && o->id == 0) {

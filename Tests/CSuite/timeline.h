@@ -4,7 +4,8 @@
  * and below); N is a number of nanoseconds, `max` or `min`.
  *
  *     +N  =N  >N            advance by, advance to, jump by
- *     now N, timers N       expects the queue's time, how many timers it has
+ *     now N, next N         expects the queue's time, its next deadline
+ *     timers N              expects so many timers of the queue
  *     queue.CALL            release or shutdown of the queue
  *
  * Timers, in lower case:

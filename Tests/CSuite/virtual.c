@@ -295,23 +295,8 @@ TIMELINE(the_cancel_handler_comes_once_for_each_move_into_cancelled,
          "a 10/10 full; +15; a.cancel | a^ a1@10; a.cancel?; +0 | a-; +50 |; a.activate; +5; a.suspend; a.cancel; "
          "+0 | a^ a-; a.release | a.")
 
-static void cancel_and_activate_at_once(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  chime_schedule schedule = schedule_of(0, 0);
-  if (load(&p->ticks) > 1) return;
-  EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
-  EXPECT_TOOK_EFFECT(chime_timer_activate(tick->timer, &schedule));
-}
-
-TEST(the_cancel_handler_comes_between_the_two_lives) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_start_full(t, queue, "a", &schedule);
-  p->on_tick = cancel_and_activate_at_once;
-  ADVANCE(50);
-  EXPECT_LOG("a^ a1@10 a- a^ a1@10");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
-}
+TIMELINE(the_cancel_handler_comes_between_the_two_lives,
+         "a 10/10 full; a: x1 a.cancel!, a.activate 0; +50 | a^ a1@10 a- a^ a1@10; a is finished")
 
 /* In the releasing call, as no pass is running. */
 TIMELINE(release_of_a_running_timer_calls_cancel_handler_then_finalizer,
@@ -434,24 +419,8 @@ TEST(a_virtual_queue_begins_at_its_start) {
 
 TIMELINE(jump_runs_nothing, "a 10; >10; >0 |; now 10; a is running; +0 | a1@10")
 
-static void try_to_advance_inside(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  p->status = chime_queue_advance(p->queue, 5);
-  p->status2 = chime_queue_advance_to(p->queue, 100);
-  EXPECT_EQ(now_of(t, p->queue), tick->actual_ns);
-}
-
-TEST(a_nested_advance_would_deadlock) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  p->on_tick = try_to_advance_inside;
-  probe_after(t, queue, "b", 12);
-  ADVANCE(20);
-  EXPECT_STATUS(p->status, CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT_STATUS(p->status2, CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT_LOG("a1@10 b1@12");
-  EXPECT_EQ(now_of(t, queue), 20);
-}
+TIMELINE(a_nested_advance_would_deadlock,
+         "a 10; b 12; a: +5 -> WOULD_DEADLOCK, =100 -> WOULD_DEADLOCK, now 10; +20 | a1@10 b1@12; now 20")
 
 static void advance_another_queue(probe *p, const chime_tick *tick) {
   (void)tick;
@@ -495,42 +464,13 @@ TEST(a_second_thread_finds_the_queue_busy) {
   EXPECT_EQ(now_of(t, queue), 20);
 }
 
-static void release_the_queue(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->status = chime_queue_release(p->queue);
-}
-
-static void shut_the_queue_down(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->status = chime_queue_shutdown(p->queue, CHIME_FOREVER);
-}
+/* [9] */
+TIMELINE(advance_ends_when_a_handler_releases_the_queue,
+         "a 10/10; b 10; a: queue.release!; +50 -> SHUT_DOWN | a1@10 a. b.; +50 -> INVALID_HANDLE")
 
 /* [9] */
-TEST(advance_ends_when_a_handler_releases_the_queue) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  p->on_tick = release_the_queue;
-  probe_after(t, queue, "b", 10);
-  EXPECT_STATUS(chime_queue_advance(queue, 50), CHIME_ERROR_SHUT_DOWN);
-  EXPECT_STATUS(p->status, CHIME_RUNNING);
-  EXPECT_EQ(p->ticks, 1);
-  EXPECT_EQ(p->finalized, 1);
-  EXPECT_STATUS(chime_queue_advance(queue, 50), CHIME_ERROR_INVALID_HANDLE);
-}
-
-/* [9] */
-TEST(advance_ends_when_a_handler_shuts_the_queue_down) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a = probe_every(t, queue, "a", 10);
-  probe *b = probe_after(t, queue, "b", 10);
-  a->on_tick = shut_the_queue_down;
-  EXPECT_STATUS(chime_queue_advance(queue, 50), CHIME_ERROR_SHUT_DOWN);
-  EXPECT_STATUS(a->status, CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT_EQ(a->ticks, 1);
-  EXPECT_EQ(b->ticks, 0);
-  EXPECT_EQ(a->finalized, 1);
-  EXPECT_EQ(b->finalized, 1);
-}
+TIMELINE(advance_ends_when_a_handler_shuts_the_queue_down,
+         "a 10/10; b 10; a: queue.shutdown -> WOULD_DEADLOCK; +50 -> SHUT_DOWN | a1@10 a. b.")
 
 /* ---- Exactness and leeway --------------------------------------------------------------------------------------- */
 
@@ -627,8 +567,9 @@ TIMELINE(a_delay_of_forever_never_ends,
          "+1000; a max; a due never; a is running; b max at; b due never; +1152921504606846976 |; +max |; "
          "now max; +max; >max; now max; a is running")
 
-TIMELINE(periods_over_centuries_keep_their_grid,
-         "a 4611686018427387903/4611686018427387903; +max | a1@4611686018427387903 a2@9223372036854775806")
+TIMELINE(
+    periods_over_centuries_keep_their_grid,
+    "a 4611686018427387903/4611686018427387903; +max | a1@4611686018427387903 a2@9223372036854775806; a due never; next never")
 
 TIMELINE(an_interval_of_forever_never_comes_round,
          "a 10/max; +3600000000000 | a1@10; a is running; a due never; +2305843009213693952 |")
@@ -639,25 +580,8 @@ TIMELINE(a_deadline_in_the_past_is_due_at_once, "+1000; a 3 at |; +0 | a1@3>1000
 TIMELINE(a_grid_from_long_ago_gives_one_tick_and_goes_on, "+1000; a 3/10 at; +20 | a1+99>1000 a2@1003 a3@1013")
 
 /* Deadlines are signed: the far end of the past is a deadline too. */
-TEST(the_earliest_of_all_deadlines_is_due_at_once) {
-  chime_schedule schedule = schedule_of(INT64_MIN, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  ADVANCE(1000);
-  p = probe_start(t, queue, "a", &schedule);
-  p->quiet = 1;
-  schedule = schedule_of(INT64_MIN, INT64_MAX);
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  p->other = probe_start(t, queue, "b", &schedule);
-  p->other->quiet = 1;
-  ADVANCE(0);
-  EXPECT_EQ(p->ticks, 1);
-  EXPECT_EQ(p->last.actual_ns, 1000);
-  EXPECT_EQ(p->other->ticks, 1);
-  ADVANCE(1000);
-  EXPECT_EQ(p->ticks, 1);
-}
+TIMELINE(the_earliest_of_all_deadlines_is_due_at_once,
+         "+1000; a min at; b min/max at; +0 | a1@-9223372036854775808>1000 b1+1>1000; +1000 |")
 
 /* A nanosecond's period over an hour that was slept through: counted, not spun through. */
 TIMELINE(a_short_period_over_a_long_gap_is_counted_not_spun,
