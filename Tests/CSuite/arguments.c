@@ -1,12 +1,11 @@
 /*
  * arguments.c - what every function answers to what it cannot use: the documented status, nothing changed,
- * out-parameters untouched. Promises 1 and 10.
+ * out-parameters untouched. Promise 1. (Ids that name nothing: ids.c.)
  */
 #include "harness.h"
 
 /* Not an id: ids are below 2^53. */
 #define FORGED (UINT64_C(1) << 53)
-#define FORGED_TOO UINT64_MAX
 
 #define UNTOUCHED UINT64_C(0xABCDABCDABCD)
 
@@ -94,6 +93,15 @@ static void expect_queue_made(csuite *t, queue_maker make, const chime_queue_opt
   csuite_expect_status(t, chime_queue_shutdown(queue, PATIENCE), CHIME_OK, __FILE__, line, "ending the queue");
 }
 
+/* Options with these members, and no others. */
+#define QUEUE_OPTIONS(...) \
+  &(chime_queue_options) { .size = (uint32_t)sizeof(chime_queue_options), __VA_ARGS__ }
+#define REFUSES_QUEUE(make, ...) expect_queue_refused(t, make, QUEUE_OPTIONS(__VA_ARGS__), __LINE__)
+#define MAKES_QUEUE(make, ...) expect_queue_made(t, make, QUEUE_OPTIONS(__VA_ARGS__), __LINE__)
+
+/* Sizes that no version had. */
+static const uint32_t shorter_by[] = {1, 8};
+
 /* Of a wrapped queue the label is not used, so that nothing is said of a bad one. */
 static void check_queue_options(csuite *t, queue_maker make, int with_label) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
@@ -102,20 +110,15 @@ static void check_queue_options(csuite *t, queue_maker make, int with_label) {
     uint64_t tail[2];
   } longer;
   size_t i;
-
   expect_queue_made(t, make, NULL, __LINE__);
   expect_queue_made(t, make, &options, __LINE__);
   EXPECT_STATUS(make(&options, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-
-  options.size = 0;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.size = 4;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.size = (uint32_t)sizeof options - 1; /* no version had this size */
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.size = (uint32_t)sizeof options - 8;
-  expect_queue_refused(t, make, &options, __LINE__);
-
+  for (i = 0; i < 2; i++) {
+    options.size = (uint32_t)(4 * i);
+    expect_queue_refused(t, make, &options, __LINE__);
+    options.size = (uint32_t)sizeof options - shorter_by[i];
+    expect_queue_refused(t, make, &options, __LINE__);
+  }
   memset(&longer, 0, sizeof longer);
   longer.options.size = (uint32_t)sizeof longer;
   expect_queue_made(t, make, &longer.options, __LINE__);
@@ -124,40 +127,20 @@ static void check_queue_options(csuite *t, queue_maker make, int with_label) {
   longer.tail[1] = 0;
   longer.tail[0] = 1;
   expect_queue_refused(t, make, &longer.options, __LINE__);
-
-  options.size = (uint32_t)sizeof options;
-  options.flags = 2;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.flags = UINT32_C(1) << 31;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.flags = 0;
-
-  for (i = 0; with_label && i < NOT_UTF8; i++) {
-    options.label = not_utf8[i];
-    expect_queue_refused(t, make, &options, __LINE__);
-  }
-  options.label = "\xc3\xbc"
-                  "ber \xe2\x8f\xb0 \xf0\x9f\x95\xb0"; /* two, three and four bytes */
-  expect_queue_made(t, make, &options, __LINE__);
-  options.label = "";
-  expect_queue_made(t, make, &options, __LINE__);
-  options.label = NULL;
-
-  options.clock = 4;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.clock = -1;
-  expect_queue_refused(t, make, &options, __LINE__);
+  REFUSES_QUEUE(make, .flags = 2);
+  REFUSES_QUEUE(make, .flags = UINT32_C(1) << 31);
+  for (i = 0; with_label && i < NOT_UTF8; i++) REFUSES_QUEUE(make, .label = not_utf8[i]);
+  MAKES_QUEUE(make, .label = "\xc3\xbc \xe2\x8f\xb0 \xf0\x9f\x95\xb0"); /* two, three and four bytes */
+  MAKES_QUEUE(make, .label = "");
+  REFUSES_QUEUE(make, .clock = 4);
+  REFUSES_QUEUE(make, .clock = -1);
 }
 
 static void check_own_queue_options(csuite *t, queue_maker make) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   check_queue_options(t, make, 1);
-  options.qos = 5;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.qos = -1;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.qos = CHIME_QOS_USER_INTERACTIVE;
-  expect_queue_made(t, make, &options, __LINE__);
+  REFUSES_QUEUE(make, .qos = 5);
+  REFUSES_QUEUE(make, .qos = -1);
+  MAKES_QUEUE(make, .qos = CHIME_QOS_USER_INTERACTIVE);
 }
 
 TEST(serial_queue_options_are_checked) {
@@ -170,19 +153,12 @@ TEST(concurrent_queue_options_are_checked) {
 }
 
 TEST(virtual_queue_options_are_checked) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   check_own_queue_options(t, make_virtual);
-  options.start_ns = -1;
-  expect_queue_refused(t, make_virtual, &options, __LINE__);
-  options.start_ns = INT64_MIN;
-  expect_queue_refused(t, make_virtual, &options, __LINE__);
-  options.start_ns = INT64_MAX;
-  expect_queue_made(t, make_virtual, &options, __LINE__);
-  options.start_ns = 0;
-  options.flags = CHIME_QUEUE_HONOUR_LEEWAY;
-  expect_queue_made(t, make_virtual, &options, __LINE__);
-  options.clock = CHIME_CLOCK_VIRTUAL;
-  expect_queue_made(t, make_virtual, &options, __LINE__);
+  REFUSES_QUEUE(make_virtual, .start_ns = -1);
+  REFUSES_QUEUE(make_virtual, .start_ns = INT64_MIN);
+  MAKES_QUEUE(make_virtual, .start_ns = INT64_MAX);
+  MAKES_QUEUE(make_virtual, .flags = CHIME_QUEUE_HONOUR_LEEWAY);
+  MAKES_QUEUE(make_virtual, .clock = CHIME_CLOCK_VIRTUAL);
 }
 
 TEST(global_queue_options_are_checked) {
@@ -272,154 +248,6 @@ TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
   EXPECT_EQ(queue, UNTOUCHED);
 }
 
-/* ---- Ids that name nothing -------------------------------------------------------------------------------------- */
-
-static void expect_no_queue(csuite *t, chime_queue_t queue, int line) {
-  chime_timer_options options = refused_options(t);
-  chime_schedule schedule = schedule_of(0, 0);
-  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
-  chime_queue_stats stats_before = stats;
-  chime_timer_t timer = UNTOUCHED;
-  uint64_t length = UNTOUCHED;
-  int64_t now = 77;
-  char text[9] = "as it is";
-#define NO_QUEUE(call) csuite_expect_status(t, (call), CHIME_ERROR_INVALID_HANDLE, __FILE__, line, #call)
-  if (queue != 0) NO_QUEUE(chime_queue_release(queue));
-  if (queue != 0) NO_QUEUE(chime_queue_shutdown(queue, 0));
-  NO_QUEUE(chime_queue_sync(queue, never_function, t, 0));
-  NO_QUEUE(chime_queue_async(queue, never_function, t, never_function));
-  NO_QUEUE(chime_queue_now(queue, &now));
-  NO_QUEUE(chime_queue_advance(queue, 0));
-  NO_QUEUE(chime_queue_advance_to(queue, 0));
-  NO_QUEUE(chime_queue_jump(queue, 0));
-  NO_QUEUE(chime_queue_get_stats(queue, &stats));
-  NO_QUEUE(chime_queue_dump(queue, text, sizeof text, &length));
-  NO_QUEUE(chime_timer_create(queue, &options, &timer));
-  NO_QUEUE(chime_timer_start(queue, &options, &schedule, &timer));
-  NO_QUEUE(chime_timer_start(queue, &options, &schedule, NULL));
-  NO_QUEUE(chime_timer_after(queue, 0, never, t, never_function, &timer));
-  NO_QUEUE(chime_timer_every(queue, 1, never, t, never_function, &timer));
-#undef NO_QUEUE
-  csuite_expect(t, timer == UNTOUCHED && length == UNTOUCHED && now == 77, __FILE__, line, "out-parameters untouched");
-  csuite_expect(t, memcmp(&stats, &stats_before, sizeof stats) == 0, __FILE__, line, "the statistics untouched");
-  csuite_expect(t, memcmp(text, "as it is", sizeof text) == 0, __FILE__, line, "the text untouched");
-}
-
-static void expect_no_timer(csuite *t, chime_timer_t timer, int line) {
-  chime_schedule schedule = schedule_of(0, 0);
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  chime_timer_info info_before = info;
-  uint64_t generation = UNTOUCHED;
-  chime_state state = 77;
-  int64_t deadline = 77;
-#define NO_TIMER(call) csuite_expect_status(t, (call), CHIME_ERROR_INVALID_HANDLE, __FILE__, line, #call)
-  NO_TIMER(chime_timer_activate(timer, &schedule));
-  NO_TIMER(chime_timer_activate(timer, NULL));
-  NO_TIMER(chime_timer_restart(timer, &schedule));
-  NO_TIMER(chime_timer_suspend(timer));
-  NO_TIMER(chime_timer_resume(timer));
-  NO_TIMER(chime_timer_reschedule(timer, &schedule));
-  NO_TIMER(chime_timer_postpone(timer, 1));
-  NO_TIMER(chime_timer_postpone_until(timer, 1));
-  NO_TIMER(chime_timer_fire(timer));
-  NO_TIMER(chime_timer_cancel(timer));
-  NO_TIMER(chime_timer_cancel_and_wait(timer, 0));
-  if (timer != 0) NO_TIMER(chime_timer_release(timer));
-  NO_TIMER(chime_timer_generation(timer, &generation));
-  NO_TIMER(chime_timer_check_generation(timer, 0));
-  NO_TIMER(chime_timer_state(timer, &state));
-  NO_TIMER(chime_timer_next_deadline(timer, &deadline));
-  NO_TIMER(chime_timer_get_info(timer, &info));
-#undef NO_TIMER
-  csuite_expect(t, generation == UNTOUCHED && state == 77 && deadline == 77, __FILE__, line,
-                "out-parameters untouched");
-  csuite_expect(t, memcmp(&info, &info_before, sizeof info) == 0, __FILE__, line, "the info untouched");
-}
-
-/* [10] */
-TEST(the_id_0_names_no_queue) { expect_no_queue(t, 0, __LINE__); }
-TEST(the_id_0_names_no_timer) { expect_no_timer(t, 0, __LINE__); }
-
-TEST(releasing_0_does_nothing) {
-  EXPECT(!CHIME_FAILED(chime_queue_release(0)));
-  EXPECT(!CHIME_FAILED(chime_timer_release(0)));
-}
-
-TEST(forged_ids_name_no_queue) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  expect_no_queue(t, FORGED, __LINE__);
-  expect_no_queue(t, FORGED_TOO, __LINE__);
-  expect_no_queue(t, queue | FORGED, __LINE__);
-  expect_no_queue(t, queue | (UINT64_C(1) << 63), __LINE__);
-  EXPECT_EQ(now_of(t, queue), 0);
-}
-
-TEST(forged_ids_name_no_timer) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  expect_no_timer(t, FORGED, __LINE__);
-  expect_no_timer(t, FORGED_TOO, __LINE__);
-  expect_no_timer(t, p->timer | FORGED, __LINE__);
-  expect_no_timer(t, p->timer | (UINT64_C(1) << 63), __LINE__);
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-}
-
-TEST(ids_of_another_kind_are_refused) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  expect_no_timer(t, queue, __LINE__);
-  expect_no_queue(t, p->timer, __LINE__);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_LOG("a1@10");
-}
-
-TEST(a_released_timer_is_no_timer) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  EXPECT_OK(chime_timer_release(p->timer));
-  expect_no_timer(t, p->timer, __LINE__);
-  EXPECT_OK(chime_queue_advance(queue, 20));
-  EXPECT_LOG("a.");
-}
-
-TEST(a_released_timers_id_never_names_the_one_that_took_its_place) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *old = probe_after(t, queue, "a", 10);
-  probe *successor;
-  int i;
-  EXPECT_OK(chime_timer_release(old->timer));
-  for (i = 0; i < 200; i++) {
-    successor = probe_after(t, queue, "b", 10);
-    EXPECT(successor->timer != old->timer);
-    EXPECT_STATUS(chime_timer_cancel(old->timer), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_timer_release(old->timer), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_EQ(state_of(t, successor->timer), CHIME_STATE_RUNNING);
-    EXPECT_OK(chime_timer_release(successor->timer));
-  }
-}
-
-TEST(a_released_queue_is_no_queue) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  QUEUE_OR_RETURN(serial, SERIAL);
-  EXPECT_OK(chime_queue_release(queue));
-  expect_no_queue(t, queue, __LINE__);
-  EXPECT_OK(chime_queue_shutdown(serial, PATIENCE));
-  expect_no_queue(t, serial, __LINE__);
-}
-
-TEST(the_timers_of_a_released_queue_are_no_timers) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  QUEUE_OR_RETURN(serial, SERIAL);
-  probe *running = probe_after(t, queue, "a", 10);
-  probe *idle = probe_idle(t, queue, "b");
-  probe *on_serial = probe_after(t, serial, "c", CHIME_HOUR);
-  EXPECT_OK(chime_queue_release(queue));
-  expect_no_timer(t, running->timer, __LINE__);
-  expect_no_timer(t, idle->timer, __LINE__);
-  EXPECT_OK(chime_queue_shutdown(serial, PATIENCE));
-  expect_no_timer(t, on_serial->timer, __LINE__);
-}
-
 /* ---- Arguments of functions of queues --------------------------------------------------------------------------- */
 
 TEST(queue_functions_refuse_bad_arguments_on_a_serial_queue) {
@@ -495,6 +323,11 @@ static void expect_timer_made(csuite *t, chime_queue_t queue, const chime_timer_
   csuite_expect_status(t, chime_timer_release(timer), CHIME_OK, __FILE__, line, "chime_timer_release");
 }
 
+#define TIMER_OPTIONS(...) \
+  &(chime_timer_options) { .size = (uint32_t)sizeof(chime_timer_options), __VA_ARGS__ }
+#define REFUSES_TIMER(...) \
+  expect_timer_refused(t, queue, TIMER_OPTIONS(__VA_ARGS__, .context = t, .finalizer = never_function), __LINE__)
+
 /* [8]: a context that was refused stays with the caller. */
 TESTS_ON_VIRTUAL_AND_SERIAL(check_timer_options) {
   chime_timer_options options = refused_options(t);
@@ -507,30 +340,18 @@ TESTS_ON_VIRTUAL_AND_SERIAL(check_timer_options) {
 
   expect_timer_refused(t, queue, NULL, __LINE__);
   EXPECT_STATUS(chime_timer_create(queue, &options, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  options.handler = NULL;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.handler = never;
-  options.size = 0;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.size = 4;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.size = (uint32_t)sizeof options - 1;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.size = (uint32_t)sizeof options - 8;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.size = (uint32_t)sizeof options;
-  options.flags = 2;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.flags = UINT32_C(1) << 31 | CHIME_TIMER_SELF_RELEASE;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.flags = 0;
-  for (i = 0; i < NOT_UTF8; i++) {
-    options.label = not_utf8[i];
+  for (i = 0; i < 2; i++) {
+    options.size = (uint32_t)(4 * i);
+    expect_timer_refused(t, queue, &options, __LINE__);
+    options.size = (uint32_t)sizeof options - shorter_by[i];
     expect_timer_refused(t, queue, &options, __LINE__);
   }
-  options.label = NULL;
+  REFUSES_TIMER(.handler = NULL);
+  REFUSES_TIMER(.handler = never, .flags = 2);
+  REFUSES_TIMER(.handler = never, .flags = UINT32_C(1) << 31 | CHIME_TIMER_SELF_RELEASE);
+  for (i = 0; i < NOT_UTF8; i++) REFUSES_TIMER(.handler = never, .label = not_utf8[i]);
   memset(&longer, 0, sizeof longer);
-  longer.options = options;
+  longer.options = refused_options(t);
   longer.options.size = (uint32_t)sizeof longer;
   longer.tail[0] = UINT64_C(1) << 40;
   expect_timer_refused(t, queue, &longer.options, __LINE__);
@@ -539,18 +360,12 @@ TESTS_ON_VIRTUAL_AND_SERIAL(check_timer_options) {
   expect_timer_refused(t, queue, &longer.options, __LINE__);
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 
-  /* What is accepted; its finalizer may run. */
-  options.finalizer = NULL;
-  expect_timer_made(t, queue, &options, __LINE__);
-  options.label = "\xf0\x9f\x95\xb0";
-  expect_timer_made(t, queue, &options, __LINE__);
-  options.label = NULL;
-  longer.options = options;
-  longer.options.size = (uint32_t)sizeof longer;
+  /* What is accepted; a finalizer would run. */
   longer.tail[1] = 0;
+  longer.options.finalizer = NULL;
   expect_timer_made(t, queue, &longer.options, __LINE__);
-  options.context = NULL;
-  expect_timer_made(t, queue, &options, __LINE__);
+  expect_timer_made(t, queue, TIMER_OPTIONS(.handler = never, .context = t, .label = "\xf0\x9f\x95\xb0"), __LINE__);
+  expect_timer_made(t, queue, TIMER_OPTIONS(.handler = never), __LINE__);
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 }
 
@@ -618,14 +433,13 @@ static void expect_schedule_accepted(csuite *t, const chime_schedule *schedule, 
 
 TEST(schedules_of_a_wrong_size_are_refused) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  schedule.size = 0;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.size = 4;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.size = (uint32_t)sizeof schedule - 1;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.size = (uint32_t)sizeof schedule - 8;
-  expect_schedule_refused(t, &schedule, __LINE__);
+  size_t i;
+  for (i = 0; i < 2; i++) {
+    schedule.size = (uint32_t)(4 * i);
+    expect_schedule_refused(t, &schedule, __LINE__);
+    schedule.size = (uint32_t)sizeof schedule - shorter_by[i];
+    expect_schedule_refused(t, &schedule, __LINE__);
+  }
 }
 
 TEST(a_longer_schedule_is_accepted_only_with_a_zero_tail) {
@@ -643,57 +457,40 @@ TEST(a_longer_schedule_is_accepted_only_with_a_zero_tail) {
   expect_schedule_refused(t, &longer.schedule, __LINE__);
 }
 
+/* Schedules with these members, and no others. */
+#define SCHEDULE(...) \
+  &(chime_schedule) { .size = (uint32_t)sizeof(chime_schedule), __VA_ARGS__ }
+#define REFUSES(...) expect_schedule_refused(t, SCHEDULE(__VA_ARGS__), __LINE__)
+#define ACCEPTS(...) expect_schedule_accepted(t, SCHEDULE(__VA_ARGS__), __LINE__)
+
 TEST(a_schedule_is_checked_member_by_member) {
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  schedule.flags = 2;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.flags = UINT32_C(1) << 31;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(-1, 0);
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(INT64_MIN, 10);
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(0, -1);
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(0, INT64_MIN);
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(0, 10);
-  schedule.missed_policy = 2;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.missed_policy = -1;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.missed_policy = 0;
-  schedule.resume_policy = 2;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.resume_policy = -1;
-  expect_schedule_refused(t, &schedule, __LINE__);
+  REFUSES(.flags = 2);
+  REFUSES(.flags = UINT32_C(1) << 31);
+  REFUSES(.first_ns = -1);
+  REFUSES(.first_ns = INT64_MIN, .interval_ns = 10);
+  REFUSES(.interval_ns = -1);
+  REFUSES(.interval_ns = INT64_MIN);
+  REFUSES(.interval_ns = 10, .missed_policy = 2);
+  REFUSES(.interval_ns = 10, .missed_policy = -1);
+  REFUSES(.interval_ns = 10, .resume_policy = 2);
+  REFUSES(.interval_ns = 10, .resume_policy = -1);
 }
 
+/* A one-shot has no such limit. */
 TEST(leeway_is_below_the_interval_of_a_repeating_timer) {
-  chime_schedule schedule = schedule_of(0, 10);
-  schedule.leeway_ns = 9;
-  expect_schedule_accepted(t, &schedule, __LINE__);
-  schedule.leeway_ns = 10;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.leeway_ns = 11;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.leeway_ns = -1;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(0, 0); /* a one-shot has no such limit */
-  schedule.leeway_ns = CHIME_HOUR;
-  expect_schedule_accepted(t, &schedule, __LINE__);
-  schedule.leeway_ns = -1;
-  expect_schedule_refused(t, &schedule, __LINE__);
+  ACCEPTS(.interval_ns = 10, .leeway_ns = 9);
+  REFUSES(.interval_ns = 10, .leeway_ns = 10);
+  REFUSES(.interval_ns = 10, .leeway_ns = 11);
+  REFUSES(.interval_ns = 10, .leeway_ns = -1);
+  ACCEPTS(.leeway_ns = CHIME_HOUR);
+  REFUSES(.leeway_ns = -1);
 }
 
 TEST(the_remaining_policy_does_not_go_with_a_deadline) {
-  chime_schedule schedule = schedule_of(100, 10);
-  schedule.resume_policy = CHIME_RESUME_REMAINING;
-  expect_schedule_accepted(t, &schedule, __LINE__);
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.resume_policy = CHIME_RESUME_COALESCE;
-  expect_schedule_accepted(t, &schedule, __LINE__);
+  ACCEPTS(.first_ns = 100, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING);
+  ACCEPTS(.first_ns = 100, .interval_ns = 10, .flags = CHIME_SCHEDULE_DEADLINE);
+  REFUSES(.first_ns = 100, .interval_ns = 10, .flags = CHIME_SCHEDULE_DEADLINE,
+          .resume_policy = CHIME_RESUME_REMAINING);
 }
 
 TEST(start_needs_a_schedule) {

@@ -123,11 +123,6 @@ static void yield(value *v) {
   EXPECT_OK(chime_expiring_yield(v->expiring));
 }
 
-static void expect_there(value *v) {
-  acquire(v);
-  yield(v);
-}
-
 /* Of no use to any function, and of none to a thread that has acquired it. */
 static void expect_no_value(csuite *t, chime_expiring_t expiring, int line) {
   value *v = value_new(t, "refused");
@@ -469,53 +464,6 @@ TEST(bad_arguments_leave_the_value_with_the_caller) {
   EXPECT_STATUS(chime_expiring_reset(v->expiring, -1), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_OK(chime_expiring_release(v->expiring));
   EXPECT_EQ(n->calls + n->finalized, 0);
-}
-
-TEST(releasing_no_value_does_nothing) {
-  EXPECT_OK(chime_expiring_release(0));
-  expect_no_value(t, 0, __LINE__);
-}
-
-/* [10] */
-TEST(ids_of_values_are_refused_by_the_functions_of_other_kinds) {
-  const uint64_t forged = UINT64_C(1) << 53;
-  chime_target_t target = 0;
-  chime_expiring_t id = 77;
-  chime_state state = 77;
-  int64_t now = 77;
-  int number = 0;
-  void *found = t;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_idle(t, queue, "a");
-  value *v = value_create(t, queue, "v", 10);
-  EXPECT_OK(chime_target_create(&number, NULL, &target));
-  expect_no_value(t, 1, __LINE__);
-  expect_no_value(t, forged, __LINE__);
-  expect_no_value(t, UINT64_MAX, __LINE__);
-  expect_no_value(t, v->expiring | forged, __LINE__);
-  expect_no_value(t, v->expiring | UINT64_C(1) << 63, __LINE__);
-  expect_no_value(t, v->expiring + (UINT64_C(1) << 26), __LINE__); /* the next one in this place */
-  expect_no_value(t, queue, __LINE__);
-  expect_no_value(t, p->timer, __LINE__);
-  expect_no_value(t, target, __LINE__);
-  EXPECT_STATUS(chime_expiring_create(v->expiring, t, NULL, 1, &id), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_expiring_create(p->timer, t, NULL, 1, &id), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_state(v->expiring, &state), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_cancel(v->expiring), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_release(v->expiring), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_now(v->expiring, &now), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_release(v->expiring), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_retain(v->expiring, &found), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_release(v->expiring), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(id, 77);
-  EXPECT_EQ(state, 77);
-  EXPECT_EQ(now, 77);
-  EXPECT(found == t);
-  expect_there(v);
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_OK(chime_target_release(target));
-  EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_LOG("v. a.");
 }
 
 static int by_number(const void *a, const void *b) {

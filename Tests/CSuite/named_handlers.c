@@ -517,42 +517,6 @@ TEST(bad_arguments_of_named_handlers_are_refused) {
   EXPECT_LOG("a1@10 x1");
 }
 
-static void expect_no_timer(csuite *t, chime_timer_t timer, int line) {
-  chime_status status = chime_timer_add_handler(timer, "x", never, t, never_function);
-  csuite_expect_status(t, status, CHIME_ERROR_INVALID_HANDLE, __FILE__, line, "adding a handler");
-  status = chime_timer_remove_handler(timer, "x");
-  csuite_expect_status(t, status, CHIME_ERROR_INVALID_HANDLE, __FILE__, line, "removing a handler");
-}
-
-/* [10] */
-TEST(what_is_no_timer_has_no_handlers) {
-  const uint64_t forged = UINT64_C(1) << 53;
-  chime_target_t target = 0;
-  chime_expiring_t expiring = 0;
-  int number = 0;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10), *idle = probe_idle(t, queue, "b");
-  EXPECT_OK(chime_target_create(&number, NULL, &target));
-  EXPECT_OK(chime_expiring_create(queue, &number, NULL, 1, &expiring));
-  extra_add(p, "x");
-  expect_no_timer(t, 0, __LINE__);
-  expect_no_timer(t, forged, __LINE__);
-  expect_no_timer(t, UINT64_MAX, __LINE__);
-  expect_no_timer(t, p->timer | forged, __LINE__);
-  expect_no_timer(t, p->timer | UINT64_C(1) << 63, __LINE__);
-  expect_no_timer(t, queue, __LINE__);
-  expect_no_timer(t, target, __LINE__);
-  expect_no_timer(t, expiring, __LINE__);
-  EXPECT_OK(chime_timer_release(idle->timer));
-  expect_no_timer(t, idle->timer, __LINE__);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_OK(chime_timer_release(p->timer));
-  expect_no_timer(t, p->timer, __LINE__);
-  EXPECT_LOG("b. a1@10 x1 x. a.");
-  EXPECT_OK(chime_expiring_release(expiring));
-  EXPECT_OK(chime_target_release(target));
-}
-
 TEST(a_queue_that_gives_records_has_no_handlers) {
   chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
@@ -566,5 +530,4 @@ TEST(a_queue_that_gives_records_has_no_handlers) {
   EXPECT_STATUS(chime_timer_remove_handler(timer, "x"), CHIME_IGNORED);
   EXPECT_STATUS(chime_timer_add_handler(timer, NULL, never, t, never_function), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_OK(chime_timer_release(timer));
-  expect_no_timer(t, timer, __LINE__);
 }

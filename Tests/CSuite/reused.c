@@ -136,3 +136,19 @@ TEST(a_stale_key_never_reaches_a_later_entry) {
   }
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 }
+
+TEST(a_released_timers_id_never_names_the_one_that_took_its_place) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *old = probe_after(t, queue, "a", 10);
+  probe *successor;
+  int i;
+  EXPECT_OK(chime_timer_release(old->timer));
+  for (i = 0; i < 200; i++) {
+    successor = probe_after(t, queue, "b", 10);
+    EXPECT(successor->timer != old->timer);
+    EXPECT_STATUS(chime_timer_cancel(old->timer), CHIME_ERROR_INVALID_HANDLE);
+    EXPECT_STATUS(chime_timer_release(old->timer), CHIME_ERROR_INVALID_HANDLE);
+    EXPECT_EQ(state_of(t, successor->timer), CHIME_STATE_RUNNING);
+    EXPECT_OK(chime_timer_release(successor->timer));
+  }
+}

@@ -36,54 +36,6 @@ OWN_THREAD_TEST(a_thread_has_one_loop_and_no_two_threads_have_the_same) {
   EXPECT_OK(chime_run_loop_release(0));
 }
 
-OWN_THREAD_TEST(ids_of_other_kinds_are_refused) {
-  int object = 0;
-  uint64_t ids[6] = {0};
-  chime_weak_timer_t timer = 0;
-  chime_run_loop_t loop = current_loop(t);
-  chime_queue_t queue = 0;
-  int64_t number = 7;
-  int32_t valid = 7;
-  size_t i;
-  REQUIRE_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, quiet_handler, NULL, NULL, &timer));
-  REQUIRE_OK(chime_target_create(&object, NULL, &ids[0]));
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &ids[1]));
-  REQUIRE_OK(chime_timer_after(ids[1], CHIME_HOUR, quiet_handler, NULL, NULL, &ids[2]));
-  ids[3] = (UINT64_C(1) << 53) | timer;
-  ids[4] = UINT64_MAX;
-  for (i = 0; i < sizeof ids / sizeof ids[0]; i++) { /* the last one is 0 */
-    uint64_t id = ids[i];
-    EXPECT_STATUS(chime_run_loop_stop(id), CHIME_ERROR_INVALID_HANDLE);
-    if (id != 0) EXPECT_STATUS(chime_run_loop_release(id), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_run_loop_add_common_mode(id, "a"), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_run_loop_queue_create(id, NULL, NULL, &queue), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_add(timer, id, NULL), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_add(id, loop, NULL), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_fire(id), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_invalidate(id), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_is_valid(id, &valid), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_set_tolerance(id, 0), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_tolerance(id, &number), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_set_fire_date(id, 0), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_fire_date(id, &number), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_interval(id, &number), CHIME_ERROR_INVALID_HANDLE);
-    if (id != 0) EXPECT_STATUS(chime_weak_timer_release(id), CHIME_ERROR_INVALID_HANDLE);
-  }
-  /* And theirs are refused by the functions of chime.h. */
-  EXPECT_STATUS(chime_queue_release(loop), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_release(timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_release(timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_release(timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT(queue == 0 && number == 7 && valid == 7); /* untouched */
-  EXPECT_OK(chime_weak_timer_is_valid(timer, &valid));
-  EXPECT_EQ(valid, 1);
-  EXPECT_OK(chime_weak_timer_release(timer));
-  EXPECT_STATUS(chime_weak_timer_release(timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_OK(chime_weak_timer_release(0));
-  EXPECT_OK(chime_queue_shutdown(ids[1], PATIENCE));
-  EXPECT_OK(chime_target_release(ids[0]));
-}
-
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
 OWN_THREAD_TEST(what_cannot_be_run_is_refused_at_once) {

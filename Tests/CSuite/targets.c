@@ -284,21 +284,12 @@ TIMELINE(a_handler_may_keep_its_target,
 
 TEST(targets_refuse_what_they_cannot_use) {
   object *o = csuite_memory(t, sizeof *o);
-  chime_target_t target = 77, forged[] = {1, 42, UINT64_C(1) << 53, UINT64_MAX};
-  void *found = t;
-  size_t i;
+  chime_target_t target = 77;
   EXPECT_STATUS(chime_target_create(NULL, destroy, &target), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(target, 77);
   EXPECT_STATUS(chime_target_create(o, destroy, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_target_create(NULL, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(o->destroyed, 0);
-  EXPECT_OK(chime_target_release(0));
-  EXPECT_STATUS(chime_target_retain(0, &found), CHIME_ERROR_INVALID_HANDLE);
-  for (i = 0; i < sizeof forged / sizeof forged[0]; i++) {
-    EXPECT_STATUS(chime_target_retain(forged[i], &found), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_target_release(forged[i]), CHIME_ERROR_INVALID_HANDLE);
-  }
-  EXPECT(found == t);
 }
 
 TEST(a_target_needs_no_destructor) {
@@ -367,22 +358,6 @@ TEST(a_timer_of_a_target_that_has_gone_is_refused) {
   EXPECT_LOG("~o ~p");
 }
 
-TEST(a_timer_of_what_is_no_target_is_refused) {
-  chime_target_t forged[] = {1, 42, UINT64_C(1) << 53, UINT64_MAX};
-  chime_timer_t timer = 0;
-  size_t i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  QUEUE_OR_RETURN(other, VIRTUAL);
-  timer = probe_idle(t, other, "a")->timer;
-  for (i = 0; i < sizeof forged / sizeof forged[0]; i++) {
-    expect_refused(t, queue, forged[i], CHIME_ERROR_INVALID_HANDLE);
-  }
-  expect_refused(t, queue, other, CHIME_ERROR_INVALID_HANDLE);
-  expect_refused(t, queue, timer, CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_OK(chime_timer_release(timer));
-  expect_refused(t, queue, timer, CHIME_ERROR_INVALID_HANDLE);
-}
-
 /* A number that no target has had yet is not one that has gone. An id is 3 bits of kind, 24 of life, 26 of index. */
 TEST(an_id_that_was_never_given_out_has_not_gone) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -394,44 +369,6 @@ TEST(an_id_that_was_never_given_out_has_not_gone) {
   EXPECT_OK(chime_target_release(o->target));
   expect_refused(t, queue, o->target, CHIME_ERROR_TARGET_GONE);
   expect_refused(t, queue, o->target + one_life, CHIME_ERROR_INVALID_HANDLE); /* the next one in this place */
-}
-
-TEST(ids_of_one_kind_are_refused_by_the_functions_of_another) {
-  void *found = t;
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
-  chime_schedule schedule = schedule_of(0, 0);
-  int64_t now = 77;
-  chime_state state = 77;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *p = user_of(o, queue, "a");
-  chime_timer_options options = probe_full_options(p);
-  EXPECT_STATUS(chime_target_retain(queue, &found), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_retain(p->timer, &found), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT(found == t);
-  EXPECT_STATUS(chime_target_release(queue), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_release(p->timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_state(o->target, &state), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_activate(o->target, &schedule), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_restart(o->target, &schedule), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_reschedule(o->target, &schedule), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_fire(o->target), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_cancel(o->target), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_cancel_and_wait(o->target, 0), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_get_info(o->target, &info), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_release(o->target), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_create(o->target, &options, &p->timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_now(o->target, &now), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_get_stats(o->target, &stats), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_advance(o->target, 1), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_release(o->target), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_shutdown(o->target, 0), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(now, 77);
-  EXPECT_EQ(state, 77);
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_LOG("~o a.");
 }
 
 static int by_number(const void *a, const void *b) {
