@@ -408,7 +408,7 @@ void run_due(csuite *t, chime_queue_t queue, where place) {
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
 }
 
-void end_queue(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
+void csuite_shutdown(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
 
 int64_t next_deadline(csuite *t, chime_queue_t queue) {
   int64_t deadline = 7;

@@ -209,7 +209,7 @@ uint32_t process(csuite *t, chime_queue_t queue, uint32_t max);
 void run_due(csuite *t, chime_queue_t queue, where place);
 
 /** Ends the queue; from then on nothing can be called any more, so that the counts are final. */
-void end_queue(csuite *t, chime_queue_t queue);
+void csuite_shutdown(csuite *t, chime_queue_t queue);
 
 /** chime_queue_next_deadline. */
 int64_t next_deadline(csuite *t, chime_queue_t queue);

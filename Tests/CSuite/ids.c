@@ -2,9 +2,8 @@
  * ids.c - [10] what names nothing is refused by every function, with CHIME_ERROR_INVALID_HANDLE and its out-parameters
  * untouched: 0, numbers that are no id, ids of another kind, ids with a bit changed, ids of what was released.
  */
+#include "arguments.h"
 #include "run_loop.h"
-
-#define UNTOUCHED UINT64_C(0xABCDABCDABCD)
 
 enum { QUEUE, TIMER, TARGET, VALUE, LOOP, WEAK_TIMER, KINDS };
 
@@ -15,17 +14,6 @@ typedef struct ids {
   uint64_t id;
   const char *what; /* the bad id is */
 } ids;
-
-static void never(const chime_tick *tick, void *context) {
-  csuite *t = context;
-  (void)tick;
-  EXPECT(!"a handler that must not run");
-}
-
-static void never_function(void *context) {
-  csuite *t = context;
-  EXPECT(!"a function, or the finalizer of a context that was not accepted");
-}
 
 static void refuses(const ids *i, chime_status status, int line, const char *call) {
   char text[200];
@@ -48,6 +36,9 @@ static void expect_no_queue(ids *i) {
   chime_schedule schedule = schedule_of(0, 0);
   chime_queue_stats stats = CHIME_QUEUE_STATS_INIT, before = stats;
   int64_t now = 77;
+  int32_t number = 77;
+  uint32_t count = 77;
+  chime_tick ticks[1];
   char text[9] = "as it is";
   options.handler = never;
   options.context = t;
@@ -60,6 +51,14 @@ static void expect_no_queue(ids *i) {
   REFUSES(chime_queue_advance(id, 0));
   REFUSES(chime_queue_advance_to(id, 0));
   REFUSES(chime_queue_jump(id, 0));
+  REFUSES(chime_queue_fd(id, &number));
+  REFUSES(chime_queue_next_deadline(id, &now));
+  REFUSES(chime_queue_poll_timeout(id, &number));
+  REFUSES(chime_queue_wait(id, 0));
+  REFUSES(chime_queue_process(id, 0, &count));
+  REFUSES(chime_queue_take_ticks(id, ticks, sizeof ticks[0], 1, &count));
+  REFUSES(chime_queue_run(id, 0));
+  REFUSES(chime_queue_stop(id));
   REFUSES(chime_queue_get_stats(id, &stats));
   REFUSES(chime_queue_dump(id, text, sizeof text, &length));
   REFUSES(chime_timer_create(id, &options, &timer));
@@ -68,7 +67,8 @@ static void expect_no_queue(ids *i) {
   REFUSES(chime_timer_after(id, 0, never, t, never_function, &timer));
   REFUSES(chime_timer_every(id, 1, never, t, never_function, &timer));
   REFUSES(chime_expiring_create(id, t, never_function, 1, &value));
-  EXPECT(timer == UNTOUCHED && value == UNTOUCHED && length == UNTOUCHED && now == 77);
+  EXPECT(timer == UNTOUCHED && value == UNTOUCHED && length == UNTOUCHED);
+  EXPECT(now == 77 && number == 77 && count == 77);
   EXPECT(memcmp(&stats, &before, sizeof stats) == 0);
   EXPECT_TEXT(text, "as it is");
 }
@@ -241,6 +241,11 @@ OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
   ids_end(gone);
   EXPECT_OK(chime_queue_release(queue));
   expect_nothing(i, QUEUE, queue, "a released queue's");
+  {
+    chime_queue_t host = host_queue(t, 0);
+    EXPECT_OK(chime_queue_shutdown(host, CHIME_FOREVER));
+    expect_nothing(i, QUEUE, host, "that of a host-driven queue that was shut down");
+  }
   expect_nothing(i, TIMER, gone->alive[TIMER], "a released timer's");
   expect_nothing(i, TIMER, timer_of_queue, "that of a released queue's timer");
   expect_nothing(i, VALUE, gone->alive[VALUE], "a released value's");

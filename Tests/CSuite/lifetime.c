@@ -15,6 +15,22 @@ static probe *quiet_full(csuite *t, chime_queue_t queue) {
   return p;
 }
 
+/* The same at work: due at once, and again each millisecond. */
+static probe *quiet_full_at_work(csuite *t, chime_queue_t queue, probe_action on_tick) {
+  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
+  probe *p = quiet_full(t, queue);
+  p->on_tick = on_tick;
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  return p;
+}
+
+/* Whose handler has begun, and stays until the gate is opened. */
+static probe *quiet_full_held(csuite *t, chime_queue_t queue) {
+  probe *p = quiet_full_at_work(t, queue, stay_until_gate_opens);
+  EXPECT(await(&p->flag, 1));
+  return p;
+}
+
 /* ---- Release in every state ------------------------------------------------------------------------------------- */
 
 /* [8] */
@@ -50,7 +66,7 @@ TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(release_in_each_state_finalizes_once) {
     if (place == VIRTUAL) EXPECT_EQ(p[i]->finalized, 1); /* in the releasing call: no pass is running */
     EXPECT(await(&p[i]->finalized, 1));                  /* without waiting for the end of the queue */
   }
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   for (i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
     EXPECT_EQ(load(&p[i]->finalized), 1);
     EXPECT_EQ(load(&p[i]->cancelled), i == CHIME_STATE_IDLE || i == CHIME_STATE_FINISHED ? 0 : 1);
@@ -68,15 +84,12 @@ static void release_own_and_check(probe *p, const chime_tick *tick) {
 
 /* [8] [9] */
 TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_handler_may_release_its_own_timer) {
-  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = quiet_full(t, queue);
-  p->on_tick = release_own_and_check;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = quiet_full_at_work(t, queue, release_own_and_check);
   run_due(t, queue, place);
   EXPECT(await(&p->finalized, 1));
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_SECOND));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_STATUS(p->status, CHIME_RUNNING);
   EXPECT_EQ(load(&p->ticks), 1);
   EXPECT_EQ(load(&p->cancelled), 1); /* it was running */
@@ -95,7 +108,7 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_cancel_handler_may_release_its_own_timer) {
   EXPECT(!CHIME_FAILED(chime_timer_cancel(p->timer)));
   run_due(t, queue, place);
   EXPECT(await(&p->finalized, 1));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT(p->status == CHIME_OK || p->status == CHIME_RUNNING);
   EXPECT_EQ(load(&p->cancelled), 1);
   EXPECT_EQ(load(&p->finalized), 1);
@@ -127,7 +140,7 @@ TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_finalizer_may_call_anything) {
   run_due(t, queue, place);
   EXPECT(await(&a->finalized, 1));
   EXPECT(await(&a->other->finalized, 1));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&a->other->cancelled), 1);
 }
 
@@ -171,7 +184,7 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_timer_without_an_id_releases_itself) {
   EXPECT_EQ(load(&c->ticks), 3);
   EXPECT_EQ(load(&c->cancelled), 0); /* it ended finished */
   EXPECT_EQ(stats_of(t, queue).timers, 0);
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
 }
 TEST_ON(a_timer_without_an_id_releases_itself, a_concurrent_queue, CONCURRENT)
 
@@ -184,7 +197,7 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_repeating_timer_without_an_id_ends_when_its_handle
   EXPECT_OK(chime_timer_every(queue, 1, probe_handler, p, probe_finalizer, NULL));
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT(await(&p->finalized, 1));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_STATUS(p->status, CHIME_RUNNING);
   EXPECT_EQ(load(&p->ticks), 1);
   EXPECT_EQ(load(&p->finalized), 1);
@@ -212,7 +225,7 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_self_releasing_timer_lives_until_it_is_at_rest) {
   EXPECT(is_stale(p->timer));
   EXPECT_EQ(load(&p->ticks), 3);
   EXPECT_STATUS(chime_timer_release(p->timer), CHIME_ERROR_INVALID_HANDLE);
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
 }
 
 TEST(a_self_releasing_timer_may_be_released) {
@@ -317,12 +330,9 @@ static void take_a_while(probe *p, const chime_tick *tick) {
 
 /* [16] */
 TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) {
-  chime_schedule at_once = schedule_of(0, CHIME_MILLISECOND);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = quiet_full(t, queue);
+  probe *p = quiet_full_at_work(t, queue, take_a_while);
   int ticks;
-  p->on_tick = take_a_while;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
   EXPECT(await(&p->flag, 1));
   EXPECT_OK(chime_queue_shutdown(queue, CHIME_FOREVER));
   EXPECT_EQ(load(&p->flag), 2);
@@ -338,13 +348,9 @@ TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) {
 }
 
 static void shutdown_gives_up_when_its_time_is_over(csuite *t, where place) {
-  chime_schedule at_once = schedule_of(0, 0);
   int64_t begin, took;
   QUEUE_OR_RETURN(queue, place);
-  probe *p = quiet_full(t, queue);
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  EXPECT(await(&p->flag, 1));
+  probe *p = quiet_full_held(t, queue);
   begin = monotonic_ns();
   EXPECT_STATUS(chime_queue_shutdown(queue, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   took = monotonic_ns() - begin;
@@ -362,12 +368,8 @@ TEST_ON(shutdown_gives_up_when_its_time_is_over, a_concurrent_queue, CONCURRENT)
 
 /* [7] [8] */
 TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_after_the_handler) {
-  chime_schedule at_once = schedule_of(0, CHIME_MILLISECOND);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = quiet_full(t, queue);
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  EXPECT(await(&p->flag, 1));
+  probe *p = quiet_full_held(t, queue);
   EXPECT_STATUS(chime_timer_release(p->timer), CHIME_RUNNING);
   EXPECT(is_stale(p->timer));
   if (runs_side_by_side(place)) let_later_ticks_come(t, queue, 2 * CHIME_MILLISECOND);
@@ -375,18 +377,14 @@ TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_a
   EXPECT_EQ(load(&p->cancelled), 0);
   open_gate(p);
   EXPECT(await(&p->finalized, 1));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&p->cancelled), 1);
   EXPECT_EQ(load(&p->ticks), 1);
 }
 
 TEST(release_of_a_queue_with_a_busy_timer_answers_running) {
-  chime_schedule at_once = schedule_of(0, CHIME_MILLISECOND);
   QUEUE_OR_RETURN(queue, SERIAL);
-  probe *p = quiet_full(t, queue);
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  EXPECT(await(&p->flag, 1));
+  probe *p = quiet_full_held(t, queue);
   EXPECT_STATUS(chime_queue_release(queue), CHIME_RUNNING);
   EXPECT(is_stale(p->timer));
   EXPECT_EQ(load(&p->finalized), 0);
@@ -413,89 +411,6 @@ TEST(ending_one_queue_leaves_another_on_the_same_global_queue_alone) {
 }
 TEST(ending_one_queue_leaves_another_on_the_same_wrapped_queue_alone) {
   ending_one_queue_leaves_another_on_the_same_place_alone(t, WRAPPED_SERIAL);
-}
-
-/* ---- Functions -------------------------------------------------------------------------------------------------- */
-
-typedef struct job {
-  csuite *t;
-  int ran;
-  int finalized;
-  int ran_before_finalized;
-} job;
-
-static void job_run(void *context) {
-  job *j = context;
-  csuite *t = j->t;
-  EXPECT_EQ(load(&j->finalized), 0);
-  add(&j->ran, 1);
-}
-
-static void job_finalize(void *context) {
-  job *j = context;
-  csuite *t = j->t;
-  store(&j->ran_before_finalized, load(&j->ran));
-  EXPECT_EQ(add(&j->finalized, 1), 1);
-}
-
-TESTS_ON_ALL_QUEUES(async_runs_once_then_finalizes) {
-  job *j = csuite_memory(t, sizeof *j);
-  QUEUE_OR_RETURN(queue, place);
-  j->t = t;
-  EXPECT_OK(chime_queue_async(queue, job_run, j, job_finalize));
-  if (place == VIRTUAL) EXPECT_EQ(j->ran, 0); /* at the next advance */
-  run_due(t, queue, place);
-  EXPECT(await(&j->finalized, 1));
-  end_queue(t, queue);
-  EXPECT_EQ(load(&j->ran), 1);
-  EXPECT_EQ(load(&j->ran_before_finalized), 1);
-  EXPECT_EQ(load(&j->finalized), 1);
-}
-
-TEST(async_without_finalizer_runs) {
-  job *j = csuite_memory(t, sizeof *j);
-  QUEUE_OR_RETURN(queue, SERIAL);
-  j->t = t;
-  EXPECT_OK(chime_queue_async(queue, job_run, j, NULL));
-  EXPECT(await(&j->ran, 1));
-  end_queue(t, queue);
-  EXPECT_EQ(load(&j->ran), 1);
-}
-
-/* [8] */
-TEST(async_is_finalized_when_the_queue_ends_before) {
-  job *released = csuite_memory(t, sizeof *released);
-  job *shut_down = csuite_memory(t, sizeof *shut_down);
-  QUEUE_OR_RETURN(first, VIRTUAL);
-  QUEUE_OR_RETURN(second, VIRTUAL);
-  released->t = shut_down->t = t;
-  EXPECT_OK(chime_queue_async(first, job_run, released, job_finalize));
-  EXPECT_OK(chime_queue_async(second, job_run, shut_down, job_finalize));
-  EXPECT_OK(chime_queue_release(first));
-  EXPECT_OK(chime_queue_shutdown(second, PATIENCE));
-  EXPECT_EQ(released->ran, 0);
-  EXPECT_EQ(released->finalized, 1);
-  EXPECT_EQ(shut_down->ran, 0);
-  EXPECT_EQ(shut_down->finalized, 1);
-}
-
-/* [8]: a job that waits behind a busy handler of a serial queue that ends. */
-TEST(async_behind_a_busy_handler_is_finalized_once) {
-  chime_schedule at_once = schedule_of(0, 0);
-  job *j = csuite_memory(t, sizeof *j);
-  QUEUE_OR_RETURN(queue, SERIAL);
-  probe *p = quiet_full(t, queue);
-  j->t = t;
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  EXPECT(await(&p->flag, 1));
-  EXPECT_OK(chime_queue_async(queue, job_run, j, job_finalize));
-  EXPECT_STATUS(chime_queue_release(queue), CHIME_RUNNING);
-  EXPECT_EQ(load(&j->ran), 0);
-  csuite_keep_memory(t);
-  open_gate(p);
-  EXPECT(await(&j->finalized, 1));
-  EXPECT_EQ(load(&j->ran_before_finalized), load(&j->ran));
 }
 
 /* ---- Many ------------------------------------------------------------------------------------------------------- */

@@ -205,7 +205,7 @@ TESTS_ON_ALL_QUEUES(a_handler_may_remove_itself) {
   EXPECT_EQ(load(&x->ticks), 1);
   EXPECT_TOOK_EFFECT(chime_timer_release(p->timer));
   EXPECT(await(&y->finalized, 1));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&x->finalized), 1);
 }
 
@@ -262,7 +262,7 @@ TESTS_ON_DISPATCH_QUEUES(another_thread_may_change_the_handlers_of_a_tick_that_r
   EXPECT_EQ(load(&x->ticks), 1);
   EXPECT_EQ(load(&y->ticks), 0);
   EXPECT_EQ(load(&z->ticks), 0);
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&new_x->finalized) + load(&new_z->finalized) + load(&late->finalized), 3);
 }
 
@@ -413,7 +413,7 @@ TESTS_ON_ALL_QUEUES(the_end_of_the_queue_finalizes_the_handlers) {
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_MILLISECOND));
   EXPECT(await(&y->ticks, 3));
   EXPECT_TOOK_EFFECT(extra_remove(x));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&w->finalized), 1);
   EXPECT_EQ(load(&x->finalized), 1);
   EXPECT_EQ(load(&y->finalized), 1);
@@ -481,53 +481,3 @@ TIMELINE(the_target_lives_until_the_last_handler_has_returned,
 
 TIMELINE(the_end_of_the_target_ends_the_handlers_of_a_timer_that_nobody_holds,
          "O target; a 10/10 self of O; a.add x; O.release; +30 | x. a. ~O; a.add y -> INVALID_HANDLE")
-
-/* ---- Arguments -------------------------------------------------------------------------------------------------- */
-
-static void never(const chime_tick *tick, void *context) {
-  csuite *t = context;
-  (void)tick;
-  EXPECT(!"a handler that must not run");
-}
-
-static void never_function(void *context) {
-  csuite *t = context;
-  EXPECT(!"the finalizer of a context that was not accepted");
-}
-
-TEST(bad_arguments_of_named_handlers_are_refused) {
-  static const char *const not_utf8[] = {"\xff",         "a\x80",           "\xc3", "\xe2\x82 ", "\xc0\xaf",
-                                         "\xed\xa0\x80", "\xf4\x90\x80\x80"};
-  size_t i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  extra_add(p, "x");
-  EXPECT_STATUS(chime_timer_add_handler(p->timer, NULL, never, t, never_function), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_add_handler(p->timer, "x", NULL, t, never_function), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_add_handler(p->timer, NULL, NULL, t, never_function), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_remove_handler(p->timer, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  for (i = 0; i < sizeof not_utf8 / sizeof not_utf8[0]; i++) {
-    EXPECT_STATUS(chime_timer_add_handler(p->timer, not_utf8[i], never, t, never_function),
-                  CHIME_ERROR_INVALID_ARGUMENT);
-    EXPECT_STATUS(chime_timer_remove_handler(p->timer, not_utf8[i]), CHIME_ERROR_INVALID_ARGUMENT);
-  }
-  EXPECT_STATUS(chime_timer_remove_handler(p->timer, "y"), CHIME_IGNORED);
-  EXPECT_STATUS(chime_timer_remove_handler(p->timer, ""), CHIME_IGNORED);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_LOG("a1@10 x1");
-}
-
-TEST(a_queue_that_gives_records_has_no_handlers) {
-  chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_queue_t queue = 0;
-  chime_timer_t timer = 0;
-  queue_options.flags = CHIME_QUEUE_RECORDS;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &queue_options, &queue));
-  csuite_ends(t, queue, PATIENCE);
-  REQUIRE_OK(chime_timer_create(queue, &options, &timer));
-  EXPECT_STATUS(chime_timer_add_handler(timer, "x", never, t, never_function), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_STATUS(chime_timer_remove_handler(timer, "x"), CHIME_IGNORED);
-  EXPECT_STATUS(chime_timer_add_handler(timer, NULL, never, t, never_function), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_OK(chime_timer_release(timer));
-}

@@ -105,12 +105,8 @@ static void queries_leave_the_descriptor_alone(csuite *t, uint32_t flags) {
     if (!EXPECT_EQ(is_readable(t, queue), 0)) return;
   }
 }
-TEST(queries_leave_the_descriptor_of_a_host_driven_queue_alone) {
-  queries_leave_the_descriptor_alone(t, 0);
-}
-TEST(queries_leave_the_descriptor_of_a_bound_queue_alone) {
-  queries_leave_the_descriptor_alone(t, CHIME_QUEUE_BOUND);
-}
+TEST(queries_leave_the_descriptor_of_a_host_driven_queue_alone) { queries_leave_the_descriptor_alone(t, 0); }
+TEST(queries_leave_the_descriptor_of_a_bound_queue_alone) { queries_leave_the_descriptor_alone(t, CHIME_QUEUE_BOUND); }
 TEST(queries_leave_the_descriptor_of_a_queue_of_records_alone) {
   queries_leave_the_descriptor_alone(t, CHIME_QUEUE_RECORDS);
 }

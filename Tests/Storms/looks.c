@@ -144,9 +144,7 @@ static void a_bound_host_runs_until_no_timer_runs(csuite *t, int with_moves) {
   }
   end_rounds(l, rounds, red);
 }
-TEST(chime_queue_run_ends_only_when_no_timer_runs_beside_queries) {
-  a_bound_host_runs_until_no_timer_runs(t, 0);
-}
+TEST(chime_queue_run_ends_only_when_no_timer_runs_beside_queries) { a_bound_host_runs_until_no_timer_runs(t, 0); }
 TEST(chime_queue_run_ends_only_when_no_timer_runs_beside_queries_and_moves) {
   a_bound_host_runs_until_no_timer_runs(t, 1);
 }
@@ -243,12 +241,8 @@ static void the_next_deadline_is_never_late(csuite *t, where place, int is_asked
   EXPECT_EQ(load(&a->late), 0);
 }
 #define NEXT_DEADLINE_ON(name, place) \
-  TEST(the_next_deadline_is_never_late_beside_queries_on_a_##name) { \
-    the_next_deadline_is_never_late(t, place, 0); \
-  } \
-  TEST(the_next_deadline_is_never_late_to_other_threads_on_a_##name) { \
-    the_next_deadline_is_never_late(t, place, 1); \
-  }
+  TEST(the_next_deadline_is_never_late_beside_queries_on_a_##name) { the_next_deadline_is_never_late(t, place, 0); } \
+  TEST(the_next_deadline_is_never_late_to_other_threads_on_a_##name) { the_next_deadline_is_never_late(t, place, 1); }
 NEXT_DEADLINE_ON(host_driven_queue, HOST)
 NEXT_DEADLINE_ON(virtual_queue, VIRTUAL)
 
@@ -276,9 +270,7 @@ static void an_advance_leaves_no_tick_behind(csuite *t, int with_moves) {
   EXPECT_EQ(late, 0);
 }
 TEST(an_advance_leaves_no_tick_behind_beside_queries) { an_advance_leaves_no_tick_behind(t, 0); }
-TEST(an_advance_leaves_no_tick_behind_beside_queries_and_moves) {
-  an_advance_leaves_no_tick_behind(t, 1);
-}
+TEST(an_advance_leaves_no_tick_behind_beside_queries_and_moves) { an_advance_leaves_no_tick_behind(t, 1); }
 
 /* ---- Every kind of queue that drives itself ---------------------------------------------------------------------- */
 

@@ -246,9 +246,7 @@ static void a_call_that_is_held_up_never_reaches_another_timer(csuite *t, int ot
   EXPECT_EQ(red, 0);
 }
 
-TEST(a_call_that_is_held_up_never_reaches_the_next_timer) {
-  a_call_that_is_held_up_never_reaches_another_timer(t, 0);
-}
+TEST(a_call_that_is_held_up_never_reaches_the_next_timer) { a_call_that_is_held_up_never_reaches_another_timer(t, 0); }
 /* The same where all other slots that the thread has at hand are in use. */
 TEST(a_call_that_is_held_up_never_reaches_the_next_timer_among_many) {
   a_call_that_is_held_up_never_reaches_another_timer(t, 200);

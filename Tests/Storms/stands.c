@@ -137,9 +137,5 @@ static void the_driver_passes_no_timer_over(csuite *t, where place) {
 }
 
 /* [1] [18] */
-TEST(an_advance_passes_over_no_timer_that_another_thread_stands_at) {
-  the_driver_passes_no_timer_over(t, VIRTUAL);
-}
-TEST(a_run_passes_over_no_timer_that_another_thread_stands_at) {
-  the_driver_passes_no_timer_over(t, HOST);
-}
+TEST(an_advance_passes_over_no_timer_that_another_thread_stands_at) { the_driver_passes_no_timer_over(t, VIRTUAL); }
+TEST(a_run_passes_over_no_timer_that_another_thread_stands_at) { the_driver_passes_no_timer_over(t, HOST); }
