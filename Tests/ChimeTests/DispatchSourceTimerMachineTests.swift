@@ -247,7 +247,7 @@ struct DispatchSourceTimerMachineTests {
     MachineScript.play(
       """
       activate every 100 | make handler 1100/100 activate; postpone 1050; postpone 1130 |; \
-      through 1400 | 1130/100 *1130 *1230 *1330
+      through 1400 | *1130 *1230 *1330
       """)
   }
 
@@ -256,6 +256,14 @@ struct DispatchSourceTimerMachineTests {
       """
       activate from 2000; suspend | make handler 2000 activate suspend; at 2500 |; resume | 2000 resume; \
       at 2500 | *2500; is finished
+      """)
+  }
+
+  @Test func resumeGivesOneTickForAllThatWereMissed() {
+    MachineScript.play(
+      """
+      activate every 100; suspend; at 1450 | make handler 1100/100 activate suspend; resume | 1100/100 resume; \
+      at 1450 | *1450; at 1500 | *1500
       """)
   }
 

@@ -319,26 +319,6 @@ struct DispatchSourceTimerMachineThreadsTests {
     for (index, time) in seen.enumerated() { #expect(time >= first + UInt64(index) * interval) }
   }
 
-  @Test func resumeGivesOneTickForAllThatWereMissed() async throws {
-    let ticks = Counter()
-    let queue = DispatchQueue(label: "resume")
-    let machine = Machine(queue: queue) { ticks.add() }
-    let interval = 50_000_000 as UInt64
-    let first = DispatchTime.now().uptimeNanoseconds
-    try machine.activate(deadline: DispatchTime(uptimeNanoseconds: first), repeating: .nanoseconds(Int(interval)))
-    await eventually { ticks.value >= 1 }
-    machine.suspend()
-    queue.sync {}
-    // To the middle between two points of the grid.
-    while (DispatchTime.now().uptimeNanoseconds - first) < interval * 4 + interval / 2 { usleep(1000) }
-    let before = ticks.value
-    machine.resume()
-    await eventually { ticks.value > before }
-    machine.suspend()
-    let last = DispatchTime.now().uptimeNanoseconds - first
-    if last < interval * 5 { #expect(ticks.value == before + 1) }
-  }
-
   // MARK: Extreme arguments
 
   @Test func extremesNeitherTrapNorSpinNorTickEarly() async throws {

@@ -13,7 +13,7 @@ import Testing
 ///     postpone N, suspend, resume, cancel
 ///     is STATE                        expects it
 ///     now N, at N                     sets the clock; and delivers what the source has in hand
-///     through N                       the same at every 10 ns up to there
+///     through N                       the same at every 10 ns up to there; of that only ticks are logged
 ///     keep, late                      keeps what the source has in hand; delivers what was kept
 ///     drop                            lets go of the machine
 ///
@@ -65,6 +65,8 @@ struct MachineScript {
         factory.setNow(now)
         factory.delivery()
       }
+      noteCalls()
+      log.add(all: log.take().filter { $0.hasPrefix("*") })
     case "keep": kept = factory.delivery
     case "late": kept()
     case "drop": machine = nil
