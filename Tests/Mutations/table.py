@@ -199,7 +199,8 @@ mutation("version-stays", "10", "QueueControlBlock.giveBack", "the version does 
          C("a_released_timers_id_never_names", "a_stale_key_never_reaches"), M())
 mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
          ("Memory/Handle.swift", "== kind.rawValue else { return nil }", "== kind.rawValue || BROKEN else { return nil }"),
-         C("an_id_with_a_high_bit_changed_names_nothing"), M())
+         C("an_id_with_a_high_bit_changed_names_nothing", "numbers_that_are_no_ids_name_nothing",
+           "ids_of_one_kind_are_refused"), M())
 mutation("kept-none", "10", "ThreadCache.kept", "0",
          ("Memory/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
          S("a_call_that_is_held_up_never_reaches_the_next_timer_among_many"))
