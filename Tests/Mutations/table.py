@@ -456,7 +456,9 @@ mutation("mark-stays", "14", "Wheel.tidy", "a mark stays on the position of a ti
 
 ARMING = "../Chime/TimerQueueArming.swift"
 mutation("captures-go-later", "8", "HandlerBox.start", "a Swift handler's captures go with a later pass of the queue",
-         ("Timer/HandlerBox.swift", "    options.flags.insert(.finalizesAnywhere)\n", "    if !BROKEN { options.flags.insert(.finalizesAnywhere) }\n"),
+         [(DIRECT, "guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)", "guard !BROKEN, word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)"),
+          (ENDING, "slot.hasSideRecord || control.id == 0 {", "slot.hasSideRecord || control.id == 0 || BROKEN {"),
+          (ENDING, "|| control.id == 0 && handlerBox != nil {", "|| (control.id == 0 || BROKEN) && handlerBox != nil {")],
          W("aHandlersCapturesGoInTheReleasingCall"))
 mutation("arming-silent", "2", "TimerQueueArming.wait", "is not woken by a timer that starts",
          (ARMING, "QueueCore.notifyOfArming(id) { bell.ring() }", "QueueCore.notifyOfArming(id) { if !BROKEN { bell.ring() } }"),
