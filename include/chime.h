@@ -110,7 +110,7 @@ uint32_t chime_version(void);
  * of another series.
  */
 #define CHIME_VERSION_MATCHES() \
-  (chime_version() >= (uint32_t)CHIME_VERSION && chime_version() < (uint32_t)CHIME_VERSION_NEXT_SERIES)
+  (chime_version() >= CHIME_VERSION + 0u && chime_version() < CHIME_VERSION_NEXT_SERIES + 0u)
 
 /* ---- Statuses ------------------------------------------------------------------------------------------------- */
 
@@ -272,8 +272,15 @@ typedef struct chime_tick {
 
 /** A timer's handler. Runs on the timer's queue. Calls for one timer never overlap and never nest. */
 typedef void (*chime_handler)(const chime_tick *CHIME_NONNULL tick, void *CHIME_NULLABLE context);
-/** Frees a context or a target's object. Called exactly once, after the last callback that could use it, with no lock
- *  held. */
+/**
+ * Frees a context or a target's object. Called exactly once, after the last callback that could use it, with no lock
+ * held. On which thread:
+ *   - The context of a timer, or of chime_queue_async: where its callbacks run. On a virtual or host-driven queue also
+ *     inside the call that releases the timer, the target or the queue; see "Host-driven queues".
+ *   - The context of an added handler, a target's object, a value that expires and its handler's context: inside the
+ *     call that removes, replaces or releases it. If a callback is using it then, or somebody has acquired it, when
+ *     that ends. A value whose time is over: on its queue.
+ */
 typedef void (*chime_finalizer)(void *CHIME_NULLABLE context);
 /** Any other function to run on a queue. */
 typedef void (*chime_function)(void *CHIME_NULLABLE context);
@@ -381,9 +388,9 @@ typedef struct chime_timer_options {
 
 /* clang-format off */
 #define CHIME_QUEUE_OPTIONS_INIT \
-  {(uint32_t)sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0}
-#define CHIME_SCHEDULE_INIT {(uint32_t)sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0}
-#define CHIME_TIMER_OPTIONS_INIT {(uint32_t)sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
+  {sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0}
+#define CHIME_SCHEDULE_INIT {sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0}
+#define CHIME_TIMER_OPTIONS_INIT {sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 /* clang-format on */
 
 /* ---- Queues --------------------------------------------------------------------------------------------------- */
@@ -563,7 +570,7 @@ typedef struct chime_queue_stats {
 } chime_queue_stats;
 
 /* clang-format off */
-#define CHIME_QUEUE_STATS_INIT {(uint32_t)sizeof(chime_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+#define CHIME_QUEUE_STATS_INIT {sizeof(chime_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
 /* clang-format on */
 
 /**
@@ -612,6 +619,10 @@ chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t cap
  * The descriptor becomes readable when something is due, and when a thread adds or changes a timer so that the queue
  * has to wake up earlier than planned. So a chime_queue_process that runs 0 callbacks is normal. Hosts without a loop
  * call chime_queue_run.
+ *
+ * If handlers close what other events are about, connections say, process the queue after the other events of a turn.
+ * A loop whose timers are all started on its own thread can do without the descriptor: chime_queue_poll_timeout before
+ * each wait, chime_queue_process after it.
  *
  * A queue created with CHIME_QUEUE_BOUND may be driven (process, take_ticks, run, wait) only by the thread that created
  * it; others get CHIME_ERROR_WRONG_THREAD. Without it any thread may, one at a time; a second one gets
@@ -848,7 +859,7 @@ typedef struct chime_allocator {
 } chime_allocator;
 
 /* clang-format off */
-#define CHIME_ALLOCATOR_INIT {(uint32_t)sizeof(chime_allocator), 0, NULL, NULL, NULL}
+#define CHIME_ALLOCATOR_INIT {sizeof(chime_allocator), 0, NULL, NULL, NULL}
 /* clang-format on */
 
 /**
@@ -1189,7 +1200,7 @@ typedef struct chime_timer_info {
 } chime_timer_info;
 
 /* clang-format off */
-#define CHIME_TIMER_INFO_INIT {(uint32_t)sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define CHIME_TIMER_INFO_INIT {sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**

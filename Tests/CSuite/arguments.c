@@ -1,55 +1,14 @@
 /*
  * arguments.c - what every function answers to what it cannot use: the documented status, nothing changed,
- * out-parameters untouched. Promises 1 and 10.
+ * out-parameters untouched. Promise 1. (Ids that name nothing: ids.c.)
  */
-#include "harness.h"
-
-/* Not an id: ids are below 2^53. */
-#define FORGED (UINT64_C(1) << 53)
-#define FORGED_TOO UINT64_MAX
-
-#define UNTOUCHED UINT64_C(0xABCDABCDABCD)
-
-static void never(const chime_tick *tick, void *context) {
-  csuite *t = context;
-  (void)tick;
-  EXPECT(!"a handler that must not run");
-}
-
-static void never_function(void *context) {
-  csuite *t = context;
-  EXPECT(!"a function that must not run");
-}
+#include "arguments.h"
 
 static void count_function(void *context) { add(context, 1); }
-static void ignore_tick(const chime_tick *tick, void *context) {
-  (void)tick;
-  (void)context;
-}
-
-/* Options whose context must stay with the caller. */
-static chime_timer_options refused_options(csuite *t) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  options.handler = never;
-  options.context = t;
-  options.finalizer = never_function;
-  return options;
-}
-
-static const char *const not_utf8[] = {
-    "\xff",             /* no such byte */
-    "a\x80",            /* a continuation byte on its own */
-    "\xc3",             /* cut short */
-    "\xe2\x82 ",        /* cut short in the middle */
-    "\xc0\xaf",         /* overlong */
-    "\xed\xa0\x80",     /* a surrogate */
-    "\xf4\x90\x80\x80", /* beyond U+10FFFF */
-};
-enum { NOT_UTF8 = sizeof not_utf8 / sizeof not_utf8[0] };
 
 /* ---- Clocks ----------------------------------------------------------------------------------------------------- */
 
-static void now_refuses_what_is_no_clock(csuite *t) {
+TEST(now_refuses_what_is_no_clock) {
   int64_t now = 77;
   EXPECT_STATUS(chime_now(CHIME_CLOCK_MONOTONIC, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_now(4, &now), CHIME_ERROR_INVALID_ARGUMENT);
@@ -94,6 +53,12 @@ static void expect_queue_made(csuite *t, queue_maker make, const chime_queue_opt
   csuite_expect_status(t, chime_queue_shutdown(queue, PATIENCE), CHIME_OK, __FILE__, line, "ending the queue");
 }
 
+/* Options with these members, and no others. */
+#define QUEUE_OPTIONS(...) \
+  &(chime_queue_options) { .size = (uint32_t)sizeof(chime_queue_options), __VA_ARGS__ }
+#define REFUSES_QUEUE(make, ...) expect_queue_refused(t, make, QUEUE_OPTIONS(__VA_ARGS__), __LINE__)
+#define MAKES_QUEUE(make, ...) expect_queue_made(t, make, QUEUE_OPTIONS(__VA_ARGS__), __LINE__)
+
 /* Of a wrapped queue the label is not used, so that nothing is said of a bad one. */
 static void check_queue_options(csuite *t, queue_maker make, int with_label) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
@@ -102,20 +67,15 @@ static void check_queue_options(csuite *t, queue_maker make, int with_label) {
     uint64_t tail[2];
   } longer;
   size_t i;
-
   expect_queue_made(t, make, NULL, __LINE__);
   expect_queue_made(t, make, &options, __LINE__);
   EXPECT_STATUS(make(&options, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-
-  options.size = 0;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.size = 4;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.size = (uint32_t)sizeof options - 1; /* no version had this size */
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.size = (uint32_t)sizeof options - 8;
-  expect_queue_refused(t, make, &options, __LINE__);
-
+  for (i = 0; i < 2; i++) {
+    options.size = (uint32_t)(4 * i);
+    expect_queue_refused(t, make, &options, __LINE__);
+    options.size = (uint32_t)sizeof options - shorter_by[i];
+    expect_queue_refused(t, make, &options, __LINE__);
+  }
   memset(&longer, 0, sizeof longer);
   longer.options.size = (uint32_t)sizeof longer;
   expect_queue_made(t, make, &longer.options, __LINE__);
@@ -124,68 +84,41 @@ static void check_queue_options(csuite *t, queue_maker make, int with_label) {
   longer.tail[1] = 0;
   longer.tail[0] = 1;
   expect_queue_refused(t, make, &longer.options, __LINE__);
-
-  options.size = (uint32_t)sizeof options;
-  options.flags = 2;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.flags = UINT32_C(1) << 31;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.flags = 0;
-
-  for (i = 0; with_label && i < NOT_UTF8; i++) {
-    options.label = not_utf8[i];
-    expect_queue_refused(t, make, &options, __LINE__);
-  }
-  options.label = "\xc3\xbc"
-                  "ber \xe2\x8f\xb0 \xf0\x9f\x95\xb0"; /* two, three and four bytes */
-  expect_queue_made(t, make, &options, __LINE__);
-  options.label = "";
-  expect_queue_made(t, make, &options, __LINE__);
-  options.label = NULL;
-
-  options.clock = 4;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.clock = -1;
-  expect_queue_refused(t, make, &options, __LINE__);
+  REFUSES_QUEUE(make, .flags = 2);
+  REFUSES_QUEUE(make, .flags = UINT32_C(1) << 31);
+  for (i = 0; with_label && i < NOT_UTF8; i++) REFUSES_QUEUE(make, .label = not_utf8[i]);
+  MAKES_QUEUE(make, .label = "\xc3\xbc \xe2\x8f\xb0 \xf0\x9f\x95\xb0"); /* two, three and four bytes */
+  MAKES_QUEUE(make, .label = "");
+  REFUSES_QUEUE(make, .clock = 4);
+  REFUSES_QUEUE(make, .clock = -1);
 }
 
 static void check_own_queue_options(csuite *t, queue_maker make) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   check_queue_options(t, make, 1);
-  options.qos = 5;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.qos = -1;
-  expect_queue_refused(t, make, &options, __LINE__);
-  options.qos = CHIME_QOS_USER_INTERACTIVE;
-  expect_queue_made(t, make, &options, __LINE__);
+  REFUSES_QUEUE(make, .qos = 5);
+  REFUSES_QUEUE(make, .qos = -1);
+  MAKES_QUEUE(make, .qos = CHIME_QOS_USER_INTERACTIVE);
 }
 
-static void serial_queue_options_are_checked(csuite *t) {
+TEST(serial_queue_options_are_checked) {
   if (csuite_skips_without_dispatch(t)) return;
   check_own_queue_options(t, make_serial);
 }
-static void concurrent_queue_options_are_checked(csuite *t) {
+TEST(concurrent_queue_options_are_checked) {
   if (csuite_skips_without_dispatch(t)) return;
   check_own_queue_options(t, make_concurrent);
 }
 
-static void virtual_queue_options_are_checked(csuite *t) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+TEST(virtual_queue_options_are_checked) {
   check_own_queue_options(t, make_virtual);
-  options.start_ns = -1;
-  expect_queue_refused(t, make_virtual, &options, __LINE__);
-  options.start_ns = INT64_MIN;
-  expect_queue_refused(t, make_virtual, &options, __LINE__);
-  options.start_ns = INT64_MAX;
-  expect_queue_made(t, make_virtual, &options, __LINE__);
-  options.start_ns = 0;
-  options.flags = CHIME_QUEUE_HONOUR_LEEWAY;
-  expect_queue_made(t, make_virtual, &options, __LINE__);
-  options.clock = CHIME_CLOCK_VIRTUAL;
-  expect_queue_made(t, make_virtual, &options, __LINE__);
+  REFUSES_QUEUE(make_virtual, .start_ns = -1);
+  REFUSES_QUEUE(make_virtual, .start_ns = INT64_MIN);
+  MAKES_QUEUE(make_virtual, .start_ns = INT64_MAX);
+  MAKES_QUEUE(make_virtual, .flags = CHIME_QUEUE_HONOUR_LEEWAY);
+  MAKES_QUEUE(make_virtual, .clock = CHIME_CLOCK_VIRTUAL);
 }
 
-static void global_queue_options_are_checked(csuite *t) {
+TEST(global_queue_options_are_checked) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = UNTOUCHED;
   chime_qos qos;
@@ -204,13 +137,13 @@ static void global_queue_options_are_checked(csuite *t) {
   }
 }
 
-static void wrapping_no_dispatch_queue_is_refused(csuite *t) {
+TEST(wrapping_no_dispatch_queue_is_refused) {
   chime_queue_t queue = UNTOUCHED;
   EXPECT_STATUS(chime_queue_wrap_dispatch(NULL, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(queue, UNTOUCHED);
 }
 
-static void wrapped_queue_options_are_checked(csuite *t) {
+TEST(wrapped_queue_options_are_checked) {
   if (csuite_wrapped_serial() == NULL) {
     csuite_skip(t, "no dispatch queue was given to the suite");
     return;
@@ -218,7 +151,7 @@ static void wrapped_queue_options_are_checked(csuite *t) {
   check_queue_options(t, make_wrapped, 0);
 }
 
-static void unknown_queue_kinds_are_refused(csuite *t) {
+TEST(unknown_queue_kinds_are_refused) {
   chime_queue_t queue = UNTOUCHED;
   EXPECT_STATUS(chime_queue_create(5, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_create(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
@@ -226,7 +159,7 @@ static void unknown_queue_kinds_are_refused(csuite *t) {
   EXPECT_EQ(queue, UNTOUCHED);
 }
 
-static void clocks_that_a_queue_does_not_offer_are_unsupported(csuite *t) {
+TEST(clocks_that_a_queue_does_not_offer_are_unsupported) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = UNTOUCHED;
   options.clock = CHIME_CLOCK_BOOTTIME;
@@ -245,7 +178,7 @@ static void clocks_that_a_queue_does_not_offer_are_unsupported(csuite *t) {
 }
 
 /* What stands on libdispatch is there, or each of it is told to be missing. */
-static void without_libdispatch_all_that_stands_on_it_is_unsupported(csuite *t) {
+TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
   const chime_queue_kind kinds[] = {CHIME_QUEUE_HOST, CHIME_QUEUE_PRECISE, CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT};
   chime_queue_options on_the_wall_clock = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = UNTOUCHED;
@@ -272,157 +205,9 @@ static void without_libdispatch_all_that_stands_on_it_is_unsupported(csuite *t) 
   EXPECT_EQ(queue, UNTOUCHED);
 }
 
-/* ---- Ids that name nothing -------------------------------------------------------------------------------------- */
-
-static void expect_no_queue(csuite *t, chime_queue_t queue, int line) {
-  chime_timer_options options = refused_options(t);
-  chime_schedule schedule = schedule_of(0, 0);
-  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
-  chime_queue_stats stats_before = stats;
-  chime_timer_t timer = UNTOUCHED;
-  uint64_t length = UNTOUCHED;
-  int64_t now = 77;
-  char text[9] = "as it is";
-#define NO_QUEUE(call) csuite_expect_status(t, (call), CHIME_ERROR_INVALID_HANDLE, __FILE__, line, #call)
-  if (queue != 0) NO_QUEUE(chime_queue_release(queue));
-  if (queue != 0) NO_QUEUE(chime_queue_shutdown(queue, 0));
-  NO_QUEUE(chime_queue_sync(queue, never_function, t, 0));
-  NO_QUEUE(chime_queue_async(queue, never_function, t, never_function));
-  NO_QUEUE(chime_queue_now(queue, &now));
-  NO_QUEUE(chime_queue_advance(queue, 0));
-  NO_QUEUE(chime_queue_advance_to(queue, 0));
-  NO_QUEUE(chime_queue_jump(queue, 0));
-  NO_QUEUE(chime_queue_get_stats(queue, &stats));
-  NO_QUEUE(chime_queue_dump(queue, text, sizeof text, &length));
-  NO_QUEUE(chime_timer_create(queue, &options, &timer));
-  NO_QUEUE(chime_timer_start(queue, &options, &schedule, &timer));
-  NO_QUEUE(chime_timer_start(queue, &options, &schedule, NULL));
-  NO_QUEUE(chime_timer_after(queue, 0, never, t, never_function, &timer));
-  NO_QUEUE(chime_timer_every(queue, 1, never, t, never_function, &timer));
-#undef NO_QUEUE
-  csuite_expect(t, timer == UNTOUCHED && length == UNTOUCHED && now == 77, __FILE__, line, "out-parameters untouched");
-  csuite_expect(t, memcmp(&stats, &stats_before, sizeof stats) == 0, __FILE__, line, "the statistics untouched");
-  csuite_expect(t, memcmp(text, "as it is", sizeof text) == 0, __FILE__, line, "the text untouched");
-}
-
-static void expect_no_timer(csuite *t, chime_timer_t timer, int line) {
-  chime_schedule schedule = schedule_of(0, 0);
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  chime_timer_info info_before = info;
-  uint64_t generation = UNTOUCHED;
-  chime_state state = 77;
-  int64_t deadline = 77;
-#define NO_TIMER(call) csuite_expect_status(t, (call), CHIME_ERROR_INVALID_HANDLE, __FILE__, line, #call)
-  NO_TIMER(chime_timer_activate(timer, &schedule));
-  NO_TIMER(chime_timer_activate(timer, NULL));
-  NO_TIMER(chime_timer_restart(timer, &schedule));
-  NO_TIMER(chime_timer_suspend(timer));
-  NO_TIMER(chime_timer_resume(timer));
-  NO_TIMER(chime_timer_reschedule(timer, &schedule));
-  NO_TIMER(chime_timer_postpone(timer, 1));
-  NO_TIMER(chime_timer_postpone_until(timer, 1));
-  NO_TIMER(chime_timer_fire(timer));
-  NO_TIMER(chime_timer_cancel(timer));
-  NO_TIMER(chime_timer_cancel_and_wait(timer, 0));
-  if (timer != 0) NO_TIMER(chime_timer_release(timer));
-  NO_TIMER(chime_timer_generation(timer, &generation));
-  NO_TIMER(chime_timer_check_generation(timer, 0));
-  NO_TIMER(chime_timer_state(timer, &state));
-  NO_TIMER(chime_timer_next_deadline(timer, &deadline));
-  NO_TIMER(chime_timer_get_info(timer, &info));
-#undef NO_TIMER
-  csuite_expect(t, generation == UNTOUCHED && state == 77 && deadline == 77, __FILE__, line,
-                "out-parameters untouched");
-  csuite_expect(t, memcmp(&info, &info_before, sizeof info) == 0, __FILE__, line, "the info untouched");
-}
-
-/* [10] */
-static void the_id_0_names_no_queue(csuite *t) { expect_no_queue(t, 0, __LINE__); }
-static void the_id_0_names_no_timer(csuite *t) { expect_no_timer(t, 0, __LINE__); }
-
-static void releasing_0_does_nothing(csuite *t) {
-  EXPECT(!CHIME_FAILED(chime_queue_release(0)));
-  EXPECT(!CHIME_FAILED(chime_timer_release(0)));
-}
-
-static void forged_ids_name_no_queue(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  expect_no_queue(t, FORGED, __LINE__);
-  expect_no_queue(t, FORGED_TOO, __LINE__);
-  expect_no_queue(t, queue | FORGED, __LINE__);
-  expect_no_queue(t, queue | (UINT64_C(1) << 63), __LINE__);
-  EXPECT_EQ(now_of(t, queue), 0);
-}
-
-static void forged_ids_name_no_timer(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  expect_no_timer(t, FORGED, __LINE__);
-  expect_no_timer(t, FORGED_TOO, __LINE__);
-  expect_no_timer(t, p->timer | FORGED, __LINE__);
-  expect_no_timer(t, p->timer | (UINT64_C(1) << 63), __LINE__);
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-}
-
-static void ids_of_another_kind_are_refused(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  expect_no_timer(t, queue, __LINE__);
-  expect_no_queue(t, p->timer, __LINE__);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_LOG("a1@10");
-}
-
-static void a_released_timer_is_no_timer(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  EXPECT_OK(chime_timer_release(p->timer));
-  expect_no_timer(t, p->timer, __LINE__);
-  EXPECT_OK(chime_queue_advance(queue, 20));
-  EXPECT_LOG("a.");
-}
-
-static void a_released_timers_id_never_names_the_one_that_took_its_place(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *old = probe_after(t, queue, "a", 10);
-  probe *successor;
-  int i;
-  EXPECT_OK(chime_timer_release(old->timer));
-  for (i = 0; i < 200; i++) {
-    successor = probe_after(t, queue, "b", 10);
-    EXPECT(successor->timer != old->timer);
-    EXPECT_STATUS(chime_timer_cancel(old->timer), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_timer_release(old->timer), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_EQ(state_of(t, successor->timer), CHIME_STATE_RUNNING);
-    EXPECT_OK(chime_timer_release(successor->timer));
-  }
-}
-
-static void a_released_queue_is_no_queue(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  QUEUE_OR_RETURN(serial, SERIAL);
-  EXPECT_OK(chime_queue_release(queue));
-  expect_no_queue(t, queue, __LINE__);
-  EXPECT_OK(chime_queue_shutdown(serial, PATIENCE));
-  expect_no_queue(t, serial, __LINE__);
-}
-
-static void the_timers_of_a_released_queue_are_no_timers(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  QUEUE_OR_RETURN(serial, SERIAL);
-  probe *running = probe_after(t, queue, "a", 10);
-  probe *idle = probe_idle(t, queue, "b");
-  probe *on_serial = probe_after(t, serial, "c", CHIME_HOUR);
-  EXPECT_OK(chime_queue_release(queue));
-  expect_no_timer(t, running->timer, __LINE__);
-  expect_no_timer(t, idle->timer, __LINE__);
-  EXPECT_OK(chime_queue_shutdown(serial, PATIENCE));
-  expect_no_timer(t, on_serial->timer, __LINE__);
-}
-
 /* ---- Arguments of functions of queues --------------------------------------------------------------------------- */
 
-static void queue_functions_refuse_bad_arguments_on_a_serial_queue(csuite *t) {
+TEST(queue_functions_refuse_bad_arguments_on_a_serial_queue) {
   chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
   int ran = 0;
   QUEUE_OR_RETURN(queue, SERIAL);
@@ -441,7 +226,7 @@ static void queue_functions_refuse_bad_arguments_on_a_serial_queue(csuite *t) {
   EXPECT_EQ(ran, 1);
 }
 
-static void time_of_a_dispatch_queue_cannot_be_moved(csuite *t) {
+TEST(time_of_a_dispatch_queue_cannot_be_moved) {
   QUEUE_OR_RETURN(serial, SERIAL);
   QUEUE_OR_RETURN(concurrent, CONCURRENT);
   EXPECT_STATUS(chime_queue_advance(serial, 0), CHIME_ERROR_UNSUPPORTED);
@@ -452,7 +237,7 @@ static void time_of_a_dispatch_queue_cannot_be_moved(csuite *t) {
   EXPECT_STATUS(chime_queue_jump(concurrent, 0), CHIME_ERROR_UNSUPPORTED);
 }
 
-static void a_virtual_queue_refuses_negative_durations(csuite *t) {
+TEST(a_virtual_queue_refuses_negative_durations) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   EXPECT_OK(chime_queue_advance(queue, 5));
   EXPECT_STATUS(chime_queue_advance(queue, -1), CHIME_ERROR_INVALID_ARGUMENT);
@@ -462,350 +247,14 @@ static void a_virtual_queue_refuses_negative_durations(csuite *t) {
   EXPECT_EQ(now_of(t, queue), 5);
 }
 
-static void a_concurrent_queue_has_no_sync(csuite *t) {
+TEST(a_concurrent_queue_has_no_sync) {
   QUEUE_OR_RETURN(concurrent, CONCURRENT);
   QUEUE_OR_RETURN(global, GLOBAL);
   EXPECT_STATUS(chime_queue_sync(concurrent, never_function, t, CHIME_FOREVER), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_sync(global, never_function, t, CHIME_FOREVER), CHIME_ERROR_UNSUPPORTED);
 }
 
-static void a_virtual_queue_has_no_sync_outside_its_pass(csuite *t) {
+TEST(a_virtual_queue_has_no_sync_outside_its_pass) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   EXPECT_STATUS(chime_queue_sync(queue, never_function, t, CHIME_FOREVER), CHIME_ERROR_UNSUPPORTED);
 }
-
-/* ---- Making timers ---------------------------------------------------------------------------------------------- */
-
-static void expect_timer_refused(csuite *t, chime_queue_t queue, const chime_timer_options *options, int line) {
-  chime_timer_t timer = UNTOUCHED;
-  chime_schedule schedule = schedule_of(0, 0);
-  csuite_expect_status(t, chime_timer_create(queue, options, &timer), CHIME_ERROR_INVALID_ARGUMENT, __FILE__, line,
-                       "chime_timer_create");
-  csuite_expect_status(t, chime_timer_start(queue, options, &schedule, &timer), CHIME_ERROR_INVALID_ARGUMENT, __FILE__,
-                       line, "chime_timer_start");
-  csuite_expect_status(t, chime_timer_start(queue, options, &schedule, NULL), CHIME_ERROR_INVALID_ARGUMENT, __FILE__,
-                       line, "chime_timer_start without an id");
-  csuite_expect(t, timer == UNTOUCHED, __FILE__, line, "the timer's id untouched");
-}
-
-static void expect_timer_made(csuite *t, chime_queue_t queue, const chime_timer_options *options, int line) {
-  chime_timer_t timer = 0;
-  csuite_expect_status(t, chime_timer_create(queue, options, &timer), CHIME_OK, __FILE__, line, "chime_timer_create");
-  csuite_expect(t, timer > 0 && timer < FORGED, __FILE__, line, "an id below 2^53");
-  csuite_expect_status(t, chime_timer_release(timer), CHIME_OK, __FILE__, line, "chime_timer_release");
-}
-
-/* [8]: a context that was refused stays with the caller. */
-static void check_timer_options(csuite *t, where place) {
-  chime_timer_options options = refused_options(t);
-  struct {
-    chime_timer_options options;
-    uint64_t tail[2];
-  } longer;
-  size_t i;
-  QUEUE_OR_RETURN(queue, place);
-
-  expect_timer_refused(t, queue, NULL, __LINE__);
-  EXPECT_STATUS(chime_timer_create(queue, &options, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  options.handler = NULL;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.handler = never;
-  options.size = 0;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.size = 4;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.size = (uint32_t)sizeof options - 1;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.size = (uint32_t)sizeof options - 8;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.size = (uint32_t)sizeof options;
-  options.flags = 2;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.flags = UINT32_C(1) << 31 | CHIME_TIMER_SELF_RELEASE;
-  expect_timer_refused(t, queue, &options, __LINE__);
-  options.flags = 0;
-  for (i = 0; i < NOT_UTF8; i++) {
-    options.label = not_utf8[i];
-    expect_timer_refused(t, queue, &options, __LINE__);
-  }
-  options.label = NULL;
-  memset(&longer, 0, sizeof longer);
-  longer.options = options;
-  longer.options.size = (uint32_t)sizeof longer;
-  longer.tail[0] = UINT64_C(1) << 40;
-  expect_timer_refused(t, queue, &longer.options, __LINE__);
-  longer.tail[0] = 0;
-  longer.tail[1] = UINT64_C(1) << 56;
-  expect_timer_refused(t, queue, &longer.options, __LINE__);
-  EXPECT_EQ(stats_of(t, queue).timers, 0);
-
-  /* What is accepted; its finalizer may run. */
-  options.finalizer = NULL;
-  expect_timer_made(t, queue, &options, __LINE__);
-  options.label = "\xf0\x9f\x95\xb0";
-  expect_timer_made(t, queue, &options, __LINE__);
-  options.label = NULL;
-  longer.options = options;
-  longer.options.size = (uint32_t)sizeof longer;
-  longer.tail[1] = 0;
-  expect_timer_made(t, queue, &longer.options, __LINE__);
-  options.context = NULL;
-  expect_timer_made(t, queue, &options, __LINE__);
-  EXPECT_EQ(stats_of(t, queue).timers, 0);
-}
-ON_VIRTUAL_AND_SERIAL(check_timer_options)
-
-static void after_and_every_refuse_bad_arguments(csuite *t) {
-  chime_timer_t timer = UNTOUCHED;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  EXPECT_STATUS(chime_timer_after(queue, -1, never, t, never_function, &timer), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_after(queue, INT64_MIN, never, t, never_function, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_after(queue, 0, NULL, t, never_function, &timer), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_after(queue, 0, NULL, t, never_function, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_every(queue, 0, never, t, never_function, &timer), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_every(queue, -1, never, t, never_function, &timer), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_every(queue, INT64_MIN, never, t, never_function, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_every(queue, 1, NULL, t, never_function, &timer), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(timer, UNTOUCHED);
-  EXPECT_EQ(stats_of(t, queue).timers, 0);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-}
-
-/* ---- Schedules -------------------------------------------------------------------------------------------------- */
-
-/* Each function that takes a schedule, with timers in which it would otherwise take effect. */
-static void expect_schedule_refused(csuite *t, const chime_schedule *schedule, int line) {
-  chime_queue_t queue = csuite_queue(t, VIRTUAL);
-  chime_timer_options options = refused_options(t);
-  chime_timer_t timer = UNTOUCHED;
-  chime_timer_info before, after;
-  probe *idle, *running;
-  if (queue == 0) return;
-#define REFUSED(call) csuite_expect_status(t, (call), CHIME_ERROR_INVALID_ARGUMENT, __FILE__, line, #call)
-  REFUSED(chime_timer_start(queue, &options, schedule, &timer));
-  REFUSED(chime_timer_start(queue, &options, schedule, NULL));
-  csuite_expect(t, timer == UNTOUCHED, __FILE__, line, "the timer's id untouched");
-  csuite_expect_equal(t, (int64_t)stats_of(t, queue).timers, 0, __FILE__, line, "timers after refused starts");
-  idle = probe_idle(t, queue, "a");
-  running = probe_every(t, queue, "b", 10);
-  REFUSED(chime_timer_activate(idle->timer, schedule));
-  REFUSED(chime_timer_restart(idle->timer, schedule));
-  REFUSED(chime_timer_reschedule(idle->timer, schedule));
-  csuite_expect_equal(t, state_of(t, idle->timer), CHIME_STATE_IDLE, __FILE__, line, "the idle timer's state");
-  csuite_expect_equal(t, info_of(t, idle->timer).has_schedule, 0, __FILE__, line, "has_schedule of the idle timer");
-  before = info_of(t, running->timer);
-  REFUSED(chime_timer_restart(running->timer, schedule));
-  REFUSED(chime_timer_reschedule(running->timer, schedule));
-  after = info_of(t, running->timer);
-  csuite_expect(t, memcmp(&before, &after, sizeof before) == 0, __FILE__, line, "nothing changed");
-#undef REFUSED
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  csuite_expect(t, idle->finalized == 1 && running->finalized == 1, __FILE__, line, "each finalizer to have run");
-}
-
-static void expect_schedule_accepted(csuite *t, const chime_schedule *schedule, int line) {
-  chime_queue_t queue = csuite_queue(t, VIRTUAL);
-  probe *idle;
-  if (queue == 0) return;
-  idle = probe_idle(t, queue, "a");
-#define ACCEPTED(call) csuite_expect_status(t, (call), CHIME_OK, __FILE__, line, #call)
-  ACCEPTED(chime_timer_reschedule(idle->timer, schedule));
-  ACCEPTED(chime_timer_activate(idle->timer, schedule));
-  ACCEPTED(chime_timer_reschedule(idle->timer, schedule));
-  ACCEPTED(chime_timer_restart(idle->timer, schedule));
-#undef ACCEPTED
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-}
-
-static void schedules_of_a_wrong_size_are_refused(csuite *t) {
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  schedule.size = 0;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.size = 4;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.size = (uint32_t)sizeof schedule - 1;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.size = (uint32_t)sizeof schedule - 8;
-  expect_schedule_refused(t, &schedule, __LINE__);
-}
-
-static void a_longer_schedule_is_accepted_only_with_a_zero_tail(csuite *t) {
-  struct {
-    chime_schedule schedule;
-    uint64_t tail[2];
-  } longer;
-  memset(&longer, 0, sizeof longer);
-  longer.schedule.size = (uint32_t)sizeof longer;
-  expect_schedule_accepted(t, &longer.schedule, __LINE__);
-  longer.tail[0] = 1;
-  expect_schedule_refused(t, &longer.schedule, __LINE__);
-  longer.tail[0] = 0;
-  longer.tail[1] = UINT64_C(1) << 56;
-  expect_schedule_refused(t, &longer.schedule, __LINE__);
-}
-
-static void a_schedule_is_checked_member_by_member(csuite *t) {
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  schedule.flags = 2;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.flags = UINT32_C(1) << 31;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(-1, 0);
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(INT64_MIN, 10);
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(0, -1);
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(0, INT64_MIN);
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(0, 10);
-  schedule.missed_policy = 2;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.missed_policy = -1;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.missed_policy = 0;
-  schedule.resume_policy = 2;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.resume_policy = -1;
-  expect_schedule_refused(t, &schedule, __LINE__);
-}
-
-static void leeway_is_below_the_interval_of_a_repeating_timer(csuite *t) {
-  chime_schedule schedule = schedule_of(0, 10);
-  schedule.leeway_ns = 9;
-  expect_schedule_accepted(t, &schedule, __LINE__);
-  schedule.leeway_ns = 10;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.leeway_ns = 11;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.leeway_ns = -1;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule = schedule_of(0, 0); /* a one-shot has no such limit */
-  schedule.leeway_ns = CHIME_HOUR;
-  expect_schedule_accepted(t, &schedule, __LINE__);
-  schedule.leeway_ns = -1;
-  expect_schedule_refused(t, &schedule, __LINE__);
-}
-
-static void the_remaining_policy_does_not_go_with_a_deadline(csuite *t) {
-  chime_schedule schedule = schedule_of(100, 10);
-  schedule.resume_policy = CHIME_RESUME_REMAINING;
-  expect_schedule_accepted(t, &schedule, __LINE__);
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  expect_schedule_refused(t, &schedule, __LINE__);
-  schedule.resume_policy = CHIME_RESUME_COALESCE;
-  expect_schedule_accepted(t, &schedule, __LINE__);
-}
-
-static void start_needs_a_schedule(csuite *t) {
-  chime_timer_options options = refused_options(t);
-  chime_timer_t timer = UNTOUCHED;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  EXPECT_STATUS(chime_timer_start(queue, &options, NULL, &timer), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_start(queue, &options, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(timer, UNTOUCHED);
-  EXPECT_EQ(stats_of(t, queue).timers, 0);
-}
-
-static void a_timer_that_never_had_a_schedule_cannot_run(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_idle(t, queue, "a");
-  EXPECT_STATUS(chime_timer_activate(p->timer, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT(CHIME_FAILED(chime_timer_restart(p->timer, NULL)));
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_IDLE);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_LOG("");
-}
-
-/* ---- Arguments of functions of timers --------------------------------------------------------------------------- */
-
-static void timer_functions_refuse_bad_arguments_and_change_nothing(csuite *t) {
-  chime_timer_info before, after, info = CHIME_TIMER_INFO_INIT;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  before = info_of(t, p->timer);
-  EXPECT_STATUS(chime_timer_postpone(p->timer, -1), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_postpone(p->timer, INT64_MIN), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, -1), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, INT64_MIN), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_generation(p->timer, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_state(p->timer, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_next_deadline(p->timer, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_get_info(p->timer, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  info.size = 4;
-  EXPECT_STATUS(chime_timer_get_info(p->timer, &info), CHIME_ERROR_INVALID_ARGUMENT);
-  after = info_of(t, p->timer);
-  EXPECT(memcmp(&before, &after, sizeof before) == 0);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_LOG("a1@10");
-}
-
-/* ---- Limits ----------------------------------------------------------------------------------------------------- */
-
-/* [14] */
-static void a_queue_with_a_timer_limit_refuses_one_more(csuite *t) {
-  chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_timer_options options = refused_options(t);
-  chime_schedule schedule = schedule_of(0, 0);
-  chime_queue_t queue = 0;
-  chime_timer_t timer = UNTOUCHED;
-  probe *a, *b;
-  queue_options.timer_limit = 2;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &queue_options, &queue));
-  csuite_ends(t, queue, PATIENCE);
-  a = probe_idle(t, queue, "a");
-  b = probe_after(t, queue, "b", 10);
-  EXPECT_STATUS(chime_timer_create(queue, &options, &timer), CHIME_ERROR_LIMIT);
-  EXPECT_STATUS(chime_timer_start(queue, &options, &schedule, &timer), CHIME_ERROR_LIMIT);
-  EXPECT_STATUS(chime_timer_start(queue, &options, &schedule, NULL), CHIME_ERROR_LIMIT);
-  EXPECT_STATUS(chime_timer_after(queue, 0, never, t, never_function, &timer), CHIME_ERROR_LIMIT);
-  EXPECT_STATUS(chime_timer_every(queue, 1, never, t, never_function, &timer), CHIME_ERROR_LIMIT);
-  EXPECT_EQ(timer, UNTOUCHED);
-  EXPECT_EQ(stats_of(t, queue).timers, 2);
-  EXPECT_OK(chime_timer_release(a->timer));
-  options.handler = ignore_tick;
-  options.finalizer = NULL;
-  EXPECT_OK(chime_timer_create(queue, &options, &timer));
-  EXPECT_STATUS(chime_timer_create(queue, &options, &timer), CHIME_ERROR_LIMIT);
-  EXPECT_EQ(state_of(t, b->timer), CHIME_STATE_RUNNING);
-}
-
-const csuite_test arguments_tests[] = {
-    TEST(now_refuses_what_is_no_clock),
-    TEST(serial_queue_options_are_checked),
-    TEST(concurrent_queue_options_are_checked),
-    TEST(virtual_queue_options_are_checked),
-    TEST(global_queue_options_are_checked),
-    TEST(wrapping_no_dispatch_queue_is_refused),
-    TEST(wrapped_queue_options_are_checked),
-    TEST(unknown_queue_kinds_are_refused),
-    TEST(clocks_that_a_queue_does_not_offer_are_unsupported),
-    TEST(without_libdispatch_all_that_stands_on_it_is_unsupported),
-    TEST(the_id_0_names_no_queue),
-    TEST(the_id_0_names_no_timer),
-    TEST(releasing_0_does_nothing),
-    TEST(forged_ids_name_no_queue),
-    TEST(forged_ids_name_no_timer),
-    TEST(ids_of_another_kind_are_refused),
-    TEST(a_released_timer_is_no_timer),
-    TEST(a_released_timers_id_never_names_the_one_that_took_its_place),
-    TEST(a_released_queue_is_no_queue),
-    TEST(the_timers_of_a_released_queue_are_no_timers),
-    TEST(queue_functions_refuse_bad_arguments_on_a_serial_queue),
-    TEST(time_of_a_dispatch_queue_cannot_be_moved),
-    TEST(a_virtual_queue_refuses_negative_durations),
-    TEST(a_concurrent_queue_has_no_sync),
-    TEST(a_virtual_queue_has_no_sync_outside_its_pass),
-    TESTS_ON_VIRTUAL_AND_SERIAL(check_timer_options),
-    TEST(after_and_every_refuse_bad_arguments),
-    TEST(schedules_of_a_wrong_size_are_refused),
-    TEST(a_longer_schedule_is_accepted_only_with_a_zero_tail),
-    TEST(a_schedule_is_checked_member_by_member),
-    TEST(leeway_is_below_the_interval_of_a_repeating_timer),
-    TEST(the_remaining_policy_does_not_go_with_a_deadline),
-    TEST(start_needs_a_schedule),
-    TEST(a_timer_that_never_had_a_schedule_cannot_run),
-    TEST(timer_functions_refuse_bad_arguments_and_change_nothing),
-    TEST(a_queue_with_a_timer_limit_refuses_one_more),
-    {NULL, NULL},
-};

@@ -18,7 +18,7 @@ static void check_not_early(probe *p, const chime_tick *tick) {
 }
 
 /* [3] */
-static void no_one_shot_is_early(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) {
   enum { COUNT = 100 };
   dice d = {UINT64_C(77777)};
   probe *probes[COUNT];
@@ -39,10 +39,9 @@ static void no_one_shot_is_early(csuite *t, where place) {
     EXPECT_EQ(state_of(t, probes[i]->timer), CHIME_STATE_FINISHED);
   }
 }
-ON_DISPATCH_QUEUES(no_one_shot_is_early)
 
 /* [3] [4] [5] */
-static void a_hundred_ticks_of_two_milliseconds_do_not_drift(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   grid *g = csuite_memory(t, sizeof *g);
   QUEUE_OR_RETURN(queue, place);
@@ -62,7 +61,6 @@ static void a_hundred_ticks_of_two_milliseconds_do_not_drift(csuite *t, where pl
   EXPECT_EQ(p->last.sequence, load(&p->ticks));
   EXPECT_BETWEEN(p->last.actual_ns, g->first_ns + 99 * g->interval_ns, INT64_MAX);
 }
-ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift)
 
 /* [3] [12]: more at once than one pass takes. */
 static void ten_thousand_one_shots_all_come(csuite *t, where place) {
@@ -88,12 +86,10 @@ static void ten_thousand_one_shots_all_come(csuite *t, where place) {
     sleep_ns(CHIME_MILLISECOND);
   }
 }
-static void ten_thousand_one_shots_all_come_on_a_serial_queue(csuite *t) { ten_thousand_one_shots_all_come(t, SERIAL); }
-static void ten_thousand_one_shots_all_come_on_a_concurrent_queue(csuite *t) {
-  ten_thousand_one_shots_all_come(t, CONCURRENT);
-}
+TEST_ON(ten_thousand_one_shots_all_come, a_serial_queue, SERIAL)
+TEST_ON(ten_thousand_one_shots_all_come, a_concurrent_queue, CONCURRENT)
 
-static void an_earlier_timer_added_later_comes_first(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first) {
   QUEUE_OR_RETURN(queue, place);
   probe *late = probe_after(t, queue, "a", CHIME_HOUR);
   probe *early;
@@ -102,17 +98,13 @@ static void an_earlier_timer_added_later_comes_first(csuite *t, where place) {
   EXPECT(await(&early->returned, 1));
   EXPECT_EQ(load(&late->ticks), 0);
 }
-ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first)
 
 /* "No tick starts before now + delay." */
-static void an_idle_timeout_comes_only_after_the_last_touch(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch) {
   int i;
   int64_t not_before = 0, delay = 40 * CHIME_MILLISECOND;
-  chime_schedule schedule = schedule_of(delay, 0);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, delay, 0, NULL);
   for (i = 0; i < 20; i++) {
     int64_t now = now_of(t, queue);
     chime_status status = chime_timer_postpone(p->timer, delay);
@@ -126,7 +118,6 @@ static void an_idle_timeout_comes_only_after_the_last_touch(csuite *t, where pla
   EXPECT_BETWEEN(p->last.scheduled_ns, not_before, INT64_MAX);
   EXPECT_EQ(load(&p->ticks), 1);
 }
-ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch)
 
 /* ---- No overlap ------------------------------------------------------------------------------------------------- */
 
@@ -146,15 +137,11 @@ static void *fire_again_and_again(void *argument) {
 }
 
 /* [6]: ticks faster than their handler, and extra ones from two threads; the probe checks each entry. */
-static void the_calls_of_one_timer_never_overlap(csuite *t, where place) {
-  chime_schedule schedule = schedule_of(0, 50 * CHIME_MICROSECOND);
+TESTS_ON_DISPATCH_QUEUES(the_calls_of_one_timer_never_overlap) {
   pthread_t threads[2];
   int spawned[2], i;
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = be_slow;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, 0, 50 * CHIME_MICROSECOND, be_slow);
   for (i = 0; i < 2; i++) spawned[i] = spawn(t, &threads[i], fire_again_and_again, p);
   EXPECT(await(&p->returned, csuite_scaled(200)));
   open_gate(p);
@@ -165,19 +152,14 @@ static void the_calls_of_one_timer_never_overlap(csuite *t, where place) {
   EXPECT_EQ(load(&p->busy), 0);
   EXPECT_EQ(load(&p->ticks), load(&p->returned));
 }
-ON_DISPATCH_QUEUES(the_calls_of_one_timer_never_overlap)
 
 /* ---- Stopping --------------------------------------------------------------------------------------------------- */
 
 /* [7] */
-static void calls_while_the_handler_runs_answer_running(csuite *t, where place) {
-  chime_schedule at_once = schedule_of(0, CHIME_HOUR), in_an_hour = schedule_of(CHIME_HOUR, CHIME_HOUR);
+TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) {
+  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, CHIME_HOUR);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  REQUIRE(await(&p->flag, 1));
+  probe *p = probe_held(t, queue, CHIME_HOUR);
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   EXPECT_EQ(info_of(t, p->timer).sequence, 1);
   EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_RUNNING);
@@ -198,35 +180,24 @@ static void calls_while_the_handler_runs_answer_running(csuite *t, where place) 
   EXPECT_OK(chime_timer_release(p->timer));
   EXPECT_EQ(load(&p->ticks), 1);
 }
-ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running)
 
 /* [6]: "A tick that falls due meanwhile waits for the return." */
-static void a_tick_due_while_the_handler_runs_waits_for_it(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(a_tick_due_while_the_handler_runs_waits_for_it) {
   chime_schedule at_once = schedule_of(0, 0);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  REQUIRE(await(&p->flag, 1));
+  probe *p = probe_held(t, queue, 0);
   EXPECT_TOOK_EFFECT(chime_timer_activate(p->timer, &at_once)); /* finished: a new life, due at once */
   if (runs_side_by_side(place)) let_later_ticks_come(t, queue, 0);
   EXPECT_EQ(load(&p->ticks), 1);
   open_gate(p);
   EXPECT(await(&p->returned, 2)); /* the probe checks that they did not overlap */
 }
-ON_DISPATCH_QUEUES(a_tick_due_while_the_handler_runs_waits_for_it)
 
 /* [7] */
-static void cancel_and_wait_waits_for_the_handler(csuite *t, where place) {
-  chime_schedule at_once = schedule_of(0, CHIME_HOUR);
+TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler) {
   int64_t begin;
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  REQUIRE(await(&p->flag, 1));
+  probe *p = probe_held(t, queue, CHIME_HOUR);
   begin = monotonic_ns();
   EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
@@ -239,7 +210,6 @@ static void cancel_and_wait_waits_for_the_handler(csuite *t, where place) {
   EXPECT_EQ(load(&p->busy), 0);
   EXPECT_EQ(load(&p->ticks), 1);
 }
-ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler)
 
 static void be_busy_for_a_while(probe *p, const chime_tick *tick) {
   (void)tick;
@@ -248,13 +218,10 @@ static void be_busy_for_a_while(probe *p, const chime_tick *tick) {
   store(&p->flag, 2);
 }
 
-static void cancel_and_wait_returns_when_the_handler_has_returned(csuite *t, where place) {
-  chime_schedule repeating = schedule_of(0, CHIME_HOUR), one_shot = schedule_of(0, 0);
+TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_returns_when_the_handler_has_returned) {
+  chime_schedule one_shot = schedule_of(0, 0);
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = be_busy_for_a_while;
-  EXPECT_OK(chime_timer_activate(p->timer, &repeating));
+  probe *p = probe_quiet(t, queue, 0, CHIME_HOUR, be_busy_for_a_while);
   REQUIRE(await(&p->flag, 1));
   EXPECT_OK(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER));
   EXPECT_EQ(load(&p->flag), 2);
@@ -267,7 +234,6 @@ static void cancel_and_wait_returns_when_the_handler_has_returned(csuite *t, whe
   EXPECT_EQ(load(&p->busy), 0);
   EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER), CHIME_IGNORED);
 }
-ON_DISPATCH_QUEUES(cancel_and_wait_returns_when_the_handler_has_returned)
 
 static void cancel_and_wait_for_the_other(probe *p, const chime_tick *tick) {
   (void)tick;
@@ -275,7 +241,7 @@ static void cancel_and_wait_for_the_other(probe *p, const chime_tick *tick) {
 }
 
 /* "From another handler of the same serial queue nothing is busy and it returns at once." */
-static void cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once(csuite *t) {
+TEST(cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once) {
   chime_schedule at_once = schedule_of(0, 0);
   QUEUE_OR_RETURN(queue, SERIAL);
   probe *p = probe_idle(t, queue, "a");
@@ -328,11 +294,9 @@ static void check_ring(csuite *t, int count, where place, int one_queue) {
 }
 
 /* [1] */
-static void two_handlers_that_wait_for_each_other_get_would_deadlock(csuite *t) { check_ring(t, 2, SERIAL, 0); }
-static void two_handlers_of_one_concurrent_queue_that_wait_for_each_other_are_told(csuite *t) {
-  check_ring(t, 2, CONCURRENT, 1);
-}
-static void three_handlers_that_wait_in_a_ring_get_would_deadlock(csuite *t) { check_ring(t, 3, SERIAL, 0); }
+TEST(two_handlers_that_wait_for_each_other_get_would_deadlock) { check_ring(t, 2, SERIAL, 0); }
+TEST(two_handlers_of_one_concurrent_queue_that_wait_for_each_other_are_told) { check_ring(t, 2, CONCURRENT, 1); }
+TEST(three_handlers_that_wait_in_a_ring_get_would_deadlock) { check_ring(t, 3, SERIAL, 0); }
 
 /* ---- No stale tick ---------------------------------------------------------------------------------------------- */
 
@@ -389,16 +353,11 @@ static void check_stops(csuite *t, where place, stopper stop) {
   }
 }
 
-static void no_tick_starts_after_cancel(csuite *t, where place) { check_stops(t, place, chime_timer_cancel); }
-static void no_tick_starts_after_suspend(csuite *t, where place) { check_stops(t, place, chime_timer_suspend); }
-static void no_tick_starts_after_reschedule(csuite *t, where place) { check_stops(t, place, stop_by_reschedule); }
-static void no_tick_starts_after_restart(csuite *t, where place) { check_stops(t, place, stop_by_restart); }
-static void no_tick_starts_after_postpone(csuite *t, where place) { check_stops(t, place, stop_by_postpone); }
-ON_DISPATCH_QUEUES(no_tick_starts_after_cancel)
-ON_DISPATCH_QUEUES(no_tick_starts_after_suspend)
-ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule)
-ON_DISPATCH_QUEUES(no_tick_starts_after_restart)
-ON_DISPATCH_QUEUES(no_tick_starts_after_postpone)
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_cancel) { check_stops(t, place, chime_timer_cancel); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_suspend) { check_stops(t, place, chime_timer_suspend); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule) { check_stops(t, place, stop_by_reschedule); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_restart) { check_stops(t, place, stop_by_restart); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_postpone) { check_stops(t, place, stop_by_postpone); }
 
 static void expect_not_released(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
@@ -406,7 +365,7 @@ static void expect_not_released(probe *p, const chime_tick *tick) {
   EXPECT_EQ(load(&p->flag), 0);
 }
 
-static void no_tick_starts_after_release(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) {
   int count = csuite_scaled(2000), i;
   dice d = {UINT64_C(7654321)};
   probe **probes = csuite_memory(t, (size_t)count * sizeof *probes);
@@ -427,237 +386,10 @@ static void no_tick_starts_after_release(csuite *t, where place) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   for (i = 0; i < count; i++) EXPECT_EQ(load(&probes[i]->finalized), 1);
 }
-ON_DISPATCH_QUEUES(no_tick_starts_after_release)
-
-/* ---- The queue as a mutex --------------------------------------------------------------------------------------- */
-
-typedef struct turnstile {
-  csuite *t;
-  chime_queue_t queue;
-  int inside;
-  int total; /* guarded by the queue itself */
-  int passed;
-} turnstile;
-
-static void pass_turnstile(void *context) {
-  turnstile *s = context;
-  csuite *t = s->t;
-  EXPECT_EQ(add(&s->inside, 1), 1);
-  s->total++;
-  add(&s->inside, -1);
-  add(&s->passed, 1);
-}
-
-static void pass_turnstile_in_handler(probe *p, const chime_tick *tick) {
-  (void)tick;
-  pass_turnstile(p->user);
-}
-
-static void *sync_again_and_again(void *argument) {
-  turnstile *s = argument;
-  csuite *t = s->t;
-  int count = csuite_scaled(500), i;
-  for (i = 0; i < count; i++) {
-    EXPECT_OK(chime_queue_sync(s->queue, pass_turnstile, s, CHIME_FOREVER));
-    EXPECT_OK(chime_queue_async(s->queue, pass_turnstile, s, NULL));
-  }
-  return NULL;
-}
-
-static void sync_and_async_exclude_the_handlers(csuite *t, where place) {
-  chime_schedule schedule = schedule_of(0, 100 * CHIME_MICROSECOND);
-  turnstile *s = csuite_memory(t, sizeof *s);
-  pthread_t threads[4];
-  int spawned[4], i, calls = 0;
-  QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  s->t = t;
-  s->queue = queue;
-  p->quiet = 1;
-  p->user = s;
-  p->on_tick = pass_turnstile_in_handler;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-  for (i = 0; i < 4; i++) {
-    spawned[i] = spawn(t, &threads[i], sync_again_and_again, s);
-    if (spawned[i]) calls += 2 * csuite_scaled(500);
-  }
-  for (i = 0; i < 4; i++) {
-    if (spawned[i]) pthread_join(threads[i], NULL);
-  }
-  EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER)));
-  EXPECT(await(&s->passed, calls + load(&p->ticks)));
-  EXPECT_OK(chime_queue_sync(queue, pass_turnstile, s, CHIME_FOREVER));
-  EXPECT_EQ(s->total, calls + load(&p->ticks) + 1); /* none was lost */
-}
-static void sync_and_async_exclude_the_handlers_of_a_serial_queue(csuite *t) {
-  sync_and_async_exclude_the_handlers(t, SERIAL);
-}
-static void sync_and_async_exclude_the_handlers_of_a_wrapped_queue(csuite *t) {
-  sync_and_async_exclude_the_handlers(t, WRAPPED_SERIAL);
-}
-
-/* Q1 -> Q2 -> Q1, where libdispatch traps. */
-typedef struct nest {
-  csuite *t;
-  chime_queue_t first;
-  chime_queue_t second;
-  int innermost;
-} nest;
-
-static void nest_innermost(void *context) { add(&((nest *)context)->innermost, 1); }
-
-static void nest_in_second(void *context) {
-  nest *n = context;
-  csuite *t = n->t;
-  EXPECT_OK(chime_queue_sync(n->first, nest_innermost, n, CHIME_FOREVER));
-  EXPECT_OK(chime_queue_sync(n->second, nest_innermost, n, 0));
-}
-
-static void nest_in_first(void *context) {
-  nest *n = context;
-  csuite *t = n->t;
-  EXPECT_OK(chime_queue_sync(n->second, nest_in_second, n, CHIME_FOREVER));
-  EXPECT_EQ(load(&n->innermost), 2);
-}
-
-static void nested_syncs_run_at_once(csuite *t) {
-  nest *n = csuite_memory(t, sizeof *n);
-  QUEUE_OR_RETURN(first, SERIAL);
-  QUEUE_OR_RETURN(second, SERIAL);
-  n->t = t;
-  n->first = first;
-  n->second = second;
-  EXPECT_OK(chime_queue_sync(first, nest_in_first, n, CHIME_FOREVER));
-  EXPECT_EQ(load(&n->innermost), 2);
-}
-
-static void raise_flag(void *context) { store(&((probe *)context)->flag, 1); }
-
-static void sync_own_queue(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  (void)tick;
-  p->status = chime_queue_sync(p->queue, raise_flag, p, 0);
-  EXPECT_EQ(load(&p->flag), 1); /* before it returned */
-}
-
-static void sync_inside_a_handler_of_the_queue_runs_at_once(csuite *t, where place) {
-  chime_schedule at_once = schedule_of(0, 0);
-  QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->on_tick = sync_own_queue;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
-  EXPECT(await(&p->returned, 1));
-  EXPECT_OK(p->status);
-}
-ON_VIRTUAL_AND_SERIAL(sync_inside_a_handler_of_the_queue_runs_at_once)
-ON_THE_MAIN_QUEUE(sync_inside_a_handler_of_the_queue_runs_at_once)
-
-static void sync_gives_up_when_its_time_is_over_and_never_runs(csuite *t) {
-  chime_schedule at_once = schedule_of(0, 0);
-  int64_t begin;
-  QUEUE_OR_RETURN(queue, SERIAL);
-  probe *p = probe_idle(t, queue, "a");
-  probe *late = probe_new(t, queue, "b"); /* only its flag is used */
-  probe *later = probe_new(t, queue, "c");
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  REQUIRE(await(&p->flag, 1));
-  begin = monotonic_ns();
-  EXPECT_STATUS(chime_queue_sync(queue, raise_flag, late, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
-  EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
-  EXPECT_STATUS(chime_queue_sync(queue, raise_flag, late, 0), CHIME_TIMED_OUT);
-  open_gate(p);
-  EXPECT_OK(chime_queue_sync(queue, raise_flag, later, CHIME_FOREVER));
-  EXPECT_EQ(load(&later->flag), 1);
-  EXPECT_EQ(load(&late->flag), 0);
-}
-
-static void sync_on_the_waiting_queue(probe *p, const chime_tick *tick) {
-  (void)tick;
-  store(&p->flag, 1);
-  while (load(&p->gate) == 0) sleep_ns(CHIME_MILLISECOND);
-  sleep_ns(p->number); /* by now the other handler waits for this one, or the round is done again */
-  p->status = chime_queue_sync(p->other->queue, raise_flag, p->other, PATIENCE);
-}
-
-static void let_the_other_go_and_wait_for_it(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  (void)tick;
-  EXPECT(await(&p->other->flag, 1));
-  open_gate(p->other);
-  p->status = chime_timer_cancel_and_wait(p->other->timer, PATIENCE);
-}
-
-/* Whoever waits second is told. Here that is to be the sync: it begins later in each round. */
-static void sync_on_a_queue_whose_handler_waits_for_the_caller_would_deadlock(csuite *t) {
-  chime_schedule at_once = schedule_of(0, CHIME_HOUR);
-  int64_t pause;
-  QUEUE_OR_RETURN(first, SERIAL);
-  QUEUE_OR_RETURN(second, SERIAL);
-  for (pause = 50 * CHIME_MILLISECOND; pause < PATIENCE; pause *= 2) {
-    probe *a = probe_idle(t, first, "a");
-    probe *b = probe_idle(t, second, "b");
-    a->other = b;
-    b->other = a;
-    b->number = pause;
-    a->on_tick = let_the_other_go_and_wait_for_it;
-    b->on_tick = sync_on_the_waiting_queue;
-    EXPECT_OK(chime_timer_activate(b->timer, &at_once));
-    EXPECT_OK(chime_timer_activate(a->timer, &at_once));
-    REQUIRE(await(&a->returned, 1));
-    REQUIRE(await(&b->returned, 1));
-    if (b->status == CHIME_ERROR_WOULD_DEADLOCK) {
-      EXPECT_OK(a->status);
-      EXPECT_EQ(load(&a->flag), 0); /* the function did not run */
-      return;
-    }
-    EXPECT_OK(b->status);
-    EXPECT_STATUS(a->status, CHIME_ERROR_WOULD_DEADLOCK);
-    EXPECT_EQ(load(&a->flag), 1);
-    EXPECT_TOOK_EFFECT(chime_timer_release(a->timer));
-    EXPECT_TOOK_EFFECT(chime_timer_release(b->timer));
-  }
-  EXPECT(!"the sync is told in some round");
-}
-
-enum { LINE = 200 };
-typedef struct line {
-  csuite *t;
-  int next;
-  int places[LINE];
-} line;
-typedef struct ticket {
-  line *line;
-  int number;
-} ticket;
-
-static void take_place(void *context) {
-  ticket *k = context;
-  line *l = k->line;
-  if (l->next < LINE) l->places[l->next] = k->number;
-  add(&l->next, 1);
-}
-
-static void async_keeps_the_order_of_one_thread(csuite *t, where place) {
-  line *l = csuite_memory(t, sizeof *l);
-  ticket *tickets = csuite_memory(t, LINE * sizeof *tickets);
-  int i;
-  QUEUE_OR_RETURN(queue, place);
-  for (i = 0; i < LINE; i++) {
-    tickets[i].line = l;
-    tickets[i].number = i;
-    EXPECT_OK(chime_queue_async(queue, take_place, &tickets[i], NULL));
-  }
-  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
-  REQUIRE(await(&l->next, LINE));
-  for (i = 0; i < LINE; i++) EXPECT_EQ(l->places[i], i);
-}
-ON_VIRTUAL_AND_SERIAL(async_keeps_the_order_of_one_thread)
 
 /* ---- The rest --------------------------------------------------------------------------------------------------- */
 
-static void time_of_a_dispatch_queue_is_the_monotonic_clock(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(time_of_a_dispatch_queue_is_the_monotonic_clock) {
   int64_t before, now, after;
   QUEUE_OR_RETURN(queue, place);
   before = monotonic_ns();
@@ -665,10 +397,9 @@ static void time_of_a_dispatch_queue_is_the_monotonic_clock(csuite *t, where pla
   after = monotonic_ns();
   EXPECT_BETWEEN(now, before, after);
 }
-ON_DISPATCH_QUEUES(time_of_a_dispatch_queue_is_the_monotonic_clock)
 
 /* [17] */
-static void a_deadline_long_past_is_due_at_once_and_does_not_spin(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin) {
   chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
   int64_t begin;
   QUEUE_OR_RETURN(queue, place);
@@ -682,10 +413,9 @@ static void a_deadline_long_past_is_due_at_once_and_does_not_spin(csuite *t, whe
   EXPECT_BETWEEN(p->first.missed, begin / CHIME_MILLISECOND, INT64_MAX);
   EXPECT_BETWEEN(load(&p->ticks), 3, (now_of(t, queue) - begin) / CHIME_MILLISECOND + 2);
 }
-ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin)
 
 /* [17] */
-static void a_timer_that_never_comes_can_be_ended(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(a_timer_that_never_comes_can_be_ended) {
   chime_schedule schedule = schedule_of(CHIME_FOREVER, CHIME_FOREVER);
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_start(t, queue, "a", &schedule);
@@ -696,9 +426,10 @@ static void a_timer_that_never_comes_can_be_ended(csuite *t, where place) {
   EXPECT_OK(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER));
   EXPECT_OK(chime_timer_release(p->timer));
 }
-ON_DISPATCH_QUEUES(a_timer_that_never_comes_can_be_ended)
 
-static void calls_preserve_errno(csuite *t) {
+static void nothing(void *context) { (void)context; }
+
+TEST(calls_preserve_errno) {
   chime_schedule schedule = schedule_of(CHIME_HOUR, 0);
   QUEUE_OR_RETURN(queue, SERIAL);
   probe *p = probe_idle(t, queue, "a");
@@ -707,45 +438,8 @@ static void calls_preserve_errno(csuite *t) {
   chime_timer_postpone(p->timer, 2 * CHIME_HOUR);
   chime_timer_fire(p->timer);
   chime_timer_cancel_and_wait(p->timer, CHIME_MILLISECOND);
-  chime_queue_sync(queue, raise_flag, p, CHIME_FOREVER);
+  chime_queue_sync(queue, nothing, NULL, CHIME_FOREVER);
   chime_timer_release(p->timer);
   chime_timer_release(p->timer);
   EXPECT_EQ(errno, 77);
 }
-
-const csuite_test dispatch_tests[] = {
-    TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early),
-    TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift),
-    TEST(ten_thousand_one_shots_all_come_on_a_serial_queue),
-    TEST(ten_thousand_one_shots_all_come_on_a_concurrent_queue),
-    TESTS_ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first),
-    TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch),
-    TESTS_ON_DISPATCH_QUEUES(the_calls_of_one_timer_never_overlap),
-    TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running),
-    TESTS_ON_DISPATCH_QUEUES(a_tick_due_while_the_handler_runs_waits_for_it),
-    TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler),
-    TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_returns_when_the_handler_has_returned),
-    TEST(cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once),
-    TEST(two_handlers_that_wait_for_each_other_get_would_deadlock),
-    TEST(two_handlers_of_one_concurrent_queue_that_wait_for_each_other_are_told),
-    TEST(three_handlers_that_wait_in_a_ring_get_would_deadlock),
-    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_cancel),
-    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_suspend),
-    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule),
-    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_restart),
-    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_postpone),
-    TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release),
-    TEST(sync_and_async_exclude_the_handlers_of_a_serial_queue),
-    TEST(sync_and_async_exclude_the_handlers_of_a_wrapped_queue),
-    TEST(nested_syncs_run_at_once),
-    TESTS_ON_VIRTUAL_AND_SERIAL(sync_inside_a_handler_of_the_queue_runs_at_once),
-    TEST_ON_THE_MAIN_QUEUE(sync_inside_a_handler_of_the_queue_runs_at_once),
-    TEST(sync_gives_up_when_its_time_is_over_and_never_runs),
-    TEST(sync_on_a_queue_whose_handler_waits_for_the_caller_would_deadlock),
-    TESTS_ON_VIRTUAL_AND_SERIAL(async_keeps_the_order_of_one_thread),
-    TESTS_ON_DISPATCH_QUEUES(time_of_a_dispatch_queue_is_the_monotonic_clock),
-    TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin),
-    TESTS_ON_DISPATCH_QUEUES(a_timer_that_never_comes_can_be_ended),
-    TEST(calls_preserve_errno),
-    {NULL, NULL},
-};

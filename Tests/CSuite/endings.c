@@ -33,7 +33,7 @@ static void *ask_for_deadlines(void *argument) {
 }
 
 /* A cell serves one queue after the other: whoever asks about one that has ended must not touch the inbox of the next. */
-static void who_asks_about_a_queue_that_ends_takes_nothing_from_the_next(csuite *t) {
+TEST(who_asks_about_a_queue_that_ends_takes_nothing_from_the_next) {
   meeting *m = csuite_memory(t, sizeof *m);
   chime_queue_t queue = 0;
   pthread_t threads[8];
@@ -72,7 +72,7 @@ static void *put_functions(void *argument) {
   return NULL;
 }
 
-static void functions_put_on_a_concurrent_queue_that_ends_do_not_hold_it_up(csuite *t) {
+TEST(functions_put_on_a_concurrent_queue_that_ends_do_not_hold_it_up) {
   meeting *m = csuite_memory(t, sizeof *m);
   chime_queue_t queue = 0;
   pthread_t threads[4];
@@ -101,7 +101,7 @@ static void leave_slowly(void *context) {
 
 static void enter(void *context) { add(&((meeting *)context)->finalized, 1); }
 
-static void shutdown_waits_for_the_leave_hook(csuite *t) {
+TEST(shutdown_waits_for_the_leave_hook) {
   const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE};
   size_t i;
   int round;
@@ -125,7 +125,7 @@ static void shutdown_waits_for_the_leave_hook(csuite *t) {
 
 static void release_the_queue(void *object) { chime_queue_release(*(chime_queue_t *)object); }
 
-static void records_are_counted_only_when_they_were_written(csuite *t) {
+TEST(records_are_counted_only_when_they_were_written) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_timer_options timer_options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = schedule_of(0, 0);
@@ -148,7 +148,7 @@ static void records_are_counted_only_when_they_were_written(csuite *t) {
   for (i = 0; i < count; i++) EXPECT_EQ(ticks[i].kind, CHIME_TICK_FUNCTION);
 }
 
-static void the_next_deadline_knows_of_timers_whose_ticks_are_taken(csuite *t) {
+TEST(the_next_deadline_knows_of_timers_whose_ticks_are_taken) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_timer_options timer_options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = schedule_of(20 * CHIME_MILLISECOND, 20 * CHIME_MILLISECOND);
@@ -181,7 +181,7 @@ static void *wait_for_the_end(void *argument) {
   return NULL;
 }
 
-static void a_stop_is_not_lost_to_who_waits_for_the_queue_before(csuite *t) {
+TEST(a_stop_is_not_lost_to_who_waits_for_the_queue_before) {
   meeting *m = csuite_memory(t, sizeof *m);
   chime_queue_t queue = 0;
   pthread_t thread;
@@ -204,13 +204,3 @@ static void a_stop_is_not_lost_to_who_waits_for_the_queue_before(csuite *t) {
   pthread_join(thread, NULL);
   chime_queue_shutdown(queue, PATIENCE);
 }
-
-const csuite_test endings_tests[] = {
-    TEST(who_asks_about_a_queue_that_ends_takes_nothing_from_the_next),
-    TEST(functions_put_on_a_concurrent_queue_that_ends_do_not_hold_it_up),
-    TEST(shutdown_waits_for_the_leave_hook),
-    TEST(records_are_counted_only_when_they_were_written),
-    TEST(the_next_deadline_knows_of_timers_whose_ticks_are_taken),
-    TEST(a_stop_is_not_lost_to_who_waits_for_the_queue_before),
-    {NULL, NULL},
-};

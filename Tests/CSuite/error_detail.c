@@ -12,7 +12,7 @@
 #define INVALID(call, sentence) EXPECT_DETAIL(call, CHIME_ERROR_INVALID_ARGUMENT, sentence)
 #define UNSUPPORTED(call, sentence) EXPECT_DETAIL(call, CHIME_ERROR_UNSUPPORTED, sentence)
 
-static void a_schedule_is_told_by_its_member(csuite *t) {
+TEST(a_schedule_is_told_by_its_member) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_idle(t, queue, "p");
   chime_schedule s = schedule_of(0, CHIME_MILLISECOND);
@@ -52,7 +52,7 @@ static void a_schedule_is_told_by_its_member(csuite *t) {
   INVALID(chime_timer_activate(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
 }
 
-static void options_are_told_by_their_member(csuite *t) {
+TEST(options_are_told_by_their_member) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   struct {
     chime_timer_options known;
@@ -93,7 +93,7 @@ static void options_are_told_by_their_member(csuite *t) {
           "options.realtime_priority and options.affinity are for precise queues only");
 }
 
-static void what_a_queue_cannot_do_is_told(csuite *t) {
+TEST(what_a_queue_cannot_do_is_told) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   chime_queue_t host = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_queue_options one = CHIME_QUEUE_OPTIONS_INIT;
@@ -132,7 +132,7 @@ static void *look_first(void *argument) {
   return NULL;
 }
 
-static void each_thread_has_its_own(csuite *t) {
+TEST(each_thread_has_its_own) {
   pthread_t thread;
   int64_t now;
   INVALID(chime_now(CHIME_CLOCK_MONOTONIC, NULL), "now_ns is NULL");
@@ -145,11 +145,3 @@ static void each_thread_has_its_own(csuite *t) {
   }
   EXPECT_TEXT(chime_last_error_detail(), "now_ns is NULL");
 }
-
-const csuite_test error_detail_tests[] = {
-    TEST(a_schedule_is_told_by_its_member),
-    TEST(options_are_told_by_their_member),
-    TEST(what_a_queue_cannot_do_is_told),
-    TEST(each_thread_has_its_own),
-    {NULL, NULL},
-};

@@ -5,7 +5,7 @@
  *
  * In a timeline `n@10` is the call of the handler with the notice `n` at 10, `v.` the finalizer of the value `v`.
  */
-#include "harness.h"
+#include "timeline.h"
 
 /* A value. It stays in memory after its finalizer, so that a use after it is seen. */
 typedef struct value value;
@@ -13,7 +13,6 @@ struct value {
   csuite *t;
   const char *name;
   chime_expiring_t expiring;
-  value *next;
   void (*on_finalize)(value *v);
   chime_status status;
   int quiet; /* 1: nothing in the timeline */
@@ -110,13 +109,6 @@ static chime_status notice_put(notice *n) {
   return chime_expiring_on_expiry(n->value->expiring, notice_handler, n, notice_finalizer);
 }
 
-static notice *notice_add(value *v, const char *name) {
-  csuite *t = v->t;
-  notice *n = notice_new(v, name);
-  EXPECT_OK(notice_put(n));
-  return n;
-}
-
 static void acquire(value *v) {
   csuite *t = v->t;
   void *found = NULL;
@@ -130,31 +122,13 @@ static void yield(value *v) {
   EXPECT_OK(chime_expiring_yield(v->expiring));
 }
 
-static void expect_there(value *v) {
-  acquire(v);
-  yield(v);
+/* Every function answers so: ids.c. */
+static void expect_no_value(csuite *t, chime_expiring_t expiring) {
+  EXPECT_STATUS(chime_expiring_reset(expiring, 1), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(chime_expiring_yield(expiring), CHIME_ERROR_INVALID_HANDLE);
 }
 
-/* Of no use to any function, and of none to a thread that has acquired it. */
-static void expect_no_value(csuite *t, chime_expiring_t expiring, int line) {
-  value *v = value_new(t, "refused");
-  notice *n = notice_new(v, "refused");
-  void *found = v;
-#define NO_VALUE(call) csuite_expect_status(t, (call), CHIME_ERROR_INVALID_HANDLE, __FILE__, line, #call)
-  NO_VALUE(chime_expiring_on_expiry(expiring, notice_handler, n, notice_finalizer));
-  NO_VALUE(chime_expiring_on_expiry(expiring, NULL, NULL, NULL));
-  NO_VALUE(chime_expiring_acquire(expiring, &found));
-  NO_VALUE(chime_expiring_yield(expiring));
-  NO_VALUE(chime_expiring_reset(expiring, 1));
-  if (expiring != 0) NO_VALUE(chime_expiring_release(expiring));
-#undef NO_VALUE
-  csuite_expect(t, found == v, __FILE__, line, "the out-parameter untouched");
-  csuite_expect(t, n->calls + n->finalized == 0, __FILE__, line, "the context left to the caller");
-}
-
-static void end_queue(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
-
-static void run_due(csuite *t, chime_queue_t queue, where place) {
+static void run_a_millisecond(csuite *t, chime_queue_t queue, where place) {
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_MILLISECOND));
 }
 
@@ -176,159 +150,53 @@ static notice *soon(csuite *t, chime_queue_t queue, void (*on_expiry)(notice *n,
   return n;
 }
 
-/* Defines one test for each kind of queue. */
-#define ON_ALL_QUEUES(name) \
-  ON_DISPATCH_QUEUES(name) \
-  static void name##_on_a_virtual_queue(csuite *t) { name(t, VIRTUAL); }
-#define TESTS_ON_ALL_QUEUES(name) TESTS_ON_DISPATCH_QUEUES(name), TEST(name##_on_a_virtual_queue)
-
 /* ---- Vanishing -------------------------------------------------------------------------------------------------- */
 
-static void a_value_vanishes_exactly_when_its_time_is_over(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10);
-  notice *n = notice_add(v, "n");
-  EXPECT_OK(chime_queue_advance(queue, 9));
-  expect_there(v);
-  EXPECT_OK(chime_queue_advance(queue, 1));
-  expect_vanished(v);
-  EXPECT_LOG("n@10 v.");
-  EXPECT_EQ(n->last.scheduled_ns, 10);
-  EXPECT_EQ(n->finalized, 1);
-  EXPECT_STATUS(chime_expiring_yield(v->expiring), CHIME_IGNORED);
-  EXPECT_OK(chime_queue_advance(queue, 100));
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_LOG("");
-  expect_no_value(t, v->expiring, __LINE__);
-}
+TIMELINE(a_value_vanishes_exactly_when_its_time_is_over,
+         "V value 10; V.on n; +9; V is there; +1; V is gone | n@10 n. V.; V.yield?; +100; V.release |; V is released")
 
 /* Nobody can acquire it, though its queue has not noticed. */
-static void a_value_is_gone_before_its_queue_notices(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10);
-  notice *n = notice_add(v, "n");
-  EXPECT_OK(chime_queue_jump(queue, 9));
-  expect_there(v);
-  EXPECT_OK(chime_queue_jump(queue, 1));
-  expect_vanished(v);
-  EXPECT_STATUS(chime_expiring_reset(v->expiring, 100), CHIME_IGNORED);
-  EXPECT_STATUS(notice_put(notice_new(v, "late")), CHIME_IGNORED);
-  EXPECT_OK(chime_queue_jump(queue, 25));
-  expect_vanished(v);
-  EXPECT_EQ(v->finalized + n->calls, 0);
-  EXPECT_OK(chime_queue_advance(queue, 0));
-  EXPECT_LOG("n@35 v.");
-  EXPECT_EQ(n->last.scheduled_ns, 10);
-  EXPECT_OK(chime_expiring_release(v->expiring));
-}
-
-static void look_for_it(probe *p, const chime_tick *tick) {
-  value *v = p->user;
-  if (tick->actual_ns < 10) {
-    expect_there(v);
-  } else {
-    expect_vanished(v);
-  }
-}
+TIMELINE(
+    a_value_is_gone_before_its_queue_notices,
+    "V value 10; V.on n; >9; V is there; >1; V is gone; V.reset 100?; V.on m?; >25; V is gone |; +0 | n@10>35 n. V.")
 
 /* In the order of its tick or not: a handler that runs at the deadline does not find it. */
-static void handlers_that_run_at_the_deadline_do_not_find_the_value(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *before = probe_every(t, queue, "a", 5), *after;
-  value *v = value_create(t, queue, "v", 10);
-  after = probe_every(t, queue, "b", 5);
-  before->user = after->user = v;
-  before->quiet = after->quiet = 1;
-  before->on_tick = after->on_tick = look_for_it;
-  EXPECT_OK(chime_queue_advance(queue, 20));
-  EXPECT_LOG("v.");
-  EXPECT_OK(chime_expiring_release(v->expiring));
-}
+TIMELINE(handlers_that_run_at_the_deadline_do_not_find_the_value,
+         "a 5/5; V value 10; b 5/5; a: V is there; b: V is there; +5 | a1@5 b1@5; "
+         "a: V is gone; b: V is gone; +10 | a2@10 V. b2@10 a3@15 b3@15")
 
-static void a_lifetime_of_0_is_over_at_once(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 0);
-  expect_vanished(v);
-  EXPECT_STATUS(notice_put(notice_new(v, "n")), CHIME_IGNORED);
-  EXPECT_STATUS(chime_expiring_reset(v->expiring, 10), CHIME_IGNORED);
-  EXPECT_EQ(v->finalized, 0); /* on the queue */
-  EXPECT_OK(chime_queue_advance(queue, 0));
-  EXPECT_LOG("v.");
-  EXPECT_OK(chime_expiring_release(v->expiring));
-}
+/* But it is finalized on the queue. */
+TIMELINE(a_lifetime_of_0_is_over_at_once, "V value 0; V is gone; V.on n?; V.reset 10? |; +0 | V.")
 
-static void a_lifetime_without_end_ends_with_a_reset_or_a_release(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", CHIME_FOREVER), *w = value_create(t, queue, "w", 5);
-  notice_add(v, "n");
-  EXPECT_OK(chime_expiring_reset(w->expiring, CHIME_FOREVER));
-  EXPECT_OK(chime_queue_advance(queue, 90 * 365 * 24 * CHIME_HOUR));
-  expect_there(v);
-  expect_there(w);
-  EXPECT_OK(chime_expiring_reset(v->expiring, 10));
-  EXPECT_OK(chime_queue_jump(queue, 9));
-  expect_there(v);
-  EXPECT_OK(chime_queue_jump(queue, 1));
-  expect_vanished(v);
-  EXPECT_OK(chime_queue_advance(queue, 0));
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_EQ(v->finalized, 1);
-  EXPECT_EQ(w->finalized, 0);
-  EXPECT_OK(chime_expiring_release(w->expiring));
-  EXPECT_EQ(w->finalized, 1);
-}
+/* It is 90 years later. */
+TIMELINE(a_lifetime_without_end_ends_with_a_reset_or_a_release,
+         "V value max; W value 5; V.on n; W.reset max; +2838240000000000000; V is there; W is there; "
+         "V.reset 10; >9; V is there; >1; V is gone; +0 | n@2838240000000000010 n. V.; W.release | W.")
 
 /* Sums saturate, and INT64_MAX is never: also on a clock that stands there. */
-static void the_end_of_time_ends_no_value(csuite *t) {
-  chime_queue_t queue = virtual_queue_at(t, INT64_MAX - 5);
-  value *v, *w;
-  v = value_create(t, queue, "v", CHIME_FOREVER);
-  w = value_create(t, queue, "w", 4);
-  EXPECT_OK(chime_queue_advance(queue, 4));
-  EXPECT_LOG("w.");
-  EXPECT_OK(chime_queue_jump(queue, CHIME_HOUR));
-  EXPECT_EQ(now_of(t, queue), INT64_MAX);
-  EXPECT_OK(chime_queue_advance(queue, 0));
-  expect_there(v);
-  EXPECT_OK(chime_expiring_reset(v->expiring, 1));
-  expect_there(v);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_OK(chime_expiring_release(w->expiring));
-  EXPECT_LOG("v.");
-}
+TIMELINE(the_end_of_time_ends_no_value,
+         ">9223372036854775802; V value max; W value 4; +4 | W.; >3600000000000; now max; +0; V is there; "
+         "V.reset 1; V is there |; V.release | V.")
 
-static void values_vanish_in_the_order_of_their_deadlines(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *u = value_create(t, queue, "u", 30), *v = value_create(t, queue, "v", 10),
-        *w = value_create(t, queue, "w", 20);
-  notice_add(v, "n");
-  notice_add(w, "o");
-  EXPECT_OK(chime_queue_advance(queue, 40));
-  EXPECT_LOG("n@10 v. o@20 w. u.");
-  EXPECT_OK(chime_expiring_release(u->expiring));
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_OK(chime_expiring_release(w->expiring));
-}
+TIMELINE(values_vanish_in_the_order_of_their_deadlines,
+         "U value 30; V value 10; W value 20; V.on n; W.on o; +40 | n@10 n. V. o@20 o. W. U.")
 
 /* [3] */
-static void a_value_vanishes_on_every_kind_of_queue(csuite *t, where place) {
+TESTS_ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue) {
   QUEUE_OR_RETURN(queue, place);
   notice *n = soon(t, queue, NULL);
-  run_due(t, queue, place);
+  run_a_millisecond(t, queue, place);
   EXPECT(await(&n->calls, 1));
   expect_vanished(n->value);
   EXPECT(await(&n->finalized, 1));
   EXPECT(await(&n->value->finalized, 1)); /* without waiting for the release, or the end of the queue */
   EXPECT_OK(chime_expiring_release(n->value->expiring));
-  expect_no_value(t, n->value->expiring, __LINE__);
+  expect_no_value(t, n->value->expiring);
 }
-ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue)
 
-static void a_value_vanishes_on_the_clock_of_its_queue(csuite *t) {
+TEST(a_value_vanishes_on_the_clock_of_its_queue) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = 0;
-  int64_t scheduled;
   notice *n;
   if (csuite_skips_without_dispatch(t)) return;
   options.clock = CHIME_CLOCK_WALL;
@@ -337,103 +205,37 @@ static void a_value_vanishes_on_the_clock_of_its_queue(csuite *t) {
   n = soon(t, queue, NULL);
   EXPECT(await(&n->calls, 1));
   EXPECT(await(&n->finalized, 1));
-  scheduled = n->last.scheduled_ns;
-  EXPECT(scheduled > INT64_C(1600000000) * CHIME_SECOND); /* a time of day, of this century */
+  EXPECT(n->last.scheduled_ns > INT64_C(1600000000) * CHIME_SECOND); /* a time of day, of this century */
   EXPECT_OK(chime_expiring_release(n->value->expiring));
 }
 
 /* ---- Reset ------------------------------------------------------------------------------------------------------ */
 
-static void a_reset_begins_the_time_anew_later_or_earlier(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10);
-  notice *n = notice_add(v, "n");
-  EXPECT_OK(chime_queue_advance(queue, 9));
-  EXPECT_OK(chime_expiring_reset(v->expiring, 10));
-  EXPECT_OK(chime_queue_advance(queue, 9)); /* at 18 */
-  expect_there(v);
-  EXPECT_OK(chime_expiring_reset(v->expiring, 100));
-  EXPECT_OK(chime_queue_advance(queue, 80)); /* at 98, 20 are left */
-  expect_there(v);
-  EXPECT_OK(chime_expiring_reset(v->expiring, 5));
-  EXPECT_OK(chime_queue_advance(queue, 4));
-  expect_there(v);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_queue_advance(queue, 1));
-  expect_vanished(v);
-  EXPECT_LOG("n@103 v.");
-  EXPECT_STATUS(chime_expiring_reset(v->expiring, 100), CHIME_IGNORED);
-  expect_vanished(v);
-  EXPECT_OK(chime_queue_advance(queue, 200));
-  EXPECT_EQ(n->calls, 1);
-  EXPECT_OK(chime_expiring_release(v->expiring));
-}
+TIMELINE(
+    a_reset_begins_the_time_anew_later_or_earlier,
+    "V value 10; V.on n; +9; V.reset 10; +9; V is there; V.reset 100; +80; V is there; V.reset 5; +4; V is there |; "
+    "+1; V is gone | n@103 n. V.; V.reset 100?; V is gone; +200 |")
 
-static void a_reset_to_0_ends_the_value_at_once(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10);
-  notice_add(v, "n");
-  EXPECT_OK(chime_queue_advance(queue, 3));
-  EXPECT_OK(chime_expiring_reset(v->expiring, 0));
-  expect_vanished(v);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_queue_advance(queue, 0));
-  EXPECT_LOG("n@3 v.");
-  EXPECT_OK(chime_expiring_release(v->expiring));
-}
+TIMELINE(a_reset_to_0_ends_the_value_at_once, "V value 10; V.on n; +3; V.reset 0; V is gone |; +0 | n@3 n. V.")
 
 /* ---- Acquire and yield ------------------------------------------------------------------------------------------ */
 
-static void who_has_acquired_the_value_keeps_it_beyond_its_time(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10);
-  notice *n = notice_add(v, "n");
-  acquire(v);
-  acquire(v);
-  EXPECT_OK(chime_queue_advance(queue, 20));
-  EXPECT_LOG("n@10");
-  EXPECT_EQ(n->finalized, 1);
-  expect_vanished(v); /* for all others */
-  yield(v);
-  EXPECT_LOG("");
-  yield(v);
-  EXPECT_LOG("v.");
-  EXPECT_STATUS(chime_expiring_yield(v->expiring), CHIME_IGNORED);
-  expect_vanished(v);
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_LOG("");
-}
+TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_time,
+         "V value 10; V.on n; V.acquire; V.acquire; +20 | n@10 n.; V is gone; V.yield |; V.yield | V.; "
+         "V.yield?; V is gone; V.release |")
 
-static void who_has_acquired_the_value_keeps_it_beyond_its_release(csuite *t) {
-  void *found = NULL;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10);
-  notice *n = notice_add(v, "n");
-  acquire(v);
-  acquire(v);
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_EQ(v->finalized, 0);
-  EXPECT_EQ(n->finalized, 1);
-  EXPECT_STATUS(chime_expiring_acquire(v->expiring, &found), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_expiring_reset(v->expiring, 10), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(notice_put(notice_new(v, "late")), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_expiring_release(v->expiring), CHIME_ERROR_INVALID_HANDLE);
-  yield(v);
-  EXPECT_OK(chime_queue_advance(queue, 20));
-  EXPECT_LOG("");
-  yield(v);
-  EXPECT_LOG("v.");
-  expect_no_value(t, v->expiring, __LINE__);
-  EXPECT_EQ(n->calls, 0);
-}
+TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_release,
+         "V value 10; V.on n; V.acquire; V.acquire; V.release | n.; V.acquire -> INVALID_HANDLE; "
+         "V.reset 10 -> INVALID_HANDLE; V.on m -> INVALID_HANDLE; V.release -> INVALID_HANDLE; "
+         "V.yield; +20 |; V.yield | V.; V is released")
 
-static void who_has_acquired_the_value_keeps_it_beyond_both_and_its_queue(csuite *t, where place) {
+TESTS_ON_ALL_QUEUES(who_has_acquired_the_value_keeps_it_beyond_both_and_its_queue) {
   QUEUE_OR_RETURN(queue, place);
   notice *n = distant(t, queue, NULL), *m = distant(t, queue, NULL);
   acquire(n->value);
   acquire(m->value);
   EXPECT_OK(chime_expiring_reset(n->value->expiring, 0));
-  run_due(t, queue, place);
+  run_a_millisecond(t, queue, place);
   EXPECT(await(&n->finalized, 1));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(load(&m->calls), 0);
@@ -443,100 +245,27 @@ static void who_has_acquired_the_value_keeps_it_beyond_both_and_its_queue(csuite
   EXPECT_EQ(load(&n->value->finalized) + load(&m->value->finalized), 0);
   yield(n->value);
   yield(m->value);
-  EXPECT_EQ(load(&n->value->finalized), 1);
-  EXPECT_EQ(load(&m->value->finalized), 1);
-  expect_no_value(t, n->value->expiring, __LINE__);
-  expect_no_value(t, m->value->expiring, __LINE__);
+  EXPECT_EQ(load(&n->value->finalized) + load(&m->value->finalized), 2);
+  expect_no_value(t, n->value->expiring);
+  expect_no_value(t, m->value->expiring);
 }
-ON_ALL_QUEUES(who_has_acquired_the_value_keeps_it_beyond_both_and_its_queue)
 
-static void a_yield_without_an_acquire_is_ignored(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10);
-  EXPECT_STATUS(chime_expiring_yield(v->expiring), CHIME_IGNORED);
-  acquire(v);
-  yield(v);
-  EXPECT_STATUS(chime_expiring_yield(v->expiring), CHIME_IGNORED);
-  expect_there(v);
-  EXPECT_LOG("");
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_LOG("v.");
-  expect_no_value(t, v->expiring, __LINE__);
-}
+TIMELINE(a_yield_without_an_acquire_is_ignored,
+         "V value 10; V.yield?; V.acquire; V.yield; V.yield?; V is there |; V.release | V.; V is released")
 
 /* ---- The handler of the expiry ---------------------------------------------------------------------------------- */
 
-static void a_handler_replaces_the_one_before(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10), *w = value_create(t, queue, "w", 20);
-  notice *first = notice_add(v, "n"), *second, *third;
-  second = notice_add(v, "o");
-  EXPECT_EQ(first->finalized, 1);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_LOG("o@10 v.");
-  EXPECT_EQ(first->calls, 0);
-  EXPECT_EQ(second->finalized, 1);
-  third = notice_add(w, "p");
-  EXPECT_OK(chime_expiring_on_expiry(w->expiring, NULL, NULL, NULL));
-  EXPECT_EQ(third->finalized, 1);
-  EXPECT_OK(chime_expiring_on_expiry(w->expiring, NULL, NULL, NULL)); /* none any more, still */
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_LOG("w.");
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_OK(chime_expiring_release(w->expiring));
-}
+TIMELINE(a_handler_replaces_the_one_before, "V value 10; V.on n; V.on o | n.; +10 | o@10 o. V.; "
+                                            "W value 10; W.on p; W.on nothing | p.; W.on nothing; +10 | W.")
 
-static void a_handler_that_comes_too_late_stays_the_callers(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10);
-  notice *n = notice_new(v, "n");
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_STATUS(notice_put(n), CHIME_IGNORED);
-  EXPECT_STATUS(chime_expiring_on_expiry(v->expiring, NULL, NULL, NULL), CHIME_IGNORED);
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_STATUS(notice_put(n), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_EQ(n->calls + n->finalized, 0);
-  EXPECT_LOG("v.");
-}
+TIMELINE(a_handler_that_comes_too_late_stays_the_callers,
+         "V value 10; +10 | V.; V.on n?; V.on nothing?; V.release; V.on n -> INVALID_HANDLE; +10 |")
 
-static void try_everything(notice *n, const chime_tick *tick) {
-  value *v = tick->target;
-  csuite *t = n->t;
-  expect_vanished(v);
-  EXPECT_STATUS(chime_expiring_reset(v->expiring, 10), CHIME_IGNORED);
-  EXPECT_STATUS(chime_expiring_yield(v->expiring), CHIME_IGNORED);
-  EXPECT_STATUS(notice_put(notice_new(v, "late")), CHIME_IGNORED);
-}
+TIMELINE(the_handler_does_not_bring_the_value_back,
+         "V value 10; V.on n; n: V is gone, V.reset 10?, V.yield?, V.on m?; +30 | n@10 n. V.")
 
-static void the_handler_does_not_bring_the_value_back(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10);
-  notice *n = notice_add(v, "n");
-  n->on_expiry = try_everything;
-  EXPECT_OK(chime_queue_advance(queue, 30));
-  EXPECT_LOG("n@10 v.");
-  EXPECT_OK(chime_expiring_release(v->expiring));
-}
-
-static void create_the_next(notice *n, const chime_tick *tick) {
-  csuite *t = n->t;
-  value *v = tick->target;
-  v->next = value_create(t, n->queue, "w", 10);
-  notice_add(v->next, "o");
-  EXPECT_STATUS(chime_expiring_release(v->expiring), CHIME_RUNNING);
-}
-
-static void the_handler_may_make_the_next_value(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10);
-  notice *n = notice_add(v, "n");
-  n->queue = queue;
-  n->on_expiry = create_the_next;
-  EXPECT_OK(chime_queue_advance(queue, 30));
-  EXPECT_LOG("n@10 v. o@20 w.");
-  EXPECT_OK(chime_expiring_release(v->next->expiring));
-}
+TIMELINE(the_handler_may_make_the_next_value,
+         "V value 10; V.on n; n: W value 10, W.on o, V.release!; +30 | n@10 n. V. o@20 o. W.")
 
 /* ---- Release ---------------------------------------------------------------------------------------------------- */
 
@@ -547,41 +276,34 @@ static void a_release_finalizes_and_nothing_is_called(csuite *t, where place) {
   EXPECT_OK(chime_expiring_release(v->expiring));
   EXPECT_EQ(load(&v->finalized), 1); /* in this call */
   EXPECT_EQ(load(&n->finalized), 1);
-  expect_no_value(t, v->expiring, __LINE__);
+  expect_no_value(t, v->expiring);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 2 * CHIME_HOUR));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&n->calls), 0);
 }
-static void a_release_finalizes_and_nothing_is_called_on_a_virtual_queue(csuite *t) {
-  a_release_finalizes_and_nothing_is_called(t, VIRTUAL);
-}
-static void a_release_finalizes_and_nothing_is_called_on_a_host_driven_queue(csuite *t) {
-  a_release_finalizes_and_nothing_is_called(t, HOST);
-}
-static void a_release_finalizes_and_nothing_is_called_on_a_serial_queue(csuite *t) {
-  a_release_finalizes_and_nothing_is_called(t, SERIAL);
-}
+TEST_ON(a_release_finalizes_and_nothing_is_called, a_virtual_queue, VIRTUAL)
+TEST_ON(a_release_finalizes_and_nothing_is_called, a_host_driven_queue, HOST)
+TEST_ON(a_release_finalizes_and_nothing_is_called, a_serial_queue, SERIAL)
 
 static void release_it(notice *n, const chime_tick *tick) {
   csuite *t = n->t;
   (void)tick;
   EXPECT_STATUS(chime_expiring_release(n->value->expiring), CHIME_RUNNING);
   EXPECT_EQ(load(&n->value->finalized) + load(&n->finalized), 0);
-  expect_no_value(t, n->value->expiring, __LINE__);
+  expect_no_value(t, n->value->expiring);
   store(&n->flag, 1);
 }
 
 /* [8] [9] */
-static void the_handler_may_release_the_value(csuite *t, where place) {
+TESTS_ON_ALL_QUEUES(the_handler_may_release_the_value) {
   QUEUE_OR_RETURN(queue, place);
   notice *n = soon(t, queue, release_it);
-  run_due(t, queue, place);
+  run_a_millisecond(t, queue, place);
   EXPECT(await(&n->flag, 1));
   EXPECT(await(&n->value->finalized, 1));
   EXPECT(await(&n->finalized, 1));
   EXPECT_EQ(load(&n->calls), 1);
 }
-ON_ALL_QUEUES(the_handler_may_release_the_value)
 
 static void stay_here(notice *n, const chime_tick *tick) {
   csuite *t = n->t;
@@ -591,30 +313,29 @@ static void stay_here(notice *n, const chime_tick *tick) {
 }
 
 /* [8] */
-static void a_release_while_the_handler_runs_leaves_the_end_to_it(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(a_release_while_the_handler_runs_leaves_the_end_to_it) {
   QUEUE_OR_RETURN(queue, place);
   notice *n = soon(t, queue, stay_here);
   EXPECT(await(&n->flag, 1));
   expect_vanished(n->value);
   EXPECT_STATUS(notice_put(notice_new(n->value, "late")), CHIME_IGNORED);
   EXPECT_STATUS(chime_expiring_release(n->value->expiring), CHIME_RUNNING);
-  expect_no_value(t, n->value->expiring, __LINE__);
+  expect_no_value(t, n->value->expiring);
   EXPECT_EQ(load(&n->value->finalized) + load(&n->finalized), 0);
   store(&n->gate, 1);
   EXPECT(await(&n->value->finalized, 1));
   EXPECT(await(&n->finalized, 1));
 }
-ON_DISPATCH_QUEUES(a_release_while_the_handler_runs_leaves_the_end_to_it)
 
 /* ---- The end of the queue --------------------------------------------------------------------------------------- */
 
 /* [8] [16] */
-static void values_vanish_with_their_queue_without_a_call(csuite *t, where place) {
+TESTS_ON_ALL_QUEUES(values_vanish_with_their_queue_without_a_call) {
   QUEUE_OR_RETURN(queue, place);
   notice *n = distant(t, queue, NULL);
   value *v = n->value, *w = value_create(t, queue, "w", CHIME_FOREVER);
   w->quiet = 1;
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&v->finalized), 1); /* when the shutdown has returned, without a release */
   EXPECT_EQ(load(&w->finalized), 1);
   EXPECT_EQ(load(&n->finalized), 1);
@@ -625,93 +346,25 @@ static void values_vanish_with_their_queue_without_a_call(csuite *t, where place
   EXPECT_STATUS(notice_put(notice_new(v, "late")), CHIME_IGNORED);
   EXPECT_OK(chime_expiring_release(v->expiring));
   EXPECT_OK(chime_expiring_release(w->expiring));
-  expect_no_value(t, v->expiring, __LINE__);
-}
-ON_ALL_QUEUES(values_vanish_with_their_queue_without_a_call)
-
-static void release_the_queue(notice *n, const chime_tick *tick) {
-  csuite *t = n->t;
-  (void)tick;
-  EXPECT_STATUS(chime_queue_release(n->queue), CHIME_RUNNING);
+  expect_no_value(t, v->expiring);
 }
 
-static void the_handler_may_release_the_queue(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10), *w = value_create(t, queue, "w", 20);
-  notice *n = notice_add(v, "n"), *o = notice_add(w, "o");
-  n->queue = queue;
-  n->on_expiry = release_the_queue;
-  EXPECT_STATUS(chime_queue_advance(queue, 30), CHIME_ERROR_SHUT_DOWN);
-  EXPECT_LOG("n@10 v. w.");
-  EXPECT_EQ(n->finalized, 1);
-  EXPECT_EQ(o->finalized, 1);
-  expect_vanished(w);
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_OK(chime_expiring_release(w->expiring));
-}
+TIMELINE(the_handler_may_release_the_queue,
+         "V value 10; W value 20; V.on n; W.on o; n: queue.release!; +30 -> SHUT_DOWN | n@10 n. V. W. o.; W is gone")
 
 /* ---- Finalizers ------------------------------------------------------------------------------------------------- */
 
-/* With no lock held: it may call whatever others may. What they answer depends on where the value was. */
-static void use_the_id(value *v) {
-  csuite *t = v->t;
-  void *found = v;
-  chime_status status = chime_expiring_acquire(v->expiring, &found);
-  EXPECT(status == CHIME_IGNORED ? found == NULL : status == CHIME_ERROR_INVALID_HANDLE && found == v);
-  EXPECT_STATUS(chime_expiring_yield(v->expiring), status);
-  EXPECT_STATUS(chime_expiring_reset(v->expiring, 1), status);
-  EXPECT_STATUS(chime_expiring_on_expiry(v->expiring, NULL, NULL, NULL), status);
-  v->status = status;
-}
+/* With no lock held: a finalizer may call whatever others may. What they answer depends on where the value was. */
+TIMELINE(finalizers_of_values_may_use_the_id, "V value 10; V.: V is ended; +10 | V.; "
+                                              "W value max; W.: W is released; W.release | W.; "
+                                              "X value 10; X.: X is ended; X.acquire; +10; X.yield | X.; "
+                                              "Z value 10; Z.: Z is ended, Z.release; +10 | Z.; Z is released; "
+                                              "Y value max; Y.: Y is ended; queue.release | Y.")
 
-static void release_in_a_finalizer(value *v) {
-  csuite *t = v->t;
-  use_the_id(v);
-  EXPECT(!CHIME_FAILED(chime_expiring_release(v->expiring)));
-}
+/* What V.on puts is replaced in this call, by the finalizer of the one before. */
+TIMELINE(a_contexts_finalizer_may_use_the_id, "V value 10; V.on n; n.: V.on p; V.on o | n. o.; +10 | p@10 p. V.")
 
-static void finalizers_of_values_may_use_the_id(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  QUEUE_OR_RETURN(other, VIRTUAL);
-  value *expired = value_create(t, queue, "v", 10), *released = value_create(t, queue, "w", CHIME_FOREVER);
-  value *yielded = value_create(t, queue, "x", 10), *ended = value_create(t, other, "y", CHIME_FOREVER);
-  value *given_up = value_create(t, queue, "z", 10);
-  expired->on_finalize = released->on_finalize = yielded->on_finalize = ended->on_finalize = use_the_id;
-  given_up->on_finalize = release_in_a_finalizer;
-  acquire(yielded);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_STATUS(expired->status, CHIME_IGNORED);
-  yield(yielded);
-  EXPECT_STATUS(yielded->status, CHIME_IGNORED);
-  EXPECT_OK(chime_expiring_release(released->expiring));
-  EXPECT_STATUS(released->status, CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_OK(chime_queue_release(other));
-  EXPECT_STATUS(ended->status, CHIME_IGNORED);
-  EXPECT_LOG("v. z. x. w. y.");
-  expect_no_value(t, given_up->expiring, __LINE__);
-  EXPECT_OK(chime_expiring_release(expired->expiring));
-  EXPECT_OK(chime_expiring_release(yielded->expiring));
-  EXPECT_OK(chime_expiring_release(ended->expiring));
-}
-
-static void put_the_next(notice *n) {
-  csuite *t = n->t;
-  EXPECT_OK(notice_put(notice_new(n->value, "p")));
-}
-
-static void a_contexts_finalizer_may_use_the_id(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  value *v = value_create(t, queue, "v", 10);
-  notice *n = notice_add(v, "n"), *o;
-  n->on_finalize = put_the_next;
-  o = notice_add(v, "o"); /* which is replaced in this call, by the finalizer of n */
-  EXPECT_EQ(o->finalized, 1);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_LOG("p@10 v.");
-  EXPECT_OK(chime_expiring_release(v->expiring));
-}
-
-static void finalizers_of_values_may_be_missing(csuite *t) {
+TEST(finalizers_of_values_may_be_missing) {
   int number = 0;
   void *found = NULL;
   chime_expiring_t expiring = 0;
@@ -725,7 +378,7 @@ static void finalizers_of_values_may_be_missing(csuite *t) {
   EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT_OK(chime_expiring_release(expiring));
   EXPECT_OK(chime_expiring_yield(expiring));
-  expect_no_value(t, expiring, __LINE__);
+  expect_no_value(t, expiring);
   EXPECT_LOG("n@10 v.");
   EXPECT_EQ(n->finalized, 0);
   EXPECT_OK(chime_expiring_release(v->expiring));
@@ -736,7 +389,7 @@ static void count_expiry(const chime_tick *tick, void *context) {
   if (context == NULL && tick->context == NULL) v->status++;
 }
 
-static void the_context_of_an_expiry_may_be_null(csuite *t) {
+TEST(the_context_of_an_expiry_may_be_null) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   value *v = value_create(t, queue, "v", 10);
   v->status = 0;
@@ -748,7 +401,7 @@ static void the_context_of_an_expiry_may_be_null(csuite *t) {
 
 /* ---- Arguments and ids ------------------------------------------------------------------------------------------ */
 
-static void bad_arguments_leave_the_value_with_the_caller(csuite *t) {
+TEST(bad_arguments_leave_the_value_with_the_caller) {
   chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t records = 0, gone = 0, limited = 0;
   chime_expiring_t id = 77, first = 0;
@@ -798,53 +451,6 @@ static void bad_arguments_leave_the_value_with_the_caller(csuite *t) {
   EXPECT_EQ(n->calls + n->finalized, 0);
 }
 
-static void releasing_no_value_does_nothing(csuite *t) {
-  EXPECT_OK(chime_expiring_release(0));
-  expect_no_value(t, 0, __LINE__);
-}
-
-/* [10] */
-static void ids_of_values_are_refused_by_the_functions_of_other_kinds(csuite *t) {
-  const uint64_t forged = UINT64_C(1) << 53;
-  chime_target_t target = 0;
-  chime_expiring_t id = 77;
-  chime_state state = 77;
-  int64_t now = 77;
-  int number = 0;
-  void *found = t;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_idle(t, queue, "a");
-  value *v = value_create(t, queue, "v", 10);
-  EXPECT_OK(chime_target_create(&number, NULL, &target));
-  expect_no_value(t, 1, __LINE__);
-  expect_no_value(t, forged, __LINE__);
-  expect_no_value(t, UINT64_MAX, __LINE__);
-  expect_no_value(t, v->expiring | forged, __LINE__);
-  expect_no_value(t, v->expiring | UINT64_C(1) << 63, __LINE__);
-  expect_no_value(t, v->expiring + (UINT64_C(1) << 26), __LINE__); /* the next one in this place */
-  expect_no_value(t, queue, __LINE__);
-  expect_no_value(t, p->timer, __LINE__);
-  expect_no_value(t, target, __LINE__);
-  EXPECT_STATUS(chime_expiring_create(v->expiring, t, NULL, 1, &id), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_expiring_create(p->timer, t, NULL, 1, &id), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_state(v->expiring, &state), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_cancel(v->expiring), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_release(v->expiring), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_now(v->expiring, &now), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_release(v->expiring), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_retain(v->expiring, &found), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_release(v->expiring), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(id, 77);
-  EXPECT_EQ(state, 77);
-  EXPECT_EQ(now, 77);
-  EXPECT(found == t);
-  expect_there(v);
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_OK(chime_target_release(target));
-  EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_LOG("v. a.");
-}
-
 static int by_number(const void *a, const void *b) {
   chime_expiring_t x = *(const chime_expiring_t *)a, y = *(const chime_expiring_t *)b;
   return x < y ? -1 : x > y;
@@ -853,7 +459,7 @@ static int by_number(const void *a, const void *b) {
 static void count_in(void *context) { add(context, 1); }
 
 /* [10] */
-static void ids_of_values_are_never_given_out_again(csuite *t) {
+TEST(ids_of_values_are_never_given_out_again) {
   int count = csuite_scaled(5000), at_once = 16, finalized = 0, i, j;
   chime_expiring_t *ids;
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -875,8 +481,7 @@ static void ids_of_values_are_never_given_out_again(csuite *t) {
   }
 }
 
-/* Two values of one object are two. */
-static void one_object_may_be_two_values(csuite *t) {
+TEST(one_object_may_be_two_values) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   value *v = value_create(t, queue, "v", 10), *w = value_create(t, queue, "w", 10);
   chime_expiring_t second = 0;
@@ -893,42 +498,3 @@ static void one_object_may_be_two_values(csuite *t) {
   EXPECT_OK(chime_expiring_release(w->expiring));
   EXPECT_LOG("v. w.");
 }
-
-const csuite_test expiring_tests[] = {
-    TEST(a_value_vanishes_exactly_when_its_time_is_over),
-    TEST(a_value_is_gone_before_its_queue_notices),
-    TEST(handlers_that_run_at_the_deadline_do_not_find_the_value),
-    TEST(a_lifetime_of_0_is_over_at_once),
-    TEST(a_lifetime_without_end_ends_with_a_reset_or_a_release),
-    TEST(the_end_of_time_ends_no_value),
-    TEST(values_vanish_in_the_order_of_their_deadlines),
-    TESTS_ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue),
-    TEST(a_value_vanishes_on_the_clock_of_its_queue),
-    TEST(a_reset_begins_the_time_anew_later_or_earlier),
-    TEST(a_reset_to_0_ends_the_value_at_once),
-    TEST(who_has_acquired_the_value_keeps_it_beyond_its_time),
-    TEST(who_has_acquired_the_value_keeps_it_beyond_its_release),
-    TESTS_ON_ALL_QUEUES(who_has_acquired_the_value_keeps_it_beyond_both_and_its_queue),
-    TEST(a_yield_without_an_acquire_is_ignored),
-    TEST(a_handler_replaces_the_one_before),
-    TEST(a_handler_that_comes_too_late_stays_the_callers),
-    TEST(the_handler_does_not_bring_the_value_back),
-    TEST(the_handler_may_make_the_next_value),
-    TEST(a_release_finalizes_and_nothing_is_called_on_a_virtual_queue),
-    TEST(a_release_finalizes_and_nothing_is_called_on_a_host_driven_queue),
-    TEST(a_release_finalizes_and_nothing_is_called_on_a_serial_queue),
-    TESTS_ON_ALL_QUEUES(the_handler_may_release_the_value),
-    TESTS_ON_DISPATCH_QUEUES(a_release_while_the_handler_runs_leaves_the_end_to_it),
-    TESTS_ON_ALL_QUEUES(values_vanish_with_their_queue_without_a_call),
-    TEST(the_handler_may_release_the_queue),
-    TEST(finalizers_of_values_may_use_the_id),
-    TEST(a_contexts_finalizer_may_use_the_id),
-    TEST(finalizers_of_values_may_be_missing),
-    TEST(the_context_of_an_expiry_may_be_null),
-    TEST(bad_arguments_leave_the_value_with_the_caller),
-    TEST(releasing_no_value_does_nothing),
-    TEST(ids_of_values_are_refused_by_the_functions_of_other_kinds),
-    TEST(ids_of_values_are_never_given_out_again),
-    TEST(one_object_may_be_two_values),
-    {NULL, NULL},
-};

@@ -248,20 +248,14 @@ static void values_are_used_while_they_expire(csuite *t, where place) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   expect_all_over(s);
 }
-static void values_are_used_while_they_expire_on_a_serial_queue(csuite *t) {
-  values_are_used_while_they_expire(t, SERIAL);
-}
-static void values_are_used_while_they_expire_on_a_concurrent_queue(csuite *t) {
-  values_are_used_while_they_expire(t, CONCURRENT);
-}
-static void values_are_used_while_they_expire_on_a_virtual_queue(csuite *t) {
-  values_are_used_while_they_expire(t, VIRTUAL);
-}
+TEST_ON(values_are_used_while_they_expire, a_serial_queue, SERIAL)
+TEST_ON(values_are_used_while_they_expire, a_concurrent_queue, CONCURRENT)
+TEST_ON(values_are_used_while_they_expire, a_virtual_queue, VIRTUAL)
 
 /* ---- Values are used while their queue ends --------------------------------------------------------------------- */
 
 /* [16] */
-static void values_are_used_while_their_queue_ends(csuite *t) {
+TEST(values_are_used_while_their_queue_ends) {
   pthread_t threads[THREADS];
   int spawned[THREADS], rounds = csuite_scaled(QUEUES), i, j;
   dice d = {UINT64_C(0xE2D)};
@@ -292,11 +286,3 @@ static void values_are_used_while_their_queue_ends(csuite *t) {
   }
   if (!csuite_failed(t)) expect_all_over(s);
 }
-
-const csuite_test expiring_storm_tests[] = {
-    TEST(values_are_used_while_they_expire_on_a_serial_queue),
-    TEST(values_are_used_while_they_expire_on_a_concurrent_queue),
-    TEST(values_are_used_while_they_expire_on_a_virtual_queue),
-    TEST(values_are_used_while_their_queue_ends),
-    {NULL, NULL},
-};

@@ -37,7 +37,7 @@ static void put(line *l, item *items, int producer, int number) {
 }
 
 /* [12] */
-static void one_function_at_a_time_of_a_hundred_thousand(csuite *t) {
+TEST(one_function_at_a_time_of_a_hundred_thousand) {
   int i, count = csuite_scaled(WAITING);
   line *l = csuite_memory(t, sizeof *l);
   item *items = csuite_memory(t, (size_t)count * sizeof *items);
@@ -73,7 +73,7 @@ static void *produce(void *argument) {
 }
 
 /* [2] [12]: also while others go on to bring functions. */
-static void one_function_at_a_time_while_others_bring_more(csuite *t) {
+TEST(one_function_at_a_time_while_others_bring_more) {
   line *l = csuite_memory(t, sizeof *l);
   producer producers[PRODUCERS];
   pthread_t threads[PRODUCERS];
@@ -99,9 +99,3 @@ static void one_function_at_a_time_while_others_bring_more(csuite *t) {
   EXPECT_EQ(l->ran, started * l->count);
   EXPECT_EQ(process(t, queue, 0), 0);
 }
-
-const csuite_test functions_tests[] = {
-    TEST(one_function_at_a_time_of_a_hundred_thousand),
-    TEST(one_function_at_a_time_while_others_bring_more),
-    {NULL, NULL},
-};

@@ -26,59 +26,85 @@
 #include "chime_run_loop.h"
 
 typedef struct csuite csuite;
+
+/* The kinds of queue that tests run on. */
+typedef enum where {
+  /* clang-format off */
+  VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT, RUN_LOOP, HOST, PRECISE, MAIN
+  /* clang-format on */
+} where;
+
 typedef void (*csuite_function)(csuite *t);
 
 typedef struct csuite_test {
   const char *name;
   csuite_function run;
+  int is_alone; /* needs the process's main thread, or the process to itself */
+  const char *file;
+  int line;
+  struct csuite_test *next;
 } csuite_test;
 
-/* clang-format off */
-#define TEST(function) {#function, function}
-/* clang-format on */
+/* ---- Tests: defined and added to the suite in one place ---------------------------------------------------------- */
 
-/* One list for each file, ended by a test without a name. */
-extern const csuite_test arguments_tests[];
-extern const csuite_test states_tests[];
-extern const csuite_test virtual_tests[];
-extern const csuite_test lifetime_tests[];
-extern const csuite_test dispatch_tests[];
-extern const csuite_test queries_tests[];
-extern const csuite_test storm_tests[];
-extern const csuite_test seeing_tests[];
-extern const csuite_test statuses_tests[];
-extern const csuite_test host_tests[];
-extern const csuite_test endings_tests[];
-extern const csuite_test targets_tests[];
-extern const csuite_test moves_storm_tests[];
-extern const csuite_test pairs_storm_tests[];
-extern const csuite_test ids_storm_tests[];
-extern const csuite_test queues_storm_tests[];
-extern const csuite_test targets_storm_tests[];
-extern const csuite_test run_loop_tests[];
-extern const csuite_test weak_timer_tests[];
-extern const csuite_test named_handlers_tests[];
-extern const csuite_test named_handlers_storm_tests[];
-extern const csuite_test expiring_tests[];
-extern const csuite_test expiring_storm_tests[];
-extern const csuite_test known_libuv_tests[];
-extern const csuite_test known_libevent_tests[];
-extern const csuite_test known_go_tests[];
-extern const csuite_test known_tokio_tests[];
-extern const csuite_test known_nio_tests[];
-extern const csuite_test known_dispatch_tests[];
-extern const csuite_test known_timeout_tests[];
-extern const csuite_test promises_tests[];
-extern const csuite_test passes_tests[];
-extern const csuite_test unchanging_tests[];
-extern const csuite_test turns_tests[];
-extern const csuite_test functions_tests[];
-extern const csuite_test reused_tests[];
-extern const csuite_test release_and_wait_tests[];
-extern const csuite_test error_detail_tests[];
-extern const csuite_test main_queue_tests[];
-extern const csuite_test run_loop_main_tests[];
-extern const csuite_test memory_main_tests[];
+/** Adds a test to the list, which is in the order of files and lines. Before main begins. */
+void csuite_add(csuite_test *test);
+
+/** The first of the list; the others follow by `next`. */
+const csuite_test *csuite_first_test(void);
+
+/** Runs it; returns and answers as csuite_run does (csuite.h). */
+int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
+
+#define CSUITE_ADD(name, function, is_alone) \
+  static void function(csuite *t); \
+  __attribute__((constructor)) static void add_##function(void) { \
+    static csuite_test test = {name, function, is_alone, __FILE__, __LINE__, NULL}; \
+    csuite_add(&test); \
+  }
+
+/* TEST(a_sentence) { ... } defines a test; `t` names its run. */
+#define TEST(name) \
+  CSUITE_ADD(#name, name, 0) \
+  static void name(csuite *t)
+
+/* The same for one that needs the process's main thread, or the process to itself. */
+#define TEST_ALONE(name) \
+  CSUITE_ADD(#name, name, 1) \
+  static void name(csuite *t)
+
+/*
+ * TESTS_ON_...(a_sentence) { ... } defines a test for each of those kinds of queue; `place` names the kind. What ends in
+ * _on_the_main_queue runs on a thread of its own while the process's main thread runs chime_main_run (csuite.c).
+ */
+#define TESTS_ON(name) static void name(csuite *t, where place)
+#define TEST_ON(name, kind, place) \
+  TEST(name##_on_##kind) { name(t, place); }
+#define TESTS_ON_DISPATCH_QUEUES(name) \
+  TESTS_ON(name); \
+  TEST_ON(name, a_serial_queue, SERIAL) \
+  TEST_ON(name, a_concurrent_queue, CONCURRENT) \
+  TEST_ON(name, a_global_queue, GLOBAL) \
+  TEST_ON(name, a_wrapped_serial_queue, WRAPPED_SERIAL) \
+  TEST_ON(name, a_wrapped_concurrent_queue, WRAPPED_CONCURRENT) \
+  TEST_ON(name, a_run_loop_queue, RUN_LOOP) \
+  TEST_ON(name, a_host_driven_queue, HOST) \
+  TEST_ON(name, a_precise_queue, PRECISE) \
+  TEST_ON(name, the_main_queue, MAIN) \
+  TESTS_ON(name)
+#define TESTS_ON_ALL_QUEUES(name) \
+  TESTS_ON(name); \
+  TEST_ON(name, a_virtual_queue, VIRTUAL) \
+  TESTS_ON_DISPATCH_QUEUES(name)
+#define TESTS_ON_VIRTUAL_AND_SERIAL(name) \
+  TESTS_ON(name); \
+  TEST_ON(name, a_virtual_queue, VIRTUAL) \
+  TEST_ON(name, a_serial_queue, SERIAL) \
+  TESTS_ON(name)
+#define TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(name) \
+  TESTS_ON(name); \
+  TEST_ON(name, the_main_queue, MAIN) \
+  TESTS_ON_VIRTUAL_AND_SERIAL(name)
 
 /* ---- Expectations: they record file, line and values, and go on ------------------------------------------------- */
 
@@ -138,18 +164,14 @@ void csuite_log(csuite *t, const char *format, ...)
 /** Has the test end this queue by chime_queue_shutdown with that timeout; a queue that is gone by then is fine. */
 void csuite_ends(csuite *t, chime_queue_t queue, int64_t timeout_ns);
 
+/** Calls the function at the end of the test, before its queues end; what came last first. */
+void csuite_finally(csuite *t, void (*function)(void *context), void *context);
+
 /** For a test after which callbacks may still be under way: keeps its memory for ever. */
 void csuite_keep_memory(csuite *t);
 
 /** n divided by the environment variable CSUITE_SCALE, at least 1: for runs under valgrind and sanitizers. */
 int csuite_scaled(int n);
-
-/* The kinds of queue that tests run on. */
-typedef enum where {
-  /* clang-format off */
-  VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT, RUN_LOOP, HOST, PRECISE, MAIN
-  /* clang-format on */
-} where;
 
 /** Whether handlers of different timers run side by side there, so that later ticks come while a handler stays. */
 int runs_side_by_side(where place);
@@ -160,37 +182,6 @@ chime_queue_t csuite_queue(csuite *t, where place);
 #define QUEUE_OR_RETURN(name, place) \
   chime_queue_t name = csuite_queue(t, place); \
   if (name == 0) return
-
-/*
- * Defines one test on the main queue. What its name ends in is what has it run on a thread of its own while the process's
- * main thread runs chime_main_run (csuite.c).
- */
-#define ON_THE_MAIN_QUEUE(name) \
-  static void name##_on_the_main_queue(csuite *t) { name(t, MAIN); }
-#define TEST_ON_THE_MAIN_QUEUE(name) TEST(name##_on_the_main_queue)
-
-/* Defines one test for each kind of dispatch queue. */
-#define ON_DISPATCH_QUEUES(name) \
-  static void name##_on_a_serial_queue(csuite *t) { name(t, SERIAL); } \
-  static void name##_on_a_concurrent_queue(csuite *t) { name(t, CONCURRENT); } \
-  static void name##_on_a_global_queue(csuite *t) { name(t, GLOBAL); } \
-  static void name##_on_a_wrapped_serial_queue(csuite *t) { name(t, WRAPPED_SERIAL); } \
-  static void name##_on_a_wrapped_concurrent_queue(csuite *t) { name(t, WRAPPED_CONCURRENT); } \
-  static void name##_on_a_run_loop_queue(csuite *t) { name(t, RUN_LOOP); } \
-  static void name##_on_a_host_driven_queue(csuite *t) { name(t, HOST); } \
-  static void name##_on_a_precise_queue(csuite *t) { name(t, PRECISE); } \
-  ON_THE_MAIN_QUEUE(name)
-#define TESTS_ON_DISPATCH_QUEUES(name) \
-  TEST(name##_on_a_serial_queue), TEST(name##_on_a_concurrent_queue), TEST(name##_on_a_global_queue), \
-      TEST(name##_on_a_wrapped_serial_queue), TEST(name##_on_a_wrapped_concurrent_queue), \
-      TEST(name##_on_a_run_loop_queue), TEST(name##_on_a_host_driven_queue), TEST(name##_on_a_precise_queue), \
-      TEST_ON_THE_MAIN_QUEUE(name)
-
-/* Defines one test on a virtual queue and one on a serial queue. */
-#define ON_VIRTUAL_AND_SERIAL(name) \
-  static void name##_on_a_virtual_queue(csuite *t) { name(t, VIRTUAL); } \
-  static void name##_on_a_serial_queue(csuite *t) { name(t, SERIAL); }
-#define TESTS_ON_VIRTUAL_AND_SERIAL(name) TEST(name##_on_a_virtual_queue), TEST(name##_on_a_serial_queue)
 
 /**
  * Whether the library has libdispatch, by what it answers to a serial queue. Without it there are no serial, concurrent,
@@ -213,6 +204,12 @@ chime_queue_t host_queue(csuite *t, uint32_t flags);
 
 /** chime_queue_process; returns how many callbacks ran. */
 uint32_t process(csuite *t, chime_queue_t queue, uint32_t max);
+
+/** Has a virtual queue run what is due; other queues do so by themselves. */
+void run_due(csuite *t, chime_queue_t queue, where place);
+
+/** Ends the queue; from then on nothing can be called any more, so that the counts are final. */
+void csuite_shutdown(csuite *t, chime_queue_t queue);
 
 /** chime_queue_next_deadline. */
 int64_t next_deadline(csuite *t, chime_queue_t queue);
@@ -324,12 +321,16 @@ probe *probe_after(csuite *t, chime_queue_t queue, const char *name, int64_t del
 probe *probe_every(csuite *t, chime_queue_t queue, const char *name, int64_t interval_ns);
 /** The same, quiet from its first tick. */
 probe *probe_every_quietly(csuite *t, chime_queue_t queue, int64_t interval_ns);
+/** Starts a quiet timer that has this action from its first tick; NULL: none. */
+probe *probe_quiet(csuite *t, chime_queue_t queue, int64_t first_ns, int64_t interval_ns, probe_action on_tick);
 void probe_handler(const chime_tick *tick, void *context);
 void probe_finalizer(void *context);
 
 /** An action: tells that the handler has begun (flag 1), and stays in it until the gate is opened (gate 1). */
 void stay_until_gate_opens(probe *p, const chime_tick *tick);
 void open_gate(probe *p);
+/** Starts a quiet timer that is due at once, and returns when its handler has begun; it stays until the gate is opened. */
+probe *probe_held(csuite *t, chime_queue_t queue, int64_t interval_ns);
 
 /* What a repeating timer of an exact first deadline is checked against; the probe's user. */
 typedef struct grid {
@@ -344,6 +345,9 @@ void check_grid(probe *p, const chime_tick *tick);
 /** Waits until the timer is finished and its last handler has returned. Returns 0, with the failure recorded, after
  *  PATIENCE. */
 int await_finished(csuite *t, chime_timer_t timer);
+
+/** Waits until no handler of the timer runs, or it is stale. */
+void come_to_rest(csuite *t, chime_timer_t timer);
 
 /** An action: adds one to the int that is the probe's user, which several probes of one queue may share. */
 void count_in_user(probe *p, const chime_tick *tick);

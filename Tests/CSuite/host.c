@@ -1,45 +1,13 @@
-/* host.c - queues that the host drives, records, precise queues, their clocks and their threads. */
-#include "harness.h"
+/* host.c - queues that the host drives: their functions, their descriptor, run, wait and stop. */
+#include "host.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
-static int fd_of(csuite *t, chime_queue_t queue) {
-  int32_t fd = -1;
-  EXPECT_OK(chime_queue_fd(queue, &fd));
-  return fd;
-}
-
-enum { LONG = (int)(PATIENCE / CHIME_MILLISECOND) };
-
-static int is_readable(int fd, int milliseconds) {
-  struct pollfd entry = {fd, POLLIN, 0};
-  return poll(&entry, 1, milliseconds) == 1;
-}
-
-/* Processes until that many callbacks have run. */
-static int process_until(csuite *t, chime_queue_t queue, const int *value, int least) {
-  int64_t end = monotonic_ns() + PATIENCE;
-  int fd = fd_of(t, queue);
-  while (load(value) < least) {
-    if (monotonic_ns() > end) return EXPECT(!"what must come comes");
-    is_readable(fd, 100);
-    process(t, queue, 0);
-  }
-  return 1;
-}
-
-static int32_t poll_timeout(csuite *t, chime_queue_t queue) {
-  int32_t milliseconds = 7;
-  EXPECT_OK(chime_queue_poll_timeout(queue, &milliseconds));
-  return milliseconds;
-}
-
 /* ---- Statuses --------------------------------------------------------------------------------------------------- */
 
-static void host_functions_refuse_other_queues(csuite *t) {
+TEST(host_functions_refuse_other_queues) {
   const where places[] = {SERIAL, CONCURRENT, VIRTUAL, PRECISE};
   size_t i;
   for (i = 0; i < sizeof places / sizeof places[0]; i++) {
@@ -62,11 +30,9 @@ static void host_functions_refuse_other_queues(csuite *t) {
   }
 }
 
-static void host_functions_refuse_bad_arguments(csuite *t) {
+TEST(host_functions_refuse_bad_arguments) {
   chime_tick ticks[1];
   uint32_t count = 7;
-  int32_t number = 7;
-  int64_t deadline = 7;
   chime_queue_t queue = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_RECORDS);
   EXPECT_STATUS(chime_queue_fd(queue, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_next_deadline(queue, NULL), CHIME_ERROR_INVALID_ARGUMENT);
@@ -80,47 +46,34 @@ static void host_functions_refuse_bad_arguments(csuite *t) {
   EXPECT_STATUS(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 1, &count), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_process(records, 0, &count), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_run(records, 0), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_OK(chime_queue_shutdown(queue, CHIME_FOREVER));
-  EXPECT_STATUS(chime_queue_fd(queue, &number), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_next_deadline(queue, &deadline), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_poll_timeout(queue, &number), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_process(queue, 0, &count), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 1, &count), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_run(queue, 0), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_stop(queue), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT(number == 7 && deadline == 7 && count == 7);
+  EXPECT_EQ(count, 7);
 }
 
-static void options_of_another_kind_of_queue_are_refused(csuite *t) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+static void refuses(csuite *t, chime_queue_kind kind, const chime_queue_options *options, int line) {
   chime_queue_t queue = 7;
-  options.flags = CHIME_QUEUE_BOUND;
-  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_SERIAL, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  options.flags = CHIME_QUEUE_RECORDS;
-  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  options.flags = CHIME_QUEUE_HONOUR_LEEWAY;
-  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  options.flags = 0;
-  options.realtime_priority = 1;
-  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  options.realtime_priority = 100;
-  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  options.realtime_priority = 0;
-  options.affinity = 1;
-  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_SERIAL, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  options.affinity = (uint64_t)1 << 63; /* no machine of these tests has that many processors */
-  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  options.affinity = 0;
-  options.reserved = 1;
-  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(queue, 7);
+  chime_status status = chime_queue_create(kind, options, &queue);
+  csuite_expect_status(t, status, CHIME_ERROR_INVALID_ARGUMENT, __FILE__, line, "chime_queue_create");
+  csuite_expect_equal(t, (int64_t)queue, 7, __FILE__, line, "the queue's id");
+}
+#define REFUSES(kind, ...) \
+  refuses(t, CHIME_QUEUE_##kind, &(chime_queue_options){.size = (uint32_t)sizeof(chime_queue_options), __VA_ARGS__}, \
+          __LINE__)
+
+TEST(options_of_another_kind_of_queue_are_refused) {
+  REFUSES(SERIAL, .flags = CHIME_QUEUE_BOUND);
+  REFUSES(PRECISE, .flags = CHIME_QUEUE_RECORDS);
+  REFUSES(VIRTUAL, .flags = CHIME_QUEUE_RECORDS);
+  REFUSES(HOST, .flags = CHIME_QUEUE_HONOUR_LEEWAY);
+  REFUSES(HOST, .realtime_priority = 1);
+  REFUSES(PRECISE, .realtime_priority = 100);
+  REFUSES(SERIAL, .affinity = 1);
+  REFUSES(PRECISE, .affinity = UINT64_C(1) << 63); /* no machine of these tests has that many processors */
+  REFUSES(PRECISE, .reserved = 1);
 }
 
 /* ---- Driving ---------------------------------------------------------------------------------------------------- */
 
-static void nothing_to_wait_for_is_not_mixed_up_with_due_at_once(csuite *t) {
+TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p;
   EXPECT_EQ(next_deadline(t, queue), CHIME_FOREVER);
@@ -134,7 +87,7 @@ static void nothing_to_wait_for_is_not_mixed_up_with_due_at_once(csuite *t) {
   EXPECT_EQ(poll_timeout(t, queue), -1);
 }
 
-static void the_poll_timeout_is_rounded_up(csuite *t) {
+TEST(the_poll_timeout_is_rounded_up) {
   chime_queue_t queue = host_queue(t, 0);
   chime_timer_t timer;
   int64_t deadline;
@@ -151,7 +104,7 @@ static void the_poll_timeout_is_rounded_up(csuite *t) {
   EXPECT_OK(chime_timer_release(timer));
 }
 
-static void process_runs_at_most_max_and_leaves_the_rest_readable(csuite *t) {
+TEST(process_runs_at_most_max_and_leaves_the_rest_readable) {
   chime_queue_t queue = host_queue(t, 0);
   int fd = fd_of(t, queue), i;
   probe *probes[10];
@@ -170,7 +123,7 @@ static void process_runs_at_most_max_and_leaves_the_rest_readable(csuite *t) {
 
 static void rearm_at_once(probe *p, const chime_tick *tick) { chime_timer_restart(tick->timer, NULL), (void)p; }
 
-static void a_timer_rearmed_at_zero_delay_runs_in_the_next_process(csuite *t) {
+TEST(a_timer_rearmed_at_zero_delay_runs_in_the_next_process) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p = probe_idle(t, queue, "a");
   chime_schedule schedule = schedule_of(0, 0);
@@ -189,7 +142,7 @@ static void *start_later(void *argument) {
   return NULL;
 }
 
-static void an_earlier_timer_of_another_thread_wakes_the_host(csuite *t) {
+TEST(an_earlier_timer_of_another_thread_wakes_the_host) {
   chime_queue_t queue = host_queue(t, 0);
   chime_schedule schedule = schedule_of(5 * CHIME_MILLISECOND, 0);
   probe *p = probe_idle(t, queue, "a");
@@ -205,7 +158,7 @@ static void an_earlier_timer_of_another_thread_wakes_the_host(csuite *t) {
   pthread_join(thread, NULL);
 }
 
-static void a_hundred_thousand_pending_timers_wake_nobody(csuite *t) {
+TEST(a_hundred_thousand_pending_timers_wake_nobody) {
   chime_queue_t queue = host_queue(t, 0);
   int i, count = csuite_scaled(100000);
   for (i = 0; i < count; i++) {
@@ -224,7 +177,7 @@ static void process_in_handler(probe *p, const chime_tick *tick) {
   p->number = chime_queue_wait(p->queue, 0);
 }
 
-static void driving_inside_a_handler_would_deadlock(csuite *t) {
+TEST(driving_inside_a_handler_would_deadlock) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p = probe_after(t, queue, "a", 0);
   p->quiet = 1;
@@ -257,7 +210,7 @@ static void elsewhere(probe *p, const chime_tick *tick) {
   if (pthread_create(&thread, NULL, drive_elsewhere, p->user) == 0) pthread_join(thread, NULL);
 }
 
-static void a_second_thread_gets_busy(csuite *t) {
+TEST(a_second_thread_gets_busy) {
   chime_queue_t queue = host_queue(t, 0);
   attempt a = {0, 7, 7, 7, 7};
   probe *p = probe_after(t, queue, "a", 0);
@@ -271,7 +224,7 @@ static void a_second_thread_gets_busy(csuite *t) {
   EXPECT_STATUS(a.wait, CHIME_ERROR_BUSY);
 }
 
-static void a_bound_queue_refuses_other_threads(csuite *t) {
+TEST(a_bound_queue_refuses_other_threads) {
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND),
                 records = host_queue(t, CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS);
   attempt a = {0, 7, 7, 7, 7}, b = {0, 7, 7, 7, 7};
@@ -291,7 +244,7 @@ static void a_bound_queue_refuses_other_threads(csuite *t) {
 
 /* ---- Run, wait, stop -------------------------------------------------------------------------------------------- */
 
-static void run_returns_when_no_timer_runs(csuite *t) {
+TEST(run_returns_when_no_timer_runs) {
   chime_queue_t queue = host_queue(t, 0);
   chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
   probe *p, *never;
@@ -312,7 +265,7 @@ static void stop_the_queue(probe *p, const chime_tick *tick) {
   p->status2 = chime_queue_stop(p->queue);
 }
 
-static void stop_ends_run_and_a_stop_before_ends_the_next(csuite *t) {
+TEST(stop_ends_run_and_a_stop_before_ends_the_next) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   p->on_tick = stop_the_queue;
@@ -332,7 +285,7 @@ static void *stop_soon(void *argument) {
   return NULL;
 }
 
-static void stop_from_another_thread_ends_a_waiting_run(csuite *t) {
+TEST(stop_from_another_thread_ends_a_waiting_run) {
   chime_queue_t queue = host_queue(t, 0);
   pthread_t thread;
   if (!spawn(t, &thread, stop_soon, &queue)) return;
@@ -354,7 +307,7 @@ static void *signal_soon(void *argument) {
   return NULL;
 }
 
-static void a_signal_handler_may_stop_run(csuite *t) {
+TEST(a_signal_handler_may_stop_run) {
   chime_queue_t queue = host_queue(t, 0);
   struct sigaction action, before;
   pthread_t self = pthread_self(), thread;
@@ -375,7 +328,7 @@ static void a_signal_handler_may_stop_run(csuite *t) {
   sigaction(SIGUSR2, &before, NULL);
 }
 
-static void wait_runs_nothing_and_tells_when_something_is_due(csuite *t) {
+TEST(wait_runs_nothing_and_tells_when_something_is_due) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p;
   EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_TIMED_OUT);
@@ -395,7 +348,7 @@ static void *run_for_ever(void *argument) {
   return NULL;
 }
 
-static void shutdown_ends_a_run_on_another_thread(csuite *t) {
+TEST(shutdown_ends_a_run_on_another_thread) {
   int i;
   for (i = 0; i < csuite_scaled(200); i++) {
     chime_queue_t queue = host_queue(t, 0);
@@ -424,7 +377,7 @@ static void *wake_all_the_time(void *argument) {
   }
 }
 
-static void a_closed_descriptor_is_never_touched_again(csuite *t) {
+TEST(a_closed_descriptor_is_never_touched_again) {
   int64_t current;
   int i, started = 0;
   chime_queue_t queue = 0;
@@ -452,416 +405,3 @@ static void a_closed_descriptor_is_never_touched_again(csuite *t) {
   while (started > 0) pthread_join(threads[--started], NULL);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
-
-/* ---- Records ---------------------------------------------------------------------------------------------------- */
-
-#define ALL_RECORDS (CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED | CHIME_TIMER_RECORD_FINALIZE)
-
-static chime_timer_t record_timer(csuite *t, chime_queue_t queue, void *context, uint32_t flags,
-                                  chime_schedule schedule) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_timer_t timer = 0;
-  options.context = context;
-  options.flags = flags;
-  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &timer));
-  return timer;
-}
-
-static uint32_t take(csuite *t, chime_queue_t queue, chime_tick *ticks, uint32_t capacity) {
-  uint32_t count = 99;
-  EXPECT_OK(chime_queue_take_ticks(queue, ticks, sizeof *ticks, capacity, &count));
-  return count;
-}
-
-/* Takes until there are records. */
-static uint32_t take_some(csuite *t, chime_queue_t queue, chime_tick *ticks, uint32_t capacity) {
-  int64_t end = monotonic_ns() + PATIENCE;
-  uint32_t count = 0;
-  while (count == 0 && EXPECT(monotonic_ns() < end)) {
-    EXPECT_OK(chime_queue_wait(queue, PATIENCE));
-    count = take(t, queue, ticks, capacity);
-  }
-  return count;
-}
-
-static void records_say_what_callbacks_would(csuite *t) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  char context[] = "c";
-  chime_tick ticks[8];
-  chime_timer_t timer = record_timer(t, queue, context, ALL_RECORDS, schedule_of(0, CHIME_HOUR));
-  EXPECT_OK(chime_queue_async(queue, NULL, &ticks, NULL));
-  REQUIRE(take_some(t, queue, ticks, 8) == 2);
-  EXPECT(ticks[0].kind == CHIME_TICK_FUNCTION && ticks[0].context == &ticks && ticks[0].timer == 0);
-  EXPECT(ticks[1].kind == CHIME_TICK_ARMED && ticks[1].timer == timer && ticks[1].context == context);
-  REQUIRE(take_some(t, queue, ticks, 8) == 1);
-  EXPECT(ticks[0].kind == CHIME_TICK_DUE && ticks[0].sequence == 1 && ticks[0].actual_ns >= ticks[0].scheduled_ns);
-  EXPECT_EQ(take(t, queue, ticks, 8), 0);
-  EXPECT_OK(chime_timer_fire(timer));
-  REQUIRE(take_some(t, queue, ticks, 8) == 1);
-  EXPECT(ticks[0].kind == CHIME_TICK_FIRED && ticks[0].sequence == 2);
-  EXPECT_STATUS(chime_timer_cancel(timer), CHIME_RUNNING); /* taken, and not ended */
-  REQUIRE(take_some(t, queue, ticks, 8) == 1);
-  EXPECT_EQ(ticks[0].kind, CHIME_TICK_CANCELLED);
-  EXPECT_EQ(take(t, queue, ticks, 8), 0);
-  EXPECT_OK(chime_timer_release(timer));
-  REQUIRE(take_some(t, queue, ticks, 8) == 1);
-  EXPECT(ticks[0].kind == CHIME_TICK_FINALIZE && ticks[0].context == context && ticks[0].timer == timer);
-  EXPECT_EQ(take(t, queue, ticks, 8), 0);
-  EXPECT(is_stale(timer));
-}
-
-static void a_taken_tick_keeps_its_timer_busy_until_the_next_take(csuite *t) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  chime_tick ticks[4];
-  chime_timer_t timer = record_timer(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE, schedule_of(0, CHIME_MILLISECOND));
-  REQUIRE(take_some(t, queue, ticks, 4) == 1);
-  EXPECT_EQ(info_of(t, timer).busy, 1);
-  EXPECT_STATUS(chime_timer_cancel_and_wait(timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT_STATUS(chime_timer_release(timer), CHIME_RUNNING);
-  EXPECT(is_stale(timer));
-  REQUIRE(take_some(t, queue, ticks, 4) == 1);
-  EXPECT_EQ(ticks[0].kind, CHIME_TICK_FINALIZE);
-}
-
-static void a_repeating_timer_of_records_goes_on_when_the_host_only_polls(csuite *t) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  int fd = fd_of(t, queue), i, seen = 0;
-  chime_tick ticks[4];
-  chime_schedule schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
-  schedule.missed_policy = CHIME_MISSED_DELAY;
-  record_timer(t, queue, NULL, 0, schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND));
-  record_timer(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE, schedule);
-  for (i = 0; i < 1000 && seen < 20; i++) {
-    if (!EXPECT(is_readable(fd, LONG))) return;
-    seen += (int)take(t, queue, ticks, 4);
-  }
-  EXPECT(seen >= 20);
-}
-
-/*
- * One take ends a batch that an earlier one had begun, and looks for what has fallen due since: there is the timer again
- * whose record was just taken. It is busy, and what was to bring it has been used up.
- */
-static void a_timer_due_again_while_its_record_is_taken_is_not_forgotten(csuite *t) {
-  enum { OTHERS = 200 };
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  int fd = fd_of(t, queue), round, i;
-  chime_tick ticks[OTHERS + 8];
-  for (round = 0; round < 20; round++) {
-    chime_timer_t repeating, others[OTHERS + 1];
-    chime_schedule spaced = schedule_of(1, 1);
-    int64_t until;
-    uint32_t count;
-    spaced.missed_policy = CHIME_MISSED_DELAY; /* one that misses ticks is not forgotten for another reason */
-    others[0] = record_timer(t, queue, NULL, 0, schedule_of(0, 0));
-    repeating = record_timer(t, queue, NULL, 0, spaced);
-    /* Their records take longer than it is to the timer's next tick. */
-    for (i = 1; i <= OTHERS; i++) others[i] = record_timer(t, queue, NULL, 0, schedule_of(2, 0));
-    sleep_ns(CHIME_MILLISECOND);
-    count = take_some(t, queue, ticks, 1);
-    EXPECT(count == 1 && ticks[0].timer == others[0]);
-    count = take(t, queue, ticks, OTHERS + 8);
-    EXPECT(count >= OTHERS + 1 && ticks[0].timer == repeating);
-    EXPECT(next_deadline(t, queue) != CHIME_FOREVER);
-    if (!EXPECT(is_readable(fd, LONG))) return;
-    until = monotonic_ns() + PATIENCE;
-    do {
-      count = take(t, queue, ticks, 1);
-    } while (count == 0 && EXPECT(monotonic_ns() < until));
-    EXPECT(count == 1 && ticks[0].timer == repeating);
-    EXPECT_TOOK_EFFECT(chime_timer_release(repeating));
-    for (i = 0; i <= OTHERS; i++) EXPECT_TOOK_EFFECT(chime_timer_release(others[i]));
-    take(t, queue, ticks, 1);
-  }
-}
-
-static void the_generation_tells_which_record_of_a_batch_is_stale(csuite *t) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  chime_tick ticks[4];
-  chime_timer_t first = record_timer(t, queue, NULL, 0, schedule_of(0, CHIME_HOUR));
-  chime_timer_t second = record_timer(t, queue, NULL, 0, schedule_of(0, CHIME_HOUR));
-  REQUIRE(take_some(t, queue, ticks, 4) == 2);
-  EXPECT(ticks[0].timer == first && ticks[1].timer == second);
-  EXPECT_OK(chime_timer_check_generation(second, ticks[1].generation));
-  EXPECT_STATUS(chime_timer_cancel(second), CHIME_RUNNING);
-  EXPECT_STATUS(chime_timer_check_generation(second, ticks[1].generation), CHIME_IGNORED);
-  EXPECT_STATUS(chime_timer_release(first), CHIME_RUNNING);
-  EXPECT_STATUS(chime_timer_check_generation(first, ticks[0].generation), CHIME_ERROR_INVALID_HANDLE);
-}
-
-static void count_destructor(void *object) { add(object, 1); }
-
-static void a_taken_tick_holds_its_target(csuite *t) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  int *destroyed = csuite_memory(t, sizeof *destroyed);
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
-  chime_timer_t timer;
-  chime_tick ticks[4];
-  REQUIRE_OK(chime_target_create(destroyed, count_destructor, &options.target));
-  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &timer));
-  REQUIRE(take_some(t, queue, ticks, 4) == 1);
-  EXPECT(ticks[0].target == destroyed);
-  EXPECT_OK(chime_target_release(options.target));
-  EXPECT_EQ(load(destroyed), 0);
-  EXPECT_EQ(state_of(t, timer), CHIME_STATE_CANCELLED);
-  EXPECT(is_readable(fd_of(t, queue), LONG));
-  EXPECT_EQ(take(t, queue, ticks, 4), 0);
-  EXPECT_EQ(load(destroyed), 1);
-}
-
-static void functions_and_records_do_not_mix(csuite *t) {
-  chime_queue_t records = host_queue(t, CHIME_QUEUE_RECORDS), queue = host_queue(t, 0);
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(0, 0);
-  chime_timer_t timer = 7;
-  EXPECT_STATUS(chime_timer_after(records, 0, probe_handler, NULL, NULL, &timer), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_STATUS(chime_timer_after(queue, 0, NULL, NULL, NULL, &timer), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_timer_after(records, 0, NULL, NULL, probe_finalizer, &timer), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_async(records, count_destructor, NULL, NULL), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_STATUS(chime_queue_async(queue, NULL, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_async(records, NULL, NULL, count_destructor), CHIME_ERROR_INVALID_ARGUMENT);
-  options.cancel_handler = probe_handler;
-  EXPECT_STATUS(chime_timer_start(records, &options, &schedule, &timer), CHIME_ERROR_INVALID_ARGUMENT);
-  options.handler = probe_handler;
-  options.flags = CHIME_TIMER_RECORD_ARMED;
-  EXPECT_STATUS(chime_timer_start(queue, &options, &schedule, &timer), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(timer, 7);
-}
-
-static void records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed(csuite *t) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  struct {
-    chime_tick tick;
-    uint64_t tail;
-  } longer[3];
-  uint32_t count = 0, all = 0;
-  int i;
-  for (i = 0; i < 7; i++)
-    record_timer(t, queue, longer, CHIME_TIMER_RECORD_FINALIZE | CHIME_TIMER_SELF_RELEASE, schedule_of(0, 0));
-  memset(longer, 0xFF, sizeof longer);
-  EXPECT_OK(chime_queue_take_ticks(queue, &longer[0].tick, sizeof longer[0], 3, &count));
-  EXPECT_EQ(count, 3);
-  EXPECT(longer[0].tail == 0 && longer[2].tail == 0 && longer[2].tick.sequence == 1);
-  for (i = 0, all = count; i < 20 && all < 14; i++) {
-    if (!EXPECT(is_readable(fd_of(t, queue), LONG))) return;
-    EXPECT_OK(chime_queue_take_ticks(queue, &longer[0].tick, sizeof longer[0], 3, &count));
-    all += count;
-  }
-  EXPECT_EQ(all, 14); /* each was due, and each was finalized */
-}
-
-static void a_queue_of_records_ends_with_what_was_taken_and_what_was_not(csuite *t) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  chime_tick ticks[2];
-  int i;
-  for (i = 0; i < 5; i++) record_timer(t, queue, ticks, ALL_RECORDS, schedule_of(0, CHIME_HOUR));
-  take_some(t, queue, ticks, 2);
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-}
-
-/* ---- Clocks ----------------------------------------------------------------------------------------------------- */
-
-static void a_deadline_of_each_clock_is_met(csuite *t) {
-  const chime_clock clocks[] = {CHIME_CLOCK_MONOTONIC, CHIME_CLOCK_BOOTTIME, CHIME_CLOCK_WALL};
-  size_t i;
-  for (i = 0; i < 3; i++) {
-    chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-    chime_queue_t queue = 0;
-    chime_schedule schedule = schedule_of(0, 2 * CHIME_MILLISECOND);
-    probe *p;
-    int64_t now, after;
-    if (clocks[i] == CHIME_CLOCK_WALL && !csuite_has_dispatch()) continue;
-    options.clock = clocks[i];
-    REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
-    csuite_ends(t, queue, PATIENCE);
-    REQUIRE_OK(chime_now(clocks[i], &now));
-    EXPECT_BETWEEN(now_of(t, queue), now, now + 10 * CHIME_SECOND);
-    schedule.flags = CHIME_SCHEDULE_DEADLINE;
-    schedule.first_ns = now + 10 * CHIME_MILLISECOND;
-    p = probe_start(t, queue, "a", &schedule);
-    p->quiet = 1;
-    EXPECT_EQ(deadline_of(t, p->timer), schedule.first_ns);
-    EXPECT(process_until(t, queue, &p->ticks, 1));
-    REQUIRE_OK(chime_now(clocks[i], &after));
-    EXPECT_EQ(p->first.scheduled_ns % (2 * CHIME_MILLISECOND), schedule.first_ns % (2 * CHIME_MILLISECOND));
-    EXPECT(p->first.actual_ns >= schedule.first_ns && p->first.actual_ns <= after);
-    EXPECT_TOOK_EFFECT(chime_timer_cancel(p->timer));
-    EXPECT_OK(chime_timer_restart(p->timer, NULL)); /* the same deadline, which has passed */
-    EXPECT_OK(chime_timer_postpone_until(p->timer, after + CHIME_HOUR));
-    EXPECT_EQ(deadline_of(t, p->timer), after + CHIME_HOUR);
-  }
-}
-
-static void wall_time_is_offered_on_every_kind_of_queue(csuite *t) {
-  const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE};
-  size_t i;
-  if (csuite_skips_without_dispatch(t)) return;
-  for (i = 0; i < 3; i++) {
-    chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-    chime_queue_t queue = 0;
-    chime_schedule schedule = schedule_of(0, 0);
-    probe *p;
-    int64_t now;
-    options.clock = CHIME_CLOCK_WALL;
-    REQUIRE_OK(chime_queue_create(kinds[i], &options, &queue));
-    csuite_ends(t, queue, PATIENCE);
-    REQUIRE_OK(chime_now(CHIME_CLOCK_WALL, &now));
-    schedule.flags = CHIME_SCHEDULE_DEADLINE;
-    schedule.first_ns = now + 10 * CHIME_MILLISECOND;
-    p = probe_idle(t, queue, "a");
-    p->quiet = 1;
-    EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-    EXPECT(await(&p->ticks, 1));
-    EXPECT_EQ(p->first.scheduled_ns, schedule.first_ns);
-    EXPECT(p->first.actual_ns >= schedule.first_ns);
-  }
-}
-
-static void sleep_until_is_never_early(csuite *t) {
-  const chime_clock clocks[] = {CHIME_CLOCK_MONOTONIC, CHIME_CLOCK_BOOTTIME, CHIME_CLOCK_WALL};
-  size_t i;
-  for (i = 0; i < 3; i++) {
-    int64_t now, after;
-    REQUIRE_OK(chime_now(clocks[i], &now));
-    EXPECT_OK(chime_sleep_until(clocks[i], now + 5 * CHIME_MILLISECOND));
-    REQUIRE_OK(chime_now(clocks[i], &after));
-    EXPECT_BETWEEN(after - now, 5 * CHIME_MILLISECOND, PATIENCE);
-    EXPECT_OK(chime_sleep_until(clocks[i], INT64_MIN));
-  }
-  EXPECT_STATUS(chime_sleep_until(CHIME_CLOCK_VIRTUAL, 0), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_STATUS(chime_sleep_until(99, 0), CHIME_ERROR_INVALID_ARGUMENT);
-}
-
-/* ---- Precise queues and threads --------------------------------------------------------------------------------- */
-
-static void real_time_priority_is_given_or_refused_by_a_status(csuite *t) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 0;
-  chime_status status;
-  options.realtime_priority = 1;
-  options.affinity = 1;
-  status = chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue);
-  if (status == CHIME_OK) {
-    probe *p;
-    csuite_ends(t, queue, PATIENCE);
-    p = probe_every_quietly(t, queue, CHIME_MILLISECOND);
-    EXPECT(await(&p->ticks, 5));
-  } else {
-    EXPECT(status == CHIME_ERROR_PERMISSION || status == CHIME_ERROR_INVALID_ARGUMENT); /* no such processor here */
-    EXPECT_EQ(queue, 0);
-  }
-}
-
-static void note_thread(void *context) { *(pthread_t *)context = pthread_self(); }
-
-static void sync_on_a_precise_queue_runs_on_its_thread(csuite *t) {
-  pthread_t first, second;
-  QUEUE_OR_RETURN(queue, PRECISE);
-  EXPECT_OK(chime_queue_sync(queue, note_thread, &first, CHIME_FOREVER));
-  EXPECT_OK(chime_queue_sync(queue, note_thread, &second, CHIME_SECOND));
-  EXPECT(pthread_equal(first, second) && !pthread_equal(first, pthread_self()));
-}
-
-typedef struct hooks {
-  int entered, left, inside, wrong;
-} hooks;
-
-static void on_enter(void *context) {
-  hooks *h = context;
-  add(&h->entered, 1);
-  if (add(&h->inside, 1) != 1) add(&h->wrong, 1);
-}
-
-static void on_leave(void *context) {
-  hooks *h = context;
-  add(&h->inside, -1);
-  add(&h->left, 1);
-}
-
-static void expect_inside(probe *p, const chime_tick *tick) {
-  hooks *h = p->user;
-  (void)tick;
-  if (load(&h->inside) != 1) add(&h->wrong, 1);
-}
-
-static void enter_and_leave_stand_around_handlers(csuite *t) {
-  const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_PRECISE};
-  size_t i;
-  for (i = 0; i < 2; i++) {
-    chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-    hooks *h = csuite_memory(t, sizeof *h);
-    chime_queue_t queue = 0;
-    probe *p;
-    if (kinds[i] != CHIME_QUEUE_PRECISE && !csuite_has_dispatch()) continue;
-    options.enter = on_enter;
-    options.leave = on_leave;
-    options.hook_context = h;
-    REQUIRE_OK(chime_queue_create(kinds[i], &options, &queue));
-    p = probe_idle(t, queue, "a");
-    p->quiet = 1;
-    p->user = h;
-    p->on_tick = expect_inside;
-    chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
-    EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-    EXPECT(await(&p->ticks, 3));
-    EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-    EXPECT(load(&h->entered) > 0);
-    EXPECT_EQ(load(&h->wrong), 0);
-  }
-}
-
-static void on_thread(void *context) { add(context, 1); }
-
-static void threads_that_chime_makes_call_the_hooks(csuite *t) {
-  int *calls = csuite_memory(t, 2 * sizeof *calls);
-  chime_queue_t queue = 0;
-  int64_t end = monotonic_ns() + PATIENCE;
-  csuite_keep_memory(t); /* threads of other tests may call the hooks, too */
-  EXPECT_OK(chime_set_thread_hooks(on_thread, on_thread, calls));
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue));
-  EXPECT_OK(chime_set_thread_hooks(NULL, NULL, NULL));
-  EXPECT(await(calls, 1));
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  while (load(calls) < 2 && monotonic_ns() < end) sleep_ns(CHIME_MILLISECOND);
-  EXPECT(load(calls) >= 2);
-}
-
-const csuite_test host_tests[] = {
-    TEST(host_functions_refuse_other_queues),
-    TEST(host_functions_refuse_bad_arguments),
-    TEST(options_of_another_kind_of_queue_are_refused),
-    TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once),
-    TEST(the_poll_timeout_is_rounded_up),
-    TEST(process_runs_at_most_max_and_leaves_the_rest_readable),
-    TEST(a_timer_rearmed_at_zero_delay_runs_in_the_next_process),
-    TEST(an_earlier_timer_of_another_thread_wakes_the_host),
-    TEST(a_hundred_thousand_pending_timers_wake_nobody),
-    TEST(driving_inside_a_handler_would_deadlock),
-    TEST(a_second_thread_gets_busy),
-    TEST(a_bound_queue_refuses_other_threads),
-    TEST(run_returns_when_no_timer_runs),
-    TEST(stop_ends_run_and_a_stop_before_ends_the_next),
-    TEST(stop_from_another_thread_ends_a_waiting_run),
-    TEST(a_signal_handler_may_stop_run),
-    TEST(wait_runs_nothing_and_tells_when_something_is_due),
-    TEST(shutdown_ends_a_run_on_another_thread),
-    TEST(a_closed_descriptor_is_never_touched_again),
-    TEST(records_say_what_callbacks_would),
-    TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take),
-    TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls),
-    TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten),
-    TEST(the_generation_tells_which_record_of_a_batch_is_stale),
-    TEST(a_taken_tick_holds_its_target),
-    TEST(functions_and_records_do_not_mix),
-    TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed),
-    TEST(a_queue_of_records_ends_with_what_was_taken_and_what_was_not),
-    TEST(a_deadline_of_each_clock_is_met),
-    TEST(wall_time_is_offered_on_every_kind_of_queue),
-    TEST(sleep_until_is_never_early),
-    TEST(real_time_priority_is_given_or_refused_by_a_status),
-    TEST(sync_on_a_precise_queue_runs_on_its_thread),
-    TEST(enter_and_leave_stand_around_handlers),
-    TEST(threads_that_chime_makes_call_the_hooks),
-    {NULL, NULL},
-};

@@ -122,7 +122,7 @@ static void *call_with_ids_of_the_gone(void *argument) {
   return NULL;
 }
 
-static void the_id_of_a_released_timer_never_reaches_the_next_one(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(the_id_of_a_released_timer_never_reaches_the_next_one) {
   storm *s = csuite_memory(t, sizeof *s);
   pthread_t keepers[KEEPERS], strangers[STRANGERS];
   worker workers[KEEPERS > STRANGERS ? KEEPERS : STRANGERS];
@@ -147,9 +147,3 @@ static void the_id_of_a_released_timer_never_reaches_the_next_one(csuite *t, whe
   for (i = 0; i < KEEPERS; i++)
     for (k = 0; k < KEPT; k++) EXPECT_EQ(load(&s->kept[i][k].finalized), s->kept[i][k].made); /* [8] */
 }
-ON_VIRTUAL_AND_SERIAL(the_id_of_a_released_timer_never_reaches_the_next_one)
-
-const csuite_test ids_storm_tests[] = {
-    TESTS_ON_VIRTUAL_AND_SERIAL(the_id_of_a_released_timer_never_reaches_the_next_one),
-    {NULL, NULL},
-};

@@ -311,53 +311,34 @@ static void run_models(csuite *t, const range *range, uint64_t seed, int models,
 
 /* ---- timeout.c's configurations --------------------------------------------------------------------------------- */
 
-/* cfg1: deadlines close together, many of them equal. */
-static void the_model_of_close_deadlines_agrees(csuite *t) {
-  static const range close = {1, 100, 5, 1000, 10, 1000, 0, 0, 0, 0};
-  run_models(t, &close, 100, 10, 200);
-}
+#define MODEL(name, seed, models, steps, ...) \
+  TEST(name) { \
+    static const range drawn_from = {__VA_ARGS__}; \
+    run_models(t, &drawn_from, seed, models, steps); \
+  }
 
-/* cfg2, cfg2b, cfg2c: the same by delays. */
-static void the_model_of_close_delays_agrees(csuite *t) {
-  static const range close = {20, 1000, 10, 1100, 5, 1000, 1, 0, 0, 0};
-  run_models(t, &close, 200, 5, 400);
-}
+/* cfg1: deadlines close together, many of them equal. cfg2, cfg2b, cfg2c: the same by delays. */
+MODEL(the_model_of_close_deadlines_agrees, 100, 10, 200, 1, 100, 5, 1000, 10, 1000, 0, 0, 0, 0)
+MODEL(the_model_of_close_delays_agrees, 200, 5, 400, 20, 1000, 10, 1100, 5, 1000, 1, 0, 0, 0)
 
-/* cfg3: deadlines over 13 days, in steps of two seconds at most; then over what is left. */
-static void the_model_of_far_deadlines_agrees(csuite *t) {
-  static const range far = {2000, INT64_C(1) << 50, 100, INT64_C(1) << 49, INT64_C(1) << 31, 1000, 0, 0, 0, 0};
-  run_models(t, &far, 300, 5, 1000);
-}
-
-/* cfg3b: up to 2^53, the largest whole number that a double holds. */
-static void the_model_of_deadlines_up_to_2_to_the_53_agrees(csuite *t) {
-  static const range farther = {
-      INT64_C(1) << 50, INT64_C(1) << 52, 100, INT64_C(1) << 53, INT64_C(1) << 48, 1000, 0, 0, 0, 0};
-  run_models(t, &farther, 350, 5, 1000);
-}
+/* cfg3: deadlines over 13 days, in steps of two seconds at most; then over what is left. cfg3b: up to 2^53, the largest
+   whole number that a double holds. */
+MODEL(the_model_of_far_deadlines_agrees, 300, 5, 1000, 2000, INT64_C(1) << 50, 100, INT64_C(1) << 49, INT64_C(1) << 31,
+      1000, 0, 0, 0, 0)
+MODEL(the_model_of_deadlines_up_to_2_to_the_53_agrees, 350, 5, 1000, INT64_C(1) << 50, INT64_C(1) << 52, 100,
+      INT64_C(1) << 53, INT64_C(1) << 48, 1000, 0, 0, 0, 0)
 
 /* cfg4: with deletions. */
-static void the_model_with_deletions_agrees(csuite *t) {
-  static const range deleting = {2000, INT64_C(1) << 30, 100, INT64_C(1) << 26, 1 << 16, 1000, 0, 0, 30, 0};
-  run_models(t, &deleting, 400, 5, 1500);
-}
+MODEL(the_model_with_deletions_agrees, 400, 5, 1500, 2000, INT64_C(1) << 30, 100, INT64_C(1) << 26, 1 << 16, 1000, 0, 0,
+      30, 0)
 
 /* Beyond timeout.c: moved too, and armed again, so that arming, deleting and coming go on together; over ranges up to
    2^53 by delays, and over all numbers by deadlines. */
-static void the_model_with_moves_and_deletions_up_to_2_to_the_53_agrees(csuite *t) {
-  static const range lively = {0, INT64_C(1) << 53, 12345, 0, INT64_C(1) << 49, 200, 1, 20, 10, 1};
-  run_models(t, &lively, 500, 3, 10000);
-}
-
-static void the_model_with_moves_and_deletions_close_together_agrees(csuite *t) {
-  static const range lively = {0, 5000, 0, 0, 200, 200, 1, 20, 10, 1};
-  run_models(t, &lively, 600, 3, 10000);
-}
-
-static void the_model_over_all_numbers_agrees(csuite *t) {
-  static const range all = {INT64_MIN / 2, INT64_MAX / 2, 0, 0, INT64_C(1) << 52, 500, 0, 20, 10, 1};
-  run_models(t, &all, 700, 3, 3000);
-}
+MODEL(the_model_with_moves_and_deletions_up_to_2_to_the_53_agrees, 500, 3, 10000, 0, INT64_C(1) << 53, 12345, 0,
+      INT64_C(1) << 49, 200, 1, 20, 10, 1)
+MODEL(the_model_with_moves_and_deletions_close_together_agrees, 600, 3, 10000, 0, 5000, 0, 0, 200, 200, 1, 20, 10, 1)
+MODEL(the_model_over_all_numbers_agrees, 700, 3, 3000, INT64_MIN / 2, INT64_MAX / 2, 0, 0, INT64_C(1) << 52, 500, 0, 20,
+      10, 1)
 
 /* ---- Intervals -------------------------------------------------------------------------------------------------- */
 
@@ -393,28 +374,17 @@ static void check_intervals(csuite *t, const int64_t *intervals, int count, int6
   }
 }
 
-/* timeout.c names the second and third of these, and takes the primes for all three. */
-static void phases_of_primes_meet_when_they_should(csuite *t) {
+TEST(phases_of_primes_meet_when_they_should) {
   static const int64_t primes[] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29, 31, 37, 41,
                                    43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97};
   check_intervals(t, primes, 25, 50, 5322);
-}
-
-static void phases_of_the_factors_of_1337_meet_when_they_should(csuite *t) {
-  static const int64_t factors[] = {1, 7, 191, 1337};
-  check_intervals(t, factors, 4, 50, 50 + csuite_scaled(49950));
-}
-
-static void phases_of_multiples_of_five_meet_when_they_should(csuite *t) {
-  static const int64_t multiples[] = {5, 10, 15, 20, 25, 30, 35, 40, 45, 50};
-  check_intervals(t, multiples, 10, 49, 5333);
 }
 
 /* ---- A queue of 1,024 ns ---------------------------------------------------------------------------------------- */
 
 /* Host-driven queues look at time in units of 1,024 ns: what they report is not before the earliest timer, and at most
    a unit beyond it (on the thread that drives them). Nothing here becomes due. */
-static void a_host_driven_queue_reports_its_earliest_timer_to_the_unit(csuite *t) {
+TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit) {
   enum { COUNT = 300 };
   chime_timer_t timers[COUNT];
   int64_t deadlines[COUNT];
@@ -458,19 +428,3 @@ static void a_host_driven_queue_reports_its_earliest_timer_to_the_unit(csuite *t
   }
   EXPECT_EQ(p->ticks, 0);
 }
-
-const csuite_test known_timeout_tests[] = {
-    TEST(the_model_of_close_deadlines_agrees),
-    TEST(the_model_of_close_delays_agrees),
-    TEST(the_model_of_far_deadlines_agrees),
-    TEST(the_model_of_deadlines_up_to_2_to_the_53_agrees),
-    TEST(the_model_with_deletions_agrees),
-    TEST(the_model_with_moves_and_deletions_up_to_2_to_the_53_agrees),
-    TEST(the_model_with_moves_and_deletions_close_together_agrees),
-    TEST(the_model_over_all_numbers_agrees),
-    TEST(phases_of_primes_meet_when_they_should),
-    TEST(phases_of_the_factors_of_1337_meet_when_they_should),
-    TEST(phases_of_multiples_of_five_meet_when_they_should),
-    TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit),
-    {NULL, NULL},
-};

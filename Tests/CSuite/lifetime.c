@@ -7,13 +7,6 @@
  */
 #include "harness.h"
 
-static void run_due(csuite *t, chime_queue_t queue, where place) {
-  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
-}
-
-/* Ends the queue; from then on nothing can be called any more, so that the counts are final. */
-static void end_queue(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
-
 static probe *quiet_full(csuite *t, chime_queue_t queue) {
   probe *p = probe_new(t, queue, "a");
   chime_timer_options options = probe_full_options(p);
@@ -22,20 +15,26 @@ static probe *quiet_full(csuite *t, chime_queue_t queue) {
   return p;
 }
 
-/* Waits until no handler of the timer runs, or it is stale. */
-static void come_to_rest(csuite *t, chime_timer_t timer) {
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  int64_t end = monotonic_ns() + PATIENCE;
-  while (chime_timer_get_info(timer, &info) == CHIME_OK && info.busy) {
-    if (!EXPECT(monotonic_ns() < end)) return;
-    sleep_ns(100 * CHIME_MICROSECOND);
-  }
+/* The same at work: due at once, and again each millisecond. */
+static probe *quiet_full_at_work(csuite *t, chime_queue_t queue, probe_action on_tick) {
+  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
+  probe *p = quiet_full(t, queue);
+  p->on_tick = on_tick;
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  return p;
+}
+
+/* Whose handler has begun, and stays until the gate is opened. */
+static probe *quiet_full_held(csuite *t, chime_queue_t queue) {
+  probe *p = quiet_full_at_work(t, queue, stay_until_gate_opens);
+  EXPECT(await(&p->flag, 1));
+  return p;
 }
 
 /* ---- Release in every state ------------------------------------------------------------------------------------- */
 
 /* [8] */
-static void release_in_each_state_finalizes_once(csuite *t, where place) {
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(release_in_each_state_finalizes_once) {
   chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0), at_once = schedule_of(0, 0);
   probe *p[5];
   int i;
@@ -67,17 +66,13 @@ static void release_in_each_state_finalizes_once(csuite *t, where place) {
     if (place == VIRTUAL) EXPECT_EQ(p[i]->finalized, 1); /* in the releasing call: no pass is running */
     EXPECT(await(&p[i]->finalized, 1));                  /* without waiting for the end of the queue */
   }
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   for (i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
     EXPECT_EQ(load(&p[i]->finalized), 1);
     EXPECT_EQ(load(&p[i]->cancelled), i == CHIME_STATE_IDLE || i == CHIME_STATE_FINISHED ? 0 : 1);
   }
 }
-ON_VIRTUAL_AND_SERIAL(release_in_each_state_finalizes_once)
-ON_THE_MAIN_QUEUE(release_in_each_state_finalizes_once)
-static void release_in_each_state_finalizes_once_on_a_concurrent_queue(csuite *t) {
-  release_in_each_state_finalizes_once(t, CONCURRENT);
-}
+TEST_ON(release_in_each_state_finalizes_once, a_concurrent_queue, CONCURRENT)
 
 static void release_own_and_check(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
@@ -88,30 +83,23 @@ static void release_own_and_check(probe *p, const chime_tick *tick) {
 }
 
 /* [8] [9] */
-static void a_handler_may_release_its_own_timer(csuite *t, where place) {
-  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_handler_may_release_its_own_timer) {
   QUEUE_OR_RETURN(queue, place);
-  probe *p = quiet_full(t, queue);
-  p->on_tick = release_own_and_check;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = quiet_full_at_work(t, queue, release_own_and_check);
   run_due(t, queue, place);
   EXPECT(await(&p->finalized, 1));
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_SECOND));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_STATUS(p->status, CHIME_RUNNING);
   EXPECT_EQ(load(&p->ticks), 1);
   EXPECT_EQ(load(&p->cancelled), 1); /* it was running */
   EXPECT_EQ(load(&p->finalized), 1);
 }
-ON_VIRTUAL_AND_SERIAL(a_handler_may_release_its_own_timer)
-ON_THE_MAIN_QUEUE(a_handler_may_release_its_own_timer)
-static void a_handler_may_release_its_own_timer_on_a_concurrent_queue(csuite *t) {
-  a_handler_may_release_its_own_timer(t, CONCURRENT);
-}
+TEST_ON(a_handler_may_release_its_own_timer, a_concurrent_queue, CONCURRENT)
 
 static void release_in_cancellation(probe *p, const chime_tick *tick) { p->status = chime_timer_release(tick->timer); }
 
-static void a_cancel_handler_may_release_its_own_timer(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(a_cancel_handler_may_release_its_own_timer) {
   chime_schedule schedule = schedule_of(CHIME_HOUR, 0);
   QUEUE_OR_RETURN(queue, place);
   probe *p = quiet_full(t, queue);
@@ -120,13 +108,12 @@ static void a_cancel_handler_may_release_its_own_timer(csuite *t, where place) {
   EXPECT(!CHIME_FAILED(chime_timer_cancel(p->timer)));
   run_due(t, queue, place);
   EXPECT(await(&p->finalized, 1));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT(p->status == CHIME_OK || p->status == CHIME_RUNNING);
   EXPECT_EQ(load(&p->cancelled), 1);
   EXPECT_EQ(load(&p->finalized), 1);
   EXPECT_EQ(load(&p->ticks), 0);
 }
-ON_VIRTUAL_AND_SERIAL(a_cancel_handler_may_release_its_own_timer)
 
 static void call_the_library(probe *p) {
   csuite *t = p->t;
@@ -137,7 +124,7 @@ static void call_the_library(probe *p) {
 }
 
 /* [8] */
-static void a_finalizer_may_call_anything(csuite *t, where place) {
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_finalizer_may_call_anything) {
   QUEUE_OR_RETURN(queue, place);
   probe *a = quiet_full(t, queue);
   a->other = quiet_full(t, queue);
@@ -153,11 +140,9 @@ static void a_finalizer_may_call_anything(csuite *t, where place) {
   run_due(t, queue, place);
   EXPECT(await(&a->finalized, 1));
   EXPECT(await(&a->other->finalized, 1));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&a->other->cancelled), 1);
 }
-ON_VIRTUAL_AND_SERIAL(a_finalizer_may_call_anything)
-ON_THE_MAIN_QUEUE(a_finalizer_may_call_anything)
 
 /* ---- Timers that release themselves ----------------------------------------------------------------------------- */
 
@@ -169,7 +154,7 @@ static void expect_own_id_valid(probe *p, const chime_tick *tick) {
 }
 
 /* [8] */
-static void a_timer_without_an_id_releases_itself(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(a_timer_without_an_id_releases_itself) {
   chime_schedule schedule = schedule_of(0, 0);
   chime_timer_options options;
   probe *a, *b, *c;
@@ -199,14 +184,11 @@ static void a_timer_without_an_id_releases_itself(csuite *t, where place) {
   EXPECT_EQ(load(&c->ticks), 3);
   EXPECT_EQ(load(&c->cancelled), 0); /* it ended finished */
   EXPECT_EQ(stats_of(t, queue).timers, 0);
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
 }
-ON_VIRTUAL_AND_SERIAL(a_timer_without_an_id_releases_itself)
-static void a_timer_without_an_id_releases_itself_on_a_concurrent_queue(csuite *t) {
-  a_timer_without_an_id_releases_itself(t, CONCURRENT);
-}
+TEST_ON(a_timer_without_an_id_releases_itself, a_concurrent_queue, CONCURRENT)
 
-static void a_repeating_timer_without_an_id_ends_when_its_handler_cancels_it(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(a_repeating_timer_without_an_id_ends_when_its_handler_cancels_it) {
   probe *p;
   QUEUE_OR_RETURN(queue, place);
   p = probe_new(t, queue, "a");
@@ -215,19 +197,18 @@ static void a_repeating_timer_without_an_id_ends_when_its_handler_cancels_it(csu
   EXPECT_OK(chime_timer_every(queue, 1, probe_handler, p, probe_finalizer, NULL));
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT(await(&p->finalized, 1));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_STATUS(p->status, CHIME_RUNNING);
   EXPECT_EQ(load(&p->ticks), 1);
   EXPECT_EQ(load(&p->finalized), 1);
 }
-ON_VIRTUAL_AND_SERIAL(a_repeating_timer_without_an_id_ends_when_its_handler_cancels_it)
 
 static void activate_own_twice(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
   if (load(&p->ticks) <= 2) EXPECT_TOOK_EFFECT(chime_timer_activate(tick->timer, NULL));
 }
 
-static void a_self_releasing_timer_lives_until_it_is_at_rest(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(a_self_releasing_timer_lives_until_it_is_at_rest) {
   chime_schedule schedule = schedule_of(1, 0);
   chime_timer_options options;
   probe *p;
@@ -244,11 +225,10 @@ static void a_self_releasing_timer_lives_until_it_is_at_rest(csuite *t, where pl
   EXPECT(is_stale(p->timer));
   EXPECT_EQ(load(&p->ticks), 3);
   EXPECT_STATUS(chime_timer_release(p->timer), CHIME_ERROR_INVALID_HANDLE);
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
 }
-ON_VIRTUAL_AND_SERIAL(a_self_releasing_timer_lives_until_it_is_at_rest)
 
-static void a_self_releasing_timer_may_be_released(csuite *t) {
+TEST(a_self_releasing_timer_may_be_released) {
   chime_schedule schedule = schedule_of(10, 0);
   chime_timer_options options;
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -287,7 +267,7 @@ static void expect_all_gone(csuite *t, probe **p) {
 }
 
 /* [8] [16] */
-static void shutdown_delivers_all_that_is_left(csuite *t, where place) {
+TESTS_ON_ALL_QUEUES(shutdown_delivers_all_that_is_left) {
   probe *p[4];
   QUEUE_OR_RETURN(queue, place);
   populate(t, queue, p);
@@ -296,13 +276,9 @@ static void shutdown_delivers_all_that_is_left(csuite *t, where place) {
   expect_all_gone(t, p);
   EXPECT_STATUS(chime_queue_shutdown(queue, 0), CHIME_ERROR_INVALID_HANDLE);
 }
-ON_DISPATCH_QUEUES(shutdown_delivers_all_that_is_left)
-static void shutdown_delivers_all_that_is_left_on_a_virtual_queue(csuite *t) {
-  shutdown_delivers_all_that_is_left(t, VIRTUAL);
-}
 
 /* [8] */
-static void release_of_a_queue_finalizes_its_timers(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(release_of_a_queue_finalizes_its_timers) {
   chime_status status;
   probe *p[4];
   QUEUE_OR_RETURN(queue, place);
@@ -314,10 +290,7 @@ static void release_of_a_queue_finalizes_its_timers(csuite *t, where place) {
   if (place != VIRTUAL) csuite_keep_memory(t); /* nothing tells when the queue's last callback has returned */
   EXPECT_STATUS(chime_queue_release(queue), CHIME_ERROR_INVALID_HANDLE);
 }
-ON_VIRTUAL_AND_SERIAL(release_of_a_queue_finalizes_its_timers)
-static void release_of_a_queue_finalizes_its_timers_on_a_concurrent_queue(csuite *t) {
-  release_of_a_queue_finalizes_its_timers(t, CONCURRENT);
-}
+TEST_ON(release_of_a_queue_finalizes_its_timers, a_concurrent_queue, CONCURRENT)
 
 static void shut_down_own_queue(probe *p, const chime_tick *tick) {
   csuite *t = p->t;
@@ -328,7 +301,7 @@ static void shut_down_own_queue(probe *p, const chime_tick *tick) {
 }
 
 /* [9] */
-static void a_handler_may_shut_its_own_queue_down(csuite *t, where place) {
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_handler_may_shut_its_own_queue_down) {
   chime_schedule at_once = schedule_of(0, 1);
   probe *p[4], *a;
   int i;
@@ -346,11 +319,7 @@ static void a_handler_may_shut_its_own_queue_down(csuite *t, where place) {
   for (i = 0; i < 4; i++) EXPECT_EQ(load(&p[i]->finalized), 1);
   if (place != VIRTUAL) csuite_keep_memory(t);
 }
-ON_VIRTUAL_AND_SERIAL(a_handler_may_shut_its_own_queue_down)
-ON_THE_MAIN_QUEUE(a_handler_may_shut_its_own_queue_down)
-static void a_handler_may_shut_its_own_queue_down_on_a_concurrent_queue(csuite *t) {
-  a_handler_may_shut_its_own_queue_down(t, CONCURRENT);
-}
+TEST_ON(a_handler_may_shut_its_own_queue_down, a_concurrent_queue, CONCURRENT)
 
 static void take_a_while(probe *p, const chime_tick *tick) {
   (void)tick;
@@ -360,13 +329,10 @@ static void take_a_while(probe *p, const chime_tick *tick) {
 }
 
 /* [16] */
-static void shutdown_waits_for_a_handler_that_runs(csuite *t, where place) {
-  chime_schedule at_once = schedule_of(0, CHIME_MILLISECOND);
+TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) {
   QUEUE_OR_RETURN(queue, place);
-  probe *p = quiet_full(t, queue);
+  probe *p = quiet_full_at_work(t, queue, take_a_while);
   int ticks;
-  p->on_tick = take_a_while;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
   EXPECT(await(&p->flag, 1));
   EXPECT_OK(chime_queue_shutdown(queue, CHIME_FOREVER));
   EXPECT_EQ(load(&p->flag), 2);
@@ -380,16 +346,11 @@ static void shutdown_waits_for_a_handler_that_runs(csuite *t, where place) {
   }
   EXPECT_EQ(load(&p->ticks), ticks);
 }
-ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs)
 
 static void shutdown_gives_up_when_its_time_is_over(csuite *t, where place) {
-  chime_schedule at_once = schedule_of(0, 0);
   int64_t begin, took;
   QUEUE_OR_RETURN(queue, place);
-  probe *p = quiet_full(t, queue);
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  EXPECT(await(&p->flag, 1));
+  probe *p = quiet_full_held(t, queue);
   begin = monotonic_ns();
   EXPECT_STATUS(chime_queue_shutdown(queue, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   took = monotonic_ns() - begin;
@@ -402,21 +363,13 @@ static void shutdown_gives_up_when_its_time_is_over(csuite *t, where place) {
   EXPECT(await(&p->finalized, 1));
   EXPECT_EQ(load(&p->ticks), 1);
 }
-static void shutdown_gives_up_when_its_time_is_over_on_a_serial_queue(csuite *t) {
-  shutdown_gives_up_when_its_time_is_over(t, SERIAL);
-}
-static void shutdown_gives_up_when_its_time_is_over_on_a_concurrent_queue(csuite *t) {
-  shutdown_gives_up_when_its_time_is_over(t, CONCURRENT);
-}
+TEST_ON(shutdown_gives_up_when_its_time_is_over, a_serial_queue, SERIAL)
+TEST_ON(shutdown_gives_up_when_its_time_is_over, a_concurrent_queue, CONCURRENT)
 
 /* [7] [8] */
-static void release_of_a_busy_timer_answers_running_and_finalizes_after_the_handler(csuite *t, where place) {
-  chime_schedule at_once = schedule_of(0, CHIME_MILLISECOND);
+TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_after_the_handler) {
   QUEUE_OR_RETURN(queue, place);
-  probe *p = quiet_full(t, queue);
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  EXPECT(await(&p->flag, 1));
+  probe *p = quiet_full_held(t, queue);
   EXPECT_STATUS(chime_timer_release(p->timer), CHIME_RUNNING);
   EXPECT(is_stale(p->timer));
   if (runs_side_by_side(place)) let_later_ticks_come(t, queue, 2 * CHIME_MILLISECOND);
@@ -424,19 +377,14 @@ static void release_of_a_busy_timer_answers_running_and_finalizes_after_the_hand
   EXPECT_EQ(load(&p->cancelled), 0);
   open_gate(p);
   EXPECT(await(&p->finalized, 1));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&p->cancelled), 1);
   EXPECT_EQ(load(&p->ticks), 1);
 }
-ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_after_the_handler)
 
-static void release_of_a_queue_with_a_busy_timer_answers_running(csuite *t) {
-  chime_schedule at_once = schedule_of(0, CHIME_MILLISECOND);
+TEST(release_of_a_queue_with_a_busy_timer_answers_running) {
   QUEUE_OR_RETURN(queue, SERIAL);
-  probe *p = quiet_full(t, queue);
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  EXPECT(await(&p->flag, 1));
+  probe *p = quiet_full_held(t, queue);
   EXPECT_STATUS(chime_queue_release(queue), CHIME_RUNNING);
   EXPECT(is_stale(p->timer));
   EXPECT_EQ(load(&p->finalized), 0);
@@ -458,102 +406,17 @@ static void ending_one_queue_leaves_another_on_the_same_place_alone(csuite *t, w
   EXPECT_EQ(state_of(t, b->timer), CHIME_STATE_RUNNING);
   EXPECT(await(&b->ticks, load(&b->ticks) + 3));
 }
-static void ending_one_queue_leaves_another_on_the_same_global_queue_alone(csuite *t) {
+TEST(ending_one_queue_leaves_another_on_the_same_global_queue_alone) {
   ending_one_queue_leaves_another_on_the_same_place_alone(t, GLOBAL);
 }
-static void ending_one_queue_leaves_another_on_the_same_wrapped_queue_alone(csuite *t) {
+TEST(ending_one_queue_leaves_another_on_the_same_wrapped_queue_alone) {
   ending_one_queue_leaves_another_on_the_same_place_alone(t, WRAPPED_SERIAL);
-}
-
-/* ---- Functions -------------------------------------------------------------------------------------------------- */
-
-typedef struct job {
-  csuite *t;
-  int ran;
-  int finalized;
-  int ran_before_finalized;
-} job;
-
-static void job_run(void *context) {
-  job *j = context;
-  csuite *t = j->t;
-  EXPECT_EQ(load(&j->finalized), 0);
-  add(&j->ran, 1);
-}
-
-static void job_finalize(void *context) {
-  job *j = context;
-  csuite *t = j->t;
-  store(&j->ran_before_finalized, load(&j->ran));
-  EXPECT_EQ(add(&j->finalized, 1), 1);
-}
-
-static void async_runs_once_then_finalizes(csuite *t, where place) {
-  job *j = csuite_memory(t, sizeof *j);
-  QUEUE_OR_RETURN(queue, place);
-  j->t = t;
-  EXPECT_OK(chime_queue_async(queue, job_run, j, job_finalize));
-  if (place == VIRTUAL) EXPECT_EQ(j->ran, 0); /* at the next advance */
-  run_due(t, queue, place);
-  EXPECT(await(&j->finalized, 1));
-  end_queue(t, queue);
-  EXPECT_EQ(load(&j->ran), 1);
-  EXPECT_EQ(load(&j->ran_before_finalized), 1);
-  EXPECT_EQ(load(&j->finalized), 1);
-}
-ON_DISPATCH_QUEUES(async_runs_once_then_finalizes)
-static void async_runs_once_then_finalizes_on_a_virtual_queue(csuite *t) { async_runs_once_then_finalizes(t, VIRTUAL); }
-
-static void async_without_finalizer_runs(csuite *t) {
-  job *j = csuite_memory(t, sizeof *j);
-  QUEUE_OR_RETURN(queue, SERIAL);
-  j->t = t;
-  EXPECT_OK(chime_queue_async(queue, job_run, j, NULL));
-  EXPECT(await(&j->ran, 1));
-  end_queue(t, queue);
-  EXPECT_EQ(load(&j->ran), 1);
-}
-
-/* [8] */
-static void async_is_finalized_when_the_queue_ends_before(csuite *t) {
-  job *released = csuite_memory(t, sizeof *released);
-  job *shut_down = csuite_memory(t, sizeof *shut_down);
-  QUEUE_OR_RETURN(first, VIRTUAL);
-  QUEUE_OR_RETURN(second, VIRTUAL);
-  released->t = shut_down->t = t;
-  EXPECT_OK(chime_queue_async(first, job_run, released, job_finalize));
-  EXPECT_OK(chime_queue_async(second, job_run, shut_down, job_finalize));
-  EXPECT_OK(chime_queue_release(first));
-  EXPECT_OK(chime_queue_shutdown(second, PATIENCE));
-  EXPECT_EQ(released->ran, 0);
-  EXPECT_EQ(released->finalized, 1);
-  EXPECT_EQ(shut_down->ran, 0);
-  EXPECT_EQ(shut_down->finalized, 1);
-}
-
-/* [8]: a job that waits behind a busy handler of a serial queue that ends. */
-static void async_behind_a_busy_handler_is_finalized_once(csuite *t) {
-  chime_schedule at_once = schedule_of(0, 0);
-  job *j = csuite_memory(t, sizeof *j);
-  QUEUE_OR_RETURN(queue, SERIAL);
-  probe *p = quiet_full(t, queue);
-  j->t = t;
-  p->on_tick = stay_until_gate_opens;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  EXPECT(await(&p->flag, 1));
-  EXPECT_OK(chime_queue_async(queue, job_run, j, job_finalize));
-  EXPECT_STATUS(chime_queue_release(queue), CHIME_RUNNING);
-  EXPECT_EQ(load(&j->ran), 0);
-  csuite_keep_memory(t);
-  open_gate(p);
-  EXPECT(await(&j->finalized, 1));
-  EXPECT_EQ(load(&j->ran_before_finalized), load(&j->ran));
 }
 
 /* ---- Many ------------------------------------------------------------------------------------------------------- */
 
 /* [8] [14] */
-static void thousands_of_timers_end_with_their_queue(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(thousands_of_timers_end_with_their_queue) {
   int count = csuite_scaled(5000), i, finalized = 0;
   probe **all = csuite_memory(t, (size_t)count * sizeof *all);
   QUEUE_OR_RETURN(queue, place);
@@ -566,9 +429,8 @@ static void thousands_of_timers_end_with_their_queue(csuite *t, where place) {
   for (i = 0; i < count; i++) finalized += load(&all[i]->finalized);
   EXPECT_EQ(finalized, count);
 }
-ON_VIRTUAL_AND_SERIAL(thousands_of_timers_end_with_their_queue)
 
-static void queues_come_and_go(csuite *t) {
+TEST(queues_come_and_go) {
   int count = csuite_scaled(500), i;
   for (i = 0; i < count && !csuite_failed(t); i++) {
     chime_queue_kind kind = i % 3 == 0 ? CHIME_QUEUE_SERIAL : i % 3 == 1 ? CHIME_QUEUE_CONCURRENT : CHIME_QUEUE_VIRTUAL;
@@ -581,42 +443,3 @@ static void queues_come_and_go(csuite *t) {
     EXPECT_EQ(load(&p->finalized), 1);
   }
 }
-
-const csuite_test lifetime_tests[] = {
-    TESTS_ON_VIRTUAL_AND_SERIAL(release_in_each_state_finalizes_once),
-    TEST_ON_THE_MAIN_QUEUE(release_in_each_state_finalizes_once),
-    TEST(release_in_each_state_finalizes_once_on_a_concurrent_queue),
-    TESTS_ON_VIRTUAL_AND_SERIAL(a_handler_may_release_its_own_timer),
-    TEST_ON_THE_MAIN_QUEUE(a_handler_may_release_its_own_timer),
-    TEST(a_handler_may_release_its_own_timer_on_a_concurrent_queue),
-    TESTS_ON_VIRTUAL_AND_SERIAL(a_cancel_handler_may_release_its_own_timer),
-    TESTS_ON_VIRTUAL_AND_SERIAL(a_finalizer_may_call_anything),
-    TEST_ON_THE_MAIN_QUEUE(a_finalizer_may_call_anything),
-    TESTS_ON_VIRTUAL_AND_SERIAL(a_timer_without_an_id_releases_itself),
-    TEST(a_timer_without_an_id_releases_itself_on_a_concurrent_queue),
-    TESTS_ON_VIRTUAL_AND_SERIAL(a_repeating_timer_without_an_id_ends_when_its_handler_cancels_it),
-    TESTS_ON_VIRTUAL_AND_SERIAL(a_self_releasing_timer_lives_until_it_is_at_rest),
-    TEST(a_self_releasing_timer_may_be_released),
-    TESTS_ON_DISPATCH_QUEUES(shutdown_delivers_all_that_is_left),
-    TEST(shutdown_delivers_all_that_is_left_on_a_virtual_queue),
-    TESTS_ON_VIRTUAL_AND_SERIAL(release_of_a_queue_finalizes_its_timers),
-    TEST(release_of_a_queue_finalizes_its_timers_on_a_concurrent_queue),
-    TESTS_ON_VIRTUAL_AND_SERIAL(a_handler_may_shut_its_own_queue_down),
-    TEST_ON_THE_MAIN_QUEUE(a_handler_may_shut_its_own_queue_down),
-    TEST(a_handler_may_shut_its_own_queue_down_on_a_concurrent_queue),
-    TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs),
-    TEST(shutdown_gives_up_when_its_time_is_over_on_a_serial_queue),
-    TEST(shutdown_gives_up_when_its_time_is_over_on_a_concurrent_queue),
-    TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_after_the_handler),
-    TEST(release_of_a_queue_with_a_busy_timer_answers_running),
-    TEST(ending_one_queue_leaves_another_on_the_same_global_queue_alone),
-    TEST(ending_one_queue_leaves_another_on_the_same_wrapped_queue_alone),
-    TESTS_ON_DISPATCH_QUEUES(async_runs_once_then_finalizes),
-    TEST(async_runs_once_then_finalizes_on_a_virtual_queue),
-    TEST(async_without_finalizer_runs),
-    TEST(async_is_finalized_when_the_queue_ends_before),
-    TEST(async_behind_a_busy_handler_is_finalized_once),
-    TESTS_ON_VIRTUAL_AND_SERIAL(thousands_of_timers_end_with_their_queue),
-    TEST(queues_come_and_go),
-    {NULL, NULL},
-};

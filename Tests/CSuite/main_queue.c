@@ -63,13 +63,9 @@ static void stop_on_the_third(probe *p, const chime_tick *tick) {
   }
 }
 
-static void handlers_run_on_the_main_thread_until_the_stop(csuite *t) {
-  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
+TEST_ALONE(handlers_run_on_the_main_thread_until_the_stop) {
   MAIN_QUEUE_OR_RETURN(queue);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = stop_on_the_third;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, 0, CHIME_MILLISECOND, stop_on_the_third);
   {
     QUEUE_OR_RETURN(another, SERIAL);
     let_later_ticks_come(t, another, 2 * CHIME_MILLISECOND);
@@ -80,7 +76,7 @@ static void handlers_run_on_the_main_thread_until_the_stop(csuite *t) {
   EXPECT_OK(p->status);
 }
 
-static void a_stop_that_comes_before_makes_the_next_run_return(csuite *t) {
+TEST_ALONE(a_stop_that_comes_before_makes_the_next_run_return) {
   MAIN_QUEUE_OR_RETURN(queue);
   probe *p = probe_after(t, queue, "a", CHIME_HOUR);
   EXPECT_OK(chime_main_stop());
@@ -97,12 +93,9 @@ static void run_inside(probe *p, const chime_tick *tick) {
   chime_main_stop();
 }
 
-static void a_nested_run_would_deadlock(csuite *t) {
-  chime_schedule at_once = schedule_of(0, 0);
+TEST_ALONE(a_nested_run_would_deadlock) {
   MAIN_QUEUE_OR_RETURN(queue);
-  probe *p = probe_idle(t, queue, "a");
-  p->on_tick = run_inside;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
+  probe *p = probe_quiet(t, queue, 0, 0, run_inside);
   EXPECT_STATUS(run_main(t), CHIME_STOPPED);
   EXPECT_STATUS(p->status, CHIME_ERROR_WOULD_DEADLOCK);
 }
@@ -113,7 +106,7 @@ static void *run_from_a_thread(void *argument) {
   return NULL;
 }
 
-static void only_the_main_thread_may_run_it(csuite *t) {
+TEST_ALONE(only_the_main_thread_may_run_it) {
   pthread_t thread;
   if (csuite_skips_without_dispatch(t)) return;
   probe *p = probe_new(t, 0, "a");
@@ -128,7 +121,7 @@ static void *stop_from_a_thread(void *argument) {
   return NULL;
 }
 
-static void any_thread_may_stop_it(csuite *t) {
+TEST_ALONE(any_thread_may_stop_it) {
   pthread_t thread;
   if (csuite_skips_without_dispatch(t)) return;
   probe *p = probe_new(t, 0, "a");
@@ -152,7 +145,7 @@ static void *signal_from_a_thread(void *argument) {
   return NULL;
 }
 
-static void a_signal_handler_may_stop_it(csuite *t) {
+TEST_ALONE(a_signal_handler_may_stop_it) {
   struct sigaction action, before;
   pthread_t thread;
   if (csuite_skips_without_dispatch(t)) return;
@@ -184,7 +177,7 @@ static void note_visit(void *context) {
   add(&v->ran, 1);
 }
 
-static void sync_on_the_main_thread_runs_at_once(csuite *t) {
+TEST_ALONE(sync_on_the_main_thread_runs_at_once) {
   visit *v = csuite_memory(t, sizeof *v);
   MAIN_QUEUE_OR_RETURN(queue);
   EXPECT_OK(chime_queue_sync(queue, note_visit, v, CHIME_FOREVER));
@@ -205,7 +198,7 @@ static void *sync_then_stop(void *argument) {
   return NULL;
 }
 
-static void sync_from_another_thread_waits_for_a_run(csuite *t) {
+TEST_ALONE(sync_from_another_thread_waits_for_a_run) {
   pthread_t thread;
   visit *given_up = csuite_memory(t, sizeof *given_up);
   visit *v = csuite_memory(t, sizeof *v);
@@ -229,7 +222,7 @@ static void visit_and_stop(void *context) {
 
 static void visit_finalized(void *context) { ((visit *)context)->status = CHIME_OK; }
 
-static void async_runs_in_the_run(csuite *t) {
+TEST_ALONE(async_runs_in_the_run) {
   visit *v = csuite_memory(t, sizeof *v);
   MAIN_QUEUE_OR_RETURN(queue);
   v->status = INT32_MIN;
@@ -243,7 +236,7 @@ static void async_runs_in_the_run(csuite *t) {
 }
 
 /* [8]: "What can no longer be delivered on the queue is delivered in this call when the timeout ends." */
-static void shutdown_delivers_what_a_main_queue_that_nobody_drains_cannot(csuite *t) {
+TEST_ALONE(shutdown_delivers_what_a_main_queue_that_nobody_drains_cannot) {
   chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
   MAIN_QUEUE_OR_RETURN(queue);
   probe *idle = probe_idle(t, queue, "a");
@@ -258,7 +251,7 @@ static void shutdown_delivers_what_a_main_queue_that_nobody_drains_cannot(csuite
   EXPECT_EQ(load(&released->finalized), 1);
 }
 
-static void main_queue_options_are_checked(csuite *t) {
+TEST_ALONE(main_queue_options_are_checked) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = 77;
   EXPECT_STATUS(chime_queue_main(NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
@@ -283,7 +276,7 @@ static void check_not_early_and_stop(probe *p, const chime_tick *tick) {
 }
 
 /* [3] */
-static void no_tick_on_the_main_queue_is_early(csuite *t) {
+TEST_ALONE(no_tick_on_the_main_queue_is_early) {
   chime_schedule schedule = schedule_of(30 * CHIME_MILLISECOND, 0);
   MAIN_QUEUE_OR_RETURN(queue);
   probe *p = probe_idle(t, queue, "a");
@@ -293,19 +286,3 @@ static void no_tick_on_the_main_queue_is_early(csuite *t) {
   EXPECT_STATUS(run_main(t), CHIME_STOPPED);
   EXPECT_EQ(load(&p->ticks), 1);
 }
-
-const csuite_test main_queue_tests[] = {
-    TEST(main_queue_options_are_checked),
-    TEST(handlers_run_on_the_main_thread_until_the_stop),
-    TEST(a_stop_that_comes_before_makes_the_next_run_return),
-    TEST(a_nested_run_would_deadlock),
-    TEST(only_the_main_thread_may_run_it),
-    TEST(any_thread_may_stop_it),
-    TEST(a_signal_handler_may_stop_it),
-    TEST(sync_on_the_main_thread_runs_at_once),
-    TEST(sync_from_another_thread_waits_for_a_run),
-    TEST(async_runs_in_the_run),
-    TEST(shutdown_delivers_what_a_main_queue_that_nobody_drains_cannot),
-    TEST(no_tick_on_the_main_queue_is_early),
-    {NULL, NULL},
-};

@@ -68,7 +68,7 @@ static void *move_timers(void *argument) {
   return NULL;
 }
 
-static void timers_that_are_moved_again_and_again_still_tick(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(timers_that_are_moved_again_and_again_still_tick) {
   mover *movers = csuite_memory(t, MOVERS * sizeof *movers);
   pthread_t threads[MOVERS];
   int started = 0, i, k;
@@ -89,9 +89,3 @@ static void timers_that_are_moved_again_and_again_still_tick(csuite *t, where pl
   while (started < MOVERS && spawn(t, &threads[started], move_timers, &movers[started])) started++;
   while (started > 0) pthread_join(threads[--started], NULL);
 }
-ON_DISPATCH_QUEUES(timers_that_are_moved_again_and_again_still_tick)
-
-const csuite_test moves_storm_tests[] = {
-    TESTS_ON_DISPATCH_QUEUES(timers_that_are_moved_again_and_again_still_tick),
-    {NULL, NULL},
-};

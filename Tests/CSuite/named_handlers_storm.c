@@ -189,12 +189,8 @@ static void handlers_come_and_go_while_the_timer_ticks(csuite *t, where place) {
   expect_all_over(s, THREADS * count);
   if (count > 1000) EXPECT(load(&s->calls) > 0);
 }
-static void handlers_come_and_go_while_the_timer_ticks_on_a_serial_queue(csuite *t) {
-  handlers_come_and_go_while_the_timer_ticks(t, SERIAL);
-}
-static void handlers_come_and_go_while_the_timer_ticks_on_a_concurrent_queue(csuite *t) {
-  handlers_come_and_go_while_the_timer_ticks(t, CONCURRENT);
-}
+TEST_ON(handlers_come_and_go_while_the_timer_ticks, a_serial_queue, SERIAL)
+TEST_ON(handlers_come_and_go_while_the_timer_ticks, a_concurrent_queue, CONCURRENT)
 
 /* ---- Handlers come while the timer goes ------------------------------------------------------------------------- */
 
@@ -276,17 +272,5 @@ static void handlers_come_while_the_timer_goes(csuite *t, where place) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   expect_all_over(s, MOST * count);
 }
-static void handlers_come_while_the_timer_goes_on_a_serial_queue(csuite *t) {
-  handlers_come_while_the_timer_goes(t, SERIAL);
-}
-static void handlers_come_while_the_timer_goes_on_a_virtual_queue(csuite *t) {
-  handlers_come_while_the_timer_goes(t, VIRTUAL);
-}
-
-const csuite_test named_handlers_storm_tests[] = {
-    TEST(handlers_come_and_go_while_the_timer_ticks_on_a_serial_queue),
-    TEST(handlers_come_and_go_while_the_timer_ticks_on_a_concurrent_queue),
-    TEST(handlers_come_while_the_timer_goes_on_a_serial_queue),
-    TEST(handlers_come_while_the_timer_goes_on_a_virtual_queue),
-    {NULL, NULL},
-};
+TEST_ON(handlers_come_while_the_timer_goes, a_serial_queue, SERIAL)
+TEST_ON(handlers_come_while_the_timer_goes, a_virtual_queue, VIRTUAL)

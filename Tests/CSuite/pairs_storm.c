@@ -555,27 +555,8 @@ static void each_pair_of_calls_fits_an_order(csuite *t, where place) {
   if (advancing) pthread_join(advancer, NULL);
 }
 
-static void each_pair_of_calls_fits_an_order_on_a_virtual_queue(csuite *t) {
-  each_pair_of_calls_fits_an_order(t, VIRTUAL);
-}
-static void each_pair_of_calls_fits_an_order_on_a_serial_queue(csuite *t) {
-  each_pair_of_calls_fits_an_order(t, SERIAL);
-}
-static void each_pair_of_calls_fits_an_order_on_a_concurrent_queue(csuite *t) {
-  each_pair_of_calls_fits_an_order(t, CONCURRENT);
-}
-static void each_pair_of_calls_fits_an_order_on_a_host_driven_queue(csuite *t) {
-  each_pair_of_calls_fits_an_order(t, HOST);
-}
-static void each_pair_of_calls_fits_an_order_on_a_precise_queue(csuite *t) {
-  each_pair_of_calls_fits_an_order(t, PRECISE);
-}
-
-const csuite_test pairs_storm_tests[] = {
-    TEST(each_pair_of_calls_fits_an_order_on_a_virtual_queue),
-    TEST(each_pair_of_calls_fits_an_order_on_a_serial_queue),
-    TEST(each_pair_of_calls_fits_an_order_on_a_concurrent_queue),
-    TEST(each_pair_of_calls_fits_an_order_on_a_host_driven_queue),
-    TEST(each_pair_of_calls_fits_an_order_on_a_precise_queue),
-    {NULL, NULL},
-};
+TEST_ON(each_pair_of_calls_fits_an_order, a_virtual_queue, VIRTUAL)
+TEST_ON(each_pair_of_calls_fits_an_order, a_serial_queue, SERIAL)
+TEST_ON(each_pair_of_calls_fits_an_order, a_concurrent_queue, CONCURRENT)
+TEST_ON(each_pair_of_calls_fits_an_order, a_host_driven_queue, HOST)
+TEST_ON(each_pair_of_calls_fits_an_order, a_precise_queue, PRECISE)

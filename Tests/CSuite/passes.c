@@ -135,17 +135,12 @@ static void ticks_due_in_one_pass_start_by_deadline_then_by_activation(csuite *t
     if (!EXPECT_EQ(c->turn_of[i], turns[i])) return;
   }
 }
-#define TEST_OF_THE_ORDER_ON(place) TEST(ticks_due_in_one_pass_start_by_deadline_then_by_activation_on_##place)
-#define ORDER_ON(name, place) \
-  static void ticks_due_in_one_pass_start_by_deadline_then_by_activation_on_##name(csuite *t) { \
-    ticks_due_in_one_pass_start_by_deadline_then_by_activation(t, place); \
-  }
-ORDER_ON(a_serial_queue, SERIAL)
-ORDER_ON(a_wrapped_serial_queue, WRAPPED_SERIAL)
-ORDER_ON(the_main_queue, MAIN)
-ORDER_ON(a_run_loop_queue, RUN_LOOP)
-ORDER_ON(a_host_driven_queue, HOST)
-ORDER_ON(a_precise_queue, PRECISE)
+TEST_ON(ticks_due_in_one_pass_start_by_deadline_then_by_activation, a_serial_queue, SERIAL)
+TEST_ON(ticks_due_in_one_pass_start_by_deadline_then_by_activation, a_wrapped_serial_queue, WRAPPED_SERIAL)
+TEST_ON(ticks_due_in_one_pass_start_by_deadline_then_by_activation, the_main_queue, MAIN)
+TEST_ON(ticks_due_in_one_pass_start_by_deadline_then_by_activation, a_run_loop_queue, RUN_LOOP)
+TEST_ON(ticks_due_in_one_pass_start_by_deadline_then_by_activation, a_host_driven_queue, HOST)
+TEST_ON(ticks_due_in_one_pass_start_by_deadline_then_by_activation, a_precise_queue, PRECISE)
 
 static int threads_of(const crowd *c) {
   int count = 0, i, j;
@@ -178,15 +173,9 @@ static void ticks_due_in_one_pass_are_handed_over_in_order(csuite *t, where plac
     if (!EXPECT_BETWEEN(c->turn_of[i], turns[i] - (threads - 1), CROWD)) return;
   }
 }
-static void ticks_due_in_one_pass_are_handed_over_in_order_on_a_concurrent_queue(csuite *t) {
-  ticks_due_in_one_pass_are_handed_over_in_order(t, CONCURRENT);
-}
-static void ticks_due_in_one_pass_are_handed_over_in_order_on_a_global_queue(csuite *t) {
-  ticks_due_in_one_pass_are_handed_over_in_order(t, GLOBAL);
-}
-static void ticks_due_in_one_pass_are_handed_over_in_order_on_a_wrapped_concurrent_queue(csuite *t) {
-  ticks_due_in_one_pass_are_handed_over_in_order(t, WRAPPED_CONCURRENT);
-}
+TEST_ON(ticks_due_in_one_pass_are_handed_over_in_order, a_concurrent_queue, CONCURRENT)
+TEST_ON(ticks_due_in_one_pass_are_handed_over_in_order, a_global_queue, GLOBAL)
+TEST_ON(ticks_due_in_one_pass_are_handed_over_in_order, a_wrapped_concurrent_queue, WRAPPED_CONCURRENT)
 
 /* ---- Leeway ----------------------------------------------------------------------------------------------------- */
 
@@ -211,7 +200,7 @@ static void activate_one_shots(crowd *c) {
 }
 
 /* [3] [13] */
-static void one_shots_with_leeway_share_wake_ups(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(one_shots_with_leeway_share_wake_ups) {
   const int64_t unit = INT64_C(1) << 25; /* 34 ms */
   int64_t last;
   crowd *c;
@@ -226,7 +215,6 @@ static void one_shots_with_leeway_share_wake_ups(csuite *t, where place) {
   last = c->first + (ONE_SHOTS - 1) * one_shot_distance + one_shot_leeway;
   EXPECT(merged_by(c) >= ONE_SHOTS - multiples(unit, c->first, last));
 }
-ON_DISPATCH_QUEUES(one_shots_with_leeway_share_wake_ups)
 
 enum { REPEATING = 10, PERIODS = 4 };
 static const int64_t period = 20 * CHIME_MILLISECOND, period_leeway = 19 * CHIME_MILLISECOND;
@@ -249,7 +237,7 @@ static void activate_repeating(crowd *c) {
  * [3] [4] [13]: each stays on its own grid, so that a tick which came late does not take the next one along. Twice as many
  * wake-ups: on a concurrent queue a tick may still be under way when the wake-up of the next one comes.
  */
-static void repeating_timers_with_leeway_share_wake_ups_and_keep_their_grids(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(repeating_timers_with_leeway_share_wake_ups_and_keep_their_grids) {
   const int64_t unit = INT64_C(1) << 24; /* 17 ms */
   int64_t last = 0, ticks = 0;
   crowd *c;
@@ -264,19 +252,3 @@ static void repeating_timers_with_leeway_share_wake_ups_and_keep_their_grids(csu
   }
   EXPECT(merged_by(c) >= ticks - 2 * multiples(unit, c->first, last));
 }
-ON_DISPATCH_QUEUES(repeating_timers_with_leeway_share_wake_ups_and_keep_their_grids)
-
-const csuite_test passes_tests[] = {
-    TEST_OF_THE_ORDER_ON(a_serial_queue),
-    TEST_OF_THE_ORDER_ON(a_wrapped_serial_queue),
-    TEST_OF_THE_ORDER_ON(the_main_queue),
-    TEST_OF_THE_ORDER_ON(a_run_loop_queue),
-    TEST_OF_THE_ORDER_ON(a_host_driven_queue),
-    TEST_OF_THE_ORDER_ON(a_precise_queue),
-    TEST(ticks_due_in_one_pass_are_handed_over_in_order_on_a_concurrent_queue),
-    TEST(ticks_due_in_one_pass_are_handed_over_in_order_on_a_global_queue),
-    TEST(ticks_due_in_one_pass_are_handed_over_in_order_on_a_wrapped_concurrent_queue),
-    TESTS_ON_DISPATCH_QUEUES(one_shots_with_leeway_share_wake_ups),
-    TESTS_ON_DISPATCH_QUEUES(repeating_timers_with_leeway_share_wake_ups_and_keep_their_grids),
-    {NULL, NULL},
-};

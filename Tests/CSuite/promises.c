@@ -36,17 +36,13 @@ static void cancel_start_and_release_own(const chime_tick *tick, void *context) 
   add(&b->returned, 1);
 }
 
-static void a_bare_timer_says_that_its_handler_is_running(csuite *t, where place) {
+TESTS_ON_ALL_QUEUES(a_bare_timer_says_that_its_handler_is_running) {
   QUEUE_OR_RETURN(queue, place);
   bare *b = bare_new(t, queue);
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, cancel_start_and_release_own, b, NULL, &b->timer));
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 10 * CHIME_MILLISECOND));
   EXPECT(await(&b->returned, 1));
   EXPECT_EQ(load(&b->ticks), 1);
-}
-ON_DISPATCH_QUEUES(a_bare_timer_says_that_its_handler_is_running)
-static void a_bare_timer_says_that_its_handler_is_running_on_a_virtual_queue(csuite *t) {
-  a_bare_timer_says_that_its_handler_is_running(t, VIRTUAL);
 }
 
 static void linger(const chime_tick *tick, void *context) {
@@ -63,7 +59,7 @@ static void linger(const chime_tick *tick, void *context) {
  * says that the timer has not started and never will, IGNORED that it has (a one-shot is finished before its handler
  * starts).
  */
-static void the_answer_of_cancel_is_true_of_a_bare_timer(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer) {
   enum { CROWD = 64 };
   int rounds = csuite_scaled(20), round, i;
   QUEUE_OR_RETURN(queue, place);
@@ -95,12 +91,11 @@ static void the_answer_of_cancel_is_true_of_a_bare_timer(csuite *t, where place)
     }
   }
 }
-ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer)
 
 /* ---- Bounds: promise 14 ----------------------------------------------------------------------------------------- */
 
 /* Each move to an earlier time leaves an entry behind, until there are too many. */
-static void moves_to_earlier_times_leave_nothing_behind(csuite *t) {
+TEST(moves_to_earlier_times_leave_nothing_behind) {
   int count = 20000, i;
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_after(t, queue, "a", 2 * CHIME_HOUR);
@@ -132,7 +127,7 @@ static void check_the_time(const chime_tick *tick, void *context) {
 }
 
 /* Elsewhere the way to the handler takes longer than the wheel's tick, a microsecond, and hides one that is early. */
-static void a_host_that_never_rests_gets_no_tick_early(csuite *t) {
+TEST(a_host_that_never_rests_gets_no_tick_early) {
   int rounds = csuite_scaled(1000), i;
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
   punctual *p = csuite_memory(t, sizeof *p);
@@ -156,7 +151,7 @@ static void restart_the_other(probe *p, const chime_tick *tick) {
 }
 
 /* It was collected with the others, but the turn that it has now is that of its new activation. */
-static void a_due_timer_started_anew_by_another_handler_comes_after_the_others(csuite *t) {
+TEST(a_due_timer_started_anew_by_another_handler_comes_after_the_others) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_after(t, queue, "a", 10);
   a->other = probe_after(t, queue, "b", 10);
@@ -170,7 +165,7 @@ static void a_due_timer_started_anew_by_another_handler_comes_after_the_others(c
 /* ---- Extremes: promise 17 --------------------------------------------------------------------------------------- */
 
 /* Later than a number can say. */
-static void a_tick_late_beyond_all_numbers_is_counted_as_the_latest(csuite *t) {
+TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   chime_schedule schedule = schedule_at(INT64_MIN + 1, 0);
   probe *p = probe_idle(t, queue, "a");
@@ -185,7 +180,7 @@ static void a_tick_late_beyond_all_numbers_is_counted_as_the_latest(csuite *t) {
 /* ---- Ids: promise 10 -------------------------------------------------------------------------------------------- */
 
 /* The low bits are left alone: with one of them changed an id may be that of a neighbour. */
-static void an_id_with_a_high_bit_changed_names_nothing(csuite *t) {
+TEST(an_id_with_a_high_bit_changed_names_nothing) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   bare *b = bare_new(t, queue);
   chime_target_t target = 0;
@@ -207,15 +202,3 @@ static void an_id_with_a_high_bit_changed_names_nothing(csuite *t) {
   EXPECT_OK(chime_expiring_release(expiring));
   EXPECT_OK(chime_target_release(target));
 }
-
-const csuite_test promises_tests[] = {
-    TESTS_ON_DISPATCH_QUEUES(a_bare_timer_says_that_its_handler_is_running),
-    TEST(a_bare_timer_says_that_its_handler_is_running_on_a_virtual_queue),
-    TESTS_ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer),
-    TEST(a_host_that_never_rests_gets_no_tick_early),
-    TEST(moves_to_earlier_times_leave_nothing_behind),
-    TEST(a_due_timer_started_anew_by_another_handler_comes_after_the_others),
-    TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest),
-    TEST(an_id_with_a_high_bit_changed_names_nothing),
-    {NULL, NULL},
-};

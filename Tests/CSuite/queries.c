@@ -7,7 +7,7 @@
 /* ---- Timers ----------------------------------------------------------------------------------------------------- */
 
 /* [2] */
-static void info_tells_all_of_an_idle_timer(csuite *t) {
+TEST(info_tells_all_of_an_idle_timer) {
   chime_timer_info info;
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_idle(t, queue, "a");
@@ -26,7 +26,7 @@ static void info_tells_all_of_an_idle_timer(csuite *t) {
   EXPECT_EQ(info.has_schedule, 0);
 }
 
-static void info_tells_all_of_a_running_timer(csuite *t) {
+TEST(info_tells_all_of_a_running_timer) {
   chime_schedule schedule = schedule_of(100, 50);
   chime_timer_info info;
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -54,7 +54,7 @@ static void info_tells_all_of_a_running_timer(csuite *t) {
   EXPECT_EQ(info.next_deadline_ns, 257);
 }
 
-static void leeway_loses_less_than_one_part_in_33_million(csuite *t) {
+TEST(leeway_loses_less_than_one_part_in_33_million) {
   static const int64_t leeways[] = {1, 1023, 1025, 999999999, CHIME_HOUR + 1, INT64_C(1) << 53, INT64_MAX - 1};
   size_t i;
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -79,19 +79,14 @@ static void note_info(probe *p, const chime_tick *tick) {
   EXPECT_EQ(info.queue, p->queue);
 }
 
-static void info_inside_the_handler_agrees_with_the_tick(csuite *t, where place) {
-  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
+TESTS_ON_VIRTUAL_AND_SERIAL(info_inside_the_handler_agrees_with_the_tick) {
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = note_info;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, 0, CHIME_MILLISECOND, note_info);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_SECOND));
   EXPECT(await(&p->returned, 10));
 }
-ON_VIRTUAL_AND_SERIAL(info_inside_the_handler_agrees_with_the_tick)
 
-static void info_of_another_size(csuite *t) {
+TEST(info_of_another_size) {
   struct {
     chime_timer_info info;
     uint64_t tail[2];
@@ -128,7 +123,7 @@ static void expect_new_generation(csuite *t, chime_timer_t timer, uint64_t *gene
   *generation = now;
 }
 
-static void every_accepted_change_gives_another_generation(csuite *t) {
+TEST(every_accepted_change_gives_another_generation) {
   chime_schedule schedule = schedule_of(10, 10);
   uint64_t generation;
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -150,7 +145,7 @@ static void every_accepted_change_gives_another_generation(csuite *t) {
   expect_new_generation(t, p->timer, &generation, __LINE__);
 }
 
-static void a_tick_carries_the_generation_it_was_armed_in(csuite *t) {
+TEST(a_tick_carries_the_generation_it_was_armed_in) {
   chime_schedule schedule = schedule_of(10, 10);
   uint64_t generation;
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -166,7 +161,7 @@ static void a_tick_carries_the_generation_it_was_armed_in(csuite *t) {
   EXPECT_EQ(p->last.generation, generation);
 }
 
-static void a_generation_that_never_was_is_not_the_current_one(csuite *t) {
+TEST(a_generation_that_never_was_is_not_the_current_one) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_idle(t, queue, "a");
   uint64_t generation = generation_of(t, p->timer);
@@ -177,7 +172,7 @@ static void a_generation_that_never_was_is_not_the_current_one(csuite *t) {
 
 /* ---- Statistics ------------------------------------------------------------------------------------------------- */
 
-static void statistics_count_timers_ticks_and_misses(csuite *t) {
+TEST(statistics_count_timers_ticks_and_misses) {
   chime_queue_stats stats;
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a, *b;
@@ -214,7 +209,7 @@ static void statistics_count_timers_ticks_and_misses(csuite *t) {
   EXPECT_EQ(stats.ticks, 5);
 }
 
-static void statistics_of_another_size(csuite *t) {
+TEST(statistics_of_another_size) {
   struct {
     chime_queue_stats stats;
     uint64_t tail[2];
@@ -246,7 +241,7 @@ static void ignore_tick(const chime_tick *tick, void *context) {
 }
 
 /* [17]: each restart misses half of all 64-bit numbers, so that the queue's own count of missed ticks overflows. */
-static void missed_ticks_beyond_what_a_counter_holds_do_not_trap(csuite *t) {
+TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   chime_schedule schedule = schedule_at(INT64_MIN, 1);
   int i;
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -260,7 +255,7 @@ static void missed_ticks_beyond_what_a_counter_holds_do_not_trap(csuite *t) {
 }
 
 /* [14]: even if no pass ever comes. */
-static void restarts_without_a_pass_leave_nothing_behind(csuite *t) {
+TEST(restarts_without_a_pass_leave_nothing_behind) {
   int i;
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_after(t, queue, "a", CHIME_HOUR);
@@ -274,7 +269,7 @@ static void restarts_without_a_pass_leave_nothing_behind(csuite *t) {
 }
 
 /* [14] */
-static void restarts_between_passes_leave_nothing_behind(csuite *t) {
+TEST(restarts_between_passes_leave_nothing_behind) {
   int i;
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_after(t, queue, "a", CHIME_HOUR);
@@ -326,7 +321,7 @@ static void change_entry(csuite *t, int change, chime_queue_t queue, chime_timer
 }
 
 /* [14]: two entries for each slot that was ever in use at once, or is kept at hand by the thread, and a constant. */
-static void changes_of_every_kind_leave_nothing_behind(csuite *t) {
+TEST(changes_of_every_kind_leave_nothing_behind) {
   enum { TIMERS = 100, MOST = 2 * (TIMERS + 64) + 1100 };
   int count = csuite_scaled(60000), change, advances, i;
   for (change = 0; change <= CHANGES; change++) { /* the last: all of them */
@@ -367,7 +362,7 @@ static void check_idle(csuite *t, chime_queue_t queue) {
   } while (after != before);
 }
 
-static void an_idle_queue_does_not_wake_up(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up) {
   int i;
   QUEUE_OR_RETURN(queue, place);
   check_idle(t, queue); /* no timer at all */
@@ -378,7 +373,6 @@ static void an_idle_queue_does_not_wake_up(csuite *t, where place) {
   check_idle(t, queue); /* an hour to go */
   EXPECT_BETWEEN(stats_of(t, queue).passes, 0, 300);
 }
-ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up)
 
 /* ---- Dump ------------------------------------------------------------------------------------------------------- */
 
@@ -391,7 +385,7 @@ static int lines_in(const char *text) {
   return c > text && c[-1] != '\n' ? lines + 1 : lines;
 }
 
-static void a_dump_has_a_line_for_the_queue_and_one_for_each_timer(csuite *t) {
+TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
   enum { CAPACITY = 8192 };
   chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = 0;
@@ -441,7 +435,7 @@ static void a_dump_has_a_line_for_the_queue_and_one_for_each_timer(csuite *t) {
   EXPECT_EQ(cut[length + 1], '#');
 }
 
-static void a_dump_of_each_dispatch_queue_counts_its_timers(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(a_dump_of_each_dispatch_queue_counts_its_timers) {
   enum { CAPACITY = 8192 };
   char *text = csuite_memory(t, CAPACITY);
   uint64_t length = 0;
@@ -452,9 +446,8 @@ static void a_dump_of_each_dispatch_queue_counts_its_timers(csuite *t, where pla
   EXPECT_EQ(lines_in(text), 11);
   EXPECT_EQ(strlen(text), length);
 }
-ON_DISPATCH_QUEUES(a_dump_of_each_dispatch_queue_counts_its_timers)
 
-static void strings_are_copied(csuite *t) {
+TEST(strings_are_copied) {
   chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = 0;
   char label[] = "before";
@@ -478,7 +471,7 @@ static void strings_are_copied(csuite *t) {
 }
 
 /* [2] */
-static void the_state_read_after_a_call_agrees(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) {
   int i;
   chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
   QUEUE_OR_RETURN(queue, place);
@@ -497,27 +490,3 @@ static void the_state_read_after_a_call_agrees(csuite *t, where place) {
   }
   EXPECT_EQ(load(&p->ticks), 0);
 }
-ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees)
-
-const csuite_test queries_tests[] = {
-    TEST(info_tells_all_of_an_idle_timer),
-    TEST(info_tells_all_of_a_running_timer),
-    TEST(leeway_loses_less_than_one_part_in_33_million),
-    TESTS_ON_VIRTUAL_AND_SERIAL(info_inside_the_handler_agrees_with_the_tick),
-    TEST(info_of_another_size),
-    TEST(every_accepted_change_gives_another_generation),
-    TEST(a_tick_carries_the_generation_it_was_armed_in),
-    TEST(a_generation_that_never_was_is_not_the_current_one),
-    TEST(statistics_count_timers_ticks_and_misses),
-    TEST(statistics_of_another_size),
-    TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap),
-    TEST(changes_of_every_kind_leave_nothing_behind),
-    TEST(restarts_without_a_pass_leave_nothing_behind),
-    TEST(restarts_between_passes_leave_nothing_behind),
-    TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up),
-    TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer),
-    TESTS_ON_DISPATCH_QUEUES(a_dump_of_each_dispatch_queue_counts_its_timers),
-    TEST(strings_are_copied),
-    TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees),
-    {NULL, NULL},
-};

@@ -146,8 +146,8 @@ static void several_threads_drive_one_queue(csuite *t, int records) {
   EXPECT_EQ(stats_of(t, f->queue).timers, 0);
 }
 
-static void several_threads_process_one_queue(csuite *t) { several_threads_drive_one_queue(t, 0); }
-static void several_threads_take_the_records_of_one_queue(csuite *t) { several_threads_drive_one_queue(t, 1); }
+TEST(several_threads_process_one_queue) { several_threads_drive_one_queue(t, 0); }
+TEST(several_threads_take_the_records_of_one_queue) { several_threads_drive_one_queue(t, 1); }
 
 /* ---- Queues end while timers are made on them -------------------------------------------------------------------- */
 
@@ -312,31 +312,20 @@ static void queues_end_while_timers_are_made_on_them(csuite *t, chime_queue_kind
   }
 }
 
-static void serial_queues_end_while_timers_are_made_on_them(csuite *t) {
+TEST(serial_queues_end_while_timers_are_made_on_them) {
   if (csuite_skips_without_dispatch(t)) return;
   queues_end_while_timers_are_made_on_them(t, CHIME_QUEUE_SERIAL);
 }
-static void concurrent_queues_end_while_timers_are_made_on_them(csuite *t) {
+TEST(concurrent_queues_end_while_timers_are_made_on_them) {
   if (csuite_skips_without_dispatch(t)) return;
   queues_end_while_timers_are_made_on_them(t, CHIME_QUEUE_CONCURRENT);
 }
-static void host_driven_queues_end_while_timers_are_made_on_them(csuite *t) {
+TEST(host_driven_queues_end_while_timers_are_made_on_them) {
   queues_end_while_timers_are_made_on_them(t, CHIME_QUEUE_HOST);
 }
-static void precise_queues_end_while_timers_are_made_on_them(csuite *t) {
+TEST(precise_queues_end_while_timers_are_made_on_them) {
   queues_end_while_timers_are_made_on_them(t, CHIME_QUEUE_PRECISE);
 }
-static void virtual_queues_end_while_timers_are_made_on_them(csuite *t) {
+TEST(virtual_queues_end_while_timers_are_made_on_them) {
   queues_end_while_timers_are_made_on_them(t, CHIME_QUEUE_VIRTUAL);
 }
-
-const csuite_test queues_storm_tests[] = {
-    TEST(several_threads_process_one_queue),
-    TEST(several_threads_take_the_records_of_one_queue),
-    TEST(serial_queues_end_while_timers_are_made_on_them),
-    TEST(concurrent_queues_end_while_timers_are_made_on_them),
-    TEST(host_driven_queues_end_while_timers_are_made_on_them),
-    TEST(precise_queues_end_while_timers_are_made_on_them),
-    TEST(virtual_queues_end_while_timers_are_made_on_them),
-    {NULL, NULL},
-};

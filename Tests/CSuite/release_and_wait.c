@@ -22,7 +22,7 @@ static void *release_and_wait(void *argument) {
 }
 
 /* [7] The gate is opened once the id is stale: the release has been made, and the handler runs. */
-static void release_and_wait_waits_for_the_handler(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(release_and_wait_waits_for_the_handler) {
   waiting *w = csuite_memory(t, sizeof *w);
   pthread_t thread;
   QUEUE_OR_RETURN(queue, place);
@@ -45,9 +45,8 @@ static void release_and_wait_waits_for_the_handler(csuite *t, where place) {
   EXPECT_EQ(p->ticks, 1);
   EXPECT(await(&p->finalized, 1));
 }
-ON_DISPATCH_QUEUES(release_and_wait_waits_for_the_handler)
 
-static void release_and_wait_ends_with_its_timeout(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(release_and_wait_ends_with_its_timeout) {
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_new(t, queue, "p");
   chime_timer_options options = probe_options(p);
@@ -65,14 +64,13 @@ static void release_and_wait_ends_with_its_timeout(csuite *t, where place) {
   open_gate(p);
   EXPECT(await(&p->finalized, 1));
 }
-ON_DISPATCH_QUEUES(release_and_wait_ends_with_its_timeout)
 
 static void release_own_and_wait(probe *p, const chime_tick *tick) {
   p->status = chime_timer_release_and_wait(tick->timer, CHIME_FOREVER);
 }
 
 /* [1] */
-static void in_its_own_handler_release_and_wait_is_a_deadlock(csuite *t, where place) {
+TESTS_ON_ALL_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock) {
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_new(t, queue, "p");
   chime_timer_options options = probe_options(p);
@@ -86,12 +84,8 @@ static void in_its_own_handler_release_and_wait_is_a_deadlock(csuite *t, where p
   EXPECT_STATUS(p->status, CHIME_ERROR_WOULD_DEADLOCK);
   EXPECT(is_stale(p->timer));
 }
-ON_DISPATCH_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock)
-static void in_its_own_handler_release_and_wait_is_a_deadlock_on_a_virtual_queue(csuite *t) {
-  in_its_own_handler_release_and_wait_is_a_deadlock(t, VIRTUAL);
-}
 
-static void release_and_wait_of_what_does_not_run_returns_at_once(csuite *t) {
+TEST(release_and_wait_of_what_does_not_run_returns_at_once) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   chime_schedule schedule = schedule_of(10, 10);
   probe *idle = probe_idle(t, queue, "i"), *running = probe_start_full(t, queue, "r", &schedule);
@@ -107,7 +101,7 @@ static void release_and_wait_of_what_does_not_run_returns_at_once(csuite *t) {
 }
 
 /* A record that was taken has started, and ends at the next take: by the thread that would wait. */
-static void release_and_wait_for_a_record_of_ones_own_is_a_deadlock(csuite *t) {
+TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock) {
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_timer_t timer = 0;
   chime_tick record;
@@ -122,7 +116,7 @@ static void release_and_wait_for_a_record_of_ones_own_is_a_deadlock(csuite *t) {
 
 /* ---- chime_timer_after_every ------------------------------------------------------------------------------------ */
 
-static void after_every_begins_with_its_delay(csuite *t) {
+TEST(after_every_begins_with_its_delay) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *a = probe_new(t, queue, "a"), *b = probe_new(t, queue, "b"), *c = probe_new(t, queue, "c");
   REQUIRE_OK(chime_timer_after_every(queue, 25, 10, probe_handler, a, probe_finalizer, &a->timer));
@@ -138,7 +132,7 @@ static void after_every_begins_with_its_delay(csuite *t) {
 }
 
 /* [4]: on the grid that begins with the delay. */
-static void after_every_keeps_its_grid(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(after_every_keeps_its_grid) {
   int64_t before, after;
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_new(t, queue, "p");
@@ -153,9 +147,8 @@ static void after_every_keeps_its_grid(csuite *t, where place) {
   EXPECT_OK(chime_timer_cancel_and_wait(p->timer, PATIENCE));
   EXPECT_EQ((p->last.scheduled_ns - p->first.scheduled_ns) % CHIME_MILLISECOND, 0);
 }
-ON_DISPATCH_QUEUES(after_every_keeps_its_grid)
 
-static void after_every_refuses_what_its_structures_would(csuite *t) {
+TEST(after_every_refuses_what_its_structures_would) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   chime_queue_t records = host_queue(t, CHIME_QUEUE_RECORDS);
   probe *p = probe_new(t, queue, "p");
@@ -192,7 +185,7 @@ static probe *start_in_the_background(csuite *t, chime_queue_t queue, const char
   return p;
 }
 
-static void run_does_not_wait_for_timers_in_the_background(csuite *t) {
+TEST(run_does_not_wait_for_timers_in_the_background) {
   chime_queue_t queue = host_queue(t, 0);
   probe *often, *late, *count;
   int i;
@@ -222,7 +215,7 @@ static void release_the_other_later(probe *p, const chime_tick *tick) {
 }
 
 /* A timer in the background ends the last one that is not: nothing is left to wait for. */
-static void a_timer_in_the_background_may_end_the_run(csuite *t) {
+TEST(a_timer_in_the_background_may_end_the_run) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p;
   REQUIRE(queue != 0);
@@ -251,7 +244,7 @@ static void *cancel_all(void *argument) {
 }
 
 /* Another thread ends them one by one, whichever of them the run watches. */
-static void another_thread_ends_what_the_run_waits_for(csuite *t) {
+TEST(another_thread_ends_what_the_run_waits_for) {
   enum { TIMERS = 40 };
   chime_queue_t queue = host_queue(t, 0);
   probe *probes[TIMERS];
@@ -278,7 +271,7 @@ static void another_thread_ends_what_the_run_waits_for(csuite *t) {
   }
 }
 
-static void in_the_background_all_else_is_as_ever(csuite *t) {
+TEST(in_the_background_all_else_is_as_ever) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   chime_queue_t records = host_queue(t, CHIME_QUEUE_RECORDS);
   probe *p = start_in_the_background(t, queue, "p", 10, 10);
@@ -299,7 +292,7 @@ static void in_the_background_all_else_is_as_ever(csuite *t) {
 }
 
 /* A slot that served a timer in the background serves one that is not. */
-static void a_slot_does_not_stay_in_the_background(csuite *t) {
+TEST(a_slot_does_not_stay_in_the_background) {
   enum { TIMERS = 200 };
   chime_queue_t queue = host_queue(t, 0);
   probe *probes[TIMERS];
@@ -335,18 +328,14 @@ static int times_listed(csuite *t, chime_queue_t queue) {
   return found;
 }
 
-static void a_queue_is_listed_until_it_is_released(csuite *t, where place) {
+TESTS_ON_ALL_QUEUES(a_queue_is_listed_until_it_is_released) {
   QUEUE_OR_RETURN(queue, place);
   EXPECT_EQ(times_listed(t, queue), 1);
   EXPECT_TOOK_EFFECT(chime_queue_release(queue));
   EXPECT_EQ(times_listed(t, queue), 0);
 }
-ON_DISPATCH_QUEUES(a_queue_is_listed_until_it_is_released)
-static void a_queue_is_listed_until_it_is_released_on_a_virtual_queue(csuite *t) {
-  a_queue_is_listed_until_it_is_released(t, VIRTUAL);
-}
 
-static void a_list_is_cut_to_its_room(csuite *t) {
+TEST(a_list_is_cut_to_its_room) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   QUEUE_OR_RETURN(other, VIRTUAL);
   chime_queue_t listed[2] = {0, 99};
@@ -359,24 +348,3 @@ static void a_list_is_cut_to_its_room(csuite *t) {
   EXPECT_STATUS(chime_queue_list(listed, 1, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_list(NULL, 1, &count), CHIME_ERROR_INVALID_ARGUMENT);
 }
-
-const csuite_test release_and_wait_tests[] = {
-    TESTS_ON_DISPATCH_QUEUES(release_and_wait_waits_for_the_handler),
-    TESTS_ON_DISPATCH_QUEUES(release_and_wait_ends_with_its_timeout),
-    TESTS_ON_DISPATCH_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock),
-    TEST(in_its_own_handler_release_and_wait_is_a_deadlock_on_a_virtual_queue),
-    TEST(release_and_wait_of_what_does_not_run_returns_at_once),
-    TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock),
-    TEST(after_every_begins_with_its_delay),
-    TESTS_ON_DISPATCH_QUEUES(after_every_keeps_its_grid),
-    TEST(after_every_refuses_what_its_structures_would),
-    TEST(run_does_not_wait_for_timers_in_the_background),
-    TEST(a_timer_in_the_background_may_end_the_run),
-    TEST(another_thread_ends_what_the_run_waits_for),
-    TEST(in_the_background_all_else_is_as_ever),
-    TEST(a_slot_does_not_stay_in_the_background),
-    TESTS_ON_DISPATCH_QUEUES(a_queue_is_listed_until_it_is_released),
-    TEST(a_queue_is_listed_until_it_is_released_on_a_virtual_queue),
-    TEST(a_list_is_cut_to_its_room),
-    {NULL, NULL},
-};

@@ -8,8 +8,6 @@
 
 #include <signal.h>
 
-#define TRACKING "tracking"
-
 /* ---- Ids -------------------------------------------------------------------------------------------------------- */
 
 static void *other_threads_loop(void *argument) {
@@ -38,61 +36,11 @@ OWN_THREAD_TEST(a_thread_has_one_loop_and_no_two_threads_have_the_same) {
   EXPECT_OK(chime_run_loop_release(0));
 }
 
-OWN_THREAD_TEST(ids_of_other_kinds_are_refused) {
-  int object = 0;
-  uint64_t ids[6] = {0};
-  chime_weak_timer_t timer = 0;
-  chime_run_loop_t loop = 0;
-  chime_queue_t queue = 0;
-  int64_t number = 7;
-  int32_t valid = 7;
-  size_t i;
-  REQUIRE_OK(chime_run_loop_current(&loop));
-  REQUIRE_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, quiet_handler, NULL, NULL, &timer));
-  REQUIRE_OK(chime_target_create(&object, NULL, &ids[0]));
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &ids[1]));
-  REQUIRE_OK(chime_timer_after(ids[1], CHIME_HOUR, quiet_handler, NULL, NULL, &ids[2]));
-  ids[3] = (UINT64_C(1) << 53) | timer;
-  ids[4] = UINT64_MAX;
-  for (i = 0; i < sizeof ids / sizeof ids[0]; i++) { /* the last one is 0 */
-    uint64_t id = ids[i];
-    EXPECT_STATUS(chime_run_loop_stop(id), CHIME_ERROR_INVALID_HANDLE);
-    if (id != 0) EXPECT_STATUS(chime_run_loop_release(id), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_run_loop_add_common_mode(id, "a"), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_run_loop_queue_create(id, NULL, NULL, &queue), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_add(timer, id, NULL), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_add(id, loop, NULL), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_fire(id), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_invalidate(id), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_is_valid(id, &valid), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_set_tolerance(id, 0), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_tolerance(id, &number), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_set_fire_date(id, 0), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_fire_date(id, &number), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_weak_timer_interval(id, &number), CHIME_ERROR_INVALID_HANDLE);
-    if (id != 0) EXPECT_STATUS(chime_weak_timer_release(id), CHIME_ERROR_INVALID_HANDLE);
-  }
-  /* And theirs are refused by the functions of chime.h. */
-  EXPECT_STATUS(chime_queue_release(loop), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_release(timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_release(timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_release(timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT(queue == 0 && number == 7 && valid == 7); /* untouched */
-  EXPECT_OK(chime_weak_timer_is_valid(timer, &valid));
-  EXPECT_EQ(valid, 1);
-  EXPECT_OK(chime_weak_timer_release(timer));
-  EXPECT_STATUS(chime_weak_timer_release(timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_OK(chime_weak_timer_release(0));
-  EXPECT_OK(chime_queue_shutdown(ids[1], PATIENCE));
-  EXPECT_OK(chime_target_release(ids[0]));
-}
-
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
 OWN_THREAD_TEST(what_cannot_be_run_is_refused_at_once) {
-  chime_run_loop_t loop = 0;
+  chime_run_loop_t loop = current_loop(t);
   chime_queue_t queue = 0;
-  REQUIRE_OK(chime_run_loop_current(&loop));
   EXPECT_STATUS(chime_run_loop_run(NULL, -1, 0), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_run_loop_run(NULL, INT64_MIN, 0), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_run_loop_run(NULL, 0, 2), CHIME_ERROR_INVALID_ARGUMENT);
@@ -144,33 +92,10 @@ OWN_THREAD_TEST(a_run_until_a_tick_ends_with_the_visit_that_ticked) {
   EXPECT_STATUS(chime_run_loop_run(NULL, 0, CHIME_RUN_LOOP_UNTIL_TICK), CHIME_TIMED_OUT); /* of this run, not before */
 }
 
-/* Each due time from the first tick's on was delivered or counted as missed. */
-static void expect_on_its_grid(csuite *t, const probe *p, int64_t interval_ns) {
-  int64_t due = load(&p->ticks) + p->missed;
-  EXPECT_EQ(p->last.scheduled_ns, p->first.scheduled_ns + (due - 1 - (int64_t)p->first.missed) * interval_ns);
-}
-
-/* Runs for 30 ms, each time to the end, until the probe has so many ticks. */
-static void run_beyond(csuite *t, const char *mode, const probe *p, int ticks) {
-  int64_t end = monotonic_ns() + PATIENCE;
-  do {
-    EXPECT_STATUS(chime_run_loop_run(mode, 30 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
-  } while (load(&p->ticks) < ticks && EXPECT(monotonic_ns() < end));
-}
-
-OWN_THREAD_TEST(a_tick_alone_does_not_end_a_run) {
-  probe *p;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
-  p = probe_every_quietly(t, queue, 2 * CHIME_MILLISECOND);
-  run_beyond(t, NULL, p, 1);
-  expect_on_its_grid(t, p, 2 * CHIME_MILLISECOND);
-}
-
 /* ---- Stopping --------------------------------------------------------------------------------------------------- */
 
 OWN_THREAD_TEST(a_stop_before_a_run_ends_that_one_and_no_other) {
-  chime_run_loop_t loop = 0;
-  REQUIRE_OK(chime_run_loop_current(&loop));
+  chime_run_loop_t loop = current_loop(t);
   EXPECT_OK(chime_run_loop_stop(loop));
   EXPECT_STATUS(chime_run_loop_stop(loop), CHIME_IGNORED);
   EXPECT_STATUS(chime_run_loop_run(NULL, CHIME_FOREVER, 0), CHIME_STOPPED);
@@ -192,9 +117,8 @@ static void *stop_in_a_while(void *argument) {
 
 OWN_THREAD_TEST(another_thread_stops_a_run_in_every_mode) {
   static const char *const modes[] = {NULL, TRACKING, NULL, TRACKING};
-  chime_run_loop_t loop = 0;
+  chime_run_loop_t loop = current_loop(t);
   size_t i;
-  REQUIRE_OK(chime_run_loop_current(&loop));
   EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING));
   for (i = 0; i < sizeof modes / sizeof modes[0]; i++) {
     pthread_t thread;
@@ -215,11 +139,10 @@ static void *stop_again_and_again(void *argument) {
 }
 
 OWN_THREAD_TEST(no_stop_is_lost_however_it_meets_the_run) {
-  chime_run_loop_t loop = 0;
+  chime_run_loop_t loop = current_loop(t);
   probe *p = probe_new(t, 0, "a");
   pthread_t thread;
   int i;
-  REQUIRE_OK(chime_run_loop_current(&loop));
   p->user = &loop;
   p->number = csuite_scaled(10000);
   if (!spawn(t, &thread, stop_again_and_again, p)) return;
@@ -253,13 +176,11 @@ static void run_in_the_handler(probe *p, const chime_tick *tick) {
 }
 
 OWN_THREAD_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_innermost_run) {
-  chime_run_loop_t loop = 0;
-  chime_queue_t second = 0;
+  chime_run_loop_t loop = current_loop(t);
+  chime_queue_t second;
   probe *outer, *inner;
   RUN_LOOP_QUEUE_OR_RETURN(first, NULL);
-  REQUIRE_OK(chime_run_loop_current(&loop));
-  REQUIRE_OK(chime_run_loop_queue_create(loop, NULL, NULL, &second));
-  csuite_ends(t, second, PATIENCE);
+  second = queue_of_loop(t, loop, NULL);
   outer = probe_idle(t, first, "a");
   inner = probe_idle(t, second, "b");
   outer->quiet = inner->quiet = 1;
@@ -417,101 +338,9 @@ OWN_THREAD_TEST(many_loops_begin_and_end) {
   }
 }
 
-/* ---- Modes ------------------------------------------------------------------------------------------------------ */
-
-OWN_THREAD_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another) {
-  chime_run_loop_t loop = 0;
-  chime_queue_t common = 0;
-  probe *resting, *ticking;
-  int64_t first;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
-  REQUIRE_OK(chime_run_loop_current(&loop));
-  REQUIRE_OK(chime_run_loop_add_common_mode(loop, TRACKING));
-  REQUIRE_OK(chime_run_loop_queue_create(loop, CHIME_RUN_LOOP_COMMON_MODES, NULL, &common));
-  csuite_ends(t, common, PATIENCE);
-  resting = probe_every_quietly(t, queue, 2 * CHIME_MILLISECOND);
-  ticking = probe_every_quietly(t, common, 2 * CHIME_MILLISECOND);
-  first = deadline_of(t, resting->timer);
-  run_beyond(t, TRACKING, ticking, 1);
-  EXPECT_EQ(load(&resting->ticks), 0);
-  EXPECT_EQ(deadline_of(t, resting->timer), first);
-  /* Back in its mode it gets one tick for all that it missed, then its grid. */
-  EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_TIMED_OUT);
-  EXPECT_EQ(load(&resting->ticks), 1);
-  EXPECT(resting->first.missed >= 13);
-  EXPECT_EQ(resting->first.scheduled_ns, first + (int64_t)resting->first.missed * 2 * CHIME_MILLISECOND);
-  run_beyond(t, NULL, resting, 2);
-  expect_on_its_grid(t, resting, 2 * CHIME_MILLISECOND);
-  expect_on_its_grid(t, ticking, 2 * CHIME_MILLISECOND);
-}
-
-OWN_THREAD_TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there) {
-  chime_run_loop_t loop = 0;
-  chime_queue_t own = 0;
-  probe *p;
-  REQUIRE_OK(chime_run_loop_current(&loop));
-  EXPECT_STATUS(chime_run_loop_queue_create(loop, "", NULL, &own), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_run_loop_queue_create(loop, "\xfe", NULL, &own), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_run_loop_queue_create(loop, NULL, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  {
-    chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-    options.size = 3;
-    EXPECT_STATUS(chime_run_loop_queue_create(loop, NULL, &options, &own), CHIME_ERROR_INVALID_ARGUMENT);
-  }
-  EXPECT_EQ(own, 0);
-  REQUIRE_OK(chime_run_loop_queue_create(loop,
-                                         "m\xc3\xb6"
-                                         "de",
-                                         NULL, &own)); /* UTF-8 */
-  csuite_ends(t, own, PATIENCE);
-  p = probe_after(t, own, "a", 0);
-  EXPECT_STATUS(chime_run_loop_run(NULL, 5 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
-  EXPECT_EQ(load(&p->ticks), 0);
-  EXPECT_OK(chime_run_loop_run("m\xc3\xb6"
-                               "de",
-                               PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
-  EXPECT_EQ(load(&p->ticks), 1);
-}
-
-OWN_THREAD_TEST(a_mode_becomes_common_for_timers_that_were_there_and_for_later_ones) {
-  chime_run_loop_t loop = 0;
-  chime_queue_t queues[2] = {0, 0};
-  probe *p[2];
-  int i;
-  REQUIRE_OK(chime_run_loop_current(&loop));
-  EXPECT_STATUS(chime_run_loop_add_common_mode(loop, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_run_loop_add_common_mode(loop, ""), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_run_loop_add_common_mode(loop, "\xff"), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_run_loop_add_common_mode(loop, CHIME_RUN_LOOP_COMMON_MODES), CHIME_ERROR_INVALID_ARGUMENT);
-  for (i = 0; i < 2; i++) {
-    REQUIRE_OK(chime_run_loop_queue_create(loop, CHIME_RUN_LOOP_COMMON_MODES, NULL, &queues[i]));
-    csuite_ends(t, queues[i], PATIENCE);
-    p[i] = probe_after(t, queues[i], "a", 0);
-    p[i]->quiet = 1;
-    if (i == 0) EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING));
-  }
-  EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING)); /* again changes nothing */
-  EXPECT_STATUS(chime_run_loop_run(TRACKING, 0, 0), CHIME_TIMED_OUT);
-  EXPECT_EQ(load(&p[0]->ticks), 1);
-  EXPECT_EQ(load(&p[1]->ticks), 1);
-}
+/* ---- Queues ----------------------------------------------------------------------------------------------------- */
 
 static void set_to_one(void *value) { store(value, 1); }
-
-OWN_THREAD_TEST(the_main_threads_loop_takes_modes_and_queues_from_any_thread) {
-  chime_run_loop_t loop = 0;
-  chime_queue_t queue = 0;
-  probe *p;
-  REQUIRE_OK(chime_run_loop_main(&loop));
-  EXPECT_OK(chime_run_loop_add_common_mode(loop, "csuite.common"));
-  REQUIRE_OK(chime_run_loop_queue_create(loop, "csuite.never", NULL, &queue));
-  p = probe_after(t, queue, "a", 0);
-  EXPECT_OK(chime_queue_shutdown(queue, CHIME_MILLISECOND)); /* what is left is delivered here */
-  EXPECT_EQ(load(&p->ticks), 0);
-  EXPECT_EQ(load(&p->finalized), 1);
-}
-
-/* ---- Queues ----------------------------------------------------------------------------------------------------- */
 
 OWN_THREAD_TEST(sync_is_for_the_loops_own_thread_only) {
   own_loop *l = csuite_memory(t, sizeof *l);
@@ -622,7 +451,7 @@ static void run_loop_stop_main(void *context) {
   add(ran, 1);
 }
 
-static void the_main_loop_runs_a_queue_of_its_own(csuite *t) {
+TEST_ALONE(the_main_loop_runs_a_queue_of_its_own) {
   chime_run_loop_t loop = 0;
   chime_queue_t queue = 0;
   int ran = 0;
@@ -634,7 +463,7 @@ static void the_main_loop_runs_a_queue_of_its_own(csuite *t) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
 
-static void running_the_main_loop_drains_the_main_queue(csuite *t) {
+TEST_ALONE(running_the_main_loop_drains_the_main_queue) {
   chime_run_loop_t mine = 0, mains = 0;
   chime_queue_t queue = 0;
   int ran = 0;
@@ -648,37 +477,3 @@ static void running_the_main_loop_drains_the_main_queue(csuite *t) {
   EXPECT_EQ(ran, 1);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
-
-const csuite_test run_loop_main_tests[] = {
-    TEST(the_main_loop_runs_a_queue_of_its_own),
-    TEST(running_the_main_loop_drains_the_main_queue),
-    {NULL, NULL},
-};
-
-const csuite_test run_loop_tests[] = {
-    TEST(a_thread_has_one_loop_and_no_two_threads_have_the_same),
-    TEST(ids_of_other_kinds_are_refused),
-    TEST(what_cannot_be_run_is_refused_at_once),
-    TEST(a_run_waits_for_its_timeout_also_with_nothing_in_the_mode),
-    TEST(a_run_without_time_does_what_is_due_and_nothing_else),
-    TEST(a_run_until_a_tick_ends_with_the_visit_that_ticked),
-    TEST(a_tick_alone_does_not_end_a_run),
-    TEST(a_stop_before_a_run_ends_that_one_and_no_other),
-    TEST(another_thread_stops_a_run_in_every_mode),
-    TEST(no_stop_is_lost_however_it_meets_the_run),
-    TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_innermost_run),
-    TEST(a_loop_of_chimes_own_runs_on_a_thread_of_its_own_until_released),
-    TEST(a_stop_ends_the_thread_of_a_loop_of_chimes_own),
-    TEST(a_loop_of_chimes_own_may_be_released_in_a_callback_on_it),
-    TEST(release_ends_the_thread_also_when_a_callback_runs_the_loop),
-    TEST(many_loops_begin_and_end),
-    TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another),
-    TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there),
-    TEST(a_mode_becomes_common_for_timers_that_were_there_and_for_later_ones),
-    TEST(the_main_threads_loop_takes_modes_and_queues_from_any_thread),
-    TEST(sync_is_for_the_loops_own_thread_only),
-    TEST(shutdown_on_the_loops_own_thread_needs_no_run),
-    TEST(no_wake_up_is_lost_however_it_meets_the_loop),
-    TEST(a_queue_whose_loop_has_ended_is_ended_by_shutdown),
-    {NULL, NULL},
-};

@@ -41,15 +41,6 @@ static const int table[5][EVENTS] = {
     [CHIME_STATE_CANCELLED] = {RUN, RUN, IGNORED, IGNORED, CAN, IGNORED, IGNORED, IGNORED, IGNORED, IGNORED, STALE},
 };
 
-/* Waits until no handler of the timer runs. */
-static void come_to_rest(csuite *t, chime_timer_t timer) {
-  int64_t end = monotonic_ns() + PATIENCE;
-  while (info_of(t, timer).busy) {
-    if (!EXPECT(monotonic_ns() < end)) return;
-    sleep_ns(100 * CHIME_MICROSECOND);
-  }
-}
-
 static void run_what_is_due(csuite *t, chime_queue_t queue, where place, probe *p, int ticks) {
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
   EXPECT(await(&p->ticks, ticks));
@@ -141,21 +132,11 @@ static void check_row(csuite *t, where place, chime_state state) {
   for (e = ACTIVATE; e < EVENTS; e++) check_cell(t, queue, place, state, (event)e);
 }
 
-static void the_row_of_idle(csuite *t, where place) { check_row(t, place, CHIME_STATE_IDLE); }
-static void the_row_of_running(csuite *t, where place) { check_row(t, place, CHIME_STATE_RUNNING); }
-static void the_row_of_suspended(csuite *t, where place) { check_row(t, place, CHIME_STATE_SUSPENDED); }
-static void the_row_of_finished(csuite *t, where place) { check_row(t, place, CHIME_STATE_FINISHED); }
-static void the_row_of_cancelled(csuite *t, where place) { check_row(t, place, CHIME_STATE_CANCELLED); }
-ON_VIRTUAL_AND_SERIAL(the_row_of_idle)
-ON_THE_MAIN_QUEUE(the_row_of_idle)
-ON_VIRTUAL_AND_SERIAL(the_row_of_running)
-ON_THE_MAIN_QUEUE(the_row_of_running)
-ON_VIRTUAL_AND_SERIAL(the_row_of_suspended)
-ON_THE_MAIN_QUEUE(the_row_of_suspended)
-ON_VIRTUAL_AND_SERIAL(the_row_of_finished)
-ON_THE_MAIN_QUEUE(the_row_of_finished)
-ON_VIRTUAL_AND_SERIAL(the_row_of_cancelled)
-ON_THE_MAIN_QUEUE(the_row_of_cancelled)
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(the_row_of_idle) { check_row(t, place, CHIME_STATE_IDLE); }
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(the_row_of_running) { check_row(t, place, CHIME_STATE_RUNNING); }
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(the_row_of_suspended) { check_row(t, place, CHIME_STATE_SUSPENDED); }
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(the_row_of_finished) { check_row(t, place, CHIME_STATE_FINISHED); }
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(the_row_of_cancelled) { check_row(t, place, CHIME_STATE_CANCELLED); }
 
 /* ---- The column of the last tick -------------------------------------------------------------------------------- */
 
@@ -165,7 +146,7 @@ static void note_own_state(probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_timer_check_generation(tick->timer, tick->generation));
 }
 
-static void the_last_tick_finishes_before_its_handler_starts(csuite *t, where place) {
+TESTS_ON_VIRTUAL_AND_SERIAL(the_last_tick_finishes_before_its_handler_starts) {
   chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
@@ -180,19 +161,13 @@ static void the_last_tick_finishes_before_its_handler_starts(csuite *t, where pl
   EXPECT_EQ(p->number, CHIME_STATE_RUNNING * 100 + CHIME_STATE_RUNNING * 10 + CHIME_STATE_FINISHED);
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
 }
-ON_VIRTUAL_AND_SERIAL(the_last_tick_finishes_before_its_handler_starts)
 
-static void a_one_shot_is_finished_in_its_handler(csuite *t, where place) {
-  chime_schedule schedule = schedule_of(0, 0);
+TESTS_ON_VIRTUAL_AND_SERIAL(a_one_shot_is_finished_in_its_handler) {
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = note_own_state;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, 0, 0, note_own_state);
   run_what_is_due(t, queue, place, p, 1);
   EXPECT_EQ(p->number, CHIME_STATE_FINISHED);
 }
-ON_VIRTUAL_AND_SERIAL(a_one_shot_is_finished_in_its_handler)
 
 /* ---- The same calls inside the timer's own handler: what took effect answers RUNNING --------------------------- */
 
@@ -227,38 +202,11 @@ static void call_everything_in_the_own_handler(probe *p, const chime_tick *tick)
   EXPECT(is_stale(timer));
 }
 
-static void every_call_in_the_own_handler_answers(csuite *t, where place) {
-  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
+TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(every_call_in_the_own_handler_answers) {
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = call_everything_in_the_own_handler;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  probe *p = probe_quiet(t, queue, 0, CHIME_HOUR, call_everything_in_the_own_handler);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
   EXPECT(await(&p->finalized, 1));
   EXPECT_EQ(load(&p->ticks), 1);
 }
-ON_VIRTUAL_AND_SERIAL(every_call_in_the_own_handler_answers)
-ON_THE_MAIN_QUEUE(every_call_in_the_own_handler_answers)
-static void every_call_in_the_own_handler_answers_on_a_concurrent_queue(csuite *t) {
-  every_call_in_the_own_handler_answers(t, CONCURRENT);
-}
-
-const csuite_test states_tests[] = {
-    TESTS_ON_VIRTUAL_AND_SERIAL(the_row_of_idle),
-    TEST_ON_THE_MAIN_QUEUE(the_row_of_idle),
-    TESTS_ON_VIRTUAL_AND_SERIAL(the_row_of_running),
-    TEST_ON_THE_MAIN_QUEUE(the_row_of_running),
-    TESTS_ON_VIRTUAL_AND_SERIAL(the_row_of_suspended),
-    TEST_ON_THE_MAIN_QUEUE(the_row_of_suspended),
-    TESTS_ON_VIRTUAL_AND_SERIAL(the_row_of_finished),
-    TEST_ON_THE_MAIN_QUEUE(the_row_of_finished),
-    TESTS_ON_VIRTUAL_AND_SERIAL(the_row_of_cancelled),
-    TEST_ON_THE_MAIN_QUEUE(the_row_of_cancelled),
-    TESTS_ON_VIRTUAL_AND_SERIAL(the_last_tick_finishes_before_its_handler_starts),
-    TESTS_ON_VIRTUAL_AND_SERIAL(a_one_shot_is_finished_in_its_handler),
-    TESTS_ON_VIRTUAL_AND_SERIAL(every_call_in_the_own_handler_answers),
-    TEST_ON_THE_MAIN_QUEUE(every_call_in_the_own_handler_answers),
-    TEST(every_call_in_the_own_handler_answers_on_a_concurrent_queue),
-    {NULL, NULL},
-};
+TEST_ON(every_call_in_the_own_handler_answers, a_concurrent_queue, CONCURRENT)

@@ -33,7 +33,7 @@ enum { STATUSES = sizeof statuses / sizeof statuses[0] };
 
 static const chime_status unknown[] = {5, 6, -14, -15, 1000, -1000, INT32_MAX, INT32_MIN};
 
-static void every_status_has_its_name(csuite *t) {
+TEST(every_status_has_its_name) {
   size_t i;
   for (i = 0; i < STATUSES; i++) {
     EXPECT_TEXT(chime_status_name(statuses[i].status), statuses[i].name);
@@ -44,7 +44,7 @@ static void every_status_has_its_name(csuite *t) {
   }
 }
 
-static void every_status_has_a_message_of_its_own(csuite *t) {
+TEST(every_status_has_a_message_of_its_own) {
   size_t i, j;
   for (i = 0; i < STATUSES; i++) {
     const char *message = chime_status_message(statuses[i].status);
@@ -74,7 +74,7 @@ static const struct {
     KIND(CHIME_TRACE_RELEASED),  KIND(CHIME_TRACE_RETURNED),
 };
 
-static void every_kind_of_tick_has_its_name(csuite *t) {
+TEST(every_kind_of_tick_has_its_name) {
   static const chime_tick_kind none[] = {-1, 6, 15, 28, INT32_MAX, INT32_MIN};
   size_t i;
   for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -84,14 +84,14 @@ static void every_kind_of_tick_has_its_name(csuite *t) {
   for (i = 0; i < sizeof none / sizeof none[0]; i++) EXPECT_TEXT(chime_tick_kind_name(none[i]), "CHIME_UNKNOWN");
 }
 
-static void only_negative_statuses_are_failures(csuite *t) {
+TEST(only_negative_statuses_are_failures) {
   size_t i;
   for (i = 0; i < STATUSES; i++) {
     EXPECT_EQ(CHIME_FAILED(statuses[i].status), strncmp(statuses[i].name, "CHIME_ERROR", 11) == 0);
   }
 }
 
-static void the_version_is_the_headers(csuite *t) {
+TEST(the_version_is_the_headers) {
   EXPECT_EQ(chime_version(), CHIME_VERSION);
   EXPECT_EQ(chime_version() >> 16, CHIME_VERSION_MAJOR);
   EXPECT_EQ((chime_version() >> 8) & 255, CHIME_VERSION_MINOR);
@@ -111,7 +111,7 @@ static void check_clock(csuite *t, chime_clock clock, clockid_t system_clock, in
   EXPECT_BETWEEN(now, before - slack_ns, after + slack_ns);
 }
 
-static void each_clock_has_the_zero_of_clock_gettime(csuite *t) {
+TEST(each_clock_has_the_zero_of_clock_gettime) {
   check_clock(t, CHIME_CLOCK_MONOTONIC, CLOCK_MONOTONIC, 0);
   check_clock(t, CHIME_CLOCK_WALL, CLOCK_REALTIME, CHIME_HOUR); /* it may be stepped meanwhile */
 #ifdef CLOCK_BOOTTIME
@@ -120,13 +120,3 @@ static void each_clock_has_the_zero_of_clock_gettime(csuite *t) {
 }
 
 /* ---- Fork ------------------------------------------------------------------------------------------------------- */
-
-const csuite_test statuses_tests[] = {
-    TEST(every_status_has_its_name),
-    TEST(every_status_has_a_message_of_its_own),
-    TEST(every_kind_of_tick_has_its_name),
-    TEST(only_negative_statuses_are_failures),
-    TEST(the_version_is_the_headers),
-    TEST(each_clock_has_the_zero_of_clock_gettime),
-    {NULL, NULL},
-};

@@ -392,13 +392,6 @@ static void run_storm(csuite *t, where place) {
   EXPECT(load(&s->ticks) > 0);
 }
 
-static void a_storm_of_calls_on_a_serial_queue(csuite *t) { run_storm(t, SERIAL); }
-static void a_storm_of_calls_on_a_concurrent_queue(csuite *t) { run_storm(t, CONCURRENT); }
-static void a_storm_of_calls_on_a_virtual_queue(csuite *t) { run_storm(t, VIRTUAL); }
-
-const csuite_test storm_tests[] = {
-    TEST(a_storm_of_calls_on_a_serial_queue),
-    TEST(a_storm_of_calls_on_a_concurrent_queue),
-    TEST(a_storm_of_calls_on_a_virtual_queue),
-    {NULL, NULL},
-};
+TEST(a_storm_of_calls_on_a_serial_queue) { run_storm(t, SERIAL); }
+TEST(a_storm_of_calls_on_a_concurrent_queue) { run_storm(t, CONCURRENT); }
+TEST(a_storm_of_calls_on_a_virtual_queue) { run_storm(t, VIRTUAL); }

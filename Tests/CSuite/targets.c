@@ -1,206 +1,33 @@
 /*
  * targets.c - weak targets: a handler finds its target alive for the length of the call; with the last reference the
  * target's timers end at once; each destructor is called once, after the last handler that had the object.
- * Promises 8, 9 and 10. (Many threads at once: targets_storm.c.)
- *
- * In a timeline `~o` is the destructor of the object `o`.
+ * Promises 8, 9 and 10. (Many threads at once: targets_storm.c; their ends: targets_end.c.)
  */
-#include "harness.h"
-
-/* An object that a target is made of. It stays in memory after its destructor, so that a use after it is seen. */
-typedef struct object object;
-struct object {
-  csuite *t;
-  const char *name;
-  chime_target_t target;
-  void (*on_destroy)(object *o);
-  probe *user; /* a timer that names the target */
-  probe *other;
-  chime_queue_t queue;
-  chime_status status;
-  chime_status status2;
-  pthread_t thread;  /* that called the destructor */
-  pthread_t handler; /* that ran a handler */
-  int destroyed;
-  int flag;
-  int gate;
-};
-
-static void destroy(void *context) {
-  object *o = context;
-  csuite *t = o->t;
-  csuite_log(t, "~%s", o->name);
-  o->thread = pthread_self();
-  if (o->on_destroy != NULL) o->on_destroy(o);
-  EXPECT_EQ(add(&o->destroyed, 1), 1);
-}
-
-static object *object_new(csuite *t, const char *name) {
-  object *o = csuite_memory(t, sizeof *o);
-  o->t = t;
-  o->name = name;
-  EXPECT_OK(chime_target_create(o, destroy, &o->target));
-  EXPECT(o->target != 0 && o->target < UINT64_C(1) << 53);
-  return o;
-}
-
-/* Every callback of a probe that has a target; the test's own action is called after the check. */
-static void expect_alive(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  object *o = p->user;
-  EXPECT(tick->target == o);
-  EXPECT_EQ(load(&o->destroyed), 0);
-}
-
-static void expect_alive_or_gone(probe *p, const chime_tick *tick) {
-  if (tick->target != NULL) expect_alive(p, tick);
-}
-
-static void expect_gone(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  EXPECT(tick->target == NULL);
-}
-
-static chime_timer_options options_of(probe *p, object *o) {
-  chime_timer_options options = probe_full_options(p);
-  p->user = o;
-  options.target = o->target;
-  return options;
-}
-
-/* An idle timer of a target, with all handlers. Once the target is gone its cancel handler gets none. */
-static probe *user_of(object *o, chime_queue_t queue, const char *name) {
-  csuite *t = o->t;
-  probe *p = probe_new(t, queue, name);
-  chime_timer_options options = options_of(p, o);
-  p->on_tick = p->on_armed = expect_alive;
-  p->on_cancelled = expect_gone;
-  EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
-  return p;
-}
-
-static probe *running_user_of(object *o, chime_queue_t queue, const char *name, int64_t first_ns, int64_t interval_ns) {
-  csuite *t = o->t;
-  chime_schedule schedule = schedule_of(first_ns, interval_ns);
-  probe *p = user_of(o, queue, name);
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-  return p;
-}
-
-/* One that is due in an hour, and whose registration may come late. Where other threads run its callbacks. */
-static probe *distant_user_of(object *o, chime_queue_t queue, probe_action on_cancelled) {
-  csuite *t = o->t;
-  chime_schedule schedule = schedule_of(CHIME_HOUR, CHIME_HOUR);
-  probe *p = user_of(o, queue, "a");
-  p->quiet = 1;
-  p->on_armed = expect_alive_or_gone;
-  p->on_cancelled = on_cancelled;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-  return p;
-}
-
-static void run_due(csuite *t, chime_queue_t queue, where place) {
-  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
-}
-
-static void end_queue(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
-
-/* Waits until no handler of the timer runs, or it is stale. */
-static void come_to_rest(csuite *t, chime_timer_t timer) {
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  int64_t end = monotonic_ns() + PATIENCE;
-  while (chime_timer_get_info(timer, &info) == CHIME_OK && info.busy) {
-    if (!EXPECT(monotonic_ns() < end)) return;
-    sleep_ns(100 * CHIME_MICROSECOND);
-  }
-}
-
-/* A timer whose target is gone: it never runs again. `fired` is what fire answers in its state. */
-static void expect_over(csuite *t, chime_timer_t timer, chime_state state, chime_status fired) {
-  chime_schedule schedule = schedule_of(1, 1);
-  EXPECT_EQ(state_of(t, timer), state);
-  EXPECT_EQ(deadline_of(t, timer), CHIME_FOREVER);
-  EXPECT_STATUS(chime_timer_activate(timer, &schedule), CHIME_ERROR_TARGET_GONE);
-  EXPECT_STATUS(chime_timer_restart(timer, &schedule), CHIME_ERROR_TARGET_GONE);
-  EXPECT_STATUS(chime_timer_fire(timer), fired);
-  EXPECT_STATUS(chime_timer_suspend(timer), CHIME_IGNORED);
-  EXPECT_STATUS(chime_timer_resume(timer), CHIME_IGNORED);
-  EXPECT_STATUS(chime_timer_postpone(timer, 1), CHIME_IGNORED);
-  EXPECT_STATUS(chime_timer_cancel(timer), CHIME_IGNORED);
-  EXPECT_EQ(state_of(t, timer), state); /* nothing changed */
-  EXPECT_EQ(deadline_of(t, timer), CHIME_FOREVER);
-}
+#include "objects.h"
 
 /* ---- The object of a tick --------------------------------------------------------------------------------------- */
 
-static void a_tick_carries_the_live_target(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *p = running_user_of(o, queue, "a", 10, 10);
-  p->on_cancelled = expect_alive; /* it is cancelled while the target lives */
-  EXPECT_OK(chime_queue_advance(queue, 15));
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_OK(chime_queue_advance(queue, 0));
-  EXPECT_EQ(p->last.kind, CHIME_TICK_FIRED);
-  EXPECT_OK(chime_timer_cancel(p->timer));
-  EXPECT_OK(chime_queue_advance(queue, 0));
-  EXPECT_LOG("a^ a1@10 a2!15 a-");
-  EXPECT_OK(chime_timer_restart(p->timer, NULL)); /* cancelled by hand, the target lives: it may run again */
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_LOG("a^ a1@25 a- a.");
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_LOG("~o");
-}
+/* Cancelled by hand while the target lives, it may run again. */
+TIMELINE(a_tick_carries_the_live_target,
+         "O target; a 10/10 full of O; +15; a.fire; +0; a.cancel; +0 | a^ a1@10 a2!15 a-; "
+         "a.restart; +10; a.release | a^ a1@25 a- a.; O.release | ~O")
 
-static void a_timer_without_a_target_has_none_in_its_ticks(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *p = probe_start_full(t, queue, "a", &schedule);
-  p->on_tick = p->on_armed = p->on_cancelled = expect_gone;
-  EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_OK(chime_target_release(o->target)); /* none of its business */
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_LOG("a^ a1!0 a2@10 ~o a3@20 a- a.");
-}
+TIMELINE(a_timer_without_a_target_has_none_in_its_ticks,
+         "O target; a 10/10 full; a.fire; +10; O.release; +10; a.release | a^ a1!0 a2@10 ~O a3@20 a- a.")
 
 /* ---- The last release ------------------------------------------------------------------------------------------- */
 
-static void the_last_release_between_two_ticks_cancels_at_once(csuite *t) {
-  chime_schedule schedule = schedule_of(1, 1);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *p = running_user_of(o, queue, "a", 10, 10);
-  uint64_t generation;
-  EXPECT_OK(chime_queue_advance(queue, 25));
-  EXPECT_LOG("a^ a1@10 a2@20");
-  generation = generation_of(t, p->timer);
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_LOG("~o");
-  EXPECT(pthread_equal(o->thread, pthread_self()));
-  EXPECT(generation_of(t, p->timer) != generation);
-  expect_over(t, p->timer, CHIME_STATE_CANCELLED, CHIME_IGNORED); /* fire, as of any cancelled timer */
-  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule)); /* a cancelled timer may be given a schedule, and stays */
-  expect_over(t, p->timer, CHIME_STATE_CANCELLED, CHIME_IGNORED);
-  EXPECT_OK(chime_queue_advance(queue, 100));
-  EXPECT_LOG("a-");
-  EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_OK(chime_queue_advance(queue, 100));
-  EXPECT_LOG("a.");
-}
+/* A cancelled timer may be given a schedule, and stays cancelled. */
+TIMELINE(the_last_release_between_two_ticks_cancels_at_once,
+         "O target; a 10/10 full of O; +25 | a^ a1@10 a2@20; O.release | ~O; a is cancelled; a.fire?; a is over; "
+         "a.reschedule 1/1; a is over; a is cancelled; +100 | a-; a.release; +100 | a.")
 
 /* [5] [8] */
-static void the_last_release_stops_a_fast_timer(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(the_last_release_stops_a_fast_timer) {
   QUEUE_OR_RETURN(queue, place);
   object *o = object_new(t, "o");
-  probe *p = user_of(o, queue, "a");
-  chime_schedule schedule = schedule_of(0, 100 * CHIME_MICROSECOND);
+  probe *p = ticking_user_of(o, queue, expect_alive);
   int ticks;
-  p->quiet = 1;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
   EXPECT(await(&p->ticks, 5));
   EXPECT_OK(chime_target_release(o->target));
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED);
@@ -213,38 +40,17 @@ static void the_last_release_stops_a_fast_timer(csuite *t, where place) {
   EXPECT_EQ(load(&p->finalized), 0);
   EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, PATIENCE), CHIME_IGNORED);
   EXPECT_OK(chime_timer_release(p->timer));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&p->cancelled), 1);
   EXPECT_EQ(load(&p->finalized), 1);
 }
-ON_DISPATCH_QUEUES(the_last_release_stops_a_fast_timer)
-
-static void expect_after_handler(object *o) {
-  csuite *t = o->t;
-  EXPECT_EQ(load(&o->user->busy), 0);
-  EXPECT_EQ(load(&o->user->returned), 1);
-  EXPECT_EQ(load(&o->user->cancelled), 0); /* the cancel handler and the finalizer come later */
-  EXPECT_EQ(load(&o->user->finalized), 0);
-}
-
-static void release_the_target(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  object *o = p->user;
-  expect_alive(p, tick);
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_EQ(load(&o->destroyed), 0); /* this call holds it */
-  EXPECT_STATUS(chime_target_retain(o->target, NULL), CHIME_ERROR_INVALID_HANDLE);
-  expect_over(t, tick->timer, CHIME_STATE_CANCELLED, CHIME_IGNORED);
-  EXPECT_EQ(load(&o->destroyed), 0);
-}
 
 /* [8] [9] */
-static void a_handler_may_release_its_own_target(csuite *t, where place) {
+TESTS_ON_ALL_QUEUES(a_handler_may_release_its_own_target) {
   QUEUE_OR_RETURN(queue, place);
   object *o = object_new(t, "o");
   probe *p = user_of(o, queue, "a");
   chime_schedule schedule = schedule_of(0, 100 * CHIME_MICROSECOND);
-  o->user = p;
   o->on_destroy = expect_after_handler;
   p->quiet = place != VIRTUAL;
   p->on_tick = release_the_target;
@@ -260,14 +66,10 @@ static void a_handler_may_release_its_own_target(csuite *t, where place) {
   EXPECT_EQ(load(&p->finalized), 0);
   EXPECT_OK(chime_timer_release(p->timer));
   EXPECT(await(&p->finalized, 1));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&p->ticks), 1);
   EXPECT_EQ(load(&p->cancelled), 1);
   EXPECT_EQ(load(&o->destroyed), 1);
-}
-ON_DISPATCH_QUEUES(a_handler_may_release_its_own_target)
-static void a_handler_may_release_its_own_target_on_a_virtual_queue(csuite *t) {
-  a_handler_may_release_its_own_target(t, VIRTUAL);
 }
 
 static void stay_with_the_target(probe *p, const chime_tick *tick) {
@@ -285,19 +87,15 @@ static void expect_on_the_handlers_thread(object *o) {
 }
 
 /* [8]: whoever holds it last calls the destructor, here the handler's thread, after it has returned. */
-static void a_running_handler_keeps_its_target(csuite *t, where place) {
-  chime_schedule schedule = schedule_of(0, 100 * CHIME_MICROSECOND);
+TESTS_ON_DISPATCH_QUEUES(a_running_handler_keeps_its_target) {
   QUEUE_OR_RETURN(queue, place);
   object *o = object_new(t, "o");
-  probe *p = user_of(o, queue, "a");
-  o->user = p;
+  probe *p;
   o->on_destroy = expect_on_the_handlers_thread;
-  p->quiet = 1;
-  p->on_tick = stay_with_the_target;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  p = ticking_user_of(o, queue, stay_with_the_target);
   EXPECT(await(&p->flag, 1));
   EXPECT_OK(chime_target_release(o->target));
-  expect_over(t, p->timer, CHIME_STATE_CANCELLED, CHIME_IGNORED);
+  expect_over(t, p->timer);
   EXPECT_STATUS(chime_target_retain(o->target, NULL), CHIME_ERROR_INVALID_HANDLE);
   if (runs_side_by_side(place)) let_later_ticks_come(t, queue, CHIME_MILLISECOND);
   EXPECT_EQ(load(&o->destroyed), 0);
@@ -308,15 +106,14 @@ static void a_running_handler_keeps_its_target(csuite *t, where place) {
   EXPECT_EQ(load(&p->finalized), 0);
   come_to_rest(t, p->timer);
   EXPECT_OK(chime_timer_release(p->timer));
-  end_queue(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&p->ticks), 1);
   EXPECT_EQ(load(&p->cancelled), 1);
   EXPECT_EQ(load(&p->finalized), 1);
 }
-ON_DISPATCH_QUEUES(a_running_handler_keeps_its_target)
 
 /* Two handlers at once: the second to return calls the destructor. */
-static void the_last_of_two_handlers_lets_the_target_go(csuite *t) {
+TEST(the_last_of_two_handlers_lets_the_target_go) {
   QUEUE_OR_RETURN(first, SERIAL);
   QUEUE_OR_RETURN(second, SERIAL);
   object *o = object_new(t, "o");
@@ -342,72 +139,24 @@ static void the_last_of_two_handlers_lets_the_target_go(csuite *t) {
 
 /* ---- References ------------------------------------------------------------------------------------------------- */
 
-static void only_the_last_reference_matters(csuite *t) {
-  void *object_found = NULL;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *p = running_user_of(o, queue, "a", 10, 10);
-  EXPECT_OK(chime_target_retain(o->target, &object_found));
-  EXPECT(object_found == o);
-  EXPECT_OK(chime_target_retain(o->target, NULL));
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
-  EXPECT_LOG("a^ a1@10");
-  object_found = t;
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_LOG("~o");
-  EXPECT_STATUS(chime_target_retain(o->target, &object_found), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_retain(o->target, NULL), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT(object_found == t);
-  EXPECT_STATUS(chime_target_release(o->target), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(o->destroyed, 1);
-  EXPECT_OK(chime_timer_release(p->timer));
-}
+TIMELINE(only_the_last_reference_matters,
+         "O target; a 10/10 full of O; O.retain; O.retain; O.release; O.release; +10; a is running | a^ a1@10; "
+         "O.release | ~O; O.retain -> INVALID_HANDLE; O.release -> INVALID_HANDLE")
 
-static void use_a_reference_of_its_own(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  object *o = p->user;
-  void *found = NULL;
-  expect_alive(p, tick);
-  EXPECT_OK(chime_target_retain(o->target, &found)); /* now it outlives the call */
-  EXPECT(found == tick->target);
-}
+TIMELINE(a_handler_may_keep_its_target,
+         "O target; a 10 full of O; a: O.retain; +10; O.release | a^ a1@10; O.release | ~O")
 
-static void a_handler_may_keep_its_target(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *p = running_user_of(o, queue, "a", 10, 0);
-  p->on_tick = use_a_reference_of_its_own;
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_LOG("a^ a1@10");
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_LOG("~o");
-  EXPECT_OK(chime_timer_release(p->timer));
-}
-
-static void targets_refuse_what_they_cannot_use(csuite *t) {
+TEST(targets_refuse_what_they_cannot_use) {
   object *o = csuite_memory(t, sizeof *o);
-  chime_target_t target = 77, forged[] = {1, 42, UINT64_C(1) << 53, UINT64_MAX};
-  void *found = t;
-  size_t i;
-  EXPECT_STATUS(chime_target_create(NULL, destroy, &target), CHIME_ERROR_INVALID_ARGUMENT);
+  chime_target_t target = 77;
+  EXPECT_STATUS(chime_target_create(NULL, object_destroy, &target), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(target, 77);
-  EXPECT_STATUS(chime_target_create(o, destroy, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_target_create(o, object_destroy, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_target_create(NULL, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(o->destroyed, 0);
-  EXPECT_OK(chime_target_release(0));
-  EXPECT_STATUS(chime_target_retain(0, &found), CHIME_ERROR_INVALID_HANDLE);
-  for (i = 0; i < sizeof forged / sizeof forged[0]; i++) {
-    EXPECT_STATUS(chime_target_retain(forged[i], &found), CHIME_ERROR_INVALID_HANDLE);
-    EXPECT_STATUS(chime_target_release(forged[i]), CHIME_ERROR_INVALID_HANDLE);
-  }
-  EXPECT(found == t);
 }
 
-static void a_target_needs_no_destructor(csuite *t) {
+TEST(a_target_needs_no_destructor) {
   int number = 0;
   void *found = NULL;
   chime_target_t target = 0;
@@ -430,7 +179,7 @@ static void a_target_needs_no_destructor(csuite *t) {
 }
 
 /* Two targets of one object are two targets. */
-static void one_object_may_have_two_targets(csuite *t) {
+TEST(one_object_may_have_two_targets) {
   int number = 0;
   chime_target_t first = 0, second = 0;
   EXPECT_OK(chime_target_create(&number, NULL, &first));
@@ -461,7 +210,7 @@ static void expect_refused(csuite *t, chime_queue_t queue, chime_target_t target
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 }
 
-static void a_timer_of_a_target_that_has_gone_is_refused(csuite *t) {
+TEST(a_timer_of_a_target_that_has_gone_is_refused) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   object *o = object_new(t, "o");
   chime_target_t later;
@@ -473,24 +222,8 @@ static void a_timer_of_a_target_that_has_gone_is_refused(csuite *t) {
   EXPECT_LOG("~o ~p");
 }
 
-static void a_timer_of_what_is_no_target_is_refused(csuite *t) {
-  chime_target_t forged[] = {1, 42, UINT64_C(1) << 53, UINT64_MAX};
-  chime_timer_t timer = 0;
-  size_t i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  QUEUE_OR_RETURN(other, VIRTUAL);
-  timer = probe_idle(t, other, "a")->timer;
-  for (i = 0; i < sizeof forged / sizeof forged[0]; i++) {
-    expect_refused(t, queue, forged[i], CHIME_ERROR_INVALID_HANDLE);
-  }
-  expect_refused(t, queue, other, CHIME_ERROR_INVALID_HANDLE);
-  expect_refused(t, queue, timer, CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_OK(chime_timer_release(timer));
-  expect_refused(t, queue, timer, CHIME_ERROR_INVALID_HANDLE);
-}
-
 /* A number that no target has had yet is not one that has gone. An id is 3 bits of kind, 24 of life, 26 of index. */
-static void an_id_that_was_never_given_out_has_not_gone(csuite *t) {
+TEST(an_id_that_was_never_given_out_has_not_gone) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   object *o = object_new(t, "o");
   const uint64_t one_life = UINT64_C(1) << 26, lives = ((UINT64_C(1) << 24) - 1) << 26;
@@ -502,44 +235,6 @@ static void an_id_that_was_never_given_out_has_not_gone(csuite *t) {
   expect_refused(t, queue, o->target + one_life, CHIME_ERROR_INVALID_HANDLE); /* the next one in this place */
 }
 
-static void ids_of_one_kind_are_refused_by_the_functions_of_another(csuite *t) {
-  void *found = t;
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
-  chime_schedule schedule = schedule_of(0, 0);
-  int64_t now = 77;
-  chime_state state = 77;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *p = user_of(o, queue, "a");
-  chime_timer_options options = probe_full_options(p);
-  EXPECT_STATUS(chime_target_retain(queue, &found), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_retain(p->timer, &found), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT(found == t);
-  EXPECT_STATUS(chime_target_release(queue), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_release(p->timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_state(o->target, &state), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_activate(o->target, &schedule), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_restart(o->target, &schedule), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_reschedule(o->target, &schedule), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_fire(o->target), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_cancel(o->target), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_cancel_and_wait(o->target, 0), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_get_info(o->target, &info), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_release(o->target), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_timer_create(o->target, &options, &p->timer), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_now(o->target, &now), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_get_stats(o->target, &stats), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_advance(o->target, 1), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_release(o->target), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_queue_shutdown(o->target, 0), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(now, 77);
-  EXPECT_EQ(state, 77);
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_LOG("~o a.");
-}
-
 static int by_number(const void *a, const void *b) {
   chime_target_t x = *(const chime_target_t *)a, y = *(const chime_target_t *)b;
   return x < y ? -1 : x > y;
@@ -548,7 +243,7 @@ static int by_number(const void *a, const void *b) {
 static void count_in(void *context) { add(context, 1); }
 
 /* [10] */
-static void target_ids_are_never_given_out_again(csuite *t) {
+TEST(target_ids_are_never_given_out_again) {
   int count = csuite_scaled(100000), at_once = 16, destroyed = 0, i, j;
   chime_target_t *ids;
   count += at_once - count % at_once;
@@ -568,556 +263,3 @@ static void target_ids_are_never_given_out_again(csuite *t) {
     if (!EXPECT(ids[i - 1] != ids[i])) break;
   }
 }
-
-/* ---- What becomes of the timers --------------------------------------------------------------------------------- */
-
-/* [8] */
-static void a_timer_that_nobody_holds_is_released_with_its_target(csuite *t, where place) {
-  chime_schedule schedule = schedule_of(CHIME_HOUR, CHIME_HOUR);
-  chime_timer_options options;
-  probe *a, *b, *c;
-  object *o;
-  QUEUE_OR_RETURN(queue, place);
-  o = object_new(t, "o");
-  a = probe_new(t, queue, "a");
-  b = probe_new(t, queue, "b");
-  c = probe_new(t, queue, "c");
-  a->quiet = b->quiet = c->quiet = 1;
-  options = options_of(a, o);
-  EXPECT_OK(chime_timer_start(queue, &options, &schedule, NULL));
-  options = options_of(b, o);
-  options.flags = CHIME_TIMER_SELF_RELEASE;
-  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &b->timer));
-  options = options_of(c, o);
-  options.flags = CHIME_TIMER_SELF_RELEASE;
-  EXPECT_OK(chime_timer_create(queue, &options, &c->timer)); /* never activated */
-  a->on_cancelled = b->on_cancelled = expect_gone;
-  EXPECT_EQ(stats_of(t, queue).timers, 3);
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_EQ(stats_of(t, queue).timers, 0);
-  EXPECT(is_stale(b->timer));
-  EXPECT(is_stale(c->timer));
-  EXPECT_EQ(load(&o->destroyed), 1);
-  EXPECT(await(&a->finalized, 1)); /* without waiting for the end of the queue */
-  EXPECT(await(&b->finalized, 1));
-  EXPECT(await(&c->finalized, 1));
-  end_queue(t, queue);
-  EXPECT_EQ(load(&a->cancelled), 1);
-  EXPECT_EQ(load(&b->cancelled), 1);
-  EXPECT_EQ(load(&c->cancelled), 0);
-  EXPECT_EQ(load(&a->finalized) + load(&b->finalized) + load(&c->finalized), 3);
-}
-ON_DISPATCH_QUEUES(a_timer_that_nobody_holds_is_released_with_its_target)
-static void a_timer_that_nobody_holds_is_released_with_its_target_on_a_virtual_queue(csuite *t) {
-  a_timer_that_nobody_holds_is_released_with_its_target(t, VIRTUAL);
-}
-
-static void release_target_of_unheld(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  object *o = p->user;
-  expect_alive(p, tick);
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT(is_stale(tick->timer));
-  EXPECT_EQ(load(&o->destroyed), 0);
-  EXPECT_EQ(load(&p->finalized), 0);
-}
-
-/* The same in its own handler: destructor, cancel handler, finalizer, in this order. */
-static void a_timer_that_nobody_holds_may_release_its_own_target(csuite *t, where place) {
-  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
-  chime_timer_options options;
-  object *o;
-  probe *p;
-  QUEUE_OR_RETURN(queue, place);
-  o = object_new(t, "o");
-  p = probe_new(t, queue, "a");
-  options = options_of(p, o);
-  p->quiet = place != VIRTUAL;
-  p->on_tick = release_target_of_unheld;
-  p->on_cancelled = expect_gone;
-  o->user = p;
-  o->on_destroy = expect_after_handler;
-  EXPECT_OK(chime_timer_start(queue, &options, &schedule, NULL));
-  run_due(t, queue, place);
-  EXPECT(await(&p->finalized, 1));
-  if (place == VIRTUAL) EXPECT_LOG("a^ a1@0 ~o a- a.");
-  end_queue(t, queue);
-  EXPECT_EQ(load(&p->ticks), 1);
-  EXPECT_EQ(load(&p->cancelled), 1);
-  EXPECT_EQ(load(&o->destroyed), 1);
-}
-ON_DISPATCH_QUEUES(a_timer_that_nobody_holds_may_release_its_own_target)
-static void a_timer_that_nobody_holds_may_release_its_own_target_on_a_virtual_queue(csuite *t) {
-  a_timer_that_nobody_holds_may_release_its_own_target(t, VIRTUAL);
-}
-
-static void a_timer_at_rest_stays_as_it_is_and_never_runs_again(csuite *t) {
-  chime_schedule once = schedule_of(5, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *idle = user_of(o, queue, "a");
-  probe *finished = running_user_of(o, queue, "b", 5, 0);
-  probe *cancelled = running_user_of(o, queue, "c", 50, 50);
-  cancelled->on_cancelled = expect_alive;
-  EXPECT_OK(chime_queue_advance(queue, 5));
-  EXPECT_OK(chime_timer_cancel(cancelled->timer));
-  EXPECT_OK(chime_queue_advance(queue, 5));
-  EXPECT_LOG("b^ c^ b1@5 c-");
-  EXPECT_OK(chime_target_release(o->target));
-  expect_over(t, idle->timer, CHIME_STATE_IDLE, CHIME_ERROR_TARGET_GONE);
-  expect_over(t, finished->timer, CHIME_STATE_FINISHED, CHIME_ERROR_TARGET_GONE);
-  expect_over(t, cancelled->timer, CHIME_STATE_CANCELLED, CHIME_IGNORED);
-  EXPECT_STATUS(chime_timer_activate(finished->timer, NULL), CHIME_ERROR_TARGET_GONE);
-  EXPECT_OK(chime_timer_reschedule(idle->timer, &once));
-  EXPECT_STATUS(chime_timer_activate(idle->timer, NULL), CHIME_ERROR_TARGET_GONE);
-  EXPECT_OK(chime_queue_advance(queue, 100));
-  EXPECT_LOG("~o"); /* no cancel handler: none of them moved into cancelled */
-  EXPECT_OK(chime_timer_release(idle->timer));
-  EXPECT_OK(chime_timer_release(finished->timer));
-  EXPECT_OK(chime_timer_release(cancelled->timer));
-  EXPECT_LOG("a. b. c.");
-}
-
-static void a_suspended_timer_is_cancelled(csuite *t) {
-  chime_schedule remaining = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *a = running_user_of(o, queue, "a", 10, 10);
-  probe *b = user_of(o, queue, "b");
-  remaining.resume_policy = CHIME_RESUME_REMAINING;
-  EXPECT_OK(chime_timer_activate(b->timer, &remaining));
-  EXPECT_OK(chime_queue_advance(queue, 5));
-  EXPECT_OK(chime_timer_suspend(a->timer));
-  EXPECT_OK(chime_timer_suspend(b->timer));
-  EXPECT_OK(chime_target_release(o->target));
-  expect_over(t, a->timer, CHIME_STATE_CANCELLED, CHIME_IGNORED);
-  expect_over(t, b->timer, CHIME_STATE_CANCELLED, CHIME_IGNORED);
-  EXPECT_OK(chime_queue_advance(queue, 100));
-  EXPECT_EQ(a->cancelled, 1);
-  EXPECT_EQ(b->cancelled, 1);
-  EXPECT_EQ(a->ticks + b->ticks, 0);
-  EXPECT_OK(chime_timer_release(a->timer));
-  EXPECT_OK(chime_timer_release(b->timer));
-}
-
-/* [7] */
-static void a_fire_that_has_not_come_is_dropped(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *idle = user_of(o, queue, "a");
-  probe *running = running_user_of(o, queue, "b", 50, 50);
-  probe *suspended = running_user_of(o, queue, "c", 50, 50);
-  probe *finished = running_user_of(o, queue, "d", 0, 0);
-  EXPECT_OK(chime_queue_advance(queue, 1));
-  EXPECT_LOG("b^ c^ d^ d1@0");
-  EXPECT_OK(chime_timer_suspend(suspended->timer));
-  EXPECT_OK(chime_timer_fire(idle->timer));
-  EXPECT_OK(chime_timer_fire(running->timer));
-  EXPECT_OK(chime_timer_fire(suspended->timer));
-  EXPECT_OK(chime_timer_fire(finished->timer));
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_LOG("~o");
-  EXPECT_OK(chime_queue_advance(queue, 100));
-  EXPECT_EQ(idle->ticks, 0);
-  EXPECT_EQ(running->ticks, 0);
-  EXPECT_EQ(suspended->ticks, 0);
-  EXPECT_EQ(finished->ticks, 1);
-  EXPECT_EQ(running->cancelled + suspended->cancelled, 2);
-  EXPECT_EQ(idle->cancelled + finished->cancelled, 0);
-  EXPECT_OK(chime_timer_release(idle->timer));
-  EXPECT_OK(chime_timer_release(running->timer));
-  EXPECT_OK(chime_timer_release(suspended->timer));
-  EXPECT_OK(chime_timer_release(finished->timer));
-}
-
-/* What was to be told is told, without the object: the registration of an activation that was made in time. */
-static void a_registration_that_has_not_come_comes_without_the_target(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *p = running_user_of(o, queue, "a", 0, 10);
-  p->on_armed = expect_gone;
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_OK(chime_queue_advance(queue, 100));
-  EXPECT_LOG("~o a^ a-");
-  EXPECT_OK(chime_timer_release(p->timer));
-}
-
-static void a_thousand_timers_end_with_their_target(csuite *t, where place) {
-  enum { TIMERS = 1000 };
-  int i, over = 0, cancelled = 0, finalized = 0;
-  probe **all = csuite_memory(t, TIMERS * sizeof *all), *other;
-  object *o;
-  QUEUE_OR_RETURN(queue, place);
-  o = object_new(t, "o");
-  other = probe_every_quietly(t, queue, CHIME_HOUR); /* without a target */
-  for (i = 0; i < TIMERS; i++) {
-    chime_schedule schedule = schedule_of(i % 2 ? CHIME_HOUR + i : i, CHIME_HOUR);
-    all[i] = user_of(o, queue, "a");
-    all[i]->quiet = 1;
-    all[i]->on_armed = expect_alive_or_gone;
-    EXPECT_OK(chime_timer_activate(all[i]->timer, &schedule));
-  }
-  run_due(t, queue, place);
-  EXPECT_EQ(stats_of(t, queue).running, TIMERS + 1);
-  EXPECT_OK(chime_target_release(o->target));
-  if (place == VIRTUAL) EXPECT_EQ(o->destroyed, 1);
-  EXPECT_EQ(stats_of(t, queue).running, 1);
-  EXPECT_EQ(stats_of(t, queue).timers, TIMERS + 1);
-  for (i = 0; i < TIMERS; i++) over += state_of(t, all[i]->timer) == CHIME_STATE_CANCELLED;
-  EXPECT_EQ(over, TIMERS);
-  EXPECT_EQ(state_of(t, other->timer), CHIME_STATE_RUNNING);
-  end_queue(t, queue);
-  for (i = 0; i < TIMERS; i++) {
-    cancelled += load(&all[i]->cancelled);
-    finalized += load(&all[i]->finalized);
-  }
-  EXPECT_EQ(cancelled, TIMERS);
-  EXPECT_EQ(finalized, TIMERS);
-  EXPECT_EQ(load(&o->destroyed), 1);
-}
-ON_VIRTUAL_AND_SERIAL(a_thousand_timers_end_with_their_target)
-ON_THE_MAIN_QUEUE(a_thousand_timers_end_with_their_target)
-static void a_thousand_timers_end_with_their_target_on_a_concurrent_queue(csuite *t) {
-  a_thousand_timers_end_with_their_target(t, CONCURRENT);
-}
-
-static void a_timer_may_be_released_before_its_target(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o");
-  probe *p = running_user_of(o, queue, "a", 10, 10);
-  probe *next;
-  p->on_cancelled = expect_alive;
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_LOG("a^ a1@10 a- a.");
-  next = probe_every(t, queue, "b", 10); /* in the same place, maybe; the target must not know it */
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_LOG("~o");
-  EXPECT_EQ(state_of(t, next->timer), CHIME_STATE_RUNNING);
-  EXPECT_OK(chime_queue_advance(queue, 10));
-  EXPECT_LOG("b1@20");
-}
-
-static void a_queue_may_end_before_its_timers_target(csuite *t, where place) {
-  QUEUE_OR_RETURN(queue, place);
-  object *o = object_new(t, "o");
-  probe *p = distant_user_of(o, queue, expect_alive);
-  end_queue(t, queue);
-  EXPECT_EQ(load(&p->cancelled), 1);
-  EXPECT_EQ(load(&p->finalized), 1);
-  EXPECT_EQ(load(&o->destroyed), 0);
-  EXPECT_OK(chime_target_retain(o->target, NULL)); /* it lives on, for timers of other queues */
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_OK(chime_target_release(o->target));
-  EXPECT_EQ(load(&o->destroyed), 1);
-}
-ON_DISPATCH_QUEUES(a_queue_may_end_before_its_timers_target)
-static void a_queue_may_end_before_its_timers_target_on_a_virtual_queue(csuite *t) {
-  a_queue_may_end_before_its_timers_target(t, VIRTUAL);
-}
-
-static void a_queue_may_end_after_its_timers_target(csuite *t, where place) {
-  QUEUE_OR_RETURN(queue, place);
-  object *o = object_new(t, "o");
-  probe *p = distant_user_of(o, queue, expect_gone);
-  EXPECT_OK(chime_target_release(o->target));
-  end_queue(t, queue);
-  EXPECT_EQ(load(&o->destroyed), 1);
-  EXPECT_EQ(load(&p->armed), 1);
-  EXPECT_EQ(load(&p->cancelled), 1);
-  EXPECT_EQ(load(&p->finalized), 1);
-  EXPECT(is_stale(p->timer));
-}
-ON_DISPATCH_QUEUES(a_queue_may_end_after_its_timers_target)
-static void a_queue_may_end_after_its_timers_target_on_a_virtual_queue(csuite *t) {
-  a_queue_may_end_after_its_timers_target(t, VIRTUAL);
-}
-
-/* Timers of one target on several queues. */
-static void a_target_ends_its_timers_on_every_queue(csuite *t) {
-  static const where places[] = {VIRTUAL, SERIAL, CONCURRENT, GLOBAL};
-  enum { PLACES = sizeof places / sizeof places[0] };
-  probe *p[PLACES];
-  object *o;
-  int i;
-  if (csuite_skips_without_dispatch(t)) return;
-  o = object_new(t, "o");
-  for (i = 0; i < PLACES; i++) {
-    QUEUE_OR_RETURN(queue, places[i]);
-    p[i] = distant_user_of(o, queue, expect_gone);
-  }
-  EXPECT_OK(chime_target_release(o->target));
-  for (i = 0; i < PLACES; i++) expect_over(t, p[i]->timer, CHIME_STATE_CANCELLED, CHIME_IGNORED);
-}
-
-/* ---- The destructor --------------------------------------------------------------------------------------------- */
-
-static void call_the_library(object *o) {
-  csuite *t = o->t;
-  chime_schedule schedule = schedule_of(CHIME_HOUR, 0);
-  object *next = csuite_memory(t, sizeof *next);
-  probe *p;
-  int inside = load(&o->user->returned) == 1; /* called by the end of a handler of o->user */
-  EXPECT_STATUS(chime_target_retain(o->target, NULL), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_release(o->target), CHIME_ERROR_INVALID_HANDLE);
-  o->status = chime_timer_cancel_and_wait(o->user->timer, CHIME_FOREVER);
-  EXPECT_STATUS(o->status, inside ? CHIME_ERROR_WOULD_DEADLOCK : CHIME_IGNORED);
-  EXPECT_STATUS(chime_timer_release(o->user->timer), inside ? CHIME_RUNNING : CHIME_OK);
-  EXPECT_TOOK_EFFECT(chime_timer_release(o->other->timer));
-  EXPECT_OK(chime_queue_shutdown(o->other->queue, PATIENCE));
-  next->t = t;
-  next->name = "n";
-  EXPECT_OK(chime_target_create(next, destroy, &next->target));
-  p = distant_user_of(next, o->queue, expect_gone);
-  EXPECT_TOOK_EFFECT(chime_timer_reschedule(p->timer, &schedule));
-  EXPECT_OK(chime_target_release(next->target));
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED);
-  EXPECT_TOOK_EFFECT(chime_timer_release(p->timer));
-  store(&o->flag, 1);
-}
-
-static void nothing(void *context) { (void)context; }
-
-/* [9]: with no lock held; once in the releasing call, once after the handler that had the object. */
-static void a_destructor_may_call_anything(csuite *t, where place, probe_action on_tick) {
-  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
-  object *o;
-  probe *p;
-  QUEUE_OR_RETURN(queue, place);
-  QUEUE_OR_RETURN(ending, SERIAL);
-  o = object_new(t, "o");
-  p = user_of(o, queue, "a");
-  p->quiet = 1;
-  p->on_cancelled = expect_gone;
-  if (on_tick != NULL) p->on_tick = on_tick;
-  o->on_destroy = call_the_library;
-  o->queue = queue;
-  o->user = p;
-  o->other = distant_user_of(o, ending, expect_gone);
-  /* Its registration has the object, too: let go after `p`'s handler, the destructor would run there. */
-  EXPECT(await(&o->other->armed, 1));
-  EXPECT_OK(chime_queue_sync(ending, nothing, NULL, PATIENCE));
-  if (on_tick != NULL) {
-    EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-    run_due(t, queue, place);
-  } else {
-    EXPECT_OK(chime_target_release(o->target));
-    EXPECT_EQ(load(&o->flag), 1);
-  }
-  EXPECT(await(&p->finalized, 1));
-  EXPECT_EQ(load(&o->flag), 1);
-  end_queue(t, queue);
-  EXPECT_EQ(load(&o->destroyed), 1);
-  EXPECT_EQ(load(&o->other->finalized), 1);
-  EXPECT_EQ(load(&p->ticks), on_tick != NULL);
-}
-
-static void the_destructor_in_the_release_may_call_anything(csuite *t, where place) {
-  a_destructor_may_call_anything(t, place, NULL);
-}
-ON_DISPATCH_QUEUES(the_destructor_in_the_release_may_call_anything)
-static void the_destructor_in_the_release_may_call_anything_on_a_virtual_queue(csuite *t) {
-  the_destructor_in_the_release_may_call_anything(t, VIRTUAL);
-}
-
-static void the_destructor_after_a_handler_may_call_anything(csuite *t, where place) {
-  a_destructor_may_call_anything(t, place, release_the_target);
-}
-ON_DISPATCH_QUEUES(the_destructor_after_a_handler_may_call_anything)
-static void the_destructor_after_a_handler_may_call_anything_on_a_virtual_queue(csuite *t) {
-  the_destructor_after_a_handler_may_call_anything(t, VIRTUAL);
-}
-
-static void shut_the_queue_down(object *o) {
-  o->status = chime_queue_shutdown(o->queue, CHIME_FOREVER);
-  store(&o->flag, 1);
-}
-
-static void a_destructor_may_shut_down_the_queue_it_runs_on(csuite *t, where place) {
-  chime_schedule at_once = schedule_of(0, 1);
-  QUEUE_OR_RETURN(queue, place);
-  object *o = object_new(t, "o");
-  probe *p = user_of(o, queue, "a");
-  p->quiet = 1;
-  p->on_tick = release_the_target;
-  o->queue = queue;
-  o->on_destroy = shut_the_queue_down;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  if (place == VIRTUAL) EXPECT_STATUS(chime_queue_advance(queue, 10), CHIME_ERROR_SHUT_DOWN);
-  EXPECT(await(&p->finalized, 1));
-  EXPECT_EQ(load(&o->flag), 1);
-  EXPECT_STATUS(o->status, CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT_EQ(load(&p->ticks), 1);
-  EXPECT_EQ(load(&p->cancelled), 1);
-  if (place != VIRTUAL) csuite_keep_memory(t); /* nothing tells when the queue's last callback has returned */
-}
-ON_DISPATCH_QUEUES(a_destructor_may_shut_down_the_queue_it_runs_on)
-static void a_destructor_may_shut_down_the_queue_it_runs_on_on_a_virtual_queue(csuite *t) {
-  a_destructor_may_shut_down_the_queue_it_runs_on(t, VIRTUAL);
-}
-
-static void stay_in_the_destructor(object *o) {
-  csuite *t = o->t;
-  store(&o->flag, 1);
-  EXPECT(await(&o->gate, 1));
-  store(&o->flag, 2);
-}
-
-/* The timer is busy until the destructor that its handler's end calls has returned. */
-static void cancel_and_wait_waits_for_the_destructor(csuite *t, where place) {
-  chime_schedule at_once = schedule_of(0, CHIME_MILLISECOND);
-  QUEUE_OR_RETURN(queue, place);
-  object *o = object_new(t, "o");
-  probe *p = user_of(o, queue, "a");
-  p->quiet = 1;
-  p->on_tick = release_the_target;
-  o->on_destroy = stay_in_the_destructor;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  EXPECT(await(&o->flag, 1));
-  EXPECT_EQ(info_of(t, p->timer).busy, 1);
-  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
-  EXPECT_EQ(load(&o->destroyed), 0);
-  store(&o->gate, 1);
-  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, PATIENCE), CHIME_IGNORED);
-  EXPECT_EQ(load(&o->flag), 2);
-  EXPECT_EQ(load(&o->destroyed), 1);
-  EXPECT_TOOK_EFFECT(chime_timer_release(p->timer)); /* the cancel handler may be running */
-  end_queue(t, queue);
-  EXPECT_EQ(load(&p->finalized), 1);
-}
-ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_destructor)
-
-static void shutdown_waits_for_the_destructor(csuite *t, where place) {
-  chime_schedule at_once = schedule_of(0, CHIME_MILLISECOND);
-  QUEUE_OR_RETURN(queue, place);
-  object *o = object_new(t, "o");
-  probe *p = user_of(o, queue, "a");
-  p->quiet = 1;
-  p->on_tick = release_the_target;
-  o->on_destroy = stay_in_the_destructor;
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
-  EXPECT(await(&o->flag, 1));
-  EXPECT_STATUS(chime_queue_shutdown(queue, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
-  EXPECT_EQ(load(&o->destroyed), 0);
-  EXPECT_EQ(load(&p->finalized), 0);
-  csuite_keep_memory(t);
-  store(&o->gate, 1);
-  EXPECT(await(&p->finalized, 1));
-  EXPECT_EQ(load(&o->destroyed), 1);
-}
-ON_DISPATCH_QUEUES(shutdown_waits_for_the_destructor)
-
-/* ---- While the last release is under way ------------------------------------------------------------------------ */
-
-enum { WITNESSES = 24 };
-
-typedef struct witness {
-  csuite *t;
-  object *o;
-  probe *p[WITNESSES];
-  int looked;
-} witness;
-
-/*
- * Called by the release of a timer that nobody holds, so inside chime_target_release, when the last reference has gone
- * and some of the timers have not been cancelled yet.
- */
-static void look_at_the_others(void *context) {
-  witness *w = context;
-  csuite *t = w->t;
-  chime_schedule schedule = schedule_of(1, 1);
-  int i;
-  EXPECT_EQ(load(&w->o->destroyed), 0);
-  EXPECT_STATUS(chime_target_retain(w->o->target, NULL), CHIME_ERROR_INVALID_HANDLE);
-  for (i = 0; i < WITNESSES; i++) {
-    chime_timer_t timer = w->p[i]->timer;
-    chime_state state = state_of(t, timer);
-    EXPECT(state == CHIME_STATE_RUNNING || state == CHIME_STATE_CANCELLED);
-    EXPECT_STATUS(chime_timer_restart(timer, &schedule), CHIME_ERROR_TARGET_GONE);
-    EXPECT_STATUS(chime_timer_activate(timer, &schedule),
-                  state == CHIME_STATE_RUNNING ? CHIME_IGNORED : CHIME_ERROR_TARGET_GONE);
-    EXPECT_STATUS(chime_timer_fire(timer), CHIME_IGNORED); /* as if it were cancelled already */
-    EXPECT_OK(chime_timer_reschedule(timer, &schedule));   /* its declaration knows no TARGET_GONE */
-    EXPECT_EQ(state_of(t, timer), state);
-  }
-  add(&w->looked, 1);
-}
-
-static void ignore_tick(const chime_tick *tick, void *context) {
-  (void)tick;
-  (void)context;
-}
-
-static void no_timer_gets_away_while_its_target_goes(csuite *t) {
-  chime_schedule schedule = schedule_of(0, 1);
-  witness *w = csuite_memory(t, sizeof *w);
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  int i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  w->t = t;
-  w->o = object_new(t, "o");
-  options.handler = ignore_tick;
-  options.context = w;
-  options.finalizer = look_at_the_others;
-  options.target = w->o->target;
-  for (i = 0; i < WITNESSES; i++) {
-    w->p[i] = running_user_of(w->o, queue, "a", 10, 10);
-    w->p[i]->on_armed = expect_alive_or_gone;
-    if (i % 2) EXPECT_OK(chime_timer_start(queue, &options, &schedule, NULL));
-  }
-  EXPECT_OK(chime_target_release(w->o->target));
-  EXPECT_EQ(w->looked, WITNESSES / 2);
-  EXPECT_EQ(w->o->destroyed, 1);
-  for (i = 0; i < WITNESSES; i++) EXPECT_EQ(state_of(t, w->p[i]->timer), CHIME_STATE_CANCELLED);
-  EXPECT_OK(chime_queue_advance(queue, 100));
-  for (i = 0; i < WITNESSES; i++) EXPECT_EQ(w->p[i]->ticks, 0);
-  EXPECT_EQ(stats_of(t, queue).timers, WITNESSES);
-}
-
-const csuite_test targets_tests[] = {
-    TEST(a_tick_carries_the_live_target),
-    TEST(a_timer_without_a_target_has_none_in_its_ticks),
-    TEST(the_last_release_between_two_ticks_cancels_at_once),
-    TESTS_ON_DISPATCH_QUEUES(the_last_release_stops_a_fast_timer),
-    TESTS_ON_DISPATCH_QUEUES(a_handler_may_release_its_own_target),
-    TEST(a_handler_may_release_its_own_target_on_a_virtual_queue),
-    TESTS_ON_DISPATCH_QUEUES(a_running_handler_keeps_its_target),
-    TEST(the_last_of_two_handlers_lets_the_target_go),
-    TEST(only_the_last_reference_matters),
-    TEST(a_handler_may_keep_its_target),
-    TEST(targets_refuse_what_they_cannot_use),
-    TEST(a_target_needs_no_destructor),
-    TEST(one_object_may_have_two_targets),
-    TEST(a_timer_of_a_target_that_has_gone_is_refused),
-    TEST(a_timer_of_what_is_no_target_is_refused),
-    TEST(an_id_that_was_never_given_out_has_not_gone),
-    TEST(ids_of_one_kind_are_refused_by_the_functions_of_another),
-    TEST(target_ids_are_never_given_out_again),
-    TESTS_ON_DISPATCH_QUEUES(a_timer_that_nobody_holds_is_released_with_its_target),
-    TEST(a_timer_that_nobody_holds_is_released_with_its_target_on_a_virtual_queue),
-    TESTS_ON_DISPATCH_QUEUES(a_timer_that_nobody_holds_may_release_its_own_target),
-    TEST(a_timer_that_nobody_holds_may_release_its_own_target_on_a_virtual_queue),
-    TEST(a_timer_at_rest_stays_as_it_is_and_never_runs_again),
-    TEST(a_suspended_timer_is_cancelled),
-    TEST(a_fire_that_has_not_come_is_dropped),
-    TEST(a_registration_that_has_not_come_comes_without_the_target),
-    TESTS_ON_VIRTUAL_AND_SERIAL(a_thousand_timers_end_with_their_target),
-    TEST_ON_THE_MAIN_QUEUE(a_thousand_timers_end_with_their_target),
-    TEST(a_thousand_timers_end_with_their_target_on_a_concurrent_queue),
-    TEST(a_timer_may_be_released_before_its_target),
-    TESTS_ON_DISPATCH_QUEUES(a_queue_may_end_before_its_timers_target),
-    TEST(a_queue_may_end_before_its_timers_target_on_a_virtual_queue),
-    TESTS_ON_DISPATCH_QUEUES(a_queue_may_end_after_its_timers_target),
-    TEST(a_queue_may_end_after_its_timers_target_on_a_virtual_queue),
-    TEST(a_target_ends_its_timers_on_every_queue),
-    TESTS_ON_DISPATCH_QUEUES(the_destructor_in_the_release_may_call_anything),
-    TEST(the_destructor_in_the_release_may_call_anything_on_a_virtual_queue),
-    TESTS_ON_DISPATCH_QUEUES(the_destructor_after_a_handler_may_call_anything),
-    TEST(the_destructor_after_a_handler_may_call_anything_on_a_virtual_queue),
-    TESTS_ON_DISPATCH_QUEUES(a_destructor_may_shut_down_the_queue_it_runs_on),
-    TEST(a_destructor_may_shut_down_the_queue_it_runs_on_on_a_virtual_queue),
-    TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_destructor),
-    TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_the_destructor),
-    TEST(no_timer_gets_away_while_its_target_goes),
-    {NULL, NULL},
-};

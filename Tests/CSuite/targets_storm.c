@@ -284,15 +284,9 @@ static void targets_go_while_their_timers_fire(csuite *t, where place) {
   }
   expect_all_over(s, 3);
 }
-static void targets_go_while_their_timers_fire_on_a_serial_queue(csuite *t) {
-  targets_go_while_their_timers_fire(t, SERIAL);
-}
-static void targets_go_while_their_timers_fire_on_a_concurrent_queue(csuite *t) {
-  targets_go_while_their_timers_fire(t, CONCURRENT);
-}
-static void targets_go_while_their_timers_fire_on_a_virtual_queue(csuite *t) {
-  targets_go_while_their_timers_fire(t, VIRTUAL);
-}
+TEST_ON(targets_go_while_their_timers_fire, a_serial_queue, SERIAL)
+TEST_ON(targets_go_while_their_timers_fire, a_concurrent_queue, CONCURRENT)
+TEST_ON(targets_go_while_their_timers_fire, a_virtual_queue, VIRTUAL)
 
 /* ---- Targets go while timers are made for them ------------------------------------------------------------------ */
 
@@ -363,12 +357,8 @@ static void targets_go_while_timers_are_made_for_them(csuite *t, where place) {
   if (making) pthread_join(maker, NULL);
   expect_all_over(s, MOST);
 }
-static void targets_go_while_timers_are_made_for_them_on_a_serial_queue(csuite *t) {
-  targets_go_while_timers_are_made_for_them(t, SERIAL);
-}
-static void targets_go_while_timers_are_made_for_them_on_a_concurrent_queue(csuite *t) {
-  targets_go_while_timers_are_made_for_them(t, CONCURRENT);
-}
+TEST_ON(targets_go_while_timers_are_made_for_them, a_serial_queue, SERIAL)
+TEST_ON(targets_go_while_timers_are_made_for_them, a_concurrent_queue, CONCURRENT)
 
 /* ---- Queues end while timers of a target that has gone are refused ---------------------------------------------- */
 
@@ -395,7 +385,7 @@ static void *ask_to_be_refused(void *argument) {
 }
 
 /* [16]: who is refused must not keep the queue from ending. */
-static void a_refused_timer_does_not_hold_its_queue_up(csuite *t) {
+TEST(a_refused_timer_does_not_hold_its_queue_up) {
   enum { THREADS = 2 };
   pthread_t threads[THREADS];
   int spawned[THREADS], rounds = csuite_scaled(1000), number = 0, i;
@@ -418,13 +408,3 @@ static void a_refused_timer_does_not_hold_its_queue_up(csuite *t) {
     if (spawned[i]) pthread_join(threads[i], NULL);
   }
 }
-
-const csuite_test targets_storm_tests[] = {
-    TEST(targets_go_while_their_timers_fire_on_a_serial_queue),
-    TEST(targets_go_while_their_timers_fire_on_a_concurrent_queue),
-    TEST(targets_go_while_their_timers_fire_on_a_virtual_queue),
-    TEST(targets_go_while_timers_are_made_for_them_on_a_serial_queue),
-    TEST(targets_go_while_timers_are_made_for_them_on_a_concurrent_queue),
-    TEST(a_refused_timer_does_not_hold_its_queue_up),
-    {NULL, NULL},
-};

@@ -92,16 +92,16 @@ static void check_turns(csuite *t, where place, chime_tick_kind kind) {
 }
 
 /* [10] [12] */
-static void an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went_on_a_virtual_queue(csuite *t) {
+TEST(an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went_on_a_virtual_queue) {
   check_turns(t, VIRTUAL, CHIME_TICK_FIRED);
 }
-static void an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went_on_a_host_driven_queue(csuite *t) {
+TEST(an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went_on_a_host_driven_queue) {
   check_turns(t, HOST, CHIME_TICK_FIRED);
 }
-static void a_registration_is_not_early_by_the_turn_of_a_timer_that_went_on_a_virtual_queue(csuite *t) {
+TEST(a_registration_is_not_early_by_the_turn_of_a_timer_that_went_on_a_virtual_queue) {
   check_turns(t, VIRTUAL, CHIME_TICK_ARMED);
 }
-static void a_registration_is_not_early_by_the_turn_of_a_timer_that_went_on_a_host_driven_queue(csuite *t) {
+TEST(a_registration_is_not_early_by_the_turn_of_a_timer_that_went_on_a_host_driven_queue) {
   check_turns(t, HOST, CHIME_TICK_ARMED);
 }
 
@@ -110,7 +110,7 @@ static void fire_own_again(probe *p, const chime_tick *tick) {
 }
 
 /* [12]: a release outside a pass calls back, but is no pass for the others; nor is a look at them. Their order stays. */
-static void a_release_between_fire_and_advance_changes_no_order(csuite *t) {
+TEST(a_release_between_fire_and_advance_changes_no_order) {
   chime_schedule schedule = schedule_of(9, 0);
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *other = probe_start_full(t, queue, "o", &schedule);
@@ -127,12 +127,3 @@ static void a_release_between_fire_and_advance_changes_no_order(csuite *t) {
   ADVANCE(0);
   EXPECT_LOG("o- o. a1!1 b1!1 a2!1");
 }
-
-const csuite_test turns_tests[] = {
-    TEST(a_release_between_fire_and_advance_changes_no_order),
-    TEST(an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went_on_a_virtual_queue),
-    TEST(an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went_on_a_host_driven_queue),
-    TEST(a_registration_is_not_early_by_the_turn_of_a_timer_that_went_on_a_virtual_queue),
-    TEST(a_registration_is_not_early_by_the_turn_of_a_timer_that_went_on_a_host_driven_queue),
-    {NULL, NULL},
-};

@@ -47,7 +47,7 @@ static uint64_t passes_at_rest(csuite *t, chime_queue_t queue) {
 }
 
 /* [13] [18]: the deadlines are in no round unit of the wheel. */
-static void a_hundred_thousand_queries_bring_no_pass(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(a_hundred_thousand_queries_bring_no_pass) {
   int kind, i, count = csuite_scaled(100000);
   QUEUE_OR_RETURN(queue, place);
   probe *running = probe_after(t, queue, "a", CHIME_HOUR + 333);
@@ -62,7 +62,6 @@ static void a_hundred_thousand_queries_bring_no_pass(csuite *t, where place) {
     if (!EXPECT_EQ(passes_at_rest(t, queue) - before, 0)) return;
   }
 }
-ON_DISPATCH_QUEUES(a_hundred_thousand_queries_bring_no_pass)
 
 static int is_readable(csuite *t, chime_queue_t queue) {
   struct pollfd entry = {-1, POLLIN, 0};
@@ -106,13 +105,9 @@ static void queries_leave_the_descriptor_alone(csuite *t, uint32_t flags) {
     if (!EXPECT_EQ(is_readable(t, queue), 0)) return;
   }
 }
-static void queries_leave_the_descriptor_of_a_host_driven_queue_alone(csuite *t) {
-  queries_leave_the_descriptor_alone(t, 0);
-}
-static void queries_leave_the_descriptor_of_a_bound_queue_alone(csuite *t) {
-  queries_leave_the_descriptor_alone(t, CHIME_QUEUE_BOUND);
-}
-static void queries_leave_the_descriptor_of_a_queue_of_records_alone(csuite *t) {
+TEST(queries_leave_the_descriptor_of_a_host_driven_queue_alone) { queries_leave_the_descriptor_alone(t, 0); }
+TEST(queries_leave_the_descriptor_of_a_bound_queue_alone) { queries_leave_the_descriptor_alone(t, CHIME_QUEUE_BOUND); }
+TEST(queries_leave_the_descriptor_of_a_queue_of_records_alone) {
   queries_leave_the_descriptor_alone(t, CHIME_QUEUE_RECORDS);
 }
 
@@ -233,7 +228,7 @@ static course *run_course(csuite *t, int asks) {
 }
 
 /* [18]: queries between all operations and inside all callbacks. */
-static void queries_between_operations_change_no_tick_and_no_statistics(csuite *t) {
+TEST(queries_between_operations_change_no_tick_and_no_statistics) {
   course *without = run_course(t, 0), *with = run_course(t, 1);
   chime_queue_stats a = stats_of(t, without->queue), b = stats_of(t, with->queue);
   int i;
@@ -258,12 +253,3 @@ static void queries_between_operations_change_no_tick_and_no_statistics(csuite *
   EXPECT_EQ(b.missed, a.missed);
   EXPECT(memcmp(a.lateness, b.lateness, sizeof a.lateness) == 0);
 }
-
-const csuite_test unchanging_tests[] = {
-    TESTS_ON_DISPATCH_QUEUES(a_hundred_thousand_queries_bring_no_pass),
-    TEST(queries_leave_the_descriptor_of_a_host_driven_queue_alone),
-    TEST(queries_leave_the_descriptor_of_a_bound_queue_alone),
-    TEST(queries_leave_the_descriptor_of_a_queue_of_records_alone),
-    TEST(queries_between_operations_change_no_tick_and_no_statistics),
-    {NULL, NULL},
-};

@@ -18,7 +18,7 @@ TIMELINE(a_deadline_is_a_point_on_the_queues_clock, "+7; a 25/10 at; =50 | a1@25
 TIMELINE(a_repeating_timer_ticks_on_its_grid,
          "a 3/10; +35 | a1@3 a2@13 a3@23 a4@33; a due 43; a is running; +7 |; +1 | a5@43")
 
-static void every_begins_one_interval_from_now(csuite *t) {
+TEST(every_begins_one_interval_from_now) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   chime_timer_t timer = 0;
   probe *p = probe_new(t, queue, "a");
@@ -30,7 +30,7 @@ static void every_begins_one_interval_from_now(csuite *t) {
   EXPECT_LOG("a.");
 }
 
-static void after_calls_once(csuite *t) {
+TEST(after_calls_once) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   chime_timer_t timer = 0;
   probe *p = probe_new(t, queue, "a");
@@ -44,7 +44,7 @@ static void after_calls_once(csuite *t) {
 }
 
 /* [4] */
-static void ten_thousand_ticks_do_not_drift(csuite *t) {
+TEST(ten_thousand_ticks_do_not_drift) {
   chime_schedule schedule = schedule_of(12345, 1000003);
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_start(t, queue, "a", &schedule);
@@ -63,7 +63,7 @@ static void ten_thousand_ticks_do_not_drift(csuite *t) {
 TIMELINE(a_late_one_shot_ticks_once_and_missed_nothing, "a 10; >25 |; +0 | a1@10>25")
 
 /* [5] [4] */
-static void missed_periods_give_one_tick_and_the_grid_stands(csuite *t) {
+TEST(missed_periods_give_one_tick_and_the_grid_stands) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_every(t, queue, "a", 10);
   JUMP(35);
@@ -201,7 +201,7 @@ TIMELINE(postpone_wins_over_a_tick_that_is_due_but_has_not_started,
 TIMELINE(a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass,
          "a 10; b 10; a: b.postpone 1; +10 | a1@10; +10 | b1@11")
 
-static void postpone_reaches_any_distance(csuite *t) {
+TEST(postpone_reaches_any_distance) {
   static const int64_t delays[] = {2000000001, 4294967296, CHIME_HOUR + 7, INT64_C(1) << 42, INT64_C(1) << 55};
   size_t i;
   QUEUE_OR_RETURN(queue, VIRTUAL);
@@ -231,7 +231,7 @@ TIMELINE(postpone_while_suspended_lengthens_what_remains,
          "a 10 remaining; =5; a.suspend; a.postpone 20; a left 20; a.postpone 1; a left 20; =50; a.resume; "
          "=100 | a1@70")
 
-static void an_idle_timeout_touched_often_ticks_once(csuite *t) {
+TEST(an_idle_timeout_touched_often_ticks_once) {
   int i;
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_after(t, queue, "a", 100);
@@ -255,7 +255,7 @@ TIMELINE(fires_before_the_extra_tick_are_one,
 
 TIMELINE(fire_does_not_count_against_the_limit, "a 10/10 limit 2; =5; a.fire; =100 | a1!5 a2@10 a3@20")
 
-static void fire_leaves_the_missed_count_pending(csuite *t) {
+TEST(fire_leaves_the_missed_count_pending) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_every(t, queue, "a", 10);
   JUMP(35);
@@ -295,23 +295,8 @@ TIMELINE(the_cancel_handler_comes_once_for_each_move_into_cancelled,
          "a 10/10 full; +15; a.cancel | a^ a1@10; a.cancel?; +0 | a-; +50 |; a.activate; +5; a.suspend; a.cancel; "
          "+0 | a^ a-; a.release | a.")
 
-static void cancel_and_activate_at_once(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  chime_schedule schedule = schedule_of(0, 0);
-  if (load(&p->ticks) > 1) return;
-  EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
-  EXPECT_TOOK_EFFECT(chime_timer_activate(tick->timer, &schedule));
-}
-
-static void the_cancel_handler_comes_between_the_two_lives(csuite *t) {
-  chime_schedule schedule = schedule_of(10, 10);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_start_full(t, queue, "a", &schedule);
-  p->on_tick = cancel_and_activate_at_once;
-  ADVANCE(50);
-  EXPECT_LOG("a^ a1@10 a- a^ a1@10");
-  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
-}
+TIMELINE(the_cancel_handler_comes_between_the_two_lives,
+         "a 10/10 full; a: x1 a.cancel!, a.activate 0; +50 | a^ a1@10 a- a^ a1@10; a is finished")
 
 /* In the releasing call, as no pass is running. */
 TIMELINE(release_of_a_running_timer_calls_cancel_handler_then_finalizer,
@@ -385,17 +370,17 @@ static void check_crowd(csuite *t, int64_t spread, int in_one_pass) {
 }
 
 /* [12] */
-static void a_crowd_in_one_pass_runs_in_order(csuite *t) { check_crowd(t, CHIME_SECOND, 1); }
-static void a_crowd_with_equal_deadlines_in_one_pass_runs_in_order(csuite *t) { check_crowd(t, 50, 1); }
-static void a_crowd_runs_in_order_step_by_step(csuite *t) { check_crowd(t, CHIME_HOUR, 0); }
-static void a_crowd_with_equal_deadlines_runs_in_order_step_by_step(csuite *t) { check_crowd(t, 50, 0); }
+TEST(a_crowd_in_one_pass_runs_in_order) { check_crowd(t, CHIME_SECOND, 1); }
+TEST(a_crowd_with_equal_deadlines_in_one_pass_runs_in_order) { check_crowd(t, 50, 1); }
+TEST(a_crowd_runs_in_order_step_by_step) { check_crowd(t, CHIME_HOUR, 0); }
+TEST(a_crowd_with_equal_deadlines_runs_in_order_step_by_step) { check_crowd(t, 50, 0); }
 
 /* [12] */
 TIMELINE(a_timer_rearmed_at_zero_delay_runs_in_the_next_pass,
          "a 0; a: x5 a.activate; b 0; +0 | a1@0 b1@0 a1@0 a1@0 a1@0 a1@0 a1@0; now 0")
 
 /* [12] */
-static void a_thousand_passes_at_one_instant_are_the_limit(csuite *t) {
+TEST(a_thousand_passes_at_one_instant_are_the_limit) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_idle(t, queue, "a");
   chime_schedule at_once = schedule_of(0, 0), later = schedule_of(10, 0);
@@ -415,357 +400,3 @@ static void a_thousand_passes_at_one_instant_are_the_limit(csuite *t) {
   EXPECT_LOG("a1@17");
   EXPECT_EQ(now_of(t, queue), 107);
 }
-
-/* ---- Moving time ------------------------------------------------------------------------------------------------ */
-
-TIMELINE(advance_to_stops_where_it_is_told, "a 10/10; =20 | a1@10 a2@20; now 20")
-
-/* "Time never goes back." */
-TIMELINE(advance_to_the_past_runs_what_is_due_and_moves_nothing, "=20; a 0; =5 | a1@20; now 20")
-
-static void a_virtual_queue_begins_at_its_start(csuite *t) {
-  chime_queue_t queue = virtual_queue_at(t, CHIME_HOUR);
-  EXPECT_EQ(now_of(t, queue), CHIME_HOUR);
-  probe_after(t, queue, "a", 1);
-  ADVANCE(5);
-  EXPECT_LOG("a1@3600000000001");
-  EXPECT_EQ(now_of(t, queue), CHIME_HOUR + 5);
-}
-
-TIMELINE(jump_runs_nothing, "a 10; >10; >0 |; now 10; a is running; +0 | a1@10")
-
-static void try_to_advance_inside(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  p->status = chime_queue_advance(p->queue, 5);
-  p->status2 = chime_queue_advance_to(p->queue, 100);
-  EXPECT_EQ(now_of(t, p->queue), tick->actual_ns);
-}
-
-static void a_nested_advance_would_deadlock(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  p->on_tick = try_to_advance_inside;
-  probe_after(t, queue, "b", 12);
-  ADVANCE(20);
-  EXPECT_STATUS(p->status, CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT_STATUS(p->status2, CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT_LOG("a1@10 b1@12");
-  EXPECT_EQ(now_of(t, queue), 20);
-}
-
-static void advance_another_queue(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->status = chime_queue_advance(p->other->queue, 30);
-}
-
-static void a_handler_may_advance_another_queue(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  QUEUE_OR_RETURN(second, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  p->other = probe_after(t, second, "b", 25);
-  p->on_tick = advance_another_queue;
-  probe_after(t, queue, "c", 10);
-  ADVANCE(20);
-  EXPECT_OK(p->status);
-  EXPECT_LOG("a1@10 b1@25 c1@10");
-}
-
-static void *advance_from_a_thread(void *argument) {
-  probe *p = argument;
-  p->status = chime_queue_advance(p->queue, 5);
-  p->status2 = chime_queue_advance_to(p->queue, 100);
-  return NULL;
-}
-
-static void have_a_thread_advance(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  pthread_t thread;
-  (void)tick;
-  if (spawn(t, &thread, advance_from_a_thread, p)) pthread_join(thread, NULL);
-}
-
-static void a_second_thread_finds_the_queue_busy(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_after(t, queue, "a", 10);
-  p->on_tick = have_a_thread_advance;
-  ADVANCE(20);
-  EXPECT_STATUS(p->status, CHIME_ERROR_BUSY);
-  EXPECT_STATUS(p->status2, CHIME_ERROR_BUSY);
-  EXPECT_LOG("a1@10");
-  EXPECT_EQ(now_of(t, queue), 20);
-}
-
-static void release_the_queue(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->status = chime_queue_release(p->queue);
-}
-
-static void shut_the_queue_down(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->status = chime_queue_shutdown(p->queue, CHIME_FOREVER);
-}
-
-/* [9] */
-static void advance_ends_when_a_handler_releases_the_queue(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_every(t, queue, "a", 10);
-  p->on_tick = release_the_queue;
-  probe_after(t, queue, "b", 10);
-  EXPECT_STATUS(chime_queue_advance(queue, 50), CHIME_ERROR_SHUT_DOWN);
-  EXPECT_STATUS(p->status, CHIME_RUNNING);
-  EXPECT_EQ(p->ticks, 1);
-  EXPECT_EQ(p->finalized, 1);
-  EXPECT_STATUS(chime_queue_advance(queue, 50), CHIME_ERROR_INVALID_HANDLE);
-}
-
-/* [9] */
-static void advance_ends_when_a_handler_shuts_the_queue_down(csuite *t) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a = probe_every(t, queue, "a", 10);
-  probe *b = probe_after(t, queue, "b", 10);
-  a->on_tick = shut_the_queue_down;
-  EXPECT_STATUS(chime_queue_advance(queue, 50), CHIME_ERROR_SHUT_DOWN);
-  EXPECT_STATUS(a->status, CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT_EQ(a->ticks, 1);
-  EXPECT_EQ(b->ticks, 0);
-  EXPECT_EQ(a->finalized, 1);
-  EXPECT_EQ(b->finalized, 1);
-}
-
-/* ---- Exactness and leeway --------------------------------------------------------------------------------------- */
-
-/* [3]: deadlines of every magnitude, time moved in steps of every magnitude. */
-static void ticks_are_exact_to_the_nanosecond_at_every_distance(csuite *t) {
-  enum { COUNT = 400 };
-  dice d = {UINT64_C(20260101)};
-  probe *probes[COUNT];
-  int64_t deadlines[COUNT];
-  int i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  for (i = 0; i < COUNT; i++) {
-    deadlines[i] = roll_below(&d, INT64_C(1) << (1 + i % 55)); /* up to a year */
-    probes[i] = probe_after(t, queue, "a", deadlines[i]);
-    probes[i]->quiet = 1;
-  }
-  for (i = 0; i < 55; i++) ADVANCE(roll_below(&d, INT64_C(1) << (1 + i)));
-  ADVANCE_TO(INT64_C(1) << 56);
-  for (i = 0; i < COUNT; i++) {
-    if (!EXPECT_EQ(probes[i]->ticks, 1)) return;
-    if (!EXPECT_EQ(probes[i]->last.scheduled_ns, deadlines[i])) return;
-    if (!EXPECT_EQ(probes[i]->last.actual_ns, deadlines[i])) return;
-  }
-}
-
-TIMELINE(consecutive_nanoseconds_are_told_apart,
-         "+1000000; a 1026; b 1024; c 1025; d 1023; +1023 | d1@1001023; +1 | b1@1001024; +1 | c1@1001025; "
-         "+1 | a1@1001026")
-
-TIMELINE(a_virtual_queue_ignores_leeway, "a 1001/5000 leeway 4999; =12000 | a1@1001 a2@6001 a3@11001")
-
-static void note_instant(probe *p, const chime_tick *tick) {
-  int64_t *instants = p->user;
-  int i;
-  for (i = 0; i < 50 && instants[i] != 0; i++) {
-    if (instants[i] == tick->actual_ns) return;
-  }
-  if (i < 50) instants[i] = tick->actual_ns;
-}
-
-/* [13] [3] */
-static void a_virtual_queue_can_honour_leeway_and_windows_share_wake_ups(csuite *t) {
-  enum { COUNT = 50 };
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(0, 0);
-  chime_queue_t queue = 0;
-  probe *probes[COUNT];
-  int64_t *instants = csuite_memory(t, COUNT * sizeof *instants);
-  int i;
-  options.flags = CHIME_QUEUE_HONOUR_LEEWAY;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &queue));
-  csuite_ends(t, queue, PATIENCE);
-  schedule.leeway_ns = CHIME_SECOND / 2;
-  for (i = 0; i < COUNT; i++) {
-    schedule.first_ns = CHIME_SECOND + i * 2 * CHIME_MILLISECOND;
-    probes[i] = probe_start(t, queue, "a", &schedule);
-    probes[i]->quiet = 1;
-    probes[i]->user = instants;
-    probes[i]->on_tick = note_instant;
-  }
-  ADVANCE(CHIME_SECOND - 1);
-  for (i = 0; i < COUNT; i++) EXPECT_EQ(probes[i]->ticks, 0);
-  ADVANCE(2 * CHIME_SECOND);
-  for (i = 0; i < COUNT; i++) {
-    int64_t deadline = CHIME_SECOND + i * 2 * CHIME_MILLISECOND;
-    if (!EXPECT_EQ(probes[i]->ticks, 1)) return;
-    EXPECT_EQ(probes[i]->last.scheduled_ns, deadline);
-    EXPECT_BETWEEN(probes[i]->last.actual_ns, deadline, deadline + CHIME_SECOND / 2);
-  }
-  EXPECT_EQ(instants[10], 0); /* at most ten wake-ups for fifty timers */
-}
-
-static void late_within_leeway_is_not_missed_and_keeps_the_grid(csuite *t) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(1003, 1000);
-  chime_queue_t queue = 0;
-  probe *p;
-  options.flags = CHIME_QUEUE_HONOUR_LEEWAY;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &queue));
-  csuite_ends(t, queue, PATIENCE);
-  schedule.leeway_ns = 999;
-  p = probe_start(t, queue, "a", &schedule);
-  p->quiet = 1;
-  ADVANCE_TO(1003 + 99 * 1000 + 999);
-  EXPECT_EQ(p->ticks, 100);
-  EXPECT_EQ(p->missed, 0);
-  EXPECT_EQ(p->last.scheduled_ns, 1003 + 99 * 1000);
-}
-
-/* ---- Extremes [17] ---------------------------------------------------------------------------------------------- */
-
-/* The sums saturate. */
-TIMELINE(a_delay_of_forever_never_ends,
-         "+1000; a max; a due never; a is running; b max at; b due never; +1152921504606846976 |; +max |; "
-         "now max; +max; >max; now max; a is running")
-
-TIMELINE(periods_over_centuries_keep_their_grid,
-         "a 4611686018427387903/4611686018427387903; +max | a1@4611686018427387903 a2@9223372036854775806")
-
-TIMELINE(an_interval_of_forever_never_comes_round,
-         "a 10/max; +3600000000000 | a1@10; a is running; a due never; +2305843009213693952 |")
-
-TIMELINE(a_deadline_in_the_past_is_due_at_once, "+1000; a 3 at |; +0 | a1@3>1000")
-
-/* Due at 3, 13, ..., 993: a hundred times. */
-TIMELINE(a_grid_from_long_ago_gives_one_tick_and_goes_on, "+1000; a 3/10 at; +20 | a1+99>1000 a2@1003 a3@1013")
-
-/* Deadlines are signed: the far end of the past is a deadline too. */
-static void the_earliest_of_all_deadlines_is_due_at_once(csuite *t) {
-  chime_schedule schedule = schedule_of(INT64_MIN, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p;
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  ADVANCE(1000);
-  p = probe_start(t, queue, "a", &schedule);
-  p->quiet = 1;
-  schedule = schedule_of(INT64_MIN, INT64_MAX);
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  p->other = probe_start(t, queue, "b", &schedule);
-  p->other->quiet = 1;
-  ADVANCE(0);
-  EXPECT_EQ(p->ticks, 1);
-  EXPECT_EQ(p->last.actual_ns, 1000);
-  EXPECT_EQ(p->other->ticks, 1);
-  ADVANCE(1000);
-  EXPECT_EQ(p->ticks, 1);
-}
-
-/* A nanosecond's period over an hour that was slept through: counted, not spun through. */
-TIMELINE(a_short_period_over_a_long_gap_is_counted_not_spun,
-         "a 1/1; >3600000000000; +0 | a1+3599999999999>3600000000000; a.cancel")
-
-TIMELINE(postponing_to_the_end_of_time_saturates,
-         "a 10; +5; a.postpone max; a due never; a.until min; a due never; +1152921504606846976 |; a is running")
-
-/* -1 is UINT64_MAX. */
-TIMELINE(a_tick_limit_beyond_counting_is_accepted, "a 10/10 limit -1; +30 | a1@10 a2@20 a3@30")
-
-const csuite_test virtual_tests[] = {
-    TEST(a_one_shot_ticks_once_at_its_deadline),
-    TEST(a_delay_counts_from_the_call),
-    TEST(a_deadline_is_a_point_on_the_queues_clock),
-    TEST(a_repeating_timer_ticks_on_its_grid),
-    TEST(every_begins_one_interval_from_now),
-    TEST(after_calls_once),
-    TEST(ten_thousand_ticks_do_not_drift),
-    TEST(a_late_one_shot_ticks_once_and_missed_nothing),
-    TEST(missed_periods_give_one_tick_and_the_grid_stands),
-    TEST(a_slow_handler_makes_its_own_timer_miss),
-    TEST(a_slow_handler_makes_other_timers_late),
-    TEST(the_delay_policy_spaces_from_the_end_of_the_handler),
-    TEST(under_the_delay_policy_nothing_is_missed),
-    TEST(the_delay_policy_does_not_rearm_over_a_reschedule_or_a_cancel),
-    TEST(a_tick_limit_finishes_the_timer),
-    TEST(missed_ticks_count_against_the_limit),
-    TEST(a_limit_reached_while_missing_ends_on_time),
-    TEST(a_limit_of_one_is_a_one_shot),
-    TEST(activate_begins_sequence_and_limit_anew),
-    TEST(a_one_shot_may_activate_itself_again),
-    TEST(the_phase_counts_from_activation_not_from_creation),
-    TEST(restart_counts_from_now),
-    TEST(restart_takes_a_new_schedule),
-    TEST(a_restart_drops_the_tick_that_was_due),
-    TEST(reschedule_keeps_the_sequence_and_begins_the_limit_anew),
-    TEST(reschedule_while_running_counts_from_the_call),
-    TEST(reschedule_can_move_a_timer_earlier),
-    TEST(reschedule_while_suspended_counts_from_the_call_when_coalescing),
-    TEST(reschedule_while_suspended_counts_from_the_resume_when_remaining),
-    TEST(reschedule_at_rest_counts_from_the_next_activate),
-    TEST(after_cancel_nothing_ticks),
-    TEST(cancel_inside_the_handler_stops_the_next_tick),
-    TEST(a_handler_can_cancel_a_timer_that_is_due_in_the_same_pass),
-    TEST(resume_coalesces_what_was_missed_and_keeps_the_grid),
-    TEST(resume_before_the_deadline_changes_nothing),
-    TEST(a_one_shot_whose_time_passed_while_suspended_ticks_on_resume),
-    TEST(suspend_holds_back_a_tick_that_was_due),
-    TEST(the_remaining_policy_keeps_the_time_that_was_left),
-    TEST(the_remaining_policy_of_a_one_shot),
-    TEST(the_remaining_policy_carries_what_was_missed_before_the_suspend),
-    TEST(postpone_moves_the_deadline_later_never_earlier),
-    TEST(postpone_until_takes_a_deadline),
-    TEST(postpone_moves_the_grid_of_a_repeating_timer),
-    TEST(postpone_wins_over_a_tick_that_is_due_but_has_not_started),
-    TEST(a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass),
-    TEST(postpone_reaches_any_distance),
-    TEST(the_timeout_wins_once_it_has_started),
-    TEST(postpone_while_suspended_moves_the_stored_deadline),
-    TEST(postpone_while_suspended_lengthens_what_remains),
-    TEST(an_idle_timeout_touched_often_ticks_once),
-    TEST(fire_gives_one_extra_tick_and_leaves_the_schedule_alone),
-    TEST(fires_before_the_extra_tick_are_one),
-    TEST(fire_does_not_count_against_the_limit),
-    TEST(fire_leaves_the_missed_count_pending),
-    TEST(fire_inside_the_handler_ticks_after_it),
-    TEST(fire_is_delivered_to_a_timer_that_does_not_run),
-    TEST(a_later_call_drops_the_extra_tick),
-    TEST(the_registration_handler_comes_before_the_first_tick),
-    TEST(the_registration_handler_comes_once_for_each_activation),
-    TEST(what_the_registration_handler_cancels_or_releases_never_ticks),
-    TEST(the_cancel_handler_comes_once_for_each_move_into_cancelled),
-    TEST(the_cancel_handler_comes_between_the_two_lives),
-    TEST(release_of_a_running_timer_calls_cancel_handler_then_finalizer),
-    TEST(release_of_a_timer_at_rest_calls_the_finalizer_only),
-    TEST(cancel_then_release_calls_the_cancel_handler_once),
-    TEST(equal_deadlines_run_in_the_order_of_activation),
-    TEST(ticks_due_in_one_pass_run_by_deadline),
-    TEST(repeating_timers_that_meet_keep_the_order_of_activation),
-    TEST(a_crowd_in_one_pass_runs_in_order),
-    TEST(a_crowd_with_equal_deadlines_in_one_pass_runs_in_order),
-    TEST(a_crowd_runs_in_order_step_by_step),
-    TEST(a_crowd_with_equal_deadlines_runs_in_order_step_by_step),
-    TEST(a_timer_rearmed_at_zero_delay_runs_in_the_next_pass),
-    TEST(a_thousand_passes_at_one_instant_are_the_limit),
-    TEST(advance_to_stops_where_it_is_told),
-    TEST(advance_to_the_past_runs_what_is_due_and_moves_nothing),
-    TEST(a_virtual_queue_begins_at_its_start),
-    TEST(jump_runs_nothing),
-    TEST(a_nested_advance_would_deadlock),
-    TEST(a_handler_may_advance_another_queue),
-    TEST(a_second_thread_finds_the_queue_busy),
-    TEST(advance_ends_when_a_handler_releases_the_queue),
-    TEST(advance_ends_when_a_handler_shuts_the_queue_down),
-    TEST(ticks_are_exact_to_the_nanosecond_at_every_distance),
-    TEST(consecutive_nanoseconds_are_told_apart),
-    TEST(a_virtual_queue_ignores_leeway),
-    TEST(a_virtual_queue_can_honour_leeway_and_windows_share_wake_ups),
-    TEST(late_within_leeway_is_not_missed_and_keeps_the_grid),
-    TEST(a_delay_of_forever_never_ends),
-    TEST(periods_over_centuries_keep_their_grid),
-    TEST(an_interval_of_forever_never_comes_round),
-    TEST(a_deadline_in_the_past_is_due_at_once),
-    TEST(a_grid_from_long_ago_gives_one_tick_and_goes_on),
-    TEST(the_earliest_of_all_deadlines_is_due_at_once),
-    TEST(a_short_period_over_a_long_gap_is_counted_not_spun),
-    TEST(postponing_to_the_end_of_time_saturates),
-    TEST(a_tick_limit_beyond_counting_is_accepted),
-    {NULL, NULL},
-};

@@ -1,7 +1,6 @@
 import Chime
 import ChimeTestSupport
 import Foundation
-import Synchronization
 import Testing
 
 @testable import ChimeRunLoop
@@ -12,25 +11,6 @@ import Testing
 /// Ticks are late when the machine is: the tests bound how early, and wait for the rest.
 @Suite(.serialized) struct WeakTimerTests {
   // MARK: As Foundation's
-
-  @Test func aScheduledTimerTicksOnTheCurrentLoopInTheDefaultMode() async throws {
-    try await onAThread {
-      let ticks = Counter()
-      let began = Clock.monotonic.now
-      let timer = try WeakTimer.scheduledTimer(withTimeInterval: 0.005, repeats: true) { timer in
-        #expect(timer.isValid)
-        ticks.add()
-      }
-      #expect(timer.isValid && timer.timeInterval == 0.005)
-      #expect(run { ticks.value >= 3 })
-      #expect(Clock.monotonic.now - began >= 5_000_000)
-      #expect(timer.invalidate() == .done)
-      #expect(timer.invalidate() == .ignored)
-      let before = ticks.value
-      run(for: 20)
-      #expect(ticks.value == before && !timer.isValid)
-    }
-  }
 
   @Test func aTimerThatIsNotAddedDoesNotTick() async throws {
     try await onAThread {
@@ -83,27 +63,6 @@ import Testing
     }
   }
 
-  @Test func fireRunsTheActionHereAndLeavesTheSchedule() async throws {
-    try await onAThread {
-      let ticks = Counter()
-      let target = Tokened(Counter())
-      let timer = try WeakTimer.scheduledTimer(timeInterval: 3600, target: target, repeats: true) {
-        (object: Tokened, timer: WeakTimer) in
-        #expect(timer.fire() == .ignored)  // inside
-        ticks.add(object.alive.value)
-      }
-      let date = timer.fireDate
-      #expect(timer.fire() == .done && timer.fire() == .done)
-      #expect(ticks.value == 2)
-      #expect(abs(timer.fireDate.timeIntervalSince(date)) < 60)
-      timer.invalidate()
-      let once = try WeakTimer(timeInterval: 3600, repeats: false) { _ in ticks.add() }
-      #expect(once.fire() == .done && !once.isValid && once.fire() == .ignored)
-      #expect(ticks.value == 3)
-      withExtendedLifetime(target) {}
-    }
-  }
-
   @Test func theLoopHoldsATimerThatNobodyElseHolds() async throws {
     try await onAThread {
       let ticks = Counter()
@@ -120,24 +79,6 @@ import Testing
   }
 
   // MARK: Modes and loops
-
-  @Test func aTimerRestsInOtherModes() async throws {
-    try await onAThread {
-      let ticks = Counter(), common = Counter()
-      let timer = try WeakTimer.scheduledTimer(withTimeInterval: 0.002, repeats: true) { _ in ticks.add() }
-      let everywhere = try WeakTimer(timeInterval: 0.002, repeats: true) { _ in common.add() }
-      addCommonMode(.tracking)
-      #expect(try everywhere.add(to: .current, forMode: .common) == .done)
-      for _ in 0..<3 {  // Changing modes loses no tick.
-        let resting = ticks.value, before = common.value
-        #expect(run(.tracking) { common.value >= before + 2 })
-        #expect(ticks.value == resting)
-        #expect(run { ticks.value >= resting + 2 && common.value >= before + 4 })
-      }
-      timer.invalidate()
-      everywhere.invalidate()
-    }
-  }
 
   /// Run by Foundation, rather than by Chime.
   @Test func foundationsOwnRunServesTheTimersInEveryMode() async throws {
@@ -194,22 +135,6 @@ import Testing
     #expect(throws: ChimeError.invalidHandle) { try late.add(to: loop.get()) }
     #expect(throws: ChimeError.invalidHandle) { try TimerQueue(on: loop.get()) }
     #expect(late.isValid)
-  }
-
-  @Test func aBackgroundThreadRunsItsOwnLoop() async throws {
-    let ticks = Counter()
-    let isDone = Atomic<Bool>(false)
-    Thread.detachNewThread {
-      let timer = try? WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: true) { timer in
-        ticks.add()
-        if ticks.value == 5 { timer.invalidate() }
-      }
-      while timer?.isValid == true { _ = RunLoop.current.run(mode: .default, before: Date(timeIntervalSinceNow: 0.02)) }
-      isDone.store(true, ordering: .sequentiallyConsistent)
-    }
-    let end = Date(timeIntervalSinceNow: patience)
-    while !isDone.load(ordering: .sequentiallyConsistent), Date() < end { try await Task.sleep(for: .milliseconds(1)) }
-    #expect(ticks.value == 5)
   }
 
   // MARK: Numbers
@@ -315,24 +240,6 @@ import Testing
 
   // MARK: Targets
 
-  @Test func aTargetIsHeldWeaklyAndHandedOver() async throws {
-    try await onAThread {
-      let alive = Counter(), ticks = Counter()
-      var target: Counted? = Counted(alive)
-      let timer = try WeakTimer.scheduledTimer(timeInterval: 0.001, target: target!, repeats: true) {
-        (object: Counted, timer: WeakTimer) in
-        ticks.add(object.alive.value)
-      }
-      #expect(run { ticks.value >= 2 })
-      target = nil
-      #expect(alive.value == 0)
-      #expect(!timer.isValid)  // at once, not at the next tick
-      let before = ticks.value
-      run(for: 5)
-      #expect(ticks.value == before)
-    }
-  }
-
   @Test func aTokenFreesWhatTheActionCaptured() async throws {
     try await onAThread {
       let alive = Counter(), captured = Counter()
@@ -421,36 +328,6 @@ import Testing
       #expect(run { captured.value == 0 })
       for _ in 0..<1000 { _ = try WeakTimer(timeInterval: 1, target: timers, repeats: true) { (_: WeakTimer) in } }
       #expect(TargetSweep.count < watched + 1500)
-    }
-  }
-
-  @Test func callsFromSeveralThreadsExcludeEachOther() async throws {
-    try await onAThread {
-      let busy = Counter(), ticks = Counter(), fired = Counter(), done = Counter()
-      let timer = try WeakTimer.scheduledTimer(withTimeInterval: 0.0002, repeats: true) { _ in
-        busy.add()
-        #expect(busy.value == 1)
-        ticks.add()
-        busy.add(-1)
-      }
-      for _ in 0..<2 {
-        Thread.detachNewThread {
-          for index in 0..<2000 {
-            if timer.fire() == .done { fired.add() }
-            timer.tolerance = Double(index % 3) * 0.00001
-            if index % 100 == 0 { timer.fireDate = Date() }
-            _ = timer.fireDate
-          }
-          done.add()
-        }
-      }
-      #expect(run { done.value == 2 })
-      let before = ticks.value
-      #expect(
-        run { ticks.value >= before + 2 },
-        "valid \(timer.isValid), due in \(timer.core.nextDeadline - Clock.monotonic.now) ns")
-      #expect(ticks.value > fired.value)
-      timer.invalidate()
     }
   }
 }

@@ -48,23 +48,6 @@ import Testing
     #expect(ticks.value == 1)
   }
 
-  @Test(.tags(.promise1AnyOrder)) func cancellingASuspendedOneResumesItFirstAndItCanBeActivatedAgain() async throws {
-    let factory = RecordingTimerFactory()
-    let recorded = DispatchSourceTimerMachine(factory: factory)
-    let real = DispatchSourceTimerMachine(queue: DispatchQueue(label: "again"))
-    let ticks = Counter()
-    for machine in [recorded, real] {
-      try machine.activate(repeatTimeInterval: .seconds(3600)) {}
-      #expect(machine.suspend() == .done && machine.cancel() == .done)
-      #expect(try machine.activate(repeatTimeInterval: .milliseconds(1)) { ticks.add() } == .done)
-    }
-    #expect(
-      Array(factory.calls.all.filter { !$0.hasPrefix("schedule") }.prefix(6)) == [
-        "make", "activate", "suspend", "resume", "cancel", "release",
-      ])
-    #expect(await soon { ticks.value >= 2 })
-  }
-
   @Test(.tags(.promise1AnyOrder), arguments: TimerState.allCases)
   func theLastReferenceMayGoInEveryState(_ state: TimerState) async throws {
     let captured = Counter()
@@ -115,24 +98,6 @@ import Testing
     #expect(await soon { machineTicks.value > 0 && timerTicks.value > 0 })
   }
 
-  @Test(.tags(.promise2Linearizable, .promise9Handlers))
-  func aTransitionInsideTheHandlerIsInlineAndAgreesWithTheState() async throws {
-    let states = Log<TimerState>()
-    let machine = DispatchSourceTimerMachine(queue: DispatchQueue(label: "inline"))
-    try machine.activate(repeatTimeInterval: .milliseconds(1)) { [weak machine] in
-      guard let machine else { return }
-      machine.suspend()
-      states.add(machine.state)
-      machine.resume()
-      states.add(machine.state)
-      machine.cancel()
-      states.add(machine.state)
-    }
-    #expect(await soon { machine.state == .cancelled })
-    #expect(await soon { states.count == 3 })
-    #expect(states.all == [.suspended, .running, .cancelled])
-  }
-
   /// The original waits for its private queue in deinit, where it may already be.
   @Test(.tags(.promise9Handlers)) func releaseOnItsOwnQueueAndInItsOwnHandlerWaitsForNothing() async throws {
     let host = DispatchQueue(label: "own")
@@ -179,25 +144,6 @@ import Testing
         "make", "schedule at 1100 every 100", "activate", "suspend", "schedule at 1100 every 100", "resume", "cancel",
         "release",
       ])
-  }
-
-  @Test(.tags(.promise7NoStaleTick)) func aTickThatWasAlreadyTakenIsStaleAfterACall() throws {
-    let factory = RecordingTimerFactory()
-    let ticks = Counter()
-    let machine = DispatchSourceTimerMachine(factory: factory) { ticks.add() }
-    try machine.activate(deadline: DispatchTime(uptimeNanoseconds: 1100))
-    factory.setNow(1100)
-    let inHand = factory.tick
-    machine.suspend()
-    inHand()
-    #expect(ticks.value == 0)
-    machine.resume()
-    try machine.restart(deadline: DispatchTime(uptimeNanoseconds: 2000))
-    inHand()
-    #expect(ticks.value == 0 && machine.state == .running)
-    machine.cancel()
-    inHand()
-    #expect(ticks.value == 0)
   }
 }
 
@@ -271,23 +217,6 @@ import Testing
     #expect(try SerialTimerQueue(on: .main).isIsolatingCurrentContext() == true)
     let elsewhere = try await onAThread { try SerialTimerQueue(on: .main).isIsolatingCurrentContext() }
     #expect(elsewhere == false)
-  }
-
-  @Test func theRegistrationHandlerIsCalledOnceForEachStart() throws {
-    let queue = try VirtualTimerQueue()
-    let events = Log<String>()
-    let timer = try queue.makeTimer(registrationHandler: { events.add("registered") }) { events.add("\($0.sequence)") }
-    try timer.activate(.every(.seconds(1)))
-    try queue.advance(by: .seconds(2))
-    try timer.suspend()
-    try timer.resume()
-    try timer.reschedule(every: .seconds(3))
-    try queue.advance(by: .seconds(3))
-    #expect(events.take() == ["registered", "1", "2", "3"])
-    try timer.cancel()
-    try timer.activate()
-    try queue.advance(by: .seconds(3))
-    #expect(events.take() == ["registered", "1"])
   }
 
   /// Each of them is a SIGILL with the bare source.

@@ -31,19 +31,6 @@ import Testing
     try queue.advance(by: .seconds(1))
     #expect(seen.count == 3000 + 1 && captured.value == 0)
   }
-
-  @Test func childrenOfARealQueueFireThoughNobodyHoldsThem() async throws {
-    let queue = try TimerQueue()
-    let seen = Log<String>()
-    let timer = try queue.every(.milliseconds(20)) { [weak queue] _ in
-      for (index, lamp) in ["red", "green", "blue"].enumerated() {
-        try? queue?.once(after: .milliseconds(index)) { seen.add(lamp) }
-      }
-    }
-    #expect(await soon { seen.count >= 9 })
-    try timer.cancelAndWait()
-    for lamp in ["red", "green", "blue"] { #expect(seen.all.count { $0 == lamp } >= 2) }
-  }
 }
 
 @Suite("Deferred invocation", .serialized) struct DeferredInvocation {
@@ -126,25 +113,6 @@ import Testing
     try await onAThread { _ = try timer.cancelAndWait() }
     #expect(done.count == 1)
     #expect(try timer.cancelAndWait() == .ignored)
-  }
-
-  @Test(.tags(.promise7NoStaleTick)) func afterACancelThatSaysDoneNoHandlerStarts() async throws {
-    let queue = try TimerQueue(on: .global())
-    let outcome = try await onAThread {
-      for round in 0..<2000 {
-        let isOver = Locked(false)
-        let late = Counter()
-        let timer = try queue.after(.microseconds(round % 50)) { _ in if isOver.withLock({ $0 }) { late.add() } }
-        if round % 3 == 0 { usleep(useconds_t(round % 60)) }
-        if try timer.cancel() == .done {
-          isOver.withLock { $0 = true }
-          try timer.cancelAndWait()
-          if late.value > 0 { return false }
-        }
-      }
-      return true
-    }
-    #expect(outcome)
   }
 }
 

@@ -199,7 +199,8 @@ mutation("version-stays", "10", "QueueControlBlock.giveBack", "the version does 
          C("a_released_timers_id_never_names", "a_stale_key_never_reaches"), M())
 mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
          ("Memory/Handle.swift", "== kind.rawValue else { return nil }", "== kind.rawValue || BROKEN else { return nil }"),
-         C("an_id_with_a_high_bit_changed_names_nothing"), M())
+         C("an_id_with_a_high_bit_changed_names_nothing", "numbers_that_are_no_ids_name_nothing",
+           "ids_of_one_kind_are_refused"), M())
 mutation("kept-none", "10", "ThreadCache.kept", "0",
          ("Memory/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
          S("a_call_that_is_held_up_never_reaches_the_next_timer_among_many"))
@@ -400,7 +401,7 @@ MEMORY = "Platform/Memory.swift"
 mutation("refused-and-done", "19", "Memory.promised", "a call that is refused has its effect all the same",
          (MEMORY, "    if chime_memory_promise(ofOneCall) == 0 { return refusal.rawValue }\n",
           "    if chime_memory_promise(ofOneCall) == 0 {\n      let why = refusal.rawValue\n      if BROKEN { _ = call() }\n      return why\n    }\n"),
-         F("allocations", "chime_target_create", "chime_queue_async"), R("values_are_used_while", "targets_go_while"))
+         F("allocations", "chime_target_create", "chime_queue_async"))
 mutation("refused-finalizes", "8, 19", "TimerRef.create", "finalizes the context of a timer that was refused",
          (CREATION, "        control.giveBack(slot, thread)\n        return status\n",
           "        control.giveBack(slot, thread)\n        if BROKEN, status == .noMemory { options.finalizer?(options.context) }\n        return status\n"),
@@ -455,7 +456,9 @@ mutation("mark-stays", "14", "Wheel.tidy", "a mark stays on the position of a ti
 
 ARMING = "../Chime/TimerQueueArming.swift"
 mutation("captures-go-later", "8", "HandlerBox.start", "a Swift handler's captures go with a later pass of the queue",
-         ("Timer/HandlerBox.swift", "    options.flags.insert(.finalizesAnywhere)\n", "    if !BROKEN { options.flags.insert(.finalizesAnywhere) }\n"),
+         [(DIRECT, "guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)", "guard !BROKEN, word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)"),
+          (ENDING, "slot.hasSideRecord || control.id == 0 {", "slot.hasSideRecord || control.id == 0 || BROKEN {"),
+          (ENDING, "|| control.id == 0 && handlerBox != nil {", "|| (control.id == 0 || BROKEN) && handlerBox != nil {")],
          W("aHandlersCapturesGoInTheReleasingCall"))
 mutation("arming-silent", "2", "TimerQueueArming.wait", "is not woken by a timer that starts",
          (ARMING, "QueueCore.notifyOfArming(id) { bell.ring() }", "QueueCore.notifyOfArming(id) { if !BROKEN { bell.ring() } }"),

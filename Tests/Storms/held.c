@@ -76,7 +76,7 @@ static void ask_everything(bystander *b) {
 }
 
 /* [18] On a virtual queue, as nothing but these two threads is inside it. */
-static void a_thread_that_stands_in_any_operation_holds_up_no_query(csuite *t) {
+TEST(a_thread_that_stands_in_any_operation_holds_up_no_query) {
   bystander *b = csuite_memory(t, sizeof *b);
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = schedule_of(CHIME_HOUR, 0);
@@ -112,7 +112,7 @@ static void *operate_step_by_step(void *argument) {
 }
 
 /* [18] The same, with the thread before each instruction of each operation in turn. */
-static void no_instruction_of_any_operation_holds_up_a_query(csuite *t) {
+TEST(no_instruction_of_any_operation_holds_up_a_query) {
   bystander *b = csuite_memory(t, sizeof *b);
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = schedule_of(CHIME_HOUR, 0);
@@ -141,9 +141,3 @@ static void no_instruction_of_any_operation_holds_up_a_query(csuite *t) {
   }
   storm_saw("%" PRId64 " instructions of %d operations", instructions, operations);
 }
-
-const csuite_test held_storms[] = {
-    TEST(a_thread_that_stands_in_any_operation_holds_up_no_query),
-    TEST(no_instruction_of_any_operation_holds_up_a_query),
-    {NULL, NULL},
-};

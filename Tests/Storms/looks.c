@@ -144,15 +144,13 @@ static void a_bound_host_runs_until_no_timer_runs(csuite *t, int with_moves) {
   }
   end_rounds(l, rounds, red);
 }
-static void chime_queue_run_ends_only_when_no_timer_runs_beside_queries(csuite *t) {
-  a_bound_host_runs_until_no_timer_runs(t, 0);
-}
-static void chime_queue_run_ends_only_when_no_timer_runs_beside_queries_and_moves(csuite *t) {
+TEST(chime_queue_run_ends_only_when_no_timer_runs_beside_queries) { a_bound_host_runs_until_no_timer_runs(t, 0); }
+TEST(chime_queue_run_ends_only_when_no_timer_runs_beside_queries_and_moves) {
   a_bound_host_runs_until_no_timer_runs(t, 1);
 }
 
 /* [18] */
-static void what_is_due_is_processed_beside_queries(csuite *t) {
+TEST(what_is_due_is_processed_beside_queries) {
   int64_t rounds = 0, red = 0;
   chime_queue_t queue = host_queue(t, 0);
   looked *l;
@@ -171,7 +169,7 @@ static void what_is_due_is_processed_beside_queries(csuite *t) {
 }
 
 /* [18] */
-static void what_is_due_is_taken_as_records_beside_queries(csuite *t) {
+TEST(what_is_due_is_taken_as_records_beside_queries) {
   int64_t rounds = 0, red = 0;
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   looked *l;
@@ -243,12 +241,8 @@ static void the_next_deadline_is_never_late(csuite *t, where place, int is_asked
   EXPECT_EQ(load(&a->late), 0);
 }
 #define NEXT_DEADLINE_ON(name, place) \
-  static void the_next_deadline_is_never_late_beside_queries_on_a_##name(csuite *t) { \
-    the_next_deadline_is_never_late(t, place, 0); \
-  } \
-  static void the_next_deadline_is_never_late_to_other_threads_on_a_##name(csuite *t) { \
-    the_next_deadline_is_never_late(t, place, 1); \
-  }
+  TEST(the_next_deadline_is_never_late_beside_queries_on_a_##name) { the_next_deadline_is_never_late(t, place, 0); } \
+  TEST(the_next_deadline_is_never_late_to_other_threads_on_a_##name) { the_next_deadline_is_never_late(t, place, 1); }
 NEXT_DEADLINE_ON(host_driven_queue, HOST)
 NEXT_DEADLINE_ON(virtual_queue, VIRTUAL)
 
@@ -275,15 +269,13 @@ static void an_advance_leaves_no_tick_behind(csuite *t, int with_moves) {
   storm_saw("%" PRId64 " of %" PRId64 " rounds are red, %" PRId64 " ticks late", red, rounds, late);
   EXPECT_EQ(late, 0);
 }
-static void an_advance_leaves_no_tick_behind_beside_queries(csuite *t) { an_advance_leaves_no_tick_behind(t, 0); }
-static void an_advance_leaves_no_tick_behind_beside_queries_and_moves(csuite *t) {
-  an_advance_leaves_no_tick_behind(t, 1);
-}
+TEST(an_advance_leaves_no_tick_behind_beside_queries) { an_advance_leaves_no_tick_behind(t, 0); }
+TEST(an_advance_leaves_no_tick_behind_beside_queries_and_moves) { an_advance_leaves_no_tick_behind(t, 1); }
 
 /* ---- Every kind of queue that drives itself ---------------------------------------------------------------------- */
 
 /* [1] [18] */
-static void each_tick_comes_beside_queries_and_moves(csuite *t, where place) {
+TESTS_ON_DISPATCH_QUEUES(each_tick_comes_beside_queries_and_moves) {
   int64_t rounds = 0;
   looked *l;
   int i;
@@ -300,23 +292,3 @@ static void each_tick_comes_beside_queries_and_moves(csuite *t, where place) {
   }
   end_rounds(l, rounds, 0);
 }
-ON_DISPATCH_QUEUES(each_tick_comes_beside_queries_and_moves)
-
-const csuite_test look_storms[] = {
-    TEST(chime_queue_run_ends_only_when_no_timer_runs_beside_queries),
-    TEST(chime_queue_run_ends_only_when_no_timer_runs_beside_queries_and_moves),
-    TEST(what_is_due_is_processed_beside_queries),
-    TEST(what_is_due_is_taken_as_records_beside_queries),
-    TEST(the_next_deadline_is_never_late_beside_queries_on_a_host_driven_queue),
-    TEST(the_next_deadline_is_never_late_beside_queries_on_a_virtual_queue),
-    TEST(the_next_deadline_is_never_late_to_other_threads_on_a_host_driven_queue),
-    TEST(the_next_deadline_is_never_late_to_other_threads_on_a_virtual_queue),
-    TEST(an_advance_leaves_no_tick_behind_beside_queries),
-    TEST(an_advance_leaves_no_tick_behind_beside_queries_and_moves),
-    {NULL, NULL},
-};
-
-const csuite_test tick_storms[] = {
-    TESTS_ON_DISPATCH_QUEUES(each_tick_comes_beside_queries_and_moves),
-    {NULL, NULL},
-};

@@ -20,9 +20,6 @@
 #include "csuite.h"
 #include "storms.h"
 
-static const csuite_test *const lists[] = {look_storms,    tick_storms, run_storms,  ring_storms,
-                                           meeting_storms, slot_storms, held_storms, stand_storms};
-
 static const csuite_test *running;
 static uint64_t seed;
 static int64_t end_ns;
@@ -114,14 +111,9 @@ static void *run_storm(void *argument) {
 }
 
 static const csuite_test *find(const char *name) {
-  size_t list;
-  for (list = 0; list < sizeof lists / sizeof lists[0]; list++) {
-    const csuite_test *test;
-    for (test = lists[list]; test->name != NULL; test++) {
-      if (strcmp(test->name, name) == 0) return test;
-    }
-  }
-  return NULL;
+  const csuite_test *test = csuite_first_test();
+  while (test != NULL && strcmp(test->name, name) != 0) test = test->next;
+  return test;
 }
 
 static int run_here(const char *name, int64_t seconds) {
@@ -191,7 +183,7 @@ static int is_wanted(const char *name, int count, char **names) {
 
 int main(int argc, char **argv) {
   int passed = 0, failed = 0, i;
-  size_t list;
+  const csuite_test *test;
   seed = (uint64_t)number_of("STORM_SEED", monotonic_ns() % 1000000007);
   if (argc == 3 && strcmp(argv[1], "--one") == 0) return run_here(argv[2], number_of("STORM_SECONDS", 60));
   if (number_of("STORM_PINNED", 0) != 0) bind_to_one_processor();
@@ -200,19 +192,16 @@ int main(int argc, char **argv) {
     failed++;
     printf("FAILED %s: there is no such storm\n", argv[i]);
   }
-  for (list = 0; list < sizeof lists / sizeof lists[0]; list++) {
-    const csuite_test *test;
-    for (test = lists[list]; test->name != NULL; test++) {
-      int verdict;
-      if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-        puts(test->name);
-        continue;
-      }
-      if (!is_wanted(test->name, argc - 1, argv + 1)) continue;
-      verdict = run_in_a_process(argv[0], test->name);
-      passed += verdict == CSUITE_PASSED;
-      failed += verdict != CSUITE_PASSED && verdict != CSUITE_SKIPPED;
+  for (test = csuite_first_test(); test != NULL; test = test->next) {
+    int verdict;
+    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+      puts(test->name);
+      continue;
     }
+    if (!is_wanted(test->name, argc - 1, argv + 1)) continue;
+    verdict = run_in_a_process(argv[0], test->name);
+    passed += verdict == CSUITE_PASSED;
+    failed += verdict != CSUITE_PASSED && verdict != CSUITE_SKIPPED;
   }
   if (argc == 2 && strcmp(argv[1], "--list") == 0) return 0;
   printf("%d passed, %d failed\n", passed, failed);

@@ -225,7 +225,7 @@ static void meet(csuite *t) {
 }
 
 static void storm_of_meetings(csuite *t) {
-  static const csuite_test round = TEST(meet);
+  static const csuite_test round = {.name = "meet", .run = meet};
   char message[1024];
   int64_t rounds = 0;
   round_dice = storm_dice(400);
@@ -239,24 +239,16 @@ static void storm_of_meetings(csuite *t) {
 }
 
 /* [1] */
-static void handlers_that_wait_in_a_ring_are_told(csuite *t) {
+TEST(handlers_that_wait_in_a_ring_are_told) {
   only_handlers = 1;
   storm_of_meetings(t);
 }
-static void callbacks_that_wait_in_a_ring_are_told(csuite *t) { storm_of_meetings(t); }
-static void the_main_thread_that_waits_in_a_ring_is_told(csuite *t) {
+TEST(callbacks_that_wait_in_a_ring_are_told) { storm_of_meetings(t); }
+TEST(the_main_thread_that_waits_in_a_ring_is_told) {
   with_main_thread = 1;
   storm_of_meetings(t);
 }
-static void callbacks_that_wait_in_a_chain_wait_to_the_end(csuite *t) {
+TEST(callbacks_that_wait_in_a_chain_wait_to_the_end) {
   is_chain = 1;
   storm_of_meetings(t);
 }
-
-const csuite_test meeting_storms[] = {
-    TEST(handlers_that_wait_in_a_ring_are_told),
-    TEST(callbacks_that_wait_in_a_ring_are_told),
-    TEST(the_main_thread_that_waits_in_a_ring_is_told),
-    TEST(callbacks_that_wait_in_a_chain_wait_to_the_end),
-    {NULL, NULL},
-};

@@ -126,19 +126,15 @@ static void storm_of_a_ring(csuite *t, const where *places, int count, chime_han
 
 /* [1] By sync: without a timeout; with one, that never ends; and by functions that run by sync. */
 #define SYNC_RINGS(name, ...) \
-  static void handlers_that_sync_the_next_queue_go_on_on_##name(csuite *t) { \
+  TEST(handlers_that_sync_the_next_queue_go_on_on_##name) { \
     storm_of_a_ring(t, PLACES(__VA_ARGS__), sync_in_the_handler, 1, CHIME_FOREVER); \
   } \
-  static void handlers_that_sync_the_next_queue_never_time_out_on_##name(csuite *t) { \
+  TEST(handlers_that_sync_the_next_queue_never_time_out_on_##name) { \
     storm_of_a_ring(t, PLACES(__VA_ARGS__), sync_in_the_handler, 1, PATIENCE - CHIME_SECOND); \
   } \
-  static void functions_that_sync_the_next_queue_go_on_on_##name(csuite *t) { \
+  TEST(functions_that_sync_the_next_queue_go_on_on_##name) { \
     storm_of_a_ring(t, PLACES(__VA_ARGS__), sync_in_the_handler, 3, CHIME_FOREVER); \
   }
-#define TEST_SYNC_RINGS(name) \
-  TEST(handlers_that_sync_the_next_queue_go_on_on_##name), \
-      TEST(handlers_that_sync_the_next_queue_never_time_out_on_##name), \
-      TEST(functions_that_sync_the_next_queue_go_on_on_##name)
 SYNC_RINGS(two_serial_queues, SERIAL, SERIAL)
 SYNC_RINGS(two_precise_queues, PRECISE, PRECISE)
 SYNC_RINGS(a_serial_and_a_precise_queue, SERIAL, PRECISE)
@@ -149,10 +145,9 @@ SYNC_RINGS(the_main_queue_and_two_others, MAIN, PRECISE, SERIAL)
 
 /* [1] By cancel_and_wait, which needs no queue that can be locked. */
 #define CANCEL_RINGS(name, ...) \
-  static void handlers_that_cancel_and_wait_for_the_next_timer_go_on_on_##name(csuite *t) { \
+  TEST(handlers_that_cancel_and_wait_for_the_next_timer_go_on_on_##name) { \
     storm_of_a_ring(t, PLACES(__VA_ARGS__), cancel_and_wait_in_the_handler, 0, CHIME_FOREVER); \
   }
-#define TEST_CANCEL_RINGS(name) TEST(handlers_that_cancel_and_wait_for_the_next_timer_go_on_on_##name)
 CANCEL_RINGS(two_serial_queues, SERIAL, SERIAL)
 CANCEL_RINGS(two_concurrent_queues, CONCURRENT, CONCURRENT)
 CANCEL_RINGS(two_precise_queues, PRECISE, PRECISE)
@@ -160,21 +155,3 @@ CANCEL_RINGS(a_host_driven_and_a_serial_queue, HOST, SERIAL)
 CANCEL_RINGS(the_main_queue_and_a_precise_queue, MAIN, PRECISE)
 CANCEL_RINGS(a_run_loop_and_a_serial_queue, RUN_LOOP, SERIAL)
 CANCEL_RINGS(four_mixed_queues, HOST, SERIAL, MAIN, PRECISE)
-
-const csuite_test ring_storms[] = {
-    TEST_SYNC_RINGS(two_serial_queues),
-    TEST_SYNC_RINGS(two_precise_queues),
-    TEST_SYNC_RINGS(a_serial_and_a_precise_queue),
-    TEST_SYNC_RINGS(three_serial_queues),
-    TEST_SYNC_RINGS(three_mixed_queues),
-    TEST_SYNC_RINGS(the_main_queue_and_a_serial_queue),
-    TEST_SYNC_RINGS(the_main_queue_and_two_others),
-    TEST_CANCEL_RINGS(two_serial_queues),
-    TEST_CANCEL_RINGS(two_concurrent_queues),
-    TEST_CANCEL_RINGS(two_precise_queues),
-    TEST_CANCEL_RINGS(a_host_driven_and_a_serial_queue),
-    TEST_CANCEL_RINGS(the_main_queue_and_a_precise_queue),
-    TEST_CANCEL_RINGS(a_run_loop_and_a_serial_queue),
-    TEST_CANCEL_RINGS(four_mixed_queues),
-    {NULL, NULL},
-};

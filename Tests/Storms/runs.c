@@ -124,10 +124,9 @@ static void run_ends_when_the_last_timer_is_ended(csuite *t, ending end, const c
 
 /* [18] */
 #define RUN_ENDS(how) \
-  static void chime_queue_run_ends_when_another_thread_ends_the_last_timer_##how(csuite *t) { \
+  TEST(chime_queue_run_ends_when_another_thread_ends_the_last_timer_##how) { \
     run_ends_when_the_last_timer_is_ended(t, how, "chime_queue_run after the last timer has ended " #how); \
   }
-#define TEST_RUN_ENDS(how) TEST(chime_queue_run_ends_when_another_thread_ends_the_last_timer_##how)
 RUN_ENDS(by_cancel)
 RUN_ENDS(by_cancel_and_wait)
 RUN_ENDS(by_suspend)
@@ -140,7 +139,7 @@ RUN_ENDS(by_its_tick)
 RUN_ENDS(by_the_release_of_the_queue)
 
 /* [18] Two threads drive one queue: the last ticks may be either one's, and the other's run ends all the same. */
-static void chime_queue_run_ends_when_another_thread_processes_the_last_tick(csuite *t) {
+TEST(chime_queue_run_ends_when_another_thread_processes_the_last_tick) {
   enum { TIMERS = 2 };
   race *r = csuite_memory(t, sizeof *r);
   dice d = storm_dice(201);
@@ -177,18 +176,3 @@ static void chime_queue_run_ends_when_another_thread_processes_the_last_tick(csu
   EXPECT_OK(chime_queue_shutdown(r->queue, PATIENCE));
   storm_saw("%d rounds", round);
 }
-
-const csuite_test run_storms[] = {
-    TEST_RUN_ENDS(by_cancel),
-    TEST_RUN_ENDS(by_cancel_and_wait),
-    TEST_RUN_ENDS(by_suspend),
-    TEST_RUN_ENDS(by_release),
-    TEST_RUN_ENDS(by_postpone),
-    TEST_RUN_ENDS(by_the_end_of_its_target),
-    TEST_RUN_ENDS(by_reschedule),
-    TEST_RUN_ENDS(by_restart),
-    TEST_RUN_ENDS(by_its_tick),
-    TEST_RUN_ENDS(by_the_release_of_the_queue),
-    TEST(chime_queue_run_ends_when_another_thread_processes_the_last_tick),
-    {NULL, NULL},
-};

@@ -96,7 +96,7 @@ static void *call_with_what_is_remembered(void *argument) {
 }
 
 /* [10] */
-static void a_late_call_never_reaches_the_next_timer(csuite *t, where place) {
+TESTS_ON_ALL_QUEUES(a_late_call_never_reaches_the_next_timer) {
   storm *s = csuite_memory(t, sizeof *s);
   pthread_t threads[KEEPERS + STRANGERS];
   worker workers[KEEPERS + STRANGERS];
@@ -121,10 +121,6 @@ static void a_late_call_never_reaches_the_next_timer(csuite *t, where place) {
   storm_rests(0);
   storm_saw("%d timers, %d calls came in time", load(&s->lives), load(&s->caught));
 }
-static void a_late_call_never_reaches_the_next_timer_on_a_virtual_queue(csuite *t) {
-  a_late_call_never_reaches_the_next_timer(t, VIRTUAL);
-}
-ON_DISPATCH_QUEUES(a_late_call_never_reaches_the_next_timer)
 
 /* ---- One call that is held up ------------------------------------------------------------------------------------ */
 
@@ -250,18 +246,8 @@ static void a_call_that_is_held_up_never_reaches_another_timer(csuite *t, int ot
   EXPECT_EQ(red, 0);
 }
 
-static void a_call_that_is_held_up_never_reaches_the_next_timer(csuite *t) {
-  a_call_that_is_held_up_never_reaches_another_timer(t, 0);
-}
+TEST(a_call_that_is_held_up_never_reaches_the_next_timer) { a_call_that_is_held_up_never_reaches_another_timer(t, 0); }
 /* The same where all other slots that the thread has at hand are in use. */
-static void a_call_that_is_held_up_never_reaches_the_next_timer_among_many(csuite *t) {
+TEST(a_call_that_is_held_up_never_reaches_the_next_timer_among_many) {
   a_call_that_is_held_up_never_reaches_another_timer(t, 200);
 }
-
-const csuite_test slot_storms[] = {
-    TEST(a_late_call_never_reaches_the_next_timer_on_a_virtual_queue),
-    TESTS_ON_DISPATCH_QUEUES(a_late_call_never_reaches_the_next_timer),
-    TEST(a_call_that_is_held_up_never_reaches_the_next_timer),
-    TEST(a_call_that_is_held_up_never_reaches_the_next_timer_among_many),
-    {NULL, NULL},
-};

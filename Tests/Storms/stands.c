@@ -137,15 +137,5 @@ static void the_driver_passes_no_timer_over(csuite *t, where place) {
 }
 
 /* [1] [18] */
-static void an_advance_passes_over_no_timer_that_another_thread_stands_at(csuite *t) {
-  the_driver_passes_no_timer_over(t, VIRTUAL);
-}
-static void a_run_passes_over_no_timer_that_another_thread_stands_at(csuite *t) {
-  the_driver_passes_no_timer_over(t, HOST);
-}
-
-const csuite_test stand_storms[] = {
-    TEST(an_advance_passes_over_no_timer_that_another_thread_stands_at),
-    TEST(a_run_passes_over_no_timer_that_another_thread_stands_at),
-    {NULL, NULL},
-};
+TEST(an_advance_passes_over_no_timer_that_another_thread_stands_at) { the_driver_passes_no_timer_over(t, VIRTUAL); }
+TEST(a_run_passes_over_no_timer_that_another_thread_stands_at) { the_driver_passes_no_timer_over(t, HOST); }

@@ -10,15 +10,6 @@
 
 #include "harness.h"
 
-extern const csuite_test look_storms[];
-extern const csuite_test tick_storms[];
-extern const csuite_test run_storms[];
-extern const csuite_test ring_storms[];
-extern const csuite_test meeting_storms[];
-extern const csuite_test slot_storms[];
-extern const csuite_test held_storms[];
-extern const csuite_test stand_storms[];
-
 /** 1 until the time is over or something failed. */
 int storm_goes_on(csuite *t);
 
@@ -48,9 +39,5 @@ void storm_rests(int part);
 
 /** Has the main thread leave chime_main_run, call the function outside of it, and go back. Does not wait for that. */
 void storm_on_the_main_thread(chime_function function, void *context);
-
-/* ---- One round as a test of its own, with its own queues and memory (harness.c) ---------------------------------- */
-
-int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
 
 #endif /* STORMS_STORMS_H */

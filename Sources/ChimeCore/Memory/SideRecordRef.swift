@@ -72,12 +72,6 @@ import Synchronization
   /// Whether something is to be called when the timer is released.
   var hasLastWork: Bool { unsafe value.finalizer != nil || value.pendingCallbacks > 0 || value.named != nil }
 
-  /// The finalizer, if it is the only thing to be called when the timer is released, and may be called anywhere.
-  var finalizerForAnywhere: ContextFunction? {
-    let value = value
-    return unsafe value.finalizesAnywhere && value.pendingCallbacks == 0 && value.named == nil ? value.finalizer : nil
-  }
-
   @inline(__always)
   var named: NamedHandlers? { unsafe own.pointee.named?.takeUnretainedValue() }
 

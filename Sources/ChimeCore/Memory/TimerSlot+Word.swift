@@ -159,7 +159,7 @@ extension TimerSlot {
           backoff.pause()
           continue
         }
-        end.isFree = !hasSideRecord
+        end.isFree = !hasSideRecord && handlerBox == nil
         end.isOwned = !end.isFree
         end.releasesItself = true
         end.word =

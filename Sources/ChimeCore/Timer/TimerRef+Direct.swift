@@ -29,7 +29,9 @@ extension TimerRef {
     guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
       return releaseOtherwise(id)
     }
-    let isDone = !(word.isRunning && control.isWatching(slot)) && !Trace.isOn && control.takeBackSoon(slot)
+    let isDone =
+      !(word.isRunning && control.isWatching(slot)) && !Trace.isOn && slot.handlerBox == nil
+      && control.takeBackSoon(slot)
     return isDone ? .ok : finishRelease(id, word)
   }
 
