@@ -186,9 +186,13 @@ static void tick_without(int where) {
   pthread_join(thread, NULL);
 }
 
-/* The first tick of a queue comes when there is no memory any more, and the reserve has been used up; so does its end. */
+/* The first tick of a queue comes when there is no memory any more, and the reserve has been used up; so do the expiry of
+   a value, the end of a target and its timer, and that of the queue. */
 static void tick_first(int where) {
+  static int expired, value_ended, target_ended, timer_ended;
   chime_queue_t queue = 0, filled = 0;
+  chime_expiring_t expiring = 0;
+  chime_target_t target = 0;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_timer_t timer = 0;
@@ -199,12 +203,24 @@ static void tick_first(int where) {
   REQUIRE_OK(place_make((place)where, NULL, &queue));
   place_drive((place)where, queue);
   REQUIRE_OK(chime_timer_create(queue, &options, &timer));
+  REQUIRE_OK(chime_expiring_create(queue, &value_ended, count_call, 100 * CHIME_MILLISECOND, &expiring));
+  REQUIRE_OK(chime_expiring_on_expiry(expiring, count_tick, &expired, NULL));
+  REQUIRE_OK(chime_target_create(&target_ended, count_call, &target));
+  options.target = target;
+  options.cancel_handler = ignore_tick;
+  options.context = &timer_ended;
+  options.handler = ignore_tick;
+  schedule.first_ns = CHIME_HOUR;
+  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, NULL));
+  schedule.first_ns = 0;
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &filled));
   refuse(REFUSE_FROM, 1);
   place_use_up_reserve(filled);
   EXPECT_OK(chime_timer_activate(timer, &schedule));
-  if (where == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 10 * CHIME_MILLISECOND));
-  EXPECT(await(&ticks, 3));
+  EXPECT_OK(chime_target_release(target));
+  EXPECT_EQ(load(&target_ended), 1);
+  if (where == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 200 * CHIME_MILLISECOND));
+  EXPECT(await(&ticks, 3) && await(&timer_ended, 1) && await(&expired, 1) && await(&value_ended, 1));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   refuse_none();
   EXPECT_OK(chime_queue_shutdown(filled, 0));
