@@ -401,7 +401,7 @@ MEMORY = "Platform/Memory.swift"
 mutation("refused-and-done", "19", "Memory.promised", "a call that is refused has its effect all the same",
          (MEMORY, "    if chime_memory_promise(ofOneCall) == 0 { return refusal.rawValue }\n",
           "    if chime_memory_promise(ofOneCall) == 0 {\n      let why = refusal.rawValue\n      if BROKEN { _ = call() }\n      return why\n    }\n"),
-         F("allocations", "chime_target_create", "chime_queue_async"), R("values_are_used_while", "targets_go_while"))
+         F("allocations", "chime_target_create", "chime_queue_async"))
 mutation("refused-finalizes", "8, 19", "TimerRef.create", "finalizes the context of a timer that was refused",
          (CREATION, "        control.giveBack(slot, thread)\n        return status\n",
           "        control.giveBack(slot, thread)\n        if BROKEN, status == .noMemory { options.finalizer?(options.context) }\n        return status\n"),
