@@ -374,6 +374,22 @@ TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up) {
   EXPECT_BETWEEN(stats_of(t, queue).passes, 0, 300);
 }
 
+/* Wake-ups at one distance are foreseen: they must end with what they were for. */
+TESTS_ON_DISPATCH_QUEUES(a_queue_whose_periodic_timers_have_ended_does_not_wake_up) {
+  chime_schedule schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
+  probe *ends, *suspended;
+  QUEUE_OR_RETURN(queue, place);
+  probe_after(t, queue, "later", CHIME_HOUR);
+  schedule.tick_limit = 20;
+  ends = probe_start(t, queue, "ends", &schedule);
+  EXPECT(await_finished(t, ends->timer));
+  check_idle(t, queue);
+  suspended = probe_every(t, queue, "suspended", 2 * CHIME_MILLISECOND);
+  EXPECT(await(&suspended->ticks, 20));
+  EXPECT_TOOK_EFFECT(chime_timer_suspend(suspended->timer));
+  check_idle(t, queue);
+}
+
 /* ---- Dump ------------------------------------------------------------------------------------------------------- */
 
 static int lines_in(const char *text) {

@@ -455,6 +455,10 @@ mutation("mark-stays", "14", "Wheel.tidy", "a mark stays on the position of a ti
 # ---- What came with version 0.2 --------------------------------------------------------------------------------------
 
 ARMING = "../Chime/TimerQueueArming.swift"
+mutation("foreseen-for-ever", "13", "DispatchDriver.arm", "a source that goes on by itself is left alone for a later time, too",
+         ("Drivers/DispatchDriver.swift", "if interval == .max, time != .max, old <= time, !hasFired { return }",
+          "if BROKEN ? next <= time && next > now : interval == .max && time != .max && old <= time && !hasFired { return }"),
+         C("a_queue_whose_periodic_timers_have_ended"))
 mutation("captures-go-later", "8", "HandlerBox.start", "a Swift handler's captures go with a later pass of the queue",
          [(DIRECT, "guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)", "guard !BROKEN, word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)"),
           (ENDING, "slot.hasSideRecord || control.id == 0 {", "slot.hasSideRecord || control.id == 0 || BROKEN {"),

@@ -26,6 +26,15 @@
 /* Has the processor read a cache line that is about to be written, and go on meanwhile. Any address. */
 static inline void chime_prefetch(const void *address) { __builtin_prefetch(address, 1); }
 
+/* A moment of a loop that waits for another processor. */
+static inline void chime_pause(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
 static inline int chime_errno(void) { return errno; }
 static inline void chime_set_errno(int error) { errno = error; }
 

@@ -26,6 +26,9 @@
     return 0
   }
 
+  /// Never succeeds: the scheduler knows those who wait.
+  func pthread_mutex_trylock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> CInt { EBUSY }
+
   @discardableResult
   func pthread_mutex_unlock(_ mutex: UnsafeMutablePointer<pthread_mutex_t>) -> CInt {
     if Seam.isOn { unsafe Seam.scheduler.unlock(mutex) }

@@ -47,4 +47,21 @@ internal import CPlatform
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&value.pointee)
   }
+
+  /// The same for a lock that several threads take again and again, each for a moment: looks for some 2 us whether it
+  /// gets free, before the system, which hands it over with priority inheritance, has threads sleep and wake up for it.
+  @inline(__always)
+  package borrowing func withBusyLock<Result>(_ body: (inout Value) -> Result) -> Result {
+    var tries = 0
+    while unsafe pthread_mutex_trylock(mutex) != 0 {
+      tries += 1
+      if tries == 32 {
+        unsafe pthread_mutex_lock(mutex)
+        break
+      }
+      chime_pause()
+    }
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    return unsafe body(&value.pointee)
+  }
 }

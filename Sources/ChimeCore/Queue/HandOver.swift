@@ -86,7 +86,7 @@ final class HandOver: @unchecked Sendable {
   func add(_ function: QueuedFunction) { add { $0.functions.append(function) } }
 
   private func add(_ append: (inout State) -> Void) {
-    let (runner, number): ((any Runner)?, Int) = state.withLock { state in
+    let (runner, number): ((any Runner)?, Int) = state.withBusyLock { state in
       append(&state)
       if state.idle == 0 { return (nil, state.runners.count) }
       let number = state.idle.trailingZeroBitCount
@@ -114,7 +114,7 @@ final class HandOver: @unchecked Sendable {
   /// What a runner does.
   private func work(_ number: Int) {
     for _ in 0..<HandOver.turnsAtOnce {
-      let (core, item): (QueueCore?, Item?) = state.withLock { state in
+      let (core, item): (QueueCore?, Item?) = state.withBusyLock { state in
         let item = state.next()
         if item == nil, number < state.runners.count { state.idle |= 1 << UInt64(number) }
         return (state.core, item)
