@@ -162,7 +162,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_timer_without_an_id_releases_itself) {
   a = probe_new(t, queue, "a");
   b = probe_new(t, queue, "b");
   c = probe_new(t, queue, "c");
-  a->quiet = b->quiet = c->quiet = 1;
   a->on_tick = b->on_tick = c->on_tick = expect_own_id_valid;
   EXPECT_OK(chime_timer_after(queue, 0, probe_handler, a, probe_finalizer, NULL));
   options = probe_options(b);
@@ -192,7 +191,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_repeating_timer_without_an_id_ends_when_its_handle
   probe *p;
   QUEUE_OR_RETURN(queue, place);
   p = probe_new(t, queue, "a");
-  p->quiet = 1;
   p->on_tick = cancel_own;
   EXPECT_OK(chime_timer_every(queue, 1, probe_handler, p, probe_finalizer, NULL));
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 10));
@@ -214,7 +212,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_self_releasing_timer_lives_until_it_is_at_rest) {
   probe *p;
   QUEUE_OR_RETURN(queue, place);
   p = probe_new(t, queue, "a");
-  p->quiet = 1;
   p->on_tick = activate_own_twice;
   options = probe_options(p);
   options.flags = CHIME_TIMER_SELF_RELEASE;
@@ -422,7 +419,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(thousands_of_timers_end_with_their_queue) {
   QUEUE_OR_RETURN(queue, place);
   for (i = 0; i < count; i++) {
     all[i] = probe_after(t, queue, "a", CHIME_HOUR + i);
-    all[i]->quiet = 1;
   }
   EXPECT_EQ(stats_of(t, queue).timers, count);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
