@@ -1,8 +1,9 @@
-"""Runs every program of the pages below as it is printed there: C, Python, Lua, Swift.
+"""Runs every program of the pages below as it is printed there: C, C++, Go, Lua, Python, Rust, Swift.
 
 `make -C Sources` comes first. A ```text block behind a program is its exact output. C is built by README.md's command,
-and after an installation with pkg-config as include/README.md says. All Swift programs are targets of one package.
-A Lua program is left out, by name, when there is no luajit. Blocks in other languages have to be named in `not_run`.
+and after an installation with pkg-config as include/README.md says; C++, Go and Rust by the commands of their pages.
+All Swift programs are targets of one package. A program in Go, Lua or Rust is left out, by name, when the machine does
+not have the language. Blocks in other languages have to be named in `not_run`.
 """
 import os, pathlib, re, shutil, subprocess, sys
 
@@ -50,6 +51,24 @@ def run_c(page, text, expected):
         # "Install" in include/README.md, in a home directory of its own.
         shutil.rmtree(work / "home", ignore_errors=True)
         run("sh", "-ec", command_with("install PREFIX"), cwd=work, HOME=str(work / "home"))
+
+
+def run_by_command(name, command, needed=None):
+    """For programs that the page has a command for, which is run where `name`, and the clone's directories, are."""
+
+    def run_program(page, text, expected):
+        if needed and shutil.which(needed) is None:
+            print(f"left out: {name} (no {needed})")
+            return
+        write(name, text)
+        for directory in ("include", "Sources", "Tests", "examples-c"):
+            link = work / directory
+            if not link.exists():
+                link.symlink_to(root / directory)
+        shutil.rmtree(work / "idle", ignore_errors=True)
+        run("sh", "-ec", command_with(command), cwd=work, expected=expected, GOFLAGS="", GOPROXY="off")
+
+    return run_program
 
 
 def run_python(page, text, expected):
@@ -122,6 +141,9 @@ for page in pages:
         blocks.append((page, language, text, output if following == "text" else None))
 
 runners = {"c": run_c, "python": run_python, "lua": run_lua}
+runners["cpp"] = run_by_command("sessions.cpp", "c++ ")
+runners["go"] = run_by_command("main.go", "go run .", "go")
+runners["rust"] = run_by_command("program.rs", "rustc ", "rustc")
 for page, language, text, expected in blocks:
     if language in runners:
         print(page.relative_to(root), flush=True)

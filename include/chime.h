@@ -110,7 +110,7 @@ uint32_t chime_version(void);
  * of another series.
  */
 #define CHIME_VERSION_MATCHES() \
-  (chime_version() >= (uint32_t)CHIME_VERSION && chime_version() < (uint32_t)CHIME_VERSION_NEXT_SERIES)
+  (chime_version() >= CHIME_VERSION + 0u && chime_version() < CHIME_VERSION_NEXT_SERIES + 0u)
 
 /* ---- Statuses ------------------------------------------------------------------------------------------------- */
 
@@ -272,8 +272,15 @@ typedef struct chime_tick {
 
 /** A timer's handler. Runs on the timer's queue. Calls for one timer never overlap and never nest. */
 typedef void (*chime_handler)(const chime_tick *CHIME_NONNULL tick, void *CHIME_NULLABLE context);
-/** Frees a context or a target's object. Called exactly once, after the last callback that could use it, with no lock
- *  held. */
+/**
+ * Frees a context or a target's object. Called exactly once, after the last callback that could use it, with no lock
+ * held. On which thread:
+ *   - The context of a timer, or of chime_queue_async: where its callbacks run. On a virtual or host-driven queue also
+ *     inside the call that releases the timer, the target or the queue; see "Host-driven queues".
+ *   - The context of an added handler, a target's object, a value that expires and its handler's context: inside the
+ *     call that removes, replaces or releases it. If a callback is using it then, or somebody has acquired it, when
+ *     that ends. A value whose time is over: on its queue.
+ */
 typedef void (*chime_finalizer)(void *CHIME_NULLABLE context);
 /** Any other function to run on a queue. */
 typedef void (*chime_function)(void *CHIME_NULLABLE context);
@@ -381,9 +388,9 @@ typedef struct chime_timer_options {
 
 /* clang-format off */
 #define CHIME_QUEUE_OPTIONS_INIT \
-  {(uint32_t)sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0}
-#define CHIME_SCHEDULE_INIT {(uint32_t)sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0}
-#define CHIME_TIMER_OPTIONS_INIT {(uint32_t)sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
+  {sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0}
+#define CHIME_SCHEDULE_INIT {sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0}
+#define CHIME_TIMER_OPTIONS_INIT {sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 /* clang-format on */
 
 /* ---- Queues --------------------------------------------------------------------------------------------------- */
@@ -483,7 +490,8 @@ chime_status chime_queue_shutdown(chime_queue_t queue, int64_t timeout_ns);
  * @return CHIME_OK: it ran; CHIME_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of
  *         this queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent or global queue, a virtual or
  *         host-driven queue outside its callbacks, or a run loop's queue outside its thread; CHIME_ERROR_SHUT_DOWN: the
- *         queue ended first, the function will not run; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *         queue ended first, the function will not run; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_NO_MEMORY
  *
  * Any thread. Calls back: yes. Waits: for a handler.
  */
@@ -562,13 +570,13 @@ typedef struct chime_queue_stats {
 } chime_queue_stats;
 
 /* clang-format off */
-#define CHIME_QUEUE_STATS_INIT {(uint32_t)sizeof(chime_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
+#define CHIME_QUEUE_STATS_INIT {sizeof(chime_queue_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0}}
 /* clang-format on */
 
 /**
  * Fills in the statistics. Takes time in proportion to the queue's timers.
  * @param stats  the caller sets its size; the shorter size of an earlier version receives that version's members
- * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME_NULLABLE stats);
@@ -611,6 +619,10 @@ chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t cap
  * The descriptor becomes readable when something is due, and when a thread adds or changes a timer so that the queue
  * has to wake up earlier than planned. So a chime_queue_process that runs 0 callbacks is normal. Hosts without a loop
  * call chime_queue_run.
+ *
+ * If handlers close what other events are about, connections say, process the queue after the other events of a turn.
+ * A loop whose timers are all started on its own thread can do without the descriptor: chime_queue_poll_timeout before
+ * each wait, chime_queue_process after it.
  *
  * A queue created with CHIME_QUEUE_BOUND may be driven (process, take_ticks, run, wait) only by the thread that created
  * it; others get CHIME_ERROR_WRONG_THREAD. Without it any thread may, one at a time; a second one gets
@@ -737,7 +749,7 @@ chime_status chime_queue_stop(chime_queue_t queue);
  *
  * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
  *         inside this call; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread, the process has been
- *         forked, or the library has no libdispatch; CHIME_ERROR_RESOURCE
+ *         forked, or the library has no libdispatch; CHIME_ERROR_RESOURCE; CHIME_ERROR_NO_MEMORY
  *
  * The main thread. Calls back: yes. Waits: for time.
  */
@@ -826,8 +838,13 @@ chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
  * Operations that must not fail need no memory once their queue exists: a tick and the end of its handler, cancel,
  * suspend, release, shutdown, the release of a target, expiry, wake-ups. Where the language's runtime and libdispatch
  * allocate even so (a timer source, a thread's state), and the system refuses, the memory comes from a reserve: 64 KiB
- * in the library, and more for each queue. When an idle thread of libdispatch has ended, a new one needs a stack; if
- * that is refused, libdispatch tries again every second, in the call or on the thread that needs it.
+ * in the library, and more for each queue. The first tick of a timer that says something was missed asks for memory to
+ * add it up; without it chime_timer_info.missed leaves that tick's out.
+ *
+ * What a reserve cannot give is a thread. One of libdispatch that has been idle for some seconds ends, and the next one
+ * needs a stack; if that is refused, libdispatch tries again every second, in the call or on the thread that needs it.
+ * Where ticks must go on even then, use a precise queue, whose thread is made with it, or a host-driven or run-loop
+ * queue, which need none of libdispatch's.
  */
 
 /* The host's allocator. */
@@ -842,7 +859,7 @@ typedef struct chime_allocator {
 } chime_allocator;
 
 /* clang-format off */
-#define CHIME_ALLOCATOR_INIT {(uint32_t)sizeof(chime_allocator), 0, NULL, NULL, NULL}
+#define CHIME_ALLOCATOR_INIT {sizeof(chime_allocator), 0, NULL, NULL, NULL}
 /* clang-format on */
 
 /**
@@ -1183,7 +1200,7 @@ typedef struct chime_timer_info {
 } chime_timer_info;
 
 /* clang-format off */
-#define CHIME_TIMER_INFO_INIT {(uint32_t)sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define CHIME_TIMER_INFO_INIT {sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**
@@ -1234,7 +1251,7 @@ chime_status chime_timer_add_handler(chime_timer_t timer, const char *CHIME_NULL
  *
  * @param key  not NULL
  * @return CHIME_OK; CHIME_RUNNING: a call of it has not returned; CHIME_IGNORED: no handler has that key;
- *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  *
  * Any thread, the handler included. Calls back: yes: the finalizer; if a tick is under way, it is called at the end of
  * that. Waits: no.
@@ -1257,7 +1274,7 @@ chime_status chime_timer_remove_handler(chime_timer_t timer, const char *CHIME_N
  * @param destructor  called with object once, when neither a reference nor a handler holds it any more; may be NULL
  * @param target      receives the id
  * @return CHIME_OK: the object is Chime's; CHIME_ERROR_INVALID_ARGUMENT: object or target is NULL;
- *         CHIME_ERROR_LIMIT: 2^26 targets exist
+ *         CHIME_ERROR_LIMIT: 2^26 targets exist; CHIME_ERROR_NO_MEMORY
  *
  * Any thread. Calls back: no. Waits: no.
  */
@@ -1323,7 +1340,7 @@ chime_status chime_expiring_create(chime_queue_t queue, void *CHIME_NULLABLE val
  * @param finalizer  called with context once, after the handler's call, or when there will be no call; may be NULL, and
  *                   must be NULL if handler is
  * @return CHIME_OK: the context is Chime's; CHIME_IGNORED: the value has vanished; CHIME_ERROR_INVALID_HANDLE;
- *         CHIME_ERROR_INVALID_ARGUMENT
+ *         CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  *
  * Any thread. Calls back: yes: the finalizer of the replaced handler. Waits: no.
  */
@@ -1353,7 +1370,7 @@ chime_status chime_expiring_yield(chime_expiring_t expiring);
  * Restarts the value's time: it vanishes lifetime_ns from now.
  * @param lifetime_ns  0 or more; may be earlier than before
  * @return CHIME_OK; CHIME_IGNORED: it has already vanished; CHIME_ERROR_INVALID_HANDLE;
- *         CHIME_ERROR_INVALID_ARGUMENT
+ *         CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_expiring_reset(chime_expiring_t expiring, int64_t lifetime_ns);

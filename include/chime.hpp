@@ -116,9 +116,13 @@ struct schedule : chime_schedule {
     return made;
   }
   template <class D> schedule &after(D delay) noexcept { return first_ns = nanoseconds(delay), flags = 0, *this; }
-  /** A deadline on the queue's clock; for monotonic queues, steady_clock's time_since_epoch(). */
+  /** A deadline on the queue's clock, as a duration since its zero. */
   template <class D> schedule &at(D deadline) noexcept {
     return first_ns = nanoseconds(deadline), flags = CHIME_SCHEDULE_DEADLINE, *this;
+  }
+  /** Of steady_clock for monotonic queues, of system_clock for those on the wall clock. */
+  template <class C, class D> schedule &at(std::chrono::time_point<C, D> deadline) noexcept {
+    return at(deadline.time_since_epoch());
   }
   template <class D> schedule &leeway(D most) noexcept { return leeway_ns = nanoseconds(most), *this; }
   schedule &limit(std::uint64_t ticks) noexcept { return tick_limit = ticks, *this; }
@@ -199,7 +203,7 @@ template <class Function> std::string text(Function function, std::uint64_t id) 
 } // namespace detail
 
 /** A timer of one's own; empty until one is moved in. Every call on an empty one answers CHIME_ERROR_INVALID_HANDLE. */
-class timer {
+class [[nodiscard]] timer { /* a result that is thrown away is released at once; queue::once is for that */
  public:
   timer() noexcept = default;
   explicit timer(chime_timer_t id) noexcept : id_(id) {}
@@ -223,6 +227,9 @@ class timer {
   template <class D> status postpone(D delay) const noexcept { return chime_timer_postpone(id_, nanoseconds(delay)); }
   template <class D> status postpone_until(D deadline) const noexcept {
     return chime_timer_postpone_until(id_, nanoseconds(deadline));
+  }
+  template <class C, class D> status postpone_until(std::chrono::time_point<C, D> deadline) const noexcept {
+    return postpone_until(deadline.time_since_epoch());
   }
   status fire() const noexcept { return chime_timer_fire(id_); }
   status cancel() const noexcept { return chime_timer_cancel(id_); }
@@ -342,11 +349,12 @@ class queue {
   explicit queue(chime_queue_kind kind, const chime_queue_options *options = nullptr) {
     make(*this, kind, options).or_throw();
   }
-  template <class F> timer start(const chime_schedule &schedule, F &&function) const {
-    return made([&](timer &made) { return start(schedule, std::forward<F>(function), made); });
+  template <class F>
+  timer start(const chime_schedule &schedule, F &&function, const chime_timer_options &options = {}) const {
+    return made([&](timer &made) { return start(schedule, std::forward<F>(function), made, options); });
   }
-  template <class F> timer create(F &&function) const {
-    return made([&](timer &made) { return create(std::forward<F>(function), made); });
+  template <class F> timer create(F &&function, const chime_timer_options &options = {}) const {
+    return made([&](timer &made) { return create(std::forward<F>(function), made, options); });
   }
   template <class D, class F> timer after(D delay, F &&function) const {
     return made([&](timer &made) { return after(delay, std::forward<F>(function), made); });

@@ -47,7 +47,7 @@ typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
  * The calling thread's run loop. It is the same id each time, must not be released, and is stale once the thread has
  * ended.
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
- *         descriptors
+ *         descriptors; CHIME_ERROR_NO_MEMORY
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
@@ -55,7 +55,7 @@ chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
 /**
  * The run loop of the process's main thread. Running it in a common mode also drains libdispatch's main queue.
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
- *         descriptors
+ *         descriptors; CHIME_ERROR_NO_MEMORY
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
@@ -66,7 +66,7 @@ chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
  * @param label     UTF-8, copied; its first 15 bytes are the thread's name; may be NULL
  * @param run_loop  receives the id; chime_run_loop_release ends the thread, and so does chime_run_loop_stop
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL, label is not UTF-8; CHIME_ERROR_RESOURCE: no
- *         thread; CHIME_ERROR_LIMIT
+ *         thread; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
  * The thread has all signals blocked. Any thread. Calls back: no. Waits: no.
  */
@@ -88,7 +88,7 @@ enum {
  * @return CHIME_TIMED_OUT: the timeout ended; CHIME_STOPPED: by chime_run_loop_stop; CHIME_OK: after a tick, with
  *         CHIME_RUN_LOOP_UNTIL_TICK; CHIME_ERROR_INVALID_ARGUMENT: a negative timeout, an unknown flag, the common
  *         modes, or a mode that nothing was ever added to on this loop; CHIME_ERROR_RESOURCE: no file descriptors, in a
- *         thread's first call on run loops or the main thread's first run; CHIME_ERROR_LIMIT
+ *         thread's first call on run loops or the main thread's first run; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
  * Any thread. Calls back: yes. Waits: for time.
  */
@@ -118,7 +118,7 @@ chime_status chime_run_loop_release(chime_run_loop_t run_loop);
 /**
  * Makes a mode one of the loop's common modes: timers in the common modes, present and future, tick in it, too.
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: mode is NULL, empty, not UTF-8, or the common modes;
- *         CHIME_ERROR_INVALID_HANDLE
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_NO_MEMORY
  * Any thread. Calls back: no. Waits: no.
  */
 chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
@@ -158,7 +158,8 @@ chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *
  *                     this timer; if the loop's thread ends, on that thread
  * @param timer        receives the id; release it with chime_weak_timer_release
  * @return CHIME_OK: user_info is Chime's; CHIME_ERROR_INVALID_ARGUMENT: action or timer is NULL, repeats is neither 0
- *         nor 1; CHIME_ERROR_INVALID_HANDLE: not a target; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT
+ *         nor 1; CHIME_ERROR_INVALID_HANDLE: not a target; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT;
+ *         CHIME_ERROR_NO_MEMORY
  *
  * Any thread. Calls back: no. Waits: no.
  */
@@ -171,7 +172,7 @@ chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repeats, chime
  * Creates a timer and adds it to the calling thread's run loop in the default mode.
  *
  * @param timer  NULL: only the loop holds the timer, until it is invalid
- * @return as chime_weak_timer_create; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE
+ * @return as chime_weak_timer_create; CHIME_ERROR_RESOURCE
  *
  * Any thread. Calls back: no. Waits: no.
  */

@@ -89,7 +89,7 @@ static void *take_from_system(size_t alignment, size_t bytes) {
 /* ---- The reserve ------------------------------------------------------------------------------------------------ */
 
 /* Slabs out of which blocks of 64 to 2,048 bytes are cut, and a list of free ones for each size. Without a lock, so that a
-   fork leaves all of it usable. Slabs are never given back. */
+   fork leaves all of it usable (P21, Sources/README.md). Slabs are never given back. */
 enum {
   SLAB = 64 << 10,
   /* What nobody is promised: for what must not fail. */

@@ -12,7 +12,8 @@
 
 enum { CELLS = 8192, BUFFER = 1 << 16, MOST_OF_AN_EVENT = 2048, PAUSE_NS = 20000000, PATIENCE_S = 2 };
 
-/* A cell is empty in turn 2n for the n-th lap round the ring, and full in turn 2n + 1: zeroed memory is an empty ring. */
+/* A cell is empty in turn 2n for the n-th lap round the ring, and full in turn 2n + 1: zeroed memory is an empty ring
+   (P16b, Sources/README.md). */
 typedef struct cell {
   uint64_t turn;
   chime_trace_event event;

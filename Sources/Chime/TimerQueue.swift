@@ -247,9 +247,18 @@ public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
 extension Duration {
   /// Whole nanoseconds, rounded up, and clamped to `Int64`.
   package var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    let whole = Int128(seconds) * 1_000_000_000
+    let attoseconds = attoseconds
+    let high = UInt64(truncatingIfNeeded: attoseconds >> 64)
+    // The frequent case is one division of the processor's: up to 292 years, not negative.
+    guard high < 499_999_999 else { return clampedNanoseconds(attoseconds) }
+    let unit: UInt64 = 1_000_000_000
+    let (quotient, remainder) = unit.dividingFullWidth((high, UInt64(truncatingIfNeeded: attoseconds)))
+    return Int64(quotient) + (remainder > 0 ? 1 : 0)
+  }
+
+  @inline(never)
+  private func clampedNanoseconds(_ attoseconds: Int128) -> Int64 {
     let (quotient, remainder) = attoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-    return Int64(clamping: whole + Int128(quotient) + (remainder > 0 ? 1 : 0))
+    return Int64(clamping: quotient + (remainder > 0 ? 1 : 0))
   }
 }

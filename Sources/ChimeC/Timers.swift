@@ -133,6 +133,19 @@ private func withSchedule(
   return operation(timer, schedule).rawValue
 }
 
+/// Restarts or reschedules a running timer, with a one-shot's schedule without policies or the present one; `nil` for
+/// all other cases.
+@inline(__always)
+private func rearm(_ timer: chime_timer_t, _ pointer: UnsafePointer<chime_schedule>?) -> Status? {
+  guard let pointer = unsafe pointer else { return TimerRef.rearm(timer, nil) }
+  guard unsafe Arguments.arePlain(pointer), let leeway = unsafe CompactDuration(short: pointer.pointee.leeway_ns) else {
+    return nil
+  }
+  let schedule = unsafe TimerRef.PlainSchedule(
+    first: pointer.pointee.first_ns, firstIsDeadline: pointer.pointee.flags != 0, leeway: leeway)
+  return TimerRef.rearm(timer, schedule)
+}
+
 @_cdecl("chime_timer_activate") @implementation
 public func chime_timer_activate(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
   unsafe withSchedule(timer, schedule) { $0.activate($1) }
@@ -140,12 +153,12 @@ public func chime_timer_activate(_ timer: chime_timer_t, _ schedule: UnsafePoint
 
 @_cdecl("chime_timer_restart") @implementation
 public func chime_timer_restart(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
-  unsafe withSchedule(timer, schedule) { $0.restart($1) }
+  unsafe rearm(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.restart($1) }
 }
 
 @_cdecl("chime_timer_reschedule") @implementation
 public func chime_timer_reschedule(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
-  unsafe withSchedule(timer, schedule) { $0.reschedule($1) }
+  unsafe rearm(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.reschedule($1) }
 }
 
 @_cdecl("chime_timer_suspend") @implementation

@@ -1,6 +1,6 @@
 # make install           libchime, its headers, chime.pc and the CMake package Chime
 # make install-archive   the same, and libchime.a with chime-static.pc
-# make install-debug     the same, and the library's symbols, so that gdb shows the names of its functions
+# make install-debug     the same, and for gdb the library's symbols, and chime.gdb with the command chime-dump
 # make uninstall         removes what these installed, whichever of them it was, and the directories that they made
 #
 # PREFIX=/usr/local, LIBDIR=$(PREFIX)/lib, INCLUDEDIR=$(PREFIX)/include: absolute; give uninstall the same ones.

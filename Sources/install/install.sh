@@ -88,6 +88,7 @@ install_static() {
 
 install_debug() {
   put 644 "$LIBDIR/.debug/libchime.so.$SONAME_VERSION.debug" <"$LIB/libchime.so.$SONAME_VERSION.debug"
+  put 644 "$PREFIX/share/chime/chime.gdb" <"$templates/chime.gdb"
 }
 
 # forget RECORD...: removes what they list: files, then directories, the deepest first, that nothing else is in.

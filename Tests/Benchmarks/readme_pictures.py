@@ -136,8 +136,9 @@ def pooled(results):
             "late_ns": [late[0], late[len(late) // 2], late[len(late) * 99 // 100]]}
 
 
-data = json.loads(DATA.read_text()) if DATA.exists() else {}
-if "--record" in sys.argv:
-    record(data)
-draw_missed(data["missed"])
-draw_lateness(data["expiry"])
+if __name__ == "__main__":
+    data = json.loads(DATA.read_text()) if DATA.exists() else {}
+    if "--record" in sys.argv:
+        record(data)
+    draw_missed(data["missed"])
+    draw_lateness(data["expiry"])

@@ -230,7 +230,8 @@ def waits_tables(peers, scale):
 
 def start_tables(_, scale):
     labels = {"empty": "C program without a timer", "dlopen": "the same, loads libchime", "timerfd": "timerfd + poll",
-              "libev": "libev", "chime-serial": "chime serial", "chime-host": "chime host"}
+              "libev": "libev", "dispatch": "libdispatch alone, linked in", "chime-serial": "chime serial",
+              "chime-host": "chime host"}
     turns = [Turn(labels[name], [BUILD / "start", BUILD / f"first-{name}", f"operations={scale.starts}"], name)
              for name in labels if (BUILD / f"first-{name}").exists()]
     turns = versions.both(Turn, turns, ("dlopen", "chime-serial", "chime-host"), scale.old)

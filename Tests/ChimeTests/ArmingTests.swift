@@ -33,6 +33,18 @@ import Testing
     try timer.cancel()
   }
 
+  /// Its tick comes with an advance by zero, and what it starts is to be waited for.
+  @Test func aTimerThatIsDueNowDoesNotArmTheQueue() async throws {
+    let queue = try VirtualTimerQueue()
+    let due = try queue.after(.zero) { _ in }
+    #expect(try await queue.untilArmed(within: .milliseconds(5)) == .timedOut)
+    let later = try queue.after(.seconds(1)) { _ in }
+    #expect(try await queue.untilArmed(within: .milliseconds(5)) == .timedOut)  // the one that is due hides it
+    try queue.advance(by: .zero)
+    #expect(try await queue.untilArmed(within: Self.patience) == .done)
+    #expect(due.state == .finished && later.state == .running)
+  }
+
   @Test func untilArmedEndsWithItsLimitItsTaskAndItsQueue() async throws {
     let queue = try VirtualTimerQueue()
     #expect(try await queue.untilArmed(within: .milliseconds(5)) == .timedOut)

@@ -50,6 +50,26 @@ import Testing
     #expect(alive.value == 0)
   }
 
+  /// Whatever the queue does: here a function occupies it, so that no pass can come before the captures have gone.
+  @Test func aHandlersCapturesGoInTheReleasingCall() throws {
+    let queue = try TimerQueue(label: "occupied")
+    let alive = Counter(), inside = DispatchSemaphore(value: 0), gate = DispatchSemaphore(value: 0)
+    try queue.async {
+      inside.signal()
+      gate.wait()
+    }
+    defer { gate.signal() }
+    try #require(inside.wait(timeout: .now() + patience) == .success)
+    var timer: ChimeTimer?
+    do {
+      let probe = Probe(alive)
+      timer = try queue.every(.seconds(3600)) { _ in withExtendedLifetime(probe) {} }
+    }
+    #expect(alive.value == 1 && timer?.state == .running)
+    timer = nil
+    #expect(alive.value == 0)
+  }
+
   @Test func aFireAndForgetTimerHoldsItselfUntilItHasTicked() throws {
     let queue = try VirtualTimerQueue()
     let alive = Counter()

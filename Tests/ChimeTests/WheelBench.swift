@@ -59,7 +59,7 @@ final class WheelBench {
     _ = slot.swap(slot.word, for: slot.word.with(.running).withoutPostponement)
     rows[number] = Row(
       slot: slot, isRunning: true, isPlaced: deadline < .max, deadline: deadline, leeway: slot.leeway.nanoseconds)
-    wheel.place(slot, deadline: deadline, leeway: slot.leeway.nanoseconds)
+    wheel.place(slot, deadline: deadline, leeway: slot.leeway)
   }
 
   /// As `TimerRef.postpone` does: one swap of the word, and the wheel is not told.

@@ -41,7 +41,7 @@ import Testing
     var marked: Int?
     moving(slot) {
       for round in 0..<WheelMovesTests.rounds where marked == nil {
-        bench.wheel.place(slot, deadline: WheelMovesTests.inside, leeway: 0)
+        bench.wheel.place(slot, deadline: WheelMovesTests.inside, leeway: CompactDuration(0))
         _ = bench.wheel.earliest()
         if Slab.position(of: slot.index).isMarked { marked = round }
       }
@@ -59,7 +59,7 @@ import Testing
     var behind: (front: Int64?, position: UInt64)?
     moving(slot) {
       for _ in 0..<WheelMovesTests.rounds where behind == nil {
-        bench.wheel.place(slot, deadline: WheelMovesTests.inside, leeway: 0)
+        bench.wheel.place(slot, deadline: WheelMovesTests.inside, leeway: CompactDuration(0))
         let front = bench.wheel.earliest()
         if let position = Slab.position(of: slot.index).tick, bench.wheel.time(of: position) < front ?? .max {
           behind = (front, position)

@@ -1,11 +1,12 @@
 /*
  * allocations.c - each call of both headers with each of its allocations refused: the first, the second and so on, until
- * the call makes no further one; that one alone, and that one with all after it. On each kind of queue, as the first such
- * call of the process (cold) and as a later one (warm). A process for each, so that one that dies or hangs is one row.
+ * the call makes no further one; that one alone, and that one with all after it; and all of them when the library's reserve
+ * has been used up as well. On each kind of queue, as the first such call of the process (cold) and as a later one (warm).
+ * A process for each, so that one that dies or hangs is one row.
  *
- * The call must answer as it does with memory, or NO_MEMORY, or RESOURCE, and then have changed nothing: out-parameters
- * untouched, the context still the caller's, and the same call takes effect when there is memory again. Then a timer
- * ticks on the queue, everything ends, and every context that was taken has been finalized once.
+ * The call must answer as it does with memory or, if chime.h admits it, NO_MEMORY or RESOURCE, and then have changed
+ * nothing: out-parameters untouched, the context still the caller's, and the same call takes effect when there is memory
+ * again. Then a timer ticks on the queue, everything ends, and every context that was taken has been finalized once.
  *
  * A line for each function (`make allocation-table` makes a table of them): on each kind of queue, in the order of
  * `place`, that it needs no allocation, that it answers, or at how many of them it does not.
@@ -17,12 +18,45 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 60, PART_TIMEOUT_MS = 30000 };
+enum { MOST = 60, MOST_FUNCTIONS = 10000, PART_TIMEOUT_MS = 30000 };
+
+/* Beside the ways of refusing.h: all of them, and the reserve has been used up. */
+enum { REFUSE_WITHOUT_RESERVE = REFUSE_RANDOM };
 
 /* ---- One call --------------------------------------------------------------------------------------------------- */
 
 static int encode(int subject, int where, int is_warm, int way, int n) {
   return (((subject * PLACES + where) * 2 + is_warm) * REFUSE_WAYS + way) * (MOST + 1) + n;
+}
+
+static void nothing(void *context) { (void)context; }
+
+/* Functions on a queue that nobody drives, until none can be promised its memory any more. */
+static chime_queue_t filled;
+
+static void use_up_reserve(void) {
+  chime_status status = CHIME_OK;
+  int i;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &filled));
+  refuse(REFUSE_FROM, 1);
+  for (i = 0; i < MOST_FUNCTIONS && status == CHIME_OK; i++) status = chime_queue_async(filled, nothing, NULL, NULL);
+  EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
+}
+
+/* What a refused call must leave as it was. */
+typedef struct look {
+  chime_state states[4];
+  uint64_t generations[4];
+} look;
+
+static void look_at(const world *w, look *found) {
+  const chime_timer_t all[4] = {w->timer, w->bare[0], w->bare[1], w->tied};
+  int i;
+  memset(found, 0, sizeof *found);
+  for (i = 0; i < 4; i++) {
+    chime_timer_state(all[i], &found->states[i]);
+    chime_timer_generation(all[i], &found->generations[i]);
+  }
 }
 
 static void one_call(int argument) {
@@ -32,6 +66,7 @@ static void one_call(int argument) {
   const subject *called = &subjects[rest / 2 / PLACES];
   int is_alone = !is_warm && (called->flags & ALONE) != 0, queue_is_there;
   world w, before;
+  look found, left;
   chime_status status, again;
   long refused;
   int taken;
@@ -48,18 +83,24 @@ static void one_call(int argument) {
   if (!is_alone) world_make(&w);
   w.made = UNTOUCHED;
   taken = load(&accepted_contexts);
-  if (n > 0) refuse(way, n);
+  if (!is_alone) look_at(&w, &found);
+  if (way == REFUSE_WITHOUT_RESERVE) use_up_reserve();
+  refuse(way == REFUSE_WITHOUT_RESERVE ? REFUSE_FROM : way, n);
   status = called->call(&w);
   refused = refuse_none();
   fault_seen("%d %ld\n", status, refused);
   again = status;
   if (status == CHIME_ERROR_NO_MEMORY || status == CHIME_ERROR_RESOURCE) {
+    EXPECT(called->flags & MAY_FAIL);
     EXPECT_EQ(w.made, UNTOUCHED);
     EXPECT_EQ(load(&accepted_contexts), taken);
+    if (!is_alone) look_at(&w, &left);
+    EXPECT(is_alone || memcmp(&left, &found, sizeof found) == 0);
     again = called->call(&w);
     EXPECT(again != CHIME_ERROR_NO_MEMORY && again != CHIME_ERROR_RESOURCE);
   }
   if (again >= 0) world_end_made(called, w.made);
+  if (filled != 0) EXPECT_OK(chime_queue_shutdown(filled, 0));
   queue_is_there = (called->flags & ENDS_QUEUE) == 0;
   world_end(&w, queue_is_there);
   expect_all_finalized();
@@ -74,13 +115,14 @@ typedef struct verdict {
 
 static void try_all(int subject, int where, int is_warm, int way, verdict *v) {
   int n;
-  for (n = 1; n <= MOST; n++) {
+  int most = way == REFUSE_WITHOUT_RESERVE ? 1 : MOST;
+  for (n = 1; n <= most; n++) {
     int status = 0;
     long refused = -1;
     fault_end end = fault_run_case("one-call", encode(subject, where, is_warm, way, n), PART_TIMEOUT_MS);
     int is_told = sscanf(end.output, "%d %ld", &status, &refused) == 2;
     if (is_told && refused == 0 && end.exit_status == 0) break; /* it makes no n-th allocation */
-    v->calls++;
+    if (way != REFUSE_WITHOUT_RESERVE) v->calls++;              /* others may have asked meanwhile */
     if (end.signal != 0) {
       v->died++;
     } else if (end.hung) {
@@ -92,7 +134,10 @@ static void try_all(int subject, int where, int is_warm, int way, verdict *v) {
     }
     if (end.signal != 0 || end.hung || end.exit_status != 0) {
       fprintf(stderr, "%s on %s, %s, allocation %d%s: %s\n", subjects[subject].name, place_name((place)where),
-              is_warm ? "warm" : "cold", n, way == REFUSE_ONE ? "" : " and all after it",
+              is_warm ? "warm" : "cold", n,
+              way == REFUSE_ONE    ? ""
+              : way == REFUSE_FROM ? " and all after it"
+                                   : " and all after it, without the reserve",
               end.hung          ? "hangs"
               : end.signal != 0 ? strsignal(end.signal)
                                 : "wrong");
@@ -109,9 +154,9 @@ static void each_allocation(int argument) {
   if (where > 0 && subjects[subject].flags & (ALONE | OF_THE_LOOP))
     fault_skip("no other queue would make a difference");
   for (is_warm = 0; is_warm < 2; is_warm++) {
-    for (way = REFUSE_ONE; way <= REFUSE_FROM; way++) try_all(subject, where, is_warm, way, &v);
+    for (way = REFUSE_ONE; way <= REFUSE_WITHOUT_RESERVE; way++) try_all(subject, where, is_warm, way, &v);
   }
-  if (v.calls == 0) fault_seen("needs none");
+  if (v.calls + v.statuses == 0) fault_seen("needs none");
   else if (v.died + v.hung + v.wrong == 0) fault_seen("answers");
   else if (v.died > 0) fault_seen("dies at %d of %d", v.died, v.calls);
   else fault_seen("%s at %d of %d", v.hung > 0 ? "hangs" : "wrong", v.hung + v.wrong, v.calls);

@@ -1,6 +1,7 @@
 /* calls.c - see calls.h. */
 #include "calls.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define LONG_TEXT "a text that does not fit into a small string of the language"
@@ -111,38 +112,38 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(names, ALONE | NEVER_FAILS, whether(chime_status_name(0) && chime_status_message(0) && chime_tick_kind_name(0))) \
   S(now, ALONE, chime_now(CHIME_CLOCK_WALL, &w->its.time)) \
   S(sleep_until, ALONE, chime_sleep_until(CHIME_CLOCK_MONOTONIC, 1)) \
-  S(main_run, ALONE, run_main()) \
+  S(main_run, ALONE | MAY_FAIL, run_main()) \
   S(main_stop, ALONE, chime_main_stop()) \
   S(set_thread_hooks, ALONE, chime_set_thread_hooks(NULL, NULL, NULL)) \
   S(set_trace, ALONE, chime_set_trace(NULL, NULL)) \
   S(reinitialize, ALONE | NEVER_FAILS, chime_reinitialize()) \
   S(set_allocator, ALONE, chime_set_allocator(NULL)) \
   S(last_error_detail, ALONE | NEVER_FAILS, fail_and_ask()) \
-  S(trace_to_file, ALONE, trace_to_nothing()) \
+  S(trace_to_file, ALONE | MAY_FAIL, trace_to_nothing()) \
   S(set_memory_limit, ALONE, chime_set_memory_limit(0)) \
   S(memory_used, ALONE | NEVER_FAILS, chime_memory_used() == 1 ? CHIME_IGNORED : CHIME_OK) \
   \
-  S(queue_create_serial, ALONE | GIVES_QUEUE, \
+  S(queue_create_serial, ALONE | GIVES_QUEUE | MAY_FAIL, \
     chime_queue_create(CHIME_QUEUE_SERIAL, queue_options(w, CHIME_CLOCK_MONOTONIC), &w->made)) \
-  S(queue_create_concurrent, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &w->made)) \
-  S(queue_create_host, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_HOST, NULL, &w->made)) \
-  S(queue_create_precise, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &w->made)) \
-  S(queue_create_virtual, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &w->made)) \
-  S(queue_create_wall, ALONE | GIVES_QUEUE, \
+  S(queue_create_concurrent, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &w->made)) \
+  S(queue_create_host, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_HOST, NULL, &w->made)) \
+  S(queue_create_precise, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &w->made)) \
+  S(queue_create_virtual, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &w->made)) \
+  S(queue_create_wall, ALONE | GIVES_QUEUE | MAY_FAIL, \
     chime_queue_create(CHIME_QUEUE_SERIAL, queue_options(w, CHIME_CLOCK_WALL), &w->made)) \
-  S(queue_main, ALONE | GIVES_QUEUE | NOT_RUN, chime_queue_main(NULL, &w->made)) \
-  S(queue_global, ALONE | GIVES_QUEUE, chime_queue_global(CHIME_QOS_UTILITY, NULL, &w->made)) \
-  S(queue_wrap_dispatch, ALONE, wrap_what_is_not_ours(w)) \
+  S(queue_main, ALONE | GIVES_QUEUE | NOT_RUN | MAY_FAIL, chime_queue_main(NULL, &w->made)) \
+  S(queue_global, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_global(CHIME_QOS_UTILITY, NULL, &w->made)) \
+  S(queue_wrap_dispatch, ALONE | MAY_FAIL, wrap_what_is_not_ours(w)) \
   S(queue_list, 0, chime_queue_list(w->its.list, 8, &w->made)) \
   S(queue_release, ENDS_QUEUE, chime_queue_release(w->queue)) \
   S(queue_shutdown, ENDS_QUEUE, chime_queue_shutdown(w->queue, patience(w))) \
-  S(queue_sync, 0, chime_queue_sync(w->queue, nothing, NULL, patience(w))) \
-  S(queue_async, 0, takes(chime_queue_async(w->queue, nothing, NULL, finalize))) \
+  S(queue_sync, MAY_FAIL, chime_queue_sync(w->queue, nothing, NULL, patience(w))) \
+  S(queue_async, MAY_FAIL, takes(chime_queue_async(w->queue, nothing, NULL, finalize))) \
   S(queue_now, 0, chime_queue_now(w->queue, &w->its.time)) \
   S(queue_advance, 0, chime_queue_advance(w->queue, CHIME_MILLISECOND)) \
   S(queue_advance_to, 0, chime_queue_advance_to(w->queue, CHIME_MILLISECOND)) \
   S(queue_jump, 0, chime_queue_jump(w->queue, 1)) \
-  S(queue_get_stats, 0, chime_queue_get_stats(w->queue, stats(w))) \
+  S(queue_get_stats, MAY_FAIL, chime_queue_get_stats(w->queue, stats(w))) \
   S(queue_dump, 0, dump(w)) \
   S(queue_fd, 0, chime_queue_fd(w->queue, &w->its.small)) \
   S(queue_next_deadline, 0, chime_queue_next_deadline(w->queue, &w->its.time)) \
@@ -154,20 +155,20 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(queue_run, 0, chime_queue_run(w->where == HOST ? w->empty : w->queue, 0)) \
   S(queue_stop, 0, chime_queue_stop(w->queue)) \
   \
-  S(timer_create, GIVES_TIMER, takes(chime_timer_create(w->queue, timer_options(w, w->target), &w->made))) \
-  S(timer_start, GIVES_TIMER, takes(chime_timer_start(w->queue, timer_options(w, 0), in_an_hour(w), &w->made))) \
-  S(timer_after, GIVES_TIMER, chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &w->made)) \
-  S(timer_every, GIVES_TIMER, takes(chime_timer_every(w->queue, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made))) \
-  S(timer_after_every, GIVES_TIMER, \
+  S(timer_create, GIVES_TIMER | MAY_FAIL, takes(chime_timer_create(w->queue, timer_options(w, w->target), &w->made))) \
+  S(timer_start, GIVES_TIMER | MAY_FAIL, takes(chime_timer_start(w->queue, timer_options(w, 0), in_an_hour(w), &w->made))) \
+  S(timer_after, GIVES_TIMER | MAY_FAIL, chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &w->made)) \
+  S(timer_every, GIVES_TIMER | MAY_FAIL, takes(chime_timer_every(w->queue, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made))) \
+  S(timer_after_every, GIVES_TIMER | MAY_FAIL, \
     takes(chime_timer_after_every(w->queue, CHIME_HOUR, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made))) \
-  S(timer_activate, 0, chime_timer_activate(w->timer, in_an_hour(w))) \
-  S(timer_restart, 0, chime_timer_restart(w->timer, in_an_hour(w))) \
-  S(timer_reschedule, 0, chime_timer_reschedule(w->timer, in_an_hour(w))) \
+  S(timer_activate, MAY_FAIL, chime_timer_activate(w->bare[0], in_an_hour(w))) \
+  S(timer_restart, MAY_FAIL, chime_timer_restart(w->bare[1], in_an_hour(w))) \
+  S(timer_reschedule, MAY_FAIL, chime_timer_reschedule(w->bare[1], in_an_hour(w))) \
   S(timer_suspend, 0, chime_timer_suspend(w->tied)) \
   S(timer_resume, 0, chime_timer_resume(w->tied)) \
   S(timer_postpone, 0, chime_timer_postpone(w->tied, 3 * CHIME_HOUR)) \
   S(timer_postpone_until, 0, chime_timer_postpone_until(w->tied, CHIME_FOREVER - 1)) \
-  S(timer_fire, 0, chime_timer_fire(w->timer)) \
+  S(timer_fire, MAY_FAIL, chime_timer_fire(w->bare[1])) \
   S(timer_cancel, 0, chime_timer_cancel(w->tied)) \
   S(timer_cancel_and_wait, 0, chime_timer_cancel_and_wait(w->tied, CHIME_SECOND)) \
   S(timer_release, 0, chime_timer_release(w->tied)) \
@@ -178,33 +179,33 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(timer_next_deadline, 0, chime_timer_next_deadline(w->timer, &w->its.time)) \
   S(timer_get_info, 0, chime_timer_get_info(w->timer, info(w))) \
   S(timer_explain, 0, explain(w)) \
-  S(timer_add_handler, 0, takes(chime_timer_add_handler(w->timer, LONG_TEXT "!", ignore_tick, NULL, finalize))) \
-  S(timer_remove_handler, 0, chime_timer_remove_handler(w->timer, LONG_TEXT)) \
+  S(timer_add_handler, MAY_FAIL, takes(chime_timer_add_handler(w->timer, LONG_TEXT "!", ignore_tick, NULL, finalize))) \
+  S(timer_remove_handler, MAY_FAIL, chime_timer_remove_handler(w->timer, LONG_TEXT)) \
   \
-  S(target_create, ALONE | GIVES_TARGET, takes(chime_target_create(&object, finalize, &w->made))) \
+  S(target_create, ALONE | GIVES_TARGET | MAY_FAIL, takes(chime_target_create(&object, finalize, &w->made))) \
   S(target_retain, 0, chime_target_retain(w->target, &w->its.object)) \
   S(target_release, 0, chime_target_release(w->target)) \
-  S(expiring_create, GIVES_EXPIRING, takes(chime_expiring_create(w->queue, &object, finalize, CHIME_HOUR, &w->made))) \
-  S(expiring_on_expiry, 0, takes(chime_expiring_on_expiry(w->expiring, ignore_tick, NULL, finalize))) \
+  S(expiring_create, GIVES_EXPIRING | MAY_FAIL, takes(chime_expiring_create(w->queue, &object, finalize, CHIME_HOUR, &w->made))) \
+  S(expiring_on_expiry, MAY_FAIL, takes(chime_expiring_on_expiry(w->expiring, ignore_tick, NULL, finalize))) \
   S(expiring_acquire, 0, chime_expiring_acquire(w->expiring, &w->its.object)) \
   S(expiring_yield, 0, chime_expiring_yield(w->expiring)) \
-  S(expiring_reset, 0, chime_expiring_reset(w->expiring, 2 * CHIME_HOUR)) \
+  S(expiring_reset, MAY_FAIL, chime_expiring_reset(w->expiring, 2 * CHIME_HOUR)) \
   S(expiring_release, 0, chime_expiring_release(w->expiring)) \
   \
-  S(run_loop_current, ALONE, chime_run_loop_current(&w->made)) \
-  S(run_loop_main, ALONE, chime_run_loop_main(&w->made)) \
-  S(run_loop_create, ALONE | GIVES_LOOP, chime_run_loop_create(LONG_TEXT, &w->made)) \
-  S(run_loop_run, ALONE, chime_run_loop_run(NULL, 0, 0)) \
+  S(run_loop_current, ALONE | MAY_FAIL, chime_run_loop_current(&w->made)) \
+  S(run_loop_main, ALONE | MAY_FAIL, chime_run_loop_main(&w->made)) \
+  S(run_loop_create, ALONE | GIVES_LOOP | MAY_FAIL, chime_run_loop_create(LONG_TEXT, &w->made)) \
+  S(run_loop_run, ALONE | MAY_FAIL, chime_run_loop_run(NULL, 0, 0)) \
   S(run_loop_stop, OF_THE_LOOP, chime_run_loop_stop(w->loop)) \
   S(run_loop_release, OF_THE_LOOP, chime_run_loop_release(w->loop)) \
-  S(run_loop_add_common_mode, OF_THE_LOOP, chime_run_loop_add_common_mode(w->loop, LONG_TEXT)) \
-  S(run_loop_queue_create, OF_THE_LOOP | GIVES_QUEUE | NOT_RUN, \
+  S(run_loop_add_common_mode, OF_THE_LOOP | MAY_FAIL, chime_run_loop_add_common_mode(w->loop, LONG_TEXT)) \
+  S(run_loop_queue_create, OF_THE_LOOP | GIVES_QUEUE | NOT_RUN | MAY_FAIL, \
     chime_run_loop_queue_create(w->loop, LONG_TEXT, NULL, &w->made)) \
-  S(weak_timer_create, ALONE | GIVES_WEAK, \
+  S(weak_timer_create, ALONE | GIVES_WEAK | MAY_FAIL, \
     takes(chime_weak_timer_create(CHIME_HOUR, 1, w->target, ignore_tick, NULL, finalize, &w->made))) \
-  S(weak_timer_schedule, ALONE | GIVES_WEAK, \
+  S(weak_timer_schedule, ALONE | GIVES_WEAK | MAY_FAIL, \
     takes(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, ignore_tick, NULL, finalize, &w->made))) \
-  S(weak_timer_add, OF_THE_LOOP, chime_weak_timer_add(w->weak, w->loop, LONG_TEXT)) \
+  S(weak_timer_add, OF_THE_LOOP | MAY_FAIL, chime_weak_timer_add(w->weak, w->loop, LONG_TEXT)) \
   S(weak_timer_fire, OF_THE_LOOP, chime_weak_timer_fire(w->weak)) \
   S(weak_timer_invalidate, OF_THE_LOOP, chime_weak_timer_invalidate(w->weak)) \
   S(weak_timer_is_valid, OF_THE_LOOP, chime_weak_timer_is_valid(w->weak, &w->its.small)) \
@@ -239,6 +240,15 @@ void world_make(world *w) {
   EXPECT_OK(takes(chime_target_create(&object, finalize, &w->target)));
   EXPECT_OK(chime_timer_create(w->queue, &options, &w->timer));
   EXPECT_OK(takes(chime_timer_add_handler(w->timer, LONG_TEXT, ignore_tick, NULL, finalize)));
+  for (i = 0; i < HANDLERS; i++) {
+    char key[16];
+    snprintf(key, sizeof key, "%d", i);
+    EXPECT_OK(chime_timer_add_handler(w->timer, key, ignore_tick, NULL, NULL));
+  }
+  options.label = NULL;
+  EXPECT_OK(chime_timer_create(w->queue, &options, &w->bare[0]));
+  EXPECT_OK(chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &w->bare[1]));
+  options.label = "tied";
   options.target = w->target;
   EXPECT_OK(chime_timer_start(w->queue, &options, in_an_hour(w), &w->tied));
   EXPECT_OK(takes(chime_expiring_create(w->queue, &object, finalize, CHIME_HOUR, &w->expiring)));

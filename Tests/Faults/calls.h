@@ -7,13 +7,14 @@
 
 #include "places.h"
 
-enum { UNTOUCHED = 0x5a5a5a5a, OTHERS = 24 };
+enum { UNTOUCHED = 0x5a5a5a5a, OTHERS = 24, HANDLERS = 130 };
 
 typedef struct world {
   place where;
   chime_queue_t queue;
   chime_queue_t empty;   /* where it is host-driven: another one, which nobody drives */
-  chime_timer_t timer;   /* idle, with a named handler and a label */
+  chime_timer_t timer;   /* idle, with a label, and named handlers in an array that the reserve has no block for */
+  chime_timer_t bare[2]; /* without anything that needs memory: idle, running */
   chime_target_t target; /* of the timer `tied` */
   chime_timer_t tied;
   chime_expiring_t expiring;
@@ -50,7 +51,8 @@ enum {
   ENDS_QUEUE = 128,  /* afterwards the queue is none any more */
   OF_THE_LOOP = 256, /* not another on each kind of queue */
   NEVER_FAILS = 512, /* it answers so in a forked child, too */
-  NOT_RUN = 1024     /* nobody runs the queue that it gives */
+  NOT_RUN = 1024,    /* nobody runs the queue that it gives */
+  MAY_FAIL = 2048    /* it may answer NO_MEMORY or RESOURCE */
 };
 
 typedef struct subject {

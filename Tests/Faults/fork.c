@@ -110,7 +110,7 @@ static void every_call_says_forked(void) {
     memset(&w, 0, sizeof w);
     w.where = (place)where;
     w.queue = w.empty = queues[where];
-    w.timer = w.tied = timers[where];
+    w.timer = w.tied = w.bare[0] = w.bare[1] = timers[where];
     w.target = target;
     w.expiring = expiring;
     w.loop = loop;

@@ -80,42 +80,139 @@ static void fill_with_functions(int where) {
 
 /* Every kind of queue ticks on while every allocation of the process is refused and the address space is full, and
    cancels, releases and shuts down: FAULTS_SECONDS (2) of it. */
-static void tick_without(int where) {
+typedef struct ticking {
+  place where;
+  chime_queue_t queue;
+  chime_timer_t timers[8];
+} ticking;
+
+static int64_t ticking_seconds(void) {
   const char *text = getenv("FAULTS_SECONDS");
-  int64_t end;
-  chime_queue_t queue = 0;
-  chime_timer_t timers_here[8];
-  int64_t seconds = text != NULL ? atol(text) : 2;
-  int i, before, made = 0;
-  REQUIRE_OK(place_make((place)where, NULL, &queue));
-  place_drive((place)where, queue);
-  for (i = 0; i < 8; i++) {
-    REQUIRE_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, count_call, &timers_here[i]));
+  return text != NULL && atol(text) > 0 ? atol(text) : 2;
+}
+
+/* A call that needs memory: whatever it answers, nothing dies. Gives how many were refused. */
+static int ask_for_more(ticking *t, int round) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_status status = CHIME_OK;
+  uint64_t made = 0;
+  options.handler = ignore_tick;
+  options.label = "a label of more than fifteen bytes";
+  schedule.first_ns = CHIME_HOUR;
+  switch (round % 6) {
+    case 0:
+      status = chime_timer_start(t->queue, &options, &schedule, &made);
+      EXPECT(chime_timer_release(made) >= 0);
+      break;
+    case 1:
+      status = chime_target_create(&due, NULL, &made);
+      EXPECT_OK(chime_target_release(made));
+      break;
+    case 2:
+      status = chime_queue_create(round % 12 < 6 ? CHIME_QUEUE_SERIAL : CHIME_QUEUE_VIRTUAL, NULL, &made);
+      EXPECT_OK(chime_queue_release(made));
+      break;
+    case 3: status = chime_queue_async(t->queue, nothing, NULL, NULL); break;
+    case 4:
+      status = chime_timer_add_handler(t->timers[2], "key", count_tick, &ticks, NULL);
+      EXPECT(chime_timer_remove_handler(t->timers[2], "key") != CHIME_ERROR_INVALID_HANDLE);
+      break;
+    default: status = chime_run_loop_create(NULL, &made); EXPECT(chime_run_loop_release(made) >= 0);
   }
-  EXPECT(place_await((place)where, queue, &ticks, 100)); /* threads have come */
+  if (status < 0) EXPECT(status == CHIME_ERROR_NO_MEMORY || status == CHIME_ERROR_RESOURCE);
+  return status < 0;
+}
+
+static void *tick_on(void *context) {
+  ticking *t = context;
+  int64_t seconds = ticking_seconds(), end, resident;
+  int i, before, after, round = 0, made = 0, unmade = 0;
+  long refused;
+  for (i = 0; i < 8; i++) {
+    if (!EXPECT_OK(chime_timer_every(t->queue, CHIME_MILLISECOND, count_tick, &ticks, count_call, &t->timers[i])))
+      return NULL;
+  }
+  if (t->where == VIRTUAL) EXPECT(place_await(VIRTUAL, t->queue, &ticks, 100));
+  else EXPECT(await(&ticks, 100)); /* threads have come */
   before = load(&ticks);
+  resident = resident_kib();
   limit_to(mapped_kib());
   refuse(REFUSE_FROM, 1);
-  for (end = monotonic_ns() + seconds * CHIME_SECOND; monotonic_ns() < end;) {
+  for (end = monotonic_ns() + seconds * CHIME_SECOND; monotonic_ns() < end && fault_failures() == 0;) {
     chime_timer_t timer = 0;
     int seen = load(&ticks);
-    if (where == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_MILLISECOND));
-    else EXPECT(await(&ticks, seen + 1));
-    if (chime_timer_after(queue, CHIME_HOUR, ignore_tick, NULL, NULL, &timer) == CHIME_OK) {
+    if (t->where == VIRTUAL) {
+      EXPECT_OK(chime_queue_advance(t->queue, CHIME_MILLISECOND));
+      sleep_ms(1);
+    } else {
+      EXPECT(await(&ticks, seen + 1));
+    }
+    if (chime_timer_after(t->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &timer) == CHIME_OK) {
       made++;
       EXPECT_OK(chime_timer_release(timer));
     }
-    chime_timer_suspend(timers_here[1]);
-    chime_timer_resume(timers_here[1]);
+    EXPECT(chime_timer_suspend(t->timers[1]) >= 0);
+    EXPECT_OK(chime_timer_resume(t->timers[1]));
+    unmade += ask_for_more(t, round++);
   }
-  for (i = 0; i < 4; i++) EXPECT(chime_timer_cancel(timers_here[i]) >= 0);
-  for (i = 0; i < 4; i++) EXPECT(chime_timer_release(timers_here[i]) >= 0);
-  EXPECT_OK(chime_queue_shutdown(queue, 5 * CHIME_SECOND));
+  after = load(&ticks);
+  for (i = 0; i < 4; i++) EXPECT(chime_timer_cancel(t->timers[i]) >= 0);
+  for (i = 0; i < 4; i++) EXPECT(chime_timer_release(t->timers[i]) >= 0);
+  EXPECT_OK(chime_queue_shutdown(t->queue, 5 * CHIME_SECOND));
+  if (t->where == MAIN) chime_main_stop();
+  refused = refuse_none();
+  limit_to(-1);
+  fault_seen("%s: %d ticks, %d timers; %ld allocations and %d calls refused; %lld KiB more%s", place_name(t->where),
+             after - before, made, refused, unmade, (long long)(resident_kib() - resident), seconds > 2 ? "\n" : "");
+  EXPECT(after - before > 100 * seconds);
+  EXPECT(made > 0);
+  return NULL;
+}
+
+static void tick_without(int where) {
+  static ticking t;
+  pthread_t thread;
+  t.where = (place)where;
+  REQUIRE_OK(place_make(t.where, NULL, &t.queue));
+  place_drive(t.where, t.queue);
+  if (where != MAIN) {
+    tick_on(&t);
+    return;
+  }
+  /* The main thread has to be in chime_main_run. */
+  REQUIRE(pthread_create(&thread, NULL, tick_on, &t) == 0);
+  EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
+  pthread_join(thread, NULL);
+}
+
+/* ---- What must not fail ------------------------------------------------------------------------------------------ */
+
+/* The 2^23rd generation of a timer needs memory that it has not had so far: suspend and cancel go on without. */
+static void wrap_generations(int is_cancel) {
+  enum { LAST = (1 << 23) - 1 };
+  chime_queue_t queue = 0;
+  chime_timer_t timer = 0;
+  uint64_t generation = 0, after = 0;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
+  REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR, ignore_tick, NULL, NULL, NULL)); /* the next one has no side record */
+  REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR, ignore_tick, NULL, NULL, &timer));
+  while (generation < LAST) {
+    REQUIRE_OK(chime_timer_suspend(timer));
+    REQUIRE_OK(chime_timer_resume(timer));
+    REQUIRE_OK(chime_timer_generation(timer, &generation));
+  }
+  EXPECT_EQ(generation, LAST);
+  limit_to(mapped_kib());
+  refuse(REFUSE_FROM, 1);
+  EXPECT_OK(is_cancel ? chime_timer_cancel(timer) : chime_timer_suspend(timer));
   refuse_none();
   limit_to(-1);
-  fault_seen("%s: ticks", place_name((place)where));
-  EXPECT(load(&ticks) - before > 100 * seconds);
-  EXPECT(made > 0);
+  EXPECT_OK(chime_timer_generation(timer, &after));
+  EXPECT_EQ(after, LAST + 1);
+  EXPECT_OK(chime_timer_restart(timer, NULL));
+  EXPECT_OK(chime_queue_shutdown(queue, CHIME_SECOND));
+  fault_seen("%s", is_cancel ? "cancel" : "suspend");
 }
 
 /* ---- One in a thousand refused, under a storm -------------------------------------------------------------------- */
@@ -362,8 +459,9 @@ int main(int argc, char **argv) {
       {"ticking-in-the-limit", tick_within, 0, 8, 0, 0},
       {"a-new-thread", refuse_on_a_new_thread, 0, 0, 0, 0},
       {"functions-and-targets", fill_with_functions, VIRTUAL, VIRTUAL, 0, 0},
-      {"ticking-without-memory", tick_without, SERIAL, RUN_LOOP, 0, 0},
+      {"ticking-without-memory", tick_without, SERIAL, MAIN, 0, 0},
       {"ticking-without-memory-virtual", tick_without, VIRTUAL, VIRTUAL, 0, 0},
+      {"a-generation-too-many", wrap_generations, 0, 1, 0, 0},
       {"refused-at-random", refuse_at_random, SERIAL, RUN_LOOP, 0, 0},
       {"refused-at-random-virtual", refuse_at_random, VIRTUAL, VIRTUAL, 0, 0},
       {"the-hosts-allocator", with_the_hosts, SERIAL, VIRTUAL, 0, 0},

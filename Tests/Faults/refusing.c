@@ -1,10 +1,11 @@
-/* refusing.c - see refusing.h. As a library of its own (LD_PRELOAD) it refuses one allocation in $REFUSE_ONE_IN. */
+/* refusing.c - see refusing.h. */
 #define _GNU_SOURCE
 #include "refusing.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
+#include <link.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,10 +44,14 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   return status;
 }
 
-static int must_fail(void) {
+/* Where the code is whose allocations are counted and refused; everywhere without. */
+static uintptr_t only_from, only_to;
+
+static int must_fail(const void *caller) {
   long n;
   int current = __atomic_load_n(&way, __ATOMIC_ACQUIRE), fails;
   if (is_creating) return 0;
+  if (only_to != 0 && ((uintptr_t)caller < only_from || (uintptr_t)caller >= only_to)) return 0;
   __atomic_add_fetch(&all, 1, __ATOMIC_RELAXED);
   if (__atomic_load_n(&is_shown, __ATOMIC_RELAXED)) {
     void *callers[24];
@@ -74,13 +79,17 @@ static int must_fail(void) {
   return 1;
 }
 
-void *malloc(size_t size) { return must_fail() ? NULL : __libc_malloc(size); }
-void *calloc(size_t count, size_t size) { return must_fail() ? NULL : __libc_calloc(count, size); }
-void *realloc(void *memory, size_t size) { return must_fail() ? NULL : __libc_realloc(memory, size); }
-void *aligned_alloc(size_t alignment, size_t size) { return must_fail() ? NULL : __libc_memalign(alignment, size); }
+#define CALLER __builtin_return_address(0)
+
+void *malloc(size_t size) { return must_fail(CALLER) ? NULL : __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { return must_fail(CALLER) ? NULL : __libc_calloc(count, size); }
+void *realloc(void *memory, size_t size) { return must_fail(CALLER) ? NULL : __libc_realloc(memory, size); }
+void *aligned_alloc(size_t alignment, size_t size) {
+  return must_fail(CALLER) ? NULL : __libc_memalign(alignment, size);
+}
 
 int posix_memalign(void **memory, size_t alignment, size_t size) {
-  void *made = must_fail() ? NULL : __libc_memalign(alignment, size);
+  void *made = must_fail(CALLER) ? NULL : __libc_memalign(alignment, size);
   if (made == NULL) return ENOMEM;
   *memory = made;
   return 0;
@@ -93,7 +102,7 @@ char *strdup(const char *text) {
 }
 
 void *mmap(void *address, size_t length, int protection, int flags, int file, off_t offset) {
-  if (must_fail()) return MAP_FAILED;
+  if (must_fail(CALLER)) return MAP_FAILED;
   return (void *)syscall(SYS_mmap, address, length, protection, flags, file, offset);
 }
 
@@ -113,9 +122,18 @@ long allocations(void) { return __atomic_load_n(&all, __ATOMIC_RELAXED); }
 
 void show_allocations(int is_on) { __atomic_store_n(&is_shown, is_on, __ATOMIC_RELAXED); }
 
-#ifdef REFUSING_LIBRARY
-__attribute__((constructor)) static void begin(void) {
-  const char *text = getenv("REFUSE_ONE_IN");
-  if (text != NULL && atol(text) > 0) refuse(REFUSE_RANDOM, atol(text));
+static int is_it(struct dl_phdr_info *info, size_t size, void *context) {
+  int i;
+  (void)size;
+  if (strstr(info->dlpi_name, context) == NULL) return 0;
+  for (i = 0; i < info->dlpi_phnum; i++) {
+    const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+    if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
+    only_from = info->dlpi_addr + part->p_vaddr;
+    only_to = only_from + part->p_memsz;
+    return 1;
+  }
+  return 0;
 }
-#endif
+
+int refuse_only_of(const char *library) { return dl_iterate_phdr(is_it, (void *)library); }

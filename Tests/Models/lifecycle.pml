@@ -7,8 +7,10 @@
  * No handler starts for a timer that was released, or after a cancel that answered OK; a stale id changes nothing; each
  * finalizer is called once, behind the handler's end; the slot is free at the end.
  *
+ * SELF: the first timer releases itself when a handler ends and it is at rest.
+ *
  * Mutations (-D): VERSION_FIRST, NO_GENERATION, CLAIM_WITHOUT_SWAP, END_FREES_NOT, RELEASE_IGNORES_BUSY, NO_OWNER,
- * WAIT_FOR_RELEASED.
+ * WAIT_FOR_RELEASED; of SELF: END_IGNORES_WRITER.
  */
 
 mtype = { FREE, RUNNING, REST, RELEASED };
@@ -42,6 +44,18 @@ byte ended;         /* threads that have ended */
 #define SAME (c == code && b == busy && w == writer && f == flag && g == generation)
 #endif
 #define ALIVE (c == RUNNING || c == REST)
+
+/* At the handler's end: the first timer, once it is at rest. */
+#ifdef SELF
+#define RELEASES_ITSELF (c == REST && version == 1)
+#else
+#define RELEASES_ITSELF false
+#endif
+#ifdef END_IGNORES_WRITER
+#define WAITS_FOR_WRITER false
+#else
+#define WAITS_FOR_WRITER w
+#endif
 
 inline free_slot() {
   atomic { assert(code == RELEASED && writer); code = FREE; writer = false }
@@ -256,9 +270,27 @@ end:
                     owned = false;
 #endif
                     if
-                    :: atomic { SAME -> busy = false; writer = writer || owned }
-                       break
-                    :: atomic { !SAME -> skip }
+                    :: RELEASES_ITSELF && WAITS_FOR_WRITER -> (!writer || code != c)
+                    :: RELEASES_ITSELF && !WAITS_FOR_WRITER && finalizer ->
+                       if
+                       :: atomic { SAME -> busy = false; code = RELEASED; generation++; writer = true; released[1] = true }
+                          owned = true;
+                          break
+                       :: atomic { !SAME -> skip }
+                       fi
+                    :: RELEASES_ITSELF && !WAITS_FOR_WRITER && !finalizer ->
+                       if
+                       :: atomic { SAME -> busy = false; code = FREE; generation++; released[1] = true }
+                          give_back();
+                          break
+                       :: atomic { !SAME -> skip }
+                       fi
+                    :: !RELEASES_ITSELF ->
+                       if
+                       :: atomic { SAME -> busy = false; writer = writer || owned }
+                          break
+                       :: atomic { !SAME -> skip }
+                       fi
                     fi
                  od;
                  retired = retired || owned;

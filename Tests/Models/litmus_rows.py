@@ -317,6 +317,53 @@ def step(store=SC, take=SC, settle=SC, look=SC):
     return [noticer, sleeper], {"clock": 0, "flag": 0, "next_wake_up": 0}, lambda r: r == (0, (0, 0))
 
 
+def ring(full=REL, look=ACQ, empty=REL, again=ACQ):
+    """P16b. A putter writes an event, then the cell's turn; the writer reads the turn, then the event, gives the cell
+    back, and another putter writes the next event there."""
+    def putter():
+        yield W("event", 1)
+        yield W("turn", 1, full)
+
+    def writer():
+        if (yield R("turn", look)) != 1:
+            return None
+        event = yield R("event")
+        yield W("turn", 2, empty)
+        return event
+
+    def next_putter():
+        if (yield R("turn", again)) == 2:
+            yield W("event", 2)
+    return [putter, writer, next_putter], {"event": 0, "turn": 0}, lambda r: r[1] in (0, 2)
+
+
+def reserve_list(give=SC, take=SC):
+    """P21. A giver writes a block's link, then swaps the list's head; a taker loads the head, then the link."""
+    def giver():
+        yield W("link", 1)
+        yield U("head", lambda old: 1, give)
+
+    def taker():
+        if (yield R("head", take)) != 1:
+            return None
+        return (yield R("link"))
+    return [giver, taker], {"link": 0, "head": 0}, lambda r: r[1] == 0
+
+
+def reserve_room(cut=SC, leave=SC, promise=SC, look=SC):
+    """P21. A call cuts a block from a slab, then gives its promise back; another one asks for a promise, then looks at
+    what is left."""
+    def leaver():
+        yield U("used", lambda old: 1, cut)
+        yield U("promised", lambda old: {1: 0, 3: 2}.get(old), leave)
+
+    def promiser():
+        before = yield U("promised", lambda old: {0: 2, 1: 3}.get(old), promise)
+        return before, (yield R("used", look))
+    # It counts neither the promise nor what was taken for it.
+    return [leaver, promiser], {"used": 0, "promised": 1}, lambda r: r[1] == (0, 0)
+
+
 # Row, its orders, what they are, and whether C11 and x86 allow what must not be; None: not asked.
 ROWS = [
     ("P1 inbox, next wake-up", inbox(), "all sc", False, False),
@@ -358,6 +405,17 @@ ROWS = [
     ("P8b creation, end of a target", target(), "all sc", False, False),
     ("", target(publish=REL), "timer published with release", True, True),
     ("", target(visit=ACQ), "words visited with acquire, as in version 0.1.2", True, False),
+    ("P16b ring", ring(), "turn stored with release, loaded with acquire", False, False),
+    ("", ring(full=RLX), "turn of a full cell stored relaxed", True, False),
+    ("", ring(look=RLX), "turn loaded relaxed by the writer", True, False),
+    ("", ring(empty=RLX), "turn of an empty cell stored relaxed", None, False),
+    ("", ring(again=RLX), "turn loaded relaxed by a putter", None, False),
+    ("P21 reserve, link", reserve_list(), "head swapped and loaded sc", False, False),
+    ("", reserve_list(give=RLX), "head swapped relaxed", True, False),
+    ("", reserve_list(take=RLX), "head loaded relaxed", True, False),
+    ("P21 reserve, room", reserve_room(), "all sc", False, False),
+    ("", reserve_room(leave=RLX), "promise given back relaxed", True, False),
+    ("", reserve_room(promise=RLX), "promise asked for relaxed", True, False),
 ]
 
 

@@ -69,6 +69,8 @@ image() {
 
 lifecycle() {
   check lifecycle clean
+  check lifecycle clean -DSELF
+  check lifecycle error -DSELF -DEND_IGNORES_WRITER
   for mutation in VERSION_FIRST NO_GENERATION CLAIM_WITHOUT_SWAP END_FREES_NOT RELEASE_IGNORES_BUSY NO_OWNER \
     WAIT_FOR_RELEASED; do
     check lifecycle error -D$mutation
@@ -105,7 +107,24 @@ files() {
   done
 }
 
-for model in "${@:-inbox image lifecycle run waits pin files}"; do
+ring() {
+  check ring clean
+  for mutation in TURN_FIRST EMPTY_FIRST NO_LAPS NO_SWAP; do
+    check ring error -D$mutation
+  done
+}
+
+reserve() {
+  check reserve clean
+  check reserve clean -DLIST
+  for mutation in CHECK_FIRST LEAVES_FIRST ROOM_TWICE STORES_NEWEST; do
+    check reserve error -D$mutation
+  done
+  check reserve error -DLIST -DNO_COUNT
+  check reserve error -DLIST -DLINK_LAST
+}
+
+for model in "${@:-inbox image lifecycle run waits pin files ring reserve}"; do
   for each in $model; do "$each"; done
 done
 echo "$passed passed, $failed failed"

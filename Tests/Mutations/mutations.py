@@ -138,6 +138,7 @@ class Suites:
         commands = {
             "library": [["make", "-C", self.scratch / "Sources"]],
             "csuite": [["make", "-C", tests / "CSuite", "build/csuite", f"LIB={self.lib}"]],
+            "refused": [["make", "-C", tests / "Faults", "refusing"]],
             "storms": [["make", "-C", tests / "Storms", "all", f"LIB={self.lib}"]],
             "faults": [["make", "-C", tests / "Faults", "all", f"LIB={self.lib}"]],
             "model": [["make", "-C", tests / "Fuzz", "build/seeds", f"LIB={self.lib}"]],
@@ -146,6 +147,8 @@ class Suites:
         }
         if suite in ("csuite", "storms", "faults", "model"):
             self.need("library")
+        if suite == "refused":
+            self.need("csuite")
         for command in commands[suite]:
             if not run(command, self.log):
                 sys.exit(f"{suite} does not build: {self.log}")
@@ -154,8 +157,8 @@ class Suites:
 
     def command(self, suite, names):
         tests = self.scratch / "Tests"
-        if suite in ("csuite", "storms"):
-            program = tests / ("CSuite/build/csuite" if suite == "csuite" else "Storms/build/storms")
+        if suite in ("csuite", "refused", "storms"):
+            program = tests / ("Storms/build/storms" if suite == "storms" else "CSuite/build/csuite")
             listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
             chosen = [test for test in listed if any(test.startswith(name) for name in names)]
             missing = [name for name in names if not any(test.startswith(name) for test in listed)]
@@ -175,6 +178,8 @@ class Suites:
         self.need(suite)
         common = {"CHIME_MUTATION": str(number), "CSUITE_PATIENCE": "20", "STORM_SECONDS": "5",
                   "SWIFT_BACKTRACE": "enable=no", "CSUITE_SCALE": "20", **environment}
+        if suite == "refused":
+            common["LD_PRELOAD"] = str(self.scratch / "Tests/Faults/build/librefusing.so")
         if suite != "interleavings":
             return run(self.command(suite, names), log, cwd=self.scratch / "Tests" / "Faults", environment=common,
                        limit=LONGEST)

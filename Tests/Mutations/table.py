@@ -1,8 +1,8 @@
 """The mutations: lines of the core that are broken on purpose, and the tests that go red then. mutations.py runs them.
 
 Each replaces a piece of text, which must be in the file exactly once; BROKEN stands for the question whether this
-mutation is the one that is switched on. The tests are named by how their names begin: C suite, Storms; a program of
-Faults and its cases; scenarios of Interleavings by a part of their names; a filter of `swift test`.
+mutation is the one that is switched on. The tests are named by how their names begin: C suite, the same with one allocation
+in ten refused, Storms; a program of Faults and its cases; scenarios of Interleavings by a part of their names; a filter of `swift test`.
 """
 
 
@@ -15,12 +15,16 @@ ALL = []
 
 
 def mutation(name, promise, where, what, edits, *runs):
-    """edits: (path in Sources/ChimeCore, old, new)..., and runs: C, S, F, I, M, W. Each run is to be red."""
+    """edits: (path in Sources/ChimeCore, old, new)..., and runs: C, R, S, F, I, M, W. Each run is to be red."""
     ALL.append(Mutation(name, promise, where, what, edits if isinstance(edits, list) else [edits], runs))
 
 
 def C(*names, **environment):
     return ("csuite", names, environment)
+
+
+def R(*names):
+    return ("refused", names, {"REFUSE_ONE_IN": "10", "CSUITE_SCALE": "4"})
 
 
 def S(*names, **environment):
@@ -50,6 +54,7 @@ ENDING = "Timer/TimerRef+Ending.swift"
 HOST = "Queue/QueueCore+Host.swift"
 IMAGE = "Memory/TimerImage.swift"
 PASS = "Queue/QueueCore+Pass.swift"
+DIRECT = "Timer/TimerRef+Direct.swift"
 READY = "Queue/ReadyItem.swift"
 RUNNING = "Timer/TimerRef+Running.swift"
 SLOTS = "Memory/QueueControlBlock+Slots.swift"
@@ -96,8 +101,7 @@ mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothin
          (RUNNING, "  package func suspend() -> Status {\n", "  package func suspend() -> Status {\n    if BROKEN { return .ok }\n"),
          C("the_row_of_running", "no_tick_starts_after_suspend"))
 mutation("suspend-generation", "2", "TimerRef.suspend", "keeps the generation",
-         (RUNNING, "    let before = word\n    guard advanceGeneration(&word) else {\n      abandonWriting(before)\n      return .noMemory\n    }\n    slot.sideRecord?",
-          "    let before = word\n    guard BROKEN || advanceGeneration(&word) else {\n      abandonWriting(before)\n      return .noMemory\n    }\n    slot.sideRecord?"),
+         (RUNNING, "    advanceGenerationSurely(&word)\n", "    if !BROKEN { advanceGenerationSurely(&word) }\n"),
          C("every_accepted_change_gives_another_generation"), M())
 mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the generation",
          (RUNNING, "slot.makeSideRecord() != nil, advanceGeneration(&word)", "slot.makeSideRecord() != nil, BROKEN || advanceGeneration(&word)"),
@@ -170,7 +174,7 @@ mutation("finalizes-twice", "8", "dispose", "calls it twice",
           "      if let finalizer = sideRecord.value.finalizer {\n        if BROKEN { finalizer(slot.context) }\n        finalizer(slot.context)\n      }\n"),
          C("release_in_each_state_finalizes_once"), M())
 mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
-         (DELIVERY, "    if end.isOwned {\n", "    if end.isOwned, BROKEN {\n    } else if end.isOwned {\n"),
+         (DELIVERY, "    } else if end.isOwned {\n", "    } else if end.isOwned, BROKEN {\n    } else if end.isOwned {\n"),
          C("a_handler_may_release_its_own_timer"), M())
 mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a busy timer at once",
          (ENDING, "    if replaced.isBusy { return .running }\n    slot.dispose(control)\n",
@@ -231,8 +235,14 @@ mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not
 mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by start order",
          (READY, "    sortEqualDeadlinesByStartOrder(other)\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder(other) }\n"),
          W("ReadyItemTests"))
+mutation("rearm-same-generation", "7", "TimerRef.rearm", "a plain timer that is rescheduled keeps its generation",
+         (DIRECT, "endWriting(word.withNextGeneration.withoutPostponement)", "endWriting((BROKEN ? word : word.withNextGeneration).withoutPostponement)"),
+         C("every_accepted_change_gives_another_generation"), M())
+mutation("rearm-postponed", "4", "TimerRef.rearm", "a plain timer that is rescheduled keeps what it was postponed by",
+         (DIRECT, "endWriting(word.withNextGeneration.withoutPostponement)", "endWriting(BROKEN ? word.withNextGeneration : word.withNextGeneration.withoutPostponement)"),
+         M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
-         (READY, "while range >> byte != 0 {", "while range >> byte > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
+         (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
          (PASS, "} else if item.startOrder != slot.startOrder {", "} else if !BROKEN, item.startOrder != slot.startOrder {"),
          C("a_due_timer_started_anew_by_another_handler"), M())
@@ -320,7 +330,7 @@ mutation("queue-deadline-wakes", "18", "QueueCore.nextDeadline", "wakes the queu
          I("a query beside next_deadline"), C("queries_leave_the_descriptor"))
 mutation("query-lock-as-pass", "18", "QueueCore.nextDeadline", "takes the pass lock as a pass does",
          (HOST, "takePassLock(forQuery: true)", "takePassLock(forQuery: !BROKEN)"),
-         S("the_next_deadline_is_never_late_to_other_threads_on_a_host", STORM_SECONDS="40"))
+         I("release beside next_deadline"))
 mutation("query-for-pass", "9, 18", "asPassIfWanted", "takes a query for a pass",
          ("Queue/QueueCore.swift", "} else if passLock.load(ordering: .sequentiallyConsistent) == PassLock.pass {", "} else if BROKEN || passLock.load(ordering: .sequentiallyConsistent) == PassLock.pass {"),
          I("release beside next_deadline"))
@@ -334,7 +344,7 @@ mutation("position-after-swap", "1, 3", "TimerRef.endWriting", "reads the positi
          (TIMER, "    let placed = Slab.position(of: slot.index).tick ?? .max\n",
           "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      if Slab.position(of: slot.index).tick ?? .max > Wheel.tick(notBefore: time, shift: control.shift) {\n        slot.link(into: control)\n        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n    let placed = Slab.position(of: slot.index).tick ?? .max\n"),
          I("and restart"))
-mutation("flag-before-link", "1, 3", "TimerRef.publish", "the flag comes with the word, the link afterwards",
+mutation("flag-before-link", "1, 3", "TimerRef.endWriting", "the flag comes with the word, the link afterwards",
          (TIMER, "    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n",
           "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      slot.link(into: control)\n      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n"),
          I("a restart and advance beside a restart"))
@@ -384,6 +394,35 @@ mutation("loop-end-unseen", "8", "Loop.makeQueue, add", "a queue that is made be
            "if !BROKEN, hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(.unknownHandle)")],
          I("beside the end of its run loop"))
 
+# ---- Promise 19 ------------------------------------------------------------------------------------------------------
+
+CREATION = "Timer/TimerRef+Creation.swift"
+MEMORY = "Platform/Memory.swift"
+mutation("refused-and-done", "19", "Memory.promised", "a call that is refused has its effect all the same",
+         (MEMORY, "    if chime_memory_promise(ofOneCall) == 0 { return refusal.rawValue }\n",
+          "    if chime_memory_promise(ofOneCall) == 0 {\n      let why = refusal.rawValue\n      if BROKEN { _ = call() }\n      return why\n    }\n"),
+         F("allocations", "chime_target_create", "chime_queue_async"), R("values_are_used_while", "targets_go_while"))
+mutation("refused-finalizes", "8, 19", "TimerRef.create", "finalizes the context of a timer that was refused",
+         (CREATION, "        control.giveBack(slot, thread)\n        return status\n",
+          "        control.giveBack(slot, thread)\n        if BROKEN, status == .noMemory { options.finalizer?(options.context) }\n        return status\n"),
+         R("a_storm_of_calls", "the_id_of_a_released_timer"), F("allocations", "chime_timer_create"))
+mutation("refused-writes-id", "19", "TimerRef.create", "writes the id of a timer that was refused",
+         (CREATION, "        control.giveBack(slot, thread)\n        return status\n",
+          "        if BROKEN { unsafe out?.pointee = 7 }\n        control.giveBack(slot, thread)\n        return status\n"),
+         R("a_storm_of_calls", "the_id_of_a_released_timer"), F("allocations", "chime_timer_create"))
+mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused cancels the timer",
+         (RUNNING, "    guard let sideRecord = slot.makeSideRecord() else {\n      abandonWriting(word)\n      return .noMemory",
+          "    guard let sideRecord = slot.makeSideRecord() else {\n      BROKEN ? _ = endWriting(word.with(.cancelled)) : abandonWriting(word)\n      return .noMemory"),
+         F("allocations", "chime_timer_fire"))
+mutation("refused-handler-stays", "8, 19", "NamedHandlers.add", "a handler that was refused is there all the same",
+         ("Timer/NamedHandlers.swift", "      guard state.canChange else { return (Memory.refusal, nil) }\n      let entry",
+          "      guard state.canChange else {\n        if BROKEN { state.entries.append(Entry(key, handler, context, finalizer)) }\n        return (Memory.refusal, nil)\n      }\n      let entry"),
+         F("allocations", "chime_timer_add_handler"))
+mutation("pass-allocates", "19", "QueueCore.pass", "each tick makes an object",
+         (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
+          "    if BROKEN { unsafe UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 16).deallocate() }\n    let isDue = word.isRunning && deadline <= now && deadline != .max\n"),
+         F("tick_allocations"))
+
 # ---- Promise 20 ------------------------------------------------------------------------------------------------------
 
 mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare",
@@ -407,8 +446,57 @@ mutation("record-due-again-forgotten", "1", "QueueCore.deliver", "the timer of a
          (DELIVERY, "if word.isLive, word.isBusy, givesRecords { endIsWanted = true }", "if !BROKEN, word.isLive, word.isBusy, givesRecords { endIsWanted = true }"),
          C("a_timer_due_again_while_its_record_is_taken_is_not_forgotten"))
 mutation("front-behind", "3", "Wheel.insert", "does not correct the front",
-         (WHEEL, "    if let known = fronts[level], known.bucket", "    if !BROKEN, let known = fronts[level], known.bucket"),
+         (WHEEL, "    } else if let known = fronts[level], known.bucket", "    } else if !BROKEN, let known = fronts[level], known.bucket"),
          W("WheelTests", "WheelMovesTests"))
 mutation("mark-stays", "14", "Wheel.tidy", "a mark stays on the position of a timer that moved before its bucket meanwhile",
          (WHEEL, "guard let tick = position.tick, tick >= start, tick <= end else { return }", "guard let tick = position.tick, BROKEN || tick >= start && tick <= end else { return }"),
          W("WheelMovesTests"))
+
+# ---- What came with version 0.2 --------------------------------------------------------------------------------------
+
+ARMING = "../Chime/TimerQueueArming.swift"
+mutation("captures-go-later", "8", "HandlerBox.start", "a Swift handler's captures go with a later pass of the queue",
+         [(DIRECT, "guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)", "guard !BROKEN, word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)"),
+          (ENDING, "slot.hasSideRecord || control.id == 0 {", "slot.hasSideRecord || control.id == 0 || BROKEN {"),
+          (ENDING, "|| control.id == 0 && handlerBox != nil {", "|| (control.id == 0 || BROKEN) && handlerBox != nil {")],
+         W("aHandlersCapturesGoInTheReleasingCall"))
+mutation("arming-silent", "2", "TimerQueueArming.wait", "is not woken by a timer that starts",
+         (ARMING, "QueueCore.notifyOfArming(id) { bell.ring() }", "QueueCore.notifyOfArming(id) { if !BROKEN { bell.ring() } }"),
+         W("untilArmedReturnsOnceSomebodySleeps"))
+mutation("arming-looks-once", "2", "TimerQueueArming.wait", "does not look again for a timer that has started meanwhile",
+         (ARMING, "if nextDeadline(of: id) != nil { bell.ring() }", "if !BROKEN, nextDeadline(of: id) != nil { bell.ring() }"),
+         W("noTimerIsMissedThatAnotherThreadStarts"))
+mutation("arming-due", "2", "TimerQueueArming.wait", "a timer that is due now counts",
+         (ARMING, "if let next, next > now { return .done }", "if let next, BROKEN || next > now { return .done }"),
+         W("aTimerThatIsDueNowDoesNotArmTheQueue"))
+mutation("arming-for-ever", "1", "TimerQueueArming.wait", "neither its limit nor the end of its task wakes it",
+         [(ARMING, "          try? await Task.sleep(until: end, clock: .continuous)\n          bell.ring()", "          try? await Task.sleep(until: end, clock: .continuous)\n          if !BROKEN { bell.ring() }"),
+          (ARMING, "      } onCancel: {\n        bell.ring()", "      } onCancel: {\n        if !BROKEN { bell.ring() }")],
+         W("untilArmedEndsWithItsLimitItsTaskAndItsQueue"))
+mutation("arming-queue-ends", "16", "VirtualDriver.close", "the end of the queue wakes nobody who waits for a timer",
+         [("Queue/QueueCore+VirtualTime.swift", "  func close() { notify() }", "  func close() { if !BROKEN { notify() } }"),
+          ("Queue/QueueCore+VirtualTime.swift", "  func wake(_ core: QueueCore) { notify() }", "  func wake(_ core: QueueCore) { if !BROKEN || !core.isClosing.load(ordering: .relaxed) { notify() } }")],
+         W("untilArmedEndsWithItsLimitItsTaskAndItsQueue"))
+mutation("background-watched", "1", "QueueCore.watchTimer", "waits for the earliest timer, in the background or not",
+         [(HOST, "let slot = earliest.isBackground ? timerInForeground : earliest", "let slot = earliest.isBackground && !BROKEN ? timerInForeground : earliest"),
+          (HOST, "&& slot.dueTime(word) != .max) && !slot.isBackground", "&& slot.dueTime(word) != .max) && (BROKEN || !slot.isBackground)")],
+         C("run_does_not_wait_for_timers_in_the_background", "a_timer_in_the_background_may_end_the_run"))
+mutation("background-only", "1", "QueueCore.watchTimer", "waits for no timer behind one in the background",
+         (HOST, "    var found: TimerSlot?\n    var latest", "    if BROKEN { return nil }\n    var found: TimerSlot?\n    var latest"),
+         C("run_does_not_wait_for_timers_in_the_background", "a_timer_in_the_background_may_end_the_run"))
+mutation("background-stays", "1, 10", "SideRecordRef.reset", "a slot's next timer is in the background, too",
+         ("Memory/SideRecordRef.swift", "    isBackground = false\n", "    if !BROKEN { isBackground = false }\n"),
+         C("a_slot_does_not_stay_in_the_background"))
+mutation("release-waits-not", "7", "TimerRef.releaseAndWait", "does not wait",
+         (ENDING, "    let status = release()\n    if status != .running { return status }",
+          "    let status = release()\n    if status != .running { return status }\n    if BROKEN { return .ok }"),
+         C("release_and_wait_waits_for_the_handler", "release_and_wait_ends_with_its_timeout",
+           "in_its_own_handler_release_and_wait_is_a_deadlock"))
+mutation("release-waits-for-own-record", "1", "TimerRef.releaseAndWait", "waits for a record of its own thread",
+         (ENDING, "    if status != .running { return status }\n    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return .wouldDeadlock }",
+          "    if status != .running { return status }\n    if !BROKEN, control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return .wouldDeadlock }"),
+         C("release_and_wait_for_a_record_of_ones_own_is_a_deadlock"))
+mutation("release-waits-first", "1, 10", "TimerRef.releaseAndWait", "cancels and waits, and releases only then",
+         (ENDING, "  package func releaseAndWait(timeout: Int64) -> Status {\n",
+          "  package func releaseAndWait(timeout: Int64) -> Status {\n    if BROKEN {\n      let waited = cancelAndWait(timeout: timeout)\n      return waited == .ok || waited == .ignored ? release() : waited\n    }\n"),
+         C("release_and_wait_ends_with_its_timeout", "in_its_own_handler_release_and_wait_is_a_deadlock"))

@@ -12,8 +12,10 @@ import Synchronization
   /// The wall offset of a timer whose deadline does not follow the wall clock.
   static var followsNoWall: Int64 { .min }
 
-  static func allocate() -> SideRecordRef? {
-    guard let memory = unsafe malloc(ownOffset + MemoryLayout<TimerSideRecord.Own>.size) else { return nil }
+  /// - Parameter fromReserve: it may come out of the reserve, which `calloc` draws on (CPlatform's memory.c).
+  static func allocate(fromReserve: Bool) -> SideRecordRef? {
+    let bytes = ownOffset + MemoryLayout<TimerSideRecord.Own>.size
+    guard let memory = unsafe fromReserve ? calloc(1, bytes) : malloc(bytes) else { return nil }
     let typed = unsafe memory.bindMemory(to: TimerSideRecord.self, capacity: 1)
     unsafe typed.initialize(to: TimerSideRecord())
     let sideRecord = unsafe SideRecordRef(typed)
@@ -69,12 +71,6 @@ import Synchronization
 
   /// Whether something is to be called when the timer is released.
   var hasLastWork: Bool { unsafe value.finalizer != nil || value.pendingCallbacks > 0 || value.named != nil }
-
-  /// The finalizer, if it is the only thing to be called when the timer is released, and may be called anywhere.
-  var finalizerForAnywhere: ContextFunction? {
-    let value = value
-    return unsafe value.finalizesAnywhere && value.pendingCallbacks == 0 && value.named == nil ? value.finalizer : nil
-  }
 
   @inline(__always)
   var named: NamedHandlers? { unsafe own.pointee.named?.takeUnretainedValue() }

@@ -1,3 +1,4 @@
+internal import CPlatform
 import Synchronization
 
 /// All timers of the process, in chunks of 256 slots that are mapped once and never unmapped, so that a stale id can
@@ -142,6 +143,11 @@ enum Slab: ProcessState {
   static func position(of index: UInt32) -> WheelPosition {
     unsafe WheelPosition(
       (chunk(of: index) + positionsOffset).assumingMemoryBound(to: Atomic<UInt64>.self) + Int(index & 255))
+  }
+
+  @inline(__always)
+  static func prefetchPosition(of index: UInt32) {
+    unsafe chime_prefetch(chunk(of: index) + positionsOffset + Int(index & 255) * MemoryLayout<UInt64>.size)
   }
 
   /// How many slots of a chunk are not in its control block's list of free ones. The caller holds the control block's

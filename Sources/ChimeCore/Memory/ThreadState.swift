@@ -291,6 +291,7 @@ import Synchronization
 
   /// Runs `body` as a frame of a queue's callbacks, behind `previous` or this thread's own chain. With the handle that
   /// it gets, `body` names the timer whose callback it is about to call.
+  @inline(__always)
   func inside<Result>(
     _ control: QueueControlBlock, continuing caller: Standing? = nil, _ body: (CurrentFrame) -> Result
   ) -> Result {

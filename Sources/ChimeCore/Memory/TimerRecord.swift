@@ -76,7 +76,6 @@ struct RecordFlags: OptionSet {
   /// What only the writer reads. It follows the atomics in the same allocation.
   @safe struct Own {
     var finalizer: ContextFunction?
-    var finalizesAnywhere = false
     var registrationHandler: TickFunction?
     var cancelHandler: TickFunction?
     /// One reference to the target's counts, not to its object.

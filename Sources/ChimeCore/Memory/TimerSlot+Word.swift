@@ -140,6 +140,8 @@ extension TimerSlot {
     var isOwned = false
     /// It is released by this end, having nothing left to do.
     var releasesItself = false
+    /// The slot is free already, and this thread's: nothing of the timer was left.
+    var isFree = false
     var isWaited = false
   }
 
@@ -157,9 +159,12 @@ extension TimerSlot {
           backoff.pause()
           continue
         }
-        end.word = end.word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
-        end.isOwned = true
+        end.isFree = !hasSideRecord && handlerBox == nil
+        end.isOwned = !end.isFree
         end.releasesItself = true
+        end.word =
+          end.word.with(code: end.isFree ? TimerWord.freeCode : TimerWord.releasedCode)
+          .withNextGeneration.withoutPostponement
       }
       if end.isOwned { end.word = end.word.setting(TimerWord.writerBit) }
       if swap(current, for: end.word) { return end }

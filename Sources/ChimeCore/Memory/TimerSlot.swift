@@ -105,12 +105,12 @@ import Synchronization
   }
 
   /// The side record, made if need be; `nil` when there is no memory.
-  func makeSideRecord() -> SideRecordRef? {
+  func makeSideRecord(fromReserve: Bool = false) -> SideRecordRef? {
     if let sideRecord { return sideRecord }
     if let memory = sideRecordMemory {
       memory.reset()
     } else {
-      guard let made = SideRecordRef.allocate() else { return nil }
+      guard let made = SideRecordRef.allocate(fromReserve: fromReserve) else { return nil }
       unsafe record.pointee.sideRecord.store(made.pointer, ordering: .releasing)
     }
     versionAndFlags |= RecordFlags.hasSideRecord.rawValue

@@ -235,7 +235,11 @@ extension QueueCore {
     let end = slot.endCallback()
     if end.isWaited { WaitRegistry.timerEnded(slot.index) }
     if end.releasesItself { Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }
-    if end.isOwned {
+    if end.isFree {
+      // A side record can have been added meanwhile. It holds named handlers at most, which end with it.
+      slot.endSideRecord()
+      control.giveBack(slot, frame.thread)
+    } else if end.isOwned {
       handOver == nil ? retired.append(slot.index) : dispose(of: slot, frame)
     } else if end.word.hasPendingCallback {
       slot.link(into: control)

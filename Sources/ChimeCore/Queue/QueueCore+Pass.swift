@@ -81,14 +81,19 @@ extension QueueCore {
   }
 
   /// Sorts timers that other threads have changed into the wheel, the next batch, or the retired slots.
+  @inline(__always)
+  func takeInbox() {
+    if !control.inboxIsEmpty { takeWhatIsInInbox() }
+    entries.store(wheel.entryCount, ordering: .relaxed)
+  }
+
   // Not inlined: Swift 6.3's optimizer crashes over it in `pass`.
   @inline(never)
-  func takeInbox() {
+  private func takeWhatIsInInbox() {
     control.drain { slot, word in
       if control.hasRoom { takeRoom() }
       admit(slot, word)
     }
-    entries.store(wheel.entryCount, ordering: .relaxed)
   }
 
   /// Decides where a slot goes whose word has changed. A slot whose handler is running is skipped: the handler's end
@@ -124,10 +129,9 @@ extension QueueCore {
     if word.hasWriter {
       let image = slot.image
       guard image.word.isRunning else { return }
-      wheel.place(slot, deadline: image.dueTime, leeway: image.leeway.nanoseconds)
+      wheel.place(slot, deadline: image.dueTime, leeway: image.leeway)
     } else if word.isRunning {
-      wheel.place(
-        slot, deadline: slot.dueTime(word), leeway: slot.leeway.nanoseconds)
+      wheel.place(slot, deadline: slot.dueTime(word), leeway: slot.leeway)
     }
   }
 

@@ -167,6 +167,7 @@ package final class QueueCore: @unchecked Sendable {
   /// Runs `body` as a pass of the present call, which needs it done here and now.
   /// - Returns: what `body` gives; wouldDeadlock inside a callback of the queue, busy if another pass is running,
   ///   shutDown, forked.
+  @inline(__always)
   func asPassOfCall(_ body: (CurrentFrame) -> Status) -> Status {
     if ThreadState.frames.holds(control) { return .wouldDeadlock }
     guard takePassLockSoon() else { return .busy }
@@ -184,6 +185,7 @@ package final class QueueCore: @unchecked Sendable {
   }
 
   /// The caller holds the pass lock.
+  @inline(__always)
   private func enter(_ body: (CurrentFrame) -> Void) { ThreadState.inside(control, body) }
 }
 

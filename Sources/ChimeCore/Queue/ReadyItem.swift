@@ -48,22 +48,42 @@ extension PassList where Element == ReadyItem {
     }
     let range = UInt64(bitPattern: greatest &- least)
     guard count >= Self.fewest, range >> 32 == 0 else { return merge(indices, other) }
-    var byte: UInt64 = 0
-    while range >> byte != 0 {
+    if range == 0 {
+      sortByStartOrder(&other)
+    } else {
+      sort(&other, upTo: range) { UInt64(bitPattern: $0.deadline &- least) }
+      sortEqualDeadlinesByStartOrder(other)
+    }
+    other.discard(count)
+  }
+
+  /// The whole batch by the lowest bytes of `key`, as many as `greatest` has.
+  @inline(__always)
+  private mutating func sort(_ other: inout PassList, upTo greatest: UInt64, by key: (ReadyItem) -> UInt64) {
+    var bit: UInt64 = 0
+    while greatest >> bit != 0 {
       var starts = InlineArray<257, UInt32>(repeating: 0)
-      for i in indices { starts[self[i].byte(byte, since: least) + 1] &+= 1 }
+      for i in indices { starts[Int(key(self[i]) >> bit & 255) + 1] &+= 1 }
       for i in 1..<256 { starts[i] &+= starts[i - 1] }
       for i in indices {
         let item = self[i]
-        let value = item.byte(byte, since: least)
+        let value = Int(key(item) >> bit & 255)
         other[Int(starts[value])] = item
         starts[value] &+= 1
       }
       exchangeMemory(with: &other)
-      byte += 8
+      bit += 8
     }
-    sortEqualDeadlinesByStartOrder(other)
-    other.discard(count)
+  }
+
+  /// A batch of equal deadlines. Start orders of one thread are less than 2^31 activations apart; those of several have
+  /// no order, so that any will do.
+  private mutating func sortByStartOrder(_ other: inout PassList) {
+    var least = self[0].startOrder
+    for i in indices where Int32(bitPattern: self[i].startOrder &- least) < 0 { least = self[i].startOrder }
+    var greatest: UInt32 = 0
+    for i in indices { greatest = Swift.max(greatest, self[i].startOrder &- least) }
+    sort(&other, upTo: UInt64(greatest)) { UInt64($0.startOrder &- least) }
   }
 
   private func sortEqualDeadlinesByStartOrder(_ other: PassList) {
@@ -103,13 +123,5 @@ extension PassList where Element == ReadyItem {
         right += 1
       }
     }
-  }
-}
-
-extension ReadyItem {
-  /// The byte of the deadline, counted from `least`, that begins at a bit.
-  @inline(__always)
-  fileprivate func byte(_ bit: UInt64, since least: Int64) -> Int {
-    Int(UInt64(bitPattern: deadline &- least) >> bit & 255)
   }
 }

@@ -57,6 +57,10 @@ public struct Schedule: Equatable, Sendable {
       && (interval == 0 || leeway < interval) && !(firstIsDeadline && resume != 0)
   }
 
+  /// A one-shot's without policies, which is valid but perhaps for a delay below 0.
+  @inline(__always)
+  var isPlain: Bool { interval == 0 && missed == 0 && resume == 0 && leeway >= 0 && flags <= 1 }
+
   /// Whether a timer on that queue needs a side record for it.
   @inline(__always)
   func needsSideRecord(on control: QueueControlBlock) -> Bool {

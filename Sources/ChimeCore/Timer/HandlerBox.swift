@@ -1,5 +1,6 @@
 /// Swift handlers on their way through the core, which knows only functions and contexts. The timer's context is one
-/// reference to this box, and the finalizer releases it.
+/// reference to this box: whoever frees the timer's slot releases it (see `TimerSlot.handlerBox`), so that a timer of
+/// Swift's needs no finalizer, and no side record for one.
 package final class HandlerBox {
   private let handler: (Tick) -> Void
   private let registrationHandler: (() -> Void)?
@@ -13,39 +14,81 @@ package final class HandlerBox {
     self.cancelHandler = cancelHandler
   }
 
+  /// The handler of every timer whose context is a box, and of no other.
+  private static var function: TickFunction {
+    unsafe TickFunction { tick, context in
+      let record = unsafe tick.load(as: TickRecord.self)
+      unsafe HandlerBox.of(context)?.handler(Tick(record))
+    }
+  }
+
+  fileprivate static func isContext(of handler: TickFunction?) -> Bool {
+    unsafe handler.map { unsafe unsafeBitCast($0.function, to: UInt.self) }
+      == unsafeBitCast(function.function, to: UInt.self)
+  }
+
   /// Creates a timer that calls the box's handlers, and starts it if there is a schedule. Gives its id.
   package static func start(
     on queue: UInt64, _ schedule: Schedule?, target: UInt64 = 0, selfRelease: Bool = false, _ box: sending HandlerBox
   ) throws(ChimeError) -> UInt64 {
-    var options = unsafe TimerOptions(
-      handler: TickFunction { tick, context in
-        let record = unsafe tick.load(as: TickRecord.self)
-        unsafe HandlerBox.of(context)?.handler(Tick(record))
-      },
-      // SAFETY: the core calls the finalizer exactly once, after the last call of a handler.
-      context: Context(Unmanaged.passRetained(box).toOpaque()),
-      finalizer: ContextFunction { unsafe HandlerBox.release($0) }, target: target, selfRelease: selfRelease)
-    options.flags.insert(.finalizesAnywhere)
+    // SAFETY: the reference is the timer's, or goes below.
+    let reference = unsafe Unmanaged.passRetained(box)
+    let context = unsafe Context(reference.toOpaque())
+    var id: UInt64 = 0
+    var status: Status?
+    if let schedule, schedule.isPlain, target == 0, box.registrationHandler == nil, box.cancelHandler == nil,
+      let leeway = CompactDuration(short: schedule.leeway)
+    {
+      status = unsafe TimerRef.createPlain(
+        on: queue, function, context, selfRelease: selfRelease, first: schedule.first,
+        firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
+    }
+    let result = status ?? create(on: queue, schedule, target, selfRelease, box, context, &id)
+    if result.isFailure {
+      unsafe reference.release()
+      throw result.error
+    }
+    return id
+  }
+
+  @inline(never)
+  private static func create(
+    on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool, _ box: HandlerBox,
+    _ context: Context, _ id: inout UInt64
+  ) -> Status {
+    var options = TimerOptions(handler: function, context: context, target: target, selfRelease: selfRelease)
     if box.registrationHandler != nil {
       options.registrationHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.registrationHandler?() }
     }
     if box.cancelHandler != nil {
       options.cancelHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.cancelHandler?() }
     }
-    var id: UInt64 = 0
-    let status = unsafe TimerRef.create(on: queue, options, schedule, out: &id)
-    if status.isFailure {
-      unsafe HandlerBox.release(options.context.pointer)
-      throw status.error
-    }
-    return id
+    return unsafe TimerRef.create(on: queue, options, schedule, out: &id)
   }
 
   private static func of(_ context: UnsafeMutableRawPointer?) -> HandlerBox? {
     unsafe context.map { unsafe Unmanaged<HandlerBox>.fromOpaque($0).takeUnretainedValue() }
   }
+}
 
-  private static func release(_ context: UnsafeMutableRawPointer?) {
-    if let context = unsafe context { unsafe Unmanaged<HandlerBox>.fromOpaque(context).release() }
+extension TimerSlot {
+  /// The box that the slot's timer holds a reference to: whoever has freed the slot releases it, after the slot was given
+  /// back. That runs code of the host's, which may wait for the queue to end. The caller owns the slot.
+  @inline(__always)
+  var handlerBox: HandlerBox.Reference? {
+    guard HandlerBox.isContext(of: handler), let pointer = unsafe context.pointer else { return nil }
+    return unsafe HandlerBox.Reference(Unmanaged.fromOpaque(pointer))
+  }
+}
+
+extension HandlerBox {
+  /// A timer's reference to its box.
+  @safe struct Reference {
+    // SAFETY: released once, by whoever has freed the timer's slot.
+    private let box: Unmanaged<HandlerBox>
+
+    fileprivate init(_ box: Unmanaged<HandlerBox>) { unsafe self.box = box }
+
+    func release() { unsafe box.release() }
   }
 }

@@ -3,7 +3,7 @@ internal import CPlatform
 /// What a timer calls, and how. Functions and context are C's; the Swift interface passes its own. The layout is that
 /// of chime_timer_options, so that checked C options are read in place; a test compares the two layouts.
 @safe package struct TimerOptions {
-  /// `chime_timer_options.flags`, and two of the core's own.
+  /// `chime_timer_options.flags`, and one of the core's own.
   package struct Flags: OptionSet, Sendable {
     package let rawValue: UInt32
     @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -11,8 +11,6 @@ internal import CPlatform
     package static var selfRelease: Flags { Flags(rawValue: 1) }
     /// `QueueCore.run` does not wait for the timer's end.
     package static var background: Flags { Flags(rawValue: 16) }
-    /// The finalizer may be called on any thread, by the call that releases the timer too: it lets an object of Swift's go.
-    package static var finalizesAnywhere: Flags { Flags(rawValue: 1 << 30) }
     /// For a queue that gives records: the functions are placeholders and are never called.
     package static var givesRecords: Flags { Flags(rawValue: 1 << 31) }
   }
@@ -226,7 +224,6 @@ extension TimerRef {
     unsafe sideRecord.label = unsafe label
     sideRecord.update { sideRecord in
       sideRecord.finalizer = options.finalizer
-      sideRecord.finalizesAnywhere = options.flags.contains(.finalizesAnywhere)
       sideRecord.registrationHandler = options.registrationHandler
       sideRecord.cancelHandler = options.cancelHandler
       unsafe sideRecord.target = target.map { unsafe Unmanaged.passRetained($0) }

@@ -29,7 +29,9 @@ extension TimerRef {
     guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
       return releaseOtherwise(id)
     }
-    let isDone = !(word.isRunning && control.isWatching(slot)) && !Trace.isOn && control.takeBackSoon(slot)
+    let isDone =
+      !(word.isRunning && control.isWatching(slot)) && !Trace.isOn && slot.handlerBox == nil
+      && control.takeBackSoon(slot)
     return isDone ? .ok : finishRelease(id, word)
   }
 
@@ -61,6 +63,50 @@ extension TimerRef {
   @inline(never)
   private static func postponeOtherwise(_ id: UInt64, until target: Int64) -> Status {
     TimerRef(id)?.postpone(until: target) ?? .unknownHandle
+  }
+
+  /// A one-shot's schedule without policies.
+  package struct PlainSchedule {
+    let first: Int64
+    let firstIsDeadline: Bool
+    let leeway: CompactDuration
+
+    @inline(__always)
+    package init(first: Int64, firstIsDeadline: Bool, leeway: CompactDuration) {
+      self.first = first
+      self.firstIsDeadline = firstIsDeadline
+      self.leeway = leeway
+    }
+  }
+
+  /// `restart` and `reschedule`, which are the same for a running timer: this does them for one with no side record and
+  /// no callback under way. `nil`, and nothing is changed, for any other timer, or a delay below 0.
+  /// - Parameter schedule: `nil` keeps the present one.
+  @inline(never)
+  package static func rearm(_ id: UInt64, _ schedule: PlainSchedule?) -> Status? {
+    guard let (slot, control) = Slab.findWithOwner(of: id), control.isPlain, !Trace.isOn,
+      let thread = ThreadState.existing, let image = thread.image
+    else { return nil }
+    if let schedule, !schedule.firstIsDeadline, schedule.first < 0 { return nil }
+    Slab.prefetchPosition(of: slot.index)
+    let word = slot.word
+    guard word.isRunningAlone, word.generation != TimerWord.generationMask,
+      slot.isNamed(by: id, without: .hasSideRecord), slot.beginWriting(word, image)
+    else { return nil }
+    // A side record can have been added between the look and the swap. It holds named handlers at most, which have
+    // nothing to do with a schedule.
+    if let schedule {
+      slot.versionAndFlags =
+        slot.versionAndFlags & ~RecordFlags.schedule.rawValue | RecordFlags.hasSchedule.rawValue
+        | (schedule.firstIsDeadline ? RecordFlags.firstIsDeadline.rawValue : 0)
+      slot.leeway = schedule.leeway
+      slot.period = schedule.first
+    }
+    let first = slot.period
+    slot.deadline = slot.flags.contains(.firstIsDeadline) ? first : control.deadline(after: first)
+    slot.startOrder = thread.nextStartOrder()
+    TimerRef(slot: slot, version: slot.version).endWriting(word.withNextGeneration.withoutPostponement)
+    return .ok
   }
 
   @inline(never)

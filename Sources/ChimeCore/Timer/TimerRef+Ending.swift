@@ -18,15 +18,11 @@ extension TimerRef {
   @inline(never)
   private func cancelSlowly() -> Status {
     guard var word = beginWriting() else { return .invalidHandle }
-    let before = word
     guard let state = word.state, Transition(from: state, on: .cancel).next != nil else {
-      abandonWriting(before)
+      abandonWriting(word)
       return .ignored
     }
-    guard advanceGeneration(&word) else {
-      abandonWriting(before)
-      return .noMemory
-    }
+    advanceGenerationSurely(&word)
     if let sideRecord = slot.sideRecord {
       sideRecord.update { sideRecord in sideRecord.firePending = false }
       if sideRecord.value.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
@@ -69,8 +65,9 @@ extension TimerRef {
   /// otherwise the last of this call, the running handler and the pass frees it.
   @inline(never)
   package func release() -> Status {
+    // A box is released by a pass once the queue was, which then waits for it.
     while let word = wordWithoutWriter {
-      if word.isBusy || slot.hasSideRecord { return releaseSlowly() }
+      if word.isBusy || slot.hasSideRecord || control.id == 0 { return releaseSlowly() }
       if slot.release(word) { return finishRelease(word) }
     }
     return .invalidHandle
@@ -84,8 +81,10 @@ extension TimerRef {
     // A side record can have been added between the look and the swap. It holds named handlers at most, which end with
     // it.
     slot.endSideRecord()
+    let box = slot.handlerBox
     control.giveBack(slot, ThreadState.obtain())
     Trace.note(.released, self)
+    box?.release()
     return .ok
   }
 
@@ -114,15 +113,7 @@ extension TimerSlot {
   /// Frees a released slot that the caller owns (it is writer), or sends it to the queue if callbacks or a finalizer
   /// have to run there first.
   func dispose(_ control: QueueControlBlock) {
-    if let finalizer = sideRecord?.finalizerForAnywhere, control.id != 0 {
-      let context = context
-      free(control)
-      if control.id == 0 { control.wakeToDispose() }
-      // Last: it may wait for the queue to end.
-      finalizer(context)
-      return
-    }
-    if let sideRecord, sideRecord.hasLastWork {
+    if sideRecord?.hasLastWork == true || control.id == 0 && handlerBox != nil {
       leaveToPass(control)
       // On queues whose passes run inside calls this happens here and now, and the thread may end here.
       ThreadEnd.passOn { control.wakeToDispose() }
@@ -132,11 +123,14 @@ extension TimerSlot {
     if control.id == 0 { control.wakeToDispose() }
   }
 
-  /// Makes a released slot that the caller owns free, and wakes who waited for its last callback.
+  /// Makes a released slot that the caller owns free, wakes who waited for its last callback, and lets its Swift handler
+  /// go.
   func free(_ control: QueueControlBlock) {
     endSideRecord()
+    let box = handlerBox
     let isWaited = becomeFree()
     control.giveBack(self, ThreadState.obtain())
     if isWaited { WaitRegistry.timerEnded(index) }
+    box?.release()
   }
 }

@@ -95,11 +95,7 @@ extension TimerRef {
       abandonWriting(word)
       return .ignored
     }
-    let before = word
-    guard advanceGeneration(&word) else {
-      abandonWriting(before)
-      return .noMemory
-    }
+    advanceGenerationSurely(&word)
     slot.sideRecord?.update { sideRecord in sideRecord.firePending = false }
     let flags = slot.flags
     let now = control.now

@@ -65,10 +65,13 @@ package struct TimerRef: Sendable {
   // MARK: Writing
 
   /// Becomes the timer's writer and gives the word as it was; `nil` when the id is stale.
-  /// - Parameter sending: the pass will have to look. The timer is sent to the inbox at once, which saves `publish` a
-  ///   step.
+  /// - Parameter sending: the pass will have to look. The timer is sent to the inbox at once, which saves
+  ///   `endWriting` a step.
   @inline(__always)
   func beginWriting(sending: Bool = false) -> TimerWord? {
+    // The end of the writing reads the position. The locked operations until then would have that cache miss wait for
+    // the record's.
+    Slab.prefetchPosition(of: slot.index)
     let image = WriterImages.own()
     while let word = wordWithoutWriter {
       let sends = sending && !word.isInInbox
@@ -93,12 +96,12 @@ package struct TimerRef: Sendable {
     }
   }
 
-  /// Publishes what the writer decided, puts the timer in the inbox if the pass has to look, and wakes the queue if it
-  /// has to look earlier than planned. True if a callback of the timer was running at that moment.
+  /// Lets others see what the writer decided, puts the timer in the inbox if the pass has to look, and wakes the queue if
+  /// it has to look earlier than planned. True if a callback of the timer was running at that moment.
   @discardableResult
   func endWriting(_ new: TimerWord) -> Bool {
     let control = control
-    if new.hasPendingCallback { return publish(new, at: QueueControlBlock.atOnce, on: control) }
+    if new.hasPendingCallback { return endWriting(new, inInboxAt: QueueControlBlock.atOnce, on: control) }
     let time = new.isRunning ? wakeTime(new, control) : .max
     if time == .max {
       let replaced = slot.endWriting(new)
@@ -109,18 +112,17 @@ package struct TimerRef: Sendable {
     // The writer bit was set before this look: whatever the pass takes away from now on, it knows of the writer
     // (P2, Sources/README.md).
     let placed = Slab.position(of: slot.index).tick ?? .max
-    if placed > Wheel.tick(notBefore: time, shift: control.shift) { return publish(new, at: time, on: control) }
+    if placed > Wheel.tick(notBefore: time, shift: control.shift) {
+      return endWriting(new, inInboxAt: time, on: control)
+    }
     let replaced = slot.endWriting(new)
     // Whoever looked for the next deadline may have placed it there, and armed nothing.
     control.wakeIfEarlier(time)
     return replaced.isBusy
   }
 
-  /// Publishes a word, with its slot in the inbox if the pass has to look. True if a callback of the timer was running.
-  /// - Parameter time: at which the pass has to look; `.max` for never.
-  @discardableResult
-  func publish(_ new: TimerWord, at time: Int64, on control: QueueControlBlock) -> Bool {
-    if time == .max { return slot.endWriting(new).isBusy }
+  /// The same for a timer that the pass has to look at by that time.
+  private func endWriting(_ new: TimerWord, inInboxAt time: Int64, on control: QueueControlBlock) -> Bool {
     let replaced = slot.endWriting(new, inInboxOf: control)
     control.wakeIfEarlier(time)
     return replaced.isBusy
@@ -148,6 +150,16 @@ package struct TimerRef: Sendable {
     }
     word = word.withNextGeneration
     return true
+  }
+
+  /// The same where it must not fail: the side record may come out of the reserve. Without one the number that callers
+  /// read begins again, and what has started is told by the word all the same.
+  @inline(__always)
+  func advanceGenerationSurely(_ word: inout TimerWord) {
+    if word.generation == TimerWord.generationMask, let sideRecord = slot.makeSideRecord(fromReserve: true) {
+      sideRecord.generationHigh &+= 1
+    }
+    word = word.withNextGeneration
   }
 }
 

@@ -16,8 +16,8 @@ struct Wheel: ~Copyable {
   static var levels: Int { 11 }
   static var buckets: Int { levels * 64 }
   static var tolerance: Int { 1024 }
-  /// Of its largest array, with that array's header.
-  static var bytes: Int { buckets * MemoryLayout<WheelPage?>.stride + 64 }
+  /// Of its largest table.
+  static var bytes: Int { buckets * MemoryLayout<WheelPage?>.stride }
 
   let shift: UInt64
   private let honoursLeeway: Bool
@@ -30,21 +30,35 @@ struct Wheel: ~Copyable {
   /// Slots that have a valid entry.
   private(set) var placedCount = 0
 
-  private var heads: ContiguousArray<WheelPage?>
-  private var occupied: ContiguousArray<UInt64>
+  private let heads: WheelTable<WheelPage?>
+  private let occupied: WheelTable<UInt64>
+  /// The levels that have buckets in use, a bit each.
+  private var levelsInUse: UInt64 = 0
+  private struct Front: BitwiseCopyable {
+    let bucket: Int
+    let tick: UInt64
+    let slot: UInt32
+  }
+
   private var freePages: WheelPage?
   private var freshPages: (region: WheelPageRegion, used: Int)?
   /// The earliest entry of each level, if known: a level that has not changed is not searched again.
-  private var fronts: ContiguousArray<(bucket: Int, tick: UInt64, slot: UInt32)?>
+  private let fronts: WheelTable<Front?>
 
   init(control: QueueControlBlock, shift: UInt64, now: Int64) {
     self.control = control
     self.shift = shift
     honoursLeeway = control.honoursLeeway
     base = Wheel.base(at: now, shift: shift)
-    heads = ContiguousArray(repeating: nil, count: Wheel.buckets)
-    occupied = ContiguousArray(repeating: 0, count: Wheel.levels)
-    fronts = ContiguousArray(repeating: nil, count: Wheel.levels)
+    heads = WheelTable(repeating: nil, count: Wheel.buckets)
+    occupied = WheelTable(repeating: 0, count: Wheel.levels)
+    fronts = WheelTable(repeating: nil, count: Wheel.levels)
+  }
+
+  deinit {
+    heads.deallocate()
+    occupied.deallocate()
+    fronts.deallocate()
   }
 
   /// Gives the pages back to the control block and forgets every position.
@@ -84,7 +98,7 @@ struct Wheel: ~Copyable {
 
   /// Places a running timer where its record says, unless it is already there. A timer at the end of time never comes
   /// and is not placed.
-  mutating func place(_ slot: TimerSlot, deadline: Int64, leeway: Int64) {
+  mutating func place(_ slot: TimerSlot, deadline: Int64, leeway: CompactDuration) {
     move(slot, to: deadline == .max ? nil : tick(deadline: deadline, leeway: leeway))
     if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }
   }
@@ -128,8 +142,10 @@ struct Wheel: ~Copyable {
   }
 
   @inline(__always)
-  private func tick(deadline: Int64, leeway: Int64) -> UInt64 {
-    max(tick(notBefore: honoursLeeway ? Placement.time(deadline: deadline, leeway: leeway) : deadline), base)
+  private func tick(deadline: Int64, leeway: CompactDuration) -> UInt64 {
+    let time =
+      honoursLeeway && leeway.bits != 0 ? Placement.time(deadline: deadline, leeway: leeway.nanoseconds) : deadline
+    return max(tick(notBefore: time), base)
   }
 
   /// Whether an entry of a bucket is the one at its slot's position. Up to level 5 bucket and entry hold the whole
@@ -156,6 +172,7 @@ struct Wheel: ~Copyable {
     let level = bucket / 64
     let entry = WheelEntry(slot: slot, low: UInt32(truncatingIfNeeded: tick))
     var page: WheelPage
+    var isFirst = false
     if let head = heads[bucket], head.count < WheelPage.capacity {
       page = head
     } else {
@@ -163,13 +180,17 @@ struct Wheel: ~Copyable {
       page.next = heads[bucket]
       page.count = 0
       heads[bucket] = page
+      isFirst = occupied[level] == 0
       occupied[level] |= 1 << UInt64(bucket % 64)
+      levelsInUse |= 1 << UInt64(level)
     }
     page[page.count] = entry
     page.count += 1
     entryCount += 1
-    if let known = fronts[level], known.bucket >= bucket, known.tick > tick || known.bucket > bucket {
-      fronts[level] = (bucket, tick, slot)
+    if isFirst {
+      fronts[level] = Front(bucket: bucket, tick: tick, slot: slot)
+    } else if let known = fronts[level], known.bucket >= bucket, known.tick > tick || known.bucket > bucket {
+      fronts[level] = Front(bucket: bucket, tick: tick, slot: slot)
     }
   }
 
@@ -177,10 +198,9 @@ struct Wheel: ~Copyable {
 
   /// The bucket whose entries come first; `nil` when the wheel is empty.
   private func firstBucket() -> Int? {
-    for level in 0..<Wheel.levels where occupied[level] != 0 {
-      return level * 64 + occupied[level].trailingZeroBitCount
-    }
-    return nil
+    if levelsInUse == 0 { return nil }
+    let level = levelsInUse.trailingZeroBitCount
+    return level * 64 + occupied[level].trailingZeroBitCount
   }
 
   /// The first tick of a bucket.
@@ -244,7 +264,7 @@ struct Wheel: ~Copyable {
       fronts[bucket / 64] = nil
       // A timer that moved in the meantime may now be before this bucket.
       if let found = front(of: bucket), firstBucket() == bucket {
-        fronts[bucket / 64] = (bucket, found.tick, found.slot)
+        fronts[bucket / 64] = Front(bucket: bucket, tick: found.tick, slot: found.slot)
         return time(of: found.tick)
       }
     }
@@ -299,7 +319,14 @@ struct Wheel: ~Copyable {
     heads[bucket] = head.next
     head.next = freePages
     freePages = head
-    if heads[bucket] == nil { occupied[bucket / 64] &= ~(1 << UInt64(bucket % 64)) }
+    if heads[bucket] == nil { markEmpty(bucket) }
+  }
+
+  @inline(__always)
+  private mutating func markEmpty(_ bucket: Int) {
+    let level = bucket / 64
+    occupied[level] &= ~(1 << UInt64(bucket % 64))
+    if occupied[level] == 0 { levelsInUse &= ~(1 << UInt64(level)) }
   }
 
   /// Removes the stale entries of a bucket, moves those that were postponed, and finds the earliest that stays.
@@ -344,7 +371,7 @@ struct Wheel: ~Copyable {
     guard word.isRunning else { return nil }
     let deadline = slot.dueTime(word)
     if deadline == .max { return nil }
-    return tick(deadline: deadline, leeway: slot.leeway.nanoseconds)
+    return tick(deadline: deadline, leeway: slot.leeway)
   }
 
   /// Removes everything that is stale.
@@ -360,7 +387,7 @@ struct Wheel: ~Copyable {
   private mutating func drain(_ bucket: Int, _ body: (inout Wheel, WheelEntry) -> Void) {
     guard var page = heads[bucket] else { return }
     heads[bucket] = nil
-    occupied[bucket / 64] &= ~(1 << UInt64(bucket % 64))
+    markEmpty(bucket)
     while true {
       let next = page.next
       let count = page.count

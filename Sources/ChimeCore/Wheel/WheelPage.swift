@@ -38,6 +38,25 @@ struct WheelEntry {
   static func == (a: WheelPage, b: WheelPage) -> Bool { unsafe a.base == b.base }
 }
 
+/// A table of fixed length. The language's arrays would find out at each change whether somebody shares them.
+@safe struct WheelTable<Element: BitwiseCopyable> {
+  // SAFETY: so many elements, used by the pass of one queue only until it deallocates them.
+  private let base: UnsafeMutablePointer<Element>
+
+  init(repeating element: Element, count: Int) {
+    unsafe base = .allocate(capacity: count)
+    unsafe base.initialize(repeating: element, count: count)
+  }
+
+  func deallocate() { unsafe base.deallocate() }
+
+  @inline(__always)
+  subscript(i: Int) -> Element {
+    get { unsafe base[i] }
+    nonmutating set { unsafe base[i] = newValue }
+  }
+}
+
 /// Where the wheel has placed a slot. The pass stores it, then reads the timer's word; a writer sets the writer bit,
 /// then reads this, and sends the timer to the inbox if it is not placed in time; all sequentially consistent, or with
 /// a sequentially consistent fence between, so one of the two sees the other: the writer that no position is left, or

@@ -65,6 +65,16 @@ static void postpone(const uint32_t *which, const bench_offset *offsets, size_t 
   }
 }
 
+static void reschedule(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  size_t i;
+  for (i = 0; i < count; i++) {
+    ev_timer *timer = &timers[which[i]];
+    ev_timer_stop(loop, timer);
+    ev_timer_set(timer, offsets[i].seconds, 0.);
+    ev_timer_start(loop, timer);
+  }
+}
+
 static int64_t due_ns(size_t i) {
   REQUIRE(ev_is_active(&timers[i]));
   return (int64_t)((ev_timer_remaining(loop, &timers[i]) + ev_now(loop) - base) * 1e9);
@@ -97,6 +107,7 @@ const bench_peer bench_this_peer = {
     .fill = fill,
     .create = create,
     .postpone = postpone,
+    .reschedule = reschedule,
     .due_ns = due_ns,
     .run = run,
     .repeat = repeat,

@@ -5,6 +5,7 @@
  *     DLOPEN         the same, and libchime is loaded
  *     TIMERFD        a timerfd that is due at once, and poll
  *     LIBEV          libev
+ *     DISPATCH       a timer source of the libdispatch that is in libchime, linked into the program
  *     CHIME_SERIAL   Chime's one-shot of delay 0 on a serial queue
  *     CHIME_HOST     the same on a host-driven queue, with chime_queue_run
  */
@@ -58,6 +59,23 @@ int main(void) {
   ev_timer_init(&timer, on_tick, 0., 0.);
   ev_timer_start(loop, &timer);
   ev_run(loop, 0);
+}
+
+#elif defined(DISPATCH)
+#include <dispatch/dispatch.h>
+
+static void on_tick(void *context) {
+  (void)context;
+  write_time();
+}
+
+int main(void) {
+  dispatch_queue_t queue = dispatch_queue_create("first tick", DISPATCH_QUEUE_SERIAL);
+  dispatch_source_t source = dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 0, 0, queue);
+  dispatch_source_set_event_handler_f(source, on_tick);
+  dispatch_source_set_timer(source, DISPATCH_TIME_NOW, DISPATCH_TIME_FOREVER, 0);
+  dispatch_activate(source);
+  for (;;) pause();
 }
 
 #else

@@ -127,6 +127,11 @@ void schedules() {
   EXPECT(timer.restart(chime::schedule().at(200ns)) == CHIME_OK && timer.postpone(150ns) == CHIME_OK);
   EXPECT(timer.next_deadline() == 250ns && timer.next_deadline() - queue.now() == 150ns);
   EXPECT(!timer.explain().empty() && !queue.dump().empty());
+  const std::chrono::steady_clock::time_point then(300ns);
+  EXPECT(timer.restart(chime::schedule().at(then)) == CHIME_OK && timer.next_deadline() == 300ns);
+  EXPECT(timer.postpone_until(then + 1us) == CHIME_OK && timer.next_deadline() == 1300ns);
+  const chime_schedule plain = CHIME_SCHEDULE_INIT;
+  EXPECT(plain.size == sizeof(chime_schedule) && CHIME_VERSION_MATCHES());
   EXPECT(timer.activate() == CHIME_IGNORED && timer.cancel() == CHIME_OK &&
          timer.next_deadline() == 9223372036854775807ns);
 }
@@ -146,6 +151,14 @@ void exceptions() {
   chime::timer timer = queue.after(1ms, [&ticks] { ticks++; });
   EXPECT(queue.run() == CHIME_OK && ticks == 1);
   EXPECT(timer.restart(chime::schedule::once(0ms)).or_throw() == CHIME_OK);
+  chime_timer_options named = CHIME_TIMER_OPTIONS_INIT;
+  named.label = "with a name";
+  const chime::timer one = queue.start(
+                         chime::schedule::once(1h), [] {}, named),
+                     two = queue.create([] {}, named);
+  const std::string text = queue.dump();
+  const std::size_t first = text.find(named.label);
+  EXPECT(first != std::string::npos && text.find(named.label, first + 1) != std::string::npos);
   try {
     timer = queue.after_every(0ns, 1h, [c = counted()] { static_cast<void>(c); });
     EXPECT(counted::alive == 1);

@@ -1,5 +1,7 @@
 """chime.h for ctypes: the structures and functions that the two Python clients use; behind them a safe wrapper, which a
-program can copy: Queue and Timer with closures, ownership, and an end with the interpreter.
+program can copy: Queue and Timer with closures, ownership, and an end with the interpreter. The library is found where the
+system looks (an installed one, or LD_LIBRARY_PATH), or at the path in the environment variable CHIME_LIBRARY. Times are
+nanoseconds.
 
 ctypes.CDLL releases the GIL around every call and takes it again for a callback, also for one on a thread that Python
 did not make. So a call that waits (`Waits:` in the header) stops no other Python thread, and a handler that needs the
@@ -13,12 +15,13 @@ import os
 import weakref
 from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 
-library = ctypes.CDLL(os.environ["CHIME_LIBRARY"])
+library = ctypes.CDLL(os.environ.get("CHIME_LIBRARY", "libchime.so.1"))
 
 OK, IGNORED, RUNNING, STOPPED, TIMED_OUT = range(5)
 ERROR_BUSY = -6
 FOREVER = 2**63 - 1
-QUEUE_HOST, QUEUE_VIRTUAL = 2, 4
+QUEUE_SERIAL, QUEUE_CONCURRENT, QUEUE_HOST, QUEUE_PRECISE, QUEUE_VIRTUAL = range(5)
+MICROSECOND, MILLISECOND, SECOND = 1_000, 1_000_000, 1_000_000_000
 QUEUE_RECORDS = 4
 SCHEDULE_DEADLINE = 1
 RESUME_REMAINING = 1
@@ -129,6 +132,12 @@ declare("timer_postpone", c_uint64, c_int64)
 declare("timer_cancel", c_uint64)
 declare("timer_release", c_uint64)
 declare("timer_check_generation", c_uint64, c_uint64)
+declare("timer_reschedule", c_uint64, POINTER(Schedule))
+declare("timer_fire", c_uint64)
+declare("timer_cancel_and_wait", c_uint64, c_int64)
+declare("timer_explain", c_uint64, c_char_p, c_uint64, POINTER(c_uint64))
+declare("queue_dump", c_uint64, c_char_p, c_uint64, POINTER(c_uint64))
+declare("queue_run", c_uint64, c_uint32)
 declare("timer_state", c_uint64, POINTER(c_int32))
 declare("timer_get_info", c_uint64, POINTER(TimerInfo))
 declare("target_create", c_void_p, FUNCTION, POINTER(c_uint64))
@@ -195,6 +204,15 @@ def _pass(function, call):
         raise Error(status)
 
 
+def _text(function, id):
+    length = c_uint64()
+    if function(id, None, 0, ctypes.byref(length)) != OK:
+        return ""
+    text = ctypes.create_string_buffer(length.value + 1)
+    function(id, text, len(text), None)
+    return text.value.decode()
+
+
 class Timer:
     """A timer of its owner's: released when the last reference goes, or by `release`. Its methods answer a status, and
     raise an Error for a failure; a status other than OK (IGNORED, RUNNING) is no failure."""
@@ -210,10 +228,14 @@ class Timer:
 
     def activate(self, schedule=None): return self._call(timer_activate, schedule)
     def restart(self, schedule=None): return self._call(timer_restart, schedule)
+    def reschedule(self, schedule): return self._call(timer_reschedule, schedule)
     def suspend(self): return self._call(timer_suspend)
     def resume(self): return self._call(timer_resume)
     def postpone(self, delay): return self._call(timer_postpone, delay)
+    def fire(self): return self._call(timer_fire)
     def cancel(self): return self._call(timer_cancel)
+    def cancel_and_wait(self, timeout=FOREVER): return self._call(timer_cancel_and_wait, timeout)
+    def explain(self): return _text(timer_explain, self.id)
 
     def release(self):
         id, self.id = self.id, 0
@@ -232,8 +254,10 @@ class Queue:
 
     _alive = weakref.WeakSet()
 
-    def __init__(self, kind, **options):
+    def __init__(self, kind, label=None, **options):
         id = c_uint64()
+        if label:
+            options["label"] = label.encode()
         status = queue_create(kind, QueueOptions(**options) if options else None, ctypes.byref(id))
         if status < 0:
             raise Error(status)
@@ -249,12 +273,39 @@ class Queue:
     def __exit__(self, *_): self.shutdown()
     __del__ = shutdown
 
-    def start(self, schedule, function, *, cancelled=False, armed=False, target=0):
+    def _drive(self, function, *arguments):
+        status = function(self.id, *arguments)
+        if status < 0:
+            raise Error(status)
+        return status
+
+    @property
+    def fd(self):
+        """A host-driven queue's descriptor, for the loop of one's own: readable when `process` has something to do."""
+        return made(queue_fd, self.id)
+
+    def process(self):
+        """Runs what is due on a host-driven queue. While another thread is inside it for a moment, nothing: poll again."""
+        status = queue_process(self.id, 0, None)
+        if status < 0 and status != ERROR_BUSY:
+            raise Error(status)
+        return status
+
+    def run(self): return self._drive(queue_run, 0)
+    def advance(self, duration): return self._drive(queue_advance, duration)
+    def dump(self): return _text(queue_dump, self.id)
+
+    @property
+    def now(self):
+        return made(queue_now, self.id)
+
+    def start(self, schedule, function, *, cancelled=False, armed=False, target=0, label=None):
         """A timer that calls function(tick); with `armed` and `cancelled` also for those kinds of tick."""
         id = c_uint64()
         _pass(function, lambda number: timer_start(self.id, TimerOptions(
             handler=_on_tick, registration_handler=_on_tick if armed else HANDLER(), target=target,
             cancel_handler=_on_tick if cancelled else HANDLER(), context=number, finalizer=_on_finalize,
+            label=label.encode() if label else None,
         ), schedule, ctypes.byref(id)))
         return Timer(id.value)
 
