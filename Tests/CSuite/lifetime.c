@@ -5,7 +5,7 @@
  * The harness checks in every callback that the finalizer has not run, and in the finalizer that it is the first and
  * that no callback is under way. The shutdown at the end of a test makes the counts final.
  */
-#include "harness.h"
+#include "timeline.h"
 
 static probe *quiet_full(csuite *t, chime_queue_t queue) {
   probe *p = probe_new(t, queue, "a");
@@ -225,18 +225,7 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_self_releasing_timer_lives_until_it_is_at_rest) {
   csuite_shutdown(t, queue);
 }
 
-TEST(a_self_releasing_timer_may_be_released) {
-  chime_schedule schedule = schedule_of(10, 0);
-  chime_timer_options options;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_new(t, queue, "a");
-  options = probe_options(p);
-  options.flags = CHIME_TIMER_SELF_RELEASE;
-  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
-  EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_OK(chime_queue_advance(queue, 20));
-  EXPECT_LOG("a.");
-}
+TIMELINE(a_self_releasing_timer_may_be_released, "a 10 self; a.release | a.; +20 |")
 
 /* ---- The end of a queue ----------------------------------------------------------------------------------------- */
 
