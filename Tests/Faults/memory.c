@@ -186,6 +186,31 @@ static void tick_without(int where) {
   pthread_join(thread, NULL);
 }
 
+/* The first tick of a queue comes when there is no memory any more, and the reserve has been used up; so does its end. */
+static void tick_first(int where) {
+  chime_queue_t queue = 0, filled = 0;
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_timer_t timer = 0;
+  options.handler = count_tick;
+  options.context = &ticks;
+  options.finalizer = count_call;
+  schedule.interval_ns = CHIME_MILLISECOND;
+  REQUIRE_OK(place_make((place)where, NULL, &queue));
+  place_drive((place)where, queue);
+  REQUIRE_OK(chime_timer_create(queue, &options, &timer));
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &filled));
+  refuse(REFUSE_FROM, 1);
+  place_use_up_reserve(filled);
+  EXPECT_OK(chime_timer_activate(timer, &schedule));
+  if (where == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 10 * CHIME_MILLISECOND));
+  EXPECT(await(&ticks, 3));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  refuse_none();
+  EXPECT_OK(chime_queue_shutdown(filled, 0));
+  fault_seen("%s", place_name((place)where));
+}
+
 /* ---- What must not fail ------------------------------------------------------------------------------------------ */
 
 /* The 2^23rd generation of a timer needs memory that it has not had so far: suspend and cancel go on without. */
@@ -461,6 +486,8 @@ int main(int argc, char **argv) {
       {"functions-and-targets", fill_with_functions, VIRTUAL, VIRTUAL, 0, 0},
       {"ticking-without-memory", tick_without, SERIAL, MAIN, 0, 0},
       {"ticking-without-memory-virtual", tick_without, VIRTUAL, VIRTUAL, 0, 0},
+      {"first-tick-without-memory", tick_first, SERIAL, RUN_LOOP, 0, 0},
+      {"first-tick-without-memory-virtual", tick_first, VIRTUAL, VIRTUAL, 0, 0},
       {"a-generation-too-many", wrap_generations, 0, 1, 0, 0},
       {"refused-at-random", refuse_at_random, SERIAL, RUN_LOOP, 0, 0},
       {"refused-at-random-virtual", refuse_at_random, VIRTUAL, VIRTUAL, 0, 0},

@@ -79,6 +79,15 @@ void count_tick(const chime_tick *tick, void *context) {
 
 void count_call(void *context) { add(context, 1); }
 
+static void nothing(void *context) { (void)context; }
+
+void place_use_up_reserve(chime_queue_t queue) {
+  chime_status status = CHIME_OK;
+  int i;
+  for (i = 0; i < 10000 && status == CHIME_OK; i++) status = chime_queue_async(queue, nothing, NULL, NULL);
+  EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
+}
+
 void place_expect_works(place where) {
   static int ticks; /* outlives a queue that does not end */
   chime_queue_t queue = 0;

@@ -30,6 +30,10 @@ void count_tick(const chime_tick *tick, void *context);
 /** A finalizer or function whose context is an int: it counts. */
 void count_call(void *context);
 
+/** While all allocations are refused: takes what the library's reserve still promises to calls. The queue is a virtual one,
+ *  which keeps it until it is shut down. */
+void place_use_up_reserve(chime_queue_t queue);
+
 /** Makes a queue, starts a timer, sees it tick, ends it: that all is well. */
 void place_expect_works(place where);
 /** Returns when a queue of its own has ticked five times: what was due before, elsewhere too, has had its time. */

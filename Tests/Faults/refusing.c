@@ -24,6 +24,7 @@ static int way = -1; /* -1: nothing is refused */
 static long number;  /* of refuse() */
 static long seen;    /* allocations since then */
 static long refused;
+static __thread long refused_to_thread __attribute__((tls_model("initial-exec")));
 static long all;
 static int is_shown;
 
@@ -75,6 +76,7 @@ static int must_fail(const void *caller) {
   }
   if (!fails) return 0;
   __atomic_add_fetch(&refused, 1, __ATOMIC_RELAXED);
+  refused_to_thread++;
   errno = ENOMEM;
   return 1;
 }
@@ -109,6 +111,7 @@ void *mmap(void *address, size_t length, int protection, int flags, int file, of
 void refuse(int new_way, long n) {
   __atomic_store_n(&seen, 0, __ATOMIC_RELAXED);
   __atomic_store_n(&refused, 0, __ATOMIC_RELAXED);
+  refused_to_thread = 0;
   number = n;
   __atomic_store_n(&way, new_way, __ATOMIC_RELEASE);
 }
@@ -117,6 +120,8 @@ long refuse_none(void) {
   __atomic_store_n(&way, -1, __ATOMIC_RELEASE);
   return __atomic_load_n(&refused, __ATOMIC_RELAXED);
 }
+
+long refused_here(void) { return refused_to_thread; }
 
 long allocations(void) { return __atomic_load_n(&all, __ATOMIC_RELAXED); }
 

@@ -18,6 +18,9 @@ void refuse(int way, long n);
 /** Nothing is refused any more. Returns how many were since `refuse`. */
 long refuse_none(void);
 
+/** How many of those were the calling thread's, which has called `refuse`. */
+long refused_here(void);
+
 /** From now on only allocations that the code of this library asks for are counted and refused: a part of its path.
  *  Returns 0 if no such library is loaded. */
 int refuse_only_of(const char *library);

@@ -401,7 +401,7 @@ MEMORY = "Platform/Memory.swift"
 mutation("refused-and-done", "19", "Memory.promised", "a call that is refused has its effect all the same",
          (MEMORY, "    if chime_memory_promise(ofOneCall) == 0 { return refusal.rawValue }\n",
           "    if chime_memory_promise(ofOneCall) == 0 {\n      let why = refusal.rawValue\n      if BROKEN { _ = call() }\n      return why\n    }\n"),
-         F("allocations", "chime_target_create", "chime_queue_async"), R("values_are_used_while", "targets_go_while"))
+         F("allocations", "chime_target_create", "chime_queue_async"))
 mutation("refused-finalizes", "8, 19", "TimerRef.create", "finalizes the context of a timer that was refused",
          (CREATION, "        control.giveBack(slot, thread)\n        return status\n",
           "        control.giveBack(slot, thread)\n        if BROKEN, status == .noMemory { options.finalizer?(options.context) }\n        return status\n"),
@@ -455,6 +455,10 @@ mutation("mark-stays", "14", "Wheel.tidy", "a mark stays on the position of a ti
 # ---- What came with version 0.2 --------------------------------------------------------------------------------------
 
 ARMING = "../Chime/TimerQueueArming.swift"
+mutation("foreseen-for-ever", "13", "DispatchDriver.arm", "a source that goes on by itself is left alone for a later time, too",
+         ("Drivers/DispatchDriver.swift", "if interval == .max, time != .max, old <= time, !hasFired { return }",
+          "if BROKEN ? next <= time && next > now : interval == .max && time != .max && old <= time && !hasFired { return }"),
+         C("a_queue_whose_periodic_timers_have_ended"))
 mutation("captures-go-later", "8", "HandlerBox.start", "a Swift handler's captures go with a later pass of the queue",
          [(DIRECT, "guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)", "guard !BROKEN, word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)"),
           (ENDING, "slot.hasSideRecord || control.id == 0 {", "slot.hasSideRecord || control.id == 0 || BROKEN {"),

@@ -1,7 +1,7 @@
 /// What a concurrent queue has handed over to its dispatch queue and that has not begun: deliveries, by their slots, and
-/// functions. Runners do it, each of which takes one thing after the other for as long as there is any. They are made as
-/// they are wanted, and kept; where one cannot be made, those that are there do its work. So handing over makes no object,
-/// as a block would (promise 19). Any thread.
+/// functions. Runners do it, each of which takes one thing after the other for as long as there is any. The first is made
+/// with the queue, the others as they are wanted, and kept; where one cannot be made, those that are there do its work. So
+/// handing over makes no object, as a block would (promise 19). Any thread.
 final class HandOver: @unchecked Sendable {
   // Unchecked: everything that changes is behind the lock.
   private static var mostRunners: Int { 48 }
@@ -55,7 +55,13 @@ final class HandOver: @unchecked Sendable {
     state.withLock { $0.runners.reserveCapacity(HandOver.mostRunners) }
   }
 
-  func open(_ core: QueueCore) { state.withLock { $0.core = core } }
+  func open(_ core: QueueCore) {
+    state.withLock { state in
+      state.core = core
+      state.runners.append(target.makeRunner { [self] in work(0) })
+      state.idle = 1
+    }
+  }
 
   /// The queue has ended, and nothing is handed over any more.
   func close() {
