@@ -21,7 +21,6 @@ TEST(a_deadline_of_each_clock_is_met) {
     schedule.flags = CHIME_SCHEDULE_DEADLINE;
     schedule.first_ns = now + 10 * CHIME_MILLISECOND;
     p = probe_start(t, queue, "a", &schedule);
-    p->quiet = 1;
     EXPECT_EQ(deadline_of(t, p->timer), schedule.first_ns);
     EXPECT(process_until(t, queue, &p->ticks, 1));
     REQUIRE_OK(chime_now(clocks[i], &after));
@@ -51,7 +50,6 @@ TEST(wall_time_is_offered_on_every_kind_of_queue) {
     schedule.flags = CHIME_SCHEDULE_DEADLINE;
     schedule.first_ns = now + 10 * CHIME_MILLISECOND;
     p = probe_idle(t, queue, "a");
-    p->quiet = 1;
     EXPECT_OK(chime_timer_activate(p->timer, &schedule));
     EXPECT(await(&p->ticks, 1));
     EXPECT_EQ(p->first.scheduled_ns, schedule.first_ns);
@@ -140,7 +138,6 @@ TEST(enter_and_leave_stand_around_handlers) {
     options.hook_context = h;
     REQUIRE_OK(chime_queue_create(kinds[i], &options, &queue));
     p = probe_idle(t, queue, "a");
-    p->quiet = 1;
     p->user = h;
     p->on_tick = expect_inside;
     chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);

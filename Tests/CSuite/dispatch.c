@@ -28,7 +28,6 @@ TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) {
     int64_t delay = roll_below(&d, 60 * CHIME_MILLISECOND);
     chime_schedule schedule = schedule_of(delay, 0);
     probes[i] = probe_idle(t, queue, "a");
-    probes[i]->quiet = 1;
     probes[i]->on_tick = check_not_early;
     probes[i]->number = now_of(t, queue) + delay;
     EXPECT_OK(chime_timer_activate(probes[i]->timer, &schedule));
@@ -46,7 +45,6 @@ TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) {
   grid *g = csuite_memory(t, sizeof *g);
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
   p->on_tick = check_grid;
   p->user = g;
   g->interval_ns = 2 * CHIME_MILLISECOND;
@@ -374,7 +372,6 @@ TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) {
     chime_schedule soon = schedule_of(roll_below(&d, 40) * CHIME_MICROSECOND, 0);
     chime_status status;
     probe *p = probes[i] = probe_idle(t, queue, "a");
-    p->quiet = 1;
     p->on_tick = expect_not_released;
     EXPECT_OK(chime_timer_activate(p->timer, &soon));
     spin_ns(roll_below(&d, 120) * CHIME_MICROSECOND);
@@ -404,7 +401,6 @@ TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin) 
   int64_t begin;
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
   schedule.flags = CHIME_SCHEDULE_DEADLINE; /* at the clock's zero: since then millions were missed */
   begin = now_of(t, queue);
   EXPECT_OK(chime_timer_activate(p->timer, &schedule));

@@ -334,7 +334,6 @@ TESTS_ON_ALL_QUEUES(values_vanish_with_their_queue_without_a_call) {
   QUEUE_OR_RETURN(queue, place);
   notice *n = distant(t, queue, NULL);
   value *v = n->value, *w = value_create(t, queue, "w", CHIME_FOREVER);
-  w->quiet = 1;
   csuite_shutdown(t, queue);
   EXPECT_EQ(load(&v->finalized), 1); /* when the shutdown has returned, without a release */
   EXPECT_EQ(load(&w->finalized), 1);

@@ -55,7 +55,6 @@ TEST(suspended_time_is_right_under_both_policies_and_far_from_zero) {
     schedule.resume_policy = policy;
     EXPECT_OK(chime_queue_jump(queue, 100 * CHIME_HOUR));
     a = probe_start(t, queue, "a", &schedule);
-    a->quiet = 1;
     EXPECT_OK(chime_timer_postpone(a->timer, 4 * CHIME_SECOND));
     EXPECT_OK(chime_timer_suspend(a->timer));
     EXPECT_OK(chime_queue_jump(queue, 90 * CHIME_SECOND));
@@ -85,7 +84,6 @@ TEST(a_host_driven_queue_says_when_it_was_processed) {
   probe *p = probe_new(t, queue, "p");
   chime_timer_options options = probe_options(p);
   chime_schedule schedule = schedule_of(0, 0);
-  p->quiet = 1;
   /* One that no helper of the suite drives. */
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &own));
   csuite_ends(t, own, PATIENCE);
@@ -144,7 +142,6 @@ TEST(a_main_queue_that_nobody_drains_is_told_of) {
   REQUIRE_OK(status);
   csuite_ends(t, queue, CHIME_SECOND);
   p = probe_new(t, queue, "p");
-  p->quiet = 1;
   REQUIRE_OK(chime_timer_after(queue, 0, probe_handler, p, NULL, &timer));
   sleep_ns(CHIME_MILLISECOND);
   if (load(&p->ticks) == 0) /* Foundation's main run loop drains it in a Swift test */

@@ -75,11 +75,9 @@ TEST(options_of_another_kind_of_queue_are_refused) {
 
 TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once) {
   chime_queue_t queue = host_queue(t, 0);
-  probe *p;
   EXPECT_EQ(next_deadline(t, queue), CHIME_FOREVER);
   EXPECT_EQ(poll_timeout(t, queue), -1);
-  p = probe_after(t, queue, "a", 0);
-  p->quiet = 1;
+  probe_after(t, queue, "a", 0);
   EXPECT(next_deadline(t, queue) <= now_of(t, queue));
   EXPECT_EQ(poll_timeout(t, queue), 0);
   EXPECT_EQ(process(t, queue, 0), 1);
@@ -110,7 +108,6 @@ TEST(process_runs_at_most_max_and_leaves_the_rest_readable) {
   probe *probes[10];
   for (i = 0; i < 10; i++) {
     probes[i] = probe_after(t, queue, "a", 0);
-    probes[i]->quiet = 1;
   }
   EXPECT_EQ(process(t, queue, 4), 4);
   EXPECT(is_readable(fd, 0));
@@ -127,7 +124,6 @@ TEST(a_timer_rearmed_at_zero_delay_runs_in_the_next_process) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p = probe_idle(t, queue, "a");
   chime_schedule schedule = schedule_of(0, 0);
-  p->quiet = 1;
   p->on_tick = rearm_at_once;
   REQUIRE_OK(chime_timer_activate(p->timer, &schedule));
   EXPECT_EQ(process(t, queue, 0), 1);
@@ -147,7 +143,6 @@ TEST(an_earlier_timer_of_another_thread_wakes_the_host) {
   chime_schedule schedule = schedule_of(5 * CHIME_MILLISECOND, 0);
   probe *p = probe_idle(t, queue, "a");
   pthread_t thread;
-  p->quiet = 1;
   REQUIRE_OK(chime_timer_reschedule(p->timer, &schedule));
   probe_after(t, queue, "later", CHIME_HOUR);
   process(t, queue, 0);
@@ -180,7 +175,6 @@ static void process_in_handler(probe *p, const chime_tick *tick) {
 TEST(driving_inside_a_handler_would_deadlock) {
   chime_queue_t queue = host_queue(t, 0);
   probe *p = probe_after(t, queue, "a", 0);
-  p->quiet = 1;
   p->on_tick = process_in_handler;
   process(t, queue, 0);
   EXPECT_STATUS(p->status, CHIME_ERROR_WOULD_DEADLOCK);
@@ -215,7 +209,6 @@ TEST(a_second_thread_gets_busy) {
   attempt a = {0, 7, 7, 7, 7};
   probe *p = probe_after(t, queue, "a", 0);
   a.queue = queue;
-  p->quiet = 1;
   p->user = &a;
   p->on_tick = elsewhere;
   process(t, queue, 0);
@@ -251,7 +244,6 @@ TEST(run_returns_when_no_timer_runs) {
   EXPECT_OK(chime_queue_run(queue, 0)); /* nothing to do */
   schedule.tick_limit = 5;
   p = probe_start(t, queue, "a", &schedule);
-  p->quiet = 1;
   never = probe_every_quietly(t, queue, CHIME_HOUR);
   EXPECT_OK(chime_timer_suspend(never->timer));
   EXPECT_OK(chime_queue_run(queue, 0));
@@ -334,7 +326,6 @@ TEST(wait_runs_nothing_and_tells_when_something_is_due) {
   EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_TIMED_OUT);
   EXPECT_STATUS(chime_queue_wait(queue, 2 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   p = probe_after(t, queue, "a", 10 * CHIME_MILLISECOND);
-  p->quiet = 1;
   EXPECT_STATUS(chime_queue_wait(queue, CHIME_FOREVER), CHIME_OK);
   EXPECT(now_of(t, queue) >= deadline_of(t, p->timer));
   EXPECT_EQ(load(&p->ticks), 0);

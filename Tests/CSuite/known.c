@@ -54,7 +54,6 @@ TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(tasks_of_one_deadline_run_in_the_order_of_sched
   chime_schedule schedule = schedule_at(now_of(t, queue), 0);
   for (i = 0; i < TASKS; i++) {
     probe *p = probe_idle(t, queue, "a");
-    p->quiet = 1;
     p->number = i;
     p->user = seen;
     p->on_tick = note_number;
@@ -99,7 +98,6 @@ TEST(entries_on_several_levels_come_without_other_wake_ups) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   for (i = 0; i < 6; i++) {
     probe *p = insert_at(t, queue, "a", delays[i] * MS);
-    p->quiet = 1;
     p->user = came;
     p->on_tick = count_in_user;
   }
@@ -165,7 +163,6 @@ TEST(entries_at_the_edge_of_a_level_can_be_removed_before_a_look) {
       QUEUE_OR_RETURN(queue, VIRTUAL);
       probe *a = insert_at(t, queue, "a", edge);
       probe *b = insert_at(t, queue, "b", edge);
-      a->quiet = b->quiet = 1;
       ADVANCE_TO(edge / 2 + 1);
       EXPECT_EQ(next_deadline(t, queue), edge);
       JUMP(edge + jump - now_of(t, queue));
@@ -211,7 +208,6 @@ TESTS_ON_ALL_QUEUES(cancelled_and_released_tasks_keep_nothing) {
   QUEUE_OR_RETURN(queue, place);
   probe *next = probe_after(t, queue, "a", CHIME_HOUR);
   probe *later = probe_after(t, queue, "b", 2 * CHIME_HOUR);
-  next->quiet = later->quiet = 1;
   EXPECT_OK(chime_timer_cancel(later->timer));
   EXPECT_OK(chime_timer_cancel(next->timer));
   EXPECT_EQ(load(&next->finalized) + load(&later->finalized), 0);
@@ -264,7 +260,6 @@ TEST(what_is_left_is_never_more_than_was_given) {
   int i;
   chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
   probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
   for (i = 0; i < csuite_scaled(1000); i++) {
     int64_t before = monotonic_ns(), deadline;
     EXPECT_OK(chime_timer_restart(p->timer, &schedule));
@@ -320,7 +315,6 @@ TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) {
   probe *greedy = probe_idle(t, queue, "g");
   probe *meek = probe_idle(t, queue, "m");
   chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
-  greedy->quiet = meek->quiet = 1;
   greedy->on_tick = restart_own_at_once_until_told;
   EXPECT_OK(chime_timer_activate(greedy->timer, &at_once));
   EXPECT_OK(chime_timer_activate(meek->timer, &schedule));
@@ -374,13 +368,11 @@ TEST(a_crowd_of_due_timers_on_a_blocked_queue_starves_no_other_queue) {
   QUEUE_OR_RETURN(queue, SERIAL);
   probe *blocker = probe_idle(t, blocked, "b");
   probe *alone = probe_idle(t, queue, "a");
-  blocker->quiet = alone->quiet = 1;
   blocker->on_tick = stay_until_gate_opens;
   EXPECT_OK(chime_timer_activate(blocker->timer, &short_period));
   REQUIRE(await(&blocker->flag, 1));
   for (i = 0; i < count; i++) {
     crowd[i] = probe_idle(t, blocked, "c");
-    crowd[i]->quiet = 1;
     EXPECT_OK(chime_timer_activate(crowd[i]->timer, &schedule));
   }
   EXPECT_OK(chime_timer_activate(alone->timer, &schedule));

@@ -5,7 +5,7 @@
  * The harness checks in every callback that the finalizer has not run, and in the finalizer that it is the first and
  * that no callback is under way. The shutdown at the end of a test makes the counts final.
  */
-#include "harness.h"
+#include "timeline.h"
 
 static probe *quiet_full(csuite *t, chime_queue_t queue) {
   probe *p = probe_new(t, queue, "a");
@@ -162,7 +162,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_timer_without_an_id_releases_itself) {
   a = probe_new(t, queue, "a");
   b = probe_new(t, queue, "b");
   c = probe_new(t, queue, "c");
-  a->quiet = b->quiet = c->quiet = 1;
   a->on_tick = b->on_tick = c->on_tick = expect_own_id_valid;
   EXPECT_OK(chime_timer_after(queue, 0, probe_handler, a, probe_finalizer, NULL));
   options = probe_options(b);
@@ -192,7 +191,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_repeating_timer_without_an_id_ends_when_its_handle
   probe *p;
   QUEUE_OR_RETURN(queue, place);
   p = probe_new(t, queue, "a");
-  p->quiet = 1;
   p->on_tick = cancel_own;
   EXPECT_OK(chime_timer_every(queue, 1, probe_handler, p, probe_finalizer, NULL));
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 10));
@@ -214,7 +212,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_self_releasing_timer_lives_until_it_is_at_rest) {
   probe *p;
   QUEUE_OR_RETURN(queue, place);
   p = probe_new(t, queue, "a");
-  p->quiet = 1;
   p->on_tick = activate_own_twice;
   options = probe_options(p);
   options.flags = CHIME_TIMER_SELF_RELEASE;
@@ -228,18 +225,7 @@ TESTS_ON_VIRTUAL_AND_SERIAL(a_self_releasing_timer_lives_until_it_is_at_rest) {
   csuite_shutdown(t, queue);
 }
 
-TEST(a_self_releasing_timer_may_be_released) {
-  chime_schedule schedule = schedule_of(10, 0);
-  chime_timer_options options;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_new(t, queue, "a");
-  options = probe_options(p);
-  options.flags = CHIME_TIMER_SELF_RELEASE;
-  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
-  EXPECT_OK(chime_timer_release(p->timer));
-  EXPECT_OK(chime_queue_advance(queue, 20));
-  EXPECT_LOG("a.");
-}
+TIMELINE(a_self_releasing_timer_may_be_released, "a 10 self; a.release | a.; +20 |")
 
 /* ---- The end of a queue ----------------------------------------------------------------------------------------- */
 
@@ -422,7 +408,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(thousands_of_timers_end_with_their_queue) {
   QUEUE_OR_RETURN(queue, place);
   for (i = 0; i < count; i++) {
     all[i] = probe_after(t, queue, "a", CHIME_HOUR + i);
-    all[i]->quiet = 1;
   }
   EXPECT_EQ(stats_of(t, queue).timers, count);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));

@@ -7,69 +7,11 @@
  * little ahead of the other or behind, and then each looks at the timers that it made. CSUITE_MORE=n makes n times as
  * many rounds: with 800 they are 100,000 for each pair and queue.
  */
-#include "pairs.h"
+#include "pairs_meeting.h"
 
 #include <sched.h>
 
-enum {
-  ROUNDS = 128, /* of each pair on each queue */
-  BATCH = 128,
-  HALF = BATCH / 2,
-  NAMED = 3,   /* contexts of named handlers: the one before the calls, and one for each call */
-  ENOUGH = 300 /* turns that a thread waits for the other one before it goes ahead */
-};
-
-#define KEY "pair"
-
-typedef struct storm storm;
-typedef struct meeting meeting;
-
-/* The context of a named handler. */
-typedef struct named {
-  meeting *meeting;
-  int removed; /* calls that may still come, + 1; 0: not removed */
-  int accepted;
-  int finalized;
-} named;
-
-/* One timer and the two calls that meet on it. */
-struct meeting {
-  storm *storm;
-  chime_timer_t timer;
-  chime_target_t target;
-  chime_timer_t next[2]; /* made by who released the timer */
-  uint64_t next_generation[2];
-  uint64_t generation; /* before the calls; by __atomic builtins */
-  start start;
-  int64_t asked_ns; /* the time on the queue's clock before the calls */
-  model before;
-  call calls[2];
-  int due, fired, armed, cancelled, finalized, destroyed, next_finalized;
-  int busy;
-  int stale;       /* ticks of the generation before the calls that may still start, + 1; 0: any number */
-  uint64_t inside; /* the generation of the tick whose handler runs, or 0; by __atomic builtins */
-  named named[NAMED];
-  model seen;
-};
-
-typedef struct worker {
-  storm *storm;
-  int number;
-  dice d;
-  int progress; /* the meeting that it has come to, + 1 */
-} worker;
-
-struct storm {
-  csuite *t;
-  where place;
-  chime_queue_t queue;
-  meeting meetings[BATCH];
-  worker workers[2];
-  operation first, second;
-  int arrived, turn; /* of the barrier */
-  int failed;
-  int end_of_time;
-};
+enum { ROUNDS = 128 /* of each pair on each queue */ };
 
 static int rounds_of_a_pair(void) {
   const char *text = getenv("CSUITE_MORE");
@@ -78,90 +20,6 @@ static int rounds_of_a_pair(void) {
 }
 
 static int took_effect(chime_status status) { return status == CHIME_OK || status == CHIME_RUNNING; }
-
-/* ---- Callbacks --------------------------------------------------------------------------------------------------- */
-
-static void enter(meeting *m) {
-  csuite *t = m->storm->t;
-  EXPECT_EQ(add(&m->busy, 1), 1);    /* [6] */
-  EXPECT_EQ(load(&m->finalized), 0); /* [8] */
-}
-
-static void leave(meeting *m) { add(&m->busy, -1); }
-
-/* Takes one of the calls that may still come; 0 when there is none. */
-static int take(int *left) {
-  int value = load(left);
-  while (value > 1 && !__atomic_compare_exchange_n(left, &value, value - 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {}
-  return value != 1;
-}
-
-static void pass_time(int turns) {
-  volatile int i;
-  for (i = 0; i < turns; i++) {}
-}
-
-static void on_tick(const chime_tick *tick, void *context) {
-  meeting *m = context;
-  csuite *t = m->storm->t;
-  int count;
-  enter(m);
-  EXPECT(tick->actual_ns >= tick->scheduled_ns); /* [3] */
-  EXPECT_EQ(tick->timer, m->timer);
-  if (tick->generation == __atomic_load_n(&m->generation, __ATOMIC_ACQUIRE)) EXPECT(take(&m->stale)); /* [7] */
-  __atomic_store_n(&m->inside, tick->generation, __ATOMIC_RELEASE);
-  count = add(tick->kind == CHIME_TICK_FIRED ? &m->fired : &m->due, 1);
-  pass_time(count % 4 * 100);
-  __atomic_store_n(&m->inside, 0, __ATOMIC_RELEASE);
-  leave(m);
-}
-
-static void on_armed(const chime_tick *tick, void *context) {
-  meeting *m = context;
-  (void)tick;
-  enter(m);
-  add(&m->armed, 1);
-  leave(m);
-}
-
-static void on_cancelled(const chime_tick *tick, void *context) {
-  meeting *m = context;
-  (void)tick;
-  enter(m);
-  add(&m->cancelled, 1);
-  leave(m);
-}
-
-static void on_finalize(void *context) {
-  meeting *m = context;
-  csuite *t = m->storm->t;
-  EXPECT_EQ(load(&m->busy), 0);
-  add(&m->finalized, 1);
-}
-
-static void on_destroy(void *object) { add(&((meeting *)object)->destroyed, 1); }
-
-static void on_named(const chime_tick *tick, void *context) {
-  named *n = context;
-  csuite *t = n->meeting->storm->t;
-  (void)tick;
-  enter(n->meeting);
-  EXPECT_EQ(load(&n->finalized), 0);
-  EXPECT(take(&n->removed)); /* none after its removal but the one under way */
-  pass_time(100);
-  leave(n->meeting);
-}
-
-static void on_named_finalize(void *context) { add(&((named *)context)->finalized, 1); }
-
-/* Of a timer that is made in the place of a released one: nobody knows it, so nothing happens to it. [10] */
-static void on_next_tick(const chime_tick *tick, void *context) {
-  csuite *t = ((meeting *)context)->storm->t;
-  (void)tick;
-  EXPECT(!"a call on a released timer has reached the next one");
-}
-
-static void on_next_finalize(void *context) { add(&((meeting *)context)->next_finalized, 1); }
 
 /* ---- Before the calls -------------------------------------------------------------------------------------------- */
 
@@ -183,7 +41,7 @@ static chime_status add_handler(meeting *m, int i) {
   named *n = &m->named[i];
   chime_status status;
   n->meeting = m;
-  status = chime_timer_add_handler(m->timer, KEY, on_named, n, on_named_finalize);
+  status = chime_timer_add_handler(m->timer, KEY, pair_on_named, n, pair_on_named_finalize);
   n->accepted = took_effect(status);
   return status;
 }
@@ -224,14 +82,15 @@ static void prepare(storm *s, meeting *m, dice *d) {
   m->calls[swapped].operation = s->first;
   m->calls[!swapped].operation = s->second;
   for (i = 0; i < 2; i++) m->calls[i].prospect = (prospect)roll_below(d, GIVEN);
-  if (is_in_pair(s, TARGET_RELEASE) || roll_below(d, 8) == 0) EXPECT_OK(chime_target_create(m, on_destroy, &m->target));
-  options.handler = on_tick;
+  if (is_in_pair(s, TARGET_RELEASE) || roll_below(d, 8) == 0)
+    EXPECT_OK(chime_target_create(m, pair_on_destroy, &m->target));
+  options.handler = pair_on_tick;
   options.context = m;
-  options.finalizer = on_finalize;
+  options.finalizer = pair_on_finalize;
   options.target = m->target;
   if (whole) {
-    options.registration_handler = on_armed;
-    options.cancel_handler = on_cancelled;
+    options.registration_handler = pair_on_armed;
+    options.cancel_handler = pair_on_cancelled;
   }
   EXPECT_OK(chime_timer_create(s->queue, &options, &m->timer));
   if (has_name) EXPECT_OK(add_handler(m, 0));
@@ -263,9 +122,9 @@ static void expect_no_more(meeting *m, chime_status status) {
 static void make_the_next(meeting *m, int side) {
   csuite *t = m->storm->t;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  options.handler = on_next_tick;
+  options.handler = pair_on_next_tick;
   options.context = m;
-  options.finalizer = on_next_finalize;
+  options.finalizer = pair_on_next_finalize;
   if (!EXPECT_OK(chime_timer_create(m->storm->queue, &options, &m->next[side]))) return;
   m->next_generation[side] = generation_of(t, m->next[side]);
 }

@@ -3,7 +3,7 @@
  * is about bare timers, which have a handler and a context and nothing else: they are cancelled and released by one
  * compare-and-swap, where the probes of the other tests, with their finalizers, take the long way.
  */
-#include "harness.h"
+#include "timeline.h"
 
 typedef struct bare {
   csuite *t;
@@ -144,23 +144,9 @@ TEST(a_host_that_never_rests_gets_no_tick_early) {
 
 /* ---- Order: promise 12 ------------------------------------------------------------------------------------------ */
 
-static void restart_the_other(probe *p, const chime_tick *tick) {
-  chime_schedule at_once = schedule_of(0, 0);
-  (void)tick;
-  p->status = chime_timer_restart(p->other->timer, &at_once);
-}
-
 /* It was collected with the others, but the turn that it has now is that of its new activation. */
-TEST(a_due_timer_started_anew_by_another_handler_comes_after_the_others) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a = probe_after(t, queue, "a", 10);
-  a->other = probe_after(t, queue, "b", 10);
-  a->on_tick = restart_the_other;
-  probe_after(t, queue, "c", 10);
-  ADVANCE(20);
-  EXPECT_OK(a->status);
-  EXPECT_LOG("a1@10 c1@10 b1@10");
-}
+TIMELINE(a_due_timer_started_anew_by_another_handler_comes_after_the_others,
+         "a 10; b 10; c 10; a: b.restart 0; +20 | a1@10 c1@10 b1@10")
 
 /* ---- Extremes: promise 17 --------------------------------------------------------------------------------------- */
 
@@ -169,7 +155,6 @@ TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
   QUEUE_OR_RETURN(queue, VIRTUAL);
   chime_schedule schedule = schedule_at(INT64_MIN + 1, 0);
   probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
   JUMP(10);
   EXPECT_OK(chime_timer_activate(p->timer, &schedule));
   ADVANCE(0);

@@ -61,10 +61,8 @@ TEST(leeway_loses_less_than_one_part_in_33_million) {
   for (i = 0; i < sizeof leeways / sizeof leeways[0]; i++) {
     chime_schedule schedule = schedule_of(10, 0);
     chime_timer_info info;
-    probe *p;
     schedule.leeway_ns = leeways[i];
-    p = probe_start(t, queue, "a", &schedule);
-    info = info_of(t, p->timer);
+    info = info_of(t, probe_start(t, queue, "a", &schedule)->timer);
     EXPECT_BETWEEN(info.leeway_ns, leeways[i] - leeways[i] / 33000000, leeways[i]);
     if (leeways[i] < 1000000) EXPECT_EQ(info.leeway_ns, leeways[i]);
   }
@@ -97,8 +95,7 @@ TEST(info_of_another_size) {
   longer.info.size = (uint32_t)sizeof longer;
   EXPECT_OK(chime_timer_get_info(p->timer, &longer.info));
   EXPECT_EQ(longer.info.next_deadline_ns, 10);
-  EXPECT_EQ(longer.tail[0], 0);
-  EXPECT_EQ(longer.tail[1], 0);
+  EXPECT(longer.tail[0] == 0 && longer.tail[1] == 0);
   memset(&longer, 0, sizeof longer);
   longer.info.size = (uint32_t)sizeof longer;
   longer.tail[1] = UINT64_C(1) << 56;
@@ -123,26 +120,23 @@ static void expect_new_generation(csuite *t, chime_timer_t timer, uint64_t *gene
   *generation = now;
 }
 
+#define CHANGES(call) \
+  EXPECT_OK(call); \
+  expect_new_generation(t, p->timer, &generation, __LINE__)
+
 TEST(every_accepted_change_gives_another_generation) {
   chime_schedule schedule = schedule_of(10, 10);
   uint64_t generation;
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_idle(t, queue, "a");
   generation = generation_of(t, p->timer);
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
-  expect_new_generation(t, p->timer, &generation, __LINE__);
-  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule));
-  expect_new_generation(t, p->timer, &generation, __LINE__);
-  EXPECT_OK(chime_timer_suspend(p->timer));
-  expect_new_generation(t, p->timer, &generation, __LINE__);
-  EXPECT_OK(chime_timer_restart(p->timer, NULL));
-  expect_new_generation(t, p->timer, &generation, __LINE__);
-  EXPECT_OK(chime_timer_cancel(p->timer));
-  expect_new_generation(t, p->timer, &generation, __LINE__);
-  EXPECT_OK(chime_timer_activate(p->timer, NULL));
-  expect_new_generation(t, p->timer, &generation, __LINE__);
-  EXPECT_OK(chime_timer_cancel_and_wait(p->timer, 0));
-  expect_new_generation(t, p->timer, &generation, __LINE__);
+  CHANGES(chime_timer_activate(p->timer, &schedule));
+  CHANGES(chime_timer_reschedule(p->timer, &schedule));
+  CHANGES(chime_timer_suspend(p->timer));
+  CHANGES(chime_timer_restart(p->timer, NULL));
+  CHANGES(chime_timer_cancel(p->timer));
+  CHANGES(chime_timer_activate(p->timer, NULL));
+  CHANGES(chime_timer_cancel_and_wait(p->timer, 0));
 }
 
 TEST(a_tick_carries_the_generation_it_was_armed_in) {
@@ -182,8 +176,7 @@ TEST(statistics_count_timers_ticks_and_misses) {
   EXPECT_EQ(stats.timers, 0);
   EXPECT_EQ(stats.running, 0);
   EXPECT_EQ(stats.entries, 0);
-  EXPECT_EQ(stats.ticks, 0);
-  EXPECT_EQ(stats.missed, 0);
+  EXPECT_EQ(stats.ticks + stats.missed, 0);
   a = probe_every(t, queue, "a", 10);
   b = probe_idle(t, queue, "b");
   stats = stats_of(t, queue);
@@ -246,7 +239,6 @@ TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   int i;
   QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_start(t, queue, "a", &schedule);
-  p->quiet = 1;
   for (i = 0; i < 5; i++) {
     ADVANCE(0);
     EXPECT(p->last.missed == (uint64_t)INT64_MAX + 1);

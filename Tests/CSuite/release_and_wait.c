@@ -26,14 +26,8 @@ TESTS_ON_DISPATCH_QUEUES(release_and_wait_waits_for_the_handler) {
   waiting *w = csuite_memory(t, sizeof *w);
   pthread_t thread;
   QUEUE_OR_RETURN(queue, place);
-  probe *p = w->p = probe_new(t, queue, "p");
-  chime_timer_options options = probe_options(p);
-  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
+  probe *p = w->p = probe_held(t, queue, CHIME_HOUR);
   int64_t end = monotonic_ns() + PATIENCE;
-  p->on_tick = stay_until_gate_opens;
-  p->quiet = 1;
-  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
-  REQUIRE(await(&p->flag, 1));
   REQUIRE(spawn(t, &thread, release_and_wait, w));
   while (!is_stale(p->timer) && monotonic_ns() < end) sleep_ns(CHIME_MICROSECOND);
   EXPECT_EQ(load(&w->returned), 0);
@@ -48,13 +42,7 @@ TESTS_ON_DISPATCH_QUEUES(release_and_wait_waits_for_the_handler) {
 
 TESTS_ON_DISPATCH_QUEUES(release_and_wait_ends_with_its_timeout) {
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_new(t, queue, "p");
-  chime_timer_options options = probe_options(p);
-  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
-  p->on_tick = stay_until_gate_opens;
-  p->quiet = 1;
-  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
-  REQUIRE(await(&p->flag, 1));
+  probe *p = probe_held(t, queue, CHIME_HOUR);
   EXPECT_STATUS(chime_timer_release_and_wait(p->timer, -1), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT(!is_stale(p->timer));
   EXPECT_STATUS(chime_timer_release_and_wait(p->timer, CHIME_MILLISECOND), CHIME_TIMED_OUT);
@@ -72,12 +60,7 @@ static void release_own_and_wait(probe *p, const chime_tick *tick) {
 /* [1] */
 TESTS_ON_ALL_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock) {
   QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_new(t, queue, "p");
-  chime_timer_options options = probe_options(p);
-  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
-  p->on_tick = release_own_and_wait;
-  p->quiet = 1;
-  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  probe *p = probe_quiet(t, queue, 0, CHIME_MILLISECOND, release_own_and_wait);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_SECOND));
   EXPECT(await(&p->finalized, 1));
   EXPECT_EQ(p->ticks, 1);
@@ -136,7 +119,6 @@ TESTS_ON_DISPATCH_QUEUES(after_every_keeps_its_grid) {
   int64_t before, after;
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_new(t, queue, "p");
-  p->quiet = 1;
   before = now_of(t, queue);
   REQUIRE_OK(chime_timer_after_every(queue, CHIME_HOUR, CHIME_MILLISECOND, probe_handler, p, NULL, &p->timer));
   after = now_of(t, queue);
@@ -198,7 +180,6 @@ TEST(run_does_not_wait_for_timers_in_the_background) {
     chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
     chime_timer_options options;
     count = probe_new(t, queue, "count");
-    count->quiet = 1;
     options = probe_options(count);
     schedule.tick_limit = 5;
     REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &count->timer));

@@ -107,7 +107,6 @@ TEST(a_stale_key_never_reaches_a_later_entry) {
   probe *p = probe_new(t, queue, "a");
   chime_timer_options options = probe_options(p);
   options.finalizer = NULL;
-  p->quiet = 1;
   for (life = 0; life < lives; life++) {
     chime_timer_t key = stale[life % STALE];
     EXPECT_OK(chime_timer_create(queue, &options, &p->timer));

@@ -183,7 +183,6 @@ OWN_THREAD_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_i
   second = queue_of_loop(t, loop, NULL);
   outer = probe_idle(t, first, "a");
   inner = probe_idle(t, second, "b");
-  outer->quiet = inner->quiet = 1;
   outer->on_tick = run_in_the_handler;
   outer->other = inner;
   inner->on_tick = stop_this_loop;
@@ -329,7 +328,6 @@ OWN_THREAD_TEST(many_loops_begin_and_end) {
     REQUIRE_OK(chime_run_loop_create("csuite.many", &loop));
     REQUIRE_OK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
     p = probe_idle(t, queue, "a");
-    p->quiet = 1;
     EXPECT_OK(chime_timer_activate(p->timer, &at_once));
     if (i % 2 == 0) EXPECT(await(&p->ticks, 1));
     EXPECT_OK(chime_run_loop_release(loop));
@@ -379,7 +377,6 @@ OWN_THREAD_TEST(no_wake_up_is_lost_however_it_meets_the_loop) {
   {
     probe *p = probe_idle(t, l->queue, "a");
     chime_schedule now = schedule_of(0, 0);
-    p->quiet = 1;
     p->on_tick = answer;
     for (i = 0; i < csuite_scaled(100000); i++) {
       int64_t began = monotonic_ns(), took = 0;

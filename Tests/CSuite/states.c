@@ -150,7 +150,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(the_last_tick_finishes_before_its_handler_starts) {
   chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
   QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
   p->on_tick = note_own_state;
   schedule.tick_limit = 3;
   schedule.missed_policy = CHIME_MISSED_DELAY; /* nothing is missed: three ticks */

@@ -119,7 +119,6 @@ TEST(the_last_of_two_handlers_lets_the_target_go) {
   object *o = object_new(t, "o");
   probe *a = user_of(o, first, "a"), *b = user_of(o, second, "b");
   chime_schedule at_once = schedule_of(0, 0);
-  a->quiet = b->quiet = 1;
   a->on_tick = b->on_tick = stay_until_gate_opens;
   EXPECT_OK(chime_timer_activate(a->timer, &at_once));
   EXPECT_OK(chime_timer_activate(b->timer, &at_once));

@@ -17,7 +17,6 @@ TESTS_ON_ALL_QUEUES(a_timer_that_nobody_holds_is_released_with_its_target) {
   a = probe_new(t, queue, "a");
   b = probe_new(t, queue, "b");
   c = probe_new(t, queue, "c");
-  a->quiet = b->quiet = c->quiet = 1;
   options = options_of(a, o);
   EXPECT_OK(chime_timer_start(queue, &options, &schedule, NULL));
   options = options_of(b, o);
@@ -110,7 +109,6 @@ TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_thousand_timers_end_with_their_target) {
   for (i = 0; i < TIMERS; i++) {
     chime_schedule schedule = schedule_of(i % 2 ? CHIME_HOUR + i : i, CHIME_HOUR);
     all[i] = user_of(o, queue, "a");
-    all[i]->quiet = 1;
     all[i]->on_armed = expect_alive_or_gone;
     EXPECT_OK(chime_timer_activate(all[i]->timer, &schedule));
   }

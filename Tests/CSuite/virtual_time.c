@@ -87,7 +87,6 @@ TEST(ticks_are_exact_to_the_nanosecond_at_every_distance) {
   for (i = 0; i < COUNT; i++) {
     deadlines[i] = roll_below(&d, INT64_C(1) << (1 + i % 55)); /* up to a year */
     probes[i] = probe_after(t, queue, "a", deadlines[i]);
-    probes[i]->quiet = 1;
   }
   for (i = 0; i < 55; i++) ADVANCE(roll_below(&d, INT64_C(1) << (1 + i)));
   ADVANCE_TO(INT64_C(1) << 56);
@@ -129,7 +128,6 @@ TEST(a_virtual_queue_can_honour_leeway_and_windows_share_wake_ups) {
   for (i = 0; i < COUNT; i++) {
     schedule.first_ns = CHIME_SECOND + i * 2 * CHIME_MILLISECOND;
     probes[i] = probe_start(t, queue, "a", &schedule);
-    probes[i]->quiet = 1;
     probes[i]->user = instants;
     probes[i]->on_tick = note_instant;
   }
@@ -155,7 +153,6 @@ TEST(late_within_leeway_is_not_missed_and_keeps_the_grid) {
   csuite_ends(t, queue, PATIENCE);
   schedule.leeway_ns = 999;
   p = probe_start(t, queue, "a", &schedule);
-  p->quiet = 1;
   ADVANCE_TO(1003 + 99 * 1000 + 999);
   EXPECT_EQ(p->ticks, 100);
   EXPECT_EQ(p->missed, 0);

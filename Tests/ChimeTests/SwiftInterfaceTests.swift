@@ -1,25 +1,11 @@
 import Chime
+import ChimeTestSupport
 import Dispatch
 import Synchronization
 import Testing
 
 /// Countdown, TimeLimited, Ticks, TimerQueueClock and HandlerStrategy, on virtual time.
 @Suite struct SwiftInterfaceTests {
-  final class Log<Element: Sendable>: Sendable {
-    private let elements = Locked<[Element]>([])
-    var all: [Element] { elements.withLock { $0 } }
-    func add(_ element: Element) { elements.withLock { $0.append(element) } }
-  }
-
-  final class Counted: Sendable {
-    let alive: Log<Int>
-    init(_ alive: Log<Int>) {
-      self.alive = alive
-      alive.add(1)
-    }
-    deinit { alive.add(-1) }
-  }
-
   /// Advances a queue in steps, while something runs that reacts to it, until that is over.
   static func drive(_ queue: VirtualTimerQueue, by step: Duration, until isOver: () -> Bool) async throws {
     for _ in 0..<200_000 where !isOver() {
@@ -30,15 +16,6 @@ import Testing
   }
 
   // MARK: Countdown
-
-  @Test func aCountdownOfAMinuteSaysWhatIsLeftAndEndsItselfAtZero() throws {
-    let queue = try VirtualTimerQueue()
-    let left = Log<Duration>()
-    let countdown = try Countdown(from: .seconds(60), on: queue) { left.add($0) }
-    try queue.advance(by: .seconds(100))
-    #expect(left.all == (0..<60).reversed().map { .seconds($0) })
-    #expect(countdown.remaining == .zero && countdown.hasEnded)
-  }
 
   @Test func aCountdownEndsInTimeWhenStepsAreMissed() throws {
     let queue = try VirtualTimerQueue()
@@ -80,65 +57,31 @@ import Testing
 
   // MARK: TimeLimited
 
-  @Test func aTimeLimitedValueVanishesExactlyInTimeAndReportsIt() throws {
-    let queue = try VirtualTimerQueue()
-    let expired = Log<Int64>()
-    let limited = try TimeLimited("value", lifetime: .seconds(5), on: queue) { expired.add(queue.now) }
-    try queue.advance(by: .seconds(5) - .nanoseconds(1))
-    #expect(limited.value == "value" && expired.all.isEmpty)
-    try queue.advance(by: .nanoseconds(1))
-    #expect(limited.value == nil && expired.all == [5_000_000_000])
-    #expect(try limited.resetTimer(interval: .seconds(1)) == .ignored)
-    try queue.advance(by: .seconds(5))
-    #expect(limited.value == nil && expired.all.count == 1)
-  }
-
   @Test func aTimeLimitedValueIsGoneBeforeItsQueueNotices() throws {
     let queue = try VirtualTimerQueue()
     let limited = try TimeLimited(1, lifetime: .seconds(5), on: queue)
     try queue.jump(by: .seconds(5))
     #expect(limited.value == nil)
     #expect(try limited.resetTimer(interval: .seconds(5)) == .ignored)
-  }
-
-  @Test func resettingRestartsTheTimeLaterOrEarlier() throws {
-    let queue = try VirtualTimerQueue()
-    let expired = Log<Int64>()
-    let limited = try TimeLimited(1, lifetime: .seconds(5), on: queue) { expired.add(queue.now) }
-    try queue.advance(by: .seconds(4))
-    #expect(try limited.resetTimer(interval: .seconds(5)) == .done)
-    try queue.advance(by: .seconds(4))
-    #expect(limited.value == 1)
-    #expect(try limited.resetTimer(interval: .seconds(1)) == .done)
-    try queue.advance(by: .seconds(1))
-    #expect(limited.value == nil && expired.all == [9_000_000_000])
     #expect(throws: ChimeError.invalidArgument) { try limited.resetTimer(interval: .seconds(-1)) }
     #expect(throws: ChimeError.invalidArgument) { try TimeLimited(1, lifetime: .seconds(-1), on: queue) }
   }
 
   @Test func aTimeLimitedValueIsReleasedWhenItVanishesOrItsContainerGoes() throws {
     let queue = try VirtualTimerQueue()
-    let alive = Log<Int>(), expired = Log<Int64>()
+    let alive = Counter(), expired = Counter()
     let limited = try TimeLimited(Counted(alive), lifetime: .seconds(1), on: queue)
     try queue.advance(by: .seconds(1))
-    #expect(alive.all.reduce(0, +) == 0)
+    #expect(alive.value == 0)
     var dropped: TimeLimited<Counted>? = try TimeLimited(Counted(alive), lifetime: .seconds(1), on: queue) {
-      expired.add(0)
+      expired.add()
     }
     #expect(dropped?.value != nil)
     dropped = nil
-    #expect(alive.all.reduce(0, +) == 0)
+    #expect(alive.value == 0)
     try queue.advance(by: .seconds(2))
-    #expect(expired.all.isEmpty)
+    #expect(expired.value == 0)
     withExtendedLifetime(limited) {}
-  }
-
-  @Test func aTimeLimitedValueWorksOnASerialQueue() async throws {
-    let queue = try TimerQueue()
-    let (expiries, continuation) = AsyncStream<Void>.makeStream()
-    let limited = try TimeLimited(1, lifetime: .milliseconds(5), on: queue) { continuation.yield() }
-    for await _ in expiries { break }
-    #expect(limited.value == nil)
   }
 
   // MARK: Ticks
