@@ -56,7 +56,8 @@ package final class HandlerBox {
     on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool, _ box: HandlerBox,
     _ context: Context, _ id: inout UInt64
   ) -> Status {
-    var options = TimerOptions(handler: function, context: context, target: target, selfRelease: selfRelease)
+    var options = unsafe TimerOptions(
+      handler: function, context: context, target: target, selfRelease: selfRelease)
     if box.registrationHandler != nil {
       options.registrationHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.registrationHandler?() }
     }

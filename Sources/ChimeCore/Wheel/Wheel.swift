@@ -181,7 +181,7 @@ struct Wheel: ~Copyable {
       page.count = 0
       heads[bucket] = page
       isFirst = occupied[level] == 0
-      occupied[level] |= 1 << UInt64(bucket % 64)
+      occupied[level] = occupied[level] | 1 << UInt64(bucket % 64)
       levelsInUse |= 1 << UInt64(level)
     }
     page[page.count] = entry
@@ -325,7 +325,7 @@ struct Wheel: ~Copyable {
   @inline(__always)
   private mutating func markEmpty(_ bucket: Int) {
     let level = bucket / 64
-    occupied[level] &= ~(1 << UInt64(bucket % 64))
+    occupied[level] = occupied[level] & ~(1 << UInt64(bucket % 64))
     if occupied[level] == 0 { levelsInUse &= ~(1 << UInt64(level)) }
   }
 

@@ -50,6 +50,7 @@ struct WheelEntry {
 
   func deallocate() { unsafe base.deallocate() }
 
+  // Not changed in place (`table[i] |= 1`): for the thread sanitizer Swift 6.3 makes of that what LLVM refuses.
   @inline(__always)
   subscript(i: Int) -> Element {
     get { unsafe base[i] }
