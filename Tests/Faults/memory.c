@@ -203,7 +203,7 @@ static void tick_first(int where) {
   REQUIRE_OK(place_make((place)where, NULL, &queue));
   place_drive((place)where, queue);
   REQUIRE_OK(chime_timer_create(queue, &options, &timer));
-  REQUIRE_OK(chime_expiring_create(queue, &value_ended, count_call, 100 * CHIME_MILLISECOND, &expiring));
+  REQUIRE_OK(chime_expiring_create(queue, &value_ended, count_call, CHIME_SECOND, &expiring));
   REQUIRE_OK(chime_expiring_on_expiry(expiring, count_tick, &expired, NULL));
   REQUIRE_OK(chime_target_create(&target_ended, count_call, &target));
   options.target = target;
@@ -219,7 +219,7 @@ static void tick_first(int where) {
   EXPECT_OK(chime_timer_activate(timer, &schedule));
   EXPECT_OK(chime_target_release(target));
   EXPECT_EQ(load(&target_ended), 1);
-  if (where == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 200 * CHIME_MILLISECOND));
+  if (where == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 2 * CHIME_SECOND));
   EXPECT(await(&ticks, 3) && await(&timer_ended, 1) && await(&expired, 1) && await(&value_ended, 1));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   refuse_none();
