@@ -19,7 +19,7 @@ FORMS = {"deadline": "by deadline", "postpone_until": "by deadline", "delay": "b
 
 def row_name(label):
     name, _, form = label.partition(", ")
-    return f"{name}, {FORMS[form]}" if form else name
+    return f"{name}, {FORMS.get(form, form)}" if form else name
 
 
 def rows_of(runs, title, key):
@@ -54,19 +54,8 @@ def expiries(runs):
     titles = dict.fromkeys(table["title"] for run in runs for table in run["tables"] if table["title"].startswith("expiry"))
     for title in titles:
         print(f"\n{title}: ns of CPU for each tick\n")
-        for name, number in sorted(expiry_rows(runs, title).items(), key=lambda item: item[1]):
+        for name, number in sorted(rows_of(runs, title, "cpu_ns").items(), key=lambda item: item[1]):
             print(f"- {name}: {number:,.0f}")
-
-
-def expiry_rows(runs, title):
-    found = {}
-    for run in runs:
-        for table in run["tables"]:
-            for row in table["rows"] if table["title"] == title else []:
-                numbers = [result["cpu_ns"] for result in row["results"] if "cpu_ns" in result]
-                if numbers:
-                    found[row["label"]] = min(numbers + [found.get(row["label"], numbers[0])])
-    return found
 
 
 def main():

@@ -93,8 +93,8 @@ extension TimerRef {
     guard word.isRunningAlone, word.generation != TimerWord.generationMask,
       slot.isNamed(by: id, without: .hasSideRecord), slot.beginWriting(word, image)
     else { return nil }
-    // A side record can have been added between the look and the swap. It holds named handlers at most, which have
-    // nothing to do with a schedule.
+    // A side record can have been added between the look and the swap, and a tick delivered. It holds named handlers and
+    // the number of missed ticks at most, which stay.
     if let schedule {
       slot.versionAndFlags =
         slot.versionAndFlags & ~RecordFlags.schedule.rawValue | RecordFlags.hasSchedule.rawValue

@@ -65,7 +65,8 @@ extension TimerRef {
   /// otherwise the last of this call, the running handler and the pass frees it.
   @inline(never)
   package func release() -> Status {
-    // A box is released by a pass once the queue was, which then waits for it.
+    // Once the queue was released, the slot is owned before it is free: a box in it goes in a pass (see `dispose`), for
+    // which the queue's end waits.
     while let word = wordWithoutWriter {
       if word.isBusy || slot.hasSideRecord || control.id == 0 { return releaseSlowly() }
       if slot.release(word) { return finishRelease(word) }

@@ -19,6 +19,12 @@ struct Wheel: ~Copyable {
   /// Of its largest table.
   static var bytes: Int { buckets * MemoryLayout<WheelPage?>.stride }
 
+  private struct Front: BitwiseCopyable {
+    let bucket: Int
+    let tick: UInt64
+    let slot: UInt32
+  }
+
   let shift: UInt64
   private let honoursLeeway: Bool
   private let control: QueueControlBlock
@@ -34,11 +40,6 @@ struct Wheel: ~Copyable {
   private let occupied: WheelTable<UInt64>
   /// The levels that have buckets in use, a bit each.
   private var levelsInUse: UInt64 = 0
-  private struct Front: BitwiseCopyable {
-    let bucket: Int
-    let tick: UInt64
-    let slot: UInt32
-  }
 
   private var freePages: WheelPage?
   private var freshPages: (region: WheelPageRegion, used: Int)?
