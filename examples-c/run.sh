@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs the examples that are named as arguments and compares their output with what they promise; `make run` calls it.
+# Runs the examples that are named as arguments, side by side, and compares their output with what they promise; `make run`
+# calls it.
 # An example's promise stands in its first comment, from the line " * Output:" on, four columns in. The promise of
 # idle_sessions is what idle_sessions_check.py computes. At last the shared libraries themselves are looked at.
 
@@ -40,6 +41,10 @@ sessions() {
 }
 
 for example in "$@"; do
+  [ "$example" = idle_sessions ] || bounded "build/$example" >"$out/$example" 2>&1 &
+done
+wait
+for example in "$@"; do
   if [ "$example" = idle_sessions ]; then
     "$PYTHON" idle_sessions_check.py --make-log 20000 1 >build/large.log
     sessions "idle_sessions, access.log" access.log
@@ -48,9 +53,8 @@ for example in "$@"; do
     sessions "idle_sessions, 20,000 lines, 1 minute" build/large.log -t 60
   else
     awk '/^ \*\//{exit} shown{print substr($0, 6)} /^ \* Output:$/{shown=1}' "$example.c" >"$out/expected"
-    bounded "build/$example" >"$out/actual" 2>&1
     [ -s "$out/expected" ] || echo "(an expected output in the first comment)" >"$out/expected"
-    verdict "$example" "$out/expected" "$out/actual"
+    verdict "$example" "$out/expected" "$out/$example"
   fi
 done
 
@@ -87,7 +91,7 @@ check_library libchime 700000 chime.h chime_run_loop.h
 
 # Every function stands in an example, but for those below.
 # chime_queue_wrap_dispatch: for programs with a libdispatch of their own that is libchime's, too: the Swift package's
-# product `chime`. Tests/CSuite calls it there.
+# product `chime`. Tests/C calls it there.
 elsewhere="chime_queue_wrap_dispatch"
 for function in $(nm -D --defined-only build/lib/libchime.so.1 | sed -n 's/.* T \(chime_[a-z_]*\).*/\1/p'); do
   cat ./*.c ./*.h | grep -q "\b$function(" || echo "$function"

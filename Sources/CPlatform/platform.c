@@ -4,12 +4,23 @@
 #include "platform.h"
 
 #include <dlfcn.h>
+#include <linux/membarrier.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "interpreter.h"
 
 const void *chime_queue_key(void);
 const void *chime_main_queue_key(void);
+
+bool chime_prepare_barrier(void) {
+  int error = errno;
+  bool is_there = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  errno = error;
+  return is_there;
+}
+
+void chime_barrier_in_all_threads(void) { syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); }
 
 void chime_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
 

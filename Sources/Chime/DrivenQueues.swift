@@ -28,7 +28,8 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   /// - Parameters:
   ///   - label: for debuggers.
   ///   - clock: any.
-  ///   - isBound: whether only the thread that creates the queue may drive it; others get `wrongThread`.
+  ///   - isBound: whether only the thread that creates the queue may drive it; others get `wrongThread`. As long as no other
+  ///     thread changes a timer of the queue either, that one's calls are faster.
   /// - Throws: `limit`, `noMemory`, `resource`.
   public init(label: String = "", clock: QueueClock = .monotonic, isBound: Bool = false) throws(ChimeError) {
     var options = QueueOptions(label: label, clock: clock.clock)

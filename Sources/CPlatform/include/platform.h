@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,16 @@ static inline void chime_pause(void) {
   __asm__ volatile("yield");
 #endif
 }
+
+/* Keeps the compiler from moving reads and writes over it. */
+static inline void chime_compiler_barrier(void) { __asm__ volatile("" ::: "memory"); }
+
+/*
+ * Makes every thread of the process that runs pass a memory barrier before it returns; chime_prepare_barrier says first
+ * whether the system has that.
+ */
+bool chime_prepare_barrier(void);
+void chime_barrier_in_all_threads(void);
 
 static inline int chime_errno(void) { return errno; }
 static inline void chime_set_errno(int error) { errno = error; }

@@ -37,6 +37,8 @@ import Synchronization
   let runsInCalls = Atomic<Bool>(false)
   let honoursLeeway = Atomic<Bool>(false)
   let isLimited = Atomic<Bool>(false)
+  /// The thread that changes words by plain stores; see `setHome` (P22, Sources/README.md).
+  let home = Atomic<UInt64>(0)
   let index: UInt32
   /// Where a thread's state has the cache for this control block's slots (see `ThreadState.cache`).
   let cacheOffset: UInt32
@@ -46,7 +48,7 @@ import Synchronization
   /// The id of the host-driven queue that is to stop; 0 for none. An id that another queue left behind means nothing
   /// (P11c, Sources/README.md).
   let stopIsPending = Atomic<UInt64>(0)
-  private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)
+  private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
 
   /// When the queue will look at its wheel next; `Int64.max` for never, `QueueControlBlock.awake` while a pass is
   /// running or sure to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then

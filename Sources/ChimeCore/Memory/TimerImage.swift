@@ -56,7 +56,8 @@ struct TimerImage {
     let generationHigh = Atomic<UInt32>(0)
     let targetID = Atomic<UInt64>(0)
     let wallOffset = Atomic<Int64>(SideRecordRef.followsNoWall)
-    private var padding: (UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0)
+    let changesAtHome = Atomic<Bool>(false)
+    private var padding: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
   }
 
   // SAFETY: points into the table of images, which is never unmapped; all fields are atomics.
@@ -72,6 +73,13 @@ struct TimerImage {
   fileprivate var nextFree: UInt32 {
     get { unsafe storage.pointee.sequence.load(ordering: .relaxed) }
     nonmutating set { unsafe storage.pointee.sequence.store(newValue, ordering: .relaxed) }
+  }
+
+  /// Whether the thread is changing a word by a plain store; see `QueueControlBlock.beginAtHome`.
+  @inline(__always)
+  var changesAtHome: Bool {
+    get { unsafe storage.pointee.changesAtHome.load(ordering: .acquiring) }
+    nonmutating set { unsafe storage.pointee.changesAtHome.store(newValue, ordering: .releasing) }
   }
 
   /// Before the swap that sets the writer bit: each try has an image version of its own, which is odd.
@@ -206,6 +214,8 @@ enum WriterImages: ProcessState {
 
   static func giveBack(_ index: UInt32) {
     free.withLock { free in
+      // A thread can have been cut off anywhere.
+      image(index).changesAtHome = false
       image(index).nextFree = free.returned
       free.returned = index
     }

@@ -22,6 +22,22 @@ extension TimerSlot {
     ).exchanged
   }
 
+  // MARK: At home
+
+  /// Changes a word with the home bit by a plain store, on the queue's home thread. `nil`, and nothing is changed, on
+  /// any other thread, or if there is no change for the word; else the word before. No other thread looks at something
+  /// in return for a change of these, as in the table's other rows: the pass, and `run`, are the home thread's own
+  /// (P22, Sources/README.md).
+  @inline(__always)
+  func changeAtHome(on control: QueueControlBlock, _ change: (TimerWord) -> TimerWord?) -> TimerWord? {
+    guard word.isAtHome, let image = ThreadState.existing?.image, control.beginAtHome(image) else { return nil }
+    defer { control.endAtHome(image) }
+    let word = word
+    guard word.isAtHome, let new = change(word) else { return nil }
+    unsafe record.pointee.word.store(new.bits, ordering: .releasing)
+    return word
+  }
+
   // MARK: In one swap
 
   /// Makes a free slot, which is the caller's alone and has its record filled in, a timer of the queue with that id;
@@ -32,9 +48,10 @@ extension TimerSlot {
   /// that a pass has to look at is linked in the inbox already when the word is swapped, which asks for the flag (P1).
   @inline(__always)
   func publish(
-    _ state: TimerState, hasCallback: Bool = false, inInbox: Bool = true, on control: QueueControlBlock,
-    of queue: UInt64
+    _ state: TimerState, hasCallback: Bool = false, inInbox: Bool = true, atHome: Bool = false,
+    on control: QueueControlBlock, of queue: UInt64
   ) -> Bool {
+    if word.isAtHome { control.leaveHome() }
     while true {
       let free = word
       if inInbox, !free.isInInbox {
@@ -43,16 +60,28 @@ extension TimerSlot {
         continue
       }
       guard control.id == queue else { return false }
-      let timer = free.made(state)
+      let timer = free.made(state).atHome(atHome)
       if swap(free, for: hasCallback ? timer.setting(TimerWord.callbackPendingBit) : timer) { return true }
     }
   }
 
-  /// One try of the same for a slot that is in the inbox, as most are that were used before; false if it is not, too.
+  /// One try of the same for a slot that is in the inbox, as most are that were used before, and has no home bit; false
+  /// if it is not, too.
   @inline(__always)
   func publishOnce(_ state: TimerState, on control: QueueControlBlock, of queue: UInt64) -> Bool {
     let free = word
-    return free.isInInbox && control.id == queue && swap(free, for: free.made(state))
+    return free.isInInbox && !free.isAtHome && control.id == queue && swap(free, for: free.made(state))
+  }
+
+  /// `publish` on a queue that has a home: there the word gets the home bit.
+  @inline(never)
+  func publishNearHome(_ state: TimerState, on control: QueueControlBlock, of queue: UInt64) -> Bool {
+    let before = changeAtHome(on: control) { free in
+      free.isInInbox && control.id == queue ? free.made(state) : nil
+    }
+    if before != nil { return true }
+    let isHome = ThreadState.existing?.image.map(control.isHome) ?? false
+    return publish(state, atHome: isHome, on: control, of: queue)
   }
 
   /// Makes sure that a `publish` which has looked at the queue's id before this fails.
@@ -60,9 +89,7 @@ extension TimerSlot {
 
   /// Cancels a timer that runs or is suspended and has no side record.
   @inline(__always)
-  func cancel(_ word: TimerWord) -> Bool {
-    swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement)
-  }
+  func cancel(_ word: TimerWord) -> Bool { swap(word, for: word.cancelled) }
 
   /// Moves the deadline of a running timer: `moved` is the word with another postponement. Succeeds only if the
   /// deadline read beside `word` belonged to it.
@@ -71,10 +98,7 @@ extension TimerSlot {
 
   /// Frees the slot of a timer that is not busy and had no side record.
   @inline(__always)
-  func release(_ word: TimerWord) -> Bool {
-    let free = word.with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement
-    return swap(word, for: free.clearing(TimerWord.callbackPendingBit))
-  }
+  func release(_ word: TimerWord) -> Bool { swap(word, for: word.freed) }
 
   // MARK: Writing
 
@@ -83,6 +107,15 @@ extension TimerSlot {
   func beginWriting(_ word: TimerWord, setting flags: UInt64 = 0, _ image: WriterImage) -> Bool {
     image.prepare(word)
     guard swap(word, for: word.setting(flags).written(by: image.index)) else { return false }
+    image.take(self)
+    return true
+  }
+
+  /// The same by a plain store, on the queue's home thread, for a word with the home bit; false in any other case.
+  @inline(__always)
+  func beginWritingAtHome(_ word: TimerWord, _ image: WriterImage, on control: QueueControlBlock) -> Bool {
+    image.prepare(word)
+    guard changeAtHome(on: control, { $0 == word ? word.written(by: image.index) : nil }) != nil else { return false }
     image.take(self)
     return true
   }
@@ -177,6 +210,7 @@ extension TimerSlot {
     while true {
       let word = word
       guard word.isBusy, self.version == version else { return false }
+      if word.isAtHome { Slab.owner(of: self).leaveHome() }
       if word.isWaited || swap(word, for: word.setting(TimerWord.waitedBit)) { return true }
     }
   }

@@ -1,25 +1,26 @@
 /// The one 64-bit word that decides a timer's fate. A value type, read and swapped as a whole.
 ///
-/// | bits | content |
-/// | --- | --- |
-/// | 0–2 | what the slot holds: nothing, a timer in one of five states, or a released timer that is still needed |
-/// | 3 | busy: a callback has started and has not returned |
-/// | 4 | writer: one thread owns the record; everybody else waits or comes back |
-/// | 5 | inbox: the slot is linked in its queue's inbox |
-/// | 6 | callback pending: an extra tick, registration or cancel callback is to be delivered; details in the side
-/// record | | 7 | enqueued: a delivery of this slot's pending callback is in the batch, or any delivery on its way on a
-/// concurrent queue, and has not begun | | 8 | waited: a thread waits until the timer is no longer busy; whoever clears
-/// busy clears this and wakes it | | 9–31 | generation, low bits; they run on when the slot is reused |
-/// | 32–63 | with a writer: the index of its image, 0 for none. Running: the postponement, added to the record's
-/// deadline, in ns, or in 1,024 ns if bit 63 is set. Suspended: since when, as a `CompactDuration` |
+/// - 0–2: what the slot holds: nothing, a timer in one of five states, or a released timer that is still needed
+/// - 3, busy: a callback has started and has not returned
+/// - 4, writer: one thread owns the record; everybody else waits or comes back
+/// - 5, inbox: the slot is linked in its queue's inbox
+/// - 6, callback pending: an extra tick, registration or cancel callback is to be delivered; details in the side record
+/// - 7, enqueued: a delivery of this slot's pending callback is in the batch, or any delivery on its way on a concurrent
+///   queue, and has not begun
+/// - 8, waited: a thread waits until the timer is no longer busy; whoever clears busy clears this and wakes it
+/// - 9, home: the queue's home thread may change the word by plain stores, and others only after `leaveHome`
+/// - 10–31: generation, low bits; they run on when the slot is reused
+/// - 32–63: with a writer: the index of its image, 0 for none. Running: the postponement, added to the record's
+///   deadline, in ns, or in 1,024 ns if bit 63 is set. Suspended: since when, as a `CompactDuration`
 ///
 /// The record changes only while there is a writer, whose image says what it was before (see `WriterImage`,
-/// `Memory/TimerImage.swift`; the owner of a free or released slot has none). Every transition changes the generation, so
-/// that a compare-and-swap on the word proves that a deadline read beside it belongs to it. (A 23-bit generation repeats
-/// after 8 million transitions of one slot, and slots are reused first in, first out: a thread would have to sleep through exactly so
-/// many rounds of all of them to be deceived.) Two things move the deadline within a generation: a tick of a repeating
-/// timer, whose deadline is therefore changed through the writer bit only, and a postponement by more than the word
-/// holds, which leaves another rest in the word each time (P3c, P4, Sources/README.md).
+/// `Memory/TimerImage.swift`; the owner of a free or released slot has none). Every transition changes the generation,
+/// so that a compare-and-swap on the word proves that a deadline read beside it belongs to it. (A 22-bit generation
+/// repeats after 4 million transitions of one slot, and slots are reused first in, first out: a thread would have to
+/// sleep through exactly so many rounds of all of them to be deceived.) Two things move the deadline within a
+/// generation: a tick of a repeating timer, whose deadline is therefore changed through the writer bit only, and a
+/// postponement by more than the word holds, which leaves another rest in the word each time (P3c, P4,
+/// Sources/README.md).
 struct TimerWord: Equatable {
   var bits: UInt64
 
@@ -32,8 +33,9 @@ struct TimerWord: Equatable {
   static var callbackPendingBit: UInt64 { 1 << 6 }
   static var enqueuedBit: UInt64 { 1 << 7 }
   static var waitedBit: UInt64 { 1 << 8 }
-  static var generationShift: UInt64 { 9 }
-  static var generationBits: UInt64 { 23 }
+  static var homeBit: UInt64 { 1 << 9 }
+  static var generationShift: UInt64 { 10 }
+  static var generationBits: UInt64 { 22 }
   #if !CHIME_INTERLEAVINGS
     static var generationMask: UInt64 { (1 << generationBits) - 1 }
   #endif
@@ -51,9 +53,18 @@ struct TimerWord: Equatable {
   var isRunningAlone: Bool {
     bits & (7 | TimerWord.busyBit | TimerWord.writerBit) == TimerWord.code(of: .running)
   }
-  /// A live timer without a writer and without a running callback.
+  /// The same for a word with, or without, the home bit.
   @inline(__always)
-  var isLiveAlone: Bool { bits & (7 | TimerWord.busyBit | TimerWord.writerBit) &- 1 < 5 }
+  func isRunningAlone(atHome: Bool) -> Bool {
+    bits & (7 | TimerWord.busyBit | TimerWord.writerBit | TimerWord.homeBit)
+      == TimerWord.code(of: .running) | (atHome ? TimerWord.homeBit : 0)
+  }
+  /// A live timer without a writer and without a running callback, whose word has, or has not, the home bit.
+  @inline(__always)
+  func isLiveAlone(atHome: Bool) -> Bool {
+    (bits ^ (atHome ? TimerWord.homeBit : 0))
+      & (7 | TimerWord.busyBit | TimerWord.writerBit | TimerWord.homeBit) &- 1 < 5
+  }
   /// A live timer: its id still names it.
   @inline(__always) var isLive: Bool { code &- 1 < 5 }
 
@@ -73,6 +84,7 @@ struct TimerWord: Equatable {
 
   @inline(__always) var isBusy: Bool { bits & TimerWord.busyBit != 0 }
   @inline(__always) var hasWriter: Bool { bits & TimerWord.writerBit != 0 }
+  @inline(__always) var isAtHome: Bool { bits & TimerWord.homeBit != 0 }
   @inline(__always) var isInInbox: Bool { bits & TimerWord.inboxBit != 0 }
   @inline(__always) var hasPendingCallback: Bool { bits & TimerWord.callbackPendingBit != 0 }
   @inline(__always) var isEnqueued: Bool { bits & TimerWord.enqueuedBit != 0 }
@@ -100,6 +112,22 @@ struct TimerWord: Equatable {
     setting(TimerWord.code(of: state)).withNextGeneration.withoutPostponement
   }
 
+  /// This word, a running or suspended timer's, for one that is cancelled.
+  @inline(__always)
+  var cancelled: TimerWord { with(.cancelled).withNextGeneration.withoutPostponement }
+
+  /// This word, a live timer's, for a slot that is free.
+  @inline(__always)
+  var freed: TimerWord {
+    with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement.clearing(TimerWord.callbackPendingBit)
+  }
+
+  /// This word with the home bit, or without.
+  @inline(__always)
+  func atHome(_ isAtHome: Bool) -> TimerWord {
+    isAtHome ? setting(TimerWord.homeBit) : clearing(TimerWord.homeBit)
+  }
+
   @inline(__always)
   func setting(_ flags: UInt64) -> TimerWord { TimerWord(bits | flags) }
 
@@ -112,7 +140,7 @@ struct TimerWord: Equatable {
   var withNextGeneration: TimerWord {
     let low = UInt32(truncatingIfNeeded: bits)
     let sum = low &+ 1 << TimerWord.generationShift
-    let others = ~UInt32(truncatingIfNeeded: TimerWord.generationMask << TimerWord.generationShift | 0x1FF)
+    let others = ~UInt32(truncatingIfNeeded: TimerWord.generationMask << TimerWord.generationShift | 0x3FF)
     return TimerWord(bits & 0xFFFF_FFFF_0000_0000 | UInt64(sum ^ (sum ^ low) & others))
   }
 

@@ -49,23 +49,23 @@ package enum Descriptors: ProcessState {
       if isReady { return true }
       // Without threads libdispatch waits for one in whoever calls it.
       guard areLeft(4), OwnThread.canBeMade(3) else { return false }
-      // A timer that is not due makes libdispatch open the timerfd; when the second of two that are due now fires, it
-      // has.
-      let timers = (0..<3).map { _ in WorkSource.timer(WorkQueue(label: "chime.first")) }
+      // One queue, and so one thread for all of it. A timer that is not due makes libdispatch open the timerfd; when
+      // another, which is due now, has fired twice, it has.
+      let queue = WorkQueue(label: "chime.first")
+      let later = WorkSource.timer(queue)
+      let now = WorkSource.timer(queue)
+      let fired = WakeUp()
+      now.setEventHandler { fired.signal() }
+      later.schedule(deadline: Clock.monotonic.now + 3600 * second, interval: .max, leeway: 0)
+      later.activate()
+      now.activate()
       defer {
-        for timer in timers {
-          timer.activate()  // libdispatch traps where one goes that never was
-          timer.cancel()
-        }
+        later.cancel()
+        now.cancel()
       }
-      timers[0].schedule(deadline: Clock.monotonic.now + 3600 * second, interval: .max, leeway: 0)
-      timers[0].activate()
-      for timer in timers[1...] {
-        let begun = WakeUp()
-        timer.setEventHandler { begun.signal() }
-        timer.schedule(deadline: Clock.monotonic.now, interval: .max, leeway: 0)
-        timer.activate()
-        if !begun.sleep(until: Clock.monotonic.now + 5 * second) {
+      for _ in 0..<2 {
+        now.schedule(deadline: Clock.monotonic.now, interval: .max, leeway: 0)
+        if !fired.sleep(until: Clock.monotonic.now + 5 * second) {
           _ = Status.resource.because("libdispatch did not get a thread within 5 s")
           return false
         }

@@ -32,6 +32,7 @@ extension QueueCore {
   private static func beginClosing(_ id: UInt64) -> (core: QueueCore, status: Status)? {
     guard let control = QueueControlBlocks.find(id), let core = control.core, core.id == id, control.retireID(id)
     else { return nil }
+    control.endHome()
     // No pass ends the queue until the timers have been visited: the next queue of the control block has timers of its
     // own (P7b, Sources/README.md).
     core.outstanding.add(1, ordering: .sequentiallyConsistent)
@@ -101,7 +102,9 @@ extension QueueCore {
     readyNext = 0
     batchIsOpen = false
 
-    var isIdle = outstanding.load(ordering: .sequentiallyConsistent) == 0
+    // A release that is on its way visits all slots once; its end comes here again.
+    guard outstanding.load(ordering: .sequentiallyConsistent) == 0 else { return }
+    var isIdle = true
     control.forEachSlot { slot in
       let word = slot.word
       if !word.isFree || word.isEnqueued || word.hasWriter { isIdle = false }

@@ -78,9 +78,11 @@ final class NamedHandlers: Sendable {
     return old?.remove() == true ? .running : status
   }
 
-  /// Gives ok, running if a call of the handler has not returned, ignored if the key names none, or noMemory.
+  /// Gives ok, running if a call of the handler has not returned, ignored if the key names none; invalidHandle if the
+  /// timer has been released, noMemory.
   func remove(_ key: String) -> Status {
     let (status, old): (Status, Entry?) = state.withLock { state in
+      if state.isClosed { return (.invalidHandle, nil) }
       guard let index = state.entries.firstIndex(where: { $0.has(key) }) else { return (.ignored, nil) }
       guard state.canChange else { return (Memory.refusal, nil) }
       return (.ok, state.entries.remove(at: index))

@@ -5,14 +5,21 @@ extension TimerRef {
   package static func cancel(_ id: UInt64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     let word = slot.word
-    guard word.isRunningAlone, word.generation != TimerWord.generationMask,
+    guard word.isRunningAlone(atHome: false), word.generation != TimerWord.generationMask,
       slot.isNamed(by: id, without: .hasSideRecord), slot.cancel(word)
-    else { return cancelOtherwise(id) }
+    else { return cancelOtherwise(id, slot, control) }
     return control.isWatching(slot) || Trace.isOn ? finishCancel(id, slot, control) : .ok
   }
 
   @inline(never)
-  private static func cancelOtherwise(_ id: UInt64) -> Status { TimerRef(id)?.cancel() ?? .unknownHandle }
+  private static func cancelOtherwise(_ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock) -> Status {
+    let before = slot.changeAtHome(on: control) { word in
+      word.isRunningAlone(atHome: true) && word.generation != TimerWord.generationMask
+        && slot.isNamed(by: id, without: .hasSideRecord) ? word.cancelled : nil
+    }
+    guard before != nil else { return TimerRef(id)?.cancel() ?? .unknownHandle }
+    return control.isWatching(slot) || Trace.isOn ? finishCancel(id, slot, control) : .ok
+  }
 
   @inline(never)
   private static func finishCancel(_ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock) -> Status {
@@ -26,17 +33,27 @@ extension TimerRef {
   package static func release(_ id: UInt64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     let word = slot.word
-    guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
-      return releaseOtherwise(id)
+    guard word.isLiveAlone(atHome: false), slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
+      return releaseOtherwise(id, slot, control)
     }
-    let isDone =
-      !(word.isRunning && control.isWatching(slot)) && !Trace.isOn && slot.handlerBox == nil
+    return takesBack(slot, word, control) ? .ok : finishRelease(id, word)
+  }
+
+  /// Whether the slot of a released timer could go to the thread's cache, and there is nothing else to do.
+  @inline(__always)
+  private static func takesBack(_ slot: TimerSlot, _ before: TimerWord, _ control: QueueControlBlock) -> Bool {
+    !(before.isRunning && control.isWatching(slot)) && !Trace.isOn && slot.handlerBox == nil
       && control.takeBackSoon(slot)
-    return isDone ? .ok : finishRelease(id, word)
   }
 
   @inline(never)
-  private static func releaseOtherwise(_ id: UInt64) -> Status { TimerRef(id)?.release() ?? .unknownHandle }
+  private static func releaseOtherwise(_ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock) -> Status {
+    let before = slot.changeAtHome(on: control) { word in
+      word.isLiveAlone(atHome: true) && slot.isNamed(by: id, without: .hasSideRecord) ? word.freed : nil
+    }
+    guard let before else { return TimerRef(id)?.release() ?? .unknownHandle }
+    return takesBack(slot, before, control) ? .ok : finishRelease(id, before)
+  }
 
   @inline(never)
   private static func finishRelease(_ id: UInt64, _ word: TimerWord) -> Status {
@@ -52,17 +69,33 @@ extension TimerRef {
   package static func postpone(_ id: UInt64, until target: Int64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     let word = slot.word
-    let deadline = slot.deadline
-    guard word.isRunningAlone, slot.isNamed(by: id, without: [.repeating, .onWallClock]), target > deadline,
-      let moved = word.moved(by: target &- deadline, on: control), word.isPostponed(less: moved),
+    guard word.isRunningAlone(atHome: false), let moved = postponed(word, slot, id, until: target, control),
       slot.postpone(word, moved)
-    else { return postponeOtherwise(id, until: target) }
+    else { return postponeOtherwise(id, until: target, slot, control) }
     return Trace.isOn ? finishPostpone(id) : .ok
   }
 
+  /// The word of a one-shot that is postponed; `nil` if this is not the frequent case.
+  @inline(__always)
+  private static func postponed(
+    _ word: TimerWord, _ slot: TimerSlot, _ id: UInt64, until target: Int64, _ control: QueueControlBlock
+  ) -> TimerWord? {
+    let deadline = slot.deadline
+    guard slot.isNamed(by: id, without: [.repeating, .onWallClock]), target > deadline,
+      let moved = word.moved(by: target &- deadline, on: control), word.isPostponed(less: moved)
+    else { return nil }
+    return moved
+  }
+
   @inline(never)
-  private static func postponeOtherwise(_ id: UInt64, until target: Int64) -> Status {
-    TimerRef(id)?.postpone(until: target) ?? .unknownHandle
+  private static func postponeOtherwise(
+    _ id: UInt64, until target: Int64, _ slot: TimerSlot, _ control: QueueControlBlock
+  ) -> Status {
+    let before = slot.changeAtHome(on: control) { word in
+      word.isRunningAlone(atHome: true) ? postponed(word, slot, id, until: target, control) : nil
+    }
+    guard before != nil else { return TimerRef(id)?.postpone(until: target) ?? .unknownHandle }
+    return Trace.isOn ? finishPostpone(id) : .ok
   }
 
   /// A one-shot's schedule without policies.
@@ -91,7 +124,8 @@ extension TimerRef {
     Slab.prefetchPosition(of: slot.index)
     let word = slot.word
     guard word.isRunningAlone, word.generation != TimerWord.generationMask,
-      slot.isNamed(by: id, without: .hasSideRecord), slot.beginWriting(word, image)
+      slot.isNamed(by: id, without: .hasSideRecord),
+      word.isAtHome ? slot.beginWritingAtHome(word, image, on: control) : slot.beginWriting(word, image)
     else { return nil }
     // A side record can have been added between the look and the swap, and a tick delivered. It holds named handlers and
     // the number of missed ticks at most, which stay.

@@ -3,7 +3,7 @@ extension TimerRef {
   /// Stops the timer; ignored unless running or suspended. One compare-and-swap for a timer without a side record.
   @inline(never)
   package func cancel() -> Status {
-    while let word = wordWithoutWriter, let state = word.state {
+    while let word = wordToChange, let state = word.state {
       guard Transition(from: state, on: .cancel).next != nil else { return .ignored }
       if slot.hasSideRecord || word.generation == TimerWord.generationMask { return cancelSlowly() }
       if slot.cancel(word) {
@@ -67,7 +67,7 @@ extension TimerRef {
   package func release() -> Status {
     // Once the queue was released, the slot is owned before it is free: a box in it goes in a pass (see `dispose`), for
     // which the queue's end waits.
-    while let word = wordWithoutWriter {
+    while let word = wordToChange {
       if word.isBusy || slot.hasSideRecord || control.id == 0 { return releaseSlowly() }
       if slot.release(word) { return finishRelease(word) }
     }

@@ -142,7 +142,7 @@ extension TimerRef {
   }
 
   private func postpone(to target: Int64, delay: Int64?) -> Status {
-    while let word = wordWithoutWriter, let state = word.state {
+    while let word = wordToChange, let state = word.state {
       guard Transition(from: state, on: .postpone).next != nil else { return .ignored }
       // A tick of a repeating timer and a step of the wall clock move the deadline and can leave the word as it was, so
       // that the swap would prove nothing.

@@ -45,15 +45,16 @@ package struct TimerRef: Sendable {
     return word.isLive && slot.version == version ? word : nil
   }
 
-  /// The same, once nobody writes the timer.
+  /// The same for a change of the timer: once nobody writes it, and no word is changed by plain stores elsewhere.
   @inline(__always)
-  var wordWithoutWriter: TimerWord? {
+  var wordToChange: TimerWord? {
     guard let word else { return nil }
-    return word.hasWriter ? waitForWriter() : word
+    return word.hasWriter || word.isAtHome ? waitToChange() : word
   }
 
   @inline(never)
-  private func waitForWriter() -> TimerWord? {
+  private func waitToChange() -> TimerWord? {
+    control.leaveHome()
     var backoff = Backoff()
     while let word {
       if !word.hasWriter { return word }
@@ -73,7 +74,7 @@ package struct TimerRef: Sendable {
     // the record's.
     Slab.prefetchPosition(of: slot.index)
     let image = WriterImages.own()
-    while let word = wordWithoutWriter {
+    while let word = wordToChange {
       let sends = sending && !word.isInInbox
       if slot.beginWriting(word, setting: sends ? TimerWord.inboxBit : 0, image) {
         if sends { control.push(slot) }
