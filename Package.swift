@@ -48,24 +48,25 @@ let package = Package(
     .target(name: "ChimeExports", linkerSettings: sharedLibrary("libchime.so")),
     .target(name: "ChimeTestSupport", dependencies: ["Chime"], path: "Tests/Support", swiftSettings: swiftSettings),
     .testTarget(
-      name: "ChimeTests", dependencies: ["Chime", "ChimeCore", "ChimeTestSupport"], swiftSettings: swiftSettings),
-    .testTarget(
-      name: "ChimeRunLoopTests", dependencies: ["ChimeRunLoop", "ChimeCore", "ChimeTestSupport"],
+      name: "ChimeCoreTests", dependencies: ["Chime", "ChimeCore", "ChimeTestSupport"], path: "Tests/Core",
       swiftSettings: swiftSettings),
     .testTarget(
-      name: "ChimeSystemsTests", dependencies: ["Chime", "ChimeCore", "ChimeRunLoop", "ChimeTestSupport"],
+      name: "ChimeTests", dependencies: ["Chime", "ChimeCore", "ChimeRunLoop", "ChimeTestSupport"], path: "Tests/API",
       swiftSettings: swiftSettings),
     .target(
-      name: "CModel", dependencies: ["ChimeC"], path: "Tests/Fuzz",
+      name: "CModel", dependencies: ["ChimeC"], path: "Tests/Model",
       exclude: [
-        "Makefile", "arguments.c", "arguments_timers.c", "world.c", "world.h", "corpus", "corpus.py", "coverage.py",
-        "standalone",
+        "Makefile", "Spin", "Swift", "arguments.c", "world.c", "world.h", "corpus", "corpus.py",
+        "coverage.py", "standalone",
       ], cSettings: [.headerSearchPath("../../include")]),
-    .testTarget(name: "ChimeModelTests", dependencies: ["CChime", "CModel", "Chime", "ChimeCore", "ChimeC"]),
+    .testTarget(
+      name: "ChimeModelTests", dependencies: ["CChime", "CModel", "Chime", "ChimeCore", "ChimeC"],
+      path: "Tests/Model/Swift"),
     .target(
-      name: "CSuite", dependencies: ["ChimeC"], path: "Tests/CSuite",
-      exclude: ["Makefile", "headers", "standalone"], cSettings: [.headerSearchPath("../../include")]),
-    .testTarget(name: "ChimeCTests", dependencies: ["CSuite", "ChimeC"]),
+      name: "CSuite", dependencies: ["ChimeC"], path: "Tests/C",
+      exclude: ["Makefile", "Swift", "headers", "standalone"],
+      cSettings: [.headerSearchPath("../../include")]),
+    .testTarget(name: "ChimeCTests", dependencies: ["CSuite", "ChimeC"], path: "Tests/C/Swift"),
   ] + interleavings,
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c99

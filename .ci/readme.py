@@ -9,7 +9,7 @@ import os, pathlib, re, shutil, subprocess, sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 work = root / ".build-readme"
-pages = [root / name for name in ("README.md", "include/README.md", "Sources/README.md", "Tests/FFI/README.md")]
+pages = [root / name for name in ("README.md", "include/README.md", "Sources/README.md", "Tests/Clients/README.md")]
 pages += sorted((root / "Sources/Chime/Chime.docc").glob("*.md"))
 not_run = "sh", "mermaid", "cmake", "swift-package", "text"
 

@@ -20,10 +20,10 @@ trap 'exit 130' INT TERM
 prepare() {
   case $1 in
     swift) swift build --build-tests --package-path .. ;;
-    csuite) make -C CSuite build/csuite LIB="$lib" ;;
+    csuite) make -C C build/csuite LIB="$lib" ;;
     faults) make -C Faults all LIB="$lib" ;;
     storms) make -C Storms all LIB="$lib" ;;
-    fuzz) make -C Fuzz replay LIB="$lib" ;;
+    fuzz) make -C Model replay LIB="$lib" ;;
     *) echo "no such part: $1"; return 1 ;;
   esac
 }
@@ -31,10 +31,10 @@ prepare() {
 run() {
   case $1 in
     swift) ../.ci/watched.sh 3000 swift test --skip-build --package-path .. ;;
-    csuite) make -C CSuite run LIB="$lib" ;;
+    csuite) make -C C run LIB="$lib" ;;
     faults) make -C Faults run LIB="$lib" ;;
     storms) make -C Storms quick LIB="$lib" ;;
-    fuzz) make -C Fuzz replay LIB="$lib" ;;
+    fuzz) make -C Model replay LIB="$lib" ;;
   esac
 }
 

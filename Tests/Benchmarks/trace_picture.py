@@ -86,7 +86,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         trace = Path(directory) / "trace.json"
         subprocess.run([sys.executable, __file__, "--program"], check=True, timeout=60, env=os.environ | {
-            "CHIME_TRACE": str(trace), "CHIME_LIBRARY": str(library), "PYTHONPATH": str(ROOT / "Tests/FFI/python"),
+            "CHIME_TRACE": str(trace), "CHIME_LIBRARY": str(library), "PYTHONPATH": str(ROOT / "Tests/Clients/python"),
             "PYTHONDONTWRITEBYTECODE": "1"})
         draw(json.loads(trace.read_text())["traceEvents"])
 

@@ -8,35 +8,28 @@
 #include <unistd.h>
 
 enum { PROCESS = PLACES, WHERES }; /* a host-driven queue by wait and process; HOST is one by run */
-static const int64_t timeout = PATIENCE;
 static int ticks, finalized;
 
-static const char *where_name(int where) {
-  return where == PROCESS ? "host-driven, process" : place_name((place)where);
-}
-static place place_of(int where) { return where == PROCESS ? HOST : (place)where; }
-
-/* ---- Which callback --------------------------------------------------------------------------------------------- */
-
-enum {
-  ONE_SHOT,
-  REPEATING,
-  REGISTRATION,
-  CANCEL_HANDLER,
-  NAMED,
-  FINALIZER,
-  DESTRUCTOR,
-  ASYNC,
-  ASYNC_FINALIZER,
-  SYNC,
-  ENTER,
-  LEAVE,
-  TRACED_CALLBACK,
-  TRACED_CALL,
-  EXPIRY,
-  VALUE_FINALIZER,
-  KINDS
-};
+/* Which callback. */
+#define KINDS(K) \
+  K(ONE_SHOT, "handler-of-a-one-shot") \
+  K(REPEATING, "handler-of-a-repeating-timer") \
+  K(REGISTRATION, "registration-handler") \
+  K(CANCEL_HANDLER, "cancel-handler") \
+  K(NAMED, "named-handler") \
+  K(FINALIZER, "finalizer") \
+  K(DESTRUCTOR, "destructor") \
+  K(ASYNC, "function-of-async") \
+  K(ASYNC_FINALIZER, "finalizer-of-async") \
+  K(SYNC, "function-of-sync") \
+  K(ENTER, "enter") \
+  K(LEAVE, "leave") \
+  K(TRACED_CALLBACK, "trace-of-a-callback") \
+  K(TRACED_CALL, "trace-of-a-call") \
+  K(EXPIRY, "handler-of-an-expiry") \
+  K(VALUE_FINALIZER, "finalizer-of-a-value")
+#define NUMBER(kind, name) kind,
+enum { KINDS(NUMBER) };
 
 static int kind, where;
 static chime_queue_t queue;
@@ -53,69 +46,48 @@ static void end_when_suspended(const chime_tick *tick, void *context) {
   if (tick->kind == CHIME_TRACE_SUSPENDED) end_thread();
 }
 
-static void start_timer(int64_t interval_ns, chime_handler handler, chime_handler registration_handler,
-                        chime_handler cancel_handler, chime_finalizer finalizer, chime_target_t target) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  schedule.first_ns = CHIME_MILLISECOND;
-  schedule.interval_ns = interval_ns;
-  if (interval_ns == CHIME_HOUR) schedule.first_ns = CHIME_HOUR;
-  options.handler = handler;
-  options.registration_handler = registration_handler;
-  options.cancel_handler = cancel_handler;
-  options.context = &finalized;
-  options.finalizer = finalizer;
-  options.target = target;
-  if (finalizer == count_call) finalizers++;
-  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &timer));
-}
-
-static void count_silently(const chime_tick *tick, void *context) { (void)tick, (void)context; }
-
 /* Has the callback called; on a thread of its own, as some are called in the call that asks for them. */
 static void act(void) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_target_t target = 0;
   chime_expiring_t expiring = 0;
+  int has_timer = kind <= DESTRUCTOR || kind == TRACED_CALLBACK || kind == TRACED_CALL;
+  int is_due = kind <= REGISTRATION || kind == TRACED_CALLBACK;
+  schedule.first_ns = is_due ? CHIME_MILLISECOND : CHIME_HOUR;
+  schedule.interval_ns = kind == ONE_SHOT ? 0 : schedule.first_ns;
+  options.handler = kind == ONE_SHOT || kind == REPEATING ? end_in_tick : ignore_tick;
+  options.registration_handler = kind == REGISTRATION ? end_in_tick : NULL;
+  options.cancel_handler = kind == CANCEL_HANDLER ? end_in_tick : NULL;
+  options.context = &finalized;
+  options.finalizer = kind == FINALIZER ? end_in_call : count_call;
+  finalizers += has_timer && kind != FINALIZER;
+  if (kind == TRACED_CALLBACK) EXPECT_OK(chime_set_trace(end_when_called_back, NULL));
+  if (kind == TRACED_CALL) EXPECT_OK(chime_set_trace(end_when_suspended, NULL));
+  if (kind == DESTRUCTOR) EXPECT_OK(chime_target_create(&ending_calls, end_in_call, &target));
+  options.target = target;
+  if (has_timer) EXPECT_OK(chime_timer_start(queue, &options, &schedule, &timer));
   switch (kind) {
-    case ONE_SHOT: start_timer(0, end_in_tick, NULL, NULL, count_call, 0); break;
-    case REPEATING: start_timer(CHIME_MILLISECOND, end_in_tick, NULL, NULL, count_call, 0); break;
-    case REGISTRATION: start_timer(CHIME_MILLISECOND, count_silently, end_in_tick, NULL, count_call, 0); break;
-    case CANCEL_HANDLER:
-      start_timer(CHIME_HOUR, count_silently, NULL, end_in_tick, count_call, 0);
-      EXPECT(chime_timer_cancel(timer) >= 0);
-      break;
+    case CANCEL_HANDLER: EXPECT(chime_timer_cancel(timer) >= 0); break;
     case NAMED:
-      start_timer(CHIME_HOUR, count_silently, NULL, NULL, count_call, 0);
       finalizers++;
       EXPECT_OK(chime_timer_add_handler(timer, "named", end_in_tick, &finalized, count_call));
       EXPECT_OK(chime_timer_fire(timer));
       break;
     case FINALIZER: {
-      chime_timer_t id;
-      start_timer(CHIME_HOUR, count_silently, NULL, NULL, end_in_call, 0);
-      id = timer;
+      chime_timer_t id = timer;
       timer = 0;
       EXPECT(chime_timer_release(id) >= 0);
       break;
     }
-    case DESTRUCTOR:
-      EXPECT_OK(chime_target_create(&ending_calls, end_in_call, &target));
-      start_timer(CHIME_HOUR, count_silently, NULL, NULL, count_call, target);
-      EXPECT_OK(chime_target_release(target));
-      break;
+    case DESTRUCTOR: EXPECT_OK(chime_target_release(target)); break;
     case ASYNC:
       finalizers++;
       EXPECT_OK(chime_queue_async(queue, end_in_call, &finalized, count_call));
       break;
     case ASYNC_FINALIZER: EXPECT_OK(chime_queue_async(queue, count_call, &ticks, end_in_call)); break;
-    case SYNC: EXPECT_OK(chime_queue_sync(queue, end_in_call, NULL, timeout)); break;
-    case TRACED_CALLBACK:
-      EXPECT_OK(chime_set_trace(end_when_called_back, NULL));
-      start_timer(CHIME_MILLISECOND, count_silently, NULL, NULL, count_call, 0);
-      break;
+    case SYNC: EXPECT_OK(chime_queue_sync(queue, end_in_call, NULL, PATIENCE)); break;
     case TRACED_CALL:
-      EXPECT_OK(chime_set_trace(end_when_suspended, NULL));
-      start_timer(CHIME_HOUR, count_silently, NULL, NULL, count_call, 0);
       EXPECT(chime_timer_suspend(timer) >= 0);
       EXPECT(load(&ended)); /* caught; suspend calls nothing back, so the thread ends in the next call that does */
       EXPECT_OK(chime_target_create(&finalized, NULL, &target));
@@ -131,11 +103,11 @@ static void act(void) {
       EXPECT_OK(chime_expiring_create(queue, &ending_calls, end_in_call, CHIME_HOUR, &expiring));
       EXPECT(chime_expiring_release(expiring) >= 0);
       break;
-    default: break; /* the hooks are called without being asked for */
+    default: break; /* called without being asked for */
   }
 }
 
-/* ---- Whoever drives the queue --------------------------------------------------------------------------------------- */
+/* ---- Whoever drives the queue ----------------------------------------------------------------------------------- */
 
 static void drive(void) {
   chime_status status = CHIME_OK;
@@ -172,7 +144,7 @@ static void expect_at_rest(void) {
     let_others_tick();
     EXPECT_EQ(load(&ending_calls), before);
   }
-  EXPECT(chime_timer_cancel_and_wait(timer, timeout) >= 0);
+  EXPECT(chime_timer_cancel_and_wait(timer, PATIENCE) >= 0);
   if (kind != REPEATING || host_thread_was_ended(&main_thread)) return;
   EXPECT_OK(chime_timer_restart(timer, NULL));
   EXPECT(await(&ending_calls, before + 2));
@@ -186,7 +158,7 @@ static void *check(void *context) {
   (void)context;
   if (kind == ENTER) options.enter = end_in_call;
   if (kind == LEAVE) options.leave = end_in_call;
-  if (!EXPECT_OK(place_make(place_of(where), &options, &queue))) return NULL;
+  if (!EXPECT_OK(place_make(where == PROCESS ? HOST : where, &options, &queue))) return NULL;
   finalizers++;
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, count_tick, &finalized, count_call, NULL));
@@ -204,29 +176,25 @@ static void *check(void *context) {
   expect_at_rest();
   if (fault_failures() > 0) _exit(1);                         /* the rest would only take its time */
   if (!is_main_gone) EXPECT(await(&ticks, load(&ticks) + 3)); /* other timers go on */
-  EXPECT_OK(chime_queue_shutdown(queue, is_main_gone ? 100 * CHIME_MILLISECOND : timeout));
+  EXPECT_OK(chime_queue_shutdown(queue, is_main_gone ? 100 * CHIME_MILLISECOND : PATIENCE));
   if (is_driven()) host_thread_expect_end(&driver);
   EXPECT_EQ(load(&finalized), finalizers);
-  fault_seen("%s, %s", where_name(where), ending_name());
+  fault_seen("%s, %s", where == PROCESS ? "host-driven, process" : place_name(where), ending_name());
   if (is_main_gone) _exit(fault_failures() == 0 ? 0 : 1);
   if (where == MAIN) chime_main_stop();
   return NULL;
 }
 
-static int has_sync(int place_number) {
-  return place_number == SERIAL || place_number == PRECISE || place_number == MAIN;
-}
-
 /* argument: a place, by pthread_exit or by cancellation */
-static void end_in(int which, int argument) {
+static void end_in_a_callback(int argument) {
   pthread_t thread;
-  kind = which;
+  kind = fault_number();
   where = argument / 2;
   ending_by_cancellation = argument % 2;
-  if (kind == SYNC && !has_sync(where)) fault_skip("no sync");
+  if (kind == SYNC && where != SERIAL && where != PRECISE && where != MAIN) fault_skip("no sync");
   if ((kind == ENTER || kind == LEAVE) && is_driven()) fault_skip("no hooks");
   main_thread.id = pthread_self();
-  REQUIRE(pthread_create(&thread, NULL, check, NULL) == 0);
+  REQUIRE_OK(pthread_create(&thread, NULL, check, NULL));
   if (where == MAIN) {
     main_thread.body = drive_main;
     host_thread_run(&main_thread);
@@ -234,45 +202,8 @@ static void end_in(int which, int argument) {
   pthread_join(thread, NULL);
 }
 
-#define END_IN(name, which) \
-  static void end_in_##name(int argument) { end_in(which, argument); }
-END_IN(one_shot, ONE_SHOT)
-END_IN(repeating, REPEATING)
-END_IN(registration, REGISTRATION)
-END_IN(cancel_handler, CANCEL_HANDLER)
-END_IN(named, NAMED)
-END_IN(finalizer, FINALIZER)
-END_IN(destructor, DESTRUCTOR)
-END_IN(async, ASYNC)
-END_IN(async_finalizer, ASYNC_FINALIZER)
-END_IN(sync, SYNC)
-END_IN(enter, ENTER)
-END_IN(leave, LEAVE)
-END_IN(traced_callback, TRACED_CALLBACK)
-END_IN(traced_call, TRACED_CALL)
-END_IN(expiry, EXPIRY)
-END_IN(value_finalizer, VALUE_FINALIZER)
-
 int main(int argc, char **argv) {
-  enum { LAST = 2 * WHERES - 1 };
-  static const fault_case cases[] = {
-      {"handler-of-a-one-shot", end_in_one_shot, 0, LAST, 0, 0},
-      {"handler-of-a-repeating-timer", end_in_repeating, 0, LAST, 0, 0},
-      {"registration-handler", end_in_registration, 0, LAST, 0, 0},
-      {"cancel-handler", end_in_cancel_handler, 0, LAST, 0, 0},
-      {"named-handler", end_in_named, 0, LAST, 0, 0},
-      {"finalizer", end_in_finalizer, 0, LAST, 0, 0},
-      {"destructor", end_in_destructor, 0, LAST, 0, 0},
-      {"function-of-async", end_in_async, 0, LAST, 0, 0},
-      {"finalizer-of-async", end_in_async_finalizer, 0, LAST, 0, 0},
-      {"function-of-sync", end_in_sync, 0, LAST, 0, 0},
-      {"enter", end_in_enter, 0, LAST, 0, 0},
-      {"leave", end_in_leave, 0, LAST, 0, 0},
-      {"trace-of-a-callback", end_in_traced_callback, 0, LAST, 0, 0},
-      {"trace-of-a-call", end_in_traced_call, 0, LAST, 0, 0},
-      {"handler-of-an-expiry", end_in_expiry, 0, LAST, 0, 0},
-      {"finalizer-of-a-value", end_in_value_finalizer, 0, LAST, 0, 0},
-      {NULL, NULL, 0, 0, 0, 0},
-  };
+#define CASE(kind, name) {name, end_in_a_callback, 0, 2 * WHERES - 1, 0, 0},
+  static const fault_case cases[] = {KINDS(CASE){NULL, NULL, 0, 0, 0, 0}};
   return fault_main(argc, argv, cases);
 }

@@ -5,7 +5,6 @@
  */
 #include "ending.h"
 
-static const int64_t timeout = PATIENCE;
 static int ticks, finalized;
 static chime_queue_t queue;
 static chime_timer_t timer;
@@ -17,10 +16,7 @@ static void thread_hooks(int argument) {
   int is_end_hook = argument / 2;
   ending_by_cancellation = argument % 2;
   EXPECT_OK(chime_set_thread_hooks(is_end_hook ? NULL : end_in_call, is_end_hook ? end_in_call : NULL, NULL));
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue));
-  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
-  EXPECT(await(&ticks, 3));
-  EXPECT_OK(chime_queue_shutdown(queue, timeout));
+  place_expect_works(PRECISE);
   EXPECT(await(&ended, 1));
   fault_seen("%s hook, %s", is_end_hook ? "end" : "start", ending_name());
 }
@@ -31,7 +27,7 @@ static chime_target_t held_target;
 static void take_twice(void) {
   chime_tick tick;
   uint32_t count;
-  EXPECT_OK(chime_queue_wait(queue, timeout));
+  EXPECT_OK(chime_queue_wait(queue, PATIENCE));
   EXPECT_OK(chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count));
   EXPECT_OK(chime_target_release(held_target));
   EXPECT_EQ(load(&ended), 0);
@@ -57,9 +53,9 @@ static void take_ticks(int argument) {
   EXPECT_EQ(load(&ended), 1);
   silent.target = 0;
   EXPECT_OK(chime_timer_start(queue, &silent, &schedule, NULL));
-  EXPECT_OK(chime_queue_wait(queue, timeout));
+  EXPECT_OK(chime_queue_wait(queue, PATIENCE));
   EXPECT_OK(chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count));
-  EXPECT_OK(chime_queue_shutdown(queue, timeout));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   fault_seen("%s", ending_name());
 }
 
@@ -78,57 +74,45 @@ static void nested(int argument) {
   static int inner_ticks;
   chime_state state;
   ending_by_cancellation = argument;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue));
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &inner_queue));
   EXPECT_OK(chime_timer_every(inner_queue, CHIME_MILLISECOND, end_in_tick, NULL, NULL, &inner_timer));
   EXPECT_OK(chime_timer_every(inner_queue, CHIME_MILLISECOND, count_tick, &inner_ticks, NULL, NULL));
+  queue = place_tick(SERIAL, &ticks, NULL);
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, advance_inner_queue, NULL, NULL, &timer));
-  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   EXPECT(await(&ended, 1));
   EXPECT(await(&ticks, load(&ticks) + 3));
-  EXPECT(chime_timer_cancel_and_wait(timer, timeout) == CHIME_IGNORED);
+  EXPECT(chime_timer_cancel_and_wait(timer, PATIENCE) == CHIME_IGNORED);
   EXPECT_EQ(went_on, 0);
   EXPECT_OK(chime_timer_state(inner_timer, &state));
   EXPECT_EQ(state, CHIME_STATE_CANCELLED);
   EXPECT_OK(chime_queue_advance(inner_queue, 3 * CHIME_MILLISECOND));
   EXPECT(inner_ticks >= 3);
-  EXPECT_OK(chime_queue_shutdown(inner_queue, timeout));
-  EXPECT_OK(chime_queue_shutdown(queue, timeout));
+  EXPECT_OK(chime_queue_shutdown(inner_queue, PATIENCE));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   fault_seen("%s", ending_name());
 }
 
 /* The call finishes its work after one callback has ended its thread; what the others do there does not keep it alive. */
-static int is_virtual;
-
-static void drive_once(void) {
-  if (is_virtual) {
-    chime_queue_advance(queue, CHIME_MILLISECOND);
-  } else {
-    sleep_ms(3);
-    chime_queue_process(queue, 0, NULL);
-  }
-}
+static void drive_once(void) { chime_queue_advance(queue, CHIME_MILLISECOND); }
+static void process_once(void) { chime_queue_process(queue, 0, NULL); }
 
 static void beside_others(int argument) {
+  const chime_handler handlers[] = {advance_inner_queue, end_in_tick, advance_inner_queue, end_in_tick};
+  int where = argument / 2 ? VIRTUAL : HOST, i;
   host_thread driver;
-  is_virtual = argument / 2;
   ending_by_cancellation = argument % 2;
-  REQUIRE_OK(chime_queue_create(is_virtual ? CHIME_QUEUE_VIRTUAL : CHIME_QUEUE_HOST, NULL, &queue));
+  REQUIRE_OK(place_make(where, NULL, &queue));
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &inner_queue));
-  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, advance_inner_queue, NULL, NULL, NULL));
-  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, end_in_tick, NULL, NULL, NULL));
-  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, advance_inner_queue, NULL, NULL, NULL));
-  EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, end_in_tick, NULL, NULL, NULL)); /* counts only */
-  host_thread_start(&driver, drive_once);
+  for (i = 0; i < 4; i++) EXPECT_OK(chime_timer_after(queue, 0, handlers[i], NULL, NULL, NULL));
+  if (where == HOST) EXPECT_OK(chime_queue_wait(queue, PATIENCE));
+  host_thread_start(&driver, where == HOST ? process_once : drive_once);
   host_thread_expect_end(&driver);
   EXPECT(host_thread_was_ended(&driver));
-  if (is_virtual) EXPECT_OK(chime_queue_advance(queue, CHIME_MILLISECOND));
-  if (!is_virtual) EXPECT_OK(chime_queue_process(queue, 0, NULL));
   EXPECT_EQ(went_on, 2);
-  EXPECT_EQ(ending_calls, 2);
-  EXPECT_OK(chime_queue_shutdown(inner_queue, timeout));
-  EXPECT_OK(chime_queue_shutdown(queue, timeout));
-  fault_seen("%s, %s", is_virtual ? "virtual" : "host-driven", ending_name());
+  EXPECT_EQ(ending_calls, 2); /* the second only counts */
+  EXPECT_OK(chime_queue_shutdown(inner_queue, PATIENCE));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  fault_seen("%s, %s", place_name(where), ending_name());
 }
 
 /* Many callbacks end the same few threads, again and again. */
@@ -138,19 +122,19 @@ static void exit_at_once(const chime_tick *tick, void *context) {
   pthread_exit(NULL);
 }
 
-static void again_and_again(int place_number) {
+static void again_and_again(int where) {
   enum { ENDS = 500 };
   int i, ends = 0;
-  REQUIRE_OK(place_make((place)place_number, NULL, &queue));
-  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
+  queue = place_tick(where, &ticks, NULL);
+  REQUIRE(queue != 0);
   for (i = 0; i < ENDS; i++) {
     EXPECT_OK(chime_timer_after(queue, i * 10 * CHIME_MICROSECOND, exit_at_once, &ends, count_call, NULL));
   }
   EXPECT(await(&ends, 2 * ENDS)); /* each finalizer once, though nobody holds these timers */
   EXPECT(await(&ticks, load(&ticks) + 3));
-  EXPECT_OK(chime_queue_shutdown(queue, timeout));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(ends, 2 * ENDS);
-  fault_seen("%s: %d", place_name((place)place_number), ENDS);
+  fault_seen("%s: %d", place_name(where), ENDS);
 }
 
 /* ---- Run loops -------------------------------------------------------------------------------------------------- */
@@ -162,55 +146,28 @@ static void fire(void) {
   chime_weak_timer_fire(weak_timer);
 }
 
-static void run_own_loop(void) {
-  EXPECT_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 1, 0, count_tick, &ticks, NULL, NULL));
+static void run_loop(void) {
   EXPECT_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
-  chime_run_loop_run(NULL, timeout, 0);
+  chime_run_loop_run(NULL, PATIENCE, 0);
 }
 
-/* On a thread of Chime's; on one of the host's, by its run loop, by chime_weak_timer_fire. */
-enum { CHIMES_LOOP, OWN_LOOP, FIRE };
-
+/* The action of one: on the thread of the loop, or in chime_weak_timer_fire. */
 static void weak_timer_action(int argument) {
-  static const char *const names[] = {"Chime's thread", "the host's thread", "fire"};
-  int how = argument / 2;
-  chime_run_loop_t loop = 0;
-  chime_weak_timer_t other = 0;
+  int is_fired = argument / 2;
   host_thread runner;
   int32_t valid = 1;
   ending_by_cancellation = argument % 2;
-  if (how != CHIMES_LOOP) {
-    host_thread_start(&runner, how == FIRE ? fire : run_own_loop);
-    host_thread_expect_end(&runner);
-    EXPECT(host_thread_was_ended(&runner));
-  } else {
-    REQUIRE_OK(chime_run_loop_create(NULL, &loop));
-    EXPECT_OK(chime_weak_timer_create(CHIME_MILLISECOND, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
-    EXPECT_OK(chime_weak_timer_add(weak_timer, loop, NULL));
-    EXPECT(await(&ended, 1));
-    EXPECT_OK(chime_weak_timer_create(CHIME_MILLISECOND, 1, 0, count_tick, &ticks, NULL, &other));
-    EXPECT_OK(chime_weak_timer_add(other, loop, NULL));
-    EXPECT(await(&ticks, 3));
-    EXPECT_OK(chime_run_loop_release(loop));
-  }
+  host_thread_start(&runner, is_fired ? fire : run_loop);
+  host_thread_expect_end(&runner);
+  EXPECT(host_thread_was_ended(&runner));
   EXPECT(await(&finalized, 1));
   EXPECT_OK(chime_weak_timer_is_valid(weak_timer, &valid));
   EXPECT_EQ(valid, 0);
   place_expect_works(RUN_LOOP);
-  fault_seen("%s, %s", names[how], ending_name());
+  fault_seen("%s, %s", is_fired ? "fired" : "on its loop", ending_name());
 }
 
-int main(int argc, char **argv) {
-  static const fault_case cases[] = {
-      {"thread-hooks", thread_hooks, 0, 3, 0, 0},
-      {"destructor-in-take-ticks", take_ticks, 0, 1, 0, 0},
-      {"inside-another-queues-callback", nested, 0, 1, 0, 0},
-      {"beside-other-callbacks", beside_others, 0, 3, 0, 0},
-      {"again-and-again", again_and_again, SERIAL, GLOBAL, 0, 0},
-      {"again-and-again-on-a-precise-queue", again_and_again, PRECISE, PRECISE, 0, 0},
-      {"again-and-again-on-a-run-loop", again_and_again, RUN_LOOP, RUN_LOOP, 0, 0},
-      {"weak-timer", weak_timer_action, 0, 5, 0, 0},
-      {NULL, NULL, 0, 0, 0, 0},
-  };
-  return fault_main(argc, argv, cases);
-}
+FAULT_CASES({"thread-hooks", thread_hooks, 0, 3, 0, 0}, {"destructor-in-take-ticks", take_ticks, 0, 1, 0, 0},
+            {"inside-another-queues-callback", nested, 0, 1, 0, 0},
+            {"beside-other-callbacks", beside_others, 0, 3, 0, 0},
+            {"again-and-again", again_and_again, SERIAL, RUN_LOOP, 0, 0}, {"weak-timer", weak_timer_action, 0, 3, 0, 0})

@@ -14,12 +14,6 @@ static void finalize(void *context) {
   add(&finalized_contexts, 1);
 }
 
-static void nothing(void *context) { (void)context; }
-static void ignore_tick(const chime_tick *tick, void *context) {
-  (void)tick;
-  (void)context;
-}
-
 /* A call that takes a context when its status says so. */
 static chime_status takes(chime_status status) {
   if (status >= 0) add(&accepted_contexts, 1);
@@ -55,17 +49,17 @@ static const chime_queue_options *queue_options(world *w, chime_clock clock) {
   return &w->its.queue_options;
 }
 
-static chime_timer_info *info(world *w) {
-  w->its.info.size = (uint32_t)sizeof w->its.info;
-  return &w->its.info;
-}
-
-static chime_queue_stats *stats(world *w) {
-  w->its.stats.size = (uint32_t)sizeof w->its.stats;
-  return &w->its.stats;
-}
-
 static chime_status whether(int holds) { return holds ? CHIME_OK : CHIME_ERROR_RESOURCE; }
+
+static chime_status get_info(world *w) {
+  w->its.info.size = (uint32_t)sizeof w->its.info;
+  return chime_timer_get_info(w->timer, &w->its.info);
+}
+
+static chime_status get_stats(world *w) {
+  w->its.stats.size = (uint32_t)sizeof w->its.stats;
+  return chime_queue_get_stats(w->queue, &w->its.stats);
+}
 
 static chime_status explain(world *w) {
   chime_status status = chime_timer_explain(w->tied, w->its.text, sizeof w->its.text, &w->made);
@@ -137,16 +131,16 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(queue_list, 0, chime_queue_list(w->its.list, 8, &w->made)) \
   S(queue_release, ENDS_QUEUE, chime_queue_release(w->queue)) \
   S(queue_shutdown, ENDS_QUEUE, chime_queue_shutdown(w->queue, patience(w))) \
-  S(queue_sync, MAY_FAIL, chime_queue_sync(w->queue, nothing, NULL, patience(w))) \
-  S(queue_async, MAY_FAIL, takes(chime_queue_async(w->queue, nothing, NULL, finalize))) \
+  S(queue_sync, MAY_FAIL, chime_queue_sync(w->queue, ignore_call, NULL, patience(w))) \
+  S(queue_async, MAY_FAIL, takes(chime_queue_async(w->queue, ignore_call, NULL, finalize))) \
   S(queue_now, 0, chime_queue_now(w->queue, &w->its.time)) \
   S(queue_advance, 0, chime_queue_advance(w->queue, CHIME_MILLISECOND)) \
   S(queue_advance_to, 0, chime_queue_advance_to(w->queue, CHIME_MILLISECOND)) \
   S(queue_jump, 0, chime_queue_jump(w->queue, 1)) \
-  S(queue_get_stats, MAY_FAIL, chime_queue_get_stats(w->queue, stats(w))) \
-  S(queue_dump, 0, dump(w)) \
+  S(queue_get_stats, IS_QUERY | MAY_FAIL, get_stats(w)) \
+  S(queue_dump, IS_QUERY, dump(w)) \
   S(queue_fd, 0, chime_queue_fd(w->queue, &w->its.small)) \
-  S(queue_next_deadline, 0, chime_queue_next_deadline(w->queue, &w->its.time)) \
+  S(queue_next_deadline, IS_QUERY, chime_queue_next_deadline(w->queue, &w->its.time)) \
   S(queue_poll_timeout, 0, chime_queue_poll_timeout(w->queue, &w->its.small)) \
   S(queue_wait, 0, chime_queue_wait(w->queue, CHIME_MILLISECOND)) \
   S(queue_process, 0, chime_queue_process(w->queue, 0, NULL)) \
@@ -173,12 +167,12 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(timer_cancel_and_wait, 0, chime_timer_cancel_and_wait(w->tied, CHIME_SECOND)) \
   S(timer_release, 0, chime_timer_release(w->tied)) \
   S(timer_release_and_wait, 0, chime_timer_release_and_wait(w->tied, CHIME_SECOND)) \
-  S(timer_generation, 0, chime_timer_generation(w->timer, &w->made)) \
-  S(timer_check_generation, 0, chime_timer_check_generation(w->timer, 0)) \
-  S(timer_state, 0, chime_timer_state(w->timer, &w->its.state)) \
-  S(timer_next_deadline, 0, chime_timer_next_deadline(w->timer, &w->its.time)) \
-  S(timer_get_info, 0, chime_timer_get_info(w->timer, info(w))) \
-  S(timer_explain, 0, explain(w)) \
+  S(timer_generation, IS_QUERY, chime_timer_generation(w->timer, &w->made)) \
+  S(timer_check_generation, IS_QUERY, chime_timer_check_generation(w->timer, 0)) \
+  S(timer_state, IS_QUERY, chime_timer_state(w->timer, &w->its.state)) \
+  S(timer_next_deadline, IS_QUERY, chime_timer_next_deadline(w->timer, &w->its.time)) \
+  S(timer_get_info, IS_QUERY, get_info(w)) \
+  S(timer_explain, IS_QUERY, explain(w)) \
   S(timer_add_handler, MAY_FAIL, takes(chime_timer_add_handler(w->timer, LONG_TEXT "!", ignore_tick, NULL, finalize))) \
   S(timer_remove_handler, MAY_FAIL, chime_timer_remove_handler(w->timer, LONG_TEXT)) \
   \
@@ -268,17 +262,6 @@ void world_end_made(const subject *call, uint64_t made) {
   if (call->flags & GIVES_LOOP) EXPECT_OK(chime_run_loop_release(made));
 }
 
-/* Has what is left on the main queue run. */
-static void drain_main(void) {
-  static int later;
-  chime_queue_t queue = 0;
-  store(&later, 0);
-  REQUIRE_OK(place_make(MAIN, NULL, &queue));
-  EXPECT_OK(chime_timer_after(queue, 0, count_tick, &later, NULL, NULL));
-  EXPECT(place_await(MAIN, queue, &later, 1));
-  EXPECT_OK(chime_queue_shutdown(queue, 0));
-}
-
 void world_end(world *w, int queue_is_there) {
   static int later; /* the worlds of a process come one after the other */
   int i;
@@ -286,7 +269,6 @@ void world_end(world *w, int queue_is_there) {
   if (queue_is_there) {
     store(&later, 0);
     EXPECT_OK(chime_timer_after(w->queue, 0, count_tick, &later, NULL, NULL));
-    place_drive(w->where, w->queue); /* a stop has ended that of before; two drive it in turn */
     EXPECT(place_await(w->where, w->queue, &later, 1));
   }
   chime_queue_release(w->empty);
@@ -295,13 +277,13 @@ void world_end(world *w, int queue_is_there) {
   chime_expiring_release(w->expiring);
   while (chime_target_release(w->target) == CHIME_OK) {}
   for (i = 0; i < OTHERS; i++) chime_timer_release(w->others[i]);
-  if (queue_is_there) EXPECT_OK(chime_queue_shutdown(w->queue, w->where == MAIN ? 0 : 5 * CHIME_SECOND));
-  else if (w->where == MAIN) drain_main();
+  if (queue_is_there) place_end(w->where, w->queue);
+  else if (w->where == MAIN) place_expect_works(MAIN); /* and what was left on it runs */
   chime_run_loop_release(w->loop);
 }
 
 void expect_all_finalized(void) {
-  int rounds; /* the last reference of all may be a thread's that is about to end */
-  for (rounds = 0; rounds < 1000 && load(&finalized_contexts) < load(&accepted_contexts); rounds++) sleep_ms(1);
+  /* The last reference of all may be a thread's that is about to end. */
+  await(&finalized_contexts, load(&accepted_contexts));
   EXPECT_EQ(load(&finalized_contexts), load(&accepted_contexts));
 }

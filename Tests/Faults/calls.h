@@ -52,7 +52,8 @@ enum {
   OF_THE_LOOP = 256, /* not another on each kind of queue */
   NEVER_FAILS = 512, /* it answers so in a forked child, too */
   NOT_RUN = 1024,    /* nobody runs the queue that it gives */
-  MAY_FAIL = 2048    /* it may answer NO_MEMORY or RESOURCE */
+  MAY_FAIL = 2048,   /* it may answer NO_MEMORY or RESOURCE */
+  IS_QUERY = 4096    /* of `timer`, `tied` or `queue` */
 };
 
 typedef struct subject {

@@ -60,7 +60,7 @@ void host_thread_expect_end(host_thread *thread) {
   void *result = NULL, *expected = returned_value;
   int was_ended;
   clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_sec += 5;
+  end.tv_sec += PATIENCE / CHIME_SECOND;
   if (!EXPECT_OK(pthread_timedjoin_np(thread->id, &result, &end))) return;
   was_ended = thread->has_ended = host_thread_was_ended(thread);
   if (was_ended) is_joined = 1;

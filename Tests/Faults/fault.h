@@ -23,13 +23,20 @@ typedef struct fault_case {
   const char *name;
   void (*run)(int argument);
   int first;       /* the case is run once for each argument from first */
-  int last;        /* to last; what it saw is joined into one line */
+  int last;        /* to last; what it saw is joined into one line. Less: only other cases run it */
   int exit_status; /* that the process must end with; 0 also wants every expectation to hold */
   int signal;      /* that must end the process instead; 0: none */
 } fault_case;
 
 /** The program's main; its arguments name the cases to run, all without. `cases` ends with a case without a name. */
 int fault_main(int argc, char **argv, const fault_case *cases);
+
+/** A program of these cases, each {name, function, first, last, exit_status, signal}. */
+#define FAULT_CASES(...) \
+  int main(int argc, char **argv) { \
+    const fault_case cases[] = {__VA_ARGS__, {NULL, NULL, 0, 0, 0, 0}}; \
+    return fault_main(argc, argv, cases); \
+  }
 
 /** Says what was seen: a part of the case's line. */
 void fault_seen(const char *format, ...)
@@ -41,7 +48,7 @@ void fault_seen(const char *format, ...)
 /** Leaves the case: it says nothing on this machine, and why. Not a failure. */
 void fault_skip(const char *why);
 
-/* How a process ended, as fault_run_program tells it. */
+/* How the process of a case ended. */
 typedef struct fault_end {
   int exit_status;   /* -1: not by exit */
   int signal;        /* that ended it; 0: none */
@@ -49,21 +56,22 @@ typedef struct fault_end {
   char output[4096]; /* what it wrote to its standard output */
 } fault_end;
 
-/** Runs a program with up to two arguments and waits for its end, or ends it after timeout_ms. */
-fault_end fault_run_program(const char *path, const char *first, const char *second, int timeout_ms);
-/** Runs one case of this program in a process of its own. */
+/** Runs one case of this program in a process of its own, or ends it after timeout_ms. */
 fault_end fault_run_case(const char *name, int argument, int timeout_ms);
+/** The number of the case that runs in this process, in the list given to fault_main. */
+int fault_number(void);
+
+/** Runs `child` in a process forked from this one, which is ended after PATIENCE, and expects it to end well. */
+void fault_in_a_child(void (*child)(void));
 
 /* ---- Expectations: they print file and line and go on; the case has failed then ------------------------------- */
 
 int fault_expect(int holds, const char *file, int line, const char *text);
-int fault_expect_equal(int64_t actual, int64_t expected, const char *file, int line, const char *text);
 int fault_expect_between(int64_t actual, int64_t low, int64_t high, const char *file, int line, const char *text);
 int fault_failures(void);
 
 #define EXPECT(condition) fault_expect((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
-#define EXPECT_EQ(actual, expected) \
-  fault_expect_equal((int64_t)(actual), (int64_t)(expected), __FILE__, __LINE__, #actual)
+#define EXPECT_EQ(actual, expected) EXPECT_BETWEEN(actual, expected, expected)
 #define EXPECT_BETWEEN(actual, low, high) \
   fault_expect_between((int64_t)(actual), (int64_t)(low), (int64_t)(high), __FILE__, __LINE__, #actual)
 #define EXPECT_OK(actual) EXPECT_EQ(actual, 0)

@@ -1,120 +1,53 @@
-/* loaded.c - see loaded.h. */
+/* loaded.c - see loaded.h. FAULTS_LIBRARIES in the environment names the directory of libchime.so.1. */
 #include "loaded.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-const char *loaded_place_name(int where) {
-  static const char *const names[] = {"serial",  "concurrent", "global",  "host-driven",
-                                      "precise", "virtual",    "run loop"};
-  return names[where];
-}
-
-const char *path_in(const char *directory, const char *file) {
-  static char paths[8][1024];
-  static int next;
-  char *path = paths[next++ % 8];
-  snprintf(path, sizeof paths[0], "%.500s/%.500s", directory, file);
-  return path;
-}
-
-const char *libraries(void) {
-  const char *directory = getenv("FAULTS_LIBRARIES");
-  return directory != NULL ? directory : "../../examples-c/build/lib";
-}
-
-const char *own_files(void) {
+const char *path_of_chime(void) {
   static char path[1024];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (length <= 0) return ".";
-  path[length] = 0;
-  *strrchr(path, '/') = 0;
+  const char *directory = getenv("FAULTS_LIBRARIES");
+  snprintf(path, sizeof path, "%s/libchime.so.1", directory != NULL ? directory : "../../examples-c/build/lib");
   return path;
 }
 
-static void find(void *handle, const char *name, void *function) {
-  void *symbol = dlsym(handle, name);
-  memcpy(function, &symbol, sizeof symbol);
+const char *path_of_own(const char *file) {
+  static char path[2048];
+  ssize_t length = readlink("/proc/self/exe", path, 1024);
+  char *name = length <= 0 ? path : (char *)memrchr(path, '/', (size_t)length) + 1;
+  snprintf(name, sizeof path - 1024, "%s", file);
+  return path;
 }
 
-loaded load_library(const char *path, int flags, int in_own_namespace) {
-  loaded l;
-  memset(&l, 0, sizeof l);
-  l.handle = in_own_namespace ? dlmopen(LM_ID_NEWLM, path, flags) : dlopen(path, flags);
-  if (!EXPECT(l.handle != NULL)) {
-    fprintf(stderr, "%s\n", dlerror());
-    return l;
+static void *library;
+
+void use_library(void *handle) { library = handle; }
+
+#define CALLS(name, parameters, arguments) \
+  chime_status name parameters { \
+    chime_status(*function) parameters; \
+    *(void **)(void *)&function = dlsym(library, #name); \
+    return function arguments; \
   }
-  find(l.handle, "chime_queue_create", &l.queue_create);
-  find(l.handle, "chime_queue_global", &l.queue_global);
-  find(l.handle, "chime_queue_shutdown", &l.queue_shutdown);
-  find(l.handle, "chime_queue_run", &l.queue_run);
-  find(l.handle, "chime_timer_every", &l.timer_every);
-  find(l.handle, "chime_timer_state", &l.timer_state);
-  find(l.handle, "chime_timer_cancel", &l.timer_cancel);
-  find(l.handle, "chime_queue_advance", &l.queue_advance);
-  find(l.handle, "chime_run_loop_create", &l.run_loop_create);
-  find(l.handle, "chime_run_loop_queue_create", &l.run_loop_queue_create);
-  return l;
-}
-
-typedef struct host {
-  loaded library;
-  chime_queue_t queue;
-} host;
-
-static void *run_host(void *context) {
-  host *h = context;
-  h->library.queue_run(h->queue, CHIME_RUN_UNTIL_STOPPED);
-  free(h);
-  return NULL;
-}
-
-chime_status loaded_make(const loaded *l, int where, chime_queue_t *queue) {
-  chime_status status;
-  if (where == GLOBAL) return l->queue_global(CHIME_QOS_DEFAULT, NULL, queue);
-  if (where == RUN_LOOP) {
-    chime_run_loop_t loop = 0;
-    status = l->run_loop_create(NULL, &loop);
-    return status == CHIME_OK ? l->run_loop_queue_create(loop, NULL, NULL, queue) : status;
-  }
-  status = l->queue_create(where == SERIAL       ? CHIME_QUEUE_SERIAL
-                           : where == CONCURRENT ? CHIME_QUEUE_CONCURRENT
-                           : where == HOST       ? CHIME_QUEUE_HOST
-                           : where == PRECISE    ? CHIME_QUEUE_PRECISE
-                                                 : CHIME_QUEUE_VIRTUAL,
-                           NULL, queue);
-  if (status == CHIME_OK && where == HOST) {
-    pthread_t thread;
-    host *h = malloc(sizeof *h);
-    if (h == NULL) return CHIME_ERROR_NO_MEMORY;
-    h->library = *l;
-    h->queue = *queue;
-    if (pthread_create(&thread, NULL, run_host, h) != 0) return CHIME_ERROR_RESOURCE;
-    pthread_detach(thread);
-  }
-  return status;
-}
-
-void count_loaded_tick(const chime_tick *tick, void *context) {
-  EXPECT(tick->actual_ns >= tick->scheduled_ns);
-  add(context, 1);
-}
-
-void loaded_expect_works(const loaded *l) {
-  static int ticks[LOADED_PLACES];
-  chime_queue_t queues[LOADED_PLACES];
-  int i;
-  for (i = 0; i < LOADED_PLACES; i++) {
-    store(&ticks[i], 0);
-    REQUIRE_OK(loaded_make(l, i, &queues[i]));
-    EXPECT_OK(l->timer_every(queues[i], CHIME_MILLISECOND, count_loaded_tick, &ticks[i], NULL, NULL));
-  }
-  EXPECT_OK(l->queue_advance(queues[VIRTUAL], 10 * CHIME_MILLISECOND));
-  for (i = 0; i < LOADED_PLACES; i++) EXPECT(await(&ticks[i], 3));
-  for (i = 0; i < LOADED_PLACES; i++) EXPECT_OK(l->queue_shutdown(queues[i], PATIENCE));
-}
+#define MAKES const chime_queue_options *options, chime_queue_t *made
+CALLS(chime_queue_create, (chime_queue_kind kind, MAKES), (kind, options, made))
+CALLS(chime_queue_global, (chime_qos qos, MAKES), (qos, options, made))
+CALLS(chime_queue_main, (MAKES), (options, made))
+CALLS(chime_run_loop_create, (const char *label, chime_run_loop_t *loop), (label, loop))
+CALLS(chime_run_loop_queue_create, (chime_run_loop_t loop, const char *mode, MAKES), (loop, mode, options, made))
+CALLS(chime_queue_run, (chime_queue_t queue, uint32_t flags), (queue, flags))
+CALLS(chime_queue_advance, (chime_queue_t queue, int64_t by_ns), (queue, by_ns))
+CALLS(chime_queue_async, (chime_queue_t queue, chime_function function_, void *context, chime_finalizer finalizer),
+      (queue, function_, context, finalizer))
+CALLS(chime_queue_shutdown, (chime_queue_t queue, int64_t timeout_ns), (queue, timeout_ns))
+CALLS(chime_main_run, (void), ())
+CALLS(chime_main_stop, (void), ())
+CALLS(chime_timer_every,
+      (chime_queue_t queue, int64_t interval_ns, chime_handler handler, void *context, chime_finalizer finalizer,
+       chime_timer_t *timer),
+      (queue, interval_ns, handler, context, finalizer, timer))
+CALLS(chime_timer_state, (chime_timer_t timer, chime_state *state), (timer, state))
+CALLS(chime_timer_release, (chime_timer_t timer), (timer))

@@ -4,73 +4,82 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-const char *place_name(place where) {
-  static const char *const names[] = {"serial",  "concurrent", "global", "host-driven",
-                                      "precise", "run loop",   "main",   "virtual"};
+const char *place_name(int where) {
+  static const char *const names[] = {"serial",   "concurrent",  "global", "precise",
+                                      "run loop", "host-driven", "main",   "virtual"};
   return names[where];
 }
 
-chime_status place_make(place where, const chime_queue_options *options, chime_queue_t *queue) {
+chime_status place_make(int where, const chime_queue_options *options, chime_queue_t *queue) {
   switch (where) {
     case SERIAL: return chime_queue_create(CHIME_QUEUE_SERIAL, options, queue);
     case CONCURRENT: return chime_queue_create(CHIME_QUEUE_CONCURRENT, options, queue);
     case GLOBAL: return chime_queue_global(CHIME_QOS_DEFAULT, options, queue);
-    case HOST: return chime_queue_create(CHIME_QUEUE_HOST, options, queue);
     case PRECISE: return chime_queue_create(CHIME_QUEUE_PRECISE, options, queue);
-    case MAIN: return chime_queue_main(options, queue);
-    case VIRTUAL: return chime_queue_create(CHIME_QUEUE_VIRTUAL, options, queue);
     case RUN_LOOP: {
       chime_run_loop_t loop = 0;
       chime_status status = chime_run_loop_create(NULL, &loop);
       return status == CHIME_OK ? chime_run_loop_queue_create(loop, NULL, options, queue) : status;
     }
-    case PLACES: break;
+    case HOST: return chime_queue_create(CHIME_QUEUE_HOST, options, queue);
+    case MAIN: return chime_queue_main(options, queue);
+    case VIRTUAL: return chime_queue_create(CHIME_QUEUE_VIRTUAL, options, queue);
+    default: return CHIME_ERROR_INVALID_ARGUMENT;
   }
-  return CHIME_ERROR_INVALID_ARGUMENT;
 }
 
 static void *run_host(void *context) {
   chime_queue_t queue = (chime_queue_t)(uintptr_t)context;
-  chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
+  chime_status status = CHIME_STOPPED;
+  while (status == CHIME_STOPPED || status == CHIME_ERROR_BUSY) {
+    status = chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
+    if (status == CHIME_ERROR_BUSY) sleep_ms(1);
+  }
   return NULL;
 }
 
-void place_drive(place where, chime_queue_t queue) {
+void place_drive(int where, chime_queue_t queue) {
   pthread_t thread;
   if (where != HOST) return;
   if (EXPECT_EQ(pthread_create(&thread, NULL, run_host, (void *)(uintptr_t)queue), 0)) pthread_detach(thread);
 }
 
+chime_queue_t place_tick(int where, int *ticks, chime_timer_t *timer) {
+  chime_queue_t queue = 0;
+  if (!EXPECT_OK(place_make(where, NULL, &queue))) return 0;
+  place_drive(where, queue);
+  return EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, ticks, NULL, timer)) ? queue : 0;
+}
+
 typedef struct main_wait {
   const int *value;
   int least;
-  chime_timer_t timer;
 } main_wait;
 
 static void stop_main_when_reached(const chime_tick *tick, void *context) {
   main_wait *wait = context;
-  (void)tick;
   if (load(wait->value) < wait->least && tick->sequence < 10000) return;
   chime_main_stop();
 }
 
-int place_await(place where, chime_queue_t queue, const int *value, int least) {
+int place_await(int where, chime_queue_t queue, const int *value, int least) {
   if (where == VIRTUAL) {
     int i;
     for (i = 0; i < 10000 && load(value) < least; i++) chime_queue_advance(queue, CHIME_MILLISECOND);
     return load(value) >= least;
   }
   if (where == MAIN) {
-    main_wait wait;
-    wait.value = value;
-    wait.least = least;
-    EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, stop_main_when_reached, &wait, NULL, &wait.timer));
+    main_wait wait = {value, least};
+    chime_timer_t timer = 0;
+    EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, stop_main_when_reached, &wait, NULL, &timer));
     EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
-    chime_timer_release(wait.timer);
+    chime_timer_release(timer);
     return load(value) >= least;
   }
   return await(value, least);
 }
+
+void place_end(int where, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE)); }
 
 void count_tick(const chime_tick *tick, void *context) {
   EXPECT(tick->actual_ns >= tick->scheduled_ns);
@@ -78,33 +87,31 @@ void count_tick(const chime_tick *tick, void *context) {
 }
 
 void count_call(void *context) { add(context, 1); }
-
-static void nothing(void *context) { (void)context; }
+void ignore_tick(const chime_tick *tick, void *context) { (void)tick, (void)context; }
+void ignore_call(void *context) { (void)context; }
 
 void place_use_up_reserve(chime_queue_t queue) {
   chime_status status = CHIME_OK;
   int i;
-  for (i = 0; i < 10000 && status == CHIME_OK; i++) status = chime_queue_async(queue, nothing, NULL, NULL);
+  for (i = 0; i < 10000 && status == CHIME_OK; i++) status = chime_queue_async(queue, ignore_call, NULL, NULL);
   EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
 }
 
-void place_expect_works(place where) {
+void place_expect_works(int where) {
   static int ticks; /* outlives a queue that does not end */
-  chime_queue_t queue = 0;
+  chime_queue_t queue;
   store(&ticks, 0);
-  REQUIRE_OK(place_make(where, NULL, &queue));
-  place_drive(where, queue);
-  REQUIRE_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
+  queue = place_tick(where, &ticks, NULL);
+  REQUIRE(queue != 0);
   EXPECT(place_await(where, queue, &ticks, 3));
-  EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE));
+  place_end(where, queue);
 }
 
 void let_others_tick(void) {
-  static int ticks; /* outlives a queue that does not end */
-  chime_queue_t queue = 0;
+  static int ticks;
   int before = load(&ticks);
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue));
-  EXPECT_OK(chime_timer_every(queue, 2 * CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
+  chime_queue_t queue = place_tick(PRECISE, &ticks, NULL);
+  REQUIRE(queue != 0);
   EXPECT(await(&ticks, before + 5));
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  place_end(PRECISE, queue);
 }

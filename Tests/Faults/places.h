@@ -12,30 +12,41 @@
 extern "C" {
 #endif
 
-typedef enum place { SERIAL, CONCURRENT, GLOBAL, HOST, PRECISE, RUN_LOOP, MAIN, VIRTUAL, PLACES } place;
+/* Up to RUN_LOOP on threads that are not the host's; up to HOST driven, once place_drive was called. */
+typedef enum place { SERIAL, CONCURRENT, GLOBAL, PRECISE, RUN_LOOP, HOST, MAIN, VIRTUAL, PLACES } place;
 
-const char *place_name(place where);
+const char *place_name(int where);
 
 /** A queue of that kind. Nothing drives a host-driven, main or virtual one yet; a run loop's has a thread. */
-chime_status place_make(place where, const chime_queue_options *options, chime_queue_t *queue);
+chime_status place_make(int where, const chime_queue_options *options, chime_queue_t *queue);
 
-/** Has the queue's handlers run from here on: a host-driven queue gets a thread that runs it. Not for main, virtual. */
-void place_drive(place where, chime_queue_t queue);
+/** Has the queue's handlers run from here on: a host-driven queue gets a thread that runs it until it
+ *  ends, stops or no. Not for main, virtual. */
+void place_drive(int where, chime_queue_t queue);
+
+/** Makes a queue, drives it, and starts a timer of a millisecond that counts; 0 where something fails. */
+chime_queue_t place_tick(int where, int *ticks, chime_timer_t *timer);
 
 /** Runs what must run on the calling thread (main, virtual) until *value is at least `least`; else just waits. */
-int place_await(place where, chime_queue_t queue, const int *value, int least);
+int place_await(int where, chime_queue_t queue, const int *value, int least);
+
+/** Shuts it down and expects all to be delivered in the call; the main queue, which nobody drains, is ended at once. */
+void place_end(int where, chime_queue_t queue);
 
 /** A handler whose context is an int: it counts. */
 void count_tick(const chime_tick *tick, void *context);
 /** A finalizer or function whose context is an int: it counts. */
 void count_call(void *context);
+/** Those that do nothing. */
+void ignore_tick(const chime_tick *tick, void *context);
+void ignore_call(void *context);
 
 /** While all allocations are refused: takes what the library's reserve still promises to calls. The queue is a virtual one,
  *  which keeps it until it is shut down. */
 void place_use_up_reserve(chime_queue_t queue);
 
 /** Makes a queue, starts a timer, sees it tick, ends it: that all is well. */
-void place_expect_works(place where);
+void place_expect_works(int where);
 /** Returns when a queue of its own has ticked five times: what was due before, elsewhere too, has had its time. */
 void let_others_tick(void);
 

@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <execinfo.h>
 #include <link.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -26,7 +25,6 @@ static long seen;    /* allocations since then */
 static long refused;
 static __thread long refused_to_thread __attribute__((tls_model("initial-exec")));
 static long all;
-static int is_shown;
 
 /* What libc takes for a new thread is never refused here: libdispatch asks for the thread again, each second, until it
    gets it (the program `threads` is about that). */
@@ -54,14 +52,6 @@ static int must_fail(const void *caller) {
   if (is_creating) return 0;
   if (only_to != 0 && ((uintptr_t)caller < only_from || (uintptr_t)caller >= only_to)) return 0;
   __atomic_add_fetch(&all, 1, __ATOMIC_RELAXED);
-  if (__atomic_load_n(&is_shown, __ATOMIC_RELAXED)) {
-    void *callers[24];
-    int was = __atomic_exchange_n(&is_shown, 0, __ATOMIC_RELAXED); /* not those of backtrace itself */
-    int count = backtrace(callers, 24);
-    backtrace_symbols_fd(callers, count, STDERR_FILENO);
-    if (write(STDERR_FILENO, "\n", 1) < 0) abort();
-    __atomic_store_n(&is_shown, was, __ATOMIC_RELAXED);
-  }
   if (current < 0) return 0;
   n = __atomic_add_fetch(&seen, 1, __ATOMIC_RELAXED);
   switch (current) {
@@ -124,8 +114,6 @@ long refuse_none(void) {
 long refused_here(void) { return refused_to_thread; }
 
 long allocations(void) { return __atomic_load_n(&all, __ATOMIC_RELAXED); }
-
-void show_allocations(int is_on) { __atomic_store_n(&is_shown, is_on, __ATOMIC_RELAXED); }
 
 static int is_it(struct dl_phdr_info *info, size_t size, void *context) {
   int i;

@@ -28,7 +28,4 @@ int refuse_only_of(const char *library);
 /** All allocations of the process so far, refused ones included. */
 long allocations(void);
 
-/** Writes from now on, of the calling thread or of all, a line with the callers of each allocation to stderr. */
-void show_allocations(int is_on);
-
 #endif

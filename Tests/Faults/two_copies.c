@@ -5,109 +5,82 @@
 #include "loaded.h"
 
 #include <dlfcn.h>
-#include <string.h>
-#include <unistd.h>
+#include <stdio.h>
 
-enum { CHIME, COPY, BEAT, NAMESPACE, LIBRARIES };
+static int ticks[3];
 
-static const char *const names[] = {"libchime", "a copy of it", "a Swift library",
-                                    "libchime in a namespace of its own"};
+static void *open_library(const char *path, int flags) {
+  void *handle = dlopen(path, RTLD_NOW | flags);
+  if (!EXPECT(handle != NULL)) fprintf(stderr, "%s\n", dlerror());
+  return handle;
+}
 
-typedef struct beat {
-  void (*start)(int32_t *count);
+/* A serial queue whose timer ticks while the other libraries are used. */
+static chime_queue_t begin(void *library, int *count) {
+  use_library(library);
+  return place_tick(SERIAL, count, NULL);
+}
+
+/* Every kind of queue works in it, beside the others. */
+static void expect_all_work(void *library) {
+  int where;
+  use_library(library);
+  for (where = 0; where < PLACES; where++) {
+    if (where != MAIN) place_expect_works(where);
+  }
+}
+
+static void end(void *library, chime_queue_t queue, int *count) {
+  EXPECT(await(count, load(count) + 3));
+  use_library(library);
+  place_end(SERIAL, queue);
+}
+
+/* argument: which is loaded first, and how. */
+static void a_copy(int argument) {
+  const char *const paths[2] = {path_of_chime(), path_of_own("libcopy.so")};
+  int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL, i;
+  void *libraries[2];
+  chime_queue_t queues[2];
+  for (i = 0; i < 2; i++) REQUIRE((libraries[i] = open_library(paths[(argument + i) % 2], flags)) != NULL);
+  EXPECT(dlsym(libraries[0], "chime_queue_create") != dlsym(libraries[1], "chime_queue_create"));
+  for (i = 0; i < 2; i++) queues[i] = begin(libraries[i], &ticks[i]);
+  for (i = 0; i < 2; i++) expect_all_work(libraries[i]);
+  for (i = 0; i < 2; i++) end(libraries[i], queues[i], &ticks[i]);
+  fault_seen("%s first, %s", argument % 2 ? "the copy" : "libchime", argument < 2 ? "local" : "global");
+}
+
+static void with_swift(int argument) {
+  int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL;
+  void *early = argument % 2 ? NULL : open_library(path_of_chime(), flags);
+  void *beat = open_library(path_of_own("libbeat.so"), flags);
+  void *chime = early != NULL ? early : open_library(path_of_chime(), flags);
+  void (*start)(int32_t *);
   int32_t (*stop)(void);
-} beat;
-
-static const char *path_of(int library) {
-  switch (library) {
-    case COPY: return path_in(own_files(), "libcopy.so");
-    case BEAT: return path_in(own_files(), "libbeat.so");
-    default: return path_in(libraries(), "libchime.so.1");
-  }
+  chime_queue_t queue;
+  REQUIRE(beat != NULL && chime != NULL);
+  *(void **)(void *)&start = dlsym(beat, "beat_start");
+  *(void **)(void *)&stop = dlsym(beat, "beat_stop");
+  start(&ticks[2]);
+  queue = begin(chime, &ticks[0]);
+  expect_all_work(chime);
+  end(chime, queue, &ticks[0]);
+  EXPECT(await(&ticks[2], 3));
+  EXPECT_EQ(stop(), 3);
+  fault_seen("%s first, %s", argument % 2 ? "a Swift library" : "libchime", argument < 2 ? "local" : "global");
 }
-
-static beat load_beat(int flags) {
-  beat b;
-  void *handle = dlopen(path_of(BEAT), flags), *symbol;
-  memset(&b, 0, sizeof b);
-  if (!EXPECT(handle != NULL)) return b;
-  symbol = dlsym(handle, "beat_start");
-  memcpy(&b.start, &symbol, sizeof symbol);
-  symbol = dlsym(handle, "beat_stop");
-  memcpy(&b.stop, &symbol, sizeof symbol);
-  return b;
-}
-
-/* Loads both, then uses both at the same time. */
-static void both(int first, int second, int flags) {
-  static int ticks[2];
-  static int32_t beats;
-  int which[2], i, has_beat = 0;
-  loaded libraries_of[2];
-  chime_queue_t queues[2] = {0, 0};
-  beat other;
-  memset(&other, 0, sizeof other);
-  which[0] = first;
-  which[1] = second;
-  for (i = 0; i < 2; i++) {
-    if (access(path_of(which[i]), R_OK) != 0) fault_skip("a library is missing");
-    if (which[i] == BEAT) {
-      other = load_beat(flags);
-      REQUIRE(other.start != NULL && other.stop != NULL);
-      has_beat = 1;
-    } else {
-      libraries_of[i] = load_library(path_of(which[i]), flags, which[i] == NAMESPACE);
-      REQUIRE(libraries_of[i].handle != NULL);
-    }
-  }
-  if (!has_beat) EXPECT(libraries_of[0].queue_create != libraries_of[1].queue_create);
-  if (has_beat) other.start(&beats);
-  for (i = 0; i < 2; i++) {
-    if (which[i] == BEAT) continue;
-    REQUIRE_OK(loaded_make(&libraries_of[i], SERIAL, &queues[i]));
-    EXPECT_OK(libraries_of[i].timer_every(queues[i], CHIME_MILLISECOND, count_loaded_tick, &ticks[i], NULL, NULL));
-  }
-  for (i = 0; i < 2; i++) {
-    if (which[i] != BEAT) {
-      EXPECT(await(&ticks[i], 3));
-      loaded_expect_works(&libraries_of[i]);
-    }
-  }
-  if (has_beat) {
-    EXPECT(await(&beats, 3));
-    EXPECT_EQ(other.stop(), 3);
-  }
-  for (i = 0; i < 2; i++) {
-    if (which[i] != BEAT) EXPECT_OK(libraries_of[i].queue_shutdown(queues[i], PATIENCE));
-  }
-  fault_seen("%s, then %s", names[first], names[second]);
-}
-
-#define PAIR(name, a, b) \
-  static void name(int order) { \
-    both(order % 2 == 0 ? (a) : (b), order % 2 == 0 ? (b) : (a), RTLD_NOW | (order < 2 ? RTLD_LOCAL : RTLD_GLOBAL)); \
-  }
-PAIR(copies, CHIME, COPY)
-PAIR(with_swift, CHIME, BEAT)
 
 /*
  * Alone in a namespace of its own. (Two that both use thread-specific data, one in each namespace, cannot work: glibc's
  * copies hand out the same keys, and a thread has one table of values for them.)
  */
 static void in_a_namespace(int argument) {
-  loaded l = load_library(path_of(NAMESPACE), RTLD_NOW | RTLD_LOCAL, 1);
+  void *library = dlmopen(LM_ID_NEWLM, path_of_chime(), RTLD_NOW | RTLD_LOCAL);
   (void)argument;
-  REQUIRE(l.handle != NULL);
-  loaded_expect_works(&l);
-  fault_seen("%s", names[NAMESPACE]);
+  REQUIRE(library != NULL);
+  expect_all_work(library);
+  fault_seen("works");
 }
 
-int main(int argc, char **argv) {
-  static const fault_case cases[] = {
-      {"a-copy", copies, 0, 3, 0, 0},
-      {"with-a-swift-library", with_swift, 0, 3, 0, 0},
-      {"in-a-namespace", in_a_namespace, 0, 0, 0, 0},
-      {NULL, NULL, 0, 0, 0, 0},
-  };
-  return fault_main(argc, argv, cases);
-}
+FAULT_CASES({"a-copy", a_copy, 0, 3, 0, 0}, {"with-a-swift-library", with_swift, 0, 3, 0, 0},
+            {"in-a-namespace", in_a_namespace, 0, 0, 0, 0})

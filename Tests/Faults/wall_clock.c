@@ -6,19 +6,15 @@
  * readable, `step` does to the descriptors that the library has set like that. Everything behind it is the real path. Not
  * covered is the kernel's own part.
  */
-#include "places.h"
+#include "waits.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <string.h>
-#include <sys/time.h>
 #include <sys/timerfd.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { MOST_FILES = 16, MILLISECONDS = 1000000 };
+enum { MOST_FILES = 16 };
 
 static int64_t offset_ns;
 static int watched[MOST_FILES];
@@ -44,35 +40,10 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
   return result;
 }
 
-/* CoreFoundation reads the time of day by this one. */
-int gettimeofday(struct timeval *restrict time, void *restrict zone) {
-  struct timespec now;
-  (void)zone;
-  if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
-  time->tv_sec = now.tv_sec;
-  time->tv_usec = now.tv_nsec / 1000;
-  return 0;
-}
-
 int timerfd_settime(int file, int flags, const struct itimerspec *new_value, struct itimerspec *old_value) {
   if (next_settime == NULL) find_next("timerfd_settime", &next_settime);
   if ((flags & TFD_TIMER_CANCEL_ON_SET) != 0 && watched_count < MOST_FILES) watched[watched_count++] = file;
   return next_settime(file, flags, new_value, old_value);
-}
-
-/* The timeout of a semaphore is a point on the wall clock, as libc and the kernel have it. */
-int sem_timedwait(sem_t *semaphore, const struct timespec *end) {
-  for (;;) {
-    struct timespec now;
-    if (sem_trywait(semaphore) == 0) return 0;
-    if (errno != EAGAIN) return -1;
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (now.tv_sec > end->tv_sec || (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec)) {
-      errno = ETIMEDOUT;
-      return -1;
-    }
-    sleep_ms(1);
-  }
 }
 
 static void step(int64_t by_ns) {
@@ -115,10 +86,10 @@ static void start(chime_queue_t queue, record *r, uint32_t flags, int64_t first,
   EXPECT_OK(chime_timer_start(queue, &options, &schedule, NULL));
 }
 
-static chime_queue_t wall_queue(place where) {
+static chime_queue_t make_queue(int where, chime_clock clock) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = 0;
-  options.clock = CHIME_CLOCK_WALL;
+  options.clock = clock;
   EXPECT_OK(place_make(where, &options, &queue));
   place_drive(where, queue);
   return queue;
@@ -129,9 +100,7 @@ static chime_queue_t wall_queue(place where) {
  * wake the queue within the hour.
  */
 static void forward(int where) {
-  chime_queue_t queue;
-  queue = wall_queue((place)where);
-  REQUIRE(queue != 0);
+  chime_queue_t queue = make_queue(where, CHIME_CLOCK_WALL);
   start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, wall_ns() + CHIME_HOUR, 0);
   start(queue, &by_delay, 0, CHIME_HOUR, 0);
   start(queue, &repeating, CHIME_SCHEDULE_DEADLINE, wall_ns() + 10 * CHIME_MINUTE, 10 * CHIME_MINUTE);
@@ -145,119 +114,72 @@ static void forward(int where) {
   EXPECT_EQ(load(&by_delay.count), 0);
   EXPECT_EQ(load(&by_deadline.count), 1);
   EXPECT_EQ(load(&repeating.count), 1);
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  fault_seen("%s: a deadline comes, 5 periods missed in one tick, a delay is left alone", place_name((place)where));
+  place_end(where, queue);
+  fault_seen("%s: a deadline comes, 5 periods missed in one tick, a delay is left alone", place_name(where));
 }
 
 /* Stepped back: absolute deadlines wait, delays do not, a repeating one goes on at the next grid point after now. */
 static void backward(int where) {
-  chime_queue_t queue;
-  int64_t begun;
-  queue = wall_queue((place)where);
-  REQUIRE(queue != 0);
-  begun = monotonic_ns();
+  chime_queue_t queue = make_queue(where, CHIME_CLOCK_WALL);
+  int64_t begun = monotonic_ns();
   start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, wall_ns() + CHIME_MINUTE, 0);
   start(queue, &by_delay, 0, 200 * CHIME_MILLISECOND, 0);
   start(queue, &repeating, CHIME_SCHEDULE_DEADLINE, wall_ns(), 50 * CHIME_MILLISECOND);
   EXPECT(await(&repeating.count, 1));
   step(-CHIME_HOUR);
   EXPECT(await(&by_delay.count, 1));
-  EXPECT(monotonic_ns() - begun >= 200 * MILLISECONDS);
+  EXPECT(monotonic_ns() - begun >= 200 * CHIME_MILLISECOND);
   EXPECT(await(&repeating.count, load(&repeating.count) + 3)); /* not an hour later */
   EXPECT(repeating.last.scheduled_ns <= wall_ns());
   EXPECT_EQ(load(&by_deadline.count), 0);
   step(CHIME_HOUR + CHIME_MINUTE);
   EXPECT(await(&by_deadline.count, 1));
   EXPECT_EQ(load(&by_delay.count), 1);
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  fault_seen("%s: a deadline waits, a grid goes on, a delay is left alone", place_name((place)where));
+  place_end(where, queue);
+  fault_seen("%s: a deadline waits, a grid goes on, a delay is left alone", place_name(where));
 }
 
-/* Queues on the monotonic clock do not notice. */
+/* Queues on the monotonic clock do not notice: no due time is delivered or missed that it has not reached. */
 static void monotonic(int where) {
-  chime_queue_t queue = 0;
-  int64_t begun;
-  REQUIRE_OK(place_make((place)where, NULL, &queue));
-  place_drive((place)where, queue);
-  begun = monotonic_ns();
-  start(queue, &repeating, 0, 20 * CHIME_MILLISECOND, 20 * CHIME_MILLISECOND);
-  start(queue, &by_delay, 0, 300 * CHIME_MILLISECOND, 0); /* no earlier than that after `begun` */
+  enum { PERIOD = 20 * CHIME_MILLISECOND };
+  chime_queue_t queue = make_queue(where, CHIME_CLOCK_MONOTONIC);
+  int64_t begun = monotonic_ns();
+  start(queue, &repeating, 0, PERIOD, PERIOD);
   EXPECT(await(&repeating.count, 2));
   step(CHIME_HOUR);
   EXPECT(await(&repeating.count, load(&repeating.count) + 2));
   step(-2 * CHIME_HOUR);
-  EXPECT(await(&by_delay.count, 1));
-  EXPECT(monotonic_ns() - begun >= 300 * MILLISECONDS);
-  EXPECT(await(&repeating.count, 5));
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  /* No due time was delivered or missed that the monotonic clock had not reached. */
-  EXPECT_BETWEEN(repeating.last.sequence + repeating.last.missed, 5,
-                 (monotonic_ns() - begun) / (20 * MILLISECONDS) + 1);
-  fault_seen("%s", place_name((place)where));
+  EXPECT(await(&repeating.count, load(&repeating.count) + 2));
+  place_end(where, queue);
+  EXPECT_BETWEEN(repeating.last.sequence + repeating.last.missed, 6, (monotonic_ns() - begun) / PERIOD + 1);
+  fault_seen("%s", place_name(where));
 }
 
-/* ---- Timeouts --------------------------------------------------------------------------------------------------- */
-
-enum { TIMEOUT_MS = 200, CANCEL_AND_WAIT = 0, SYNC = 1, SHUTDOWN = 2 };
-static int has_begun;
-static int may_return;
-
-static void stay(const chime_tick *tick, void *context) {
-  (void)tick;
-  (void)context;
-  store(&has_begun, 1);
-  await(&may_return, 1);
-}
-
-static void *step_soon(void *context) {
+static void *step_soon(void *by_ns) {
   sleep_ms(50);
-  step(*(int64_t *)context);
+  step(*(int64_t *)by_ns);
   return NULL;
 }
 
-/* A timeout is a duration: a step of the wall clock makes it neither shorter nor longer. */
-static void time_out(int call, int64_t by_ns) {
-  static int called;
-  chime_queue_t queue = 0;
-  chime_timer_t timer = 0;
+/* A timeout is a duration: a step of the wall clock, forward or back, makes it neither shorter nor longer. */
+static void timeouts(int argument) {
+  enum { TIMEOUT = 200 * CHIME_MILLISECOND };
+  const wait *w = &waits[argument / 2];
+  int64_t by_ns = argument % 2 == 0 ? CHIME_HOUR : -CHIME_HOUR, begun, waited;
   pthread_t stepper;
-  chime_status status;
-  int64_t begun, waited;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue));
-  EXPECT_OK(chime_timer_after(queue, 0, stay, NULL, NULL, &timer));
-  EXPECT(await(&has_begun, 1));
-  EXPECT_OK(pthread_create(&stepper, NULL, step_soon, &by_ns));
+  if (w->flags & (SLEEPS | SHORT | ENDLESS)) fault_skip("no timeout");
+  REQUIRE(wait_prepare(w));
+  REQUIRE_OK(pthread_create(&stepper, NULL, step_soon, &by_ns));
   begun = monotonic_ns();
-  status = call == CANCEL_AND_WAIT ? chime_timer_cancel_and_wait(timer, TIMEOUT_MS * CHIME_MILLISECOND)
-           : call == SYNC          ? chime_queue_sync(queue, count_call, &called, TIMEOUT_MS * CHIME_MILLISECOND)
-                                   : chime_queue_shutdown(queue, TIMEOUT_MS * CHIME_MILLISECOND);
+  EXPECT_EQ(w->call(TIMEOUT), CHIME_TIMED_OUT);
   waited = monotonic_ns() - begun;
-  EXPECT_EQ(status, CHIME_TIMED_OUT);
-  /* By then the handler has waited for its gate in vain, and returned. */
-  EXPECT_BETWEEN(waited, (int64_t)TIMEOUT_MS * MILLISECONDS, PATIENCE - 1);
-  fault_seen("%s %d ms",
-             call == CANCEL_AND_WAIT ? "cancel_and_wait"
-             : call == SYNC          ? "sync"
-                                     : "shutdown",
-             (int)(waited / MILLISECONDS));
-  store(&may_return, 1);
+  /* At PATIENCE the handler that it waits for returns. */
+  EXPECT_BETWEEN(waited, TIMEOUT, PATIENCE - 1);
+  fault_seen("%s %d ms", w->name, (int)(waited / CHIME_MILLISECOND));
   pthread_join(stepper, NULL);
+  wait_end(w);
 }
 
-static void timeouts_forward(int call) { time_out(call, CHIME_HOUR); }
-static void timeouts_backward(int call) { time_out(call, -CHIME_HOUR); }
-
-int main(int argc, char **argv) {
-  static const fault_case cases[] = {
-      {"forward", forward, SERIAL, PRECISE, 0, 0},
-      {"forward-on-a-run-loop", forward, RUN_LOOP, RUN_LOOP, 0, 0},
-      {"backward", backward, SERIAL, PRECISE, 0, 0},
-      {"backward-on-a-run-loop", backward, RUN_LOOP, RUN_LOOP, 0, 0},
-      {"monotonic-does-not-notice", monotonic, SERIAL, PRECISE, 0, 0},
-      {"monotonic-does-not-notice-on-a-run-loop", monotonic, RUN_LOOP, RUN_LOOP, 0, 0},
-      {"timeouts-forward", timeouts_forward, CANCEL_AND_WAIT, SHUTDOWN, 0, 0},
-      {"timeouts-backward", timeouts_backward, CANCEL_AND_WAIT, SHUTDOWN, 0, 0},
-      {NULL, NULL, 0, 0, 0, 0},
-  };
-  return fault_main(argc, argv, cases);
-}
+FAULT_CASES({"forward", forward, SERIAL, HOST, 0, 0}, {"backward", backward, SERIAL, HOST, 0, 0},
+            {"monotonic-does-not-notice", monotonic, SERIAL, HOST, 0, 0},
+            {"timeouts", timeouts, 0, 2 * wait_count - 1, 0, 0})

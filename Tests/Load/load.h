@@ -1,36 +1,20 @@
 /*
  * load.h - a million timers under mixed work, and the book that is kept of them.
  *
- * An entry is one place in the book: one timer after the other. One worker owns it and makes all calls on its timer; the
- * timer's callbacks only read what the owner has put down and add what has come. `version` is a sequence lock: odd while
- * the owner changes what is to be expected, and for as long as that is not known (a handler was under way meanwhile).
+ * An entry is one place in the book: one timer after the other. One worker owns it and makes all calls on its timer;
+ * the timer's callbacks only read what the owner has put down and add what has come. `version` is a sequence lock: odd
+ * while the owner changes what is to be expected, and for as long as that is not known (a handler was under way).
  */
 #ifndef LOAD_H
 #define LOAD_H
 
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L
-#endif
-
-#include <chime.h>
-#include <stdint.h>
-
-enum {
-  MOST_WORKERS = 8,
-  MOST_PLACES = 3,
-  BUCKETS = 40 /* of lateness: [0] below 1 us, each further one to twice as much */
-};
-
-/* What must come does within this time, on any machine. */
-#define PATIENCE (30 * CHIME_SECOND)
+#include "harness.h"
 
 typedef struct place {
   const char *name;
   chime_queue_kind kind;
   chime_queue_t queue;
-  int64_t ticks;    /* DUE */
-  int64_t measured; /* of these, those whose deadline was known */
-  int64_t lateness[BUCKETS];
+  int64_t ticks;      /* DUE */
   int64_t reached_ns; /* the deadline of its latest one-shot: by __atomic builtins */
 } place;
 
@@ -38,8 +22,7 @@ typedef enum plan {
   VACANT,    /* no timer, or one of which nothing is expected */
   ONE_SHOT,  /* one tick at deadline_ns */
   REPEATING, /* ticks at deadline_ns + k * interval_ns */
-  RESTING,   /* suspended or cancelled: no tick */
-  DRIVEN     /* one tick; its handler starts it again, and the owner leaves it alone */
+  RESTING    /* suspended or cancelled: no tick */
 } plan;
 
 typedef struct entry {
@@ -49,34 +32,28 @@ typedef struct entry {
   int64_t awaited_ns;  /* when it is to be expected: a timer that is resumed may have a deadline long past */
   uint64_t generation; /* of which the plan is true */
   place *place;
-  uint32_t version;
-  int32_t plan;
-  uint32_t accepted;   /* contexts, by the owner */
-  uint32_t finalized;  /* of these */
-  uint32_t due;        /* DUE ticks */
-  uint32_t due_before; /* of these, when the plan was made */
-  uint32_t busy;
+  int version;
+  int plan;
+  int accepted;   /* contexts, by the owner */
+  int finalized;  /* of these */
+  int due;        /* DUE ticks */
+  int due_before; /* of these, when the plan was made */
+  int busy;
   /* of the last tick, by the handler: */
-  uint32_t sequence;
+  int sequence;
   uint64_t tick_generation;
   int64_t covered; /* due times of that generation, ticked or missed */
 } entry;
 
 typedef struct worker {
-  int number;
-  uint64_t dice;
+  dice dice;
   entry *entries;
   int64_t count;
   int64_t calls;
-  int64_t values; /* that expired */
 } worker;
 
 /* load.c */
 extern int64_t longest_ns; /* delays are up to this */
-extern int over;           /* 1: the book is closed, handlers start nothing */
-int64_t now_ns(void);
-void pause_ns(int64_t duration_ns);
-uint64_t roll(uint64_t *dice);
 void wrong(const char *format, ...)
 #if defined(__GNUC__) || defined(__clang__)
     __attribute__((format(printf, 1, 2)))
@@ -84,7 +61,7 @@ void wrong(const char *format, ...)
     ;
 /** A status that a call may have; anything else is reported. Returns the status. */
 chime_status only(chime_status status, uint32_t listed, const char *call);
-#define BIT(status) (UINT32_C(1) << ((status) + 16))
+#define MAY(name) (UINT32_C(1) << (CHIME_##name + 16))
 #define ONLY(call, listed) only((call), (listed), #call)
 
 /* book.c */
@@ -95,11 +72,7 @@ void entry_check_lost(entry *e);
 void entry_close(entry *e);
 /** Whether what entry_close asked for has come. */
 int entry_is_closed(const entry *e);
+int entry_is_finalized(const entry *e);
 void entry_release(entry *e);
-
-/* values.c */
-void values_work(worker *w, place *place);
-/** Waits for those that are left. */
-void values_close(worker *w);
 
 #endif /* LOAD_H */

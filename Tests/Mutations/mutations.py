@@ -137,11 +137,11 @@ class Suites:
         tests = self.scratch / "Tests"
         commands = {
             "library": [["make", "-C", self.scratch / "Sources"]],
-            "csuite": [["make", "-C", tests / "CSuite", "build/csuite", f"LIB={self.lib}"]],
+            "csuite": [["make", "-C", tests / "C", "build/csuite", f"LIB={self.lib}"]],
             "refused": [["make", "-C", tests / "Faults", "refusing"]],
             "storms": [["make", "-C", tests / "Storms", "all", f"LIB={self.lib}"]],
             "faults": [["make", "-C", tests / "Faults", "all", f"LIB={self.lib}"]],
-            "model": [["make", "-C", tests / "Fuzz", "build/seeds", f"LIB={self.lib}"]],
+            "model": [["make", "-C", tests / "Model", "build/seeds", f"LIB={self.lib}"]],
             "interleavings": [["make", "-C", tests / "Interleavings", "build"]],
             "swift": [["swift", "build", "--build-tests", "--package-path", self.scratch]],
         }
@@ -158,7 +158,7 @@ class Suites:
     def command(self, suite, names):
         tests = self.scratch / "Tests"
         if suite in ("csuite", "refused", "storms"):
-            program = tests / ("Storms/build/storms" if suite == "storms" else "CSuite/build/csuite")
+            program = tests / ("Storms/build/storms" if suite == "storms" else "C/build/csuite")
             listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True).stdout.split()
             chosen = [test for test in listed if any(test.startswith(name) for name in names)]
             missing = [name for name in names if not any(test.startswith(name) for test in listed)]
@@ -168,7 +168,7 @@ class Suites:
         if suite == "faults":
             return [tests / "Faults/build" / names[0], *names[1:]]
         if suite == "model":
-            return [tests / "Fuzz/build/seeds", "20", "100000"]
+            return [tests / "Model/build/seeds", "20", "100000"]
         if suite == "interleavings":
             return [self.scratch / ".build-interleavings/release/ChimeInterleavings", "short"]
         return ["swift", "test", "--skip-build", "--package-path", self.scratch, "--filter", "|".join(names)]
@@ -234,10 +234,13 @@ def write_record():
              "are to notice it were run. What went red is named: C suite and Storms by test, Faults by program and",
              "case, Interleavings by scenario, Swift tests by function.", "",
              "| promise | where | what was changed | went red |", "| --- | --- | --- | --- |"]
+    record = (HERE / "RECORD.md").read_text().split("\n")
     for mutation in table.ALL:
         result = result_of(mutation)
+        row = f"| {mutation.promise} | `{mutation.where}` | {mutation.what} | "
         if result is None:
-            seen = "not run yet"
+            # What was recorded where there are no results in build.
+            seen = next((line[len(row):-2] for line in record if line.startswith(row)), "not run yet")
         elif not result["red"]:
             seen = "**nothing**"
         else:
@@ -249,7 +252,7 @@ def write_record():
             green = [suite for suite, is_red in result.get("suites", {}).items() if not is_red]
             if result["red"] and green:
                 seen += f" (not: {', '.join(green)})"
-        lines.append(f"| {mutation.promise} | `{mutation.where}` | {mutation.what} | {seen} |")
+        lines.append(f"{row}{seen} |")
     (HERE / "RECORD.md").write_text("\n".join(lines) + "\n")
 
 

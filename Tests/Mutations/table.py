@@ -44,7 +44,7 @@ def W(*names):
 
 
 def M():
-    """The C model of Tests/Fuzz, twenty seeds."""
+    """The C model of Tests/Model, twenty seeds."""
     return ("model", (), {})
 
 
@@ -70,8 +70,7 @@ mutation("waits-no-deadlock", "1", "WaitRegistry.enter", "never finds a deadlock
          C("two_handlers_that_wait_for_each_other", "a_named_handler_cannot_wait_for_its_own_timer"))
 mutation("waits-no-rings", "1", "WaitRegistry.closesRing", "sees only the caller's own callbacks, no rings",
          (WAITS, "    var open: Waiter?\n    var subject", "    if BROKEN { return false }\n    var open: Waiter?\n    var subject"),
-         C("two_handlers_that_wait_for_each_other", "three_handlers_that_wait_in_a_ring",
-           "sync_on_a_queue_whose_handler_waits"))
+         C("two_handlers_that_wait_for_each_other", "three_handlers_that_wait_in_a_ring"))
 mutation("waits-over-counts", "1", "WaitRegistry.closesRing", "a wait that is over counts",
          (WAITS, "if waiter.subject.isOver { continue }", "if !BROKEN, waiter.subject.isOver { continue }"),
          I("a handler that waits for one whose sync is over"))
@@ -84,7 +83,7 @@ mutation("waits-queue-ended", "1", "WaitRegistry.queueEnded", "wakes nobody",
          I("shutdown"))
 mutation("wake-up-not-asked", "1", "TimerSlot.requestWakeUp", "does not set the bit",
          ("Memory/TimerSlot+Word.swift", "if word.isWaited || swap(word", "if BROKEN || word.isWaited || swap(word"),
-         C("cancel_and_wait_returns_when_the_handler_has_returned_on_a_serial"))
+         C("cancel_and_wait_waits_for_the_handler_on_a_serial"))
 mutation("activate-suspended", "1", "Transition", "activate of a suspended timer starts it",
          ("StateMachine/Transition.swift", "case (.suspended, .activate): self = .ignored",
           "case (.suspended, .activate): self = BROKEN ? .start : .ignored"),
@@ -107,8 +106,8 @@ mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the gene
          (RUNNING, "slot.makeSideRecord() != nil, advanceGeneration(&word)", "slot.makeSideRecord() != nil, BROKEN || advanceGeneration(&word)"),
          C("every_accepted_change_gives_another_generation", "the_row_of_running"), M())
 mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
-         ("Memory/TimerSlot+Word.swift", "swap(word, for: word.with(.cancelled).withNextGeneration.withoutPostponement)",
-          "swap(word, for: (BROKEN ? word.with(.cancelled) : word.with(.cancelled).withNextGeneration).withoutPostponement)"),
+         ("Memory/TimerWord.swift", "{ with(.cancelled).withNextGeneration.withoutPostponement }",
+          "{ (BROKEN ? with(.cancelled) : with(.cancelled).withNextGeneration).withoutPostponement }"),
          C("a_bare_timer_says_that_its_handler_is_running"))
 mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "the short way answers OK while the handler runs",
          (ENDING, "return word.isBusy ? .running : .ok\n      }\n    }\n    return .invalidHandle\n  }\n\n  @inline(never)\n  private func cancelSlowly",
@@ -146,11 +145,11 @@ mutation("leeway-twice", "3, 13", "Placement", "the window is twice the leeway",
          C("a_virtual_queue_can_honour_leeway", "late_within_leeway_is_not_missed"), W("PlacementTests"), M())
 mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
          ("Wheel/Placement.swift", "guard leeway > 0, deadline > 0", "guard !BROKEN, leeway > 0, deadline > 0"),
-         C("a_virtual_queue_can_honour_leeway", "one_shots_with_leeway_share", "repeating_timers_with_leeway_share"))
+         C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"))
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
          (DELIVERY, "slot.deadline = deadline.saturatingAdd(onGrid &+ 1, times: slot.period)",
           "slot.deadline = BROKEN ? now.saturatingAdd(slot.period) : deadline.saturatingAdd(onGrid &+ 1, times: slot.period)"),
-         C("a_hundred_ticks_of_two_milliseconds_do_not_drift", "ten_thousand_ticks_do_not_drift"), M())
+         C("a_hundred_ticks_of_two_milliseconds_do_not_drift", "missed_periods_give_one_tick"), M())
 mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period",
          (DELIVERY, "onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)",
           "onGrid = BROKEN ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(slot.period)"),
@@ -158,7 +157,7 @@ mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period
 mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered",
          [(PASS, "    if word.isBusy {\n      // A tick that was", "    if word.isBusy, !BROKEN {\n      // A tick that was"),
           (DELIVERY, "if isOver || word.isBusy {", "if isOver || word.isBusy && !BROKEN {")],
-         C("a_tick_due_while_the_handler_runs_waits_for_it", "the_calls_of_one_timer_never_overlap"))
+         C("a_tick_due_while_the_handler_runs_waits_for_it"))
 
 # ---- Promises 7 to 9 -------------------------------------------------------------------------------------------------
 
@@ -196,7 +195,7 @@ mutation("destructor-locked", "9", "TimerTarget.letGo", "calls the destructor wi
 
 mutation("version-stays", "10", "QueueControlBlock.giveBack", "the version does not count on",
          (SLOTS, "let version = slot.version &+ 1\n", "let version = BROKEN ? slot.version : slot.version &+ 1\n"),
-         C("a_released_timers_id_never_names", "a_stale_key_never_reaches"), M())
+         C("a_released_timers_id_never_names"), M())
 mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
          ("Memory/Handle.swift", "== kind.rawValue else { return nil }", "== kind.rawValue || BROKEN else { return nil }"),
          C("an_id_with_a_high_bit_changed_names_nothing", "numbers_that_are_no_ids_name_nothing",
@@ -231,7 +230,7 @@ mutation("batch-not-sorted", "12", "collect", "the batch is not sorted",
          C("ticks_due_in_one_pass_run_by_deadline", "equal_deadlines_run_in_the_order_of_activation"), M())
 mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not count",
          (READY, "Int32(bitPattern: a.startOrder &- b.startOrder) < 0", "!BROKEN && Int32(bitPattern: a.startOrder &- b.startOrder) < 0"),
-         C("equal_deadlines_run_in_the_order_of_activation", "tasks_of_one_deadline_run"), M())
+         C("equal_deadlines_run_in_the_order_of_activation"), M())
 mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by start order",
          (READY, "    sortEqualDeadlinesByStartOrder(other)\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder(other) }\n"),
          W("ReadyItemTests"))
@@ -265,7 +264,7 @@ mutation("stale-front", "13", "Wheel.earliest, front", "stale entries at the fro
          [(WHEEL, "if Slab.position(of: known.slot).tick == known.tick, tick(of: slot", "if BROKEN || Slab.position(of: known.slot).tick == known.tick, BROKEN || tick(of: slot"),
           (WHEEL, "        if let current, current <= placed { return (placed, entry.slot) }\n        remove",
            "        if BROKEN { return (placed, entry.slot) }\n        if let current, current <= placed { return (placed, entry.slot) }\n        remove")],
-         C("entries_that_overtake_each_other", "nothing_is_left_when_all_entries_have_gone"))
+         C("entries_that_overtake_each_other"))
 mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
          (WHEEL, "if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }", "if !BROKEN, entryCount > 2 * placedCount + Wheel.tolerance { sweep() }"),
          C("moves_to_earlier_times_leave_nothing_behind"))
@@ -304,10 +303,10 @@ mutation("close-while-busy", "16", "closeIfPossible", "does not look whether som
          C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_destructor"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
          ("Memory/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),
-         C("a_timer_that_never_comes_can_be_ended", "a_sum_that_overflows_hangs_nobody"), W("SaturationTests"), M())
+         C("a_timer_that_never_comes_can_be_ended"), W("SaturationTests"), M())
 mutation("add-times-wraps", "17", "saturatingAdd(_:times:)", "wraps",
          ("Memory/Saturation.swift", "    let (product, overflow) = UInt64(interval)", "    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n    let (product, overflow) = UInt64(interval)"),
-         C("a_period_at_bit_63_has_its_first_call_only", "periods_over_centuries_keep_their_grid"), W("SaturationTests"))
+         C("a_timer_that_never_comes_can_be_ended", "periods_over_centuries_keep_their_grid"), W("SaturationTests"))
 mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
          ("Memory/Saturation.swift", "    return overflow ? (other > 0 ? .min : .max) : difference", "    return overflow && !BROKEN ? (other > 0 ? .min : .max) : difference"),
          C("a_tick_late_beyond_all_numbers_is_counted_as_the_latest"), W("SaturationTests"))
@@ -317,11 +316,11 @@ mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
 mutation("query-writes", "18", "TimerRef.image", "a query takes the writer bit, and puts it down",
          (TIMER, "    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil",
           "    if BROKEN, let word = beginWriting() { abandonWriting(word) }\n    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil"),
-         S("a_thread_that_stands_in_any_operation_holds_up_no_query"))
+         I("queries beside a thread that stands"))
 mutation("query-ends-writing", "18", "TimerRef.image", "and ends as a writer that has changed something",
          (TIMER, "    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil",
           "    if BROKEN, let word = beginWriting() { endWriting(word) }\n    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil"),
-         S("a_thread_that_stands_in_any_operation_holds_up_no_query"))
+         I("queries beside a thread that stands"))
 mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue",
          ("Timer/TimerRef+Queries.swift", "    guard let word else { return nil }\n    guard word.isRunning else", "    guard let word else { return nil }\n    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n    guard word.isRunning else"),
          C("a_hundred_thousand_queries_bring_no_pass", "queries_leave_the_descriptor"))
@@ -372,10 +371,10 @@ mutation("shared-image-not-locked", "18", "WriterImages.shared", "two threads ha
          I("a query beside writers that share an image"))
 mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "does not call `noteEnd`",
          (ENDING, "if state == .running { control.noteEnd(of: slot) }", "if state == .running, !BROKEN { control.noteEnd(of: slot) }"),
-         I("cancel ends run"), S("chime_queue_run_ends_when"))
+         I("cancel ends run"))
 mutation("release-notes-no-end", "18", "TimerRef.release", "does not call `noteEnd`",
          (ENDING, "    if word.isRunning { control.noteEnd(of: slot) }\n    // A side record", "    if word.isRunning, !BROKEN { control.noteEnd(of: slot) }\n    // A side record"),
-         I("release ends run"), S("chime_queue_run_ends_when"))
+         I("release ends run"))
 mutation("writer-notes-no-end", "18", "TimerRef.endWriting", "does not call `noteEnd`",
          (TIMER, "      let replaced = slot.endWriting(new)\n      control.noteEnd(of: slot)\n", "      let replaced = slot.endWriting(new)\n      if !BROKEN { control.noteEnd(of: slot) }\n"),
          I("ends run"))
@@ -405,11 +404,11 @@ mutation("refused-and-done", "19", "Memory.promised", "a call that is refused ha
 mutation("refused-finalizes", "8, 19", "TimerRef.create", "finalizes the context of a timer that was refused",
          (CREATION, "        control.giveBack(slot, thread)\n        return status\n",
           "        control.giveBack(slot, thread)\n        if BROKEN, status == .noMemory { options.finalizer?(options.context) }\n        return status\n"),
-         R("a_storm_of_calls", "the_id_of_a_released_timer"), F("allocations", "chime_timer_create"))
+         R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-writes-id", "19", "TimerRef.create", "writes the id of a timer that was refused",
          (CREATION, "        control.giveBack(slot, thread)\n        return status\n",
           "        if BROKEN { unsafe out?.pointee = 7 }\n        control.giveBack(slot, thread)\n        return status\n"),
-         R("a_storm_of_calls", "the_id_of_a_released_timer"), F("allocations", "chime_timer_create"))
+         R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused cancels the timer",
          (RUNNING, "    guard let sideRecord = slot.makeSideRecord() else {\n      abandonWriting(word)\n      return .noMemory",
           "    guard let sideRecord = slot.makeSideRecord() else {\n      BROKEN ? _ = endWriting(word.with(.cancelled)) : abandonWriting(word)\n      return .noMemory"),
@@ -460,7 +459,7 @@ mutation("foreseen-for-ever", "13", "DispatchDriver.arm", "a source that goes on
           "if BROKEN ? next <= time && next > now : interval == .max && time != .max && old <= time && !hasFired { return }"),
          C("a_queue_whose_periodic_timers_have_ended"))
 mutation("captures-go-later", "8", "HandlerBox.start", "a Swift handler's captures go with a later pass of the queue",
-         [(DIRECT, "guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)", "guard !BROKEN, word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word)"),
+         [(DIRECT, "guard word.isLiveAlone(atHome: false)", "guard !BROKEN, word.isLiveAlone(atHome: false)"),
           (ENDING, "slot.hasSideRecord || control.id == 0 {", "slot.hasSideRecord || control.id == 0 || BROKEN {"),
           (ENDING, "|| control.id == 0 && handlerBox != nil {", "|| (control.id == 0 || BROKEN) && handlerBox != nil {")],
          W("aHandlersCapturesGoInTheReleasingCall"))
@@ -504,3 +503,18 @@ mutation("release-waits-first", "1, 10", "TimerRef.releaseAndWait", "cancels and
          (ENDING, "  package func releaseAndWait(timeout: Int64) -> Status {\n",
           "  package func releaseAndWait(timeout: Int64) -> Status {\n    if BROKEN {\n      let waited = cancelAndWait(timeout: timeout)\n      return waited == .ok || waited == .ignored ? release() : waited\n    }\n"),
          C("release_and_wait_ends_with_its_timeout", "in_its_own_handler_release_and_wait_is_a_deadlock"))
+
+# ---- Bound queues: words that are changed by plain stores (P22) --------------------------------------------------------
+
+HOME = "Memory/QueueControlBlock+Home.swift"
+
+mutation("home-not-waited-for", "2", "leaveHome", "does not wait until the home thread changes no word",
+         (HOME, "while image.changesAtHome {", "while !BROKEN, image.changesAtHome {"), I("at home"))
+mutation("home-mark-is-enough", "2", "leaveHome", "the mark of another thread is taken for its end",
+         (HOME, "if index == 0 ||", "if BROKEN && home & QueueControlBlock.leavingBit != 0 || index == 0 ||"), I("at home"))
+mutation("home-not-looked-at", "2", "beginAtHome", "does not look whether the thread is at home",
+         (HOME, "if isHome(of: image) { return true }", "if BROKEN || isHome(of: image) { return true }"), I("at home"))
+mutation("home-not-left", "2", "wordToChange", "another thread changes a word without leaving home",
+         (TIMER, "    control.leaveHome()\n    var backoff", "    if !BROKEN { control.leaveHome() }\n    var backoff"), I("at home"))
+mutation("home-after-release", "8", "endHome", "a released queue keeps its home",
+         (CLOSING, "    control.endHome()", "    if !BROKEN { control.endHome() }"), I("at home beside release of the queue"))

@@ -5,20 +5,17 @@
  *     storms NAME...      those
  *     storms --list       their names
  *
- * STORM_SECONDS is how long each goes on (60), STORM_SEED the seed of all (the time, else), STORM_PINNED=1 binds the
- * process to one processor. Prints `ok`, `FAILED` or `skipped` with the seed and what was seen for each, and last
- * `N passed, N failed`.
+ * STORM_SECONDS is how long each goes on (60), STORM_SEED the seed of all (the time, else). Prints `ok`, `FAILED` or
+ * `skipped` with the seed and what was seen for each, and last `N passed, N failed`.
  */
-#define _GNU_SOURCE /* sched_setaffinity */
+#include "storms.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "csuite.h"
-#include "storms.h"
 
 static const csuite_test *running;
 static uint64_t seed;
@@ -52,37 +49,29 @@ static void print_verdict(const char *verdict, const char *message) {
 
 /* ---- The watchdog ----------------------------------------------------------------------------------------------- */
 
-typedef struct part {
-  int64_t since; /* 0: nothing is waited for; by __atomic builtins, as is all of this */
-  const char *what;
-  uint64_t waits;
-} part;
+static int64_t waits_since; /* 0: nothing is waited for; by __atomic builtins, as is all of this */
+static const char *awaited;
+static int64_t waits;
 
-static part parts[STORM_PARTS];
-
-void storm_waits_for(int number, const char *what) {
-  part *p = &parts[number];
-  __atomic_store_n(&p->what, what, __ATOMIC_RELAXED);
-  __atomic_add_fetch(&p->waits, 1, __ATOMIC_RELAXED);
-  __atomic_store_n(&p->since, monotonic_ns(), __ATOMIC_RELEASE);
+void storm_waits_for(const char *what) {
+  __atomic_store_n(&awaited, what, __ATOMIC_RELAXED);
+  __atomic_add_fetch(&waits, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&waits_since, monotonic_ns(), __ATOMIC_RELEASE);
 }
 
-void storm_rests(int number) { __atomic_store_n(&parts[number].since, 0, __ATOMIC_RELEASE); }
+void storm_rests(void) { __atomic_store_n(&waits_since, 0, __ATOMIC_RELEASE); }
 
 static void *watch(void *argument) {
   (void)argument;
   for (;;) {
-    int i;
+    char message[256];
+    int64_t since;
     sleep_ns(100 * CHIME_MILLISECOND);
-    for (i = 0; i < STORM_PARTS; i++) {
-      int64_t since = __atomic_load_n(&parts[i].since, __ATOMIC_ACQUIRE);
-      char message[256];
-      if (since == 0 || monotonic_ns() - since < PATIENCE) continue;
-      snprintf(message, sizeof message, "%s does not end (the wait number %" PRIu64 " of part %d)", parts[i].what,
-               parts[i].waits, i);
-      print_verdict("FAILED", message);
-      _exit(CSUITE_FAILED);
-    }
+    since = __atomic_load_n(&waits_since, __ATOMIC_ACQUIRE);
+    if (since == 0 || monotonic_ns() - since < PATIENCE) continue;
+    snprintf(message, sizeof message, "%s does not end (wait number %" PRId64 ")", awaited, waits);
+    print_verdict("FAILED", message);
+    _exit(CSUITE_FAILED);
   }
   return NULL;
 }
@@ -144,16 +133,6 @@ static int64_t number_of(const char *variable, int64_t otherwise) {
   return text == NULL || text[0] == 0 ? otherwise : (int64_t)strtoull(text, NULL, 0);
 }
 
-static void bind_to_one_processor(void) {
-  cpu_set_t allowed, one;
-  int i;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  for (i = 0; i < CPU_SETSIZE && !CPU_ISSET(i, &allowed); i++) continue;
-  CPU_ZERO(&one);
-  CPU_SET(i, &one);
-  if (sched_setaffinity(0, sizeof one, &one) != 0) perror("sched_setaffinity");
-}
-
 /* What the process says that runs one storm. A storm that crashed has said nothing. */
 static int run_in_a_process(const char *program, const char *name) {
   int status = 0;
@@ -182,28 +161,24 @@ static int is_wanted(const char *name, int count, char **names) {
 }
 
 int main(int argc, char **argv) {
-  int passed = 0, failed = 0, i;
+  int lists = argc == 2 && strcmp(argv[1], "--list") == 0, passed = 0, failed = 0, i;
   const csuite_test *test;
   seed = (uint64_t)number_of("STORM_SEED", monotonic_ns() % 1000000007);
   if (argc == 3 && strcmp(argv[1], "--one") == 0) return run_here(argv[2], number_of("STORM_SECONDS", 60));
-  if (number_of("STORM_PINNED", 0) != 0) bind_to_one_processor();
-  for (i = 1; i < argc && strcmp(argv[1], "--list") != 0; i++) {
+  for (i = 1; i < argc && !lists; i++) {
     if (find(argv[i]) != NULL) continue;
     failed++;
     printf("FAILED %s: there is no such storm\n", argv[i]);
   }
   for (test = csuite_first_test(); test != NULL; test = test->next) {
-    int verdict;
-    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+    if (lists) {
       puts(test->name);
-      continue;
+    } else if (is_wanted(test->name, argc - 1, argv + 1)) {
+      int verdict = run_in_a_process(argv[0], test->name);
+      passed += verdict == CSUITE_PASSED;
+      failed += verdict != CSUITE_PASSED && verdict != CSUITE_SKIPPED;
     }
-    if (!is_wanted(test->name, argc - 1, argv + 1)) continue;
-    verdict = run_in_a_process(argv[0], test->name);
-    passed += verdict == CSUITE_PASSED;
-    failed += verdict != CSUITE_PASSED && verdict != CSUITE_SKIPPED;
   }
-  if (argc == 2 && strcmp(argv[1], "--list") == 0) return 0;
-  printf("%d passed, %d failed\n", passed, failed);
+  if (!lists) printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 ? 0 : 1;
 }

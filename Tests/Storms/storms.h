@@ -25,19 +25,33 @@ void storm_saw(const char *format, ...)
 
 /* ---- What must end ---------------------------------------------------------------------------------------------- */
 
-/* Threads, or chains of calls, that are watched each for itself. */
-enum { STORM_PARTS = 16 };
-
 /**
- * From now on `what`, a string that stays, must end within 30 s: by the same part's next storm_waits_for or
- * storm_rests. Otherwise the process says what did not end, and fails.
+ * From now on `what`, a string that stays, must end within 30 s: by the next storm_waits_for or storm_rests. Otherwise
+ * the process says what did not end, and fails.
  */
-void storm_waits_for(int part, const char *what);
-void storm_rests(int part);
+void storm_waits_for(const char *what);
+void storm_rests(void);
 
 /* ---- The process's main thread ---------------------------------------------------------------------------------- */
 
 /** Has the main thread leave chime_main_run, call the function outside of it, and go back. Does not wait for that. */
 void storm_on_the_main_thread(chime_function function, void *context);
+
+/* ---- A call one instruction after the other, where the processor offers it (x86-64): step.c ---------------------- */
+
+/** Once, before anything else here. 0, and the storm is skipped, where the processor cannot. */
+int step_prepare(csuite *t);
+
+/**
+ * Has the calling thread stand before each instruction that it executes from here to step_end, or only before each
+ * compare-and-exchange. Each time another thread has to let it go on.
+ */
+void step_begin(int at_exchanges_only);
+void step_end(void);
+
+/** In another thread: waits until the thread stands; 0 when it has come to step_end. */
+int step_await(void);
+/** Lets it go on to the next place; or, with `to_the_end`, without standing again. */
+void step_on(int to_the_end);
 
 #endif /* STORMS_STORMS_H */

@@ -14,6 +14,7 @@ final class Queue {
 
   let kind: Kind
   let number: Int
+  let isBound: Bool
   let id: UInt64
   let core: QueueCore
   private(set) var loop: Loop?
@@ -22,7 +23,8 @@ final class Queue {
   private var running = 0
   var isAlive: Bool { QueueControlBlocks.find(id) != nil }
 
-  init(_ kind: Kind, number: Int, limit: UInt64, isWall: Bool, _ world: World) {
+  init(_ kind: Kind, number: Int, limit: UInt64, isWall: Bool, isBound: Bool, _ world: World) {
+    self.isBound = isBound
     self.kind = kind
     self.number = number
     self.world = world
@@ -30,6 +32,7 @@ final class Queue {
     options.start = Scheduler.start
     options.givesRecords = kind == .records
     options.timerLimit = limit
+    options.isBound = isBound
     if kind == .loop { loop = Loop.find(try! Loop.start(label: "").get()) }
     let made: Result<UInt64, Status> =
       switch kind {
@@ -119,6 +122,7 @@ final class Queue {
 
   /// Every timer that runs must tick when it is due, and the queue must say so before.
   func settle(_ logs: [TimerLog]) {
+    if isBound { return }
     // What is due now, and what other threads left.
     world.expect(drive() == .ok, "the queue cannot be driven")
     if !kind.isDriven { world.sleep(until: world.scheduler.clock + 1000) }

@@ -21,6 +21,17 @@ struct Runner {
     var failed = 0
     var seed: UInt64 = 0
     var strategy: UInt8 = 0
+
+    var text: String {
+      "\(passed) passed, \(failed) failed, \(schedules) schedules, \(steps / max(schedules, 1)) steps each"
+    }
+
+    mutating func add(_ other: Report) {
+      schedules += other.schedules
+      steps += other.steps
+      passed += other.passed
+      failed += other.failed
+    }
   }
 
   private static var groups: [(name: String, scenarios: [Scenario], isPairs: Bool)] {
@@ -34,10 +45,7 @@ struct Runner {
 
   func run() -> Bool {
     let begun = Runner.seconds
-    var passed = 0
-    var failed = 0
-    var schedules = 0
-    var steps = 0
+    var all = Report()
     let memory = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)!
     let report = memory.bindMemory(to: Report.self, capacity: 1)
     for group in Runner.groups {
@@ -62,22 +70,13 @@ struct Runner {
           report.pointee.failed += 1
         }
       }
-      let time = Runner.seconds - groupBegun
-      let all = report.pointee
-      print(
-        "\(padded(group.name, 36)) \(all.passed) passed, \(all.failed) failed, \(all.schedules) schedules, "
-          + "\(all.steps / max(all.schedules, 1)) steps each, \(Runner.rounded(time)) s")
-      passed += all.passed
-      failed += all.failed
-      schedules += all.schedules
-      steps += all.steps
+      let group = (name: group.name, report: report.pointee, time: Runner.seconds - groupBegun)
+      print("\(padded(group.name, 36)) \(group.report.text), \(Runner.rounded(group.time)) s")
+      all.add(group.report)
     }
-    let time = Runner.seconds - begun
-    print(
-      "\(schedules) schedules, \(steps) steps, \(Runner.rounded(time)) s, "
-        + "\(Int(Double(schedules) / max(time, 0.001))) schedules a second")
-    print("\(passed) passed, \(failed) failed")
-    return failed == 0
+    print("\(all.schedules) schedules, \(all.steps) steps, \(Runner.rounded(Runner.seconds - begun)) s")
+    print("\(all.passed) passed, \(all.failed) failed")
+    return all.failed == 0
   }
 
   /// Runs one scenario, in a process of its own, so that every run of it finds the same.
@@ -122,20 +121,9 @@ struct Runner {
       let (failure, steps) = scenario.run(strategy, seed: seed, length: length)
       report.pointee.schedules += 1
       report.pointee.steps += steps
-      var wrong = failure
-      // Now and then: a seed must be worth its name.
-      if wrong == nil, scenario.repeats, i % 64 == 7 {
-        // A run can fill a list that the next one finds full: so two runs of three, one after the other, have to agree.
-        var fingerprint = Scheduler.shared.fingerprint
-        var agree = false
-        for _ in 0..<3 where wrong == nil && !agree {
-          wrong = scenario.run(strategy, seed: seed, length: length).failure
-          agree = Scheduler.shared.fingerprint == fingerprint
-          fingerprint = Scheduler.shared.fingerprint
-        }
-        if wrong == nil, !agree { wrong = "runs of one seed differ" }
+      if let failure {
+        return Red(failure: failure, strategy: strategy, seed: "\(seed)", schedule: i + 1, steps: steps)
       }
-      if let wrong { return Red(failure: wrong, strategy: strategy, seed: "\(seed)", schedule: i + 1, steps: steps) }
     }
     guard scenario.preemptions > 0, strategy == nil || strategy == .exhaustive else { return nil }
     let scheduler = Scheduler.shared
@@ -175,11 +163,6 @@ struct Runner {
     if strategy == .exhaustive {
       guard let search = Search(parts[parts.count - 1]) else { return false }
       scheduler.search = search
-    }
-    // For a red that does not come alone: the runs before it.
-    for run in (environment("AFTER") ?? "").split(separator: ",") {
-      let parts = run.split(separator: " ")
-      _ = scenario.run(Strategy(rawValue: String(parts[0]))!, seed: UInt64(parts[1])!, length: length)
     }
     Seam.isTraced = true
     let failure =

@@ -5,15 +5,11 @@ struct Scenario {
   let name: String
   /// Few enough steps for every interleaving with so many preemptions; 0 for none.
   var preemptions = 0
-  /// Whether each run takes the same steps as the one before it: not where a call walks over slots that earlier runs
-  /// have used.
-  var repeats = true
   let body: (World) -> Void
 
-  init(_ name: String, preemptions: Int = 0, repeats: Bool = true, _ body: @escaping (World) -> Void) {
+  init(_ name: String, preemptions: Int = 0, _ body: @escaping (World) -> Void) {
     self.name = name
     self.preemptions = preemptions
-    self.repeats = repeats
     self.body = body
   }
 
@@ -21,7 +17,7 @@ struct Scenario {
   func run(_ strategy: Strategy, seed: UInt64, length: Int) -> (failure: String?, steps: Int) {
     let scheduler = Scheduler.shared
     let world = World()
-    Seam.generationMask = 0x7F_FFFF
+    Seam.generationMask = 0x3F_FFFF
     scheduler.latest = Scheduler.horizon
     let failure = scheduler.run(strategy, seed: seed, length: length) {
       self.body(world)

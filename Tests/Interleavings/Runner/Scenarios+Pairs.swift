@@ -4,35 +4,33 @@
 /// drives the queue beside them.
 extension Scenario {
   /// A call on a timer or its queue.
-  struct Call {
+  private struct Call {
     let name: String
     let body: (World, Queue, TimerLog) -> Void
 
-    private init(_ name: String, _ body: @escaping (World, Queue, TimerLog) -> Void) {
+    init<Result>(_ name: String, _ body: @escaping (World, Queue, TimerLog) -> Result) {
       self.name = name
-      self.body = body
+      self.body = { world, queue, timer in _ = world.call(name) { body(world, queue, timer) } }
     }
 
-    private static func stopping(_ name: String, _ body: @escaping (TimerRef) -> Status) -> Call {
-      Call(name) { world, _, timer in
-        _ = world.call(name) { timer.stopping { timer.ref.map(body) ?? .invalidHandle } }
-      }
+    static func on(_ name: String, _ body: @escaping (TimerRef) -> Status) -> Call {
+      Call(name) { _, _, timer in timer.ref.map(body) }
     }
 
-    private static func starting(_ name: String, _ body: @escaping (TimerRef) -> Status) -> Call {
-      Call(name) { world, _, timer in
-        _ = world.call(name) { timer.starting { timer.ref.map(body) ?? .invalidHandle } }
-      }
+    static func stopping(_ name: String, _ body: @escaping (TimerRef) -> Status) -> Call {
+      Call(name) { _, _, timer in timer.stopping { timer.ref.map(body) ?? .invalidHandle } }
+    }
+
+    static func starting(_ name: String, _ body: @escaping (TimerRef) -> Status) -> Call {
+      Call(name) { _, _, timer in timer.starting { timer.ref.map(body) ?? .invalidHandle } }
     }
 
     static let all: [Call] = [
       stopping("cancel") { $0.cancel() },
-      Call("cancel_and_wait") { world, queue, timer in
+      Call("cancel_and_wait") { _, queue, timer in
         // A tick that was taken as a record ends when the host comes again.
         let timeout = queue.kind == .records ? millisecond : .max
-        _ = world.call("cancel_and_wait") {
-          timer.stopping(waits: true) { timer.ref?.cancelAndWait(timeout: timeout) ?? .invalidHandle }
-        }
+        return timer.stopping(waits: true) { timer.ref?.cancelAndWait(timeout: timeout) ?? .invalidHandle }
       },
       stopping("suspend") { $0.suspend() },
       stopping("release") { $0.release() },
@@ -41,31 +39,15 @@ extension Scenario {
       starting("resume") { $0.resume() },
       starting("reschedule") { $0.reschedule(Schedule(first: 2 * millisecond, interval: millisecond)) },
       starting("fire") { $0.fire() },
-      Call("postpone") { world, _, timer in
-        _ = world.call("postpone") { timer.ref?.postpone(delay: 3 * millisecond) ?? .invalidHandle }
-      },
-      Call("set_leeway") { world, _, timer in
-        _ = world.call("set_leeway") { timer.ref?.setLeeway(100_000) ?? .invalidHandle }
-      },
-      Call("info") { world, _, timer in _ = world.call("info") { timer.ref?.info?.state } },
-      Call("generation") { world, _, timer in _ = world.call("generation") { timer.ref?.generation } },
-      Call("next_deadline of the timer") { world, _, timer in
-        _ = world.call("next_deadline of the timer") { timer.ref?.nextDeadline }
-      },
-      Call("next_deadline of the queue") { world, queue, _ in
-        _ = world.call("next_deadline of the queue") { QueueCore.nextDeadline(queue.id) }
-      },
-      Call("create") { world, queue, _ in
-        let log = TimerLog(world, queue, nil)
-        world.add(log)
-        _ = world.call("create") { log.create(millisecond) }
-      },
-      Call("drive") { world, queue, _ in
-        _ = world.call("drive") { queue.drive(world.scheduler.clock + millisecond) }
-      },
-      Call("release of the queue") { world, queue, timer in
-        _ = world.call("release of the queue") { timer.stopping { QueueCore.release(queue.id) } }
-      },
+      on("postpone") { $0.postpone(delay: 3 * millisecond) },
+      on("set_leeway") { $0.setLeeway(100_000) },
+      Call("info") { _, _, timer in timer.ref?.info?.state },
+      Call("generation") { _, _, timer in timer.ref?.generation },
+      Call("next_deadline of the timer") { _, _, timer in timer.ref?.nextDeadline },
+      Call("next_deadline of the queue") { _, queue, _ in QueueCore.nextDeadline(queue.id) },
+      Call("create") { world, queue, _ in world.log(queue).create(millisecond) },
+      Call("drive") { world, queue, _ in queue.drive(world.scheduler.clock + millisecond) },
+      Call("release of the queue") { _, queue, timer in timer.stopping { QueueCore.release(queue.id) } },
     ]
   }
 
@@ -73,28 +55,46 @@ extension Scenario {
   static let beginnings = ["due", "due, with callbacks", "repeating", "far", "suspended", "idle"]
 
   static func pairs(on kind: Queue.Kind, _ beginning: String) -> [Scenario] {
-    var scenarios: [Scenario] = []
-    for (i, first) in Call.all.enumerated() {
-      for second in Call.all[i...] {
-        scenarios.append(
-          Scenario("\(first.name) and \(second.name), \(kind.rawValue), \(beginning)") { world in
-            let queue = world.queue(kind)
-            let timer = begin(beginning, world, queue)
-            world.thread(first.name) { first.body(world, queue, timer) }
-            world.thread(second.name) { second.body(world, queue, timer) }
-            if kind.isDriven {
-              world.thread("driver") {
-                for _ in 0..<2 {
-                  if kind != .virtual { world.sleep(until: world.scheduler.clock + millisecond) }
-                  _ = world.call("drive") { queue.drive(queue.core.control.virtualNow + millisecond) }
-                }
+    Call.all.indices.flatMap { i in
+      Call.all[i...].map { second in
+        let first = Call.all[i]
+        return Scenario("\(first.name) and \(second.name), \(kind.rawValue), \(beginning)") { world in
+          let queue = world.queue(kind)
+          let timer = begin(beginning, world, queue)
+          world.thread(first.name) { first.body(world, queue, timer) }
+          world.thread(second.name) { second.body(world, queue, timer) }
+          if kind.isDriven {
+            world.thread("driver") {
+              for _ in 0..<2 {
+                if kind != .virtual { world.sleep(until: world.scheduler.clock + millisecond) }
+                world.call("drive") { queue.drive(queue.core.control.virtualNow + millisecond) }
               }
             }
-            world.race()
-          })
+          }
+          world.race()
+        }
       }
     }
-    return scenarios
+  }
+
+  /// What a timer is asked is answered while another thread stands for ten seconds within any call.
+  static let standing: [Scenario] = Call.all.map { call in
+    Scenario("queries beside a thread that stands in \(call.name)") { world in
+      let queue = world.queue(.virtual)
+      let timer = world.timer(queue, after: millisecond, every: millisecond)
+      world.scheduler.latest = Scheduler.start + second
+      world.thread(call.name, heldUpUntil: Scheduler.start + 10 * second) { call.body(world, queue, timer) }
+      world.thread("asker") {
+        for _ in 0..<2 {
+          world.call("state") { timer.ref?.state }
+          world.call("generation") { timer.ref?.generation }
+          world.call("next_deadline") { timer.ref?.nextDeadline }
+          world.call("info") { timer.ref?.info?.state }
+        }
+        world.scheduler.latest = Scheduler.horizon
+      }
+      world.race()
+    }
   }
 
   private static func begin(_ beginning: String, _ world: World, _ queue: Queue) -> TimerLog {

@@ -3,7 +3,7 @@
 /// A scenario or more for each row of the table of protocols.
 extension Scenario {
   static let protocols: [Scenario] =
-    queries + ends + rings + stale + closing + objects + wallClock + runLoops
+    queries + ends + rings + stale + closing + objects + wallClock + runLoops + homes + standing
 
   // MARK: Position and writer: a timer that is being written or looked at is not forgotten
 
@@ -12,31 +12,29 @@ extension Scenario {
       let queue = world.queue(.virtual)
       let timer = world.timer(queue, after: 10, finalizer: false)
       world.thread("driver") {
-        let status = world.call("advance") { queue.drive(Scheduler.start + 20) }
-        world.expect(status == .ok && timer.ticks == 1, "advance answered OK and the tick was not delivered")
+        world.call("advance", answers: .ok) { queue.drive(Scheduler.start + 20) }
+        world.expect(timer.ticks == 1, "advance answered OK and the tick was not delivered")
       }
-      world.thread("asker") { _ = world.call("info") { timer.ref?.info?.state } }
+      world.thread(calls: "info") { timer.ref?.info?.state }
       world.race()
     },
     Scenario("a query beside run", preemptions: 2) { world in
       let queue = world.queue(.host)
       let timer = world.timer(queue, after: millisecond, finalizer: false)
       world.thread("driver") {
-        let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
-        world.expect(status == .ok && timer.ticks == 1, "run answered OK and a timer was running")
+        world.call("run", answers: .ok) { QueueCore.run(queue.id, untilStopped: false) }
+        world.expect(timer.ticks == 1, "run answered OK and a timer was running")
       }
-      world.thread("asker") {
-        for _ in 0..<2 { _ = world.call("info") { timer.ref?.info?.state } }
-      }
+      world.thread("asker") { for _ in 0..<2 { world.call("info") { timer.ref?.info?.state } } }
       world.race()
     },
     Scenario("release beside next_deadline", preemptions: 2) { world in
       let queue = world.queue(.virtual)
       let timer = world.timer(queue, after: 10)
-      world.thread("asker") { _ = world.call("next_deadline") { QueueCore.nextDeadline(queue.id) } }
+      world.thread(calls: "next_deadline") { QueueCore.nextDeadline(queue.id) }
       world.thread("releaser") {
         timer.isReleased = true
-        _ = world.call("release") { timer.ref?.release() ?? .ok }
+        world.call("release", on: timer) { $0.release() }
       }
       world.race()
       world.expect(timer.finalized == 1, "the finalizer waits though nobody is inside the queue")
@@ -47,40 +45,11 @@ extension Scenario {
       world.thread("driver") {
         _ = queue.drive()
         for _ in 0..<2 {
-          if case .success(let next) = world.call("next_deadline", { QueueCore.nextDeadline(queue.id) }) {
-            world.expect(next != .max, "next_deadline answered FOREVER while a timer was running")
-          }
+          let next = try? world.call("next_deadline") { QueueCore.nextDeadline(queue.id) }.get()
+          world.expect(next != .max, "next_deadline answered FOREVER while a timer was running")
         }
       }
-      world.thread("asker") {
-        for _ in 0..<2 { _ = world.call("info") { timer.ref?.info?.state } }
-      }
-      world.race()
-    },
-    Scenario("postpone beside run") { world in
-      let queue = world.queue(.host)
-      let timers = [0, 1].map { _ in world.timer(queue, after: millisecond, finalizer: false) }
-      world.thread("driver") {
-        let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
-        world.expect(status == .ok, "run answered \(status.rawValue)")
-        for timer in timers { world.expect(timer.ticks == 1, "run answered OK and a timer was running") }
-      }
-      for timer in timers {
-        world.thread("writer") {
-          _ = world.call("postpone") { timer.ref?.postpone(delay: 2 * millisecond) ?? .ok }
-          _ = world.call("set_leeway") { timer.ref?.setLeeway(10_000) ?? .ok }
-        }
-      }
-      world.race()
-    },
-    Scenario("reschedule beside advance") { world in
-      let queue = world.queue(.virtual)
-      let timer = world.timer(queue, after: 10, finalizer: false)
-      world.thread("driver") {
-        for time in [5, 20, 40] as [Int64] { _ = world.call("advance") { queue.drive(Scheduler.start + time) } }
-      }
-      world.thread("writer") { _ = world.call("reschedule") { timer.ref?.reschedule(Schedule(first: 7)) ?? .ok } }
-      world.thread("asker") { _ = world.call("next_deadline") { timer.ref?.nextDeadline } }
+      world.thread("asker") { for _ in 0..<2 { world.call("info") { timer.ref?.info?.state } } }
       world.race()
     },
     Scenario("a reschedule beside a position that moves", preemptions: 2) { world in
@@ -89,20 +58,19 @@ extension Scenario {
       _ = queue.drive(Scheduler.start)
       // From here on the wheel has it too early, and finds that out.
       _ = timer.ref?.postpone(until: Scheduler.start + 40)
-      world.thread("driver") { _ = world.call("advance") { queue.drive(Scheduler.start + 5) } }
-      world.thread("writer") { _ = world.call("reschedule") { timer.ref?.reschedule(Schedule(first: 20)) ?? .ok } }
+      world.thread(calls: "advance") { queue.drive(Scheduler.start + 5) }
+      world.thread(calls: "reschedule", on: timer) { $0.reschedule(Schedule(first: 20)) }
       world.race()
       world.expect(queue.drive(Scheduler.start + 25) == .ok && timer.ticks == 1, "advance left a tick behind")
     },
     Scenario("a restart while the handler that has cancelled comes to its end", preemptions: 2) { world in
-      let queue = world.queue(.concurrent)
       // Cancelled in its extra tick it keeps its place in the wheel, on which the restart relies.
       var timer: TimerLog?
-      timer = world.timer(queue, after: millisecond, finalizer: false) { tick in
+      timer = world.timer(world.queue(.concurrent), after: millisecond, finalizer: false) { tick in
         if tick.kind == TickKind.fired.rawValue { _ = timer?.ref?.cancel() }
       }
-      world.thread("firer") { _ = world.call("fire") { timer?.ref?.fire() ?? .ok } }
-      world.thread("writer") { _ = world.call("restart") { timer?.ref?.restart(Schedule(first: millisecond)) ?? .ok } }
+      world.thread(calls: "fire", on: timer) { $0.fire() }
+      world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: millisecond)) }
       world.race()
     },
     Scenario("a restart that is held up beyond the end of the handler that has cancelled") { world in
@@ -123,7 +91,7 @@ extension Scenario {
       world.timer(queue, after: 2 * millisecond, finalizer: false)
       world.thread("writer", heldUpUntil: Scheduler.start + 3 * millisecond) {
         isCancelled.wait()
-        _ = world.call("restart") { timer?.ref?.restart(Schedule(first: millisecond)) ?? .ok }
+        world.call("restart", on: timer) { $0.restart(Schedule(first: millisecond)) }
       }
       world.race()
     },
@@ -137,7 +105,7 @@ extension Scenario {
       let other = world.timer(queue, after: 5000, every: 700, finalizer: false)
       world.thread("writer of another") {
         shareImage()
-        for _ in 0..<2 { _ = world.call("restart") { other.ref?.restart(Schedule(first: 900)) ?? .ok } }
+        for _ in 0..<2 { world.call("restart", on: other) { $0.restart(Schedule(first: 900)) } }
       }
       queryBesideReschedules(world, timer: timer, shareImage)
     },
@@ -145,21 +113,11 @@ extension Scenario {
       let queue = world.queue(.virtual)
       let timer = world.timer(queue, after: nil, finalizer: false)
       world.thread("driver") {
-        _ = world.call("restart") { timer.ref?.restart(Schedule(first: 10)) ?? .ok }
-        _ = world.call("advance") { queue.drive(Scheduler.start + 20) }
+        world.call("restart", on: timer) { $0.restart(Schedule(first: 10)) }
+        world.call("advance") { queue.drive(Scheduler.start + 20) }
         world.expect(timer.ticks > 0, "advance left a tick behind")
       }
-      world.thread("writer") { _ = world.call("restart") { timer.ref?.restart(Schedule(first: 10)) ?? .ok } }
-      world.race()
-    },
-    Scenario("two restarts beside the pass") { world in
-      let queue = world.queue(.precise)
-      let timer = world.timer(queue, after: millisecond, finalizer: false)
-      for delay in [millisecond, 3 * millisecond] {
-        world.thread("writer") {
-          for _ in 0..<2 { _ = world.call("restart") { timer.ref?.restart(Schedule(first: delay)) ?? .ok } }
-        }
-      }
+      world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: 10)) }
       world.race()
     },
   ]
@@ -170,10 +128,9 @@ extension Scenario {
     for interval in [200, 300] as [Int64] {
       world.thread("writer") {
         begin()
-        for i in 0..<2 as Range<Int64> {
-          let schedule = Schedule(
-            first: interval + i * 1000, interval: interval + i * 1000, leeway: interval / 10 + i * 100)
-          _ = world.call("reschedule") { timer.ref?.reschedule(schedule) ?? .ok }
+        for interval in [interval, interval + 1000] {
+          let schedule = Schedule(first: interval, interval: interval, leeway: interval / 10)
+          world.call("reschedule", on: timer) { $0.reschedule(schedule) }
         }
       }
     }
@@ -203,78 +160,62 @@ extension Scenario {
   // MARK: run ends with the last timer
 
   private static let ends: [Scenario] =
-    ["cancel", "suspend", "release", "reschedule to never", "postpone to never"].map { name in
-      Scenario("\(name) ends run", preemptions: name == "cancel" ? 1 : 0) { world in
-        let queue = world.queue(.host)
-        let timer = world.timer(queue, after: 10 * second, finalizer: name != "cancel")
-        world.scheduler.latest = Scheduler.start + second
-        world.thread("driver") {
-          let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
-          world.expect(status == .ok, "run answered \(status.rawValue)")
-        }
-        world.thread("ender") {
-          _ = world.call(name) {
-            switch name {
-            case "cancel": timer.ref?.cancel() ?? .ok
-            case "suspend": timer.ref?.suspend() ?? .ok
-            case "release": timer.ref?.release() ?? .ok
-            case "reschedule to never": timer.ref?.reschedule(Schedule(first: .max)) ?? .ok
-            default: timer.ref?.postpone(until: .max) ?? .ok
-            }
-          }
-        }
-        world.race()
+    ([
+      ("cancel", { $0.cancel() }),
+      ("cancel_and_wait", { $0.cancelAndWait(timeout: .max) }),
+      ("suspend", { $0.suspend() }),
+      ("release", { $0.release() }),
+      ("reschedule to never", { $0.reschedule(Schedule(first: .max)) }),
+      ("restart to never", { $0.restart(Schedule(first: .max)) }),
+      ("reschedule to now", { $0.reschedule(Schedule(first: 0)) }),
+      ("postpone to never", { $0.postpone(until: .max) }),
+    ] as [(String, (TimerRef) -> Status)]).map { name, end in
+      runScenario("\(name) ends run", preemptions: name == "cancel" ? 1 : 0) { world, queue in
+        // Without a finalizer one compare-and-swap ends it.
+        let timer = world.timer(queue, after: 10 * second, finalizer: !["cancel", "release"].contains(name))
+        world.thread(calls: name, on: timer, end)
       }
     } + [
-      Scenario("another thread takes the last tick of run") { world in
-        let queue = world.queue(.host)
-        world.timer(queue, after: millisecond, finalizer: false)
-        world.thread("driver") {
-          let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
-          world.expect(status == .ok || status == .busy, "run answered \(status.rawValue)")
+      runScenario("the end of its target ends run") { world, queue in
+        let counted = Counted()
+        let target = makeTarget(counted)
+        _ = world.log(queue, target: target).create(10 * second)
+        world.thread(calls: "release of the target") { withExtendedLifetime(counted) { TimerTarget.release(target) } }
+      },
+      runScenario("the release of its queue ends run", answers: .shutDown, .invalidHandle) { world, queue in
+        world.timer(queue, after: 10 * second)
+        world.thread(calls: "release") { QueueCore.release(queue.id) }
+      },
+      runScenario("cancel of two timers ends run") { world, queue in
+        for delay in [10 * second, 20 * second] {
+          let timer = world.timer(queue, after: delay)
+          world.thread(calls: "cancel", on: timer) { $0.cancel() }
         }
+      },
+      runScenario("another thread takes the last tick of run", answers: .ok, .busy) { world, queue in
+        world.timer(queue, after: millisecond, finalizer: false)
         world.thread("second driver") {
           world.sleep(until: Scheduler.start + 2 * millisecond)
-          _ = world.call("process") { queue.drive() }
+          world.call("process") { queue.drive() }
         }
-        world.race()
       },
-      Scenario("another thread takes the last two ticks of run", preemptions: 2) { world in
-        let queue = world.queue(.host)
+      runScenario("another thread takes the last two ticks of run", preemptions: 2, answers: .ok, .busy) {
+        world, queue in
         let timers = [100, 200].map { world.timer(queue, after: $0 * second, finalizer: false) }
-        world.scheduler.latest = Scheduler.start + second
-        world.thread("driver") {
-          let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
-          world.expect(status == .ok || status == .busy, "run answered \(status.rawValue)")
-        }
         world.thread("second driver") {
           for timer in timers {
-            _ = world.call("reschedule") { timer.ref?.reschedule(Schedule(first: 0)) ?? .ok }
-            _ = world.call("process") { queue.drive() }
+            world.call("reschedule", on: timer) { $0.reschedule(Schedule(first: 0)) }
+            world.call("process") { queue.drive() }
           }
         }
-        world.race()
-      },
-      Scenario("cancel of two timers ends run") { world in
-        let queue = world.queue(.host)
-        let timers = [10, 20].map { world.timer(queue, after: $0 * second) }
-        world.scheduler.latest = Scheduler.start + second
-        world.thread("driver") {
-          let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
-          world.expect(status == .ok, "run answered \(status.rawValue)")
-        }
-        for timer in timers { world.thread("ender") { _ = world.call("cancel") { timer.ref?.cancel() ?? .ok } } }
-        world.race()
       },
       Scenario("stop ends run and wait") { world in
         let queue = world.queue(.host)
         world.timer(queue, after: 10 * second)
         world.scheduler.latest = Scheduler.start + second
         world.thread("driver") {
-          for call in [{ QueueCore.run(queue.id, untilStopped: true) }, { QueueCore.wait(queue.id, timeout: .max) }] {
-            let status = world.call("run or wait", call)
-            world.expect(status == .stopped, "run or wait answered \(status.rawValue)")
-          }
+          world.call("run", answers: .stopped) { QueueCore.run(queue.id, untilStopped: true) }
+          world.call("wait", answers: .stopped) { QueueCore.wait(queue.id, timeout: .max) }
         }
         world.thread("stopper") {
           for _ in 0..<2 {
@@ -285,41 +226,47 @@ extension Scenario {
       },
     ]
 
+  /// `run` on a host-driven queue, which ends though no tick comes in the scenario's time, beside what `others` do.
+  private static func runScenario(
+    _ name: String, preemptions: Int = 0, answers: Status..., others: @escaping (World, Queue) -> Void
+  ) -> Scenario {
+    Scenario(name, preemptions: preemptions) { world in
+      let queue = world.queue(.host)
+      world.scheduler.latest = Scheduler.start + second
+      world.thread("driver") {
+        let status = world.call("run") { QueueCore.run(queue.id, untilStopped: false) }
+        world.expect((answers.isEmpty ? [.ok] : answers).contains(status), "run answered \(status.rawValue)")
+      }
+      others(world, queue)
+      world.race()
+    }
+  }
+
   // MARK: Waits
 
   private static let rings: [Scenario] =
     [(Queue.Kind.serial, 2), (.precise, 2), (.serial, 3), (.precise, 3)].map { kind, count in
-      Scenario("a ring of sync of \(count) \(kind.rawValue) queues") { world in
-        let queues = (0..<count).map { _ in world.queue(kind) }
-        for (i, queue) in queues.enumerated() {
-          world.timer(queue, after: millisecond, finalizer: false) { _ in
-            let status = world.call("sync") { QueueCore.sync(queues[(i + 1) % count].id, timeout: .max) {} }
-            world.expect(status == .ok || status == .wouldDeadlock, "sync answered \(status.rawValue)")
-          }
-        }
-        world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
-        world.race()
+      handlersScenario(
+        "a ring of sync of \(count) \(kind.rawValue) queues", [Queue.Kind](repeating: kind, count: count)
+      ) {
+        world, queues, _, next in
+        world.call("sync", answers: .ok, .wouldDeadlock) { QueueCore.sync(queues[next].id, timeout: .max) {} }
       }
     } + [
-      Scenario("handlers that wait for each other's timer") { world in
-        let queues = [world.queue(.precise), world.queue(.serial)]
-        var timers: [TimerLog] = []
-        for (i, queue) in queues.enumerated() {
-          timers.append(
-            world.timer(queue, after: millisecond, finalizer: false) { _ in
-              let other = timers[1 - i]
-              let status = world.call("cancel_and_wait") { other.ref?.cancelAndWait(timeout: .max) ?? .ok }
-              world.expect(!status.isFailure || status == .wouldDeadlock, "cancel_and_wait answered \(status.rawValue)")
-            })
+      handlersScenario("handlers that wait for each other's timer", [.precise, .serial]) { world, _, timers, next in
+        let status = world.call("cancel_and_wait", on: timers[next]) { $0.cancelAndWait(timeout: .max) }
+        world.expect(!status.isFailure || status == .wouldDeadlock, "cancel_and_wait answered \(status.rawValue)")
+      },
+      handlersScenario("handlers that shut each other's queue down", [.precise, .serial]) { world, queues, _, next in
+        world.call("shutdown", answers: .ok, .wouldDeadlock, .invalidHandle) {
+          QueueCore.shutdown(queues[next].id, timeout: .max)
         }
-        world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
-        world.race()
       },
       Scenario("a handler that waits for one whose sync is over") { world in
         let queues = [world.queue(.precise), world.queue(.precise)]
         var first: TimerLog!
         let second = world.timer(queues[1], after: nil, finalizer: false) { _ in
-          let status = world.call("cancel_and_wait") { first.ref?.cancelAndWait(timeout: .max) ?? .ok }
+          let status = world.call("cancel_and_wait", on: first) { $0.cancelAndWait(timeout: .max) }
           world.expect(!status.isFailure, "cancel_and_wait answered \(status.rawValue)")
         }
         first = world.timer(queues[0], after: millisecond, finalizer: false) { _ in
@@ -332,27 +279,11 @@ extension Scenario {
         world.race()
         world.expect(second.ticks == 1, "the second handler was not called")
       },
-      Scenario("handlers that shut each other's queue down") { world in
-        let queues = [world.queue(.precise), world.queue(.serial)]
-        for (i, queue) in queues.enumerated() {
-          world.timer(queue, after: millisecond) { _ in
-            let status = world.call("shutdown") { QueueCore.shutdown(queues[1 - i].id, timeout: .max) }
-            world.expect(
-              status == .ok || status == .wouldDeadlock || status == .invalidHandle,
-              "shutdown answered \(status.rawValue)")
-          }
-        }
-        world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
-        world.race()
-      },
       Scenario("cancel_and_wait of one callback by two threads") { world in
-        let queue = world.queue(.precise)
-        let timer = world.timer(queue, after: 1, every: millisecond)
+        let timer = world.timer(world.queue(.precise), after: 1, every: millisecond)
         for _ in 0..<2 {
-          world.thread("waiter") {
-            _ = world.call("cancel_and_wait") {
-              timer.stopping(waits: true) { timer.ref?.cancelAndWait(timeout: .max) ?? .invalidHandle }
-            }
+          world.thread(calls: "cancel_and_wait", on: timer) { ref in
+            timer.stopping(waits: true) { ref.cancelAndWait(timeout: .max) }
           }
         }
         world.race()
@@ -365,8 +296,25 @@ extension Scenario {
           let status = world.call("sync") { QueueCore.sync(queue.id, timeout: .max) { ran = true } }
           world.expect(ran == (status == .ok), "sync answered \(status.rawValue), its function ran: \(ran)")
         }
-        world.thread("ender") { _ = world.call("shutdown") { QueueCore.shutdown(queue.id, timeout: .max) } }
+        world.thread(calls: "shutdown") { QueueCore.shutdown(queue.id, timeout: .max) }
         world.race()
       },
     ]
+
+  /// A handler on each of the queues, at the same time, with the queues, the timers and the next one's number.
+  private static func handlersScenario(
+    _ name: String, _ kinds: [Queue.Kind], _ handler: @escaping (World, [Queue], [TimerLog], Int) -> Void
+  ) -> Scenario {
+    Scenario(name) { world in
+      let queues = kinds.map { world.queue($0) }
+      var timers: [TimerLog] = []
+      for (i, queue) in queues.enumerated() {
+        let next = (i + 1) % queues.count
+        timers.append(
+          world.timer(queue, after: millisecond, finalizer: false) { _ in handler(world, queues, timers, next) })
+      }
+      world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
+      world.race()
+    }
+  }
 }

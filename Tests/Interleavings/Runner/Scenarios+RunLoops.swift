@@ -9,15 +9,13 @@ extension Scenario {
         var loop: Loop?
         world.thread("runner") {
           loop = try? Loop.current.get()
-          var queue: UInt64 = 0
-          if case .success(let made)? = loop?.makeQueue(in: LoopModes([.default]), QueueOptions()) { queue = made }
+          let queue = try! loop!.makeQueue(in: LoopModes([.default]), QueueOptions()).get()
           var timer: UInt64 = 0
           let handler = TickFunction { _, _ in Scheduler.shared.step("in the callback", "", 0) }
           _ = TimerRef.create(
             on: queue, TimerOptions(handler: handler), Schedule(first: interval, interval: interval), out: &timer)
           for _ in 0..<2 {
-            let status = world.call("run") { Loop.run(in: .default, timeout: .max, untilTick: false) }
-            world.expect(status == .stopped, "run answered \(status.rawValue)")
+            world.call("run", answers: .stopped) { Loop.run(in: .default, timeout: .max, untilTick: false) }
           }
           world.expect(loop?.wantsOut.load(ordering: .relaxed) == false, "a stop that was taken still ends slices")
           _ = QueueCore.shutdown(queue, timeout: .max)
@@ -33,12 +31,11 @@ extension Scenario {
     } + [
       Scenario("a queue made beside the end of its run loop", preemptions: 2) { world in
         guard let id = try? Loop.start(label: "").get(), let loop = Loop.find(id) else { return }
-        var made: UInt64 = 0
+        var made: UInt64?
         world.thread("maker") {
-          let result = world.call("make") { loop.makeQueue(in: LoopModes([.default, .common]), QueueOptions()) }
-          if case .success(let queue) = result { made = queue }
+          made = try? world.call("make") { loop.makeQueue(in: LoopModes([.default, .common]), QueueOptions()) }.get()
         }
-        world.thread("ender") { _ = world.call("release") { loop.release() } }
+        world.thread(calls: "release") { loop.release() }
         world.race()
         world.sleep(until: world.scheduler.clock + 1000)
         world.expect(loop.hasEnded, "a run loop that was released runs")
@@ -46,14 +43,13 @@ extension Scenario {
           state.commonDrivers.count + state.modes.reduce(0) { $0 + $1.drivers.count }
         }
         world.expect(left == 0, "\(left) entries of queues in a run loop that has ended")
-        let status = made == 0 ? .ok : QueueCore.shutdown(made, timeout: .max)
-        world.expect(status == .ok, "shutdown answered \(status.rawValue)")
+        if let made { world.call("shutdown", answers: .ok) { QueueCore.shutdown(made, timeout: .max) } }
       },
       Scenario("release of a queue beside the end of its run loop", preemptions: 2) { world in
         let queue = world.queue(.loop)
         world.timer(queue, after: second)
-        world.thread("releaser") { _ = world.call("release of the queue") { QueueCore.release(queue.id) } }
-        world.thread("ender") { _ = world.call("release of the run loop") { queue.loop?.release() } }
+        world.thread(calls: "release of the queue") { QueueCore.release(queue.id) }
+        world.thread(calls: "release of the run loop") { queue.loop?.release() }
         world.race()
       },
       Scenario("shutdown of a queue beside the end of its run loop") { world in
@@ -61,10 +57,9 @@ extension Scenario {
         world.timer(queue, after: 1, every: millisecond)
         world.timer(queue, after: second)
         world.thread("waiter") {
-          let status = world.call("shutdown") { QueueCore.shutdown(queue.id, timeout: .max) }
-          world.expect(status == .ok, "shutdown answered \(status.rawValue)")
+          world.call("shutdown", answers: .ok) { QueueCore.shutdown(queue.id, timeout: .max) }
         }
-        world.thread("ender") { _ = world.call("release") { queue.loop?.release() } }
+        world.thread(calls: "release") { queue.loop?.release() }
         world.race()
       },
     ]

@@ -29,8 +29,6 @@ final class Scheduler: SeamScheduler {
   /// Steps of the race alone.
   private(set) var raceSteps = 0
   private(set) var failure: String?
-  /// Who went on when, in one number: two runs of one seed have the same.
-  private(set) var fingerprint: UInt64 = 0
   var files = Files()
   let outside: Coroutine
 
@@ -69,7 +67,6 @@ final class Scheduler: SeamScheduler {
     jumpsLeft = 12
     steps = 0
     raceSteps = 0
-    fingerprint = 0
     failure = nil
     files = Files()
     check = nil
@@ -211,7 +208,6 @@ final class Scheduler: SeamScheduler {
   }
 
   private func go(to next: Coroutine) {
-    fingerprint = (fingerprint ^ UInt64(steps) << 6 ^ UInt64(next.index)) &* 0x100_0000_01B3
     let this = current
     current = next
     this.yield(to: next)

@@ -14,10 +14,22 @@ final class World {
   /// - Parameters:
   ///   - limit: of timers; 0 for none.
   ///   - isWall: whether the queue is on the wall clock, which a scenario steps by `QueueCore.stepWallClock`.
-  func queue(_ kind: Queue.Kind, limit: UInt64 = 0, isWall: Bool = false) -> Queue {
-    let queue = Queue(kind, number: queues.count, limit: limit, isWall: isWall, self)
+  ///   - isBound: whether only the calling thread drives the queue.
+  func queue(_ kind: Queue.Kind, limit: UInt64 = 0, isWall: Bool = false, isBound: Bool = false) -> Queue {
+    let queue = Queue(kind, number: queues.count, limit: limit, isWall: isWall, isBound: isBound, self)
     queues.append(queue)
     return queue
+  }
+
+  /// A timer that the scenario makes itself, by `create`.
+  func log(
+    _ queue: Queue, target: UInt64 = 0, finalizer: Bool = true, _ body: ((TickRecord) -> Void)? = nil
+  ) -> TimerLog {
+    let log = TimerLog(self, queue, body)
+    log.target = target
+    log.hasFinalizer = finalizer
+    timers.append(log)
+    return log
   }
 
   /// A timer with a log; `after` is from now, or a point in time.
@@ -26,21 +38,31 @@ final class World {
     _ queue: Queue, after: Int64?, isDeadline: Bool = false, every: Int64 = 0, finalizer: Bool = true,
     callbacks: Bool = false, _ body: ((TickRecord) -> Void)? = nil
   ) -> TimerLog {
-    let log = TimerLog(self, queue, body)
-    log.hasFinalizer = finalizer
+    let log = log(queue, finalizer: finalizer, body)
     log.firstIsDeadline = isDeadline
-    timers.append(log)
     let status = log.create(after, every: every, callbacks: callbacks)
     expect(status == .ok, "create answered \(status.rawValue)")
     return log
   }
 
-  func add(_ log: TimerLog) { timers.append(log) }
+  /// Releases a queue and makes another one, which may get its control block.
+  func replace(_ queue: Queue, by kind: Queue.Kind) -> Queue {
+    call("release") { QueueCore.release(queue.id) }
+    return call("create") { self.queue(kind) }
+  }
 
   /// - Parameter time: the thread is held up until then, at a step drawn at random.
   func thread(_ name: String, heldUpUntil time: Int64? = nil, _ body: @escaping () -> Void) {
     threads.append(scheduler.add(name, isDaemon: false, body))
     if let time { scheduler.holdUp(threads[threads.count - 1], until: time) }
+  }
+
+  /// A thread that makes one call, after which both are named.
+  func thread<Result>(calls name: String, _ body: @escaping () -> Result) { thread(name) { self.call(name, body) } }
+
+  /// The same for a call on a timer.
+  func thread(calls name: String, on timer: TimerLog?, _ body: @escaping (TimerRef) -> Status) {
+    thread(name) { self.call(name, on: timer, body) }
   }
 
   /// A thread of a queue.
@@ -73,6 +95,20 @@ final class World {
     return result
   }
 
+  /// The same for one that may answer only this.
+  @discardableResult
+  func call(_ name: String, answers first: Status, _ others: Status..., by body: () -> Status) -> Status {
+    let status = call(name, body)
+    expect(status == first || others.contains(status), "\(name) answered \(status.rawValue)")
+    return status
+  }
+
+  /// The same for a call on a timer.
+  @discardableResult
+  func call(_ name: String, on timer: TimerLog?, _ body: (TimerRef) -> Status) -> Status {
+    call(name) { timer?.ref.map(body) ?? .invalidHandle }
+  }
+
   func expect(_ holds: Bool, _ what: @autoclosure () -> String) {
     if !holds { scheduler.fail(what()) }
   }
@@ -85,6 +121,9 @@ final class World {
     }
   }
 
+  /// Waits for the end of the queues' threads.
+  func joinWorkers() { for coroutine in scheduler.coroutines where coroutine.isDaemon { scheduler.join([coroutine]) } }
+
   // MARK: Looking over
 
   /// After the race: every timer that runs ticks when it is due; then all end, and every finalizer has been called once.
@@ -96,7 +135,7 @@ final class World {
       log.isReleased = true
     }
     for queue in queues { queue.end() }
-    for coroutine in scheduler.coroutines where coroutine.isDaemon { scheduler.join([coroutine]) }
+    joinWorkers()
     for queue in queues {
       expect(queue.core.closed.load(ordering: .relaxed), "queue \(queue.number) has not ended")
     }

@@ -1,0 +1,107 @@
+import Chime
+import ChimeCore
+import Testing
+
+/// Code that sleeps, on virtual time: waiting until it does, and the main actor's timers.
+@Suite struct ArmingTests {
+  static let patience = Duration.seconds(60)
+
+  private func expectArmed(_ queue: VirtualTimerQueue) async throws {
+    try #require(try await queue.untilArmed() == .done)
+  }
+
+  @Test(.timeLimit(.minutes(10))) func untilArmedReturnsOnceSomebodySleeps() async throws {
+    let queue = try VirtualTimerQueue()
+    let clock = TimerQueueClock(queue)
+    let task = Task {
+      for _ in 0..<3 { try await clock.sleep(for: .seconds(60)) }
+      return clock.now.nanoseconds
+    }
+    for _ in 0..<3 {
+      try await expectArmed(queue)
+      #expect(queue.nextDeadline == queue.now + 60_000_000_000)
+      while true {
+        do {
+          try queue.advance(by: .seconds(60))
+          break
+        } catch ChimeError.busy { await Task.yield() }
+      }
+    }
+    #expect(try await task.value == 180_000_000_000)
+  }
+
+  /// Its tick comes with an advance by zero, and what it starts is to be waited for.
+  @Test func aTimerThatIsDueNowDoesNotArmTheQueue() async throws {
+    let queue = try VirtualTimerQueue()
+    let due = try queue.after(.zero) { _ in }
+    #expect(try await queue.untilArmed(within: .milliseconds(5)) == .timedOut)
+    let later = try queue.after(.seconds(1)) { _ in }
+    #expect(try await queue.untilArmed(within: .milliseconds(5)) == .timedOut)  // the one that is due hides it
+    try queue.advance(by: .zero)
+    #expect(try await queue.untilArmed(within: Self.patience) == .done)
+    #expect(due.state == .finished && later.state == .running)
+  }
+
+  @Test func untilArmedEndsWithItsLimitItsTaskAndItsQueue() async throws {
+    let queue = try VirtualTimerQueue()
+    #expect(try await queue.untilArmed(within: .milliseconds(5)) == .timedOut)
+    let cancelled = Task { try await queue.untilArmed() }
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    let ended = Task { try await queue.untilArmed() }
+    await Task.yield()
+    try queue.shutdown()
+    await #expect(throws: ChimeError.shutDown) { try await ended.value }
+  }
+
+  /// From threads beside, again and again: none is missed.
+  @Test(.timeLimit(.minutes(10))) func noTimerIsMissedThatAnotherThreadStarts() async throws {
+    let queue = try VirtualTimerQueue()
+    for _ in 0..<500 {
+      async let timer = Task.detached { try queue.after(.seconds(1)) { _ in } }.value
+      try await expectArmed(queue)
+      try await timer.cancel()
+    }
+  }
+
+  @MainActor final class Screen {
+    var ticks: [Int64] = []
+    var timer: ChimeTimer?
+    func start(on queue: MainTimerQueue) throws {
+      timer = try queue.every(.seconds(1)) { [unowned self] tick in ticks.append(tick.scheduled) }
+    }
+  }
+
+  @Test @MainActor func theMainActorsTimersRunOnVirtualTime() async throws {
+    let queue = try MainTimerQueue(virtual: .seconds(5))
+    let screen = Screen()
+    try screen.start(on: queue)
+    #expect(queue.now == 5_000_000_000)
+    #expect(try await queue.untilArmed(within: Self.patience) == .done)
+    try queue.advance(by: .seconds(2))
+    #expect(screen.ticks == [6_000_000_000, 7_000_000_000])
+    try queue.jump(by: .seconds(10))
+    #expect(screen.ticks.count == 2)
+    try queue.advance(by: .zero)
+    #expect(screen.ticks.count == 3)
+    #expect(throws: ChimeError.invalidArgument) { try MainTimerQueue(virtual: .seconds(-1)) }
+    #expect(!(queue.queue is VirtualTimerQueue))  // nobody can advance it elsewhere
+  }
+
+  @Test @MainActor func aMainQueueInRealTimeIsNotAdvanced() async throws {
+    let queue = try MainTimerQueue()
+    #expect(throws: ChimeError.unsupported) { try queue.advance(by: .seconds(1)) }
+    #expect(throws: ChimeError.unsupported) { try queue.jump(by: .seconds(1)) }
+    await #expect(throws: ChimeError.unsupported) { try await queue.untilArmed() }
+  }
+
+  @Test func namesOfTheSystemsBefore() throws {
+    let queue = try VirtualTimerQueue()
+    let container = try Chime.TimeLimitedContainer(value: "token", interval: .seconds(1), on: queue)
+    #expect(container.value == "token")
+    try queue.advance(by: .seconds(1))
+    #expect(container.value == nil)
+    let machine = DispatchSourceTimerMachine(timerFactory: DispatchSourceTimerAdapterFactory()) {}
+    #expect(machine.state == .idle)
+  }
+}

@@ -1,0 +1,93 @@
+import Chime
+import ChimeTestSupport
+import Foundation
+import Testing
+
+@testable import ChimeRunLoop
+
+/// Timer queues on Foundation's run loops in Swift. (What a queue does on every kind of place is tested by the C suite, on
+/// Chime's own run loops too.)
+@Suite(.serialized) struct RunLoopQueueTests {
+  @Test func aQueueNeedsAModeAndALoopThatLives() async throws {
+    try await onAThread {
+      #expect(throws: ChimeError.invalidArgument) { try TimerQueue(on: .current, modes: []) }
+      #expect(throws: ChimeError.invalidArgument) { try TimerQueue(on: .current, modes: [.default, RunLoop.Mode("")]) }
+    }
+  }
+
+  /// A timer whose date is set in its own callback is re-armed by CoreFoundation in that mode only.
+  @Test(arguments: [[RunLoop.Mode.default, .tracking], [.common], [.common, RunLoop.Mode("third")]])
+  func aQueueInSeveralModesTicksInEach(_ modes: [RunLoop.Mode]) async throws {
+    try await onAThread {
+      addCommonMode(.tracking)
+      let queue = try TimerQueue(on: .current, modes: modes)
+      let due = Counter(), ticks = Counter()
+      let thread = Thread.current
+      let timer = try queue.every(.milliseconds(2)) { tick in
+        #expect(Thread.current === thread && tick.actual >= tick.scheduled)
+        due.add(1 + Int(tick.missed))
+        ticks.add()
+      }
+      let first = timer.nextDeadline ?? 0
+      for _ in 0..<5 {
+        for mode in [RunLoop.Mode.default, .tracking] {
+          let before = ticks.value
+          #expect(run(mode) { ticks.value >= before + 2 })
+        }
+      }
+      #expect(timer.nextDeadline == first + Int64(due.value) * 2_000_000)
+      try queue.shutdown()
+    }
+  }
+
+  @Test func aQueueInOneModeRestsInAnother() async throws {
+    try await onAThread {
+      addCommonMode(.tracking)
+      let queue = try TimerQueue(on: .current)
+      let missed = Counter(), ticks = Counter()
+      let timer = try queue.every(.milliseconds(2)) { tick in
+        if ticks.value == 0 { missed.add(Int(tick.missed)) }
+        ticks.add()
+      }
+      run(.tracking, for: 20)
+      #expect(ticks.value == 0)
+      #expect(run { ticks.value >= 2 })
+      #expect(missed.value >= 8)
+      withExtendedLifetime(timer) {}
+      try queue.shutdown()
+    }
+  }
+
+  @Test func aHandlerMayRunTheLoopInAnotherMode() async throws {
+    try await onAThread {
+      let queue = try TimerQueue(on: .current, modes: [.default, .tracking])
+      let ticks = Counter(), nested = Counter()
+      let timer = try queue.every(.milliseconds(1)) { tick in
+        ticks.add()
+        let before = ticks.value
+        if tick.sequence % 3 == 1 { run(tick.sequence % 2 == 0 ? .tracking : .default, for: 4) }
+        #expect(ticks.value == before)  // the queue delivers nothing meanwhile
+        nested.add()
+      }
+      #expect(run { nested.value >= 4 })
+      #expect(run(.tracking) { nested.value >= 8 })
+      #expect(run { nested.value >= 12 })
+      withExtendedLifetime(timer) {}
+      try queue.shutdown()
+    }
+  }
+
+  @Test func aLoopWhoseThreadEndsEndsItsQueues() async throws {
+    let alive = Counter(), ran = Counter()
+    let queue = try await onAThread {
+      let queue = try TimerQueue(on: .current)
+      let capture = Counted(alive)
+      try queue.once(after: .seconds(3600)) { withExtendedLifetime(capture) {} }
+      try queue.async { ran.add() }
+      #expect(run { ran.value == 1 })
+      return queue
+    }
+    #expect(try queue.shutdown() == .done)
+    #expect(alive.value == 0)
+  }
+}

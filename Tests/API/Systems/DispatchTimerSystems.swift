@@ -1,0 +1,194 @@
+import Chime
+import Dispatch
+import ChimeTestSupport
+import Foundation
+import Testing
+
+/// The systems around a `DispatchSourceTimer`: the state machine, its serialized operations, the adapter that is
+/// injected, and the bare source itself.
+
+@Suite("DispatchSourceTimerMachine", .serialized) struct DispatchSourceTimerMachineSystem {
+  @Test func theUsualCallsAndTheirStatesWhichCanBeReadBackAtOnce() async throws {
+    let ticks = Counter()
+    let machine = DispatchSourceTimerMachine(queue: DispatchQueue(label: "machine"))
+    #expect(machine.state == .idle)
+    #expect(try machine.activate(repeatTimeInterval: .milliseconds(1)) { ticks.add() } == .done)
+    #expect(machine.state == .running)
+    #expect(await soon { ticks.value >= 3 })
+    #expect(machine.suspend() != .ignored && machine.state == .suspended)
+    #expect(machine.resume() != .ignored && machine.state == .running)
+    let before = ticks.value
+    #expect(await soon { ticks.value > before })
+    #expect(machine.cancel() != .ignored && machine.state == .cancelled)
+  }
+
+  @Test(arguments: TimerState.allCases)
+  func theLastReferenceMayGoInEveryState(_ state: TimerState) async throws {
+    let captured = Counter()
+    do {
+      let capture = Counted(captured)
+      let machine = DispatchSourceTimerMachine(queue: DispatchQueue(label: "release")) {
+        withExtendedLifetime(capture) {}
+      }
+      let far = DispatchTime.now() + .seconds(3600)
+      if state != .idle { try machine.activate(deadline: state == .finished ? .now() : far) }
+      if state == .suspended { machine.suspend() }
+      if state == .cancelled { machine.cancel() }
+      if state == .finished { #expect(await soon { machine.state == .finished }) }
+      #expect(machine.state == state)
+    }
+    #expect(await soon { captured.value == 0 })
+  }
+}
+
+@Suite("Serialized operations", .serialized) struct SerializedOperations {
+  /// As many suspends as resumes took effect, but for the last.
+  @Test func transitionsFromManyThreadsAndTheHandlerAreOneSequence() async throws {
+    let ticks = Counter(), sum = Counter()
+    let machine = DispatchSourceTimerMachine(queue: DispatchQueue(label: "many"))
+    try machine.activate(repeatTimeInterval: .microseconds(100)) { ticks.add() }
+    try await onAThread {
+      DispatchQueue.concurrentPerform(iterations: 4) { number in
+        for _ in 0..<1000 {
+          if number % 2 == 0 {
+            if machine.suspend() != .ignored { sum.add(1) }
+          } else {
+            if machine.resume() != .ignored { sum.add(-1) }
+          }
+        }
+      }
+    }
+    #expect(sum.value == (machine.state == .suspended ? 1 : 0))
+    machine.resume()
+    #expect(await soon { ticks.value > 0 })
+  }
+
+  /// The original waits for its private queue in deinit, where it may already be.
+  @Test func releaseOnItsOwnQueueAndInItsOwnHandlerWaitsForNothing() async throws {
+    let host = DispatchQueue(label: "own")
+    let holder = Locked<DispatchSourceTimerMachine?>(nil)
+    let released = Counter()
+    let machine = DispatchSourceTimerMachine(queue: host)
+    holder.withLock { $0 = machine }
+    try machine.activate(repeatTimeInterval: .milliseconds(1)) {
+      let last = holder.withLock { holder in
+        defer { holder = nil }
+        return holder
+      }
+      if last != nil { released.add() }
+    }
+    #expect(await soon { released.value == 1 })
+    try await onAThread {
+      try host.sync {
+        for _ in 0..<100 {
+          let machine = DispatchSourceTimerMachine(queue: host)
+          try machine.activate(repeatTimeInterval: .milliseconds(1)) {}
+        }
+      }
+    }
+  }
+}
+
+@Suite("TimerAdapter and factory") struct TimerAdapterAndFactory {
+  @Test func aRecordingFakeIsInjectedAndSeesEachCall() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let ticks = Counter()
+    do {
+      let machine = DispatchSourceTimerMachine(factory: factory) { ticks.add() }
+      try machine.activate(repeatTimeInterval: .nanoseconds(100))
+      machine.suspend()
+      machine.resume()
+      factory.deliver(at: 1100)
+      machine.cancel()
+    }
+    #expect(ticks.value == 1)
+    let calls = "make handler 1100/100 activate suspend 1100/100 resume cancel release"
+    #expect(factory.calls.all.joined(separator: " ") == calls)
+  }
+}
+
+@Suite("Plain DispatchSourceTimer", .serialized) struct PlainDispatchSourceTimer {
+  enum Place: CaseIterable { case main, global, custom, concurrent }
+
+  static func queue(_ place: Place) -> DispatchQueue {
+    switch place {
+    case .main: .main
+    case .global: .global(qos: .utility)
+    case .custom: DispatchQueue(label: "custom")
+    case .concurrent: DispatchQueue(label: "concurrent", attributes: .concurrent)
+    }
+  }
+
+  @Test(arguments: Place.allCases)
+  func repeatingWithLeewayAndRegistrationHandler(_ place: Place) async throws {
+    let queue = try TimerQueue(on: Self.queue(place))
+    let events = Log<String>()
+    let timer = try queue.makeTimer(
+      registrationHandler: { events.add("registered") },
+      cancelHandler: { events.add("cancelled") },
+      handler: { tick in
+        #expect(tick.actual >= tick.scheduled)
+        if place == .main { MainActor.assertIsolated() }
+        events.add("tick")
+      })
+    try timer.activate(Schedule(repeating: .milliseconds(2), leeway: .milliseconds(1)))
+    #expect(await soon { events.count >= 4 })
+    try timer.cancel()
+    #expect(await soon { events.all.last == "cancelled" })
+    #expect(events.all.first == "registered")
+    #expect(events.all.count { $0 == "registered" } == 1 && events.all.count { $0 == "cancelled" } == 1)
+  }
+
+  @Test func aOneShotAtADispatchTime() async throws {
+    let due = DispatchTime.now() + .milliseconds(5)
+    let queue = try TimerQueue()
+    let timer = try queue.start(Schedule(deadline: due)) { _ in #expect(DispatchTime.now() >= due) }
+    #expect(await soon { timer.state == .finished })
+    withExtendedLifetime(queue) {}
+  }
+
+  @MainActor final class Label {
+    private(set) var text = "0"
+    private var timer: ChimeTimer?
+    func start(on queue: MainTimerQueue) throws {
+      timer = try queue.every(.milliseconds(1), target: self) { label, tick in label.text = "\(tick.sequence)" }
+    }
+  }
+
+  @Test @MainActor func handlersOfTheMainQueueAreOnTheMainActor() async throws {
+    let queue = try MainTimerQueue()
+    let label = Label()
+    try label.start(on: queue)
+    #expect(await soon { label.text != "0" })
+    withExtendedLifetime(queue) {}
+  }
+
+  /// On Linux a program whose `main` is async, such as this one, has no main thread any more: its main queue is drained
+  /// by others. Who stands on it must not wait for it.
+  @Test @MainActor func mainActorCodeIsOnTheMainQueueOnAnyThread() async throws {
+    await Task.yield()
+    let queue = try TimerQueue(on: .main)
+    try #require(QueueCore.sync(queue.id, timeout: 0) {} == .ok)
+    #expect(try queue.shutdown() == .done)
+    #expect(try SerialTimerQueue(on: .main).isIsolatingCurrentContext() == true)
+    let elsewhere = try await onAThread { try SerialTimerQueue(on: .main).isIsolatingCurrentContext() }
+    #expect(elsewhere == false)
+  }
+
+  /// Each of them is a SIGILL with the bare source.
+  @Test func whatTrapsWithTheBareSourceIsAnswered() throws {
+    let queue = try TimerQueue(on: DispatchQueue(label: "traps"))
+    let running = try queue.every(.seconds(3600)) { _ in }
+    #expect(try running.resume() == .ignored)
+    #expect(try running.cancel() == .done && running.resume() == .ignored && running.cancel() == .ignored)
+    do {
+      let suspended = try queue.every(.seconds(3600)) { _ in }
+      try suspended.suspend()
+      _ = try queue.makeTimer { _ in }  // never activated
+    }
+    #expect(throws: ChimeError.invalidArgument) { try Schedule(repeating: .nanoseconds(-1)) }
+    #expect(throws: ChimeError.invalidArgument) { try Schedule(repeating: .seconds(1), leeway: .seconds(-1)) }
+    #expect(throws: ChimeError.invalidArgument) { try Schedule(timeInterval: .nan, repeats: true) }
+    #expect(throws: ChimeError.invalidArgument) { try queue.every(.zero) { _ in } }  // spins there
+  }
+}

@@ -1,0 +1,138 @@
+import Chime
+import Dispatch
+import ChimeTestSupport
+import Foundation
+import Testing
+
+/// Timers that people know by name: GCDTimer, CGDTimer, RNTimer, SwiftTimer.
+
+@Suite("GCDTimer", .serialized) struct GCDTimer {
+  @Test func scheduledSetTimeIntervalStopRestartInvalidate() throws {
+    let queue = try VirtualTimerQueue()
+    let ticks = Log<Double>()
+    // scheduledTimerWithTimeInterval:repeats:queue:block:
+    let timer = try queue.every(.seconds(1)) { ticks.add(seconds($0.actual)) }
+    try queue.advance(by: .seconds(2))
+    #expect(ticks.take() == [1, 2])
+    // setTimeInterval: counts from now, and does not tick at once.
+    try timer.reschedule(every: .milliseconds(2500))
+    try queue.advance(by: .seconds(5))
+    #expect(ticks.take() == [4.5, 7])
+    // stop, restart
+    try timer.suspend()
+    try queue.advance(by: .seconds(10))
+    #expect(ticks.take() == [])
+    try timer.restart()
+    try queue.advance(by: .seconds(5))
+    #expect(ticks.take() == [19.5, 22])
+    // invalidate
+    try timer.cancel()
+    try queue.advance(by: .seconds(10))
+    #expect(ticks.take() == [] && timer.state == .cancelled)
+  }
+}
+
+@Suite("CGDTimer", .serialized) struct CGDTimerSystem {
+  /// The original takes whole seconds only, and crashes at the second stop.
+  @Test func itTakesPartsOfSecondsAndAnyOrderOfCalls() throws {
+    let queue = try VirtualTimerQueue()
+    let ticks = Log<String>()
+    // setTimeInterval:block:, stop, stop, restart
+    var timer = try queue.start(Schedule(timeInterval: 0.25, repeats: true)) { _ in ticks.add("a") }
+    try queue.advance(by: .seconds(1))
+    #expect(ticks.take() == ["a", "a", "a", "a"])
+    #expect(try timer.suspend() == .done && timer.suspend() == .ignored)
+    try queue.advance(by: .seconds(1))
+    #expect(try ticks.take() == [] && timer.restart() == .done)
+    try queue.advance(by: .milliseconds(500))
+    #expect(ticks.take() == ["a", "a"])
+    // Another block takes the place of the first.
+    timer = try queue.start(Schedule(timeInterval: 1.5, repeats: false)) { _ in ticks.add("b") }
+    try queue.advance(by: .seconds(5))
+    #expect(try ticks.take() == ["b"] && timer.cancel() == .ignored)
+  }
+
+  /// Sources that the caller makes, with flags of its own.
+  struct StrictSources: TimerAdapterFactory {
+    let made = Counter()
+
+    func makeTimer(queue: DispatchQueue?) -> any TimerAdapter {
+      made.add()
+      return DispatchSourceTimerAdapter(adopting: DispatchSource.makeTimerSource(flags: .strict, queue: queue))
+    }
+  }
+
+  @Test func aMachineDrivesTheCallersOwnSource() async throws {
+    let sources = StrictSources()
+    let ticks = Counter()
+    let machine = DispatchSourceTimerMachine(queue: DispatchQueue(label: "caller"), factory: sources)
+    try machine.activate(repeatTimeInterval: .milliseconds(1)) { ticks.add() }
+    #expect(await soon { ticks.value >= 2 })
+    machine.suspend()
+    machine.suspend()
+    machine.cancel()
+    #expect(machine.state == .cancelled && sources.made.value == 1)
+  }
+}
+
+@Suite("RNTimer", .serialized) struct RNTimer {
+  @Test func itRunsAtOnceFireLeavesTheScheduleAndInvalidateEndsIt() throws {
+    let queue = try VirtualTimerQueue()
+    let ticks = Log<String>()
+    let timer = try queue.every(.seconds(10)) { ticks.add("\($0.isExtra ? "extra" : "tick") \(seconds($0.actual))") }
+    #expect(timer.state == .running)
+    try queue.advance(by: .seconds(4))
+    try timer.fire()
+    let next = timer.nextDeadline
+    try queue.advance(by: .zero)
+    #expect(ticks.take() == ["extra 4.0"])
+    #expect(timer.nextDeadline == next && next == 10_000_000_000)
+    try queue.advance(by: .seconds(6))
+    #expect(ticks.take() == ["tick 10.0"])
+    try timer.cancel()
+    #expect(try timer.fire() == .ignored)
+    try queue.advance(by: .seconds(20))
+    #expect(ticks.take() == [])
+  }
+}
+
+@Suite("SwiftTimer") struct SwiftTimer {
+  /// The original forgets its leeway there.
+  @Test func rescheduleRepeatingKeepsTheLeeway() throws {
+    let queue = try VirtualTimerQueue(honoursLeeway: true)
+    let late = Log<Int64>()
+    // Due at odd times; with leeway they come together, without it each at its own time.
+    let timer = try queue.every(.milliseconds(1013), leeway: .milliseconds(500)) { late.add($0.actual - $0.scheduled) }
+    func isLate(after change: () throws -> Outcome) throws -> Bool {
+      #expect(try change() == .done)
+      try queue.advance(by: .seconds(10))
+      return late.take().contains { $0 > 0 }
+    }
+    #expect(try isLate { try timer.reschedule(every: .milliseconds(1017)) })
+    #expect(try !isLate { try timer.reschedule(every: .milliseconds(1013), leeway: .zero) })
+    // A new one can be given, and one that is too long for the new interval is shortened.
+    #expect(try isLate { try timer.reschedule(every: .milliseconds(1013), leeway: .milliseconds(500)) })
+    _ = try isLate { try timer.reschedule(every: .milliseconds(13)) }
+    #expect(throws: ChimeError.invalidArgument) { try timer.reschedule(every: .seconds(1), leeway: .seconds(1)) }
+    #expect(throws: ChimeError.invalidArgument) { try timer.reschedule(every: .seconds(1), leeway: .seconds(-1)) }
+  }
+
+  @Test func rescheduleRepeatingKeepsTheLimitAndThePolicies() throws {
+    let queue = try VirtualTimerQueue()
+    let ticks = Log<UInt64>()
+    let timer = try queue.start(.every(.seconds(1), limit: 3, missed: .delay)) { ticks.add($0.missed) }
+    try queue.advance(by: .seconds(2))
+    try timer.reschedule(every: .seconds(2))
+    try queue.jump(by: .seconds(60))
+    try queue.advance(by: .seconds(60))
+    #expect(ticks.all == [0, 0, 0, 0, 0] && timer.state == .finished)
+
+    let held = try queue.start(.every(.seconds(10), resume: .remaining)) { ticks.add($0.missed) }
+    try held.reschedule(every: .seconds(4))
+    try queue.advance(by: .seconds(3))
+    try held.suspend()
+    try queue.advance(by: .seconds(60))
+    try held.resume()
+    #expect(held.nextDeadline == queue.now + 1_000_000_000)
+  }
+}

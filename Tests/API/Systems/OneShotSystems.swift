@@ -1,0 +1,204 @@
+import Chime
+import Dispatch
+import ChimeTestSupport
+import Foundation
+import Testing
+
+/// One-shots, and the ways to call one off: nested timers, deferred invocation, cancellable one-shot, identity check
+/// and generation count, single queue synchronized.
+
+@Suite("Nested timers", .serialized) struct NestedTimers {
+  /// In the original the children are released at once, and never fire.
+  @Test func aRepeatingTimerStartsAOneShotForEachElementForEver() throws {
+    let queue = try VirtualTimerQueue()
+    let seen = Log<String>()
+    let captured = Counter()
+    let lamps = ["red", "green", "blue"]
+    let timer = try queue.every(.seconds(1)) { [unowned queue] _ in
+      for (index, lamp) in lamps.enumerated() {
+        let capture = Counted(captured)
+        try? queue.once(after: .milliseconds(100 * index)) {
+          withExtendedLifetime(capture) { seen.add("\(seconds(queue.now)) \(lamp)") }
+        }
+      }
+    }
+    try queue.advance(by: .milliseconds(2150))
+    #expect(seen.take() == ["1.0 red", "1.1 green", "1.2 blue", "2.0 red", "2.1 green"])
+    #expect(captured.value == 1)
+    try queue.advance(by: .seconds(1000))
+    #expect(seen.count == 1 + 999 * 3 + 2)
+    try timer.cancel()
+    try queue.advance(by: .seconds(1))
+    #expect(seen.count == 3000 + 1 && captured.value == 0)
+  }
+}
+
+@Suite("Deferred invocation", .serialized) struct DeferredInvocation {
+  /// With `asyncAfter` the deletion that was meant for the first resource hits the second. What is tied to the
+  /// resource goes with it.
+  @Test func itDoesNotDeleteTheResourceThatTookTheFirstOnesPlace() throws {
+    final class Resource: Target {
+      let targetToken = TargetToken()
+      let name: String
+      init(_ name: String) { self.name = name }
+    }
+    let queue = try VirtualTimerQueue()
+    let deleted = Log<String>()
+    func expire(_ resource: Resource) throws -> ChimeTimer {
+      try queue.after(.seconds(10), target: resource) { resource, _ in deleted.add(resource.name) }
+    }
+    var resource = Resource("first")
+    var expiry = try expire(resource)
+    try queue.advance(by: .seconds(6))
+    resource = Resource("second")
+    #expect(expiry.state == .cancelled)
+    expiry = try expire(resource)
+    try queue.advance(by: .seconds(6))
+    #expect(deleted.all.isEmpty)
+    try queue.advance(by: .seconds(4))
+    #expect(deleted.all == ["second"])
+  }
+}
+
+@Suite("Cancellable one-shot", .serialized) struct CancellableOneShot {
+  /// A file that is deleted after a time, unless it is deleted or replaced before.
+  final class TemporaryFile {
+    private let deletion: ChimeTimer
+
+    init(_ name: String, lifetime: Duration, on queue: TimerQueue, delete: sending @escaping (String) -> Void) throws {
+      deletion = try queue.after(lifetime) { _ in delete(name) }
+    }
+  }
+
+  @Test func theTimerIsCancelledWithTheResourceThatHoldsIt() throws {
+    let queue = try VirtualTimerQueue()
+    let deleted = Log<String>()
+    let kept = try TemporaryFile("kept", lifetime: .seconds(5), on: queue) { deleted.add($0) }
+    var dropped: TemporaryFile? = try TemporaryFile("dropped", lifetime: .seconds(5), on: queue) { deleted.add($0) }
+    try queue.advance(by: .seconds(4))
+    #expect(dropped != nil)
+    dropped = nil
+    try queue.advance(by: .seconds(4))
+    #expect(deleted.all == ["kept"])
+    withExtendedLifetime(kept) {}
+  }
+}
+
+@Suite("Identity check and generation count", .serialized) struct IdentityCheck {
+  @Test func ticksOfCancelledAndRescheduledTimersNeverStart() throws {
+    let queue = try VirtualTimerQueue()
+    let seen = Log<String>()
+    let holder = Locked<[ChimeTimer]>([])
+    // All are due in the same pass: the first one's handler changes the others, which Chime then does not start.
+    let first = try queue.after(.seconds(1)) { _ in
+      let timers = holder.withLock { $0 }
+      seen.add("first")
+      for (index, timer) in timers.enumerated() {
+        switch index {
+        case 0: _ = try? timer.cancel()
+        case 1: _ = try? timer.reschedule(.once(after: .seconds(5)))
+        case 2: _ = try? timer.suspend()
+        default: _ = try? timer.restart(.once(after: .seconds(7)))
+        }
+      }
+    }
+    let others = try (0..<4).map { index in
+      try queue.after(.seconds(1)) { seen.add("\(index) at \(seconds($0.actual))") }
+    }
+    holder.withLock { $0 = others }
+    try queue.advance(by: .seconds(20))
+    #expect(seen.all == ["first", "1 at 6.0", "3 at 8.0"])
+    holder.withLock { $0 = [] }
+    withExtendedLifetime(first) {}
+  }
+
+  /// A handler that has started may be overtaken; it finds out under the mutex that guards the resource. The original
+  /// writes this twice at each use, and its published reset has the guard the wrong way round.
+  @Test func aHandlerThatWasOvertakenFindsOutUnderTheCallersMutex() async throws {
+    let queue = try TimerQueue()
+    let entered = DispatchSemaphore(value: 0), mayGoOn = DispatchSemaphore(value: 0)
+    let mutex = NSLock()
+    let results = Log<Bool>()
+    let timer = try queue.after(.zero) { tick in
+      entered.signal()
+      mayGoOn.wait()
+      mutex.withLock { results.add(tick.isCurrent) }
+      entered.signal()
+    }
+    try await onAThread {
+      entered.wait()
+      try mutex.withLock { _ = try timer.restart(.once(after: .seconds(3600))) }
+      mayGoOn.signal()
+      entered.wait()
+      #expect(results.take() == [false])
+      // Not overtaken, it is current.
+      try timer.restart(.once(after: .zero))
+      entered.wait()
+      mayGoOn.signal()
+      entered.wait()
+      #expect(results.take() == [true])
+    }
+  }
+}
+
+@Suite("Single queue synchronized", .serialized) struct SingleQueueSynchronized {
+  /// Resource and timer live on one serial queue, which is the mutex.
+  actor Cache {
+    private let queue: SerialTimerQueue
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+
+    private var entries: [String: Int] = [:]
+    private var expiry: ChimeTimer?
+    private var isInside = false
+    private(set) var overlaps = 0
+    private(set) var expiries = 0
+
+    init() throws { queue = try SerialTimerQueue(label: "cache") }
+
+    func put(_ key: String, _ value: Int) throws {
+      exclusively { entries[key] = value }
+      if let expiry, try expiry.postpone(by: .milliseconds(1)) != .ignored { return }
+      expiry = try queue.after(.milliseconds(1), target: self) { cache, _ in
+        // No waiting, no hop: the handler is on the actor already.
+        cache.assumeIsolated { $0.expire() }
+      }
+    }
+
+    private func expire() {
+      exclusively { entries = [:] }
+      expiries += 1
+    }
+
+    private func exclusively(_ body: () -> Void) {
+      if isInside { overlaps += 1 }
+      isInside = true
+      body()
+      isInside = false
+    }
+
+    var count: Int { entries.count }
+  }
+
+  @Test func theQueueOfTheTimerIsTheMutexOfTheResource() async throws {
+    let cache = try Cache()
+    await withTaskGroup(of: Void.self) { group in
+      for task in 0..<8 {
+        group.addTask {
+          for round in 0..<50 {
+            try? await cache.put("\(task)", round)
+            if round % 10 == 0 { try? await Task.sleep(for: .milliseconds(2)) }
+          }
+        }
+      }
+    }
+    try await cache.put("last", 1)
+    var isEmpty = false
+    for _ in 0..<30_000 where !isEmpty {
+      try await Task.sleep(for: .milliseconds(1))
+      isEmpty = await cache.count == 0
+    }
+    #expect(isEmpty)
+    #expect(await cache.overlaps == 0)
+    #expect(await cache.expiries > 0)
+  }
+}

@@ -1,0 +1,27 @@
+import Chime
+import Dispatch
+import ChimeTestSupport
+import Foundation
+import Testing
+
+@Suite("Precise timing", .serialized) struct PreciseTiming {
+  @Test func itWaitsForAbsoluteTimesOnAThreadOfItsOwn() async throws {
+    let queue = try PreciseTimerQueue(label: "precise")
+    let ticks = Log<Tick>()
+    let start = queue.now + 2_000_000
+    let timer = try queue.at(deadline: start, every: .milliseconds(1)) { ticks.add($0) }
+    #expect(await soon { ticks.count >= 10 })
+    try timer.cancel()
+    for tick in ticks.all {
+      #expect(tick.actual >= tick.scheduled && (tick.scheduled - start) % 1_000_000 == 0)
+    }
+  }
+
+  /// `mach_wait_until`
+  @Test func aTaskWaitsUntilAnAbsoluteTime() async throws {
+    let clock = TimerQueueClock(try PreciseTimerQueue())
+    let deadline = clock.now.advanced(by: .milliseconds(3))
+    try await clock.sleep(until: deadline)
+    #expect(clock.now >= deadline)
+  }
+}

@@ -1,0 +1,150 @@
+import Chime
+import ChimeRunLoop
+import Dispatch
+import ChimeTestSupport
+import Foundation
+import Testing
+
+/// Timers on run loops: Foundation's Timer, tolerance, WeakTimer, the block extension of Timer, the background timer.
+
+@Suite("Foundation Timer", .serialized) struct FoundationTimer {
+  @Test func repeatingAndOneShotWithBlockAndWithTargetAndAction() async throws {
+    final class Label {
+      let ticks = Counter()
+      func update(_ timer: WeakTimer) { ticks.add(timer.userInfo as? Int ?? 0) }
+    }
+    try await onAThread {
+      let label = Label()
+      let blocks = Counter()
+      let block = try WeakTimer.scheduledTimer(withTimeInterval: 0.002, repeats: true) { _ in blocks.add() }
+      let action = try WeakTimer.scheduledTimer(timeInterval: 0.002, target: label, userInfo: 7, repeats: true) {
+        (label: Label, timer: WeakTimer) in label.update(timer)
+      }
+      let once = try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: false) { _ in blocks.add(1000) }
+      #expect(run { blocks.value % 1000 >= 3 && label.ticks.value >= 21 && !once.isValid })
+      #expect(blocks.value / 1000 == 1 && label.ticks.value % 7 == 0)
+      #expect(block.isValid && action.isValid && once.fireDate == .distantFuture)
+      #expect(block.invalidate() == .done && action.invalidate() == .done)
+    }
+  }
+
+  @Test func aTimerRestsWhileTheLoopRunsInAnotherMode() async throws {
+    try await onAThread {
+      let inDefault = Counter(), inBoth = Counter()
+      let timer = try WeakTimer.scheduledTimer(withTimeInterval: 0.002, repeats: true) { _ in inDefault.add() }
+      let both = try WeakTimer(timeInterval: 0.002, repeats: true) { _ in inBoth.add() }
+      #expect(try both.add(to: .current, forMode: .default) == .done)
+      #expect(try both.add(to: .current, forMode: .tracking) == .done)
+      #expect(try both.add(to: .current, forMode: .tracking) == .ignored)
+      #expect(run(.tracking) { inBoth.value >= 3 })
+      #expect(inDefault.value == 0)
+      #expect(run { inDefault.value >= 2 && inBoth.value >= 5 })
+      timer.invalidate()
+      both.invalidate()
+    }
+  }
+}
+
+@Suite("Tolerance") struct Tolerance {
+  /// On Linux both libdispatch and Foundation accept a tolerance and do nothing with it.
+  @Test func toleranceMakesTimersShareWakeUpsAndStaysInItsBounds() throws {
+    func wakeUps(leeway: Duration) throws -> Int {
+      let queue = try VirtualTimerQueue(honoursLeeway: true)
+      let times = Log<Int64>()
+      let timers = try (0..<100).map { index in
+        try queue.every(.milliseconds(1000 + index), leeway: leeway) { tick in
+          #expect(tick.actual >= tick.scheduled && tick.actual <= tick.scheduled + leeway.nanoseconds)
+          times.add(tick.actual)
+        }
+      }
+      try queue.advance(by: .seconds(10))
+      withExtendedLifetime(timers) {}
+      return Set(times.all).count
+    }
+    #expect(try wakeUps(leeway: .zero) > 700)
+    #expect(try wakeUps(leeway: .milliseconds(200)) < 110)
+  }
+}
+
+@Suite("WeakTimer", .serialized) struct WeakTimerSystem {
+  final class Player: Counted, Target, @unchecked Sendable {
+    let targetToken = TargetToken()
+    let plays = Counter()
+    func play(_ timer: WeakTimer) { plays.add() }
+  }
+
+  @Test func theTargetIsHeldWeaklyAndTheActionGetsTheTimer() async throws {
+    try await onAThread {
+      let alive = Counter()
+      let seen = Locked<WeakTimer?>(nil)
+      var player: Player? = Player(alive)
+      let timer = try WeakTimer.scheduledTimer(timeInterval: 0.001, target: player!, repeats: true) {
+        (player: Player, timer: WeakTimer) in
+        player.play(timer)
+        seen.withLock { $0 = timer }
+      }
+      #expect(run { player?.plays.value ?? 0 >= 2 })
+      #expect(seen.withLock { $0 } === timer)
+      player = nil
+      #expect(alive.value == 0 && !timer.isValid)
+    }
+  }
+
+  /// The original notices a target that has gone when it next ticks.
+  @Test(arguments: [false, true])
+  func theTimerIsInvalidTheMomentItsTargetGoes(_ isTarget: Bool) async throws {
+    try await onAThread {
+      let alive = Counter(), captured = Counter()
+      var target: Counted? = isTarget ? Player(alive) : Counted(alive)
+      let timer: WeakTimer
+      do {
+        let capture = Counted(captured)
+        timer = try WeakTimer.scheduledTimer(timeInterval: 3600, target: target!, repeats: true) { (_: WeakTimer) in
+          withExtendedLifetime(capture) {}
+        }
+      }
+      #expect(timer.isValid)
+      target = nil
+      #expect(alive.value == 0)
+      if isTarget {
+        run(for: 0)  // the loop's next turn lets go, though nobody asks the timer
+        #expect(captured.value == 0)
+      }
+      #expect(!timer.isValid && captured.value == 0)
+      #expect(timer.invalidate() == .ignored && timer.fire() == .ignored)
+    }
+  }
+}
+
+@Suite("Block extension of Timer", .serialized) struct BlockExtensionOfTimer {
+  @Test func aScheduledTimerTakesAClosure() async throws {
+    try await onAThread {
+      let ticks = Counter(), captured = Counter()
+      do {
+        let capture = Counted(captured)
+        // As with Foundation, the loop holds it.
+        try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: true) { timer in
+          ticks.add(capture.alive.value)
+          if ticks.value == 3 { timer.invalidate() }
+        }
+      }
+      #expect(run { captured.value == 0 })
+      #expect(ticks.value == 3)
+    }
+  }
+}
+
+@Suite("Background timer", .serialized) struct BackgroundTimer {
+  /// Nothing here needs the main thread, or the program to be in front.
+  @Test func aLoopOnAThreadOfItsOwnKeepsTicking() async throws {
+    try await onAThread {
+      let ticks = Counter()
+      let queue = try TimerQueue(on: .current)
+      let timer = try queue.every(.milliseconds(2)) { tick in
+        if !Thread.isMainThread, tick.actual >= tick.scheduled { ticks.add() }
+      }
+      #expect(run { ticks.value >= 5 })
+      withExtendedLifetime((queue, timer)) {}
+    }
+  }
+}

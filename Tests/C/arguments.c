@@ -1,0 +1,361 @@
+/*
+ * arguments.c - what is answered to options and schedules that cannot be used: the documented status, and
+ * chime_last_error_detail names the member; nothing has changed, out-parameters are untouched, contexts are still the
+ * caller's. Promise 1. (Other arguments: arguments_calls.c; ids that name nothing: ids.c.)
+ */
+#include "arguments.h"
+
+/* ---- Structures that are shorter or longer ----------------------------------------------------------------------- */
+
+/* Calls the function with a structure, and takes back what it made. */
+typedef chime_status (*use)(csuite *t, uint64_t object, void *structure);
+
+/* A longer structure is one of a later version: accepted if what lies beyond is zero. No version had the other sizes. */
+static void check_sizes(csuite *t, use function, uint64_t object, const void *structure) {
+  const uint32_t size = *(const uint32_t *)structure, longer = size + 16;
+  const struct {
+    uint32_t size, not_zero; /* 0: all bytes beyond are */
+    chime_status expected;
+  } cases[] = {{0, 0, CHIME_ERROR_INVALID_ARGUMENT},
+               {4, 0, CHIME_ERROR_INVALID_ARGUMENT},
+               {size - 4, 0, CHIME_ERROR_INVALID_ARGUMENT},
+               {size - 1, 0, CHIME_ERROR_INVALID_ARGUMENT},
+               {longer, size, CHIME_ERROR_INVALID_ARGUMENT},
+               {longer, longer - 1, CHIME_ERROR_INVALID_ARGUMENT},
+               {longer, 0, CHIME_OK},
+               {size, 0, CHIME_OK}};
+  size_t i;
+  for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    uint64_t memory[64] = {0}, before[64];
+    memcpy(memory, structure, size);
+    memcpy(memory, &cases[i].size, sizeof size);
+    if (cases[i].not_zero != 0) ((char *)memory)[cases[i].not_zero] = 1;
+    memcpy(before, memory, sizeof memory);
+    EXPECT_STATUS(function(t, object, memory), cases[i].expected);
+    if (cases[i].expected != CHIME_OK) EXPECT(memcmp(memory, before, sizeof memory) == 0);
+  }
+}
+
+static chime_status use_info(csuite *t, uint64_t timer, void *structure) {
+  (void)t;
+  return chime_timer_get_info(timer, structure);
+}
+
+static chime_status use_stats(csuite *t, uint64_t queue, void *structure) {
+  (void)t;
+  return chime_queue_get_stats(queue, structure);
+}
+
+static chime_status use_schedule(csuite *t, uint64_t timer, void *structure) {
+  (void)t;
+  return chime_timer_reschedule(timer, structure);
+}
+
+static chime_status use_timer_options(csuite *t, uint64_t queue, void *structure) {
+  chime_timer_t timer = UNTOUCHED;
+  chime_status status = chime_timer_create(queue, structure, &timer);
+  if (status == CHIME_OK) EXPECT_OK(chime_timer_release(timer));
+  else EXPECT_EQ(timer, UNTOUCHED);
+  return status;
+}
+
+TEST(structures_of_another_size) {
+  const chime_timer_info info = CHIME_TIMER_INFO_INIT;
+  const chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
+  const chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = probe_idle(t, queue, "a");
+  options.handler = never;
+  check_sizes(t, use_info, p->timer, &info);
+  check_sizes(t, use_stats, queue, &stats);
+  check_sizes(t, use_schedule, p->timer, &schedule);
+  check_sizes(t, use_timer_options, queue, &options);
+}
+
+/* What a program finds that was compiled with version 0.1 of the header. */
+TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  chime_queue_stats stats;
+  chime_timer_info info;
+  probe *a = probe_every(t, queue, "a", 10);
+  memset(&stats, 0x5a, sizeof stats);
+  memset(&info, 0x5a, sizeof info);
+  stats.size = 64;
+  info.size = 88;
+  EXPECT_OK(chime_queue_get_stats(queue, &stats));
+  EXPECT_OK(chime_timer_get_info(a->timer, &info));
+  EXPECT(stats.size == 64 && stats.timers == 1 && stats.stale == 0x5a5a5a5a5a5a5a5a);
+  EXPECT(info.size == 88 && info.interval_ns == 10 && info.missed == 0x5a5a5a5a5a5a5a5a);
+}
+
+/* ---- Options of queues ------------------------------------------------------------------------------------------- */
+
+#define ON(place) (1u << (place))
+#define OWN (ON(SERIAL) | ON(CONCURRENT))
+#define DISPATCH (OWN | ON(GLOBAL))
+#define OTHERS (ON(VIRTUAL) | ON(HOST) | ON(PRECISE) | ON(RUN_LOOP))
+/* Of a wrapped queue the label is not used, so that nothing is said of a bad one. */
+#define LABELLED (DISPATCH | OTHERS)
+#define ALL (LABELLED | ON(WRAPPED_SERIAL))
+#define BAD_CLOCK "is none of the constants that it may be"
+
+static const struct queue_row {
+  unsigned places;
+  chime_status expected;
+  const char *sentence; /* what is in it, where it is refused */
+  chime_queue_options options;
+} queue_rows[] = {
+    {ALL, CHIME_OK, NULL, {.size = 0}},
+    {ALL,
+     CHIME_ERROR_INVALID_ARGUMENT,
+     "options.flags (2147483648) has a flag that means",
+     {.flags = UINT32_C(1) << 31}},
+    {ALL & ~ON(HOST), CHIME_ERROR_INVALID_ARGUMENT, "options.flags (2) ", {.flags = CHIME_QUEUE_BOUND}},
+    {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (4) is none of the constants that it may be", {.clock = 4}},
+    {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (-1) is none of the constants", {.clock = -1}},
+    {DISPATCH | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_BOOTTIME}},
+    {DISPATCH | ON(HOST) | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_VIRTUAL}},
+    {ON(VIRTUAL), CHIME_ERROR_UNSUPPORTED, "options.clock is one of the system's", {.clock = CHIME_CLOCK_WALL}},
+    {ON(VIRTUAL), CHIME_ERROR_UNSUPPORTED, "options.clock is one of the system's", {.clock = CHIME_CLOCK_BOOTTIME}},
+    {ON(VIRTUAL), CHIME_OK, NULL, {.clock = CHIME_CLOCK_VIRTUAL}},
+    {ON(VIRTUAL), CHIME_OK, NULL, {.flags = CHIME_QUEUE_HONOUR_LEEWAY}},
+    {ON(VIRTUAL), CHIME_OK, NULL, {.start_ns = INT64_MAX}},
+    {ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "options.start_ns (-1 ns)", {.start_ns = -1}},
+    {ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "options.start_ns", {.start_ns = INT64_MIN}},
+    {OWN, CHIME_ERROR_INVALID_ARGUMENT, "options.qos (5) is none", {.qos = 5}},
+    {OWN, CHIME_ERROR_INVALID_ARGUMENT, "options.qos (-1) is none", {.qos = -1}},
+    {OWN, CHIME_OK, NULL, {.qos = CHIME_QOS_USER_INTERACTIVE}},
+    {ON(GLOBAL), CHIME_OK, NULL, {.qos = CHIME_QOS_DEFAULT}},
+    {ON(GLOBAL), CHIME_ERROR_INVALID_ARGUMENT, "options.qos", {.qos = CHIME_QOS_UTILITY}}, /* must be 0 or the same */
+    {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "priority (100) is not within 0 to 99", {.realtime_priority = 100}},
+    {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.realtime_priority = 1}},
+    /* Two, three and four bytes. */
+    {ALL, CHIME_OK, NULL, {.label = "\xc3\xbc \xe2\x8f\xb0 \xf0\x9f\x95\xb0"}},
+    {ALL, CHIME_OK, NULL, {.label = ""}},
+};
+enum { QUEUE_ROWS = sizeof queue_rows / sizeof queue_rows[0] };
+
+static chime_status make(where place, const chime_queue_options *options, chime_queue_t *queue) {
+  chime_run_loop_t loop = 0;
+  switch (place) {
+    case SERIAL: return chime_queue_create(CHIME_QUEUE_SERIAL, options, queue);
+    case CONCURRENT: return chime_queue_create(CHIME_QUEUE_CONCURRENT, options, queue);
+    case GLOBAL: return chime_queue_global(CHIME_QOS_DEFAULT, options, queue);
+    case WRAPPED_SERIAL: return chime_queue_wrap_dispatch(csuite_wrapped_serial(), options, queue);
+    case HOST: return chime_queue_create(CHIME_QUEUE_HOST, options, queue);
+    case PRECISE: return chime_queue_create(CHIME_QUEUE_PRECISE, options, queue);
+    case RUN_LOOP: chime_run_loop_current(&loop); return chime_run_loop_queue_create(loop, NULL, options, queue);
+    default: return chime_queue_create(CHIME_QUEUE_VIRTUAL, options, queue);
+  }
+}
+
+static chime_status use_queue_options(csuite *t, uint64_t place, void *structure) {
+  chime_queue_t queue = UNTOUCHED;
+  chime_status status = make((where)place, structure, &queue);
+  if (status == CHIME_OK) {
+    EXPECT(queue > 0 && queue < FORGED);
+    EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  } else {
+    EXPECT_EQ(queue, UNTOUCHED);
+  }
+  return status;
+}
+
+static void check_queue_options(csuite *t, where place) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  int i;
+  check_sizes(t, use_queue_options, place, &options);
+  EXPECT_OK(use_queue_options(t, place, NULL));
+  EXPECT_STATUS(make(place, &options, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  for (i = 0; i < NOT_UTF8 && (LABELLED & ON(place)) != 0; i++) {
+    options.label = not_utf8[i];
+    INVALID(use_queue_options(t, place, &options), "options.label is not UTF-8");
+  }
+  for (i = 0; i < QUEUE_ROWS; i++) {
+    const struct queue_row *row = &queue_rows[i];
+    if ((row->places & ON(place)) == 0) continue;
+    options = row->options;
+    options.size = (uint32_t)sizeof options;
+    EXPECT_STATUS(use_queue_options(t, place, &options), row->expected);
+    if (row->sentence != NULL && strstr(chime_last_error_detail(), row->sentence) == NULL) {
+      EXPECT_TEXT(chime_last_error_detail(), row->sentence);
+    }
+  }
+}
+
+OWN_THREAD_TEST(queue_options_are_checked) {
+  static const where places[] = {VIRTUAL, HOST, PRECISE, RUN_LOOP, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL};
+  size_t i;
+  for (i = 0; i < sizeof places / sizeof places[0]; i++) {
+    if (i >= 4 && !csuite_has_dispatch()) break;
+    if (places[i] == WRAPPED_SERIAL && csuite_wrapped_serial() == NULL) continue; /* none was given to the suite */
+    check_queue_options(t, places[i]);
+  }
+}
+
+TEST(kinds_and_classes_of_queues_are_checked) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t queue = UNTOUCHED;
+  chime_qos qos;
+  INVALID(chime_queue_create(77, NULL, &queue), "kind (77) is none of the constants that it may be");
+  EXPECT_STATUS(chime_queue_create(5, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_create(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_wrap_dispatch(NULL, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  if (!csuite_has_dispatch()) return;
+  EXPECT_STATUS(chime_queue_global(5, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_global(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(queue, UNTOUCHED);
+  for (qos = CHIME_QOS_DEFAULT; qos <= CHIME_QOS_USER_INTERACTIVE; qos++) {
+    options.qos = qos;
+    REQUIRE_OK(chime_queue_global(qos, &options, &queue));
+    EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  }
+}
+
+/* What stands on libdispatch is there, or each of it is told to be missing. */
+TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
+  static const where places[] = {SERIAL, CONCURRENT, GLOBAL}, others[] = {HOST, PRECISE, RUN_LOOP, SERIAL};
+  chime_queue_options on_the_wall_clock = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t queue = UNTOUCHED;
+  int something = 0;
+  size_t i;
+#ifdef __x86_64__
+  EXPECT(csuite_has_dispatch()); /* else most of the suite would be skipped */
+#endif
+  if (csuite_has_dispatch()) return;
+  for (i = 0; i < 3; i++) EXPECT_STATUS(make(places[i], NULL, &queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_main(NULL, &queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_wrap_dispatch(&something, NULL, &queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_main_run(), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_main_stop(), CHIME_ERROR_UNSUPPORTED);
+  on_the_wall_clock.clock = CHIME_CLOCK_WALL;
+  for (i = 0; i < 4; i++) EXPECT_STATUS(make(others[i], &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(queue, UNTOUCHED);
+}
+
+/* ---- Schedules and options of timers ----------------------------------------------------------------------------- */
+
+static const struct schedule_row {
+  const char *sentence; /* NULL: it is accepted */
+  chime_schedule schedule;
+} schedule_rows[] = {
+    {"schedule.flags (6) has a flag that means nothing here", {.flags = 6}},
+    {"schedule.flags (2147483648) has a flag that means nothing here", {.flags = UINT32_C(1) << 31}},
+    {"schedule.first_ns (-1 ns) is negative", {.first_ns = -1}},
+    {"schedule.first_ns (-9223372036.854775808 s) is negative", {.first_ns = INT64_MIN, .interval_ns = 10}},
+    {"schedule.interval_ns (-1.5 ms) is negative", {.interval_ns = -1500 * CHIME_MICROSECOND}},
+    {"schedule.interval_ns (-9223372036.854775808 s) is negative", {.interval_ns = INT64_MIN}},
+    {"schedule.missed_policy (2) is none of the constants that it may be", {.interval_ns = 10, .missed_policy = 2}},
+    {"schedule.missed_policy (-1) is none of the constants that it may be", {.interval_ns = 10, .missed_policy = -1}},
+    {"schedule.resume_policy (2) is none of the constants that it may be", {.interval_ns = 10, .resume_policy = 2}},
+    {"schedule.resume_policy (-1) is none of the constants that it may be", {.interval_ns = 10, .resume_policy = -1}},
+    /* Leeway is below the interval of a repeating timer; a one-shot has no such limit. */
+    {NULL, {.interval_ns = 10, .leeway_ns = 9}},
+    {"schedule.leeway_ns (10 ns) is not below interval_ns (10 ns)", {.interval_ns = 10, .leeway_ns = 10}},
+    {"schedule.leeway_ns (5 ms) is not below interval_ns (1.000001 ms)",
+     {.interval_ns = 1000001, .leeway_ns = 5 * CHIME_MILLISECOND}},
+    {"schedule.leeway_ns (CHIME_FOREVER) is not below interval_ns (CHIME_FOREVER)",
+     {.interval_ns = CHIME_FOREVER, .leeway_ns = CHIME_FOREVER}},
+    {"schedule.leeway_ns (-90 s) is negative", {.interval_ns = 10, .leeway_ns = -90 * CHIME_SECOND}},
+    {NULL, {.leeway_ns = CHIME_HOUR}},
+    {"schedule.leeway_ns (-1 ns) is negative", {.leeway_ns = -1}},
+    {NULL, {.first_ns = 100, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING}},
+    {NULL, {.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = 100, .interval_ns = 10}},
+    {"schedule.resume_policy is CHIME_RESUME_REMAINING, which does not go with CHIME_SCHEDULE_DEADLINE",
+     {.flags = CHIME_SCHEDULE_DEADLINE, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING}},
+};
+
+/* Each function that takes a schedule, with timers in which it would otherwise take effect. */
+static void expect_schedule_refused(csuite *t, chime_queue_t queue, const chime_schedule *schedule, const char *why) {
+  chime_timer_options options = refused_options(t);
+  chime_timer_t timer = UNTOUCHED;
+  chime_timer_info before, after;
+  probe *idle = probe_idle(t, queue, "a"), *running = probe_every(t, queue, "b", 10);
+  INVALID(chime_timer_start(queue, &options, schedule, &timer), why);
+  INVALID(chime_timer_start(queue, &options, schedule, NULL), why);
+  EXPECT_EQ(timer, UNTOUCHED);
+  EXPECT_EQ(stats_of(t, queue).timers, 2);
+  INVALID(chime_timer_activate(idle->timer, schedule), why);
+  INVALID(chime_timer_restart(idle->timer, schedule), why);
+  INVALID(chime_timer_reschedule(idle->timer, schedule), why);
+  EXPECT_EQ(state_of(t, idle->timer), CHIME_STATE_IDLE);
+  EXPECT_EQ(info_of(t, idle->timer).has_schedule, 0);
+  before = info_of(t, running->timer);
+  INVALID(chime_timer_restart(running->timer, schedule), why);
+  INVALID(chime_timer_reschedule(running->timer, schedule), why);
+  after = info_of(t, running->timer);
+  EXPECT(memcmp(&before, &after, sizeof before) == 0);
+  EXPECT_OK(chime_timer_release(idle->timer));
+  EXPECT_OK(chime_timer_release(running->timer));
+}
+
+static void expect_schedule_accepted(csuite *t, chime_queue_t queue, const chime_schedule *schedule) {
+  probe *idle = probe_idle(t, queue, "a");
+  EXPECT_OK(chime_timer_reschedule(idle->timer, schedule));
+  EXPECT_OK(chime_timer_activate(idle->timer, schedule));
+  EXPECT_OK(chime_timer_restart(idle->timer, schedule));
+  EXPECT_OK(chime_timer_release(idle->timer));
+}
+
+TEST(a_schedule_is_checked_member_by_member) {
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_timer_options options = refused_options(t);
+  size_t i;
+  probe *p;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  for (i = 0; i < sizeof schedule_rows / sizeof schedule_rows[0]; i++) {
+    schedule = schedule_rows[i].schedule;
+    schedule.size = (uint32_t)sizeof schedule;
+    if (schedule_rows[i].sentence != NULL) expect_schedule_refused(t, queue, &schedule, schedule_rows[i].sentence);
+    else expect_schedule_accepted(t, queue, &schedule);
+  }
+  schedule.size = 0;
+  expect_schedule_refused(t, queue, &schedule, "schedule.size (0) is not set: its structure has 48 bytes");
+  EXPECT_STATUS(chime_timer_start(queue, &options, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  p = probe_idle(t, queue, "p");
+  /* A timer that never had a schedule has none to keep. */
+  INVALID(chime_timer_activate(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
+  INVALID(chime_timer_restart(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
+  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_IDLE);
+}
+
+static void expect_timer_refused(csuite *t, chime_queue_t queue, const chime_timer_options *options, const char *why) {
+  chime_timer_t timer = UNTOUCHED;
+  chime_schedule schedule = schedule_of(0, 0);
+  INVALID(chime_timer_create(queue, options, &timer), why);
+  INVALID(chime_timer_start(queue, options, &schedule, &timer), why);
+  INVALID(chime_timer_start(queue, options, &schedule, NULL), why);
+  EXPECT_EQ(timer, UNTOUCHED);
+  EXPECT_EQ(stats_of(t, queue).timers, 0);
+}
+
+/* [8]: a context that was refused stays with the caller. */
+TESTS_ON_VIRTUAL_AND_SERIAL(timer_options_are_checked) {
+  chime_timer_options options = refused_options(t);
+  chime_timer_t timer = UNTOUCHED;
+  size_t i;
+  QUEUE_OR_RETURN(queue, place);
+  expect_timer_refused(t, queue, NULL, "options is NULL");
+  INVALID(chime_timer_create(queue, &options, NULL), "timer is NULL");
+  for (i = 0; i < NOT_UTF8; i++) {
+    options.label = not_utf8[i];
+    expect_timer_refused(t, queue, &options, "options.label is not UTF-8");
+  }
+  options.label = "\xf0\x9f\x95\xb0";
+  options.flags = CHIME_TIMER_SELF_RELEASE | UINT32_C(1) << 31;
+  expect_timer_refused(t, queue, &options, "options.flags (2147483649) has a flag that means nothing here");
+  options.flags = CHIME_TIMER_BACKGROUND << 1;
+  expect_timer_refused(t, queue, &options, "options.flags (32) has a flag that means nothing here");
+  options.flags = CHIME_TIMER_RECORD_ARMED;
+  EXPECT_STATUS(chime_timer_create(queue, &options, &timer), CHIME_ERROR_INVALID_ARGUMENT);
+  options.flags = 0;
+  options.handler = NULL;
+  expect_timer_refused(t, queue, &options, "options.handler is NULL, and another function of options is not");
+  EXPECT_EQ(timer, UNTOUCHED);
+  options.handler = never;
+  options.finalizer = NULL;
+  EXPECT_OK(chime_timer_create(queue, &options, &timer));
+  EXPECT(timer > 0 && timer < FORGED);
+  EXPECT_OK(chime_timer_release(timer));
+}

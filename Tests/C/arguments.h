@@ -1,0 +1,52 @@
+/* arguments.h - what the tests of wrong arguments and ids share. */
+#ifndef CSUITE_ARGUMENTS_H
+#define CSUITE_ARGUMENTS_H
+
+#include "run_loop.h"
+
+/* Not an id: ids are below 2^53. */
+#define FORGED (UINT64_C(1) << 53)
+
+/* What an out-parameter holds before a call that must not touch it. */
+#define UNTOUCHED UINT64_C(0xABCDABCDABCD)
+
+static inline void never(const chime_tick *tick, void *context) {
+  csuite *t = context;
+  (void)tick;
+  EXPECT(!"a handler that must not run");
+}
+
+static inline void never_function(void *context) {
+  csuite *t = context;
+  EXPECT(!"a function that must not run");
+}
+
+#define EXPECT_DETAIL(call, status, sentence) \
+  do { \
+    EXPECT_STATUS(call, status); \
+    EXPECT_TEXT(chime_last_error_detail(), sentence); \
+  } while (0)
+#define INVALID(call, sentence) EXPECT_DETAIL(call, CHIME_ERROR_INVALID_ARGUMENT, sentence)
+#define UNSUPPORTED(call, sentence) EXPECT_DETAIL(call, CHIME_ERROR_UNSUPPORTED, sentence)
+
+static const char *const not_utf8[] = {
+    "\xff",             /* no such byte */
+    "a\x80",            /* a continuation byte on its own */
+    "\xc3",             /* cut short */
+    "\xe2\x82 ",        /* cut short in the middle */
+    "\xc0\xaf",         /* overlong */
+    "\xed\xa0\x80",     /* a surrogate */
+    "\xf4\x90\x80\x80", /* beyond U+10FFFF */
+};
+enum { NOT_UTF8 = sizeof not_utf8 / sizeof not_utf8[0] };
+
+/* Options whose context must stay with the caller. */
+static inline chime_timer_options refused_options(csuite *t) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  options.handler = never;
+  options.context = t;
+  options.finalizer = never_function;
+  return options;
+}
+
+#endif /* CSUITE_ARGUMENTS_H */

@@ -1,0 +1,244 @@
+/*
+ * arguments_calls.c - what each function answers to arguments that it cannot use: the documented status, and
+ * chime_last_error_detail names the argument; nothing has changed, out-parameters are untouched, contexts are still the
+ * caller's. Promise 1. (Options and schedules: arguments.c. EXPECT_STATUS sees that every refusal leaves a sentence.)
+ */
+#include "arguments.h"
+
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
+
+TEST(calls_on_timers_are_refused_and_change_nothing) {
+  chime_timer_info before, after;
+  uint64_t timer = UNTOUCHED;
+  size_t i;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = probe_every(t, queue, "a", 10);
+  before = info_of(t, p->timer);
+  INVALID(chime_timer_postpone(p->timer, -1), "delay_ns (-1 ns) is negative");
+  INVALID(chime_timer_postpone(p->timer, INT64_MIN), "delay_ns (-9223372036.854775808 s) is negative");
+  INVALID(chime_timer_cancel_and_wait(p->timer, -1), "timeout_ns (-1 ns) is negative");
+  INVALID(chime_timer_release_and_wait(p->timer, -1), "timeout_ns (-1 ns) is negative");
+  INVALID(chime_timer_generation(p->timer, NULL), "generation is NULL");
+  INVALID(chime_timer_state(p->timer, NULL), "state is NULL");
+  INVALID(chime_timer_next_deadline(p->timer, NULL), "deadline_ns is NULL");
+  INVALID(chime_timer_get_info(p->timer, NULL), "info is NULL");
+  INVALID(chime_timer_explain(p->timer, NULL, 1, &timer), "text is NULL, and capacity (1) is not 0");
+  INVALID(chime_timer_add_handler(p->timer, NULL, never, t, never_function), "key is NULL");
+  INVALID(chime_timer_add_handler(p->timer, "x", NULL, t, never_function), "handler is NULL");
+  INVALID(chime_timer_remove_handler(p->timer, NULL), "key is NULL");
+  for (i = 0; i < NOT_UTF8; i++) {
+    INVALID(chime_timer_add_handler(p->timer, not_utf8[i], never, t, never_function), "key is not UTF-8");
+    INVALID(chime_timer_remove_handler(p->timer, not_utf8[i]), "key is not UTF-8");
+  }
+  EXPECT_STATUS(chime_timer_remove_handler(p->timer, "y"), CHIME_IGNORED);
+  INVALID(chime_timer_after(queue, -1, never, t, never_function, &timer), "delay_ns (-1 ns) is negative");
+  INVALID(chime_timer_after(queue, 0, NULL, t, never_function, NULL), "handler is NULL, and finalizer is not");
+  INVALID(chime_timer_every(queue, 0, never, t, never_function, &timer), "interval_ns (0 ns) is not above 0");
+  INVALID(chime_timer_every(queue, -1, never, t, never_function, NULL), "interval_ns (-1 ns) is not above 0");
+  INVALID(chime_timer_every(queue, 1, NULL, t, never_function, &timer), "handler is NULL, and finalizer is not");
+  INVALID(chime_timer_after_every(queue, -1, 10, never, t, never_function, &timer),
+          "first_delay_ns (-1 ns) is negative");
+  INVALID(chime_timer_after_every(queue, 10, 0, never, t, NULL, &timer), "interval_ns (0 ns) is not above 0");
+  INVALID(chime_timer_after_every(queue, 10, -1, never, t, NULL, &timer), "interval_ns (-1 ns) is not above 0");
+  INVALID(chime_timer_after_every(queue, 10, 10, NULL, t, never_function, &timer),
+          "handler is NULL, and finalizer is not");
+  EXPECT_EQ(timer, UNTOUCHED);
+  EXPECT_EQ(stats_of(t, queue).timers, 1);
+  after = info_of(t, p->timer);
+  EXPECT(memcmp(&before, &after, sizeof before) == 0);
+  ADVANCE(10);
+  EXPECT_LOG("a1@10");
+}
+
+TEST(calls_on_queues_are_refused_and_change_nothing) {
+  uint64_t count = UNTOUCHED;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  ADVANCE(5);
+  INVALID(chime_queue_now(queue, NULL), "now_ns is NULL");
+  INVALID(chime_queue_sync(queue, NULL, t, CHIME_FOREVER), "function is NULL");
+  INVALID(chime_queue_sync(queue, never_function, t, -1), "timeout_ns (-1 ns) is negative");
+  INVALID(chime_queue_async(queue, NULL, t, never_function), "function is NULL, and finalizer is not");
+  INVALID(chime_queue_shutdown(queue, -1), "timeout_ns (-1 ns) is negative");
+  INVALID(chime_queue_get_stats(queue, NULL), "stats is NULL");
+  INVALID(chime_queue_dump(queue, NULL, 3, NULL), "text is NULL, and capacity (3) is not 0");
+  INVALID(chime_queue_list(&count, 1, NULL), "count is NULL");
+  INVALID(chime_queue_list(NULL, 1, &count), "queues is NULL, and capacity (1) is not 0");
+  INVALID(chime_queue_advance(queue, -1), "duration_ns (-1 ns) is negative");
+  INVALID(chime_queue_jump(queue, INT64_MIN), "duration_ns (-9223372036.854775808 s) is negative");
+  EXPECT_EQ(count, UNTOUCHED);
+  EXPECT_EQ(now_of(t, queue), 5);
+  EXPECT_OK(chime_queue_shutdown(queue, 0)); /* it was alive */
+}
+
+TEST(what_a_queue_cannot_do_is_told) {
+  static const where places[] = {SERIAL, CONCURRENT, GLOBAL, HOST};
+  chime_queue_t host = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_RECORDS);
+  chime_timer_options options = refused_options(t);
+  chime_timer_t timer = UNTOUCHED;
+  chime_expiring_t value = UNTOUCHED;
+  chime_tick tick;
+  uint32_t count = 0;
+  int32_t number = 0;
+  size_t i;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  for (i = 0; i < 4 && (i == 3 || csuite_has_dispatch()); i++) {
+    QUEUE_OR_RETURN(other, places[i]);
+    UNSUPPORTED(chime_queue_advance(other, 0), "queue is not virtual");
+    UNSUPPORTED(chime_queue_advance_to(other, INT64_MAX), "queue is not virtual");
+    UNSUPPORTED(chime_queue_jump(other, 0), "queue is not virtual");
+    if (places[i] != SERIAL) EXPECT_STATUS(chime_queue_sync(other, never_function, t, 0), CHIME_ERROR_UNSUPPORTED);
+  }
+  UNSUPPORTED(chime_queue_sync(queue, never_function, t, CHIME_FOREVER),
+              "queue is driven by calls of another thread: use chime_queue_async");
+  UNSUPPORTED(chime_queue_fd(queue, &number), "queue is not host-driven");
+  UNSUPPORTED(chime_queue_process(records, 0, NULL), "queue gives records: chime_queue_take_ticks takes them");
+  UNSUPPORTED(chime_queue_take_ticks(host, &tick, sizeof tick, 1, &count),
+              "queue was made without CHIME_QUEUE_RECORDS, and gives no records");
+  INVALID(chime_queue_take_ticks(records, &tick, 12, 1, &count), "tick_size (12) is not sizeof(chime_tick)");
+  /* A queue that gives records has no handlers, functions, finalizers and values. */
+  UNSUPPORTED(chime_timer_after(records, 0, never, t, NULL, &timer),
+              "queue gives records: the timer's handler, and all other functions, must be NULL there");
+  EXPECT_STATUS(chime_timer_after_every(records, 10, 10, never, t, NULL, &timer), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_timer_after(records, 0, NULL, t, never_function, &timer), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_async(records, never_function, t, NULL), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_async(records, NULL, t, never_function), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_expiring_create(records, t, never_function, 1, &value), CHIME_ERROR_UNSUPPORTED);
+  options.cancel_handler = never;
+  options.handler = NULL;
+  options.finalizer = NULL;
+  EXPECT_STATUS(chime_timer_create(records, &options, &timer), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT(timer == UNTOUCHED && value == UNTOUCHED);
+  options.cancel_handler = NULL;
+  REQUIRE_OK(chime_timer_create(records, &options, &timer));
+  EXPECT_STATUS(chime_timer_add_handler(timer, "x", never, t, never_function), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_timer_remove_handler(timer, "x"), CHIME_IGNORED);
+}
+
+/* [14] */
+TEST(a_queue_with_a_timer_limit_refuses_one_more) {
+  static const char full[] = "queue has as many timers as its timer_limit admits";
+  chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_timer_options options = refused_options(t);
+  chime_schedule schedule = schedule_of(0, 0);
+  chime_queue_t queue = 0;
+  uint64_t id = UNTOUCHED;
+  probe *a;
+  queue_options.timer_limit = 2;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &queue_options, &queue));
+  csuite_ends(t, queue, PATIENCE);
+  a = probe_idle(t, queue, "a");
+  probe_after(t, queue, "b", 10);
+  EXPECT_DETAIL(chime_timer_create(queue, &options, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_start(queue, &options, &schedule, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_start(queue, &options, &schedule, NULL), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_after(queue, 0, never, t, never_function, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_every(queue, 1, never, t, never_function, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_expiring_create(queue, t, never_function, 1, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_EQ(id, UNTOUCHED);
+  EXPECT_EQ(stats_of(t, queue).timers, 2);
+  EXPECT_OK(chime_timer_release(a->timer));
+  EXPECT_OK(chime_timer_after(queue, 10, never, t, NULL, &id));
+  EXPECT_STATUS(chime_timer_create(queue, &options, &id), CHIME_ERROR_LIMIT);
+  EXPECT_OK(chime_timer_release(id));
+}
+
+TEST(calls_on_targets_and_values_are_refused_and_change_nothing) {
+  uint64_t id = UNTOUCHED;
+  void *found = NULL;
+  chime_expiring_t value = 0;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  EXPECT_STATUS(chime_target_create(NULL, never_function, &id), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_target_create(t, never_function, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_expiring_create(queue, NULL, never_function, 1, &id), CHIME_ERROR_INVALID_ARGUMENT);
+  INVALID(chime_expiring_create(queue, t, never_function, -1, &id), "lifetime_ns (-1 ns) is negative");
+  EXPECT_STATUS(chime_expiring_create(queue, t, never_function, 1, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(id, UNTOUCHED);
+  REQUIRE_OK(chime_expiring_create(queue, t, NULL, 10, &value));
+  EXPECT_STATUS(chime_expiring_on_expiry(value, NULL, t, never_function), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_expiring_on_expiry(value, NULL, NULL, never_function), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_expiring_acquire(value, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  INVALID(chime_expiring_reset(value, -1), "lifetime_ns (-1 ns) is negative");
+  EXPECT_STATUS(chime_expiring_yield(value), CHIME_IGNORED); /* nothing was acquired */
+  ADVANCE(9);
+  EXPECT_OK(chime_expiring_acquire(value, &found)); /* its time is what it was */
+  ADVANCE(1);
+  EXPECT_STATUS(chime_expiring_acquire(value, &found), CHIME_IGNORED);
+  EXPECT_STATUS(chime_expiring_reset(value, INT64_MIN), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_OK(chime_expiring_release(value));
+}
+
+static void *look_first(void *argument) {
+  csuite *t = argument;
+  int64_t now = 77;
+  EXPECT_TEXT(chime_last_error_detail(), "");
+  INVALID(chime_now(1000, &now), "clock (1000) is none of the constants that it may be");
+  INVALID(chime_now(-1, &now), "clock (-1) is none of the constants that it may be");
+  EXPECT_STATUS(chime_now(CHIME_CLOCK_VIRTUAL, &now), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(now, 77);
+  return NULL;
+}
+
+TEST(each_thread_has_a_detail_of_its_own) {
+  int64_t now;
+  INVALID(chime_now(CHIME_CLOCK_MONOTONIC, NULL), "now_ns is NULL");
+  run_loop_on_a_thread(t, look_first);
+  EXPECT_TEXT(chime_last_error_detail(), "now_ns is NULL");
+  /* What succeeds, or fails otherwise, changes nothing. */
+  EXPECT(chime_now(CHIME_CLOCK_MONOTONIC, &now) == CHIME_OK && chime_timer_cancel(5) == CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_TEXT(chime_last_error_detail(), "now_ns is NULL");
+}
+
+/* ---- Run loops and weak timers ----------------------------------------------------------------------------------- */
+
+OWN_THREAD_TEST(calls_on_run_loops_are_refused) {
+  static const char *const modes[] = {"", "\xff", CHIME_RUN_LOOP_COMMON_MODES};
+  chime_run_loop_t loop = current_loop(t), none = UNTOUCHED;
+  chime_queue_t queue = UNTOUCHED;
+  int i;
+  INVALID(chime_run_loop_current(NULL), "run_loop is NULL");
+  INVALID(chime_run_loop_main(NULL), "run_loop is NULL");
+  INVALID(chime_run_loop_create("a", NULL), "run_loop is NULL");
+  INVALID(chime_run_loop_create("\xc3", &none), "label is not UTF-8");
+  INVALID(chime_run_loop_run(NULL, -1, 0), "timeout_ns (-1 ns) is negative");
+  INVALID(chime_run_loop_run(NULL, 0, 2), "flags (2) has a flag that means nothing here");
+  INVALID(chime_run_loop_queue_create(loop, NULL, NULL, NULL), "queue is NULL");
+  EXPECT_STATUS(chime_run_loop_add_common_mode(loop, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  for (i = 0; i < 3; i++) {
+    EXPECT_STATUS(chime_run_loop_run(modes[i], 0, 0), CHIME_ERROR_INVALID_ARGUMENT);
+    EXPECT_STATUS(chime_run_loop_add_common_mode(loop, modes[i]), CHIME_ERROR_INVALID_ARGUMENT);
+    if (i == 2) break;
+    EXPECT_STATUS(chime_run_loop_queue_create(loop, modes[i], NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  }
+  EXPECT(none == UNTOUCHED && queue == UNTOUCHED);
+}
+
+OWN_THREAD_TEST(calls_on_weak_timers_are_refused) {
+  static int object;
+  chime_run_loop_t loop = current_loop(t);
+  chime_target_t gone = 0;
+  chime_weak_timer_t timer = UNTOUCHED, made = 0;
+  EXPECT_OK(chime_target_create(&object, NULL, &gone));
+  EXPECT_OK(chime_target_release(gone));
+#define CREATE(repeats, target, action) chime_weak_timer_create(1, repeats, target, action, t, never_function, &timer)
+#define SCHEDULE(repeats, target, action) chime_weak_timer_schedule(1, repeats, target, action, t, never_function, NULL)
+  EXPECT_STATUS(CREATE(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(CREATE(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(CREATE(-1, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(CREATE(1, gone, never), CHIME_ERROR_TARGET_GONE);
+  EXPECT_STATUS(SCHEDULE(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(SCHEDULE(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(SCHEDULE(1, gone, never), CHIME_ERROR_TARGET_GONE);
+#undef CREATE
+#undef SCHEDULE
+  EXPECT_STATUS(chime_weak_timer_create(1, 1, 0, never, t, never_function, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(timer, UNTOUCHED);
+  run_for(t, NULL, CHIME_MILLISECOND);
+  REQUIRE_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, never, t, NULL, &made));
+  EXPECT_STATUS(chime_weak_timer_is_valid(made, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_weak_timer_tolerance(made, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_weak_timer_fire_date(made, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_weak_timer_interval(made, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_weak_timer_add(made, loop, ""), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_weak_timer_add(made, loop, "\xff"), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_OK(chime_weak_timer_release(made));
+}

@@ -1,0 +1,141 @@
+/* clocks.c - the clocks of queues, sleeping, precise queues, and the hooks of threads that Chime makes. */
+#include "host.h"
+
+/* ---- Clocks ----------------------------------------------------------------------------------------------------- */
+
+static const struct {
+  chime_queue_kind kind;
+  chime_clock clock;
+} offered[] = {
+    {CHIME_QUEUE_HOST, CHIME_CLOCK_MONOTONIC},  {CHIME_QUEUE_HOST, CHIME_CLOCK_BOOTTIME},
+    {CHIME_QUEUE_HOST, CHIME_CLOCK_WALL},       {CHIME_QUEUE_SERIAL, CHIME_CLOCK_WALL},
+    {CHIME_QUEUE_CONCURRENT, CHIME_CLOCK_WALL}, {CHIME_QUEUE_PRECISE, CHIME_CLOCK_WALL},
+};
+
+TEST(a_deadline_of_each_clock_is_met) {
+  size_t i;
+  for (i = 0; i < sizeof offered / sizeof offered[0]; i++) {
+    chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+    chime_queue_t queue;
+    chime_schedule schedule;
+    probe *p;
+    int64_t now, after;
+    if (offered[i].clock == CHIME_CLOCK_WALL && !csuite_has_dispatch()) continue;
+    options.clock = offered[i].clock;
+    queue = csuite_queue_with(t, offered[i].kind, &options);
+    REQUIRE_OK(chime_now(offered[i].clock, &now));
+    EXPECT_BETWEEN(now_of(t, queue), now, now + 10 * CHIME_SECOND);
+    schedule = schedule_at(now + 10 * CHIME_MILLISECOND, 0);
+    p = probe_start(t, queue, "a", &schedule);
+    EXPECT(offered[i].kind == CHIME_QUEUE_HOST ? process_until(t, queue, &p->returned, 1) : await(&p->returned, 1));
+    REQUIRE_OK(chime_now(offered[i].clock, &after));
+    EXPECT_EQ(p->first.scheduled_ns, schedule.first_ns);
+    EXPECT_BETWEEN(p->first.actual_ns, schedule.first_ns, after);
+    schedule = schedule_at(after + CHIME_MINUTE, 0);
+    EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, &schedule));
+    EXPECT_OK(chime_timer_postpone_until(p->timer, after + CHIME_HOUR));
+    EXPECT_EQ(deadline_of(t, p->timer), after + CHIME_HOUR);
+  }
+}
+
+TEST(sleep_until_is_never_early) {
+  const chime_clock clocks[] = {CHIME_CLOCK_MONOTONIC, CHIME_CLOCK_BOOTTIME, CHIME_CLOCK_WALL};
+  size_t i;
+  for (i = 0; i < 3; i++) {
+    int64_t now, after;
+    REQUIRE_OK(chime_now(clocks[i], &now));
+    EXPECT_OK(chime_sleep_until(clocks[i], now + 5 * CHIME_MILLISECOND));
+    REQUIRE_OK(chime_now(clocks[i], &after));
+    EXPECT_BETWEEN(after - now, 5 * CHIME_MILLISECOND, PATIENCE);
+    EXPECT_OK(chime_sleep_until(clocks[i], INT64_MIN));
+  }
+  EXPECT_STATUS(chime_sleep_until(CHIME_CLOCK_VIRTUAL, 0), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_sleep_until(99, 0), CHIME_ERROR_INVALID_ARGUMENT);
+}
+
+/* ---- Precise queues and threads --------------------------------------------------------------------------------- */
+
+TEST(real_time_priority_is_given_or_refused_by_a_status) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t queue = 0;
+  chime_status status;
+  options.realtime_priority = 1;
+  options.affinity = 1;
+  status = chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue);
+  if (status == CHIME_OK) {
+    probe *p;
+    csuite_ends(t, queue, PATIENCE);
+    p = probe_every_quietly(t, queue, CHIME_MILLISECOND);
+    EXPECT(await(&p->ticks, 5));
+  } else {
+    EXPECT(status == CHIME_ERROR_PERMISSION || status == CHIME_ERROR_INVALID_ARGUMENT); /* no such processor here */
+    EXPECT_EQ(queue, 0);
+  }
+}
+
+static void note_thread(void *context) { *(pthread_t *)context = pthread_self(); }
+
+TEST(sync_on_a_precise_queue_runs_on_its_thread) {
+  pthread_t first, second;
+  QUEUE_OR_RETURN(queue, PRECISE);
+  EXPECT_OK(chime_queue_sync(queue, note_thread, &first, CHIME_FOREVER));
+  EXPECT_OK(chime_queue_sync(queue, note_thread, &second, CHIME_SECOND));
+  EXPECT(pthread_equal(first, second) && !pthread_equal(first, pthread_self()));
+}
+
+typedef struct hooks {
+  int entered, left, ticks, outside;
+} hooks;
+
+static void on_enter(void *context) { add(&((hooks *)context)->entered, 1); }
+
+static void leave_slowly(void *context) {
+  sleep_ns(200 * CHIME_MICROSECOND);
+  add(&((hooks *)context)->left, 1);
+}
+
+static void note_inside(const chime_tick *tick, void *context) {
+  hooks *h = context;
+  int left = load(&h->left);
+  (void)tick;
+  if (load(&h->entered) <= left) add(&h->outside, 1); /* other threads of the queue may be inside, too */
+  add(&h->ticks, 1);
+}
+
+/* [16]: the hooks stand around each handler. */
+TEST(shutdown_waits_for_the_leave_hook) {
+  const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE};
+  int kind, round;
+  for (kind = 0; kind < 3; kind++) {
+    if (kinds[kind] != CHIME_QUEUE_PRECISE && !csuite_has_dispatch()) continue;
+    for (round = 0; round < csuite_scaled(100) && !csuite_failed(t); round++) {
+      hooks *h = csuite_memory(t, sizeof *h);
+      chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+      chime_queue_t queue = 0;
+      options.enter = on_enter;
+      options.leave = leave_slowly;
+      options.hook_context = h;
+      REQUIRE_OK(chime_queue_create(kinds[kind], &options, &queue));
+      EXPECT_OK(chime_timer_after(queue, CHIME_MICROSECOND, note_inside, h, NULL, NULL));
+      if (round % 4 == 0) EXPECT(await(&h->ticks, 1));
+      else sleep_ns(round % 4 * 100 * CHIME_MICROSECOND);
+      EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+      EXPECT_EQ(load(&h->left), load(&h->entered));
+      EXPECT_EQ(load(&h->outside), 0);
+    }
+  }
+}
+
+static void on_thread(void *context) { add(context, 1); }
+
+TEST(threads_that_chime_makes_call_the_hooks) {
+  int *calls = csuite_memory(t, sizeof *calls);
+  chime_queue_t queue = 0;
+  csuite_keep_memory(t); /* threads of other tests may call the hooks, too */
+  EXPECT_OK(chime_set_thread_hooks(on_thread, on_thread, calls));
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue));
+  EXPECT_OK(chime_set_thread_hooks(NULL, NULL, NULL));
+  EXPECT(await(calls, 1));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  EXPECT(await(calls, 2));
+}

@@ -1,0 +1,195 @@
+/* explain.c - chime_timer_explain and chime_queue_dump: what they say of a timer in each state, and in what room. */
+#include "timeline.h"
+
+static const char *explanation(csuite *t, chime_timer_t timer) {
+  char *text = csuite_memory(t, 400);
+  uint64_t length = 0;
+  EXPECT_OK(chime_timer_explain(timer, text, 400, &length));
+  EXPECT_EQ(length, strlen(text));
+  return text;
+}
+
+#define EXPECT_EXPLAINED(timer, text) EXPECT_TEXT(explanation(t, timer), text)
+
+/* For sentences with a duration of real time in them. */
+#define EXPECT_EXPLAINED_WITH(timer, part) EXPECT(strstr(explanation(t, timer), part) != NULL)
+
+static const char *dump(csuite *t, chime_queue_t queue) {
+  enum { CAPACITY = 4096 };
+  char *text = csuite_memory(t, CAPACITY);
+  EXPECT_OK(chime_queue_dump(queue, text, CAPACITY, NULL));
+  return text;
+}
+
+static int lines_in(const char *text) {
+  int lines = 0;
+  for (; *text != 0; text++) lines += *text == '\n';
+  return lines;
+}
+
+#define EXPECT_DUMPED(queue, part) EXPECT(strstr(dump(t, queue), part) != NULL)
+
+TIMELINE(each_state_is_explained,
+         "a new; a says it was never activated, and has no schedule.; a.reschedule 1500000000; "
+         "a says it was never activated.; a.activate; "
+         "a says it is due in 1.5 s, on a virtual clock, which somebody has to advance.; a.suspend; +10800000000000; "
+         "a says it was suspended 3 h ago.; a.postpone 0; a.reschedule 1500000000; a says it was suspended 3 h ago.; "
+         "a.resume; a.cancel; a says it was cancelled.; a.activate; +2000000000 | a1@10801500000000; "
+         "a says it has finished: it was a one-shot.; a.restart max; a says its deadline is never.; "
+         "a.restart 10/10 limit 3; +30; a says it has finished, after 3 due times.; "
+         "O target; b 10/10 of O; O.release; b says its target has gone, which has cancelled it.")
+
+/* The postponement lives on in the deadline, or in what remains of it; a hundred hours from zero. */
+TIMELINE(suspended_time_is_right_under_both_policies_and_far_from_zero,
+         ">360000000000000; a 1000000000/1000000000; b 1000000000/1000000000 remaining; a.postpone 4000000000; "
+         "b.postpone 4000000000; a.suspend; b.suspend; >90000000000; a says it was suspended 90 s ago.; "
+         "b says it was suspended 90 s ago.; a.resume; b.resume; a due 360004000000000; b due 360094000000000")
+
+TEST(what_is_due_names_what_it_waits_for) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_after(t, queue, "a", 10);
+  JUMP(40);
+  EXPECT_EXPLAINED(a->timer, "it was due 30 ns ago; it comes with the next advance of its virtual queue.");
+  EXPECT_OK(chime_timer_suspend(a->timer));
+  EXPECT_OK(chime_timer_fire(a->timer));
+  EXPECT_EXPLAINED(a->timer, "it was suspended 0 ns ago; an extra tick was asked for; it comes with the next advance "
+                             "of its virtual queue.");
+}
+
+TEST(a_host_driven_queue_says_when_it_was_processed) {
+  chime_queue_t queue = host_queue(t, 0);
+  probe *p = probe_after(t, queue, "p", 0);
+  EXPECT_EXPLAINED_WITH(p->timer, "it was due ");
+  EXPECT_EXPLAINED_WITH(p->timer, " ago; its host-driven queue was never processed.");
+  process(t, queue, 0);
+  EXPECT_EXPLAINED(p->timer, "it has finished: it was a one-shot.");
+  EXPECT_OK(chime_timer_activate(p->timer, NULL));
+  EXPECT_EXPLAINED_WITH(p->timer, "; its host-driven queue was last processed ");
+}
+
+TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
+  QUEUE_OR_RETURN(queue, SERIAL);
+  chime_schedule schedule = schedule_of(0, 0);
+  probe *slow = probe_new(t, queue, "slow"), *late;
+  chime_timer_options options = probe_options(slow);
+  char expected[100];
+  options.label = "slow one";
+  slow->on_tick = stay_until_gate_opens;
+  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &slow->timer));
+  if (!EXPECT(await(&slow->flag, 1))) return;
+  late = probe_after(t, queue, "late", 0);
+  snprintf(expected, sizeof expected, "; the handler of timer %" PRIu64 " \"slow one\" runs on its queue.",
+           slow->timer);
+  EXPECT_EXPLAINED_WITH(late->timer, expected);
+  open_gate(slow);
+  EXPECT(await(&late->ticks, 1));
+}
+
+TEST(a_main_queue_that_nobody_drains_is_told_of) {
+  chime_queue_t queue = 0;
+  chime_timer_t timer = 0;
+  chime_status status;
+  probe *p;
+  if (csuite_skips_without_dispatch(t)) return;
+  status = chime_queue_main(NULL, &queue);
+  if (status == CHIME_ERROR_UNSUPPORTED) {
+    csuite_skip(t, "libdispatch was loaded by another thread than the main one");
+    return;
+  }
+  REQUIRE_OK(status);
+  csuite_ends(t, queue, CHIME_SECOND);
+  p = probe_new(t, queue, "p");
+  REQUIRE_OK(chime_timer_after(queue, 0, probe_handler, p, NULL, &timer));
+  sleep_ns(CHIME_MILLISECOND);
+  if (load(&p->ticks) == 0) /* Foundation's main run loop drains it in a Swift test */
+    EXPECT_EXPLAINED_WITH(timer, " ago; its main queue is not drained: chime_main_run does not run.");
+}
+
+static void fall_behind(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  if (tick->sequence > 1) return;
+  EXPECT_OK(chime_queue_jump(p->queue, 35));
+  EXPECT_EXPLAINED(p->timer,
+                   "it was due 25 ns ago; its handler has not returned yet, and its next call waits for that; "
+                   "2 missed while its handler runs.");
+  EXPECT_DUMPED(p->queue,
+                ": running, due 25 ns ago, every 10 ns, 1 ticks, 0 missed, 2 missed while its handler runs\n");
+}
+
+TEST(what_is_missed_while_the_handler_runs_is_told) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_every(t, queue, "a", 10);
+  a->on_tick = fall_behind;
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_EQ(a->missed, 2); /* and so it comes */
+}
+
+TEST(a_dump_is_in_units_of_people) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe_every(t, queue, "a", 250 * CHIME_MILLISECOND);
+  probe_idle(t, queue, "b");
+  JUMP(1110 * CHIME_MILLISECOND);
+  EXPECT_DUMPED(queue, ": 2 timers, 1 running, ");
+  EXPECT_DUMPED(queue, ": running, due 860 ms ago, every 250 ms, 0 ticks, 0 missed\n");
+  EXPECT_DUMPED(queue, ": idle, 0 ticks, 0 missed\n");
+  ADVANCE(0);
+  EXPECT_LOG("a1+3>1110000000");
+  EXPECT_DUMPED(queue, ": running, due in 140 ms, every 250 ms, 1 ticks, 3 missed\n");
+}
+
+/* ---- Texts and their room ---------------------------------------------------------------------------------------- */
+
+typedef chime_status (*writer)(uint64_t id, char *text, uint64_t capacity, uint64_t *length);
+
+/* What does not fit is cut before a character, and not a byte beyond is written; the length is the whole text's. */
+static void check_text(csuite *t, writer write, uint64_t id) {
+  char text[2048], cut[2048];
+  uint64_t length = 0, again, capacity;
+  EXPECT_OK(write(id, text, sizeof text, &length));
+  EXPECT_EQ(strlen(text), length);
+  EXPECT_OK(write(id, NULL, 0, &again)); /* only asks */
+  EXPECT_EQ(again, length);
+  for (capacity = 1; capacity <= length + 1; capacity++) {
+    memset(cut, '#', sizeof cut);
+    again = 0;
+    EXPECT_OK(write(id, cut, capacity, capacity % 2 == 0 ? &again : NULL));
+    if (capacity % 2 == 0) EXPECT_EQ(again, length);
+    REQUIRE(memchr(cut, 0, (size_t)capacity) != NULL);
+    EXPECT_BETWEEN(strlen(cut), (int64_t)capacity - 4, (int64_t)capacity - 1);
+    EXPECT(strncmp(cut, text, strlen(cut)) == 0);
+    EXPECT_EQ(cut[capacity], '#');
+  }
+  EXPECT_TEXT(cut, text); /* there was room for all of it */
+}
+
+/* Labels are copied. */
+TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
+  chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_queue_t queue = 0;
+  char label[] = "metronome-\xe2\x8f\xb0";
+  chime_timer_options options;
+  probe *p;
+  queue_options.label = label;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &queue_options, &queue));
+  csuite_ends(t, queue, PATIENCE);
+  strcpy(label, "lubdub");
+  EXPECT_EQ(lines_in(dump(t, queue)), 1);
+  EXPECT_DUMPED(queue, "metronome-\xe2\x8f\xb0");
+  p = probe_new(t, queue, "a");
+  options = probe_options(p);
+  options.label = label;
+  EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
+  strcpy(label, "beyond");
+  probe_every(t, queue, "b", 1000);
+  EXPECT_EQ(lines_in(dump(t, queue)), 3);
+  EXPECT_DUMPED(queue, "lubdub");
+  check_text(t, chime_queue_dump, queue);
+  check_text(t, chime_timer_explain, p->timer);
+}
+
+TESTS_ON_DISPATCH_QUEUES(a_dump_of_each_dispatch_queue_counts_its_timers) {
+  int i;
+  QUEUE_OR_RETURN(queue, place);
+  for (i = 0; i < 10; i++) probe_after(t, queue, "a", CHIME_HOUR);
+  EXPECT_EQ(lines_in(dump(t, queue)), 11);
+}

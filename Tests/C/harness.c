@@ -1,0 +1,452 @@
+/* harness.c - see harness.h: tests and their runs, expectations, queues, threads. (Probes: probes.c.) */
+#include "harness.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+#include "csuite.h"
+
+enum { MESSAGE_CAPACITY = 2048, LOG_CAPACITY = 32768, MOST_QUEUES = 32, MOST_MESSAGES = 6 };
+
+/* Precedes each piece of memory, which is as strictly aligned as what calloc gives. */
+typedef struct block {
+  struct block *next;
+  int64_t fill;
+} block;
+
+typedef struct ending {
+  void (*function)(void *context);
+  void *context;
+  struct ending *next;
+} ending;
+
+typedef struct owned_queue {
+  chime_queue_t queue;
+  int64_t timeout_ns;
+  chime_run_loop_t loop; /* 0: it has none */
+  pthread_t host;        /* drives it */
+  int has_host;
+} owned_queue;
+
+struct csuite {
+  pthread_mutex_t mutex; /* guards message, failures, skipped, log, blocks and endings */
+  char message[MESSAGE_CAPACITY];
+  int failures;
+  int skipped;
+  int keep;
+  char log[LOG_CAPACITY];
+  size_t log_length;
+  block *blocks;
+  ending *endings;
+  owned_queue queues[MOST_QUEUES];
+  int queue_count;
+  csuite *next_kept;
+};
+
+/* Runs whose memory is kept for ever, so that a leak checker finds them. */
+static csuite *kept;
+
+int csuite_has_dispatch(void) {
+  enum { UNKNOWN, YES, NO };
+  static int answer;
+  if (load(&answer) == UNKNOWN) {
+    chime_queue_t queue = 0;
+    chime_status status = chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue);
+    chime_queue_release(queue);
+    store(&answer, status == CHIME_ERROR_UNSUPPORTED ? NO : YES);
+  }
+  return load(&answer) == YES;
+}
+
+static void *wrapped_serial;
+static void *wrapped_concurrent;
+
+void csuite_set_dispatch_queues(void *serial, void *concurrent) {
+  __atomic_store_n(&wrapped_serial, serial, __ATOMIC_RELEASE);
+  __atomic_store_n(&wrapped_concurrent, concurrent, __ATOMIC_RELEASE);
+}
+
+void *csuite_wrapped_serial(void) { return __atomic_load_n(&wrapped_serial, __ATOMIC_ACQUIRE); }
+void *csuite_wrapped_concurrent(void) { return __atomic_load_n(&wrapped_concurrent, __ATOMIC_ACQUIRE); }
+
+/* ---- The list of tests ------------------------------------------------------------------------------------------- */
+
+static csuite_test *tests;
+
+static int comes_before(const csuite_test *a, const csuite_test *b) {
+  int order = strcmp(a->file, b->file);
+  return order != 0 ? order < 0 : a->line <= b->line;
+}
+
+void csuite_add(csuite_test *test) {
+  csuite_test **place = &tests;
+  while (*place != NULL && comes_before(*place, test)) place = &(*place)->next;
+  test->next = *place;
+  *place = test;
+}
+
+const csuite_test *csuite_first_test(void) { return tests; }
+
+/* ---- One run ---------------------------------------------------------------------------------------------------- */
+
+static void run_end_queues(csuite *t) {
+  while (t->queue_count > 0) {
+    owned_queue *q = &t->queues[--t->queue_count];
+    chime_status status = chime_queue_shutdown(q->queue, q->timeout_ns);
+    if (q->loop != 0) chime_run_loop_release(q->loop);
+    if (q->has_host) pthread_join(q->host, NULL);       /* its queue has ended, and so its loop */
+    if (status == CHIME_ERROR_INVALID_HANDLE) continue; /* the test ended it */
+    if (!csuite_expect_status(t, status, CHIME_OK, __FILE__, __LINE__, "the shutdown at the end of the test")) {
+      t->keep = 1;
+    }
+  }
+}
+
+static void run_free(csuite *t) {
+  if (t->keep) {
+    csuite *first = __atomic_load_n(&kept, __ATOMIC_ACQUIRE);
+    do {
+      t->next_kept = first;
+    } while (!__atomic_compare_exchange_n(&kept, &first, t, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+    return;
+  }
+  while (t->blocks != NULL) {
+    block *first = t->blocks;
+    t->blocks = first->next;
+    free(first);
+  }
+  pthread_mutex_destroy(&t->mutex);
+  free(t);
+}
+
+int csuite_run_test(const csuite_test *test, char *message, size_t capacity) {
+  csuite *t = calloc(1, sizeof *t);
+  int result;
+  if (t == NULL) abort(); /* the test program itself is out of memory */
+  pthread_mutex_init(&t->mutex, NULL);
+  test->run(t);
+  for (; t->endings != NULL; t->endings = t->endings->next) t->endings->function(t->endings->context);
+  run_end_queues(t);
+  pthread_mutex_lock(&t->mutex);
+  snprintf(message, capacity, "%s", t->message);
+  result = t->failures > 0 ? CSUITE_FAILED : t->skipped ? CSUITE_SKIPPED : CSUITE_PASSED;
+  pthread_mutex_unlock(&t->mutex);
+  run_free(t);
+  return result;
+}
+
+void *csuite_memory(csuite *t, size_t size) {
+  block *b = calloc(1, sizeof(block) + size);
+  if (b == NULL) abort();
+  pthread_mutex_lock(&t->mutex);
+  b->next = t->blocks;
+  t->blocks = b;
+  pthread_mutex_unlock(&t->mutex);
+  return b + 1;
+}
+
+void csuite_ends(csuite *t, chime_queue_t queue, int64_t timeout_ns) {
+  if (!csuite_expect(t, t->queue_count < MOST_QUEUES, __FILE__, __LINE__, "fewer than 32 queues in one test")) return;
+  memset(&t->queues[t->queue_count], 0, sizeof t->queues[0]);
+  t->queues[t->queue_count].queue = queue;
+  t->queues[t->queue_count].timeout_ns = timeout_ns;
+  t->queue_count++;
+}
+
+void csuite_finally(csuite *t, void (*function)(void *context), void *context) {
+  ending *e = csuite_memory(t, sizeof *e);
+  e->function = function;
+  e->context = context;
+  pthread_mutex_lock(&t->mutex);
+  e->next = t->endings;
+  t->endings = e;
+  pthread_mutex_unlock(&t->mutex);
+}
+
+void csuite_keep_memory(csuite *t) { t->keep = 1; }
+
+int csuite_scaled(int n) {
+  const char *text = getenv("CSUITE_SCALE");
+  long scale = text == NULL ? 1 : strtol(text, NULL, 10);
+  if (scale < 1) scale = 1;
+  return n / scale < 1 ? 1 : (int)(n / scale);
+}
+
+/* ---- Expectations ----------------------------------------------------------------------------------------------- */
+
+static int fail(csuite *t, const char *file, int line, const char *format, ...)
+#if defined(__GNUC__) || defined(__clang__)
+    __attribute__((format(printf, 4, 5)))
+#endif
+    ;
+
+static int fail(csuite *t, const char *file, int line, const char *format, ...) {
+  const char *slash = strrchr(file, '/');
+  va_list arguments;
+  char text[1024];
+  size_t length;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  pthread_mutex_lock(&t->mutex);
+  if (t->failures == 0) t->message[0] = 0; /* a skip that was noted before */
+  length = strlen(t->message);
+  if (t->failures < MOST_MESSAGES) {
+    snprintf(t->message + length, MESSAGE_CAPACITY - length, "%s%s:%d: %s", length > 0 ? "; " : "",
+             slash == NULL ? file : slash + 1, line, text);
+  } else if (t->failures == MOST_MESSAGES) {
+    snprintf(t->message + length, MESSAGE_CAPACITY - length, "; and more");
+  }
+  t->failures++;
+  pthread_mutex_unlock(&t->mutex);
+  return 0;
+}
+
+int csuite_expect(csuite *t, int holds, const char *file, int line, const char *text) {
+  return holds ? 1 : fail(t, file, line, "expected %s", text);
+}
+
+int csuite_expect_equal(csuite *t, int64_t actual, int64_t expected, const char *file, int line, const char *text) {
+  if (actual == expected) return 1;
+  return fail(t, file, line, "%s is %" PRId64 ", expected %" PRId64, text, actual, expected);
+}
+
+int csuite_expect_between(csuite *t, int64_t actual, int64_t low, int64_t high, const char *file, int line,
+                          const char *text) {
+  if (actual >= low && actual <= high) return 1;
+  return fail(t, file, line, "%s is %" PRId64 ", expected %" PRId64 " to %" PRId64, text, actual, low, high);
+}
+
+/* A clock that no test asks for: the sentence on it is known for a stale one. */
+enum { NO_CLOCK = 123454321 };
+
+void csuite_outdate_detail(void) {
+  int64_t now;
+  chime_now(NO_CLOCK, &now);
+}
+
+/* Whether a call has left a sentence on a failure that has one. */
+static int has_detail(csuite *t, chime_status status, const char *file, int line, const char *text) {
+  const char *detail;
+  if (status != CHIME_ERROR_INVALID_ARGUMENT && status != CHIME_ERROR_UNSUPPORTED && status != CHIME_ERROR_RESOURCE &&
+      status != CHIME_ERROR_LIMIT) {
+    return 1;
+  }
+  /* Signal handlers may call these, which leave none. And a status that a variable holds is of an earlier call. */
+  if (strstr(text, "_stop(") != NULL || strstr(text, "(") == NULL) return 1;
+  detail = chime_last_error_detail();
+  if (detail[0] != 0 && strstr(detail, "123454321") == NULL && strchr(detail, '%') == NULL) return 1;
+  return fail(t, file, line, "%s is %s, and its detail is \"%s\"", text, chime_status_name(status), detail);
+}
+
+int csuite_expect_status(csuite *t, chime_status actual, chime_status expected, const char *file, int line,
+                         const char *text) {
+  if (actual == expected) return has_detail(t, actual, file, line, text);
+  return fail(t, file, line, "%s is %s (%" PRId32 "), expected %s", text, chime_status_name(actual), actual,
+              chime_status_name(expected));
+}
+
+int csuite_expect_took_effect(csuite *t, chime_status actual, const char *file, int line, const char *text) {
+  if (actual == CHIME_OK || actual == CHIME_RUNNING) return 1;
+  return fail(t, file, line, "%s is %s (%" PRId32 "), expected CHIME_OK or CHIME_RUNNING", text,
+              chime_status_name(actual), actual);
+}
+
+int csuite_expect_text(csuite *t, const char *actual, const char *expected, const char *file, int line,
+                       const char *text) {
+  if (actual != NULL && strcmp(actual, expected) == 0) return 1;
+  return fail(t, file, line, "%s is \"%s\", expected \"%s\"", text, actual == NULL ? "(null)" : actual, expected);
+}
+
+int csuite_failed(csuite *t) {
+  int failures;
+  pthread_mutex_lock(&t->mutex);
+  failures = t->failures;
+  pthread_mutex_unlock(&t->mutex);
+  return failures > 0;
+}
+
+void csuite_skip(csuite *t, const char *why) {
+  pthread_mutex_lock(&t->mutex);
+  t->skipped = 1;
+  if (t->failures == 0) snprintf(t->message, MESSAGE_CAPACITY, "%s", why);
+  pthread_mutex_unlock(&t->mutex);
+}
+
+int csuite_skips_without_dispatch(csuite *t) {
+  if (csuite_has_dispatch()) return 0;
+  csuite_skip(t, "the library has no libdispatch");
+  return 1;
+}
+
+void csuite_log(csuite *t, const char *format, ...) {
+  va_list arguments;
+  char text[128];
+  size_t length;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  length = strlen(text);
+  pthread_mutex_lock(&t->mutex);
+  if (t->log_length + length + 2 < LOG_CAPACITY) {
+    if (t->log_length > 0) t->log[t->log_length++] = ' ';
+    memcpy(t->log + t->log_length, text, length + 1);
+    t->log_length += length;
+  }
+  pthread_mutex_unlock(&t->mutex);
+}
+
+int csuite_expect_log(csuite *t, const char *expected, const char *file, int line) {
+  char actual[512];
+  int equal;
+  pthread_mutex_lock(&t->mutex);
+  equal = strcmp(t->log, expected) == 0;
+  snprintf(actual, sizeof actual, "%.*s", (int)sizeof actual - 1, t->log);
+  t->log_length = 0;
+  t->log[0] = 0;
+  pthread_mutex_unlock(&t->mutex);
+  if (equal) return 1;
+  return fail(t, file, line, "the timeline is \"%s\", expected \"%s\"", actual, expected);
+}
+
+/* ---- Queues ----------------------------------------------------------------------------------------------------- */
+
+static void *drive(void *argument) {
+  chime_queue_t queue = (chime_queue_t)(uintptr_t)argument;
+  chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
+  return NULL;
+}
+
+static int stands_on_dispatch(where place) {
+  return place != VIRTUAL && place != RUN_LOOP && place != HOST && place != PRECISE;
+}
+
+static chime_status make_on_a_loop(chime_run_loop_t *loop, chime_queue_t *queue) {
+  chime_status status = chime_run_loop_create("csuite", loop);
+  return status != CHIME_OK ? status : chime_run_loop_queue_create(*loop, NULL, NULL, queue);
+}
+
+chime_queue_t csuite_queue(csuite *t, where place) {
+  chime_queue_t queue = 0;
+  chime_status status = CHIME_OK;
+  chime_run_loop_t loop = 0;
+  void *wrapped = place == WRAPPED_SERIAL ? csuite_wrapped_serial() : csuite_wrapped_concurrent();
+  owned_queue *q;
+  if (stands_on_dispatch(place) && csuite_skips_without_dispatch(t)) return 0;
+  if ((place == WRAPPED_SERIAL || place == WRAPPED_CONCURRENT) && wrapped == NULL) {
+    csuite_skip(t, "no dispatch queue was given to the suite");
+    return 0;
+  }
+  switch (place) {
+    case VIRTUAL: status = chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue); break;
+    case SERIAL: status = chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue); break;
+    case CONCURRENT: status = chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &queue); break;
+    case GLOBAL: status = chime_queue_global(CHIME_QOS_DEFAULT, NULL, &queue); break;
+    case WRAPPED_SERIAL:
+    case WRAPPED_CONCURRENT: status = chime_queue_wrap_dispatch(wrapped, NULL, &queue); break;
+    case RUN_LOOP: status = make_on_a_loop(&loop, &queue); break;
+    case HOST: status = chime_queue_create(CHIME_QUEUE_HOST, NULL, &queue); break;
+    case PRECISE: status = chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue); break;
+    case MAIN: status = chime_queue_main(NULL, &queue); break;
+  }
+  if (!EXPECT_OK(status) || !EXPECT(queue != 0)) return 0;
+  csuite_ends(t, queue, PATIENCE);
+  q = &t->queues[t->queue_count - 1];
+  q->loop = loop;
+  if (place == HOST) q->has_host = spawn(t, &q->host, drive, (void *)(uintptr_t)queue);
+  return queue;
+}
+
+chime_queue_t csuite_queue_with(csuite *t, chime_queue_kind kind, const chime_queue_options *options) {
+  chime_queue_t queue = 0;
+  if (!EXPECT_OK(chime_queue_create(kind, options, &queue))) return 0;
+  csuite_ends(t, queue, PATIENCE);
+  return queue;
+}
+
+chime_queue_t virtual_queue_at(csuite *t, int64_t start_ns) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  options.start_ns = start_ns;
+  return csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &options);
+}
+
+chime_queue_t host_queue(csuite *t, uint32_t flags) {
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  options.flags = flags;
+  return csuite_queue_with(t, CHIME_QUEUE_HOST, &options);
+}
+
+uint32_t process(csuite *t, chime_queue_t queue, uint32_t max) {
+  uint32_t count = 99;
+  EXPECT_OK(chime_queue_process(queue, max, &count));
+  return count;
+}
+
+void run_due(csuite *t, chime_queue_t queue, where place) {
+  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
+}
+
+void csuite_shutdown(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
+
+int64_t next_deadline(csuite *t, chime_queue_t queue) {
+  int64_t deadline = 7;
+  EXPECT_OK(chime_queue_next_deadline(queue, &deadline));
+  return deadline;
+}
+
+/* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
+
+int load(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
+void store(int *value, int new_value) { __atomic_store_n(value, new_value, __ATOMIC_RELEASE); }
+int add(int *value, int amount) { return __atomic_add_fetch(value, amount, __ATOMIC_ACQ_REL); }
+
+int64_t monotonic_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * CHIME_SECOND + now.tv_nsec;
+}
+
+void sleep_ns(int64_t duration_ns) {
+  struct timespec left;
+  left.tv_sec = (time_t)(duration_ns / CHIME_SECOND);
+  left.tv_nsec = (long)(duration_ns % CHIME_SECOND);
+  while (nanosleep(&left, &left) == -1 && errno == EINTR) {}
+}
+
+int await(const int *value, int least) {
+  int64_t end = monotonic_ns() + PATIENCE;
+  while (load(value) < least) {
+    if (monotonic_ns() > end) return 0;
+    sleep_ns(200 * CHIME_MICROSECOND);
+  }
+  return 1;
+}
+
+void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns) {
+  int i;
+  for (i = 0; i < 4; i++) {
+    probe *p = probe_quiet(t, queue, i == 0 ? delay_ns : 0, 0, NULL);
+    if (!EXPECT(await(&p->returned, 1))) return;
+    EXPECT_TOOK_EFFECT(chime_timer_release(p->timer));
+  }
+}
+
+int runs_side_by_side(where place) { return place == CONCURRENT || place == GLOBAL || place == WRAPPED_CONCURRENT; }
+
+int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument) {
+  return EXPECT_EQ(pthread_create(thread, NULL, body, argument), 0);
+}
+
+void run_on_a_thread(csuite *t, void *(*body)(void *), void *argument) {
+  pthread_t thread;
+  if (spawn(t, &thread, body, argument)) pthread_join(thread, NULL);
+}
+
+uint64_t roll(dice *d) {
+  d->state ^= d->state >> 12;
+  d->state ^= d->state << 25;
+  d->state ^= d->state >> 27;
+  return d->state * UINT64_C(2685821657736338717);
+}
+
+int64_t roll_below(dice *d, int64_t bound) { return (int64_t)((roll(d) >> 1) % (uint64_t)bound); }

@@ -1,0 +1,427 @@
+/* host.c - queues that the host drives: their functions, their descriptor, what they report, run, wait and stop. */
+#include "host.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/* ---- Statuses --------------------------------------------------------------------------------------------------- */
+
+TEST(host_functions_refuse_other_queues) {
+  const where places[] = {SERIAL, CONCURRENT, VIRTUAL, PRECISE};
+  size_t i;
+  for (i = 0; i < sizeof places / sizeof places[0]; i++) {
+    chime_tick ticks[1];
+    int32_t number = 7;
+    int64_t deadline = 7;
+    uint32_t count = 7;
+    QUEUE_OR_RETURN(queue, places[i]);
+    EXPECT_STATUS(chime_queue_fd(queue, &number), CHIME_ERROR_UNSUPPORTED);
+    EXPECT_STATUS(chime_queue_poll_timeout(queue, &number), CHIME_ERROR_UNSUPPORTED);
+    if (places[i] != VIRTUAL) {
+      EXPECT_STATUS(chime_queue_next_deadline(queue, &deadline), CHIME_ERROR_UNSUPPORTED);
+    }
+    EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_ERROR_UNSUPPORTED);
+    EXPECT_STATUS(chime_queue_process(queue, 0, &count), CHIME_ERROR_UNSUPPORTED);
+    EXPECT_STATUS(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 1, &count), CHIME_ERROR_UNSUPPORTED);
+    EXPECT_STATUS(chime_queue_run(queue, 0), CHIME_ERROR_UNSUPPORTED);
+    EXPECT_STATUS(chime_queue_stop(queue), CHIME_ERROR_UNSUPPORTED);
+    EXPECT(number == 7 && deadline == 7 && count == 7);
+  }
+}
+
+/* Beside what_a_queue_cannot_do_is_told. */
+TEST(host_functions_refuse_bad_arguments) {
+  chime_tick ticks[1];
+  uint32_t count = 7;
+  chime_queue_t queue = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_RECORDS);
+  EXPECT_STATUS(chime_queue_fd(queue, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_next_deadline(queue, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_poll_timeout(queue, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_wait(queue, -1), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_run(queue, 2), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_take_ticks(records, NULL, sizeof ticks[0], 1, &count), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_take_ticks(records, ticks, sizeof ticks[0], 1, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_take_ticks(records, ticks, sizeof ticks[0], 0, &count), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_run(records, 0), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(count, 7);
+}
+
+/* Beside those that arguments.c refuses on each kind. No machine of these tests has 64 processors. */
+TEST(options_of_another_kind_of_queue_are_refused) {
+  static const struct {
+    chime_queue_kind kind;
+    chime_queue_options options;
+  } refused[] = {
+      {CHIME_QUEUE_PRECISE, {.flags = CHIME_QUEUE_RECORDS}},    {CHIME_QUEUE_VIRTUAL, {.flags = CHIME_QUEUE_RECORDS}},
+      {CHIME_QUEUE_HOST, {.flags = CHIME_QUEUE_HONOUR_LEEWAY}}, {CHIME_QUEUE_SERIAL, {.affinity = 1}},
+      {CHIME_QUEUE_PRECISE, {.affinity = UINT64_C(1) << 63}},   {CHIME_QUEUE_PRECISE, {.reserved = 1}},
+  };
+  size_t i;
+  for (i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+    chime_queue_options options = refused[i].options;
+    chime_queue_t queue = 7;
+    options.size = (uint32_t)sizeof options;
+    EXPECT_STATUS(chime_queue_create(refused[i].kind, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(queue, 7);
+  }
+}
+
+/* ---- Driving ---------------------------------------------------------------------------------------------------- */
+
+TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once) {
+  chime_queue_t queue = host_queue(t, 0);
+  EXPECT_EQ(next_deadline(t, queue), CHIME_FOREVER);
+  EXPECT_EQ(poll_timeout(t, queue), -1);
+  probe_after(t, queue, "a", 0);
+  EXPECT(next_deadline(t, queue) <= now_of(t, queue));
+  EXPECT_EQ(poll_timeout(t, queue), 0);
+  EXPECT_EQ(process(t, queue, 0), 1);
+  EXPECT_EQ(next_deadline(t, queue), CHIME_FOREVER);
+  EXPECT_EQ(poll_timeout(t, queue), -1);
+}
+
+TEST(the_poll_timeout_is_rounded_up) {
+  chime_queue_t queue = host_queue(t, 0);
+  chime_timer_t timer;
+  int64_t deadline;
+  int32_t milliseconds;
+  process(t, queue, 0);
+  REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR + 1, probe_handler, NULL, NULL, &timer));
+  process(t, queue, 0);
+  deadline = next_deadline(t, queue);
+  EXPECT_BETWEEN(deadline, deadline_of(t, timer), deadline_of(t, timer) + 1024);
+  milliseconds = poll_timeout(t, queue);
+  /* Not early: after that many milliseconds the deadline has come. */
+  EXPECT(now_of(t, queue) + milliseconds * CHIME_MILLISECOND >= deadline_of(t, timer));
+  EXPECT_BETWEEN(milliseconds, 3600 * 1000 - 60 * 1000, 3600 * 1000 + 1);
+  EXPECT_OK(chime_timer_release(timer));
+}
+
+static void check_own_time(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  EXPECT_BETWEEN(tick->scheduled_ns, p->number, INT64_MAX);
+  EXPECT_BETWEEN(monotonic_ns(), p->number, INT64_MAX);
+}
+
+/* [3]: elsewhere the way to the handler takes longer than the wheel's tick, a microsecond, and hides an early one. */
+TEST(a_host_that_never_rests_gets_no_tick_early) {
+  int rounds = csuite_scaled(1000), i;
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
+  probe *p = probe_new(t, queue, "a");
+  p->quiet = 1;
+  p->on_tick = check_own_time;
+  for (i = 0; i < rounds; i++) {
+    int64_t delay = 20 * CHIME_MICROSECOND, end = monotonic_ns() + PATIENCE;
+    p->number = monotonic_ns() + delay;
+    EXPECT_OK(chime_timer_after(queue, delay, probe_handler, p, NULL, NULL));
+    while (p->ticks == i && monotonic_ns() < end) process(t, queue, 0);
+    REQUIRE(p->ticks == i + 1);
+  }
+}
+
+enum { FORESEEN = 300 };
+
+typedef struct foreseen {
+  probe *p;
+  int64_t deadline; /* CHIME_FOREVER: it does not run, and is not suspended */
+  int is_suspended;
+} foreseen;
+
+static void change(csuite *t, foreseen *f, chime_queue_t queue, dice *d, int64_t base) {
+  int64_t deadline = base + roll_below(d, INT64_C(1) << (1 + roll_below(d, 53)));
+  chime_schedule schedule = schedule_at(deadline, 0);
+  chime_status expected = f->deadline == CHIME_FOREVER ? CHIME_IGNORED : CHIME_OK;
+  switch (roll_below(d, 8)) {
+    case 0: EXPECT_STATUS(chime_timer_cancel(f->p->timer), expected); break;
+    case 1: EXPECT_OK(chime_timer_release(f->p->timer)); break;
+    case 2:
+    case 3:
+      EXPECT_STATUS(chime_timer_postpone_until(f->p->timer, deadline), expected);
+      if (deadline > f->deadline) f->deadline = deadline;
+      return;
+    case 4:
+      EXPECT_STATUS((f->is_suspended ? chime_timer_resume : chime_timer_suspend)(f->p->timer), expected);
+      if (expected == CHIME_OK) f->is_suspended = !f->is_suspended;
+      return;
+    default:
+      EXPECT_OK(chime_timer_restart(f->p->timer, &schedule));
+      f->deadline = deadline;
+      f->is_suspended = 0;
+      return;
+  }
+  if (is_stale(f->p->timer)) f->p = probe_idle(t, queue, "a");
+  f->deadline = CHIME_FOREVER;
+  f->is_suspended = 0;
+}
+
+/*
+ * [2] [3]: such queues look at time in units of 1,024 ns: what they report is not before the earliest timer, and at
+ * most a unit beyond it. The thread that made a bound queue changes its timers by plain stores. Nothing is due here.
+ */
+TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit) {
+  foreseen timers[FORESEEN];
+  dice d = {UINT64_C(800)};
+  int64_t base = monotonic_ns() + CHIME_HOUR;
+  int i, step, steps = csuite_scaled(10000);
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
+  for (i = 0; i < FORESEEN; i++) {
+    foreseen f = {probe_idle(t, queue, "a"), CHIME_FOREVER, 0};
+    timers[i] = f;
+  }
+  for (step = 0; step < steps && !csuite_failed(t); step++) {
+    int64_t earliest = CHIME_FOREVER, reported;
+    change(t, &timers[roll_below(&d, FORESEEN)], queue, &d, base);
+    for (i = 0; i < FORESEEN; i++) {
+      if (!timers[i].is_suspended && timers[i].deadline < earliest) earliest = timers[i].deadline;
+    }
+    if (step % 97 == 0) EXPECT_EQ(process(t, queue, 0), 0);
+    reported = next_deadline(t, queue);
+    EXPECT(reported >= earliest && reported - earliest <= 1024);
+  }
+}
+
+TEST(process_runs_at_most_max_and_leaves_the_rest_readable) {
+  chime_queue_t queue = host_queue(t, 0);
+  int fd = fd_of(t, queue), i;
+  for (i = 0; i < 10; i++) probe_after(t, queue, "a", 0);
+  for (i = 0; i < 2; i++) {
+    EXPECT_EQ(process(t, queue, 4), 4);
+    EXPECT(is_readable(fd, 0));
+  }
+  EXPECT_EQ(process(t, queue, 4), 2);
+  EXPECT(!is_readable(fd, 0));
+}
+
+static void *start(void *argument) {
+  probe *p = argument;
+  chime_schedule soon = schedule_of(5 * CHIME_MILLISECOND, 0);
+  p->status = chime_timer_restart(p->timer, &soon);
+  return NULL;
+}
+
+TEST(an_earlier_timer_of_another_thread_wakes_the_host) {
+  chime_queue_t queue = host_queue(t, 0);
+  probe *p = probe_after(t, queue, "a", CHIME_HOUR);
+  process(t, queue, 0);
+  EXPECT(!is_readable(fd_of(t, queue), 0));
+  run_on_a_thread(t, start, p);
+  EXPECT_OK(p->status);
+  EXPECT(is_readable(fd_of(t, queue), LONG)); /* not in an hour */
+  EXPECT(process_until(t, queue, &p->ticks, 1));
+}
+
+TEST(a_hundred_thousand_pending_timers_wake_nobody) {
+  chime_queue_t queue = host_queue(t, 0);
+  int i, count = csuite_scaled(100000);
+  for (i = 0; i < count; i++) {
+    REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR + i * CHIME_MILLISECOND, probe_handler, NULL, NULL, NULL));
+  }
+  process(t, queue, 0);
+  EXPECT(!is_readable(fd_of(t, queue), 300));
+  EXPECT_EQ(stats_of(t, queue).passes, 1);
+}
+
+typedef struct attempt {
+  chime_queue_t queue;
+  chime_status process, run, wait, take;
+} attempt;
+
+static void drive(attempt *a) {
+  chime_tick tick;
+  uint32_t count;
+  a->process = chime_queue_process(a->queue, 0, &count);
+  a->run = chime_queue_run(a->queue, 0);
+  a->wait = chime_queue_wait(a->queue, 0);
+  a->take = chime_queue_take_ticks(a->queue, &tick, sizeof tick, 1, &count);
+}
+
+static void *drive_elsewhere(void *argument) {
+  drive(argument);
+  return NULL;
+}
+
+static void drive_inside(probe *p, const chime_tick *tick) {
+  (void)tick;
+  drive(p->user);
+}
+
+static void have_a_thread_drive(probe *p, const chime_tick *tick) {
+  (void)tick;
+  run_on_a_thread(p->t, drive_elsewhere, p->user);
+}
+
+static void check_attempt_in_a_handler(csuite *t, probe_action on_tick, chime_status expected) {
+  chime_queue_t queue = host_queue(t, 0);
+  attempt a = {queue, 7, 7, 7, 7};
+  probe *p = probe_after(t, queue, "a", 0);
+  p->user = &a;
+  p->on_tick = on_tick;
+  process(t, queue, 0);
+  EXPECT_STATUS(a.process, expected);
+  EXPECT_STATUS(a.run, expected);
+  EXPECT_STATUS(a.wait, expected);
+}
+
+/* [1] */
+TEST(driving_inside_a_handler_would_deadlock) {
+  check_attempt_in_a_handler(t, drive_inside, CHIME_ERROR_WOULD_DEADLOCK);
+}
+TEST(a_second_thread_gets_busy) { check_attempt_in_a_handler(t, have_a_thread_drive, CHIME_ERROR_BUSY); }
+
+TEST(a_bound_queue_refuses_other_threads) {
+  const uint32_t flags[] = {CHIME_QUEUE_BOUND, CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS};
+  int i;
+  for (i = 0; i < 2; i++) {
+    attempt a = {host_queue(t, flags[i]), 7, 7, 7, 7};
+    run_on_a_thread(t, drive_elsewhere, &a);
+    EXPECT_STATUS(a.wait, CHIME_ERROR_WRONG_THREAD);
+    EXPECT_STATUS(i == 0 ? a.process : a.take, CHIME_ERROR_WRONG_THREAD);
+    if (i == 0) EXPECT_STATUS(a.run, CHIME_ERROR_WRONG_THREAD);
+  }
+}
+
+/* ---- Run, wait, stop -------------------------------------------------------------------------------------------- */
+
+TEST(run_returns_when_no_timer_runs) {
+  chime_queue_t queue = host_queue(t, 0);
+  chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
+  probe *p, *never;
+  EXPECT_OK(chime_queue_run(queue, 0)); /* nothing to do */
+  schedule.tick_limit = 5;
+  p = probe_start(t, queue, "a", &schedule);
+  never = probe_every_quietly(t, queue, CHIME_HOUR);
+  EXPECT_OK(chime_timer_suspend(never->timer));
+  EXPECT_OK(chime_queue_run(queue, 0));
+  EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_IGNORED);
+  EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
+}
+
+static void stop_the_queue(probe *p, const chime_tick *tick) {
+  (void)tick;
+  p->status = chime_queue_stop(p->queue);
+  p->status2 = chime_queue_stop(p->queue);
+}
+
+TEST(stop_ends_run_and_a_stop_before_ends_the_next) {
+  chime_queue_t queue = host_queue(t, 0);
+  probe *p = probe_every_quietly(t, queue, CHIME_MILLISECOND);
+  p->on_tick = stop_the_queue;
+  EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED), CHIME_STOPPED);
+  EXPECT_STATUS(p->status, CHIME_OK);
+  EXPECT_STATUS(p->status2, CHIME_IGNORED);
+  EXPECT_OK(chime_timer_release(p->timer));
+  EXPECT_OK(chime_queue_stop(queue));
+  EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED), CHIME_STOPPED);
+  EXPECT_OK(chime_queue_stop(queue));
+  EXPECT_STATUS(chime_queue_wait(queue, CHIME_FOREVER), CHIME_STOPPED);
+}
+
+TEST(wait_runs_nothing_and_tells_when_something_is_due) {
+  chime_queue_t queue = host_queue(t, 0);
+  probe *p;
+  EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_TIMED_OUT);
+  EXPECT_STATUS(chime_queue_wait(queue, 2 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
+  p = probe_after(t, queue, "a", 10 * CHIME_MILLISECOND);
+  EXPECT_STATUS(chime_queue_wait(queue, CHIME_FOREVER), CHIME_OK);
+  EXPECT(now_of(t, queue) >= deadline_of(t, p->timer));
+  EXPECT_EQ(load(&p->ticks), 0);
+  EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_OK);
+  EXPECT_EQ(process(t, queue, 0), 1);
+}
+
+/* ---- Records ---------------------------------------------------------------------------------------------------- */
+
+static void release_the_queue(void *object) { chime_queue_release(*(chime_queue_t *)object); }
+
+/* The take that lets go of the target ends the queue, and writes nothing. */
+TEST(records_are_counted_only_when_they_were_written) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = schedule_of(0, 0);
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  chime_timer_t timer;
+  chime_tick ticks[8];
+  uint32_t i, count = 0;
+  REQUIRE_OK(chime_target_create(&queue, release_the_queue, &options.target));
+  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &timer));
+  EXPECT_OK(chime_queue_wait(queue, PATIENCE));
+  REQUIRE_OK(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 8, &count));
+  EXPECT_EQ(count, 1);
+  EXPECT_OK(chime_target_release(options.target)); /* the taken tick holds it */
+  for (i = 0; i < 3; i++) EXPECT_OK(chime_queue_async(queue, NULL, ticks, NULL));
+  memset(ticks, 0xEE, sizeof ticks);
+  if (chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 8, &count) != CHIME_OK) return;
+  for (i = 0; i < count; i++) EXPECT_EQ(ticks[i].kind, CHIME_TICK_FUNCTION);
+}
+
+TEST(the_next_deadline_knows_of_timers_whose_ticks_are_taken) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = schedule_of(20 * CHIME_MILLISECOND, 20 * CHIME_MILLISECOND);
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  chime_timer_t timer;
+  chime_tick tick;
+  uint32_t count = 0;
+  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &timer));
+  EXPECT_OK(chime_queue_wait(queue, PATIENCE));
+  REQUIRE_OK(chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count));
+  schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
+  EXPECT_STATUS(chime_timer_reschedule(timer, &schedule), CHIME_RUNNING);
+  EXPECT(next_deadline(t, queue) <= deadline_of(t, timer) + 1024);
+  EXPECT_OK(chime_timer_fire(timer));
+  EXPECT_EQ(poll_timeout(t, queue), 0);
+}
+
+/* ---- One queue after the other ---------------------------------------------------------------------------------- */
+
+/* Wakers run against shutdown; the number of the descriptor is taken at once by a pipe that nobody may touch. */
+static void *wake_all_the_time(void *argument) {
+  const int64_t *queue = argument;
+  for (;;) {
+    chime_queue_t current = (chime_queue_t)__atomic_load_n(queue, __ATOMIC_ACQUIRE);
+    if (current == 0) return NULL;
+    chime_timer_after(current, 0, probe_handler, NULL, NULL, NULL);
+    chime_queue_stop(current);
+  }
+}
+
+static void *wait_all_the_time(void *argument) {
+  const int64_t *queue = argument;
+  chime_queue_t current;
+  while ((current = (chime_queue_t)__atomic_load_n(queue, __ATOMIC_ACQUIRE)) != 0) {
+    chime_queue_wait(current, 10 * CHIME_MILLISECOND);
+  }
+  return NULL;
+}
+
+/* A stop of the next queue, before the others know of it, must not be lost to who still waits for the queue before. */
+TEST(a_closed_descriptor_is_never_touched_again) {
+  enum { THREADS = 3 };
+  int64_t current;
+  int i, started = 0;
+  pthread_t threads[THREADS];
+  chime_queue_t queue = 0;
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  options.timer_limit = 64;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
+  __atomic_store_n(&current, (int64_t)queue, __ATOMIC_RELEASE);
+  while (started < THREADS &&
+         spawn(t, &threads[started], started == 0 ? wait_all_the_time : wake_all_the_time, &current)) {
+    started++;
+  }
+  for (i = 0; i < csuite_scaled(5000); i++) {
+    int ends[2], fd = fd_of(t, queue);
+    if (!EXPECT_OK(chime_queue_shutdown(queue, PATIENCE))) break;
+    if (pipe(ends) == 0) {
+      EXPECT(!is_readable(ends[0], 0));
+      if (ends[0] == fd || ends[1] == fd) EXPECT(fcntl(fd, F_GETFD) != -1);
+      close(ends[0]);
+      close(ends[1]);
+    }
+    if (!EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue))) break;
+    EXPECT_OK(chime_queue_stop(queue));
+    if (!EXPECT_STATUS(chime_queue_wait(queue, CHIME_SECOND), CHIME_STOPPED)) break;
+    __atomic_store_n(&current, (int64_t)queue, __ATOMIC_RELEASE);
+  }
+  __atomic_store_n(&current, (int64_t)0, __ATOMIC_RELEASE);
+  while (started > 0) pthread_join(threads[--started], NULL);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}

@@ -1,0 +1,107 @@
+/*
+ * moves_storm.c - timers that are moved again and again, earlier and later, just when they fall due, and that another
+ * thread looks at all the time: each must still come once it is left alone. A move leaves the timer's entry in the
+ * wheel where that is early enough, so whether the pass sees the move or the mover sees the pass is what is tried here,
+ * and whether the pass passes a timer over for a query's sake. Promises 1, 3, 12 and 18.
+ */
+#include "harness.h"
+
+enum { MOVERS = 3, MOVED = 16, ROUNDS = 1200, MOVES = 4 };
+
+typedef struct mover {
+  csuite *t;
+  dice d;
+  chime_queue_t queue;
+  chime_timer_t timers[MOVED];
+  int is_over;
+} mover;
+
+static void on_moved(const chime_tick *tick, void *context) {
+  csuite *t = context;
+  EXPECT(tick->actual_ns >= tick->scheduled_ns);
+}
+
+/* One move of one timer, to some time within 200 us; a postponement by more than a word holds now and then. */
+static void move(mover *m, chime_timer_t timer) {
+  csuite *t = m->t;
+  chime_schedule schedule = schedule_of(roll_below(&m->d, 200 * CHIME_MICROSECOND), 0);
+  switch (roll_below(&m->d, 6)) {
+    case 0: EXPECT_TOOK_EFFECT(chime_timer_restart(timer, &schedule)); break;
+    case 1: EXPECT_TOOK_EFFECT(chime_timer_reschedule(timer, &schedule)); break;
+    case 2: EXPECT(chime_timer_postpone(timer, schedule.first_ns) >= 0); break;
+    case 3: EXPECT(chime_timer_postpone(timer, 10 * CHIME_SECOND) >= 0); break;
+    case 4: EXPECT(chime_timer_suspend(timer) >= 0); break;
+    default: EXPECT(chime_timer_resume(timer) >= 0); break;
+  }
+}
+
+/* Most look at one timer. */
+static void *look(void *argument) {
+  mover *m = argument;
+  csuite *t = m->t;
+  dice d = {UINT64_C(0x100C)};
+  while (load(&m->is_over) == 0) {
+    chime_timer_t timer = m->timers[roll_below(&d, MOVED)];
+    uint64_t length;
+    switch (roll_below(&d, 16)) {
+      case 0: stats_of(t, m->queue); break;
+      case 1: EXPECT_OK(chime_queue_dump(m->queue, NULL, 0, &length)); break;
+      case 2: EXPECT_OK(chime_timer_explain(timer, NULL, 0, &length)); break;
+      case 3: generation_of(t, timer); break;
+      case 4: state_of(t, timer); break;
+      default: deadline_of(t, timer), info_of(t, timer); break;
+    }
+  }
+  return NULL;
+}
+
+/* Waits until a one-shot has ended, as it does when its tick starts. */
+static int await_end(csuite *t, chime_timer_t timer) {
+  int64_t end = monotonic_ns() + PATIENCE;
+  while (state_of(t, timer) == CHIME_STATE_RUNNING) {
+    if (!EXPECT(monotonic_ns() < end)) return 0;
+    sleep_ns(50 * CHIME_MICROSECOND);
+  }
+  return 1;
+}
+
+static void *move_timers(void *argument) {
+  mover *m = argument;
+  csuite *t = m->t;
+  int round, i, k;
+  for (round = 0; round < csuite_scaled(ROUNDS) && !csuite_failed(t); round++) {
+    for (k = 0; k < MOVES; k++)
+      for (i = 0; i < MOVED; i++) move(m, m->timers[i]);
+    for (i = 0; i < MOVED; i++) {
+      chime_schedule schedule = schedule_of(roll_below(&m->d, 100 * CHIME_MICROSECOND), 0);
+      EXPECT_TOOK_EFFECT(chime_timer_restart(m->timers[i], &schedule));
+    }
+    for (i = 0; i < MOVED; i++)
+      if (!await_end(t, m->timers[i])) return NULL;
+  }
+  return NULL;
+}
+
+TESTS_ON_DISPATCH_QUEUES(timers_that_are_moved_again_and_again_still_tick) {
+  mover *movers = csuite_memory(t, MOVERS * sizeof *movers);
+  pthread_t threads[MOVERS], looker;
+  int started = 0, looks, i, k;
+  QUEUE_OR_RETURN(queue, place);
+  for (i = 0; i < MOVERS; i++) {
+    movers[i].t = t;
+    movers[i].queue = queue;
+    movers[i].d.state = UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)i;
+    for (k = 0; k < MOVED; k++) {
+      chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+      chime_schedule schedule = schedule_of(CHIME_MILLISECOND, 0);
+      options.handler = on_moved;
+      options.context = t;
+      REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &movers[i].timers[k]));
+    }
+  }
+  looks = spawn(t, &looker, look, &movers[0]);
+  while (started < MOVERS && spawn(t, &threads[started], move_timers, &movers[started])) started++;
+  while (started > 0) pthread_join(threads[--started], NULL);
+  store(&movers[0].is_over, 1);
+  if (looks) pthread_join(looker, NULL);
+}

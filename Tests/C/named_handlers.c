@@ -1,0 +1,301 @@
+/*
+ * named_handlers.c - the handlers of a timer beside its own: called after that, in the order in which their keys came,
+ * each with its own context; one that was removed does not start any more, in a tick that has started neither; each
+ * finalizer is called once, after the last call. Promises 6, 8, 9 and 10. (Many threads at once: storm.c.)
+ *
+ * In a timeline `x2` is the call of the handler `x` for the tick with the sequence 2, `x.` its finalizer.
+ */
+#include "timeline.h"
+
+/* The context of a named handler. */
+typedef struct extra extra;
+struct extra {
+  csuite *t;
+  probe *owner;
+  const char *key;
+  void (*on_tick)(extra *e, const chime_tick *tick);
+  /* read and written by load, store and add */
+  int ticks, busy, finalized, flag, gate;
+};
+
+static void extra_handler(const chime_tick *tick, void *context) {
+  extra *e = context;
+  csuite *t = e->t;
+  EXPECT_EQ(add(&e->busy, 1), 1);
+  EXPECT_EQ(load(&e->owner->busy) + load(&e->owner->finalized), 0); /* the timer's own handler has returned */
+  EXPECT(tick->context == e && tick->timer == e->owner->timer && tick->kind == CHIME_TICK_DUE);
+  EXPECT(tick->sequence >= 1 && tick->reserved == 0);
+  add(&e->ticks, 1);
+  if (e->on_tick != NULL) e->on_tick(e, tick);
+  EXPECT_EQ(load(&e->finalized), 0); /* [8] */
+  add(&e->busy, -1);
+}
+
+static void extra_finalizer(void *context) {
+  extra *e = context;
+  csuite *t = e->t;
+  EXPECT_EQ(load(&e->busy), 0);
+  EXPECT_EQ(add(&e->finalized, 1), 1); /* [8] */
+}
+
+static extra *extra_new(probe *p, const char *key) {
+  extra *e = csuite_memory(p->t, sizeof *e);
+  e->t = p->t;
+  e->key = key;
+  e->owner = p;
+  return e;
+}
+
+static chime_status extra_put(extra *e) {
+  return chime_timer_add_handler(e->owner->timer, e->key, extra_handler, e, extra_finalizer);
+}
+
+static chime_status extra_remove(extra *e) { return chime_timer_remove_handler(e->owner->timer, e->key); }
+
+static extra *extra_add(probe *p, const char *key) {
+  csuite *t = p->t;
+  extra *e = extra_new(p, key);
+  EXPECT_OK(extra_put(e));
+  return e;
+}
+
+/* A timer that was made and is quiet; the test activates it when its handlers are there. */
+static probe *quiet_idle(csuite *t, chime_queue_t queue) {
+  probe *p = probe_idle(t, queue, "a");
+  p->quiet = 1;
+  return p;
+}
+
+static void activate_fast(probe *p) {
+  csuite *t = p->t;
+  chime_schedule schedule = schedule_of(0, 100 * CHIME_MICROSECOND);
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+}
+
+/* ---- Order, ticks and contexts ---------------------------------------------------------------------------------- */
+
+TIMELINE(handlers_are_called_after_the_timers_own_in_the_order_in_which_they_came,
+         "a 10/10; a.add y; a.add x; +10; a.add b; +10 | a1@10 y1 x1 a2@20 y2 x2 b2; a.release | y. x. b. a.")
+
+/* Their ticks are compared with the timer's own (timeline.c). */
+TIMELINE(each_handler_gets_the_same_tick_with_its_own_context, "a 10/10; a.add x; a.add y; >35; +0 | a1+2>35 x1 y1")
+
+TIMELINE(extra_ticks_are_for_all_handlers_registration_and_cancel_callbacks_are_not,
+         "a new full; a.add x; a.activate 10/10; +0 | a^; a.fire; +10 | a1!0 x1 a2@10 x2; a.cancel; +10 | a-")
+
+/* They belong to the timer, not to one of its lives. */
+TIMELINE(handlers_may_be_added_in_any_state_and_stay,
+         "a new; a.add i; a.activate 10; a.add r; a.suspend; a.add s; a.resume; +10; a is finished; a.add f; "
+         "a.activate; a.cancel; a.add c; a.restart; +10 | a1@10 i1 r1 s1 a1@20 i1 r1 s1 f1 c1")
+
+/* ---- Keys ------------------------------------------------------------------------------------------------------- */
+
+TIMELINE(a_handler_takes_the_place_of_the_one_that_had_its_key,
+         "a 10/10; a.add x; a.add y; +10; a.add z as x | a1@10 x1 y1 x.; +10 | a2@20 z2 y2; "
+         "a.remove x; +10 | z. a3@30 y3")
+
+TEST(keys_are_copied_and_compared_byte_by_byte) {
+  static const char *const keys[] = {
+      "", "k", "K", "k ", "ke", "\xc3\xa9", "e\xcc\x81" /* the same letter in two code points */, "\xe2\x8f\xb0"};
+  enum { KEYS = sizeof keys / sizeof keys[0] };
+  extra *extras[KEYS];
+  char key[8];
+  int i, j;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = quiet_idle(t, queue);
+  for (i = 0; i < KEYS; i++) {
+    strcpy(key, keys[i]);
+    extras[i] = extra_add(p, key);
+    memset(key, '?', sizeof key);
+  }
+  for (i = 0; i < KEYS; i++) {
+    for (j = 0; j < KEYS; j++) EXPECT_EQ(extras[j]->finalized, j < i);
+    EXPECT_OK(chime_timer_remove_handler(p->timer, keys[i]));
+    EXPECT_STATUS(chime_timer_remove_handler(p->timer, keys[i]), CHIME_IGNORED);
+  }
+}
+
+TIMELINE(
+    a_key_belongs_to_one_timer,
+    "a 10/10; b 15/15; a.add x; b.add y as x; +15 | a1@10 x1 b1@15 y1; a.remove x; +14 | x. a2@20; +1 | a3@30 b2@30 y2")
+
+/* ---- Removing ---------------------------------------------------------------------------------------------------- */
+
+/* It comes back as one that never was there: after the others. */
+TIMELINE(a_handler_that_was_removed_between_two_ticks_is_not_called,
+         "a 10/10; a.add x; a.add y; +10; a.remove x | a1@10 x1 y1 x.; a.remove x?; +10 | a2@20 y2; "
+         "a.add x; +10 | a3@30 y3 x3")
+
+TIMELINE(a_removed_handler_does_not_start_in_a_tick_that_has_started,
+         "a 10/10; a.add w; a.add x; a.add y; a.add z; +10 | a1@10 w1 x1 y1 z1; "
+         "a: x1 a.remove x; w: x1 a.remove y; +10 | a2@20 w2 z2 x. y.")
+
+/* Its call in this tick has returned. */
+TIMELINE(a_handler_may_remove_one_that_was_called_before_it,
+         "a 10/10; a.add x; a.add y; +10; y: x1 a.remove x; +20 | a1@10 x1 y1 a2@20 x2 y2 x. a3@30 y3")
+
+static void remove_oneself(extra *e, const chime_tick *tick) {
+  csuite *t = e->t;
+  (void)tick;
+  EXPECT_STATUS(extra_remove(e), CHIME_RUNNING);
+  EXPECT_STATUS(extra_remove(e), CHIME_IGNORED);
+  EXPECT_EQ(load(&e->finalized), 0);
+}
+
+/* [8] [9] [16]: and the end of the queue finalizes those that are left. */
+TESTS_ON_ALL_QUEUES(a_handler_may_remove_itself) {
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = quiet_idle(t, queue);
+  extra *x = extra_add(p, "x"), *y = extra_add(p, "y"), *idle = extra_add(quiet_idle(t, queue), "x");
+  x->on_tick = remove_oneself;
+  activate_fast(p);
+  run_due(t, queue, place);
+  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_MILLISECOND));
+  EXPECT(await(&x->finalized, 1));
+  EXPECT(await(&y->ticks, 5));
+  csuite_shutdown(t, queue);
+  EXPECT_EQ(load(&x->ticks), 1);
+  EXPECT_EQ(load(&idle->ticks), 0);
+  EXPECT_EQ(load(&x->finalized) + load(&y->finalized) + load(&idle->finalized), 3);
+  EXPECT_STATUS(extra_put(extra_new(p, "z")), CHIME_ERROR_INVALID_HANDLE);
+}
+
+static void stay_here(extra *e, const chime_tick *tick) {
+  csuite *t = e->t;
+  (void)tick;
+  store(&e->flag, 1);
+  EXPECT(await(&e->gate, 1));
+}
+
+static void expect_a_later_tick(extra *e, const chime_tick *tick) {
+  csuite *t = e->t;
+  EXPECT(tick->sequence > 1);
+}
+
+/* [6] [8] [9]: x stays in its first call; y and z would come after it in the same tick. */
+TESTS_ON_DISPATCH_QUEUES(another_thread_may_change_the_handlers_of_a_tick_that_runs) {
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = quiet_idle(t, queue);
+  extra *x = extra_add(p, "x"), *y = extra_add(p, "y"), *z = extra_add(p, "z");
+  extra *second_x = extra_new(p, "x"), *new_x = extra_new(p, "x"), *new_z = extra_new(p, "z");
+  new_x->on_tick = new_z->on_tick = expect_a_later_tick;
+  x->on_tick = stay_here;
+  activate_fast(p);
+  EXPECT(await(&x->flag, 1));
+  EXPECT_STATUS(extra_put(second_x), CHIME_RUNNING);
+  EXPECT_OK(extra_remove(y)); /* no call of it is under way */
+  EXPECT_OK(extra_put(new_z));
+  EXPECT_EQ(load(&x->finalized) + load(&y->finalized) + load(&z->finalized), 0); /* when the tick has ended */
+  EXPECT_OK(extra_put(new_x));              /* the second has not been called, and never will be */
+  EXPECT_EQ(load(&second_x->finalized), 1); /* nothing holds it: the tick began before it came */
+  store(&x->gate, 1);
+  EXPECT(await(&x->finalized, 1));
+  EXPECT(await(&y->finalized, 1));
+  EXPECT(await(&z->finalized, 1));
+  EXPECT(await(&new_x->ticks, 2));
+  EXPECT(await(&new_z->ticks, 2));
+  EXPECT_EQ(load(&x->ticks), 1);
+  EXPECT_EQ(load(&y->ticks) + load(&z->ticks) + load(&second_x->ticks), 0);
+  csuite_shutdown(t, queue);
+  EXPECT_EQ(load(&new_x->finalized) + load(&new_z->finalized), 2);
+}
+
+/* ---- Adding inside a handler ------------------------------------------------------------------------------------- */
+
+TIMELINE(a_handler_that_the_timers_own_adds_waits_for_the_next_tick,
+         "a 10/10; a: x1 a.add x; +10; a.release | a1@10 x. a.; "
+         "b 15/15; b.add y; b: x1 b.add z; +30 | b1@25 y1 b2@40 y2 z2")
+
+/* The old one is removed, the new one came after the tick had started: neither is called for it. */
+TIMELINE(replacing_a_handler_in_the_timers_own_leaves_it_out_of_that_tick,
+         "a 10/10; a.add x; a.add y; +10; a: x1 a.add n as x; +20 | a1@10 x1 y1 a2@20 y2 x. a3@30 n3 y3")
+
+TIMELINE(a_handler_that_another_one_adds_waits_for_the_next_tick,
+         "a 10/10; a.add x; a.add y; x: x1 a.add z; +20 | a1@10 x1 y1 a2@20 x2 y2 z2")
+
+TIMELINE(a_handler_may_replace_itself, "a 10/10; a.add x; a.add y; x: a.add n as x!; +20 | a1@10 x1 y1 x. a2@20 n2 y2")
+
+TIMELINE(the_registration_handler_may_add_one_for_the_first_tick, "a 0 full; a^: a.add x; +0 | a^ a1@0 x1")
+
+/* ---- What handlers do to the timer ------------------------------------------------------------------------------- */
+
+TIMELINE(all_handlers_of_a_tick_run_when_one_cancels, "a 10/10; a.add x; a.add y; x: a.cancel!; +30 | a1@10 x1 y1")
+
+TIMELINE(all_handlers_of_a_tick_run_when_one_releases_the_queue,
+         "a 10/10; a.add x; a.add y; x: queue.release!; +30 -> SHUT_DOWN | a1@10 x1 y1 x. y. a.")
+
+/* [8] [9]: and the finalizers come after the last of them. */
+TIMELINE(all_handlers_of_a_tick_run_when_one_releases_the_timer,
+         "a 10/10; a.add x; a.add y; x: a.release!, a.remove x -> INVALID_HANDLE; +30 | a1@10 x1 y1 x. y. a.")
+
+TIMELINE(a_named_handler_cannot_wait_for_its_own_timer,
+         "a 10/10; a.add x; x: a is busy, a.cancel_and_wait -> WOULD_DEADLOCK, a is cancelled; +20 | a1@10 x1")
+
+/* The tick ends with the last of its handlers: for cancel_and_wait, for the statuses, for the finalizers. */
+TESTS_ON_DISPATCH_QUEUES(a_timer_is_busy_until_its_named_handlers_have_returned) {
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = quiet_idle(t, queue);
+  extra *x = extra_add(p, "x"), *y = extra_add(p, "y");
+  x->on_tick = stay_here;
+  activate_fast(p);
+  EXPECT(await(&x->flag, 1));
+  EXPECT_EQ(info_of(t, p->timer).busy, 1);
+  EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, CHIME_MILLISECOND), CHIME_TIMED_OUT);
+  EXPECT_STATUS(chime_timer_release(p->timer), CHIME_RUNNING);
+  EXPECT_STATUS(extra_remove(x), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(load(&x->finalized) + load(&y->finalized) + load(&p->finalized), 0);
+  store(&x->gate, 1);
+  EXPECT(await(&p->finalized, 1));
+  EXPECT(await(&x->finalized, 1));
+  EXPECT(await(&y->finalized, 1));
+  EXPECT_EQ(load(&x->ticks), 1);
+  EXPECT_EQ(load(&y->ticks), 1);
+}
+
+TIMELINE(the_delay_policy_counts_from_the_end_of_the_last_handler,
+         "a new; a.add x; a.add y; x: >7; y: >7; a.activate 10/10 delay; =34 | a1@10 x1 y1 a2@34 x2 y2")
+
+/* ---- Finalizers ------------------------------------------------------------------------------------------------- */
+
+/* [8] */
+TIMELINE(
+    release_in_each_state_finalizes_the_handlers,
+    "a new; b 50; c 50; d 10; e 50; a.add i; b.add r; c.add s; d.add f; e.add c; +10 | d1@10 f1; c.suspend; e.cancel; "
+    "a is idle; a.release | i. a.; b is running; b.release | r. b.; c is suspended; c.release | s. c.; "
+    "d is finished; d.release | f. d.; e is cancelled; e.release | c. e.")
+
+/* A timer that releases itself ends its handlers, too, also those that never had a tick. */
+TIMELINE(a_timer_that_nobody_holds_takes_its_handlers_with_it,
+         "a 10 self; a: a.add x; +10 | a1@10 x. a.; b 10 self; b.add y; +10 | b1@20 y1 y. b.")
+
+TEST(finalizers_of_named_handlers_may_be_missing) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = probe_every(t, queue, "a", 10);
+  extra *x = extra_new(p, "x");
+  int i;
+  for (i = 0; i < 2; i++) {
+    EXPECT_OK(chime_timer_add_handler(p->timer, "x", extra_handler, x, NULL));
+    ADVANCE(10);
+    EXPECT_EQ(x->ticks, i + 1);
+    EXPECT_OK(i == 0 ? chime_timer_remove_handler(p->timer, "x") : chime_timer_release(p->timer));
+  }
+}
+
+/* With no lock held: a finalizer may do to the timer what anybody may. */
+TIMELINE(a_finalizer_may_add_a_named_handler,
+         "a 10/10; a.add x; x.: a.add y, a.remove k?; a.remove x; +10 | x. a1@10 y1; "
+         "y.: a.add z; a.add w as y | y.; a.release | w. z. a.")
+
+TIMELINE(no_finalizer_adds_to_a_timer_that_ends,
+         "a 10/10; a.add x; x.: a.add y -> INVALID_HANDLE, a.remove k -> INVALID_HANDLE; a.release | x. a.")
+
+/* ---- Timers with targets ----------------------------------------------------------------------------------------- */
+
+/* Later handlers are of no use, but no error. */
+TIMELINE(the_target_lives_until_the_last_handler_has_returned,
+         "O target; a 10/10 of O; a.add x; a.add y; +10; x: O.release; +20 | a1@10 x1 y1 a2@20 x2 y2 ~O; "
+         "a.add z; a.release | x. y. z. a.")
+
+TIMELINE(the_end_of_the_target_ends_the_handlers_of_a_timer_that_nobody_holds,
+         "O target; a 10/10 self of O; a.add x; O.release; +30 | x. a. ~O; a.add y -> INVALID_HANDLE")

@@ -1,0 +1,247 @@
+/* probes.c - see harness.h: schedules, what timers answer, and probes. */
+#include "harness.h"
+
+/* ---- Schedules and what timers answer --------------------------------------------------------------------------- */
+
+chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) {
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  schedule.first_ns = first_ns;
+  schedule.interval_ns = interval_ns;
+  return schedule;
+}
+
+chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns) {
+  chime_schedule schedule = schedule_of(deadline_ns, interval_ns);
+  schedule.flags = CHIME_SCHEDULE_DEADLINE;
+  return schedule;
+}
+
+chime_state state_of(csuite *t, chime_timer_t timer) {
+  chime_state state = -1;
+  EXPECT_OK(chime_timer_state(timer, &state));
+  return state;
+}
+
+uint64_t generation_of(csuite *t, chime_timer_t timer) {
+  uint64_t generation = 0;
+  EXPECT_OK(chime_timer_generation(timer, &generation));
+  return generation;
+}
+
+int64_t deadline_of(csuite *t, chime_timer_t timer) {
+  int64_t deadline = -1;
+  EXPECT_OK(chime_timer_next_deadline(timer, &deadline));
+  return deadline;
+}
+
+int64_t now_of(csuite *t, chime_queue_t queue) {
+  int64_t now = -1;
+  EXPECT_OK(chime_queue_now(queue, &now));
+  return now;
+}
+
+chime_timer_info info_of(csuite *t, chime_timer_t timer) {
+  chime_timer_info info = CHIME_TIMER_INFO_INIT;
+  EXPECT_OK(chime_timer_get_info(timer, &info));
+  return info;
+}
+
+chime_queue_stats stats_of(csuite *t, chime_queue_t queue) {
+  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
+  EXPECT_OK(chime_queue_get_stats(queue, &stats));
+  return stats;
+}
+
+int is_stale(chime_timer_t timer) {
+  chime_state state = -1;
+  return chime_timer_state(timer, &state) == CHIME_ERROR_INVALID_HANDLE && state == -1;
+}
+
+/* ---- Probes ----------------------------------------------------------------------------------------------------- */
+
+static void enter(probe *p) {
+  csuite *t = p->t;
+  EXPECT_EQ(add(&p->busy, 1), 1);    /* [6] no overlap, no nesting */
+  EXPECT_EQ(load(&p->finalized), 0); /* [8] */
+}
+
+static void leave(probe *p) { add(&p->busy, -1); }
+
+static void check_tick(probe *p, const chime_tick *tick, const void *context) {
+  csuite *t = p->t;
+  EXPECT(tick->context == context);
+  EXPECT_EQ(tick->reserved, 0);
+  EXPECT(tick->timer != 0);
+  if (p->timer != 0) EXPECT_EQ(tick->timer, p->timer); /* the id was stored before the timer could tick */
+}
+
+static void log_tick(probe *p, const chime_tick *tick) {
+  char mark = tick->kind == CHIME_TICK_FIRED ? '!' : '@';
+  if (p->quiet) return;
+  if (tick->missed > 0) {
+    csuite_log(p->t, "%s%" PRIu64 "+%" PRIu64 ">%" PRId64, p->name, tick->sequence, tick->missed, tick->actual_ns);
+  } else if (tick->actual_ns != tick->scheduled_ns) {
+    csuite_log(p->t, "%s%" PRIu64 "%c%" PRId64 ">%" PRId64, p->name, tick->sequence, mark, tick->scheduled_ns,
+               tick->actual_ns);
+  } else {
+    csuite_log(p->t, "%s%" PRIu64 "%c%" PRId64, p->name, tick->sequence, mark, tick->actual_ns);
+  }
+}
+
+void probe_handler(const chime_tick *tick, void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  enter(p);
+  check_tick(p, tick, context);
+  EXPECT(tick->kind == CHIME_TICK_DUE || tick->kind == CHIME_TICK_FIRED);
+  EXPECT(tick->sequence >= 1);
+  EXPECT(tick->actual_ns >= tick->scheduled_ns); /* [3] */
+  if (tick->kind == CHIME_TICK_FIRED) EXPECT_EQ(tick->missed, 0);
+  log_tick(p, tick);
+  if (load(&p->ticks) == 0) p->first = *tick;
+  p->last = *tick;
+  p->missed += (int64_t)tick->missed;
+  add(&p->ticks, 1);
+  if (p->on_tick != NULL) p->on_tick(p, tick);
+  leave(p);
+  add(&p->returned, 1);
+}
+
+static void announce(probe *p, const chime_tick *tick, chime_tick_kind kind, int *count, probe_action action) {
+  csuite *t = p->t;
+  enter(p);
+  check_tick(p, tick, p);
+  EXPECT_EQ(tick->kind, kind);
+  EXPECT_EQ(tick->sequence, 0);
+  if (!p->quiet) csuite_log(t, "%s%c", p->name, kind == CHIME_TICK_ARMED ? '^' : '-');
+  add(count, 1);
+  if (action != NULL) action(p, tick);
+  leave(p);
+}
+
+static void probe_registration(const chime_tick *tick, void *context) {
+  probe *p = context;
+  announce(p, tick, CHIME_TICK_ARMED, &p->armed, p->on_armed);
+}
+
+static void probe_cancellation(const chime_tick *tick, void *context) {
+  probe *p = context;
+  announce(p, tick, CHIME_TICK_CANCELLED, &p->cancelled, p->on_cancelled);
+}
+
+void probe_finalizer(void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  EXPECT_EQ(load(&p->busy), 0);
+  if (!p->quiet) csuite_log(t, "%s.", p->name);
+  if (p->on_finalize != NULL) p->on_finalize(p);
+  EXPECT_EQ(add(&p->finalized, 1), 1); /* [8] */
+}
+
+probe *probe_new(csuite *t, chime_queue_t queue, const char *name) {
+  probe *p = csuite_memory(t, sizeof *p);
+  p->t = t;
+  p->name = name;
+  p->queue = queue;
+  p->status = INT32_MIN;
+  p->status2 = INT32_MIN;
+  return p;
+}
+
+chime_timer_options probe_options(probe *p) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  options.handler = probe_handler;
+  options.context = p;
+  options.finalizer = probe_finalizer;
+  return options;
+}
+
+chime_timer_options probe_full_options(probe *p) {
+  chime_timer_options options = probe_options(p);
+  options.registration_handler = probe_registration;
+  options.cancel_handler = probe_cancellation;
+  return options;
+}
+
+/* The probe's timer: idle where there is no schedule. */
+static probe *made(probe *p, chime_timer_options options, const chime_schedule *schedule) {
+  csuite *t = p->t;
+  EXPECT_OK(schedule == NULL ? chime_timer_create(p->queue, &options, &p->timer)
+                             : chime_timer_start(p->queue, &options, schedule, &p->timer));
+  return p;
+}
+
+probe *probe_idle(csuite *t, chime_queue_t queue, const char *name) { return probe_start(t, queue, name, NULL); }
+
+probe *probe_start(csuite *t, chime_queue_t queue, const char *name, const chime_schedule *schedule) {
+  probe *p = probe_new(t, queue, name);
+  return made(p, probe_options(p), schedule);
+}
+
+probe *probe_start_full(csuite *t, chime_queue_t queue, const char *name, const chime_schedule *schedule) {
+  probe *p = probe_new(t, queue, name);
+  return made(p, probe_full_options(p), schedule);
+}
+
+probe *probe_after(csuite *t, chime_queue_t queue, const char *name, int64_t delay_ns) {
+  chime_schedule schedule = schedule_of(delay_ns, 0);
+  return probe_start(t, queue, name, &schedule);
+}
+
+probe *probe_every(csuite *t, chime_queue_t queue, const char *name, int64_t interval_ns) {
+  chime_schedule schedule = schedule_of(interval_ns, interval_ns);
+  return probe_start(t, queue, name, &schedule);
+}
+
+probe *probe_quiet(csuite *t, chime_queue_t queue, int64_t first_ns, int64_t interval_ns, probe_action on_tick) {
+  chime_schedule schedule = schedule_of(first_ns, interval_ns);
+  probe *p = probe_new(t, queue, "a");
+  p->quiet = 1;
+  p->on_tick = on_tick;
+  return made(p, probe_options(p), &schedule);
+}
+
+probe *probe_every_quietly(csuite *t, chime_queue_t queue, int64_t interval_ns) {
+  return probe_quiet(t, queue, interval_ns, interval_ns, NULL);
+}
+
+void stay_until_gate_opens(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  (void)tick;
+  store(&p->flag, 1);
+  EXPECT(await(&p->gate, 1));
+}
+
+void open_gate(probe *p) { store(&p->gate, 1); }
+
+probe *probe_held(csuite *t, chime_queue_t queue, int64_t interval_ns) {
+  probe *p = probe_quiet(t, queue, 0, interval_ns, stay_until_gate_opens);
+  EXPECT(await(&p->flag, 1));
+  return p;
+}
+
+void check_grid(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  grid *g = p->user;
+  int64_t now = 0;
+  g->due_times += 1 + (int64_t)tick->missed;
+  EXPECT_OK(chime_now(CHIME_CLOCK_MONOTONIC, &now));
+  EXPECT_EQ((tick->scheduled_ns - g->first_ns) % g->interval_ns, 0);
+  EXPECT(tick->actual_ns <= now);
+  /* The last due time that this tick stands for is over: counting too many would show here, or at the end. */
+  EXPECT_BETWEEN(tick->actual_ns, g->first_ns + (g->due_times - 1) * g->interval_ns, INT64_MAX);
+  EXPECT_BETWEEN(tick->scheduled_ns, g->first_ns, g->first_ns + (g->due_times - 1) * g->interval_ns);
+}
+
+int await_finished(csuite *t, chime_timer_t timer) {
+  AWAIT(state_of(t, timer) == CHIME_STATE_FINISHED);
+  come_to_rest(t, timer);
+  return state_of(t, timer) == CHIME_STATE_FINISHED;
+}
+
+void come_to_rest(csuite *t, chime_timer_t timer) {
+  chime_timer_info info = CHIME_TIMER_INFO_INIT;
+  AWAIT(chime_timer_get_info(timer, &info) != CHIME_OK || !info.busy);
+}
+
+void cancel_own(probe *p, const chime_tick *tick) { p->status = chime_timer_cancel(tick->timer); }

@@ -1,0 +1,190 @@
+/*
+ * records.c - host-driven queues that give records in place of calling functions. Promises 1, 7, 8, 11 and 12.
+ */
+#include "host.h"
+
+#define ALL_RECORDS (CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED | CHIME_TIMER_RECORD_FINALIZE)
+
+static chime_timer_t record_timer(csuite *t, chime_queue_t queue, void *context, uint32_t flags,
+                                  chime_schedule schedule) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_timer_t timer = 0;
+  options.context = context;
+  options.flags = flags;
+  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &timer));
+  return timer;
+}
+
+static uint32_t take(csuite *t, chime_queue_t queue, chime_tick *ticks, uint32_t capacity) {
+  uint32_t count = 99;
+  EXPECT_OK(chime_queue_take_ticks(queue, ticks, sizeof *ticks, capacity, &count));
+  return count;
+}
+
+/* Takes until there are records. */
+static uint32_t take_some(csuite *t, chime_queue_t queue, chime_tick *ticks, uint32_t capacity) {
+  int64_t end = monotonic_ns() + PATIENCE;
+  uint32_t count = 0;
+  while (count == 0 && EXPECT(monotonic_ns() < end)) {
+    EXPECT_OK(chime_queue_wait(queue, PATIENCE));
+    count = take(t, queue, ticks, capacity);
+  }
+  return count;
+}
+
+TEST(records_say_what_callbacks_would) {
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  char context[] = "c";
+  chime_tick ticks[8];
+  chime_timer_t timer = record_timer(t, queue, context, ALL_RECORDS, schedule_of(0, CHIME_HOUR));
+  EXPECT_OK(chime_queue_async(queue, NULL, &ticks, NULL));
+  REQUIRE(take_some(t, queue, ticks, 8) == 2);
+  EXPECT(ticks[0].kind == CHIME_TICK_FUNCTION && ticks[0].context == &ticks && ticks[0].timer == 0);
+  EXPECT(ticks[1].kind == CHIME_TICK_ARMED && ticks[1].timer == timer && ticks[1].context == context);
+  REQUIRE(take_some(t, queue, ticks, 8) == 1);
+  EXPECT(ticks[0].kind == CHIME_TICK_DUE && ticks[0].sequence == 1 && ticks[0].actual_ns >= ticks[0].scheduled_ns);
+  EXPECT_EQ(take(t, queue, ticks, 8), 0);
+  EXPECT_OK(chime_timer_fire(timer));
+  REQUIRE(take_some(t, queue, ticks, 8) == 1);
+  EXPECT(ticks[0].kind == CHIME_TICK_FIRED && ticks[0].sequence == 2);
+  EXPECT_STATUS(chime_timer_cancel(timer), CHIME_RUNNING); /* taken, and not ended */
+  REQUIRE(take_some(t, queue, ticks, 8) == 1);
+  EXPECT_EQ(ticks[0].kind, CHIME_TICK_CANCELLED);
+  EXPECT_EQ(take(t, queue, ticks, 8), 0);
+  EXPECT_OK(chime_timer_release(timer));
+  REQUIRE(take_some(t, queue, ticks, 8) == 1);
+  EXPECT(ticks[0].kind == CHIME_TICK_FINALIZE && ticks[0].context == context && ticks[0].timer == timer);
+  EXPECT_EQ(take(t, queue, ticks, 8), 0);
+  EXPECT(is_stale(timer));
+}
+
+TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take) {
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  chime_tick ticks[4];
+  chime_timer_t timer = record_timer(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE, schedule_of(0, CHIME_MILLISECOND));
+  REQUIRE(take_some(t, queue, ticks, 4) == 1);
+  EXPECT_EQ(info_of(t, timer).busy, 1);
+  EXPECT_STATUS(chime_timer_cancel_and_wait(timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
+  EXPECT_STATUS(chime_timer_release(timer), CHIME_RUNNING);
+  EXPECT(is_stale(timer));
+  REQUIRE(take_some(t, queue, ticks, 4) == 1);
+  EXPECT_EQ(ticks[0].kind, CHIME_TICK_FINALIZE);
+}
+
+TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls) {
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  int fd = fd_of(t, queue), i, seen = 0;
+  chime_tick ticks[4];
+  chime_schedule schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
+  schedule.missed_policy = CHIME_MISSED_DELAY;
+  record_timer(t, queue, NULL, 0, schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND));
+  record_timer(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE, schedule);
+  for (i = 0; i < 1000 && seen < 20; i++) {
+    if (!EXPECT(is_readable(fd, LONG))) return;
+    seen += (int)take(t, queue, ticks, 4);
+  }
+  EXPECT(seen >= 20);
+}
+
+/*
+ * One take ends a batch that an earlier one had begun, and looks for what has fallen due since: there is the timer again
+ * whose record was just taken. It is busy, and what was to bring it has been used up.
+ */
+TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten) {
+  enum { OTHERS = 200 };
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  int fd = fd_of(t, queue), round, i;
+  chime_tick ticks[OTHERS + 8];
+  for (round = 0; round < 20; round++) {
+    chime_timer_t repeating, others[OTHERS + 1];
+    chime_schedule spaced = schedule_of(1, 1);
+    int64_t until;
+    uint32_t count;
+    spaced.missed_policy = CHIME_MISSED_DELAY; /* one that misses ticks is not forgotten for another reason */
+    others[0] = record_timer(t, queue, NULL, 0, schedule_of(0, 0));
+    repeating = record_timer(t, queue, NULL, 0, spaced);
+    /* Their records take longer than it is to the timer's next tick. */
+    for (i = 1; i <= OTHERS; i++) others[i] = record_timer(t, queue, NULL, 0, schedule_of(2, 0));
+    sleep_ns(CHIME_MILLISECOND);
+    count = take_some(t, queue, ticks, 1);
+    EXPECT(count == 1 && ticks[0].timer == others[0]);
+    count = take(t, queue, ticks, OTHERS + 8);
+    EXPECT(count >= OTHERS + 1 && ticks[0].timer == repeating);
+    EXPECT(next_deadline(t, queue) != CHIME_FOREVER);
+    if (!EXPECT(is_readable(fd, LONG))) return;
+    until = monotonic_ns() + PATIENCE;
+    do {
+      count = take(t, queue, ticks, 1);
+    } while (count == 0 && EXPECT(monotonic_ns() < until));
+    EXPECT(count == 1 && ticks[0].timer == repeating);
+    EXPECT_TOOK_EFFECT(chime_timer_release(repeating));
+    for (i = 0; i <= OTHERS; i++) EXPECT_TOOK_EFFECT(chime_timer_release(others[i]));
+    take(t, queue, ticks, 1);
+  }
+}
+
+TEST(the_generation_tells_which_record_of_a_batch_is_stale) {
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  chime_tick ticks[4];
+  chime_timer_t first = record_timer(t, queue, NULL, 0, schedule_of(0, CHIME_HOUR));
+  chime_timer_t second = record_timer(t, queue, NULL, 0, schedule_of(0, CHIME_HOUR));
+  REQUIRE(take_some(t, queue, ticks, 4) == 2);
+  EXPECT(ticks[0].timer == first && ticks[1].timer == second);
+  EXPECT_OK(chime_timer_check_generation(second, ticks[1].generation));
+  EXPECT_STATUS(chime_timer_cancel(second), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_check_generation(second, ticks[1].generation), CHIME_IGNORED);
+  EXPECT_STATUS(chime_timer_release(first), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_check_generation(first, ticks[0].generation), CHIME_ERROR_INVALID_HANDLE);
+}
+
+static void count_destructor(void *object) { add(object, 1); }
+
+TEST(a_taken_tick_holds_its_target) {
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  int *destroyed = csuite_memory(t, sizeof *destroyed);
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
+  chime_timer_t timer;
+  chime_tick ticks[4];
+  REQUIRE_OK(chime_target_create(destroyed, count_destructor, &options.target));
+  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &timer));
+  REQUIRE(take_some(t, queue, ticks, 4) == 1);
+  EXPECT(ticks[0].target == destroyed);
+  EXPECT_OK(chime_target_release(options.target));
+  EXPECT_EQ(load(destroyed), 0);
+  EXPECT_EQ(state_of(t, timer), CHIME_STATE_CANCELLED);
+  EXPECT(is_readable(fd_of(t, queue), LONG));
+  EXPECT_EQ(take(t, queue, ticks, 4), 0);
+  EXPECT_EQ(load(destroyed), 1);
+}
+
+TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed) {
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  struct {
+    chime_tick tick;
+    uint64_t tail;
+  } longer[3];
+  uint32_t count = 0, all = 0;
+  int i;
+  for (i = 0; i < 7; i++)
+    record_timer(t, queue, longer, CHIME_TIMER_RECORD_FINALIZE | CHIME_TIMER_SELF_RELEASE, schedule_of(0, 0));
+  memset(longer, 0xFF, sizeof longer);
+  EXPECT_OK(chime_queue_take_ticks(queue, &longer[0].tick, sizeof longer[0], 3, &count));
+  EXPECT_EQ(count, 3);
+  EXPECT(longer[0].tail == 0 && longer[2].tail == 0 && longer[2].tick.sequence == 1);
+  for (i = 0, all = count; i < 20 && all < 14; i++) {
+    if (!EXPECT(is_readable(fd_of(t, queue), LONG))) return;
+    EXPECT_OK(chime_queue_take_ticks(queue, &longer[0].tick, sizeof longer[0], 3, &count));
+    all += count;
+  }
+  EXPECT_EQ(all, 14); /* each was due, and each was finalized */
+}
+
+TEST(a_queue_of_records_ends_with_what_was_taken_and_what_was_not) {
+  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+  chime_tick ticks[2];
+  int i;
+  for (i = 0; i < 5; i++) record_timer(t, queue, ticks, ALL_RECORDS, schedule_of(0, CHIME_HOUR));
+  take_some(t, queue, ticks, 2);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}

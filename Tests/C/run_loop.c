@@ -1,0 +1,413 @@
+/*
+ * run_loop.c - chime_run_loop.h: loops, their modes, running and stopping them, and queues on them. (What queues do on
+ * every kind of place is tested on run loops too, in the other files.)
+ *
+ * Each test runs on a thread of its own, so that the calling thread's loop is nobody else's, and ends with it.
+ */
+#include "arguments.h"
+
+#include <signal.h>
+
+/* ---- Ids -------------------------------------------------------------------------------------------------------- */
+
+static void *other_threads_loop(void *argument) {
+  chime_run_loop_current(argument);
+  return NULL;
+}
+
+OWN_THREAD_TEST(a_thread_has_one_loop_and_no_two_threads_have_the_same) {
+  chime_run_loop_t mine = 0, again = 0, others = 0, mains = 0;
+  pthread_t thread;
+  EXPECT_OK(chime_run_loop_current(&mine));
+  EXPECT_OK(chime_run_loop_current(&again));
+  EXPECT(mine != 0 && mine == again);
+  EXPECT(mine < (UINT64_C(1) << 53));
+  EXPECT_OK(chime_run_loop_main(&mains));
+  EXPECT_OK(chime_run_loop_main(&again));
+  EXPECT(mains != 0 && mains == again && mains != mine);
+  if (!spawn(t, &thread, other_threads_loop, &others)) return;
+  pthread_join(thread, NULL);
+  EXPECT(others != 0 && others != mine && others != mains);
+  EXPECT_STATUS(chime_run_loop_stop(others), CHIME_ERROR_INVALID_HANDLE); /* its thread has ended */
+  EXPECT_STATUS(chime_run_loop_release(mine), CHIME_IGNORED);             /* not Chime's to end */
+  EXPECT_STATUS(chime_run_loop_release(mains), CHIME_IGNORED);
+  EXPECT_OK(chime_run_loop_release(0));
+}
+
+/* ---- Running ---------------------------------------------------------------------------------------------------- */
+
+OWN_THREAD_TEST(what_cannot_be_run_is_refused_at_once) {
+  chime_run_loop_t loop = current_loop(t);
+  chime_queue_t queue = 0;
+  EXPECT_STATUS(chime_run_loop_run("unheard of", CHIME_FOREVER, 0), CHIME_ERROR_INVALID_ARGUMENT);
+  /* That did not make it known. */
+  EXPECT_STATUS(chime_run_loop_run("unheard of", 0, 0), CHIME_ERROR_INVALID_ARGUMENT);
+  /* Known, once something is in it, or it is a common mode. */
+  EXPECT_OK(chime_run_loop_queue_create(loop, "heard of", NULL, &queue));
+  EXPECT_STATUS(chime_run_loop_run("heard of", 0, 0), CHIME_TIMED_OUT);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  EXPECT_STATUS(chime_run_loop_run("heard of", 0, 0), CHIME_TIMED_OUT);
+  EXPECT_OK(chime_run_loop_add_common_mode(loop, "common"));
+  EXPECT_STATUS(chime_run_loop_run("common", 0, 0), CHIME_TIMED_OUT);
+  EXPECT_STATUS(chime_run_loop_run("kCFRunLoopDefaultMode", 0, 0), CHIME_TIMED_OUT);
+}
+
+OWN_THREAD_TEST(a_run_lasts_for_its_time_or_until_the_visit_that_ticked) {
+  int64_t before = monotonic_ns();
+  probe *first, *second;
+  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
+  /* Also with nothing in the mode. */
+  run_for(t, NULL, 20 * CHIME_MILLISECOND);
+  EXPECT_BETWEEN(monotonic_ns() - before, 20 * CHIME_MILLISECOND, PATIENCE);
+  EXPECT_STATUS(chime_run_loop_run(NULL, 1, CHIME_RUN_LOOP_UNTIL_TICK), CHIME_TIMED_OUT);
+  first = probe_after(t, queue, "a", 0);
+  second = probe_after(t, queue, "b", CHIME_HOUR);
+  sleep_ns(CHIME_MILLISECOND);
+  EXPECT_EQ(load(&first->ticks), 0);
+  run_for(t, NULL, 0); /* does what is due */
+  EXPECT_EQ(load(&first->ticks), 1);
+  EXPECT_STATUS(chime_run_loop_run(NULL, 0, CHIME_RUN_LOOP_UNTIL_TICK), CHIME_TIMED_OUT); /* of this run, not before */
+  first = probe_after(t, queue, "c", 2 * CHIME_MILLISECOND);
+  EXPECT_OK(chime_run_loop_run(NULL, CHIME_FOREVER, CHIME_RUN_LOOP_UNTIL_TICK));
+  EXPECT_EQ(load(&first->ticks), 1);
+  EXPECT_EQ(load(&second->ticks), 0);
+}
+
+/* ---- Modes ------------------------------------------------------------------------------------------------------ */
+
+OWN_THREAD_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another) {
+  chime_run_loop_t loop = current_loop(t);
+  chime_queue_t common;
+  probe *resting, *ticking;
+  int64_t first;
+  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
+  REQUIRE_OK(chime_run_loop_add_common_mode(loop, TRACKING));
+  common = queue_of_loop(t, loop, CHIME_RUN_LOOP_COMMON_MODES);
+  resting = probe_every_quietly(t, queue, 2 * CHIME_MILLISECOND);
+  ticking = probe_every_quietly(t, common, 2 * CHIME_MILLISECOND);
+  first = deadline_of(t, resting->timer);
+  run_for(t, TRACKING, 30 * CHIME_MILLISECOND);
+  run_until(t, TRACKING, &ticking->ticks, 1);
+  EXPECT_EQ(load(&resting->ticks), 0);
+  EXPECT_EQ(deadline_of(t, resting->timer), first);
+  /* Back in its mode it gets one tick for all that it missed, on its grid. */
+  run_for(t, NULL, 0);
+  EXPECT_EQ(load(&resting->ticks), 1);
+  EXPECT(resting->first.missed >= 13);
+  EXPECT_EQ(resting->first.scheduled_ns, first + (int64_t)resting->first.missed * 2 * CHIME_MILLISECOND);
+  run_until(t, NULL, &resting->ticks, 3);
+  run_until(t, NULL, &ticking->ticks, load(&ticking->ticks) + 2);
+}
+
+OWN_THREAD_TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there) {
+  static const char mode[] = "mode \xc3\xb6"; /* UTF-8 */
+  probe *p;
+  RUN_LOOP_QUEUE_OR_RETURN(queue, mode);
+  p = probe_after(t, queue, "a", 0);
+  run_for(t, NULL, 5 * CHIME_MILLISECOND);
+  EXPECT_EQ(load(&p->ticks), 0);
+  run_until(t, mode, &p->ticks, 1);
+}
+
+OWN_THREAD_TEST(a_mode_becomes_common_for_timers_that_were_there_and_for_later_ones) {
+  chime_run_loop_t loop = current_loop(t);
+  probe *before, *after;
+  RUN_LOOP_QUEUE_OR_RETURN(first, CHIME_RUN_LOOP_COMMON_MODES);
+  before = probe_after(t, first, "a", 0);
+  EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING));
+  {
+    RUN_LOOP_QUEUE_OR_RETURN(second, CHIME_RUN_LOOP_COMMON_MODES);
+    after = probe_after(t, second, "b", 0);
+  }
+  EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING)); /* again changes nothing */
+  run_for(t, TRACKING, 0);
+  EXPECT_EQ(load(&before->ticks), 1);
+  EXPECT_EQ(load(&after->ticks), 1);
+}
+
+/* ---- Stopping --------------------------------------------------------------------------------------------------- */
+
+OWN_THREAD_TEST(a_stop_before_a_run_ends_that_one_and_no_other) {
+  chime_run_loop_t loop = current_loop(t);
+  EXPECT_OK(chime_run_loop_stop(loop));
+  EXPECT_STATUS(chime_run_loop_stop(loop), CHIME_IGNORED);
+  EXPECT_STATUS(chime_run_loop_run(NULL, CHIME_FOREVER, 0), CHIME_STOPPED);
+  EXPECT_STATUS(chime_run_loop_run(NULL, 5 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
+  EXPECT_OK(chime_run_loop_stop(loop)); /* now that there is a mode that was run */
+  EXPECT_STATUS(chime_run_loop_run(NULL, CHIME_FOREVER, 0), CHIME_STOPPED);
+  EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_TIMED_OUT);
+  /* A refused run takes no stop away. */
+  EXPECT_OK(chime_run_loop_stop(loop));
+  EXPECT_STATUS(chime_run_loop_run(NULL, -1, 0), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_STOPPED);
+}
+
+static void *stop_again_and_again(void *argument) {
+  probe *p = argument;
+  int i;
+  for (i = 0; i < (int)p->number; i++) {
+    while (load(&p->flag) < i) {}
+    add(&p->gate, chime_run_loop_stop(*(chime_run_loop_t *)p->user) == CHIME_OK);
+  }
+  return NULL;
+}
+
+OWN_THREAD_TEST(no_stop_is_lost_however_it_meets_the_run) {
+  chime_run_loop_t loop = current_loop(t);
+  probe *p = probe_new(t, 0, "a");
+  pthread_t thread;
+  int i;
+  p->user = &loop;
+  p->number = csuite_scaled(10000);
+  EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING));
+  if (!spawn(t, &thread, stop_again_and_again, p)) return;
+  for (i = 0; i < (int)p->number; i++) {
+    EXPECT_STATUS(chime_run_loop_run(i % 2 ? TRACKING : NULL, PATIENCE, 0), CHIME_STOPPED);
+    store(&p->flag, i + 1);
+  }
+  pthread_join(thread, NULL);
+  EXPECT_EQ(load(&p->gate), p->number);
+}
+
+/* ---- Runs in handlers ------------------------------------------------------------------------------------------- */
+
+static void stop_this_loop(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  (void)tick;
+  EXPECT_OK(chime_run_loop_stop(*(chime_run_loop_t *)p->user));
+}
+
+/* Runs the loop until somebody stops it, and then for a while: nothing of its own queue ticks, the other's does. */
+static void run_in_the_handler(probe *p, const chime_tick *tick) {
+  csuite *t = p->t;
+  chime_schedule later = schedule_of(8 * CHIME_MILLISECOND, 0);
+  if (tick->sequence > 1) return;
+  EXPECT_OK(chime_timer_activate(p->other->timer, &later));
+  p->status = chime_run_loop_run(NULL, PATIENCE, 0);
+  EXPECT_EQ(load(&p->other->ticks), 1);
+  EXPECT_STATUS(chime_run_loop_run(NULL, 5 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
+  EXPECT_EQ(load(&p->ticks), 1);
+  store(&p->flag, 1);
+}
+
+OWN_THREAD_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_innermost_run) {
+  chime_run_loop_t loop = current_loop(t);
+  probe *outer, *inner;
+  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
+  outer = probe_every(t, queue, "a", CHIME_MILLISECOND);
+  outer->other = inner = probe_idle(t, queue_of_loop(t, loop, NULL), "b");
+  outer->on_tick = run_in_the_handler;
+  inner->on_tick = stop_this_loop;
+  inner->user = &loop;
+  EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK)); /* not the inner run's tick: its own */
+  EXPECT_EQ(load(&outer->flag), 1);
+  EXPECT_STATUS(outer->status, CHIME_STOPPED);
+  EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
+  EXPECT_EQ(load(&outer->ticks), 2);
+  EXPECT(outer->last.missed >= 5);                                /* what came due meanwhile */
+  EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_TIMED_OUT); /* no stop is left */
+}
+
+/* ---- Loops of Chime's own --------------------------------------------------------------------------------------- */
+
+typedef struct own_loop {
+  csuite *t;
+  chime_run_loop_t loop;
+  pthread_key_t end_of_thread;
+  chime_status status;
+  int ended, entered;
+} own_loop;
+
+static void thread_ended(void *argument) { store((int *)argument, 1); }
+
+static void look_around(void *context) {
+  own_loop *l = context;
+  csuite *t = l->t;
+  chime_run_loop_t current = 0;
+  char name[32] = "";
+  sigset_t blocked;
+  FILE *comm = fopen("/proc/thread-self/comm", "r");
+  pthread_setspecific(l->end_of_thread, &l->ended);
+  if (comm != NULL) {
+    if (fgets(name, sizeof name, comm) == NULL) name[0] = 0;
+    fclose(comm);
+    EXPECT_TEXT(name, "csuite.own\n");
+  }
+  pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+  EXPECT(sigismember(&blocked, SIGTERM) == 1 && sigismember(&blocked, SIGALRM) == 1);
+  EXPECT_OK(chime_run_loop_current(&current));
+  EXPECT_EQ(current, l->loop);
+  store(&l->entered, 1);
+}
+
+/* The loop's thread ends, after that function has run on it; what the call answers that ends it. */
+static void own_loop_ends(csuite *t, chime_function function, chime_status (*end)(chime_run_loop_t loop)) {
+  own_loop *l = csuite_memory(t, sizeof *l);
+  int64_t until = monotonic_ns() + PATIENCE;
+  chime_queue_t queue, none = UNTOUCHED;
+  l->t = t;
+  REQUIRE_OK(chime_run_loop_create("csuite.own", &l->loop));
+  queue = queue_of_loop(t, l->loop, NULL);
+  REQUIRE(queue != 0 && pthread_key_create(&l->end_of_thread, thread_ended) == 0);
+  EXPECT_OK(chime_queue_async(queue, function, l, NULL));
+  EXPECT(await(&l->entered, 1));
+  if (end != NULL) EXPECT_OK(end(l->loop));
+  EXPECT(await(&l->ended, 1));
+  /* The id is stale when the thread has ended, or was released. */
+  while (chime_run_loop_stop(l->loop) != CHIME_ERROR_INVALID_HANDLE && monotonic_ns() < until) continue;
+  EXPECT_STATUS(chime_run_loop_release(l->loop), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(chime_run_loop_queue_create(l->loop, NULL, NULL, &none), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(none, UNTOUCHED);
+  EXPECT(l->status == CHIME_OK || l->status == CHIME_STOPPED);
+  pthread_key_delete(l->end_of_thread);
+}
+
+static void release_inside(void *context) {
+  own_loop *l = context;
+  csuite *t = l->t;
+  look_around(l);
+  EXPECT_OK(chime_run_loop_release(l->loop));
+  EXPECT_STATUS(chime_run_loop_release(l->loop), CHIME_ERROR_INVALID_HANDLE);
+}
+
+static void run_inside(void *context) {
+  own_loop *l = context;
+  look_around(l);
+  l->status = chime_run_loop_run(NULL, CHIME_FOREVER, 0);
+}
+
+OWN_THREAD_TEST(a_loop_of_chimes_own_runs_on_a_thread_of_its_own_until_released) {
+  chime_run_loop_t unnamed = 0;
+  EXPECT_OK(chime_run_loop_create(NULL, &unnamed));
+  EXPECT_OK(chime_run_loop_release(unnamed));
+  own_loop_ends(t, look_around, chime_run_loop_release);
+}
+
+OWN_THREAD_TEST(a_stop_ends_the_thread_of_a_loop_of_chimes_own) { own_loop_ends(t, look_around, chime_run_loop_stop); }
+
+OWN_THREAD_TEST(a_loop_of_chimes_own_may_be_released_in_a_callback_on_it) { own_loop_ends(t, release_inside, NULL); }
+
+/* Into that run, most often. */
+static chime_status release_in_a_while(chime_run_loop_t loop) {
+  sleep_ns(5 * CHIME_MILLISECOND);
+  return chime_run_loop_release(loop);
+}
+
+OWN_THREAD_TEST(release_ends_the_thread_also_when_a_callback_runs_the_loop) {
+  own_loop_ends(t, run_inside, release_in_a_while);
+}
+
+/* ---- Queues ----------------------------------------------------------------------------------------------------- */
+
+static void set_to_one(void *value) { store(value, 1); }
+
+OWN_THREAD_TEST(sync_is_for_the_loops_own_thread_only) {
+  int ran = 0;
+  QUEUE_OR_RETURN(other, RUN_LOOP);
+  RUN_LOOP_QUEUE_OR_RETURN(mine, NULL);
+  EXPECT_OK(chime_queue_sync(mine, set_to_one, &ran, 0));
+  EXPECT_EQ(ran, 1);
+  ran = 0;
+  EXPECT_STATUS(chime_queue_sync(other, set_to_one, &ran, PATIENCE), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(ran, 0);
+}
+
+OWN_THREAD_TEST(shutdown_on_the_loops_own_thread_needs_no_run) {
+  probe *p;
+  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
+  p = probe_after(t, queue, "a", 0);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  EXPECT_EQ(load(&p->ticks), 0);
+  EXPECT_EQ(load(&p->finalized), 1);
+}
+
+/* Each wake-up is sent the moment the one before was served; no timer is there that would make up for a lost one. */
+OWN_THREAD_TEST(no_wake_up_is_lost_however_it_meets_the_loop) {
+  chime_schedule now = schedule_of(0, 0);
+  int i, rounds = csuite_scaled(100000);
+  QUEUE_OR_RETURN(queue, RUN_LOOP);
+  probe *p = probe_quiet(t, queue, 0, 0, NULL);
+  for (i = 1; i <= rounds; i++) {
+    int64_t end = monotonic_ns() + PATIENCE;
+    while (load(&p->ticks) < i && monotonic_ns() < end) continue;
+    REQUIRE(load(&p->ticks) == i);
+    if (i < rounds) EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, &now));
+  }
+}
+
+typedef struct left_behind {
+  csuite *t;
+  chime_run_loop_t loop;
+  probe *running, *released;
+  int ran;
+} left_behind;
+
+static void *leave_a_queue_behind(void *argument) {
+  left_behind *left = argument;
+  csuite *t = left->t;
+  chime_queue_t queue = queue_of_loop(t, left->loop = current_loop(t), NULL);
+  left->running = probe_every_quietly(t, queue, CHIME_MILLISECOND);
+  run_until(t, NULL, &left->running->ticks, 1);
+  left->released = probe_every_quietly(t, queue, CHIME_MILLISECOND);
+  EXPECT_OK(chime_timer_release(left->released->timer)); /* its finalizer waits for a run that does not come */
+  EXPECT_OK(chime_queue_async(queue, set_to_one, &left->ran, NULL));
+  return NULL;
+}
+
+OWN_THREAD_TEST(a_queue_whose_loop_has_ended_is_ended_by_shutdown) {
+  left_behind *left = csuite_memory(t, sizeof *left);
+  pthread_t thread;
+  int ticks;
+  left->t = t;
+  if (!spawn(t, &thread, leave_a_queue_behind, left)) return;
+  pthread_join(thread, NULL);
+  EXPECT_STATUS(chime_run_loop_add_common_mode(left->loop, "a"), CHIME_ERROR_INVALID_HANDLE);
+  ticks = load(&left->running->ticks);
+  {
+    QUEUE_OR_RETURN(another, RUN_LOOP);
+    let_later_ticks_come(t, another, 2 * CHIME_MILLISECOND);
+  }
+  EXPECT_EQ(load(&left->running->ticks), ticks);
+  EXPECT_EQ(state_of(t, left->running->timer), CHIME_STATE_RUNNING);
+  EXPECT_OK(chime_queue_shutdown(left->running->queue, CHIME_FOREVER));
+  EXPECT_EQ(load(&left->running->finalized), 1);
+  EXPECT_EQ(load(&left->released->finalized), 1);
+}
+
+/* ---- The main thread -------------------------------------------------------------------------------------------- */
+
+static void run_loop_stop_main(void *context) {
+  int *ran = context;
+  chime_run_loop_t loop = 0;
+  chime_run_loop_main(&loop);
+  chime_run_loop_stop(loop);
+  add(ran, 1);
+}
+
+/* Runs the main loop until a function on that queue stops it. */
+static void stop_from_a_queue(csuite *t, chime_status made, chime_queue_t queue) {
+  int ran = 0;
+  REQUIRE_OK(made);
+  EXPECT_OK(chime_queue_async(queue, run_loop_stop_main, &ran, NULL));
+  EXPECT_STATUS(chime_run_loop_run(NULL, PATIENCE, 0), CHIME_STOPPED);
+  EXPECT_EQ(ran, 1);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}
+
+TEST_ALONE(the_main_loop_runs_a_queue_of_its_own) {
+  chime_run_loop_t loop = 0;
+  chime_queue_t queue = 0;
+  chime_status status;
+  REQUIRE_OK(chime_run_loop_main(&loop));
+  EXPECT_EQ(loop, current_loop(t));
+  status = chime_run_loop_queue_create(loop, NULL, NULL, &queue);
+  stop_from_a_queue(t, status, queue);
+}
+
+TEST_ALONE(running_the_main_loop_drains_the_main_queue) {
+  chime_queue_t queue = 0;
+  chime_status status;
+  if (csuite_skips_without_dispatch(t)) return;
+  status = chime_queue_main(NULL, &queue);
+  stop_from_a_queue(t, status, queue);
+}

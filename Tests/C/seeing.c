@@ -1,0 +1,215 @@
+/*
+ * seeing.c - the trace of what timers do; and what a process says of its memory.
+ * (Statistics: queries.c; texts: explain.c.)
+ */
+#include "harness.h"
+
+/* ---- chime_trace_to_file: what is in the file, headers/trace.py reads -------------------------------------------- */
+
+TEST(a_trace_file_that_cannot_be_had_is_refused) {
+  EXPECT_STATUS(chime_trace_to_file("/no/such/directory/trace.json"), CHIME_ERROR_RESOURCE);
+  EXPECT(strstr(chime_last_error_detail(), "No such file or directory (errno 2)") != NULL);
+  EXPECT_STATUS(chime_trace_to_file(NULL), CHIME_IGNORED);
+}
+
+/* ---- chime_set_trace -------------------------------------------------------------------------------------------- */
+
+static const char *traced_kind(chime_tick_kind kind) {
+  static const char *const ticks[] = {"due", "fired", "armed", "cancelled"};
+  static const char *const calls[] = {"+created",  "+activated",   "+restarted", "+suspended",
+                                      "+resumed",  "+rescheduled", "+postponed", "+fired",
+                                      "+finished", "+cancelled",   "+released",  "+returned"};
+  if (kind >= 0 && kind < 4) return ticks[kind];
+  if (kind >= CHIME_TRACE_CREATED && kind <= CHIME_TRACE_RETURNED) return calls[kind - CHIME_TRACE_CREATED];
+  return "?";
+}
+
+/* The context is a probe: what concerns its timer goes into the timeline. Other tests may run at the same time. */
+static void trace(const chime_tick *tick, void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  uint64_t generation;
+  if (tick->timer != p->timer) return;
+  csuite_log(t, "%s", traced_kind(tick->kind));
+  EXPECT_EQ(tick->reserved, 0);
+  /* No lock is held, and what happens in here is not traced. */
+  if (tick->kind != CHIME_TRACE_RELEASED) EXPECT_OK(chime_timer_generation(tick->timer, &generation));
+  if (tick->kind == CHIME_TRACE_SUSPENDED) EXPECT_OK(chime_timer_fire(tick->timer));
+  if (tick->kind < CHIME_TRACE_CREATED) EXPECT(tick->context == context);
+  if (tick->kind >= CHIME_TRACE_CREATED) EXPECT(tick->context == NULL && tick->sequence == 0);
+  if (tick->kind == CHIME_TRACE_ACTIVATED) EXPECT_EQ(tick->scheduled_ns, tick->actual_ns + 10);
+}
+
+TEST(the_trace_tells_of_each_transition_and_callback) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = probe_new(t, queue, "p");
+  chime_timer_options options = probe_full_options(p);
+  chime_schedule schedule = schedule_of(10, 10);
+  p->quiet = 1;
+  options.finalizer = NULL; /* there are two timers, one after the other */
+  EXPECT_OK(chime_set_trace(trace, p));
+  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_LOG("+created +activated armed +returned due +returned");
+  EXPECT_STATUS(chime_timer_activate(p->timer, NULL), CHIME_IGNORED);
+  EXPECT_LOG("");
+  EXPECT_OK(chime_timer_restart(p->timer, NULL));
+  EXPECT_OK(chime_timer_postpone(p->timer, 30));
+  EXPECT_OK(chime_timer_reschedule(p->timer, &schedule));
+  EXPECT_OK(chime_timer_suspend(p->timer)); /* the trace asks for an extra tick here */
+  EXPECT_OK(chime_timer_resume(p->timer));
+  EXPECT_OK(chime_timer_fire(p->timer));
+  EXPECT_LOG("+restarted +postponed +rescheduled +suspended +resumed +fired");
+  EXPECT_OK(chime_queue_advance(queue, 0));
+  EXPECT_LOG("fired +returned");
+  EXPECT_OK(chime_timer_cancel(p->timer));
+  EXPECT_OK(chime_queue_advance(queue, 0));
+  EXPECT_LOG("+cancelled cancelled +returned");
+  schedule.interval_ns = 0;
+  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_LOG("+activated armed +returned +finished due +returned");
+  EXPECT_OK(chime_timer_release(p->timer));
+  EXPECT_LOG("+released");
+  options.flags = CHIME_TIMER_SELF_RELEASE;
+  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_LOG("+created +activated armed +returned +finished due +returned +released");
+  EXPECT_OK(chime_set_trace(NULL, p));
+  EXPECT_OK(chime_timer_after(queue, 10, probe_handler, p, NULL, &p->timer));
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_LOG("");
+}
+
+/* What the trace looks at, each time that the timer behind it is restarted. */
+typedef struct watched {
+  csuite *t;
+  chime_expiring_t expiring;
+  int looks;
+} watched;
+
+static void look_at_the_value(const chime_tick *tick, void *context) {
+  watched *w = context;
+  csuite *t = w->t;
+  void *value = NULL;
+  if (tick->kind != CHIME_TRACE_RESTARTED) return;
+  w->looks++;
+  EXPECT_OK(chime_expiring_acquire(w->expiring, &value));
+  EXPECT(value == w);
+  EXPECT_OK(chime_expiring_yield(w->expiring));
+}
+
+/* [9]: a reset calls back, and holds no lock of the value's then. */
+TEST(the_trace_of_a_reset_may_use_the_value) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  watched *w = csuite_memory(t, sizeof *w);
+  w->t = t;
+  EXPECT_OK(chime_expiring_create(queue, w, NULL, 10, &w->expiring));
+  EXPECT_OK(chime_set_trace(look_at_the_value, w));
+  EXPECT_OK(chime_expiring_reset(w->expiring, 20));
+  EXPECT_OK(chime_set_trace(NULL, NULL));
+  EXPECT_EQ(w->looks, 1);
+  EXPECT_OK(chime_expiring_release(w->expiring));
+}
+
+static void count_traced(const chime_tick *tick, void *context) {
+  (void)tick;
+  add(context, 1);
+}
+
+static void *set_and_unset(void *argument) {
+  int *over = argument;
+  int *traced = over + 1;
+  while (load(over) == 0) {
+    chime_set_trace(count_traced, traced);
+    chime_set_trace(NULL, NULL);
+  }
+  return NULL;
+}
+
+TESTS_ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run) {
+  int rounds = csuite_scaled(100000), i;
+  int *over = csuite_memory(t, 2 * sizeof *over);
+  int64_t end = monotonic_ns() + PATIENCE;
+  pthread_t thread;
+  QUEUE_OR_RETURN(queue, place);
+  probe *p = probe_every_quietly(t, queue, CHIME_MICROSECOND);
+  csuite_keep_memory(t); /* a trace that has begun may end later */
+  if (!spawn(t, &thread, set_and_unset, over)) return;
+  /* And on until the trace has seen something: the other thread may have had no turn. */
+  for (i = 0; (i < rounds || load(over + 1) == 0) && monotonic_ns() < end; i++) {
+    EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, NULL));
+    EXPECT_TOOK_EFFECT(chime_timer_suspend(p->timer));
+  }
+  store(over, 1);
+  pthread_join(thread, NULL);
+  EXPECT(load(over + 1) > 0);
+}
+
+/* ---- Memory and fork --------------------------------------------------------------------------------------------- */
+
+/* Programs of Tests/Faults set one before their first call, as it must be. */
+static void *no_memory(uint64_t alignment, uint64_t bytes, void *context) {
+  (void)alignment;
+  (void)bytes;
+  (void)context;
+  return NULL;
+}
+
+static void no_free(void *memory, void *context) {
+  (void)memory;
+  (void)context;
+}
+
+TEST(an_allocator_comes_before_everything_else) {
+  chime_allocator allocator = CHIME_ALLOCATOR_INIT;
+  chime_status status;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  EXPECT_STATUS(chime_set_allocator(NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
+  allocator.allocate = no_memory;
+  EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
+  allocator.deallocate = no_free;
+  status = chime_set_allocator(&allocator);
+  EXPECT(status == CHIME_ERROR_BUSY || status == CHIME_ERROR_UNSUPPORTED);
+  allocator.size = 3;
+  EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
+  (void)queue;
+}
+
+TEST(a_memory_limit_refuses_and_all_goes_on) {
+  chime_queue_t other = 5;
+  chime_timer_t timer = 5;
+  uint64_t used;
+  int count = 0;
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *p = probe_after(t, queue, "p", 10);
+  chime_status status = chime_set_memory_limit(1);
+  if (status == CHIME_ERROR_UNSUPPORTED) {
+    EXPECT_EQ(chime_memory_used(), 0);
+    return;
+  }
+  EXPECT_OK(status);
+  used = chime_memory_used();
+  EXPECT(used > 0);
+  EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &other), CHIME_ERROR_LIMIT);
+  EXPECT_EQ(other, 5);
+  while (count < 1000 && chime_timer_after(queue, 20, probe_handler, p, NULL, &timer) == CHIME_OK) count++;
+  EXPECT(count < 1000); /* slots that were there already */
+  EXPECT_STATUS(chime_timer_after(queue, 20, probe_handler, p, NULL, &timer), CHIME_ERROR_LIMIT);
+  EXPECT(chime_memory_used() <= used); /* a thread of a test before may have let go of some */
+  EXPECT_OK(chime_queue_advance(queue, 10));
+  EXPECT_LOG("p1@10");
+  EXPECT_OK(chime_set_memory_limit(0));
+  EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &other));
+  EXPECT(chime_memory_used() > used);
+  EXPECT_OK(chime_queue_shutdown(other, 0));
+}
+
+/* What happens in a child is tested in Tests/Faults, by programs that can fork. */
+TEST(only_a_forked_child_can_be_reinitialized) {
+  QUEUE_OR_RETURN(queue, VIRTUAL);
+  probe *a = probe_after(t, queue, "a", 10);
+  EXPECT_STATUS(chime_reinitialize(), CHIME_IGNORED);
+  EXPECT_EQ(state_of(t, a->timer), CHIME_STATE_RUNNING);
+}

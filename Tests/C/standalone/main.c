@@ -1,0 +1,84 @@
+/*
+ * main.c - runs the suite as a program of its own.
+ *
+ *     csuite              every test
+ *     csuite NAME...      those tests
+ *     csuite --list       their names
+ *
+ * Prints `ok NAME`, `FAILED NAME: message` or `skipped NAME: why` for each, and last `N passed, N failed, N skipped`.
+ * Exits with 1 when a test failed. A test that takes longer than CSUITE_PATIENCE seconds (300) ends the program.
+ */
+#define _POSIX_C_SOURCE 200809L
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "csuite.h"
+
+static int counts[3]; /* of each result */
+static const char *running;
+
+static void write_text(const char *text) {
+  if (write(STDOUT_FILENO, text, strlen(text)) < 0) return;
+}
+
+static void give_up(int number) {
+  (void)number;
+  write_text("FAILED ");
+  write_text(running);
+  write_text(": it does not end\n");
+  _exit(1);
+}
+
+static unsigned patience(void) {
+  const char *text = getenv("CSUITE_PATIENCE");
+  long seconds = text == NULL ? 300 : strtol(text, NULL, 10);
+  return seconds < 1 ? 300 : (unsigned)seconds;
+}
+
+static void run(int i) {
+  static const char *const results[] = {"ok", "FAILED", "skipped"};
+  char message[2048];
+  int result;
+  running = csuite_name(i);
+  alarm(patience());
+  result = csuite_run(i, message, sizeof message);
+  alarm(0);
+  counts[result]++;
+  printf("%s %s%s%s\n", results[result], running, message[0] == 0 ? "" : ": ", message);
+  fflush(stdout);
+}
+
+static int is_among(const char *name, int count, char **names) {
+  int i;
+  for (i = 0; i < count && strcmp(name, names[i]) != 0; i++) continue;
+  return i < count;
+}
+
+static int is_known(const char *name) {
+  int i;
+  for (i = 0; i < csuite_count_all() && strcmp(name, csuite_name(i)) != 0; i++) continue;
+  return i < csuite_count_all();
+}
+
+int main(int argc, char **argv) {
+  int list = argc == 2 && strcmp(argv[1], "--list") == 0;
+  int count = csuite_count_all(), i, n;
+  for (i = 1; i < argc && !list; i++) {
+    if (is_known(argv[i])) continue;
+    counts[CSUITE_FAILED]++;
+    printf("FAILED %s: there is no such test\n", argv[i]);
+  }
+  signal(SIGALRM, give_up);
+  for (n = 0; n < count; n++) {
+    i = (csuite_count() + n) % count; /* those first that look at the whole process */
+    if (list) puts(csuite_name(i));
+    else if (argc == 1 || is_among(csuite_name(i), argc - 1, argv + 1)) run(i);
+  }
+  if (list) return 0;
+  printf("%d passed, %d failed, %d skipped\n", counts[CSUITE_PASSED], counts[CSUITE_FAILED], counts[CSUITE_SKIPPED]);
+  return counts[CSUITE_FAILED] == 0 ? 0 : 1;
+}

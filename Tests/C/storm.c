@@ -1,0 +1,185 @@
+/*
+ * storm.c - eight threads and the handlers themselves make random calls (storm.h), on one queue, or on queues that end
+ * while they do. Promises 1, 3, 6 to 11, 14 and 16.
+ */
+#include "storm.h"
+
+#include <sched.h>
+
+enum {
+  THREADS = 8,
+  DRIVERS = 3 /* of a virtual or host-driven queue */,
+  CALLS = 160000 /* on each kind of queue */,
+  REIGNS = 100 /* queues that end, of each kind */
+};
+
+int storm_lists(storm *s, chime_status status, uint32_t listed, const char *call) {
+  if (status >= -16 && status < 16 && (UINT32_C(1) << (status + 16) & listed) != 0) return 1;
+  return csuite_expect_status(s->t, status, CHIME_OK, __FILE__, __LINE__, call);
+}
+
+uint32_t storm_or_ended(const storm *s) { return s->queues_end ? STALE : 0; }
+
+void storm_call(storm *s, dice *d, int inside) {
+  int64_t number = roll_below(d, 16);
+  if (number < 9) storm_call_timer(s, d, inside);
+  else if (number < 10) storm_call_nothing(s, d);
+  else if (number < 12) storm_call_target(s, d);
+  else if (number < 15) storm_call_value(s, d);
+  else storm_call_queue(s, d, inside);
+}
+
+/* ---- The threads ------------------------------------------------------------------------------------------------- */
+
+/* Each kind of callback has come. */
+static int has_seen_all(const storm *s) {
+  return load(&s->ticks) > 0 && load(&s->named_calls) > 0 && load(&s->expiries) > 0 && load(&s->acquired) > 0;
+}
+
+static int goes_on(storm *s, int calls) {
+  return s->queues_end ? load(&s->over) == 0 : calls < s->calls_of_each_thread;
+}
+
+static void call_once(caller *c, int number) {
+  if (number % 8 == 0) storm_call_private(c);
+  storm_call(c->storm, &c->d, 0);
+}
+
+static void *call_at_random(void *argument) {
+  caller *c = argument;
+  storm *s = c->storm;
+  int64_t end;
+  int i;
+  for (i = 0; goes_on(s, i) && !(i % 1024 == 0 && csuite_failed(s->t)); i++) {
+    while (load(&LOAD(s->reign)->over) != 0 && load(&s->over) == 0) sched_yield();
+    call_once(c, i);
+  }
+  /* The queue may have had too few turns beside all those calls: a few more, at its leisure. */
+  end = monotonic_ns() + PATIENCE;
+  for (i = 0; !s->queues_end && !has_seen_all(s) && monotonic_ns() < end; i++) {
+    call_once(c, i);
+    sleep_ns(CHIME_MILLISECOND);
+  }
+  storm_release_private(c);
+  return NULL;
+}
+
+/* Several threads drive one queue. */
+static void *drive_at_random(void *argument) {
+  storm *s = argument;
+  dice d = {UINT64_C(0xD21E) + (uint64_t)(uintptr_t)&argument};
+  while (load(&s->end_of_time) == 0) {
+    chime_queue_t queue = s->reign->queue;
+    if (s->place == VIRTUAL) {
+      LISTED(chime_queue_advance(queue, roll_below(&d, 1000)), MAY(OK) | MAY(ERROR_BUSY) | MAY(ERROR_LIMIT));
+    } else {
+      LISTED(chime_queue_process(queue, (uint32_t)roll_below(&d, 8), NULL), MAY(OK) | MAY(ERROR_BUSY));
+    }
+  }
+  return NULL;
+}
+
+typedef struct crew {
+  pthread_t threads[THREADS];
+  caller callers[THREADS];
+  int count;
+} crew;
+
+static void begin(storm *s, crew *crew, int count) {
+  for (crew->count = 0; crew->count < count; crew->count++) {
+    caller *c = &crew->callers[crew->count];
+    memset(c, 0, sizeof *c);
+    c->storm = s;
+    c->d.state = UINT64_C(0x5EED0000) + (uint64_t)crew->count * 7919 + (uint64_t)s->place;
+    if (!spawn(s->t, &crew->threads[crew->count], call_at_random, c)) break;
+  }
+}
+
+static void join(crew *crew) {
+  while (crew->count > 0) pthread_join(crew->threads[--crew->count], NULL);
+}
+
+static storm *storm_new(csuite *t, where place, int capacity) {
+  storm *s = csuite_memory(t, sizeof *s);
+  s->t = t;
+  s->place = place;
+  s->capacity = capacity;
+  s->book = csuite_memory(t, (size_t)capacity * sizeof *s->book);
+  return s;
+}
+
+/* ---- On one queue ------------------------------------------------------------------------------------------------ */
+
+static void a_storm_of_calls(csuite *t, where place) {
+  int calls = csuite_scaled(CALLS / THREADS), driving = 0;
+  storm *s = storm_new(t, place, calls * THREADS / 2 + 60000);
+  reign reign = {0, 0};
+  int64_t end;
+  crew crew;
+  pthread_t drivers[DRIVERS];
+  chime_queue_t queue = place == HOST ? host_queue(t, 0) : csuite_queue(t, place);
+  if (queue == 0) return;
+  reign.queue = queue;
+  s->reign = &reign;
+  s->calls_of_each_thread = calls;
+  if (place == VIRTUAL || place == HOST) {
+    while (driving < DRIVERS && spawn(t, &drivers[driving], drive_at_random, s)) driving++;
+  }
+  begin(s, &crew, THREADS);
+  join(&crew);
+  store(&s->over, 1);
+  /* What nobody holds ends by itself; a handler that was under way may have put something there again. */
+  end = monotonic_ns() + PATIENCE;
+  do {
+    storm_release_all(s);
+    sleep_ns(CHIME_MILLISECOND);
+  } while (stats_of(t, queue).timers > 0 && EXPECT(monotonic_ns() < end));
+  store(&s->end_of_time, 1);
+  while (driving > 0) pthread_join(drivers[--driving], NULL);
+  EXPECT_EQ(stats_of(t, queue).running, 0);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  storm_release_all(s);
+  storm_balance(s);
+  EXPECT(has_seen_all(s));
+}
+TEST_ON(a_storm_of_calls, a_virtual_queue, VIRTUAL)
+TEST_ON(a_storm_of_calls, a_serial_queue, SERIAL)
+TEST_ON(a_storm_of_calls, a_concurrent_queue, CONCURRENT)
+TEST_ON(a_storm_of_calls, a_host_driven_queue, HOST)
+TEST_ON(a_storm_of_calls, a_precise_queue, PRECISE)
+
+/* ---- On queues that end ------------------------------------------------------------------------------------------ */
+
+static void queues_end_in_a_storm_of_calls(csuite *t, where place, chime_queue_kind kind) {
+  int count = csuite_scaled(REIGNS), i;
+  storm *s = storm_new(t, place, count * 2000);
+  reign *reigns = csuite_memory(t, (size_t)count * sizeof *reigns);
+  dice d = {UINT64_C(0xE2D5)};
+  crew crew;
+  if (place != VIRTUAL && place != HOST && place != PRECISE && csuite_skips_without_dispatch(t)) return;
+  s->queues_end = 1;
+  s->reign = &reigns[0];
+  for (i = 0; i < count && !csuite_failed(t); i++) {
+    reign *r = &reigns[i];
+    if (!EXPECT_OK(chime_queue_create(kind, NULL, &r->queue))) break;
+    __atomic_store_n(&s->reign, r, __ATOMIC_RELEASE);
+    if (i == 0) begin(s, &crew, 2);
+    sleep_ns(roll_below(&d, 1000) * CHIME_MICROSECOND);
+    if (place == VIRTUAL)
+      LISTED(chime_queue_advance(r->queue, CHIME_MILLISECOND), MAY(OK) | MAY(ERROR_BUSY) | MAY(ERROR_LIMIT));
+    if (place == HOST) LISTED(chime_queue_process(r->queue, 0, NULL), MAY(OK) | MAY(ERROR_BUSY));
+    if (!EXPECT_OK(chime_queue_shutdown(r->queue, PATIENCE))) break;
+    store(&r->over, 1);
+  }
+  store(&s->over, 1);
+  join(&crew);
+  storm_release_all(s);
+  if (!csuite_failed(t)) storm_balance(s);
+}
+TEST(virtual_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, VIRTUAL, CHIME_QUEUE_VIRTUAL); }
+TEST(serial_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, SERIAL, CHIME_QUEUE_SERIAL); }
+TEST(concurrent_queues_end_in_a_storm_of_calls) {
+  queues_end_in_a_storm_of_calls(t, CONCURRENT, CHIME_QUEUE_CONCURRENT);
+}
+TEST(host_driven_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, HOST, CHIME_QUEUE_HOST); }
+TEST(precise_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, PRECISE, CHIME_QUEUE_PRECISE); }

@@ -1,0 +1,138 @@
+/*
+ * storm.h - many threads, and the handlers themselves, make random calls on timers, targets, values and queues that
+ * they share. Nothing is known of any one call but that its answer is one that its declaration lists; what must hold in
+ * every order is checked in each callback and, by the book that is kept of all contexts, at the end.
+ */
+#ifndef CSUITE_STORM_H
+#define CSUITE_STORM_H
+
+#include "harness.h"
+
+enum { PLACES = 48, REMEMBERED = 64 };
+
+/* What the threads share, by kind. */
+typedef enum kind { TIMERS, TARGETS, VALUES, SHARED } kind;
+
+typedef struct storm storm;
+
+/* A queue, and whether it has ended. */
+typedef struct reign {
+  chime_queue_t queue;
+  int over; /* 1: its shutdown has said OK */
+} reign;
+
+/*
+ * A line of the book: the context of a timer, function or named handler, or the object of a target or value. Kept until
+ * the test ends: a callback after the finalizer is seen, not suffered.
+ */
+typedef struct entry {
+  storm *storm;
+  uint64_t id;
+  reign *reign;         /* after whose end no callback of this comes; NULL: it may */
+  struct entry *object; /* of a timer: its target; of an expiry handler: its value */
+  int is_private;       /* of one thread, and nobody else calls it */
+  int accepted;         /* so its finalizer must come, once */
+  int finalized;
+  int busy; /* callbacks that have it, or threads that have acquired it */
+  int left; /* calls that may still come, + 1; 0: any number */
+} entry;
+
+struct storm {
+  csuite *t;
+  where place;
+  int queues_end; /* while the storm goes on: each call may find its queue gone */
+  reign *reign;   /* this, `shared`, `gone` and `remembered` by __atomic builtins */
+  entry *shared[SHARED][PLACES];
+  entry *gone;                     /* a target that was released */
+  uint64_t remembered[REMEMBERED]; /* ids of released timers */
+  entry *book;
+  int capacity;
+  int made; /* lines of the book */
+  int calls_of_each_thread;
+  int inside; /* callbacks on the one queue, which is not a concurrent one */
+  int ticks, named_calls, expiries, acquired;
+  int over; /* 1: handlers leave everything alone, and threads end */
+  int end_of_time;
+};
+
+#define LOAD(variable) __atomic_load_n(&(variable), __ATOMIC_ACQUIRE)
+#define SWAP(variable, value) __atomic_exchange_n(&(variable), (value), __ATOMIC_ACQ_REL)
+
+/* One bit for each status: what a declaration lists. */
+#define MAY(name) (UINT32_C(1) << (CHIME_##name + 16))
+#define STALE MAY(ERROR_INVALID_HANDLE)
+
+/** Whether the status is one of those; if not, that is a failure of `call`. */
+int storm_lists(storm *s, chime_status status, uint32_t listed, const char *call);
+#define LISTED(call, listed) storm_lists(s, (call), (listed), #call)
+
+/** What a call on the present queue may say beside, in a storm in which queues end. */
+uint32_t storm_or_ended(const storm *s);
+
+/* ---- The book (storm_book.c) ------------------------------------------------------------------------------------- */
+
+/** A new line; NULL when the book is full. */
+entry *storm_entry(storm *s, reign *reign, entry *object);
+
+/** A call that gives the context to Chime has answered this. Returns whether it was accepted. */
+int storm_accepts(entry *e, chime_status status);
+
+/** A call after which no callback of this starts has answered this: with RUNNING one that is under way may still. */
+void storm_stops(entry *e, chime_status status);
+
+/** Somebody has the object from here on, in which its end must not come; and no more. */
+void storm_hold(entry *object);
+void storm_let_go(entry *object);
+
+void storm_on_tick(const chime_tick *tick, void *context);
+void storm_on_turn(const chime_tick *tick, void *context); /* registration and cancel handlers */
+void storm_on_named(const chime_tick *tick, void *context);
+void storm_on_expiry(const chime_tick *tick, void *context);
+void storm_on_function(void *context);
+void storm_finalize(void *context);
+/** Of a timer or function: not after the end of its queue, which others may outlive in the hands of a caller. */
+void storm_finalize_on_queue(void *context);
+
+/** When nothing can be called any more: each finalizer has been called once, none of what was refused. */
+void storm_balance(storm *s);
+
+/* ---- Calls (storm_timers.c, storm_objects.c) --------------------------------------------------------------------- */
+
+chime_schedule storm_schedule(const storm *s, dice *d);
+/** The unit in which timers' delays are counted here. */
+int64_t storm_unit(const storm *s);
+
+/** A random call on a random timer; `inside` a callback or not. */
+void storm_call_timer(storm *s, dice *d, int inside);
+/** In a handler, on its own timer. */
+void storm_call_own_timer(storm *s, chime_timer_t timer, dice *d);
+/** A random call with the id of a timer that was released: it must find nothing. */
+void storm_call_nothing(storm *s, dice *d);
+void storm_remember(storm *s, chime_timer_t released, dice *d);
+
+void storm_call_target(storm *s, dice *d);
+void storm_call_value(storm *s, dice *d);
+void storm_call_queue(storm *s, dice *d, int inside);
+/** Any of these. */
+void storm_call(storm *s, dice *d, int inside);
+
+/** Releases what is shared, except for what a handler that is under way may put there afterwards. */
+void storm_release_all(storm *s);
+
+/* ---- A timer that one thread has for itself (storm_own.c) -------------------------------------------------------- */
+
+enum { OWN_KEYS = 4 };
+
+typedef struct caller {
+  storm *storm;
+  dice d;
+  entry *timer;           /* NULL: none yet */
+  uint64_t generation;    /* since its last call */
+  entry *named[OWN_KEYS]; /* its named handlers */
+} caller;
+
+/** Checks that nobody else's call has reached the timer, and makes one that it knows the answer of. */
+void storm_call_private(caller *c);
+void storm_release_private(caller *c);
+
+#endif /* CSUITE_STORM_H */

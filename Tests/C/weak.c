@@ -1,0 +1,292 @@
+/* weak.c - see weak.h. */
+#include "weak.h"
+
+#include "script.h"
+
+static void weak_action(const chime_tick *tick, void *user_info) {
+  weak *w = user_info;
+  csuite *t = w->t;
+  EXPECT_EQ(add(&w->busy, 1), 1);
+  EXPECT_EQ(load(&w->finalized), 0);
+  EXPECT(tick->context == user_info);
+  EXPECT(tick->timer != 0);
+  if (w->timer != 0) EXPECT_EQ(tick->timer, w->timer);
+  EXPECT(tick->actual_ns >= tick->scheduled_ns);
+  EXPECT(tick->actual_ns <= monotonic_ns());
+  EXPECT_EQ(tick->reserved, 0);
+  if (w->has_target) {
+    EXPECT(tick->target == &w->object);
+    EXPECT_EQ(load(&w->objects_destroyed), 0);
+  } else {
+    EXPECT(tick->target == NULL);
+  }
+  w->last = *tick;
+  if (tick->kind == CHIME_TICK_FIRED) {
+    EXPECT_EQ(tick->sequence, 0);
+    EXPECT_EQ(tick->missed, 0);
+    add(&w->fired, 1);
+  } else {
+    EXPECT_EQ(tick->kind, CHIME_TICK_DUE);
+    EXPECT_EQ(tick->sequence, add(&w->sequence, 1));
+    if (load(&w->due) == 0 || w->on_new_grid) {
+      w->due_times = 0;
+      w->first_due = tick->scheduled_ns - (int64_t)tick->missed * w->interval;
+      w->on_new_grid = 0;
+    }
+    w->due_times += (int64_t)tick->missed + 1;
+    if (w->interval > 0) EXPECT_EQ(tick->scheduled_ns, w->first_due + (w->due_times - 1) * w->interval);
+    add(&w->due, 1);
+  }
+  if (w->on_tick != NULL) w->on_tick(w, tick);
+  if (w->has_target) EXPECT_EQ(load(&w->objects_destroyed), 0);
+  add(&w->busy, -1);
+}
+
+static void weak_finalizer(void *user_info) {
+  weak *w = user_info;
+  csuite *t = w->t;
+  EXPECT_EQ(load(&w->busy), 0);
+  EXPECT_EQ(add(&w->finalized, 1), 1);
+}
+
+static void destroy_object(void *object) {
+  weak *w = (weak *)(void *)((char *)object - offsetof(weak, object));
+  csuite *t = w->t;
+  EXPECT_EQ(add(&w->objects_destroyed, 1), 1);
+}
+
+static void weak_ends(void *argument) {
+  weak *w = argument;
+  csuite *t = w->t;
+  chime_weak_timer_release(w->timer); /* if the test has not */
+  chime_target_release(w->target);
+  EXPECT_EQ(load(&w->finalized), w->is_accepted);
+  EXPECT_EQ(load(&w->objects_destroyed), w->has_target);
+}
+
+weak *weak_new(csuite *t) {
+  weak *w = csuite_memory(t, sizeof *w);
+  w->t = t;
+  w->status = INT32_MIN;
+  w->loop = current_loop(t);
+  csuite_finally(t, weak_ends, w);
+  return w;
+}
+
+weak *weak_with_target(csuite *t) {
+  weak *w = weak_new(t);
+  w->has_target = 1;
+  EXPECT_OK(chime_target_create(&w->object, destroy_object, &w->target));
+  return w;
+}
+
+static void is_made(weak *w, chime_status status, int64_t interval_ns, int repeats) {
+  csuite *t = w->t;
+  w->is_accepted = EXPECT_OK(status);
+  w->interval = repeats ? interval_ns : 0;
+}
+
+void weak_create(weak *w, int64_t interval_ns, int repeats) {
+  is_made(w, chime_weak_timer_create(interval_ns, repeats, w->target, weak_action, w, weak_finalizer, &w->timer),
+          interval_ns, repeats);
+}
+
+void weak_schedule(weak *w, int64_t interval_ns, int repeats) {
+  is_made(w, chime_weak_timer_schedule(interval_ns, repeats, w->target, weak_action, w, weak_finalizer, &w->timer),
+          interval_ns, repeats);
+}
+
+void weak_schedule_unheld(weak *w, int64_t interval_ns, int repeats) {
+  is_made(w, chime_weak_timer_schedule(interval_ns, repeats, w->target, weak_action, w, weak_finalizer, NULL),
+          interval_ns, repeats);
+}
+
+weak *weak_start(csuite *t, int64_t interval_ns, int repeats, weak_handler on_tick) {
+  weak *w = weak_new(t);
+  w->on_tick = on_tick;
+  weak_schedule(w, interval_ns, repeats);
+  return w;
+}
+
+int is_valid(weak *w) {
+  csuite *t = w->t;
+  int32_t valid = -1;
+  EXPECT_OK(chime_weak_timer_is_valid(w->timer, &valid));
+  return valid;
+}
+
+int64_t fire_date(weak *w) {
+  csuite *t = w->t;
+  int64_t date = -1;
+  EXPECT_OK(chime_weak_timer_fire_date(w->timer, &date));
+  return date;
+}
+
+int64_t wall_ns(void) {
+  int64_t now = 0;
+  chime_now(CHIME_CLOCK_WALL, &now);
+  return now;
+}
+
+void run_until_due(weak *w, int least) { run_until(w->t, NULL, &w->due, least); }
+
+/* ---- Scripts ----------------------------------------------------------------------------------------------------- */
+
+typedef struct weak_script {
+  csuite *t;
+  weak *timers[26];
+  char reactions[26][LONGEST];
+  int most[26]; /* 0: each time */
+  const char *file;
+  int line;
+} weak_script;
+
+static void perform_all(weak_script *s, const char *statements, const char *separator);
+
+static void expect(weak_script *s, const char *statement, int64_t actual, int64_t expected) {
+  csuite_expect_equal(s->t, actual, expected, s->file, s->line, statement);
+}
+
+static int64_t take_time(const char **s) {
+  int64_t number = take_number(s);
+  return number == INT64_MAX || number == INT64_MIN ? number : number * CHIME_MILLISECOND;
+}
+
+static const char *take_mode(const char **s) {
+  take(s, "in");
+  return take(s, "tracking") ? TRACKING : take(s, "common") ? CHIME_RUN_LOOP_COMMON_MODES : NULL;
+}
+
+static void react(weak *w, const chime_tick *tick) {
+  weak_script *s = w->user;
+  int letter = 0;
+  (void)tick;
+  while (s->timers[letter] != w) letter++;
+  if (s->most[letter] == 0 || load(&w->due) + load(&w->fired) <= s->most[letter]) {
+    perform_all(s, s->reactions[letter], ",");
+  }
+}
+
+static chime_status call(weak *w, const char *s) {
+  chime_weak_timer_t timer = w->timer != 0 ? w->timer : w->last.timer;
+  if (take(&s, "add")) return chime_weak_timer_add(timer, w->loop, take_mode(&s));
+  if (take(&s, "fire")) return chime_weak_timer_fire(timer);
+  if (take(&s, "invalidate")) return chime_weak_timer_invalidate(timer);
+  if (take(&s, "release")) return chime_weak_timer_release(timer);
+  if (take(&s, "lose")) return chime_target_release(w->target);
+  if (take(&s, "tolerance")) return chime_weak_timer_set_tolerance(timer, take_time(&s));
+  if (take(&s, "date")) {
+    int is_absolute = take(&s, "at");
+    int64_t date = take_time(&s);
+    w->on_new_grid = 1;
+    if (!is_absolute && date != INT64_MAX && date != INT64_MIN) date += wall_ns();
+    return chime_weak_timer_set_fire_date(timer, date);
+  }
+  return INT32_MIN;
+}
+
+static weak *make(weak_script *s, const char **text, int repeats) {
+  int64_t interval = take_time(text);
+  weak *w = take(text, "target") ? weak_with_target(s->t) : weak_new(s->t);
+  w->user = s;
+  w->on_tick = react;
+  if (take(text, "loose")) weak_create(w, interval, repeats);
+  else if (take(text, "unheld")) weak_schedule_unheld(w, interval, repeats);
+  else weak_schedule(w, interval, repeats);
+  return w;
+}
+
+static void look(weak_script *s, weak *w, const char *text, const char *statement) {
+  csuite *t = s->t;
+  int64_t tolerance = -1;
+  if (take(&text, "is valid")) {
+    expect(s, statement, is_valid(w), 1);
+  } else if (take(&text, "is invalid")) {
+    expect(s, statement, is_valid(w), 0);
+  } else if (take(&text, "is over")) {
+    expect(s, statement, load(&w->finalized), 1);
+    expect(s, statement, load(&w->objects_destroyed), w->has_target);
+  } else if (take(&text, "is busy")) {
+    expect(s, statement, load(&w->finalized) + load(&w->objects_destroyed), 0);
+  } else if (take(&text, "ticked")) {
+    expect(s, statement, load(&w->due), take_number(&text));
+  } else if (take(&text, "fired")) {
+    expect(s, statement, load(&w->fired), take_number(&text));
+  } else if (take(&text, "tolerates")) {
+    EXPECT_OK(chime_weak_timer_tolerance(w->timer, &tolerance));
+    expect(s, statement, tolerance, take_time(&text));
+  } else if (take(&text, "due never")) {
+    expect(s, statement, fire_date(w), CHIME_FOREVER);
+  } else if (take(&text, "due")) {
+    expect(s, statement, (fire_date(w) - wall_ns() - take_time(&text)) / CHIME_MINUTE, 0);
+  } else {
+    expect(s, statement, 0, 1); /* no such statement */
+  }
+}
+
+static void run(weak_script *s, const char *text) {
+  weak *w;
+  if (is_number(text)) {
+    run_for(s->t, NULL, take_time(&text));
+    return;
+  }
+  w = s->timers[*text++ - 'a'];
+  skip(&text);
+  {
+    int least = load(&w->due) + (int)take_number(&text);
+    run_until(s->t, take_mode(&text), &w->due, least);
+  }
+}
+
+static void rest(weak_script *s, const char *text, const char *statement) {
+  weak *w = s->timers[*text++ - 'a'];
+  int before = load(&w->due) + load(&w->fired);
+  run_for(s->t, take_mode(&text), 5 * INTERVAL);
+  expect(s, statement, load(&w->due) + load(&w->fired), before);
+}
+
+static void perform(weak_script *s, char *statement) {
+  const char *text = statement;
+  int letter = statement[0] - 'a';
+  if (take(&text, "run")) {
+    run(s, text);
+  } else if (take(&text, "rest")) {
+    rest(s, text, statement);
+  } else if (statement[1] == ':') {
+    text += 2;
+    skip(&text);
+    s->most[letter] = 0;
+    if (*text == 'x') {
+      text++;
+      s->most[letter] = (int)take_number(&text);
+    }
+    snprintf(s->reactions[letter], LONGEST, "%s", text);
+  } else if (statement[1] == '.') {
+    chime_status expected = cut_status(statement);
+    csuite_outdate_detail();
+    csuite_expect_status(s->t, call(s->timers[letter], text + 2), expected, s->file, s->line, statement);
+  } else {
+    text++;
+    if (take(&text, "every")) s->timers[letter] = make(s, &text, 1);
+    else if (take(&text, "once")) s->timers[letter] = make(s, &text, 0);
+    else look(s, s->timers[letter], text, statement);
+  }
+}
+
+static void perform_all(weak_script *s, const char *statements, const char *separator) {
+  while (*statements != 0 && !csuite_failed(s->t)) {
+    const char *end = statements + strcspn(statements, separator);
+    char text[LONGEST];
+    copy(text, statements, end);
+    if (*text != 0) perform(s, text);
+    statements = *end == 0 ? end : end + 1;
+  }
+}
+
+void csuite_weak_timeline(csuite *t, const char *script, const char *file, int line) {
+  weak_script *s = csuite_memory(t, sizeof *s);
+  s->t = t;
+  s->file = file;
+  s->line = line;
+  perform_all(s, script, ";");
+}

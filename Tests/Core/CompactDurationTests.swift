@@ -1,0 +1,43 @@
+import ChimeTestSupport
+import Testing
+
+@testable import Chime
+@testable import ChimeCore
+
+/// Leeways in 32 bits.
+@Suite struct CompactDurationTests {
+  static func kept(_ nanoseconds: Int64) -> Int64 { CompactDuration(nanoseconds).nanoseconds }
+
+  @Test func belowTwoToThe26EveryDurationIsExact() {
+    for bit in 0..<26 {
+      for duration in [1 << bit - 1, 1 << bit, 1 << bit + 1] as [Int64] { #expect(Self.kept(duration) == duration) }
+    }
+    #expect(Self.kept(1 << 26 - 1) == 1 << 26 - 1)
+    #expect(CompactDuration(0).bits == 0)
+  }
+
+  /// Milliseconds, seconds, minutes and hours that people write down, up to a day; and as far as 26 bits count them.
+  @Test(arguments: [1000, 1_000_000, 1_000_000_000] as [Int64])
+  func wholeUnitsAreExact(unit: Int64) {
+    var random = SplitMix64(seed: UInt64(unit))
+    for count in 1...86_400 as ClosedRange<Int64> where Self.kept(count * unit) != count * unit {
+      Issue.record("\(count)")
+    }
+    for _ in 0..<2000 {
+      let duration = max(1, random.distance(bits: 26)) * unit
+      #expect(Self.kept(duration) == duration)
+    }
+    #expect(Self.kept((1 << 26 - 1) * unit) == (1 << 26 - 1) * unit)
+  }
+
+  @Test func anyDurationIsRoundedDownByLessThanOnePartIn33Million() {
+    var random = SplitMix64(seed: 26)
+    for _ in 0..<5000 {
+      let duration = random.distance(bits: 63)
+      let lost = duration - Self.kept(duration)
+      #expect(lost == 0 || lost > 0 && lost <= duration / 33_000_000, "\(duration)")
+    }
+    #expect(Self.kept(.max) == Int64.max - (1 << 37 - 1))
+    #expect(Self.kept(1 << 62) == 1 << 62)
+  }
+}

@@ -1,0 +1,297 @@
+import ChimeTestSupport
+import Dispatch
+import Testing
+
+@testable import Chime
+@testable import ChimeCore
+
+private typealias Machine = DispatchSourceTimerMachine
+
+extension DispatchSourceTimerMachine {
+  /// The call that is the event. The last tick is none; it is left to the caller.
+  func perform(
+    _ event: TimerEvent, _ deadline: DispatchTime, repeating: DispatchTimeInterval = .never
+  ) throws -> Outcome? {
+    switch event {
+    case .activate: try activate(deadline: deadline, repeating: repeating)
+    case .restart: try restart(deadline: deadline, repeating: repeating)
+    case .suspend: suspend()
+    case .resume: resume()
+    case .reschedule: try reschedule(deadline: deadline, repeating: repeating)
+    case .postpone: postpone(until: deadline)
+    case .fire: fire()
+    case .lastTick: nil
+    case .cancel: cancel()
+    }
+  }
+}
+
+/// What a fake source would trap on is a violation in its log; with the real one it would end the process. What each
+/// event leads to is `Transition`'s to say, which `TransitionTests` hold against the table of the design.
+@Suite struct DispatchSourceTimerMachineTests {
+  // MARK: The table
+
+  /// The calls that lead to each state.
+  static let ways: [(state: TimerState, events: [TimerEvent])] = [
+    (.idle, []), (.running, [.activate]), (.suspended, [.activate, .suspend]), (.finished, [.activate, .lastTick]),
+    (.cancelled, [.activate, .cancel]),
+  ]
+
+  @Test(arguments: ways.indices, TimerEvent.allCases)
+  func eachCellOfTheTableOnARecordingAdapter(way: Int, event: TimerEvent) throws {
+    let factory = RecordingTimerAdapterFactory()
+    try checkCell(way, event, factory, far: DispatchTime(uptimeNanoseconds: 1 << 60)) { _ in
+      factory.deliver(at: 1 << 61)
+    }
+    #expect(factory.violations.all == [])
+    #expect(factory.calls.all.count { $0 == "make" } == factory.calls.all.count { $0 == "release" })
+  }
+
+  @Test(arguments: ways.indices, TimerEvent.allCases)
+  func eachCellOfTheTableOnARealSource(way: Int, event: TimerEvent) throws {
+    try checkCell(way, event, DispatchSourceTimerAdapterFactory(), far: .now() + .seconds(3600)) { machine in
+      guard machine.state == .running else { return }
+      try machine.restart(deadline: .now())
+      let end = DispatchTime.now() + patience
+      while machine.state == .running, DispatchTime.now() < end {}
+    }
+  }
+
+  private func checkCell(
+    _ way: Int, _ event: TimerEvent, _ factory: any TimerAdapterFactory, far: DispatchTime,
+    lastTick: (Machine) throws -> Void
+  ) throws {
+    let (state, events) = Self.ways[way]
+    let queue = DispatchQueue(label: "table")
+    let ticks = Counter()
+    let machine = Machine(queue: queue, factory: factory) { ticks.add() }
+    for event in events {
+      if try machine.perform(event, far) == nil { try lastTick(machine) }
+      queue.sync {}
+    }
+    try #require(machine.state == state)
+    let before = ticks.value
+    let transition = Transition(from: state, on: event)
+    let outcome = try machine.perform(event, far)
+    if outcome == nil { try lastTick(machine) }
+    queue.sync {}
+    #expect(outcome == nil || outcome == (transition == .ignored ? .ignored : .done))
+    #expect(machine.state == transition.next ?? state)
+    #expect(ticks.value - before == (transition == .extraTick(state) || transition == .finish ? 1 : 0))
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func randomOrdersAgreeWithTheTableAndBreakNoRule(seed: UInt64) throws {
+    let factory = RecordingTimerAdapterFactory()
+    let queue = DispatchQueue(label: "random")
+    let ticks = Counter()
+    var random = SplitMix64(seed: seed)
+    var now: UInt64 = 1000
+    do {
+      let machine = Machine(queue: queue, factory: factory) { ticks.add() }
+      var stale: [@Sendable () -> Void] = []
+      for step in 0..<10_000 {
+        let before = machine.state
+        let event = TimerEvent.allCases.randomElement(using: &random)!
+        let deadline = DispatchTime(uptimeNanoseconds: now + .random(in: 0...500, using: &random))
+        let outcome = try machine.perform(
+          event, deadline, repeating: .random(using: &random) ? .never : .nanoseconds(300))
+        var expected = Transition(from: before, on: event).next
+        if event == .lastTick {
+          now += 200
+          factory.setNow(now)
+          stale.append(factory.delivery)
+          stale.randomElement(using: &random)!()
+          stale = stale.suffix(4)
+          expected = machine.state == .finished ? .finished : before
+        }
+        if event == .fire, .random(using: &random) { queue.sync {} }
+        #expect(machine.state == expected ?? before, "seed \(seed), step \(step), \(event) in \(before)")
+        #expect((outcome == .ignored) == (expected == nil), "seed \(seed), step \(step), \(event) in \(before)")
+      }
+      stale = []
+      queue.sync {}
+    }
+    #expect(factory.violations.all == [])
+    #expect(ticks.value > 100)
+    #expect(factory.calls.all.last == "release")
+  }
+
+  // MARK: What the source is told, and when a tick starts
+
+  @Test(arguments: [
+    (
+      "cancel while suspended resumes first",
+      "activate every 100 | make handler 1100/100 activate; suspend; cancel | suspend resume cancel release"
+    ),
+    (
+      "what is dropped while suspended leaves a source that may be freed",
+      "activate every 100; suspend | make handler 1100/100 activate suspend; drop | resume cancel release"
+    ),
+    ("what was never activated makes no source", "suspend?; resume?; cancel?; reschedule every 100; drop |"),
+    (
+      "a restart is one schedule of the existing source",
+      """
+      restart from 1500 | make handler 1500 activate; at 1500 | *1500; is finished; restart from 1600 | 1600; \
+      restart from 1700 | 1700; restart never | never
+      """
+    ),
+    (
+      "the first tick comes after one interval unless a deadline is given",
+      """
+      activate every 1000 | make handler 2000/1000 activate; cancel | cancel release; \
+      activate every 1000 from 1000 leeway 7 | make handler 1000/1000~7 activate; cancel | cancel release; \
+      activate from 0 | make handler 1000 activate
+      """
+    ),
+    (
+      "a delivery before the deadline is no tick, and sets the source again",
+      "activate from 2000 | make handler 2000 activate; at 1999 | 2000; at 2000 | *2000; at 2000 |"
+    ),
+    (
+      "ticks keep the grid, and missed ones are one",
+      """
+      activate every 100 | make handler 1100/100 activate; through 1240 | *1100 *1200; now 1690; \
+      through 2000 | *1690 *1700 *1800 *1900 *2000
+      """
+    ),
+    (
+      "postpone moves the grid and leaves the source alone",
+      """
+      activate every 100 | make handler 1100/100 activate; postpone 1050; postpone 1130 |; \
+      through 1400 | *1130 *1230 *1330
+      """
+    ),
+    (
+      "a tick swallowed while suspended comes with resume",
+      """
+      activate from 2000; suspend | make handler 2000 activate suspend; at 2500 |; resume | 2000 resume; \
+      at 2500 | *2500; is finished
+      """
+    ),
+    (
+      "resume gives one tick for all that were missed",
+      """
+      activate every 100; suspend; at 1450 | make handler 1100/100 activate suspend; resume | 1100/100 resume; \
+      at 1450 | *1450; at 1500 | *1500
+      """
+    ),
+    (
+      "a stale delivery starts nothing",
+      """
+      activate from 2000; now 2000; keep; restart from 9000 | make handler 2000 activate 9000; late | 9000; \
+      reschedule from 9000 every 10; late; suspend; late; cancel; late; activate from 9000; late; is running
+      """
+    ),
+    (
+      "a schedule stored before the start is used by it",
+      """
+      activate!; is idle; reschedule every 50; now 4000; activate | make handler 4050/50 activate; \
+      suspend; reschedule every 70; resume | suspend 4070/70 resume
+      """
+    ),
+  ])
+  func theSourceIsTold(rule: String, script: String) { MachineScript.play(script) }
+
+  @Test func aCancelledMachineIsActivatedAgainWithANewSource() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let first = Counter(), second = Counter()
+    let machine = Machine(factory: factory)
+    try machine.activate(repeatTimeInterval: .nanoseconds(100)) { first.add() }
+    machine.cancel()
+    #expect(throws: Machine.ScheduleError.handlerMissing) { try machine.restart() }
+    #expect(machine.state == .cancelled)
+    #expect(try machine.activate { second.add() } == .done)
+    factory.deliver(at: 1100)
+    #expect((first.value, second.value) == (0, 1))
+    #expect(factory.calls.all.count { $0 == "make" } == 2)
+  }
+
+  @Test func fireIsOneTickHoweverOftenAndSuspendDropsIt() throws {
+    let factory = RecordingTimerAdapterFactory()
+    let queue = DispatchQueue(label: "fire")
+    let ticks = Counter()
+    let machine = Machine(queue: queue, factory: factory) { ticks.add() }
+    func added(by calls: () throws -> Void) rethrows -> Int {
+      let before = ticks.value
+      try queue.sync(execute: calls)
+      queue.sync {}
+      return ticks.value - before
+    }
+    #expect(added { for _ in 0..<5 { machine.fire() } } == 1)
+    try machine.activate(repeatTimeInterval: .seconds(1))
+    #expect(
+      added {
+        machine.fire()
+        machine.suspend()
+      } == 0)
+    #expect(
+      try added {
+        machine.fire()
+        try machine.restart()
+        machine.fire()
+      } == 1)
+    #expect(Machine(queue: queue, factory: factory).fire() == .ignored, "nothing to call")
+  }
+
+  // MARK: Extreme and bad arguments
+
+  /// libdispatch takes 0 for now, and what does not fit in 62 bits for never or for a time on another clock.
+  @Test(
+    arguments: [
+      (0, "1000"), (1, "1"), (1 << 62 - 2, "\(1 << 62 - 2)"), (1 << 62 - 1, "never"), (1 << 62, "never"),
+      (1 << 63, "never"),
+      (.max - 1, "never"), (.max, "never"),
+    ] as [(UInt64, String)])
+  func extremesReachTheSourceAsWhatItUnderstands(deadline: UInt64, text: String) throws {
+    let repetitions: [(DispatchTimeInterval, String)] = [
+      (.never, ""), (.nanoseconds(.max), ""), (.nanoseconds(.max - 1), "/\(Int.max - 1)"),
+      (.seconds(9_223_372_036), "/9223372036000000000"),
+    ]
+    for (repeating, interval) in repetitions {
+      for (leeway, window) in [(.nanoseconds(0), ""), (.never, "~\(Int.max)")] as [(DispatchTimeInterval, String)] {
+        let factory = RecordingTimerAdapterFactory()
+        let machine = Machine(factory: factory) {}
+        try machine.activate(
+          deadline: DispatchTime(uptimeNanoseconds: deadline), repeating: repeating, leeway: leeway)
+        #expect(factory.calls.all[2] == text + interval + window)
+        factory.deliver(at: 2000)
+        #expect(machine.state == (deadline <= 1 && interval == "" ? .finished : .running))
+      }
+    }
+  }
+
+  private typealias Fault = Machine.ScheduleError
+  private static let intervals: [(DispatchTimeInterval, Fault)] = [
+    (.seconds(0), .intervalNotPositive), (.milliseconds(-1), .intervalNotPositive),
+    (.microseconds(.min), .intervalNotPositive), (.nanoseconds(.min), .intervalNotPositive),
+    (.seconds(.max), .intervalTooLong), (.milliseconds(.max), .intervalTooLong),
+    (.seconds(9_223_372_037), .intervalTooLong),
+  ]
+  private static let leeways: [(DispatchTimeInterval, Fault)] = [
+    (.nanoseconds(-1), .leewayNegative), (.seconds(.min), .leewayNegative), (.seconds(.max), .leewayTooLong),
+  ]
+
+  @Test(arguments: ways.indices) func badIntervalsAreTypedErrorsInEveryState(way: Int) throws {
+    let factory = RecordingTimerAdapterFactory()
+    let (state, events) = Self.ways[way]
+    let machine = Machine(queue: DispatchQueue(label: "bad"), factory: factory) {}
+    for event in events where try machine.perform(event, DispatchTime(uptimeNanoseconds: 2000)) == nil {
+      factory.deliver(at: 2000)
+    }
+    for (interval, fault) in Self.intervals {
+      #expect(throws: fault) { try machine.activate(repeatTimeInterval: interval) {} }
+      #expect(throws: fault) { try machine.activate(deadline: .now(), repeating: interval) {} }
+      #expect(throws: fault) { try machine.restart(deadline: .now(), repeating: interval) }
+      #expect(throws: fault) { try machine.reschedule(repeatTimeInterval: interval) }
+      #expect(throws: fault) { try machine.reschedule(deadline: .now(), repeating: interval) }
+    }
+    for (leeway, fault) in Self.leeways {
+      #expect(throws: fault) { try machine.activate(repeatTimeInterval: .seconds(1), leeway: leeway) {} }
+      #expect(throws: fault) { try machine.restart(deadline: .now(), leeway: leeway) }
+      #expect(throws: fault) { try machine.reschedule(deadline: .now(), leeway: leeway) }
+    }
+    #expect(machine.state == state)
+    #expect(factory.violations.all == [])
+  }
+}

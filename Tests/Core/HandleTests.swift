@@ -1,0 +1,88 @@
+import Testing
+
+@testable import Chime
+@testable import ChimeCore
+
+/// Ids: what lies in which bit, and how long a slot's versions last. (What names nothing, through every function: `ids.c`
+/// of the C suite.)
+@Suite struct HandleTests {
+  @Test(
+    arguments: [
+      (.timer, 0, 0, 1 << 50), (.queue, 0, 0, 2 << 50), (.timer, 0, 1, 1 << 50 | 1 << 26), (.timer, 1, 0, 1 << 50 | 1),
+      (.timer, 1 << 26 - 1, 1 << 24 - 1, 1 << 51 - 1),
+      (.queue, 0x155_5555, 0xAA_AAAA, 2 << 50 | 0xAA_AAAA << 26 | 0x155_5555),
+    ] as [(Handle.Kind, UInt32, UInt32, UInt64)])
+  func kindVersionAndIndexAreWhereTheCommentSays(
+    kind: Handle.Kind, index: UInt32, version: UInt32, id: UInt64
+  ) throws {
+    #expect(Handle.id(kind, index: index, version: version) == id)
+    let handle = try #require(Handle(id, kind: kind))
+    #expect(handle.index == index && handle.version == version)
+    #expect(Handle(id, kind: kind == .timer ? .queue : .timer) == nil)
+  }
+
+  @Test func aSlotThatWasNeverGivenOutHasNoTimer() throws {
+    let core = try QueueCore.makeForTest()
+    defer { core.release() }
+    // The control block may be one whose slots have all been given out before.
+    var unused: UInt32?
+    for _ in 0..<1000 where unused == nil {
+      _ = try core.makeTimer()
+      unused = unsafe core.control.storage.pointee.slots.withLock { $0.fresh.last }
+    }
+    let id = Handle.id(.timer, index: try #require(unused), version: 0)
+    #expect(TimerRef(id)?.state == nil)
+    #expect(TimerRef.cancel(id) == .invalidHandle && TimerRef.release(id) == .invalidHandle)
+  }
+
+  @Test func aSlotWhoseVersionsAreUsedUpIsNotGivenOutAgain() throws {
+    let core = try QueueCore.makeForTest()
+    defer { core.release() }
+    let slot = try #require(TimerRef(core.makeTimer())).slot
+    slot.versionAndFlags = Handle.versionMask - 1
+    let last = Handle.id(.timer, index: slot.index, version: Handle.versionMask - 1)
+    #expect(TimerRef(last)?.state == .idle)
+    #expect(TimerRef.release(last) == .ok)
+    for _ in 0..<600 { #expect(try TimerRef(core.makeTimer())?.slot.index != slot.index) }
+  }
+
+  /// So that a slot's generation goes round as seldom as can be.
+  @Test func slotsAreUsedAgainFirstInFirstOut() throws {
+    let core = try QueueCore.makeForTest()
+    defer { core.release() }
+    var last: [UInt32: Int] = [:]
+    var shortest = Int.max
+    for turn in 0..<2000 {
+      let timer = try core.makeTimer()
+      let slot = try #require(TimerRef(timer)).slot.index
+      if let before = last[slot] { shortest = min(shortest, turn - before) }
+      last[slot] = turn
+      _ = TimerRef.release(timer)
+    }
+    #expect(shortest > ThreadCache.kept)
+  }
+
+  @Test func aChunkWhoseVersionsAreUsedUpServesOnUnderAnotherNumber() throws {
+    let core = try QueueCore.makeForTest()
+    defer { core.release() }
+    var ids: Set<UInt64> = []
+    let old = try core.makeTimer()
+    _ = TimerRef.release(old)
+    // Slots that other threads have kept since the control block was another queue's hold a few chunks.
+    let most = core.control.chunkCount + 4
+    for _ in 0..<12 {
+      // Each slot that is free now has one version left; those that come later begin anew.
+      core.control.forEachSlot { slot in
+        if slot.word.isFree { slot.versionAndFlags = Handle.versionMask - 1 }
+      }
+      for _ in 0..<2 * core.control.chunkCount * Slab.slotsPerChunk {
+        let timer = try core.makeTimer()
+        #expect(ids.insert(timer).inserted)
+        #expect(TimerRef.release(timer) == .ok)
+      }
+    }
+    #expect(core.control.chunkCount <= most)
+    // What a number that is no more in use names is looked up, and found to be nothing.
+    #expect(TimerRef.release(old) == .invalidHandle && ids.allSatisfy { TimerRef($0)?.state == nil })
+  }
+}

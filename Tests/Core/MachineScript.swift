@@ -1,0 +1,102 @@
+import ChimeTestSupport
+import Dispatch
+import Testing
+
+@testable import Chime
+@testable import ChimeCore
+
+/// A machine on a recording adapter, driven by a script of statements with semicolons between them. What stands behind
+/// a `|` is the log since the last look: the calls that the source got, and `*N`, a tick at N. Times are nanoseconds;
+/// the clock begins at 1000.
+///
+///     activate, restart, reschedule   [every N] [from N, or never] [leeway N]
+///     postpone N, suspend, resume, cancel
+///     is STATE                        expects it
+///     now N, at N                     sets the clock; and delivers what the source has in hand
+///     through N                       the same at every 10 ns up to there; of that only ticks are logged
+///     keep, late                      keeps what the source has in hand; delivers what was kept
+///     drop                            lets go of the machine
+///
+/// A call expects `.done`, with a `?` at the end `.ignored`, with a `!` an error. In the log a schedule is its deadline,
+/// `/` interval and `~` leeway.
+struct MachineScript: Sendable {
+  private typealias Machine = DispatchSourceTimerMachine
+
+  private let factory = RecordingTimerAdapterFactory()
+  private let log = Log<String>()
+  private var machine: Machine?
+  private var kept: @Sendable () -> Void = {}
+
+  /// Plays the script, and expects that no rule of libdispatch was broken.
+  static func play(_ script: String) {
+    var player = MachineScript()
+    for statement in script.split(separator: ";") {
+      let parts = statement.split(separator: "|", omittingEmptySubsequences: false)
+      player.perform(parts[0].split(separator: " ").map(String.init))
+      if parts.count > 1 {
+        player.noteCalls()
+        #expect(player.log.take() == parts[1].split(separator: " ").map(String.init), "\(statement)")
+      }
+    }
+    player.machine = nil
+    #expect(player.factory.violations.all == [])
+  }
+
+  private init() {
+    let (factory, log) = (factory, log)
+    machine = Machine(factory: factory) {
+      log.add(all: factory.calls.take())
+      log.add("*\(factory.now.uptimeNanoseconds)")
+    }
+  }
+
+  private func noteCalls() { log.add(all: factory.calls.take()) }
+
+  private mutating func perform(_ words: [String]) {
+    switch words[0] {
+    case "now": factory.setNow(UInt64(words[1])!)
+    case "at": factory.deliver(at: UInt64(words[1])!)
+    case "through":
+      for now in stride(from: factory.now.uptimeNanoseconds, through: UInt64(words[1])!, by: 10) {
+        factory.deliver(at: now)
+      }
+      noteCalls()
+      log.add(all: log.take().filter { $0.hasPrefix("*") })
+    case "keep": kept = factory.delivery
+    case "late": kept()
+    case "drop": machine = nil
+    case "is": #expect("\(machine!.state)" == words[1])
+    default:
+      let expected = words.last!.last == "?" ? "ignored" : words.last!.last == "!" ? "error" : "done"
+      let outcome = try? call(words.map { String($0.prefix { $0 != "?" && $0 != "!" }) })
+      #expect(outcome.map { "\($0)" } ?? "error" == expected, "\(words.joined(separator: " "))")
+    }
+  }
+
+  private func call(_ words: [String]) throws -> Machine.Outcome {
+    func number(_ word: String) -> Int? { words.firstIndex(of: word).map { Int(words[$0 + 1])! } }
+    let machine = machine!
+    let interval = number("every").map { DispatchTimeInterval.nanoseconds($0) }
+    let leeway = DispatchTimeInterval.nanoseconds(number("leeway") ?? 0)
+    let deadline =
+      words.contains("never") ? .distantFuture : number("from").map { DispatchTime(uptimeNanoseconds: UInt64($0)) }
+    switch (words[0], interval, deadline) {
+    case ("activate", nil, nil): return try machine.activate()
+    case ("activate", let interval?, let deadline):
+      return try machine.activate(repeatTimeInterval: interval, deadline: deadline, leeway: leeway)
+    case ("activate", nil, let deadline?): return try machine.activate(deadline: deadline, leeway: leeway)
+    case ("restart", nil, nil): return try machine.restart()
+    case ("restart", let interval, let deadline):
+      return try machine.restart(deadline: deadline!, repeating: interval ?? .never, leeway: leeway)
+    case ("reschedule", let interval?, nil):
+      return try machine.reschedule(repeatTimeInterval: interval, leeway: leeway)
+    case ("reschedule", let interval, let deadline):
+      return try machine.reschedule(deadline: deadline!, repeating: interval ?? .never, leeway: leeway)
+    case ("postpone", _, _): return machine.postpone(until: DispatchTime(uptimeNanoseconds: UInt64(words[1])!))
+    case ("suspend", _, _): return machine.suspend()
+    case ("resume", _, _): return machine.resume()
+    case ("cancel", _, _): return machine.cancel()
+    default: fatalError("no such statement: \(words)")
+    }
+  }
+}

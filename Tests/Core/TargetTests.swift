@@ -1,0 +1,144 @@
+import ChimeTestSupport
+import Dispatch
+import Testing
+
+@testable import Chime
+@testable import ChimeCore
+
+/// Timers with targets in Swift: any object, held weakly; the timer says at once that it has gone, and releases its
+/// handler at once (a `TargetToken`) or in time (any other). What targets do on every kind of queue is tested in C.
+@Suite(.serialized) struct TargetTests {
+  static func make(_ isTokened: Bool, _ alive: Counter) -> Counted { isTokened ? Tokened(alive) : Counted(alive) }
+
+  @Test(arguments: [false, true])
+  func aTargetIsHandedOverAndHeldForTheCallOnly(_ isTokened: Bool) throws {
+    let queue = try VirtualTimerQueue()
+    let alive = Counter(), ticks = Counter()
+    var target: Counted? = Self.make(isTokened, alive)
+    let timer = try queue.every(.seconds(1), target: target!) { object, tick in ticks.add(object.alive.value) }
+    try queue.advance(by: .seconds(3))
+    #expect(ticks.value == 3)
+    target = nil
+    #expect(alive.value == 0)
+    try queue.advance(by: .seconds(3))
+    #expect(ticks.value == 3)
+    #expect(timer.state == .cancelled)
+  }
+
+  static let calls: [@Sendable (ChimeTimer) throws -> Outcome] = [
+    { try $0.activate() }, { try $0.restart() }, { try $0.suspend() }, { try $0.resume() }, { try $0.fire() },
+    { try $0.postpone(by: .zero) }, { try $0.reschedule(every: .seconds(1)) },
+  ]
+
+  @Test(arguments: [false, true])
+  func aTimerWhoseTargetHasGoneSaysSoAtOnce(_ isTokened: Bool) throws {
+    let queue = try VirtualTimerQueue()
+    var target: Counted? = Self.make(isTokened, Counter())
+    let running = try queue.every(.seconds(1), target: target!) { _, _ in }
+    let suspended = try queue.every(.seconds(1), target: target!) { _, _ in }
+    let finished = try queue.after(.zero, target: target!) { _, _ in }
+    try queue.advance(by: .zero)
+    try suspended.suspend()
+    #expect(finished.state == .finished)
+    target = nil
+    for timer in [running, suspended, finished] {
+      #expect(timer.state == .cancelled && timer.nextDeadline == nil)
+      for call in Self.calls { #expect(throws: ChimeError.targetGone) { try call(timer) } }
+      #expect(try timer.cancel() == .ignored && timer.cancelAndWait() == .ignored)
+    }
+  }
+
+  @Test func aTokenFreesTheCapturesTheMomentItsObjectGoes() throws {
+    let queue = try VirtualTimerQueue()
+    let captured = Counter()
+    var target: Tokened? = Tokened(Counter())
+    let timers = try (0..<3).map { _ in
+      let capture = Counted(captured)
+      return try queue.every(.seconds(3600), target: target!) { _, _ in withExtendedLifetime(capture) {} }
+    }
+    #expect(captured.value == 3)
+    target = nil
+    #expect(captured.value == 0)  // nobody asked the timers
+    withExtendedLifetime(timers) {}
+  }
+
+  @Test func anyCallOnATimerWhoseTargetHasGoneFreesItsCaptures() throws {
+    let queue = try VirtualTimerQueue()
+    let captured = Counter()
+    let touches: [(ChimeTimer) -> Void] = [
+      { _ = $0.state }, { _ = $0.nextDeadline }, { _ = try? $0.cancel() }, { _ = try? $0.fire() },
+      { _ in try? queue.advance(by: .seconds(1)) },  // its tick
+    ]
+    for touch in touches {
+      var target: Counted? = Counted(Counter())
+      let timer: ChimeTimer
+      do {
+        let capture = Counted(captured)
+        timer = try queue.every(.seconds(1), target: target!) { _, _ in withExtendedLifetime(capture) {} }
+      }
+      target = nil
+      #expect(captured.value == 1)
+      touch(timer)
+      #expect(captured.value == 0)
+      withExtendedLifetime(timer) {}
+    }
+  }
+
+  @Test func theSweepFreesWhatDeadTargetsLeft() throws {
+    let queue = try VirtualTimerQueue()
+    let captured = Counter(), alive = Counter()
+    let before = TargetSweep.count
+    var held: [ChimeTimer] = []
+    for _ in 0..<500 {
+      let target = Counted(alive), capture = Counted(captured)
+      held.append(try queue.every(.seconds(3600), target: target) { _, _ in withExtendedLifetime(capture) {} })
+    }
+    #expect(alive.value == 0)
+    // Half as many again are enough to look at each once, and some more than once.
+    let living = Counted(alive)
+    for _ in 0..<1000 + before { _ = try queue.after(.seconds(3600), target: living) { _, _ in } }
+    #expect(captured.value == 0)
+    #expect(held.allSatisfy { $0.state == .cancelled })
+    #expect(TargetSweep.count <= before + 1600)
+  }
+
+  @Test(arguments: [false, true]) func aTargetMayGoInItsHandler(_ isTokened: Bool) throws {
+    let queue = try VirtualTimerQueue()
+    let alive = Counter(), captured = Counter(), ticks = Counter()
+    nonisolated(unsafe) var target: Counted? = Self.make(isTokened, alive)
+    let timer: ChimeTimer
+    do {
+      let capture = Counted(captured)
+      timer = try queue.every(.seconds(1), target: target!) { object, _ in
+        unsafe target = nil
+        ticks.add(capture.alive.value * object.alive.value)
+      }
+    }
+    try queue.advance(by: .seconds(5))
+    #expect(ticks.value == 1 && alive.value == 0)
+    #expect(timer.state == .cancelled)
+    #expect(captured.value == 0)
+  }
+
+  @Test(arguments: [false, true], [false, true])
+  func targetsEndTheirTimersOnDispatchQueues(_ isTokened: Bool, _ isConcurrent: Bool) async throws {
+    let attributes: DispatchQueue.Attributes = isConcurrent ? .concurrent : []
+    let queue = try TimerQueue(on: DispatchQueue(label: "targets", attributes: attributes))
+    let alive = Counter(), captured = Counter(), ticks = Counter(), others = Counter()
+    var target: Counted? = Self.make(isTokened, alive)
+    let timer: ChimeTimer
+    do {
+      let capture = Counted(captured)
+      timer = try queue.every(.milliseconds(1), target: target!) { object, _ in ticks.add(capture.alive.value) }
+    }
+    #expect(await soon { ticks.value >= 3 })
+    target = nil
+    #expect(timer.state == .cancelled && timer.nextDeadline == nil)
+    #expect(await soon { alive.value == 0 && captured.value == 0 })
+    let before = ticks.value
+    let other = try queue.every(.milliseconds(1)) { _ in others.add(1) }
+    #expect(await soon { others.value >= 5 })
+    #expect(ticks.value == before)
+    try other.cancel()
+  }
+}

@@ -1,0 +1,106 @@
+import ChimeTestSupport
+import Testing
+
+@testable import Chime
+@testable import ChimeCore
+
+/// The timer's word: each setter changes its own bits and leaves all others.
+@Suite struct TimerWordTests {
+  static let words: [UInt64] = {
+    var random = SplitMix64(seed: 8)
+    return [0, .max, 0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA] + (0..<100).map { _ in random.next() }
+  }()
+  static let flags = [
+    TimerWord.busyBit, TimerWord.writerBit, TimerWord.inboxBit, TimerWord.callbackPendingBit, TimerWord.enqueuedBit,
+    TimerWord.waitedBit, TimerWord.homeBit,
+  ]
+  static let code: UInt64 = 0x7
+  static let generation: UInt64 = 0xFFFF_FC00
+  static let postponement: UInt64 = 0xFFFF_FFFF_0000_0000
+
+  /// Applies a change to every word and expects that it leaves what lies outside the mask; `expect` says the rest.
+  private func change(
+    _ mask: UInt64, by body: (TimerWord) -> TimerWord?, _ expect: (TimerWord) -> Bool,
+    _ location: SourceLocation = #_sourceLocation
+  ) {
+    for bits in Self.words {
+      let word = body(TimerWord(bits))
+      #expect(word.map { $0.bits & ~mask } == bits & ~mask, sourceLocation: location)
+      #expect(word.map(expect) == true, sourceLocation: location)
+    }
+  }
+
+  @Test func theFieldsFillTheWordAndDoNotOverlap() {
+    let fields = Self.flags + [Self.code, Self.generation, Self.postponement]
+    #expect(fields.reduce(0, |) == .max)
+    #expect(fields.reduce(0) { $0 + $1.nonzeroBitCount } == 64)
+  }
+
+  @Test(arguments: TimerState.allCases) func aStateIsWrittenAndReadBack(state: TimerState) {
+    change(Self.code, by: { $0.with(state) }) { word in
+      word.state == state && word.isLive && !word.isFree && !word.isReleased && word.isRunning == (state == .running)
+        && word.isAtRest == (state != .running && state != .suspended)
+    }
+  }
+
+  @Test func freeAndReleasedSlotsHaveNoState() {
+    func hasNone(_ word: TimerWord) -> Bool { word.state == nil && !word.isLive && !word.isAtRest }
+    change(Self.code, by: { $0.with(code: TimerWord.freeCode) }, { hasNone($0) && $0.isFree && !$0.isReleased })
+    change(Self.code, by: { $0.with(code: TimerWord.releasedCode) }, { hasNone($0) && $0.isReleased && !$0.isFree })
+    #expect(hasNone(TimerWord(7)))
+  }
+
+  @Test func eachFlagIsSetClearedAndAskedForAlone() {
+    for flag in Self.flags {
+      change(flag, by: { $0.setting(flag) }, { $0.bits & flag == flag })
+      change(flag, by: { $0.clearing(flag) }, { $0.bits & flag == 0 })
+      let word = TimerWord(flag)
+      let answers = [
+        word.isBusy, word.hasWriter, word.isInInbox, word.hasPendingCallback, word.isEnqueued, word.isWaited,
+        word.isAtHome,
+      ]
+      #expect(answers == Self.flags.map { $0 == flag })
+    }
+  }
+
+  @Test func theGenerationCountsAndWraps() {
+    var before: UInt64 = 0
+    let count: (TimerWord) -> TimerWord = { word in
+      before = UInt64(word.generation)
+      return word.withNextGeneration
+    }
+    change(Self.generation, by: count, { UInt64($0.generation) == (before + 1) % (1 << TimerWord.generationBits) })
+    #expect(TimerWord(.max).withNextGeneration.generation == 0)
+  }
+
+  @Test func aPostponementThatFitsIsWrittenAndReadBack() {
+    for distance in [0, 1, 1_000_000_000, 1 << 31 - 1] as [Int64] {
+      change(Self.postponement, by: { $0.with(postponement: distance) }, { $0.postponement == distance })
+    }
+    change(Self.postponement, by: { $0.withoutPostponement }, { $0.postponement == 0 })
+  }
+
+  @Test func aLongPostponementIsRoundedUpByLessThanAMicrosecondOrSo() {
+    for distance in [1 << 31, 1 << 31 + 1, 30_000_000_000, 0x7FFF_FFFF << 10 - 1] as [Int64] {
+      change(Self.postponement, by: { $0.with(longPostponement: distance) }) { word in
+        distance..<distance + 1024 ~= word.postponement && word.withoutPostponement.postponement == 0
+      }
+    }
+  }
+
+  @Test func aPostponementThatDoesNotFitIsRefused() {
+    for distance in [1 << 31, 1 << 40, .max, -1, .min] as [Int64] {
+      #expect(TimerWord(0).with(postponement: distance) == nil)
+    }
+    for distance in [0x7FFF_FFFF << 10, .max, -1, .min] as [Int64] {
+      #expect(TimerWord(0).with(longPostponement: distance) == nil)
+    }
+  }
+
+  @Test func overTakesWhatOthersOwnFromTheCurrentWordAndTheRestFromItself() {
+    let theirs = TimerWord.busyBit | TimerWord.inboxBit | TimerWord.enqueuedBit | TimerWord.waitedBit
+    for current in Self.words {
+      change(theirs, by: { $0.over(TimerWord(current)) }, { $0.bits & theirs == current & theirs })
+    }
+  }
+}

@@ -1,0 +1,466 @@
+"""The classic tests, whose answers are known, and the rows of the table of protocols with the orders of the code."""
+
+import time
+
+from litmus import ACQ, ACQ_REL, REL, RLX, SC, F, R, U, W, outcomes
+
+# Classic tests: name, threads, initial values, outcome, whether C11 and x86 allow it.
+
+
+def sb(store, load, fence=None):
+    def thread(mine, other):
+        def body():
+            yield W(mine, 1, store)
+            if fence:
+                yield F(fence)
+            return (yield R(other, load))
+        return body
+    return [thread("x", "y"), thread("y", "x")]
+
+
+def mp(store, load, write_fence=None, read_fence=None):
+    def writer():
+        yield W("x", 1)
+        if write_fence:
+            yield F(write_fence)
+        yield W("y", 1, store)
+
+    def reader():
+        flag = yield R("y", load)
+        if read_fence:
+            yield F(read_fence)
+        return flag, (yield R("x"))
+    return [writer, reader]
+
+
+def lb():
+    def thread(mine, other):
+        def body():
+            value = yield R(mine)
+            yield W(other, 1)
+            return value
+        return body
+    return [thread("x", "y"), thread("y", "x")]
+
+
+def iriw(store, load):
+    def writer(x):
+        def body():
+            yield W(x, 1, store)
+        return body
+
+    def reader(first, second):
+        def body():
+            a = yield R(first, load)
+            return a, (yield R(second, load))
+        return body
+    return [writer("x"), writer("y"), reader("x", "y"), reader("y", "x")]
+
+
+def exchange_pair():
+    def body():
+        return (yield U("x", lambda old: old + 1 if old < 2 else None, RLX))
+    return [body, body]
+
+
+XY = {"x": 0, "y": 0}
+CLASSIC = [
+    ("SB relaxed", sb(RLX, RLX), (0, 0), True, True),
+    ("SB release, acquire", sb(REL, ACQ), (0, 0), True, True),
+    ("SB sc", sb(SC, SC), (0, 0), False, False),
+    ("SB sc, acquire", sb(SC, ACQ), (0, 0), True, False),
+    ("SB sc fences", sb(RLX, RLX, SC), (0, 0), False, False),
+    ("SB acq-rel fences", sb(RLX, RLX, ACQ_REL), (0, 0), True, True),
+    ("MP relaxed", mp(RLX, RLX), (None, (1, 0)), True, False),
+    ("MP release, acquire", mp(REL, ACQ), (None, (1, 0)), False, False),
+    ("MP release, relaxed", mp(REL, RLX), (None, (1, 0)), True, False),
+    ("MP fences", mp(RLX, RLX, REL, ACQ), (None, (1, 0)), False, False),
+    ("LB relaxed (RC11 forbids it)", lb(), (1, 1), False, False),
+    ("IRIW release, acquire", iriw(REL, ACQ), (None, None, (1, 0), (1, 0)), True, False),
+    ("IRIW sc", iriw(SC, SC), (None, None, (1, 0), (1, 0)), False, False),
+    ("2+2W relaxed", [], None, True, False),
+    ("2+2W sc", [], None, False, False),
+    ("two increments lose none", exchange_pair(), (0, 0), False, False),
+]
+
+
+def two_plus_two_ends(order, model):
+    """Whether x and y can both end with 1, the first thread's x and the second's y being last."""
+    def thread(first, second):
+        def body():
+            yield W(first, 1, order)
+            yield W(second, 2, order)
+        return body
+
+    def watcher(x):
+        def body():
+            a = yield R(x)
+            return a, (yield R(x))
+        return body
+    # Seen by readers: both locations go from 2 to 1.
+    threads = [thread("x", "y"), thread("y", "x"), watcher("x"), watcher("y")]
+    return bool(outcomes(threads, XY, model, lambda result: result[2:] == ((2, 1), (2, 1))))
+
+
+# Rows: each gives threads, initial values, and what must not be returned.
+
+
+def inbox(store=SC, link=SC, load=SC, look=SC):
+    """P1. A pusher links a slot, then reads when the pass comes; the pass stores that, then looks into the inbox."""
+    def pusher():
+        yield U("inbox", lambda head: 1, link)
+        return (yield R("next_wake_up", load))
+
+    def settle():
+        yield W("next_wake_up", 9, store)
+        return (yield R("inbox", look))
+    return [pusher, settle], {"inbox": 0, "next_wake_up": 0}, lambda r: r == (0, 0)
+
+
+def linked(link=SC, word=SC, look=SC):
+    """P1. A pusher links a slot, then lets go of the word; who meets its flag there wakes a pass, which looks."""
+    def pusher():
+        yield U("inbox", lambda head: 1, link)
+        yield U("word", lambda old: 1, word)
+
+    def other():
+        if (yield R("word", look)):
+            yield U("next_wake_up", lambda old: 1, SC)
+
+    def settle():
+        if (yield R("next_wake_up", SC)):
+            return (yield R("inbox", SC))
+        return None
+    return [pusher, other, settle], {"inbox": 0, "word": 0, "next_wake_up": 0}, lambda r: r[2] == 0
+
+
+def position(fence=SC, word=SC, place=SC):
+    """P2. A writer takes the word, then relies on the position; the pass takes that away, then looks at the word."""
+    def writer():
+        yield U("word", lambda old: 1, SC)
+        return (yield R("position", place))
+
+    def advance():
+        yield W("position", 0)
+        if fence:
+            yield F(fence)
+        return (yield R("word", word))
+    return [writer, advance], {"position": 5, "word": 0}, lambda r: r == (5, 0)
+
+
+def start_order(drops=True):
+    """P2 and the start order: a writer stores its start order and relies on the position; the pass compares start orders."""
+    def writer():
+        yield U("word", lambda old: 1, SC)
+        yield W("start_order", 1, REL)
+        return (yield R("position", SC))
+
+    def advance():
+        yield W("position", 0)
+        yield F(SC)
+        word = yield R("word", SC)
+        seen = yield R("start_order")
+        # At delivery, after it has waited for the writer: another start order, and the item is dropped, or placed.
+        return "placed" if not drops or word == 0 else ("dropped" if seen == 0 else "delivered")
+    return [writer, advance], {"position": 5, "word": 0, "start_order": 0}, lambda r: r == (5, "dropped")
+
+
+def image(odd=REL, field=REL, even=REL, fence=ACQ, first=ACQ):
+    """P3. One operation, and what a query reads of it: the record while seq is odd, else the image."""
+    def writer():
+        yield W("seq", 1, odd)
+        yield U("word", lambda old: 1 if old == 0 else None, SC)
+        yield W("image", 7)  # the record's field, copied
+        yield W("seq", 2, even)
+        yield W("record", 8, field)
+        yield W("word", 2, SC)
+
+    def reader():
+        if (yield R("word", ACQ)) != 1:
+            return None
+        before = yield R("seq", first)
+        if (yield R("word", ACQ)) != 1:
+            return None
+        value = yield R("record" if before & 1 else "image")
+        if fence:
+            yield F(fence)
+        return value if before == (yield R("seq")) else None
+    return [writer, reader], {"seq": 0, "word": 0, "image": 0, "record": 7}, lambda r: r[1] not in (None, 7)
+
+
+def image_again(odd=REL, first=ACQ):
+    """P3. A writer's next operation on the timer, another thread's between them: seq is the next one's, odd."""
+    def writer():
+        yield W("record", 8, REL)  # the first operation, which has filled its image
+        yield U("word", lambda old: 0, SC)
+        yield W("seq", 3, odd)
+        yield U("word", lambda old: 1, SC)
+
+    def reader():
+        before = yield R("seq", first)
+        if before != 3 or (yield R("word", ACQ)) != 1:
+            return None
+        value = yield R("record")
+        yield F(ACQ)
+        return value if before == (yield R("seq")) else None
+    return [writer, reader], {"seq": 2, "word": 1, "record": 7}, lambda r: r[1] == 7
+
+
+def deadline(field=REL, fence=ACQ):
+    """A reader that compares the word twice, against a writer that changes the deadline in between."""
+    def writer():
+        yield U("word", lambda old: 1, SC)  # the writer bit
+        yield W("deadline", 8, field)
+        yield U("word", lambda old: 2, SC)  # the next generation
+
+    def reader():
+        before = yield R("word", ACQ)
+        value = yield R("deadline")
+        if fence:
+            yield F(fence)
+        return value if before == (yield R("word", ACQ)) and before == 0 else None
+    return [writer, reader], {"word": 0, "deadline": 7}, lambda r: r[1] == 8
+
+
+def waiters(look=SC, count=SC):
+    """P6 with a count. A waiter counts itself, then looks whether the timer is busy; the ender clears that, then counts."""
+    def waiter():
+        yield U("count", lambda old: 1, SC)
+        return (yield R("busy", look))
+
+    def ender():
+        yield U("busy", lambda old: 0, SC)
+        return (yield R("count", count))
+    return [waiter, ender], {"count": 0, "busy": 1}, lambda r: r == (1, 0)
+
+
+def waited():
+    """P6 with a flag in the word: one location decides."""
+    def waiter():
+        old = yield U("word", lambda old: 3 if old == 1 else None, ACQ_REL)
+        return old == 1
+
+    def ender():
+        old = yield U("word", lambda old: 0, ACQ_REL)
+        return old == 3
+    return [waiter, ender], {"word": 1}, lambda r: r == (True, False)
+
+
+def watched(store=SC, look=SC, load=SC):
+    """P5. The runner stores which timer it watches, then looks at its word; an ender ends it, then loads that."""
+    def runner():
+        yield W("watched", 1, store)
+        return (yield R("word", look))
+
+    def ender():
+        yield U("word", lambda old: 0, SC)
+        return (yield R("watched", load))
+    return [runner, ender], {"watched": 0, "word": 1}, lambda r: r == (1, 0)
+
+
+def home(barrier=True):
+    """P22. The home thread says that it changes a word, then looks whether it is at home; another one marks that it is not,
+    then looks whether a word is being changed. The latter's membarrier is a fence in both."""
+    def at_home():
+        yield W("changes", 1, REL)
+        if barrier:
+            yield F(SC)
+        return (yield R("home"))
+
+    def another():
+        yield U("home", lambda old: 0, SC)
+        yield F(SC)
+        return (yield R("changes", ACQ))
+    return [at_home, another], {"changes": 0, "home": 1}, lambda r: r == (1, 0)
+
+
+def pin(check=SC, look=SC):
+    """P7. A call pins the queue, then checks its id; the end retires the id, then looks for pins."""
+    def call():
+        yield U("pins", lambda old: 1, SC)
+        return (yield R("id", check))
+
+    def end():
+        yield U("id", lambda old: 0, SC)
+        return (yield R("pins", look))
+    return [call, end], {"pins": 0, "id": 1}, lambda r: r == (1, 0)
+
+
+def creation(look=ACQ, check=SC, visit=SC):
+    """P8. A creator looks at the word of its free slot, then at the queue's id, and swaps the word if that is the same
+    (9: a timer). The release takes the id away, then changes the word if it is free."""
+    def creator():
+        free = yield R("word", look)
+        id = yield R("id", check)
+        found = yield U("word", lambda old: 9 if old == free else old, SC)
+        return id == 1 and found == free
+
+    def release():
+        yield U("id", lambda old: 0, SC)
+        return (yield U("word", lambda old: old if old == 9 else old + 1, visit)) == 9
+    # There is a timer, and the release has not found it.
+    return [creator, release], {"word": 0, "id": 1}, lambda r: r == (True, False)
+
+
+def target(publish=SC, check=SC, visit=SC):
+    """P8b. A creator publishes its timer, then reads its target's counts; the last release takes those away, then visits
+    the timers."""
+    def creator():
+        yield W("word", 1, publish)
+        return (yield R("id", check))
+
+    def release():
+        yield U("id", lambda old: 0, SC)
+        return (yield R("word", visit))
+    return [creator, release], {"word": 0, "id": 1}, lambda r: r == (1, 0)
+
+
+def step(store=SC, take=SC, settle=SC, look=SC):
+    """P13b. The clock is stepped, a flag is left, the next wake-up is taken away. A pass takes the flag if it sees one,
+    reads the clock, stores the next wake-up (0: awake), looks at the flag."""
+    def noticer():
+        yield W("clock", 1)
+        yield W("flag", 1, store)
+        return (yield U("next_wake_up", lambda old: 0, SC))
+
+    def sleeper():
+        if (yield R("flag")):
+            yield U("flag", lambda old: 0, take)
+        clock = yield R("clock")
+        yield W("next_wake_up", 9, settle)
+        return clock, (yield R("flag", look))
+    # The queue sleeps by the old clock, and nobody has found a time to take away.
+    return [noticer, sleeper], {"clock": 0, "flag": 0, "next_wake_up": 0}, lambda r: r == (0, (0, 0))
+
+
+def ring(full=REL, look=ACQ, empty=REL, again=ACQ):
+    """P16b. A putter writes an event, then the cell's turn; the writer reads the turn, then the event, gives the cell
+    back, and another putter writes the next event there."""
+    def putter():
+        yield W("event", 1)
+        yield W("turn", 1, full)
+
+    def writer():
+        if (yield R("turn", look)) != 1:
+            return None
+        event = yield R("event")
+        yield W("turn", 2, empty)
+        return event
+
+    def next_putter():
+        if (yield R("turn", again)) == 2:
+            yield W("event", 2)
+    return [putter, writer, next_putter], {"event": 0, "turn": 0}, lambda r: r[1] in (0, 2)
+
+
+def reserve_list(give=SC, take=SC):
+    """P21. A giver writes a block's link, then swaps the list's head; a taker loads the head, then the link."""
+    def giver():
+        yield W("link", 1)
+        yield U("head", lambda old: 1, give)
+
+    def taker():
+        if (yield R("head", take)) != 1:
+            return None
+        return (yield R("link"))
+    return [giver, taker], {"link": 0, "head": 0}, lambda r: r[1] == 0
+
+
+def reserve_room(cut=SC, leave=SC, promise=SC, look=SC):
+    """P21. A call cuts a block from a slab, then gives its promise back; another one asks for a promise, then looks at
+    what is left."""
+    def leaver():
+        yield U("used", lambda old: 1, cut)
+        yield U("promised", lambda old: {1: 0, 3: 2}.get(old), leave)
+
+    def promiser():
+        before = yield U("promised", lambda old: {0: 2, 1: 3}.get(old), promise)
+        return before, (yield R("used", look))
+    # It counts neither the promise nor what was taken for it.
+    return [leaver, promiser], {"used": 0, "promised": 1}, lambda r: r[1] == (0, 0)
+
+
+# Row, its orders, what they are, and whether C11 and x86 allow what must not be; None: not asked.
+ROWS = [
+    ("P1 inbox, next wake-up", inbox(), "all sc", False, False),
+    ("", inbox(store=REL), "next wake-up stored with release", True, True),
+    ("", inbox(load=ACQ), "next wake-up loaded with acquire", True, False),
+    ("P1 link, word", linked(), "all sc", False, False),
+    ("", linked(link=RLX, word=RLX), "link and word relaxed", True, False),
+    ("P2 position, word", position(), "relaxed store, sc fence, sc loads", False, False),
+    ("", position(fence=None), "without the fence (version 0.1.2 has it)", True, True),
+    ("", position(word=ACQ, place=ACQ), "acquire loads behind the fence", None, False),
+    ("P2 start order, position", start_order(), "an item whose start order differs is dropped", True, True),
+    ("", start_order(drops=False), "it is placed", False, False),
+    ("P3 image", image(), "as in the table", False, False),
+    ("", image(field=RLX), "fields stored relaxed", True, False),
+    ("", image(fence=None), "no acquire fence", True, False),
+    ("", image(even=RLX), "even seq stored relaxed", True, False),
+    ("P3 image, next operation", image_again(), "odd seq stored with release", False, False),
+    ("", image_again(odd=RLX), "odd seq stored relaxed", None, False),
+    ("Word read twice, deadline", deadline(), "field stored with release", False, False),
+    ("", deadline(field=RLX), "relaxed, as in version 0.1.2", True, False),
+    ("", deadline(fence=None), "no acquire fence", True, False),
+    ("P6 count of waiters", waiters(), "all sc", False, False),
+    ("", waiters(look=ACQ), "busy loaded with acquire, as in version 0.1.2", True, False),
+    ("P6 waited flag", waited(), "one word, acquire-release", False, False),
+    ("P5 watched", watched(), "all sc", False, False),
+    ("", watched(store=REL), "watched stored with release", True, True),
+    ("", watched(look=ACQ), "word loaded with acquire", True, False),
+    ("P7 pin", pin(), "all sc", False, False),
+    ("", pin(look=ACQ), "pins loaded with acquire", True, False),
+    ("P22 home", home(), "the barrier's fence in both threads", False, False),
+    ("", home(barrier=False), "without the barrier in the home thread", True, True),
+    ("P13b step, next wake-up", step(), "all sc but the first look", False, False),
+    ("", step(store=REL), "flag stored with release", True, False),
+    ("", step(take=RLX), "flag taken relaxed", True, False),
+    ("", step(settle=REL), "next wake-up stored with release", True, True),
+    ("", step(look=ACQ), "flag loaded with acquire at the end", True, False),
+    ("P8 creation, release", creation(), "the word with acquire, then all sc", False, False),
+    ("", creation(look=RLX), "the word looked at relaxed", True, False),
+    ("", creation(check=RLX), "the id looked at relaxed", False, False),
+    ("", creation(visit=ACQ), "the word changed with acquire", True, False),
+    ("P8b creation, end of a target", target(), "all sc", False, False),
+    ("", target(publish=REL), "timer published with release", True, True),
+    ("", target(visit=ACQ), "words visited with acquire, as in version 0.1.2", True, False),
+    ("P16b ring", ring(), "turn stored with release, loaded with acquire", False, False),
+    ("", ring(full=RLX), "turn of a full cell stored relaxed", True, False),
+    ("", ring(look=RLX), "turn loaded relaxed by the writer", True, False),
+    ("", ring(empty=RLX), "turn of an empty cell stored relaxed", None, False),
+    ("", ring(again=RLX), "turn loaded relaxed by a putter", None, False),
+    ("P21 reserve, link", reserve_list(), "head swapped and loaded sc", False, False),
+    ("", reserve_list(give=RLX), "head swapped relaxed", True, False),
+    ("", reserve_list(take=RLX), "head loaded relaxed", True, False),
+    ("P21 reserve, room", reserve_room(), "all sc", False, False),
+    ("", reserve_room(leave=RLX), "promise given back relaxed", True, False),
+    ("", reserve_room(promise=RLX), "promise asked for relaxed", True, False),
+]
+
+
+def main():
+    passed = failed = 0
+
+    def report(name, note, allowed, expected, begun):
+        nonlocal passed, failed
+        is_right = all(want is None or got == want for got, want in zip(allowed, expected))
+        passed, failed = passed + is_right, failed + (not is_right)
+        words = ["allowed" if each else "forbidden" for each in allowed]
+        print(f"{'ok' if is_right else 'NOT OK':7}{name:30}{note:48}C11 {words[0]:10} x86 {words[1]:10}"
+              f"{time.monotonic() - begun:6.2f} s", flush=True)
+
+    for name, threads, outcome, *expected in CLASSIC:
+        begun = time.monotonic()
+        if outcome is None:
+            order = SC if name.endswith("sc") else RLX
+            allowed = [two_plus_two_ends(order, model) for model in ("c11", "x86")]
+        else:
+            allowed = [outcome in outcomes(threads, {k: 0 for k in XY}, model) for model in ("c11", "x86")]
+        report(name, "", allowed, expected, begun)
+    last = ""
+    for name, (threads, initial, forbidden), note, *expected in ROWS:
+        begun = time.monotonic()
+        last = name or last
+        allowed = [bool(outcomes(threads, initial, model, forbidden)) for model in ("c11", "x86")]
+        report(last, note, allowed, expected, begun)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0

@@ -1,0 +1,106 @@
+/* What fuzz.h declares. */
+#include "fuzz.h"
+
+#include <stdarg.h>
+
+uint8_t take_byte(bytes *input) {
+  if (input->left == 0) return 0;
+  input->left -= 1;
+  return *input->next++;
+}
+
+uint64_t take_word(bytes *input) {
+  uint64_t word = 0;
+  for (int i = 0; i < 8; i += 1) word = word << 8 | take_byte(input);
+  return word;
+}
+
+int64_t take_duration(bytes *input) {
+  static const int64_t edges[] = {
+      INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1, -1, -2, INT64_C(1) << 62, INT32_MAX,
+      /* what a postponement beside the deadline holds */
+      UINT32_MAX, (int64_t)UINT32_MAX + 1, (int64_t)UINT32_MAX - 1, (int64_t)INT32_MAX + 2, 65536, 65537,
+      /* what a leeway is kept in */
+      (1 << 26) - 1, 1 << 26, (1 << 26) + 1, CHIME_SECOND, CHIME_MINUTE, CHIME_HOUR, 365 * 24 * CHIME_HOUR,
+      /* levels of a wheel of 64 */
+      63, 64, 65, 4095, 4096, 4097, 262143, 262144, 16777215, 16777216, INT64_C(1000000000000000)};
+  uint8_t code = take_byte(input);
+  if (code < 96) return code % 32;
+  if (code < 160) return code - 96;
+  if (code < 224) return (int64_t)(UINT64_C(1) << (code - 160));
+  return edges[code - 224];
+}
+
+static int tracing(void) {
+  static int known = -1;
+  if (known < 0) known = getenv("CHIME_FUZZ_TRACE") != NULL;
+  return known;
+}
+
+void trace(const char *format, ...) {
+  va_list arguments;
+  if (!tracing()) return;
+  va_start(arguments, format);
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  fputc('\n', stderr);
+}
+
+void (*on_difference)(const char *difference);
+
+void fail(const char *format, ...) {
+  va_list arguments;
+  if (on_difference != NULL) {
+    char text[400];
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    on_difference(text);
+  }
+  fputs("DIFFERENCE: ", stderr);
+  va_start(arguments, format);
+  vfprintf(stderr, format, arguments);
+  va_end(arguments);
+  fputc('\n', stderr);
+  abort();
+}
+
+chime_status last_status;
+
+void expect_status(const char *call, chime_status status, statuses permitted) {
+  last_status = status;
+  trace("    = %s", chime_status_name(status));
+  if (status >= -16 && status < 16 && (permitted & STATUS(status)) != 0) return;
+  fprintf(stderr, "permitted:");
+  for (int i = -16; i < 16; i += 1) {
+    if ((permitted & STATUS(i)) != 0) fprintf(stderr, " %s", chime_status_name(i));
+  }
+  fputc('\n', stderr);
+  fail("%s answers %s (%d)", call, chime_status_name(status), (int)status);
+}
+
+void expect_number(const char *what, int64_t actual, int64_t expected) {
+  if (actual != expected) fail("%s is %" PRId64 ", not %" PRId64, what, actual, expected);
+}
+
+int64_t saturating_sum(int64_t a, int64_t b) {
+  int64_t sum;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+int64_t saturating_difference(int64_t a, int64_t b) {
+  int64_t difference;
+  if (!__builtin_sub_overflow(a, b, &difference)) return difference;
+  return a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+int schedule_is_valid(const chime_schedule *s) {
+  int is_deadline = (s->flags & CHIME_SCHEDULE_DEADLINE) != 0;
+  if (s->size != sizeof *s || (s->flags & ~(uint32_t)CHIME_SCHEDULE_DEADLINE) != 0) return 0;
+  if (s->interval_ns < 0 || s->leeway_ns < 0 || (!is_deadline && s->first_ns < 0)) return 0;
+  if (s->interval_ns > 0 && s->leeway_ns >= s->interval_ns) return 0;
+  if (s->missed_policy != CHIME_MISSED_COALESCE && s->missed_policy != CHIME_MISSED_DELAY) return 0;
+  if (s->resume_policy != CHIME_RESUME_COALESCE && s->resume_policy != CHIME_RESUME_REMAINING) return 0;
+  return !(is_deadline && s->resume_policy == CHIME_RESUME_REMAINING);
+}

@@ -1,0 +1,255 @@
+/* The model's timers: the table of DESIGN.md and chime.h, carried out. */
+#include "model.h"
+
+void model_begin(model *m, int64_t start_ns, int honours_leeway, uint64_t timer_limit) {
+  memset(m, 0, sizeof *m);
+  m->now = start_ns;
+  m->honours_leeway = honours_leeway;
+  m->timer_limit = timer_limit;
+}
+
+int timer_is_live(const timer *t) { return t->state == CHIME_STATE_RUNNING || t->state == CHIME_STATE_SUSPENDED; }
+
+int timer_has_extra(const timer *t) { return t->callbacks > 0 || t->fire_pending; }
+
+static int keeps_remaining(const timer *t) { return t->schedule.resume_policy == CHIME_RESUME_REMAINING; }
+
+static int target_is_gone(const model *m, const timer *t) {
+  return t->target >= 0 && m->targets[t->target].references == 0;
+}
+
+static statuses took_effect(const timer *t) { return t->busy ? STATUS(CHIME_RUNNING) : STATUS(CHIME_OK); }
+
+static void owe_callback(timer *t, int is_armed) {
+  if (is_armed ? !t->has_armed : !t->has_cancelled) return;
+  if (t->callbacks == 0) t->next_is_armed = is_armed;
+  t->callbacks += 1;
+}
+
+static void new_generation(model *m, timer *t) {
+  t->generation_changed = 1;
+  m->fire_dropped |= t->fire_pending;
+  t->fire_pending = 0;
+  t->rearms = 0;
+}
+
+static int64_t first_deadline(const model *m, const timer *t) {
+  int is_deadline = (t->schedule.flags & CHIME_SCHEDULE_DEADLINE) != 0;
+  return is_deadline ? t->schedule.first_ns : saturating_sum(m->now, t->schedule.first_ns);
+}
+
+static void take_schedule(timer *t, const chime_schedule *schedule) {
+  if (schedule != NULL) {
+    t->schedule = *schedule;
+    t->has_schedule = 1;
+  }
+  t->due_count = 0;
+  t->carried = 0;
+}
+
+static void begin_life(model *m, timer *t, const chime_schedule *schedule) {
+  new_generation(m, t);
+  take_schedule(t, schedule);
+  t->state = CHIME_STATE_RUNNING;
+  t->sequence = 0;
+  t->missed = 0;
+  t->deadline = first_deadline(m, t);
+  t->place = ++m->places;
+  owe_callback(t, 1);
+}
+
+timer *model_add_timer(model *m) {
+  timer *t = &m->timers[m->timer_count];
+  memset(t, 0, sizeof *t);
+  t->number = m->timer_count;
+  t->target = -1;
+  t->generation = NO_GENERATION;
+  for (int i = 0; i < KEYS; i += 1) t->named[i] = -1;
+  m->timer_count += 1;
+  return t;
+}
+
+void model_start(model *m, timer *t, const chime_schedule *schedule) { begin_life(m, t, schedule); }
+
+/* Why a call that takes a schedule is refused: any of the reasons, where there are several. */
+static statuses refusals(const timer *t, const chime_schedule *schedule, int refused) {
+  statuses all = 0;
+  if (t->released) all |= STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (refused || (schedule == NULL && !t->has_schedule && !t->released)) all |= STATUS(CHIME_ERROR_INVALID_ARGUMENT);
+  return all;
+}
+
+statuses model_activate(model *m, timer *t, const chime_schedule *schedule, int refused) {
+  statuses all = refusals(t, schedule, refused);
+  if (!t->released && timer_is_live(t)) all |= STATUS(CHIME_IGNORED);
+  if (!t->released && !timer_is_live(t) && target_is_gone(m, t)) all |= STATUS(CHIME_ERROR_TARGET_GONE);
+  if (all != 0) return all;
+  begin_life(m, t, schedule);
+  return STATUS(CHIME_OK);
+}
+
+statuses model_restart(model *m, timer *t, const chime_schedule *schedule, int refused) {
+  statuses all = refusals(t, schedule, refused);
+  if (!t->released && target_is_gone(m, t)) all |= STATUS(CHIME_ERROR_TARGET_GONE);
+  if (all != 0) return all;
+  if (!timer_is_live(t)) {
+    begin_life(m, t, schedule);
+    return took_effect(t);
+  }
+  new_generation(m, t);
+  take_schedule(t, schedule);
+  t->state = CHIME_STATE_RUNNING;
+  t->deadline = first_deadline(m, t);
+  t->place = ++m->places; /* OPEN: a restart is an activation where order is concerned, and so is a reschedule */
+  return took_effect(t);
+}
+
+statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule, int refused) {
+  statuses all = refusals(t, schedule, refused);
+  if (all != 0) return all;
+  new_generation(m, t);
+  take_schedule(t, schedule);
+  if (timer_is_live(t)) {
+    int waits = t->state == CHIME_STATE_SUSPENDED && keeps_remaining(t);
+    t->deadline = waits ? t->schedule.first_ns : first_deadline(m, t);
+    t->place = ++m->places;
+  }
+  return took_effect(t);
+}
+
+statuses model_suspend(model *m, timer *t) {
+  if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (t->state != CHIME_STATE_RUNNING) return STATUS(CHIME_IGNORED);
+  new_generation(m, t);
+  t->state = CHIME_STATE_SUSPENDED;
+  if (keeps_remaining(t)) {
+    const chime_schedule *s = &t->schedule;
+    int has_grid = s->interval_ns > 0 && s->missed_policy == CHIME_MISSED_COALESCE;
+    if (has_grid && m->now > t->deadline) {
+      t->carried += (uint64_t)(saturating_difference(m->now, t->deadline) / s->interval_ns);
+    }
+    if (t->deadline != INT64_MAX) {
+      int64_t left = saturating_difference(t->deadline, m->now);
+      t->deadline = left > 0 ? left : 0;
+    }
+  }
+  return took_effect(t);
+}
+
+statuses model_resume(model *m, timer *t) {
+  if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (t->state != CHIME_STATE_SUSPENDED) return STATUS(CHIME_IGNORED);
+  t->state = CHIME_STATE_RUNNING;
+  if (keeps_remaining(t)) t->deadline = saturating_sum(m->now, t->deadline);
+  return STATUS(CHIME_OK);
+}
+
+/* delay_ns: -1 for a deadline. */
+statuses model_postpone(model *m, timer *t, int64_t point_ns, int64_t delay_ns) {
+  if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (!timer_is_live(t)) return STATUS(CHIME_IGNORED);
+  if (t->state == CHIME_STATE_SUSPENDED && keeps_remaining(t)) {
+    int64_t left = delay_ns >= 0 ? delay_ns : saturating_difference(point_ns, m->now);
+    if (left > t->deadline) t->deadline = left;
+  } else if (point_ns > t->deadline) {
+    t->deadline = point_ns;
+  }
+  return STATUS(CHIME_OK);
+}
+
+statuses model_fire(model *m, timer *t) {
+  if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (t->state == CHIME_STATE_CANCELLED) return STATUS(CHIME_IGNORED);
+  if (target_is_gone(m, t)) return STATUS(CHIME_ERROR_TARGET_GONE);
+  if (!t->fire_pending) t->fire_time = m->now;
+  t->fire_pending = 1;
+  return STATUS(CHIME_OK);
+}
+
+statuses model_cancel(model *m, timer *t) {
+  if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (!timer_is_live(t)) return STATUS(CHIME_IGNORED);
+  new_generation(m, t);
+  t->state = CHIME_STATE_CANCELLED;
+  owe_callback(t, 0);
+  return took_effect(t);
+}
+
+statuses model_release(model *m, timer *t) {
+  if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (timer_is_live(t)) owe_callback(t, 0);
+  m->fire_dropped |= timer_has_extra(t);
+  t->released = 1;
+  t->fire_pending = 0;
+  t->rearms = 0;
+  return took_effect(t);
+}
+
+void model_target_release(model *m, target *g) {
+  g->references -= 1;
+  if (g->references > 0) return;
+  for (int i = 0; i < m->timer_count; i += 1) {
+    timer *t = &m->timers[i];
+    if (t->released || t->target < 0 || &m->targets[t->target] != g) continue;
+    /* A timer at rest stays; the extra tick that it was to have never comes. */
+    m->fire_dropped |= t->fire_pending;
+    t->fire_pending = 0;
+    if (t->self_releasing) {
+      model_release(m, t);
+    } else {
+      model_cancel(m, t);
+    }
+  }
+}
+
+void model_end_queue(model *m) {
+  for (int i = 0; i < m->timer_count; i += 1) {
+    if (!m->timers[i].released) model_release(m, &m->timers[i]);
+  }
+  for (int i = m->function_next; i < m->function_count; i += 1) m->functions[i].is_dropped = 1;
+  m->function_next = m->function_count;
+  m->has_ended = 1;
+}
+
+int model_named(model *m, timer *t, int key) {
+  for (int i = 0; i < KEYS; i += 1) {
+    if (t->named[i] >= 0 && m->named[t->named[i]].key == key) return t->named[i];
+  }
+  return -1;
+}
+
+void model_remove_named(model *m, timer *t, int key) {
+  int found = model_named(m, t, key);
+  int kept = 0;
+  for (int i = 0; i < KEYS; i += 1) {
+    if (t->named[i] != found) t->named[kept++] = t->named[i];
+  }
+  while (kept < KEYS) t->named[kept++] = -1;
+  m->named[found].is_added = 0;
+  m->named[found].finalizer_is_due = 1;
+}
+
+int a_handler_runs(const model *m) {
+  for (int i = 0; i < m->timer_count; i += 1) {
+    if (m->timers[i].busy) return 1;
+  }
+  return 0;
+}
+
+/** Where in its leeway the timer is due: the first multiple, from its deadline on, of the largest power of two that has
+ *  one in there. */
+int64_t model_placement(const model *m, const timer *t) {
+  int64_t latest = saturating_sum(t->deadline, t->schedule.leeway_ns);
+  if (!m->honours_leeway || t->schedule.leeway_ns == 0 || t->deadline <= 0 || t->deadline == INT64_MAX) {
+    return t->deadline;
+  }
+  if (latest == INT64_MAX) latest = INT64_MAX - 1; /* the last instant is never */
+  for (int power = 62; power >= 0; power -= 1) {
+    int64_t unit = INT64_C(1) << power;
+    int64_t multiple = latest / unit * unit;
+    if (multiple < t->deadline) continue;
+    while (multiple - unit >= t->deadline) multiple -= unit;
+    return multiple;
+  }
+  return t->deadline;
+}

@@ -1,0 +1,165 @@
+/*
+ * model.h - a virtual queue as chime.h describes it, in the plainest code: an array of timers and a clock.
+ *
+ * The model uses nothing of Chime but the declarations. It says which statuses a call may return, which callback comes
+ * next and with what in its tick. What the documents leave open is decided as the library decides it, and marked OPEN:
+ * if the library changes there, the model is to be changed, not the library.
+ */
+#ifndef CHIME_FUZZ_MODEL_H
+#define CHIME_FUZZ_MODEL_H
+
+#include "fuzz.h"
+
+enum { MOST_TIMERS = 64, MOST_TARGETS = 4, MOST_FUNCTIONS = 32, MOST_NAMED = 64, KEYS = 3 };
+
+/* A generation that is not known yet; the library's are smaller. */
+#define NO_GENERATION UINT64_MAX
+
+/** A handler beside the timer's own. */
+typedef struct named_handler {
+  int timer;
+  int key;
+  int is_added; /* and not removed, nor its timer gone */
+  int is_called;
+  int has_finalizer;
+  int finalizer_is_due;
+  int finalized;
+} named_handler;
+
+typedef struct target {
+  chime_target_t id;
+  int references;
+  int holds;
+  int destroyed;
+} target;
+
+typedef struct function {
+  int ran;
+  int finalized;
+  int is_dropped;
+} function;
+
+typedef struct timer {
+  int number;
+  chime_timer_t id; /* 0: not known yet; a timer that nobody holds names itself in its first callback */
+  int self_releasing, has_armed, has_cancelled, has_finalizer;
+  int target; /* -1: none */
+
+  chime_state state;
+  int has_schedule;
+  chime_schedule schedule;
+  uint64_t sequence;
+  uint64_t missed; /* in this activation */
+  uint64_t due_count;
+  uint64_t carried; /* periods missed before a suspend under REMAINING */
+  int64_t deadline; /* suspended under REMAINING: the time that is left */
+  uint64_t place;   /* in the order of activation; 0: never activated */
+  int fire_pending;
+  int64_t fire_time;
+  unsigned callbacks; /* ARMED and CANCELLED that are owed; they alternate when there are handlers for both */
+  int next_is_armed;
+
+  uint64_t generation; /* as the library told it */
+  int generation_changed;
+
+  int busy;   /* 2: and holds its target */
+  int rearms; /* the running tick is DUE under DELAY, and nothing has changed the generation since */
+  int64_t provisional;
+  int handlers[KEYS * 2]; /* named handlers to be called in the running tick */
+  int handler_count, handler_next;
+  int named[KEYS]; /* in order of their keys' coming; -1: none */
+
+  int released;
+  int finalized;
+} timer;
+
+/** What a timer may be called for in a pass. */
+typedef enum turn_kind { TURN_CALLBACK, TURN_FIRED, TURN_DUE } turn_kind;
+
+typedef struct turn {
+  timer *timer;
+  turn_kind kind;
+  int64_t key;
+  uint64_t place;
+  int is_optional;
+} turn;
+
+typedef struct model {
+  int64_t now;
+  int64_t start;
+  int honours_leeway;
+  uint64_t timer_limit;
+  uint64_t places;
+  timer timers[MOST_TIMERS];
+  int timer_count;
+  target targets[MOST_TARGETS];
+  int target_count;
+  named_handler named[MOST_NAMED];
+  int named_count;
+  function functions[MOST_FUNCTIONS];
+  int function_count; /* made */
+  int function_next;  /* to run */
+  int has_ended;      /* the queue was released */
+
+  int advancing;
+  int64_t goal; /* of the advance that runs */
+  int in_pass;
+  int64_t reading; /* the time when the pass began */
+  int pass_functions_end;
+  int doubted_functions; /* those that were there at the first tick in doubt at this instant */
+  int collected;
+  turn turns[MOST_TIMERS * 2];
+  int turn_count, turn_next;
+  int is_in_doubt; /* a tick came at `doubted` that may belong to the pass before or to the one after */
+  int64_t doubted;
+  int64_t instant;
+  int passes_here, perhaps_here; /* at this instant: passes, and what may have been one of its own */
+
+  uint64_t ticks, missed;
+  /* OPEN: an extra tick was asked for and dropped, and may still cost a look at once. */
+  int fire_dropped;
+} model;
+
+void model_begin(model *m, int64_t start_ns, int honours_leeway, uint64_t timer_limit);
+
+/* Calls: the statuses that are right. What takes effect has taken effect in the model when they return. */
+timer *model_add_timer(model *m);
+void model_start(model *m, timer *t, const chime_schedule *schedule);
+/* schedule: NULL keeps the one it has; refused: one was given, and it is not valid. */
+statuses model_activate(model *m, timer *t, const chime_schedule *schedule, int refused);
+statuses model_restart(model *m, timer *t, const chime_schedule *schedule, int refused);
+statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule, int refused);
+statuses model_suspend(model *m, timer *t);
+statuses model_resume(model *m, timer *t);
+statuses model_postpone(model *m, timer *t, int64_t point_ns, int64_t delay_ns);
+statuses model_fire(model *m, timer *t);
+statuses model_cancel(model *m, timer *t);
+statuses model_release(model *m, timer *t);
+void model_target_release(model *m, target *t);
+void model_end_queue(model *m);
+/** -1 when the key is free. */
+int model_named(model *m, timer *t, int key);
+/** Has no more calls of the handler come. */
+void model_remove_named(model *m, timer *t, int key);
+
+/* Time and callbacks. */
+void model_advance_begins(model *m, int64_t goal);
+void model_advance_ended(model *m, chime_status status);
+void model_tick_begins(model *m, timer *t, const chime_tick *tick);
+void model_tick_returns(model *m, timer *t);
+void model_named_begins(model *m, named_handler *h);
+void model_named_returns(model *m, named_handler *h);
+void model_function_begins(model *m, int number);
+void model_finalizer_runs(model *m, timer *t);
+void model_destructor_runs(model *m, target *t);
+/** All that had to be called by now has been. Called when no callback of the queue is under way. */
+void model_nothing_is_owed(model *m);
+
+int timer_is_live(const timer *t);
+int timer_has_extra(const timer *t);
+int a_handler_runs(const model *m);
+int64_t model_placement(const model *m, const timer *t);
+/** What the queue has to say of itself outside its callbacks. */
+int64_t model_next_deadline(model *m);
+
+#endif /* CHIME_FUZZ_MODEL_H */

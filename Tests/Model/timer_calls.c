@@ -1,0 +1,241 @@
+/* Calls that make timers, and calls on them, on both sides. */
+#include "lockstep.h"
+
+/* ---- Creation ---------------------------------------------------------------------------------------------------- */
+
+/* Timers that exist, but the last, which is being made: those that have ended may or may not count still. */
+static int timers_at_least(void) {
+  int count = 0;
+  for (int i = 0; i < M->timer_count - 1; i += 1) count += !M->timers[i].released;
+  return count;
+}
+
+static int timers_at_most(void) {
+  int count = 0;
+  for (int i = 0; i < M->timer_count - 1; i += 1) {
+    const timer *t = &M->timers[i];
+    count += !t->released || t->busy || t->callbacks > 0 || (t->has_finalizer && !t->finalized) || the.depth > 0;
+  }
+  return count;
+}
+
+/** What may be the answer when a timer is made. */
+static statuses creation(int is_valid, int target_gone) {
+  statuses all = 0;
+  if (!is_valid) all |= STATUS(CHIME_ERROR_INVALID_ARGUMENT);
+  if (target_gone) all |= STATUS(CHIME_ERROR_TARGET_GONE);
+  if (M->timer_limit > 0) {
+    if ((uint64_t)timers_at_least() >= M->timer_limit) return all | STATUS(CHIME_ERROR_LIMIT);
+    if ((uint64_t)timers_at_most() >= M->timer_limit) {
+      all |= STATUS(CHIME_ERROR_LIMIT) | (all == 0 ? STATUS(CHIME_OK) : 0);
+    }
+  }
+  return all == 0 ? STATUS(CHIME_OK) : all;
+}
+
+static chime_schedule schedule_now(const operation *o) {
+  chime_schedule s = o->schedule;
+  if (o->first_is_relative) s.first_ns = saturating_sum(M->now, s.first_ns);
+  /* Where leeway is honoured the place of a tick is known to the nanosecond for such only. */
+  if (M->honours_leeway && s.leeway_ns > 0) s.leeway_ns %= 1 << 26;
+  return s;
+}
+
+void create(const operation *o, timer *none) {
+  int anonymous = o->kind != CREATE && (o->flags & 16) != 0;
+  int target_gone = 0, is_valid = 1;
+  chime_timer_t id = 77;
+  chime_timer_t *out = anonymous ? NULL : &id;
+  chime_schedule s = CHIME_SCHEDULE_INIT;
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_status status;
+  timer *t;
+  statuses permitted;
+  (void)none;
+  if (M->timer_count == MOST_TIMERS) return;
+  t = model_add_timer(M);
+  t->has_finalizer = (o->flags & 8) == 0;
+  t->self_releasing = anonymous;
+  options.handler = on_tick;
+  options.context = t;
+  if (t->has_finalizer) options.finalizer = finalize_timer;
+  if (o->kind == CREATE || o->kind == START) {
+    if ((o->flags & 1) != 0) options.flags = CHIME_TIMER_SELF_RELEASE;
+    t->self_releasing |= (o->flags & 1) != 0;
+    t->has_armed = (o->flags & 2) != 0;
+    t->has_cancelled = (o->flags & 4) != 0;
+    if (t->has_armed) options.registration_handler = on_armed;
+    if (t->has_cancelled) options.cancel_handler = on_cancelled;
+    if ((o->flags & 32) != 0) options.label = "fuzz \xc3\xa9";
+    if ((o->flags & 64) != 0 && M->target_count > 0) {
+      t->target = o->other % M->target_count;
+      options.target = M->targets[t->target].id;
+      target_gone = M->targets[t->target].references == 0;
+    }
+  }
+  if (o->kind == START) {
+    s = schedule_now(o);
+    is_valid = schedule_is_valid(&s);
+  } else if (o->kind == AFTER || o->kind == EVERY) {
+    s.first_ns = o->amount_ns;
+    s.interval_ns = o->kind == EVERY ? o->amount_ns : 0;
+    is_valid = o->amount_ns >= (o->kind == EVERY);
+  }
+  permitted = creation(is_valid, target_gone);
+  switch (o->kind) {
+    case CREATE: status = chime_timer_create(the.queue, &options, out); break;
+    case START: status = chime_timer_start(the.queue, &options, &s, out); break;
+    case AFTER: status = chime_timer_after(the.queue, o->amount_ns, on_tick, t, options.finalizer, out); break;
+    default: status = chime_timer_every(the.queue, o->amount_ns, on_tick, t, options.finalizer, out); break;
+  }
+  trace("  timer %d%s flags %d target %d: first %" PRId64 " interval %" PRId64 " leeway %" PRId64 " limit %" PRIu64
+        " flags %u policies %d %d",
+        t->number, anonymous ? " anonymous" : "", o->flags, t->target, s.first_ns, s.interval_ns, s.leeway_ns,
+        s.tick_limit, s.flags, (int)s.missed_policy, (int)s.resume_policy);
+  expect_status("creation", status, permitted);
+  if (status != CHIME_OK) {
+    if (id != 77) fail("a refused creation writes an id");
+    M->timer_count -= 1;
+    return;
+  }
+  if (anonymous) {
+    model_start(M, t, &s);
+    return;
+  }
+  t->id = id;
+  for (int i = 0; i < t->number; i += 1) {
+    if (M->timers[i].id == id) fail("the id of timer %d again", i);
+  }
+  if (o->kind != CREATE) model_start(M, t, &s);
+}
+
+/* ---- Calls on a timer -------------------------------------------------------------------------------------------- */
+
+/* Every id is a timer's here, if only one that was released: arguments.c tries forged ones. */
+
+void call_with_schedule(const operation *o, timer *t) {
+  chime_schedule s = schedule_now(o);
+  const chime_schedule *given = o->has_schedule ? &s : NULL;
+  int refused = o->has_schedule && !schedule_is_valid(&s);
+  statuses permitted = o->kind == ACTIVATE  ? model_activate(M, t, given, refused)
+                       : o->kind == RESTART ? model_restart(M, t, given, refused)
+                                            : model_reschedule(M, t, given, refused);
+  chime_status status;
+  if (given != NULL) {
+    trace("    first %" PRId64 " interval %" PRId64 " leeway %" PRId64 " limit %" PRIu64 " flags %u policies %d %d",
+          s.first_ns, s.interval_ns, s.leeway_ns, s.tick_limit, s.flags, (int)s.missed_policy, (int)s.resume_policy);
+  }
+  status = o->kind == ACTIVATE  ? chime_timer_activate(t->id, given)
+           : o->kind == RESTART ? chime_timer_restart(t->id, given)
+                                : chime_timer_reschedule(t->id, given);
+  expect_status("activate, restart or reschedule", status, permitted);
+}
+
+void postpone(const operation *o, timer *t) {
+  int64_t amount = o->is_relative ? saturating_sum(M->now, o->amount_ns) : o->amount_ns;
+  statuses permitted;
+  trace("    by or until %" PRId64, amount);
+  if (o->kind == POSTPONE_UNTIL) {
+    permitted = model_postpone(M, t, amount, -1);
+    expect_status("postpone_until", chime_timer_postpone_until(t->id, amount), permitted);
+    return;
+  }
+  if (amount < 0) {
+    permitted = STATUS(CHIME_ERROR_INVALID_ARGUMENT);
+    if (t->released) permitted |= STATUS(CHIME_ERROR_INVALID_HANDLE);
+    if (!timer_is_live(t)) permitted |= STATUS(CHIME_IGNORED);
+  } else {
+    permitted = model_postpone(M, t, saturating_sum(M->now, amount), amount);
+  }
+  expect_status("postpone", chime_timer_postpone(t->id, amount), permitted);
+}
+
+/** Leaves so many stale entries behind that the library has to clean up. */
+void churn(const operation *o, timer *t) {
+  int64_t step = o->amount_ns > 0 && o->amount_ns < INT64_C(1) << 50 ? o->amount_ns : 1;
+  chime_schedule s = CHIME_SCHEDULE_INIT;
+  int64_t next;
+  the.calls += MOST_CALLS / 4;
+  for (int64_t i = 1100; i > 0; i -= 1) {
+    s.first_ns = i * step;
+    expect_status("reschedule", chime_timer_reschedule(t->id, &s), model_reschedule(M, t, &s, 0));
+    (void)chime_queue_next_deadline(the.queue, &next);
+  }
+}
+
+void cancel_and_wait(const operation *o, timer *t) {
+  statuses permitted = STATUS(CHIME_ERROR_INVALID_ARGUMENT);
+  if (o->amount_ns < 0) {
+    if (t->released) permitted |= STATUS(CHIME_ERROR_INVALID_HANDLE);
+  } else {
+    permitted = model_cancel(M, t);
+    if (t->busy && !t->released) permitted = STATUS(CHIME_ERROR_WOULD_DEADLOCK);
+  }
+  expect_status("cancel_and_wait", chime_timer_cancel_and_wait(t->id, o->amount_ns), permitted);
+}
+
+static const char *const keys[KEYS] = {"a", "\xc3\xa9", ""};
+
+void add_handler(const operation *o, timer *t) {
+  int key = o->other % KEYS, old = -1, at = 0;
+  named_handler *h = &M->named[M->named_count];
+  statuses permitted = t->released ? STATUS(CHIME_ERROR_INVALID_HANDLE) : STATUS(CHIME_OK);
+  if (M->named_count == MOST_NAMED) return;
+  memset(h, 0, sizeof *h);
+  h->has_finalizer = (o->other & 64) == 0;
+  trace("    key %d", key);
+  if (!t->released) {
+    h->timer = t->number;
+    h->key = key;
+    h->is_added = 1;
+    old = model_named(M, t, key);
+    while (t->named[at] != old) at += 1; /* its place, or the first that is free */
+    t->named[at] = M->named_count++;
+  }
+  if (old >= 0) {
+    M->named[old].is_added = 0;
+    M->named[old].finalizer_is_due = 1;
+    if (M->named[old].is_called) permitted = STATUS(CHIME_RUNNING);
+  }
+  expect_status("add_handler",
+                chime_timer_add_handler(t->id, keys[key], on_named, h, h->has_finalizer ? finalize_named : NULL),
+                permitted);
+}
+
+void remove_handler(const operation *o, timer *t) {
+  int key = o->other % KEYS;
+  statuses permitted = STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (!t->released) {
+    int old = model_named(M, t, key);
+    permitted = old < 0 ? STATUS(CHIME_IGNORED) : M->named[old].is_called ? STATUS(CHIME_RUNNING) : STATUS(CHIME_OK);
+    if (old >= 0) model_remove_named(M, t, key);
+  }
+  trace("    key %d", key);
+  expect_status("remove_handler", chime_timer_remove_handler(t->id, keys[key]), permitted);
+}
+
+void check_generation(const operation *o, timer *t) {
+  statuses permitted = t->generation_changed ? STATUS(CHIME_IGNORED) : STATUS(CHIME_OK);
+  uint64_t generation = t->generation;
+  if (generation == NO_GENERATION) return;
+  if ((o->other & 1) != 0) {
+    generation += UINT64_C(1) << (24 + o->other % 40);
+    permitted = STATUS(CHIME_IGNORED);
+  }
+  if (t->released) permitted = STATUS(CHIME_ERROR_INVALID_HANDLE);
+  expect_status("check_generation", chime_timer_check_generation(t->id, generation), permitted);
+}
+
+void call_timer(const operation *o, timer *t) {
+  statuses permitted = o->kind == SUSPEND  ? model_suspend(M, t)
+                       : o->kind == RESUME ? model_resume(M, t)
+                       : o->kind == FIRE   ? model_fire(M, t)
+                       : o->kind == CANCEL ? model_cancel(M, t)
+                                           : model_release(M, t);
+  chime_status status = o->kind == SUSPEND  ? chime_timer_suspend(t->id)
+                        : o->kind == RESUME ? chime_timer_resume(t->id)
+                        : o->kind == FIRE   ? chime_timer_fire(t->id)
+                        : o->kind == CANCEL ? chime_timer_cancel(t->id)
+                                            : chime_timer_release(t->id);
+  expect_status("suspend, resume, fire, cancel or release", status, permitted);
+}
