@@ -14,7 +14,7 @@ public final class ChimeTimer: Sendable {
 
   init(_ queue: UInt64, _ schedule: Schedule, _ handler: sending @escaping (Tick) -> Void) throws(ChimeError) {
     guard schedule.isValid else { throw .invalidArgument }
-    id = try HandlerBox.start(on: queue, schedule, HandlerBox(handler))
+    id = try HandlerBox.start(on: queue, schedule, HandlerBox(consume handler))
     targetHasGone = nil
   }
 

@@ -248,12 +248,12 @@ extension Duration {
   /// Whole nanoseconds, rounded up, and clamped to `Int64`.
   package var nanoseconds: Int64 {
     let attoseconds = attoseconds
-    let high = UInt64(truncatingIfNeeded: attoseconds >> 64)
-    // The frequent case is one division of the processor's: up to 292 years, not negative.
-    guard high < 499_999_999 else { return clampedNanoseconds(attoseconds) }
-    let unit: UInt64 = 1_000_000_000
-    let (quotient, remainder) = unit.dividingFullWidth((high, UInt64(truncatingIfNeeded: attoseconds)))
-    return Int64(quotient) + (remainder > 0 ? 1 : 0)
+    // The frequent case, up to two hours and a half, is a multiplication: 10^9 is 512 * 1,953,125, and a division of 64
+    // bits by a constant is one.
+    guard let frequent = UInt64(exactly: (attoseconds &+ 999_999_999) >> 9) else {
+      return clampedNanoseconds(attoseconds)
+    }
+    return Int64(frequent / 1_953_125)
   }
 
   @inline(never)

@@ -41,3 +41,21 @@ import Testing
     #expect(Self.kept(1 << 62) == 1 << 62)
   }
 }
+
+/// Swift's durations count attoseconds.
+@Suite struct NanosecondsTests {
+  @Test func durationsAreRoundedUpToNanoseconds() {
+    let edges: [Int128] = [0, 1, 1_000_000_000, 1 << 64, 1 << 72, 1 << 73, 9_223_372_036_854_775_807 * 1_000_000_000]
+    for attoseconds in edges.flatMap({ edge in [-1_000_000_000, -999_999_999, -1, 0].map { edge + $0 } }) {
+      let nanoseconds = Duration(attoseconds: attoseconds).nanoseconds
+      #expect(Int128(nanoseconds) * 1_000_000_000 >= attoseconds, "\(attoseconds)")
+      #expect(Int128(nanoseconds - 1) * 1_000_000_000 < attoseconds, "\(attoseconds)")
+    }
+  }
+
+  @Test func durationsBeyondAreClamped() {
+    #expect(Duration(attoseconds: .max).nanoseconds == .max)
+    #expect(Duration.seconds(Int64.max).nanoseconds == .max)
+    #expect(Duration(attoseconds: .min).nanoseconds == .min)
+  }
+}

@@ -31,19 +31,18 @@ package final class HandlerBox {
   package static func start(
     on queue: UInt64, _ schedule: Schedule?, target: UInt64 = 0, selfRelease: Bool = false, _ box: sending HandlerBox
   ) throws(ChimeError) -> UInt64 {
-    // SAFETY: the reference is the timer's, or goes below.
-    let reference = unsafe Unmanaged.passRetained(box)
+    let isPlain = target == 0 && box.registrationHandler == nil && box.cancelHandler == nil
+    // SAFETY: the caller's reference becomes the timer's, or goes below.
+    let reference = unsafe Unmanaged.passRetained(consume box)
     let context = unsafe Context(reference.toOpaque())
     var id: UInt64 = 0
     var status: Status?
-    if let schedule, schedule.isPlain, target == 0, box.registrationHandler == nil, box.cancelHandler == nil,
-      let leeway = CompactDuration(short: schedule.leeway)
-    {
+    if let schedule, isPlain, schedule.isPlain, let leeway = CompactDuration(short: schedule.leeway) {
       status = unsafe TimerRef.createPlain(
         on: queue, function, context, selfRelease: selfRelease, first: schedule.first,
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
     }
-    let result = status ?? create(on: queue, schedule, target, selfRelease, box, context, &id)
+    let result = status ?? create(on: queue, schedule, target, selfRelease, context, &id)
     if result.isFailure {
       unsafe reference.release()
       throw result.error
@@ -53,9 +52,10 @@ package final class HandlerBox {
 
   @inline(never)
   private static func create(
-    on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool, _ box: HandlerBox,
-    _ context: Context, _ id: inout UInt64
+    on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool, _ context: Context,
+    _ id: inout UInt64
   ) -> Status {
+    guard let box = unsafe of(context.pointer) else { return .invalidArgument }
     var options = unsafe TimerOptions(
       handler: function, context: context, target: target, selfRelease: selfRelease)
     if box.registrationHandler != nil {
