@@ -1,6 +1,6 @@
 #!/bin/bash
-# soak.sh LIB N LOOPS WHAT...: runs each part of the suite N times beside LOOPS busy loops; a line for each run, and what
-# was red. Ends with 1 when anything was. See Makefile.
+# soak.sh LIB N LOOPS WHAT...: runs the parts of the suite N times, side by side, beside LOOPS busy loops; a line for each
+# run, and what was red. Ends with 1 when anything was. See Makefile.
 
 set -u
 lib=$1
@@ -46,20 +46,22 @@ for ((i = 0; i < loops; i++)); do
   busy+=($!)
 done
 echo "$(nproc) processors, $loops busy loops, $rounds rounds of: $*"
-red=0
+
+# try PART ROUND
+try() {
+  local begun=$SECONDS log=$results/$1.$2 verdict=green
+  run "$1" >"$log" 2>&1 || verdict=RED
+  echo "$2 $1 $verdict $((SECONDS - begun)) s"
+  [ "$verdict" = green ] || grep -E '^FAILED|✘.*recorded an issue|expected|\*\*\*' "$log" | head -20
+}
+
 for ((round = 1; round <= rounds; round++)); do
+  tries=()
   for part in "$@"; do
-    begun=$SECONDS
-    log=$results/$part.$round
-    if run "$part" >"$log" 2>&1; then
-      verdict=green
-    else
-      verdict=RED
-      red=$((red + 1))
-    fi
-    echo "$round $part $verdict $((SECONDS - begun)) s"
-    [ "$verdict" = green ] || grep -E '^FAILED|✘.*recorded an issue|expected|\*\*\*' "$log" | head -20
+    try "$part" "$round" &
+    tries+=($!)
   done
+  wait "${tries[@]}"
 done | tee "$results/summary"
 red=$(grep -c ' RED ' "$results/summary")
 echo "$red red of $((rounds * $#)) runs"

@@ -235,10 +235,10 @@ mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted
          (READY, "    sortEqualDeadlinesByStartOrder(other)\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder(other) }\n"),
          W("ReadyItemTests"))
 mutation("rearm-same-generation", "7", "TimerRef.rearm", "a plain timer that is rescheduled keeps its generation",
-         (DIRECT, "endWriting(word.withNextGeneration.withoutPostponement)", "endWriting((BROKEN ? word : word.withNextGeneration).withoutPostponement)"),
+         (DIRECT, "new = word.withNextGeneration.withoutPostponement", "new = (BROKEN ? word : word.withNextGeneration).withoutPostponement"),
          C("every_accepted_change_gives_another_generation"), M())
 mutation("rearm-postponed", "4", "TimerRef.rearm", "a plain timer that is rescheduled keeps what it was postponed by",
-         (DIRECT, "endWriting(word.withNextGeneration.withoutPostponement)", "endWriting(BROKEN ? word.withNextGeneration : word.withNextGeneration.withoutPostponement)"),
+         (DIRECT, "new = word.withNextGeneration.withoutPostponement", "new = BROKEN ? word.withNextGeneration : word.withNextGeneration.withoutPostponement"),
          M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
          (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
@@ -340,8 +340,8 @@ mutation("place-drops-writer", "1, 3", "QueueCore.place", "drops a timer with a 
          (PASS, "      let image = slot.image\n      guard image.word.isRunning else { return }\n      wheel.place", "      if BROKEN { return }\n      let image = slot.image\n      guard image.word.isRunning else { return }\n      wheel.place"),
          I("and resume"))
 mutation("position-after-swap", "1, 3", "TimerRef.endWriting", "reads the position after the last swap only, and links then",
-         (TIMER, "    let placed = Slab.position(of: slot.index).tick ?? .max\n",
-          "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      if Slab.position(of: slot.index).tick ?? .max > Wheel.tick(notBefore: time, shift: control.shift) {\n        slot.link(into: control)\n        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n    let placed = Slab.position(of: slot.index).tick ?? .max\n"),
+         (TIMER, "    guard isPlaced(by: time, control) else {",
+          "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      if !isPlaced(by: time, control) {\n        slot.link(into: control)\n        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n    guard isPlaced(by: time, control) else {"),
          I("and restart"))
 mutation("flag-before-link", "1, 3", "TimerRef.endWriting", "the flag comes with the word, the link afterwards",
          (TIMER, "    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n",

@@ -111,13 +111,26 @@ extension TimerSlot {
     return true
   }
 
-  /// The same by a plain store, on the queue's home thread, for a word with the home bit; false in any other case.
+  /// The same by a plain store, on the queue's home thread, for a word with the home bit; false in any other case. Until
+  /// `endWritingAtHome` nobody else changes the word.
   @inline(__always)
   func beginWritingAtHome(_ word: TimerWord, _ image: WriterImage, on control: QueueControlBlock) -> Bool {
+    guard control.beginAtHome(image) else { return false }
+    guard self.word == word else {
+      control.endAtHome(image)
+      return false
+    }
     image.prepare(word)
-    guard changeAtHome(on: control, { $0 == word ? word.written(by: image.index) : nil }) != nil else { return false }
+    unsafe record.pointee.word.store(word.written(by: image.index).bits, ordering: .releasing)
     image.take(self)
     return true
+  }
+
+  /// Ends what `beginWritingAtHome` has begun. The slot may have been linked in the inbox meanwhile.
+  @inline(__always)
+  func endWritingAtHome(_ new: TimerWord, _ image: WriterImage, on control: QueueControlBlock) {
+    unsafe record.pointee.word.store(new.over(word).clearing(TimerWord.writerBit).bits, ordering: .releasing)
+    control.endAtHome(image)
   }
 
   /// Ends the writing with what the writer decided. Gives the word that this one took the place of.

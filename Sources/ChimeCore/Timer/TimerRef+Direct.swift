@@ -139,7 +139,12 @@ extension TimerRef {
     let first = slot.period
     slot.deadline = slot.flags.contains(.firstIsDeadline) ? first : control.deadline(after: first)
     slot.startOrder = thread.nextStartOrder()
-    TimerRef(slot: slot, version: slot.version).endWriting(word.withNextGeneration.withoutPostponement)
+    let timer = TimerRef(slot: slot, version: slot.version), new = word.withNextGeneration.withoutPostponement
+    if word.isAtHome {
+      timer.endWritingAtHome(new, image)
+    } else {
+      timer.endWriting(new)
+    }
     return .ok
   }
 

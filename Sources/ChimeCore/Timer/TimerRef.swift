@@ -109,17 +109,24 @@ package struct TimerRef: Sendable {
       control.noteEnd(of: slot)
       return replaced.isBusy
     }
-    // If the wheel has an entry for the timer in time, that brings the pass: a timer that moves later leaves it there.
     // The writer bit was set before this look: whatever the pass takes away from now on, it knows of the writer
     // (P2, Sources/README.md).
-    let placed = Slab.position(of: slot.index).tick ?? .max
-    if placed > Wheel.tick(notBefore: time, shift: control.shift) {
-      return endWriting(new, inInboxAt: time, on: control)
-    }
+    guard isPlaced(by: time, control) else { return endWriting(new, inInboxAt: time, on: control) }
     let replaced = slot.endWriting(new)
     // Whoever looked for the next deadline may have placed it there, and armed nothing.
     control.wakeIfEarlier(time)
     return replaced.isBusy
+  }
+
+  /// The same at home, for a running timer without a callback under way. The pass is this thread's own, and so is the
+  /// look for the next deadline: neither comes in between.
+  @inline(__always)
+  func endWritingAtHome(_ new: TimerWord, _ image: WriterImage) {
+    let control = control
+    let time = wakeTime(new, control)
+    if !isPlaced(by: time, control) { slot.link(into: control) }
+    slot.endWritingAtHome(new, image, on: control)
+    control.wakeIfEarlier(time)
   }
 
   /// The same for a timer that the pass has to look at by that time.
@@ -127,6 +134,14 @@ package struct TimerRef: Sendable {
     let replaced = slot.endWriting(new, inInboxOf: control)
     control.wakeIfEarlier(time)
     return replaced.isBusy
+  }
+
+  /// Whether the wheel has an entry for the timer in time, which brings the pass: a timer that moves later leaves it
+  /// there.
+  @inline(__always)
+  private func isPlaced(by time: Int64, _ control: QueueControlBlock) -> Bool {
+    let placed = Slab.position(of: slot.index).tick ?? .max
+    return placed <= Wheel.tick(notBefore: time, shift: control.shift)
   }
 
   /// The time at which the pass has to look at a running timer.

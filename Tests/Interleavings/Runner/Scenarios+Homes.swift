@@ -28,6 +28,21 @@ extension Scenario {
       home.does("restart") { TimerRef.rearm(home.timer, nil) ?? TimerRef(home.timer)?.restart(nil) }
       home.another("postpone", changes: false) { TimerRef.postpone(home.timer, until: home.now + 60 * second) }
     },
+    scenario("restart at home beside a query") { home in
+      home.does("restart") { TimerRef.rearm(home.timer, .init(first: 7, firstIsDeadline: true, leeway: .none)) }
+      home.another("info", changes: false) {
+        guard let info = TimerRef(home.timer)?.info else { return .unknownHandle }
+        let isMoved = info.generation == home.generation + 1
+        home.world.expect(info.nextDeadline == (isMoved ? 7 : home.deadline), "half a restart: \(info)")
+        return .ok
+      }
+    },
+    scenario("restart at home beside release of the queue") { home in
+      home.timerEndsWithQueue = true
+      home.does("restart") { TimerRef.rearm(home.timer, nil) ?? .unknownHandle }
+      home.another("release of the queue", changes: false) { QueueCore.release(home.queue.id) }
+      home.afterwards { home.world.expect(TimerRef(home.timer)?.state == nil, "a timer outlives its queue") }
+    },
     scenario("release at home beside release") { home in
       home.does("release", ends: true) { TimerRef.release(home.timer) }
       home.another("release", ends: true) { TimerRef.release(home.timer) }
@@ -70,6 +85,7 @@ final class Home {
   private(set) var queue: Queue!
   private(set) var timer: UInt64 = 0
   var hasTimer = true
+  var timerEndsWithQueue = false
   /// Whether the next timer has a slot that had one of the home thread before.
   var usesSlotsAgain = false
   var now: Int64 { queue.core.control.now }
@@ -79,7 +95,9 @@ final class Home {
   private var othersWait = 0
   private var isMade = false
   private let condition = Condition()
-  private var generation: UInt64 = 0
+  /// As they are before the calls.
+  private(set) var generation: UInt64 = 0
+  private(set) var deadline: Int64 = 0
   /// Accepted calls that give the timer another generation, and those that end it.
   private var changes: UInt64 = 0
   private var ends = 0
@@ -119,7 +137,7 @@ final class Home {
     }
     world.race()
     for check in checks { check() }
-    if !hasTimer { return }
+    if !hasTimer || timerEndsWithQueue { return }
     if let word = TimerRef(timer)?.word {
       world.expect(ends == 0, "the timer was released, and lives")
       world.expect(
@@ -152,6 +170,7 @@ final class Home {
     let word = TimerRef(timer)?.word
     world.expect(word?.isAtHome == true, "the timer is not at home")
     generation = word?.generation ?? 0
+    deadline = TimerRef(timer)?.nextDeadline ?? 0
     if !hasTimer { _ = TimerRef.release(timer) }
     world.scheduler.preempts = true
     condition.withLock {

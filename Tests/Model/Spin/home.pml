@@ -1,13 +1,13 @@
 /*
  * P22: the home thread of a bound queue changes words by plain stores, until another thread comes to change one.
  *
- * The home thread makes three changes, two other threads one each, of one word. What the home thread stores goes into a
- * buffer first, from which it reaches the memory later, in order, as on x86; a locked operation of its own empties the
+ * The home thread makes three changes, two other threads one each, of one word. The home thread's are in two stores, as
+ * those of a writer are: between them nobody else changes the word. What the home thread stores goes into a buffer first, from which it reaches the memory later, in order, as on x86; a locked operation of its own empties the
  * buffer, and so does another thread's membarrier.
  *
  * No change is lost.
  *
- * Mutations (-D): NO_BARRIER, NO_WAIT, NO_LOOK, NO_MARK, MARK_IS_ENOUGH.
+ * Mutations (-D): NO_BARRIER, NO_WAIT, NO_LOOK, NO_MARK, MARK_IS_ENOUGH, ENDS_EARLY.
  */
 
 #define NAMED 2  /* `home` names the thread */
@@ -17,13 +17,15 @@
 #define OF_CHANGES 1
 #define OF_WORD 2
 
+#define WRITING 64
+
 byte home = NAMED;
 byte changes; /* `changesAtHome`, as it is in memory */
 byte word;
 byte made;  /* ghost: changes */
 byte ended;
 
-chan buffer = [6] of { byte, byte }; /* what, value */
+chan buffer = [8] of { byte, byte }; /* what, value */
 #define is_empty (len(buffer) == 0)
 
 inline reach_memory(what, value) {
@@ -69,9 +71,16 @@ active proctype home_thread() {
           :: else -> value = word
           fi
         };
+        last = value + WRITING;
+        buffer!OF_WORD, last;
+#ifdef ENDS_EARLY
+        buffer!OF_CHANGES, 0;
+#endif
         last = value + 1;
         atomic { buffer!OF_WORD, last; made++ };
+#ifndef ENDS_EARLY
         buffer!OF_CHANGES, 0
+#endif
      :: else ->
         buffer!OF_CHANGES, 0;
         atomic { drain(); word++; made++ }

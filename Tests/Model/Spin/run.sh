@@ -126,7 +126,7 @@ reserve() {
 
 home() {
   check home clean
-  for mutation in NO_BARRIER NO_WAIT NO_LOOK NO_MARK MARK_IS_ENOUGH; do
+  for mutation in NO_BARRIER NO_WAIT NO_LOOK NO_MARK MARK_IS_ENOUGH ENDS_EARLY; do
     check home error -D$mutation
   done
 }
