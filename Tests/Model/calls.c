@@ -18,7 +18,7 @@ static void begin(bytes *input) {
   the.asks_timers = (form & 2) == 0;
   the.asks_info = (form & 6) == 0;
   the.asks_queue = (form & 8) == 0;
-  model_begin(&the.m, options.start_ns, (form & 1) != 0, options.timer_limit);
+  the.m = (model){.now = options.start_ns, .honours_leeway = form & 1, .timer_limit = options.timer_limit};
   expect_number("queue_create", chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &the.queue), CHIME_OK);
 }
 

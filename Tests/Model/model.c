@@ -1,10 +1,6 @@
 /* The model's timers: the table of DESIGN.md and chime.h, carried out. */
 #include "model.h"
 
-void model_begin(model *m, int64_t start_ns, int honours_leeway, uint64_t timer_limit) {
-  *m = (model){.now = start_ns, .honours_leeway = honours_leeway, .timer_limit = timer_limit};
-}
-
 int timer_is_live(const timer *t) { return t->state == CHIME_STATE_RUNNING || t->state == CHIME_STATE_SUSPENDED; }
 
 int timer_has_extra(const timer *t) { return t->callbacks > 0 || t->fire_pending; }

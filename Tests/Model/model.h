@@ -86,7 +86,6 @@ typedef struct turn {
 
 typedef struct model {
   int64_t now;
-  int64_t start;
   int honours_leeway;
   uint64_t timer_limit;
   uint64_t places;
@@ -119,8 +118,6 @@ typedef struct model {
   /* OPEN: an extra tick was asked for and dropped, and may still cost a look at once. */
   int fire_dropped;
 } model;
-
-void model_begin(model *m, int64_t start_ns, int honours_leeway, uint64_t timer_limit);
 
 /* Calls: the statuses that are right. What takes effect has taken effect in the model when they return. */
 timer *model_add_timer(model *m);
