@@ -164,13 +164,10 @@ static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
   while (1) {
     if (m->in_pass) {
       functions_come_first(m, "a tick");
-      while (m->turn_next < m->turn_count) {
+      for (; m->turn_next < m->turn_count; m->turn_next += 1) {
         turn *next = &m->turns[m->turn_next];
         int delivered = delivery(m, next);
-        if (delivered < 0 || (next->is_optional && actual_ns > m->now)) {
-          m->turn_next += 1;
-          continue;
-        }
+        if (delivered < 0 || (next->is_optional && actual_ns > m->now)) continue;
         if (next->timer == t && delivered == kind) {
           if (next->is_optional) doubt(m, t, kind);
           m->turn_next += 1;
@@ -184,10 +181,7 @@ static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
           m->turn_next += 1;
           return;
         }
-        if (next->is_optional) {
-          m->turn_next += 1;
-          continue;
-        }
+        if (next->is_optional) continue;
         if (m->is_in_doubt && m->doubted == m->now) {
           turn alone = {t, kind == CHIME_TICK_DUE ? TURN_DUE : TURN_FIRED, 0, t->place, 0};
           m->in_pass = 0;
