@@ -45,20 +45,15 @@ void peer_open(size_t queues);
 /** Makes `count` timers pending on queue 0. Timer i calls bench_tick(i), at bench.base_ns + offsets[i].ns. */
 OPTIONAL void peer_fill(const bench_offset *offsets, size_t count);
 
-/** Creates, starts, cancels and releases one timer after the other, each to be due offsets[i] from now. */
-OPTIONAL void peer_create(size_t queue, const bench_offset *offsets, size_t count);
+/** Creates, starts, cancels and releases one timer after the other, each to be due offsets[i] from now; _until: by
+ * deadline, base_ns + offsets[i].ns, for a peer that has both forms. */
+typedef void bench_creating(size_t queue, const bench_offset *offsets, size_t count);
+OPTIONAL bench_creating peer_create, peer_create_until;
 
-/** The same by deadline, base_ns + offsets[i].ns: for a peer that has both forms. */
-OPTIONAL void peer_create_until(size_t queue, const bench_offset *offsets, size_t count);
-
-/** Moves pending timer which[i] to offsets[i] from now, for each i in turn. */
-OPTIONAL void peer_postpone(const uint32_t *which, const bench_offset *offsets, size_t count);
-
-/** The same by deadline, base_ns + offsets[i].ns. */
-OPTIONAL void peer_postpone_until(const uint32_t *which, const bench_offset *offsets, size_t count);
-
-/** The same, when the peer's other calls only move later: gives a timer any deadline, base_ns + offsets[i].ns. */
-OPTIONAL void peer_reschedule(const uint32_t *which, const bench_offset *offsets, size_t count);
+/** Moves pending timer which[i] to offsets[i] from now, for each i in turn; _until: by deadline, base_ns +
+ * offsets[i].ns; reschedule: by deadline as well, for a peer whose other calls only move later. */
+typedef void bench_moving(const uint32_t *which, const bench_offset *offsets, size_t count);
+OPTIONAL bench_moving peer_postpone, peer_postpone_until, peer_reschedule;
 
 /** Returns when work that the calls above left to the queue is done. Without it there is none. */
 OPTIONAL void peer_settle(void);
@@ -78,11 +73,9 @@ OPTIONAL void peer_replace(size_t first, size_t count, int64_t delay_ns);
 /** Lets queue 0 do what it has to do now, without waiting. Without it threads of its own do that. */
 OPTIONAL void peer_poll(void);
 
-/** Asks for all that is known of pending timer which[i], for each i in turn. */
-OPTIONAL void peer_ask_info(const uint32_t *which, size_t count);
-
-/** Asks when it is due. */
-OPTIONAL void peer_ask_next(const uint32_t *which, size_t count);
+/** Asks for all that is known of pending timer which[i], for each i in turn; _next: only when it is due. */
+typedef void bench_asking(const uint32_t *which, size_t count);
+OPTIONAL bench_asking peer_ask_info, peer_ask_next;
 
 /** How often queue 0 has looked at its timers so far. Any thread. */
 OPTIONAL uint64_t peer_passes(void);

@@ -15,9 +15,6 @@
 
 #include <pthread.h>
 
-typedef void moving_function(const uint32_t *which, const bench_offset *offsets, size_t count);
-typedef void creating_function(size_t queue, const bench_offset *offsets, size_t count);
-
 static int64_t begun_wall_ns, begun_cpu_ns;
 
 static void start_clocks(void) {
@@ -34,7 +31,7 @@ static void stop_clocks(size_t operations) {
 
 /* ---- Creating ---------------------------------------------------------------------------------------------------- */
 
-static void measure_create(const bench_request *request, creating_function *create) {
+static void measure_create(const bench_request *request, bench_creating *create) {
   const bench_offset *pending = bench_random_offsets(request->pending, BENCH_SECOND, 599 * BENCH_SECOND);
   const bench_offset *created = bench_random_offsets(request->operations, BENCH_SECOND, 599 * BENCH_SECOND);
   bench_begin(pending, request->pending);
@@ -59,7 +56,7 @@ static void check(const uint32_t *which, const bench_offset *moved, size_t count
   }
 }
 
-static void measure_moving(const bench_request *request, moving_function *move) {
+static void measure_moving(const bench_request *request, bench_moving *move) {
   const int64_t fill_ns = (int64_t)request->seconds * BENCH_SECOND;
   const int64_t least_ns = fill_ns == 30 * BENCH_SECOND ? 29 * BENCH_SECOND : BENCH_SECOND;
   const bench_offset *pending = bench_random_offsets(request->pending, least_ns, fill_ns - least_ns);
@@ -90,7 +87,7 @@ typedef struct bench_thread {
 } bench_thread;
 
 static void *create_on_queue(void *context) {
-  creating_function *create = peer_create_until ? peer_create_until : peer_create;
+  bench_creating *create = peer_create_until ? peer_create_until : peer_create;
   bench_thread *thread = context;
   create(thread->queue, thread_offsets, thread_operations / 10);
   pthread_barrier_wait(&together); /* all are warm */

@@ -41,7 +41,7 @@ static void beat(void) {
 
 /* ---- Queries ----------------------------------------------------------------------------------------------------- */
 
-static void time_asking(const char *name, void (*ask)(const uint32_t *, size_t)) {
+static void time_asking(const char *name, bench_asking *ask) {
   int64_t begun_ns;
   ask(which, count / 10);
   begun_ns = bench_now_ns();

@@ -56,6 +56,7 @@ typedef struct function {
   chime_status (*call)(given *g);
 } function;
 
+#define EITHER(function) (g->handler == NULL ? NULL : function) /* an object, too */
 #define OUT(member) (g->out == NULL ? NULL : &g->out->member)
 
 /* ---- Calls that take more than one line ------------------------------------------------------------------------- */
@@ -71,7 +72,7 @@ static void count_call(void *context) { *(int *)context += 1; }
 
 static chime_status sync(given *g) {
   int calls = 0;
-  chime_status status = chime_queue_sync(g->id, g->handler == NULL ? NULL : count_call, &calls, g->timeout);
+  chime_status status = chime_queue_sync(g->id, EITHER(count_call), &calls, g->timeout);
   expect_number("calls of sync's function", calls, status == CHIME_OK);
   return status;
 }
@@ -104,8 +105,7 @@ static chime_status take_ticks(given *g) {
   chime_status status;
   if ((g->form & 32) != 0) size = g->number < 0 ? UINT32_MAX + (uint32_t)g->number : (uint32_t)g->number;
   if (size > 256) capacity = capacity > 0; /* the array must be as large as is said */
-  status = chime_queue_take_ticks(g->id, g->handler == NULL ? NULL : (chime_tick *)(void *)ticks, size, capacity,
-                                  OUT(count));
+  status = chime_queue_take_ticks(g->id, EITHER((chime_tick *)(void *)ticks), size, capacity, OUT(count));
   if (status == CHIME_OK && g->out != NULL) note_records(ticks, size, g->out->count, capacity);
   return status;
 }
@@ -154,7 +154,6 @@ static chime_status names(given *g) {
 
 #define OPTIONS g->queue_options, OUT(id)
 #define CALLBACK g->handler, g->context, g->finalizer
-#define EITHER(function) (g->handler == NULL ? NULL : function) /* an object, too */
 
 /* F: calls the function of that name with these arguments; G: does that. */
 /* clang-format off */

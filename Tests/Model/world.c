@@ -59,17 +59,18 @@ void note_records(const char *ticks, uint32_t size, uint32_t count, uint32_t cap
 /* ---- The world --------------------------------------------------------------------------------------------------- */
 
 void begin_world(void) {
-  static const uint32_t flags[] = {0, CHIME_QUEUE_RECORDS};
-  chime_queue_t id;
+  static const struct {
+    chime_queue_kind kind;
+    uint32_t flags;
+  } first[] = {{CHIME_QUEUE_VIRTUAL, 0}, {CHIME_QUEUE_HOST, 0}, {CHIME_QUEUE_HOST, CHIME_QUEUE_RECORDS}};
   memset(&w, 0, sizeof w);
   w.ids[w.id_count++] = 0;
-  expect_number("queue_create", chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &id), CHIME_OK);
-  remember_queue(id, CHIME_QUEUE_VIRTUAL);
-  for (int i = 0; i < 2; i += 1) {
+  for (size_t i = 0; i < sizeof first / sizeof first[0]; i += 1) {
     chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-    options.flags = flags[i];
-    expect_number("queue_create", chime_queue_create(CHIME_QUEUE_HOST, &options, &id), CHIME_OK);
-    remember_queue(id, CHIME_QUEUE_HOST);
+    chime_queue_t id;
+    options.flags = first[i].flags;
+    expect_number("queue_create", chime_queue_create(first[i].kind, &options, &id), CHIME_OK);
+    remember_queue(id, first[i].kind);
   }
 }
 
@@ -209,7 +210,8 @@ static uint32_t size_from(bytes *input, size_t size) {
   return code < 252 ? code - 248 : UINT32_MAX - (code - 252);
 }
 
-void *structure_from(bytes *input, size_t size) {
+/** BUFFER bytes that begin with a size, right or wrong. */
+static void *structure_from(bytes *input, size_t size) {
   unsigned char *buffer = buffer_of(BUFFER, 0);
   uint32_t said = size_from(input, size);
   memcpy(buffer, &said, sizeof said);

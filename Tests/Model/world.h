@@ -91,8 +91,6 @@ uint64_t id_from(bytes *input);
 int64_t short_duration(bytes *input, int or_endless);
 /** NULL, or a string, which need not be text. */
 const char *text_from(bytes *input);
-/** BUFFER bytes that begin with a size, right or wrong. */
-void *structure_from(bytes *input, size_t size);
 chime_queue_options *queue_options_from(bytes *input);
 chime_timer_options *timer_options_from(bytes *input, owned *context);
 chime_schedule *schedule_from(bytes *input);
