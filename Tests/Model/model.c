@@ -57,14 +57,19 @@ static void take_schedule(timer *t, const chime_schedule *schedule) {
   t->carried = 0;
 }
 
-void model_start(model *m, timer *t, const chime_schedule *schedule) {
+/* OPEN: a restart is an activation where order is concerned, and so is a reschedule. */
+static void run_from_now(model *m, timer *t, const chime_schedule *schedule) {
   new_generation(m, t);
   take_schedule(t, schedule);
   t->state = CHIME_STATE_RUNNING;
-  t->sequence = 0;
-  t->missed = 0;
   t->deadline = first_deadline(m, t);
   t->place = ++m->places;
+}
+
+void model_start(model *m, timer *t, const chime_schedule *schedule) {
+  run_from_now(m, t, schedule);
+  t->sequence = 0;
+  t->missed = 0;
   owe_callback(t, 1);
 }
 
@@ -96,15 +101,8 @@ statuses model_restart(model *m, timer *t, const chime_schedule *schedule, int r
   statuses all = refusals(t, schedule, refused);
   if (!t->released && target_is_gone(m, t)) all |= STATUS(CHIME_ERROR_TARGET_GONE);
   if (all != 0) return all;
-  if (!timer_is_live(t)) {
-    model_start(m, t, schedule);
-    return took_effect(t);
-  }
-  new_generation(m, t);
-  take_schedule(t, schedule);
-  t->state = CHIME_STATE_RUNNING;
-  t->deadline = first_deadline(m, t);
-  t->place = ++m->places; /* OPEN: a restart is an activation where order is concerned, and so is a reschedule */
+  if (timer_is_live(t)) run_from_now(m, t, schedule);
+  else model_start(m, t, schedule);
   return took_effect(t);
 }
 
