@@ -4,12 +4,10 @@
  *     counts          the names of all kinds of work, and how many timers each is for
  *     counts NAME N   does the work of that name N times inside the function `counted`, on a virtual queue
  */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "harness.h"
 
-#include "chime.h"
+#include <chime.h>
+#include <string.h>
 
 /* Rounds before those that are counted. */
 #define WARM_UP 1000
@@ -18,23 +16,16 @@ static chime_queue_t queue;
 static chime_timer_t timer;
 static int64_t start;
 
-static void check(int holds, const char *what) {
-  if (holds) return;
-  fprintf(stderr, "counts: %s\n", what);
-  exit(1);
-}
-#define OK(call) check((call) >= 0, #call)
-
-static void on_tick(const chime_tick *tick, void *context) { (void)tick, (void)context; }
+static void on_tick(const chime_tick *tick, void *context) {}
 
 static chime_timer_t make(int64_t first, int64_t interval) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  chime_timer_t made = 0;
+  chime_timer_t made;
   options.handler = on_tick;
   schedule.first_ns = first;
   schedule.interval_ns = interval;
-  OK(chime_timer_start(queue, &options, &schedule, &made));
+  REQUIRE(chime_timer_start(queue, &options, &schedule, &made) == CHIME_OK);
   return made;
 }
 
@@ -53,35 +44,33 @@ static void create_start_cancel_release(int i) {
 }
 
 static void postpone_until(int i) { chime_timer_postpone_until(timer, start + CHIME_HOUR + i); }
-static void restart(int i) { (void)i, chime_timer_restart(timer, NULL); }
-static void suspend_resume(int i) { (void)i, chime_timer_suspend(timer), chime_timer_resume(timer); }
+static void restart(int i) { chime_timer_restart(timer, NULL); }
+static void suspend_resume(int i) {
+  chime_timer_suspend(timer);
+  chime_timer_resume(timer);
+}
 
 static void get_info(int i) {
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  (void)i;
   chime_timer_get_info(timer, &info);
 }
 
 static void next_deadline(int i) {
   int64_t deadline;
-  (void)i;
   chime_timer_next_deadline(timer, &deadline);
 }
 
 static void one_shot_with_its_pass(int i) {
-  (void)i;
   chime_timer_after(queue, 1000, on_tick, NULL, NULL, NULL);
   chime_queue_advance(queue, 1000);
 }
 
 static void hundred_one_shots_in_a_pass(int i) {
-  int j;
-  (void)i;
-  for (j = 0; j < 100; j++) chime_timer_after(queue, 1000, on_tick, NULL, NULL, NULL);
+  for (int j = 0; j < 100; j++) chime_timer_after(queue, 1000, on_tick, NULL, NULL, NULL);
   chime_queue_advance(queue, 1000);
 }
 
-static void tick_of_a_repeating_timer(int i) { (void)i, chime_queue_advance(queue, 1000000); }
+static void tick_of_a_repeating_timer(int i) { chime_queue_advance(queue, 1000000); }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 
@@ -103,22 +92,19 @@ static const struct work {
 };
 
 __attribute__((noinline)) void counted(void (*once)(int), int n) {
-  int i;
-  for (i = 0; i < n; i++) once(WARM_UP + i);
+  for (int i = 0; i < n; i++) once(WARM_UP + i);
 }
 
 int main(int argc, char **argv) {
-  size_t i;
   int n = argc > 2 ? atoi(argv[2]) : 1000;
-  for (i = 0; i < sizeof works / sizeof *works; i++) {
+  for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
     const struct work *work = &works[i];
-    int j;
     if (argc == 1) printf("%s\t%d\n", work->name, work->per);
     if (argc == 1 || strcmp(argv[1], work->name) != 0) continue;
-    OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
-    OK(chime_queue_now(queue, &start));
+    REQUIRE(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue) == CHIME_OK);
+    REQUIRE(chime_queue_now(queue, &start) == CHIME_OK);
     if (work->interval >= 0) timer = make(work->interval > 0 ? work->interval : CHIME_HOUR, work->interval);
-    for (j = 0; j < WARM_UP; j++) work->once(j);
+    for (int j = 0; j < WARM_UP; j++) work->once(j);
     counted(work->once, n);
     return 0;
   }

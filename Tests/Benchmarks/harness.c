@@ -35,9 +35,21 @@ int bench_beat_call(uint64_t due_times) { return bench_beat(due_times); }
 
 /* ---- Results ----------------------------------------------------------------------------------------------------- */
 
-void bench_result(const char *name, double value) {
-  printf("%s\"%s\": %.6g", separator, name, value);
+static void print_name(const char *name) {
+  printf("%s\"%s\": ", separator, name);
   separator = ", ";
+}
+
+void bench_result(const char *name, double value) {
+  print_name(name);
+  printf("%.6g", value);
+}
+
+void bench_list(const char *name, const double *values, size_t count) {
+  print_name(name);
+  printf("[");
+  for (size_t i = 0; i < count; i++) printf("%s%.6g", i ? ", " : "", values[i]);
+  printf("]");
 }
 
 static int ascending(const void *a, const void *b) {
@@ -45,22 +57,13 @@ static int ascending(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-void bench_quantiles(const char *name, int64_t *values, size_t count) {
-  size_t percent;
-  qsort(values, count, sizeof *values, ascending);
-  printf("%s\"%s\": [", separator, name);
-  for (percent = 0; percent <= 100; percent++)
-    printf("%s%.6g", percent ? ", " : "", (double)values[percent * (count - 1) / 100]);
-  printf("]");
-  separator = ", ";
-}
+void bench_sort(int64_t *values, size_t count) { qsort(values, count, sizeof *values, ascending); }
 
-void bench_list(const char *name, const double *values, size_t count) {
-  size_t i;
-  printf("%s\"%s\": [", separator, name);
-  for (i = 0; i < count; i++) printf("%s%.6g", i ? ", " : "", values[i]);
-  printf("]");
-  separator = ", ";
+void bench_quantiles(const char *name, int64_t *values, size_t count) {
+  double quantiles[101];
+  bench_sort(values, count);
+  for (size_t percent = 0; percent <= 100; percent++) quantiles[percent] = (double)values[percent * (count - 1) / 100];
+  bench_list(name, quantiles, 101);
 }
 
 static void end_line(void) {
@@ -70,7 +73,8 @@ static void end_line(void) {
 }
 
 void bench_leave_out(const char *reason) {
-  printf("%s\"left_out\": \"%s\"", separator, reason);
+  print_name("left_out");
+  printf("\"%s\"", reason);
   end_line();
 }
 
@@ -78,9 +82,7 @@ static void on_alarm(int signal) {
   char text[128];
   int length = snprintf(text, sizeof text, "%llu of %llu ticks came in time\n", (unsigned long long)bench.seen,
                         (unsigned long long)bench.expected);
-  (void)signal;
-  if (write(STDERR_FILENO, text, (size_t)length) < 0) _exit(EXIT_FAILURE);
-  _exit(EXIT_FAILURE);
+  _exit(write(STDERR_FILENO, text, (size_t)length) < 0 ? 2 : EXIT_FAILURE);
 }
 
 /* ---- Numbers and time -------------------------------------------------------------------------------------------- */
@@ -94,15 +96,18 @@ uint64_t bench_random(void) {
   return state * 0x2545f4914f6cdd1d;
 }
 
-void bench_set_offset(bench_offset *offset, int64_t ns) {
-  offset->ns = ns;
-  offset->seconds = (double)ns * 1e-9;
+uint32_t *bench_random_indexes(size_t count, size_t end) {
+  uint32_t *indexes = bench_allocate(count * sizeof *indexes);
+  for (size_t i = 0; i < count; i++) indexes[i] = (uint32_t)((bench_random() >> 32) * end >> 32);
+  return indexes;
 }
+
+bench_offset bench_offset_of(int64_t ns) { return (bench_offset){ns, (double)ns * 1e-9}; }
 
 bench_offset *bench_random_offsets(size_t count, int64_t least_ns, int64_t range_ns) {
   bench_offset *offsets = bench_allocate((count + 1) * sizeof *offsets);
-  size_t i;
-  for (i = 0; i < count; i++) bench_set_offset(&offsets[i], least_ns + (int64_t)(bench_random() % (uint64_t)range_ns));
+  for (size_t i = 0; i < count; i++)
+    offsets[i] = bench_offset_of(least_ns + (int64_t)(bench_random() % (uint64_t)range_ns));
   return offsets;
 }
 
@@ -119,70 +124,90 @@ int64_t bench_cpu_ns(void) {
 }
 
 void bench_begin(const bench_offset *offsets, size_t count) {
+  peer_open(1);
+  bench_fill(offsets, count);
+}
+
+void bench_fill(const bench_offset *offsets, size_t count) {
   bench.offsets = offsets;
-  bench_this_peer.open(1);
   bench.base_ns = bench_now_ns();
-  bench_this_peer.fill(offsets, count);
-  if (bench_this_peer.settle != NULL) bench_this_peer.settle();
+  peer_fill(offsets, count);
+  bench_settle();
+}
+
+void bench_settle(void) {
+  if (peer_settle != NULL) peer_settle();
 }
 
 /* ---- The program ------------------------------------------------------------------------------------------------- */
 
-static const bench_load *const all_loads[] = {cost_loads, tick_loads, memory_loads, shared_loads};
-enum { LISTS = sizeof all_loads / sizeof *all_loads };
+/** The load of that name; NULL: prints the names of all. Only those that the peer has what it takes for. */
+static bench_load *find(const char *name) {
+  const int is_thread_safe = (peer_traits & PEER_THREAD_SAFE) != 0, is_in_kernel = (peer_traits & PEER_IN_KERNEL) != 0;
+  const int expires = peer_fill != NULL && peer_run != NULL, repeats = peer_repeat != NULL && peer_run != NULL;
+  const struct {
+    const char *name;
+    bench_load *work;
+    int applies;
+  } loads[] = {
+      {"create", create_load, peer_create != NULL},
+      {"create_until", create_until_load, peer_create_until != NULL},
+      {"postpone", postpone_load, peer_postpone != NULL},
+      {"postpone_until", postpone_until_load, peer_postpone_until != NULL},
+      {"reschedule", reschedule_load, peer_reschedule != NULL},
+      {"threads", threads_load, is_thread_safe && peer_create != NULL && peer_run != NULL},
+      {"expiry", expiry_load, expires},
+      {"beat", beat_load, repeats},
+      {"missed", missed_load, repeats},
+      {"idle", idle_load, expires},
+      {"memory", memory_load, expires && !is_in_kernel},
+      {"churn", churn_load, peer_replace != NULL},
+      {"queries", queries_load, peer_ask_info != NULL},
+      {"passes", passes_load, peer_ask_info != NULL},
+      {"waits", waits_load, peer_hold != NULL},
+  };
+  const char *comma = "";
+  for (size_t i = 0; i < sizeof loads / sizeof *loads; i++) {
+    if (!loads[i].applies) continue;
+    if (name != NULL && strcmp(loads[i].name, name) == 0) return loads[i].work;
+    if (name == NULL) printf("%s\"%s\"", comma, loads[i].name);
+    comma = ", ";
+  }
+  return NULL;
+}
 
 static void describe(void) {
-  const bench_load *load;
-  const char *comma = "";
-  size_t i;
-  printf("{\"version\": \"%s\", \"thread_safe\": %s, \"loads\": [", bench_this_peer.version(),
-         bench_this_peer.thread_safe ? "true" : "false");
-  for (i = 0; i < LISTS; i++) {
-    for (load = all_loads[i]; load->name != NULL; load++) {
-      if (!load->applies()) continue;
-      printf("%s\"%s\"", comma, load->name);
-      comma = ", ";
-    }
-  }
+  printf("{\"version\": \"");
+  peer_print_version();
+  printf("\", \"thread_safe\": %s, \"loads\": [", peer_traits & PEER_THREAD_SAFE ? "true" : "false");
+  find(NULL);
   printf("]");
   end_line();
 }
 
-static const bench_load *find(const char *name) {
-  const bench_load *load;
-  size_t i;
-  for (i = 0; i < LISTS; i++)
-    for (load = all_loads[i]; load->name != NULL; load++)
-      if (strcmp(load->name, name) == 0 && load->applies()) return load;
-  fprintf(stderr, "%s: no load of this peer\n", name);
-  exit(EXIT_FAILURE);
-}
-
 static void read_option(const char *text, bench_request *request) {
-  const char *value = strchr(text, '=');
-  size_t length = value == NULL ? 0 : (size_t)(value - text);
-  double number = value == NULL ? 0 : atof(value + 1);
-  if (length == 7 && strncmp(text, "pending", length) == 0) request->pending = (size_t)number;
-  else if (length == 10 && strncmp(text, "operations", length) == 0) request->operations = (size_t)number;
-  else if (length == 7 && strncmp(text, "seconds", length) == 0) request->seconds = number;
-  else if (length == 6 && strncmp(text, "leeway", length) == 0) bench.leeway_ns = (int64_t)number;
+  double number;
+  if (sscanf(text, "pending=%lf", &number) == 1) request->pending = (size_t)number;
+  else if (sscanf(text, "operations=%lf", &number) == 1) request->operations = (size_t)number;
+  else if (sscanf(text, "seconds=%lf", &number) == 1) request->seconds = number;
+  else if (sscanf(text, "leeway=%lf", &number) == 1) bench.leeway_ns = (int64_t)number;
   else bench_fail("an option that harness.c names", text, 0);
 }
 
 int main(int argc, char **argv) {
   bench_request request = {1000, 100000, 1};
-  const bench_load *load;
-  int i;
+  bench_load *load;
   if (argc < 2) {
     fprintf(stderr, "usage: %s describe | LOAD [pending=N] [operations=N] [seconds=X] [leeway=NANOSECONDS]\n", argv[0]);
     return EXIT_FAILURE;
   }
   if (strcmp(argv[1], "describe") == 0) describe();
   load = find(argv[1]);
-  for (i = 2; i < argc; i++) read_option(argv[i], &request);
+  if (load == NULL) bench_fail("a load of this peer", argv[1], 0);
+  for (int i = 2; i < argc; i++) read_option(argv[i], &request);
   REQUIRE(sem_init(&finished, 0, 0) == 0);
   REQUIRE(signal(SIGALRM, on_alarm) != SIG_ERR);
   alarm(LONGEST_TURN_S);
-  load->work(&request);
+  load(&request);
   end_line();
 }

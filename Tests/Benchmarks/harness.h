@@ -4,7 +4,8 @@
  * prints one line of results. run.py runs these programs in turn and prints the tables.
  *
  * A load decides what is done and takes the time; a peer only does it, by its own cheapest calls, and ends the program
- * when one of them fails. Functions that a peer leaves NULL do not apply to it: those loads print nothing for it.
+ * when one of them fails. A peer defines those of the functions peer_* that apply to it. A load that needs another one
+ * is not among its loads.
  */
 #ifndef BENCHMARKS_HARNESS_H
 #define BENCHMARKS_HARNESS_H
@@ -19,75 +20,70 @@
 extern "C" {
 #endif
 
+/* ---- What a peer defines ----------------------------------------------------------------------------------------- */
+
 /** A distance from bench.base_ns, or from now, in both forms that peers take: none converts while it is timed. */
 typedef struct bench_offset {
   int64_t ns;
   double seconds;
 } bench_offset;
 
-typedef struct bench_peer {
-  const char *(*version)(void);
+enum {
+  PEER_THREAD_SAFE = 1, /* several threads at once may call peer_create, for one queue and for several */
+  PEER_IN_KERNEL = 2    /* a timer's memory is the kernel's: it does not show in the process */
+};
+extern const int peer_traits;
 
-  /** `create` may be called by several threads at once, for one queue and for several. */
-  int thread_safe;
+/** By printf, without the end of the line. */
+void peer_print_version(void);
 
-  /** A timer's memory is the kernel's: it does not show in the process. */
-  int in_kernel;
+/** Makes that many queues or loops. */
+void peer_open(size_t queues);
 
-  /** Makes that many queues or loops. */
-  void (*open)(size_t queues);
+#define OPTIONAL __attribute__((weak))
 
-  /** Makes `count` timers pending on queue 0. Timer i calls bench_tick(i), at bench.base_ns + offsets[i].ns. */
-  void (*fill)(const bench_offset *offsets, size_t count);
+/** Makes `count` timers pending on queue 0. Timer i calls bench_tick(i), at bench.base_ns + offsets[i].ns. */
+OPTIONAL void peer_fill(const bench_offset *offsets, size_t count);
 
-  /** Creates, starts, cancels and releases one timer after the other, each to be due offsets[i] from now. */
-  void (*create)(size_t queue, const bench_offset *offsets, size_t count);
+/** Creates, starts, cancels and releases one timer after the other, each to be due offsets[i] from now; _until: by
+ * deadline, base_ns + offsets[i].ns, for a peer that has both forms. */
+typedef void bench_creating(size_t queue, const bench_offset *offsets, size_t count);
+OPTIONAL bench_creating peer_create, peer_create_until;
 
-  /** The same by deadline, base_ns + offsets[i].ns: for a peer that has both forms. */
-  void (*create_until)(size_t queue, const bench_offset *offsets, size_t count);
+/** Moves pending timer which[i] to offsets[i] from now, for each i in turn; _until: by deadline, base_ns +
+ * offsets[i].ns; reschedule: by deadline as well, for a peer whose other calls only move later. */
+typedef void bench_moving(const uint32_t *which, const bench_offset *offsets, size_t count);
+OPTIONAL bench_moving peer_postpone, peer_postpone_until, peer_reschedule;
 
-  /** Moves pending timer which[i] to offsets[i] from now, for each i in turn. */
-  void (*postpone)(const uint32_t *which, const bench_offset *offsets, size_t count);
+/** Returns when work that the calls above left to the queue is done. Without it there is none. */
+OPTIONAL void peer_settle(void);
 
-  /** The same by deadline, base_ns + offsets[i].ns. */
-  void (*postpone_until)(const uint32_t *which, const bench_offset *offsets, size_t count);
+/** When pending timer i is due, from base_ns on; to see that the work was done. */
+OPTIONAL int64_t peer_due_ns(size_t i);
 
-  /** The same, when the peer's other calls only move later: gives a timer any deadline, base_ns + offsets[i].ns. */
-  void (*reschedule)(const uint32_t *which, const bench_offset *offsets, size_t count);
+/** Drives queue 0, or waits for the threads that do, until bench.done. */
+OPTIONAL void peer_run(void);
 
-  /** Returns when work that the calls above left to the queue is done. NULL: there is none. */
-  void (*settle)(void);
+/** Starts a repeating timer on queue 0, the first tick an interval from now. Each tick calls bench_beat. */
+OPTIONAL void peer_repeat(int64_t interval_ns);
 
-  /** When pending timer i is due, from base_ns on; to see that the work was done. */
-  int64_t (*due_ns)(size_t i);
+/** Cancels and releases pending timers first to first + count - 1, and starts others in their places. */
+OPTIONAL void peer_replace(size_t first, size_t count, int64_t delay_ns);
 
-  /** Drives queue 0, or waits for the threads that do, until bench.done. */
-  void (*run)(void);
+/** Lets queue 0 do what it has to do now, without waiting. Without it threads of its own do that. */
+OPTIONAL void peer_poll(void);
 
-  /** Starts a repeating timer on queue 0, the first tick an interval from now. Each tick calls bench_beat. */
-  void (*repeat)(int64_t interval_ns);
+/** Asks for all that is known of pending timer which[i], for each i in turn; _next: only when it is due. */
+typedef void bench_asking(const uint32_t *which, size_t count);
+OPTIONAL bench_asking peer_ask_info, peer_ask_next;
 
-  /** Cancels and releases pending timers first to first + count - 1, and starts others in their places. */
-  void (*replace)(size_t first, size_t count, int64_t delay_ns);
+/** How often queue 0 has looked at its timers so far. Any thread. */
+OPTIONAL uint64_t peer_passes(void);
 
-  /** Lets queue 0 do what it has to do now, without waiting. NULL: threads of its own do it. */
-  void (*poll)(void);
+/** Returns when that many more threads wait for handlers of other queues, which do not return. */
+OPTIONAL void peer_hold(size_t threads);
 
-  /** Asks for all that is known of pending timer which[i], for each i in turn. */
-  void (*ask_info)(const uint32_t *which, size_t count);
-
-  /** Asks when it is due. */
-  void (*ask_next)(const uint32_t *which, size_t count);
-
-  /** How often queue 0 has looked at its timers so far. Any thread. */
-  uint64_t (*passes)(void);
-
-  /** Returns when that many more threads wait for handlers of other queues, which do not return. */
-  void (*hold)(size_t threads);
-} bench_peer;
-
-/** The peer that this program is for; defined in peers/. */
-extern const bench_peer bench_this_peer;
+/* ---- What a peer is given ---------------------------------------------------------------------------------------- */
 
 /** What a load and its peer share while it runs. */
 typedef struct bench_state {
@@ -105,6 +101,14 @@ typedef struct bench_state {
 
 extern bench_state bench;
 
+/** Ends the program, with the place, when a condition does not hold. Also in optimised builds. */
+#define REQUIRE(condition) ((condition) ? (void)0 : bench_fail(#condition, __FILE__, __LINE__))
+
+static inline void bench_fail(const char *condition, const char *file, int line) {
+  fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
+  exit(EXIT_FAILURE);
+}
+
 /** Sets bench.done, and has bench_wait return. */
 void bench_finish(void);
 
@@ -115,6 +119,13 @@ static inline int64_t bench_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/** Room for one thing more than `count`, so that there is room at all, of that size each. Not freed. */
+static inline void *bench_array(size_t count, size_t size) {
+  void *array = malloc((count + 1) * size);
+  REQUIRE(array != NULL);
+  return array;
 }
 
 /** From now to the offset's deadline, 0 when that has passed: for peers that know delays only. */
@@ -157,14 +168,6 @@ int bench_beat_call(uint64_t due_times);
 
 /** Ends the program: this peer cannot do this load here, for that reason. Not a failure. */
 void bench_leave_out(const char *reason);
-
-/** Ends the program, with the place, when a condition does not hold. Also in optimised builds. */
-#define REQUIRE(condition) ((condition) ? (void)0 : bench_fail(#condition, __FILE__, __LINE__))
-
-static inline void bench_fail(const char *condition, const char *file, int line) {
-  fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
-  exit(EXIT_FAILURE);
-}
 
 #ifdef __cplusplus
 }

@@ -11,33 +11,47 @@ typedef struct bench_request {
   double seconds;    /* the load's own: see there */
 } bench_request;
 
-typedef struct bench_load {
-  const char *name;
-  int (*applies)(void); /* whether the peer has what it takes */
-  void (*work)(const bench_request *request);
-} bench_load;
+typedef void bench_load(const bench_request *request);
 
-extern const bench_load cost_loads[], tick_loads[], memory_loads[], shared_loads[]; /* each ends with a name of NULL */
+/* loads_cost.c */
+bench_load create_load, create_until_load, postpone_load, postpone_until_load, reschedule_load, threads_load;
+/* loads_ticks.c */
+bench_load expiry_load, beat_load, missed_load, idle_load;
+/* loads_memory.c */
+bench_load memory_load, churn_load;
+/* loads_shared.c */
+bench_load queries_load, passes_load, waits_load;
 
 /** Adds a number to the line of results. */
 void bench_result(const char *name, double value);
 
+/** Adds the numbers as they are. */
+void bench_list(const char *name, const double *values, size_t count);
+
 /** Adds the numbers' 0 %, 1 %, ... 100 % quantiles, and sorts the numbers. */
 void bench_quantiles(const char *name, int64_t *values, size_t count);
 
-/** Adds the numbers as they are. */
-void bench_list(const char *name, const double *values, size_t count);
+void bench_sort(int64_t *values, size_t count);
 
 /** The same random numbers in every program. */
 uint64_t bench_random(void);
 
-/** Offsets at random from least_ns on, within range_ns. Not freed: the program ends with its load. */
+/** `count` random numbers below `end`. Not freed: the program ends with its load. */
+uint32_t *bench_random_indexes(size_t count, size_t end);
+
+/** Offsets at random from least_ns on, within range_ns. Not freed. */
 bench_offset *bench_random_offsets(size_t count, int64_t least_ns, int64_t range_ns);
 
-void bench_set_offset(bench_offset *offset, int64_t ns);
+bench_offset bench_offset_of(int64_t ns);
 
 /** Opens queue 0 and makes those timers pending on it. */
 void bench_begin(const bench_offset *offsets, size_t count);
+
+/** Makes those timers pending, from now on. */
+void bench_fill(const bench_offset *offsets, size_t count);
+
+/** peer_settle, where there is one. */
+void bench_settle(void);
 
 /** The CPU time of all threads of the process. */
 int64_t bench_cpu_ns(void);

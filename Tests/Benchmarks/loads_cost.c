@@ -15,9 +15,6 @@
 
 #include <pthread.h>
 
-typedef void moving_function(const uint32_t *which, const bench_offset *offsets, size_t count);
-typedef void creating_function(size_t queue, const bench_offset *offsets, size_t count);
-
 static int64_t begun_wall_ns, begun_cpu_ns;
 
 static void start_clocks(void) {
@@ -27,52 +24,45 @@ static void start_clocks(void) {
 
 static void stop_clocks(size_t operations) {
   double wall_ns = (double)(bench_now_ns() - begun_wall_ns);
-  if (bench_this_peer.settle != NULL) bench_this_peer.settle();
+  bench_settle();
   bench_result("ns", wall_ns / (double)operations);
   bench_result("cpu_ns", (double)(bench_cpu_ns() - begun_cpu_ns) / (double)operations);
 }
 
 /* ---- Creating ---------------------------------------------------------------------------------------------------- */
 
-static void measure_create(const bench_request *request, creating_function *create) {
+static void measure_create(const bench_request *request, bench_creating *create) {
   const bench_offset *pending = bench_random_offsets(request->pending, BENCH_SECOND, 599 * BENCH_SECOND);
   const bench_offset *created = bench_random_offsets(request->operations, BENCH_SECOND, 599 * BENCH_SECOND);
   bench_begin(pending, request->pending);
   create(0, created, request->operations / 10); /* memory is there, caches are warm */
-  if (bench_this_peer.settle != NULL) bench_this_peer.settle();
+  bench_settle();
   start_clocks();
   create(0, created, request->operations);
   stop_clocks(request->operations);
 }
 
-static int has_create(void) { return bench_this_peer.create != NULL; }
-static int has_create_until(void) { return bench_this_peer.create_until != NULL; }
-static void create_load(const bench_request *request) { measure_create(request, bench_this_peer.create); }
-static void create_until_load(const bench_request *request) { measure_create(request, bench_this_peer.create_until); }
+void create_load(const bench_request *request) { measure_create(request, peer_create); }
+void create_until_load(const bench_request *request) { measure_create(request, peer_create_until); }
 
 /* ---- Postponing -------------------------------------------------------------------------------------------------- */
 
 /** Looks whether timers stand where the load has put them. */
 static void check(const uint32_t *which, const bench_offset *moved, size_t count) {
-  size_t i, first = count > 100 ? count - 100 : 0;
-  if (bench_this_peer.due_ns == NULL || bench.seen > 0) return;
-  for (i = first; i < count; i++) {
-    int64_t late_ns = bench_this_peer.due_ns(which[i]) - moved[i].ns;
+  if (peer_due_ns == NULL || bench.seen > 0) return;
+  for (size_t i = count > 100 ? count - 100 : 0; i < count; i++) {
+    int64_t late_ns = peer_due_ns(which[i]) - moved[i].ns;
     REQUIRE(late_ns > -20000000 && late_ns < 60 * BENCH_SECOND); /* who counts from now is later by the turn */
   }
 }
 
-static void measure_moving(const bench_request *request, moving_function *move) {
+static void measure_moving(const bench_request *request, bench_moving *move) {
   const int64_t fill_ns = (int64_t)request->seconds * BENCH_SECOND;
   const int64_t least_ns = fill_ns == 30 * BENCH_SECOND ? 29 * BENCH_SECOND : BENCH_SECOND;
   const bench_offset *pending = bench_random_offsets(request->pending, least_ns, fill_ns - least_ns);
   bench_offset *moved = bench_allocate(request->operations * sizeof *moved);
-  uint32_t *which = bench_allocate(request->operations * sizeof *which);
-  size_t i;
-  for (i = 0; i < request->operations; i++) {
-    bench_set_offset(&moved[i], fill_ns + (int64_t)i * 1000);
-    which[i] = (uint32_t)((bench_random() >> 32) * request->pending >> 32);
-  }
+  const uint32_t *which = bench_random_indexes(request->operations, request->pending);
+  for (size_t i = 0; i < request->operations; i++) moved[i] = bench_offset_of(fill_ns + (int64_t)i * 1000);
   bench_begin(pending, request->pending);
   start_clocks();
   move(which, moved, request->operations);
@@ -80,14 +70,9 @@ static void measure_moving(const bench_request *request, moving_function *move) 
   check(which, moved, request->operations);
 }
 
-static int has_postpone(void) { return bench_this_peer.postpone != NULL; }
-static int has_postpone_until(void) { return bench_this_peer.postpone_until != NULL; }
-static int has_reschedule(void) { return bench_this_peer.reschedule != NULL; }
-static void postpone_load(const bench_request *request) { measure_moving(request, bench_this_peer.postpone); }
-static void postpone_until_load(const bench_request *request) {
-  measure_moving(request, bench_this_peer.postpone_until);
-}
-static void reschedule_load(const bench_request *request) { measure_moving(request, bench_this_peer.reschedule); }
+void postpone_load(const bench_request *request) { measure_moving(request, peer_postpone); }
+void postpone_until_load(const bench_request *request) { measure_moving(request, peer_postpone_until); }
+void reschedule_load(const bench_request *request) { measure_moving(request, peer_reschedule); }
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
@@ -102,7 +87,7 @@ typedef struct bench_thread {
 } bench_thread;
 
 static void *create_on_queue(void *context) {
-  creating_function *create = bench_this_peer.create_until ? bench_this_peer.create_until : bench_this_peer.create;
+  bench_creating *create = peer_create_until ? peer_create_until : peer_create;
   bench_thread *thread = context;
   create(thread->queue, thread_offsets, thread_operations / 10);
   pthread_barrier_wait(&together); /* all are warm */
@@ -116,39 +101,24 @@ static void *create_on_queue(void *context) {
 static double rate(size_t count, size_t second_queue) {
   bench_thread threads[2] = {{.queue = 0}, {.queue = second_queue}};
   int64_t begun_ns = INT64_MAX, ended_ns = 0;
-  size_t i;
   REQUIRE(pthread_barrier_init(&together, NULL, (unsigned)count) == 0);
-  for (i = 0; i < count; i++) REQUIRE(pthread_create(&threads[i].id, NULL, create_on_queue, &threads[i]) == 0);
-  for (i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++) REQUIRE(pthread_create(&threads[i].id, NULL, create_on_queue, &threads[i]) == 0);
+  for (size_t i = 0; i < count; i++) {
     REQUIRE(pthread_join(threads[i].id, NULL) == 0);
     if (threads[i].begun_ns < begun_ns) begun_ns = threads[i].begun_ns;
     if (threads[i].ended_ns > ended_ns) ended_ns = threads[i].ended_ns;
   }
   REQUIRE(pthread_barrier_destroy(&together) == 0);
-  if (bench_this_peer.settle != NULL) bench_this_peer.settle();
+  bench_settle();
   return (double)(count * thread_operations) * 1e3 / (double)(ended_ns - begun_ns);
 }
 
-static int is_thread_safe(void) {
-  return bench_this_peer.thread_safe && bench_this_peer.create != NULL && bench_this_peer.run != NULL;
-}
-
-static void threads_load(const bench_request *request) {
+void threads_load(const bench_request *request) {
   thread_offsets = bench_random_offsets(request->operations, BENCH_SECOND, 599 * BENCH_SECOND);
   thread_operations = request->operations;
-  bench_this_peer.open(2);
+  peer_open(2);
   bench.base_ns = bench_now_ns();
   bench_result("one", rate(1, 0));
   bench_result("shared", rate(2, 0));
   bench_result("own", rate(2, 1));
 }
-
-const bench_load cost_loads[] = {
-    {"create", has_create, create_load},
-    {"create_until", has_create_until, create_until_load},
-    {"postpone", has_postpone, postpone_load},
-    {"postpone_until", has_postpone_until, postpone_until_load},
-    {"reschedule", has_reschedule, reschedule_load},
-    {"threads", is_thread_safe, threads_load},
-    {NULL, NULL, NULL},
-};

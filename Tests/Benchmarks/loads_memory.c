@@ -18,19 +18,12 @@ static double resident_bytes(void) {
   return (double)resident * (double)sysconf(_SC_PAGESIZE);
 }
 
-static int has_memory(void) {
-  return bench_this_peer.fill != NULL && bench_this_peer.run != NULL && !bench_this_peer.in_kernel;
-}
-
-static void memory_load(const bench_request *request) {
+void memory_load(const bench_request *request) {
   const bench_offset *offsets = bench_random_offsets(request->pending, 60 * BENCH_SECOND, 540 * BENCH_SECOND);
   double before;
-  bench.offsets = offsets;
-  bench_this_peer.open(1);
-  bench.base_ns = bench_now_ns();
+  peer_open(1);
   before = resident_bytes();
-  bench_this_peer.fill(offsets, request->pending);
-  if (bench_this_peer.settle != NULL) bench_this_peer.settle();
+  bench_fill(offsets, request->pending);
   bench_result("bytes", (resident_bytes() - before) / (double)request->pending);
 }
 
@@ -38,25 +31,22 @@ static void memory_load(const bench_request *request) {
 
 enum { ALIVE = 10000, BATCH = 1000, BATCH_NS = 1000000 };
 
-static int can_churn(void) { return bench_this_peer.replace != NULL; }
-
-static void churn_load(const bench_request *request) {
+void churn_load(const bench_request *request) {
   const int64_t timeout_ns = 30 * BENCH_SECOND;
   const bench_offset *offsets = bench_random_offsets(ALIVE, timeout_ns, 1000);
   const size_t batches = (size_t)(request->seconds * 1e9 / BATCH_NS), warm = batches < 2000 ? batches / 2 : 1000;
   int64_t begun_ns, cpu_ns;
   double first = 0, middle = 0;
-  size_t i;
   bench_begin(offsets, ALIVE);
   begun_ns = bench_now_ns();
   cpu_ns = bench_cpu_ns();
-  for (i = 0; i < batches; i++) {
-    struct timespec next = bench_timespec(begun_ns + (int64_t)i * BATCH_NS);
+  for (size_t i = 0; i < batches; i++) {
+    const struct timespec next = bench_timespec(begun_ns + (int64_t)i * BATCH_NS);
     if (i == warm) first = resident_bytes();
     if (i == batches / 2) middle = resident_bytes();
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
-    bench_this_peer.replace(i * BATCH % ALIVE, BATCH, timeout_ns);
-    if (i % (ALIVE / BATCH) == 0 && bench_this_peer.poll != NULL) bench_this_peer.poll();
+    peer_replace(i * BATCH % ALIVE, BATCH, timeout_ns);
+    if (i % (ALIVE / BATCH) == 0 && peer_poll != NULL) peer_poll();
   }
   bench_result("rate", (double)(batches * BATCH) * 1e3 / (double)(bench_now_ns() - begun_ns));
   bench_result("busy", (double)(bench_cpu_ns() - cpu_ns) / (double)(bench_now_ns() - begun_ns));
@@ -64,9 +54,3 @@ static void churn_load(const bench_request *request) {
   bench_result("rss_middle", middle / 1e6);
   bench_result("rss_end", resident_bytes() / 1e6);
 }
-
-const bench_load memory_loads[] = {
-    {"memory", has_memory, memory_load},
-    {"churn", can_churn, churn_load},
-    {NULL, NULL, NULL},
-};

@@ -16,37 +16,32 @@
 
 enum { BEAT_NS = 1000000, PAUSE_US = 20000 };
 
-static uint32_t *which;
+static const uint32_t *which;
 static size_t count;
-
-static void choose(size_t operations, size_t pending) {
-  size_t i;
-  count = operations;
-  which = bench_allocate(operations * sizeof *which);
-  for (i = 0; i < operations; i++) which[i] = (uint32_t)((bench_random() >> 32) * pending >> 32);
-}
 
 /** Lets the queue work until `ask`, on a thread of its own, calls bench_finish. The thread that has opened the queue
  * drives it, as some queues require. */
 static void run_beside(void *(*ask)(void *)) {
   pthread_t asking;
   REQUIRE(pthread_create(&asking, NULL, ask, NULL) == 0);
-  bench_this_peer.run();
+  peer_run();
   REQUIRE(pthread_join(asking, NULL) == 0);
 }
 
 static void begin(const bench_request *request) {
+  count = request->operations;
+  which = bench_random_indexes(count, request->pending);
   bench_begin(bench_random_offsets(request->pending, BENCH_SECOND, 599 * BENCH_SECOND), request->pending);
 }
 
 static void beat(void) {
   bench.interval_ns = BEAT_NS;
-  bench_this_peer.repeat(BEAT_NS);
+  peer_repeat(BEAT_NS);
 }
 
 /* ---- Queries ----------------------------------------------------------------------------------------------------- */
 
-static void time_asking(const char *name, void (*ask)(const uint32_t *, size_t)) {
+static void time_asking(const char *name, bench_asking *ask) {
   int64_t begun_ns;
   ask(which, count / 10);
   begun_ns = bench_now_ns();
@@ -56,19 +51,16 @@ static void time_asking(const char *name, void (*ask)(const uint32_t *, size_t))
 
 static void *ask_beside(void *context) {
   usleep(PAUSE_US);
-  time_asking("info_beside", bench_this_peer.ask_info);
-  time_asking("next_beside", bench_this_peer.ask_next);
+  time_asking("info_beside", peer_ask_info);
+  time_asking("next_beside", peer_ask_next);
   bench_finish();
   return context;
 }
 
-static int can_ask(void) { return bench_this_peer.ask_info != NULL; }
-
-static void queries_load(const bench_request *request) {
-  choose(request->operations, request->pending);
+void queries_load(const bench_request *request) {
   begin(request);
-  time_asking("info", bench_this_peer.ask_info);
-  time_asking("next", bench_this_peer.ask_next);
+  time_asking("info", peer_ask_info);
+  time_asking("next", peer_ask_next);
   beat();
   run_beside(ask_beside);
 }
@@ -78,17 +70,16 @@ static void queries_load(const bench_request *request) {
 static void *ask_for_passes(void *context) {
   uint64_t passes;
   usleep(PAUSE_US);
-  passes = bench_this_peer.passes();
-  bench_this_peer.ask_info(which, count);
+  passes = peer_passes();
+  peer_ask_info(which, count);
   usleep(PAUSE_US);
-  bench_result("passes", (double)(bench_this_peer.passes() - passes));
+  bench_result("passes", (double)(peer_passes() - passes));
   bench_finish();
   beat(); /* for a loop that waits: it sees that all is done */
   return context;
 }
 
-static void passes_load(const bench_request *request) {
-  choose(request->operations, request->pending);
+void passes_load(const bench_request *request) {
   begin(request);
   run_beside(ask_for_passes);
 }
@@ -104,29 +95,17 @@ static void time_ticks(const char *name, const bench_request *request) {
   bench.expected = request->operations;
   bench.seen = 0;
   bench.done = 0;
-  bench.offsets = offsets;
-  bench.base_ns = bench_now_ns();
-  bench_this_peer.fill(offsets, request->operations);
-  if (bench_this_peer.settle != NULL) bench_this_peer.settle();
+  bench_fill(offsets, request->operations);
   cpu_ns = bench_cpu_ns();
-  bench_this_peer.run();
+  peer_run();
   bench_result(name, (double)(bench_cpu_ns() - cpu_ns) / (double)request->operations);
 }
 
-static int can_wait(void) { return bench_this_peer.hold != NULL; }
-
-static void waits_load(const bench_request *request) {
-  bench_this_peer.open(1);
+void waits_load(const bench_request *request) {
+  peer_open(1);
   time_ticks("none", request);
-  bench_this_peer.hold(1);
+  peer_hold(1);
   time_ticks("one", request);
-  bench_this_peer.hold(7);
+  peer_hold(7);
   time_ticks("eight", request);
 }
-
-const bench_load shared_loads[] = {
-    {"queries", can_ask, queries_load},
-    {"passes", can_ask, passes_load},
-    {"waits", can_wait, waits_load},
-    {NULL, NULL, NULL},
-};

@@ -23,17 +23,15 @@ static void expect(size_t ticks) {
 }
 
 static void print_lateness(void) {
-  size_t i, early = 0;
-  for (i = 0; i < bench.expected; i++) early += bench.late_ns[i] < 0;
+  size_t early = 0;
+  for (size_t i = 0; i < bench.expected; i++) early += bench.late_ns[i] < 0;
   bench_result("early", (double)early);
   bench_quantiles("late_ns", bench.late_ns, bench.expected);
 }
 
 /* ---- Expiry ------------------------------------------------------------------------------------------------------ */
 
-static int can_expire(void) { return bench_this_peer.fill != NULL && bench_this_peer.run != NULL; }
-
-static void expiry_load(const bench_request *request) {
+void expiry_load(const bench_request *request) {
   const int64_t allowed_ns = (int64_t)(request->seconds * 1e9);
   const bench_offset *offsets = bench_random_offsets(request->pending, allowed_ns, BENCH_SECOND);
   int64_t cpu_ns;
@@ -44,7 +42,7 @@ static void expiry_load(const bench_request *request) {
     return;
   }
   cpu_ns = bench_cpu_ns();
-  bench_this_peer.run();
+  peer_run();
   bench_result("cpu_ns", (double)(bench_cpu_ns() - cpu_ns) / (double)request->pending);
   bench_result("wall_s", (double)(bench_now_ns() - bench.base_ns - allowed_ns) * 1e-9);
   bench_result("fired", (double)bench.seen);
@@ -53,27 +51,24 @@ static void expiry_load(const bench_request *request) {
 
 /* ---- A beat of 10 ms --------------------------------------------------------------------------------------------- */
 
-static int can_repeat(void) { return bench_this_peer.repeat != NULL && bench_this_peer.run != NULL; }
-
-static int ascending(const void *a, const void *b) {
-  int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
-  return (left > right) - (left < right);
+static void run_beat(int64_t interval_ns) {
+  bench.interval_ns = interval_ns;
+  peer_open(1);
+  bench.base_ns = bench_now_ns();
+  peer_repeat(interval_ns);
+  peer_run();
 }
 
 static double median_of_ten(const int64_t *ns) {
   int64_t sorted[10];
   memcpy(sorted, ns, sizeof sorted);
-  qsort(sorted, 10, sizeof *sorted, ascending);
+  bench_sort(sorted, 10);
   return (double)(sorted[4] + sorted[5]) / 2;
 }
 
-static void beat_load(const bench_request *request) {
+void beat_load(const bench_request *request) {
   expect(request->operations);
-  bench.interval_ns = 10000000;
-  bench_this_peer.open(1);
-  bench.base_ns = bench_now_ns();
-  bench_this_peer.repeat(bench.interval_ns);
-  bench_this_peer.run();
+  run_beat(10000000);
   if (bench.expected >= 20)
     bench_result("drift_us", (median_of_ten(bench.late_ns + bench.expected - 10) - median_of_ten(bench.late_ns)) / 1e3);
   print_lateness();
@@ -96,14 +91,10 @@ static void on_missed_beat(uint64_t due_times) {
   }
 }
 
-static void missed_load(const bench_request *request) {
+void missed_load(const bench_request *request) {
   expect(MISSED_TICKS);
-  bench.interval_ns = (int64_t)(request->seconds * 1e9);
   bench.on_beat = on_missed_beat;
-  bench_this_peer.open(1);
-  bench.base_ns = bench_now_ns();
-  bench_this_peer.repeat(bench.interval_ns);
-  bench_this_peer.run();
+  run_beat((int64_t)(request->seconds * 1e9));
   bench_list("at_ms", at_ms, MISSED_TICKS);
   bench_list("due_times", due_times_of, MISSED_TICKS);
 }
@@ -131,13 +122,13 @@ static double sleeps(void) {
   return sum;
 }
 
-static void idle_load(const bench_request *request) {
+void idle_load(const bench_request *request) {
   bench_offset *offsets = bench_random_offsets(request->pending + 1, 60 * BENCH_SECOND, 540 * BENCH_SECOND);
   const int64_t until_ns = (int64_t)(request->seconds * 1e9);
   double before;
   int64_t cpu_ns;
   expect(1);
-  bench_set_offset(&offsets[request->pending], until_ns);
+  offsets[request->pending] = bench_offset_of(until_ns);
   bench_begin(offsets, request->pending + 1);
   if (bench_now_ns() > bench.base_ns + until_ns / 2) { /* starting them took too long: too little is left */
     bench_result("again", 1);
@@ -145,15 +136,7 @@ static void idle_load(const bench_request *request) {
   }
   cpu_ns = bench_cpu_ns();
   before = sleeps();
-  bench_this_peer.run();
+  peer_run();
   bench_result("wakeups", sleeps() - before);
   bench_result("cpu_us", (double)(bench_cpu_ns() - cpu_ns) / 1e3);
 }
-
-const bench_load tick_loads[] = {
-    {"expiry", can_expire, expiry_load},
-    {"beat", can_repeat, beat_load},
-    {"missed", can_repeat, missed_load},
-    {"idle", can_expire, idle_load},
-    {NULL, NULL, NULL},
-};

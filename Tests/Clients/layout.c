@@ -2,64 +2,35 @@
 #include <chime.h>
 #include <stdio.h>
 
-#define SIZE(type) printf("%s %zu\n", #type, sizeof(type))
-#define OFFSET(type, member) printf("%s.%s %zu\n", #type, #member, offsetof(type, member))
+/* clang-format off */
+#define SIZE(type) {#type, sizeof(type)}
+#define OFFSET(type, member) {#type "." #member, offsetof(type, member)}
+#define TICK(member) OFFSET(chime_tick, member)
+#define QUEUE(member) OFFSET(chime_queue_options, member)
+#define SCHEDULE(member) OFFSET(chime_schedule, member)
+#define TIMER(member) OFFSET(chime_timer_options, member)
+#define INFO(member) OFFSET(chime_timer_info, member)
+
+static const struct { const char *name; size_t number; } rows[] = {
+  SIZE(chime_tick), TICK(timer), TICK(generation), TICK(sequence), TICK(missed), TICK(scheduled_ns), TICK(actual_ns),
+  TICK(context), TICK(target), TICK(kind), TICK(reserved),
+
+  SIZE(chime_queue_options), QUEUE(flags), QUEUE(label), QUEUE(qos), QUEUE(clock), QUEUE(timer_limit), QUEUE(start_ns),
+  QUEUE(enter), QUEUE(leave), QUEUE(hook_context), QUEUE(affinity), QUEUE(realtime_priority), QUEUE(reserved),
+
+  SIZE(chime_schedule), SCHEDULE(flags), SCHEDULE(first_ns), SCHEDULE(interval_ns), SCHEDULE(leeway_ns),
+  SCHEDULE(tick_limit), SCHEDULE(missed_policy), SCHEDULE(resume_policy),
+
+  SIZE(chime_timer_options), TIMER(flags), TIMER(handler), TIMER(registration_handler), TIMER(cancel_handler),
+  TIMER(context), TIMER(finalizer), TIMER(label), TIMER(target),
+
+  SIZE(chime_timer_info), INFO(state), INFO(queue), INFO(generation), INFO(sequence), INFO(next_deadline_ns),
+  INFO(remaining_ns), INFO(interval_ns), INFO(leeway_ns), INFO(tick_limit), INFO(due_count), INFO(busy),
+  INFO(has_schedule), INFO(missed),
+};
+/* clang-format on */
 
 int main(void) {
-  SIZE(chime_tick);
-  OFFSET(chime_tick, timer);
-  OFFSET(chime_tick, generation);
-  OFFSET(chime_tick, sequence);
-  OFFSET(chime_tick, missed);
-  OFFSET(chime_tick, scheduled_ns);
-  OFFSET(chime_tick, actual_ns);
-  OFFSET(chime_tick, context);
-  OFFSET(chime_tick, target);
-  OFFSET(chime_tick, kind);
-  OFFSET(chime_tick, reserved);
-  SIZE(chime_queue_options);
-  OFFSET(chime_queue_options, flags);
-  OFFSET(chime_queue_options, label);
-  OFFSET(chime_queue_options, qos);
-  OFFSET(chime_queue_options, clock);
-  OFFSET(chime_queue_options, timer_limit);
-  OFFSET(chime_queue_options, start_ns);
-  OFFSET(chime_queue_options, enter);
-  OFFSET(chime_queue_options, leave);
-  OFFSET(chime_queue_options, hook_context);
-  OFFSET(chime_queue_options, affinity);
-  OFFSET(chime_queue_options, realtime_priority);
-  OFFSET(chime_queue_options, reserved);
-  SIZE(chime_schedule);
-  OFFSET(chime_schedule, flags);
-  OFFSET(chime_schedule, first_ns);
-  OFFSET(chime_schedule, interval_ns);
-  OFFSET(chime_schedule, leeway_ns);
-  OFFSET(chime_schedule, tick_limit);
-  OFFSET(chime_schedule, missed_policy);
-  OFFSET(chime_schedule, resume_policy);
-  SIZE(chime_timer_options);
-  OFFSET(chime_timer_options, flags);
-  OFFSET(chime_timer_options, handler);
-  OFFSET(chime_timer_options, registration_handler);
-  OFFSET(chime_timer_options, cancel_handler);
-  OFFSET(chime_timer_options, context);
-  OFFSET(chime_timer_options, finalizer);
-  OFFSET(chime_timer_options, label);
-  OFFSET(chime_timer_options, target);
-  SIZE(chime_timer_info);
-  OFFSET(chime_timer_info, state);
-  OFFSET(chime_timer_info, queue);
-  OFFSET(chime_timer_info, generation);
-  OFFSET(chime_timer_info, sequence);
-  OFFSET(chime_timer_info, next_deadline_ns);
-  OFFSET(chime_timer_info, remaining_ns);
-  OFFSET(chime_timer_info, interval_ns);
-  OFFSET(chime_timer_info, leeway_ns);
-  OFFSET(chime_timer_info, tick_limit);
-  OFFSET(chime_timer_info, due_count);
-  OFFSET(chime_timer_info, busy);
-  OFFSET(chime_timer_info, has_schedule);
-  OFFSET(chime_timer_info, missed);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i += 1) printf("%s %zu\n", rows[i].name, rows[i].number);
   return 0;
 }

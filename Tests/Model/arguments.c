@@ -56,18 +56,23 @@ typedef struct function {
   chime_status (*call)(given *g);
 } function;
 
+#define EITHER(function) (g->handler == NULL ? NULL : function) /* an object, too */
+#define OUT(member) (g->out == NULL ? NULL : &g->out->member)
+
 /* ---- Calls that take more than one line ------------------------------------------------------------------------- */
 
 static chime_status create_queue(given *g) {
   g->kind = (g->form & 64) != 0 ? CHIME_QUEUE_VIRTUAL : (g->form & 128) != 0 ? CHIME_QUEUE_HOST : g->number % 9 - 2;
   g->is_skipped = g->kind != CHIME_QUEUE_VIRTUAL && g->kind != CHIME_QUEUE_HOST && w.threads_made++ > 0;
   if (g->is_skipped) return CHIME_IGNORED;
-  return chime_queue_create(g->kind, g->queue_options, g->id_out);
+  return chime_queue_create(g->kind, g->queue_options, OUT(id));
 }
+
+static void count_call(void *context) { *(int *)context += 1; }
 
 static chime_status sync(given *g) {
   int calls = 0;
-  chime_status status = chime_queue_sync(g->id, g->handler == NULL ? NULL : count_call, &calls, g->timeout);
+  chime_status status = chime_queue_sync(g->id, EITHER(count_call), &calls, g->timeout);
   expect_number("calls of sync's function", calls, status == CHIME_OK);
   return status;
 }
@@ -89,9 +94,8 @@ static chime_status advance_to(given *g) {
 
 static chime_status process(given *g) {
   uint32_t most = g->form % 32;
-  chime_status status = chime_queue_process(g->id, most, g->count_out);
-  if (status == CHIME_OK && g->count_out != NULL && most > 0 && *g->count_out > most)
-    fail("more ran than was asked for");
+  chime_status status = chime_queue_process(g->id, most, OUT(count));
+  if (status == CHIME_OK && g->out != NULL && most > 0 && g->out->count > most) fail("more ran than was asked for");
   return status;
 }
 
@@ -101,9 +105,8 @@ static chime_status take_ticks(given *g) {
   chime_status status;
   if ((g->form & 32) != 0) size = g->number < 0 ? UINT32_MAX + (uint32_t)g->number : (uint32_t)g->number;
   if (size > 256) capacity = capacity > 0; /* the array must be as large as is said */
-  status = chime_queue_take_ticks(g->id, g->handler == NULL ? NULL : (chime_tick *)(void *)ticks, size, capacity,
-                                  g->count_out);
-  if (status == CHIME_OK && g->count_out != NULL) note_records(ticks, size, *g->count_out, capacity);
+  status = chime_queue_take_ticks(g->id, EITHER((chime_tick *)(void *)ticks), size, capacity, OUT(count));
+  if (status == CHIME_OK && g->out != NULL) note_records(ticks, size, g->out->count, capacity);
   return status;
 }
 
@@ -132,14 +135,10 @@ static chime_status after_all(chime_status status) {
 }
 
 static chime_status acquire(given *g) {
-  chime_status status = chime_expiring_acquire(g->id, g->object_out);
-  if (status == CHIME_IGNORED && g->object_out != NULL && *g->object_out != NULL) fail("a value that has vanished");
-  if (status == CHIME_OK) note_acquired(g->id);
+  chime_status status = chime_expiring_acquire(g->id, OUT(object));
+  if (status == CHIME_IGNORED && g->out != NULL && g->out->object != NULL) fail("a value that has vanished");
+  if (status == CHIME_OK && w.acquired_count < MOST_IDS) w.acquired[w.acquired_count++] = g->id;
   return status;
-}
-
-static chime_status explain(uint64_t timer, char *text, uint64_t capacity, uint64_t *length) {
-  return chime_timer_explain(timer, text, capacity, length);
 }
 
 static chime_status names(given *g) {
@@ -153,123 +152,104 @@ static chime_status names(given *g) {
 
 /* ---- All calls -------------------------------------------------------------------------------------------------- */
 
-#define OPTIONS g->queue_options, g->id_out
+#define OPTIONS g->queue_options, OUT(id)
 #define CALLBACK g->handler, g->context, g->finalizer
+
+/* F: calls the function of that name with these arguments; G: does that. */
 /* clang-format off */
-#define FUNCTIONS(F) \
-  F(queue_create, MADE_QUEUE, QUEUE_OPTIONS | GIVES | ASKS, create_queue(g)) \
-  F(queue_main, MADE_QUEUE, QUEUE_OPTIONS | GIVES | ASKS | MAKES_THREADS, \
-    (g->kind = MAIN, chime_queue_main(OPTIONS))) \
-  F(queue_global, MADE_QUEUE, QUEUE_OPTIONS | GIVES | ASKS | MAKES_THREADS, \
-    chime_queue_global(g->number % 8 - 2, OPTIONS)) \
-  F(queue_wrap_dispatch, MADE_QUEUE, QUEUE_OPTIONS | MAKES_THREADS, chime_queue_wrap_dispatch(NULL, OPTIONS)) \
-  F(queue_release, DONE | RUNNING | HANDLE, RELEASES, chime_queue_release(g->id)) \
-  F(queue_shutdown, DONE | TIMED_OUT | HANDLE | ARGUMENT, TIMEOUT | ENDS_BY_ITSELF, \
-    chime_queue_shutdown(g->id, g->timeout)) \
-  F(queue_sync, DONE | TIMED_OUT | HANDLE | ARGUMENT | UNSUPPORTED | SHUT_DOWN, TIMEOUT | HANDLER, sync(g)) \
+#define FUNCTIONS(F, G) \
+  G(queue_create, MADE_QUEUE, QUEUE_OPTIONS | GIVES | ASKS, create_queue(g)) \
+  G(queue_main, MADE_QUEUE, QUEUE_OPTIONS | GIVES | ASKS | MAKES_THREADS, (g->kind = MAIN, chime_queue_main(OPTIONS))) \
+  F(queue_global, MADE_QUEUE, QUEUE_OPTIONS | GIVES | ASKS | MAKES_THREADS, (g->number % 8 - 2, OPTIONS)) \
+  F(queue_wrap_dispatch, MADE_QUEUE, QUEUE_OPTIONS | MAKES_THREADS, (NULL, OPTIONS)) \
+  F(queue_release, DONE | RUNNING | HANDLE, RELEASES, (g->id)) \
+  F(queue_shutdown, DONE | TIMED_OUT | HANDLE | ARGUMENT, TIMEOUT | ENDS_BY_ITSELF, (g->id, g->timeout)) \
+  G(queue_sync, DONE | TIMED_OUT | HANDLE | ARGUMENT | UNSUPPORTED | SHUT_DOWN, TIMEOUT | HANDLER, sync(g)) \
   F(queue_async, DONE | HANDLE | ARGUMENT | UNSUPPORTED | MEMORY, MAYBE_HANDLER | TAKES, \
-    chime_queue_async(g->id, g->handler == NULL ? NULL : ignore_context, g->context, g->finalizer)) \
-  F(queue_advance, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT, AMOUNT | FROM_0, \
+    (g->id, EITHER(ignore_context), g->context, g->finalizer)) \
+  G(queue_advance, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT, AMOUNT | FROM_0, \
     advanced(chime_queue_advance(g->id, bearable(g->amount)))) \
-  F(queue_advance_to, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT, AMOUNT, advance_to(g)) \
-  F(queue_jump, DONE | HANDLE | ARGUMENT | UNSUPPORTED, AMOUNT | FROM_0, chime_queue_jump(g->id, g->amount)) \
-  F(queue_now, DONE | HANDLE | ARGUMENT, ASKS, chime_queue_now(g->id, g->time_out)) \
-  F(queue_next_deadline, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS, \
-    chime_queue_next_deadline(g->id, g->time_out)) \
-  F(queue_fd, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS, chime_queue_fd(g->id, g->number_out)) \
-  F(queue_poll_timeout, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS, \
-    chime_queue_poll_timeout(g->id, g->number_out)) \
-  F(queue_get_stats, DONE | HANDLE | ARGUMENT, 0, ask_stats(g)) \
-  F(queue_dump, DONE | HANDLE | ARGUMENT, AMOUNT, ask_text(g, chime_queue_dump)) \
-  F(queue_list, DONE | ARGUMENT, ASKS, chime_queue_list(NULL, g->form >> 7, g->id_out)) \
-  F(queue_process, DONE | HANDLE | UNSUPPORTED, 0, process(g)) \
-  F(queue_take_ticks, DONE | HANDLE | UNSUPPORTED | ARGUMENT, ASKS, take_ticks(g)) \
-  F(queue_wait, DONE | HANDLE | UNSUPPORTED | ARGUMENT | TIMED_OUT | STOPPED, TIMEOUT, \
-    chime_queue_wait(g->id, g->timeout)) \
-  F(queue_run, DONE | HANDLE | UNSUPPORTED | ARGUMENT | STOPPED, 0, run(g)) \
-  F(queue_stop, DONE | HANDLE | UNSUPPORTED | IGNORED, 0, chime_queue_stop(g->id)) \
+  G(queue_advance_to, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT, AMOUNT, advance_to(g)) \
+  F(queue_jump, DONE | HANDLE | ARGUMENT | UNSUPPORTED, AMOUNT | FROM_0, (g->id, g->amount)) \
+  F(queue_now, DONE | HANDLE | ARGUMENT, ASKS, (g->id, OUT(time))) \
+  F(queue_next_deadline, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS, (g->id, OUT(time))) \
+  F(queue_fd, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS, (g->id, OUT(number))) \
+  F(queue_poll_timeout, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS, (g->id, OUT(number))) \
+  G(queue_get_stats, DONE | HANDLE | ARGUMENT, 0, ask_stats(g)) \
+  G(queue_dump, DONE | HANDLE | ARGUMENT, AMOUNT, ask_text(g, chime_queue_dump)) \
+  F(queue_list, DONE | ARGUMENT, ASKS, (NULL, g->form >> 7, OUT(id))) \
+  G(queue_process, DONE | HANDLE | UNSUPPORTED, 0, process(g)) \
+  G(queue_take_ticks, DONE | HANDLE | UNSUPPORTED | ARGUMENT, ASKS, take_ticks(g)) \
+  F(queue_wait, DONE | HANDLE | UNSUPPORTED | ARGUMENT | TIMED_OUT | STOPPED, TIMEOUT, (g->id, g->timeout)) \
+  G(queue_run, DONE | HANDLE | UNSUPPORTED | ARGUMENT | STOPPED, 0, run(g)) \
+  F(queue_stop, DONE | HANDLE | UNSUPPORTED | IGNORED, 0, (g->id)) \
   \
-  F(timer_create, CREATION, TIMER_OPTIONS | TAKES | GIVES | ASKS, \
-    chime_timer_create(g->id, g->timer_options, g->id_out)) \
+  F(timer_create, CREATION, TIMER_OPTIONS | TAKES | GIVES | ASKS, (g->id, g->timer_options, OUT(id))) \
   F(timer_start, CREATION, TIMER_OPTIONS | SCHEDULE | NEEDS_SCHEDULE | TAKES | GIVES, \
-    chime_timer_start(g->id, g->timer_options, g->schedule, g->id_out)) \
-  F(timer_after, CREATION, AMOUNT | FROM_0 | MAYBE_HANDLER | TAKES | GIVES, \
-    chime_timer_after(g->id, g->amount, CALLBACK, g->id_out)) \
-  F(timer_every, CREATION, AMOUNT | FROM_1 | MAYBE_HANDLER | TAKES | GIVES, \
-    chime_timer_every(g->id, g->amount, CALLBACK, g->id_out)) \
+    (g->id, g->timer_options, g->schedule, OUT(id))) \
+  F(timer_after, CREATION, AMOUNT | FROM_0 | MAYBE_HANDLER | TAKES | GIVES, (g->id, g->amount, CALLBACK, OUT(id))) \
+  F(timer_every, CREATION, AMOUNT | FROM_1 | MAYBE_HANDLER | TAKES | GIVES, (g->id, g->amount, CALLBACK, OUT(id))) \
   F(timer_after_every, CREATION, AMOUNT | FROM_1 | MAYBE_HANDLER | TAKES | GIVES, \
-    chime_timer_after_every(g->id, g->number, g->amount, CALLBACK, g->id_out)) \
-  F(timer_activate, DONE | IGNORED | HANDLE | ARGUMENT | GONE | MEMORY, SCHEDULE, \
-    chime_timer_activate(g->id, g->schedule)) \
-  F(timer_restart, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, SCHEDULE, \
-    chime_timer_restart(g->id, g->schedule)) \
-  F(timer_reschedule, DONE | RUNNING | HANDLE | ARGUMENT | MEMORY, SCHEDULE, \
-    chime_timer_reschedule(g->id, g->schedule)) \
-  F(timer_suspend, DONE | RUNNING | IGNORED | HANDLE, 0, chime_timer_suspend(g->id)) \
-  F(timer_resume, DONE | IGNORED | HANDLE, 0, chime_timer_resume(g->id)) \
-  F(timer_postpone, DONE | IGNORED | HANDLE | ARGUMENT, AMOUNT | FROM_0, chime_timer_postpone(g->id, g->amount)) \
-  F(timer_postpone_until, DONE | IGNORED | HANDLE, AMOUNT, chime_timer_postpone_until(g->id, g->amount)) \
-  F(timer_fire, DONE | IGNORED | HANDLE | GONE | MEMORY, 0, chime_timer_fire(g->id)) \
-  F(timer_cancel, DONE | RUNNING | IGNORED | HANDLE, 0, chime_timer_cancel(g->id)) \
-  F(timer_cancel_and_wait, DONE | IGNORED | TIMED_OUT | HANDLE | ARGUMENT | DEADLOCK, TIMEOUT | ENDS_BY_ITSELF, \
+    (g->id, g->number, g->amount, CALLBACK, OUT(id))) \
+  F(timer_activate, DONE | IGNORED | HANDLE | ARGUMENT | GONE | MEMORY, SCHEDULE, (g->id, g->schedule)) \
+  F(timer_restart, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, SCHEDULE, (g->id, g->schedule)) \
+  F(timer_reschedule, DONE | RUNNING | HANDLE | ARGUMENT | MEMORY, SCHEDULE, (g->id, g->schedule)) \
+  F(timer_suspend, DONE | RUNNING | IGNORED | HANDLE, 0, (g->id)) \
+  F(timer_resume, DONE | IGNORED | HANDLE, 0, (g->id)) \
+  F(timer_postpone, DONE | IGNORED | HANDLE | ARGUMENT, AMOUNT | FROM_0, (g->id, g->amount)) \
+  F(timer_postpone_until, DONE | IGNORED | HANDLE, AMOUNT, (g->id, g->amount)) \
+  F(timer_fire, DONE | IGNORED | HANDLE | GONE | MEMORY, 0, (g->id)) \
+  F(timer_cancel, DONE | RUNNING | IGNORED | HANDLE, 0, (g->id)) \
+  G(timer_cancel_and_wait, DONE | IGNORED | TIMED_OUT | HANDLE | ARGUMENT | DEADLOCK, TIMEOUT | ENDS_BY_ITSELF, \
     after_all(chime_timer_cancel_and_wait(g->id, g->timeout))) \
-  F(timer_release, DONE | RUNNING | HANDLE, RELEASES, chime_timer_release(g->id)) \
-  F(timer_release_and_wait, DONE | TIMED_OUT | HANDLE | ARGUMENT | DEADLOCK, TIMEOUT | ENDS_BY_ITSELF, \
+  F(timer_release, DONE | RUNNING | HANDLE, RELEASES, (g->id)) \
+  G(timer_release_and_wait, DONE | TIMED_OUT | HANDLE | ARGUMENT | DEADLOCK, TIMEOUT | ENDS_BY_ITSELF, \
     after_all(chime_timer_release_and_wait(g->id, g->timeout))) \
-  F(timer_generation, DONE | HANDLE | ARGUMENT, ASKS, chime_timer_generation(g->id, g->id_out)) \
-  F(timer_check_generation, DONE | IGNORED | HANDLE, AMOUNT, \
-    chime_timer_check_generation(g->id, (uint64_t)g->amount)) \
-  F(timer_state, DONE | HANDLE | ARGUMENT, ASKS, chime_timer_state(g->id, g->number_out)) \
-  F(timer_next_deadline, DONE | HANDLE | ARGUMENT, ASKS, chime_timer_next_deadline(g->id, g->time_out)) \
-  F(timer_get_info, DONE | HANDLE | ARGUMENT, 0, ask_info(g)) \
-  F(timer_explain, DONE | HANDLE | ARGUMENT, AMOUNT, ask_text(g, explain)) \
+  F(timer_generation, DONE | HANDLE | ARGUMENT, ASKS, (g->id, OUT(id))) \
+  F(timer_check_generation, DONE | IGNORED | HANDLE, AMOUNT, (g->id, (uint64_t)g->amount)) \
+  F(timer_state, DONE | HANDLE | ARGUMENT, ASKS, (g->id, OUT(number))) \
+  F(timer_next_deadline, DONE | HANDLE | ARGUMENT, ASKS, (g->id, OUT(time))) \
+  G(timer_get_info, DONE | HANDLE | ARGUMENT, 0, ask_info(g)) \
+  G(timer_explain, DONE | HANDLE | ARGUMENT, AMOUNT, ask_text(g, chime_timer_explain)) \
   F(timer_add_handler, DONE | RUNNING | HANDLE | ARGUMENT | UNSUPPORTED | MEMORY, TEXT | HANDLER | TAKES, \
-    chime_timer_add_handler(g->id, g->text, CALLBACK)) \
-  F(timer_remove_handler, DONE | RUNNING | IGNORED | HANDLE | ARGUMENT, TEXT, \
-    chime_timer_remove_handler(g->id, g->text)) \
+    (g->id, g->text, CALLBACK)) \
+  F(timer_remove_handler, DONE | RUNNING | IGNORED | HANDLE | ARGUMENT, TEXT, (g->id, g->text)) \
   \
-  F(target_create, DONE | ARGUMENT, HANDLER | TAKES | GIVES | ASKS, \
-    chime_target_create(g->handler == NULL ? NULL : g->context, g->finalizer, g->id_out)) \
-  F(target_retain, DONE | HANDLE, 0, chime_target_retain(g->id, g->object_out)) \
-  F(target_release, DONE | HANDLE, RELEASES, chime_target_release(g->id)) \
+  F(target_create, DONE | ARGUMENT, HANDLER | TAKES | GIVES | ASKS, (EITHER(g->context), g->finalizer, OUT(id))) \
+  F(target_retain, DONE | HANDLE, 0, (g->id, OUT(object))) \
+  F(target_release, DONE | HANDLE, RELEASES, (g->id)) \
   F(expiring_create, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT | MEMORY, AMOUNT | HANDLER | TAKES | GIVES | ASKS, \
-    \
-    chime_expiring_create(g->id, g->handler == NULL ? NULL : g->context, g->finalizer, g->amount, g->id_out)) \
-  F(expiring_on_expiry, DONE | IGNORED | HANDLE | ARGUMENT | MEMORY, MAYBE_HANDLER | TAKES, \
-    chime_expiring_on_expiry(g->id, CALLBACK)) \
-  F(expiring_acquire, DONE | IGNORED | HANDLE | ARGUMENT, ASKS, acquire(g)) \
-  F(expiring_yield, DONE | IGNORED | HANDLE, 0, chime_expiring_yield(g->id)) \
-  F(expiring_reset, DONE | IGNORED | HANDLE | ARGUMENT, AMOUNT, chime_expiring_reset(g->id, g->amount)) \
-  F(expiring_release, DONE | RUNNING | HANDLE, RELEASES, chime_expiring_release(g->id)) \
+    (g->id, EITHER(g->context), g->finalizer, g->amount, OUT(id))) \
+  F(expiring_on_expiry, DONE | IGNORED | HANDLE | ARGUMENT | MEMORY, MAYBE_HANDLER | TAKES, (g->id, CALLBACK)) \
+  G(expiring_acquire, DONE | IGNORED | HANDLE | ARGUMENT, ASKS, acquire(g)) \
+  F(expiring_yield, DONE | IGNORED | HANDLE, 0, (g->id)) \
+  F(expiring_reset, DONE | IGNORED | HANDLE | ARGUMENT, AMOUNT, (g->id, g->amount)) \
+  F(expiring_release, DONE | RUNNING | HANDLE, RELEASES, (g->id)) \
   \
-  F(names, DONE, 0, names(g)) \
-  F(now, DONE | ARGUMENT | UNSUPPORTED, ASKS, chime_now(g->number, g->time_out)) \
-  F(sleep_until, DONE | ARGUMENT | UNSUPPORTED, AMOUNT, sleep_until(g)) \
-  F(main_run, STOPPED, MAKES_THREADS, run_main()) \
-  F(set_thread_hooks, DONE, 0, \
-    chime_set_thread_hooks(g->handler == NULL ? NULL : ignore_context, \
-      (g->form & 32) != 0 ? ignore_context : NULL, &w)) \
-  F(set_trace, DONE, 0, chime_set_trace(g->handler == NULL ? NULL : trace_call, &w)) \
-  F(trace_to_file, DONE | IGNORED, 0, chime_trace_to_file(NULL)) \
-  F(set_allocator, ARGUMENT | STATUS(CHIME_ERROR_BUSY) | UNSUPPORTED, 0, chime_set_allocator(NULL)) \
-  F(set_memory_limit, DONE | UNSUPPORTED, 0, chime_set_memory_limit(0)) \
-  F(reinitialize, IGNORED, 0, chime_reinitialize())
+  G(names, DONE, 0, names(g)) \
+  F(now, DONE | ARGUMENT | UNSUPPORTED, ASKS, (g->number, OUT(time))) \
+  G(sleep_until, DONE | ARGUMENT | UNSUPPORTED, AMOUNT, sleep_until(g)) \
+  G(main_run, STOPPED, MAKES_THREADS, run_main()) \
+  F(set_thread_hooks, DONE, 0, (EITHER(ignore_context), (g->form & 32) != 0 ? ignore_context : NULL, &w)) \
+  F(set_trace, DONE, 0, (EITHER(trace_call), &w)) \
+  F(trace_to_file, DONE | IGNORED, 0, (NULL)) \
+  F(set_allocator, ARGUMENT | STATUS(CHIME_ERROR_BUSY) | UNSUPPORTED, 0, (NULL)) \
+  F(set_memory_limit, DONE | UNSUPPORTED, 0, (0)) \
+  F(reinitialize, IGNORED, 0, ())
 /* clang-format on */
 
-#define DEFINE(name, permitted, flags, what) \
-  static chime_status do_##name(given *g) { \
-    (void)g; \
-    return what; \
-  }
-#define ROW(name, permitted, flags, what) {"chime_" #name, permitted, flags, do_##name},
-FUNCTIONS(DEFINE)
-static const function functions[] = {FUNCTIONS(ROW)};
+#define DEFINE_F(name, permitted, flags, arguments) \
+  static chime_status do_##name(given *g) { return chime_##name arguments; }
+#define DEFINE_G(name, permitted, flags, call) \
+  static chime_status do_##name(given *g) { return call; }
+#define ROW(name, permitted, flags, call) {"chime_" #name, permitted, flags, do_##name},
+FUNCTIONS(DEFINE_F, DEFINE_G)
+static const function functions[] = {FUNCTIONS(ROW, ROW)};
 
 /* ---- One call --------------------------------------------------------------------------------------------------- */
 
-static void draw(bytes *input, const function *f, given *g) {
+static void draw(bytes *input, const function *f, given *g, outs *out) {
   memset(g, 0, sizeof *g);
-  memset(&g->out, 0x5a, sizeof g->out);
   g->id = id_from(input);
   g->form = take_byte(input);
   g->number = (int32_t)take_byte(input) - 16;
@@ -278,13 +258,7 @@ static void draw(bytes *input, const function *f, given *g) {
   g->handler = (g->form & 24) == 24 ? NULL : ignore_tick;
   g->finalizer = (g->form & 32) != 0 ? NULL : finalize;
   g->input = input;
-  if ((g->form & 7) != 7) {
-    g->id_out = &g->out.id;
-    g->time_out = &g->out.time;
-    g->number_out = &g->out.number;
-    g->count_out = &g->out.count;
-    g->object_out = &g->out.object;
-  }
+  g->out = (g->form & 7) == 7 ? NULL : out;
   if (f->flags & AMOUNT) g->amount = take_duration(input);
   if (f->flags & TIMEOUT) g->timeout = short_duration(input, f->flags & ENDS_BY_ITSELF);
   if (f->flags & SCHEDULE) g->schedule = schedule_from(input);
@@ -297,7 +271,7 @@ static void draw(bytes *input, const function *f, given *g) {
 }
 
 static int is_valid(const function *f, const given *g) {
-  if ((f->flags & ASKS) && g->id_out == NULL) return 0;
+  if ((f->flags & ASKS) && g->out == NULL) return 0;
   if ((f->flags & FROM_0) && g->amount < 0) return 0;
   if ((f->flags & FROM_1) && g->amount < 1) return 0;
   if ((f->flags & TIMEOUT) && g->timeout < 0) return 0;
@@ -312,29 +286,30 @@ static int is_valid(const function *f, const given *g) {
 static void call(bytes *input) {
   const function *f = &functions[take_byte(input) % (sizeof functions / sizeof functions[0])];
   given g;
-  outs untouched;
+  outs out, untouched;
   chime_status status;
-  draw(input, f, &g);
+  memset(&out, 0x5a, sizeof out);
+  untouched = out;
+  draw(input, f, &g, &out);
   trace("%s", f->name);
   if ((f->flags & MAKES_THREADS) && w.threads_made++ > 0) return;
-  memset(&untouched, 0x5a, sizeof untouched);
   errno = 4711;
   status = f->call(&g);
   if (g.is_skipped) return;
   if (errno != 4711) fail("errno is %d", errno);
   expect_status(f->name, status, f->permitted);
   if (status >= 0 && status != CHIME_IGNORED && !is_valid(f, &g)) fail("what is not valid was accepted");
-  if (g.kind == CHIME_QUEUE_VIRTUAL && g.id_out != NULL && status != CHIME_ERROR_UNSUPPORTED &&
+  if (g.kind == CHIME_QUEUE_VIRTUAL && g.out != NULL && status != CHIME_ERROR_UNSUPPORTED &&
       (status == CHIME_OK) != virtual_options_are_valid(g.queue_options)) {
     fail("options of a virtual queue");
   }
   if ((f->flags & RELEASES) && g.id == 0) expect_number("release of 0", status, CHIME_OK);
-  if (status < 0 && memcmp(&g.out, &untouched, sizeof untouched) != 0) fail("an out-parameter was touched");
+  if (status < 0 && memcmp(&out, &untouched, sizeof out) != 0) fail("an out-parameter was touched");
   /* Where ticks are taken as records, so is the end. */
-  if (f->flags & TAKES) accept(g.context, status >= 0 && status != CHIME_IGNORED && g.handler && g.finalizer);
-  if ((f->flags & GIVES) == 0 || status != CHIME_OK || memcmp(&g.out, &untouched, sizeof untouched) == 0) return;
-  if (f->flags & QUEUE_OPTIONS) remember_queue(g.out.id, g.kind);
-  else remember_id(g.out.id);
+  if (f->flags & TAKES) g.context->accepted += status >= 0 && status != CHIME_IGNORED && g.handler && g.finalizer;
+  if ((f->flags & GIVES) == 0 || status != CHIME_OK || memcmp(&out, &untouched, sizeof out) == 0) return;
+  if (f->flags & QUEUE_OPTIONS) remember_queue(out.id, g.kind);
+  else remember_id(out.id);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

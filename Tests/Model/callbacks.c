@@ -7,9 +7,8 @@ static void play(int timer, int when) {
     script *s = &the.scripts[i];
     if (s->timer != timer || (s->when != when && s->when != AT_EVERY_CALLBACK)) continue;
     if (when == FROM_FINALIZER && s->when != when) continue;
-    operation call = s->call;
     if (s->when != AT_EVERY_CALLBACK) s->timer = MOST_TIMERS;
-    if (!the.m.has_ended && !the.quiet) perform(&call);
+    if (!M->has_ended && !the.quiet) perform(&s->call);
   }
 }
 
@@ -17,73 +16,64 @@ static int callback_number(const timer *t) { return FROM_FINALIZER + 2 + the.cal
 
 /* Where an advance would take for ever, what is left of its time passes at once. */
 static void hurry(void) {
-  int64_t left = saturating_difference(the.m.goal, the.m.now);
-  if (++the.callbacks % MOST_CALLBACKS != 0 || !the.m.advancing || the.m.has_ended || left <= 0) return;
+  int64_t left = saturating_difference(M->goal, M->now);
+  if (++the.callbacks % MOST_CALLBACKS != 0 || !M->advancing || M->has_ended || left <= 0) return;
   expect_status("chime_queue_jump", chime_queue_jump(the.queue, left), STATUS(CHIME_OK));
-  the.m.now = the.m.goal;
+  M->now = M->goal;
 }
 
-static void begin(timer *t, const chime_tick *tick) {
+static void begin(timer *t, const chime_tick *tick, const void *context) {
   trace("  timer %d kind %d #%" PRIu64 " missed %" PRIu64 " scheduled %" PRId64 " actual %" PRId64, t->number,
         (int)tick->kind, tick->sequence, tick->missed, tick->scheduled_ns, tick->actual_ns);
   if (t->id == 0) t->id = tick->timer;
   if (tick->timer != t->id) fail("timer %d: the tick names %" PRIx64, t->number, tick->timer);
+  if (tick->context != context) fail("timer %d: context", t->number);
   the.depth += 1;
 }
 
-static void own_callback(const chime_tick *tick, void *context) {
-  timer *t = context;
-  begin(t, tick);
-  if (tick->context != context) fail("timer %d: context", t->number);
-  model_tick_begins(&the.m, t, tick);
-  hurry();
-  if (the.asks_timers && !the.m.has_ended && !the.quiet) compare_timer(t);
-  if (the.asks_queue && !the.m.has_ended && !the.quiet) compare_queue_deadline();
+static void play_calls_of(timer *t) {
   play(t->number, callback_number(t));
   the.callbacks_of[t->number] += 1;
   the.depth -= 1;
-  trace("  timer %d returns", t->number);
-  model_tick_returns(&the.m, t);
 }
 
-static void expect_kind(const chime_tick *tick, int fits) {
+static void own_callback(const chime_tick *tick, void *context, int fits) {
+  timer *t = context;
   if (!fits) fail("the wrong function is called for kind %d", (int)tick->kind);
+  begin(t, tick, context);
+  model_tick_begins(M, t, tick);
+  hurry();
+  if (the.asks_timers && !M->has_ended && !the.quiet) compare_timer(t);
+  if (the.asks_queue && !M->has_ended && !the.quiet) compare_queue_deadline();
+  play_calls_of(t);
+  trace("  timer %d returns", t->number);
+  model_tick_returns(M, t);
 }
 
 void on_tick(const chime_tick *tick, void *context) {
-  expect_kind(tick, tick->kind == CHIME_TICK_DUE || tick->kind == CHIME_TICK_FIRED);
-  own_callback(tick, context);
+  own_callback(tick, context, tick->kind == CHIME_TICK_DUE || tick->kind == CHIME_TICK_FIRED);
 }
-
-void on_armed(const chime_tick *tick, void *context) {
-  expect_kind(tick, tick->kind == CHIME_TICK_ARMED);
-  own_callback(tick, context);
-}
-
+void on_armed(const chime_tick *tick, void *context) { own_callback(tick, context, tick->kind == CHIME_TICK_ARMED); }
 void on_cancelled(const chime_tick *tick, void *context) {
-  expect_kind(tick, tick->kind == CHIME_TICK_CANCELLED);
-  own_callback(tick, context);
+  own_callback(tick, context, tick->kind == CHIME_TICK_CANCELLED);
 }
 
 void on_named(const chime_tick *tick, void *context) {
   named_handler *h = context;
-  timer *t = &the.m.timers[h->timer];
-  begin(t, tick);
-  if (tick->context != context) fail("timer %d: context of key %d", t->number, h->key);
+  timer *t = &M->timers[h->timer];
+  begin(t, tick, context);
   if (h->finalized) fail("timer %d: key %d is called after its finalizer", t->number, h->key);
-  model_named_begins(&the.m, h);
+  model_named_begins(M, h);
   hurry();
-  play(t->number, callback_number(t));
-  the.callbacks_of[t->number] += 1;
-  the.depth -= 1;
-  model_named_returns(&the.m, h);
+  play_calls_of(t);
+  model_named_returns(M, h);
 }
 
 void on_function(void *context) {
   function *f = context;
-  int number = (int)(f - the.m.functions);
+  int number = (int)(f - M->functions);
   trace("  function %d", number);
-  model_function_begins(&the.m, number);
+  model_function_begins(M, number);
   the.depth += 1;
   hurry();
   play(-1, number);
@@ -93,7 +83,7 @@ void on_function(void *context) {
 void finalize_timer(void *context) {
   timer *t = context;
   trace("  timer %d finalizer", t->number);
-  model_finalizer_runs(&the.m, t);
+  model_finalizer_runs(M, t);
   the.depth += 1;
   play(t->number, FROM_FINALIZER);
   the.depth -= 1;
@@ -103,7 +93,7 @@ void finalize_named(void *context) {
   named_handler *h = context;
   trace("  finalizer of timer %d key %d", h->timer, h->key);
   if (h->finalized) fail("timer %d: the finalizer of key %d again", h->timer, h->key);
-  if (!h->finalizer_is_due && !the.m.timers[h->timer].released) {
+  if (!h->finalizer_is_due && !M->timers[h->timer].released) {
     fail("timer %d: the finalizer of key %d", h->timer, h->key);
   }
   if (h->is_called) fail("timer %d: the finalizer of key %d inside its call", h->timer, h->key);
@@ -119,5 +109,5 @@ void finalize_function(void *context) {
 
 void destroy_target(void *context) {
   trace("  destructor");
-  model_destructor_runs(&the.m, context);
+  model_destructor_runs(M, context);
 }

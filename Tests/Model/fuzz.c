@@ -49,19 +49,13 @@ void trace(const char *format, ...) {
 void (*on_difference)(const char *difference);
 
 void fail(const char *format, ...) {
+  static char text[10000];
   va_list arguments;
-  if (on_difference != NULL) {
-    char text[400];
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    on_difference(text);
-  }
-  fputs("DIFFERENCE: ", stderr);
   va_start(arguments, format);
-  vfprintf(stderr, format, arguments);
+  vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  fputc('\n', stderr);
+  if (on_difference != NULL) on_difference(text);
+  fprintf(stderr, "DIFFERENCE: %s\n", text);
   abort();
 }
 

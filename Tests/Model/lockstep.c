@@ -7,38 +7,26 @@ lockstep the;
 
 /** The timer an operation means, a released one now and then; NULL: there is none. */
 static timer *subject_of(uint8_t subject) {
-  int live = 0;
-  int wanted;
+  timer *live[MOST_TIMERS];
+  int count = 0;
   if ((subject & 32) != 0 && M->timer_count > 0) {
     timer *t = &M->timers[(subject & 31) % M->timer_count];
     return t->id != 0 ? t : NULL;
   }
-  for (int i = 0; i < M->timer_count; i += 1) live += !M->timers[i].released && M->timers[i].id != 0;
-  if (live == 0) return NULL;
-  wanted = (subject & 31) % live;
   for (int i = 0; i < M->timer_count; i += 1) {
-    if (M->timers[i].released || M->timers[i].id == 0) continue;
-    if (wanted-- == 0) return &M->timers[i];
+    if (!M->timers[i].released && M->timers[i].id != 0) live[count++] = &M->timers[i];
   }
-  return NULL;
+  return count > 0 ? live[(subject & 31) % count] : NULL;
 }
 
 /* ---- Comparison -------------------------------------------------------------------------------------------------- */
 
-static void compare_number(const timer *t, const char *what, int64_t actual, int64_t expected) {
-  if (actual != expected) fail("timer %d: %s is %" PRId64 ", not %" PRId64, t->number, what, actual, expected);
-}
-
 static void compare_generation(timer *t) {
   uint64_t generation = NO_GENERATION;
-  compare_number(t, "status of generation", chime_timer_generation(t->id, &generation), CHIME_OK);
-  if (t->generation != NO_GENERATION && (generation == t->generation) == t->generation_changed) {
-    fail("timer %d: generation %" PRIu64 ", was %" PRIu64, t->number, generation, t->generation);
-  }
-  t->generation = generation;
-  t->generation_changed = 0;
-  compare_number(t, "check of the generation", chime_timer_check_generation(t->id, generation), CHIME_OK);
-  compare_number(t, "check of another", chime_timer_check_generation(t->id, generation + 1), CHIME_IGNORED);
+  expect_of_timer(t, "status of generation", chime_timer_generation(t->id, &generation), CHIME_OK);
+  model_sees_generation(t, generation);
+  expect_of_timer(t, "check of the generation", chime_timer_check_generation(t->id, generation), CHIME_OK);
+  expect_of_timer(t, "check of another", chime_timer_check_generation(t->id, generation + 1), CHIME_IGNORED);
 }
 
 static void compare_info(const timer *t) {
@@ -46,25 +34,25 @@ static void compare_info(const timer *t) {
   int keeps = t->state == CHIME_STATE_SUSPENDED && t->schedule.resume_policy == CHIME_RESUME_REMAINING;
   int repeats = t->has_schedule && t->schedule.interval_ns > 0;
   int64_t leeway = t->has_schedule ? t->schedule.leeway_ns : 0;
-  compare_number(t, "status of get_info", chime_timer_get_info(t->id, &info), CHIME_OK);
-  compare_number(t, "info.state", info.state, t->state);
-  compare_number(t, "info.queue", (int64_t)info.queue, (int64_t)the.queue);
-  compare_number(t, "info.generation", (int64_t)info.generation, (int64_t)t->generation);
-  compare_number(t, "info.sequence", (int64_t)info.sequence, (int64_t)t->sequence);
-  compare_number(t, "info.next_deadline", info.next_deadline_ns,
-                 t->state == CHIME_STATE_RUNNING ? t->deadline : CHIME_FOREVER);
-  compare_number(t, "info.remaining", info.remaining_ns, keeps ? t->deadline : -1);
-  compare_number(t, "info.interval", info.interval_ns, repeats ? t->schedule.interval_ns : 0);
+  expect_of_timer(t, "status of get_info", chime_timer_get_info(t->id, &info), CHIME_OK);
+  expect_of_timer(t, "info.state", info.state, t->state);
+  expect_of_timer(t, "info.queue", (int64_t)info.queue, (int64_t)the.queue);
+  expect_of_timer(t, "info.generation", (int64_t)info.generation, (int64_t)t->generation);
+  expect_of_timer(t, "info.sequence", (int64_t)info.sequence, (int64_t)t->sequence);
+  expect_of_timer(t, "info.next_deadline", info.next_deadline_ns,
+                  t->state == CHIME_STATE_RUNNING ? t->deadline : CHIME_FOREVER);
+  expect_of_timer(t, "info.remaining", info.remaining_ns, keeps ? t->deadline : -1);
+  expect_of_timer(t, "info.interval", info.interval_ns, repeats ? t->schedule.interval_ns : 0);
   if (info.leeway_ns > leeway || info.leeway_ns < leeway - leeway / 33000000 - (leeway >= 1 << 26)) {
     fail("timer %d: info.leeway is %" PRId64 ", not %" PRId64, t->number, info.leeway_ns, leeway);
   }
   /* OPEN: a one-shot ends after one tick whatever its limit, and does not remember it. */
-  compare_number(t, "info.tick_limit", (int64_t)info.tick_limit, repeats ? (int64_t)t->schedule.tick_limit : 0);
-  compare_number(t, "info.due_count", (int64_t)info.due_count,
-                 repeats && t->schedule.tick_limit > 0 ? (int64_t)t->due_count : 0);
-  compare_number(t, "info.missed", (int64_t)info.missed, (int64_t)t->missed);
-  compare_number(t, "info.busy", info.busy, t->busy != 0);
-  compare_number(t, "info.has_schedule", info.has_schedule, t->has_schedule);
+  expect_of_timer(t, "info.tick_limit", (int64_t)info.tick_limit, repeats ? (int64_t)t->schedule.tick_limit : 0);
+  expect_of_timer(t, "info.due_count", (int64_t)info.due_count,
+                  repeats && t->schedule.tick_limit > 0 ? (int64_t)t->due_count : 0);
+  expect_of_timer(t, "info.missed", (int64_t)info.missed, (int64_t)t->missed);
+  expect_of_timer(t, "info.busy", info.busy, t->busy != 0);
+  expect_of_timer(t, "info.has_schedule", info.has_schedule, t->has_schedule);
 }
 
 void compare_timer(timer *t) {
@@ -72,14 +60,14 @@ void compare_timer(timer *t) {
   int64_t deadline = -7;
   if (t->id == 0) return;
   if (t->released) {
-    compare_number(t, "state after release", chime_timer_state(t->id, &state), CHIME_ERROR_INVALID_HANDLE);
-    compare_number(t, "state untouched", state, -7);
+    expect_of_timer(t, "state after release", chime_timer_state(t->id, &state), CHIME_ERROR_INVALID_HANDLE);
+    expect_of_timer(t, "state untouched", state, -7);
     return;
   }
-  compare_number(t, "status of state", chime_timer_state(t->id, &state), CHIME_OK);
-  compare_number(t, "state", state, t->state);
-  compare_number(t, "status of next_deadline", chime_timer_next_deadline(t->id, &deadline), CHIME_OK);
-  compare_number(t, "next_deadline", deadline, t->state == CHIME_STATE_RUNNING ? t->deadline : CHIME_FOREVER);
+  expect_of_timer(t, "status of state", chime_timer_state(t->id, &state), CHIME_OK);
+  expect_of_timer(t, "state", state, t->state);
+  expect_of_timer(t, "status of next_deadline", chime_timer_next_deadline(t->id, &deadline), CHIME_OK);
+  expect_of_timer(t, "next_deadline", deadline, t->state == CHIME_STATE_RUNNING ? t->deadline : CHIME_FOREVER);
   if (!the.asks_info) return;
   compare_generation(t);
   compare_info(t);
@@ -88,9 +76,9 @@ void compare_timer(timer *t) {
 static void compare_stats(void) {
   chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
   int64_t timers = 0, running = 0, late = 0;
-  for (int i = 0; i < M->timer_count; i += 1) {
-    timers += !M->timers[i].released;
-    running += !M->timers[i].released && M->timers[i].state == CHIME_STATE_RUNNING;
+  for (const timer *t = M->timers; t < M->timers + M->timer_count; t += 1) {
+    timers += !t->released;
+    running += !t->released && t->state == CHIME_STATE_RUNNING;
   }
   expect_number("status of get_stats", chime_queue_get_stats(the.queue, &stats), CHIME_OK);
   expect_number("stats.timers", (int64_t)stats.timers, timers);
@@ -130,20 +118,15 @@ void compare_all(void) {
 __attribute__((section("__libfuzzer_extra_counters"))) static uint8_t seen[KINDS][5][2][2][2][32];
 
 static void count_call_in_state(const operation *o, const timer *t) {
-  int trait = 0;
-  if (t == NULL) return;
-  trait |= t->carried > 0 ? 1 : 0;
-  trait |= t->fire_pending ? 2 : 0;
-  trait |= t->schedule.tick_limit > 0 ? 4 : 0;
-  trait |= t->schedule.missed_policy == CHIME_MISSED_DELAY ? 8 : 0;
-  trait |= t->callbacks > 0 ? 16 : 0;
+  int trait = (t->carried > 0) | (t->fire_pending != 0) << 1 | (t->schedule.tick_limit > 0) << 2 |
+              (t->schedule.missed_policy == CHIME_MISSED_DELAY) << 3 | (t->callbacks > 0) << 4;
   seen[o->kind][t->state][t->released][t->busy != 0][the.depth > 0][trait] = 1;
 }
 
 void perform(const operation *o) {
   timer *t = subject_of(o->subject);
   if (++the.calls > MOST_CALLS) return;
-  count_call_in_state(o, t);
+  if (t != NULL) count_call_in_state(o, t);
   trace("%*scall %d on timer %d (subject %d) at %" PRId64 " amount %" PRId64, the.depth * 4, "", (int)o->kind,
         t != NULL ? t->number : -1, o->subject, M->now, o->amount_ns);
   if (t == NULL && is_on_a_timer(o->kind)) return;

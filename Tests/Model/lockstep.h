@@ -45,32 +45,15 @@ void compare_all(void);
 void make_call(const operation *o, timer *t);
 
 /* timer_calls.c and queue_calls.c: a call, to both. Those on a timer have one. */
-void create(const operation *o, timer *t);
-void call_with_schedule(const operation *o, timer *t);
-void call_timer(const operation *o, timer *t); /* suspend, resume, fire, cancel or release */
-void postpone(const operation *o, timer *t);
-void cancel_and_wait(const operation *o, timer *t);
-void check_generation(const operation *o, timer *t);
-void churn(const operation *o, timer *t);
-void add_handler(const operation *o, timer *t);
-void remove_handler(const operation *o, timer *t);
-void call_advance(const operation *o, timer *t);
-void call_jump(const operation *o, timer *t);
-void call_target(const operation *o, timer *t);
-void call_async(const operation *o, timer *t);
-void call_sync(const operation *o, timer *t);
-void end_queue(const operation *o, timer *t);
-void add_script(const operation *o, timer *t);
+typedef void both_call(const operation *o, timer *t);
+both_call create, call_with_schedule, call_timer, postpone, cancel_and_wait, check_generation, churn;
+both_call add_handler, remove_handler;
+both_call call_advance, call_jump, call_target, call_async, call_sync, end_queue, add_script;
 
 /* callbacks.c: what the library calls */
-void on_tick(const chime_tick *tick, void *context);
-void on_armed(const chime_tick *tick, void *context);
-void on_cancelled(const chime_tick *tick, void *context);
-void on_named(const chime_tick *tick, void *context);
-void on_function(void *context);
-void finalize_timer(void *context);
-void finalize_named(void *context);
-void finalize_function(void *context);
-void destroy_target(void *context);
+typedef void tick_callback(const chime_tick *tick, void *context);
+typedef void callback(void *context);
+tick_callback on_tick, on_armed, on_cancelled, on_named;
+callback on_function, finalize_timer, finalize_named, finalize_function, destroy_target;
 
 #endif /* CHIME_FUZZ_LOCKSTEP_H */

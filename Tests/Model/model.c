@@ -1,16 +1,26 @@
 /* The model's timers: the table of DESIGN.md and chime.h, carried out. */
 #include "model.h"
 
-void model_begin(model *m, int64_t start_ns, int honours_leeway, uint64_t timer_limit) {
-  memset(m, 0, sizeof *m);
-  m->now = start_ns;
-  m->honours_leeway = honours_leeway;
-  m->timer_limit = timer_limit;
-}
-
 int timer_is_live(const timer *t) { return t->state == CHIME_STATE_RUNNING || t->state == CHIME_STATE_SUSPENDED; }
 
 int timer_has_extra(const timer *t) { return t->callbacks > 0 || t->fire_pending; }
+
+int model_has_to_end(const timer *t) {
+  return t->released && (t->callbacks > 0 || (t->has_finalizer && !t->finalized));
+}
+
+void expect_of_timer(const timer *t, const char *what, int64_t actual, int64_t expected) {
+  if (actual != expected) fail("timer %d: %s is %" PRId64 ", not %" PRId64, t->number, what, actual, expected);
+}
+
+void model_sees_generation(timer *t, uint64_t generation) {
+  if (t->generation != NO_GENERATION && (generation == t->generation) == t->generation_changed) {
+    fail("timer %d: generation %" PRIu64 ", it was %" PRIu64 " %s", t->number, generation, t->generation,
+         t->generation_changed ? "before the last change" : "and has not changed");
+  }
+  t->generation = generation;
+  t->generation_changed = 0;
+}
 
 static int keeps_remaining(const timer *t) { return t->schedule.resume_policy == CHIME_RESUME_REMAINING; }
 
@@ -47,29 +57,28 @@ static void take_schedule(timer *t, const chime_schedule *schedule) {
   t->carried = 0;
 }
 
-static void begin_life(model *m, timer *t, const chime_schedule *schedule) {
+/* OPEN: a restart is an activation where order is concerned, and so is a reschedule. */
+static void run_from_now(model *m, timer *t, const chime_schedule *schedule) {
   new_generation(m, t);
   take_schedule(t, schedule);
   t->state = CHIME_STATE_RUNNING;
-  t->sequence = 0;
-  t->missed = 0;
   t->deadline = first_deadline(m, t);
   t->place = ++m->places;
+}
+
+void model_start(model *m, timer *t, const chime_schedule *schedule) {
+  run_from_now(m, t, schedule);
+  t->sequence = 0;
+  t->missed = 0;
   owe_callback(t, 1);
 }
 
 timer *model_add_timer(model *m) {
   timer *t = &m->timers[m->timer_count];
-  memset(t, 0, sizeof *t);
-  t->number = m->timer_count;
-  t->target = -1;
-  t->generation = NO_GENERATION;
+  *t = (timer){.number = m->timer_count++, .target = -1, .generation = NO_GENERATION};
   for (int i = 0; i < KEYS; i += 1) t->named[i] = -1;
-  m->timer_count += 1;
   return t;
 }
-
-void model_start(model *m, timer *t, const chime_schedule *schedule) { begin_life(m, t, schedule); }
 
 /* Why a call that takes a schedule is refused: any of the reasons, where there are several. */
 static statuses refusals(const timer *t, const chime_schedule *schedule, int refused) {
@@ -84,7 +93,7 @@ statuses model_activate(model *m, timer *t, const chime_schedule *schedule, int 
   if (!t->released && timer_is_live(t)) all |= STATUS(CHIME_IGNORED);
   if (!t->released && !timer_is_live(t) && target_is_gone(m, t)) all |= STATUS(CHIME_ERROR_TARGET_GONE);
   if (all != 0) return all;
-  begin_life(m, t, schedule);
+  model_start(m, t, schedule);
   return STATUS(CHIME_OK);
 }
 
@@ -92,15 +101,8 @@ statuses model_restart(model *m, timer *t, const chime_schedule *schedule, int r
   statuses all = refusals(t, schedule, refused);
   if (!t->released && target_is_gone(m, t)) all |= STATUS(CHIME_ERROR_TARGET_GONE);
   if (all != 0) return all;
-  if (!timer_is_live(t)) {
-    begin_life(m, t, schedule);
-    return took_effect(t);
-  }
-  new_generation(m, t);
-  take_schedule(t, schedule);
-  t->state = CHIME_STATE_RUNNING;
-  t->deadline = first_deadline(m, t);
-  t->place = ++m->places; /* OPEN: a restart is an activation where order is concerned, and so is a reschedule */
+  if (timer_is_live(t)) run_from_now(m, t, schedule);
+  else model_start(m, t, schedule);
   return took_effect(t);
 }
 
@@ -188,24 +190,18 @@ statuses model_release(model *m, timer *t) {
 void model_target_release(model *m, target *g) {
   g->references -= 1;
   if (g->references > 0) return;
-  for (int i = 0; i < m->timer_count; i += 1) {
-    timer *t = &m->timers[i];
+  for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
     if (t->released || t->target < 0 || &m->targets[t->target] != g) continue;
     /* A timer at rest stays; the extra tick that it was to have never comes. */
     m->fire_dropped |= t->fire_pending;
     t->fire_pending = 0;
-    if (t->self_releasing) {
-      model_release(m, t);
-    } else {
-      model_cancel(m, t);
-    }
+    if (t->self_releasing) model_release(m, t);
+    else model_cancel(m, t);
   }
 }
 
 void model_end_queue(model *m) {
-  for (int i = 0; i < m->timer_count; i += 1) {
-    if (!m->timers[i].released) model_release(m, &m->timers[i]);
-  }
+  for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) model_release(m, t);
   for (int i = m->function_next; i < m->function_count; i += 1) m->functions[i].is_dropped = 1;
   m->function_next = m->function_count;
   m->has_ended = 1;
@@ -229,11 +225,11 @@ void model_remove_named(model *m, timer *t, int key) {
   m->named[found].finalizer_is_due = 1;
 }
 
-int a_handler_runs(const model *m) {
-  for (int i = 0; i < m->timer_count; i += 1) {
-    if (m->timers[i].busy) return 1;
+const timer *model_busy_timer(const model *m) {
+  for (const timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
+    if (t->busy) return t;
   }
-  return 0;
+  return NULL;
 }
 
 /** Where in its leeway the timer is due: the first multiple, from its deadline on, of the largest power of two that has

@@ -1,7 +1,7 @@
 /*
  * model.h - a virtual queue as chime.h describes it, in the plainest code: an array of timers and a clock.
  *
- * The model uses nothing of Chime but the declarations. It says which statuses a call may return, which callback comes
+ * The model uses nothing of Chime but the declarations, and names in what it prints. It says which statuses a call may return, which callback comes
  * next and with what in its tick. What the documents leave open is decided as the library decides it, and marked OPEN:
  * if the library changes there, the model is to be changed, not the library.
  */
@@ -86,7 +86,6 @@ typedef struct turn {
 
 typedef struct model {
   int64_t now;
-  int64_t start;
   int honours_leeway;
   uint64_t timer_limit;
   uint64_t places;
@@ -120,8 +119,6 @@ typedef struct model {
   int fire_dropped;
 } model;
 
-void model_begin(model *m, int64_t start_ns, int honours_leeway, uint64_t timer_limit);
-
 /* Calls: the statuses that are right. What takes effect has taken effect in the model when they return. */
 timer *model_add_timer(model *m);
 void model_start(model *m, timer *t, const chime_schedule *schedule);
@@ -153,13 +150,18 @@ void model_function_begins(model *m, int number);
 void model_finalizer_runs(model *m, timer *t);
 void model_destructor_runs(model *m, target *t);
 /** All that had to be called by now has been. Called when no callback of the queue is under way. */
-void model_nothing_is_owed(model *m);
+void model_nothing_is_owed(const model *m);
+/** The generation that the library says: another one just when the last change was to make it another. */
+void model_sees_generation(timer *t, uint64_t generation);
+void expect_of_timer(const timer *t, const char *what, int64_t actual, int64_t expected);
 
 int timer_is_live(const timer *t);
 int timer_has_extra(const timer *t);
-int a_handler_runs(const model *m);
+/** It was released, and is owed callbacks or its finalizer. */
+int model_has_to_end(const timer *t);
+const timer *model_busy_timer(const model *m);
 int64_t model_placement(const model *m, const timer *t);
 /** What the queue has to say of itself outside its callbacks. */
-int64_t model_next_deadline(model *m);
+int64_t model_next_deadline(const model *m);
 
 #endif /* CHIME_FUZZ_MODEL_H */

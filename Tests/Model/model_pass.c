@@ -7,11 +7,6 @@
  */
 #include "model.h"
 
-static const char *kind_name(int kind) {
-  static const char *const names[] = {"DUE", "FIRED", "ARMED", "CANCELLED"};
-  return kind >= 0 && kind < 4 ? names[kind] : "no callback";
-}
-
 /* ---- What a timer has to deliver --------------------------------------------------------------------------------- */
 
 static int is_due(const timer *t, int64_t now) {
@@ -64,26 +59,18 @@ static void add_turn(model *m, timer *t, turn_kind kind, int64_t key, int is_opt
 static void collect(model *m) {
   m->turn_count = 0;
   m->turn_next = 0;
-  for (int i = 0; i < m->timer_count; i += 1) {
-    timer *t = &m->timers[i];
+  for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
     if (t->released) continue;
-    if (t->callbacks > 0) {
-      add_turn(m, t, TURN_CALLBACK, INT64_MIN, 0);
-    } else if (t->fire_pending) {
-      add_turn(m, t, TURN_FIRED, t->fire_time, 0);
-    }
+    if (t->callbacks > 0) add_turn(m, t, TURN_CALLBACK, INT64_MIN, 0);
+    else if (t->fire_pending) add_turn(m, t, TURN_FIRED, t->fire_time, 0);
     /* Within its leeway it may come, when something brings a pass; it has to when its place in it is reached. */
     if (is_due(t, m->reading)) {
       int64_t key = t->deadline > INT64_MIN ? t->deadline : INT64_MIN + 1; /* after all callbacks */
       add_turn(m, t, TURN_DUE, key, model_placement(m, t) > m->reading);
     }
   }
-}
-
-static void trace_turns(const model *m) {
-  trace("  pass %d at %" PRId64, m->passes_here + 1, m->reading);
-  for (int i = 0; i < m->turn_count; i += 1) {
-    const turn *one = &m->turns[i];
+  trace("  turns at %" PRId64, m->reading);
+  for (const turn *one = m->turns; one < m->turns + m->turn_count; one += 1) {
     trace("    turn: timer %d kind %d key %" PRId64 "%s", one->timer->number, (int)one->kind, one->key,
           one->is_optional ? ", or later" : "");
   }
@@ -96,14 +83,12 @@ static void collect_after_functions(model *m) {
   memcpy(before, m->turns, sizeof before);
   collect(m);
   m->collected = 1;
-  for (int i = 0; i < m->turn_count; i += 1) {
+  for (turn *one = m->turns; one < m->turns + m->turn_count; one += 1) {
     int had = 0;
     for (int j = 0; j < count; j += 1) {
-      if (before[j].timer == m->turns[i].timer && (before[j].kind == TURN_DUE) == (m->turns[i].kind == TURN_DUE)) {
-        had = 1;
-      }
+      had |= before[j].timer == one->timer && (before[j].kind == TURN_DUE) == (one->kind == TURN_DUE);
     }
-    if (!had) m->turns[i].is_optional = 1;
+    one->is_optional |= !had;
   }
 }
 
@@ -114,16 +99,17 @@ static int has_must(const model *m) {
   return 0;
 }
 
-static int someone_is_to_end(const model *m) {
-  for (int i = 0; i < m->timer_count; i += 1) {
-    const timer *t = &m->timers[i];
-    if (t->released && (t->callbacks > 0 || (t->has_finalizer && !t->finalized))) return 1;
+/** When the first running timer has to tick; INT64_MAX: never. */
+static int64_t earliest_placement(const model *m) {
+  int64_t earliest = INT64_MAX;
+  for (const timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
+    if (t->released || t->state != CHIME_STATE_RUNNING || t->deadline == INT64_MAX) continue;
+    if (model_placement(m, t) < earliest) earliest = model_placement(m, t);
   }
-  return 0;
+  return earliest;
 }
 
-static void see_instant(model *m) {
-  if (m->instant == m->now) return;
+static void begin_instant(model *m) {
   m->instant = m->now;
   m->passes_here = 0;
   m->perhaps_here = 0;
@@ -131,36 +117,24 @@ static void see_instant(model *m) {
 
 /** Begins the next pass: at this instant, or at the next deadline up to the goal. 0: there is none. */
 static int begin_pass(model *m, int optional_too) {
-  int64_t next = INT64_MAX;
-  int64_t goal = m->goal > m->now ? m->goal : m->now;
-  see_instant(m);
-  m->reading = m->now;
-  m->pass_functions_end = m->function_count;
-  m->collected = m->function_next == m->function_count;
-  collect(m);
-  m->in_pass = 1;
-  trace_turns(m);
-  if (has_must(m) || m->function_next < m->function_count || (optional_too && m->turn_count > 0)) {
-    m->passes_here += 1;
-    return 1;
+  while (1) {
+    int64_t next;
+    if (m->instant != m->now) begin_instant(m);
+    m->reading = m->now;
+    m->pass_functions_end = m->function_count;
+    m->collected = m->function_next == m->function_count;
+    collect(m);
+    m->in_pass = has_must(m) || m->function_next < m->function_count || (optional_too && m->turn_count > 0);
+    m->passes_here += m->in_pass;
+    if (m->in_pass) return 1;
+    next = earliest_placement(m);
+    if (next == INT64_MAX || (next > m->goal && next > m->now)) return 0;
+    if (next <= m->now) fail("the model is wrong: %" PRId64 " is due and has no turn", next);
+    for (const timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
+      if (model_has_to_end(t)) fail("time moves on, and released timer %d has not ended", t->number);
+    }
+    m->now = next;
   }
-  for (int i = 0; i < m->timer_count; i += 1) {
-    timer *t = &m->timers[i];
-    if (t->released || t->state != CHIME_STATE_RUNNING || t->deadline == INT64_MAX) continue;
-    if (model_placement(m, t) < next) next = model_placement(m, t);
-  }
-  if (next == INT64_MAX || next > goal) {
-    m->in_pass = 0;
-    return 0;
-  }
-  if (next <= m->now) fail("the model is wrong: %" PRId64 " is due and has no turn", next);
-  if (someone_is_to_end(m)) fail("time moves on, and a released timer has not ended");
-  m->now = next;
-  see_instant(m);
-  m->reading = m->now;
-  collect(m);
-  m->passes_here += 1;
-  return 1;
 }
 
 static void functions_come_first(model *m, const char *what) {
@@ -190,13 +164,10 @@ static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
   while (1) {
     if (m->in_pass) {
       functions_come_first(m, "a tick");
-      while (m->turn_next < m->turn_count) {
+      for (; m->turn_next < m->turn_count; m->turn_next += 1) {
         turn *next = &m->turns[m->turn_next];
         int delivered = delivery(m, next);
-        if (delivered < 0 || (next->is_optional && actual_ns > m->now)) {
-          m->turn_next += 1;
-          continue;
-        }
+        if (delivered < 0 || (next->is_optional && actual_ns > m->now)) continue;
         if (next->timer == t && delivered == kind) {
           if (next->is_optional) doubt(m, t, kind);
           m->turn_next += 1;
@@ -210,22 +181,19 @@ static void take_turn(model *m, timer *t, int kind, int64_t actual_ns) {
           m->turn_next += 1;
           return;
         }
-        if (next->is_optional) {
-          m->turn_next += 1;
-          continue;
-        }
+        if (next->is_optional) continue;
         if (m->is_in_doubt && m->doubted == m->now) {
           turn alone = {t, kind == CHIME_TICK_DUE ? TURN_DUE : TURN_FIRED, 0, t->place, 0};
           m->in_pass = 0;
           if (delivery(m, &alone) == kind) return;
         }
         fail("timer %d %s comes at %" PRId64 ", and timer %d %s, due at %" PRId64 ", is first", t->number,
-             kind_name(kind), m->now, next->timer->number, kind_name(delivered), next->key);
+             chime_tick_kind_name(kind), m->now, next->timer->number, chime_tick_kind_name(delivered), next->key);
       }
     }
     /* A tick that is said to start now starts in a pass at this instant. */
     if (!begin_pass(m, actual_ns == m->now && !tried_optional)) {
-      fail("timer %d %s is not due at %" PRId64, t->number, kind_name(kind), m->now);
+      fail("timer %d %s is not due at %" PRId64, t->number, chime_tick_kind_name(kind), m->now);
     }
     tried_optional = actual_ns == m->now;
     if (m->passes_here > 1000) fail("more than 1,000 passes at one instant");
@@ -236,35 +204,29 @@ void model_advance_begins(model *m, int64_t goal) {
   m->advancing = 1;
   m->in_pass = 0;
   m->goal = goal;
-  m->instant = m->now;
-  m->passes_here = 0;
-  m->perhaps_here = 0;
+  begin_instant(m);
 }
 
-/** Whether a turn is left that would deliver something, in this pass or a later one of the same advance. */
-static void nothing_is_left(model *m) {
-  do {
-    if (m->in_pass) functions_come_first(m, "the end of the advance");
-    while (m->turn_next < m->turn_count && m->in_pass) {
-      turn *next = &m->turns[m->turn_next++];
-      int delivered = delivery(m, next);
-      if (delivered >= 0 && !next->is_optional) {
-        fail("timer %d %s, due at %" PRId64 ", did not come", next->timer->number, kind_name(delivered), next->key);
-      }
-    }
-  } while (begin_pass(m, 0));
+/** In this pass no turn is left that has to deliver something. */
+static void end_pass(model *m, const char *what) {
+  if (!m->in_pass) return;
+  functions_come_first(m, what);
+  while (m->turn_next < m->turn_count) {
+    turn *next = &m->turns[m->turn_next++];
+    int delivered = delivery(m, next);
+    if (delivered < 0 || next->is_optional) continue;
+    fail("%s before timer %d %s, due at %" PRId64, what, next->timer->number, chime_tick_kind_name(delivered),
+         next->key);
+  }
 }
 
 void model_advance_ended(model *m, chime_status status) {
-  if (m->has_ended) {
-    expect_status("chime_queue_advance", status, STATUS(CHIME_ERROR_SHUT_DOWN));
-  } else if (status == CHIME_ERROR_LIMIT) {
-    if (m->passes_here + m->perhaps_here < 1000) {
-      fail("LIMIT after %d passes, and perhaps %d more", m->passes_here, m->perhaps_here);
-    }
-  } else {
-    expect_status("chime_queue_advance", status, STATUS(CHIME_OK));
-    nothing_is_left(m);
+  statuses permitted = m->has_ended ? STATUS(CHIME_ERROR_SHUT_DOWN) : STATUS(CHIME_OK);
+  if (!m->has_ended && m->passes_here + m->perhaps_here >= 1000) permitted |= STATUS(CHIME_ERROR_LIMIT);
+  expect_status("chime_queue_advance", status, permitted);
+  if (status == CHIME_OK) {
+    do end_pass(m, "the end of the advance");
+    while (begin_pass(m, 0));
     if (m->goal > m->now) m->now = m->goal;
   }
   m->advancing = 0;
@@ -273,12 +235,6 @@ void model_advance_ended(model *m, chime_status status) {
 }
 
 /* ---- Ticks ------------------------------------------------------------------------------------------------------- */
-
-static void expect_tick(const timer *t, const char *what, uint64_t actual, uint64_t expected) {
-  if (actual != expected) {
-    fail("timer %d: %s is %" PRId64 ", not %" PRId64, t->number, what, (int64_t)actual, (int64_t)expected);
-  }
-}
 
 /** Moves the schedule past the tick that starts now, and says what the tick has to say. */
 static void start_due(model *m, timer *t, uint64_t *missed, int64_t *scheduled) {
@@ -315,10 +271,9 @@ static void start_due(model *m, timer *t, uint64_t *missed, int64_t *scheduled) 
   *scheduled = (int64_t)(*scheduled + (__int128)(on_grid < *missed ? on_grid : *missed) * s->interval_ns);
 }
 
-static void must_not_overlap(model *m, const char *what) {
-  for (int i = 0; i < m->timer_count; i += 1) {
-    if (m->timers[i].busy) fail("%s inside a callback of timer %d", what, m->timers[i].number);
-  }
+static void must_not_overlap(const model *m, const char *what) {
+  const timer *busy = model_busy_timer(m);
+  if (busy != NULL) fail("%s inside a callback of timer %d", what, busy->number);
 }
 
 static void last_callback(model *m, timer *t, int kind) {
@@ -331,7 +286,8 @@ static void last_callback(model *m, timer *t, int kind) {
       }
     }
   }
-  if (t->callbacks == 0 || next_callback(t) != kind) fail("released timer %d: %s", t->number, kind_name(kind));
+  if (t->callbacks == 0 || next_callback(t) != kind)
+    fail("released timer %d: %s", t->number, chime_tick_kind_name(kind));
 }
 
 void model_tick_begins(model *m, timer *t, const chime_tick *tick) {
@@ -364,26 +320,19 @@ void model_tick_begins(model *m, timer *t, const chime_tick *tick) {
     t->handler_next = 0;
     for (int i = 0; i < KEYS && t->named[i] >= 0; i += 1) t->handlers[t->handler_count++] = t->named[i];
   }
-  expect_tick(t, "sequence", tick->sequence, sequence);
-  expect_tick(t, "missed", tick->missed, missed);
-  expect_tick(t, "scheduled", (uint64_t)tick->scheduled_ns, (uint64_t)scheduled);
-  expect_tick(t, "actual", (uint64_t)tick->actual_ns, (uint64_t)m->now);
-  expect_tick(t, "reserved", tick->reserved, 0);
-  if (!t->released && t->generation != NO_GENERATION && (tick->generation == t->generation) == t->generation_changed) {
-    fail("timer %d: generation %" PRIu64 " of the tick, it was %" PRIu64 " %s", t->number, tick->generation,
-         t->generation, t->generation_changed ? "before the last change" : "and has not changed");
-  }
-  if (!t->released) {
-    t->generation = tick->generation;
-    t->generation_changed = 0;
-  }
+  expect_of_timer(t, "sequence", (int64_t)tick->sequence, (int64_t)sequence);
+  expect_of_timer(t, "missed", (int64_t)tick->missed, (int64_t)missed);
+  expect_of_timer(t, "scheduled", tick->scheduled_ns, scheduled);
+  expect_of_timer(t, "actual", tick->actual_ns, m->now);
+  expect_of_timer(t, "reserved", (int64_t)tick->reserved, 0);
+  if (!t->released) model_sees_generation(t, tick->generation);
   if (tick->target != (target_lives(m, t) ? (void *)&m->targets[t->target] : NULL)) fail("timer %d: target", t->number);
   if (tick->target != NULL) m->targets[t->target].holds += 1;
   t->busy = tick->target != NULL ? 2 : 1;
 }
 
 /** The tick is over when no handler is left to be called. */
-static void end_tick_if_over(model *m, timer *t) {
+void model_tick_returns(model *m, timer *t) {
   while (t->handler_next < t->handler_count && !m->named[t->handlers[t->handler_next]].is_added) t->handler_next += 1;
   if (t->handler_next < t->handler_count) return;
   if (t->busy == 2) m->targets[t->target].holds -= 1;
@@ -399,8 +348,6 @@ static void end_tick_if_over(model *m, timer *t) {
   if (t->self_releasing && !t->released && !timer_is_live(t) && !timer_has_extra(t)) model_release(m, t);
 }
 
-void model_tick_returns(model *m, timer *t) { end_tick_if_over(m, t); }
-
 void model_named_begins(model *m, named_handler *h) {
   timer *t = &m->timers[h->timer];
   if (!t->busy || t->handler_next >= t->handler_count || &m->named[t->handlers[t->handler_next]] != h) {
@@ -412,7 +359,7 @@ void model_named_begins(model *m, named_handler *h) {
 
 void model_named_returns(model *m, named_handler *h) {
   h->is_called = 0;
-  end_tick_if_over(m, &m->timers[h->timer]);
+  model_tick_returns(m, &m->timers[h->timer]);
 }
 
 /* ---- Functions and ends ------------------------------------------------------------------------------------------ */
@@ -421,16 +368,7 @@ void model_function_begins(model *m, int number) {
   must_not_overlap(m, "a function");
   if (!m->advancing) fail("function %d outside advance", number);
   while (!m->in_pass || m->function_next >= m->pass_functions_end) {
-    if (m->in_pass) {
-      functions_come_first(m, "a function");
-      while (m->turn_next < m->turn_count) {
-        turn *next = &m->turns[m->turn_next++];
-        int delivered = delivery(m, next);
-        if (delivered >= 0 && !next->is_optional) {
-          fail("function %d before timer %d %s", number, next->timer->number, kind_name(delivered));
-        }
-      }
-    }
+    end_pass(m, "a function");
     if (!begin_pass(m, 0)) fail("function %d was not to run", number);
   }
   if (m->function_next != number) fail("function %d before %d", number, m->function_next);
@@ -441,12 +379,10 @@ void model_function_begins(model *m, int number) {
 void model_finalizer_runs(model *m, timer *t) {
   must_not_overlap(m, "a finalizer");
   if (!t->released) fail("timer %d: a finalizer, and it was not released", t->number);
-  if (t->callbacks > 0) fail("timer %d: the finalizer before %s", t->number, kind_name(next_callback(t)));
+  if (t->callbacks > 0) fail("timer %d: the finalizer before %s", t->number, chime_tick_kind_name(next_callback(t)));
   if (t->finalized || !t->has_finalizer) fail("timer %d: the finalizer again", t->number);
-  if (m->advancing) {
-    see_instant(m);
-    m->perhaps_here += 1;
-  }
+  if (m->advancing && m->instant != m->now) begin_instant(m);
+  m->perhaps_here += m->advancing;
   t->finalized = 1;
 }
 
@@ -457,40 +393,31 @@ void model_destructor_runs(model *m, target *g) {
   g->destroyed = 1;
 }
 
-void model_nothing_is_owed(model *m) {
-  for (int i = 0; i < m->timer_count; i += 1) {
-    timer *t = &m->timers[i];
-    if (t->busy) fail("timer %d is busy", i);
-    if (!t->released) continue;
-    if (t->callbacks > 0) fail("timer %d was released, and %s did not come", i, kind_name(next_callback(t)));
-    if (t->has_finalizer && !t->finalized) fail("timer %d was released, and not finalized", i);
-  }
-  for (int i = 0; i < m->named_count; i += 1) {
-    named_handler *h = &m->named[i];
-    int is_due = h->finalizer_is_due || m->timers[h->timer].released;
-    if (h->has_finalizer && h->finalized != is_due) {
-      fail("named handler %d: finalizer %s", i, is_due ? "owed" : "too early");
+void model_nothing_is_owed(const model *m) {
+  for (const timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
+    if (t->busy) fail("timer %d is busy", t->number);
+    if (model_has_to_end(t)) {
+      fail("timer %d was released; finalized %d, callbacks owed %u", t->number, t->finalized, t->callbacks);
     }
   }
+  for (const named_handler *h = m->named; h < m->named + m->named_count; h += 1) {
+    int is_due = h->finalizer_is_due || m->timers[h->timer].released;
+    if (!h->has_finalizer || h->finalized == is_due) continue;
+    fail("timer %d, key %d: finalizer %s", h->timer, h->key, is_due ? "owed" : "too early");
+  }
   for (int i = 0; i < m->target_count; i += 1) {
-    target *g = &m->targets[i];
-    if (g->references == 0 && !g->destroyed) fail("target %d was not destroyed", i);
+    if (m->targets[i].references == 0 && !m->targets[i].destroyed) fail("target %d was not destroyed", i);
   }
   for (int i = 0; i < m->function_count; i += 1) {
-    function *f = &m->functions[i];
+    const function *f = &m->functions[i];
     if (f->finalized != (f->ran || f->is_dropped)) fail("function %d: ran %d, finalized %d", i, f->ran, f->finalized);
   }
 }
 
-int64_t model_next_deadline(model *m) {
-  int64_t next = INT64_MAX;
+int64_t model_next_deadline(const model *m) {
   if (m->function_next < m->function_count) return INT64_MIN;
-  for (int i = 0; i < m->timer_count; i += 1) {
-    timer *t = &m->timers[i];
-    if (t->released) continue;
-    if (timer_has_extra(t)) return INT64_MIN;
-    if (t->state != CHIME_STATE_RUNNING || t->deadline == INT64_MAX) continue;
-    if (model_placement(m, t) < next) next = model_placement(m, t);
+  for (const timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
+    if (!t->released && timer_has_extra(t)) return INT64_MIN;
   }
-  return next;
+  return earliest_placement(m);
 }

@@ -15,7 +15,7 @@
 
 enum { LONGEST = 3000 };
 
-typedef struct run {
+static struct run {
   uint64_t state;
   int64_t calls, made;
   uint8_t input[LONGEST];
@@ -24,8 +24,6 @@ typedef struct run {
   size_t capacity;
   int differs;
 } run;
-
-static run *current;
 
 /* SplitMix64. */
 static uint64_t next_random(uint64_t *state) {
@@ -36,17 +34,16 @@ static uint64_t next_random(uint64_t *state) {
 }
 
 static void end_this_thread(const char *difference) {
-  run *r = current;
+  struct run *r = &run;
   int length = snprintf(r->message, r->capacity, "%s; input ", difference);
   for (size_t i = 0; i < r->length && length >= 0 && (size_t)length + 3 < r->capacity; i += 1) {
     length += snprintf(r->message + length, r->capacity - (size_t)length, "%02x", r->input[i]);
   }
-  r->differs = 1;
   pthread_exit(NULL);
 }
 
 static void *try_inputs(void *context) {
-  run *r = context;
+  struct run *r = context;
   while (r->made < r->calls) {
     /* Many short ones, some long ones. */
     r->length = 20 + next_random(&r->state) % (next_random(&r->state) % 4 == 0 ? LONGEST - 20 : 280);
@@ -54,26 +51,16 @@ static void *try_inputs(void *context) {
     LLVMFuzzerTestOneInput(r->input, r->length);
     r->made += the.calls;
   }
+  r->differs = 0;
   return NULL;
 }
 
 int chime_model_run(uint64_t seed, int64_t calls, char *message, size_t capacity) {
-  run *r = calloc(1, sizeof *r);
   pthread_t thread;
-  int differs = 1;
-  if (r == NULL) return 1;
-  r->state = seed;
-  r->calls = calls;
-  r->message = message;
-  r->capacity = capacity;
+  run = (struct run){.state = seed, .calls = calls, .message = message, .capacity = capacity, .differs = 1};
   if (capacity > 0) message[0] = 0;
-  current = r;
   on_difference = end_this_thread;
-  if (pthread_create(&thread, NULL, try_inputs, r) == 0) {
-    pthread_join(thread, NULL);
-    differs = r->differs;
-  }
+  if (pthread_create(&thread, NULL, try_inputs, &run) == 0) pthread_join(thread, NULL);
   on_difference = NULL;
-  free(r);
-  return differs;
+  return run.differs;
 }

@@ -3,34 +3,19 @@
 
 /* ---- Creation ---------------------------------------------------------------------------------------------------- */
 
-/* Timers that exist, but the last, which is being made: those that have ended may or may not count still. */
-static int timers_at_least(void) {
-  int count = 0;
-  for (int i = 0; i < M->timer_count - 1; i += 1) count += !M->timers[i].released;
-  return count;
-}
-
-static int timers_at_most(void) {
-  int count = 0;
-  for (int i = 0; i < M->timer_count - 1; i += 1) {
-    const timer *t = &M->timers[i];
-    count += !t->released || t->busy || t->callbacks > 0 || (t->has_finalizer && !t->finalized) || the.depth > 0;
-  }
-  return count;
-}
-
-/** What may be the answer when a timer is made. */
+/** What may be the answer when a timer, the model's last, is made. */
 static statuses creation(int is_valid, int target_gone) {
+  uint64_t at_least = 0, at_most = 0; /* timers that count: those that have ended may or may not */
   statuses all = 0;
   if (!is_valid) all |= STATUS(CHIME_ERROR_INVALID_ARGUMENT);
   if (target_gone) all |= STATUS(CHIME_ERROR_TARGET_GONE);
-  if (M->timer_limit > 0) {
-    if ((uint64_t)timers_at_least() >= M->timer_limit) return all | STATUS(CHIME_ERROR_LIMIT);
-    if ((uint64_t)timers_at_most() >= M->timer_limit) {
-      all |= STATUS(CHIME_ERROR_LIMIT) | (all == 0 ? STATUS(CHIME_OK) : 0);
-    }
+  for (const timer *t = M->timers; t < M->timers + M->timer_count - 1; t += 1) {
+    at_least += !t->released;
+    at_most += !t->released || t->busy || model_has_to_end(t) || the.depth > 0;
   }
-  return all == 0 ? STATUS(CHIME_OK) : all;
+  if (M->timer_limit > 0 && at_least >= M->timer_limit) return all | STATUS(CHIME_ERROR_LIMIT);
+  if (all == 0) all = STATUS(CHIME_OK);
+  return M->timer_limit > 0 && at_most >= M->timer_limit ? all | STATUS(CHIME_ERROR_LIMIT) : all;
 }
 
 static chime_schedule schedule_now(const operation *o) {
@@ -39,6 +24,12 @@ static chime_schedule schedule_now(const operation *o) {
   /* Where leeway is honoured the place of a tick is known to the nanosecond for such only. */
   if (M->honours_leeway && s.leeway_ns > 0) s.leeway_ns %= 1 << 26;
   return s;
+}
+
+static void trace_schedule(const chime_schedule *s) {
+  trace("    first %" PRId64 " interval %" PRId64 " leeway %" PRId64 " limit %" PRIu64 " flags %u policies %d %d",
+        s->first_ns, s->interval_ns, s->leeway_ns, s->tick_limit, s->flags, (int)s->missed_policy,
+        (int)s->resume_policy);
 }
 
 void create(const operation *o, timer *none) {
@@ -51,7 +42,6 @@ void create(const operation *o, timer *none) {
   chime_status status;
   timer *t;
   statuses permitted;
-  (void)none;
   if (M->timer_count == MOST_TIMERS) return;
   t = model_add_timer(M);
   t->has_finalizer = (o->flags & 8) == 0;
@@ -88,23 +78,17 @@ void create(const operation *o, timer *none) {
     case AFTER: status = chime_timer_after(the.queue, o->amount_ns, on_tick, t, options.finalizer, out); break;
     default: status = chime_timer_every(the.queue, o->amount_ns, on_tick, t, options.finalizer, out); break;
   }
-  trace("  timer %d%s flags %d target %d: first %" PRId64 " interval %" PRId64 " leeway %" PRId64 " limit %" PRIu64
-        " flags %u policies %d %d",
-        t->number, anonymous ? " anonymous" : "", o->flags, t->target, s.first_ns, s.interval_ns, s.leeway_ns,
-        s.tick_limit, s.flags, (int)s.missed_policy, (int)s.resume_policy);
+  trace("  timer %d%s flags %d target %d", t->number, anonymous ? " anonymous" : "", o->flags, t->target);
+  trace_schedule(&s);
   expect_status("creation", status, permitted);
   if (status != CHIME_OK) {
     if (id != 77) fail("a refused creation writes an id");
     M->timer_count -= 1;
     return;
   }
-  if (anonymous) {
-    model_start(M, t, &s);
-    return;
-  }
-  t->id = id;
-  for (int i = 0; i < t->number; i += 1) {
-    if (M->timers[i].id == id) fail("the id of timer %d again", i);
+  if (!anonymous) t->id = id;
+  for (const timer *other = M->timers; other < t && !anonymous; other += 1) {
+    if (other->id == id) fail("the id of timer %d again", other->number);
   }
   if (o->kind != CREATE) model_start(M, t, &s);
 }
@@ -121,10 +105,7 @@ void call_with_schedule(const operation *o, timer *t) {
                        : o->kind == RESTART ? model_restart(M, t, given, refused)
                                             : model_reschedule(M, t, given, refused);
   chime_status status;
-  if (given != NULL) {
-    trace("    first %" PRId64 " interval %" PRId64 " leeway %" PRId64 " limit %" PRIu64 " flags %u policies %d %d",
-          s.first_ns, s.interval_ns, s.leeway_ns, s.tick_limit, s.flags, (int)s.missed_policy, (int)s.resume_policy);
-  }
+  if (given != NULL) trace_schedule(given);
   status = o->kind == ACTIVATE  ? chime_timer_activate(t->id, given)
            : o->kind == RESTART ? chime_timer_restart(t->id, given)
                                 : chime_timer_reschedule(t->id, given);
@@ -181,8 +162,7 @@ void add_handler(const operation *o, timer *t) {
   named_handler *h = &M->named[M->named_count];
   statuses permitted = t->released ? STATUS(CHIME_ERROR_INVALID_HANDLE) : STATUS(CHIME_OK);
   if (M->named_count == MOST_NAMED) return;
-  memset(h, 0, sizeof *h);
-  h->has_finalizer = (o->other & 64) == 0;
+  *h = (named_handler){.has_finalizer = (o->other & 64) == 0};
   trace("    key %d", key);
   if (!t->released) {
     h->timer = t->number;
@@ -226,16 +206,16 @@ void check_generation(const operation *o, timer *t) {
   expect_status("check_generation", chime_timer_check_generation(t->id, generation), permitted);
 }
 
+static const struct {
+  statuses (*model)(model *m, timer *t);
+  chime_status (*library)(chime_timer_t timer);
+} plain_calls[KINDS] = {
+    [SUSPEND] = {model_suspend, chime_timer_suspend}, [RESUME] = {model_resume, chime_timer_resume},
+    [FIRE] = {model_fire, chime_timer_fire},          [CANCEL] = {model_cancel, chime_timer_cancel},
+    [RELEASE] = {model_release, chime_timer_release},
+};
+
 void call_timer(const operation *o, timer *t) {
-  statuses permitted = o->kind == SUSPEND  ? model_suspend(M, t)
-                       : o->kind == RESUME ? model_resume(M, t)
-                       : o->kind == FIRE   ? model_fire(M, t)
-                       : o->kind == CANCEL ? model_cancel(M, t)
-                                           : model_release(M, t);
-  chime_status status = o->kind == SUSPEND  ? chime_timer_suspend(t->id)
-                        : o->kind == RESUME ? chime_timer_resume(t->id)
-                        : o->kind == FIRE   ? chime_timer_fire(t->id)
-                        : o->kind == CANCEL ? chime_timer_cancel(t->id)
-                                            : chime_timer_release(t->id);
-  expect_status("suspend, resume, fire, cancel or release", status, permitted);
+  statuses permitted = plain_calls[o->kind].model(M, t);
+  expect_status("suspend, resume, fire, cancel or release", plain_calls[o->kind].library(t->id), permitted);
 }

@@ -10,8 +10,7 @@ world w;
 
 /* Some queues call on threads of their own. */
 void finalize(void *context) { __atomic_add_fetch(&((owned *)context)->finalized, 1, __ATOMIC_SEQ_CST); }
-void count_call(void *context) { *(int *)context += 1; }
-void ignore_context(void *context) { (void)context; }
+void ignore_context(void *context) {}
 void ignore_tick(const chime_tick *tick, void *context) {
   if (tick->context != context || tick->actual_ns < tick->scheduled_ns) fail("a tick's context or time");
 }
@@ -29,8 +28,6 @@ owned *new_owned(void) {
   return w.owned_count < MOST_OWNED ? &w.owned[w.owned_count++] : &spare;
 }
 
-void accept(owned *o, int is_accepted) { o->accepted += is_accepted; }
-
 void remember_id(uint64_t id) {
   if (id == UNTOUCHED || id == 0 || id >> 53 != 0) fail("%" PRIx64 " is no id", id);
   w.ids[w.id_count < MOST_IDS ? w.id_count++ : MOST_IDS - 1] = id;
@@ -43,12 +40,7 @@ void remember_queue(chime_queue_t id, int kind) {
     expect_number("shutdown of a queue too many", chime_queue_shutdown(id, 10 * CHIME_SECOND), CHIME_OK);
     return;
   }
-  w.queues[w.queue_count].id = id;
-  w.queues[w.queue_count++].kind = kind;
-}
-
-void note_acquired(chime_expiring_t id) {
-  if (w.acquired_count < MOST_IDS) w.acquired[w.acquired_count++] = id;
+  w.queues[w.queue_count++] = (made_queue){id, kind};
 }
 
 void note_records(const char *ticks, uint32_t size, uint32_t count, uint32_t capacity) {
@@ -67,24 +59,22 @@ void note_records(const char *ticks, uint32_t size, uint32_t count, uint32_t cap
 /* ---- The world --------------------------------------------------------------------------------------------------- */
 
 void begin_world(void) {
-  static const uint32_t flags[] = {0, CHIME_QUEUE_RECORDS};
-  chime_queue_t id;
+  static const struct {
+    chime_queue_kind kind;
+    uint32_t flags;
+  } first[] = {{CHIME_QUEUE_VIRTUAL, 0}, {CHIME_QUEUE_HOST, 0}, {CHIME_QUEUE_HOST, CHIME_QUEUE_RECORDS}};
   memset(&w, 0, sizeof w);
   w.ids[w.id_count++] = 0;
-  expect_number("queue_create", chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &id), CHIME_OK);
-  remember_queue(id, CHIME_QUEUE_VIRTUAL);
-  for (int i = 0; i < 2; i += 1) {
+  for (size_t i = 0; i < sizeof first / sizeof first[0]; i += 1) {
     chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-    options.flags = flags[i];
-    expect_number("queue_create", chime_queue_create(CHIME_QUEUE_HOST, &options, &id), CHIME_OK);
-    remember_queue(id, CHIME_QUEUE_HOST);
+    chime_queue_t id;
+    options.flags = first[i].flags;
+    expect_number("queue_create", chime_queue_create(first[i].kind, &options, &id), CHIME_OK);
+    remember_queue(id, first[i].kind);
   }
 }
 
-static void stop_main(void *context) {
-  (void)context;
-  chime_main_stop();
-}
+static void stop_main(void *context) { chime_main_stop(); }
 
 /* What the ended queues on the main one have left is called in here. */
 static void drain_main(void) {
@@ -191,9 +181,9 @@ void free_buffers(void) {
 
 const char *text_from(bytes *input) {
   /* clang-format off */
-  static const char *const samples[] = {"", "a", "\xc3\xa9", "\xff", "a\x80", "\xc3", "\xe2\x82 ", "\xc0\xaf",
-                                        "\xed\xa0\x80",
-                                        "\xf4\x90\x80\x80", "\xf0\x9f\x95\x90", "e\xcc\x81"};
+  static const char *const samples[] = {
+    "", "a", "\xc3\xa9", "\xff", "a\x80", "\xc3", "\xe2\x82 ", "\xc0\xaf", "\xed\xa0\x80",
+    "\xf4\x90\x80\x80", "\xf0\x9f\x95\x90", "e\xcc\x81"};
   /* clang-format on */
   uint8_t code = take_byte(input);
   char *text;
@@ -220,7 +210,8 @@ static uint32_t size_from(bytes *input, size_t size) {
   return code < 252 ? code - 248 : UINT32_MAX - (code - 252);
 }
 
-void *structure_from(bytes *input, size_t size) {
+/** BUFFER bytes that begin with a size, right or wrong. */
+static void *structure_from(bytes *input, size_t size) {
   unsigned char *buffer = buffer_of(BUFFER, 0);
   uint32_t said = size_from(input, size);
   memcpy(buffer, &said, sizeof said);
@@ -342,8 +333,8 @@ static chime_status fill(given *g, size_t size, size_t oldest, chime_status (*as
   uint32_t said;
   size_t kept = 0;
   memcpy(before, structure, BUFFER);
-  status = ask(g->id, g->id_out == NULL ? NULL : structure);
-  if (status == CHIME_OK && g->id_out == NULL) fail("an answer without a place for it");
+  status = ask(g->id, g->out == NULL ? NULL : structure);
+  if (status == CHIME_OK && g->out == NULL) fail("an answer without a place for it");
   memcpy(&said, structure, sizeof said);
   if (memcmp(before, structure, sizeof said) != 0) fail("the size of a structure was changed");
   if (status == CHIME_OK) {
@@ -371,7 +362,7 @@ chime_status ask_text(given *g, chime_status (*ask)(uint64_t, char *, uint64_t, 
   chime_status status;
   size_t kept;
   if (text != NULL && capacity > 4096) capacity = 4096;
-  status = ask(g->id, text, capacity, g->id_out);
+  status = ask(g->id, text, capacity, g->out == NULL ? NULL : &g->out->id);
   kept = status == CHIME_OK ? (size_t)capacity : 0;
   if (text == NULL && capacity > 0 && status == CHIME_OK) fail("a text without a place for it");
   if (text == NULL) return status;
@@ -379,8 +370,8 @@ chime_status ask_text(given *g, chime_status (*ask)(uint64_t, char *, uint64_t, 
   for (size_t i = kept; i < 4096; i += 1) {
     if (text[i] != 0x5a) fail("a text writes at %zu of %zu", i, kept);
   }
-  if (kept > 0 && g->id_out != NULL && *g->id_out < kept) {
-    expect_number("length of a text", (int64_t)strlen(text), (int64_t)*g->id_out);
+  if (kept > 0 && g->out != NULL && g->out->id < kept) {
+    expect_number("length of a text", (int64_t)strlen(text), (int64_t)g->out->id);
   }
   return status;
 }

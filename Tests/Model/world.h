@@ -63,13 +63,8 @@ typedef struct given {
   owned *context;
   chime_finalizer finalizer;
   bytes *input; /* for what else it takes */
-  outs out;     /* all NULL where the answer has no place: */
-  uint64_t *id_out;
-  int64_t *time_out;
-  int32_t *number_out;
-  uint32_t *count_out;
-  void **object_out;
-  int kind; /* of the queue that it makes */
+  outs *out;    /* NULL where the answer has no place */
+  int kind;     /* of the queue that it makes */
   int is_skipped;
 } given;
 
@@ -86,11 +81,9 @@ void expect_same_picture(const picture *a, const picture *b);
 
 void remember_id(uint64_t id);
 void remember_queue(chime_queue_t id, int kind);
-void note_acquired(chime_expiring_t id);
 /** Looks at the records, and that nothing was written behind them. */
 void note_records(const char *ticks, uint32_t size, uint32_t count, uint32_t capacity);
 owned *new_owned(void);
-void accept(owned *o, int is_accepted);
 
 /** Some id: of any kind, alive, stale or never given. */
 uint64_t id_from(bytes *input);
@@ -98,8 +91,6 @@ uint64_t id_from(bytes *input);
 int64_t short_duration(bytes *input, int or_endless);
 /** NULL, or a string, which need not be text. */
 const char *text_from(bytes *input);
-/** BUFFER bytes that begin with a size, right or wrong. */
-void *structure_from(bytes *input, size_t size);
 chime_queue_options *queue_options_from(bytes *input);
 chime_timer_options *timer_options_from(bytes *input, owned *context);
 chime_schedule *schedule_from(bytes *input);
@@ -118,7 +109,6 @@ chime_status ask_text(given *g, chime_status (*ask)(uint64_t, char *, uint64_t, 
 
 /* Callbacks. */
 void finalize(void *context);
-void count_call(void *context);
 void ignore_context(void *context);
 void ignore_tick(const chime_tick *tick, void *context);
 void trace_call(const chime_tick *tick, void *context);

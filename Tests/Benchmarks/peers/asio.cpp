@@ -11,6 +11,8 @@
 #include <memory>
 #include <vector>
 
+const int peer_traits = PEER_THREAD_SAFE;
+
 namespace {
 
 constexpr std::size_t turn = 1024; // waits that are cancelled before their handlers are called
@@ -41,20 +43,20 @@ void wait_for_beat() {
   });
 }
 
-const char *version() {
-  static char text[48];
-  snprintf(text, sizeof text, "%d.%d.%d", ASIO_VERSION / 100000, ASIO_VERSION / 100 % 1000, ASIO_VERSION % 100);
-  return text;
+} // namespace
+
+void peer_print_version() {
+  std::printf("%d.%d.%d", ASIO_VERSION / 100000, ASIO_VERSION / 100 % 1000, ASIO_VERSION % 100);
 }
 
-void open_contexts(std::size_t count) {
+void peer_open(std::size_t count) {
   for (std::size_t i = 0; i < count; i++) {
     contexts[i] = std::make_unique<asio::io_context>();
     guards[i] = std::make_unique<work_guard>(contexts[i]->get_executor());
   }
 }
 
-void fill(const bench_offset *offsets, std::size_t count) {
+void peer_fill(const bench_offset *offsets, std::size_t count) {
   timers.reserve(count);
   for (std::size_t i = 0; i < count; i++) {
     timers.emplace_back(*contexts[0], deadline(bench.base_ns + offsets[i].ns));
@@ -62,7 +64,7 @@ void fill(const bench_offset *offsets, std::size_t count) {
   }
 }
 
-void create(std::size_t queue, const bench_offset *offsets, std::size_t count) {
+void peer_create(std::size_t queue, const bench_offset *offsets, std::size_t count) {
   for (std::size_t i = 0; i < count; i++) {
     {
       asio::steady_timer timer(*contexts[queue], deadline(bench.base_ns + offsets[i].ns));
@@ -72,7 +74,7 @@ void create(std::size_t queue, const bench_offset *offsets, std::size_t count) {
   }
 }
 
-void postpone(const uint32_t *which, const bench_offset *offsets, std::size_t count) {
+void peer_postpone(const uint32_t *which, const bench_offset *offsets, std::size_t count) {
   for (std::size_t i = 0; i < count; i++) {
     timers[which[i]].expires_at(deadline(bench.base_ns + offsets[i].ns));
     wait_for(which[i]);
@@ -80,32 +82,13 @@ void postpone(const uint32_t *which, const bench_offset *offsets, std::size_t co
   }
 }
 
-int64_t due_ns(std::size_t i) {
+int64_t peer_due_ns(std::size_t i) {
   return std::chrono::nanoseconds(timers[i].expiry().time_since_epoch()).count() - bench.base_ns;
 }
 
-void run() { contexts[0]->run(); }
+void peer_run() { contexts[0]->run(); }
 
-void repeat(int64_t interval_ns) {
+void peer_repeat(int64_t interval_ns) {
   beat = std::make_unique<asio::steady_timer>(*contexts[0], deadline(bench.base_ns + interval_ns));
   wait_for_beat();
 }
-
-bench_peer peer() {
-  bench_peer made = {};
-  made.version = version;
-  made.thread_safe = 1;
-  made.open = open_contexts;
-  made.fill = fill;
-  made.create = create;
-  made.postpone = postpone;
-  made.due_ns = due_ns;
-  made.run = run;
-  made.repeat = repeat;
-  return made;
-}
-
-} // namespace
-
-extern const bench_peer bench_this_peer;
-const bench_peer bench_this_peer = peer();

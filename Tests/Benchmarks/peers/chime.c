@@ -11,37 +11,29 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+const int peer_traits = PEER_THREAD_SAFE;
+
+static void on_tick(const chime_tick *tick, void *context) { bench_tick((size_t)context); }
+static const chime_timer_options ticking = {.size = sizeof ticking, .handler = on_tick};
+static const chime_schedule by_delay = CHIME_SCHEDULE_INIT;
+static const chime_schedule by_deadline = {.size = sizeof by_deadline, .flags = CHIME_SCHEDULE_DEADLINE};
+
 static chime_queue_t queues[2];
 static chime_timer_t *timers;
 static int loop; /* epoll; host-driven queues */
 
-static void on_tick(const chime_tick *tick, void *context) {
-  (void)tick;
-  bench_tick((size_t)context);
-}
+static void on_beat(const chime_tick *tick, void *context) { bench_beat(tick->missed + 1); }
+static void on_pass(const chime_tick *tick, void *context) { REQUIRE(sem_post(context) == 0); }
 
-static void on_beat(const chime_tick *tick, void *context) {
-  (void)context;
-  bench_beat(tick->missed + 1);
-}
-
-static void on_pass(const chime_tick *tick, void *context) {
-  (void)tick;
-  REQUIRE(sem_post(context) == 0);
-}
-
-static const char *version(void) {
-  static char text[40];
+void peer_print_version(void) {
   uint32_t packed = chime_version();
-  snprintf(text, sizeof text, "%u.%u.%u", packed >> 16, packed >> 8 & 0xff, packed & 0xff);
-  return text;
+  printf("%u.%u.%u", packed >> 16, packed >> 8 & 0xff, packed & 0xff);
 }
 
-static void open_queues(size_t count) {
+void peer_open(size_t count) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  size_t i;
   options.flags = QUEUE_FLAGS;
-  for (i = 0; i < count; i++) REQUIRE(chime_queue_create(QUEUE_KIND, &options, &queues[i]) == CHIME_OK);
+  for (size_t i = 0; i < count; i++) REQUIRE(chime_queue_create(QUEUE_KIND, &options, &queues[i]) == CHIME_OK);
   if (QUEUE_KIND == CHIME_QUEUE_HOST) {
     struct epoll_event event = {.events = EPOLLIN};
     int32_t file;
@@ -51,31 +43,23 @@ static void open_queues(size_t count) {
   }
 }
 
-static void fill(const bench_offset *offsets, size_t count) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  size_t i;
-  options.handler = on_tick;
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
+void peer_fill(const bench_offset *offsets, size_t count) {
+  chime_timer_options options = ticking;
+  chime_schedule schedule = by_deadline;
   schedule.leeway_ns = bench.leeway_ns;
-  timers = malloc((count + 1) * sizeof *timers);
-  REQUIRE(timers != NULL);
-  for (i = 0; i < count; i++) {
+  timers = bench_array(count, sizeof *timers);
+  for (size_t i = 0; i < count; i++) {
     options.context = (void *)i;
     schedule.first_ns = bench.base_ns + offsets[i].ns;
     REQUIRE(chime_timer_start(queues[0], &options, &schedule, &timers[i]) == CHIME_OK);
   }
 }
 
-static inline void create_in_order(chime_queue_t queue, const bench_offset *offsets, size_t count, uint32_t flags,
-                                   int64_t origin_ns) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+static inline void create_in_order(chime_queue_t queue, const bench_offset *offsets, size_t count,
+                                   chime_schedule schedule, int64_t origin_ns) {
+  chime_timer_options options = ticking;
   chime_timer_t timer;
-  size_t i;
-  options.handler = on_tick;
-  schedule.flags = flags;
-  for (i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++) {
     schedule.first_ns = origin_ns + offsets[i].ns;
     REQUIRE(chime_timer_start(queue, &options, &schedule, &timer) == CHIME_OK);
     REQUIRE(chime_timer_cancel(timer) == CHIME_OK);
@@ -83,44 +67,41 @@ static inline void create_in_order(chime_queue_t queue, const bench_offset *offs
   }
 }
 
-static void create(size_t queue, const bench_offset *offsets, size_t count) {
-  create_in_order(queues[queue], offsets, count, 0, 0);
+void peer_create(size_t queue, const bench_offset *offsets, size_t count) {
+  create_in_order(queues[queue], offsets, count, by_delay, 0);
 }
 
-static void create_until(size_t queue, const bench_offset *offsets, size_t count) {
-  create_in_order(queues[queue], offsets, count, CHIME_SCHEDULE_DEADLINE, bench.base_ns);
+void peer_create_until(size_t queue, const bench_offset *offsets, size_t count) {
+  create_in_order(queues[queue], offsets, count, by_deadline, bench.base_ns);
 }
 
 /* A timer that has fired meanwhile answers IGNORED. */
-static void postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) REQUIRE(chime_timer_postpone(timers[which[i]], offsets[i].ns) >= 0);
+void peer_postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) REQUIRE(chime_timer_postpone(timers[which[i]], offsets[i].ns) >= 0);
 }
 
-static void postpone_until(const uint32_t *which, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) REQUIRE(chime_timer_postpone_until(timers[which[i]], bench.base_ns + offsets[i].ns) >= 0);
+void peer_postpone_until(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    REQUIRE(chime_timer_postpone_until(timers[which[i]], bench.base_ns + offsets[i].ns) >= 0);
 }
 
-static void reschedule(const uint32_t *which, const bench_offset *offsets, size_t count) {
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  size_t i;
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  for (i = 0; i < count; i++) {
+void peer_reschedule(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  chime_schedule schedule = by_deadline;
+  for (size_t i = 0; i < count; i++) {
     schedule.first_ns = bench.base_ns + offsets[i].ns;
     REQUIRE(chime_timer_reschedule(timers[which[i]], &schedule) >= 0);
   }
 }
 
-static void process(void) {
+void peer_poll(void) {
   if (QUEUE_KIND == CHIME_QUEUE_HOST) REQUIRE(chime_queue_process(queues[0], 0, NULL) == CHIME_OK);
 }
 
-static void settle(void) {
+void peer_settle(void) {
   /* A timer that is due at once brings a pass; the pass takes over all that was handed to the queue before. */
   sem_t passed;
   if (QUEUE_KIND == CHIME_QUEUE_HOST) {
-    process();
+    peer_poll();
     return;
   }
   REQUIRE(sem_init(&passed, 0, 0) == 0);
@@ -129,58 +110,53 @@ static void settle(void) {
   REQUIRE(sem_destroy(&passed) == 0);
 }
 
-static int64_t due_ns(size_t i) {
+int64_t peer_due_ns(size_t i) {
   int64_t deadline_ns;
   REQUIRE(chime_timer_next_deadline(timers[i], &deadline_ns) == CHIME_OK);
   return deadline_ns - bench.base_ns;
 }
 
-static void run(void) {
+void peer_run(void) {
   struct epoll_event event;
   if (QUEUE_KIND != CHIME_QUEUE_HOST) bench_wait();
   while (!bench.done) {
     REQUIRE(epoll_wait(loop, &event, 1, -1) == 1);
-    process();
+    peer_poll();
   }
 }
 
-static void repeat(int64_t interval_ns) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+void peer_repeat(int64_t interval_ns) {
+  chime_timer_options options = ticking;
+  chime_schedule schedule = by_deadline;
   chime_timer_t timer;
   options.handler = on_beat;
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
   schedule.first_ns = bench.base_ns + interval_ns;
   schedule.interval_ns = interval_ns;
   REQUIRE(chime_timer_start(queues[0], &options, &schedule, &timer) == CHIME_OK);
 }
 
-static void replace(size_t first, size_t count, int64_t delay_ns) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  size_t i;
-  options.handler = on_tick;
+void peer_replace(size_t first, size_t count, int64_t delay_ns) {
+  chime_timer_options options = ticking;
+  chime_schedule schedule = by_delay;
   schedule.first_ns = delay_ns;
-  for (i = first; i < first + count; i++) {
+  for (size_t i = first; i < first + count; i++) {
     REQUIRE(chime_timer_cancel(timers[i]) == CHIME_OK);
     REQUIRE(chime_timer_release(timers[i]) == CHIME_OK);
     REQUIRE(chime_timer_start(queues[0], &options, &schedule, &timers[i]) == CHIME_OK);
   }
 }
 
-static void ask_info(const uint32_t *which, size_t count) {
+void peer_ask_info(const uint32_t *which, size_t count) {
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  size_t i;
-  for (i = 0; i < count; i++) REQUIRE(chime_timer_get_info(timers[which[i]], &info) == CHIME_OK);
+  for (size_t i = 0; i < count; i++) REQUIRE(chime_timer_get_info(timers[which[i]], &info) == CHIME_OK);
 }
 
-static void ask_next(const uint32_t *which, size_t count) {
+void peer_ask_next(const uint32_t *which, size_t count) {
   int64_t deadline_ns;
-  size_t i;
-  for (i = 0; i < count; i++) REQUIRE(chime_timer_next_deadline(timers[which[i]], &deadline_ns) == CHIME_OK);
+  for (size_t i = 0; i < count; i++) REQUIRE(chime_timer_next_deadline(timers[which[i]], &deadline_ns) == CHIME_OK);
 }
 
-static uint64_t passes(void) {
+uint64_t peer_passes(void) {
   chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
   REQUIRE(chime_queue_get_stats(queues[0], &stats) == CHIME_OK);
   return stats.passes;
@@ -196,12 +172,11 @@ typedef struct waiter {
 } waiter;
 
 static void on_held(const chime_tick *tick, void *context) {
-  (void)tick;
   REQUIRE(sem_post(context) == 0);
   for (;;) pause(); /* until the program ends */
 }
 
-static void on_turn(void *context) { (void)context; }
+static void on_turn(void *context) {}
 
 static void *wait_for_handler(void *context) {
   waiter *self = context;
@@ -211,12 +186,11 @@ static void *wait_for_handler(void *context) {
   return NULL;
 }
 
-static void hold(size_t threads) {
-  size_t i;
-  for (i = 0; i < threads; i++) {
-    waiter *self = malloc(sizeof *self);
+void peer_hold(size_t threads) {
+  for (size_t i = 0; i < threads; i++) {
+    waiter *self = bench_array(1, sizeof *self);
     pthread_t thread;
-    REQUIRE(self != NULL && sem_init(&self->begun, 0, 0) == 0);
+    REQUIRE(sem_init(&self->begun, 0, 0) == 0);
     self->syncs = i % 2 == 1;
     REQUIRE(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &self->queue) == CHIME_OK);
     REQUIRE(chime_timer_after(self->queue, 0, on_held, &self->begun, NULL, &self->timer) == CHIME_OK);
@@ -225,25 +199,3 @@ static void hold(size_t threads) {
   }
   usleep(100000); /* they wait by then */
 }
-
-const bench_peer bench_this_peer = {
-    .version = version,
-    .thread_safe = 1,
-    .open = open_queues,
-    .fill = fill,
-    .create = create,
-    .create_until = create_until,
-    .postpone = postpone,
-    .postpone_until = postpone_until,
-    .reschedule = reschedule,
-    .settle = settle,
-    .due_ns = due_ns,
-    .run = run,
-    .repeat = repeat,
-    .replace = replace,
-    .poll = process,
-    .ask_info = ask_info,
-    .ask_next = ask_next,
-    .passes = passes,
-    .hold = hold,
-};

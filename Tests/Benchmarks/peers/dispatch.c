@@ -6,21 +6,19 @@
 
 #include <dispatch/dispatch.h>
 
+const int peer_traits = PEER_THREAD_SAFE;
+
 static dispatch_queue_t queues[2];
 static dispatch_source_t *timers, beat;
 
 static void on_tick(void *context) { bench_tick((size_t)context); }
 
-static void on_beat(void *context) {
-  (void)context;
-  bench_beat(dispatch_source_get_data(beat));
-}
+static void on_beat(void *context) { bench_beat(dispatch_source_get_data(beat)); }
 
-static const char *version(void) { return "of " SWIFT_VERSION; }
+void peer_print_version(void) { printf("of " SWIFT_VERSION); }
 
-static void open_queues(size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) queues[i] = dispatch_queue_create("benchmark", DISPATCH_QUEUE_SERIAL);
+void peer_open(size_t count) {
+  for (size_t i = 0; i < count; i++) queues[i] = dispatch_queue_create("benchmark", DISPATCH_QUEUE_SERIAL);
 }
 
 static dispatch_source_t start(dispatch_queue_t queue, size_t i, int64_t delay_ns) {
@@ -34,34 +32,30 @@ static dispatch_source_t start(dispatch_queue_t queue, size_t i, int64_t delay_n
   return timer;
 }
 
-static void fill(const bench_offset *offsets, size_t count) {
-  size_t i;
-  timers = malloc((count + 1) * sizeof *timers);
-  REQUIRE(timers != NULL);
-  for (i = 0; i < count; i++) timers[i] = start(queues[0], i, bench_delay_ns(&offsets[i]));
+void peer_fill(const bench_offset *offsets, size_t count) {
+  timers = bench_array(count, sizeof *timers);
+  for (size_t i = 0; i < count; i++) timers[i] = start(queues[0], i, bench_delay_ns(&offsets[i]));
 }
 
-static void create(size_t queue, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) {
+void peer_create(size_t queue, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) {
     dispatch_source_t timer = start(queues[queue], i, offsets[i].ns);
     dispatch_source_cancel(timer);
     dispatch_release(timer);
   }
 }
 
-static void postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++)
+void peer_postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++)
     dispatch_source_set_timer(timers[which[i]], dispatch_time(DISPATCH_TIME_NOW, offsets[i].ns), DISPATCH_TIME_FOREVER,
                               0);
 }
 
 static void nothing(void *context) { (void)context; }
 
-static void settle(void) { dispatch_sync_f(queues[0], NULL, nothing); }
+void peer_settle(void) { dispatch_sync_f(queues[0], NULL, nothing); }
 
-static void repeat(int64_t interval_ns) {
+void peer_repeat(int64_t interval_ns) {
   beat = dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 0, 0, queues[0]);
   REQUIRE(beat != NULL);
   dispatch_source_set_event_handler_f(beat, on_beat);
@@ -69,14 +63,4 @@ static void repeat(int64_t interval_ns) {
   dispatch_activate(beat);
 }
 
-const bench_peer bench_this_peer = {
-    .version = version,
-    .thread_safe = 1,
-    .open = open_queues,
-    .fill = fill,
-    .create = create,
-    .postpone = postpone,
-    .settle = settle,
-    .run = bench_wait,
-    .repeat = repeat,
-};
+void peer_run(void) { bench_wait(); }

@@ -9,6 +9,8 @@
  */
 #include "../harness.h"
 
+const int peer_traits = PEER_THREAD_SAFE;
+
 typedef struct record {
   uint64_t word;
   uint64_t rest[7];
@@ -24,50 +26,44 @@ static inline void swap(uint64_t *word) {
   if (!swapped) bench_fail("an uncontended compare-and-swap succeeds", __FILE__, __LINE__);
 }
 
-static const char *version(void) { return __VERSION__; }
+void peer_print_version(void) { printf("%s", __VERSION__); }
 
-static void open_nothing(size_t count) { (void)count; }
+void peer_open(size_t count) {}
 
-static void fill(const bench_offset *offsets, size_t count) {
-  size_t i;
+void peer_fill(const bench_offset *offsets, size_t count) {
   records = aligned_alloc(sizeof *records, (count + 1) * sizeof *records);
-  ids = malloc((count + 1) * sizeof *ids);
-  REQUIRE(records != NULL && ids != NULL);
-  for (i = 0; i < count; i++) {
+  REQUIRE(records != NULL);
+  ids = bench_array(count, sizeof *ids);
+  for (size_t i = 0; i < count; i++) {
     records[i].word = (uint64_t)offsets[i].ns;
     ids[i] = i;
   }
 }
 
-static void create_until(size_t queue, const bench_offset *offsets, size_t count) {
+static inline void swap_three_times(size_t queue) {
   uint64_t *word = &ones[queue][0].word;
-  size_t i;
-  (void)offsets;
-  for (i = 0; i < count; i++) {
-    swap(word);
-    swap(word);
-    swap(word);
-  }
+  swap(word);
+  swap(word);
+  swap(word);
 }
 
-static void create(size_t queue, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) {
+void peer_create_until(size_t queue, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) swap_three_times(queue);
+}
+
+void peer_create(size_t queue, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) {
     bench_now_ns();
-    create_until(queue, offsets, 1);
+    swap_three_times(queue);
   }
 }
 
-static void postpone_until(const uint32_t *which, const bench_offset *offsets, size_t count) {
-  size_t i;
-  (void)offsets;
-  for (i = 0; i < count; i++) swap(&records[ids[which[i]]].word);
+void peer_postpone_until(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) swap(&records[ids[which[i]]].word);
 }
 
-static void postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
-  size_t i;
-  (void)offsets;
-  for (i = 0; i < count; i++) {
+void peer_postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) {
     uint64_t id = ids[which[i]]; /* known before the call */
     __asm__ volatile("" ::"r"(id));
     bench_now_ns();
@@ -75,24 +71,11 @@ static void postpone(const uint32_t *which, const bench_offset *offsets, size_t 
   }
 }
 
-static void reschedule(const uint32_t *which, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) {
+void peer_reschedule(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) {
     record *record = &records[ids[which[i]]];
     swap(&record->word);
     record->rest[0] = (uint64_t)offsets[i].ns;
     swap(&record->word);
   }
 }
-
-const bench_peer bench_this_peer = {
-    .version = version,
-    .thread_safe = 1,
-    .open = open_nothing,
-    .fill = fill,
-    .create = create,
-    .create_until = create_until,
-    .postpone = postpone,
-    .postpone_until = postpone_until,
-    .reschedule = reschedule,
-};

@@ -6,6 +6,8 @@
 
 #include <glib.h>
 
+const int peer_traits = PEER_THREAD_SAFE;
+
 static GMainContext *contexts[2];
 static GSource **timers;
 
@@ -15,32 +17,24 @@ static gboolean on_tick(gpointer context) {
 }
 
 static gboolean on_beat(gpointer context) {
-  (void)context;
   bench_beat(1);
   return G_SOURCE_CONTINUE;
 }
 
-static const char *version(void) {
-  static char text[48];
-  snprintf(text, sizeof text, "%u.%u.%u", glib_major_version, glib_minor_version, glib_micro_version);
-  return text;
-}
+void peer_print_version(void) { printf("%u.%u.%u", glib_major_version, glib_minor_version, glib_micro_version); }
 
 /* Rounded up. g_get_monotonic_time is CLOCK_MONOTONIC in microseconds. */
 static gint64 ready_time(const bench_offset *offset) { return (bench.base_ns + offset->ns + 999) / 1000; }
 
 static guint milliseconds(int64_t ns) { return (guint)((ns + 999999) / 1000000); }
 
-static void open_contexts(size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) contexts[i] = g_main_context_new();
+void peer_open(size_t count) {
+  for (size_t i = 0; i < count; i++) contexts[i] = g_main_context_new();
 }
 
-static void fill(const bench_offset *offsets, size_t count) {
-  size_t i;
-  timers = malloc((count + 1) * sizeof *timers);
-  REQUIRE(timers != NULL);
-  for (i = 0; i < count; i++) {
+void peer_fill(const bench_offset *offsets, size_t count) {
+  timers = bench_array(count, sizeof *timers);
+  for (size_t i = 0; i < count; i++) {
     timers[i] = g_timeout_source_new(milliseconds(offsets[i].ns));
     g_source_set_callback(timers[i], on_tick, (gpointer)i, NULL);
     g_source_set_ready_time(timers[i], ready_time(&offsets[i]));
@@ -48,9 +42,8 @@ static void fill(const bench_offset *offsets, size_t count) {
   }
 }
 
-static void create(size_t queue, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) {
+void peer_create(size_t queue, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) {
     GSource *timer = g_timeout_source_new(milliseconds(offsets[i].ns));
     g_source_set_callback(timer, on_tick, NULL, NULL);
     g_source_attach(timer, contexts[queue]);
@@ -59,31 +52,18 @@ static void create(size_t queue, const bench_offset *offsets, size_t count) {
   }
 }
 
-static void postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) g_source_set_ready_time(timers[which[i]], ready_time(&offsets[i]));
+void peer_postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) g_source_set_ready_time(timers[which[i]], ready_time(&offsets[i]));
 }
 
-static int64_t due_ns(size_t i) { return g_source_get_ready_time(timers[i]) * 1000 - bench.base_ns; }
+int64_t peer_due_ns(size_t i) { return g_source_get_ready_time(timers[i]) * 1000 - bench.base_ns; }
 
-static void run(void) {
+void peer_run(void) {
   while (!bench.done) g_main_context_iteration(contexts[0], TRUE);
 }
 
-static void repeat(int64_t interval_ns) {
+void peer_repeat(int64_t interval_ns) {
   GSource *beat = g_timeout_source_new(milliseconds(interval_ns));
   g_source_set_callback(beat, on_beat, NULL, NULL);
   g_source_attach(beat, contexts[0]);
 }
-
-const bench_peer bench_this_peer = {
-    .version = version,
-    .thread_safe = 1,
-    .open = open_contexts,
-    .fill = fill,
-    .create = create,
-    .postpone = postpone,
-    .due_ns = due_ns,
-    .run = run,
-    .repeat = repeat,
-};

@@ -3,25 +3,14 @@
 
 #include "libgo.h"
 
-static const char *version(void) { return go_version(); }
-static void open_queues(size_t count) { (void)count; } /* Go has one for each of its processors */
-static void fill(const bench_offset *offsets, size_t count) { go_fill((bench_offset *)offsets, count); }
-static void create(size_t queue, const bench_offset *offsets, size_t count) {
-  (void)queue;
-  go_create((bench_offset *)offsets, count);
-}
-static void postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
+const int peer_traits = PEER_THREAD_SAFE;
+
+void peer_print_version(void) { printf("%s", go_version()); }
+void peer_open(size_t count) {} /* Go has one for each of its processors */
+void peer_fill(const bench_offset *offsets, size_t count) { go_fill((bench_offset *)offsets, count); }
+void peer_create(size_t queue, const bench_offset *offsets, size_t count) { go_create((bench_offset *)offsets, count); }
+void peer_postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
   go_postpone((uint32_t *)which, (bench_offset *)offsets, count);
 }
-static void repeat(int64_t interval_ns) { go_repeat(interval_ns); }
-
-const bench_peer bench_this_peer = {
-    .version = version,
-    .thread_safe = 1,
-    .open = open_queues,
-    .fill = fill,
-    .create = create,
-    .postpone = postpone,
-    .run = bench_wait,
-    .repeat = repeat,
-};
+void peer_repeat(int64_t interval_ns) { go_repeat(interval_ns); }
+void peer_run(void) { bench_wait(); }

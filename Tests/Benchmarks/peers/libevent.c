@@ -8,37 +8,30 @@
 #include <event2/thread.h>
 #include <sys/time.h>
 
+const int peer_traits = LOCKS ? PEER_THREAD_SAFE : 0;
+
 static struct event_base *bases[2];
 static struct event **timers, *beat;
 static struct timeval filled; /* time of day */
 
 static void on_tick(evutil_socket_t descriptor, short events, void *context) {
-  (void)descriptor;
-  (void)events;
   if (bench_tick((size_t)context)) event_base_loopbreak(bases[0]);
 }
 
 static void on_beat(evutil_socket_t descriptor, short events, void *context) {
-  (void)descriptor;
-  (void)events;
-  (void)context;
   if (bench_beat(1)) event_base_loopbreak(bases[0]);
 }
 
 /* Rounded up to microseconds. */
 static struct timeval timeout_of(int64_t ns) {
-  struct timeval timeout;
-  timeout.tv_sec = (time_t)((ns + 999) / 1000000000);
-  timeout.tv_usec = (suseconds_t)((ns + 999) % 1000000000 / 1000);
-  return timeout;
+  return (struct timeval){(time_t)((ns + 999) / 1000000000), (suseconds_t)((ns + 999) % 1000000000 / 1000)};
 }
 
-static const char *version(void) { return event_get_version(); }
+void peer_print_version(void) { printf("%s", event_get_version()); }
 
-static void open_bases(size_t count) {
-  size_t i;
+void peer_open(size_t count) {
   if (LOCKS) REQUIRE(evthread_use_pthreads() == 0);
-  for (i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++) {
     bases[i] = event_base_new();
     REQUIRE(bases[i] != NULL);
   }
@@ -51,64 +44,46 @@ static struct event *start(struct event_base *base, size_t i, int64_t delay_ns) 
   return timer;
 }
 
-static void fill(const bench_offset *offsets, size_t count) {
-  size_t i;
-  timers = malloc((count + 1) * sizeof *timers);
-  REQUIRE(timers != NULL && gettimeofday(&filled, NULL) == 0);
-  for (i = 0; i < count; i++) timers[i] = start(bases[0], i, bench_delay_ns(&offsets[i]));
+void peer_fill(const bench_offset *offsets, size_t count) {
+  timers = bench_array(count, sizeof *timers);
+  REQUIRE(gettimeofday(&filled, NULL) == 0);
+  for (size_t i = 0; i < count; i++) timers[i] = start(bases[0], i, bench_delay_ns(&offsets[i]));
 }
 
-static void create(size_t queue, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) {
+void peer_create(size_t queue, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) {
     struct event *timer = start(bases[queue], i, offsets[i].ns);
     REQUIRE(evtimer_del(timer) == 0);
     event_free(timer);
   }
 }
 
-static void postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) {
+void peer_postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) {
     struct timeval timeout = timeout_of(offsets[i].ns);
     REQUIRE(evtimer_add(timers[which[i]], &timeout) == 0);
   }
 }
 
-static int64_t due_ns(size_t i) {
+int64_t peer_due_ns(size_t i) {
   struct timeval due;
   REQUIRE(evtimer_pending(timers[i], &due));
   return ((int64_t)due.tv_sec - filled.tv_sec) * 1000000000 + ((int64_t)due.tv_usec - filled.tv_usec) * 1000;
 }
 
-static void run(void) { REQUIRE(event_base_dispatch(bases[0]) >= 0); }
+void peer_run(void) { REQUIRE(event_base_dispatch(bases[0]) >= 0); }
 
-static void repeat(int64_t interval_ns) {
+void peer_repeat(int64_t interval_ns) {
   struct timeval interval = timeout_of(interval_ns);
   beat = event_new(bases[0], -1, EV_PERSIST, on_beat, NULL);
   REQUIRE(beat != NULL && event_add(beat, &interval) == 0);
 }
 
-static void replace(size_t first, size_t count, int64_t delay_ns) {
-  size_t i;
-  for (i = first; i < first + count; i++) {
+void peer_replace(size_t first, size_t count, int64_t delay_ns) {
+  for (size_t i = first; i < first + count; i++) {
     event_free(timers[i]); /* cancels, too */
     timers[i] = start(bases[0], i, delay_ns);
   }
 }
 
-static void poll_base(void) { REQUIRE(event_base_loop(bases[0], EVLOOP_NONBLOCK) >= 0); }
-
-const bench_peer bench_this_peer = {
-    .version = version,
-    .thread_safe = LOCKS,
-    .open = open_bases,
-    .fill = fill,
-    .create = create,
-    .postpone = postpone,
-    .due_ns = due_ns,
-    .run = run,
-    .repeat = repeat,
-    .replace = replace,
-    .poll = poll_base,
-};
+void peer_poll(void) { REQUIRE(event_base_loop(bases[0], EVLOOP_NONBLOCK) >= 0); }

@@ -6,6 +6,8 @@
 
 #include <uv.h>
 
+const int peer_traits = 0;
+
 enum { TURN = 1024 }; /* handles that are closed together */
 
 static uv_loop_t loop;
@@ -16,40 +18,32 @@ static void on_tick(uv_timer_t *timer) {
 }
 
 static void on_beat(uv_timer_t *timer) {
-  (void)timer;
   if (bench_beat(1)) uv_stop(&loop);
 }
 
 static void on_close(uv_handle_t *handle) { (void)handle; }
 
-static const char *version(void) { return uv_version_string(); }
+void peer_print_version(void) { printf("%s", uv_version_string()); }
 
 /* Rounded up. */
 static uint64_t milliseconds(int64_t ns) { return (uint64_t)((ns + 999999) / 1000000); }
 
-static void open_loop(size_t count) {
-  (void)count;
-  REQUIRE(uv_loop_init(&loop) == 0);
-}
+void peer_open(size_t count) { REQUIRE(uv_loop_init(&loop) == 0); }
 
 static void start(uv_timer_t *timer, int64_t delay_ns) {
   REQUIRE(uv_timer_init(&loop, timer) == 0);
   REQUIRE(uv_timer_start(timer, on_tick, milliseconds(delay_ns), 0) == 0);
 }
 
-static void fill(const bench_offset *offsets, size_t count) {
-  size_t i;
-  timers = malloc((count + 1) * sizeof *timers);
-  REQUIRE(timers != NULL);
+void peer_fill(const bench_offset *offsets, size_t count) {
+  timers = bench_array(count, sizeof *timers);
   uv_update_time(&loop); /* base_ns was read just before: offsets count from here */
-  for (i = 0; i < count; i++) start(&timers[i], offsets[i].ns);
+  for (size_t i = 0; i < count; i++) start(&timers[i], offsets[i].ns);
 }
 
-static void create(size_t queue, const bench_offset *offsets, size_t count) {
+void peer_create(size_t queue, const bench_offset *offsets, size_t count) {
   static uv_timer_t handles[TURN];
-  size_t i;
-  (void)queue;
-  for (i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++) {
     uv_timer_t *timer = &handles[i % TURN];
     start(timer, offsets[i].ns);
     REQUIRE(uv_timer_stop(timer) == 0);
@@ -58,28 +52,17 @@ static void create(size_t queue, const bench_offset *offsets, size_t count) {
   }
 }
 
-static void postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) REQUIRE(uv_timer_start(&timers[which[i]], on_tick, milliseconds(offsets[i].ns), 0) == 0);
+void peer_postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    REQUIRE(uv_timer_start(&timers[which[i]], on_tick, milliseconds(offsets[i].ns), 0) == 0);
 }
 
-static int64_t due_ns(size_t i) { return (int64_t)(uv_timer_get_due_in(&timers[i]) * 1000000); }
+int64_t peer_due_ns(size_t i) { return (int64_t)(uv_timer_get_due_in(&timers[i]) * 1000000); }
 
-static void run(void) { uv_run(&loop, UV_RUN_DEFAULT); }
+void peer_run(void) { uv_run(&loop, UV_RUN_DEFAULT); }
 
-static void repeat(int64_t interval_ns) {
+void peer_repeat(int64_t interval_ns) {
   uv_update_time(&loop);
   REQUIRE(uv_timer_init(&loop, &beat) == 0);
   REQUIRE(uv_timer_start(&beat, on_beat, milliseconds(interval_ns), milliseconds(interval_ns)) == 0);
 }
-
-const bench_peer bench_this_peer = {
-    .version = version,
-    .open = open_loop,
-    .fill = fill,
-    .create = create,
-    .postpone = postpone,
-    .due_ns = due_ns,
-    .run = run,
-    .repeat = repeat,
-};

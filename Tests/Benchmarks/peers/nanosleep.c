@@ -2,25 +2,17 @@
  * clock_nanosleep with a timer slack of 1 ns: the bare mechanism under Chime's precise queues. It is one wait after the
  * other, so it can only beat.
  */
-#include "../harness.h"
+#include "kernel.h"
 
 #include <sys/prctl.h>
-#include <sys/utsname.h>
 
-static const char *version(void) {
-  static struct utsname name;
-  REQUIRE(uname(&name) == 0);
-  return name.release;
-}
+const int peer_traits = PEER_THREAD_SAFE;
 
-static void open_thread(size_t count) {
-  (void)count;
-  REQUIRE(prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL) == 0);
-}
+void peer_open(size_t count) { REQUIRE(prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL) == 0); }
 
-static void repeat(int64_t interval_ns) { (void)interval_ns; }
+void peer_repeat(int64_t interval_ns) {}
 
-static void run(void) {
+void peer_run(void) {
   int64_t due_ns = bench.base_ns;
   while (!bench.done) {
     uint64_t due_times = 0;
@@ -34,11 +26,3 @@ static void run(void) {
     bench_beat(due_times);
   }
 }
-
-const bench_peer bench_this_peer = {
-    .version = version,
-    .thread_safe = 1,
-    .open = open_thread,
-    .run = run,
-    .repeat = repeat,
-};

@@ -2,32 +2,22 @@
  * POSIX timers (timer_create), one for each timer, that queue a signal; one thread waits for the signals. They have no
  * queue: all are the process's. Thread-safe; the kernel keeps them, and as many signals as there are timers.
  */
-#include "../harness.h"
+#include "kernel.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/utsname.h>
+
+const int peer_traits = PEER_THREAD_SAFE | PEER_IN_KERNEL;
 
 static timer_t *timers;
 static timer_t beat;
 static sigset_t signals;
 
-static const char *version(void) {
-  static struct utsname name;
-  REQUIRE(uname(&name) == 0);
-  return name.release;
-}
-
-static void open_process(size_t count) {
-  struct rlimit limit;
-  (void)count;
+void peer_open(size_t count) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGRTMIN);
   REQUIRE(sigprocmask(SIG_BLOCK, &signals, NULL) == 0);
-  REQUIRE(getrlimit(RLIMIT_SIGPENDING, &limit) == 0);
-  limit.rlim_cur = limit.rlim_max;
-  REQUIRE(setrlimit(RLIMIT_SIGPENDING, &limit) == 0);
+  raise_limit(RLIMIT_SIGPENDING);
 }
 
 static timer_t new_timer(size_t i) {
@@ -41,37 +31,32 @@ static timer_t new_timer(size_t i) {
 }
 
 static void set(timer_t timer, int64_t due_ns, int64_t interval_ns) {
-  struct itimerspec spec = {.it_value = bench_timespec(due_ns), .it_interval = bench_timespec(interval_ns)};
+  struct itimerspec spec = expiration(due_ns, interval_ns);
   REQUIRE(timer_settime(timer, TIMER_ABSTIME, &spec, NULL) == 0);
 }
 
-static void fill(const bench_offset *offsets, size_t count) {
-  size_t i;
-  timers = malloc((count + 1) * sizeof *timers);
-  REQUIRE(timers != NULL);
-  if (count > 200000) bench_leave_out("as many pending signals are more than systems permit");
-  for (i = 0; i < count; i++) {
+void peer_fill(const bench_offset *offsets, size_t count) {
+  timers = bench_array(count, sizeof *timers);
+  if (count > MOST_TIMERS) bench_leave_out("as many pending signals are more than systems permit");
+  for (size_t i = 0; i < count; i++) {
     timers[i] = new_timer(i);
     set(timers[i], bench.base_ns + offsets[i].ns, 0);
   }
 }
 
-static void create(size_t queue, const bench_offset *offsets, size_t count) {
-  size_t i;
-  (void)queue;
-  for (i = 0; i < count; i++) {
+void peer_create(size_t queue, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) {
     timer_t timer = new_timer(i);
     set(timer, bench.base_ns + offsets[i].ns, 0);
     REQUIRE(timer_delete(timer) == 0);
   }
 }
 
-static void postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
-  size_t i;
-  for (i = 0; i < count; i++) set(timers[which[i]], bench.base_ns + offsets[i].ns, 0);
+void peer_postpone(const uint32_t *which, const bench_offset *offsets, size_t count) {
+  for (size_t i = 0; i < count; i++) set(timers[which[i]], bench.base_ns + offsets[i].ns, 0);
 }
 
-static void run(void) {
+void peer_run(void) {
   siginfo_t info;
   while (!bench.done) {
     if (sigwaitinfo(&signals, &info) < 0) continue; /* another signal */
@@ -80,19 +65,7 @@ static void run(void) {
   }
 }
 
-static void repeat(int64_t interval_ns) {
+void peer_repeat(int64_t interval_ns) {
   beat = new_timer(0);
   set(beat, bench.base_ns + interval_ns, interval_ns);
 }
-
-const bench_peer bench_this_peer = {
-    .version = version,
-    .thread_safe = 1,
-    .in_kernel = 1,
-    .open = open_process,
-    .fill = fill,
-    .create = create,
-    .postpone = postpone,
-    .run = run,
-    .repeat = repeat,
-};

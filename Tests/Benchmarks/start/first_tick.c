@@ -46,12 +46,7 @@ int main(void) {
 #elif defined(LIBEV)
 #include <ev.h>
 
-static void on_tick(struct ev_loop *loop, ev_timer *timer, int events) {
-  (void)loop;
-  (void)timer;
-  (void)events;
-  write_time();
-}
+static void on_tick(struct ev_loop *loop, ev_timer *timer, int events) { write_time(); }
 
 int main(void) {
   struct ev_loop *loop = ev_default_loop(0);
@@ -64,10 +59,7 @@ int main(void) {
 #elif defined(DISPATCH)
 #include <dispatch/dispatch.h>
 
-static void on_tick(void *context) {
-  (void)context;
-  write_time();
-}
+static void on_tick(void *context) { write_time(); }
 
 int main(void) {
   dispatch_queue_t queue = dispatch_queue_create("first tick", DISPATCH_QUEUE_SERIAL);
@@ -81,11 +73,7 @@ int main(void) {
 #else
 #include <chime.h>
 
-static void on_tick(const chime_tick *tick, void *context) {
-  (void)tick;
-  (void)context;
-  write_time();
-}
+static void on_tick(const chime_tick *tick, void *context) { write_time(); }
 
 int main(void) {
   chime_queue_t queue;

@@ -35,12 +35,12 @@ static double once_ms(char *program) {
 }
 
 int main(int argc, char **argv) {
-  size_t i, count = 10;
+  size_t count = 10;
   REQUIRE(argc >= 2);
   if (argc > 2 && strncmp(argv[2], "operations=", 11) == 0) count = strtoul(argv[2] + 11, NULL, 10);
   once_ms(argv[1]); /* its pages are in memory */
   printf("{\"ms\": [");
-  for (i = 0; i < count; i++) printf("%s%.4f", i ? ", " : "", once_ms(argv[1]));
+  for (size_t i = 0; i < count; i++) printf("%s%.4f", i ? ", " : "", once_ms(argv[1]));
   printf("]}\n");
   return EXIT_SUCCESS;
 }

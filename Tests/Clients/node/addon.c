@@ -71,11 +71,6 @@ static napi_value made(napi_env env, chime_status status, napi_value result) {
   return NULL;
 }
 
-static void arguments(napi_env env, napi_callback_info info, napi_value values[4]) {
-  size_t count = 4; /* those that are not there are undefined */
-  napi_get_cb_info(env, info, &count, values, NULL, NULL);
-}
-
 /* ---- Callbacks ---- */
 
 /** What Chime's contexts, and the objects of targets, point to. */
@@ -148,35 +143,32 @@ static void on_destroy(void *object) {
 
 /* ---- Calls that give a status ---- */
 
-#define CALL(name, call) \
-  static napi_value name(napi_env env, napi_callback_info info) { \
-    napi_value values[4]; \
-    arguments(env, info, values); \
-    return number(env, call); \
-  }
 #define INTEGER(index) integer(env, values[index])
 #define ID (uint64_t) INTEGER(0)
+/* clang-format off */
+#define CALLS(C) \
+  C(queueShutdown, chime_queue_shutdown(ID, INTEGER(1))) \
+  C(queueAdvance, chime_queue_advance(ID, INTEGER(1))) \
+  C(queueJump, chime_queue_jump(ID, INTEGER(1))) \
+  C(queueProcess, chime_queue_process(ID, (uint32_t)INTEGER(1), NULL)) \
+  C(queueAsyncRecord, chime_queue_async(ID, NULL, (void *)(intptr_t)INTEGER(1), NULL)) \
+  C(timerActivate, chime_timer_activate(ID, NULL)) \
+  C(timerSuspend, chime_timer_suspend(ID)) \
+  C(timerResume, chime_timer_resume(ID)) \
+  C(timerPostpone, chime_timer_postpone(ID, INTEGER(1))) \
+  C(timerCancel, chime_timer_cancel(ID)) \
+  C(timerRelease, chime_timer_release(ID)) \
+  C(timerCheckGeneration, chime_timer_check_generation(ID, (uint64_t)INTEGER(1))) \
+  C(targetRelease, chime_target_release(ID))
+/* clang-format on */
 
-CALL(queue_shutdown, chime_queue_shutdown(ID, INTEGER(1)))
-CALL(queue_advance, chime_queue_advance(ID, INTEGER(1)))
-CALL(queue_jump, chime_queue_jump(ID, INTEGER(1)))
-CALL(queue_process, chime_queue_process(ID, (uint32_t)INTEGER(1), NULL))
-CALL(queue_async_record, chime_queue_async(ID, NULL, (void *)(intptr_t)INTEGER(1), NULL))
-CALL(timer_activate, chime_timer_activate(ID, NULL))
-CALL(timer_suspend, chime_timer_suspend(ID))
-CALL(timer_resume, chime_timer_resume(ID))
-CALL(timer_postpone, chime_timer_postpone(ID, INTEGER(1)))
-CALL(timer_cancel, chime_timer_cancel(ID))
-CALL(timer_release, chime_timer_release(ID))
-CALL(timer_check_generation, chime_timer_check_generation(ID, (uint64_t)INTEGER(1)))
-CALL(target_release, chime_target_release(ID))
+#define DEFINE(name, call) \
+  static napi_value name(napi_env env, napi_value *values) { return number(env, call); }
+CALLS(DEFINE)
 
-static napi_value queue_async(napi_env env, napi_callback_info info) {
-  napi_value values[4];
+static napi_value queueAsync(napi_env env, napi_value *values) {
+  holder *context = hold(env, values[1]);
   chime_status status;
-  holder *context;
-  arguments(env, info, values);
-  context = hold(env, values[1]);
   if (context == NULL) return NULL;
   status = chime_queue_async(ID, on_function, context, on_finalize);
   if (CHIME_FAILED(status)) drop(context);
@@ -185,53 +177,43 @@ static napi_value queue_async(napi_env env, napi_callback_info info) {
 
 /* ---- Calls that have a result ---- */
 
-static napi_value version(napi_env env, napi_callback_info info) {
-  (void)info;
+static napi_value version(napi_env env, napi_value *values) {
+  (void)values;
   return number(env, chime_version());
 }
 
-static napi_value status_name(napi_env env, napi_callback_info info) {
-  napi_value values[4], result = NULL;
-  arguments(env, info, values);
+static napi_value statusName(napi_env env, napi_value *values) {
+  napi_value result = NULL;
   napi_create_string_utf8(env, chime_status_name((chime_status)INTEGER(0)), NAPI_AUTO_LENGTH, &result);
   return result;
 }
 
 /** kind, flags */
-static napi_value queue_create(napi_env env, napi_callback_info info) {
-  napi_value values[4];
+static napi_value queueCreate(napi_env env, napi_value *values) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = 0;
-  chime_queue_kind kind;
+  chime_queue_kind kind = (chime_queue_kind)INTEGER(0);
   chime_status status;
-  arguments(env, info, values);
-  kind = (chime_queue_kind)INTEGER(0);
   options.flags = (uint32_t)INTEGER(1);
   if (kind != CHIME_QUEUE_HOST && kind != CHIME_QUEUE_VIRTUAL) return made(env, CHIME_ERROR_UNSUPPORTED, NULL);
   status = chime_queue_create(kind, &options, &queue);
   return made(env, status, number(env, (int64_t)queue));
 }
 
-static napi_value queue_now(napi_env env, napi_callback_info info) {
-  napi_value values[4];
+static napi_value queueNow(napi_env env, napi_value *values) {
   int64_t now_ns = 0;
-  chime_status status;
-  arguments(env, info, values);
-  status = chime_queue_now(ID, &now_ns);
+  chime_status status = chime_queue_now(ID, &now_ns);
   return made(env, status, bigint(env, (uint64_t)now_ns));
 }
 
 /** queue, capacity (16 at most); an array of records */
-static napi_value queue_take_ticks(napi_env env, napi_callback_info info) {
-  napi_value values[4], result = NULL;
+static napi_value queueTakeTicks(napi_env env, napi_value *values) {
+  napi_value result = NULL;
   chime_tick records[16];
-  uint32_t capacity, count = 0, index;
-  chime_status status;
-  arguments(env, info, values);
-  capacity = (uint32_t)INTEGER(1);
-  status = chime_queue_take_ticks(ID, records, sizeof *records, capacity < 16 ? capacity : 16, &count);
+  uint32_t capacity = (uint32_t)INTEGER(1), count = 0;
+  chime_status status = chime_queue_take_ticks(ID, records, sizeof *records, capacity < 16 ? capacity : 16, &count);
   napi_create_array_with_length(env, count, &result);
-  for (index = 0; index < count; index++) {
+  for (uint32_t index = 0; index < count; index++) {
     napi_set_element(env, result, index, tick_object(env, &records[index], false));
   }
   return made(env, status, result);
@@ -239,8 +221,8 @@ static napi_value queue_take_ticks(napi_env env, napi_callback_info info) {
 
 /** queue, options, schedule or undefined, whether to return the id. Options: flags, context, target; armed, cancelled:
  *  whether the context's tick gets ticks of these kinds too. The context is an object, or a number for records. */
-static napi_value timer_start(napi_env env, napi_callback_info info) {
-  napi_value values[4], value;
+static napi_value timerStart(napi_env env, napi_value *values) {
+  napi_value value;
   napi_valuetype type;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
@@ -248,7 +230,6 @@ static napi_value timer_start(napi_env env, napi_callback_info info) {
   chime_status status;
   bool wanted = false;
   holder *context = NULL;
-  arguments(env, info, values);
   options.flags = (uint32_t)member(env, values[1], "flags");
   options.target = (chime_target_t)member(env, values[1], "target");
   value = property(env, values[1], "context", &type);
@@ -273,46 +254,35 @@ static napi_value timer_start(napi_env env, napi_callback_info info) {
   return made(env, status, number(env, (int64_t)timer));
 }
 
-static napi_value timer_state(napi_env env, napi_callback_info info) {
-  napi_value values[4];
+static napi_value timerState(napi_env env, napi_value *values) {
   chime_state state = 0;
-  chime_status status;
-  arguments(env, info, values);
-  status = chime_timer_state(ID, &state);
+  chime_status status = chime_timer_state(ID, &state);
   return made(env, status, number(env, state));
 }
 
-static napi_value timer_info(napi_env env, napi_callback_info info) {
-  napi_value values[4], result = NULL;
+static napi_value timerInfo(napi_env env, napi_value *values) {
+  napi_value result = NULL;
   chime_timer_info now = CHIME_TIMER_INFO_INIT;
-  chime_status status;
-  arguments(env, info, values);
-  status = chime_timer_get_info(ID, &now);
+  chime_status status = chime_timer_get_info(ID, &now);
   napi_create_object(env, &result);
   napi_set_named_property(env, result, "state", number(env, now.state));
   napi_set_named_property(env, result, "remaining", number(env, now.remaining_ns));
   return made(env, status, result);
 }
 
-static napi_value target_create(napi_env env, napi_callback_info info) {
-  napi_value values[4];
+static napi_value targetCreate(napi_env env, napi_value *values) {
   chime_target_t target = 0;
+  holder *object = hold(env, values[0]);
   chime_status status;
-  holder *object;
-  arguments(env, info, values);
-  object = hold(env, values[0]);
   if (object == NULL) return NULL;
   status = chime_target_create(object, on_destroy, &target);
   if (CHIME_FAILED(status)) drop(object);
   return made(env, status, number(env, (int64_t)target));
 }
 
-static napi_value target_retain(napi_env env, napi_callback_info info) {
-  napi_value values[4];
+static napi_value targetRetain(napi_env env, napi_value *values) {
   void *object = NULL;
-  chime_status status;
-  arguments(env, info, values);
-  status = chime_target_retain(ID, &object);
+  chime_status status = chime_target_retain(ID, &object);
   return made(env, status, object == NULL ? NULL : held(object));
 }
 
@@ -343,14 +313,12 @@ static void on_readable(uv_poll_t *poll, int error, int events) {
 static void on_closed(uv_handle_t *handle) { free(handle->data); }
 
 /** queue, function: calls the function, again and again, while the queue wants to be processed. Ends with unwatch. */
-static napi_value watch(napi_env env, napi_callback_info info) {
-  napi_value values[4], name, result = NULL;
+static napi_value watch(napi_env env, napi_value *values) {
+  napi_value name, result = NULL;
   int32_t fd = -1;
   uv_loop_t *loop;
   watcher *new;
-  chime_status status;
-  arguments(env, info, values);
-  status = chime_queue_fd(ID, &fd);
+  chime_status status = chime_queue_fd(ID, &fd);
   if (CHIME_FAILED(status)) return made(env, status, NULL);
   new = calloc(1, sizeof *new);
   if (new == NULL || (new->callback = hold(env, values[1])) == NULL) {
@@ -367,11 +335,9 @@ static napi_value watch(napi_env env, napi_callback_info info) {
 }
 
 /** What watch returned. Before the queue is shut down; once. */
-static napi_value unwatch(napi_env env, napi_callback_info info) {
-  napi_value values[4];
+static napi_value unwatch(napi_env env, napi_value *values) {
   void *data = NULL;
   watcher *old;
-  arguments(env, info, values);
   if (napi_get_value_external(env, values[0], &data) != napi_ok) return made(env, CHIME_ERROR_INVALID_ARGUMENT, NULL);
   old = data;
   napi_async_destroy(env, old->async);
@@ -380,36 +346,34 @@ static napi_value unwatch(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* ---- The module ---- */
+
+/* clang-format off */
+#define OTHERS(F) \
+  F(version) F(statusName) F(queueCreate) F(queueNow) F(queueTakeTicks) F(queueAsync) F(timerStart) F(timerState) \
+  F(timerInfo) F(targetCreate) F(targetRetain) F(watch) F(unwatch)
+/* clang-format on */
+
+typedef struct function {
+  const char *name;
+  napi_value (*call)(napi_env env, napi_value *values);
+} function;
+
+static napi_value called(napi_env env, napi_callback_info info) {
+  napi_value values[4];
+  size_t count = 4; /* those that are not there are undefined */
+  void *data = NULL;
+  napi_get_cb_info(env, info, &count, values, NULL, &data);
+  return ((const function *)data)->call(env, values);
+}
+
 NAPI_MODULE_INIT() {
-#define EXPORT(name, function) {name, NULL, function, NULL, NULL, NULL, napi_enumerable, NULL}
-  napi_property_descriptor properties[] = {
-      EXPORT("version", version),
-      EXPORT("statusName", status_name),
-      EXPORT("queueCreate", queue_create),
-      EXPORT("queueShutdown", queue_shutdown),
-      EXPORT("queueAsync", queue_async),
-      EXPORT("queueAsyncRecord", queue_async_record),
-      EXPORT("queueNow", queue_now),
-      EXPORT("queueAdvance", queue_advance),
-      EXPORT("queueJump", queue_jump),
-      EXPORT("queueProcess", queue_process),
-      EXPORT("queueTakeTicks", queue_take_ticks),
-      EXPORT("timerStart", timer_start),
-      EXPORT("timerActivate", timer_activate),
-      EXPORT("timerSuspend", timer_suspend),
-      EXPORT("timerResume", timer_resume),
-      EXPORT("timerPostpone", timer_postpone),
-      EXPORT("timerCancel", timer_cancel),
-      EXPORT("timerRelease", timer_release),
-      EXPORT("timerCheckGeneration", timer_check_generation),
-      EXPORT("timerState", timer_state),
-      EXPORT("timerInfo", timer_info),
-      EXPORT("targetCreate", target_create),
-      EXPORT("targetRetain", target_retain),
-      EXPORT("targetRelease", target_release),
-      EXPORT("watch", watch),
-      EXPORT("unwatch", unwatch),
-  };
-  napi_define_properties(env, exports, sizeof properties / sizeof *properties, properties);
+#define EXPORT(name, ...) {#name, name},
+  static function functions[] = {CALLS(EXPORT) OTHERS(EXPORT)};
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+    napi_value value = NULL;
+    napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, called, &functions[i], &value);
+    napi_set_named_property(env, exports, functions[i].name, value);
+  }
   return exports;
 }

@@ -12,8 +12,7 @@ let package = Package(
   dependencies: [.package(name: "chime", path: "../../..")],
   targets: [
     .executableTarget(name: "AppShapes", dependencies: chime),
-    .executableTarget(name: "MainRunLoop", dependencies: chime),
-    .executableTarget(name: "MainDispatch", dependencies: chime),
+    .executableTarget(name: "MainLoops", dependencies: chime),
   ],
   swiftLanguageModes: [.v6]
 )
