@@ -97,11 +97,13 @@ static void end_queues(void) {
 }
 
 static void expect_all_finalized(void) {
+  enum { MOST_WAITS = 300000 }; /* 30 s in all */
   const struct timespec moment = {0, 100000};
+  int waits = 0;
   for (int i = 0; i < w.owned_count; i += 1) {
     owned *o = &w.owned[i];
     /* A queue with threads of its own, released rather than shut down, may be at it still. */
-    for (int waits = 0; w.threads_made > 0 && waits < 50000; waits += 1) {
+    for (; w.threads_made > 0 && waits < MOST_WAITS; waits += 1) {
       if (__atomic_load_n(&o->finalized, __ATOMIC_SEQ_CST) >= o->accepted) break;
       nanosleep(&moment, NULL);
     }
