@@ -12,22 +12,22 @@ static int ticks, finalized;
 
 /* Which callback. */
 #define KINDS(K) \
-  K(ONE_SHOT, "handler-of-a-one-shot") \
-  K(REPEATING, "handler-of-a-repeating-timer") \
-  K(REGISTRATION, "registration-handler") \
-  K(CANCEL_HANDLER, "cancel-handler") \
-  K(NAMED, "named-handler") \
-  K(FINALIZER, "finalizer") \
-  K(DESTRUCTOR, "destructor") \
-  K(ASYNC, "function-of-async") \
-  K(ASYNC_FINALIZER, "finalizer-of-async") \
-  K(SYNC, "function-of-sync") \
-  K(ENTER, "enter") \
-  K(LEAVE, "leave") \
-  K(TRACED_CALLBACK, "trace-of-a-callback") \
-  K(TRACED_CALL, "trace-of-a-call") \
-  K(EXPIRY, "handler-of-an-expiry") \
-  K(VALUE_FINALIZER, "finalizer-of-a-value")
+  K(ONE_SHOT, handler_of_a_one_shot) \
+  K(REPEATING, handler_of_a_repeating_timer) \
+  K(REGISTRATION, registration_handler) \
+  K(CANCEL_HANDLER, cancel_handler) \
+  K(NAMED, named_handler) \
+  K(FINALIZER, finalizer) \
+  K(DESTRUCTOR, destructor) \
+  K(ASYNC, function_of_async) \
+  K(ASYNC_FINALIZER, finalizer_of_async) \
+  K(SYNC, function_of_sync) \
+  K(ENTER, enter) \
+  K(LEAVE, leave) \
+  K(TRACED_CALLBACK, trace_of_a_callback) \
+  K(TRACED_CALL, trace_of_a_call) \
+  K(EXPIRY, handler_of_an_expiry) \
+  K(VALUE_FINALIZER, finalizer_of_a_value)
 #define NUMBER(kind, name) kind,
 enum { KINDS(NUMBER) };
 
@@ -49,13 +49,11 @@ static void end_when_suspended(const chime_tick *tick, void *context) {
 /* Has the callback called; on a thread of its own, as some are called in the call that asks for them. */
 static void act(void) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_target_t target = 0;
   chime_expiring_t expiring = 0;
   int has_timer = kind <= DESTRUCTOR || kind == TRACED_CALLBACK || kind == TRACED_CALL;
-  int is_due = kind <= REGISTRATION || kind == TRACED_CALLBACK;
-  schedule.first_ns = is_due ? CHIME_MILLISECOND : CHIME_HOUR;
-  schedule.interval_ns = kind == ONE_SHOT ? 0 : schedule.first_ns;
+  int64_t delay = kind <= REGISTRATION || kind == TRACED_CALLBACK ? CHIME_MILLISECOND : CHIME_HOUR;
+  chime_schedule schedule = schedule_of(delay, kind == ONE_SHOT ? 0 : delay);
   options.handler = kind == ONE_SHOT || kind == REPEATING ? end_in_tick : ignore_tick;
   options.registration_handler = kind == REGISTRATION ? end_in_tick : NULL;
   options.cancel_handler = kind == CANCEL_HANDLER ? end_in_tick : NULL;
@@ -158,7 +156,7 @@ static void *check(void *context) {
   (void)context;
   if (kind == ENTER) options.enter = end_in_call;
   if (kind == LEAVE) options.leave = end_in_call;
-  if (!EXPECT_OK(place_make(where == PROCESS ? HOST : where, &options, &queue))) return NULL;
+  REQUIRE_OK(place_make(where == PROCESS ? HOST : where, &options, &queue));
   finalizers++;
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, count_tick, &finalized, count_call, NULL));
@@ -186,15 +184,15 @@ static void *check(void *context) {
 }
 
 /* argument: a place, by pthread_exit or by cancellation */
-static void end_in_a_callback(int argument) {
+static void end_in_a_callback(int which, int argument) {
   pthread_t thread;
-  kind = fault_number();
+  kind = which;
   where = argument / 2;
   ending_by_cancellation = argument % 2;
   if (kind == SYNC && where != SERIAL && where != PRECISE && where != MAIN) fault_skip("no sync");
   if ((kind == ENTER || kind == LEAVE) && is_driven()) fault_skip("no hooks");
   main_thread.id = pthread_self();
-  REQUIRE_OK(pthread_create(&thread, NULL, check, NULL));
+  thread = spawn(check, NULL);
   if (where == MAIN) {
     main_thread.body = drive_main;
     host_thread_run(&main_thread);
@@ -202,8 +200,6 @@ static void end_in_a_callback(int argument) {
   pthread_join(thread, NULL);
 }
 
-int main(int argc, char **argv) {
-#define CASE(kind, name) {name, end_in_a_callback, 0, 2 * WHERES - 1, 0, 0},
-  static const fault_case cases[] = {KINDS(CASE){NULL, NULL, 0, 0, 0, 0}};
-  return fault_main(argc, argv, cases);
-}
+#define ENDING_IN(which, name) \
+  CASES(name, argument, 0, 2 * WHERES - 1) { end_in_a_callback(which, argument); }
+KINDS(ENDING_IN)

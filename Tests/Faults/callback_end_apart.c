@@ -12,7 +12,7 @@ static chime_timer_t timer;
 /* ---- Callbacks that have a place of their own ------------------------------------------------------------------- */
 
 /* The functions that Chime's own threads begin and end with. */
-static void thread_hooks(int argument) {
+CASES(thread_hooks, argument, 0, 3) {
   int is_end_hook = argument / 2;
   ending_by_cancellation = argument % 2;
   EXPECT_OK(chime_set_thread_hooks(is_end_hook ? NULL : end_in_call, is_end_hook ? end_in_call : NULL, NULL));
@@ -34,16 +34,15 @@ static void take_twice(void) {
   chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count);
 }
 
-static void take_ticks(int argument) {
+CASES(destructor_in_take_ticks, argument, 0, 1) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_timer_options silent = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
   host_thread taker;
   chime_tick tick;
   uint32_t count;
   ending_by_cancellation = argument;
   options.flags = CHIME_QUEUE_RECORDS;
-  schedule.first_ns = schedule.interval_ns = CHIME_MILLISECOND;
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
   REQUIRE_OK(chime_target_create(&ending_calls, end_in_call, &held_target));
   silent.target = held_target;
@@ -70,7 +69,7 @@ static void advance_inner_queue(const chime_tick *tick, void *context) {
   add(&went_on, 1);
 }
 
-static void nested(int argument) {
+CASES(inside_another_queues_callback, argument, 0, 1) {
   static int inner_ticks;
   chime_state state;
   ending_by_cancellation = argument;
@@ -96,7 +95,7 @@ static void nested(int argument) {
 static void drive_once(void) { chime_queue_advance(queue, CHIME_MILLISECOND); }
 static void process_once(void) { chime_queue_process(queue, 0, NULL); }
 
-static void beside_others(int argument) {
+CASES(beside_other_callbacks, argument, 0, 3) {
   const chime_handler handlers[] = {advance_inner_queue, end_in_tick, advance_inner_queue, end_in_tick};
   int where = argument / 2 ? VIRTUAL : HOST, i;
   host_thread driver;
@@ -122,11 +121,10 @@ static void exit_at_once(const chime_tick *tick, void *context) {
   pthread_exit(NULL);
 }
 
-static void again_and_again(int where) {
+CASES(again_and_again, where, SERIAL, RUN_LOOP) {
   enum { ENDS = 500 };
   int i, ends = 0;
   queue = place_tick(where, &ticks, NULL);
-  REQUIRE(queue != 0);
   for (i = 0; i < ENDS; i++) {
     EXPECT_OK(chime_timer_after(queue, i * 10 * CHIME_MICROSECOND, exit_at_once, &ends, count_call, NULL));
   }
@@ -152,7 +150,7 @@ static void run_loop(void) {
 }
 
 /* The action of one: on the thread of the loop, or in chime_weak_timer_fire. */
-static void weak_timer_action(int argument) {
+CASES(action_of_a_weak_timer, argument, 0, 3) {
   int is_fired = argument / 2;
   host_thread runner;
   int32_t valid = 1;
@@ -166,8 +164,3 @@ static void weak_timer_action(int argument) {
   place_expect_works(RUN_LOOP);
   fault_seen("%s, %s", is_fired ? "fired" : "on its loop", ending_name());
 }
-
-FAULT_CASES({"thread-hooks", thread_hooks, 0, 3, 0, 0}, {"destructor-in-take-ticks", take_ticks, 0, 1, 0, 0},
-            {"inside-another-queues-callback", nested, 0, 1, 0, 0},
-            {"beside-other-callbacks", beside_others, 0, 3, 0, 0},
-            {"again-and-again", again_and_again, SERIAL, RUN_LOOP, 0, 0}, {"weak-timer", weak_timer_action, 0, 3, 0, 0})

@@ -21,22 +21,7 @@ typedef struct world {
   chime_weak_timer_t weak;
   chime_run_loop_t loop;
   chime_timer_t others[OTHERS]; /* due, or about to be */
-  uint64_t made;                /* what the call gives */
-  struct {                      /* what it is given to write to, or to read from */
-    int64_t time;
-    int32_t small;
-    uint32_t count;
-    chime_state state;
-    void *object;
-    char text[8192];
-    chime_queue_t list[8];
-    chime_tick records[4];
-    chime_timer_info info;
-    chime_queue_stats stats;
-    chime_schedule schedule;
-    chime_timer_options options;
-    chime_queue_options queue_options;
-  } its;
+  uint64_t made;                /* what the call gives; the rest that it writes is not looked at */
 } world;
 
 /* What a call needs, and what it gives. */

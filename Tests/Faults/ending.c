@@ -45,7 +45,7 @@ void host_thread_start(host_thread *thread, void (*body)(void)) {
   thread->body = body;
   thread->cleaned_up = 0;
   thread->has_ended = 0;
-  EXPECT_OK(pthread_create(&thread->id, NULL, host_thread_run, thread));
+  thread->id = spawn(host_thread_run, thread);
 }
 
 /* Once it is joined another thread may get its id. */

@@ -6,8 +6,6 @@
 
 #include "places.h"
 
-#include <pthread.h>
-
 /* How end_thread does it: by pthread_exit, or by cancelling its thread at a cancellation point. */
 extern int ending_by_cancellation;
 const char *ending_name(void);

@@ -1,6 +1,7 @@
 /* fault.c - see fault.h. */
 #include "fault.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,7 +16,14 @@
 
 enum { CASE_TIMEOUT_MS = 150000, SKIPPED = 77 };
 
-static int failures, number;
+static fault_case *cases;
+static int failures, number, status_of_main;
+
+void fault_add(fault_case *one) {
+  fault_case **place = &cases;
+  while (*place != NULL) place = &(*place)->next;
+  *place = one;
+}
 
 /* ---- Expectations ----------------------------------------------------------------------------------------------- */
 
@@ -36,6 +44,8 @@ int fault_expect_between(int64_t actual, int64_t low, int64_t high, const char *
 }
 
 int fault_failures(void) { return load(&failures); }
+void fault_give_up(void) { _exit(1); }
+void fault_return(int status) { status_of_main = status; }
 
 void fault_seen(const char *format, ...) {
   va_list arguments;
@@ -110,12 +120,13 @@ void fault_in_a_child(void (*child)(void)) {
   EXPECT_EQ(status, 0);
 }
 
-static int run_case(const fault_case *cases, const char *text) {
+static int run_case(const char *text) {
+  const fault_case *one;
   size_t length = strcspn(text, ":");
-  for (number = 0; cases->name != NULL; cases++, number++) {
-    if (strlen(cases->name) != length || strncmp(cases->name, text, length) != 0) continue;
-    cases->run(atoi(text + length + 1));
-    return fault_failures() == 0 ? 0 : 1;
+  for (one = cases; one != NULL; one = one->next, number++) {
+    if (strlen(one->name) != length || strncmp(one->name, text, length) != 0) continue;
+    one->run(atoi(text + length + 1));
+    return fault_failures() == 0 ? status_of_main : 1;
   }
   fprintf(stderr, "there is no case %s\n", text);
   return 2;
@@ -143,17 +154,18 @@ static int is_as_expected(const fault_case *one, const fault_end *end) {
   return one->signal != 0 ? end->signal == one->signal : end->signal == 0 && end->exit_status == one->exit_status;
 }
 
-int fault_main(int argc, char **argv, const fault_case *cases) {
+int main(int argc, char **argv) {
   const char *program = strrchr(argv[0], '/') == NULL ? argv[0] : strrchr(argv[0], '/') + 1;
+  const fault_case *one;
   int failed = 0, count = 0;
-  if (argc == 3 && strcmp(argv[1], one_case) == 0) return run_case(cases, argv[2]);
-  for (; cases->name != NULL; cases++) {
+  if (argc == 3 && strcmp(argv[1], one_case) == 0) return run_case(argv[2]);
+  for (one = cases; one != NULL; one = one->next) {
     char line[8192] = "";
     int argument, ran = 0, wrong = 0;
-    if (cases->last < cases->first || !is_wanted(argc, argv, cases->name)) continue;
+    if (one->last < one->first || !is_wanted(argc, argv, one->name)) continue;
     count++;
-    for (argument = cases->first; argument <= cases->last; argument++) {
-      fault_end end = fault_run_case(cases->name, argument, CASE_TIMEOUT_MS);
+    for (argument = one->first; argument <= one->last; argument++) {
+      fault_end end = fault_run_case(one->name, argument, CASE_TIMEOUT_MS);
       if (end.exit_status == SKIPPED) {
         if (line[0] == 0 && ran == 0) snprintf(line, sizeof line, "%s", end.output);
         continue;
@@ -161,11 +173,11 @@ int fault_main(int argc, char **argv, const fault_case *cases) {
       if (ran++ == 0) line[0] = 0;
       if (line[0] != 0 && end.output[0] != 0) strncat(line, "; ", sizeof line - strlen(line) - 1);
       strncat(line, end.output, sizeof line - strlen(line) - 1);
-      if (is_as_expected(cases, &end)) continue;
+      if (is_as_expected(one, &end)) continue;
       wrong = 1;
-      complain(program, cases, argument, &end);
+      complain(program, one, argument, &end);
     }
-    printf("%s %s %s: %s\n", wrong ? "FAILED" : ran > 0 ? "ok" : "skipped", program, cases->name, line);
+    printf("%s %s %s: %s\n", wrong ? "FAILED" : ran > 0 ? "ok" : "skipped", program, one->name, line);
     fflush(stdout);
     failed |= wrong;
   }
@@ -173,7 +185,19 @@ int fault_main(int argc, char **argv, const fault_case *cases) {
   return count == 0 ? 2 : failed;
 }
 
+/* ---- Threads ---------------------------------------------------------------------------------------------------- */
+
+pthread_t spawn(void *(*body)(void *), void *argument) {
+  pthread_t thread;
+  REQUIRE_OK(pthread_create(&thread, NULL, body, argument));
+  return thread;
+}
+
+void run_on_a_thread(void *(*body)(void *), void *argument) { pthread_join(spawn(body, argument), NULL); }
+
 /* ---- Waiting and counting --------------------------------------------------------------------------------------- */
+
+void *fault_next(const char *name) { return dlsym(RTLD_NEXT, name); }
 
 int64_t monotonic_ns(void) {
   struct timespec now;

@@ -6,7 +6,6 @@
 #include "calls.h"
 
 #include <dirent.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,22 +27,21 @@ static void *stop_main_at(void *least) {
 
 static void await_more_ticks(int more) {
   int where, least = load(&ticks[MAIN]) + more;
-  pthread_t thread;
+  pthread_t stopper;
   for (where = 0; where < PLACES; where++) {
     if (where != VIRTUAL && where != MAIN) EXPECT(await(&ticks[where], load(&ticks[where]) + more));
   }
   /* A thread says when it is enough: a timer on the main queue would wake it, and hide that it stood still. */
-  REQUIRE_OK(pthread_create(&thread, NULL, stop_main_at, &least));
+  stopper = spawn(stop_main_at, &least);
   EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
-  pthread_join(thread, NULL);
+  pthread_join(stopper, NULL);
   EXPECT(load(&ticks[MAIN]) >= least);
 }
 
 static void make_everything(void) {
   int where;
   for (where = 0; where < PLACES; where++) {
-    worlds[where].where = (place)where;
-    worlds[where].made = UNTOUCHED;
+    worlds[where] = (world){.where = where, .made = UNTOUCHED};
     world_make(&worlds[where]);
     EXPECT_OK(chime_timer_every(worlds[where].queue, TICK, count_tick, &ticks[where], NULL, NULL));
   }
@@ -79,8 +77,7 @@ static void every_call_says_forked(void) {
   fault_seen("FORKED from every function, ");
 }
 
-static void a_child_that_does_nothing(int argument) {
-  (void)argument;
+CASE(a_child_that_does_nothing) {
   make_everything();
   fault_in_a_child(every_call_says_forked);
   expect_parent_unharmed();
@@ -135,8 +132,7 @@ static void begin_anew(void) {
   EXPECT_EQ(finalized_contexts, 0);
 }
 
-static void a_child_that_begins_anew(int argument) {
-  (void)argument;
+CASE(a_child_that_begins_anew) {
   make_everything();
   fault_in_a_child(begin_anew);
   expect_parent_unharmed();
@@ -166,10 +162,9 @@ static void close_what_was_inherited(void) {
 }
 
 /* The child's copies of those of queues and of loops are closed. (Its own files stay: fork_files.c.) */
-static void descriptors(int argument) {
+CASE(descriptors) {
   chime_run_loop_t loops[4] = {0};
   int i;
-  (void)argument;
   for (i = 0; i < 2; i++) EXPECT_OK(place_make(HOST, NULL, &(chime_queue_t){0}));
   EXPECT_OK(chime_run_loop_current(&loops[0]));
   for (i = 1; i < 4; i++) EXPECT_OK(chime_run_loop_create(NULL, &loops[i]));
@@ -197,7 +192,7 @@ static chime_status run_handlers(int where, chime_queue_t queue, uint32_t *count
 }
 
 /* The child returns from the handler; the pass has ended there. */
-static void in_a_handler(int argument) {
+CASES(in_a_handler, argument, 0, 2) {
   const int where = argument == 0 ? HOST : argument == 1 ? VIRTUAL : RUN_LOOP; /* of the thread that forks */
   chime_queue_t queue = 0;
   chime_status status;
@@ -253,22 +248,15 @@ static void work_a_little(void) {
   loops_begin_anew();
 }
 
-static void beside_busy_threads(int argument) {
+CASE(beside_busy_threads) {
   enum { FORKS = 100 };
   pthread_t threads[2];
-  chime_queue_t queue = 0;
+  chime_queue_t queue = place_queue(SERIAL, NULL);
   int i;
-  (void)argument;
-  EXPECT_OK(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue));
-  for (i = 0; i < 2; i++) REQUIRE(pthread_create(&threads[i], NULL, churn, &queue) == 0);
+  for (i = 0; i < 2; i++) threads[i] = spawn(churn, &queue);
   for (i = 0; i < FORKS && fault_failures() == 0; i++) fault_in_a_child(work_a_little);
   store(&over, 1);
   for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   fault_seen("%d children began anew", FORKS);
 }
-
-FAULT_CASES({"a-child-that-does-nothing", a_child_that_does_nothing, 0, 0, 0, 0},
-            {"a-child-that-begins-anew", a_child_that_begins_anew, 0, 0, 0, 0},
-            {"descriptors", descriptors, 0, 0, 0, 0}, {"in-a-handler", in_a_handler, 0, 2, 0, 0},
-            {"beside-busy-threads", beside_busy_threads, 0, 0, 0, 0})

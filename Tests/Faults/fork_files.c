@@ -101,8 +101,7 @@ static void make_queues(int is_child) {
     chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
     if (i == 2 && !is_child) options.clock = CHIME_CLOCK_BOOTTIME;
     if (i == 3 && !is_child) options.clock = CHIME_CLOCK_WALL;
-    EXPECT_OK(place_make(where, &options, &queues[i]));
-    place_drive(where, queues[i]);
+    queues[i] = place_queue(where, &options);
     EXPECT_OK(chime_timer_every(queues[i], 2 * CHIME_MILLISECOND, count_tick, &ticks[i], NULL, NULL));
   }
   expect_ticks();
@@ -116,7 +115,7 @@ static void begin_anew_and_fork(void) {
   expect_ticks();
 }
 
-static void replaced(int is_in_childs_child) {
+CASES(files_of_the_childs_own, is_in_childs_child, 0, 1) {
   int i;
   make_queues(0);
   fault_in_a_child(is_in_childs_child ? begin_anew_and_fork : replace_all);
@@ -124,5 +123,3 @@ static void replaced(int is_in_childs_child) {
   for (i = 0; i < QUEUES; i++) EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
   fault_seen("%s", is_in_childs_child ? "in a child's child" : "closed, then opened anew");
 }
-
-FAULT_CASES({"files-of-the-childs-own", replaced, 0, 1, 0, 0})

@@ -4,8 +4,6 @@
  */
 #include "places.h"
 
-#include <pthread.h>
-
 static int ticks, finalized;
 
 static int where;
@@ -25,11 +23,9 @@ static void *make_and_end(void *is_exit) {
 }
 
 /* Queue and timer were made by a thread that has ended: they go on. */
-static void maker_ends(int argument) {
-  pthread_t thread;
+CASES(who_made_it, argument, SERIAL, HOST) {
   where = argument;
-  REQUIRE_OK(pthread_create(&thread, NULL, make_and_end, where % 2 ? &where : NULL));
-  pthread_join(thread, NULL);
+  run_on_a_thread(make_and_end, where % 2 ? &where : NULL);
   place_drive(where, queue);
   EXPECT(place_await(where, queue, &ticks, load(&ticks) + 3));
   EXPECT_OK(chime_timer_cancel_and_wait(timer, PATIENCE));
@@ -38,14 +34,11 @@ static void maker_ends(int argument) {
 }
 
 /* The thread that a host-driven queue is bound to has ended: nobody drives it, anybody may end it. */
-static void bound_thread_ends(int argument) {
-  pthread_t thread;
+CASE(who_is_bound) {
   int before;
-  (void)argument;
   where = HOST;
   flags = CHIME_QUEUE_BOUND;
-  REQUIRE_OK(pthread_create(&thread, NULL, make_and_end, NULL));
-  pthread_join(thread, NULL);
+  run_on_a_thread(make_and_end, NULL);
   before = load(&ticks); /* 1, where that thread was slower than the timer */
   EXPECT_EQ(chime_queue_process(queue, 0, NULL), CHIME_ERROR_WRONG_THREAD);
   EXPECT_EQ(chime_queue_wait(queue, CHIME_MILLISECOND), CHIME_ERROR_WRONG_THREAD);
@@ -74,15 +67,13 @@ static void run_threads(int count) {
   static chime_timer_t left[TIMERS];
   int i, t;
   for (i = 0; i < count; i++) {
-    pthread_t thread;
-    REQUIRE_OK(pthread_create(&thread, NULL, make_timers, i % 2 == 0 ? NULL : left));
-    pthread_join(thread, NULL);
+    run_on_a_thread(make_timers, i % 2 == 0 ? NULL : left);
     for (t = 0; i % 2 == 1 && t < TIMERS; t++) EXPECT_OK(chime_timer_release(left[t]));
   }
 }
 
 /* The queue has room for one thread's timers: slots in the cache of a thread that has ended would be missing. */
-static void caches(int kind) {
+CASES(caches_of_1000_threads, kind, SERIAL, PRECISE) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   int64_t before, after;
   options.timer_limit = TIMERS;
@@ -112,13 +103,10 @@ static void *have_a_run_loop(void *context) {
   return NULL;
 }
 
-static void run_loop_thread_ends(int argument) {
-  pthread_t thread;
+CASE(run_loop) {
   int32_t valid = 1;
   int at_end;
-  (void)argument;
-  REQUIRE_OK(pthread_create(&thread, NULL, have_a_run_loop, NULL));
-  pthread_join(thread, NULL);
+  run_on_a_thread(have_a_run_loop, NULL);
   at_end = load(&ticks);
   EXPECT_EQ(chime_run_loop_stop(loop), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(chime_run_loop_queue_create(loop, NULL, NULL, &(chime_queue_t){0}), CHIME_ERROR_INVALID_HANDLE);
@@ -130,6 +118,3 @@ static void run_loop_thread_ends(int argument) {
   EXPECT_EQ(load(&ticks), at_end + 1); /* the finalizer */
   fault_seen("no tick more, the loop's id is stale, shutdown delivers the finalizer");
 }
-
-FAULT_CASES({"who-made-it", maker_ends, SERIAL, HOST, 0, 0}, {"who-is-bound", bound_thread_ends, 0, 0, 0, 0},
-            {"caches-of-1000-threads", caches, SERIAL, PRECISE, 0, 0}, {"run-loop", run_loop_thread_ends, 0, 0, 0, 0})
