@@ -229,7 +229,7 @@ static void storm_of_meetings(csuite *t) {
   static const csuite_test round = {.name = "meet", .run = meet};
   char message[1024];
   int64_t rounds = 0;
-  round_dice = storm_dice(400);
+  round_dice = storm_dice();
   for (; storm_goes_on(t); rounds++) {
     if (csuite_run_test(&round, message, sizeof message) == CSUITE_PASSED) continue;
     EXPECT_TEXT(message, "");
