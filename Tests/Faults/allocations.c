@@ -36,14 +36,11 @@ static int try_all(int subject, int where, int is_warm, int way, int *wrong) {
     long refused = -1, refused_to_call = 0;
     fault_end end = fault_run_case("one_call", encode(subject, where, is_warm, way, n), PART_TIMEOUT_MS);
     int is_told = sscanf(end.output, "%ld %ld", &refused, &refused_to_call) == 2;
-    if (end.exit_status == 0 && is_told && refused == 0) break;
+    if (end.status == 0 && is_told && refused == 0) break;
     calls += refused_to_call > 0; /* other threads may have asked meanwhile */
-    if (end.exit_status == 0) continue;
-    fprintf(stderr, "%s on %s, %s, allocation %d%s: %s\n", subjects[subject].name, place_name(where),
-            is_warm ? "warm" : "cold", n, ways[way],
-            end.hung          ? "hangs"
-            : end.signal != 0 ? strsignal(end.signal)
-                              : "wrong");
+    if (end.status == 0) continue;
+    fprintf(stderr, "%s on %s, %s, allocation %d%s: ended with %d\n", subjects[subject].name, place_name(where),
+            is_warm ? "warm" : "cold", n, ways[way], end.status);
     *wrong += 1;
     if (is_told && refused == 0) break;
   }

@@ -48,17 +48,19 @@ static void end_when_suspended(const chime_tick *tick, void *context) {
 
 /* Has the callback called; on a thread of its own, as some are called in the call that asks for them. */
 static void act(void) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_timer_options options = {
+      .size = sizeof options,
+      .handler = kind == ONE_SHOT || kind == REPEATING ? end_in_tick : ignore_tick,
+      .registration_handler = kind == REGISTRATION ? end_in_tick : NULL,
+      .cancel_handler = kind == CANCEL_HANDLER ? end_in_tick : NULL,
+      .context = &finalized,
+      .finalizer = kind == FINALIZER ? end_in_call : count_call,
+  };
   chime_target_t target = 0;
   chime_expiring_t expiring = 0;
   int has_timer = kind <= DESTRUCTOR || kind == TRACED_CALLBACK || kind == TRACED_CALL;
   int64_t delay = kind <= REGISTRATION || kind == TRACED_CALLBACK ? CHIME_MILLISECOND : CHIME_HOUR;
   chime_schedule schedule = schedule_of(delay, kind == ONE_SHOT ? 0 : delay);
-  options.handler = kind == ONE_SHOT || kind == REPEATING ? end_in_tick : ignore_tick;
-  options.registration_handler = kind == REGISTRATION ? end_in_tick : NULL;
-  options.cancel_handler = kind == CANCEL_HANDLER ? end_in_tick : NULL;
-  options.context = &finalized;
-  options.finalizer = kind == FINALIZER ? end_in_call : count_call;
   finalizers += has_timer && kind != FINALIZER;
   if (kind == TRACED_CALLBACK) EXPECT_OK(chime_set_trace(end_when_called_back, NULL));
   if (kind == TRACED_CALL) EXPECT_OK(chime_set_trace(end_when_suspended, NULL));
@@ -150,12 +152,11 @@ static void expect_at_rest(void) {
 }
 
 static void *check(void *context) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  const chime_queue_options options = {
+      .size = sizeof options, .enter = kind == ENTER ? end_in_call : NULL, .leave = kind == LEAVE ? end_in_call : NULL};
   host_thread driver, actor;
   int is_main_gone;
   (void)context;
-  if (kind == ENTER) options.enter = end_in_call;
-  if (kind == LEAVE) options.leave = end_in_call;
   REQUIRE_OK(place_make(where == PROCESS ? HOST : where, &options, &queue));
   finalizers++;
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
@@ -172,13 +173,13 @@ static void *check(void *context) {
   }
   if (kind == TRACED_CALLBACK || kind == TRACED_CALL) EXPECT_OK(chime_set_trace(NULL, NULL));
   expect_at_rest();
-  if (fault_failures() > 0) _exit(1);                         /* the rest would only take its time */
+  if (fault_failures() > 0) fault_leave();                    /* the rest would only take its time */
   if (!is_main_gone) EXPECT(await(&ticks, load(&ticks) + 3)); /* other timers go on */
   EXPECT_OK(chime_queue_shutdown(queue, is_main_gone ? 100 * CHIME_MILLISECOND : PATIENCE));
   if (is_driven()) host_thread_expect_end(&driver);
   EXPECT_EQ(load(&finalized), finalizers);
   fault_seen("%s, %s", where == PROCESS ? "host-driven, process" : place_name(where), ending_name());
-  if (is_main_gone) _exit(fault_failures() == 0 ? 0 : 1);
+  if (is_main_gone) fault_leave();
   if (where == MAIN) chime_main_stop();
   return NULL;
 }

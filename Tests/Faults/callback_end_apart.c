@@ -35,14 +35,13 @@ static void take_twice(void) {
 }
 
 CASES(destructor_in_take_ticks, argument, 0, 1) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  const chime_queue_options options = {.size = sizeof options, .flags = CHIME_QUEUE_RECORDS};
   chime_timer_options silent = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
   host_thread taker;
   chime_tick tick;
   uint32_t count;
   ending_by_cancellation = argument;
-  options.flags = CHIME_QUEUE_RECORDS;
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
   REQUIRE_OK(chime_target_create(&ending_calls, end_in_call, &held_target));
   silent.target = held_target;

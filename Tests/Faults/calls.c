@@ -29,10 +29,12 @@ static const chime_queue_options on_the_wall_clock = {
     .size = sizeof on_the_wall_clock, .label = LONG_TEXT, .clock = CHIME_CLOCK_WALL};
 
 static const chime_timer_options *full_options(chime_target_t target) {
-  static chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  options.handler = options.registration_handler = options.cancel_handler = ignore_tick;
-  options.finalizer = finalize;
-  options.label = LONG_TEXT;
+  static chime_timer_options options = {.size = sizeof options,
+                                        .handler = ignore_tick,
+                                        .registration_handler = ignore_tick,
+                                        .cancel_handler = ignore_tick,
+                                        .finalizer = finalize,
+                                        .label = LONG_TEXT};
   options.target = target;
   return &options;
 }
@@ -216,12 +218,9 @@ const int subject_count = sizeof subjects / sizeof subjects[0];
 /* ---- Their world ------------------------------------------------------------------------------------------------- */
 
 void world_make(world *w) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_timer_options options = {.size = sizeof options, .handler = ignore_tick, .label = "tied"};
   int i;
-  options.handler = ignore_tick;
-  options.label = "tied";
-  REQUIRE_OK(place_make(w->where, NULL, &w->queue));
-  place_drive(w->where, w->queue);
+  w->queue = place_queue(w->where, NULL);
   if (w->where == HOST) REQUIRE_OK(place_make(HOST, NULL, &w->empty));
   EXPECT_OK(takes(chime_target_create(&object, finalize, &w->target)));
   EXPECT_OK(chime_timer_create(w->queue, &options, &w->timer));

@@ -15,7 +15,7 @@ enum { BY_RETURN, BY_EXIT, BY_QUICK_EXIT, BY_UNDERSCORE_EXIT, WAYS };
 static const char *const way_names[] = {"return", "exit", "quick_exit", "_exit"};
 
 static void end_by(int way) {
-  if (fault_failures() > 0) _exit(1);
+  if (fault_failures() > 0) fault_leave();
   if (way == BY_EXIT) exit(STATUS);
   if (way == BY_QUICK_EXIT) quick_exit(STATUS);
   if (way == BY_UNDERSCORE_EXIT) _exit(STATUS);
@@ -58,14 +58,14 @@ static void load_queues(void) {
   EXPECT(await(&busy, 200));
 }
 
-CASES_THAT_END(while_handlers_run, way, BY_RETURN, WAYS - 1, STATUS, 0) {
+CASES_THAT_END(while_handlers_run, way, BY_RETURN, WAYS - 1, STATUS) {
   load_queues();
   fault_seen("%s, %d ticks", way_names[way], load(&busy));
   end_by(way);
 }
 
 /* A signal that ends the process, amid ticks: nothing of Chime's catches it. */
-CASES_THAT_END(by_a_signal, only, 0, 0, 0, SIGTERM) {
+CASES_THAT_END(by_a_signal, only, 0, 0, FAULT_BY_SIGNAL + SIGTERM) {
   load_queues();
   fault_seen("SIGTERM");
   raise(SIGTERM);
@@ -78,10 +78,10 @@ static void call_chime_at_exit(void) {
   EXPECT(await(&ticks, 3));
   EXPECT_OK(chime_queue_sync(serial, count_call, &called, PATIENCE));
   place_expect_works(SERIAL);
-  if (fault_failures() > 0) _exit(1);
+  if (fault_failures() > 0) fault_leave();
 }
 
-CASES_THAT_END(functions_of_atexit, way, BY_RETURN, BY_EXIT, STATUS, 0) {
+CASES_THAT_END(functions_of_atexit, way, BY_RETURN, BY_EXIT, STATUS) {
   atexit(call_chime_at_exit);
   load_queues();
   fault_seen("%s", way_names[way]);
@@ -95,7 +95,7 @@ static void exit_in_handler(const chime_tick *tick, void *way) {
 }
 
 /* argument: a kind of queue and a way. */
-CASES_THAT_END(in_a_handler, argument, 0, PLACES *WAYS - 1, STATUS, 0) {
+CASES_THAT_END(in_a_handler, argument, 0, PLACES *WAYS - 1, STATUS) {
   static int way, never;
   int where = argument / WAYS;
   chime_queue_t queue = 0;

@@ -16,13 +16,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How the process of a case ends: its exit status, or as a shell says it: */
+enum { FAULT_HANGS = 124, FAULT_BY_SIGNAL = 128 /* and the signal's number */ };
+
 typedef struct fault_case {
   const char *name;
   void (*run)(int argument);
-  int first;       /* the case is run once for each argument from first */
-  int last;        /* to last; what it saw is joined into one line. Less: only other cases run it */
-  int exit_status; /* that the process must end with; 0 also wants every expectation to hold */
-  int signal;      /* that must end the process instead; 0: none */
+  int first;  /* the case is run once for each argument from first */
+  int last;   /* to last; what it saw is joined into one line. Less: only other cases run it */
+  int status; /* that its process must end with; 0 also wants every expectation to hold */
   struct fault_case *next;
 } fault_case;
 
@@ -30,13 +32,13 @@ typedef struct fault_case {
 void fault_add(fault_case *one);
 
 /* CASES(a_name, argument, first, last) { ... } defines a case that is run once for each argument. */
-#define CASES(name, argument, first, last) CASES_THAT_END(name, argument, first, last, 0, 0)
+#define CASES(name, argument, first, last) CASES_THAT_END(name, argument, first, last, 0)
 #define CASE(name) CASES(name, only, 0, 0)
-#define CASES_THAT_END(name, argument, first, last, exit_status, signal) \
+#define CASES_THAT_END(name, argument, first, last, status) \
   static void name(int argument); \
   __attribute__((constructor)) static void add_##name(void) { \
     static fault_case one; \
-    one = (fault_case){#name, name, first, last, exit_status, signal, NULL}; \
+    one = (fault_case){#name, name, first, last, status, NULL}; \
     fault_add(&one); \
   } \
   static void name(__attribute__((unused)) int argument)
@@ -47,11 +49,8 @@ void fault_seen(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** Leaves the case: it says nothing on this machine, and why. Not a failure. */
 void fault_skip(const char *why);
 
-/* How the process of a case ended. */
 typedef struct fault_end {
-  int exit_status;   /* -1: not by exit */
-  int signal;        /* that ended it; 0: none */
-  int hung;          /* 1: it was still there when its time was over, and was killed */
+  int status;
   char output[4096]; /* what it wrote to its standard output */
 } fault_end;
 
@@ -78,9 +77,10 @@ int fault_failures(void);
   fault_expect_between((int64_t)(actual), (int64_t)(low), (int64_t)(high), __FILE__, __LINE__, #actual)
 #define EXPECT_OK(actual) EXPECT_EQ(actual, 0)
 /* The same, and end the case's process: what follows would make no sense. */
-#define REQUIRE(condition) (EXPECT(condition) ? (void)0 : fault_give_up())
-#define REQUIRE_OK(actual) (EXPECT_OK(actual) ? (void)0 : fault_give_up())
-void fault_give_up(void);
+#define REQUIRE(condition) (EXPECT(condition) ? (void)0 : fault_leave())
+#define REQUIRE_OK(actual) (EXPECT_OK(actual) ? (void)0 : fault_leave())
+/** Ends the case's process here, as its main would, but for functions of atexit. */
+void fault_leave(void);
 
 /** Starts a thread that must be joined; has one run the body, to its end. */
 pthread_t spawn(void *(*body)(void *), void *argument);

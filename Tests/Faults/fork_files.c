@@ -98,9 +98,8 @@ static void make_queues(int is_child) {
   int i;
   for (i = 0; i < QUEUES; i++) {
     int where = is_child || i > 1 ? HOST : i == 0 ? SERIAL : PRECISE;
-    chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-    if (i == 2 && !is_child) options.clock = CHIME_CLOCK_BOOTTIME;
-    if (i == 3 && !is_child) options.clock = CHIME_CLOCK_WALL;
+    static const chime_clock clocks[QUEUES] = {[2] = CHIME_CLOCK_BOOTTIME, [3] = CHIME_CLOCK_WALL};
+    const chime_queue_options options = {.size = sizeof options, .clock = is_child ? CHIME_CLOCK_MONOTONIC : clocks[i]};
     queues[i] = place_queue(where, &options);
     EXPECT_OK(chime_timer_every(queues[i], 2 * CHIME_MILLISECOND, count_tick, &ticks[i], NULL, NULL));
   }

@@ -70,8 +70,8 @@ CASES(limit, argument, 0, LIMITS - 1) {
 /* ---- Much at once ------------------------------------------------------------------------------------------------ */
 
 /* Calls of async, and targets, until there is no memory; then all that was taken is run, and finalized. */
-CASES(functions_and_targets, where, VIRTUAL, VIRTUAL) {
-  chime_queue_t queue = place_queue(where, NULL);
+CASE(functions_and_targets) {
+  chime_queue_t queue = place_queue(VIRTUAL, NULL);
   chime_target_t target = 0;
   chime_status status = CHIME_OK;
   int functions = 0, targets = 0;
@@ -82,7 +82,7 @@ CASES(functions_and_targets, where, VIRTUAL, VIRTUAL) {
   while (targets < 4000000 && (status = chime_target_create(&due, NULL, &target)) == CHIME_OK) targets++;
   EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
   limit_to(-1);
-  fault_seen("%s: %d functions, %d targets", place_name(where), functions, targets);
+  fault_seen("%d functions, %d targets", functions, targets);
   EXPECT_OK(chime_target_create(&due, NULL, &target));
   EXPECT_OK(chime_queue_async(queue, count_call, &ticks, count_call));
   EXPECT_OK(chime_queue_advance(queue, 0));
@@ -97,23 +97,20 @@ enum { ROOM_FOR_THREADS_KIB = 256 << 10 };
 
 /* Every kind of queue ticks on while every allocation of the process is refused, and the address space full but for
    threads, and cancels, releases and shuts down: FAULTS_SECONDS (2) of it. */
-typedef struct ticking {
-  int where;
-  chime_queue_t queue;
-  chime_timer_t timers[8];
-} ticking;
+static chime_queue_t ticking;
 
 static void *tick_on(void *context) {
   const char *seconds = getenv("FAULTS_SECONDS");
-  ticking *t = context;
+  const int where = *(int *)context;
+  chime_timer_t own[8];
   int64_t end, resident;
   int i, before, after, rounds = 0, made = 0, unmade = 0;
   long refused;
   for (i = 0; i < 8; i++) {
-    REQUIRE_OK(chime_timer_every(t->queue, CHIME_MILLISECOND, count_tick, &ticks, count_call, &t->timers[i]));
+    REQUIRE_OK(chime_timer_every(ticking, CHIME_MILLISECOND, count_tick, &ticks, count_call, &own[i]));
   }
   /* Threads have come. (The main queue is run by the main thread.) */
-  EXPECT(t->where == MAIN ? await(&ticks, 100) : place_await(t->where, t->queue, &ticks, 100));
+  EXPECT(where == MAIN ? await(&ticks, 100) : place_await(where, ticking, &ticks, 100));
   before = load(&ticks);
   resident = resident_kib();
   limit_to(mapped_kib() + ROOM_FOR_THREADS_KIB);
@@ -123,30 +120,30 @@ static void *tick_on(void *context) {
     chime_timer_t timer = 0;
     chime_queue_t more = 0;
     int seen = load(&ticks);
-    if (t->where == VIRTUAL) {
-      EXPECT_OK(chime_queue_advance(t->queue, CHIME_MILLISECOND));
+    if (where == VIRTUAL) {
+      EXPECT_OK(chime_queue_advance(ticking, CHIME_MILLISECOND));
       sleep_ms(1);
     } else {
       EXPECT(await(&ticks, seen + 1));
     }
     rounds++;
-    if (chime_timer_after(t->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &timer) == CHIME_OK) {
+    if (chime_timer_after(ticking, CHIME_HOUR, ignore_tick, NULL, NULL, &timer) == CHIME_OK) {
       made++;
       EXPECT_OK(chime_timer_release(timer));
     }
-    EXPECT(chime_timer_suspend(t->timers[1]) >= 0);
-    EXPECT_OK(chime_timer_resume(t->timers[1]));
+    EXPECT(chime_timer_suspend(own[1]) >= 0);
+    EXPECT_OK(chime_timer_resume(own[1]));
     unmade += chime_queue_create(rounds % 2 ? CHIME_QUEUE_SERIAL : CHIME_QUEUE_VIRTUAL, NULL, &more) < 0;
     EXPECT_OK(chime_queue_release(more));
   }
   after = load(&ticks);
-  for (i = 0; i < 4; i++) EXPECT(chime_timer_cancel(t->timers[i]) >= 0);
-  for (i = 0; i < 4; i++) EXPECT(chime_timer_release(t->timers[i]) >= 0);
-  EXPECT_OK(chime_queue_shutdown(t->queue, PATIENCE));
-  if (t->where == MAIN) chime_main_stop();
+  for (i = 0; i < 4; i++) EXPECT(chime_timer_cancel(own[i]) >= 0);
+  for (i = 0; i < 4; i++) EXPECT(chime_timer_release(own[i]) >= 0);
+  EXPECT_OK(chime_queue_shutdown(ticking, PATIENCE));
+  if (where == MAIN) chime_main_stop();
   refused = refuse_none();
   limit_to(-1);
-  fault_seen("%s: %d ticks, %d timers; %ld allocations and %d calls refused; %lld KiB more%s", place_name(t->where),
+  fault_seen("%s: %d ticks, %d timers; %ld allocations and %d calls refused; %lld KiB more%s", place_name(where),
              after - before, made, refused, unmade, (long long)(resident_kib() - resident),
              seconds != NULL ? "\n" : "");
   EXPECT(made > 0 && unmade > 0);
@@ -154,17 +151,10 @@ static void *tick_on(void *context) {
 }
 
 CASES(ticking_without_memory, where, 0, PLACES - 1) {
-  static ticking t;
   pthread_t thread;
-  t.where = where;
-  t.queue = place_queue(where, NULL);
-  if (where != MAIN) {
-    tick_on(&t);
-    return;
-  }
-  /* The main thread has to be in chime_main_run. */
-  thread = spawn(tick_on, &t);
-  EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
+  ticking = place_queue(where, NULL);
+  thread = spawn(tick_on, &where);
+  if (where == MAIN) EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
   pthread_join(thread, NULL);
 }
 
@@ -175,12 +165,10 @@ CASES(first_tick_without_memory, where, 0, PLACES - 1) {
   chime_queue_t queue, filled = place_queue(VIRTUAL, NULL);
   chime_expiring_t expiring = 0;
   chime_target_t target = 0;
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_timer_options options = {
+      .size = sizeof options, .handler = count_tick, .context = &ticks, .finalizer = count_call};
   chime_schedule at_once = schedule_of(0, CHIME_MILLISECOND), in_an_hour = schedule_of(CHIME_HOUR, 0);
   chime_timer_t timer = 0;
-  options.handler = count_tick;
-  options.context = &ticks;
-  options.finalizer = count_call;
   if (where == MAIN) fault_skip("its thread would have to drain it");
   queue = place_queue(where, NULL);
   REQUIRE_OK(chime_timer_create(queue, &options, &timer));
@@ -233,10 +221,9 @@ static long count(int where, chime_queue_t queue, int more) {
 CASES(a_tick_allocates_nothing, where, 0, PLACES - 1) {
   chime_queue_t queue = place_queue(where, NULL);
   chime_timer_t timer = 0;
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_timer_options options = {.size = sizeof options, .context = &ticks};
   long found;
   int i;
-  options.context = &ticks;
   for (i = 0; i < TIMERS; i++) {
     chime_schedule schedule = schedule_of(200 * CHIME_MICROSECOND, i % 2 == 0 ? 500 * CHIME_MICROSECOND : 0);
     options.handler = i % 2 == 0 ? count_tick : start_again;
@@ -301,12 +288,10 @@ static void give(void *memory, void *context) {
 }
 
 CASES(the_hosts_allocator, where, 0, PLACES - 1) {
-  chime_allocator allocator = CHIME_ALLOCATOR_INIT;
+  const chime_allocator allocator = {
+      .size = sizeof allocator, .allocate = take, .deallocate = give, .context = &blocks};
   chime_queue_t queue = 0;
   int before;
-  allocator.allocate = take;
-  allocator.deallocate = give;
-  allocator.context = &blocks;
   store(&takes_from_host, 1);
   EXPECT_OK(chime_set_allocator(&allocator));
   place_expect_works(where);

@@ -94,10 +94,7 @@ void ignore_tick(const chime_tick *tick, void *context) { (void)tick, (void)cont
 void ignore_call(void *context) { (void)context; }
 
 chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) {
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  schedule.first_ns = first_ns;
-  schedule.interval_ns = interval_ns;
-  return schedule;
+  return (chime_schedule){.size = sizeof(chime_schedule), .first_ns = first_ns, .interval_ns = interval_ns};
 }
 
 void place_use_up_reserve(chime_queue_t queue) {

@@ -1,11 +1,11 @@
 /*
- * thread_end.c - threads of the host that have used Chime end: whoever made a queue, a timer, drove a queue, had a run loop.
- * What belongs to others goes on; what Chime kept for the thread is given back.
+ * thread_end.c - threads of the host that have used Chime end: whoever made a queue, a timer, drove a queue. What belongs
+ * to others goes on; what Chime kept for the thread is given back. (Who had a run loop: run_loop.c and weak_timers.c of the
+ * C suite.)
  */
 #include "places.h"
 
-static int ticks, finalized;
-
+static int ticks;
 static int where;
 static uint32_t flags;
 static chime_queue_t queue;
@@ -13,8 +13,7 @@ static chime_timer_t timer;
 
 /* Makes both, drives a host-driven queue once, and ends. */
 static void *make_and_end(void *is_exit) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  options.flags = flags;
+  const chime_queue_options options = {.size = sizeof options, .flags = flags};
   EXPECT_OK(place_make(where, &options, &queue));
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, count_call, &timer));
   if (where == HOST) EXPECT_OK(chime_queue_process(queue, 0, NULL));
@@ -74,10 +73,9 @@ static void run_threads(int count) {
 
 /* The queue has room for one thread's timers: slots in the cache of a thread that has ended would be missing. */
 CASES(caches_of_1000_threads, kind, SERIAL, PRECISE) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  const chime_queue_options options = {.size = sizeof options, .timer_limit = TIMERS};
   int64_t before, after;
-  options.timer_limit = TIMERS;
-  REQUIRE_OK(place_make(kind, &options, &queue));
+  queue = place_queue(kind, &options);
   run_threads(THREADS / 10);
   before = resident_kib();
   run_threads(THREADS);
@@ -86,35 +84,4 @@ CASES(caches_of_1000_threads, kind, SERIAL, PRECISE) {
              (long long)(after - before));
   EXPECT_BETWEEN(after - before, -100000, 512); /* what a cache is held in, lost by each thread, would be more */
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-}
-
-/* ---- Run loops -------------------------------------------------------------------------------------------------- */
-
-static chime_run_loop_t loop;
-static chime_weak_timer_t weak_timer;
-
-static void *have_a_run_loop(void *context) {
-  (void)context;
-  EXPECT_OK(chime_run_loop_current(&loop));
-  EXPECT_OK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
-  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, count_call, NULL));
-  EXPECT_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 1, 0, count_tick, &finalized, count_call, &weak_timer));
-  while (load(&ticks) < 3) EXPECT_EQ(chime_run_loop_run(NULL, 5 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
-  return NULL;
-}
-
-CASE(run_loop) {
-  int32_t valid = 1;
-  int at_end;
-  run_on_a_thread(have_a_run_loop, NULL);
-  at_end = load(&ticks);
-  EXPECT_EQ(chime_run_loop_stop(loop), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(chime_run_loop_queue_create(loop, NULL, NULL, &(chime_queue_t){0}), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_OK(chime_weak_timer_is_valid(weak_timer, &valid));
-  EXPECT_EQ(valid, 0);
-  let_others_tick();
-  EXPECT_EQ(load(&ticks), at_end);
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  EXPECT_EQ(load(&ticks), at_end + 1); /* the finalizer */
-  fault_seen("no tick more, the loop's id is stale, shutdown delivers the finalizer");
 }

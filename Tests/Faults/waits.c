@@ -56,18 +56,19 @@ static void hold(const chime_tick *tick, void *context) {
   await(&let_go, 1);
 }
 
-int wait_prepare(const wait *w) {
+void wait_prepare(const wait *w) {
   queue = held = 0;
   store(&is_held, 0);
   store(&let_go, 0);
-  if (w->where != PLACES && !EXPECT_OK(place_make(w->where, NULL, &queue))) return 0;
+  if (w->where != PLACES) REQUIRE_OK(place_make(w->where, NULL, &queue));
   if (w->flags & OF_A_LOOP) {
     /* A loop with nothing in it returns at once. */
-    return EXPECT_OK(chime_run_loop_current(&loop)) &&
-           EXPECT_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, ignore_tick, NULL, NULL, NULL));
+    REQUIRE_OK(chime_run_loop_current(&loop));
+    REQUIRE_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, ignore_tick, NULL, NULL, NULL));
   }
-  if ((w->flags & FOR_A_HANDLER) == 0) return 1;
-  return EXPECT_OK(chime_timer_every(queue, CHIME_MICROSECOND, hold, NULL, NULL, &held)) && EXPECT(await(&is_held, 1));
+  if ((w->flags & FOR_A_HANDLER) == 0) return;
+  REQUIRE_OK(chime_timer_every(queue, CHIME_MICROSECOND, hold, NULL, NULL, &held));
+  REQUIRE(await(&is_held, 1));
 }
 
 chime_status wait_expected(const wait *w) { return w->flags & STOPS ? CHIME_STOPPED : CHIME_OK; }
