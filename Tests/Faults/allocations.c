@@ -78,14 +78,15 @@ typedef struct look {
   uint64_t generations[4];
 } look;
 
-static void look_at(const world *w, look *found) {
+static look look_at(const world *w) {
   const chime_timer_t all[4] = {w->timer, w->bare[0], w->bare[1], w->tied};
+  look found = {{0}, {0}};
   int i;
-  memset(found, 0, sizeof *found);
   for (i = 0; i < 4; i++) {
-    chime_timer_state(all[i], &found->states[i]);
-    chime_timer_generation(all[i], &found->generations[i]);
+    chime_timer_state(all[i], &found.states[i]);
+    chime_timer_generation(all[i], &found.generations[i]);
   }
+  return found;
 }
 
 /* A call, and what came of it. Cold, it is the first that its thread makes, and maybe the first of the process. */
@@ -111,7 +112,7 @@ CASES(one_call, argument, 1, 0) {
   int rest = argument / (MOST + 1) / REFUSE_WAYS, is_warm = rest % 2, where = rest / 2 % PLACES;
   trial t = {.called = &subjects[rest / 2 / PLACES], .way = argument / (MOST + 1) % REFUSE_WAYS};
   int ends_queue = (t.called->flags & ENDS_QUEUE) != 0, is_alone = !is_warm && (t.called->flags & ALONE) != 0, taken;
-  look found, left;
+  look found = {{0}, {0}}, left;
   chime_queue_t filled = 0;
   t.n = argument % (MOST + 1);
   t.w.where = where;
@@ -121,12 +122,14 @@ CASES(one_call, argument, 1, 0) {
     if (t.called->call(&before) >= 0) world_end_made(t.called, before.made);
     world_end(&before, !ends_queue);
   }
-  if (!is_alone) world_make(&t.w);
+  if (!is_alone) {
+    world_make(&t.w);
+    found = look_at(&t.w);
+  }
   t.w.made = UNTOUCHED;
   taken = load(&accepted_contexts);
-  if (!is_alone) look_at(&t.w, &found);
   if (t.way == REFUSE_WITHOUT_RESERVE) {
-    EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &filled));
+    filled = place_queue(VIRTUAL, NULL);
     refuse(REFUSE_FROM, 1);
     place_use_up_reserve(filled);
     refuse_none();
@@ -138,8 +141,8 @@ CASES(one_call, argument, 1, 0) {
     EXPECT(t.called->flags & MAY_FAIL);
     EXPECT_EQ(t.w.made, UNTOUCHED);
     EXPECT_EQ(load(&accepted_contexts), taken);
-    if (!is_alone) look_at(&t.w, &left);
-    EXPECT(is_alone || memcmp(&left, &found, sizeof found) == 0);
+    left = look_at(&t.w);
+    EXPECT(memcmp(&left, &found, sizeof found) == 0);
     t.status = t.called->call(&t.w);
     EXPECT(t.status != CHIME_ERROR_NO_MEMORY && t.status != CHIME_ERROR_RESOURCE);
   }

@@ -122,7 +122,7 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(queue_main, ALONE | GIVES_QUEUE | NOT_RUN | MAY_FAIL, chime_queue_main(NULL, &w->made)) \
   S(queue_global, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_global(CHIME_QOS_UTILITY, NULL, &w->made)) \
   S(queue_wrap_dispatch, ALONE | MAY_FAIL, wrap_what_is_not_ours(w)) \
-  S(queue_list, 0, chime_queue_list(into.queues, 8, &w->made)) \
+  S(queue_list, ALONE, chime_queue_list(into.queues, 8, &w->made)) \
   S(queue_release, ENDS_QUEUE, chime_queue_release(w->queue)) \
   S(queue_shutdown, ENDS_QUEUE, chime_queue_shutdown(w->queue, patience(w))) \
   S(queue_sync, MAY_FAIL, chime_queue_sync(w->queue, ignore_call, NULL, patience(w))) \
