@@ -178,7 +178,6 @@ static void *check(void *context) {
   EXPECT_OK(chime_queue_shutdown(queue, is_main_gone ? 100 * CHIME_MILLISECOND : PATIENCE));
   if (is_driven()) host_thread_expect_end(&driver);
   EXPECT_EQ(load(&finalized), finalizers);
-  fault_seen("%s, %s", where == PROCESS ? "host-driven, process" : place_name(where), ending_name());
   if (is_main_gone) fault_leave();
   if (where == MAIN) chime_main_stop();
   return NULL;

@@ -18,7 +18,6 @@ CASES(thread_hooks, argument, 0, 3) {
   EXPECT_OK(chime_set_thread_hooks(is_end_hook ? NULL : end_in_call, is_end_hook ? end_in_call : NULL, NULL));
   place_expect_works(PRECISE);
   EXPECT(await(&ended, 1));
-  fault_seen("%s hook, %s", is_end_hook ? "end" : "start", ending_name());
 }
 
 /* chime_queue_take_ticks calls nothing but the destructor of a target that a tick of the call before held last. */
@@ -54,7 +53,6 @@ CASES(destructor_in_take_ticks, argument, 0, 1) {
   EXPECT_OK(chime_queue_wait(queue, PATIENCE));
   EXPECT_OK(chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  fault_seen("%s", ending_name());
 }
 
 /* A callback of one queue drives another one, whose callback ends the thread: both are over, and both queues go on. */
@@ -87,7 +85,6 @@ CASES(inside_another_queues_callback, argument, 0, 1) {
   EXPECT(inner_ticks >= 3);
   EXPECT_OK(chime_queue_shutdown(inner_queue, PATIENCE));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  fault_seen("%s", ending_name());
 }
 
 /* The call finishes its work after one callback has ended its thread; what the others do there does not keep it alive. */
@@ -110,7 +107,6 @@ CASES(beside_other_callbacks, argument, 0, 3) {
   EXPECT_EQ(ending_calls, 2); /* the second only counts */
   EXPECT_OK(chime_queue_shutdown(inner_queue, PATIENCE));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  fault_seen("%s, %s", place_name(where), ending_name());
 }
 
 /* Many callbacks end the same few threads, again and again. */
@@ -131,7 +127,6 @@ CASES(again_and_again, where, SERIAL, RUN_LOOP) {
   EXPECT(await(&ticks, load(&ticks) + 3));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(ends, 2 * ENDS);
-  fault_seen("%s: %d", place_name(where), ENDS);
 }
 
 /* ---- Run loops -------------------------------------------------------------------------------------------------- */
@@ -161,5 +156,4 @@ CASES(action_of_a_weak_timer, argument, 0, 3) {
   EXPECT_OK(chime_weak_timer_is_valid(weak_timer, &valid));
   EXPECT_EQ(valid, 0);
   place_expect_works(RUN_LOOP);
-  fault_seen("%s, %s", is_fired ? "fired" : "on its loop", ending_name());
 }

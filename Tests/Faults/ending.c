@@ -10,8 +10,6 @@ static pthread_t ended_thread;
 static void *const exit_value = (void *)7;
 static void *const returned_value = (void *)5;
 
-const char *ending_name(void) { return ending_by_cancellation ? "cancelled" : "pthread_exit"; }
-
 void end_thread(void) {
   if (add(&ending_calls, 1) > 1) return;
   ended_thread = pthread_self();

@@ -8,7 +8,6 @@
 
 /* How end_thread does it: by pthread_exit, or by cancelling its thread at a cancellation point. */
 extern int ending_by_cancellation;
-const char *ending_name(void);
 
 /* How often the callbacks below were called; 1 once the first of them is about to end its thread. */
 extern int ending_calls, ended;

@@ -12,8 +12,6 @@
 enum { STATUS = 42, QUEUES = 4, TIMERS = 8 };
 enum { BY_RETURN, BY_EXIT, BY_QUICK_EXIT, BY_UNDERSCORE_EXIT, WAYS };
 
-static const char *const way_names[] = {"return", "exit", "quick_exit", "_exit"};
-
 static void end_by(int way) {
   if (fault_failures() > 0) fault_leave();
   if (way == BY_EXIT) exit(STATUS);
@@ -60,14 +58,12 @@ static void load_queues(void) {
 
 CASES_THAT_END(while_handlers_run, way, BY_RETURN, WAYS - 1, STATUS) {
   load_queues();
-  fault_seen("%s, %d ticks", way_names[way], load(&busy));
   end_by(way);
 }
 
 /* A signal that ends the process, amid ticks: nothing of Chime's catches it. */
 CASES_THAT_END(by_a_signal, only, 0, 0, FAULT_BY_SIGNAL + SIGTERM) {
   load_queues();
-  fault_seen("SIGTERM");
   raise(SIGTERM);
 }
 
@@ -84,7 +80,6 @@ static void call_chime_at_exit(void) {
 CASES_THAT_END(functions_of_atexit, way, BY_RETURN, BY_EXIT, STATUS) {
   atexit(call_chime_at_exit);
   load_queues();
-  fault_seen("%s", way_names[way]);
   end_by(way);
 }
 
@@ -101,7 +96,6 @@ CASES_THAT_END(in_a_handler, argument, 0, PLACES *WAYS - 1, STATUS) {
   chime_queue_t queue = 0;
   way = argument % WAYS;
   if (way == BY_RETURN) fault_skip("a handler returns to Chime");
-  fault_seen("%s, %s", place_name(where), way_names[way]);
   REQUIRE_OK(place_make(where, NULL, &queue));
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, exit_in_handler, &way, no_finalizer, NULL));
   if (where == HOST) EXPECT_OK(chime_queue_run(queue, 0));

@@ -169,6 +169,7 @@ int main(int argc, char **argv) {
       wrong = 1;
       complain(program, one, argument, end.status);
     }
+    if (line[0] == 0) snprintf(line, sizeof line, ran == 1 ? "once" : "%d times", ran);
     printf("%s %s %s: %s\n", wrong ? "FAILED" : ran > 0 ? "ok" : "skipped", program, one->name, line);
     fflush(stdout);
     failed |= wrong;

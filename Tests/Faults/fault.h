@@ -43,7 +43,7 @@ void fault_add(fault_case *one);
   } \
   static void name(__attribute__((unused)) int argument)
 
-/** Says what was seen: a part of the case's line. */
+/** Says what was seen, where that is a figure: a part of the case's line. */
 void fault_seen(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Leaves the case: it says nothing on this machine, and why. Not a failure. */

@@ -75,16 +75,12 @@ static void every_call_says(chime_status expected, int but) {
   EXPECT_EQ(finalized_contexts, 0);
 }
 
-static void every_call_says_forked(void) {
-  every_call_says(CHIME_ERROR_FORKED, NEVER_FAILS);
-  fault_seen("FORKED from every function, ");
-}
+static void every_call_says_forked(void) { every_call_says(CHIME_ERROR_FORKED, NEVER_FAILS); }
 
 CASE(a_child_that_does_nothing) {
   make_everything();
   fault_in_a_child(every_call_says_forked);
   expect_parent_unharmed();
-  fault_seen("the parent ticks on");
 }
 
 /* The loop of the child's only thread is another one, and is its main thread's. */
@@ -126,7 +122,6 @@ CASE(a_child_that_begins_anew) {
   make_everything();
   fault_in_a_child(begin_anew);
   expect_parent_unharmed();
-  fault_seen("host-driven, precise and virtual queues and run loops work in the child, the parent ticks on");
 }
 
 /* ---- Descriptors ------------------------------------------------------------------------------------------------ */
@@ -158,7 +153,6 @@ CASE(descriptors) {
   for (i = 0; i < 30000 && timer_descriptors() != 5; i++) sleep_ms(1);
   fault_in_a_child(close_what_was_inherited);
   EXPECT_EQ(timer_descriptors(), 5);
-  fault_seen("the child's are closed, the parent's are open");
 }
 
 /* ---- In a handler ----------------------------------------------------------------------------------------------- */
@@ -205,7 +199,6 @@ CASES(in_a_handler, argument, 0, 2) {
   EXPECT_EQ(waitpid(forked, &end, 0), forked);
   EXPECT_EQ(end, 0);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  fault_seen("%s: FORKED in the child", place_name(where));
 }
 
 /* Many forks beside threads that make and release timers, targets and run loops: whatever lock they hold at that moment. */
@@ -244,5 +237,4 @@ CASE(beside_busy_threads) {
   store(&over, 1);
   for (i = 0; i < 2; i++) pthread_join(threads[i], NULL);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  fault_seen("%d children began anew", FORKS);
 }

@@ -100,7 +100,6 @@ CASES(closed, where, 0, PLACES - 1) {
   let_others_tick();
   EXPECT_EQ(load(&ticks), at_end);
   place_expect_works(where);
-  fault_seen("%s: ticks on, found again, ends", place_name(where));
 }
 
 /* ---- More than once ----------------------------------------------------------------------------------------------- */
@@ -139,7 +138,6 @@ CASES(a_copy, argument, 0, 3) {
   for (i = 0; i < 2; i++) queues[i] = begin(libraries[i], &ticks[i]);
   for (i = 0; i < 2; i++) expect_all_work(libraries[i]);
   for (i = 0; i < 2; i++) end(libraries[i], queues[i], &ticks[i]);
-  fault_seen("%s first, %s", argument % 2 ? "the copy" : "libchime", argument < 2 ? "local" : "global");
 }
 
 CASES(with_a_swift_library, argument, 0, 3) {
@@ -158,7 +156,6 @@ CASES(with_a_swift_library, argument, 0, 3) {
   end(chime, queue, &ticks[0]);
   EXPECT(await(&ticks[2], 3));
   EXPECT_EQ(stop(), 3);
-  fault_seen("%s first, %s", argument % 2 ? "a Swift library" : "libchime", argument < 2 ? "local" : "global");
 }
 
 /*
@@ -169,5 +166,4 @@ CASE(in_a_namespace) {
   void *library = dlmopen(LM_ID_NEWLM, path_of_chime(), RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != NULL);
   expect_all_work(library);
-  fault_seen("works");
 }

@@ -190,7 +190,6 @@ CASES(first_tick_without_memory, where, 0, PLACES - 1) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   refuse_none();
   EXPECT_OK(chime_queue_shutdown(filled, 0));
-  fault_seen("%s", place_name(where));
 }
 
 /* ---- None needed ------------------------------------------------------------------------------------------------- */
@@ -236,7 +235,6 @@ CASES(a_tick_allocates_nothing, where, 0, PLACES - 1) {
   count(where, queue, WARM_TICKS);
   /* A thread that libdispatch makes meanwhile has its own part made, once. */
   for (i = 0, found = 1; i < STRETCHES && found != 0; i++) found = count(where, queue, TICKS);
-  fault_seen("%s %ld", place_name(where), found);
   EXPECT_EQ(found, 0);
   place_end(where, queue);
 }
@@ -266,7 +264,6 @@ CASES(a_generation_too_many, is_cancel, 0, 1) {
   EXPECT_EQ(after, LAST + 1);
   EXPECT_OK(chime_timer_restart(timer, NULL));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  fault_seen("%s", is_cancel ? "cancel" : "suspend");
 }
 
 /* ---- The host's allocator, and a limit --------------------------------------------------------------------------- */
@@ -302,5 +299,4 @@ CASES(the_hosts_allocator, where, 0, PLACES - 1) {
   EXPECT_BETWEEN(load(&blocks), 0, before + 64); /* what is kept for the next queue */
   store(&takes_from_host, 0);
   if (place_make(where, NULL, &queue) == CHIME_OK) EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE));
-  fault_seen("%s", place_name(where));
 }
