@@ -1,7 +1,6 @@
 /* ending.c - see ending.h. */
 #include "ending.h"
 
-#include <stdint.h>
 #include <time.h>
 
 int ending_by_cancellation, ending_calls, ended;

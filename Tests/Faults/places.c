@@ -1,8 +1,6 @@
 /* places.c - see places.h. */
 #include "places.h"
 
-#include <stdlib.h>
-
 const char *place_name(int where) {
   static const char *const names[] = {"serial",   "concurrent",  "global", "precise",
                                       "run loop", "host-driven", "main",   "virtual"};

@@ -7,7 +7,6 @@
 #include "calls.h"
 
 #include <sched.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { QUESTIONS = 10000, PATIENCE_S = 60 };

@@ -142,6 +142,7 @@ void entry_make(entry *e, worker *w) {
 }
 
 void entry_release(entry *e) {
+  if (e->timer == 0) return;
   begin(e);
   ONLY(chime_timer_release(e->timer), TAKES_EFFECT);
   e->timer = 0;

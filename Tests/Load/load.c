@@ -142,10 +142,6 @@ static int64_t await_all(int (*is_true)(const entry *e)) {
   return left;
 }
 
-static void release(entry *e) {
-  if (e->timer != 0) entry_release(e);
-}
-
 static void close_the_book(void) {
   int64_t left;
   int i;
@@ -153,7 +149,7 @@ static void close_the_book(void) {
   for_each(entry_close);
   left = await_all(entry_is_closed);
   if (left > 0) wrong("lost: %" PRId64 " timers did not come once more", left);
-  for_each(release);
+  for_each(entry_release);
   left = await_all(entry_is_finalized);
   if (left > 0) wrong("%" PRId64 " contexts were not finalized", left);
   for (i = 0; i < place_count; i++) ONLY(chime_queue_shutdown(places[i].queue, PATIENCE), MAY(OK));

@@ -111,8 +111,7 @@ static uint32_t low_bits(uint64_t generation) { return (uint32_t)(generation & (
 
 static chime_timer_t make_idle(chime_queue_t queue) {
   chime_timer_t timer = 0;
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  options.handler = never;
+  const chime_timer_options options = {.size = sizeof options, .handler = never};
   chime_timer_create(queue, &options, &timer);
   return timer;
 }
