@@ -111,16 +111,14 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(set_memory_limit, ALONE, chime_set_memory_limit(0)) \
   S(memory_used, ALONE | NEVER_FAILS, chime_memory_used() == 1 ? CHIME_IGNORED : CHIME_OK) \
   \
-  S(queue_create_serial, ALONE | GIVES_QUEUE | MAY_FAIL, \
-    chime_queue_create(CHIME_QUEUE_SERIAL, &labelled, &w->made)) \
-  S(queue_create_concurrent, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &w->made)) \
-  S(queue_create_host, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_HOST, NULL, &w->made)) \
-  S(queue_create_precise, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &w->made)) \
-  S(queue_create_virtual, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &w->made)) \
-  S(queue_create_wall, ALONE | GIVES_QUEUE | MAY_FAIL, \
-    chime_queue_create(CHIME_QUEUE_SERIAL, &on_the_wall_clock, &w->made)) \
-  S(queue_main, ALONE | GIVES_QUEUE | NOT_RUN | MAY_FAIL, chime_queue_main(NULL, &w->made)) \
-  S(queue_global, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_global(CHIME_QOS_UTILITY, NULL, &w->made)) \
+  S(queue_create_serial, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_SERIAL, &labelled, &w->made)) \
+  S(queue_create_concurrent, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &w->made)) \
+  S(queue_create_host, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_HOST, NULL, &w->made)) \
+  S(queue_create_precise, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &w->made)) \
+  S(queue_create_virtual, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &w->made)) \
+  S(queue_create_wall, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_SERIAL, &on_the_wall_clock, &w->made)) \
+  S(queue_main, ALONE | GIVES_QUEUE | NOT_RUN, chime_queue_main(NULL, &w->made)) \
+  S(queue_global, ALONE | GIVES_QUEUE, chime_queue_global(CHIME_QOS_UTILITY, NULL, &w->made)) \
   S(queue_wrap_dispatch, ALONE | MAY_FAIL, wrap_what_is_not_ours(w)) \
   S(queue_list, ALONE, chime_queue_list(into.queues, 8, &w->made)) \
   S(queue_release, ENDS_QUEUE, chime_queue_release(w->queue)) \
@@ -138,16 +136,15 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(queue_poll_timeout, 0, chime_queue_poll_timeout(w->queue, &into.small)) \
   S(queue_wait, 0, chime_queue_wait(w->queue, CHIME_MILLISECOND)) \
   S(queue_process, 0, chime_queue_process(w->queue, 0, NULL)) \
-  S(queue_take_ticks, 0, \
-    chime_queue_take_ticks(w->queue, into.ticks, sizeof into.ticks[0], 4, &into.count)) \
+  S(queue_take_ticks, 0, chime_queue_take_ticks(w->queue, into.ticks, sizeof into.ticks[0], 4, &into.count)) \
   S(queue_run, 0, chime_queue_run(w->where == HOST ? w->empty : w->queue, 0)) \
   S(queue_stop, 0, chime_queue_stop(w->queue)) \
   \
-  S(timer_create, GIVES_TIMER | MAY_FAIL, takes(chime_timer_create(w->queue, full_options(w->target), &w->made))) \
-  S(timer_start, GIVES_TIMER | MAY_FAIL, takes(chime_timer_start(w->queue, full_options(0), &in_an_hour, &w->made))) \
-  S(timer_after, GIVES_TIMER | MAY_FAIL, chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &w->made)) \
-  S(timer_every, GIVES_TIMER | MAY_FAIL, takes(chime_timer_every(w->queue, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made))) \
-  S(timer_after_every, GIVES_TIMER | MAY_FAIL, \
+  S(timer_create, GIVES_TIMER, takes(chime_timer_create(w->queue, full_options(w->target), &w->made))) \
+  S(timer_start, GIVES_TIMER, takes(chime_timer_start(w->queue, full_options(0), &in_an_hour, &w->made))) \
+  S(timer_after, GIVES_TIMER, chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &w->made)) \
+  S(timer_every, GIVES_TIMER, takes(chime_timer_every(w->queue, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made))) \
+  S(timer_after_every, GIVES_TIMER, \
     takes(chime_timer_after_every(w->queue, CHIME_HOUR, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made))) \
   S(timer_activate, MAY_FAIL, chime_timer_activate(w->bare[0], &in_an_hour)) \
   S(timer_restart, MAY_FAIL, chime_timer_restart(w->bare[1], &in_an_hour)) \
@@ -170,10 +167,10 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(timer_add_handler, MAY_FAIL, takes(chime_timer_add_handler(w->timer, LONG_TEXT "!", ignore_tick, NULL, finalize))) \
   S(timer_remove_handler, MAY_FAIL, chime_timer_remove_handler(w->timer, LONG_TEXT)) \
   \
-  S(target_create, ALONE | GIVES_TARGET | MAY_FAIL, takes(chime_target_create(&object, finalize, &w->made))) \
+  S(target_create, ALONE | GIVES_TARGET, takes(chime_target_create(&object, finalize, &w->made))) \
   S(target_retain, 0, chime_target_retain(w->target, &into.object)) \
   S(target_release, 0, chime_target_release(w->target)) \
-  S(expiring_create, GIVES_EXPIRING | MAY_FAIL, takes(chime_expiring_create(w->queue, &object, finalize, CHIME_HOUR, &w->made))) \
+  S(expiring_create, GIVES_EXPIRING, takes(chime_expiring_create(w->queue, &object, finalize, CHIME_HOUR, &w->made))) \
   S(expiring_on_expiry, MAY_FAIL, takes(chime_expiring_on_expiry(w->expiring, ignore_tick, NULL, finalize))) \
   S(expiring_acquire, 0, chime_expiring_acquire(w->expiring, &into.object)) \
   S(expiring_yield, 0, chime_expiring_yield(w->expiring)) \
@@ -182,16 +179,16 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   \
   S(run_loop_current, ALONE | MAY_FAIL, chime_run_loop_current(&w->made)) \
   S(run_loop_main, ALONE | MAY_FAIL, chime_run_loop_main(&w->made)) \
-  S(run_loop_create, ALONE | GIVES_LOOP | MAY_FAIL, chime_run_loop_create(LONG_TEXT, &w->made)) \
+  S(run_loop_create, ALONE | GIVES_LOOP, chime_run_loop_create(LONG_TEXT, &w->made)) \
   S(run_loop_run, ALONE | MAY_FAIL, chime_run_loop_run(NULL, 0, 0)) \
   S(run_loop_stop, OF_THE_LOOP, chime_run_loop_stop(w->loop)) \
   S(run_loop_release, OF_THE_LOOP, chime_run_loop_release(w->loop)) \
   S(run_loop_add_common_mode, OF_THE_LOOP | MAY_FAIL, chime_run_loop_add_common_mode(w->loop, LONG_TEXT)) \
-  S(run_loop_queue_create, OF_THE_LOOP | GIVES_QUEUE | NOT_RUN | MAY_FAIL, \
+  S(run_loop_queue_create, OF_THE_LOOP | GIVES_QUEUE | NOT_RUN, \
     chime_run_loop_queue_create(w->loop, LONG_TEXT, NULL, &w->made)) \
-  S(weak_timer_create, ALONE | GIVES_WEAK | MAY_FAIL, \
+  S(weak_timer_create, ALONE | GIVES_WEAK, \
     takes(chime_weak_timer_create(CHIME_HOUR, 1, w->target, ignore_tick, NULL, finalize, &w->made))) \
-  S(weak_timer_schedule, ALONE | GIVES_WEAK | MAY_FAIL, \
+  S(weak_timer_schedule, ALONE | GIVES_WEAK, \
     takes(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, ignore_tick, NULL, finalize, &w->made))) \
   S(weak_timer_add, OF_THE_LOOP | MAY_FAIL, chime_weak_timer_add(w->weak, w->loop, LONG_TEXT)) \
   S(weak_timer_fire, OF_THE_LOOP, chime_weak_timer_fire(w->weak)) \
@@ -210,7 +207,7 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
     (void)w; \
     return call; \
   }
-#define SUBJECT(name, flags, call) {"chime_" #name, do_##name, flags},
+#define SUBJECT(name, flags, call) {"chime_" #name, do_##name, (flags)&GIVES ? (flags) | MAY_FAIL : (flags)},
 CALLS(FUNCTION)
 const subject subjects[] = {CALLS(SUBJECT)};
 const int subject_count = sizeof subjects / sizeof subjects[0];

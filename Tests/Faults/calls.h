@@ -33,6 +33,7 @@ enum {
   GIVES_EXPIRING = 16,
   GIVES_WEAK = 32,
   GIVES_LOOP = 64,
+  GIVES = 126,       /* any of these: it may fail, too */
   ENDS_QUEUE = 128,  /* afterwards the queue is none any more */
   OF_THE_LOOP = 256, /* not another on each kind of queue */
   NEVER_FAILS = 512, /* it answers so in a forked child, too */
