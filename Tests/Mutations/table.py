@@ -434,7 +434,7 @@ mutation("end-not-passed-on", "20", "ThreadEnd.passOn", "does not continue the e
          F("callback_end", "beside_other_callbacks", "action_of_a_weak_timer"))
 mutation("ended-timer-goes-on", "20", "deliver", "the timer whose callback ended its thread is not cancelled",
          (DELIVERY, "if !returned { _ = timer.cancel() }", "if !returned, !BROKEN { _ = timer.cancel() }"),
-         F("callback_end", "inside_another_queues_callback", "handler_of_a_repeating_timer"))
+         F("callback_end", "inside_another_queues_callback"), F("callback_end", "handler_of_a_repeating_timer"))
 mutation("cancellation-points", "20", "withoutCancellation", "does nothing",
          ("Platform/Cancellation.swift", "  var state: CInt = 0\n", "  if BROKEN { return call(HostCancellation(state: 0)) }\n  var state: CInt = 0\n"),
          F("cancelled", "cancellation_pending"))
