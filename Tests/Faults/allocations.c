@@ -14,7 +14,6 @@
 #include "calls.h"
 #include "refusing.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +21,54 @@ enum { MOST = 60, PART_TIMEOUT_MS = 30000 };
 
 /* Beside the ways of refusing.h: all of them, and the reserve has been used up. */
 enum { REFUSE_WITHOUT_RESERVE = REFUSE_RANDOM };
+
+/* ---- All of them ------------------------------------------------------------------------------------------------ */
+
+static int encode(int subject, int where, int is_warm, int way, int n) {
+  return (((subject * PLACES + where) * 2 + is_warm) * REFUSE_WAYS + way) * (MOST + 1) + n;
+}
+
+/* Refuses the first, the second, until the call makes no further one. Returns how many it made; *wrong counts. */
+static int try_all(int subject, int where, int is_warm, int way, int *wrong) {
+  static const char *const ways[] = {"", " and all after it", " and all after it, without the reserve"};
+  int n, calls = 0, most = way == REFUSE_WITHOUT_RESERVE ? 1 : MOST;
+  for (n = 1; n <= most; n++) {
+    long refused = -1, refused_to_call = 0;
+    fault_end end = fault_run_case("one_call", encode(subject, where, is_warm, way, n), PART_TIMEOUT_MS);
+    int is_told = sscanf(end.output, "%ld %ld", &refused, &refused_to_call) == 2;
+    if (end.status == 0 && is_told && refused == 0) break;
+    calls += refused_to_call > 0; /* other threads may have asked meanwhile */
+    if (end.status == 0) continue;
+    fprintf(stderr, "%s on %s, %s, allocation %d%s: ended with %d\n", subjects[subject].name, place_name(where),
+            is_warm ? "warm" : "cold", n, ways[way], end.status);
+    *wrong += 1;
+    if (is_told && refused == 0) break;
+  }
+  return calls;
+}
+
+/* What is said of a function on one kind of queue. */
+static void each_allocation(int where) {
+  int subject = fault_number(), is_warm, way, calls = 0, wrong = 0;
+  if (where > 0 && subjects[subject].flags & (ALONE | OF_THE_LOOP))
+    fault_skip("no other queue would make a difference");
+  for (is_warm = 0; is_warm < 2; is_warm++) {
+    for (way = REFUSE_ONE; way <= REFUSE_WITHOUT_RESERVE; way++) calls += try_all(subject, where, is_warm, way, &wrong);
+  }
+  if (wrong > 0) fault_seen("wrong at %d of %d", wrong, calls);
+  else fault_seen(calls == 0 ? "needs none" : "answers");
+  EXPECT_EQ(wrong, 0);
+}
+
+/* A case for each function. */
+__attribute__((constructor)) static void add_functions(void) {
+  static fault_case cases[200];
+  int i;
+  for (i = 0; i < subject_count; i++) {
+    cases[i] = (fault_case){.name = subjects[i].name, .run = each_allocation, .last = PLACES - 1};
+    fault_add(&cases[i]);
+  }
+}
 
 /* ---- One call --------------------------------------------------------------------------------------------------- */
 
@@ -31,14 +78,15 @@ typedef struct look {
   uint64_t generations[4];
 } look;
 
-static void look_at(const world *w, look *found) {
+static look look_at(const world *w) {
   const chime_timer_t all[4] = {w->timer, w->bare[0], w->bare[1], w->tied};
+  look found = {{0}, {0}};
   int i;
-  memset(found, 0, sizeof *found);
   for (i = 0; i < 4; i++) {
-    chime_timer_state(all[i], &found->states[i]);
-    chime_timer_generation(all[i], &found->generations[i]);
+    chime_timer_state(all[i], &found.states[i]);
+    chime_timer_generation(all[i], &found.generations[i]);
   }
+  return found;
 }
 
 /* A call, and what came of it. Cold, it is the first that its thread makes, and maybe the first of the process. */
@@ -59,17 +107,13 @@ static void *try_call(void *context) {
   return NULL;
 }
 
-static int encode(int subject, int where, int is_warm, int way, int n) {
-  return (((subject * PLACES + where) * 2 + is_warm) * REFUSE_WAYS + way) * (MOST + 1) + n;
-}
-
-static void one_call(int argument) {
+/* Only the others run it. */
+CASES(one_call, argument, 1, 0) {
   int rest = argument / (MOST + 1) / REFUSE_WAYS, is_warm = rest % 2, where = rest / 2 % PLACES;
   trial t = {.called = &subjects[rest / 2 / PLACES], .way = argument / (MOST + 1) % REFUSE_WAYS};
   int ends_queue = (t.called->flags & ENDS_QUEUE) != 0, is_alone = !is_warm && (t.called->flags & ALONE) != 0, taken;
-  look found, left;
+  look found = {{0}, {0}}, left;
   chime_queue_t filled = 0;
-  pthread_t thread;
   t.n = argument % (MOST + 1);
   t.w.where = where;
   if (is_warm) {
@@ -78,29 +122,27 @@ static void one_call(int argument) {
     if (t.called->call(&before) >= 0) world_end_made(t.called, before.made);
     world_end(&before, !ends_queue);
   }
-  if (!is_alone) world_make(&t.w);
+  if (!is_alone) {
+    world_make(&t.w);
+    found = look_at(&t.w);
+  }
   t.w.made = UNTOUCHED;
   taken = load(&accepted_contexts);
-  if (!is_alone) look_at(&t.w, &found);
   if (t.way == REFUSE_WITHOUT_RESERVE) {
-    EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &filled));
+    filled = place_queue(VIRTUAL, NULL);
     refuse(REFUSE_FROM, 1);
     place_use_up_reserve(filled);
     refuse_none();
   }
-  if (is_warm || is_alone) {
-    try_call(&t);
-  } else {
-    REQUIRE_OK(pthread_create(&thread, NULL, try_call, &t));
-    pthread_join(thread, NULL);
-  }
+  if (is_warm || is_alone) try_call(&t);
+  else run_on_a_thread(try_call, &t);
   fault_seen("%ld %ld\n", t.refused, t.refused_to_call);
   if (t.status == CHIME_ERROR_NO_MEMORY || t.status == CHIME_ERROR_RESOURCE) {
     EXPECT(t.called->flags & MAY_FAIL);
     EXPECT_EQ(t.w.made, UNTOUCHED);
     EXPECT_EQ(load(&accepted_contexts), taken);
-    if (!is_alone) look_at(&t.w, &left);
-    EXPECT(is_alone || memcmp(&left, &found, sizeof found) == 0);
+    left = look_at(&t.w);
+    EXPECT(memcmp(&left, &found, sizeof found) == 0);
     t.status = t.called->call(&t.w);
     EXPECT(t.status != CHIME_ERROR_NO_MEMORY && t.status != CHIME_ERROR_RESOURCE);
   }
@@ -108,55 +150,4 @@ static void one_call(int argument) {
   if (filled != 0) EXPECT_OK(chime_queue_shutdown(filled, 0));
   world_end(&t.w, !ends_queue);
   expect_all_finalized();
-}
-
-/* ---- All of them ------------------------------------------------------------------------------------------------ */
-
-/* Refuses the first, the second, until the call makes no further one. Returns how many it made; *wrong counts. */
-static int try_all(int subject, int where, int is_warm, int way, int *wrong) {
-  static const char *const ways[] = {"", " and all after it", " and all after it, without the reserve"};
-  int n, calls = 0, most = way == REFUSE_WITHOUT_RESERVE ? 1 : MOST;
-  for (n = 1; n <= most; n++) {
-    long refused = -1, refused_to_call = 0;
-    fault_end end = fault_run_case("one-call", encode(subject, where, is_warm, way, n), PART_TIMEOUT_MS);
-    int is_told = sscanf(end.output, "%ld %ld", &refused, &refused_to_call) == 2;
-    if (end.exit_status == 0 && is_told && refused == 0) break;
-    calls += refused_to_call > 0; /* other threads may have asked meanwhile */
-    if (end.exit_status == 0) continue;
-    fprintf(stderr, "%s on %s, %s, allocation %d%s: %s\n", subjects[subject].name, place_name(where),
-            is_warm ? "warm" : "cold", n, ways[way],
-            end.hung          ? "hangs"
-            : end.signal != 0 ? strsignal(end.signal)
-                              : "wrong");
-    *wrong += 1;
-    if (is_told && refused == 0) break;
-  }
-  return calls;
-}
-
-/* What is said of a function on one kind of queue. */
-static void each_allocation(int where) {
-  int subject = fault_number(), is_warm, way, calls = 0, wrong = 0;
-  if (where > 0 && subjects[subject].flags & (ALONE | OF_THE_LOOP))
-    fault_skip("no other queue would make a difference");
-  for (is_warm = 0; is_warm < 2; is_warm++) {
-    for (way = REFUSE_ONE; way <= REFUSE_WITHOUT_RESERVE; way++) calls += try_all(subject, where, is_warm, way, &wrong);
-  }
-  if (wrong > 0) fault_seen("wrong at %d of %d", wrong, calls);
-  else fault_seen(calls == 0 ? "needs none" : "answers");
-  EXPECT_EQ(wrong, 0);
-}
-
-/* A case for each function, and one that only these run. */
-int main(int argc, char **argv) {
-  static fault_case cases[200];
-  const fault_case part = {"one-call", one_call, 1, 0, 0, 0};
-  int i;
-  for (i = 0; i < subject_count; i++) {
-    cases[i].name = subjects[i].name;
-    cases[i].run = each_allocation;
-    cases[i].last = PLACES - 1;
-  }
-  cases[i] = part;
-  return fault_main(argc, argv, cases);
 }

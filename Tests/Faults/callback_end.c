@@ -3,37 +3,122 @@
  * nothing with it but that callback. A thread of libdispatch or of Chime lives on; a thread of the host's ends, when the
  * call that ran the callback has done its work, with its own result and its own cleanup handlers.
  */
-#include "ending.h"
+#include "places.h"
 
+#include <time.h>
 #include <unistd.h>
 
-enum { PROCESS = PLACES, WHERES }; /* a host-driven queue by wait and process; HOST is one by run */
 static int ticks, finalized;
+static chime_queue_t queue;
+static chime_timer_t timer;
+
+/* ---- Ends, and threads of the host that see it happen to them ---------------------------------------------------- */
+
+static int ending_by_cancellation; /* at a cancellation point; else by pthread_exit */
+static int ending_calls;           /* how often the callbacks below were called */
+static int ended;                  /* 1 once the first of them is about to end its thread */
+static pthread_t ended_thread;
+static void *const exit_value = (void *)7;
+static void *const returned_value = (void *)5;
+
+/* The first call in the process does, all others only count. */
+static void end_thread(void) {
+  if (add(&ending_calls, 1) > 1) return;
+  ended_thread = pthread_self();
+  store(&ended, 1);
+  if (ending_by_cancellation) {
+    pthread_cancel(pthread_self());
+    pthread_testcancel();
+  }
+  pthread_exit(exit_value);
+}
+
+static void end_in_tick(const chime_tick *tick, void *context) {
+  (void)tick, (void)context;
+  end_thread();
+}
+
+static void end_in_call(void *context) {
+  (void)context;
+  end_thread();
+}
+
+/* A thread of the host's with a cleanup handler. */
+typedef struct host_thread {
+  pthread_t id;
+  void (*body)(void);
+  int cleaned_up;
+  int has_ended; /* it was ended, and is joined */
+} host_thread;
+
+/* What it does; the main thread, too, which is already there. */
+static void *host_thread_run(void *context) {
+  host_thread *thread = context;
+  pthread_cleanup_push(count_call, &thread->cleaned_up);
+  thread->body();
+  pthread_cleanup_pop(0);
+  return returned_value;
+}
+
+static void host_thread_start(host_thread *thread, void (*body)(void)) {
+  thread->body = body;
+  thread->cleaned_up = 0;
+  thread->has_ended = 0;
+  thread->id = spawn(host_thread_run, thread);
+}
+
+/* Once it is joined another thread may get its id. */
+static int is_joined;
+
+/* Whether a callback ended this thread. */
+static int host_thread_was_ended(const host_thread *thread) {
+  return thread->has_ended || (load(&ended) && !is_joined && pthread_equal(ended_thread, thread->id));
+}
+
+/*
+ * Waits for its end. If a callback ended it, its cleanup handler was called and its result is that of pthread_exit or
+ * PTHREAD_CANCELED; else its body has returned.
+ */
+static void host_thread_expect_end(host_thread *thread) {
+  struct timespec end;
+  void *result = NULL, *expected = returned_value;
+  int was_ended;
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += PATIENCE / CHIME_SECOND;
+  if (!EXPECT_OK(pthread_timedjoin_np(thread->id, &result, &end))) return;
+  was_ended = thread->has_ended = host_thread_was_ended(thread);
+  if (was_ended) is_joined = 1;
+  if (was_ended) expected = ending_by_cancellation ? PTHREAD_CANCELED : exit_value;
+  EXPECT_EQ(thread->cleaned_up, was_ended);
+  EXPECT_EQ((intptr_t)result, (intptr_t)expected);
+}
+
+/* ---- Each kind of callback, on each kind of queue ---------------------------------------------------------------- */
+
+enum { PROCESS = PLACES, WHERES }; /* a host-driven queue by wait and process; HOST is one by run */
 
 /* Which callback. */
 #define KINDS(K) \
-  K(ONE_SHOT, "handler-of-a-one-shot") \
-  K(REPEATING, "handler-of-a-repeating-timer") \
-  K(REGISTRATION, "registration-handler") \
-  K(CANCEL_HANDLER, "cancel-handler") \
-  K(NAMED, "named-handler") \
-  K(FINALIZER, "finalizer") \
-  K(DESTRUCTOR, "destructor") \
-  K(ASYNC, "function-of-async") \
-  K(ASYNC_FINALIZER, "finalizer-of-async") \
-  K(SYNC, "function-of-sync") \
-  K(ENTER, "enter") \
-  K(LEAVE, "leave") \
-  K(TRACED_CALLBACK, "trace-of-a-callback") \
-  K(TRACED_CALL, "trace-of-a-call") \
-  K(EXPIRY, "handler-of-an-expiry") \
-  K(VALUE_FINALIZER, "finalizer-of-a-value")
+  K(ONE_SHOT, handler_of_a_one_shot) \
+  K(REPEATING, handler_of_a_repeating_timer) \
+  K(REGISTRATION, registration_handler) \
+  K(CANCEL_HANDLER, cancel_handler) \
+  K(NAMED, named_handler) \
+  K(FINALIZER, finalizer) \
+  K(DESTRUCTOR, destructor) \
+  K(ASYNC, function_of_async) \
+  K(ASYNC_FINALIZER, finalizer_of_async) \
+  K(SYNC, function_of_sync) \
+  K(ENTER, enter) \
+  K(LEAVE, leave) \
+  K(TRACED_CALLBACK, trace_of_a_callback) \
+  K(TRACED_CALL, trace_of_a_call) \
+  K(EXPIRY, handler_of_an_expiry) \
+  K(VALUE_FINALIZER, finalizer_of_a_value)
 #define NUMBER(kind, name) kind,
 enum { KINDS(NUMBER) };
 
 static int kind, where;
-static chime_queue_t queue;
-static chime_timer_t timer;
 static int finalizers; /* that must have been called in the end, beside the one that ends its thread */
 
 static void end_when_called_back(const chime_tick *tick, void *context) {
@@ -48,19 +133,19 @@ static void end_when_suspended(const chime_tick *tick, void *context) {
 
 /* Has the callback called; on a thread of its own, as some are called in the call that asks for them. */
 static void act(void) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_timer_options options = {
+      .size = sizeof options,
+      .handler = kind == ONE_SHOT || kind == REPEATING ? end_in_tick : ignore_tick,
+      .registration_handler = kind == REGISTRATION ? end_in_tick : NULL,
+      .cancel_handler = kind == CANCEL_HANDLER ? end_in_tick : NULL,
+      .context = &finalized,
+      .finalizer = kind == FINALIZER ? end_in_call : count_call,
+  };
   chime_target_t target = 0;
   chime_expiring_t expiring = 0;
   int has_timer = kind <= DESTRUCTOR || kind == TRACED_CALLBACK || kind == TRACED_CALL;
-  int is_due = kind <= REGISTRATION || kind == TRACED_CALLBACK;
-  schedule.first_ns = is_due ? CHIME_MILLISECOND : CHIME_HOUR;
-  schedule.interval_ns = kind == ONE_SHOT ? 0 : schedule.first_ns;
-  options.handler = kind == ONE_SHOT || kind == REPEATING ? end_in_tick : ignore_tick;
-  options.registration_handler = kind == REGISTRATION ? end_in_tick : NULL;
-  options.cancel_handler = kind == CANCEL_HANDLER ? end_in_tick : NULL;
-  options.context = &finalized;
-  options.finalizer = kind == FINALIZER ? end_in_call : count_call;
+  int64_t delay = kind <= REGISTRATION || kind == TRACED_CALLBACK ? CHIME_MILLISECOND : CHIME_HOUR;
+  chime_schedule schedule = schedule_of(delay, kind == ONE_SHOT ? 0 : delay);
   finalizers += has_timer && kind != FINALIZER;
   if (kind == TRACED_CALLBACK) EXPECT_OK(chime_set_trace(end_when_called_back, NULL));
   if (kind == TRACED_CALL) EXPECT_OK(chime_set_trace(end_when_suspended, NULL));
@@ -107,8 +192,7 @@ static void act(void) {
   }
 }
 
-/* ---- Whoever drives the queue ----------------------------------------------------------------------------------- */
-
+/* Whoever drives the queue. */
 static void drive(void) {
   chime_status status = CHIME_OK;
   if (where == HOST) status = chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
@@ -126,8 +210,7 @@ static int is_driven(void) { return where == HOST || where == PROCESS || where =
 static host_thread main_thread;
 static void drive_main(void) { EXPECT_EQ(chime_main_run(), CHIME_STOPPED); }
 
-/* ---- What must hold afterwards ---------------------------------------------------------------------------------- */
-
+/* What must hold afterwards. */
 static void expect_at_rest(void) {
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
   int64_t end = monotonic_ns() + PATIENCE;
@@ -152,13 +235,12 @@ static void expect_at_rest(void) {
 }
 
 static void *check(void *context) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  const chime_queue_options options = {
+      .size = sizeof options, .enter = kind == ENTER ? end_in_call : NULL, .leave = kind == LEAVE ? end_in_call : NULL};
   host_thread driver, actor;
   int is_main_gone;
   (void)context;
-  if (kind == ENTER) options.enter = end_in_call;
-  if (kind == LEAVE) options.leave = end_in_call;
-  if (!EXPECT_OK(place_make(where == PROCESS ? HOST : where, &options, &queue))) return NULL;
+  REQUIRE_OK(place_make(where == PROCESS ? HOST : where, &options, &queue));
   finalizers++;
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, count_tick, &finalized, count_call, NULL));
@@ -174,27 +256,26 @@ static void *check(void *context) {
   }
   if (kind == TRACED_CALLBACK || kind == TRACED_CALL) EXPECT_OK(chime_set_trace(NULL, NULL));
   expect_at_rest();
-  if (fault_failures() > 0) _exit(1);                         /* the rest would only take its time */
+  if (fault_failures() > 0) fault_leave();                    /* the rest would only take its time */
   if (!is_main_gone) EXPECT(await(&ticks, load(&ticks) + 3)); /* other timers go on */
   EXPECT_OK(chime_queue_shutdown(queue, is_main_gone ? 100 * CHIME_MILLISECOND : PATIENCE));
   if (is_driven()) host_thread_expect_end(&driver);
   EXPECT_EQ(load(&finalized), finalizers);
-  fault_seen("%s, %s", where == PROCESS ? "host-driven, process" : place_name(where), ending_name());
-  if (is_main_gone) _exit(fault_failures() == 0 ? 0 : 1);
+  if (is_main_gone) fault_leave();
   if (where == MAIN) chime_main_stop();
   return NULL;
 }
 
 /* argument: a place, by pthread_exit or by cancellation */
-static void end_in_a_callback(int argument) {
+static void end_in_a_callback(int which, int argument) {
   pthread_t thread;
-  kind = fault_number();
+  kind = which;
   where = argument / 2;
   ending_by_cancellation = argument % 2;
   if (kind == SYNC && where != SERIAL && where != PRECISE && where != MAIN) fault_skip("no sync");
   if ((kind == ENTER || kind == LEAVE) && is_driven()) fault_skip("no hooks");
   main_thread.id = pthread_self();
-  REQUIRE_OK(pthread_create(&thread, NULL, check, NULL));
+  thread = spawn(check, NULL);
   if (where == MAIN) {
     main_thread.body = drive_main;
     host_thread_run(&main_thread);
@@ -202,8 +283,154 @@ static void end_in_a_callback(int argument) {
   pthread_join(thread, NULL);
 }
 
-int main(int argc, char **argv) {
-#define CASE(kind, name) {name, end_in_a_callback, 0, 2 * WHERES - 1, 0, 0},
-  static const fault_case cases[] = {KINDS(CASE){NULL, NULL, 0, 0, 0, 0}};
-  return fault_main(argc, argv, cases);
+#define ENDING_IN(which, name) \
+  CASES(name, argument, 0, 2 * WHERES - 1) { end_in_a_callback(which, argument); }
+KINDS(ENDING_IN)
+
+/* ---- Callbacks that do not belong to any kind of queue ------------------------------------------------------------ */
+
+/* The functions that Chime's own threads begin and end with. */
+CASES(thread_hooks, argument, 0, 3) {
+  int is_end_hook = argument / 2;
+  ending_by_cancellation = argument % 2;
+  EXPECT_OK(chime_set_thread_hooks(is_end_hook ? NULL : end_in_call, is_end_hook ? end_in_call : NULL, NULL));
+  place_expect_works(PRECISE);
+  EXPECT(await(&ended, 1));
+}
+
+/* chime_queue_take_ticks calls nothing but the destructor of a target that a tick of the call before held last. */
+static chime_target_t held_target;
+
+static void take_twice(void) {
+  chime_tick tick;
+  uint32_t count;
+  EXPECT_OK(chime_queue_wait(queue, PATIENCE));
+  EXPECT_OK(chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count));
+  EXPECT_OK(chime_target_release(held_target));
+  EXPECT_EQ(load(&ended), 0);
+  chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count);
+}
+
+CASES(destructor_in_take_ticks, argument, 0, 1) {
+  const chime_queue_options options = {.size = sizeof options, .flags = CHIME_QUEUE_RECORDS};
+  chime_timer_options silent = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
+  host_thread taker;
+  chime_tick tick;
+  uint32_t count;
+  ending_by_cancellation = argument;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
+  REQUIRE_OK(chime_target_create(&ending_calls, end_in_call, &held_target));
+  silent.target = held_target;
+  EXPECT_OK(chime_timer_start(queue, &silent, &schedule, &timer));
+  host_thread_start(&taker, take_twice);
+  host_thread_expect_end(&taker);
+  EXPECT_EQ(load(&ended), 1);
+  silent.target = 0;
+  EXPECT_OK(chime_timer_start(queue, &silent, &schedule, NULL));
+  EXPECT_OK(chime_queue_wait(queue, PATIENCE));
+  EXPECT_OK(chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}
+
+/* A callback of one queue drives another one, whose callback ends the thread: both are over, and both queues go on. */
+static chime_queue_t inner_queue;
+static chime_timer_t inner_timer;
+static int went_on;
+
+static void advance_inner_queue(const chime_tick *tick, void *context) {
+  (void)tick, (void)context;
+  chime_queue_advance(inner_queue, CHIME_MILLISECOND);
+  add(&went_on, 1);
+}
+
+CASES(inside_another_queues_callback, argument, 0, 1) {
+  static int inner_ticks;
+  chime_state state;
+  ending_by_cancellation = argument;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &inner_queue));
+  EXPECT_OK(chime_timer_every(inner_queue, CHIME_MILLISECOND, end_in_tick, NULL, NULL, &inner_timer));
+  EXPECT_OK(chime_timer_every(inner_queue, CHIME_MILLISECOND, count_tick, &inner_ticks, NULL, NULL));
+  queue = place_tick(SERIAL, &ticks, NULL);
+  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, advance_inner_queue, NULL, NULL, &timer));
+  EXPECT(await(&ended, 1));
+  EXPECT(await(&ticks, load(&ticks) + 3));
+  EXPECT(chime_timer_cancel_and_wait(timer, PATIENCE) == CHIME_IGNORED);
+  EXPECT_EQ(went_on, 0);
+  EXPECT_OK(chime_timer_state(inner_timer, &state));
+  EXPECT_EQ(state, CHIME_STATE_CANCELLED);
+  EXPECT_OK(chime_queue_advance(inner_queue, 3 * CHIME_MILLISECOND));
+  EXPECT(inner_ticks >= 3);
+  EXPECT_OK(chime_queue_shutdown(inner_queue, PATIENCE));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}
+
+/* The call finishes its work after one callback has ended its thread; what the others do there does not keep it alive. */
+static void drive_once(void) { chime_queue_advance(queue, CHIME_MILLISECOND); }
+static void process_once(void) { chime_queue_process(queue, 0, NULL); }
+
+CASES(beside_other_callbacks, argument, 0, 3) {
+  const chime_handler handlers[] = {advance_inner_queue, end_in_tick, advance_inner_queue, end_in_tick};
+  int i;
+  host_thread driver;
+  where = argument / 2 ? VIRTUAL : HOST;
+  ending_by_cancellation = argument % 2;
+  REQUIRE_OK(place_make(where, NULL, &queue));
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &inner_queue));
+  for (i = 0; i < 4; i++) EXPECT_OK(chime_timer_after(queue, 0, handlers[i], NULL, NULL, NULL));
+  if (where == HOST) EXPECT_OK(chime_queue_wait(queue, PATIENCE));
+  host_thread_start(&driver, where == HOST ? process_once : drive_once);
+  host_thread_expect_end(&driver);
+  EXPECT(host_thread_was_ended(&driver));
+  EXPECT_EQ(went_on, 2);
+  EXPECT_EQ(ending_calls, 2); /* the second only counts */
+  EXPECT_OK(chime_queue_shutdown(inner_queue, PATIENCE));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}
+
+/* Many callbacks end the same few threads, again and again. */
+static void exit_at_once(const chime_tick *tick, void *context) {
+  (void)tick;
+  add(context, 1);
+  pthread_exit(NULL);
+}
+
+CASES(again_and_again, place, SERIAL, RUN_LOOP) {
+  enum { ENDS = 500 };
+  int i, ends = 0;
+  queue = place_tick(place, &ticks, NULL);
+  for (i = 0; i < ENDS; i++) {
+    EXPECT_OK(chime_timer_after(queue, i * 10 * CHIME_MICROSECOND, exit_at_once, &ends, count_call, NULL));
+  }
+  EXPECT(await(&ends, 2 * ENDS)); /* each finalizer once, though nobody holds these timers */
+  EXPECT(await(&ticks, load(&ticks) + 3));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  EXPECT_EQ(ends, 2 * ENDS);
+}
+
+static chime_weak_timer_t weak_timer;
+
+static void fire(void) {
+  EXPECT_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
+  chime_weak_timer_fire(weak_timer);
+}
+
+static void run_loop(void) {
+  EXPECT_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
+  chime_run_loop_run(NULL, PATIENCE, 0);
+}
+
+/* The action of one: on the thread of the loop, or in chime_weak_timer_fire. */
+CASES(action_of_a_weak_timer, argument, 0, 3) {
+  int is_fired = argument / 2;
+  host_thread runner;
+  int32_t valid = 1;
+  ending_by_cancellation = argument % 2;
+  host_thread_start(&runner, is_fired ? fire : run_loop);
+  host_thread_expect_end(&runner);
+  EXPECT(host_thread_was_ended(&runner));
+  EXPECT(await(&finalized, 1));
+  EXPECT_OK(chime_weak_timer_is_valid(weak_timer, &valid));
+  EXPECT_EQ(valid, 0);
+  place_expect_works(RUN_LOOP);
 }

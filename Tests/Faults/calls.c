@@ -22,54 +22,48 @@ static chime_status takes(chime_status status) {
 
 /* ---- What the calls are given ------------------------------------------------------------------------------------ */
 
-static const chime_schedule *in_an_hour(world *w) {
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  schedule.first_ns = CHIME_HOUR;
-  schedule.interval_ns = 2 * CHIME_HOUR;
-  schedule.tick_limit = 5;
-  w->its.schedule = schedule;
-  return &w->its.schedule;
-}
+static const chime_schedule in_an_hour = {
+    .size = sizeof in_an_hour, .first_ns = CHIME_HOUR, .interval_ns = 2 * CHIME_HOUR, .tick_limit = 5};
+static const chime_queue_options labelled = {.size = sizeof labelled, .label = LONG_TEXT};
+static const chime_queue_options on_the_wall_clock = {
+    .size = sizeof on_the_wall_clock, .label = LONG_TEXT, .clock = CHIME_CLOCK_WALL};
 
-static const chime_timer_options *timer_options(world *w, chime_target_t target) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  options.handler = options.registration_handler = options.cancel_handler = ignore_tick;
-  options.finalizer = finalize;
-  options.label = LONG_TEXT;
+static const chime_timer_options *full_options(chime_target_t target) {
+  static chime_timer_options options = {.size = sizeof options,
+                                        .handler = ignore_tick,
+                                        .registration_handler = ignore_tick,
+                                        .cancel_handler = ignore_tick,
+                                        .finalizer = finalize,
+                                        .label = LONG_TEXT};
   options.target = target;
-  w->its.options = options;
-  return &w->its.options;
+  return &options;
 }
 
-static const chime_queue_options *queue_options(world *w, chime_clock clock) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  options.label = LONG_TEXT;
-  options.clock = clock;
-  w->its.queue_options = options;
-  return &w->its.queue_options;
-}
+/* What they write to, one at a time. */
+static union {
+  int64_t time;
+  int32_t small;
+  uint32_t count;
+  chime_state state;
+  void *object;
+  chime_queue_t queues[8];
+  chime_tick ticks[4];
+  char text[8192];
+} into;
+static chime_timer_info info = CHIME_TIMER_INFO_INIT;
+static chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
 
 static chime_status whether(int holds) { return holds ? CHIME_OK : CHIME_ERROR_RESOURCE; }
 
-static chime_status get_info(world *w) {
-  w->its.info.size = (uint32_t)sizeof w->its.info;
-  return chime_timer_get_info(w->timer, &w->its.info);
-}
-
-static chime_status get_stats(world *w) {
-  w->its.stats.size = (uint32_t)sizeof w->its.stats;
-  return chime_queue_get_stats(w->queue, &w->its.stats);
-}
-
 static chime_status explain(world *w) {
-  chime_status status = chime_timer_explain(w->tied, w->its.text, sizeof w->its.text, &w->made);
-  if (status == CHIME_OK) EXPECT(strlen(w->its.text) == w->made && w->made > 10);
+  chime_status status = chime_timer_explain(w->tied, into.text, sizeof into.text, &w->made);
+  if (status == CHIME_OK) EXPECT(strlen(into.text) == w->made && w->made > 10);
   return status;
 }
 
 static chime_status dump(world *w) {
-  chime_status status = chime_queue_dump(w->queue, w->its.text, sizeof w->its.text, &w->made);
-  if (status == CHIME_OK) EXPECT_EQ(strlen(w->its.text), w->made);
+  chime_status status = chime_queue_dump(w->queue, into.text, sizeof into.text, &w->made);
+  if (status == CHIME_OK) EXPECT_EQ(strlen(into.text), w->made);
   return status;
 }
 
@@ -104,7 +98,7 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
 #define CALLS(S) \
   S(version, ALONE | NEVER_FAILS, whether(chime_version() > 0)) \
   S(names, ALONE | NEVER_FAILS, whether(chime_status_name(0) && chime_status_message(0) && chime_tick_kind_name(0))) \
-  S(now, ALONE, chime_now(CHIME_CLOCK_WALL, &w->its.time)) \
+  S(now, ALONE, chime_now(CHIME_CLOCK_WALL, &into.time)) \
   S(sleep_until, ALONE, chime_sleep_until(CHIME_CLOCK_MONOTONIC, 1)) \
   S(main_run, ALONE | MAY_FAIL, run_main()) \
   S(main_stop, ALONE, chime_main_stop()) \
@@ -117,47 +111,44 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(set_memory_limit, ALONE, chime_set_memory_limit(0)) \
   S(memory_used, ALONE | NEVER_FAILS, chime_memory_used() == 1 ? CHIME_IGNORED : CHIME_OK) \
   \
-  S(queue_create_serial, ALONE | GIVES_QUEUE | MAY_FAIL, \
-    chime_queue_create(CHIME_QUEUE_SERIAL, queue_options(w, CHIME_CLOCK_MONOTONIC), &w->made)) \
-  S(queue_create_concurrent, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &w->made)) \
-  S(queue_create_host, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_HOST, NULL, &w->made)) \
-  S(queue_create_precise, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &w->made)) \
-  S(queue_create_virtual, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &w->made)) \
-  S(queue_create_wall, ALONE | GIVES_QUEUE | MAY_FAIL, \
-    chime_queue_create(CHIME_QUEUE_SERIAL, queue_options(w, CHIME_CLOCK_WALL), &w->made)) \
-  S(queue_main, ALONE | GIVES_QUEUE | NOT_RUN | MAY_FAIL, chime_queue_main(NULL, &w->made)) \
-  S(queue_global, ALONE | GIVES_QUEUE | MAY_FAIL, chime_queue_global(CHIME_QOS_UTILITY, NULL, &w->made)) \
+  S(queue_create_serial, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_SERIAL, &labelled, &w->made)) \
+  S(queue_create_concurrent, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &w->made)) \
+  S(queue_create_host, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_HOST, NULL, &w->made)) \
+  S(queue_create_precise, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &w->made)) \
+  S(queue_create_virtual, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &w->made)) \
+  S(queue_create_wall, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_SERIAL, &on_the_wall_clock, &w->made)) \
+  S(queue_main, ALONE | GIVES_QUEUE | NOT_RUN, chime_queue_main(NULL, &w->made)) \
+  S(queue_global, ALONE | GIVES_QUEUE, chime_queue_global(CHIME_QOS_UTILITY, NULL, &w->made)) \
   S(queue_wrap_dispatch, ALONE | MAY_FAIL, wrap_what_is_not_ours(w)) \
-  S(queue_list, 0, chime_queue_list(w->its.list, 8, &w->made)) \
+  S(queue_list, ALONE, chime_queue_list(into.queues, 8, &w->made)) \
   S(queue_release, ENDS_QUEUE, chime_queue_release(w->queue)) \
   S(queue_shutdown, ENDS_QUEUE, chime_queue_shutdown(w->queue, patience(w))) \
   S(queue_sync, MAY_FAIL, chime_queue_sync(w->queue, ignore_call, NULL, patience(w))) \
   S(queue_async, MAY_FAIL, takes(chime_queue_async(w->queue, ignore_call, NULL, finalize))) \
-  S(queue_now, 0, chime_queue_now(w->queue, &w->its.time)) \
+  S(queue_now, 0, chime_queue_now(w->queue, &into.time)) \
   S(queue_advance, 0, chime_queue_advance(w->queue, CHIME_MILLISECOND)) \
   S(queue_advance_to, 0, chime_queue_advance_to(w->queue, CHIME_MILLISECOND)) \
   S(queue_jump, 0, chime_queue_jump(w->queue, 1)) \
-  S(queue_get_stats, IS_QUERY | MAY_FAIL, get_stats(w)) \
+  S(queue_get_stats, IS_QUERY | MAY_FAIL, chime_queue_get_stats(w->queue, &stats)) \
   S(queue_dump, IS_QUERY, dump(w)) \
-  S(queue_fd, 0, chime_queue_fd(w->queue, &w->its.small)) \
-  S(queue_next_deadline, IS_QUERY, chime_queue_next_deadline(w->queue, &w->its.time)) \
-  S(queue_poll_timeout, 0, chime_queue_poll_timeout(w->queue, &w->its.small)) \
+  S(queue_fd, 0, chime_queue_fd(w->queue, &into.small)) \
+  S(queue_next_deadline, IS_QUERY, chime_queue_next_deadline(w->queue, &into.time)) \
+  S(queue_poll_timeout, 0, chime_queue_poll_timeout(w->queue, &into.small)) \
   S(queue_wait, 0, chime_queue_wait(w->queue, CHIME_MILLISECOND)) \
   S(queue_process, 0, chime_queue_process(w->queue, 0, NULL)) \
-  S(queue_take_ticks, 0, \
-    chime_queue_take_ticks(w->queue, w->its.records, sizeof w->its.records[0], 4, &w->its.count)) \
+  S(queue_take_ticks, 0, chime_queue_take_ticks(w->queue, into.ticks, sizeof into.ticks[0], 4, &into.count)) \
   S(queue_run, 0, chime_queue_run(w->where == HOST ? w->empty : w->queue, 0)) \
   S(queue_stop, 0, chime_queue_stop(w->queue)) \
   \
-  S(timer_create, GIVES_TIMER | MAY_FAIL, takes(chime_timer_create(w->queue, timer_options(w, w->target), &w->made))) \
-  S(timer_start, GIVES_TIMER | MAY_FAIL, takes(chime_timer_start(w->queue, timer_options(w, 0), in_an_hour(w), &w->made))) \
-  S(timer_after, GIVES_TIMER | MAY_FAIL, chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &w->made)) \
-  S(timer_every, GIVES_TIMER | MAY_FAIL, takes(chime_timer_every(w->queue, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made))) \
-  S(timer_after_every, GIVES_TIMER | MAY_FAIL, \
+  S(timer_create, GIVES_TIMER, takes(chime_timer_create(w->queue, full_options(w->target), &w->made))) \
+  S(timer_start, GIVES_TIMER, takes(chime_timer_start(w->queue, full_options(0), &in_an_hour, &w->made))) \
+  S(timer_after, GIVES_TIMER, chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &w->made)) \
+  S(timer_every, GIVES_TIMER, takes(chime_timer_every(w->queue, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made))) \
+  S(timer_after_every, GIVES_TIMER, \
     takes(chime_timer_after_every(w->queue, CHIME_HOUR, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made))) \
-  S(timer_activate, MAY_FAIL, chime_timer_activate(w->bare[0], in_an_hour(w))) \
-  S(timer_restart, MAY_FAIL, chime_timer_restart(w->bare[1], in_an_hour(w))) \
-  S(timer_reschedule, MAY_FAIL, chime_timer_reschedule(w->bare[1], in_an_hour(w))) \
+  S(timer_activate, MAY_FAIL, chime_timer_activate(w->bare[0], &in_an_hour)) \
+  S(timer_restart, MAY_FAIL, chime_timer_restart(w->bare[1], &in_an_hour)) \
+  S(timer_reschedule, MAY_FAIL, chime_timer_reschedule(w->bare[1], &in_an_hour)) \
   S(timer_suspend, 0, chime_timer_suspend(w->tied)) \
   S(timer_resume, 0, chime_timer_resume(w->tied)) \
   S(timer_postpone, 0, chime_timer_postpone(w->tied, 3 * CHIME_HOUR)) \
@@ -169,45 +160,45 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(timer_release_and_wait, 0, chime_timer_release_and_wait(w->tied, CHIME_SECOND)) \
   S(timer_generation, IS_QUERY, chime_timer_generation(w->timer, &w->made)) \
   S(timer_check_generation, IS_QUERY, chime_timer_check_generation(w->timer, 0)) \
-  S(timer_state, IS_QUERY, chime_timer_state(w->timer, &w->its.state)) \
-  S(timer_next_deadline, IS_QUERY, chime_timer_next_deadline(w->timer, &w->its.time)) \
-  S(timer_get_info, IS_QUERY, get_info(w)) \
+  S(timer_state, IS_QUERY, chime_timer_state(w->timer, &into.state)) \
+  S(timer_next_deadline, IS_QUERY, chime_timer_next_deadline(w->timer, &into.time)) \
+  S(timer_get_info, IS_QUERY, chime_timer_get_info(w->timer, &info)) \
   S(timer_explain, IS_QUERY, explain(w)) \
   S(timer_add_handler, MAY_FAIL, takes(chime_timer_add_handler(w->timer, LONG_TEXT "!", ignore_tick, NULL, finalize))) \
   S(timer_remove_handler, MAY_FAIL, chime_timer_remove_handler(w->timer, LONG_TEXT)) \
   \
-  S(target_create, ALONE | GIVES_TARGET | MAY_FAIL, takes(chime_target_create(&object, finalize, &w->made))) \
-  S(target_retain, 0, chime_target_retain(w->target, &w->its.object)) \
+  S(target_create, ALONE | GIVES_TARGET, takes(chime_target_create(&object, finalize, &w->made))) \
+  S(target_retain, 0, chime_target_retain(w->target, &into.object)) \
   S(target_release, 0, chime_target_release(w->target)) \
-  S(expiring_create, GIVES_EXPIRING | MAY_FAIL, takes(chime_expiring_create(w->queue, &object, finalize, CHIME_HOUR, &w->made))) \
+  S(expiring_create, GIVES_EXPIRING, takes(chime_expiring_create(w->queue, &object, finalize, CHIME_HOUR, &w->made))) \
   S(expiring_on_expiry, MAY_FAIL, takes(chime_expiring_on_expiry(w->expiring, ignore_tick, NULL, finalize))) \
-  S(expiring_acquire, 0, chime_expiring_acquire(w->expiring, &w->its.object)) \
+  S(expiring_acquire, 0, chime_expiring_acquire(w->expiring, &into.object)) \
   S(expiring_yield, 0, chime_expiring_yield(w->expiring)) \
   S(expiring_reset, MAY_FAIL, chime_expiring_reset(w->expiring, 2 * CHIME_HOUR)) \
   S(expiring_release, 0, chime_expiring_release(w->expiring)) \
   \
   S(run_loop_current, ALONE | MAY_FAIL, chime_run_loop_current(&w->made)) \
   S(run_loop_main, ALONE | MAY_FAIL, chime_run_loop_main(&w->made)) \
-  S(run_loop_create, ALONE | GIVES_LOOP | MAY_FAIL, chime_run_loop_create(LONG_TEXT, &w->made)) \
+  S(run_loop_create, ALONE | GIVES_LOOP, chime_run_loop_create(LONG_TEXT, &w->made)) \
   S(run_loop_run, ALONE | MAY_FAIL, chime_run_loop_run(NULL, 0, 0)) \
   S(run_loop_stop, OF_THE_LOOP, chime_run_loop_stop(w->loop)) \
   S(run_loop_release, OF_THE_LOOP, chime_run_loop_release(w->loop)) \
   S(run_loop_add_common_mode, OF_THE_LOOP | MAY_FAIL, chime_run_loop_add_common_mode(w->loop, LONG_TEXT)) \
-  S(run_loop_queue_create, OF_THE_LOOP | GIVES_QUEUE | NOT_RUN | MAY_FAIL, \
+  S(run_loop_queue_create, OF_THE_LOOP | GIVES_QUEUE | NOT_RUN, \
     chime_run_loop_queue_create(w->loop, LONG_TEXT, NULL, &w->made)) \
-  S(weak_timer_create, ALONE | GIVES_WEAK | MAY_FAIL, \
+  S(weak_timer_create, ALONE | GIVES_WEAK, \
     takes(chime_weak_timer_create(CHIME_HOUR, 1, w->target, ignore_tick, NULL, finalize, &w->made))) \
-  S(weak_timer_schedule, ALONE | GIVES_WEAK | MAY_FAIL, \
+  S(weak_timer_schedule, ALONE | GIVES_WEAK, \
     takes(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, ignore_tick, NULL, finalize, &w->made))) \
   S(weak_timer_add, OF_THE_LOOP | MAY_FAIL, chime_weak_timer_add(w->weak, w->loop, LONG_TEXT)) \
   S(weak_timer_fire, OF_THE_LOOP, chime_weak_timer_fire(w->weak)) \
   S(weak_timer_invalidate, OF_THE_LOOP, chime_weak_timer_invalidate(w->weak)) \
-  S(weak_timer_is_valid, OF_THE_LOOP, chime_weak_timer_is_valid(w->weak, &w->its.small)) \
+  S(weak_timer_is_valid, OF_THE_LOOP, chime_weak_timer_is_valid(w->weak, &into.small)) \
   S(weak_timer_set_tolerance, OF_THE_LOOP, chime_weak_timer_set_tolerance(w->weak, 5)) \
-  S(weak_timer_tolerance, OF_THE_LOOP, chime_weak_timer_tolerance(w->weak, &w->its.time)) \
+  S(weak_timer_tolerance, OF_THE_LOOP, chime_weak_timer_tolerance(w->weak, &into.time)) \
   S(weak_timer_set_fire_date, OF_THE_LOOP, chime_weak_timer_set_fire_date(w->weak, CHIME_FOREVER)) \
-  S(weak_timer_fire_date, OF_THE_LOOP, chime_weak_timer_fire_date(w->weak, &w->its.time)) \
-  S(weak_timer_interval, OF_THE_LOOP, chime_weak_timer_interval(w->weak, &w->its.time)) \
+  S(weak_timer_fire_date, OF_THE_LOOP, chime_weak_timer_fire_date(w->weak, &into.time)) \
+  S(weak_timer_interval, OF_THE_LOOP, chime_weak_timer_interval(w->weak, &into.time)) \
   S(weak_timer_release, OF_THE_LOOP, chime_weak_timer_release(w->weak))
 /* clang-format on */
 
@@ -216,7 +207,7 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
     (void)w; \
     return call; \
   }
-#define SUBJECT(name, flags, call) {"chime_" #name, do_##name, flags},
+#define SUBJECT(name, flags, call) {"chime_" #name, do_##name, (flags)&GIVES ? (flags) | MAY_FAIL : (flags)},
 CALLS(FUNCTION)
 const subject subjects[] = {CALLS(SUBJECT)};
 const int subject_count = sizeof subjects / sizeof subjects[0];
@@ -224,12 +215,9 @@ const int subject_count = sizeof subjects / sizeof subjects[0];
 /* ---- Their world ------------------------------------------------------------------------------------------------- */
 
 void world_make(world *w) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_timer_options options = {.size = sizeof options, .handler = ignore_tick, .label = "tied"};
   int i;
-  options.handler = ignore_tick;
-  options.label = "tied";
-  REQUIRE_OK(place_make(w->where, NULL, &w->queue));
-  place_drive(w->where, w->queue);
+  w->queue = place_queue(w->where, NULL);
   if (w->where == HOST) REQUIRE_OK(place_make(HOST, NULL, &w->empty));
   EXPECT_OK(takes(chime_target_create(&object, finalize, &w->target)));
   EXPECT_OK(chime_timer_create(w->queue, &options, &w->timer));
@@ -244,7 +232,7 @@ void world_make(world *w) {
   EXPECT_OK(chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &w->bare[1]));
   options.label = "tied";
   options.target = w->target;
-  EXPECT_OK(chime_timer_start(w->queue, &options, in_an_hour(w), &w->tied));
+  EXPECT_OK(chime_timer_start(w->queue, &options, &in_an_hour, &w->tied));
   EXPECT_OK(takes(chime_expiring_create(w->queue, &object, finalize, CHIME_HOUR, &w->expiring)));
   EXPECT_OK(chime_run_loop_create(NULL, &w->loop));
   EXPECT_OK(takes(chime_weak_timer_create(CHIME_HOUR, 1, 0, ignore_tick, NULL, finalize, &w->weak)));

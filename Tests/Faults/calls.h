@@ -21,22 +21,7 @@ typedef struct world {
   chime_weak_timer_t weak;
   chime_run_loop_t loop;
   chime_timer_t others[OTHERS]; /* due, or about to be */
-  uint64_t made;                /* what the call gives */
-  struct {                      /* what it is given to write to, or to read from */
-    int64_t time;
-    int32_t small;
-    uint32_t count;
-    chime_state state;
-    void *object;
-    char text[8192];
-    chime_queue_t list[8];
-    chime_tick records[4];
-    chime_timer_info info;
-    chime_queue_stats stats;
-    chime_schedule schedule;
-    chime_timer_options options;
-    chime_queue_options queue_options;
-  } its;
+  uint64_t made;                /* what the call gives; the rest that it writes is not looked at */
 } world;
 
 /* What a call needs, and what it gives. */
@@ -48,6 +33,7 @@ enum {
   GIVES_EXPIRING = 16,
   GIVES_WEAK = 32,
   GIVES_LOOP = 64,
+  GIVES = 126,       /* any of these: it may fail, too */
   ENDS_QUEUE = 128,  /* afterwards the queue is none any more */
   OF_THE_LOOP = 256, /* not another on each kind of queue */
   NEVER_FAILS = 512, /* it answers so in a forked child, too */

@@ -8,7 +8,6 @@
 #include "waits.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -16,39 +15,38 @@
 
 enum { ROUNDS = 100, SENTINEL = 4242 };
 
-/* Joins a thread that was cancelled, and has ended only for that; 0 where it has not ended in time. */
-static int join(pthread_t thread) {
+/* Joins a thread that was cancelled, and has ended only for that. */
+static void join(pthread_t thread) {
   struct timespec end;
   void *result = NULL;
   clock_gettime(CLOCK_REALTIME, &end);
   end.tv_sec += 2 * PATIENCE / CHIME_SECOND;
-  if (!EXPECT_OK(pthread_timedjoin_np(thread, &result, &end))) return 0;
+  REQUIRE_OK(pthread_timedjoin_np(thread, &result, &end));
   EXPECT(result == PTHREAD_CANCELED);
-  return 1;
 }
 
 /* ---- Every call, with a cancellation pending -------------------------------------------------------------------- */
 
-/* Made twice, the second time in the state that the first has left. */
 typedef struct two_calls {
   const subject *called;
   world *w;
   int returned; /* of them */
-  chime_status status[2];
-  uint64_t made[2];
 } two_calls;
 
+/* The second time in the state that the first has left. */
 static void *call_twice(void *context) {
   two_calls *two = context;
   int i, state = -1;
   pthread_cancel(pthread_self());
   for (i = 0; i < 2; i++) {
+    chime_status status;
     two->w->made = UNTOUCHED;
     errno = SENTINEL;
-    two->status[i] = two->called->call(two->w);
+    status = two->called->call(two->w);
     if (errno != SENTINEL) fprintf(stderr, "errno is %s after %s\n", strerror(errno), two->called->name);
     EXPECT(errno == SENTINEL);
-    two->made[i] = two->w->made;
+    EXPECT(status != CHIME_ERROR_NO_MEMORY && status != CHIME_ERROR_RESOURCE);
+    if (status >= 0) world_end_made(two->called, two->w->made);
     two->returned++;
   }
   pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
@@ -60,29 +58,20 @@ static void *call_twice(void *context) {
 static int calls;
 
 static void call_cancelled(const subject *called, world *w) {
-  two_calls two = {called, w, 0, {0, 0}, {0, 0}};
-  pthread_t thread;
-  int i;
-  REQUIRE_OK(pthread_create(&thread, NULL, call_twice, &two));
-  REQUIRE(join(thread));
+  two_calls two = {called, w, 0};
+  join(spawn(call_twice, &two));
   if (two.returned < 2) fprintf(stderr, "%s has ended its thread\n", called->name);
   EXPECT_EQ(two.returned, 2);
-  for (i = 0; i < two.returned; i++) {
-    EXPECT(two.status[i] != CHIME_ERROR_NO_MEMORY && two.status[i] != CHIME_ERROR_RESOURCE);
-    if (two.status[i] >= 0) world_end_made(called, two.made[i]);
-  }
   calls += two.returned;
 }
 
 /* On a world of its own, and again with ids of what is gone. */
-static void every_call(int where) {
+CASES(cancellation_pending, where, 0, PLACES - 1) {
   int i;
   for (i = 0; i < subject_count && fault_failures() == 0; i++) {
     const subject *called = &subjects[i];
-    world w;
+    world w = {.where = where};
     if (where > 0 && called->flags & (ALONE | OF_THE_LOOP)) continue; /* it would be the same */
-    memset(&w, 0, sizeof w);
-    w.where = (place)where;
     world_make(&w);
     call_cancelled(called, &w);
     world_end(&w, (called->flags & ENDS_QUEUE) == 0);
@@ -100,7 +89,7 @@ static chime_status answer;
 
 static void *wait_in_chime(void *context) {
   const wait *w = context;
-  if (w->flags & OF_A_LOOP) EXPECT(wait_prepare(w));
+  if (w->flags & OF_A_LOOP) wait_prepare(w);
   store(&begun, 1);
   answer = w->call(PATIENCE);
   store(&returned, 1);
@@ -113,26 +102,25 @@ static void *wait_in_chime(void *context) {
 static void cancel_one(const wait *w, int delay_us) {
   pthread_t thread;
   begun = asked = returned = 0;
-  if ((w->flags & OF_A_LOOP) == 0) REQUIRE(wait_prepare(w));
-  REQUIRE_OK(pthread_create(&thread, NULL, wait_in_chime, (void *)w));
+  if ((w->flags & OF_A_LOOP) == 0) wait_prepare(w);
+  thread = spawn(wait_in_chime, (void *)w);
   while (!load(&begun)) usleep(10);
   if (delay_us > 0) usleep((useconds_t)delay_us);
   EXPECT_OK(pthread_cancel(thread));
   store(&asked, 1);
   if (delay_us % 2 == 0) usleep(200);
   wait_let_go(w, &returned);
-  REQUIRE(join(thread));
+  join(thread);
   REQUIRE(returned); /* and was not ended in the call */
   EXPECT_EQ(answer, wait_expected(w));
   wait_end(w);
 }
 
-static void waiting(int number) {
+CASES(who_waits_is_cancelled, number, 0, wait_count - 1) {
   const wait *w = &waits[number];
   int i;
-  if (w->flags & ON_MAIN) fault_skip("see who-runs-the-main-queue");
+  if (w->flags & ON_MAIN) fault_skip("see who_runs_the_main_queue_is_cancelled");
   for (i = 0; i < ROUNDS && fault_failures() == 0; i++) cancel_one(w, i * 37 % 300);
-  fault_seen("%s: %d", w->name, i);
 }
 
 /* ---- chime_main_run --------------------------------------------------------------------------------------------- */
@@ -149,13 +137,11 @@ static void end_main_thread(void *context) {
   (void)context;
   EXPECT_EQ(runs, ROUNDS);
   EXPECT_OK(chime_queue_shutdown(queue, 0));
-  fault_seen("%d runs, then the cancellation", runs);
-  _exit(fault_failures() == 0 ? 0 : 1);
+  fault_leave();
 }
 
 /* The case's process runs it on its main thread, which can be cancelled only once: the cancellation stays pending. */
-static void main_run(int argument) {
-  (void)argument;
+CASE(who_runs_the_main_queue_is_cancelled) {
   REQUIRE_OK(chime_queue_main(NULL, &queue));
   pthread_cleanup_push(end_main_thread, NULL);
   pthread_cancel(pthread_self());
@@ -169,7 +155,3 @@ static void main_run(int argument) {
   EXPECT(!"the cancellation took effect");
   pthread_cleanup_pop(0);
 }
-
-FAULT_CASES({"cancellation-pending", every_call, 0, PLACES - 1, 0, 0},
-            {"who-waits-is-cancelled", waiting, 0, wait_count - 1, 0, 0},
-            {"who-runs-the-main-queue-is-cancelled", main_run, 0, 0, 0, 0})

@@ -27,13 +27,11 @@ static void give_descriptors_back(void) {
 }
 
 /* As the first call of the process: it has its effect or none, and the sentence on it names the system's error. */
-static void first_call(int argument) {
+CASES(first_call, argument, 0, subject_count *LEFT - 1) {
   const subject *called = &subjects[argument / LEFT];
   int left = argument % LEFT;
-  world w;
+  world w = {.made = UNTOUCHED};
   chime_status status;
-  memset(&w, 0, sizeof w);
-  w.made = UNTOUCHED;
   if ((called->flags & ALONE) == 0 || (called->flags & MAY_FAIL) == 0) fault_skip("needs none");
   take_descriptors_but(left);
   status = called->call(&w);
@@ -59,7 +57,7 @@ static void first_call(int argument) {
  * ticks wait for a thread of a global dispatch queue: once a second libdispatch opens a file then, and ends the process
  * if it cannot (Limits.md).
  */
-static void start_without(int where) {
+CASES(starting, where, 0, PLACES - 1) {
   static int ticks;
   chime_queue_t queue = 0;
   if (where == CONCURRENT || where == GLOBAL) fault_skip("libdispatch may need one");
@@ -71,8 +69,4 @@ static void start_without(int where) {
   give_descriptors_back();
   EXPECT(place_await(where, queue, &ticks, load(&ticks) + 3));
   place_end(where, queue);
-  fault_seen("%s ticks", place_name(where));
 }
-
-FAULT_CASES({"first-call", first_call, 0, subject_count *LEFT - 1, 0, 0},
-            {"starting", start_without, 0, PLACES - 1, 0, 0})

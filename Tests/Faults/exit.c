@@ -5,29 +5,24 @@
 #include "places.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 enum { STATUS = 42, QUEUES = 4, TIMERS = 8 };
 enum { BY_RETURN, BY_EXIT, BY_QUICK_EXIT, BY_UNDERSCORE_EXIT, WAYS };
 
-static const char *const way_names[] = {"return", "exit", "quick_exit", "_exit"};
-
-/* The case's process returns from main with a status of its own, so that a return can be told from a failure. */
-static int returned_status;
-
 static void end_by(int way) {
-  if (fault_failures() > 0) _exit(1);
+  if (fault_failures() > 0) fault_leave();
   if (way == BY_EXIT) exit(STATUS);
   if (way == BY_QUICK_EXIT) quick_exit(STATUS);
   if (way == BY_UNDERSCORE_EXIT) _exit(STATUS);
-  returned_status = STATUS;
+  fault_return(STATUS);
 }
 
 static void no_finalizer(void *context) {
-  static const char text[] = "a finalizer was called at exit\n";
   (void)context;
-  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) abort();
+  fprintf(stderr, "a finalizer was called at exit\n");
   abort();
 }
 
@@ -51,9 +46,7 @@ static void load_queues(void) {
   int i, where, t;
   for (where = SERIAL; where <= HOST; where++) {
     for (i = 0; i < (where == RUN_LOOP ? 1 : QUEUES); i++) {
-      chime_queue_t queue = 0;
-      EXPECT_OK(place_make(where, NULL, &queue));
-      place_drive(where, queue);
+      chime_queue_t queue = place_queue(where, NULL);
       if (where == SERIAL) serial = queue;
       for (t = 0; t < TIMERS; t++) {
         EXPECT_OK(chime_timer_every(queue, 100 * CHIME_MICROSECOND, keep_busy, &busy, no_finalizer, NULL));
@@ -63,17 +56,14 @@ static void load_queues(void) {
   EXPECT(await(&busy, 200));
 }
 
-static void while_handlers_run(int way) {
+CASES_THAT_END(while_handlers_run, way, BY_RETURN, WAYS - 1, STATUS) {
   load_queues();
-  fault_seen("%s, %d ticks", way_names[way], load(&busy));
   end_by(way);
 }
 
 /* A signal that ends the process, amid ticks: nothing of Chime's catches it. */
-static void by_signal(int argument) {
-  (void)argument;
+CASES_THAT_END(by_a_signal, only, 0, 0, FAULT_BY_SIGNAL + SIGTERM) {
   load_queues();
-  fault_seen("SIGTERM");
   raise(SIGTERM);
 }
 
@@ -84,13 +74,12 @@ static void call_chime_at_exit(void) {
   EXPECT(await(&ticks, 3));
   EXPECT_OK(chime_queue_sync(serial, count_call, &called, PATIENCE));
   place_expect_works(SERIAL);
-  if (fault_failures() > 0) _exit(1);
+  if (fault_failures() > 0) fault_leave();
 }
 
-static void at_exit(int way) {
+CASES_THAT_END(functions_of_atexit, way, BY_RETURN, BY_EXIT, STATUS) {
   atexit(call_chime_at_exit);
   load_queues();
-  fault_seen("%s", way_names[way]);
   end_by(way);
 }
 
@@ -101,27 +90,14 @@ static void exit_in_handler(const chime_tick *tick, void *way) {
 }
 
 /* argument: a kind of queue and a way. */
-static void in_a_handler(int argument) {
+CASES_THAT_END(in_a_handler, argument, 0, PLACES *WAYS - 1, STATUS) {
   static int way, never;
   int where = argument / WAYS;
   chime_queue_t queue = 0;
   way = argument % WAYS;
   if (way == BY_RETURN) fault_skip("a handler returns to Chime");
-  fault_seen("%s, %s", place_name(where), way_names[way]);
   REQUIRE_OK(place_make(where, NULL, &queue));
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, exit_in_handler, &way, no_finalizer, NULL));
   if (where == HOST) EXPECT_OK(chime_queue_run(queue, 0));
   place_await(where, queue, &never, 1);
-}
-
-int main(int argc, char **argv) {
-  static const fault_case cases[] = {
-      {"while-handlers-run", while_handlers_run, BY_RETURN, WAYS - 1, STATUS, 0},
-      {"in-a-handler", in_a_handler, 0, PLACES * WAYS - 1, STATUS, 0},
-      {"functions-of-atexit", at_exit, BY_RETURN, BY_EXIT, STATUS, 0},
-      {"by-a-signal", by_signal, 0, 0, 0, SIGTERM},
-      {NULL, NULL, 0, 0, 0, 0},
-  };
-  int status = fault_main(argc, argv, cases);
-  return status == 0 ? returned_status : status;
 }

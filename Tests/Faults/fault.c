@@ -1,6 +1,7 @@
 /* fault.c - see fault.h. */
 #include "fault.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,9 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CASE_TIMEOUT_MS = 150000, SKIPPED = 77 };
+enum { CASE_TIMEOUT_MS = 150000, SKIPPED = 77, NOT_RUN = 127 };
 
-static int failures, number;
+static fault_case *cases;
+static int failures, number, status_of_main;
+
+void fault_add(fault_case *one) {
+  fault_case **place = &cases;
+  while (*place != NULL) place = &(*place)->next;
+  *place = one;
+}
 
 /* ---- Expectations ----------------------------------------------------------------------------------------------- */
 
@@ -36,6 +44,9 @@ int fault_expect_between(int64_t actual, int64_t low, int64_t high, const char *
 }
 
 int fault_failures(void) { return load(&failures); }
+void fault_return(int status) { status_of_main = status; }
+static int status_of_case(void) { return fault_failures() == 0 ? status_of_main : 1; }
+void fault_leave(void) { _exit(status_of_case()); }
 
 void fault_seen(const char *format, ...) {
   va_list arguments;
@@ -55,24 +66,26 @@ void fault_skip(const char *why) {
 /* The argument that stands before "NAME:NUMBER" when a program runs a case of its own in a new process. */
 static const char one_case[] = "--case";
 
-/* Waits for its end, or ends it; 0 then. */
-static int end_of(pid_t child, int64_t end_ns, int *status) {
-  while (waitpid(child, status, WNOHANG) == 0) {
+/* Waits for the end of a process, or ends it after timeout_ms; its status. */
+static int end_of(pid_t child, int timeout_ms) {
+  int64_t end_ns = monotonic_ns() + (int64_t)timeout_ms * 1000000;
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
     if (monotonic_ns() > end_ns) {
       kill(child, SIGKILL);
-      waitpid(child, status, 0);
-      return 0;
+      waitpid(child, &status, 0);
+      return FAULT_HANGS;
     }
     sleep_ms(1);
   }
-  return 1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : FAULT_BY_SIGNAL + WTERMSIG(status);
 }
 
 fault_end fault_run_case(const char *name, int argument, int timeout_ms) {
   static const char self[] = "/proc/self/exe";
-  fault_end end = {-1, 0, 0, ""};
+  fault_end end = {NOT_RUN, ""};
   char text[128];
-  int ends[2], status = 0;
+  int ends[2];
   pid_t child;
   snprintf(text, sizeof text, "%s:%d", name, argument);
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return end;
@@ -83,13 +96,11 @@ fault_end fault_run_case(const char *name, int argument, int timeout_ms) {
     setrlimit(RLIMIT_CORE, &no_core);
     dup2(ends[1], STDOUT_FILENO);
     execl(self, self, one_case, text, (char *)NULL);
-    _exit(127);
+    _exit(NOT_RUN);
   }
   close(ends[1]);
   if (child > 0) {
-    end.hung = !end_of(child, monotonic_ns() + (int64_t)timeout_ms * 1000000, &status);
-    if (WIFEXITED(status)) end.exit_status = WEXITSTATUS(status);
-    if (WIFSIGNALED(status) && !end.hung) end.signal = WTERMSIG(status);
+    end.status = end_of(child, timeout_ms);
     if (read(ends[0], end.output, sizeof end.output - 1) < 0) end.output[0] = 0; /* a pipe holds it all */
   }
   close(ends[0]);
@@ -99,23 +110,22 @@ fault_end fault_run_case(const char *name, int argument, int timeout_ms) {
 int fault_number(void) { return number; }
 
 void fault_in_a_child(void (*child)(void)) {
-  int status = -1;
   pid_t pid = fork();
   if (pid == 0) {
     child();
-    _exit(fault_failures() == 0 ? 0 : 1);
+    fault_leave();
   }
   REQUIRE(pid > 0);
-  EXPECT(end_of(pid, monotonic_ns() + PATIENCE, &status));
-  EXPECT_EQ(status, 0);
+  EXPECT_EQ(end_of(pid, (int)(PATIENCE / 1000000)), 0);
 }
 
-static int run_case(const fault_case *cases, const char *text) {
+static int run_case(const char *text) {
+  const fault_case *one;
   size_t length = strcspn(text, ":");
-  for (number = 0; cases->name != NULL; cases++, number++) {
-    if (strlen(cases->name) != length || strncmp(cases->name, text, length) != 0) continue;
-    cases->run(atoi(text + length + 1));
-    return fault_failures() == 0 ? 0 : 1;
+  for (one = cases; one != NULL; one = one->next, number++) {
+    if (strlen(one->name) != length || strncmp(one->name, text, length) != 0) continue;
+    one->run(atoi(text + length + 1));
+    return status_of_case();
   }
   fprintf(stderr, "there is no case %s\n", text);
   return 2;
@@ -129,43 +139,38 @@ static int is_wanted(int argc, char **argv, const char *name) {
   return argc < 2;
 }
 
-static void complain(const char *program, const fault_case *one, int argument, const fault_end *end) {
-  fprintf(stderr, "%s %s %d: ", program, one->name, argument);
-  if (end->hung) fprintf(stderr, "hangs");
-  else if (end->signal != 0) fprintf(stderr, "ended by signal %d (%s)", end->signal, strsignal(end->signal));
-  else fprintf(stderr, "ended with status %d", end->exit_status);
-  if (one->signal != 0) fprintf(stderr, ", expected signal %d\n", one->signal);
-  else fprintf(stderr, ", expected status %d\n", one->exit_status);
+static void complain(const char *program, const fault_case *one, int argument, int status) {
+  const char *what = status == FAULT_HANGS      ? "hangs"
+                     : status > FAULT_BY_SIGNAL ? strsignal(status - FAULT_BY_SIGNAL)
+                                                : "";
+  fprintf(stderr, "%s %s %d: ended with %d %s, expected %d\n", program, one->name, argument, status, what, one->status);
 }
 
-static int is_as_expected(const fault_case *one, const fault_end *end) {
-  if (end->hung) return 0;
-  return one->signal != 0 ? end->signal == one->signal : end->signal == 0 && end->exit_status == one->exit_status;
-}
-
-int fault_main(int argc, char **argv, const fault_case *cases) {
+int main(int argc, char **argv) {
   const char *program = strrchr(argv[0], '/') == NULL ? argv[0] : strrchr(argv[0], '/') + 1;
+  const fault_case *one;
   int failed = 0, count = 0;
-  if (argc == 3 && strcmp(argv[1], one_case) == 0) return run_case(cases, argv[2]);
-  for (; cases->name != NULL; cases++) {
+  if (argc == 3 && strcmp(argv[1], one_case) == 0) return run_case(argv[2]);
+  for (one = cases; one != NULL; one = one->next) {
     char line[8192] = "";
     int argument, ran = 0, wrong = 0;
-    if (cases->last < cases->first || !is_wanted(argc, argv, cases->name)) continue;
+    if (one->last < one->first || !is_wanted(argc, argv, one->name)) continue;
     count++;
-    for (argument = cases->first; argument <= cases->last; argument++) {
-      fault_end end = fault_run_case(cases->name, argument, CASE_TIMEOUT_MS);
-      if (end.exit_status == SKIPPED) {
+    for (argument = one->first; argument <= one->last; argument++) {
+      fault_end end = fault_run_case(one->name, argument, CASE_TIMEOUT_MS);
+      if (end.status == SKIPPED) {
         if (line[0] == 0 && ran == 0) snprintf(line, sizeof line, "%s", end.output);
         continue;
       }
       if (ran++ == 0) line[0] = 0;
       if (line[0] != 0 && end.output[0] != 0) strncat(line, "; ", sizeof line - strlen(line) - 1);
       strncat(line, end.output, sizeof line - strlen(line) - 1);
-      if (is_as_expected(cases, &end)) continue;
+      if (end.status == one->status) continue;
       wrong = 1;
-      complain(program, cases, argument, &end);
+      complain(program, one, argument, end.status);
     }
-    printf("%s %s %s: %s\n", wrong ? "FAILED" : ran > 0 ? "ok" : "skipped", program, cases->name, line);
+    if (line[0] == 0) snprintf(line, sizeof line, ran == 1 ? "once" : "%d times", ran);
+    printf("%s %s %s: %s\n", wrong ? "FAILED" : ran > 0 ? "ok" : "skipped", program, one->name, line);
     fflush(stdout);
     failed |= wrong;
   }
@@ -173,7 +178,19 @@ int fault_main(int argc, char **argv, const fault_case *cases) {
   return count == 0 ? 2 : failed;
 }
 
+/* ---- Threads ---------------------------------------------------------------------------------------------------- */
+
+pthread_t spawn(void *(*body)(void *), void *argument) {
+  pthread_t thread;
+  REQUIRE_OK(pthread_create(&thread, NULL, body, argument));
+  return thread;
+}
+
+void run_on_a_thread(void *(*body)(void *), void *argument) { pthread_join(spawn(body, argument), NULL); }
+
 /* ---- Waiting and counting --------------------------------------------------------------------------------------- */
+
+void *fault_next(const char *name) { return dlsym(RTLD_NEXT, name); }
 
 int64_t monotonic_ns(void) {
   struct timespec now;

@@ -1,9 +1,9 @@
 /*
  * fault.h - what the programs of this directory share: cases that each run in a process of their own, and expectations.
  *
- * A program lists its cases and gives them to fault_main, which runs each case in a new process (a fresh image, not a fork
- * of one that has used Chime), under a timeout, and prints a line for it; in that process the case says what it saw by
- * fault_seen. Nothing here calls Chime, so that a case decides what is loaded.
+ * A program defines its cases. Its main, in fault.c, runs each in a new process (a fresh image, not a fork of one that
+ * has used Chime), under a timeout, and prints a line for it; in that process the case says what it saw by fault_seen.
+ * Nothing here calls Chime, so that a case decides what is loaded.
  */
 #ifndef FAULTS_FAULT_H
 #define FAULTS_FAULT_H
@@ -12,54 +12,55 @@
 #define _GNU_SOURCE /* dlmopen, gettid, RTLD_NEXT, unshare: what faults are made of is not in POSIX */
 #endif
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+/* How the process of a case ends: its exit status, or as a shell says it: */
+enum { FAULT_HANGS = 124, FAULT_BY_SIGNAL = 128 /* and the signal's number */ };
 
 typedef struct fault_case {
   const char *name;
   void (*run)(int argument);
-  int first;       /* the case is run once for each argument from first */
-  int last;        /* to last; what it saw is joined into one line. Less: only other cases run it */
-  int exit_status; /* that the process must end with; 0 also wants every expectation to hold */
-  int signal;      /* that must end the process instead; 0: none */
+  int first;  /* the case is run once for each argument from first */
+  int last;   /* to last; what it saw is joined into one line. Less: only other cases run it */
+  int status; /* that its process must end with; 0 also wants every expectation to hold */
+  struct fault_case *next;
 } fault_case;
 
-/** The program's main; its arguments name the cases to run, all without. `cases` ends with a case without a name. */
-int fault_main(int argc, char **argv, const fault_case *cases);
+/** Adds a case to the program's, which are in this order. Before main begins. */
+void fault_add(fault_case *one);
 
-/** A program of these cases, each {name, function, first, last, exit_status, signal}. */
-#define FAULT_CASES(...) \
-  int main(int argc, char **argv) { \
-    const fault_case cases[] = {__VA_ARGS__, {NULL, NULL, 0, 0, 0, 0}}; \
-    return fault_main(argc, argv, cases); \
-  }
+/* CASES(a_name, argument, first, last) { ... } defines a case that is run once for each argument. */
+#define CASES(name, argument, first, last) CASES_THAT_END(name, argument, first, last, 0)
+#define CASE(name) CASES(name, only, 0, 0)
+#define CASES_THAT_END(name, argument, first, last, status) \
+  static void name(int argument); \
+  __attribute__((constructor)) static void add_##name(void) { \
+    static fault_case one; \
+    one = (fault_case){#name, name, first, last, status, NULL}; \
+    fault_add(&one); \
+  } \
+  static void name(__attribute__((unused)) int argument)
 
-/** Says what was seen: a part of the case's line. */
-void fault_seen(const char *format, ...)
-#if defined(__GNUC__)
-    __attribute__((format(printf, 1, 2)))
-#endif
-    ;
+/** Says what was seen, where that is a figure: a part of the case's line. */
+void fault_seen(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Leaves the case: it says nothing on this machine, and why. Not a failure. */
 void fault_skip(const char *why);
 
-/* How the process of a case ended. */
 typedef struct fault_end {
-  int exit_status;   /* -1: not by exit */
-  int signal;        /* that ended it; 0: none */
-  int hung;          /* 1: it was still there when its time was over, and was killed */
+  int status;
   char output[4096]; /* what it wrote to its standard output */
 } fault_end;
 
 /** Runs one case of this program in a process of its own, or ends it after timeout_ms. */
 fault_end fault_run_case(const char *name, int argument, int timeout_ms);
-/** The number of the case that runs in this process, in the list given to fault_main. */
+/** The number of the case that runs in this process, in the order of the program's. */
 int fault_number(void);
+
+/** What main returns where nothing failed, for a case that must end with another status than 0. */
+void fault_return(int status);
 
 /** Runs `child` in a process forked from this one, which is ended after PATIENCE, and expects it to end well. */
 void fault_in_a_child(void (*child)(void));
@@ -75,16 +76,20 @@ int fault_failures(void);
 #define EXPECT_BETWEEN(actual, low, high) \
   fault_expect_between((int64_t)(actual), (int64_t)(low), (int64_t)(high), __FILE__, __LINE__, #actual)
 #define EXPECT_OK(actual) EXPECT_EQ(actual, 0)
-#define REQUIRE(condition) \
-  do { \
-    if (!EXPECT(condition)) return; \
-  } while (0)
-#define REQUIRE_OK(actual) \
-  do { \
-    if (!EXPECT_OK(actual)) return; \
-  } while (0)
+/* The same, and end the case's process: what follows would make no sense. */
+#define REQUIRE(condition) (EXPECT(condition) ? (void)0 : fault_leave())
+#define REQUIRE_OK(actual) (EXPECT_OK(actual) ? (void)0 : fault_leave())
+/** Ends the case's process here, as its main would, but for functions of atexit. */
+void fault_leave(void);
+
+/** Starts a thread that must be joined; has one run the body, to its end. */
+pthread_t spawn(void *(*body)(void *), void *argument);
+void run_on_a_thread(void *(*body)(void *), void *argument);
 
 /* ---- Waiting and counting --------------------------------------------------------------------------------------- */
+
+/** The function that this program's of the same name stands before. */
+void *fault_next(const char *name);
 
 int64_t monotonic_ns(void);
 void sleep_ms(int milliseconds); /* also when signals come */
@@ -98,9 +103,5 @@ int await(const int *value, int least);
 /** Memory of the process that is in use, in KiB; that it has mapped. */
 int64_t resident_kib(void);
 int64_t mapped_kib(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

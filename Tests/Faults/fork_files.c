@@ -5,10 +5,8 @@
  */
 #include "places.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -19,71 +17,47 @@ static int ticks[QUEUES];
 
 /* ---- The child's own files -------------------------------------------------------------------------------------- */
 
-static struct file {
-  enum { NOTHING, TIMER, DEVICE } is;
-  int64_t due_ns; /* what is left of a timerfd's time, so that one can be told from another */
-  int signal;
-} files[NUMBERS];
+/* Devices, and timerfds with settings as a program that wants signals might choose, each of them another one. */
+static int is_timer(int number) { return number % 3 != 0; }
+static int seconds_of(int number) { return 1000 + 10 * number; }
+static int signal_of(int number) { return number % 4 == 0 ? 0 : SIGRTMIN + number % (SIGRTMAX - SIGRTMIN); }
 
-/* With settings as a program that wants signals might choose, each of them another one. */
-static void open_timer(int number) {
-  struct itimerspec time = {{0, 0}, {0, 0}};
-  struct file *file = &files[number];
-  int clock = number % 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
-  EXPECT_EQ(timerfd_create(clock, number % 3 ? 0 : TFD_NONBLOCK), number); /* the lowest that is free */
-  time.it_value.tv_sec = 1000 + 10 * number;
-  file->is = TIMER;
-  file->due_ns = (int64_t)time.it_value.tv_sec * CHIME_SECOND;
+/* Opens one, which gets the lowest number that is free. */
+static void open_own(int number) {
+  const struct itimerspec time = {.it_value.tv_sec = seconds_of(number)};
+  if (!is_timer(number)) {
+    EXPECT_EQ(open("/dev/null", O_RDWR), number);
+    return;
+  }
+  EXPECT_EQ(timerfd_create(number % 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME, number % 6 < 3 ? 0 : TFD_NONBLOCK), number);
   EXPECT_OK(timerfd_settime(number, 0, &time, NULL));
-  if (number % 4 == 0) return;
-  file->signal = SIGRTMIN + number % (SIGRTMAX - SIGRTMIN);
-  EXPECT_OK(fcntl(number, F_SETSIG, file->signal));
-  EXPECT_OK(fcntl(number, F_SETOWN, getpid()));
+  EXPECT_OK(fcntl(number, F_SETSIG, signal_of(number)));
+  if (signal_of(number) != 0) EXPECT_OK(fcntl(number, F_SETOWN, getpid()));
 }
 
-/* Each is open, and is what it was: nothing else was opened there after it had been closed. */
-static void expect_still_there(void) {
-  int number;
-  for (number = 0; number < NUMBERS; number++) {
-    const struct file *file = &files[number];
-    struct itimerspec time;
-    int64_t gone_ns;
-    if (file->is == DEVICE) EXPECT_EQ(write(number, "x", 1), 1);
-    if (file->is != TIMER || !EXPECT_OK(timerfd_gettime(number, &time))) continue;
-    gone_ns = file->due_ns - time.it_value.tv_sec * CHIME_SECOND - time.it_value.tv_nsec;
-    EXPECT_BETWEEN(gone_ns, 0, CHIME_HOUR); /* it runs on, from what it was set to */
-    EXPECT_EQ(fcntl(number, F_GETSIG), file->signal);
-  }
+/* It is open, and is what it was: nothing else was opened there after it had been closed. */
+static void expect_still_there(int number) {
+  struct itimerspec time;
+  int64_t gone_ns;
+  if (!is_timer(number)) EXPECT_EQ(write(number, "x", 1), 1);
+  if (!is_timer(number) || !EXPECT_OK(timerfd_gettime(number, &time))) return;
+  gone_ns = (seconds_of(number) - time.it_value.tv_sec) * CHIME_SECOND - time.it_value.tv_nsec;
+  EXPECT_BETWEEN(gone_ns, 0, CHIME_HOUR); /* it runs on, from what it was set to */
+  EXPECT_EQ(fcntl(number, F_GETSIG), signal_of(number));
 }
 
-/* Closes all from 3 on, and opens as many: the lowest number first, so that they come to lie where those were. */
+/* Closes all from 3 on, and opens as many, so that they come to lie where those were. */
 static void replace_all(void) {
-  DIR *list = opendir("/proc/self/fd");
-  struct dirent *entry;
-  int was_open[NUMBERS] = {0}, number, count = 0;
-  REQUIRE(list != NULL);
-  while ((entry = readdir(list)) != NULL) {
-    number = atoi(entry->d_name);
-    if (number > 2 && number < NUMBERS && number != dirfd(list)) was_open[number] = 1;
-  }
-  closedir(list);
-  for (number = 3; number < NUMBERS; number++) {
-    if (!was_open[number]) continue;
-    close(number);
-    count++;
-  }
+  int number, count = 0;
+  for (number = 3; number < NUMBERS; number++) count += close(number) == 0;
   EXPECT(count > QUEUES - 2);
-  for (number = 3; number < 3 + count; number++) {
-    if (number % 3 != 0) open_timer(number);
-    else EXPECT_EQ(open("/dev/null", O_RDWR), number);
-    if (number % 3 == 0) files[number].is = DEVICE;
-  }
+  for (number = 3; number < 3 + count; number++) open_own(number);
   EXPECT_OK(chime_reinitialize());
-  expect_still_there();
+  for (number = 3; number < 3 + count; number++) expect_still_there(number);
   place_expect_works(HOST);
   place_expect_works(PRECISE);
   place_expect_works(VIRTUAL);
-  expect_still_there();
+  for (number = 3; number < 3 + count; number++) expect_still_there(number);
 }
 
 /* ---- Those that fork -------------------------------------------------------------------------------------------- */
@@ -98,11 +72,9 @@ static void make_queues(int is_child) {
   int i;
   for (i = 0; i < QUEUES; i++) {
     int where = is_child || i > 1 ? HOST : i == 0 ? SERIAL : PRECISE;
-    chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-    if (i == 2 && !is_child) options.clock = CHIME_CLOCK_BOOTTIME;
-    if (i == 3 && !is_child) options.clock = CHIME_CLOCK_WALL;
-    EXPECT_OK(place_make(where, &options, &queues[i]));
-    place_drive(where, queues[i]);
+    static const chime_clock clocks[QUEUES] = {[2] = CHIME_CLOCK_BOOTTIME, [3] = CHIME_CLOCK_WALL};
+    const chime_queue_options options = {.size = sizeof options, .clock = is_child ? CHIME_CLOCK_MONOTONIC : clocks[i]};
+    queues[i] = place_queue(where, &options);
     EXPECT_OK(chime_timer_every(queues[i], 2 * CHIME_MILLISECOND, count_tick, &ticks[i], NULL, NULL));
   }
   expect_ticks();
@@ -116,13 +88,10 @@ static void begin_anew_and_fork(void) {
   expect_ticks();
 }
 
-static void replaced(int is_in_childs_child) {
+CASES(files_of_the_childs_own, is_in_childs_child, 0, 1) {
   int i;
   make_queues(0);
   fault_in_a_child(is_in_childs_child ? begin_anew_and_fork : replace_all);
   expect_ticks();
   for (i = 0; i < QUEUES; i++) EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
-  fault_seen("%s", is_in_childs_child ? "in a child's child" : "closed, then opened anew");
 }
-
-FAULT_CASES({"files-of-the-childs-own", replaced, 0, 1, 0, 0})

@@ -4,20 +4,13 @@
  */
 #include "places.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <string.h>
-
 enum { WAITERS = 8, TICKS = 10000 };
 
 static __thread int64_t locks;
 
 int pthread_mutex_lock(pthread_mutex_t *mutex) {
   static int (*lock)(pthread_mutex_t *);
-  if (lock == NULL) {
-    void *found = dlsym(RTLD_NEXT, "pthread_mutex_lock");
-    memcpy(&lock, &found, sizeof lock); /* ISO C has no cast from an object to a function pointer */
-  }
+  if (lock == NULL) *(void **)(void *)&lock = fault_next("pthread_mutex_lock");
   locks++;
   return lock(mutex);
 }
@@ -45,21 +38,18 @@ static int64_t locks_of_ticks(chime_queue_t queue) {
   return locks - before;
 }
 
-static void ticks_of_others(int argument) {
+CASE(ticks_beside_waiting_threads) {
   static int ticks, ended;
-  chime_queue_t queue = 0, slow = 0;
+  chime_queue_t queue = place_queue(VIRTUAL, NULL), slow = place_queue(SERIAL, NULL);
   pthread_t waiters[WAITERS];
   int64_t without, with;
   int i;
-  (void)argument;
-  REQUIRE_OK(place_make(VIRTUAL, NULL, &queue));
-  REQUIRE_OK(place_make(SERIAL, NULL, &slow));
   REQUIRE_OK(chime_timer_every(queue, CHIME_MICROSECOND, count_tick, &ticks, NULL, NULL));
   locks_of_ticks(queue); /* what is done once is done */
   without = locks_of_ticks(queue);
   REQUIRE_OK(chime_timer_after(slow, 0, stay, NULL, NULL, &held));
   REQUIRE(await(&has_begun, 1));
-  for (i = 0; i < WAITERS; i++) REQUIRE_OK(pthread_create(&waiters[i], NULL, wait_for_it, &ended));
+  for (i = 0; i < WAITERS; i++) waiters[i] = spawn(wait_for_it, &ended);
   sleep_ms(300); /* they wait */
   with = locks_of_ticks(queue);
   EXPECT_EQ(load(&ended), 0);
@@ -71,5 +61,3 @@ static void ticks_of_others(int argument) {
   EXPECT_BETWEEN(with, 0, without + TICKS / 2); /* one a tick would be TICKS more */
   EXPECT_OK(chime_queue_shutdown(slow, PATIENCE));
 }
-
-FAULT_CASES({"ticks-beside-waiting-threads", ticks_of_others, 0, 0, 0, 0})

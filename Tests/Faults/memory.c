@@ -6,9 +6,7 @@
 #include "places.h"
 #include "refusing.h"
 
-#include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 static int ticks;
@@ -43,17 +41,15 @@ static int fill(chime_queue_t queue, int from) {
  * for as many; all that are left tick, on a virtual queue within the limit, too. (Threads of libdispatch that fire would ask
  * for memory that a limit denies them: there the limit has gone.)
  */
-static void within(int argument) {
+CASES(limit, argument, 0, LIMITS - 1) {
   int where = argument / STEPS, room_kib = 64 << argument % STEPS;
-  chime_queue_t queue = 0;
+  chime_queue_t queue;
   int count, released, again, i;
   if (where == SERIAL && argument % STEPS > 2) fault_skip("libdispatch needs the room");
   if (where != SERIAL && where != PRECISE && where != HOST && where != VIRTUAL) fault_skip("as others");
-  REQUIRE_OK(place_make(where, NULL, &queue));
-  place_drive(where, queue);
+  queue = place_queue(where, NULL);
   REQUIRE_OK(chime_timer_after(queue, 0, count_tick, &ticks, NULL, NULL));
   EXPECT(place_await(where, queue, &ticks, 1)); /* what libdispatch needs at first, it has */
-  memset(timers, 0, sizeof timers);
   limit_to(mapped_kib() + room_kib);
   count = fill(queue, 0);
   released = count / 2;
@@ -74,12 +70,11 @@ static void within(int argument) {
 /* ---- Much at once ------------------------------------------------------------------------------------------------ */
 
 /* Calls of async, and targets, until there is no memory; then all that was taken is run, and finalized. */
-static void fill_with_functions(int where) {
-  chime_queue_t queue = 0;
+CASE(functions_and_targets) {
+  chime_queue_t queue = place_queue(VIRTUAL, NULL);
   chime_target_t target = 0;
   chime_status status = CHIME_OK;
   int functions = 0, targets = 0;
-  REQUIRE_OK(place_make(where, NULL, &queue));
   limit_to(mapped_kib() + (20 << 10));
   while (functions < 4000000 && (status = chime_queue_async(queue, count_call, &ticks, count_call)) == CHIME_OK)
     functions++;
@@ -87,7 +82,7 @@ static void fill_with_functions(int where) {
   while (targets < 4000000 && (status = chime_target_create(&due, NULL, &target)) == CHIME_OK) targets++;
   EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
   limit_to(-1);
-  fault_seen("%s: %d functions, %d targets", place_name(where), functions, targets);
+  fault_seen("%d functions, %d targets", functions, targets);
   EXPECT_OK(chime_target_create(&due, NULL, &target));
   EXPECT_OK(chime_queue_async(queue, count_call, &ticks, count_call));
   EXPECT_OK(chime_queue_advance(queue, 0));
@@ -102,24 +97,20 @@ enum { ROOM_FOR_THREADS_KIB = 256 << 10 };
 
 /* Every kind of queue ticks on while every allocation of the process is refused, and the address space full but for
    threads, and cancels, releases and shuts down: FAULTS_SECONDS (2) of it. */
-typedef struct ticking {
-  int where;
-  chime_queue_t queue;
-  chime_timer_t timers[8];
-} ticking;
+static chime_queue_t ticking;
 
 static void *tick_on(void *context) {
   const char *seconds = getenv("FAULTS_SECONDS");
-  ticking *t = context;
+  const int where = *(int *)context;
+  chime_timer_t own[8];
   int64_t end, resident;
   int i, before, after, rounds = 0, made = 0, unmade = 0;
   long refused;
   for (i = 0; i < 8; i++) {
-    if (!EXPECT_OK(chime_timer_every(t->queue, CHIME_MILLISECOND, count_tick, &ticks, count_call, &t->timers[i])))
-      return NULL;
+    REQUIRE_OK(chime_timer_every(ticking, CHIME_MILLISECOND, count_tick, &ticks, count_call, &own[i]));
   }
   /* Threads have come. (The main queue is run by the main thread.) */
-  EXPECT(t->where == MAIN ? await(&ticks, 100) : place_await(t->where, t->queue, &ticks, 100));
+  EXPECT(where == MAIN ? await(&ticks, 100) : place_await(where, ticking, &ticks, 100));
   before = load(&ticks);
   resident = resident_kib();
   limit_to(mapped_kib() + ROOM_FOR_THREADS_KIB);
@@ -129,69 +120,57 @@ static void *tick_on(void *context) {
     chime_timer_t timer = 0;
     chime_queue_t more = 0;
     int seen = load(&ticks);
-    if (t->where == VIRTUAL) {
-      EXPECT_OK(chime_queue_advance(t->queue, CHIME_MILLISECOND));
+    if (where == VIRTUAL) {
+      EXPECT_OK(chime_queue_advance(ticking, CHIME_MILLISECOND));
       sleep_ms(1);
     } else {
       EXPECT(await(&ticks, seen + 1));
     }
     rounds++;
-    if (chime_timer_after(t->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &timer) == CHIME_OK) {
+    if (chime_timer_after(ticking, CHIME_HOUR, ignore_tick, NULL, NULL, &timer) == CHIME_OK) {
       made++;
       EXPECT_OK(chime_timer_release(timer));
     }
-    EXPECT(chime_timer_suspend(t->timers[1]) >= 0);
-    EXPECT_OK(chime_timer_resume(t->timers[1]));
+    EXPECT(chime_timer_suspend(own[1]) >= 0);
+    EXPECT_OK(chime_timer_resume(own[1]));
     unmade += chime_queue_create(rounds % 2 ? CHIME_QUEUE_SERIAL : CHIME_QUEUE_VIRTUAL, NULL, &more) < 0;
     EXPECT_OK(chime_queue_release(more));
   }
   after = load(&ticks);
-  for (i = 0; i < 4; i++) EXPECT(chime_timer_cancel(t->timers[i]) >= 0);
-  for (i = 0; i < 4; i++) EXPECT(chime_timer_release(t->timers[i]) >= 0);
-  EXPECT_OK(chime_queue_shutdown(t->queue, PATIENCE));
-  if (t->where == MAIN) chime_main_stop();
+  for (i = 0; i < 4; i++) EXPECT(chime_timer_cancel(own[i]) >= 0);
+  for (i = 0; i < 4; i++) EXPECT(chime_timer_release(own[i]) >= 0);
+  EXPECT_OK(chime_queue_shutdown(ticking, PATIENCE));
+  if (where == MAIN) chime_main_stop();
   refused = refuse_none();
   limit_to(-1);
-  fault_seen("%s: %d ticks, %d timers; %ld allocations and %d calls refused; %lld KiB more%s", place_name(t->where),
+  fault_seen("%s: %d ticks, %d timers; %ld allocations and %d calls refused; %lld KiB more%s", place_name(where),
              after - before, made, refused, unmade, (long long)(resident_kib() - resident),
              seconds != NULL ? "\n" : "");
   EXPECT(made > 0 && unmade > 0);
   return NULL;
 }
 
-static void tick_without(int where) {
-  static ticking t;
+CASES(ticking_without_memory, where, 0, PLACES - 1) {
   pthread_t thread;
-  t.where = where;
-  REQUIRE_OK(place_make(where, NULL, &t.queue));
-  place_drive(where, t.queue);
-  if (where != MAIN) {
-    tick_on(&t);
-    return;
-  }
-  /* The main thread has to be in chime_main_run. */
-  REQUIRE_OK(pthread_create(&thread, NULL, tick_on, &t));
-  EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
+  ticking = place_queue(where, NULL);
+  thread = spawn(tick_on, &where);
+  if (where == MAIN) EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
   pthread_join(thread, NULL);
 }
 
 /* The first tick of a queue comes when there is no memory any more, and the reserve has been used up; so do the expiry of
    a value, the end of a target and its timer, and that of the queue. */
-static void tick_first(int where) {
+CASES(first_tick_without_memory, where, 0, PLACES - 1) {
   static int expired, value_ended, target_ended, timer_ended;
-  chime_queue_t queue = 0, filled = 0;
+  chime_queue_t queue, filled = place_queue(VIRTUAL, NULL);
   chime_expiring_t expiring = 0;
   chime_target_t target = 0;
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_timer_options options = {
+      .size = sizeof options, .handler = count_tick, .context = &ticks, .finalizer = count_call};
+  chime_schedule at_once = schedule_of(0, CHIME_MILLISECOND), in_an_hour = schedule_of(CHIME_HOUR, 0);
   chime_timer_t timer = 0;
-  options.handler = count_tick;
-  options.context = &ticks;
-  options.finalizer = count_call;
-  schedule.interval_ns = CHIME_MILLISECOND;
   if (where == MAIN) fault_skip("its thread would have to drain it");
-  REQUIRE_OK(place_make(where, NULL, &queue));
-  place_drive(where, queue);
+  queue = place_queue(where, NULL);
   REQUIRE_OK(chime_timer_create(queue, &options, &timer));
   REQUIRE_OK(chime_expiring_create(queue, &value_ended, count_call, CHIME_SECOND, &expiring));
   REQUIRE_OK(chime_expiring_on_expiry(expiring, count_tick, &expired, NULL));
@@ -200,13 +179,10 @@ static void tick_first(int where) {
   options.cancel_handler = ignore_tick;
   options.context = &timer_ended;
   options.handler = ignore_tick;
-  schedule.first_ns = CHIME_HOUR;
-  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, NULL));
-  schedule.first_ns = 0;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &filled));
+  REQUIRE_OK(chime_timer_start(queue, &options, &in_an_hour, NULL));
   refuse(REFUSE_FROM, 1);
   place_use_up_reserve(filled);
-  EXPECT_OK(chime_timer_activate(timer, &schedule));
+  EXPECT_OK(chime_timer_activate(timer, &at_once));
   EXPECT_OK(chime_target_release(target));
   EXPECT_EQ(load(&target_ended), 1);
   if (where == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 2 * CHIME_SECOND));
@@ -214,18 +190,63 @@ static void tick_first(int where) {
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   refuse_none();
   EXPECT_OK(chime_queue_shutdown(filled, 0));
-  fault_seen("%s", place_name(where));
+}
+
+/* ---- None needed ------------------------------------------------------------------------------------------------- */
+
+enum { TIMERS = 8, WARM_TICKS = 400, TICKS = 2000, STRETCHES = 5 };
+
+static void start_again(const chime_tick *tick, void *context) {
+  count_tick(tick, context);
+  chime_timer_activate(tick->timer, NULL);
+}
+
+static void stop_main(const chime_tick *tick, void *context) {
+  count_tick(tick, context);
+  chime_main_stop();
+}
+
+/* So many ticks more: gives the allocations that the process made meanwhile. */
+static long count(int where, chime_queue_t queue, int more) {
+  long before = allocations();
+  int end = load(&ticks) + more;
+  /* Not by place_await, whose own timer would be counted. */
+  while (where == MAIN && load(&ticks) < end) EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
+  EXPECT(place_await(where == MAIN ? SERIAL : where, queue, &ticks, end));
+  return allocations() - before;
+}
+
+/* Of repeating timers, one-shots that their handlers start again, and named handlers, once the queue runs: promise 19. */
+CASES(a_tick_allocates_nothing, where, 0, PLACES - 1) {
+  chime_queue_t queue = place_queue(where, NULL);
+  chime_timer_t timer = 0;
+  chime_timer_options options = {.size = sizeof options, .context = &ticks};
+  long found;
+  int i;
+  for (i = 0; i < TIMERS; i++) {
+    chime_schedule schedule = schedule_of(200 * CHIME_MICROSECOND, i % 2 == 0 ? 500 * CHIME_MICROSECOND : 0);
+    options.handler = i % 2 == 0 ? count_tick : start_again;
+    /* A tick that finds others missed counts them in a side record, which the first of them makes. */
+    if (i > 0) schedule.missed_policy = CHIME_MISSED_DELAY;
+    REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &timer));
+    if (i == 2) EXPECT_OK(chime_timer_add_handler(timer, "second", count_tick, &ticks, NULL));
+  }
+  if (where == MAIN) EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, stop_main, &ticks, NULL, NULL));
+  count(where, queue, WARM_TICKS);
+  /* A thread that libdispatch makes meanwhile has its own part made, once. */
+  for (i = 0, found = 1; i < STRETCHES && found != 0; i++) found = count(where, queue, TICKS);
+  EXPECT_EQ(found, 0);
+  place_end(where, queue);
 }
 
 /* ---- What must not fail ------------------------------------------------------------------------------------------ */
 
 /* The 2^22nd generation of a timer needs memory that it has not had so far: suspend and cancel go on without. */
-static void wrap_generations(int is_cancel) {
+CASES(a_generation_too_many, is_cancel, 0, 1) {
   enum { LAST = (1 << 22) - 1 };
-  chime_queue_t queue = 0;
+  chime_queue_t queue = place_queue(VIRTUAL, NULL);
   chime_timer_t timer = 0;
   uint64_t generation = 0, after = 0;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
   REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR, ignore_tick, NULL, NULL, NULL)); /* the next one has no side record */
   REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR, ignore_tick, NULL, NULL, &timer));
   while (generation < LAST) {
@@ -243,52 +264,39 @@ static void wrap_generations(int is_cancel) {
   EXPECT_EQ(after, LAST + 1);
   EXPECT_OK(chime_timer_restart(timer, NULL));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  fault_seen("%s", is_cancel ? "cancel" : "suspend");
 }
 
 /* ---- The host's allocator, and a limit --------------------------------------------------------------------------- */
 
-static int64_t blocks, most_blocks;
-static int takes_from_host;
+static int blocks, takes_from_host;
 
 static void *take(uint64_t alignment, uint64_t bytes, void *context) {
   EXPECT(context == &blocks);
   EXPECT(alignment != 0 && (alignment & (alignment - 1)) == 0);
   if (!load(&takes_from_host)) return NULL;
-  __atomic_add_fetch(&blocks, 1, __ATOMIC_RELAXED);
-  __atomic_add_fetch(&most_blocks, 1, __ATOMIC_RELAXED);
+  add(&blocks, 1);
   return aligned_alloc((size_t)alignment, (size_t)((bytes + alignment - 1) & ~(alignment - 1)));
 }
 
 static void give(void *memory, void *context) {
   (void)context;
-  __atomic_sub_fetch(&blocks, 1, __ATOMIC_RELAXED);
+  add(&blocks, -1);
   free(memory);
 }
 
-static void with_the_hosts(int where) {
-  chime_allocator allocator = CHIME_ALLOCATOR_INIT;
+CASES(the_hosts_allocator, where, 0, PLACES - 1) {
+  const chime_allocator allocator = {
+      .size = sizeof allocator, .allocate = take, .deallocate = give, .context = &blocks};
   chime_queue_t queue = 0;
   int before;
-  allocator.allocate = take;
-  allocator.deallocate = give;
-  allocator.context = &blocks;
   store(&takes_from_host, 1);
   EXPECT_OK(chime_set_allocator(&allocator));
   place_expect_works(where);
   EXPECT_EQ(chime_set_allocator(&allocator), CHIME_ERROR_BUSY);
-  EXPECT(most_blocks > 0);
-  before = (int)blocks;
+  before = load(&blocks);
+  EXPECT(before > 0);
   place_expect_works(where);
-  EXPECT_BETWEEN(blocks, 0, before + 64); /* what is kept for the next queue */
+  EXPECT_BETWEEN(load(&blocks), 0, before + 64); /* what is kept for the next queue */
   store(&takes_from_host, 0);
   if (place_make(where, NULL, &queue) == CHIME_OK) EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE));
-  fault_seen("%s", place_name(where));
 }
-
-FAULT_CASES({"limit", within, 0, LIMITS - 1, 0, 0},
-            {"functions-and-targets", fill_with_functions, VIRTUAL, VIRTUAL, 0, 0},
-            {"ticking-without-memory", tick_without, 0, PLACES - 1, 0, 0},
-            {"first-tick-without-memory", tick_first, 0, PLACES - 1, 0, 0},
-            {"a-generation-too-many", wrap_generations, 0, 1, 0, 0},
-            {"the-hosts-allocator", with_the_hosts, 0, PLACES - 1, 0, 0})

@@ -8,10 +8,6 @@
 
 #include "chime_run_loop.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Up to RUN_LOOP on threads that are not the host's; up to HOST driven, once place_drive was called. */
 typedef enum place { SERIAL, CONCURRENT, GLOBAL, PRECISE, RUN_LOOP, HOST, MAIN, VIRTUAL, PLACES } place;
 
@@ -24,7 +20,10 @@ chime_status place_make(int where, const chime_queue_options *options, chime_que
  *  ends, stops or no. Not for main, virtual. */
 void place_drive(int where, chime_queue_t queue);
 
-/** Makes a queue, drives it, and starts a timer of a millisecond that counts; 0 where something fails. */
+/** A queue of that kind, driven; the case ends where there is none. */
+chime_queue_t place_queue(int where, const chime_queue_options *options);
+
+/** The same, with a timer of a millisecond that counts. */
 chime_queue_t place_tick(int where, int *ticks, chime_timer_t *timer);
 
 /** Runs what must run on the calling thread (main, virtual) until *value is at least `least`; else just waits. */
@@ -45,13 +44,11 @@ void ignore_call(void *context);
  *  which keeps it until it is shut down. */
 void place_use_up_reserve(chime_queue_t queue);
 
+chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns);
+
 /** Makes a queue, starts a timer, sees it tick, ends it: that all is well. */
 void place_expect_works(int where);
 /** Returns when a queue of its own has ticked five times: what was due before, elsewhere too, has had its time. */
 void let_others_tick(void);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -6,9 +6,7 @@
  */
 #include "calls.h"
 
-#include <pthread.h>
 #include <sched.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { QUESTIONS = 10000, PATIENCE_S = 60 };
@@ -20,9 +18,8 @@ static int waited; /* questions during which the ordinary thread came on */
 static int over;
 
 static void *restart_all_the_time(void *context) {
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  chime_schedule schedule = schedule_of(CHIME_HOUR, 0);
   (void)context;
-  schedule.first_ns = CHIME_HOUR;
   while (load(&over) == 0) {
     schedule.leeway_ns = restarts % 1000;
     EXPECT_OK(chime_timer_restart(asked_about.timer, &schedule));
@@ -33,8 +30,7 @@ static void *restart_all_the_time(void *context) {
 }
 
 static int take_priority(int priority) {
-  struct sched_param parameter;
-  parameter.sched_priority = priority;
+  const struct sched_param parameter = {.sched_priority = priority};
   return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameter);
 }
 
@@ -66,10 +62,10 @@ static void *watch(void *context) {
   return NULL;
 }
 
-static void answers_wait_for_no_ordinary_thread(int number) {
+CASES(answers_wait_for_no_ordinary_thread, number, 0, subject_count - 1) {
   const subject *query = &subjects[number];
   cpu_set_t allowed, one;
-  pthread_t ordinary, asker, watchdog;
+  pthread_t ordinary, watchdog;
   int i;
   if ((query->flags & IS_QUERY) == 0) fault_skip("not a query");
   REQUIRE_OK(sched_getaffinity(0, sizeof allowed, &allowed));
@@ -80,10 +76,9 @@ static void answers_wait_for_no_ordinary_thread(int number) {
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &asked_about.queue));
   REQUIRE_OK(chime_timer_after(asked_about.queue, CHIME_HOUR, ignore_tick, NULL, NULL, &asked_about.timer));
   asked_about.tied = asked_about.timer;
-  REQUIRE_OK(pthread_create(&watchdog, NULL, watch, NULL));
-  REQUIRE_OK(pthread_create(&ordinary, NULL, restart_all_the_time, NULL));
-  REQUIRE_OK(pthread_create(&asker, NULL, ask_with_priority, (void *)query));
-  pthread_join(asker, NULL);
+  watchdog = spawn(watch, NULL);
+  ordinary = spawn(restart_all_the_time, NULL);
+  run_on_a_thread(ask_with_priority, (void *)query);
   pthread_join(watchdog, NULL);
   store(&over, 1);
   pthread_join(ordinary, NULL);
@@ -91,5 +86,3 @@ static void answers_wait_for_no_ordinary_thread(int number) {
   fault_seen("%s: %d by waiting", query->name, load(&waited));
   EXPECT_OK(chime_queue_shutdown(asked_about.queue, PATIENCE));
 }
-
-FAULT_CASES({"answers-wait-for-no-ordinary-thread", answers_wait_for_no_ordinary_thread, 0, subject_count - 1, 0, 0})

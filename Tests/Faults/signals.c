@@ -6,9 +6,7 @@
 #include "waits.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,16 +27,11 @@ static void on_signal(int number) {
 /* From here on, on this thread. */
 static timer_t begin_storm(void) {
   const struct itimerspec each = {{0, 1000000}, {0, 1000000}};
-  struct sigaction action;
-  struct sigevent event;
+  const struct sigaction action = {.sa_handler = on_signal};
+  struct sigevent event = {
+      .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1, .sigev_notify_thread_id = (pid_t)syscall(SYS_gettid)};
   timer_t storm;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = on_signal;
   EXPECT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
-  memset(&event, 0, sizeof event);
-  event.sigev_notify = SIGEV_THREAD_ID;
-  event.sigev_signo = SIGUSR1;
-  event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
   EXPECT_EQ(timer_create(CLOCK_MONOTONIC, &event, &storm), 0);
   EXPECT_EQ(timer_settime(storm, 0, &each, NULL), 0);
   return storm;
@@ -51,7 +44,7 @@ static void *let_go_later(void *w) {
 }
 
 /* argument: a wait, until what it waits for comes, or until its timeout. */
-static void waiting(int argument) {
+CASES(waiting, argument, 0, 2 * wait_count - 1) {
   const wait *w = &waits[argument / 2];
   int is_timed = argument % 2, error;
   pthread_t other;
@@ -59,9 +52,9 @@ static void waiting(int argument) {
   int64_t begun, waited;
   timer_t storm;
   if ((w->flags & SHORT) || (w->flags & (is_timed ? ENDLESS : SLEEPS))) fault_skip("no such wait");
-  REQUIRE(wait_prepare(w));
+  wait_prepare(w);
   begun = monotonic_ns();
-  if (!is_timed) REQUIRE_OK(pthread_create(&other, NULL, let_go_later, (void *)w));
+  if (!is_timed) other = spawn(let_go_later, (void *)w);
   storm = begin_storm();
   errno = SENTINEL;
   status = w->call(is_timed ? WAIT_MS * CHIME_MILLISECOND : CHIME_FOREVER);
@@ -92,13 +85,9 @@ static void expect_blocked(void *context) {
   add(context, 1);
 }
 
-static void own_threads(int where) {
+CASES(own_threads, where, PRECISE, RUN_LOOP) {
   static int asked;
-  chime_queue_t queue = 0;
-  REQUIRE_OK(place_make(where, NULL, &queue));
+  chime_queue_t queue = place_queue(where, NULL);
   EXPECT_OK(chime_queue_async(queue, expect_blocked, &asked, NULL));
   EXPECT(await(&asked, 1));
-  fault_seen("%s: all signals blocked", place_name(where));
 }
-
-FAULT_CASES({"waiting", waiting, 0, 2 * wait_count - 1, 0, 0}, {"own-threads", own_threads, PRECISE, RUN_LOOP, 0, 0})

@@ -1,13 +1,11 @@
 /*
- * thread_end.c - threads of the host that have used Chime end: whoever made a queue, a timer, drove a queue, had a run loop.
- * What belongs to others goes on; what Chime kept for the thread is given back.
+ * thread_end.c - threads of the host that have used Chime end: whoever made a queue, a timer, drove a queue. What belongs
+ * to others goes on; what Chime kept for the thread is given back. (Who had a run loop: run_loop.c and weak_timers.c of the
+ * C suite.)
  */
 #include "places.h"
 
-#include <pthread.h>
-
-static int ticks, finalized;
-
+static int ticks;
 static int where;
 static uint32_t flags;
 static chime_queue_t queue;
@@ -15,8 +13,7 @@ static chime_timer_t timer;
 
 /* Makes both, drives a host-driven queue once, and ends. */
 static void *make_and_end(void *is_exit) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  options.flags = flags;
+  const chime_queue_options options = {.size = sizeof options, .flags = flags};
   EXPECT_OK(place_make(where, &options, &queue));
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, count_call, &timer));
   if (where == HOST) EXPECT_OK(chime_queue_process(queue, 0, NULL));
@@ -25,27 +22,21 @@ static void *make_and_end(void *is_exit) {
 }
 
 /* Queue and timer were made by a thread that has ended: they go on. */
-static void maker_ends(int argument) {
-  pthread_t thread;
+CASES(who_made_it, argument, SERIAL, HOST) {
   where = argument;
-  REQUIRE_OK(pthread_create(&thread, NULL, make_and_end, where % 2 ? &where : NULL));
-  pthread_join(thread, NULL);
+  run_on_a_thread(make_and_end, where % 2 ? &where : NULL);
   place_drive(where, queue);
   EXPECT(place_await(where, queue, &ticks, load(&ticks) + 3));
   EXPECT_OK(chime_timer_cancel_and_wait(timer, PATIENCE));
   place_end(where, queue);
-  fault_seen("%s goes on", place_name(where));
 }
 
 /* The thread that a host-driven queue is bound to has ended: nobody drives it, anybody may end it. */
-static void bound_thread_ends(int argument) {
-  pthread_t thread;
+CASE(who_is_bound) {
   int before;
-  (void)argument;
   where = HOST;
   flags = CHIME_QUEUE_BOUND;
-  REQUIRE_OK(pthread_create(&thread, NULL, make_and_end, NULL));
-  pthread_join(thread, NULL);
+  run_on_a_thread(make_and_end, NULL);
   before = load(&ticks); /* 1, where that thread was slower than the timer */
   EXPECT_EQ(chime_queue_process(queue, 0, NULL), CHIME_ERROR_WRONG_THREAD);
   EXPECT_EQ(chime_queue_wait(queue, CHIME_MILLISECOND), CHIME_ERROR_WRONG_THREAD);
@@ -54,7 +45,6 @@ static void bound_thread_ends(int argument) {
   EXPECT_OK(chime_timer_release(timer));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(load(&ticks), before + 1); /* the finalizer, in this call */
-  fault_seen("others get CHIME_ERROR_WRONG_THREAD, and may end it");
 }
 
 /* ---- What Chime keeps for a thread ------------------------------------------------------------------------------ */
@@ -74,19 +64,16 @@ static void run_threads(int count) {
   static chime_timer_t left[TIMERS];
   int i, t;
   for (i = 0; i < count; i++) {
-    pthread_t thread;
-    REQUIRE_OK(pthread_create(&thread, NULL, make_timers, i % 2 == 0 ? NULL : left));
-    pthread_join(thread, NULL);
+    run_on_a_thread(make_timers, i % 2 == 0 ? NULL : left);
     for (t = 0; i % 2 == 1 && t < TIMERS; t++) EXPECT_OK(chime_timer_release(left[t]));
   }
 }
 
 /* The queue has room for one thread's timers: slots in the cache of a thread that has ended would be missing. */
-static void caches(int kind) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+CASES(caches_of_1000_threads, kind, SERIAL, PRECISE) {
+  const chime_queue_options options = {.size = sizeof options, .timer_limit = TIMERS};
   int64_t before, after;
-  options.timer_limit = TIMERS;
-  REQUIRE_OK(place_make(kind, &options, &queue));
+  queue = place_queue(kind, &options);
   run_threads(THREADS / 10);
   before = resident_kib();
   run_threads(THREADS);
@@ -96,40 +83,3 @@ static void caches(int kind) {
   EXPECT_BETWEEN(after - before, -100000, 512); /* what a cache is held in, lost by each thread, would be more */
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
-
-/* ---- Run loops -------------------------------------------------------------------------------------------------- */
-
-static chime_run_loop_t loop;
-static chime_weak_timer_t weak_timer;
-
-static void *have_a_run_loop(void *context) {
-  (void)context;
-  EXPECT_OK(chime_run_loop_current(&loop));
-  EXPECT_OK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
-  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, count_call, NULL));
-  EXPECT_OK(chime_weak_timer_schedule(CHIME_MILLISECOND, 1, 0, count_tick, &finalized, count_call, &weak_timer));
-  while (load(&ticks) < 3) EXPECT_EQ(chime_run_loop_run(NULL, 5 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
-  return NULL;
-}
-
-static void run_loop_thread_ends(int argument) {
-  pthread_t thread;
-  int32_t valid = 1;
-  int at_end;
-  (void)argument;
-  REQUIRE_OK(pthread_create(&thread, NULL, have_a_run_loop, NULL));
-  pthread_join(thread, NULL);
-  at_end = load(&ticks);
-  EXPECT_EQ(chime_run_loop_stop(loop), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(chime_run_loop_queue_create(loop, NULL, NULL, &(chime_queue_t){0}), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_OK(chime_weak_timer_is_valid(weak_timer, &valid));
-  EXPECT_EQ(valid, 0);
-  let_others_tick();
-  EXPECT_EQ(load(&ticks), at_end);
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  EXPECT_EQ(load(&ticks), at_end + 1); /* the finalizer */
-  fault_seen("no tick more, the loop's id is stale, shutdown delivers the finalizer");
-}
-
-FAULT_CASES({"who-made-it", maker_ends, SERIAL, HOST, 0, 0}, {"who-is-bound", bound_thread_ends, 0, 0, 0, 0},
-            {"caches-of-1000-threads", caches, SERIAL, PRECISE, 0, 0}, {"run-loop", run_loop_thread_ends, 0, 0, 0, 0})

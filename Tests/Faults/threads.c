@@ -4,9 +4,7 @@
  */
 #include "places.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 
 static int none_left;
 static int refused;
@@ -17,12 +15,12 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     add(&refused, 1);
     return EAGAIN;
   }
-  if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+  if (next == NULL) *(void **)(void *)&next = fault_next("pthread_create");
   return next(thread, attributes, body, argument);
 }
 
 /* A queue with a thread of its own is refused. */
-static void own_thread(int where) {
+CASES(precise_and_run_loop, where, PRECISE, RUN_LOOP) {
   chime_queue_t queue = 0;
   store(&none_left, 1);
   EXPECT_EQ(place_make(where, NULL, &queue), CHIME_ERROR_RESOURCE);
@@ -30,14 +28,12 @@ static void own_thread(int where) {
   EXPECT_EQ(load(&refused), 1);
   store(&none_left, 0);
   place_expect_works(where);
-  fault_seen("%s: CHIME_ERROR_RESOURCE; works when there are threads", place_name(where));
 }
 
 /* One without a thread needs none. */
-static void no_thread(int argument) {
+CASE(host_driven_and_virtual) {
   static int ticks;
   chime_queue_t queue = 0;
-  (void)argument;
   store(&none_left, 1);
   REQUIRE_OK(place_make(HOST, NULL, &queue));
   EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
@@ -46,15 +42,13 @@ static void no_thread(int argument) {
   EXPECT_OK(chime_queue_shutdown(queue, 0));
   place_expect_works(VIRTUAL);
   EXPECT_EQ(load(&refused), 0);
-  fault_seen("need none");
 }
 
 /* libdispatch asks in vain for a thread to run handlers on, and again each second; then nothing is lost. */
-static void dispatch(int where) {
+CASES(dispatch, where, SERIAL, CONCURRENT) {
   static int ticks;
   int64_t end = monotonic_ns() + PATIENCE;
-  chime_queue_t queue = 0;
-  REQUIRE_OK(place_make(where, NULL, &queue));
+  chime_queue_t queue = place_queue(where, NULL);
   store(&none_left, 1);
   EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   /* Where a thread of its own is left, it does not ask. */
@@ -63,9 +57,4 @@ static void dispatch(int where) {
   EXPECT(await(&ticks, 1));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   place_expect_works(where);
-  fault_seen("%s: ticks when there are threads", place_name(where));
 }
-
-FAULT_CASES({"dispatch", dispatch, SERIAL, CONCURRENT, 0, 0},
-            {"precise-and-run-loop", own_thread, PRECISE, RUN_LOOP, 0, 0},
-            {"host-driven-and-virtual", no_thread, 0, 0, 0, 0})

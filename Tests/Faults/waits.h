@@ -28,8 +28,8 @@ enum {
 extern const wait waits[];
 extern const int wait_count;
 
-/** Makes what it waits on; 0 where that fails. Its thread must be the one that makes the call. */
-int wait_prepare(const wait *w);
+/** Makes what it waits on. Its thread must be the one that makes the call. */
+void wait_prepare(const wait *w);
 /** What it answers when what it waits for comes. */
 chime_status wait_expected(const wait *w);
 /** Has what it waits for come: now, and again, until *returned is set. */

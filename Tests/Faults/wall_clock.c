@@ -8,9 +8,6 @@
  */
 #include "waits.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <string.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
@@ -23,14 +20,9 @@ static int watched_count;
 static int (*next_gettime)(clockid_t, struct timespec *);
 static int (*next_settime)(int, int, const struct itimerspec *, struct itimerspec *);
 
-static void find_next(const char *name, void *function) {
-  void *symbol = dlsym(RTLD_NEXT, name);
-  memcpy(function, &symbol, sizeof symbol);
-}
-
 int clock_gettime(clockid_t clock, struct timespec *time) {
   int result;
-  if (next_gettime == NULL) find_next("clock_gettime", &next_gettime);
+  if (next_gettime == NULL) *(void **)(void *)&next_gettime = fault_next("clock_gettime");
   result = next_gettime(clock, time);
   if (result == 0 && clock == CLOCK_REALTIME) {
     int64_t now = (int64_t)time->tv_sec * 1000000000 + time->tv_nsec + __atomic_load_n(&offset_ns, __ATOMIC_SEQ_CST);
@@ -41,16 +33,14 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 }
 
 int timerfd_settime(int file, int flags, const struct itimerspec *new_value, struct itimerspec *old_value) {
-  if (next_settime == NULL) find_next("timerfd_settime", &next_settime);
+  if (next_settime == NULL) *(void **)(void *)&next_settime = fault_next("timerfd_settime");
   if ((flags & TFD_TIMER_CANCEL_ON_SET) != 0 && watched_count < MOST_FILES) watched[watched_count++] = file;
   return next_settime(file, flags, new_value, old_value);
 }
 
 static void step(int64_t by_ns) {
-  struct itimerspec at_once;
+  const struct itimerspec at_once = {.it_value.tv_nsec = 1};
   int i, count = watched_count;
-  memset(&at_once, 0, sizeof at_once);
-  at_once.it_value.tv_nsec = 1;
   __atomic_add_fetch(&offset_ns, by_ns, __ATOMIC_SEQ_CST);
   for (i = 0; i < count; i++) next_settime(watched[i], 0, &at_once, NULL);
 }
@@ -76,30 +66,22 @@ static void on_tick(const chime_tick *tick, void *context) {
 }
 
 static void start(chime_queue_t queue, record *r, uint32_t flags, int64_t first, int64_t interval) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  options.handler = on_tick;
-  options.context = r;
+  const chime_timer_options options = {.size = sizeof options, .handler = on_tick, .context = r};
+  chime_schedule schedule = schedule_of(first, interval);
   schedule.flags = flags;
-  schedule.first_ns = first;
-  schedule.interval_ns = interval;
   EXPECT_OK(chime_timer_start(queue, &options, &schedule, NULL));
 }
 
 static chime_queue_t make_queue(int where, chime_clock clock) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 0;
-  options.clock = clock;
-  EXPECT_OK(place_make(where, &options, &queue));
-  place_drive(where, queue);
-  return queue;
+  const chime_queue_options options = {.size = sizeof options, .clock = clock};
+  return place_queue(where, &options);
 }
 
 /*
  * Stepped forward: absolute deadlines come with the clock, delays do not, a repeating one coalesces. Nothing else would
  * wake the queue within the hour.
  */
-static void forward(int where) {
+CASES(forward, where, SERIAL, HOST) {
   chime_queue_t queue = make_queue(where, CHIME_CLOCK_WALL);
   start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, wall_ns() + CHIME_HOUR, 0);
   start(queue, &by_delay, 0, CHIME_HOUR, 0);
@@ -115,11 +97,10 @@ static void forward(int where) {
   EXPECT_EQ(load(&by_deadline.count), 1);
   EXPECT_EQ(load(&repeating.count), 1);
   place_end(where, queue);
-  fault_seen("%s: a deadline comes, 5 periods missed in one tick, a delay is left alone", place_name(where));
 }
 
 /* Stepped back: absolute deadlines wait, delays do not, a repeating one goes on at the next grid point after now. */
-static void backward(int where) {
+CASES(backward, where, SERIAL, HOST) {
   chime_queue_t queue = make_queue(where, CHIME_CLOCK_WALL);
   int64_t begun = monotonic_ns();
   start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, wall_ns() + CHIME_MINUTE, 0);
@@ -136,11 +117,10 @@ static void backward(int where) {
   EXPECT(await(&by_deadline.count, 1));
   EXPECT_EQ(load(&by_delay.count), 1);
   place_end(where, queue);
-  fault_seen("%s: a deadline waits, a grid goes on, a delay is left alone", place_name(where));
 }
 
 /* Queues on the monotonic clock do not notice: no due time is delivered or missed that it has not reached. */
-static void monotonic(int where) {
+CASES(monotonic_does_not_notice, where, SERIAL, HOST) {
   enum { PERIOD = 20 * CHIME_MILLISECOND };
   chime_queue_t queue = make_queue(where, CHIME_CLOCK_MONOTONIC);
   int64_t begun = monotonic_ns();
@@ -152,7 +132,6 @@ static void monotonic(int where) {
   EXPECT(await(&repeating.count, load(&repeating.count) + 2));
   place_end(where, queue);
   EXPECT_BETWEEN(repeating.last.sequence + repeating.last.missed, 6, (monotonic_ns() - begun) / PERIOD + 1);
-  fault_seen("%s", place_name(where));
 }
 
 static void *step_soon(void *by_ns) {
@@ -162,14 +141,14 @@ static void *step_soon(void *by_ns) {
 }
 
 /* A timeout is a duration: a step of the wall clock, forward or back, makes it neither shorter nor longer. */
-static void timeouts(int argument) {
+CASES(timeouts, argument, 0, 2 * wait_count - 1) {
   enum { TIMEOUT = 200 * CHIME_MILLISECOND };
   const wait *w = &waits[argument / 2];
   int64_t by_ns = argument % 2 == 0 ? CHIME_HOUR : -CHIME_HOUR, begun, waited;
   pthread_t stepper;
   if (w->flags & (SLEEPS | SHORT | ENDLESS)) fault_skip("no timeout");
-  REQUIRE(wait_prepare(w));
-  REQUIRE_OK(pthread_create(&stepper, NULL, step_soon, &by_ns));
+  wait_prepare(w);
+  stepper = spawn(step_soon, &by_ns);
   begun = monotonic_ns();
   EXPECT_EQ(w->call(TIMEOUT), CHIME_TIMED_OUT);
   waited = monotonic_ns() - begun;
@@ -179,7 +158,3 @@ static void timeouts(int argument) {
   pthread_join(stepper, NULL);
   wait_end(w);
 }
-
-FAULT_CASES({"forward", forward, SERIAL, HOST, 0, 0}, {"backward", backward, SERIAL, HOST, 0, 0},
-            {"monotonic-does-not-notice", monotonic, SERIAL, HOST, 0, 0},
-            {"timeouts", timeouts, 0, 2 * wait_count - 1, 0, 0})

@@ -3,17 +3,21 @@
 
 #define TAKES_EFFECT (MAY(OK) | MAY(RUNNING))
 
+/* What callbacks read while the entry's owner writes it, or the other way round. */
+#define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define PUT(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
+
 /* ---- Callbacks --------------------------------------------------------------------------------------------------- */
 
 /* What is known of the timer now; 0 when its owner is changing it, or cannot know it. */
 static int read_plan(const entry *e, entry *known) {
   int version = load(&e->version);
   if (version % 2 != 0) return 0;
-  known->timer = __atomic_load_n(&e->timer, __ATOMIC_RELAXED);
-  known->deadline_ns = __atomic_load_n(&e->deadline_ns, __ATOMIC_RELAXED);
-  known->interval_ns = __atomic_load_n(&e->interval_ns, __ATOMIC_RELAXED);
-  known->awaited_ns = __atomic_load_n(&e->awaited_ns, __ATOMIC_RELAXED);
-  known->generation = __atomic_load_n(&e->generation, __ATOMIC_RELAXED);
+  known->timer = GET(e->timer);
+  known->deadline_ns = GET(e->deadline_ns);
+  known->interval_ns = GET(e->interval_ns);
+  known->awaited_ns = GET(e->awaited_ns);
+  known->generation = GET(e->generation);
   known->plan = load(&e->plan);
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   known->version = version;
@@ -40,7 +44,7 @@ static void check_plan(const entry *e, const chime_tick *tick) {
         wrong("a one-shot came for %lld, %lld ns from its deadline", (long long)tick->scheduled_ns,
               (long long)(tick->scheduled_ns - known.deadline_ns));
       }
-      __atomic_store_n(&e->place->reached_ns, known.awaited_ns, __ATOMIC_RELAXED);
+      PUT(e->place->reached_ns, known.awaited_ns);
       break;
     case REPEATING:
       if (tick->scheduled_ns < known.deadline_ns || (tick->scheduled_ns - known.deadline_ns) % known.interval_ns != 0) {
@@ -67,8 +71,8 @@ static void begin(entry *e) {
 }
 
 static void set_deadline(entry *e, int64_t deadline_ns) {
-  __atomic_store_n(&e->deadline_ns, deadline_ns, __ATOMIC_RELAXED);
-  __atomic_store_n(&e->awaited_ns, deadline_ns, __ATOMIC_RELAXED);
+  PUT(e->deadline_ns, deadline_ns);
+  PUT(e->awaited_ns, deadline_ns);
 }
 
 /* Puts down what is expected from now on; after CHIME_RUNNING a handler of before may still look, and nothing is. */
@@ -77,7 +81,7 @@ static void expect(entry *e, chime_status status, plan plan) {
   store(&e->plan, (int)plan);
   if (status != CHIME_OK) return;
   chime_timer_generation(e->timer, &generation);
-  __atomic_store_n(&e->generation, generation, __ATOMIC_RELAXED);
+  PUT(e->generation, generation);
   add(&e->version, 1);
 }
 
@@ -94,7 +98,7 @@ static void on_tick(const chime_tick *tick, void *context) {
   }
   check_plan(e, tick);
   e->sequence = (int)tick->sequence;
-  if (!is_same) __atomic_store_n(&e->covered, 0, __ATOMIC_RELAXED);
+  if (!is_same) PUT(e->covered, 0);
   __atomic_store_n(&e->tick_generation, tick->generation, __ATOMIC_RELEASE);
   if (tick->kind == CHIME_TICK_DUE) {
     __atomic_add_fetch(&e->place->ticks, 1, __ATOMIC_RELAXED);
@@ -112,20 +116,18 @@ static void on_finalize(void *context) {
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
 void entry_make(entry *e, worker *w) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  const chime_timer_options options = {
+      .size = sizeof options, .handler = on_tick, .context = e, .finalizer = on_finalize};
   int64_t kind = roll_below(&w->dice, 100);
   int64_t interval_ns = kind < 4 ? CHIME_SECOND + some_delay(&w->dice) : 0;
   chime_schedule schedule = some_schedule_at(monotonic_ns() + some_delay(&w->dice), interval_ns, &w->dice);
   /* The context of the timer before comes back first: a callback of it must not find this one's plan. */
   if (!entry_is_finalized(e)) return;
   begin(e);
-  options.handler = on_tick;
-  options.context = e;
-  options.finalizer = on_finalize;
   e->sequence = 0;
   e->due_before = load(&e->due);
   set_deadline(e, schedule.first_ns);
-  __atomic_store_n(&e->tick_generation, UINT64_MAX, __ATOMIC_RELAXED); /* of no timer */
+  PUT(e->tick_generation, UINT64_MAX); /* of no timer */
   e->interval_ns = interval_ns;
   store(&e->plan, VACANT); /* before it can tick */
   add(&e->accepted, 1);
@@ -140,6 +142,7 @@ void entry_make(entry *e, worker *w) {
 }
 
 void entry_release(entry *e) {
+  if (e->timer == 0) return;
   begin(e);
   ONLY(chime_timer_release(e->timer), TAKES_EFFECT);
   e->timer = 0;
@@ -152,7 +155,7 @@ static void restart(entry *e, worker *w, int reschedule) {
   begin(e);
   e->due_before = load(&e->due);
   set_deadline(e, schedule.first_ns);
-  __atomic_store_n(&e->interval_ns, 0, __ATOMIC_RELAXED);
+  PUT(e->interval_ns, 0);
   status = reschedule ? ONLY(chime_timer_reschedule(e->timer, &schedule), TAKES_EFFECT)
                       : ONLY(chime_timer_restart(e->timer, &schedule), TAKES_EFFECT);
   expect(e, status, ONE_SHOT);
@@ -171,58 +174,50 @@ static void postpone(entry *e, worker *w) {
 
 static int has_ticked(const entry *e) { return load(&e->due) != e->due_before; }
 
-static void change_one_shot(entry *e, worker *w) {
+static void stop(entry *e, int by_cancel) {
   chime_status status;
-  switch (roll_below(&w->dice, 16)) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-    case 4: postpone(e, w); break;
-    case 5:
-    case 6: restart(e, w, 0); break;
-    case 7: {
-      chime_state state = CHIME_STATE_IDLE;
-      chime_timer_state(e->timer, &state);
-      restart(e, w, state == CHIME_STATE_RUNNING);
-      if (has_ticked(e)) restart(e, w, 0); /* it had ended by then: the schedule was put down, nothing was started */
-      break;
-    }
-    case 8:
-      begin(e);
-      status = ONLY(chime_timer_suspend(e->timer), TAKES_EFFECT | MAY(IGNORED));
-      /* IGNORED: it has ticked. */
-      if (status != CHIME_IGNORED) expect(e, status, RESTING);
-      break;
-    case 9:
-      begin(e);
-      status = ONLY(chime_timer_cancel(e->timer), TAKES_EFFECT | MAY(IGNORED));
-      if (status != CHIME_IGNORED) expect(e, status, RESTING);
-      break;
-    default:
-      entry_release(e);
-      entry_make(e, w);
-      break;
+  begin(e);
+  status = ONLY(by_cancel ? chime_timer_cancel(e->timer) : chime_timer_suspend(e->timer), TAKES_EFFECT | MAY(IGNORED));
+  if (status != CHIME_IGNORED) expect(e, status, RESTING); /* else it has ticked */
+}
+
+static void replace(entry *e, worker *w) {
+  entry_release(e);
+  entry_make(e, w);
+}
+
+static chime_state state_now(const entry *e) {
+  chime_state state = CHIME_STATE_IDLE;
+  ONLY(chime_timer_state(e->timer, &state), MAY(OK));
+  return state;
+}
+
+static void change_one_shot(entry *e, worker *w) {
+  int64_t choice = roll_below(&w->dice, 16);
+  if (choice < 5) {
+    postpone(e, w);
+  } else if (choice < 7) {
+    restart(e, w, 0);
+  } else if (choice == 7) {
+    restart(e, w, state_now(e) == CHIME_STATE_RUNNING);
+    if (has_ticked(e)) restart(e, w, 0); /* it had ended by then: the schedule was put down, nothing was started */
+  } else if (choice < 10) {
+    stop(e, choice == 9);
+  } else {
+    replace(e, w);
   }
 }
 
 static void change_resting(entry *e, worker *w) {
-  chime_state state = CHIME_STATE_IDLE;
-  ONLY(chime_timer_state(e->timer, &state), MAY(OK));
-  if (state != CHIME_STATE_SUSPENDED || roll_below(&w->dice, 2)) {
+  if (state_now(e) != CHIME_STATE_SUSPENDED || roll_below(&w->dice, 2)) {
     restart(e, w, 0);
     return;
   }
   begin(e); /* its deadline stands, and may have passed */
   e->due_before = load(&e->due);
-  if (e->interval_ns == 0) {
-    __atomic_store_n(&e->awaited_ns, e->deadline_ns > monotonic_ns() ? e->deadline_ns : monotonic_ns(),
-                     __ATOMIC_RELAXED);
-    ONLY(chime_timer_resume(e->timer), MAY(OK));
-    expect(e, CHIME_OK, ONE_SHOT);
-  } else {
-    restart(e, w, 0);
-  }
+  PUT(e->awaited_ns, e->deadline_ns > monotonic_ns() ? e->deadline_ns : monotonic_ns());
+  ONLY(chime_timer_resume(e->timer), MAY(OK));
+  expect(e, CHIME_OK, ONE_SHOT);
 }
 
 /* A tick for each due time, or a count of those that were missed. */
@@ -232,16 +227,14 @@ void entry_check_lost(entry *e) {
   if (!read_plan(e, &known)) return;
   if (known.plan == ONE_SHOT && !has_ticked(e) && now > known.awaited_ns + PATIENCE) {
     /* Passed over, when its queue has come to later ones; a queue that is behind lacks a processor. */
-    int64_t ahead = __atomic_load_n(&e->place->reached_ns, __ATOMIC_RELAXED) - known.awaited_ns;
+    int64_t ahead = GET(e->place->reached_ns) - known.awaited_ns;
     wrong("lost: a one-shot on the %s queue, %lld ms late; the queue has come to %lld ms %s it", e->place->name,
           (long long)((now - known.awaited_ns) / CHIME_MILLISECOND), (long long)(llabs(ahead) / CHIME_MILLISECOND),
           ahead < 0 ? "before" : "after");
     begin(e); /* told once */
   }
   if (known.plan == REPEATING && now - PATIENCE >= known.deadline_ns) {
-    covered = __atomic_load_n(&e->tick_generation, __ATOMIC_ACQUIRE) == known.generation
-                  ? __atomic_load_n(&e->covered, __ATOMIC_RELAXED)
-                  : 0;
+    covered = __atomic_load_n(&e->tick_generation, __ATOMIC_ACQUIRE) == known.generation ? GET(e->covered) : 0;
     least = (now - PATIENCE - known.deadline_ns) / known.interval_ns + 1;
     if (covered < least || covered > (monotonic_ns() - known.deadline_ns) / known.interval_ns + 1) {
       wrong("a repeating timer has had %lld due times, expected %lld", (long long)covered, (long long)least);
@@ -259,14 +252,9 @@ void entry_work(entry *e, worker *w) {
   entry_check_lost(e);
   switch ((plan)e->plan) {
     case ONE_SHOT:
-      if (!has_ticked(e)) {
-        change_one_shot(e, w);
-      } else if (roll_below(&w->dice, 2)) {
-        restart(e, w, 0);
-      } else {
-        entry_release(e);
-        entry_make(e, w);
-      }
+      if (!has_ticked(e)) change_one_shot(e, w);
+      else if (roll_below(&w->dice, 2)) restart(e, w, 0);
+      else replace(e, w);
       break;
     case RESTING: change_resting(e, w); break;
     case REPEATING:

@@ -22,6 +22,8 @@ static place places[MOST_PLACES];
 static int place_count;
 static worker workers[MOST_WORKERS];
 static int worker_count;
+static entry *entries; /* of all workers */
+static int64_t entry_count;
 static int64_t calls_each_second;
 static double samples[MOST_SAMPLES]; /* resident memory in MB, one a second */
 
@@ -127,26 +129,17 @@ static uint64_t watch(int seconds) {
 
 static void for_each(void (*function)(entry *e)) {
   int64_t i;
-  int n;
-  for (n = 0; n < worker_count; n++)
-    for (i = 0; i < workers[n].count; i++) function(&workers[n].entries[i]);
+  for (i = 0; i < entry_count; i++) function(&entries[i]);
 }
 
 /* Waits until no entry is left of which that is not true, and counts those that are. */
 static int64_t await_all(int (*is_true)(const entry *e)) {
   int64_t end = monotonic_ns() + PATIENCE, i, left = 0;
-  int n;
-  for (n = 0; n < worker_count; n++) {
-    for (i = 0; i < workers[n].count; i++) {
-      while (!is_true(&workers[n].entries[i]) && monotonic_ns() < end) sleep_ns(CHIME_MILLISECOND);
-      left += !is_true(&workers[n].entries[i]);
-    }
+  for (i = 0; i < entry_count; i++) {
+    while (!is_true(&entries[i]) && monotonic_ns() < end) sleep_ns(CHIME_MILLISECOND);
+    left += !is_true(&entries[i]);
   }
   return left;
-}
-
-static void release(entry *e) {
-  if (e->timer != 0) entry_release(e);
 }
 
 static void close_the_book(void) {
@@ -156,7 +149,7 @@ static void close_the_book(void) {
   for_each(entry_close);
   left = await_all(entry_is_closed);
   if (left > 0) wrong("lost: %" PRId64 " timers did not come once more", left);
-  for_each(release);
+  for_each(entry_release);
   left = await_all(entry_is_finalized);
   if (left > 0) wrong("%" PRId64 " contexts were not finalized", left);
   for (i = 0; i < place_count; i++) ONLY(chime_queue_shutdown(places[i].queue, PATIENCE), MAY(OK));
@@ -178,19 +171,16 @@ static int make_places(const char *name) {
 }
 
 static int make_entries(int64_t timers) {
+  int64_t each = timers * 3 / 2 / worker_count, i; /* some rest, or have ticked and wait for their owner */
   int n;
-  int64_t i;
-  for (n = 0; n < worker_count; n++) {
-    worker *w = &workers[n];
-    w->dice.state = UINT64_C(0x10AD) + (uint64_t)n;
-    /* Some rest, or have ticked and wait for their owner. */
-    w->count = timers * 3 / 2 / worker_count;
-    w->entries = calloc((size_t)w->count, sizeof *w->entries);
-    if (w->entries == NULL) return 0;
-    for (i = 0; i < w->count; i++) {
-      w->entries[i].place = &places[i % place_count];
-      entry_make(&w->entries[i], w);
-    }
+  entry_count = each * worker_count;
+  entries = calloc((size_t)entry_count, sizeof *entries);
+  if (entries == NULL) return 0;
+  for (n = 0; n < worker_count; n++)
+    workers[n] = (worker){{UINT64_C(0x10AD) + (uint64_t)n}, entries + n * each, each, 0};
+  for (i = 0; i < entry_count; i++) {
+    entries[i].place = &places[i % place_count];
+    entry_make(&entries[i], &workers[i / each]);
   }
   return 1;
 }

@@ -283,7 +283,7 @@ mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
 
 mutation("fork-unnoticed", "15", "Fork.happened", "does nothing",
          ("Locking/Fork.swift", "    if isChild { return }\n    count.add", "    if isChild || BROKEN { return }\n    count.add"),
-         F("fork", "a-child-that-does-nothing"))
+         F("fork", "a_child_that_does_nothing"))
 mutation("fork-descriptor-any", "15", "TimerFile.isOne", "says true",
          ("Platform/TimerFile.swift", "    var owner: Int32 = 0\n    guard unsafe chime_file_mark", "    if BROKEN { return true }\n    var owner: Int32 = 0\n    guard unsafe chime_file_mark"),
          F("fork_files"))
@@ -294,7 +294,7 @@ mutation("fork-descriptor-by-name", "15", "TimerFile.isOne", "by the name alone"
 mutation("fork-disarms", "15", "Fork.closeInherited", "the child disarms the descriptor before it closes it",
          ("Locking/Fork.swift", "if file >= 0, TimerFile.isOne(file) { close(file) }",
           "if file >= 0, TimerFile.isOne(file) {\n      if BROKEN { TimerFile.set(file, .max) }\n      close(file)\n    }"),
-         F("fork", "a-child-that-begins-anew"))
+         F("fork", "a_child_that_begins_anew"))
 mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without waiting",
          (CLOSING, "    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status", "    if BROKEN { return .ok }\n    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status"),
          C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_leave_hook"))
@@ -420,7 +420,7 @@ mutation("refused-handler-stays", "8, 19", "NamedHandlers.add", "a handler that 
 mutation("pass-allocates", "19", "QueueCore.pass", "each tick makes an object",
          (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
           "    if BROKEN { unsafe UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 16).deallocate() }\n    let isDue = word.isRunning && deadline <= now && deadline != .max\n"),
-         F("tick_allocations"))
+         F("memory", "a_tick_allocates_nothing"))
 
 # ---- Promise 20 ------------------------------------------------------------------------------------------------------
 
@@ -428,16 +428,16 @@ mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare"
          [("Platform/Callbacks.swift", "    let called = unsafe withUnsafePointer(to: tick) {\n      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n    }\n",
            "    let called = unsafe withUnsafePointer(to: tick) { tick -> Int32 in\n      if BROKEN {\n        unsafe function(UnsafeRawPointer(tick), context.pointer)\n        return 0\n      }\n      return unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer(tick), context.pointer)\n    }\n"),
           ("Platform/Callbacks.swift", "    ThreadEnd.passGate()\n    if unsafe chime_call_function", "    if BROKEN { return unsafe function(context.pointer) }\n    ThreadEnd.passGate()\n    if unsafe chime_call_function")],
-         F("callback_end", "handler-of-a-one-shot"))
+         F("callback_end", "handler_of_a_one_shot"))
 mutation("end-not-passed-on", "20", "ThreadEnd.passOn", "does not continue the end",
          ("Platform/ThreadEnd.swift", "    if isCaught { goOn() }\n    if before", "    if isCaught, !BROKEN { goOn() }\n    if before"),
-         F("callback_end_apart"))
+         F("callback_end", "beside_other_callbacks", "action_of_a_weak_timer"))
 mutation("ended-timer-goes-on", "20", "deliver", "the timer whose callback ended its thread is not cancelled",
          (DELIVERY, "if !returned { _ = timer.cancel() }", "if !returned, !BROKEN { _ = timer.cancel() }"),
-         F("callback_end_apart", "inside-another-queues-callback"), F("callback_end", "handler-of-a-repeating-timer"))
+         F("callback_end", "inside_another_queues_callback"), F("callback_end", "handler_of_a_repeating_timer"))
 mutation("cancellation-points", "20", "withoutCancellation", "does nothing",
          ("Platform/Cancellation.swift", "  var state: CInt = 0\n", "  if BROKEN { return call(HostCancellation(state: 0)) }\n  var state: CInt = 0\n"),
-         F("cancelled", "cancellation-pending"))
+         F("cancelled", "cancellation_pending"))
 
 # ---- Defects that were mended by reading -----------------------------------------------------------------------------
 

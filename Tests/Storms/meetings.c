@@ -103,13 +103,13 @@ static void *sync_on_a_thread_of_its_own(void *argument) {
 
 static void start_timer(member *m, chime_handler handler, int64_t delay) {
   csuite *t = m->meeting->t;
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(delay, 0);
-  options.handler = handler;
-  options.context = m;
-  options.target = m->target;
-  if (m->site == CANCEL_HANDLER) options.cancel_handler = meet_in_a_callback;
-  if (m->site == FINALIZER) options.finalizer = meet_in_a_function;
+  const chime_schedule schedule = schedule_of(delay, 0);
+  const chime_timer_options options = {.size = sizeof options,
+                                       .handler = handler,
+                                       .cancel_handler = m->site == CANCEL_HANDLER ? meet_in_a_callback : NULL,
+                                       .finalizer = m->site == FINALIZER ? meet_in_a_function : NULL,
+                                       .context = m,
+                                       .target = m->target};
   EXPECT_OK(chime_timer_create(m->queue, &options, &m->timer));
   EXPECT_OK(chime_timer_activate(m->timer, &schedule));
 }
@@ -229,7 +229,7 @@ static void storm_of_meetings(csuite *t) {
   static const csuite_test round = {.name = "meet", .run = meet};
   char message[1024];
   int64_t rounds = 0;
-  round_dice = storm_dice(400);
+  round_dice = storm_dice();
   for (; storm_goes_on(t); rounds++) {
     if (csuite_run_test(&round, message, sizeof message) == CSUITE_PASSED) continue;
     EXPECT_TEXT(message, "");

@@ -13,8 +13,8 @@
 /** 1 until the time is over or something failed. */
 int storm_goes_on(csuite *t);
 
-/** Pseudo-random numbers of one thread of the storm; the same for the same seed and stream. */
-dice storm_dice(int stream);
+/** Pseudo-random numbers of the storm; the same for the same seed. */
+dice storm_dice(void);
 
 /** A line on what was seen, printed with the storm's verdict. */
 void storm_saw(const char *format, ...)
@@ -36,22 +36,5 @@ void storm_rests(void);
 
 /** Has the main thread leave chime_main_run, call the function outside of it, and go back. Does not wait for that. */
 void storm_on_the_main_thread(chime_function function, void *context);
-
-/* ---- A call one instruction after the other, where the processor offers it (x86-64): step.c ---------------------- */
-
-/** Once, before anything else here. 0, and the storm is skipped, where the processor cannot. */
-int step_prepare(csuite *t);
-
-/**
- * Has the calling thread stand before each instruction that it executes from here to step_end, or only before each
- * compare-and-exchange. Each time another thread has to let it go on.
- */
-void step_begin(int at_exchanges_only);
-void step_end(void);
-
-/** In another thread: waits until the thread stands; 0 when it has come to step_end. */
-int step_await(void);
-/** Lets it go on to the next place; or, with `to_the_end`, without standing again. */
-void step_on(int to_the_end);
 
 #endif /* STORMS_STORMS_H */

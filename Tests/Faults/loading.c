@@ -1,0 +1,169 @@
+/*
+ * loading.c - the library loaded and closed by hand. After dlclose with armed timers it stays (it is linked -z nodelete),
+ * and so the timers tick on; the next dlopen finds everything as it was. After a shutdown that said CHIME_OK nothing runs.
+ * And Chime more than once in a process, and beside other Swift runtimes: two plugins that each brought their own. Each
+ * copy has its own queues and its own libdispatch; timers work in all of them, in every order of loading.
+ *
+ * FAULTS_LIBRARIES in the environment names the directory of libchime.so.1.
+ */
+#include "places.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- The functions that places.c and the cases call: those of the library that was chosen last ------------------- */
+
+static void *called;
+
+static void use_library(void *library) { called = library; }
+
+#define CALLS(name, parameters, arguments) \
+  chime_status name parameters { \
+    chime_status(*function) parameters; \
+    *(void **)(void *)&function = dlsym(called, #name); \
+    return function arguments; \
+  }
+#define MAKES const chime_queue_options *options, chime_queue_t *made
+CALLS(chime_queue_create, (chime_queue_kind kind, MAKES), (kind, options, made))
+CALLS(chime_queue_global, (chime_qos qos, MAKES), (qos, options, made))
+CALLS(chime_queue_main, (MAKES), (options, made))
+CALLS(chime_run_loop_create, (const char *label, chime_run_loop_t *loop), (label, loop))
+CALLS(chime_run_loop_queue_create, (chime_run_loop_t loop, const char *mode, MAKES), (loop, mode, options, made))
+CALLS(chime_queue_run, (chime_queue_t queue, uint32_t flags), (queue, flags))
+CALLS(chime_queue_advance, (chime_queue_t queue, int64_t by_ns), (queue, by_ns))
+CALLS(chime_queue_async, (chime_queue_t queue, chime_function function_, void *context, chime_finalizer finalizer),
+      (queue, function_, context, finalizer))
+CALLS(chime_queue_shutdown, (chime_queue_t queue, int64_t timeout_ns), (queue, timeout_ns))
+CALLS(chime_main_run, (void), ())
+CALLS(chime_main_stop, (void), ())
+CALLS(chime_timer_every,
+      (chime_queue_t queue, int64_t interval_ns, chime_handler handler, void *context, chime_finalizer finalizer,
+       chime_timer_t *timer),
+      (queue, interval_ns, handler, context, finalizer, timer))
+CALLS(chime_timer_state, (chime_timer_t timer, chime_state *state), (timer, state))
+CALLS(chime_timer_release, (chime_timer_t timer), (timer))
+
+/* ---- Libraries ---------------------------------------------------------------------------------------------------- */
+
+static const char *path_of_chime(void) {
+  static char path[1024];
+  const char *directory = getenv("FAULTS_LIBRARIES");
+  snprintf(path, sizeof path, "%s/libchime.so.1", directory != NULL ? directory : "../../examples-c/build/lib");
+  return path;
+}
+
+/* One that the build has made. */
+static const char *path_of_own(const char *file) {
+  static char path[2048];
+  ssize_t length = readlink("/proc/self/exe", path, 1024);
+  char *name = length <= 0 ? path : (char *)memrchr(path, '/', (size_t)length) + 1;
+  snprintf(name, sizeof path - 1024, "%s", file);
+  return path;
+}
+
+static void *open_library(const char *path, int flags) {
+  void *handle = dlopen(path, RTLD_NOW | flags);
+  if (handle == NULL) fprintf(stderr, "%s\n", dlerror());
+  REQUIRE(handle != NULL);
+  return handle;
+}
+
+static void load_chime(void) { use_library(open_library(path_of_chime(), RTLD_LOCAL)); }
+static void close_chime(void) { EXPECT_EQ(dlclose(called), 0); }
+
+/* ---- Closed ------------------------------------------------------------------------------------------------------- */
+
+/* With armed timers, which tick on; then after a shutdown: a callback that came all the same would have had its time. */
+CASES(closed, where, 0, PLACES - 1) {
+  static int ticks;
+  chime_queue_t queue;
+  chime_timer_t timer = 0;
+  chime_state state = -1;
+  int at_end;
+  if (where == MAIN) fault_skip("nobody drains the main queue when it is closed");
+  load_chime();
+  queue = place_tick(where, &ticks, &timer);
+  EXPECT(place_await(where, queue, &ticks, 3));
+  close_chime();
+  if (where != VIRTUAL) EXPECT(await(&ticks, load(&ticks) + 3));
+  load_chime();
+  EXPECT_OK(chime_timer_state(timer, &state));
+  EXPECT_EQ(state, CHIME_STATE_RUNNING);
+  EXPECT(place_await(where, queue, &ticks, load(&ticks) + 3));
+  place_end(where, queue);
+  at_end = load(&ticks);
+  close_chime();
+  load_chime();
+  let_others_tick();
+  EXPECT_EQ(load(&ticks), at_end);
+  place_expect_works(where);
+}
+
+/* ---- More than once ----------------------------------------------------------------------------------------------- */
+
+static int ticks[3];
+
+/* A serial queue whose timer ticks while the other libraries are used. */
+static chime_queue_t begin(void *library, int *count) {
+  use_library(library);
+  return place_tick(SERIAL, count, NULL);
+}
+
+/* Every kind of queue works in it, beside the others. */
+static void expect_all_work(void *library) {
+  int where;
+  use_library(library);
+  for (where = 0; where < PLACES; where++) {
+    if (where != MAIN) place_expect_works(where);
+  }
+}
+
+static void end(void *library, chime_queue_t queue, int *count) {
+  EXPECT(await(count, load(count) + 3));
+  use_library(library);
+  place_end(SERIAL, queue);
+}
+
+/* argument: which is loaded first, and how. */
+CASES(a_copy, argument, 0, 3) {
+  const char *const paths[2] = {path_of_chime(), path_of_own("libcopy.so")};
+  int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL, i;
+  void *libraries[2];
+  chime_queue_t queues[2];
+  for (i = 0; i < 2; i++) libraries[i] = open_library(paths[(argument + i) % 2], flags);
+  EXPECT(dlsym(libraries[0], "chime_queue_create") != dlsym(libraries[1], "chime_queue_create"));
+  for (i = 0; i < 2; i++) queues[i] = begin(libraries[i], &ticks[i]);
+  for (i = 0; i < 2; i++) expect_all_work(libraries[i]);
+  for (i = 0; i < 2; i++) end(libraries[i], queues[i], &ticks[i]);
+}
+
+CASES(with_a_swift_library, argument, 0, 3) {
+  int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL;
+  void *early = argument % 2 ? NULL : open_library(path_of_chime(), flags);
+  void *beat = open_library(path_of_own("libbeat.so"), flags);
+  void *chime = early != NULL ? early : open_library(path_of_chime(), flags);
+  void (*start)(int32_t *);
+  int32_t (*stop)(void);
+  chime_queue_t queue;
+  *(void **)(void *)&start = dlsym(beat, "beat_start");
+  *(void **)(void *)&stop = dlsym(beat, "beat_stop");
+  start(&ticks[2]);
+  queue = begin(chime, &ticks[0]);
+  expect_all_work(chime);
+  end(chime, queue, &ticks[0]);
+  EXPECT(await(&ticks[2], 3));
+  EXPECT_EQ(stop(), 3);
+}
+
+/*
+ * Alone in a namespace of its own. (Two that both use thread-specific data, one in each namespace, cannot work: glibc's
+ * copies hand out the same keys, and a thread has one table of values for them.)
+ */
+CASE(in_a_namespace) {
+  void *library = dlmopen(LM_ID_NEWLM, path_of_chime(), RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(library != NULL);
+  expect_all_work(library);
+}
