@@ -40,31 +40,36 @@ extension DispatchSourceTimerMachine {
   @Test(arguments: ways.indices, TimerEvent.allCases)
   func eachCellOfTheTableOnARecordingAdapter(way: Int, event: TimerEvent) throws {
     let factory = RecordingTimerAdapterFactory()
-    try checkCell(way, event, factory, far: DispatchTime(uptimeNanoseconds: 1 << 60)) { _ in
+    let alive = try checkCell(way, event, factory, far: DispatchTime(uptimeNanoseconds: 1 << 60)) { _ in
       factory.deliver(at: 1 << 61)
     }
-    #expect(factory.violations.all == [])
+    #expect(alive.value == 0 && factory.violations.all == [])
     #expect(factory.calls.all.count { $0 == "make" } == factory.calls.all.count { $0 == "release" })
   }
 
   @Test(arguments: ways.indices, TimerEvent.allCases)
-  func eachCellOfTheTableOnARealSource(way: Int, event: TimerEvent) throws {
-    try checkCell(way, event, DispatchSourceTimerAdapterFactory(), far: .now() + .seconds(3600)) { machine in
+  func eachCellOfTheTableOnARealSource(way: Int, event: TimerEvent) async throws {
+    let alive = try checkCell(way, event, DispatchSourceTimerAdapterFactory(), far: .now() + .seconds(3600)) {
+      machine in
       guard machine.state == .running else { return }
       try machine.restart(deadline: .now())
       let end = DispatchTime.now() + patience
       while machine.state == .running, DispatchTime.now() < end {}
     }
+    #expect(await soon { alive.value == 0 })
   }
 
+  /// Returns the count of what the machine's handler holds: the last reference goes in the state that the event led to.
   private func checkCell(
     _ way: Int, _ event: TimerEvent, _ factory: any TimerAdapterFactory, far: DispatchTime,
     lastTick: (Machine) throws -> Void
-  ) throws {
+  ) throws -> Counter {
     let (state, events) = Self.ways[way]
     let queue = DispatchQueue(label: "table")
-    let ticks = Counter()
-    let machine = Machine(queue: queue, factory: factory) { ticks.add() }
+    let ticks = Counter(), alive = Counter()
+    let machine = Machine(queue: queue, factory: factory) { [capture = Counted(alive)] in
+      ticks.add(capture.alive.value)
+    }
     for event in events {
       if try machine.perform(event, far) == nil { try lastTick(machine) }
       queue.sync {}
@@ -78,6 +83,7 @@ extension DispatchSourceTimerMachine {
     #expect(outcome == nil || outcome == (transition == .ignored ? .ignored : .done))
     #expect(machine.state == transition.next ?? state)
     #expect(ticks.value - before == (transition == .extraTick(state) || transition == .finish ? 1 : 0))
+    return alive
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])

@@ -53,8 +53,7 @@ import Testing
     let captured = Counter()
     var target: Tokened? = Tokened(Counter())
     let timers = try (0..<3).map { _ in
-      let capture = Counted(captured)
-      return try queue.every(.seconds(3600), target: target!) { _, _ in withExtendedLifetime(capture) {} }
+      try queue.every(.seconds(3600), target: target!, handler: capturing(captured))
     }
     #expect(captured.value == 3)
     target = nil
@@ -71,11 +70,7 @@ import Testing
     ]
     for touch in touches {
       var target: Counted? = Counted(Counter())
-      let timer: ChimeTimer
-      do {
-        let capture = Counted(captured)
-        timer = try queue.every(.seconds(1), target: target!) { _, _ in withExtendedLifetime(capture) {} }
-      }
+      let timer = try queue.every(.seconds(1), target: target!, handler: capturing(captured))
       target = nil
       #expect(captured.value == 1)
       touch(timer)
@@ -90,8 +85,7 @@ import Testing
     let before = TargetSweep.count
     var held: [ChimeTimer] = []
     for _ in 0..<500 {
-      let target = Counted(alive), capture = Counted(captured)
-      held.append(try queue.every(.seconds(3600), target: target) { _, _ in withExtendedLifetime(capture) {} })
+      held.append(try queue.every(.seconds(3600), target: Counted(alive), handler: capturing(captured)))
     }
     #expect(alive.value == 0)
     // Half as many again are enough to look at each once, and some more than once.
@@ -106,13 +100,9 @@ import Testing
     let queue = try VirtualTimerQueue()
     let alive = Counter(), captured = Counter(), ticks = Counter()
     nonisolated(unsafe) var target: Counted? = Self.make(isTokened, alive)
-    let timer: ChimeTimer
-    do {
-      let capture = Counted(captured)
-      timer = try queue.every(.seconds(1), target: target!) { object, _ in
-        unsafe target = nil
-        ticks.add(capture.alive.value * object.alive.value)
-      }
+    let timer = try unsafe queue.every(.seconds(1), target: target!) { [capture = Counted(captured)] object, _ in
+      unsafe target = nil
+      ticks.add(capture.alive.value * object.alive.value)
     }
     try queue.advance(by: .seconds(5))
     #expect(ticks.value == 1 && alive.value == 0)
@@ -126,10 +116,8 @@ import Testing
     let queue = try TimerQueue(on: DispatchQueue(label: "targets", attributes: attributes))
     let alive = Counter(), captured = Counter(), ticks = Counter(), others = Counter()
     var target: Counted? = Self.make(isTokened, alive)
-    let timer: ChimeTimer
-    do {
-      let capture = Counted(captured)
-      timer = try queue.every(.milliseconds(1), target: target!) { object, _ in ticks.add(capture.alive.value) }
+    let timer = try queue.every(.milliseconds(1), target: target!) { [capture = Counted(captured)] _, _ in
+      ticks.add(capture.alive.value)
     }
     #expect(await soon { ticks.value >= 3 })
     target = nil

@@ -10,20 +10,24 @@ import Testing
 @Suite("Foundation Timer", .serialized) struct FoundationTimer {
   @Test func repeatingAndOneShotWithBlockAndWithTargetAndAction() async throws {
     final class Label {
-      let ticks = Counter()
-      func update(_ timer: WeakTimer) { ticks.add(timer.userInfo as? Int ?? 0) }
+      let sum = Counter()
+      func update(_ timer: WeakTimer) { sum.add(timer.isValid ? timer.userInfo as? Int ?? 0 : 0) }
     }
     try await onAThread {
-      let label = Label()
+      let label = Label(), other = Label()
       let blocks = Counter()
       let block = try WeakTimer.scheduledTimer(withTimeInterval: 0.002, repeats: true) { _ in blocks.add() }
       let action = try WeakTimer.scheduledTimer(timeInterval: 0.002, target: label, userInfo: 7, repeats: true) {
         (label: Label, timer: WeakTimer) in label.update(timer)
       }
-      let once = try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: false) { _ in blocks.add(1000) }
-      #expect(run { blocks.value % 1000 >= 3 && label.ticks.value >= 21 && !once.isValid })
-      #expect(blocks.value / 1000 == 1 && label.ticks.value % 7 == 0)
-      #expect(block.isValid && action.isValid && once.fireDate == .distantFuture)
+      let once = try WeakTimer.scheduledTimer(timeInterval: 0.001, target: other, userInfo: 42, repeats: false) {
+        (other: Label, timer: WeakTimer) in other.update(timer)
+      }
+      let last = try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: false) { _ in blocks.add(1000) }
+      #expect(run { blocks.value % 1000 >= 3 && label.sum.value >= 21 && !once.isValid && !last.isValid })
+      #expect(blocks.value / 1000 == 1 && label.sum.value % 7 == 0 && other.sum.value == 42)
+      #expect(once.timeInterval == 0 && once.fireDate == .distantFuture && once.userInfo as? Int == 42)
+      #expect(try once.fire() == .ignored && once.add(to: .current) == .ignored)
       #expect(block.invalidate() == .done && action.invalidate() == .done)
     }
   }
@@ -96,13 +100,8 @@ import Testing
     try await onAThread {
       let alive = Counter(), captured = Counter()
       var target: Counted? = isTarget ? Player(alive) : Counted(alive)
-      let timer: WeakTimer
-      do {
-        let capture = Counted(captured)
-        timer = try WeakTimer.scheduledTimer(timeInterval: 3600, target: target!, repeats: true) { (_: WeakTimer) in
-          withExtendedLifetime(capture) {}
-        }
-      }
+      let timer = try WeakTimer.scheduledTimer(
+        timeInterval: 3600, target: target!, repeats: true, action: capturing(captured) as (WeakTimer) -> Void)
       #expect(timer.isValid)
       target = nil
       #expect(alive.value == 0)
@@ -120,13 +119,10 @@ import Testing
   @Test func aScheduledTimerTakesAClosure() async throws {
     try await onAThread {
       let ticks = Counter(), captured = Counter()
-      do {
-        let capture = Counted(captured)
-        // As with Foundation, the loop holds it.
-        try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: true) { timer in
-          ticks.add(capture.alive.value)
-          if ticks.value == 3 { timer.invalidate() }
-        }
+      // As with Foundation, the loop holds it.
+      try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: true) { [capture = Counted(captured)] timer in
+        ticks.add(capture.alive.value)
+        if ticks.value == 3 { timer.invalidate() }
       }
       #expect(run { captured.value == 0 })
       #expect(ticks.value == 3)
