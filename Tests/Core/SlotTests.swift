@@ -5,10 +5,14 @@ import Testing
 @testable import ChimeCore
 
 /// Slots and control blocks come back, whoever gives them back, and a timer limit is exact.
-@Suite struct SlotTests {
+@Suite final class SlotTests {
+  let core: QueueCore
+
+  init() throws { core = try QueueCore.makeForTest() }
+
+  deinit { core.release() }
+
   @Test func slotsReleasedOnAnotherThreadComeBack() throws {
-    let core = try QueueCore.makeForTest()
-    defer { core.release() }
     let chunks = max(core.control.chunkCount, 2)
     for _ in 0..<200 {
       let timers = try (0..<200).map { _ in try core.makeTimer() }
@@ -19,13 +23,11 @@ import Testing
   }
 
   @Test func aThreadThatEndsGivesItsCacheBack() throws {
-    let core = try QueueCore.makeForTest()
-    defer { core.release() }
     _ = try core.makeTimer()
     let chunks = core.control.chunkCount
     let released = Counter()
     for _ in 0..<500 {
-      onNewThreads { _ in
+      onNewThreads { [core] _ in
         if let timer = try? core.makeTimer(), TimerRef.release(timer) == .ok { released.add() }
       }
     }
@@ -52,10 +54,8 @@ import Testing
   }
 
   @Test func noSlotIsGivenOutTwice() throws {
-    let core = try QueueCore.makeForTest()
-    defer { core.release() }
     let timers = Log<UInt64>()
-    onNewThreads(4) { _ in timers.add(all: (0..<500).compactMap { _ in try? core.makeTimer() }) }
+    onNewThreads(4) { [core] _ in timers.add(all: (0..<500).compactMap { _ in try? core.makeTimer() }) }
     let slots = Set(timers.all.compactMap { TimerRef($0)?.slot.index })
     #expect(slots.count == 2000 && core.statistics.timers == 2000)
   }

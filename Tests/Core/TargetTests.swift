@@ -8,12 +8,15 @@ import Testing
 /// Timers with targets in Swift: any object, held weakly; the timer says at once that it has gone, and releases its
 /// handler at once (a `TargetToken`) or in time (any other). What targets do on every kind of queue is tested in C.
 @Suite(.serialized) struct TargetTests {
+  let queue: VirtualTimerQueue
+  let alive = Counter(), captured = Counter(), ticks = Counter()
+
+  init() throws { queue = try VirtualTimerQueue() }
+
   static func make(_ isTokened: Bool, _ alive: Counter) -> Counted { isTokened ? Tokened(alive) : Counted(alive) }
 
   @Test(arguments: [false, true])
   func aTargetIsHandedOverAndHeldForTheCallOnly(_ isTokened: Bool) throws {
-    let queue = try VirtualTimerQueue()
-    let alive = Counter(), ticks = Counter()
     var target: Counted? = Self.make(isTokened, alive)
     let timer = try queue.every(.seconds(1), target: target!) { object, tick in ticks.add(object.alive.value) }
     try queue.advance(by: .seconds(3))
@@ -32,7 +35,6 @@ import Testing
 
   @Test(arguments: [false, true])
   func aTimerWhoseTargetHasGoneSaysSoAtOnce(_ isTokened: Bool) throws {
-    let queue = try VirtualTimerQueue()
     var target: Counted? = Self.make(isTokened, Counter())
     let running = try queue.every(.seconds(1), target: target!) { _, _ in }
     let suspended = try queue.every(.seconds(1), target: target!) { _, _ in }
@@ -49,8 +51,6 @@ import Testing
   }
 
   @Test func aTokenFreesTheCapturesTheMomentItsObjectGoes() throws {
-    let queue = try VirtualTimerQueue()
-    let captured = Counter()
     var target: Tokened? = Tokened(Counter())
     let timers = try (0..<3).map { _ in
       try queue.every(.seconds(3600), target: target!, handler: capturing(captured))
@@ -62,8 +62,6 @@ import Testing
   }
 
   @Test func anyCallOnATimerWhoseTargetHasGoneFreesItsCaptures() throws {
-    let queue = try VirtualTimerQueue()
-    let captured = Counter()
     let touches: [(ChimeTimer) -> Void] = [
       { _ = $0.state }, { _ = $0.nextDeadline }, { _ = try? $0.cancel() }, { _ = try? $0.fire() },
       { _ in try? queue.advance(by: .seconds(1)) },  // its tick
@@ -80,8 +78,6 @@ import Testing
   }
 
   @Test func theSweepFreesWhatDeadTargetsLeft() throws {
-    let queue = try VirtualTimerQueue()
-    let captured = Counter(), alive = Counter()
     let before = TargetSweep.count
     var held: [ChimeTimer] = []
     for _ in 0..<500 {
@@ -97,8 +93,6 @@ import Testing
   }
 
   @Test(arguments: [false, true]) func aTargetMayGoInItsHandler(_ isTokened: Bool) throws {
-    let queue = try VirtualTimerQueue()
-    let alive = Counter(), captured = Counter(), ticks = Counter()
     nonisolated(unsafe) var target: Counted? = Self.make(isTokened, alive)
     let timer = try unsafe queue.every(.seconds(1), target: target!) { [capture = Counted(captured)] object, _ in
       unsafe target = nil
@@ -114,7 +108,7 @@ import Testing
   func targetsEndTheirTimersOnDispatchQueues(_ isTokened: Bool, _ isConcurrent: Bool) async throws {
     let attributes: DispatchQueue.Attributes = isConcurrent ? .concurrent : []
     let queue = try TimerQueue(on: DispatchQueue(label: "targets", attributes: attributes))
-    let alive = Counter(), captured = Counter(), ticks = Counter(), others = Counter()
+    let others = Counter()
     var target: Counted? = Self.make(isTokened, alive)
     let timer = try queue.every(.milliseconds(1), target: target!) { [capture = Counted(captured)] _, _ in
       ticks.add(capture.alive.value)

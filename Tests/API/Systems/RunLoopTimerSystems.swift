@@ -1,6 +1,5 @@
 import Chime
 import ChimeRunLoop
-import Dispatch
 import ChimeTestSupport
 import Foundation
 import Testing
