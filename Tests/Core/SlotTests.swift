@@ -92,34 +92,23 @@ import Testing
 
   // MARK: Control blocks
 
-  static let queues: [@Sendable () -> Result<UInt64, Status>] = [
-    { QueueCore.makeVirtual(QueueOptions()) }, { QueueCore.makeVirtual(QueueOptions(timerLimit: 3)) },
-    { QueueCore.makeSerial(QueueOptions()) },
-  ]
-
-  @Test(arguments: queues.indices) func controlBlocksServeManyQueuesAndOldIdsStayInvalid(kind: Int) throws {
+  /// Thread caches bypass the count, so a control block that served a queue without a limit must not serve one with.
+  @Test func controlBlocksServeManyQueuesWithAndWithoutALimitAndOldIdsStayInvalid() throws {
     var ids: Set<UInt64> = []
     var controls: Set<UInt32> = []
     var timers: Set<UInt64> = []
-    for _ in 0..<500 {
-      let core = try #require(QueueCore.find(Self.queues[kind]().get()))
+    for round in 0..<600 {
+      let options = QueueOptions(timerLimit: round % 2 == 0 ? 0 : 5)
+      let made = round % 3 == 0 ? QueueCore.makeSerial(options) : QueueCore.makeVirtual(options)
+      let core = try #require(QueueCore.find(made.get()))
       ids.insert(core.id)
       controls.insert(core.control.index)
-      timers.insert(try core.makeTimer())
+      for _ in 0..<5 { timers.insert(try core.makeTimer()) }
+      if options.timerLimit > 0 { #expect(throws: Status.limit) { try core.makeTimer() } }
       #expect(QueueCore.shutdown(core.id, timeout: .max) == .ok)
     }
-    #expect(ids.count == 500 && timers.count == 500 && controls.count < 100)
+    #expect(ids.count == 600 && timers.count == 3000 && controls.count < 100)
     #expect(ids.allSatisfy { QueueCore.find($0) == nil && QueueCore.release($0) == .invalidHandle })
     #expect(timers.allSatisfy { TimerRef($0)?.state == nil && TimerRef.release($0) == .invalidHandle })
-  }
-
-  /// Thread caches bypass the count, so a control block that served a queue without a limit must not serve one with.
-  @Test func aLimitHoldsOnAControlBlockThatServedBefore() throws {
-    for round in 0..<20 {
-      let core = try QueueCore.makeForTest(timerLimit: round % 2 == 0 ? 0 : 5)
-      defer { core.release() }
-      for _ in 0..<5 { _ = try core.makeTimer() }
-      if round % 2 == 1 { #expect(throws: Status.limit) { try core.makeTimer() } }
-    }
   }
 }

@@ -84,27 +84,21 @@ import Testing
 }
 
 @Suite("Plain DispatchSourceTimer", .serialized) struct PlainDispatchSourceTimer {
-  enum Place: CaseIterable { case main, global, custom, concurrent }
+  static let queues: [(name: String, DispatchQueue)] = [
+    ("main", .main), ("global", .global(qos: .utility)), ("custom", DispatchQueue(label: "custom")),
+    ("concurrent", DispatchQueue(label: "concurrent", attributes: .concurrent)),
+  ]
 
-  static func queue(_ place: Place) -> DispatchQueue {
-    switch place {
-    case .main: .main
-    case .global: .global(qos: .utility)
-    case .custom: DispatchQueue(label: "custom")
-    case .concurrent: DispatchQueue(label: "concurrent", attributes: .concurrent)
-    }
-  }
-
-  @Test(arguments: Place.allCases)
-  func repeatingWithLeewayAndRegistrationHandler(_ place: Place) async throws {
-    let queue = try TimerQueue(on: Self.queue(place))
+  @Test(arguments: queues)
+  func repeatingWithLeewayAndRegistrationHandler(name: String, dispatchQueue: DispatchQueue) async throws {
+    let queue = try TimerQueue(on: dispatchQueue)
     let events = Log<String>()
     let timer = try queue.makeTimer(
       registrationHandler: { events.add("registered") },
       cancelHandler: { events.add("cancelled") },
       handler: { tick in
         #expect(tick.actual >= tick.scheduled)
-        if place == .main { MainActor.assertIsolated() }
+        if name == "main" { MainActor.assertIsolated() }
         events.add("tick")
       })
     try timer.activate(Schedule(repeating: .milliseconds(2), leeway: .milliseconds(1)))
