@@ -218,25 +218,15 @@ extension DispatchSourceTimerMachine {
     let queue = DispatchQueue(label: "fire")
     let ticks = Counter()
     let machine = Machine(queue: queue, factory: factory) { ticks.add() }
-    func added(by calls: () throws -> Void) rethrows -> Int {
+    func added(by events: TimerEvent...) throws -> Int {
       let before = ticks.value
-      try queue.sync(execute: calls)
+      try queue.sync { for event in events { _ = try machine.perform(event, .distantFuture) } }
       queue.sync {}
       return ticks.value - before
     }
-    #expect(added { for _ in 0..<5 { machine.fire() } } == 1)
-    try machine.activate(repeatTimeInterval: .seconds(1))
-    #expect(
-      added {
-        machine.fire()
-        machine.suspend()
-      } == 0)
-    #expect(
-      try added {
-        machine.fire()
-        try machine.restart()
-        machine.fire()
-      } == 1)
+    #expect(try added(by: .fire, .fire, .fire) == 1)
+    #expect(try added(by: .activate, .fire, .suspend) == 0)
+    #expect(try added(by: .fire, .restart, .fire) == 1)
     #expect(Machine(queue: queue, factory: factory).fire() == .ignored, "nothing to call")
   }
 
@@ -267,16 +257,13 @@ extension DispatchSourceTimerMachine {
     }
   }
 
-  private typealias Fault = Machine.ScheduleError
-  private static let intervals: [(DispatchTimeInterval, Fault)] = [
-    (.seconds(0), .intervalNotPositive), (.milliseconds(-1), .intervalNotPositive),
-    (.microseconds(.min), .intervalNotPositive), (.nanoseconds(.min), .intervalNotPositive),
-    (.seconds(.max), .intervalTooLong), (.milliseconds(.max), .intervalTooLong),
-    (.seconds(9_223_372_037), .intervalTooLong),
-  ]
-  private static let leeways: [(DispatchTimeInterval, Fault)] = [
-    (.nanoseconds(-1), .leewayNegative), (.seconds(.min), .leewayNegative), (.seconds(.max), .leewayTooLong),
-  ]
+  private static let faults: [(DispatchTimeInterval, DispatchTimeInterval, Machine.ScheduleError)] =
+    [.seconds(0), .milliseconds(-1), .microseconds(.min), .nanoseconds(.min)].map {
+      ($0, .seconds(0), .intervalNotPositive)
+    }
+    + [.seconds(.max), .milliseconds(.max), .seconds(9_223_372_037)].map { ($0, .seconds(0), .intervalTooLong) }
+    + [.nanoseconds(-1), .seconds(.min)].map { (.never, $0, .leewayNegative) }
+    + [(.never, .seconds(.max), .leewayTooLong)]
 
   @Test(arguments: ways.indices) func badIntervalsAreTypedErrorsInEveryState(way: Int) throws {
     let factory = RecordingTimerAdapterFactory()
@@ -285,17 +272,12 @@ extension DispatchSourceTimerMachine {
     for event in events where try machine.perform(event, DispatchTime(uptimeNanoseconds: 2000)) == nil {
       factory.deliver(at: 2000)
     }
-    for (interval, fault) in Self.intervals {
-      #expect(throws: fault) { try machine.activate(repeatTimeInterval: interval) {} }
-      #expect(throws: fault) { try machine.activate(deadline: .now(), repeating: interval) {} }
-      #expect(throws: fault) { try machine.restart(deadline: .now(), repeating: interval) }
-      #expect(throws: fault) { try machine.reschedule(repeatTimeInterval: interval) }
-      #expect(throws: fault) { try machine.reschedule(deadline: .now(), repeating: interval) }
-    }
-    for (leeway, fault) in Self.leeways {
-      #expect(throws: fault) { try machine.activate(repeatTimeInterval: .seconds(1), leeway: leeway) {} }
-      #expect(throws: fault) { try machine.restart(deadline: .now(), leeway: leeway) }
-      #expect(throws: fault) { try machine.reschedule(deadline: .now(), leeway: leeway) }
+    for (interval, leeway, fault) in Self.faults {
+      #expect(throws: fault) { try machine.activate(repeatTimeInterval: interval, leeway: leeway) {} }
+      #expect(throws: fault) { try machine.activate(deadline: .now(), repeating: interval, leeway: leeway) {} }
+      #expect(throws: fault) { try machine.restart(deadline: .now(), repeating: interval, leeway: leeway) }
+      #expect(throws: fault) { try machine.reschedule(repeatTimeInterval: interval, leeway: leeway) }
+      #expect(throws: fault) { try machine.reschedule(deadline: .now(), repeating: interval, leeway: leeway) }
     }
     #expect(machine.state == state)
     #expect(factory.violations.all == [])
