@@ -125,79 +125,46 @@ extension DispatchSourceTimerMachine {
 
   // MARK: What the source is told, and when a tick starts
 
-  @Test(arguments: [
-    (
-      "cancel while suspended resumes first",
-      "activate every 100 | make handler 1100/100 activate; suspend; cancel | suspend resume cancel release"
-    ),
-    (
-      "what is dropped while suspended leaves a source that may be freed",
-      "activate every 100; suspend | make handler 1100/100 activate suspend; drop | resume cancel release"
-    ),
-    ("what was never activated makes no source", "suspend?; resume?; cancel?; reschedule every 100; drop |"),
-    (
-      "a restart is one schedule of the existing source",
-      """
-      restart from 1500 | make handler 1500 activate; at 1500 | *1500; is finished; restart from 1600 | 1600; \
+  /// Rules, and below each a script that shows it.
+  static let rules: [(rule: String, script: String)] = """
+    cancel while suspended resumes first
+      activate every 100 | make handler 1100/100 activate; suspend; cancel | suspend resume cancel release
+    what is dropped while suspended leaves a source that may be freed
+      activate every 100; suspend | make handler 1100/100 activate suspend; drop | resume cancel release
+    what was never activated makes no source
+      suspend?; resume?; cancel?; reschedule every 100; drop |
+    a restart is one schedule of the existing source
+      restart from 1500 | make handler 1500 activate; at 1500 | *1500; is finished; restart from 1600 | 1600;
       restart from 1700 | 1700; restart never | never
-      """
-    ),
-    (
-      "the first tick comes after one interval unless a deadline is given",
-      """
-      activate every 1000 | make handler 2000/1000 activate; cancel | cancel release; \
-      activate every 1000 from 1000 leeway 7 | make handler 1000/1000~7 activate; cancel | cancel release; \
+    the first tick comes after one interval unless a deadline is given
+      activate every 1000 | make handler 2000/1000 activate; cancel | cancel release;
+      activate every 1000 from 1000 leeway 7 | make handler 1000/1000~7 activate; cancel | cancel release;
       activate from 0 | make handler 1000 activate
-      """
-    ),
-    (
-      "a delivery before the deadline is no tick, and sets the source again",
-      "activate from 2000 | make handler 2000 activate; at 1999 | 2000; at 2000 | *2000; at 2000 |"
-    ),
-    (
-      "ticks keep the grid, and missed ones are one",
-      """
-      activate every 100 | make handler 1100/100 activate; through 1240 | *1100 *1200; now 1690; \
+    a delivery before the deadline is no tick, and sets the source again
+      activate from 2000 | make handler 2000 activate; at 1999 | 2000; at 2000 | *2000; at 2000 |
+    ticks keep the grid, and missed ones are one
+      activate every 100 | make handler 1100/100 activate; through 1240 | *1100 *1200; now 1690;
       through 2000 | *1690 *1700 *1800 *1900 *2000
-      """
-    ),
-    (
-      "postpone moves the grid and leaves the source alone",
-      """
-      activate every 100 | make handler 1100/100 activate; postpone 1050; postpone 1130 |; \
+    postpone moves the grid and leaves the source alone
+      activate every 100 | make handler 1100/100 activate; postpone 1050; postpone 1130 |;
       through 1400 | *1130 *1230 *1330
-      """
-    ),
-    (
-      "a tick swallowed while suspended comes with resume",
-      """
-      activate from 2000; suspend | make handler 2000 activate suspend; at 2500 |; resume | 2000 resume; \
+    a tick swallowed while suspended comes with resume
+      activate from 2000; suspend | make handler 2000 activate suspend; at 2500 |; resume | 2000 resume;
       at 2500 | *2500; is finished
-      """
-    ),
-    (
-      "resume gives one tick for all that were missed",
-      """
-      activate every 100; suspend; at 1450 | make handler 1100/100 activate suspend; resume | 1100/100 resume; \
+    resume gives one tick for all that were missed
+      activate every 100; suspend; at 1450 | make handler 1100/100 activate suspend; resume | 1100/100 resume;
       at 1450 | *1450; at 1500 | *1500
-      """
-    ),
-    (
-      "a stale delivery starts nothing",
-      """
-      activate from 2000; now 2000; keep; restart from 9000 | make handler 2000 activate 9000; late | 9000; \
+    a stale delivery starts nothing
+      activate from 2000; now 2000; keep; restart from 9000 | make handler 2000 activate 9000; late | 9000;
       reschedule from 9000 every 10; late; suspend; late; cancel; late; activate from 9000; late; is running
-      """
-    ),
-    (
-      "a schedule stored before the start is used by it",
-      """
-      activate!; is idle; reschedule every 50; now 4000; activate | make handler 4050/50 activate; \
+    a schedule stored before the start is used by it
+      activate!; is idle; reschedule every 50; now 4000; activate | make handler 4050/50 activate;
       suspend; reschedule every 70; resume | suspend 4070/70 resume
-      """
-    ),
-  ])
-  func theSourceIsTold(rule: String, script: String) { MachineScript.play(script) }
+    """.split(separator: "\n").reduce(into: []) { rules, line in
+      if line.hasPrefix(" ") { rules[rules.count - 1].script += line } else { rules.append(("\(line)", "")) }
+    }
+
+  @Test(arguments: rules) func theSourceIsTold(rule: String, script: String) { MachineScript.play(script) }
 
   @Test func aCancelledMachineIsActivatedAgainWithANewSource() throws {
     let factory = RecordingTimerAdapterFactory()
