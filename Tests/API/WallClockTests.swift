@@ -2,8 +2,8 @@ import Chime
 import ChimeTestSupport
 import Testing
 
-/// Timers of a queue on the wall clock, when it is stepped, to the nanosecond: a host-driven queue shows at each step what
-/// is due. (Deadlines and delays on every kind of queue: `wall_clock.c` of Tests/Faults; steps beside calls:
+/// Timers of a queue on the wall clock, when it is stepped, to the nanosecond: a host-driven queue shows at each step
+/// what is due. (Deadlines and delays on every kind of queue: `wall_clock.c` of Tests/Faults; steps beside calls:
 /// Tests/Interleavings.)
 @Suite struct WallClockTests {
   let hour: Int64 = 3_600_000_000_000
@@ -16,9 +16,9 @@ import Testing
   }
 
   /// Steps the clock, and gives the number of functions that were due then.
-  private func step(by distance: Int64) throws -> UInt64 {
+  private func step(by distance: Int64) throws -> Int {
     QueueCore.stepWallClock(queue.id, by: distance)
-    return UInt64(try queue.process())
+    return try queue.process()
   }
 
   @Test func aRepeatingScheduleCoalescesForwardAndGoesOnAtTheNextPointOfItsGridBackward() throws {

@@ -186,8 +186,8 @@ import Testing
     }
   }
 
-  /// The mark says that an entry was met; where it stays, the next tidying takes the timer's only entry for a second one,
-  /// and drops it.
+  /// The mark says that an entry was met; where it stays, the next tidying takes the timer's only entry for a second
+  /// one, and drops it.
   @Test func noMarkStaysOnTheTimerThatMovesWhileItsBucketIsTidied() throws {
     let bench = try WheelBench(timers: 1)
     bench.place(0, at: Self.inside)
