@@ -15,87 +15,97 @@ private typealias Machine = DispatchSourceTimerMachine
   @Test func insideTheHandlerCallsTakeEffectAndSayBusy() throws {
     let factory = RecordingTimerAdapterFactory()
     let outcomes = Log<Machine.Outcome>()
-    let box = MachineBox()
+    let held = Locked<Machine?>(nil)
     let machine = Machine(factory: factory) {
-      let machine = box.machine!
+      let machine = held.withLock { $0! }
       // A one-shot is finished before its handler starts, so it may be activated again.
       outcomes.add(machine.cancel())
       outcomes.add((try? machine.activate(deadline: DispatchTime(uptimeNanoseconds: 3000)))!)
       for call in [machine.suspend, machine.resume, machine.cancel, machine.cancel] { outcomes.add(call()) }
     }
-    box.set(machine)
+    held.withLock { $0 = machine }
     try machine.activate(deadline: DispatchTime(uptimeNanoseconds: 2000))
     factory.deliver(at: 2000)
     #expect(outcomes.all == [.ignored, .busy, .busy, .busy, .busy, .ignored])
     #expect(machine.state == .cancelled)
     #expect(try machine.restart() == .done)
-    box.set(nil)
+    held.withLock { $0 = nil }
   }
 
   @Test(arguments: [false, true])
   func releasedInsideItsHandlerItStopsAndFreesTheHandlerAfterIt(_ suspends: Bool) async throws {
-    let freed = Counter(), ticks = Counter(), stillHeld = Counter()
-    let box = MachineBox()
+    let alive = Counter(), ticks = Counter(), stillHeld = Counter()
     let queue = DispatchQueue(label: "release")
+    let held = Locked<Machine?>(nil)
     do {
-      let canary = Canary(freed)
       let machine = Machine(queue: queue)
-      box.set(machine)
-      try machine.activate(repeatTimeInterval: .milliseconds(1)) {
+      held.withLock { $0 = machine }
+      try machine.activate(repeatTimeInterval: .milliseconds(1)) { [capture = Counted(alive)] in
         ticks.add()
-        if suspends { box.machine?.suspend() }
-        box.set(nil)
-        if freed.value == 0 { stillHeld.add() }
-        withExtendedLifetime(canary) {}
+        held.withLock { machine in
+          if suspends { machine?.suspend() }
+          machine = nil
+        }
+        stillHeld.add(capture.alive.value)
       }
     }
-    #expect(await soon { freed.value == 1 })
+    #expect(await soon { ticks.value == 1 && alive.value == 0 })
     try await laterTicks(on: queue)
-    #expect((ticks.value, freed.value, stillHeld.value) == (1, 1, 1))
+    #expect(ticks.value == 1 && stillHeld.value == 1)
   }
 
   // MARK: What it holds
 
   @Test func capturesAreReleasedOnceByCancelByTheNextHandlerAndByDeinit() throws {
+    /// Looks at its machine when it goes, which would deadlock under the machine's lock.
+    final class Canary: Counted, @unchecked Sendable {
+      weak let machine: Machine?
+      init(_ alive: Counter, _ machine: Machine) {
+        self.machine = machine
+        super.init(alive)
+      }
+      deinit { _ = machine?.state }
+    }
     let factory = RecordingTimerAdapterFactory()
-    let freed = Counter(), standing = Counter()
+    let alive = Counter(), standing = Counter()
     weak var gone: Machine?
     try {
-      let machine = Machine(factory: factory, handler: Canary(standing).body)
+      let machine = Machine(factory: factory, handler: capturing(standing))
       gone = machine
-      // A canary looks at its machine when it goes, which would deadlock under the lock.
-      try machine.activate(deadline: .distantFuture, handler: Canary(freed, machine).body)
-      #expect(freed.value == 0)
-      machine.cancel()
-      #expect(freed.value == 1)
-      try machine.activate(deadline: .distantFuture, handler: Canary(freed, machine).body)
-      try machine.activate(deadline: .distantFuture, handler: Canary(freed, machine).body)
-      #expect(freed.value == 2, "an ignored call lets go of its own handler only")
-      try machine.restart(deadline: .distantFuture, handler: Canary(freed, machine).body)
-      #expect(freed.value == 3)
-      #expect(throws: Machine.ScheduleError.intervalNotPositive) {
-        try machine.restart(deadline: .now(), repeating: .seconds(0), handler: Canary(freed, machine).body)
+      func handler() -> @Sendable () -> Void {
+        { [canary = Canary(alive, machine)] in withExtendedLifetime(canary) {} }
       }
-      #expect((freed.value, standing.value) == (4, 0))
+      try machine.activate(deadline: .distantFuture, handler: handler())
+      #expect(alive.value == 1)
+      machine.cancel()
+      #expect(alive.value == 0)
+      try machine.activate(deadline: .distantFuture, handler: handler())
+      try machine.activate(deadline: .distantFuture, handler: handler())
+      #expect(alive.value == 1, "an ignored call lets go of its own handler only")
+      try machine.restart(deadline: .distantFuture, handler: handler())
+      #expect(alive.value == 1)
+      #expect(throws: Machine.ScheduleError.intervalNotPositive) {
+        try machine.restart(deadline: .now(), repeating: .seconds(0), handler: handler())
+      }
+      #expect(alive.value == 1 && standing.value == 1)
     }()
     #expect(gone == nil)
-    #expect((freed.value, standing.value) == (5, 1))
+    #expect(alive.value == 0 && standing.value == 0)
     #expect(factory.violations.all == [])
   }
 
   @Test func machinesReleasedWhileTheyTickLeakNothing() async throws {
-    let freed = Counter()
+    let alive = Counter()
     let queue = DispatchQueue(label: "short lives")
     var random = SplitMix64(seed: 4)
-    let lives = 1000
-    for life in 0..<lives {
+    for life in 0..<1000 {
       let machine = Machine(queue: life % 2 == 0 ? queue : nil)
       let delay = DispatchTimeInterval.microseconds(.random(in: 0...50, using: &random))
-      try machine.activate(deadline: .now() + delay, repeating: .microseconds(20), handler: Canary(freed).body)
+      try machine.activate(deadline: .now() + delay, repeating: .microseconds(20), handler: capturing(alive))
       if life % 3 == 0 { machine.suspend() }
       spin(.random(in: 0...60_000, using: &random))
     }
-    #expect(await soon { freed.value == lives })
+    #expect(await soon { alive.value == 0 })
   }
 
   // MARK: Races and real time
@@ -128,16 +138,14 @@ private typealias Machine = DispatchSourceTimerMachine
   }
 
   @Test func threadsAtRandomNeverOverlapTicksOnAConcurrentQueue() async throws {
-    let inside = Counter(), overlaps = Counter(), ticks = Counter(), freed = Counter(), started = Counter()
+    let inside = Counter(), overlaps = Counter(), ticks = Counter(), alive = Counter()
     do {
       let machine = Machine(queue: .global())
       let makeHandler: @Sendable () -> @Sendable () -> Void = {
-        let canary = Canary(freed)
-        started.add()
-        return {
+        { [capture = Counted(alive)] in
           if inside.add() != 1 { overlaps.add() }
           spin(2000)
-          withExtendedLifetime(canary) {}
+          withExtendedLifetime(capture) {}
           ticks.add()
           inside.add(-1)
         }
@@ -166,7 +174,7 @@ private typealias Machine = DispatchSourceTimerMachine
       try machine.activate(deadline: .now(), handler: makeHandler())
       #expect(await soon { ticks.value > before })
     }
-    #expect(await soon { freed.value == started.value })
+    #expect(await soon { alive.value == 0 })
   }
 
   @Test func aRestartWaitsForTheEarlierHandler() async throws {
@@ -192,39 +200,6 @@ private typealias Machine = DispatchSourceTimerMachine
 }
 
 // MARK: - Help
-
-/// Counts its end, and looks at a machine then.
-private final class Canary: Sendable {
-  private struct Weak: Sendable { weak let machine: Machine? }
-  private let freed: Counter
-  private let weak: Weak
-
-  init(_ freed: Counter, _ machine: Machine? = nil) {
-    self.freed = freed
-    weak = Weak(machine: machine)
-  }
-
-  deinit {
-    _ = weak.machine?.state
-    freed.add()
-  }
-
-  /// A handler that holds it.
-  var body: @Sendable () -> Void { { withExtendedLifetime(self) {} } }
-}
-
-private final class MachineBox: Sendable {
-  private let held = Locked<Machine?>(nil)
-  var machine: Machine? { held.withLock { $0 } }
-
-  func set(_ machine: Machine?) {
-    let old = held.withLock { held in
-      defer { held = machine }
-      return held
-    }
-    withExtendedLifetime(old) {}
-  }
-}
 
 private func spin(_ nanoseconds: UInt64) {
   let end = DispatchTime.now().uptimeNanoseconds + nanoseconds

@@ -5,7 +5,13 @@ import Testing
 
 /// Ids: what lies in which bit, and how long a slot's versions last. (What names nothing, through every function: `ids.c`
 /// of the C suite.)
-@Suite struct HandleTests {
+@Suite final class HandleTests {
+  let core: QueueCore
+
+  init() throws { core = try QueueCore.makeForTest() }
+
+  deinit { core.release() }
+
   @Test(
     arguments: [
       (.timer, 0, 0, 1 << 50), (.queue, 0, 0, 2 << 50), (.timer, 0, 1, 1 << 50 | 1 << 26), (.timer, 1, 0, 1 << 50 | 1),
@@ -22,8 +28,6 @@ import Testing
   }
 
   @Test func aSlotThatWasNeverGivenOutHasNoTimer() throws {
-    let core = try QueueCore.makeForTest()
-    defer { core.release() }
     // The control block may be one whose slots have all been given out before.
     var unused: UInt32?
     for _ in 0..<1000 where unused == nil {
@@ -36,8 +40,6 @@ import Testing
   }
 
   @Test func aSlotWhoseVersionsAreUsedUpIsNotGivenOutAgain() throws {
-    let core = try QueueCore.makeForTest()
-    defer { core.release() }
     let slot = try #require(TimerRef(core.makeTimer())).slot
     slot.versionAndFlags = Handle.versionMask - 1
     let last = Handle.id(.timer, index: slot.index, version: Handle.versionMask - 1)
@@ -48,8 +50,6 @@ import Testing
 
   /// So that a slot's generation goes round as seldom as can be.
   @Test func slotsAreUsedAgainFirstInFirstOut() throws {
-    let core = try QueueCore.makeForTest()
-    defer { core.release() }
     var last: [UInt32: Int] = [:]
     var shortest = Int.max
     for turn in 0..<2000 {
@@ -63,8 +63,6 @@ import Testing
   }
 
   @Test func aChunkWhoseVersionsAreUsedUpServesOnUnderAnotherNumber() throws {
-    let core = try QueueCore.makeForTest()
-    defer { core.release() }
     var ids: Set<UInt64> = []
     let old = try core.makeTimer()
     _ = TimerRef.release(old)

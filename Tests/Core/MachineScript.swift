@@ -80,22 +80,21 @@ struct MachineScript: Sendable {
     let leeway = DispatchTimeInterval.nanoseconds(number("leeway") ?? 0)
     let deadline =
       words.contains("never") ? .distantFuture : number("from").map { DispatchTime(uptimeNanoseconds: UInt64($0)) }
-    switch (words[0], interval, deadline) {
-    case ("activate", nil, nil): return try machine.activate()
-    case ("activate", let interval?, let deadline):
-      return try machine.activate(repeatTimeInterval: interval, deadline: deadline, leeway: leeway)
-    case ("activate", nil, let deadline?): return try machine.activate(deadline: deadline, leeway: leeway)
-    case ("restart", nil, nil): return try machine.restart()
-    case ("restart", let interval, let deadline):
+    switch words[0] {
+    case "activate" where interval == nil && deadline == nil: return try machine.activate()
+    case "activate":
+      return try machine.activate(repeatTimeInterval: interval ?? .never, deadline: deadline, leeway: leeway)
+    case "restart" where deadline == nil: return try machine.restart()
+    case "restart":
       return try machine.restart(deadline: deadline!, repeating: interval ?? .never, leeway: leeway)
-    case ("reschedule", let interval?, nil):
-      return try machine.reschedule(repeatTimeInterval: interval, leeway: leeway)
-    case ("reschedule", let interval, let deadline):
+    case "reschedule" where deadline == nil:
+      return try machine.reschedule(repeatTimeInterval: interval!, leeway: leeway)
+    case "reschedule":
       return try machine.reschedule(deadline: deadline!, repeating: interval ?? .never, leeway: leeway)
-    case ("postpone", _, _): return machine.postpone(until: DispatchTime(uptimeNanoseconds: UInt64(words[1])!))
-    case ("suspend", _, _): return machine.suspend()
-    case ("resume", _, _): return machine.resume()
-    case ("cancel", _, _): return machine.cancel()
+    case "postpone": return machine.postpone(until: DispatchTime(uptimeNanoseconds: UInt64(words[1])!))
+    case "suspend": return machine.suspend()
+    case "resume": return machine.resume()
+    case "cancel": return machine.cancel()
     default: fatalError("no such statement: \(words)")
     }
   }

@@ -5,10 +5,14 @@ import Testing
 @testable import ChimeCore
 
 /// Slots and control blocks come back, whoever gives them back, and a timer limit is exact.
-@Suite struct SlotTests {
+@Suite final class SlotTests {
+  let core: QueueCore
+
+  init() throws { core = try QueueCore.makeForTest() }
+
+  deinit { core.release() }
+
   @Test func slotsReleasedOnAnotherThreadComeBack() throws {
-    let core = try QueueCore.makeForTest()
-    defer { core.release() }
     let chunks = max(core.control.chunkCount, 2)
     for _ in 0..<200 {
       let timers = try (0..<200).map { _ in try core.makeTimer() }
@@ -19,13 +23,11 @@ import Testing
   }
 
   @Test func aThreadThatEndsGivesItsCacheBack() throws {
-    let core = try QueueCore.makeForTest()
-    defer { core.release() }
     _ = try core.makeTimer()
     let chunks = core.control.chunkCount
     let released = Counter()
     for _ in 0..<500 {
-      onNewThreads { _ in
+      onNewThreads { [core] _ in
         if let timer = try? core.makeTimer(), TimerRef.release(timer) == .ok { released.add() }
       }
     }
@@ -52,10 +54,8 @@ import Testing
   }
 
   @Test func noSlotIsGivenOutTwice() throws {
-    let core = try QueueCore.makeForTest()
-    defer { core.release() }
     let timers = Log<UInt64>()
-    onNewThreads(4) { _ in timers.add(all: (0..<500).compactMap { _ in try? core.makeTimer() }) }
+    onNewThreads(4) { [core] _ in timers.add(all: (0..<500).compactMap { _ in try? core.makeTimer() }) }
     let slots = Set(timers.all.compactMap { TimerRef($0)?.slot.index })
     #expect(slots.count == 2000 && core.statistics.timers == 2000)
   }
@@ -92,34 +92,23 @@ import Testing
 
   // MARK: Control blocks
 
-  static let queues: [@Sendable () -> Result<UInt64, Status>] = [
-    { QueueCore.makeVirtual(QueueOptions()) }, { QueueCore.makeVirtual(QueueOptions(timerLimit: 3)) },
-    { QueueCore.makeSerial(QueueOptions()) },
-  ]
-
-  @Test(arguments: queues.indices) func controlBlocksServeManyQueuesAndOldIdsStayInvalid(kind: Int) throws {
+  /// Thread caches bypass the count, so a control block that served a queue without a limit must not serve one with.
+  @Test func controlBlocksServeManyQueuesWithAndWithoutALimitAndOldIdsStayInvalid() throws {
     var ids: Set<UInt64> = []
     var controls: Set<UInt32> = []
     var timers: Set<UInt64> = []
-    for _ in 0..<500 {
-      let core = try #require(QueueCore.find(Self.queues[kind]().get()))
+    for round in 0..<600 {
+      let options = QueueOptions(timerLimit: round % 2 == 0 ? 0 : 5)
+      let made = round % 3 == 0 ? QueueCore.makeSerial(options) : QueueCore.makeVirtual(options)
+      let core = try #require(QueueCore.find(made.get()))
       ids.insert(core.id)
       controls.insert(core.control.index)
-      timers.insert(try core.makeTimer())
+      for _ in 0..<5 { timers.insert(try core.makeTimer()) }
+      if options.timerLimit > 0 { #expect(throws: Status.limit) { try core.makeTimer() } }
       #expect(QueueCore.shutdown(core.id, timeout: .max) == .ok)
     }
-    #expect(ids.count == 500 && timers.count == 500 && controls.count < 100)
+    #expect(ids.count == 600 && timers.count == 3000 && controls.count < 100)
     #expect(ids.allSatisfy { QueueCore.find($0) == nil && QueueCore.release($0) == .invalidHandle })
     #expect(timers.allSatisfy { TimerRef($0)?.state == nil && TimerRef.release($0) == .invalidHandle })
-  }
-
-  /// Thread caches bypass the count, so a control block that served a queue without a limit must not serve one with.
-  @Test func aLimitHoldsOnAControlBlockThatServedBefore() throws {
-    for round in 0..<20 {
-      let core = try QueueCore.makeForTest(timerLimit: round % 2 == 0 ? 0 : 5)
-      defer { core.release() }
-      for _ in 0..<5 { _ = try core.makeTimer() }
-      if round % 2 == 1 { #expect(throws: Status.limit) { try core.makeTimer() } }
-    }
   }
 }

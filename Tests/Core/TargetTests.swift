@@ -8,12 +8,15 @@ import Testing
 /// Timers with targets in Swift: any object, held weakly; the timer says at once that it has gone, and releases its
 /// handler at once (a `TargetToken`) or in time (any other). What targets do on every kind of queue is tested in C.
 @Suite(.serialized) struct TargetTests {
+  let queue: VirtualTimerQueue
+  let alive = Counter(), captured = Counter(), ticks = Counter()
+
+  init() throws { queue = try VirtualTimerQueue() }
+
   static func make(_ isTokened: Bool, _ alive: Counter) -> Counted { isTokened ? Tokened(alive) : Counted(alive) }
 
   @Test(arguments: [false, true])
   func aTargetIsHandedOverAndHeldForTheCallOnly(_ isTokened: Bool) throws {
-    let queue = try VirtualTimerQueue()
-    let alive = Counter(), ticks = Counter()
     var target: Counted? = Self.make(isTokened, alive)
     let timer = try queue.every(.seconds(1), target: target!) { object, tick in ticks.add(object.alive.value) }
     try queue.advance(by: .seconds(3))
@@ -32,7 +35,6 @@ import Testing
 
   @Test(arguments: [false, true])
   func aTimerWhoseTargetHasGoneSaysSoAtOnce(_ isTokened: Bool) throws {
-    let queue = try VirtualTimerQueue()
     var target: Counted? = Self.make(isTokened, Counter())
     let running = try queue.every(.seconds(1), target: target!) { _, _ in }
     let suspended = try queue.every(.seconds(1), target: target!) { _, _ in }
@@ -49,12 +51,9 @@ import Testing
   }
 
   @Test func aTokenFreesTheCapturesTheMomentItsObjectGoes() throws {
-    let queue = try VirtualTimerQueue()
-    let captured = Counter()
     var target: Tokened? = Tokened(Counter())
     let timers = try (0..<3).map { _ in
-      let capture = Counted(captured)
-      return try queue.every(.seconds(3600), target: target!) { _, _ in withExtendedLifetime(capture) {} }
+      try queue.every(.seconds(3600), target: target!, handler: capturing(captured))
     }
     #expect(captured.value == 3)
     target = nil
@@ -63,19 +62,13 @@ import Testing
   }
 
   @Test func anyCallOnATimerWhoseTargetHasGoneFreesItsCaptures() throws {
-    let queue = try VirtualTimerQueue()
-    let captured = Counter()
     let touches: [(ChimeTimer) -> Void] = [
       { _ = $0.state }, { _ = $0.nextDeadline }, { _ = try? $0.cancel() }, { _ = try? $0.fire() },
       { _ in try? queue.advance(by: .seconds(1)) },  // its tick
     ]
     for touch in touches {
       var target: Counted? = Counted(Counter())
-      let timer: ChimeTimer
-      do {
-        let capture = Counted(captured)
-        timer = try queue.every(.seconds(1), target: target!) { _, _ in withExtendedLifetime(capture) {} }
-      }
+      let timer = try queue.every(.seconds(1), target: target!, handler: capturing(captured))
       target = nil
       #expect(captured.value == 1)
       touch(timer)
@@ -85,13 +78,10 @@ import Testing
   }
 
   @Test func theSweepFreesWhatDeadTargetsLeft() throws {
-    let queue = try VirtualTimerQueue()
-    let captured = Counter(), alive = Counter()
     let before = TargetSweep.count
     var held: [ChimeTimer] = []
     for _ in 0..<500 {
-      let target = Counted(alive), capture = Counted(captured)
-      held.append(try queue.every(.seconds(3600), target: target) { _, _ in withExtendedLifetime(capture) {} })
+      held.append(try queue.every(.seconds(3600), target: Counted(alive), handler: capturing(captured)))
     }
     #expect(alive.value == 0)
     // Half as many again are enough to look at each once, and some more than once.
@@ -103,16 +93,10 @@ import Testing
   }
 
   @Test(arguments: [false, true]) func aTargetMayGoInItsHandler(_ isTokened: Bool) throws {
-    let queue = try VirtualTimerQueue()
-    let alive = Counter(), captured = Counter(), ticks = Counter()
     nonisolated(unsafe) var target: Counted? = Self.make(isTokened, alive)
-    let timer: ChimeTimer
-    do {
-      let capture = Counted(captured)
-      timer = try queue.every(.seconds(1), target: target!) { object, _ in
-        unsafe target = nil
-        ticks.add(capture.alive.value * object.alive.value)
-      }
+    let timer = try unsafe queue.every(.seconds(1), target: target!) { [capture = Counted(captured)] object, _ in
+      unsafe target = nil
+      ticks.add(capture.alive.value * object.alive.value)
     }
     try queue.advance(by: .seconds(5))
     #expect(ticks.value == 1 && alive.value == 0)
@@ -124,12 +108,10 @@ import Testing
   func targetsEndTheirTimersOnDispatchQueues(_ isTokened: Bool, _ isConcurrent: Bool) async throws {
     let attributes: DispatchQueue.Attributes = isConcurrent ? .concurrent : []
     let queue = try TimerQueue(on: DispatchQueue(label: "targets", attributes: attributes))
-    let alive = Counter(), captured = Counter(), ticks = Counter(), others = Counter()
+    let others = Counter()
     var target: Counted? = Self.make(isTokened, alive)
-    let timer: ChimeTimer
-    do {
-      let capture = Counted(captured)
-      timer = try queue.every(.milliseconds(1), target: target!) { object, _ in ticks.add(capture.alive.value) }
+    let timer = try queue.every(.milliseconds(1), target: target!) { [capture = Counted(captured)] _, _ in
+      ticks.add(capture.alive.value)
     }
     #expect(await soon { ticks.value >= 3 })
     target = nil

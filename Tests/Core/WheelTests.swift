@@ -1,4 +1,5 @@
 import ChimeTestSupport
+import Dispatch
 import Testing
 
 @testable import Chime
@@ -151,5 +152,56 @@ import Testing
     #expect(bench.wheel.placedCount == 1)
     bench.place(1, at: 5000)
     #expect(bench.excess == nil)
+  }
+
+  // MARK: A timer that another thread moves
+
+  /// On a level whose buckets are tidied whole by a look at the front; the other two on levels below and above.
+  static let inside = Int64(1) << 40
+  static let early = Int64(1) << 20
+  static let late = Int64(1) << 45
+
+  /// Places timer 0 again and again and looks at the front, while another thread moves it to and fro past both ends of
+  /// its bucket: what is read of it at one moment is not so at the next. True once `isWrong` holds of the front.
+  private func becomesWrong(_ bench: WheelBench, _ isWrong: (_ front: Int64?) -> Bool) -> Bool {
+    let slot = bench.rows[0].slot
+    let over = Counter()
+    let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    DispatchQueue.global().async {
+      begun.signal()
+      while over.value == 0 {
+        slot.deadline = Self.late
+        slot.deadline = Self.early
+      }
+      ended.signal()
+    }
+    begun.wait()
+    defer {
+      over.add()
+      ended.wait()
+    }
+    return (0..<100_000).contains { _ in
+      bench.wheel.place(slot, deadline: Self.inside, leeway: CompactDuration(0))
+      return isWrong(bench.wheel.earliest())
+    }
+  }
+
+  /// The mark says that an entry was met; where it stays, the next tidying takes the timer's only entry for a second
+  /// one, and drops it.
+  @Test func noMarkStaysOnTheTimerThatMovesWhileItsBucketIsTidied() throws {
+    let bench = try WheelBench(timers: 1)
+    bench.place(0, at: Self.inside)
+    #expect(!becomesWrong(bench) { _ in Slab.position(of: bench.rows[0].slot.index).isMarked })
+  }
+
+  /// The front is where the pass is woken next: one that is later than a position that was just given loses that tick.
+  @Test func theFrontIsNotBehindTheTimerThatMovesBeforeIt() throws {
+    let bench = try WheelBench(timers: 2)
+    bench.place(0, at: Self.inside)
+    bench.place(1, at: Self.inside + 1000)
+    #expect(
+      !becomesWrong(bench) { front in
+        Slab.position(of: bench.rows[0].slot.index).tick.map { bench.wheel.time(of: $0) < front ?? .max } ?? false
+      })
   }
 }

@@ -446,10 +446,10 @@ mutation("record-due-again-forgotten", "1", "QueueCore.deliver", "the timer of a
          C("a_timer_due_again_while_its_record_is_taken_is_not_forgotten"))
 mutation("front-behind", "3", "Wheel.insert", "does not correct the front",
          (WHEEL, "    } else if let known = fronts[level], known.bucket", "    } else if !BROKEN, let known = fronts[level], known.bucket"),
-         W("WheelTests", "WheelMovesTests"))
+         W("WheelTests"))
 mutation("mark-stays", "14", "Wheel.tidy", "a mark stays on the position of a timer that moved before its bucket meanwhile",
          (WHEEL, "guard let tick = position.tick, tick >= start, tick <= end else { return }", "guard let tick = position.tick, BROKEN || tick >= start && tick <= end else { return }"),
-         W("WheelMovesTests"))
+         W("WheelTests"))
 
 # ---- What came with version 0.2 --------------------------------------------------------------------------------------
 

@@ -49,8 +49,7 @@ package final class RecordingTimerAdapter: TimerAdapter {
   }
 
   package func setEventHandler(_ handler: @escaping @Sendable () -> Void) {
-    factory.calls.add("handler")
-    source.withLock {
+    change("handler") {
       forbid($0.handler != nil, "second event handler")
       forbid($0.isActivated, "event handler after activate")
       $0.handler = handler
@@ -58,16 +57,14 @@ package final class RecordingTimerAdapter: TimerAdapter {
   }
 
   package func activate() {
-    factory.calls.add("activate")
-    source.withLock {
+    change("activate") {
       forbid($0.isActivated, "activated twice")
       $0.isActivated = true
     }
   }
 
   package func suspend() {
-    factory.calls.add("suspend")
-    source.withLock {
+    change("suspend") {
       forbid($0.isSuspended, "suspended twice")
       forbid($0.isCancelled, "suspend after cancel")
       $0.isSuspended = true
@@ -75,16 +72,14 @@ package final class RecordingTimerAdapter: TimerAdapter {
   }
 
   package func resume() {
-    factory.calls.add("resume")
-    source.withLock {
+    change("resume") {
       forbid(!$0.isSuspended, "resume while running")
       $0.isSuspended = false
     }
   }
 
   package func cancel() {
-    factory.calls.add("cancel")
-    let handler = source.withLock { source in
+    let handler = change("cancel") { source in
       forbid(source.isCancelled, "cancelled twice")
       forbid(source.isSuspended, "cancel while suspended")
       source.isCancelled = true
@@ -92,6 +87,11 @@ package final class RecordingTimerAdapter: TimerAdapter {
       return source.handler
     }
     withExtendedLifetime(handler) {}
+  }
+
+  private func change<Result>(_ call: String, _ body: (inout Source) -> Result) -> Result {
+    factory.calls.add(call)
+    return source.withLock { source in body(&source) }
   }
 
   fileprivate var delivery: @Sendable () -> Void {

@@ -35,6 +35,11 @@ package final class Tokened: Counted, Target, @unchecked Sendable {
   package let targetToken = TargetToken()
 }
 
+/// A handler that does nothing, and holds an object as long as it lives itself.
+package func capturing<each Argument>(_ alive: Counter) -> @Sendable (repeat each Argument) -> Void {
+  { [capture = Counted(alive)] (_: repeat each Argument) in withExtendedLifetime(capture) {} }
+}
+
 /// What handlers have seen, in order, from any thread.
 package final class Log<Element: Sendable>: Sendable {
   private let elements = Mutex<[Element]>([])

@@ -8,7 +8,7 @@ import Testing
 /// Timer queues on Foundation's run loops in Swift. (What a queue does on every kind of place is tested by the C suite, on
 /// Chime's own run loops too.)
 @Suite(.serialized) struct RunLoopQueueTests {
-  @Test func aQueueNeedsAModeAndALoopThatLives() async throws {
+  @Test func aQueueNeedsAMode() async throws {
     try await onAThread {
       #expect(throws: ChimeError.invalidArgument) { try TimerQueue(on: .current, modes: []) }
       #expect(throws: ChimeError.invalidArgument) { try TimerQueue(on: .current, modes: [.default, RunLoop.Mode("")]) }
@@ -40,24 +40,6 @@ import Testing
     }
   }
 
-  @Test func aQueueInOneModeRestsInAnother() async throws {
-    try await onAThread {
-      addCommonMode(.tracking)
-      let queue = try TimerQueue(on: .current)
-      let missed = Counter(), ticks = Counter()
-      let timer = try queue.every(.milliseconds(2)) { tick in
-        if ticks.value == 0 { missed.add(Int(tick.missed)) }
-        ticks.add()
-      }
-      run(.tracking, for: 20)
-      #expect(ticks.value == 0)
-      #expect(run { ticks.value >= 2 })
-      #expect(missed.value >= 8)
-      withExtendedLifetime(timer) {}
-      try queue.shutdown()
-    }
-  }
-
   @Test func aHandlerMayRunTheLoopInAnotherMode() async throws {
     try await onAThread {
       let queue = try TimerQueue(on: .current, modes: [.default, .tracking])
@@ -81,8 +63,7 @@ import Testing
     let alive = Counter(), ran = Counter()
     let queue = try await onAThread {
       let queue = try TimerQueue(on: .current)
-      let capture = Counted(alive)
-      try queue.once(after: .seconds(3600)) { withExtendedLifetime(capture) {} }
+      try queue.once(after: .seconds(3600), handler: capturing(alive))
       try queue.async { ran.add() }
       #expect(run { ran.value == 1 })
       return queue

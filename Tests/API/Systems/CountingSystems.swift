@@ -5,25 +5,69 @@ import Testing
 /// What ends by itself: the countdown, and the value that vanishes.
 
 @Suite("Countdown") struct CountdownSystem {
+  let queue: VirtualTimerQueue
+  let label = Log<Duration>()
+
+  init() throws { queue = try VirtualTimerQueue() }
+
+  private func count(from duration: Duration) throws -> Countdown {
+    try Countdown(from: duration, on: queue) { [label] left in label.add(left) }
+  }
+
   @Test func aLabelCountsFromSixtyAndEndsItselfAtZero() throws {
-    let queue = try VirtualTimerQueue()
-    let label = Log<Int64>()
-    let countdown = try Countdown(from: .seconds(60), on: queue) { left in label.add(left.components.seconds) }
+    let countdown = try count(from: .seconds(60))
     #expect(countdown.remaining == .seconds(60))
     try queue.advance(by: .seconds(59))
-    #expect(!countdown.hasEnded && label.all.last == 1)
+    #expect(!countdown.hasEnded && label.all.last == .seconds(1))
     try queue.advance(by: .seconds(100))
-    #expect(label.all == (0..<60).reversed())
+    #expect(label.all == (0..<60).reversed().map { .seconds($0) })
     #expect(countdown.hasEnded && countdown.remaining == .zero)
+  }
+
+  @Test func itEndsInTimeWhenStepsAreMissed() throws {
+    let countdown = try count(from: .seconds(10))
+    try queue.jump(by: .milliseconds(3500))
+    try queue.advance(by: .zero)
+    #expect(label.all == [.seconds(7)])
+    try queue.jump(by: .seconds(60))
+    try queue.advance(by: .zero)
+    #expect(label.all == [.seconds(7), .zero] && countdown.hasEnded)
+  }
+
+  @Test func aPauseKeepsWhatIsLeftOfTheStep() throws {
+    let countdown = try count(from: .seconds(3))
+    try queue.advance(by: .milliseconds(1600))
+    try countdown.pause()
+    try queue.advance(by: .seconds(100))
+    try countdown.resume()
+    try queue.advance(by: .milliseconds(399))
+    #expect(label.all == [.seconds(2)])
+    try queue.advance(by: .milliseconds(1))
+    #expect(label.all == [.seconds(2), .seconds(1)])
+    try countdown.cancel()
+    #expect(countdown.hasEnded && countdown.remaining == .seconds(1))
+  }
+
+  @Test func itRoundsUpToWholeStepsAndRefusesNone() throws {
+    #expect(try count(from: .milliseconds(2500)).remaining == .seconds(3))
+    for (duration, step) in [(0, 1), (-1, 1), (1, 0)] {
+      #expect(throws: ChimeError.invalidArgument) {
+        try Countdown(from: .seconds(duration), every: .seconds(step), on: queue) { _ in }
+      }
+    }
   }
 }
 
-@Suite("TimeLimitedContainer", .serialized) struct TimeLimitedContainer {
+/// What values that vanish do in all other cases is tested in C (`expiring.c`): both stand on the same code.
+@Suite("TimeLimitedContainer") struct TimeLimitedContainerSystem {
+  let queue: VirtualTimerQueue
+
+  init() throws { queue = try VirtualTimerQueue() }
+
   /// The published initialiser drops the value, and nobody is told when it goes.
   @Test func theValueIsThereUntilItsTimeIsOverAndItsEndIsReported() throws {
-    let queue = try VirtualTimerQueue()
     let expired = Log<Double>()
-    let token = try TimeLimited("token", lifetime: .seconds(30), on: queue) { [unowned queue] in
+    let token = try TimeLimitedContainer(value: "token", interval: .seconds(30), on: queue) { [unowned queue] in
       expired.add(seconds(queue.now))
     }
     #expect(token.value == "token")
@@ -34,15 +78,29 @@ import Testing
   }
 
   @Test func resetTimerRestartsTheInterval() throws {
-    let queue = try VirtualTimerQueue()
     let token = try TimeLimited(1, lifetime: .seconds(30), on: queue)
     try queue.advance(by: .seconds(20))
     #expect(try token.resetTimer(interval: .seconds(30)) == .done)
     try queue.advance(by: .seconds(29))
     #expect(token.value == 1)
-    try queue.advance(by: .seconds(1))
-    #expect(token.value == nil)
+    #expect(throws: ChimeError.invalidArgument) { try token.resetTimer(interval: .seconds(-1)) }
+    #expect(throws: ChimeError.invalidArgument) { try TimeLimited(1, lifetime: .seconds(-1), on: queue) }
+    try queue.jump(by: .seconds(1))
+    #expect(token.value == nil)  // before its queue has noticed
     #expect(try token.resetTimer(interval: .seconds(30)) == .ignored)
-    #expect(token.value == nil)
+  }
+
+  @Test func theValueIsReleasedWhenItVanishesOrItsContainerGoes() throws {
+    let alive = Counter(), expired = Counter()
+    let limited = try TimeLimited(Counted(alive), lifetime: .seconds(1), on: queue)
+    try queue.advance(by: .seconds(1))
+    #expect(alive.value == 0)
+    var dropped: TimeLimited? = try TimeLimited(Counted(alive), lifetime: .seconds(1), on: queue) { expired.add() }
+    #expect(dropped?.value != nil)
+    dropped = nil
+    #expect(alive.value == 0)
+    try queue.advance(by: .seconds(2))
+    #expect(expired.value == 0)
+    withExtendedLifetime(limited) {}
   }
 }

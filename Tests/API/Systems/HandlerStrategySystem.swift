@@ -1,21 +1,18 @@
 import Chime
-import Dispatch
 import ChimeTestSupport
+import Dispatch
 import Testing
 
 @Suite("HandlerStrategy") struct HandlerStrategySystem {
   /// Collects events and sends them at each tick, in one batch.
   final class TrackingEventSender: TickHandler {
-    private let pending = Locked<[String]>([])
+    private let pending = Log<String>()
     let sent = Log<[String]>()
 
-    func track(_ event: String) { pending.withLock { $0.append(event) } }
+    func track(_ event: String) { pending.add(event) }
 
     func handle(_ tick: Tick) {
-      let batch = pending.withLock { pending in
-        defer { pending = [] }
-        return pending
-      }
+      let batch = pending.take()
       if !batch.isEmpty { sent.add(batch) }
     }
   }
@@ -25,9 +22,12 @@ import Testing
     func handle(_ tick: Tick) { rounds.add() }
   }
 
+  let queue: VirtualTimerQueue
+  let strategy = HandlerStrategy()
+
+  init() throws { queue = try VirtualTimerQueue() }
+
   @Test func aTrackingEventSenderSendsInBatchesAndIsRetrievedByItsType() throws {
-    let queue = try VirtualTimerQueue()
-    let strategy = HandlerStrategy()
     strategy.register(TrackingEventSender(), for: "tracking")
     strategy.register(CacheCleaner(), for: "cache")
     let timer = try queue.every(.seconds(30), strategy: strategy)
@@ -48,6 +48,33 @@ import Testing
     sender.track("late")
     try queue.advance(by: .seconds(30))
     #expect(sender.sent.count == 2)
+    withExtendedLifetime(timer) {}
+  }
+
+  @Test func aStrategyMayBeChangedInItsHandlersAndFromManyThreads() throws {
+    final class Once: TickHandler {
+      let strategy: HandlerStrategy
+      let rounds = Counter()
+      init(_ strategy: HandlerStrategy) { self.strategy = strategy }
+      func handle(_ tick: Tick) {
+        rounds.add()
+        strategy.unregister("once")
+        strategy.register(CacheCleaner(), for: "cache")
+      }
+    }
+    let once = Once(strategy)
+    strategy.register(once, for: "once")
+    let timer = try queue.every(.seconds(1), strategy: strategy)
+    try queue.advance(by: .seconds(3))
+    #expect(once.rounds.value == 1)
+    #expect(strategy.retrieve(CacheCleaner.self, for: "cache")?.rounds.value == 2)
+    DispatchQueue.concurrentPerform(iterations: 8) { index in
+      for round in 0..<1000 {
+        strategy.register(CacheCleaner(), for: "\(index)")
+        if round % 3 == 0 { strategy.unregister("\(index)") }
+      }
+    }
+    #expect((0..<8).allSatisfy { strategy.unregister("\($0)") == (999 % 3 != 0) })
     withExtendedLifetime(timer) {}
   }
 }

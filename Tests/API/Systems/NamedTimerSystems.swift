@@ -1,7 +1,6 @@
 import Chime
 import Dispatch
 import ChimeTestSupport
-import Foundation
 import Testing
 
 /// Timers that people know by name: GCDTimer, CGDTimer, RNTimer, SwiftTimer.

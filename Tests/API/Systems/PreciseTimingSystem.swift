@@ -1,7 +1,5 @@
 import Chime
-import Dispatch
 import ChimeTestSupport
-import Foundation
 import Testing
 
 @Suite("Precise timing", .serialized) struct PreciseTiming {

@@ -1,6 +1,5 @@
 import Chime
 import ChimeRunLoop
-import Dispatch
 import ChimeTestSupport
 import Foundation
 import Testing
@@ -9,21 +8,25 @@ import Testing
 
 @Suite("Foundation Timer", .serialized) struct FoundationTimer {
   @Test func repeatingAndOneShotWithBlockAndWithTargetAndAction() async throws {
-    final class Label {
-      let ticks = Counter()
-      func update(_ timer: WeakTimer) { ticks.add(timer.userInfo as? Int ?? 0) }
+    final class Label: Sendable {
+      let sum = Counter()
+      func update(_ timer: WeakTimer) { sum.add(timer.isValid ? timer.userInfo as? Int ?? 0 : 0) }
     }
     try await onAThread {
-      let label = Label()
+      let label = Label(), other = Label()
       let blocks = Counter()
       let block = try WeakTimer.scheduledTimer(withTimeInterval: 0.002, repeats: true) { _ in blocks.add() }
       let action = try WeakTimer.scheduledTimer(timeInterval: 0.002, target: label, userInfo: 7, repeats: true) {
         (label: Label, timer: WeakTimer) in label.update(timer)
       }
-      let once = try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: false) { _ in blocks.add(1000) }
-      #expect(run { blocks.value % 1000 >= 3 && label.ticks.value >= 21 && !once.isValid })
-      #expect(blocks.value / 1000 == 1 && label.ticks.value % 7 == 0)
-      #expect(block.isValid && action.isValid && once.fireDate == .distantFuture)
+      let once = try WeakTimer.scheduledTimer(timeInterval: 0.001, target: other, userInfo: 42, repeats: false) {
+        [unowned other] (timer: WeakTimer) in other.update(timer)
+      }
+      let last = try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: false) { _ in blocks.add(1000) }
+      #expect(run { blocks.value % 1000 >= 3 && label.sum.value >= 21 && !once.isValid && !last.isValid })
+      #expect(blocks.value / 1000 == 1 && label.sum.value % 7 == 0 && other.sum.value == 42)
+      #expect(once.timeInterval == 0 && once.fireDate == .distantFuture && once.userInfo as? Int == 42)
+      #expect(try once.fire() == .ignored && once.add(to: .current) == .ignored)
       #expect(block.invalidate() == .done && action.invalidate() == .done)
     }
   }
@@ -67,46 +70,22 @@ import Testing
 }
 
 @Suite("WeakTimer", .serialized) struct WeakTimerSystem {
-  final class Player: Counted, Target, @unchecked Sendable {
-    let targetToken = TargetToken()
-    let plays = Counter()
-    func play(_ timer: WeakTimer) { plays.add() }
-  }
-
-  @Test func theTargetIsHeldWeaklyAndTheActionGetsTheTimer() async throws {
-    try await onAThread {
-      let alive = Counter()
-      let seen = Locked<WeakTimer?>(nil)
-      var player: Player? = Player(alive)
-      let timer = try WeakTimer.scheduledTimer(timeInterval: 0.001, target: player!, repeats: true) {
-        (player: Player, timer: WeakTimer) in
-        player.play(timer)
-        seen.withLock { $0 = timer }
-      }
-      #expect(run { player?.plays.value ?? 0 >= 2 })
-      #expect(seen.withLock { $0 } === timer)
-      player = nil
-      #expect(alive.value == 0 && !timer.isValid)
-    }
-  }
-
   /// The original notices a target that has gone when it next ticks.
   @Test(arguments: [false, true])
-  func theTimerIsInvalidTheMomentItsTargetGoes(_ isTarget: Bool) async throws {
+  func theActionGetsTheTimerWhichIsInvalidTheMomentItsTargetGoes(_ isTokened: Bool) async throws {
     try await onAThread {
-      let alive = Counter(), captured = Counter()
-      var target: Counted? = isTarget ? Player(alive) : Counted(alive)
-      let timer: WeakTimer
-      do {
-        let capture = Counted(captured)
-        timer = try WeakTimer.scheduledTimer(timeInterval: 3600, target: target!, repeats: true) { (_: WeakTimer) in
-          withExtendedLifetime(capture) {}
-        }
+      let alive = Counter(), captured = Counter(), seen = Log<WeakTimer>()
+      var target: Counted? = isTokened ? Tokened(alive) : Counted(alive)
+      let timer = try WeakTimer.scheduledTimer(timeInterval: 3600, target: target!, repeats: true) {
+        [capture = Counted(captured)] (target: Counted, timer: WeakTimer) in
+        withExtendedLifetime(capture) { seen.add(timer) }
       }
-      #expect(timer.isValid)
+      timer.fireDate = Date()
+      #expect(run { seen.count == 1 })
+      #expect(seen.all[0] === timer && timer.isValid)
       target = nil
       #expect(alive.value == 0)
-      if isTarget {
+      if isTokened {
         run(for: 0)  // the loop's next turn lets go, though nobody asks the timer
         #expect(captured.value == 0)
       }
@@ -120,13 +99,10 @@ import Testing
   @Test func aScheduledTimerTakesAClosure() async throws {
     try await onAThread {
       let ticks = Counter(), captured = Counter()
-      do {
-        let capture = Counted(captured)
-        // As with Foundation, the loop holds it.
-        try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: true) { timer in
-          ticks.add(capture.alive.value)
-          if ticks.value == 3 { timer.invalidate() }
-        }
+      // As with Foundation, the loop holds it.
+      try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: true) { [capture = Counted(captured)] timer in
+        ticks.add(capture.alive.value)
+        if ticks.value == 3 { timer.invalidate() }
       }
       #expect(run { captured.value == 0 })
       #expect(ticks.value == 3)

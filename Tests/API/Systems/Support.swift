@@ -1,9 +1,3 @@
-import Chime
-import ChimeTestSupport
-import Dispatch
-import Foundation
-import Testing
-
 /// What the tests of the systems share. Each suite has the name of a system that people know from elsewhere, writes its
 /// usual calls with Chime, and checks that what is wrong with the original is not wrong here.
 

@@ -120,6 +120,18 @@ final class Queue {
     running -= 1
   }
 
+  /// A sync whose function must run if it answers OK, and only then.
+  func sync(timeout: Int64) {
+    var ran = false
+    let status = world.call("sync") {
+      QueueCore.sync(id, timeout: timeout) {
+        self.exclusively { self.world.scheduler.step("in the function", "", 0) }
+        ran = true
+      }
+    }
+    world.expect(ran == (status == .ok), "sync answered \(status.rawValue), its function ran: \(ran)")
+  }
+
   /// Every timer that runs must tick when it is due, and the queue must say so before.
   func settle(_ logs: [TimerLog]) {
     if isBound { return }

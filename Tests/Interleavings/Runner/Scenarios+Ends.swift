@@ -76,8 +76,7 @@ extension Scenario {
           for _ in 0..<2 {
             let status = world.call("async") {
               QueueCore.async(
-                queue.id, ContextFunction { Counted.of($0).calls += 1 }, counted.context,
-                ContextFunction { Counted.of($0).ends += 1 })
+                queue.id, ContextFunction { Counted.of($0).calls += 1 }, counted.context, Counted.end)
             }
             if status == .ok { accepted += 1 }
           }
@@ -105,6 +104,7 @@ extension Scenario {
 final class Counted {
   var calls = 0
   var ends = 0
+  static let end = ContextFunction { of($0).ends += 1 }
   var context: Context { Context(Unmanaged.passUnretained(self).toOpaque()) }
   static func of(_ pointer: UnsafeMutableRawPointer?) -> Counted {
     Unmanaged<Counted>.fromOpaque(pointer!).takeUnretainedValue()

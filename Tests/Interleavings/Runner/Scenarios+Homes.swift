@@ -2,73 +2,51 @@
 
 /// The home thread of a bound queue changes a timer by plain stores while other threads come to change it (P22).
 extension Scenario {
-  static let homes: [Scenario] = [
-    scenario("cancel at home beside cancel") { home in
-      home.does("cancel") { TimerRef.cancel(home.timer) }
-      home.another("cancel") { TimerRef.cancel(home.timer) }
-    },
-    scenario("cancel at home beside restart") { home in
-      home.does("cancel") { TimerRef.cancel(home.timer) }
-      home.another("restart") { TimerRef(home.timer)?.restart(Schedule(first: second)) }
-    },
-    scenario("cancel at home beside two who come") { home in
-      home.does("cancel") { TimerRef.cancel(home.timer) }
-      home.another("restart") { TimerRef(home.timer)?.restart(Schedule(first: second)) }
-      home.another("suspend") { TimerRef(home.timer)?.suspend() }
-    },
-    scenario("postpone at home beside cancel") { home in
-      home.does("postpone", changes: false) { TimerRef.postpone(home.timer, until: home.now + 60 * second) }
-      home.another("cancel") { TimerRef.cancel(home.timer) }
-    },
-    scenario("restart at home beside cancel") { home in
-      home.does("restart") { TimerRef.rearm(home.timer, nil) ?? TimerRef(home.timer)?.restart(nil) }
-      home.another("cancel") { TimerRef.cancel(home.timer) }
-    },
-    scenario("restart at home beside postpone") { home in
-      home.does("restart") { TimerRef.rearm(home.timer, nil) ?? TimerRef(home.timer)?.restart(nil) }
-      home.another("postpone", changes: false) { TimerRef.postpone(home.timer, until: home.now + 60 * second) }
-    },
-    scenario("restart at home beside a query") { home in
-      home.does("restart") { TimerRef.rearm(home.timer, .init(first: 7, firstIsDeadline: true, leeway: .none)) }
-      home.another("info", changes: false) {
-        guard let info = TimerRef(home.timer)?.info else { return .unknownHandle }
-        let isMoved = info.generation == home.generation + 1
-        home.world.expect(info.nextDeadline == (isMoved ? 7 : home.deadline), "half a restart: \(info)")
-        return .ok
+  static let homes: [Scenario] =
+    ([
+      (.cancel, [.cancel]), (.cancel, [.restart]), (.cancel, [.restart, .suspend]), (.postpone, [.cancel]),
+      (.rearm, [.cancel]), (.rearm, [.postpone]), (.release, [.release]), (.release, [.suspend]),
+    ] as [(Home.Call, [Home.Call])]).map { call, others in
+      scenario("\(call.name) at home beside \(others.map(\.name).joined(separator: " and "))") { home in
+        home.does(call)
+        for other in others { home.another(other) }
       }
-    },
-    scenario("restart at home beside release of the queue") { home in
-      home.timerEndsWithQueue = true
-      home.does("restart") { TimerRef.rearm(home.timer, nil) ?? .unknownHandle }
-      home.another("release of the queue", changes: false) { QueueCore.release(home.queue.id) }
-      home.afterwards { home.world.expect(TimerRef(home.timer)?.state == nil, "a timer outlives its queue") }
-    },
-    scenario("release at home beside release") { home in
-      home.does("release", ends: true) { TimerRef.release(home.timer) }
-      home.another("release", ends: true) { TimerRef.release(home.timer) }
-    },
-    scenario("release at home beside suspend") { home in
-      home.does("release", ends: true) { TimerRef.release(home.timer) }
-      home.another("suspend") { TimerRef(home.timer)?.suspend() }
-    },
-    scenario("a timer made and cancelled at home beside a change of another") { home in
-      var id: UInt64 = 0
-      home.usesSlotsAgain = true
-      home.does("create", changes: false) { home.create(&id) }
-      home.does("cancel", changes: false) { TimerRef.cancel(id) }
-      home.another("cancel") { TimerRef.cancel(home.timer) }
-      home.afterwards { home.world.expect(TimerRef(id)?.state == .cancelled, "it was not cancelled") }
-    },
-    scenario("create at home beside release of the queue") { home in
-      var id: UInt64 = 0
-      home.usesSlotsAgain = true
-      // One that is released with the queue would have the other thread leave home before it comes to the next one.
-      home.hasTimer = false
-      home.does("create", changes: false) { home.create(&id) }
-      home.another("release of the queue", changes: false) { QueueCore.release(home.queue.id) }
-      home.afterwards { home.world.expect(TimerRef(id)?.state == nil, "a timer outlives its queue") }
-    },
-  ]
+    } + [
+      scenario("rearm at home beside a query") { home in
+        home.does(
+          Home.Call("rearm") { _ in TimerRef.rearm(home.timer, .init(first: 7, firstIsDeadline: true, leeway: .none)) })
+        home.another(
+          Home.Call("info", changes: false) { home in
+            guard let info = TimerRef(home.timer)?.info else { return .unknownHandle }
+            let isMoved = info.generation == home.generation + 1
+            home.world.expect(info.nextDeadline == (isMoved ? 7 : home.deadline), "half a restart: \(info)")
+            return .ok
+          })
+      },
+      scenario("rearm at home beside release of the queue") { home in
+        home.timerEndsWithQueue = true
+        home.does(Home.Call("rearm") { TimerRef.rearm($0.timer, nil) ?? .unknownHandle })
+        home.another(Home.Call("release of the queue", changes: false) { QueueCore.release($0.queue.id) })
+        home.afterwards { home.world.expect(TimerRef(home.timer)?.state == nil, "a timer outlives its queue") }
+      },
+      scenario("a timer made and cancelled at home beside a change of another") { home in
+        var id: UInt64 = 0
+        home.usesSlotsAgain = true
+        home.does(Home.Call("create", changes: false) { $0.create(&id) })
+        home.does(Home.Call("cancel", changes: false) { _ in TimerRef.cancel(id) })
+        home.another(.cancel)
+        home.afterwards { home.world.expect(TimerRef(id)?.state == .cancelled, "it was not cancelled") }
+      },
+      scenario("create at home beside release of the queue") { home in
+        var id: UInt64 = 0
+        home.usesSlotsAgain = true
+        // One that is released with the queue would have the other thread leave home before it comes to the next one.
+        home.hasTimer = false
+        home.does(Home.Call("create", changes: false) { $0.create(&id) })
+        home.another(Home.Call("release of the queue", changes: false) { QueueCore.release($0.queue.id) })
+        home.afterwards { home.world.expect(TimerRef(id)?.state == nil, "a timer outlives its queue") }
+      },
+    ]
 
   private static func scenario(_ name: String, _ body: @escaping (Home) -> Void) -> Scenario {
     Scenario(name, preemptions: 2) { world in
@@ -81,6 +59,27 @@ extension Scenario {
 
 /// A bound queue, a timer that its home thread has made, the calls of that thread, and those of others.
 final class Home {
+  /// A call on the timer, and what it does if it is accepted: gives the timer another generation, or ends it.
+  struct Call {
+    let name: String
+    let changes: Bool
+    let ends: Bool
+    let body: (Home) -> Status?
+
+    init(_ name: String, changes: Bool = true, ends: Bool = false, _ body: @escaping (Home) -> Status?) {
+      (self.name, self.changes, self.ends, self.body) = (name, changes, ends, body)
+    }
+
+    static let cancel = Call("cancel") { TimerRef.cancel($0.timer) }
+    static let restart = Call("restart") { TimerRef($0.timer)?.restart(Schedule(first: second)) }
+    static let rearm = Call("rearm") { TimerRef.rearm($0.timer, nil) ?? TimerRef($0.timer)?.restart(nil) }
+    static let suspend = Call("suspend") { TimerRef($0.timer)?.suspend() }
+    static let release = Call("release", ends: true) { TimerRef.release($0.timer) }
+    static let postpone = Call("postpone", changes: false) {
+      TimerRef.postpone($0.timer, until: $0.now + 60 * second)
+    }
+  }
+
   let world: World
   private(set) var queue: Queue!
   private(set) var timer: UInt64 = 0
@@ -105,20 +104,14 @@ final class Home {
   init(_ world: World) { self.world = world }
 
   /// A call of the home thread; they come one after the other.
-  func does(
-    _ name: String, ends: Bool = false, changes: Bool = true, _ call: @escaping () -> Status?
-  ) {
-    calls.append { [unowned self] in note(world.call(name, call), ends, changes) }
-  }
+  func does(_ call: Call) { calls.append { [unowned self] in make(call) } }
 
   /// A call of another thread.
-  func another(
-    _ name: String, ends: Bool = false, changes: Bool = true, _ call: @escaping () -> Status?
-  ) {
+  func another(_ call: Call) {
     othersWait += 1
-    world.thread(name) { [self] in
+    world.thread(call.name) { [self] in
       condition.withLock { while !isMade { condition.wait(until: .max) } }
-      note(world.call(name, call), ends, changes)
+      make(call)
     }
   }
 
@@ -132,7 +125,7 @@ final class Home {
 
   func race() {
     world.thread("home") { [self] in
-      make()
+      makeTimer()
       for call in calls { call() }
     }
     world.race()
@@ -147,14 +140,14 @@ final class Home {
     }
   }
 
-  private func note(_ status: Status?, _ ends: Bool, _ changes: Bool) {
-    guard status == .ok else { return }
-    if ends { self.ends += 1 }
-    if changes { self.changes += 1 }
+  private func make(_ call: Call) {
+    guard world.call(call.name, { call.body(self) }) == .ok else { return }
+    if call.ends { ends += 1 }
+    if call.changes { changes += 1 }
   }
 
   /// Nobody else runs meanwhile.
-  private func make() {
+  private func makeTimer() {
     world.scheduler.preempts = false
     queue = world.queue(.host, isBound: true)
     // Fills the thread's cache of free slots.

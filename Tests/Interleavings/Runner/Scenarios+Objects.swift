@@ -48,12 +48,11 @@ extension Scenario {
           let counted = Counted()
           let timer = world.timer(queue, after: millisecond, every: millisecond)
           let handler = TickFunction { _, context in Counted.of(context).calls += 1 }
-          let finalizer = ContextFunction { Counted.of($0).ends += 1 }
           var added = 0
           world.thread("adder") {
             for _ in 0..<2 {
               let status = world.call("add_handler", on: timer) {
-                $0.addHandler("key", handler, counted.context, finalizer)
+                $0.addHandler("key", handler, counted.context, Counted.end)
               }
               if !status.isFailure { added += 1 }
             }
@@ -101,25 +100,14 @@ extension Scenario {
         let queue = world.queue(kind)
         world.timer(queue, after: 1, every: millisecond)
         for timeout in [Int64.max, millisecond] {
-          world.thread("syncer") {
-            for _ in 0..<2 {
-              var ran = false
-              let status = world.call("sync") {
-                QueueCore.sync(queue.id, timeout: timeout) {
-                  queue.exclusively { world.scheduler.step("in the function", "", 0) }
-                  ran = true
-                }
-              }
-              world.expect(ran == (status == .ok), "sync answered \(status.rawValue), its function ran: \(ran)")
-            }
-          }
+          world.thread("syncer") { for _ in 0..<2 { queue.sync(timeout: timeout) } }
         }
         world.race()
       }
     }
 
   static func makeTarget(_ counted: Counted) -> UInt64 {
-    try! TimerTarget.make(counted.context, ContextFunction { Counted.of($0).ends += 1 }).get()
+    try! TimerTarget.make(counted.context, Counted.end).get()
   }
 
   /// Two deadlines' time, on whatever thread the queue's callbacks run.
