@@ -66,7 +66,7 @@ let package = Package(
       name: "CSuite", dependencies: ["ChimeC"], path: "Tests/C",
       exclude: ["Makefile", "Swift", "headers", "standalone"],
       cSettings: [.headerSearchPath("../../include")]),
-    .testTarget(name: "ChimeCTests", dependencies: ["CSuite", "ChimeC"], path: "Tests/C/Swift"),
+    .testTarget(name: "ChimeCTests", dependencies: ["CSuite", "ChimeC", "ChimeTestSupport"], path: "Tests/C/Swift"),
   ] + interleavings,
   swiftLanguageModes: [.v6],
   cLanguageStandard: .c99

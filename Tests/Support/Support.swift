@@ -100,28 +100,34 @@ package func onAThread<Result: Sendable>(_ body: sending @escaping () throws -> 
   // SAFETY: called once, on the new thread.
   nonisolated(unsafe) let body = body
   return try await withCheckedThrowingContinuation { continuation in
-    Thread.detachNewThread { continuation.resume(with: Swift.Result { unsafe try body() }) }
+    pthread_detach(newThread { continuation.resume(with: Swift.Result { unsafe try body() }) })
   }
 }
 
 /// Runs `body` on that many new threads at once and returns when they have ended, with all they kept.
 package func onNewThreads(_ count: Int = 1, _ body: @escaping @Sendable (Int) -> Void) {
+  for thread in (0..<count).map({ number in newThread { body(number) } }) { pthread_join(thread, nil) }
+}
+
+/// Waits for a thread where the machine has none to give.
+private func newThread(_ body: @escaping () -> Void) -> pthread_t {
   final class Box {
     let body: () -> Void
     init(_ body: @escaping () -> Void) { self.body = body }
   }
-  let threads = (0..<count).map { number in
-    var thread = pthread_t()
-    // SAFETY: the thread takes the one reference.
-    let box = unsafe Unmanaged.passRetained(Box { body(number) }).toOpaque()
-    let failed = unsafe pthread_create(
+  // SAFETY: the thread takes the one reference.
+  let box = unsafe Unmanaged.passRetained(Box(body)).toOpaque()
+  let end = Date(timeIntervalSinceNow: patience)
+  var thread = pthread_t()
+  while true {
+    let error = unsafe pthread_create(
       &thread, nil,
       { box in
         unsafe Unmanaged<Box>.fromOpaque(box!).takeRetainedValue().body()
         return nil
       }, box)
-    precondition(failed == 0, "no thread")
-    return thread
+    if error == 0 { return thread }
+    precondition(error == EAGAIN && Date() < end, "no thread: \(error)")
+    usleep(10_000)
   }
-  for thread in threads { pthread_join(thread, nil) }
 }

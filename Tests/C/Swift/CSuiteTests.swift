@@ -1,5 +1,6 @@
 import CDispatch
 import CSuite
+import ChimeTestSupport
 import Dispatch
 import Foundation
 import Testing
@@ -39,22 +40,19 @@ import Testing
   }
 
   @Test(arguments: cases)
-  func passes(_ test: Case) async {
+  func passes(_ test: Case) async throws {
     #expect(Self.dispatchQueuesAreGiven, "wrapped queues cannot be tested")
-    let (result, message) = await Self.run(test.index)
+    let (result, message) = try await Self.run(test.index)
     #expect(result == Int32(CSUITE_PASSED), "\(test.name): \(message)")
   }
 
   /// Runs a test on a thread of its own: it blocks, and the threads of Swift concurrency are the ones that libdispatch
   /// gives to concurrent queues.
-  private static func run(_ index: Int32) async -> (Int32, String) {
-    await withCheckedContinuation { continuation in
-      Thread.detachNewThread {
-        var message = [CChar](repeating: 0, count: 2048)
-        let result = csuite_run(index, &message, message.count)
-        let text = String(decoding: message.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        continuation.resume(returning: (result, text))
-      }
+  private static func run(_ index: Int32) async throws -> (Int32, String) {
+    try await onAThread {
+      var message = [CChar](repeating: 0, count: 2048)
+      let result = csuite_run(index, &message, message.count)
+      return (result, String(decoding: message.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
     }
   }
 }
