@@ -1,12 +1,13 @@
 #!/bin/bash
-# soak.sh LIB N LOOPS WHAT...: runs the parts of the suite N times, side by side, beside LOOPS busy loops; a line for each
-# run, and what was red. Ends with 1 when anything was. See Makefile.
+# soak.sh LIB N JOBS LOOPS WHAT...: runs the parts of the suite N times, JOBS rounds at a time and the parts of a round side
+# by side, beside LOOPS busy loops; a line for each run, and what was red. Ends with 1 when anything was. See Makefile.
 
 set -u
 lib=$1
 rounds=$2
-loops=$3
-shift 3
+jobs=$3
+loops=$4
+shift 4
 cd "$(dirname "$0")" || exit 2
 results=$PWD/build/soak
 mkdir -p "$results"
@@ -30,7 +31,7 @@ prepare() {
 
 run() {
   case $1 in
-    swift) ../.ci/watched.sh 3000 swift test --skip-build --package-path .. ;;
+    swift) ../.ci/watched.sh 3000 "$tests" --testing-library swift-testing ;; # swift test has one at a time
     csuite) make -C C run LIB="$lib" ;;
     faults) make -C Faults run LIB="$lib" ;;
     storms) make -C Storms quick LIB="$lib" ;;
@@ -45,7 +46,7 @@ for ((i = 0; i < loops; i++)); do
   (while :; do :; done) &
   busy+=($!)
 done
-echo "$(nproc) processors, $loops busy loops, $rounds rounds of: $*"
+echo "$(nproc) processors, $loops busy loops, $rounds rounds, $jobs at a time, of: $*"
 
 # try PART ROUND
 try() {
@@ -55,13 +56,15 @@ try() {
   [ "$verdict" = green ] || grep -E '^FAILED|✘.*recorded an issue|expected|\*\*\*' "$log" | head -20
 }
 
+round() {
+  for part in "$@"; do try "$part" "$round" & done
+  wait
+}
+
+tests=$(swift build --show-bin-path --package-path ..)/chimePackageTests.xctest
 for ((round = 1; round <= rounds; round++)); do
-  tries=()
-  for part in "$@"; do
-    try "$part" "$round" &
-    tries+=($!)
-  done
-  wait "${tries[@]}"
+  [ "$round" -le "$jobs" ] || wait -n
+  round "$@" &
 done | tee "$results/summary"
 red=$(grep -c ' RED ' "$results/summary")
 echo "$red red of $((rounds * $#)) runs"
