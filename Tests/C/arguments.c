@@ -59,12 +59,11 @@ static chime_status use_timer_options(csuite *t, uint64_t queue, void *structure
   return status;
 }
 
-TEST(structures_of_another_size) {
+VIRTUAL_TEST(structures_of_another_size) {
   const chime_timer_info info = CHIME_TIMER_INFO_INIT;
   const chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
   const chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_idle(t, queue, "a");
   options.handler = never;
   check_sizes(t, use_info, p->timer, &info);
@@ -74,8 +73,7 @@ TEST(structures_of_another_size) {
 }
 
 /* What a program finds that was compiled with version 0.1 of the header. */
-TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
   chime_queue_stats stats;
   chime_timer_info info;
   probe *a = probe_every(t, queue, "a", 10);
@@ -298,12 +296,11 @@ static void expect_schedule_accepted(csuite *t, chime_queue_t queue, const chime
   EXPECT_OK(chime_timer_release(idle->timer));
 }
 
-TEST(a_schedule_is_checked_member_by_member) {
+VIRTUAL_TEST(a_schedule_is_checked_member_by_member) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_timer_options options = refused_options(t);
   size_t i;
   probe *p;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   for (i = 0; i < sizeof schedule_rows / sizeof schedule_rows[0]; i++) {
     schedule = schedule_rows[i].schedule;
     schedule.size = (uint32_t)sizeof schedule;
@@ -335,7 +332,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(timer_options_are_checked) {
   chime_timer_options options = refused_options(t);
   chime_timer_t timer = UNTOUCHED;
   size_t i;
-  QUEUE_OR_RETURN(queue, place);
   expect_timer_refused(t, queue, NULL, "options is NULL");
   INVALID(chime_timer_create(queue, &options, NULL), "timer is NULL");
   for (i = 0; i < NOT_UTF8; i++) {

@@ -7,11 +7,10 @@
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
-TEST(calls_on_timers_are_refused_and_change_nothing) {
+VIRTUAL_TEST(calls_on_timers_are_refused_and_change_nothing) {
   chime_timer_info before, after;
   uint64_t timer = UNTOUCHED;
   size_t i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_every(t, queue, "a", 10);
   before = info_of(t, p->timer);
   INVALID(chime_timer_postpone(p->timer, -1), "delay_ns (-1 ns) is negative");
@@ -50,9 +49,8 @@ TEST(calls_on_timers_are_refused_and_change_nothing) {
   EXPECT_LOG("a1@10");
 }
 
-TEST(calls_on_queues_are_refused_and_change_nothing) {
+VIRTUAL_TEST(calls_on_queues_are_refused_and_change_nothing) {
   uint64_t count = UNTOUCHED;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   ADVANCE(5);
   INVALID(chime_queue_now(queue, NULL), "now_ns is NULL");
   INVALID(chime_queue_sync(queue, NULL, t, CHIME_FOREVER), "function is NULL");
@@ -70,7 +68,7 @@ TEST(calls_on_queues_are_refused_and_change_nothing) {
   EXPECT_OK(chime_queue_shutdown(queue, 0)); /* it was alive */
 }
 
-TEST(what_a_queue_cannot_do_is_told) {
+VIRTUAL_TEST(what_a_queue_cannot_do_is_told) {
   static const where places[] = {SERIAL, CONCURRENT, GLOBAL, HOST};
   chime_queue_t host = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_timer_options options = refused_options(t);
@@ -80,7 +78,6 @@ TEST(what_a_queue_cannot_do_is_told) {
   uint32_t count = 0;
   int32_t number = 0;
   size_t i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   for (i = 0; i < 4 && (i == 3 || csuite_has_dispatch()); i++) {
     QUEUE_OR_RETURN(other, places[i]);
     UNSUPPORTED(chime_queue_advance(other, 0), "queue is not virtual");
@@ -142,11 +139,10 @@ TEST(a_queue_with_a_timer_limit_refuses_one_more) {
   EXPECT_OK(chime_timer_release(id));
 }
 
-TEST(calls_on_targets_and_values_are_refused_and_change_nothing) {
+VIRTUAL_TEST(calls_on_targets_and_values_are_refused_and_change_nothing) {
   uint64_t id = UNTOUCHED;
   void *found = NULL;
   chime_expiring_t value = 0;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   EXPECT_STATUS(chime_target_create(NULL, never_function, &id), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_target_create(t, never_function, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_expiring_create(queue, NULL, never_function, 1, &id), CHIME_ERROR_INVALID_ARGUMENT);
@@ -220,16 +216,17 @@ OWN_THREAD_TEST(calls_on_weak_timers_are_refused) {
   EXPECT_OK(chime_target_create(&object, NULL, &gone));
   EXPECT_OK(chime_target_release(gone));
 #define CREATE(repeats, target, action) chime_weak_timer_create(1, repeats, target, action, t, never_function, &timer)
-#define SCHEDULE(repeats, target, action) chime_weak_timer_schedule(1, repeats, target, action, t, never_function, NULL)
+#define SCHEDULED(repeats, target, action) \
+  chime_weak_timer_schedule(1, repeats, target, action, t, never_function, NULL)
   EXPECT_STATUS(CREATE(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(CREATE(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(CREATE(-1, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(CREATE(1, gone, never), CHIME_ERROR_TARGET_GONE);
-  EXPECT_STATUS(SCHEDULE(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(SCHEDULE(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(SCHEDULE(1, gone, never), CHIME_ERROR_TARGET_GONE);
+  EXPECT_STATUS(SCHEDULED(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(SCHEDULED(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(SCHEDULED(1, gone, never), CHIME_ERROR_TARGET_GONE);
 #undef CREATE
-#undef SCHEDULE
+#undef SCHEDULED
   EXPECT_STATUS(chime_weak_timer_create(1, 1, 0, never, t, never_function, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(timer, UNTOUCHED);
   run_for(t, NULL, CHIME_MILLISECOND);

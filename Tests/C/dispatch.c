@@ -6,8 +6,7 @@
 
 /* ---- Never early, no drift -------------------------------------------------------------------------------------- */
 
-static void check_not_early(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void check_not_early(csuite *t, probe *p, const chime_tick *tick) {
   int64_t now = 0;
   EXPECT_OK(chime_now(CHIME_CLOCK_MONOTONIC, &now));
   EXPECT_BETWEEN(tick->scheduled_ns, p->number, INT64_MAX);
@@ -21,7 +20,6 @@ TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) {
   dice d = {UINT64_C(77777)};
   probe *probes[COUNT];
   int i;
-  QUEUE_OR_RETURN(queue, place);
   for (i = 0; i < COUNT; i++) {
     int64_t delay = roll_below(&d, 60 * CHIME_MILLISECOND);
     chime_schedule schedule = schedule_of(delay, 0);
@@ -41,7 +39,6 @@ TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) {
 TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) {
   grid *g = csuite_memory(t, sizeof *g);
   chime_schedule schedule;
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
   p->on_tick = check_grid;
   p->user = g;
@@ -57,7 +54,6 @@ TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) {
 }
 
 TESTS_ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first) {
-  QUEUE_OR_RETURN(queue, place);
   probe *late = probe_after(t, queue, "a", CHIME_HOUR);
   probe *early;
   let_later_ticks_come(t, queue, 0); /* then the queue sleeps for the hour */
@@ -70,7 +66,6 @@ TESTS_ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first) {
 TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch) {
   int i;
   int64_t not_before = 0, delay = 40 * CHIME_MILLISECOND;
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_quiet(t, queue, delay, 0, NULL);
   for (i = 0; i < 20; i++) {
     int64_t now = now_of(t, queue);
@@ -91,7 +86,6 @@ TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch) {
 /* [7] */
 TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) {
   chime_schedule in_an_hour = schedule_of(CHIME_HOUR, CHIME_HOUR);
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_held(t, queue, CHIME_HOUR);
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   EXPECT_EQ(info_of(t, p->timer).sequence, 1);
@@ -117,7 +111,6 @@ TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) {
 /* [6]: "A tick that falls due meanwhile waits for the return." */
 TESTS_ON_DISPATCH_QUEUES(a_tick_due_while_the_handler_runs_waits_for_it) {
   chime_schedule at_once = schedule_of(0, 0);
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_held(t, queue, 0);
   EXPECT_TOOK_EFFECT(chime_timer_activate(p->timer, &at_once)); /* finished: a new life, due at once */
   if (runs_side_by_side(place)) let_later_ticks_come(t, queue, 0);
@@ -136,7 +129,6 @@ static void *open_gate_soon(void *argument) {
 TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler) {
   pthread_t thread;
   int64_t begin;
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_held(t, queue, CHIME_HOUR);
   begin = monotonic_ns();
   EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
@@ -153,14 +145,12 @@ TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler) {
   pthread_join(thread, NULL);
 }
 
-static void cancel_and_wait_for_the_other(probe *p, const chime_tick *tick) {
-  (void)tick;
+static void cancel_and_wait_for_the_other(csuite *t, probe *p, const chime_tick *tick) {
   p->status = chime_timer_cancel_and_wait(p->other->timer, CHIME_FOREVER);
 }
 
 /* "From another handler of the same serial queue nothing is busy and it returns at once." */
-TEST(cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once) {
-  QUEUE_OR_RETURN(queue, SERIAL);
+SERIAL_TEST(cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once) {
   probe *later = probe_after(t, queue, "b", CHIME_HOUR);
   probe *p = probe_idle(t, queue, "a");
   p->other = later;
@@ -172,10 +162,8 @@ TEST(cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once) {
 }
 
 /* All begin; then each waits for the next, and the last for the first. */
-static void meet_and_wait_for_the_next(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void meet_and_wait_for_the_next(csuite *t, probe *p, const chime_tick *tick) {
   int *met = p->user;
-  (void)tick;
   add(met, 1);
   EXPECT(await(met, (int)p->number));
   p->status = chime_timer_cancel_and_wait(p->other->timer, PATIENCE);
@@ -217,8 +205,7 @@ typedef struct race {
   uint64_t forbidden, started;
 } race;
 
-static void check_not_stale(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void check_not_stale(csuite *t, probe *p, const chime_tick *tick) {
   race *r = p->user;
   EXPECT(__atomic_load_n(&r->forbidden, __ATOMIC_SEQ_CST) != tick->generation);
   __atomic_store_n(&r->started, tick->generation, __ATOMIC_SEQ_CST);
@@ -293,8 +280,7 @@ static probe *bare(csuite *t, chime_queue_t queue, const chime_schedule *schedul
   return p;
 }
 
-static void cancel_start_and_release_own(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void cancel_start_and_release_own(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_timer_check_generation(tick->timer, tick->generation));
   EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_check_generation(tick->timer, tick->generation), CHIME_IGNORED);
@@ -307,23 +293,18 @@ static void cancel_start_and_release_own(probe *p, const chime_tick *tick) {
 /* [2] [7] */
 TESTS_ON_ALL_QUEUES(a_bare_timer_says_that_its_handler_is_running) {
   chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
-  QUEUE_OR_RETURN(queue, place);
   probe *p = bare(t, queue, &schedule, cancel_start_and_release_own);
   if (place == VIRTUAL) ADVANCE(10 * CHIME_MILLISECOND);
   EXPECT(await(&p->returned, 1));
   EXPECT_EQ(load(&p->ticks), 1);
 }
 
-static void linger(probe *p, const chime_tick *tick) {
-  (void)p, (void)tick;
-  spin_ns(20 * CHIME_MICROSECOND);
-}
+static void linger(csuite *t, probe *p, const chime_tick *tick) { spin_ns(20 * CHIME_MICROSECOND); }
 
 /* [7]: a crowd that one pass has collected, cancelled from its end while the first of it run. */
 TESTS_ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer) {
   enum { CROWD = 64 };
   int rounds = csuite_scaled(20), round, i;
-  QUEUE_OR_RETURN(queue, place);
   for (round = 0; round < rounds; round++) {
     chime_schedule schedule = schedule_at(now_of(t, queue) + CHIME_MILLISECOND, 0);
     probe *crowd[CROWD];
@@ -348,14 +329,13 @@ TESTS_ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer) {
 
 /* ---- Fairness and extremes -------------------------------------------------------------------------------------- */
 
-static void restart_own_at_once_until_told(probe *p, const chime_tick *tick) {
+static void restart_own_at_once_until_told(csuite *t, probe *p, const chime_tick *tick) {
   chime_schedule at_once = schedule_of(0, 0);
   if (load(&p->gate) == 0) p->status = chime_timer_restart(tick->timer, &at_once);
 }
 
 /* [12] */
 TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) {
-  QUEUE_OR_RETURN(queue, place);
   probe *greedy = probe_quiet(t, queue, 0, 0, restart_own_at_once_until_told);
   probe *meek = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   EXPECT(await(&meek->returned, 5));
@@ -368,7 +348,6 @@ TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) {
 TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin) {
   chime_schedule at_zero = schedule_at(0, CHIME_MILLISECOND); /* of the clock: since then millions were missed */
   int64_t begin;
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
   begin = now_of(t, queue);
   EXPECT_OK(chime_timer_activate(p->timer, &at_zero));
@@ -381,7 +360,6 @@ TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin) 
 /* [17]: nor does the second call of a timer whose period has no end. */
 TESTS_ON_DISPATCH_QUEUES(a_timer_that_never_comes_can_be_ended) {
   chime_schedule schedule = schedule_of(CHIME_FOREVER, CHIME_FOREVER);
-  QUEUE_OR_RETURN(queue, place);
   probe *never = probe_start(t, queue, "a", &schedule);
   probe *once = probe_quiet(t, queue, 0, CHIME_FOREVER, NULL);
   EXPECT_EQ(deadline_of(t, never->timer), CHIME_FOREVER);

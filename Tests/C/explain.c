@@ -45,8 +45,7 @@ TIMELINE(suspended_time_is_right_under_both_policies_and_far_from_zero,
          "b.postpone 4000000000; a.suspend; b.suspend; >90000000000; a says it was suspended 90 s ago.; "
          "b says it was suspended 90 s ago.; a.resume; b.resume; a due 360004000000000; b due 360094000000000")
 
-TEST(what_is_due_names_what_it_waits_for) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(what_is_due_names_what_it_waits_for) {
   probe *a = probe_after(t, queue, "a", 10);
   JUMP(40);
   EXPECT_EXPLAINED(a->timer, "it was due 30 ns ago; it comes with the next advance of its virtual queue.");
@@ -56,8 +55,7 @@ TEST(what_is_due_names_what_it_waits_for) {
                              "of its virtual queue.");
 }
 
-TEST(a_host_driven_queue_says_when_it_was_processed) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(a_host_driven_queue_says_when_it_was_processed, 0) {
   probe *p = probe_after(t, queue, "p", 0);
   EXPECT_EXPLAINED_WITH(p->timer, "it was due ");
   EXPECT_EXPLAINED_WITH(p->timer, " ago; its host-driven queue was never processed.");
@@ -67,8 +65,7 @@ TEST(a_host_driven_queue_says_when_it_was_processed) {
   EXPECT_EXPLAINED_WITH(p->timer, "; its host-driven queue was last processed ");
 }
 
-TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
-  QUEUE_OR_RETURN(queue, SERIAL);
+SERIAL_TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
   chime_schedule schedule = schedule_of(0, 0);
   probe *slow = probe_new(t, queue, "slow"), *late;
   chime_timer_options options = probe_options(slow);
@@ -105,8 +102,7 @@ TEST(a_main_queue_that_nobody_drains_is_told_of) {
     EXPECT_EXPLAINED_WITH(timer, " ago; its main queue is not drained: chime_main_run does not run.");
 }
 
-static void fall_behind(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void fall_behind(csuite *t, probe *p, const chime_tick *tick) {
   if (tick->sequence > 1) return;
   EXPECT_OK(chime_queue_jump(p->queue, 35));
   EXPECT_EXPLAINED(p->timer,
@@ -116,16 +112,14 @@ static void fall_behind(probe *p, const chime_tick *tick) {
                 ": running, due 25 ns ago, every 10 ns, 1 ticks, 0 missed, 2 missed while its handler runs\n");
 }
 
-TEST(what_is_missed_while_the_handler_runs_is_told) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(what_is_missed_while_the_handler_runs_is_told) {
   probe *a = probe_every(t, queue, "a", 10);
   a->on_tick = fall_behind;
   EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT_EQ(a->missed, 2); /* and so it comes */
 }
 
-TEST(a_dump_is_in_units_of_people) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(a_dump_is_in_units_of_people) {
   probe_every(t, queue, "a", 250 * CHIME_MILLISECOND);
   probe_idle(t, queue, "b");
   JUMP(1110 * CHIME_MILLISECOND);
@@ -189,7 +183,6 @@ TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
 
 TESTS_ON_DISPATCH_QUEUES(a_dump_of_each_dispatch_queue_counts_its_timers) {
   int i;
-  QUEUE_OR_RETURN(queue, place);
   for (i = 0; i < 10; i++) probe_after(t, queue, "a", CHIME_HOUR);
   EXPECT_EQ(lines_in(dump(t, queue)), 11);
 }

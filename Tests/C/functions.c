@@ -17,8 +17,7 @@ static void take(void *context) {
 }
 
 /* [12] */
-TEST(one_function_at_a_time_of_a_hundred_thousand) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(one_function_at_a_time_of_a_hundred_thousand, 0) {
   int count = csuite_scaled(100000), next = 0, i;
   function *functions = csuite_memory(t, (size_t)count * sizeof *functions);
   for (i = 0; i < count; i++) {

@@ -388,12 +388,6 @@ void run_due(csuite *t, chime_queue_t queue, where place) {
 
 void csuite_shutdown(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
 
-int64_t next_deadline(csuite *t, chime_queue_t queue) {
-  int64_t deadline = 7;
-  EXPECT_OK(chime_queue_next_deadline(queue, &deadline));
-  return deadline;
-}
-
 /* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
 
 int load(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }

@@ -73,13 +73,29 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
   CSUITE_ADD(#name, name, 1) \
   static void name(csuite *t)
 
+/* The same with a queue, which the test ends: that of the expression, or of a kind. */
+#define QUEUE_TEST(name, made) \
+  static void name##_with(csuite *t, chime_queue_t queue); \
+  TEST(name) { \
+    chime_queue_t queue = made; \
+    if (queue != 0) name##_with(t, queue); \
+  } \
+  static void name##_with(csuite *t, chime_queue_t queue)
+#define VIRTUAL_TEST(name) QUEUE_TEST(name, csuite_queue(t, VIRTUAL))
+#define SERIAL_TEST(name) QUEUE_TEST(name, csuite_queue(t, SERIAL))
+/* On a host-driven queue that the test drives itself. */
+#define HOST_TEST(name, flags) QUEUE_TEST(name, host_queue(t, flags))
+
 /*
- * TESTS_ON_...(a_sentence) { ... } defines a test for each of those kinds of queue; `place` names the kind. What ends
- * in _on_the_main_queue runs on a thread of its own while the process's main thread runs chime_main_run (csuite.c).
+ * TESTS_ON_...(a_sentence) { ... } defines a test for each of those kinds of queue: `queue`, and `place`, the kind. What
+ * ends in _on_the_main_queue runs on a thread of its own while the process's main thread runs chime_main_run (csuite.c).
  */
-#define TESTS_ON(name) static void name(csuite *t, where place)
+#define TESTS_ON(name) static void name(csuite *t, where place, chime_queue_t queue)
 #define TEST_ON(name, kind, place) \
-  TEST(name##_on_##kind) { name(t, place); }
+  TEST(name##_on_##kind) { \
+    chime_queue_t queue = csuite_queue(t, place); \
+    if (queue != 0) name(t, place, queue); \
+  }
 #define TESTS_ON_DISPATCH_QUEUES(name) \
   TESTS_ON(name); \
   TEST_ON(name, a_serial_queue, SERIAL) \
@@ -100,6 +116,14 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
   TESTS_ON(name); \
   TEST_ON(name, a_virtual_queue, VIRTUAL) \
   TEST_ON(name, a_serial_queue, SERIAL) \
+  TESTS_ON(name)
+#define TESTS_ON_STORMY_QUEUES(name) \
+  TESTS_ON(name); \
+  TEST_ON(name, a_virtual_queue, VIRTUAL) \
+  TEST_ON(name, a_serial_queue, SERIAL) \
+  TEST_ON(name, a_concurrent_queue, CONCURRENT) \
+  TEST_ON(name, a_host_driven_queue, HOST) \
+  TEST_ON(name, a_precise_queue, PRECISE) \
   TESTS_ON(name)
 #define TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(name) \
   TESTS_ON(name); \
@@ -129,7 +153,8 @@ int csuite_failed(csuite *t);
 /* Of the statuses that have a sentence in chime_last_error_detail it also wants a fresh one. */
 #define EXPECT_STATUS(actual, expected) \
   csuite_expect_status(t, (csuite_outdate_detail(), (actual)), (expected), __FILE__, __LINE__, #actual)
-#define EXPECT_OK(actual) EXPECT_STATUS(actual, CHIME_OK)
+#define EXPECT_OK(actual) \
+  csuite_expect_status(t, (csuite_outdate_detail(), (actual)), CHIME_OK, __FILE__, __LINE__, #actual)
 /* OK or RUNNING, where which of them is not the subject. */
 #define EXPECT_TOOK_EFFECT(actual) csuite_expect_took_effect(t, (actual), __FILE__, __LINE__, #actual)
 #define EXPECT_TEXT(actual, expected) csuite_expect_text(t, (actual), (expected), __FILE__, __LINE__, #actual)
@@ -214,9 +239,6 @@ void run_due(csuite *t, chime_queue_t queue, where place);
 /** Ends the queue; from then on nothing can be called any more, so that the counts are final. */
 void csuite_shutdown(csuite *t, chime_queue_t queue);
 
-/** chime_queue_next_deadline. */
-int64_t next_deadline(csuite *t, chime_queue_t queue);
-
 /* Time of the virtual queue that the variable `queue` in scope names. */
 #define ADVANCE(duration) EXPECT_OK(chime_queue_advance(queue, duration))
 #define ADVANCE_TO(deadline) EXPECT_OK(chime_queue_advance_to(queue, deadline))
@@ -266,28 +288,46 @@ int64_t roll_below(dice *d, int64_t bound);
 
 /* ---- Schedules and probes --------------------------------------------------------------------------------------- */
 
+/* Structures and pointers to them, as a call needs them: they last as long as the block around it. */
+#define SCHEDULE(...) ((chime_schedule){.size = sizeof(chime_schedule), __VA_ARGS__})
+#define AFTER(delay) (&SCHEDULE(.first_ns = (delay)))
+#define EVERY(first, interval) (&SCHEDULE(.first_ns = (first), .interval_ns = (interval)))
+#define AT(deadline) (&SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = (deadline)))
+#define QUEUE_OPTIONS(...) ((chime_queue_options){.size = sizeof(chime_queue_options), __VA_ARGS__})
+#define TIMER_OPTIONS(...) ((chime_timer_options){.size = sizeof(chime_timer_options), __VA_ARGS__})
+
 chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns);
 /** The same with a deadline in place of the delay. */
 chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns);
+/* A function that returns what the call tells of what has this id, and records its failure. */
+#define ANSWER(name, type, call, otherwise) \
+  type name(csuite *t, uint64_t id) { \
+    type answer = otherwise; \
+    EXPECT_OK(call(id, &answer)); \
+    return answer; \
+  }
 chime_state state_of(csuite *t, chime_timer_t timer);
 uint64_t generation_of(csuite *t, chime_timer_t timer);
 int64_t deadline_of(csuite *t, chime_timer_t timer);
-int64_t now_of(csuite *t, chime_queue_t queue);
 chime_timer_info info_of(csuite *t, chime_timer_t timer);
+int64_t now_of(csuite *t, chime_queue_t queue);
+int64_t next_deadline(csuite *t, chime_queue_t queue);
 chime_queue_stats stats_of(csuite *t, chime_queue_t queue);
 int is_stale(chime_timer_t timer);
 
 /*
- * A probe is the context of a timer. Its callbacks check what holds for every tick, write the timeline, count, and
- * call the test's action. In a timeline, with name `a`:
- *     a^           registration handler           a-           cancel handler        a.   finalizer
- *     a3@10        third tick, due and started at 10
+ * A probe is the context of a timer, of a named handler, of a function or of the handler of an expiry, or the object of a
+ * target or a value. Its callbacks check what holds for each of them, write the timeline, count, and call the test's
+ * action. In a timeline, with name `a`:
+ *     a^           registration handler           a-           cancel handler        a.   finalizer, destructor
+ *     a3@10        third tick, due and started at 10; a@10 an expiry
  *     a3@10>15     third tick, due at 10, started at 15
  *     a3+2>35      third tick, 2 missed, started at 35: which of the three due times it names is left open
  *     a3!10        third tick, kind FIRED, asked for and started at 10
+ *     a3           named handler, in the third tick
  */
 typedef struct probe probe;
-typedef void (*probe_action)(probe *p, const chime_tick *tick);
+typedef void (*probe_action)(csuite *t, probe *p, const chime_tick *tick);
 struct probe {
   csuite *t;
   const char *name;
@@ -296,16 +336,20 @@ struct probe {
   probe_action on_tick;
   probe_action on_armed;
   probe_action on_cancelled;
-  void (*on_finalize)(probe *p);
-  probe *other;
+  void (*on_finalize)(csuite *t, probe *p);
+  probe *target; /* the object of its timer's target */
+  probe *owner;  /* of a named handler: its timer; of the handler of an expiry: the value */
+  uint64_t id;   /* of the target or the value whose object it is */
+  probe *other;  /* this and those that follow for the action's use */
   void *user;
   int64_t number;
-  chime_status status; /* for the action's use */
+  chime_status status;
   chime_status status2;
   chime_tick first; /* of its DUE and FIRED ticks */
   chime_tick last;
-  int64_t missed; /* of all its ticks */
-  int quiet;      /* 1: nothing in the timeline */
+  int64_t missed;   /* of all its ticks */
+  pthread_t thread; /* of its last callback */
+  int quiet;        /* 1: nothing in the timeline */
   /* read and written by load, store and add */
   int ticks;
   int armed;
@@ -318,7 +362,7 @@ struct probe {
 };
 
 probe *probe_new(csuite *t, chime_queue_t queue, const char *name);
-/** Options with the probe's handler and finalizer. */
+/** Options with the probe's handler, finalizer and target. */
 chime_timer_options probe_options(probe *p);
 /** The same with registration and cancel handlers. */
 chime_timer_options probe_full_options(probe *p);
@@ -337,10 +381,21 @@ probe *probe_every_quietly(csuite *t, chime_queue_t queue, int64_t interval_ns);
 /** Starts a quiet timer that has this action from its first tick; NULL: none. */
 probe *probe_quiet(csuite *t, chime_queue_t queue, int64_t first_ns, int64_t interval_ns, probe_action on_tick);
 void probe_handler(const chime_tick *tick, void *context);
+void probe_function(void *context);
 void probe_finalizer(void *context);
 
+/** The object of a new target, of a new value. */
+probe *probe_target(csuite *t, const char *name);
+probe *probe_value(csuite *t, chime_queue_t queue, const char *name, int64_t lifetime_ns);
+void expect_vanished(const probe *value);
+/** For a named handler of that timer, or the handler of that value's expiry; as quiet as it is. */
+probe *probe_of_owner(probe *owner, const char *name);
+/** chime_timer_add_handler, and chime_expiring_on_expiry. */
+chime_status probe_add(probe *p, const char *key);
+chime_status probe_expects(probe *p);
+
 /** An action: tells that the handler has begun (flag 1), and stays in it until the gate is opened (gate 1). */
-void stay_until_gate_opens(probe *p, const chime_tick *tick);
+void stay_until_gate_opens(csuite *t, probe *p, const chime_tick *tick);
 void open_gate(probe *p);
 /** Starts a quiet timer that is due at once, and returns when its handler has begun; it stays until open_gate. */
 probe *probe_held(csuite *t, chime_queue_t queue, int64_t interval_ns);
@@ -353,15 +408,12 @@ typedef struct grid {
 } grid;
 
 /** An action, in real time: the tick names a point of the grid, and no due time is counted before it came. */
-void check_grid(probe *p, const chime_tick *tick);
+void check_grid(csuite *t, probe *p, const chime_tick *tick);
 
 /** Waits until the timer is finished and its last handler has returned. Returns 0 after PATIENCE. */
 int await_finished(csuite *t, chime_timer_t timer);
 
 /** Waits until no handler of the timer runs, or it is stale. */
 void come_to_rest(csuite *t, chime_timer_t timer);
-
-/** An action: cancels the tick's timer, and keeps the status. */
-void cancel_own(probe *p, const chime_tick *tick);
 
 #endif /* CSUITE_HARNESS_H */

@@ -68,8 +68,7 @@ TEST(options_of_another_kind_of_queue_are_refused) {
 
 /* ---- Driving ---------------------------------------------------------------------------------------------------- */
 
-TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once, 0) {
   EXPECT_EQ(next_deadline(t, queue), CHIME_FOREVER);
   EXPECT_EQ(poll_timeout(t, queue), -1);
   probe_after(t, queue, "a", 0);
@@ -80,8 +79,7 @@ TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once) {
   EXPECT_EQ(poll_timeout(t, queue), -1);
 }
 
-TEST(the_poll_timeout_is_rounded_up) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(the_poll_timeout_is_rounded_up, 0) {
   chime_timer_t timer;
   int64_t deadline;
   int32_t milliseconds;
@@ -97,16 +95,14 @@ TEST(the_poll_timeout_is_rounded_up) {
   EXPECT_OK(chime_timer_release(timer));
 }
 
-static void check_own_time(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void check_own_time(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_BETWEEN(tick->scheduled_ns, p->number, INT64_MAX);
   EXPECT_BETWEEN(monotonic_ns(), p->number, INT64_MAX);
 }
 
 /* [3]: elsewhere the way to the handler takes longer than the wheel's tick, a microsecond, and hides an early one. */
-TEST(a_host_that_never_rests_gets_no_tick_early) {
+HOST_TEST(a_host_that_never_rests_gets_no_tick_early, CHIME_QUEUE_BOUND) {
   int rounds = csuite_scaled(1000), i;
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
   probe *p = probe_new(t, queue, "a");
   p->quiet = 1;
   p->on_tick = check_own_time;
@@ -158,12 +154,11 @@ static void change(csuite *t, foreseen *f, chime_queue_t queue, dice *d, int64_t
  * [2] [3]: such queues look at time in units of 1,024 ns: what they report is not before the earliest timer, and at
  * most a unit beyond it. The thread that made a bound queue changes its timers by plain stores. Nothing is due here.
  */
-TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit) {
+HOST_TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit, CHIME_QUEUE_BOUND) {
   foreseen timers[FORESEEN];
   dice d = {UINT64_C(800)};
   int64_t base = monotonic_ns() + CHIME_HOUR;
   int i, step, steps = csuite_scaled(10000);
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
   for (i = 0; i < FORESEEN; i++) {
     foreseen f = {probe_idle(t, queue, "a"), CHIME_FOREVER, 0};
     timers[i] = f;
@@ -180,8 +175,7 @@ TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit) {
   }
 }
 
-TEST(process_runs_at_most_max_and_leaves_the_rest_readable) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(process_runs_at_most_max_and_leaves_the_rest_readable, 0) {
   int fd = fd_of(t, queue), i;
   for (i = 0; i < 10; i++) probe_after(t, queue, "a", 0);
   for (i = 0; i < 2; i++) {
@@ -199,8 +193,7 @@ static void *start(void *argument) {
   return NULL;
 }
 
-TEST(an_earlier_timer_of_another_thread_wakes_the_host) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(an_earlier_timer_of_another_thread_wakes_the_host, 0) {
   probe *p = probe_after(t, queue, "a", CHIME_HOUR);
   process(t, queue, 0);
   EXPECT(!is_readable(fd_of(t, queue), 0));
@@ -210,8 +203,7 @@ TEST(an_earlier_timer_of_another_thread_wakes_the_host) {
   EXPECT(process_until(t, queue, &p->ticks, 1));
 }
 
-TEST(a_hundred_thousand_pending_timers_wake_nobody) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(a_hundred_thousand_pending_timers_wake_nobody, 0) {
   int i, count = csuite_scaled(100000);
   for (i = 0; i < count; i++) {
     REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR + i * CHIME_MILLISECOND, probe_handler, NULL, NULL, NULL));
@@ -240,14 +232,10 @@ static void *drive_elsewhere(void *argument) {
   return NULL;
 }
 
-static void drive_inside(probe *p, const chime_tick *tick) {
-  (void)tick;
-  drive(p->user);
-}
+static void drive_inside(csuite *t, probe *p, const chime_tick *tick) { drive(p->user); }
 
-static void have_a_thread_drive(probe *p, const chime_tick *tick) {
-  (void)tick;
-  run_on_a_thread(p->t, drive_elsewhere, p->user);
+static void have_a_thread_drive(csuite *t, probe *p, const chime_tick *tick) {
+  run_on_a_thread(t, drive_elsewhere, p->user);
 }
 
 static void check_attempt_in_a_handler(csuite *t, probe_action on_tick, chime_status expected) {
@@ -282,8 +270,7 @@ TEST(a_bound_queue_refuses_other_threads) {
 
 /* ---- Run, wait, stop -------------------------------------------------------------------------------------------- */
 
-TEST(run_returns_when_no_timer_runs) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(run_returns_when_no_timer_runs, 0) {
   chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
   probe *p, *never;
   EXPECT_OK(chime_queue_run(queue, 0)); /* nothing to do */
@@ -296,14 +283,12 @@ TEST(run_returns_when_no_timer_runs) {
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
 }
 
-static void stop_the_queue(probe *p, const chime_tick *tick) {
-  (void)tick;
+static void stop_the_queue(csuite *t, probe *p, const chime_tick *tick) {
   p->status = chime_queue_stop(p->queue);
   p->status2 = chime_queue_stop(p->queue);
 }
 
-TEST(stop_ends_run_and_a_stop_before_ends_the_next) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(stop_ends_run_and_a_stop_before_ends_the_next, 0) {
   probe *p = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   p->on_tick = stop_the_queue;
   EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED), CHIME_STOPPED);
@@ -316,8 +301,7 @@ TEST(stop_ends_run_and_a_stop_before_ends_the_next) {
   EXPECT_STATUS(chime_queue_wait(queue, CHIME_FOREVER), CHIME_STOPPED);
 }
 
-TEST(wait_runs_nothing_and_tells_when_something_is_due) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(wait_runs_nothing_and_tells_when_something_is_due, 0) {
   probe *p;
   EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_TIMED_OUT);
   EXPECT_STATUS(chime_queue_wait(queue, 2 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
@@ -334,10 +318,9 @@ TEST(wait_runs_nothing_and_tells_when_something_is_due) {
 static void release_the_queue(void *object) { chime_queue_release(*(chime_queue_t *)object); }
 
 /* The take that lets go of the target ends the queue, and writes nothing. */
-TEST(records_are_counted_only_when_they_were_written) {
+HOST_TEST(records_are_counted_only_when_they_were_written, CHIME_QUEUE_RECORDS) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = schedule_of(0, 0);
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_timer_t timer;
   chime_tick ticks[8];
   uint32_t i, count = 0;
@@ -353,10 +336,9 @@ TEST(records_are_counted_only_when_they_were_written) {
   for (i = 0; i < count; i++) EXPECT_EQ(ticks[i].kind, CHIME_TICK_FUNCTION);
 }
 
-TEST(the_next_deadline_knows_of_timers_whose_ticks_are_taken) {
+HOST_TEST(the_next_deadline_knows_of_timers_whose_ticks_are_taken, CHIME_QUEUE_RECORDS) {
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = schedule_of(20 * CHIME_MILLISECOND, 20 * CHIME_MILLISECOND);
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_timer_t timer;
   chime_tick tick;
   uint32_t count = 0;

@@ -9,13 +9,10 @@
 /* Milliseconds to poll for what must come. */
 enum { LONG = (int)(PATIENCE / CHIME_MILLISECOND) };
 
-static inline int fd_of(csuite *t, chime_queue_t queue) {
-  int32_t fd = -1;
-  EXPECT_OK(chime_queue_fd(queue, &fd));
-  return fd;
-}
+static inline ANSWER(fd_of, int32_t, chime_queue_fd, -1) static inline ANSWER(poll_timeout, int32_t,
+                                                                              chime_queue_poll_timeout, 7)
 
-static inline int is_readable(int fd, int milliseconds) {
+    static inline int is_readable(int fd, int milliseconds) {
   struct pollfd entry = {fd, POLLIN, 0};
   return poll(&entry, 1, milliseconds) == 1;
 }
@@ -25,12 +22,6 @@ static inline int process_until(csuite *t, chime_queue_t queue, const int *value
   int fd = fd_of(t, queue);
   while (load(value) < least && EXPECT(is_readable(fd, LONG))) process(t, queue, 0);
   return load(value) >= least;
-}
-
-static inline int32_t poll_timeout(csuite *t, chime_queue_t queue) {
-  int32_t milliseconds = 7;
-  EXPECT_OK(chime_queue_poll_timeout(queue, &milliseconds));
-  return milliseconds;
 }
 
 #endif /* CSUITE_HOST_H */

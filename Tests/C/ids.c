@@ -296,10 +296,9 @@ static int refuses_all(int kind, uint64_t id) {
 /* tokio's remove_after_compact, remove_after_compact_poll: a key that was removed stays stale, through as many lives of
    its place as a generation of 16 bits would count, and no call with it reaches who lives there. So do targets and
    values. */
-TEST(a_released_timers_id_never_names_the_one_that_took_its_place) {
+VIRTUAL_TEST(a_released_timers_id_never_names_the_one_that_took_its_place) {
   enum { STALE = 64, PLACE = (1 << 26) - 1 };
   int kind, life, lives = csuite_scaled(70000);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   if (lives < 5000) lives = 5000; /* the first 4,096 have places of their own */
   for (kind = TIMER; kind <= VALUE; kind++) {
     uint64_t stale[STALE] = {0};

@@ -17,10 +17,9 @@ static probe *quiet_full(csuite *t, chime_queue_t queue) {
 
 /* The same at work: due at once, and again each millisecond. */
 static probe *quiet_full_at_work(csuite *t, chime_queue_t queue, probe_action on_tick) {
-  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
   probe *p = quiet_full(t, queue);
   p->on_tick = on_tick;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, CHIME_MILLISECOND)));
   return p;
 }
 
@@ -42,15 +41,13 @@ static void await_callback(probe *p, where place, const int *count) {
 
 /* [8] */
 TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_once) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0), at_once = schedule_of(0, 0);
   probe *probes[5];
   int i;
-  QUEUE_OR_RETURN(queue, place);
   for (i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
     probe *p = probes[i] = quiet_full(t, queue);
     if (i != CHIME_STATE_IDLE) {
       int is_finished = i == CHIME_STATE_FINISHED;
-      EXPECT_OK(chime_timer_activate(p->timer, is_finished ? &at_once : &in_an_hour));
+      EXPECT_OK(chime_timer_activate(p->timer, AFTER(is_finished ? 0 : CHIME_HOUR)));
       await_callback(p, place, is_finished ? &p->ticks : &p->armed);
     }
     if (i == CHIME_STATE_SUSPENDED) EXPECT_OK(chime_timer_suspend(p->timer));
@@ -72,8 +69,7 @@ TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_once) {
   }
 }
 
-static void release_own_and_check(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void release_own_and_check(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_STATUS(chime_timer_release(tick->timer), CHIME_RUNNING);
   EXPECT(is_stale(tick->timer));
   EXPECT_STATUS(chime_timer_release(tick->timer), CHIME_ERROR_INVALID_HANDLE);
@@ -82,7 +78,6 @@ static void release_own_and_check(probe *p, const chime_tick *tick) {
 
 /* [8] [9] */
 TESTS_ON_ALL_QUEUES(a_handler_may_release_its_own_timer) {
-  QUEUE_OR_RETURN(queue, place);
   probe *p = quiet_full_at_work(t, queue, release_own_and_check);
   run_due(t, queue, place);
   EXPECT(await(&p->finalized, 1));
@@ -93,8 +88,7 @@ TESTS_ON_ALL_QUEUES(a_handler_may_release_its_own_timer) {
 
 TIMELINE(a_cancel_handler_may_release_its_own_timer, "a 10 full; +0; a-: a.release!; a.cancel; +10 | a^ a- a.")
 
-static void end_the_other(probe *p) {
-  csuite *t = p->t;
+static void end_the_other(csuite *t, probe *p) {
   EXPECT(is_stale(p->timer));
   EXPECT_OK(chime_timer_cancel(p->other->timer));
   EXPECT_OK(chime_timer_release(p->other->timer));
@@ -102,12 +96,10 @@ static void end_the_other(probe *p) {
 
 /* [8] [9]: it is called with no lock held. */
 TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_finalizer_may_call_anything) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
-  QUEUE_OR_RETURN(queue, place);
   probe *a = quiet_full(t, queue), *other = quiet_full(t, queue);
   a->other = other;
   a->on_finalize = end_the_other;
-  EXPECT_OK(chime_timer_activate(other->timer, &in_an_hour));
+  EXPECT_OK(chime_timer_activate(other->timer, AFTER(CHIME_HOUR)));
   await_callback(other, place, &other->armed);
   EXPECT_OK(chime_timer_release(a->timer));
   run_due(t, queue, place);
@@ -118,7 +110,6 @@ TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_finalizer_may_call_anything) {
 
 /* [7] [8] */
 TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_after_the_handler) {
-  QUEUE_OR_RETURN(queue, place);
   probe *p = quiet_full_held(t, queue);
   EXPECT_STATUS(chime_timer_release(p->timer), CHIME_RUNNING);
   EXPECT(is_stale(p->timer));
@@ -133,31 +124,27 @@ TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_a
 
 /* ---- Timers that release themselves ----------------------------------------------------------------------------- */
 
-static void note_own_id(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void note_own_id(csuite *t, probe *p, const chime_tick *tick) {
   p->timer = tick->timer;
   state_of(t, tick->timer); /* it is valid here */
 }
 
-static void note_own_id_and_cancel(probe *p, const chime_tick *tick) {
-  note_own_id(p, tick);
-  cancel_own(p, tick);
+static void note_own_id_and_cancel(csuite *t, probe *p, const chime_tick *tick) {
+  note_own_id(t, p, tick);
+  EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
 }
 
 /* [8] */
 TESTS_ON_ALL_QUEUES(a_timer_without_an_id_releases_itself) {
-  chime_schedule three_times = schedule_of(0, 1);
+  const chime_schedule three_times = SCHEDULE(.interval_ns = 1, .tick_limit = 3, .missed_policy = CHIME_MISSED_DELAY);
   chime_timer_options options;
   probe *probes[3]; /* a one-shot, one that its handler cancels, and one that comes three times */
   int i;
-  QUEUE_OR_RETURN(queue, place);
   for (i = 0; i < 3; i++) {
     probes[i] = probe_new(t, queue, "a");
     probes[i]->on_tick = i == 1 ? note_own_id_and_cancel : note_own_id;
   }
   options = probe_full_options(probes[2]);
-  three_times.tick_limit = 3;
-  three_times.missed_policy = CHIME_MISSED_DELAY;
   EXPECT_OK(chime_timer_after(queue, 0, probe_handler, probes[0], probe_finalizer, NULL));
   EXPECT_OK(chime_timer_every(queue, 1, probe_handler, probes[1], probe_finalizer, NULL));
   EXPECT_OK(chime_timer_start(queue, &options, &three_times, NULL));
@@ -180,10 +167,9 @@ TIMELINE(a_self_releasing_timer_may_be_released, "a 10 self; a.release | a.; +20
 
 /* A timer in each state that needs no waiting: idle, running, suspended and cancelled. */
 static void populate(csuite *t, chime_queue_t queue, probe **p) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, CHIME_HOUR);
   int i;
   for (i = 0; i < 4; i++) p[i] = quiet_full(t, queue);
-  for (i = 1; i < 4; i++) EXPECT_OK(chime_timer_activate(p[i]->timer, &in_an_hour));
+  for (i = 1; i < 4; i++) EXPECT_OK(chime_timer_activate(p[i]->timer, EVERY(CHIME_HOUR, CHIME_HOUR)));
   EXPECT_TOOK_EFFECT(chime_timer_suspend(p[2]->timer));
   EXPECT_TOOK_EFFECT(chime_timer_cancel(p[3]->timer));
 }
@@ -205,7 +191,6 @@ static int finalizers_of(probe **p) {
 /* [8] [16] */
 TESTS_ON_ALL_QUEUES(shutdown_delivers_all_that_is_left) {
   probe *p[4];
-  QUEUE_OR_RETURN(queue, place);
   populate(t, queue, p);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(finalizers_of(p), 4);
@@ -216,7 +201,6 @@ TESTS_ON_ALL_QUEUES(shutdown_delivers_all_that_is_left) {
 /* [8] */
 TESTS_ON_ALL_QUEUES(release_of_a_queue_finalizes_its_timers) {
   probe *p[4];
-  QUEUE_OR_RETURN(queue, place);
   populate(t, queue, p);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_release(queue));
   else EXPECT_TOOK_EFFECT(chime_queue_release(queue));
@@ -226,8 +210,7 @@ TESTS_ON_ALL_QUEUES(release_of_a_queue_finalizes_its_timers) {
   EXPECT_STATUS(chime_queue_release(queue), CHIME_ERROR_INVALID_HANDLE);
 }
 
-static void shut_down_own_queue(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void shut_down_own_queue(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_STATUS(chime_queue_shutdown(p->queue, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
   EXPECT(is_stale(tick->timer));
   EXPECT_EQ(load(&p->finalized), 0);
@@ -235,13 +218,11 @@ static void shut_down_own_queue(probe *p, const chime_tick *tick) {
 
 /* [9] */
 TESTS_ON_ALL_QUEUES(a_handler_may_shut_its_own_queue_down) {
-  chime_schedule at_once = schedule_of(0, 1);
   probe *p[4], *a;
-  QUEUE_OR_RETURN(queue, place);
   populate(t, queue, p);
   a = quiet_full(t, queue);
   a->on_tick = shut_down_own_queue;
-  EXPECT_OK(chime_timer_activate(a->timer, &at_once));
+  EXPECT_OK(chime_timer_activate(a->timer, EVERY(0, 1)));
   if (place == VIRTUAL) EXPECT_STATUS(chime_queue_advance(queue, 10), CHIME_ERROR_SHUT_DOWN);
   EXPECT(await(&a->finalized, 1));
   EXPECT_EQ(load(&a->ticks), 1);
@@ -249,8 +230,7 @@ TESTS_ON_ALL_QUEUES(a_handler_may_shut_its_own_queue_down) {
   if (place != VIRTUAL) csuite_keep_memory(t);
 }
 
-static void take_a_while(probe *p, const chime_tick *tick) {
-  (void)tick;
+static void take_a_while(csuite *t, probe *p, const chime_tick *tick) {
   store(&p->flag, 1);
   sleep_ns(50 * CHIME_MILLISECOND);
   store(&p->flag, 2);
@@ -259,7 +239,6 @@ static void take_a_while(probe *p, const chime_tick *tick) {
 /* [16] */
 TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) {
   int ticks;
-  QUEUE_OR_RETURN(queue, place);
   QUEUE_OR_RETURN(another, place); /* of the same kind */
   probe *p = quiet_full_at_work(t, queue, take_a_while);
   EXPECT(await(&p->flag, 1));
@@ -284,11 +263,9 @@ static void expect_the_end_after_the_handler(probe *p) {
   EXPECT_EQ(load(&p->ticks), 1);
 }
 
-static void shutdown_gives_up_when_its_time_is_over(csuite *t, where place) {
-  int64_t begin;
-  QUEUE_OR_RETURN(queue, place);
+TESTS_ON(shutdown_gives_up_when_its_time_is_over) {
   probe *p = quiet_full_held(t, queue);
-  begin = monotonic_ns();
+  int64_t begin = monotonic_ns();
   EXPECT_STATUS(chime_queue_shutdown(queue, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
   EXPECT_STATUS(chime_queue_shutdown(queue, 0), CHIME_ERROR_INVALID_HANDLE);
@@ -297,21 +274,19 @@ static void shutdown_gives_up_when_its_time_is_over(csuite *t, where place) {
 TEST_ON(shutdown_gives_up_when_its_time_is_over, a_serial_queue, SERIAL)
 TEST_ON(shutdown_gives_up_when_its_time_is_over, a_concurrent_queue, CONCURRENT)
 
-TEST(release_of_a_queue_with_a_busy_timer_answers_running) {
-  QUEUE_OR_RETURN(queue, SERIAL);
+SERIAL_TEST(release_of_a_queue_with_a_busy_timer_answers_running) {
   probe *p = quiet_full_held(t, queue);
   EXPECT_STATUS(chime_queue_release(queue), CHIME_RUNNING);
   expect_the_end_after_the_handler(p);
 }
 
 /* "Each gives a queue of the caller's own: ending it touches only timers made through it." */
-static void ending_one_queue_leaves_another_on_the_same_place_alone(csuite *t, where place) {
-  QUEUE_OR_RETURN(first, place);
+TESTS_ON(ending_one_queue_leaves_another_on_the_same_place_alone) {
   QUEUE_OR_RETURN(second, place);
-  probe *a = probe_every_quietly(t, first, CHIME_MILLISECOND);
+  probe *a = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   probe *b = probe_every_quietly(t, second, CHIME_MILLISECOND);
   EXPECT(await(&b->ticks, 2));
-  EXPECT_OK(chime_queue_shutdown(first, PATIENCE));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT(is_stale(a->timer));
   EXPECT(await(&b->ticks, load(&b->ticks) + 3));
 }

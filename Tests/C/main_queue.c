@@ -23,8 +23,7 @@ static chime_queue_t main_queue(csuite *t) {
   chime_queue_t name = main_queue(t); \
   if (name == 0) return
 
-static void stop_on_the_third(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void stop_on_the_third(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT(pthread_equal(pthread_self(), main_thread));
   if (tick->sequence == 3) {
     p->status = chime_main_stop();
@@ -56,8 +55,7 @@ TEST_ALONE(a_stop_that_comes_before_makes_the_next_run_return) {
   EXPECT_EQ(load(&p->ticks), 0);
 }
 
-static void run_inside(probe *p, const chime_tick *tick) {
-  (void)tick;
+static void run_inside(csuite *t, probe *p, const chime_tick *tick) {
   p->status = chime_main_run();
   chime_main_stop();
 }

@@ -16,10 +16,7 @@ static int64_t resident_bytes(void) {
   return resident < 0 ? -1 : (int64_t)resident * 4096;
 }
 
-static void count_action(const chime_tick *tick, void *user_info) {
-  (void)tick;
-  add(user_info, 1);
-}
+static void count_action(const chime_tick *tick, void *user_info) { add(user_info, 1); }
 
 /* In rounds of 100: made, ticked, and dropped in each way. One in four has no id, and releases itself. */
 static void target_rounds(csuite *t, chime_queue_t queue) {
@@ -71,10 +68,7 @@ static int64_t allocated_bytes(void) {
 
 static int threads_made, threads_ended;
 
-static void thread_ends(void *context) {
-  (void)context;
-  add(&threads_ended, 1);
-}
+static void thread_ends(void *context) { add(&threads_ended, 1); }
 
 /* Weak timers, with a target and without: two end by a release, two with the target or the loop. */
 static void *loop_of_a_thread(void *argument) {

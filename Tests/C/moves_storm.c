@@ -86,7 +86,6 @@ TESTS_ON_DISPATCH_QUEUES(timers_that_are_moved_again_and_again_still_tick) {
   mover *movers = csuite_memory(t, MOVERS * sizeof *movers);
   pthread_t threads[MOVERS], looker;
   int started = 0, looks, i, k;
-  QUEUE_OR_RETURN(queue, place);
   for (i = 0; i < MOVERS; i++) {
     movers[i].t = t;
     movers[i].queue = queue;

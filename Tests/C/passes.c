@@ -67,9 +67,8 @@ static int64_t merged_by(const crowd *c) { return (int64_t)(stats_of(c->t, c->qu
 /* A tenth of the wheel's own unit lies between two instants, and four of the crowd are due at each. */
 enum { INSTANTS = CROWD / 4, DISTANCE = 100 };
 
-static void take_a_turn(probe *p, const chime_tick *tick) {
+static void take_a_turn(csuite *t, probe *p, const chime_tick *tick) {
   crowd *c = p->user;
-  (void)tick;
   c->thread_of[p->number] = pthread_self();
   c->turn_of[p->number] = add(&c->turns, 1);
 }
@@ -120,7 +119,6 @@ static int threads_of(const crowd *c) {
 TESTS_ON_DISPATCH_QUEUES(ticks_due_in_one_pass_start_by_deadline_then_by_activation) {
   int turns[CROWD], i, held_up;
   crowd *c;
-  QUEUE_OR_RETURN(queue, place);
   c = crowd_in_time(t, queue, CROWD, take_a_turn, activate_shuffled);
   if (c == NULL) return;
   await_all(c);
@@ -167,7 +165,6 @@ TESTS_ON_DISPATCH_QUEUES(repeating_timers_with_leeway_share_wake_ups_and_keep_th
   int64_t last = 0, ticks = 0;
   crowd *c;
   int i;
-  QUEUE_OR_RETURN(queue, place);
   c = crowd_in_time(t, queue, REPEATING, check_grid, activate_repeating);
   if (c == NULL) return;
   await_all(c);

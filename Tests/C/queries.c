@@ -7,10 +7,9 @@
 
 /* ---- Timers ----------------------------------------------------------------------------------------------------- */
 
-TEST(leeway_loses_less_than_one_part_in_33_million) {
+VIRTUAL_TEST(leeway_loses_less_than_one_part_in_33_million) {
   static const int64_t leeways[] = {1, 1023, 1025, 999999999, CHIME_HOUR + 1, INT64_C(1) << 53, INT64_MAX - 1};
   size_t i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   for (i = 0; i < sizeof leeways / sizeof leeways[0]; i++) {
     chime_schedule schedule = schedule_of(10, 0);
     chime_timer_info info;
@@ -25,7 +24,6 @@ TEST(leeway_loses_less_than_one_part_in_33_million) {
 TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) {
   int i;
   chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
   for (i = 0; i < 1000 && !csuite_failed(t); i++) {
     EXPECT_OK(chime_timer_activate(p->timer, &in_an_hour));
@@ -57,10 +55,9 @@ static void expect_new_generation(csuite *t, chime_timer_t timer, uint64_t *gene
   EXPECT_OK(call); \
   expect_new_generation(t, p->timer, &generation, __LINE__)
 
-TEST(every_accepted_change_gives_another_generation) {
+VIRTUAL_TEST(every_accepted_change_gives_another_generation) {
   chime_schedule schedule = schedule_of(10, 10);
   uint64_t generation;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_idle(t, queue, "a");
   generation = generation_of(t, p->timer);
   CHANGES(chime_timer_activate(p->timer, &schedule));
@@ -96,8 +93,7 @@ TEST(lateness_is_counted_by_powers_of_two) {
   }
 }
 
-TEST(shared_wake_ups_and_stale_entries_are_counted) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(shared_wake_ups_and_stale_entries_are_counted) {
   probe *probes[5];
   int i;
   for (i = 0; i < 5; i++) probes[i] = probe_after(t, queue, "p", i < 3 ? 10 : 1000 + i);
@@ -112,10 +108,9 @@ TEST(shared_wake_ups_and_stale_entries_are_counted) {
 }
 
 /* [17]: each restart misses half of all 64-bit numbers, so that the queue's own count of missed ticks overflows. */
-TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
+VIRTUAL_TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   chime_schedule schedule = schedule_at(INT64_MIN, 1);
   int i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_start(t, queue, "a", &schedule);
   for (i = 0; i < 5; i++) {
     ADVANCE(0);
@@ -124,10 +119,7 @@ TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   }
 }
 
-static void ignore_tick(const chime_tick *tick, void *context) {
-  (void)tick;
-  (void)context;
-}
+static void ignore_tick(const chime_tick *tick, void *context) {}
 
 /* Two calls each, on a timer with the schedule given. */
 enum { POSTPONES, CANCELS, RESTARTS, RESCHEDULES, SUSPENDS, REPLACES, FIRES, CHANGES };

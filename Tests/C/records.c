@@ -32,8 +32,7 @@ static uint32_t take_some(csuite *t, chime_queue_t queue, chime_tick *ticks, uin
   return count;
 }
 
-TEST(records_say_what_callbacks_would) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(records_say_what_callbacks_would, CHIME_QUEUE_RECORDS) {
   char context[] = "c";
   chime_tick ticks[8];
   chime_timer_t timer = record_timer(t, queue, context, ALL_RECORDS, schedule_of(0, CHIME_HOUR));
@@ -58,8 +57,7 @@ TEST(records_say_what_callbacks_would) {
   EXPECT(is_stale(timer));
 }
 
-TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take, CHIME_QUEUE_RECORDS) {
   chime_tick ticks[4];
   chime_timer_t timer = record_timer(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE, schedule_of(0, CHIME_MILLISECOND));
   REQUIRE(take_some(t, queue, ticks, 4) == 1);
@@ -71,8 +69,7 @@ TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take) {
   EXPECT_EQ(ticks[0].kind, CHIME_TICK_FINALIZE);
 }
 
-TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls, CHIME_QUEUE_RECORDS) {
   int fd = fd_of(t, queue), i, seen = 0;
   chime_tick ticks[4];
   chime_schedule schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
@@ -90,9 +87,8 @@ TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls) {
  * One take ends a batch that an earlier one had begun, and looks for what has fallen due since: there is the timer again
  * whose record was just taken. It is busy, and what was to bring it has been used up.
  */
-TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten) {
+HOST_TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten, CHIME_QUEUE_RECORDS) {
   enum { OTHERS = 200 };
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   int fd = fd_of(t, queue), round, i;
   chime_tick ticks[OTHERS + 8];
   for (round = 0; round < 20; round++) {
@@ -123,8 +119,7 @@ TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten) {
   }
 }
 
-TEST(the_generation_tells_which_record_of_a_batch_is_stale) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(the_generation_tells_which_record_of_a_batch_is_stale, CHIME_QUEUE_RECORDS) {
   chime_tick ticks[4];
   chime_timer_t first = record_timer(t, queue, NULL, 0, schedule_of(0, CHIME_HOUR));
   chime_timer_t second = record_timer(t, queue, NULL, 0, schedule_of(0, CHIME_HOUR));
@@ -139,8 +134,7 @@ TEST(the_generation_tells_which_record_of_a_batch_is_stale) {
 
 static void count_destructor(void *object) { add(object, 1); }
 
-TEST(a_taken_tick_holds_its_target) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(a_taken_tick_holds_its_target, CHIME_QUEUE_RECORDS) {
   int *destroyed = csuite_memory(t, sizeof *destroyed);
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = schedule_of(0, CHIME_HOUR);
@@ -158,8 +152,7 @@ TEST(a_taken_tick_holds_its_target) {
   EXPECT_EQ(load(destroyed), 1);
 }
 
-TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed, CHIME_QUEUE_RECORDS) {
   struct {
     chime_tick tick;
     uint64_t tail;
@@ -180,8 +173,7 @@ TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed) {
   EXPECT_EQ(all, 14); /* each was due, and each was finalized */
 }
 
-TEST(a_queue_of_records_ends_with_what_was_taken_and_what_was_not) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(a_queue_of_records_ends_with_what_was_taken_and_what_was_not, CHIME_QUEUE_RECORDS) {
   chime_tick ticks[2];
   int i;
   for (i = 0; i < 5; i++) record_timer(t, queue, ticks, ALL_RECORDS, schedule_of(0, CHIME_HOUR));

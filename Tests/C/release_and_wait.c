@@ -16,7 +16,6 @@ static void *release_and_wait(void *argument) {
 /* [7] The gate is opened once the id is stale: the release has been made, and the handler runs. */
 TESTS_ON_DISPATCH_QUEUES(release_and_wait_waits_for_the_handler) {
   pthread_t thread;
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_held(t, queue, CHIME_HOUR);
   int64_t end = monotonic_ns() + PATIENCE;
   REQUIRE(spawn(t, &thread, release_and_wait, p));
@@ -31,7 +30,6 @@ TESTS_ON_DISPATCH_QUEUES(release_and_wait_waits_for_the_handler) {
 }
 
 TESTS_ON_DISPATCH_QUEUES(release_and_wait_ends_with_its_timeout) {
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_held(t, queue, CHIME_HOUR);
   EXPECT_STATUS(chime_timer_release_and_wait(p->timer, CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT(is_stale(p->timer));
@@ -41,13 +39,12 @@ TESTS_ON_DISPATCH_QUEUES(release_and_wait_ends_with_its_timeout) {
   EXPECT(await(&p->finalized, 1));
 }
 
-static void release_own_and_wait(probe *p, const chime_tick *tick) {
+static void release_own_and_wait(csuite *t, probe *p, const chime_tick *tick) {
   p->status = chime_timer_release_and_wait(tick->timer, CHIME_FOREVER);
 }
 
 /* [1] */
 TESTS_ON_ALL_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock) {
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_quiet(t, queue, 0, CHIME_MILLISECOND, release_own_and_wait);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_SECOND));
   EXPECT(await(&p->finalized, 1));
@@ -56,8 +53,7 @@ TESTS_ON_ALL_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock) {
   EXPECT(is_stale(p->timer));
 }
 
-TEST(release_and_wait_of_what_does_not_run_returns_at_once) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(release_and_wait_of_what_does_not_run_returns_at_once) {
   probe *idle = probe_idle(t, queue, "i"), *running = probe_every(t, queue, "r", 10);
   EXPECT_OK(chime_timer_release_and_wait(0, CHIME_FOREVER));
   EXPECT_OK(chime_timer_release_and_wait(idle->timer, CHIME_FOREVER));
@@ -68,12 +64,10 @@ TEST(release_and_wait_of_what_does_not_run_returns_at_once) {
 }
 
 /* A record that was taken has started, and ends at the next take: by the thread that would wait. */
-TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock, CHIME_QUEUE_RECORDS) {
   chime_timer_t timer = 0;
   chime_tick record;
   uint32_t count = 0;
-  REQUIRE(queue != 0);
   REQUIRE_OK(chime_timer_after_every(queue, 0, CHIME_HOUR, NULL, NULL, NULL, &timer));
   EXPECT_OK(chime_queue_take_ticks(queue, &record, sizeof record, 1, &count));
   EXPECT_EQ(count, 1);
@@ -83,8 +77,7 @@ TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock) {
 
 /* ---- chime_timer_after_every ------------------------------------------------------------------------------------ */
 
-TEST(after_every_begins_with_its_delay) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(after_every_begins_with_its_delay) {
   probe *a = probe_new(t, queue, "a"), *b = probe_new(t, queue, "b"), *c = probe_new(t, queue, "c");
   REQUIRE_OK(chime_timer_after_every(queue, 25, 10, probe_handler, a, probe_finalizer, &a->timer));
   REQUIRE_OK(chime_timer_after_every(queue, 0, 20, probe_handler, b, NULL, &b->timer));
@@ -114,11 +107,9 @@ static probe *start_in_the_background(csuite *t, chime_queue_t queue, const char
   return p;
 }
 
-TEST(run_does_not_wait_for_timers_in_the_background) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(run_does_not_wait_for_timers_in_the_background, 0) {
   probe *often, *late, *count;
   int i;
-  REQUIRE(queue != 0);
   often = start_in_the_background(t, queue, "often", 0, 100 * CHIME_MICROSECOND);
   late = start_in_the_background(t, queue, "late", CHIME_HOUR, CHIME_HOUR);
   /* With nothing else to wait for it returns at once. */
@@ -138,15 +129,13 @@ TEST(run_does_not_wait_for_timers_in_the_background) {
   EXPECT_EQ(state_of(t, often->timer), CHIME_STATE_RUNNING);
 }
 
-static void release_the_other_later(probe *p, const chime_tick *tick) {
+static void release_the_other_later(csuite *t, probe *p, const chime_tick *tick) {
   if (tick->sequence == 3) p->status = chime_timer_release(p->other->timer);
 }
 
 /* A timer in the background ends the last one that is not: nothing is left to wait for. */
-TEST(a_timer_in_the_background_may_end_the_run) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(a_timer_in_the_background_may_end_the_run, 0) {
   probe *p;
-  REQUIRE(queue != 0);
   p = start_in_the_background(t, queue, "p", 0, CHIME_MILLISECOND);
   p->other = probe_after(t, queue, "o", CHIME_HOUR);
   p->on_tick = release_the_other_later;
@@ -167,8 +156,7 @@ static void *cancel_all(void *argument) {
 }
 
 /* One by one, whichever of them the run watches. */
-TEST(another_thread_ends_what_the_run_waits_for) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(another_thread_ends_what_the_run_waits_for, 0) {
   probe *probes[WATCHED];
   pthread_t thread;
   int round, i;
@@ -187,12 +175,10 @@ TEST(another_thread_ends_what_the_run_waits_for) {
 }
 
 /* A slot that served a timer in the background serves one that is not. */
-TEST(a_slot_does_not_stay_in_the_background) {
+HOST_TEST(a_slot_does_not_stay_in_the_background, 0) {
   enum { TIMERS = 200 };
-  chime_queue_t queue = host_queue(t, 0);
   probe *probes[TIMERS];
   int i;
-  REQUIRE(queue != 0);
   for (i = 0; i < TIMERS; i++) probes[i] = start_in_the_background(t, queue, "p", CHIME_HOUR, 0);
   EXPECT_OK(chime_queue_run(queue, 0));
   for (i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_release(probes[i]->timer));
@@ -224,14 +210,12 @@ static int times_listed(csuite *t, chime_queue_t queue) {
 }
 
 TESTS_ON_ALL_QUEUES(a_queue_is_listed_until_it_is_released) {
-  QUEUE_OR_RETURN(queue, place);
   EXPECT_EQ(times_listed(t, queue), 1);
   EXPECT_TOOK_EFFECT(chime_queue_release(queue));
   EXPECT_EQ(times_listed(t, queue), 0);
 }
 
-TEST(a_list_is_cut_to_its_room) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(a_list_is_cut_to_its_room) {
   QUEUE_OR_RETURN(other, VIRTUAL);
   chime_queue_t listed[2] = {0, 99};
   uint64_t count = 0;

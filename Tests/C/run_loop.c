@@ -171,15 +171,12 @@ OWN_THREAD_TEST(no_stop_is_lost_however_it_meets_the_run) {
 
 /* ---- Runs in handlers ------------------------------------------------------------------------------------------- */
 
-static void stop_this_loop(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  (void)tick;
+static void stop_this_loop(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_run_loop_stop(*(chime_run_loop_t *)p->user));
 }
 
 /* Runs the loop until somebody stops it, and then for a while: nothing of its own queue ticks, the other's does. */
-static void run_in_the_handler(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void run_in_the_handler(csuite *t, probe *p, const chime_tick *tick) {
   chime_schedule later = schedule_of(8 * CHIME_MILLISECOND, 0);
   if (tick->sequence > 1) return;
   EXPECT_OK(chime_timer_activate(p->other->timer, &later));

@@ -40,8 +40,7 @@ static void trace(const chime_tick *tick, void *context) {
   if (tick->kind == CHIME_TRACE_ACTIVATED) EXPECT_EQ(tick->scheduled_ns, tick->actual_ns + 10);
 }
 
-TEST(the_trace_tells_of_each_transition_and_callback) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(the_trace_tells_of_each_transition_and_callback) {
   probe *p = probe_new(t, queue, "p");
   chime_timer_options options = probe_full_options(p);
   chime_schedule schedule = schedule_of(10, 10);
@@ -100,8 +99,7 @@ static void look_at_the_value(const chime_tick *tick, void *context) {
 }
 
 /* [9]: a reset calls back, and holds no lock of the value's then. */
-TEST(the_trace_of_a_reset_may_use_the_value) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(the_trace_of_a_reset_may_use_the_value) {
   watched *w = csuite_memory(t, sizeof *w);
   w->t = t;
   EXPECT_OK(chime_expiring_create(queue, w, NULL, 10, &w->expiring));
@@ -112,10 +110,7 @@ TEST(the_trace_of_a_reset_may_use_the_value) {
   EXPECT_OK(chime_expiring_release(w->expiring));
 }
 
-static void count_traced(const chime_tick *tick, void *context) {
-  (void)tick;
-  add(context, 1);
-}
+static void count_traced(const chime_tick *tick, void *context) { add(context, 1); }
 
 static void *set_and_unset(void *argument) {
   int *over = argument;
@@ -132,7 +127,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run) {
   int *over = csuite_memory(t, 2 * sizeof *over);
   int64_t end = monotonic_ns() + PATIENCE;
   pthread_t thread;
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_every_quietly(t, queue, CHIME_MICROSECOND);
   csuite_keep_memory(t); /* a trace that has begun may end later */
   if (!spawn(t, &thread, set_and_unset, over)) return;
@@ -149,22 +143,13 @@ TESTS_ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run) {
 /* ---- Memory and fork --------------------------------------------------------------------------------------------- */
 
 /* Programs of Tests/Faults set one before their first call, as it must be. */
-static void *no_memory(uint64_t alignment, uint64_t bytes, void *context) {
-  (void)alignment;
-  (void)bytes;
-  (void)context;
-  return NULL;
-}
+static void *no_memory(uint64_t alignment, uint64_t bytes, void *context) { return NULL; }
 
-static void no_free(void *memory, void *context) {
-  (void)memory;
-  (void)context;
-}
+static void no_free(void *memory, void *context) {}
 
-TEST(an_allocator_comes_before_everything_else) {
+VIRTUAL_TEST(an_allocator_comes_before_everything_else) {
   chime_allocator allocator = CHIME_ALLOCATOR_INIT;
   chime_status status;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   EXPECT_STATUS(chime_set_allocator(NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
   allocator.allocate = no_memory;
@@ -177,12 +162,11 @@ TEST(an_allocator_comes_before_everything_else) {
   (void)queue;
 }
 
-TEST(a_memory_limit_refuses_and_all_goes_on) {
+VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {
   chime_queue_t other = 5;
   chime_timer_t timer = 5;
   uint64_t used;
   int count = 0;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_after(t, queue, "p", 10);
   chime_status status = chime_set_memory_limit(1);
   if (status == CHIME_ERROR_UNSUPPORTED) {
@@ -207,8 +191,7 @@ TEST(a_memory_limit_refuses_and_all_goes_on) {
 }
 
 /* What happens in a child is tested in Tests/Faults, by programs that can fork. */
-TEST(only_a_forked_child_can_be_reinitialized) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(only_a_forked_child_can_be_reinitialized) {
   probe *a = probe_after(t, queue, "a", 10);
   EXPECT_STATUS(chime_reinitialize(), CHIME_IGNORED);
   EXPECT_EQ(state_of(t, a->timer), CHIME_STATE_RUNNING);

@@ -20,17 +20,13 @@ static void activate(csuite *t, probe *p) {
   EXPECT_OK(chime_timer_activate(p->timer, &in_an_hour));
 }
 
-static void take_a_turn(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->number = ++((plan *)p->user)->callbacks;
-}
+static void take_a_turn(csuite *t, probe *p, const chime_tick *tick) { p->number = ++((plan *)p->user)->callbacks; }
 
 /* a's callback: b, whose turn is next, goes, and others come. */
-static void take_a_turn_and_replace_b(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void take_a_turn_and_replace_b(csuite *t, probe *p, const chime_tick *tick) {
   plan *s = p->user;
   int i;
-  take_a_turn(p, tick);
+  take_a_turn(t, p, tick);
   EXPECT_TOOK_EFFECT(chime_timer_release(s->b->timer));
   for (i = 0; i < MADE; i++) {
     int is_fired = s->kind == CHIME_TICK_FIRED;
@@ -80,8 +76,7 @@ TEST(an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went) { check_turns(
 TEST(a_registration_is_not_early_by_the_turn_of_a_timer_that_went) { check_turns(t, CHIME_TICK_ARMED); }
 
 /* [10]: the low bits are left alone: with one of them changed an id may be that of a neighbour. */
-TEST(an_id_with_a_high_bit_changed_names_nothing) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(an_id_with_a_high_bit_changed_names_nothing) {
   probe *b = probe_after(t, queue, "b", 10);
   chime_target_t target = 0;
   chime_expiring_t expiring = 0;

@@ -46,7 +46,6 @@ static uint64_t passes_at_rest(csuite *t, chime_queue_t queue) {
 /* [13] */
 TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up) {
   int i;
-  QUEUE_OR_RETURN(queue, place);
   passes_at_rest(t, queue); /* no timer at all */
   for (i = 0; i < 100; i++) {
     probe *p = probe_after(t, queue, "a", CHIME_HOUR + i * CHIME_MILLISECOND);
@@ -60,7 +59,6 @@ TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up) {
 TESTS_ON_DISPATCH_QUEUES(a_queue_whose_periodic_timers_have_ended_does_not_wake_up) {
   chime_schedule schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
   probe *ends, *suspended;
-  QUEUE_OR_RETURN(queue, place);
   probe_after(t, queue, "later", CHIME_HOUR);
   schedule.tick_limit = 20;
   ends = probe_start(t, queue, "ends", &schedule);
@@ -75,7 +73,6 @@ TESTS_ON_DISPATCH_QUEUES(a_queue_whose_periodic_timers_have_ended_does_not_wake_
 /* [13] [18]: the deadlines are in no round unit of the wheel. */
 TESTS_ON_DISPATCH_QUEUES(a_hundred_thousand_queries_bring_no_pass) {
   int kind, i, count = csuite_scaled(100000);
-  QUEUE_OR_RETURN(queue, place);
   probe *running = probe_after(t, queue, "a", CHIME_HOUR + 333);
   probe *suspended = probe_after(t, queue, "b", CHIME_HOUR + 777);
   EXPECT_OK(chime_timer_suspend(suspended->timer));

@@ -48,12 +48,13 @@ TIMELINE(a_release_between_fire_and_advance_changes_no_order,
 TIMELINE(a_timer_rearmed_at_zero_delay_runs_in_the_next_pass,
          "a 0; a: x5 a.activate; b 0; +0 | a1@0 b1@0 a1@0 a1@0 a1@0 a1@0 a1@0; now 0")
 
-static void activate_own(probe *p, const chime_tick *tick) { p->status = chime_timer_activate(tick->timer, NULL); }
+static void activate_own(csuite *t, probe *p, const chime_tick *tick) {
+  p->status = chime_timer_activate(tick->timer, NULL);
+}
 
 /* [12] */
-TEST(a_thousand_passes_at_one_instant_are_the_limit) {
+VIRTUAL_TEST(a_thousand_passes_at_one_instant_are_the_limit) {
   chime_schedule at_once = schedule_of(0, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_idle(t, queue, "a");
   p->quiet = 1;
   p->on_tick = activate_own;
@@ -81,13 +82,11 @@ TIMELINE(jump_runs_nothing, "a 10; >10; >0 |; now 10; a is running; +0 | a1@10")
 TIMELINE(a_nested_advance_would_deadlock,
          "a 10; b 12; a: +5 -> WOULD_DEADLOCK, =100 -> WOULD_DEADLOCK, now 10; +20 | a1@10 b1@12; now 20")
 
-static void advance_the_other_queue(probe *p, const chime_tick *tick) {
-  (void)tick;
+static void advance_the_other_queue(csuite *t, probe *p, const chime_tick *tick) {
   p->status = chime_queue_advance(p->other->queue, 30);
 }
 
-TEST(a_handler_may_advance_another_queue) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(a_handler_may_advance_another_queue) {
   QUEUE_OR_RETURN(second, VIRTUAL);
   probe *p = probe_after(t, queue, "a", 10);
   p->other = probe_after(t, second, "b", 25);
@@ -105,13 +104,11 @@ static void *advance_from_a_thread(void *argument) {
   return NULL;
 }
 
-static void have_a_thread_advance(probe *p, const chime_tick *tick) {
-  (void)tick;
-  run_on_a_thread(p->t, advance_from_a_thread, p);
+static void have_a_thread_advance(csuite *t, probe *p, const chime_tick *tick) {
+  run_on_a_thread(t, advance_from_a_thread, p);
 }
 
-TEST(a_second_thread_finds_the_queue_busy) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(a_second_thread_finds_the_queue_busy) {
   probe *p = probe_after(t, queue, "a", 10);
   p->on_tick = have_a_thread_advance;
   ADVANCE(20);
@@ -181,8 +178,7 @@ TIMELINE(postponing_to_the_end_of_time_saturates,
 TIMELINE(a_tick_limit_beyond_counting_is_accepted, "a 10/10 limit -1; +30 | a1@10 a2@20 a3@30")
 
 /* Later than a number can say. */
-TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
   chime_schedule schedule = schedule_at(INT64_MIN + 1, 0);
   JUMP(10);
   probe_start(t, queue, "a", &schedule);
@@ -193,9 +189,8 @@ TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
 /* ---- Bounds [14] ------------------------------------------------------------------------------------------------- */
 
 /* Each move to an earlier time leaves an entry behind, until there are too many. */
-TEST(moves_to_earlier_times_leave_nothing_behind) {
+VIRTUAL_TEST(moves_to_earlier_times_leave_nothing_behind) {
   int count = 20000, i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_after(t, queue, "a", 2 * CHIME_HOUR);
   int64_t far = 2 * CHIME_HOUR;
   for (i = 0; i < count; i++) {

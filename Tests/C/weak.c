@@ -160,7 +160,6 @@ static const char *take_mode(const char **s) {
 static void react(weak *w, const chime_tick *tick) {
   weak_script *s = w->user;
   int letter = 0;
-  (void)tick;
   while (s->timers[letter] != w) letter++;
   if (s->most[letter] == 0 || load(&w->due) + load(&w->fired) <= s->most[letter]) {
     perform_all(s, s->reactions[letter], ",");

@@ -195,7 +195,6 @@ WEAK_TIMELINE(fire_inside_the_action_is_ignored, "a every 2; a: a.fire?; run a 1
 /* Raises the flag; the first time it stays until the gate opens. */
 static void stay(weak *w, const chime_tick *tick) {
   csuite *t = w->t;
-  (void)tick;
   if (add(&w->flag, 1) == 1) EXPECT(await(&w->gate, 1));
 }
 
