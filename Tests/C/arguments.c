@@ -91,12 +91,11 @@ VIRTUAL_TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
 
 #define ON(place) (1u << (place))
 #define OWN (ON(SERIAL) | ON(CONCURRENT))
-#define DISPATCH (OWN | ON(GLOBAL))
+#define DISPATCH (OWN | ON(GLOBAL) | ON(MAIN))
 #define OTHERS (ON(VIRTUAL) | ON(HOST) | ON(PRECISE) | ON(RUN_LOOP))
 /* Of a wrapped queue the label is not used, so that nothing is said of a bad one. */
 #define LABELLED (DISPATCH | OTHERS)
 #define ALL (LABELLED | ON(WRAPPED_SERIAL))
-#define BAD_CLOCK "is none of the constants that it may be"
 
 static const struct queue_row {
   unsigned places;
@@ -105,11 +104,10 @@ static const struct queue_row {
   chime_queue_options options;
 } queue_rows[] = {
     {ALL, CHIME_OK, NULL, {.size = 0}},
-    {ALL,
-     CHIME_ERROR_INVALID_ARGUMENT,
-     "options.flags (2147483648) has a flag that means",
-     {.flags = UINT32_C(1) << 31}},
+    {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.flags (2147483648) has a flag", {.flags = UINT32_C(1) << 31}},
     {ALL & ~ON(HOST), CHIME_ERROR_INVALID_ARGUMENT, "options.flags (2) ", {.flags = CHIME_QUEUE_BOUND}},
+    {ALL & ~ON(HOST), CHIME_ERROR_INVALID_ARGUMENT, "options.flags ", {.flags = CHIME_QUEUE_RECORDS}},
+    {ON(HOST), CHIME_ERROR_INVALID_ARGUMENT, "options.flags ", {.flags = CHIME_QUEUE_HONOUR_LEEWAY}},
     {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (4) is none of the constants that it may be", {.clock = 4}},
     {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (-1) is none of the constants", {.clock = -1}},
     {DISPATCH | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_BOOTTIME}},
@@ -128,6 +126,9 @@ static const struct queue_row {
     {ON(GLOBAL), CHIME_ERROR_INVALID_ARGUMENT, "options.qos", {.qos = CHIME_QOS_UTILITY}}, /* must be 0 or the same */
     {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "priority (100) is not within 0 to 99", {.realtime_priority = 100}},
     {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.realtime_priority = 1}},
+    {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.affinity = 1}},
+    {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "affinity", {.affinity = UINT64_C(1) << 63}}, /* that is no processor */
+    {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "reserved", {.reserved = 1}},
     /* Two, three and four bytes. */
     {ALL, CHIME_OK, NULL, {.label = "\xc3\xbc \xe2\x8f\xb0 \xf0\x9f\x95\xb0"}},
     {ALL, CHIME_OK, NULL, {.label = ""}},
@@ -141,6 +142,7 @@ static chime_status make(where place, const chime_queue_options *options, chime_
     case CONCURRENT: return chime_queue_create(CHIME_QUEUE_CONCURRENT, options, queue);
     case GLOBAL: return chime_queue_global(CHIME_QOS_DEFAULT, options, queue);
     case WRAPPED_SERIAL: return chime_queue_wrap_dispatch(csuite_wrapped_serial(), options, queue);
+    case MAIN: return chime_queue_main(options, queue);
     case HOST: return chime_queue_create(CHIME_QUEUE_HOST, options, queue);
     case PRECISE: return chime_queue_create(CHIME_QUEUE_PRECISE, options, queue);
     case RUN_LOOP: chime_run_loop_current(&loop); return chime_run_loop_queue_create(loop, NULL, options, queue);
@@ -190,6 +192,10 @@ OWN_THREAD_TEST(queue_options_are_checked) {
     if (places[i] == WRAPPED_SERIAL && csuite_wrapped_serial() == NULL) continue; /* none was given to the suite */
     check_queue_options(t, places[i]);
   }
+}
+
+TEST_ALONE(main_queue_options_are_checked) {
+  if (!csuite_skips_without_dispatch(t)) check_queue_options(t, MAIN);
 }
 
 TEST(kinds_and_classes_of_queues_are_checked) {
@@ -319,10 +325,9 @@ VIRTUAL_TEST(a_schedule_is_checked_member_by_member) {
 
 static void expect_timer_refused(csuite *t, chime_queue_t queue, const chime_timer_options *options, const char *why) {
   chime_timer_t timer = UNTOUCHED;
-  chime_schedule schedule = schedule_of(0, 0);
   INVALID(chime_timer_create(queue, options, &timer), why);
-  INVALID(chime_timer_start(queue, options, &schedule, &timer), why);
-  INVALID(chime_timer_start(queue, options, &schedule, NULL), why);
+  INVALID(chime_timer_start(queue, options, AFTER(0), &timer), why);
+  INVALID(chime_timer_start(queue, options, AFTER(0), NULL), why);
   EXPECT_EQ(timer, UNTOUCHED);
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 }

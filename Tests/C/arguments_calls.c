@@ -68,30 +68,58 @@ VIRTUAL_TEST(calls_on_queues_are_refused_and_change_nothing) {
   EXPECT_OK(chime_queue_shutdown(queue, 0)); /* it was alive */
 }
 
+/* What only host-driven queues do. */
+static void expect_not_host_driven(csuite *t, chime_queue_t queue, where place) {
+  chime_tick ticks[1];
+  int32_t number = 7;
+  int64_t deadline = 7;
+  uint32_t count = 7;
+  UNSUPPORTED(chime_queue_fd(queue, &number), "queue is not host-driven");
+  EXPECT_STATUS(chime_queue_poll_timeout(queue, &number), CHIME_ERROR_UNSUPPORTED);
+  if (place != VIRTUAL) EXPECT_STATUS(chime_queue_next_deadline(queue, &deadline), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_process(queue, 0, &count), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 1, &count), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_run(queue, 0), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_stop(queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT(number == 7 && deadline == 7 && count == 7);
+}
+
 VIRTUAL_TEST(what_a_queue_cannot_do_is_told) {
-  static const where places[] = {SERIAL, CONCURRENT, GLOBAL, HOST};
+  static const where places[] = {VIRTUAL, HOST, PRECISE, SERIAL, CONCURRENT, GLOBAL};
   chime_queue_t host = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_timer_options options = refused_options(t);
   chime_timer_t timer = UNTOUCHED;
   chime_expiring_t value = UNTOUCHED;
   chime_tick tick;
-  uint32_t count = 0;
-  int32_t number = 0;
-  size_t i;
-  for (i = 0; i < 4 && (i == 3 || csuite_has_dispatch()); i++) {
+  uint32_t count = 7;
+  int i;
+  for (i = 0; i < (csuite_has_dispatch() ? 6 : 3); i++) {
     QUEUE_OR_RETURN(other, places[i]);
+    if (places[i] != HOST) expect_not_host_driven(t, other, places[i]);
+    if (places[i] == VIRTUAL) continue;
     UNSUPPORTED(chime_queue_advance(other, 0), "queue is not virtual");
     UNSUPPORTED(chime_queue_advance_to(other, INT64_MAX), "queue is not virtual");
     UNSUPPORTED(chime_queue_jump(other, 0), "queue is not virtual");
-    if (places[i] != SERIAL) EXPECT_STATUS(chime_queue_sync(other, never_function, t, 0), CHIME_ERROR_UNSUPPORTED);
+    if (places[i] == SERIAL || places[i] == PRECISE) continue;
+    EXPECT_STATUS(chime_queue_sync(other, never_function, t, 0), CHIME_ERROR_UNSUPPORTED);
   }
   UNSUPPORTED(chime_queue_sync(queue, never_function, t, CHIME_FOREVER),
               "queue is driven by calls of another thread: use chime_queue_async");
-  UNSUPPORTED(chime_queue_fd(queue, &number), "queue is not host-driven");
   UNSUPPORTED(chime_queue_process(records, 0, NULL), "queue gives records: chime_queue_take_ticks takes them");
   UNSUPPORTED(chime_queue_take_ticks(host, &tick, sizeof tick, 1, &count),
               "queue was made without CHIME_QUEUE_RECORDS, and gives no records");
+  EXPECT_STATUS(chime_queue_run(records, 0), CHIME_ERROR_UNSUPPORTED);
+  INVALID(chime_queue_fd(host, NULL), "fd is NULL");
+  INVALID(chime_queue_next_deadline(host, NULL), "deadline_ns is NULL");
+  INVALID(chime_queue_poll_timeout(host, NULL), "milliseconds is NULL");
+  INVALID(chime_queue_wait(host, -1), "timeout_ns (-1 ns) is negative");
+  INVALID(chime_queue_run(host, 2), "flags (2) has a flag that means nothing here");
   INVALID(chime_queue_take_ticks(records, &tick, 12, 1, &count), "tick_size (12) is not sizeof(chime_tick)");
+  EXPECT_STATUS(chime_queue_take_ticks(records, NULL, sizeof tick, 1, &count), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizeof tick, 1, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizeof tick, 0, &count), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(count, 7);
   /* A queue that gives records has no handlers, functions, finalizers and values. */
   UNSUPPORTED(chime_timer_after(records, 0, never, t, NULL, &timer),
               "queue gives records: the timer's handler, and all other functions, must be NULL there");
@@ -116,7 +144,6 @@ TEST(a_queue_with_a_timer_limit_refuses_one_more) {
   static const char full[] = "queue has as many timers as its timer_limit admits";
   chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
   chime_timer_options options = refused_options(t);
-  chime_schedule schedule = schedule_of(0, 0);
   chime_queue_t queue = 0;
   uint64_t id = UNTOUCHED;
   probe *a;
@@ -126,8 +153,8 @@ TEST(a_queue_with_a_timer_limit_refuses_one_more) {
   a = probe_idle(t, queue, "a");
   probe_after(t, queue, "b", 10);
   EXPECT_DETAIL(chime_timer_create(queue, &options, &id), CHIME_ERROR_LIMIT, full);
-  EXPECT_DETAIL(chime_timer_start(queue, &options, &schedule, &id), CHIME_ERROR_LIMIT, full);
-  EXPECT_DETAIL(chime_timer_start(queue, &options, &schedule, NULL), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_start(queue, &options, AFTER(0), &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_start(queue, &options, AFTER(0), NULL), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_timer_after(queue, 0, never, t, never_function, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_timer_every(queue, 1, never, t, never_function, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_expiring_create(queue, t, never_function, 1, &id), CHIME_ERROR_LIMIT, full);

@@ -22,11 +22,10 @@ TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) {
   int i;
   for (i = 0; i < COUNT; i++) {
     int64_t delay = roll_below(&d, 60 * CHIME_MILLISECOND);
-    chime_schedule schedule = schedule_of(delay, 0);
     probes[i] = probe_idle(t, queue, "a");
     probes[i]->on_tick = check_not_early;
     probes[i]->number = now_of(t, queue) + delay;
-    EXPECT_OK(chime_timer_activate(probes[i]->timer, &schedule));
+    EXPECT_OK(chime_timer_activate(probes[i]->timer, AFTER(delay)));
   }
   for (i = 0; i < COUNT; i++) {
     REQUIRE(await(&probes[i]->returned, 1));
@@ -38,14 +37,13 @@ TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) {
 /* [3] [4] [5] */
 TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) {
   grid *g = csuite_memory(t, sizeof *g);
-  chime_schedule schedule;
   probe *p = probe_idle(t, queue, "a");
+  chime_schedule schedule = schedule_at(now_of(t, queue) + 5 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
+  schedule.tick_limit = 100;
   p->on_tick = check_grid;
   p->user = g;
-  g->interval_ns = 2 * CHIME_MILLISECOND;
-  g->first_ns = now_of(t, queue) + 5 * CHIME_MILLISECOND;
-  schedule = schedule_at(g->first_ns, g->interval_ns);
-  schedule.tick_limit = 100;
+  g->first_ns = schedule.first_ns;
+  g->interval_ns = schedule.interval_ns;
   EXPECT_OK(chime_timer_activate(p->timer, &schedule));
   await_finished(t, p->timer);
   EXPECT_EQ(g->due_times, 100);
@@ -85,13 +83,12 @@ TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch) {
 
 /* [7] */
 TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, CHIME_HOUR);
   probe *p = probe_held(t, queue, CHIME_HOUR);
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   EXPECT_EQ(info_of(t, p->timer).sequence, 1);
   EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_RUNNING);
   EXPECT_OK(chime_timer_resume(p->timer));
-  EXPECT_STATUS(chime_timer_reschedule(p->timer, &in_an_hour), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_reschedule(p->timer, EVERY(CHIME_HOUR, CHIME_HOUR)), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_restart(p->timer, NULL), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_IGNORED);
@@ -110,9 +107,8 @@ TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) {
 
 /* [6]: "A tick that falls due meanwhile waits for the return." */
 TESTS_ON_DISPATCH_QUEUES(a_tick_due_while_the_handler_runs_waits_for_it) {
-  chime_schedule at_once = schedule_of(0, 0);
   probe *p = probe_held(t, queue, 0);
-  EXPECT_TOOK_EFFECT(chime_timer_activate(p->timer, &at_once)); /* finished: a new life, due at once */
+  EXPECT_TOOK_EFFECT(chime_timer_activate(p->timer, AFTER(0))); /* finished: a new life, due at once */
   if (runs_side_by_side(place)) let_later_ticks_come(t, queue, 0);
   EXPECT_EQ(load(&p->ticks), 1);
   open_gate(p);
@@ -127,10 +123,9 @@ static void *open_gate_soon(void *argument) {
 
 /* [7] */
 TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler) {
-  pthread_t thread;
-  int64_t begin;
   probe *p = probe_held(t, queue, CHIME_HOUR);
-  begin = monotonic_ns();
+  int64_t begin = monotonic_ns();
+  pthread_t thread;
   EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED); /* what was asked for is in effect */
@@ -181,10 +176,7 @@ static void check_ring(csuite *t, int count) {
     probes[i]->number = count;
   }
   for (i = 0; i < count; i++) probes[i]->other = probes[(i + 1) % count];
-  for (i = 0; i < count; i++) {
-    chime_schedule schedule = schedule_of(0, CHIME_HOUR);
-    EXPECT_OK(chime_timer_activate(probes[i]->timer, &schedule));
-  }
+  for (i = 0; i < count; i++) EXPECT_OK(chime_timer_activate(probes[i]->timer, EVERY(0, CHIME_HOUR)));
   for (i = 0; i < count; i++) {
     REQUIRE(await(&probes[i]->returned, 1));
     if (probes[i]->status == CHIME_ERROR_WOULD_DEADLOCK) deadlocks++;
@@ -218,23 +210,16 @@ static void spin_ns(int64_t duration_ns) {
 
 typedef chime_status (*stopper)(chime_timer_t timer);
 
-static chime_status stop_by_reschedule(chime_timer_t timer) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
-  return chime_timer_reschedule(timer, &in_an_hour);
-}
-static chime_status stop_by_restart(chime_timer_t timer) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
-  return chime_timer_restart(timer, &in_an_hour);
-}
+static chime_status stop_by_reschedule(chime_timer_t timer) { return chime_timer_reschedule(timer, AFTER(CHIME_HOUR)); }
+static chime_status stop_by_restart(chime_timer_t timer) { return chime_timer_restart(timer, AFTER(CHIME_HOUR)); }
 static chime_status stop_by_postpone(chime_timer_t timer) { return chime_timer_postpone(timer, CHIME_HOUR); }
 
 /* [7]: OK says that the one-shot has not started; it must not start any more. IGNORED says that it has. */
-static void check_stops(csuite *t, where place, stopper stop) {
+static void check_stops(csuite *t, chime_queue_t queue, stopper stop) {
   int count = csuite_scaled(3000), i;
   dice d = {UINT64_C(1234567)};
   race *r = NULL;
   probe *p = NULL;
-  QUEUE_OR_RETURN(queue, place);
   for (i = 0; i < count && !csuite_failed(t); i++) {
     chime_schedule soon = schedule_of(roll_below(&d, 40) * CHIME_MICROSECOND, 0);
     uint64_t generation;
@@ -257,12 +242,12 @@ static void check_stops(csuite *t, where place, stopper stop) {
   }
 }
 
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_cancel) { check_stops(t, place, chime_timer_cancel); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_suspend) { check_stops(t, place, chime_timer_suspend); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule) { check_stops(t, place, stop_by_reschedule); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_restart) { check_stops(t, place, stop_by_restart); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_postpone) { check_stops(t, place, stop_by_postpone); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) { check_stops(t, place, chime_timer_release); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_cancel) { check_stops(t, queue, chime_timer_cancel); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_suspend) { check_stops(t, queue, chime_timer_suspend); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule) { check_stops(t, queue, stop_by_reschedule); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_restart) { check_stops(t, queue, stop_by_restart); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_postpone) { check_stops(t, queue, stop_by_postpone); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) { check_stops(t, queue, chime_timer_release); }
 
 /* ---- Bare timers ------------------------------------------------------------------------------------------------ */
 
@@ -292,8 +277,7 @@ static void cancel_start_and_release_own(csuite *t, probe *p, const chime_tick *
 
 /* [2] [7] */
 TESTS_ON_ALL_QUEUES(a_bare_timer_says_that_its_handler_is_running) {
-  chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
-  probe *p = bare(t, queue, &schedule, cancel_start_and_release_own);
+  probe *p = bare(t, queue, EVERY(CHIME_MILLISECOND, CHIME_MILLISECOND), cancel_start_and_release_own);
   if (place == VIRTUAL) ADVANCE(10 * CHIME_MILLISECOND);
   EXPECT(await(&p->returned, 1));
   EXPECT_EQ(load(&p->ticks), 1);
@@ -306,10 +290,10 @@ TESTS_ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer) {
   enum { CROWD = 64 };
   int rounds = csuite_scaled(20), round, i;
   for (round = 0; round < rounds; round++) {
-    chime_schedule schedule = schedule_at(now_of(t, queue) + CHIME_MILLISECOND, 0);
+    int64_t due = now_of(t, queue) + CHIME_MILLISECOND;
     probe *crowd[CROWD];
     int started = 0;
-    for (i = 0; i < CROWD; i++) crowd[i] = bare(t, queue, &schedule, linger);
+    for (i = 0; i < CROWD; i++) crowd[i] = bare(t, queue, AT(due), linger);
     while (started == 0 && !csuite_failed(t)) {
       for (i = 0; i < CROWD; i++) started += load(&crowd[i]->ticks);
     }
@@ -330,8 +314,7 @@ TESTS_ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer) {
 /* ---- Fairness and extremes -------------------------------------------------------------------------------------- */
 
 static void restart_own_at_once_until_told(csuite *t, probe *p, const chime_tick *tick) {
-  chime_schedule at_once = schedule_of(0, 0);
-  if (load(&p->gate) == 0) p->status = chime_timer_restart(tick->timer, &at_once);
+  if (load(&p->gate) == 0) p->status = chime_timer_restart(tick->timer, AFTER(0));
 }
 
 /* [12] */
@@ -359,8 +342,7 @@ TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin) 
 
 /* [17]: nor does the second call of a timer whose period has no end. */
 TESTS_ON_DISPATCH_QUEUES(a_timer_that_never_comes_can_be_ended) {
-  chime_schedule schedule = schedule_of(CHIME_FOREVER, CHIME_FOREVER);
-  probe *never = probe_start(t, queue, "a", &schedule);
+  probe *never = probe_start(t, queue, "a", EVERY(CHIME_FOREVER, CHIME_FOREVER));
   probe *once = probe_quiet(t, queue, 0, CHIME_FOREVER, NULL);
   EXPECT_EQ(deadline_of(t, never->timer), CHIME_FOREVER);
   EXPECT_EQ(state_of(t, never->timer), CHIME_STATE_RUNNING);

@@ -66,13 +66,12 @@ HOST_TEST(a_host_driven_queue_says_when_it_was_processed, 0) {
 }
 
 SERIAL_TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
-  chime_schedule schedule = schedule_of(0, 0);
   probe *slow = probe_new(t, queue, "slow"), *late;
   chime_timer_options options = probe_options(slow);
   char expected[100];
   options.label = "slow one";
   slow->on_tick = stay_until_gate_opens;
-  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &slow->timer));
+  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(0), &slow->timer));
   if (!EXPECT(await(&slow->flag, 1))) return;
   late = probe_after(t, queue, "late", 0);
   snprintf(expected, sizeof expected, "; the handler of timer %" PRIu64 " \"slow one\" runs on its queue.",

@@ -365,15 +365,11 @@ chime_queue_t csuite_queue_with(csuite *t, chime_queue_kind kind, const chime_qu
 }
 
 chime_queue_t virtual_queue_at(csuite *t, int64_t start_ns) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  options.start_ns = start_ns;
-  return csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &options);
+  return csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.start_ns = start_ns));
 }
 
 chime_queue_t host_queue(csuite *t, uint32_t flags) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  options.flags = flags;
-  return csuite_queue_with(t, CHIME_QUEUE_HOST, &options);
+  return csuite_queue_with(t, CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = flags));
 }
 
 uint32_t process(csuite *t, chime_queue_t queue, uint32_t max) {

@@ -33,7 +33,6 @@ static void expect_no_queue(ids *i) {
   csuite *t = i->t;
   uint64_t id = i->id, timer = UNTOUCHED, value = UNTOUCHED, length = UNTOUCHED;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(0, 0);
   chime_queue_stats stats = CHIME_QUEUE_STATS_INIT, before = stats;
   int64_t now = 77;
   int32_t number = 77;
@@ -62,8 +61,8 @@ static void expect_no_queue(ids *i) {
   REFUSES(chime_queue_get_stats(id, &stats));
   REFUSES(chime_queue_dump(id, text, sizeof text, &length));
   REFUSES(chime_timer_create(id, &options, &timer));
-  REFUSES(chime_timer_start(id, &options, &schedule, &timer));
-  REFUSES(chime_timer_start(id, &options, &schedule, NULL));
+  REFUSES(chime_timer_start(id, &options, AFTER(0), &timer));
+  REFUSES(chime_timer_start(id, &options, AFTER(0), NULL));
   REFUSES(chime_timer_after(id, 0, never, t, never_function, &timer));
   REFUSES(chime_timer_every(id, 1, never, t, never_function, &timer));
   REFUSES(chime_expiring_create(id, t, never_function, 1, &value));
@@ -76,16 +75,15 @@ static void expect_no_queue(ids *i) {
 static void expect_no_timer(ids *i) {
   csuite *t = i->t;
   uint64_t id = i->id, generation = UNTOUCHED;
-  chime_schedule schedule = schedule_of(0, 0);
   chime_timer_info info = CHIME_TIMER_INFO_INIT, before = info;
   chime_state state = 77;
   int64_t deadline = 77;
-  REFUSES(chime_timer_activate(id, &schedule));
+  REFUSES(chime_timer_activate(id, AFTER(0)));
   REFUSES(chime_timer_activate(id, NULL));
-  REFUSES(chime_timer_restart(id, &schedule));
+  REFUSES(chime_timer_restart(id, AFTER(0)));
   REFUSES(chime_timer_suspend(id));
   REFUSES(chime_timer_resume(id));
-  REFUSES(chime_timer_reschedule(id, &schedule));
+  REFUSES(chime_timer_reschedule(id, AFTER(0)));
   REFUSES(chime_timer_postpone(id, 1));
   REFUSES(chime_timer_postpone_until(id, 1));
   REFUSES(chime_timer_fire(id));
@@ -283,14 +281,13 @@ static chime_status end(int kind, uint64_t id) {
 
 /* What a call with a stale id would do to what lives, its owner would see: another answer, or another state. */
 static int refuses_all(int kind, uint64_t id) {
-  chime_schedule at_once = schedule_of(0, 0);
   void *found;
   if (id != 0 && end(kind, id) != CHIME_ERROR_INVALID_HANDLE) return 0;
   if (kind == TARGET) return chime_target_retain(id, &found) == CHIME_ERROR_INVALID_HANDLE;
   if (kind == VALUE) return chime_expiring_reset(id, 1) == CHIME_ERROR_INVALID_HANDLE;
   return chime_timer_cancel(id) == CHIME_ERROR_INVALID_HANDLE &&
          chime_timer_suspend(id) == CHIME_ERROR_INVALID_HANDLE &&
-         chime_timer_restart(id, &at_once) == CHIME_ERROR_INVALID_HANDLE;
+         chime_timer_restart(id, AFTER(0)) == CHIME_ERROR_INVALID_HANDLE;
 }
 
 /* tokio's remove_after_compact, remove_after_compact_poll: a key that was removed stays stale, through as many lives of

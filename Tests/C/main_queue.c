@@ -164,10 +164,9 @@ TEST_ALONE(sync_from_another_thread_waits_for_a_run) {
 
 /* [8]: "What can no longer be delivered on the queue is delivered in this call when the timeout ends." */
 TEST_ALONE(shutdown_delivers_what_a_main_queue_that_nobody_drains_cannot) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
   MAIN_QUEUE_OR_RETURN(queue);
   probe *idle = probe_idle(t, queue, "a");
-  probe *running = probe_start_full(t, queue, "b", &in_an_hour);
+  probe *running = probe_start_full(t, queue, "b", AFTER(CHIME_HOUR));
   probe *released = probe_idle(t, queue, "c");
   EXPECT_OK(chime_timer_release(released->timer));
   EXPECT_OK(chime_queue_shutdown(queue, 50 * CHIME_MILLISECOND));
@@ -176,16 +175,4 @@ TEST_ALONE(shutdown_delivers_what_a_main_queue_that_nobody_drains_cannot) {
   EXPECT_EQ(load(&running->cancelled), 1);
   EXPECT_EQ(load(&running->ticks), 0);
   EXPECT_EQ(load(&released->finalized), 1);
-}
-
-TEST_ALONE(main_queue_options_are_checked) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 77;
-  EXPECT_STATUS(chime_queue_main(NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  options.flags = CHIME_QUEUE_BOUND;
-  EXPECT_STATUS(chime_queue_main(&options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  options.flags = 0;
-  options.clock = CHIME_CLOCK_BOOTTIME;
-  EXPECT_STATUS(chime_queue_main(&options, &queue), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_EQ(queue, 77);
 }

@@ -73,8 +73,7 @@ static void *move_timers(void *argument) {
     for (k = 0; k < MOVES; k++)
       for (i = 0; i < MOVED; i++) move(m, m->timers[i]);
     for (i = 0; i < MOVED; i++) {
-      chime_schedule schedule = schedule_of(roll_below(&m->d, 100 * CHIME_MICROSECOND), 0);
-      EXPECT_TOOK_EFFECT(chime_timer_restart(m->timers[i], &schedule));
+      EXPECT_TOOK_EFFECT(chime_timer_restart(m->timers[i], AFTER(roll_below(&m->d, 100 * CHIME_MICROSECOND))));
     }
     for (i = 0; i < MOVED; i++)
       if (!await_end(t, m->timers[i])) return NULL;
@@ -92,10 +91,9 @@ TESTS_ON_DISPATCH_QUEUES(timers_that_are_moved_again_and_again_still_tick) {
     movers[i].d.state = UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)i;
     for (k = 0; k < MOVED; k++) {
       chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-      chime_schedule schedule = schedule_of(CHIME_MILLISECOND, 0);
       options.handler = on_moved;
       options.context = t;
-      REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &movers[i].timers[k]));
+      REQUIRE_OK(chime_timer_start(queue, &options, AFTER(CHIME_MILLISECOND), &movers[i].timers[k]));
     }
   }
   looks = spawn(t, &looker, look, &movers[0]);

@@ -84,8 +84,7 @@ static void activate_shuffled(crowd *c) {
   }
   for (i = 0; i < c->count; i++) {
     int number = c->activated[i];
-    chime_schedule schedule = schedule_at(c->first + number % INSTANTS * DISTANCE, 0);
-    EXPECT_OK(chime_timer_activate(c->members[number]->timer, &schedule));
+    EXPECT_OK(chime_timer_activate(c->members[number]->timer, AT(c->first + number % INSTANTS * DISTANCE)));
   }
 }
 

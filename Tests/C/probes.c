@@ -3,17 +3,10 @@
 
 /* ---- Schedules and what timers answer --------------------------------------------------------------------------- */
 
-chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) {
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  schedule.first_ns = first_ns;
-  schedule.interval_ns = interval_ns;
-  return schedule;
-}
+chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) { return *EVERY(first_ns, interval_ns); }
 
 chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns) {
-  chime_schedule schedule = schedule_of(deadline_ns, interval_ns);
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  return schedule;
+  return SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = deadline_ns, .interval_ns = interval_ns);
 }
 
 ANSWER(state_of, chime_state, chime_timer_state, -1)
@@ -181,10 +174,7 @@ probe *probe_new(csuite *t, chime_queue_t queue, const char *name) {
 }
 
 chime_timer_options probe_options(probe *p) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  options.handler = probe_handler;
-  options.context = p;
-  options.finalizer = probe_finalizer;
+  chime_timer_options options = TIMER_OPTIONS(.handler = probe_handler, .context = p, .finalizer = probe_finalizer);
   if (p->target != NULL) options.target = p->target->id;
   return options;
 }
@@ -251,21 +241,18 @@ probe *probe_start_full(csuite *t, chime_queue_t queue, const char *name, const 
 }
 
 probe *probe_after(csuite *t, chime_queue_t queue, const char *name, int64_t delay_ns) {
-  chime_schedule schedule = schedule_of(delay_ns, 0);
-  return probe_start(t, queue, name, &schedule);
+  return probe_start(t, queue, name, AFTER(delay_ns));
 }
 
 probe *probe_every(csuite *t, chime_queue_t queue, const char *name, int64_t interval_ns) {
-  chime_schedule schedule = schedule_of(interval_ns, interval_ns);
-  return probe_start(t, queue, name, &schedule);
+  return probe_start(t, queue, name, EVERY(interval_ns, interval_ns));
 }
 
 probe *probe_quiet(csuite *t, chime_queue_t queue, int64_t first_ns, int64_t interval_ns, probe_action on_tick) {
-  chime_schedule schedule = schedule_of(first_ns, interval_ns);
   probe *p = probe_new(t, queue, "a");
   p->quiet = 1;
   p->on_tick = on_tick;
-  return made(p, probe_options(p), &schedule);
+  return made(p, probe_options(p), EVERY(first_ns, interval_ns));
 }
 
 probe *probe_every_quietly(csuite *t, chime_queue_t queue, int64_t interval_ns) {

@@ -23,10 +23,9 @@ VIRTUAL_TEST(leeway_loses_less_than_one_part_in_33_million) {
 /* [2] */
 TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) {
   int i;
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
   probe *p = probe_idle(t, queue, "a");
   for (i = 0; i < 1000 && !csuite_failed(t); i++) {
-    EXPECT_OK(chime_timer_activate(p->timer, &in_an_hour));
+    EXPECT_OK(chime_timer_activate(p->timer, AFTER(CHIME_HOUR)));
     EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
     EXPECT(deadline_of(t, p->timer) < CHIME_FOREVER);
     EXPECT_OK(chime_timer_suspend(p->timer));
@@ -56,12 +55,11 @@ static void expect_new_generation(csuite *t, chime_timer_t timer, uint64_t *gene
   expect_new_generation(t, p->timer, &generation, __LINE__)
 
 VIRTUAL_TEST(every_accepted_change_gives_another_generation) {
-  chime_schedule schedule = schedule_of(10, 10);
   uint64_t generation;
   probe *p = probe_idle(t, queue, "a");
   generation = generation_of(t, p->timer);
-  CHANGES(chime_timer_activate(p->timer, &schedule));
-  CHANGES(chime_timer_reschedule(p->timer, &schedule));
+  CHANGES(chime_timer_activate(p->timer, EVERY(10, 10)));
+  CHANGES(chime_timer_reschedule(p->timer, EVERY(10, 10)));
   CHANGES(chime_timer_suspend(p->timer));
   CHANGES(chime_timer_restart(p->timer, NULL));
   CHANGES(chime_timer_cancel(p->timer));
@@ -171,10 +169,9 @@ TEST(changes_of_every_kind_leave_nothing_behind) {
       chime_queue_t queue = virtual_queue_at(t, 0);
       if (queue == 0) return;
       for (i = 0; i < TIMERS + count; i++) {
-        chime_schedule s = schedule_of(roll_below(&d, 100000), 50000);
         int number = i < TIMERS ? i : (int)roll_below(&d, TIMERS);
         int kind = i < TIMERS ? REPLACES : change == CHANGES ? (int)roll_below(&d, CHANGES) : change;
-        change_entry(t, kind, queue, &timers[number], &s);
+        change_entry(t, kind, queue, &timers[number], EVERY(roll_below(&d, 100000), 50000));
         if (advances && i % 1000 == 0) ADVANCE(100);
         if (i % 500 == 0 && stats_of(t, queue).entries > most) most = stats_of(t, queue).entries;
       }

@@ -63,18 +63,6 @@ VIRTUAL_TEST(release_and_wait_of_what_does_not_run_returns_at_once) {
   EXPECT_STATUS(chime_timer_release_and_wait(queue, 0), CHIME_ERROR_INVALID_HANDLE);
 }
 
-/* A record that was taken has started, and ends at the next take: by the thread that would wait. */
-HOST_TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock, CHIME_QUEUE_RECORDS) {
-  chime_timer_t timer = 0;
-  chime_tick record;
-  uint32_t count = 0;
-  REQUIRE_OK(chime_timer_after_every(queue, 0, CHIME_HOUR, NULL, NULL, NULL, &timer));
-  EXPECT_OK(chime_queue_take_ticks(queue, &record, sizeof record, 1, &count));
-  EXPECT_EQ(count, 1);
-  EXPECT_STATUS(chime_timer_release_and_wait(timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT(is_stale(timer));
-}
-
 /* ---- chime_timer_after_every ------------------------------------------------------------------------------------ */
 
 VIRTUAL_TEST(after_every_begins_with_its_delay) {
@@ -100,10 +88,9 @@ static probe *start_in_the_background(csuite *t, chime_queue_t queue, const char
                                       int64_t interval) {
   probe *p = probe_new(t, queue, name);
   chime_timer_options options = probe_options(p);
-  chime_schedule schedule = schedule_of(first, interval);
   p->quiet = 1;
   options.flags = CHIME_TIMER_BACKGROUND;
-  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  EXPECT_OK(chime_timer_start(queue, &options, EVERY(first, interval), &p->timer));
   return p;
 }
 
@@ -164,8 +151,7 @@ HOST_TEST(another_thread_ends_what_the_run_waits_for, 0) {
   for (i = 0; i < WATCHED; i++) probes[i] = probe_idle(t, queue, "p");
   for (round = 0; round < csuite_scaled(200) && !csuite_failed(t); round++) {
     for (i = 0; i < WATCHED; i++) {
-      chime_schedule schedule = schedule_of((1 + i % 2) * CHIME_HOUR, 0);
-      REQUIRE_OK(chime_timer_activate(probes[i]->timer, &schedule));
+      REQUIRE_OK(chime_timer_activate(probes[i]->timer, AFTER((1 + i % 2) * CHIME_HOUR)));
     }
     REQUIRE(spawn(t, &thread, cancel_all, probes));
     EXPECT_OK(chime_queue_run(queue, 0));

@@ -177,9 +177,8 @@ static void stop_this_loop(csuite *t, probe *p, const chime_tick *tick) {
 
 /* Runs the loop until somebody stops it, and then for a while: nothing of its own queue ticks, the other's does. */
 static void run_in_the_handler(csuite *t, probe *p, const chime_tick *tick) {
-  chime_schedule later = schedule_of(8 * CHIME_MILLISECOND, 0);
   if (tick->sequence > 1) return;
-  EXPECT_OK(chime_timer_activate(p->other->timer, &later));
+  EXPECT_OK(chime_timer_activate(p->other->timer, AFTER(8 * CHIME_MILLISECOND)));
   p->status = chime_run_loop_run(NULL, PATIENCE, 0);
   EXPECT_EQ(load(&p->other->ticks), 1);
   EXPECT_STATUS(chime_run_loop_run(NULL, 5 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
@@ -320,7 +319,6 @@ OWN_THREAD_TEST(shutdown_on_the_loops_own_thread_needs_no_run) {
 
 /* Each wake-up is sent the moment the one before was served; no timer is there that would make up for a lost one. */
 OWN_THREAD_TEST(no_wake_up_is_lost_however_it_meets_the_loop) {
-  chime_schedule now = schedule_of(0, 0);
   int i, rounds = csuite_scaled(100000);
   QUEUE_OR_RETURN(queue, RUN_LOOP);
   probe *p = probe_quiet(t, queue, 0, 0, NULL);
@@ -328,7 +326,7 @@ OWN_THREAD_TEST(no_wake_up_is_lost_however_it_meets_the_loop) {
     int64_t end = monotonic_ns() + PATIENCE;
     while (load(&p->ticks) < i && monotonic_ns() < end) continue;
     REQUIRE(load(&p->ticks) == i);
-    if (i < rounds) EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, &now));
+    if (i < rounds) EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, AFTER(0)));
   }
 }
 

@@ -10,7 +10,6 @@ static void make(caller *c) {
   reign *reign = LOAD(s->reign);
   entry *e = storm_entry(s, reign, NULL);
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(0, (20 + roll_below(&c->d, 80)) * storm_unit(s));
   chime_status status;
   c->timer = NULL;
   memset(c->named, 0, sizeof c->named);
@@ -19,7 +18,7 @@ static void make(caller *c) {
   options.handler = storm_on_tick;
   options.context = e;
   options.finalizer = storm_finalize_on_queue;
-  status = chime_timer_start(reign->queue, &options, &schedule, &e->id);
+  status = chime_timer_start(reign->queue, &options, EVERY(0, (20 + roll_below(&c->d, 80)) * storm_unit(s)), &e->id);
   LISTED(status, MAY(OK) | storm_or_ended(s));
   if (!storm_accepts(e, status)) return;
   c->timer = e;

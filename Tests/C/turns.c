@@ -15,10 +15,7 @@ typedef struct plan {
 } plan;
 
 /* Of extra ticks that were asked for at one instant, that comes first whose timer was activated first. */
-static void activate(csuite *t, probe *p) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
-  EXPECT_OK(chime_timer_activate(p->timer, &in_an_hour));
-}
+static void activate(csuite *t, probe *p) { EXPECT_OK(chime_timer_activate(p->timer, AFTER(CHIME_HOUR))); }
 
 static void take_a_turn(csuite *t, probe *p, const chime_tick *tick) { p->number = ++((plan *)p->user)->callbacks; }
 

@@ -98,7 +98,6 @@ static int is_readable(csuite *t, chime_queue_t queue) {
 static void queries_leave_the_descriptor_alone(csuite *t, uint32_t flags) {
   int kind, i;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(CHIME_HOUR + 333, 0);
   chime_queue_t queue = host_queue(t, flags);
   chime_timer_t timer = 0;
   chime_tick tick;
@@ -107,7 +106,7 @@ static void queries_leave_the_descriptor_alone(csuite *t, uint32_t flags) {
   REQUIRE(queue != 0);
   if (!is_records) options.handler = probe_handler;
   options.context = probe_new(t, queue, "a");
-  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &timer));
+  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(CHIME_HOUR + 333), &timer));
   for (kind = 0; kind < QUERIES; kind++) {
     EXPECT_OK(is_records ? chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count)
                          : chime_queue_process(queue, 0, &count));
@@ -146,10 +145,11 @@ static chime_queue_stats stats_after_a_course(csuite *t, int asks) {
   if (queue == 0) return none;
   for (i = 0; i < TIMERS; i++) timers[i] = probe_every_quietly(t, queue, 100 + i)->timer;
   for (operation = 0; operation < OPERATIONS; operation++) {
-    chime_schedule schedule = schedule_of(roll_below(&d, 5000), roll_below(&d, 2) * (1 + roll_below(&d, 3000)));
     chime_timer_t timer = timers[roll_below(&d, TIMERS)];
     switch (roll_below(&d, 8)) {
-      case 0: chime_timer_restart(timer, &schedule); break;
+      case 0:
+        chime_timer_restart(timer, EVERY(roll_below(&d, 5000), roll_below(&d, 2) * (1 + roll_below(&d, 3000))));
+        break;
       case 1: chime_timer_suspend(timer); break;
       case 2: chime_timer_resume(timer); break;
       case 3: chime_timer_postpone(timer, roll_below(&d, 4000)); break;

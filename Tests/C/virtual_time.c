@@ -54,12 +54,11 @@ static void activate_own(csuite *t, probe *p, const chime_tick *tick) {
 
 /* [12] */
 VIRTUAL_TEST(a_thousand_passes_at_one_instant_are_the_limit) {
-  chime_schedule at_once = schedule_of(0, 0);
   probe *p = probe_idle(t, queue, "a");
   p->quiet = 1;
   p->on_tick = activate_own;
   ADVANCE(7);
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
+  EXPECT_OK(chime_timer_activate(p->timer, AFTER(0)));
   EXPECT_STATUS(chime_queue_advance(queue, 100), CHIME_ERROR_LIMIT);
   EXPECT_EQ(now_of(t, queue), 7); /* time stands there */
   EXPECT_BETWEEN(p->ticks, 999, 1001);
@@ -179,9 +178,8 @@ TIMELINE(a_tick_limit_beyond_counting_is_accepted, "a 10/10 limit -1; +30 | a1@1
 
 /* Later than a number can say. */
 VIRTUAL_TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
-  chime_schedule schedule = schedule_at(INT64_MIN + 1, 0);
   JUMP(10);
-  probe_start(t, queue, "a", &schedule);
+  probe_start(t, queue, "a", AT(INT64_MIN + 1));
   ADVANCE(0);
   EXPECT_EQ(stats_of(t, queue).lateness[31], 1);
 }
@@ -194,8 +192,7 @@ VIRTUAL_TEST(moves_to_earlier_times_leave_nothing_behind) {
   probe *p = probe_after(t, queue, "a", 2 * CHIME_HOUR);
   int64_t far = 2 * CHIME_HOUR;
   for (i = 0; i < count; i++) {
-    chime_schedule schedule = schedule_at(far - i * CHIME_MICROSECOND, 0);
-    EXPECT_OK(chime_timer_restart(p->timer, &schedule));
+    EXPECT_OK(chime_timer_restart(p->timer, AT(far - i * CHIME_MICROSECOND)));
     ADVANCE(1);
   }
   EXPECT_BETWEEN(stats_of(t, queue).entries, 1, 1100);
