@@ -204,7 +204,7 @@ static void *look_first(void *argument) {
 TEST(each_thread_has_a_detail_of_its_own) {
   int64_t now;
   INVALID(chime_now(CHIME_CLOCK_MONOTONIC, NULL), "now_ns is NULL");
-  run_loop_on_a_thread(t, look_first);
+  run_on_a_thread(t, look_first, t);
   EXPECT_TEXT(chime_last_error_detail(), "now_ns is NULL");
   /* What succeeds, or fails otherwise, changes nothing. */
   EXPECT(chime_now(CHIME_CLOCK_MONOTONIC, &now) == CHIME_OK && chime_timer_cancel(5) == CHIME_ERROR_INVALID_HANDLE);

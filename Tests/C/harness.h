@@ -73,18 +73,18 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
   CSUITE_ADD(#name, name, 1) \
   static void name(csuite *t)
 
-/* The same with a queue, which the test ends: that of the expression, or of a kind. */
-#define QUEUE_TEST(name, made) \
+/* One of these with a queue, which the test ends. */
+#define ON_A_QUEUE(test, name, made) \
   static void name##_with(csuite *t, chime_queue_t queue); \
-  TEST(name) { \
+  test(name) { \
     chime_queue_t queue = made; \
     if (queue != 0) name##_with(t, queue); \
   } \
   static void name##_with(csuite *t, chime_queue_t queue)
-#define VIRTUAL_TEST(name) QUEUE_TEST(name, csuite_queue(t, VIRTUAL))
-#define SERIAL_TEST(name) QUEUE_TEST(name, csuite_queue(t, SERIAL))
+#define VIRTUAL_TEST(name) ON_A_QUEUE(TEST, name, csuite_queue(t, VIRTUAL))
+#define SERIAL_TEST(name) ON_A_QUEUE(TEST, name, csuite_queue(t, SERIAL))
 /* On a host-driven queue that the test drives itself. */
-#define HOST_TEST(name, flags) QUEUE_TEST(name, host_queue(t, flags))
+#define HOST_TEST(name, flags) ON_A_QUEUE(TEST, name, host_queue(t, flags))
 
 /*
  * TESTS_ON_...(a_sentence) { ... } defines a test for each of those kinds of queue: `queue`, and `place`, the kind. What

@@ -23,12 +23,10 @@ static void target_rounds(csuite *t, chime_queue_t queue) {
   int timers = csuite_scaled(50000), ticks = 0, i, j;
   int64_t object = 0;
   for (i = 0; i < timers; i += 100) {
-    chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+    chime_timer_options options = TIMER_OPTIONS(.handler = count_action, .context = &ticks);
     chime_timer_t ids[100];
     int before = load(&ticks);
     EXPECT_OK(chime_target_create(&object, NULL, &options.target));
-    options.handler = count_action;
-    options.context = &ticks;
     for (j = 0; j < 100; j++) EXPECT_OK(chime_timer_start(queue, &options, AFTER(0), j % 4 == 0 ? NULL : &ids[j]));
     EXPECT(await(&ticks, before + 100));
     EXPECT_OK(chime_target_release(options.target));

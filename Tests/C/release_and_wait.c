@@ -1,6 +1,5 @@
 /*
- * release_and_wait.c - chime_timer_release_and_wait, on every kind of queue; chime_timer_after_every; timers in the
- * background; the list of queues.
+ * release_and_wait.c - chime_timer_release_and_wait, on every kind of queue; timers in the background; the list of queues.
  */
 #include "harness.h"
 
@@ -40,7 +39,7 @@ TESTS_ON_DISPATCH_QUEUES(release_and_wait_ends_with_its_timeout) {
 }
 
 static void release_own_and_wait(csuite *t, probe *p, const chime_tick *tick) {
-  p->status = chime_timer_release_and_wait(tick->timer, CHIME_FOREVER);
+  EXPECT_STATUS(chime_timer_release_and_wait(tick->timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
 }
 
 /* [1] */
@@ -49,7 +48,6 @@ TESTS_ON_ALL_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock) {
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_SECOND));
   EXPECT(await(&p->finalized, 1));
   EXPECT_EQ(p->ticks, 1);
-  EXPECT_STATUS(p->status, CHIME_ERROR_WOULD_DEADLOCK);
   EXPECT(is_stale(p->timer));
 }
 
@@ -61,24 +59,6 @@ VIRTUAL_TEST(release_and_wait_of_what_does_not_run_returns_at_once) {
   EXPECT_LOG("i. r.");
   EXPECT_STATUS(chime_timer_release_and_wait(running->timer, 0), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_STATUS(chime_timer_release_and_wait(queue, 0), CHIME_ERROR_INVALID_HANDLE);
-}
-
-/* ---- chime_timer_after_every ------------------------------------------------------------------------------------ */
-
-VIRTUAL_TEST(after_every_begins_with_its_delay) {
-  probe *a = probe_new(t, queue, "a"), *b = probe_new(t, queue, "b"), *c = probe_new(t, queue, "c");
-  REQUIRE_OK(chime_timer_after_every(queue, 25, 10, probe_handler, a, probe_finalizer, &a->timer));
-  REQUIRE_OK(chime_timer_after_every(queue, 0, 20, probe_handler, b, NULL, &b->timer));
-  REQUIRE_OK(chime_timer_after_every(queue, 10, 10, probe_handler, c, NULL, &c->timer));
-  EXPECT_EQ(info_of(t, a->timer).interval_ns, 10);
-  ADVANCE(0);
-  EXPECT_LOG("b1@0");
-  ADVANCE(35);
-  EXPECT_LOG("c1@10 b2@20 c2@20 a1@25 c3@30 a2@35");
-  EXPECT_OK(chime_timer_release(a->timer));
-  EXPECT_LOG("a.");
-  /* Nobody holds it: it ends with the queue. */
-  EXPECT_OK(chime_timer_after_every(queue, CHIME_FOREVER, CHIME_FOREVER, probe_handler, c, NULL, NULL));
 }
 
 /* ---- CHIME_TIMER_BACKGROUND ------------------------------------------------------------------------------------- */
@@ -95,19 +75,15 @@ static probe *start_in_the_background(csuite *t, chime_queue_t queue, const char
 }
 
 HOST_TEST(run_does_not_wait_for_timers_in_the_background, 0) {
-  probe *often, *late, *count;
+  const chime_schedule five_times =
+      SCHEDULE(.first_ns = CHIME_MILLISECOND, .interval_ns = CHIME_MILLISECOND, .tick_limit = 5);
+  probe *often = start_in_the_background(t, queue, "often", 0, 100 * CHIME_MICROSECOND);
+  probe *late = start_in_the_background(t, queue, "late", CHIME_HOUR, CHIME_HOUR);
   int i;
-  often = start_in_the_background(t, queue, "often", 0, 100 * CHIME_MICROSECOND);
-  late = start_in_the_background(t, queue, "late", CHIME_HOUR, CHIME_HOUR);
   /* With nothing else to wait for it returns at once. */
   EXPECT_OK(chime_queue_run(queue, 0));
   for (i = 0; i < 3; i++) {
-    chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
-    chime_timer_options options;
-    count = probe_new(t, queue, "count");
-    options = probe_options(count);
-    schedule.tick_limit = 5;
-    REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &count->timer));
+    probe *count = probe_start(t, queue, "count", &five_times);
     EXPECT_OK(chime_queue_run(queue, 0));
     EXPECT_EQ(state_of(t, count->timer), CHIME_STATE_FINISHED);
   }
@@ -117,17 +93,16 @@ HOST_TEST(run_does_not_wait_for_timers_in_the_background, 0) {
 }
 
 static void release_the_other_later(csuite *t, probe *p, const chime_tick *tick) {
-  if (tick->sequence == 3) p->status = chime_timer_release(p->other->timer);
+  if (tick->sequence == 3) EXPECT_OK(chime_timer_release(p->other->timer));
 }
 
 /* A timer in the background ends the last one that is not: nothing is left to wait for. */
 HOST_TEST(a_timer_in_the_background_may_end_the_run, 0) {
-  probe *p;
-  p = start_in_the_background(t, queue, "p", 0, CHIME_MILLISECOND);
+  probe *p = start_in_the_background(t, queue, "p", 0, CHIME_MILLISECOND);
   p->other = probe_after(t, queue, "o", CHIME_HOUR);
   p->on_tick = release_the_other_later;
   EXPECT_OK(chime_queue_run(queue, 0));
-  EXPECT_STATUS(p->status, CHIME_OK);
+  EXPECT(is_stale(p->other->timer));
 }
 
 enum { WATCHED = 40 };

@@ -52,10 +52,9 @@ OWN_THREAD_TEST(what_cannot_be_run_is_refused_at_once) {
   EXPECT_STATUS(chime_run_loop_run("kCFRunLoopDefaultMode", 0, 0), CHIME_TIMED_OUT);
 }
 
-OWN_THREAD_TEST(a_run_lasts_for_its_time_or_until_the_visit_that_ticked) {
+RUN_LOOP_TEST(a_run_lasts_for_its_time_or_until_the_visit_that_ticked, NULL) {
   int64_t before = monotonic_ns();
   probe *first, *second;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
   /* Also with nothing in the mode. */
   run_for(t, NULL, 20 * CHIME_MILLISECOND);
   EXPECT_BETWEEN(monotonic_ns() - before, 20 * CHIME_MILLISECOND, PATIENCE);
@@ -75,12 +74,11 @@ OWN_THREAD_TEST(a_run_lasts_for_its_time_or_until_the_visit_that_ticked) {
 
 /* ---- Modes ------------------------------------------------------------------------------------------------------ */
 
-OWN_THREAD_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another) {
+RUN_LOOP_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another, NULL) {
   chime_run_loop_t loop = current_loop(t);
   chime_queue_t common;
   probe *resting, *ticking;
   int64_t first;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
   REQUIRE_OK(chime_run_loop_add_common_mode(loop, TRACKING));
   common = queue_of_loop(t, loop, CHIME_RUN_LOOP_COMMON_MODES);
   resting = probe_every_quietly(t, queue, 2 * CHIME_MILLISECOND);
@@ -99,26 +97,18 @@ OWN_THREAD_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another
   run_until(t, NULL, &ticking->ticks, load(&ticking->ticks) + 2);
 }
 
-OWN_THREAD_TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there) {
-  static const char mode[] = "mode \xc3\xb6"; /* UTF-8 */
-  probe *p;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, mode);
-  p = probe_after(t, queue, "a", 0);
+RUN_LOOP_TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there, "mode \xc3\xb6" /* UTF-8 */) {
+  probe *p = probe_after(t, queue, "a", 0);
   run_for(t, NULL, 5 * CHIME_MILLISECOND);
   EXPECT_EQ(load(&p->ticks), 0);
-  run_until(t, mode, &p->ticks, 1);
+  run_until(t, "mode \xc3\xb6", &p->ticks, 1);
 }
 
-OWN_THREAD_TEST(a_mode_becomes_common_for_timers_that_were_there_and_for_later_ones) {
+RUN_LOOP_TEST(a_mode_becomes_common_for_timers_that_were_there_and_for_later_ones, CHIME_RUN_LOOP_COMMON_MODES) {
   chime_run_loop_t loop = current_loop(t);
-  probe *before, *after;
-  RUN_LOOP_QUEUE_OR_RETURN(first, CHIME_RUN_LOOP_COMMON_MODES);
-  before = probe_after(t, first, "a", 0);
+  probe *before = probe_after(t, queue, "a", 0), *after;
   EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING));
-  {
-    RUN_LOOP_QUEUE_OR_RETURN(second, CHIME_RUN_LOOP_COMMON_MODES);
-    after = probe_after(t, second, "b", 0);
-  }
+  after = probe_after(t, queue_of_loop(t, loop, CHIME_RUN_LOOP_COMMON_MODES), "b", 0);
   EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING)); /* again changes nothing */
   run_for(t, TRACKING, 0);
   EXPECT_EQ(load(&before->ticks), 1);
@@ -186,10 +176,9 @@ static void run_in_the_handler(csuite *t, probe *p, const chime_tick *tick) {
   store(&p->flag, 1);
 }
 
-OWN_THREAD_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_innermost_run) {
+RUN_LOOP_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_innermost_run, NULL) {
   chime_run_loop_t loop = current_loop(t);
   probe *outer, *inner;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
   outer = probe_every(t, queue, "a", CHIME_MILLISECOND);
   outer->other = inner = probe_idle(t, queue_of_loop(t, loop, NULL), "b");
   outer->on_tick = run_in_the_handler;
@@ -297,20 +286,18 @@ OWN_THREAD_TEST(release_ends_the_thread_also_when_a_callback_runs_the_loop) {
 
 static void set_to_one(void *value) { store(value, 1); }
 
-OWN_THREAD_TEST(sync_is_for_the_loops_own_thread_only) {
+RUN_LOOP_TEST(sync_is_for_the_loops_own_thread_only, NULL) {
   int ran = 0;
   QUEUE_OR_RETURN(other, RUN_LOOP);
-  RUN_LOOP_QUEUE_OR_RETURN(mine, NULL);
-  EXPECT_OK(chime_queue_sync(mine, set_to_one, &ran, 0));
+  EXPECT_OK(chime_queue_sync(queue, set_to_one, &ran, 0));
   EXPECT_EQ(ran, 1);
   ran = 0;
   EXPECT_STATUS(chime_queue_sync(other, set_to_one, &ran, PATIENCE), CHIME_ERROR_UNSUPPORTED);
   EXPECT_EQ(ran, 0);
 }
 
-OWN_THREAD_TEST(shutdown_on_the_loops_own_thread_needs_no_run) {
+RUN_LOOP_TEST(shutdown_on_the_loops_own_thread_needs_no_run, NULL) {
   probe *p;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
   p = probe_after(t, queue, "a", 0);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(load(&p->ticks), 0);

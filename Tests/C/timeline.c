@@ -307,7 +307,10 @@ static void perform_on_a_timer(timeline *l, const char *statement) {
     make(l, letter, &schedule, m);
   } else if (take(&s, "after")) {
     probe *p = new_timer(l, letter, m);
-    EXPECT_OK(chime_timer_after(l->queue, take_number(&s), probe_handler, p, probe_finalizer, &p->timer));
+    int64_t delay = take_number(&s);
+    EXPECT_OK(take(&s, "every") ? chime_timer_after_every(l->queue, delay, take_number(&s), probe_handler, p,
+                                                          probe_finalizer, &p->timer)
+                                : chime_timer_after(l->queue, delay, probe_handler, p, probe_finalizer, &p->timer));
   } else if (take(&s, "every")) {
     probe *p = new_timer(l, letter, m);
     EXPECT_OK(chime_timer_every(l->queue, take_number(&s), probe_handler, p, probe_finalizer, &p->timer));

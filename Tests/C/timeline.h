@@ -15,7 +15,7 @@
  *                           a deadline), `limit N`, `leeway N`, `delay` and `remaining` (policies), `full`, with
  *                           registration and cancel handlers, `self`, which releases itself, and `of O`, with that target
  *     a new ...             makes it without starting it
- *     a after N, a every N  starts it by chime_timer_after and chime_timer_every
+ *     a after N [every N], a every N    starts it by chime_timer_after, _after_every and _every
  *     a.CALL                activate, restart, reschedule [SCHEDULE], suspend, resume, cancel, cancel_and_wait, fire,
  *                           release, postpone N, until N
  *     a.add x [as y]        puts the named handler x, with the key x or y

@@ -20,6 +20,11 @@ TIMELINE(a_repeating_timer_ticks_on_its_grid,
 
 TIMELINE(every_begins_one_interval_from_now, "+5; a every 10; =40 | a1@15 a2@25 a3@35; a.release | a.")
 
+/* Some end only with the queue. */
+TIMELINE(after_every_begins_with_its_delay,
+         "a after 25 every 10; b after 0 every 20; c after 10 every 10; d after max every max; +0 | b1@0; "
+         "+35 | c1@10 b2@20 c2@20 a1@25 c3@30 a2@35; a.release | a.")
+
 TIMELINE(after_calls_once, "+5; a after 10; =40 | a1@15; a is finished; a.release | a.")
 
 /* ---- Missed ticks ----------------------------------------------------------------------------------------------- */
