@@ -364,10 +364,6 @@ chime_queue_t csuite_queue_with(csuite *t, chime_queue_kind kind, const chime_qu
   return queue;
 }
 
-chime_queue_t virtual_queue_at(csuite *t, int64_t start_ns) {
-  return csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.start_ns = start_ns));
-}
-
 chime_queue_t host_queue(csuite *t, uint32_t flags) {
   return csuite_queue_with(t, CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = flags));
 }

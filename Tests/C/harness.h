@@ -224,9 +224,6 @@ void *csuite_wrapped_concurrent(void);
 /** A queue of a kind with these options, which the test ends; 0 with the failure recorded. */
 chime_queue_t csuite_queue_with(csuite *t, chime_queue_kind kind, const chime_queue_options *options);
 
-/** A virtual queue that begins at that time. */
-chime_queue_t virtual_queue_at(csuite *t, int64_t start_ns);
-
 /** A host-driven queue that the test drives itself; 0 with the failure recorded. */
 chime_queue_t host_queue(csuite *t, uint32_t flags);
 
@@ -314,6 +311,10 @@ int64_t now_of(csuite *t, chime_queue_t queue);
 int64_t next_deadline(csuite *t, chime_queue_t queue);
 chime_queue_stats stats_of(csuite *t, chime_queue_t queue);
 int is_stale(chime_timer_t timer);
+
+/** Asks for something of the timer or its queue: in as many ways, of which the first two are the shortest. */
+enum { QUERIES = 9 };
+chime_status query(int kind, chime_queue_t queue, chime_timer_t timer);
 
 /*
  * A probe is the context of a timer, of a named handler, of a function or of the handler of an expiry, or the object of a

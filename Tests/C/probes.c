@@ -22,6 +22,26 @@ int is_stale(chime_timer_t timer) {
   return chime_timer_state(timer, &state) == CHIME_ERROR_INVALID_HANDLE && state == -1;
 }
 
+chime_status query(int kind, chime_queue_t queue, chime_timer_t timer) {
+  chime_timer_info info = CHIME_TIMER_INFO_INIT;
+  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
+  chime_state state = 0;
+  uint64_t generation = 0, length = 0;
+  int64_t time = 0;
+  char text[256];
+  switch (kind) {
+    case 0: return chime_timer_get_info(timer, &info);
+    case 1: return chime_timer_next_deadline(timer, &time);
+    case 2: return chime_timer_explain(timer, text, sizeof text, &length);
+    case 3: return chime_queue_get_stats(queue, &stats);
+    case 4: return chime_queue_dump(queue, text, sizeof text, &length);
+    case 5: return chime_timer_generation(timer, &generation);
+    case 6: return chime_timer_state(timer, &state);
+    case 7: return chime_queue_now(queue, &time);
+    default: return chime_timer_check_generation(timer, 0) == CHIME_IGNORED ? CHIME_OK : CHIME_ERROR_BUSY;
+  }
+}
+
 /* ---- Probes ----------------------------------------------------------------------------------------------------- */
 
 static void enter(probe *p) {

@@ -11,12 +11,10 @@ VIRTUAL_TEST(leeway_loses_less_than_one_part_in_33_million) {
   static const int64_t leeways[] = {1, 1023, 1025, 999999999, CHIME_HOUR + 1, INT64_C(1) << 53, INT64_MAX - 1};
   size_t i;
   for (i = 0; i < sizeof leeways / sizeof leeways[0]; i++) {
-    chime_schedule schedule = schedule_of(10, 0);
-    chime_timer_info info;
-    schedule.leeway_ns = leeways[i];
-    info = info_of(t, probe_start(t, queue, "a", &schedule)->timer);
-    EXPECT_BETWEEN(info.leeway_ns, leeways[i] - leeways[i] / 33000000, leeways[i]);
-    if (leeways[i] < 1000000) EXPECT_EQ(info.leeway_ns, leeways[i]);
+    probe *p = probe_start(t, queue, "a", &SCHEDULE(.first_ns = 10, .leeway_ns = leeways[i]));
+    int64_t leeway = info_of(t, p->timer).leeway_ns;
+    EXPECT_BETWEEN(leeway, leeways[i] - leeways[i] / 33000000, leeways[i]);
+    if (leeways[i] < 1000000) EXPECT_EQ(leeway, leeways[i]);
   }
 }
 
@@ -55,9 +53,8 @@ static void expect_new_generation(csuite *t, chime_timer_t timer, uint64_t *gene
   expect_new_generation(t, p->timer, &generation, __LINE__)
 
 VIRTUAL_TEST(every_accepted_change_gives_another_generation) {
-  uint64_t generation;
   probe *p = probe_idle(t, queue, "a");
-  generation = generation_of(t, p->timer);
+  uint64_t generation = generation_of(t, p->timer);
   CHANGES(chime_timer_activate(p->timer, EVERY(10, 10)));
   CHANGES(chime_timer_reschedule(p->timer, EVERY(10, 10)));
   CHANGES(chime_timer_suspend(p->timer));
@@ -123,7 +120,6 @@ static void ignore_tick(const chime_tick *tick, void *context) {}
 enum { POSTPONES, CANCELS, RESTARTS, RESCHEDULES, SUSPENDS, REPLACES, FIRES, CHANGES };
 
 static void change_entry(csuite *t, int change, chime_queue_t queue, chime_timer_t *timer, const chime_schedule *s) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   switch (change) {
     case POSTPONES:
       chime_timer_postpone(*timer, s->first_ns);
@@ -147,8 +143,7 @@ static void change_entry(csuite *t, int change, chime_queue_t queue, chime_timer
       break;
     case REPLACES:
       chime_timer_release(*timer);
-      options.handler = ignore_tick;
-      EXPECT_OK(chime_timer_start(queue, &options, s, timer));
+      EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = ignore_tick), s, timer));
       break;
     default:
       chime_timer_fire(*timer);
@@ -166,8 +161,7 @@ TEST(changes_of_every_kind_leave_nothing_behind) {
       chime_timer_t timers[TIMERS] = {0};
       dice d = {UINT64_C(14)};
       uint64_t most = 0;
-      chime_queue_t queue = virtual_queue_at(t, 0);
-      if (queue == 0) return;
+      QUEUE_OR_RETURN(queue, VIRTUAL);
       for (i = 0; i < TIMERS + count; i++) {
         int number = i < TIMERS ? i : (int)roll_below(&d, TIMERS);
         int kind = i < TIMERS ? REPLACES : change == CHANGES ? (int)roll_below(&d, CHANGES) : change;
