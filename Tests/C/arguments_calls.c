@@ -139,8 +139,7 @@ VIRTUAL_TEST(what_a_queue_cannot_do_is_told) {
   EXPECT_STATUS(chime_timer_remove_handler(timer, "x"), CHIME_IGNORED);
 }
 
-/* [14] */
-TEST(a_queue_with_a_timer_limit_refuses_one_more) {
+TEST(a_queue_with_a_timer_limit_refuses_one_more) { /* [14] */
   static const char full[] = "queue has as many timers as its timer_limit admits";
   chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
   chime_timer_options options = refused_options(t);

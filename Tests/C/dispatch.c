@@ -14,8 +14,7 @@ static void check_not_early(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_EQ(tick->missed, 0);
 }
 
-/* [3] */
-TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) {
+TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) { /* [3] */
   enum { COUNT = 100 };
   dice d = {UINT64_C(77777)};
   probe *probes[COUNT];
@@ -34,8 +33,7 @@ TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) {
   }
 }
 
-/* [3] [4] [5] */
-TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) {
+TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) { /* [3] [4] [5] */
   grid *g = csuite_memory(t, sizeof *g);
   probe *p = probe_idle(t, queue, "a");
   chime_schedule schedule = schedule_at(now_of(t, queue) + 5 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
@@ -81,8 +79,7 @@ TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch) {
 
 /* ---- Stopping --------------------------------------------------------------------------------------------------- */
 
-/* [7] */
-TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) {
+TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) { /* [7] */
   probe *p = probe_held(t, queue, CHIME_HOUR);
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   EXPECT_EQ(info_of(t, p->timer).sequence, 1);
@@ -121,8 +118,7 @@ static void *open_gate_soon(void *argument) {
   return NULL;
 }
 
-/* [7] */
-TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler) {
+TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler) { /* [7] */
   probe *p = probe_held(t, queue, CHIME_HOUR);
   int64_t begin = monotonic_ns();
   pthread_t thread;
@@ -186,8 +182,7 @@ static void check_ring(csuite *t, int count) {
   EXPECT(deadlocks >= 1);
 }
 
-/* [1] */
-TEST(two_handlers_that_wait_for_each_other_get_would_deadlock) { check_ring(t, 2); }
+TEST(two_handlers_that_wait_for_each_other_get_would_deadlock) { check_ring(t, 2); } /* [1] */
 TEST(three_handlers_that_wait_in_a_ring_get_would_deadlock) { check_ring(t, 3); }
 
 /* ---- No stale tick ---------------------------------------------------------------------------------------------- */
@@ -275,8 +270,7 @@ static void cancel_start_and_release_own(csuite *t, probe *p, const chime_tick *
   EXPECT(is_stale(tick->timer));
 }
 
-/* [2] [7] */
-TESTS_ON_ALL_QUEUES(a_bare_timer_says_that_its_handler_is_running) {
+TESTS_ON_ALL_QUEUES(a_bare_timer_says_that_its_handler_is_running) { /* [2] [7] */
   probe *p = bare(t, queue, EVERY(CHIME_MILLISECOND, CHIME_MILLISECOND), cancel_start_and_release_own);
   if (place == VIRTUAL) ADVANCE(10 * CHIME_MILLISECOND);
   EXPECT(await(&p->returned, 1));
@@ -317,8 +311,7 @@ static void restart_own_at_once_until_told(csuite *t, probe *p, const chime_tick
   if (load(&p->gate) == 0) p->status = chime_timer_restart(tick->timer, AFTER(0));
 }
 
-/* [12] */
-TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) {
+TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) { /* [12] */
   probe *greedy = probe_quiet(t, queue, 0, 0, restart_own_at_once_until_told);
   probe *meek = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   EXPECT(await(&meek->returned, 5));
@@ -327,8 +320,7 @@ TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) {
   EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(greedy->timer, CHIME_FOREVER)));
 }
 
-/* [17] */
-TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin) {
+TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin) { /* [17] */
   chime_schedule at_zero = schedule_at(0, CHIME_MILLISECOND); /* of the clock: since then millions were missed */
   int64_t begin;
   probe *p = probe_idle(t, queue, "a");

@@ -48,7 +48,6 @@ TIMELINE(a_lifetime_without_end_ends_with_a_reset_or_a_release,
 TIMELINE(the_end_of_time_ends_no_value,
          ">9223372036854775802; V value max; W value 4; +4 | W.; >3600000000000; now max; +0; V is there; "
          "V.reset 1; V is there |; V.release | V.")
-
 TIMELINE(values_vanish_in_the_order_of_their_deadlines,
          "U value 30; V value 10; W value 20; V.on n; W.on o; +40 | n@10 n. V. o@20 o. W. U.")
 
@@ -87,7 +86,6 @@ TIMELINE(
     a_reset_begins_the_time_anew_later_or_earlier,
     "V value 10; V.on n; +9; V.reset 10; +9; V is there; V.reset 100; +80; V is there; V.reset 5; +4; V is there |; "
     "+1; V is gone | n@103 n. V.; V.reset 100?; V is gone; +200 |")
-
 TIMELINE(a_reset_to_0_ends_the_value_at_once, "V value 10; V.on n; +3; V.reset 0; V is gone |; +0 | n@3 n. V.")
 
 /* ---- Acquire and yield ------------------------------------------------------------------------------------------ */
@@ -95,16 +93,13 @@ TIMELINE(a_reset_to_0_ends_the_value_at_once, "V value 10; V.on n; +3; V.reset 0
 TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_time,
          "V value 10; V.on n; V.acquire; V.acquire; +20 | n@10 n.; V is gone; V.yield |; V.yield | V.; "
          "V.yield?; V is gone; V.release |")
-
 TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_release,
          "V value 10; V.on n; V.acquire; V.acquire; V.release | n.; V.acquire -> INVALID_HANDLE; "
          "V.reset 10 -> INVALID_HANDLE; V.on m -> INVALID_HANDLE; V.release -> INVALID_HANDLE; "
          "V.yield; +20 |; V.yield | V.; V is released")
-
 TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_queue,
          "V value 10; W value 50; V.on n; W.on o; V.acquire; W.acquire; +20 | n@10 n.; queue.shutdown | o.; V is gone; "
          "W is gone; V.release; W.release |; V.yield | V.; W.yield | W.; V is released; W is released")
-
 TIMELINE(a_yield_without_an_acquire_is_ignored,
          "V value 10; V.yield?; V.acquire; V.yield; V.yield?; V is there |; V.release | V.; V is released")
 
@@ -112,13 +107,10 @@ TIMELINE(a_yield_without_an_acquire_is_ignored,
 
 TIMELINE(a_handler_replaces_the_one_before, "V value 10; V.on n; V.on o | n.; +10 | o@10 o. V.; "
                                             "W value 10; W.on p; W.on nothing | p.; W.on nothing; +10 | W.")
-
 TIMELINE(a_handler_that_comes_too_late_stays_the_callers,
          "V value 10; +10 | V.; V.on n?; V.on nothing?; V.release; V.on n -> INVALID_HANDLE; +10 |")
-
 TIMELINE(the_handler_does_not_bring_the_value_back,
          "V value 10; V.on n; n: V is gone, V.reset 10?, V.yield?, V.on m?; +30 | n@10 n. V.")
-
 TIMELINE(the_handler_may_make_the_next_value,
          "V value 10; V.on n; n: W value 10, W.on o, V.release!; +30 | n@10 n. V. o@20 o. W.")
 
@@ -129,8 +121,7 @@ TIMELINE(
     a_release_finalizes_in_the_call_and_nothing_is_called,
     "V value 10; V.release | V.; V is released; W value 10; W.on n; W.acquire; W.release | n.; W.yield | W.; +20 |")
 
-/* [8] [9] */
-TESTS_ON_DISPATCH_QUEUES(a_release_while_the_handler_runs_leaves_the_end_to_it) {
+TESTS_ON_DISPATCH_QUEUES(a_release_while_the_handler_runs_leaves_the_end_to_it) { /* [8] [9] */
   probe *v = soon(t, queue, stay_until_gate_opens), *n = v->other;
   EXPECT(await(&n->flag, 1));
   expect_vanished(v);

@@ -16,8 +16,7 @@ static void take(void *context) {
   EXPECT_EQ((*f->next)++, f->number);
 }
 
-/* [12] */
-HOST_TEST(one_function_at_a_time_of_a_hundred_thousand, 0) {
+HOST_TEST(one_function_at_a_time_of_a_hundred_thousand, 0) { /* [12] */
   int count = csuite_scaled(100000), next = 0, i;
   function *functions = csuite_memory(t, (size_t)count * sizeof *functions);
   for (i = 0; i < count; i++) {

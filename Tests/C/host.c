@@ -174,8 +174,7 @@ static void expect_refused_in_a_handler(csuite *t, chime_queue_t queue, probe_ac
   EXPECT_EQ(process(t, queue, 0), 1);
 }
 
-/* [1] */
-HOST_TEST(driving_inside_a_handler_would_deadlock, 0) {
+HOST_TEST(driving_inside_a_handler_would_deadlock, 0) { /* [1] */
   expect_refused_in_a_handler(t, queue, drive_inside, CHIME_ERROR_WOULD_DEADLOCK);
 }
 HOST_TEST(a_second_thread_gets_busy, 0) {

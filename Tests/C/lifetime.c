@@ -39,8 +39,7 @@ static void await_callback(probe *p, where place, const int *count) {
   come_to_rest(t, p->timer);
 }
 
-/* [8] */
-TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_once) {
+TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_once) { /* [8] */
   probe *probes[5];
   int i;
   for (i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
@@ -76,8 +75,7 @@ static void release_own_and_check(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_EQ(load(&p->finalized), 0); /* not before the handler has returned */
 }
 
-/* [8] [9] */
-TESTS_ON_ALL_QUEUES(a_handler_may_release_its_own_timer) {
+TESTS_ON_ALL_QUEUES(a_handler_may_release_its_own_timer) { /* [8] [9] */
   probe *p = quiet_full_at_work(t, queue, release_own_and_check);
   run_due(t, queue, place);
   EXPECT(await(&p->finalized, 1));
@@ -108,8 +106,7 @@ TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_finalizer_may_call_anything) {
   EXPECT_EQ(load(&other->cancelled), 1);
 }
 
-/* [7] [8] */
-TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_after_the_handler) {
+TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_after_the_handler) { /* [7] [8] */
   probe *p = quiet_full_held(t, queue);
   EXPECT_STATUS(chime_timer_release(p->timer), CHIME_RUNNING);
   EXPECT(is_stale(p->timer));
@@ -134,8 +131,7 @@ static void note_own_id_and_cancel(csuite *t, probe *p, const chime_tick *tick) 
   EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
 }
 
-/* [8] */
-TESTS_ON_ALL_QUEUES(a_timer_without_an_id_releases_itself) {
+TESTS_ON_ALL_QUEUES(a_timer_without_an_id_releases_itself) { /* [8] */
   const chime_schedule three_times = SCHEDULE(.interval_ns = 1, .tick_limit = 3, .missed_policy = CHIME_MISSED_DELAY);
   chime_timer_options options;
   probe *probes[3]; /* a one-shot, one that its handler cancels, and one that comes three times */
@@ -160,7 +156,6 @@ TESTS_ON_ALL_QUEUES(a_timer_without_an_id_releases_itself) {
 
 TIMELINE(a_self_releasing_timer_lives_until_it_is_at_rest,
          "a 1 self; a: x2 a.activate; +10 | a1@1 a1@2 a1@3 a.; timers 0; a.release -> INVALID_HANDLE")
-
 TIMELINE(a_self_releasing_timer_may_be_released, "a 10 self; a.release | a.; +20 |")
 
 /* ---- The end of a queue ----------------------------------------------------------------------------------------- */
@@ -188,8 +183,7 @@ static int finalizers_of(probe **p) {
   return load(&p[0]->finalized) + load(&p[1]->finalized) + load(&p[2]->finalized) + load(&p[3]->finalized);
 }
 
-/* [8] [16] */
-TESTS_ON_ALL_QUEUES(shutdown_delivers_all_that_is_left) {
+TESTS_ON_ALL_QUEUES(shutdown_delivers_all_that_is_left) { /* [8] [16] */
   probe *p[4];
   populate(t, queue, p);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
@@ -198,8 +192,7 @@ TESTS_ON_ALL_QUEUES(shutdown_delivers_all_that_is_left) {
   EXPECT_STATUS(chime_queue_shutdown(queue, 0), CHIME_ERROR_INVALID_HANDLE);
 }
 
-/* [8] */
-TESTS_ON_ALL_QUEUES(release_of_a_queue_finalizes_its_timers) {
+TESTS_ON_ALL_QUEUES(release_of_a_queue_finalizes_its_timers) { /* [8] */
   probe *p[4];
   populate(t, queue, p);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_release(queue));
@@ -216,8 +209,7 @@ static void shut_down_own_queue(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_EQ(load(&p->finalized), 0);
 }
 
-/* [9] */
-TESTS_ON_ALL_QUEUES(a_handler_may_shut_its_own_queue_down) {
+TESTS_ON_ALL_QUEUES(a_handler_may_shut_its_own_queue_down) { /* [9] */
   probe *p[4], *a;
   populate(t, queue, p);
   a = quiet_full(t, queue);
@@ -236,8 +228,7 @@ static void take_a_while(csuite *t, probe *p, const chime_tick *tick) {
   store(&p->flag, 2);
 }
 
-/* [16] */
-TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) {
+TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) { /* [16] */
   int ticks;
   QUEUE_OR_RETURN(another, place); /* of the same kind */
   probe *p = quiet_full_at_work(t, queue, take_a_while);

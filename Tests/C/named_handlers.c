@@ -30,7 +30,6 @@ TIMELINE(handlers_are_called_after_the_timers_own_in_the_order_in_which_they_cam
 
 /* Their ticks are compared with the timer's own (timeline.c). */
 TIMELINE(each_handler_gets_the_same_tick_with_its_own_context, "a 10/10; a.add x; a.add y; >35; +0 | a1+2>35 x1 y1")
-
 TIMELINE(extra_ticks_are_for_all_handlers_registration_and_cancel_callbacks_are_not,
          "a new full; a.add x; a.activate 10/10; +0 | a^; a.fire; +10 | a1!0 x1 a2@10 x2; a.cancel; +10 | a-")
 
@@ -74,7 +73,6 @@ TIMELINE(
 TIMELINE(a_handler_that_was_removed_between_two_ticks_is_not_called,
          "a 10/10; a.add x; a.add y; +10; a.remove x | a1@10 x1 y1 x.; a.remove x?; +10 | a2@20 y2; "
          "a.add x; +10 | a3@30 y3 x3")
-
 TIMELINE(a_removed_handler_does_not_start_in_a_tick_that_has_started,
          "a 10/10; a.add w; a.add x; a.add y; a.add z; +10 | a1@10 w1 x1 y1 z1; "
          "a: x1 a.remove x; w: x1 a.remove y; +10 | a2@20 w2 z2 x. y.")
@@ -144,25 +142,20 @@ TIMELINE(a_handler_that_the_timers_own_adds_waits_for_the_next_tick,
 /* The old one is removed, the new one came after the tick had started: neither is called for it. */
 TIMELINE(replacing_a_handler_in_the_timers_own_leaves_it_out_of_that_tick,
          "a 10/10; a.add x; a.add y; +10; a: x1 a.add n as x; +20 | a1@10 x1 y1 a2@20 y2 x. a3@30 n3 y3")
-
 TIMELINE(a_handler_that_another_one_adds_waits_for_the_next_tick,
          "a 10/10; a.add x; a.add y; x: x1 a.add z; +20 | a1@10 x1 y1 a2@20 x2 y2 z2")
-
 TIMELINE(a_handler_may_replace_itself, "a 10/10; a.add x; a.add y; x: a.add n as x!; +20 | a1@10 x1 y1 x. a2@20 n2 y2")
-
 TIMELINE(the_registration_handler_may_add_one_for_the_first_tick, "a 0 full; a^: a.add x; +0 | a^ a1@0 x1")
 
 /* ---- What handlers do to the timer ------------------------------------------------------------------------------- */
 
 TIMELINE(all_handlers_of_a_tick_run_when_one_cancels, "a 10/10; a.add x; a.add y; x: a.cancel!; +30 | a1@10 x1 y1")
-
 TIMELINE(all_handlers_of_a_tick_run_when_one_releases_the_queue,
          "a 10/10; a.add x; a.add y; x: queue.release!; +30 -> SHUT_DOWN | a1@10 x1 y1 x. y. a.")
 
 /* [8] [9]: and the finalizers come after the last of them. */
 TIMELINE(all_handlers_of_a_tick_run_when_one_releases_the_timer,
          "a 10/10; a.add x; a.add y; x: a.release!, a.remove x -> INVALID_HANDLE; +30 | a1@10 x1 y1 x. y. a.")
-
 TIMELINE(a_named_handler_cannot_wait_for_its_own_timer,
          "a 10/10; a.add x; x: a is busy, a.cancel_and_wait -> WOULD_DEADLOCK, a is cancelled; +20 | a1@10 x1")
 
@@ -219,7 +212,6 @@ VIRTUAL_TEST(finalizers_of_named_handlers_may_be_missing) {
 TIMELINE(a_finalizer_may_add_a_named_handler,
          "a 10/10; a.add x; x.: a.add y, a.remove k?; a.remove x; +10 | x. a1@10 y1; "
          "y.: a.add z; a.add w as y | y.; a.release | w. z. a.")
-
 TIMELINE(no_finalizer_adds_to_a_timer_that_ends,
          "a 10/10; a.add x; x.: a.add y -> INVALID_HANDLE, a.remove k -> INVALID_HANDLE; a.release | x. a.")
 
@@ -229,6 +221,5 @@ TIMELINE(no_finalizer_adds_to_a_timer_that_ends,
 TIMELINE(the_target_lives_until_the_last_handler_has_returned,
          "O target; a 10/10 of O; a.add x; a.add y; +10; x: O.release; +20 | a1@10 x1 y1 a2@20 x2 y2 O.; "
          "a.add z; a.release | x. y. z. a.")
-
 TIMELINE(the_end_of_the_target_ends_the_handlers_of_a_timer_that_nobody_holds,
          "O target; a 10/10 self of O; a.add x; O.release; +30 | x. a. O.; a.add y -> INVALID_HANDLE")

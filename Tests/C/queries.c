@@ -18,8 +18,7 @@ VIRTUAL_TEST(leeway_loses_less_than_one_part_in_33_million) {
   }
 }
 
-/* [2] */
-TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) {
+TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) { /* [2] */
   int i;
   probe *p = probe_idle(t, queue, "a");
   for (i = 0; i < 1000 && !csuite_failed(t); i++) {

@@ -42,8 +42,7 @@ static void release_own_and_wait(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_STATUS(chime_timer_release_and_wait(tick->timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
 }
 
-/* [1] */
-TESTS_ON_ALL_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock) {
+TESTS_ON_ALL_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock) { /* [1] */
   probe *p = probe_quiet(t, queue, 0, CHIME_MILLISECOND, release_own_and_wait);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_SECOND));
   EXPECT(await(&p->finalized, 1));

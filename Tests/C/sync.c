@@ -147,8 +147,7 @@ TESTS_ON_ALL_QUEUES(async_runs_once_then_finalizes) {
   EXPECT_EQ(load(&j->finalized), 1);
 }
 
-/* [8] */
-TEST(async_is_finalized_when_the_queue_ends_before) {
+TEST(async_is_finalized_when_the_queue_ends_before) { /* [8] */
   int is_shutdown;
   for (is_shutdown = 0; is_shutdown < 2; is_shutdown++) {
     QUEUE_OR_RETURN(queue, VIRTUAL);

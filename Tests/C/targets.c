@@ -11,7 +11,6 @@
 TIMELINE(a_tick_carries_the_live_target,
          "O target; a 10/10 full of O; +15; a.fire; +0; a.cancel; +0 | a^ a1@10 a2!15 a-; "
          "a.restart; +10; a.release | a^ a1@25 a- a.; O.release | O.")
-
 TIMELINE(a_timer_without_a_target_has_none_in_its_ticks,
          "O target; a 10/10 full; a.fire; +10; O.release; +10; a.release | a^ a1!0 a2@10 O. a3@20 a- a.")
 
@@ -56,8 +55,7 @@ static void expect_over(csuite *t, chime_timer_t timer) {
   EXPECT_EQ(deadline_of(t, timer), CHIME_FOREVER);
 }
 
-/* [5] [8] */
-TESTS_ON_DISPATCH_QUEUES(the_last_release_stops_a_fast_timer) {
+TESTS_ON_DISPATCH_QUEUES(the_last_release_stops_a_fast_timer) { /* [5] [8] */
   probe *o = probe_target(t, "o"), *p = ticking_user_of(o, queue, NULL);
   int ticks;
   EXPECT(await(&p->ticks, 5));
@@ -114,10 +112,8 @@ TESTS_ON_DISPATCH_QUEUES(a_running_handler_keeps_its_target) {
 TIMELINE(only_the_last_reference_matters,
          "O target; a 10/10 full of O; O.retain; O.retain; O.release; O.release; +10; a is running | a^ a1@10; "
          "O.release | O.; O.retain -> INVALID_HANDLE; O.release -> INVALID_HANDLE")
-
 TIMELINE(a_handler_may_keep_its_target,
          "O target; a 10 full of O; a: O.retain; +10; O.release | a^ a1@10; O.release | O.")
-
 TIMELINE(a_handler_may_release_its_own_target,
          "O target; a 0/10 full of O; a: O.release, O.retain -> INVALID_HANDLE, a is over; +0 | a^ a1@0 O. a-; "
          "+100; a.release | a.")
@@ -184,13 +180,10 @@ TIMELINE(
     "a is over; b is over; c is over; a.fire -> TARGET_GONE; b.fire -> TARGET_GONE; c.fire?; "
     "b.activate -> TARGET_GONE; a.reschedule 5; a.activate -> TARGET_GONE; "
     "a is idle; b is finished; c is cancelled; +100 |; a.release; b.release; c.release | a. b. c.")
-
 TIMELINE(a_suspended_timer_is_cancelled,
          "O target; a 10/10 full of O; b 10/10 remaining full of O; +5; a.suspend; b.suspend | a^ b^; O.release | O.; "
          "a is over; b is over; a.fire?; b.fire?; a is cancelled; b is cancelled; +100 | a- b-")
-
-/* [7] */
-TIMELINE(a_fire_that_has_not_come_is_dropped,
+TIMELINE(a_fire_that_has_not_come_is_dropped, /* [7] */
          "O target; a new full of O; b 50/50 full of O; c 50/50 full of O; d 0 full of O; +1 | b^ c^ d^ d1@0; "
          "c.suspend; a.fire; b.fire; c.fire; d.fire; O.release | O.; +100 | b- c-")
 
@@ -206,7 +199,6 @@ TIMELINE(
 /* The target lives on, for timers of other queues. */
 TIMELINE(a_queue_may_end_before_its_timers_target,
          "O target; a 50/50 full of O; +1 | a^; queue.shutdown | a- a.; O.retain; O.release; O.release | O.")
-
 TIMELINE(a_queue_may_end_after_its_timers_target,
          "O target; a 50/50 full of O; +1 | a^; O.release | O.; queue.shutdown | a- a.")
 

@@ -67,6 +67,7 @@ static void check_turns(csuite *t, chime_queue_t queue, chime_tick_kind kind) {
   }
 }
 
-/* [10] [12] */
-VIRTUAL_TEST(an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went) { check_turns(t, queue, CHIME_TICK_FIRED); }
+VIRTUAL_TEST(an_extra_tick_is_not_early_by_the_turn_of_a_timer_that_went) { /* [10] [12] */
+  check_turns(t, queue, CHIME_TICK_FIRED);
+}
 VIRTUAL_TEST(a_registration_is_not_early_by_the_turn_of_a_timer_that_went) { check_turns(t, queue, CHIME_TICK_ARMED); }

@@ -19,8 +19,7 @@ static uint64_t passes_at_rest(csuite *t, chime_queue_t queue) {
   return after;
 }
 
-/* [13] */
-TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up) {
+TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up) { /* [13] */
   int i;
   passes_at_rest(t, queue); /* no timer at all */
   for (i = 0; i < 100; i++) {

@@ -34,7 +34,6 @@ OWN_THREAD_TEST(a_timer_that_does_not_repeat_has_no_interval) {
 }
 
 WEAK_TIMELINE(an_interval_without_end_never_ticks, "a every never; a due never; rest a; a is valid")
-
 WEAK_TIMELINE(
     a_one_shot_is_valid_until_its_action_has_returned,
     "a once 1; a: a is valid; run a 1; a is invalid; a is over; a due never; rest a; a.add tracking?; a.fire?; "
@@ -67,7 +66,6 @@ OWN_THREAD_TEST(a_timer_is_on_one_loop_only) {
 WEAK_TIMELINE(a_timer_in_two_modes_ticks_in_both_and_once_for_each_due_time,
               "a every 2 target; run a 2; a.add tracking; run a 2 in tracking; run a 2; run a 2 in tracking; run a 2; "
               "a.add common; run a 3; a.lose; rest a; rest a in tracking; a is over")
-
 WEAK_TIMELINE(a_timer_may_be_added_to_a_mode_in_its_action,
               "a every 2; a: x1 a.add tracking; b once 2; b: b.add tracking; run a 3; run a 2 in tracking; "
               "b ticked 1; b is over")
@@ -128,7 +126,6 @@ WEAK_TIMELINE(
     a_target_that_goes_between_ticks_takes_its_timers_along,
     "a every 2 target; b every 3600000 target; c every 2 target unheld; run c 2; run a 2; a.lose; b.lose; c.lose; "
     "b is invalid; b is over; b due never; rest a; rest c; a is over; c is over; a is invalid; a.invalidate?")
-
 WEAK_TIMELINE(a_target_that_goes_before_the_timer_is_added_leaves_nothing_to_add,
               "a every 2 target loose; b every 2 target loose; a.lose; a.add?; a is invalid; a is over; "
               "b.lose; b.fire?; b is over")
@@ -170,7 +167,6 @@ OWN_THREAD_TEST(timers_with_tolerance_share_visits) {
 WEAK_TIMELINE(the_fire_date_moves_the_next_tick_and_the_grid,
               "a every 2 loose; a.date 3600000; a due 3600000; a.add; rest a; a due 3600000; a.date 20; run a 3; "
               "a.date never; rest a; a.tolerance 1; a due never; a is valid; a.date 2; run a 3")
-
 WEAK_TIMELINE(a_fire_date_in_the_past_is_due_at_once_and_only_once,
               "a every 3600000; b once 3600000; a.date min; a due -9223372036854; run a 1; rest a; "
               "b.date min; run b 1; b is over; rest b; a.date at 0; run a 1; a.date at -3600000; run a 1; rest a")
@@ -184,10 +180,8 @@ WEAK_TIMELINE(a_fire_date_in_the_past_set_in_the_action_lets_the_loop_go_on,
 WEAK_TIMELINE(fire_calls_the_action_here_and_leaves_the_schedule,
               "a every 3600000 target; a.fire; a fired 1; a.fire; a fired 2; a due 3600000; a is valid; a.lose; "
               "a.fire?; a is over")
-
 WEAK_TIMELINE(fire_ends_a_timer_that_does_not_repeat,
               "a once 2; b once 2 loose; a.fire; b.fire; a is over; b is over; a is invalid; rest a; a.fire?")
-
 WEAK_TIMELINE(fire_inside_the_action_is_ignored, "a every 2; a: a.fire?; run a 1; a fired 0; a.fire; a fired 1")
 
 /* ---- Other threads ----------------------------------------------------------------------------------------------- */
