@@ -1,38 +1,14 @@
 /* timeline.c - the scripts of timeline.h. (Their words: script.h.) */
 #include "timeline.h"
 
-#include <ctype.h>
-
 #include "script.h"
 
-enum { MOST_REACTIONS = 16 };
-
-typedef struct timeline timeline;
-
-/* What a callback does: that of the ticks of `a` is called `a`, the others as in the log: `a^`, `x.`, `O.`. */
-typedef struct reaction {
-  char callback[3];
-  char statements[LONGEST];
-  int most; /* 0: each time */
-  int done;
-} reaction;
-
-struct timeline {
+typedef struct timeline {
+  script script;
   csuite *t;
   chime_queue_t queue;
   probe *of[128]; /* timers, and the objects of targets and values, by their letters */
-  reaction reactions[MOST_REACTIONS];
-  const char *file;
-  int line;
-};
-
-static void perform_all(timeline *l, const char *statements, const char *separator);
-
-static void complain(timeline *l, const char *statement, const char *what, int64_t actual) {
-  char text[LONGEST + 120];
-  snprintf(text, sizeof text, "`%s`: %s (%" PRId64 ")", statement, what, actual);
-  csuite_expect(l->t, 0, l->file, l->line, text);
-}
+} timeline;
 
 /* ---- Schedules --------------------------------------------------------------------------------------------------- */
 
@@ -65,27 +41,15 @@ static chime_schedule take_schedule(timeline *l, const char **s, making *m) {
 
 /* ---- Callbacks --------------------------------------------------------------------------------------------------- */
 
-static void react(timeline *l, const char *name, const char *behind) {
-  char callback[4];
-  int i;
-  snprintf(callback, sizeof callback, "%s%s", name, behind);
-  for (i = 0; i < MOST_REACTIONS; i++) {
-    reaction *r = &l->reactions[i];
-    if (strcmp(r->callback, callback) != 0 || (r->most > 0 && r->done >= r->most)) continue;
-    r->done++;
-    perform_all(l, r->statements, ",");
-  }
-}
-
 /* It has the target until the end of that begins. */
 static void on_callback(csuite *t, probe *p, const chime_tick *tick) {
   if (p->owner == NULL) EXPECT_EQ(tick->target == NULL, p->target == NULL || p->target->flag);
-  react(p->user, p->name, tick->kind == CHIME_TICK_ARMED ? "^" : tick->kind == CHIME_TICK_CANCELLED ? "-" : "");
+  script_react(p->user, p->name, tick->kind == CHIME_TICK_ARMED ? "^" : tick->kind == CHIME_TICK_CANCELLED ? "-" : "");
 }
 
 static void on_finalize(csuite *t, probe *p) {
   p->flag = 1;
-  react(p->user, p->name, ".");
+  script_react(p->user, p->name, ".");
 }
 
 static void expect_ended(void *context) {
@@ -133,10 +97,7 @@ static void make(timeline *l, char letter, const chime_schedule *schedule, makin
 
 /* A queue in place of the one that nothing was done with yet. */
 static void make_queue(timeline *l, int64_t start_ns, uint32_t flags) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  options.start_ns = start_ns;
-  options.flags = flags;
-  l->queue = csuite_queue_with(l->t, CHIME_QUEUE_VIRTUAL, &options);
+  l->queue = csuite_queue_with(l->t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.start_ns = start_ns, .flags = flags));
 }
 
 static chime_status add_handler(timeline *l, probe *p, const char *s) {
@@ -168,7 +129,7 @@ static chime_status call_timer(timeline *l, probe *p, const char *s, const char 
   if (take(&s, "until")) return chime_timer_postpone_until(p->timer, take_number(&s));
   if (take(&s, "add")) return add_handler(l, p, s);
   if (take(&s, "remove")) return chime_timer_remove_handler(p->timer, s);
-  complain(l, statement, "no such call", 0);
+  script_fail(&l->script, statement, "no such call");
   return CHIME_OK;
 }
 
@@ -178,7 +139,7 @@ static void expect_answers(timeline *l, const char *name, const char *calls, con
     const char *end = calls + strcspn(calls, ",");
     char text[LONGEST];
     snprintf(text, sizeof text, "%s.%.*s%s", name, (int)(end - calls), calls, answer);
-    perform_all(l, text, ";");
+    script_run(&l->script, text, ";");
     calls = *end == 0 ? end : end + 1;
   }
 }
@@ -201,24 +162,24 @@ static void look_at_timer(timeline *l, probe *p, const char *s, const char *stat
     chime_state state = state_of(t, p->timer);
     if (strcmp(s, "busy") == 0) EXPECT(info_of(t, p->timer).busy);
     else if (strcmp(s, "over") == 0) expect_over(l, p);
-    else if (state < 0 || state > 4 || strcmp(s, states[state]) != 0) complain(l, statement, "it is", state);
+    else if (state < 0 || state > 4 || strcmp(s, states[state]) != 0) script_expect(&l->script, statement, state, -1);
     return;
   }
   if (take(&s, "says")) {
     char text[LONGEST];
     EXPECT_OK(chime_timer_explain(p->timer, text, sizeof text, NULL));
-    csuite_expect_text(t, text, s, l->file, l->line, statement);
+    csuite_expect_text(t, text, s, l->script.file, l->script.line, statement);
     return;
   }
   if (take(&s, "due")) actual = deadline_of(t, p->timer);
   else if (take(&s, "left")) actual = info_of(t, p->timer).remaining_ns;
   else if (take(&s, "counted")) actual = (int64_t)info_of(t, p->timer).due_count;
   else {
-    complain(l, statement, "no such statement", 0);
+    script_fail(&l->script, statement, "no such statement");
     return;
   }
   expected = take_number(&s);
-  if (actual != expected) complain(l, statement, "it is", actual);
+  script_expect(&l->script, statement, actual, expected);
 }
 
 /* ---- Targets and values ------------------------------------------------------------------------------------------ */
@@ -228,7 +189,7 @@ static void make_object(timeline *l, const char *statement) {
   probe *p = NULL;
   if (take(&s, "value")) p = probe_value(l->t, l->queue, name, take_number(&s));
   else if (take(&s, "target")) p = probe_target(l->t, name);
-  else complain(l, statement, "no such statement", 0);
+  else script_fail(&l->script, statement, "no such statement");
   if (p != NULL) l->of[(int)*statement] = of_timeline(l, p);
 }
 
@@ -258,9 +219,9 @@ static chime_status call_object(timeline *l, probe *o, const char *s, const char
   if (take(&s, "reset")) return chime_expiring_reset(o->id, take_number(&s));
   if (take(&s, "on")) return set_expiry_handler(l, o, s);
   if (take(&s, "release")) return is_value ? chime_expiring_release(o->id) : chime_target_release(o->id);
-  if (!take(&s, "retain")) complain(l, statement, "no such call", 0);
+  if (!take(&s, "retain")) script_fail(&l->script, statement, "no such call");
   status = chime_target_retain(o->id, &found);
-  if (found != (status == CHIME_OK ? (void *)o : l)) complain(l, statement, "another object", 0);
+  if (found != (status == CHIME_OK ? (void *)o : l)) script_fail(&l->script, statement, "another object");
   return status;
 }
 
@@ -272,27 +233,10 @@ static void look_at_value(timeline *l, probe *o, const char *s, const char *stat
   else if (strcmp(s, " is gone") == 0) expect_vanished(o);
   else if (strcmp(s, " is ended") == 0) expect_answers(l, o->name, CALLS_OF_VALUES, "?");
   else if (strcmp(s, " is released") == 0) expect_answers(l, o->name, CALLS_OF_VALUES ",release", "-> INVALID_HANDLE");
-  else complain(l, statement, "no such statement", 0);
+  else script_fail(&l->script, statement, "no such statement");
 }
 
 /* ---- Statements -------------------------------------------------------------------------------------------------- */
-
-/* A later one for the same callback takes its place. */
-static void note_reaction(timeline *l, const char *statement, const char *colon) {
-  char callback[LONGEST];
-  reaction *r = l->reactions;
-  copy(callback, statement, colon);
-  while (r->callback[0] != 0 && strcmp(r->callback, callback) != 0) r++;
-  memset(r, 0, sizeof *r);
-  snprintf(r->callback, sizeof r->callback, "%.2s", callback);
-  colon++;
-  skip(&colon);
-  if (*colon == 'x' && isdigit((unsigned char)colon[1])) {
-    colon++;
-    r->most = (int)take_number(&colon);
-  }
-  snprintf(r->statements, sizeof r->statements, "%s", colon);
-}
 
 static void perform_on_a_timer(timeline *l, const char *statement) {
   csuite *t = l->t;
@@ -318,14 +262,11 @@ static void perform_on_a_timer(timeline *l, const char *statement) {
     look_at_timer(l, l->of[(int)letter], s, statement);
     return;
   }
-  if (*s != 0) complain(l, statement, "not understood, at", s - statement);
+  if (*s != 0) script_fail(&l->script, statement, "not understood to its end");
 }
 
-static void look_at_queue(timeline *l, const char *statement, int64_t actual, int64_t expected) {
-  if (actual != expected) complain(l, statement, "it is", actual);
-}
-
-static chime_status call(timeline *l, const char *statement) {
+static chime_status call(script *script, const char *statement) {
+  timeline *l = (timeline *)script;
   const char *s = statement + 1;
   probe *p = l->of[(int)*statement];
   if (strcmp(statement, "queue.release") == 0) return chime_queue_release(l->queue);
@@ -335,39 +276,26 @@ static chime_status call(timeline *l, const char *statement) {
     case '=': return chime_queue_advance_to(l->queue, take_number(&s));
     case '>': return chime_queue_jump(l->queue, take_number(&s));
     default:
-      if (p == NULL) complain(l, statement, "no such timer, target or value", 0);
+      if (p == NULL) script_fail(&l->script, statement, "no such timer, target or value");
       else if (p->id != 0) return call_object(l, p, s + 1, statement);
       else return call_timer(l, p, s + 1, statement);
       return CHIME_OK;
   }
 }
 
-static int is_call(const char *statement) {
-  return strchr("+=>", statement[0]) != NULL || statement[1] == '.' || strncmp(statement, "queue.", 6) == 0;
-}
-
-static void perform(timeline *l, const char *statement) {
-  const char *s = statement, *colon = strchr(statement, ':');
-  if (*statement == 0) return;
-  if (colon != NULL && colon - statement <= 2) {
-    note_reaction(l, statement, colon);
-  } else if (is_call(statement)) {
-    char text[LONGEST];
-    chime_status expected;
-    copy(text, statement, statement + strlen(statement));
-    expected = cut_status(text);
-    csuite_outdate_detail();
-    csuite_expect_status(l->t, call(l, text), expected, l->file, l->line, statement);
-  } else if (take(&s, "queue from")) {
+static void perform(script *script, const char *statement) {
+  timeline *l = (timeline *)script;
+  const char *s = statement;
+  if (take(&s, "queue from")) {
     make_queue(l, take_number(&s), 0);
   } else if (take(&s, "queue with leeway")) {
     make_queue(l, 0, CHIME_QUEUE_HONOUR_LEEWAY);
   } else if (take(&s, "now")) {
-    look_at_queue(l, statement, now_of(l->t, l->queue), take_number(&s));
+    script_expect(script, statement, now_of(l->t, l->queue), take_number(&s));
   } else if (take(&s, "next")) {
-    look_at_queue(l, statement, next_deadline(l->t, l->queue), take_number(&s));
+    script_expect(script, statement, next_deadline(l->t, l->queue), take_number(&s));
   } else if (take(&s, "timers")) {
-    look_at_queue(l, statement, (int64_t)stats_of(l->t, l->queue).timers, take_number(&s));
+    script_expect(script, statement, (int64_t)stats_of(l->t, l->queue).timers, take_number(&s));
   } else if (isupper((unsigned char)*s) && l->of[(int)*s] == NULL) {
     make_object(l, statement);
   } else if (isupper((unsigned char)*s)) {
@@ -375,29 +303,14 @@ static void perform(timeline *l, const char *statement) {
   } else if (islower((unsigned char)*s)) {
     perform_on_a_timer(l, statement);
   } else {
-    complain(l, statement, "no such statement", 0);
-  }
-}
-
-static void perform_all(timeline *l, const char *statements, const char *separator) {
-  while (*statements != 0 && !csuite_failed(l->t)) {
-    const char *end = statements + strcspn(statements, separator);
-    const char *bar = memchr(statements, '|', (size_t)(end - statements));
-    char text[LONGEST];
-    copy(text, statements, bar == NULL ? end : bar);
-    perform(l, text);
-    if (bar != NULL) {
-      copy(text, bar + 1, end);
-      csuite_expect_log(l->t, text, l->file, l->line);
-    }
-    statements = *end == 0 ? end : end + 1;
+    script_fail(script, statement, "no such statement");
   }
 }
 
 /* Each context looks afterwards that it was finalized. */
 static void release_all(timeline *l) {
   int i;
-  memset(l->reactions, 0, sizeof l->reactions);
+  memset(l->script.reactions, 0, sizeof l->script.reactions);
   for (i = 'A'; i <= 'Z'; i++) {
     uint64_t id = l->of[i] == NULL ? 0 : l->of[i]->id;
     if (id == 0) continue;
@@ -408,13 +321,13 @@ static void release_all(timeline *l) {
   chime_queue_shutdown(l->queue, PATIENCE);
 }
 
-void csuite_timeline(csuite *t, const char *script, const char *file, int line) {
+void csuite_timeline(csuite *t, const char *text, const char *file, int line) {
   timeline *l = csuite_memory(t, sizeof *l);
+  script script = {.t = t, .file = file, .line = line, .call = call, .perform = perform};
+  l->script = script;
   l->t = t;
-  l->file = file;
-  l->line = line;
   l->queue = csuite_queue(t, VIRTUAL);
   if (l->queue == 0) return;
-  perform_all(l, script, ";");
+  script_run(&l->script, text, ";");
   release_all(l);
 }

@@ -133,19 +133,10 @@ void run_until_due(weak *w, int least) { run_until(w->t, NULL, &w->due, least); 
 /* ---- Scripts ----------------------------------------------------------------------------------------------------- */
 
 typedef struct weak_script {
+  script script;
   csuite *t;
   weak *timers[26];
-  char reactions[26][LONGEST];
-  int most[26]; /* 0: each time */
-  const char *file;
-  int line;
 } weak_script;
-
-static void perform_all(weak_script *s, const char *statements, const char *separator);
-
-static void expect(weak_script *s, const char *statement, int64_t actual, int64_t expected) {
-  csuite_expect_equal(s->t, actual, expected, s->file, s->line, statement);
-}
 
 static int64_t take_time(const char **s) {
   int64_t number = take_number(s);
@@ -157,17 +148,12 @@ static const char *take_mode(const char **s) {
   return take(s, "tracking") ? TRACKING : take(s, "common") ? CHIME_RUN_LOOP_COMMON_MODES : NULL;
 }
 
-static void react(weak *w, const chime_tick *tick) {
-  weak_script *s = w->user;
-  int letter = 0;
-  while (s->timers[letter] != w) letter++;
-  if (s->most[letter] == 0 || load(&w->due) + load(&w->fired) <= s->most[letter]) {
-    perform_all(s, s->reactions[letter], ",");
-  }
-}
+static void react(weak *w, const chime_tick *tick) { script_react(w->user, w->name, ""); }
 
-static chime_status call(weak *w, const char *s) {
+static chime_status call(script *script, const char *s) {
+  weak *w = ((weak_script *)script)->timers[*s - 'a'];
   chime_weak_timer_t timer = w->timer != 0 ? w->timer : w->last.timer;
+  s += 2;
   if (take(&s, "add")) return chime_weak_timer_add(timer, w->loop, take_mode(&s));
   if (take(&s, "fire")) return chime_weak_timer_fire(timer);
   if (take(&s, "invalidate")) return chime_weak_timer_invalidate(timer);
@@ -199,27 +185,27 @@ static void look(weak_script *s, weak *w, const char *text, const char *statemen
   csuite *t = s->t;
   int64_t tolerance = -1;
   if (take(&text, "is valid")) {
-    expect(s, statement, is_valid(w), 1);
+    script_expect(&s->script, statement, is_valid(w), 1);
   } else if (take(&text, "is invalid")) {
-    expect(s, statement, is_valid(w), 0);
+    script_expect(&s->script, statement, is_valid(w), 0);
   } else if (take(&text, "is over")) {
-    expect(s, statement, load(&w->finalized), 1);
-    expect(s, statement, load(&w->objects_destroyed), w->has_target);
+    script_expect(&s->script, statement, load(&w->finalized), 1);
+    script_expect(&s->script, statement, load(&w->objects_destroyed), w->has_target);
   } else if (take(&text, "is busy")) {
-    expect(s, statement, load(&w->finalized) + load(&w->objects_destroyed), 0);
+    script_expect(&s->script, statement, load(&w->finalized) + load(&w->objects_destroyed), 0);
   } else if (take(&text, "ticked")) {
-    expect(s, statement, load(&w->due), take_number(&text));
+    script_expect(&s->script, statement, load(&w->due), take_number(&text));
   } else if (take(&text, "fired")) {
-    expect(s, statement, load(&w->fired), take_number(&text));
+    script_expect(&s->script, statement, load(&w->fired), take_number(&text));
   } else if (take(&text, "tolerates")) {
     EXPECT_OK(chime_weak_timer_tolerance(w->timer, &tolerance));
-    expect(s, statement, tolerance, take_time(&text));
+    script_expect(&s->script, statement, tolerance, take_time(&text));
   } else if (take(&text, "due never")) {
-    expect(s, statement, fire_date(w), CHIME_FOREVER);
+    script_expect(&s->script, statement, fire_date(w), CHIME_FOREVER);
   } else if (take(&text, "due")) {
-    expect(s, statement, (fire_date(w) - wall_ns() - take_time(&text)) / CHIME_MINUTE, 0);
+    script_expect(&s->script, statement, (fire_date(w) - wall_ns() - take_time(&text)) / CHIME_MINUTE, 0);
   } else {
-    expect(s, statement, 0, 1); /* no such statement */
+    script_fail(&s->script, statement, "no such statement");
   }
 }
 
@@ -241,51 +227,30 @@ static void rest(weak_script *s, const char *text, const char *statement) {
   weak *w = s->timers[*text++ - 'a'];
   int before = load(&w->due) + load(&w->fired);
   run_for(s->t, take_mode(&text), 5 * INTERVAL);
-  expect(s, statement, load(&w->due) + load(&w->fired), before);
+  script_expect(&s->script, statement, load(&w->due) + load(&w->fired), before);
 }
 
-static void perform(weak_script *s, char *statement) {
+static void perform(script *script, const char *statement) {
+  weak_script *s = (weak_script *)script;
   const char *text = statement;
-  int letter = statement[0] - 'a';
+  weak **w = &s->timers[statement[0] - 'a'];
   if (take(&text, "run")) {
     run(s, text);
   } else if (take(&text, "rest")) {
     rest(s, text, statement);
-  } else if (statement[1] == ':') {
-    text += 2;
-    skip(&text);
-    s->most[letter] = 0;
-    if (*text == 'x') {
-      text++;
-      s->most[letter] = (int)take_number(&text);
-    }
-    snprintf(s->reactions[letter], LONGEST, "%s", text);
-  } else if (statement[1] == '.') {
-    chime_status expected = cut_status(statement);
-    csuite_outdate_detail();
-    csuite_expect_status(s->t, call(s->timers[letter], text + 2), expected, s->file, s->line, statement);
   } else {
     text++;
-    if (take(&text, "every")) s->timers[letter] = make(s, &text, 1);
-    else if (take(&text, "once")) s->timers[letter] = make(s, &text, 0);
-    else look(s, s->timers[letter], text, statement);
+    if (take(&text, "every")) *w = make(s, &text, 1);
+    else if (take(&text, "once")) *w = make(s, &text, 0);
+    else look(s, *w, text, statement);
+    (*w)->name[0] = statement[0];
   }
 }
 
-static void perform_all(weak_script *s, const char *statements, const char *separator) {
-  while (*statements != 0 && !csuite_failed(s->t)) {
-    const char *end = statements + strcspn(statements, separator);
-    char text[LONGEST];
-    copy(text, statements, end);
-    if (*text != 0) perform(s, text);
-    statements = *end == 0 ? end : end + 1;
-  }
-}
-
-void csuite_weak_timeline(csuite *t, const char *script, const char *file, int line) {
+void csuite_weak_timeline(csuite *t, const char *text, const char *file, int line) {
   weak_script *s = csuite_memory(t, sizeof *s);
+  script script = {.t = t, .file = file, .line = line, .call = call, .perform = perform};
+  s->script = script;
   s->t = t;
-  s->file = file;
-  s->line = line;
-  perform_all(s, script, ";");
+  script_run(&s->script, text, ";");
 }

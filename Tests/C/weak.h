@@ -6,8 +6,8 @@
  * each counted once. What a test leaves is released at its end; by then each user_info that was accepted has been
  * finalized once, and each object destroyed once.
  *
- * WEAK_TIMELINE(name, "...") defines a test as a script, of statements with semicolons between them, on a loop of its
- * own; N is a number of milliseconds, `max`, `never` or `min`:
+ * WEAK_TIMELINE(name, "...") defines a test as a script (script.h), with semicolons between the statements, on a loop of
+ * its own; N is a number of milliseconds, `max`, `never` or `min`:
  *
  *     a every N, a once N   makes timer a and schedules it on the loop; then, as wanted, `target`: with an object of
  *                           its own, `unheld`: nobody holds it, `loose`: on no loop yet
@@ -34,6 +34,7 @@ typedef struct weak weak;
 typedef void (*weak_handler)(weak *w, const chime_tick *tick);
 struct weak {
   csuite *t;
+  char name[2];             /* in a script */
   chime_weak_timer_t timer; /* 0: none, or one that nobody holds */
   chime_run_loop_t loop;
   chime_target_t target;
