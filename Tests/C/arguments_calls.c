@@ -141,15 +141,10 @@ VIRTUAL_TEST(what_a_queue_cannot_do_is_told) {
 
 TEST(a_queue_with_a_timer_limit_refuses_one_more) { /* [14] */
   static const char full[] = "queue has as many timers as its timer_limit admits";
-  chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
   chime_timer_options options = refused_options(t);
-  chime_queue_t queue = 0;
+  chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.timer_limit = 2));
   uint64_t id = UNTOUCHED;
-  probe *a;
-  queue_options.timer_limit = 2;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &queue_options, &queue));
-  csuite_ends(t, queue, PATIENCE);
-  a = probe_idle(t, queue, "a");
+  probe *a = probe_idle(t, queue, "a");
   probe_after(t, queue, "b", 10);
   EXPECT_DETAIL(chime_timer_create(queue, &options, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_timer_start(queue, &options, AFTER(0), &id), CHIME_ERROR_LIMIT, full);
@@ -189,15 +184,13 @@ VIRTUAL_TEST(calls_on_targets_and_values_are_refused_and_change_nothing) {
   EXPECT_OK(chime_expiring_release(value));
 }
 
-static void *look_first(void *argument) {
-  csuite *t = argument;
+THREAD_OF_TEST(look_first) {
   int64_t now = 77;
   EXPECT_TEXT(chime_last_error_detail(), "");
   INVALID(chime_now(1000, &now), "clock (1000) is none of the constants that it may be");
   INVALID(chime_now(-1, &now), "clock (-1) is none of the constants that it may be");
   EXPECT_STATUS(chime_now(CHIME_CLOCK_VIRTUAL, &now), CHIME_ERROR_UNSUPPORTED);
   EXPECT_EQ(now, 77);
-  return NULL;
 }
 
 TEST(each_thread_has_a_detail_of_its_own) {

@@ -157,14 +157,10 @@ static void check_text(csuite *t, writer write, uint64_t id) {
 
 /* Labels are copied. */
 TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
-  chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 0;
   char label[] = "metronome-\xe2\x8f\xb0";
+  chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.label = label));
   chime_timer_options options;
   probe *p;
-  queue_options.label = label;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &queue_options, &queue));
-  csuite_ends(t, queue, PATIENCE);
   strcpy(label, "lubdub");
   EXPECT_EQ(lines_in(dump(t, queue)), 1);
   EXPECT_DUMPED(queue, "metronome-\xe2\x8f\xb0");

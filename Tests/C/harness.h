@@ -34,12 +34,15 @@ typedef enum where {
   /* clang-format on */
 } where;
 
+/* Where a test runs. ALONE: it needs the process's main thread, or the process to itself. */
+typedef enum csuite_where { ANYWHERE, ALONE, ON_THE_MAIN_QUEUE } csuite_where;
+
 typedef void (*csuite_function)(csuite *t);
 
 typedef struct csuite_test {
   const char *name;
   csuite_function run;
-  int is_alone; /* needs the process's main thread, or the process to itself */
+  csuite_where where;
   const char *file;
   int line;
   struct csuite_test *next;
@@ -56,21 +59,21 @@ const csuite_test *csuite_first_test(void);
 /** Runs it; returns and answers as csuite_run does (csuite.h). */
 int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
 
-#define CSUITE_ADD(name, function, is_alone) \
+#define CSUITE_ADD(name, function, where) \
   static void function(csuite *t); \
   __attribute__((constructor)) static void add_##function(void) { \
-    static csuite_test test = {name, function, is_alone, __FILE__, __LINE__, NULL}; \
+    static csuite_test test = {name, function, where, __FILE__, __LINE__, NULL}; \
     csuite_add(&test); \
   }
 
 /* TEST(a_sentence) { ... } defines a test; `t` names its run. */
 #define TEST(name) \
-  CSUITE_ADD(#name, name, 0) \
+  CSUITE_ADD(#name, name, ANYWHERE) \
   static void name(csuite *t)
 
 /* The same for one that needs the process's main thread, or the process to itself. */
 #define TEST_ALONE(name) \
-  CSUITE_ADD(#name, name, 1) \
+  CSUITE_ADD(#name, name, ALONE) \
   static void name(csuite *t)
 
 /* One of these with a queue, which the test ends. */
@@ -92,7 +95,8 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
  */
 #define TESTS_ON(name) static void name(csuite *t, where place, chime_queue_t queue)
 #define TEST_ON(name, kind, place) \
-  TEST(name##_on_##kind) { \
+  CSUITE_ADD(#name "_on_" #kind, name##_on_##kind, place == MAIN ? ON_THE_MAIN_QUEUE : ANYWHERE) \
+  static void name##_on_##kind(csuite *t) { \
     chime_queue_t queue = csuite_queue(t, place); \
     if (queue != 0) name(t, place, queue); \
   }
@@ -272,6 +276,23 @@ void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns);
 
 /** Starts a thread, or records a failure and returns 0. Each one that was started must be joined. */
 int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument);
+
+/* THREAD(name, type, x) { ... }: such a body, whose argument is x, a `type` with the test's run as its member `t`. */
+#define THREAD(name, type, x) \
+  static void name##_runs(csuite *t, type *x); \
+  static void *name(void *x) { \
+    name##_runs(((type *)x)->t, x); \
+    return NULL; \
+  } \
+  static void name##_runs(csuite *t, type *x)
+/* The same, whose argument is the test's run. */
+#define THREAD_OF_TEST(name) \
+  static void name##_runs(csuite *t); \
+  static void *name(void *t) { \
+    name##_runs(t); \
+    return NULL; \
+  } \
+  static void name##_runs(csuite *t)
 
 /** Has a thread run the body, and waits for its end. */
 void run_on_a_thread(csuite *t, void *(*body)(void *), void *argument);

@@ -121,12 +121,7 @@ HOST_TEST(process_runs_at_most_max_and_leaves_the_rest_readable, 0) {
   EXPECT(!is_readable(fd, 0));
 }
 
-static void *restart(void *argument) {
-  probe *p = argument;
-  csuite *t = p->t;
-  EXPECT_OK(chime_timer_restart(p->timer, AFTER(5 * CHIME_MILLISECOND)));
-  return NULL;
-}
+THREAD(restart, probe, p) { EXPECT_OK(chime_timer_restart(p->timer, AFTER(5 * CHIME_MILLISECOND))); }
 
 HOST_TEST(an_earlier_timer_of_another_thread_wakes_the_host, 0) {
   probe *p = probe_after(t, queue, "a", CHIME_HOUR);
@@ -148,9 +143,7 @@ HOST_TEST(a_hundred_thousand_pending_timers_wake_nobody, 0) {
 }
 
 /* What each call that drives a queue must answer here: p->status. */
-static void *expect_refused(void *argument) {
-  probe *p = argument;
-  csuite *t = p->t;
+THREAD(expect_refused, probe, p) {
   int gives_records = p->number != 0;
   chime_tick tick;
   uint32_t count;
@@ -161,7 +154,6 @@ static void *expect_refused(void *argument) {
     EXPECT_STATUS(chime_queue_process(p->queue, 0, &count), p->status);
     EXPECT_STATUS(chime_queue_run(p->queue, 0), p->status);
   }
-  return NULL;
 }
 
 static void drive_inside(csuite *t, probe *p, const chime_tick *tick) { expect_refused(p); }

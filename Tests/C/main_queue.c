@@ -63,11 +63,7 @@ MAIN_TEST(a_nested_run_would_deadlock) {
   EXPECT_STATUS(chime_main_run(), CHIME_STOPPED);
 }
 
-static void *run_from_a_thread(void *argument) {
-  csuite *t = argument;
-  EXPECT_STATUS(chime_main_run(), CHIME_ERROR_WRONG_THREAD);
-  return NULL;
-}
+THREAD_OF_TEST(run_from_a_thread) { EXPECT_STATUS(chime_main_run(), CHIME_ERROR_WRONG_THREAD); }
 
 TEST_ALONE(only_the_main_thread_may_run_it) {
   if (!csuite_skips_without_dispatch(t)) run_on_a_thread(t, run_from_a_thread, t);

@@ -68,8 +68,7 @@ static int threads_made, threads_ended;
 static void thread_ends(void *context) { add(&threads_ended, 1); }
 
 /* Weak timers, with a target and without: two end by a release, two with the target or the loop. */
-static void *loop_of_a_thread(void *argument) {
-  csuite *t = argument;
+THREAD_OF_TEST(loop_of_a_thread) {
   chime_queue_t queue = 0;
   chime_target_t target = 0;
   chime_weak_timer_t weak[2];
@@ -88,7 +87,6 @@ static void *loop_of_a_thread(void *argument) {
   EXPECT_TOOK_EFFECT(chime_weak_timer_release(weak[1]));
   EXPECT_OK(chime_target_release(target));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  return NULL;
 }
 
 /* Loops of the host's threads and of Chime's by turns, and queues in every kind of mode on one that stays. */

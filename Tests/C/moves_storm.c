@@ -35,20 +35,15 @@ static void move(mover *m, chime_timer_t timer) {
   }
 }
 
-static void *look(void *argument) {
-  mover *m = argument;
-  csuite *t = m->t;
+THREAD(look, mover, m) {
   dice d = {UINT64_C(0x100C)};
   while (load(&m->is_over) == 0) {
     int64_t kind = roll_below(&d, 2 * QUERIES); /* most are short */
     EXPECT_OK(query((int)(kind < QUERIES ? kind : kind % 2), m->queue, m->timers[roll_below(&d, MOVED)]));
   }
-  return NULL;
 }
 
-static void *move_timers(void *argument) {
-  mover *m = argument;
-  csuite *t = m->t;
+THREAD(move_timers, mover, m) {
   int round, i, k;
   for (round = 0; round < csuite_scaled(ROUNDS) && !csuite_failed(t); round++) {
     for (k = 0; k < MOVES; k++)
@@ -58,7 +53,6 @@ static void *move_timers(void *argument) {
     }
     for (i = 0; i < MOVED; i++) AWAIT(state_of(t, m->timers[i]) != CHIME_STATE_RUNNING); /* their ticks have started */
   }
-  return NULL;
 }
 
 TESTS_ON_DISPATCH_QUEUES(timers_that_are_moved_again_and_again_still_tick) {

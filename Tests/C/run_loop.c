@@ -324,16 +324,13 @@ typedef struct left_behind {
   int ran;
 } left_behind;
 
-static void *leave_a_queue_behind(void *argument) {
-  left_behind *left = argument;
-  csuite *t = left->t;
+THREAD(leave_a_queue_behind, left_behind, left) {
   chime_queue_t queue = queue_of_loop(t, left->loop = current_loop(t), NULL);
   left->running = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   run_until(t, NULL, &left->running->ticks, 1);
   left->released = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   EXPECT_OK(chime_timer_release(left->released->timer)); /* its finalizer waits for a run that does not come */
   EXPECT_OK(chime_queue_async(queue, set_to_one, &left->ran, NULL));
-  return NULL;
 }
 
 OWN_THREAD_TEST(a_queue_whose_loop_has_ended_is_ended_by_shutdown) {

@@ -9,13 +9,9 @@
 
 /* Begins a test whose body runs on a thread of its own. */
 #define ON_OWN_THREAD(test, name) \
-  static void name##_body(csuite *t); \
-  static void *name##_thread(void *t) { \
-    name##_body(t); \
-    return NULL; \
-  } \
+  static void *name##_thread(void *t); \
   test(name) { run_on_a_thread(t, name##_thread, t); } \
-  static void name##_body(csuite *t)
+  THREAD_OF_TEST(name##_thread)
 #define OWN_THREAD_TEST(name) ON_OWN_THREAD(TEST, name)
 #define OWN_THREAD_TEST_ALONE(name) ON_OWN_THREAD(TEST_ALONE, name)
 

@@ -9,15 +9,13 @@ static void make(caller *c) {
   csuite *t = s->t;
   reign *reign = LOAD(s->reign);
   entry *e = storm_entry(s, reign, NULL);
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_timer_options options =
+      TIMER_OPTIONS(.handler = storm_on_tick, .context = e, .finalizer = storm_finalize_on_queue);
   chime_status status;
   c->timer = NULL;
   memset(c->named, 0, sizeof c->named);
   if (e == NULL) return;
   e->is_private = 1;
-  options.handler = storm_on_tick;
-  options.context = e;
-  options.finalizer = storm_finalize_on_queue;
   status = chime_timer_start(reign->queue, &options, EVERY(0, (20 + roll_below(&c->d, 80)) * storm_unit(s)), &e->id);
   LISTED(status, MAY(OK) | storm_or_ended(s));
   if (!storm_accepts(e, status)) return;

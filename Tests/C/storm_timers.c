@@ -25,16 +25,14 @@ static entry *some_target(storm *s, dice *d) {
 
 /* Makes a timer in that place, and releases the one that was there. */
 static void make_timer(storm *s, dice *d, int64_t place) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = storm_schedule(s, d);
   reign *reign = LOAD(s->reign);
   int is_plain = roll_below(d, 5) < 2, is_held = 1;
   entry *e = storm_entry(s, reign, is_plain ? NULL : some_target(s, d)), *old;
+  chime_timer_options options =
+      TIMER_OPTIONS(.handler = storm_on_tick, .context = e, .finalizer = storm_finalize_on_queue);
   chime_status status;
   if (e == NULL) return;
-  options.handler = storm_on_tick;
-  options.context = e;
-  options.finalizer = storm_finalize_on_queue;
   if (e->object != NULL) options.target = e->object->id;
   if (roll_below(d, 2) == 0) options.registration_handler = storm_on_turn;
   if (roll_below(d, 2) == 0) options.cancel_handler = storm_on_turn;

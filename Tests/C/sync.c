@@ -21,15 +21,12 @@ static void pass_turnstile(void *context) {
 
 static void pass_turnstile_in_handler(csuite *t, probe *p, const chime_tick *tick) { pass_turnstile(p->user); }
 
-static void *sync_again_and_again(void *argument) {
-  turnstile *s = argument;
-  csuite *t = s->t;
+THREAD(sync_again_and_again, turnstile, s) {
   int i;
   for (i = 0; i < csuite_scaled(500); i++) {
     EXPECT_OK(chime_queue_sync(s->queue, pass_turnstile, s, CHIME_FOREVER));
     EXPECT_OK(chime_queue_async(s->queue, pass_turnstile, s, NULL));
   }
-  return NULL;
 }
 
 TESTS_ON(sync_and_async_exclude_the_handlers) {

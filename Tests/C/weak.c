@@ -14,12 +14,8 @@ static void weak_action(const chime_tick *tick, void *user_info) {
   EXPECT(tick->actual_ns >= tick->scheduled_ns);
   EXPECT(tick->actual_ns <= monotonic_ns());
   EXPECT_EQ(tick->reserved, 0);
-  if (w->has_target) {
-    EXPECT(tick->target == &w->object);
-    EXPECT_EQ(load(&w->objects_destroyed), 0);
-  } else {
-    EXPECT(tick->target == NULL);
-  }
+  EXPECT(tick->target == w->target);
+  if (w->target != NULL) EXPECT_EQ(load(&w->target->finalized), 0);
   w->last = *tick;
   if (tick->kind == CHIME_TICK_FIRED) {
     EXPECT_EQ(tick->sequence, 0);
@@ -38,7 +34,7 @@ static void weak_action(const chime_tick *tick, void *user_info) {
     add(&w->due, 1);
   }
   if (w->on_tick != NULL) w->on_tick(w, tick);
-  if (w->has_target) EXPECT_EQ(load(&w->objects_destroyed), 0);
+  if (w->target != NULL) EXPECT_EQ(load(&w->target->finalized), 0);
   add(&w->busy, -1);
 }
 
@@ -49,19 +45,14 @@ static void weak_finalizer(void *user_info) {
   EXPECT_EQ(add(&w->finalized, 1), 1);
 }
 
-static void destroy_object(void *object) {
-  weak *w = (weak *)(void *)((char *)object - offsetof(weak, object));
-  csuite *t = w->t;
-  EXPECT_EQ(add(&w->objects_destroyed, 1), 1);
-}
-
 static void weak_ends(void *argument) {
   weak *w = argument;
   csuite *t = w->t;
   chime_weak_timer_release(w->timer); /* if the test has not */
-  chime_target_release(w->target);
   EXPECT_EQ(load(&w->finalized), w->is_accepted);
-  EXPECT_EQ(load(&w->objects_destroyed), w->has_target);
+  if (w->target == NULL) return;
+  chime_target_release(w->target->id);
+  EXPECT_EQ(load(&w->target->finalized), 1);
 }
 
 weak *weak_new(csuite *t) {
@@ -75,10 +66,11 @@ weak *weak_new(csuite *t) {
 
 weak *weak_with_target(csuite *t) {
   weak *w = weak_new(t);
-  w->has_target = 1;
-  EXPECT_OK(chime_target_create(&w->object, destroy_object, &w->target));
+  w->target = probe_target(t, "o");
   return w;
 }
+
+static chime_target_t target_of(const weak *w) { return w->target == NULL ? 0 : w->target->id; }
 
 static void is_made(weak *w, chime_status status, int64_t interval_ns, int repeats) {
   csuite *t = w->t;
@@ -87,17 +79,17 @@ static void is_made(weak *w, chime_status status, int64_t interval_ns, int repea
 }
 
 void weak_create(weak *w, int64_t interval_ns, int repeats) {
-  is_made(w, chime_weak_timer_create(interval_ns, repeats, w->target, weak_action, w, weak_finalizer, &w->timer),
+  is_made(w, chime_weak_timer_create(interval_ns, repeats, target_of(w), weak_action, w, weak_finalizer, &w->timer),
           interval_ns, repeats);
 }
 
 void weak_schedule(weak *w, int64_t interval_ns, int repeats) {
-  is_made(w, chime_weak_timer_schedule(interval_ns, repeats, w->target, weak_action, w, weak_finalizer, &w->timer),
+  is_made(w, chime_weak_timer_schedule(interval_ns, repeats, target_of(w), weak_action, w, weak_finalizer, &w->timer),
           interval_ns, repeats);
 }
 
 void weak_schedule_unheld(weak *w, int64_t interval_ns, int repeats) {
-  is_made(w, chime_weak_timer_schedule(interval_ns, repeats, w->target, weak_action, w, weak_finalizer, NULL),
+  is_made(w, chime_weak_timer_schedule(interval_ns, repeats, target_of(w), weak_action, w, weak_finalizer, NULL),
           interval_ns, repeats);
 }
 
@@ -108,19 +100,11 @@ weak *weak_start(csuite *t, int64_t interval_ns, int repeats, weak_handler on_ti
   return w;
 }
 
-int is_valid(weak *w) {
-  csuite *t = w->t;
-  int32_t valid = -1;
-  EXPECT_OK(chime_weak_timer_is_valid(w->timer, &valid));
-  return valid;
+static ANSWER(validity_of, int32_t, chime_weak_timer_is_valid,
+              -1) static ANSWER(fire_date_of, int64_t, chime_weak_timer_fire_date, -1) int is_valid(weak *w) {
+  return validity_of(w->t, w->timer);
 }
-
-int64_t fire_date(weak *w) {
-  csuite *t = w->t;
-  int64_t date = -1;
-  EXPECT_OK(chime_weak_timer_fire_date(w->timer, &date));
-  return date;
-}
+int64_t fire_date(weak *w) { return fire_date_of(w->t, w->timer); }
 
 int64_t wall_ns(void) {
   int64_t now = 0;
@@ -158,7 +142,7 @@ static chime_status call(script *script, const char *s) {
   if (take(&s, "fire")) return chime_weak_timer_fire(timer);
   if (take(&s, "invalidate")) return chime_weak_timer_invalidate(timer);
   if (take(&s, "release")) return chime_weak_timer_release(timer);
-  if (take(&s, "lose")) return chime_target_release(w->target);
+  if (take(&s, "lose")) return chime_target_release(target_of(w));
   if (take(&s, "tolerance")) return chime_weak_timer_set_tolerance(timer, take_time(&s));
   if (take(&s, "date")) {
     int is_absolute = take(&s, "at");
@@ -190,9 +174,10 @@ static void look(weak_script *s, weak *w, const char *text, const char *statemen
     script_expect(&s->script, statement, is_valid(w), 0);
   } else if (take(&text, "is over")) {
     script_expect(&s->script, statement, load(&w->finalized), 1);
-    script_expect(&s->script, statement, load(&w->objects_destroyed), w->has_target);
+    if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), 1);
   } else if (take(&text, "is busy")) {
-    script_expect(&s->script, statement, load(&w->finalized) + load(&w->objects_destroyed), 0);
+    script_expect(&s->script, statement, load(&w->finalized), 0);
+    if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), 0);
   } else if (take(&text, "ticked")) {
     script_expect(&s->script, statement, load(&w->due), take_number(&text));
   } else if (take(&text, "fired")) {

@@ -37,10 +37,9 @@ struct weak {
   char name[2];             /* in a script */
   chime_weak_timer_t timer; /* 0: none, or one that nobody holds */
   chime_run_loop_t loop;
-  chime_target_t target;
-  int object, objects_destroyed; /* the target's object is &object */
-  int is_accepted;               /* 1: a timer has it as user_info */
-  int64_t interval;              /* above 0: due times are checked against it */
+  probe *target;    /* its object; NULL: none */
+  int is_accepted;  /* 1: a timer has it as user_info */
+  int64_t interval; /* above 0: due times are checked against it */
   int64_t first_due;
   int64_t due_times; /* delivered and missed */
   int on_new_grid;   /* 1: the next tick begins another grid */
@@ -48,7 +47,6 @@ struct weak {
   void *user;
   chime_status status;
   chime_tick last;
-  int has_target;
   /* read and written by load, store and add */
   int due, fired, sequence, busy, finalized, flag, gate;
 };

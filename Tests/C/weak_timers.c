@@ -6,21 +6,16 @@
 
 /* ---- Intervals and ticks ----------------------------------------------------------------------------------------- */
 
-static void expect_interval(weak *w, int64_t expected) {
-  csuite *t = w->t;
-  int64_t interval = -1;
-  EXPECT_OK(chime_weak_timer_interval(w->timer, &interval));
-  EXPECT_EQ(interval, expected);
-}
+static ANSWER(interval_of, int64_t, chime_weak_timer_interval, -1)
 
-OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond) {
+    OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond) {
   static const int64_t given[] = {0, -1, INT64_MIN, 100000};
   size_t i;
   for (i = 0; i < sizeof given / sizeof given[0]; i++) {
     int64_t began = monotonic_ns();
     weak *w = weak_start(t, given[i], 1, NULL);
     w->interval = 100000;
-    expect_interval(w, 100000);
+    EXPECT_EQ(interval_of(t, w->timer), 100000);
     run_until_due(w, 3); /* repeats, and does not spin: the grid is checked */
     EXPECT(w->first_due >= began + 100000);
     EXPECT_OK(chime_weak_timer_release(w->timer));
@@ -30,7 +25,7 @@ OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond) {
 OWN_THREAD_TEST(a_timer_that_does_not_repeat_has_no_interval) {
   weak *w = weak_new(t);
   weak_create(w, CHIME_HOUR, 0);
-  expect_interval(w, 0);
+  EXPECT_EQ(interval_of(t, w->timer), 0);
 }
 
 WEAK_TIMELINE(an_interval_without_end_never_ticks, "a every never; a due never; rest a; a is valid")
@@ -297,7 +292,7 @@ static void *end_each(void *argument) {
     chime_weak_timer_fire(w->timer);
     chime_weak_timer_set_fire_date(w->timer, i % 2 ? 0 : CHIME_FOREVER);
     if (e->number == 0) chime_weak_timer_invalidate(w->timer);
-    if (e->number == 1) EXPECT_OK(chime_target_release(w->target));
+    if (e->number == 1) EXPECT_OK(chime_target_release(w->target->id));
     if (e->number == 2) EXPECT_TOOK_EFFECT(chime_weak_timer_release(w->timer));
   }
   add(e->over, 1);
