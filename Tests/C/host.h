@@ -9,10 +9,7 @@
 /* Milliseconds to poll for what must come. */
 enum { LONG = (int)(PATIENCE / CHIME_MILLISECOND) };
 
-static inline ANSWER(fd_of, int32_t, chime_queue_fd, -1) static inline ANSWER(poll_timeout, int32_t,
-                                                                              chime_queue_poll_timeout, 7)
-
-    static inline int is_readable(int fd, int milliseconds) {
+static inline int is_readable(int fd, int milliseconds) {
   struct pollfd entry = {fd, POLLIN, 0};
   return poll(&entry, 1, milliseconds) == 1;
 }

@@ -100,11 +100,9 @@ weak *weak_start(csuite *t, int64_t interval_ns, int repeats, weak_handler on_ti
   return w;
 }
 
-static ANSWER(validity_of, int32_t, chime_weak_timer_is_valid,
-              -1) static ANSWER(fire_date_of, int64_t, chime_weak_timer_fire_date, -1) int is_valid(weak *w) {
-  return validity_of(w->t, w->timer);
-}
-int64_t fire_date(weak *w) { return fire_date_of(w->t, w->timer); }
+ANSWER(is_valid, int32_t, chime_weak_timer_is_valid, -1)
+ANSWER(fire_date, int64_t, chime_weak_timer_fire_date, -1)
+ANSWER(interval_of, int64_t, chime_weak_timer_interval, -1)
 
 int64_t wall_ns(void) {
   int64_t now = 0;
@@ -169,9 +167,9 @@ static void look(weak_script *s, weak *w, const char *text, const char *statemen
   csuite *t = s->t;
   int64_t tolerance = -1;
   if (take(&text, "is valid")) {
-    script_expect(&s->script, statement, is_valid(w), 1);
+    script_expect(&s->script, statement, is_valid(t, w->timer), 1);
   } else if (take(&text, "is invalid")) {
-    script_expect(&s->script, statement, is_valid(w), 0);
+    script_expect(&s->script, statement, is_valid(t, w->timer), 0);
   } else if (take(&text, "is over")) {
     script_expect(&s->script, statement, load(&w->finalized), 1);
     if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), 1);
@@ -186,9 +184,9 @@ static void look(weak_script *s, weak *w, const char *text, const char *statemen
     EXPECT_OK(chime_weak_timer_tolerance(w->timer, &tolerance));
     script_expect(&s->script, statement, tolerance, take_time(&text));
   } else if (take(&text, "due never")) {
-    script_expect(&s->script, statement, fire_date(w), CHIME_FOREVER);
+    script_expect(&s->script, statement, fire_date(t, w->timer), CHIME_FOREVER);
   } else if (take(&text, "due")) {
-    script_expect(&s->script, statement, (fire_date(w) - wall_ns() - take_time(&text)) / CHIME_MINUTE, 0);
+    script_expect(&s->script, statement, (fire_date(t, w->timer) - wall_ns() - take_time(&text)) / CHIME_MINUTE, 0);
   } else {
     script_fail(&s->script, statement, "no such statement");
   }

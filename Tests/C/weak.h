@@ -64,8 +64,9 @@ void weak_schedule_unheld(weak *w, int64_t interval_ns, int repeats);
 /** A user_info with a timer on this thread's loop, and that action. */
 weak *weak_start(csuite *t, int64_t interval_ns, int repeats, weak_handler on_tick);
 
-int is_valid(weak *w);
-int64_t fire_date(weak *w);
+int32_t is_valid(csuite *t, chime_weak_timer_t timer);
+int64_t fire_date(csuite *t, chime_weak_timer_t timer);
+int64_t interval_of(csuite *t, chime_weak_timer_t timer);
 int64_t wall_ns(void);
 
 /** Runs the calling thread's loop in its default mode until the timer has had so many due ticks. */
