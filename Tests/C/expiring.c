@@ -80,8 +80,6 @@ TEST(a_value_vanishes_on_the_clock_of_its_queue) {
   EXPECT_OK(chime_expiring_release(v->id));
 }
 
-/* ---- Reset ------------------------------------------------------------------------------------------------------ */
-
 TIMELINE(
     a_reset_begins_the_time_anew_later_or_earlier,
     "V value 10; V.on n; +9; V.reset 10; +9; V is there; V.reset 100; +80; V is there; V.reset 5; +4; V is there |; "
@@ -133,8 +131,6 @@ TESTS_ON_DISPATCH_QUEUES(a_release_while_the_handler_runs_leaves_the_end_to_it) 
   EXPECT(await(&v->finalized, 1));
   EXPECT(await(&n->finalized, 1));
 }
-
-/* ---- The end of the queue --------------------------------------------------------------------------------------- */
 
 TIMELINE(the_handler_may_release_the_queue,
          "V value 10; W value 20; V.on n; W.on o; n: queue.release!; +30 -> SHUT_DOWN | n@10 n. V. W. o.; W is gone")

@@ -368,7 +368,6 @@ struct probe {
   void *user;
   int64_t number;
   chime_status status;
-  chime_status status2;
   chime_tick first; /* of its DUE and FIRED ticks */
   chime_tick last;
   int64_t missed;   /* of all its ticks */

@@ -142,6 +142,38 @@ HOST_TEST(a_hundred_thousand_pending_timers_wake_nobody, 0) {
   EXPECT_EQ(stats_of(t, queue).passes, 1);
 }
 
+typedef struct function {
+  csuite *t;
+  int number;
+  int *next; /* the number of the function that comes next */
+} function;
+
+static void take(void *context) {
+  function *f = context;
+  csuite *t = f->t;
+  EXPECT_EQ((*f->next)++, f->number);
+}
+
+/* [12]: exactly so many run, in the order of the calls that brought them, and the queue says that there are more. */
+HOST_TEST(one_function_at_a_time_of_a_hundred_thousand, 0) {
+  int count = csuite_scaled(100000), next = 0, i;
+  function *functions = csuite_memory(t, (size_t)count * sizeof *functions);
+  for (i = 0; i < count; i++) {
+    functions[i].t = t;
+    functions[i].number = i;
+    functions[i].next = &next;
+    EXPECT_OK(chime_queue_async(queue, take, &functions[i], NULL));
+  }
+  while (next < count && !csuite_failed(t)) {
+    int before = next;
+    uint32_t most = before % 10 == 9 && before + 5 < count ? 5 : 1;
+    EXPECT(next_deadline(t, queue) <= now_of(t, queue)); /* those that wait are something to process */
+    EXPECT_EQ(process(t, queue, most), most);
+    EXPECT_EQ(next - before, most);
+  }
+  EXPECT_EQ(process(t, queue, 1), 0);
+}
+
 /* What each call that drives a queue must answer here: p->status. */
 THREAD(expect_refused, probe, p) {
   int gives_records = p->number != 0;

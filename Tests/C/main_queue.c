@@ -115,25 +115,23 @@ MAIN_TEST(sync_on_the_main_thread_runs_at_once) {
   EXPECT_EQ(p->ticks, 1);
 }
 
-static void *sync_then_stop(void *argument) {
-  probe *p = argument;
-  p->status = chime_queue_sync(p->queue, probe_function, p, p->number);
-  if (p->status == CHIME_OK) chime_main_stop();
-  return NULL;
+THREAD(sync_and_give_up, probe, p) {
+  EXPECT_STATUS(chime_queue_sync(p->queue, probe_function, p, 20 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
+}
+
+THREAD(sync_then_stop, probe, p) {
+  EXPECT_OK(chime_queue_sync(p->queue, probe_function, p, PATIENCE));
+  EXPECT_OK(chime_main_stop());
 }
 
 MAIN_TEST(sync_from_another_thread_waits_for_a_run) {
   probe *given_up = probe_new(t, queue, "a"), *p = probe_new(t, queue, "b");
   pthread_t thread;
-  given_up->number = 20 * CHIME_MILLISECOND;
-  p->number = PATIENCE;
   p->on_tick = expect_main_thread;
-  run_on_a_thread(t, sync_then_stop, given_up); /* nobody runs the main queue */
-  EXPECT_STATUS(given_up->status, CHIME_TIMED_OUT);
+  run_on_a_thread(t, sync_and_give_up, given_up); /* nobody runs the main queue */
   if (!spawn(t, &thread, sync_then_stop, p)) return;
   EXPECT_STATUS(chime_main_run(), CHIME_STOPPED);
   pthread_join(thread, NULL);
-  EXPECT_OK(p->status);
   EXPECT_EQ(load(&p->ticks), 1);
   EXPECT_EQ(load(&given_up->ticks), 0); /* it will not run either */
 }

@@ -191,7 +191,6 @@ probe *probe_new(csuite *t, chime_queue_t queue, const char *name) {
   p->name = name;
   p->queue = queue;
   p->status = INT32_MIN;
-  p->status2 = INT32_MIN;
   return p;
 }
 

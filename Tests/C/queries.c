@@ -38,18 +38,11 @@ TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) { /* [2] */
 
 /* ---- Generations ------------------------------------------------------------------------------------------------ */
 
-static void expect_new_generation(csuite *t, chime_timer_t timer, uint64_t *generation, int line) {
-  uint64_t now = generation_of(t, timer);
-  csuite_expect(t, now != *generation, __FILE__, line, "another generation");
-  csuite_expect_status(t, chime_timer_check_generation(timer, now), CHIME_OK, __FILE__, line, "check of the new one");
-  csuite_expect_status(t, chime_timer_check_generation(timer, *generation), CHIME_IGNORED, __FILE__, line,
-                       "check of the old one");
-  *generation = now;
-}
-
 #define CHANGES(call) \
   EXPECT_OK(call); \
-  expect_new_generation(t, p->timer, &generation, __LINE__)
+  EXPECT_STATUS(chime_timer_check_generation(p->timer, generation), CHIME_IGNORED); \
+  generation = generation_of(t, p->timer); \
+  EXPECT_OK(chime_timer_check_generation(p->timer, generation))
 
 VIRTUAL_TEST(every_accepted_change_gives_another_generation) {
   probe *p = probe_idle(t, queue, "a");

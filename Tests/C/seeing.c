@@ -4,15 +4,12 @@
  */
 #include "harness.h"
 
-/* ---- chime_trace_to_file: what is in the file, headers/trace.py reads -------------------------------------------- */
-
+/* What is in the file, headers/trace.py reads. */
 TEST(a_trace_file_that_cannot_be_had_is_refused) {
   EXPECT_STATUS(chime_trace_to_file("/no/such/directory/trace.json"), CHIME_ERROR_RESOURCE);
   EXPECT(strstr(chime_last_error_detail(), "No such file or directory (errno 2)") != NULL);
   EXPECT_STATUS(chime_trace_to_file(NULL), CHIME_IGNORED);
 }
-
-/* ---- chime_set_trace -------------------------------------------------------------------------------------------- */
 
 static const char *traced_kind(chime_tick_kind kind) {
   static const char *const ticks[] = {"due", "fired", "armed", "cancelled"};
@@ -80,34 +77,25 @@ VIRTUAL_TEST(the_trace_tells_of_each_transition_and_callback) {
   EXPECT_LOG("");
 }
 
-/* What the trace looks at, each time that the timer behind it is restarted. */
-typedef struct watched {
-  csuite *t;
-  chime_expiring_t expiring;
-  int looks;
-} watched;
-
 static void look_at_the_value(const chime_tick *tick, void *context) {
-  watched *w = context;
-  csuite *t = w->t;
+  probe *v = context;
+  csuite *t = v->t;
   void *value = NULL;
-  if (tick->kind != CHIME_TRACE_RESTARTED) return;
-  w->looks++;
-  EXPECT_OK(chime_expiring_acquire(w->expiring, &value));
-  EXPECT(value == w);
-  EXPECT_OK(chime_expiring_yield(w->expiring));
+  if (tick->kind != CHIME_TRACE_RESTARTED) return; /* of the timer behind it */
+  v->number++;
+  EXPECT_OK(chime_expiring_acquire(v->id, &value));
+  EXPECT(value == v);
+  EXPECT_OK(chime_expiring_yield(v->id));
 }
 
 /* [9]: a reset calls back, and holds no lock of the value's then. */
 VIRTUAL_TEST(the_trace_of_a_reset_may_use_the_value) {
-  watched *w = csuite_memory(t, sizeof *w);
-  w->t = t;
-  EXPECT_OK(chime_expiring_create(queue, w, NULL, 10, &w->expiring));
-  EXPECT_OK(chime_set_trace(look_at_the_value, w));
-  EXPECT_OK(chime_expiring_reset(w->expiring, 20));
+  probe *v = probe_value(t, queue, "v", 10);
+  EXPECT_OK(chime_set_trace(look_at_the_value, v));
+  EXPECT_OK(chime_expiring_reset(v->id, 20));
   EXPECT_OK(chime_set_trace(NULL, NULL));
-  EXPECT_EQ(w->looks, 1);
-  EXPECT_OK(chime_expiring_release(w->expiring));
+  EXPECT_EQ(v->number, 1);
+  EXPECT_OK(chime_expiring_release(v->id));
 }
 
 static void count_traced(const chime_tick *tick, void *context) { add(context, 1); }

@@ -90,8 +90,6 @@ int main(int argc, char **argv) {
     chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "before");
     chime_timer_t timer = timer_of(queue, "older", &ticks, 10, 0);
     CHECK(CHIME_IGNORED, chime_trace_to_file(NULL));
-    CHECK(CHIME_ERROR_RESOURCE, chime_trace_to_file("/no/such/directory/trace.json"));
-    if (strstr(chime_last_error_detail(), "(errno 2)") == NULL) return 3;
     CHECK(CHIME_OK, chime_queue_advance(queue, 10)); /* not in the file */
     CHECK(CHIME_OK, chime_trace_to_file(path));
     CHECK(CHIME_OK, chime_queue_advance(queue, 20));
