@@ -219,8 +219,7 @@ static void check_stops(csuite *t, chime_queue_t queue, stopper stop) {
     uint64_t generation;
     chime_status status;
     if (p == NULL || stop == chime_timer_release) {
-      p = probe_idle(t, queue, "a");
-      p->quiet = 1;
+      p = probe_idle(t, queue, NULL);
       p->on_tick = check_not_stale;
       p->user = r = csuite_memory(t, sizeof *r);
     }
@@ -250,10 +249,9 @@ TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) { check_stops(t, queue, c
  * other timers, with their finalizers, take the long way.
  */
 static probe *bare(csuite *t, chime_queue_t queue, const chime_schedule *schedule, probe_action on_tick) {
-  probe *p = probe_new(t, queue, "a");
+  probe *p = probe_new(t, queue, NULL);
   chime_timer_options options = probe_options(p);
   options.finalizer = NULL;
-  p->quiet = 1;
   p->on_tick = on_tick;
   EXPECT_OK(chime_timer_start(queue, &options, schedule, &p->timer));
   return p;

@@ -123,12 +123,10 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
   TESTS_ON(name)
 #define TESTS_ON_STORMY_QUEUES(name) \
   TESTS_ON(name); \
-  TEST_ON(name, a_virtual_queue, VIRTUAL) \
-  TEST_ON(name, a_serial_queue, SERIAL) \
   TEST_ON(name, a_concurrent_queue, CONCURRENT) \
   TEST_ON(name, a_host_driven_queue, HOST) \
   TEST_ON(name, a_precise_queue, PRECISE) \
-  TESTS_ON(name)
+  TESTS_ON_VIRTUAL_AND_SERIAL(name)
 #define TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(name) \
   TESTS_ON(name); \
   TEST_ON(name, the_main_queue, MAIN) \
@@ -384,6 +382,7 @@ struct probe {
   int flag;
 };
 
+/** Where its name is NULL it is quiet: there is nothing of it in the timeline. */
 probe *probe_new(csuite *t, chime_queue_t queue, const char *name);
 /** Options with the probe's handler, finalizer and target. */
 chime_timer_options probe_options(probe *p);

@@ -39,8 +39,7 @@ static void check_own_time(csuite *t, probe *p, const chime_tick *tick) {
 /* [3]: elsewhere the way to the handler takes longer than the wheel's tick, a microsecond, and hides an early one. */
 HOST_TEST(a_host_that_never_rests_gets_no_tick_early, CHIME_QUEUE_BOUND) {
   int rounds = csuite_scaled(1000), i;
-  probe *p = probe_new(t, queue, "a");
-  p->quiet = 1;
+  probe *p = probe_new(t, queue, NULL);
   p->on_tick = check_own_time;
   for (i = 0; i < rounds; i++) {
     int64_t delay = 20 * CHIME_MICROSECOND, end = monotonic_ns() + PATIENCE;

@@ -8,9 +8,8 @@
 #include "timeline.h"
 
 static probe *quiet_full(csuite *t, chime_queue_t queue) {
-  probe *p = probe_new(t, queue, "a");
+  probe *p = probe_new(t, queue, NULL);
   chime_timer_options options = probe_full_options(p);
-  p->quiet = 1;
   EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
   return p;
 }

@@ -12,13 +12,6 @@ static probe *handler_of(probe *p, const char *key) {
   return x;
 }
 
-/* A timer that was made and is quiet; the test activates it when its handlers are there. */
-static probe *quiet_idle(csuite *t, chime_queue_t queue) {
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  return p;
-}
-
 static void activate_fast(csuite *t, probe *p) {
   EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, 100 * CHIME_MICROSECOND)));
 }
@@ -48,7 +41,7 @@ VIRTUAL_TEST(keys_are_copied_and_compared_byte_by_byte) {
   static const char *const keys[] = {
       "", "k", "K", "k ", "ke", "\xc3\xa9", "e\xcc\x81" /* the same letter in two code points */, "\xe2\x8f\xb0"};
   enum { KEYS = sizeof keys / sizeof keys[0] };
-  probe *p = quiet_idle(t, queue), *handlers[KEYS];
+  probe *p = probe_idle(t, queue, NULL), *handlers[KEYS];
   char key[8];
   int i, j;
   for (i = 0; i < KEYS; i++) {
@@ -89,8 +82,8 @@ static void remove_oneself(csuite *t, probe *x, const chime_tick *tick) {
 
 /* [8] [9] [16]: and the end of the queue finalizes those that are left. */
 TESTS_ON_ALL_QUEUES(a_handler_may_remove_itself) {
-  probe *p = quiet_idle(t, queue);
-  probe *x = handler_of(p, "x"), *y = handler_of(p, "y"), *idle = handler_of(quiet_idle(t, queue), "x");
+  probe *p = probe_idle(t, queue, NULL);
+  probe *x = handler_of(p, "x"), *y = handler_of(p, "y"), *idle = handler_of(probe_idle(t, queue, NULL), "x");
   x->on_tick = remove_oneself;
   activate_fast(t, p);
   run_due(t, queue, place);
@@ -108,7 +101,7 @@ static void expect_a_later_tick(csuite *t, probe *x, const chime_tick *tick) { E
 
 /* [6] [8] [9]: x stays in its first call; y and z would come after it in the same tick. */
 TESTS_ON_DISPATCH_QUEUES(another_thread_may_change_the_handlers_of_a_tick_that_runs) {
-  probe *p = quiet_idle(t, queue);
+  probe *p = probe_idle(t, queue, NULL);
   probe *x = handler_of(p, "x"), *y = handler_of(p, "y"), *z = handler_of(p, "z");
   probe *second_x = probe_of_owner(p, "x"), *new_x = probe_of_owner(p, "x"), *new_z = probe_of_owner(p, "z");
   new_x->on_tick = new_z->on_tick = expect_a_later_tick;
@@ -161,7 +154,7 @@ TIMELINE(a_named_handler_cannot_wait_for_its_own_timer,
 
 /* The tick ends with the last of its handlers: for cancel_and_wait, for the statuses, for the finalizers. */
 TESTS_ON_DISPATCH_QUEUES(a_timer_is_busy_until_its_named_handlers_have_returned) {
-  probe *p = quiet_idle(t, queue), *x = handler_of(p, "x"), *y = handler_of(p, "y");
+  probe *p = probe_idle(t, queue, NULL), *x = handler_of(p, "x"), *y = handler_of(p, "y");
   x->on_tick = stay_until_gate_opens;
   activate_fast(t, p);
   EXPECT(await(&x->flag, 1));

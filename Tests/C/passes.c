@@ -29,8 +29,7 @@ static crowd *crowd_new(csuite *t, chime_queue_t queue, int count, probe_action 
   c->count = count;
   c->merged = stats_of(t, queue).merged;
   for (i = 0; i < count; i++) {
-    probe *p = c->members[i] = probe_idle(t, queue, "a");
-    p->quiet = 1;
+    probe *p = c->members[i] = probe_idle(t, queue, NULL);
     p->number = i;
     p->user = c;
     p->on_tick = on_tick;

@@ -189,6 +189,7 @@ probe *probe_new(csuite *t, chime_queue_t queue, const char *name) {
   probe *p = csuite_memory(t, sizeof *p);
   p->t = t;
   p->name = name;
+  p->quiet = name == NULL;
   p->queue = queue;
   p->status = INT32_MIN;
   return p;
@@ -270,8 +271,7 @@ probe *probe_every(csuite *t, chime_queue_t queue, const char *name, int64_t int
 }
 
 probe *probe_quiet(csuite *t, chime_queue_t queue, int64_t first_ns, int64_t interval_ns, probe_action on_tick) {
-  probe *p = probe_new(t, queue, "a");
-  p->quiet = 1;
+  probe *p = probe_new(t, queue, NULL);
   p->on_tick = on_tick;
   return made(p, probe_options(p), EVERY(first_ns, interval_ns));
 }

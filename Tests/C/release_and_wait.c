@@ -59,11 +59,9 @@ VIRTUAL_TEST(release_and_wait_of_what_does_not_run_returns_at_once) {
 /* ---- CHIME_TIMER_BACKGROUND ------------------------------------------------------------------------------------- */
 
 /* A queue that the test drives; a running timer in the background. */
-static probe *start_in_the_background(csuite *t, chime_queue_t queue, const char *name, int64_t first,
-                                      int64_t interval) {
-  probe *p = probe_new(t, queue, name);
+static probe *start_in_the_background(csuite *t, chime_queue_t queue, int64_t first, int64_t interval) {
+  probe *p = probe_new(t, queue, NULL);
   chime_timer_options options = probe_options(p);
-  p->quiet = 1;
   options.flags = CHIME_TIMER_BACKGROUND;
   EXPECT_OK(chime_timer_start(queue, &options, EVERY(first, interval), &p->timer));
   return p;
@@ -72,8 +70,8 @@ static probe *start_in_the_background(csuite *t, chime_queue_t queue, const char
 HOST_TEST(run_does_not_wait_for_timers_in_the_background, 0) {
   const chime_schedule five_times =
       SCHEDULE(.first_ns = CHIME_MILLISECOND, .interval_ns = CHIME_MILLISECOND, .tick_limit = 5);
-  probe *often = start_in_the_background(t, queue, "often", 0, 100 * CHIME_MICROSECOND);
-  probe *late = start_in_the_background(t, queue, "late", CHIME_HOUR, CHIME_HOUR);
+  probe *often = start_in_the_background(t, queue, 0, 100 * CHIME_MICROSECOND);
+  probe *late = start_in_the_background(t, queue, CHIME_HOUR, CHIME_HOUR);
   int i;
   /* With nothing else to wait for it returns at once. */
   EXPECT_OK(chime_queue_run(queue, 0));
@@ -93,7 +91,7 @@ static void release_the_other_later(csuite *t, probe *p, const chime_tick *tick)
 
 /* A timer in the background ends the last one that is not: nothing is left to wait for. */
 HOST_TEST(a_timer_in_the_background_may_end_the_run, 0) {
-  probe *p = start_in_the_background(t, queue, "p", 0, CHIME_MILLISECOND);
+  probe *p = start_in_the_background(t, queue, 0, CHIME_MILLISECOND);
   p->other = probe_after(t, queue, "o", CHIME_HOUR);
   p->on_tick = release_the_other_later;
   EXPECT_OK(chime_queue_run(queue, 0));
@@ -117,7 +115,7 @@ HOST_TEST(another_thread_ends_what_the_run_waits_for, 0) {
   probe *probes[WATCHED];
   pthread_t thread;
   int round, i;
-  (void)start_in_the_background(t, queue, "b", 0, 50 * CHIME_MICROSECOND);
+  (void)start_in_the_background(t, queue, 0, 50 * CHIME_MICROSECOND);
   for (i = 0; i < WATCHED; i++) probes[i] = probe_idle(t, queue, "p");
   for (round = 0; round < csuite_scaled(200) && !csuite_failed(t); round++) {
     for (i = 0; i < WATCHED; i++) {
@@ -135,13 +133,12 @@ HOST_TEST(a_slot_does_not_stay_in_the_background, 0) {
   enum { TIMERS = 200 };
   probe *probes[TIMERS];
   int i;
-  for (i = 0; i < TIMERS; i++) probes[i] = start_in_the_background(t, queue, "p", CHIME_HOUR, 0);
+  for (i = 0; i < TIMERS; i++) probes[i] = start_in_the_background(t, queue, CHIME_HOUR, 0);
   EXPECT_OK(chime_queue_run(queue, 0));
   for (i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_release(probes[i]->timer));
   for (i = 0; i < TIMERS / 2 && !csuite_failed(t); i++) {
-    probe *p = probe_new(t, queue, "q");
+    probe *p = probe_new(t, queue, NULL);
     chime_finalizer finalizer = i % 2 == 0 ? probe_finalizer : NULL;
-    p->quiet = 1;
     REQUIRE_OK(chime_timer_after(queue, 200 * CHIME_MICROSECOND, probe_handler, p, finalizer, &p->timer));
     /* That needs a side record, which has told of the background before; the finalizer needs one from the start. */
     EXPECT_OK(chime_timer_fire(p->timer));

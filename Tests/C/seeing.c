@@ -38,10 +38,9 @@ static void trace(const chime_tick *tick, void *context) {
 }
 
 VIRTUAL_TEST(the_trace_tells_of_each_transition_and_callback) {
-  probe *p = probe_new(t, queue, "p");
+  probe *p = probe_new(t, queue, NULL);
   chime_timer_options options = probe_full_options(p);
   chime_schedule schedule = schedule_of(10, 10);
-  p->quiet = 1;
   options.finalizer = NULL; /* there are two timers, one after the other */
   EXPECT_OK(chime_set_trace(trace, p));
   EXPECT_OK(chime_timer_start(queue, &options, &schedule, &p->timer));

@@ -34,10 +34,9 @@ TESTS_ON(sync_and_async_exclude_the_handlers) {
   turnstile *s = csuite_memory(t, sizeof *s);
   pthread_t threads[THREADS];
   int started = 0, i;
-  probe *p = probe_idle(t, queue, "a");
+  probe *p = probe_idle(t, queue, NULL);
   s->t = t;
   s->queue = queue;
-  p->quiet = 1;
   p->user = s;
   p->on_tick = pass_turnstile_in_handler;
   EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, 100 * CHIME_MICROSECOND)));

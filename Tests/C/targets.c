@@ -26,9 +26,8 @@ static void expect_gone(csuite *t, probe *p, const chime_tick *tick) { EXPECT(ti
 /* A timer of that target, idle and quiet. Once the target is gone its cancel handler gets none. */
 static probe *user_of(probe *o, chime_queue_t queue, probe_action on_tick) {
   csuite *t = o->t;
-  probe *p = probe_new(t, queue, "a");
+  probe *p = probe_new(t, queue, NULL);
   chime_timer_options options;
-  p->quiet = 1;
   p->target = o;
   p->on_tick = on_tick;
   p->on_cancelled = expect_gone;

@@ -43,8 +43,7 @@ static void check_turns(csuite *t, chime_queue_t queue, chime_tick_kind kind) {
   s->kind = kind;
   s->queue = queue;
   for (i = 0; i < BEFORE + MADE; i++) {
-    probe *p = probes[i] = probe_new(t, queue, "a");
-    p->quiet = 1;
+    probe *p = probes[i] = probe_new(t, queue, NULL);
     p->user = s;
     p->on_tick = p->on_armed = i == A ? take_a_turn_and_replace_b : take_a_turn;
     if (i >= BEFORE) s->made[i - BEFORE] = p;
