@@ -24,8 +24,7 @@ static void check_sizes(csuite *t, use function, uint64_t object, const void *st
                {longer, longer - 1, CHIME_ERROR_INVALID_ARGUMENT},
                {longer, 0, CHIME_OK},
                {size, 0, CHIME_OK}};
-  size_t i;
-  for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     uint64_t memory[64] = {0}, before[64];
     memcpy(memory, structure, size);
     memcpy(memory, &cases[i].size, sizeof size);
@@ -164,15 +163,14 @@ static chime_status use_queue_options(csuite *t, uint64_t place, void *structure
 
 static void check_queue_options(csuite *t, where place) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  int i;
   check_sizes(t, use_queue_options, place, &options);
   EXPECT_OK(use_queue_options(t, place, NULL));
   EXPECT_STATUS(make(place, &options, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  for (i = 0; i < NOT_UTF8 && (LABELLED & ON(place)) != 0; i++) {
+  for (int i = 0; i < NOT_UTF8 && (LABELLED & ON(place)) != 0; i++) {
     options.label = not_utf8[i];
     INVALID(use_queue_options(t, place, &options), "options.label is not UTF-8");
   }
-  for (i = 0; i < QUEUE_ROWS; i++) {
+  for (int i = 0; i < QUEUE_ROWS; i++) {
     const struct queue_row *row = &queue_rows[i];
     if ((row->places & ON(place)) == 0) continue;
     options = row->options;
@@ -186,8 +184,7 @@ static void check_queue_options(csuite *t, where place) {
 
 OWN_THREAD_TEST(queue_options_are_checked) {
   static const where places[] = {VIRTUAL, HOST, PRECISE, RUN_LOOP, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL};
-  size_t i;
-  for (i = 0; i < sizeof places / sizeof places[0]; i++) {
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
     if (i >= 4 && !csuite_has_dispatch()) break;
     if (places[i] == WRAPPED_SERIAL && csuite_wrapped_serial() == NULL) continue; /* none was given to the suite */
     check_queue_options(t, places[i]);
@@ -223,18 +220,17 @@ TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
   chime_queue_options on_the_wall_clock = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = UNTOUCHED;
   int something = 0;
-  size_t i;
 #ifdef __x86_64__
   EXPECT(csuite_has_dispatch()); /* else most of the suite would be skipped */
 #endif
   if (csuite_has_dispatch()) return;
-  for (i = 0; i < 3; i++) EXPECT_STATUS(make(places[i], NULL, &queue), CHIME_ERROR_UNSUPPORTED);
+  for (size_t i = 0; i < 3; i++) EXPECT_STATUS(make(places[i], NULL, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_main(NULL, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_wrap_dispatch(&something, NULL, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_main_run(), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_main_stop(), CHIME_ERROR_UNSUPPORTED);
   on_the_wall_clock.clock = CHIME_CLOCK_WALL;
-  for (i = 0; i < 4; i++) EXPECT_STATUS(make(others[i], &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
+  for (size_t i = 0; i < 4; i++) EXPECT_STATUS(make(others[i], &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_EQ(queue, UNTOUCHED);
 }
 
@@ -305,9 +301,8 @@ static void expect_schedule_accepted(csuite *t, chime_queue_t queue, const chime
 VIRTUAL_TEST(a_schedule_is_checked_member_by_member) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_timer_options options = refused_options(t);
-  size_t i;
   probe *p;
-  for (i = 0; i < sizeof schedule_rows / sizeof schedule_rows[0]; i++) {
+  for (size_t i = 0; i < sizeof schedule_rows / sizeof schedule_rows[0]; i++) {
     schedule = schedule_rows[i].schedule;
     schedule.size = (uint32_t)sizeof schedule;
     if (schedule_rows[i].sentence != NULL) expect_schedule_refused(t, queue, &schedule, schedule_rows[i].sentence);
@@ -336,10 +331,9 @@ static void expect_timer_refused(csuite *t, chime_queue_t queue, const chime_tim
 TESTS_ON_VIRTUAL_AND_SERIAL(timer_options_are_checked) {
   chime_timer_options options = refused_options(t);
   chime_timer_t timer = UNTOUCHED;
-  size_t i;
   expect_timer_refused(t, queue, NULL, "options is NULL");
   INVALID(chime_timer_create(queue, &options, NULL), "timer is NULL");
-  for (i = 0; i < NOT_UTF8; i++) {
+  for (size_t i = 0; i < NOT_UTF8; i++) {
     options.label = not_utf8[i];
     expect_timer_refused(t, queue, &options, "options.label is not UTF-8");
   }

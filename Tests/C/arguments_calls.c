@@ -10,7 +10,6 @@
 VIRTUAL_TEST(calls_on_timers_are_refused_and_change_nothing) {
   chime_timer_info before, after;
   uint64_t timer = UNTOUCHED;
-  size_t i;
   probe *p = probe_every(t, queue, "a", 10);
   before = info_of(t, p->timer);
   INVALID(chime_timer_postpone(p->timer, -1), "delay_ns (-1 ns) is negative");
@@ -25,7 +24,7 @@ VIRTUAL_TEST(calls_on_timers_are_refused_and_change_nothing) {
   INVALID(chime_timer_add_handler(p->timer, NULL, never, t, never_function), "key is NULL");
   INVALID(chime_timer_add_handler(p->timer, "x", NULL, t, never_function), "handler is NULL");
   INVALID(chime_timer_remove_handler(p->timer, NULL), "key is NULL");
-  for (i = 0; i < NOT_UTF8; i++) {
+  for (size_t i = 0; i < NOT_UTF8; i++) {
     INVALID(chime_timer_add_handler(p->timer, not_utf8[i], never, t, never_function), "key is not UTF-8");
     INVALID(chime_timer_remove_handler(p->timer, not_utf8[i]), "key is not UTF-8");
   }
@@ -93,8 +92,7 @@ VIRTUAL_TEST(what_a_queue_cannot_do_is_told) {
   chime_expiring_t value = UNTOUCHED;
   chime_tick tick;
   uint32_t count = 7;
-  int i;
-  for (i = 0; i < (csuite_has_dispatch() ? 6 : 3); i++) {
+  for (int i = 0; i < (csuite_has_dispatch() ? 6 : 3); i++) {
     QUEUE_OR_RETURN(other, places[i]);
     if (places[i] != HOST) expect_not_host_driven(t, other, places[i]);
     if (places[i] == VIRTUAL) continue;
@@ -209,7 +207,6 @@ OWN_THREAD_TEST(calls_on_run_loops_are_refused) {
   static const char *const modes[] = {"", "\xff", CHIME_RUN_LOOP_COMMON_MODES};
   chime_run_loop_t loop = current_loop(t), none = UNTOUCHED;
   chime_queue_t queue = UNTOUCHED;
-  int i;
   INVALID(chime_run_loop_current(NULL), "run_loop is NULL");
   INVALID(chime_run_loop_main(NULL), "run_loop is NULL");
   INVALID(chime_run_loop_create("a", NULL), "run_loop is NULL");
@@ -218,7 +215,7 @@ OWN_THREAD_TEST(calls_on_run_loops_are_refused) {
   INVALID(chime_run_loop_run(NULL, 0, 2), "flags (2) has a flag that means nothing here");
   INVALID(chime_run_loop_queue_create(loop, NULL, NULL, NULL), "queue is NULL");
   EXPECT_STATUS(chime_run_loop_add_common_mode(loop, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  for (i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) {
     EXPECT_STATUS(chime_run_loop_run(modes[i], 0, 0), CHIME_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(chime_run_loop_add_common_mode(loop, modes[i]), CHIME_ERROR_INVALID_ARGUMENT);
     if (i == 2) break;

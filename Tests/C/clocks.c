@@ -13,8 +13,7 @@ static const struct {
 };
 
 TEST(a_deadline_of_each_clock_is_met) {
-  size_t i;
-  for (i = 0; i < sizeof offered / sizeof offered[0]; i++) {
+  for (size_t i = 0; i < sizeof offered / sizeof offered[0]; i++) {
     chime_queue_t queue;
     probe *p;
     int64_t now, after, due;
@@ -36,8 +35,7 @@ TEST(a_deadline_of_each_clock_is_met) {
 
 TEST(sleep_until_is_never_early) {
   const chime_clock clocks[] = {CHIME_CLOCK_MONOTONIC, CHIME_CLOCK_BOOTTIME, CHIME_CLOCK_WALL};
-  size_t i;
-  for (i = 0; i < 3; i++) {
+  for (size_t i = 0; i < 3; i++) {
     int64_t now, after;
     REQUIRE_OK(chime_now(clocks[i], &now));
     EXPECT_OK(chime_sleep_until(clocks[i], now + 5 * CHIME_MILLISECOND));
@@ -95,10 +93,9 @@ static void note_inside(const chime_tick *tick, void *context) {
 /* [16]: the hooks stand around each handler. */
 TEST(shutdown_waits_for_the_leave_hook) {
   const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE};
-  int kind, round;
-  for (kind = 0; kind < 3; kind++) {
+  for (int kind = 0; kind < 3; kind++) {
     if (kinds[kind] != CHIME_QUEUE_PRECISE && !csuite_has_dispatch()) continue;
-    for (round = 0; round < csuite_scaled(100) && !csuite_failed(t); round++) {
+    for (int round = 0; round < csuite_scaled(100) && !csuite_failed(t); round++) {
       hooks *h = csuite_memory(t, sizeof *h);
       const chime_queue_options options = QUEUE_OPTIONS(.enter = on_enter, .leave = leave_slowly, .hook_context = h);
       chime_queue_t queue = 0;

@@ -5,8 +5,7 @@
 
 static const csuite_test *find_test(int index) {
   const csuite_test *test;
-  int alone;
-  for (alone = 0; alone <= 1; alone++) {
+  for (int alone = 0; alone <= 1; alone++) {
     for (test = csuite_first_test(); test != NULL; test = test->next) {
       if ((test->where != ANYWHERE) == alone && index-- == 0) return test;
     }

@@ -18,15 +18,14 @@ TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) { /* [3] */
   enum { COUNT = 100 };
   dice d = {UINT64_C(77777)};
   probe *probes[COUNT];
-  int i;
-  for (i = 0; i < COUNT; i++) {
+  for (int i = 0; i < COUNT; i++) {
     int64_t delay = roll_below(&d, 60 * CHIME_MILLISECOND);
     probes[i] = probe_idle(t, queue, "a");
     probes[i]->on_tick = check_not_early;
     probes[i]->number = now_of(t, queue) + delay;
     EXPECT_OK(chime_timer_activate(probes[i]->timer, AFTER(delay)));
   }
-  for (i = 0; i < COUNT; i++) {
+  for (int i = 0; i < COUNT; i++) {
     REQUIRE(await(&probes[i]->returned, 1));
     EXPECT_EQ(load(&probes[i]->ticks), 1);
     EXPECT_EQ(state_of(t, probes[i]->timer), CHIME_STATE_FINISHED);
@@ -60,10 +59,9 @@ TESTS_ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first) {
 
 /* "No tick starts before now + delay." */
 TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch) {
-  int i;
   int64_t not_before = 0, delay = 40 * CHIME_MILLISECOND;
   probe *p = probe_quiet(t, queue, delay, 0, NULL);
-  for (i = 0; i < 20; i++) {
+  for (int i = 0; i < 20; i++) {
     int64_t now = now_of(t, queue);
     chime_status status = chime_timer_postpone(p->timer, delay);
     if (status == CHIME_IGNORED) break; /* this machine was slow: the timeout won */
@@ -162,17 +160,17 @@ static void meet_and_wait_for_the_next(csuite *t, probe *p, const chime_tick *ti
 static void check_ring(csuite *t, int count) {
   probe *probes[3];
   int *met = csuite_memory(t, sizeof *met);
-  int i, deadlocks = 0;
-  for (i = 0; i < count; i++) {
+  int deadlocks = 0;
+  for (int i = 0; i < count; i++) {
     QUEUE_OR_RETURN(queue, SERIAL);
     probes[i] = probe_idle(t, queue, "a");
     probes[i]->on_tick = meet_and_wait_for_the_next;
     probes[i]->user = met;
     probes[i]->number = count;
   }
-  for (i = 0; i < count; i++) probes[i]->other = probes[(i + 1) % count];
-  for (i = 0; i < count; i++) EXPECT_OK(chime_timer_activate(probes[i]->timer, EVERY(0, CHIME_HOUR)));
-  for (i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++) probes[i]->other = probes[(i + 1) % count];
+  for (int i = 0; i < count; i++) EXPECT_OK(chime_timer_activate(probes[i]->timer, EVERY(0, CHIME_HOUR)));
+  for (int i = 0; i < count; i++) {
     REQUIRE(await(&probes[i]->returned, 1));
     if (probes[i]->status == CHIME_ERROR_WOULD_DEADLOCK) deadlocks++;
     else EXPECT_OK(probes[i]->status);

@@ -177,7 +177,6 @@ TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
 }
 
 TESTS_ON_DISPATCH_QUEUES(a_dump_of_each_dispatch_queue_counts_its_timers) {
-  int i;
-  for (i = 0; i < 10; i++) probe_after(t, queue, "a", CHIME_HOUR);
+  for (int i = 0; i < 10; i++) probe_after(t, queue, "a", CHIME_HOUR);
   EXPECT_EQ(lines_in(dump(t, queue)), 11);
 }

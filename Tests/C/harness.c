@@ -409,8 +409,7 @@ int await(const int *value, int least) {
 }
 
 void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns) {
-  int i;
-  for (i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; i++) {
     probe *p = probe_quiet(t, queue, i == 0 ? delay_ns : 0, 0, NULL);
     if (!EXPECT(await(&p->returned, 1))) return;
     EXPECT_TOOK_EFFECT(chime_timer_release(p->timer));

@@ -205,8 +205,7 @@ HOST_TEST(a_second_thread_gets_busy, 0) {
 }
 
 TEST(a_bound_queue_refuses_other_threads) {
-  int gives_records;
-  for (gives_records = 0; gives_records < 2; gives_records++) {
+  for (int gives_records = 0; gives_records < 2; gives_records++) {
     probe *p = probe_new(t, host_queue(t, CHIME_QUEUE_BOUND | (gives_records ? CHIME_QUEUE_RECORDS : 0)), "a");
     p->status = CHIME_ERROR_WRONG_THREAD;
     p->number = gives_records;
@@ -282,7 +281,7 @@ static void *wait_all_the_time(void *argument) {
 TEST(a_closed_descriptor_is_never_touched_again) {
   enum { THREADS = 3 };
   int64_t current;
-  int i, started = 0;
+  int started = 0;
   pthread_t threads[THREADS];
   chime_queue_t queue = 0;
   const chime_queue_options options = QUEUE_OPTIONS(.timer_limit = 64);
@@ -292,7 +291,7 @@ TEST(a_closed_descriptor_is_never_touched_again) {
          spawn(t, &threads[started], started == 0 ? wait_all_the_time : wake_all_the_time, &current)) {
     started++;
   }
-  for (i = 0; i < csuite_scaled(5000); i++) {
+  for (int i = 0; i < csuite_scaled(5000); i++) {
     int ends[2], fd = fd_of(t, queue);
     if (!EXPECT_OK(chime_queue_shutdown(queue, PATIENCE))) break;
     if (pipe(ends) == 0) {

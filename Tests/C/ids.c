@@ -213,9 +213,8 @@ OWN_THREAD_TEST(numbers_that_are_no_ids_name_nothing) {
 /* With one of the low bits changed an id may be that of a neighbour, and a target's be of one that has gone. */
 OWN_THREAD_TEST(an_id_with_a_high_bit_changed_names_nothing) {
   ids *i = ids_new(t);
-  int kind, bit;
-  for (kind = 0; kind < KINDS; kind++) {
-    for (bit = 26; bit < 64; bit++) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    for (int bit = 26; bit < 64; bit++) {
       uint64_t id = i->alive[kind] ^ UINT64_C(1) << bit;
       if (kind != TARGET || bit >= 50) expect_nothing(i, kind, id, "an id with a bit changed");
       else EXPECT_STATUS(chime_target_retain(id, NULL), CHIME_ERROR_INVALID_HANDLE);
@@ -228,9 +227,8 @@ OWN_THREAD_TEST(ids_of_one_kind_are_refused_by_the_functions_of_another) {
   static const char *const kinds[] = {"a queue's", "a timer's", "a target's",
                                       "a value's", "a loop's",  "a weak timer's"};
   ids *i = ids_new(t);
-  int kind, other;
-  for (kind = 0; kind < KINDS; kind++) {
-    for (other = 0; other < KINDS; other++) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    for (int other = 0; other < KINDS; other++) {
       if (other != kind) expect_nothing(i, kind, i->alive[other], kinds[other]);
     }
   }

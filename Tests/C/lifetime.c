@@ -40,8 +40,7 @@ static void await_callback(probe *p, where place, const int *count) {
 
 TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_once) { /* [8] */
   probe *probes[5];
-  int i;
-  for (i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
+  for (int i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
     probe *p = probes[i] = quiet_full(t, queue);
     if (i != CHIME_STATE_IDLE) {
       int is_finished = i == CHIME_STATE_FINISHED;
@@ -61,7 +60,7 @@ TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_once) { /* [8] */
     EXPECT(await(&p->finalized, 1));                  /* without waiting for the end of the queue */
   }
   csuite_shutdown(t, queue);
-  for (i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
+  for (int i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
     EXPECT_EQ(load(&probes[i]->finalized), 1);
     EXPECT_EQ(load(&probes[i]->cancelled), i == CHIME_STATE_IDLE || i == CHIME_STATE_FINISHED ? 0 : 1);
   }
@@ -134,8 +133,7 @@ TESTS_ON_ALL_QUEUES(a_timer_without_an_id_releases_itself) { /* [8] */
   const chime_schedule three_times = SCHEDULE(.interval_ns = 1, .tick_limit = 3, .missed_policy = CHIME_MISSED_DELAY);
   chime_timer_options options;
   probe *probes[3]; /* a one-shot, one that its handler cancels, and one that comes three times */
-  int i;
-  for (i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) {
     probes[i] = probe_new(t, queue, "a");
     probes[i]->on_tick = i == 1 ? note_own_id_and_cancel : note_own_id;
   }
@@ -144,7 +142,7 @@ TESTS_ON_ALL_QUEUES(a_timer_without_an_id_releases_itself) { /* [8] */
   EXPECT_OK(chime_timer_every(queue, 1, probe_handler, probes[1], probe_finalizer, NULL));
   EXPECT_OK(chime_timer_start(queue, &options, &three_times, NULL));
   if (place == VIRTUAL) ADVANCE(10);
-  for (i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) {
     EXPECT(await(&probes[i]->finalized, 1));
     EXPECT(is_stale(probes[i]->timer));
     EXPECT_EQ(load(&probes[i]->ticks), i == 2 ? 3 : 1);
@@ -161,16 +159,14 @@ TIMELINE(a_self_releasing_timer_may_be_released, "a 10 self; a.release | a.; +20
 
 /* A timer in each state that needs no waiting: idle, running, suspended and cancelled. */
 static void populate(csuite *t, chime_queue_t queue, probe **p) {
-  int i;
-  for (i = 0; i < 4; i++) p[i] = quiet_full(t, queue);
-  for (i = 1; i < 4; i++) EXPECT_OK(chime_timer_activate(p[i]->timer, EVERY(CHIME_HOUR, CHIME_HOUR)));
+  for (int i = 0; i < 4; i++) p[i] = quiet_full(t, queue);
+  for (int i = 1; i < 4; i++) EXPECT_OK(chime_timer_activate(p[i]->timer, EVERY(CHIME_HOUR, CHIME_HOUR)));
   EXPECT_TOOK_EFFECT(chime_timer_suspend(p[2]->timer));
   EXPECT_TOOK_EFFECT(chime_timer_cancel(p[3]->timer));
 }
 
 static void expect_all_gone(csuite *t, probe **p) {
-  int i;
-  for (i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; i++) {
     EXPECT(await(&p[i]->finalized, 1));
     EXPECT(is_stale(p[i]->timer));
     EXPECT_EQ(load(&p[i]->ticks), 0);

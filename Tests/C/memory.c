@@ -73,11 +73,11 @@ THREAD_OF_TEST(loop_of_a_thread) {
   chime_target_t target = 0;
   chime_weak_timer_t weak[2];
   int64_t object = 0;
-  int ticks = 0, i;
+  int ticks = 0;
   EXPECT_OK(chime_run_loop_queue_create(current_loop(t), TRACKING, NULL, &queue));
   EXPECT_OK(chime_timer_after(queue, 0, count_action, &ticks, NULL, NULL));
   EXPECT_OK(chime_target_create(&object, NULL, &target));
-  for (i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; i++) {
     EXPECT_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, i % 2 ? target : 0, count_action, &ticks, NULL,
                                         i < 2 ? &weak[i] : NULL));
   }
@@ -91,8 +91,8 @@ THREAD_OF_TEST(loop_of_a_thread) {
 
 /* Loops of the host's threads and of Chime's by turns, and queues in every kind of mode on one that stays. */
 static void loop_rounds(csuite *t, chime_run_loop_t stays, int loops) {
-  int i, made = 0;
-  for (i = 0; i < loops; i++) {
+  int made = 0;
+  for (int i = 0; i < loops; i++) {
     static const char *const modes[] = {NULL, TRACKING, CHIME_RUN_LOOP_COMMON_MODES};
     chime_run_loop_t loop = 0;
     chime_queue_t queue = 0, other = 0;

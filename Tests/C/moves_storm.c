@@ -44,26 +44,26 @@ THREAD(look, mover, m) {
 }
 
 THREAD(move_timers, mover, m) {
-  int round, i, k;
-  for (round = 0; round < csuite_scaled(ROUNDS) && !csuite_failed(t); round++) {
-    for (k = 0; k < MOVES; k++)
-      for (i = 0; i < MOVED; i++) move(m, m->timers[i]);
-    for (i = 0; i < MOVED; i++) {
+  for (int round = 0; round < csuite_scaled(ROUNDS) && !csuite_failed(t); round++) {
+    for (int k = 0; k < MOVES; k++)
+      for (int i = 0; i < MOVED; i++) move(m, m->timers[i]);
+    for (int i = 0; i < MOVED; i++) {
       EXPECT_TOOK_EFFECT(chime_timer_restart(m->timers[i], AFTER(roll_below(&m->d, 100 * CHIME_MICROSECOND))));
     }
-    for (i = 0; i < MOVED; i++) AWAIT(state_of(t, m->timers[i]) != CHIME_STATE_RUNNING); /* their ticks have started */
+    for (int i = 0; i < MOVED; i++)
+      AWAIT(state_of(t, m->timers[i]) != CHIME_STATE_RUNNING); /* their ticks have started */
   }
 }
 
 TESTS_ON_DISPATCH_QUEUES(timers_that_are_moved_again_and_again_still_tick) {
   mover *movers = csuite_memory(t, MOVERS * sizeof *movers);
   pthread_t threads[MOVERS], looker;
-  int started = 0, looks, i, k;
-  for (i = 0; i < MOVERS; i++) {
+  int started = 0, looks;
+  for (int i = 0; i < MOVERS; i++) {
     movers[i].t = t;
     movers[i].queue = queue;
     movers[i].d.state = UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)i;
-    for (k = 0; k < MOVED; k++) {
+    for (int k = 0; k < MOVED; k++) {
       REQUIRE_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = on_moved, .context = t), AFTER(CHIME_MILLISECOND),
                                    &movers[i].timers[k]));
     }

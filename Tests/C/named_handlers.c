@@ -43,14 +43,14 @@ VIRTUAL_TEST(keys_are_copied_and_compared_byte_by_byte) {
   enum { KEYS = sizeof keys / sizeof keys[0] };
   probe *p = probe_idle(t, queue, NULL), *handlers[KEYS];
   char key[8];
-  int i, j;
+  int i;
   for (i = 0; i < KEYS; i++) {
     strcpy(key, keys[i]);
     handlers[i] = handler_of(p, key);
     memset(key, '?', sizeof key);
   }
   for (i = 0; i < KEYS; i++) {
-    for (j = 0; j < KEYS; j++) EXPECT_EQ(handlers[j]->finalized, j < i);
+    for (int j = 0; j < KEYS; j++) EXPECT_EQ(handlers[j]->finalized, j < i);
     EXPECT_OK(chime_timer_remove_handler(p->timer, keys[i]));
     EXPECT_STATUS(chime_timer_remove_handler(p->timer, keys[i]), CHIME_IGNORED);
   }

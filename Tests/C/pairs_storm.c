@@ -179,8 +179,8 @@ static void make_a_change_at_home(pair *p, meeting *m) {
 
 /* Side by side with the other thread, a little ahead of it or behind, but not for ever: it may have no processor. */
 static void make_calls(pair *p, int side, dice *d) {
-  int i, turns;
-  for (i = 0; i < p->count; i++) {
+  int turns;
+  for (int i = 0; i < p->count; i++) {
     store(&p->progress[side], i + 1);
     for (turns = 0; turns < ENOUGH && load(&p->progress[!side]) < i + 1; turns++) {}
     for (turns = (int)(roll_below(d, 4) * roll_below(d, 30)); turns > 0; turns--) load(&p->done);
@@ -192,8 +192,8 @@ static void make_calls(pair *p, int side, dice *d) {
 static void *be_the_other(void *argument) {
   pair *p = argument;
   dice d = {UINT64_C(0xA1B2C3)};
-  int batch, offered;
-  for (batch = 1;; batch++) {
+  int offered;
+  for (int batch = 1;; batch++) {
     while ((offered = load(&p->offered)) != -1 && offered < batch) sched_yield();
     if (offered == -1) return NULL;
     make_calls(p, 1, &d);

@@ -9,8 +9,7 @@
 
 VIRTUAL_TEST(leeway_loses_less_than_one_part_in_33_million) {
   static const int64_t leeways[] = {1, 1023, 1025, 999999999, CHIME_HOUR + 1, INT64_C(1) << 53, INT64_MAX - 1};
-  size_t i;
-  for (i = 0; i < sizeof leeways / sizeof leeways[0]; i++) {
+  for (size_t i = 0; i < sizeof leeways / sizeof leeways[0]; i++) {
     probe *p = probe_start(t, queue, "a", &SCHEDULE(.first_ns = 10, .leeway_ns = leeways[i]));
     int64_t leeway = info_of(t, p->timer).leeway_ns;
     EXPECT_BETWEEN(leeway, leeways[i] - leeways[i] / 33000000, leeways[i]);
@@ -19,9 +18,8 @@ VIRTUAL_TEST(leeway_loses_less_than_one_part_in_33_million) {
 }
 
 TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) { /* [2] */
-  int i;
   probe *p = probe_idle(t, queue, "a");
-  for (i = 0; i < 1000 && !csuite_failed(t); i++) {
+  for (int i = 0; i < 1000 && !csuite_failed(t); i++) {
     EXPECT_OK(chime_timer_activate(p->timer, AFTER(CHIME_HOUR)));
     EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
     EXPECT(deadline_of(t, p->timer) < CHIME_FOREVER);
@@ -66,8 +64,7 @@ TEST(lateness_is_counted_by_powers_of_two) {
   } cases[] = {{0, 0}, {1023, 0}, {1024, 1}, {2047, 1}, {2048, 2}, {1 << 20, 11}, {INT64_C(1) << 39, 30},
                {(INT64_C(1) << 40) - 1, 30}, {INT64_C(1) << 40, 31}, {INT64_C(1) << 60, 31}};
   /* clang-format on */
-  size_t i;
-  for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     QUEUE_OR_RETURN(queue, VIRTUAL);
     chime_queue_stats stats;
     int bucket;
@@ -82,8 +79,7 @@ TEST(lateness_is_counted_by_powers_of_two) {
 
 VIRTUAL_TEST(shared_wake_ups_and_stale_entries_are_counted) {
   probe *probes[5];
-  int i;
-  for (i = 0; i < 5; i++) probes[i] = probe_after(t, queue, "p", i < 3 ? 10 : 1000 + i);
+  for (int i = 0; i < 5; i++) probes[i] = probe_after(t, queue, "p", i < 3 ? 10 : 1000 + i);
   EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT_LOG("p1@10 p1@10 p1@10");
   EXPECT_EQ(stats_of(t, queue).merged, 2);
@@ -97,9 +93,8 @@ VIRTUAL_TEST(shared_wake_ups_and_stale_entries_are_counted) {
 /* [17]: each restart misses half of all 64-bit numbers, so that the queue's own count of missed ticks overflows. */
 VIRTUAL_TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   chime_schedule schedule = schedule_at(INT64_MIN, 1);
-  int i;
   probe *p = probe_start(t, queue, "a", &schedule);
-  for (i = 0; i < 5; i++) {
+  for (int i = 0; i < 5; i++) {
     ADVANCE(0);
     EXPECT(p->last.missed == (uint64_t)INT64_MAX + 1);
     EXPECT_OK(chime_timer_restart(p->timer, &schedule));

@@ -172,8 +172,7 @@ HOST_TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed, CHIM
 
 HOST_TEST(a_queue_of_records_ends_with_what_was_taken_and_what_was_not, CHIME_QUEUE_RECORDS) {
   chime_tick ticks[2];
-  int i;
-  for (i = 0; i < 5; i++) record_now(t, queue, ticks, ALL_RECORDS);
+  for (int i = 0; i < 5; i++) record_now(t, queue, ticks, ALL_RECORDS);
   take_some(t, queue, ticks, 2);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }

@@ -72,10 +72,9 @@ HOST_TEST(run_does_not_wait_for_timers_in_the_background, 0) {
       SCHEDULE(.first_ns = CHIME_MILLISECOND, .interval_ns = CHIME_MILLISECOND, .tick_limit = 5);
   probe *often = start_in_the_background(t, queue, 0, 100 * CHIME_MICROSECOND);
   probe *late = start_in_the_background(t, queue, CHIME_HOUR, CHIME_HOUR);
-  int i;
   /* With nothing else to wait for it returns at once. */
   EXPECT_OK(chime_queue_run(queue, 0));
-  for (i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) {
     probe *count = probe_start(t, queue, "count", &five_times);
     EXPECT_OK(chime_queue_run(queue, 0));
     EXPECT_EQ(state_of(t, count->timer), CHIME_STATE_FINISHED);
@@ -102,8 +101,7 @@ enum { WATCHED = 40 };
 
 static void *cancel_all(void *argument) {
   probe **probes = argument;
-  int i;
-  for (i = 0; i < WATCHED; i++) {
+  for (int i = 0; i < WATCHED; i++) {
     csuite *t = probes[i]->t;
     EXPECT_TOOK_EFFECT(chime_timer_cancel(probes[i]->timer));
   }
@@ -114,16 +112,15 @@ static void *cancel_all(void *argument) {
 HOST_TEST(another_thread_ends_what_the_run_waits_for, 0) {
   probe *probes[WATCHED];
   pthread_t thread;
-  int round, i;
   (void)start_in_the_background(t, queue, 0, 50 * CHIME_MICROSECOND);
-  for (i = 0; i < WATCHED; i++) probes[i] = probe_idle(t, queue, "p");
-  for (round = 0; round < csuite_scaled(200) && !csuite_failed(t); round++) {
-    for (i = 0; i < WATCHED; i++) {
+  for (int i = 0; i < WATCHED; i++) probes[i] = probe_idle(t, queue, "p");
+  for (int round = 0; round < csuite_scaled(200) && !csuite_failed(t); round++) {
+    for (int i = 0; i < WATCHED; i++) {
       REQUIRE_OK(chime_timer_activate(probes[i]->timer, AFTER((1 + i % 2) * CHIME_HOUR)));
     }
     REQUIRE(spawn(t, &thread, cancel_all, probes));
     EXPECT_OK(chime_queue_run(queue, 0));
-    for (i = 0; i < WATCHED; i++) EXPECT_EQ(state_of(t, probes[i]->timer), CHIME_STATE_CANCELLED);
+    for (int i = 0; i < WATCHED; i++) EXPECT_EQ(state_of(t, probes[i]->timer), CHIME_STATE_CANCELLED);
     pthread_join(thread, NULL);
   }
 }
@@ -132,11 +129,10 @@ HOST_TEST(another_thread_ends_what_the_run_waits_for, 0) {
 HOST_TEST(a_slot_does_not_stay_in_the_background, 0) {
   enum { TIMERS = 200 };
   probe *probes[TIMERS];
-  int i;
-  for (i = 0; i < TIMERS; i++) probes[i] = start_in_the_background(t, queue, CHIME_HOUR, 0);
+  for (int i = 0; i < TIMERS; i++) probes[i] = start_in_the_background(t, queue, CHIME_HOUR, 0);
   EXPECT_OK(chime_queue_run(queue, 0));
-  for (i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_release(probes[i]->timer));
-  for (i = 0; i < TIMERS / 2 && !csuite_failed(t); i++) {
+  for (int i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_release(probes[i]->timer));
+  for (int i = 0; i < TIMERS / 2 && !csuite_failed(t); i++) {
     probe *p = probe_new(t, queue, NULL);
     chime_finalizer finalizer = i % 2 == 0 ? probe_finalizer : NULL;
     REQUIRE_OK(chime_timer_after(queue, 200 * CHIME_MICROSECOND, probe_handler, p, finalizer, &p->timer));

@@ -72,9 +72,8 @@ void script_fail(script *s, const char *statement, const char *what) {
 
 void script_react(script *s, const char *name, const char *behind) {
   char callback[4];
-  int i;
   snprintf(callback, sizeof callback, "%s%s", name, behind);
-  for (i = 0; i < MOST_REACTIONS; i++) {
+  for (int i = 0; i < MOST_REACTIONS; i++) {
     reaction *r = &s->reactions[i];
     if (strcmp(r->callback, callback) != 0 || (r->most > 0 && r->done >= r->most)) continue;
     r->done++;

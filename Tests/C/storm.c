@@ -49,14 +49,13 @@ static void *call_at_random(void *argument) {
   caller *c = argument;
   storm *s = c->storm;
   int64_t end;
-  int i;
-  for (i = 0; goes_on(s, i) && !(i % 1024 == 0 && csuite_failed(s->t)); i++) {
+  for (int i = 0; goes_on(s, i) && !(i % 1024 == 0 && csuite_failed(s->t)); i++) {
     while (load(&LOAD(s->reign)->over) != 0 && load(&s->over) == 0) sched_yield();
     call_once(c, i);
   }
   /* The queue may have had too few turns beside all those calls: a few more, at its leisure. */
   end = monotonic_ns() + PATIENCE;
-  for (i = 0; !s->queues_end && !has_seen_all(s) && monotonic_ns() < end; i++) {
+  for (int i = 0; !s->queues_end && !has_seen_all(s) && monotonic_ns() < end; i++) {
     call_once(c, i);
     sleep_ns(CHIME_MILLISECOND);
   }

@@ -156,8 +156,7 @@ void storm_call_queue(storm *s, dice *d, int inside) {
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 void storm_release_all(storm *s) {
-  int i;
-  for (i = 0; i < PLACES; i++) {
+  for (int i = 0; i < PLACES; i++) {
     entry *timer = SWAP(s->shared[TIMERS][i], NULL), *target = SWAP(s->shared[TARGETS][i], NULL);
     entry *value = SWAP(s->shared[VALUES][i], NULL);
     if (timer != NULL) LISTED(chime_timer_release(timer->id), MAY(OK) | MAY(RUNNING) | STALE);

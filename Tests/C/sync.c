@@ -22,8 +22,7 @@ static void pass_turnstile(void *context) {
 static void pass_turnstile_in_handler(csuite *t, probe *p, const chime_tick *tick) { pass_turnstile(p->user); }
 
 THREAD(sync_again_and_again, turnstile, s) {
-  int i;
-  for (i = 0; i < csuite_scaled(500); i++) {
+  for (int i = 0; i < csuite_scaled(500); i++) {
     EXPECT_OK(chime_queue_sync(s->queue, pass_turnstile, s, CHIME_FOREVER));
     EXPECT_OK(chime_queue_async(s->queue, pass_turnstile, s, NULL));
   }
@@ -33,7 +32,7 @@ TESTS_ON(sync_and_async_exclude_the_handlers) {
   enum { THREADS = 4 };
   turnstile *s = csuite_memory(t, sizeof *s);
   pthread_t threads[THREADS];
-  int started = 0, i;
+  int started = 0;
   probe *p = probe_idle(t, queue, NULL);
   s->t = t;
   s->queue = queue;
@@ -41,7 +40,7 @@ TESTS_ON(sync_and_async_exclude_the_handlers) {
   p->on_tick = pass_turnstile_in_handler;
   EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, 100 * CHIME_MICROSECOND)));
   while (started < THREADS && spawn(t, &threads[started], sync_again_and_again, s)) started++;
-  for (i = 0; i < started; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
   EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER)));
   EXPECT_OK(chime_queue_sync(queue, pass_turnstile, s, CHIME_FOREVER));
   EXPECT_EQ(s->total, 2 * started * csuite_scaled(500) + load(&p->ticks) + 1); /* none was lost */
@@ -117,14 +116,13 @@ static void take_turn(void *context) {
 TESTS_ON_VIRTUAL_AND_SERIAL(async_keeps_the_order_of_one_thread) {
   enum { TICKETS = 200 };
   ticket *tickets = csuite_memory(t, TICKETS * sizeof *tickets);
-  int i;
-  for (i = 0; i < TICKETS; i++) {
+  for (int i = 0; i < TICKETS; i++) {
     tickets[i].first = tickets;
     EXPECT_OK(chime_queue_async(queue, take_turn, &tickets[i], NULL));
   }
   run_due(t, queue, place);
   REQUIRE(await(&tickets->passed, TICKETS));
-  for (i = 0; i < TICKETS; i++) EXPECT_EQ(tickets[i].turn, i);
+  for (int i = 0; i < TICKETS; i++) EXPECT_EQ(tickets[i].turn, i);
 }
 
 /* ---- Once, and then finalized: promise 8 ------------------------------------------------------------------------- */
@@ -142,8 +140,7 @@ TESTS_ON_ALL_QUEUES(async_runs_once_then_finalizes) {
 }
 
 TEST(async_is_finalized_when_the_queue_ends_before) { /* [8] */
-  int is_shutdown;
-  for (is_shutdown = 0; is_shutdown < 2; is_shutdown++) {
+  for (int is_shutdown = 0; is_shutdown < 2; is_shutdown++) {
     QUEUE_OR_RETURN(queue, VIRTUAL);
     probe *j = probe_new(t, queue, "j");
     EXPECT_OK(chime_queue_async(queue, probe_function, j, probe_finalizer));

@@ -309,9 +309,8 @@ static void perform(script *script, const char *statement) {
 
 /* Each context looks afterwards that it was finalized. */
 static void release_all(timeline *l) {
-  int i;
   memset(l->script.reactions, 0, sizeof l->script.reactions);
-  for (i = 'A'; i <= 'Z'; i++) {
+  for (int i = 'A'; i <= 'Z'; i++) {
     uint64_t id = l->of[i] == NULL ? 0 : l->of[i]->id;
     if (id == 0) continue;
     while (chime_target_release(id) == CHIME_OK) continue;

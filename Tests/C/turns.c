@@ -22,10 +22,9 @@ static void take_a_turn(csuite *t, probe *p, const chime_tick *tick) { p->number
 /* a's callback: b, whose turn is next, goes, and others come. */
 static void take_a_turn_and_replace_b(csuite *t, probe *p, const chime_tick *tick) {
   plan *s = p->user;
-  int i;
   take_a_turn(t, p, tick);
   EXPECT_TOOK_EFFECT(chime_timer_release(s->b->timer));
-  for (i = 0; i < MADE; i++) {
+  for (int i = 0; i < MADE; i++) {
     int is_fired = s->kind == CHIME_TICK_FIRED;
     chime_timer_options options = is_fired ? probe_options(s->made[i]) : probe_full_options(s->made[i]);
     EXPECT_OK(chime_timer_create(s->queue, &options, &s->made[i]->timer));
@@ -39,29 +38,28 @@ static void check_turns(csuite *t, chime_queue_t queue, chime_tick_kind kind) {
   enum { A, B, C, BEFORE };
   plan *s = csuite_memory(t, sizeof *s);
   probe *probes[BEFORE + MADE];
-  int i;
   s->kind = kind;
   s->queue = queue;
-  for (i = 0; i < BEFORE + MADE; i++) {
+  for (int i = 0; i < BEFORE + MADE; i++) {
     probe *p = probes[i] = probe_new(t, queue, NULL);
     p->user = s;
     p->on_tick = p->on_armed = i == A ? take_a_turn_and_replace_b : take_a_turn;
     if (i >= BEFORE) s->made[i - BEFORE] = p;
   }
   s->b = probes[B];
-  for (i = A; i < BEFORE; i++) {
+  for (int i = A; i < BEFORE; i++) {
     chime_timer_options options = probe_options(probes[i]);
     if (i == B) options.finalizer = NULL;
     REQUIRE_OK(chime_timer_create(queue, &options, &probes[i]->timer));
     activate(t, probes[i]);
   }
   ADVANCE(0);
-  for (i = A; i < BEFORE; i++) EXPECT_OK(chime_timer_fire(probes[i]->timer));
+  for (int i = A; i < BEFORE; i++) EXPECT_OK(chime_timer_fire(probes[i]->timer));
   ADVANCE(0);
   /* Those that were asked for first come first: b's turn, before c's, is nobody's. */
   EXPECT_EQ(probes[B]->number, 0);
   EXPECT_EQ(probes[A]->number, 1);
-  for (i = C; i < BEFORE + MADE; i++) {
+  for (int i = C; i < BEFORE + MADE; i++) {
     if (!EXPECT_EQ(probes[i]->number, i)) break;
   }
 }

@@ -20,9 +20,8 @@ static uint64_t passes_at_rest(csuite *t, chime_queue_t queue) {
 }
 
 TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up) { /* [13] */
-  int i;
-  passes_at_rest(t, queue); /* no timer at all */
-  for (i = 0; i < 100; i++) {
+  passes_at_rest(t, queue);                                /* no timer at all */
+  for (int i = 0; i < 100; i++) {
     probe *p = probe_after(t, queue, "a", CHIME_HOUR + i * CHIME_MILLISECOND);
     if (i % 2 == 0) EXPECT_OK(chime_timer_suspend(p->timer));
   }
@@ -99,11 +98,10 @@ static chime_queue_stats stats_after_a_course(csuite *t, int asks) {
   chime_queue_stats none = CHIME_QUEUE_STATS_INIT;
   dice d = {UINT64_C(18)};
   chime_timer_t timers[TIMERS];
-  int operation, i, kind;
   chime_queue_t queue = csuite_queue(t, VIRTUAL);
   if (queue == 0) return none;
-  for (i = 0; i < TIMERS; i++) timers[i] = probe_every_quietly(t, queue, 100 + i)->timer;
-  for (operation = 0; operation < OPERATIONS; operation++) {
+  for (int i = 0; i < TIMERS; i++) timers[i] = probe_every_quietly(t, queue, 100 + i)->timer;
+  for (int operation = 0; operation < OPERATIONS; operation++) {
     chime_timer_t timer = timers[roll_below(&d, TIMERS)];
     switch (roll_below(&d, 8)) {
       case 0:
@@ -116,8 +114,8 @@ static chime_queue_stats stats_after_a_course(csuite *t, int asks) {
       case 5: JUMP(roll_below(&d, 3000)); break;
       default: ADVANCE(roll_below(&d, 3000)); break;
     }
-    for (i = 0; asks && i < TIMERS; i++) {
-      for (kind = 0; kind < QUERIES; kind++) EXPECT_OK(query(kind, queue, timers[i]));
+    for (int i = 0; asks && i < TIMERS; i++) {
+      for (int kind = 0; kind < QUERIES; kind++) EXPECT_OK(query(kind, queue, timers[i]));
     }
   }
   return stats_of(t, queue);

@@ -157,10 +157,10 @@ VIRTUAL_TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
 
 /* Each move to an earlier time leaves an entry behind, until there are too many. */
 VIRTUAL_TEST(moves_to_earlier_times_leave_nothing_behind) {
-  int count = 20000, i;
+  int count = 20000;
   probe *p = probe_after(t, queue, "a", 2 * CHIME_HOUR);
   int64_t far = 2 * CHIME_HOUR;
-  for (i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++) {
     EXPECT_OK(chime_timer_restart(p->timer, AT(far - i * CHIME_MICROSECOND)));
     ADVANCE(1);
   }

@@ -8,8 +8,7 @@
 
 OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond) {
   static const int64_t given[] = {0, -1, INT64_MIN, 100000};
-  size_t i;
-  for (i = 0; i < sizeof given / sizeof given[0]; i++) {
+  for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
     int64_t began = monotonic_ns();
     weak *w = weak_start(t, given[i], 1, NULL);
     w->interval = 100000;
@@ -65,8 +64,7 @@ WEAK_TIMELINE(a_timer_may_be_added_to_a_mode_in_its_action,
 
 static void *leave_timers_behind(void *argument) {
   weak **w = argument;
-  int i;
-  for (i = 0; i < 3; i++) w[i]->loop = current_loop(w[i]->t);
+  for (int i = 0; i < 3; i++) w[i]->loop = current_loop(w[i]->t);
   weak_schedule(w[0], INTERVAL, 1);
   weak_schedule(w[1], INTERVAL, 1);
   weak_schedule_unheld(w[2], INTERVAL, 1);
@@ -77,10 +75,9 @@ static void *leave_timers_behind(void *argument) {
 OWN_THREAD_TEST(timers_end_with_the_thread_of_their_loop) {
   weak *w[3] = {weak_new(t), weak_with_target(t), weak_with_target(t)}, *late = weak_new(t);
   pthread_t thread;
-  int i;
   if (!spawn(t, &thread, leave_timers_behind, w)) return;
   pthread_join(thread, NULL);
-  for (i = 0; i < 3; i++) EXPECT_EQ(load(&w[i]->finalized), 1);
+  for (int i = 0; i < 3; i++) EXPECT_EQ(load(&w[i]->finalized), 1);
   EXPECT_EQ(is_valid(t, w[0]->timer), 0);
   EXPECT_STATUS(chime_weak_timer_fire(w[0]->timer), CHIME_IGNORED);
   EXPECT_STATUS(chime_weak_timer_invalidate(w[1]->timer), CHIME_IGNORED);
@@ -93,8 +90,7 @@ OWN_THREAD_TEST(timers_end_with_the_thread_of_their_loop) {
 
 /* In the action, of a tick and of fire, of a timer that repeats or not; the finalizer comes afterwards. */
 static void ends_in_the_action(csuite *t, const char *target, const char *end, int line) {
-  int i;
-  for (i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; i++) {
     char script[400];
     snprintf(script, sizeof script, "a %s 1 %s; a: %s; %s; a is over; rest a", i % 2 ? "every" : "once", target, end,
              i < 2 ? "run a 1" : "a.fire");
@@ -237,9 +233,8 @@ enum { MOVED = 300, MOVERS = 2 };
 static void *fire_move_and_add_each(void *argument) {
   weak **w = argument;
   csuite *t = w[0]->t;
-  int i, round;
-  for (i = 0; i < MOVED; i++) {
-    for (round = 0; round < csuite_scaled(50); round++) {
+  for (int i = 0; i < MOVED; i++) {
+    for (int round = 0; round < csuite_scaled(50); round++) {
       add(&w[i]->flag, chime_weak_timer_fire(w[i]->timer) == CHIME_OK);
       EXPECT_OK(chime_weak_timer_set_tolerance(w[i]->timer, round % 3 * 10 * CHIME_MICROSECOND));
       if (w[i]->interval == 0) EXPECT_OK(chime_weak_timer_set_fire_date(w[i]->timer, wall_ns()));
@@ -254,18 +249,17 @@ static void *fire_move_and_add_each(void *argument) {
 OWN_THREAD_TEST(what_other_threads_fire_move_and_add_ticks_on_and_loses_no_due_time) {
   weak *w[MOVED];
   pthread_t threads[MOVERS];
-  int i;
-  for (i = 0; i < MOVED; i++) {
+  for (int i = 0; i < MOVED; i++) {
     w[i] = weak_start(t, 500 * CHIME_MICROSECOND, 1, NULL);
     if (i % 3 == 0) w[i]->interval = 0; /* has many grids */
   }
   run_until_due(w[MOVED - 1], 2);
-  for (i = 0; i < MOVERS; i++) {
+  for (int i = 0; i < MOVERS; i++) {
     if (!spawn(t, &threads[i], fire_move_and_add_each, w)) return;
   }
   while (load(&w[0]->gate) < MOVERS) run_for(t, NULL, CHIME_MILLISECOND);
-  for (i = 0; i < MOVERS; i++) pthread_join(threads[i], NULL);
-  for (i = 0; i < MOVED; i++) {
+  for (int i = 0; i < MOVERS; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < MOVED; i++) {
     run_until_due(w[i], load(&w[i]->due) + 1);
     EXPECT_OK(chime_weak_timer_release(w[i]->timer));
     EXPECT_EQ(load(&w[i]->finalized), 1);
@@ -283,8 +277,7 @@ typedef struct ender {
 static void *end_each(void *argument) {
   ender *e = argument;
   csuite *t = e->w[0]->t;
-  int i;
-  for (i = 0; i < ENDING; i++) {
+  for (int i = 0; i < ENDING; i++) {
     weak *w = e->w[i];
     chime_weak_timer_add(w->timer, w->loop, TRACKING);
     chime_weak_timer_fire(w->timer);
@@ -299,23 +292,22 @@ static void *end_each(void *argument) {
 
 /* [8]: three threads use and end the same timers, beside the loop. At its end each is finalized once: weak_ends. */
 OWN_THREAD_TEST(timers_that_several_threads_end_are_finalized_once) {
-  int round;
   EXPECT_OK(chime_run_loop_add_common_mode(current_loop(t), TRACKING));
-  for (round = 0; round < csuite_scaled(100) && !csuite_failed(t); round++) {
+  for (int round = 0; round < csuite_scaled(100) && !csuite_failed(t); round++) {
     weak *w[ENDING];
     pthread_t threads[ENDERS];
     ender enders[ENDERS];
-    int i, over = 0;
-    for (i = 0; i < ENDING; i++) {
+    int over = 0;
+    for (int i = 0; i < ENDING; i++) {
       w[i] = weak_with_target(t);
       weak_schedule(w[i], 50 * CHIME_MICROSECOND, i % 4 != 0);
       w[i]->interval = 0; /* there are many grids */
     }
-    for (i = 0; i < ENDERS; i++) {
+    for (int i = 0; i < ENDERS; i++) {
       enders[i] = (ender){w, i, &over};
       if (!spawn(t, &threads[i], end_each, &enders[i])) return;
     }
-    for (i = 0; load(&over) < ENDERS; i++) run_for(t, i % 2 ? TRACKING : NULL, 100 * CHIME_MICROSECOND);
-    for (i = 0; i < ENDERS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; load(&over) < ENDERS; i++) run_for(t, i % 2 ? TRACKING : NULL, 100 * CHIME_MICROSECOND);
+    for (int i = 0; i < ENDERS; i++) pthread_join(threads[i], NULL);
   }
 }

@@ -54,8 +54,7 @@ static chime_timer_t timer_of(chime_queue_t queue, const char *label, int *ticks
 
 static void await_finished(chime_timer_t timer) {
   chime_state state = CHIME_STATE_RUNNING;
-  int i;
-  for (i = 0; i < 3000 && state != CHIME_STATE_FINISHED; i++) {
+  for (int i = 0; i < 3000 && state != CHIME_STATE_FINISHED; i++) {
     pause_ms(10);
     CHECK(CHIME_OK, chime_timer_state(timer, &state));
   }
@@ -100,10 +99,9 @@ int main(int argc, char **argv) {
   } else if (strcmp(what, "flood") == 0) {
     chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "flood");
     chime_timer_t timer;
-    int i;
     CHECK(CHIME_OK, chime_trace_to_file(path));
     CHECK(CHIME_OK, chime_timer_after(queue, 10, ignore_tick, NULL, NULL, &timer));
-    for (i = 0; i < 100000; i++) {
+    for (int i = 0; i < 100000; i++) {
       CHECK(CHIME_OK, chime_timer_suspend(timer));
       CHECK(CHIME_OK, chime_timer_resume(timer));
     }
