@@ -270,7 +270,6 @@ static const struct schedule_row {
 static void expect_schedule_refused(csuite *t, chime_queue_t queue, const chime_schedule *schedule, const char *why) {
   chime_timer_options options = refused_options(t);
   chime_timer_t timer = UNTOUCHED;
-  chime_timer_info before, after;
   probe *idle = probe_idle(t, queue, "a"), *running = probe_every(t, queue, "b", 10);
   INVALID(chime_timer_start(queue, &options, schedule, &timer), why);
   INVALID(chime_timer_start(queue, &options, schedule, NULL), why);
@@ -281,10 +280,10 @@ static void expect_schedule_refused(csuite *t, chime_queue_t queue, const chime_
   INVALID(chime_timer_reschedule(idle->timer, schedule), why);
   EXPECT_EQ(state_of(t, idle->timer), CHIME_STATE_IDLE);
   EXPECT_EQ(info_of(t, idle->timer).has_schedule, 0);
-  before = info_of(t, running->timer);
+  chime_timer_info before = info_of(t, running->timer);
   INVALID(chime_timer_restart(running->timer, schedule), why);
   INVALID(chime_timer_reschedule(running->timer, schedule), why);
-  after = info_of(t, running->timer);
+  chime_timer_info after = info_of(t, running->timer);
   EXPECT(memcmp(&before, &after, sizeof before) == 0);
   EXPECT_OK(chime_timer_release(idle->timer));
   EXPECT_OK(chime_timer_release(running->timer));
@@ -301,7 +300,6 @@ static void expect_schedule_accepted(csuite *t, chime_queue_t queue, const chime
 VIRTUAL_TEST(a_schedule_is_checked_member_by_member) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_timer_options options = refused_options(t);
-  probe *p;
   for (size_t i = 0; i < sizeof schedule_rows / sizeof schedule_rows[0]; i++) {
     schedule = schedule_rows[i].schedule;
     schedule.size = (uint32_t)sizeof schedule;
@@ -311,7 +309,7 @@ VIRTUAL_TEST(a_schedule_is_checked_member_by_member) {
   schedule.size = 0;
   expect_schedule_refused(t, queue, &schedule, "schedule.size (0) is not set: its structure has 48 bytes");
   EXPECT_STATUS(chime_timer_start(queue, &options, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  p = probe_idle(t, queue, "p");
+  probe *p = probe_idle(t, queue, "p");
   /* A timer that never had a schedule has none to keep. */
   INVALID(chime_timer_activate(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
   INVALID(chime_timer_restart(p->timer, NULL), "schedule is NULL, and the timer has none to keep");

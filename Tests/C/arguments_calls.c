@@ -8,10 +8,9 @@
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
 VIRTUAL_TEST(calls_on_timers_are_refused_and_change_nothing) {
-  chime_timer_info before, after;
   uint64_t timer = UNTOUCHED;
   probe *p = probe_every(t, queue, "a", 10);
-  before = info_of(t, p->timer);
+  chime_timer_info before = info_of(t, p->timer);
   INVALID(chime_timer_postpone(p->timer, -1), "delay_ns (-1 ns) is negative");
   INVALID(chime_timer_postpone(p->timer, INT64_MIN), "delay_ns (-9223372036.854775808 s) is negative");
   INVALID(chime_timer_cancel_and_wait(p->timer, -1), "timeout_ns (-1 ns) is negative");
@@ -42,7 +41,7 @@ VIRTUAL_TEST(calls_on_timers_are_refused_and_change_nothing) {
           "handler is NULL, and finalizer is not");
   EXPECT_EQ(timer, UNTOUCHED);
   EXPECT_EQ(stats_of(t, queue).timers, 1);
-  after = info_of(t, p->timer);
+  chime_timer_info after = info_of(t, p->timer);
   EXPECT(memcmp(&before, &after, sizeof before) == 0);
   ADVANCE(10);
   EXPECT_LOG("a1@10");

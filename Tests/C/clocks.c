@@ -14,15 +14,13 @@ static const struct {
 
 TEST(a_deadline_of_each_clock_is_met) {
   for (size_t i = 0; i < sizeof offered / sizeof offered[0]; i++) {
-    chime_queue_t queue;
-    probe *p;
-    int64_t now, after, due;
+    int64_t now, after;
     if (offered[i].clock == CHIME_CLOCK_WALL && !csuite_has_dispatch()) continue;
-    queue = csuite_queue_with(t, offered[i].kind, &QUEUE_OPTIONS(.clock = offered[i].clock));
+    chime_queue_t queue = csuite_queue_with(t, offered[i].kind, &QUEUE_OPTIONS(.clock = offered[i].clock));
     REQUIRE_OK(chime_now(offered[i].clock, &now));
     EXPECT_BETWEEN(now_of(t, queue), now, now + 10 * CHIME_SECOND);
-    due = now + 10 * CHIME_MILLISECOND;
-    p = probe_start(t, queue, "a", AT(due));
+    int64_t due = now + 10 * CHIME_MILLISECOND;
+    probe *p = probe_start(t, queue, "a", AT(due));
     EXPECT(offered[i].kind == CHIME_QUEUE_HOST ? process_until(t, queue, &p->returned, 1) : await(&p->returned, 1));
     REQUIRE_OK(chime_now(offered[i].clock, &after));
     EXPECT_EQ(p->first.scheduled_ns, due);

@@ -45,12 +45,11 @@ static void *run_and_stop(void *argument) {
 static int run_on_the_main_queue(const csuite_test *test, char *message, size_t capacity) {
   main_queue_run run = {test, message, capacity, CSUITE_FAILED};
   pthread_t thread;
-  chime_status status;
   if (pthread_create(&thread, NULL, run_and_stop, &run) != 0) {
     snprintf(message, capacity, "no thread");
     return CSUITE_FAILED;
   }
-  status = chime_main_run();
+  chime_status status = chime_main_run();
   pthread_join(thread, NULL);
   if (status == CHIME_STOPPED) return run.result;
   if (status == CHIME_ERROR_UNSUPPORTED && run.result == CSUITE_SKIPPED) return run.result; /* without libdispatch */

@@ -50,9 +50,8 @@ TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) { /* 
 
 TESTS_ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first) {
   probe *late = probe_after(t, queue, "a", CHIME_HOUR);
-  probe *early;
   let_later_ticks_come(t, queue, 0); /* then the queue sleeps for the hour */
-  early = probe_after(t, queue, "b", CHIME_MILLISECOND);
+  probe *early = probe_after(t, queue, "b", CHIME_MILLISECOND);
   EXPECT(await(&early->returned, 1));
   EXPECT_EQ(load(&late->ticks), 0);
 }
@@ -214,17 +213,15 @@ static void check_stops(csuite *t, chime_queue_t queue, stopper stop) {
   probe *p = NULL;
   for (i = 0; i < count && !csuite_failed(t); i++) {
     chime_schedule soon = schedule_of(roll_below(&d, 40) * CHIME_MICROSECOND, 0);
-    uint64_t generation;
-    chime_status status;
     if (p == NULL || stop == chime_timer_release) {
       p = probe_idle(t, queue, NULL);
       p->on_tick = check_not_stale;
       p->user = r = csuite_memory(t, sizeof *r);
     }
     EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, &soon));
-    generation = generation_of(t, p->timer);
+    uint64_t generation = generation_of(t, p->timer);
     spin_ns(roll_below(&d, 120) * CHIME_MICROSECOND);
-    status = stop(p->timer);
+    chime_status status = stop(p->timer);
     if (status == CHIME_IGNORED) AWAIT(__atomic_load_n(&r->started, __ATOMIC_SEQ_CST) == generation);
     if (status != CHIME_OK) continue;
     __atomic_store_n(&r->forbidden, generation, __ATOMIC_SEQ_CST);
@@ -317,9 +314,8 @@ TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) { /* [12
 
 TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin) { /* [17] */
   chime_schedule at_zero = schedule_at(0, CHIME_MILLISECOND); /* of the clock: since then millions were missed */
-  int64_t begin;
   probe *p = probe_idle(t, queue, "a");
-  begin = now_of(t, queue);
+  int64_t begin = now_of(t, queue);
   EXPECT_OK(chime_timer_activate(p->timer, &at_zero));
   REQUIRE(await(&p->ticks, 3));
   EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER)));

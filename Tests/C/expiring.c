@@ -70,11 +70,9 @@ TESTS_ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue) {
 }
 
 TEST(a_value_vanishes_on_the_clock_of_its_queue) {
-  chime_queue_t queue;
-  probe *v;
   if (csuite_skips_without_dispatch(t)) return;
-  queue = csuite_queue_with(t, CHIME_QUEUE_SERIAL, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL));
-  v = soon(t, queue, NULL);
+  chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_SERIAL, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL));
+  probe *v = soon(t, queue, NULL);
   EXPECT(await(&v->other->finalized, 1));
   EXPECT(v->other->last.scheduled_ns > INT64_C(1600000000) * CHIME_SECOND); /* a time of day, of this century */
   EXPECT_OK(chime_expiring_release(v->id));

@@ -84,17 +84,15 @@ SERIAL_TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
 TEST(a_main_queue_that_nobody_drains_is_told_of) {
   chime_queue_t queue = 0;
   chime_timer_t timer = 0;
-  chime_status status;
-  probe *p;
   if (csuite_skips_without_dispatch(t)) return;
-  status = chime_queue_main(NULL, &queue);
+  chime_status status = chime_queue_main(NULL, &queue);
   if (status == CHIME_ERROR_UNSUPPORTED) {
     csuite_skip(t, "libdispatch was loaded by another thread than the main one");
     return;
   }
   REQUIRE_OK(status);
   csuite_ends(t, queue, CHIME_SECOND);
-  p = probe_new(t, queue, "p");
+  probe *p = probe_new(t, queue, "p");
   REQUIRE_OK(chime_timer_after(queue, 0, probe_handler, p, NULL, &timer));
   sleep_ns(CHIME_MILLISECOND);
   if (load(&p->ticks) == 0) /* Foundation's main run loop drains it in a Swift test */
@@ -159,13 +157,11 @@ static void check_text(csuite *t, writer write, uint64_t id) {
 TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
   char label[] = "metronome-\xe2\x8f\xb0";
   chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.label = label));
-  chime_timer_options options;
-  probe *p;
   strcpy(label, "lubdub");
   EXPECT_EQ(lines_in(dump(t, queue)), 1);
   EXPECT_DUMPED(queue, "metronome-\xe2\x8f\xb0");
-  p = probe_new(t, queue, "a");
-  options = probe_options(p);
+  probe *p = probe_new(t, queue, "a");
+  chime_timer_options options = probe_options(p);
   options.label = label;
   EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
   strcpy(label, "beyond");

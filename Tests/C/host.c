@@ -19,12 +19,11 @@ HOST_TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once, 0) {
 
 HOST_TEST(the_poll_timeout_is_rounded_up, 0) {
   chime_timer_t timer;
-  int32_t milliseconds;
   process(t, queue, 0);
   REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR + 1, probe_handler, NULL, NULL, &timer));
   process(t, queue, 0);
   EXPECT_BETWEEN(next_deadline(t, queue), deadline_of(t, timer), deadline_of(t, timer) + 1024);
-  milliseconds = poll_timeout(t, queue);
+  int32_t milliseconds = poll_timeout(t, queue);
   /* Not early: after that many milliseconds the deadline has come. */
   EXPECT(now_of(t, queue) + milliseconds * CHIME_MILLISECOND >= deadline_of(t, timer));
   EXPECT_BETWEEN(milliseconds, 3600 * 1000 - 60 * 1000, 3600 * 1000 + 1);
@@ -216,11 +215,10 @@ TEST(a_bound_queue_refuses_other_threads) {
 /* ---- Run, wait, stop -------------------------------------------------------------------------------------------- */
 
 HOST_TEST(run_returns_when_no_timer_runs, 0) {
-  probe *p, *never;
   EXPECT_OK(chime_queue_run(queue, 0)); /* nothing to do */
-  p = probe_start(t, queue, "a",
-                  &SCHEDULE(.first_ns = CHIME_MILLISECOND, .interval_ns = CHIME_MILLISECOND, .tick_limit = 5));
-  never = probe_every_quietly(t, queue, CHIME_HOUR);
+  probe *p = probe_start(t, queue, "a",
+                         &SCHEDULE(.first_ns = CHIME_MILLISECOND, .interval_ns = CHIME_MILLISECOND, .tick_limit = 5));
+  probe *never = probe_every_quietly(t, queue, CHIME_HOUR);
   EXPECT_OK(chime_timer_suspend(never->timer));
   EXPECT_OK(chime_queue_run(queue, 0));
   EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_IGNORED);
@@ -244,10 +242,9 @@ HOST_TEST(stop_ends_run_and_a_stop_before_ends_the_next, 0) {
 }
 
 HOST_TEST(wait_runs_nothing_and_tells_when_something_is_due, 0) {
-  probe *p;
   EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_TIMED_OUT);
   EXPECT_STATUS(chime_queue_wait(queue, 2 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
-  p = probe_after(t, queue, "a", 10 * CHIME_MILLISECOND);
+  probe *p = probe_after(t, queue, "a", 10 * CHIME_MILLISECOND);
   EXPECT_STATUS(chime_queue_wait(queue, CHIME_FOREVER), CHIME_OK);
   EXPECT(now_of(t, queue) >= deadline_of(t, p->timer));
   EXPECT_EQ(load(&p->ticks), 0);

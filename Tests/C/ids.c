@@ -237,9 +237,8 @@ OWN_THREAD_TEST(ids_of_one_kind_are_refused_by_the_functions_of_another) {
 
 OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
   ids *i = ids_new(t), *gone = ids_new(t);
-  uint64_t timer_of_queue;
   QUEUE_OR_RETURN(queue, VIRTUAL);
-  timer_of_queue = probe_idle(t, queue, "b")->timer;
+  uint64_t timer_of_queue = probe_idle(t, queue, "b")->timer;
   ids_end(gone);
   EXPECT_OK(chime_queue_release(queue));
   expect_nothing(i, QUEUE, queue, "a released queue's");

@@ -131,13 +131,12 @@ static void note_own_id_and_cancel(csuite *t, probe *p, const chime_tick *tick) 
 
 TESTS_ON_ALL_QUEUES(a_timer_without_an_id_releases_itself) { /* [8] */
   const chime_schedule three_times = SCHEDULE(.interval_ns = 1, .tick_limit = 3, .missed_policy = CHIME_MISSED_DELAY);
-  chime_timer_options options;
   probe *probes[3]; /* a one-shot, one that its handler cancels, and one that comes three times */
   for (int i = 0; i < 3; i++) {
     probes[i] = probe_new(t, queue, "a");
     probes[i]->on_tick = i == 1 ? note_own_id_and_cancel : note_own_id;
   }
-  options = probe_full_options(probes[2]);
+  chime_timer_options options = probe_full_options(probes[2]);
   EXPECT_OK(chime_timer_after(queue, 0, probe_handler, probes[0], probe_finalizer, NULL));
   EXPECT_OK(chime_timer_every(queue, 1, probe_handler, probes[1], probe_finalizer, NULL));
   EXPECT_OK(chime_timer_start(queue, &options, &three_times, NULL));
@@ -224,8 +223,7 @@ static void take_a_while(csuite *t, probe *p, const chime_tick *tick) {
 }
 
 TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) { /* [16] */
-  int ticks;
-  QUEUE_OR_RETURN(another, place); /* of the same kind */
+  QUEUE_OR_RETURN(another, place);                                 /* of the same kind */
   probe *p = quiet_full_at_work(t, queue, take_a_while);
   EXPECT(await(&p->flag, 1));
   EXPECT_OK(chime_queue_shutdown(queue, CHIME_FOREVER));
@@ -233,7 +231,7 @@ TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) { /* [16] */
   EXPECT_EQ(load(&p->busy), 0);
   EXPECT_EQ(load(&p->finalized), 1);
   EXPECT_EQ(load(&p->cancelled), 1);
-  ticks = load(&p->ticks);
+  int ticks = load(&p->ticks);
   let_later_ticks_come(t, another, 2 * CHIME_MILLISECOND);
   EXPECT_EQ(load(&p->ticks), ticks);
 }

@@ -37,10 +37,9 @@ static void target_rounds(csuite *t, chime_queue_t queue) {
 }
 
 OWN_THREAD_TEST_ALONE(timers_with_targets_leave_no_memory_behind) {
-  int64_t half;
   QUEUE_OR_RETURN(queue, SERIAL);
   target_rounds(t, queue);
-  half = resident_bytes();
+  int64_t half = resident_bytes();
   target_rounds(t, queue);
   if (half > 0) EXPECT_BETWEEN(resident_bytes() - half, -256 * 1024 * 1024, 2 * 1024 * 1024);
   EXPECT_EQ(stats_of(t, queue).timers, 0);
@@ -114,14 +113,13 @@ static void loop_rounds(csuite *t, chime_run_loop_t stays, int loops) {
 
 OWN_THREAD_TEST_ALONE(run_loops_and_their_queues_leave_nothing_behind) {
   int loops = csuite_scaled(10000), files;
-  int64_t resident, allocated;
   chime_run_loop_t stays = 0;
   REQUIRE_OK(chime_set_thread_hooks(NULL, thread_ends, NULL));
   REQUIRE_OK(chime_run_loop_current(&stays));
   loop_rounds(t, stays, loops / 4);
   files = open_descriptors();
-  resident = resident_bytes();
-  allocated = allocated_bytes();
+  int64_t resident = resident_bytes();
+  int64_t allocated = allocated_bytes();
   loop_rounds(t, stays, loops);
   EXPECT_EQ(open_descriptors(), files);
   EXPECT_BETWEEN(allocated_bytes() - allocated, -256 * 1024 * 1024, 64 * 1024);

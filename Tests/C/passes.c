@@ -112,8 +112,7 @@ static int threads_of(const crowd *c) {
  */
 TESTS_ON_DISPATCH_QUEUES(ticks_due_in_one_pass_start_by_deadline_then_by_activation) {
   int turns[CROWD], held_up;
-  crowd *c;
-  c = crowd_in_time(t, queue, CROWD, take_a_turn, activate_shuffled);
+  crowd *c = crowd_in_time(t, queue, CROWD, take_a_turn, activate_shuffled);
   if (c == NULL) return;
   await_all(c);
   EXPECT(merged_by(c) >= CROWD - 10);
@@ -156,8 +155,7 @@ static void activate_repeating(crowd *c) {
 TESTS_ON_DISPATCH_QUEUES(repeating_timers_with_leeway_share_wake_ups_and_keep_their_grids) {
   const int64_t unit = INT64_C(1) << 24; /* 17 ms */
   int64_t last = 0, ticks = 0;
-  crowd *c;
-  c = crowd_in_time(t, queue, REPEATING, check_grid, activate_repeating);
+  crowd *c = crowd_in_time(t, queue, REPEATING, check_grid, activate_repeating);
   if (c == NULL) return;
   await_all(c);
   for (int i = 0; i < REPEATING; i++) { /* the handler looked that it was not early */

@@ -66,12 +66,11 @@ TEST(lateness_is_counted_by_powers_of_two) {
   /* clang-format on */
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     QUEUE_OR_RETURN(queue, VIRTUAL);
-    chime_queue_stats stats;
     int bucket;
     probe_after(t, queue, "p", 5);
     EXPECT_OK(chime_queue_jump(queue, 5 + cases[i].late_ns));
     EXPECT_OK(chime_queue_advance(queue, 0));
-    stats = stats_of(t, queue);
+    chime_queue_stats stats = stats_of(t, queue);
     EXPECT_EQ(stats.ticks, 1);
     for (bucket = 0; bucket < 32; bucket++) EXPECT_EQ(stats.lateness[bucket], bucket == cases[i].bucket);
   }

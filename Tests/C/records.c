@@ -95,8 +95,6 @@ HOST_TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten, CHIME_QU
   chime_tick ticks[OTHERS + 8];
   for (round = 0; round < 20; round++) {
     chime_timer_t repeating, others[OTHERS + 1];
-    int64_t until;
-    uint32_t count;
     others[0] = record_timer(t, queue, NULL, 0, *AFTER(0));
     /* One that misses ticks is not forgotten for another reason. */
     repeating =
@@ -104,13 +102,13 @@ HOST_TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten, CHIME_QU
     /* Their records take longer than it is to the timer's next tick. */
     for (i = 1; i <= OTHERS; i++) others[i] = record_timer(t, queue, NULL, 0, *AFTER(2));
     sleep_ns(CHIME_MILLISECOND);
-    count = take_some(t, queue, ticks, 1);
+    uint32_t count = take_some(t, queue, ticks, 1);
     EXPECT(count == 1 && ticks[0].timer == others[0]);
     count = take(t, queue, ticks, OTHERS + 8);
     EXPECT(count >= OTHERS + 1 && ticks[0].timer == repeating);
     EXPECT(next_deadline(t, queue) != CHIME_FOREVER);
     if (!EXPECT(is_readable(fd, LONG))) return;
-    until = monotonic_ns() + PATIENCE;
+    int64_t until = monotonic_ns() + PATIENCE;
     do {
       count = take(t, queue, ticks, 1);
     } while (count == 0 && EXPECT(monotonic_ns() < until));

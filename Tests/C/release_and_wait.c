@@ -149,10 +149,9 @@ HOST_TEST(a_slot_does_not_stay_in_the_background, 0) {
 static int times_listed(csuite *t, chime_queue_t queue) {
   uint64_t count = 0, i, room;
   int found = 0;
-  chime_queue_t *queues;
   EXPECT_OK(chime_queue_list(NULL, 0, &count));
   room = count + 100; /* other tests may make some meanwhile */
-  queues = csuite_memory(t, room * sizeof *queues);
+  chime_queue_t *queues = csuite_memory(t, room * sizeof *queues);
   EXPECT_OK(chime_queue_list(queues, room, &count));
   for (i = 0; i < count && i < room; i++) found += queues[i] == queue;
   return found;

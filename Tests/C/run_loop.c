@@ -54,13 +54,12 @@ OWN_THREAD_TEST(what_cannot_be_run_is_refused_at_once) {
 
 RUN_LOOP_TEST(a_run_lasts_for_its_time_or_until_the_visit_that_ticked, NULL) {
   int64_t before = monotonic_ns();
-  probe *first, *second;
   /* Also with nothing in the mode. */
   run_for(t, NULL, 20 * CHIME_MILLISECOND);
   EXPECT_BETWEEN(monotonic_ns() - before, 20 * CHIME_MILLISECOND, PATIENCE);
   EXPECT_STATUS(chime_run_loop_run(NULL, 1, CHIME_RUN_LOOP_UNTIL_TICK), CHIME_TIMED_OUT);
-  first = probe_after(t, queue, "a", 0);
-  second = probe_after(t, queue, "b", CHIME_HOUR);
+  probe *first = probe_after(t, queue, "a", 0);
+  probe *second = probe_after(t, queue, "b", CHIME_HOUR);
   sleep_ns(CHIME_MILLISECOND);
   EXPECT_EQ(load(&first->ticks), 0);
   run_for(t, NULL, 0); /* does what is due */
@@ -76,14 +75,11 @@ RUN_LOOP_TEST(a_run_lasts_for_its_time_or_until_the_visit_that_ticked, NULL) {
 
 RUN_LOOP_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another, NULL) {
   chime_run_loop_t loop = current_loop(t);
-  chime_queue_t common;
-  probe *resting, *ticking;
-  int64_t first;
   REQUIRE_OK(chime_run_loop_add_common_mode(loop, TRACKING));
-  common = queue_of_loop(t, loop, CHIME_RUN_LOOP_COMMON_MODES);
-  resting = probe_every_quietly(t, queue, 2 * CHIME_MILLISECOND);
-  ticking = probe_every_quietly(t, common, 2 * CHIME_MILLISECOND);
-  first = deadline_of(t, resting->timer);
+  chime_queue_t common = queue_of_loop(t, loop, CHIME_RUN_LOOP_COMMON_MODES);
+  probe *resting = probe_every_quietly(t, queue, 2 * CHIME_MILLISECOND);
+  probe *ticking = probe_every_quietly(t, common, 2 * CHIME_MILLISECOND);
+  int64_t first = deadline_of(t, resting->timer);
   run_for(t, TRACKING, 30 * CHIME_MILLISECOND);
   run_until(t, TRACKING, &ticking->ticks, 1);
   EXPECT_EQ(load(&resting->ticks), 0);
@@ -173,8 +169,8 @@ static void run_in_the_handler(csuite *t, probe *p, const chime_tick *tick) {
 
 RUN_LOOP_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_innermost_run, NULL) {
   chime_run_loop_t loop = current_loop(t);
-  probe *outer, *inner;
-  outer = probe_every(t, queue, "a", CHIME_MILLISECOND);
+  probe *inner;
+  probe *outer = probe_every(t, queue, "a", CHIME_MILLISECOND);
   outer->other = inner = probe_idle(t, queue_of_loop(t, loop, NULL), "b");
   outer->on_tick = run_in_the_handler;
   inner->on_tick = stop_this_loop;
@@ -291,8 +287,7 @@ RUN_LOOP_TEST(sync_is_for_the_loops_own_thread_only, NULL) {
 }
 
 RUN_LOOP_TEST(shutdown_on_the_loops_own_thread_needs_no_run, NULL) {
-  probe *p;
-  p = probe_after(t, queue, "a", 0);
+  probe *p = probe_after(t, queue, "a", 0);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(load(&p->ticks), 0);
   EXPECT_EQ(load(&p->finalized), 1);
@@ -330,12 +325,11 @@ THREAD(leave_a_queue_behind, left_behind, left) {
 OWN_THREAD_TEST(a_queue_whose_loop_has_ended_is_ended_by_shutdown) {
   left_behind *left = csuite_memory(t, sizeof *left);
   pthread_t thread;
-  int ticks;
   left->t = t;
   if (!spawn(t, &thread, leave_a_queue_behind, left)) return;
   pthread_join(thread, NULL);
   EXPECT_STATUS(chime_run_loop_add_common_mode(left->loop, "a"), CHIME_ERROR_INVALID_HANDLE);
-  ticks = load(&left->running->ticks);
+  int ticks = load(&left->running->ticks);
   {
     QUEUE_OR_RETURN(another, RUN_LOOP);
     let_later_ticks_come(t, another, 2 * CHIME_MILLISECOND);
@@ -370,17 +364,15 @@ static void stop_from_a_queue(csuite *t, chime_status made, chime_queue_t queue)
 TEST_ALONE(the_main_loop_runs_a_queue_of_its_own) {
   chime_run_loop_t loop = 0;
   chime_queue_t queue = 0;
-  chime_status status;
   REQUIRE_OK(chime_run_loop_main(&loop));
   EXPECT_EQ(loop, current_loop(t));
-  status = chime_run_loop_queue_create(loop, NULL, NULL, &queue);
+  chime_status status = chime_run_loop_queue_create(loop, NULL, NULL, &queue);
   stop_from_a_queue(t, status, queue);
 }
 
 TEST_ALONE(running_the_main_loop_drains_the_main_queue) {
   chime_queue_t queue = 0;
-  chime_status status;
   if (csuite_skips_without_dispatch(t)) return;
-  status = chime_queue_main(NULL, &queue);
+  chime_status status = chime_queue_main(NULL, &queue);
   stop_from_a_queue(t, status, queue);
 }

@@ -18,10 +18,9 @@ int take(const char **s, const char *word) {
 
 int64_t take_number(const char **s) {
   char *end;
-  int64_t number;
   if (take(s, "max") || take(s, "never")) return INT64_MAX;
   if (take(s, "min")) return INT64_MIN;
-  number = strtoll(*s, &end, 10);
+  int64_t number = strtoll(*s, &end, 10);
   *s = end;
   skip(s);
   return number;
@@ -109,9 +108,8 @@ static void perform(script *s, const char *statement) {
     note_reaction(s, statement, colon);
   } else if (is_call(statement)) {
     char text[LONGEST];
-    chime_status expected;
     copy(text, statement, statement + strlen(statement));
-    expected = cut_status(text);
+    chime_status expected = cut_status(text);
     csuite_outdate_detail();
     csuite_expect_status(s->t, s->call(s, text), expected, s->file, s->line, statement);
   } else {

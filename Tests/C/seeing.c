@@ -136,13 +136,12 @@ static void no_free(void *memory, void *context) {}
 
 VIRTUAL_TEST(an_allocator_comes_before_everything_else) {
   chime_allocator allocator = CHIME_ALLOCATOR_INIT;
-  chime_status status;
   EXPECT_STATUS(chime_set_allocator(NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
   allocator.allocate = no_memory;
   EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
   allocator.deallocate = no_free;
-  status = chime_set_allocator(&allocator);
+  chime_status status = chime_set_allocator(&allocator);
   EXPECT(status == CHIME_ERROR_BUSY || status == CHIME_ERROR_UNSUPPORTED);
   allocator.size = 3;
   EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
@@ -152,7 +151,6 @@ VIRTUAL_TEST(an_allocator_comes_before_everything_else) {
 VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {
   chime_queue_t other = 5;
   chime_timer_t timer = 5;
-  uint64_t used;
   int count = 0;
   probe *p = probe_after(t, queue, "p", 10);
   chime_status status = chime_set_memory_limit(1);
@@ -161,7 +159,7 @@ VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {
     return;
   }
   EXPECT_OK(status);
-  used = chime_memory_used();
+  uint64_t used = chime_memory_used();
   EXPECT(used > 0);
   EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &other), CHIME_ERROR_LIMIT);
   EXPECT_EQ(other, 5);

@@ -48,13 +48,12 @@ static void call_once(caller *c, int number) {
 static void *call_at_random(void *argument) {
   caller *c = argument;
   storm *s = c->storm;
-  int64_t end;
   for (int i = 0; goes_on(s, i) && !(i % 1024 == 0 && csuite_failed(s->t)); i++) {
     while (load(&LOAD(s->reign)->over) != 0 && load(&s->over) == 0) sched_yield();
     call_once(c, i);
   }
   /* The queue may have had too few turns beside all those calls: a few more, at its leisure. */
-  end = monotonic_ns() + PATIENCE;
+  int64_t end = monotonic_ns() + PATIENCE;
   for (int i = 0; !s->queues_end && !has_seen_all(s) && monotonic_ns() < end; i++) {
     call_once(c, i);
     sleep_ns(CHIME_MILLISECOND);
@@ -113,7 +112,6 @@ TESTS_ON_STORMY_QUEUES(a_storm_of_calls) {
   int calls = csuite_scaled(CALLS / THREADS), driving = 0;
   storm *s = storm_new(t, place, calls * THREADS / 2 + 60000);
   reign reign = {0, 0};
-  int64_t end;
   crew crew;
   pthread_t drivers[DRIVERS];
   if (place == HOST) queue = host_queue(t, 0); /* that nobody else drives */
@@ -127,7 +125,7 @@ TESTS_ON_STORMY_QUEUES(a_storm_of_calls) {
   join(&crew);
   store(&s->over, 1);
   /* What nobody holds ends by itself; a handler that was under way may have put something there again. */
-  end = monotonic_ns() + PATIENCE;
+  int64_t end = monotonic_ns() + PATIENCE;
   do {
     storm_release_all(s);
     sleep_ns(CHIME_MILLISECOND);

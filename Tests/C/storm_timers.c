@@ -106,19 +106,18 @@ static const struct row {
 
 static operation some_operation(dice *d) {
   int all = 0, i;
-  int64_t left;
   for (i = 0; i < OPERATIONS; i++) all += rows[i].weight;
-  left = roll_below(d, all);
+  int64_t left = roll_below(d, all);
   for (i = 0; left >= rows[i].weight; i++) left -= rows[i].weight;
   return (operation)i;
 }
 
 static chime_status add_handler(storm *s, chime_timer_t timer, dice *d) {
   entry *e = storm_entry(s, LOAD(s->reign), NULL);
-  chime_status status;
   if (e == NULL) return CHIME_OK; /* the book is full */
   e->reign = NULL;                /* which of the reigns the timer's is, is not known */
-  status = chime_timer_add_handler(timer, roll_below(d, 2) ? "one" : "two", storm_on_named, e, storm_finalize);
+  chime_status status =
+      chime_timer_add_handler(timer, roll_below(d, 2) ? "one" : "two", storm_on_named, e, storm_finalize);
   storm_accepts(e, status);
   return status;
 }

@@ -27,12 +27,11 @@ static void expect_gone(csuite *t, probe *p, const chime_tick *tick) { EXPECT(ti
 static probe *user_of(probe *o, chime_queue_t queue, probe_action on_tick) {
   csuite *t = o->t;
   probe *p = probe_new(t, queue, NULL);
-  chime_timer_options options;
   p->target = o;
   p->on_tick = on_tick;
   p->on_cancelled = expect_gone;
   o->other = p;
-  options = probe_full_options(p);
+  chime_timer_options options = probe_full_options(p);
   EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
   return p;
 }
@@ -56,14 +55,13 @@ static void expect_over(csuite *t, chime_timer_t timer) {
 
 TESTS_ON_DISPATCH_QUEUES(the_last_release_stops_a_fast_timer) { /* [5] [8] */
   probe *o = probe_target(t, "o"), *p = ticking_user_of(o, queue, NULL);
-  int ticks;
   EXPECT(await(&p->ticks, 5));
   EXPECT_OK(chime_target_release(o->id));
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED);
   EXPECT_EQ(deadline_of(t, p->timer), CHIME_FOREVER);
   EXPECT(await(&p->cancelled, 1));
   EXPECT_EQ(load(&o->finalized), 1); /* no handler that had it is left, or the cancel handler would not have come */
-  ticks = load(&p->ticks);
+  int ticks = load(&p->ticks);
   let_later_ticks_come(t, queue, CHIME_MILLISECOND);
   EXPECT_EQ(load(&p->ticks), ticks);
   EXPECT_EQ(load(&p->finalized), 0);

@@ -109,9 +109,8 @@ static chime_status add_handler(timeline *l, probe *p, const char *s) {
 static chime_status call_with_schedule(timeline *l, const char *s, chime_timer_t timer,
                                        chime_status (*call)(chime_timer_t timer, const chime_schedule *schedule)) {
   making unused;
-  chime_schedule schedule;
   if (!is_number(s)) return call(timer, NULL);
-  schedule = take_schedule(l, &s, &unused);
+  chime_schedule schedule = take_schedule(l, &s, &unused);
   return call(timer, &schedule);
 }
 
@@ -157,7 +156,7 @@ static void expect_over(timeline *l, probe *p) {
 static void look_at_timer(timeline *l, probe *p, const char *s, const char *statement) {
   static const char *const states[] = {"idle", "running", "suspended", "finished", "cancelled"};
   csuite *t = l->t;
-  int64_t actual, expected;
+  int64_t actual;
   if (take(&s, "is")) {
     chime_state state = state_of(t, p->timer);
     if (strcmp(s, "busy") == 0) EXPECT(info_of(t, p->timer).busy);
@@ -178,7 +177,7 @@ static void look_at_timer(timeline *l, probe *p, const char *s, const char *stat
     script_fail(&l->script, statement, "no such statement");
     return;
   }
-  expected = take_number(&s);
+  int64_t expected = take_number(&s);
   script_expect(&l->script, statement, actual, expected);
 }
 
@@ -204,23 +203,21 @@ static chime_status acquire(probe *o, int is_kept) {
 }
 
 static chime_status set_expiry_handler(timeline *l, probe *o, const char *s) {
-  probe *x;
   if (take(&s, "nothing")) return chime_expiring_on_expiry(o->id, NULL, NULL, NULL);
-  x = of_timeline(l, probe_of_owner(o, name_of(l, *s)));
+  probe *x = of_timeline(l, probe_of_owner(o, name_of(l, *s)));
   return accepts(x, probe_expects(x));
 }
 
 static chime_status call_object(timeline *l, probe *o, const char *s, const char *statement) {
   int is_value = o->queue != 0;
   void *found = l;
-  chime_status status;
   if (take(&s, "acquire")) return acquire(o, 1);
   if (take(&s, "yield")) return chime_expiring_yield(o->id);
   if (take(&s, "reset")) return chime_expiring_reset(o->id, take_number(&s));
   if (take(&s, "on")) return set_expiry_handler(l, o, s);
   if (take(&s, "release")) return is_value ? chime_expiring_release(o->id) : chime_target_release(o->id);
   if (!take(&s, "retain")) script_fail(&l->script, statement, "no such call");
-  status = chime_target_retain(o->id, &found);
+  chime_status status = chime_target_retain(o->id, &found);
   if (found != (status == CHIME_OK ? (void *)o : l)) script_fail(&l->script, statement, "another object");
   return status;
 }

@@ -32,13 +32,12 @@ TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up) { /* [13] */
 /* Wake-ups at one distance are foreseen: they must end with what they were for. */
 TESTS_ON_DISPATCH_QUEUES(a_queue_whose_periodic_timers_have_ended_does_not_wake_up) {
   chime_schedule schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
-  probe *ends, *suspended;
   probe_after(t, queue, "later", CHIME_HOUR);
   schedule.tick_limit = 20;
-  ends = probe_start(t, queue, "ends", &schedule);
+  probe *ends = probe_start(t, queue, "ends", &schedule);
   EXPECT(await_finished(t, ends->timer));
   passes_at_rest(t, queue);
-  suspended = probe_every(t, queue, "suspended", 2 * CHIME_MILLISECOND);
+  probe *suspended = probe_every(t, queue, "suspended", 2 * CHIME_MILLISECOND);
   EXPECT(await(&suspended->ticks, 20));
   EXPECT_TOOK_EFFECT(chime_timer_suspend(suspended->timer));
   passes_at_rest(t, queue);
@@ -49,9 +48,8 @@ TESTS_ON_DISPATCH_QUEUES(a_hundred_thousand_queries_bring_no_pass) {
   int kind, i, count = csuite_scaled(100000);
   probe *running = probe_after(t, queue, "a", CHIME_HOUR + 333);
   probe *suspended = probe_after(t, queue, "b", CHIME_HOUR + 777);
-  uint64_t before;
   EXPECT_OK(chime_timer_suspend(suspended->timer));
-  before = passes_at_rest(t, queue);
+  uint64_t before = passes_at_rest(t, queue);
   for (kind = 0; kind < QUERIES; kind++) {
     int rounds = kind == 0 || kind == 1 ? count : count / 10; /* a text takes longer than a number */
     for (i = 0; i < rounds; i++) REQUIRE_OK(query(kind, queue, (i % 8 == 0 ? suspended : running)->timer));

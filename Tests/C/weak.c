@@ -193,12 +193,11 @@ static void look(weak_script *s, weak *w, const char *text, const char *statemen
 }
 
 static void run(weak_script *s, const char *text) {
-  weak *w;
   if (is_number(text)) {
     run_for(s->t, NULL, take_time(&text));
     return;
   }
-  w = s->timers[*text++ - 'a'];
+  weak *w = s->timers[*text++ - 'a'];
   skip(&text);
   {
     int least = load(&w->due) + (int)take_number(&text);

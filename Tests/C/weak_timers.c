@@ -207,7 +207,6 @@ OWN_THREAD_TEST(calls_while_the_action_runs_on_another_thread) {
 OWN_THREAD_TEST(ticks_wait_for_the_action_that_fire_runs_on_another_thread) {
   weak *w = weak_new(t);
   pthread_t thread;
-  int64_t held;
   w->on_tick = stay;
   weak_create(w, INTERVAL, 1);
   w->first_due = fire_date(t, w->timer);
@@ -217,7 +216,7 @@ OWN_THREAD_TEST(ticks_wait_for_the_action_that_fire_runs_on_another_thread) {
   run_for(t, NULL, 6 * INTERVAL);
   EXPECT_EQ(load(&w->due), 0);
   EXPECT_EQ(load(&w->fired), 1);
-  held = monotonic_ns();
+  int64_t held = monotonic_ns();
   store(&w->gate, 1);
   pthread_join(thread, NULL);
   EXPECT_OK(w->status);

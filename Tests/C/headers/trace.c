@@ -115,11 +115,10 @@ int main(int argc, char **argv) {
   } else if (strcmp(what, "fork") == 0) {
     chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "parent");
     chime_timer_t timer = timer_of(queue, "parent's", &ticks, 10, 0);
-    pid_t child;
     int status = 0;
     CHECK(CHIME_OK, chime_trace_to_file(path));
     fflush(stdout);
-    child = fork();
+    pid_t child = fork();
     if (child == 0) {
       CHECK(CHIME_ERROR_FORKED, chime_trace_to_file(path));
       CHECK(CHIME_OK, chime_reinitialize());
