@@ -75,9 +75,7 @@ void storm_call_value(storm *s, dice *d) {
     return;
   }
   if (roll_below(d, 16) == 0) put_handler(s, e);
-  if (roll_below(d, 4) == 0) {
-    LISTED(chime_expiring_reset(e->id, some_lifetime(s, d)), MAY(OK) | MAY(IGNORED) | STALE);
-  }
+  if (roll_below(d, 4) == 0) LISTED(chime_expiring_reset(e->id, some_lifetime(s, d)), MAY(OK) | MAY(IGNORED) | STALE);
   chime_status status = chime_expiring_acquire(e->id, &found);
   LISTED(status, MAY(OK) | MAY(IGNORED) | STALE);
   EXPECT(found == (status == CHIME_IGNORED ? NULL : e));
