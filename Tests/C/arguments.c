@@ -36,17 +36,14 @@ static void check_sizes(csuite *t, use function, uint64_t object, const void *st
 }
 
 static chime_status use_info(csuite *t, uint64_t timer, void *structure) {
-  (void)t;
   return chime_timer_get_info(timer, structure);
 }
 
 static chime_status use_stats(csuite *t, uint64_t queue, void *structure) {
-  (void)t;
   return chime_queue_get_stats(queue, structure);
 }
 
 static chime_status use_schedule(csuite *t, uint64_t timer, void *structure) {
-  (void)t;
   return chime_timer_reschedule(timer, structure);
 }
 

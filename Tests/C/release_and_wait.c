@@ -14,9 +14,8 @@ THREAD(release_and_wait, probe, p) {
 TESTS_ON_DISPATCH_QUEUES(release_and_wait_waits_for_the_handler) {
   pthread_t thread;
   probe *p = probe_held(t, queue, CHIME_HOUR);
-  int64_t end = monotonic_ns() + PATIENCE;
   REQUIRE(spawn(t, &thread, release_and_wait, p));
-  while (!is_stale(p->timer) && monotonic_ns() < end) sleep_ns(CHIME_MICROSECOND);
+  AWAIT(is_stale(p->timer));
   EXPECT_EQ(load(&p->finalized), 0);
   open_gate(p);
   pthread_join(thread, NULL);

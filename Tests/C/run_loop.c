@@ -218,18 +218,17 @@ static void look_around(void *context) {
 /* The loop's thread ends, after that function has run on it; what the call answers that ends it. */
 static void own_loop_ends(csuite *t, chime_function function, chime_status (*end)(chime_run_loop_t loop)) {
   own_loop *l = csuite_memory(t, sizeof *l);
-  int64_t until = monotonic_ns() + PATIENCE;
-  chime_queue_t queue, none = UNTOUCHED;
+  chime_queue_t none = UNTOUCHED;
   l->t = t;
   REQUIRE_OK(chime_run_loop_create("csuite.own", &l->loop));
-  queue = queue_of_loop(t, l->loop, NULL);
+  chime_queue_t queue = queue_of_loop(t, l->loop, NULL);
   REQUIRE(queue != 0 && pthread_key_create(&l->end_of_thread, thread_ended) == 0);
   EXPECT_OK(chime_queue_async(queue, function, l, NULL));
   EXPECT(await(&l->entered, 1));
   if (end != NULL) EXPECT_OK(end(l->loop));
   EXPECT(await(&l->ended, 1));
   /* The id is stale when the thread has ended, or was released. */
-  while (chime_run_loop_stop(l->loop) != CHIME_ERROR_INVALID_HANDLE && monotonic_ns() < until) continue;
+  AWAIT(chime_run_loop_stop(l->loop) == CHIME_ERROR_INVALID_HANDLE);
   EXPECT_STATUS(chime_run_loop_release(l->loop), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_STATUS(chime_run_loop_queue_create(l->loop, NULL, NULL, &none), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(none, UNTOUCHED);

@@ -70,33 +70,18 @@ weak *weak_with_target(csuite *t) {
   return w;
 }
 
-static chime_target_t target_of(const weak *w) { return w->target == NULL ? 0 : w->target->id; }
-
-static void is_made(weak *w, chime_status status, int64_t interval_ns, int repeats) {
+void weak_make(weak *w, holding holding, int64_t interval_ns, int repeats) {
   csuite *t = w->t;
-  w->is_accepted = EXPECT_OK(status);
+  chime_target_t target = w->target == NULL ? 0 : w->target->id;
+  w->is_accepted = EXPECT_OK((holding == LOOSE ? chime_weak_timer_create : chime_weak_timer_schedule)(
+      interval_ns, repeats, target, weak_action, w, weak_finalizer, holding == UNHELD ? NULL : &w->timer));
   w->interval = repeats ? interval_ns : 0;
-}
-
-void weak_create(weak *w, int64_t interval_ns, int repeats) {
-  is_made(w, chime_weak_timer_create(interval_ns, repeats, target_of(w), weak_action, w, weak_finalizer, &w->timer),
-          interval_ns, repeats);
-}
-
-void weak_schedule(weak *w, int64_t interval_ns, int repeats) {
-  is_made(w, chime_weak_timer_schedule(interval_ns, repeats, target_of(w), weak_action, w, weak_finalizer, &w->timer),
-          interval_ns, repeats);
-}
-
-void weak_schedule_unheld(weak *w, int64_t interval_ns, int repeats) {
-  is_made(w, chime_weak_timer_schedule(interval_ns, repeats, target_of(w), weak_action, w, weak_finalizer, NULL),
-          interval_ns, repeats);
 }
 
 weak *weak_start(csuite *t, int64_t interval_ns, int repeats, weak_handler on_tick) {
   weak *w = weak_new(t);
   w->on_tick = on_tick;
-  weak_schedule(w, interval_ns, repeats);
+  weak_make(w, SCHEDULED, interval_ns, repeats);
   return w;
 }
 
@@ -140,7 +125,7 @@ static chime_status call(script *script, const char *s) {
   if (take(&s, "fire")) return chime_weak_timer_fire(timer);
   if (take(&s, "invalidate")) return chime_weak_timer_invalidate(timer);
   if (take(&s, "release")) return chime_weak_timer_release(timer);
-  if (take(&s, "lose")) return chime_target_release(target_of(w));
+  if (take(&s, "lose")) return chime_target_release(w->target->id);
   if (take(&s, "tolerance")) return chime_weak_timer_set_tolerance(timer, take_time(&s));
   if (take(&s, "date")) {
     int is_absolute = take(&s, "at");
@@ -157,9 +142,7 @@ static weak *make(weak_script *s, const char **text, int repeats) {
   weak *w = take(text, "target") ? weak_with_target(s->t) : weak_new(s->t);
   w->user = s;
   w->on_tick = react;
-  if (take(text, "loose")) weak_create(w, interval, repeats);
-  else if (take(text, "unheld")) weak_schedule_unheld(w, interval, repeats);
-  else weak_schedule(w, interval, repeats);
+  weak_make(w, take(text, "loose") ? LOOSE : take(text, "unheld") ? UNHELD : SCHEDULED, interval, repeats);
   return w;
 }
 

@@ -56,10 +56,9 @@ weak *weak_new(csuite *t);
 /** The same, whose timer is to have a target. */
 weak *weak_with_target(csuite *t);
 
-/* Its timer: on no loop; on this thread's loop; that, held by nobody. */
-void weak_create(weak *w, int64_t interval_ns, int repeats);
-void weak_schedule(weak *w, int64_t interval_ns, int repeats);
-void weak_schedule_unheld(weak *w, int64_t interval_ns, int repeats);
+/** Its timer: on this thread's loop; that, held by nobody; on no loop. */
+typedef enum holding { SCHEDULED, UNHELD, LOOSE } holding;
+void weak_make(weak *w, holding holding, int64_t interval_ns, int repeats);
 
 /** A user_info with a timer on this thread's loop, and that action. */
 weak *weak_start(csuite *t, int64_t interval_ns, int repeats, weak_handler on_tick);

@@ -21,7 +21,7 @@ OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond) {
 
 OWN_THREAD_TEST(a_timer_that_does_not_repeat_has_no_interval) {
   weak *w = weak_new(t);
-  weak_create(w, CHIME_HOUR, 0);
+  weak_make(w, LOOSE, CHIME_HOUR, 0);
   EXPECT_EQ(interval_of(t, w->timer), 0);
 }
 
@@ -41,7 +41,7 @@ WEAK_TIMELINE(a_timer_that_nobody_holds_ticks_until_it_is_invalid,
 OWN_THREAD_TEST(a_timer_is_on_one_loop_only) {
   weak *w = weak_new(t);
   chime_run_loop_t other = 0;
-  weak_create(w, CHIME_HOUR, 1);
+  weak_make(w, LOOSE, CHIME_HOUR, 1);
   REQUIRE_OK(chime_run_loop_create("csuite.other", &other));
   EXPECT_OK(chime_weak_timer_add(w->timer, other, NULL));
   EXPECT_STATUS(chime_weak_timer_add(w->timer, w->loop, NULL), CHIME_ERROR_INVALID_ARGUMENT);
@@ -65,9 +65,9 @@ WEAK_TIMELINE(a_timer_may_be_added_to_a_mode_in_its_action,
 static void *leave_timers_behind(void *argument) {
   weak **w = argument;
   for (int i = 0; i < 3; i++) w[i]->loop = current_loop(w[i]->t);
-  weak_schedule(w[0], INTERVAL, 1);
-  weak_schedule(w[1], INTERVAL, 1);
-  weak_schedule_unheld(w[2], INTERVAL, 1);
+  weak_make(w[0], SCHEDULED, INTERVAL, 1);
+  weak_make(w[1], SCHEDULED, INTERVAL, 1);
+  weak_make(w[2], UNHELD, INTERVAL, 1);
   run_until_due(w[2], 1);
   return NULL;
 }
@@ -81,7 +81,7 @@ OWN_THREAD_TEST(timers_end_with_the_thread_of_their_loop) {
   EXPECT_EQ(is_valid(t, w[0]->timer), 0);
   EXPECT_STATUS(chime_weak_timer_fire(w[0]->timer), CHIME_IGNORED);
   EXPECT_STATUS(chime_weak_timer_invalidate(w[1]->timer), CHIME_IGNORED);
-  weak_create(late, INTERVAL, 1);
+  weak_make(late, LOOSE, INTERVAL, 1);
   EXPECT_STATUS(chime_weak_timer_add(late->timer, w[0]->loop, NULL), CHIME_ERROR_INVALID_HANDLE);
   EXPECT(is_valid(t, late->timer));
 }
@@ -138,7 +138,7 @@ OWN_THREAD_TEST(timers_with_tolerance_share_visits) {
     began = monotonic_ns();
     for (i = 0; i < TIMERS; i++) {
       w[i] = weak_new(t);
-      weak_create(w[i], (40 + 4 * i) * CHIME_MILLISECOND, 0);
+      weak_make(w[i], LOOSE, (40 + 4 * i) * CHIME_MILLISECOND, 0);
       EXPECT_OK(chime_weak_timer_set_tolerance(w[i]->timer, 400 * CHIME_MILLISECOND));
       EXPECT_OK(chime_weak_timer_add(w[i]->timer, w[i]->loop, NULL));
     }
@@ -208,7 +208,7 @@ OWN_THREAD_TEST(ticks_wait_for_the_action_that_fire_runs_on_another_thread) {
   weak *w = weak_new(t);
   pthread_t thread;
   w->on_tick = stay;
-  weak_create(w, INTERVAL, 1);
+  weak_make(w, LOOSE, INTERVAL, 1);
   w->first_due = fire_date(t, w->timer);
   if (!spawn(t, &thread, fire_from_here, w)) return;
   EXPECT(await(&w->flag, 1));
@@ -299,7 +299,7 @@ OWN_THREAD_TEST(timers_that_several_threads_end_are_finalized_once) {
     int over = 0;
     for (int i = 0; i < ENDING; i++) {
       w[i] = weak_with_target(t);
-      weak_schedule(w[i], 50 * CHIME_MICROSECOND, i % 4 != 0);
+      weak_make(w[i], SCHEDULED, 50 * CHIME_MICROSECOND, i % 4 != 0);
       w[i]->interval = 0; /* there are many grids */
     }
     for (int i = 0; i < ENDERS; i++) {
