@@ -25,8 +25,6 @@ int csuite_count(void) { return count_tests(0); }
 int csuite_count_all(void) { return count_tests(1); }
 const char *csuite_name(int i) { return find_test(i)->name; }
 
-/* ---- On the main queue ------------------------------------------------------------------------------------------ */
-
 typedef struct main_queue_run {
   const csuite_test *test;
   char *message;

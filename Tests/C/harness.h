@@ -90,8 +90,8 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
 #define HOST_TEST(name, flags) ON_A_QUEUE(TEST, name, host_queue(t, flags))
 
 /*
- * TESTS_ON_...(a_sentence) { ... } defines a test for each of those kinds of queue: `queue`, and `place`, the kind. What
- * ends in _on_the_main_queue runs on a thread of its own while the process's main thread runs chime_main_run (csuite.c).
+ * TESTS_ON_...(a_sentence) { ... } defines a test for each of those kinds of queue: `place` is the kind. What ends in
+ * _on_the_main_queue runs on a thread of its own while the process's main thread runs chime_main_run (csuite.c).
  */
 #define TESTS_ON(name) static void name(csuite *t, where place, chime_queue_t queue)
 #define TEST_ON(name, kind, place) \
@@ -338,9 +338,9 @@ enum { QUERIES = 9 };
 chime_status query(int kind, chime_queue_t queue, chime_timer_t timer);
 
 /*
- * A probe is the context of a timer, of a named handler, of a function or of the handler of an expiry, or the object of a
- * target or a value. Its callbacks check what holds for each of them, write the timeline, count, and call the test's
- * action. In a timeline, with name `a`:
+ * A probe is the context of a timer, of a named handler, of a function or of the handler of an expiry, or the object
+ * of a target or a value. Its callbacks check what holds for each of them, write the timeline, count, and call the
+ * test's action. In a timeline, with name `a`:
  *     a^           registration handler           a-           cancel handler        a.   finalizer, destructor
  *     a3@10        third tick, due and started at 10; a@10 an expiry
  *     a3@10>15     third tick, due at 10, started at 15

@@ -1,4 +1,4 @@
-/* host.c - queues that the host drives: their descriptor, what they report, run, wait and stop. (Records: records.c.) */
+/* host.c - queues that the host drives: descriptor, what they report, run, wait and stop. (Records: records.c.) */
 #include "host.h"
 
 #include <fcntl.h>

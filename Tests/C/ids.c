@@ -261,8 +261,6 @@ OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
   ids_end(i);
 }
 
-/* ---- Places that are used again ---------------------------------------------------------------------------------- */
-
 static void count_in(void *context) { add(context, 1); }
 
 /* Makes a timer, a target or a value; then releases what has that id. */

@@ -223,7 +223,7 @@ static void take_a_while(csuite *t, probe *p, const chime_tick *tick) {
 }
 
 TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) { /* [16] */
-  QUEUE_OR_RETURN(another, place);                                 /* of the same kind */
+  QUEUE_OR_RETURN(another, place);
   probe *p = quiet_full_at_work(t, queue, take_a_while);
   EXPECT(await(&p->flag, 1));
   EXPECT_OK(chime_queue_shutdown(queue, CHIME_FOREVER));

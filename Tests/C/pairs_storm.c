@@ -1,7 +1,7 @@
 /*
  * pairs_storm.c - each pair of calls on one timer, by two threads at the same time, in each state from which no tick
- * comes of itself. What they answer and what is left fits one order of the two by the table of chime.h. Once with a bound
- * queue for each pair: one call is made by the thread that made it, the other by the first other thread that comes.
+ * comes of itself. What they answer and what is left fits one order of the two by the table of chime.h. Once with a
+ * bound queue for each pair: one call is of the thread that made it, the other of the first other thread that comes.
  * Promises 2 and 8. (With ticks beside them, in the core and at each of its steps: Tests/Interleavings.)
  *
  * CSUITE_MORE=n makes n times as many rounds: with 800 they are 100,000 for each pair and queue.

@@ -1,5 +1,5 @@
 /*
- * release_and_wait.c - chime_timer_release_and_wait, on every kind of queue; timers in the background; the list of queues.
+ * release_and_wait.c - chime_timer_release_and_wait on every kind of queue; timers in the background; the list of queues.
  */
 #include "harness.h"
 

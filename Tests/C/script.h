@@ -1,6 +1,6 @@
 /*
- * script.h - what the scripts of timeline.h and weak.h share: statements with separators between them, what callbacks do,
- * the statuses that calls must answer, words and numbers. Whatever takes something of *s moves it on.
+ * script.h - what the scripts of timeline.h and weak.h share: statements with separators between them, what callbacks
+ * do, the statuses that calls must answer, words and numbers. Whatever takes something of *s moves it on.
  */
 #ifndef CSUITE_SCRIPT_H
 #define CSUITE_SCRIPT_H

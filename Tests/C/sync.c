@@ -125,8 +125,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(async_keeps_the_order_of_one_thread) {
   for (int i = 0; i < TICKETS; i++) EXPECT_EQ(tickets[i].turn, i);
 }
 
-/* ---- Once, and then finalized: promise 8 ------------------------------------------------------------------------- */
-
 TESTS_ON_ALL_QUEUES(async_runs_once_then_finalizes) {
   probe *j = probe_new(t, queue, "j");
   EXPECT_OK(chime_queue_async(queue, probe_function, j, probe_finalizer));

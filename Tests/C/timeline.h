@@ -1,7 +1,7 @@
 /*
  * timeline.h - tests of virtual time as scripts. TIMELINE(name, "...") defines a test on a virtual queue of its own, of
- * statements with semicolons between them. What stands behind a `|` is the log since the last look (notation: harness.h);
- * N is a number of nanoseconds, `max` or `min`.
+ * statements with semicolons between them. What stands behind a `|` is the log since the last look (notation:
+ * harness.h); N is a number of nanoseconds, `max` or `min`.
  *
  *     +N  =N  >N            advance by, advance to, jump by
  *     now N, next N         expects the queue's time, its next deadline

@@ -6,8 +6,8 @@
  * each counted once. What a test leaves is released at its end; by then each user_info that was accepted has been
  * finalized once, and each object destroyed once.
  *
- * WEAK_TIMELINE(name, "...") defines a test as a script (script.h), with semicolons between the statements, on a loop of
- * its own; N is a number of milliseconds, `max`, `never` or `min`:
+ * WEAK_TIMELINE(name, "...") defines a test as a script, with semicolons between the statements, on a loop of its own;
+ * N is a number of milliseconds, `max`, `never` or `min`:
  *
  *     a every N, a once N   makes timer a and schedules it on the loop; then, as wanted, `target`: with an object of
  *                           its own, `unheld`: nobody holds it, `loose`: on no loop yet
