@@ -24,8 +24,7 @@ static void check_sizes(csuite *t, use function, uint64_t object, const void *st
                {longer, longer - 1, CHIME_ERROR_INVALID_ARGUMENT},
                {longer, 0, CHIME_OK},
                {size, 0, CHIME_OK}};
-  size_t i;
-  for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     uint64_t memory[64] = {0}, before[64];
     memcpy(memory, structure, size);
     memcpy(memory, &cases[i].size, sizeof size);
@@ -37,17 +36,14 @@ static void check_sizes(csuite *t, use function, uint64_t object, const void *st
 }
 
 static chime_status use_info(csuite *t, uint64_t timer, void *structure) {
-  (void)t;
   return chime_timer_get_info(timer, structure);
 }
 
 static chime_status use_stats(csuite *t, uint64_t queue, void *structure) {
-  (void)t;
   return chime_queue_get_stats(queue, structure);
 }
 
 static chime_status use_schedule(csuite *t, uint64_t timer, void *structure) {
-  (void)t;
   return chime_timer_reschedule(timer, structure);
 }
 
@@ -59,12 +55,11 @@ static chime_status use_timer_options(csuite *t, uint64_t queue, void *structure
   return status;
 }
 
-TEST(structures_of_another_size) {
+VIRTUAL_TEST(structures_of_another_size) {
   const chime_timer_info info = CHIME_TIMER_INFO_INIT;
   const chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
   const chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_idle(t, queue, "a");
   options.handler = never;
   check_sizes(t, use_info, p->timer, &info);
@@ -74,8 +69,7 @@ TEST(structures_of_another_size) {
 }
 
 /* What a program finds that was compiled with version 0.1 of the header. */
-TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
   chime_queue_stats stats;
   chime_timer_info info;
   probe *a = probe_every(t, queue, "a", 10);
@@ -93,12 +87,11 @@ TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
 
 #define ON(place) (1u << (place))
 #define OWN (ON(SERIAL) | ON(CONCURRENT))
-#define DISPATCH (OWN | ON(GLOBAL))
+#define DISPATCH (OWN | ON(GLOBAL) | ON(MAIN))
 #define OTHERS (ON(VIRTUAL) | ON(HOST) | ON(PRECISE) | ON(RUN_LOOP))
 /* Of a wrapped queue the label is not used, so that nothing is said of a bad one. */
 #define LABELLED (DISPATCH | OTHERS)
 #define ALL (LABELLED | ON(WRAPPED_SERIAL))
-#define BAD_CLOCK "is none of the constants that it may be"
 
 static const struct queue_row {
   unsigned places;
@@ -107,11 +100,10 @@ static const struct queue_row {
   chime_queue_options options;
 } queue_rows[] = {
     {ALL, CHIME_OK, NULL, {.size = 0}},
-    {ALL,
-     CHIME_ERROR_INVALID_ARGUMENT,
-     "options.flags (2147483648) has a flag that means",
-     {.flags = UINT32_C(1) << 31}},
+    {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.flags (2147483648) has a flag", {.flags = UINT32_C(1) << 31}},
     {ALL & ~ON(HOST), CHIME_ERROR_INVALID_ARGUMENT, "options.flags (2) ", {.flags = CHIME_QUEUE_BOUND}},
+    {ALL & ~ON(HOST), CHIME_ERROR_INVALID_ARGUMENT, "options.flags ", {.flags = CHIME_QUEUE_RECORDS}},
+    {ON(HOST), CHIME_ERROR_INVALID_ARGUMENT, "options.flags ", {.flags = CHIME_QUEUE_HONOUR_LEEWAY}},
     {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (4) is none of the constants that it may be", {.clock = 4}},
     {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (-1) is none of the constants", {.clock = -1}},
     {DISPATCH | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_BOOTTIME}},
@@ -130,6 +122,9 @@ static const struct queue_row {
     {ON(GLOBAL), CHIME_ERROR_INVALID_ARGUMENT, "options.qos", {.qos = CHIME_QOS_UTILITY}}, /* must be 0 or the same */
     {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "priority (100) is not within 0 to 99", {.realtime_priority = 100}},
     {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.realtime_priority = 1}},
+    {LABELLED & ~ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "are for precise queues only", {.affinity = 1}},
+    {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "affinity", {.affinity = UINT64_C(1) << 63}}, /* that is no processor */
+    {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "reserved", {.reserved = 1}},
     /* Two, three and four bytes. */
     {ALL, CHIME_OK, NULL, {.label = "\xc3\xbc \xe2\x8f\xb0 \xf0\x9f\x95\xb0"}},
     {ALL, CHIME_OK, NULL, {.label = ""}},
@@ -143,6 +138,7 @@ static chime_status make(where place, const chime_queue_options *options, chime_
     case CONCURRENT: return chime_queue_create(CHIME_QUEUE_CONCURRENT, options, queue);
     case GLOBAL: return chime_queue_global(CHIME_QOS_DEFAULT, options, queue);
     case WRAPPED_SERIAL: return chime_queue_wrap_dispatch(csuite_wrapped_serial(), options, queue);
+    case MAIN: return chime_queue_main(options, queue);
     case HOST: return chime_queue_create(CHIME_QUEUE_HOST, options, queue);
     case PRECISE: return chime_queue_create(CHIME_QUEUE_PRECISE, options, queue);
     case RUN_LOOP: chime_run_loop_current(&loop); return chime_run_loop_queue_create(loop, NULL, options, queue);
@@ -164,15 +160,14 @@ static chime_status use_queue_options(csuite *t, uint64_t place, void *structure
 
 static void check_queue_options(csuite *t, where place) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  int i;
   check_sizes(t, use_queue_options, place, &options);
   EXPECT_OK(use_queue_options(t, place, NULL));
   EXPECT_STATUS(make(place, &options, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  for (i = 0; i < NOT_UTF8 && (LABELLED & ON(place)) != 0; i++) {
+  for (int i = 0; i < NOT_UTF8 && (LABELLED & ON(place)) != 0; i++) {
     options.label = not_utf8[i];
     INVALID(use_queue_options(t, place, &options), "options.label is not UTF-8");
   }
-  for (i = 0; i < QUEUE_ROWS; i++) {
+  for (int i = 0; i < QUEUE_ROWS; i++) {
     const struct queue_row *row = &queue_rows[i];
     if ((row->places & ON(place)) == 0) continue;
     options = row->options;
@@ -186,12 +181,15 @@ static void check_queue_options(csuite *t, where place) {
 
 OWN_THREAD_TEST(queue_options_are_checked) {
   static const where places[] = {VIRTUAL, HOST, PRECISE, RUN_LOOP, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL};
-  size_t i;
-  for (i = 0; i < sizeof places / sizeof places[0]; i++) {
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
     if (i >= 4 && !csuite_has_dispatch()) break;
     if (places[i] == WRAPPED_SERIAL && csuite_wrapped_serial() == NULL) continue; /* none was given to the suite */
     check_queue_options(t, places[i]);
   }
+}
+
+TEST_ALONE(main_queue_options_are_checked) {
+  if (!csuite_skips_without_dispatch(t)) check_queue_options(t, MAIN);
 }
 
 TEST(kinds_and_classes_of_queues_are_checked) {
@@ -219,18 +217,17 @@ TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
   chime_queue_options on_the_wall_clock = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = UNTOUCHED;
   int something = 0;
-  size_t i;
 #ifdef __x86_64__
   EXPECT(csuite_has_dispatch()); /* else most of the suite would be skipped */
 #endif
   if (csuite_has_dispatch()) return;
-  for (i = 0; i < 3; i++) EXPECT_STATUS(make(places[i], NULL, &queue), CHIME_ERROR_UNSUPPORTED);
+  for (size_t i = 0; i < 3; i++) EXPECT_STATUS(make(places[i], NULL, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_main(NULL, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_wrap_dispatch(&something, NULL, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_main_run(), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_main_stop(), CHIME_ERROR_UNSUPPORTED);
   on_the_wall_clock.clock = CHIME_CLOCK_WALL;
-  for (i = 0; i < 4; i++) EXPECT_STATUS(make(others[i], &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
+  for (size_t i = 0; i < 4; i++) EXPECT_STATUS(make(others[i], &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_EQ(queue, UNTOUCHED);
 }
 
@@ -270,7 +267,6 @@ static const struct schedule_row {
 static void expect_schedule_refused(csuite *t, chime_queue_t queue, const chime_schedule *schedule, const char *why) {
   chime_timer_options options = refused_options(t);
   chime_timer_t timer = UNTOUCHED;
-  chime_timer_info before, after;
   probe *idle = probe_idle(t, queue, "a"), *running = probe_every(t, queue, "b", 10);
   INVALID(chime_timer_start(queue, &options, schedule, &timer), why);
   INVALID(chime_timer_start(queue, &options, schedule, NULL), why);
@@ -281,10 +277,10 @@ static void expect_schedule_refused(csuite *t, chime_queue_t queue, const chime_
   INVALID(chime_timer_reschedule(idle->timer, schedule), why);
   EXPECT_EQ(state_of(t, idle->timer), CHIME_STATE_IDLE);
   EXPECT_EQ(info_of(t, idle->timer).has_schedule, 0);
-  before = info_of(t, running->timer);
+  chime_timer_info before = info_of(t, running->timer);
   INVALID(chime_timer_restart(running->timer, schedule), why);
   INVALID(chime_timer_reschedule(running->timer, schedule), why);
-  after = info_of(t, running->timer);
+  chime_timer_info after = info_of(t, running->timer);
   EXPECT(memcmp(&before, &after, sizeof before) == 0);
   EXPECT_OK(chime_timer_release(idle->timer));
   EXPECT_OK(chime_timer_release(running->timer));
@@ -298,13 +294,10 @@ static void expect_schedule_accepted(csuite *t, chime_queue_t queue, const chime
   EXPECT_OK(chime_timer_release(idle->timer));
 }
 
-TEST(a_schedule_is_checked_member_by_member) {
+VIRTUAL_TEST(a_schedule_is_checked_member_by_member) {
   chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_timer_options options = refused_options(t);
-  size_t i;
-  probe *p;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  for (i = 0; i < sizeof schedule_rows / sizeof schedule_rows[0]; i++) {
+  for (size_t i = 0; i < sizeof schedule_rows / sizeof schedule_rows[0]; i++) {
     schedule = schedule_rows[i].schedule;
     schedule.size = (uint32_t)sizeof schedule;
     if (schedule_rows[i].sentence != NULL) expect_schedule_refused(t, queue, &schedule, schedule_rows[i].sentence);
@@ -313,7 +306,7 @@ TEST(a_schedule_is_checked_member_by_member) {
   schedule.size = 0;
   expect_schedule_refused(t, queue, &schedule, "schedule.size (0) is not set: its structure has 48 bytes");
   EXPECT_STATUS(chime_timer_start(queue, &options, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  p = probe_idle(t, queue, "p");
+  probe *p = probe_idle(t, queue, "p");
   /* A timer that never had a schedule has none to keep. */
   INVALID(chime_timer_activate(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
   INVALID(chime_timer_restart(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
@@ -322,10 +315,9 @@ TEST(a_schedule_is_checked_member_by_member) {
 
 static void expect_timer_refused(csuite *t, chime_queue_t queue, const chime_timer_options *options, const char *why) {
   chime_timer_t timer = UNTOUCHED;
-  chime_schedule schedule = schedule_of(0, 0);
   INVALID(chime_timer_create(queue, options, &timer), why);
-  INVALID(chime_timer_start(queue, options, &schedule, &timer), why);
-  INVALID(chime_timer_start(queue, options, &schedule, NULL), why);
+  INVALID(chime_timer_start(queue, options, AFTER(0), &timer), why);
+  INVALID(chime_timer_start(queue, options, AFTER(0), NULL), why);
   EXPECT_EQ(timer, UNTOUCHED);
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 }
@@ -334,11 +326,9 @@ static void expect_timer_refused(csuite *t, chime_queue_t queue, const chime_tim
 TESTS_ON_VIRTUAL_AND_SERIAL(timer_options_are_checked) {
   chime_timer_options options = refused_options(t);
   chime_timer_t timer = UNTOUCHED;
-  size_t i;
-  QUEUE_OR_RETURN(queue, place);
   expect_timer_refused(t, queue, NULL, "options is NULL");
   INVALID(chime_timer_create(queue, &options, NULL), "timer is NULL");
-  for (i = 0; i < NOT_UTF8; i++) {
+  for (size_t i = 0; i < NOT_UTF8; i++) {
     options.label = not_utf8[i];
     expect_timer_refused(t, queue, &options, "options.label is not UTF-8");
   }

@@ -42,11 +42,7 @@ enum { NOT_UTF8 = sizeof not_utf8 / sizeof not_utf8[0] };
 
 /* Options whose context must stay with the caller. */
 static inline chime_timer_options refused_options(csuite *t) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  options.handler = never;
-  options.context = t;
-  options.finalizer = never_function;
-  return options;
+  return TIMER_OPTIONS(.handler = never, .context = t, .finalizer = never_function);
 }
 
 #endif /* CSUITE_ARGUMENTS_H */

@@ -7,13 +7,10 @@
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
-TEST(calls_on_timers_are_refused_and_change_nothing) {
-  chime_timer_info before, after;
+VIRTUAL_TEST(calls_on_timers_are_refused_and_change_nothing) {
   uint64_t timer = UNTOUCHED;
-  size_t i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_every(t, queue, "a", 10);
-  before = info_of(t, p->timer);
+  chime_timer_info before = info_of(t, p->timer);
   INVALID(chime_timer_postpone(p->timer, -1), "delay_ns (-1 ns) is negative");
   INVALID(chime_timer_postpone(p->timer, INT64_MIN), "delay_ns (-9223372036.854775808 s) is negative");
   INVALID(chime_timer_cancel_and_wait(p->timer, -1), "timeout_ns (-1 ns) is negative");
@@ -26,7 +23,7 @@ TEST(calls_on_timers_are_refused_and_change_nothing) {
   INVALID(chime_timer_add_handler(p->timer, NULL, never, t, never_function), "key is NULL");
   INVALID(chime_timer_add_handler(p->timer, "x", NULL, t, never_function), "handler is NULL");
   INVALID(chime_timer_remove_handler(p->timer, NULL), "key is NULL");
-  for (i = 0; i < NOT_UTF8; i++) {
+  for (size_t i = 0; i < NOT_UTF8; i++) {
     INVALID(chime_timer_add_handler(p->timer, not_utf8[i], never, t, never_function), "key is not UTF-8");
     INVALID(chime_timer_remove_handler(p->timer, not_utf8[i]), "key is not UTF-8");
   }
@@ -44,15 +41,14 @@ TEST(calls_on_timers_are_refused_and_change_nothing) {
           "handler is NULL, and finalizer is not");
   EXPECT_EQ(timer, UNTOUCHED);
   EXPECT_EQ(stats_of(t, queue).timers, 1);
-  after = info_of(t, p->timer);
+  chime_timer_info after = info_of(t, p->timer);
   EXPECT(memcmp(&before, &after, sizeof before) == 0);
   ADVANCE(10);
   EXPECT_LOG("a1@10");
 }
 
-TEST(calls_on_queues_are_refused_and_change_nothing) {
+VIRTUAL_TEST(calls_on_queues_are_refused_and_change_nothing) {
   uint64_t count = UNTOUCHED;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   ADVANCE(5);
   INVALID(chime_queue_now(queue, NULL), "now_ns is NULL");
   INVALID(chime_queue_sync(queue, NULL, t, CHIME_FOREVER), "function is NULL");
@@ -70,31 +66,57 @@ TEST(calls_on_queues_are_refused_and_change_nothing) {
   EXPECT_OK(chime_queue_shutdown(queue, 0)); /* it was alive */
 }
 
-TEST(what_a_queue_cannot_do_is_told) {
-  static const where places[] = {SERIAL, CONCURRENT, GLOBAL, HOST};
+/* What only host-driven queues do. */
+static void expect_not_host_driven(csuite *t, chime_queue_t queue, where place) {
+  chime_tick ticks[1];
+  int32_t number = 7;
+  int64_t deadline = 7;
+  uint32_t count = 7;
+  UNSUPPORTED(chime_queue_fd(queue, &number), "queue is not host-driven");
+  EXPECT_STATUS(chime_queue_poll_timeout(queue, &number), CHIME_ERROR_UNSUPPORTED);
+  if (place != VIRTUAL) EXPECT_STATUS(chime_queue_next_deadline(queue, &deadline), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_process(queue, 0, &count), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 1, &count), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_run(queue, 0), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_queue_stop(queue), CHIME_ERROR_UNSUPPORTED);
+  EXPECT(number == 7 && deadline == 7 && count == 7);
+}
+
+VIRTUAL_TEST(what_a_queue_cannot_do_is_told) {
+  static const where places[] = {VIRTUAL, HOST, PRECISE, SERIAL, CONCURRENT, GLOBAL};
   chime_queue_t host = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_RECORDS);
   chime_timer_options options = refused_options(t);
   chime_timer_t timer = UNTOUCHED;
   chime_expiring_t value = UNTOUCHED;
   chime_tick tick;
-  uint32_t count = 0;
-  int32_t number = 0;
-  size_t i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  for (i = 0; i < 4 && (i == 3 || csuite_has_dispatch()); i++) {
+  uint32_t count = 7;
+  for (int i = 0; i < (csuite_has_dispatch() ? 6 : 3); i++) {
     QUEUE_OR_RETURN(other, places[i]);
+    if (places[i] != HOST) expect_not_host_driven(t, other, places[i]);
+    if (places[i] == VIRTUAL) continue;
     UNSUPPORTED(chime_queue_advance(other, 0), "queue is not virtual");
     UNSUPPORTED(chime_queue_advance_to(other, INT64_MAX), "queue is not virtual");
     UNSUPPORTED(chime_queue_jump(other, 0), "queue is not virtual");
-    if (places[i] != SERIAL) EXPECT_STATUS(chime_queue_sync(other, never_function, t, 0), CHIME_ERROR_UNSUPPORTED);
+    if (places[i] == SERIAL || places[i] == PRECISE) continue;
+    EXPECT_STATUS(chime_queue_sync(other, never_function, t, 0), CHIME_ERROR_UNSUPPORTED);
   }
   UNSUPPORTED(chime_queue_sync(queue, never_function, t, CHIME_FOREVER),
               "queue is driven by calls of another thread: use chime_queue_async");
-  UNSUPPORTED(chime_queue_fd(queue, &number), "queue is not host-driven");
   UNSUPPORTED(chime_queue_process(records, 0, NULL), "queue gives records: chime_queue_take_ticks takes them");
   UNSUPPORTED(chime_queue_take_ticks(host, &tick, sizeof tick, 1, &count),
               "queue was made without CHIME_QUEUE_RECORDS, and gives no records");
+  EXPECT_STATUS(chime_queue_run(records, 0), CHIME_ERROR_UNSUPPORTED);
+  INVALID(chime_queue_fd(host, NULL), "fd is NULL");
+  INVALID(chime_queue_next_deadline(host, NULL), "deadline_ns is NULL");
+  INVALID(chime_queue_poll_timeout(host, NULL), "milliseconds is NULL");
+  INVALID(chime_queue_wait(host, -1), "timeout_ns (-1 ns) is negative");
+  INVALID(chime_queue_run(host, 2), "flags (2) has a flag that means nothing here");
   INVALID(chime_queue_take_ticks(records, &tick, 12, 1, &count), "tick_size (12) is not sizeof(chime_tick)");
+  EXPECT_STATUS(chime_queue_take_ticks(records, NULL, sizeof tick, 1, &count), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizeof tick, 1, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizeof tick, 0, &count), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(count, 7);
   /* A queue that gives records has no handlers, functions, finalizers and values. */
   UNSUPPORTED(chime_timer_after(records, 0, never, t, NULL, &timer),
               "queue gives records: the timer's handler, and all other functions, must be NULL there");
@@ -114,23 +136,16 @@ TEST(what_a_queue_cannot_do_is_told) {
   EXPECT_STATUS(chime_timer_remove_handler(timer, "x"), CHIME_IGNORED);
 }
 
-/* [14] */
-TEST(a_queue_with_a_timer_limit_refuses_one_more) {
+TEST(a_queue_with_a_timer_limit_refuses_one_more) { /* [14] */
   static const char full[] = "queue has as many timers as its timer_limit admits";
-  chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
   chime_timer_options options = refused_options(t);
-  chime_schedule schedule = schedule_of(0, 0);
-  chime_queue_t queue = 0;
+  chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.timer_limit = 2));
   uint64_t id = UNTOUCHED;
-  probe *a;
-  queue_options.timer_limit = 2;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &queue_options, &queue));
-  csuite_ends(t, queue, PATIENCE);
-  a = probe_idle(t, queue, "a");
+  probe *a = probe_idle(t, queue, "a");
   probe_after(t, queue, "b", 10);
   EXPECT_DETAIL(chime_timer_create(queue, &options, &id), CHIME_ERROR_LIMIT, full);
-  EXPECT_DETAIL(chime_timer_start(queue, &options, &schedule, &id), CHIME_ERROR_LIMIT, full);
-  EXPECT_DETAIL(chime_timer_start(queue, &options, &schedule, NULL), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_start(queue, &options, AFTER(0), &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_start(queue, &options, AFTER(0), NULL), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_timer_after(queue, 0, never, t, never_function, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_timer_every(queue, 1, never, t, never_function, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_expiring_create(queue, t, never_function, 1, &id), CHIME_ERROR_LIMIT, full);
@@ -142,11 +157,10 @@ TEST(a_queue_with_a_timer_limit_refuses_one_more) {
   EXPECT_OK(chime_timer_release(id));
 }
 
-TEST(calls_on_targets_and_values_are_refused_and_change_nothing) {
+VIRTUAL_TEST(calls_on_targets_and_values_are_refused_and_change_nothing) {
   uint64_t id = UNTOUCHED;
   void *found = NULL;
   chime_expiring_t value = 0;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   EXPECT_STATUS(chime_target_create(NULL, never_function, &id), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_target_create(t, never_function, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_expiring_create(queue, NULL, never_function, 1, &id), CHIME_ERROR_INVALID_ARGUMENT);
@@ -167,21 +181,19 @@ TEST(calls_on_targets_and_values_are_refused_and_change_nothing) {
   EXPECT_OK(chime_expiring_release(value));
 }
 
-static void *look_first(void *argument) {
-  csuite *t = argument;
+THREAD_OF_TEST(look_first) {
   int64_t now = 77;
   EXPECT_TEXT(chime_last_error_detail(), "");
   INVALID(chime_now(1000, &now), "clock (1000) is none of the constants that it may be");
   INVALID(chime_now(-1, &now), "clock (-1) is none of the constants that it may be");
   EXPECT_STATUS(chime_now(CHIME_CLOCK_VIRTUAL, &now), CHIME_ERROR_UNSUPPORTED);
   EXPECT_EQ(now, 77);
-  return NULL;
 }
 
 TEST(each_thread_has_a_detail_of_its_own) {
   int64_t now;
   INVALID(chime_now(CHIME_CLOCK_MONOTONIC, NULL), "now_ns is NULL");
-  run_loop_on_a_thread(t, look_first);
+  run_on_a_thread(t, look_first, t);
   EXPECT_TEXT(chime_last_error_detail(), "now_ns is NULL");
   /* What succeeds, or fails otherwise, changes nothing. */
   EXPECT(chime_now(CHIME_CLOCK_MONOTONIC, &now) == CHIME_OK && chime_timer_cancel(5) == CHIME_ERROR_INVALID_HANDLE);
@@ -194,7 +206,6 @@ OWN_THREAD_TEST(calls_on_run_loops_are_refused) {
   static const char *const modes[] = {"", "\xff", CHIME_RUN_LOOP_COMMON_MODES};
   chime_run_loop_t loop = current_loop(t), none = UNTOUCHED;
   chime_queue_t queue = UNTOUCHED;
-  int i;
   INVALID(chime_run_loop_current(NULL), "run_loop is NULL");
   INVALID(chime_run_loop_main(NULL), "run_loop is NULL");
   INVALID(chime_run_loop_create("a", NULL), "run_loop is NULL");
@@ -203,7 +214,7 @@ OWN_THREAD_TEST(calls_on_run_loops_are_refused) {
   INVALID(chime_run_loop_run(NULL, 0, 2), "flags (2) has a flag that means nothing here");
   INVALID(chime_run_loop_queue_create(loop, NULL, NULL, NULL), "queue is NULL");
   EXPECT_STATUS(chime_run_loop_add_common_mode(loop, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  for (i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) {
     EXPECT_STATUS(chime_run_loop_run(modes[i], 0, 0), CHIME_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(chime_run_loop_add_common_mode(loop, modes[i]), CHIME_ERROR_INVALID_ARGUMENT);
     if (i == 2) break;
@@ -220,16 +231,17 @@ OWN_THREAD_TEST(calls_on_weak_timers_are_refused) {
   EXPECT_OK(chime_target_create(&object, NULL, &gone));
   EXPECT_OK(chime_target_release(gone));
 #define CREATE(repeats, target, action) chime_weak_timer_create(1, repeats, target, action, t, never_function, &timer)
-#define SCHEDULE(repeats, target, action) chime_weak_timer_schedule(1, repeats, target, action, t, never_function, NULL)
+#define SCHEDULED(repeats, target, action) \
+  chime_weak_timer_schedule(1, repeats, target, action, t, never_function, NULL)
   EXPECT_STATUS(CREATE(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(CREATE(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(CREATE(-1, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(CREATE(1, gone, never), CHIME_ERROR_TARGET_GONE);
-  EXPECT_STATUS(SCHEDULE(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(SCHEDULE(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(SCHEDULE(1, gone, never), CHIME_ERROR_TARGET_GONE);
+  EXPECT_STATUS(SCHEDULED(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(SCHEDULED(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(SCHEDULED(1, gone, never), CHIME_ERROR_TARGET_GONE);
 #undef CREATE
-#undef SCHEDULE
+#undef SCHEDULED
   EXPECT_STATUS(chime_weak_timer_create(1, 1, 0, never, t, never_function, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(timer, UNTOUCHED);
   run_for(t, NULL, CHIME_MILLISECOND);

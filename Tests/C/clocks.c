@@ -13,26 +13,19 @@ static const struct {
 };
 
 TEST(a_deadline_of_each_clock_is_met) {
-  size_t i;
-  for (i = 0; i < sizeof offered / sizeof offered[0]; i++) {
-    chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-    chime_queue_t queue;
-    chime_schedule schedule;
-    probe *p;
+  for (size_t i = 0; i < sizeof offered / sizeof offered[0]; i++) {
     int64_t now, after;
     if (offered[i].clock == CHIME_CLOCK_WALL && !csuite_has_dispatch()) continue;
-    options.clock = offered[i].clock;
-    queue = csuite_queue_with(t, offered[i].kind, &options);
+    chime_queue_t queue = csuite_queue_with(t, offered[i].kind, &QUEUE_OPTIONS(.clock = offered[i].clock));
     REQUIRE_OK(chime_now(offered[i].clock, &now));
     EXPECT_BETWEEN(now_of(t, queue), now, now + 10 * CHIME_SECOND);
-    schedule = schedule_at(now + 10 * CHIME_MILLISECOND, 0);
-    p = probe_start(t, queue, "a", &schedule);
+    int64_t due = now + 10 * CHIME_MILLISECOND;
+    probe *p = probe_start(t, queue, "a", AT(due));
     EXPECT(offered[i].kind == CHIME_QUEUE_HOST ? process_until(t, queue, &p->returned, 1) : await(&p->returned, 1));
     REQUIRE_OK(chime_now(offered[i].clock, &after));
-    EXPECT_EQ(p->first.scheduled_ns, schedule.first_ns);
-    EXPECT_BETWEEN(p->first.actual_ns, schedule.first_ns, after);
-    schedule = schedule_at(after + CHIME_MINUTE, 0);
-    EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, &schedule));
+    EXPECT_EQ(p->first.scheduled_ns, due);
+    EXPECT_BETWEEN(p->first.actual_ns, due, after);
+    EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, AT(after + CHIME_MINUTE)));
     EXPECT_OK(chime_timer_postpone_until(p->timer, after + CHIME_HOUR));
     EXPECT_EQ(deadline_of(t, p->timer), after + CHIME_HOUR);
   }
@@ -40,8 +33,7 @@ TEST(a_deadline_of_each_clock_is_met) {
 
 TEST(sleep_until_is_never_early) {
   const chime_clock clocks[] = {CHIME_CLOCK_MONOTONIC, CHIME_CLOCK_BOOTTIME, CHIME_CLOCK_WALL};
-  size_t i;
-  for (i = 0; i < 3; i++) {
+  for (size_t i = 0; i < 3; i++) {
     int64_t now, after;
     REQUIRE_OK(chime_now(clocks[i], &now));
     EXPECT_OK(chime_sleep_until(clocks[i], now + 5 * CHIME_MILLISECOND));
@@ -56,17 +48,12 @@ TEST(sleep_until_is_never_early) {
 /* ---- Precise queues and threads --------------------------------------------------------------------------------- */
 
 TEST(real_time_priority_is_given_or_refused_by_a_status) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  const chime_queue_options options = QUEUE_OPTIONS(.realtime_priority = 1, .affinity = 1);
   chime_queue_t queue = 0;
-  chime_status status;
-  options.realtime_priority = 1;
-  options.affinity = 1;
-  status = chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue);
+  chime_status status = chime_queue_create(CHIME_QUEUE_PRECISE, &options, &queue);
   if (status == CHIME_OK) {
-    probe *p;
     csuite_ends(t, queue, PATIENCE);
-    p = probe_every_quietly(t, queue, CHIME_MILLISECOND);
-    EXPECT(await(&p->ticks, 5));
+    EXPECT(await(&probe_every_quietly(t, queue, CHIME_MILLISECOND)->ticks, 5));
   } else {
     EXPECT(status == CHIME_ERROR_PERMISSION || status == CHIME_ERROR_INVALID_ARGUMENT); /* no such processor here */
     EXPECT_EQ(queue, 0);
@@ -97,7 +84,6 @@ static void leave_slowly(void *context) {
 static void note_inside(const chime_tick *tick, void *context) {
   hooks *h = context;
   int left = load(&h->left);
-  (void)tick;
   if (load(&h->entered) <= left) add(&h->outside, 1); /* other threads of the queue may be inside, too */
   add(&h->ticks, 1);
 }
@@ -105,16 +91,12 @@ static void note_inside(const chime_tick *tick, void *context) {
 /* [16]: the hooks stand around each handler. */
 TEST(shutdown_waits_for_the_leave_hook) {
   const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_PRECISE};
-  int kind, round;
-  for (kind = 0; kind < 3; kind++) {
+  for (int kind = 0; kind < 3; kind++) {
     if (kinds[kind] != CHIME_QUEUE_PRECISE && !csuite_has_dispatch()) continue;
-    for (round = 0; round < csuite_scaled(100) && !csuite_failed(t); round++) {
+    for (int round = 0; round < csuite_scaled(100) && !csuite_failed(t); round++) {
       hooks *h = csuite_memory(t, sizeof *h);
-      chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+      const chime_queue_options options = QUEUE_OPTIONS(.enter = on_enter, .leave = leave_slowly, .hook_context = h);
       chime_queue_t queue = 0;
-      options.enter = on_enter;
-      options.leave = leave_slowly;
-      options.hook_context = h;
       REQUIRE_OK(chime_queue_create(kinds[kind], &options, &queue));
       EXPECT_OK(chime_timer_after(queue, CHIME_MICROSECOND, note_inside, h, NULL, NULL));
       if (round % 4 == 0) EXPECT(await(&h->ticks, 1));

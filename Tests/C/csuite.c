@@ -3,20 +3,11 @@
 
 #include "harness.h"
 
-static int is_on_the_main_queue(const csuite_test *test) {
-  static const char ending[] = "_on_the_main_queue";
-  size_t length = strlen(test->name), ending_length = sizeof ending - 1;
-  return length > ending_length && strcmp(test->name + length - ending_length, ending) == 0;
-}
-
-static int is_alone(const csuite_test *test) { return test->is_alone || is_on_the_main_queue(test); }
-
 static const csuite_test *find_test(int index) {
   const csuite_test *test;
-  int alone;
-  for (alone = 0; alone <= 1; alone++) {
+  for (int alone = 0; alone <= 1; alone++) {
     for (test = csuite_first_test(); test != NULL; test = test->next) {
-      if (is_alone(test) == alone && index-- == 0) return test;
+      if ((test->where != ANYWHERE) == alone && index-- == 0) return test;
     }
   }
   return NULL;
@@ -25,15 +16,14 @@ static const csuite_test *find_test(int index) {
 static int count_tests(int with_those_alone) {
   const csuite_test *test;
   int count = 0;
-  for (test = csuite_first_test(); test != NULL; test = test->next) count += with_those_alone || !is_alone(test);
+  for (test = csuite_first_test(); test != NULL; test = test->next)
+    count += with_those_alone || test->where == ANYWHERE;
   return count;
 }
 
 int csuite_count(void) { return count_tests(0); }
 int csuite_count_all(void) { return count_tests(1); }
 const char *csuite_name(int i) { return find_test(i)->name; }
-
-/* ---- On the main queue ------------------------------------------------------------------------------------------ */
 
 typedef struct main_queue_run {
   const csuite_test *test;
@@ -53,12 +43,11 @@ static void *run_and_stop(void *argument) {
 static int run_on_the_main_queue(const csuite_test *test, char *message, size_t capacity) {
   main_queue_run run = {test, message, capacity, CSUITE_FAILED};
   pthread_t thread;
-  chime_status status;
   if (pthread_create(&thread, NULL, run_and_stop, &run) != 0) {
     snprintf(message, capacity, "no thread");
     return CSUITE_FAILED;
   }
-  status = chime_main_run();
+  chime_status status = chime_main_run();
   pthread_join(thread, NULL);
   if (status == CHIME_STOPPED) return run.result;
   if (status == CHIME_ERROR_UNSUPPORTED && run.result == CSUITE_SKIPPED) return run.result; /* without libdispatch */
@@ -68,6 +57,6 @@ static int run_on_the_main_queue(const csuite_test *test, char *message, size_t 
 
 int csuite_run(int i, char *message, size_t capacity) {
   const csuite_test *test = find_test(i);
-  return is_on_the_main_queue(test) ? run_on_the_main_queue(test, message, capacity)
-                                    : csuite_run_test(test, message, capacity);
+  return test->where == ON_THE_MAIN_QUEUE ? run_on_the_main_queue(test, message, capacity)
+                                          : csuite_run_test(test, message, capacity);
 }

@@ -6,8 +6,7 @@
 
 /* ---- Never early, no drift -------------------------------------------------------------------------------------- */
 
-static void check_not_early(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void check_not_early(csuite *t, probe *p, const chime_tick *tick) {
   int64_t now = 0;
   EXPECT_OK(chime_now(CHIME_CLOCK_MONOTONIC, &now));
   EXPECT_BETWEEN(tick->scheduled_ns, p->number, INT64_MAX);
@@ -15,40 +14,33 @@ static void check_not_early(probe *p, const chime_tick *tick) {
   EXPECT_EQ(tick->missed, 0);
 }
 
-/* [3] */
-TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) {
+TESTS_ON_DISPATCH_QUEUES(no_one_shot_is_early) { /* [3] */
   enum { COUNT = 100 };
   dice d = {UINT64_C(77777)};
   probe *probes[COUNT];
-  int i;
-  QUEUE_OR_RETURN(queue, place);
-  for (i = 0; i < COUNT; i++) {
+  for (int i = 0; i < COUNT; i++) {
     int64_t delay = roll_below(&d, 60 * CHIME_MILLISECOND);
-    chime_schedule schedule = schedule_of(delay, 0);
     probes[i] = probe_idle(t, queue, "a");
     probes[i]->on_tick = check_not_early;
     probes[i]->number = now_of(t, queue) + delay;
-    EXPECT_OK(chime_timer_activate(probes[i]->timer, &schedule));
+    EXPECT_OK(chime_timer_activate(probes[i]->timer, AFTER(delay)));
   }
-  for (i = 0; i < COUNT; i++) {
+  for (int i = 0; i < COUNT; i++) {
     REQUIRE(await(&probes[i]->returned, 1));
     EXPECT_EQ(load(&probes[i]->ticks), 1);
     EXPECT_EQ(state_of(t, probes[i]->timer), CHIME_STATE_FINISHED);
   }
 }
 
-/* [3] [4] [5] */
-TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) {
+TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) { /* [3] [4] [5] */
   grid *g = csuite_memory(t, sizeof *g);
-  chime_schedule schedule;
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
+  chime_schedule schedule = schedule_at(now_of(t, queue) + 5 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
+  schedule.tick_limit = 100;
   p->on_tick = check_grid;
   p->user = g;
-  g->interval_ns = 2 * CHIME_MILLISECOND;
-  g->first_ns = now_of(t, queue) + 5 * CHIME_MILLISECOND;
-  schedule = schedule_at(g->first_ns, g->interval_ns);
-  schedule.tick_limit = 100;
+  g->first_ns = schedule.first_ns;
+  g->interval_ns = schedule.interval_ns;
   EXPECT_OK(chime_timer_activate(p->timer, &schedule));
   await_finished(t, p->timer);
   EXPECT_EQ(g->due_times, 100);
@@ -57,22 +49,18 @@ TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) {
 }
 
 TESTS_ON_DISPATCH_QUEUES(an_earlier_timer_added_later_comes_first) {
-  QUEUE_OR_RETURN(queue, place);
   probe *late = probe_after(t, queue, "a", CHIME_HOUR);
-  probe *early;
   let_later_ticks_come(t, queue, 0); /* then the queue sleeps for the hour */
-  early = probe_after(t, queue, "b", CHIME_MILLISECOND);
+  probe *early = probe_after(t, queue, "b", CHIME_MILLISECOND);
   EXPECT(await(&early->returned, 1));
   EXPECT_EQ(load(&late->ticks), 0);
 }
 
 /* "No tick starts before now + delay." */
 TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch) {
-  int i;
   int64_t not_before = 0, delay = 40 * CHIME_MILLISECOND;
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_quiet(t, queue, delay, 0, NULL);
-  for (i = 0; i < 20; i++) {
+  for (int i = 0; i < 20; i++) {
     int64_t now = now_of(t, queue);
     chime_status status = chime_timer_postpone(p->timer, delay);
     if (status == CHIME_IGNORED) break; /* this machine was slow: the timeout won */
@@ -88,16 +76,13 @@ TESTS_ON_DISPATCH_QUEUES(an_idle_timeout_comes_only_after_the_last_touch) {
 
 /* ---- Stopping --------------------------------------------------------------------------------------------------- */
 
-/* [7] */
-TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, CHIME_HOUR);
-  QUEUE_OR_RETURN(queue, place);
+TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) { /* [7] */
   probe *p = probe_held(t, queue, CHIME_HOUR);
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   EXPECT_EQ(info_of(t, p->timer).sequence, 1);
   EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_RUNNING);
   EXPECT_OK(chime_timer_resume(p->timer));
-  EXPECT_STATUS(chime_timer_reschedule(p->timer, &in_an_hour), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_reschedule(p->timer, EVERY(CHIME_HOUR, CHIME_HOUR)), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_restart(p->timer, NULL), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_IGNORED);
@@ -116,10 +101,8 @@ TESTS_ON_DISPATCH_QUEUES(calls_while_the_handler_runs_answer_running) {
 
 /* [6]: "A tick that falls due meanwhile waits for the return." */
 TESTS_ON_DISPATCH_QUEUES(a_tick_due_while_the_handler_runs_waits_for_it) {
-  chime_schedule at_once = schedule_of(0, 0);
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_held(t, queue, 0);
-  EXPECT_TOOK_EFFECT(chime_timer_activate(p->timer, &at_once)); /* finished: a new life, due at once */
+  EXPECT_TOOK_EFFECT(chime_timer_activate(p->timer, AFTER(0))); /* finished: a new life, due at once */
   if (runs_side_by_side(place)) let_later_ticks_come(t, queue, 0);
   EXPECT_EQ(load(&p->ticks), 1);
   open_gate(p);
@@ -132,13 +115,10 @@ static void *open_gate_soon(void *argument) {
   return NULL;
 }
 
-/* [7] */
-TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler) {
-  pthread_t thread;
-  int64_t begin;
-  QUEUE_OR_RETURN(queue, place);
+TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler) { /* [7] */
   probe *p = probe_held(t, queue, CHIME_HOUR);
-  begin = monotonic_ns();
+  int64_t begin = monotonic_ns();
+  pthread_t thread;
   EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED); /* what was asked for is in effect */
@@ -153,29 +133,24 @@ TESTS_ON_DISPATCH_QUEUES(cancel_and_wait_waits_for_the_handler) {
   pthread_join(thread, NULL);
 }
 
-static void cancel_and_wait_for_the_other(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->status = chime_timer_cancel_and_wait(p->other->timer, CHIME_FOREVER);
+static void cancel_and_wait_for_the_other(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_OK(chime_timer_cancel_and_wait(p->other->timer, CHIME_FOREVER));
 }
 
 /* "From another handler of the same serial queue nothing is busy and it returns at once." */
-TEST(cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once) {
-  QUEUE_OR_RETURN(queue, SERIAL);
+SERIAL_TEST(cancel_and_wait_in_another_handler_of_a_serial_queue_returns_at_once) {
   probe *later = probe_after(t, queue, "b", CHIME_HOUR);
   probe *p = probe_idle(t, queue, "a");
   p->other = later;
   p->on_tick = cancel_and_wait_for_the_other;
   EXPECT_OK(chime_timer_fire(p->timer));
   EXPECT(await(&p->returned, 1));
-  EXPECT_OK(p->status);
   EXPECT_EQ(state_of(t, later->timer), CHIME_STATE_CANCELLED);
 }
 
 /* All begin; then each waits for the next, and the last for the first. */
-static void meet_and_wait_for_the_next(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void meet_and_wait_for_the_next(csuite *t, probe *p, const chime_tick *tick) {
   int *met = p->user;
-  (void)tick;
   add(met, 1);
   EXPECT(await(met, (int)p->number));
   p->status = chime_timer_cancel_and_wait(p->other->timer, PATIENCE);
@@ -184,20 +159,17 @@ static void meet_and_wait_for_the_next(probe *p, const chime_tick *tick) {
 static void check_ring(csuite *t, int count) {
   probe *probes[3];
   int *met = csuite_memory(t, sizeof *met);
-  int i, deadlocks = 0;
-  for (i = 0; i < count; i++) {
+  int deadlocks = 0;
+  for (int i = 0; i < count; i++) {
     QUEUE_OR_RETURN(queue, SERIAL);
     probes[i] = probe_idle(t, queue, "a");
     probes[i]->on_tick = meet_and_wait_for_the_next;
     probes[i]->user = met;
     probes[i]->number = count;
   }
-  for (i = 0; i < count; i++) probes[i]->other = probes[(i + 1) % count];
-  for (i = 0; i < count; i++) {
-    chime_schedule schedule = schedule_of(0, CHIME_HOUR);
-    EXPECT_OK(chime_timer_activate(probes[i]->timer, &schedule));
-  }
-  for (i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++) probes[i]->other = probes[(i + 1) % count];
+  for (int i = 0; i < count; i++) EXPECT_OK(chime_timer_activate(probes[i]->timer, EVERY(0, CHIME_HOUR)));
+  for (int i = 0; i < count; i++) {
     REQUIRE(await(&probes[i]->returned, 1));
     if (probes[i]->status == CHIME_ERROR_WOULD_DEADLOCK) deadlocks++;
     else EXPECT_OK(probes[i]->status);
@@ -206,8 +178,7 @@ static void check_ring(csuite *t, int count) {
   EXPECT(deadlocks >= 1);
 }
 
-/* [1] */
-TEST(two_handlers_that_wait_for_each_other_get_would_deadlock) { check_ring(t, 2); }
+TEST(two_handlers_that_wait_for_each_other_get_would_deadlock) { check_ring(t, 2); } /* [1] */
 TEST(three_handlers_that_wait_in_a_ring_get_would_deadlock) { check_ring(t, 3); }
 
 /* ---- No stale tick ---------------------------------------------------------------------------------------------- */
@@ -217,8 +188,7 @@ typedef struct race {
   uint64_t forbidden, started;
 } race;
 
-static void check_not_stale(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void check_not_stale(csuite *t, probe *p, const chime_tick *tick) {
   race *r = p->user;
   EXPECT(__atomic_load_n(&r->forbidden, __ATOMIC_SEQ_CST) != tick->generation);
   __atomic_store_n(&r->started, tick->generation, __ATOMIC_SEQ_CST);
@@ -231,37 +201,27 @@ static void spin_ns(int64_t duration_ns) {
 
 typedef chime_status (*stopper)(chime_timer_t timer);
 
-static chime_status stop_by_reschedule(chime_timer_t timer) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
-  return chime_timer_reschedule(timer, &in_an_hour);
-}
-static chime_status stop_by_restart(chime_timer_t timer) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
-  return chime_timer_restart(timer, &in_an_hour);
-}
+static chime_status stop_by_reschedule(chime_timer_t timer) { return chime_timer_reschedule(timer, AFTER(CHIME_HOUR)); }
+static chime_status stop_by_restart(chime_timer_t timer) { return chime_timer_restart(timer, AFTER(CHIME_HOUR)); }
 static chime_status stop_by_postpone(chime_timer_t timer) { return chime_timer_postpone(timer, CHIME_HOUR); }
 
 /* [7]: OK says that the one-shot has not started; it must not start any more. IGNORED says that it has. */
-static void check_stops(csuite *t, where place, stopper stop) {
+static void check_stops(csuite *t, chime_queue_t queue, stopper stop) {
   int count = csuite_scaled(3000), i;
   dice d = {UINT64_C(1234567)};
   race *r = NULL;
   probe *p = NULL;
-  QUEUE_OR_RETURN(queue, place);
   for (i = 0; i < count && !csuite_failed(t); i++) {
     chime_schedule soon = schedule_of(roll_below(&d, 40) * CHIME_MICROSECOND, 0);
-    uint64_t generation;
-    chime_status status;
     if (p == NULL || stop == chime_timer_release) {
-      p = probe_idle(t, queue, "a");
-      p->quiet = 1;
+      p = probe_idle(t, queue, NULL);
       p->on_tick = check_not_stale;
       p->user = r = csuite_memory(t, sizeof *r);
     }
     EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, &soon));
-    generation = generation_of(t, p->timer);
+    uint64_t generation = generation_of(t, p->timer);
     spin_ns(roll_below(&d, 120) * CHIME_MICROSECOND);
-    status = stop(p->timer);
+    chime_status status = stop(p->timer);
     if (status == CHIME_IGNORED) AWAIT(__atomic_load_n(&r->started, __ATOMIC_SEQ_CST) == generation);
     if (status != CHIME_OK) continue;
     __atomic_store_n(&r->forbidden, generation, __ATOMIC_SEQ_CST);
@@ -270,12 +230,12 @@ static void check_stops(csuite *t, where place, stopper stop) {
   }
 }
 
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_cancel) { check_stops(t, place, chime_timer_cancel); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_suspend) { check_stops(t, place, chime_timer_suspend); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule) { check_stops(t, place, stop_by_reschedule); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_restart) { check_stops(t, place, stop_by_restart); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_postpone) { check_stops(t, place, stop_by_postpone); }
-TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) { check_stops(t, place, chime_timer_release); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_cancel) { check_stops(t, queue, chime_timer_cancel); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_suspend) { check_stops(t, queue, chime_timer_suspend); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_reschedule) { check_stops(t, queue, stop_by_reschedule); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_restart) { check_stops(t, queue, stop_by_restart); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_postpone) { check_stops(t, queue, stop_by_postpone); }
+TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) { check_stops(t, queue, chime_timer_release); }
 
 /* ---- Bare timers ------------------------------------------------------------------------------------------------ */
 
@@ -284,17 +244,15 @@ TESTS_ON_DISPATCH_QUEUES(no_tick_starts_after_release) { check_stops(t, place, c
  * other timers, with their finalizers, take the long way.
  */
 static probe *bare(csuite *t, chime_queue_t queue, const chime_schedule *schedule, probe_action on_tick) {
-  probe *p = probe_new(t, queue, "a");
+  probe *p = probe_new(t, queue, NULL);
   chime_timer_options options = probe_options(p);
   options.finalizer = NULL;
-  p->quiet = 1;
   p->on_tick = on_tick;
   EXPECT_OK(chime_timer_start(queue, &options, schedule, &p->timer));
   return p;
 }
 
-static void cancel_start_and_release_own(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void cancel_start_and_release_own(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_timer_check_generation(tick->timer, tick->generation));
   EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_check_generation(tick->timer, tick->generation), CHIME_IGNORED);
@@ -304,31 +262,24 @@ static void cancel_start_and_release_own(probe *p, const chime_tick *tick) {
   EXPECT(is_stale(tick->timer));
 }
 
-/* [2] [7] */
-TESTS_ON_ALL_QUEUES(a_bare_timer_says_that_its_handler_is_running) {
-  chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
-  QUEUE_OR_RETURN(queue, place);
-  probe *p = bare(t, queue, &schedule, cancel_start_and_release_own);
+TESTS_ON_ALL_QUEUES(a_bare_timer_says_that_its_handler_is_running) { /* [2] [7] */
+  probe *p = bare(t, queue, EVERY(CHIME_MILLISECOND, CHIME_MILLISECOND), cancel_start_and_release_own);
   if (place == VIRTUAL) ADVANCE(10 * CHIME_MILLISECOND);
   EXPECT(await(&p->returned, 1));
   EXPECT_EQ(load(&p->ticks), 1);
 }
 
-static void linger(probe *p, const chime_tick *tick) {
-  (void)p, (void)tick;
-  spin_ns(20 * CHIME_MICROSECOND);
-}
+static void linger(csuite *t, probe *p, const chime_tick *tick) { spin_ns(20 * CHIME_MICROSECOND); }
 
 /* [7]: a crowd that one pass has collected, cancelled from its end while the first of it run. */
 TESTS_ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer) {
   enum { CROWD = 64 };
   int rounds = csuite_scaled(20), round, i;
-  QUEUE_OR_RETURN(queue, place);
   for (round = 0; round < rounds; round++) {
-    chime_schedule schedule = schedule_at(now_of(t, queue) + CHIME_MILLISECOND, 0);
+    int64_t due = now_of(t, queue) + CHIME_MILLISECOND;
     probe *crowd[CROWD];
     int started = 0;
-    for (i = 0; i < CROWD; i++) crowd[i] = bare(t, queue, &schedule, linger);
+    for (i = 0; i < CROWD; i++) crowd[i] = bare(t, queue, AT(due), linger);
     while (started == 0 && !csuite_failed(t)) {
       for (i = 0; i < CROWD; i++) started += load(&crowd[i]->ticks);
     }
@@ -348,14 +299,11 @@ TESTS_ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer) {
 
 /* ---- Fairness and extremes -------------------------------------------------------------------------------------- */
 
-static void restart_own_at_once_until_told(probe *p, const chime_tick *tick) {
-  chime_schedule at_once = schedule_of(0, 0);
-  if (load(&p->gate) == 0) p->status = chime_timer_restart(tick->timer, &at_once);
+static void restart_own_at_once_until_told(csuite *t, probe *p, const chime_tick *tick) {
+  if (load(&p->gate) == 0) EXPECT(!CHIME_FAILED(chime_timer_restart(tick->timer, AFTER(0))));
 }
 
-/* [12] */
-TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) {
-  QUEUE_OR_RETURN(queue, place);
+TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) { /* [12] */
   probe *greedy = probe_quiet(t, queue, 0, 0, restart_own_at_once_until_told);
   probe *meek = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   EXPECT(await(&meek->returned, 5));
@@ -364,13 +312,10 @@ TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) {
   EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(greedy->timer, CHIME_FOREVER)));
 }
 
-/* [17] */
-TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin) {
+TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin) { /* [17] */
   chime_schedule at_zero = schedule_at(0, CHIME_MILLISECOND); /* of the clock: since then millions were missed */
-  int64_t begin;
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_idle(t, queue, "a");
-  begin = now_of(t, queue);
+  int64_t begin = now_of(t, queue);
   EXPECT_OK(chime_timer_activate(p->timer, &at_zero));
   REQUIRE(await(&p->ticks, 3));
   EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER)));
@@ -380,9 +325,7 @@ TESTS_ON_DISPATCH_QUEUES(a_deadline_long_past_is_due_at_once_and_does_not_spin) 
 
 /* [17]: nor does the second call of a timer whose period has no end. */
 TESTS_ON_DISPATCH_QUEUES(a_timer_that_never_comes_can_be_ended) {
-  chime_schedule schedule = schedule_of(CHIME_FOREVER, CHIME_FOREVER);
-  QUEUE_OR_RETURN(queue, place);
-  probe *never = probe_start(t, queue, "a", &schedule);
+  probe *never = probe_start(t, queue, "a", EVERY(CHIME_FOREVER, CHIME_FOREVER));
   probe *once = probe_quiet(t, queue, 0, CHIME_FOREVER, NULL);
   EXPECT_EQ(deadline_of(t, never->timer), CHIME_FOREVER);
   EXPECT_EQ(state_of(t, never->timer), CHIME_STATE_RUNNING);

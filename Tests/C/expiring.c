@@ -2,67 +2,22 @@
  * expiring.c - values that expire: one that has vanished cannot be acquired, however late its queue is; whoever has
  * acquired it keeps it; the handler of the expiry is called once or never, and each finalizer once, after the last use.
  * Promises 3, 8, 9 and 10. (Many threads at once: storm.c.)
- *
- * In a timeline `n@10` is the call of the handler with the notice `n` at 10, `v.` the finalizer of the value `v`.
  */
 #include "timeline.h"
 
-/* A value and the context of its expiry's handler. Both stay in memory, so that a use after their finalizers is seen. */
-typedef struct value value;
-struct value {
-  csuite *t;
-  chime_expiring_t expiring;
-  chime_tick last;
-  int stays; /* 1: the handler stays until the gate opens */
-  int calls, finalized, context_finalized, flag, gate;
-};
-
-static void finalize_value(void *context) {
-  value *v = context;
-  csuite *t = v->t;
-  EXPECT_EQ(add(&v->finalized, 1), 1); /* [8] */
-}
-
-static void finalize_context(void *context) {
-  value *v = context;
-  csuite *t = v->t;
-  EXPECT_EQ(add(&v->context_finalized, 1), 1); /* [8] */
-}
-
-static void expect_vanished(value *v) {
-  csuite *t = v->t;
-  void *found = v;
-  EXPECT_STATUS(chime_expiring_acquire(v->expiring, &found), CHIME_IGNORED);
-  EXPECT(found == NULL);
-}
-
-static void on_expiry(const chime_tick *tick, void *context) {
-  value *v = context;
-  csuite *t = v->t;
-  EXPECT_EQ(add(&v->calls, 1), 1);
-  EXPECT(tick->target == v && tick->context == v && tick->timer == 0 && tick->kind == CHIME_TICK_DUE);
-  EXPECT(tick->actual_ns >= tick->scheduled_ns); /* [3] */
-  expect_vanished(v);
-  v->last = *tick;
-  store(&v->flag, 1);
-  if (v->stays) EXPECT(await(&v->gate, 1));
-  EXPECT_EQ(load(&v->finalized) + load(&v->context_finalized), 0);
-}
-
-/* One with a handler, which vanishes in an hour. */
-static value *distant(csuite *t, chime_queue_t queue) {
-  value *v = csuite_memory(t, sizeof *v);
-  v->t = t;
-  EXPECT_OK(chime_expiring_create(queue, v, finalize_value, CHIME_HOUR, &v->expiring));
-  EXPECT_OK(chime_expiring_on_expiry(v->expiring, on_expiry, v, finalize_context));
+/* A value that vanishes in an hour; the handler of its expiry is `other`. */
+static probe *distant(csuite *t, chime_queue_t queue) {
+  probe *v = probe_value(t, queue, "v", CHIME_HOUR);
+  v->other = probe_of_owner(v, "n");
+  EXPECT_OK(probe_expects(v->other));
   return v;
 }
 
 /* In a millisecond: not before its handler is there. */
-static value *soon(csuite *t, chime_queue_t queue, int stays) {
-  value *v = distant(t, queue);
-  v->stays = stays;
-  EXPECT_OK(chime_expiring_reset(v->expiring, CHIME_MILLISECOND));
+static probe *soon(csuite *t, chime_queue_t queue, probe_action on_expiry) {
+  probe *v = distant(t, queue);
+  v->other->on_tick = on_expiry;
+  EXPECT_OK(chime_expiring_reset(v->id, CHIME_MILLISECOND));
   return v;
 }
 
@@ -93,50 +48,40 @@ TIMELINE(a_lifetime_without_end_ends_with_a_reset_or_a_release,
 TIMELINE(the_end_of_time_ends_no_value,
          ">9223372036854775802; V value max; W value 4; +4 | W.; >3600000000000; now max; +0; V is there; "
          "V.reset 1; V is there |; V.release | V.")
-
 TIMELINE(values_vanish_in_the_order_of_their_deadlines,
          "U value 30; V value 10; W value 20; V.on n; W.on o; +40 | n@10 n. V. o@20 o. W. U.")
 
 /* [3] [8] [16]: the other one with the queue, without a call. */
 TESTS_ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue) {
-  QUEUE_OR_RETURN(queue, place);
-  value *v = soon(t, queue, 0), *other = distant(t, queue);
-  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_MILLISECOND));
-  EXPECT(await(&v->calls, 1));
+  probe *v = soon(t, queue, NULL), *other = distant(t, queue);
+  if (place == VIRTUAL) ADVANCE(CHIME_MILLISECOND);
+  EXPECT(await(&v->other->ticks, 1));
   expect_vanished(v);
-  EXPECT(await(&v->context_finalized, 1));
+  EXPECT(await(&v->other->finalized, 1));
   EXPECT(await(&v->finalized, 1)); /* without waiting for the release, or the end of the queue */
   csuite_shutdown(t, queue);
-  EXPECT_EQ(load(&other->finalized) + load(&other->context_finalized), 2); /* without a release */
-  EXPECT_EQ(load(&other->calls), 0);
+  EXPECT_EQ(load(&other->finalized) + load(&other->other->finalized), 2); /* without a release */
+  EXPECT_EQ(load(&other->other->ticks), 0);
   expect_vanished(other);
-  EXPECT_STATUS(chime_expiring_reset(other->expiring, 1), CHIME_IGNORED);
-  EXPECT_STATUS(chime_expiring_yield(other->expiring), CHIME_IGNORED);
-  EXPECT_OK(chime_expiring_release(v->expiring));
-  EXPECT_OK(chime_expiring_release(other->expiring));
+  EXPECT_STATUS(chime_expiring_reset(other->id, 1), CHIME_IGNORED);
+  EXPECT_STATUS(chime_expiring_yield(other->id), CHIME_IGNORED);
+  EXPECT_OK(chime_expiring_release(v->id));
+  EXPECT_OK(chime_expiring_release(other->id));
 }
 
 TEST(a_value_vanishes_on_the_clock_of_its_queue) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 0;
-  value *v;
   if (csuite_skips_without_dispatch(t)) return;
-  options.clock = CHIME_CLOCK_WALL;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_SERIAL, &options, &queue));
-  csuite_ends(t, queue, PATIENCE);
-  v = soon(t, queue, 0);
-  EXPECT(await(&v->context_finalized, 1));
-  EXPECT(v->last.scheduled_ns > INT64_C(1600000000) * CHIME_SECOND); /* a time of day, of this century */
-  EXPECT_OK(chime_expiring_release(v->expiring));
+  chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_SERIAL, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL));
+  probe *v = soon(t, queue, NULL);
+  EXPECT(await(&v->other->finalized, 1));
+  EXPECT(v->other->last.scheduled_ns > INT64_C(1600000000) * CHIME_SECOND); /* a time of day, of this century */
+  EXPECT_OK(chime_expiring_release(v->id));
 }
-
-/* ---- Reset ------------------------------------------------------------------------------------------------------ */
 
 TIMELINE(
     a_reset_begins_the_time_anew_later_or_earlier,
     "V value 10; V.on n; +9; V.reset 10; +9; V is there; V.reset 100; +80; V is there; V.reset 5; +4; V is there |; "
     "+1; V is gone | n@103 n. V.; V.reset 100?; V is gone; +200 |")
-
 TIMELINE(a_reset_to_0_ends_the_value_at_once, "V value 10; V.on n; +3; V.reset 0; V is gone |; +0 | n@3 n. V.")
 
 /* ---- Acquire and yield ------------------------------------------------------------------------------------------ */
@@ -144,16 +89,13 @@ TIMELINE(a_reset_to_0_ends_the_value_at_once, "V value 10; V.on n; +3; V.reset 0
 TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_time,
          "V value 10; V.on n; V.acquire; V.acquire; +20 | n@10 n.; V is gone; V.yield |; V.yield | V.; "
          "V.yield?; V is gone; V.release |")
-
 TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_release,
          "V value 10; V.on n; V.acquire; V.acquire; V.release | n.; V.acquire -> INVALID_HANDLE; "
          "V.reset 10 -> INVALID_HANDLE; V.on m -> INVALID_HANDLE; V.release -> INVALID_HANDLE; "
          "V.yield; +20 |; V.yield | V.; V is released")
-
 TIMELINE(who_has_acquired_the_value_keeps_it_beyond_its_queue,
          "V value 10; W value 50; V.on n; W.on o; V.acquire; W.acquire; +20 | n@10 n.; queue.shutdown | o.; V is gone; "
          "W is gone; V.release; W.release |; V.yield | V.; W.yield | W.; V is released; W is released")
-
 TIMELINE(a_yield_without_an_acquire_is_ignored,
          "V value 10; V.yield?; V.acquire; V.yield; V.yield?; V is there |; V.release | V.; V is released")
 
@@ -161,13 +103,10 @@ TIMELINE(a_yield_without_an_acquire_is_ignored,
 
 TIMELINE(a_handler_replaces_the_one_before, "V value 10; V.on n; V.on o | n.; +10 | o@10 o. V.; "
                                             "W value 10; W.on p; W.on nothing | p.; W.on nothing; +10 | W.")
-
 TIMELINE(a_handler_that_comes_too_late_stays_the_callers,
          "V value 10; +10 | V.; V.on n?; V.on nothing?; V.release; V.on n -> INVALID_HANDLE; +10 |")
-
 TIMELINE(the_handler_does_not_bring_the_value_back,
          "V value 10; V.on n; n: V is gone, V.reset 10?, V.yield?, V.on m?; +30 | n@10 n. V.")
-
 TIMELINE(the_handler_may_make_the_next_value,
          "V value 10; V.on n; n: W value 10, W.on o, V.release!; +30 | n@10 n. V. o@20 o. W.")
 
@@ -178,22 +117,18 @@ TIMELINE(
     a_release_finalizes_in_the_call_and_nothing_is_called,
     "V value 10; V.release | V.; V is released; W value 10; W.on n; W.acquire; W.release | n.; W.yield | W.; +20 |")
 
-/* [8] [9] */
-TESTS_ON_DISPATCH_QUEUES(a_release_while_the_handler_runs_leaves_the_end_to_it) {
-  QUEUE_OR_RETURN(queue, place);
-  value *v = soon(t, queue, 1);
-  EXPECT(await(&v->flag, 1));
+TESTS_ON_DISPATCH_QUEUES(a_release_while_the_handler_runs_leaves_the_end_to_it) { /* [8] [9] */
+  probe *v = soon(t, queue, stay_until_gate_opens), *n = v->other;
+  EXPECT(await(&n->flag, 1));
   expect_vanished(v);
-  EXPECT_STATUS(chime_expiring_on_expiry(v->expiring, on_expiry, v, finalize_context), CHIME_IGNORED);
-  EXPECT_STATUS(chime_expiring_release(v->expiring), CHIME_RUNNING);
-  EXPECT_STATUS(chime_expiring_reset(v->expiring, 1), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(load(&v->finalized) + load(&v->context_finalized), 0);
-  store(&v->gate, 1);
+  EXPECT_STATUS(probe_expects(n), CHIME_IGNORED);
+  EXPECT_STATUS(chime_expiring_release(v->id), CHIME_RUNNING);
+  EXPECT_STATUS(chime_expiring_reset(v->id, 1), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(load(&v->finalized) + load(&n->finalized), 0);
+  open_gate(n);
   EXPECT(await(&v->finalized, 1));
-  EXPECT(await(&v->context_finalized, 1));
+  EXPECT(await(&n->finalized, 1));
 }
-
-/* ---- The end of the queue --------------------------------------------------------------------------------------- */
 
 TIMELINE(the_handler_may_release_the_queue,
          "V value 10; W value 20; V.on n; W.on o; n: queue.release!; +30 -> SHUT_DOWN | n@10 n. V. W. o.; W is gone")
@@ -216,11 +151,10 @@ static void count_expiry(const chime_tick *tick, void *context) {
 }
 
 /* And contexts may be NULL; one object may be two values. */
-TEST(finalizers_of_values_may_be_missing) {
+VIRTUAL_TEST(finalizers_of_values_may_be_missing) {
   int count = 0;
   void *found = NULL;
   chime_expiring_t first = 0, second = 0;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   EXPECT_OK(chime_expiring_create(queue, &count, NULL, 10, &first));
   EXPECT_OK(chime_expiring_create(queue, &count, NULL, 20, &second));
   EXPECT(first != second && first < UINT64_C(1) << 53);

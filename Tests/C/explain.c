@@ -45,8 +45,7 @@ TIMELINE(suspended_time_is_right_under_both_policies_and_far_from_zero,
          "b.postpone 4000000000; a.suspend; b.suspend; >90000000000; a says it was suspended 90 s ago.; "
          "b says it was suspended 90 s ago.; a.resume; b.resume; a due 360004000000000; b due 360094000000000")
 
-TEST(what_is_due_names_what_it_waits_for) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(what_is_due_names_what_it_waits_for) {
   probe *a = probe_after(t, queue, "a", 10);
   JUMP(40);
   EXPECT_EXPLAINED(a->timer, "it was due 30 ns ago; it comes with the next advance of its virtual queue.");
@@ -56,8 +55,7 @@ TEST(what_is_due_names_what_it_waits_for) {
                              "of its virtual queue.");
 }
 
-TEST(a_host_driven_queue_says_when_it_was_processed) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(a_host_driven_queue_says_when_it_was_processed, 0) {
   probe *p = probe_after(t, queue, "p", 0);
   EXPECT_EXPLAINED_WITH(p->timer, "it was due ");
   EXPECT_EXPLAINED_WITH(p->timer, " ago; its host-driven queue was never processed.");
@@ -67,15 +65,13 @@ TEST(a_host_driven_queue_says_when_it_was_processed) {
   EXPECT_EXPLAINED_WITH(p->timer, "; its host-driven queue was last processed ");
 }
 
-TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
-  QUEUE_OR_RETURN(queue, SERIAL);
-  chime_schedule schedule = schedule_of(0, 0);
+SERIAL_TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
   probe *slow = probe_new(t, queue, "slow"), *late;
   chime_timer_options options = probe_options(slow);
   char expected[100];
   options.label = "slow one";
   slow->on_tick = stay_until_gate_opens;
-  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &slow->timer));
+  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(0), &slow->timer));
   if (!EXPECT(await(&slow->flag, 1))) return;
   late = probe_after(t, queue, "late", 0);
   snprintf(expected, sizeof expected, "; the handler of timer %" PRIu64 " \"slow one\" runs on its queue.",
@@ -88,25 +84,22 @@ TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
 TEST(a_main_queue_that_nobody_drains_is_told_of) {
   chime_queue_t queue = 0;
   chime_timer_t timer = 0;
-  chime_status status;
-  probe *p;
   if (csuite_skips_without_dispatch(t)) return;
-  status = chime_queue_main(NULL, &queue);
+  chime_status status = chime_queue_main(NULL, &queue);
   if (status == CHIME_ERROR_UNSUPPORTED) {
     csuite_skip(t, "libdispatch was loaded by another thread than the main one");
     return;
   }
   REQUIRE_OK(status);
   csuite_ends(t, queue, CHIME_SECOND);
-  p = probe_new(t, queue, "p");
+  probe *p = probe_new(t, queue, "p");
   REQUIRE_OK(chime_timer_after(queue, 0, probe_handler, p, NULL, &timer));
   sleep_ns(CHIME_MILLISECOND);
   if (load(&p->ticks) == 0) /* Foundation's main run loop drains it in a Swift test */
     EXPECT_EXPLAINED_WITH(timer, " ago; its main queue is not drained: chime_main_run does not run.");
 }
 
-static void fall_behind(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void fall_behind(csuite *t, probe *p, const chime_tick *tick) {
   if (tick->sequence > 1) return;
   EXPECT_OK(chime_queue_jump(p->queue, 35));
   EXPECT_EXPLAINED(p->timer,
@@ -116,16 +109,14 @@ static void fall_behind(probe *p, const chime_tick *tick) {
                 ": running, due 25 ns ago, every 10 ns, 1 ticks, 0 missed, 2 missed while its handler runs\n");
 }
 
-TEST(what_is_missed_while_the_handler_runs_is_told) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(what_is_missed_while_the_handler_runs_is_told) {
   probe *a = probe_every(t, queue, "a", 10);
   a->on_tick = fall_behind;
   EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT_EQ(a->missed, 2); /* and so it comes */
 }
 
-TEST(a_dump_is_in_units_of_people) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(a_dump_is_in_units_of_people) {
   probe_every(t, queue, "a", 250 * CHIME_MILLISECOND);
   probe_idle(t, queue, "b");
   JUMP(1110 * CHIME_MILLISECOND);
@@ -164,19 +155,13 @@ static void check_text(csuite *t, writer write, uint64_t id) {
 
 /* Labels are copied. */
 TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
-  chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 0;
   char label[] = "metronome-\xe2\x8f\xb0";
-  chime_timer_options options;
-  probe *p;
-  queue_options.label = label;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &queue_options, &queue));
-  csuite_ends(t, queue, PATIENCE);
+  chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.label = label));
   strcpy(label, "lubdub");
   EXPECT_EQ(lines_in(dump(t, queue)), 1);
   EXPECT_DUMPED(queue, "metronome-\xe2\x8f\xb0");
-  p = probe_new(t, queue, "a");
-  options = probe_options(p);
+  probe *p = probe_new(t, queue, "a");
+  chime_timer_options options = probe_options(p);
   options.label = label;
   EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
   strcpy(label, "beyond");
@@ -188,8 +173,6 @@ TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
 }
 
 TESTS_ON_DISPATCH_QUEUES(a_dump_of_each_dispatch_queue_counts_its_timers) {
-  int i;
-  QUEUE_OR_RETURN(queue, place);
-  for (i = 0; i < 10; i++) probe_after(t, queue, "a", CHIME_HOUR);
+  for (int i = 0; i < 10; i++) probe_after(t, queue, "a", CHIME_HOUR);
   EXPECT_EQ(lines_in(dump(t, queue)), 11);
 }

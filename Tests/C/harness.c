@@ -121,7 +121,6 @@ static void run_free(csuite *t) {
 
 int csuite_run_test(const csuite_test *test, char *message, size_t capacity) {
   csuite *t = calloc(1, sizeof *t);
-  int result;
   if (t == NULL) abort(); /* the test program itself is out of memory */
   pthread_mutex_init(&t->mutex, NULL);
   test->run(t);
@@ -129,7 +128,7 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity) {
   run_end_queues(t);
   pthread_mutex_lock(&t->mutex);
   snprintf(message, capacity, "%s", t->message);
-  result = t->failures > 0 ? CSUITE_FAILED : t->skipped ? CSUITE_SKIPPED : CSUITE_PASSED;
+  int result = t->failures > 0 ? CSUITE_FAILED : t->skipped ? CSUITE_SKIPPED : CSUITE_PASSED;
   pthread_mutex_unlock(&t->mutex);
   run_free(t);
   return result;
@@ -184,13 +183,12 @@ static int fail(csuite *t, const char *file, int line, const char *format, ...) 
   const char *slash = strrchr(file, '/');
   va_list arguments;
   char text[1024];
-  size_t length;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   pthread_mutex_lock(&t->mutex);
   if (t->failures == 0) t->message[0] = 0; /* a skip that was noted before */
-  length = strlen(t->message);
+  size_t length = strlen(t->message);
   if (t->failures < MOST_MESSAGES) {
     snprintf(t->message + length, MESSAGE_CAPACITY - length, "%s%s:%d: %s", length > 0 ? "; " : "",
              slash == NULL ? file : slash + 1, line, text);
@@ -227,14 +225,13 @@ void csuite_outdate_detail(void) {
 
 /* Whether a call has left a sentence on a failure that has one. */
 static int has_detail(csuite *t, chime_status status, const char *file, int line, const char *text) {
-  const char *detail;
   if (status != CHIME_ERROR_INVALID_ARGUMENT && status != CHIME_ERROR_UNSUPPORTED && status != CHIME_ERROR_RESOURCE &&
       status != CHIME_ERROR_LIMIT) {
     return 1;
   }
   /* Signal handlers may call these, which leave none. And a status that a variable holds is of an earlier call. */
   if (strstr(text, "_stop(") != NULL || strstr(text, "(") == NULL) return 1;
-  detail = chime_last_error_detail();
+  const char *detail = chime_last_error_detail();
   if (detail[0] != 0 && strstr(detail, "123454321") == NULL && strchr(detail, '%') == NULL) return 1;
   return fail(t, file, line, "%s is %s, and its detail is \"%s\"", text, chime_status_name(status), detail);
 }
@@ -259,9 +256,8 @@ int csuite_expect_text(csuite *t, const char *actual, const char *expected, cons
 }
 
 int csuite_failed(csuite *t) {
-  int failures;
   pthread_mutex_lock(&t->mutex);
-  failures = t->failures;
+  int failures = t->failures;
   pthread_mutex_unlock(&t->mutex);
   return failures > 0;
 }
@@ -282,11 +278,10 @@ int csuite_skips_without_dispatch(csuite *t) {
 void csuite_log(csuite *t, const char *format, ...) {
   va_list arguments;
   char text[128];
-  size_t length;
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  length = strlen(text);
+  size_t length = strlen(text);
   pthread_mutex_lock(&t->mutex);
   if (t->log_length + length + 2 < LOG_CAPACITY) {
     if (t->log_length > 0) t->log[t->log_length++] = ' ';
@@ -298,9 +293,8 @@ void csuite_log(csuite *t, const char *format, ...) {
 
 int csuite_expect_log(csuite *t, const char *expected, const char *file, int line) {
   char actual[512];
-  int equal;
   pthread_mutex_lock(&t->mutex);
-  equal = strcmp(t->log, expected) == 0;
+  int equal = strcmp(t->log, expected) == 0;
   snprintf(actual, sizeof actual, "%.*s", (int)sizeof actual - 1, t->log);
   t->log_length = 0;
   t->log[0] = 0;
@@ -331,7 +325,6 @@ chime_queue_t csuite_queue(csuite *t, where place) {
   chime_status status = CHIME_OK;
   chime_run_loop_t loop = 0;
   void *wrapped = place == WRAPPED_SERIAL ? csuite_wrapped_serial() : csuite_wrapped_concurrent();
-  owned_queue *q;
   if (stands_on_dispatch(place) && csuite_skips_without_dispatch(t)) return 0;
   if ((place == WRAPPED_SERIAL || place == WRAPPED_CONCURRENT) && wrapped == NULL) {
     csuite_skip(t, "no dispatch queue was given to the suite");
@@ -351,7 +344,7 @@ chime_queue_t csuite_queue(csuite *t, where place) {
   }
   if (!EXPECT_OK(status) || !EXPECT(queue != 0)) return 0;
   csuite_ends(t, queue, PATIENCE);
-  q = &t->queues[t->queue_count - 1];
+  owned_queue *q = &t->queues[t->queue_count - 1];
   q->loop = loop;
   if (place == HOST) q->has_host = spawn(t, &q->host, drive, (void *)(uintptr_t)queue);
   return queue;
@@ -364,16 +357,8 @@ chime_queue_t csuite_queue_with(csuite *t, chime_queue_kind kind, const chime_qu
   return queue;
 }
 
-chime_queue_t virtual_queue_at(csuite *t, int64_t start_ns) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  options.start_ns = start_ns;
-  return csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &options);
-}
-
 chime_queue_t host_queue(csuite *t, uint32_t flags) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  options.flags = flags;
-  return csuite_queue_with(t, CHIME_QUEUE_HOST, &options);
+  return csuite_queue_with(t, CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = flags));
 }
 
 uint32_t process(csuite *t, chime_queue_t queue, uint32_t max) {
@@ -387,12 +372,6 @@ void run_due(csuite *t, chime_queue_t queue, where place) {
 }
 
 void csuite_shutdown(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
-
-int64_t next_deadline(csuite *t, chime_queue_t queue) {
-  int64_t deadline = 7;
-  EXPECT_OK(chime_queue_next_deadline(queue, &deadline));
-  return deadline;
-}
 
 /* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
 
@@ -423,8 +402,7 @@ int await(const int *value, int least) {
 }
 
 void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns) {
-  int i;
-  for (i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; i++) {
     probe *p = probe_quiet(t, queue, i == 0 ? delay_ns : 0, 0, NULL);
     if (!EXPECT(await(&p->returned, 1))) return;
     EXPECT_TOOK_EFFECT(chime_timer_release(p->timer));

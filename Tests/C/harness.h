@@ -34,12 +34,15 @@ typedef enum where {
   /* clang-format on */
 } where;
 
+/* Where a test runs. ALONE: it needs the process's main thread, or the process to itself. */
+typedef enum csuite_where { ANYWHERE, ALONE, ON_THE_MAIN_QUEUE } csuite_where;
+
 typedef void (*csuite_function)(csuite *t);
 
 typedef struct csuite_test {
   const char *name;
   csuite_function run;
-  int is_alone; /* needs the process's main thread, or the process to itself */
+  csuite_where where;
   const char *file;
   int line;
   struct csuite_test *next;
@@ -56,30 +59,47 @@ const csuite_test *csuite_first_test(void);
 /** Runs it; returns and answers as csuite_run does (csuite.h). */
 int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
 
-#define CSUITE_ADD(name, function, is_alone) \
+#define CSUITE_ADD(name, function, where) \
   static void function(csuite *t); \
   __attribute__((constructor)) static void add_##function(void) { \
-    static csuite_test test = {name, function, is_alone, __FILE__, __LINE__, NULL}; \
+    static csuite_test test = {name, function, where, __FILE__, __LINE__, NULL}; \
     csuite_add(&test); \
   }
 
 /* TEST(a_sentence) { ... } defines a test; `t` names its run. */
 #define TEST(name) \
-  CSUITE_ADD(#name, name, 0) \
+  CSUITE_ADD(#name, name, ANYWHERE) \
   static void name(csuite *t)
 
 /* The same for one that needs the process's main thread, or the process to itself. */
 #define TEST_ALONE(name) \
-  CSUITE_ADD(#name, name, 1) \
+  CSUITE_ADD(#name, name, ALONE) \
   static void name(csuite *t)
 
+/* One of these with a queue, which the test ends. */
+#define ON_A_QUEUE(test, name, made) \
+  static void name##_with(csuite *t, chime_queue_t queue); \
+  test(name) { \
+    chime_queue_t queue = made; \
+    if (queue != 0) name##_with(t, queue); \
+  } \
+  static void name##_with(csuite *t, chime_queue_t queue)
+#define VIRTUAL_TEST(name) ON_A_QUEUE(TEST, name, csuite_queue(t, VIRTUAL))
+#define SERIAL_TEST(name) ON_A_QUEUE(TEST, name, csuite_queue(t, SERIAL))
+/* On a host-driven queue that the test drives itself. */
+#define HOST_TEST(name, flags) ON_A_QUEUE(TEST, name, host_queue(t, flags))
+
 /*
- * TESTS_ON_...(a_sentence) { ... } defines a test for each of those kinds of queue; `place` names the kind. What ends
- * in _on_the_main_queue runs on a thread of its own while the process's main thread runs chime_main_run (csuite.c).
+ * TESTS_ON_...(a_sentence) { ... } defines a test for each of those kinds of queue: `place` is the kind. What ends in
+ * _on_the_main_queue runs on a thread of its own while the process's main thread runs chime_main_run (csuite.c).
  */
-#define TESTS_ON(name) static void name(csuite *t, where place)
+#define TESTS_ON(name) static void name(csuite *t, where place, chime_queue_t queue)
 #define TEST_ON(name, kind, place) \
-  TEST(name##_on_##kind) { name(t, place); }
+  CSUITE_ADD(#name "_on_" #kind, name##_on_##kind, place == MAIN ? ON_THE_MAIN_QUEUE : ANYWHERE) \
+  static void name##_on_##kind(csuite *t) { \
+    chime_queue_t queue = csuite_queue(t, place); \
+    if (queue != 0) name(t, place, queue); \
+  }
 #define TESTS_ON_DISPATCH_QUEUES(name) \
   TESTS_ON(name); \
   TEST_ON(name, a_serial_queue, SERIAL) \
@@ -101,6 +121,12 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
   TEST_ON(name, a_virtual_queue, VIRTUAL) \
   TEST_ON(name, a_serial_queue, SERIAL) \
   TESTS_ON(name)
+#define TESTS_ON_STORMY_QUEUES(name) \
+  TESTS_ON(name); \
+  TEST_ON(name, a_concurrent_queue, CONCURRENT) \
+  TEST_ON(name, a_host_driven_queue, HOST) \
+  TEST_ON(name, a_precise_queue, PRECISE) \
+  TESTS_ON_VIRTUAL_AND_SERIAL(name)
 #define TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(name) \
   TESTS_ON(name); \
   TEST_ON(name, the_main_queue, MAIN) \
@@ -129,7 +155,8 @@ int csuite_failed(csuite *t);
 /* Of the statuses that have a sentence in chime_last_error_detail it also wants a fresh one. */
 #define EXPECT_STATUS(actual, expected) \
   csuite_expect_status(t, (csuite_outdate_detail(), (actual)), (expected), __FILE__, __LINE__, #actual)
-#define EXPECT_OK(actual) EXPECT_STATUS(actual, CHIME_OK)
+#define EXPECT_OK(actual) \
+  csuite_expect_status(t, (csuite_outdate_detail(), (actual)), CHIME_OK, __FILE__, __LINE__, #actual)
 /* OK or RUNNING, where which of them is not the subject. */
 #define EXPECT_TOOK_EFFECT(actual) csuite_expect_took_effect(t, (actual), __FILE__, __LINE__, #actual)
 #define EXPECT_TEXT(actual, expected) csuite_expect_text(t, (actual), (expected), __FILE__, __LINE__, #actual)
@@ -199,9 +226,6 @@ void *csuite_wrapped_concurrent(void);
 /** A queue of a kind with these options, which the test ends; 0 with the failure recorded. */
 chime_queue_t csuite_queue_with(csuite *t, chime_queue_kind kind, const chime_queue_options *options);
 
-/** A virtual queue that begins at that time. */
-chime_queue_t virtual_queue_at(csuite *t, int64_t start_ns);
-
 /** A host-driven queue that the test drives itself; 0 with the failure recorded. */
 chime_queue_t host_queue(csuite *t, uint32_t flags);
 
@@ -213,9 +237,6 @@ void run_due(csuite *t, chime_queue_t queue, where place);
 
 /** Ends the queue; from then on nothing can be called any more, so that the counts are final. */
 void csuite_shutdown(csuite *t, chime_queue_t queue);
-
-/** chime_queue_next_deadline. */
-int64_t next_deadline(csuite *t, chime_queue_t queue);
 
 /* Time of the virtual queue that the variable `queue` in scope names. */
 #define ADVANCE(duration) EXPECT_OK(chime_queue_advance(queue, duration))
@@ -254,6 +275,23 @@ void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns);
 /** Starts a thread, or records a failure and returns 0. Each one that was started must be joined. */
 int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument);
 
+/* THREAD(name, type, x) { ... }: such a body, whose argument is x, a `type` with the test's run as its member `t`. */
+#define THREAD(name, type, x) \
+  static void name##_runs(csuite *t, type *x); \
+  static void *name(void *x) { \
+    name##_runs(((type *)x)->t, x); \
+    return NULL; \
+  } \
+  static void name##_runs(csuite *t, type *x)
+/* The same, whose argument is the test's run. */
+#define THREAD_OF_TEST(name) \
+  static void name##_runs(csuite *t); \
+  static void *name(void *t) { \
+    name##_runs(t); \
+    return NULL; \
+  } \
+  static void name##_runs(csuite *t)
+
 /** Has a thread run the body, and waits for its end. */
 void run_on_a_thread(csuite *t, void *(*body)(void *), void *argument);
 
@@ -266,28 +304,52 @@ int64_t roll_below(dice *d, int64_t bound);
 
 /* ---- Schedules and probes --------------------------------------------------------------------------------------- */
 
+/* Structures and pointers to them, as a call needs them: they last as long as the block around it. */
+#define SCHEDULE(...) ((chime_schedule){.size = sizeof(chime_schedule), __VA_ARGS__})
+#define AFTER(delay) (&SCHEDULE(.first_ns = (delay)))
+#define EVERY(first, interval) (&SCHEDULE(.first_ns = (first), .interval_ns = (interval)))
+#define AT(deadline) (&SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = (deadline)))
+#define QUEUE_OPTIONS(...) ((chime_queue_options){.size = sizeof(chime_queue_options), __VA_ARGS__})
+#define TIMER_OPTIONS(...) ((chime_timer_options){.size = sizeof(chime_timer_options), __VA_ARGS__})
+
 chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns);
 /** The same with a deadline in place of the delay. */
 chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns);
+/* A function that returns what the call tells of what has this id, and records its failure. */
+#define ANSWER(name, type, call, otherwise) \
+  type name(csuite *t, uint64_t id) { \
+    type answer = otherwise; \
+    EXPECT_OK(call(id, &answer)); \
+    return answer; \
+  }
 chime_state state_of(csuite *t, chime_timer_t timer);
 uint64_t generation_of(csuite *t, chime_timer_t timer);
 int64_t deadline_of(csuite *t, chime_timer_t timer);
-int64_t now_of(csuite *t, chime_queue_t queue);
 chime_timer_info info_of(csuite *t, chime_timer_t timer);
+int64_t now_of(csuite *t, chime_queue_t queue);
+int64_t next_deadline(csuite *t, chime_queue_t queue);
+int32_t fd_of(csuite *t, chime_queue_t queue);
+int32_t poll_timeout(csuite *t, chime_queue_t queue);
 chime_queue_stats stats_of(csuite *t, chime_queue_t queue);
 int is_stale(chime_timer_t timer);
 
+/** Asks for something of the timer or its queue: in as many ways, of which the first two are the shortest. */
+enum { QUERIES = 9 };
+chime_status query(int kind, chime_queue_t queue, chime_timer_t timer);
+
 /*
- * A probe is the context of a timer. Its callbacks check what holds for every tick, write the timeline, count, and
- * call the test's action. In a timeline, with name `a`:
- *     a^           registration handler           a-           cancel handler        a.   finalizer
- *     a3@10        third tick, due and started at 10
+ * A probe is the context of a timer, of a named handler, of a function or of the handler of an expiry, or the object
+ * of a target or a value. Its callbacks check what holds for each of them, write the timeline, count, and call the
+ * test's action. In a timeline, with name `a`:
+ *     a^           registration handler           a-           cancel handler        a.   finalizer, destructor
+ *     a3@10        third tick, due and started at 10; a@10 an expiry
  *     a3@10>15     third tick, due at 10, started at 15
  *     a3+2>35      third tick, 2 missed, started at 35: which of the three due times it names is left open
  *     a3!10        third tick, kind FIRED, asked for and started at 10
+ *     a3           named handler, in the third tick
  */
 typedef struct probe probe;
-typedef void (*probe_action)(probe *p, const chime_tick *tick);
+typedef void (*probe_action)(csuite *t, probe *p, const chime_tick *tick);
 struct probe {
   csuite *t;
   const char *name;
@@ -296,16 +358,19 @@ struct probe {
   probe_action on_tick;
   probe_action on_armed;
   probe_action on_cancelled;
-  void (*on_finalize)(probe *p);
-  probe *other;
+  void (*on_finalize)(csuite *t, probe *p);
+  probe *target; /* the object of its timer's target */
+  probe *owner;  /* of a named handler: its timer; of the handler of an expiry: the value */
+  uint64_t id;   /* of the target or the value whose object it is */
+  probe *other;  /* this and those that follow for the action's use */
   void *user;
   int64_t number;
-  chime_status status; /* for the action's use */
-  chime_status status2;
+  chime_status status;
   chime_tick first; /* of its DUE and FIRED ticks */
   chime_tick last;
-  int64_t missed; /* of all its ticks */
-  int quiet;      /* 1: nothing in the timeline */
+  int64_t missed;   /* of all its ticks */
+  pthread_t thread; /* of its last callback */
+  int quiet;        /* 1: nothing in the timeline */
   /* read and written by load, store and add */
   int ticks;
   int armed;
@@ -317,8 +382,9 @@ struct probe {
   int flag;
 };
 
+/** Where its name is NULL it is quiet: there is nothing of it in the timeline. */
 probe *probe_new(csuite *t, chime_queue_t queue, const char *name);
-/** Options with the probe's handler and finalizer. */
+/** Options with the probe's handler, finalizer and target. */
 chime_timer_options probe_options(probe *p);
 /** The same with registration and cancel handlers. */
 chime_timer_options probe_full_options(probe *p);
@@ -337,10 +403,21 @@ probe *probe_every_quietly(csuite *t, chime_queue_t queue, int64_t interval_ns);
 /** Starts a quiet timer that has this action from its first tick; NULL: none. */
 probe *probe_quiet(csuite *t, chime_queue_t queue, int64_t first_ns, int64_t interval_ns, probe_action on_tick);
 void probe_handler(const chime_tick *tick, void *context);
+void probe_function(void *context);
 void probe_finalizer(void *context);
 
+/** The object of a new target, of a new value. */
+probe *probe_target(csuite *t, const char *name);
+probe *probe_value(csuite *t, chime_queue_t queue, const char *name, int64_t lifetime_ns);
+void expect_vanished(const probe *value);
+/** For a named handler of that timer, or the handler of that value's expiry; as quiet as it is. */
+probe *probe_of_owner(probe *owner, const char *name);
+/** chime_timer_add_handler, and chime_expiring_on_expiry. */
+chime_status probe_add(probe *p, const char *key);
+chime_status probe_expects(probe *p);
+
 /** An action: tells that the handler has begun (flag 1), and stays in it until the gate is opened (gate 1). */
-void stay_until_gate_opens(probe *p, const chime_tick *tick);
+void stay_until_gate_opens(csuite *t, probe *p, const chime_tick *tick);
 void open_gate(probe *p);
 /** Starts a quiet timer that is due at once, and returns when its handler has begun; it stays until open_gate. */
 probe *probe_held(csuite *t, chime_queue_t queue, int64_t interval_ns);
@@ -353,15 +430,12 @@ typedef struct grid {
 } grid;
 
 /** An action, in real time: the tick names a point of the grid, and no due time is counted before it came. */
-void check_grid(probe *p, const chime_tick *tick);
+void check_grid(csuite *t, probe *p, const chime_tick *tick);
 
 /** Waits until the timer is finished and its last handler has returned. Returns 0 after PATIENCE. */
 int await_finished(csuite *t, chime_timer_t timer);
 
 /** Waits until no handler of the timer runs, or it is stale. */
 void come_to_rest(csuite *t, chime_timer_t timer);
-
-/** An action: cancels the tick's timer, and keeps the status. */
-void cancel_own(probe *p, const chime_tick *tick);
 
 #endif /* CSUITE_HARNESS_H */

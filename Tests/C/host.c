@@ -1,75 +1,12 @@
-/* host.c - queues that the host drives: their functions, their descriptor, what they report, run, wait and stop. */
+/* host.c - queues that the host drives: descriptor, what they report, run, wait and stop. (Records: records.c.) */
 #include "host.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-/* ---- Statuses --------------------------------------------------------------------------------------------------- */
-
-TEST(host_functions_refuse_other_queues) {
-  const where places[] = {SERIAL, CONCURRENT, VIRTUAL, PRECISE};
-  size_t i;
-  for (i = 0; i < sizeof places / sizeof places[0]; i++) {
-    chime_tick ticks[1];
-    int32_t number = 7;
-    int64_t deadline = 7;
-    uint32_t count = 7;
-    QUEUE_OR_RETURN(queue, places[i]);
-    EXPECT_STATUS(chime_queue_fd(queue, &number), CHIME_ERROR_UNSUPPORTED);
-    EXPECT_STATUS(chime_queue_poll_timeout(queue, &number), CHIME_ERROR_UNSUPPORTED);
-    if (places[i] != VIRTUAL) {
-      EXPECT_STATUS(chime_queue_next_deadline(queue, &deadline), CHIME_ERROR_UNSUPPORTED);
-    }
-    EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_ERROR_UNSUPPORTED);
-    EXPECT_STATUS(chime_queue_process(queue, 0, &count), CHIME_ERROR_UNSUPPORTED);
-    EXPECT_STATUS(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 1, &count), CHIME_ERROR_UNSUPPORTED);
-    EXPECT_STATUS(chime_queue_run(queue, 0), CHIME_ERROR_UNSUPPORTED);
-    EXPECT_STATUS(chime_queue_stop(queue), CHIME_ERROR_UNSUPPORTED);
-    EXPECT(number == 7 && deadline == 7 && count == 7);
-  }
-}
-
-/* Beside what_a_queue_cannot_do_is_told. */
-TEST(host_functions_refuse_bad_arguments) {
-  chime_tick ticks[1];
-  uint32_t count = 7;
-  chime_queue_t queue = host_queue(t, 0), records = host_queue(t, CHIME_QUEUE_RECORDS);
-  EXPECT_STATUS(chime_queue_fd(queue, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_next_deadline(queue, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_poll_timeout(queue, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_wait(queue, -1), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_run(queue, 2), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_take_ticks(records, NULL, sizeof ticks[0], 1, &count), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_take_ticks(records, ticks, sizeof ticks[0], 1, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_take_ticks(records, ticks, sizeof ticks[0], 0, &count), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_run(records, 0), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_EQ(count, 7);
-}
-
-/* Beside those that arguments.c refuses on each kind. No machine of these tests has 64 processors. */
-TEST(options_of_another_kind_of_queue_are_refused) {
-  static const struct {
-    chime_queue_kind kind;
-    chime_queue_options options;
-  } refused[] = {
-      {CHIME_QUEUE_PRECISE, {.flags = CHIME_QUEUE_RECORDS}},    {CHIME_QUEUE_VIRTUAL, {.flags = CHIME_QUEUE_RECORDS}},
-      {CHIME_QUEUE_HOST, {.flags = CHIME_QUEUE_HONOUR_LEEWAY}}, {CHIME_QUEUE_SERIAL, {.affinity = 1}},
-      {CHIME_QUEUE_PRECISE, {.affinity = UINT64_C(1) << 63}},   {CHIME_QUEUE_PRECISE, {.reserved = 1}},
-  };
-  size_t i;
-  for (i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-    chime_queue_options options = refused[i].options;
-    chime_queue_t queue = 7;
-    options.size = (uint32_t)sizeof options;
-    EXPECT_STATUS(chime_queue_create(refused[i].kind, &options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-    EXPECT_EQ(queue, 7);
-  }
-}
-
 /* ---- Driving ---------------------------------------------------------------------------------------------------- */
 
-TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once, 0) {
   EXPECT_EQ(next_deadline(t, queue), CHIME_FOREVER);
   EXPECT_EQ(poll_timeout(t, queue), -1);
   probe_after(t, queue, "a", 0);
@@ -80,35 +17,28 @@ TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once) {
   EXPECT_EQ(poll_timeout(t, queue), -1);
 }
 
-TEST(the_poll_timeout_is_rounded_up) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(the_poll_timeout_is_rounded_up, 0) {
   chime_timer_t timer;
-  int64_t deadline;
-  int32_t milliseconds;
   process(t, queue, 0);
   REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR + 1, probe_handler, NULL, NULL, &timer));
   process(t, queue, 0);
-  deadline = next_deadline(t, queue);
-  EXPECT_BETWEEN(deadline, deadline_of(t, timer), deadline_of(t, timer) + 1024);
-  milliseconds = poll_timeout(t, queue);
+  EXPECT_BETWEEN(next_deadline(t, queue), deadline_of(t, timer), deadline_of(t, timer) + 1024);
+  int32_t milliseconds = poll_timeout(t, queue);
   /* Not early: after that many milliseconds the deadline has come. */
   EXPECT(now_of(t, queue) + milliseconds * CHIME_MILLISECOND >= deadline_of(t, timer));
   EXPECT_BETWEEN(milliseconds, 3600 * 1000 - 60 * 1000, 3600 * 1000 + 1);
   EXPECT_OK(chime_timer_release(timer));
 }
 
-static void check_own_time(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void check_own_time(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_BETWEEN(tick->scheduled_ns, p->number, INT64_MAX);
   EXPECT_BETWEEN(monotonic_ns(), p->number, INT64_MAX);
 }
 
 /* [3]: elsewhere the way to the handler takes longer than the wheel's tick, a microsecond, and hides an early one. */
-TEST(a_host_that_never_rests_gets_no_tick_early) {
+HOST_TEST(a_host_that_never_rests_gets_no_tick_early, CHIME_QUEUE_BOUND) {
   int rounds = csuite_scaled(1000), i;
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
-  probe *p = probe_new(t, queue, "a");
-  p->quiet = 1;
+  probe *p = probe_new(t, queue, NULL);
   p->on_tick = check_own_time;
   for (i = 0; i < rounds; i++) {
     int64_t delay = 20 * CHIME_MICROSECOND, end = monotonic_ns() + PATIENCE;
@@ -129,7 +59,6 @@ typedef struct foreseen {
 
 static void change(csuite *t, foreseen *f, chime_queue_t queue, dice *d, int64_t base) {
   int64_t deadline = base + roll_below(d, INT64_C(1) << (1 + roll_below(d, 53)));
-  chime_schedule schedule = schedule_at(deadline, 0);
   chime_status expected = f->deadline == CHIME_FOREVER ? CHIME_IGNORED : CHIME_OK;
   switch (roll_below(d, 8)) {
     case 0: EXPECT_STATUS(chime_timer_cancel(f->p->timer), expected); break;
@@ -144,7 +73,7 @@ static void change(csuite *t, foreseen *f, chime_queue_t queue, dice *d, int64_t
       if (expected == CHIME_OK) f->is_suspended = !f->is_suspended;
       return;
     default:
-      EXPECT_OK(chime_timer_restart(f->p->timer, &schedule));
+      EXPECT_OK(chime_timer_restart(f->p->timer, AT(deadline)));
       f->deadline = deadline;
       f->is_suspended = 0;
       return;
@@ -158,12 +87,11 @@ static void change(csuite *t, foreseen *f, chime_queue_t queue, dice *d, int64_t
  * [2] [3]: such queues look at time in units of 1,024 ns: what they report is not before the earliest timer, and at
  * most a unit beyond it. The thread that made a bound queue changes its timers by plain stores. Nothing is due here.
  */
-TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit) {
+HOST_TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit, CHIME_QUEUE_BOUND) {
   foreseen timers[FORESEEN];
   dice d = {UINT64_C(800)};
   int64_t base = monotonic_ns() + CHIME_HOUR;
   int i, step, steps = csuite_scaled(10000);
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_BOUND);
   for (i = 0; i < FORESEEN; i++) {
     foreseen f = {probe_idle(t, queue, "a"), CHIME_FOREVER, 0};
     timers[i] = f;
@@ -180,8 +108,7 @@ TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit) {
   }
 }
 
-TEST(process_runs_at_most_max_and_leaves_the_rest_readable) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(process_runs_at_most_max_and_leaves_the_rest_readable, 0) {
   int fd = fd_of(t, queue), i;
   for (i = 0; i < 10; i++) probe_after(t, queue, "a", 0);
   for (i = 0; i < 2; i++) {
@@ -192,26 +119,18 @@ TEST(process_runs_at_most_max_and_leaves_the_rest_readable) {
   EXPECT(!is_readable(fd, 0));
 }
 
-static void *start(void *argument) {
-  probe *p = argument;
-  chime_schedule soon = schedule_of(5 * CHIME_MILLISECOND, 0);
-  p->status = chime_timer_restart(p->timer, &soon);
-  return NULL;
-}
+THREAD(restart, probe, p) { EXPECT_OK(chime_timer_restart(p->timer, AFTER(5 * CHIME_MILLISECOND))); }
 
-TEST(an_earlier_timer_of_another_thread_wakes_the_host) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(an_earlier_timer_of_another_thread_wakes_the_host, 0) {
   probe *p = probe_after(t, queue, "a", CHIME_HOUR);
   process(t, queue, 0);
   EXPECT(!is_readable(fd_of(t, queue), 0));
-  run_on_a_thread(t, start, p);
-  EXPECT_OK(p->status);
+  run_on_a_thread(t, restart, p);
   EXPECT(is_readable(fd_of(t, queue), LONG)); /* not in an hour */
   EXPECT(process_until(t, queue, &p->ticks, 1));
 }
 
-TEST(a_hundred_thousand_pending_timers_wake_nobody) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(a_hundred_thousand_pending_timers_wake_nobody, 0) {
   int i, count = csuite_scaled(100000);
   for (i = 0; i < count; i++) {
     REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR + i * CHIME_MILLISECOND, probe_handler, NULL, NULL, NULL));
@@ -221,94 +140,100 @@ TEST(a_hundred_thousand_pending_timers_wake_nobody) {
   EXPECT_EQ(stats_of(t, queue).passes, 1);
 }
 
-typedef struct attempt {
-  chime_queue_t queue;
-  chime_status process, run, wait, take;
-} attempt;
+typedef struct function {
+  csuite *t;
+  int number;
+  int *next; /* the number of the function that comes next */
+} function;
 
-static void drive(attempt *a) {
+static void take(void *context) {
+  function *f = context;
+  csuite *t = f->t;
+  EXPECT_EQ((*f->next)++, f->number);
+}
+
+/* [12]: exactly so many run, in the order of the calls that brought them, and the queue says that there are more. */
+HOST_TEST(one_function_at_a_time_of_a_hundred_thousand, 0) {
+  int count = csuite_scaled(100000), next = 0, i;
+  function *functions = csuite_memory(t, (size_t)count * sizeof *functions);
+  for (i = 0; i < count; i++) {
+    functions[i].t = t;
+    functions[i].number = i;
+    functions[i].next = &next;
+    EXPECT_OK(chime_queue_async(queue, take, &functions[i], NULL));
+  }
+  while (next < count && !csuite_failed(t)) {
+    int before = next;
+    uint32_t most = before % 10 == 9 && before + 5 < count ? 5 : 1;
+    EXPECT(next_deadline(t, queue) <= now_of(t, queue)); /* those that wait are something to process */
+    EXPECT_EQ(process(t, queue, most), most);
+    EXPECT_EQ(next - before, most);
+  }
+  EXPECT_EQ(process(t, queue, 1), 0);
+}
+
+/* What each call that drives a queue must answer here: p->status. */
+THREAD(expect_refused, probe, p) {
+  int gives_records = p->number != 0;
   chime_tick tick;
   uint32_t count;
-  a->process = chime_queue_process(a->queue, 0, &count);
-  a->run = chime_queue_run(a->queue, 0);
-  a->wait = chime_queue_wait(a->queue, 0);
-  a->take = chime_queue_take_ticks(a->queue, &tick, sizeof tick, 1, &count);
+  EXPECT_STATUS(chime_queue_wait(p->queue, 0), p->status);
+  if (gives_records) {
+    EXPECT_STATUS(chime_queue_take_ticks(p->queue, &tick, sizeof tick, 1, &count), p->status);
+  } else {
+    EXPECT_STATUS(chime_queue_process(p->queue, 0, &count), p->status);
+    EXPECT_STATUS(chime_queue_run(p->queue, 0), p->status);
+  }
 }
 
-static void *drive_elsewhere(void *argument) {
-  drive(argument);
-  return NULL;
-}
+static void drive_inside(csuite *t, probe *p, const chime_tick *tick) { expect_refused(p); }
+static void have_a_thread_drive(csuite *t, probe *p, const chime_tick *tick) { run_on_a_thread(t, expect_refused, p); }
 
-static void drive_inside(probe *p, const chime_tick *tick) {
-  (void)tick;
-  drive(p->user);
-}
-
-static void have_a_thread_drive(probe *p, const chime_tick *tick) {
-  (void)tick;
-  run_on_a_thread(p->t, drive_elsewhere, p->user);
-}
-
-static void check_attempt_in_a_handler(csuite *t, probe_action on_tick, chime_status expected) {
-  chime_queue_t queue = host_queue(t, 0);
-  attempt a = {queue, 7, 7, 7, 7};
+static void expect_refused_in_a_handler(csuite *t, chime_queue_t queue, probe_action on_tick, chime_status expected) {
   probe *p = probe_after(t, queue, "a", 0);
-  p->user = &a;
+  p->status = expected;
   p->on_tick = on_tick;
-  process(t, queue, 0);
-  EXPECT_STATUS(a.process, expected);
-  EXPECT_STATUS(a.run, expected);
-  EXPECT_STATUS(a.wait, expected);
+  EXPECT_EQ(process(t, queue, 0), 1);
 }
 
-/* [1] */
-TEST(driving_inside_a_handler_would_deadlock) {
-  check_attempt_in_a_handler(t, drive_inside, CHIME_ERROR_WOULD_DEADLOCK);
+HOST_TEST(driving_inside_a_handler_would_deadlock, 0) { /* [1] */
+  expect_refused_in_a_handler(t, queue, drive_inside, CHIME_ERROR_WOULD_DEADLOCK);
 }
-TEST(a_second_thread_gets_busy) { check_attempt_in_a_handler(t, have_a_thread_drive, CHIME_ERROR_BUSY); }
+HOST_TEST(a_second_thread_gets_busy, 0) {
+  expect_refused_in_a_handler(t, queue, have_a_thread_drive, CHIME_ERROR_BUSY);
+}
 
 TEST(a_bound_queue_refuses_other_threads) {
-  const uint32_t flags[] = {CHIME_QUEUE_BOUND, CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS};
-  int i;
-  for (i = 0; i < 2; i++) {
-    attempt a = {host_queue(t, flags[i]), 7, 7, 7, 7};
-    run_on_a_thread(t, drive_elsewhere, &a);
-    EXPECT_STATUS(a.wait, CHIME_ERROR_WRONG_THREAD);
-    EXPECT_STATUS(i == 0 ? a.process : a.take, CHIME_ERROR_WRONG_THREAD);
-    if (i == 0) EXPECT_STATUS(a.run, CHIME_ERROR_WRONG_THREAD);
+  for (int gives_records = 0; gives_records < 2; gives_records++) {
+    probe *p = probe_new(t, host_queue(t, CHIME_QUEUE_BOUND | (gives_records ? CHIME_QUEUE_RECORDS : 0)), "a");
+    p->status = CHIME_ERROR_WRONG_THREAD;
+    p->number = gives_records;
+    run_on_a_thread(t, expect_refused, p);
   }
 }
 
 /* ---- Run, wait, stop -------------------------------------------------------------------------------------------- */
 
-TEST(run_returns_when_no_timer_runs) {
-  chime_queue_t queue = host_queue(t, 0);
-  chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
-  probe *p, *never;
+HOST_TEST(run_returns_when_no_timer_runs, 0) {
   EXPECT_OK(chime_queue_run(queue, 0)); /* nothing to do */
-  schedule.tick_limit = 5;
-  p = probe_start(t, queue, "a", &schedule);
-  never = probe_every_quietly(t, queue, CHIME_HOUR);
+  probe *p = probe_start(t, queue, "a",
+                         &SCHEDULE(.first_ns = CHIME_MILLISECOND, .interval_ns = CHIME_MILLISECOND, .tick_limit = 5));
+  probe *never = probe_every_quietly(t, queue, CHIME_HOUR);
   EXPECT_OK(chime_timer_suspend(never->timer));
   EXPECT_OK(chime_queue_run(queue, 0));
   EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_IGNORED);
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_FINISHED);
 }
 
-static void stop_the_queue(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->status = chime_queue_stop(p->queue);
-  p->status2 = chime_queue_stop(p->queue);
+static void stop_the_queue(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_OK(chime_queue_stop(p->queue));
+  EXPECT_STATUS(chime_queue_stop(p->queue), CHIME_IGNORED);
 }
 
-TEST(stop_ends_run_and_a_stop_before_ends_the_next) {
-  chime_queue_t queue = host_queue(t, 0);
-  probe *p = probe_every_quietly(t, queue, CHIME_MILLISECOND);
-  p->on_tick = stop_the_queue;
+HOST_TEST(stop_ends_run_and_a_stop_before_ends_the_next, 0) {
+  probe *p = probe_quiet(t, queue, 0, CHIME_MILLISECOND, stop_the_queue);
   EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED), CHIME_STOPPED);
-  EXPECT_STATUS(p->status, CHIME_OK);
-  EXPECT_STATUS(p->status2, CHIME_IGNORED);
+  EXPECT_EQ(p->ticks, 1);
   EXPECT_OK(chime_timer_release(p->timer));
   EXPECT_OK(chime_queue_stop(queue));
   EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED), CHIME_STOPPED);
@@ -316,58 +241,15 @@ TEST(stop_ends_run_and_a_stop_before_ends_the_next) {
   EXPECT_STATUS(chime_queue_wait(queue, CHIME_FOREVER), CHIME_STOPPED);
 }
 
-TEST(wait_runs_nothing_and_tells_when_something_is_due) {
-  chime_queue_t queue = host_queue(t, 0);
-  probe *p;
+HOST_TEST(wait_runs_nothing_and_tells_when_something_is_due, 0) {
   EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_TIMED_OUT);
   EXPECT_STATUS(chime_queue_wait(queue, 2 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
-  p = probe_after(t, queue, "a", 10 * CHIME_MILLISECOND);
+  probe *p = probe_after(t, queue, "a", 10 * CHIME_MILLISECOND);
   EXPECT_STATUS(chime_queue_wait(queue, CHIME_FOREVER), CHIME_OK);
   EXPECT(now_of(t, queue) >= deadline_of(t, p->timer));
   EXPECT_EQ(load(&p->ticks), 0);
   EXPECT_STATUS(chime_queue_wait(queue, 0), CHIME_OK);
   EXPECT_EQ(process(t, queue, 0), 1);
-}
-
-/* ---- Records ---------------------------------------------------------------------------------------------------- */
-
-static void release_the_queue(void *object) { chime_queue_release(*(chime_queue_t *)object); }
-
-/* The take that lets go of the target ends the queue, and writes nothing. */
-TEST(records_are_counted_only_when_they_were_written) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(0, 0);
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  chime_timer_t timer;
-  chime_tick ticks[8];
-  uint32_t i, count = 0;
-  REQUIRE_OK(chime_target_create(&queue, release_the_queue, &options.target));
-  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &timer));
-  EXPECT_OK(chime_queue_wait(queue, PATIENCE));
-  REQUIRE_OK(chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 8, &count));
-  EXPECT_EQ(count, 1);
-  EXPECT_OK(chime_target_release(options.target)); /* the taken tick holds it */
-  for (i = 0; i < 3; i++) EXPECT_OK(chime_queue_async(queue, NULL, ticks, NULL));
-  memset(ticks, 0xEE, sizeof ticks);
-  if (chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 8, &count) != CHIME_OK) return;
-  for (i = 0; i < count; i++) EXPECT_EQ(ticks[i].kind, CHIME_TICK_FUNCTION);
-}
-
-TEST(the_next_deadline_knows_of_timers_whose_ticks_are_taken) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(20 * CHIME_MILLISECOND, 20 * CHIME_MILLISECOND);
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  chime_timer_t timer;
-  chime_tick tick;
-  uint32_t count = 0;
-  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &timer));
-  EXPECT_OK(chime_queue_wait(queue, PATIENCE));
-  REQUIRE_OK(chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count));
-  schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
-  EXPECT_STATUS(chime_timer_reschedule(timer, &schedule), CHIME_RUNNING);
-  EXPECT(next_deadline(t, queue) <= deadline_of(t, timer) + 1024);
-  EXPECT_OK(chime_timer_fire(timer));
-  EXPECT_EQ(poll_timeout(t, queue), 0);
 }
 
 /* ---- One queue after the other ---------------------------------------------------------------------------------- */
@@ -396,18 +278,17 @@ static void *wait_all_the_time(void *argument) {
 TEST(a_closed_descriptor_is_never_touched_again) {
   enum { THREADS = 3 };
   int64_t current;
-  int i, started = 0;
+  int started = 0;
   pthread_t threads[THREADS];
   chime_queue_t queue = 0;
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  options.timer_limit = 64;
+  const chime_queue_options options = QUEUE_OPTIONS(.timer_limit = 64);
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
   __atomic_store_n(&current, (int64_t)queue, __ATOMIC_RELEASE);
   while (started < THREADS &&
          spawn(t, &threads[started], started == 0 ? wait_all_the_time : wake_all_the_time, &current)) {
     started++;
   }
-  for (i = 0; i < csuite_scaled(5000); i++) {
+  for (int i = 0; i < csuite_scaled(5000); i++) {
     int ends[2], fd = fd_of(t, queue);
     if (!EXPECT_OK(chime_queue_shutdown(queue, PATIENCE))) break;
     if (pipe(ends) == 0) {

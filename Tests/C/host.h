@@ -9,12 +9,6 @@
 /* Milliseconds to poll for what must come. */
 enum { LONG = (int)(PATIENCE / CHIME_MILLISECOND) };
 
-static inline int fd_of(csuite *t, chime_queue_t queue) {
-  int32_t fd = -1;
-  EXPECT_OK(chime_queue_fd(queue, &fd));
-  return fd;
-}
-
 static inline int is_readable(int fd, int milliseconds) {
   struct pollfd entry = {fd, POLLIN, 0};
   return poll(&entry, 1, milliseconds) == 1;
@@ -25,12 +19,6 @@ static inline int process_until(csuite *t, chime_queue_t queue, const int *value
   int fd = fd_of(t, queue);
   while (load(value) < least && EXPECT(is_readable(fd, LONG))) process(t, queue, 0);
   return load(value) >= least;
-}
-
-static inline int32_t poll_timeout(csuite *t, chime_queue_t queue) {
-  int32_t milliseconds = 7;
-  EXPECT_OK(chime_queue_poll_timeout(queue, &milliseconds));
-  return milliseconds;
 }
 
 #endif /* CSUITE_HOST_H */

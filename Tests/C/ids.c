@@ -32,17 +32,13 @@ static void refuses(const ids *i, chime_status status, int line, const char *cal
 static void expect_no_queue(ids *i) {
   csuite *t = i->t;
   uint64_t id = i->id, timer = UNTOUCHED, value = UNTOUCHED, length = UNTOUCHED;
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(0, 0);
+  const chime_timer_options options = refused_options(t);
   chime_queue_stats stats = CHIME_QUEUE_STATS_INIT, before = stats;
   int64_t now = 77;
   int32_t number = 77;
   uint32_t count = 77;
   chime_tick ticks[1];
   char text[9] = "as it is";
-  options.handler = never;
-  options.context = t;
-  options.finalizer = never_function;
   REFUSES_BUT_0(chime_queue_release(id));
   if (id != 0) REFUSES(chime_queue_shutdown(id, 0));
   REFUSES(chime_queue_sync(id, never_function, t, 0));
@@ -62,8 +58,8 @@ static void expect_no_queue(ids *i) {
   REFUSES(chime_queue_get_stats(id, &stats));
   REFUSES(chime_queue_dump(id, text, sizeof text, &length));
   REFUSES(chime_timer_create(id, &options, &timer));
-  REFUSES(chime_timer_start(id, &options, &schedule, &timer));
-  REFUSES(chime_timer_start(id, &options, &schedule, NULL));
+  REFUSES(chime_timer_start(id, &options, AFTER(0), &timer));
+  REFUSES(chime_timer_start(id, &options, AFTER(0), NULL));
   REFUSES(chime_timer_after(id, 0, never, t, never_function, &timer));
   REFUSES(chime_timer_every(id, 1, never, t, never_function, &timer));
   REFUSES(chime_expiring_create(id, t, never_function, 1, &value));
@@ -76,16 +72,15 @@ static void expect_no_queue(ids *i) {
 static void expect_no_timer(ids *i) {
   csuite *t = i->t;
   uint64_t id = i->id, generation = UNTOUCHED;
-  chime_schedule schedule = schedule_of(0, 0);
   chime_timer_info info = CHIME_TIMER_INFO_INIT, before = info;
   chime_state state = 77;
   int64_t deadline = 77;
-  REFUSES(chime_timer_activate(id, &schedule));
+  REFUSES(chime_timer_activate(id, AFTER(0)));
   REFUSES(chime_timer_activate(id, NULL));
-  REFUSES(chime_timer_restart(id, &schedule));
+  REFUSES(chime_timer_restart(id, AFTER(0)));
   REFUSES(chime_timer_suspend(id));
   REFUSES(chime_timer_resume(id));
-  REFUSES(chime_timer_reschedule(id, &schedule));
+  REFUSES(chime_timer_reschedule(id, AFTER(0)));
   REFUSES(chime_timer_postpone(id, 1));
   REFUSES(chime_timer_postpone_until(id, 1));
   REFUSES(chime_timer_fire(id));
@@ -106,14 +101,11 @@ static void expect_no_timer(ids *i) {
 static void expect_no_target(ids *i) {
   csuite *t = i->t;
   uint64_t id = i->id, timer = UNTOUCHED;
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_timer_options options = refused_options(t);
   void *found = t;
   REFUSES(chime_target_retain(id, &found));
   REFUSES(chime_target_retain(id, NULL));
   REFUSES_BUT_0(chime_target_release(id));
-  options.handler = never;
-  options.context = t;
-  options.finalizer = never_function;
   options.target = id;
   if (id != 0) REFUSES(chime_timer_create(i->alive[QUEUE], &options, &timer));
   if (id != 0) REFUSES(chime_weak_timer_create(1, 1, id, never, t, never_function, &timer));
@@ -213,9 +205,20 @@ OWN_THREAD_TEST(numbers_that_are_no_ids_name_nothing) {
     expect_nothing(i, kind, 1, "1");
     expect_nothing(i, kind, UINT64_C(1) << 53, "2^53");
     expect_nothing(i, kind, UINT64_MAX, "2^64 - 1");
-    expect_nothing(i, kind, alive | UINT64_C(1) << 53, "an id and 2^53");
-    expect_nothing(i, kind, alive | UINT64_C(1) << 63, "an id and 2^63");
     expect_nothing(i, kind, alive + (UINT64_C(1) << 26), "the next one in the place of an id");
+  }
+  ids_end(i);
+}
+
+/* With one of the low bits changed an id may be that of a neighbour, and a target's be of one that has gone. */
+OWN_THREAD_TEST(an_id_with_a_high_bit_changed_names_nothing) {
+  ids *i = ids_new(t);
+  for (int kind = 0; kind < KINDS; kind++) {
+    for (int bit = 26; bit < 64; bit++) {
+      uint64_t id = i->alive[kind] ^ UINT64_C(1) << bit;
+      if (kind != TARGET || bit >= 50) expect_nothing(i, kind, id, "an id with a bit changed");
+      else EXPECT_STATUS(chime_target_retain(id, NULL), CHIME_ERROR_INVALID_HANDLE);
+    }
   }
   ids_end(i);
 }
@@ -224,9 +227,8 @@ OWN_THREAD_TEST(ids_of_one_kind_are_refused_by_the_functions_of_another) {
   static const char *const kinds[] = {"a queue's", "a timer's", "a target's",
                                       "a value's", "a loop's",  "a weak timer's"};
   ids *i = ids_new(t);
-  int kind, other;
-  for (kind = 0; kind < KINDS; kind++) {
-    for (other = 0; other < KINDS; other++) {
+  for (int kind = 0; kind < KINDS; kind++) {
+    for (int other = 0; other < KINDS; other++) {
       if (other != kind) expect_nothing(i, kind, i->alive[other], kinds[other]);
     }
   }
@@ -235,9 +237,8 @@ OWN_THREAD_TEST(ids_of_one_kind_are_refused_by_the_functions_of_another) {
 
 OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
   ids *i = ids_new(t), *gone = ids_new(t);
-  uint64_t timer_of_queue;
   QUEUE_OR_RETURN(queue, VIRTUAL);
-  timer_of_queue = probe_idle(t, queue, "b")->timer;
+  uint64_t timer_of_queue = probe_idle(t, queue, "b")->timer;
   ids_end(gone);
   EXPECT_OK(chime_queue_release(queue));
   expect_nothing(i, QUEUE, queue, "a released queue's");
@@ -260,18 +261,13 @@ OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
   ids_end(i);
 }
 
-/* ---- Places that are used again ---------------------------------------------------------------------------------- */
-
 static void count_in(void *context) { add(context, 1); }
 
 /* Makes a timer, a target or a value; then releases what has that id. */
 static chime_status begin(int kind, chime_queue_t queue, int *ended, uint64_t *id) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  const chime_timer_options options = TIMER_OPTIONS(.handler = never, .context = ended, .finalizer = count_in);
   if (kind == TARGET) return chime_target_create(ended, count_in, id);
   if (kind == VALUE) return chime_expiring_create(queue, ended, count_in, CHIME_HOUR, id);
-  options.handler = never;
-  options.context = ended;
-  options.finalizer = count_in;
   return chime_timer_create(queue, &options, id);
 }
 
@@ -283,23 +279,21 @@ static chime_status end(int kind, uint64_t id) {
 
 /* What a call with a stale id would do to what lives, its owner would see: another answer, or another state. */
 static int refuses_all(int kind, uint64_t id) {
-  chime_schedule at_once = schedule_of(0, 0);
   void *found;
   if (id != 0 && end(kind, id) != CHIME_ERROR_INVALID_HANDLE) return 0;
   if (kind == TARGET) return chime_target_retain(id, &found) == CHIME_ERROR_INVALID_HANDLE;
   if (kind == VALUE) return chime_expiring_reset(id, 1) == CHIME_ERROR_INVALID_HANDLE;
   return chime_timer_cancel(id) == CHIME_ERROR_INVALID_HANDLE &&
          chime_timer_suspend(id) == CHIME_ERROR_INVALID_HANDLE &&
-         chime_timer_restart(id, &at_once) == CHIME_ERROR_INVALID_HANDLE;
+         chime_timer_restart(id, AFTER(0)) == CHIME_ERROR_INVALID_HANDLE;
 }
 
 /* tokio's remove_after_compact, remove_after_compact_poll: a key that was removed stays stale, through as many lives of
    its place as a generation of 16 bits would count, and no call with it reaches who lives there. So do targets and
    values. */
-TEST(a_released_timers_id_never_names_the_one_that_took_its_place) {
+VIRTUAL_TEST(a_released_timers_id_never_names_the_one_that_took_its_place) {
   enum { STALE = 64, PLACE = (1 << 26) - 1 };
   int kind, life, lives = csuite_scaled(70000);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   if (lives < 5000) lives = 5000; /* the first 4,096 have places of their own */
   for (kind = TIMER; kind <= VALUE; kind++) {
     uint64_t stale[STALE] = {0};

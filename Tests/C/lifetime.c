@@ -8,19 +8,17 @@
 #include "timeline.h"
 
 static probe *quiet_full(csuite *t, chime_queue_t queue) {
-  probe *p = probe_new(t, queue, "a");
+  probe *p = probe_new(t, queue, NULL);
   chime_timer_options options = probe_full_options(p);
-  p->quiet = 1;
   EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
   return p;
 }
 
 /* The same at work: due at once, and again each millisecond. */
 static probe *quiet_full_at_work(csuite *t, chime_queue_t queue, probe_action on_tick) {
-  chime_schedule schedule = schedule_of(0, CHIME_MILLISECOND);
   probe *p = quiet_full(t, queue);
   p->on_tick = on_tick;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, CHIME_MILLISECOND)));
   return p;
 }
 
@@ -40,17 +38,13 @@ static void await_callback(probe *p, where place, const int *count) {
   come_to_rest(t, p->timer);
 }
 
-/* [8] */
-TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_once) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0), at_once = schedule_of(0, 0);
+TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_once) { /* [8] */
   probe *probes[5];
-  int i;
-  QUEUE_OR_RETURN(queue, place);
-  for (i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
+  for (int i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
     probe *p = probes[i] = quiet_full(t, queue);
     if (i != CHIME_STATE_IDLE) {
       int is_finished = i == CHIME_STATE_FINISHED;
-      EXPECT_OK(chime_timer_activate(p->timer, is_finished ? &at_once : &in_an_hour));
+      EXPECT_OK(chime_timer_activate(p->timer, AFTER(is_finished ? 0 : CHIME_HOUR)));
       await_callback(p, place, is_finished ? &p->ticks : &p->armed);
     }
     if (i == CHIME_STATE_SUSPENDED) EXPECT_OK(chime_timer_suspend(p->timer));
@@ -66,23 +60,20 @@ TESTS_ON_ALL_QUEUES(release_in_each_state_finalizes_once) {
     EXPECT(await(&p->finalized, 1));                  /* without waiting for the end of the queue */
   }
   csuite_shutdown(t, queue);
-  for (i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
+  for (int i = CHIME_STATE_IDLE; i <= CHIME_STATE_CANCELLED; i++) {
     EXPECT_EQ(load(&probes[i]->finalized), 1);
     EXPECT_EQ(load(&probes[i]->cancelled), i == CHIME_STATE_IDLE || i == CHIME_STATE_FINISHED ? 0 : 1);
   }
 }
 
-static void release_own_and_check(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void release_own_and_check(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_STATUS(chime_timer_release(tick->timer), CHIME_RUNNING);
   EXPECT(is_stale(tick->timer));
   EXPECT_STATUS(chime_timer_release(tick->timer), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(load(&p->finalized), 0); /* not before the handler has returned */
 }
 
-/* [8] [9] */
-TESTS_ON_ALL_QUEUES(a_handler_may_release_its_own_timer) {
-  QUEUE_OR_RETURN(queue, place);
+TESTS_ON_ALL_QUEUES(a_handler_may_release_its_own_timer) { /* [8] [9] */
   probe *p = quiet_full_at_work(t, queue, release_own_and_check);
   run_due(t, queue, place);
   EXPECT(await(&p->finalized, 1));
@@ -93,8 +84,7 @@ TESTS_ON_ALL_QUEUES(a_handler_may_release_its_own_timer) {
 
 TIMELINE(a_cancel_handler_may_release_its_own_timer, "a 10 full; +0; a-: a.release!; a.cancel; +10 | a^ a- a.")
 
-static void end_the_other(probe *p) {
-  csuite *t = p->t;
+static void end_the_other(csuite *t, probe *p) {
   EXPECT(is_stale(p->timer));
   EXPECT_OK(chime_timer_cancel(p->other->timer));
   EXPECT_OK(chime_timer_release(p->other->timer));
@@ -102,12 +92,10 @@ static void end_the_other(probe *p) {
 
 /* [8] [9]: it is called with no lock held. */
 TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_finalizer_may_call_anything) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
-  QUEUE_OR_RETURN(queue, place);
   probe *a = quiet_full(t, queue), *other = quiet_full(t, queue);
   a->other = other;
   a->on_finalize = end_the_other;
-  EXPECT_OK(chime_timer_activate(other->timer, &in_an_hour));
+  EXPECT_OK(chime_timer_activate(other->timer, AFTER(CHIME_HOUR)));
   await_callback(other, place, &other->armed);
   EXPECT_OK(chime_timer_release(a->timer));
   run_due(t, queue, place);
@@ -116,9 +104,7 @@ TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(a_finalizer_may_call_anything) {
   EXPECT_EQ(load(&other->cancelled), 1);
 }
 
-/* [7] [8] */
-TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_after_the_handler) {
-  QUEUE_OR_RETURN(queue, place);
+TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_after_the_handler) { /* [7] [8] */
   probe *p = quiet_full_held(t, queue);
   EXPECT_STATUS(chime_timer_release(p->timer), CHIME_RUNNING);
   EXPECT(is_stale(p->timer));
@@ -133,36 +119,29 @@ TESTS_ON_DISPATCH_QUEUES(release_of_a_busy_timer_answers_running_and_finalizes_a
 
 /* ---- Timers that release themselves ----------------------------------------------------------------------------- */
 
-static void note_own_id(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void note_own_id(csuite *t, probe *p, const chime_tick *tick) {
   p->timer = tick->timer;
   state_of(t, tick->timer); /* it is valid here */
 }
 
-static void note_own_id_and_cancel(probe *p, const chime_tick *tick) {
-  note_own_id(p, tick);
-  cancel_own(p, tick);
+static void note_own_id_and_cancel(csuite *t, probe *p, const chime_tick *tick) {
+  note_own_id(t, p, tick);
+  EXPECT_STATUS(chime_timer_cancel(tick->timer), CHIME_RUNNING);
 }
 
-/* [8] */
-TESTS_ON_ALL_QUEUES(a_timer_without_an_id_releases_itself) {
-  chime_schedule three_times = schedule_of(0, 1);
-  chime_timer_options options;
+TESTS_ON_ALL_QUEUES(a_timer_without_an_id_releases_itself) { /* [8] */
+  const chime_schedule three_times = SCHEDULE(.interval_ns = 1, .tick_limit = 3, .missed_policy = CHIME_MISSED_DELAY);
   probe *probes[3]; /* a one-shot, one that its handler cancels, and one that comes three times */
-  int i;
-  QUEUE_OR_RETURN(queue, place);
-  for (i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) {
     probes[i] = probe_new(t, queue, "a");
     probes[i]->on_tick = i == 1 ? note_own_id_and_cancel : note_own_id;
   }
-  options = probe_full_options(probes[2]);
-  three_times.tick_limit = 3;
-  three_times.missed_policy = CHIME_MISSED_DELAY;
+  chime_timer_options options = probe_full_options(probes[2]);
   EXPECT_OK(chime_timer_after(queue, 0, probe_handler, probes[0], probe_finalizer, NULL));
   EXPECT_OK(chime_timer_every(queue, 1, probe_handler, probes[1], probe_finalizer, NULL));
   EXPECT_OK(chime_timer_start(queue, &options, &three_times, NULL));
   if (place == VIRTUAL) ADVANCE(10);
-  for (i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) {
     EXPECT(await(&probes[i]->finalized, 1));
     EXPECT(is_stale(probes[i]->timer));
     EXPECT_EQ(load(&probes[i]->ticks), i == 2 ? 3 : 1);
@@ -173,24 +152,20 @@ TESTS_ON_ALL_QUEUES(a_timer_without_an_id_releases_itself) {
 
 TIMELINE(a_self_releasing_timer_lives_until_it_is_at_rest,
          "a 1 self; a: x2 a.activate; +10 | a1@1 a1@2 a1@3 a.; timers 0; a.release -> INVALID_HANDLE")
-
 TIMELINE(a_self_releasing_timer_may_be_released, "a 10 self; a.release | a.; +20 |")
 
 /* ---- The end of a queue ----------------------------------------------------------------------------------------- */
 
 /* A timer in each state that needs no waiting: idle, running, suspended and cancelled. */
 static void populate(csuite *t, chime_queue_t queue, probe **p) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, CHIME_HOUR);
-  int i;
-  for (i = 0; i < 4; i++) p[i] = quiet_full(t, queue);
-  for (i = 1; i < 4; i++) EXPECT_OK(chime_timer_activate(p[i]->timer, &in_an_hour));
+  for (int i = 0; i < 4; i++) p[i] = quiet_full(t, queue);
+  for (int i = 1; i < 4; i++) EXPECT_OK(chime_timer_activate(p[i]->timer, EVERY(CHIME_HOUR, CHIME_HOUR)));
   EXPECT_TOOK_EFFECT(chime_timer_suspend(p[2]->timer));
   EXPECT_TOOK_EFFECT(chime_timer_cancel(p[3]->timer));
 }
 
 static void expect_all_gone(csuite *t, probe **p) {
-  int i;
-  for (i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; i++) {
     EXPECT(await(&p[i]->finalized, 1));
     EXPECT(is_stale(p[i]->timer));
     EXPECT_EQ(load(&p[i]->ticks), 0);
@@ -202,10 +177,8 @@ static int finalizers_of(probe **p) {
   return load(&p[0]->finalized) + load(&p[1]->finalized) + load(&p[2]->finalized) + load(&p[3]->finalized);
 }
 
-/* [8] [16] */
-TESTS_ON_ALL_QUEUES(shutdown_delivers_all_that_is_left) {
+TESTS_ON_ALL_QUEUES(shutdown_delivers_all_that_is_left) { /* [8] [16] */
   probe *p[4];
-  QUEUE_OR_RETURN(queue, place);
   populate(t, queue, p);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(finalizers_of(p), 4);
@@ -213,10 +186,8 @@ TESTS_ON_ALL_QUEUES(shutdown_delivers_all_that_is_left) {
   EXPECT_STATUS(chime_queue_shutdown(queue, 0), CHIME_ERROR_INVALID_HANDLE);
 }
 
-/* [8] */
-TESTS_ON_ALL_QUEUES(release_of_a_queue_finalizes_its_timers) {
+TESTS_ON_ALL_QUEUES(release_of_a_queue_finalizes_its_timers) { /* [8] */
   probe *p[4];
-  QUEUE_OR_RETURN(queue, place);
   populate(t, queue, p);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_release(queue));
   else EXPECT_TOOK_EFFECT(chime_queue_release(queue));
@@ -226,22 +197,18 @@ TESTS_ON_ALL_QUEUES(release_of_a_queue_finalizes_its_timers) {
   EXPECT_STATUS(chime_queue_release(queue), CHIME_ERROR_INVALID_HANDLE);
 }
 
-static void shut_down_own_queue(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void shut_down_own_queue(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_STATUS(chime_queue_shutdown(p->queue, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
   EXPECT(is_stale(tick->timer));
   EXPECT_EQ(load(&p->finalized), 0);
 }
 
-/* [9] */
-TESTS_ON_ALL_QUEUES(a_handler_may_shut_its_own_queue_down) {
-  chime_schedule at_once = schedule_of(0, 1);
+TESTS_ON_ALL_QUEUES(a_handler_may_shut_its_own_queue_down) { /* [9] */
   probe *p[4], *a;
-  QUEUE_OR_RETURN(queue, place);
   populate(t, queue, p);
   a = quiet_full(t, queue);
   a->on_tick = shut_down_own_queue;
-  EXPECT_OK(chime_timer_activate(a->timer, &at_once));
+  EXPECT_OK(chime_timer_activate(a->timer, EVERY(0, 1)));
   if (place == VIRTUAL) EXPECT_STATUS(chime_queue_advance(queue, 10), CHIME_ERROR_SHUT_DOWN);
   EXPECT(await(&a->finalized, 1));
   EXPECT_EQ(load(&a->ticks), 1);
@@ -249,18 +216,14 @@ TESTS_ON_ALL_QUEUES(a_handler_may_shut_its_own_queue_down) {
   if (place != VIRTUAL) csuite_keep_memory(t);
 }
 
-static void take_a_while(probe *p, const chime_tick *tick) {
-  (void)tick;
+static void take_a_while(csuite *t, probe *p, const chime_tick *tick) {
   store(&p->flag, 1);
   sleep_ns(50 * CHIME_MILLISECOND);
   store(&p->flag, 2);
 }
 
-/* [16] */
-TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) {
-  int ticks;
-  QUEUE_OR_RETURN(queue, place);
-  QUEUE_OR_RETURN(another, place); /* of the same kind */
+TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) { /* [16] */
+  QUEUE_OR_RETURN(another, place);
   probe *p = quiet_full_at_work(t, queue, take_a_while);
   EXPECT(await(&p->flag, 1));
   EXPECT_OK(chime_queue_shutdown(queue, CHIME_FOREVER));
@@ -268,7 +231,7 @@ TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_a_handler_that_runs) {
   EXPECT_EQ(load(&p->busy), 0);
   EXPECT_EQ(load(&p->finalized), 1);
   EXPECT_EQ(load(&p->cancelled), 1);
-  ticks = load(&p->ticks);
+  int ticks = load(&p->ticks);
   let_later_ticks_come(t, another, 2 * CHIME_MILLISECOND);
   EXPECT_EQ(load(&p->ticks), ticks);
 }
@@ -284,11 +247,9 @@ static void expect_the_end_after_the_handler(probe *p) {
   EXPECT_EQ(load(&p->ticks), 1);
 }
 
-static void shutdown_gives_up_when_its_time_is_over(csuite *t, where place) {
-  int64_t begin;
-  QUEUE_OR_RETURN(queue, place);
+TESTS_ON(shutdown_gives_up_when_its_time_is_over) {
   probe *p = quiet_full_held(t, queue);
-  begin = monotonic_ns();
+  int64_t begin = monotonic_ns();
   EXPECT_STATUS(chime_queue_shutdown(queue, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
   EXPECT_STATUS(chime_queue_shutdown(queue, 0), CHIME_ERROR_INVALID_HANDLE);
@@ -297,21 +258,19 @@ static void shutdown_gives_up_when_its_time_is_over(csuite *t, where place) {
 TEST_ON(shutdown_gives_up_when_its_time_is_over, a_serial_queue, SERIAL)
 TEST_ON(shutdown_gives_up_when_its_time_is_over, a_concurrent_queue, CONCURRENT)
 
-TEST(release_of_a_queue_with_a_busy_timer_answers_running) {
-  QUEUE_OR_RETURN(queue, SERIAL);
+SERIAL_TEST(release_of_a_queue_with_a_busy_timer_answers_running) {
   probe *p = quiet_full_held(t, queue);
   EXPECT_STATUS(chime_queue_release(queue), CHIME_RUNNING);
   expect_the_end_after_the_handler(p);
 }
 
 /* "Each gives a queue of the caller's own: ending it touches only timers made through it." */
-static void ending_one_queue_leaves_another_on_the_same_place_alone(csuite *t, where place) {
-  QUEUE_OR_RETURN(first, place);
+TESTS_ON(ending_one_queue_leaves_another_on_the_same_place_alone) {
   QUEUE_OR_RETURN(second, place);
-  probe *a = probe_every_quietly(t, first, CHIME_MILLISECOND);
+  probe *a = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   probe *b = probe_every_quietly(t, second, CHIME_MILLISECOND);
   EXPECT(await(&b->ticks, 2));
-  EXPECT_OK(chime_queue_shutdown(first, PATIENCE));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT(is_stale(a->timer));
   EXPECT(await(&b->ticks, load(&b->ticks) + 3));
 }

@@ -19,21 +19,20 @@ static chime_queue_t main_queue(csuite *t) {
   return queue;
 }
 
-#define MAIN_QUEUE_OR_RETURN(name) \
-  chime_queue_t name = main_queue(t); \
-  if (name == 0) return
+#define MAIN_TEST(name) ON_A_QUEUE(TEST_ALONE, name, main_queue(t))
 
-static void stop_on_the_third(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+static void expect_main_thread(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT(pthread_equal(pthread_self(), main_thread));
-  if (tick->sequence == 3) {
-    p->status = chime_main_stop();
-    EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_RUNNING);
-  }
 }
 
-TEST_ALONE(handlers_run_on_the_main_thread_until_the_stop) {
-  MAIN_QUEUE_OR_RETURN(queue);
+static void stop_on_the_third(csuite *t, probe *p, const chime_tick *tick) {
+  expect_main_thread(t, p, tick);
+  if (tick->sequence != 3) return;
+  EXPECT_OK(chime_main_stop());
+  EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_RUNNING);
+}
+
+MAIN_TEST(handlers_run_on_the_main_thread_until_the_stop) {
   probe *p = probe_quiet(t, queue, 0, CHIME_MILLISECOND, stop_on_the_third);
   {
     QUEUE_OR_RETURN(another, SERIAL);
@@ -42,11 +41,9 @@ TEST_ALONE(handlers_run_on_the_main_thread_until_the_stop) {
   EXPECT_EQ(load(&p->ticks), 0); /* nobody runs the main queue */
   EXPECT_STATUS(chime_main_run(), CHIME_STOPPED);
   EXPECT_EQ(load(&p->ticks), 3);
-  EXPECT_OK(p->status);
 }
 
-TEST_ALONE(a_stop_that_comes_before_makes_the_next_run_return) {
-  MAIN_QUEUE_OR_RETURN(queue);
+MAIN_TEST(a_stop_that_comes_before_makes_the_next_run_return) {
   probe *p = probe_after(t, queue, "a", CHIME_HOUR);
   EXPECT_OK(chime_main_stop());
   EXPECT_STATUS(chime_main_stop(), CHIME_IGNORED); /* one is pending */
@@ -56,30 +53,20 @@ TEST_ALONE(a_stop_that_comes_before_makes_the_next_run_return) {
   EXPECT_EQ(load(&p->ticks), 0);
 }
 
-static void run_inside(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->status = chime_main_run();
+static void run_inside(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_STATUS(chime_main_run(), CHIME_ERROR_WOULD_DEADLOCK);
   chime_main_stop();
 }
 
-TEST_ALONE(a_nested_run_would_deadlock) {
-  MAIN_QUEUE_OR_RETURN(queue);
-  probe *p = probe_quiet(t, queue, 0, 0, run_inside);
+MAIN_TEST(a_nested_run_would_deadlock) {
+  probe_quiet(t, queue, 0, 0, run_inside);
   EXPECT_STATUS(chime_main_run(), CHIME_STOPPED);
-  EXPECT_STATUS(p->status, CHIME_ERROR_WOULD_DEADLOCK);
 }
 
-static void *run_from_a_thread(void *argument) {
-  probe *p = argument;
-  p->status = chime_main_run();
-  return NULL;
-}
+THREAD_OF_TEST(run_from_a_thread) { EXPECT_STATUS(chime_main_run(), CHIME_ERROR_WRONG_THREAD); }
 
 TEST_ALONE(only_the_main_thread_may_run_it) {
-  probe *p = probe_new(t, 0, "a");
-  if (csuite_skips_without_dispatch(t)) return;
-  run_on_a_thread(t, run_from_a_thread, p);
-  EXPECT_STATUS(p->status, CHIME_ERROR_WRONG_THREAD);
+  if (!csuite_skips_without_dispatch(t)) run_on_a_thread(t, run_from_a_thread, t);
 }
 
 /* ---- Stops by a signal handler, of host-driven queues, too ------------------------------------------------------- */
@@ -121,55 +108,38 @@ TEST_ALONE(a_signal_handler_may_stop_the_run_of_a_host_driven_queue) { a_signal_
 
 /* ---- Functions -------------------------------------------------------------------------------------------------- */
 
-typedef struct visit {
-  chime_queue_t queue;
-  int64_t timeout_ns;
-  int on_main;
-  chime_status status;
-} visit;
-
-static void note_visit(void *context) {
-  add(&((visit *)context)->on_main, pthread_equal(pthread_self(), main_thread) ? 1 : 100);
+MAIN_TEST(sync_on_the_main_thread_runs_at_once) {
+  probe *p = probe_new(t, queue, "a");
+  p->on_tick = expect_main_thread;
+  EXPECT_OK(chime_queue_sync(queue, probe_function, p, CHIME_FOREVER));
+  EXPECT_EQ(p->ticks, 1);
 }
 
-TEST_ALONE(sync_on_the_main_thread_runs_at_once) {
-  visit v = {0, 0, 0, 0};
-  MAIN_QUEUE_OR_RETURN(queue);
-  EXPECT_OK(chime_queue_sync(queue, note_visit, &v, CHIME_FOREVER));
-  EXPECT_EQ(v.on_main, 1);
+THREAD(sync_and_give_up, probe, p) {
+  EXPECT_STATUS(chime_queue_sync(p->queue, probe_function, p, 20 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
 }
 
-static void *sync_then_stop(void *argument) {
-  visit *v = argument;
-  v->status = chime_queue_sync(v->queue, note_visit, v, v->timeout_ns);
-  if (v->status == CHIME_OK) chime_main_stop();
-  return NULL;
+THREAD(sync_then_stop, probe, p) {
+  EXPECT_OK(chime_queue_sync(p->queue, probe_function, p, PATIENCE));
+  EXPECT_OK(chime_main_stop());
 }
 
-TEST_ALONE(sync_from_another_thread_waits_for_a_run) {
+MAIN_TEST(sync_from_another_thread_waits_for_a_run) {
+  probe *given_up = probe_new(t, queue, "a"), *p = probe_new(t, queue, "b");
   pthread_t thread;
-  visit *given_up = csuite_memory(t, sizeof *given_up);
-  visit *v = csuite_memory(t, sizeof *v);
-  MAIN_QUEUE_OR_RETURN(queue);
-  given_up->queue = v->queue = queue;
-  given_up->timeout_ns = 20 * CHIME_MILLISECOND;
-  v->timeout_ns = PATIENCE;
-  run_on_a_thread(t, sync_then_stop, given_up); /* nobody runs the main queue */
-  EXPECT_STATUS(given_up->status, CHIME_TIMED_OUT);
-  if (!spawn(t, &thread, sync_then_stop, v)) return;
+  p->on_tick = expect_main_thread;
+  run_on_a_thread(t, sync_and_give_up, given_up); /* nobody runs the main queue */
+  if (!spawn(t, &thread, sync_then_stop, p)) return;
   EXPECT_STATUS(chime_main_run(), CHIME_STOPPED);
   pthread_join(thread, NULL);
-  EXPECT_OK(v->status);
-  EXPECT_EQ(load(&v->on_main), 1);
-  EXPECT_EQ(load(&given_up->on_main), 0); /* it will not run either */
+  EXPECT_EQ(load(&p->ticks), 1);
+  EXPECT_EQ(load(&given_up->ticks), 0); /* it will not run either */
 }
 
 /* [8]: "What can no longer be delivered on the queue is delivered in this call when the timeout ends." */
-TEST_ALONE(shutdown_delivers_what_a_main_queue_that_nobody_drains_cannot) {
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
-  MAIN_QUEUE_OR_RETURN(queue);
+MAIN_TEST(shutdown_delivers_what_a_main_queue_that_nobody_drains_cannot) {
   probe *idle = probe_idle(t, queue, "a");
-  probe *running = probe_start_full(t, queue, "b", &in_an_hour);
+  probe *running = probe_start_full(t, queue, "b", AFTER(CHIME_HOUR));
   probe *released = probe_idle(t, queue, "c");
   EXPECT_OK(chime_timer_release(released->timer));
   EXPECT_OK(chime_queue_shutdown(queue, 50 * CHIME_MILLISECOND));
@@ -178,16 +148,4 @@ TEST_ALONE(shutdown_delivers_what_a_main_queue_that_nobody_drains_cannot) {
   EXPECT_EQ(load(&running->cancelled), 1);
   EXPECT_EQ(load(&running->ticks), 0);
   EXPECT_EQ(load(&released->finalized), 1);
-}
-
-TEST_ALONE(main_queue_options_are_checked) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  chime_queue_t queue = 77;
-  EXPECT_STATUS(chime_queue_main(NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  options.flags = CHIME_QUEUE_BOUND;
-  EXPECT_STATUS(chime_queue_main(&options, &queue), CHIME_ERROR_INVALID_ARGUMENT);
-  options.flags = 0;
-  options.clock = CHIME_CLOCK_BOOTTIME;
-  EXPECT_STATUS(chime_queue_main(&options, &queue), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_EQ(queue, 77);
 }

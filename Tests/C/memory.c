@@ -16,24 +16,18 @@ static int64_t resident_bytes(void) {
   return resident < 0 ? -1 : (int64_t)resident * 4096;
 }
 
-static void count_action(const chime_tick *tick, void *user_info) {
-  (void)tick;
-  add(user_info, 1);
-}
+static void count_action(const chime_tick *tick, void *user_info) { add(user_info, 1); }
 
 /* In rounds of 100: made, ticked, and dropped in each way. One in four has no id, and releases itself. */
 static void target_rounds(csuite *t, chime_queue_t queue) {
   int timers = csuite_scaled(50000), ticks = 0, i, j;
   int64_t object = 0;
   for (i = 0; i < timers; i += 100) {
-    chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-    chime_schedule schedule = schedule_of(0, 0);
+    chime_timer_options options = TIMER_OPTIONS(.handler = count_action, .context = &ticks);
     chime_timer_t ids[100];
     int before = load(&ticks);
     EXPECT_OK(chime_target_create(&object, NULL, &options.target));
-    options.handler = count_action;
-    options.context = &ticks;
-    for (j = 0; j < 100; j++) EXPECT_OK(chime_timer_start(queue, &options, &schedule, j % 4 == 0 ? NULL : &ids[j]));
+    for (j = 0; j < 100; j++) EXPECT_OK(chime_timer_start(queue, &options, AFTER(0), j % 4 == 0 ? NULL : &ids[j]));
     EXPECT(await(&ticks, before + 100));
     EXPECT_OK(chime_target_release(options.target));
     for (j = 0; j < 100; j++) {
@@ -43,10 +37,9 @@ static void target_rounds(csuite *t, chime_queue_t queue) {
 }
 
 OWN_THREAD_TEST_ALONE(timers_with_targets_leave_no_memory_behind) {
-  int64_t half;
   QUEUE_OR_RETURN(queue, SERIAL);
   target_rounds(t, queue);
-  half = resident_bytes();
+  int64_t half = resident_bytes();
   target_rounds(t, queue);
   if (half > 0) EXPECT_BETWEEN(resident_bytes() - half, -256 * 1024 * 1024, 2 * 1024 * 1024);
   EXPECT_EQ(stats_of(t, queue).timers, 0);
@@ -71,23 +64,19 @@ static int64_t allocated_bytes(void) {
 
 static int threads_made, threads_ended;
 
-static void thread_ends(void *context) {
-  (void)context;
-  add(&threads_ended, 1);
-}
+static void thread_ends(void *context) { add(&threads_ended, 1); }
 
 /* Weak timers, with a target and without: two end by a release, two with the target or the loop. */
-static void *loop_of_a_thread(void *argument) {
-  csuite *t = argument;
+THREAD_OF_TEST(loop_of_a_thread) {
   chime_queue_t queue = 0;
   chime_target_t target = 0;
   chime_weak_timer_t weak[2];
   int64_t object = 0;
-  int ticks = 0, i;
+  int ticks = 0;
   EXPECT_OK(chime_run_loop_queue_create(current_loop(t), TRACKING, NULL, &queue));
   EXPECT_OK(chime_timer_after(queue, 0, count_action, &ticks, NULL, NULL));
   EXPECT_OK(chime_target_create(&object, NULL, &target));
-  for (i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; i++) {
     EXPECT_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, i % 2 ? target : 0, count_action, &ticks, NULL,
                                         i < 2 ? &weak[i] : NULL));
   }
@@ -97,13 +86,12 @@ static void *loop_of_a_thread(void *argument) {
   EXPECT_TOOK_EFFECT(chime_weak_timer_release(weak[1]));
   EXPECT_OK(chime_target_release(target));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
-  return NULL;
 }
 
 /* Loops of the host's threads and of Chime's by turns, and queues in every kind of mode on one that stays. */
 static void loop_rounds(csuite *t, chime_run_loop_t stays, int loops) {
-  int i, made = 0;
-  for (i = 0; i < loops; i++) {
+  int made = 0;
+  for (int i = 0; i < loops; i++) {
     static const char *const modes[] = {NULL, TRACKING, CHIME_RUN_LOOP_COMMON_MODES};
     chime_run_loop_t loop = 0;
     chime_queue_t queue = 0, other = 0;
@@ -125,20 +113,17 @@ static void loop_rounds(csuite *t, chime_run_loop_t stays, int loops) {
 
 OWN_THREAD_TEST_ALONE(run_loops_and_their_queues_leave_nothing_behind) {
   int loops = csuite_scaled(10000), files;
-  int64_t resident, allocated;
   chime_run_loop_t stays = 0;
   REQUIRE_OK(chime_set_thread_hooks(NULL, thread_ends, NULL));
   REQUIRE_OK(chime_run_loop_current(&stays));
   loop_rounds(t, stays, loops / 4);
   files = open_descriptors();
-  resident = resident_bytes();
-  allocated = allocated_bytes();
+  int64_t resident = resident_bytes();
+  int64_t allocated = allocated_bytes();
   loop_rounds(t, stays, loops);
   EXPECT_EQ(open_descriptors(), files);
   EXPECT_BETWEEN(allocated_bytes() - allocated, -256 * 1024 * 1024, 64 * 1024);
   /* Fewer rounds do not outweigh what a checker of memory needs for itself. */
-  if (resident > 0 && loops >= 10000) {
-    EXPECT_BETWEEN(resident_bytes() - resident, -256 * 1024 * 1024, 2 * 1024 * 1024);
-  }
+  if (resident > 0 && loops >= 10000) EXPECT_BETWEEN(resident_bytes() - resident, -256 * 1024 * 1024, 2 * 1024 * 1024);
   EXPECT_OK(chime_set_thread_hooks(NULL, NULL, NULL));
 }

@@ -35,68 +35,37 @@ static void move(mover *m, chime_timer_t timer) {
   }
 }
 
-/* Most look at one timer. */
-static void *look(void *argument) {
-  mover *m = argument;
-  csuite *t = m->t;
+THREAD(look, mover, m) {
   dice d = {UINT64_C(0x100C)};
   while (load(&m->is_over) == 0) {
-    chime_timer_t timer = m->timers[roll_below(&d, MOVED)];
-    uint64_t length;
-    switch (roll_below(&d, 16)) {
-      case 0: stats_of(t, m->queue); break;
-      case 1: EXPECT_OK(chime_queue_dump(m->queue, NULL, 0, &length)); break;
-      case 2: EXPECT_OK(chime_timer_explain(timer, NULL, 0, &length)); break;
-      case 3: generation_of(t, timer); break;
-      case 4: state_of(t, timer); break;
-      default: deadline_of(t, timer), info_of(t, timer); break;
-    }
+    int64_t kind = roll_below(&d, 2 * QUERIES); /* most are short */
+    EXPECT_OK(query((int)(kind < QUERIES ? kind : kind % 2), m->queue, m->timers[roll_below(&d, MOVED)]));
   }
-  return NULL;
 }
 
-/* Waits until a one-shot has ended, as it does when its tick starts. */
-static int await_end(csuite *t, chime_timer_t timer) {
-  int64_t end = monotonic_ns() + PATIENCE;
-  while (state_of(t, timer) == CHIME_STATE_RUNNING) {
-    if (!EXPECT(monotonic_ns() < end)) return 0;
-    sleep_ns(50 * CHIME_MICROSECOND);
-  }
-  return 1;
-}
-
-static void *move_timers(void *argument) {
-  mover *m = argument;
-  csuite *t = m->t;
-  int round, i, k;
-  for (round = 0; round < csuite_scaled(ROUNDS) && !csuite_failed(t); round++) {
-    for (k = 0; k < MOVES; k++)
-      for (i = 0; i < MOVED; i++) move(m, m->timers[i]);
-    for (i = 0; i < MOVED; i++) {
-      chime_schedule schedule = schedule_of(roll_below(&m->d, 100 * CHIME_MICROSECOND), 0);
-      EXPECT_TOOK_EFFECT(chime_timer_restart(m->timers[i], &schedule));
+THREAD(move_timers, mover, m) {
+  for (int round = 0; round < csuite_scaled(ROUNDS) && !csuite_failed(t); round++) {
+    for (int k = 0; k < MOVES; k++)
+      for (int i = 0; i < MOVED; i++) move(m, m->timers[i]);
+    for (int i = 0; i < MOVED; i++) {
+      EXPECT_TOOK_EFFECT(chime_timer_restart(m->timers[i], AFTER(roll_below(&m->d, 100 * CHIME_MICROSECOND))));
     }
-    for (i = 0; i < MOVED; i++)
-      if (!await_end(t, m->timers[i])) return NULL;
+    for (int i = 0; i < MOVED; i++)
+      AWAIT(state_of(t, m->timers[i]) != CHIME_STATE_RUNNING); /* their ticks have started */
   }
-  return NULL;
 }
 
 TESTS_ON_DISPATCH_QUEUES(timers_that_are_moved_again_and_again_still_tick) {
   mover *movers = csuite_memory(t, MOVERS * sizeof *movers);
   pthread_t threads[MOVERS], looker;
-  int started = 0, looks, i, k;
-  QUEUE_OR_RETURN(queue, place);
-  for (i = 0; i < MOVERS; i++) {
+  int started = 0, looks;
+  for (int i = 0; i < MOVERS; i++) {
     movers[i].t = t;
     movers[i].queue = queue;
     movers[i].d.state = UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)i;
-    for (k = 0; k < MOVED; k++) {
-      chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-      chime_schedule schedule = schedule_of(CHIME_MILLISECOND, 0);
-      options.handler = on_moved;
-      options.context = t;
-      REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &movers[i].timers[k]));
+    for (int k = 0; k < MOVED; k++) {
+      REQUIRE_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = on_moved, .context = t), AFTER(CHIME_MILLISECOND),
+                                   &movers[i].timers[k]));
     }
   }
   looks = spawn(t, &looker, look, &movers[0]);

@@ -2,74 +2,18 @@
  * named_handlers.c - the handlers of a timer beside its own: called after that, in the order in which their keys came,
  * each with its own context; one that was removed does not start any more, in a tick that has started neither; each
  * finalizer is called once, after the last call. Promises 6, 8, 9 and 10. (Many threads at once: storm.c.)
- *
- * In a timeline `x2` is the call of the handler `x` for the tick with the sequence 2, `x.` its finalizer.
  */
 #include "timeline.h"
 
-/* The context of a named handler. */
-typedef struct extra extra;
-struct extra {
-  csuite *t;
-  probe *owner;
-  const char *key;
-  void (*on_tick)(extra *e, const chime_tick *tick);
-  /* read and written by load, store and add */
-  int ticks, busy, finalized, flag, gate;
-};
-
-static void extra_handler(const chime_tick *tick, void *context) {
-  extra *e = context;
-  csuite *t = e->t;
-  EXPECT_EQ(add(&e->busy, 1), 1);
-  EXPECT_EQ(load(&e->owner->busy) + load(&e->owner->finalized), 0); /* the timer's own handler has returned */
-  EXPECT(tick->context == e && tick->timer == e->owner->timer && tick->kind == CHIME_TICK_DUE);
-  EXPECT(tick->sequence >= 1 && tick->reserved == 0);
-  add(&e->ticks, 1);
-  if (e->on_tick != NULL) e->on_tick(e, tick);
-  EXPECT_EQ(load(&e->finalized), 0); /* [8] */
-  add(&e->busy, -1);
-}
-
-static void extra_finalizer(void *context) {
-  extra *e = context;
-  csuite *t = e->t;
-  EXPECT_EQ(load(&e->busy), 0);
-  EXPECT_EQ(add(&e->finalized, 1), 1); /* [8] */
-}
-
-static extra *extra_new(probe *p, const char *key) {
-  extra *e = csuite_memory(p->t, sizeof *e);
-  e->t = p->t;
-  e->key = key;
-  e->owner = p;
-  return e;
-}
-
-static chime_status extra_put(extra *e) {
-  return chime_timer_add_handler(e->owner->timer, e->key, extra_handler, e, extra_finalizer);
-}
-
-static chime_status extra_remove(extra *e) { return chime_timer_remove_handler(e->owner->timer, e->key); }
-
-static extra *extra_add(probe *p, const char *key) {
+static probe *handler_of(probe *p, const char *key) {
   csuite *t = p->t;
-  extra *e = extra_new(p, key);
-  EXPECT_OK(extra_put(e));
-  return e;
+  probe *x = probe_of_owner(p, key);
+  EXPECT_OK(probe_add(x, key));
+  return x;
 }
 
-/* A timer that was made and is quiet; the test activates it when its handlers are there. */
-static probe *quiet_idle(csuite *t, chime_queue_t queue) {
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  return p;
-}
-
-static void activate_fast(probe *p) {
-  csuite *t = p->t;
-  chime_schedule schedule = schedule_of(0, 100 * CHIME_MICROSECOND);
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+static void activate_fast(csuite *t, probe *p) {
+  EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, 100 * CHIME_MICROSECOND)));
 }
 
 /* ---- Order, ticks and contexts ---------------------------------------------------------------------------------- */
@@ -79,7 +23,6 @@ TIMELINE(handlers_are_called_after_the_timers_own_in_the_order_in_which_they_cam
 
 /* Their ticks are compared with the timer's own (timeline.c). */
 TIMELINE(each_handler_gets_the_same_tick_with_its_own_context, "a 10/10; a.add x; a.add y; >35; +0 | a1+2>35 x1 y1")
-
 TIMELINE(extra_ticks_are_for_all_handlers_registration_and_cancel_callbacks_are_not,
          "a new full; a.add x; a.activate 10/10; +0 | a^; a.fire; +10 | a1!0 x1 a2@10 x2; a.cancel; +10 | a-")
 
@@ -94,22 +37,20 @@ TIMELINE(a_handler_takes_the_place_of_the_one_that_had_its_key,
          "a 10/10; a.add x; a.add y; +10; a.add z as x | a1@10 x1 y1 x.; +10 | a2@20 z2 y2; "
          "a.remove x; +10 | z. a3@30 y3")
 
-TEST(keys_are_copied_and_compared_byte_by_byte) {
+VIRTUAL_TEST(keys_are_copied_and_compared_byte_by_byte) {
   static const char *const keys[] = {
       "", "k", "K", "k ", "ke", "\xc3\xa9", "e\xcc\x81" /* the same letter in two code points */, "\xe2\x8f\xb0"};
   enum { KEYS = sizeof keys / sizeof keys[0] };
-  extra *extras[KEYS];
+  probe *p = probe_idle(t, queue, NULL), *handlers[KEYS];
   char key[8];
-  int i, j;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = quiet_idle(t, queue);
+  int i;
   for (i = 0; i < KEYS; i++) {
     strcpy(key, keys[i]);
-    extras[i] = extra_add(p, key);
+    handlers[i] = handler_of(p, key);
     memset(key, '?', sizeof key);
   }
   for (i = 0; i < KEYS; i++) {
-    for (j = 0; j < KEYS; j++) EXPECT_EQ(extras[j]->finalized, j < i);
+    for (int j = 0; j < KEYS; j++) EXPECT_EQ(handlers[j]->finalized, j < i);
     EXPECT_OK(chime_timer_remove_handler(p->timer, keys[i]));
     EXPECT_STATUS(chime_timer_remove_handler(p->timer, keys[i]), CHIME_IGNORED);
   }
@@ -125,7 +66,6 @@ TIMELINE(
 TIMELINE(a_handler_that_was_removed_between_two_ticks_is_not_called,
          "a 10/10; a.add x; a.add y; +10; a.remove x | a1@10 x1 y1 x.; a.remove x?; +10 | a2@20 y2; "
          "a.add x; +10 | a3@30 y3 x3")
-
 TIMELINE(a_removed_handler_does_not_start_in_a_tick_that_has_started,
          "a 10/10; a.add w; a.add x; a.add y; a.add z; +10 | a1@10 w1 x1 y1 z1; "
          "a: x1 a.remove x; w: x1 a.remove y; +10 | a2@20 w2 z2 x. y.")
@@ -134,61 +74,47 @@ TIMELINE(a_removed_handler_does_not_start_in_a_tick_that_has_started,
 TIMELINE(a_handler_may_remove_one_that_was_called_before_it,
          "a 10/10; a.add x; a.add y; +10; y: x1 a.remove x; +20 | a1@10 x1 y1 a2@20 x2 y2 x. a3@30 y3")
 
-static void remove_oneself(extra *e, const chime_tick *tick) {
-  csuite *t = e->t;
-  (void)tick;
-  EXPECT_STATUS(extra_remove(e), CHIME_RUNNING);
-  EXPECT_STATUS(extra_remove(e), CHIME_IGNORED);
-  EXPECT_EQ(load(&e->finalized), 0);
+static void remove_oneself(csuite *t, probe *x, const chime_tick *tick) {
+  EXPECT_STATUS(chime_timer_remove_handler(tick->timer, x->name), CHIME_RUNNING);
+  EXPECT_STATUS(chime_timer_remove_handler(tick->timer, x->name), CHIME_IGNORED);
+  EXPECT_EQ(load(&x->finalized), 0);
 }
 
 /* [8] [9] [16]: and the end of the queue finalizes those that are left. */
 TESTS_ON_ALL_QUEUES(a_handler_may_remove_itself) {
-  QUEUE_OR_RETURN(queue, place);
-  probe *p = quiet_idle(t, queue);
-  extra *x = extra_add(p, "x"), *y = extra_add(p, "y"), *idle = extra_add(quiet_idle(t, queue), "x");
+  probe *p = probe_idle(t, queue, NULL);
+  probe *x = handler_of(p, "x"), *y = handler_of(p, "y"), *idle = handler_of(probe_idle(t, queue, NULL), "x");
   x->on_tick = remove_oneself;
-  activate_fast(p);
+  activate_fast(t, p);
   run_due(t, queue, place);
-  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_MILLISECOND));
+  if (place == VIRTUAL) ADVANCE(CHIME_MILLISECOND);
   EXPECT(await(&x->finalized, 1));
   EXPECT(await(&y->ticks, 5));
   csuite_shutdown(t, queue);
   EXPECT_EQ(load(&x->ticks), 1);
   EXPECT_EQ(load(&idle->ticks), 0);
   EXPECT_EQ(load(&x->finalized) + load(&y->finalized) + load(&idle->finalized), 3);
-  EXPECT_STATUS(extra_put(extra_new(p, "z")), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(probe_add(probe_of_owner(p, "z"), "z"), CHIME_ERROR_INVALID_HANDLE);
 }
 
-static void stay_here(extra *e, const chime_tick *tick) {
-  csuite *t = e->t;
-  (void)tick;
-  store(&e->flag, 1);
-  EXPECT(await(&e->gate, 1));
-}
-
-static void expect_a_later_tick(extra *e, const chime_tick *tick) {
-  csuite *t = e->t;
-  EXPECT(tick->sequence > 1);
-}
+static void expect_a_later_tick(csuite *t, probe *x, const chime_tick *tick) { EXPECT(tick->sequence > 1); }
 
 /* [6] [8] [9]: x stays in its first call; y and z would come after it in the same tick. */
 TESTS_ON_DISPATCH_QUEUES(another_thread_may_change_the_handlers_of_a_tick_that_runs) {
-  QUEUE_OR_RETURN(queue, place);
-  probe *p = quiet_idle(t, queue);
-  extra *x = extra_add(p, "x"), *y = extra_add(p, "y"), *z = extra_add(p, "z");
-  extra *second_x = extra_new(p, "x"), *new_x = extra_new(p, "x"), *new_z = extra_new(p, "z");
+  probe *p = probe_idle(t, queue, NULL);
+  probe *x = handler_of(p, "x"), *y = handler_of(p, "y"), *z = handler_of(p, "z");
+  probe *second_x = probe_of_owner(p, "x"), *new_x = probe_of_owner(p, "x"), *new_z = probe_of_owner(p, "z");
   new_x->on_tick = new_z->on_tick = expect_a_later_tick;
-  x->on_tick = stay_here;
-  activate_fast(p);
+  x->on_tick = stay_until_gate_opens;
+  activate_fast(t, p);
   EXPECT(await(&x->flag, 1));
-  EXPECT_STATUS(extra_put(second_x), CHIME_RUNNING);
-  EXPECT_OK(extra_remove(y)); /* no call of it is under way */
-  EXPECT_OK(extra_put(new_z));
+  EXPECT_STATUS(probe_add(second_x, "x"), CHIME_RUNNING);
+  EXPECT_OK(chime_timer_remove_handler(p->timer, "y")); /* no call of it is under way */
+  EXPECT_OK(probe_add(new_z, "z"));
   EXPECT_EQ(load(&x->finalized) + load(&y->finalized) + load(&z->finalized), 0); /* when the tick has ended */
-  EXPECT_OK(extra_put(new_x));              /* the second has not been called, and never will be */
+  EXPECT_OK(probe_add(new_x, "x"));         /* the second has not been called, and never will be */
   EXPECT_EQ(load(&second_x->finalized), 1); /* nothing holds it: the tick began before it came */
-  store(&x->gate, 1);
+  open_gate(x);
   EXPECT(await(&x->finalized, 1));
   EXPECT(await(&y->finalized, 1));
   EXPECT(await(&z->finalized, 1));
@@ -209,43 +135,36 @@ TIMELINE(a_handler_that_the_timers_own_adds_waits_for_the_next_tick,
 /* The old one is removed, the new one came after the tick had started: neither is called for it. */
 TIMELINE(replacing_a_handler_in_the_timers_own_leaves_it_out_of_that_tick,
          "a 10/10; a.add x; a.add y; +10; a: x1 a.add n as x; +20 | a1@10 x1 y1 a2@20 y2 x. a3@30 n3 y3")
-
 TIMELINE(a_handler_that_another_one_adds_waits_for_the_next_tick,
          "a 10/10; a.add x; a.add y; x: x1 a.add z; +20 | a1@10 x1 y1 a2@20 x2 y2 z2")
-
 TIMELINE(a_handler_may_replace_itself, "a 10/10; a.add x; a.add y; x: a.add n as x!; +20 | a1@10 x1 y1 x. a2@20 n2 y2")
-
 TIMELINE(the_registration_handler_may_add_one_for_the_first_tick, "a 0 full; a^: a.add x; +0 | a^ a1@0 x1")
 
 /* ---- What handlers do to the timer ------------------------------------------------------------------------------- */
 
 TIMELINE(all_handlers_of_a_tick_run_when_one_cancels, "a 10/10; a.add x; a.add y; x: a.cancel!; +30 | a1@10 x1 y1")
-
 TIMELINE(all_handlers_of_a_tick_run_when_one_releases_the_queue,
          "a 10/10; a.add x; a.add y; x: queue.release!; +30 -> SHUT_DOWN | a1@10 x1 y1 x. y. a.")
 
 /* [8] [9]: and the finalizers come after the last of them. */
 TIMELINE(all_handlers_of_a_tick_run_when_one_releases_the_timer,
          "a 10/10; a.add x; a.add y; x: a.release!, a.remove x -> INVALID_HANDLE; +30 | a1@10 x1 y1 x. y. a.")
-
 TIMELINE(a_named_handler_cannot_wait_for_its_own_timer,
          "a 10/10; a.add x; x: a is busy, a.cancel_and_wait -> WOULD_DEADLOCK, a is cancelled; +20 | a1@10 x1")
 
 /* The tick ends with the last of its handlers: for cancel_and_wait, for the statuses, for the finalizers. */
 TESTS_ON_DISPATCH_QUEUES(a_timer_is_busy_until_its_named_handlers_have_returned) {
-  QUEUE_OR_RETURN(queue, place);
-  probe *p = quiet_idle(t, queue);
-  extra *x = extra_add(p, "x"), *y = extra_add(p, "y");
-  x->on_tick = stay_here;
-  activate_fast(p);
+  probe *p = probe_idle(t, queue, NULL), *x = handler_of(p, "x"), *y = handler_of(p, "y");
+  x->on_tick = stay_until_gate_opens;
+  activate_fast(t, p);
   EXPECT(await(&x->flag, 1));
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_RUNNING);
   EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT_STATUS(chime_timer_release(p->timer), CHIME_RUNNING);
-  EXPECT_STATUS(extra_remove(x), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(chime_timer_remove_handler(p->timer, "x"), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(load(&x->finalized) + load(&y->finalized) + load(&p->finalized), 0);
-  store(&x->gate, 1);
+  open_gate(x);
   EXPECT(await(&p->finalized, 1));
   EXPECT(await(&x->finalized, 1));
   EXPECT(await(&y->finalized, 1));
@@ -269,15 +188,15 @@ TIMELINE(
 TIMELINE(a_timer_that_nobody_holds_takes_its_handlers_with_it,
          "a 10 self; a: a.add x; +10 | a1@10 x. a.; b 10 self; b.add y; +10 | b1@20 y1 y. b.")
 
-TEST(finalizers_of_named_handlers_may_be_missing) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+static void count_in(const chime_tick *tick, void *context) { ++*(int *)context; }
+
+VIRTUAL_TEST(finalizers_of_named_handlers_may_be_missing) {
   probe *p = probe_every(t, queue, "a", 10);
-  extra *x = extra_new(p, "x");
-  int i;
+  int calls = 0, i;
   for (i = 0; i < 2; i++) {
-    EXPECT_OK(chime_timer_add_handler(p->timer, "x", extra_handler, x, NULL));
+    EXPECT_OK(chime_timer_add_handler(p->timer, "x", count_in, &calls, NULL));
     ADVANCE(10);
-    EXPECT_EQ(x->ticks, i + 1);
+    EXPECT_EQ(calls, i + 1);
     EXPECT_OK(i == 0 ? chime_timer_remove_handler(p->timer, "x") : chime_timer_release(p->timer));
   }
 }
@@ -286,7 +205,6 @@ TEST(finalizers_of_named_handlers_may_be_missing) {
 TIMELINE(a_finalizer_may_add_a_named_handler,
          "a 10/10; a.add x; x.: a.add y, a.remove k?; a.remove x; +10 | x. a1@10 y1; "
          "y.: a.add z; a.add w as y | y.; a.release | w. z. a.")
-
 TIMELINE(no_finalizer_adds_to_a_timer_that_ends,
          "a 10/10; a.add x; x.: a.add y -> INVALID_HANDLE, a.remove k -> INVALID_HANDLE; a.release | x. a.")
 
@@ -294,8 +212,7 @@ TIMELINE(no_finalizer_adds_to_a_timer_that_ends,
 
 /* Later handlers are of no use, but no error. */
 TIMELINE(the_target_lives_until_the_last_handler_has_returned,
-         "O target; a 10/10 of O; a.add x; a.add y; +10; x: O.release; +20 | a1@10 x1 y1 a2@20 x2 y2 ~O; "
+         "O target; a 10/10 of O; a.add x; a.add y; +10; x: O.release; +20 | a1@10 x1 y1 a2@20 x2 y2 O.; "
          "a.add z; a.release | x. y. z. a.")
-
 TIMELINE(the_end_of_the_target_ends_the_handlers_of_a_timer_that_nobody_holds,
-         "O target; a 10/10 self of O; a.add x; O.release; +30 | x. a. ~O; a.add y -> INVALID_HANDLE")
+         "O target; a 10/10 self of O; a.add x; O.release; +30 | x. a. O.; a.add y -> INVALID_HANDLE")

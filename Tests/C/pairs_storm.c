@@ -1,7 +1,8 @@
 /*
  * pairs_storm.c - each pair of calls on one timer, by two threads at the same time, in each state from which no tick
- * comes of itself. What they answer and what is left fits one order of the two by the table of chime.h. Promises 2 and
- * 8. (With ticks beside them, in the core and at each of its steps: Tests/Interleavings.)
+ * comes of itself. What they answer and what is left fits one order of the two by the table of chime.h. Once with a
+ * bound queue for each pair: one call is of the thread that made it, the other of the first other thread that comes.
+ * Promises 2 and 8. (With ticks beside them, in the core and at each of its steps: Tests/Interleavings.)
  *
  * CSUITE_MORE=n makes n times as many rounds: with 800 they are 100,000 for each pair and queue.
  */
@@ -26,7 +27,7 @@ static const char *const names[OPERATIONS] = {
 typedef struct model {
   chime_state state;
   int deadline; /* if it runs: 0 that of the beginning, 1 and 2 of the two calls, which are later; -1: unknown */
-  int changed;  /* whether its generation is another one than before the calls */
+  int changes;  /* by so much its generation is another one than before the calls */
   int released;
 } model;
 
@@ -38,7 +39,8 @@ typedef struct call {
 } call;
 
 typedef struct meeting {
-  chime_timer_t timer;
+  chime_queue_t queue;
+  chime_timer_t timer, at_home; /* 0: none that only the first thread knows */
   uint64_t generation;
   chime_state start;
   call calls[2];
@@ -47,7 +49,7 @@ typedef struct meeting {
 
 typedef struct pair {
   csuite *t;
-  chime_queue_t queue;
+  chime_queue_t queue; /* 0: each meeting has one of its own */
   int64_t base_ns;
   operation operations[2];
   meeting meetings[BATCH];
@@ -64,13 +66,13 @@ static int is_at_rest(const model *m) { return m->state != CHIME_STATE_RUNNING &
 static void change(model *m, chime_state state, int deadline) {
   m->state = state;
   m->deadline = deadline;
-  m->changed = 1;
+  m->changes++;
 }
 
 static int agree(const model *m, const model *seen) {
   if (m->released != seen->released) return 0;
   if (m->released) return 1;
-  if (m->state != seen->state || m->changed != seen->changed) return 0;
+  if (m->state != seen->state || m->changes != seen->changes) return 0;
   return m->state != CHIME_STATE_RUNNING || m->deadline == seen->deadline;
 }
 
@@ -104,7 +106,7 @@ static int apply(model *m, const call *c, int ticks) {
       change(m, CHIME_STATE_CANCELLED, m->deadline);
       return c->operation == CANCEL ? takes_effect : c->status == CHIME_OK;
     case RELEASE: m->released = 1; return takes_effect;
-    case CHECK_GENERATION: return c->status == (m->changed ? CHIME_IGNORED : CHIME_OK);
+    case CHECK_GENERATION: return c->status == (m->changes > 0 ? CHIME_IGNORED : CHIME_OK);
     case STATE: return c->status == CHIME_OK && c->seen.state == m->state;
     case NEXT_DEADLINE:
       return c->status == CHIME_OK && c->seen.deadline == (m->state == CHIME_STATE_RUNNING ? m->deadline : -1);
@@ -120,6 +122,8 @@ static int fits(const meeting *m, int first) {
   return apply(&timer, &m->calls[first], ticks) && apply(&timer, &m->calls[!first], ticks) && agree(&timer, &m->left);
 }
 
+static void ignore(const chime_tick *tick, void *context) {}
+
 /* ---- The calls --------------------------------------------------------------------------------------------------- */
 
 /* Out of reach for virtual time, too. */
@@ -133,7 +137,7 @@ static int deadline_number(const pair *p, int64_t time_ns) {
 static chime_status get_info(const pair *p, const meeting *m, model *seen) {
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
   chime_status status = chime_timer_get_info(m->timer, &info);
-  model found = {info.state, deadline_number(p, info.next_deadline_ns), info.generation != m->generation, 0};
+  model found = {info.state, deadline_number(p, info.next_deadline_ns), (int)(info.generation - m->generation), 0};
   *seen = found;
   seen->released = status != CHIME_OK;
   return status;
@@ -166,22 +170,30 @@ static chime_status make(const pair *p, const meeting *m, call *c) {
   return CHIME_ERROR_INVALID_ARGUMENT;
 }
 
+/* Nobody else knows of this timer. */
+static void make_a_change_at_home(pair *p, meeting *m) {
+  csuite *t = p->t;
+  EXPECT_OK(chime_timer_after(m->queue, CHIME_HOUR, ignore, NULL, NULL, &m->at_home));
+  EXPECT_OK(chime_timer_cancel(m->at_home));
+}
+
 /* Side by side with the other thread, a little ahead of it or behind, but not for ever: it may have no processor. */
 static void make_calls(pair *p, int side, dice *d) {
-  int i, turns;
-  for (i = 0; i < p->count; i++) {
+  int turns;
+  for (int i = 0; i < p->count; i++) {
     store(&p->progress[side], i + 1);
     for (turns = 0; turns < ENOUGH && load(&p->progress[!side]) < i + 1; turns++) {}
     for (turns = (int)(roll_below(d, 4) * roll_below(d, 30)); turns > 0; turns--) load(&p->done);
     p->meetings[i].calls[side].status = make(p, &p->meetings[i], &p->meetings[i].calls[side]);
+    if (side == 0 && p->queue == 0) make_a_change_at_home(p, &p->meetings[i]);
   }
 }
 
 static void *be_the_other(void *argument) {
   pair *p = argument;
   dice d = {UINT64_C(0xA1B2C3)};
-  int batch, offered;
-  for (batch = 1;; batch++) {
+  int offered;
+  for (int batch = 1;; batch++) {
     while ((offered = load(&p->offered)) != -1 && offered < batch) sched_yield();
     if (offered == -1) return NULL;
     make_calls(p, 1, &d);
@@ -191,23 +203,22 @@ static void *be_the_other(void *argument) {
 
 /* ---- The rounds -------------------------------------------------------------------------------------------------- */
 
-static void on_tick(const chime_tick *tick, void *context) { (void)tick, (void)context; }
 static void on_finalize(void *context) { add(&((pair *)context)->finalized, 1); }
 
 static void prepare(pair *p, meeting *m, dice *d) {
   static const chime_state states[] = {CHIME_STATE_IDLE, CHIME_STATE_RUNNING, CHIME_STATE_SUSPENDED,
                                        CHIME_STATE_CANCELLED};
   csuite *t = p->t;
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_at(deadline_ns(p, 0), 0);
+  chime_timer_options options = TIMER_OPTIONS(.handler = ignore, .context = p, .finalizer = on_finalize);
   int swapped = (int)roll_below(d, 2), i;
   memset(m, 0, sizeof *m);
-  options.handler = on_tick;
-  options.context = p;
-  options.finalizer = on_finalize;
-  EXPECT_OK(chime_timer_create(p->queue, &options, &m->timer));
+  m->queue = p->queue;
+  if (m->queue == 0) {
+    EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_BOUND), &m->queue));
+  }
+  EXPECT_OK(chime_timer_create(m->queue, &options, &m->timer));
   m->start = states[roll_below(d, 4)];
-  if (m->start != CHIME_STATE_IDLE) EXPECT_OK(chime_timer_activate(m->timer, &schedule));
+  if (m->start != CHIME_STATE_IDLE) EXPECT_OK(chime_timer_activate(m->timer, AT(deadline_ns(p, 0))));
   if (m->start == CHIME_STATE_SUSPENDED) EXPECT_OK(chime_timer_suspend(m->timer));
   if (m->start == CHIME_STATE_CANCELLED) EXPECT_OK(chime_timer_cancel(m->timer));
   m->generation = generation_of(t, m->timer);
@@ -223,11 +234,13 @@ static void check(pair *p, meeting *m) {
   char text[256];
   get_info(p, m, &m->left);
   if (!m->left.released) EXPECT_TOOK_EFFECT(chime_timer_release(m->timer));
+  if (m->at_home != 0) EXPECT_EQ(state_of(t, m->at_home), CHIME_STATE_CANCELLED);
+  if (p->queue == 0) EXPECT_OK(chime_queue_shutdown(m->queue, PATIENCE));
   if (fits(m, 0) || fits(m, 1)) return;
   snprintf(text, sizeof text, "an order for: state %d; %s says %s (%d, %d); %s says %s (%d, %d); then %d, %d%s%s",
            (int)m->start, names[a->operation], chime_status_name(a->status), (int)a->seen.state, a->seen.deadline,
            names[b->operation], chime_status_name(b->status), (int)b->seen.state, b->seen.deadline, (int)m->left.state,
-           m->left.deadline, m->left.changed ? ", changed" : "", m->left.released ? ", released" : "");
+           m->left.deadline, m->left.changes > 0 ? ", changed" : "", m->left.released ? ", released" : "");
   csuite_expect(t, 0, __FILE__, __LINE__, text);
 }
 
@@ -249,15 +262,14 @@ static int batches_of_a_pair(void) {
   return csuite_scaled(ROUNDS / BATCH * (more < 1 || more > 100000 ? 1 : (int)more));
 }
 
-static void each_pair_of_calls_fits_an_order(csuite *t, where place) {
+static void make_all_pairs(csuite *t, where place, chime_queue_t queue) {
   pair *p = csuite_memory(t, sizeof *p);
   dice d = {UINT64_C(0xD1CE) + (uint64_t)place};
   int batches = batches_of_a_pair(), first, second, i;
   pthread_t other;
-  QUEUE_OR_RETURN(queue, place);
   p->t = t;
   p->queue = queue;
-  p->base_ns = now_of(t, queue);
+  p->base_ns = queue != 0 ? now_of(t, queue) : monotonic_ns();
   p->count = csuite_scaled(ROUNDS) < BATCH ? csuite_scaled(ROUNDS) : BATCH;
   if (!spawn(t, &other, be_the_other, p)) return;
   for (first = 0; first < OPERATIONS; first++) {
@@ -270,11 +282,10 @@ static void each_pair_of_calls_fits_an_order(csuite *t, where place) {
   i = load(&p->offered);
   store(&p->offered, -1);
   pthread_join(other, NULL);
-  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  if (queue != 0) csuite_shutdown(t, queue);
   EXPECT_EQ(load(&p->finalized), i * p->count); /* [8] */
 }
-TEST_ON(each_pair_of_calls_fits_an_order, a_virtual_queue, VIRTUAL)
-TEST_ON(each_pair_of_calls_fits_an_order, a_serial_queue, SERIAL)
-TEST_ON(each_pair_of_calls_fits_an_order, a_concurrent_queue, CONCURRENT)
-TEST_ON(each_pair_of_calls_fits_an_order, a_host_driven_queue, HOST)
-TEST_ON(each_pair_of_calls_fits_an_order, a_precise_queue, PRECISE)
+
+TESTS_ON_STORMY_QUEUES(each_pair_of_calls_fits_an_order) { make_all_pairs(t, place, queue); }
+
+TEST(a_change_at_home_and_a_change_of_another_thread_are_both_made) { make_all_pairs(t, HOST, 0); }

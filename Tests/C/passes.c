@@ -23,14 +23,12 @@ typedef struct crowd {
 
 static crowd *crowd_new(csuite *t, chime_queue_t queue, int count, probe_action on_tick) {
   crowd *c = csuite_memory(t, sizeof *c);
-  int i;
   c->t = t;
   c->queue = queue;
   c->count = count;
   c->merged = stats_of(t, queue).merged;
-  for (i = 0; i < count; i++) {
-    probe *p = c->members[i] = probe_idle(t, queue, "a");
-    p->quiet = 1;
+  for (int i = 0; i < count; i++) {
+    probe *p = c->members[i] = probe_idle(t, queue, NULL);
     p->number = i;
     p->user = c;
     p->on_tick = on_tick;
@@ -44,19 +42,17 @@ static crowd *crowd_in_time(csuite *t, chime_queue_t queue, int count, probe_act
   int64_t lead;
   for (lead = 10 * CHIME_MILLISECOND; lead < PATIENCE; lead *= 2) {
     crowd *c = crowd_new(t, queue, count, on_tick);
-    int i;
     c->first = now_of(t, queue) + lead;
     activate(c);
     if (now_of(t, queue) < c->first) return c;
-    for (i = 0; i < count; i++) chime_timer_cancel_and_wait(c->members[i]->timer, CHIME_FOREVER);
+    for (int i = 0; i < count; i++) chime_timer_cancel_and_wait(c->members[i]->timer, CHIME_FOREVER);
   }
   EXPECT(!"a crowd can be activated in time");
   return NULL;
 }
 
 static void await_all(crowd *c) {
-  int i;
-  for (i = 0; i < c->count; i++) await_finished(c->t, c->members[i]->timer);
+  for (int i = 0; i < c->count; i++) await_finished(c->t, c->members[i]->timer);
 }
 
 /* Where a crowd before it was too late, some of that may count, too: no upper bound holds then. */
@@ -67,9 +63,8 @@ static int64_t merged_by(const crowd *c) { return (int64_t)(stats_of(c->t, c->qu
 /* A tenth of the wheel's own unit lies between two instants, and four of the crowd are due at each. */
 enum { INSTANTS = CROWD / 4, DISTANCE = 100 };
 
-static void take_a_turn(probe *p, const chime_tick *tick) {
+static void take_a_turn(csuite *t, probe *p, const chime_tick *tick) {
   crowd *c = p->user;
-  (void)tick;
   c->thread_of[p->number] = pthread_self();
   c->turn_of[p->number] = add(&c->turns, 1);
 }
@@ -77,32 +72,30 @@ static void take_a_turn(probe *p, const chime_tick *tick) {
 static void activate_shuffled(crowd *c) {
   csuite *t = c->t;
   dice d = {UINT64_C(300)};
-  int i;
-  for (i = 0; i < c->count; i++) {
+  for (int i = 0; i < c->count; i++) {
     int other = (int)roll_below(&d, i + 1);
     c->activated[i] = c->activated[other];
     c->activated[other] = i;
   }
-  for (i = 0; i < c->count; i++) {
+  for (int i = 0; i < c->count; i++) {
     int number = c->activated[i];
-    chime_schedule schedule = schedule_at(c->first + number % INSTANTS * DISTANCE, 0);
-    EXPECT_OK(chime_timer_activate(c->members[number]->timer, &schedule));
+    EXPECT_OK(chime_timer_activate(c->members[number]->timer, AT(c->first + number % INSTANTS * DISTANCE)));
   }
 }
 
 /* The turn that each member has by deadline, then by activation. */
 static void expected_turns(const crowd *c, int *turns) {
-  int instant, i, turn = 0;
-  for (instant = 0; instant < INSTANTS; instant++) {
-    for (i = 0; i < c->count; i++) {
+  int turn = 0;
+  for (int instant = 0; instant < INSTANTS; instant++) {
+    for (int i = 0; i < c->count; i++) {
       if (c->activated[i] % INSTANTS == instant) turns[c->activated[i]] = ++turn;
     }
   }
 }
 
 static int threads_of(const crowd *c) {
-  int count = 0, i, j;
-  for (i = 0; i < c->count; i++) {
+  int count = 0, j;
+  for (int i = 0; i < c->count; i++) {
     for (j = 0; j < i && !pthread_equal(c->thread_of[i], c->thread_of[j]); j++) continue;
     count += j == i;
   }
@@ -118,16 +111,14 @@ static int threads_of(const crowd *c) {
  * of them than the other threads could hold.
  */
 TESTS_ON_DISPATCH_QUEUES(ticks_due_in_one_pass_start_by_deadline_then_by_activation) {
-  int turns[CROWD], i, held_up;
-  crowd *c;
-  QUEUE_OR_RETURN(queue, place);
-  c = crowd_in_time(t, queue, CROWD, take_a_turn, activate_shuffled);
+  int turns[CROWD], held_up;
+  crowd *c = crowd_in_time(t, queue, CROWD, take_a_turn, activate_shuffled);
   if (c == NULL) return;
   await_all(c);
   EXPECT(merged_by(c) >= CROWD - 10);
   expected_turns(c, turns);
   held_up = runs_side_by_side(place) ? threads_of(c) - 1 : 0;
-  for (i = 0; i < CROWD; i++) {
+  for (int i = 0; i < CROWD; i++) {
     if (!EXPECT_BETWEEN(c->turn_of[i], turns[i] - held_up, CROWD)) return;
   }
 }
@@ -146,8 +137,7 @@ static const int64_t period = 20 * CHIME_MILLISECOND, period_leeway = 19 * CHIME
 
 static void activate_repeating(crowd *c) {
   csuite *t = c->t;
-  int i;
-  for (i = 0; i < c->count; i++) {
+  for (int i = 0; i < c->count; i++) {
     chime_schedule schedule = schedule_at(c->first + i * 2 * CHIME_MILLISECOND, period);
     c->grids[i].first_ns = schedule.first_ns;
     c->grids[i].interval_ns = period;
@@ -165,13 +155,10 @@ static void activate_repeating(crowd *c) {
 TESTS_ON_DISPATCH_QUEUES(repeating_timers_with_leeway_share_wake_ups_and_keep_their_grids) {
   const int64_t unit = INT64_C(1) << 24; /* 17 ms */
   int64_t last = 0, ticks = 0;
-  crowd *c;
-  int i;
-  QUEUE_OR_RETURN(queue, place);
-  c = crowd_in_time(t, queue, REPEATING, check_grid, activate_repeating);
+  crowd *c = crowd_in_time(t, queue, REPEATING, check_grid, activate_repeating);
   if (c == NULL) return;
   await_all(c);
-  for (i = 0; i < REPEATING; i++) { /* the handler looked that it was not early */
+  for (int i = 0; i < REPEATING; i++) { /* the handler looked that it was not early */
     EXPECT_EQ(c->grids[i].due_times, PERIODS);
     ticks += load(&c->members[i]->ticks);
     if (last < c->members[i]->last.actual_ns) last = c->members[i]->last.actual_ns;

@@ -3,69 +3,72 @@
 
 /* ---- Schedules and what timers answer --------------------------------------------------------------------------- */
 
-chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) {
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
-  schedule.first_ns = first_ns;
-  schedule.interval_ns = interval_ns;
-  return schedule;
-}
+chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) { return *EVERY(first_ns, interval_ns); }
 
 chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns) {
-  chime_schedule schedule = schedule_of(deadline_ns, interval_ns);
-  schedule.flags = CHIME_SCHEDULE_DEADLINE;
-  return schedule;
+  return SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = deadline_ns, .interval_ns = interval_ns);
 }
 
-chime_state state_of(csuite *t, chime_timer_t timer) {
-  chime_state state = -1;
-  EXPECT_OK(chime_timer_state(timer, &state));
-  return state;
-}
-
-uint64_t generation_of(csuite *t, chime_timer_t timer) {
-  uint64_t generation = 0;
-  EXPECT_OK(chime_timer_generation(timer, &generation));
-  return generation;
-}
-
-int64_t deadline_of(csuite *t, chime_timer_t timer) {
-  int64_t deadline = -1;
-  EXPECT_OK(chime_timer_next_deadline(timer, &deadline));
-  return deadline;
-}
-
-int64_t now_of(csuite *t, chime_queue_t queue) {
-  int64_t now = -1;
-  EXPECT_OK(chime_queue_now(queue, &now));
-  return now;
-}
-
-chime_timer_info info_of(csuite *t, chime_timer_t timer) {
-  chime_timer_info info = CHIME_TIMER_INFO_INIT;
-  EXPECT_OK(chime_timer_get_info(timer, &info));
-  return info;
-}
-
-chime_queue_stats stats_of(csuite *t, chime_queue_t queue) {
-  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
-  EXPECT_OK(chime_queue_get_stats(queue, &stats));
-  return stats;
-}
+ANSWER(state_of, chime_state, chime_timer_state, -1)
+ANSWER(generation_of, uint64_t, chime_timer_generation, 0)
+ANSWER(deadline_of, int64_t, chime_timer_next_deadline, -1)
+ANSWER(info_of, chime_timer_info, chime_timer_get_info, CHIME_TIMER_INFO_INIT)
+ANSWER(now_of, int64_t, chime_queue_now, -1)
+ANSWER(next_deadline, int64_t, chime_queue_next_deadline, 7)
+ANSWER(fd_of, int32_t, chime_queue_fd, -1)
+ANSWER(poll_timeout, int32_t, chime_queue_poll_timeout, 7)
+ANSWER(stats_of, chime_queue_stats, chime_queue_get_stats, CHIME_QUEUE_STATS_INIT)
 
 int is_stale(chime_timer_t timer) {
   chime_state state = -1;
   return chime_timer_state(timer, &state) == CHIME_ERROR_INVALID_HANDLE && state == -1;
 }
 
+chime_status query(int kind, chime_queue_t queue, chime_timer_t timer) {
+  chime_timer_info info = CHIME_TIMER_INFO_INIT;
+  chime_queue_stats stats = CHIME_QUEUE_STATS_INIT;
+  chime_state state = 0;
+  uint64_t generation = 0, length = 0;
+  int64_t time = 0;
+  char text[256];
+  switch (kind) {
+    case 0: return chime_timer_get_info(timer, &info);
+    case 1: return chime_timer_next_deadline(timer, &time);
+    case 2: return chime_timer_explain(timer, text, sizeof text, &length);
+    case 3: return chime_queue_get_stats(queue, &stats);
+    case 4: return chime_queue_dump(queue, text, sizeof text, &length);
+    case 5: return chime_timer_generation(timer, &generation);
+    case 6: return chime_timer_state(timer, &state);
+    case 7: return chime_queue_now(queue, &time);
+    default: return chime_timer_check_generation(timer, 0) == CHIME_IGNORED ? CHIME_OK : CHIME_ERROR_BUSY;
+  }
+}
+
 /* ---- Probes ----------------------------------------------------------------------------------------------------- */
 
 static void enter(probe *p) {
   csuite *t = p->t;
+  p->thread = pthread_self();
   EXPECT_EQ(add(&p->busy, 1), 1);    /* [6] no overlap, no nesting */
   EXPECT_EQ(load(&p->finalized), 0); /* [8] */
 }
 
-static void leave(probe *p) { add(&p->busy, -1); }
+static void leave(probe *p) {
+  csuite *t = p->t;
+  EXPECT_EQ(load(&p->finalized), 0);
+  add(&p->busy, -1);
+}
+
+static void act(probe *p, const chime_tick *tick, int *count, probe_action action) {
+  add(count, 1);
+  if (action != NULL) action(p->t, p, tick);
+}
+
+/* [11] */
+static void expect_alive(const probe *object) {
+  csuite *t = object->t;
+  EXPECT_EQ(load(&object->finalized), 0);
+}
 
 static void check_tick(probe *p, const chime_tick *tick, const void *context) {
   csuite *t = p->t;
@@ -73,18 +76,22 @@ static void check_tick(probe *p, const chime_tick *tick, const void *context) {
   EXPECT_EQ(tick->reserved, 0);
   EXPECT(tick->timer != 0);
   if (p->timer != 0) EXPECT_EQ(tick->timer, p->timer); /* the id was stored before the timer could tick */
+  if (tick->kind == CHIME_TICK_DUE || tick->kind == CHIME_TICK_FIRED || tick->target != NULL) {
+    EXPECT(tick->target == p->target);
+  }
+  if (tick->target != NULL) expect_alive(p->target);
 }
 
-static void log_tick(probe *p, const chime_tick *tick) {
+static void log_tick(csuite *t, const probe *p, const chime_tick *tick) {
   char mark = tick->kind == CHIME_TICK_FIRED ? '!' : '@';
   if (p->quiet) return;
   if (tick->missed > 0) {
-    csuite_log(p->t, "%s%" PRIu64 "+%" PRIu64 ">%" PRId64, p->name, tick->sequence, tick->missed, tick->actual_ns);
+    csuite_log(t, "%s%" PRIu64 "+%" PRIu64 ">%" PRId64, p->name, tick->sequence, tick->missed, tick->actual_ns);
   } else if (tick->actual_ns != tick->scheduled_ns) {
-    csuite_log(p->t, "%s%" PRIu64 "%c%" PRId64 ">%" PRId64, p->name, tick->sequence, mark, tick->scheduled_ns,
+    csuite_log(t, "%s%" PRIu64 "%c%" PRId64 ">%" PRId64, p->name, tick->sequence, mark, tick->scheduled_ns,
                tick->actual_ns);
   } else {
-    csuite_log(p->t, "%s%" PRIu64 "%c%" PRId64, p->name, tick->sequence, mark, tick->actual_ns);
+    csuite_log(t, "%s%" PRIu64 "%c%" PRId64, p->name, tick->sequence, mark, tick->actual_ns);
   }
 }
 
@@ -97,12 +104,12 @@ void probe_handler(const chime_tick *tick, void *context) {
   EXPECT(tick->sequence >= 1);
   EXPECT(tick->actual_ns >= tick->scheduled_ns); /* [3] */
   if (tick->kind == CHIME_TICK_FIRED) EXPECT_EQ(tick->missed, 0);
-  log_tick(p, tick);
+  log_tick(t, p, tick);
   if (load(&p->ticks) == 0) p->first = *tick;
   p->last = *tick;
   p->missed += (int64_t)tick->missed;
-  add(&p->ticks, 1);
-  if (p->on_tick != NULL) p->on_tick(p, tick);
+  act(p, tick, &p->ticks, p->on_tick);
+  if (tick->target != NULL) expect_alive(p->target);
   leave(p);
   add(&p->returned, 1);
 }
@@ -114,8 +121,7 @@ static void announce(probe *p, const chime_tick *tick, chime_tick_kind kind, int
   EXPECT_EQ(tick->kind, kind);
   EXPECT_EQ(tick->sequence, 0);
   if (!p->quiet) csuite_log(t, "%s%c", p->name, kind == CHIME_TICK_ARMED ? '^' : '-');
-  add(count, 1);
-  if (action != NULL) action(p, tick);
+  act(p, tick, count, action);
   leave(p);
 }
 
@@ -129,12 +135,53 @@ static void probe_cancellation(const chime_tick *tick, void *context) {
   announce(p, tick, CHIME_TICK_CANCELLED, &p->cancelled, p->on_cancelled);
 }
 
+/* It gets the timer's tick with its own context, after the timer's own handler. */
+static void probe_named_handler(const chime_tick *tick, void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  chime_tick expected = p->owner->last;
+  enter(p);
+  expected.context = p;
+  EXPECT(memcmp(tick, &expected, sizeof expected) == 0);
+  EXPECT_EQ(load(&p->owner->busy) + load(&p->owner->finalized), 0);
+  if (!p->quiet) csuite_log(t, "%s%" PRIu64, p->name, tick->sequence);
+  act(p, tick, &p->ticks, p->on_tick);
+  if (tick->target != NULL) expect_alive(tick->target);
+  leave(p);
+}
+
+/* It cannot be acquired any more, and is there as long as this runs. */
+static void probe_expiry_handler(const chime_tick *tick, void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  enter(p);
+  EXPECT(tick->context == p && tick->target == p->owner && tick->timer == 0);
+  EXPECT(tick->kind == CHIME_TICK_DUE && tick->sequence == 1 && tick->missed == 0 && tick->reserved == 0);
+  EXPECT(tick->actual_ns >= tick->scheduled_ns); /* [3] */
+  expect_alive(p->owner);
+  expect_vanished(p->owner);
+  if (!p->quiet && tick->actual_ns == tick->scheduled_ns) csuite_log(t, "%s@%" PRId64, p->name, tick->actual_ns);
+  else if (!p->quiet) csuite_log(t, "%s@%" PRId64 ">%" PRId64, p->name, tick->scheduled_ns, tick->actual_ns);
+  p->last = *tick;
+  act(p, tick, &p->ticks, p->on_tick);
+  expect_alive(p->owner);
+  leave(p);
+}
+
+void probe_function(void *context) {
+  probe *p = context;
+  enter(p);
+  act(p, NULL, &p->ticks, p->on_tick);
+  leave(p);
+}
+
 void probe_finalizer(void *context) {
   probe *p = context;
   csuite *t = p->t;
   EXPECT_EQ(load(&p->busy), 0);
+  p->thread = pthread_self();
   if (!p->quiet) csuite_log(t, "%s.", p->name);
-  if (p->on_finalize != NULL) p->on_finalize(p);
+  if (p->on_finalize != NULL) p->on_finalize(t, p);
   EXPECT_EQ(add(&p->finalized, 1), 1); /* [8] */
 }
 
@@ -142,17 +189,15 @@ probe *probe_new(csuite *t, chime_queue_t queue, const char *name) {
   probe *p = csuite_memory(t, sizeof *p);
   p->t = t;
   p->name = name;
+  p->quiet = name == NULL;
   p->queue = queue;
   p->status = INT32_MIN;
-  p->status2 = INT32_MIN;
   return p;
 }
 
 chime_timer_options probe_options(probe *p) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  options.handler = probe_handler;
-  options.context = p;
-  options.finalizer = probe_finalizer;
+  chime_timer_options options = TIMER_OPTIONS(.handler = probe_handler, .context = p, .finalizer = probe_finalizer);
+  if (p->target != NULL) options.target = p->target->id;
   return options;
 }
 
@@ -161,6 +206,40 @@ chime_timer_options probe_full_options(probe *p) {
   options.registration_handler = probe_registration;
   options.cancel_handler = probe_cancellation;
   return options;
+}
+
+chime_status probe_add(probe *p, const char *key) {
+  return chime_timer_add_handler(p->owner->timer, key, probe_named_handler, p, probe_finalizer);
+}
+
+chime_status probe_expects(probe *p) {
+  return chime_expiring_on_expiry(p->owner->id, probe_expiry_handler, p, probe_finalizer);
+}
+
+probe *probe_of_owner(probe *owner, const char *name) {
+  probe *p = probe_new(owner->t, owner->queue, name);
+  p->owner = owner;
+  p->quiet = owner->quiet;
+  return p;
+}
+
+probe *probe_target(csuite *t, const char *name) {
+  probe *p = probe_new(t, 0, name);
+  EXPECT_OK(chime_target_create(p, probe_finalizer, &p->id));
+  return p;
+}
+
+probe *probe_value(csuite *t, chime_queue_t queue, const char *name, int64_t lifetime_ns) {
+  probe *p = probe_new(t, queue, name);
+  EXPECT_OK(chime_expiring_create(queue, p, probe_finalizer, lifetime_ns, &p->id));
+  return p;
+}
+
+void expect_vanished(const probe *value) {
+  csuite *t = value->t;
+  void *found = t;
+  EXPECT_STATUS(chime_expiring_acquire(value->id, &found), CHIME_IGNORED);
+  EXPECT(found == NULL);
 }
 
 /* The probe's timer: idle where there is no schedule. */
@@ -184,29 +263,24 @@ probe *probe_start_full(csuite *t, chime_queue_t queue, const char *name, const 
 }
 
 probe *probe_after(csuite *t, chime_queue_t queue, const char *name, int64_t delay_ns) {
-  chime_schedule schedule = schedule_of(delay_ns, 0);
-  return probe_start(t, queue, name, &schedule);
+  return probe_start(t, queue, name, AFTER(delay_ns));
 }
 
 probe *probe_every(csuite *t, chime_queue_t queue, const char *name, int64_t interval_ns) {
-  chime_schedule schedule = schedule_of(interval_ns, interval_ns);
-  return probe_start(t, queue, name, &schedule);
+  return probe_start(t, queue, name, EVERY(interval_ns, interval_ns));
 }
 
 probe *probe_quiet(csuite *t, chime_queue_t queue, int64_t first_ns, int64_t interval_ns, probe_action on_tick) {
-  chime_schedule schedule = schedule_of(first_ns, interval_ns);
-  probe *p = probe_new(t, queue, "a");
-  p->quiet = 1;
+  probe *p = probe_new(t, queue, NULL);
   p->on_tick = on_tick;
-  return made(p, probe_options(p), &schedule);
+  return made(p, probe_options(p), EVERY(first_ns, interval_ns));
 }
 
 probe *probe_every_quietly(csuite *t, chime_queue_t queue, int64_t interval_ns) {
   return probe_quiet(t, queue, interval_ns, interval_ns, NULL);
 }
 
-void stay_until_gate_opens(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+void stay_until_gate_opens(csuite *t, probe *p, const chime_tick *tick) {
   (void)tick;
   store(&p->flag, 1);
   EXPECT(await(&p->gate, 1));
@@ -220,8 +294,7 @@ probe *probe_held(csuite *t, chime_queue_t queue, int64_t interval_ns) {
   return p;
 }
 
-void check_grid(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
+void check_grid(csuite *t, probe *p, const chime_tick *tick) {
   grid *g = p->user;
   int64_t now = 0;
   g->due_times += 1 + (int64_t)tick->missed;
@@ -243,5 +316,3 @@ void come_to_rest(csuite *t, chime_timer_t timer) {
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
   AWAIT(chime_timer_get_info(timer, &info) != CHIME_OK || !info.busy);
 }
-
-void cancel_own(probe *p, const chime_tick *tick) { p->status = chime_timer_cancel(tick->timer); }

@@ -7,28 +7,20 @@
 
 /* ---- Timers ----------------------------------------------------------------------------------------------------- */
 
-TEST(leeway_loses_less_than_one_part_in_33_million) {
+VIRTUAL_TEST(leeway_loses_less_than_one_part_in_33_million) {
   static const int64_t leeways[] = {1, 1023, 1025, 999999999, CHIME_HOUR + 1, INT64_C(1) << 53, INT64_MAX - 1};
-  size_t i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  for (i = 0; i < sizeof leeways / sizeof leeways[0]; i++) {
-    chime_schedule schedule = schedule_of(10, 0);
-    chime_timer_info info;
-    schedule.leeway_ns = leeways[i];
-    info = info_of(t, probe_start(t, queue, "a", &schedule)->timer);
-    EXPECT_BETWEEN(info.leeway_ns, leeways[i] - leeways[i] / 33000000, leeways[i]);
-    if (leeways[i] < 1000000) EXPECT_EQ(info.leeway_ns, leeways[i]);
+  for (size_t i = 0; i < sizeof leeways / sizeof leeways[0]; i++) {
+    probe *p = probe_start(t, queue, "a", &SCHEDULE(.first_ns = 10, .leeway_ns = leeways[i]));
+    int64_t leeway = info_of(t, p->timer).leeway_ns;
+    EXPECT_BETWEEN(leeway, leeways[i] - leeways[i] / 33000000, leeways[i]);
+    if (leeways[i] < 1000000) EXPECT_EQ(leeway, leeways[i]);
   }
 }
 
-/* [2] */
-TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) {
-  int i;
-  chime_schedule in_an_hour = schedule_of(CHIME_HOUR, 0);
-  QUEUE_OR_RETURN(queue, place);
+TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) { /* [2] */
   probe *p = probe_idle(t, queue, "a");
-  for (i = 0; i < 1000 && !csuite_failed(t); i++) {
-    EXPECT_OK(chime_timer_activate(p->timer, &in_an_hour));
+  for (int i = 0; i < 1000 && !csuite_failed(t); i++) {
+    EXPECT_OK(chime_timer_activate(p->timer, AFTER(CHIME_HOUR)));
     EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_RUNNING);
     EXPECT(deadline_of(t, p->timer) < CHIME_FOREVER);
     EXPECT_OK(chime_timer_suspend(p->timer));
@@ -44,27 +36,17 @@ TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) {
 
 /* ---- Generations ------------------------------------------------------------------------------------------------ */
 
-static void expect_new_generation(csuite *t, chime_timer_t timer, uint64_t *generation, int line) {
-  uint64_t now = generation_of(t, timer);
-  csuite_expect(t, now != *generation, __FILE__, line, "another generation");
-  csuite_expect_status(t, chime_timer_check_generation(timer, now), CHIME_OK, __FILE__, line, "check of the new one");
-  csuite_expect_status(t, chime_timer_check_generation(timer, *generation), CHIME_IGNORED, __FILE__, line,
-                       "check of the old one");
-  *generation = now;
-}
-
 #define CHANGES(call) \
   EXPECT_OK(call); \
-  expect_new_generation(t, p->timer, &generation, __LINE__)
+  EXPECT_STATUS(chime_timer_check_generation(p->timer, generation), CHIME_IGNORED); \
+  generation = generation_of(t, p->timer); \
+  EXPECT_OK(chime_timer_check_generation(p->timer, generation))
 
-TEST(every_accepted_change_gives_another_generation) {
-  chime_schedule schedule = schedule_of(10, 10);
-  uint64_t generation;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(every_accepted_change_gives_another_generation) {
   probe *p = probe_idle(t, queue, "a");
-  generation = generation_of(t, p->timer);
-  CHANGES(chime_timer_activate(p->timer, &schedule));
-  CHANGES(chime_timer_reschedule(p->timer, &schedule));
+  uint64_t generation = generation_of(t, p->timer);
+  CHANGES(chime_timer_activate(p->timer, EVERY(10, 10)));
+  CHANGES(chime_timer_reschedule(p->timer, EVERY(10, 10)));
   CHANGES(chime_timer_suspend(p->timer));
   CHANGES(chime_timer_restart(p->timer, NULL));
   CHANGES(chime_timer_cancel(p->timer));
@@ -82,25 +64,21 @@ TEST(lateness_is_counted_by_powers_of_two) {
   } cases[] = {{0, 0}, {1023, 0}, {1024, 1}, {2047, 1}, {2048, 2}, {1 << 20, 11}, {INT64_C(1) << 39, 30},
                {(INT64_C(1) << 40) - 1, 30}, {INT64_C(1) << 40, 31}, {INT64_C(1) << 60, 31}};
   /* clang-format on */
-  size_t i;
-  for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     QUEUE_OR_RETURN(queue, VIRTUAL);
-    chime_queue_stats stats;
     int bucket;
     probe_after(t, queue, "p", 5);
     EXPECT_OK(chime_queue_jump(queue, 5 + cases[i].late_ns));
     EXPECT_OK(chime_queue_advance(queue, 0));
-    stats = stats_of(t, queue);
+    chime_queue_stats stats = stats_of(t, queue);
     EXPECT_EQ(stats.ticks, 1);
     for (bucket = 0; bucket < 32; bucket++) EXPECT_EQ(stats.lateness[bucket], bucket == cases[i].bucket);
   }
 }
 
-TEST(shared_wake_ups_and_stale_entries_are_counted) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(shared_wake_ups_and_stale_entries_are_counted) {
   probe *probes[5];
-  int i;
-  for (i = 0; i < 5; i++) probes[i] = probe_after(t, queue, "p", i < 3 ? 10 : 1000 + i);
+  for (int i = 0; i < 5; i++) probes[i] = probe_after(t, queue, "p", i < 3 ? 10 : 1000 + i);
   EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT_LOG("p1@10 p1@10 p1@10");
   EXPECT_EQ(stats_of(t, queue).merged, 2);
@@ -112,28 +90,22 @@ TEST(shared_wake_ups_and_stale_entries_are_counted) {
 }
 
 /* [17]: each restart misses half of all 64-bit numbers, so that the queue's own count of missed ticks overflows. */
-TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
+VIRTUAL_TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   chime_schedule schedule = schedule_at(INT64_MIN, 1);
-  int i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_start(t, queue, "a", &schedule);
-  for (i = 0; i < 5; i++) {
+  for (int i = 0; i < 5; i++) {
     ADVANCE(0);
     EXPECT(p->last.missed == (uint64_t)INT64_MAX + 1);
     EXPECT_OK(chime_timer_restart(p->timer, &schedule));
   }
 }
 
-static void ignore_tick(const chime_tick *tick, void *context) {
-  (void)tick;
-  (void)context;
-}
+static void ignore_tick(const chime_tick *tick, void *context) {}
 
 /* Two calls each, on a timer with the schedule given. */
 enum { POSTPONES, CANCELS, RESTARTS, RESCHEDULES, SUSPENDS, REPLACES, FIRES, CHANGES };
 
 static void change_entry(csuite *t, int change, chime_queue_t queue, chime_timer_t *timer, const chime_schedule *s) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   switch (change) {
     case POSTPONES:
       chime_timer_postpone(*timer, s->first_ns);
@@ -157,8 +129,7 @@ static void change_entry(csuite *t, int change, chime_queue_t queue, chime_timer
       break;
     case REPLACES:
       chime_timer_release(*timer);
-      options.handler = ignore_tick;
-      EXPECT_OK(chime_timer_start(queue, &options, s, timer));
+      EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = ignore_tick), s, timer));
       break;
     default:
       chime_timer_fire(*timer);
@@ -176,13 +147,11 @@ TEST(changes_of_every_kind_leave_nothing_behind) {
       chime_timer_t timers[TIMERS] = {0};
       dice d = {UINT64_C(14)};
       uint64_t most = 0;
-      chime_queue_t queue = virtual_queue_at(t, 0);
-      if (queue == 0) return;
+      QUEUE_OR_RETURN(queue, VIRTUAL);
       for (i = 0; i < TIMERS + count; i++) {
-        chime_schedule s = schedule_of(roll_below(&d, 100000), 50000);
         int number = i < TIMERS ? i : (int)roll_below(&d, TIMERS);
         int kind = i < TIMERS ? REPLACES : change == CHANGES ? (int)roll_below(&d, CHANGES) : change;
-        change_entry(t, kind, queue, &timers[number], &s);
+        change_entry(t, kind, queue, &timers[number], EVERY(roll_below(&d, 100000), 50000));
         if (advances && i % 1000 == 0) ADVANCE(100);
         if (i % 500 == 0 && stats_of(t, queue).entries > most) most = stats_of(t, queue).entries;
       }

@@ -7,12 +7,14 @@
 
 static chime_timer_t record_timer(csuite *t, chime_queue_t queue, void *context, uint32_t flags,
                                   chime_schedule schedule) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_timer_t timer = 0;
-  options.context = context;
-  options.flags = flags;
-  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &timer));
+  EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.context = context, .flags = flags), &schedule, &timer));
   return timer;
+}
+
+/* One that is due at once, and then in an hour. */
+static chime_timer_t record_now(csuite *t, chime_queue_t queue, void *context, uint32_t flags) {
+  return record_timer(t, queue, context, flags, *EVERY(0, CHIME_HOUR));
 }
 
 static uint32_t take(csuite *t, chime_queue_t queue, chime_tick *ticks, uint32_t capacity) {
@@ -32,11 +34,10 @@ static uint32_t take_some(csuite *t, chime_queue_t queue, chime_tick *ticks, uin
   return count;
 }
 
-TEST(records_say_what_callbacks_would) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(records_say_what_callbacks_would, CHIME_QUEUE_RECORDS) {
   char context[] = "c";
   chime_tick ticks[8];
-  chime_timer_t timer = record_timer(t, queue, context, ALL_RECORDS, schedule_of(0, CHIME_HOUR));
+  chime_timer_t timer = record_now(t, queue, context, ALL_RECORDS);
   EXPECT_OK(chime_queue_async(queue, NULL, &ticks, NULL));
   REQUIRE(take_some(t, queue, ticks, 8) == 2);
   EXPECT(ticks[0].kind == CHIME_TICK_FUNCTION && ticks[0].context == &ticks && ticks[0].timer == 0);
@@ -58,10 +59,9 @@ TEST(records_say_what_callbacks_would) {
   EXPECT(is_stale(timer));
 }
 
-TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take, CHIME_QUEUE_RECORDS) {
   chime_tick ticks[4];
-  chime_timer_t timer = record_timer(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE, schedule_of(0, CHIME_MILLISECOND));
+  chime_timer_t timer = record_timer(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE, *EVERY(0, CHIME_MILLISECOND));
   REQUIRE(take_some(t, queue, ticks, 4) == 1);
   EXPECT_EQ(info_of(t, timer).busy, 1);
   EXPECT_STATUS(chime_timer_cancel_and_wait(timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
@@ -71,13 +71,12 @@ TEST(a_taken_tick_keeps_its_timer_busy_until_the_next_take) {
   EXPECT_EQ(ticks[0].kind, CHIME_TICK_FINALIZE);
 }
 
-TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls, CHIME_QUEUE_RECORDS) {
   int fd = fd_of(t, queue), i, seen = 0;
   chime_tick ticks[4];
   chime_schedule schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
+  record_timer(t, queue, NULL, 0, schedule);
   schedule.missed_policy = CHIME_MISSED_DELAY;
-  record_timer(t, queue, NULL, 0, schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND));
   record_timer(t, queue, ticks, CHIME_TIMER_RECORD_FINALIZE, schedule);
   for (i = 0; i < 1000 && seen < 20; i++) {
     if (!EXPECT(is_readable(fd, LONG))) return;
@@ -90,32 +89,26 @@ TEST(a_repeating_timer_of_records_goes_on_when_the_host_only_polls) {
  * One take ends a batch that an earlier one had begun, and looks for what has fallen due since: there is the timer again
  * whose record was just taken. It is busy, and what was to bring it has been used up.
  */
-TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten) {
+HOST_TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten, CHIME_QUEUE_RECORDS) {
   enum { OTHERS = 200 };
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
   int fd = fd_of(t, queue), round, i;
   chime_tick ticks[OTHERS + 8];
   for (round = 0; round < 20; round++) {
     chime_timer_t repeating, others[OTHERS + 1];
-    chime_schedule spaced = schedule_of(1, 1);
-    int64_t until;
-    uint32_t count;
-    spaced.missed_policy = CHIME_MISSED_DELAY; /* one that misses ticks is not forgotten for another reason */
-    others[0] = record_timer(t, queue, NULL, 0, schedule_of(0, 0));
-    repeating = record_timer(t, queue, NULL, 0, spaced);
+    others[0] = record_timer(t, queue, NULL, 0, *AFTER(0));
+    /* One that misses ticks is not forgotten for another reason. */
+    repeating =
+        record_timer(t, queue, NULL, 0, SCHEDULE(.first_ns = 1, .interval_ns = 1, .missed_policy = CHIME_MISSED_DELAY));
     /* Their records take longer than it is to the timer's next tick. */
-    for (i = 1; i <= OTHERS; i++) others[i] = record_timer(t, queue, NULL, 0, schedule_of(2, 0));
+    for (i = 1; i <= OTHERS; i++) others[i] = record_timer(t, queue, NULL, 0, *AFTER(2));
     sleep_ns(CHIME_MILLISECOND);
-    count = take_some(t, queue, ticks, 1);
+    uint32_t count = take_some(t, queue, ticks, 1);
     EXPECT(count == 1 && ticks[0].timer == others[0]);
     count = take(t, queue, ticks, OTHERS + 8);
     EXPECT(count >= OTHERS + 1 && ticks[0].timer == repeating);
     EXPECT(next_deadline(t, queue) != CHIME_FOREVER);
     if (!EXPECT(is_readable(fd, LONG))) return;
-    until = monotonic_ns() + PATIENCE;
-    do {
-      count = take(t, queue, ticks, 1);
-    } while (count == 0 && EXPECT(monotonic_ns() < until));
+    count = take_some(t, queue, ticks, 1);
     EXPECT(count == 1 && ticks[0].timer == repeating);
     EXPECT_TOOK_EFFECT(chime_timer_release(repeating));
     for (i = 0; i <= OTHERS; i++) EXPECT_TOOK_EFFECT(chime_timer_release(others[i]));
@@ -123,11 +116,10 @@ TEST(a_timer_due_again_while_its_record_is_taken_is_not_forgotten) {
   }
 }
 
-TEST(the_generation_tells_which_record_of_a_batch_is_stale) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(the_generation_tells_which_record_of_a_batch_is_stale, CHIME_QUEUE_RECORDS) {
   chime_tick ticks[4];
-  chime_timer_t first = record_timer(t, queue, NULL, 0, schedule_of(0, CHIME_HOUR));
-  chime_timer_t second = record_timer(t, queue, NULL, 0, schedule_of(0, CHIME_HOUR));
+  chime_timer_t first = record_now(t, queue, NULL, 0);
+  chime_timer_t second = record_now(t, queue, NULL, 0);
   REQUIRE(take_some(t, queue, ticks, 4) == 2);
   EXPECT(ticks[0].timer == first && ticks[1].timer == second);
   EXPECT_OK(chime_timer_check_generation(second, ticks[1].generation));
@@ -137,29 +129,22 @@ TEST(the_generation_tells_which_record_of_a_batch_is_stale) {
   EXPECT_STATUS(chime_timer_check_generation(first, ticks[0].generation), CHIME_ERROR_INVALID_HANDLE);
 }
 
-static void count_destructor(void *object) { add(object, 1); }
-
-TEST(a_taken_tick_holds_its_target) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  int *destroyed = csuite_memory(t, sizeof *destroyed);
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
+HOST_TEST(a_taken_tick_holds_its_target, CHIME_QUEUE_RECORDS) {
+  probe *o = probe_target(t, "o");
   chime_timer_t timer;
   chime_tick ticks[4];
-  REQUIRE_OK(chime_target_create(destroyed, count_destructor, &options.target));
-  REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &timer));
+  REQUIRE_OK(chime_timer_start(queue, &TIMER_OPTIONS(.target = o->id), EVERY(0, CHIME_HOUR), &timer));
   REQUIRE(take_some(t, queue, ticks, 4) == 1);
-  EXPECT(ticks[0].target == destroyed);
-  EXPECT_OK(chime_target_release(options.target));
-  EXPECT_EQ(load(destroyed), 0);
+  EXPECT(ticks[0].target == o);
+  EXPECT_OK(chime_target_release(o->id));
+  EXPECT_EQ(load(&o->finalized), 0);
   EXPECT_EQ(state_of(t, timer), CHIME_STATE_CANCELLED);
   EXPECT(is_readable(fd_of(t, queue), LONG));
   EXPECT_EQ(take(t, queue, ticks, 4), 0);
-  EXPECT_EQ(load(destroyed), 1);
+  EXPECT_EQ(load(&o->finalized), 1);
 }
 
-TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed, CHIME_QUEUE_RECORDS) {
   struct {
     chime_tick tick;
     uint64_t tail;
@@ -167,7 +152,7 @@ TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed) {
   uint32_t count = 0, all = 0;
   int i;
   for (i = 0; i < 7; i++)
-    record_timer(t, queue, longer, CHIME_TIMER_RECORD_FINALIZE | CHIME_TIMER_SELF_RELEASE, schedule_of(0, 0));
+    record_timer(t, queue, longer, CHIME_TIMER_RECORD_FINALIZE | CHIME_TIMER_SELF_RELEASE, *AFTER(0));
   memset(longer, 0xFF, sizeof longer);
   EXPECT_OK(chime_queue_take_ticks(queue, &longer[0].tick, sizeof longer[0], 3, &count));
   EXPECT_EQ(count, 3);
@@ -180,11 +165,47 @@ TEST(records_beyond_the_capacity_come_next_and_longer_ones_are_zeroed) {
   EXPECT_EQ(all, 14); /* each was due, and each was finalized */
 }
 
-TEST(a_queue_of_records_ends_with_what_was_taken_and_what_was_not) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
+HOST_TEST(a_queue_of_records_ends_with_what_was_taken_and_what_was_not, CHIME_QUEUE_RECORDS) {
   chime_tick ticks[2];
-  int i;
-  for (i = 0; i < 5; i++) record_timer(t, queue, ticks, ALL_RECORDS, schedule_of(0, CHIME_HOUR));
+  for (int i = 0; i < 5; i++) record_now(t, queue, ticks, ALL_RECORDS);
   take_some(t, queue, ticks, 2);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}
+
+static void release_the_queue(void *object) { chime_queue_release(*(chime_queue_t *)object); }
+
+/* The take that lets go of the target ends the queue, and writes nothing. */
+HOST_TEST(records_are_counted_only_when_they_were_written, CHIME_QUEUE_RECORDS) {
+  chime_target_t target = 0;
+  chime_timer_t timer;
+  chime_tick ticks[8];
+  uint32_t i, count = 0;
+  REQUIRE_OK(chime_target_create(&queue, release_the_queue, &target));
+  REQUIRE_OK(chime_timer_start(queue, &TIMER_OPTIONS(.target = target), AFTER(0), &timer));
+  REQUIRE(take_some(t, queue, ticks, 8) == 1);
+  EXPECT_OK(chime_target_release(target)); /* the taken tick holds it */
+  for (i = 0; i < 3; i++) EXPECT_OK(chime_queue_async(queue, NULL, ticks, NULL));
+  memset(ticks, 0xEE, sizeof ticks);
+  if (chime_queue_take_ticks(queue, ticks, sizeof ticks[0], 8, &count) != CHIME_OK) return;
+  for (i = 0; i < count; i++) EXPECT_EQ(ticks[i].kind, CHIME_TICK_FUNCTION);
+}
+
+HOST_TEST(the_next_deadline_knows_of_timers_whose_ticks_are_taken, CHIME_QUEUE_RECORDS) {
+  chime_timer_t timer = record_now(t, queue, NULL, 0);
+  chime_tick tick;
+  REQUIRE(take_some(t, queue, &tick, 1) == 1);
+  EXPECT_STATUS(chime_timer_reschedule(timer, EVERY(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND)), CHIME_RUNNING);
+  EXPECT(next_deadline(t, queue) <= deadline_of(t, timer) + 1024);
+  EXPECT_OK(chime_timer_fire(timer));
+  EXPECT_EQ(poll_timeout(t, queue), 0);
+}
+
+/* A record that was taken has started, and ends at the next take: by the thread that would wait. */
+HOST_TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock, CHIME_QUEUE_RECORDS) {
+  chime_timer_t timer = 0;
+  chime_tick record;
+  REQUIRE_OK(chime_timer_after_every(queue, 0, CHIME_HOUR, NULL, NULL, NULL, &timer));
+  REQUIRE(take_some(t, queue, &record, 1) == 1);
+  EXPECT_STATUS(chime_timer_release_and_wait(timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
+  EXPECT(is_stale(timer));
 }

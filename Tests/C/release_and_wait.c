@@ -1,37 +1,29 @@
 /*
- * release_and_wait.c - chime_timer_release_and_wait, on every kind of queue; chime_timer_after_every; timers in the
- * background; the list of queues.
+ * release_and_wait.c - chime_timer_release_and_wait on every kind of queue; timers in the background; the list of queues.
  */
 #include "harness.h"
 
 /* ---- chime_timer_release_and_wait ------------------------------------------------------------------------------- */
 
-static void *release_and_wait(void *argument) {
-  probe *p = argument;
-  p->status = chime_timer_release_and_wait(p->timer, PATIENCE);
-  p->number = load(&p->busy);
-  return NULL;
+THREAD(release_and_wait, probe, p) {
+  EXPECT_OK(chime_timer_release_and_wait(p->timer, PATIENCE));
+  EXPECT_EQ(load(&p->busy), 0); /* the handler has returned before the call */
 }
 
 /* [7] The gate is opened once the id is stale: the release has been made, and the handler runs. */
 TESTS_ON_DISPATCH_QUEUES(release_and_wait_waits_for_the_handler) {
   pthread_t thread;
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_held(t, queue, CHIME_HOUR);
-  int64_t end = monotonic_ns() + PATIENCE;
   REQUIRE(spawn(t, &thread, release_and_wait, p));
-  while (!is_stale(p->timer) && monotonic_ns() < end) sleep_ns(CHIME_MICROSECOND);
+  AWAIT(is_stale(p->timer));
   EXPECT_EQ(load(&p->finalized), 0);
   open_gate(p);
   pthread_join(thread, NULL);
-  EXPECT_OK(p->status);
-  EXPECT_EQ(p->number, 0); /* the handler had returned before the call */
   EXPECT_EQ(p->ticks, 1);
   EXPECT(await(&p->finalized, 1));
 }
 
 TESTS_ON_DISPATCH_QUEUES(release_and_wait_ends_with_its_timeout) {
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_held(t, queue, CHIME_HOUR);
   EXPECT_STATUS(chime_timer_release_and_wait(p->timer, CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT(is_stale(p->timer));
@@ -41,23 +33,19 @@ TESTS_ON_DISPATCH_QUEUES(release_and_wait_ends_with_its_timeout) {
   EXPECT(await(&p->finalized, 1));
 }
 
-static void release_own_and_wait(probe *p, const chime_tick *tick) {
-  p->status = chime_timer_release_and_wait(tick->timer, CHIME_FOREVER);
+static void release_own_and_wait(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_STATUS(chime_timer_release_and_wait(tick->timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
 }
 
-/* [1] */
-TESTS_ON_ALL_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock) {
-  QUEUE_OR_RETURN(queue, place);
+TESTS_ON_ALL_QUEUES(in_its_own_handler_release_and_wait_is_a_deadlock) { /* [1] */
   probe *p = probe_quiet(t, queue, 0, CHIME_MILLISECOND, release_own_and_wait);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, CHIME_SECOND));
   EXPECT(await(&p->finalized, 1));
   EXPECT_EQ(p->ticks, 1);
-  EXPECT_STATUS(p->status, CHIME_ERROR_WOULD_DEADLOCK);
   EXPECT(is_stale(p->timer));
 }
 
-TEST(release_and_wait_of_what_does_not_run_returns_at_once) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(release_and_wait_of_what_does_not_run_returns_at_once) {
   probe *idle = probe_idle(t, queue, "i"), *running = probe_every(t, queue, "r", 10);
   EXPECT_OK(chime_timer_release_and_wait(0, CHIME_FOREVER));
   EXPECT_OK(chime_timer_release_and_wait(idle->timer, CHIME_FOREVER));
@@ -67,69 +55,26 @@ TEST(release_and_wait_of_what_does_not_run_returns_at_once) {
   EXPECT_STATUS(chime_timer_release_and_wait(queue, 0), CHIME_ERROR_INVALID_HANDLE);
 }
 
-/* A record that was taken has started, and ends at the next take: by the thread that would wait. */
-TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock) {
-  chime_queue_t queue = host_queue(t, CHIME_QUEUE_RECORDS);
-  chime_timer_t timer = 0;
-  chime_tick record;
-  uint32_t count = 0;
-  REQUIRE(queue != 0);
-  REQUIRE_OK(chime_timer_after_every(queue, 0, CHIME_HOUR, NULL, NULL, NULL, &timer));
-  EXPECT_OK(chime_queue_take_ticks(queue, &record, sizeof record, 1, &count));
-  EXPECT_EQ(count, 1);
-  EXPECT_STATUS(chime_timer_release_and_wait(timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
-  EXPECT(is_stale(timer));
-}
-
-/* ---- chime_timer_after_every ------------------------------------------------------------------------------------ */
-
-TEST(after_every_begins_with_its_delay) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *a = probe_new(t, queue, "a"), *b = probe_new(t, queue, "b"), *c = probe_new(t, queue, "c");
-  REQUIRE_OK(chime_timer_after_every(queue, 25, 10, probe_handler, a, probe_finalizer, &a->timer));
-  REQUIRE_OK(chime_timer_after_every(queue, 0, 20, probe_handler, b, NULL, &b->timer));
-  REQUIRE_OK(chime_timer_after_every(queue, 10, 10, probe_handler, c, NULL, &c->timer));
-  EXPECT_EQ(info_of(t, a->timer).interval_ns, 10);
-  ADVANCE(0);
-  EXPECT_LOG("b1@0");
-  ADVANCE(35);
-  EXPECT_LOG("c1@10 b2@20 c2@20 a1@25 c3@30 a2@35");
-  EXPECT_OK(chime_timer_release(a->timer));
-  EXPECT_LOG("a.");
-  /* Nobody holds it: it ends with the queue. */
-  EXPECT_OK(chime_timer_after_every(queue, CHIME_FOREVER, CHIME_FOREVER, probe_handler, c, NULL, NULL));
-}
-
 /* ---- CHIME_TIMER_BACKGROUND ------------------------------------------------------------------------------------- */
 
 /* A queue that the test drives; a running timer in the background. */
-static probe *start_in_the_background(csuite *t, chime_queue_t queue, const char *name, int64_t first,
-                                      int64_t interval) {
-  probe *p = probe_new(t, queue, name);
+static probe *start_in_the_background(csuite *t, chime_queue_t queue, int64_t first, int64_t interval) {
+  probe *p = probe_new(t, queue, NULL);
   chime_timer_options options = probe_options(p);
-  chime_schedule schedule = schedule_of(first, interval);
-  p->quiet = 1;
   options.flags = CHIME_TIMER_BACKGROUND;
-  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  EXPECT_OK(chime_timer_start(queue, &options, EVERY(first, interval), &p->timer));
   return p;
 }
 
-TEST(run_does_not_wait_for_timers_in_the_background) {
-  chime_queue_t queue = host_queue(t, 0);
-  probe *often, *late, *count;
-  int i;
-  REQUIRE(queue != 0);
-  often = start_in_the_background(t, queue, "often", 0, 100 * CHIME_MICROSECOND);
-  late = start_in_the_background(t, queue, "late", CHIME_HOUR, CHIME_HOUR);
+HOST_TEST(run_does_not_wait_for_timers_in_the_background, 0) {
+  const chime_schedule five_times =
+      SCHEDULE(.first_ns = CHIME_MILLISECOND, .interval_ns = CHIME_MILLISECOND, .tick_limit = 5);
+  probe *often = start_in_the_background(t, queue, 0, 100 * CHIME_MICROSECOND);
+  probe *late = start_in_the_background(t, queue, CHIME_HOUR, CHIME_HOUR);
   /* With nothing else to wait for it returns at once. */
   EXPECT_OK(chime_queue_run(queue, 0));
-  for (i = 0; i < 3; i++) {
-    chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
-    chime_timer_options options;
-    count = probe_new(t, queue, "count");
-    options = probe_options(count);
-    schedule.tick_limit = 5;
-    REQUIRE_OK(chime_timer_start(queue, &options, &schedule, &count->timer));
+  for (int i = 0; i < 3; i++) {
+    probe *count = probe_start(t, queue, "count", &five_times);
     EXPECT_OK(chime_queue_run(queue, 0));
     EXPECT_EQ(state_of(t, count->timer), CHIME_STATE_FINISHED);
   }
@@ -138,28 +83,24 @@ TEST(run_does_not_wait_for_timers_in_the_background) {
   EXPECT_EQ(state_of(t, often->timer), CHIME_STATE_RUNNING);
 }
 
-static void release_the_other_later(probe *p, const chime_tick *tick) {
-  if (tick->sequence == 3) p->status = chime_timer_release(p->other->timer);
+static void release_the_other_later(csuite *t, probe *p, const chime_tick *tick) {
+  if (tick->sequence == 3) EXPECT_OK(chime_timer_release(p->other->timer));
 }
 
 /* A timer in the background ends the last one that is not: nothing is left to wait for. */
-TEST(a_timer_in_the_background_may_end_the_run) {
-  chime_queue_t queue = host_queue(t, 0);
-  probe *p;
-  REQUIRE(queue != 0);
-  p = start_in_the_background(t, queue, "p", 0, CHIME_MILLISECOND);
+HOST_TEST(a_timer_in_the_background_may_end_the_run, 0) {
+  probe *p = start_in_the_background(t, queue, 0, CHIME_MILLISECOND);
   p->other = probe_after(t, queue, "o", CHIME_HOUR);
   p->on_tick = release_the_other_later;
   EXPECT_OK(chime_queue_run(queue, 0));
-  EXPECT_STATUS(p->status, CHIME_OK);
+  EXPECT(is_stale(p->other->timer));
 }
 
 enum { WATCHED = 40 };
 
 static void *cancel_all(void *argument) {
   probe **probes = argument;
-  int i;
-  for (i = 0; i < WATCHED; i++) {
+  for (int i = 0; i < WATCHED; i++) {
     csuite *t = probes[i]->t;
     EXPECT_TOOK_EFFECT(chime_timer_cancel(probes[i]->timer));
   }
@@ -167,39 +108,32 @@ static void *cancel_all(void *argument) {
 }
 
 /* One by one, whichever of them the run watches. */
-TEST(another_thread_ends_what_the_run_waits_for) {
-  chime_queue_t queue = host_queue(t, 0);
+HOST_TEST(another_thread_ends_what_the_run_waits_for, 0) {
   probe *probes[WATCHED];
   pthread_t thread;
-  int round, i;
-  (void)start_in_the_background(t, queue, "b", 0, 50 * CHIME_MICROSECOND);
-  for (i = 0; i < WATCHED; i++) probes[i] = probe_idle(t, queue, "p");
-  for (round = 0; round < csuite_scaled(200) && !csuite_failed(t); round++) {
-    for (i = 0; i < WATCHED; i++) {
-      chime_schedule schedule = schedule_of((1 + i % 2) * CHIME_HOUR, 0);
-      REQUIRE_OK(chime_timer_activate(probes[i]->timer, &schedule));
+  (void)start_in_the_background(t, queue, 0, 50 * CHIME_MICROSECOND);
+  for (int i = 0; i < WATCHED; i++) probes[i] = probe_idle(t, queue, "p");
+  for (int round = 0; round < csuite_scaled(200) && !csuite_failed(t); round++) {
+    for (int i = 0; i < WATCHED; i++) {
+      REQUIRE_OK(chime_timer_activate(probes[i]->timer, AFTER((1 + i % 2) * CHIME_HOUR)));
     }
     REQUIRE(spawn(t, &thread, cancel_all, probes));
     EXPECT_OK(chime_queue_run(queue, 0));
-    for (i = 0; i < WATCHED; i++) EXPECT_EQ(state_of(t, probes[i]->timer), CHIME_STATE_CANCELLED);
+    for (int i = 0; i < WATCHED; i++) EXPECT_EQ(state_of(t, probes[i]->timer), CHIME_STATE_CANCELLED);
     pthread_join(thread, NULL);
   }
 }
 
 /* A slot that served a timer in the background serves one that is not. */
-TEST(a_slot_does_not_stay_in_the_background) {
+HOST_TEST(a_slot_does_not_stay_in_the_background, 0) {
   enum { TIMERS = 200 };
-  chime_queue_t queue = host_queue(t, 0);
   probe *probes[TIMERS];
-  int i;
-  REQUIRE(queue != 0);
-  for (i = 0; i < TIMERS; i++) probes[i] = start_in_the_background(t, queue, "p", CHIME_HOUR, 0);
+  for (int i = 0; i < TIMERS; i++) probes[i] = start_in_the_background(t, queue, CHIME_HOUR, 0);
   EXPECT_OK(chime_queue_run(queue, 0));
-  for (i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_release(probes[i]->timer));
-  for (i = 0; i < TIMERS / 2 && !csuite_failed(t); i++) {
-    probe *p = probe_new(t, queue, "q");
+  for (int i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_release(probes[i]->timer));
+  for (int i = 0; i < TIMERS / 2 && !csuite_failed(t); i++) {
+    probe *p = probe_new(t, queue, NULL);
     chime_finalizer finalizer = i % 2 == 0 ? probe_finalizer : NULL;
-    p->quiet = 1;
     REQUIRE_OK(chime_timer_after(queue, 200 * CHIME_MICROSECOND, probe_handler, p, finalizer, &p->timer));
     /* That needs a side record, which has told of the background before; the finalizer needs one from the start. */
     EXPECT_OK(chime_timer_fire(p->timer));
@@ -214,24 +148,21 @@ TEST(a_slot_does_not_stay_in_the_background) {
 static int times_listed(csuite *t, chime_queue_t queue) {
   uint64_t count = 0, i, room;
   int found = 0;
-  chime_queue_t *queues;
   EXPECT_OK(chime_queue_list(NULL, 0, &count));
   room = count + 100; /* other tests may make some meanwhile */
-  queues = csuite_memory(t, room * sizeof *queues);
+  chime_queue_t *queues = csuite_memory(t, room * sizeof *queues);
   EXPECT_OK(chime_queue_list(queues, room, &count));
   for (i = 0; i < count && i < room; i++) found += queues[i] == queue;
   return found;
 }
 
 TESTS_ON_ALL_QUEUES(a_queue_is_listed_until_it_is_released) {
-  QUEUE_OR_RETURN(queue, place);
   EXPECT_EQ(times_listed(t, queue), 1);
   EXPECT_TOOK_EFFECT(chime_queue_release(queue));
   EXPECT_EQ(times_listed(t, queue), 0);
 }
 
-TEST(a_list_is_cut_to_its_room) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(a_list_is_cut_to_its_room) {
   QUEUE_OR_RETURN(other, VIRTUAL);
   chime_queue_t listed[2] = {0, 99};
   uint64_t count = 0;

@@ -52,16 +52,14 @@ OWN_THREAD_TEST(what_cannot_be_run_is_refused_at_once) {
   EXPECT_STATUS(chime_run_loop_run("kCFRunLoopDefaultMode", 0, 0), CHIME_TIMED_OUT);
 }
 
-OWN_THREAD_TEST(a_run_lasts_for_its_time_or_until_the_visit_that_ticked) {
+RUN_LOOP_TEST(a_run_lasts_for_its_time_or_until_the_visit_that_ticked, NULL) {
   int64_t before = monotonic_ns();
-  probe *first, *second;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
   /* Also with nothing in the mode. */
   run_for(t, NULL, 20 * CHIME_MILLISECOND);
   EXPECT_BETWEEN(monotonic_ns() - before, 20 * CHIME_MILLISECOND, PATIENCE);
   EXPECT_STATUS(chime_run_loop_run(NULL, 1, CHIME_RUN_LOOP_UNTIL_TICK), CHIME_TIMED_OUT);
-  first = probe_after(t, queue, "a", 0);
-  second = probe_after(t, queue, "b", CHIME_HOUR);
+  probe *first = probe_after(t, queue, "a", 0);
+  probe *second = probe_after(t, queue, "b", CHIME_HOUR);
   sleep_ns(CHIME_MILLISECOND);
   EXPECT_EQ(load(&first->ticks), 0);
   run_for(t, NULL, 0); /* does what is due */
@@ -75,17 +73,13 @@ OWN_THREAD_TEST(a_run_lasts_for_its_time_or_until_the_visit_that_ticked) {
 
 /* ---- Modes ------------------------------------------------------------------------------------------------------ */
 
-OWN_THREAD_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another) {
+RUN_LOOP_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another, NULL) {
   chime_run_loop_t loop = current_loop(t);
-  chime_queue_t common;
-  probe *resting, *ticking;
-  int64_t first;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
   REQUIRE_OK(chime_run_loop_add_common_mode(loop, TRACKING));
-  common = queue_of_loop(t, loop, CHIME_RUN_LOOP_COMMON_MODES);
-  resting = probe_every_quietly(t, queue, 2 * CHIME_MILLISECOND);
-  ticking = probe_every_quietly(t, common, 2 * CHIME_MILLISECOND);
-  first = deadline_of(t, resting->timer);
+  chime_queue_t common = queue_of_loop(t, loop, CHIME_RUN_LOOP_COMMON_MODES);
+  probe *resting = probe_every_quietly(t, queue, 2 * CHIME_MILLISECOND);
+  probe *ticking = probe_every_quietly(t, common, 2 * CHIME_MILLISECOND);
+  int64_t first = deadline_of(t, resting->timer);
   run_for(t, TRACKING, 30 * CHIME_MILLISECOND);
   run_until(t, TRACKING, &ticking->ticks, 1);
   EXPECT_EQ(load(&resting->ticks), 0);
@@ -99,26 +93,18 @@ OWN_THREAD_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another
   run_until(t, NULL, &ticking->ticks, load(&ticking->ticks) + 2);
 }
 
-OWN_THREAD_TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there) {
-  static const char mode[] = "mode \xc3\xb6"; /* UTF-8 */
-  probe *p;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, mode);
-  p = probe_after(t, queue, "a", 0);
+RUN_LOOP_TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there, "mode \xc3\xb6" /* UTF-8 */) {
+  probe *p = probe_after(t, queue, "a", 0);
   run_for(t, NULL, 5 * CHIME_MILLISECOND);
   EXPECT_EQ(load(&p->ticks), 0);
-  run_until(t, mode, &p->ticks, 1);
+  run_until(t, "mode \xc3\xb6", &p->ticks, 1);
 }
 
-OWN_THREAD_TEST(a_mode_becomes_common_for_timers_that_were_there_and_for_later_ones) {
+RUN_LOOP_TEST(a_mode_becomes_common_for_timers_that_were_there_and_for_later_ones, CHIME_RUN_LOOP_COMMON_MODES) {
   chime_run_loop_t loop = current_loop(t);
-  probe *before, *after;
-  RUN_LOOP_QUEUE_OR_RETURN(first, CHIME_RUN_LOOP_COMMON_MODES);
-  before = probe_after(t, first, "a", 0);
+  probe *before = probe_after(t, queue, "a", 0), *after;
   EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING));
-  {
-    RUN_LOOP_QUEUE_OR_RETURN(second, CHIME_RUN_LOOP_COMMON_MODES);
-    after = probe_after(t, second, "b", 0);
-  }
+  after = probe_after(t, queue_of_loop(t, loop, CHIME_RUN_LOOP_COMMON_MODES), "b", 0);
   EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING)); /* again changes nothing */
   run_for(t, TRACKING, 0);
   EXPECT_EQ(load(&before->ticks), 1);
@@ -144,8 +130,7 @@ OWN_THREAD_TEST(a_stop_before_a_run_ends_that_one_and_no_other) {
 
 static void *stop_again_and_again(void *argument) {
   probe *p = argument;
-  int i;
-  for (i = 0; i < (int)p->number; i++) {
+  for (int i = 0; i < (int)p->number; i++) {
     while (load(&p->flag) < i) {}
     add(&p->gate, chime_run_loop_stop(*(chime_run_loop_t *)p->user) == CHIME_OK);
   }
@@ -156,12 +141,11 @@ OWN_THREAD_TEST(no_stop_is_lost_however_it_meets_the_run) {
   chime_run_loop_t loop = current_loop(t);
   probe *p = probe_new(t, 0, "a");
   pthread_t thread;
-  int i;
   p->user = &loop;
   p->number = csuite_scaled(10000);
   EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING));
   if (!spawn(t, &thread, stop_again_and_again, p)) return;
-  for (i = 0; i < (int)p->number; i++) {
+  for (int i = 0; i < (int)p->number; i++) {
     EXPECT_STATUS(chime_run_loop_run(i % 2 ? TRACKING : NULL, PATIENCE, 0), CHIME_STOPPED);
     store(&p->flag, i + 1);
   }
@@ -169,39 +153,30 @@ OWN_THREAD_TEST(no_stop_is_lost_however_it_meets_the_run) {
   EXPECT_EQ(load(&p->gate), p->number);
 }
 
-/* ---- Runs in handlers ------------------------------------------------------------------------------------------- */
-
-static void stop_this_loop(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  (void)tick;
+static void stop_this_loop(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_run_loop_stop(*(chime_run_loop_t *)p->user));
 }
 
 /* Runs the loop until somebody stops it, and then for a while: nothing of its own queue ticks, the other's does. */
-static void run_in_the_handler(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  chime_schedule later = schedule_of(8 * CHIME_MILLISECOND, 0);
+static void run_in_the_handler(csuite *t, probe *p, const chime_tick *tick) {
   if (tick->sequence > 1) return;
-  EXPECT_OK(chime_timer_activate(p->other->timer, &later));
-  p->status = chime_run_loop_run(NULL, PATIENCE, 0);
+  EXPECT_OK(chime_timer_activate(p->other->timer, AFTER(8 * CHIME_MILLISECOND)));
+  EXPECT_STATUS(chime_run_loop_run(NULL, PATIENCE, 0), CHIME_STOPPED);
   EXPECT_EQ(load(&p->other->ticks), 1);
   EXPECT_STATUS(chime_run_loop_run(NULL, 5 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
   EXPECT_EQ(load(&p->ticks), 1);
-  store(&p->flag, 1);
 }
 
-OWN_THREAD_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_innermost_run) {
+RUN_LOOP_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_innermost_run, NULL) {
   chime_run_loop_t loop = current_loop(t);
-  probe *outer, *inner;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
-  outer = probe_every(t, queue, "a", CHIME_MILLISECOND);
+  probe *inner;
+  probe *outer = probe_every(t, queue, "a", CHIME_MILLISECOND);
   outer->other = inner = probe_idle(t, queue_of_loop(t, loop, NULL), "b");
   outer->on_tick = run_in_the_handler;
   inner->on_tick = stop_this_loop;
   inner->user = &loop;
   EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK)); /* not the inner run's tick: its own */
-  EXPECT_EQ(load(&outer->flag), 1);
-  EXPECT_STATUS(outer->status, CHIME_STOPPED);
+  EXPECT_EQ(load(&outer->returned), 1);
   EXPECT_OK(chime_run_loop_run(NULL, PATIENCE, CHIME_RUN_LOOP_UNTIL_TICK));
   EXPECT_EQ(load(&outer->ticks), 2);
   EXPECT(outer->last.missed >= 5);                                /* what came due meanwhile */
@@ -243,18 +218,17 @@ static void look_around(void *context) {
 /* The loop's thread ends, after that function has run on it; what the call answers that ends it. */
 static void own_loop_ends(csuite *t, chime_function function, chime_status (*end)(chime_run_loop_t loop)) {
   own_loop *l = csuite_memory(t, sizeof *l);
-  int64_t until = monotonic_ns() + PATIENCE;
-  chime_queue_t queue, none = UNTOUCHED;
+  chime_queue_t none = UNTOUCHED;
   l->t = t;
   REQUIRE_OK(chime_run_loop_create("csuite.own", &l->loop));
-  queue = queue_of_loop(t, l->loop, NULL);
+  chime_queue_t queue = queue_of_loop(t, l->loop, NULL);
   REQUIRE(queue != 0 && pthread_key_create(&l->end_of_thread, thread_ended) == 0);
   EXPECT_OK(chime_queue_async(queue, function, l, NULL));
   EXPECT(await(&l->entered, 1));
   if (end != NULL) EXPECT_OK(end(l->loop));
   EXPECT(await(&l->ended, 1));
   /* The id is stale when the thread has ended, or was released. */
-  while (chime_run_loop_stop(l->loop) != CHIME_ERROR_INVALID_HANDLE && monotonic_ns() < until) continue;
+  AWAIT(chime_run_loop_stop(l->loop) == CHIME_ERROR_INVALID_HANDLE);
   EXPECT_STATUS(chime_run_loop_release(l->loop), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_STATUS(chime_run_loop_queue_create(l->loop, NULL, NULL, &none), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(none, UNTOUCHED);
@@ -301,21 +275,18 @@ OWN_THREAD_TEST(release_ends_the_thread_also_when_a_callback_runs_the_loop) {
 
 static void set_to_one(void *value) { store(value, 1); }
 
-OWN_THREAD_TEST(sync_is_for_the_loops_own_thread_only) {
+RUN_LOOP_TEST(sync_is_for_the_loops_own_thread_only, NULL) {
   int ran = 0;
   QUEUE_OR_RETURN(other, RUN_LOOP);
-  RUN_LOOP_QUEUE_OR_RETURN(mine, NULL);
-  EXPECT_OK(chime_queue_sync(mine, set_to_one, &ran, 0));
+  EXPECT_OK(chime_queue_sync(queue, set_to_one, &ran, 0));
   EXPECT_EQ(ran, 1);
   ran = 0;
   EXPECT_STATUS(chime_queue_sync(other, set_to_one, &ran, PATIENCE), CHIME_ERROR_UNSUPPORTED);
   EXPECT_EQ(ran, 0);
 }
 
-OWN_THREAD_TEST(shutdown_on_the_loops_own_thread_needs_no_run) {
-  probe *p;
-  RUN_LOOP_QUEUE_OR_RETURN(queue, NULL);
-  p = probe_after(t, queue, "a", 0);
+RUN_LOOP_TEST(shutdown_on_the_loops_own_thread_needs_no_run, NULL) {
+  probe *p = probe_after(t, queue, "a", 0);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   EXPECT_EQ(load(&p->ticks), 0);
   EXPECT_EQ(load(&p->finalized), 1);
@@ -323,7 +294,6 @@ OWN_THREAD_TEST(shutdown_on_the_loops_own_thread_needs_no_run) {
 
 /* Each wake-up is sent the moment the one before was served; no timer is there that would make up for a lost one. */
 OWN_THREAD_TEST(no_wake_up_is_lost_however_it_meets_the_loop) {
-  chime_schedule now = schedule_of(0, 0);
   int i, rounds = csuite_scaled(100000);
   QUEUE_OR_RETURN(queue, RUN_LOOP);
   probe *p = probe_quiet(t, queue, 0, 0, NULL);
@@ -331,7 +301,7 @@ OWN_THREAD_TEST(no_wake_up_is_lost_however_it_meets_the_loop) {
     int64_t end = monotonic_ns() + PATIENCE;
     while (load(&p->ticks) < i && monotonic_ns() < end) continue;
     REQUIRE(load(&p->ticks) == i);
-    if (i < rounds) EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, &now));
+    if (i < rounds) EXPECT_TOOK_EFFECT(chime_timer_restart(p->timer, AFTER(0)));
   }
 }
 
@@ -342,27 +312,23 @@ typedef struct left_behind {
   int ran;
 } left_behind;
 
-static void *leave_a_queue_behind(void *argument) {
-  left_behind *left = argument;
-  csuite *t = left->t;
+THREAD(leave_a_queue_behind, left_behind, left) {
   chime_queue_t queue = queue_of_loop(t, left->loop = current_loop(t), NULL);
   left->running = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   run_until(t, NULL, &left->running->ticks, 1);
   left->released = probe_every_quietly(t, queue, CHIME_MILLISECOND);
   EXPECT_OK(chime_timer_release(left->released->timer)); /* its finalizer waits for a run that does not come */
   EXPECT_OK(chime_queue_async(queue, set_to_one, &left->ran, NULL));
-  return NULL;
 }
 
 OWN_THREAD_TEST(a_queue_whose_loop_has_ended_is_ended_by_shutdown) {
   left_behind *left = csuite_memory(t, sizeof *left);
   pthread_t thread;
-  int ticks;
   left->t = t;
   if (!spawn(t, &thread, leave_a_queue_behind, left)) return;
   pthread_join(thread, NULL);
   EXPECT_STATUS(chime_run_loop_add_common_mode(left->loop, "a"), CHIME_ERROR_INVALID_HANDLE);
-  ticks = load(&left->running->ticks);
+  int ticks = load(&left->running->ticks);
   {
     QUEUE_OR_RETURN(another, RUN_LOOP);
     let_later_ticks_come(t, another, 2 * CHIME_MILLISECOND);
@@ -397,17 +363,15 @@ static void stop_from_a_queue(csuite *t, chime_status made, chime_queue_t queue)
 TEST_ALONE(the_main_loop_runs_a_queue_of_its_own) {
   chime_run_loop_t loop = 0;
   chime_queue_t queue = 0;
-  chime_status status;
   REQUIRE_OK(chime_run_loop_main(&loop));
   EXPECT_EQ(loop, current_loop(t));
-  status = chime_run_loop_queue_create(loop, NULL, NULL, &queue);
+  chime_status status = chime_run_loop_queue_create(loop, NULL, NULL, &queue);
   stop_from_a_queue(t, status, queue);
 }
 
 TEST_ALONE(running_the_main_loop_drains_the_main_queue) {
   chime_queue_t queue = 0;
-  chime_status status;
   if (csuite_skips_without_dispatch(t)) return;
-  status = chime_queue_main(NULL, &queue);
+  chime_status status = chime_queue_main(NULL, &queue);
   stop_from_a_queue(t, status, queue);
 }

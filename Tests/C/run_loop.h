@@ -7,21 +7,11 @@
 /* A mode beside the default one. */
 #define TRACKING "tracking"
 
-/** Runs the body on a new thread and waits for its end. */
-static inline void run_loop_on_a_thread(csuite *t, void *(*body)(void *)) {
-  pthread_t thread;
-  if (spawn(t, &thread, body, t)) pthread_join(thread, NULL);
-}
-
 /* Begins a test whose body runs on a thread of its own. */
 #define ON_OWN_THREAD(test, name) \
-  static void name##_body(csuite *t); \
-  static void *name##_thread(void *t) { \
-    name##_body(t); \
-    return NULL; \
-  } \
-  test(name) { run_loop_on_a_thread(t, name##_thread); } \
-  static void name##_body(csuite *t)
+  static void *name##_thread(void *t); \
+  test(name) { run_on_a_thread(t, name##_thread, t); } \
+  THREAD_OF_TEST(name##_thread)
 #define OWN_THREAD_TEST(name) ON_OWN_THREAD(TEST, name)
 #define OWN_THREAD_TEST_ALONE(name) ON_OWN_THREAD(TEST_ALONE, name)
 
@@ -54,8 +44,7 @@ static inline void run_for(csuite *t, const char *mode, int64_t duration_ns) {
   EXPECT_STATUS(chime_run_loop_run(mode, duration_ns, 0), CHIME_TIMED_OUT);
 }
 
-#define RUN_LOOP_QUEUE_OR_RETURN(name, mode) \
-  chime_queue_t name = queue_of_loop(t, current_loop(t), mode); \
-  if (name == 0) return
+/* The same on a thread of its own, with a queue on its loop. */
+#define RUN_LOOP_TEST(name, mode) ON_A_QUEUE(OWN_THREAD_TEST, name, queue_of_loop(t, current_loop(t), mode))
 
 #endif /* CSUITE_RUN_LOOP_H */

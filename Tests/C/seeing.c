@@ -4,15 +4,12 @@
  */
 #include "harness.h"
 
-/* ---- chime_trace_to_file: what is in the file, headers/trace.py reads -------------------------------------------- */
-
+/* What is in the file, headers/trace.py reads. */
 TEST(a_trace_file_that_cannot_be_had_is_refused) {
   EXPECT_STATUS(chime_trace_to_file("/no/such/directory/trace.json"), CHIME_ERROR_RESOURCE);
   EXPECT(strstr(chime_last_error_detail(), "No such file or directory (errno 2)") != NULL);
   EXPECT_STATUS(chime_trace_to_file(NULL), CHIME_IGNORED);
 }
-
-/* ---- chime_set_trace -------------------------------------------------------------------------------------------- */
 
 static const char *traced_kind(chime_tick_kind kind) {
   static const char *const ticks[] = {"due", "fired", "armed", "cancelled"};
@@ -40,12 +37,10 @@ static void trace(const chime_tick *tick, void *context) {
   if (tick->kind == CHIME_TRACE_ACTIVATED) EXPECT_EQ(tick->scheduled_ns, tick->actual_ns + 10);
 }
 
-TEST(the_trace_tells_of_each_transition_and_callback) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_new(t, queue, "p");
+VIRTUAL_TEST(the_trace_tells_of_each_transition_and_callback) {
+  probe *p = probe_new(t, queue, NULL);
   chime_timer_options options = probe_full_options(p);
   chime_schedule schedule = schedule_of(10, 10);
-  p->quiet = 1;
   options.finalizer = NULL; /* there are two timers, one after the other */
   EXPECT_OK(chime_set_trace(trace, p));
   EXPECT_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
@@ -81,41 +76,28 @@ TEST(the_trace_tells_of_each_transition_and_callback) {
   EXPECT_LOG("");
 }
 
-/* What the trace looks at, each time that the timer behind it is restarted. */
-typedef struct watched {
-  csuite *t;
-  chime_expiring_t expiring;
-  int looks;
-} watched;
-
 static void look_at_the_value(const chime_tick *tick, void *context) {
-  watched *w = context;
-  csuite *t = w->t;
+  probe *v = context;
+  csuite *t = v->t;
   void *value = NULL;
-  if (tick->kind != CHIME_TRACE_RESTARTED) return;
-  w->looks++;
-  EXPECT_OK(chime_expiring_acquire(w->expiring, &value));
-  EXPECT(value == w);
-  EXPECT_OK(chime_expiring_yield(w->expiring));
+  if (tick->kind != CHIME_TRACE_RESTARTED) return; /* of the timer behind it */
+  v->number++;
+  EXPECT_OK(chime_expiring_acquire(v->id, &value));
+  EXPECT(value == v);
+  EXPECT_OK(chime_expiring_yield(v->id));
 }
 
 /* [9]: a reset calls back, and holds no lock of the value's then. */
-TEST(the_trace_of_a_reset_may_use_the_value) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  watched *w = csuite_memory(t, sizeof *w);
-  w->t = t;
-  EXPECT_OK(chime_expiring_create(queue, w, NULL, 10, &w->expiring));
-  EXPECT_OK(chime_set_trace(look_at_the_value, w));
-  EXPECT_OK(chime_expiring_reset(w->expiring, 20));
+VIRTUAL_TEST(the_trace_of_a_reset_may_use_the_value) {
+  probe *v = probe_value(t, queue, "v", 10);
+  EXPECT_OK(chime_set_trace(look_at_the_value, v));
+  EXPECT_OK(chime_expiring_reset(v->id, 20));
   EXPECT_OK(chime_set_trace(NULL, NULL));
-  EXPECT_EQ(w->looks, 1);
-  EXPECT_OK(chime_expiring_release(w->expiring));
+  EXPECT_EQ(v->number, 1);
+  EXPECT_OK(chime_expiring_release(v->id));
 }
 
-static void count_traced(const chime_tick *tick, void *context) {
-  (void)tick;
-  add(context, 1);
-}
+static void count_traced(const chime_tick *tick, void *context) { add(context, 1); }
 
 static void *set_and_unset(void *argument) {
   int *over = argument;
@@ -132,7 +114,6 @@ TESTS_ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run) {
   int *over = csuite_memory(t, 2 * sizeof *over);
   int64_t end = monotonic_ns() + PATIENCE;
   pthread_t thread;
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_every_quietly(t, queue, CHIME_MICROSECOND);
   csuite_keep_memory(t); /* a trace that has begun may end later */
   if (!spawn(t, &thread, set_and_unset, over)) return;
@@ -149,40 +130,28 @@ TESTS_ON_VIRTUAL_AND_SERIAL(the_trace_is_set_while_timers_run) {
 /* ---- Memory and fork --------------------------------------------------------------------------------------------- */
 
 /* Programs of Tests/Faults set one before their first call, as it must be. */
-static void *no_memory(uint64_t alignment, uint64_t bytes, void *context) {
-  (void)alignment;
-  (void)bytes;
-  (void)context;
-  return NULL;
-}
+static void *no_memory(uint64_t alignment, uint64_t bytes, void *context) { return NULL; }
 
-static void no_free(void *memory, void *context) {
-  (void)memory;
-  (void)context;
-}
+static void no_free(void *memory, void *context) {}
 
-TEST(an_allocator_comes_before_everything_else) {
+VIRTUAL_TEST(an_allocator_comes_before_everything_else) {
   chime_allocator allocator = CHIME_ALLOCATOR_INIT;
-  chime_status status;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   EXPECT_STATUS(chime_set_allocator(NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
   allocator.allocate = no_memory;
   EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
   allocator.deallocate = no_free;
-  status = chime_set_allocator(&allocator);
+  chime_status status = chime_set_allocator(&allocator);
   EXPECT(status == CHIME_ERROR_BUSY || status == CHIME_ERROR_UNSUPPORTED);
   allocator.size = 3;
   EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
   (void)queue;
 }
 
-TEST(a_memory_limit_refuses_and_all_goes_on) {
+VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {
   chime_queue_t other = 5;
   chime_timer_t timer = 5;
-  uint64_t used;
   int count = 0;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
   probe *p = probe_after(t, queue, "p", 10);
   chime_status status = chime_set_memory_limit(1);
   if (status == CHIME_ERROR_UNSUPPORTED) {
@@ -190,7 +159,7 @@ TEST(a_memory_limit_refuses_and_all_goes_on) {
     return;
   }
   EXPECT_OK(status);
-  used = chime_memory_used();
+  uint64_t used = chime_memory_used();
   EXPECT(used > 0);
   EXPECT_STATUS(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &other), CHIME_ERROR_LIMIT);
   EXPECT_EQ(other, 5);
@@ -207,8 +176,7 @@ TEST(a_memory_limit_refuses_and_all_goes_on) {
 }
 
 /* What happens in a child is tested in Tests/Faults, by programs that can fork. */
-TEST(only_a_forked_child_can_be_reinitialized) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(only_a_forked_child_can_be_reinitialized) {
   probe *a = probe_after(t, queue, "a", 10);
   EXPECT_STATUS(chime_reinitialize(), CHIME_IGNORED);
   EXPECT_EQ(state_of(t, a->timer), CHIME_STATE_RUNNING);

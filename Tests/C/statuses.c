@@ -30,28 +30,26 @@ enum { UNKNOWN = sizeof unknown / sizeof unknown[0] };
 
 TEST(every_status_and_every_kind_of_tick_has_its_name) {
   static const chime_tick_kind none[] = {-1, 6, 15, 28, INT32_MAX, INT32_MIN};
-  size_t i;
-  for (i = 0; i < STATUSES; i++) {
+  for (size_t i = 0; i < STATUSES; i++) {
     EXPECT_TEXT(chime_status_name(statuses[i].value), statuses[i].name);
     EXPECT_EQ(CHIME_FAILED(statuses[i].value), strncmp(statuses[i].name, "CHIME_ERROR", 11) == 0);
   }
-  for (i = 0; i < UNKNOWN; i++) EXPECT_TEXT(chime_status_name(unknown[i]), "CHIME_UNKNOWN");
-  for (i = 0; i < KINDS; i++) EXPECT_TEXT(chime_tick_kind_name(kinds[i].value), kinds[i].name);
-  for (i = 0; i < sizeof none / sizeof none[0]; i++) EXPECT_TEXT(chime_tick_kind_name(none[i]), "CHIME_UNKNOWN");
+  for (size_t i = 0; i < UNKNOWN; i++) EXPECT_TEXT(chime_status_name(unknown[i]), "CHIME_UNKNOWN");
+  for (size_t i = 0; i < KINDS; i++) EXPECT_TEXT(chime_tick_kind_name(kinds[i].value), kinds[i].name);
+  for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) EXPECT_TEXT(chime_tick_kind_name(none[i]), "CHIME_UNKNOWN");
 }
 
 TEST(every_status_has_a_message_of_its_own) {
-  size_t i, j;
-  for (i = 0; i < STATUSES; i++) {
+  for (size_t i = 0; i < STATUSES; i++) {
     const char *message = chime_status_message(statuses[i].value);
     REQUIRE(message != NULL);
     EXPECT(strlen(message) > 5);
     EXPECT(strchr(message, ' ') != NULL); /* a sentence */
     EXPECT(strchr(message, '\n') == NULL);
     EXPECT(message == chime_status_message(statuses[i].value)); /* static */
-    for (j = 0; j < i; j++) EXPECT(strcmp(message, chime_status_message(statuses[j].value)) != 0);
+    for (size_t j = 0; j < i; j++) EXPECT(strcmp(message, chime_status_message(statuses[j].value)) != 0);
   }
-  for (i = 0; i < UNKNOWN; i++) EXPECT(strlen(chime_status_message(unknown[i])) > 0);
+  for (size_t i = 0; i < UNKNOWN; i++) EXPECT(strlen(chime_status_message(unknown[i])) > 0);
 }
 
 TEST(the_version_is_the_headers) {

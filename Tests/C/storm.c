@@ -48,15 +48,13 @@ static void call_once(caller *c, int number) {
 static void *call_at_random(void *argument) {
   caller *c = argument;
   storm *s = c->storm;
-  int64_t end;
-  int i;
-  for (i = 0; goes_on(s, i) && !(i % 1024 == 0 && csuite_failed(s->t)); i++) {
+  for (int i = 0; goes_on(s, i) && !(i % 1024 == 0 && csuite_failed(s->t)); i++) {
     while (load(&LOAD(s->reign)->over) != 0 && load(&s->over) == 0) sched_yield();
     call_once(c, i);
   }
   /* The queue may have had too few turns beside all those calls: a few more, at its leisure. */
-  end = monotonic_ns() + PATIENCE;
-  for (i = 0; !s->queues_end && !has_seen_all(s) && monotonic_ns() < end; i++) {
+  int64_t end = monotonic_ns() + PATIENCE;
+  for (int i = 0; !s->queues_end && !has_seen_all(s) && monotonic_ns() < end; i++) {
     call_once(c, i);
     sleep_ns(CHIME_MILLISECOND);
   }
@@ -110,15 +108,13 @@ static storm *storm_new(csuite *t, where place, int capacity) {
 
 /* ---- On one queue ------------------------------------------------------------------------------------------------ */
 
-static void a_storm_of_calls(csuite *t, where place) {
+TESTS_ON_STORMY_QUEUES(a_storm_of_calls) {
   int calls = csuite_scaled(CALLS / THREADS), driving = 0;
   storm *s = storm_new(t, place, calls * THREADS / 2 + 60000);
   reign reign = {0, 0};
-  int64_t end;
   crew crew;
   pthread_t drivers[DRIVERS];
-  chime_queue_t queue = place == HOST ? host_queue(t, 0) : csuite_queue(t, place);
-  if (queue == 0) return;
+  if (place == HOST) queue = host_queue(t, 0); /* that nobody else drives */
   reign.queue = queue;
   s->reign = &reign;
   s->calls_of_each_thread = calls;
@@ -129,7 +125,7 @@ static void a_storm_of_calls(csuite *t, where place) {
   join(&crew);
   store(&s->over, 1);
   /* What nobody holds ends by itself; a handler that was under way may have put something there again. */
-  end = monotonic_ns() + PATIENCE;
+  int64_t end = monotonic_ns() + PATIENCE;
   do {
     storm_release_all(s);
     sleep_ns(CHIME_MILLISECOND);
@@ -142,11 +138,6 @@ static void a_storm_of_calls(csuite *t, where place) {
   storm_balance(s);
   EXPECT(has_seen_all(s));
 }
-TEST_ON(a_storm_of_calls, a_virtual_queue, VIRTUAL)
-TEST_ON(a_storm_of_calls, a_serial_queue, SERIAL)
-TEST_ON(a_storm_of_calls, a_concurrent_queue, CONCURRENT)
-TEST_ON(a_storm_of_calls, a_host_driven_queue, HOST)
-TEST_ON(a_storm_of_calls, a_precise_queue, PRECISE)
 
 /* ---- On queues that end ------------------------------------------------------------------------------------------ */
 

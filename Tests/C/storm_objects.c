@@ -40,10 +40,9 @@ static int64_t some_lifetime(storm *s, dice *d) {
 /* Gives the value an expiry handler, in place of the one that it has. */
 static void put_handler(storm *s, entry *value) {
   entry *e = storm_entry(s, value->reign, value);
-  chime_status status;
   if (e == NULL) return;
   e->reign = NULL;
-  status = chime_expiring_on_expiry(value->id, storm_on_expiry, e, storm_finalize);
+  chime_status status = chime_expiring_on_expiry(value->id, storm_on_expiry, e, storm_finalize);
   LISTED(status, MAY(OK) | MAY(IGNORED) | STALE);
   storm_accepts(e, status);
 }
@@ -57,10 +56,9 @@ static void release_value(storm *s, entry *e) {
 
 static void make_value(storm *s, entry **place, dice *d) {
   entry *e = storm_entry(s, NULL, NULL), *old;
-  chime_status status;
   if (e == NULL) return;
   store(&e->left, 2); /* it expires once */
-  status = chime_expiring_create(LOAD(s->reign)->queue, e, storm_finalize, some_lifetime(s, d), &e->id);
+  chime_status status = chime_expiring_create(LOAD(s->reign)->queue, e, storm_finalize, some_lifetime(s, d), &e->id);
   LISTED(status, MAY(OK) | storm_or_ended(s));
   if (!storm_accepts(e, status)) return;
   put_handler(s, e);
@@ -72,16 +70,13 @@ void storm_call_value(storm *s, dice *d) {
   csuite *t = s->t;
   entry **place = &s->shared[VALUES][roll_below(d, PLACES)], *e = LOAD(*place);
   void *found = e;
-  chime_status status;
   if (e == NULL || roll_below(d, 16) == 0) {
     make_value(s, place, d);
     return;
   }
   if (roll_below(d, 16) == 0) put_handler(s, e);
-  if (roll_below(d, 4) == 0) {
-    LISTED(chime_expiring_reset(e->id, some_lifetime(s, d)), MAY(OK) | MAY(IGNORED) | STALE);
-  }
-  status = chime_expiring_acquire(e->id, &found);
+  if (roll_below(d, 4) == 0) LISTED(chime_expiring_reset(e->id, some_lifetime(s, d)), MAY(OK) | MAY(IGNORED) | STALE);
+  chime_status status = chime_expiring_acquire(e->id, &found);
   LISTED(status, MAY(OK) | MAY(IGNORED) | STALE);
   EXPECT(found == (status == CHIME_IGNORED ? NULL : e));
   if (status != CHIME_OK) return;
@@ -109,10 +104,9 @@ static void sync_queue(storm *s, chime_queue_t queue, dice *d, int inside) {
 
 static void give_function(storm *s, reign *reign) {
   entry *e = storm_entry(s, reign, NULL);
-  chime_status status;
   if (e == NULL) return;
   store(&e->left, 2);
-  status = chime_queue_async(reign->queue, storm_on_function, e, storm_finalize_on_queue);
+  chime_status status = chime_queue_async(reign->queue, storm_on_function, e, storm_finalize_on_queue);
   LISTED(status, MAY(OK) | storm_or_ended(s));
   storm_accepts(e, status);
 }
@@ -156,8 +150,7 @@ void storm_call_queue(storm *s, dice *d, int inside) {
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 void storm_release_all(storm *s) {
-  int i;
-  for (i = 0; i < PLACES; i++) {
+  for (int i = 0; i < PLACES; i++) {
     entry *timer = SWAP(s->shared[TIMERS][i], NULL), *target = SWAP(s->shared[TARGETS][i], NULL);
     entry *value = SWAP(s->shared[VALUES][i], NULL);
     if (timer != NULL) LISTED(chime_timer_release(timer->id), MAY(OK) | MAY(RUNNING) | STALE);

@@ -9,17 +9,14 @@ static void make(caller *c) {
   csuite *t = s->t;
   reign *reign = LOAD(s->reign);
   entry *e = storm_entry(s, reign, NULL);
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(0, (20 + roll_below(&c->d, 80)) * storm_unit(s));
-  chime_status status;
+  chime_timer_options options =
+      TIMER_OPTIONS(.handler = storm_on_tick, .context = e, .finalizer = storm_finalize_on_queue);
   c->timer = NULL;
   memset(c->named, 0, sizeof c->named);
   if (e == NULL) return;
   e->is_private = 1;
-  options.handler = storm_on_tick;
-  options.context = e;
-  options.finalizer = storm_finalize_on_queue;
-  status = chime_timer_start(reign->queue, &options, &schedule, &e->id);
+  chime_status status =
+      chime_timer_start(reign->queue, &options, EVERY(0, (20 + roll_below(&c->d, 80)) * storm_unit(s)), &e->id);
   LISTED(status, MAY(OK) | storm_or_ended(s));
   if (!storm_accepts(e, status)) return;
   c->timer = e;
@@ -28,9 +25,8 @@ static void make(caller *c) {
 
 void storm_release_private(caller *c) {
   storm *s = c->storm;
-  chime_status status;
   if (c->timer == NULL) return;
-  status = chime_timer_release(c->timer->id);
+  chime_status status = chime_timer_release(c->timer->id);
   LISTED(status, MAY(OK) | MAY(RUNNING) | storm_or_ended(s));
   storm_stops(c->timer, status);
   storm_remember(s, c->timer->id, &c->d);

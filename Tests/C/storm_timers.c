@@ -25,16 +25,14 @@ static entry *some_target(storm *s, dice *d) {
 
 /* Makes a timer in that place, and releases the one that was there. */
 static void make_timer(storm *s, dice *d, int64_t place) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
   chime_schedule schedule = storm_schedule(s, d);
   reign *reign = LOAD(s->reign);
   int is_plain = roll_below(d, 5) < 2, is_held = 1;
   entry *e = storm_entry(s, reign, is_plain ? NULL : some_target(s, d)), *old;
+  chime_timer_options options =
+      TIMER_OPTIONS(.handler = storm_on_tick, .context = e, .finalizer = storm_finalize_on_queue);
   chime_status status;
   if (e == NULL) return;
-  options.handler = storm_on_tick;
-  options.context = e;
-  options.finalizer = storm_finalize_on_queue;
   if (e->object != NULL) options.target = e->object->id;
   if (roll_below(d, 2) == 0) options.registration_handler = storm_on_turn;
   if (roll_below(d, 2) == 0) options.cancel_handler = storm_on_turn;
@@ -108,19 +106,18 @@ static const struct row {
 
 static operation some_operation(dice *d) {
   int all = 0, i;
-  int64_t left;
   for (i = 0; i < OPERATIONS; i++) all += rows[i].weight;
-  left = roll_below(d, all);
+  int64_t left = roll_below(d, all);
   for (i = 0; left >= rows[i].weight; i++) left -= rows[i].weight;
   return (operation)i;
 }
 
 static chime_status add_handler(storm *s, chime_timer_t timer, dice *d) {
   entry *e = storm_entry(s, LOAD(s->reign), NULL);
-  chime_status status;
   if (e == NULL) return CHIME_OK; /* the book is full */
   e->reign = NULL;                /* which of the reigns the timer's is, is not known */
-  status = chime_timer_add_handler(timer, roll_below(d, 2) ? "one" : "two", storm_on_named, e, storm_finalize);
+  chime_status status =
+      chime_timer_add_handler(timer, roll_below(d, 2) ? "one" : "two", storm_on_named, e, storm_finalize);
   storm_accepts(e, status);
   return status;
 }

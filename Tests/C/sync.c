@@ -19,38 +19,28 @@ static void pass_turnstile(void *context) {
   add(&s->inside, -1);
 }
 
-static void pass_turnstile_in_handler(probe *p, const chime_tick *tick) {
-  (void)tick;
-  pass_turnstile(p->user);
-}
+static void pass_turnstile_in_handler(csuite *t, probe *p, const chime_tick *tick) { pass_turnstile(p->user); }
 
-static void *sync_again_and_again(void *argument) {
-  turnstile *s = argument;
-  csuite *t = s->t;
-  int i;
-  for (i = 0; i < csuite_scaled(500); i++) {
+THREAD(sync_again_and_again, turnstile, s) {
+  for (int i = 0; i < csuite_scaled(500); i++) {
     EXPECT_OK(chime_queue_sync(s->queue, pass_turnstile, s, CHIME_FOREVER));
     EXPECT_OK(chime_queue_async(s->queue, pass_turnstile, s, NULL));
   }
-  return NULL;
 }
 
-static void sync_and_async_exclude_the_handlers(csuite *t, where place) {
+TESTS_ON(sync_and_async_exclude_the_handlers) {
   enum { THREADS = 4 };
   turnstile *s = csuite_memory(t, sizeof *s);
   pthread_t threads[THREADS];
-  int started = 0, i;
-  chime_schedule schedule = schedule_of(0, 100 * CHIME_MICROSECOND);
-  QUEUE_OR_RETURN(queue, place);
-  probe *p = probe_idle(t, queue, "a");
+  int started = 0;
+  probe *p = probe_idle(t, queue, NULL);
   s->t = t;
   s->queue = queue;
-  p->quiet = 1;
   p->user = s;
   p->on_tick = pass_turnstile_in_handler;
-  EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, 100 * CHIME_MICROSECOND)));
   while (started < THREADS && spawn(t, &threads[started], sync_again_and_again, s)) started++;
-  for (i = 0; i < started; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
   EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(p->timer, CHIME_FOREVER)));
   EXPECT_OK(chime_queue_sync(queue, pass_turnstile, s, CHIME_FOREVER));
   EXPECT_EQ(s->total, 2 * started * csuite_scaled(500) + load(&p->ticks) + 1); /* none was lost */
@@ -85,27 +75,21 @@ TEST(nested_syncs_run_at_once) {
 
 static void raise_flag(void *context) { store(&((probe *)context)->flag, 1); }
 
-static void sync_own_queue(probe *p, const chime_tick *tick) {
-  csuite *t = p->t;
-  (void)tick;
-  p->status = chime_queue_sync(p->queue, raise_flag, p, 0);
+static void sync_own_queue(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_OK(chime_queue_sync(p->queue, raise_flag, p, 0));
   EXPECT_EQ(load(&p->flag), 1); /* before it returned */
 }
 
 TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(sync_inside_a_handler_of_the_queue_runs_at_once) {
-  QUEUE_OR_RETURN(queue, place);
   probe *p = probe_quiet(t, queue, 0, 0, sync_own_queue);
   if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
   EXPECT(await(&p->returned, 1));
-  EXPECT_OK(p->status);
 }
 
-TEST(sync_gives_up_when_its_time_is_over_and_never_runs) {
-  int64_t begin;
-  QUEUE_OR_RETURN(queue, SERIAL);
+SERIAL_TEST(sync_gives_up_when_its_time_is_over_and_never_runs) {
   probe *p = probe_held(t, queue, 0);
   probe *late = probe_new(t, queue, "b"), *later = probe_new(t, queue, "c"); /* only their flags are used */
-  begin = monotonic_ns();
+  int64_t begin = monotonic_ns();
   EXPECT_STATUS(chime_queue_sync(queue, raise_flag, late, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
   EXPECT_STATUS(chime_queue_sync(queue, raise_flag, late, 0), CHIME_TIMED_OUT);
@@ -132,79 +116,45 @@ static void take_turn(void *context) {
 TESTS_ON_VIRTUAL_AND_SERIAL(async_keeps_the_order_of_one_thread) {
   enum { TICKETS = 200 };
   ticket *tickets = csuite_memory(t, TICKETS * sizeof *tickets);
-  int i;
-  QUEUE_OR_RETURN(queue, place);
-  for (i = 0; i < TICKETS; i++) {
+  for (int i = 0; i < TICKETS; i++) {
     tickets[i].first = tickets;
     EXPECT_OK(chime_queue_async(queue, take_turn, &tickets[i], NULL));
   }
   run_due(t, queue, place);
   REQUIRE(await(&tickets->passed, TICKETS));
-  for (i = 0; i < TICKETS; i++) EXPECT_EQ(tickets[i].turn, i);
-}
-
-/* ---- Once, and then finalized: promise 8 ------------------------------------------------------------------------- */
-
-typedef struct job {
-  csuite *t;
-  int ran;
-  int finalized;
-  int ran_before_finalized;
-} job;
-
-static void job_run(void *context) {
-  job *j = context;
-  csuite *t = j->t;
-  EXPECT_EQ(load(&j->finalized), 0);
-  add(&j->ran, 1);
-}
-
-static void job_finalize(void *context) {
-  job *j = context;
-  csuite *t = j->t;
-  store(&j->ran_before_finalized, load(&j->ran));
-  EXPECT_EQ(add(&j->finalized, 1), 1);
+  for (int i = 0; i < TICKETS; i++) EXPECT_EQ(tickets[i].turn, i);
 }
 
 TESTS_ON_ALL_QUEUES(async_runs_once_then_finalizes) {
-  job *j = csuite_memory(t, sizeof *j);
-  QUEUE_OR_RETURN(queue, place);
-  j->t = t;
-  EXPECT_OK(chime_queue_async(queue, job_run, j, job_finalize));
-  if (place == VIRTUAL) EXPECT_EQ(j->ran, 0); /* at the next advance */
+  probe *j = probe_new(t, queue, "j");
+  EXPECT_OK(chime_queue_async(queue, probe_function, j, probe_finalizer));
+  if (place == VIRTUAL) EXPECT_EQ(j->ticks, 0); /* at the next advance */
   run_due(t, queue, place);
   EXPECT(await(&j->finalized, 1));
+  EXPECT_EQ(load(&j->ticks), 1);
   csuite_shutdown(t, queue);
-  EXPECT_EQ(load(&j->ran), 1);
-  EXPECT_EQ(load(&j->ran_before_finalized), 1);
+  EXPECT_EQ(load(&j->ticks), 1);
   EXPECT_EQ(load(&j->finalized), 1);
 }
 
-/* [8] */
-TEST(async_is_finalized_when_the_queue_ends_before) {
-  int is_shutdown;
-  for (is_shutdown = 0; is_shutdown < 2; is_shutdown++) {
-    job *j = csuite_memory(t, sizeof *j);
+TEST(async_is_finalized_when_the_queue_ends_before) { /* [8] */
+  for (int is_shutdown = 0; is_shutdown < 2; is_shutdown++) {
     QUEUE_OR_RETURN(queue, VIRTUAL);
-    j->t = t;
-    EXPECT_OK(chime_queue_async(queue, job_run, j, job_finalize));
+    probe *j = probe_new(t, queue, "j");
+    EXPECT_OK(chime_queue_async(queue, probe_function, j, probe_finalizer));
     EXPECT_OK(is_shutdown ? chime_queue_shutdown(queue, PATIENCE) : chime_queue_release(queue));
-    EXPECT_EQ(j->ran, 0);
+    EXPECT_EQ(j->ticks, 0);
     EXPECT_EQ(j->finalized, 1);
   }
 }
 
-/* [8]: a job that waits behind a busy handler of a serial queue that ends. */
-TEST(async_behind_a_busy_handler_is_finalized_once) {
-  job *j = csuite_memory(t, sizeof *j);
-  QUEUE_OR_RETURN(queue, SERIAL);
-  probe *p = probe_held(t, queue, CHIME_MILLISECOND);
-  j->t = t;
-  EXPECT_OK(chime_queue_async(queue, job_run, j, job_finalize));
+/* [8]: a function that waits behind a busy handler of a serial queue that ends; it checks that it is not finalized. */
+SERIAL_TEST(async_behind_a_busy_handler_is_finalized_once) {
+  probe *p = probe_held(t, queue, CHIME_MILLISECOND), *j = probe_new(t, queue, "j");
+  EXPECT_OK(chime_queue_async(queue, probe_function, j, probe_finalizer));
   EXPECT_STATUS(chime_queue_release(queue), CHIME_RUNNING);
-  EXPECT_EQ(load(&j->ran), 0);
+  EXPECT_EQ(load(&j->ticks), 0);
   csuite_keep_memory(t);
   open_gate(p);
   EXPECT(await(&j->finalized, 1));
-  EXPECT_EQ(load(&j->ran_before_finalized), load(&j->ran));
 }

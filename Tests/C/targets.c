@@ -3,38 +3,65 @@
  * target's timers end at once; each destructor is called once, after the last handler that had the object, and may call
  * anything. Promises 8, 9, 10 and 11. (Many threads at once: storm.c.)
  */
-#include "objects.h"
+#include "timeline.h"
 
 /* ---- The object of a tick --------------------------------------------------------------------------------------- */
 
 /* Cancelled by hand while the target lives, it may run again. */
 TIMELINE(a_tick_carries_the_live_target,
          "O target; a 10/10 full of O; +15; a.fire; +0; a.cancel; +0 | a^ a1@10 a2!15 a-; "
-         "a.restart; +10; a.release | a^ a1@25 a- a.; O.release | ~O")
-
+         "a.restart; +10; a.release | a^ a1@25 a- a.; O.release | O.")
 TIMELINE(a_timer_without_a_target_has_none_in_its_ticks,
-         "O target; a 10/10 full; a.fire; +10; O.release; +10; a.release | a^ a1!0 a2@10 ~O a3@20 a- a.")
+         "O target; a 10/10 full; a.fire; +10; O.release; +10; a.release | a^ a1!0 a2@10 O. a3@20 a- a.")
 
 /* ---- The last release ------------------------------------------------------------------------------------------- */
 
 /* A cancelled timer may be given a schedule, and stays cancelled. */
 TIMELINE(the_last_release_between_two_ticks_cancels_at_once,
-         "O target; a 10/10 full of O; +25 | a^ a1@10 a2@20; O.release | ~O; a is cancelled; a.fire?; a is over; "
+         "O target; a 10/10 full of O; +25 | a^ a1@10 a2@20; O.release | O.; a is cancelled; a.fire?; a is over; "
          "a.reschedule 1/1; a is over; a is cancelled; +100 | a-; a.release; +100 | a.")
 
-/* [5] [8] */
-TESTS_ON_DISPATCH_QUEUES(the_last_release_stops_a_fast_timer) {
-  QUEUE_OR_RETURN(queue, place);
-  object *o = object_new(t, "o");
-  probe *p = ticking_user_of(o, queue, expect_alive);
-  int ticks;
+static void expect_gone(csuite *t, probe *p, const chime_tick *tick) { EXPECT(tick->target == NULL); }
+
+/* A timer of that target, idle and quiet. Once the target is gone its cancel handler gets none. */
+static probe *user_of(probe *o, chime_queue_t queue, probe_action on_tick) {
+  csuite *t = o->t;
+  probe *p = probe_new(t, queue, NULL);
+  p->target = o;
+  p->on_tick = on_tick;
+  p->on_cancelled = expect_gone;
+  o->other = p;
+  chime_timer_options options = probe_full_options(p);
+  EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
+  return p;
+}
+
+static probe *ticking_user_of(probe *o, chime_queue_t queue, probe_action on_tick) {
+  csuite *t = o->t;
+  probe *p = user_of(o, queue, on_tick);
+  EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, 100 * CHIME_MICROSECOND)));
+  return p;
+}
+
+/* A cancelled timer whose target is gone never runs again, and nothing changes it. */
+static void expect_over(csuite *t, chime_timer_t timer) {
+  EXPECT_STATUS(chime_timer_activate(timer, EVERY(1, 1)), CHIME_ERROR_TARGET_GONE);
+  EXPECT_STATUS(chime_timer_restart(timer, EVERY(1, 1)), CHIME_ERROR_TARGET_GONE);
+  EXPECT_STATUS(chime_timer_fire(timer), CHIME_IGNORED);
+  EXPECT_STATUS(chime_timer_cancel(timer), CHIME_IGNORED);
+  EXPECT_EQ(state_of(t, timer), CHIME_STATE_CANCELLED);
+  EXPECT_EQ(deadline_of(t, timer), CHIME_FOREVER);
+}
+
+TESTS_ON_DISPATCH_QUEUES(the_last_release_stops_a_fast_timer) { /* [5] [8] */
+  probe *o = probe_target(t, "o"), *p = ticking_user_of(o, queue, NULL);
   EXPECT(await(&p->ticks, 5));
-  EXPECT_OK(chime_target_release(o->target));
+  EXPECT_OK(chime_target_release(o->id));
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_CANCELLED);
   EXPECT_EQ(deadline_of(t, p->timer), CHIME_FOREVER);
   EXPECT(await(&p->cancelled, 1));
-  EXPECT_EQ(load(&o->destroyed), 1); /* no handler that had it is left, or the cancel handler would not have come */
-  ticks = load(&p->ticks);
+  EXPECT_EQ(load(&o->finalized), 1); /* no handler that had it is left, or the cancel handler would not have come */
+  int ticks = load(&p->ticks);
   let_later_ticks_come(t, queue, CHIME_MILLISECOND);
   EXPECT_EQ(load(&p->ticks), ticks);
   EXPECT_EQ(load(&p->finalized), 0);
@@ -45,37 +72,29 @@ TESTS_ON_DISPATCH_QUEUES(the_last_release_stops_a_fast_timer) {
   EXPECT_EQ(load(&p->finalized), 1);
 }
 
-static void stay_with_the_target(probe *p, const chime_tick *tick) {
-  object *o = p->user;
-  expect_alive(p, tick);
-  o->handler = pthread_self();
-  stay_until_gate_opens(p, tick);
-  expect_alive(p, tick);
-}
-
-static void expect_on_the_handlers_thread(object *o) {
-  csuite *t = o->t;
-  expect_after_handler(o);
-  EXPECT(pthread_equal(o->thread, o->handler));
+static void expect_on_the_handlers_thread(csuite *t, probe *o) {
+  EXPECT_EQ(load(&o->other->busy), 0);
+  EXPECT_EQ(load(&o->other->returned), 1);
+  EXPECT_EQ(load(&o->other->cancelled), 0); /* the cancel handler and the finalizer come later */
+  EXPECT_EQ(load(&o->other->finalized), 0);
+  EXPECT(pthread_equal(o->thread, o->other->thread));
 }
 
 /* [8]: whoever holds it last calls the destructor, here the handler's thread, after it has returned. */
 TESTS_ON_DISPATCH_QUEUES(a_running_handler_keeps_its_target) {
-  QUEUE_OR_RETURN(queue, place);
-  object *o = object_new(t, "o");
-  probe *p;
-  o->on_destroy = expect_on_the_handlers_thread;
-  p = ticking_user_of(o, queue, stay_with_the_target);
+  probe *o = probe_target(t, "o"), *p;
+  o->on_finalize = expect_on_the_handlers_thread;
+  p = ticking_user_of(o, queue, stay_until_gate_opens);
   EXPECT(await(&p->flag, 1));
-  EXPECT_OK(chime_target_release(o->target));
+  EXPECT_OK(chime_target_release(o->id));
   expect_over(t, p->timer);
-  EXPECT_STATUS(chime_target_retain(o->target, NULL), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(chime_target_retain(o->id, NULL), CHIME_ERROR_INVALID_HANDLE);
   if (runs_side_by_side(place)) let_later_ticks_come(t, queue, CHIME_MILLISECOND);
-  EXPECT_EQ(load(&o->destroyed), 0);
+  EXPECT_EQ(load(&o->finalized), 0);
   EXPECT_EQ(load(&p->cancelled), 0);
   open_gate(p);
   EXPECT(await(&p->cancelled, 1));
-  EXPECT_EQ(load(&o->destroyed), 1);
+  EXPECT_EQ(load(&o->finalized), 1);
   EXPECT_EQ(load(&p->finalized), 0);
   come_to_rest(t, p->timer);
   EXPECT_OK(chime_timer_release(p->timer));
@@ -89,13 +108,11 @@ TESTS_ON_DISPATCH_QUEUES(a_running_handler_keeps_its_target) {
 
 TIMELINE(only_the_last_reference_matters,
          "O target; a 10/10 full of O; O.retain; O.retain; O.release; O.release; +10; a is running | a^ a1@10; "
-         "O.release | ~O; O.retain -> INVALID_HANDLE; O.release -> INVALID_HANDLE")
-
+         "O.release | O.; O.retain -> INVALID_HANDLE; O.release -> INVALID_HANDLE")
 TIMELINE(a_handler_may_keep_its_target,
-         "O target; a 10 full of O; a: O.retain; +10; O.release | a^ a1@10; O.release | ~O")
-
+         "O target; a 10 full of O; a: O.retain; +10; O.release | a^ a1@10; O.release | O.")
 TIMELINE(a_handler_may_release_its_own_target,
-         "O target; a 0/10 full of O; a: O.release, O.retain -> INVALID_HANDLE, a is over; +0 | a^ a1@0 ~O a-; "
+         "O target; a 0/10 full of O; a: O.release, O.retain -> INVALID_HANDLE, a is over; +0 | a^ a1@0 O. a-; "
          "+100; a.release | a.")
 
 /* Two targets of one object are two targets; neither needs a destructor. */
@@ -115,79 +132,72 @@ TEST(one_object_may_have_two_targets) {
 
 /* A timer that names this target is refused, in every way to make one, and its context stays the caller's. */
 static void expect_refused(csuite *t, chime_queue_t queue, chime_target_t target, chime_status expected) {
-  chime_schedule schedule = schedule_of(0, 1);
-  probe *p = probe_new(t, queue, "refused");
-  chime_timer_options options = probe_full_options(p);
+  chime_timer_options options = probe_full_options(probe_new(t, queue, "refused"));
   chime_timer_t timer = 77;
   options.target = target;
   options.label = "refused";
   EXPECT_STATUS(chime_timer_create(queue, &options, &timer), expected);
-  EXPECT_STATUS(chime_timer_start(queue, &options, &schedule, &timer), expected);
-  EXPECT_STATUS(chime_timer_start(queue, &options, &schedule, NULL), expected);
+  EXPECT_STATUS(chime_timer_start(queue, &options, EVERY(0, 1), &timer), expected);
+  EXPECT_STATUS(chime_timer_start(queue, &options, EVERY(0, 1), NULL), expected);
   EXPECT_EQ(timer, 77);
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 }
 
 /* A number that no target has had yet is not one that has gone. An id is 3 bits of kind, 24 of life, 26 of index. */
-TEST(a_timer_of_a_target_that_has_gone_or_never_was_is_refused) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  object *o = object_new(t, "o"), *later;
+VIRTUAL_TEST(a_timer_of_a_target_that_has_gone_or_never_was_is_refused) {
+  probe *o = probe_target(t, "o"), *later;
   const uint64_t one_life = UINT64_C(1) << 26, lives = ((UINT64_C(1) << 24) - 1) << 26;
-  expect_refused(t, queue, o->target + one_life, CHIME_ERROR_INVALID_HANDLE); /* the next one in this place */
-  expect_refused(t, queue, o->target & ~lives, CHIME_ERROR_INVALID_HANDLE);
-  expect_refused(t, queue, o->target | (one_life - 1), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_OK(chime_target_release(o->target));
-  expect_refused(t, queue, o->target, CHIME_ERROR_TARGET_GONE);
-  later = object_new(t, "p"); /* maybe that one */
-  expect_refused(t, queue, o->target, CHIME_ERROR_TARGET_GONE);
-  EXPECT_OK(chime_target_release(later->target));
+  expect_refused(t, queue, o->id + one_life, CHIME_ERROR_INVALID_HANDLE); /* the next one in this place */
+  expect_refused(t, queue, o->id & ~lives, CHIME_ERROR_INVALID_HANDLE);
+  expect_refused(t, queue, o->id | (one_life - 1), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_OK(chime_target_release(o->id));
+  expect_refused(t, queue, o->id, CHIME_ERROR_TARGET_GONE);
+  later = probe_target(t, "p"); /* maybe that one */
+  expect_refused(t, queue, o->id, CHIME_ERROR_TARGET_GONE);
+  EXPECT_OK(chime_target_release(later->id));
   ADVANCE(10);
-  EXPECT_LOG("~o ~p");
+  EXPECT_LOG("o. p.");
 }
 
 /* ---- What becomes of the timers --------------------------------------------------------------------------------- */
 
 /* [8]: c is never activated. */
 TIMELINE(a_timer_that_nobody_holds_is_released_with_its_target,
-         "O target; b 50/50 self of O; c new self of O; +10; O.release; timers 0 | c. b. ~O; "
+         "O target; b 50/50 self of O; c new self of O; +10; O.release; timers 0 | c. b. O.; "
          "b.cancel -> INVALID_HANDLE; c.cancel -> INVALID_HANDLE")
 
 /* In its own handler: destructor, cancel handler, finalizer, in this order. */
 TIMELINE(a_timer_that_nobody_holds_may_release_its_own_target,
-         "O target; a 0/10 self full of O; a: O.release, a.cancel -> INVALID_HANDLE; +0 | a^ a1@0 ~O a- a.")
+         "O target; a 0/10 self full of O; a: O.release, a.cancel -> INVALID_HANDLE; +0 | a^ a1@0 O. a- a.")
 
 /* No cancel handler is called: none of them moves into cancelled. */
 TIMELINE(
     a_timer_at_rest_stays_as_it_is_and_never_runs_again,
-    "O target; a new full of O; b 5 full of O; c 50/50 full of O; +5; c.cancel; +5 | b^ c^ b1@5 c-; O.release | ~O; "
+    "O target; a new full of O; b 5 full of O; c 50/50 full of O; +5; c.cancel; +5 | b^ c^ b1@5 c-; O.release | O.; "
     "a is over; b is over; c is over; a.fire -> TARGET_GONE; b.fire -> TARGET_GONE; c.fire?; "
     "b.activate -> TARGET_GONE; a.reschedule 5; a.activate -> TARGET_GONE; "
     "a is idle; b is finished; c is cancelled; +100 |; a.release; b.release; c.release | a. b. c.")
-
 TIMELINE(a_suspended_timer_is_cancelled,
-         "O target; a 10/10 full of O; b 10/10 remaining full of O; +5; a.suspend; b.suspend | a^ b^; O.release | ~O; "
+         "O target; a 10/10 full of O; b 10/10 remaining full of O; +5; a.suspend; b.suspend | a^ b^; O.release | O.; "
          "a is over; b is over; a.fire?; b.fire?; a is cancelled; b is cancelled; +100 | a- b-")
-
-/* [7] */
-TIMELINE(a_fire_that_has_not_come_is_dropped,
+TIMELINE(a_fire_that_has_not_come_is_dropped, /* [7] */
          "O target; a new full of O; b 50/50 full of O; c 50/50 full of O; d 0 full of O; +1 | b^ c^ d^ d1@0; "
-         "c.suspend; a.fire; b.fire; c.fire; d.fire; O.release | ~O; +100 | b- c-")
+         "c.suspend; a.fire; b.fire; c.fire; d.fire; O.release | O.; +100 | b- c-")
 
 /* What was to be told is told, without the object: the registration of an activation that was made in time. */
 TIMELINE(a_registration_that_has_not_come_comes_without_the_target,
-         "O target; a 0/10 full of O; O.release; +100 | ~O a^ a-")
+         "O target; a 0/10 full of O; O.release; +100 | O. a^ a-")
 
 /* The next one is in the same place, maybe; the target does not know it. */
 TIMELINE(
     a_timer_may_be_released_before_its_target,
-    "O target; a 10/10 full of O; +10; a.release | a^ a1@10 a- a.; b 10/10; O.release | ~O; b is running; +10 | b1@20")
+    "O target; a 10/10 full of O; +10; a.release | a^ a1@10 a- a.; b 10/10; O.release | O.; b is running; +10 | b1@20")
 
 /* The target lives on, for timers of other queues. */
 TIMELINE(a_queue_may_end_before_its_timers_target,
-         "O target; a 50/50 full of O; +1 | a^; queue.shutdown | a- a.; O.retain; O.release; O.release | ~O")
-
+         "O target; a 50/50 full of O; +1 | a^; queue.shutdown | a- a.; O.retain; O.release; O.release | O.")
 TIMELINE(a_queue_may_end_after_its_timers_target,
-         "O target; a 50/50 full of O; +1 | a^; O.release | ~O; queue.shutdown | a- a.")
+         "O target; a 50/50 full of O; +1 | a^; O.release | O.; queue.shutdown | a- a.")
 
 /* In the finalizer of c, which nobody holds: the last reference has gone, some timers have not been cancelled yet. */
 TIMELINE(
@@ -195,92 +205,83 @@ TIMELINE(
     "O target; a 10/10 of O; b 10/10 of O; c 10/10 self of O; d 10/10 of O; e 10/10 of O; "
     "c.: O.retain -> INVALID_HANDLE, a.restart 1/1 -> TARGET_GONE, b.restart 1/1 -> TARGET_GONE, "
     "d.restart 1/1 -> TARGET_GONE, e.restart 1/1 -> TARGET_GONE, a.fire?, e.fire?, a.reschedule 1/1, e.reschedule 1/1; "
-    "O.release | c. ~O; a is over; b is over; d is over; e is over; +100 |")
+    "O.release | c. O.; a is over; b is over; d is over; e is over; +100 |")
 
 /* ---- The destructor --------------------------------------------------------------------------------------------- */
 
-static void call_the_library(object *o) {
-  csuite *t = o->t;
-  probe *p = probe_every_quietly(t, o->queue, CHIME_HOUR);
-  int inside = load(&o->user->returned) == 1; /* called by the end of a handler of o->user */
-  EXPECT_STATUS(chime_target_retain(o->target, NULL), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_target_release(o->target), CHIME_ERROR_INVALID_HANDLE);
-  o->status = chime_timer_cancel_and_wait(o->user->timer, CHIME_FOREVER);
-  EXPECT_STATUS(o->status, inside ? CHIME_ERROR_WOULD_DEADLOCK : CHIME_IGNORED);
-  EXPECT_STATUS(chime_timer_release(o->user->timer), inside ? CHIME_RUNNING : CHIME_OK);
-  EXPECT_TOOK_EFFECT(chime_timer_release(o->other->timer));
-  EXPECT_OK(chime_queue_shutdown(o->other->queue, PATIENCE));
+static void call_the_library(csuite *t, probe *o) {
+  probe *user = o->other, *distant = o->user, *p = probe_every_quietly(t, user->queue, CHIME_HOUR);
+  int inside = load(&user->returned) == 1; /* called by the end of a handler of `user` */
+  EXPECT_STATUS(chime_target_retain(o->id, NULL), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(chime_target_release(o->id), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(chime_timer_cancel_and_wait(user->timer, CHIME_FOREVER),
+                inside ? CHIME_ERROR_WOULD_DEADLOCK : CHIME_IGNORED);
+  EXPECT_STATUS(chime_timer_release(user->timer), inside ? CHIME_RUNNING : CHIME_OK);
+  EXPECT_TOOK_EFFECT(chime_timer_release(distant->timer));
+  EXPECT_OK(chime_queue_shutdown(distant->queue, PATIENCE));
   EXPECT_OK(chime_timer_release(p->timer));
   store(&o->flag, 1);
 }
 
-static void nothing(void *context) { (void)context; }
+static void release_the_target(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_OK(chime_target_release(p->target->id));
+  EXPECT_EQ(load(&p->target->finalized), 0); /* this call holds it */
+  EXPECT_STATUS(chime_target_retain(p->target->id, NULL), CHIME_ERROR_INVALID_HANDLE);
+  expect_over(t, tick->timer);
+}
+
+static void nothing(void *context) {}
 
 /* [9]: with no lock held; once in the releasing call, once after the handler that had the object. */
-static void a_destructor_may_call_anything(csuite *t, where place, probe_action on_tick) {
-  chime_schedule schedule = schedule_of(0, CHIME_HOUR);
-  object *o;
-  probe *p;
-  QUEUE_OR_RETURN(queue, place);
+static void a_destructor_may_call_anything(csuite *t, where place, chime_queue_t queue, int is_after_a_handler) {
+  probe *o = probe_target(t, "o"), *distant, *p;
   QUEUE_OR_RETURN(ending, SERIAL);
-  o = object_new(t, "o");
-  p = user_of(o, queue, "a");
-  p->quiet = 1;
-  p->on_cancelled = expect_gone;
-  if (on_tick != NULL) p->on_tick = on_tick;
-  o->on_destroy = call_the_library;
-  o->queue = queue;
-  o->user = p;
-  o->other = distant_user_of(o, ending, expect_gone);
+  o->user = distant = user_of(o, ending, NULL);
+  o->on_finalize = call_the_library;
+  p = user_of(o, queue, release_the_target);
+  EXPECT_OK(chime_timer_activate(distant->timer, AFTER(CHIME_HOUR)));
   /* Its registration has the object, too: let go after `p`'s handler, the destructor would run there. */
-  EXPECT(await(&o->other->armed, 1));
+  EXPECT(await(&distant->armed, 1));
   EXPECT_OK(chime_queue_sync(ending, nothing, NULL, PATIENCE));
-  if (on_tick != NULL) {
-    EXPECT_OK(chime_timer_activate(p->timer, &schedule));
+  if (is_after_a_handler) {
+    EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, CHIME_HOUR)));
     run_due(t, queue, place);
   } else {
-    EXPECT_OK(chime_target_release(o->target));
+    EXPECT_OK(chime_target_release(o->id));
     EXPECT_EQ(load(&o->flag), 1);
   }
   EXPECT(await(&p->finalized, 1));
   EXPECT_EQ(load(&o->flag), 1);
   csuite_shutdown(t, queue);
-  EXPECT_EQ(load(&o->destroyed), 1);
-  EXPECT_EQ(load(&o->other->finalized), 1);
-  EXPECT_EQ(load(&p->ticks), on_tick != NULL);
+  EXPECT_EQ(load(&o->finalized), 1);
+  EXPECT_EQ(load(&distant->finalized), 1);
+  EXPECT_EQ(load(&p->ticks), is_after_a_handler);
 }
-
-TESTS_ON_ALL_QUEUES(the_destructor_in_the_release_may_call_anything) { a_destructor_may_call_anything(t, place, NULL); }
-
+TESTS_ON_ALL_QUEUES(the_destructor_in_the_release_may_call_anything) {
+  a_destructor_may_call_anything(t, place, queue, 0);
+}
 TESTS_ON_ALL_QUEUES(the_destructor_after_a_handler_may_call_anything) {
-  a_destructor_may_call_anything(t, place, release_the_target);
+  a_destructor_may_call_anything(t, place, queue, 1);
 }
 
 TIMELINE(a_destructor_may_shut_down_the_queue_it_runs_on,
-         "O target; a 0/10 of O; a: O.release; ~O: queue.shutdown -> WOULD_DEADLOCK; +10 -> SHUT_DOWN | a1@0 ~O a.")
+         "O target; a 0/10 of O; a: O.release; O.: queue.shutdown -> WOULD_DEADLOCK; +10 -> SHUT_DOWN | a1@0 O. a.")
 
-static void stay_in_the_destructor(object *o) {
-  csuite *t = o->t;
-  store(&o->flag, 1);
-  EXPECT(await(&o->gate, 1));
-  store(&o->flag, 2);
-}
+static void stay_in_the_destructor(csuite *t, probe *o) { stay_until_gate_opens(t, o, NULL); }
 
 /* The timer is busy until the destructor that its handler's end calls has returned. */
 TESTS_ON_DISPATCH_QUEUES(shutdown_waits_for_the_destructor_as_does_cancel_and_wait) {
-  QUEUE_OR_RETURN(queue, place);
-  object *o = object_new(t, "o");
-  probe *p;
-  o->on_destroy = stay_in_the_destructor;
+  probe *o = probe_target(t, "o"), *p;
+  o->on_finalize = stay_in_the_destructor;
   p = ticking_user_of(o, queue, release_the_target);
   EXPECT(await(&o->flag, 1));
   EXPECT_EQ(info_of(t, p->timer).busy, 1);
   EXPECT_STATUS(chime_timer_cancel_and_wait(p->timer, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT_STATUS(chime_queue_shutdown(queue, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
-  EXPECT_EQ(load(&o->destroyed), 0);
+  EXPECT_EQ(load(&o->finalized), 0);
   EXPECT_EQ(load(&p->finalized), 0);
   csuite_keep_memory(t);
-  store(&o->gate, 1);
+  open_gate(o);
   EXPECT(await(&p->finalized, 1));
-  EXPECT_EQ(load(&o->destroyed), 1);
+  EXPECT_EQ(load(&o->finalized), 1);
 }

@@ -1,68 +1,21 @@
 /* timeline.c - the scripts of timeline.h. (Their words: script.h.) */
 #include "timeline.h"
 
-#include <ctype.h>
-
 #include "script.h"
 
-enum { MOST_REACTIONS = 16 };
-
-typedef struct timeline timeline;
-
-/* What a callback does: that of the ticks of `a` is called `a`, the others as in the log: `a^`, `x.`, `~O`. */
-typedef struct reaction {
-  char callback[3];
-  char statements[LONGEST];
-  int most; /* 0: each time */
-  int done;
-} reaction;
-
-/* A target's object, or a value that expires. */
-typedef struct object {
-  timeline *l;
-  char name[2];
-  uint64_t id; /* 0: there is none of this name */
-  int is_value;
-  int ended;
-} object;
-
-/* A named handler of a timer, or the handler of a value's expiry. */
-typedef struct extra {
-  timeline *l;
-  char name[2];
-  probe *timer;
-  object *value;
-  int is_refused; /* its context has stayed the caller's */
-  int busy, ended;
-  struct extra *next;
-} extra;
-
-struct timeline {
+typedef struct timeline {
+  script script;
   csuite *t;
   chime_queue_t queue;
-  probe *timers[26];
-  object *target_of[26];
-  object objects[26];
-  extra *extras;
-  reaction reactions[MOST_REACTIONS];
-  const char *file;
-  int line;
-};
-
-static void perform_all(timeline *l, const char *statements, const char *separator);
-
-static void complain(timeline *l, const char *statement, const char *what, int64_t actual) {
-  char text[LONGEST + 120];
-  snprintf(text, sizeof text, "`%s`: %s (%" PRId64 ")", statement, what, actual);
-  csuite_expect(l->t, 0, l->file, l->line, text);
-}
+  probe *of[128]; /* timers, and the objects of targets and values, by their letters */
+} timeline;
 
 /* ---- Schedules --------------------------------------------------------------------------------------------------- */
 
 /* What a timer is made of beside its schedule. */
 typedef struct making {
   int is_full, is_self_releasing;
-  object *target;
+  probe *target;
 } making;
 
 static chime_schedule take_schedule(timeline *l, const char **s, making *m) {
@@ -80,7 +33,7 @@ static chime_schedule take_schedule(timeline *l, const char **s, making *m) {
     else if (take(s, "remaining")) schedule.resume_policy = CHIME_RESUME_REMAINING;
     else if (take(s, "full")) m->is_full = 1;
     else if (take(s, "self")) m->is_self_releasing = 1;
-    else if (take(s, "of") && isupper((unsigned char)**s)) m->target = &l->objects[*(*s)++ - 'A'];
+    else if (take(s, "of") && isupper((unsigned char)**s)) m->target = l->of[(int)*(*s)++];
     else is_known = 0;
   }
   return schedule;
@@ -88,109 +41,55 @@ static chime_schedule take_schedule(timeline *l, const char **s, making *m) {
 
 /* ---- Callbacks --------------------------------------------------------------------------------------------------- */
 
-static void react(timeline *l, const char *before, const char *name, const char *behind) {
-  char callback[4];
-  int i;
-  snprintf(callback, sizeof callback, "%s%s%s", before, name, behind);
-  for (i = 0; i < MOST_REACTIONS; i++) {
-    reaction *r = &l->reactions[i];
-    if (strcmp(r->callback, callback) != 0 || (r->most > 0 && r->done >= r->most)) continue;
-    r->done++;
-    perform_all(l, r->statements, ",");
-  }
+/* It has the target until the end of that begins. */
+static void on_callback(csuite *t, probe *p, const chime_tick *tick) {
+  if (p->owner == NULL) EXPECT_EQ(tick->target == NULL, p->target == NULL || p->target->flag);
+  script_react(p->user, p->name, tick->kind == CHIME_TICK_ARMED ? "^" : tick->kind == CHIME_TICK_CANCELLED ? "-" : "");
 }
 
-static void expect_target(timeline *l, const char *name, const chime_tick *tick) {
-  csuite *t = l->t;
-  object *o = l->target_of[name[0] - 'a'];
-  EXPECT(tick->target == (o == NULL || o->ended ? NULL : o));
+static void on_finalize(csuite *t, probe *p) {
+  p->flag = 1;
+  script_react(p->user, p->name, ".");
 }
 
-static void on_callback(probe *p, const chime_tick *tick) {
-  expect_target(p->user, p->name, tick);
-  react(p->user, "", p->name, tick->kind == CHIME_TICK_ARMED ? "^" : tick->kind == CHIME_TICK_CANCELLED ? "-" : "");
+static void expect_ended(void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  EXPECT_EQ(p->finalized, !p->number);
 }
 
-static void on_finalize(probe *p) { react(p->user, "", p->name, "."); }
-
-static void end_object(void *context) {
-  object *o = context;
-  csuite *t = o->l->t;
-  EXPECT_EQ(++o->ended, 1);
-  csuite_log(t, o->is_value ? "%s." : "~%s", o->name);
-  react(o->l, o->is_value ? "" : "~", o->name, o->is_value ? "." : "");
+/* Its `number` is 1 when its context was refused. */
+static probe *of_timeline(timeline *l, probe *p) {
+  p->user = l;
+  p->on_tick = p->on_armed = p->on_cancelled = on_callback;
+  p->on_finalize = on_finalize;
+  csuite_finally(l->t, expect_ended, p);
+  return p;
 }
 
-static void end_extra(void *context) {
-  extra *e = context;
-  csuite *t = e->l->t;
-  EXPECT_EQ(++e->ended, 1);
-  EXPECT_EQ(e->busy, 0);
-  csuite_log(t, "%s.", e->name);
-  react(e->l, "", e->name, ".");
+static chime_status accepts(probe *p, chime_status status) {
+  p->number = status != CHIME_OK && status != CHIME_RUNNING;
+  return status;
 }
 
-static void begin_extra(extra *e) {
-  csuite *t = e->l->t;
-  EXPECT_EQ(++e->busy, 1);
-  EXPECT_EQ(e->ended, 0);
-}
-
-static void named_handler(const chime_tick *tick, void *context) {
-  extra *e = context;
-  csuite *t = e->l->t;
-  chime_tick expected = e->timer->last; /* of the timer's own handler, which has returned */
-  expected.context = e;
-  begin_extra(e);
-  EXPECT(memcmp(tick, &expected, sizeof expected) == 0);
-  EXPECT_EQ(e->timer->busy + e->timer->finalized, 0);
-  csuite_log(t, "%s%" PRIu64, e->name, tick->sequence);
-  expect_target(e->l, e->timer->name, tick);
-  react(e->l, "", e->name, "");
-  expect_target(e->l, e->timer->name, tick);
-  e->busy--;
-}
-
-static void expect_vanished(object *value) {
-  csuite *t = value->l->t;
-  void *found = t;
-  EXPECT_STATUS(chime_expiring_acquire(value->id, &found), CHIME_IGNORED);
-  EXPECT(found == NULL);
-}
-
-static void expiry_handler(const chime_tick *tick, void *context) {
-  extra *e = context;
-  csuite *t = e->l->t;
-  begin_extra(e);
-  EXPECT(tick->context == e && tick->target == e->value && tick->timer == 0);
-  EXPECT(tick->kind == CHIME_TICK_DUE && tick->sequence == 1 && tick->missed == 0 && tick->reserved == 0);
-  EXPECT_EQ(e->value->ended, 0);
-  expect_vanished(e->value);
-  if (tick->actual_ns == tick->scheduled_ns) csuite_log(t, "%s@%" PRId64, e->name, tick->actual_ns);
-  else csuite_log(t, "%s@%" PRId64 ">%" PRId64, e->name, tick->scheduled_ns, tick->actual_ns);
-  react(e->l, "", e->name, "");
-  EXPECT_EQ(e->value->ended, 0);
-  e->busy--;
+static const char *name_of(timeline *l, char letter) {
+  char *name = csuite_memory(l->t, 2);
+  name[0] = letter;
+  return name;
 }
 
 /* ---- Timers ------------------------------------------------------------------------------------------------------ */
 
-static probe *new_probe(timeline *l, int letter, making m) {
-  char *name = csuite_memory(l->t, 2);
-  probe *p = l->timers[letter] = probe_new(l->t, l->queue, name);
-  name[0] = (char)('a' + letter);
-  p->user = l;
-  p->on_tick = p->on_armed = p->on_cancelled = on_callback;
-  p->on_finalize = on_finalize;
-  l->target_of[letter] = m.target;
+static probe *new_timer(timeline *l, char letter, making m) {
+  probe *p = l->of[(int)letter] = of_timeline(l, probe_new(l->t, l->queue, name_of(l, letter)));
+  p->target = m.target;
   return p;
 }
 
-static void make(timeline *l, int letter, const chime_schedule *schedule, making m) {
+static void make(timeline *l, char letter, const chime_schedule *schedule, making m) {
   csuite *t = l->t;
-  probe *p = new_probe(l, letter, m);
+  probe *p = new_timer(l, letter, m);
   chime_timer_options options = m.is_full ? probe_full_options(p) : probe_options(p);
-  if (m.target != NULL) options.target = m.target->id;
   if (m.is_self_releasing) options.flags = CHIME_TIMER_SELF_RELEASE;
   EXPECT_OK(schedule == NULL ? chime_timer_create(l->queue, &options, &p->timer)
                              : chime_timer_start(l->queue, &options, schedule, &p->timer));
@@ -198,39 +97,20 @@ static void make(timeline *l, int letter, const chime_schedule *schedule, making
 
 /* A queue in place of the one that nothing was done with yet. */
 static void make_queue(timeline *l, int64_t start_ns, uint32_t flags) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
-  options.start_ns = start_ns;
-  options.flags = flags;
-  l->queue = csuite_queue_with(l->t, CHIME_QUEUE_VIRTUAL, &options);
-}
-
-static extra *new_extra(timeline *l, char name) {
-  extra *e = csuite_memory(l->t, sizeof *e);
-  e->l = l;
-  e->name[0] = name;
-  e->next = l->extras;
-  l->extras = e;
-  return e;
-}
-
-static chime_status keep_if_accepted(extra *e, chime_status status) {
-  e->is_refused = status != CHIME_OK && status != CHIME_RUNNING;
-  return status;
+  l->queue = csuite_queue_with(l->t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.start_ns = start_ns, .flags = flags));
 }
 
 static chime_status add_handler(timeline *l, probe *p, const char *s) {
-  extra *e = new_extra(l, *s++);
-  char key[] = {take(&s, "as") ? *s : e->name[0], 0};
-  e->timer = p;
-  return keep_if_accepted(e, chime_timer_add_handler(p->timer, key, named_handler, e, end_extra));
+  probe *x = of_timeline(l, probe_of_owner(p, name_of(l, *s++)));
+  char key[] = {take(&s, "as") ? *s : x->name[0], 0};
+  return accepts(x, probe_add(x, key));
 }
 
 static chime_status call_with_schedule(timeline *l, const char *s, chime_timer_t timer,
                                        chime_status (*call)(chime_timer_t timer, const chime_schedule *schedule)) {
   making unused;
-  chime_schedule schedule;
   if (!is_number(s)) return call(timer, NULL);
-  schedule = take_schedule(l, &s, &unused);
+  chime_schedule schedule = take_schedule(l, &s, &unused);
   return call(timer, &schedule);
 }
 
@@ -248,7 +128,7 @@ static chime_status call_timer(timeline *l, probe *p, const char *s, const char 
   if (take(&s, "until")) return chime_timer_postpone_until(p->timer, take_number(&s));
   if (take(&s, "add")) return add_handler(l, p, s);
   if (take(&s, "remove")) return chime_timer_remove_handler(p->timer, s);
-  complain(l, statement, "no such call", 0);
+  script_fail(&l->script, statement, "no such call");
   return CHIME_OK;
 }
 
@@ -258,7 +138,7 @@ static void expect_answers(timeline *l, const char *name, const char *calls, con
     const char *end = calls + strcspn(calls, ",");
     char text[LONGEST];
     snprintf(text, sizeof text, "%s.%.*s%s", name, (int)(end - calls), calls, answer);
-    perform_all(l, text, ";");
+    script_run(&l->script, text, ";");
     calls = *end == 0 ? end : end + 1;
   }
 }
@@ -276,109 +156,88 @@ static void expect_over(timeline *l, probe *p) {
 static void look_at_timer(timeline *l, probe *p, const char *s, const char *statement) {
   static const char *const states[] = {"idle", "running", "suspended", "finished", "cancelled"};
   csuite *t = l->t;
-  int64_t actual, expected;
+  int64_t actual;
   if (take(&s, "is")) {
     chime_state state = state_of(t, p->timer);
     if (strcmp(s, "busy") == 0) EXPECT(info_of(t, p->timer).busy);
     else if (strcmp(s, "over") == 0) expect_over(l, p);
-    else if (state < 0 || state > 4 || strcmp(s, states[state]) != 0) complain(l, statement, "it is", state);
+    else if (state < 0 || state > 4 || strcmp(s, states[state]) != 0) script_expect(&l->script, statement, state, -1);
     return;
   }
   if (take(&s, "says")) {
     char text[LONGEST];
     EXPECT_OK(chime_timer_explain(p->timer, text, sizeof text, NULL));
-    csuite_expect_text(t, text, s, l->file, l->line, statement);
+    csuite_expect_text(t, text, s, l->script.file, l->script.line, statement);
     return;
   }
   if (take(&s, "due")) actual = deadline_of(t, p->timer);
   else if (take(&s, "left")) actual = info_of(t, p->timer).remaining_ns;
   else if (take(&s, "counted")) actual = (int64_t)info_of(t, p->timer).due_count;
   else {
-    complain(l, statement, "no such statement", 0);
+    script_fail(&l->script, statement, "no such statement");
     return;
   }
-  expected = take_number(&s);
-  if (actual != expected) complain(l, statement, "it is", actual);
+  int64_t expected = take_number(&s);
+  script_expect(&l->script, statement, actual, expected);
 }
 
 /* ---- Targets and values ------------------------------------------------------------------------------------------ */
 
-static void make_object(timeline *l, object *o, const char *statement) {
-  csuite *t = l->t;
-  const char *s = statement + 1;
-  o->l = l;
-  o->name[0] = statement[0];
-  o->is_value = take(&s, "value");
-  if (o->is_value) EXPECT_OK(chime_expiring_create(l->queue, o, end_object, take_number(&s), &o->id));
-  else if (take(&s, "target")) EXPECT_OK(chime_target_create(o, end_object, &o->id));
-  else complain(l, statement, "no such statement", 0);
+static void make_object(timeline *l, const char *statement) {
+  const char *s = statement + 1, *name = name_of(l, *statement);
+  probe *p = NULL;
+  if (take(&s, "value")) p = probe_value(l->t, l->queue, name, take_number(&s));
+  else if (take(&s, "target")) p = probe_target(l->t, name);
+  else script_fail(&l->script, statement, "no such statement");
+  if (p != NULL) l->of[(int)*statement] = of_timeline(l, p);
 }
 
-static chime_status acquire(object *o, int is_kept) {
-  csuite *t = o->l->t;
+static chime_status acquire(probe *o, int is_kept) {
+  csuite *t = o->t;
   void *found = NULL;
   chime_status status = chime_expiring_acquire(o->id, &found);
   if (status != CHIME_OK) return status;
   EXPECT(found == o);
-  EXPECT_EQ(o->ended, 0);
+  EXPECT_EQ(o->finalized, 0);
   return is_kept ? status : chime_expiring_yield(o->id);
 }
 
-static chime_status set_expiry_handler(timeline *l, object *o, const char *s) {
-  extra *e;
+static chime_status set_expiry_handler(timeline *l, probe *o, const char *s) {
   if (take(&s, "nothing")) return chime_expiring_on_expiry(o->id, NULL, NULL, NULL);
-  e = new_extra(l, *s);
-  e->value = o;
-  return keep_if_accepted(e, chime_expiring_on_expiry(o->id, expiry_handler, e, end_extra));
+  probe *x = of_timeline(l, probe_of_owner(o, name_of(l, *s)));
+  return accepts(x, probe_expects(x));
 }
 
-static chime_status call_object(timeline *l, object *o, const char *s, const char *statement) {
+static chime_status call_object(timeline *l, probe *o, const char *s, const char *statement) {
+  int is_value = o->queue != 0;
   void *found = l;
-  chime_status status;
   if (take(&s, "acquire")) return acquire(o, 1);
   if (take(&s, "yield")) return chime_expiring_yield(o->id);
   if (take(&s, "reset")) return chime_expiring_reset(o->id, take_number(&s));
   if (take(&s, "on")) return set_expiry_handler(l, o, s);
-  if (take(&s, "release")) return o->is_value ? chime_expiring_release(o->id) : chime_target_release(o->id);
-  if (!take(&s, "retain")) complain(l, statement, "no such call", 0);
-  status = chime_target_retain(o->id, &found);
-  if (found != (status == CHIME_OK ? (void *)o : l)) complain(l, statement, "another object", 0);
+  if (take(&s, "release")) return is_value ? chime_expiring_release(o->id) : chime_target_release(o->id);
+  if (!take(&s, "retain")) script_fail(&l->script, statement, "no such call");
+  chime_status status = chime_target_retain(o->id, &found);
+  if (found != (status == CHIME_OK ? (void *)o : l)) script_fail(&l->script, statement, "another object");
   return status;
 }
 
 #define CALLS_OF_VALUES "acquire,yield,reset 1,on x,on nothing"
 
-static void look_at_value(timeline *l, object *o, const char *s, const char *statement) {
+static void look_at_value(timeline *l, probe *o, const char *s, const char *statement) {
   csuite *t = l->t;
   if (strcmp(s, " is there") == 0) EXPECT_OK(acquire(o, 0));
   else if (strcmp(s, " is gone") == 0) expect_vanished(o);
   else if (strcmp(s, " is ended") == 0) expect_answers(l, o->name, CALLS_OF_VALUES, "?");
   else if (strcmp(s, " is released") == 0) expect_answers(l, o->name, CALLS_OF_VALUES ",release", "-> INVALID_HANDLE");
-  else complain(l, statement, "no such statement", 0);
+  else script_fail(&l->script, statement, "no such statement");
 }
 
 /* ---- Statements -------------------------------------------------------------------------------------------------- */
 
-/* A later one for the same callback takes its place. */
-static void note_reaction(timeline *l, const char *statement, const char *colon) {
-  char callback[LONGEST];
-  reaction *r = l->reactions;
-  copy(callback, statement, colon);
-  while (r->callback[0] != 0 && strcmp(r->callback, callback) != 0) r++;
-  memset(r, 0, sizeof *r);
-  snprintf(r->callback, sizeof r->callback, "%.2s", callback);
-  colon++;
-  skip(&colon);
-  if (*colon == 'x' && isdigit((unsigned char)colon[1])) {
-    colon++;
-    r->most = (int)take_number(&colon);
-  }
-  snprintf(r->statements, sizeof r->statements, "%s", colon);
-}
-
 static void perform_on_a_timer(timeline *l, const char *statement) {
   csuite *t = l->t;
-  int letter = statement[0] - 'a';
+  char letter = statement[0];
   const char *s = statement + 1;
   making m = {0, 0, NULL};
   if (take(&s, "new")) {
@@ -388,24 +247,25 @@ static void perform_on_a_timer(timeline *l, const char *statement) {
     chime_schedule schedule = take_schedule(l, &s, &m);
     make(l, letter, &schedule, m);
   } else if (take(&s, "after")) {
-    probe *p = new_probe(l, letter, m);
-    EXPECT_OK(chime_timer_after(l->queue, take_number(&s), probe_handler, p, probe_finalizer, &p->timer));
+    probe *p = new_timer(l, letter, m);
+    int64_t delay = take_number(&s);
+    EXPECT_OK(take(&s, "every") ? chime_timer_after_every(l->queue, delay, take_number(&s), probe_handler, p,
+                                                          probe_finalizer, &p->timer)
+                                : chime_timer_after(l->queue, delay, probe_handler, p, probe_finalizer, &p->timer));
   } else if (take(&s, "every")) {
-    probe *p = new_probe(l, letter, m);
+    probe *p = new_timer(l, letter, m);
     EXPECT_OK(chime_timer_every(l->queue, take_number(&s), probe_handler, p, probe_finalizer, &p->timer));
-  } else if (l->timers[letter] != NULL) {
-    look_at_timer(l, l->timers[letter], s, statement);
+  } else if (l->of[(int)letter] != NULL) {
+    look_at_timer(l, l->of[(int)letter], s, statement);
     return;
   }
-  if (*s != 0) complain(l, statement, "not understood, at", s - statement);
+  if (*s != 0) script_fail(&l->script, statement, "not understood to its end");
 }
 
-static void look_at_queue(timeline *l, const char *statement, int64_t actual, int64_t expected) {
-  if (actual != expected) complain(l, statement, "it is", actual);
-}
-
-static chime_status call(timeline *l, const char *statement) {
+static chime_status call(script *script, const char *statement) {
+  timeline *l = (timeline *)script;
   const char *s = statement + 1;
+  probe *p = l->of[(int)*statement];
   if (strcmp(statement, "queue.release") == 0) return chime_queue_release(l->queue);
   if (strcmp(statement, "queue.shutdown") == 0) return chime_queue_shutdown(l->queue, PATIENCE);
   switch (statement[0]) {
@@ -413,93 +273,57 @@ static chime_status call(timeline *l, const char *statement) {
     case '=': return chime_queue_advance_to(l->queue, take_number(&s));
     case '>': return chime_queue_jump(l->queue, take_number(&s));
     default:
-      if (isupper((unsigned char)*statement)) return call_object(l, &l->objects[*statement - 'A'], s + 1, statement);
-      if (l->timers[*statement - 'a'] != NULL) return call_timer(l, l->timers[*statement - 'a'], s + 1, statement);
-      complain(l, statement, "no such timer", 0);
+      if (p == NULL) script_fail(&l->script, statement, "no such timer, target or value");
+      else if (p->id != 0) return call_object(l, p, s + 1, statement);
+      else return call_timer(l, p, s + 1, statement);
       return CHIME_OK;
   }
 }
 
-static int is_call(const char *statement) {
-  return strchr("+=>", statement[0]) != NULL || statement[1] == '.' || strncmp(statement, "queue.", 6) == 0;
-}
-
-static void perform(timeline *l, const char *statement) {
-  const char *s = statement, *colon = strchr(statement, ':');
-  object *o = isupper((unsigned char)*s) ? &l->objects[*s - 'A'] : NULL;
-  if (*statement == 0) return;
-  if (colon != NULL && colon - statement <= 2) {
-    note_reaction(l, statement, colon);
-  } else if (is_call(statement)) {
-    char text[LONGEST];
-    chime_status expected;
-    copy(text, statement, statement + strlen(statement));
-    expected = cut_status(text);
-    csuite_outdate_detail();
-    csuite_expect_status(l->t, call(l, text), expected, l->file, l->line, statement);
-  } else if (take(&s, "queue from")) {
+static void perform(script *script, const char *statement) {
+  timeline *l = (timeline *)script;
+  const char *s = statement;
+  if (take(&s, "queue from")) {
     make_queue(l, take_number(&s), 0);
   } else if (take(&s, "queue with leeway")) {
     make_queue(l, 0, CHIME_QUEUE_HONOUR_LEEWAY);
   } else if (take(&s, "now")) {
-    look_at_queue(l, statement, now_of(l->t, l->queue), take_number(&s));
+    script_expect(script, statement, now_of(l->t, l->queue), take_number(&s));
   } else if (take(&s, "next")) {
-    look_at_queue(l, statement, next_deadline(l->t, l->queue), take_number(&s));
+    script_expect(script, statement, next_deadline(l->t, l->queue), take_number(&s));
   } else if (take(&s, "timers")) {
-    look_at_queue(l, statement, (int64_t)stats_of(l->t, l->queue).timers, take_number(&s));
-  } else if (o != NULL && o->id == 0) {
-    make_object(l, o, statement);
-  } else if (o != NULL) {
-    look_at_value(l, o, s + 1, statement);
+    script_expect(script, statement, (int64_t)stats_of(l->t, l->queue).timers, take_number(&s));
+  } else if (isupper((unsigned char)*s) && l->of[(int)*s] == NULL) {
+    make_object(l, statement);
+  } else if (isupper((unsigned char)*s)) {
+    look_at_value(l, l->of[(int)*s], s + 1, statement);
   } else if (islower((unsigned char)*s)) {
     perform_on_a_timer(l, statement);
   } else {
-    complain(l, statement, "no such statement", 0);
+    script_fail(script, statement, "no such statement");
   }
 }
 
-static void perform_all(timeline *l, const char *statements, const char *separator) {
-  while (*statements != 0 && !csuite_failed(l->t)) {
-    const char *end = statements + strcspn(statements, separator);
-    const char *bar = memchr(statements, '|', (size_t)(end - statements));
-    char text[LONGEST];
-    copy(text, statements, bar == NULL ? end : bar);
-    perform(l, text);
-    if (bar != NULL) {
-      copy(text, bar + 1, end);
-      csuite_expect_log(l->t, text, l->file, l->line);
-    }
-    statements = *end == 0 ? end : end + 1;
-  }
-}
-
-static void expect_all_ended(timeline *l) {
-  csuite *t = l->t;
-  extra *e;
-  int i;
-  memset(l->reactions, 0, sizeof l->reactions);
-  for (i = 0; i < 26; i++) {
-    object *o = &l->objects[i];
-    if (o->id == 0) continue;
-    while (chime_target_release(o->id) == CHIME_OK) continue;
-    chime_expiring_release(o->id);
-    while (chime_expiring_yield(o->id) == CHIME_OK) continue;
+/* Each context looks afterwards that it was finalized. */
+static void release_all(timeline *l) {
+  memset(l->script.reactions, 0, sizeof l->script.reactions);
+  for (int i = 'A'; i <= 'Z'; i++) {
+    uint64_t id = l->of[i] == NULL ? 0 : l->of[i]->id;
+    if (id == 0) continue;
+    while (chime_target_release(id) == CHIME_OK) continue;
+    chime_expiring_release(id);
+    while (chime_expiring_yield(id) == CHIME_OK) continue;
   }
   chime_queue_shutdown(l->queue, PATIENCE);
-  for (i = 0; i < 26; i++) {
-    if (l->objects[i].id != 0) EXPECT_EQ(l->objects[i].ended, 1);
-    if (l->timers[i] != NULL) EXPECT_EQ(l->timers[i]->finalized, 1);
-  }
-  for (e = l->extras; e != NULL; e = e->next) EXPECT_EQ(e->ended, !e->is_refused);
 }
 
-void csuite_timeline(csuite *t, const char *script, const char *file, int line) {
+void csuite_timeline(csuite *t, const char *text, const char *file, int line) {
   timeline *l = csuite_memory(t, sizeof *l);
+  script script = {.t = t, .file = file, .line = line, .call = call, .perform = perform};
+  l->script = script;
   l->t = t;
-  l->file = file;
-  l->line = line;
   l->queue = csuite_queue(t, VIRTUAL);
   if (l->queue == 0) return;
-  perform_all(l, script, ";");
-  if (!csuite_failed(t)) expect_all_ended(l);
+  script_run(&l->script, text, ";");
+  release_all(l);
 }

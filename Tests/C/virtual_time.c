@@ -10,18 +10,14 @@
 TIMELINE(equal_deadlines_run_in_the_order_of_activation,
          "a new; b new; c new; c.activate 10; +4; a.activate 6; b.activate 6; +6 | c1@10 a1@10 b1@10; "
          "a.activate 6; b.activate 6; a.cancel; a.activate 6; +6 | b1@16 a1@16")
-
-/* [12] */
-TIMELINE(ticks_due_in_one_pass_run_by_deadline, "a 30; b 10; c 20; d 10; >50; +0 | b1@10>50 d1@10>50 c1@20>50 a1@30>50")
-
-/* [12] */
-TIMELINE(repeating_timers_that_meet_keep_the_order_of_activation,
+TIMELINE(ticks_due_in_one_pass_run_by_deadline,
+         /* [12] */ "a 30; b 10; c 20; d 10; >50; +0 | b1@10>50 d1@10>50 c1@20>50 a1@30>50")
+TIMELINE(repeating_timers_that_meet_keep_the_order_of_activation, /* [12] */
          "a 10/10; b 5/5; +20 | b1@5 a1@10 b2@10 b3@15 a2@20 b4@20")
 
 /* [12]: it was collected with the others, but the turn that it has now is that of its new activation. */
 TIMELINE(a_due_timer_started_anew_by_another_handler_comes_after_the_others,
          "a 10; b 10; c 10; a: b.restart 0; +20 | a1@10 c1@10 b1@10")
-
 TIMELINE(a_due_timer_stopped_and_started_by_another_callback_comes_later,
          "a 50; b 50; a: b.cancel, b.activate 50; +500 | a1@50 b1@100")
 
@@ -33,7 +29,6 @@ TIMELINE(a_due_timer_stopped_or_closed_by_another_callback_does_not_tick,
 TIMELINE(a_restart_to_the_same_deadline_goes_to_the_end,
          "a 10; b 10; c 10; d 10; a.cancel; a.activate 10 at; b.restart 10 at; c.reschedule 10 at; "
          "=10 | d1@10 a1@10 b1@10 c1@10")
-
 TIMELINE(entries_that_overtake_each_other_come_in_their_new_order,
          "a 200; b 250; +0; a.restart 300; next 250; b.restart 350; next 300; a.restart 400; next 350; =310 |; "
          "=500 | b1@350 a1@400; a.restart 700 at; b.restart 750 at; +0; b.restart 600 at; next 600; "
@@ -43,22 +38,15 @@ TIMELINE(entries_that_overtake_each_other_come_in_their_new_order,
 TIMELINE(a_release_between_fire_and_advance_changes_no_order,
          "o 9 full; a 9; b 9; a: x1 a.fire; +1 | o^; a.fire; b.fire; o.release | o- o.; a is running; a left -1; "
          "+0 | a1!1 b1!1 a2!1")
-
-/* [12] */
-TIMELINE(a_timer_rearmed_at_zero_delay_runs_in_the_next_pass,
+TIMELINE(a_timer_rearmed_at_zero_delay_runs_in_the_next_pass, /* [12] */
          "a 0; a: x5 a.activate; b 0; +0 | a1@0 b1@0 a1@0 a1@0 a1@0 a1@0 a1@0; now 0")
 
-static void activate_own(probe *p, const chime_tick *tick) { p->status = chime_timer_activate(tick->timer, NULL); }
+static void activate_own(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_OK(chime_timer_activate(tick->timer, AFTER(0)));
+}
 
-/* [12] */
-TEST(a_thousand_passes_at_one_instant_are_the_limit) {
-  chime_schedule at_once = schedule_of(0, 0);
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  probe *p = probe_idle(t, queue, "a");
-  p->quiet = 1;
-  p->on_tick = activate_own;
-  ADVANCE(7);
-  EXPECT_OK(chime_timer_activate(p->timer, &at_once));
+VIRTUAL_TEST(a_thousand_passes_at_one_instant_are_the_limit) { /* [12] */
+  probe *p = probe_quiet(t, queue, 7, 0, activate_own);
   EXPECT_STATUS(chime_queue_advance(queue, 100), CHIME_ERROR_LIMIT);
   EXPECT_EQ(now_of(t, queue), 7); /* time stands there */
   EXPECT_BETWEEN(p->ticks, 999, 1001);
@@ -73,59 +61,43 @@ TIMELINE(advance_to_stops_where_it_is_told, "a 10/10; =20 | a1@10 a2@20; now 20"
 
 /* "Time never goes back." */
 TIMELINE(advance_to_the_past_runs_what_is_due_and_moves_nothing, "=20; a 0; =5 | a1@20; now 20")
-
 TIMELINE(a_virtual_queue_begins_at_its_start, "queue from 3600; now 3600; a 1; +5 | a1@3601; now 3605")
-
 TIMELINE(jump_runs_nothing, "a 10; >10; >0 |; now 10; a is running; +0 | a1@10")
-
 TIMELINE(a_nested_advance_would_deadlock,
          "a 10; b 12; a: +5 -> WOULD_DEADLOCK, =100 -> WOULD_DEADLOCK, now 10; +20 | a1@10 b1@12; now 20")
 
-static void advance_the_other_queue(probe *p, const chime_tick *tick) {
-  (void)tick;
-  p->status = chime_queue_advance(p->other->queue, 30);
+static void advance_the_other_queue(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_OK(chime_queue_advance(p->other->queue, 30));
 }
 
-TEST(a_handler_may_advance_another_queue) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(a_handler_may_advance_another_queue) {
   QUEUE_OR_RETURN(second, VIRTUAL);
   probe *p = probe_after(t, queue, "a", 10);
   p->other = probe_after(t, second, "b", 25);
   p->on_tick = advance_the_other_queue;
   probe_after(t, queue, "c", 10);
   ADVANCE(20);
-  EXPECT_OK(p->status);
   EXPECT_LOG("a1@10 b1@25 c1@10");
 }
 
-static void *advance_from_a_thread(void *argument) {
-  probe *p = argument;
-  p->status = chime_queue_advance(p->queue, 5);
-  p->status2 = chime_queue_advance_to(p->queue, 100);
-  return NULL;
+THREAD(expect_busy, probe, p) {
+  EXPECT_STATUS(chime_queue_advance(p->queue, 5), CHIME_ERROR_BUSY);
+  EXPECT_STATUS(chime_queue_advance_to(p->queue, 100), CHIME_ERROR_BUSY);
 }
 
-static void have_a_thread_advance(probe *p, const chime_tick *tick) {
-  (void)tick;
-  run_on_a_thread(p->t, advance_from_a_thread, p);
-}
+static void have_a_thread_advance(csuite *t, probe *p, const chime_tick *tick) { run_on_a_thread(t, expect_busy, p); }
 
-TEST(a_second_thread_finds_the_queue_busy) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(a_second_thread_finds_the_queue_busy) {
   probe *p = probe_after(t, queue, "a", 10);
   p->on_tick = have_a_thread_advance;
   ADVANCE(20);
-  EXPECT_STATUS(p->status, CHIME_ERROR_BUSY);
-  EXPECT_STATUS(p->status2, CHIME_ERROR_BUSY);
+  EXPECT_EQ(p->ticks, 1);
   EXPECT_EQ(now_of(t, queue), 20);
 }
 
-/* [9] */
-TIMELINE(advance_ends_when_a_handler_releases_the_queue,
+TIMELINE(advance_ends_when_a_handler_releases_the_queue, /* [9] */
          "a 10/10; b 10; a: queue.release!; +50 -> SHUT_DOWN | a1@10 a. b.; +50 -> INVALID_HANDLE")
-
-/* [9] */
-TIMELINE(advance_ends_when_a_handler_shuts_the_queue_down,
+TIMELINE(advance_ends_when_a_handler_shuts_the_queue_down, /* [9] */
          "a 10/10; b 10; a: queue.shutdown -> WOULD_DEADLOCK; +50 -> SHUT_DOWN | a1@10 a. b.")
 
 /* ---- Exactness and leeway --------------------------------------------------------------------------------------- */
@@ -133,7 +105,6 @@ TIMELINE(advance_ends_when_a_handler_shuts_the_queue_down,
 TIMELINE(consecutive_nanoseconds_are_told_apart,
          "+1000000; a 1026; b 1024; c 1025; d 1023; +1023 | d1@1001023; +1 | b1@1001024; +1 | c1@1001025; "
          "+1 | a1@1001026")
-
 TIMELINE(a_virtual_queue_ignores_leeway, "a 1001/5000 leeway 4999; =12000 | a1@1001 a2@6001 a3@11001")
 
 /* [3] [13]: a tick comes at the roundest instant of its window, here multiples of 2^30 and 2^28. */
@@ -141,9 +112,7 @@ TIMELINE(a_virtual_queue_can_honour_leeway_and_windows_share_wake_ups,
          "queue with leeway; a 1000000000 leeway 500000000; b 1002000000 leeway 500000000; "
          "c 1098000000 leeway 500000000; +1073741823 |; +1000000000 | "
          "a1@1000000000>1073741824 b1@1002000000>1073741824 c1@1098000000>1342177280")
-
-/* [4] */
-TIMELINE(late_within_leeway_is_not_missed_and_keeps_the_grid,
+TIMELINE(late_within_leeway_is_not_missed_and_keeps_the_grid, /* [4] */
          "queue with leeway; a 1003/1000 leeway 999; "
          "=6000 | a1@1003>1024 a2@2003>2048 a3@3003>3072 a4@4003>4096 a5@5003>5120; a due 6003")
 
@@ -153,14 +122,11 @@ TIMELINE(late_within_leeway_is_not_missed_and_keeps_the_grid,
 TIMELINE(a_delay_of_forever_never_ends,
          "+1000; a max; a due never; a is running; b max at; b due never; +1152921504606846976 |; +max |; "
          "now max; +max; >max; now max; a is running")
-
 TIMELINE(periods_over_centuries_keep_their_grid,
          "a 4611686018427387903/4611686018427387903; +max | a1@4611686018427387903 a2@9223372036854775806; "
          "a due never; next never")
-
 TIMELINE(an_interval_of_forever_never_comes_round,
          "a 10/max; +3600000000000 | a1@10; a is running; a due never; +2305843009213693952 |")
-
 TIMELINE(a_deadline_in_the_past_is_due_at_once, "+1000; a 3 at |; +0 | a1@3>1000")
 
 /* Due at 3, 13, ..., 993: a hundred times. */
@@ -173,7 +139,6 @@ TIMELINE(the_earliest_of_all_deadlines_is_due_at_once,
 /* A nanosecond's period over an hour that was slept through: counted, not spun through. */
 TIMELINE(a_short_period_over_a_long_gap_is_counted_not_spun,
          "a 1/1; >3600000000000; +0 | a1+3599999999999>3600000000000; a.cancel")
-
 TIMELINE(postponing_to_the_end_of_time_saturates,
          "a 10; +5; a.postpone max; a due never; a.until min; a due never; +1152921504606846976 |; a is running")
 
@@ -181,11 +146,9 @@ TIMELINE(postponing_to_the_end_of_time_saturates,
 TIMELINE(a_tick_limit_beyond_counting_is_accepted, "a 10/10 limit -1; +30 | a1@10 a2@20 a3@30")
 
 /* Later than a number can say. */
-TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
-  QUEUE_OR_RETURN(queue, VIRTUAL);
-  chime_schedule schedule = schedule_at(INT64_MIN + 1, 0);
+VIRTUAL_TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
   JUMP(10);
-  probe_start(t, queue, "a", &schedule);
+  probe_start(t, queue, "a", AT(INT64_MIN + 1));
   ADVANCE(0);
   EXPECT_EQ(stats_of(t, queue).lateness[31], 1);
 }
@@ -193,14 +156,12 @@ TEST(a_tick_late_beyond_all_numbers_is_counted_as_the_latest) {
 /* ---- Bounds [14] ------------------------------------------------------------------------------------------------- */
 
 /* Each move to an earlier time leaves an entry behind, until there are too many. */
-TEST(moves_to_earlier_times_leave_nothing_behind) {
-  int count = 20000, i;
-  QUEUE_OR_RETURN(queue, VIRTUAL);
+VIRTUAL_TEST(moves_to_earlier_times_leave_nothing_behind) {
+  int count = 20000;
   probe *p = probe_after(t, queue, "a", 2 * CHIME_HOUR);
   int64_t far = 2 * CHIME_HOUR;
-  for (i = 0; i < count; i++) {
-    chime_schedule schedule = schedule_at(far - i * CHIME_MICROSECOND, 0);
-    EXPECT_OK(chime_timer_restart(p->timer, &schedule));
+  for (int i = 0; i < count; i++) {
+    EXPECT_OK(chime_timer_restart(p->timer, AT(far - i * CHIME_MICROSECOND)));
     ADVANCE(1);
   }
   EXPECT_BETWEEN(stats_of(t, queue).entries, 1, 1100);

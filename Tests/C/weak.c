@@ -14,12 +14,8 @@ static void weak_action(const chime_tick *tick, void *user_info) {
   EXPECT(tick->actual_ns >= tick->scheduled_ns);
   EXPECT(tick->actual_ns <= monotonic_ns());
   EXPECT_EQ(tick->reserved, 0);
-  if (w->has_target) {
-    EXPECT(tick->target == &w->object);
-    EXPECT_EQ(load(&w->objects_destroyed), 0);
-  } else {
-    EXPECT(tick->target == NULL);
-  }
+  EXPECT(tick->target == w->target);
+  if (w->target != NULL) EXPECT_EQ(load(&w->target->finalized), 0);
   w->last = *tick;
   if (tick->kind == CHIME_TICK_FIRED) {
     EXPECT_EQ(tick->sequence, 0);
@@ -38,7 +34,7 @@ static void weak_action(const chime_tick *tick, void *user_info) {
     add(&w->due, 1);
   }
   if (w->on_tick != NULL) w->on_tick(w, tick);
-  if (w->has_target) EXPECT_EQ(load(&w->objects_destroyed), 0);
+  if (w->target != NULL) EXPECT_EQ(load(&w->target->finalized), 0);
   add(&w->busy, -1);
 }
 
@@ -49,19 +45,14 @@ static void weak_finalizer(void *user_info) {
   EXPECT_EQ(add(&w->finalized, 1), 1);
 }
 
-static void destroy_object(void *object) {
-  weak *w = (weak *)(void *)((char *)object - offsetof(weak, object));
-  csuite *t = w->t;
-  EXPECT_EQ(add(&w->objects_destroyed, 1), 1);
-}
-
 static void weak_ends(void *argument) {
   weak *w = argument;
   csuite *t = w->t;
   chime_weak_timer_release(w->timer); /* if the test has not */
-  chime_target_release(w->target);
   EXPECT_EQ(load(&w->finalized), w->is_accepted);
-  EXPECT_EQ(load(&w->objects_destroyed), w->has_target);
+  if (w->target == NULL) return;
+  chime_target_release(w->target->id);
+  EXPECT_EQ(load(&w->target->finalized), 1);
 }
 
 weak *weak_new(csuite *t) {
@@ -75,52 +66,28 @@ weak *weak_new(csuite *t) {
 
 weak *weak_with_target(csuite *t) {
   weak *w = weak_new(t);
-  w->has_target = 1;
-  EXPECT_OK(chime_target_create(&w->object, destroy_object, &w->target));
+  w->target = probe_target(t, "o");
   return w;
 }
 
-static void is_made(weak *w, chime_status status, int64_t interval_ns, int repeats) {
+void weak_make(weak *w, holding holding, int64_t interval_ns, int repeats) {
   csuite *t = w->t;
-  w->is_accepted = EXPECT_OK(status);
+  chime_target_t target = w->target == NULL ? 0 : w->target->id;
+  w->is_accepted = EXPECT_OK((holding == LOOSE ? chime_weak_timer_create : chime_weak_timer_schedule)(
+      interval_ns, repeats, target, weak_action, w, weak_finalizer, holding == UNHELD ? NULL : &w->timer));
   w->interval = repeats ? interval_ns : 0;
-}
-
-void weak_create(weak *w, int64_t interval_ns, int repeats) {
-  is_made(w, chime_weak_timer_create(interval_ns, repeats, w->target, weak_action, w, weak_finalizer, &w->timer),
-          interval_ns, repeats);
-}
-
-void weak_schedule(weak *w, int64_t interval_ns, int repeats) {
-  is_made(w, chime_weak_timer_schedule(interval_ns, repeats, w->target, weak_action, w, weak_finalizer, &w->timer),
-          interval_ns, repeats);
-}
-
-void weak_schedule_unheld(weak *w, int64_t interval_ns, int repeats) {
-  is_made(w, chime_weak_timer_schedule(interval_ns, repeats, w->target, weak_action, w, weak_finalizer, NULL),
-          interval_ns, repeats);
 }
 
 weak *weak_start(csuite *t, int64_t interval_ns, int repeats, weak_handler on_tick) {
   weak *w = weak_new(t);
   w->on_tick = on_tick;
-  weak_schedule(w, interval_ns, repeats);
+  weak_make(w, SCHEDULED, interval_ns, repeats);
   return w;
 }
 
-int is_valid(weak *w) {
-  csuite *t = w->t;
-  int32_t valid = -1;
-  EXPECT_OK(chime_weak_timer_is_valid(w->timer, &valid));
-  return valid;
-}
-
-int64_t fire_date(weak *w) {
-  csuite *t = w->t;
-  int64_t date = -1;
-  EXPECT_OK(chime_weak_timer_fire_date(w->timer, &date));
-  return date;
-}
+ANSWER(is_valid, int32_t, chime_weak_timer_is_valid, -1)
+ANSWER(fire_date, int64_t, chime_weak_timer_fire_date, -1)
+ANSWER(interval_of, int64_t, chime_weak_timer_interval, -1)
 
 int64_t wall_ns(void) {
   int64_t now = 0;
@@ -133,19 +100,10 @@ void run_until_due(weak *w, int least) { run_until(w->t, NULL, &w->due, least); 
 /* ---- Scripts ----------------------------------------------------------------------------------------------------- */
 
 typedef struct weak_script {
+  script script;
   csuite *t;
   weak *timers[26];
-  char reactions[26][LONGEST];
-  int most[26]; /* 0: each time */
-  const char *file;
-  int line;
 } weak_script;
-
-static void perform_all(weak_script *s, const char *statements, const char *separator);
-
-static void expect(weak_script *s, const char *statement, int64_t actual, int64_t expected) {
-  csuite_expect_equal(s->t, actual, expected, s->file, s->line, statement);
-}
 
 static int64_t take_time(const char **s) {
   int64_t number = take_number(s);
@@ -157,23 +115,17 @@ static const char *take_mode(const char **s) {
   return take(s, "tracking") ? TRACKING : take(s, "common") ? CHIME_RUN_LOOP_COMMON_MODES : NULL;
 }
 
-static void react(weak *w, const chime_tick *tick) {
-  weak_script *s = w->user;
-  int letter = 0;
-  (void)tick;
-  while (s->timers[letter] != w) letter++;
-  if (s->most[letter] == 0 || load(&w->due) + load(&w->fired) <= s->most[letter]) {
-    perform_all(s, s->reactions[letter], ",");
-  }
-}
+static void react(weak *w, const chime_tick *tick) { script_react(w->user, w->name, ""); }
 
-static chime_status call(weak *w, const char *s) {
+static chime_status call(script *script, const char *s) {
+  weak *w = ((weak_script *)script)->timers[*s - 'a'];
   chime_weak_timer_t timer = w->timer != 0 ? w->timer : w->last.timer;
+  s += 2;
   if (take(&s, "add")) return chime_weak_timer_add(timer, w->loop, take_mode(&s));
   if (take(&s, "fire")) return chime_weak_timer_fire(timer);
   if (take(&s, "invalidate")) return chime_weak_timer_invalidate(timer);
   if (take(&s, "release")) return chime_weak_timer_release(timer);
-  if (take(&s, "lose")) return chime_target_release(w->target);
+  if (take(&s, "lose")) return chime_target_release(w->target->id);
   if (take(&s, "tolerance")) return chime_weak_timer_set_tolerance(timer, take_time(&s));
   if (take(&s, "date")) {
     int is_absolute = take(&s, "at");
@@ -190,9 +142,7 @@ static weak *make(weak_script *s, const char **text, int repeats) {
   weak *w = take(text, "target") ? weak_with_target(s->t) : weak_new(s->t);
   w->user = s;
   w->on_tick = react;
-  if (take(text, "loose")) weak_create(w, interval, repeats);
-  else if (take(text, "unheld")) weak_schedule_unheld(w, interval, repeats);
-  else weak_schedule(w, interval, repeats);
+  weak_make(w, take(text, "loose") ? LOOSE : take(text, "unheld") ? UNHELD : SCHEDULED, interval, repeats);
   return w;
 }
 
@@ -200,37 +150,37 @@ static void look(weak_script *s, weak *w, const char *text, const char *statemen
   csuite *t = s->t;
   int64_t tolerance = -1;
   if (take(&text, "is valid")) {
-    expect(s, statement, is_valid(w), 1);
+    script_expect(&s->script, statement, is_valid(t, w->timer), 1);
   } else if (take(&text, "is invalid")) {
-    expect(s, statement, is_valid(w), 0);
+    script_expect(&s->script, statement, is_valid(t, w->timer), 0);
   } else if (take(&text, "is over")) {
-    expect(s, statement, load(&w->finalized), 1);
-    expect(s, statement, load(&w->objects_destroyed), w->has_target);
+    script_expect(&s->script, statement, load(&w->finalized), 1);
+    if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), 1);
   } else if (take(&text, "is busy")) {
-    expect(s, statement, load(&w->finalized) + load(&w->objects_destroyed), 0);
+    script_expect(&s->script, statement, load(&w->finalized), 0);
+    if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), 0);
   } else if (take(&text, "ticked")) {
-    expect(s, statement, load(&w->due), take_number(&text));
+    script_expect(&s->script, statement, load(&w->due), take_number(&text));
   } else if (take(&text, "fired")) {
-    expect(s, statement, load(&w->fired), take_number(&text));
+    script_expect(&s->script, statement, load(&w->fired), take_number(&text));
   } else if (take(&text, "tolerates")) {
     EXPECT_OK(chime_weak_timer_tolerance(w->timer, &tolerance));
-    expect(s, statement, tolerance, take_time(&text));
+    script_expect(&s->script, statement, tolerance, take_time(&text));
   } else if (take(&text, "due never")) {
-    expect(s, statement, fire_date(w), CHIME_FOREVER);
+    script_expect(&s->script, statement, fire_date(t, w->timer), CHIME_FOREVER);
   } else if (take(&text, "due")) {
-    expect(s, statement, (fire_date(w) - wall_ns() - take_time(&text)) / CHIME_MINUTE, 0);
+    script_expect(&s->script, statement, (fire_date(t, w->timer) - wall_ns() - take_time(&text)) / CHIME_MINUTE, 0);
   } else {
-    expect(s, statement, 0, 1); /* no such statement */
+    script_fail(&s->script, statement, "no such statement");
   }
 }
 
 static void run(weak_script *s, const char *text) {
-  weak *w;
   if (is_number(text)) {
     run_for(s->t, NULL, take_time(&text));
     return;
   }
-  w = s->timers[*text++ - 'a'];
+  weak *w = s->timers[*text++ - 'a'];
   skip(&text);
   {
     int least = load(&w->due) + (int)take_number(&text);
@@ -242,51 +192,30 @@ static void rest(weak_script *s, const char *text, const char *statement) {
   weak *w = s->timers[*text++ - 'a'];
   int before = load(&w->due) + load(&w->fired);
   run_for(s->t, take_mode(&text), 5 * INTERVAL);
-  expect(s, statement, load(&w->due) + load(&w->fired), before);
+  script_expect(&s->script, statement, load(&w->due) + load(&w->fired), before);
 }
 
-static void perform(weak_script *s, char *statement) {
+static void perform(script *script, const char *statement) {
+  weak_script *s = (weak_script *)script;
   const char *text = statement;
-  int letter = statement[0] - 'a';
+  weak **w = &s->timers[statement[0] - 'a'];
   if (take(&text, "run")) {
     run(s, text);
   } else if (take(&text, "rest")) {
     rest(s, text, statement);
-  } else if (statement[1] == ':') {
-    text += 2;
-    skip(&text);
-    s->most[letter] = 0;
-    if (*text == 'x') {
-      text++;
-      s->most[letter] = (int)take_number(&text);
-    }
-    snprintf(s->reactions[letter], LONGEST, "%s", text);
-  } else if (statement[1] == '.') {
-    chime_status expected = cut_status(statement);
-    csuite_outdate_detail();
-    csuite_expect_status(s->t, call(s->timers[letter], text + 2), expected, s->file, s->line, statement);
   } else {
     text++;
-    if (take(&text, "every")) s->timers[letter] = make(s, &text, 1);
-    else if (take(&text, "once")) s->timers[letter] = make(s, &text, 0);
-    else look(s, s->timers[letter], text, statement);
+    if (take(&text, "every")) *w = make(s, &text, 1);
+    else if (take(&text, "once")) *w = make(s, &text, 0);
+    else look(s, *w, text, statement);
+    (*w)->name[0] = statement[0];
   }
 }
 
-static void perform_all(weak_script *s, const char *statements, const char *separator) {
-  while (*statements != 0 && !csuite_failed(s->t)) {
-    const char *end = statements + strcspn(statements, separator);
-    char text[LONGEST];
-    copy(text, statements, end);
-    if (*text != 0) perform(s, text);
-    statements = *end == 0 ? end : end + 1;
-  }
-}
-
-void csuite_weak_timeline(csuite *t, const char *script, const char *file, int line) {
+void csuite_weak_timeline(csuite *t, const char *text, const char *file, int line) {
   weak_script *s = csuite_memory(t, sizeof *s);
+  script script = {.t = t, .file = file, .line = line, .call = call, .perform = perform};
+  s->script = script;
   s->t = t;
-  s->file = file;
-  s->line = line;
-  perform_all(s, script, ";");
+  script_run(&s->script, text, ";");
 }

@@ -6,8 +6,8 @@
  * each counted once. What a test leaves is released at its end; by then each user_info that was accepted has been
  * finalized once, and each object destroyed once.
  *
- * WEAK_TIMELINE(name, "...") defines a test as a script, of statements with semicolons between them, on a loop of its
- * own; N is a number of milliseconds, `max`, `never` or `min`:
+ * WEAK_TIMELINE(name, "...") defines a test as a script, with semicolons between the statements, on a loop of its own;
+ * N is a number of milliseconds, `max`, `never` or `min`:
  *
  *     a every N, a once N   makes timer a and schedules it on the loop; then, as wanted, `target`: with an object of
  *                           its own, `unheld`: nobody holds it, `loose`: on no loop yet
@@ -34,12 +34,12 @@ typedef struct weak weak;
 typedef void (*weak_handler)(weak *w, const chime_tick *tick);
 struct weak {
   csuite *t;
+  char name[2];             /* in a script */
   chime_weak_timer_t timer; /* 0: none, or one that nobody holds */
   chime_run_loop_t loop;
-  chime_target_t target;
-  int object, objects_destroyed; /* the target's object is &object */
-  int is_accepted;               /* 1: a timer has it as user_info */
-  int64_t interval;              /* above 0: due times are checked against it */
+  probe *target;    /* its object; NULL: none */
+  int is_accepted;  /* 1: a timer has it as user_info */
+  int64_t interval; /* above 0: due times are checked against it */
   int64_t first_due;
   int64_t due_times; /* delivered and missed */
   int on_new_grid;   /* 1: the next tick begins another grid */
@@ -47,7 +47,6 @@ struct weak {
   void *user;
   chime_status status;
   chime_tick last;
-  int has_target;
   /* read and written by load, store and add */
   int due, fired, sequence, busy, finalized, flag, gate;
 };
@@ -57,16 +56,16 @@ weak *weak_new(csuite *t);
 /** The same, whose timer is to have a target. */
 weak *weak_with_target(csuite *t);
 
-/* Its timer: on no loop; on this thread's loop; that, held by nobody. */
-void weak_create(weak *w, int64_t interval_ns, int repeats);
-void weak_schedule(weak *w, int64_t interval_ns, int repeats);
-void weak_schedule_unheld(weak *w, int64_t interval_ns, int repeats);
+/** Its timer: on this thread's loop; that, held by nobody; on no loop. */
+typedef enum holding { SCHEDULED, UNHELD, LOOSE } holding;
+void weak_make(weak *w, holding holding, int64_t interval_ns, int repeats);
 
 /** A user_info with a timer on this thread's loop, and that action. */
 weak *weak_start(csuite *t, int64_t interval_ns, int repeats, weak_handler on_tick);
 
-int is_valid(weak *w);
-int64_t fire_date(weak *w);
+int32_t is_valid(csuite *t, chime_weak_timer_t timer);
+int64_t fire_date(csuite *t, chime_weak_timer_t timer);
+int64_t interval_of(csuite *t, chime_weak_timer_t timer);
 int64_t wall_ns(void);
 
 /** Runs the calling thread's loop in its default mode until the timer has had so many due ticks. */

@@ -6,21 +6,13 @@
 
 /* ---- Intervals and ticks ----------------------------------------------------------------------------------------- */
 
-static void expect_interval(weak *w, int64_t expected) {
-  csuite *t = w->t;
-  int64_t interval = -1;
-  EXPECT_OK(chime_weak_timer_interval(w->timer, &interval));
-  EXPECT_EQ(interval, expected);
-}
-
 OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond) {
   static const int64_t given[] = {0, -1, INT64_MIN, 100000};
-  size_t i;
-  for (i = 0; i < sizeof given / sizeof given[0]; i++) {
+  for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
     int64_t began = monotonic_ns();
     weak *w = weak_start(t, given[i], 1, NULL);
     w->interval = 100000;
-    expect_interval(w, 100000);
+    EXPECT_EQ(interval_of(t, w->timer), 100000);
     run_until_due(w, 3); /* repeats, and does not spin: the grid is checked */
     EXPECT(w->first_due >= began + 100000);
     EXPECT_OK(chime_weak_timer_release(w->timer));
@@ -29,12 +21,11 @@ OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond) {
 
 OWN_THREAD_TEST(a_timer_that_does_not_repeat_has_no_interval) {
   weak *w = weak_new(t);
-  weak_create(w, CHIME_HOUR, 0);
-  expect_interval(w, 0);
+  weak_make(w, LOOSE, CHIME_HOUR, 0);
+  EXPECT_EQ(interval_of(t, w->timer), 0);
 }
 
 WEAK_TIMELINE(an_interval_without_end_never_ticks, "a every never; a due never; rest a; a is valid")
-
 WEAK_TIMELINE(
     a_one_shot_is_valid_until_its_action_has_returned,
     "a once 1; a: a is valid; run a 1; a is invalid; a is over; a due never; rest a; a.add tracking?; a.fire?; "
@@ -50,7 +41,7 @@ WEAK_TIMELINE(a_timer_that_nobody_holds_ticks_until_it_is_invalid,
 OWN_THREAD_TEST(a_timer_is_on_one_loop_only) {
   weak *w = weak_new(t);
   chime_run_loop_t other = 0;
-  weak_create(w, CHIME_HOUR, 1);
+  weak_make(w, LOOSE, CHIME_HOUR, 1);
   REQUIRE_OK(chime_run_loop_create("csuite.other", &other));
   EXPECT_OK(chime_weak_timer_add(w->timer, other, NULL));
   EXPECT_STATUS(chime_weak_timer_add(w->timer, w->loop, NULL), CHIME_ERROR_INVALID_ARGUMENT);
@@ -67,18 +58,16 @@ OWN_THREAD_TEST(a_timer_is_on_one_loop_only) {
 WEAK_TIMELINE(a_timer_in_two_modes_ticks_in_both_and_once_for_each_due_time,
               "a every 2 target; run a 2; a.add tracking; run a 2 in tracking; run a 2; run a 2 in tracking; run a 2; "
               "a.add common; run a 3; a.lose; rest a; rest a in tracking; a is over")
-
 WEAK_TIMELINE(a_timer_may_be_added_to_a_mode_in_its_action,
               "a every 2; a: x1 a.add tracking; b once 2; b: b.add tracking; run a 3; run a 2 in tracking; "
               "b ticked 1; b is over")
 
 static void *leave_timers_behind(void *argument) {
   weak **w = argument;
-  int i;
-  for (i = 0; i < 3; i++) w[i]->loop = current_loop(w[i]->t);
-  weak_schedule(w[0], INTERVAL, 1);
-  weak_schedule(w[1], INTERVAL, 1);
-  weak_schedule_unheld(w[2], INTERVAL, 1);
+  for (int i = 0; i < 3; i++) w[i]->loop = current_loop(w[i]->t);
+  weak_make(w[0], SCHEDULED, INTERVAL, 1);
+  weak_make(w[1], SCHEDULED, INTERVAL, 1);
+  weak_make(w[2], UNHELD, INTERVAL, 1);
   run_until_due(w[2], 1);
   return NULL;
 }
@@ -86,24 +75,22 @@ static void *leave_timers_behind(void *argument) {
 OWN_THREAD_TEST(timers_end_with_the_thread_of_their_loop) {
   weak *w[3] = {weak_new(t), weak_with_target(t), weak_with_target(t)}, *late = weak_new(t);
   pthread_t thread;
-  int i;
   if (!spawn(t, &thread, leave_timers_behind, w)) return;
   pthread_join(thread, NULL);
-  for (i = 0; i < 3; i++) EXPECT_EQ(load(&w[i]->finalized), 1);
-  EXPECT_EQ(is_valid(w[0]), 0);
+  for (int i = 0; i < 3; i++) EXPECT_EQ(load(&w[i]->finalized), 1);
+  EXPECT_EQ(is_valid(t, w[0]->timer), 0);
   EXPECT_STATUS(chime_weak_timer_fire(w[0]->timer), CHIME_IGNORED);
   EXPECT_STATUS(chime_weak_timer_invalidate(w[1]->timer), CHIME_IGNORED);
-  weak_create(late, INTERVAL, 1);
+  weak_make(late, LOOSE, INTERVAL, 1);
   EXPECT_STATUS(chime_weak_timer_add(late->timer, w[0]->loop, NULL), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT(is_valid(late));
+  EXPECT(is_valid(t, late->timer));
 }
 
 /* ---- Ends ------------------------------------------------------------------------------------------------------- */
 
 /* In the action, of a tick and of fire, of a timer that repeats or not; the finalizer comes afterwards. */
 static void ends_in_the_action(csuite *t, const char *target, const char *end, int line) {
-  int i;
-  for (i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; i++) {
     char script[400];
     snprintf(script, sizeof script, "a %s 1 %s; a: %s; %s; a is over; rest a", i % 2 ? "every" : "once", target, end,
              i < 2 ? "run a 1" : "a.fire");
@@ -128,7 +115,6 @@ WEAK_TIMELINE(
     a_target_that_goes_between_ticks_takes_its_timers_along,
     "a every 2 target; b every 3600000 target; c every 2 target unheld; run c 2; run a 2; a.lose; b.lose; c.lose; "
     "b is invalid; b is over; b due never; rest a; rest c; a is over; c is over; a is invalid; a.invalidate?")
-
 WEAK_TIMELINE(a_target_that_goes_before_the_timer_is_added_leaves_nothing_to_add,
               "a every 2 target loose; b every 2 target loose; a.lose; a.add?; a is invalid; a is over; "
               "b.lose; b.fire?; b is over")
@@ -152,7 +138,7 @@ OWN_THREAD_TEST(timers_with_tolerance_share_visits) {
     began = monotonic_ns();
     for (i = 0; i < TIMERS; i++) {
       w[i] = weak_new(t);
-      weak_create(w[i], (40 + 4 * i) * CHIME_MILLISECOND, 0);
+      weak_make(w[i], LOOSE, (40 + 4 * i) * CHIME_MILLISECOND, 0);
       EXPECT_OK(chime_weak_timer_set_tolerance(w[i]->timer, 400 * CHIME_MILLISECOND));
       EXPECT_OK(chime_weak_timer_add(w[i]->timer, w[i]->loop, NULL));
     }
@@ -170,7 +156,6 @@ OWN_THREAD_TEST(timers_with_tolerance_share_visits) {
 WEAK_TIMELINE(the_fire_date_moves_the_next_tick_and_the_grid,
               "a every 2 loose; a.date 3600000; a due 3600000; a.add; rest a; a due 3600000; a.date 20; run a 3; "
               "a.date never; rest a; a.tolerance 1; a due never; a is valid; a.date 2; run a 3")
-
 WEAK_TIMELINE(a_fire_date_in_the_past_is_due_at_once_and_only_once,
               "a every 3600000; b once 3600000; a.date min; a due -9223372036854; run a 1; rest a; "
               "b.date min; run b 1; b is over; rest b; a.date at 0; run a 1; a.date at -3600000; run a 1; rest a")
@@ -184,10 +169,8 @@ WEAK_TIMELINE(a_fire_date_in_the_past_set_in_the_action_lets_the_loop_go_on,
 WEAK_TIMELINE(fire_calls_the_action_here_and_leaves_the_schedule,
               "a every 3600000 target; a.fire; a fired 1; a.fire; a fired 2; a due 3600000; a is valid; a.lose; "
               "a.fire?; a is over")
-
 WEAK_TIMELINE(fire_ends_a_timer_that_does_not_repeat,
               "a once 2; b once 2 loose; a.fire; b.fire; a is over; b is over; a is invalid; rest a; a.fire?")
-
 WEAK_TIMELINE(fire_inside_the_action_is_ignored, "a every 2; a: a.fire?; run a 1; a fired 0; a.fire; a fired 1")
 
 /* ---- Other threads ----------------------------------------------------------------------------------------------- */
@@ -195,7 +178,6 @@ WEAK_TIMELINE(fire_inside_the_action_is_ignored, "a every 2; a: a.fire?; run a 1
 /* Raises the flag; the first time it stays until the gate opens. */
 static void stay(weak *w, const chime_tick *tick) {
   csuite *t = w->t;
-  (void)tick;
   if (add(&w->flag, 1) == 1) EXPECT(await(&w->gate, 1));
 }
 
@@ -212,7 +194,7 @@ OWN_THREAD_TEST(calls_while_the_action_runs_on_another_thread) {
   EXPECT(await(&w->flag, 1));
   EXPECT_STATUS(chime_weak_timer_fire(w->timer), CHIME_IGNORED);
   EXPECT_STATUS(chime_weak_timer_invalidate(w->timer), CHIME_RUNNING);
-  EXPECT_EQ(is_valid(w), 0);
+  EXPECT_EQ(is_valid(t, w->timer), 0);
   EXPECT_EQ(load(&w->finalized), 0);
   store(&w->gate, 1);
   pthread_join(thread, NULL);
@@ -225,17 +207,16 @@ OWN_THREAD_TEST(calls_while_the_action_runs_on_another_thread) {
 OWN_THREAD_TEST(ticks_wait_for_the_action_that_fire_runs_on_another_thread) {
   weak *w = weak_new(t);
   pthread_t thread;
-  int64_t held;
   w->on_tick = stay;
-  weak_create(w, INTERVAL, 1);
-  w->first_due = fire_date(w);
+  weak_make(w, LOOSE, INTERVAL, 1);
+  w->first_due = fire_date(t, w->timer);
   if (!spawn(t, &thread, fire_from_here, w)) return;
   EXPECT(await(&w->flag, 1));
   EXPECT_OK(chime_weak_timer_add(w->timer, w->loop, NULL));
   run_for(t, NULL, 6 * INTERVAL);
   EXPECT_EQ(load(&w->due), 0);
   EXPECT_EQ(load(&w->fired), 1);
-  held = monotonic_ns();
+  int64_t held = monotonic_ns();
   store(&w->gate, 1);
   pthread_join(thread, NULL);
   EXPECT_OK(w->status);
@@ -251,9 +232,8 @@ enum { MOVED = 300, MOVERS = 2 };
 static void *fire_move_and_add_each(void *argument) {
   weak **w = argument;
   csuite *t = w[0]->t;
-  int i, round;
-  for (i = 0; i < MOVED; i++) {
-    for (round = 0; round < csuite_scaled(50); round++) {
+  for (int i = 0; i < MOVED; i++) {
+    for (int round = 0; round < csuite_scaled(50); round++) {
       add(&w[i]->flag, chime_weak_timer_fire(w[i]->timer) == CHIME_OK);
       EXPECT_OK(chime_weak_timer_set_tolerance(w[i]->timer, round % 3 * 10 * CHIME_MICROSECOND));
       if (w[i]->interval == 0) EXPECT_OK(chime_weak_timer_set_fire_date(w[i]->timer, wall_ns()));
@@ -268,18 +248,17 @@ static void *fire_move_and_add_each(void *argument) {
 OWN_THREAD_TEST(what_other_threads_fire_move_and_add_ticks_on_and_loses_no_due_time) {
   weak *w[MOVED];
   pthread_t threads[MOVERS];
-  int i;
-  for (i = 0; i < MOVED; i++) {
+  for (int i = 0; i < MOVED; i++) {
     w[i] = weak_start(t, 500 * CHIME_MICROSECOND, 1, NULL);
     if (i % 3 == 0) w[i]->interval = 0; /* has many grids */
   }
   run_until_due(w[MOVED - 1], 2);
-  for (i = 0; i < MOVERS; i++) {
+  for (int i = 0; i < MOVERS; i++) {
     if (!spawn(t, &threads[i], fire_move_and_add_each, w)) return;
   }
   while (load(&w[0]->gate) < MOVERS) run_for(t, NULL, CHIME_MILLISECOND);
-  for (i = 0; i < MOVERS; i++) pthread_join(threads[i], NULL);
-  for (i = 0; i < MOVED; i++) {
+  for (int i = 0; i < MOVERS; i++) pthread_join(threads[i], NULL);
+  for (int i = 0; i < MOVED; i++) {
     run_until_due(w[i], load(&w[i]->due) + 1);
     EXPECT_OK(chime_weak_timer_release(w[i]->timer));
     EXPECT_EQ(load(&w[i]->finalized), 1);
@@ -297,14 +276,13 @@ typedef struct ender {
 static void *end_each(void *argument) {
   ender *e = argument;
   csuite *t = e->w[0]->t;
-  int i;
-  for (i = 0; i < ENDING; i++) {
+  for (int i = 0; i < ENDING; i++) {
     weak *w = e->w[i];
     chime_weak_timer_add(w->timer, w->loop, TRACKING);
     chime_weak_timer_fire(w->timer);
     chime_weak_timer_set_fire_date(w->timer, i % 2 ? 0 : CHIME_FOREVER);
     if (e->number == 0) chime_weak_timer_invalidate(w->timer);
-    if (e->number == 1) EXPECT_OK(chime_target_release(w->target));
+    if (e->number == 1) EXPECT_OK(chime_target_release(w->target->id));
     if (e->number == 2) EXPECT_TOOK_EFFECT(chime_weak_timer_release(w->timer));
   }
   add(e->over, 1);
@@ -313,23 +291,22 @@ static void *end_each(void *argument) {
 
 /* [8]: three threads use and end the same timers, beside the loop. At its end each is finalized once: weak_ends. */
 OWN_THREAD_TEST(timers_that_several_threads_end_are_finalized_once) {
-  int round;
   EXPECT_OK(chime_run_loop_add_common_mode(current_loop(t), TRACKING));
-  for (round = 0; round < csuite_scaled(100) && !csuite_failed(t); round++) {
+  for (int round = 0; round < csuite_scaled(100) && !csuite_failed(t); round++) {
     weak *w[ENDING];
     pthread_t threads[ENDERS];
     ender enders[ENDERS];
-    int i, over = 0;
-    for (i = 0; i < ENDING; i++) {
+    int over = 0;
+    for (int i = 0; i < ENDING; i++) {
       w[i] = weak_with_target(t);
-      weak_schedule(w[i], 50 * CHIME_MICROSECOND, i % 4 != 0);
+      weak_make(w[i], SCHEDULED, 50 * CHIME_MICROSECOND, i % 4 != 0);
       w[i]->interval = 0; /* there are many grids */
     }
-    for (i = 0; i < ENDERS; i++) {
+    for (int i = 0; i < ENDERS; i++) {
       enders[i] = (ender){w, i, &over};
       if (!spawn(t, &threads[i], end_each, &enders[i])) return;
     }
-    for (i = 0; load(&over) < ENDERS; i++) run_for(t, i % 2 ? TRACKING : NULL, 100 * CHIME_MICROSECOND);
-    for (i = 0; i < ENDERS; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; load(&over) < ENDERS; i++) run_for(t, i % 2 ? TRACKING : NULL, 100 * CHIME_MICROSECOND);
+    for (int i = 0; i < ENDERS; i++) pthread_join(threads[i], NULL);
   }
 }

@@ -42,10 +42,9 @@ static unsigned patience(void) {
 static void run(int i) {
   static const char *const results[] = {"ok", "FAILED", "skipped"};
   char message[2048];
-  int result;
   running = csuite_name(i);
   alarm(patience());
-  result = csuite_run(i, message, sizeof message);
+  int result = csuite_run(i, message, sizeof message);
   alarm(0);
   counts[result]++;
   printf("%s %s%s%s\n", results[result], running, message[0] == 0 ? "" : ": ", message);
