@@ -412,7 +412,12 @@ void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns) {
 int runs_side_by_side(where place) { return place == CONCURRENT || place == GLOBAL || place == WRAPPED_CONCURRENT; }
 
 int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument) {
-  return EXPECT_EQ(pthread_create(thread, NULL, body, argument), 0);
+  int64_t end = monotonic_ns() + PATIENCE;
+  int error;
+  while ((error = pthread_create(thread, NULL, body, argument)) == EAGAIN && monotonic_ns() < end) {
+    sleep_ns(CHIME_MILLISECOND); /* the machine has none to give */
+  }
+  return EXPECT_EQ(error, 0);
 }
 
 void run_on_a_thread(csuite *t, void *(*body)(void *), void *argument) {
