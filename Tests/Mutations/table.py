@@ -133,7 +133,7 @@ mutation("hints-and-rounds-down", "3", "the same, and Wheel.tick", "rounds down,
            "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
           (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
            "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
-         C("a_host_that_never_rests_gets_no_tick_early", CSUITE_SCALE="1"))
+         I("just before a deadline"))
 mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared there alone",
          [(DELIVERY, "guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {",
            "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
@@ -300,7 +300,7 @@ mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without 
          C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_leave_hook"))
 mutation("close-while-busy", "16", "closeIfPossible", "does not look whether something still runs",
          (CLOSING, "    guard isIdle, !isLimited", "    guard BROKEN || isIdle, !isLimited"),
-         C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_destructor"))
+         C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_destructor"), I("two shutdowns"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
          ("Memory/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),
          C("a_timer_that_never_comes_can_be_ended"), W("SaturationTests"), M())

@@ -63,6 +63,20 @@ extension Scenario {
       world.race()
       world.expect(queue.drive(Scheduler.start + 25) == .ok && timer.ticks == 1, "advance left a tick behind")
     },
+    Scenario("a drive just before a deadline, in the same tick of the wheel") { world in
+      let queue = world.queue(.host)
+      let deadline = (Scheduler.start >> 10 + 100) << 10 + 1000
+      let timer = world.timer(queue, after: deadline, isDeadline: true, finalizer: false)
+      world.thread("driver") {
+        for (time, ticks) in [(deadline - 500, 0), (deadline + 1024, 1)] {
+          world.sleep(until: time)
+          _ = queue.drive()
+          world.expect(
+            timer.ticks == ticks, "\(timer.ticks) ticks \(deadline - world.scheduler.clock) ns before it was due")
+        }
+      }
+      world.race()
+    },
     Scenario("a restart while the handler that has cancelled comes to its end", preemptions: 2) { world in
       // Cancelled in its extra tick it keeps its place in the wheel, on which the restart relies.
       var timer: TimerLog?
