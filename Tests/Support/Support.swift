@@ -84,11 +84,14 @@ package struct SplitMix64: RandomNumberGenerator {
 /// Seconds to wait for what must come: long enough for any machine.
 package let patience: TimeInterval = 30
 
-/// Waits in real time until the condition holds. False if it does not in time.
+/// Waits in real time until the condition holds. False if it does not in time, nor in as many looks: on a busy machine
+/// the tasks that it waits for have their turns as seldom as this one.
 package nonisolated(nonsending) func soon(_ isOver: () -> Bool) async -> Bool {
   let end = Date(timeIntervalSinceNow: patience)
+  var looks = 0
   while !isOver() {
-    if Date() > end { return false }
+    if Date() > end, looks > 3000 { return false }
+    looks += 1
     try? await Task.sleep(for: .milliseconds(1))
   }
   return true
