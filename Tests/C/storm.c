@@ -156,8 +156,7 @@ static void queues_end_in_a_storm_of_calls(csuite *t, where place, chime_queue_k
     __atomic_store_n(&s->reign, r, __ATOMIC_RELEASE);
     if (i == 0) begin(s, &crew, 2);
     sleep_ns(roll_below(&d, 1000) * CHIME_MICROSECOND);
-    if (place == VIRTUAL)
-      LISTED(chime_queue_advance(r->queue, 1000), MAY(OK) | MAY(ERROR_BUSY) | MAY(ERROR_LIMIT));
+    if (place == VIRTUAL) LISTED(chime_queue_advance(r->queue, 1000), MAY(OK) | MAY(ERROR_BUSY) | MAY(ERROR_LIMIT));
     if (place == HOST) LISTED(chime_queue_process(r->queue, 0, NULL), MAY(OK) | MAY(ERROR_BUSY));
     if (!EXPECT_OK(chime_queue_shutdown(r->queue, PATIENCE))) break;
     store(&r->over, 1);
