@@ -1,8 +1,7 @@
 /*
  * pairs_storm.c - each pair of calls on one timer, by two threads at the same time, in each state from which no tick
- * comes of itself. What they answer and what is left fits one order of the two by the table of chime.h. Once with a
- * bound queue for each pair: one call is of the thread that made it, the other of the first other thread that comes.
- * Promises 2 and 8. (With ticks beside them, in the core and at each of its steps: Tests/Interleavings.)
+ * comes of itself. What they answer and what is left fits one order of the two by the table of chime.h. Promises 2 and
+ * 8. (With ticks beside them, in the core and at each of its steps: Tests/Interleavings.)
  *
  * CSUITE_MORE=n makes n times as many rounds: with 800 they are 100,000 for each pair and queue.
  */
@@ -39,8 +38,7 @@ typedef struct call {
 } call;
 
 typedef struct meeting {
-  chime_queue_t queue;
-  chime_timer_t timer, at_home; /* 0: none that only the first thread knows */
+  chime_timer_t timer;
   uint64_t generation;
   chime_state start;
   call calls[2];
@@ -49,7 +47,7 @@ typedef struct meeting {
 
 typedef struct pair {
   csuite *t;
-  chime_queue_t queue; /* 0: each meeting has one of its own */
+  chime_queue_t queue;
   int64_t base_ns;
   operation operations[2];
   meeting meetings[BATCH];
@@ -170,13 +168,6 @@ static chime_status make(const pair *p, const meeting *m, call *c) {
   return CHIME_ERROR_INVALID_ARGUMENT;
 }
 
-/* Nobody else knows of this timer. */
-static void make_a_change_at_home(pair *p, meeting *m) {
-  csuite *t = p->t;
-  EXPECT_OK(chime_timer_after(m->queue, CHIME_HOUR, ignore, NULL, NULL, &m->at_home));
-  EXPECT_OK(chime_timer_cancel(m->at_home));
-}
-
 /* Side by side with the other thread, a little ahead of it or behind, but not for ever: it may have no processor. */
 static void make_calls(pair *p, int side, dice *d) {
   int turns;
@@ -185,7 +176,6 @@ static void make_calls(pair *p, int side, dice *d) {
     for (turns = 0; turns < ENOUGH && load(&p->progress[!side]) < i + 1; turns++) {}
     for (turns = (int)(roll_below(d, 4) * roll_below(d, 30)); turns > 0; turns--) load(&p->done);
     p->meetings[i].calls[side].status = make(p, &p->meetings[i], &p->meetings[i].calls[side]);
-    if (side == 0 && p->queue == 0) make_a_change_at_home(p, &p->meetings[i]);
   }
 }
 
@@ -212,11 +202,7 @@ static void prepare(pair *p, meeting *m, dice *d) {
   chime_timer_options options = TIMER_OPTIONS(.handler = ignore, .context = p, .finalizer = on_finalize);
   int swapped = (int)roll_below(d, 2), i;
   memset(m, 0, sizeof *m);
-  m->queue = p->queue;
-  if (m->queue == 0) {
-    EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_BOUND), &m->queue));
-  }
-  EXPECT_OK(chime_timer_create(m->queue, &options, &m->timer));
+  EXPECT_OK(chime_timer_create(p->queue, &options, &m->timer));
   m->start = states[roll_below(d, 4)];
   if (m->start != CHIME_STATE_IDLE) EXPECT_OK(chime_timer_activate(m->timer, AT(deadline_ns(p, 0))));
   if (m->start == CHIME_STATE_SUSPENDED) EXPECT_OK(chime_timer_suspend(m->timer));
@@ -234,8 +220,6 @@ static void check(pair *p, meeting *m) {
   char text[256];
   get_info(p, m, &m->left);
   if (!m->left.released) EXPECT_TOOK_EFFECT(chime_timer_release(m->timer));
-  if (m->at_home != 0) EXPECT_EQ(state_of(t, m->at_home), CHIME_STATE_CANCELLED);
-  if (p->queue == 0) EXPECT_OK(chime_queue_shutdown(m->queue, PATIENCE));
   if (fits(m, 0) || fits(m, 1)) return;
   snprintf(text, sizeof text, "an order for: state %d; %s says %s (%d, %d); %s says %s (%d, %d); then %d, %d%s%s",
            (int)m->start, names[a->operation], chime_status_name(a->status), (int)a->seen.state, a->seen.deadline,
@@ -269,7 +253,7 @@ static void make_all_pairs(csuite *t, where place, chime_queue_t queue) {
   pthread_t other;
   p->t = t;
   p->queue = queue;
-  p->base_ns = queue != 0 ? now_of(t, queue) : monotonic_ns();
+  p->base_ns = now_of(t, queue);
   p->count = csuite_scaled(ROUNDS) < BATCH ? csuite_scaled(ROUNDS) : BATCH;
   if (!spawn(t, &other, be_the_other, p)) return;
   for (first = 0; first < OPERATIONS; first++) {
@@ -282,10 +266,8 @@ static void make_all_pairs(csuite *t, where place, chime_queue_t queue) {
   i = load(&p->offered);
   store(&p->offered, -1);
   pthread_join(other, NULL);
-  if (queue != 0) csuite_shutdown(t, queue);
+  csuite_shutdown(t, queue);
   EXPECT_EQ(load(&p->finalized), i * p->count); /* [8] */
 }
 
 TESTS_ON_STORMY_QUEUES(each_pair_of_calls_fits_an_order) { make_all_pairs(t, place, queue); }
-
-TEST(a_change_at_home_and_a_change_of_another_thread_are_both_made) { make_all_pairs(t, HOST, 0); }
