@@ -626,10 +626,11 @@ chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t cap
  *
  * A queue created with CHIME_QUEUE_BOUND may be driven (process, take_ticks, run, wait) only by the thread that created
  * it; others get CHIME_ERROR_WRONG_THREAD. Without it any thread may, one at a time; a second one gets
- * CHIME_ERROR_BUSY. As long as only the bound thread changes the queue's timers, its calls that start, postpone, cancel
- * and release them need no locked operations, and take about two thirds of the time. The first call of another thread
- * that changes one ends that, for the queue's life, and takes some microseconds. The first bound queue of a process that
- * has several threads takes some 10 ms to create, in which the system prepares for that call.
+ * CHIME_ERROR_BUSY. As long as only the bound thread changes the queue's timers, its calls that start, postpone,
+ * reschedule, cancel and release plain one-shots need no locked operations, and take about two thirds of the time. The
+ * first call of another thread that changes one ends that, for the queue's life, and takes some microseconds. The first
+ * bound queue of a process that has several threads takes some 10 ms to create, in which the system prepares for that
+ * call.
  *
  * A queue created with CHIME_QUEUE_RECORDS calls no functions at all: chime_queue_take_ticks copies the ticks that are
  * due into an array. That is for languages that cannot be called on foreign threads, or only at a price. Before you
