@@ -13,14 +13,15 @@
 const void *chime_queue_key(void);
 const void *chime_main_queue_key(void);
 
-bool chime_prepare_barrier(void) {
+static bool membarrier(int command) {
   int error = errno;
-  bool is_there = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  bool is_done = syscall(SYS_membarrier, command, 0, 0) == 0;
   errno = error;
-  return is_there;
+  return is_done;
 }
 
-void chime_barrier_in_all_threads(void) { syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); }
+bool chime_prepare_barrier(void) { return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
+bool chime_barrier_in_all_threads(void) { return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED); }
 
 void chime_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
 

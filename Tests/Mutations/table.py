@@ -516,5 +516,8 @@ mutation("home-not-looked-at", "2", "beginAtHome", "does not look whether the th
          (HOME, "if isHome(of: image) { return true }", "if BROKEN || isHome(of: image) { return true }"), I("at home"))
 mutation("home-not-left", "2", "wordToChange", "another thread changes a word without leaving home",
          (TIMER, "    control.leaveHome()\n    var backoff", "    if !BROKEN { control.leaveHome() }\n    var backoff"), I("at home"))
+mutation("home-writes-unseen", "2", "beginWritingAtHome", "whoever looks does not see that the home thread writes",
+         ("Memory/TimerSlot+Word.swift", "store(word.written(by: image.index).bits", "store((BROKEN ? word : word.written(by: image.index)).bits"),
+         I("at home beside a query"))
 mutation("home-after-release", "8", "endHome", "a released queue keeps its home",
          (CLOSING, "    control.endHome()", "    if !BROKEN { control.endHome() }"), I("at home beside release of the queue"))

@@ -40,11 +40,11 @@ static inline void chime_pause(void) {
 static inline void chime_compiler_barrier(void) { __asm__ volatile("" ::: "memory"); }
 
 /*
- * Makes every thread of the process that runs pass a memory barrier before it returns; chime_prepare_barrier says first
- * whether the system has that.
+ * Makes every thread of the process that runs pass a memory barrier before it returns. chime_prepare_barrier says first
+ * whether the system has that; all the same the other can be refused, where a sandbox was entered meanwhile.
  */
 bool chime_prepare_barrier(void);
-void chime_barrier_in_all_threads(void);
+bool chime_barrier_in_all_threads(void);
 
 static inline int chime_errno(void) { return errno; }
 static inline void chime_set_errno(int error) { errno = error; }

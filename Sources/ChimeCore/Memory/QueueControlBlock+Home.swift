@@ -60,7 +60,8 @@ extension QueueControlBlock {
     if index == 0 || index == ThreadState.existing?.image?.index { return }
     let marked = home | QueueControlBlock.leavingBit
     unsafe _ = storage.pointee.home.compareExchange(expected: home, desired: marked, ordering: .sequentiallyConsistent)
-    chime_barrier_in_all_threads()
+    // Refused: a store leaves its processor within microseconds anyway.
+    if !chime_barrier_in_all_threads() { withoutCancellation { _ = usleep(10_000) } }
     let image = WriterImages.image(index)
     var backoff = Backoff()
     while image.changesAtHome { backoff.pause() }

@@ -42,7 +42,7 @@ package final class HandlerBox {
         on: queue, function, context, selfRelease: selfRelease, first: schedule.first,
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
     }
-    let result = status ?? create(on: queue, schedule, target, selfRelease, context, &id)
+    let result = status ?? create(on: queue, schedule, target, selfRelease, reference, &id)
     if result.isFailure {
       unsafe reference.release()
       throw result.error
@@ -52,12 +52,12 @@ package final class HandlerBox {
 
   @inline(never)
   private static func create(
-    on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool, _ context: Context,
-    _ id: inout UInt64
+    on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool,
+    _ reference: Unmanaged<HandlerBox>, _ id: inout UInt64
   ) -> Status {
-    guard let box = unsafe of(context.pointer) else { return .invalidArgument }
+    let box = unsafe reference.takeUnretainedValue()
     var options = unsafe TimerOptions(
-      handler: function, context: context, target: target, selfRelease: selfRelease)
+      handler: function, context: Context(reference.toOpaque()), target: target, selfRelease: selfRelease)
     if box.registrationHandler != nil {
       options.registrationHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.registrationHandler?() }
     }
