@@ -46,7 +46,9 @@ let package = Package(
       name: "ChimeC", dependencies: ["CChime", "ChimeCore"], exclude: ["exports.map"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
     .target(name: "ChimeExports", linkerSettings: sharedLibrary("libchime.so")),
-    .target(name: "ChimeTestSupport", dependencies: ["Chime"], path: "Tests/Support", swiftSettings: swiftSettings),
+    .target(
+      name: "ChimeTestSupport", dependencies: ["Chime", "ChimeCore"], path: "Tests/Support",
+      swiftSettings: swiftSettings),
     .testTarget(
       name: "ChimeCoreTests", dependencies: ["Chime", "ChimeCore", "ChimeTestSupport"], path: "Tests/Core",
       swiftSettings: swiftSettings),

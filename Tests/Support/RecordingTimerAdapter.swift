@@ -1,4 +1,5 @@
 import Chime
+import ChimeCore
 import Dispatch
 import Synchronization
 
@@ -13,7 +14,7 @@ package final class RecordingTimerAdapter: TimerAdapter {
   }
 
   private let factory: RecordingTimerAdapterFactory
-  private let source = Mutex(Source())
+  private let source = Locked(Source())
 
   fileprivate init(_ factory: RecordingTimerAdapterFactory) {
     self.factory = factory
@@ -106,7 +107,7 @@ package final class RecordingTimerAdapterFactory: TimerAdapterFactory {
 
   package let calls = Log<String>()
   package let violations = Log<String>()
-  private let last = Mutex(Last())
+  private let last = Locked(Last())
   private let time = Atomic<UInt64>(1000)
 
   package init() {}

@@ -1,4 +1,5 @@
 import Chime
+import ChimeCore
 import Foundation
 import Glibc
 import Synchronization
@@ -42,7 +43,7 @@ package func capturing<each Argument>(_ alive: Counter) -> @Sendable (repeat eac
 
 /// What handlers have seen, in order, from any thread.
 package final class Log<Element: Sendable>: Sendable {
-  private let elements = Mutex<[Element]>([])
+  private let elements = Locked<[Element]>([])
   package init() {}
   package var all: [Element] { elements.withLock { $0 } }
   package var count: Int { elements.withLock { $0.count } }

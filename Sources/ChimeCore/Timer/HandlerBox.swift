@@ -42,7 +42,7 @@ package final class HandlerBox {
         on: queue, function, context, selfRelease: selfRelease, first: schedule.first,
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
     }
-    let result = status ?? create(on: queue, schedule, target, selfRelease, reference, &id)
+    let result = unsafe status ?? create(on: queue, schedule, target, selfRelease, reference, &id)
     if result.isFailure {
       unsafe reference.release()
       throw result.error
