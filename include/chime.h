@@ -835,9 +835,10 @@ chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
 
 /*
  * Every call that creates something answers CHIME_ERROR_NO_MEMORY if any of its allocations fails, and has then changed
- * nothing; CHIME_ERROR_LIMIT if chime_set_memory_limit forbids it; and CHIME_ERROR_RESOURCE if there is no thread or
- * descriptor. So do chime_queue_sync, chime_queue_async, chime_queue_get_stats, chime_main_run, chime_run_loop_run,
- * chime_timer_add_handler and _remove_handler, which need memory for a moment.
+ * nothing; and CHIME_ERROR_RESOURCE if there is no thread or descriptor. So do chime_queue_sync, chime_queue_async,
+ * chime_queue_get_stats, chime_main_run, chime_run_loop_run, chime_timer_add_handler and _remove_handler, which need
+ * memory for a moment. Where chime_set_memory_limit forbids an allocation, a call that would answer
+ * CHIME_ERROR_NO_MEMORY answers CHIME_ERROR_LIMIT.
  *
  * Operations that must not fail need no memory once their queue exists: a tick and the end of its handler, cancel,
  * suspend, release, shutdown, the release of a target, expiry, wake-ups. Where the language's runtime and libdispatch

@@ -166,6 +166,7 @@ VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {
   while (count < 1000 && chime_timer_after(queue, 20, probe_handler, p, NULL, &timer) == CHIME_OK) count++;
   EXPECT(count < 1000); /* slots that were there already */
   EXPECT_STATUS(chime_timer_after(queue, 20, probe_handler, p, NULL, &timer), CHIME_ERROR_LIMIT);
+  EXPECT(strstr(chime_last_error_detail(), "the limit of memory leaves too little") != NULL);
   EXPECT(chime_memory_used() <= used); /* a thread of a test before may have let go of some */
   EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT_LOG("p1@10");

@@ -5,7 +5,7 @@ import Synchronization
 extension QueueControlBlock {
   /// A free slot, for the caller only.
   @inline(__always)
-  func takeSlot(_ thread: ThreadState) -> Result<TimerSlot, SlotError> {
+  func takeSlot(_ thread: ThreadState) -> Result<TimerSlot, Status> {
     if let index = thread.cache(of: self)?.pop() { return .success(Slab.slot(index)) }
     return takeSlotSlowly(thread)
   }
@@ -35,13 +35,15 @@ extension QueueControlBlock {
     return true
   }
 
-  private func takeSlotSlowly(_ thread: ThreadState) -> Result<TimerSlot, SlotError> {
+  private func takeSlotSlowly(_ thread: ThreadState) -> Result<TimerSlot, Status> {
     // Another control block's slots leave the cache before this one's lock is taken: two control blocks are never
     // locked at once.
     let cache = isLimited ? nil : thread.claimCache(for: self)
     return unsafe storage.pointee.slots.withLock { store in
-      if cache == nil, store.live >= store.limit { return .failure(.limit) }
-      guard let index = take(&store) else { return .failure(Memory.refusal == .limit ? .limit : .noMemory) }
+      if cache == nil, store.live >= store.limit {
+        return .failure(Status.limit.because("queue has as many timers as its timer_limit admits"))
+      }
+      guard let index = take(&store) else { return .failure(Memory.refusal) }
       store.live &+= 1
       if let cache {
         while cache.count < ThreadCache.filled, let more = take(&store) { _ = cache.push(more) }
@@ -182,9 +184,4 @@ extension QueueControlBlock {
       return nil
     }
   }
-}
-
-enum SlotError: Error {
-  case limit
-  case noMemory
 }

@@ -124,7 +124,7 @@ extension TimerRef {
     guard let word = beginWriting() else { return .invalidHandle }
     guard let sideRecord = slot.makeSideRecord() else {
       abandonWriting(word)
-      return .noMemory
+      return Memory.refusal
     }
     let named = sideRecord.named ?? fresh
     if unsafe sideRecord.value.named == nil { sideRecord.update { unsafe $0.named = Unmanaged.passRetained(fresh) } }

@@ -126,12 +126,11 @@ extension TimerRef {
     guard control.givesRecords == options.flags.contains(.givesRecords) else {
       return handlerMismatch(options)
     }
-    guard let thread = ThreadState.obtain() else { return .noMemory }
+    guard let thread = ThreadState.obtain() else { return Memory.refusal }
     let slot: TimerSlot
     switch control.takeSlot(thread) {
     case .success(let taken): slot = taken
-    case .failure(.limit): return Status.limit.because("queue has as many timers as its timer_limit admits")
-    case .failure(.noMemory): return .noMemory
+    case .failure(let status): return status
     }
     var target: TimerTarget?
     if options.needsSideRecord || schedule?.needsSideRecord(on: control) == true {
@@ -211,13 +210,13 @@ extension TimerRef {
       case .failure(let status): return .failure(status)
       }
     }
-    guard let sideRecord = slot.makeSideRecord() else { return .failure(.noMemory) }
+    guard let sideRecord = slot.makeSideRecord() else { return .failure(Memory.refusal) }
     var label: UnsafeMutablePointer<CChar>?
     if let text = unsafe options.label {
       unsafe label = unsafe Labels.copy(text)
       if unsafe label == nil {
         slot.endSideRecord()
-        return .failure(.noMemory)
+        return .failure(Memory.refusal)
       }
     }
     sideRecord.targetID = options.target

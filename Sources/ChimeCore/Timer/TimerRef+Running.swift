@@ -25,7 +25,7 @@ extension TimerRef {
   }
 
   private func apply(_ event: TimerEvent, _ schedule: Schedule?, keepsRest: Bool = false) -> Status {
-    guard let thread = ThreadState.obtain() else { return .noMemory }
+    guard let thread = ThreadState.obtain() else { return Memory.refusal }
     guard var word = beginWriting(sending: event == .activate) else { return .invalidHandle }
     let before = word
     guard let state = word.state, let next = Transition(from: state, on: event).next else {
@@ -45,7 +45,7 @@ extension TimerRef {
     guard schedule?.needsSideRecord(on: control) != true || slot.makeSideRecord() != nil, advanceGeneration(&word)
     else {
       abandonWriting(before)
-      return .noMemory
+      return Memory.refusal
     }
     if let schedule { slot.store(schedule) }
     if let sideRecord = slot.sideRecord {
@@ -225,7 +225,7 @@ extension TimerRef {
     }
     guard let sideRecord = slot.makeSideRecord() else {
       abandonWriting(word)
-      return .noMemory
+      return Memory.refusal
     }
     let now = control.now
     sideRecord.update { sideRecord in
