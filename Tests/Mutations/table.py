@@ -410,8 +410,8 @@ mutation("refused-writes-id", "19", "TimerRef.create", "writes the id of a timer
           "        if BROKEN { unsafe out?.pointee = 7 }\n        control.giveBack(slot, thread)\n        return status\n"),
          R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused cancels the timer",
-         (RUNNING, "    guard let sideRecord = slot.makeSideRecord() else {\n      abandonWriting(word)\n      return .noMemory",
-          "    guard let sideRecord = slot.makeSideRecord() else {\n      BROKEN ? _ = endWriting(word.with(.cancelled)) : abandonWriting(word)\n      return .noMemory"),
+         (RUNNING, "    guard let sideRecord = slot.makeSideRecord() else {\n      abandonWriting(word)\n      return Memory.refusal",
+          "    guard let sideRecord = slot.makeSideRecord() else {\n      BROKEN ? _ = endWriting(word.with(.cancelled)) : abandonWriting(word)\n      return Memory.refusal"),
          F("allocations", "chime_timer_fire"))
 mutation("refused-handler-stays", "8, 19", "NamedHandlers.add", "a handler that was refused is there all the same",
          ("Timer/NamedHandlers.swift", "      guard state.canChange else { return (Memory.refusal, nil) }\n      let entry",
