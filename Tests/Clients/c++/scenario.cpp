@@ -52,15 +52,6 @@ class Ticker {
   std::uintptr_t number_;
 };
 
-class Target {
- public:
-  explicit Target(chime_target_t id) : id(id) {}
-  Target(const Target &) = delete;
-  ~Target() { chime_target_release(id); }
-  void reset() { ok(chime_target_release(std::exchange(id, 0))); }
-  chime_target_t id;
-};
-
 void virtual_time() {
   chime::queue queue(CHIME_QUEUE_VIRTUAL);
   auto advance = [&](std::chrono::nanoseconds duration) { ok(queue.advance(duration)); };
@@ -122,18 +113,14 @@ void virtual_time() {
   ok(timer.release());
 
   std::puts("- target");
-  Target target(made<chime_target_t>(chime_target_create, context(77), on_destroy));
   chime_timer_options weak{};
-  weak.target = target.id;
+  weak.target = made<chime_target_t>(chime_target_create, context(77), on_destroy);
   ok(queue.start(chime::schedule::every(10ns), Ticker(5), timer, weak));
   advance(10ns);
-  {
-    void *object = made<void *>(chime_target_retain, target.id);
-    Target reference(target.id);
-    std::printf("retain %" PRIuPTR "\n", number(object));
-  }
+  std::printf("retain %" PRIuPTR "\n", number(made<void *>(chime_target_retain, weak.target)));
+  ok(chime_target_release(weak.target));
   advance(10ns);
-  target.reset();
+  ok(chime_target_release(weak.target));
   std::printf("state %d activate %s retain %s\n", timer.state(), timer.activate().name(),
               name(chime_target_retain(weak.target, nullptr)));
   ok(timer.release());
