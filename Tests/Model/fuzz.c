@@ -31,15 +31,11 @@ int64_t take_duration(bytes *input) {
   return edges[code - 224];
 }
 
-static int tracing(void) {
-  static int known = -1;
-  if (known < 0) known = getenv("CHIME_FUZZ_TRACE") != NULL;
-  return known;
-}
-
 void trace(const char *format, ...) {
+  static int is_asked_for = -1;
   va_list arguments;
-  if (!tracing()) return;
+  if (is_asked_for < 0) is_asked_for = getenv("CHIME_FUZZ_TRACE") != NULL;
+  if (!is_asked_for) return;
   va_start(arguments, format);
   vfprintf(stderr, format, arguments);
   va_end(arguments);

@@ -29,30 +29,30 @@ static void compare_generation(timer *t) {
   expect_of_timer(t, "check of another", chime_timer_check_generation(t->id, generation + 1), CHIME_IGNORED);
 }
 
+#define INFO(member, expected) expect_of_timer(t, "info." #member, (int64_t)info.member, (int64_t)(expected))
+
 static void compare_info(const timer *t) {
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
   int keeps = t->state == CHIME_STATE_SUSPENDED && t->schedule.resume_policy == CHIME_RESUME_REMAINING;
   int repeats = t->has_schedule && t->schedule.interval_ns > 0;
   int64_t leeway = t->has_schedule ? t->schedule.leeway_ns : 0;
   expect_of_timer(t, "status of get_info", chime_timer_get_info(t->id, &info), CHIME_OK);
-  expect_of_timer(t, "info.state", info.state, t->state);
-  expect_of_timer(t, "info.queue", (int64_t)info.queue, (int64_t)the.queue);
-  expect_of_timer(t, "info.generation", (int64_t)info.generation, (int64_t)t->generation);
-  expect_of_timer(t, "info.sequence", (int64_t)info.sequence, (int64_t)t->sequence);
-  expect_of_timer(t, "info.next_deadline", info.next_deadline_ns,
-                  t->state == CHIME_STATE_RUNNING ? t->deadline : CHIME_FOREVER);
-  expect_of_timer(t, "info.remaining", info.remaining_ns, keeps ? t->deadline : -1);
-  expect_of_timer(t, "info.interval", info.interval_ns, repeats ? t->schedule.interval_ns : 0);
+  INFO(state, t->state);
+  INFO(queue, the.queue);
+  INFO(generation, t->generation);
+  INFO(sequence, t->sequence);
+  INFO(next_deadline_ns, t->state == CHIME_STATE_RUNNING ? t->deadline : CHIME_FOREVER);
+  INFO(remaining_ns, keeps ? t->deadline : -1);
+  INFO(interval_ns, repeats ? t->schedule.interval_ns : 0);
   if (info.leeway_ns > leeway || info.leeway_ns < leeway - leeway / 33000000 - (leeway >= 1 << 26)) {
     fail("timer %d: info.leeway is %" PRId64 ", not %" PRId64, t->number, info.leeway_ns, leeway);
   }
   /* OPEN: a one-shot ends after one tick whatever its limit, and does not remember it. */
-  expect_of_timer(t, "info.tick_limit", (int64_t)info.tick_limit, repeats ? (int64_t)t->schedule.tick_limit : 0);
-  expect_of_timer(t, "info.due_count", (int64_t)info.due_count,
-                  repeats && t->schedule.tick_limit > 0 ? (int64_t)t->due_count : 0);
-  expect_of_timer(t, "info.missed", (int64_t)info.missed, (int64_t)t->missed);
-  expect_of_timer(t, "info.busy", info.busy, t->busy != 0);
-  expect_of_timer(t, "info.has_schedule", info.has_schedule, t->has_schedule);
+  INFO(tick_limit, repeats ? t->schedule.tick_limit : 0);
+  INFO(due_count, repeats && t->schedule.tick_limit > 0 ? t->due_count : 0);
+  INFO(missed, t->missed);
+  INFO(busy, t->busy != 0);
+  INFO(has_schedule, t->has_schedule);
 }
 
 void compare_timer(timer *t) {

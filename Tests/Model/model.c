@@ -81,15 +81,17 @@ timer *model_add_timer(model *m) {
 }
 
 /* Why a call that takes a schedule is refused: any of the reasons, where there are several. */
-static statuses refusals(const timer *t, const chime_schedule *schedule, int refused) {
+static statuses refusals(const timer *t, const chime_schedule *schedule) {
   statuses all = 0;
   if (t->released) all |= STATUS(CHIME_ERROR_INVALID_HANDLE);
-  if (refused || (schedule == NULL && !t->has_schedule && !t->released)) all |= STATUS(CHIME_ERROR_INVALID_ARGUMENT);
+  if (schedule != NULL ? !schedule_is_valid(schedule) : !t->has_schedule && !t->released) {
+    all |= STATUS(CHIME_ERROR_INVALID_ARGUMENT);
+  }
   return all;
 }
 
-statuses model_activate(model *m, timer *t, const chime_schedule *schedule, int refused) {
-  statuses all = refusals(t, schedule, refused);
+statuses model_activate(model *m, timer *t, const chime_schedule *schedule) {
+  statuses all = refusals(t, schedule);
   if (!t->released && timer_is_live(t)) all |= STATUS(CHIME_IGNORED);
   if (!t->released && !timer_is_live(t) && target_is_gone(m, t)) all |= STATUS(CHIME_ERROR_TARGET_GONE);
   if (all != 0) return all;
@@ -97,8 +99,8 @@ statuses model_activate(model *m, timer *t, const chime_schedule *schedule, int 
   return STATUS(CHIME_OK);
 }
 
-statuses model_restart(model *m, timer *t, const chime_schedule *schedule, int refused) {
-  statuses all = refusals(t, schedule, refused);
+statuses model_restart(model *m, timer *t, const chime_schedule *schedule) {
+  statuses all = refusals(t, schedule);
   if (!t->released && target_is_gone(m, t)) all |= STATUS(CHIME_ERROR_TARGET_GONE);
   if (all != 0) return all;
   if (timer_is_live(t)) run_from_now(m, t, schedule);
@@ -106,8 +108,8 @@ statuses model_restart(model *m, timer *t, const chime_schedule *schedule, int r
   return took_effect(t);
 }
 
-statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule, int refused) {
-  statuses all = refusals(t, schedule, refused);
+statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule) {
+  statuses all = refusals(t, schedule);
   if (all != 0) return all;
   new_generation(m, t);
   take_schedule(t, schedule);

@@ -122,10 +122,10 @@ typedef struct model {
 /* Calls: the statuses that are right. What takes effect has taken effect in the model when they return. */
 timer *model_add_timer(model *m);
 void model_start(model *m, timer *t, const chime_schedule *schedule);
-/* schedule: NULL keeps the one it has; refused: one was given, and it is not valid. */
-statuses model_activate(model *m, timer *t, const chime_schedule *schedule, int refused);
-statuses model_restart(model *m, timer *t, const chime_schedule *schedule, int refused);
-statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule, int refused);
+/* schedule: NULL keeps the one it has. */
+statuses model_activate(model *m, timer *t, const chime_schedule *schedule);
+statuses model_restart(model *m, timer *t, const chime_schedule *schedule);
+statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule);
 statuses model_suspend(model *m, timer *t);
 statuses model_resume(model *m, timer *t);
 statuses model_postpone(model *m, timer *t, int64_t point_ns, int64_t delay_ns);

@@ -14,8 +14,7 @@ static int is_due(const timer *t, int64_t now) {
 }
 
 static int next_callback(const timer *t) {
-  if (t->has_armed && t->has_cancelled) return t->next_is_armed ? CHIME_TICK_ARMED : CHIME_TICK_CANCELLED;
-  return t->has_armed ? CHIME_TICK_ARMED : CHIME_TICK_CANCELLED;
+  return t->has_armed && (t->next_is_armed || !t->has_cancelled) ? CHIME_TICK_ARMED : CHIME_TICK_CANCELLED;
 }
 
 static int target_lives(const model *m, const timer *t) {

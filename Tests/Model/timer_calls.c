@@ -97,19 +97,21 @@ void create(const operation *o, timer *none) {
 
 /* Every id is a timer's here, if only one that was released: arguments.c tries forged ones. */
 
+static const struct {
+  statuses (*model)(model *m, timer *t, const chime_schedule *schedule);
+  chime_status (*library)(chime_timer_t timer, const chime_schedule *schedule);
+} schedule_calls[KINDS] = {
+    [ACTIVATE] = {model_activate, chime_timer_activate},
+    [RESTART] = {model_restart, chime_timer_restart},
+    [RESCHEDULE] = {model_reschedule, chime_timer_reschedule},
+};
+
 void call_with_schedule(const operation *o, timer *t) {
   chime_schedule s = schedule_now(o);
   const chime_schedule *given = o->has_schedule ? &s : NULL;
-  int refused = o->has_schedule && !schedule_is_valid(&s);
-  statuses permitted = o->kind == ACTIVATE  ? model_activate(M, t, given, refused)
-                       : o->kind == RESTART ? model_restart(M, t, given, refused)
-                                            : model_reschedule(M, t, given, refused);
-  chime_status status;
+  statuses permitted = schedule_calls[o->kind].model(M, t, given);
   if (given != NULL) trace_schedule(given);
-  status = o->kind == ACTIVATE  ? chime_timer_activate(t->id, given)
-           : o->kind == RESTART ? chime_timer_restart(t->id, given)
-                                : chime_timer_reschedule(t->id, given);
-  expect_status("activate, restart or reschedule", status, permitted);
+  expect_status("activate, restart or reschedule", schedule_calls[o->kind].library(t->id, given), permitted);
 }
 
 void postpone(const operation *o, timer *t) {
@@ -139,7 +141,7 @@ void churn(const operation *o, timer *t) {
   the.calls += MOST_CALLS / 4;
   for (int64_t i = 1100; i > 0; i -= 1) {
     s.first_ns = i * step;
-    expect_status("reschedule", chime_timer_reschedule(t->id, &s), model_reschedule(M, t, &s, 0));
+    expect_status("reschedule", chime_timer_reschedule(t->id, &s), model_reschedule(M, t, &s));
     (void)chime_queue_next_deadline(the.queue, &next);
   }
 }

@@ -10,7 +10,6 @@
 const int peer_traits = PEER_THREAD_SAFE | PEER_IN_KERNEL;
 
 static timer_t *timers;
-static timer_t beat;
 static sigset_t signals;
 
 void peer_open(size_t count) {
@@ -65,7 +64,4 @@ void peer_run(void) {
   }
 }
 
-void peer_repeat(int64_t interval_ns) {
-  beat = new_timer(0);
-  set(beat, bench.base_ns + interval_ns, interval_ns);
-}
+void peer_repeat(int64_t interval_ns) { set(new_timer(0), bench.base_ns + interval_ns, interval_ns); }

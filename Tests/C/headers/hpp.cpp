@@ -1,5 +1,7 @@
-// chime.hpp: lambdas are destroyed exactly once, durations saturate, failures come as asked for. `make -C .. hpp`
+// chime.hpp: lambdas are destroyed exactly once, durations saturate, failures come as asked for, calls reach their
+// functions of C. `make -C .. hpp`
 #include <chime.hpp>
+#include <poll.h>
 
 #include <cassert>
 #include <cmath>
@@ -136,6 +138,33 @@ void schedules() {
          timer.next_deadline() == 9223372036854775807ns);
 }
 
+void calls() {
+  chime::queue queue, host;
+  EXPECT(!chime::queue::make(queue, CHIME_QUEUE_VIRTUAL).failed());
+  int ticks = 0;
+  chime_timer_options weak = CHIME_TIMER_OPTIONS_INIT;
+  EXPECT(chime_target_create(
+             &ticks, [](void *target) { *static_cast<int *>(target) += 100; }, &weak.target) == CHIME_OK);
+  chime::timer timer;
+  EXPECT(queue.start(
+             chime::schedule::every(10ns).resume(CHIME_RESUME_REMAINING),
+             [&ticks](const chime_tick &tick) { ticks += tick.target == &ticks; }, timer, weak) == CHIME_OK);
+  EXPECT(queue.advance(14ns) == CHIME_OK && ticks == 1);
+  EXPECT(timer.suspend() == CHIME_OK && timer.suspend() == CHIME_IGNORED && queue.jump(100ns) == CHIME_OK);
+  EXPECT(timer.resume() == CHIME_OK && timer.resume() == CHIME_IGNORED && timer.next_deadline() == 120ns);
+  EXPECT(chime_target_release(weak.target) == CHIME_OK && ticks == 101 && timer.state() == CHIME_STATE_CANCELLED);
+  EXPECT(timer.activate() == CHIME_ERROR_TARGET_GONE);
+  EXPECT(std::strcmp(timer.activate().name(), "CHIME_ERROR_TARGET_GONE") == 0);
+  EXPECT(queue.shutdown() == CHIME_OK && queue.id() == 0 && queue.advance(1ns) == CHIME_ERROR_INVALID_HANDLE);
+
+  EXPECT(!chime::queue::make(host, CHIME_QUEUE_HOST).failed());
+  EXPECT(host.once(1ms, [&ticks] { ticks++; }) == CHIME_OK);
+  while (ticks == 101 && failures == 0) {
+    pollfd entry = {host.fd(), POLLIN, 0};
+    EXPECT(poll(&entry, 1, 30000) == 1 && host.process() == CHIME_OK);
+  }
+}
+
 #if defined(__cpp_exceptions)
 void exceptions() {
   try {
@@ -196,6 +225,7 @@ int main() {
   small_lambdas_lie_in_the_context();
   durations_saturate();
   schedules();
+  calls();
 #if defined(__cpp_exceptions)
   exceptions();
   a_queue_that_is_destroyed_has_ended();

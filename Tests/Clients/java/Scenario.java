@@ -419,7 +419,7 @@ final class Scenario {
     ok(chime_queue_shutdown(queue, FOREVER));
   }
 
-  /** Compares the structures above with the header's, as the C compiler lays them out (layout.c). */
+  /** Compares the structures above with the header's, as the record of the ABI has them. */
   static void checkLayout() throws Exception {
     Map<String, Sized> sized = Map.of("chime_queue_options", new QueueOptions(), "chime_schedule", new Schedule(),
         "chime_timer_options", new TimerOptions(), "chime_timer_info", new TimerInfo());

@@ -22,19 +22,12 @@
 
 static int64_t integer(napi_env env, napi_value value) {
   int64_t result = INT64_MIN; /* no id and no duration: Chime refuses it too */
-  napi_valuetype type = napi_undefined;
   double number;
   bool lossless;
-  napi_typeof(env, value, &type);
-  if (type == napi_bigint) {
-    napi_get_value_bigint_int64(env, value, &result, &lossless);
-  } else if (type == napi_number) {
-    napi_get_value_double(env, value, &number);
-    if (isinf(number)) result = number > 0 ? CHIME_FOREVER : INT64_MIN;
-    else napi_get_value_int64(env, value, &result);
-  } else {
-    napi_throw_type_error(env, NULL, "a number is wanted");
-  }
+  if (napi_get_value_bigint_int64(env, value, &result, &lossless) == napi_ok) return result;
+  if (napi_get_value_double(env, value, &number) != napi_ok) napi_throw_type_error(env, NULL, "a number is wanted");
+  else if (isinf(number)) result = number > 0 ? CHIME_FOREVER : INT64_MIN;
+  else napi_get_value_int64(env, value, &result);
   return result;
 }
 
@@ -141,12 +134,13 @@ static void on_destroy(void *object) {
   drop(object);
 }
 
-/* ---- Calls that give a status ---- */
+/* ---- Calls that give a number: all but the first give a status ---- */
 
 #define INTEGER(index) integer(env, values[index])
 #define ID (uint64_t) INTEGER(0)
 /* clang-format off */
 #define CALLS(C) \
+  C(version, chime_version()) \
   C(queueShutdown, chime_queue_shutdown(ID, INTEGER(1))) \
   C(queueAdvance, chime_queue_advance(ID, INTEGER(1))) \
   C(queueJump, chime_queue_jump(ID, INTEGER(1))) \
@@ -163,7 +157,10 @@ static void on_destroy(void *object) {
 /* clang-format on */
 
 #define DEFINE(name, call) \
-  static napi_value name(napi_env env, napi_value *values) { return number(env, call); }
+  static napi_value name(napi_env env, napi_value *values) { \
+    (void)values; \
+    return number(env, call); \
+  }
 CALLS(DEFINE)
 
 static napi_value queueAsync(napi_env env, napi_value *values) {
@@ -176,11 +173,6 @@ static napi_value queueAsync(napi_env env, napi_value *values) {
 }
 
 /* ---- Calls that have a result ---- */
-
-static napi_value version(napi_env env, napi_value *values) {
-  (void)values;
-  return number(env, chime_version());
-}
 
 static napi_value statusName(napi_env env, napi_value *values) {
   napi_value result = NULL;
@@ -350,7 +342,7 @@ static napi_value unwatch(napi_env env, napi_value *values) {
 
 /* clang-format off */
 #define OTHERS(F) \
-  F(version) F(statusName) F(queueCreate) F(queueNow) F(queueTakeTicks) F(queueAsync) F(timerStart) F(timerState) \
+  F(statusName) F(queueCreate) F(queueNow) F(queueTakeTicks) F(queueAsync) F(timerStart) F(timerState) \
   F(timerInfo) F(targetCreate) F(targetRetain) F(watch) F(unwatch)
 /* clang-format on */
 

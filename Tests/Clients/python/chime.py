@@ -94,7 +94,7 @@ STRUCTURES = {
 
 
 def check_layout():
-    """Compares the structures above with the header's, as the C compiler lays them out (layout.c)."""
+    """Compares the structures above with the header's, as the record of the ABI has them."""
     with open(os.environ["CHIME_LAYOUT"]) as lines:
         for name, number in map(str.split, lines):
             structure, _, member = name.partition(".")

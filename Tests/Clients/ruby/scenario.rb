@@ -46,7 +46,7 @@ module Chime
     layout.keys.zip(bytes.unpack(layout.values.join)).to_h
   end
 
-  # Compares the structures above with the header's, as the C compiler lays them out (layout.c).
+  # Compares the structures above with the header's, as the record of the ABI has them.
   def self.check_layout
     File.foreach(ENV.fetch("CHIME_LAYOUT")) do |line|
       path, number = line.split

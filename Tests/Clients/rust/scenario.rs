@@ -279,7 +279,7 @@ fn records() -> Result<(), Error> {
     Ok(())
 }
 
-/// Compares the structures above with the header's, as the C compiler lays them out (layout.c).
+/// Compares the structures above with the header's, as the record of the ABI has them.
 fn check_layout() {
     let ours = layout();
     let path = std::env::var("CHIME_LAYOUT").expect("CHIME_LAYOUT");

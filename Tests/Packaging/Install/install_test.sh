@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 mkdir "$work/tools" "$work/project" "$prefix"
-cp "$here/program.c" "$here/CMakeLists.txt" "$work/project"
+cp "$here/program.c" "$here/CMakeLists.txt" "$here/../../../examples-c/check.h" "$work/project"
 
 fail() {
   echo "FAILED: $*" >&2

@@ -3,8 +3,10 @@
 //! A `Sleep` does nothing until it is polled, and needs a task to call somebody back. Timers that will be moved are
 //! sleeps that were polled once; timers that will tick are tasks that wait for one: which of the two is wanted is known
 //! by `bench.expected`.
+//!
+//! One object in the archive: the harness must have `peer_open`, and gets with it those that it may lack.
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -36,6 +38,7 @@ extern "C" {
     fn bench_tick_call(i: usize) -> c_int;
     fn bench_beat_call(due_times: u64) -> c_int;
     fn clock_gettime(clock: c_int, time: *mut [i64; 2]) -> c_int;
+    fn printf(format: *const c_char, ...) -> c_int;
 }
 
 struct Nobody;
@@ -49,7 +52,7 @@ struct Peer {
     done: Notify,
 }
 
-// Made by `tokio_open`, before the threads of a load begin, and never freed.
+// Made by `peer_open`, before the threads of a load begin, and never freed.
 static mut PEER: *mut Peer = std::ptr::null_mut();
 
 fn peer() -> &'static Peer {
@@ -82,14 +85,24 @@ unsafe fn slice<'a, T>(first: *const T, count: usize) -> &'a [T] {
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn tokio_open(count: usize) {
+#[allow(non_upper_case_globals)]
+pub static peer_traits: c_int = 1; // PEER_THREAD_SAFE
+
+/// On C's standard output, where the rest of the line is.
+#[no_mangle]
+pub unsafe extern "C" fn peer_print_version() {
+    printf(concat!(env!("TOKIO_VERSION"), "\0").as_ptr().cast());
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn peer_open(count: usize) {
     let runtime = || Builder::new_current_thread().enable_time().build().unwrap();
     let runtimes = std::iter::repeat_with(runtime).take(count).collect();
     PEER = Box::into_raw(Box::new(Peer { runtimes, sleeps: Vec::new(), done: Notify::new() }));
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn tokio_fill(offsets: *const Offset, count: usize) {
+pub unsafe extern "C" fn peer_fill(offsets: *const Offset, count: usize) {
     let base = base();
     let _inside = peer().runtimes[0].enter();
     let waker = waker();
@@ -117,7 +130,7 @@ pub unsafe extern "C" fn tokio_fill(offsets: *const Offset, count: usize) {
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn tokio_create(queue: usize, offsets: *const Offset, count: usize) {
+pub unsafe extern "C" fn peer_create(queue: usize, offsets: *const Offset, count: usize) {
     let base = base();
     let _inside = peer().runtimes[queue].enter();
     let waker = waker();
@@ -128,7 +141,7 @@ pub unsafe extern "C" fn tokio_create(queue: usize, offsets: *const Offset, coun
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn tokio_postpone(which: *const u32, offsets: *const Offset, count: usize) {
+pub unsafe extern "C" fn peer_postpone(which: *const u32, offsets: *const Offset, count: usize) {
     let base = base();
     let sleeps = &mut (*PEER).sleeps;
     for (i, offset) in slice(which, count).iter().zip(slice(offsets, count)) {
@@ -137,12 +150,12 @@ pub unsafe extern "C" fn tokio_postpone(which: *const u32, offsets: *const Offse
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn tokio_run() {
+pub unsafe extern "C" fn peer_run() {
     peer().runtimes[0].block_on(peer().done.notified());
 }
 
 #[no_mangle]
-pub unsafe extern "C" fn tokio_repeat(interval_ns: i64) {
+pub unsafe extern "C" fn peer_repeat(interval_ns: i64) {
     let base = base();
     let period = Duration::from_nanos(interval_ns as u64);
     peer().runtimes[0].spawn(async move {

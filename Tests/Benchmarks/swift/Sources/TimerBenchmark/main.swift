@@ -31,8 +31,8 @@ func time(_ row: Int, _ peer: any Peer, _ count: Int, _ body: () throws -> Void)
 }
 
 for round in 0..<rounds {
-  var random = Random(seed: UInt64(round))
-  let delays = (0..<expiries).map { _ in Int(random.next() % UInt64(window)) }
+  srand48(round)
+  let delays = (0..<expiries).map { _ in lrand48() % window }
   for peer in peers {
     // Foundation's timers never go away on Linux, and slow each other down.
     let (made, due) = peer is FoundationPeer ? (creations / 20, expiries / 20) : (creations, expiries)
@@ -61,17 +61,4 @@ func processorTime() -> Double {
   var time = timespec()
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
   return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Random: RandomNumberGenerator {
-  private var state: UInt64
-  init(seed: UInt64) { state = seed }
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
 }
