@@ -80,24 +80,14 @@ static const char *name_of(timeline *l, char letter) {
 
 /* ---- Timers ------------------------------------------------------------------------------------------------------ */
 
-static probe *new_timer(timeline *l, char letter, making m) {
-  probe *p = l->of[(int)letter] = of_timeline(l, probe_new(l->t, l->queue, name_of(l, letter)));
-  p->target = m.target;
-  return p;
-}
-
 static void make(timeline *l, char letter, const chime_schedule *schedule, making m) {
   csuite *t = l->t;
-  probe *p = new_timer(l, letter, m);
+  probe *p = l->of[(int)letter] = of_timeline(l, probe_new(l->t, l->queue, name_of(l, letter)));
+  p->target = m.target;
   chime_timer_options options = m.is_full ? probe_full_options(p) : probe_options(p);
   if (m.is_self_releasing) options.flags = CHIME_TIMER_SELF_RELEASE;
   EXPECT_OK(schedule == NULL ? chime_timer_create(l->queue, &options, &p->timer)
                              : chime_timer_start(l->queue, &options, schedule, &p->timer));
-}
-
-/* A queue in place of the one that nothing was done with yet. */
-static void make_queue(timeline *l, int64_t start_ns, uint32_t flags) {
-  l->queue = csuite_queue_with(l->t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.start_ns = start_ns, .flags = flags));
 }
 
 static chime_status add_handler(timeline *l, probe *p, const char *s) {
@@ -236,7 +226,6 @@ static void look_at_value(timeline *l, probe *o, const char *s, const char *stat
 /* ---- Statements -------------------------------------------------------------------------------------------------- */
 
 static void perform_on_a_timer(timeline *l, const char *statement) {
-  csuite *t = l->t;
   char letter = statement[0];
   const char *s = statement + 1;
   making m = {0, 0, NULL};
@@ -246,15 +235,6 @@ static void perform_on_a_timer(timeline *l, const char *statement) {
   } else if (is_number(s)) {
     chime_schedule schedule = take_schedule(l, &s, &m);
     make(l, letter, &schedule, m);
-  } else if (take(&s, "after")) {
-    probe *p = new_timer(l, letter, m);
-    int64_t delay = take_number(&s);
-    EXPECT_OK(take(&s, "every") ? chime_timer_after_every(l->queue, delay, take_number(&s), probe_handler, p,
-                                                          probe_finalizer, &p->timer)
-                                : chime_timer_after(l->queue, delay, probe_handler, p, probe_finalizer, &p->timer));
-  } else if (take(&s, "every")) {
-    probe *p = new_timer(l, letter, m);
-    EXPECT_OK(chime_timer_every(l->queue, take_number(&s), probe_handler, p, probe_finalizer, &p->timer));
   } else if (l->of[(int)letter] != NULL) {
     look_at_timer(l, l->of[(int)letter], s, statement);
     return;
@@ -283,10 +263,8 @@ static chime_status call(script *script, const char *statement) {
 static void perform(script *script, const char *statement) {
   timeline *l = (timeline *)script;
   const char *s = statement;
-  if (take(&s, "queue from")) {
-    make_queue(l, take_number(&s), 0);
-  } else if (take(&s, "queue with leeway")) {
-    make_queue(l, 0, CHIME_QUEUE_HONOUR_LEEWAY);
+  if (take(&s, "queue with leeway")) { /* in place of the one that nothing was done with yet */
+    l->queue = csuite_queue_with(l->t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_HONOUR_LEEWAY));
   } else if (take(&s, "now")) {
     script_expect(script, statement, now_of(l->t, l->queue), take_number(&s));
   } else if (take(&s, "next")) {
