@@ -128,31 +128,6 @@ OWN_THREAD_TEST(a_stop_before_a_run_ends_that_one_and_no_other) {
   EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_STOPPED);
 }
 
-static void *stop_again_and_again(void *argument) {
-  probe *p = argument;
-  for (int i = 0; i < (int)p->number; i++) {
-    while (load(&p->flag) < i) {}
-    add(&p->gate, chime_run_loop_stop(*(chime_run_loop_t *)p->user) == CHIME_OK);
-  }
-  return NULL;
-}
-
-OWN_THREAD_TEST(no_stop_is_lost_however_it_meets_the_run) {
-  chime_run_loop_t loop = current_loop(t);
-  probe *p = probe_new(t, 0, "a");
-  pthread_t thread;
-  p->user = &loop;
-  p->number = csuite_scaled(10000);
-  EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING));
-  if (!spawn(t, &thread, stop_again_and_again, p)) return;
-  for (int i = 0; i < (int)p->number; i++) {
-    EXPECT_STATUS(chime_run_loop_run(i % 2 ? TRACKING : NULL, PATIENCE, 0), CHIME_STOPPED);
-    store(&p->flag, i + 1);
-  }
-  pthread_join(thread, NULL);
-  EXPECT_EQ(load(&p->gate), p->number);
-}
-
 static void stop_this_loop(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_run_loop_stop(*(chime_run_loop_t *)p->user));
 }
