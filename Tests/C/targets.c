@@ -111,21 +111,6 @@ TIMELINE(a_handler_may_release_its_own_target,
          "O target; a 0/10 full of O; a: O.release, O.retain -> INVALID_HANDLE, a is over; +0 | a^ a1@0 O. a-; "
          "+100; a.release | a.")
 
-/* Two targets of one object are two targets; neither needs a destructor. */
-TEST(one_object_may_have_two_targets) {
-  int number = 0;
-  void *found = NULL;
-  chime_target_t first = 0, second = 0;
-  EXPECT_OK(chime_target_create(&number, NULL, &first));
-  EXPECT_OK(chime_target_create(&number, NULL, &second));
-  EXPECT(first != second);
-  EXPECT_OK(chime_target_release(first));
-  EXPECT_OK(chime_target_retain(second, &found));
-  EXPECT(found == &number);
-  EXPECT_OK(chime_target_release(second));
-  EXPECT_OK(chime_target_release(second));
-}
-
 /* A timer that names this target is refused, in every way to make one, and its context stays the caller's. */
 static void expect_refused(csuite *t, chime_queue_t queue, chime_target_t target, chime_status expected) {
   chime_timer_options options = probe_full_options(probe_new(t, queue, "refused"));

@@ -12,13 +12,7 @@ typedef struct timeline {
 
 /* ---- Schedules --------------------------------------------------------------------------------------------------- */
 
-/* What a timer is made of beside its schedule. */
-typedef struct making {
-  int is_full, is_self_releasing;
-  probe *target;
-} making;
-
-static chime_schedule take_schedule(timeline *l, const char **s, making *m) {
+static chime_schedule take_schedule(const char **s) {
   chime_schedule schedule = schedule_of(take_number(s), 0);
   int is_known = 1;
   if (**s == '/') {
@@ -31,9 +25,6 @@ static chime_schedule take_schedule(timeline *l, const char **s, making *m) {
     else if (take(s, "leeway")) schedule.leeway_ns = take_number(s);
     else if (take(s, "delay")) schedule.missed_policy = CHIME_MISSED_DELAY;
     else if (take(s, "remaining")) schedule.resume_policy = CHIME_RESUME_REMAINING;
-    else if (take(s, "full")) m->is_full = 1;
-    else if (take(s, "self")) m->is_self_releasing = 1;
-    else if (take(s, "of") && isupper((unsigned char)**s)) m->target = l->of[(int)*(*s)++];
     else is_known = 0;
   }
   return schedule;
@@ -80,12 +71,15 @@ static const char *name_of(timeline *l, char letter) {
 
 /* ---- Timers ------------------------------------------------------------------------------------------------------ */
 
-static void make(timeline *l, char letter, const chime_schedule *schedule, making m) {
+/* A timer, started unless there is no schedule, with what else is wanted of it. */
+static void make(timeline *l, const char *statement, const chime_schedule *schedule, const char *s) {
   csuite *t = l->t;
-  probe *p = l->of[(int)letter] = of_timeline(l, probe_new(l->t, l->queue, name_of(l, letter)));
-  p->target = m.target;
-  chime_timer_options options = m.is_full ? probe_full_options(p) : probe_options(p);
-  if (m.is_self_releasing) options.flags = CHIME_TIMER_SELF_RELEASE;
+  probe *p = l->of[(int)*statement] = of_timeline(l, probe_new(t, l->queue, name_of(l, *statement)));
+  int is_full = take(&s, "full"), is_self_releasing = take(&s, "self");
+  if (take(&s, "of") && isupper((unsigned char)*s)) p->target = l->of[(int)*s++];
+  if (*s != 0) script_fail(&l->script, statement, "not understood to its end");
+  chime_timer_options options = is_full ? probe_full_options(p) : probe_options(p);
+  if (is_self_releasing) options.flags = CHIME_TIMER_SELF_RELEASE;
   EXPECT_OK(schedule == NULL ? chime_timer_create(l->queue, &options, &p->timer)
                              : chime_timer_start(l->queue, &options, schedule, &p->timer));
 }
@@ -96,18 +90,17 @@ static chime_status add_handler(timeline *l, probe *p, const char *s) {
   return accepts(x, probe_add(x, key));
 }
 
-static chime_status call_with_schedule(timeline *l, const char *s, chime_timer_t timer,
+static chime_status call_with_schedule(const char *s, chime_timer_t timer,
                                        chime_status (*call)(chime_timer_t timer, const chime_schedule *schedule)) {
-  making unused;
   if (!is_number(s)) return call(timer, NULL);
-  chime_schedule schedule = take_schedule(l, &s, &unused);
+  chime_schedule schedule = take_schedule(&s);
   return call(timer, &schedule);
 }
 
 static chime_status call_timer(timeline *l, probe *p, const char *s, const char *statement) {
-  if (take(&s, "activate")) return call_with_schedule(l, s, p->timer, chime_timer_activate);
-  if (take(&s, "restart")) return call_with_schedule(l, s, p->timer, chime_timer_restart);
-  if (take(&s, "reschedule")) return call_with_schedule(l, s, p->timer, chime_timer_reschedule);
+  if (take(&s, "activate")) return call_with_schedule(s, p->timer, chime_timer_activate);
+  if (take(&s, "restart")) return call_with_schedule(s, p->timer, chime_timer_restart);
+  if (take(&s, "reschedule")) return call_with_schedule(s, p->timer, chime_timer_reschedule);
   if (take(&s, "suspend")) return chime_timer_suspend(p->timer);
   if (take(&s, "resume")) return chime_timer_resume(p->timer);
   if (take(&s, "cancel")) return chime_timer_cancel(p->timer);
@@ -226,20 +219,18 @@ static void look_at_value(timeline *l, probe *o, const char *s, const char *stat
 /* ---- Statements -------------------------------------------------------------------------------------------------- */
 
 static void perform_on_a_timer(timeline *l, const char *statement) {
-  char letter = statement[0];
   const char *s = statement + 1;
-  making m = {0, 0, NULL};
+  probe *p = l->of[(int)*statement];
   if (take(&s, "new")) {
-    take_schedule(l, &s, &m);
-    make(l, letter, NULL, m);
+    make(l, statement, NULL, s);
   } else if (is_number(s)) {
-    chime_schedule schedule = take_schedule(l, &s, &m);
-    make(l, letter, &schedule, m);
-  } else if (l->of[(int)letter] != NULL) {
-    look_at_timer(l, l->of[(int)letter], s, statement);
-    return;
+    chime_schedule schedule = take_schedule(&s);
+    make(l, statement, &schedule, s);
+  } else if (p != NULL) {
+    look_at_timer(l, p, s, statement);
+  } else {
+    script_fail(&l->script, statement, "no such timer");
   }
-  if (*s != 0) script_fail(&l->script, statement, "not understood to its end");
 }
 
 static chime_status call(script *script, const char *statement) {
