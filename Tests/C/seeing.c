@@ -136,7 +136,6 @@ VIRTUAL_TEST(an_allocator_comes_before_everything_else) {
   EXPECT(status == CHIME_ERROR_BUSY || status == CHIME_ERROR_UNSUPPORTED);
   allocator.size = 3;
   EXPECT_STATUS(chime_set_allocator(&allocator), CHIME_ERROR_INVALID_ARGUMENT);
-  (void)queue;
 }
 
 VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {

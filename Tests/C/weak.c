@@ -149,16 +149,12 @@ static weak *make(weak_script *s, const char **text, int repeats) {
 static void look(weak_script *s, weak *w, const char *text, const char *statement) {
   csuite *t = s->t;
   int64_t tolerance = -1;
-  if (take(&text, "is valid")) {
-    script_expect(&s->script, statement, is_valid(t, w->timer), 1);
-  } else if (take(&text, "is invalid")) {
-    script_expect(&s->script, statement, is_valid(t, w->timer), 0);
-  } else if (take(&text, "is over")) {
-    script_expect(&s->script, statement, load(&w->finalized), 1);
-    if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), 1);
-  } else if (take(&text, "is busy")) {
-    script_expect(&s->script, statement, load(&w->finalized), 0);
-    if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), 0);
+  int is_over = take(&text, "is over"), is_to_be_valid = take(&text, "is valid");
+  if (is_to_be_valid || take(&text, "is invalid")) {
+    script_expect(&s->script, statement, is_valid(t, w->timer), is_to_be_valid);
+  } else if (is_over || take(&text, "is busy")) {
+    script_expect(&s->script, statement, load(&w->finalized), is_over);
+    if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), is_over);
   } else if (take(&text, "ticked")) {
     script_expect(&s->script, statement, load(&w->due), take_number(&text));
   } else if (take(&text, "fired")) {
