@@ -47,7 +47,7 @@ VIRTUAL_TEST(every_accepted_change_gives_another_generation) {
 
 /* ---- Statistics ------------------------------------------------------------------------------------------------- */
 
-TEST(lateness_is_counted_by_powers_of_two) {
+VIRTUAL_TEST(lateness_is_counted_by_powers_of_two) {
   static const struct {
     int64_t late_ns;
     int bucket;
@@ -55,15 +55,14 @@ TEST(lateness_is_counted_by_powers_of_two) {
   } cases[] = {{0, 0}, {1023, 0}, {1024, 1}, {2047, 1}, {2048, 2}, {1 << 20, 11}, {INT64_C(1) << 39, 30},
                {(INT64_C(1) << 40) - 1, 30}, {INT64_C(1) << 40, 31}, {INT64_C(1) << 60, 31}};
   /* clang-format on */
+  uint64_t expected[32] = {0};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    QUEUE_OR_RETURN(queue, VIRTUAL);
-    int bucket;
     probe_after(t, queue, "p", 5);
-    EXPECT_OK(chime_queue_jump(queue, 5 + cases[i].late_ns));
-    EXPECT_OK(chime_queue_advance(queue, 0));
+    JUMP(5 + cases[i].late_ns);
+    ADVANCE(0);
+    expected[cases[i].bucket]++;
     chime_queue_stats stats = stats_of(t, queue);
-    EXPECT_EQ(stats.ticks, 1);
-    for (bucket = 0; bucket < 32; bucket++) EXPECT_EQ(stats.lateness[bucket], bucket == cases[i].bucket);
+    for (int bucket = 0; bucket < 32; bucket++) EXPECT_EQ(stats.lateness[bucket], expected[bucket]);
   }
 }
 

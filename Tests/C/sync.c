@@ -35,13 +35,14 @@ TEST_ON(sync_and_async_exclude_the_handlers, a_wrapped_serial_queue, WRAPPED_SER
 
 static void sync_the_other(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_queue_sync(p->other->queue, probe_function, p->other, p->number));
+  EXPECT_EQ(load(&p->other->ticks), 1); /* before it returned */
 }
 
 /* Q1 -> Q2 -> Q1, where libdispatch traps. */
 TEST(nested_syncs_run_at_once) {
   QUEUE_OR_RETURN(first, SERIAL);
   QUEUE_OR_RETURN(second, SERIAL);
-  probe *innermost = probe_new(t, first, NULL), *p = innermost;
+  probe *p = probe_new(t, first, NULL);
   for (int depth = 4; depth > 0; depth--) {
     probe *outer = probe_new(t, depth % 2 ? first : second, NULL);
     outer->other = p;
@@ -50,33 +51,28 @@ TEST(nested_syncs_run_at_once) {
   }
   p->number = CHIME_FOREVER; /* the others' queues are this thread's own by then: they wait for nothing */
   EXPECT_OK(chime_queue_sync(p->queue, probe_function, p, CHIME_FOREVER));
-  EXPECT_EQ(innermost->ticks, 1);
-}
-
-static void raise_flag(void *context) { store(&((probe *)context)->flag, 1); }
-
-static void sync_own_queue(csuite *t, probe *p, const chime_tick *tick) {
-  EXPECT_OK(chime_queue_sync(p->queue, raise_flag, p, 0));
-  EXPECT_EQ(load(&p->flag), 1); /* before it returned */
 }
 
 TESTS_ON_VIRTUAL_SERIAL_AND_MAIN(sync_inside_a_handler_of_the_queue_runs_at_once) {
-  probe *p = probe_quiet(t, queue, 0, 0, sync_own_queue);
-  if (place == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 0));
+  probe *p = probe_idle(t, queue, NULL);
+  p->other = probe_new(t, queue, NULL);
+  p->on_tick = sync_the_other;
+  EXPECT_OK(chime_timer_activate(p->timer, AFTER(0)));
+  run_due(t, queue, place);
   EXPECT(await(&p->returned, 1));
 }
 
 SERIAL_TEST(sync_gives_up_when_its_time_is_over_and_never_runs) {
   probe *p = probe_held(t, queue, 0);
-  probe *late = probe_new(t, queue, "b"), *later = probe_new(t, queue, "c"); /* only their flags are used */
+  probe *late = probe_new(t, queue, NULL), *later = probe_new(t, queue, NULL);
   int64_t begin = monotonic_ns();
-  EXPECT_STATUS(chime_queue_sync(queue, raise_flag, late, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
+  EXPECT_STATUS(chime_queue_sync(queue, probe_function, late, 30 * CHIME_MILLISECOND), CHIME_TIMED_OUT);
   EXPECT(monotonic_ns() - begin >= 30 * CHIME_MILLISECOND);
-  EXPECT_STATUS(chime_queue_sync(queue, raise_flag, late, 0), CHIME_TIMED_OUT);
+  EXPECT_STATUS(chime_queue_sync(queue, probe_function, late, 0), CHIME_TIMED_OUT);
   open_gate(p);
-  EXPECT_OK(chime_queue_sync(queue, raise_flag, later, CHIME_FOREVER));
-  EXPECT_EQ(load(&later->flag), 1);
-  EXPECT_EQ(load(&late->flag), 0);
+  EXPECT_OK(chime_queue_sync(queue, probe_function, later, CHIME_FOREVER));
+  EXPECT_EQ(load(&later->ticks), 1);
+  EXPECT_EQ(load(&late->ticks), 0);
 }
 
 static void expect_turn(csuite *t, probe *p, const chime_tick *tick) {

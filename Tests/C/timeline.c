@@ -5,7 +5,6 @@
 
 typedef struct timeline {
   script script;
-  csuite *t;
   chime_queue_t queue;
   probe *of[128]; /* timers, and the objects of targets and values, by their letters */
 } timeline;
@@ -54,7 +53,7 @@ static probe *of_timeline(timeline *l, probe *p) {
   p->user = l;
   p->on_tick = p->on_armed = p->on_cancelled = on_callback;
   p->on_finalize = on_finalize;
-  csuite_finally(l->t, expect_ended, p);
+  csuite_finally(l->script.t, expect_ended, p);
   return p;
 }
 
@@ -64,7 +63,7 @@ static chime_status accepts(probe *p, chime_status status) {
 }
 
 static const char *name_of(timeline *l, char letter) {
-  char *name = csuite_memory(l->t, 2);
+  char *name = csuite_memory(l->script.t, 2);
   name[0] = letter;
   return name;
 }
@@ -73,7 +72,7 @@ static const char *name_of(timeline *l, char letter) {
 
 /* A timer, started unless there is no schedule, with what else is wanted of it. */
 static void make(timeline *l, const char *statement, const chime_schedule *schedule, const char *s) {
-  csuite *t = l->t;
+  csuite *t = l->script.t;
   probe *p = l->of[(int)*statement] = of_timeline(l, probe_new(t, l->queue, name_of(l, *statement)));
   int is_full = take(&s, "full"), is_self_releasing = take(&s, "self");
   if (take(&s, "of") && isupper((unsigned char)*s)) p->target = l->of[(int)*s++];
@@ -128,7 +127,7 @@ static void expect_answers(timeline *l, const char *name, const char *calls, con
 
 /* A timer whose target is gone never runs again, and nothing changes it. */
 static void expect_over(timeline *l, probe *p) {
-  csuite *t = l->t;
+  csuite *t = l->script.t;
   chime_state state = state_of(t, p->timer);
   expect_answers(l, p->name, "activate 1/1,restart 1/1", "-> TARGET_GONE");
   expect_answers(l, p->name, "suspend,resume,postpone 1,cancel", "?");
@@ -138,7 +137,7 @@ static void expect_over(timeline *l, probe *p) {
 
 static void look_at_timer(timeline *l, probe *p, const char *s, const char *statement) {
   static const char *const states[] = {"idle", "running", "suspended", "finished", "cancelled"};
-  csuite *t = l->t;
+  csuite *t = l->script.t;
   int64_t actual;
   if (take(&s, "is")) {
     chime_state state = state_of(t, p->timer);
@@ -169,8 +168,8 @@ static void look_at_timer(timeline *l, probe *p, const char *s, const char *stat
 static void make_object(timeline *l, const char *statement) {
   const char *s = statement + 1, *name = name_of(l, *statement);
   probe *p = NULL;
-  if (take(&s, "value")) p = probe_value(l->t, l->queue, name, take_number(&s));
-  else if (take(&s, "target")) p = probe_target(l->t, name);
+  if (take(&s, "value")) p = probe_value(l->script.t, l->queue, name, take_number(&s));
+  else if (take(&s, "target")) p = probe_target(l->script.t, name);
   else script_fail(&l->script, statement, "no such statement");
   if (p != NULL) l->of[(int)*statement] = of_timeline(l, p);
 }
@@ -208,7 +207,7 @@ static chime_status call_object(timeline *l, probe *o, const char *s, const char
 #define CALLS_OF_VALUES "acquire,yield,reset 1,on x,on nothing"
 
 static void look_at_value(timeline *l, probe *o, const char *s, const char *statement) {
-  csuite *t = l->t;
+  csuite *t = l->script.t;
   if (strcmp(s, " is there") == 0) EXPECT_OK(acquire(o, 0));
   else if (strcmp(s, " is gone") == 0) expect_vanished(o);
   else if (strcmp(s, " is ended") == 0) expect_answers(l, o->name, CALLS_OF_VALUES, "?");
@@ -255,13 +254,13 @@ static void perform(script *script, const char *statement) {
   timeline *l = (timeline *)script;
   const char *s = statement;
   if (take(&s, "queue with leeway")) { /* in place of the one that nothing was done with yet */
-    l->queue = csuite_queue_with(l->t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_HONOUR_LEEWAY));
+    l->queue = csuite_queue_with(l->script.t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_HONOUR_LEEWAY));
   } else if (take(&s, "now")) {
-    script_expect(script, statement, now_of(l->t, l->queue), take_number(&s));
+    script_expect(script, statement, now_of(l->script.t, l->queue), take_number(&s));
   } else if (take(&s, "next")) {
-    script_expect(script, statement, next_deadline(l->t, l->queue), take_number(&s));
+    script_expect(script, statement, next_deadline(l->script.t, l->queue), take_number(&s));
   } else if (take(&s, "timers")) {
-    script_expect(script, statement, (int64_t)stats_of(l->t, l->queue).timers, take_number(&s));
+    script_expect(script, statement, (int64_t)stats_of(l->script.t, l->queue).timers, take_number(&s));
   } else if (isupper((unsigned char)*s) && l->of[(int)*s] == NULL) {
     make_object(l, statement);
   } else if (isupper((unsigned char)*s)) {
@@ -288,9 +287,7 @@ static void release_all(timeline *l) {
 
 void csuite_timeline(csuite *t, const char *text, const char *file, int line) {
   timeline *l = csuite_memory(t, sizeof *l);
-  script script = {.t = t, .file = file, .line = line, .call = call, .perform = perform};
-  l->script = script;
-  l->t = t;
+  l->script = (script){.t = t, .file = file, .line = line, .call = call, .perform = perform};
   l->queue = csuite_queue(t, VIRTUAL);
   if (l->queue == 0) return;
   script_run(&l->script, text, ";");
