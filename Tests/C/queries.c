@@ -1,21 +1,12 @@
 /*
  * queries.c - what can be asked of timers and queues: state, generation, statistics, beyond what the model asks after
  * each of its calls: every member of the info, the counts of the statistics, the generations of ticks
- * (Tests/Model/lockstep.c). Promises 2, 14 and 17. (Texts: explain.c; that queries change nothing: unchanging.c.)
+ * (Tests/Model/lockstep.c). And that queries change nothing: they bring no pass, make no descriptor readable, and leave
+ * the same statistics as a run of operations without any. Promises 2, 13, 14, 17 and 18. (Texts: explain.c.)
  */
-#include "harness.h"
+#include "host.h"
 
 /* ---- Timers ----------------------------------------------------------------------------------------------------- */
-
-VIRTUAL_TEST(leeway_loses_less_than_one_part_in_33_million) {
-  static const int64_t leeways[] = {1, 1023, 1025, 999999999, CHIME_HOUR + 1, INT64_C(1) << 53, INT64_MAX - 1};
-  for (size_t i = 0; i < sizeof leeways / sizeof leeways[0]; i++) {
-    probe *p = probe_start(t, queue, "a", &SCHEDULE(.first_ns = 10, .leeway_ns = leeways[i]));
-    int64_t leeway = info_of(t, p->timer).leeway_ns;
-    EXPECT_BETWEEN(leeway, leeways[i] - leeways[i] / 33000000, leeways[i]);
-    if (leeways[i] < 1000000) EXPECT_EQ(leeway, leeways[i]);
-  }
-}
 
 TESTS_ON_DISPATCH_QUEUES(the_state_read_after_a_call_agrees) { /* [2] */
   probe *p = probe_idle(t, queue, "a");
@@ -56,7 +47,7 @@ VIRTUAL_TEST(every_accepted_change_gives_another_generation) {
 
 /* ---- Statistics ------------------------------------------------------------------------------------------------- */
 
-TEST(lateness_is_counted_by_powers_of_two) {
+VIRTUAL_TEST(lateness_is_counted_by_powers_of_two) {
   static const struct {
     int64_t late_ns;
     int bucket;
@@ -64,15 +55,14 @@ TEST(lateness_is_counted_by_powers_of_two) {
   } cases[] = {{0, 0}, {1023, 0}, {1024, 1}, {2047, 1}, {2048, 2}, {1 << 20, 11}, {INT64_C(1) << 39, 30},
                {(INT64_C(1) << 40) - 1, 30}, {INT64_C(1) << 40, 31}, {INT64_C(1) << 60, 31}};
   /* clang-format on */
+  uint64_t expected[32] = {0};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    QUEUE_OR_RETURN(queue, VIRTUAL);
-    int bucket;
     probe_after(t, queue, "p", 5);
-    EXPECT_OK(chime_queue_jump(queue, 5 + cases[i].late_ns));
-    EXPECT_OK(chime_queue_advance(queue, 0));
+    JUMP(5 + cases[i].late_ns);
+    ADVANCE(0);
+    expected[cases[i].bucket]++;
     chime_queue_stats stats = stats_of(t, queue);
-    EXPECT_EQ(stats.ticks, 1);
-    for (bucket = 0; bucket < 32; bucket++) EXPECT_EQ(stats.lateness[bucket], bucket == cases[i].bucket);
+    for (int bucket = 0; bucket < 32; bucket++) EXPECT_EQ(stats.lateness[bucket], expected[bucket]);
   }
 }
 
@@ -102,27 +92,18 @@ VIRTUAL_TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
 
 static void ignore_tick(const chime_tick *tick, void *context) {}
 
-/* Two calls each, on a timer with the schedule given. */
 enum { POSTPONES, CANCELS, RESTARTS, RESCHEDULES, SUSPENDS, REPLACES, FIRES, CHANGES };
 
-static void change_entry(csuite *t, int change, chime_queue_t queue, chime_timer_t *timer, const chime_schedule *s) {
+/* A change of that kind, which leaves the timer running. */
+static void change_timer(csuite *t, int change, chime_queue_t queue, chime_timer_t *timer, const chime_schedule *s) {
   switch (change) {
-    case POSTPONES:
-      chime_timer_postpone(*timer, s->first_ns);
-      chime_timer_postpone(*timer, s->first_ns + 1);
-      break;
+    case POSTPONES: chime_timer_postpone(*timer, s->first_ns); break;
     case CANCELS:
       chime_timer_cancel(*timer);
       chime_timer_activate(*timer, s);
       break;
-    case RESTARTS:
-      chime_timer_restart(*timer, s);
-      chime_timer_restart(*timer, NULL);
-      break;
-    case RESCHEDULES:
-      chime_timer_reschedule(*timer, s);
-      chime_timer_reschedule(*timer, NULL);
-      break;
+    case RESTARTS: chime_timer_restart(*timer, s); break;
+    case RESCHEDULES: chime_timer_reschedule(*timer, s); break;
     case SUSPENDS:
       chime_timer_suspend(*timer);
       chime_timer_resume(*timer);
@@ -132,8 +113,8 @@ static void change_entry(csuite *t, int change, chime_queue_t queue, chime_timer
       EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = ignore_tick), s, timer));
       break;
     default:
-      chime_timer_fire(*timer);
       chime_timer_restart(*timer, s);
+      chime_timer_fire(*timer);
       break;
   }
 }
@@ -151,7 +132,7 @@ TEST(changes_of_every_kind_leave_nothing_behind) {
       for (i = 0; i < TIMERS + count; i++) {
         int number = i < TIMERS ? i : (int)roll_below(&d, TIMERS);
         int kind = i < TIMERS ? REPLACES : change == CHANGES ? (int)roll_below(&d, CHANGES) : change;
-        change_entry(t, kind, queue, &timers[number], EVERY(roll_below(&d, 100000), 50000));
+        change_timer(t, kind, queue, &timers[number], EVERY(roll_below(&d, 100000), 50000));
         if (advances && i % 1000 == 0) ADVANCE(100);
         if (i % 500 == 0 && stats_of(t, queue).entries > most) most = stats_of(t, queue).entries;
       }
@@ -164,4 +145,118 @@ TEST(changes_of_every_kind_leave_nothing_behind) {
       EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
     }
   }
+}
+
+/* ---- Queries and passes -------------------------------------------------------------------------------------------- */
+
+/* Passes, when the queue has come to rest: one that wakes up for nothing never does. */
+static uint64_t passes_at_rest(csuite *t, chime_queue_t queue) {
+  int64_t end = monotonic_ns() + PATIENCE;
+  uint64_t before, after = stats_of(t, queue).passes;
+  do {
+    if (!EXPECT(monotonic_ns() < end)) break;
+    before = after;
+    sleep_ns(100 * CHIME_MILLISECOND);
+    after = stats_of(t, queue).passes;
+  } while (after != before);
+  return after;
+}
+
+TESTS_ON_DISPATCH_QUEUES(an_idle_queue_does_not_wake_up) { /* [13] */
+  passes_at_rest(t, queue);                                /* no timer at all */
+  for (int i = 0; i < 100; i++) {
+    probe *p = probe_after(t, queue, "a", CHIME_HOUR + i * CHIME_MILLISECOND);
+    if (i % 2 == 0) EXPECT_OK(chime_timer_suspend(p->timer));
+  }
+  passes_at_rest(t, queue); /* an hour to go */
+  EXPECT_BETWEEN(stats_of(t, queue).passes, 0, 300);
+}
+
+/* Wake-ups at one distance are foreseen: they must end with what they were for. */
+TESTS_ON_DISPATCH_QUEUES(a_queue_whose_periodic_timers_have_ended_does_not_wake_up) {
+  chime_schedule schedule = schedule_of(2 * CHIME_MILLISECOND, 2 * CHIME_MILLISECOND);
+  probe_after(t, queue, "later", CHIME_HOUR);
+  schedule.tick_limit = 20;
+  probe *ends = probe_start(t, queue, "ends", &schedule);
+  EXPECT(await_finished(t, ends->timer));
+  passes_at_rest(t, queue);
+  probe *suspended = probe_every(t, queue, "suspended", 2 * CHIME_MILLISECOND);
+  EXPECT(await(&suspended->ticks, 20));
+  EXPECT_TOOK_EFFECT(chime_timer_suspend(suspended->timer));
+  passes_at_rest(t, queue);
+}
+
+/* [13] [18]: the deadlines are in no round unit of the wheel. */
+TESTS_ON_DISPATCH_QUEUES(a_hundred_thousand_queries_bring_no_pass) {
+  int kind, i, count = csuite_scaled(100000);
+  probe *running = probe_after(t, queue, "a", CHIME_HOUR + 333);
+  probe *suspended = probe_after(t, queue, "b", CHIME_HOUR + 777);
+  EXPECT_OK(chime_timer_suspend(suspended->timer));
+  uint64_t before = passes_at_rest(t, queue);
+  for (kind = 0; kind < QUERIES; kind++) {
+    int rounds = kind == 0 || kind == 1 ? count : count / 10; /* a text takes longer than a number */
+    for (i = 0; i < rounds; i++) REQUIRE_OK(query(kind, queue, (i % 8 == 0 ? suspended : running)->timer));
+  }
+  EXPECT_EQ(passes_at_rest(t, queue) - before, 0);
+}
+
+/* [18]: nobody drives it but the test. */
+static void queries_leave_the_descriptor_alone(csuite *t, chime_queue_t queue, int is_records) {
+  chime_timer_options options = TIMER_OPTIONS(.context = probe_new(t, queue, "a"));
+  chime_timer_t timer = 0;
+  chime_tick tick;
+  uint32_t count = 0;
+  int fd = fd_of(t, queue), kind, i;
+  if (!is_records) options.handler = probe_handler;
+  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(CHIME_HOUR + 333), &timer));
+  for (kind = 0; kind < QUERIES + 2; kind++) {
+    EXPECT_OK(is_records ? chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count)
+                         : chime_queue_process(queue, 0, &count));
+    EXPECT_EQ(count, 0);
+    EXPECT(!is_readable(fd, 0));
+    for (i = 0; i < csuite_scaled(1000); i++) {
+      if (kind == QUERIES) next_deadline(t, queue);
+      else if (kind > QUERIES) poll_timeout(t, queue);
+      else REQUIRE_OK(query(kind, queue, timer));
+      REQUIRE(!is_readable(fd, 0));
+    }
+  }
+}
+HOST_TEST(queries_leave_the_descriptor_of_a_host_driven_queue_alone, 0) {
+  queries_leave_the_descriptor_alone(t, queue, 0);
+}
+HOST_TEST(queries_leave_the_descriptor_of_a_bound_queue_alone, CHIME_QUEUE_BOUND) {
+  queries_leave_the_descriptor_alone(t, queue, 0);
+}
+HOST_TEST(queries_leave_the_descriptor_of_a_queue_of_records_alone, CHIME_QUEUE_RECORDS) {
+  queries_leave_the_descriptor_alone(t, queue, 1);
+}
+
+/* ---- The same with queries as without ---------------------------------------------------------------------------- */
+
+static chime_queue_stats stats_after_a_course(csuite *t, int asks) {
+  enum { TIMERS = 5, OPERATIONS = 300 };
+  chime_queue_stats none = CHIME_QUEUE_STATS_INIT;
+  dice d = {UINT64_C(18)};
+  chime_timer_t timers[TIMERS] = {0};
+  chime_queue_t queue = csuite_queue(t, VIRTUAL);
+  if (queue == 0) return none;
+  for (int i = 0; i < TIMERS; i++) change_timer(t, REPLACES, queue, &timers[i], EVERY(100 + i, 100 + i));
+  for (int i = 0; i < OPERATIONS; i++) {
+    chime_timer_t *timer = &timers[roll_below(&d, TIMERS)];
+    change_timer(t, (int)roll_below(&d, CHANGES), queue, timer, EVERY(roll_below(&d, 5000), 1000 + i));
+    for (int j = 0; asks && j < TIMERS; j++) {
+      for (int kind = 0; kind < QUERIES; kind++) EXPECT_OK(query(kind, queue, timers[j]));
+    }
+    if (roll_below(&d, 2) == 0) JUMP(roll_below(&d, 3000));
+    else ADVANCE(roll_below(&d, 3000));
+  }
+  return stats_of(t, queue);
+}
+
+/* [18]: passes, entries, ticks and their lateness. (That ticks come when they should: the model asks all the time.) */
+TEST(queries_between_operations_change_no_tick_and_no_statistics) {
+  chime_queue_stats without = stats_after_a_course(t, 0), with = stats_after_a_course(t, 1);
+  EXPECT(without.ticks > 100);
+  EXPECT(memcmp(&with, &without, sizeof with) == 0);
 }

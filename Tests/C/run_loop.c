@@ -73,12 +73,15 @@ RUN_LOOP_TEST(a_run_lasts_for_its_time_or_until_the_visit_that_ticked, NULL) {
 
 /* ---- Modes ------------------------------------------------------------------------------------------------------ */
 
-RUN_LOOP_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another, NULL) {
+#define OWN_MODE "mode \xc3\xb6" /* UTF-8 */
+
+RUN_LOOP_TEST(a_timer_rests_while_the_loop_runs_in_another_mode, NULL) {
   chime_run_loop_t loop = current_loop(t);
   REQUIRE_OK(chime_run_loop_add_common_mode(loop, TRACKING));
   chime_queue_t common = queue_of_loop(t, loop, CHIME_RUN_LOOP_COMMON_MODES);
   probe *resting = probe_every_quietly(t, queue, 2 * CHIME_MILLISECOND);
   probe *ticking = probe_every_quietly(t, common, 2 * CHIME_MILLISECOND);
+  probe *in_own = probe_after(t, queue_of_loop(t, loop, OWN_MODE), "a", 0);
   int64_t first = deadline_of(t, resting->timer);
   run_for(t, TRACKING, 30 * CHIME_MILLISECOND);
   run_until(t, TRACKING, &ticking->ticks, 1);
@@ -91,13 +94,8 @@ RUN_LOOP_TEST(a_timer_of_the_default_mode_rests_while_the_loop_runs_in_another, 
   EXPECT_EQ(resting->first.scheduled_ns, first + (int64_t)resting->first.missed * 2 * CHIME_MILLISECOND);
   run_until(t, NULL, &resting->ticks, 3);
   run_until(t, NULL, &ticking->ticks, load(&ticking->ticks) + 2);
-}
-
-RUN_LOOP_TEST(a_queue_in_a_mode_of_the_callers_own_ticks_only_there, "mode \xc3\xb6" /* UTF-8 */) {
-  probe *p = probe_after(t, queue, "a", 0);
-  run_for(t, NULL, 5 * CHIME_MILLISECOND);
-  EXPECT_EQ(load(&p->ticks), 0);
-  run_until(t, "mode \xc3\xb6", &p->ticks, 1);
+  EXPECT_EQ(load(&in_own->ticks), 0);
+  run_until(t, OWN_MODE, &in_own->ticks, 1);
 }
 
 RUN_LOOP_TEST(a_mode_becomes_common_for_timers_that_were_there_and_for_later_ones, CHIME_RUN_LOOP_COMMON_MODES) {
@@ -126,31 +124,6 @@ OWN_THREAD_TEST(a_stop_before_a_run_ends_that_one_and_no_other) {
   EXPECT_OK(chime_run_loop_stop(loop));
   EXPECT_STATUS(chime_run_loop_run(NULL, -1, 0), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_STOPPED);
-}
-
-static void *stop_again_and_again(void *argument) {
-  probe *p = argument;
-  for (int i = 0; i < (int)p->number; i++) {
-    while (load(&p->flag) < i) {}
-    add(&p->gate, chime_run_loop_stop(*(chime_run_loop_t *)p->user) == CHIME_OK);
-  }
-  return NULL;
-}
-
-OWN_THREAD_TEST(no_stop_is_lost_however_it_meets_the_run) {
-  chime_run_loop_t loop = current_loop(t);
-  probe *p = probe_new(t, 0, "a");
-  pthread_t thread;
-  p->user = &loop;
-  p->number = csuite_scaled(10000);
-  EXPECT_OK(chime_run_loop_add_common_mode(loop, TRACKING));
-  if (!spawn(t, &thread, stop_again_and_again, p)) return;
-  for (int i = 0; i < (int)p->number; i++) {
-    EXPECT_STATUS(chime_run_loop_run(i % 2 ? TRACKING : NULL, PATIENCE, 0), CHIME_STOPPED);
-    store(&p->flag, i + 1);
-  }
-  pthread_join(thread, NULL);
-  EXPECT_EQ(load(&p->gate), p->number);
 }
 
 static void stop_this_loop(csuite *t, probe *p, const chime_tick *tick) {
@@ -185,24 +158,15 @@ RUN_LOOP_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_inn
 
 /* ---- Loops of Chime's own --------------------------------------------------------------------------------------- */
 
-typedef struct own_loop {
-  csuite *t;
-  chime_run_loop_t loop;
-  pthread_key_t end_of_thread;
-  chime_status status;
-  int ended, entered;
-} own_loop;
-
 static void thread_ended(void *argument) { store((int *)argument, 1); }
 
-static void look_around(void *context) {
-  own_loop *l = context;
-  csuite *t = l->t;
+/* In a function on the loop, whose probe has the loop's id, a key of its thread, and a gate that the thread's end opens. */
+static void look_around(csuite *t, probe *p, const chime_tick *tick) {
   chime_run_loop_t current = 0;
   char name[32] = "";
   sigset_t blocked;
   FILE *comm = fopen("/proc/thread-self/comm", "r");
-  pthread_setspecific(l->end_of_thread, &l->ended);
+  pthread_setspecific(*(pthread_key_t *)p->user, &p->gate);
   if (comm != NULL) {
     if (fgets(name, sizeof name, comm) == NULL) name[0] = 0;
     fclose(comm);
@@ -211,43 +175,42 @@ static void look_around(void *context) {
   pthread_sigmask(SIG_BLOCK, NULL, &blocked);
   EXPECT(sigismember(&blocked, SIGTERM) == 1 && sigismember(&blocked, SIGALRM) == 1);
   EXPECT_OK(chime_run_loop_current(&current));
-  EXPECT_EQ(current, l->loop);
-  store(&l->entered, 1);
+  EXPECT_EQ(current, p->id);
+  store(&p->flag, 1);
 }
 
-/* The loop's thread ends, after that function has run on it; what the call answers that ends it. */
-static void own_loop_ends(csuite *t, chime_function function, chime_status (*end)(chime_run_loop_t loop)) {
-  own_loop *l = csuite_memory(t, sizeof *l);
+static void release_inside(csuite *t, probe *p, const chime_tick *tick) {
+  look_around(t, p, tick);
+  EXPECT_OK(chime_run_loop_release(p->id));
+  EXPECT_STATUS(chime_run_loop_release(p->id), CHIME_ERROR_INVALID_HANDLE);
+}
+
+static void run_inside(csuite *t, probe *p, const chime_tick *tick) {
+  look_around(t, p, tick);
+  chime_status status = chime_run_loop_run(NULL, CHIME_FOREVER, 0);
+  EXPECT(status == CHIME_OK || status == CHIME_STOPPED);
+}
+
+/* The loop's thread ends, after that action on it; what the call answers that ends it. */
+static void own_loop_ends(csuite *t, probe_action action, chime_status (*end)(chime_run_loop_t loop)) {
+  pthread_key_t end_of_thread;
   chime_queue_t none = UNTOUCHED;
-  l->t = t;
-  REQUIRE_OK(chime_run_loop_create("csuite.own", &l->loop));
-  chime_queue_t queue = queue_of_loop(t, l->loop, NULL);
-  REQUIRE(queue != 0 && pthread_key_create(&l->end_of_thread, thread_ended) == 0);
-  EXPECT_OK(chime_queue_async(queue, function, l, NULL));
-  EXPECT(await(&l->entered, 1));
-  if (end != NULL) EXPECT_OK(end(l->loop));
-  EXPECT(await(&l->ended, 1));
+  probe *p = probe_new(t, 0, NULL);
+  p->user = &end_of_thread;
+  p->on_tick = action;
+  REQUIRE_OK(chime_run_loop_create("csuite.own", &p->id));
+  chime_queue_t queue = queue_of_loop(t, p->id, NULL);
+  REQUIRE(queue != 0 && pthread_key_create(&end_of_thread, thread_ended) == 0);
+  EXPECT_OK(chime_queue_async(queue, probe_function, p, NULL));
+  EXPECT(await(&p->flag, 1));
+  if (end != NULL) EXPECT_OK(end(p->id));
+  EXPECT(await(&p->gate, 1));
   /* The id is stale when the thread has ended, or was released. */
-  AWAIT(chime_run_loop_stop(l->loop) == CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_run_loop_release(l->loop), CHIME_ERROR_INVALID_HANDLE);
-  EXPECT_STATUS(chime_run_loop_queue_create(l->loop, NULL, NULL, &none), CHIME_ERROR_INVALID_HANDLE);
+  AWAIT(chime_run_loop_stop(p->id) == CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(chime_run_loop_release(p->id), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_STATUS(chime_run_loop_queue_create(p->id, NULL, NULL, &none), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(none, UNTOUCHED);
-  EXPECT(l->status == CHIME_OK || l->status == CHIME_STOPPED);
-  pthread_key_delete(l->end_of_thread);
-}
-
-static void release_inside(void *context) {
-  own_loop *l = context;
-  csuite *t = l->t;
-  look_around(l);
-  EXPECT_OK(chime_run_loop_release(l->loop));
-  EXPECT_STATUS(chime_run_loop_release(l->loop), CHIME_ERROR_INVALID_HANDLE);
-}
-
-static void run_inside(void *context) {
-  own_loop *l = context;
-  look_around(l);
-  l->status = chime_run_loop_run(NULL, CHIME_FOREVER, 0);
+  pthread_key_delete(end_of_thread);
 }
 
 OWN_THREAD_TEST(a_loop_of_chimes_own_runs_on_a_thread_of_its_own_until_released) {

@@ -119,20 +119,4 @@ void storm_call(storm *s, dice *d, int inside);
 /** Releases what is shared, except for what a handler that is under way may put there afterwards. */
 void storm_release_all(storm *s);
 
-/* ---- A timer that one thread has for itself (storm_own.c) -------------------------------------------------------- */
-
-enum { OWN_KEYS = 4 };
-
-typedef struct caller {
-  storm *storm;
-  dice d;
-  entry *timer;           /* NULL: none yet */
-  uint64_t generation;    /* since its last call */
-  entry *named[OWN_KEYS]; /* its named handlers */
-} caller;
-
-/** Checks that nobody else's call has reached the timer, and makes one that it knows the answer of. */
-void storm_call_private(caller *c);
-void storm_release_private(caller *c);
-
 #endif /* CSUITE_STORM_H */

@@ -11,8 +11,6 @@
 TIMELINE(a_tick_carries_the_live_target,
          "O target; a 10/10 full of O; +15; a.fire; +0; a.cancel; +0 | a^ a1@10 a2!15 a-; "
          "a.restart; +10; a.release | a^ a1@25 a- a.; O.release | O.")
-TIMELINE(a_timer_without_a_target_has_none_in_its_ticks,
-         "O target; a 10/10 full; a.fire; +10; O.release; +10; a.release | a^ a1!0 a2@10 O. a3@20 a- a.")
 
 /* ---- The last release ------------------------------------------------------------------------------------------- */
 
@@ -109,26 +107,9 @@ TESTS_ON_DISPATCH_QUEUES(a_running_handler_keeps_its_target) {
 TIMELINE(only_the_last_reference_matters,
          "O target; a 10/10 full of O; O.retain; O.retain; O.release; O.release; +10; a is running | a^ a1@10; "
          "O.release | O.; O.retain -> INVALID_HANDLE; O.release -> INVALID_HANDLE")
-TIMELINE(a_handler_may_keep_its_target,
-         "O target; a 10 full of O; a: O.retain; +10; O.release | a^ a1@10; O.release | O.")
 TIMELINE(a_handler_may_release_its_own_target,
          "O target; a 0/10 full of O; a: O.release, O.retain -> INVALID_HANDLE, a is over; +0 | a^ a1@0 O. a-; "
          "+100; a.release | a.")
-
-/* Two targets of one object are two targets; neither needs a destructor. */
-TEST(one_object_may_have_two_targets) {
-  int number = 0;
-  void *found = NULL;
-  chime_target_t first = 0, second = 0;
-  EXPECT_OK(chime_target_create(&number, NULL, &first));
-  EXPECT_OK(chime_target_create(&number, NULL, &second));
-  EXPECT(first != second);
-  EXPECT_OK(chime_target_release(first));
-  EXPECT_OK(chime_target_retain(second, &found));
-  EXPECT(found == &number);
-  EXPECT_OK(chime_target_release(second));
-  EXPECT_OK(chime_target_release(second));
-}
 
 /* A timer that names this target is refused, in every way to make one, and its context stays the caller's. */
 static void expect_refused(csuite *t, chime_queue_t queue, chime_target_t target, chime_status expected) {
@@ -166,10 +147,6 @@ TIMELINE(a_timer_that_nobody_holds_is_released_with_its_target,
          "O target; b 50/50 self of O; c new self of O; +10; O.release; timers 0 | c. b. O.; "
          "b.cancel -> INVALID_HANDLE; c.cancel -> INVALID_HANDLE")
 
-/* In its own handler: destructor, cancel handler, finalizer, in this order. */
-TIMELINE(a_timer_that_nobody_holds_may_release_its_own_target,
-         "O target; a 0/10 self full of O; a: O.release, a.cancel -> INVALID_HANDLE; +0 | a^ a1@0 O. a- a.")
-
 /* No cancel handler is called: none of them moves into cancelled. */
 TIMELINE(
     a_timer_at_rest_stays_as_it_is_and_never_runs_again,
@@ -177,27 +154,10 @@ TIMELINE(
     "a is over; b is over; c is over; a.fire -> TARGET_GONE; b.fire -> TARGET_GONE; c.fire?; "
     "b.activate -> TARGET_GONE; a.reschedule 5; a.activate -> TARGET_GONE; "
     "a is idle; b is finished; c is cancelled; +100 |; a.release; b.release; c.release | a. b. c.")
-TIMELINE(a_suspended_timer_is_cancelled,
-         "O target; a 10/10 full of O; b 10/10 remaining full of O; +5; a.suspend; b.suspend | a^ b^; O.release | O.; "
-         "a is over; b is over; a.fire?; b.fire?; a is cancelled; b is cancelled; +100 | a- b-")
-TIMELINE(a_fire_that_has_not_come_is_dropped, /* [7] */
-         "O target; a new full of O; b 50/50 full of O; c 50/50 full of O; d 0 full of O; +1 | b^ c^ d^ d1@0; "
-         "c.suspend; a.fire; b.fire; c.fire; d.fire; O.release | O.; +100 | b- c-")
-
-/* What was to be told is told, without the object: the registration of an activation that was made in time. */
-TIMELINE(a_registration_that_has_not_come_comes_without_the_target,
-         "O target; a 0/10 full of O; O.release; +100 | O. a^ a-")
-
-/* The next one is in the same place, maybe; the target does not know it. */
-TIMELINE(
-    a_timer_may_be_released_before_its_target,
-    "O target; a 10/10 full of O; +10; a.release | a^ a1@10 a- a.; b 10/10; O.release | O.; b is running; +10 | b1@20")
 
 /* The target lives on, for timers of other queues. */
 TIMELINE(a_queue_may_end_before_its_timers_target,
          "O target; a 50/50 full of O; +1 | a^; queue.shutdown | a- a.; O.retain; O.release; O.release | O.")
-TIMELINE(a_queue_may_end_after_its_timers_target,
-         "O target; a 50/50 full of O; +1 | a^; O.release | O.; queue.shutdown | a- a.")
 
 /* In the finalizer of c, which nobody holds: the last reference has gone, some timers have not been cancelled yet. */
 TIMELINE(

@@ -5,20 +5,13 @@
 
 typedef struct timeline {
   script script;
-  csuite *t;
   chime_queue_t queue;
   probe *of[128]; /* timers, and the objects of targets and values, by their letters */
 } timeline;
 
 /* ---- Schedules --------------------------------------------------------------------------------------------------- */
 
-/* What a timer is made of beside its schedule. */
-typedef struct making {
-  int is_full, is_self_releasing;
-  probe *target;
-} making;
-
-static chime_schedule take_schedule(timeline *l, const char **s, making *m) {
+static chime_schedule take_schedule(const char **s) {
   chime_schedule schedule = schedule_of(take_number(s), 0);
   int is_known = 1;
   if (**s == '/') {
@@ -31,9 +24,6 @@ static chime_schedule take_schedule(timeline *l, const char **s, making *m) {
     else if (take(s, "leeway")) schedule.leeway_ns = take_number(s);
     else if (take(s, "delay")) schedule.missed_policy = CHIME_MISSED_DELAY;
     else if (take(s, "remaining")) schedule.resume_policy = CHIME_RESUME_REMAINING;
-    else if (take(s, "full")) m->is_full = 1;
-    else if (take(s, "self")) m->is_self_releasing = 1;
-    else if (take(s, "of") && isupper((unsigned char)**s)) m->target = l->of[(int)*(*s)++];
     else is_known = 0;
   }
   return schedule;
@@ -63,7 +53,7 @@ static probe *of_timeline(timeline *l, probe *p) {
   p->user = l;
   p->on_tick = p->on_armed = p->on_cancelled = on_callback;
   p->on_finalize = on_finalize;
-  csuite_finally(l->t, expect_ended, p);
+  csuite_finally(l->script.t, expect_ended, p);
   return p;
 }
 
@@ -73,31 +63,24 @@ static chime_status accepts(probe *p, chime_status status) {
 }
 
 static const char *name_of(timeline *l, char letter) {
-  char *name = csuite_memory(l->t, 2);
+  char *name = csuite_memory(l->script.t, 2);
   name[0] = letter;
   return name;
 }
 
 /* ---- Timers ------------------------------------------------------------------------------------------------------ */
 
-static probe *new_timer(timeline *l, char letter, making m) {
-  probe *p = l->of[(int)letter] = of_timeline(l, probe_new(l->t, l->queue, name_of(l, letter)));
-  p->target = m.target;
-  return p;
-}
-
-static void make(timeline *l, char letter, const chime_schedule *schedule, making m) {
-  csuite *t = l->t;
-  probe *p = new_timer(l, letter, m);
-  chime_timer_options options = m.is_full ? probe_full_options(p) : probe_options(p);
-  if (m.is_self_releasing) options.flags = CHIME_TIMER_SELF_RELEASE;
+/* A timer, started unless there is no schedule, with what else is wanted of it. */
+static void make(timeline *l, const char *statement, const chime_schedule *schedule, const char *s) {
+  csuite *t = l->script.t;
+  probe *p = l->of[(int)*statement] = of_timeline(l, probe_new(t, l->queue, name_of(l, *statement)));
+  int is_full = take(&s, "full"), is_self_releasing = take(&s, "self");
+  if (take(&s, "of") && isupper((unsigned char)*s)) p->target = l->of[(int)*s++];
+  if (*s != 0) script_fail(&l->script, statement, "not understood to its end");
+  chime_timer_options options = is_full ? probe_full_options(p) : probe_options(p);
+  if (is_self_releasing) options.flags = CHIME_TIMER_SELF_RELEASE;
   EXPECT_OK(schedule == NULL ? chime_timer_create(l->queue, &options, &p->timer)
                              : chime_timer_start(l->queue, &options, schedule, &p->timer));
-}
-
-/* A queue in place of the one that nothing was done with yet. */
-static void make_queue(timeline *l, int64_t start_ns, uint32_t flags) {
-  l->queue = csuite_queue_with(l->t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.start_ns = start_ns, .flags = flags));
 }
 
 static chime_status add_handler(timeline *l, probe *p, const char *s) {
@@ -106,18 +89,17 @@ static chime_status add_handler(timeline *l, probe *p, const char *s) {
   return accepts(x, probe_add(x, key));
 }
 
-static chime_status call_with_schedule(timeline *l, const char *s, chime_timer_t timer,
+static chime_status call_with_schedule(const char *s, chime_timer_t timer,
                                        chime_status (*call)(chime_timer_t timer, const chime_schedule *schedule)) {
-  making unused;
   if (!is_number(s)) return call(timer, NULL);
-  chime_schedule schedule = take_schedule(l, &s, &unused);
+  chime_schedule schedule = take_schedule(&s);
   return call(timer, &schedule);
 }
 
 static chime_status call_timer(timeline *l, probe *p, const char *s, const char *statement) {
-  if (take(&s, "activate")) return call_with_schedule(l, s, p->timer, chime_timer_activate);
-  if (take(&s, "restart")) return call_with_schedule(l, s, p->timer, chime_timer_restart);
-  if (take(&s, "reschedule")) return call_with_schedule(l, s, p->timer, chime_timer_reschedule);
+  if (take(&s, "activate")) return call_with_schedule(s, p->timer, chime_timer_activate);
+  if (take(&s, "restart")) return call_with_schedule(s, p->timer, chime_timer_restart);
+  if (take(&s, "reschedule")) return call_with_schedule(s, p->timer, chime_timer_reschedule);
   if (take(&s, "suspend")) return chime_timer_suspend(p->timer);
   if (take(&s, "resume")) return chime_timer_resume(p->timer);
   if (take(&s, "cancel")) return chime_timer_cancel(p->timer);
@@ -145,7 +127,7 @@ static void expect_answers(timeline *l, const char *name, const char *calls, con
 
 /* A timer whose target is gone never runs again, and nothing changes it. */
 static void expect_over(timeline *l, probe *p) {
-  csuite *t = l->t;
+  csuite *t = l->script.t;
   chime_state state = state_of(t, p->timer);
   expect_answers(l, p->name, "activate 1/1,restart 1/1", "-> TARGET_GONE");
   expect_answers(l, p->name, "suspend,resume,postpone 1,cancel", "?");
@@ -155,7 +137,7 @@ static void expect_over(timeline *l, probe *p) {
 
 static void look_at_timer(timeline *l, probe *p, const char *s, const char *statement) {
   static const char *const states[] = {"idle", "running", "suspended", "finished", "cancelled"};
-  csuite *t = l->t;
+  csuite *t = l->script.t;
   int64_t actual;
   if (take(&s, "is")) {
     chime_state state = state_of(t, p->timer);
@@ -186,8 +168,8 @@ static void look_at_timer(timeline *l, probe *p, const char *s, const char *stat
 static void make_object(timeline *l, const char *statement) {
   const char *s = statement + 1, *name = name_of(l, *statement);
   probe *p = NULL;
-  if (take(&s, "value")) p = probe_value(l->t, l->queue, name, take_number(&s));
-  else if (take(&s, "target")) p = probe_target(l->t, name);
+  if (take(&s, "value")) p = probe_value(l->script.t, l->queue, name, take_number(&s));
+  else if (take(&s, "target")) p = probe_target(l->script.t, name);
   else script_fail(&l->script, statement, "no such statement");
   if (p != NULL) l->of[(int)*statement] = of_timeline(l, p);
 }
@@ -225,7 +207,7 @@ static chime_status call_object(timeline *l, probe *o, const char *s, const char
 #define CALLS_OF_VALUES "acquire,yield,reset 1,on x,on nothing"
 
 static void look_at_value(timeline *l, probe *o, const char *s, const char *statement) {
-  csuite *t = l->t;
+  csuite *t = l->script.t;
   if (strcmp(s, " is there") == 0) EXPECT_OK(acquire(o, 0));
   else if (strcmp(s, " is gone") == 0) expect_vanished(o);
   else if (strcmp(s, " is ended") == 0) expect_answers(l, o->name, CALLS_OF_VALUES, "?");
@@ -236,30 +218,18 @@ static void look_at_value(timeline *l, probe *o, const char *s, const char *stat
 /* ---- Statements -------------------------------------------------------------------------------------------------- */
 
 static void perform_on_a_timer(timeline *l, const char *statement) {
-  csuite *t = l->t;
-  char letter = statement[0];
   const char *s = statement + 1;
-  making m = {0, 0, NULL};
+  probe *p = l->of[(int)*statement];
   if (take(&s, "new")) {
-    take_schedule(l, &s, &m);
-    make(l, letter, NULL, m);
+    make(l, statement, NULL, s);
   } else if (is_number(s)) {
-    chime_schedule schedule = take_schedule(l, &s, &m);
-    make(l, letter, &schedule, m);
-  } else if (take(&s, "after")) {
-    probe *p = new_timer(l, letter, m);
-    int64_t delay = take_number(&s);
-    EXPECT_OK(take(&s, "every") ? chime_timer_after_every(l->queue, delay, take_number(&s), probe_handler, p,
-                                                          probe_finalizer, &p->timer)
-                                : chime_timer_after(l->queue, delay, probe_handler, p, probe_finalizer, &p->timer));
-  } else if (take(&s, "every")) {
-    probe *p = new_timer(l, letter, m);
-    EXPECT_OK(chime_timer_every(l->queue, take_number(&s), probe_handler, p, probe_finalizer, &p->timer));
-  } else if (l->of[(int)letter] != NULL) {
-    look_at_timer(l, l->of[(int)letter], s, statement);
-    return;
+    chime_schedule schedule = take_schedule(&s);
+    make(l, statement, &schedule, s);
+  } else if (p != NULL) {
+    look_at_timer(l, p, s, statement);
+  } else {
+    script_fail(&l->script, statement, "no such timer");
   }
-  if (*s != 0) script_fail(&l->script, statement, "not understood to its end");
 }
 
 static chime_status call(script *script, const char *statement) {
@@ -283,16 +253,14 @@ static chime_status call(script *script, const char *statement) {
 static void perform(script *script, const char *statement) {
   timeline *l = (timeline *)script;
   const char *s = statement;
-  if (take(&s, "queue from")) {
-    make_queue(l, take_number(&s), 0);
-  } else if (take(&s, "queue with leeway")) {
-    make_queue(l, 0, CHIME_QUEUE_HONOUR_LEEWAY);
+  if (take(&s, "queue with leeway")) { /* in place of the one that nothing was done with yet */
+    l->queue = csuite_queue_with(l->script.t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_HONOUR_LEEWAY));
   } else if (take(&s, "now")) {
-    script_expect(script, statement, now_of(l->t, l->queue), take_number(&s));
+    script_expect(script, statement, now_of(l->script.t, l->queue), take_number(&s));
   } else if (take(&s, "next")) {
-    script_expect(script, statement, next_deadline(l->t, l->queue), take_number(&s));
+    script_expect(script, statement, next_deadline(l->script.t, l->queue), take_number(&s));
   } else if (take(&s, "timers")) {
-    script_expect(script, statement, (int64_t)stats_of(l->t, l->queue).timers, take_number(&s));
+    script_expect(script, statement, (int64_t)stats_of(l->script.t, l->queue).timers, take_number(&s));
   } else if (isupper((unsigned char)*s) && l->of[(int)*s] == NULL) {
     make_object(l, statement);
   } else if (isupper((unsigned char)*s)) {
@@ -319,9 +287,7 @@ static void release_all(timeline *l) {
 
 void csuite_timeline(csuite *t, const char *text, const char *file, int line) {
   timeline *l = csuite_memory(t, sizeof *l);
-  script script = {.t = t, .file = file, .line = line, .call = call, .perform = perform};
-  l->script = script;
-  l->t = t;
+  l->script = (script){.t = t, .file = file, .line = line, .call = call, .perform = perform};
   l->queue = csuite_queue(t, VIRTUAL);
   if (l->queue == 0) return;
   script_run(&l->script, text, ";");

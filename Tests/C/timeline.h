@@ -7,15 +7,14 @@
  *     now N, next N         expects the queue's time, its next deadline
  *     timers N              expects so many timers of the queue
  *     queue.CALL            release or shutdown of the queue
- *     queue from N          first of all statements: its time begins at N
- *     queue with leeway     the same: it honours leeway
+ *     queue with leeway     first of all statements: it honours leeway
  *
  * Timers, in lower case:
  *     a SCHEDULE            starts timer a: N one-shot, N/N first delay and interval; then, as wanted, `at` (the first N is
- *                           a deadline), `limit N`, `leeway N`, `delay` and `remaining` (policies), `full`, with
- *                           registration and cancel handlers, `self`, which releases itself, and `of O`, with that target
- *     a new ...             makes it without starting it
- *     a after N [every N], a every N    starts it by chime_timer_after, _after_every and _every
+ *                           a deadline), `limit N`, `leeway N`, `delay` and `remaining` (policies); behind these `full`,
+ *                           with registration and cancel handlers, `self`, which releases itself, and last `of O`, with
+ *                           that target
+ *     a new ...             makes it without a schedule and without starting it
  *     a.CALL                activate, restart, reschedule [SCHEDULE], suspend, resume, cancel, cancel_and_wait, fire,
  *                           release, postpone N, until N
  *     a.add x [as y]        puts the named handler x, with the key x or y

@@ -101,7 +101,6 @@ void run_until_due(weak *w, int least) { run_until(w->t, NULL, &w->due, least); 
 
 typedef struct weak_script {
   script script;
-  csuite *t;
   weak *timers[26];
 } weak_script;
 
@@ -139,7 +138,7 @@ static chime_status call(script *script, const char *s) {
 
 static weak *make(weak_script *s, const char **text, int repeats) {
   int64_t interval = take_time(text);
-  weak *w = take(text, "target") ? weak_with_target(s->t) : weak_new(s->t);
+  weak *w = take(text, "target") ? weak_with_target(s->script.t) : weak_new(s->script.t);
   w->user = s;
   w->on_tick = react;
   weak_make(w, take(text, "loose") ? LOOSE : take(text, "unheld") ? UNHELD : SCHEDULED, interval, repeats);
@@ -147,18 +146,14 @@ static weak *make(weak_script *s, const char **text, int repeats) {
 }
 
 static void look(weak_script *s, weak *w, const char *text, const char *statement) {
-  csuite *t = s->t;
+  csuite *t = s->script.t;
   int64_t tolerance = -1;
-  if (take(&text, "is valid")) {
-    script_expect(&s->script, statement, is_valid(t, w->timer), 1);
-  } else if (take(&text, "is invalid")) {
-    script_expect(&s->script, statement, is_valid(t, w->timer), 0);
-  } else if (take(&text, "is over")) {
-    script_expect(&s->script, statement, load(&w->finalized), 1);
-    if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), 1);
-  } else if (take(&text, "is busy")) {
-    script_expect(&s->script, statement, load(&w->finalized), 0);
-    if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), 0);
+  int is_over = take(&text, "is over"), is_to_be_valid = take(&text, "is valid");
+  if (is_to_be_valid || take(&text, "is invalid")) {
+    script_expect(&s->script, statement, is_valid(t, w->timer), is_to_be_valid);
+  } else if (is_over || take(&text, "is busy")) {
+    script_expect(&s->script, statement, load(&w->finalized), is_over);
+    if (w->target != NULL) script_expect(&s->script, statement, load(&w->target->finalized), is_over);
   } else if (take(&text, "ticked")) {
     script_expect(&s->script, statement, load(&w->due), take_number(&text));
   } else if (take(&text, "fired")) {
@@ -177,21 +172,21 @@ static void look(weak_script *s, weak *w, const char *text, const char *statemen
 
 static void run(weak_script *s, const char *text) {
   if (is_number(text)) {
-    run_for(s->t, NULL, take_time(&text));
+    run_for(s->script.t, NULL, take_time(&text));
     return;
   }
   weak *w = s->timers[*text++ - 'a'];
   skip(&text);
   {
     int least = load(&w->due) + (int)take_number(&text);
-    run_until(s->t, take_mode(&text), &w->due, least);
+    run_until(s->script.t, take_mode(&text), &w->due, least);
   }
 }
 
 static void rest(weak_script *s, const char *text, const char *statement) {
   weak *w = s->timers[*text++ - 'a'];
   int before = load(&w->due) + load(&w->fired);
-  run_for(s->t, take_mode(&text), 5 * INTERVAL);
+  run_for(s->script.t, take_mode(&text), 5 * INTERVAL);
   script_expect(&s->script, statement, load(&w->due) + load(&w->fired), before);
 }
 
@@ -214,8 +209,6 @@ static void perform(script *script, const char *statement) {
 
 void csuite_weak_timeline(csuite *t, const char *text, const char *file, int line) {
   weak_script *s = csuite_memory(t, sizeof *s);
-  script script = {.t = t, .file = file, .line = line, .call = call, .perform = perform};
-  s->script = script;
-  s->t = t;
+  s->script = (script){.t = t, .file = file, .line = line, .call = call, .perform = perform};
   script_run(&s->script, text, ";");
 }

@@ -6,7 +6,7 @@
 
 /* ---- Intervals and ticks ----------------------------------------------------------------------------------------- */
 
-OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond) {
+OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond_and_a_one_shots_is_0) {
   static const int64_t given[] = {0, -1, INT64_MIN, 100000};
   for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
     int64_t began = monotonic_ns();
@@ -17,12 +17,7 @@ OWN_THREAD_TEST(an_interval_of_zero_or_less_is_a_tenth_of_a_millisecond) {
     EXPECT(w->first_due >= began + 100000);
     EXPECT_OK(chime_weak_timer_release(w->timer));
   }
-}
-
-OWN_THREAD_TEST(a_timer_that_does_not_repeat_has_no_interval) {
-  weak *w = weak_new(t);
-  weak_make(w, LOOSE, CHIME_HOUR, 0);
-  EXPECT_EQ(interval_of(t, w->timer), 0);
+  EXPECT_EQ(interval_of(t, weak_start(t, CHIME_HOUR, 0, NULL)->timer), 0);
 }
 
 WEAK_TIMELINE(an_interval_without_end_never_ticks, "a every never; a due never; rest a; a is valid")
