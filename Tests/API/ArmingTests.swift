@@ -1,5 +1,6 @@
 import Chime
 import ChimeCore
+import ChimeTestSupport
 import Testing
 
 /// Code that sleeps, on virtual time: waiting until it does, and the main actor's timers.
@@ -81,6 +82,10 @@ import Testing
 
   @Test @MainActor func aMainQueueInRealTimeIsNotAdvanced() async throws {
     let queue = try MainTimerQueue()
+    var ticks = 0
+    let timer = try queue.every(.milliseconds(1)) { _ in ticks += 1 }
+    #expect(await soon { ticks > 0 })
+    try timer.cancel()
     #expect(throws: ChimeError.unsupported) { try queue.advance(by: .seconds(1)) }
     #expect(throws: ChimeError.unsupported) { try queue.jump(by: .seconds(1)) }
     await #expect(throws: ChimeError.unsupported) { try await queue.untilArmed() }
