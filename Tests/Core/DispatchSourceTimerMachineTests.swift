@@ -35,7 +35,7 @@ extension DispatchSourceTimerMachine {
 }
 
 /// What a fake source would trap on is a violation in its log; with the real one it would end the process. What each
-/// event leads to is `Transition`'s to say, which `TransitionTests` hold against the table of the design.
+/// event leads to is `Transition`'s to say, which `TransitionTests` check cell by cell.
 @Suite("DispatchSourceTimerMachine") struct DispatchSourceTimerMachineTests {
   // MARK: The table
 

@@ -23,7 +23,6 @@ struct MachineScript: Sendable {
   private typealias Machine = DispatchSourceTimerMachine
 
   private let factory = RecordingTimerAdapterFactory()
-  private let log = Log<String>()
   private var machine: Machine?
   private var kept: @Sendable () -> Void = {}
 
@@ -34,8 +33,7 @@ struct MachineScript: Sendable {
       let parts = statement.split(separator: "|", omittingEmptySubsequences: false)
       player.perform(parts[0].split(separator: " ").map(String.init))
       if parts.count > 1 {
-        player.noteCalls()
-        #expect(player.log.take() == parts[1].split(separator: " ").map(String.init), "\(statement)")
+        #expect(player.factory.calls.take() == parts[1].split(separator: " ").map(String.init), "\(statement)")
       }
     }
     player.machine = nil
@@ -43,14 +41,8 @@ struct MachineScript: Sendable {
   }
 
   private init() {
-    let (factory, log) = (factory, log)
-    machine = Machine(timerFactory: factory) {
-      log.add(all: factory.calls.take())
-      log.add("*\(factory.now.uptimeNanoseconds)")
-    }
+    machine = Machine(timerFactory: factory) { [factory] in factory.calls.add("*\(factory.now.uptimeNanoseconds)") }
   }
-
-  private func noteCalls() { log.add(all: factory.calls.take()) }
 
   private mutating func perform(_ words: [String]) {
     switch words[0] {
@@ -60,8 +52,7 @@ struct MachineScript: Sendable {
       for now in stride(from: factory.now.uptimeNanoseconds, through: UInt64(words[1])!, by: 10) {
         factory.deliver(at: now)
       }
-      noteCalls()
-      log.add(all: log.take().filter { $0.hasPrefix("*") })
+      for call in factory.calls.take() where call.hasPrefix("*") { factory.calls.add(call) }
     case "keep": kept = factory.delivery
     case "late": kept()
     case "drop": machine = nil

@@ -56,7 +56,7 @@ final class RecordingTimerAdapter: TimerAdapter {
       forbid($0.isActivated, "event handler after activate")
       $0.hasHandler = true
     }
-    factory.handler.withLock { $0 = handler }
+    factory.handlers.add(handler)
   }
 
   func activate() {
@@ -87,11 +87,7 @@ final class RecordingTimerAdapter: TimerAdapter {
       forbid($0.isSuspended, "cancel while suspended")
       $0.isCancelled = true
     }
-    let handler = factory.handler.withLock { handler in
-      defer { handler = nil }
-      return handler
-    }
-    withExtendedLifetime(handler) {}
+    _ = factory.handlers.take()
   }
 
   private func change(_ call: String, _ body: (inout Source) -> Void) {
@@ -104,12 +100,10 @@ final class RecordingTimerAdapter: TimerAdapter {
 final class RecordingTimerAdapterFactory: TimerAdapterFactory {
   let calls = Log<String>()
   let violations = Log<String>()
-  fileprivate let handler = Locked<(@Sendable () -> Void)?>(nil)
+  fileprivate let handlers = Log<@Sendable () -> Void>()
   private let time = Atomic<UInt64>(1000)
 
-  func makeTimer(queue: DispatchQueue?) -> any TimerAdapter {
-    RecordingTimerAdapter(self)
-  }
+  func makeTimer(queue: DispatchQueue?) -> any TimerAdapter { RecordingTimerAdapter(self) }
 
   var now: DispatchTime { DispatchTime(uptimeNanoseconds: time.load(ordering: .sequentiallyConsistent)) }
 
@@ -118,7 +112,7 @@ final class RecordingTimerAdapterFactory: TimerAdapterFactory {
   /// The event handler as libdispatch would have it in hand, to be called now or, as a stale one, later; does nothing if
   /// there is none.
   var delivery: @Sendable () -> Void {
-    let handler = handler.withLock { $0 }
+    let handler = handlers.all.last
     return { handler?() }
   }
 
