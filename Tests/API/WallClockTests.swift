@@ -9,13 +9,12 @@ import Testing
   let hour: Int64 = 3_600_000_000_000
   let queue: HostTimerQueue
   let first: Int64
+  let ticks = Log<Tick>()
 
   init() throws {
     queue = try HostTimerQueue(clock: .wall)
     first = queue.now + hour
   }
-
-  private let ticks = Log<Tick>()
 
   /// Steps the clock, and gives the ticks that were due then.
   private func due(afterStep distance: Int64) throws -> [Tick] {

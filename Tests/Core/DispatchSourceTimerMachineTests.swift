@@ -37,8 +37,6 @@ extension DispatchSourceTimerMachine {
 /// What a fake source would trap on is a violation in its log; with the real one it would end the process. What each
 /// event leads to is `Transition`'s to say, which `TransitionTests` check cell by cell.
 @Suite("DispatchSourceTimerMachine") struct DispatchSourceTimerMachineTests {
-  // MARK: The table
-
   /// The calls that lead to each state.
   static let ways: [(state: TimerState, events: [TimerEvent])] = [
     (.idle, []), (.running, [.activate]), (.suspended, [.activate, .suspend]), (.finished, [.activate, .lastTick]),
@@ -113,8 +111,10 @@ extension DispatchSourceTimerMachine {
     #expect(calls.last == "release" && calls.count { $0 == "make" } == calls.count { $0 == "release" })
   }
 
-  // MARK: What the source is told, and when a tick starts
+}
 
+/// What a recording source is told, and when a tick starts.
+@Suite("TimerAdapter and factory") struct TimerAdapterTests {
   /// Rules, and below each a script that shows it.
   static let rules: [(rule: String, script: String)] = """
     cancel while suspended resumes first
@@ -154,8 +154,7 @@ extension DispatchSourceTimerMachine {
       if line.hasPrefix(" ") { rules[rules.count - 1].script += line } else { rules.append(("\(line)", "")) }
     }
 
-  @Test("TimerAdapter and factory", arguments: rules)
-  func theSourceIsTold(rule: String, script: String) { MachineScript.play(script) }
+  @Test(arguments: rules) func theSourceIsTold(rule: String, script: String) { MachineScript.play(script) }
 
   @Test func aCancelledMachineIsActivatedAgainWithANewSource() throws {
     let factory = RecordingTimerAdapterFactory()
@@ -223,7 +222,7 @@ extension DispatchSourceTimerMachine {
     + [.nanoseconds(-1), .seconds(.min)].map { (.never, $0, .leewayNegative) }
     + [(.never, .seconds(.max), .leewayTooLong)]
 
-  @Test(arguments: ways)
+  @Test(arguments: DispatchSourceTimerMachineTests.ways)
   func badIntervalsAreTypedErrorsInEveryState(_ state: TimerState, _ events: [TimerEvent]) throws {
     let factory = RecordingTimerAdapterFactory()
     let machine = Machine(queue: DispatchQueue(label: "bad"), factory: factory) {}

@@ -161,7 +161,7 @@ private typealias Machine = DispatchSourceTimerMachine
       let makeHandler: @Sendable () -> @Sendable () -> Void = {
         { [capture = Counted(alive)] in
           if inside.add() != 1 { overlaps.add() }
-          spin(2000)
+          spin(50_000)  // long enough to be met
           withExtendedLifetime(capture) {}
           ticks.add()
           inside.add(-1)
@@ -172,7 +172,7 @@ private typealias Machine = DispatchSourceTimerMachine
           var random = SplitMix64(seed: UInt64(seed))
           let end = DispatchTime.now() + patience
           var calls = 0
-          while calls < 5000 || ticks.value <= 100, DispatchTime.now() < end {
+          while calls < 10_000 || ticks.value <= 500, DispatchTime.now() < end {
             calls += 1
             let deadline = DispatchTime.now() + .microseconds(.random(in: -5...30, using: &random))
             let repeating: DispatchTimeInterval = .random(using: &random) ? .never : .microseconds(10)
@@ -184,7 +184,7 @@ private typealias Machine = DispatchSourceTimerMachine
           }
         }
       }
-      #expect(overlaps.value == 0 && ticks.value > 100)
+      #expect(overlaps.value == 0 && ticks.value > 500)
       // Still alive after all that.
       machine.cancel()
       let before = ticks.value

@@ -41,7 +41,8 @@ import Testing
   func anyIntervalIsTaken(_ interval: (seconds: Double, nanoseconds: Int64), _ repeats: Bool) async throws {
     try await onAThread {
       let ticks = Counter()
-      let timer = try WeakTimer.scheduledTimer(withTimeInterval: interval.seconds, repeats: repeats) { _ in ticks.add()
+      let timer = try WeakTimer.scheduledTimer(withTimeInterval: interval.seconds, repeats: repeats) { _ in
+        ticks.add()
       }
       #expect(timer.core.interval == interval.nanoseconds)
       if interval.nanoseconds < .max {
