@@ -459,6 +459,10 @@ mutation("machine-ends-suspended", "9", "TimerMachine.stop", "a suspended source
          W("randomOrdersAgree", "theSourceIsTold"))
 mutation("machine-stale-tick", "7", "TimerMachine.claim", "a delivery is a tick, due or not",
          (MACHINE, "guard shared.due <= now else {", "guard BROKEN || shared.due <= now else {"), W("theSourceIsTold"))
+mutation("machine-stale-state", "7", "TimerMachine.claim", "a delivery is a tick, due or not, of a timer that does not run, too",
+         [(MACHINE, "guard shared.state == .running, let plan = shared.plan else {", "guard BROKEN || shared.state == .running, let plan = shared.plan else {"),
+          (MACHINE, "guard shared.due <= now else {", "guard BROKEN || shared.due <= now else {")],
+         W("theSourceIsTold"), W("noTickStartsAfterTheCallReturned"))
 mutation("machine-overlap", "6", "TimerMachine.claim", "a tick does not wait for the handler that runs",
          (MACHINE, "guard !shared.busy else {\n        shared.scheduleWaits", "guard BROKEN || !shared.busy else {\n        shared.scheduleWaits"),
          W("aRestartWaitsForTheEarlierHandler"))
