@@ -1,11 +1,10 @@
 import Chime
 import ChimeCore
+import ChimeTestSupport
 import Testing
 
 /// Code that sleeps, on virtual time: waiting until it does, and the main actor's timers.
 @Suite struct ArmingTests {
-  static let patience = Duration.seconds(60)
-
   @Test(.timeLimit(.minutes(10))) func untilArmedReturnsOnceSomebodySleeps() async throws {
     let queue = try VirtualTimerQueue()
     let clock = TimerQueueClock(queue)
@@ -29,7 +28,7 @@ import Testing
     let later = try queue.after(.seconds(1)) { _ in }
     #expect(try await queue.untilArmed(within: .milliseconds(5)) == .timedOut)  // the one that is due hides it
     try queue.advance(by: .zero)
-    #expect(try await queue.untilArmed(within: Self.patience) == .done)
+    #expect(try await queue.untilArmed(within: .seconds(patience)) == .done)
     #expect(due.state == .finished && later.state == .running)
   }
 
@@ -68,7 +67,7 @@ import Testing
     let screen = Screen()
     try screen.start(on: queue)
     #expect(queue.now == 5_000_000_000)
-    #expect(try await queue.untilArmed(within: Self.patience) == .done)
+    #expect(try await queue.untilArmed(within: .seconds(patience)) == .done)
     try queue.advance(by: .seconds(2))
     #expect(screen.ticks == [6_000_000_000, 7_000_000_000])
     try queue.jump(by: .seconds(10))
@@ -81,6 +80,10 @@ import Testing
 
   @Test @MainActor func aMainQueueInRealTimeIsNotAdvanced() async throws {
     let queue = try MainTimerQueue()
+    var ticks = 0
+    let timer = try queue.every(.milliseconds(1)) { _ in ticks += 1 }
+    #expect(await soon { ticks > 0 })
+    try timer.cancel()
     #expect(throws: ChimeError.unsupported) { try queue.advance(by: .seconds(1)) }
     #expect(throws: ChimeError.unsupported) { try queue.jump(by: .seconds(1)) }
     await #expect(throws: ChimeError.unsupported) { try await queue.untilArmed() }

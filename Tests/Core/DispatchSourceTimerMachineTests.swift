@@ -8,82 +8,69 @@ import Testing
 private typealias Machine = DispatchSourceTimerMachine
 
 extension DispatchSourceTimerMachine {
-  /// The call that is the event. The last tick is none; it is left to the caller.
+  /// The call that is the event: without a deadline the first tick counts from now, and without an interval, either, the
+  /// schedule is the last one. The last tick is no call; it is left to the caller.
   func perform(
-    _ event: TimerEvent, _ deadline: DispatchTime, repeating: DispatchTimeInterval = .never
+    _ event: TimerEvent, _ deadline: DispatchTime?, repeating: DispatchTimeInterval? = nil,
+    leeway: DispatchTimeInterval = .nanoseconds(0)
   ) throws -> Outcome? {
-    switch event {
-    case .activate: try activate(deadline: deadline, repeating: repeating)
-    case .restart: try restart(deadline: deadline, repeating: repeating)
-    case .suspend: suspend()
-    case .resume: resume()
-    case .reschedule: try reschedule(deadline: deadline, repeating: repeating)
-    case .postpone: postpone(until: deadline)
-    case .fire: fire()
-    case .lastTick: nil
-    case .cancel: cancel()
+    switch (event, deadline, repeating) {
+    case (.activate, nil, nil): try activate()
+    case (.activate, let deadline?, nil): try activate(deadline: deadline, leeway: leeway)
+    case (.activate, _, let interval?):
+      try activate(repeatTimeInterval: interval, deadline: deadline, leeway: leeway)
+    case (.restart, nil, _): try restart()
+    case (.restart, let deadline?, _): try restart(deadline: deadline, repeating: repeating ?? .never, leeway: leeway)
+    case (.suspend, _, _): suspend()
+    case (.resume, _, _): resume()
+    case (.reschedule, nil, _): try reschedule(repeatTimeInterval: repeating!, leeway: leeway)
+    case (.reschedule, let deadline?, _):
+      try reschedule(deadline: deadline, repeating: repeating ?? .never, leeway: leeway)
+    case (.postpone, _, _): postpone(until: deadline!)
+    case (.fire, _, _): fire()
+    case (.lastTick, _, _): nil
+    case (.cancel, _, _): cancel()
     }
   }
 }
 
 /// What a fake source would trap on is a violation in its log; with the real one it would end the process. What each
-/// event leads to is `Transition`'s to say, which `TransitionTests` hold against the table of the design.
-@Suite struct DispatchSourceTimerMachineTests {
-  // MARK: The table
-
+/// event leads to is `Transition`'s to say, which `TransitionTests` check cell by cell.
+@Suite("DispatchSourceTimerMachine") struct DispatchSourceTimerMachineTests {
   /// The calls that lead to each state.
   static let ways: [(state: TimerState, events: [TimerEvent])] = [
     (.idle, []), (.running, [.activate]), (.suspended, [.activate, .suspend]), (.finished, [.activate, .lastTick]),
     (.cancelled, [.activate, .cancel]),
   ]
 
-  @Test(arguments: ways.indices, TimerEvent.allCases)
-  func eachCellOfTheTableOnARecordingAdapter(way: Int, event: TimerEvent) throws {
-    let factory = RecordingTimerAdapterFactory()
-    let alive = try checkCell(way, event, factory, far: DispatchTime(uptimeNanoseconds: 1 << 60)) { _ in
-      factory.deliver(at: 1 << 61)
-    }
-    #expect(alive.value == 0 && factory.violations.all == [])
-    #expect(factory.calls.all.count { $0 == "make" } == factory.calls.all.count { $0 == "release" })
-  }
-
-  @Test(arguments: ways.indices, TimerEvent.allCases)
-  func eachCellOfTheTableOnARealSource(way: Int, event: TimerEvent) async throws {
-    let alive = try checkCell(way, event, DispatchSourceTimerAdapterFactory(), far: .now() + .seconds(3600)) {
-      machine in
-      guard machine.state == .running else { return }
-      try machine.restart(deadline: .now())
-      let end = DispatchTime.now() + patience
-      while machine.state == .running, DispatchTime.now() < end {}
-    }
-    #expect(await soon { alive.value == 0 })
-  }
-
-  /// Returns the count of what the machine's handler holds: the last reference goes in the state that the event led to.
-  private func checkCell(
-    _ way: Int, _ event: TimerEvent, _ factory: any TimerAdapterFactory, far: DispatchTime,
-    lastTick: (Machine) throws -> Void
-  ) throws -> Counter {
-    let (state, events) = Self.ways[way]
+  /// The last reference goes in the state that the event led to.
+  @Test(arguments: ways, TimerEvent.allCases)
+  func eachCellOfTheTableOnARealSource(
+    _ way: (state: TimerState, events: [TimerEvent]), event: TimerEvent
+  ) async throws {
     let queue = DispatchQueue(label: "table")
     let ticks = Counter(), alive = Counter()
-    let machine = Machine(queue: queue, factory: factory) { [capture = Counted(alive)] in
-      ticks.add(capture.alive.value)
-    }
-    for event in events {
-      if try machine.perform(event, far) == nil { try lastTick(machine) }
-      queue.sync {}
-    }
-    try #require(machine.state == state)
-    let before = ticks.value
-    let transition = Transition(from: state, on: event)
-    let outcome = try machine.perform(event, far)
-    if outcome == nil { try lastTick(machine) }
-    queue.sync {}
-    #expect(outcome == nil || outcome == (transition == .ignored ? .ignored : .done))
-    #expect(machine.state == transition.next ?? state)
-    #expect(ticks.value - before == (transition == .extraTick(state) || transition == .finish ? 1 : 0))
-    return alive
+    try {
+      let machine = Machine(queue: queue) { [capture = Counted(alive)] in ticks.add(capture.alive.value) }
+      func perform(_ event: TimerEvent) throws -> Machine.Outcome? {
+        if event == .lastTick, machine.state == .running {
+          try machine.restart(deadline: .now())
+          let end = DispatchTime.now() + patience
+          while machine.state == .running, DispatchTime.now() < end {}
+        }
+        defer { queue.sync {} }
+        return try machine.perform(event, .now() + .seconds(3600))
+      }
+      for event in way.events { _ = try perform(event) }
+      try #require(machine.state == way.state)
+      let before = ticks.value
+      let transition = Transition(from: way.state, on: event)
+      let outcome = try perform(event)
+      #expect(outcome == nil || outcome == (transition == .ignored ? .ignored : .done))
+      #expect(machine.state == transition.next ?? way.state)
+      #expect(ticks.value - before == (transition == .extraTick(way.state) || transition == .finish ? 1 : 0))
+    }()
+    #expect(await soon { alive.value == 0 })
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
@@ -120,11 +107,14 @@ extension DispatchSourceTimerMachine {
     }
     #expect(factory.violations.all == [])
     #expect(ticks.value > 100)
-    #expect(factory.calls.all.last == "release")
+    let calls = factory.calls.all
+    #expect(calls.last == "release" && calls.count { $0 == "make" } == calls.count { $0 == "release" })
   }
 
-  // MARK: What the source is told, and when a tick starts
+}
 
+/// What a recording source is told, and when a tick starts.
+@Suite("TimerAdapter and factory") struct TimerAdapterTests {
   /// Rules, and below each a script that shows it.
   static let rules: [(rule: String, script: String)] = """
     cancel while suspended resumes first
@@ -232,9 +222,9 @@ extension DispatchSourceTimerMachine {
     + [.nanoseconds(-1), .seconds(.min)].map { (.never, $0, .leewayNegative) }
     + [(.never, .seconds(.max), .leewayTooLong)]
 
-  @Test(arguments: ways.indices) func badIntervalsAreTypedErrorsInEveryState(way: Int) throws {
+  @Test(arguments: DispatchSourceTimerMachineTests.ways)
+  func badIntervalsAreTypedErrorsInEveryState(_ state: TimerState, _ events: [TimerEvent]) throws {
     let factory = RecordingTimerAdapterFactory()
-    let (state, events) = Self.ways[way]
     let machine = Machine(queue: DispatchQueue(label: "bad"), factory: factory) {}
     for event in events where try machine.perform(event, DispatchTime(uptimeNanoseconds: 2000)) == nil {
       factory.deliver(at: 2000)

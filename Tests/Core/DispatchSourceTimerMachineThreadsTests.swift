@@ -9,7 +9,7 @@ import Testing
 private typealias Machine = DispatchSourceTimerMachine
 
 /// The machine on real sources, with threads that meet, and what it holds.
-@Suite(.serialized) struct DispatchSourceTimerMachineThreadsTests {
+@Suite("Serialized operations", .serialized) struct DispatchSourceTimerMachineThreadsTests {
   // MARK: In the handler
 
   @Test func insideTheHandlerCallsTakeEffectAndSayBusy() throws {
@@ -32,13 +32,13 @@ private typealias Machine = DispatchSourceTimerMachine
     held.withLock { $0 = nil }
   }
 
+  /// The system that it comes from waits for its private queue in deinit, where it may already be.
   @Test(arguments: [false, true])
   func releasedInsideItsHandlerItStopsAndFreesTheHandlerAfterIt(_ suspends: Bool) async throws {
     let alive = Counter(), ticks = Counter(), stillHeld = Counter()
-    let queue = DispatchQueue(label: "release")
     let held = Locked<Machine?>(nil)
     do {
-      let machine = Machine(queue: queue)
+      let machine = Machine(queue: DispatchQueue(label: "release"))
       held.withLock { $0 = machine }
       try machine.activate(repeatTimeInterval: .milliseconds(1)) { [capture = Counted(alive)] in
         ticks.add()
@@ -49,8 +49,7 @@ private typealias Machine = DispatchSourceTimerMachine
         stillHeld.add(capture.alive.value)
       }
     }
-    #expect(await soon { ticks.value == 1 && alive.value == 0 })
-    try await laterTicks(on: queue)
+    #expect(await soon { alive.value == 0 })  // a handler that has gone runs no more
     #expect(ticks.value == 1 && stillHeld.value == 1)
   }
 
@@ -110,6 +109,24 @@ private typealias Machine = DispatchSourceTimerMachine
 
   // MARK: Races and real time
 
+  /// As many suspends as resumes took effect, but for the last.
+  @Test func suspendsAndResumesOfManyThreadsAreOneSequence() async throws {
+    let ticks = Counter(), sum = Counter()
+    let machine = Machine(queue: DispatchQueue(label: "many"))
+    try machine.activate(repeatTimeInterval: .microseconds(100)) { ticks.add() }
+    try await onAThread {
+      onNewThreads(4) { number in
+        for _ in 0..<1000 where (number % 2 == 0 ? machine.suspend() : machine.resume()) != .ignored {
+          sum.add(number % 2 == 0 ? 1 : -1)
+        }
+      }
+    }
+    #expect(sum.value == (machine.state == .suspended ? 1 : 0))
+    machine.resume()
+    let before = ticks.value
+    #expect(await soon { ticks.value > before + 3 })
+  }
+
   @Test(arguments: [.suspend, .cancel, .restart, .reschedule] as [TimerEvent])
   func noTickStartsAfterTheCallReturned(call: TimerEvent) throws {
     let queue = DispatchQueue(label: "race")
@@ -144,7 +161,7 @@ private typealias Machine = DispatchSourceTimerMachine
       let makeHandler: @Sendable () -> @Sendable () -> Void = {
         { [capture = Counted(alive)] in
           if inside.add() != 1 { overlaps.add() }
-          spin(2000)
+          spin(50_000)  // long enough to be met
           withExtendedLifetime(capture) {}
           ticks.add()
           inside.add(-1)
@@ -155,7 +172,7 @@ private typealias Machine = DispatchSourceTimerMachine
           var random = SplitMix64(seed: UInt64(seed))
           let end = DispatchTime.now() + patience
           var calls = 0
-          while calls < 5000 || ticks.value <= 100, DispatchTime.now() < end {
+          while calls < 10_000 || ticks.value <= 500, DispatchTime.now() < end {
             calls += 1
             let deadline = DispatchTime.now() + .microseconds(.random(in: -5...30, using: &random))
             let repeating: DispatchTimeInterval = .random(using: &random) ? .never : .microseconds(10)
@@ -167,7 +184,7 @@ private typealias Machine = DispatchSourceTimerMachine
           }
         }
       }
-      #expect(overlaps.value == 0 && ticks.value > 100)
+      #expect(overlaps.value == 0 && ticks.value > 500)
       // Still alive after all that.
       machine.cancel()
       let before = ticks.value
@@ -192,7 +209,10 @@ private typealias Machine = DispatchSourceTimerMachine
     machine.cancel()
     #expect(try machine.activate(deadline: .now()) { second.add() } == .busy)
     #expect(machine.fire() == .busy)
-    try await laterTicks(on: queue)
+    let later = Counter()  // ticks that are due after all that is due there now
+    let other = Machine(queue: queue) { later.add() }
+    try other.activate(deadline: .now() + .milliseconds(3), repeating: .milliseconds(1))
+    #expect(await soon { later.value >= 3 })
     #expect(second.value == 0)
     gate.signal()
     #expect(await soon { second.value == 2 })
@@ -204,13 +224,4 @@ private typealias Machine = DispatchSourceTimerMachine
 private func spin(_ nanoseconds: UInt64) {
   let end = DispatchTime.now().uptimeNanoseconds + nanoseconds
   while DispatchTime.now().uptimeNanoseconds < end {}
-}
-
-/// Waits until ticks that are due later than all that is due there now have come: shows by order that nothing else
-/// does.
-private func laterTicks(on queue: DispatchQueue) async throws {
-  let ticks = Counter()
-  let machine = Machine(queue: queue)
-  try machine.activate(deadline: .now() + .milliseconds(3), repeating: .milliseconds(1)) { ticks.add() }
-  #expect(await soon { ticks.value >= 3 })
 }

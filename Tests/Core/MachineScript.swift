@@ -23,7 +23,6 @@ struct MachineScript: Sendable {
   private typealias Machine = DispatchSourceTimerMachine
 
   private let factory = RecordingTimerAdapterFactory()
-  private let log = Log<String>()
   private var machine: Machine?
   private var kept: @Sendable () -> Void = {}
 
@@ -34,8 +33,7 @@ struct MachineScript: Sendable {
       let parts = statement.split(separator: "|", omittingEmptySubsequences: false)
       player.perform(parts[0].split(separator: " ").map(String.init))
       if parts.count > 1 {
-        player.noteCalls()
-        #expect(player.log.take() == parts[1].split(separator: " ").map(String.init), "\(statement)")
+        #expect(player.factory.calls.take() == parts[1].split(separator: " ").map(String.init), "\(statement)")
       }
     }
     player.machine = nil
@@ -43,14 +41,8 @@ struct MachineScript: Sendable {
   }
 
   private init() {
-    let (factory, log) = (factory, log)
-    machine = Machine(factory: factory) {
-      log.add(all: factory.calls.take())
-      log.add("*\(factory.now.uptimeNanoseconds)")
-    }
+    machine = Machine(timerFactory: factory) { [factory] in factory.calls.add("*\(factory.now.uptimeNanoseconds)") }
   }
-
-  private func noteCalls() { log.add(all: factory.calls.take()) }
 
   private mutating func perform(_ words: [String]) {
     switch words[0] {
@@ -60,8 +52,7 @@ struct MachineScript: Sendable {
       for now in stride(from: factory.now.uptimeNanoseconds, through: UInt64(words[1])!, by: 10) {
         factory.deliver(at: now)
       }
-      noteCalls()
-      log.add(all: log.take().filter { $0.hasPrefix("*") })
+      for call in factory.calls.take() where call.hasPrefix("*") { factory.calls.add(call) }
     case "keep": kept = factory.delivery
     case "late": kept()
     case "drop": machine = nil
@@ -73,29 +64,12 @@ struct MachineScript: Sendable {
     }
   }
 
-  private func call(_ words: [String]) throws -> Machine.Outcome {
+  private func call(_ words: [String]) throws -> Machine.Outcome? {
     func number(_ word: String) -> Int? { words.firstIndex(of: word).map { Int(words[$0 + 1])! } }
-    let machine = machine!
-    let interval = number("every").map { DispatchTimeInterval.nanoseconds($0) }
-    let leeway = DispatchTimeInterval.nanoseconds(number("leeway") ?? 0)
-    let deadline =
-      words.contains("never") ? .distantFuture : number("from").map { DispatchTime(uptimeNanoseconds: UInt64($0)) }
-    switch words[0] {
-    case "activate" where interval == nil && deadline == nil: return try machine.activate()
-    case "activate":
-      return try machine.activate(repeatTimeInterval: interval ?? .never, deadline: deadline, leeway: leeway)
-    case "restart" where deadline == nil: return try machine.restart()
-    case "restart":
-      return try machine.restart(deadline: deadline!, repeating: interval ?? .never, leeway: leeway)
-    case "reschedule" where deadline == nil:
-      return try machine.reschedule(repeatTimeInterval: interval!, leeway: leeway)
-    case "reschedule":
-      return try machine.reschedule(deadline: deadline!, repeating: interval ?? .never, leeway: leeway)
-    case "postpone": return machine.postpone(until: DispatchTime(uptimeNanoseconds: UInt64(words[1])!))
-    case "suspend": return machine.suspend()
-    case "resume": return machine.resume()
-    case "cancel": return machine.cancel()
-    default: fatalError("no such statement: \(words)")
-    }
+    let time = number("from") ?? number("postpone")
+    return try machine!.perform(
+      TimerEvent.allCases.first { "\($0)" == words[0] }!,
+      words.contains("never") ? .distantFuture : time.map { DispatchTime(uptimeNanoseconds: UInt64($0)) },
+      repeating: number("every").map { .nanoseconds($0) }, leeway: .nanoseconds(number("leeway") ?? 0))
   }
 }

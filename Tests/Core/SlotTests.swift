@@ -4,7 +4,8 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// Slots and control blocks come back, whoever gives them back, and a timer limit is exact.
+/// Slots and control blocks come back, whoever gives them back; what lies in which bit of an id, and how long a slot's
+/// versions last. (Threads at a timer limit: Tests/Interleavings. What names nothing, through every function: `ids.c`.)
 @Suite final class SlotTests {
   let core: QueueCore
 
@@ -53,45 +54,6 @@ import Testing
     #expect(strays == 0)
   }
 
-  @Test func noSlotIsGivenOutTwice() throws {
-    let timers = Log<UInt64>()
-    onNewThreads(4) { [core] _ in timers.add(all: (0..<500).compactMap { _ in try? core.makeTimer() }) }
-    let slots = Set(timers.all.compactMap { TimerRef($0)?.slot.index })
-    #expect(slots.count == 2000 && core.statistics.timers == 2000)
-  }
-
-  // MARK: Limits
-
-  /// Four threads, each with so many timers at most: with a quarter of the limit nobody is refused, with more some are.
-  @Test(arguments: [10, 20]) func severalThreadsNeverExceedALimit(share: Int) throws {
-    let limit = 40
-    let core = try QueueCore.makeForTest(timerLimit: UInt64(limit))
-    defer { core.release() }
-    let (live, refusals, excesses) = (Counter(), Counter(), Counter())
-    onNewThreads(4) { thread in
-      var random = SplitMix64(seed: UInt64(thread))
-      var mine: [UInt64] = []
-      for round in 0..<20_000 {
-        if round < 19_000, mine.count < share, random.chance(65) {
-          guard let timer = try? core.makeTimer() else {
-            refusals.add()
-            continue
-          }
-          if live.add() > limit { excesses.add() }
-          mine.append(timer)
-        } else if !mine.isEmpty {
-          live.add(-1)
-          _ = TimerRef.release(mine.remove(at: Int.random(in: mine.indices, using: &random)))
-        }
-      }
-    }
-    #expect(excesses.value == 0 && (refusals.value > 0) == (4 * share > limit))
-    for _ in 0..<limit { _ = try core.makeTimer() }
-    #expect(throws: Status.limit) { try core.makeTimer() }
-  }
-
-  // MARK: Control blocks
-
   /// Thread caches bypass the count, so a control block that served a queue without a limit must not serve one with.
   @Test func controlBlocksServeManyQueuesWithAndWithoutALimitAndOldIdsStayInvalid() throws {
     var ids: Set<UInt64> = []
@@ -110,5 +72,79 @@ import Testing
     #expect(ids.count == 600 && timers.count == 3000 && controls.count < 100)
     #expect(ids.allSatisfy { QueueCore.find($0) == nil && QueueCore.release($0) == .invalidHandle })
     #expect(timers.allSatisfy { TimerRef($0)?.state == nil && TimerRef.release($0) == .invalidHandle })
+  }
+
+  // MARK: Ids
+
+  @Test(
+    arguments: [
+      (.timer, 0, 0, 1 << 50), (.queue, 0, 0, 2 << 50), (.timer, 0, 1, 1 << 50 | 1 << 26), (.timer, 1, 0, 1 << 50 | 1),
+      (.timer, 1 << 26 - 1, 1 << 24 - 1, 1 << 51 - 1),
+      (.queue, 0x155_5555, 0xAA_AAAA, 2 << 50 | 0xAA_AAAA << 26 | 0x155_5555),
+    ] as [(Handle.Kind, UInt32, UInt32, UInt64)])
+  func kindVersionAndIndexAreWhereTheCommentSays(
+    kind: Handle.Kind, index: UInt32, version: UInt32, id: UInt64
+  ) throws {
+    #expect(Handle.id(kind, index: index, version: version) == id)
+    let handle = try #require(Handle(id, kind: kind))
+    #expect(handle.index == index && handle.version == version)
+    #expect(Handle(id, kind: kind == .timer ? .queue : .timer) == nil)
+  }
+
+  @Test func aSlotThatWasNeverGivenOutHasNoTimer() throws {
+    // The control block may be one whose slots have all been given out before.
+    var unused: UInt32?
+    for _ in 0..<1000 where unused == nil {
+      _ = try core.makeTimer()
+      unused = unsafe core.control.storage.pointee.slots.withLock { $0.fresh.last }
+    }
+    let id = Handle.id(.timer, index: try #require(unused), version: 0)
+    #expect(TimerRef(id)?.state == nil)
+    #expect(TimerRef.cancel(id) == .invalidHandle && TimerRef.release(id) == .invalidHandle)
+  }
+
+  @Test func aSlotWhoseVersionsAreUsedUpIsNotGivenOutAgain() throws {
+    let slot = try #require(TimerRef(core.makeTimer())).slot
+    slot.versionAndFlags = Handle.versionMask - 1
+    let last = Handle.id(.timer, index: slot.index, version: Handle.versionMask - 1)
+    #expect(TimerRef(last)?.state == .idle)
+    #expect(TimerRef.release(last) == .ok)
+    for _ in 0..<600 { #expect(try TimerRef(core.makeTimer())?.slot.index != slot.index) }
+  }
+
+  /// So that a slot's generation goes round as seldom as can be.
+  @Test func slotsAreUsedAgainFirstInFirstOut() throws {
+    var last: [UInt32: Int] = [:]
+    var shortest = Int.max
+    for turn in 0..<2000 {
+      let timer = try core.makeTimer()
+      let slot = try #require(TimerRef(timer)).slot.index
+      if let before = last[slot] { shortest = min(shortest, turn - before) }
+      last[slot] = turn
+      _ = TimerRef.release(timer)
+    }
+    #expect(shortest > ThreadCache.kept)
+  }
+
+  @Test func aChunkWhoseVersionsAreUsedUpServesOnUnderAnotherNumber() throws {
+    var ids: Set<UInt64> = []
+    let old = try core.makeTimer()
+    _ = TimerRef.release(old)
+    // Slots that other threads have kept since the control block was another queue's hold a few chunks.
+    let most = core.control.chunkCount + 4
+    for _ in 0..<12 {
+      // Each slot that is free now has one version left; those that come later begin anew.
+      core.control.forEachSlot { slot in
+        if slot.word.isFree { slot.versionAndFlags = Handle.versionMask - 1 }
+      }
+      for _ in 0..<2 * core.control.chunkCount * Slab.slotsPerChunk {
+        let timer = try core.makeTimer()
+        #expect(ids.insert(timer).inserted)
+        #expect(TimerRef.release(timer) == .ok)
+      }
+    }
+    #expect(core.control.chunkCount <= most)
+    // What a number that is no more in use names is looked up, and found to be nothing.
+    #expect(TimerRef.release(old) == .invalidHandle && ids.allSatisfy { TimerRef($0)?.state == nil })
   }
 }

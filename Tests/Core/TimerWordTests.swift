@@ -73,28 +73,25 @@ import Testing
     #expect(TimerWord(.max).withNextGeneration.generation == 0)
   }
 
-  @Test func aPostponementThatFitsIsWrittenAndReadBack() {
-    for distance in [0, 1, 1_000_000_000, 1 << 31 - 1] as [Int64] {
+  /// In nanoseconds below 2^31 of them; otherwise rounded up to 1,024 of them.
+  @Test(
+    arguments: [
+      .min, -1, 0, 1, 1_000_000_000, 1 << 31 - 1, 1 << 31, 1 << 31 + 1, 30_000_000_000, 1 << 40, 0x7FFF_FFFF << 10 - 1,
+      0x7FFF_FFFF << 10, .max,
+    ] as [Int64])
+  func aPostponementIsWrittenAndReadBackWhereItFits(distance: Int64) {
+    if 0..<1 << 31 ~= distance {
       change(Self.postponement, by: { $0.with(postponement: distance) }, { $0.postponement == distance })
-    }
-    change(Self.postponement, by: { $0.withoutPostponement }, { $0.postponement == 0 })
-  }
-
-  @Test func aLongPostponementIsRoundedUpByLessThanAMicrosecondOrSo() {
-    for distance in [1 << 31, 1 << 31 + 1, 30_000_000_000, 0x7FFF_FFFF << 10 - 1] as [Int64] {
-      change(Self.postponement, by: { $0.with(longPostponement: distance) }) { word in
-        distance..<distance + 1024 ~= word.postponement && word.withoutPostponement.postponement == 0
-      }
-    }
-  }
-
-  @Test func aPostponementThatDoesNotFitIsRefused() {
-    for distance in [1 << 31, 1 << 40, .max, -1, .min] as [Int64] {
+    } else {
       #expect(TimerWord(0).with(postponement: distance) == nil)
     }
-    for distance in [0x7FFF_FFFF << 10, .max, -1, .min] as [Int64] {
+    if 0..<0x7FFF_FFFF << 10 ~= distance {
+      let units = distance..<distance + 1024
+      change(Self.postponement, by: { $0.with(longPostponement: distance) }, { units ~= $0.postponement })
+    } else {
       #expect(TimerWord(0).with(longPostponement: distance) == nil)
     }
+    change(Self.postponement, by: { $0.withoutPostponement }, { $0.postponement == 0 })
   }
 
   @Test func overTakesWhatOthersOwnFromTheCurrentWordAndTheRestFromItself() {

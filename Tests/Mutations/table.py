@@ -53,6 +53,7 @@ DELIVERY = "Queue/QueueCore+Delivery.swift"
 ENDING = "Timer/TimerRef+Ending.swift"
 HOST = "Queue/QueueCore+Host.swift"
 IMAGE = "Memory/TimerImage.swift"
+MACHINE = "StateMachine/TimerMachine.swift"
 PASS = "Queue/QueueCore+Pass.swift"
 DIRECT = "Timer/TimerRef+Direct.swift"
 READY = "Queue/ReadyItem.swift"
@@ -450,6 +451,33 @@ mutation("front-behind", "3", "Wheel.insert", "does not correct the front",
 mutation("mark-stays", "14", "Wheel.tidy", "a mark stays on the position of a timer that moved before its bucket meanwhile",
          (WHEEL, "guard let tick = position.tick, tick >= start, tick <= end else { return }", "guard let tick = position.tick, BROKEN || tick >= start && tick <= end else { return }"),
          W("WheelTests"))
+
+# ---- The machine of a dispatch timer source --------------------------------------------------------------------------
+
+mutation("machine-ends-suspended", "9", "TimerMachine.stop", "a suspended source is cancelled and not resumed",
+         (MACHINE, "    if state == .suspended { source.resume() }\n    source.cancel()", "    if !BROKEN, state == .suspended { source.resume() }\n    source.cancel()"),
+         W("randomOrdersAgree", "theSourceIsTold"))
+mutation("machine-stale-tick", "7", "TimerMachine.claim", "a delivery is a tick, due or not",
+         (MACHINE, "guard shared.due <= now else {", "guard BROKEN || shared.due <= now else {"), W("theSourceIsTold"))
+mutation("machine-stale-state", "7", "TimerMachine.claim", "a delivery is a tick, due or not, of a timer that does not run, too",
+         [(MACHINE, "guard shared.state == .running, let plan = shared.plan else {", "guard BROKEN || shared.state == .running, let plan = shared.plan else {"),
+          (MACHINE, "guard shared.due <= now else {", "guard BROKEN || shared.due <= now else {")],
+         W("theSourceIsTold"), W("noTickStartsAfterTheCallReturned"))
+mutation("machine-overlap", "6", "TimerMachine.claim", "a tick does not wait for the handler that runs",
+         (MACHINE, "guard !shared.busy else {\n        shared.scheduleWaits", "guard BROKEN || !shared.busy else {\n        shared.scheduleWaits"),
+         W("aRestartWaitsForTheEarlierHandler"))
+mutation("machine-extra-overlaps", "6", "TimerMachine.claim", "an extra tick does not wait for the handler that runs",
+         (MACHINE, "guard !shared.busy else {\n        shared.extraWaits", "guard BROKEN || !shared.busy else {\n        shared.extraWaits"),
+         W("threadsAtRandomNeverOverlap", "aRestartWaitsForTheEarlierHandler"))
+mutation("machine-keeps-handler", "8", "TimerMachine.step", "cancel keeps the handler",
+         (MACHINE, "      shared.handler = nil\n      shared.extra = false\n    }\n", "      if !BROKEN { shared.handler = nil }\n      shared.extra = false\n    }\n"),
+         W("capturesAreReleasedOnce"))
+mutation("machine-never-fires", "2", "TimerMachine.step", "fire is accepted, and nothing comes",
+         (MACHINE, "aftermath.submitsExtra = !shared.extraSubmitted", "aftermath.submitsExtra = !BROKEN && !shared.extraSubmitted"),
+         W("eachCellOfTheTable"))
+mutation("machine-one-state-for-two", "2", "TimerMachine.step", "resume is accepted, and the state stays",
+         (MACHINE, "if let next = transition.next { shared.state = next }", "if let next = transition.next, !BROKEN || transition != .unpause { shared.state = next }"),
+         W("suspendsAndResumesOfManyThreads"))
 
 # ---- What came with version 0.2 --------------------------------------------------------------------------------------
 

@@ -48,7 +48,6 @@ package final class Log<Element: Sendable>: Sendable {
   package var all: [Element] { elements.withLock { $0 } }
   package var count: Int { elements.withLock { $0.count } }
   package func add(_ element: Element) { elements.withLock { $0.append(element) } }
-  package func add(all more: [Element]) { elements.withLock { $0 += more } }
 
   /// What was added since the last look.
   package func take() -> [Element] {

@@ -5,9 +5,10 @@ import Testing
 
 @testable import ChimeRunLoop
 
-/// Timer queues on Foundation's run loops in Swift. (What a queue does on every kind of place is tested by the C suite, on
-/// Chime's own run loops too.)
-@Suite(.serialized) struct RunLoopQueueTests {
+/// Timer queues on Foundation's run loops in Swift, each loop on a thread of its own: nothing here needs the main thread,
+/// or the program to be in front. (What a queue does on every kind of place is tested by the C suite, on Chime's own run
+/// loops too.)
+@Suite("Background timer", .serialized) struct RunLoopQueueTests {
   @Test func aQueueNeedsAMode() async throws {
     try await onAThread {
       #expect(throws: ChimeError.invalidArgument) { try TimerQueue(on: .current, modes: []) }
@@ -24,7 +25,7 @@ import Testing
       let due = Counter(), ticks = Counter()
       let thread = Thread.current
       let timer = try queue.every(.milliseconds(2)) { tick in
-        #expect(Thread.current === thread && tick.actual >= tick.scheduled)
+        #expect(Thread.current === thread && !Thread.isMainThread && tick.actual >= tick.scheduled)
         due.add(1 + Int(tick.missed))
         ticks.add()
       }
@@ -59,16 +60,24 @@ import Testing
     }
   }
 
-  @Test func aLoopWhoseThreadEndsEndsItsQueues() async throws {
+  @Test func aLoopWhoseThreadHasEndedEndsItsQueuesAndTimersAndTakesNoMore() async throws {
+    /// Unchecked: other threads only name it.
+    struct OtherLoop: @unchecked Sendable { let loop = RunLoop.current }
     let alive = Counter(), ran = Counter()
-    let queue = try await onAThread {
+    let (other, queue, timer) = try await onAThread {
       let queue = try TimerQueue(on: .current)
       try queue.once(after: .seconds(3600), handler: capturing(alive))
       try queue.async { ran.add() }
       #expect(run { ran.value == 1 })
-      return queue
+      let timer = try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: true, block: capturing(alive))
+      return (OtherLoop(), queue, timer)
     }
     #expect(try queue.shutdown() == .done)
-    #expect(alive.value == 0)
+    #expect(await soon { !timer.isValid && alive.value == 0 })
+    // Somebody holds the dead thread's RunLoop: that it is still there does not make it run.
+    let late = try WeakTimer(timeInterval: 1, repeats: true) { _ in }
+    #expect(throws: ChimeError.invalidHandle) { try late.add(to: other.loop) }
+    #expect(throws: ChimeError.invalidHandle) { try TimerQueue(on: other.loop) }
+    #expect(late.isValid)
   }
 }

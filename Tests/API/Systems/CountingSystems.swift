@@ -17,33 +17,28 @@ import Testing
   @Test func aLabelCountsFromSixtyAndEndsItselfAtZero() throws {
     let countdown = try count(from: .seconds(60))
     #expect(countdown.remaining == .seconds(60))
-    try queue.advance(by: .seconds(59))
-    #expect(!countdown.hasEnded && label.all.last == .seconds(1))
-    try queue.advance(by: .seconds(100))
-    #expect(label.all == (0..<60).reversed().map { .seconds($0) })
+    #expect(try label.during(.seconds(59), on: queue) == (1..<60).reversed().map { .seconds($0) })
+    #expect(!countdown.hasEnded)
+    #expect(try label.during(.seconds(100), on: queue) == [.zero])
     #expect(countdown.hasEnded && countdown.remaining == .zero)
   }
 
   @Test func itEndsInTimeWhenStepsAreMissed() throws {
     let countdown = try count(from: .seconds(10))
     try queue.jump(by: .milliseconds(3500))
-    try queue.advance(by: .zero)
-    #expect(label.all == [.seconds(7)])
+    #expect(try label.during(.zero, on: queue) == [.seconds(7)])
     try queue.jump(by: .seconds(60))
-    try queue.advance(by: .zero)
-    #expect(label.all == [.seconds(7), .zero] && countdown.hasEnded)
+    #expect(try label.during(.zero, on: queue) == [.zero] && countdown.hasEnded)
   }
 
   @Test func aPauseKeepsWhatIsLeftOfTheStep() throws {
     let countdown = try count(from: .seconds(3))
-    try queue.advance(by: .milliseconds(1600))
+    #expect(try label.during(.milliseconds(1600), on: queue) == [.seconds(2)])
     try countdown.pause()
-    try queue.advance(by: .seconds(100))
+    #expect(try label.during(.seconds(100), on: queue) == [])
     try countdown.resume()
-    try queue.advance(by: .milliseconds(399))
-    #expect(label.all == [.seconds(2)])
-    try queue.advance(by: .milliseconds(1))
-    #expect(label.all == [.seconds(2), .seconds(1)])
+    #expect(try label.during(.milliseconds(399), on: queue) == [])
+    #expect(try label.during(.milliseconds(1), on: queue) == [.seconds(1)])
     try countdown.cancel()
     #expect(countdown.hasEnded && countdown.remaining == .seconds(1))
   }
@@ -66,15 +61,13 @@ import Testing
 
   /// The published initialiser drops the value, and nobody is told when it goes.
   @Test func theValueIsThereUntilItsTimeIsOverAndItsEndIsReported() throws {
-    let expired = Log<Double>()
-    let token = try TimeLimitedContainer(value: "token", interval: .seconds(30), on: queue) { [unowned queue] in
-      expired.add(seconds(queue.now))
+    let expired = Log<Double>(), alive = Counter()
+    let token = try TimeLimitedContainer(value: Counted(alive), interval: .seconds(30), on: queue) {
+      [unowned queue] in expired.add(seconds(queue.now))
     }
-    #expect(token.value == "token")
-    try queue.advance(by: .seconds(30) - .nanoseconds(1))
-    #expect(token.value == "token" && expired.all.isEmpty)
-    try queue.advance(by: .nanoseconds(1))
-    #expect(token.value == nil && expired.all == [30])
+    #expect(try expired.during(.seconds(30) - .nanoseconds(1), on: queue) == [] && token.value?.alive === alive)
+    #expect(try expired.during(.nanoseconds(1), on: queue) == [30])
+    #expect(token.value == nil && alive.value == 0)
   }
 
   @Test func resetTimerRestartsTheInterval() throws {
@@ -90,17 +83,11 @@ import Testing
     #expect(try token.resetTimer(interval: .seconds(30)) == .ignored)
   }
 
-  @Test func theValueIsReleasedWhenItVanishesOrItsContainerGoes() throws {
-    let alive = Counter(), expired = Counter()
-    let limited = try TimeLimited(Counted(alive), lifetime: .seconds(1), on: queue)
-    try queue.advance(by: .seconds(1))
-    #expect(alive.value == 0)
-    var dropped: TimeLimited? = try TimeLimited(Counted(alive), lifetime: .seconds(1), on: queue) { expired.add() }
+  @Test func theValueIsReleasedWithItsContainer() throws {
+    let alive = Counter(), expired = Log<Bool>()
+    var dropped: TimeLimited? = try TimeLimited(Counted(alive), lifetime: .seconds(1), on: queue) { expired.add(true) }
     #expect(dropped?.value != nil)
     dropped = nil
-    #expect(alive.value == 0)
-    try queue.advance(by: .seconds(2))
-    #expect(expired.value == 0)
-    withExtendedLifetime(limited) {}
+    #expect(try alive.value == 0 && expired.during(.seconds(2), on: queue) == [])
   }
 }

@@ -1,6 +1,6 @@
 import Chime
-import Dispatch
 import ChimeTestSupport
+import Dispatch
 import Testing
 
 /// Timers that people know by name: GCDTimer, CGDTimer, RNTimer, SwiftTimer.
@@ -11,23 +11,18 @@ import Testing
     let ticks = Log<Double>()
     // scheduledTimerWithTimeInterval:repeats:queue:block:
     let timer = try queue.every(.seconds(1)) { ticks.add(seconds($0.actual)) }
-    try queue.advance(by: .seconds(2))
-    #expect(ticks.take() == [1, 2])
+    #expect(try ticks.during(.seconds(2), on: queue) == [1, 2])
     // setTimeInterval: counts from now, and does not tick at once.
     try timer.reschedule(every: .milliseconds(2500))
-    try queue.advance(by: .seconds(5))
-    #expect(ticks.take() == [4.5, 7])
+    #expect(try ticks.during(.seconds(5), on: queue) == [4.5, 7])
     // stop, restart
     try timer.suspend()
-    try queue.advance(by: .seconds(10))
-    #expect(ticks.take() == [])
+    #expect(try ticks.during(.seconds(10), on: queue) == [])
     try timer.restart()
-    try queue.advance(by: .seconds(5))
-    #expect(ticks.take() == [19.5, 22])
+    #expect(try ticks.during(.seconds(5), on: queue) == [19.5, 22])
     // invalidate
     try timer.cancel()
-    try queue.advance(by: .seconds(10))
-    #expect(ticks.take() == [] && timer.state == .cancelled)
+    #expect(try ticks.during(.seconds(10), on: queue) == [] && timer.state == .cancelled)
   }
 }
 
@@ -38,17 +33,13 @@ import Testing
     let ticks = Log<String>()
     // setTimeInterval:block:, stop, stop, restart
     var timer = try queue.start(Schedule(timeInterval: 0.25, repeats: true)) { _ in ticks.add("a") }
-    try queue.advance(by: .seconds(1))
-    #expect(ticks.take() == ["a", "a", "a", "a"])
+    #expect(try ticks.during(.seconds(1), on: queue) == ["a", "a", "a", "a"])
     #expect(try timer.suspend() == .done && timer.suspend() == .ignored)
-    try queue.advance(by: .seconds(1))
-    #expect(try ticks.take() == [] && timer.restart() == .done)
-    try queue.advance(by: .milliseconds(500))
-    #expect(ticks.take() == ["a", "a"])
+    #expect(try ticks.during(.seconds(1), on: queue) == [] && timer.restart() == .done)
+    #expect(try ticks.during(.milliseconds(500), on: queue) == ["a", "a"])
     // Another block takes the place of the first.
     timer = try queue.start(Schedule(timeInterval: 1.5, repeats: false)) { _ in ticks.add("b") }
-    try queue.advance(by: .seconds(5))
-    #expect(try ticks.take() == ["b"] && timer.cancel() == .ignored)
+    #expect(try ticks.during(.seconds(5), on: queue) == ["b"] && timer.cancel() == .ignored)
   }
 
   /// Sources that the caller makes, with flags of its own.
@@ -82,16 +73,10 @@ import Testing
     #expect(timer.state == .running)
     try queue.advance(by: .seconds(4))
     try timer.fire()
-    let next = timer.nextDeadline
-    try queue.advance(by: .zero)
-    #expect(ticks.take() == ["extra 4.0"])
-    #expect(timer.nextDeadline == next && next == 10_000_000_000)
-    try queue.advance(by: .seconds(6))
-    #expect(ticks.take() == ["tick 10.0"])
+    #expect(try ticks.during(.zero, on: queue) == ["extra 4.0"] && timer.nextDeadline == 10_000_000_000)
+    #expect(try ticks.during(.seconds(6), on: queue) == ["tick 10.0"])
     try timer.cancel()
-    #expect(try timer.fire() == .ignored)
-    try queue.advance(by: .seconds(20))
-    #expect(ticks.take() == [])
+    #expect(try timer.fire() == .ignored && ticks.during(.seconds(20), on: queue) == [])
   }
 }
 
@@ -104,8 +89,7 @@ import Testing
     let timer = try queue.every(.milliseconds(1013), leeway: .milliseconds(500)) { late.add($0.actual - $0.scheduled) }
     func isLate(after change: () throws -> Outcome) throws -> Bool {
       #expect(try change() == .done)
-      try queue.advance(by: .seconds(10))
-      return late.take().contains { $0 > 0 }
+      return try late.during(.seconds(10), on: queue).contains { $0 > 0 }
     }
     #expect(try isLate { try timer.reschedule(every: .milliseconds(1017)) })
     #expect(try !isLate { try timer.reschedule(every: .milliseconds(1013), leeway: .zero) })

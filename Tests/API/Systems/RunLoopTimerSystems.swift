@@ -4,7 +4,8 @@ import ChimeTestSupport
 import Foundation
 import Testing
 
-/// Timers on run loops: Foundation's Timer, tolerance, WeakTimer, the block extension of Timer, the background timer.
+/// Timers on run loops: Foundation's Timer, tolerance, WeakTimer, the block extension of Timer. (The background
+/// timer: `RunLoopQueueTests`.)
 
 @Suite("Foundation Timer", .serialized) struct FoundationTimer {
   @Test func repeatingAndOneShotWithBlockAndWithTargetAndAction() async throws {
@@ -39,6 +40,8 @@ import Testing
       #expect(try both.add(to: .current, forMode: .default) == .done)
       #expect(try both.add(to: .current, forMode: .tracking) == .done)
       #expect(try both.add(to: .current, forMode: .tracking) == .ignored)
+      #expect(throws: ChimeError.invalidArgument) { try both.add(to: .main) }
+      #expect(throws: ChimeError.invalidArgument) { try both.add(to: .current, forMode: RunLoop.Mode("")) }
       #expect(run(.tracking) { inBoth.value >= 3 })
       #expect(inDefault.value == 0)
       #expect(run { inDefault.value >= 2 && inBoth.value >= 5 })
@@ -105,21 +108,6 @@ import Testing
       }
       #expect(run { captured.value == 0 })
       #expect(ticks.value == 3)
-    }
-  }
-}
-
-@Suite("Background timer", .serialized) struct BackgroundTimer {
-  /// Nothing here needs the main thread, or the program to be in front.
-  @Test func aLoopOnAThreadOfItsOwnKeepsTicking() async throws {
-    try await onAThread {
-      let ticks = Counter()
-      let queue = try TimerQueue(on: .current)
-      let timer = try queue.every(.milliseconds(2)) { tick in
-        if !Thread.isMainThread, tick.actual >= tick.scheduled { ticks.add() }
-      }
-      #expect(run { ticks.value >= 5 })
-      withExtendedLifetime((queue, timer)) {}
     }
   }
 }

@@ -1,13 +1,14 @@
 import Chime
 import ChimeCore
+import ChimeTestSupport
 import Dispatch
 import Synchronization
 
 /// A `TimerAdapter` that never ticks by itself: it writes down every call, notes each one that libdispatch would
 /// punish, and delivers when the test says so. Its factory is the test's clock.
-package final class RecordingTimerAdapter: TimerAdapter {
+final class RecordingTimerAdapter: TimerAdapter {
   private struct Source {
-    var handler: (@Sendable () -> Void)?
+    var hasHandler = false
     var isActivated = false
     var isSuspended = false
     var isCancelled = false
@@ -33,7 +34,7 @@ package final class RecordingTimerAdapter: TimerAdapter {
   private func forbid(_ condition: Bool, _ what: String) { if condition { factory.violations.add(what) } }
 
   /// Logged as deadline, `/` interval and `~` leeway.
-  package func schedule(deadline: DispatchTime, repeating: DispatchTimeInterval, leeway: DispatchTimeInterval) {
+  func schedule(deadline: DispatchTime, repeating: DispatchTimeInterval, leeway: DispatchTimeInterval) {
     let deadline = deadline.uptimeNanoseconds
     var text = deadline == .max ? "never" : "\(deadline)"
     forbid(deadline == 0, "deadline 0")
@@ -49,22 +50,23 @@ package final class RecordingTimerAdapter: TimerAdapter {
     source.withLock { forbid($0.isCancelled, "schedule after cancel") }
   }
 
-  package func setEventHandler(_ handler: @escaping @Sendable () -> Void) {
+  func setEventHandler(_ handler: @escaping @Sendable () -> Void) {
     change("handler") {
-      forbid($0.handler != nil, "second event handler")
+      forbid($0.hasHandler, "second event handler")
       forbid($0.isActivated, "event handler after activate")
-      $0.handler = handler
+      $0.hasHandler = true
     }
+    factory.handlers.add(handler)
   }
 
-  package func activate() {
+  func activate() {
     change("activate") {
       forbid($0.isActivated, "activated twice")
       $0.isActivated = true
     }
   }
 
-  package func suspend() {
+  func suspend() {
     change("suspend") {
       forbid($0.isSuspended, "suspended twice")
       forbid($0.isCancelled, "suspend after cancel")
@@ -72,61 +74,49 @@ package final class RecordingTimerAdapter: TimerAdapter {
     }
   }
 
-  package func resume() {
+  func resume() {
     change("resume") {
       forbid(!$0.isSuspended, "resume while running")
       $0.isSuspended = false
     }
   }
 
-  package func cancel() {
-    let handler = change("cancel") { source in
-      forbid(source.isCancelled, "cancelled twice")
-      forbid(source.isSuspended, "cancel while suspended")
-      source.isCancelled = true
-      defer { source.handler = nil }
-      return source.handler
+  func cancel() {
+    change("cancel") {
+      forbid($0.isCancelled, "cancelled twice")
+      forbid($0.isSuspended, "cancel while suspended")
+      $0.isCancelled = true
     }
-    withExtendedLifetime(handler) {}
+    _ = factory.handlers.take()
   }
 
-  private func change<Result>(_ call: String, _ body: (inout Source) -> Result) -> Result {
+  private func change(_ call: String, _ body: (inout Source) -> Void) {
     factory.calls.add(call)
-    return source.withLock { source in body(&source) }
-  }
-
-  fileprivate var delivery: @Sendable () -> Void {
-    let handler = source.withLock { $0.handler }
-    return { handler?() }
+    source.withLock { body(&$0) }
   }
 }
 
-/// Makes recording adapters; `now` begins at 1000 and moves only by the test's hand.
-package final class RecordingTimerAdapterFactory: TimerAdapterFactory {
-  private struct Last { weak var adapter: RecordingTimerAdapter? }
-
-  package let calls = Log<String>()
-  package let violations = Log<String>()
-  private let last = Locked(Last())
+/// Makes recording adapters, one at a time; `now` begins at 1000 and moves only by the test's hand.
+final class RecordingTimerAdapterFactory: TimerAdapterFactory {
+  let calls = Log<String>()
+  let violations = Log<String>()
+  fileprivate let handlers = Log<@Sendable () -> Void>()
   private let time = Atomic<UInt64>(1000)
 
-  package init() {}
+  func makeTimer(queue: DispatchQueue?) -> any TimerAdapter { RecordingTimerAdapter(self) }
 
-  package func makeTimer(queue: DispatchQueue?) -> any TimerAdapter {
-    let adapter = RecordingTimerAdapter(self)
-    last.withLock { $0.adapter = adapter }
-    return adapter
+  var now: DispatchTime { DispatchTime(uptimeNanoseconds: time.load(ordering: .sequentiallyConsistent)) }
+
+  func setNow(_ nanoseconds: UInt64) { time.store(nanoseconds, ordering: .sequentiallyConsistent) }
+
+  /// The event handler as libdispatch would have it in hand, to be called now or, as a stale one, later; does nothing if
+  /// there is none.
+  var delivery: @Sendable () -> Void {
+    let handler = handlers.all.last
+    return { handler?() }
   }
 
-  package var now: DispatchTime { DispatchTime(uptimeNanoseconds: time.load(ordering: .sequentiallyConsistent)) }
-
-  package func setNow(_ nanoseconds: UInt64) { time.store(nanoseconds, ordering: .sequentiallyConsistent) }
-
-  /// The event handler of the latest adapter as libdispatch would have it in hand, to be called now or, as a stale one,
-  /// later; does nothing if there is none.
-  package var delivery: @Sendable () -> Void { last.withLock { $0.adapter }?.delivery ?? {} }
-
-  package func deliver(at nanoseconds: UInt64) {
+  func deliver(at nanoseconds: UInt64) {
     setNow(nanoseconds)
     delivery()
   }
