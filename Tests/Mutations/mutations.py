@@ -86,7 +86,8 @@ def run(command, log, cwd=None, environment=None, limit=3600):
             return process.wait(limit) == 0
         except subprocess.TimeoutExpired:
             output.write(f"*** hangs: ended after {limit} s\n".encode())
-            os.killpg(process.pid, 9)
+            # The whole session: swift test puts what it runs into a process group of its own.
+            subprocess.run(["pkill", "-KILL", "-s", str(process.pid)])
             process.wait()
             return False
 
