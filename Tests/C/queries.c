@@ -100,8 +100,6 @@ VIRTUAL_TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   }
 }
 
-static void ignore_tick(const chime_tick *tick, void *context) {}
-
 /* Two calls each, on a timer with the schedule given. */
 enum { POSTPONES, CANCELS, RESTARTS, RESCHEDULES, SUSPENDS, REPLACES, FIRES, CHANGES };
 

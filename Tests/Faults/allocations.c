@@ -48,8 +48,8 @@ static int try_all(int subject, int where, int is_warm, int way, int *wrong) {
 }
 
 /* What is said of a function on one kind of queue. */
-static void each_allocation(int where) {
-  int subject = fault_number(), is_warm, way, calls = 0, wrong = 0;
+static void each_allocation(int argument) {
+  int subject = argument / PLACES, where = argument % PLACES, is_warm, way, calls = 0, wrong = 0;
   if (where > 0 && subjects[subject].flags & (ALONE | OF_THE_LOOP))
     fault_skip("no other queue would make a difference");
   for (is_warm = 0; is_warm < 2; is_warm++) {
@@ -65,7 +65,7 @@ __attribute__((constructor)) static void add_functions(void) {
   static fault_case cases[200];
   int i;
   for (i = 0; i < subject_count; i++) {
-    cases[i] = (fault_case){.name = subjects[i].name, .run = each_allocation, .last = PLACES - 1};
+    cases[i] = (fault_case){subjects[i].name, each_allocation, i * PLACES, i * PLACES + PLACES - 1, 0, NULL};
     fault_add(&cases[i]);
   }
 }

@@ -11,14 +11,10 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* ---- The functions that places.c and the cases call: those of the library that was chosen last ------------------- */
 
 static void *called;
-
-static void use_library(void *library) { called = library; }
 
 #define CALLS(name, parameters, arguments) \
   chime_status name parameters { \
@@ -55,15 +51,6 @@ static const char *path_of_chime(void) {
   return path;
 }
 
-/* One that the build has made. */
-static const char *path_of_own(const char *file) {
-  static char path[2048];
-  ssize_t length = readlink("/proc/self/exe", path, 1024);
-  char *name = length <= 0 ? path : (char *)memrchr(path, '/', (size_t)length) + 1;
-  snprintf(name, sizeof path - 1024, "%s", file);
-  return path;
-}
-
 static void *open_library(const char *path, int flags) {
   void *handle = dlopen(path, RTLD_NOW | flags);
   if (handle == NULL) fprintf(stderr, "%s\n", dlerror());
@@ -71,7 +58,7 @@ static void *open_library(const char *path, int flags) {
   return handle;
 }
 
-static void load_chime(void) { use_library(open_library(path_of_chime(), RTLD_LOCAL)); }
+static void load_chime(void) { called = open_library(path_of_chime(), RTLD_LOCAL); }
 static void close_chime(void) { EXPECT_EQ(dlclose(called), 0); }
 
 /* ---- Closed ------------------------------------------------------------------------------------------------------- */
@@ -108,14 +95,14 @@ static int ticks[3];
 
 /* A serial queue whose timer ticks while the other libraries are used. */
 static chime_queue_t begin(void *library, int *count) {
-  use_library(library);
+  called = library;
   return place_tick(SERIAL, count, NULL);
 }
 
 /* Every kind of queue works in it, beside the others. */
 static void expect_all_work(void *library) {
   int where;
-  use_library(library);
+  called = library;
   for (where = 0; where < PLACES; where++) {
     if (where != MAIN) place_expect_works(where);
   }
@@ -123,13 +110,13 @@ static void expect_all_work(void *library) {
 
 static void end(void *library, chime_queue_t queue, int *count) {
   EXPECT(await(count, load(count) + 3));
-  use_library(library);
+  called = library;
   place_end(SERIAL, queue);
 }
 
 /* argument: which is loaded first, and how. */
 CASES(a_copy, argument, 0, 3) {
-  const char *const paths[2] = {path_of_chime(), path_of_own("libcopy.so")};
+  const char *const paths[2] = {path_of_chime(), "$ORIGIN/libcopy.so"};
   int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL, i;
   void *libraries[2];
   chime_queue_t queues[2];
@@ -143,7 +130,7 @@ CASES(a_copy, argument, 0, 3) {
 CASES(with_a_swift_library, argument, 0, 3) {
   int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL;
   void *early = argument % 2 ? NULL : open_library(path_of_chime(), flags);
-  void *beat = open_library(path_of_own("libbeat.so"), flags);
+  void *beat = open_library("$ORIGIN/libbeat.so", flags);
   void *chime = early != NULL ? early : open_library(path_of_chime(), flags);
   void (*start)(int32_t *);
   int32_t (*stop)(void);

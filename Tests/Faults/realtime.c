@@ -54,7 +54,7 @@ static void *watch(void *context) {
   (void)context;
   if (take_priority(20) != 0) fault_skip("SCHED_FIFO is not permitted here");
   while (load(&asked) < QUESTIONS) {
-    sleep_ms(10);
+    sleep_ns(10 * CHIME_MILLISECOND);
     if (monotonic_ns() < end) continue;
     fault_seen("%d of %d questions were answered, %d by waiting", load(&asked), QUESTIONS, load(&waited));
     _exit(1);

@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -115,18 +114,9 @@ long refused_here(void) { return refused_to_thread; }
 
 long allocations(void) { return __atomic_load_n(&all, __ATOMIC_RELAXED); }
 
-static int is_it(struct dl_phdr_info *info, size_t size, void *context) {
-  int i;
-  (void)size;
-  if (strstr(info->dlpi_name, context) == NULL) return 0;
-  for (i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-    if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
-    only_from = info->dlpi_addr + part->p_vaddr;
-    only_to = only_from + part->p_memsz;
-    return 1;
-  }
-  return 0;
+void refuse_only_around(void *function) {
+  struct dl_find_object found;
+  if (_dl_find_object(function, &found) != 0) abort();
+  only_from = (uintptr_t)found.dlfo_map_start;
+  only_to = (uintptr_t)found.dlfo_map_end;
 }
-
-int refuse_only_of(const char *library) { return dl_iterate_phdr(is_it, (void *)library); }

@@ -21,9 +21,8 @@ long refuse_none(void);
 /** How many of those were the calling thread's, which has called `refuse`. */
 long refused_here(void);
 
-/** From now on only allocations that the code of this library asks for are counted and refused: a part of its path.
- *  Returns 0 if no such library is loaded. */
-int refuse_only_of(const char *library);
+/** From now on only allocations are counted and refused that the code of this function's library asks for. */
+void refuse_only_around(void *function);
 
 /** All allocations of the process so far, refused ones included. */
 long allocations(void);

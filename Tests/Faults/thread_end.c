@@ -5,36 +5,34 @@
  */
 #include "places.h"
 
-static int ticks;
-static int where;
+static int ticks, place;
 static uint32_t flags;
 static chime_queue_t queue;
 static chime_timer_t timer;
 
 /* Makes both, drives a host-driven queue once, and ends. */
 static void *make_and_end(void *is_exit) {
-  const chime_queue_options options = {.size = sizeof options, .flags = flags};
-  EXPECT_OK(place_make(where, &options, &queue));
+  EXPECT_OK(place_make(place, &QUEUE_OPTIONS(.flags = flags), &queue));
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, count_call, &timer));
-  if (where == HOST) EXPECT_OK(chime_queue_process(queue, 0, NULL));
+  if (place == HOST) EXPECT_OK(chime_queue_process(queue, 0, NULL));
   if (is_exit != NULL) pthread_exit(NULL);
   return NULL;
 }
 
 /* Queue and timer were made by a thread that has ended: they go on. */
 CASES(who_made_it, argument, SERIAL, HOST) {
-  where = argument;
-  run_on_a_thread(make_and_end, where % 2 ? &where : NULL);
-  place_drive(where, queue);
-  EXPECT(place_await(where, queue, &ticks, load(&ticks) + 3));
+  place = argument;
+  run_on_a_thread(make_and_end, place % 2 ? &place : NULL);
+  place_drive(place, queue);
+  EXPECT(place_await(place, queue, &ticks, load(&ticks) + 3));
   EXPECT_OK(chime_timer_cancel_and_wait(timer, PATIENCE));
-  place_end(where, queue);
+  place_end(place, queue);
 }
 
 /* The thread that a host-driven queue is bound to has ended: nobody drives it, anybody may end it. */
 CASE(who_is_bound) {
   int before;
-  where = HOST;
+  place = HOST;
   flags = CHIME_QUEUE_BOUND;
   run_on_a_thread(make_and_end, NULL);
   before = load(&ticks); /* 1, where that thread was slower than the timer */
@@ -51,29 +49,33 @@ CASE(who_is_bound) {
 
 enum { THREADS = 1000, TIMERS = 100 };
 
-/* With somewhere to leave its timers for another thread, which releases them; else it releases them itself. */
-static void *make_timers(void *left) {
-  chime_timer_t own[TIMERS], *timers = left != NULL ? left : own;
+static chime_timer_t timers[TIMERS];
+
+static void release_timers(void) {
+  int i;
+  for (i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_release(timers[i]));
+}
+
+/* Releases them itself, or leaves that to another thread. */
+static void *make_timers(void *is_leaving) {
   int i;
   for (i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, count_tick, &ticks, NULL, &timers[i]));
-  for (i = 0; i < TIMERS && left == NULL; i++) EXPECT_OK(chime_timer_release(timers[i]));
+  if (is_leaving == NULL) release_timers();
   return NULL;
 }
 
 static void run_threads(int count) {
-  static chime_timer_t left[TIMERS];
-  int i, t;
+  int i;
   for (i = 0; i < count; i++) {
-    run_on_a_thread(make_timers, i % 2 == 0 ? NULL : left);
-    for (t = 0; i % 2 == 1 && t < TIMERS; t++) EXPECT_OK(chime_timer_release(left[t]));
+    run_on_a_thread(make_timers, i % 2 == 0 ? NULL : timers);
+    if (i % 2 == 1) release_timers();
   }
 }
 
 /* The queue has room for one thread's timers: slots in the cache of a thread that has ended would be missing. */
 CASES(caches_of_1000_threads, kind, SERIAL, PRECISE) {
-  const chime_queue_options options = {.size = sizeof options, .timer_limit = TIMERS};
   int64_t before, after;
-  queue = place_queue(kind, &options);
+  queue = place_queue(kind, &QUEUE_OPTIONS(.timer_limit = TIMERS));
   run_threads(THREADS / 10);
   before = resident_kib();
   run_threads(THREADS);
