@@ -74,18 +74,14 @@ __attribute__((constructor)) static void add_functions(void) {
 
 /* What a refused call must leave as it was. */
 typedef struct look {
-  chime_state states[4];
-  uint64_t generations[4];
+  chime_timer_info timers[4];
 } look;
 
 static look look_at(const world *w) {
   const chime_timer_t all[4] = {w->timer, w->bare[0], w->bare[1], w->tied};
-  look found = {{0}, {0}};
+  look found = {{CHIME_TIMER_INFO_INIT, CHIME_TIMER_INFO_INIT, CHIME_TIMER_INFO_INIT, CHIME_TIMER_INFO_INIT}};
   int i;
-  for (i = 0; i < 4; i++) {
-    chime_timer_state(all[i], &found.states[i]);
-    chime_timer_generation(all[i], &found.generations[i]);
-  }
+  for (i = 0; i < 4; i++) chime_timer_get_info(all[i], &found.timers[i]);
   return found;
 }
 
@@ -112,7 +108,7 @@ CASES(one_call, argument, 1, 0) {
   int rest = argument / (MOST + 1) / REFUSE_WAYS, is_warm = rest % 2, where = rest / 2 % PLACES;
   trial t = {.called = &subjects[rest / 2 / PLACES], .way = argument / (MOST + 1) % REFUSE_WAYS};
   int ends_queue = (t.called->flags & ENDS_QUEUE) != 0, is_alone = !is_warm && (t.called->flags & ALONE) != 0, taken;
-  look found = {{0}, {0}}, left;
+  look found, left;
   chime_queue_t filled = 0;
   t.n = argument % (MOST + 1);
   t.w.where = where;
@@ -122,10 +118,8 @@ CASES(one_call, argument, 1, 0) {
     if (t.called->call(&before) >= 0) world_end_made(t.called, before.made);
     world_end(&before, !ends_queue);
   }
-  if (!is_alone) {
-    world_make(&t.w);
-    found = look_at(&t.w);
-  }
+  if (!is_alone) world_make(&t.w);
+  found = look_at(&t.w);
   t.w.made = UNTOUCHED;
   taken = load(&accepted_contexts);
   if (t.way == REFUSE_WITHOUT_RESERVE) {

@@ -3,14 +3,11 @@
  * and so the timers tick on; the next dlopen finds everything as it was. After a shutdown that said CHIME_OK nothing runs.
  * And Chime more than once in a process, and beside other Swift runtimes: two plugins that each brought their own. Each
  * copy has its own queues and its own libdispatch; timers work in all of them, in every order of loading.
- *
- * FAULTS_LIBRARIES in the environment names the directory of libchime.so.1.
  */
 #include "places.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* ---- The functions that places.c and the cases call: those of the library that was chosen last ------------------- */
 
@@ -35,21 +32,18 @@ CALLS(chime_queue_async, (chime_queue_t queue, chime_function function_, void *c
 CALLS(chime_queue_shutdown, (chime_queue_t queue, int64_t timeout_ns), (queue, timeout_ns))
 CALLS(chime_main_run, (void), ())
 CALLS(chime_main_stop, (void), ())
-CALLS(chime_timer_every,
-      (chime_queue_t queue, int64_t interval_ns, chime_handler handler, void *context, chime_finalizer finalizer,
-       chime_timer_t *timer),
+#define STARTS chime_handler handler, void *context, chime_finalizer finalizer, chime_timer_t *timer
+CALLS(chime_timer_after, (chime_queue_t queue, int64_t delay_ns, STARTS),
+      (queue, delay_ns, handler, context, finalizer, timer))
+CALLS(chime_timer_every, (chime_queue_t queue, int64_t interval_ns, STARTS),
       (queue, interval_ns, handler, context, finalizer, timer))
 CALLS(chime_timer_state, (chime_timer_t timer, chime_state *state), (timer, state))
-CALLS(chime_timer_release, (chime_timer_t timer), (timer))
 
 /* ---- Libraries ---------------------------------------------------------------------------------------------------- */
 
-static const char *path_of_chime(void) {
-  static char path[1024];
-  const char *directory = getenv("FAULTS_LIBRARIES");
-  snprintf(path, sizeof path, "%s/libchime.so.1", directory != NULL ? directory : "../../examples-c/build/lib");
-  return path;
-}
+/* Beside this program, where the build has put them: libchime, the same under another name, and beat.swift. */
+static const char chime_path[] = "$ORIGIN/libchime.so.1", copy_path[] = "$ORIGIN/libcopy.so";
+static const char beat_path[] = "$ORIGIN/libbeat.so";
 
 static void *open_library(const char *path, int flags) {
   void *handle = dlopen(path, RTLD_NOW | flags);
@@ -58,7 +52,7 @@ static void *open_library(const char *path, int flags) {
   return handle;
 }
 
-static void load_chime(void) { called = open_library(path_of_chime(), RTLD_LOCAL); }
+static void load_chime(void) { called = open_library(chime_path, RTLD_LOCAL); }
 static void close_chime(void) { EXPECT_EQ(dlclose(called), 0); }
 
 /* ---- Closed ------------------------------------------------------------------------------------------------------- */
@@ -116,7 +110,7 @@ static void end(void *library, chime_queue_t queue, int *count) {
 
 /* argument: which is loaded first, and how. */
 CASES(a_copy, argument, 0, 3) {
-  const char *const paths[2] = {path_of_chime(), "$ORIGIN/libcopy.so"};
+  const char *const paths[2] = {chime_path, copy_path};
   int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL, i;
   void *libraries[2];
   chime_queue_t queues[2];
@@ -129,9 +123,9 @@ CASES(a_copy, argument, 0, 3) {
 
 CASES(with_a_swift_library, argument, 0, 3) {
   int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL;
-  void *early = argument % 2 ? NULL : open_library(path_of_chime(), flags);
-  void *beat = open_library("$ORIGIN/libbeat.so", flags);
-  void *chime = early != NULL ? early : open_library(path_of_chime(), flags);
+  void *early = argument % 2 ? NULL : open_library(chime_path, flags);
+  void *beat = open_library(beat_path, flags);
+  void *chime = early != NULL ? early : open_library(chime_path, flags);
   void (*start)(int32_t *);
   int32_t (*stop)(void);
   chime_queue_t queue;
@@ -150,7 +144,7 @@ CASES(with_a_swift_library, argument, 0, 3) {
  * copies hand out the same keys, and a thread has one table of values for them.)
  */
 CASE(in_a_namespace) {
-  void *library = dlmopen(LM_ID_NEWLM, path_of_chime(), RTLD_NOW | RTLD_LOCAL);
+  void *library = dlmopen(LM_ID_NEWLM, chime_path, RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != NULL);
   expect_all_work(library);
 }

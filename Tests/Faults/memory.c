@@ -69,21 +69,17 @@ CASES(limit, argument, 0, LIMITS - 1) {
 
 /* ---- Much at once ------------------------------------------------------------------------------------------------ */
 
-/* Calls of async, and targets, until there is no memory; then all that was taken is run, and finalized. */
-CASE(functions_and_targets) {
+/* Calls of async until there is no memory; then all that was taken is run, and finalized. */
+CASE(many_functions) {
   chime_queue_t queue = place_queue(VIRTUAL, NULL);
-  chime_target_t target = 0;
   chime_status status = CHIME_OK;
-  int functions = 0, targets = 0;
+  int functions = 0;
   limit_to(mapped_kib() + (20 << 10));
   while (functions < 4000000 && (status = chime_queue_async(queue, count_call, &ticks, count_call)) == CHIME_OK)
     functions++;
   EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
-  while (targets < 4000000 && (status = chime_target_create(&due, NULL, &target)) == CHIME_OK) targets++;
-  EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
   limit_to(-1);
-  fault_seen("%d functions, %d targets", functions, targets);
-  EXPECT_OK(chime_target_create(&due, NULL, &target));
+  fault_seen("%d functions", functions);
   EXPECT_OK(chime_queue_async(queue, count_call, &ticks, count_call));
   EXPECT_OK(chime_queue_advance(queue, 0));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));

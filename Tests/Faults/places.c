@@ -38,32 +38,19 @@ chime_queue_t place_tick(int where, int *ticks, chime_timer_t *timer) {
   return queue;
 }
 
-typedef struct main_wait {
-  const int *value;
-  int least;
-} main_wait;
-
-static void stop_main_when_reached(const chime_tick *tick, void *context) {
-  main_wait *wait = context;
-  if (load(wait->value) < wait->least && tick->sequence < 10000) return;
-  chime_main_stop();
-}
-
 int place_await(int where, chime_queue_t queue, const int *value, int least) {
-  if (where == VIRTUAL) {
-    int i;
-    for (i = 0; i < 10000 && load(value) < least; i++) chime_queue_advance(queue, CHIME_MILLISECOND);
-    return load(value) >= least;
+  static int stops;
+  int i;
+  if (where != VIRTUAL && where != MAIN) return await(value, least);
+  for (i = 0; i < PATIENCE / CHIME_MILLISECOND && load(value) < least; i++) {
+    if (where == VIRTUAL) {
+      chime_queue_advance(queue, CHIME_MILLISECOND);
+    } else {
+      EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, stop_main, &stops, NULL, NULL));
+      EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
+    }
   }
-  if (where == MAIN) {
-    main_wait wait = {value, least};
-    chime_timer_t timer = 0;
-    EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, stop_main_when_reached, &wait, NULL, &timer));
-    EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
-    chime_timer_release(timer);
-    return load(value) >= least;
-  }
-  return await(value, least);
+  return load(value) >= least;
 }
 
 void place_end(int where, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE)); }

@@ -49,26 +49,21 @@ CASE(who_is_bound) {
 
 enum { THREADS = 1000, TIMERS = 100 };
 
-static chime_timer_t timers[TIMERS];
-
-static void release_timers(void) {
-  int i;
-  for (i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_release(timers[i]));
-}
-
-/* Releases them itself, or leaves that to another thread. */
-static void *make_timers(void *is_leaving) {
+/* With somewhere to leave its timers for another thread, which releases them; else it releases them itself. */
+static void *make_timers(void *left) {
+  chime_timer_t own[TIMERS], *timers = left != NULL ? left : own;
   int i;
   for (i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, count_tick, &ticks, NULL, &timers[i]));
-  if (is_leaving == NULL) release_timers();
+  for (i = 0; i < TIMERS && left == NULL; i++) EXPECT_OK(chime_timer_release(timers[i]));
   return NULL;
 }
 
 static void run_threads(int count) {
-  int i;
+  static chime_timer_t left[TIMERS];
+  int i, t;
   for (i = 0; i < count; i++) {
-    run_on_a_thread(make_timers, i % 2 == 0 ? NULL : timers);
-    if (i % 2 == 1) release_timers();
+    run_on_a_thread(make_timers, i % 2 == 0 ? NULL : left);
+    for (t = 0; i % 2 == 1 && t < TIMERS; t++) EXPECT_OK(chime_timer_release(left[t]));
   }
 }
 
