@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) { return *EVERY(first_ns, interval_ns); }
@@ -38,11 +37,13 @@ void count_call(void *context) { add(context, 1); }
 void ignore_call(void *context) { (void)context; }
 void ignore_tick(const chime_tick *tick, void *context) { (void)tick, (void)context; }
 
-int64_t monotonic_ns(void) {
+int64_t clock_ns(clockid_t clock) {
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return (int64_t)now.tv_sec * CHIME_SECOND + now.tv_nsec;
 }
+
+int64_t monotonic_ns(void) { return clock_ns(CLOCK_MONOTONIC); }
 
 void sleep_ns(int64_t duration_ns) {
   struct timespec left;

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "chime_run_loop.h"
 
@@ -49,6 +50,7 @@ int load(const int *value);
 void store(int *value, int new_value);
 int add(int *value, int amount); /* returns the new value */
 
+int64_t clock_ns(clockid_t clock);
 int64_t monotonic_ns(void);
 void sleep_ns(int64_t duration_ns); /* also when signals come */
 

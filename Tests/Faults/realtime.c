@@ -34,9 +34,8 @@ static void *ask_with_priority(void *query) {
   int asked;
   if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &priority) != 0) fault_skip("SCHED_FIFO is not permitted here");
   for (asked = 0; asked < QUESTIONS && waited <= MOST_WAITS; asked++) {
-    const struct timespec moment = {0, 20000 + asked % 7 * 1000};
     int before;
-    nanosleep(&moment, NULL); /* the ordinary thread's time */
+    sleep_ns((20 + asked % 7) * CHIME_MICROSECOND); /* the ordinary thread's time */
     before = load(&restarts);
     EXPECT(((const subject *)query)->call(&asked_about) >= 0);
     waited += load(&restarts) != before;

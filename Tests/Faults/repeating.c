@@ -43,15 +43,12 @@ static int is_refused(const char *name, chime_status status, const uint64_t *giv
 /* One that gives an id to *given; NULL where it gives none. */
 #define REPEATED(name, parameters, arguments, given) \
   chime_status name parameters { \
-    static void *found; \
-    chime_status(*next) parameters; \
+    static chime_status(*next) parameters; \
     chime_status status; \
     const uint64_t *result = given; \
     uint64_t before = result == NULL ? 0 : *result; \
     int tries = 0; \
-    if (__atomic_load_n(&found, __ATOMIC_RELAXED) == NULL) \
-      __atomic_store_n(&found, find_next(#name), __ATOMIC_RELAXED); \
-    *(void **)(void *)&next = __atomic_load_n(&found, __ATOMIC_RELAXED); \
+    if (next == NULL) *(void **)(void *)&next = find_next(#name); \
     do { \
       status = next arguments; \
     } while (is_refused(#name, status, result, before, tries++)); \
