@@ -284,5 +284,5 @@ CASES(the_hosts_allocator, where, 0, PLACES - 1) {
   place_expect_works(where);
   EXPECT_BETWEEN(load(&blocks), 0, before + 64); /* what is kept for the next queue */
   store(&takes_from_host, 0);
-  if (place_make(where, NULL, &queue) == CHIME_OK) EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE));
+  if (place_make(where, NULL, &queue) == CHIME_OK) place_end(where, queue);
 }

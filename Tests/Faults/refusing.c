@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -84,12 +83,6 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
   if (made == NULL) return ENOMEM;
   *memory = made;
   return 0;
-}
-
-char *strdup(const char *text) {
-  size_t size = strlen(text) + 1;
-  char *copy = malloc(size);
-  return copy == NULL ? NULL : memcpy(copy, text, size);
 }
 
 void *mmap(void *address, size_t length, int protection, int flags, int file, off_t offset) {

@@ -1,6 +1,6 @@
 /*
  * refusing.h - allocations that fail when a test says so: the program's malloc, calloc, realloc, posix_memalign,
- * aligned_alloc, strdup and mmap stand before libc's, for the library, too. libc's own allocations (a new thread's
+ * aligned_alloc and mmap stand before libc's, for the library, too. libc's own allocations (a new thread's
  * storage) go through them as well; the mappings of its stacks do not.
  */
 #ifndef FAULTS_REFUSING_H
