@@ -15,7 +15,7 @@
 
 #include "chime_run_loop.h"
 
-/* ---- Structures and pointers to them, as a call needs them: they last as long as the block around it ---------------- */
+/* ---- Structures and pointers to them, as a call needs them: they last as long as the block around it ------------- */
 
 #define SCHEDULE(...) ((chime_schedule){.size = sizeof(chime_schedule), __VA_ARGS__})
 #define AFTER(delay) (&SCHEDULE(.first_ns = (delay)))
@@ -28,7 +28,7 @@ chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns);
 /** The same with a deadline in place of the delay. */
 chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns);
 
-/* ---- Kinds of queue ------------------------------------------------------------------------------------------------- */
+/* ---- Kinds of queue ---------------------------------------------------------------------------------------------- */
 
 /* Up to RUN_LOOP their callbacks run on threads that are not the host's; up to VIRTUAL Chime makes them from nothing. */
 typedef enum where {
@@ -44,7 +44,7 @@ typedef enum where {
 chime_status create_queue(where place, const chime_queue_options *options, chime_queue_t *queue,
                           chime_run_loop_t *loop);
 
-/* ---- Counting and waiting ------------------------------------------------------------------------------------------- */
+/* ---- Counting and waiting ---------------------------------------------------------------------------------------- */
 
 int load(const int *value);
 void store(int *value, int new_value);
