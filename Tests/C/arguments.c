@@ -133,17 +133,9 @@ enum { QUEUE_ROWS = sizeof queue_rows / sizeof queue_rows[0] };
 
 static chime_status make(where place, const chime_queue_options *options, chime_queue_t *queue) {
   chime_run_loop_t loop = 0;
-  switch (place) {
-    case SERIAL: return chime_queue_create(CHIME_QUEUE_SERIAL, options, queue);
-    case CONCURRENT: return chime_queue_create(CHIME_QUEUE_CONCURRENT, options, queue);
-    case GLOBAL: return chime_queue_global(CHIME_QOS_DEFAULT, options, queue);
-    case WRAPPED_SERIAL: return chime_queue_wrap_dispatch(csuite_wrapped_serial(), options, queue);
-    case MAIN: return chime_queue_main(options, queue);
-    case HOST: return chime_queue_create(CHIME_QUEUE_HOST, options, queue);
-    case PRECISE: return chime_queue_create(CHIME_QUEUE_PRECISE, options, queue);
-    case RUN_LOOP: chime_run_loop_current(&loop); return chime_run_loop_queue_create(loop, NULL, options, queue);
-    default: return chime_queue_create(CHIME_QUEUE_VIRTUAL, options, queue);
-  }
+  if (place == WRAPPED_SERIAL) return chime_queue_wrap_dispatch(csuite_wrapped_serial(), options, queue);
+  if (place == RUN_LOOP) chime_run_loop_current(&loop);
+  return create_queue(place, options, queue, &loop);
 }
 
 static chime_status use_queue_options(csuite *t, uint64_t place, void *structure) {

@@ -108,13 +108,11 @@ TEST(shutdown_waits_for_the_leave_hook) {
   }
 }
 
-static void on_thread(void *context) { add(context, 1); }
-
 TEST(threads_that_chime_makes_call_the_hooks) {
   int *calls = csuite_memory(t, sizeof *calls);
   chime_queue_t queue = 0;
   csuite_keep_memory(t); /* threads of other tests may call the hooks, too */
-  EXPECT_OK(chime_set_thread_hooks(on_thread, on_thread, calls));
+  EXPECT_OK(chime_set_thread_hooks(count_call, count_call, calls));
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue));
   EXPECT_OK(chime_set_thread_hooks(NULL, NULL, NULL));
   EXPECT(await(calls, 1));

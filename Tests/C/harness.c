@@ -311,36 +311,20 @@ static void *drive(void *argument) {
   return NULL;
 }
 
-static int stands_on_dispatch(where place) {
-  return place != VIRTUAL && place != RUN_LOOP && place != HOST && place != PRECISE;
-}
-
-static chime_status make_on_a_loop(chime_run_loop_t *loop, chime_queue_t *queue) {
-  chime_status status = chime_run_loop_create("csuite", loop);
-  return status != CHIME_OK ? status : chime_run_loop_queue_create(*loop, NULL, NULL, queue);
-}
-
 chime_queue_t csuite_queue(csuite *t, where place) {
   chime_queue_t queue = 0;
-  chime_status status = CHIME_OK;
+  chime_status status;
   chime_run_loop_t loop = 0;
   void *wrapped = place == WRAPPED_SERIAL ? csuite_wrapped_serial() : csuite_wrapped_concurrent();
-  if (stands_on_dispatch(place) && csuite_skips_without_dispatch(t)) return 0;
-  if ((place == WRAPPED_SERIAL || place == WRAPPED_CONCURRENT) && wrapped == NULL) {
+  int stands_on_dispatch = place != VIRTUAL && place != RUN_LOOP && place != HOST && place != PRECISE;
+  if (stands_on_dispatch && csuite_skips_without_dispatch(t)) return 0;
+  if (place < WRAPPED_SERIAL) {
+    status = create_queue(place, NULL, &queue, &loop);
+  } else if (wrapped != NULL) {
+    status = chime_queue_wrap_dispatch(wrapped, NULL, &queue);
+  } else {
     csuite_skip(t, "no dispatch queue was given to the suite");
     return 0;
-  }
-  switch (place) {
-    case VIRTUAL: status = chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue); break;
-    case SERIAL: status = chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue); break;
-    case CONCURRENT: status = chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &queue); break;
-    case GLOBAL: status = chime_queue_global(CHIME_QOS_DEFAULT, NULL, &queue); break;
-    case WRAPPED_SERIAL:
-    case WRAPPED_CONCURRENT: status = chime_queue_wrap_dispatch(wrapped, NULL, &queue); break;
-    case RUN_LOOP: status = make_on_a_loop(&loop, &queue); break;
-    case HOST: status = chime_queue_create(CHIME_QUEUE_HOST, NULL, &queue); break;
-    case PRECISE: status = chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue); break;
-    case MAIN: status = chime_queue_main(NULL, &queue); break;
   }
   if (!EXPECT_OK(status) || !EXPECT(queue != 0)) return 0;
   csuite_ends(t, queue, PATIENCE);
@@ -374,32 +358,6 @@ void run_due(csuite *t, chime_queue_t queue, where place) {
 void csuite_shutdown(csuite *t, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, PATIENCE)); }
 
 /* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
-
-int load(const int *value) { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
-void store(int *value, int new_value) { __atomic_store_n(value, new_value, __ATOMIC_RELEASE); }
-int add(int *value, int amount) { return __atomic_add_fetch(value, amount, __ATOMIC_ACQ_REL); }
-
-int64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * CHIME_SECOND + now.tv_nsec;
-}
-
-void sleep_ns(int64_t duration_ns) {
-  struct timespec left;
-  left.tv_sec = (time_t)(duration_ns / CHIME_SECOND);
-  left.tv_nsec = (long)(duration_ns % CHIME_SECOND);
-  while (nanosleep(&left, &left) == -1 && errno == EINTR) {}
-}
-
-int await(const int *value, int least) {
-  int64_t end = monotonic_ns() + PATIENCE;
-  while (load(value) < least) {
-    if (monotonic_ns() > end) return 0;
-    sleep_ns(200 * CHIME_MICROSECOND);
-  }
-  return 1;
-}
 
 void let_later_ticks_come(csuite *t, chime_queue_t queue, int64_t delay_ns) {
   for (int i = 0; i < 4; i++) {

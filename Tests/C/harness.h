@@ -10,29 +10,15 @@
 #ifndef CSUITE_HARNESS_H
 #define CSUITE_HARNESS_H
 
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L
-#endif
+#include "basics.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#include "chime_run_loop.h"
 
 typedef struct csuite csuite;
-
-/* The kinds of queue that tests run on. */
-typedef enum where {
-  /* clang-format off */
-  VIRTUAL, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT, RUN_LOOP, HOST, PRECISE, MAIN
-  /* clang-format on */
-} where;
 
 /* Where a test runs. ALONE: it needs the process's main thread, or the process to itself. */
 typedef enum csuite_where { ANYWHERE, ALONE, ON_THE_MAIN_QUEUE } csuite_where;
@@ -245,20 +231,7 @@ void csuite_shutdown(csuite *t, chime_queue_t queue);
 
 /* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
 
-/* How long to wait for what must come: far longer than any machine needs. */
-#define PATIENCE (30 * CHIME_SECOND)
-
-int load(const int *value);
-void store(int *value, int new_value);
-int add(int *value, int amount); /* returns the new value */
-
-int64_t monotonic_ns(void);
-void sleep_ns(int64_t duration_ns);
-
-/** Waits until *value is at least `least`, in real time. Returns 0 after PATIENCE. */
-int await(const int *value, int least);
-
-/** The same until a condition holds, with the failure recorded. */
+/** Waits until a condition holds, with the failure recorded. */
 #define AWAIT(condition) \
   do { \
     int64_t csuite_end = monotonic_ns() + PATIENCE; \
@@ -302,19 +275,8 @@ typedef struct dice {
 uint64_t roll(dice *d);
 int64_t roll_below(dice *d, int64_t bound);
 
-/* ---- Schedules and probes --------------------------------------------------------------------------------------- */
+/* ---- What timers answer, and probes ------------------------------------------------------------------------------ */
 
-/* Structures and pointers to them, as a call needs them: they last as long as the block around it. */
-#define SCHEDULE(...) ((chime_schedule){.size = sizeof(chime_schedule), __VA_ARGS__})
-#define AFTER(delay) (&SCHEDULE(.first_ns = (delay)))
-#define EVERY(first, interval) (&SCHEDULE(.first_ns = (first), .interval_ns = (interval)))
-#define AT(deadline) (&SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = (deadline)))
-#define QUEUE_OPTIONS(...) ((chime_queue_options){.size = sizeof(chime_queue_options), __VA_ARGS__})
-#define TIMER_OPTIONS(...) ((chime_timer_options){.size = sizeof(chime_timer_options), __VA_ARGS__})
-
-chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns);
-/** The same with a deadline in place of the delay. */
-chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns);
 /* A function that returns what the call tells of what has this id, and records its failure. */
 #define ANSWER(name, type, call, otherwise) \
   type name(csuite *t, uint64_t id) { \

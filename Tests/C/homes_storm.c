@@ -3,9 +3,9 @@
  * other one to do so: neither change is lost. Promises 1 and 2. (All interleavings, without the processor's part:
  * Tests/Interleavings, "at home".)
  */
-#include <sched.h>
-
 #include "harness.h"
+
+#include <sched.h>
 
 typedef struct visit {
   chime_timer_t timer;

@@ -261,13 +261,11 @@ OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
   ids_end(i);
 }
 
-static void count_in(void *context) { add(context, 1); }
-
 /* Makes a timer, a target or a value; then releases what has that id. */
 static chime_status begin(int kind, chime_queue_t queue, int *ended, uint64_t *id) {
-  const chime_timer_options options = TIMER_OPTIONS(.handler = never, .context = ended, .finalizer = count_in);
-  if (kind == TARGET) return chime_target_create(ended, count_in, id);
-  if (kind == VALUE) return chime_expiring_create(queue, ended, count_in, CHIME_HOUR, id);
+  const chime_timer_options options = TIMER_OPTIONS(.handler = never, .context = ended, .finalizer = count_call);
+  if (kind == TARGET) return chime_target_create(ended, count_call, id);
+  if (kind == VALUE) return chime_expiring_create(queue, ended, count_call, CHIME_HOUR, id);
   return chime_timer_create(queue, &options, id);
 }
 

@@ -7,15 +7,6 @@
 #include <dirent.h>
 #include <malloc.h>
 
-static int64_t resident_bytes(void) {
-  long size = 0, resident = -1;
-  FILE *statm = fopen("/proc/self/statm", "r");
-  if (statm == NULL) return -1;
-  if (fscanf(statm, "%ld %ld", &size, &resident) != 2) resident = -1;
-  fclose(statm);
-  return resident < 0 ? -1 : (int64_t)resident * 4096;
-}
-
 static void count_action(const chime_tick *tick, void *user_info) { add(user_info, 1); }
 
 /* In rounds of 100: made, ticked, and dropped in each way. One in four has no id, and releases itself. */
@@ -39,9 +30,9 @@ static void target_rounds(csuite *t, chime_queue_t queue) {
 OWN_THREAD_TEST_ALONE(timers_with_targets_leave_no_memory_behind) {
   QUEUE_OR_RETURN(queue, SERIAL);
   target_rounds(t, queue);
-  int64_t half = resident_bytes();
+  int64_t half = resident_kib();
   target_rounds(t, queue);
-  if (half > 0) EXPECT_BETWEEN(resident_bytes() - half, -256 * 1024 * 1024, 2 * 1024 * 1024);
+  if (half > 0) EXPECT_BETWEEN(resident_kib() - half, -256 * 1024, 2 * 1024);
   EXPECT_EQ(stats_of(t, queue).timers, 0);
 }
 
@@ -63,8 +54,6 @@ static int64_t allocated_bytes(void) {
 }
 
 static int threads_made, threads_ended;
-
-static void thread_ends(void *context) { add(&threads_ended, 1); }
 
 /* Weak timers, with a target and without: two end by a release, two with the target or the loop. */
 THREAD_OF_TEST(loop_of_a_thread) {
@@ -114,16 +103,16 @@ static void loop_rounds(csuite *t, chime_run_loop_t stays, int loops) {
 OWN_THREAD_TEST_ALONE(run_loops_and_their_queues_leave_nothing_behind) {
   int loops = csuite_scaled(10000), files;
   chime_run_loop_t stays = 0;
-  REQUIRE_OK(chime_set_thread_hooks(NULL, thread_ends, NULL));
+  REQUIRE_OK(chime_set_thread_hooks(NULL, count_call, &threads_ended));
   REQUIRE_OK(chime_run_loop_current(&stays));
   loop_rounds(t, stays, loops / 4);
   files = open_descriptors();
-  int64_t resident = resident_bytes();
+  int64_t resident = resident_kib();
   int64_t allocated = allocated_bytes();
   loop_rounds(t, stays, loops);
   EXPECT_EQ(open_descriptors(), files);
   EXPECT_BETWEEN(allocated_bytes() - allocated, -256 * 1024 * 1024, 64 * 1024);
   /* Fewer rounds do not outweigh what a checker of memory needs for itself. */
-  if (resident > 0 && loops >= 10000) EXPECT_BETWEEN(resident_bytes() - resident, -256 * 1024 * 1024, 2 * 1024 * 1024);
+  if (resident > 0 && loops >= 10000) EXPECT_BETWEEN(resident_kib() - resident, -256 * 1024, 2 * 1024);
   EXPECT_OK(chime_set_thread_hooks(NULL, NULL, NULL));
 }

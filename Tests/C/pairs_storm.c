@@ -120,8 +120,6 @@ static int fits(const meeting *m, int first) {
   return apply(&timer, &m->calls[first], ticks) && apply(&timer, &m->calls[!first], ticks) && agree(&timer, &m->left);
 }
 
-static void ignore(const chime_tick *tick, void *context) {}
-
 /* ---- The calls --------------------------------------------------------------------------------------------------- */
 
 /* Out of reach for virtual time, too. */
@@ -199,7 +197,7 @@ static void prepare(pair *p, meeting *m, dice *d) {
   static const chime_state states[] = {CHIME_STATE_IDLE, CHIME_STATE_RUNNING, CHIME_STATE_SUSPENDED,
                                        CHIME_STATE_CANCELLED};
   csuite *t = p->t;
-  chime_timer_options options = TIMER_OPTIONS(.handler = ignore, .context = p, .finalizer = on_finalize);
+  chime_timer_options options = TIMER_OPTIONS(.handler = ignore_tick, .context = p, .finalizer = on_finalize);
   int swapped = (int)roll_below(d, 2), i;
   memset(m, 0, sizeof *m);
   EXPECT_OK(chime_timer_create(p->queue, &options, &m->timer));

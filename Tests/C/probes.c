@@ -1,13 +1,7 @@
-/* probes.c - see harness.h: schedules, what timers answer, and probes. */
+/* probes.c - see harness.h: what timers answer, and probes. */
 #include "harness.h"
 
-/* ---- Schedules and what timers answer --------------------------------------------------------------------------- */
-
-chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) { return *EVERY(first_ns, interval_ns); }
-
-chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns) {
-  return SCHEDULE(.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = deadline_ns, .interval_ns = interval_ns);
-}
+/* ---- What timers answer ------------------------------------------------------------------------------------------ */
 
 ANSWER(state_of, chime_state, chime_timer_state, -1)
 ANSWER(generation_of, uint64_t, chime_timer_generation, 0)

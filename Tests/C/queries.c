@@ -90,8 +90,6 @@ VIRTUAL_TEST(missed_ticks_beyond_what_a_counter_holds_do_not_trap) {
   }
 }
 
-static void ignore_tick(const chime_tick *tick, void *context) {}
-
 enum { POSTPONES, CANCELS, RESTARTS, RESCHEDULES, SUSPENDS, REPLACES, FIRES, CHANGES };
 
 /* A change of that kind, which leaves the timer running. */

@@ -59,16 +59,10 @@ TEST(the_version_is_the_headers) {
   EXPECT_EQ(chime_version() & 255, CHIME_VERSION_PATCH);
 }
 
-static int64_t read_clock(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (int64_t)now.tv_sec * CHIME_SECOND + now.tv_nsec;
-}
-
 static void check_clock(csuite *t, chime_clock clock, clockid_t system_clock, int64_t slack_ns) {
-  int64_t before = read_clock(system_clock), now = 0, after;
+  int64_t before = clock_ns(system_clock), now = 0, after;
   EXPECT_OK(chime_now(clock, &now));
-  after = read_clock(system_clock);
+  after = clock_ns(system_clock);
   EXPECT_BETWEEN(now, before - slack_ns, after + slack_ns);
 }
 

@@ -88,13 +88,11 @@ void storm_call_value(storm *s, dice *d) {
 
 /* ---- Queues ------------------------------------------------------------------------------------------------------ */
 
-static void run_by_sync(void *context) { add(context, 1); }
-
 static void sync_queue(storm *s, chime_queue_t queue, dice *d, int inside) {
   csuite *t = s->t;
   int ran = 0;
   uint32_t listed = MAY(ERROR_UNSUPPORTED) | storm_or_ended(s);
-  chime_status status = chime_queue_sync(queue, run_by_sync, &ran, roll_below(d, 200) * CHIME_MICROSECOND);
+  chime_status status = chime_queue_sync(queue, count_call, &ran, roll_below(d, 200) * CHIME_MICROSECOND);
   if (s->place == SERIAL || s->place == PRECISE) listed = MAY(OK) | MAY(TIMED_OUT) | storm_or_ended(s);
   if (inside) listed |= MAY(OK); /* inside a callback of the queue */
   if (s->queues_end) listed |= MAY(ERROR_SHUT_DOWN) | (inside ? MAY(ERROR_WOULD_DEADLOCK) : 0);

@@ -190,8 +190,6 @@ static void release_the_target(csuite *t, probe *p, const chime_tick *tick) {
   expect_over(t, tick->timer);
 }
 
-static void nothing(void *context) {}
-
 /* [9]: with no lock held; once in the releasing call, once after the handler that had the object. */
 static void a_destructor_may_call_anything(csuite *t, where place, chime_queue_t queue, int is_after_a_handler) {
   probe *o = probe_target(t, "o"), *distant, *p;
@@ -202,7 +200,7 @@ static void a_destructor_may_call_anything(csuite *t, where place, chime_queue_t
   EXPECT_OK(chime_timer_activate(distant->timer, AFTER(CHIME_HOUR)));
   /* Its registration has the object, too: let go after `p`'s handler, the destructor would run there. */
   EXPECT(await(&distant->armed, 1));
-  EXPECT_OK(chime_queue_sync(ending, nothing, NULL, PATIENCE));
+  EXPECT_OK(chime_queue_sync(ending, ignore_call, NULL, PATIENCE));
   if (is_after_a_handler) {
     EXPECT_OK(chime_timer_activate(p->timer, EVERY(0, CHIME_HOUR)));
     run_due(t, queue, place);

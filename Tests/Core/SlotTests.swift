@@ -13,29 +13,6 @@ import Testing
 
   deinit { core.release() }
 
-  @Test func slotsReleasedOnAnotherThreadComeBack() throws {
-    let chunks = max(core.control.chunkCount, 2)
-    for _ in 0..<200 {
-      let timers = try (0..<200).map { _ in try core.makeTimer() }
-      onNewThreads { _ in for timer in timers { _ = TimerRef.release(timer) } }
-    }
-    #expect(core.control.chunkCount <= chunks)
-    #expect(core.statistics.timers == 0)
-  }
-
-  @Test func aThreadThatEndsGivesItsCacheBack() throws {
-    _ = try core.makeTimer()
-    let chunks = core.control.chunkCount
-    let released = Counter()
-    for _ in 0..<500 {
-      onNewThreads { [core] _ in
-        if let timer = try? core.makeTimer(), TimerRef.release(timer) == .ok { released.add() }
-      }
-    }
-    #expect(released.value == 500)
-    #expect(core.control.chunkCount == chunks)
-  }
-
   /// Control blocks share the four entries of a thread's caches by their index.
   @Test func aThreadThatUsesManyQueuesLosesNoSlots() throws {
     let cores = try (0..<16).map { _ in try QueueCore.makeForTest() }

@@ -48,8 +48,8 @@ static int try_all(int subject, int where, int is_warm, int way, int *wrong) {
 }
 
 /* What is said of a function on one kind of queue. */
-static void each_allocation(int where) {
-  int subject = fault_number(), is_warm, way, calls = 0, wrong = 0;
+static void each_allocation(int argument) {
+  int subject = argument / PLACES, where = argument % PLACES, is_warm, way, calls = 0, wrong = 0;
   if (where > 0 && subjects[subject].flags & (ALONE | OF_THE_LOOP))
     fault_skip("no other queue would make a difference");
   for (is_warm = 0; is_warm < 2; is_warm++) {
@@ -65,7 +65,7 @@ __attribute__((constructor)) static void add_functions(void) {
   static fault_case cases[200];
   int i;
   for (i = 0; i < subject_count; i++) {
-    cases[i] = (fault_case){.name = subjects[i].name, .run = each_allocation, .last = PLACES - 1};
+    cases[i] = (fault_case){subjects[i].name, each_allocation, i * PLACES, i * PLACES + PLACES - 1, 0, NULL};
     fault_add(&cases[i]);
   }
 }
@@ -74,18 +74,14 @@ __attribute__((constructor)) static void add_functions(void) {
 
 /* What a refused call must leave as it was. */
 typedef struct look {
-  chime_state states[4];
-  uint64_t generations[4];
+  chime_timer_info timers[4];
 } look;
 
 static look look_at(const world *w) {
   const chime_timer_t all[4] = {w->timer, w->bare[0], w->bare[1], w->tied};
-  look found = {{0}, {0}};
+  look found = {{CHIME_TIMER_INFO_INIT, CHIME_TIMER_INFO_INIT, CHIME_TIMER_INFO_INIT, CHIME_TIMER_INFO_INIT}};
   int i;
-  for (i = 0; i < 4; i++) {
-    chime_timer_state(all[i], &found.states[i]);
-    chime_timer_generation(all[i], &found.generations[i]);
-  }
+  for (i = 0; i < 4; i++) chime_timer_get_info(all[i], &found.timers[i]);
   return found;
 }
 
@@ -112,7 +108,7 @@ CASES(one_call, argument, 1, 0) {
   int rest = argument / (MOST + 1) / REFUSE_WAYS, is_warm = rest % 2, where = rest / 2 % PLACES;
   trial t = {.called = &subjects[rest / 2 / PLACES], .way = argument / (MOST + 1) % REFUSE_WAYS};
   int ends_queue = (t.called->flags & ENDS_QUEUE) != 0, is_alone = !is_warm && (t.called->flags & ALONE) != 0, taken;
-  look found = {{0}, {0}}, left;
+  look found, left;
   chime_queue_t filled = 0;
   t.n = argument % (MOST + 1);
   t.w.where = where;
@@ -122,10 +118,8 @@ CASES(one_call, argument, 1, 0) {
     if (t.called->call(&before) >= 0) world_end_made(t.called, before.made);
     world_end(&before, !ends_queue);
   }
-  if (!is_alone) {
-    world_make(&t.w);
-    found = look_at(&t.w);
-  }
+  if (!is_alone) world_make(&t.w);
+  found = look_at(&t.w);
   t.w.made = UNTOUCHED;
   taken = load(&accepted_contexts);
   if (t.way == REFUSE_WITHOUT_RESERVE) {

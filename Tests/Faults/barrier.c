@@ -4,10 +4,8 @@
  */
 #include "places.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
 
@@ -30,7 +28,7 @@ long syscall(long number, ...) {
       return -1;
     }
   }
-  if (next == NULL) *(void **)&next = dlsym(RTLD_NEXT, "syscall");
+  if (next == NULL) *(void **)&next = fault_next("syscall");
   long result = next(number, a, b, c, d, e, f);
   if (number == SYS_membarrier && result != 0) store(&is_missing, 1);
   return result;
@@ -45,17 +43,15 @@ static void *restart(void *timer) {
 
 /* The queue's own thread and another change a timer in turns. Refused from the beginning, after the queue was made, or
  * not. */
-typedef enum when { AT_FIRST, LATER, NEVER } when;
+enum { AT_FIRST, LATER, NEVER };
 
-static void change_in_turns(when refused) {
+CASES(changes_in_turns, refused, AT_FIRST, NEVER) {
   enum { TURNS = 100 };
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue;
   chime_timer_t timer = 0;
   uint64_t before = 0, after = 0;
-  options.flags = CHIME_QUEUE_BOUND;
   store(&is_refused, refused == AT_FIRST);
-  queue = place_queue(HOST, &options);
+  queue = place_queue(HOST, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_BOUND));
   if (load(&is_missing)) fault_skip("the system has no membarrier");
   /* The thread's first timer on a queue takes another way: it fills the thread's cache. */
   for (int i = 0; i < 2; i++) REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR, ignore_tick, NULL, NULL, &timer));
@@ -71,7 +67,3 @@ static void change_in_turns(when refused) {
   EXPECT_EQ(load(&preparations), 1);
   EXPECT_EQ(load(&barriers), refused == AT_FIRST ? 0 : 1); /* for the first change of the other thread */
 }
-
-CASE(refused) { change_in_turns(AT_FIRST); }
-CASE(refused_later) { change_in_turns(LATER); }
-CASE(there) { change_in_turns(NEVER); }

@@ -5,7 +5,6 @@
  */
 #include "places.h"
 
-#include <time.h>
 #include <unistd.h>
 
 static int ticks, finalized;
@@ -14,19 +13,28 @@ static chime_timer_t timer;
 
 /* ---- Ends, and threads of the host that see it happen to them ---------------------------------------------------- */
 
-static int ending_by_cancellation; /* at a cancellation point; else by pthread_exit */
-static int ending_calls;           /* how often the callbacks below were called */
-static int ended;                  /* 1 once the first of them is about to end its thread */
-static pthread_t ended_thread;
+static int by_cancellation; /* at a cancellation point; else by pthread_exit */
+static int ending_calls;    /* how often the callbacks below were called */
+static int ended;           /* 1 once the first of them is about to end its thread */
 static void *const exit_value = (void *)7;
 static void *const returned_value = (void *)5;
+
+/* A thread of the host's with a cleanup handler. */
+typedef struct host_thread {
+  pthread_t id;
+  void (*body)(void);
+  int cleaned_up;
+  int was_ended; /* by a callback; it says so before `ended` does */
+} host_thread;
+
+static __thread host_thread *current; /* NULL on a thread of libdispatch or of Chime */
 
 /* The first call in the process does, all others only count. */
 static void end_thread(void) {
   if (add(&ending_calls, 1) > 1) return;
-  ended_thread = pthread_self();
+  if (current != NULL) current->was_ended = 1;
   store(&ended, 1);
-  if (ending_by_cancellation) {
+  if (by_cancellation) {
     pthread_cancel(pthread_self());
     pthread_testcancel();
   }
@@ -43,17 +51,9 @@ static void end_in_call(void *context) {
   end_thread();
 }
 
-/* A thread of the host's with a cleanup handler. */
-typedef struct host_thread {
-  pthread_t id;
-  void (*body)(void);
-  int cleaned_up;
-  int has_ended; /* it was ended, and is joined */
-} host_thread;
-
 /* What it does; the main thread, too, which is already there. */
 static void *host_thread_run(void *context) {
-  host_thread *thread = context;
+  host_thread *thread = current = context;
   pthread_cleanup_push(count_call, &thread->cleaned_up);
   thread->body();
   pthread_cleanup_pop(0);
@@ -61,65 +61,55 @@ static void *host_thread_run(void *context) {
 }
 
 static void host_thread_start(host_thread *thread, void (*body)(void)) {
-  thread->body = body;
-  thread->cleaned_up = 0;
-  thread->has_ended = 0;
+  *thread = (host_thread){.body = body};
   thread->id = spawn(host_thread_run, thread);
-}
-
-/* Once it is joined another thread may get its id. */
-static int is_joined;
-
-/* Whether a callback ended this thread. */
-static int host_thread_was_ended(const host_thread *thread) {
-  return thread->has_ended || (load(&ended) && !is_joined && pthread_equal(ended_thread, thread->id));
 }
 
 /*
  * Waits for its end. If a callback ended it, its cleanup handler was called and its result is that of pthread_exit or
  * PTHREAD_CANCELED; else its body has returned.
  */
-static void host_thread_expect_end(host_thread *thread) {
-  struct timespec end;
-  void *result = NULL, *expected = returned_value;
-  int was_ended;
-  clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_sec += PATIENCE / CHIME_SECOND;
-  if (!EXPECT_OK(pthread_timedjoin_np(thread->id, &result, &end))) return;
-  was_ended = thread->has_ended = host_thread_was_ended(thread);
-  if (was_ended) is_joined = 1;
-  if (was_ended) expected = ending_by_cancellation ? PTHREAD_CANCELED : exit_value;
-  EXPECT_EQ(thread->cleaned_up, was_ended);
+static void host_thread_expect_end(const host_thread *thread) {
+  void *result = join(thread->id), *expected = returned_value;
+  if (thread->was_ended) expected = by_cancellation ? PTHREAD_CANCELED : exit_value;
+  EXPECT_EQ(thread->cleaned_up, thread->was_ended);
   EXPECT_EQ((intptr_t)result, (intptr_t)expected);
+}
+
+/* Runs it on a thread that a callback ends. */
+static void run_until_ended(void (*body)(void)) {
+  host_thread thread;
+  host_thread_start(&thread, body);
+  host_thread_expect_end(&thread);
+  EXPECT(thread.was_ended);
 }
 
 /* ---- Each kind of callback, on each kind of queue ---------------------------------------------------------------- */
 
 enum { PROCESS = PLACES, WHERES }; /* a host-driven queue by wait and process; HOST is one by run */
 
-/* Which callback. */
+/* Which callback, and how many finalizers must have been called in the end, beside the one that ends its thread. */
 #define KINDS(K) \
-  K(ONE_SHOT, handler_of_a_one_shot) \
-  K(REPEATING, handler_of_a_repeating_timer) \
-  K(REGISTRATION, registration_handler) \
-  K(CANCEL_HANDLER, cancel_handler) \
-  K(NAMED, named_handler) \
-  K(FINALIZER, finalizer) \
-  K(DESTRUCTOR, destructor) \
-  K(ASYNC, function_of_async) \
-  K(ASYNC_FINALIZER, finalizer_of_async) \
-  K(SYNC, function_of_sync) \
-  K(ENTER, enter) \
-  K(LEAVE, leave) \
-  K(TRACED_CALLBACK, trace_of_a_callback) \
-  K(TRACED_CALL, trace_of_a_call) \
-  K(EXPIRY, handler_of_an_expiry) \
-  K(VALUE_FINALIZER, finalizer_of_a_value)
-#define NUMBER(kind, name) kind,
+  K(ONE_SHOT, handler_of_a_one_shot, 1) \
+  K(REPEATING, handler_of_a_repeating_timer, 1) \
+  K(REGISTRATION, registration_handler, 1) \
+  K(CANCEL_HANDLER, cancel_handler, 1) \
+  K(NAMED, named_handler, 2) \
+  K(FINALIZER, finalizer, 0) \
+  K(DESTRUCTOR, destructor, 1) \
+  K(TRACED_CALLBACK, trace_of_a_callback, 1) \
+  K(TRACED_CALL, trace_of_a_call, 1) \
+  K(ASYNC, function_of_async, 1) \
+  K(ASYNC_FINALIZER, finalizer_of_async, 0) \
+  K(SYNC, function_of_sync, 0) \
+  K(ENTER, enter, 0) \
+  K(LEAVE, leave, 0) \
+  K(EXPIRY, handler_of_an_expiry, 2) \
+  K(VALUE_FINALIZER, finalizer_of_a_value, 0)
+#define NUMBER(kind, name, number) kind,
 enum { KINDS(NUMBER) };
 
-static int kind, where;
-static int finalizers; /* that must have been called in the end, beside the one that ends its thread */
+static int kind, place, finalizers;
 
 static void end_when_called_back(const chime_tick *tick, void *context) {
   (void)context;
@@ -133,45 +123,28 @@ static void end_when_suspended(const chime_tick *tick, void *context) {
 
 /* Has the callback called; on a thread of its own, as some are called in the call that asks for them. */
 static void act(void) {
-  chime_timer_options options = {
-      .size = sizeof options,
-      .handler = kind == ONE_SHOT || kind == REPEATING ? end_in_tick : ignore_tick,
-      .registration_handler = kind == REGISTRATION ? end_in_tick : NULL,
-      .cancel_handler = kind == CANCEL_HANDLER ? end_in_tick : NULL,
-      .context = &finalized,
-      .finalizer = kind == FINALIZER ? end_in_call : count_call,
-  };
+  chime_timer_options options =
+      TIMER_OPTIONS(.handler = kind == ONE_SHOT || kind == REPEATING ? end_in_tick : ignore_tick,
+                    .registration_handler = kind == REGISTRATION ? end_in_tick : NULL,
+                    .cancel_handler = kind == CANCEL_HANDLER ? end_in_tick : NULL, .context = &finalized,
+                    .finalizer = kind == FINALIZER ? end_in_call : count_call);
   chime_target_t target = 0;
   chime_expiring_t expiring = 0;
-  int has_timer = kind <= DESTRUCTOR || kind == TRACED_CALLBACK || kind == TRACED_CALL;
   int64_t delay = kind <= REGISTRATION || kind == TRACED_CALLBACK ? CHIME_MILLISECOND : CHIME_HOUR;
-  chime_schedule schedule = schedule_of(delay, kind == ONE_SHOT ? 0 : delay);
-  finalizers += has_timer && kind != FINALIZER;
   if (kind == TRACED_CALLBACK) EXPECT_OK(chime_set_trace(end_when_called_back, NULL));
   if (kind == TRACED_CALL) EXPECT_OK(chime_set_trace(end_when_suspended, NULL));
   if (kind == DESTRUCTOR) EXPECT_OK(chime_target_create(&ending_calls, end_in_call, &target));
   options.target = target;
-  if (has_timer) EXPECT_OK(chime_timer_start(queue, &options, &schedule, &timer));
+  if (kind <= TRACED_CALL)
+    EXPECT_OK(chime_timer_start(queue, &options, EVERY(delay, kind == ONE_SHOT ? 0 : delay), &timer));
   switch (kind) {
     case CANCEL_HANDLER: EXPECT(chime_timer_cancel(timer) >= 0); break;
     case NAMED:
-      finalizers++;
       EXPECT_OK(chime_timer_add_handler(timer, "named", end_in_tick, &finalized, count_call));
       EXPECT_OK(chime_timer_fire(timer));
       break;
-    case FINALIZER: {
-      chime_timer_t id = timer;
-      timer = 0;
-      EXPECT(chime_timer_release(id) >= 0);
-      break;
-    }
+    case FINALIZER: EXPECT(chime_timer_release(timer) >= 0); break;
     case DESTRUCTOR: EXPECT_OK(chime_target_release(target)); break;
-    case ASYNC:
-      finalizers++;
-      EXPECT_OK(chime_queue_async(queue, end_in_call, &finalized, count_call));
-      break;
-    case ASYNC_FINALIZER: EXPECT_OK(chime_queue_async(queue, count_call, &ticks, end_in_call)); break;
-    case SYNC: EXPECT_OK(chime_queue_sync(queue, end_in_call, NULL, PATIENCE)); break;
     case TRACED_CALL:
       EXPECT(chime_timer_suspend(timer) >= 0);
       EXPECT(load(&ended)); /* caught; suspend calls nothing back, so the thread ends in the next call that does */
@@ -179,8 +152,10 @@ static void act(void) {
       chime_target_release(target);
       EXPECT(!"not reached");
       break;
+    case ASYNC: EXPECT_OK(chime_queue_async(queue, end_in_call, &finalized, count_call)); break;
+    case ASYNC_FINALIZER: EXPECT_OK(chime_queue_async(queue, count_call, &ticks, end_in_call)); break;
+    case SYNC: EXPECT_OK(chime_queue_sync(queue, end_in_call, NULL, PATIENCE)); break;
     case EXPIRY:
-      finalizers += 2;
       EXPECT_OK(chime_expiring_create(queue, &finalized, count_call, 5 * CHIME_MILLISECOND, &expiring));
       EXPECT_OK(chime_expiring_on_expiry(expiring, end_in_tick, &finalized, count_call));
       break;
@@ -195,16 +170,16 @@ static void act(void) {
 /* Whoever drives the queue. */
 static void drive(void) {
   chime_status status = CHIME_OK;
-  if (where == HOST) status = chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
+  if (place == HOST) status = chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
   while (status == CHIME_OK || status == CHIME_TIMED_OUT || status == CHIME_ERROR_BUSY) {
-    if (where == PROCESS) status = chime_queue_wait(queue, 10 * CHIME_MILLISECOND);
-    if (where == PROCESS && status == CHIME_OK) status = chime_queue_process(queue, 0, NULL);
-    if (where == VIRTUAL) status = chime_queue_advance(queue, CHIME_MILLISECOND);
+    if (place == PROCESS) status = chime_queue_wait(queue, 10 * CHIME_MILLISECOND);
+    if (place == PROCESS && status == CHIME_OK) status = chime_queue_process(queue, 0, NULL);
+    if (place == VIRTUAL) status = chime_queue_advance(queue, CHIME_MILLISECOND);
     usleep(100);
   }
 }
 
-static int is_driven(void) { return where == HOST || where == PROCESS || where == VIRTUAL; }
+static int is_driven(void) { return place == HOST || place == PROCESS || place == VIRTUAL; }
 
 /* The main thread drives the main queue and ends like any other; the case is then ended by the thread that checks it. */
 static host_thread main_thread;
@@ -214,77 +189,72 @@ static void drive_main(void) { EXPECT_EQ(chime_main_run(), CHIME_STOPPED); }
 static void expect_at_rest(void) {
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
   int64_t end = monotonic_ns() + PATIENCE;
-  int before = 0, may_finish = kind == ONE_SHOT;
-  if (timer == 0) return;
+  int before = 0;
+  if (timer == 0 || kind == FINALIZER) return;
   if (kind <= NAMED || kind == DESTRUCTOR) {
     do {
       usleep(500);
       EXPECT_OK(chime_timer_get_info(timer, &info));
     } while ((info.busy || info.state == CHIME_STATE_RUNNING) && monotonic_ns() < end);
     EXPECT_EQ(info.busy, 0);
-    if (!may_finish || info.state != CHIME_STATE_FINISHED) EXPECT_EQ(info.state, CHIME_STATE_CANCELLED);
+    if (kind != ONE_SHOT || info.state != CHIME_STATE_FINISHED) EXPECT_EQ(info.state, CHIME_STATE_CANCELLED);
     before = load(&ending_calls);
     let_others_tick();
     EXPECT_EQ(load(&ending_calls), before);
   }
   EXPECT(chime_timer_cancel_and_wait(timer, PATIENCE) >= 0);
-  if (kind != REPEATING || host_thread_was_ended(&main_thread)) return;
+  if (kind != REPEATING || main_thread.was_ended) return;
   EXPECT_OK(chime_timer_restart(timer, NULL));
   EXPECT(await(&ending_calls, before + 2));
   EXPECT_OK(chime_timer_release(timer));
 }
 
 static void *check(void *context) {
-  const chime_queue_options options = {
-      .size = sizeof options, .enter = kind == ENTER ? end_in_call : NULL, .leave = kind == LEAVE ? end_in_call : NULL};
+  const chime_queue_options options =
+      QUEUE_OPTIONS(.enter = kind == ENTER ? end_in_call : NULL, .leave = kind == LEAVE ? end_in_call : NULL);
   host_thread driver, actor;
-  int is_main_gone;
   (void)context;
-  REQUIRE_OK(place_make(where == PROCESS ? HOST : where, &options, &queue));
-  finalizers++;
+  REQUIRE_OK(place_make(place == PROCESS ? HOST : place, &options, &queue));
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, count_tick, &finalized, count_call, NULL));
   if (is_driven()) host_thread_start(&driver, drive);
   host_thread_start(&actor, act);
   EXPECT(await(&ended, 1));
   host_thread_expect_end(&actor);
-  is_main_gone = host_thread_was_ended(&main_thread);
-  if (is_main_gone) host_thread_expect_end(&main_thread);
-  if (is_driven() && host_thread_was_ended(&driver)) {
+  if (main_thread.was_ended) host_thread_expect_end(&main_thread);
+  if (is_driven() && driver.was_ended) {
     host_thread_expect_end(&driver);
     host_thread_start(&driver, drive);
   }
   if (kind == TRACED_CALLBACK || kind == TRACED_CALL) EXPECT_OK(chime_set_trace(NULL, NULL));
   expect_at_rest();
-  if (fault_failures() > 0) fault_leave();                    /* the rest would only take its time */
-  if (!is_main_gone) EXPECT(await(&ticks, load(&ticks) + 3)); /* other timers go on */
-  EXPECT_OK(chime_queue_shutdown(queue, is_main_gone ? 100 * CHIME_MILLISECOND : PATIENCE));
+  if (fault_failures() > 0) fault_leave();                             /* the rest would only take its time */
+  if (!main_thread.was_ended) EXPECT(await(&ticks, load(&ticks) + 3)); /* other timers go on */
+  EXPECT_OK(chime_queue_shutdown(queue, main_thread.was_ended ? 100 * CHIME_MILLISECOND : PATIENCE));
   if (is_driven()) host_thread_expect_end(&driver);
-  EXPECT_EQ(load(&finalized), finalizers);
-  if (is_main_gone) fault_leave();
-  if (where == MAIN) chime_main_stop();
+  EXPECT_EQ(load(&finalized), 1 + finalizers); /* and the timer of an hour's */
+  if (main_thread.was_ended) fault_leave();
+  if (place == MAIN) chime_main_stop();
   return NULL;
 }
 
 /* argument: a place, by pthread_exit or by cancellation */
-static void end_in_a_callback(int which, int argument) {
-  pthread_t thread;
+static void end_in_a_callback(int which, int number, int argument) {
+  pthread_t checker;
   kind = which;
-  where = argument / 2;
-  ending_by_cancellation = argument % 2;
-  if (kind == SYNC && where != SERIAL && where != PRECISE && where != MAIN) fault_skip("no sync");
+  finalizers = number;
+  place = argument / 2;
+  by_cancellation = argument % 2;
+  if (kind == SYNC && place != SERIAL && place != PRECISE && place != MAIN) fault_skip("no sync");
   if ((kind == ENTER || kind == LEAVE) && is_driven()) fault_skip("no hooks");
-  main_thread.id = pthread_self();
-  thread = spawn(check, NULL);
-  if (where == MAIN) {
-    main_thread.body = drive_main;
-    host_thread_run(&main_thread);
-  }
-  pthread_join(thread, NULL);
+  main_thread = (host_thread){.id = pthread_self(), .body = drive_main};
+  checker = spawn(check, NULL);
+  if (place == MAIN) host_thread_run(&main_thread);
+  pthread_join(checker, NULL);
 }
 
-#define ENDING_IN(which, name) \
-  CASES(name, argument, 0, 2 * WHERES - 1) { end_in_a_callback(which, argument); }
+#define ENDING_IN(which, name, number) \
+  CASES(name, argument, 0, 2 * WHERES - 1) { end_in_a_callback(which, number, argument); }
 KINDS(ENDING_IN)
 
 /* ---- Callbacks that do not belong to any kind of queue ------------------------------------------------------------ */
@@ -292,7 +262,7 @@ KINDS(ENDING_IN)
 /* The functions that Chime's own threads begin and end with. */
 CASES(thread_hooks, argument, 0, 3) {
   int is_end_hook = argument / 2;
-  ending_by_cancellation = argument % 2;
+  by_cancellation = argument % 2;
   EXPECT_OK(chime_set_thread_hooks(is_end_hook ? NULL : end_in_call, is_end_hook ? end_in_call : NULL, NULL));
   place_expect_works(PRECISE);
   EXPECT(await(&ended, 1));
@@ -312,22 +282,17 @@ static void take_twice(void) {
 }
 
 CASES(destructor_in_take_ticks, argument, 0, 1) {
-  const chime_queue_options options = {.size = sizeof options, .flags = CHIME_QUEUE_RECORDS};
   chime_timer_options silent = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = schedule_of(CHIME_MILLISECOND, CHIME_MILLISECOND);
-  host_thread taker;
   chime_tick tick;
   uint32_t count;
-  ending_by_cancellation = argument;
-  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
+  by_cancellation = argument;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_RECORDS), &queue));
   REQUIRE_OK(chime_target_create(&ending_calls, end_in_call, &held_target));
   silent.target = held_target;
-  EXPECT_OK(chime_timer_start(queue, &silent, &schedule, &timer));
-  host_thread_start(&taker, take_twice);
-  host_thread_expect_end(&taker);
-  EXPECT_EQ(load(&ended), 1);
+  EXPECT_OK(chime_timer_start(queue, &silent, EVERY(CHIME_MILLISECOND, CHIME_MILLISECOND), &timer));
+  run_until_ended(take_twice);
   silent.target = 0;
-  EXPECT_OK(chime_timer_start(queue, &silent, &schedule, NULL));
+  EXPECT_OK(chime_timer_start(queue, &silent, AFTER(0), NULL));
   EXPECT_OK(chime_queue_wait(queue, PATIENCE));
   EXPECT_OK(chime_queue_take_ticks(queue, &tick, sizeof tick, 1, &count));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
@@ -347,7 +312,7 @@ static void advance_inner_queue(const chime_tick *tick, void *context) {
 CASES(inside_another_queues_callback, argument, 0, 1) {
   static int inner_ticks;
   chime_state state;
-  ending_by_cancellation = argument;
+  by_cancellation = argument;
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &inner_queue));
   EXPECT_OK(chime_timer_every(inner_queue, CHIME_MILLISECOND, end_in_tick, NULL, NULL, &inner_timer));
   EXPECT_OK(chime_timer_every(inner_queue, CHIME_MILLISECOND, count_tick, &inner_ticks, NULL, NULL));
@@ -366,22 +331,21 @@ CASES(inside_another_queues_callback, argument, 0, 1) {
 }
 
 /* The call finishes its work after one callback has ended its thread; what the others do there does not keep it alive. */
-static void drive_once(void) { chime_queue_advance(queue, CHIME_MILLISECOND); }
-static void process_once(void) { chime_queue_process(queue, 0, NULL); }
+static void drive_once(void) {
+  if (place == HOST) chime_queue_process(queue, 0, NULL);
+  else chime_queue_advance(queue, CHIME_MILLISECOND);
+}
 
 CASES(beside_other_callbacks, argument, 0, 3) {
   const chime_handler handlers[] = {advance_inner_queue, end_in_tick, advance_inner_queue, end_in_tick};
   int i;
-  host_thread driver;
-  where = argument / 2 ? VIRTUAL : HOST;
-  ending_by_cancellation = argument % 2;
-  REQUIRE_OK(place_make(where, NULL, &queue));
+  place = argument / 2 ? VIRTUAL : HOST;
+  by_cancellation = argument % 2;
+  REQUIRE_OK(place_make(place, NULL, &queue));
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &inner_queue));
   for (i = 0; i < 4; i++) EXPECT_OK(chime_timer_after(queue, 0, handlers[i], NULL, NULL, NULL));
-  if (where == HOST) EXPECT_OK(chime_queue_wait(queue, PATIENCE));
-  host_thread_start(&driver, where == HOST ? process_once : drive_once);
-  host_thread_expect_end(&driver);
-  EXPECT(host_thread_was_ended(&driver));
+  if (place == HOST) EXPECT_OK(chime_queue_wait(queue, PATIENCE));
+  run_until_ended(drive_once);
   EXPECT_EQ(went_on, 2);
   EXPECT_EQ(ending_calls, 2); /* the second only counts */
   EXPECT_OK(chime_queue_shutdown(inner_queue, PATIENCE));
@@ -422,13 +386,9 @@ static void run_loop(void) {
 
 /* The action of one: on the thread of the loop, or in chime_weak_timer_fire. */
 CASES(action_of_a_weak_timer, argument, 0, 3) {
-  int is_fired = argument / 2;
-  host_thread runner;
   int32_t valid = 1;
-  ending_by_cancellation = argument % 2;
-  host_thread_start(&runner, is_fired ? fire : run_loop);
-  host_thread_expect_end(&runner);
-  EXPECT(host_thread_was_ended(&runner));
+  by_cancellation = argument % 2;
+  run_until_ended(argument / 2 ? fire : run_loop);
   EXPECT(await(&finalized, 1));
   EXPECT_OK(chime_weak_timer_is_valid(weak_timer, &valid));
   EXPECT_EQ(valid, 0);

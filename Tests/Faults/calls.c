@@ -28,16 +28,9 @@ static const chime_queue_options labelled = {.size = sizeof labelled, .label = L
 static const chime_queue_options on_the_wall_clock = {
     .size = sizeof on_the_wall_clock, .label = LONG_TEXT, .clock = CHIME_CLOCK_WALL};
 
-static const chime_timer_options *full_options(chime_target_t target) {
-  static chime_timer_options options = {.size = sizeof options,
-                                        .handler = ignore_tick,
-                                        .registration_handler = ignore_tick,
-                                        .cancel_handler = ignore_tick,
-                                        .finalizer = finalize,
-                                        .label = LONG_TEXT};
-  options.target = target;
-  return &options;
-}
+#define FULL_OPTIONS(of) \
+  &TIMER_OPTIONS(.handler = ignore_tick, .registration_handler = ignore_tick, .cancel_handler = ignore_tick, \
+                 .finalizer = finalize, .label = LONG_TEXT, .target = of)
 
 /* What they write to, one at a time. */
 static union {
@@ -140,8 +133,8 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   S(queue_run, 0, chime_queue_run(w->where == HOST ? w->empty : w->queue, 0)) \
   S(queue_stop, 0, chime_queue_stop(w->queue)) \
   \
-  S(timer_create, GIVES_TIMER, takes(chime_timer_create(w->queue, full_options(w->target), &w->made))) \
-  S(timer_start, GIVES_TIMER, takes(chime_timer_start(w->queue, full_options(0), &in_an_hour, &w->made))) \
+  S(timer_create, GIVES_TIMER, takes(chime_timer_create(w->queue, FULL_OPTIONS(w->target), &w->made))) \
+  S(timer_start, GIVES_TIMER, takes(chime_timer_start(w->queue, FULL_OPTIONS(0), &in_an_hour, &w->made))) \
   S(timer_after, GIVES_TIMER, chime_timer_after(w->queue, CHIME_HOUR, ignore_tick, NULL, NULL, &w->made)) \
   S(timer_every, GIVES_TIMER, takes(chime_timer_every(w->queue, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made))) \
   S(timer_after_every, GIVES_TIMER, \
@@ -215,7 +208,7 @@ const int subject_count = sizeof subjects / sizeof subjects[0];
 /* ---- Their world ------------------------------------------------------------------------------------------------- */
 
 void world_make(world *w) {
-  chime_timer_options options = {.size = sizeof options, .handler = ignore_tick, .label = "tied"};
+  chime_timer_options options = TIMER_OPTIONS(.handler = ignore_tick, .label = "tied");
   int i;
   w->queue = place_queue(w->where, NULL);
   if (w->where == HOST) REQUIRE_OK(place_make(HOST, NULL, &w->empty));

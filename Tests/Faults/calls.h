@@ -10,7 +10,7 @@
 enum { UNTOUCHED = 0x5a5a5a5a, OTHERS = 24, HANDLERS = 130 };
 
 typedef struct world {
-  place where;
+  int where;
   chime_queue_t queue;
   chime_queue_t empty;   /* where it is host-driven: another one, which nobody drives */
   chime_timer_t timer;   /* idle, with a label, and named handlers in an array that the reserve has no block for */

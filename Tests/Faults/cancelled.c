@@ -9,21 +9,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROUNDS = 100, SENTINEL = 4242 };
-
-/* Joins a thread that was cancelled, and has ended only for that. */
-static void join(pthread_t thread) {
-  struct timespec end;
-  void *result = NULL;
-  clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_sec += 2 * PATIENCE / CHIME_SECOND;
-  REQUIRE_OK(pthread_timedjoin_np(thread, &result, &end));
-  EXPECT(result == PTHREAD_CANCELED);
-}
 
 /* ---- Every call, with a cancellation pending -------------------------------------------------------------------- */
 
@@ -43,8 +31,7 @@ static void *call_twice(void *context) {
     two->w->made = UNTOUCHED;
     errno = SENTINEL;
     status = two->called->call(two->w);
-    if (errno != SENTINEL) fprintf(stderr, "errno is %s after %s\n", strerror(errno), two->called->name);
-    EXPECT(errno == SENTINEL);
+    if (!EXPECT_EQ(errno, SENTINEL)) fprintf(stderr, "  after %s\n", two->called->name);
     EXPECT(status != CHIME_ERROR_NO_MEMORY && status != CHIME_ERROR_RESOURCE);
     if (status >= 0) world_end_made(two->called, two->w->made);
     two->returned++;
@@ -59,9 +46,8 @@ static int calls;
 
 static void call_cancelled(const subject *called, world *w) {
   two_calls two = {called, w, 0};
-  join(spawn(call_twice, &two));
-  if (two.returned < 2) fprintf(stderr, "%s has ended its thread\n", called->name);
-  EXPECT_EQ(two.returned, 2);
+  EXPECT(join(spawn(call_twice, &two)) == PTHREAD_CANCELED);
+  if (!EXPECT_EQ(two.returned, 2)) fprintf(stderr, "  of %s\n", called->name);
   calls += two.returned;
 }
 
@@ -110,7 +96,7 @@ static void cancel_one(const wait *w, int delay_us) {
   store(&asked, 1);
   if (delay_us % 2 == 0) usleep(200);
   wait_let_go(w, &returned);
-  join(thread);
+  EXPECT(join(thread) == PTHREAD_CANCELED);
   REQUIRE(returned); /* and was not ended in the call */
   EXPECT_EQ(answer, wait_expected(w));
   wait_end(w);
@@ -128,11 +114,6 @@ CASES(who_waits_is_cancelled, number, 0, wait_count - 1) {
 static chime_queue_t queue;
 static int runs;
 
-static void stop_main(const chime_tick *tick, void *context) {
-  (void)tick, (void)context;
-  chime_main_stop();
-}
-
 static void end_main_thread(void *context) {
   (void)context;
   EXPECT_EQ(runs, ROUNDS);
@@ -142,14 +123,13 @@ static void end_main_thread(void *context) {
 
 /* The case's process runs it on its main thread, which can be cancelled only once: the cancellation stays pending. */
 CASE(who_runs_the_main_queue_is_cancelled) {
+  int i, ran = 1;
   REQUIRE_OK(chime_queue_main(NULL, &queue));
   pthread_cleanup_push(end_main_thread, NULL);
   pthread_cancel(pthread_self());
-  while (runs < ROUNDS) {
-    chime_status status = chime_timer_after(queue, 100 * CHIME_MICROSECOND, stop_main, NULL, NULL, NULL);
-    if (status == CHIME_OK) status = chime_main_run();
-    if (status != CHIME_STOPPED) break;
-    runs++;
+  for (i = 0; i < ROUNDS && ran; i++) {
+    ran = chime_timer_after(queue, 100 * CHIME_MICROSECOND, stop_main, &runs, NULL, NULL) == CHIME_OK &&
+          chime_main_run() == CHIME_STOPPED;
   }
   pthread_testcancel();
   EXPECT(!"the cancellation took effect");

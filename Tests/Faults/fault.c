@@ -2,7 +2,6 @@
 #include "fault.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,7 +16,7 @@
 enum { CASE_TIMEOUT_MS = 150000, SKIPPED = 77, NOT_RUN = 127 };
 
 static fault_case *cases;
-static int failures, number, status_of_main;
+static int failures, status_of_main;
 
 void fault_add(fault_case *one) {
   fault_case **place = &cases;
@@ -68,7 +67,7 @@ static const char one_case[] = "--case";
 
 /* Waits for the end of a process, or ends it after timeout_ms; its status. */
 static int end_of(pid_t child, int timeout_ms) {
-  int64_t end_ns = monotonic_ns() + (int64_t)timeout_ms * 1000000;
+  int64_t end_ns = monotonic_ns() + timeout_ms * CHIME_MILLISECOND;
   int status = 0;
   while (waitpid(child, &status, WNOHANG) == 0) {
     if (monotonic_ns() > end_ns) {
@@ -76,7 +75,7 @@ static int end_of(pid_t child, int timeout_ms) {
       waitpid(child, &status, 0);
       return FAULT_HANGS;
     }
-    sleep_ms(1);
+    sleep_ns(CHIME_MILLISECOND);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : FAULT_BY_SIGNAL + WTERMSIG(status);
 }
@@ -107,8 +106,6 @@ fault_end fault_run_case(const char *name, int argument, int timeout_ms) {
   return end;
 }
 
-int fault_number(void) { return number; }
-
 void fault_in_a_child(void (*child)(void)) {
   pid_t pid = fork();
   if (pid == 0) {
@@ -116,13 +113,13 @@ void fault_in_a_child(void (*child)(void)) {
     fault_leave();
   }
   REQUIRE(pid > 0);
-  EXPECT_EQ(end_of(pid, (int)(PATIENCE / 1000000)), 0);
+  EXPECT_EQ(end_of(pid, PATIENCE / CHIME_MILLISECOND), 0);
 }
 
 static int run_case(const char *text) {
   const fault_case *one;
   size_t length = strcspn(text, ":");
-  for (one = cases; one != NULL; one = one->next, number++) {
+  for (one = cases; one != NULL; one = one->next) {
     if (strlen(one->name) != length || strncmp(one->name, text, length) != 0) continue;
     one->run(atoi(text + length + 1));
     return status_of_case();
@@ -186,49 +183,15 @@ pthread_t spawn(void *(*body)(void *), void *argument) {
   return thread;
 }
 
+void *join(pthread_t thread) {
+  struct timespec end;
+  void *result = NULL;
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  end.tv_sec += 2 * PATIENCE / CHIME_SECOND; /* longer than what it may wait for */
+  REQUIRE_OK(pthread_clockjoin_np(thread, &result, CLOCK_MONOTONIC, &end));
+  return result;
+}
+
 void run_on_a_thread(void *(*body)(void *), void *argument) { pthread_join(spawn(body, argument), NULL); }
 
-/* ---- Waiting and counting --------------------------------------------------------------------------------------- */
-
 void *fault_next(const char *name) { return dlsym(RTLD_NEXT, name); }
-
-int64_t monotonic_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-void sleep_ms(int milliseconds) {
-  struct timespec left;
-  left.tv_sec = milliseconds / 1000;
-  left.tv_nsec = (long)(milliseconds % 1000) * 1000000;
-  while (nanosleep(&left, &left) != 0 && errno == EINTR) {}
-}
-
-int load(const int *value) { return __atomic_load_n(value, __ATOMIC_SEQ_CST); }
-void store(int *value, int new_value) { __atomic_store_n(value, new_value, __ATOMIC_SEQ_CST); }
-int add(int *value, int amount) { return __atomic_add_fetch(value, amount, __ATOMIC_SEQ_CST); }
-
-int await(const int *value, int least) {
-  int64_t end = monotonic_ns() + PATIENCE;
-  while (load(value) < least) {
-    if (monotonic_ns() > end) return 0;
-    sleep_ms(1);
-  }
-  return 1;
-}
-
-static int64_t status_kib(const char *label) {
-  char line[256];
-  long long kib = -1;
-  FILE *file = fopen("/proc/self/status", "r");
-  if (file == NULL) return -1;
-  while (fgets(line, sizeof line, file) != NULL) {
-    if (strncmp(line, label, strlen(label)) == 0) kib = atoll(line + strlen(label));
-  }
-  fclose(file);
-  return kib;
-}
-
-int64_t resident_kib(void) { return status_kib("VmRSS:"); }
-int64_t mapped_kib(void) { return status_kib("VmSize:"); }

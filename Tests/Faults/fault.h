@@ -12,9 +12,9 @@
 #define _GNU_SOURCE /* dlmopen, gettid, RTLD_NEXT, unshare: what faults are made of is not in POSIX */
 #endif
 
-#include <pthread.h>
 #include <stddef.h>
-#include <stdint.h>
+
+#include "basics.h"
 
 /* How the process of a case ends: its exit status, or as a shell says it: */
 enum { FAULT_HANGS = 124, FAULT_BY_SIGNAL = 128 /* and the signal's number */ };
@@ -56,8 +56,6 @@ typedef struct fault_end {
 
 /** Runs one case of this program in a process of its own, or ends it after timeout_ms. */
 fault_end fault_run_case(const char *name, int argument, int timeout_ms);
-/** The number of the case that runs in this process, in the order of the program's. */
-int fault_number(void);
 
 /** What main returns where nothing failed, for a case that must end with another status than 0. */
 void fault_return(int status);
@@ -82,26 +80,14 @@ int fault_failures(void);
 /** Ends the case's process here, as its main would, but for functions of atexit. */
 void fault_leave(void);
 
-/** Starts a thread that must be joined; has one run the body, to its end. */
+/** Starts a thread that must be joined. */
 pthread_t spawn(void *(*body)(void *), void *argument);
+/** Joins it, and returns its result; the case ends where it does not end. */
+void *join(pthread_t thread);
+/** Has a thread run the body, to its end. */
 void run_on_a_thread(void *(*body)(void *), void *argument);
-
-/* ---- Waiting and counting --------------------------------------------------------------------------------------- */
 
 /** The function that this program's of the same name stands before. */
 void *fault_next(const char *name);
-
-int64_t monotonic_ns(void);
-void sleep_ms(int milliseconds); /* also when signals come */
-int load(const int *value);
-void store(int *value, int new_value);
-int add(int *value, int amount); /* returns the new value */
-/* How long to wait for what must come, in nanoseconds: far longer than any machine needs. */
-#define PATIENCE (INT64_C(30) * 1000000000)
-/** Waits until *value is at least `least`; 0 after PATIENCE. */
-int await(const int *value, int least);
-/** Memory of the process that is in use, in KiB; that it has mapped. */
-int64_t resident_kib(void);
-int64_t mapped_kib(void);
 
 #endif

@@ -150,7 +150,7 @@ CASE(descriptors) {
   EXPECT_OK(chime_run_loop_current(&loops[0]));
   for (i = 1; i < 4; i++) EXPECT_OK(chime_run_loop_create(NULL, &loops[i]));
   EXPECT_OK(chime_run_loop_release(loops[3])); /* its descriptor is closed with it, and its place taken again */
-  for (i = 0; i < 30000 && timer_descriptors() != 5; i++) sleep_ms(1);
+  for (i = 0; i < 30000 && timer_descriptors() != 5; i++) sleep_ns(CHIME_MILLISECOND);
   fault_in_a_child(close_what_was_inherited);
   EXPECT_EQ(timer_descriptors(), 5);
 }
@@ -179,8 +179,7 @@ CASES(in_a_handler, argument, 0, 2) {
   uint32_t count = 7;
   int finalized = 0, after = 0, end = -1;
   if (where == RUN_LOOP) EXPECT_OK(chime_run_loop_current(&loop));
-  if (where == RUN_LOOP) EXPECT_OK(chime_run_loop_queue_create(loop, NULL, NULL, &queue));
-  if (where != RUN_LOOP) EXPECT_OK(place_make(where, NULL, &queue));
+  EXPECT_OK(create_queue(where, NULL, &queue, &loop));
   EXPECT_OK(chime_timer_after(queue, 0, fork_in_handler, &finalized, count_call, NULL));
   EXPECT_OK(chime_timer_after(queue, 0, count_tick, &after, NULL, NULL));
   status = run_handlers(where, queue, &count);

@@ -73,8 +73,7 @@ static void make_queues(int is_child) {
   for (i = 0; i < QUEUES; i++) {
     int where = is_child || i > 1 ? HOST : i == 0 ? SERIAL : PRECISE;
     static const chime_clock clocks[QUEUES] = {[2] = CHIME_CLOCK_BOOTTIME, [3] = CHIME_CLOCK_WALL};
-    const chime_queue_options options = {.size = sizeof options, .clock = is_child ? CHIME_CLOCK_MONOTONIC : clocks[i]};
-    queues[i] = place_queue(where, &options);
+    queues[i] = place_queue(where, &QUEUE_OPTIONS(.clock = is_child ? CHIME_CLOCK_MONOTONIC : clocks[i]));
     EXPECT_OK(chime_timer_every(queues[i], 2 * CHIME_MILLISECOND, count_tick, &ticks[i], NULL, NULL));
   }
   expect_ticks();

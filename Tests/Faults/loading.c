@@ -3,22 +3,15 @@
  * and so the timers tick on; the next dlopen finds everything as it was. After a shutdown that said CHIME_OK nothing runs.
  * And Chime more than once in a process, and beside other Swift runtimes: two plugins that each brought their own. Each
  * copy has its own queues and its own libdispatch; timers work in all of them, in every order of loading.
- *
- * FAULTS_LIBRARIES in the environment names the directory of libchime.so.1.
  */
 #include "places.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* ---- The functions that places.c and the cases call: those of the library that was chosen last ------------------- */
 
 static void *called;
-
-static void use_library(void *library) { called = library; }
 
 #define CALLS(name, parameters, arguments) \
   chime_status name parameters { \
@@ -39,30 +32,18 @@ CALLS(chime_queue_async, (chime_queue_t queue, chime_function function_, void *c
 CALLS(chime_queue_shutdown, (chime_queue_t queue, int64_t timeout_ns), (queue, timeout_ns))
 CALLS(chime_main_run, (void), ())
 CALLS(chime_main_stop, (void), ())
-CALLS(chime_timer_every,
-      (chime_queue_t queue, int64_t interval_ns, chime_handler handler, void *context, chime_finalizer finalizer,
-       chime_timer_t *timer),
+#define STARTS chime_handler handler, void *context, chime_finalizer finalizer, chime_timer_t *timer
+CALLS(chime_timer_after, (chime_queue_t queue, int64_t delay_ns, STARTS),
+      (queue, delay_ns, handler, context, finalizer, timer))
+CALLS(chime_timer_every, (chime_queue_t queue, int64_t interval_ns, STARTS),
       (queue, interval_ns, handler, context, finalizer, timer))
 CALLS(chime_timer_state, (chime_timer_t timer, chime_state *state), (timer, state))
-CALLS(chime_timer_release, (chime_timer_t timer), (timer))
 
 /* ---- Libraries ---------------------------------------------------------------------------------------------------- */
 
-static const char *path_of_chime(void) {
-  static char path[1024];
-  const char *directory = getenv("FAULTS_LIBRARIES");
-  snprintf(path, sizeof path, "%s/libchime.so.1", directory != NULL ? directory : "../../examples-c/build/lib");
-  return path;
-}
-
-/* One that the build has made. */
-static const char *path_of_own(const char *file) {
-  static char path[2048];
-  ssize_t length = readlink("/proc/self/exe", path, 1024);
-  char *name = length <= 0 ? path : (char *)memrchr(path, '/', (size_t)length) + 1;
-  snprintf(name, sizeof path - 1024, "%s", file);
-  return path;
-}
+/* Beside this program, where the build has put them: libchime, the same under another name, and beat.swift. */
+static const char chime_path[] = "$ORIGIN/libchime.so.1", copy_path[] = "$ORIGIN/libcopy.so";
+static const char beat_path[] = "$ORIGIN/libbeat.so";
 
 static void *open_library(const char *path, int flags) {
   void *handle = dlopen(path, RTLD_NOW | flags);
@@ -71,7 +52,7 @@ static void *open_library(const char *path, int flags) {
   return handle;
 }
 
-static void load_chime(void) { use_library(open_library(path_of_chime(), RTLD_LOCAL)); }
+static void load_chime(void) { called = open_library(chime_path, RTLD_LOCAL); }
 static void close_chime(void) { EXPECT_EQ(dlclose(called), 0); }
 
 /* ---- Closed ------------------------------------------------------------------------------------------------------- */
@@ -108,14 +89,14 @@ static int ticks[3];
 
 /* A serial queue whose timer ticks while the other libraries are used. */
 static chime_queue_t begin(void *library, int *count) {
-  use_library(library);
+  called = library;
   return place_tick(SERIAL, count, NULL);
 }
 
 /* Every kind of queue works in it, beside the others. */
 static void expect_all_work(void *library) {
   int where;
-  use_library(library);
+  called = library;
   for (where = 0; where < PLACES; where++) {
     if (where != MAIN) place_expect_works(where);
   }
@@ -123,13 +104,13 @@ static void expect_all_work(void *library) {
 
 static void end(void *library, chime_queue_t queue, int *count) {
   EXPECT(await(count, load(count) + 3));
-  use_library(library);
+  called = library;
   place_end(SERIAL, queue);
 }
 
 /* argument: which is loaded first, and how. */
 CASES(a_copy, argument, 0, 3) {
-  const char *const paths[2] = {path_of_chime(), path_of_own("libcopy.so")};
+  const char *const paths[2] = {chime_path, copy_path};
   int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL, i;
   void *libraries[2];
   chime_queue_t queues[2];
@@ -142,9 +123,9 @@ CASES(a_copy, argument, 0, 3) {
 
 CASES(with_a_swift_library, argument, 0, 3) {
   int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL;
-  void *early = argument % 2 ? NULL : open_library(path_of_chime(), flags);
-  void *beat = open_library(path_of_own("libbeat.so"), flags);
-  void *chime = early != NULL ? early : open_library(path_of_chime(), flags);
+  void *early = argument % 2 ? NULL : open_library(chime_path, flags);
+  void *beat = open_library(beat_path, flags);
+  void *chime = early != NULL ? early : open_library(chime_path, flags);
   void (*start)(int32_t *);
   int32_t (*stop)(void);
   chime_queue_t queue;
@@ -163,7 +144,7 @@ CASES(with_a_swift_library, argument, 0, 3) {
  * copies hand out the same keys, and a thread has one table of values for them.)
  */
 CASE(in_a_namespace) {
-  void *library = dlmopen(LM_ID_NEWLM, path_of_chime(), RTLD_NOW | RTLD_LOCAL);
+  void *library = dlmopen(LM_ID_NEWLM, chime_path, RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != NULL);
   expect_all_work(library);
 }

@@ -20,7 +20,7 @@ static int has_begun, may_end;
 static void stay(const chime_tick *tick, void *context) {
   (void)tick, (void)context;
   add(&has_begun, 1);
-  while (load(&may_end) == 0) sleep_ms(1);
+  while (load(&may_end) == 0) sleep_ns(CHIME_MILLISECOND);
 }
 
 static chime_timer_t held;
@@ -50,7 +50,7 @@ CASE(ticks_beside_waiting_threads) {
   REQUIRE_OK(chime_timer_after(slow, 0, stay, NULL, NULL, &held));
   REQUIRE(await(&has_begun, 1));
   for (i = 0; i < WAITERS; i++) waiters[i] = spawn(wait_for_it, &ended);
-  sleep_ms(300); /* they wait */
+  sleep_ns(300 * CHIME_MILLISECOND); /* they wait */
   with = locks_of_ticks(queue);
   EXPECT_EQ(load(&ended), 0);
   store(&may_end, 1);

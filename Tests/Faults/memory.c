@@ -69,21 +69,17 @@ CASES(limit, argument, 0, LIMITS - 1) {
 
 /* ---- Much at once ------------------------------------------------------------------------------------------------ */
 
-/* Calls of async, and targets, until there is no memory; then all that was taken is run, and finalized. */
-CASE(functions_and_targets) {
+/* Calls of async until there is no memory; then all that was taken is run, and finalized. */
+CASE(many_functions) {
   chime_queue_t queue = place_queue(VIRTUAL, NULL);
-  chime_target_t target = 0;
   chime_status status = CHIME_OK;
-  int functions = 0, targets = 0;
+  int functions = 0;
   limit_to(mapped_kib() + (20 << 10));
   while (functions < 4000000 && (status = chime_queue_async(queue, count_call, &ticks, count_call)) == CHIME_OK)
     functions++;
   EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
-  while (targets < 4000000 && (status = chime_target_create(&due, NULL, &target)) == CHIME_OK) targets++;
-  EXPECT_EQ(status, CHIME_ERROR_NO_MEMORY);
   limit_to(-1);
-  fault_seen("%d functions, %d targets", functions, targets);
-  EXPECT_OK(chime_target_create(&due, NULL, &target));
+  fault_seen("%d functions", functions);
   EXPECT_OK(chime_queue_async(queue, count_call, &ticks, count_call));
   EXPECT_OK(chime_queue_advance(queue, 0));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
@@ -122,7 +118,7 @@ static void *tick_on(void *context) {
     int seen = load(&ticks);
     if (where == VIRTUAL) {
       EXPECT_OK(chime_queue_advance(ticking, CHIME_MILLISECOND));
-      sleep_ms(1);
+      sleep_ns(CHIME_MILLISECOND);
     } else {
       EXPECT(await(&ticks, seen + 1));
     }
@@ -162,28 +158,23 @@ CASES(ticking_without_memory, where, 0, PLACES - 1) {
    a value, the end of a target and its timer, and that of the queue. */
 CASES(first_tick_without_memory, where, 0, PLACES - 1) {
   static int expired, value_ended, target_ended, timer_ended;
+  chime_timer_options options = TIMER_OPTIONS(.handler = count_tick, .context = &ticks, .finalizer = count_call);
   chime_queue_t queue, filled = place_queue(VIRTUAL, NULL);
   chime_expiring_t expiring = 0;
-  chime_target_t target = 0;
-  chime_timer_options options = {
-      .size = sizeof options, .handler = count_tick, .context = &ticks, .finalizer = count_call};
-  chime_schedule at_once = schedule_of(0, CHIME_MILLISECOND), in_an_hour = schedule_of(CHIME_HOUR, 0);
   chime_timer_t timer = 0;
   if (where == MAIN) fault_skip("its thread would have to drain it");
   queue = place_queue(where, NULL);
   REQUIRE_OK(chime_timer_create(queue, &options, &timer));
   REQUIRE_OK(chime_expiring_create(queue, &value_ended, count_call, CHIME_SECOND, &expiring));
   REQUIRE_OK(chime_expiring_on_expiry(expiring, count_tick, &expired, NULL));
-  REQUIRE_OK(chime_target_create(&target_ended, count_call, &target));
-  options.target = target;
-  options.cancel_handler = ignore_tick;
+  REQUIRE_OK(chime_target_create(&target_ended, count_call, &options.target));
+  options.cancel_handler = options.handler = ignore_tick;
   options.context = &timer_ended;
-  options.handler = ignore_tick;
-  REQUIRE_OK(chime_timer_start(queue, &options, &in_an_hour, NULL));
+  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(CHIME_HOUR), NULL));
   refuse(REFUSE_FROM, 1);
   place_use_up_reserve(filled);
-  EXPECT_OK(chime_timer_activate(timer, &at_once));
-  EXPECT_OK(chime_target_release(target));
+  EXPECT_OK(chime_timer_activate(timer, EVERY(0, CHIME_MILLISECOND)));
+  EXPECT_OK(chime_target_release(options.target));
   EXPECT_EQ(load(&target_ended), 1);
   if (where == VIRTUAL) EXPECT_OK(chime_queue_advance(queue, 2 * CHIME_SECOND));
   EXPECT(await(&ticks, 3) && await(&timer_ended, 1) && await(&expired, 1) && await(&value_ended, 1));
@@ -201,11 +192,6 @@ static void start_again(const chime_tick *tick, void *context) {
   chime_timer_activate(tick->timer, NULL);
 }
 
-static void stop_main(const chime_tick *tick, void *context) {
-  count_tick(tick, context);
-  chime_main_stop();
-}
-
 /* So many ticks more: gives the allocations that the process made meanwhile. */
 static long count(int where, chime_queue_t queue, int more) {
   long before = allocations();
@@ -220,7 +206,7 @@ static long count(int where, chime_queue_t queue, int more) {
 CASES(a_tick_allocates_nothing, where, 0, PLACES - 1) {
   chime_queue_t queue = place_queue(where, NULL);
   chime_timer_t timer = 0;
-  chime_timer_options options = {.size = sizeof options, .context = &ticks};
+  chime_timer_options options = TIMER_OPTIONS(.context = &ticks);
   long found;
   int i;
   for (i = 0; i < TIMERS; i++) {
@@ -298,5 +284,5 @@ CASES(the_hosts_allocator, where, 0, PLACES - 1) {
   place_expect_works(where);
   EXPECT_BETWEEN(load(&blocks), 0, before + 64); /* what is kept for the next queue */
   store(&takes_from_host, 0);
-  if (place_make(where, NULL, &queue) == CHIME_OK) EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE));
+  if (place_make(where, NULL, &queue) == CHIME_OK) place_end(where, queue);
 }

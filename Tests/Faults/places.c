@@ -8,21 +8,7 @@ const char *place_name(int where) {
 }
 
 chime_status place_make(int where, const chime_queue_options *options, chime_queue_t *queue) {
-  switch (where) {
-    case SERIAL: return chime_queue_create(CHIME_QUEUE_SERIAL, options, queue);
-    case CONCURRENT: return chime_queue_create(CHIME_QUEUE_CONCURRENT, options, queue);
-    case GLOBAL: return chime_queue_global(CHIME_QOS_DEFAULT, options, queue);
-    case PRECISE: return chime_queue_create(CHIME_QUEUE_PRECISE, options, queue);
-    case RUN_LOOP: {
-      chime_run_loop_t loop = 0;
-      chime_status status = chime_run_loop_create(NULL, &loop);
-      return status == CHIME_OK ? chime_run_loop_queue_create(loop, NULL, options, queue) : status;
-    }
-    case HOST: return chime_queue_create(CHIME_QUEUE_HOST, options, queue);
-    case MAIN: return chime_queue_main(options, queue);
-    case VIRTUAL: return chime_queue_create(CHIME_QUEUE_VIRTUAL, options, queue);
-    default: return CHIME_ERROR_INVALID_ARGUMENT;
-  }
+  return create_queue(where, options, queue, &(chime_run_loop_t){0});
 }
 
 static void *run_host(void *context) {
@@ -30,7 +16,7 @@ static void *run_host(void *context) {
   chime_status status = CHIME_STOPPED;
   while (status == CHIME_STOPPED || status == CHIME_ERROR_BUSY) {
     status = chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED);
-    if (status == CHIME_ERROR_BUSY) sleep_ms(1);
+    if (status == CHIME_ERROR_BUSY) sleep_ns(CHIME_MILLISECOND);
   }
   return NULL;
 }
@@ -52,32 +38,19 @@ chime_queue_t place_tick(int where, int *ticks, chime_timer_t *timer) {
   return queue;
 }
 
-typedef struct main_wait {
-  const int *value;
-  int least;
-} main_wait;
-
-static void stop_main_when_reached(const chime_tick *tick, void *context) {
-  main_wait *wait = context;
-  if (load(wait->value) < wait->least && tick->sequence < 10000) return;
-  chime_main_stop();
-}
-
 int place_await(int where, chime_queue_t queue, const int *value, int least) {
-  if (where == VIRTUAL) {
-    int i;
-    for (i = 0; i < 10000 && load(value) < least; i++) chime_queue_advance(queue, CHIME_MILLISECOND);
-    return load(value) >= least;
+  static int stops;
+  int i;
+  if (where != VIRTUAL && where != MAIN) return await(value, least);
+  for (i = 0; i < PATIENCE / CHIME_MILLISECOND && load(value) < least; i++) {
+    if (where == VIRTUAL) {
+      chime_queue_advance(queue, CHIME_MILLISECOND);
+    } else {
+      EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, stop_main, &stops, NULL, NULL));
+      EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
+    }
   }
-  if (where == MAIN) {
-    main_wait wait = {value, least};
-    chime_timer_t timer = 0;
-    EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, stop_main_when_reached, &wait, NULL, &timer));
-    EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
-    chime_timer_release(timer);
-    return load(value) >= least;
-  }
-  return await(value, least);
+  return load(value) >= least;
 }
 
 void place_end(int where, chime_queue_t queue) { EXPECT_OK(chime_queue_shutdown(queue, where == MAIN ? 0 : PATIENCE)); }
@@ -87,12 +60,9 @@ void count_tick(const chime_tick *tick, void *context) {
   add(context, 1);
 }
 
-void count_call(void *context) { add(context, 1); }
-void ignore_tick(const chime_tick *tick, void *context) { (void)tick, (void)context; }
-void ignore_call(void *context) { (void)context; }
-
-chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) {
-  return (chime_schedule){.size = sizeof(chime_schedule), .first_ns = first_ns, .interval_ns = interval_ns};
+void stop_main(const chime_tick *tick, void *context) {
+  count_tick(tick, context);
+  chime_main_stop();
 }
 
 void place_use_up_reserve(chime_queue_t queue) {

@@ -6,10 +6,8 @@
 
 #include "fault.h"
 
-#include "chime_run_loop.h"
-
-/* Up to RUN_LOOP on threads that are not the host's; up to HOST driven, once place_drive was called. */
-typedef enum place { SERIAL, CONCURRENT, GLOBAL, PRECISE, RUN_LOOP, HOST, MAIN, VIRTUAL, PLACES } place;
+/* All but wrapped ones; up to HOST they are driven, once place_drive was called. */
+enum { PLACES = VIRTUAL + 1 };
 
 const char *place_name(int where);
 
@@ -34,17 +32,12 @@ void place_end(int where, chime_queue_t queue);
 
 /** A handler whose context is an int: it counts. */
 void count_tick(const chime_tick *tick, void *context);
-/** A finalizer or function whose context is an int: it counts. */
-void count_call(void *context);
-/** Those that do nothing. */
-void ignore_tick(const chime_tick *tick, void *context);
-void ignore_call(void *context);
+/** The same, which then ends chime_main_run. */
+void stop_main(const chime_tick *tick, void *context);
 
 /** While all allocations are refused: takes what the library's reserve still promises to calls. The queue is a virtual one,
  *  which keeps it until it is shut down. */
 void place_use_up_reserve(chime_queue_t queue);
-
-chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns);
 
 /** Makes a queue, starts a timer, sees it tick, ends it: that all is well. */
 void place_expect_works(int where);

@@ -4,12 +4,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -87,12 +85,6 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
   return 0;
 }
 
-char *strdup(const char *text) {
-  size_t size = strlen(text) + 1;
-  char *copy = malloc(size);
-  return copy == NULL ? NULL : memcpy(copy, text, size);
-}
-
 void *mmap(void *address, size_t length, int protection, int flags, int file, off_t offset) {
   if (must_fail(CALLER)) return MAP_FAILED;
   return (void *)syscall(SYS_mmap, address, length, protection, flags, file, offset);
@@ -115,18 +107,9 @@ long refused_here(void) { return refused_to_thread; }
 
 long allocations(void) { return __atomic_load_n(&all, __ATOMIC_RELAXED); }
 
-static int is_it(struct dl_phdr_info *info, size_t size, void *context) {
-  int i;
-  (void)size;
-  if (strstr(info->dlpi_name, context) == NULL) return 0;
-  for (i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-    if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
-    only_from = info->dlpi_addr + part->p_vaddr;
-    only_to = only_from + part->p_memsz;
-    return 1;
-  }
-  return 0;
+void refuse_only_around(void *function) {
+  struct dl_find_object found;
+  if (_dl_find_object(function, &found) != 0) abort();
+  only_from = (uintptr_t)found.dlfo_map_start;
+  only_to = (uintptr_t)found.dlfo_map_end;
 }
-
-int refuse_only_of(const char *library) { return dl_iterate_phdr(is_it, (void *)library); }

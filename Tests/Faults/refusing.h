@@ -1,6 +1,6 @@
 /*
  * refusing.h - allocations that fail when a test says so: the program's malloc, calloc, realloc, posix_memalign,
- * aligned_alloc, strdup and mmap stand before libc's, for the library, too. libc's own allocations (a new thread's
+ * aligned_alloc and mmap stand before libc's, for the library, too. libc's own allocations (a new thread's
  * storage) go through them as well; the mappings of its stacks do not.
  */
 #ifndef FAULTS_REFUSING_H
@@ -21,9 +21,8 @@ long refuse_none(void);
 /** How many of those were the calling thread's, which has called `refuse`. */
 long refused_here(void);
 
-/** From now on only allocations that the code of this library asks for are counted and refused: a part of its path.
- *  Returns 0 if no such library is loaded. */
-int refuse_only_of(const char *library);
+/** From now on only allocations are counted and refused that the code of this function's library asks for. */
+void refuse_only_around(void *function);
 
 /** All allocations of the process so far, refused ones included. */
 long allocations(void);

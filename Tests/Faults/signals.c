@@ -38,7 +38,7 @@ static timer_t begin_storm(void) {
 }
 
 static void *let_go_later(void *w) {
-  sleep_ms(WAIT_MS);
+  sleep_ns(WAIT_MS * CHIME_MILLISECOND);
   wait_let_go(w, &returned);
   return NULL;
 }

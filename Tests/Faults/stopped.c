@@ -37,7 +37,7 @@ static void be_stopped(void) {
   pid_t self = getpid(), helper = fork();
   if (helper == 0) {
     kill(self, SIGSTOP);
-    sleep_ms(STOP_MS);
+    sleep_ns(STOP_MS * CHIME_MILLISECOND);
     kill(self, SIGCONT);
     _exit(0);
   }
@@ -47,12 +47,10 @@ static void be_stopped(void) {
 CASE(repeating) {
   int where;
   for (where = 0; where <= HOST; where++) {
-    chime_queue_t queue = place_queue(where, NULL);
-    const chime_timer_options options = {.size = sizeof options, .handler = on_tick, .context = &records[where]};
-    chime_schedule schedule = schedule_of(monotonic_ns() + interval, interval);
-    schedule.flags = CHIME_SCHEDULE_DEADLINE;
+    const chime_timer_options options = TIMER_OPTIONS(.handler = on_tick, .context = &records[where]);
+    const chime_schedule schedule = schedule_at(monotonic_ns() + interval, interval);
     records[where].first_ns = schedule.first_ns;
-    EXPECT_OK(chime_timer_start(queue, &options, &schedule, NULL));
+    EXPECT_OK(chime_timer_start(place_queue(where, NULL), &options, &schedule, NULL));
   }
   for (where = 0; where <= HOST; where++) EXPECT(await(&records[where].count, 3));
   be_stopped();

@@ -52,7 +52,7 @@ CASES(dispatch, where, SERIAL, CONCURRENT) {
   store(&none_left, 1);
   EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   /* Where a thread of its own is left, it does not ask. */
-  while (load(&refused) + load(&ticks) == 0 && monotonic_ns() < end) sleep_ms(1);
+  while (load(&refused) + load(&ticks) == 0 && monotonic_ns() < end) sleep_ns(CHIME_MILLISECOND);
   store(&none_left, 0);
   EXPECT(await(&ticks, 1));
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));

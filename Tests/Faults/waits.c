@@ -80,7 +80,7 @@ void wait_let_go(const wait *w, const int *returned) {
   /* A stop that comes before its wait holds for a queue, but not for a run loop. */
   while ((w->flags & OF_A_LOOP) && load(returned) == 0) {
     chime_run_loop_stop(loop);
-    sleep_ms(1);
+    sleep_ns(CHIME_MILLISECOND);
   }
 }
 

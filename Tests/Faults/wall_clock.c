@@ -66,15 +66,8 @@ static void on_tick(const chime_tick *tick, void *context) {
 }
 
 static void start(chime_queue_t queue, record *r, uint32_t flags, int64_t first, int64_t interval) {
-  const chime_timer_options options = {.size = sizeof options, .handler = on_tick, .context = r};
-  chime_schedule schedule = schedule_of(first, interval);
-  schedule.flags = flags;
-  EXPECT_OK(chime_timer_start(queue, &options, &schedule, NULL));
-}
-
-static chime_queue_t make_queue(int where, chime_clock clock) {
-  const chime_queue_options options = {.size = sizeof options, .clock = clock};
-  return place_queue(where, &options);
+  const chime_schedule schedule = SCHEDULE(.flags = flags, .first_ns = first, .interval_ns = interval);
+  EXPECT_OK(chime_timer_start(queue, &TIMER_OPTIONS(.handler = on_tick, .context = r), &schedule, NULL));
 }
 
 /*
@@ -82,7 +75,7 @@ static chime_queue_t make_queue(int where, chime_clock clock) {
  * wake the queue within the hour.
  */
 CASES(forward, where, SERIAL, HOST) {
-  chime_queue_t queue = make_queue(where, CHIME_CLOCK_WALL);
+  chime_queue_t queue = place_queue(where, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL));
   start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, wall_ns() + CHIME_HOUR, 0);
   start(queue, &by_delay, 0, CHIME_HOUR, 0);
   start(queue, &repeating, CHIME_SCHEDULE_DEADLINE, wall_ns() + 10 * CHIME_MINUTE, 10 * CHIME_MINUTE);
@@ -101,7 +94,7 @@ CASES(forward, where, SERIAL, HOST) {
 
 /* Stepped back: absolute deadlines wait, delays do not, a repeating one goes on at the next grid point after now. */
 CASES(backward, where, SERIAL, HOST) {
-  chime_queue_t queue = make_queue(where, CHIME_CLOCK_WALL);
+  chime_queue_t queue = place_queue(where, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL));
   int64_t begun = monotonic_ns();
   start(queue, &by_deadline, CHIME_SCHEDULE_DEADLINE, wall_ns() + CHIME_MINUTE, 0);
   start(queue, &by_delay, 0, 200 * CHIME_MILLISECOND, 0);
@@ -122,7 +115,7 @@ CASES(backward, where, SERIAL, HOST) {
 /* Queues on the monotonic clock do not notice: no due time is delivered or missed that it has not reached. */
 CASES(monotonic_does_not_notice, where, SERIAL, HOST) {
   enum { PERIOD = 20 * CHIME_MILLISECOND };
-  chime_queue_t queue = make_queue(where, CHIME_CLOCK_MONOTONIC);
+  chime_queue_t queue = place_queue(where, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_MONOTONIC));
   int64_t begun = monotonic_ns();
   start(queue, &repeating, 0, PERIOD, PERIOD);
   EXPECT(await(&repeating.count, 2));
@@ -135,7 +128,7 @@ CASES(monotonic_does_not_notice, where, SERIAL, HOST) {
 }
 
 static void *step_soon(void *by_ns) {
-  sleep_ms(50);
+  sleep_ns(50 * CHIME_MILLISECOND);
   step(*(int64_t *)by_ns);
   return NULL;
 }

@@ -71,15 +71,6 @@ static void *drive(void *argument) {
 
 /* ---- Figures ----------------------------------------------------------------------------------------------------- */
 
-static double resident_mb(void) {
-  long all = 0, resident = 0;
-  FILE *file = fopen("/proc/self/statm", "r");
-  if (file == NULL) return 0;
-  if (fscanf(file, "%ld %ld", &all, &resident) != 2) resident = 0;
-  fclose(file);
-  return (double)resident * (double)sysconf(_SC_PAGESIZE) / 1e6;
-}
-
 static double mean(const double *values, int count) {
   double sum = 0;
   int i;
@@ -116,7 +107,7 @@ static uint64_t watch(int seconds) {
     while (monotonic_ns() < begun + (second + 1) * CHIME_SECOND) {
       sleep_ns(begun + (second + 1) * CHIME_SECOND - monotonic_ns());
     }
-    samples[second] = resident_mb();
+    samples[second] = (double)resident_kib() * 1024 / 1e6;
     if (second % 10 == 9) {
       uint64_t running = running_timers();
       if (running < least) least = running;

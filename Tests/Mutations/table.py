@@ -276,6 +276,9 @@ mutation("side-record-kept", "14", "TimerSlot.endSideRecord", "the side record i
 mutation("slots-not-given-back", "14", "QueueControlBlock.giveBack", "slots are not given back",
          (SLOTS, "    if !usedUp, let cache = thread?.cache(of: self), cache.push", "    if BROKEN { return }\n    if !usedUp, let cache = thread?.cache(of: self), cache.push"),
          C("a_queue_with_a_timer_limit_refuses_one_more"))
+mutation("caches-not-given-back", "14, 20", "ThreadState.vacate", "a thread that ends keeps the slots of its caches",
+         ("Memory/ThreadState.swift", "    for i in 0..<4 { evict(cacheAt(i)) }", "    if !BROKEN { for i in 0..<4 { evict(cacheAt(i)) } }"),
+         F("thread_end", "caches_of_1000_threads"))
 mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
          (SLOTS, "store.live >= store.limit {", "store.live >= store.limit + (BROKEN ? 1 : 0) {"),
          C("a_queue_with_a_timer_limit_refuses_one_more"), M())

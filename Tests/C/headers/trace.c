@@ -2,15 +2,14 @@
  * trace.c - programs whose trace trace.py reads: what they print is what must be in the file.
  *     trace env | call PATH | flood PATH | kill | fork PATH
  */
-#define _POSIX_C_SOURCE 200809L
-#include <chime.h>
+#include "basics.h"
+
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CHECK(expected, call) check((call), (expected), #call, __LINE__)
@@ -20,33 +19,21 @@ static void check(chime_status got, chime_status expected, const char *call, int
   exit(2);
 }
 
-static void pause_ms(long ms) {
-  struct timespec t = {ms / 1000, ms % 1000 * 1000000};
-  nanosleep(&t, NULL);
-}
-
-static void ignore_tick(const chime_tick *tick, void *context) { (void)tick, (void)context; }
 static void count_tick(const chime_tick *tick, void *context) {
   (void)tick;
-  __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST);
+  add(context, 1);
 }
 
 static chime_queue_t queue_of(chime_queue_kind kind, const char *label) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = 0;
-  options.label = label;
-  CHECK(CHIME_OK, chime_queue_create(kind, &options, &queue));
+  CHECK(CHIME_OK, chime_queue_create(kind, &QUEUE_OPTIONS(.label = label), &queue));
   return queue;
 }
 
 static chime_timer_t timer_of(chime_queue_t queue, const char *label, int *ticks, int64_t interval_ns, uint64_t limit) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  const chime_timer_options options = TIMER_OPTIONS(.handler = count_tick, .context = ticks, .label = label);
+  chime_schedule schedule = schedule_of(interval_ns, interval_ns);
   chime_timer_t timer = 0;
-  options.handler = count_tick;
-  options.context = ticks;
-  options.label = label;
-  schedule.first_ns = schedule.interval_ns = interval_ns;
   schedule.tick_limit = limit;
   CHECK(CHIME_OK, chime_timer_start(queue, &options, &schedule, &timer));
   return timer;
@@ -55,7 +42,7 @@ static chime_timer_t timer_of(chime_queue_t queue, const char *label, int *ticks
 static void await_finished(chime_timer_t timer) {
   chime_state state = CHIME_STATE_RUNNING;
   for (int i = 0; i < 3000 && state != CHIME_STATE_FINISHED; i++) {
-    pause_ms(10);
+    sleep_ns(10 * CHIME_MILLISECOND);
     CHECK(CHIME_OK, chime_timer_state(timer, &state));
   }
   if (CHIME_FAILED(chime_timer_cancel_and_wait(timer, 30 * CHIME_SECOND))) exit(2);
@@ -110,7 +97,7 @@ int main(int argc, char **argv) {
   } else if (strcmp(what, "kill") == 0) {
     three_queues();
     fflush(stdout);
-    pause_ms(300);
+    sleep_ns(300 * CHIME_MILLISECOND);
     raise(SIGKILL);
   } else if (strcmp(what, "fork") == 0) {
     chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "parent");
