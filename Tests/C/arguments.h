@@ -21,6 +21,9 @@ static inline void never_function(void *context) {
   EXPECT(!"a function that must not run");
 }
 
+/* What a call must not accept: a handler or function, its context and finalizer. */
+#define NEVER never, t, never_function
+
 #define EXPECT_DETAIL(call, status, sentence) \
   do { \
     EXPECT_STATUS(call, status); \

@@ -4,20 +4,15 @@
 #include "harness.h"
 
 static const csuite_test *find_test(int index) {
-  const csuite_test *test;
-  for (int alone = 0; alone <= 1; alone++) {
-    for (test = csuite_first_test(); test != NULL; test = test->next) {
-      if ((test->where != ANYWHERE) == alone && index-- == 0) return test;
-    }
-  }
-  return NULL;
+  const csuite_test *test = csuite_first_test();
+  while (index-- > 0) test = test->next;
+  return test;
 }
 
 static int count_tests(int with_those_alone) {
-  const csuite_test *test;
+  const csuite_test *test = csuite_first_test();
   int count = 0;
-  for (test = csuite_first_test(); test != NULL; test = test->next)
-    count += with_those_alone || test->where == ANYWHERE;
+  for (; test != NULL && (with_those_alone || test->where == ANYWHERE); test = test->next) count++;
   return count;
 }
 

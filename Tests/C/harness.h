@@ -37,11 +37,9 @@ typedef enum where {
 /* Where a test runs. ALONE: it needs the process's main thread, or the process to itself. */
 typedef enum csuite_where { ANYWHERE, ALONE, ON_THE_MAIN_QUEUE } csuite_where;
 
-typedef void (*csuite_function)(csuite *t);
-
 typedef struct csuite_test {
   const char *name;
-  csuite_function run;
+  void (*run)(csuite *t);
   csuite_where where;
   const char *file;
   int line;
@@ -50,7 +48,7 @@ typedef struct csuite_test {
 
 /* ---- Tests: defined and added to the suite in one place ---------------------------------------------------------- */
 
-/** Adds a test to the list, which is in the order of files and lines. Before main begins. */
+/** Adds a test to the list: in the order of files and lines, those not for ANYWHERE last. Before main begins. */
 void csuite_add(csuite_test *test);
 
 /** The first of the list; the others follow by `next`. */
@@ -141,7 +139,7 @@ int csuite_expect_between(csuite *t, int64_t actual, int64_t low, int64_t high, 
 int csuite_expect_status(csuite *t, chime_status actual, chime_status expected, const char *file, int line,
                          const char *text);
 void csuite_outdate_detail(void);
-int csuite_expect_took_effect(csuite *t, chime_status actual, const char *file, int line, const char *text);
+chime_status csuite_ok_if_running(chime_status status);
 int csuite_expect_text(csuite *t, const char *actual, const char *expected, const char *file, int line,
                        const char *text);
 int csuite_expect_log(csuite *t, const char *expected, const char *file, int line);
@@ -158,7 +156,7 @@ int csuite_failed(csuite *t);
 #define EXPECT_OK(actual) \
   csuite_expect_status(t, (csuite_outdate_detail(), (actual)), CHIME_OK, __FILE__, __LINE__, #actual)
 /* OK or RUNNING, where which of them is not the subject. */
-#define EXPECT_TOOK_EFFECT(actual) csuite_expect_took_effect(t, (actual), __FILE__, __LINE__, #actual)
+#define EXPECT_TOOK_EFFECT(actual) EXPECT_OK(csuite_ok_if_running(actual))
 #define EXPECT_TEXT(actual, expected) csuite_expect_text(t, (actual), (expected), __FILE__, __LINE__, #actual)
 /* Compares the log with a timeline and empties it. */
 #define EXPECT_LOG(expected) csuite_expect_log(t, (expected), __FILE__, __LINE__)
@@ -182,11 +180,7 @@ void csuite_skip(csuite *t, const char *why);
 void *csuite_memory(csuite *t, size_t size);
 
 /** Adds a token to the timeline. Any thread. */
-void csuite_log(csuite *t, const char *format, ...)
-#if defined(__GNUC__) || defined(__clang__)
-    __attribute__((format(printf, 2, 3)))
-#endif
-    ;
+void csuite_log(csuite *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /** Has the test end this queue by chime_queue_shutdown with that timeout; a queue that is gone by then is fine. */
 void csuite_ends(csuite *t, chime_queue_t queue, int64_t timeout_ns);
@@ -219,9 +213,12 @@ int csuite_has_dispatch(void);
 /** When it has none: skips the test and returns 1. */
 int csuite_skips_without_dispatch(csuite *t);
 
-/** The queues given by csuite_set_dispatch_queues. */
-void *csuite_wrapped_serial(void);
-void *csuite_wrapped_concurrent(void);
+/** The dispatch queue, given by csuite_set_dispatch_queues, that a queue of that kind wraps; NULL: none was given. */
+void *csuite_wrapped(where place);
+
+/** Makes a queue of that kind, which the caller ends; `loop` is for those on a run loop. */
+chime_status csuite_make_queue(where place, chime_run_loop_t loop, const chime_queue_options *options,
+                               chime_queue_t *queue);
 
 /** A queue of a kind with these options, which the test ends; 0 with the failure recorded. */
 chime_queue_t csuite_queue_with(csuite *t, chime_queue_kind kind, const chime_queue_options *options);
@@ -392,7 +389,7 @@ chime_timer_options probe_full_options(probe *p);
 probe *probe_idle(csuite *t, chime_queue_t queue, const char *name);
 /** A running timer. */
 probe *probe_start(csuite *t, chime_queue_t queue, const char *name, const chime_schedule *schedule);
-/** A running timer with registration and cancel handlers. */
+/** A running timer with registration and cancel handlers; an idle one, where there is no schedule. */
 probe *probe_start_full(csuite *t, chime_queue_t queue, const char *name, const chime_schedule *schedule);
 /** Starts a one-shot. */
 probe *probe_after(csuite *t, chime_queue_t queue, const char *name, int64_t delay_ns);

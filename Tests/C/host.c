@@ -37,10 +37,9 @@ static void check_own_time(csuite *t, probe *p, const chime_tick *tick) {
 
 /* [3]: elsewhere the way to the handler takes longer than the wheel's tick, a microsecond, and hides an early one. */
 HOST_TEST(a_host_that_never_rests_gets_no_tick_early, CHIME_QUEUE_BOUND) {
-  int rounds = csuite_scaled(1000), i;
   probe *p = probe_new(t, queue, NULL);
   p->on_tick = check_own_time;
-  for (i = 0; i < rounds; i++) {
+  for (int i = 0; i < csuite_scaled(1000); i++) {
     int64_t delay = 20 * CHIME_MICROSECOND, end = monotonic_ns() + PATIENCE;
     p->number = monotonic_ns() + delay;
     EXPECT_OK(chime_timer_after(queue, delay, probe_handler, p, NULL, NULL));
@@ -61,26 +60,25 @@ static void change(csuite *t, foreseen *f, chime_queue_t queue, dice *d, int64_t
   int64_t deadline = base + roll_below(d, INT64_C(1) << (1 + roll_below(d, 53)));
   chime_status expected = f->deadline == CHIME_FOREVER ? CHIME_IGNORED : CHIME_OK;
   switch (roll_below(d, 8)) {
-    case 0: EXPECT_STATUS(chime_timer_cancel(f->p->timer), expected); break;
-    case 1: EXPECT_OK(chime_timer_release(f->p->timer)); break;
+    case 0:
+      EXPECT_STATUS(chime_timer_cancel(f->p->timer), expected);
+      *f = (foreseen){f->p, CHIME_FOREVER, 0};
+      break;
+    case 1:
+      EXPECT_OK(chime_timer_release(f->p->timer));
+      *f = (foreseen){probe_idle(t, queue, "a"), CHIME_FOREVER, 0};
+      break;
     case 2:
     case 3:
       EXPECT_STATUS(chime_timer_postpone_until(f->p->timer, deadline), expected);
       if (deadline > f->deadline) f->deadline = deadline;
-      return;
+      break;
     case 4:
       EXPECT_STATUS((f->is_suspended ? chime_timer_resume : chime_timer_suspend)(f->p->timer), expected);
       if (expected == CHIME_OK) f->is_suspended = !f->is_suspended;
-      return;
-    default:
-      EXPECT_OK(chime_timer_restart(f->p->timer, AT(deadline)));
-      f->deadline = deadline;
-      f->is_suspended = 0;
-      return;
+      break;
+    default: EXPECT_OK(chime_timer_restart(f->p->timer, AT(deadline))); *f = (foreseen){f->p, deadline, 0};
   }
-  if (is_stale(f->p->timer)) f->p = probe_idle(t, queue, "a");
-  f->deadline = CHIME_FOREVER;
-  f->is_suspended = 0;
 }
 
 /*
@@ -91,27 +89,22 @@ HOST_TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit, CHIME_QUEU
   foreseen timers[FORESEEN];
   dice d = {UINT64_C(800)};
   int64_t base = monotonic_ns() + CHIME_HOUR;
-  int i, step, steps = csuite_scaled(10000);
-  for (i = 0; i < FORESEEN; i++) {
-    foreseen f = {probe_idle(t, queue, "a"), CHIME_FOREVER, 0};
-    timers[i] = f;
-  }
-  for (step = 0; step < steps && !csuite_failed(t); step++) {
-    int64_t earliest = CHIME_FOREVER, reported;
+  for (int i = 0; i < FORESEEN; i++) timers[i] = (foreseen){probe_idle(t, queue, "a"), CHIME_FOREVER, 0};
+  for (int step = 0; step < csuite_scaled(10000) && !csuite_failed(t); step++) {
+    int64_t earliest = CHIME_FOREVER;
     change(t, &timers[roll_below(&d, FORESEEN)], queue, &d, base);
-    for (i = 0; i < FORESEEN; i++) {
+    for (int i = 0; i < FORESEEN; i++) {
       if (!timers[i].is_suspended && timers[i].deadline < earliest) earliest = timers[i].deadline;
     }
     if (step % 97 == 0) EXPECT_EQ(process(t, queue, 0), 0);
-    reported = next_deadline(t, queue);
-    EXPECT(reported >= earliest && reported - earliest <= 1024);
+    EXPECT_BETWEEN(next_deadline(t, queue) - earliest, 0, 1024);
   }
 }
 
 HOST_TEST(process_runs_at_most_max_and_leaves_the_rest_readable, 0) {
-  int fd = fd_of(t, queue), i;
-  for (i = 0; i < 10; i++) probe_after(t, queue, "a", 0);
-  for (i = 0; i < 2; i++) {
+  int fd = fd_of(t, queue);
+  for (int i = 0; i < 10; i++) probe_after(t, queue, "a", 0);
+  for (int i = 0; i < 2; i++) {
     EXPECT_EQ(process(t, queue, 4), 4);
     EXPECT(is_readable(fd, 0));
   }
@@ -131,8 +124,7 @@ HOST_TEST(an_earlier_timer_of_another_thread_wakes_the_host, 0) {
 }
 
 HOST_TEST(a_hundred_thousand_pending_timers_wake_nobody, 0) {
-  int i, count = csuite_scaled(100000);
-  for (i = 0; i < count; i++) {
+  for (int i = 0, count = csuite_scaled(100000); i < count; i++) {
     REQUIRE_OK(chime_timer_after(queue, CHIME_HOUR + i * CHIME_MILLISECOND, probe_handler, NULL, NULL, NULL));
   }
   process(t, queue, 0);
@@ -154,12 +146,10 @@ static void take(void *context) {
 
 /* [12]: exactly so many run, in the order of the calls that brought them, and the queue says that there are more. */
 HOST_TEST(one_function_at_a_time_of_a_hundred_thousand, 0) {
-  int count = csuite_scaled(100000), next = 0, i;
+  int count = csuite_scaled(100000), next = 0;
   function *functions = csuite_memory(t, (size_t)count * sizeof *functions);
-  for (i = 0; i < count; i++) {
-    functions[i].t = t;
-    functions[i].number = i;
-    functions[i].next = &next;
+  for (int i = 0; i < count; i++) {
+    functions[i] = (function){t, i, &next};
     EXPECT_OK(chime_queue_async(queue, take, &functions[i], NULL));
   }
   while (next < count && !csuite_failed(t)) {

@@ -43,13 +43,12 @@ VIRTUAL_TEST(keys_are_copied_and_compared_byte_by_byte) {
   enum { KEYS = sizeof keys / sizeof keys[0] };
   probe *p = probe_idle(t, queue, NULL), *handlers[KEYS];
   char key[8];
-  int i;
-  for (i = 0; i < KEYS; i++) {
+  for (int i = 0; i < KEYS; i++) {
     strcpy(key, keys[i]);
     handlers[i] = handler_of(p, key);
     memset(key, '?', sizeof key);
   }
-  for (i = 0; i < KEYS; i++) {
+  for (int i = 0; i < KEYS; i++) {
     for (int j = 0; j < KEYS; j++) EXPECT_EQ(handlers[j]->finalized, j < i);
     EXPECT_OK(chime_timer_remove_handler(p->timer, keys[i]));
     EXPECT_STATUS(chime_timer_remove_handler(p->timer, keys[i]), CHIME_IGNORED);
@@ -192,8 +191,8 @@ static void count_in(const chime_tick *tick, void *context) { ++*(int *)context;
 
 VIRTUAL_TEST(finalizers_of_named_handlers_may_be_missing) {
   probe *p = probe_every(t, queue, "a", 10);
-  int calls = 0, i;
-  for (i = 0; i < 2; i++) {
+  int calls = 0;
+  for (int i = 0; i < 2; i++) {
     EXPECT_OK(chime_timer_add_handler(p->timer, "x", count_in, &calls, NULL));
     ADVANCE(10);
     EXPECT_EQ(calls, i + 1);

@@ -135,9 +135,8 @@ static int deadline_number(const pair *p, int64_t time_ns) {
 static chime_status get_info(const pair *p, const meeting *m, model *seen) {
   chime_timer_info info = CHIME_TIMER_INFO_INIT;
   chime_status status = chime_timer_get_info(m->timer, &info);
-  model found = {info.state, deadline_number(p, info.next_deadline_ns), (int)(info.generation - m->generation), 0};
-  *seen = found;
-  seen->released = status != CHIME_OK;
+  *seen = (model){info.state, deadline_number(p, info.next_deadline_ns), (int)(info.generation - m->generation),
+                  status != CHIME_OK};
   return status;
 }
 
@@ -170,11 +169,10 @@ static chime_status make(const pair *p, const meeting *m, call *c) {
 
 /* Side by side with the other thread, a little ahead of it or behind, but not for ever: it may have no processor. */
 static void make_calls(pair *p, int side, dice *d) {
-  int turns;
   for (int i = 0; i < p->count; i++) {
     store(&p->progress[side], i + 1);
-    for (turns = 0; turns < ENOUGH && load(&p->progress[!side]) < i + 1; turns++) {}
-    for (turns = (int)(roll_below(d, 4) * roll_below(d, 30)); turns > 0; turns--) load(&p->done);
+    for (int turns = 0; turns < ENOUGH && load(&p->progress[!side]) < i + 1; turns++) {}
+    for (int turns = (int)(roll_below(d, 4) * roll_below(d, 30)); turns > 0; turns--) load(&p->done);
     p->meetings[i].calls[side].status = make(p, &p->meetings[i], &p->meetings[i].calls[side]);
   }
 }
@@ -199,19 +197,15 @@ static void prepare(pair *p, meeting *m, dice *d) {
   static const chime_state states[] = {CHIME_STATE_IDLE, CHIME_STATE_RUNNING, CHIME_STATE_SUSPENDED,
                                        CHIME_STATE_CANCELLED};
   csuite *t = p->t;
-  chime_timer_options options = TIMER_OPTIONS(.handler = ignore, .context = p, .finalizer = on_finalize);
-  int swapped = (int)roll_below(d, 2), i;
-  memset(m, 0, sizeof *m);
-  EXPECT_OK(chime_timer_create(p->queue, &options, &m->timer));
-  m->start = states[roll_below(d, 4)];
+  int swapped = (int)roll_below(d, 2);
+  *m = (meeting){.start = states[roll_below(d, 4)]};
+  EXPECT_OK(chime_timer_create(p->queue, &TIMER_OPTIONS(.handler = ignore, .context = p, .finalizer = on_finalize),
+                               &m->timer));
   if (m->start != CHIME_STATE_IDLE) EXPECT_OK(chime_timer_activate(m->timer, AT(deadline_ns(p, 0))));
   if (m->start == CHIME_STATE_SUSPENDED) EXPECT_OK(chime_timer_suspend(m->timer));
   if (m->start == CHIME_STATE_CANCELLED) EXPECT_OK(chime_timer_cancel(m->timer));
   m->generation = generation_of(t, m->timer);
-  for (i = 0; i < 2; i++) {
-    m->calls[i].operation = p->operations[i ^ swapped];
-    m->calls[i].side = i + 1;
-  }
+  for (int i = 0; i < 2; i++) m->calls[i] = (call){.operation = p->operations[i ^ swapped], .side = i + 1};
 }
 
 static void check(pair *p, meeting *m) {
@@ -230,14 +224,14 @@ static void check(pair *p, meeting *m) {
 
 static void make_batch(pair *p, dice *d) {
   csuite *t = p->t;
-  int batch = load(&p->offered) + 1, i;
-  for (i = 0; i < p->count; i++) prepare(p, &p->meetings[i], d);
+  int batch = load(&p->offered) + 1;
+  for (int i = 0; i < p->count; i++) prepare(p, &p->meetings[i], d);
   store(&p->progress[0], 0);
   store(&p->progress[1], 0);
   store(&p->offered, batch);
   make_calls(p, 0, d);
   EXPECT(await(&p->done, batch));
-  for (i = 0; i < p->count; i++) check(p, &p->meetings[i]);
+  for (int i = 0; i < p->count; i++) check(p, &p->meetings[i]);
 }
 
 static int batches_of_a_pair(void) {
@@ -246,28 +240,25 @@ static int batches_of_a_pair(void) {
   return csuite_scaled(ROUNDS / BATCH * (more < 1 || more > 100000 ? 1 : (int)more));
 }
 
-static void make_all_pairs(csuite *t, where place, chime_queue_t queue) {
+TESTS_ON_STORMY_QUEUES(each_pair_of_calls_fits_an_order) {
   pair *p = csuite_memory(t, sizeof *p);
   dice d = {UINT64_C(0xD1CE) + (uint64_t)place};
-  int batches = batches_of_a_pair(), first, second, i;
   pthread_t other;
   p->t = t;
   p->queue = queue;
   p->base_ns = now_of(t, queue);
   p->count = csuite_scaled(ROUNDS) < BATCH ? csuite_scaled(ROUNDS) : BATCH;
   if (!spawn(t, &other, be_the_other, p)) return;
-  for (first = 0; first < OPERATIONS; first++) {
-    for (second = first; second < OPERATIONS; second++) {
+  for (int first = 0; first < OPERATIONS; first++) {
+    for (int second = first; second < OPERATIONS; second++) {
       p->operations[0] = (operation)first;
       p->operations[1] = (operation)second;
-      for (i = 0; i < batches && !csuite_failed(t); i++) make_batch(p, &d);
+      for (int i = 0; i < batches_of_a_pair() && !csuite_failed(t); i++) make_batch(p, &d);
     }
   }
-  i = load(&p->offered);
+  int batches = load(&p->offered);
   store(&p->offered, -1);
   pthread_join(other, NULL);
   csuite_shutdown(t, queue);
-  EXPECT_EQ(load(&p->finalized), i * p->count); /* [8] */
+  EXPECT_EQ(load(&p->finalized), batches * p->count); /* [8] */
 }
-
-TESTS_ON_STORMY_QUEUES(each_pair_of_calls_fits_an_order) { make_all_pairs(t, place, queue); }

@@ -25,29 +25,23 @@ static void pause_ms(long ms) {
   nanosleep(&t, NULL);
 }
 
-static void ignore_tick(const chime_tick *tick, void *context) { (void)tick, (void)context; }
 static void count_tick(const chime_tick *tick, void *context) {
   (void)tick;
   __atomic_add_fetch((int *)context, 1, __ATOMIC_SEQ_CST);
 }
 
 static chime_queue_t queue_of(chime_queue_kind kind, const char *label) {
-  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  const chime_queue_options options = {.size = sizeof options, .label = label};
   chime_queue_t queue = 0;
-  options.label = label;
   CHECK(CHIME_OK, chime_queue_create(kind, &options, &queue));
   return queue;
 }
 
 static chime_timer_t timer_of(chime_queue_t queue, const char *label, int *ticks, int64_t interval_ns, uint64_t limit) {
-  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
-  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  const chime_timer_options options = {.size = sizeof options, .handler = count_tick, .context = ticks, .label = label};
+  const chime_schedule schedule = {
+      .size = sizeof schedule, .first_ns = interval_ns, .interval_ns = interval_ns, .tick_limit = limit};
   chime_timer_t timer = 0;
-  options.handler = count_tick;
-  options.context = ticks;
-  options.label = label;
-  schedule.first_ns = schedule.interval_ns = interval_ns;
-  schedule.tick_limit = limit;
   CHECK(CHIME_OK, chime_timer_start(queue, &options, &schedule, &timer));
   return timer;
 }
@@ -98,9 +92,8 @@ int main(int argc, char **argv) {
     printf("tick %" PRIu64 " %d\n", timer, ticks - 2);
   } else if (strcmp(what, "flood") == 0) {
     chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "flood");
-    chime_timer_t timer;
     CHECK(CHIME_OK, chime_trace_to_file(path));
-    CHECK(CHIME_OK, chime_timer_after(queue, 10, ignore_tick, NULL, NULL, &timer));
+    chime_timer_t timer = timer_of(queue, NULL, &ticks, 10, 1);
     for (int i = 0; i < 100000; i++) {
       CHECK(CHIME_OK, chime_timer_suspend(timer));
       CHECK(CHIME_OK, chime_timer_resume(timer));
