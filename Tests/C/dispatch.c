@@ -304,8 +304,7 @@ static void restart_own_at_once_until_told(csuite *t, probe *p, const chime_tick
 TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) { /* [12] */
   probe *greedy = probe_quiet(t, queue, 0, 0, restart_own_at_once_until_told);
   probe *meek = probe_every_quietly(t, queue, CHIME_MILLISECOND);
-  EXPECT(await(&meek->returned, 5));
-  EXPECT(await(&greedy->ticks, 1));
+  EXPECT(await(&meek->returned, 5) && await(&greedy->ticks, 1));
   open_gate(greedy);
   EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(greedy->timer, CHIME_FOREVER)));
 }

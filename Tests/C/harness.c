@@ -1,7 +1,8 @@
-/* harness.c - see harness.h: tests and their runs, expectations, queues, threads. (Probes: probes.c.) */
+/* harness.c - see harness.h and csuite.h: tests and their runs, expectations, queues, threads. (Probes: probes.c.) */
 #include "harness.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 
 #include "csuite.h"
@@ -29,6 +30,7 @@ typedef struct owned_queue {
 } owned_queue;
 
 struct csuite {
+  const csuite_test *test;
   pthread_mutex_t mutex; /* guards message, failures, skipped, log, blocks and endings */
   char message[MESSAGE_CAPACITY];
   int failures;
@@ -82,7 +84,22 @@ void csuite_add(csuite_test *test) {
   *place = test;
 }
 
-const csuite_test *csuite_first_test(void) { return tests; }
+static const csuite_test *find_test(int index) {
+  const csuite_test *test = tests;
+  while (index-- > 0) test = test->next;
+  return test;
+}
+
+static int count_tests(int with_those_alone) {
+  const csuite_test *test = tests;
+  int count = 0;
+  for (; test != NULL && (with_those_alone || test->where == ANYWHERE); test = test->next) count++;
+  return count;
+}
+
+int csuite_count(void) { return count_tests(0); }
+int csuite_count_all(void) { return count_tests(1); }
+const char *csuite_name(int i) { return find_test(i)->name; }
 
 /* ---- One run ---------------------------------------------------------------------------------------------------- */
 
@@ -116,13 +133,30 @@ static void run_free(csuite *t) {
   free(t);
 }
 
-int csuite_run_test(const csuite_test *test, char *message, size_t capacity) {
+/* The stop comes when the queues of the test have ended: until then somebody must drain them. */
+static void *run_to_the_end(void *argument) {
+  csuite *t = argument;
+  t->test->run(t);
+  for (; t->endings != NULL; t->endings = t->endings->next) t->endings->function(t->endings->context);
+  run_end_queues(t);
+  if (t->test->where == ON_THE_MAIN_QUEUE) chime_main_stop();
+  return NULL;
+}
+
+static void run_beside_the_main_queue(csuite *t) {
+  pthread_t thread;
+  if (!spawn(t, &thread, run_to_the_end, t)) return;
+  EXPECT_EQ(chime_main_run(), csuite_has_dispatch() ? CHIME_STOPPED : CHIME_ERROR_UNSUPPORTED);
+  pthread_join(thread, NULL);
+}
+
+int csuite_run(int i, char *message, size_t capacity) {
   csuite *t = calloc(1, sizeof *t);
   if (t == NULL) abort(); /* the test program itself is out of memory */
   pthread_mutex_init(&t->mutex, NULL);
-  test->run(t);
-  for (; t->endings != NULL; t->endings = t->endings->next) t->endings->function(t->endings->context);
-  run_end_queues(t);
+  t->test = find_test(i);
+  if (t->test->where == ON_THE_MAIN_QUEUE) run_beside_the_main_queue(t);
+  else run_to_the_end(t);
   pthread_mutex_lock(&t->mutex);
   snprintf(message, capacity, "%s", t->message);
   int result = t->failures > 0 ? CSUITE_FAILED : t->skipped ? CSUITE_SKIPPED : CSUITE_PASSED;
@@ -264,12 +298,9 @@ void csuite_log(csuite *t, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  size_t length = strlen(text);
   pthread_mutex_lock(&t->mutex);
-  if (t->log_length + length + 2 < LOG_CAPACITY) {
-    if (t->log_length > 0) t->log[t->log_length++] = ' ';
-    memcpy(t->log + t->log_length, text, length + 1);
-    t->log_length += length;
+  if (t->log_length < LOG_CAPACITY - sizeof text - 1) {
+    t->log_length += (size_t)sprintf(t->log + t->log_length, "%s%s", t->log_length > 0 ? " " : "", text);
   }
   pthread_mutex_unlock(&t->mutex);
 }
@@ -347,6 +378,17 @@ uint32_t process(csuite *t, chime_queue_t queue, uint32_t max) {
   uint32_t count = 99;
   EXPECT_OK(chime_queue_process(queue, max, &count));
   return count;
+}
+
+int is_readable(int fd, int milliseconds) {
+  struct pollfd entry = {fd, POLLIN, 0};
+  return poll(&entry, 1, milliseconds) == 1;
+}
+
+int process_until(csuite *t, chime_queue_t queue, const int *value, int least) {
+  int fd = fd_of(t, queue);
+  while (load(value) < least && EXPECT(is_readable(fd, LONG))) process(t, queue, 0);
+  return load(value) >= least;
 }
 
 void run_due(csuite *t, chime_queue_t queue, where place) {

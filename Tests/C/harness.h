@@ -51,12 +51,6 @@ typedef struct csuite_test {
 /** Adds a test to the list: in the order of files and lines, those not for ANYWHERE last. Before main begins. */
 void csuite_add(csuite_test *test);
 
-/** The first of the list; the others follow by `next`. */
-const csuite_test *csuite_first_test(void);
-
-/** Runs it; returns and answers as csuite_run does (csuite.h). */
-int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
-
 #define CSUITE_ADD(name, function, where) \
   static void function(csuite *t); \
   __attribute__((constructor)) static void add_##function(void) { \
@@ -89,7 +83,7 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
 
 /*
  * TESTS_ON_...(a_sentence) { ... } defines a test for each of those kinds of queue: `place` is the kind. What ends in
- * _on_the_main_queue runs on a thread of its own while the process's main thread runs chime_main_run (csuite.c).
+ * _on_the_main_queue runs on a thread of its own while the process's main thread runs chime_main_run (harness.c).
  */
 #define TESTS_ON(name) static void name(csuite *t, where place, chime_queue_t queue)
 #define TEST_ON(name, kind, place) \
@@ -228,6 +222,13 @@ chime_queue_t host_queue(csuite *t, uint32_t flags);
 
 /** chime_queue_process; returns how many callbacks ran. */
 uint32_t process(csuite *t, chime_queue_t queue, uint32_t max);
+
+/** Whether there is something to read within so many milliseconds: LONG for what must come. */
+enum { LONG = 30000 };
+int is_readable(int fd, int milliseconds);
+
+/** Processes until the value is that large, each time the queue's descriptor is readable. Returns 0 after LONG. */
+int process_until(csuite *t, chime_queue_t queue, const int *value, int least);
 
 /** Has a virtual queue run what is due; other queues do so by themselves. */
 void run_due(csuite *t, chime_queue_t queue, where place);

@@ -1,5 +1,5 @@
 /* host.c - queues that the host drives: descriptor, what they report, run, wait and stop. (Records: records.c.) */
-#include "host.h"
+#include "harness.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -87,8 +87,7 @@ TESTS_ON_ALL_QUEUES(a_handler_may_remove_itself) {
   activate_fast(t, p);
   run_due(t, queue, place);
   if (place == VIRTUAL) ADVANCE(CHIME_MILLISECOND);
-  EXPECT(await(&x->finalized, 1));
-  EXPECT(await(&y->ticks, 5));
+  EXPECT(await(&x->finalized, 1) && await(&y->ticks, 5));
   csuite_shutdown(t, queue);
   EXPECT_EQ(load(&x->ticks), 1);
   EXPECT_EQ(load(&idle->ticks), 0);
@@ -114,11 +113,8 @@ TESTS_ON_DISPATCH_QUEUES(another_thread_may_change_the_handlers_of_a_tick_that_r
   EXPECT_OK(probe_add(new_x, "x"));         /* the second has not been called, and never will be */
   EXPECT_EQ(load(&second_x->finalized), 1); /* nothing holds it: the tick began before it came */
   open_gate(x);
-  EXPECT(await(&x->finalized, 1));
-  EXPECT(await(&y->finalized, 1));
-  EXPECT(await(&z->finalized, 1));
-  EXPECT(await(&new_x->ticks, 2));
-  EXPECT(await(&new_z->ticks, 2));
+  EXPECT(await(&x->finalized, 1) && await(&y->finalized, 1) && await(&z->finalized, 1));
+  EXPECT(await(&new_x->ticks, 2) && await(&new_z->ticks, 2));
   EXPECT_EQ(load(&x->ticks), 1);
   EXPECT_EQ(load(&y->ticks) + load(&z->ticks) + load(&second_x->ticks), 0);
   csuite_shutdown(t, queue);
@@ -164,9 +160,7 @@ TESTS_ON_DISPATCH_QUEUES(a_timer_is_busy_until_its_named_handlers_have_returned)
   EXPECT_STATUS(chime_timer_remove_handler(p->timer, "x"), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(load(&x->finalized) + load(&y->finalized) + load(&p->finalized), 0);
   open_gate(x);
-  EXPECT(await(&p->finalized, 1));
-  EXPECT(await(&x->finalized, 1));
-  EXPECT(await(&y->finalized, 1));
+  EXPECT(await(&p->finalized, 1) && await(&x->finalized, 1) && await(&y->finalized, 1));
   EXPECT_EQ(load(&x->ticks), 1);
   EXPECT_EQ(load(&y->ticks), 1);
 }

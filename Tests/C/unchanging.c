@@ -2,7 +2,7 @@
  * unchanging.c - queries change nothing: they bring no pass, make no descriptor readable, and leave the same statistics
  * as a run of operations without any; and an idle queue has no passes at all. Promises 13 and 18.
  */
-#include "host.h"
+#include "harness.h"
 
 /* ---- No pass ----------------------------------------------------------------------------------------------------- */
 
