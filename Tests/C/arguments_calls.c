@@ -229,18 +229,13 @@ OWN_THREAD_TEST(calls_on_weak_timers_are_refused) {
   chime_weak_timer_t timer = UNTOUCHED, made = 0;
   EXPECT_OK(chime_target_create(&object, NULL, &gone));
   EXPECT_OK(chime_target_release(gone));
-#define CREATE(repeats, target, action) chime_weak_timer_create(1, repeats, target, action, t, never_function, &timer)
-#define SCHEDULED(repeats, target, action) \
-  chime_weak_timer_schedule(1, repeats, target, action, t, never_function, NULL)
-  EXPECT_STATUS(CREATE(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(CREATE(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(CREATE(-1, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(CREATE(1, gone, never), CHIME_ERROR_TARGET_GONE);
-  EXPECT_STATUS(SCHEDULED(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(SCHEDULED(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(SCHEDULED(1, gone, never), CHIME_ERROR_TARGET_GONE);
-#undef CREATE
-#undef SCHEDULED
+#define EXPECT_REFUSED(status, repeats, target, action) \
+  EXPECT_STATUS(chime_weak_timer_create(1, repeats, target, action, t, never_function, &timer), status); \
+  EXPECT_STATUS(chime_weak_timer_schedule(1, repeats, target, action, t, never_function, NULL), status)
+  EXPECT_REFUSED(CHIME_ERROR_INVALID_ARGUMENT, 1, 0, NULL);
+  EXPECT_REFUSED(CHIME_ERROR_INVALID_ARGUMENT, 2, 0, never);
+  EXPECT_REFUSED(CHIME_ERROR_INVALID_ARGUMENT, -1, 0, never);
+  EXPECT_REFUSED(CHIME_ERROR_TARGET_GONE, 1, gone, never);
   EXPECT_STATUS(chime_weak_timer_create(1, 1, 0, NEVER, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(timer, UNTOUCHED);
   run_for(t, NULL, CHIME_MILLISECOND);

@@ -39,8 +39,7 @@ TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) { /* 
   schedule.tick_limit = 100;
   p->on_tick = check_grid;
   p->user = g;
-  g->first_ns = schedule.first_ns;
-  g->interval_ns = schedule.interval_ns;
+  *g = (grid){schedule.first_ns, schedule.interval_ns, 0};
   EXPECT_OK(chime_timer_activate(p->timer, &schedule));
   await_finished(t, p->timer);
   EXPECT_EQ(g->due_times, 100);

@@ -76,24 +76,6 @@ SERIAL_TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
   EXPECT(await(&late->ticks, 1));
 }
 
-TEST(a_main_queue_that_nobody_drains_is_told_of) {
-  chime_queue_t queue = 0;
-  chime_timer_t timer = 0;
-  if (csuite_skips_without_dispatch(t)) return;
-  chime_status status = chime_queue_main(NULL, &queue);
-  if (status == CHIME_ERROR_UNSUPPORTED) {
-    csuite_skip(t, "libdispatch was loaded by another thread than the main one");
-    return;
-  }
-  REQUIRE_OK(status);
-  csuite_ends(t, queue, CHIME_SECOND);
-  probe *p = probe_new(t, queue, "p");
-  REQUIRE_OK(chime_timer_after(queue, 0, probe_handler, p, NULL, &timer));
-  sleep_ns(CHIME_MILLISECOND);
-  if (load(&p->ticks) == 0) /* Foundation's main run loop drains it in a Swift test */
-    EXPECT_EXPLAINED_WITH(timer, " ago; its main queue is not drained: chime_main_run does not run.");
-}
-
 static void fall_behind(csuite *t, probe *p, const chime_tick *tick) {
   if (tick->sequence > 1) return;
   EXPECT_OK(chime_queue_jump(p->queue, 35));

@@ -280,7 +280,8 @@ int csuite_failed(csuite *t) {
   return failures > 0;
 }
 
-void csuite_skip(csuite *t, const char *why) {
+/* Unless something failed. */
+static void skip(csuite *t, const char *why) {
   pthread_mutex_lock(&t->mutex);
   t->skipped = 1;
   if (t->failures == 0) snprintf(t->message, MESSAGE_CAPACITY, "%s", why);
@@ -288,7 +289,7 @@ void csuite_skip(csuite *t, const char *why) {
 }
 
 int csuite_skips_without_dispatch(csuite *t) {
-  if (!csuite_has_dispatch()) csuite_skip(t, "the library has no libdispatch");
+  if (!csuite_has_dispatch()) skip(t, "the library has no libdispatch");
   return !csuite_has_dispatch();
 }
 
@@ -351,7 +352,7 @@ chime_queue_t csuite_queue(csuite *t, where place) {
   chime_run_loop_t loop = 0;
   if (stands_on_dispatch(place) && csuite_skips_without_dispatch(t)) return 0;
   if ((place == WRAPPED_SERIAL || place == WRAPPED_CONCURRENT) && csuite_wrapped(place) == NULL) {
-    csuite_skip(t, "no dispatch queue was given to the suite");
+    skip(t, "no dispatch queue was given to the suite");
     return 0;
   }
   if (place == RUN_LOOP && !EXPECT_OK(chime_run_loop_create("csuite", &loop))) return 0;
@@ -449,11 +450,9 @@ void run_on_a_thread(csuite *t, void *(*body)(void *), void *argument) {
   if (spawn(t, &thread, body, argument)) pthread_join(thread, NULL);
 }
 
-uint64_t roll(dice *d) {
+int64_t roll_below(dice *d, int64_t bound) {
   d->state ^= d->state >> 12;
   d->state ^= d->state << 25;
   d->state ^= d->state >> 27;
-  return d->state * UINT64_C(2685821657736338717);
+  return (int64_t)((d->state * UINT64_C(2685821657736338717) >> 1) % (uint64_t)bound);
 }
-
-int64_t roll_below(dice *d, int64_t bound) { return (int64_t)((roll(d) >> 1) % (uint64_t)bound); }

@@ -165,9 +165,6 @@ int csuite_failed(csuite *t);
     if (!EXPECT_OK(actual)) return; \
   } while (0)
 
-/** Marks the test as skipped, unless something failed. */
-void csuite_skip(csuite *t, const char *why);
-
 /* ---- What a test uses ------------------------------------------------------------------------------------------- */
 
 /** Zeroed memory that lives as long as the test. */
@@ -238,7 +235,6 @@ void csuite_shutdown(csuite *t, chime_queue_t queue);
 
 /* Time of the virtual queue that the variable `queue` in scope names. */
 #define ADVANCE(duration) EXPECT_OK(chime_queue_advance(queue, duration))
-#define ADVANCE_TO(deadline) EXPECT_OK(chime_queue_advance_to(queue, deadline))
 #define JUMP(duration) EXPECT_OK(chime_queue_jump(queue, duration))
 
 /* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
@@ -297,7 +293,6 @@ void run_on_a_thread(csuite *t, void *(*body)(void *), void *argument);
 typedef struct dice {
   uint64_t state;
 } dice;
-uint64_t roll(dice *d);
 int64_t roll_below(dice *d, int64_t bound);
 
 /* ---- Schedules and probes --------------------------------------------------------------------------------------- */

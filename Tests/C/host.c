@@ -237,21 +237,19 @@ HOST_TEST(wait_runs_nothing_and_tells_when_something_is_due, 0) {
 /* ---- One queue after the other ---------------------------------------------------------------------------------- */
 
 /* Wakers run against shutdown; the number of the descriptor is taken at once by a pipe that nobody may touch. */
-static void *wake_all_the_time(void *argument) {
-  const int64_t *queue = argument;
-  for (;;) {
-    chime_queue_t current = (chime_queue_t)__atomic_load_n(queue, __ATOMIC_ACQUIRE);
-    if (current == 0) return NULL;
-    chime_timer_after(current, 0, probe_handler, NULL, NULL, NULL);
-    chime_queue_stop(current);
+static void *wake_all_the_time(void *current) {
+  chime_queue_t queue;
+  while ((queue = __atomic_load_n((chime_queue_t *)current, __ATOMIC_ACQUIRE)) != 0) {
+    chime_timer_after(queue, 0, probe_handler, NULL, NULL, NULL);
+    chime_queue_stop(queue);
   }
+  return NULL;
 }
 
-static void *wait_all_the_time(void *argument) {
-  const int64_t *queue = argument;
-  chime_queue_t current;
-  while ((current = (chime_queue_t)__atomic_load_n(queue, __ATOMIC_ACQUIRE)) != 0) {
-    chime_queue_wait(current, 10 * CHIME_MILLISECOND);
+static void *wait_all_the_time(void *current) {
+  chime_queue_t queue;
+  while ((queue = __atomic_load_n((chime_queue_t *)current, __ATOMIC_ACQUIRE)) != 0) {
+    chime_queue_wait(queue, 10 * CHIME_MILLISECOND);
   }
   return NULL;
 }
@@ -259,13 +257,12 @@ static void *wait_all_the_time(void *argument) {
 /* A stop of the next queue, before the others know of it, must not be lost to who still waits for the queue before. */
 TEST(a_closed_descriptor_is_never_touched_again) {
   enum { THREADS = 3 };
-  int64_t current;
   int started = 0;
   pthread_t threads[THREADS];
-  chime_queue_t queue = 0;
+  chime_queue_t queue = 0, current;
   const chime_queue_options options = QUEUE_OPTIONS(.timer_limit = 64);
   REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue));
-  __atomic_store_n(&current, (int64_t)queue, __ATOMIC_RELEASE);
+  current = queue;
   while (started < THREADS &&
          spawn(t, &threads[started], started == 0 ? wait_all_the_time : wake_all_the_time, &current)) {
     started++;
@@ -282,9 +279,9 @@ TEST(a_closed_descriptor_is_never_touched_again) {
     if (!EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, &options, &queue))) break;
     EXPECT_OK(chime_queue_stop(queue));
     if (!EXPECT_STATUS(chime_queue_wait(queue, CHIME_SECOND), CHIME_STOPPED)) break;
-    __atomic_store_n(&current, (int64_t)queue, __ATOMIC_RELEASE);
+    __atomic_store_n(&current, queue, __ATOMIC_RELEASE);
   }
-  __atomic_store_n(&current, (int64_t)0, __ATOMIC_RELEASE);
+  __atomic_store_n(&current, (chime_queue_t)0, __ATOMIC_RELEASE);
   while (started > 0) pthread_join(threads[--started], NULL);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
 }
