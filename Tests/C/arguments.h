@@ -21,7 +21,7 @@ static inline void never_function(void *context) {
   EXPECT(!"a function that must not run");
 }
 
-/* What a call must not accept: a handler or function, its context and finalizer. */
+/* A handler, its context and finalizer, none of which a call may accept. */
 #define NEVER never, t, never_function
 
 #define EXPECT_DETAIL(call, status, sentence) \

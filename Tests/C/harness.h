@@ -220,13 +220,6 @@ chime_queue_t host_queue(csuite *t, uint32_t flags);
 /** chime_queue_process; returns how many callbacks ran. */
 uint32_t process(csuite *t, chime_queue_t queue, uint32_t max);
 
-/** Whether there is something to read within so many milliseconds: LONG for what must come. */
-enum { LONG = 30000 };
-int is_readable(int fd, int milliseconds);
-
-/** Processes until the value is that large, each time the queue's descriptor is readable. Returns 0 after LONG. */
-int process_until(csuite *t, chime_queue_t queue, const int *value, int least);
-
 /** Has a virtual queue run what is due; other queues do so by themselves. */
 void run_due(csuite *t, chime_queue_t queue, where place);
 
@@ -241,6 +234,7 @@ void csuite_shutdown(csuite *t, chime_queue_t queue);
 
 /* How long to wait for what must come: far longer than any machine needs. */
 #define PATIENCE (30 * CHIME_SECOND)
+enum { LONG = (int)(PATIENCE / CHIME_MILLISECOND) };
 
 int load(const int *value);
 void store(int *value, int new_value);
@@ -252,7 +246,13 @@ void sleep_ns(int64_t duration_ns);
 /** Waits until *value is at least `least`, in real time. Returns 0 after PATIENCE. */
 int await(const int *value, int least);
 
-/** The same until a condition holds, with the failure recorded. */
+/** Whether there is something to read within so many milliseconds. */
+int is_readable(int fd, int milliseconds);
+
+/** Processes whenever the queue's descriptor is readable, until *value is at least `least`. Returns 0 after LONG. */
+int process_until(csuite *t, chime_queue_t queue, const int *value, int least);
+
+/** await until a condition holds, with the failure recorded. */
 #define AWAIT(condition) \
   do { \
     int64_t csuite_end = monotonic_ns() + PATIENCE; \
