@@ -7,7 +7,7 @@
 
 /* ---- Structures that are shorter or longer ----------------------------------------------------------------------- */
 
-/* Calls the function with a structure, and takes back what it made. */
+/* Calls a function with a structure, and takes back what it made. */
 typedef chime_status (*use)(csuite *t, uint64_t object, void *structure);
 
 /* A longer structure is one of a later version: accepted if what lies beyond is zero. No version had the other sizes. */
@@ -35,17 +35,11 @@ static void check_sizes(csuite *t, use function, uint64_t object, const void *st
   }
 }
 
-static chime_status use_info(csuite *t, uint64_t timer, void *structure) {
-  return chime_timer_get_info(timer, structure);
-}
-
-static chime_status use_stats(csuite *t, uint64_t queue, void *structure) {
-  return chime_queue_get_stats(queue, structure);
-}
-
-static chime_status use_schedule(csuite *t, uint64_t timer, void *structure) {
-  return chime_timer_reschedule(timer, structure);
-}
+#define USE(name, call) \
+  static chime_status name(csuite *t, uint64_t object, void *structure) { return call(object, structure); }
+USE(use_info, chime_timer_get_info)
+USE(use_stats, chime_queue_get_stats)
+USE(use_schedule, chime_timer_reschedule)
 
 static chime_status use_timer_options(csuite *t, uint64_t queue, void *structure) {
   chime_timer_t timer = UNTOUCHED;
@@ -131,16 +125,16 @@ static const struct queue_row {
 };
 enum { QUEUE_ROWS = sizeof queue_rows / sizeof queue_rows[0] };
 
-static chime_status make(where place, const chime_queue_options *options, chime_queue_t *queue) {
-  chime_run_loop_t loop = 0;
-  if (place == WRAPPED_SERIAL) return chime_queue_wrap_dispatch(csuite_wrapped_serial(), options, queue);
-  if (place == RUN_LOOP) chime_run_loop_current(&loop);
+/* Of those on a run loop: on the calling thread's. */
+static chime_status make(csuite *t, where place, const chime_queue_options *options, chime_queue_t *queue) {
+  chime_run_loop_t loop = place == RUN_LOOP ? current_loop(t) : 0;
+  if (place == WRAPPED_SERIAL) return chime_queue_wrap_dispatch(csuite_wrapped(place), options, queue);
   return create_queue(place, options, queue, &loop);
 }
 
 static chime_status use_queue_options(csuite *t, uint64_t place, void *structure) {
   chime_queue_t queue = UNTOUCHED;
-  chime_status status = make((where)place, structure, &queue);
+  chime_status status = make(t, (where)place, structure, &queue);
   if (status == CHIME_OK) {
     EXPECT(queue > 0 && queue < FORGED);
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
@@ -154,7 +148,7 @@ static void check_queue_options(csuite *t, where place) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   check_sizes(t, use_queue_options, place, &options);
   EXPECT_OK(use_queue_options(t, place, NULL));
-  EXPECT_STATUS(make(place, &options, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(make(t, place, &options, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   for (int i = 0; i < NOT_UTF8 && (LABELLED & ON(place)) != 0; i++) {
     options.label = not_utf8[i];
     INVALID(use_queue_options(t, place, &options), "options.label is not UTF-8");
@@ -175,7 +169,8 @@ OWN_THREAD_TEST(queue_options_are_checked) {
   static const where places[] = {VIRTUAL, HOST, PRECISE, RUN_LOOP, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL};
   for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
     if (i >= 4 && !csuite_has_dispatch()) break;
-    if (places[i] == WRAPPED_SERIAL && csuite_wrapped_serial() == NULL) continue; /* none was given to the suite */
+    if (places[i] == WRAPPED_SERIAL && csuite_wrapped(WRAPPED_SERIAL) == NULL)
+      continue; /* none was given to the suite */
     check_queue_options(t, places[i]);
   }
 }
@@ -213,13 +208,13 @@ TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
   EXPECT(csuite_has_dispatch()); /* else most of the suite would be skipped */
 #endif
   if (csuite_has_dispatch()) return;
-  for (size_t i = 0; i < 3; i++) EXPECT_STATUS(make(places[i], NULL, &queue), CHIME_ERROR_UNSUPPORTED);
+  for (size_t i = 0; i < 3; i++) EXPECT_STATUS(make(t, places[i], NULL, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_main(NULL, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_queue_wrap_dispatch(&something, NULL, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_main_run(), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_main_stop(), CHIME_ERROR_UNSUPPORTED);
   on_the_wall_clock.clock = CHIME_CLOCK_WALL;
-  for (size_t i = 0; i < 4; i++) EXPECT_STATUS(make(others[i], &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
+  for (size_t i = 0; i < 4; i++) EXPECT_STATUS(make(t, others[i], &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
   EXPECT_EQ(queue, UNTOUCHED);
 }
 

@@ -21,6 +21,9 @@ static inline void never_function(void *context) {
   EXPECT(!"a function that must not run");
 }
 
+/* A handler, its context and finalizer, none of which a call may accept. */
+#define NEVER never, t, never_function
+
 #define EXPECT_DETAIL(call, status, sentence) \
   do { \
     EXPECT_STATUS(call, status); \

@@ -20,21 +20,20 @@ VIRTUAL_TEST(calls_on_timers_are_refused_and_change_nothing) {
   INVALID(chime_timer_next_deadline(p->timer, NULL), "deadline_ns is NULL");
   INVALID(chime_timer_get_info(p->timer, NULL), "info is NULL");
   INVALID(chime_timer_explain(p->timer, NULL, 1, &timer), "text is NULL, and capacity (1) is not 0");
-  INVALID(chime_timer_add_handler(p->timer, NULL, never, t, never_function), "key is NULL");
+  INVALID(chime_timer_add_handler(p->timer, NULL, NEVER), "key is NULL");
   INVALID(chime_timer_add_handler(p->timer, "x", NULL, t, never_function), "handler is NULL");
   INVALID(chime_timer_remove_handler(p->timer, NULL), "key is NULL");
   for (size_t i = 0; i < NOT_UTF8; i++) {
-    INVALID(chime_timer_add_handler(p->timer, not_utf8[i], never, t, never_function), "key is not UTF-8");
+    INVALID(chime_timer_add_handler(p->timer, not_utf8[i], NEVER), "key is not UTF-8");
     INVALID(chime_timer_remove_handler(p->timer, not_utf8[i]), "key is not UTF-8");
   }
   EXPECT_STATUS(chime_timer_remove_handler(p->timer, "y"), CHIME_IGNORED);
-  INVALID(chime_timer_after(queue, -1, never, t, never_function, &timer), "delay_ns (-1 ns) is negative");
+  INVALID(chime_timer_after(queue, -1, NEVER, &timer), "delay_ns (-1 ns) is negative");
   INVALID(chime_timer_after(queue, 0, NULL, t, never_function, NULL), "handler is NULL, and finalizer is not");
-  INVALID(chime_timer_every(queue, 0, never, t, never_function, &timer), "interval_ns (0 ns) is not above 0");
-  INVALID(chime_timer_every(queue, -1, never, t, never_function, NULL), "interval_ns (-1 ns) is not above 0");
+  INVALID(chime_timer_every(queue, 0, NEVER, &timer), "interval_ns (0 ns) is not above 0");
+  INVALID(chime_timer_every(queue, -1, NEVER, NULL), "interval_ns (-1 ns) is not above 0");
   INVALID(chime_timer_every(queue, 1, NULL, t, never_function, &timer), "handler is NULL, and finalizer is not");
-  INVALID(chime_timer_after_every(queue, -1, 10, never, t, never_function, &timer),
-          "first_delay_ns (-1 ns) is negative");
+  INVALID(chime_timer_after_every(queue, -1, 10, NEVER, &timer), "first_delay_ns (-1 ns) is negative");
   INVALID(chime_timer_after_every(queue, 10, 0, never, t, NULL, &timer), "interval_ns (0 ns) is not above 0");
   INVALID(chime_timer_after_every(queue, 10, -1, never, t, NULL, &timer), "interval_ns (-1 ns) is not above 0");
   INVALID(chime_timer_after_every(queue, 10, 10, NULL, t, never_function, &timer),
@@ -132,7 +131,7 @@ VIRTUAL_TEST(what_a_queue_cannot_do_is_told) {
   EXPECT(timer == UNTOUCHED && value == UNTOUCHED);
   options.cancel_handler = NULL;
   REQUIRE_OK(chime_timer_create(records, &options, &timer));
-  EXPECT_STATUS(chime_timer_add_handler(timer, "x", never, t, never_function), CHIME_ERROR_UNSUPPORTED);
+  EXPECT_STATUS(chime_timer_add_handler(timer, "x", NEVER), CHIME_ERROR_UNSUPPORTED);
   EXPECT_STATUS(chime_timer_remove_handler(timer, "x"), CHIME_IGNORED);
 }
 
@@ -146,8 +145,8 @@ TEST(a_queue_with_a_timer_limit_refuses_one_more) { /* [14] */
   EXPECT_DETAIL(chime_timer_create(queue, &options, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_timer_start(queue, &options, AFTER(0), &id), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_timer_start(queue, &options, AFTER(0), NULL), CHIME_ERROR_LIMIT, full);
-  EXPECT_DETAIL(chime_timer_after(queue, 0, never, t, never_function, &id), CHIME_ERROR_LIMIT, full);
-  EXPECT_DETAIL(chime_timer_every(queue, 1, never, t, never_function, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_after(queue, 0, NEVER, &id), CHIME_ERROR_LIMIT, full);
+  EXPECT_DETAIL(chime_timer_every(queue, 1, NEVER, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_DETAIL(chime_expiring_create(queue, t, never_function, 1, &id), CHIME_ERROR_LIMIT, full);
   EXPECT_EQ(id, UNTOUCHED);
   EXPECT_EQ(stats_of(t, queue).timers, 2);
@@ -230,19 +229,14 @@ OWN_THREAD_TEST(calls_on_weak_timers_are_refused) {
   chime_weak_timer_t timer = UNTOUCHED, made = 0;
   EXPECT_OK(chime_target_create(&object, NULL, &gone));
   EXPECT_OK(chime_target_release(gone));
-#define CREATE(repeats, target, action) chime_weak_timer_create(1, repeats, target, action, t, never_function, &timer)
-#define SCHEDULED(repeats, target, action) \
-  chime_weak_timer_schedule(1, repeats, target, action, t, never_function, NULL)
-  EXPECT_STATUS(CREATE(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(CREATE(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(CREATE(-1, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(CREATE(1, gone, never), CHIME_ERROR_TARGET_GONE);
-  EXPECT_STATUS(SCHEDULED(1, 0, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(SCHEDULED(2, 0, never), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(SCHEDULED(1, gone, never), CHIME_ERROR_TARGET_GONE);
-#undef CREATE
-#undef SCHEDULED
-  EXPECT_STATUS(chime_weak_timer_create(1, 1, 0, never, t, never_function, NULL), CHIME_ERROR_INVALID_ARGUMENT);
+#define EXPECT_REFUSED(status, repeats, target, action) \
+  EXPECT_STATUS(chime_weak_timer_create(1, repeats, target, action, t, never_function, &timer), status); \
+  EXPECT_STATUS(chime_weak_timer_schedule(1, repeats, target, action, t, never_function, NULL), status)
+  EXPECT_REFUSED(CHIME_ERROR_INVALID_ARGUMENT, 1, 0, NULL);
+  EXPECT_REFUSED(CHIME_ERROR_INVALID_ARGUMENT, 2, 0, never);
+  EXPECT_REFUSED(CHIME_ERROR_INVALID_ARGUMENT, -1, 0, never);
+  EXPECT_REFUSED(CHIME_ERROR_TARGET_GONE, 1, gone, never);
+  EXPECT_STATUS(chime_weak_timer_create(1, 1, 0, NEVER, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(timer, UNTOUCHED);
   run_for(t, NULL, CHIME_MILLISECOND);
   REQUIRE_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, never, t, NULL, &made));

@@ -1,5 +1,5 @@
 /* clocks.c - the clocks of queues, sleeping, precise queues, and the hooks of threads that Chime makes. */
-#include "host.h"
+#include "harness.h"
 
 /* ---- Clocks ----------------------------------------------------------------------------------------------------- */
 
@@ -60,14 +60,12 @@ TEST(real_time_priority_is_given_or_refused_by_a_status) {
   }
 }
 
-static void note_thread(void *context) { *(pthread_t *)context = pthread_self(); }
-
 TEST(sync_on_a_precise_queue_runs_on_its_thread) {
-  pthread_t first, second;
   QUEUE_OR_RETURN(queue, PRECISE);
-  EXPECT_OK(chime_queue_sync(queue, note_thread, &first, CHIME_FOREVER));
-  EXPECT_OK(chime_queue_sync(queue, note_thread, &second, CHIME_SECOND));
-  EXPECT(pthread_equal(first, second) && !pthread_equal(first, pthread_self()));
+  probe *first = probe_new(t, queue, NULL), *second = probe_new(t, queue, NULL);
+  EXPECT_OK(chime_queue_sync(queue, probe_function, first, CHIME_FOREVER));
+  EXPECT_OK(chime_queue_sync(queue, probe_function, second, CHIME_SECOND));
+  EXPECT(pthread_equal(first->thread, second->thread) && !pthread_equal(first->thread, pthread_self()));
 }
 
 typedef struct hooks {

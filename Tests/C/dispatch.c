@@ -39,8 +39,7 @@ TESTS_ON_DISPATCH_QUEUES(a_hundred_ticks_of_two_milliseconds_do_not_drift) { /* 
   schedule.tick_limit = 100;
   p->on_tick = check_grid;
   p->user = g;
-  g->first_ns = schedule.first_ns;
-  g->interval_ns = schedule.interval_ns;
+  *g = (grid){schedule.first_ns, schedule.interval_ns, 0};
   EXPECT_OK(chime_timer_activate(p->timer, &schedule));
   await_finished(t, p->timer);
   EXPECT_EQ(g->due_times, 100);
@@ -207,11 +206,10 @@ static chime_status stop_by_postpone(chime_timer_t timer) { return chime_timer_p
 
 /* [7]: OK says that the one-shot has not started; it must not start any more. IGNORED says that it has. */
 static void check_stops(csuite *t, chime_queue_t queue, stopper stop) {
-  int count = csuite_scaled(3000), i;
   dice d = {UINT64_C(1234567)};
   race *r = NULL;
   probe *p = NULL;
-  for (i = 0; i < count && !csuite_failed(t); i++) {
+  for (int i = 0; i < csuite_scaled(3000) && !csuite_failed(t); i++) {
     chime_schedule soon = schedule_of(roll_below(&d, 40) * CHIME_MICROSECOND, 0);
     if (p == NULL || stop == chime_timer_release) {
       p = probe_idle(t, queue, NULL);
@@ -274,21 +272,20 @@ static void linger(csuite *t, probe *p, const chime_tick *tick) { spin_ns(20 * C
 /* [7]: a crowd that one pass has collected, cancelled from its end while the first of it run. */
 TESTS_ON_DISPATCH_QUEUES(the_answer_of_cancel_is_true_of_a_bare_timer) {
   enum { CROWD = 64 };
-  int rounds = csuite_scaled(20), round, i;
-  for (round = 0; round < rounds; round++) {
+  for (int round = 0; round < csuite_scaled(20); round++) {
     int64_t due = now_of(t, queue) + CHIME_MILLISECOND;
     probe *crowd[CROWD];
     int started = 0;
-    for (i = 0; i < CROWD; i++) crowd[i] = bare(t, queue, AT(due), linger);
+    for (int i = 0; i < CROWD; i++) crowd[i] = bare(t, queue, AT(due), linger);
     while (started == 0 && !csuite_failed(t)) {
-      for (i = 0; i < CROWD; i++) started += load(&crowd[i]->ticks);
+      for (int i = 0; i < CROWD; i++) started += load(&crowd[i]->ticks);
     }
-    for (i = CROWD - 1; i >= 0; i--) {
+    for (int i = CROWD - 1; i >= 0; i--) {
       crowd[i]->status = chime_timer_cancel(crowd[i]->timer);
       EXPECT(crowd[i]->status == CHIME_OK || crowd[i]->status == CHIME_IGNORED);
     }
     let_later_ticks_come(t, queue, 0);
-    for (i = 0; i < CROWD; i++) {
+    for (int i = 0; i < CROWD; i++) {
       int comes = crowd[i]->status == CHIME_IGNORED;
       EXPECT(await(&crowd[i]->returned, comes));
       EXPECT_EQ(load(&crowd[i]->ticks), comes);
@@ -306,8 +303,7 @@ static void restart_own_at_once_until_told(csuite *t, probe *p, const chime_tick
 TESTS_ON_DISPATCH_QUEUES(a_timer_armed_at_zero_for_ever_starves_nobody) { /* [12] */
   probe *greedy = probe_quiet(t, queue, 0, 0, restart_own_at_once_until_told);
   probe *meek = probe_every_quietly(t, queue, CHIME_MILLISECOND);
-  EXPECT(await(&meek->returned, 5));
-  EXPECT(await(&greedy->ticks, 1));
+  EXPECT(await(&meek->returned, 5) && await(&greedy->ticks, 1));
   open_gate(greedy);
   EXPECT(!CHIME_FAILED(chime_timer_cancel_and_wait(greedy->timer, CHIME_FOREVER)));
 }

@@ -126,8 +126,7 @@ TESTS_ON_DISPATCH_QUEUES(a_release_while_the_handler_runs_leaves_the_end_to_it) 
   EXPECT_STATUS(chime_expiring_reset(v->id, 1), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(load(&v->finalized) + load(&n->finalized), 0);
   open_gate(n);
-  EXPECT(await(&v->finalized, 1));
-  EXPECT(await(&n->finalized, 1));
+  EXPECT(await(&v->finalized, 1) && await(&n->finalized, 1));
 }
 
 TIMELINE(the_handler_may_release_the_queue,

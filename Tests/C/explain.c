@@ -1,33 +1,28 @@
 /* explain.c - chime_timer_explain and chime_queue_dump: what they say of a timer in each state, and in what room. */
 #include "timeline.h"
 
-static const char *explanation(csuite *t, chime_timer_t timer) {
-  char *text = csuite_memory(t, 400);
+typedef chime_status (*writer)(uint64_t id, char *text, uint64_t capacity, uint64_t *length);
+
+static const char *text_of(csuite *t, writer write, uint64_t id) {
+  enum { CAPACITY = 4096 };
+  char *text = csuite_memory(t, CAPACITY);
   uint64_t length = 0;
-  EXPECT_OK(chime_timer_explain(timer, text, 400, &length));
+  EXPECT_OK(write(id, text, CAPACITY, &length));
   EXPECT_EQ(length, strlen(text));
   return text;
 }
 
-#define EXPECT_EXPLAINED(timer, text) EXPECT_TEXT(explanation(t, timer), text)
+#define EXPECT_EXPLAINED(timer, text) EXPECT_TEXT(text_of(t, chime_timer_explain, timer), text)
 
-/* For sentences with a duration of real time in them. */
-#define EXPECT_EXPLAINED_WITH(timer, part) EXPECT(strstr(explanation(t, timer), part) != NULL)
+/* For sentences with a duration of real time in them, and for lines. */
+#define EXPECT_EXPLAINED_WITH(timer, part) EXPECT(strstr(text_of(t, chime_timer_explain, timer), part) != NULL)
+#define EXPECT_DUMPED(queue, part) EXPECT(strstr(text_of(t, chime_queue_dump, queue), part) != NULL)
 
-static const char *dump(csuite *t, chime_queue_t queue) {
-  enum { CAPACITY = 4096 };
-  char *text = csuite_memory(t, CAPACITY);
-  EXPECT_OK(chime_queue_dump(queue, text, CAPACITY, NULL));
-  return text;
-}
-
-static int lines_in(const char *text) {
+static int lines_dumped(csuite *t, chime_queue_t queue) {
   int lines = 0;
-  for (; *text != 0; text++) lines += *text == '\n';
+  for (const char *c = text_of(t, chime_queue_dump, queue); *c != 0; c++) lines += *c == '\n';
   return lines;
 }
-
-#define EXPECT_DUMPED(queue, part) EXPECT(strstr(dump(t, queue), part) != NULL)
 
 TIMELINE(each_state_is_explained,
          "a new; a says it was never activated, and has no schedule.; a.reschedule 1500000000; "
@@ -81,24 +76,6 @@ SERIAL_TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
   EXPECT(await(&late->ticks, 1));
 }
 
-TEST(a_main_queue_that_nobody_drains_is_told_of) {
-  chime_queue_t queue = 0;
-  chime_timer_t timer = 0;
-  if (csuite_skips_without_dispatch(t)) return;
-  chime_status status = chime_queue_main(NULL, &queue);
-  if (status == CHIME_ERROR_UNSUPPORTED) {
-    csuite_skip(t, "libdispatch was loaded by another thread than the main one");
-    return;
-  }
-  REQUIRE_OK(status);
-  csuite_ends(t, queue, CHIME_SECOND);
-  probe *p = probe_new(t, queue, "p");
-  REQUIRE_OK(chime_timer_after(queue, 0, probe_handler, p, NULL, &timer));
-  sleep_ns(CHIME_MILLISECOND);
-  if (load(&p->ticks) == 0) /* Foundation's main run loop drains it in a Swift test */
-    EXPECT_EXPLAINED_WITH(timer, " ago; its main queue is not drained: chime_main_run does not run.");
-}
-
 static void fall_behind(csuite *t, probe *p, const chime_tick *tick) {
   if (tick->sequence > 1) return;
   EXPECT_OK(chime_queue_jump(p->queue, 35));
@@ -130,17 +107,14 @@ VIRTUAL_TEST(a_dump_is_in_units_of_people) {
 
 /* ---- Texts and their room ---------------------------------------------------------------------------------------- */
 
-typedef chime_status (*writer)(uint64_t id, char *text, uint64_t capacity, uint64_t *length);
-
 /* What does not fit is cut before a character, and not a byte beyond is written; the length is the whole text's. */
 static void check_text(csuite *t, writer write, uint64_t id) {
-  char text[2048], cut[2048];
-  uint64_t length = 0, again, capacity;
-  EXPECT_OK(write(id, text, sizeof text, &length));
-  EXPECT_EQ(strlen(text), length);
+  char cut[2048];
+  const char *text = text_of(t, write, id);
+  uint64_t length = strlen(text), again;
   EXPECT_OK(write(id, NULL, 0, &again)); /* only asks */
   EXPECT_EQ(again, length);
-  for (capacity = 1; capacity <= length + 1; capacity++) {
+  for (uint64_t capacity = 1; capacity <= length + 1; capacity++) {
     memset(cut, '#', sizeof cut);
     again = 0;
     EXPECT_OK(write(id, cut, capacity, capacity % 2 == 0 ? &again : NULL));
@@ -158,7 +132,7 @@ TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
   char label[] = "metronome-\xe2\x8f\xb0";
   chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_VIRTUAL, &QUEUE_OPTIONS(.label = label));
   strcpy(label, "lubdub");
-  EXPECT_EQ(lines_in(dump(t, queue)), 1);
+  EXPECT_EQ(lines_dumped(t, queue), 1);
   EXPECT_DUMPED(queue, "metronome-\xe2\x8f\xb0");
   probe *p = probe_new(t, queue, "a");
   chime_timer_options options = probe_options(p);
@@ -166,7 +140,7 @@ TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
   EXPECT_OK(chime_timer_create(queue, &options, &p->timer));
   strcpy(label, "beyond");
   probe_every(t, queue, "b", 1000);
-  EXPECT_EQ(lines_in(dump(t, queue)), 3);
+  EXPECT_EQ(lines_dumped(t, queue), 3);
   EXPECT_DUMPED(queue, "lubdub");
   check_text(t, chime_queue_dump, queue);
   check_text(t, chime_timer_explain, p->timer);
@@ -174,5 +148,5 @@ TEST(a_dump_has_a_line_for_the_queue_and_one_for_each_timer) {
 
 TESTS_ON_DISPATCH_QUEUES(a_dump_of_each_dispatch_queue_counts_its_timers) {
   for (int i = 0; i < 10; i++) probe_after(t, queue, "a", CHIME_HOUR);
-  EXPECT_EQ(lines_in(dump(t, queue)), 11);
+  EXPECT_EQ(lines_dumped(t, queue), 11);
 }

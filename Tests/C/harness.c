@@ -1,7 +1,8 @@
-/* harness.c - see harness.h: tests and their runs, expectations, queues, threads. (Probes: probes.c.) */
+/* harness.c - see harness.h and csuite.h: tests and their runs, expectations, queues, threads. (Probes: probes.c.) */
 #include "harness.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 
 #include "csuite.h"
@@ -29,6 +30,7 @@ typedef struct owned_queue {
 } owned_queue;
 
 struct csuite {
+  const csuite_test *test;
   pthread_mutex_t mutex; /* guards message, failures, skipped, log, blocks and endings */
   char message[MESSAGE_CAPACITY];
   int failures;
@@ -47,34 +49,31 @@ struct csuite {
 static csuite *kept;
 
 int csuite_has_dispatch(void) {
-  enum { UNKNOWN, YES, NO };
-  static int answer;
-  if (load(&answer) == UNKNOWN) {
+  static int answer; /* 0: not asked yet */
+  if (load(&answer) == 0) {
     chime_queue_t queue = 0;
-    chime_status status = chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue);
+    store(&answer, chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue) == CHIME_ERROR_UNSUPPORTED ? -1 : 1);
     chime_queue_release(queue);
-    store(&answer, status == CHIME_ERROR_UNSUPPORTED ? NO : YES);
   }
-  return load(&answer) == YES;
+  return load(&answer) > 0;
 }
 
-static void *wrapped_serial;
-static void *wrapped_concurrent;
+static void *wrapped[2]; /* set before the first test */
 
 void csuite_set_dispatch_queues(void *serial, void *concurrent) {
-  __atomic_store_n(&wrapped_serial, serial, __ATOMIC_RELEASE);
-  __atomic_store_n(&wrapped_concurrent, concurrent, __ATOMIC_RELEASE);
+  wrapped[0] = serial;
+  wrapped[1] = concurrent;
 }
 
-void *csuite_wrapped_serial(void) { return __atomic_load_n(&wrapped_serial, __ATOMIC_ACQUIRE); }
-void *csuite_wrapped_concurrent(void) { return __atomic_load_n(&wrapped_concurrent, __ATOMIC_ACQUIRE); }
+void *csuite_wrapped(where place) { return wrapped[place == WRAPPED_CONCURRENT]; }
 
 /* ---- The list of tests ------------------------------------------------------------------------------------------- */
 
 static csuite_test *tests;
 
 static int comes_before(const csuite_test *a, const csuite_test *b) {
-  int order = strcmp(a->file, b->file);
+  int order = (a->where != ANYWHERE) - (b->where != ANYWHERE);
+  if (order == 0) order = strcmp(a->file, b->file);
   return order != 0 ? order < 0 : a->line <= b->line;
 }
 
@@ -85,7 +84,22 @@ void csuite_add(csuite_test *test) {
   *place = test;
 }
 
-const csuite_test *csuite_first_test(void) { return tests; }
+static const csuite_test *find_test(int index) {
+  const csuite_test *test = tests;
+  while (index-- > 0) test = test->next;
+  return test;
+}
+
+static int count_tests(int with_those_alone) {
+  const csuite_test *test = tests;
+  int count = 0;
+  for (; test != NULL && (with_those_alone || test->where == ANYWHERE); test = test->next) count++;
+  return count;
+}
+
+int csuite_count(void) { return count_tests(0); }
+int csuite_count_all(void) { return count_tests(1); }
+const char *csuite_name(int i) { return find_test(i)->name; }
 
 /* ---- One run ---------------------------------------------------------------------------------------------------- */
 
@@ -119,13 +133,30 @@ static void run_free(csuite *t) {
   free(t);
 }
 
-int csuite_run_test(const csuite_test *test, char *message, size_t capacity) {
+/* The stop comes when the queues of the test have ended: until then somebody must drain them. */
+static void *run_to_the_end(void *argument) {
+  csuite *t = argument;
+  t->test->run(t);
+  for (; t->endings != NULL; t->endings = t->endings->next) t->endings->function(t->endings->context);
+  run_end_queues(t);
+  if (t->test->where == ON_THE_MAIN_QUEUE) chime_main_stop();
+  return NULL;
+}
+
+static void run_beside_the_main_queue(csuite *t) {
+  pthread_t thread;
+  if (!spawn(t, &thread, run_to_the_end, t)) return;
+  EXPECT_EQ(chime_main_run(), csuite_has_dispatch() ? CHIME_STOPPED : CHIME_ERROR_UNSUPPORTED);
+  pthread_join(thread, NULL);
+}
+
+int csuite_run(int i, char *message, size_t capacity) {
   csuite *t = calloc(1, sizeof *t);
   if (t == NULL) abort(); /* the test program itself is out of memory */
   pthread_mutex_init(&t->mutex, NULL);
-  test->run(t);
-  for (; t->endings != NULL; t->endings = t->endings->next) t->endings->function(t->endings->context);
-  run_end_queues(t);
+  t->test = find_test(i);
+  if (t->test->where == ON_THE_MAIN_QUEUE) run_beside_the_main_queue(t);
+  else run_to_the_end(t);
   pthread_mutex_lock(&t->mutex);
   snprintf(message, capacity, "%s", t->message);
   int result = t->failures > 0 ? CSUITE_FAILED : t->skipped ? CSUITE_SKIPPED : CSUITE_PASSED;
@@ -146,10 +177,7 @@ void *csuite_memory(csuite *t, size_t size) {
 
 void csuite_ends(csuite *t, chime_queue_t queue, int64_t timeout_ns) {
   if (!csuite_expect(t, t->queue_count < MOST_QUEUES, __FILE__, __LINE__, "fewer than 32 queues in one test")) return;
-  memset(&t->queues[t->queue_count], 0, sizeof t->queues[0]);
-  t->queues[t->queue_count].queue = queue;
-  t->queues[t->queue_count].timeout_ns = timeout_ns;
-  t->queue_count++;
+  t->queues[t->queue_count++] = (owned_queue){.queue = queue, .timeout_ns = timeout_ns};
 }
 
 void csuite_finally(csuite *t, void (*function)(void *context), void *context) {
@@ -173,13 +201,7 @@ int csuite_scaled(int n) {
 
 /* ---- Expectations ----------------------------------------------------------------------------------------------- */
 
-static int fail(csuite *t, const char *file, int line, const char *format, ...)
-#if defined(__GNUC__) || defined(__clang__)
-    __attribute__((format(printf, 4, 5)))
-#endif
-    ;
-
-static int fail(csuite *t, const char *file, int line, const char *format, ...) {
+__attribute__((format(printf, 4, 5))) static int fail(csuite *t, const char *file, int line, const char *format, ...) {
   const char *slash = strrchr(file, '/');
   va_list arguments;
   char text[1024];
@@ -243,11 +265,7 @@ int csuite_expect_status(csuite *t, chime_status actual, chime_status expected, 
               chime_status_name(expected));
 }
 
-int csuite_expect_took_effect(csuite *t, chime_status actual, const char *file, int line, const char *text) {
-  if (actual == CHIME_OK || actual == CHIME_RUNNING) return 1;
-  return fail(t, file, line, "%s is %s (%" PRId32 "), expected CHIME_OK or CHIME_RUNNING", text,
-              chime_status_name(actual), actual);
-}
+chime_status csuite_ok_if_running(chime_status status) { return status == CHIME_RUNNING ? CHIME_OK : status; }
 
 int csuite_expect_text(csuite *t, const char *actual, const char *expected, const char *file, int line,
                        const char *text) {
@@ -262,7 +280,8 @@ int csuite_failed(csuite *t) {
   return failures > 0;
 }
 
-void csuite_skip(csuite *t, const char *why) {
+/* Unless something failed. */
+static void skip(csuite *t, const char *why) {
   pthread_mutex_lock(&t->mutex);
   t->skipped = 1;
   if (t->failures == 0) snprintf(t->message, MESSAGE_CAPACITY, "%s", why);
@@ -270,9 +289,8 @@ void csuite_skip(csuite *t, const char *why) {
 }
 
 int csuite_skips_without_dispatch(csuite *t) {
-  if (csuite_has_dispatch()) return 0;
-  csuite_skip(t, "the library has no libdispatch");
-  return 1;
+  if (!csuite_has_dispatch()) skip(t, "the library has no libdispatch");
+  return !csuite_has_dispatch();
 }
 
 void csuite_log(csuite *t, const char *format, ...) {
@@ -281,12 +299,9 @@ void csuite_log(csuite *t, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  size_t length = strlen(text);
   pthread_mutex_lock(&t->mutex);
-  if (t->log_length + length + 2 < LOG_CAPACITY) {
-    if (t->log_length > 0) t->log[t->log_length++] = ' ';
-    memcpy(t->log + t->log_length, text, length + 1);
-    t->log_length += length;
+  if (t->log_length < LOG_CAPACITY - sizeof text - 1) {
+    t->log_length += (size_t)sprintf(t->log + t->log_length, "%s%s", t->log_length > 0 ? " " : "", text);
   }
   pthread_mutex_unlock(&t->mutex);
 }
@@ -313,19 +328,17 @@ static void *drive(void *argument) {
 
 chime_queue_t csuite_queue(csuite *t, where place) {
   chime_queue_t queue = 0;
-  chime_status status;
   chime_run_loop_t loop = 0;
-  void *wrapped = place == WRAPPED_SERIAL ? csuite_wrapped_serial() : csuite_wrapped_concurrent();
+  chime_status status;
+  int is_wrapped = place == WRAPPED_SERIAL || place == WRAPPED_CONCURRENT;
   int stands_on_dispatch = place != VIRTUAL && place != RUN_LOOP && place != HOST && place != PRECISE;
   if (stands_on_dispatch && csuite_skips_without_dispatch(t)) return 0;
-  if (place < WRAPPED_SERIAL) {
-    status = create_queue(place, NULL, &queue, &loop);
-  } else if (wrapped != NULL) {
-    status = chime_queue_wrap_dispatch(wrapped, NULL, &queue);
-  } else {
-    csuite_skip(t, "no dispatch queue was given to the suite");
+  if (is_wrapped && csuite_wrapped(place) == NULL) {
+    skip(t, "no dispatch queue was given to the suite");
     return 0;
   }
+  status = is_wrapped ? chime_queue_wrap_dispatch(csuite_wrapped(place), NULL, &queue)
+                      : create_queue(place, NULL, &queue, &loop);
   if (!EXPECT_OK(status) || !EXPECT(queue != 0)) return 0;
   csuite_ends(t, queue, PATIENCE);
   owned_queue *q = &t->queues[t->queue_count - 1];
@@ -349,6 +362,17 @@ uint32_t process(csuite *t, chime_queue_t queue, uint32_t max) {
   uint32_t count = 99;
   EXPECT_OK(chime_queue_process(queue, max, &count));
   return count;
+}
+
+int is_readable(int fd, int milliseconds) {
+  struct pollfd entry = {fd, POLLIN, 0};
+  return poll(&entry, 1, milliseconds) == 1;
+}
+
+int process_until(csuite *t, chime_queue_t queue, const int *value, int least) {
+  int fd = fd_of(t, queue);
+  while (load(value) < least && EXPECT(is_readable(fd, LONG))) process(t, queue, 0);
+  return load(value) >= least;
 }
 
 void run_due(csuite *t, chime_queue_t queue, where place) {
@@ -383,11 +407,9 @@ void run_on_a_thread(csuite *t, void *(*body)(void *), void *argument) {
   if (spawn(t, &thread, body, argument)) pthread_join(thread, NULL);
 }
 
-uint64_t roll(dice *d) {
+int64_t roll_below(dice *d, int64_t bound) {
   d->state ^= d->state >> 12;
   d->state ^= d->state << 25;
   d->state ^= d->state >> 27;
-  return d->state * UINT64_C(2685821657736338717);
+  return (int64_t)((d->state * UINT64_C(2685821657736338717) >> 1) % (uint64_t)bound);
 }
-
-int64_t roll_below(dice *d, int64_t bound) { return (int64_t)((roll(d) >> 1) % (uint64_t)bound); }

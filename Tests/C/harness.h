@@ -23,11 +23,9 @@ typedef struct csuite csuite;
 /* Where a test runs. ALONE: it needs the process's main thread, or the process to itself. */
 typedef enum csuite_where { ANYWHERE, ALONE, ON_THE_MAIN_QUEUE } csuite_where;
 
-typedef void (*csuite_function)(csuite *t);
-
 typedef struct csuite_test {
   const char *name;
-  csuite_function run;
+  void (*run)(csuite *t);
   csuite_where where;
   const char *file;
   int line;
@@ -36,14 +34,8 @@ typedef struct csuite_test {
 
 /* ---- Tests: defined and added to the suite in one place ---------------------------------------------------------- */
 
-/** Adds a test to the list, which is in the order of files and lines. Before main begins. */
+/** Adds a test to the list: in the order of files and lines, those not for ANYWHERE last. Before main begins. */
 void csuite_add(csuite_test *test);
-
-/** The first of the list; the others follow by `next`. */
-const csuite_test *csuite_first_test(void);
-
-/** Runs it; returns and answers as csuite_run does (csuite.h). */
-int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
 
 #define CSUITE_ADD(name, function, where) \
   static void function(csuite *t); \
@@ -77,7 +69,7 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
 
 /*
  * TESTS_ON_...(a_sentence) { ... } defines a test for each of those kinds of queue: `place` is the kind. What ends in
- * _on_the_main_queue runs on a thread of its own while the process's main thread runs chime_main_run (csuite.c).
+ * _on_the_main_queue runs on a thread of its own while the process's main thread runs chime_main_run (harness.c).
  */
 #define TESTS_ON(name) static void name(csuite *t, where place, chime_queue_t queue)
 #define TEST_ON(name, kind, place) \
@@ -127,7 +119,7 @@ int csuite_expect_between(csuite *t, int64_t actual, int64_t low, int64_t high, 
 int csuite_expect_status(csuite *t, chime_status actual, chime_status expected, const char *file, int line,
                          const char *text);
 void csuite_outdate_detail(void);
-int csuite_expect_took_effect(csuite *t, chime_status actual, const char *file, int line, const char *text);
+chime_status csuite_ok_if_running(chime_status status);
 int csuite_expect_text(csuite *t, const char *actual, const char *expected, const char *file, int line,
                        const char *text);
 int csuite_expect_log(csuite *t, const char *expected, const char *file, int line);
@@ -144,7 +136,7 @@ int csuite_failed(csuite *t);
 #define EXPECT_OK(actual) \
   csuite_expect_status(t, (csuite_outdate_detail(), (actual)), CHIME_OK, __FILE__, __LINE__, #actual)
 /* OK or RUNNING, where which of them is not the subject. */
-#define EXPECT_TOOK_EFFECT(actual) csuite_expect_took_effect(t, (actual), __FILE__, __LINE__, #actual)
+#define EXPECT_TOOK_EFFECT(actual) EXPECT_OK(csuite_ok_if_running(actual))
 #define EXPECT_TEXT(actual, expected) csuite_expect_text(t, (actual), (expected), __FILE__, __LINE__, #actual)
 /* Compares the log with a timeline and empties it. */
 #define EXPECT_LOG(expected) csuite_expect_log(t, (expected), __FILE__, __LINE__)
@@ -159,20 +151,13 @@ int csuite_failed(csuite *t);
     if (!EXPECT_OK(actual)) return; \
   } while (0)
 
-/** Marks the test as skipped, unless something failed. */
-void csuite_skip(csuite *t, const char *why);
-
 /* ---- What a test uses ------------------------------------------------------------------------------------------- */
 
 /** Zeroed memory that lives as long as the test. */
 void *csuite_memory(csuite *t, size_t size);
 
 /** Adds a token to the timeline. Any thread. */
-void csuite_log(csuite *t, const char *format, ...)
-#if defined(__GNUC__) || defined(__clang__)
-    __attribute__((format(printf, 2, 3)))
-#endif
-    ;
+void csuite_log(csuite *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /** Has the test end this queue by chime_queue_shutdown with that timeout; a queue that is gone by then is fine. */
 void csuite_ends(csuite *t, chime_queue_t queue, int64_t timeout_ns);
@@ -205,9 +190,8 @@ int csuite_has_dispatch(void);
 /** When it has none: skips the test and returns 1. */
 int csuite_skips_without_dispatch(csuite *t);
 
-/** The queues given by csuite_set_dispatch_queues. */
-void *csuite_wrapped_serial(void);
-void *csuite_wrapped_concurrent(void);
+/** The dispatch queue, given by csuite_set_dispatch_queues, that a queue of that kind wraps; NULL: none was given. */
+void *csuite_wrapped(where place);
 
 /** A queue of a kind with these options, which the test ends; 0 with the failure recorded. */
 chime_queue_t csuite_queue_with(csuite *t, chime_queue_kind kind, const chime_queue_options *options);
@@ -226,10 +210,17 @@ void csuite_shutdown(csuite *t, chime_queue_t queue);
 
 /* Time of the virtual queue that the variable `queue` in scope names. */
 #define ADVANCE(duration) EXPECT_OK(chime_queue_advance(queue, duration))
-#define ADVANCE_TO(deadline) EXPECT_OK(chime_queue_advance_to(queue, deadline))
 #define JUMP(duration) EXPECT_OK(chime_queue_jump(queue, duration))
 
 /* ---- Waiting and threads ---------------------------------------------------------------------------------------- */
+
+enum { LONG = (int)(PATIENCE / CHIME_MILLISECOND) };
+
+/** Whether there is something to read within so many milliseconds. */
+int is_readable(int fd, int milliseconds);
+
+/** Processes whenever the queue's descriptor is readable, until *value is at least `least`. Returns 0 after LONG. */
+int process_until(csuite *t, chime_queue_t queue, const int *value, int least);
 
 /** Waits until a condition holds, with the failure recorded. */
 #define AWAIT(condition) \
@@ -272,7 +263,6 @@ void run_on_a_thread(csuite *t, void *(*body)(void *), void *argument);
 typedef struct dice {
   uint64_t state;
 } dice;
-uint64_t roll(dice *d);
 int64_t roll_below(dice *d, int64_t bound);
 
 /* ---- What timers answer, and probes ------------------------------------------------------------------------------ */
@@ -354,7 +344,7 @@ chime_timer_options probe_full_options(probe *p);
 probe *probe_idle(csuite *t, chime_queue_t queue, const char *name);
 /** A running timer. */
 probe *probe_start(csuite *t, chime_queue_t queue, const char *name, const chime_schedule *schedule);
-/** A running timer with registration and cancel handlers. */
+/** A running timer with registration and cancel handlers; an idle one, where there is no schedule. */
 probe *probe_start_full(csuite *t, chime_queue_t queue, const char *name, const chime_schedule *schedule);
 /** Starts a one-shot. */
 probe *probe_after(csuite *t, chime_queue_t queue, const char *name, int64_t delay_ns);

@@ -23,16 +23,14 @@ static void never(const chime_tick *tick, void *context) { (void)tick, (void)con
 
 /* Soon enough to meet the other thread, and not for ever on one processor. */
 static void await_round(const int *rounds, int round, const int *is_over) {
-  int tries;
-  for (tries = 0; load(rounds) != round && !load(is_over); tries++) {
+  for (int tries = 0; load(rounds) != round && !load(is_over); tries++) {
     if (tries > 2000) sched_yield();
   }
 }
 
 static void *come(void *argument) {
   visit *v = argument;
-  int round;
-  for (round = 1;; round++) {
+  for (int round = 1;; round++) {
     await_round(&v->asked, round, &v->is_over);
     if (load(&v->is_over)) return NULL;
     v->status = v->call(v->timer);
@@ -50,25 +48,22 @@ static void meet(csuite *t, visit *v, int round) {
   chime_status (*at_home)(chime_timer_t) = calls[round % AT_HOME];
   chime_queue_t queue = 0;
   chime_timer_t other = 0;
-  chime_status status;
-  uint64_t before, changes;
-  int pause, is_released, releases;
   EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_BOUND), &queue));
   EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, never, NULL, NULL, &v->timer));
-  before = generation_or_none(v->timer);
+  uint64_t before = generation_or_none(v->timer);
   v->call = calls[round / AT_HOME % CALLS];
   store(&v->asked, round);
-  for (pause = round / (AT_HOME * CALLS) % 200; pause > 0; pause--) load(&v->done);
-  status = at_home(v->timer);
+  for (int pause = round / (AT_HOME * CALLS) % 200; pause > 0; pause--) load(&v->done);
+  chime_status status = at_home(v->timer);
   EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, never, NULL, NULL, &other));
   EXPECT_OK(chime_timer_cancel(other));
   await_round(&v->done, round, &v->is_over);
-  is_released = generation_or_none(v->timer) == UINT64_MAX;
-  releases = (at_home == chime_timer_release && status == CHIME_OK) +
-             (v->call == chime_timer_release && v->status == CHIME_OK);
+  int is_released = generation_or_none(v->timer) == UINT64_MAX;
+  int releases = (at_home == chime_timer_release && status == CHIME_OK) +
+                 (v->call == chime_timer_release && v->status == CHIME_OK);
   EXPECT_EQ(releases, is_released);
-  changes = (uint64_t)(status == CHIME_OK) + (uint64_t)(v->status == CHIME_OK);
-  if (!is_released) EXPECT_EQ(generation_or_none(v->timer), before + changes);
+  int changes = (status == CHIME_OK) + (v->status == CHIME_OK);
+  if (!is_released) EXPECT_EQ(generation_or_none(v->timer), before + (uint64_t)changes);
   EXPECT_STATUS(chime_timer_cancel(other), CHIME_IGNORED);
   EXPECT_OK(chime_queue_release(queue));
 }
@@ -76,10 +71,8 @@ static void meet(csuite *t, visit *v, int round) {
 TEST(a_change_at_home_and_a_change_of_another_thread_are_both_made) {
   visit v = {0};
   pthread_t other;
-  int round;
-  v.call = chime_timer_cancel;
   if (!spawn(t, &other, come, &v)) return;
-  for (round = 1; round <= csuite_scaled(MEETINGS) && !csuite_failed(t); round++) meet(t, &v, round);
+  for (int round = 1; round <= csuite_scaled(MEETINGS) && !csuite_failed(t); round++) meet(t, &v, round);
   store(&v.is_over, 1);
   pthread_join(other, NULL);
 }

@@ -11,17 +11,17 @@ static void count_action(const chime_tick *tick, void *user_info) { add(user_inf
 
 /* In rounds of 100: made, ticked, and dropped in each way. One in four has no id, and releases itself. */
 static void target_rounds(csuite *t, chime_queue_t queue) {
-  int timers = csuite_scaled(50000), ticks = 0, i, j;
+  int ticks = 0;
   int64_t object = 0;
-  for (i = 0; i < timers; i += 100) {
+  for (int i = 0; i < csuite_scaled(50000); i += 100) {
     chime_timer_options options = TIMER_OPTIONS(.handler = count_action, .context = &ticks);
     chime_timer_t ids[100];
     int before = load(&ticks);
     EXPECT_OK(chime_target_create(&object, NULL, &options.target));
-    for (j = 0; j < 100; j++) EXPECT_OK(chime_timer_start(queue, &options, AFTER(0), j % 4 == 0 ? NULL : &ids[j]));
+    for (int j = 0; j < 100; j++) EXPECT_OK(chime_timer_start(queue, &options, AFTER(0), j % 4 == 0 ? NULL : &ids[j]));
     EXPECT(await(&ticks, before + 100));
     EXPECT_OK(chime_target_release(options.target));
-    for (j = 0; j < 100; j++) {
+    for (int j = 0; j < 100; j++) {
       if (j % 4 != 0) EXPECT_TOOK_EFFECT(chime_timer_release(ids[j]));
     }
   }

@@ -43,13 +43,12 @@ VIRTUAL_TEST(keys_are_copied_and_compared_byte_by_byte) {
   enum { KEYS = sizeof keys / sizeof keys[0] };
   probe *p = probe_idle(t, queue, NULL), *handlers[KEYS];
   char key[8];
-  int i;
-  for (i = 0; i < KEYS; i++) {
+  for (int i = 0; i < KEYS; i++) {
     strcpy(key, keys[i]);
     handlers[i] = handler_of(p, key);
     memset(key, '?', sizeof key);
   }
-  for (i = 0; i < KEYS; i++) {
+  for (int i = 0; i < KEYS; i++) {
     for (int j = 0; j < KEYS; j++) EXPECT_EQ(handlers[j]->finalized, j < i);
     EXPECT_OK(chime_timer_remove_handler(p->timer, keys[i]));
     EXPECT_STATUS(chime_timer_remove_handler(p->timer, keys[i]), CHIME_IGNORED);
@@ -88,8 +87,7 @@ TESTS_ON_ALL_QUEUES(a_handler_may_remove_itself) {
   activate_fast(t, p);
   run_due(t, queue, place);
   if (place == VIRTUAL) ADVANCE(CHIME_MILLISECOND);
-  EXPECT(await(&x->finalized, 1));
-  EXPECT(await(&y->ticks, 5));
+  EXPECT(await(&x->finalized, 1) && await(&y->ticks, 5));
   csuite_shutdown(t, queue);
   EXPECT_EQ(load(&x->ticks), 1);
   EXPECT_EQ(load(&idle->ticks), 0);
@@ -115,11 +113,8 @@ TESTS_ON_DISPATCH_QUEUES(another_thread_may_change_the_handlers_of_a_tick_that_r
   EXPECT_OK(probe_add(new_x, "x"));         /* the second has not been called, and never will be */
   EXPECT_EQ(load(&second_x->finalized), 1); /* nothing holds it: the tick began before it came */
   open_gate(x);
-  EXPECT(await(&x->finalized, 1));
-  EXPECT(await(&y->finalized, 1));
-  EXPECT(await(&z->finalized, 1));
-  EXPECT(await(&new_x->ticks, 2));
-  EXPECT(await(&new_z->ticks, 2));
+  EXPECT(await(&x->finalized, 1) && await(&y->finalized, 1) && await(&z->finalized, 1));
+  EXPECT(await(&new_x->ticks, 2) && await(&new_z->ticks, 2));
   EXPECT_EQ(load(&x->ticks), 1);
   EXPECT_EQ(load(&y->ticks) + load(&z->ticks) + load(&second_x->ticks), 0);
   csuite_shutdown(t, queue);
@@ -165,11 +160,8 @@ TESTS_ON_DISPATCH_QUEUES(a_timer_is_busy_until_its_named_handlers_have_returned)
   EXPECT_STATUS(chime_timer_remove_handler(p->timer, "x"), CHIME_ERROR_INVALID_HANDLE);
   EXPECT_EQ(load(&x->finalized) + load(&y->finalized) + load(&p->finalized), 0);
   open_gate(x);
-  EXPECT(await(&p->finalized, 1));
-  EXPECT(await(&x->finalized, 1));
-  EXPECT(await(&y->finalized, 1));
-  EXPECT_EQ(load(&x->ticks), 1);
-  EXPECT_EQ(load(&y->ticks), 1);
+  EXPECT(await(&p->finalized, 1) && await(&x->finalized, 1) && await(&y->finalized, 1));
+  EXPECT(load(&x->ticks) == 1 && load(&y->ticks) == 1);
 }
 
 TIMELINE(the_delay_policy_counts_from_the_end_of_the_last_handler,
@@ -192,8 +184,8 @@ static void count_in(const chime_tick *tick, void *context) { ++*(int *)context;
 
 VIRTUAL_TEST(finalizers_of_named_handlers_may_be_missing) {
   probe *p = probe_every(t, queue, "a", 10);
-  int calls = 0, i;
-  for (i = 0; i < 2; i++) {
+  int calls = 0;
+  for (int i = 0; i < 2; i++) {
     EXPECT_OK(chime_timer_add_handler(p->timer, "x", count_in, &calls, NULL));
     ADVANCE(10);
     EXPECT_EQ(calls, i + 1);

@@ -4,7 +4,7 @@
  * (Tests/Model/lockstep.c). And that queries change nothing: they bring no pass, make no descriptor readable, and leave
  * the same statistics as a run of operations without any. Promises 2, 13, 14, 17 and 18. (Texts: explain.c.)
  */
-#include "host.h"
+#include "harness.h"
 
 /* ---- Timers ----------------------------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /*
  * records.c - host-driven queues that give records in place of calling functions. Promises 1, 7, 8, 11 and 12.
  */
-#include "host.h"
+#include "harness.h"
 
 #define ALL_RECORDS (CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED | CHIME_TIMER_RECORD_FINALIZE)
 

@@ -85,9 +85,8 @@ int main(int argc, char **argv) {
     printf("tick %" PRIu64 " %d\n", timer, ticks - 2);
   } else if (strcmp(what, "flood") == 0) {
     chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "flood");
-    chime_timer_t timer;
     CHECK(CHIME_OK, chime_trace_to_file(path));
-    CHECK(CHIME_OK, chime_timer_after(queue, 10, ignore_tick, NULL, NULL, &timer));
+    chime_timer_t timer = timer_of(queue, NULL, &ticks, 10, 1);
     for (int i = 0; i < 100000; i++) {
       CHECK(CHIME_OK, chime_timer_suspend(timer));
       CHECK(CHIME_OK, chime_timer_resume(timer));

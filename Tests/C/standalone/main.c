@@ -51,31 +51,25 @@ static void run(int i) {
   fflush(stdout);
 }
 
-static int is_among(const char *name, int count, char **names) {
-  int i;
-  for (i = 0; i < count && strcmp(name, names[i]) != 0; i++) continue;
-  return i < count;
-}
-
-static int is_known(const char *name) {
-  int i;
-  for (i = 0; i < csuite_count_all() && strcmp(name, csuite_name(i)) != 0; i++) continue;
-  return i < csuite_count_all();
+static void run_by_name(const char *name) {
+  for (int i = 0; i < csuite_count_all(); i++) {
+    if (strcmp(name, csuite_name(i)) == 0) {
+      run(i);
+      return;
+    }
+  }
+  counts[CSUITE_FAILED]++;
+  printf("FAILED %s: there is no such test\n", name);
 }
 
 int main(int argc, char **argv) {
-  int list = argc == 2 && strcmp(argv[1], "--list") == 0;
-  int count = csuite_count_all(), i, n;
-  for (i = 1; i < argc && !list; i++) {
-    if (is_known(argv[i])) continue;
-    counts[CSUITE_FAILED]++;
-    printf("FAILED %s: there is no such test\n", argv[i]);
-  }
+  int list = argc == 2 && strcmp(argv[1], "--list") == 0, count = csuite_count_all();
   signal(SIGALRM, give_up);
-  for (n = 0; n < count; n++) {
-    i = (csuite_count() + n) % count; /* those first that look at the whole process */
+  for (int i = 1; i < argc && !list; i++) run_by_name(argv[i]);
+  for (int n = 0; n < count && (argc == 1 || list); n++) {
+    int i = (csuite_count() + n) % count; /* those first that look at the whole process */
     if (list) puts(csuite_name(i));
-    else if (argc == 1 || is_among(csuite_name(i), argc - 1, argv + 1)) run(i);
+    else run(i);
   }
   if (list) return 0;
   printf("%d passed, %d failed, %d skipped\n", counts[CSUITE_PASSED], counts[CSUITE_FAILED], counts[CSUITE_SKIPPED]);
