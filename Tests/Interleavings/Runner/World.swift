@@ -6,8 +6,7 @@ final class World {
   private(set) var queues: [Queue] = []
   private(set) var timers: [TimerLog] = []
   private var threads: [Coroutine] = []
-  /// All threads but the main one have begun and the run is looked over: false.
-  private(set) var isRacing = false
+  private var hasRaced = false
 
   // MARK: Making
 
@@ -71,16 +70,16 @@ final class World {
   // MARK: Running
 
   /// Lets all threads run, in the order that the scheduler decides, until those of the scenario have ended; the calling one
-  /// does this meanwhile.
+  /// does this meanwhile. Once; at the end of a scenario that has not done so.
   func race(_ body: () -> Void = {}) {
-    isRacing = true
+    if hasRaced { return }
+    hasRaced = true
     scheduler.trace.isOn = true
     scheduler.check = { [unowned self] in forgotten() }
     scheduler.preempts = true
     body()
     scheduler.join(threads)
     scheduler.preempts = false
-    isRacing = false
     scheduler.check = nil
     // The queues' threads come to rest.
     if scheduler.coroutines.contains(where: \.isDaemon) { sleep(until: scheduler.clock + 1000) }
