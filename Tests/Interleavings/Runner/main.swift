@@ -1,6 +1,6 @@
 import Glibc
 
-// ChimeInterleavings short | long | list
+// ChimeInterleavings short | long
 // Environment: REPLAY='scenario strategy seed', ONLY=text, STRATEGY=random|pct|exhaustive, SEED=number,
 // TRACE=all|none.
 // The order of a set is the same in every process, as a replay needs it.
