@@ -4,7 +4,7 @@ import Glibc
 /// Runs the scenarios, each in a process of its own: a red leaves threads in the middle of calls, and a trap of the core
 /// ends the process.
 struct Runner {
-  var only = ""
+  var only: String
   var seed: UInt64
   /// Schedules of each scenario of a protocol, of each pair, and at most in a search.
   var ofProtocols: Int
@@ -12,16 +12,24 @@ struct Runner {
   var searched: Int
   /// Only this one.
   var strategy: Strategy?
-  /// Whether the schedule with that seed and strategy is all that is wanted, with its steps printed.
-  var isReplay = false
 
   /// What a child leaves for its parent, also when it dies.
   private struct Report {
     var schedules = 0
     var steps = 0
-    /// The latest run.
-    var strategy = Strategy.straight
-    var seed: UInt64 = 0
+    /// The number of the latest run.
+    var latest = 0
+  }
+
+  private let report: UnsafeMutablePointer<Report> = {
+    let memory = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)!
+    memory.initializeMemory(as: Report.self, to: Report())
+    return memory.assumingMemoryBound(to: Report.self)
+  }()
+
+  init(only: String, seed: UInt64, isLong: Bool, strategy: Strategy?) {
+    (self.only, self.seed, self.strategy) = (only, seed, strategy)
+    (ofProtocols, ofPairs, searched) = isLong ? (4000, 120, 50_000) : (600, 8, 3000)
   }
 
   private static var groups: [(name: String, scenarios: [Scenario], isPairs: Bool)] {
@@ -31,29 +39,24 @@ struct Runner {
       }
   }
 
-  // MARK: All
-
   func run() -> Bool {
-    let memory = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)!
-    let report = memory.bindMemory(to: Report.self, capacity: 1)
-    report.initialize(to: Report())
     var (passed, failed) = (0, 0)
     for group in Runner.groups {
       let scenarios = group.scenarios.filter { only.isEmpty || $0.name.contains(only) }
       if scenarios.isEmpty { continue }
       var reds = 0
       for scenario in scenarios {
-        let status = Runner.inAChild { explore(scenario, group.isPairs ? ofPairs : ofProtocols, report) }
+        let status = inAChild { explore(scenario, group.isPairs) }
         if status == 0 {
           if !group.isPairs { print("ok    \(scenario.name)") }
           continue
         }
         reds += 1
-        let (signal, last) = (status & 0x7F, report.pointee)
+        let (signal, latest) = (status & 0x7F, report.pointee.latest)
         if signal != 0 { print("RED   \(scenario.name): the program died of signal \(signal)") }
-        print("      REPLAY='\(scenario.name) \(last.strategy.rawValue) \(last.seed)'")
+        print("      REPLAY='\(scenario.name) \(latest)'")
         if signal != 0 || environment("TRACE") == "none" || group.isPairs && reds > 3 { continue }
-        _ = Runner.inAChild { Runner.replay(scenario, last.strategy, last.seed) }
+        _ = inAChild { explore(scenario, group.isPairs, replayed: latest) }
       }
       print("\(group.name): \(scenarios.count - reds) passed, \(reds) failed")
       passed += scenarios.count - reds
@@ -64,8 +67,19 @@ struct Runner {
     return failed == 0
   }
 
+  /// A run as a red has named it, with its steps printed. True if nothing is wrong any more.
+  func replay(_ text: String) -> Bool {
+    let name = text.split(separator: " ").dropLast().joined(separator: " ")
+    for group in Runner.groups {
+      guard let scenario = group.scenarios.first(where: { $0.name == name }) else { continue }
+      return explore(scenario, group.isPairs, replayed: Int(text.dropFirst(name.count + 1)))
+    }
+    print("REPLAY='scenario number'")
+    return false
+  }
+
   /// Gives what waitpid(2) says of it; 0 where the body was true.
-  private static func inAChild(_ body: () -> Bool) -> Int32 {
+  private func inAChild(_ body: () -> Bool) -> Int32 {
     fflush(stdout)
     let child = fork()
     if child == 0 {
@@ -78,72 +92,51 @@ struct Runner {
     return status
   }
 
-  /// Runs one scenario as often as is wanted, or until it is red.
-  private func explore(_ scenario: Scenario, _ count: Int, _ report: UnsafeMutablePointer<Report>) -> Bool {
+  /// Runs one scenario as often as is wanted, or until it is red; or again, with the steps of run `replayed`, which is the
+  /// last then: a run finds what those before it have left.
+  private func explore(_ scenario: Scenario, _ isPair: Bool, replayed: Int? = nil) -> Bool {
     let scheduler = Scheduler.shared
     Seam.scheduler = scheduler
     // No later run is the one that makes a control block and its first chunk.
     _ = Scenario("control blocks") { world in
       for _ in 0..<4 { _ = world.queue(.virtual) }
     }.run(.straight, seed: 0, length: 0)
-    var length = 0
-    let isGreen = { (strategy: Strategy, seed: UInt64) in
-      report.pointee.strategy = strategy
-      report.pointee.seed = seed
-      Seam.isTraced = isReplay && strategy == self.strategy && seed == self.seed
-      let (failure, steps) = scenario.run(strategy, seed: seed, length: length)
+    var (number, length) = (0, 0)
+    var failure: String?
+    defer {
+      if let failure { print("RED   \(scenario.name): \(failure)") }
+    }
+    let goesOn = { (strategy: Strategy, seed: UInt64) in
+      number += 1
+      report.pointee.latest = number
+      Seam.isTraced = number == replayed
+      let result = scenario.run(strategy, seed: seed, length: length)
+      failure = result.failure
       if strategy == .straight {
-        length = steps
+        length = result.steps
       } else {
         report.pointee.schedules += 1
-        report.pointee.steps += steps
+        report.pointee.steps += result.steps
       }
       if Seam.isTraced { scheduler.trace.print(last: environment("TRACE") == "all" ? .max : 120) }
-      if let failure { print("RED   \(scenario.name): \(failure)") }
-      return failure == nil
+      return failure == nil && number != replayed
     }
     // The first runs map memory and fill the lists of free slots: from the last of them on each takes the same steps.
-    for i in 0..<6 where !isGreen(.straight, UInt64(i)) { return false }
-    for i in 0..<(strategy == .exhaustive ? 0 : count) {
-      if !isGreen(strategy ?? (i % 2 == 0 ? .pct : .random), seed &+ UInt64(i)) { return false }
+    for _ in 0..<6 {
+      if !goesOn(.straight, 0) { return failure == nil }
+    }
+    for i in 0..<(strategy == .exhaustive ? 0 : isPair ? ofPairs : ofProtocols) {
+      if !goesOn(strategy ?? (i % 2 == 0 ? .pct : .random), seed &+ UInt64(i)) { return failure == nil }
     }
     if scenario.preemptions == 0 || strategy != nil && strategy != .exhaustive { return true }
     scheduler.search = Search(bound: scenario.preemptions)
     for i in 0..<searched {
-      if !isGreen(.exhaustive, UInt64(i)) { return false }
+      if !goesOn(.exhaustive, 0) { return failure == nil }
       if !scheduler.search.advance() {
         print("      every interleaving with \(scenario.preemptions) preemptions: \(i + 1)")
         break
       }
     }
     return true
-  }
-
-  // MARK: One
-
-  /// A schedule as a red has named it. True if nothing is wrong any more.
-  static func replay(_ text: String) -> Bool {
-    let parts = text.split(separator: " ")
-    let name = parts.dropLast(2).joined(separator: " ")
-    guard parts.count > 2, let strategy = Strategy(rawValue: String(parts[parts.count - 2])),
-      let seed = UInt64(parts[parts.count - 1]),
-      let scenario = groups.lazy.flatMap(\.scenarios).first(where: { $0.name == name })
-    else {
-      print("REPLAY='scenario strategy seed'")
-      return false
-    }
-    return replay(scenario, strategy, seed)
-  }
-
-  private static func replay(_ scenario: Scenario, _ strategy: Strategy, _ seed: UInt64) -> Bool {
-    let report = UnsafeMutablePointer<Report>.allocate(capacity: 1)
-    report.initialize(to: Report())
-    // The seed of an exhaustive one is its number in the search.
-    let runner = Runner(
-      seed: seed, ofProtocols: 1, ofPairs: 1, searched: Int(truncatingIfNeeded: seed &+ 1), strategy: strategy,
-      isReplay: true)
-    let isGreen = runner.explore(scenario, 1, report)
-    if isGreen { print("ok    \(scenario.name)") }
-    return isGreen
   }
 }
