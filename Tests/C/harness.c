@@ -150,12 +150,12 @@ static void run_beside_the_main_queue(csuite *t) {
   pthread_join(thread, NULL);
 }
 
-int csuite_run(int i, char *message, size_t capacity) {
+int csuite_run_test(const csuite_test *test, char *message, size_t capacity) {
   csuite *t = calloc(1, sizeof *t);
   if (t == NULL) abort(); /* the test program itself is out of memory */
   pthread_mutex_init(&t->mutex, NULL);
-  t->test = find_test(i);
-  if (t->test->where == ON_THE_MAIN_QUEUE) run_beside_the_main_queue(t);
+  t->test = test;
+  if (test->where == ON_THE_MAIN_QUEUE) run_beside_the_main_queue(t);
   else run_to_the_end(t);
   pthread_mutex_lock(&t->mutex);
   snprintf(message, capacity, "%s", t->message);
@@ -164,6 +164,8 @@ int csuite_run(int i, char *message, size_t capacity) {
   run_free(t);
   return result;
 }
+
+int csuite_run(int i, char *message, size_t capacity) { return csuite_run_test(find_test(i), message, capacity); }
 
 void *csuite_memory(csuite *t, size_t size) {
   block *b = calloc(1, sizeof(block) + size);
@@ -280,8 +282,7 @@ int csuite_failed(csuite *t) {
   return failures > 0;
 }
 
-/* Unless something failed. */
-static void skip(csuite *t, const char *why) {
+void csuite_skip(csuite *t, const char *why) {
   pthread_mutex_lock(&t->mutex);
   t->skipped = 1;
   if (t->failures == 0) snprintf(t->message, MESSAGE_CAPACITY, "%s", why);
@@ -289,7 +290,7 @@ static void skip(csuite *t, const char *why) {
 }
 
 int csuite_skips_without_dispatch(csuite *t) {
-  if (!csuite_has_dispatch()) skip(t, "the library has no libdispatch");
+  if (!csuite_has_dispatch()) csuite_skip(t, "the library has no libdispatch");
   return !csuite_has_dispatch();
 }
 
@@ -334,7 +335,7 @@ chime_queue_t csuite_queue(csuite *t, where place) {
   int stands_on_dispatch = place != VIRTUAL && place != RUN_LOOP && place != HOST && place != PRECISE;
   if (stands_on_dispatch && csuite_skips_without_dispatch(t)) return 0;
   if (is_wrapped && csuite_wrapped(place) == NULL) {
-    skip(t, "no dispatch queue was given to the suite");
+    csuite_skip(t, "no dispatch queue was given to the suite");
     return 0;
   }
   status = is_wrapped ? chime_queue_wrap_dispatch(csuite_wrapped(place), NULL, &queue)

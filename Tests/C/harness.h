@@ -37,6 +37,9 @@ typedef struct csuite_test {
 /** Adds a test to the list: in the order of files and lines, those not for ANYWHERE last. Before main begins. */
 void csuite_add(csuite_test *test);
 
+/** Runs a test, which need not be in the list; returns and answers as csuite_run does (csuite.h). */
+int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
+
 #define CSUITE_ADD(name, function, where) \
   static void function(csuite *t); \
   __attribute__((constructor)) static void add_##function(void) { \
@@ -186,6 +189,9 @@ chime_queue_t csuite_queue(csuite *t, where place);
  * concurrent, global, wrapped and main queues, and no queues on the wall clock.
  */
 int csuite_has_dispatch(void);
+
+/** Marks the test as skipped, unless something failed. */
+void csuite_skip(csuite *t, const char *why);
 
 /** When it has none: skips the test and returns 1. */
 int csuite_skips_without_dispatch(csuite *t);

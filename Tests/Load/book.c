@@ -1,8 +1,6 @@
 /* book.c - one entry: the calls on its timer, what is expected of it after each, and the callbacks that check it. */
 #include "load.h"
 
-#define TAKES_EFFECT (MAY(OK) | MAY(RUNNING))
-
 /* What callbacks read while the entry's owner writes it, or the other way round. */
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define PUT(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
@@ -25,33 +23,25 @@ static int read_plan(const entry *e, entry *known) {
 }
 
 static void check_plan(const entry *e, const chime_tick *tick) {
+  csuite *t = e->place->t;
   entry known;
-  chime_status status;
   if (!read_plan(e, &known)) return;
-  if (tick->timer != known.timer) wrong("a tick of another timer than the one of its context");
-  if (tick->generation != known.generation)
-    wrong("a tick of generation %llu, which is %llu", (unsigned long long)tick->generation,
-          (unsigned long long)known.generation);
-  status = chime_timer_check_generation(tick->timer, tick->generation);
-  if (status != CHIME_OK && load(&e->version) == known.version) {
-    wrong("a handler is told %s of its own generation", chime_status_name(status));
-  }
+  EXPECT(tick->timer == known.timer);
+  EXPECT_EQ(tick->generation, known.generation);
+  chime_status status = chime_timer_check_generation(tick->timer, tick->generation);
+  if (load(&e->version) == known.version) EXPECT_OK(status);
   if (tick->kind != CHIME_TICK_DUE) return;
   switch ((plan)known.plan) {
     case ONE_SHOT:
       /* A postponement by 2.1 s or more is rounded up, by less than 1,024 ns. */
-      if (tick->scheduled_ns < known.deadline_ns || tick->scheduled_ns >= known.deadline_ns + 1024) {
-        wrong("a one-shot came for %lld, %lld ns from its deadline", (long long)tick->scheduled_ns,
-              (long long)(tick->scheduled_ns - known.deadline_ns));
-      }
+      EXPECT_BETWEEN(tick->scheduled_ns, known.deadline_ns, known.deadline_ns + 1023);
       PUT(e->place->reached_ns, known.awaited_ns);
       break;
     case REPEATING:
-      if (tick->scheduled_ns < known.deadline_ns || (tick->scheduled_ns - known.deadline_ns) % known.interval_ns != 0) {
-        wrong("a tick %lld ns off its grid", (long long)((tick->scheduled_ns - known.deadline_ns) % known.interval_ns));
-      }
+      EXPECT(tick->scheduled_ns >= known.deadline_ns);
+      EXPECT_EQ((tick->scheduled_ns - known.deadline_ns) % known.interval_ns, 0);
       break;
-    case RESTING: wrong("a tick of a timer that is suspended or cancelled"); break;
+    case RESTING: EXPECT(!"a tick of a timer that is suspended or cancelled"); break;
     case VACANT: break;
   }
 }
@@ -87,15 +77,13 @@ static void expect(entry *e, chime_status status, plan plan) {
 
 static void on_tick(const chime_tick *tick, void *context) {
   entry *e = context;
+  csuite *t = e->place->t;
   int is_same = tick->generation == e->tick_generation;
-  if (add(&e->busy, 1) != 1) wrong("two callbacks of one timer at a time");
-  if (entry_is_finalized(e) && load(&e->version) % 2 == 0) wrong("a tick after the finalizer");
-  if (tick->actual_ns < tick->scheduled_ns || monotonic_ns() < tick->scheduled_ns) {
-    wrong("%lld ns early", (long long)(tick->scheduled_ns - tick->actual_ns));
-  }
-  if (tick->sequence != (uint64_t)e->sequence + 1 && (is_same || tick->sequence != 1)) {
-    wrong("tick %llu after tick %d", (unsigned long long)tick->sequence, e->sequence);
-  }
+  EXPECT_EQ(add(&e->busy, 1), 1);
+  EXPECT(!entry_is_finalized(e) || load(&e->version) % 2 != 0);
+  EXPECT(tick->actual_ns >= tick->scheduled_ns);
+  EXPECT(monotonic_ns() >= tick->scheduled_ns);
+  if (is_same || tick->sequence != 1) EXPECT_EQ(tick->sequence, e->sequence + 1);
   check_plan(e, tick);
   e->sequence = (int)tick->sequence;
   if (!is_same) PUT(e->covered, 0);
@@ -110,14 +98,16 @@ static void on_tick(const chime_tick *tick, void *context) {
 
 static void on_finalize(void *context) {
   entry *e = context;
-  if (add(&e->finalized, 1) > load(&e->accepted)) wrong("a context finalized twice");
+  csuite *t = e->place->t;
+  int finalized = add(&e->finalized, 1);
+  EXPECT(finalized <= load(&e->accepted));
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
 void entry_make(entry *e, worker *w) {
-  const chime_timer_options options = {
-      .size = sizeof options, .handler = on_tick, .context = e, .finalizer = on_finalize};
+  csuite *t = e->place->t;
+  const chime_timer_options options = TIMER_OPTIONS(.handler = on_tick, .context = e, .finalizer = on_finalize);
   int64_t kind = roll_below(&w->dice, 100);
   int64_t interval_ns = kind < 4 ? CHIME_SECOND + some_delay(&w->dice) : 0;
   chime_schedule schedule = some_schedule_at(monotonic_ns() + some_delay(&w->dice), interval_ns, &w->dice);
@@ -132,64 +122,63 @@ void entry_make(entry *e, worker *w) {
   store(&e->plan, VACANT); /* before it can tick */
   add(&e->accepted, 1);
   if (kind < 50) {
-    ONLY(chime_timer_start(e->place->queue, &options, &schedule, &e->timer), MAY(OK));
+    EXPECT_OK(chime_timer_start(e->place->queue, &options, &schedule, &e->timer));
   } else {
-    ONLY(chime_timer_create(e->place->queue, &options, &e->timer), MAY(OK));
-    ONLY(chime_timer_activate(e->timer, &schedule), MAY(OK));
+    EXPECT_OK(chime_timer_create(e->place->queue, &options, &e->timer));
+    EXPECT_OK(chime_timer_activate(e->timer, &schedule));
   }
   w->calls += 2;
   expect(e, CHIME_OK, interval_ns > 0 ? REPEATING : ONE_SHOT);
 }
 
 void entry_release(entry *e) {
+  csuite *t = e->place->t;
   if (e->timer == 0) return;
   begin(e);
-  ONLY(chime_timer_release(e->timer), TAKES_EFFECT);
+  EXPECT_TOOK_EFFECT(chime_timer_release(e->timer));
   e->timer = 0;
   e->plan = VACANT;
 }
 
 static void restart(entry *e, worker *w, int reschedule) {
+  csuite *t = e->place->t;
   chime_schedule schedule = some_schedule_at(monotonic_ns() + some_delay(&w->dice), 0, &w->dice);
-  chime_status status;
   begin(e);
   e->due_before = load(&e->due);
   set_deadline(e, schedule.first_ns);
   PUT(e->interval_ns, 0);
-  status = reschedule ? ONLY(chime_timer_reschedule(e->timer, &schedule), TAKES_EFFECT)
-                      : ONLY(chime_timer_restart(e->timer, &schedule), TAKES_EFFECT);
+  chime_status status =
+      reschedule ? chime_timer_reschedule(e->timer, &schedule) : chime_timer_restart(e->timer, &schedule);
+  EXPECT_TOOK_EFFECT(status);
   expect(e, status, ONE_SHOT);
 }
 
 /* OK: nothing starts before the later of the two. IGNORED: its tick has started, and the plan is as it was. */
 static void postpone(entry *e, worker *w) {
+  csuite *t = e->place->t;
   int64_t later = e->deadline_ns + some_delay(&w->dice) / 4;
   int is_known = e->version % 2 == 0;
-  chime_status status;
   begin(e);
-  status = ONLY(chime_timer_postpone_until(e->timer, later), MAY(OK) | MAY(IGNORED));
+  chime_status status = chime_timer_postpone_until(e->timer, later);
   if (status == CHIME_OK) set_deadline(e, later);
+  else EXPECT_STATUS(status, CHIME_IGNORED);
   if (is_known) add(&e->version, 1);
 }
 
-static int has_ticked(const entry *e) { return load(&e->due) != e->due_before; }
+int entry_has_ticked(const entry *e) { return load(&e->due) != e->due_before; }
 
 static void stop(entry *e, int by_cancel) {
-  chime_status status;
+  csuite *t = e->place->t;
   begin(e);
-  status = ONLY(by_cancel ? chime_timer_cancel(e->timer) : chime_timer_suspend(e->timer), TAKES_EFFECT | MAY(IGNORED));
-  if (status != CHIME_IGNORED) expect(e, status, RESTING); /* else it has ticked */
+  chime_status status = by_cancel ? chime_timer_cancel(e->timer) : chime_timer_suspend(e->timer);
+  if (status == CHIME_IGNORED) return; /* it has ticked */
+  EXPECT_TOOK_EFFECT(status);
+  expect(e, status, RESTING);
 }
 
 static void replace(entry *e, worker *w) {
   entry_release(e);
   entry_make(e, w);
-}
-
-static chime_state state_now(const entry *e) {
-  chime_state state = CHIME_STATE_IDLE;
-  ONLY(chime_timer_state(e->timer, &state), MAY(OK));
-  return state;
 }
 
 static void change_one_shot(entry *e, worker *w) {
@@ -199,8 +188,9 @@ static void change_one_shot(entry *e, worker *w) {
   } else if (choice < 7) {
     restart(e, w, 0);
   } else if (choice == 7) {
-    restart(e, w, state_now(e) == CHIME_STATE_RUNNING);
-    if (has_ticked(e)) restart(e, w, 0); /* it had ended by then: the schedule was put down, nothing was started */
+    restart(e, w, state_of(e->place->t, e->timer) == CHIME_STATE_RUNNING);
+    if (entry_has_ticked(e))
+      restart(e, w, 0); /* it had ended by then: the schedule was put down, nothing was started */
   } else if (choice < 10) {
     stop(e, choice == 9);
   } else {
@@ -209,38 +199,37 @@ static void change_one_shot(entry *e, worker *w) {
 }
 
 static void change_resting(entry *e, worker *w) {
-  if (state_now(e) != CHIME_STATE_SUSPENDED || roll_below(&w->dice, 2)) {
+  csuite *t = e->place->t;
+  if (state_of(t, e->timer) != CHIME_STATE_SUSPENDED || roll_below(&w->dice, 2)) {
     restart(e, w, 0);
     return;
   }
   begin(e); /* its deadline stands, and may have passed */
   e->due_before = load(&e->due);
   PUT(e->awaited_ns, e->deadline_ns > monotonic_ns() ? e->deadline_ns : monotonic_ns());
-  ONLY(chime_timer_resume(e->timer), MAY(OK));
+  EXPECT_OK(chime_timer_resume(e->timer));
   expect(e, CHIME_OK, ONE_SHOT);
 }
 
 /* A tick for each due time, or a count of those that were missed. */
 void entry_check_lost(entry *e) {
-  int64_t now = monotonic_ns(), covered, least;
+  csuite *t = e->place->t;
+  int64_t now = monotonic_ns();
+  int holds = 1;
   entry known;
   if (!read_plan(e, &known)) return;
-  if (known.plan == ONE_SHOT && !has_ticked(e) && now > known.awaited_ns + PATIENCE) {
+  if (known.plan == ONE_SHOT && !entry_has_ticked(e)) {
+    holds = EXPECT_BETWEEN(now - known.awaited_ns, INT64_MIN, PATIENCE);
     /* Passed over, when its queue has come to later ones; a queue that is behind lacks a processor. */
-    int64_t ahead = GET(e->place->reached_ns) - known.awaited_ns;
-    wrong("lost: a one-shot on the %s queue, %lld ms late; the queue has come to %lld ms %s it", e->place->name,
-          (long long)((now - known.awaited_ns) / CHIME_MILLISECOND), (long long)(llabs(ahead) / CHIME_MILLISECOND),
-          ahead < 0 ? "before" : "after");
-    begin(e); /* told once */
+    if (!holds) EXPECT(known.awaited_ns >= GET(e->place->reached_ns));
   }
   if (known.plan == REPEATING && now - PATIENCE >= known.deadline_ns) {
-    covered = __atomic_load_n(&e->tick_generation, __ATOMIC_ACQUIRE) == known.generation ? GET(e->covered) : 0;
-    least = (now - PATIENCE - known.deadline_ns) / known.interval_ns + 1;
-    if (covered < least || covered > (monotonic_ns() - known.deadline_ns) / known.interval_ns + 1) {
-      wrong("a repeating timer has had %lld due times, expected %lld", (long long)covered, (long long)least);
-      begin(e);
-    }
+    int is_counted = __atomic_load_n(&e->tick_generation, __ATOMIC_ACQUIRE) == known.generation;
+    int64_t covered = is_counted ? GET(e->covered) : 0;
+    holds = EXPECT_BETWEEN(covered, (now - PATIENCE - known.deadline_ns) / known.interval_ns + 1,
+                           (monotonic_ns() - known.deadline_ns) / known.interval_ns + 1);
   }
+  if (!holds) begin(e); /* told once */
 }
 
 void entry_work(entry *e, worker *w) {
@@ -252,7 +241,7 @@ void entry_work(entry *e, worker *w) {
   entry_check_lost(e);
   switch ((plan)e->plan) {
     case ONE_SHOT:
-      if (!has_ticked(e)) change_one_shot(e, w);
+      if (!entry_has_ticked(e)) change_one_shot(e, w);
       else if (roll_below(&w->dice, 2)) restart(e, w, 0);
       else replace(e, w);
       break;
@@ -267,21 +256,21 @@ void entry_work(entry *e, worker *w) {
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 void entry_close(entry *e) {
-  chime_schedule schedule =
-      schedule_at(monotonic_ns() + (int64_t)((uintptr_t)e / sizeof *e % 2000) * CHIME_MILLISECOND, 0);
+  csuite *t = e->place->t;
+  int64_t deadline_ns = monotonic_ns() + (int64_t)((uintptr_t)e / sizeof *e % 2000) * CHIME_MILLISECOND;
   if (e->timer == 0) {
     e->due_before = load(&e->due) - 1; /* nothing to wait for */
     return;
   }
   begin(e);
-  set_deadline(e, schedule.first_ns);
+  set_deadline(e, deadline_ns);
   /* With no handler under way from here on, each tick that comes is the new one. */
-  if (chime_timer_cancel_and_wait(e->timer, PATIENCE) < 0) wrong("a timer cannot be cancelled at the end");
+  EXPECT(chime_timer_cancel_and_wait(e->timer, PATIENCE) >= 0);
   e->due_before = load(&e->due);
   e->interval_ns = 0;
-  expect(e, ONLY(chime_timer_restart(e->timer, &schedule), MAY(OK)), ONE_SHOT);
+  chime_status status = chime_timer_restart(e->timer, AT(deadline_ns));
+  EXPECT_OK(status);
+  expect(e, status, ONE_SHOT);
 }
-
-int entry_is_closed(const entry *e) { return has_ticked(e); }
 
 int entry_is_finalized(const entry *e) { return load(&e->finalized) == load(&e->accepted); }

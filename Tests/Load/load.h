@@ -11,8 +11,7 @@
 #include "harness.h"
 
 typedef struct place {
-  const char *name;
-  chime_queue_kind kind;
+  csuite *t;
   chime_queue_t queue;
   int64_t ticks;      /* DUE */
   int64_t reached_ns; /* the deadline of its latest one-shot: by __atomic builtins */
@@ -52,26 +51,15 @@ typedef struct worker {
   int64_t calls;
 } worker;
 
-/* load.c */
-extern int64_t longest_ns; /* delays are up to this */
-void wrong(const char *format, ...)
-#if defined(__GNUC__) || defined(__clang__)
-    __attribute__((format(printf, 1, 2)))
-#endif
-    ;
-/** A status that a call may have; anything else is reported. Returns the status. */
-chime_status only(chime_status status, uint32_t listed, const char *call);
-#define MAY(name) (UINT32_C(1) << (CHIME_##name + 16))
-#define ONLY(call, listed) only((call), (listed), #call)
+extern int64_t longest_ns; /* delays are up to this (load.c) */
 
-/* book.c */
 void entry_work(entry *e, worker *w);
 void entry_make(entry *e, worker *w);
 void entry_check_lost(entry *e);
 /** Has the timer tick once more, soon, if it can. */
 void entry_close(entry *e);
-/** Whether what entry_close asked for has come. */
-int entry_is_closed(const entry *e);
+/** Whether its timer has ticked since the plan was made. */
+int entry_has_ticked(const entry *e);
 int entry_is_finalized(const entry *e);
 void entry_release(entry *e);
 

@@ -24,8 +24,7 @@ final class Coroutine {
   let name: String
   /// The run may end while it waits: the thread of a queue.
   let isDaemon: Bool
-  fileprivate(set) var body: (() -> Void)?
-  fileprivate(set) var stackPointer: UnsafeMutableRawPointer?
+  private var body: (() -> Void)?
   let stack: UnsafeMutableRawPointer
   var obstacle = Obstacle.none
   var specifics: [UnsafeMutableRawPointer?] = []
@@ -34,6 +33,8 @@ final class Coroutine {
   /// PCT: the highest goes.
   var priority = 0
   var hasEnded: Bool { if case .ended = obstacle { true } else { false } }
+  /// Its place among the threads that nothing holds up.
+  var bit: UInt64 { 1 << UInt64(index) }
 
   private static let stackSize = 256 << 10
   nonisolated(unsafe) private static var stacks: [UnsafeMutableRawPointer] = []
@@ -46,22 +47,17 @@ final class Coroutine {
     stack =
       Coroutine.stacks.popLast() ?? mmap(
         nil, Coroutine.stackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)!
-    stackPointer = chime_coroutine_prepare(
-      stack, Coroutine.stackSize,
-      { argument in
-        let coroutine = Unmanaged<Coroutine>.fromOpaque(argument!).takeUnretainedValue()
-        coroutine.body?()
-        coroutine.body = nil
-        Scheduler.shared.end(coroutine)
-      }, Unmanaged.passUnretained(self).toOpaque())
+    chime_coroutine_prepare(stack, Coroutine.stackSize) {
+      let coroutine = Scheduler.shared.current
+      coroutine.body?()
+      coroutine.body = nil
+      Scheduler.shared.end(coroutine)
+    }
   }
 
   /// Gives the stack to the next one. Not from the coroutine itself.
   func reclaim() { Coroutine.stacks.append(stack) }
 
   /// Lets `other` go on; returns when somebody lets this one go on.
-  @inline(__always)
-  func yield(to other: Coroutine) {
-    withUnsafeMutablePointer(to: &stackPointer) { chime_coroutine_switch($0, other.stackPointer) }
-  }
+  func yield(to other: Coroutine) { chime_coroutine_switch(stack, other.stack) }
 }

@@ -51,7 +51,7 @@ final class Queue {
       core.control.wallOffset = WallClock.offset.low
     }
     // Others may still look at the control block that the queue lives in.
-    if world.isRacing { return }
+    if world.scheduler.preempts { return }
     // So that no later run is the one that needs memory.
     if core.control.chunkCount == 0 {
       let log = TimerLog(world, self, nil)

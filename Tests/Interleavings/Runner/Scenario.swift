@@ -1,6 +1,7 @@
 @testable import ChimeCore
 
-/// A handful of calls on two to four threads, and what must hold when they have returned.
+/// A handful of calls on two to four threads, which begin at the end of its body, or where this has them race to look at
+/// what they leave; and what must hold when they have returned.
 struct Scenario {
   let name: String
   /// Few enough steps for every interleaving with so many preemptions; 0 for none.
@@ -21,6 +22,7 @@ struct Scenario {
     scheduler.latest = Scheduler.horizon
     let failure = scheduler.run(strategy, seed: seed, length: length) {
       self.body(world)
+      world.race()
       scheduler.latest = Scheduler.horizon
       world.finish()
     }

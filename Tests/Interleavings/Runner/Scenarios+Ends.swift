@@ -94,7 +94,6 @@ extension Scenario {
         world.timer(queue, after: millisecond, callbacks: true)
         for _ in 0..<2 { world.thread(calls: "shutdown") { QueueCore.shutdown(queue.id, timeout: .max) } }
         world.thread(calls: "drive") { queue.drive(Scheduler.start + millisecond) }
-        world.race()
       },
     ]
   }

@@ -8,56 +8,51 @@ extension Scenario {
       (.rearm, [.cancel]), (.rearm, [.postpone]), (.release, [.release]), (.release, [.suspend]),
     ] as [(Home.Call, [Home.Call])]).map { call, others in
       scenario("\(call.name) at home beside \(others.map(\.name).joined(separator: " and "))") { home in
-        home.does(call)
-        for other in others { home.another(other) }
+        home.make([call], beside: others)
+        home.expectEveryChange()
       }
     } + [
       scenario("rearm at home beside a query") { home in
-        home.does(
-          Home.Call("rearm") { _ in TimerRef.rearm(home.timer, .init(first: 7, firstIsDeadline: true, leeway: .none)) })
-        home.another(
-          Home.Call("info", changes: false) { home in
-            guard let info = TimerRef(home.timer)?.info else { return .unknownHandle }
-            let isMoved = info.generation == home.generation + 1
-            home.world.expect(info.nextDeadline == (isMoved ? 7 : home.deadline), "half a restart: \(info)")
-            return .ok
-          })
+        let rearm = Home.Call("rearm") {
+          TimerRef.rearm($0.timer, .init(first: 7, firstIsDeadline: true, leeway: .none))
+        }
+        let query = Home.Call("info", changes: false) { home in
+          guard let info = TimerRef(home.timer)?.info else { return .unknownHandle }
+          let isMoved = info.generation == home.generation + 1
+          home.world.expect(info.nextDeadline == (isMoved ? 7 : home.deadline), "half a restart: \(info)")
+          return .ok
+        }
+        home.make([rearm], beside: [query])
+        home.expectEveryChange()
       },
       scenario("rearm at home beside release of the queue") { home in
-        home.timerEndsWithQueue = true
-        home.does(Home.Call("rearm") { TimerRef.rearm($0.timer, nil) ?? .unknownHandle })
-        home.another(Home.Call("release of the queue", changes: false) { QueueCore.release($0.queue.id) })
-        home.afterwards { home.world.expect(TimerRef(home.timer)?.state == nil, "a timer outlives its queue") }
+        home.make([Home.Call("rearm") { TimerRef.rearm($0.timer, nil) ?? .unknownHandle }], beside: [.releaseOfQueue])
+        home.world.expect(TimerRef(home.timer)?.state == nil, "a timer outlives its queue")
       },
       scenario("a timer made and cancelled at home beside a change of another") { home in
         var id: UInt64 = 0
-        home.usesSlotsAgain = true
-        home.does(Home.Call("create", changes: false) { $0.create(&id) })
-        home.does(Home.Call("cancel", changes: false) { _ in TimerRef.cancel(id) })
-        home.another(.cancel)
-        home.afterwards { home.world.expect(TimerRef(id)?.state == .cancelled, "it was not cancelled") }
+        home.useSlots()
+        let create = Home.Call("create", changes: false) { $0.create(&id) }
+        home.make([create, Home.Call("cancel", changes: false) { _ in TimerRef.cancel(id) }], beside: [.cancel])
+        home.world.expect(TimerRef(id)?.state == .cancelled, "it was not cancelled")
+        home.expectEveryChange()
       },
       scenario("create at home beside release of the queue") { home in
         var id: UInt64 = 0
-        home.usesSlotsAgain = true
-        // One that is released with the queue would have the other thread leave home before it comes to the next one.
-        home.hasTimer = false
-        home.does(Home.Call("create", changes: false) { $0.create(&id) })
-        home.another(Home.Call("release of the queue", changes: false) { QueueCore.release($0.queue.id) })
-        home.afterwards { home.world.expect(TimerRef(id)?.state == nil, "a timer outlives its queue") }
+        home.useSlots()
+        // If it were released with the queue, the other thread would leave home before it comes to the next timer.
+        _ = TimerRef.release(home.timer)
+        home.make([Home.Call("create") { $0.create(&id) }], beside: [.releaseOfQueue])
+        home.world.expect(TimerRef(id)?.state == nil, "a timer outlives its queue")
       },
     ]
 
   private static func scenario(_ name: String, _ body: @escaping (Home) -> Void) -> Scenario {
-    Scenario(name, preemptions: 2) { world in
-      let home = Home(world)
-      body(home)
-      home.race()
-    }
+    Scenario(name, preemptions: 2) { body(Home($0)) }
   }
 }
 
-/// A bound queue, a timer that its home thread has made, the calls of that thread, and those of others.
+/// A bound queue of the thread that makes this, and a timer of it.
 final class Home {
   /// A call on the timer, and what it does if it is accepted: gives the timer another generation, or ends it.
   struct Call {
@@ -76,24 +71,14 @@ final class Home {
     static let suspend = Call("suspend") { TimerRef($0.timer)?.suspend() }
     static let release = Call("release", ends: true) { TimerRef.release($0.timer) }
     static let postpone = Call("postpone", changes: false) {
-      TimerRef.postpone($0.timer, until: $0.now + 60 * second)
+      TimerRef.postpone($0.timer, until: $0.queue.core.control.now + 60 * second)
     }
+    static let releaseOfQueue = Call("release of the queue", changes: false) { QueueCore.release($0.queue.id) }
   }
 
   let world: World
-  private(set) var queue: Queue!
+  let queue: Queue
   private(set) var timer: UInt64 = 0
-  var hasTimer = true
-  var timerEndsWithQueue = false
-  /// Whether the next timer has a slot that had one of the home thread before.
-  var usesSlotsAgain = false
-  var now: Int64 { queue.core.control.now }
-
-  private var calls: [() -> Void] = []
-  private var checks: [() -> Void] = []
-  private var othersWait = 0
-  private var isMade = false
-  private let condition = Condition()
   /// As they are before the calls.
   private(set) var generation: UInt64 = 0
   private(set) var deadline: Int64 = 0
@@ -101,21 +86,27 @@ final class Home {
   private var changes: UInt64 = 0
   private var ends = 0
 
-  init(_ world: World) { self.world = world }
-
-  /// A call of the home thread; they come one after the other.
-  func does(_ call: Call) { calls.append { [unowned self] in make(call) } }
-
-  /// A call of another thread.
-  func another(_ call: Call) {
-    othersWait += 1
-    world.thread(call.name) { [self] in
-      condition.withLock { while !isMade { condition.wait(until: .max) } }
-      make(call)
-    }
+  init(_ world: World) {
+    self.world = world
+    queue = world.queue(.host, isBound: true)
+    // Fills the thread's cache of free slots.
+    _ = TimerRef.create(on: queue.id, TimerOptions(handler: .record), nil, out: &timer)
+    _ = TimerRef.release(timer)
+    world.expect(create(&timer) == .ok, "the timer was not made in the short way")
+    let word = TimerRef(timer)?.word
+    world.expect(word?.isAtHome == true, "the timer is not at home")
+    generation = word?.generation ?? 0
+    deadline = TimerRef(timer)?.nextDeadline ?? 0
   }
 
-  func afterwards(_ check: @escaping () -> Void) { checks.append(check) }
+  /// Has the next timer be in a slot that had one of the home thread before.
+  func useSlots() {
+    var timer: UInt64 = 0
+    for _ in 0..<2 * ThreadCache.capacity {
+      _ = create(&timer)
+      _ = TimerRef.release(timer)
+    }
+  }
 
   func create(_ id: inout UInt64) -> Status? {
     TimerRef.createPlain(
@@ -123,20 +114,11 @@ final class Home {
       leeway: .none, out: &id)
   }
 
-  func race() {
-    world.thread("home") { [self] in
-      makeTimer()
-      for call in calls { call() }
-    }
-    world.race()
-    for check in checks { check() }
-    if !hasTimer || timerEndsWithQueue { return }
-    if let word = TimerRef(timer)?.word {
-      world.expect(ends == 0, "the timer was released, and lives")
-      world.expect(
-        word.generation == generation + changes, "\(changes) changes, and \(word.generation - generation) generations")
-    } else {
-      world.expect(ends == 1, "the timer was released \(ends) times")
+  /// Calls of the home thread, one after the other, beside one of each of other threads.
+  func make(_ calls: [Call], beside others: [Call]) {
+    for other in others { world.thread(other.name) { [self] in make(other) } }
+    world.race {
+      for call in calls { make(call) }
     }
   }
 
@@ -146,29 +128,13 @@ final class Home {
     if call.changes { changes += 1 }
   }
 
-  /// Nobody else runs meanwhile.
-  private func makeTimer() {
-    world.scheduler.preempts = false
-    queue = world.queue(.host, isBound: true)
-    // Fills the thread's cache of free slots.
-    _ = TimerRef.create(on: queue.id, TimerOptions(handler: .record), nil, out: &timer)
-    _ = TimerRef.release(timer)
-    if usesSlotsAgain {
-      for _ in 0..<2 * ThreadCache.capacity {
-        _ = create(&timer)
-        _ = TimerRef.release(timer)
-      }
-    }
-    world.expect(create(&timer) == .ok, "the timer was not made in the short way")
-    let word = TimerRef(timer)?.word
-    world.expect(word?.isAtHome == true, "the timer is not at home")
-    generation = word?.generation ?? 0
-    deadline = TimerRef(timer)?.nextDeadline ?? 0
-    if !hasTimer { _ = TimerRef.release(timer) }
-    world.scheduler.preempts = true
-    condition.withLock {
-      isMade = true
-      for _ in 0..<othersWait { condition.signal() }
+  func expectEveryChange() {
+    if let word = TimerRef(timer)?.word {
+      world.expect(ends == 0, "the timer was released, and lives")
+      world.expect(
+        word.generation == generation + changes, "\(changes) changes, and \(word.generation - generation) generations")
+    } else {
+      world.expect(ends == 1, "the timer was released \(ends) times")
     }
   }
 }

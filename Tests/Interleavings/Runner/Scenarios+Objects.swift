@@ -41,7 +41,6 @@ extension Scenario {
           _ = timer.create(millisecond)
           world.thread(calls: "cancel", on: timer) { ref in timer.stopping { ref.cancel() } }
           world.thread("driver") { drive(world, queue) }
-          world.race()
         },
         Scenario("named handlers beside a tick, \(kind.rawValue)") { world in
           let queue = world.queue(kind)
@@ -91,7 +90,6 @@ extension Scenario {
             let next = world.call("create") { world.queue(.virtual) }
             world.timer(next, after: millisecond)
           }
-          world.race()
         },
       ]
     }
@@ -102,7 +100,6 @@ extension Scenario {
         for timeout in [Int64.max, millisecond] {
           world.thread("syncer") { for _ in 0..<2 { queue.sync(timeout: timeout) } }
         }
-        world.race()
       }
     }
 

@@ -71,7 +71,6 @@ extension Scenario {
               }
             }
           }
-          world.race()
         }
       }
     }
@@ -93,7 +92,6 @@ extension Scenario {
         }
         world.scheduler.latest = Scheduler.horizon
       }
-      world.race()
     }
   }
 

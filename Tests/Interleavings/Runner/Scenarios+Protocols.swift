@@ -16,7 +16,6 @@ extension Scenario {
         world.expect(timer.ticks == 1, "advance answered OK and the tick was not delivered")
       }
       world.thread(calls: "info") { timer.ref?.info?.state }
-      world.race()
     },
     Scenario("a query beside run", preemptions: 2) { world in
       let queue = world.queue(.host)
@@ -26,7 +25,6 @@ extension Scenario {
         world.expect(timer.ticks == 1, "run answered OK and a timer was running")
       }
       world.thread("asker") { for _ in 0..<2 { world.call("info") { timer.ref?.info?.state } } }
-      world.race()
     },
     Scenario("release beside next_deadline", preemptions: 2) { world in
       let queue = world.queue(.virtual)
@@ -50,7 +48,6 @@ extension Scenario {
         }
       }
       world.thread("asker") { for _ in 0..<2 { world.call("info") { timer.ref?.info?.state } } }
-      world.race()
     },
     Scenario("a reschedule beside a position that moves", preemptions: 2) { world in
       let queue = world.queue(.virtual)
@@ -75,7 +72,6 @@ extension Scenario {
             timer.ticks == ticks, "\(timer.ticks) ticks \(deadline - world.scheduler.clock) ns before it was due")
         }
       }
-      world.race()
     },
     Scenario("a restart while the handler that has cancelled comes to its end", preemptions: 2) { world in
       // Cancelled in its extra tick it keeps its place in the wheel, on which the restart relies.
@@ -85,7 +81,6 @@ extension Scenario {
       }
       world.thread(calls: "fire", on: timer) { $0.fire() }
       world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: millisecond)) }
-      world.race()
     },
     Scenario("a restart that is held up beyond the end of the handler that has cancelled") { world in
       let queue = world.queue(.concurrent)
@@ -107,7 +102,6 @@ extension Scenario {
         isCancelled.wait()
         world.call("restart", on: timer) { $0.restart(Schedule(first: millisecond)) }
       }
-      world.race()
     },
     Scenario("a query beside two reschedules") { world in
       let timer = world.timer(world.queue(.virtual), after: 100, every: 100, finalizer: false)
@@ -132,7 +126,6 @@ extension Scenario {
         world.expect(timer.ticks > 0, "advance left a tick behind")
       }
       world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: 10)) }
-      world.race()
     },
   ]
 
@@ -161,7 +154,6 @@ extension Scenario {
           "interval \(info.interval), leeway \(info.leeway), next deadline \(info.nextDeadline - Scheduler.start)")
       }
     }
-    world.race()
   }
 
   /// Has the calling thread be one without memory for an image of its own (P3d).
@@ -236,7 +228,6 @@ extension Scenario {
             while world.call("stop", { QueueCore.stop(queue.id) }) == .ignored { world.scheduler.giveWay(1) }
           }
         }
-        world.race()
       },
     ]
 
@@ -252,7 +243,6 @@ extension Scenario {
         world.expect((answers.isEmpty ? [.ok] : answers).contains(status), "run answered \(status.rawValue)")
       }
       others(world, queue)
-      world.race()
     }
   }
 
@@ -300,14 +290,12 @@ extension Scenario {
             timer.stopping(waits: true) { ref.cancelAndWait(timeout: .max) }
           }
         }
-        world.race()
       },
       Scenario("sync beside the end of its queue") { world in
         let queue = world.queue(.precise)
         world.timer(queue, after: millisecond)
         world.thread("syncer") { queue.sync(timeout: .max) }
         world.thread(calls: "shutdown") { QueueCore.shutdown(queue.id, timeout: .max) }
-        world.race()
       },
     ]
 
@@ -324,7 +312,6 @@ extension Scenario {
           world.timer(queue, after: millisecond, finalizer: false) { _ in handler(world, queues, timers, next) })
       }
       world.thread("host") { world.sleep(until: Scheduler.start + 5 * millisecond) }
-      world.race()
     }
   }
 }

@@ -26,7 +26,6 @@ extension Scenario {
             while world.call("stop", { loop?.stop() }) == .ignored { world.scheduler.giveWay(1) }
           }
         }
-        world.race()
       }
     } + [
       Scenario("a queue made beside the end of its run loop", preemptions: 2) { world in
@@ -50,7 +49,6 @@ extension Scenario {
         world.timer(queue, after: second)
         world.thread(calls: "release of the queue") { QueueCore.release(queue.id) }
         world.thread(calls: "release of the run loop") { queue.loop?.release() }
-        world.race()
       },
       Scenario("shutdown of a queue beside the end of its run loop") { world in
         let queue = world.queue(.loop)
@@ -60,7 +58,6 @@ extension Scenario {
           world.call("shutdown", answers: .ok) { QueueCore.shutdown(queue.id, timeout: .max) }
         }
         world.thread(calls: "release") { queue.loop?.release() }
-        world.race()
       },
     ]
 }

@@ -1,18 +1,17 @@
-import CCoroutines
 import ChimeCore
 
 /// What the core calls: the steps, and all that a thread can wait for.
 extension Scheduler {
   func step(_ operation: StaticString, _ file: StaticString, _ line: UInt32) {
     decide()
-    if Seam.isTraced { trace.add(self, operation, file, line) }
+    trace.add("\(operation)", at: "\(file):\(line)")
   }
 
   func note(_ old: UInt64, _ new: UInt64) { trace.note(old, new) }
 
-  private func step(_ operation: StaticString) {
+  func step(_ operation: String) {
     decide()
-    if Seam.isTraced { trace.add(self, operation, "", 0) }
+    trace.add(operation)
   }
 
   // MARK: Locks. The word of the mutex that glibc would use holds the owner's number + 1.
@@ -61,7 +60,7 @@ extension Scheduler {
   }
 
   func yield(sleeping nanoseconds: Int64) {
-    if Seam.isTraced { trace.add(self, nanoseconds > 0 ? "sleep" : "yield", "", 0) }
+    trace.add(nanoseconds > 0 ? "sleep" : "yield")
     giveWay(nanoseconds)
   }
 
@@ -107,7 +106,7 @@ extension Scheduler {
   /// Time jumps to what is waited for.
   func jump() {
     clock = max(clock, nextTime)
-    if Seam.isTraced { trace.addJump(clock) }
+    trace.add("clock is \(clock)", by: "clock")
     for coroutine in coroutines {
       if coroutine.obstacle.until <= clock { release(coroutine) }
       if case .file(let file, _) = coroutine.obstacle, files.isReadable(file, clock) { release(coroutine) }
@@ -122,58 +121,6 @@ extension Scheduler {
       if time <= clock { return false }
       block(.file(file, until: time))
     }
-    return true
-  }
-
-  /// What stands in for the kernel's timers.
-  func connectFiles() {
-    chime_files.make = { Scheduler.shared.files.make() }
-    chime_files.set = { file, time in
-      let scheduler = Scheduler.shared
-      scheduler.step(time == 0 ? "disarm file" : "arm file")
-      if !scheduler.files.set(file, time) { return scheduler.fail("a closed descriptor is set") }
-      for other in scheduler.coroutines {
-        if case .file(file, _) = other.obstacle, scheduler.files.isReadable(file, scheduler.clock) {
-          scheduler.release(other)
-        }
-      }
-    }
-    chime_files.close = { file in
-      let scheduler = Scheduler.shared
-      scheduler.step("close file")
-      if !scheduler.files.close(file) { scheduler.fail("a descriptor is closed twice") }
-    }
-  }
-}
-
-/// Timers of the kernel that are none: each has a time from which it is readable. A number is never used again within
-/// a run.
-struct Files {
-  private var times: [Int64?] = []
-
-  private func index(_ file: Int32) -> Int { Int(file) - Int(CHIME_FIRST_FILE) }
-
-  mutating func make() -> Int32 {
-    times.append(.max)
-    return Int32(Int(CHIME_FIRST_FILE) + times.count - 1)
-  }
-
-  func isOpen(_ file: Int32) -> Bool { times.indices.contains(index(file)) && times[index(file)] != nil }
-  func time(_ file: Int32) -> Int64 { isOpen(file) ? times[index(file)]! : .max }
-
-  /// Polling what is not open returns at once.
-  func isReadable(_ file: Int32, _ now: Int64) -> Bool { !isOpen(file) || time(file) <= now }
-
-  /// - Parameter time: 0 for never.
-  mutating func set(_ file: Int32, _ time: Int64) -> Bool {
-    guard isOpen(file) else { return false }
-    times[index(file)] = time == 0 ? .max : time
-    return true
-  }
-
-  mutating func close(_ file: Int32) -> Bool {
-    guard isOpen(file) else { return false }
-    times[index(file)] = nil
     return true
   }
 }

@@ -1,4 +1,3 @@
-import CCoroutines
 import ChimeCore
 
 /// Runs the threads of one run one at a time, each a coroutine on the program's only thread, and decides after each
@@ -33,7 +32,7 @@ final class Scheduler: SeamScheduler {
   let outside: Coroutine
 
   // How it is decided.
-  private var strategy = Strategy.none
+  private var strategy = Strategy.straight
   private var random = RandomNumbers(0)
   private var changeMask: UInt64 = 0
   private var changes: [Int] = []
@@ -84,7 +83,7 @@ final class Scheduler: SeamScheduler {
       isStale = true
     case .exhaustive:
       search.begin()
-    case .none:
+    case .straight:
       break
     }
     current = outside
@@ -95,7 +94,6 @@ final class Scheduler: SeamScheduler {
     outside.yield(to: first)
     Seam.isOn = false
     current = outside
-    trace.finish(self)
     return failure
   }
 
@@ -104,7 +102,7 @@ final class Scheduler: SeamScheduler {
     let coroutine = Coroutine(index: coroutines.count, name: name, isDaemon: isDaemon, body)
     if strategy == .pct { coroutine.priority = Int(random.next() >> 2) }
     coroutines.append(coroutine)
-    runnable |= 1 << UInt64(coroutine.index)
+    runnable |= coroutine.bit
     isStale = true
     return coroutine
   }
@@ -130,7 +128,7 @@ final class Scheduler: SeamScheduler {
       destructors[key]?(value)
     }
     coroutine.obstacle = .ended
-    runnable &= ~(1 << UInt64(coroutine.index))
+    runnable &= ~coroutine.bit
     for other in coroutines {
       if case .end(let awaited) = other.obstacle, awaited === coroutine { release(other) }
     }
@@ -159,7 +157,7 @@ final class Scheduler: SeamScheduler {
     }
     if current.delay != nil { holdUp() }
     switch strategy {
-    case .none: return
+    case .straight: return
     case .random:
       if random.next() & changeMask != 0 { return }
     case .pct:
@@ -171,8 +169,7 @@ final class Scheduler: SeamScheduler {
       if !isStale { return }
     case .exhaustive: break
     }
-    let next = choose(canGoOn: true)
-    if next !== current { go(to: next) }
+    go(to: choose(canGoOn: true))
   }
 
   /// Has a thread held up once until a time, as one that was pushed off its processor: before one of its first 128 steps,
@@ -191,24 +188,24 @@ final class Scheduler: SeamScheduler {
   /// The thread that runs cannot go on.
   func block(_ obstacle: Coroutine.Obstacle) {
     current.obstacle = obstacle
-    runnable &= ~(1 << UInt64(current.index))
+    runnable &= ~current.bit
     switchAway()
   }
 
   private func switchAway() {
     isStale = true
-    let next = choose(canGoOn: false)
-    if next !== current { go(to: next) }
+    go(to: choose(canGoOn: false))
   }
 
   func release(_ coroutine: Coroutine) {
     coroutine.obstacle = .none
-    runnable |= 1 << UInt64(coroutine.index)
+    runnable |= coroutine.bit
     isStale = true
   }
 
   private func go(to next: Coroutine) {
     let this = current
+    if next === this { return }
     current = next
     this.yield(to: next)
   }
@@ -218,23 +215,20 @@ final class Scheduler: SeamScheduler {
     steps += 1
     clock += max(nanoseconds, 1)
     if steps > Scheduler.mostSteps { return fail("no end after \(steps) steps: \(current.name) spins") }
-    let others = runnable & ~(1 << UInt64(current.index))
     if strategy == .pct {
       lowest -= 1
       current.priority = lowest - 16
     }
-    if others == 0 {
-      // It waits for a time that another waits for.
-      if nextTime <= latest { jump() }
-      if runnable & ~(1 << UInt64(current.index)) == 0 { return }
-    }
-    let this = UInt64(1) << UInt64(current.index)
+    let this = current.bit
+    // It waits for a time that another waits for.
+    if runnable & ~this == 0, nextTime <= latest { jump() }
+    if runnable & ~this == 0 { return }
     runnable &= ~this
     isStale = true
     let next = choose(canGoOn: false)
     runnable |= this
     isStale = true
-    if next !== current { go(to: next) }
+    go(to: next)
   }
 
   /// Who goes on. When nobody can: the clock jumps, or the run has failed.
@@ -248,12 +242,14 @@ final class Scheduler: SeamScheduler {
         fail("nobody can go on: " + obstacles())
       }
       // The clock goes on of itself only where somebody may be interrupted.
-      let clockMay = preempts && jumpsLeft > 0 && strategy != .exhaustive && strategy != .none && nextTime <= latest
+      let clockMay = preempts && jumpsLeft > 0 && strategy != .exhaustive && strategy != .straight && nextTime <= latest
       switch strategy {
       case .pct where preempts:
         isStale = false
         var best: Coroutine?
-        forEachRunnable { if $0.priority > best?.priority ?? .min { best = $0 } }
+        for coroutine in coroutines where runnable & coroutine.bit != 0 && coroutine.priority > best?.priority ?? .min {
+          best = coroutine
+        }
         if clockMay, clockPriority > best?.priority ?? .min {
           clockPriority = Int(random.next() >> 2)
           jumpsLeft -= 1
@@ -273,9 +269,9 @@ final class Scheduler: SeamScheduler {
         let chosen = search.choose(count, preempts: canGoOn)
         if !canGoOn { return pick(chosen) }
         if chosen == 0 { return current }
-        let place = (runnable & ((1 << UInt64(current.index)) - 1)).nonzeroBitCount
+        let place = (runnable & (current.bit - 1)).nonzeroBitCount
         return pick(chosen <= place ? chosen - 1 : chosen)
-      case .pct, .random, .exhaustive, .none:
+      case .pct, .random, .exhaustive, .straight:
         return canGoOn ? current : pick(0)
       }
     }
@@ -285,14 +281,6 @@ final class Scheduler: SeamScheduler {
     var left = runnable
     for _ in 0..<number { left &= left - 1 }
     return coroutines[left.trailingZeroBitCount]
-  }
-
-  private func forEachRunnable(_ body: (Coroutine) -> Void) {
-    var left = runnable
-    while left != 0 {
-      body(coroutines[left.trailingZeroBitCount])
-      left &= left - 1
-    }
   }
 
   func obstacles() -> String {

@@ -1,80 +1,57 @@
-import CCoroutines
 @testable import ChimeCore
-import Glibc
 
 /// The interleaving of one run, as a list to read: thread, call, operation, what it read and wrote, and where.
 final class StepList {
-  struct Entry {
-    var thread: Int
+  private struct Entry {
+    var thread: String
     var operation: String
+    /// Of an operation on an atomic; it says next what it found and wrote.
     var place: String
-    var old: UInt64?
-    var new: UInt64?
-    /// An operation on an atomic, which says next what it found and wrote.
-    var isOpen = false
+    var change = ""
   }
 
   /// Steps before the race are not written down.
   var isOn = false
-
-  private(set) var entries: [Entry] = []
-  private var names: [String] = []
+  private var entries: [Entry] = []
 
   func removeAll() {
     isOn = false
     entries.removeAll()
-    names.removeAll()
   }
 
-  func add(_ scheduler: Scheduler, _ operation: StaticString, _ file: StaticString, _ line: UInt32) {
-    guard isOn else { return }
-    let place = line == 0 ? "" : "\(file):\(line)"
-    entries.append(Entry(thread: scheduler.current.index, operation: "\(operation)", place: place, isOpen: line != 0))
+  /// A step of the thread that runs, or the begin or the end of a scenario's call.
+  func add(
+    _ operation: @autoclosure () -> String, at place: @autoclosure () -> String = "",
+    by thread: @autoclosure () -> String = "\(Scheduler.shared.current.index) \(Scheduler.shared.current.name)"
+  ) {
+    if Seam.isTraced, isOn { entries.append(Entry(thread: thread(), operation: operation(), place: place())) }
   }
 
   func note(_ old: UInt64, _ new: UInt64) {
-    guard isOn, entries.last?.isOpen == true else { return }
-    entries[entries.count - 1].isOpen = false
-    entries[entries.count - 1].old = old
-    entries[entries.count - 1].new = new
+    guard isOn, let last = entries.last, !last.place.isEmpty, last.change.isEmpty else { return }
+    let isWord = last.place.hasPrefix("ChimeCore/TimerSlot") && !["load", "store"].contains(last.operation)
+    let text = isWord ? StepList.word : StepList.text
+    entries[entries.count - 1].change = old == new ? text(old) : "\(text(old)) -> \(text(new))"
   }
-
-  func addJump(_ time: Int64) {
-    if isOn { entries.append(Entry(thread: -1, operation: "clock is \(time)", place: "")) }
-  }
-
-  /// What a scenario says: the begin and the end of a call.
-  func say(_ scheduler: Scheduler, _ text: String) {
-    if Seam.isTraced, isOn { entries.append(Entry(thread: scheduler.current.index, operation: text, place: "")) }
-  }
-
-  /// After the run.
-  func finish(_ scheduler: Scheduler) { names = scheduler.coroutines.map { "\($0.index) \($0.name)" } }
 
   func print(last most: Int) {
     let left = entries.count - most
     if left > 0 { Swift.print("    … \(left) steps before; TRACE=all prints them") }
-    var before = -2
+    var before = ""
     for entry in entries.suffix(most) {
-      let name = entry.thread < 0 ? "clock" : names.indices.contains(entry.thread) ? names[entry.thread] : "?"
-      let shown = entry.thread == before ? "" : name
+      let columns = [(entry.thread == before ? "" : entry.thread, 20), (entry.operation, 18), (entry.change, 40)]
       before = entry.thread
-      var line = "    " + padded(shown, 20) + padded(entry.operation, 18)
-      if let old = entry.old, let new = entry.new {
-        let isWord = entry.place.hasPrefix("ChimeCore/TimerSlot") && !["load", "store"].contains(entry.operation)
-        let text = isWord ? StepList.word : StepList.text
-        line += padded(old == new ? text(old) : "\(text(old)) -> \(text(new))", 40)
-      } else if !entry.place.isEmpty {
-        line += padded("", 40)
+      let line = columns.map { text, width in
+        text + String(repeating: " ", count: max(width - text.count, text.isEmpty ? 0 : 1))
       }
-      Swift.print(line + entry.place)
+      Swift.print("    " + line.joined() + entry.place)
     }
   }
 
   /// A timer's word.
   private static func word(_ bits: UInt64) -> String {
     let states = ["free", "idle", "running", "suspended", "finished", "cancelled", "released", "?"]
-    let flags = zip(["busy", "writer", "inbox", "callback pending", "enqueued", "waited"], 3...)
+    let flags = zip(["busy", "writer", "inbox", "callback pending", "enqueued", "waited", "home"], 3...)
       .filter { bits >> $0.1 & 1 != 0 }.map(\.0)
     let generation = TimerWord(bits).generation
     return ([states[Int(bits & 7)]] + flags + ["\(generation)"]).joined(separator: "+")
@@ -84,8 +61,4 @@ final class StepList {
     let number = Int64(bitPattern: bits)
     return number > -1_000_000 && number < 1 << 36 ? "\(number)" : "0x" + String(bits, radix: 16)
   }
-}
-
-func padded(_ text: String, _ width: Int) -> String {
-  text.count >= width ? text + " " : text + String(repeating: " ", count: width - text.count)
 }

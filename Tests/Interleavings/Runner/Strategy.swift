@@ -27,14 +27,14 @@ enum Strategy: String {
   /// Every interleaving with at most so many preemptions, depth first (Musuvathi and Qadeer, 2007).
   case exhaustive
   /// The running thread goes on while it can; for a first run, which counts the steps.
-  case none
+  case straight
 }
 
 /// The choices of one exhaustive search. A run takes the choices of the prefix and then goes on with the thread that
 /// runs; each decision that had another choice is written down.
 struct Search {
-  var bound: Int
-  private(set) var choices: [(chosen: UInt8, count: UInt8)] = []
+  let bound: Int
+  private var choices: [(chosen: UInt8, count: UInt8)] = []
   private var position = 0
   private var preemptions = 0
 
@@ -72,23 +72,5 @@ struct Search {
       }
     }
     return false
-  }
-
-  /// The choices that were not number 0, and what they need to be read back.
-  var text: String {
-    let list = choices.enumerated().filter { $0.element.chosen != 0 }.map { "\($0.offset):\($0.element.chosen)" }
-    return "\(bound)/" + list.joined(separator: ",")
-  }
-
-  init?(_ text: Substring) {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2, let bound = Int(parts[0]) else { return nil }
-    self.bound = bound
-    for pair in parts[1].split(separator: ",") {
-      let numbers = pair.split(separator: ":").compactMap { Int($0) }
-      guard numbers.count == 2 else { return nil }
-      while choices.count < numbers[0] { choices.append((0, .max)) }
-      choices.append((UInt8(numbers[1]), .max))
-    }
   }
 }

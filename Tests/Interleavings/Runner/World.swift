@@ -6,8 +6,7 @@ final class World {
   private(set) var queues: [Queue] = []
   private(set) var timers: [TimerLog] = []
   private var threads: [Coroutine] = []
-  /// All threads but the main one have begun and the run is looked over: false.
-  private(set) var isRacing = false
+  private var hasRaced = false
 
   // MARK: Making
 
@@ -70,15 +69,17 @@ final class World {
 
   // MARK: Running
 
-  /// Lets all threads run, in the order that the scheduler decides, until those of the scenario have ended.
-  func race() {
-    isRacing = true
+  /// Lets all threads run, in the order that the scheduler decides, until those of the scenario have ended; the calling one
+  /// does this meanwhile. Once; at the end of a scenario that has not done so.
+  func race(_ body: () -> Void = {}) {
+    if hasRaced { return }
+    hasRaced = true
     scheduler.trace.isOn = true
     scheduler.check = { [unowned self] in forgotten() }
     scheduler.preempts = true
+    body()
     scheduler.join(threads)
     scheduler.preempts = false
-    isRacing = false
     scheduler.check = nil
     // The queues' threads come to rest.
     if scheduler.coroutines.contains(where: \.isDaemon) { sleep(until: scheduler.clock + 1000) }
@@ -87,11 +88,9 @@ final class World {
   /// A call of the scenario, named in the list of steps.
   @discardableResult
   func call<Result>(_ name: String, _ body: () -> Result) -> Result {
-    scheduler.trace.say(scheduler, "[ \(name)")
+    scheduler.trace.add("[ \(name)")
     let result = body()
-    if Seam.isTraced {
-      scheduler.trace.say(scheduler, "] \(name) = \((result as? Status).map { "\($0.rawValue)" } ?? "\(result)")")
-    }
+    scheduler.trace.add("] \(name) = \((result as? Status).map { "\($0.rawValue)" } ?? "\(result)")")
     return result
   }
 
@@ -235,7 +234,7 @@ final class TimerLog {
 
   private func called(_ tick: TickRecord) {
     let scheduler = world.scheduler
-    scheduler.trace.say(scheduler, "( callback \(tick.kind) of timer \(tick.sequence)")
+    scheduler.trace.add("( callback \(tick.kind) of timer \(tick.sequence)")
     world.expect(!isInside, "two callbacks of a timer at a time")
     isInside = true
     queue.exclusively {
@@ -245,12 +244,12 @@ final class TimerLog {
       scheduler.step("in the callback", "", 0)
     }
     isInside = false
-    scheduler.trace.say(scheduler, ") callback")
+    scheduler.trace.add(") callback")
   }
 
   /// A tick that was taken as a record.
   func recorded(_ tick: TickRecord) {
-    world.scheduler.trace.say(world.scheduler, "( ) record \(tick.kind) of timer \(tick.sequence)")
+    world.scheduler.trace.add("( ) record \(tick.kind) of timer \(tick.sequence)")
     if tick.kind == TickKind.finalize.rawValue { finalize() } else { begun(tick) }
   }
 
@@ -266,7 +265,7 @@ final class TimerLog {
   }
 
   private func finalize() {
-    world.scheduler.trace.say(world.scheduler, "( ) finalizer")
+    world.scheduler.trace.add("( ) finalizer")
     world.expect(!isInside, "a finalizer while a callback runs")
     finalized += 1
     world.expect(finalized == 1, "a second finalizer")
