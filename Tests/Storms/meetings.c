@@ -203,7 +203,11 @@ static void meet(csuite *t) {
   for (i = 0; i < g->count; i++) {
     member *m = &g->members[i];
     AWAIT(load(&m->done));
-    if (load(&m->done) == 0) return;
+    if (load(&m->done) == 0) {
+      printf("this does not end: %s\n", round_text); /* at once, as its queues may not end either */
+      fflush(stdout);
+      return;
+    }
     if (m->has_thread) pthread_join(m->thread, NULL);
     deadlocks += m->status == CHIME_ERROR_WOULD_DEADLOCK;
     if (m->status == CHIME_ERROR_WOULD_DEADLOCK || m->status == CHIME_IGNORED) continue; /* a one-shot has finished */

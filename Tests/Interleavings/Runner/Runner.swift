@@ -72,7 +72,9 @@ struct Runner {
     let name = text.split(separator: " ").dropLast().joined(separator: " ")
     for group in Runner.groups {
       guard let scenario = group.scenarios.first(where: { $0.name == name }) else { continue }
-      return explore(scenario, group.isPairs, replayed: Int(text.dropFirst(name.count + 1)))
+      let isGreen = explore(scenario, group.isPairs, replayed: Int(text.dropFirst(name.count + 1)))
+      if isGreen { print("ok    \(name)") }
+      return isGreen
     }
     print("REPLAY='scenario number'")
     return false
