@@ -18,9 +18,9 @@ public final class ChimeTimer: Sendable {
     targetHasGone = nil
   }
 
-  /// An idle timer, or one that starts at once.
-  init(_ queue: UInt64, _ schedule: Schedule?, _ box: sending HandlerBox) throws(ChimeError) {
-    id = try HandlerBox.start(on: queue, schedule, box)
+  /// An idle timer.
+  init(_ queue: UInt64, label: String, _ box: sending HandlerBox) throws(ChimeError) {
+    id = try HandlerBox.make(on: queue, label: label, box)
     targetHasGone = nil
   }
 

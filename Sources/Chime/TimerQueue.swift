@@ -142,6 +142,7 @@ public class TimerQueue: @unchecked Sendable {
   /// Makes an idle timer: `ChimeTimer.activate` or `restart` gives it a schedule.
   ///
   /// - Parameters:
+  ///   - label: for debuggers: `dump` and traces name the timer by it.
   ///   - registrationHandler: called on the queue at each start, before the first tick.
   ///   - cancelHandler: called on the queue after each cancel, and when the timer is released while running or
   ///     suspended.
@@ -149,11 +150,11 @@ public class TimerQueue: @unchecked Sendable {
   /// - Returns: the timer; it stops when its last reference goes.
   /// - Throws: `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
   public func makeTimer(
-    registrationHandler: sending (() -> Void)? = nil, cancelHandler: sending (() -> Void)? = nil,
+    label: String = "", registrationHandler: sending (() -> Void)? = nil, cancelHandler: sending (() -> Void)? = nil,
     handler: sending @escaping (Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
     try ChimeTimer(
-      id, nil, HandlerBox(registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler))
+      id, label: label, HandlerBox(registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler))
   }
 
   /// Calls `handler` once, `delay` from now. Nobody holds the timer; only the end of the queue stops it.

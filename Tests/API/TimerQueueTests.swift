@@ -48,14 +48,15 @@ import Testing
   /// What each state is explained by: `explain.c`.
   @Test func aTimerExplainsItselfAndTheQueueCounts() throws {
     let queue = try VirtualTimerQueue()
-    let timer = try queue.every(.seconds(2)) { _ in }
+    let timer = try queue.makeTimer(label: "poll") { _ in }
+    try timer.activate(Schedule(repeating: .seconds(2)))
     #expect(timer.explanation == "it is due in 2 s, on a virtual clock, which somebody has to advance.")
     try queue.jump(by: .seconds(7))
     try queue.advance(by: .zero)
     let statistics = try #require(queue.statistics)
     #expect(statistics.timers == 1 && statistics.running == 1 && statistics.ticks == 1 && statistics.missed == 2)
     #expect(statistics.lateness[20] == 1)  // by 1 s, from 2^29 to 2^30 ns
-    #expect(queue.dump.hasSuffix("every 2 s, 1 ticks, 2 missed\n"))
+    #expect(queue.dump.hasSuffix("every 2 s, 1 ticks, 2 missed\n") && queue.dump.contains("\"poll\""))
     try queue.shutdown()
     #expect(timer.explanation == "its queue has ended." && queue.statistics == nil && queue.dump.isEmpty)
   }

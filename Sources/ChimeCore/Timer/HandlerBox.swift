@@ -27,9 +27,20 @@ package final class HandlerBox {
       == unsafeBitCast(function.function, to: UInt.self)
   }
 
-  /// Creates a timer that calls the box's handlers, and starts it if there is a schedule. Gives its id.
+  /// Creates an idle timer that calls the box's handlers. Gives its id.
+  package static func make(on queue: UInt64, label: String, _ box: sending HandlerBox) throws(ChimeError) -> UInt64 {
+    // SAFETY: as in `start`.
+    let reference = unsafe Unmanaged.passRetained(consume box)
+    var id: UInt64 = 0
+    let status = label.withCString { text in
+      unsafe create(on: queue, nil, 0, false, label: label.isEmpty ? nil : text, reference, &id)
+    }
+    return try unsafe hold(reference, id, status)
+  }
+
+  /// Creates a timer that calls the box's handlers, and starts it. Gives its id.
   package static func start(
-    on queue: UInt64, _ schedule: Schedule?, target: UInt64 = 0, selfRelease: Bool = false, _ box: sending HandlerBox
+    on queue: UInt64, _ schedule: Schedule, target: UInt64 = 0, selfRelease: Bool = false, _ box: sending HandlerBox
   ) throws(ChimeError) -> UInt64 {
     let isPlain = target == 0 && box.registrationHandler == nil && box.cancelHandler == nil
     // SAFETY: the caller's reference becomes the timer's, or goes below.
@@ -37,27 +48,34 @@ package final class HandlerBox {
     let context = unsafe Context(reference.toOpaque())
     var id: UInt64 = 0
     var status: Status?
-    if let schedule, isPlain, schedule.isPlain, let leeway = CompactDuration(short: schedule.leeway) {
+    if isPlain, schedule.isPlain, let leeway = CompactDuration(short: schedule.leeway) {
       status = unsafe TimerRef.createPlain(
         on: queue, function, context, selfRelease: selfRelease, first: schedule.first,
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
     }
-    let result = unsafe status ?? create(on: queue, schedule, target, selfRelease, reference, &id)
-    if result.isFailure {
+    let result = unsafe status ?? create(on: queue, schedule, target, selfRelease, label: nil, reference, &id)
+    return try unsafe hold(reference, id, result)
+  }
+
+  /// Gives the id of the timer that holds the reference now; if none was made, lets go of it and throws.
+  private static func hold(
+    _ reference: Unmanaged<HandlerBox>, _ id: UInt64, _ status: Status
+  ) throws(ChimeError) -> UInt64 {
+    if status.isFailure {
       unsafe reference.release()
-      throw result.error
+      throw status.error
     }
     return id
   }
 
   @inline(never)
   private static func create(
-    on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool,
+    on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool, label: UnsafePointer<CChar>?,
     _ reference: Unmanaged<HandlerBox>, _ id: inout UInt64
   ) -> Status {
     let box = unsafe reference.takeUnretainedValue()
     var options = unsafe TimerOptions(
-      handler: function, context: Context(reference.toOpaque()), target: target, selfRelease: selfRelease)
+      handler: function, context: Context(reference.toOpaque()), label: label, target: target, selfRelease: selfRelease)
     if box.registrationHandler != nil {
       options.registrationHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.registrationHandler?() }
     }
