@@ -187,6 +187,7 @@ TEST(kinds_and_classes_of_queues_are_checked) {
   EXPECT_STATUS(chime_queue_create(5, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_create(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_wrap_dispatch(NULL, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  INVALID(chime_queue_main(NULL, NULL), "queue is NULL");
   if (!csuite_has_dispatch()) return;
   EXPECT_STATUS(chime_queue_global(5, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_global(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
@@ -196,6 +197,20 @@ TEST(kinds_and_classes_of_queues_are_checked) {
     REQUIRE_OK(chime_queue_global(qos, &options, &queue));
     EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
   }
+}
+
+/* Of any thread, and whether anybody drains it or not. */
+TEST(a_main_queue_can_be_made_and_released_anywhere) {
+  chime_queue_t queue = UNTOUCHED;
+  if (csuite_skips_without_dispatch(t)) return;
+  if (chime_queue_main(NULL, &queue) == CHIME_ERROR_UNSUPPORTED) {
+    EXPECT_TEXT(chime_last_error_detail(), "libdispatch was loaded by another thread than the process's main one");
+    EXPECT_EQ(queue, UNTOUCHED);
+    return;
+  }
+  probe *p = probe_after(t, queue, "a", CHIME_HOUR);
+  EXPECT_OK(chime_queue_release(queue));
+  EXPECT_STATUS(chime_timer_cancel(p->timer), CHIME_ERROR_INVALID_HANDLE);
 }
 
 /* What stands on libdispatch is there, or each of it is told to be missing. */

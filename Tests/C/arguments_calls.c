@@ -53,6 +53,7 @@ VIRTUAL_TEST(calls_on_queues_are_refused_and_change_nothing) {
   INVALID(chime_queue_sync(queue, NULL, t, CHIME_FOREVER), "function is NULL");
   INVALID(chime_queue_sync(queue, never_function, t, -1), "timeout_ns (-1 ns) is negative");
   INVALID(chime_queue_async(queue, NULL, t, never_function), "function is NULL, and finalizer is not");
+  INVALID(chime_queue_async(queue, NULL, t, NULL), "function is NULL, and queue gives no records");
   INVALID(chime_queue_shutdown(queue, -1), "timeout_ns (-1 ns) is negative");
   INVALID(chime_queue_get_stats(queue, NULL), "stats is NULL");
   INVALID(chime_queue_dump(queue, NULL, 3, NULL), "text is NULL, and capacity (3) is not 0");

@@ -21,6 +21,31 @@ TIMELINE(entries_that_overtake_each_other_come_in_their_new_order,
          "=500 | b1@350 a1@400; a.restart 700 at; b.restart 750 at; +0; b.restart 600 at; next 600; "
          "a.restart 550 at; next 550; =1000 | a1@550 b1@600")
 
+typedef struct course {
+  int64_t latest_ns;
+  int ticks, is_out_of_order;
+} course;
+
+static void go_on(const chime_tick *tick, void *context) {
+  course *c = context;
+  c->is_out_of_order |= tick->scheduled_ns < c->latest_ns;
+  c->latest_ns = tick->scheduled_ns;
+  c->ticks++;
+}
+
+/* [12] [14]: so many that the pass gives the room for them back, which the next one then takes again. */
+VIRTUAL_TEST(thousands_due_in_one_pass_run_by_deadline_in_the_next_one_too) {
+  enum { TIMERS = 6000 };
+  course c = {0, 0, 0};
+  dice d = {UINT64_C(12)};
+  for (int pass = 1; pass <= 2; pass++) {
+    for (int i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_after(queue, roll_below(&d, 1000), go_on, &c, NULL, NULL));
+    JUMP(1000);
+    ADVANCE(0);
+    EXPECT(c.ticks == pass * TIMERS && !c.is_out_of_order);
+  }
+}
+
 /* A release outside a pass calls back, but is no pass for the others; nor is a look at them. */
 TIMELINE(a_release_between_fire_and_advance_changes_no_order,
          "o 9 full; a 9; b 9; a: x1 a.fire; +1 | o^; a.fire; b.fire; o.release | o- o.; a is running; a left -1; "

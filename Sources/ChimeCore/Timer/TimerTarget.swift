@@ -144,9 +144,6 @@ package final class TimerTarget: Sendable, ProcessState {
     link == end ? nil : Slab.slot(link &- 1).sideRecordMemory
   }
 
-  /// Timers that name the target and have not been freed.
-  var timerCount: Int { timers.withLock { $0.count } }
-
   /// Ends one timer of this target, which has gone.
   func end(_ timer: TimerRef) {
     // Nobody holds a timer that releases itself, and no further handler will run after which it could do so.
