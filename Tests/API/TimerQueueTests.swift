@@ -45,6 +45,39 @@ import Testing
     #expect(far.state == .running && far.nextDeadline == nil)
   }
 
+  @Test func schedulesByDeadlineTickAtTheirPoints() throws {
+    let queue = try VirtualTimerQueue()
+    let ticks = Log<Int64>()
+    let once = try queue.start(.once(at: 10)) { ticks.add($0.scheduled) }
+    let grid = try queue.start(.every(.nanoseconds(10), from: 5, limit: 2), target: ticks) { $0.add($1.scheduled) }
+    try once.postpone(until: 20)
+    try queue.advance(by: .nanoseconds(30))
+    #expect(ticks.all == [5, 15, 20] && once.state == .finished && grid.state == .finished)
+  }
+
+  @Test func aHostDrivenQueueRunsUntilItIsStopped() throws {
+    let queue = try HostTimerQueue()
+    let ticks = Counter()
+    let timer = try queue.every(.microseconds(100)) { _ in if ticks.add() == 3 { queue.stop() } }
+    try queue.run(untilStopped: true)
+    #expect(ticks.value == 3 && timer.state == .running && queue.fileDescriptor >= 0)
+  }
+
+  @Test @MainActor func aMainTimerQueueTakesHandlersOfTheMainActor() throws {
+    let queue = try MainTimerQueue(virtual: .zero)
+    let calls = Log<String>()
+    let timers = [
+      try queue.after(.seconds(1)) { _ in calls.add("after") },
+      try queue.start(.once(at: 2_000_000_000)) { _ in calls.add("start") },
+      try queue.after(.seconds(3), target: calls) { calls, _ in calls.add("target") },
+    ]
+    try queue.once(after: .seconds(4)) { calls.add("once") }
+    let countdown = try Countdown(from: .seconds(10), every: .seconds(5), on: queue) { calls.add("\($0)") }
+    try queue.advance(by: .seconds(10))
+    #expect(calls.all == ["after", "start", "target", "once", "5.0 seconds", "0.0 seconds"])
+    #expect(timers.allSatisfy { $0.state == .finished } && countdown.hasEnded)
+  }
+
   /// What each state is explained by: `explain.c`.
   @Test func aTimerExplainsItselfAndTheQueueCounts() throws {
     let queue = try VirtualTimerQueue()

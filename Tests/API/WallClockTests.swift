@@ -35,7 +35,8 @@ import Testing
 
   @Test func aDeadlineStaysWhatItIsOfASuspendedTimerToo() throws {
     let timer = try queue.at(deadline: first) { [ticks] in ticks.add($0) }
-    #expect(try due(afterStep: -hour).isEmpty && timer.nextDeadline == first && queue.nextDeadline == first)
+    #expect(try due(afterStep: -hour).isEmpty && timer.nextDeadline == first)
+    #expect((first...first + 1024).contains(queue.nextDeadline ?? 0))
     try timer.suspend()
     #expect(try due(afterStep: 3 * hour).isEmpty)
     try timer.resume()
