@@ -154,6 +154,9 @@ TIMELINE(
     "a is over; b is over; c is over; a.fire -> TARGET_GONE; b.fire -> TARGET_GONE; c.fire?; "
     "b.activate -> TARGET_GONE; a.reschedule 5; a.activate -> TARGET_GONE; "
     "a is idle; b is finished; c is cancelled; +100 |; a.release; b.release; c.release | a. b. c.")
+TIMELINE(a_fire_that_has_not_come_is_dropped, /* [7] */
+         "O target; a new full of O; b 50/50 full of O; c 50/50 full of O; d 0 full of O; +1 | b^ c^ d^ d1@0; "
+         "c.suspend; a.fire; b.fire; c.fire; d.fire; O.release | O.; +100 | b- c-")
 
 /* The target lives on, for timers of other queues. */
 TIMELINE(a_queue_may_end_before_its_timers_target,
