@@ -1,6 +1,6 @@
 /*
- * basics.h - what the C programs of the tests share: the suite, Storms and Load, by harness.h, and Faults. Nothing here
- * records a failure.
+ * basics.h - what the C programs of the tests share: the suite, Storms and Load, by harness.h, Faults, and headers/trace.c.
+ * Nothing here records a failure.
  */
 #ifndef CSUITE_BASICS_H
 #define CSUITE_BASICS_H

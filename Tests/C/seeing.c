@@ -139,6 +139,9 @@ VIRTUAL_TEST(an_allocator_comes_before_everything_else) {
 }
 
 VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {
+  enum { LABEL = 100000 };
+  chime_timer_options labelled = TIMER_OPTIONS(.handler = ignore_tick, .label = csuite_memory(t, LABEL + 1));
+  memset((void *)(uintptr_t)labelled.label, 'x', LABEL);
   chime_queue_t other = 5;
   chime_timer_t timer = 5;
   int count = 0;
@@ -157,10 +160,15 @@ VIRTUAL_TEST(a_memory_limit_refuses_and_all_goes_on) {
   EXPECT(count < 1000); /* slots that were there already */
   EXPECT_STATUS(chime_timer_after(queue, 20, probe_handler, p, NULL, &timer), CHIME_ERROR_LIMIT);
   EXPECT(strstr(chime_last_error_detail(), "the limit of memory leaves too little") != NULL);
+  EXPECT_STATUS(chime_trace_to_file("/dev/null"), CHIME_ERROR_LIMIT);
   EXPECT(chime_memory_used() <= used); /* a thread of a test before may have let go of some */
   EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT_LOG("p1@10");
+  EXPECT_OK(chime_timer_release(timer)); /* its slot is there; what is refused is the label */
+  EXPECT_OK(chime_set_memory_limit(chime_memory_used() + LABEL));
+  EXPECT_STATUS(chime_timer_create(queue, &labelled, &timer), CHIME_ERROR_LIMIT);
   EXPECT_OK(chime_set_memory_limit(0));
+  EXPECT_OK(chime_timer_create(queue, &labelled, &timer));
   EXPECT_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &other));
   EXPECT(chime_memory_used() > used);
   EXPECT_OK(chime_queue_shutdown(other, 0));

@@ -351,6 +351,12 @@ mutation("flag-before-link", "1, 3", "TimerRef.endWriting", "the flag comes with
          (TIMER, "    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n",
           "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      slot.link(into: control)\n      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n"),
          I("a restart and advance beside a restart"))
+mutation("inbox-looked-at-once", "1, 3", "armNextWakeUp", "the inbox is not looked at again after the time is stored",
+         (PASS, "      if control.inboxIsEmpty, !hasFunctions {", "      if BROKEN || control.inboxIsEmpty, !hasFunctions {"),
+         I("and create, precise, due"))
+mutation("arm-looks-once", "3, 17", "HostDriver.arm", "a wake-up that was overwritten is not made again",
+         (HOST, "if control.nextWakeUp != time ?? .max || control.stopsPoller(id)", "if !BROKEN && control.nextWakeUp != time ?? .max || control.stopsPoller(id)"),
+         I("a step of the wall clock beside a pass"))
 mutation("position-not-put-back", "1, 3", "Wheel.move", "the position is not put back where a writer came meanwhile",
          (WHEEL, "guard let old, old < next ?? .max else { return }", "guard !BROKEN, let old, old < next ?? .max else { return }"),
          I("a reschedule beside a position that moves"))

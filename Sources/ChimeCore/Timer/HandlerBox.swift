@@ -38,17 +38,17 @@ package final class HandlerBox {
     return try unsafe hold(reference, id, status)
   }
 
-  /// Creates a timer that calls the box's handlers, and starts it. Gives its id.
+  /// Creates a timer that calls the box's handler, and starts it. Gives its id.
+  /// - Parameter box: without the other handlers, which only an idle timer can be made with.
   package static func start(
     on queue: UInt64, _ schedule: Schedule, target: UInt64 = 0, selfRelease: Bool = false, _ box: sending HandlerBox
   ) throws(ChimeError) -> UInt64 {
-    let isPlain = target == 0 && box.registrationHandler == nil && box.cancelHandler == nil
     // SAFETY: the caller's reference becomes the timer's, or goes below.
     let reference = unsafe Unmanaged.passRetained(consume box)
     let context = unsafe Context(reference.toOpaque())
     var id: UInt64 = 0
     var status: Status?
-    if isPlain, schedule.isPlain, let leeway = CompactDuration(short: schedule.leeway) {
+    if target == 0, schedule.isPlain, let leeway = CompactDuration(short: schedule.leeway) {
       status = unsafe TimerRef.createPlain(
         on: queue, function, context, selfRelease: selfRelease, first: schedule.first,
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)

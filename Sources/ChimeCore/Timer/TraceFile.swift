@@ -5,14 +5,14 @@ import Synchronization
 /// environment variable CHIME_TRACE names a file. `trace_file.c` has the ring and the writer; here is what an event says.
 package enum TraceFile {
   /// Begins a file, in place of the one that is being written.
-  /// - Returns: ok; permission; noMemory; resource; forked.
+  /// - Returns: ok; permission; noMemory; limit; resource; forked.
   package static func begin(_ path: UnsafePointer<CChar>) -> Status {
     if Fork.isChild { return .forked }
     let error = withoutCancellation { unsafe chime_trace_begin(path) }
     switch error {
     case 0: break
     case EACCES, EPERM, EROFS: return .permission
-    case ENOMEM: return .noMemory
+    case ENOMEM: return Memory.refusal
     default:
       return Status.resource.because("the file, or the thread that writes it, could not be had: %e", Int64(error))
     }
