@@ -52,16 +52,16 @@ CLOSING = "Queue/QueueCore+Closing.swift"
 DELIVERY = "Queue/QueueCore+Delivery.swift"
 ENDING = "Timer/TimerRef+Ending.swift"
 HOST = "Queue/QueueCore+Host.swift"
-IMAGE = "Memory/TimerImage.swift"
-MACHINE = "StateMachine/TimerMachine.swift"
+IMAGE = "Slot/TimerImage.swift"
+MACHINE = "Drivers/TimerMachine.swift"
 PASS = "Queue/QueueCore+Pass.swift"
 DIRECT = "Timer/TimerRef+Direct.swift"
 READY = "Queue/ReadyItem.swift"
 RUNNING = "Timer/TimerRef+Running.swift"
-SLOTS = "Memory/QueueControlBlock+Slots.swift"
-TARGET = "Timer/TimerTarget.swift"
+SLOTS = "Queue/QueueControlBlock+Slots.swift"
+TARGET = "Objects/TimerTarget.swift"
 TIMER = "Timer/TimerRef.swift"
-WAITS = "Locking/WaitRegistry.swift"
+WAITS = "Threads/WaitRegistry.swift"
 WHEEL = "Wheel/Wheel.swift"
 
 # ---- Promises 1 and 2 ------------------------------------------------------------------------------------------------
@@ -76,21 +76,21 @@ mutation("waits-over-counts", "1", "WaitRegistry.closesRing", "a wait that is ov
          (WAITS, "if waiter.subject.isOver { continue }", "if !BROKEN, waiter.subject.isOver { continue }"),
          I("a handler that waits for one whose sync is over"))
 mutation("waits-contexts", "1", "Standing.holds", "execution contexts do not count",
-         ("Locking/Standing.swift", "guard let context = core.driver.executionContext", "guard !BROKEN, let context = core.driver.executionContext"),
+         ("Threads/Standing.swift", "guard let context = core.driver.executionContext", "guard !BROKEN, let context = core.driver.executionContext"),
          S("the_main_thread_that_waits_in_a_ring"))
 mutation("waits-queue-ended", "1", "WaitRegistry.queueEnded", "wakes nobody",
          (WAITS, "if count.load(ordering: .sequentiallyConsistent) == 0 { return }",
           "if BROKEN || count.load(ordering: .sequentiallyConsistent) == 0 { return }"),
          I("shutdown"))
 mutation("wake-up-not-asked", "1", "TimerSlot.requestWakeUp", "does not set the bit",
-         ("Memory/TimerSlot+Word.swift", "if word.isWaited || swap(word", "if BROKEN || word.isWaited || swap(word"),
+         ("Slot/TimerSlot+Word.swift", "if word.isWaited || swap(word", "if BROKEN || word.isWaited || swap(word"),
          C("cancel_and_wait_waits_for_the_handler_on_a_serial"))
 mutation("activate-suspended", "1", "Transition", "activate of a suspended timer starts it",
-         ("StateMachine/Transition.swift", "case (.suspended, .activate): self = .ignored",
+         ("Timer/Transition.swift", "case (.suspended, .activate): self = .ignored",
           "case (.suspended, .activate): self = BROKEN ? .start : .ignored"),
          C("the_row_of_suspended"), W("TransitionTests"), M())
 mutation("resume-running", "1", "Transition", "resume of a running timer is accepted",
-         ("StateMachine/Transition.swift", "case (.running, .resume): self = .ignored",
+         ("Timer/Transition.swift", "case (.running, .resume): self = .ignored",
           "case (.running, .resume): self = BROKEN ? .unpause : .ignored"),
          C("the_row_of_running", "every_call_in_the_own_handler_answers"), M())
 mutation("nested-advance", "1", "QueueCore.asPassOfCall", "a nested advance is not recognised",
@@ -107,7 +107,7 @@ mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the gene
          (RUNNING, "slot.makeSideRecord() != nil, advanceGeneration(&word)", "slot.makeSideRecord() != nil, BROKEN || advanceGeneration(&word)"),
          C("every_accepted_change_gives_another_generation", "the_row_of_running"), M())
 mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
-         ("Memory/TimerWord.swift", "{ with(.cancelled).withNextGeneration.withoutPostponement }",
+         ("Slot/TimerWord.swift", "{ with(.cancelled).withNextGeneration.withoutPostponement }",
           "{ (BROKEN ? with(.cancelled) : with(.cancelled).withNextGeneration).withoutPostponement }"),
          C("a_bare_timer_says_that_its_handler_is_running"))
 mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "the short way answers OK while the handler runs",
@@ -184,7 +184,7 @@ mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that r
          (PASS, "    function(context)\n    drop()\n", "    function(context)\n    if !BROKEN { drop() }\n"),
          C("async_runs_once_then_finalizes"))
 mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
-         ("Timer/NamedHandlers.swift", "    let entries = state.withLock { $0.entries }\n",
+         ("Objects/NamedHandlers.swift", "    let entries = state.withLock { $0.entries }\n",
           "    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.call(tick) } } }\n    let entries = state.withLock { $0.entries }\n"),
          C("a_handler_may_remove_itself"))
 mutation("destructor-locked", "9", "TimerTarget.letGo", "calls the destructor with its lock held",
@@ -198,11 +198,11 @@ mutation("version-stays", "10", "QueueControlBlock.giveBack", "the version does 
          (SLOTS, "let version = slot.version &+ 1\n", "let version = BROKEN ? slot.version : slot.version &+ 1\n"),
          C("a_released_timers_id_never_names"), M())
 mutation("kind-not-checked", "10", "Handle.init", "the kind is not checked",
-         ("Memory/Handle.swift", "== kind.rawValue else { return nil }", "== kind.rawValue || BROKEN else { return nil }"),
+         ("Slot/Handle.swift", "== kind.rawValue else { return nil }", "== kind.rawValue || BROKEN else { return nil }"),
          C("an_id_with_a_high_bit_changed_names_nothing", "numbers_that_are_no_ids_name_nothing",
            "ids_of_one_kind_are_refused"), M())
 mutation("kept-none", "10", "ThreadCache.kept", "0",
-         ("Memory/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
+         ("Threads/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
          S("a_call_that_is_held_up_never_reaches_the_next_timer_among_many"))
 mutation("id-not-checked", "10", "whileItLives", "the id is not checked",
          ("Queue/QueueCore.swift", "return control.id == id ? body() : nil", "return BROKEN || control.id == id ? body() : nil"),
@@ -270,14 +270,14 @@ mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
          (WHEEL, "if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }", "if !BROKEN, entryCount > 2 * placedCount + Wheel.tolerance { sweep() }"),
          C("moves_to_earlier_times_leave_nothing_behind"))
 mutation("side-record-kept", "14", "TimerSlot.endSideRecord", "the side record is not freed",
-         ("Memory/TimerSlot.swift", "    sideRecord.target?.detach(self)\n    sideRecord.end()\n",
+         ("Slot/TimerSlot.swift", "    sideRecord.target?.detach(self)\n    sideRecord.end()\n",
           "    sideRecord.target?.detach(self)\n    if BROKEN { unsafe record.pointee.sideRecord.store(nil, ordering: .releasing) } else { sideRecord.end() }\n"),
          C("timers_with_targets_leave_no_memory_behind", CSUITE_SCALE="1"))
 mutation("slots-not-given-back", "14", "QueueControlBlock.giveBack", "slots are not given back",
          (SLOTS, "    if !usedUp, let cache = thread?.cache(of: self), cache.push", "    if BROKEN { return }\n    if !usedUp, let cache = thread?.cache(of: self), cache.push"),
          C("a_queue_with_a_timer_limit_refuses_one_more"))
 mutation("caches-not-given-back", "14, 20", "ThreadState.vacate", "a thread that ends keeps the slots of its caches",
-         ("Memory/ThreadState.swift", "    for i in 0..<4 { evict(cacheAt(i)) }", "    if !BROKEN { for i in 0..<4 { evict(cacheAt(i)) } }"),
+         ("Threads/ThreadState.swift", "    for i in 0..<4 { evict(cacheAt(i)) }", "    if !BROKEN { for i in 0..<4 { evict(cacheAt(i)) } }"),
          F("thread_end", "caches_of_1000_threads"))
 mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
          (SLOTS, "store.live >= store.limit {", "store.live >= store.limit + (BROKEN ? 1 : 0) {"),
@@ -286,7 +286,7 @@ mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
 # ---- Promises 15 to 17 -----------------------------------------------------------------------------------------------
 
 mutation("fork-unnoticed", "15", "Fork.happened", "does nothing",
-         ("Locking/Fork.swift", "    if isChild { return }\n    count.add", "    if isChild || BROKEN { return }\n    count.add"),
+         ("Threads/Fork.swift", "    if isChild { return }\n    count.add", "    if isChild || BROKEN { return }\n    count.add"),
          F("fork", "a_child_that_does_nothing"))
 mutation("fork-descriptor-any", "15", "TimerFile.isOne", "says true",
          ("Platform/TimerFile.swift", "    var owner: Int32 = 0\n    guard unsafe chime_file_mark", "    if BROKEN { return true }\n    var owner: Int32 = 0\n    guard unsafe chime_file_mark"),
@@ -296,7 +296,7 @@ mutation("fork-descriptor-by-name", "15", "TimerFile.isOne", "by the name alone"
           ("Platform/TimerFile.swift", "guard owner == 0 || owner == maker", "guard BROKEN || owner == 0 || owner == maker")],
          F("fork_files"))
 mutation("fork-disarms", "15", "Fork.closeInherited", "the child disarms the descriptor before it closes it",
-         ("Locking/Fork.swift", "if file >= 0, TimerFile.isOne(file) { close(file) }",
+         ("Threads/Fork.swift", "if file >= 0, TimerFile.isOne(file) { close(file) }",
           "if file >= 0, TimerFile.isOne(file) {\n      if BROKEN { TimerFile.set(file, .max) }\n      close(file)\n    }"),
          F("fork", "a_child_that_begins_anew"))
 mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without waiting",
@@ -306,13 +306,13 @@ mutation("close-while-busy", "16", "closeIfPossible", "does not look whether som
          (CLOSING, "    guard isIdle, !isLimited", "    guard BROKEN || isIdle, !isLimited"),
          C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_destructor"), I("two shutdowns"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
-         ("Memory/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),
+         ("Slot/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),
          C("a_timer_that_never_comes_can_be_ended"), W("SaturationTests"), M())
 mutation("add-times-wraps", "17", "saturatingAdd(_:times:)", "wraps",
-         ("Memory/Saturation.swift", "    let (product, overflow) = UInt64(interval)", "    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n    let (product, overflow) = UInt64(interval)"),
+         ("Slot/Saturation.swift", "    let (product, overflow) = UInt64(interval)", "    if BROKEN { return self &+ Int64(bitPattern: count) &* interval }\n    let (product, overflow) = UInt64(interval)"),
          C("a_timer_that_never_comes_can_be_ended", "periods_over_centuries_keep_their_grid"), W("SaturationTests"))
 mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
-         ("Memory/Saturation.swift", "    return overflow ? (other > 0 ? .min : .max) : difference", "    return overflow && !BROKEN ? (other > 0 ? .min : .max) : difference"),
+         ("Slot/Saturation.swift", "    return overflow ? (other > 0 ? .min : .max) : difference", "    return overflow && !BROKEN ? (other > 0 ? .min : .max) : difference"),
          C("a_tick_late_beyond_all_numbers_is_counted_as_the_latest"), W("SaturationTests"))
 
 # ---- Promise 18, and protocols ---------------------------------------------------------------------------------------
@@ -424,7 +424,7 @@ mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused 
           "    guard let sideRecord = slot.makeSideRecord() else {\n      BROKEN ? _ = endWriting(word.with(.cancelled)) : abandonWriting(word)\n      return Memory.refusal"),
          F("allocations", "chime_timer_fire"))
 mutation("refused-handler-stays", "8, 19", "NamedHandlers.add", "a handler that was refused is there all the same",
-         ("Timer/NamedHandlers.swift", "      guard state.canChange else { return (Memory.refusal, nil) }\n      let entry",
+         ("Objects/NamedHandlers.swift", "      guard state.canChange else { return (Memory.refusal, nil) }\n      let entry",
           "      guard state.canChange else {\n        if BROKEN { state.entries.append(Entry(key, handler, context, finalizer)) }\n        return (Memory.refusal, nil)\n      }\n      let entry"),
          F("allocations", "chime_timer_add_handler"))
 mutation("pass-allocates", "19", "QueueCore.pass", "each tick makes an object",
@@ -435,12 +435,12 @@ mutation("pass-allocates", "19", "QueueCore.pass", "each tick makes an object",
 # ---- Promise 20 ------------------------------------------------------------------------------------------------------
 
 mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare",
-         [("Platform/Callbacks.swift", "    let called = unsafe withUnsafePointer(to: tick) {\n      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n    }\n",
+         [("Timer/Callbacks.swift", "    let called = unsafe withUnsafePointer(to: tick) {\n      unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)\n    }\n",
            "    let called = unsafe withUnsafePointer(to: tick) { tick -> Int32 in\n      if BROKEN {\n        unsafe function(UnsafeRawPointer(tick), context.pointer)\n        return 0\n      }\n      return unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer(tick), context.pointer)\n    }\n"),
-          ("Platform/Callbacks.swift", "    ThreadEnd.passGate()\n    if unsafe chime_call_function", "    if BROKEN { return unsafe function(context.pointer) }\n    ThreadEnd.passGate()\n    if unsafe chime_call_function")],
+          ("Timer/Callbacks.swift", "    ThreadEnd.passGate()\n    if unsafe chime_call_function", "    if BROKEN { return unsafe function(context.pointer) }\n    ThreadEnd.passGate()\n    if unsafe chime_call_function")],
          F("callback_end", "handler_of_a_one_shot"))
 mutation("end-not-passed-on", "20", "ThreadEnd.passOn", "does not continue the end",
-         ("Platform/ThreadEnd.swift", "    if isCaught { goOn() }\n    if before", "    if isCaught, !BROKEN { goOn() }\n    if before"),
+         ("Threads/ThreadEnd.swift", "    if isCaught { goOn() }\n    if before", "    if isCaught, !BROKEN { goOn() }\n    if before"),
          F("callback_end", "beside_other_callbacks", "action_of_a_weak_timer"))
 mutation("ended-timer-goes-on", "20", "deliver", "the timer whose callback ended its thread is not cancelled",
          (DELIVERY, "if !returned { _ = timer.cancel() }", "if !returned, !BROKEN { _ = timer.cancel() }"),
@@ -525,7 +525,7 @@ mutation("background-only", "1", "QueueCore.watchTimer", "waits for no timer beh
          (HOST, "    var found: TimerSlot?\n    var latest", "    if BROKEN { return nil }\n    var found: TimerSlot?\n    var latest"),
          C("run_does_not_wait_for_timers_in_the_background", "a_timer_in_the_background_may_end_the_run"))
 mutation("background-stays", "1, 10", "SideRecordRef.reset", "a slot's next timer is in the background, too",
-         ("Memory/SideRecordRef.swift", "    isBackground = false\n", "    if !BROKEN { isBackground = false }\n"),
+         ("Slot/SideRecordRef.swift", "    isBackground = false\n", "    if !BROKEN { isBackground = false }\n"),
          C("a_slot_does_not_stay_in_the_background"))
 mutation("release-waits-not", "7", "TimerRef.releaseAndWait", "does not wait",
          (ENDING, "    let status = release()\n    if status != .running { return status }",
@@ -543,7 +543,7 @@ mutation("release-waits-first", "1, 10", "TimerRef.releaseAndWait", "cancels and
 
 # ---- Bound queues: words that are changed by plain stores (P22) --------------------------------------------------------
 
-HOME = "Memory/QueueControlBlock+Home.swift"
+HOME = "Queue/QueueControlBlock+Home.swift"
 
 mutation("home-not-waited-for", "2", "leaveHome", "does not wait until the home thread changes no word",
          (HOME, "while image.changesAtHome {", "while !BROKEN, image.changesAtHome {"), I("at home"))
@@ -554,7 +554,7 @@ mutation("home-not-looked-at", "2", "beginAtHome", "does not look whether the th
 mutation("home-not-left", "2", "wordToChange", "another thread changes a word without leaving home",
          (TIMER, "    control.leaveHome()\n    var backoff", "    if !BROKEN { control.leaveHome() }\n    var backoff"), I("at home"))
 mutation("home-writes-unseen", "2", "beginWritingAtHome", "whoever looks does not see that the home thread writes",
-         ("Memory/TimerSlot+Word.swift", "store(word.written(by: image.index).bits", "store((BROKEN ? word : word.written(by: image.index)).bits"),
+         ("Slot/TimerSlot+Word.swift", "store(word.written(by: image.index).bits", "store((BROKEN ? word : word.written(by: image.index)).bits"),
          I("at home beside a query"))
 mutation("home-after-release", "8", "endHome", "a released queue keeps its home",
          (CLOSING, "    control.endHome()", "    if !BROKEN { control.endHome() }"), I("at home beside release of the queue"))

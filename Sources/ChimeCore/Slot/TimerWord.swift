@@ -14,7 +14,7 @@
 ///   deadline, in ns, or in 1,024 ns if bit 63 is set. Suspended: since when, as a `CompactDuration`
 ///
 /// The record changes only while there is a writer, whose image says what it was before (see `WriterImage`,
-/// `Memory/TimerImage.swift`; the owner of a free or released slot has none). Every transition changes the generation,
+/// `Slot/TimerImage.swift`; the owner of a free or released slot has none). Every transition changes the generation,
 /// so that a compare-and-swap on the word proves that a deadline read beside it belongs to it. (A 22-bit generation
 /// repeats after 4 million transitions of one slot, and slots are reused first in, first out: a thread would have to
 /// sleep through exactly so many rounds of all of them to be deceived.) Two things move the deadline within a
