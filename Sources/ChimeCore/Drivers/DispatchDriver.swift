@@ -4,7 +4,7 @@ import Synchronization
 /// cannot wait. Armed by passes, which exclude each other; woken from anywhere.
 final class DispatchDriver: QueueDriver {
   private let dispatchContext: DispatchContext
-  private let machine: TimerMachine
+  private let source: WorkSource
   /// Brings a pass that cannot wait; gone after `close`. It holds the queue until then.
   private let waker: Locked<(any Runner)?>
   private let control: QueueControlBlock
@@ -21,7 +21,10 @@ final class DispatchDriver: QueueDriver {
     control = core.control
     dispatchContext = context
     // Holds the queue until `close`.
-    machine = TimerMachine(WorkSourceFactory(context.timerQueue), standing: TimerMachineHandler.of { core.pass() })
+    source = WorkSource.timer(context.timerQueue)
+    source.setEventHandler { core.pass() }
+    source.schedule(deadline: .max, interval: .max, leeway: 0)
+    source.activate()
     waker = Locked(context.queue.makeRunner { core.pass() })
   }
 
@@ -48,13 +51,7 @@ final class DispatchDriver: QueueDriver {
     self.distance.store(distance, ordering: .relaxed)
     self.interval.store(goesOn ? distance : .max, ordering: .relaxed)
     withoutCancellation {
-      do throws(TimerMachine.ScheduleError) {
-        // libdispatch counts from the zero of CLOCK_MONOTONIC.
-        let plan = TimerMachinePlan(deadline: max(time, 1), interval: goesOn ? distance : .max, leeway: 0)
-        _ = try machine.perform(.restart, plan: plan)
-      } catch {
-        invariantFailure("the driver's deadline", time)
-      }
+      source.schedule(deadline: time, interval: goesOn ? distance : .max, leeway: 0)
     }
   }
 
@@ -65,7 +62,7 @@ final class DispatchDriver: QueueDriver {
 
   func close() {
     withoutCancellation {
-      machine.shutDown()
+      source.cancel()
       let runner = waker.withLock { waker in
         defer { waker = nil }
         return waker

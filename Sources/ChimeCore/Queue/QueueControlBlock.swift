@@ -38,7 +38,6 @@ import Synchronization
   let honoursLeeway = Atomic<Bool>(false)
   let isLimited = Atomic<Bool>(false)
   /// The thread that changes words by plain stores; see `setHome` (P22, Sources/README.md).
-  let home = Atomic<UInt64>(0)
   let index: UInt32
   /// Where a thread's state has the cache for this control block's slots (see `ThreadState.cache`).
   let cacheOffset: UInt32

@@ -32,7 +32,6 @@ extension QueueCore {
   private static func beginClosing(_ id: UInt64) -> (core: QueueCore, status: Status)? {
     guard let control = QueueControlBlocks.find(id), let core = control.core, core.id == id, control.retireID(id)
     else { return nil }
-    control.endHome()
     // No pass ends the queue until the timers have been visited: the next queue of the control block has timers of its
     // own (P7b, Sources/README.md).
     core.outstanding.add(1, ordering: .sequentiallyConsistent)

@@ -150,7 +150,6 @@ extension QueueControlBlock {
     unsafe storage.pointee.runsInCalls.store(runsInCalls, ordering: .relaxed)
     unsafe storage.pointee.givesRecords.store(options.givesRecords, ordering: .relaxed)
     unsafe storage.pointee.isPlain.store(!isWall && !options.givesRecords, ordering: .relaxed)
-    setHome(options.isBound && chime_prepare_barrier() ? ThreadState.obtain()?.image : nil)
     unsafe storage.pointee.honoursLeeway.store(!isVirtual || options.honoursLeeway, ordering: .relaxed)
     unsafe storage.pointee.stopIsPending.store(0, ordering: .relaxed)
     virtualNow = options.start

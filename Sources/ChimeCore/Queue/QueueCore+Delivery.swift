@@ -19,7 +19,6 @@ extension QueueCore {
   /// - Parameter version: of the slot, when it was given its turn; `nil` for any.
   func deliver(_ slot: TimerSlot, _ turn: Turn, of version: UInt32?, _ frame: CurrentFrame) -> Int64 {
     let now = control.now
-    let image = frame.thread.image ?? WriterImages.own()
     var word = slot.word
     var backoff = Backoff()
     while true {
@@ -34,18 +33,16 @@ extension QueueCore {
       if isOver || word.isBusy {
         // A timer whose tick was taken as a record has lost its position here: the next taking puts it back.
         if word.isLive, word.isBusy, givesRecords { endIsWanted = true }
-        WriterImages.finish(image.index)
         return now
       }
       if !word.hasPendingCallback {
         let deadline = slot.dueTime(word)
         guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {
           if word.isRunning, turn == .due { sendOn(slot, word) }
-          WriterImages.finish(image.index)
           return now
         }
       }
-      if slot.beginWriting(word, setting: TimerWord.busyBit, image) { break }
+      if slot.beginWriting(word, setting: TimerWord.busyBit) { break }
       word = slot.word
     }
     // The timer is now busy, and this thread is its writer. Any earlier handler ended before this claim.

@@ -52,8 +52,7 @@ enum Slab: ProcessState {
   static func prepare() -> Bool {
     chunkCount.withLock { _ in
       if unsafe table.load(ordering: .acquiring) != nil { return true }
-      guard WriterImages.prepare(),
-        let memory = unsafe Memory.map(maximumChunks * MemoryLayout<Entry>.size, isTable: true),
+      guard let memory = unsafe Memory.map(maximumChunks * MemoryLayout<Entry>.size, isTable: true),
         let numbers = unsafe Memory.map(maximumChunks * MemoryLayout<UInt16>.size, isTable: true),
         let ends = unsafe Memory.map(maximumChunks * MemoryLayout<UInt16>.size, isTable: true)
       else { return false }

@@ -22,22 +22,6 @@ extension TimerSlot {
     ).exchanged
   }
 
-  // MARK: At home
-
-  /// Changes a word with the home bit by a plain store, on the queue's home thread. `nil`, and nothing is changed, on
-  /// any other thread, or if there is no change for the word; else the word before. No other thread looks at something
-  /// in return for a change of these, as in the table's other rows: the pass, and `run`, are the home thread's own
-  /// (P22, Sources/README.md).
-  @inline(__always)
-  func changeAtHome(on control: QueueControlBlock, _ change: (TimerWord) -> TimerWord?) -> TimerWord? {
-    guard word.isAtHome, let image = ThreadState.existing?.image, control.beginAtHome(image) else { return nil }
-    defer { control.endAtHome(image) }
-    let word = word
-    guard word.isAtHome, let new = change(word) else { return nil }
-    unsafe record.pointee.word.store(new.bits, ordering: .releasing)
-    return word
-  }
-
   // MARK: In one swap
 
   /// Makes a free slot, which is the caller's alone and has its record filled in, a timer of the queue with that id;
@@ -48,10 +32,9 @@ extension TimerSlot {
   /// that a pass has to look at is linked in the inbox already when the word is swapped, which asks for the flag (P1).
   @inline(__always)
   func publish(
-    _ state: TimerState, hasCallback: Bool = false, inInbox: Bool = true, atHome: Bool = false,
+    _ state: TimerState, hasCallback: Bool = false, inInbox: Bool = true,
     on control: QueueControlBlock, of queue: UInt64
   ) -> Bool {
-    if word.isAtHome { control.leaveHome() }
     while true {
       let free = word
       if inInbox, !free.isInInbox {
@@ -60,7 +43,7 @@ extension TimerSlot {
         continue
       }
       guard control.id == queue else { return false }
-      let timer = free.made(state).atHome(atHome)
+      let timer = free.made(state)
       if swap(free, for: hasCallback ? timer.setting(TimerWord.callbackPendingBit) : timer) { return true }
     }
   }
@@ -70,18 +53,7 @@ extension TimerSlot {
   @inline(__always)
   func publishOnce(_ state: TimerState, on control: QueueControlBlock, of queue: UInt64) -> Bool {
     let free = word
-    return free.isInInbox && !free.isAtHome && control.id == queue && swap(free, for: free.made(state))
-  }
-
-  /// `publish` on a queue that has a home: there the word gets the home bit.
-  @inline(never)
-  func publishNearHome(_ state: TimerState, on control: QueueControlBlock, of queue: UInt64) -> Bool {
-    let before = changeAtHome(on: control) { free in
-      free.isInInbox && control.id == queue ? free.made(state) : nil
-    }
-    if before != nil { return true }
-    let isHome = ThreadState.existing?.image.map(control.isHome) ?? false
-    return publish(state, atHome: isHome, on: control, of: queue)
+    return free.isInInbox && control.id == queue && swap(free, for: free.made(state))
   }
 
   /// Makes sure that a `publish` which has looked at the queue's id before this fails.
@@ -104,33 +76,8 @@ extension TimerSlot {
 
   /// Becomes the timer's writer, sets flags in the word, and leaves an image of the timer for those who look meanwhile.
   @inline(__always)
-  func beginWriting(_ word: TimerWord, setting flags: UInt64 = 0, _ image: WriterImage) -> Bool {
-    image.prepare(word)
-    guard swap(word, for: word.setting(flags).written(by: image.index)) else { return false }
-    image.take(self)
-    return true
-  }
-
-  /// The same by a plain store, on the queue's home thread, for a word with the home bit; false in any other case. Until
-  /// `endWritingAtHome` nobody else changes the word.
-  @inline(__always)
-  func beginWritingAtHome(_ word: TimerWord, _ image: WriterImage, on control: QueueControlBlock) -> Bool {
-    guard control.beginAtHome(image) else { return false }
-    guard self.word == word else {
-      control.endAtHome(image)
-      return false
-    }
-    image.prepare(word)
-    unsafe record.pointee.word.store(word.written(by: image.index).bits, ordering: .releasing)
-    image.take(self)
-    return true
-  }
-
-  /// Ends what `beginWritingAtHome` has begun. The slot may have been linked in the inbox meanwhile.
-  @inline(__always)
-  func endWritingAtHome(_ new: TimerWord, _ image: WriterImage, on control: QueueControlBlock) {
-    unsafe record.pointee.word.store(new.over(word).clearing(TimerWord.writerBit).bits, ordering: .releasing)
-    control.endAtHome(image)
+  func beginWriting(_ word: TimerWord, setting flags: UInt64 = 0) -> Bool {
+    swap(word, for: word.setting(flags | TimerWord.writerBit))
   }
 
   /// Ends the writing with what the writer decided. Gives the word that this one took the place of.
@@ -140,7 +87,6 @@ extension TimerSlot {
     while true {
       let current = word
       guard swap(current, for: new.over(current).clearing(TimerWord.writerBit)) else { continue }
-      WriterImages.finish(current.image)
       return current
     }
   }
@@ -156,7 +102,6 @@ extension TimerSlot {
       if !current.isInInbox {
         link(into: control)
       } else if swap(current, for: new.over(current).clearing(TimerWord.writerBit)) {
-        WriterImages.finish(current.image)
         return current
       }
     }
@@ -172,7 +117,6 @@ extension TimerSlot {
         swap(
           current, for: current.isBusy ? next.clearing(TimerWord.writerBit) : next.setting(TimerWord.writerBit))
       else { continue }
-      WriterImages.finish(current.image)
       return current
     }
   }
@@ -223,7 +167,6 @@ extension TimerSlot {
     while true {
       let word = word
       guard word.isBusy, self.version == version else { return false }
-      if word.isAtHome { Slab.owner(of: self).leaveHome() }
       if word.isWaited || swap(word, for: word.setting(TimerWord.waitedBit)) { return true }
     }
   }

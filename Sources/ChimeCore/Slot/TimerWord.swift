@@ -33,7 +33,6 @@ struct TimerWord: Equatable {
   static var callbackPendingBit: UInt64 { 1 << 6 }
   static var enqueuedBit: UInt64 { 1 << 7 }
   static var waitedBit: UInt64 { 1 << 8 }
-  static var homeBit: UInt64 { 1 << 9 }
   static var generationShift: UInt64 { 10 }
   static var generationBits: UInt64 { 22 }
   #if !CHIME_INTERLEAVINGS
@@ -53,18 +52,9 @@ struct TimerWord: Equatable {
   var isRunningAlone: Bool {
     bits & (7 | TimerWord.busyBit | TimerWord.writerBit) == TimerWord.code(of: .running)
   }
-  /// The same for a word with, or without, the home bit.
+  /// A live timer without a writer and without a running callback.
   @inline(__always)
-  func isRunningAlone(atHome: Bool) -> Bool {
-    bits & (7 | TimerWord.busyBit | TimerWord.writerBit | TimerWord.homeBit)
-      == TimerWord.code(of: .running) | (atHome ? TimerWord.homeBit : 0)
-  }
-  /// A live timer without a writer and without a running callback, whose word has, or has not, the home bit.
-  @inline(__always)
-  func isLiveAlone(atHome: Bool) -> Bool {
-    (bits ^ (atHome ? TimerWord.homeBit : 0))
-      & (7 | TimerWord.busyBit | TimerWord.writerBit | TimerWord.homeBit) &- 1 < 5
-  }
+  var isLiveAlone: Bool { bits & (7 | TimerWord.busyBit | TimerWord.writerBit) &- 1 < 5 }
   /// A live timer: its id still names it.
   @inline(__always) var isLive: Bool { code &- 1 < 5 }
 
@@ -84,7 +74,6 @@ struct TimerWord: Equatable {
 
   @inline(__always) var isBusy: Bool { bits & TimerWord.busyBit != 0 }
   @inline(__always) var hasWriter: Bool { bits & TimerWord.writerBit != 0 }
-  @inline(__always) var isAtHome: Bool { bits & TimerWord.homeBit != 0 }
   @inline(__always) var isInInbox: Bool { bits & TimerWord.inboxBit != 0 }
   @inline(__always) var hasPendingCallback: Bool { bits & TimerWord.callbackPendingBit != 0 }
   @inline(__always) var isEnqueued: Bool { bits & TimerWord.enqueuedBit != 0 }
@@ -120,12 +109,6 @@ struct TimerWord: Equatable {
   @inline(__always)
   var freed: TimerWord {
     with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement.clearing(TimerWord.callbackPendingBit)
-  }
-
-  /// This word with the home bit, or without.
-  @inline(__always)
-  func atHome(_ isAtHome: Bool) -> TimerWord {
-    isAtHome ? setting(TimerWord.homeBit) : clearing(TimerWord.homeBit)
   }
 
   @inline(__always)
@@ -173,23 +156,6 @@ struct TimerWord: Equatable {
 
   @inline(__always)
   var withoutPostponement: TimerWord { TimerWord(bits & 0xFFFF_FFFF) }
-
-  // MARK: With a writer
-
-  /// This word with a writer, whose image it names.
-  @inline(__always)
-  func written(by image: UInt32) -> TimerWord {
-    TimerWord(bits & 0xFFFF_FFFF | TimerWord.writerBit | UInt64(image) << 32)
-  }
-
-  /// The index of the writer's image.
-  @inline(__always)
-  var image: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
-
-  /// Whether both words have the same writer.
-  func hasWriter(of other: TimerWord) -> Bool {
-    hasWriter && other.hasWriter && image == other.image && generation == other.generation && code == other.code
-  }
 
   /// This word's state, generation, callback-pending flag and postponement, with the flags of `current` that others
   /// own: busy, inbox, enqueued and waited can change while there is a writer.

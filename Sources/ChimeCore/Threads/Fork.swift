@@ -48,7 +48,6 @@ package enum Fork {
     step.take(in: QueueControlBlocks.self)
     step.take(in: WaitRegistry.self)
     step.take(in: ThreadState.self)
-    step.take(in: WriterImages.self)
     step.take(in: Labels.self)
     step.take(in: OwnThread.self)
     step.take(in: WallClock.self)

@@ -8,8 +8,6 @@ import Synchronization
   /// The innermost callback that this thread is inside; nil outside callbacks.
   var frame: UnsafeMutablePointer<Frame>?
   var startOrder: UInt32 = 0
-  /// See `WriterImage`; 0: none of its own.
-  var image: UInt32 = 0
   /// A callback has ended the thread; see `ThreadEnd`.
   var hasEnded = false
   /// The thread's run loop, retained; nil until it is asked for.
@@ -156,7 +154,6 @@ import Synchronization
     // SAFETY: the thread's state is this one only until `body` has returned.
     return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
       let thread = unsafe ThreadState(storage: pointer)
-      unsafe pointer.pointee.image = WriterImages.take() ?? 0
       unsafe chime_set_thread_state(pointer)
       defer { thread.vacate() }
       return body(thread)
@@ -168,9 +165,7 @@ import Synchronization
     guard let memory = unsafe malloc(MemoryLayout<ThreadStorage>.size) else { return nil }
     let storage = unsafe memory.bindMemory(to: ThreadStorage.self, capacity: 1)
     unsafe storage.initialize(to: ThreadStorage())
-    unsafe storage.pointee.image = WriterImages.take() ?? 0
     guard unsafe pthread_setspecific(key.load(ordering: .relaxed) &- 1, storage) == 0 else {
-      unsafe giveBackImage(storage)
       unsafe free(memory)
       return nil
     }
@@ -197,19 +192,6 @@ import Synchronization
     loop = nil
     chime_set_thread_state(nil)
     for i in 0..<4 { evict(cacheAt(i)) }
-    unsafe ThreadState.giveBackImage(storage)
-  }
-
-  private static func giveBackImage(_ storage: UnsafeMutablePointer<ThreadStorage>) {
-    let image = unsafe storage.pointee.image
-    if image != 0 { WriterImages.giveBack(image) }
-  }
-
-  /// The image that this thread leaves of a timer that it writes; `nil` when it has none of its own.
-  @inline(__always)
-  var image: WriterImage? {
-    let index = unsafe storage.pointee.image
-    return index == 0 ? nil : WriterImages.image(index)
   }
 
   // MARK: Start order

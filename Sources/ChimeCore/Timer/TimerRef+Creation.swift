@@ -95,10 +95,7 @@ extension TimerRef {
     _ deadline: Int64, _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?,
     _ before: UInt64?
   ) -> Status {
-    guard
-      control.hasHome
-        ? slot.publishNearHome(.running, on: control, of: queue) : slot.publish(.running, on: control, of: queue)
-    else { return unsafe giveUp(control, ThreadState.existing, out, before) }
+    guard slot.publish(.running, on: control, of: queue) else { return unsafe giveUp(control, ThreadState.existing, out, before) }
     return deadline < control.nextWakeUp || Trace.isOn ? finishPlain(control) : .ok
   }
 

@@ -5,19 +5,9 @@ extension TimerRef {
   package static func cancel(_ id: UInt64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     let word = slot.word
-    guard word.isRunningAlone(atHome: false), word.generation != TimerWord.generationMask,
+    guard word.isRunningAlone, word.generation != TimerWord.generationMask,
       slot.isNamed(by: id, without: .hasSideRecord), slot.cancel(word)
-    else { return cancelOtherwise(id, slot, control) }
-    return control.isWatching(slot) || Trace.isOn ? finishCancel(id, slot, control) : .ok
-  }
-
-  @inline(never)
-  private static func cancelOtherwise(_ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock) -> Status {
-    let before = slot.changeAtHome(on: control) { word in
-      word.isRunningAlone(atHome: true) && word.generation != TimerWord.generationMask
-        && slot.isNamed(by: id, without: .hasSideRecord) ? word.cancelled : nil
-    }
-    guard before != nil else { return TimerRef(id)?.cancel() ?? .unknownHandle }
+    else { return TimerRef(id)?.cancel() ?? .unknownHandle }
     return control.isWatching(slot) || Trace.isOn ? finishCancel(id, slot, control) : .ok
   }
 
@@ -33,8 +23,8 @@ extension TimerRef {
   package static func release(_ id: UInt64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     let word = slot.word
-    guard word.isLiveAlone(atHome: false), slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
-      return releaseOtherwise(id, slot, control)
+    guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
+      return TimerRef(id)?.release() ?? .unknownHandle
     }
     return takesBack(slot, word, control) ? .ok : finishRelease(id, word)
   }
@@ -47,31 +37,29 @@ extension TimerRef {
   }
 
   @inline(never)
-  private static func releaseOtherwise(_ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock) -> Status {
-    let before = slot.changeAtHome(on: control) { word in
-      word.isLiveAlone(atHome: true) && slot.isNamed(by: id, without: .hasSideRecord) ? word.freed : nil
-    }
-    guard let before else { return TimerRef(id)?.release() ?? .unknownHandle }
-    return takesBack(slot, before, control) ? .ok : finishRelease(id, before)
-  }
-
-  @inline(never)
   private static func finishRelease(_ id: UInt64, _ word: TimerWord) -> Status {
     TimerRef(id)?.finishRelease(word) ?? .ok
   }
 
   package static func postpone(_ id: UInt64, delay: Int64) -> Status {
-    TimerRef(id)?.postpone(delay: delay) ?? .unknownHandle
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
+    return postpone(id, slot, control, to: control.now.saturatingAdd(delay), delay: delay)
   }
 
-  /// `postpone(until:)`: one compare-and-swap for a running one-shot, if the word can hold the distance; few other
-  /// timers are ever postponed.
   package static func postpone(_ id: UInt64, until target: Int64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
+    return postpone(id, slot, control, to: target, delay: nil)
+  }
+
+  /// One compare-and-swap for a running one-shot, if the word can hold the distance.
+  @inline(__always)
+  private static func postpone(
+    _ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock, to target: Int64, delay: Int64?
+  ) -> Status {
     let word = slot.word
-    guard word.isRunningAlone(atHome: false), let moved = postponed(word, slot, id, until: target, control),
+    guard word.isRunningAlone, let moved = postponed(word, slot, id, until: target, control),
       slot.postpone(word, moved)
-    else { return postponeOtherwise(id, until: target, slot, control) }
+    else { return TimerRef(id)?.postpone(to: target, delay: delay) ?? .unknownHandle }
     return Trace.isOn ? finishPostpone(id) : .ok
   }
 
@@ -85,17 +73,6 @@ extension TimerRef {
       let moved = word.moved(by: target &- deadline, on: control), word.isPostponed(less: moved)
     else { return nil }
     return moved
-  }
-
-  @inline(never)
-  private static func postponeOtherwise(
-    _ id: UInt64, until target: Int64, _ slot: TimerSlot, _ control: QueueControlBlock
-  ) -> Status {
-    let before = slot.changeAtHome(on: control) { word in
-      word.isRunningAlone(atHome: true) ? postponed(word, slot, id, until: target, control) : nil
-    }
-    guard before != nil else { return TimerRef(id)?.postpone(until: target) ?? .unknownHandle }
-    return Trace.isOn ? finishPostpone(id) : .ok
   }
 
   /// A one-shot's schedule without policies.
@@ -118,14 +95,14 @@ extension TimerRef {
   @inline(never)
   package static func rearm(_ id: UInt64, _ schedule: PlainSchedule?) -> Status? {
     guard let (slot, control) = Slab.findWithOwner(of: id), control.isPlain, !Trace.isOn,
-      let thread = ThreadState.existing, let image = thread.image
+      let thread = ThreadState.existing
     else { return nil }
     if let schedule, !schedule.firstIsDeadline, schedule.first < 0 { return nil }
     Slab.prefetchPosition(of: slot.index)
     let word = slot.word
     guard word.isRunningAlone, word.generation != TimerWord.generationMask,
       slot.isNamed(by: id, without: .hasSideRecord),
-      word.isAtHome ? slot.beginWritingAtHome(word, image, on: control) : slot.beginWriting(word, image)
+      slot.beginWriting(word)
     else { return nil }
     // A side record can have been added between the look and the swap, and a tick delivered. It holds named handlers and
     // the number of missed ticks at most, which stay.
@@ -140,11 +117,7 @@ extension TimerRef {
     slot.deadline = slot.flags.contains(.firstIsDeadline) ? first : control.deadline(after: first)
     slot.startOrder = thread.nextStartOrder()
     let timer = TimerRef(slot: slot, version: slot.version), new = word.withNextGeneration.withoutPostponement
-    if word.isAtHome {
-      timer.endWritingAtHome(new, image)
-    } else {
-      timer.endWriting(new)
-    }
+    timer.endWriting(new)
     return .ok
   }
 

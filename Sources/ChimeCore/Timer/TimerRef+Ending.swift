@@ -1,22 +1,8 @@
 /// Cancelling and releasing.
 extension TimerRef {
-  /// Stops the timer; ignored unless running or suspended. One compare-and-swap for a timer without a side record.
+  /// Stops the timer; ignored unless running or suspended.
   @inline(never)
   package func cancel() -> Status {
-    while let word = wordToChange, let state = word.state {
-      guard Transition(from: state, on: .cancel).next != nil else { return .ignored }
-      if slot.hasSideRecord || word.generation == TimerWord.generationMask { return cancelSlowly() }
-      if slot.cancel(word) {
-        if state == .running { control.noteEnd(of: slot) }
-        Trace.note(.cancelled, self)
-        return word.isBusy ? .running : .ok
-      }
-    }
-    return .invalidHandle
-  }
-
-  @inline(never)
-  private func cancelSlowly() -> Status {
     guard var word = beginWriting() else { return .invalidHandle }
     guard let state = word.state, Transition(from: state, on: .cancel).next != nil else {
       abandonWriting(word)
@@ -61,19 +47,6 @@ extension TimerRef {
   /// Makes whoever ends the timer's running callback wake those who wait; false if none is running.
   func requestWakeUp() -> Bool { slot.requestWakeUp(of: version) }
 
-  /// Ends the timer: the id is stale at once. One compare-and-swap for a timer that has no side record and is not busy;
-  /// otherwise the last of this call, the running handler and the pass frees it.
-  @inline(never)
-  package func release() -> Status {
-    // Once the queue was released, the slot is owned before it is free: a box in it goes in a pass (see `dispose`), for
-    // which the queue's end waits.
-    while let word = wordToChange {
-      if word.isBusy || slot.hasSideRecord || control.id == 0 { return releaseSlowly() }
-      if slot.release(word) { return finishRelease(word) }
-    }
-    return .invalidHandle
-  }
-
   /// What follows the swap that has freed the slot.
   @inline(never)
   func finishRelease(_ word: TimerWord) -> Status {
@@ -89,8 +62,9 @@ extension TimerRef {
     return .ok
   }
 
+  /// Ends the timer: the id is stale at once. The last of this call, the running handler and the pass frees it.
   @inline(never)
-  private func releaseSlowly() -> Status {
+  package func release() -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
     if let sideRecord = slot.sideRecord, sideRecord.value.cancelHandler != nil,
       word.state == .running || word.state == .suspended

@@ -128,51 +128,16 @@ extension TimerRef {
   }
 
   /// Moves the next deadline to `delay` from now, if that is later.
-  /// - Parameter delay: 0 or more.
-  @inline(__always)
-  package func postpone(delay: Int64) -> Status {
-    postpone(to: control.now.saturatingAdd(delay), delay: delay)
-  }
+  package func postpone(delay: Int64) -> Status { postpone(to: control.now.saturatingAdd(delay), delay: delay) }
 
-  /// Moves the next deadline to a point in time, if that is later. One compare-and-swap: the word holds the distance
-  /// from the record's deadline, and the swap proves that the deadline that was read belongs to it.
-  @inline(never)
-  package func postpone(until target: Int64) -> Status {
-    slot.flags.contains(.onWallClock) ? postponeSlowly(to: target, delay: nil) : postpone(to: target, delay: nil)
-  }
-
-  private func postpone(to target: Int64, delay: Int64?) -> Status {
-    while let word = wordToChange, let state = word.state {
-      guard Transition(from: state, on: .postpone).next != nil else { return .ignored }
-      // A tick of a repeating timer and a step of the wall clock move the deadline and can leave the word as it was, so
-      // that the swap would prove nothing.
-      if state == .suspended || !slot.flags.isDisjoint(with: [.repeating, .onWallClock]) {
-        return postponeSlowly(to: target, delay: delay)
-      }
-      let deadline = slot.deadline
-      if word.dueTime(deadline) >= target {
-        // Nothing to move, if deadline and word belong together (P3c, Sources/README.md).
-        atomicMemoryFence(ordering: .acquiring)
-        guard slot.word == word else { continue }
-        Trace.note(.postponed, self)
-        return .ok
-      }
-      guard let moved = word.moved(by: target.saturatingSubtract(deadline), on: control) else {
-        return postponeSlowly(to: target, delay: delay)
-      }
-      if slot.postpone(word, moved) {
-        Trace.note(.postponed, self)
-        return .ok
-      }
-    }
-    return .invalidHandle
-  }
+  /// Moves the next deadline to a point in time, if that is later.
+  package func postpone(until target: Int64) -> Status { postpone(to: target, delay: nil) }
 
   /// The same through the record: for suspended and repeating timers, timers on the wall clock, and distances that the
   /// word cannot hold (beyond 36 minutes, in virtual time 2.1 s).
   /// - Parameter target: on the queue's clock; for a delay, in the queue's internal time.
   @inline(never)
-  private func postponeSlowly(to target: Int64, delay: Int64?) -> Status {
+  func postpone(to target: Int64, delay: Int64?) -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
     guard let state = word.state, Transition(from: state, on: .postpone).next != nil else {
       abandonWriting(word)

@@ -49,12 +49,11 @@ package struct TimerRef: Sendable {
   @inline(__always)
   var wordToChange: TimerWord? {
     guard let word else { return nil }
-    return word.hasWriter || word.isAtHome ? waitToChange() : word
+    return word.hasWriter ? waitToChange() : word
   }
 
   @inline(never)
   private func waitToChange() -> TimerWord? {
-    control.leaveHome()
     var backoff = Backoff()
     while let word {
       if !word.hasWriter { return word }
@@ -73,15 +72,13 @@ package struct TimerRef: Sendable {
     // The end of the writing reads the position. The locked operations until then would have that cache miss wait for
     // the record's.
     Slab.prefetchPosition(of: slot.index)
-    let image = WriterImages.own()
     while let word = wordToChange {
       let sends = sending && !word.isInInbox
-      if slot.beginWriting(word, setting: sends ? TimerWord.inboxBit : 0, image) {
+      if slot.beginWriting(word, setting: sends ? TimerWord.inboxBit : 0) {
         if sends { control.push(slot) }
         return word
       }
     }
-    WriterImages.finish(image.index)
     return nil
   }
 
@@ -116,17 +113,6 @@ package struct TimerRef: Sendable {
     // Whoever looked for the next deadline may have placed it there, and armed nothing.
     control.wakeIfEarlier(time)
     return replaced.isBusy
-  }
-
-  /// The same at home, for a running timer without a callback under way. The pass is this thread's own, and so is the
-  /// look for the next deadline: neither comes in between.
-  @inline(__always)
-  func endWritingAtHome(_ new: TimerWord, _ image: WriterImage) {
-    let control = control
-    let time = wakeTime(new, control)
-    if !isPlaced(by: time, control) { slot.link(into: control) }
-    slot.endWritingAtHome(new, image, on: control)
-    control.wakeIfEarlier(time)
   }
 
   /// The same for a timer that the pass has to look at by that time.

@@ -3,7 +3,7 @@
 /// A scenario or more for each row of the table of protocols.
 extension Scenario {
   static let protocols: [Scenario] =
-    queries + ends + rings + stale + closing + objects + wallClock + runLoops + homes + standing
+    queries + ends + rings + stale + closing + objects + wallClock + runLoops + standing
 
   // MARK: Position and writer: a timer that is being written or looked at is not forgotten
 
@@ -159,8 +159,6 @@ extension Scenario {
   /// Has the calling thread be one without memory for an image of its own (P3d).
   private static func shareImage() {
     guard let storage = ThreadState.obtain()?.storage else { return }
-    WriterImages.giveBack(storage.pointee.image)
-    storage.pointee.image = 0
   }
 
   // MARK: run ends with the last timer
