@@ -22,8 +22,8 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   }
 
   let state = Locked(State())
-  /// The loop's thread, as `pthread_self` gives it; 0 until Chime has been on it.
-  private let thread = Atomic<UInt>(0)
+  /// The loop's thread, by its `ThreadNumber`; 0 until Chime has been on it.
+  private let thread = Atomic<UInt64>(0)
   private let ended = Atomic<Bool>(false)
 
   /// The run loops that Chime has met.
@@ -68,10 +68,10 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   // MARK: Its thread
 
   /// Whether the caller is on the loop's thread.
-  var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) && !hasEnded }
+  var isCurrent: Bool { thread.load(ordering: .relaxed) == ThreadNumber.current && !hasEnded }
 
-  /// The thread, as `pthread_self` gives it there; 0 until it is known.
-  var threadNumber: UInt { thread.load(ordering: .relaxed) }
+  /// The thread's `ThreadNumber`; 0 until it is known.
+  var threadNumber: UInt64 { thread.load(ordering: .relaxed) }
 
   /// Whether the loop's thread has ended.
   package var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
@@ -94,7 +94,7 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   /// Notes, on the loop's thread, which thread that is, and has `end` called when it ends.
   func bind() {
     if thread.load(ordering: .relaxed) != 0 { return }
-    thread.store(UInt(pthread_self()), ordering: .relaxed)
+    thread.store(ThreadNumber.current, ordering: .relaxed)
     state.withLock { $0.cf = CFRunLoopGetCurrent() }
     guard let key = FoundationLoop.endOfThread else { return }
     // SAFETY: the key's destructor takes the reference back.

@@ -12,6 +12,7 @@
  */
 #ifndef CHIME_CALLBACK_GUARD_H
 #define CHIME_CALLBACK_GUARD_H
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 
@@ -108,13 +109,30 @@ static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void)
 
 #endif
 
-/* 0: the function has returned; 1: it has ended the thread, which goes on here all the same. */
-static inline int chime_call_tick(void (*function)(const void *, void *), const void *tick, void *context) {
+static inline int chime_guarded_tick(void (*function)(const void *, void *), const void *tick, void *context) {
   CHIME_GUARDED_CALL(function(tick, context));
 }
 
-static inline int chime_call_function(void (*function)(void *), void *context) {
+static inline int chime_guarded_function(void (*function)(void *), void *context) {
   CHIME_GUARDED_CALL(function(context));
+}
+
+/*
+ * 0: the function has returned; 1: it has ended the thread, which goes on here all the same. Whatever the function did to
+ * errno, the call of Chime's that it runs inside leaves errno as it was.
+ */
+static inline int chime_call_tick(void (*function)(const void *, void *), const void *tick, void *context) {
+  const int error = errno;
+  const int ended = chime_guarded_tick(function, tick, context);
+  errno = error;
+  return ended;
+}
+
+static inline int chime_call_function(void (*function)(void *), void *context) {
+  const int error = errno;
+  const int ended = chime_guarded_function(function, context);
+  errno = error;
+  return ended;
 }
 
 #ifdef __cplusplus

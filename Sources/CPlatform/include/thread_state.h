@@ -1,13 +1,28 @@
 /*
- * thread_state.h - one pointer for each thread, reached without a call: initial-exec storage, which a library loaded by
- * dlopen can have, too, as long as it is this little. (pthread_getspecific is some 25 instructions each time.)
+ * thread_state.h - one pointer and one number for each thread, reached without a call: initial-exec storage, which a
+ * library loaded by dlopen can have, too, as long as it is this little. (pthread_getspecific is some 25 instructions each
+ * time.)
  */
 #ifndef CHIME_THREAD_STATE_H
 #define CHIME_THREAD_STATE_H
+
+#include <stdint.h>
 
 extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local void *thread_state_of_chime;
 
 static inline void *chime_thread_state(void) { return thread_state_of_chime; }
 static inline void chime_set_thread_state(void *state) { thread_state_of_chime = state; }
+
+/*
+ * The calling thread's number, above 0, which no other thread of the process has or will have. (The number of a thread that
+ * has ended, as pthread_self gives it, is soon another thread's.)
+ */
+uint64_t chime_number_thread(void);
+
+extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local uint64_t thread_number_of_chime;
+
+static inline uint64_t chime_own_thread_number(void) {
+  return thread_number_of_chime != 0 ? thread_number_of_chime : chime_number_thread();
+}
 
 #endif

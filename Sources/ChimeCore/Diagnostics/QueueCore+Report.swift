@@ -121,32 +121,32 @@ extension TextWriter {
 extension TimerRef {
   /// Writes a line; nothing if the id is stale.
   fileprivate func report(at now: Int64, _ text: inout TextWriter) {
-    guard let image, let state = image.word.state else { return }
+    guard let snapshot, let state = snapshot.word.state else { return }
     text.add("timer ")
     text.add(id)
     tellLabel(&text)
     text.add(": ")
     text.add(state.name)
-    let due = state == .running ? image.dueTime : .max
+    let due = state == .running ? snapshot.due : .max
     if due > now, due != .max { text.add(phrase: ", due in %d", due.saturatingSubtract(now)) }
     if due <= now { text.add(phrase: ", due %d ago", now.saturatingSubtract(due)) }
-    if image.flags.contains(.repeating) { text.add(phrase: ", every %d", image.period) }
-    text.add(", ", image.sequence, " ticks")
-    text.add(", ", image.missed, " missed")
-    if image.word.isBusy {
-      let missed = image.missedMeanwhile(at: now)
+    if snapshot.flags.contains(.repeating) { text.add(phrase: ", every %d", snapshot.period) }
+    text.add(", ", snapshot.sequence, " ticks")
+    text.add(", ", snapshot.missed, " missed")
+    if snapshot.word.isBusy {
+      let missed = snapshot.missedMeanwhile(at: now)
       if missed > 0 { text.add(", ", missed, " missed while its handler runs") } else { text.add(", its handler runs") }
     }
     text.add("\n")
   }
 }
 
-extension TimerImage {
+extension Snapshot {
   /// Periods that have passed while the timer's handler runs, but for the one that the next tick is for.
   func missedMeanwhile(at now: Int64) -> UInt64 {
-    guard word.isRunning, flags.contains(.repeating), !flags.contains(.delayPolicy), period > 0, dueTime <= now else {
+    guard word.isRunning, flags.contains(.repeating), !flags.contains(.delayPolicy), period > 0, due <= now else {
       return 0
     }
-    return UInt64(now.saturatingSubtract(dueTime) / period)
+    return UInt64(now.saturatingSubtract(due) / period)
   }
 }

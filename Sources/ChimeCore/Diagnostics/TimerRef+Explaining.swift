@@ -60,12 +60,12 @@ extension TimerRef {
   }
 
   private func facts(at now: Int64) -> Facts? {
-    guard let image else { return nil }
+    guard let snapshot else { return nil }
     return Facts(
-      word: image.word, deadline: image.word.isRunning ? image.dueTime : nil, leeway: image.leeway.nanoseconds,
-      tickLimit: image.tickLimit, missed: image.missedMeanwhile(at: now),
-      hasSchedule: image.flags.contains(.hasSchedule), hasPendingCallback: image.word.hasPendingCallback,
-      targetIsGone: image.targetID != 0 && TimerTarget.status(of: image.targetID) != .ok)
+      word: snapshot.word, deadline: snapshot.word.isRunning ? snapshot.due : nil, leeway: snapshot.leeway.nanoseconds,
+      tickLimit: snapshot.tickLimit, missed: snapshot.missedMeanwhile(at: now),
+      hasSchedule: snapshot.flags.contains(.hasSchedule), hasPendingCallback: snapshot.word.hasPendingCallback,
+      targetIsGone: snapshot.targetID != 0 && TimerTarget.status(of: snapshot.targetID) != .ok)
   }
 
   /// Why something that is due has not been called.

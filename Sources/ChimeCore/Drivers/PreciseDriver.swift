@@ -11,7 +11,7 @@ import Synchronization
   private var isClosed = false
   private var calls: [SyncCall] = []
   /// Asked only "is it I" (P18b, Sources/README.md).
-  private let thread = Atomic<UInt>(0)
+  private let thread = Atomic<UInt64>(0)
   /// The result of the start; stored before `start` is woken.
   private let outcome = Atomic<Int32>(0)
 
@@ -23,7 +23,7 @@ import Synchronization
     let started = OwnThread.start(name: name) { [self] in
       let status = PreciseDriver.prepareThread(options)
       self.outcome.store(status.rawValue, ordering: .relaxed)
-      thread.store(UInt(pthread_self()), ordering: .relaxed)
+      thread.store(ThreadNumber.current, ordering: .relaxed)
       begun.signal()
       if status == .ok, let core = core.wait() { loop(core) }
     }
@@ -99,7 +99,7 @@ import Synchronization
     text.add("the thread of its queue is busy or has not got a processor")
     return true
   }
-  var isOnQueue: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
+  var isOnQueue: Bool { thread.load(ordering: .relaxed) == ThreadNumber.current }
   var mayNeverRun: Bool { false }
   var shouldYield: Bool { false }
 }

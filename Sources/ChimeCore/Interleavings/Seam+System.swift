@@ -8,6 +8,8 @@
 
   func pthread_self() -> pthread_t { Seam.isOn ? Seam.scheduler.thread : 1 }
 
+  func chime_own_thread_number() -> UInt64 { Seam.isOn ? UInt64(Seam.scheduler.thread) : 1 }
+
   @discardableResult
   func sched_yield() -> CInt {
     if Seam.isOn { Seam.scheduler.yield(sleeping: 0) }

@@ -16,6 +16,8 @@ import Synchronization
   let watched = Atomic<UInt32>(0)
   /// Time of a virtual queue; unused otherwise. Only grows while the queue lives (P12, Sources/README.md).
   let virtualNow = Atomic<Int64>(0)
+  /// How many activations there were on a virtual queue, where their order is exact whichever threads they are on.
+  let startOrder = Atomic<UInt32>(0)
   let isVirtual = Atomic<Bool>(false)
   /// The clock that the queue's deadlines are kept on, where it is not virtual: `clock_gettime`'s number.
   let clock = Atomic<Int32>(CLOCK_MONOTONIC)
@@ -37,7 +39,6 @@ import Synchronization
   let runsInCalls = Atomic<Bool>(false)
   let honoursLeeway = Atomic<Bool>(false)
   let isLimited = Atomic<Bool>(false)
-  /// The thread that changes words by plain stores; see `setHome` (P22, Sources/README.md).
   let index: UInt32
   /// Where a thread's state has the cache for this control block's slots (see `ThreadState.cache`).
   let cacheOffset: UInt32
@@ -145,8 +146,8 @@ struct SlotStore {
   var runsInCalls: Bool { unsafe storage.pointee.runsInCalls.load(ordering: .relaxed) }
   @inline(__always) var honoursLeeway: Bool { unsafe storage.pointee.honoursLeeway.load(ordering: .relaxed) }
 
-  /// A tick of the queue's wheel is 2^shift nanoseconds: 1,024 ns, or 1 in virtual time.
-  @inline(__always) var shift: UInt64 { isVirtual ? 0 : 10 }
+  /// A tick of the queue's wheel is 2^shift nanoseconds.
+  @inline(__always) var shift: UInt64 { isVirtual ? 0 : Wheel.tickShift }
 
   @inline(__always)
   var id: UInt64 {
@@ -179,6 +180,14 @@ struct SlotStore {
   /// Moves virtual time forward to a point, if that is later.
   func moveVirtualNow(to time: Int64) {
     unsafe _ = storage.pointee.virtualNow.max(time, ordering: .sequentiallyConsistent)
+  }
+
+  /// The number of an activation on the calling thread, whose state that is: later ones have higher numbers, among those
+  /// of one thread; on a virtual queue among all (P2b, Sources/README.md).
+  @inline(__always)
+  func nextStartOrder(_ thread: ThreadState) -> UInt32 {
+    isVirtual
+      ? unsafe storage.pointee.startOrder.wrappingAdd(1, ordering: .relaxed).newValue : thread.nextStartOrder()
   }
 
   // MARK: Inbox and wake-up

@@ -1,6 +1,15 @@
 import Synchronization
 
 /// One callback of one timer: the claim, the tick, the call, the end.
+extension TimerSlot {
+  /// Stores the next due time of a running timer, on whatever clock. The caller is the writer.
+  @inline(__always)
+  fileprivate func move(from due: Int64, to next: Int64, _ word: TimerWord) -> TimerWord {
+    if flags.contains(.onWallClock) { moveWallDeadline(by: next.saturatingSubtract(due)) }
+    return store(due: next, word)
+  }
+}
+
 extension QueueCore {
   /// What the claim decided to call.
   private struct Delivery {
@@ -68,11 +77,15 @@ extension QueueCore {
     // With records it is known when one was taken, not when the host is done with it.
     let waitsForEnd =
       delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && recordBuffer == nil
-    let provisional = slot.deadline
+    let provisional = slot.dueTime(word)
     // Both use the offset that the deadline follows, so that a tick during a step of the wall clock does not look
     // early.
-    let scheduled = slot.wallTime(delivery.scheduled, control)
-    let actual = slot.wallTime(now, control)
+    var (scheduled, actual) = (delivery.scheduled, now)
+    if control.isWall {
+      let offset = slot.ownWallOffset ?? control.wallOffset
+      scheduled = control.wallTime(scheduled, offset: offset)
+      actual = control.wallTime(actual, offset: offset)
+    }
     slot.endWriting(word)  // Busy stays: `over` keeps it.
 
     if delivery.kind == .due || delivery.kind == .fired {
@@ -143,11 +156,10 @@ extension QueueCore {
       slot.link(into: control)
       // Between flag and link a writer may have met the flag and woken a pass that found nothing. What it wanted may
       // need an earlier wake-up than the present one (P1d, Sources/README.md).
-      _ = slot.wordInOrder
-      let image = slot.image
-      if image.word.isReleased { control.wakeToDispose() }
-      if image.word.hasPendingCallback || image.word.isRunning {
-        control.wakeIfEarlier(image.word.hasPendingCallback ? QueueControlBlock.atOnce : image.dueTime)
+      let word = slot.wordInOrder
+      if word.isReleased { control.wakeToDispose() }
+      if word.hasPendingCallback || word.isRunning {
+        control.wakeIfEarlier(word.hasPendingCallback ? QueueControlBlock.atOnce : slot.dueTime(word))
       }
     }
   }
@@ -176,9 +188,10 @@ extension QueueCore {
       }
     }
     guard isDue, turn == .due else { return nil }
-    let (missed, isLast) = moveOn(slot, deadline, now)
-    word = word.withoutPostponement
-    if isLast, let next = Transition(from: .running, on: .lastTick).next { word = word.with(next) }
+    let (missed, isLast) = moveOn(slot, &word, deadline, now)
+    if isLast, let next = Transition(from: .running, on: .lastTick).next {
+      word = word.with(next).withoutPostponement
+    }
     return unsafe Delivery(
       function: slot.handler.unsafelyUnwrapped, kind: .due, sequence: slot.nextSequence(), missed: missed.all,
       scheduled: missed.onGrid == 0 ? deadline : deadline.saturatingAdd(missed.onGrid, times: slot.period))
@@ -199,16 +212,16 @@ extension QueueCore {
   /// Moves the schedule past the tick that starts now. Gives the due times missed since the deadline, the same with
   /// those carried over a suspend, and whether this is the last tick.
   private func moveOn(
-    _ slot: TimerSlot, _ deadline: Int64, _ now: Int64
+    _ slot: TimerSlot, _ word: inout TimerWord, _ deadline: Int64, _ now: Int64
   ) -> (missed: (onGrid: UInt64, all: UInt64), isLast: Bool) {
     let flags = slot.flags
     guard flags.contains(.repeating) else { return ((0, 0), true) }
     var onGrid: UInt64 = 0
     if flags.contains(.delayPolicy) {
-      slot.deadline = now.saturatingAdd(slot.period)  // until the handler's end
+      word = slot.move(from: deadline, to: now.saturatingAdd(slot.period), word)  // until the handler's end
     } else {
       onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)
-      slot.deadline = deadline.saturatingAdd(onGrid &+ 1, times: slot.period)
+      word = slot.move(from: deadline, to: deadline.saturatingAdd(onGrid &+ 1, times: slot.period), word)
     }
     guard let sideRecord = onGrid > 0 ? slot.makeSideRecord() : slot.sideRecord
     else { return ((onGrid, onGrid), false) }
@@ -257,8 +270,7 @@ extension QueueCore {
     let fromEnd = control.now.saturatingAdd(slot.period)
     // A postponement made in the meantime counts if it is later.
     let current = slot.dueTime(word)
-    slot.deadline = current > provisional ? max(fromEnd, current) : fromEnd
-    timer.endWriting(word.withoutPostponement)
+    timer.endWriting(slot.move(from: current, to: current > provisional ? max(fromEnd, current) : fromEnd, word))
   }
 
   /// Runs a released timer's last callbacks, then frees its slot. The caller owns the slot.

@@ -9,7 +9,7 @@ extension QueueCore {
     guard let file = TimerFile.make(clock) else { return .failure(.noTimerFile) }
     let made = make(options, runsInCalls: true) { core in
       core.control.openHost(file)
-      return HostDriver(core, owner: options.isBound ? UInt(pthread_self()) : nil)
+      return HostDriver(core, owner: options.isBound ? ThreadNumber.current : nil)
     }
     if case .failure = made { close(file) }
     return made
@@ -29,7 +29,7 @@ extension QueueCore {
   private func drive(_ driver: HostDriver, watches: Bool = false, _ body: (CurrentFrame) -> Void) -> Status {
     if !driver.mayDrive { return .wrongThread }
     return asPassOfCall { frame in
-      driver.drivingThread.store(UInt(pthread_self()), ordering: .relaxed)
+      driver.drivingThread.store(ThreadNumber.current, ordering: .relaxed)
       control.nextWakeUp = QueueControlBlock.awake
       body(frame)
       if isAbandoned { return .forked }
@@ -160,7 +160,7 @@ extension QueueCore {
   /// Whether the calling thread has taken records that it has not ended by taking again.
   var hasOutstandingRecordsHere: Bool {
     guard givesRecords, let driver = driver as? HostDriver else { return false }
-    return driver.drivingThread.load(ordering: .relaxed) == UInt(pthread_self())
+    return driver.drivingThread.load(ordering: .relaxed) == ThreadNumber.current
   }
 
   /// When the queue needs to be processed, on its clock: now or earlier for at once, `Int64.max` for never. Exact on
@@ -190,9 +190,9 @@ extension QueueCore {
     if isInside {
       // Timers whose callbacks this thread is inside are not in the wheel.
       for frame in ThreadState.frames where frame.control == control {
-        guard let image = frame.slot.map({ Slab.slot($0).image }) else { continue }
-        if image.word.hasPendingCallback { return control.now }
-        if image.word.isRunning { next = min(next, image.dueTime) }
+        guard let snapshot = frame.slot.map({ Slab.slot($0).snapshot }) else { continue }
+        if snapshot.word.hasPendingCallback { return control.now }
+        if snapshot.word.isRunning { next = min(next, snapshot.due) }
       }
     } else {
       releasePassLock()
@@ -285,18 +285,18 @@ final class HostDriver: QueueDriver {
   private let control: QueueControlBlock
   private let id: UInt64
   /// The only thread that may drive the queue; nil for any.
-  private let owner: UInt?
+  private let owner: UInt64?
   /// The thread that last processed or took records; 0 for none yet (P11d, Sources/README.md).
-  let drivingThread = Atomic<UInt>(0)
+  let drivingThread = Atomic<UInt64>(0)
 
-  init(_ core: QueueCore, owner: UInt?) {
+  init(_ core: QueueCore, owner: UInt64?) {
     control = core.control
     id = core.id
     self.owner = owner
   }
 
-  var mayDrive: Bool { owner == nil || owner == UInt(pthread_self()) }
-  var isDrivingThread: Bool { (owner ?? drivingThread.load(ordering: .relaxed)) == UInt(pthread_self()) }
+  var mayDrive: Bool { owner == nil || owner == ThreadNumber.current }
+  var isDrivingThread: Bool { (owner ?? drivingThread.load(ordering: .relaxed)) == ThreadNumber.current }
 
   func arm(at time: Int64?) {
     TimerFile.set(control.hostFile, time ?? .max)

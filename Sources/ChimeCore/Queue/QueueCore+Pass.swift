@@ -123,16 +123,11 @@ extension QueueCore {
     }
   }
 
-  /// Places a running timer where it belongs; a timer that is being written, where it belonged before. If it belongs
-  /// elsewhere afterwards, its writer sends it, because the writer reads the position after this, or finds it changed.
+  /// Places a running timer where it belongs; a timer that is being written, where its record says at this moment. If it
+  /// belongs elsewhere afterwards, its writer sends it, because the writer reads the position after this, or finds it
+  /// changed (P2, Sources/README.md).
   func place(_ slot: TimerSlot, _ word: TimerWord) {
-    if word.hasWriter {
-      let image = slot.image
-      guard image.word.isRunning else { return }
-      wheel.place(slot, deadline: image.dueTime, leeway: image.leeway)
-    } else if word.isRunning {
-      wheel.place(slot, deadline: slot.dueTime(word), leeway: slot.leeway)
-    }
+    if word.isRunning { wheel.place(slot, deadline: slot.dueTime(word), leeway: slot.leeway) }
   }
 
   /// Makes the next batch: the pending callbacks, and everything that was placed at or before `now`.
@@ -150,12 +145,10 @@ extension QueueCore {
       let slot = Slab.slot(index)
       let word = slot.wordInOrder
       if word.hasWriter {
-        // Its turn waits for the writer; until then its old deadline counts (P2, Sources/README.md).
-        let image = slot.image
-        guard image.word.isLive else { continue }
-        ready.append(
-          ReadyItem(
-            deadline: min(image.dueTime, now), startOrder: slot.startOrder, slot: index, isPendingCallback: false))
+        // Its turn waits for the writer (P2, Sources/README.md).
+        guard word.isLive else { continue }
+        let deadline = min(max(slot.dueTime(word), QueueControlBlock.atOnce), now)
+        ready.append(ReadyItem(deadline: deadline, startOrder: slot.startOrder, slot: index, isPendingCallback: false))
         continue
       }
       guard word.isRunning else { continue }

@@ -29,38 +29,44 @@ extension TimerRef {
   func followWallClock() {
     guard let word = beginWriting() else { return }
     let offset = control.wallOffset
-    guard let sideRecord = slot.sideRecord, sideRecord.wallOffset != SideRecordRef.followsNoWall,
-      sideRecord.wallOffset != offset, slot.deadline != .max
-    else {
+    guard let before = slot.ownWallOffset, before != offset, let sideRecord = slot.sideRecord else {
       abandonWriting(word)
       return
     }
-    let before = sideRecord.wallOffset
-    var deadline = slot.deadline.saturatingAdd(before.saturatingSubtract(offset))
-    let flags = slot.flags
+    var deadline = sideRecord.wallDeadline.saturatingSubtract(offset)
     let now = control.now
-    if flags.contains(.repeating), offset < before, deadline > now {
+    if slot.flags.contains(.repeating), offset < before, deadline > now {
       // Stepped back: continue at the next point of the grid, not where the old point is reached again.
-      deadline -= deadline.saturatingSubtract(now.saturatingAdd(1)) / slot.period * slot.period
+      let skipped = deadline.saturatingSubtract(now.saturatingAdd(1)) / slot.period * slot.period
+      deadline -= skipped
+      sideRecord.wallDeadline -= skipped
     }
-    sideRecord.wallOffset = offset
     slot.deadline = deadline
     endWriting(word)
   }
 }
 
+/// Times of a timer on the wall clock. Such a timer is postponed in its record: the word's postponement is always 0. The
+/// caller is the writer.
 extension TimerSlot {
-  /// Converts a time of day by the offset that the timer's deadline follows, which may not have noticed a step that the
-  /// queue has. The caller is the writer.
-  func monotonicTime(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
-    time == .max ? .max : time.saturatingSubtract(control.offset(own: sideRecord?.wallOffset))
+  /// How far the clock that the timer's deadline follows is ahead of the monotonic one: it may not have noticed a step
+  /// that the queue has. `nil` if the deadline follows none.
+  var ownWallOffset: Int64? {
+    guard flags.contains(.onWallClock), let wallDeadline = sideRecord?.wallDeadline,
+      wallDeadline != SideRecordRef.followsNoWall, deadline != .max
+    else { return nil }
+    return wallDeadline.saturatingSubtract(deadline)
   }
 
-  /// The other way round: a time as the queue's clock shows it, by the offset that the timer's deadline follows. The
-  /// caller is writer.
-  @inline(__always)
-  func wallTime(_ deadline: Int64, _ control: QueueControlBlock) -> Int64 {
-    control.isWall ? control.wallTime(deadline, own: sideRecord?.wallOffset) : deadline
+  /// The deadline is about to move by that much.
+  func moveWallDeadline(by distance: Int64) {
+    guard ownWallOffset != nil, let sideRecord else { return }
+    sideRecord.wallDeadline = sideRecord.wallDeadline.saturatingAdd(distance)
+  }
+
+  /// Converts a time of day.
+  func monotonicTime(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
+    time == .max ? .max : time.saturatingSubtract(ownWallOffset ?? control.wallOffset)
   }
 }
 
@@ -111,17 +117,8 @@ extension QueueControlBlock {
 
   /// Converts the queue's internal time to what its clock shows: wall time on the wall clock.
   @inline(__always)
-  func wallTime(_ time: Int64) -> Int64 { isWall ? wallTime(time, own: nil) : time }
+  func wallTime(_ time: Int64) -> Int64 { isWall ? wallTime(time, offset: wallOffset) : time }
 
-  /// The same for the deadline of a timer that may follow another offset than the queue's latest: a step is noticed
-  /// first, and then each timer is visited.
   @inline(never)
-  func wallTime(_ time: Int64, own: Int64?) -> Int64 {
-    time == .max ? .max : time.saturatingAdd(offset(own: own))
-  }
-
-  fileprivate func offset(own: Int64?) -> Int64 {
-    if let own, own != SideRecordRef.followsNoWall { return own }
-    return wallOffset
-  }
+  func wallTime(_ time: Int64, offset: Int64) -> Int64 { time == .max ? .max : time.saturatingAdd(offset) }
 }

@@ -54,8 +54,8 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   private let isMain: Bool
   /// Whether the thread is one that Chime made for this loop.
   let isOwn: Bool
-  /// The loop's thread, as `pthread_self` gives it; 0 until Chime has been on it (P18b, Sources/README.md).
-  private let thread = Atomic<UInt>(0)
+  /// The loop's thread, by its `ThreadNumber`; 0 until Chime has been on it (P18b, Sources/README.md).
+  private let thread = Atomic<UInt64>(0)
   /// See `end` (P18d, Sources/README.md).
   private let ended = Atomic<Bool>(false)
   /// A stop is pending, or the loop is ending: the pass that runs gives up its slice. A hint: `state` decides
@@ -115,17 +115,17 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   // MARK: Its thread
 
   /// Whether the caller is on the loop's thread.
-  var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) && !hasEnded }
+  var isCurrent: Bool { thread.load(ordering: .relaxed) == ThreadNumber.current && !hasEnded }
 
-  /// The thread, as `pthread_self` gives it there; 0 until it is known.
-  var threadNumber: UInt { thread.load(ordering: .relaxed) }
+  /// The thread's `ThreadNumber`; 0 until it is known.
+  var threadNumber: UInt64 { thread.load(ordering: .relaxed) }
 
   /// Whether the loop's thread has ended.
   package var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
 
   /// On the loop's thread: notes which thread that is, and arranges that `end` is called when it ends.
   func bind(to state: ThreadState) {
-    thread.store(UInt(pthread_self()), ordering: .relaxed)
+    thread.store(ThreadNumber.current, ordering: .relaxed)
     state.loop = self
   }
 

@@ -9,7 +9,7 @@ import Synchronization
   @inline(__always)
   init(_ pointer: UnsafeMutablePointer<TimerSideRecord>) { unsafe self.pointer = pointer }
 
-  /// The wall offset of a timer whose deadline does not follow the wall clock.
+  /// The wall deadline of a timer whose deadline does not follow the wall clock.
   static var followsNoWall: Int64 { .min }
 
   /// - Parameter fromReserve: it may come out of the reserve, which `calloc` draws on (CPlatform's memory.c).
@@ -32,17 +32,16 @@ import Synchronization
       .assumingMemoryBound(to: TimerSideRecord.Own.self)
   }
 
-  /// Resets it for a new timer.
+  /// Resets it for a new timer; `generationHigh` is the caller's.
   func reset() {
     unsafe own.pointee = TimerSideRecord.Own()
     tickLimit = 0
     dueCount = 0
     missed = 0
     sequenceHigh = 0
-    generationHigh = 0
     targetID = 0
     isBackground = false
-    wallOffset = SideRecordRef.followsNoWall
+    wallDeadline = SideRecordRef.followsNoWall
   }
 
   /// Releases what it holds.
@@ -101,6 +100,15 @@ import Synchronization
     get { unsafe pointer.pointee.generationHigh.load(ordering: .relaxed) }
     nonmutating set { unsafe pointer.pointee.generationHigh.store(newValue, ordering: .releasing) }
   }
+
+  /// The whole generation of a timer with that word. `generationHigh` counts halves of the word's range, and its last bit
+  /// is the word's highest one: unless a writer has raised it and not yet swapped the word.
+  func generation(_ word: TimerWord) -> UInt64 {
+    let halves = generationHigh
+    let settled = halves & 1 == word.generationHalf ? halves : halves &- 1
+    return UInt64(settled >> 1) << TimerWord.generationBits | word.generation
+  }
+
   /// Behind the target's lock.
   var nextOfTarget: UInt32 {
     get { unsafe pointer.pointee.nextOfTarget.load(ordering: .relaxed) }
@@ -115,9 +123,9 @@ import Synchronization
     get { unsafe pointer.pointee.label.load(ordering: .acquiring) }
     nonmutating set { unsafe pointer.pointee.label.store(newValue, ordering: .releasing) }
   }
-  var wallOffset: Int64 {
-    get { unsafe pointer.pointee.wallOffset.load(ordering: .relaxed) }
-    nonmutating set { unsafe pointer.pointee.wallOffset.store(newValue, ordering: .releasing) }
+  var wallDeadline: Int64 {
+    get { unsafe pointer.pointee.wallDeadline.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.wallDeadline.store(newValue, ordering: .releasing) }
   }
   var targetID: UInt64 {
     get { unsafe pointer.pointee.targetID.load(ordering: .relaxed) }

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Access: any thread may read and swap `word`. The other atomics are written only by the writer (or the owner of a
 /// free slot), and may be read by any thread: as a hint that a compare-and-swap on the word then proves, or between two
-/// reads of the word (see `TimerSlot.image`). They are stored with release order (except the start order, which no
+/// reads of the word (see `TimerSlot.snapshot`). They are stored with release order (except the start order, which no
 /// query reads), so that whoever reads one of them then reads a word that is at least as new (P3, P3b,
 /// Sources/README.md). Everything else belongs to the writer.
 @unsafe struct TimerRecord: ~Copyable {
@@ -53,14 +53,15 @@ struct RecordFlags: OptionSet {
   let dueCount = Atomic<UInt64>(0)
   /// Due times of this activation that got no tick of their own.
   let missed = Atomic<UInt64>(0)
-  /// The words' counters overflow into these.
+  /// The record's counter overflows into this.
   let sequenceHigh = Atomic<UInt32>(0)
+  /// How often the generation has passed half of the word's range, and all of it; see `SideRecordRef.generation`.
   let generationHigh = Atomic<UInt32>(0)
   /// The id of the target; 0: none.
   let targetID = Atomic<UInt64>(0)
-  /// For a deadline that is a time of day: the offset that converted it to monotonic time (see
+  /// For a deadline that is a time of day: that time, which the record's deadline follows (see
   /// `QueueCore.followWallClock`). `followsNoWall` for all others.
-  let wallOffset = Atomic<Int64>(SideRecordRef.followsNoWall)
+  let wallDeadline = Atomic<Int64>(SideRecordRef.followsNoWall)
   /// In the list of its target's timers: the neighbours' slots as index + 1, `TimerTarget.end` at the ends; 0 where the
   /// timer is in none. Behind the target's lock.
   let nextOfTarget = Atomic<UInt32>(0)

@@ -25,6 +25,20 @@ import Synchronization
   @inline(__always)
   func dueTime(_ word: TimerWord) -> Int64 { word.dueTime(deadline) }
 
+  /// Stores when the timer is due next, and gives the word to end the writing with. The postponement stays in the word
+  /// and is allowed for, so that a query beside this writer finds the time before the change or after it (P3,
+  /// Sources/README.md). The caller is the writer.
+  @inline(__always)
+  func store(due time: Int64, _ word: TimerWord) -> TimerWord {
+    let (deadline, overflow) = time.subtractingReportingOverflow(word.postponement)
+    if overflow || time == .max {
+      self.deadline = time
+      return word.withoutPostponement
+    }
+    self.deadline = deadline
+    return word
+  }
+
   @inline(__always)
   var version: UInt32 { versionAndFlags & Handle.versionMask }
 
@@ -113,6 +127,8 @@ import Synchronization
       guard let made = SideRecordRef.allocate(fromReserve: fromReserve) else { return nil }
       unsafe record.pointee.sideRecord.store(made.pointer, ordering: .releasing)
     }
+    // A timer that is being made has the generation after the free slot's.
+    sideRecordMemory?.generationHigh = UInt32(truncatingIfNeeded: (word.isLive ? word : word.withNextGeneration).generationHalf)
     versionAndFlags |= RecordFlags.hasSideRecord.rawValue
     return sideRecordMemory
   }

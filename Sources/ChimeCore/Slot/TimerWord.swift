@@ -8,19 +8,16 @@
 /// - 7, enqueued: a delivery of this slot's pending callback is in the batch, or any delivery on its way on a concurrent
 ///   queue, and has not begun
 /// - 8, waited: a thread waits until the timer is no longer busy; whoever clears busy clears this and wakes it
-/// - 9, home: the queue's home thread may change the word by plain stores, and others only after `leaveHome`
+/// - 9: unused
 /// - 10–31: generation, low bits; they run on when the slot is reused
-/// - 32–63: with a writer: the index of its image, 0 for none. Running: the postponement, added to the record's
-///   deadline, in ns, or in 1,024 ns if bit 63 is set. Suspended: since when, as a `CompactDuration`
+/// - 32–63: running: the postponement, added to the record's deadline, in ns, or in units of the wheel's resolution if
+///   bit 63 is set. Suspended: since when, as a `CompactDuration`
 ///
-/// The record changes only while there is a writer, whose image says what it was before (see `WriterImage`,
-/// `Slot/TimerImage.swift`; the owner of a free or released slot has none). Every transition changes the generation,
-/// so that a compare-and-swap on the word proves that a deadline read beside it belongs to it. (A 22-bit generation
+/// The record changes only while there is a writer. Every transition changes the generation, so that a compare-and-swap on the word proves that a deadline read beside it belongs to it. (A 22-bit generation
 /// repeats after 4 million transitions of one slot, and slots are reused first in, first out: a thread would have to
 /// sleep through exactly so many rounds of all of them to be deceived.) Two things move the deadline within a
 /// generation: a tick of a repeating timer, whose deadline is therefore changed through the writer bit only, and a
-/// postponement by more than the word holds, which leaves another rest in the word each time (P3c, P4,
-/// Sources/README.md).
+/// postponement by more than the word holds, which leaves another rest in the word each time (P3c, Sources/README.md).
 struct TimerWord: Equatable {
   var bits: UInt64
 
@@ -79,8 +76,12 @@ struct TimerWord: Equatable {
   @inline(__always) var isEnqueued: Bool { bits & TimerWord.enqueuedBit != 0 }
   @inline(__always) var isWaited: Bool { bits & TimerWord.waitedBit != 0 }
   @inline(__always) var generation: UInt64 { (bits >> TimerWord.generationShift) & TimerWord.generationMask }
-  /// Of a running timer that has no writer.
-  @inline(__always) var postponement: Int64 { Int64(bits >> 32 & 0x7FFF_FFFF) << Int64(bits >> 63 &* 10) }
+  /// 0 in the lower half of the generation's range, 1 in the upper one.
+  @inline(__always) var generationHalf: UInt64 { generation > TimerWord.generationMask >> 1 ? 1 : 0 }
+  /// Whether the next generation is in the other half: a side record has to count it.
+  @inline(__always) var endsHalf: Bool { generation & TimerWord.generationMask >> 1 == TimerWord.generationMask >> 1 }
+  /// Of a running timer.
+  @inline(__always) var postponement: Int64 { Int64(bits >> 32 & 0x7FFF_FFFF) << Int64(bits >> 63 &* Wheel.tickShift) }
 
   /// When a running timer is due, given its record's deadline, read together with this word.
   @inline(__always)
@@ -139,11 +140,12 @@ struct TimerWord: Equatable {
   @inline(__always)
   func isPostponed(less other: TimerWord) -> Bool { bits < other.bits }
 
-  /// The same rounded up to units of 1,024 ns; `nil` from 36 minutes on.
+  /// The same rounded up to units of the wheel's resolution; `nil` from 36 minutes on.
   @inline(__always)
   func with(longPostponement distance: Int64) -> TimerWord? {
-    guard UInt64(bitPattern: distance) < 0x7FFF_FFFF << 10 else { return nil }
-    return TimerWord(bits & 0xFFFF_FFFF | 1 << 63 | ((UInt64(distance) &+ 1023) >> 10) << 32)
+    guard UInt64(bitPattern: distance) < 0x7FFF_FFFF << Wheel.tickShift else { return nil }
+    let units = (UInt64(distance) &+ (1 << Wheel.tickShift - 1)) >> Wheel.tickShift
+    return TimerWord(bits & 0xFFFF_FFFF | 1 << 63 | units << 32)
   }
 
   /// This word, for a timer that is now suspended; its record's deadline includes the postponement.

@@ -49,6 +49,7 @@ package enum Fork {
     step.take(in: WaitRegistry.self)
     step.take(in: ThreadState.self)
     step.take(in: Labels.self)
+    step.take(in: FormerDueTime.self)
     step.take(in: OwnThread.self)
     step.take(in: WallClock.self)
     step.take(in: MainQueue.self)

@@ -38,8 +38,8 @@ package enum ExecutionContext: Equatable {
   case main
   /// A dispatch queue of the host's, by its address.
   case dispatchQueue(UInt)
-  /// The thread of a run loop, as `pthread_self` names it.
-  case thread(UInt)
+  /// The thread of a run loop, by its `ThreadNumber`.
+  case thread(UInt64)
 }
 
 /// The execution contexts that one thread is in.
@@ -48,7 +48,7 @@ package struct ExecutionContexts {
   /// 0: none.
   var dispatchQueue: UInt = 0
   /// 0: none.
-  var thread: UInt = 0
+  var thread: UInt64 = 0
 
   static var none: ExecutionContexts { ExecutionContexts() }
 
@@ -59,7 +59,7 @@ package struct ExecutionContexts {
   static var current: ExecutionContexts {
     ExecutionContexts(
       isMain: MainQueue.isUsed && MainQueue.isHere, dispatchQueue: WorkQueue.current,
-      thread: hasRunLoops.load(ordering: .relaxed) ? UInt(pthread_self()) : 0)
+      thread: hasRunLoops.load(ordering: .relaxed) ? ThreadNumber.current : 0)
   }
 
   var isEmpty: Bool { !isMain && dispatchQueue == 0 && thread == 0 }

@@ -125,9 +125,8 @@ extension TimerSlot {
 
   private func firstDeadlineOnWallClock(_ control: QueueControlBlock) -> Int64 {
     let follows = flags.contains(.firstIsDeadline)
-    let offset = control.wallOffset
-    sideRecord?.wallOffset = follows ? offset : SideRecordRef.followsNoWall
+    sideRecord?.wallDeadline = follows ? max(first, SideRecordRef.followsNoWall + 1) : SideRecordRef.followsNoWall
     guard follows else { return control.now.saturatingAdd(first) }
-    return first == .max ? .max : first.saturatingSubtract(offset)
+    return first == .max ? .max : first.saturatingSubtract(control.wallOffset)
   }
 }

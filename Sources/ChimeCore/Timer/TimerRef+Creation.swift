@@ -77,7 +77,7 @@ extension TimerRef {
     slot.versionAndFlags =
       version | RecordFlags.hasSchedule.rawValue | (firstIsDeadline ? RecordFlags.firstIsDeadline.rawValue : 0)
       | (selfRelease ? RecordFlags.selfRelease.rawValue : 0)
-    slot.startOrder = thread.nextStartOrder()
+    slot.startOrder = control.nextStartOrder(thread)
     slot.leeway = leeway
     slot.period = first
     slot.deadline = deadline
@@ -148,7 +148,7 @@ extension TimerRef {
       | (options.flags.contains(.selfRelease) ? RecordFlags.selfRelease.rawValue : 0)
       | (isWall ? RecordFlags.onWallClock.rawValue : 0)
     let timer = TimerRef(slot: slot, version: version)
-    slot.startOrder = thread.nextStartOrder()
+    slot.startOrder = control.nextStartOrder(thread)
     var time = Int64.max
     if let schedule {
       slot.store(schedule)

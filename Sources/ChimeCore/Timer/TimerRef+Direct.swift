@@ -5,8 +5,7 @@ extension TimerRef {
   package static func cancel(_ id: UInt64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     let word = slot.word
-    guard word.isRunningAlone, word.generation != TimerWord.generationMask,
-      slot.isNamed(by: id, without: .hasSideRecord), slot.cancel(word)
+    guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: .hasSideRecord), slot.cancel(word)
     else { return TimerRef(id)?.cancel() ?? .unknownHandle }
     return control.isWatching(slot) || Trace.isOn ? finishCancel(id, slot, control) : .ok
   }
@@ -100,9 +99,7 @@ extension TimerRef {
     if let schedule, !schedule.firstIsDeadline, schedule.first < 0 { return nil }
     Slab.prefetchPosition(of: slot.index)
     let word = slot.word
-    guard word.isRunningAlone, word.generation != TimerWord.generationMask,
-      slot.isNamed(by: id, without: .hasSideRecord),
-      slot.beginWriting(word)
+    guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: .hasSideRecord), slot.beginWriting(word)
     else { return nil }
     // A side record can have been added between the look and the swap, and a tick delivered. It holds named handlers and
     // the number of missed ticks at most, which stay.
@@ -114,10 +111,9 @@ extension TimerRef {
       slot.period = schedule.first
     }
     let first = slot.period
-    slot.deadline = slot.flags.contains(.firstIsDeadline) ? first : control.deadline(after: first)
-    slot.startOrder = thread.nextStartOrder()
-    let timer = TimerRef(slot: slot, version: slot.version), new = word.withNextGeneration.withoutPostponement
-    timer.endWriting(new)
+    let due = slot.flags.contains(.firstIsDeadline) ? first : control.deadline(after: first)
+    slot.startOrder = control.nextStartOrder(thread)
+    TimerRef(slot: slot, version: slot.version).endWriting(slot.store(due: due, word.withNextGeneration))
     return .ok
   }
 

@@ -17,38 +17,36 @@ package struct TimerInfo: Sendable {
   package var missed: UInt64
 }
 
-/// Queries, which change nothing (promise 18): all of them read the timer's image.
+/// Queries, which change nothing and wait for nobody (promise 18).
 extension TimerRef {
   package var state: TimerState? { word?.state }
 
   /// When the next tick is due, `Int64.max` when the timer does not run; `nil` when the id is stale.
   package var nextDeadline: Int64? {
-    guard let word else { return nil }
-    guard word.isRunning else { return .max }
-    let deadline = slot.deadline
-    atomicMemoryFence(ordering: .acquiring)
-    // The same word, without a writer: the deadline belongs to it.
+    guard var word else { return nil }
     let control = control
-    if !control.isWall, !word.hasWriter, slot.word == word { return word.dueTime(deadline) }
-    return image.map { $0.wallDueTime(control) }
+    if control.isWall { return snapshot?.nextDeadline(control) }
+    let due = slot.exactDueTime(&word)
+    guard word.isLive, slot.version == version else { return nil }
+    return word.isRunning ? due : .max
   }
 
   /// The generation; `nil` when the id is stale.
-  package var generation: UInt64? { image?.generation }
+  package var generation: UInt64? { snapshot?.generation }
 
   package var info: TimerInfo? {
-    guard let image else { return nil }
-    let state = image.word.state ?? .idle
-    let keeps = state == .suspended && image.flags.contains(.keepsRemaining)
-    let hasSchedule = image.flags.contains(.hasSchedule)
+    guard let snapshot else { return nil }
+    let state = snapshot.word.state ?? .idle
+    let keeps = state == .suspended && snapshot.flags.contains(.keepsRemaining)
+    let hasSchedule = snapshot.flags.contains(.hasSchedule)
     return TimerInfo(
-      state: state, queue: control.id, generation: image.generation, sequence: image.sequence,
-      nextDeadline: image.wallDueTime(control),
-      remaining: keeps ? image.deadline : -1,
-      interval: image.flags.contains(.repeating) ? image.period : 0,
-      leeway: hasSchedule ? image.leeway.nanoseconds : 0,
-      tickLimit: image.tickLimit, dueCount: image.dueCount, isBusy: image.word.isBusy, hasSchedule: hasSchedule,
-      missed: image.missed)
+      state: state, queue: control.id, generation: snapshot.generation, sequence: snapshot.sequence,
+      nextDeadline: snapshot.nextDeadline(control),
+      remaining: keeps ? snapshot.deadline : -1,
+      interval: snapshot.flags.contains(.repeating) ? snapshot.period : 0,
+      leeway: hasSchedule ? snapshot.leeway.nanoseconds : 0,
+      tickLimit: snapshot.tickLimit, dueCount: snapshot.dueCount, isBusy: snapshot.word.isBusy, hasSchedule: hasSchedule,
+      missed: snapshot.missed)
   }
 
   /// Runs `body` with the timer's label, which is not freed meanwhile; `nil` if it has none, or the id is stale.
@@ -69,8 +67,7 @@ extension TimerSlot {
   /// The whole generation. The caller is writer.
   @inline(__always)
   func generation(_ word: TimerWord) -> UInt64 {
-    guard let sideRecord else { return word.generation }
-    return UInt64(sideRecord.generationHigh) << TimerWord.generationBits | word.generation
+    sideRecord?.generation(word) ?? word.generation
   }
 
   /// Ticks delivered in this activation. The caller is writer.

@@ -64,17 +64,15 @@ extension TimerRef {
         sideRecord.missed = 0
         if sideRecord.value.registrationHandler != nil { sideRecord.addCallback(.armed) }
       }
-      slot.deadline = slot.firstDeadline(control)
-      slot.startOrder = thread.nextStartOrder()
-      word = word.withoutPostponement
+      word = slot.store(due: slot.firstDeadline(control), state == .suspended ? word.withoutPostponement : word)
+      slot.startOrder = control.nextStartOrder(thread)
     case .rearm:
-      slot.deadline = slot.firstDeadline(control)
-      slot.startOrder = thread.nextStartOrder()
-      word = word.withoutPostponement
+      word = slot.store(due: slot.firstDeadline(control), state == .suspended ? word.withoutPostponement : word)
+      slot.startOrder = control.nextStartOrder(thread)
     case .store(.suspended):
       // With `remaining` the first delay is what is left, and counts from the resume.
       slot.deadline = slot.flags.contains(.keepsRemaining) ? slot.first : slot.firstDeadline(control)
-      slot.startOrder = thread.nextStartOrder()
+      slot.startOrder = control.nextStartOrder(thread)
     case .store, .ignored, .pause, .unpause, .move, .extraTick, .finish, .stop:
       break
     }
@@ -99,17 +97,23 @@ extension TimerRef {
     slot.sideRecord?.update { sideRecord in sideRecord.firePending = false }
     let flags = slot.flags
     let now = control.now
-    let deadline = slot.dueTime(word)
+    let due = slot.dueTime(word)
+    var deadline = due
     if flags.contains(.keepsRemaining) {
-      if flags.contains(.repeating), !flags.contains(.delayPolicy), now > deadline {
-        let missed = UInt64(now.saturatingSubtract(deadline) / slot.period)
+      if flags.contains(.repeating), !flags.contains(.delayPolicy), now > due {
+        let missed = UInt64(now.saturatingSubtract(due) / slot.period)
         slot.sideRecord?.update { sideRecord in sideRecord.carriedMissed &+= missed }
       }
-      slot.deadline = deadline == .max ? .max : max(0, deadline.saturatingSubtract(now))
-    } else {
-      slot.deadline = deadline
+      deadline = due == .max ? .max : max(0, due.saturatingSubtract(now))
     }
-    let isBusy = endWriting(word.suspended(at: now).withPendingCallback(of: slot))
+    let suspended = word.suspended(at: now).withPendingCallback(of: slot)
+    let isBusy =
+      if deadline == slot.deadline { endWriting(suspended) } else {
+        FormerDueTime.keep(due, of: slot) {
+          slot.deadline = deadline
+          return endWriting(suspended)
+        }
+      }
     Trace.note(.suspended, self)
     return isBusy ? .running : .ok
   }
@@ -147,24 +151,43 @@ extension TimerRef {
     let target = isWall && delay == nil ? slot.monotonicTime(target, control) : target
     if state == .suspended {
       let keepsRemaining = slot.flags.contains(.keepsRemaining)
-      slot.deadline = max(
+      let deadline = max(
         slot.deadline, keepsRemaining ? delay ?? max(0, target.saturatingSubtract(control.now)) : target)
+      slot.moveWallDeadline(by: deadline.saturatingSubtract(slot.deadline))
+      slot.deadline = deadline
       endWriting(word)
     } else {
-      let deadline = max(slot.dueTime(word), target)
-      // A small postponement stays in the word, a different one each time: the word must change (see TimerWord).
-      let rest = word.postponement & 0xFFFF + 1
-      if deadline > rest, let moved = word.with(postponement: rest) {
-        slot.deadline = deadline - rest
-        endWriting(moved)
-      } else {
-        slot.deadline = deadline
-        endWriting(word.withoutPostponement)
-      }
+      endPostponing(word, to: max(slot.dueTime(word), target))
     }
     if isWall { followWallClock() }
     Trace.note(.postponed, self)
     return .ok
+  }
+
+  /// Ends the writing of a running timer that is due at `time` now.
+  private func endPostponing(_ word: TimerWord, to time: Int64) {
+    let due = slot.dueTime(word)
+    if time == due {
+      endWriting(word)
+    } else if slot.flags.contains(.repeating) || slot.flags.contains(.onWallClock) {
+      slot.moveWallDeadline(by: time.saturatingSubtract(due))
+      endWriting(slot.store(due: time, word))
+    } else if let moved = word.moved(by: time.saturatingSubtract(slot.deadline), on: control) {
+      endWriting(moved)
+    } else {
+      // A small postponement stays in the word, a different one each time: the word must change (P3c,
+      // Sources/README.md).
+      let rest = word.postponement & 0xFFFF + 1
+      FormerDueTime.keep(due, of: slot) {
+        guard time > rest, time != .max, let moved = word.with(postponement: rest) else {
+          slot.deadline = time
+          endWriting(word.withoutPostponement)
+          return
+        }
+        slot.deadline = time - rest
+        endWriting(moved)
+      }
+    }
   }
 
   /// Changes the leeway and nothing else.

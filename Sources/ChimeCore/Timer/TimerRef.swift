@@ -4,9 +4,9 @@ import Synchronization
 /// A timer, as an id names it: a slot, and the version of the slot that the id means. Every operation of the C and
 /// Swift interfaces is a method of this type; its files are by subject. Any thread, no waiting except where stated.
 ///
-/// An operation reads the word, checks that the slot still has the id's version, and swaps the word once. An operation
-/// that changes the record takes the writer bit first; a query reads the timer's image. While the bit is held nothing
-/// is called back, and nothing but a timer's side record is allocated.
+/// A timer changes in two ways. An operation reads the word, checks that the slot still has the id's version, and swaps
+/// the word once; or, if it changes the record, it takes the writer bit first, and the swap gives the bit back. A query
+/// takes a snapshot. While the bit is held nothing is called back, and nothing but a timer's side record is allocated.
 package struct TimerRef: Sendable {
   let slot: TimerSlot
   let version: UInt32
@@ -32,9 +32,9 @@ package struct TimerRef: Sendable {
 
   /// The timer as the last completed operation left it; `nil` if the id is stale. For queries: it changes nothing and
   /// waits for nobody.
-  var image: TimerImage? {
-    let image = slot.image
-    return image.word.isLive && image.version == version ? image : nil
+  var snapshot: Snapshot? {
+    let snapshot = slot.snapshot
+    return snapshot.word.isLive && snapshot.version == version ? snapshot : nil
   }
 
   /// The word, if the timer lives. The version is read after the word: a later version is stored before its word is
@@ -45,7 +45,7 @@ package struct TimerRef: Sendable {
     return word.isLive && slot.version == version ? word : nil
   }
 
-  /// The same for a change of the timer: once nobody writes it, and no word is changed by plain stores elsewhere.
+  /// The same for a change of the timer: once nobody writes it.
   @inline(__always)
   var wordToChange: TimerWord? {
     guard let word else { return nil }
@@ -146,7 +146,7 @@ package struct TimerRef: Sendable {
   /// for one.
   @inline(__always)
   func advanceGeneration(_ word: inout TimerWord) -> Bool {
-    if word.generation == TimerWord.generationMask {
+    if word.endsHalf {
       guard let sideRecord = slot.makeSideRecord() else { return false }
       sideRecord.generationHigh &+= 1
     }
@@ -155,12 +155,10 @@ package struct TimerRef: Sendable {
   }
 
   /// The same where it must not fail: the side record may come out of the reserve. Without one the number that callers
-  /// read begins again, and what has started is told by the word all the same.
+  /// read begins again; the word alone still proves what has started.
   @inline(__always)
   func advanceGenerationSurely(_ word: inout TimerWord) {
-    if word.generation == TimerWord.generationMask, let sideRecord = slot.makeSideRecord(fromReserve: true) {
-      sideRecord.generationHigh &+= 1
-    }
+    if word.endsHalf, let sideRecord = slot.makeSideRecord(fromReserve: true) { sideRecord.generationHigh &+= 1 }
     word = word.withNextGeneration
   }
 }

@@ -13,6 +13,8 @@ import Synchronization
 /// are the place and value of the highest 6-bit digit in which it differs from `base`, so every entry of a level comes
 /// before every entry of the level above.
 struct Wheel: ~Copyable {
+  /// A tick is 2^tickShift nanoseconds: 1,024 (in virtual time 1).
+  static var tickShift: UInt64 { 10 }
   static var levels: Int { 11 }
   static var buckets: Int { levels * 64 }
   static var tolerance: Int { 1024 }

@@ -103,19 +103,57 @@ extension Scenario {
         world.call("restart", on: timer) { $0.restart(Schedule(first: millisecond)) }
       }
     },
-    Scenario("a query beside two reschedules") { world in
-      let timer = world.timer(world.queue(.virtual), after: 100, every: 100, finalizer: false)
-      queryBesideReschedules(world, timer: timer) {}
-    },
-    Scenario("a query beside writers that share an image") { world in
-      let queue = world.queue(.virtual)
-      let timer = world.timer(queue, after: 100, every: 100, finalizer: false)
-      let other = world.timer(queue, after: 5000, every: 700, finalizer: false)
-      world.thread("writer of another") {
-        shareImage()
-        for _ in 0..<2 { world.call("restart", on: other) { $0.restart(Schedule(first: 900)) } }
+    queries("two reschedules", of: { $0.timer($1, after: 100, every: 100, finalizer: false) }) { world, timer in
+      for interval in [200, 300] as [Int64] {
+        world.thread("writer") {
+          for interval in [interval, interval + 1000] {
+            let schedule = Schedule(first: interval, interval: interval, leeway: interval / 10)
+            world.call("reschedule", on: timer) { $0.reschedule(schedule) }
+          }
+        }
       }
-      queryBesideReschedules(world, timer: timer, shareImage)
+      return [100, 200, 300, 1200, 1300]
+    },
+    queries("a restart", of: postponed) { world, timer in
+      world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: 900)) }
+      return [500, 900]
+    },
+    queries("a restart by id", of: postponed) { world, timer in
+      let plain = TimerRef.PlainSchedule(first: 50, firstIsDeadline: false, leeway: .none)
+      world.thread("writer") {
+        for _ in 0..<2 {
+          world.call("restart", on: timer) { TimerRef.rearm($0.id, plain) ?? $0.restart(Schedule(first: 50)) }
+        }
+      }
+      return [500, 50]
+    },
+    queries("suspend", of: postponed) { world, timer in
+      world.thread(calls: "suspend", on: timer) { $0.suspend() }
+      return [500, nil]
+    },
+    queries("suspend and resume of what remains", of: remaining) { world, timer in
+      world.thread("writer") {
+        world.call("suspend", on: timer) { $0.suspend() }
+        world.call("resume", on: timer) { $0.resume() }
+      }
+      return [100, nil, 100]
+    },
+    queries("a long postponement", of: postponed) { world, timer in
+      world.thread("writer") {
+        for delay in [5 * second, 10 * second] {
+          world.call("postpone", on: timer) { $0.postpone(until: Scheduler.start + delay) }
+        }
+      }
+      return [500, 5 * second, 10 * second]
+    },
+    queries("a long postponement and a restart", of: postponed) { world, timer in
+      world.thread(calls: "postpone", on: timer) { $0.postpone(until: Scheduler.start + 5 * second) }
+      world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: 900)) }
+      return [500, 900, 5 * second]
+    },
+    queries("a tick", of: { $0.timer($1, after: 100, every: 100, finalizer: false) }) { world, timer in
+      world.thread(calls: "advance") { timer.queue.drive(Scheduler.start + 150) }
+      return [100, 200]
     },
     Scenario("a restart and advance beside a restart", preemptions: 2) { world in
       let queue = world.queue(.virtual)
@@ -129,36 +167,49 @@ extension Scenario {
     },
   ]
 
-  /// - Parameter begin: what each writer does first.
-  private static func queryBesideReschedules(_ world: World, timer: TimerLog, _ begin: @escaping () -> Void) {
-    _ = timer.ref?.setLeeway(10)
-    for interval in [200, 300] as [Int64] {
-      world.thread("writer") {
-        begin()
-        for interval in [interval, interval + 1000] {
-          let schedule = Schedule(first: interval, interval: interval, leeway: interval / 10)
-          world.call("reschedule", on: timer) { $0.reschedule(schedule) }
+  /// Queries of next deadline and generation are exact, whatever a writer of the timer is doing.
+  /// - Parameter writers: adds threads; gives the only next deadlines that there are, from the start, `nil` for never.
+  private static func queries(
+    _ name: String, of make: @escaping (World, Queue) -> TimerLog,
+    _ writers: @escaping (World, TimerLog) -> [Int64?]
+  ) -> Scenario {
+    Scenario("queries beside \(name)") { world in
+      // The generation soon runs over into the side record.
+      Seam.generationMask = 0xF
+      let timer = make(world, world.queue(.virtual))
+      let deadlines = writers(world, timer).map { $0.map { Scheduler.start + $0 } ?? .max }
+      world.thread("asker") {
+        var generation: UInt64 = 0
+        for _ in 0..<3 {
+          guard let info = world.call("info", { timer.ref?.info }) else {
+            return world.expect(false, "info named no timer")
+          }
+          world.expect(info.generation >= generation, "generation \(info.generation) after \(generation)")
+          generation = info.generation
+          let asked = world.call("generation") { timer.ref?.generation } ?? 0
+          world.expect(asked >= generation, "generation \(asked) after \(generation)")
+          generation = asked
+          for next in [info.nextDeadline, world.call("next_deadline") { timer.ref?.nextDeadline }] {
+            world.expect(
+              next.map(deadlines.contains) == true, "next deadline \((next ?? 0) - Scheduler.start)")
+          }
         }
-      }
-    }
-    world.thread("asker") {
-      var generation: UInt64 = 0
-      for _ in 0..<4 {
-        guard let info = world.call("info", { timer.ref?.info }) else {
-          return world.expect(false, "info named no timer")
-        }
-        world.expect(info.generation >= generation, "generation \(info.generation) after \(generation)")
-        generation = info.generation
-        world.expect(
-          info.leeway == info.interval / 10 && info.nextDeadline == Scheduler.start + info.interval,
-          "interval \(info.interval), leeway \(info.leeway), next deadline \(info.nextDeadline - Scheduler.start)")
       }
     }
   }
 
-  /// Has the calling thread be one without memory for an image of its own (P3d).
-  private static func shareImage() {
-    guard let storage = ThreadState.obtain()?.storage else { return }
+  private static func postponed(_ world: World, _ queue: Queue) -> TimerLog {
+    let timer = world.timer(queue, after: 100, finalizer: false)
+    // To the end of a half of the generation's range: what comes next is counted in the side record.
+    while timer.ref?.generation.map({ $0 & 0xF }) != 0xF { _ = timer.ref?.reschedule(Schedule(first: 100)) }
+    _ = timer.ref?.postpone(until: Scheduler.start + 500)
+    return timer
+  }
+
+  private static func remaining(_ world: World, _ queue: Queue) -> TimerLog {
+    let timer = world.timer(queue, after: 100, finalizer: false)
+    _ = timer.ref?.reschedule(Schedule(first: 100, resumePolicy: .remaining))
+    return timer
   }
 
   // MARK: run ends with the last timer

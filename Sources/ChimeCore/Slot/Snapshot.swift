@@ -1,0 +1,141 @@
+import Synchronization
+
+/// A timer at one moment: its word, and what queries report of its record. A plain value.
+struct Snapshot {
+  var word: TimerWord
+  /// When the timer is due, in the queue's internal time, if it is running.
+  var due: Int64
+  /// Of the record: see `TimerRecord.deadline`.
+  var deadline: Int64
+  var period: Int64
+  var versionAndFlags: UInt32
+  var leeway: CompactDuration
+  var sequenceLow: UInt32
+  var tickLimit: UInt64 = 0
+  var dueCount: UInt64 = 0
+  var missed: UInt64 = 0
+  var sequenceHigh: UInt32 = 0
+  var generation: UInt64
+  var targetID: UInt64 = 0
+  var wallDeadline = SideRecordRef.followsNoWall
+
+  var version: UInt32 { versionAndFlags & Handle.versionMask }
+  var flags: RecordFlags { RecordFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
+  var sequence: UInt64 { UInt64(sequenceHigh) << 32 | UInt64(sequenceLow) }
+
+  /// When the timer is due, as the queue's clock shows it; `Int64.max` for a timer that is not running.
+  func nextDeadline(_ control: QueueControlBlock) -> Int64 {
+    guard word.isRunning else { return .max }
+    return wallDeadline != SideRecordRef.followsNoWall ? wallDeadline : control.wallTime(due)
+  }
+}
+
+extension TimerSlot {
+  /// How often a query reads the record before it answers with what it has: it waits for nobody (promise 18).
+  private static var tries: Int { 64 }
+
+  /// The timer as the last completed operation left it. Beside a writer that the system has taken off its processor,
+  /// and only there, members can be of before and after that writer's change; word, due time and generation are exact
+  /// there, too (P3, Sources/README.md).
+  var snapshot: Snapshot {
+    var snapshot = read()
+    for _ in 1..<TimerSlot.tries {
+      if isUnchanged(since: snapshot) { break }
+      snapshot = read()
+    }
+    return snapshot
+  }
+
+  /// Whether nobody has changed the record since a snapshot was read, and nobody was changing it.
+  private func isUnchanged(since snapshot: Snapshot) -> Bool {
+    if snapshot.word.hasWriter, snapshot.word.isLive { return false }
+    // Each change of the record leaves another sequence, deadline, leeway or wall deadline behind, or another word. The
+    // word is looked at between the two readings, so that no change is half done at both; and last, since under
+    // another generation the rest can be as it was.
+    atomicMemoryFence(ordering: .acquiring)
+    guard word == snapshot.word, sequence == snapshot.sequenceLow, deadline == snapshot.deadline,
+      leeway.bits == snapshot.leeway.bits,
+      !snapshot.flags.contains(.onWallClock)
+        || sideRecord?.wallDeadline ?? SideRecordRef.followsNoWall == snapshot.wallDeadline
+    else { return false }
+    atomicMemoryFence(ordering: .acquiring)
+    return word == snapshot.word
+  }
+
+  /// What word and record say at this moment.
+  private func read() -> Snapshot {
+    let word = word
+    let deadline = deadline
+    var snapshot = Snapshot(
+      word: word, due: dueTime(word, deadline), deadline: deadline, period: period, versionAndFlags: versionAndFlags,
+      leeway: leeway, sequenceLow: sequence, generation: word.generation)
+    guard let sideRecord else { return snapshot }
+    snapshot.tickLimit = sideRecord.tickLimit
+    snapshot.dueCount = sideRecord.dueCount
+    snapshot.missed = sideRecord.missed
+    snapshot.sequenceHigh = sideRecord.sequenceHigh
+    snapshot.generation = sideRecord.generation(word)
+    snapshot.targetID = sideRecord.targetID
+    snapshot.wallDeadline = sideRecord.wallDeadline
+    return snapshot
+  }
+
+  /// When a running timer is due, given a deadline that was read after the word; exact beside a writer, too.
+  ///
+  /// A writer that changes the deadline leaves the postponement in the word, and allows for it (`store(due:)`): so the
+  /// sum is the time before its change, or after it. Where a writer cannot do that, it has left the time before its
+  /// change (P3, Sources/README.md).
+  private func dueTime(_ word: TimerWord, _ deadline: Int64) -> Int64 {
+    if word.hasWriter, word.isLive {
+      atomicMemoryFence(ordering: .acquiring)
+      if let due = FormerDueTime.of(self) { return due }
+    }
+    return word.dueTime(deadline)
+  }
+
+  /// When a timer is due that runs with this word; exact, unless the word has changed 64 times meanwhile.
+  func exactDueTime(_ word: inout TimerWord) -> Int64 {
+    var due = dueTime(word, deadline)
+    for _ in 1..<TimerSlot.tries {
+      atomicMemoryFence(ordering: .acquiring)
+      let now = self.word
+      if now == word { break }
+      word = now
+      due = dueTime(word, deadline)
+    }
+    return due
+  }
+}
+
+/// When the timer was due whose writer is about to store a deadline that the word's postponement does not fit: for
+/// queries that find that writer. One timer at a time; its writer holds the lock for a few instructions.
+enum FormerDueTime: ProcessState {
+  private static let lock = Locked(())
+  /// The slot's index, + 1; 0 for none (P3, Sources/README.md).
+  private static let slot = Atomic<UInt32>(0)
+  private static let time = Atomic<Int64>(0)
+
+  static func makeGlobals() { lock.withLock { _ in } }
+
+  static func reinitialize() {
+    lock.reinitialize()
+    slot.store(0, ordering: .relaxed)
+  }
+
+  /// Runs `change`, in which the slot's writer stores another deadline and ends the writing, where queries find `due`.
+  static func keep<Result>(_ due: Int64, of slot: TimerSlot, _ change: () -> Result) -> Result {
+    lock.withLock { _ in
+      time.store(due, ordering: .relaxed)
+      self.slot.store(slot.index &+ 1, ordering: .releasing)
+      // The deadline is stored with release order: whoever reads the new one finds this.
+      defer { self.slot.store(0, ordering: .releasing) }
+      return change()
+    }
+  }
+
+  /// `nil` unless the slot's writer has left it here.
+  static func of(_ slot: TimerSlot) -> Int64? {
+    guard self.slot.load(ordering: .acquiring) == slot.index &+ 1 else { return nil }
+    return time.load(ordering: .relaxed)
+  }
+}
