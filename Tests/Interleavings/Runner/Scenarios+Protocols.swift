@@ -177,9 +177,10 @@ extension Scenario {
       // The generation soon runs over into the side record.
       Seam.generationMask = 0xF
       let timer = make(world, world.queue(.virtual))
+      let before = timer.ref?.generation ?? 0
       let deadlines = writers(world, timer).map { $0.map { Scheduler.start + $0 } ?? .max }
       world.thread("asker") {
-        var generation: UInt64 = 0
+        var generation = before
         for _ in 0..<3 {
           guard let info = world.call("info", { timer.ref?.info }) else {
             return world.expect(false, "info named no timer")
@@ -188,6 +189,7 @@ extension Scenario {
           generation = info.generation
           let asked = world.call("generation") { timer.ref?.generation } ?? 0
           world.expect(asked >= generation, "generation \(asked) after \(generation)")
+          world.expect(asked & 0xF != before & 0xF || asked == before, "generation \(asked), before it \(before)")
           generation = asked
           for next in [info.nextDeadline, world.call("next_deadline") { timer.ref?.nextDeadline }] {
             world.expect(
