@@ -9,10 +9,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 
 #define HIDDEN __attribute__((visibility("hidden")))
+
+#if !defined(__APPLE__) /* whose library has both */
+#include <sys/random.h>
 
 /* The seed of hash tables; glibc has this function from 2.36 on only. */
 HIDDEN void arc4random_buf(void *bytes, size_t count) {
@@ -36,6 +38,8 @@ HIDDEN double ceil(double value) {
   return whole < value ? whole + 1 : whole;
 }
 
+#endif
+
 /* Where the compiler has put a check that failed (an overflow, an index out of range, memory that could not be had for an
    object): says where, and ends the process. */
 HIDDEN __attribute__((noreturn, noinline)) void chime_trap(void) {
@@ -53,4 +57,7 @@ HIDDEN __attribute__((noreturn, noinline)) void chime_trap(void) {
 /* Globals that are made by the first who asks are made when the library is loaded: no two threads meet there, and no fork
    comes between. */
 void library_of_chime_was_loaded(void);
-__attribute__((constructor)) static void load(void) { library_of_chime_was_loaded(); }
+__attribute__((constructor)) static void load(void) {
+  library_of_chime_was_loaded();
+  chime_stay_loaded((const void *)&library_of_chime_was_loaded);
+}

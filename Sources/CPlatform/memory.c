@@ -11,9 +11,11 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 #define THREAD_LOCAL static _Thread_local __attribute__((tls_model("initial-exec")))
 
-void *__real_malloc(size_t bytes);
-int __real_posix_memalign(void **memory, size_t alignment, size_t bytes);
-void __real_free(void *memory);
+#if defined(__APPLE__)
+#include "allocator_darwin.h"
+#else
+#include "allocator_linux.h"
+#endif
 
 /* Where a block is from, and so where it goes back to. */
 enum { FROM_SYSTEM = 0, FROM_CACHE = 1, FROM_RESERVE = 2 /* and the size class */ };

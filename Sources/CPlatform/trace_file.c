@@ -9,6 +9,7 @@
 
 #include "memory.h"
 #include "platform.h"
+#include "threads.h"
 
 enum { CELLS = 8192, BUFFER = 1 << 16, MOST_OF_AN_EVENT = 2048, PAUSE_NS = 20000000, PATIENCE_S = 2 };
 
@@ -36,7 +37,7 @@ const char *chime_trace_wanted(void) {
   static int was_asked;
   if (__atomic_load_n(&was_asked, __ATOMIC_RELAXED) || __atomic_exchange_n(&was_asked, 1, __ATOMIC_RELAXED))
     return NULL;
-  return secure_getenv("CHIME_TRACE");
+  return chime_getenv("CHIME_TRACE");
 }
 
 void chime_trace_set_label(chime_trace_event *event, const char *label) {
@@ -193,7 +194,7 @@ static void drain(void) {
 
 static void *write_the_file(void *argument) {
   int mine = (int)(intptr_t)argument, goes_on = 1;
-  chime_set_thread_name(pthread_self(), "chime.trace");
+  chime_set_thread_name("chime.trace");
   while (goes_on) {
     struct timespec pause = {0, PAUSE_NS};
     nanosleep(&pause, NULL);
@@ -282,11 +283,8 @@ int chime_trace_end(void) {
 
 /* At the end of the program, once: what the writer has not come to. It may hang on a disk; the program does not. */
 __attribute__((destructor)) static void write_the_rest(void) {
-  struct timespec end;
   if (owner == 0 || owner != getpid()) return;
-  clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_sec += PATIENCE_S;
-  if (pthread_mutex_timedlock(&writing, &end) != 0) return;
+  if (chime_mutex_lock_within(&writing, PATIENCE_S * INT64_C(1000000000)) != 0) return;
   if (file >= 0) drain();
   pthread_mutex_unlock(&writing);
 }

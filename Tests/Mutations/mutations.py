@@ -52,7 +52,7 @@ def apply(text, mutation, number):
         before = changed.get(path) or (ROOT / CORE / path).read_text()
         if before.count(old) != 1:
             return None
-        changed[path] = before.replace(old, new.replace("BROKEN", f"isBroken({number})"))
+        changed[path] = before.replace(old, new.replace("BROKEN", f"isBroken({number})" if path.endswith(".swift") else f"(chime_mutation() == {number})"))
     return changed
 
 
@@ -103,7 +103,7 @@ def copy(scratch, files):
         if path.is_file():
             wanted[name] = path.read_bytes()
     for path, text in files.items():
-        wanted[str(CORE / path)] = text.encode()
+        wanted[os.path.normpath(CORE / path)] = text.encode()
     header = "Sources/CPlatform/include/platform.h"
     text = wanted[header].decode()
     end = text.rindex("#endif")

@@ -289,15 +289,17 @@ mutation("fork-unnoticed", "15", "Fork.happened", "does nothing",
          ("Threads/Fork.swift", "    if isChild { return }\n    count.add", "    if isChild || BROKEN { return }\n    count.add"),
          F("fork", "a_child_that_does_nothing"))
 mutation("fork-descriptor-any", "15", "TimerFile.isOne", "says true",
-         ("Platform/TimerFile.swift", "    var owner: Int32 = 0\n    guard unsafe chime_file_mark", "    if BROKEN { return true }\n    var owner: Int32 = 0\n    guard unsafe chime_file_mark"),
+         ("Platform/TimerFile.swift", "{ chime_timer_file_is_one(file) != 0 }", "{ BROKEN || chime_timer_file_is_one(file) != 0 }"),
          F("fork_files"))
-mutation("fork-descriptor-by-name", "15", "TimerFile.isOne", "by the name alone",
-         [("Platform/TimerFile.swift", "guard unsafe chime_file_mark(file, &owner) == mark else", "guard unsafe chime_file_mark(file, &owner) == mark || BROKEN else"),
-          ("Platform/TimerFile.swift", "guard owner == 0 || owner == maker", "guard BROKEN || owner == 0 || owner == maker")],
+mutation("fork-descriptor-by-name", "15", "chime_timer_file_is_one", "by the name alone",
+         [("../CPlatform/timer_file_linux.c", "#include \"timer_file.h\"\n", "#include \"platform.h\"\n#include \"timer_file.h\"\n"),
+          ("../CPlatform/timer_file_linux.c", "if (fcntl(file, F_GETSIG) != MARK) return 0;",
+           "if (!BROKEN && fcntl(file, F_GETSIG) != MARK) return 0;"),
+          ("../CPlatform/timer_file_linux.c", "if (owner != 0 && owner !=", "if (!BROKEN && owner != 0 && owner !=")],
          F("fork_files"))
 mutation("fork-disarms", "15", "Fork.closeInherited", "the child disarms the descriptor before it closes it",
-         ("Threads/Fork.swift", "if file >= 0, TimerFile.isOne(file) { close(file) }",
-          "if file >= 0, TimerFile.isOne(file) {\n      if BROKEN { TimerFile.set(file, .max) }\n      close(file)\n    }"),
+         ("Threads/Fork.swift", "if file >= 0, TimerFile.isOne(file) { TimerFile.close(file) }",
+          "if file >= 0, TimerFile.isOne(file) {\n      if BROKEN { TimerFile.set(file, .max) }\n      TimerFile.close(file)\n    }"),
          F("fork", "a_child_that_begins_anew"))
 mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without waiting",
          (CLOSING, "    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status", "    if BROKEN { return .ok }\n    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status"),

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #pragma GCC visibility push(hidden)
 
@@ -27,6 +28,16 @@ enum { CHIME_MEMORY_LARGEST = 2032 };
 static inline void *chime_memory_map_uncounted(size_t bytes) {
   void *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return memory == MAP_FAILED ? 0 : memory;
+}
+
+/* Lets the system have whole pages, whose contents go. (pages_linux.c, pages_darwin.c) */
+void chime_memory_give_pages(void *first, size_t bytes);
+
+/* The same for the pages inside. */
+static inline void chime_memory_discard(void *memory, size_t bytes) {
+  uintptr_t page = (uintptr_t)getpagesize();
+  uintptr_t first = ((uintptr_t)memory + page - 1) & ~(page - 1), end = ((uintptr_t)memory + bytes) & ~(page - 1);
+  if (first < end) chime_memory_give_pages((void *)first, end - first);
 }
 
 #ifdef CHIME_OWN_MEMORY

@@ -1,5 +1,5 @@
 /*
- * platform.h - what Chime needs of the system: the headers of libc and Linux, and functions for what Swift cannot import
+ * platform.h - what Chime needs of the system: the headers of libc, and functions for what Swift cannot import
  * from them (macros that cast, variadic functions, what needs _GNU_SOURCE, which would change other modules' types).
  */
 #ifndef CHIME_PLATFORM_H
@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <sys/timerfd.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,40 +38,20 @@ static inline void chime_pause(void) {
 /* Keeps the compiler from moving reads and writes over it. */
 static inline void chime_compiler_barrier(void) { __asm__ volatile("" ::: "memory"); }
 
-/*
- * Makes every thread of the process that runs pass a memory barrier before it returns. chime_prepare_barrier says first
- * whether the system has that; all the same the other can be refused, where a sandbox was entered meanwhile.
- */
-bool chime_prepare_barrier(void);
-bool chime_barrier_in_all_threads(void);
-
 static inline int chime_errno(void) { return errno; }
 static inline void chime_set_errno(int error) { errno = error; }
 
 static inline int chime_open(const char *path, int flags) { return open(path, flags); }
 static inline int chime_fcntl(int file, int command, int argument) { return fcntl(file, command, argument); }
 
-/* How much longer than asked for the kernel may let the calling thread wait. */
-void chime_set_timer_slack(unsigned long nanoseconds);
-
-/* Binds a thread to processors, a bit for each; 0 or an error number. */
-int chime_set_affinity(pthread_t thread, uint64_t processors);
-
-/* For debuggers; at most 15 bytes. */
-void chime_set_thread_name(pthread_t thread, const char *name);
-
-/* The kernel's number of the calling thread; that of the main thread is the process's. */
-pid_t chime_thread_number(void);
-
 /* The base of the loaded file that contains an address; NULL: there is none. */
 void *chime_file_of(const void *address);
 
-/*
- * Marks an open file as Chime's, by the signal that it would send, and the process that it would send it to, if it were
- * asked to send one. The mark stays with it over a fork. chime_file_mark gives the signal, 0 for none, and the process.
- */
-void chime_mark_file(int file, int signal, pid_t owner);
-int chime_file_mark(int file, pid_t *owner);
+/* Has the loaded file stay where it is after dlclose, where the linker cannot say so (-z nodelete). */
+void chime_stay_loaded(const void *address);
+
+/* An environment variable's value; NULL also in a program that runs with more rights than its user has. */
+const char *chime_getenv(const char *name);
 
 /* Words to stderr, without stdio. */
 void chime_write_error(const char *text, size_t length);

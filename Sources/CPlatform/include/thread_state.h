@@ -8,21 +8,33 @@
 
 #include <stdint.h>
 
-extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local void *thread_state_of_chime;
+#pragma GCC visibility push(hidden)
+
+#if defined(__APPLE__)
+/* Thread-local variables are reached by a call there anyway, and by none that Swift, told of no operating system, gets
+   right. So these are functions, of thread_state_darwin.c. */
+void *chime_thread_state(void);
+void chime_set_thread_state(void *state);
+uint64_t chime_own_thread_number(void);
+#else
+extern __attribute__((tls_model("initial-exec"))) _Thread_local void *thread_state_of_chime;
 
 static inline void *chime_thread_state(void) { return thread_state_of_chime; }
 static inline void chime_set_thread_state(void *state) { thread_state_of_chime = state; }
+
+uint64_t chime_number_thread(void);
+
+extern __attribute__((tls_model("initial-exec"))) _Thread_local uint64_t thread_number_of_chime;
 
 /*
  * The calling thread's number, above 0, which no other thread of the process has or will have. (The number of a thread that
  * has ended, as pthread_self gives it, is soon another thread's.)
  */
-uint64_t chime_number_thread(void);
-
-extern __attribute__((visibility("hidden"), tls_model("initial-exec"))) _Thread_local uint64_t thread_number_of_chime;
-
 static inline uint64_t chime_own_thread_number(void) {
   return thread_number_of_chime != 0 ? thread_number_of_chime : chime_number_thread();
 }
+#endif
+
+#pragma GCC visibility pop
 
 #endif

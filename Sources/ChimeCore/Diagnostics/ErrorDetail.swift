@@ -43,7 +43,7 @@ extension Status {
 
   @inline(never)
   static var noTimerFile: Status {
-    Status.resource.because("a timer descriptor (timerfd) could not be opened: %e", Int64(Errno.current))
+    Status.resource.because("a timer descriptor could not be opened: %e", Int64(Errno.current))
   }
   @inline(never)
   static var noThreadKey: Status {

@@ -9,11 +9,9 @@ package enum TraceFile {
   package static func begin(_ path: UnsafePointer<CChar>) -> Status {
     if Fork.isChild { return .forked }
     let error = withoutCancellation { unsafe chime_trace_begin(path) }
-    switch error {
-    case 0: break
-    case EACCES, EPERM, EROFS: return .permission
-    case ENOMEM: return Memory.refusal
-    default:
+    if error != 0 {
+      if Errno.isOfPermission(error) { return .permission }
+      if Errno.isOfMemory(error) { return Memory.refusal }
       return Status.resource.because("the file, or the thread that writes it, could not be had: %e", Int64(error))
     }
     Trace.setFile(true)

@@ -16,7 +16,8 @@ import Synchronization
   private let outcome = Atomic<Int32>(0)
 
   /// Starts the thread, which waits for `open` or ends at once.
-  /// - Returns: ok; resource: no thread; permission: no such priority; invalidArgument: no such processors.
+  /// - Returns: ok; resource: no thread; permission: no such priority; invalidArgument: no such
+  ///   processors; unsupported: the system does not bind threads to processors.
   func start(_ options: QueueOptions, _ core: QueueFuture) -> Status {
     let begun = WakeUp()
     let name = options.label.isEmpty ? "chime.precise" : options.label
@@ -35,13 +36,10 @@ import Synchronization
   private static func prepareThread(_ options: QueueOptions) -> Status {
     chime_set_timer_slack(1)
     if options.affinity != 0 {
-      if chime_set_affinity(pthread_self(), options.affinity) != 0 { return .invalidArgument }
+      if !chime_can_set_affinity() { return .unsupported }
+      if chime_set_affinity(options.affinity) != 0 { return .invalidArgument }
     }
-    if options.realtimePriority > 0 {
-      var parameters = sched_param()
-      parameters.sched_priority = options.realtimePriority
-      if unsafe pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters) != 0 { return .permission }
-    }
+    if options.realtimePriority > 0, chime_set_realtime(options.realtimePriority) != 0 { return .permission }
     return .ok
   }
 
@@ -132,8 +130,7 @@ extension QueueCore {
     let status = driver.start(options, future)
     if status != .ok {
       future.fulfil(nil)
-      return .failure(
-        status == .invalidArgument ? status.because("options.affinity names no processor that there is") : status)
+      return .failure(refusal(status))
     }
     var core: QueueCore?
     let made = make(options) { made in
@@ -142,5 +139,13 @@ extension QueueCore {
     }
     future.fulfil(core)
     return made
+  }
+
+  private static func refusal(_ status: Status) -> Status {
+    switch status {
+    case .invalidArgument: status.because("options.affinity names no processor that there is")
+    case .unsupported: status.because("options.affinity: this system does not bind threads to processors")
+    default: status
+    }
   }
 }

@@ -5,7 +5,7 @@
   /// a build with the flag CHIME_INTERLEAVINGS.
   ///
   /// The declarations below have the names of those that the core uses: `Atomic` and `atomicMemoryFence` of
-  /// Synchronization, the functions of pthreads and of the clock of libc. A module's own
+  /// Synchronization, CPlatform's functions of threads, locks and the clock, libc's `poll`. A module's own
   /// declarations stand in front of imported ones, so every file of the core comes through here without a line of its
   /// own, and without this file nothing is different.
   package enum Seam {

@@ -9,9 +9,9 @@ package enum Clock: Sendable {
   /// The clock's number in `clock_gettime`.
   package var id: Int32 {
     switch self {
-    case .monotonic: CLOCK_MONOTONIC
-    case .boottime: CLOCK_BOOTTIME
-    case .wall: CLOCK_REALTIME
+    case .monotonic: chime_monotonic_clock()
+    case .boottime: chime_boottime_clock()
+    case .wall: chime_wall_clock()
     }
   }
 
@@ -19,16 +19,10 @@ package enum Clock: Sendable {
   package var now: Int64 { Clock.time(of: id) }
 
   @inline(__always)
-  static func time(of id: clockid_t) -> Int64 {
-    var time = timespec()
-    unsafe clock_gettime(id, &time)
-    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-  }
+  static func time(of id: Int32) -> Int64 { chime_clock_now(id) }
 
   /// Sleeps until a point on the clock, even if it is stepped in the meantime. Waits for time.
   package func sleep(until deadline: Int64) {
-    let (seconds, nanoseconds) = max(deadline, 0).quotientAndRemainder(dividingBy: 1_000_000_000)
-    var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
-    while unsafe clock_nanosleep(id, CInt(TIMER_ABSTIME), &time, nil) == EINTR {}
+    while now < deadline { chime_clock_sleep(id, deadline) }
   }
 }

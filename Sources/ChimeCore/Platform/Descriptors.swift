@@ -42,6 +42,14 @@ package enum Descriptors: ProcessState {
     }
   }
 
+  /// Waits until a descriptor can be read, a signal comes, or `timeout` nanoseconds (rounded up to milliseconds) are
+  /// over; `Int64.max` for no end.
+  static func wait(_ file: Int32, timeout: Int64) {
+    var entry = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+    let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
+    withoutCancellation { _ = unsafe poll(&entry, 1, timeout == .max ? -1 : Int32(clamping: milliseconds)) }
+  }
+
   /// Makes libdispatch open everything it will ever need for timers, at the first call of the process: an epoll, an
   /// eventfd, a timerfd, and the thread that waits for them. False if that fails. Waits for that thread, some 100 us.
   package static func prepareDispatch() -> Bool {

@@ -6,4 +6,9 @@ package enum Errno {
     get { chime_errno() }
     set { chime_set_errno(newValue) }
   }
+
+  /// Whether an error number says that something is not permitted.
+  static func isOfPermission(_ error: CInt) -> Bool { error == EACCES || error == EPERM || error == EROFS }
+  /// Whether it says that there is no memory.
+  static func isOfMemory(_ error: CInt) -> Bool { error == ENOMEM }
 }

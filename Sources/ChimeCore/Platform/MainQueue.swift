@@ -37,7 +37,7 @@ package enum MainQueue: ProcessState {
   /// queue on whatever thread drains it. (`dispatchMain` ends the main thread on Linux, and so does an async `main`.)
   package static var isHere: Bool { isMainThread || isCurrent }
 
-  static var isMainThread: Bool { getpid() == chime_thread_number() }
+  static var isMainThread: Bool { chime_is_main_thread() }
 
   /// Whether the main queue can be drained at all. Libdispatch binds it to the thread that loads it; on any other
   /// thread draining traps. A thread other than the main one cannot find out, and assumes that it can.
@@ -105,11 +105,9 @@ package enum MainQueue: ProcessState {
 
   /// Does the queue's work. The main thread, in no block of the queue.
   static func drain(_ file: Int32) {
-    var count: UInt64 = 0
-    withoutCancellation { _ = unsafe read(file, &count, 8) }
     withoutCancellation { host in
       unsafe hostOfDrain = host
-      chime_dispatch_drain_main_queue()
+      chime_dispatch_drain_main_queue(file)
       unsafe hostOfDrain = nil
     }
   }

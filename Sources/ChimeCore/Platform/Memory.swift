@@ -47,9 +47,7 @@ package enum Memory {
 
   /// Lets the system have the pages inside, whose contents go.
   static func discard(_ base: UnsafeMutableRawPointer?, _ bytes: Int) {
-    let first = (UInt(bitPattern: base) + 4095) & ~4095
-    let end = (UInt(bitPattern: base) + UInt(bytes)) & ~4095
-    if first < end { _ = unsafe madvise(UnsafeMutableRawPointer(bitPattern: first), Int(end - first), MADV_DONTNEED) }
+    unsafe chime_memory_discard(base, bytes)
   }
 
   // MARK: For the interface

@@ -26,29 +26,29 @@ package enum OwnThread: ProcessState {
 
   /// Whether the system grants so many threads now. Their stacks are kept by libc, and serve the next threads.
   static func canBeMade(_ count: Int) -> Bool {
-    var threads: [pthread_t] = []
+    var threads: [UInt] = []
     var error: CInt = 0
     // Behind this they wait for each other: else the second would have the stack of the first.
-    var gate = unsafe pthread_mutex_t()
-    unsafe pthread_mutex_init(&gate, nil)
-    unsafe pthread_mutex_lock(&gate)
+    var gate = unsafe chime_lock()
+    unsafe chime_lock_init_plain(&gate)
+    unsafe chime_lock_take(&gate)
     unsafe withUnsafeMutablePointer(to: &gate) { gate in
       while threads.count < count, error == 0 {
-        var thread = pthread_t()
-        error = unsafe pthread_create(
-          &thread, nil,
+        var thread: UInt = 0
+        error = unsafe chime_thread_create(
+          &thread, 0,
           { gate in
-            if let gate = unsafe gate?.assumingMemoryBound(to: pthread_mutex_t.self) {
-              unsafe pthread_mutex_lock(gate)
-              unsafe pthread_mutex_unlock(gate)
+            if let gate = unsafe gate?.assumingMemoryBound(to: chime_lock.self) {
+              unsafe chime_lock_take(gate)
+              unsafe chime_lock_give(gate)
             }
             return nil
           }, gate)
         if error == 0 { threads.append(thread) }
       }
-      unsafe pthread_mutex_unlock(gate)
-      for thread in threads { pthread_join(thread, nil) }
-      unsafe pthread_mutex_destroy(gate)
+      unsafe chime_lock_give(gate)
+      for thread in threads { chime_thread_join(thread) }
+      unsafe chime_lock_destroy(gate)
     }
     if error != 0 { _ = noThread(error) }
     return error == 0
@@ -70,23 +70,19 @@ package enum OwnThread: ProcessState {
         body()
         end?(hookContext)
       })
-    var attributes = pthread_attr_t()
-    unsafe pthread_attr_init(&attributes)
-    unsafe pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
-    defer { unsafe pthread_attr_destroy(&attributes) }
     // A new thread inherits its creator's signal mask.
     var all = sigset_t()
     var before = sigset_t()
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
-    var thread = pthread_t()
-    let failed = unsafe pthread_create(
-      &thread, &attributes,
+    var thread: UInt = 0
+    let failed = unsafe chime_thread_create(
+      &thread, 1,
       { context in
         guard let context = unsafe context else { return nil }
         let body = unsafe Unmanaged<Body>.fromOpaque(context).takeRetainedValue()
-        unsafe chime_set_thread_name(pthread_self(), String(decoding: body.name.utf8.prefix(15), as: UTF8.self))
+        unsafe chime_set_thread_name(String(decoding: body.name.utf8.prefix(15), as: UTF8.self))
         body.run()
         return nil
       }, context.toOpaque())

@@ -37,13 +37,14 @@ package enum WallClock: ProcessState {
     return watched.withLock { watch in
       guard watch.queues.makesRoom() else { return Memory.refusal }
       if watch.source != nil { return .ok }
-      guard let file = TimerFile.make(.wall) else { return .noTimerFile }
+      let file = chime_step_file_make()
+      guard file >= 0 else { return .noTimerFile }
       let source = WorkSource.reads(file, .global(.userInitiated))
       source.setEventHandler {
-        arm(file)
+        chime_step_file_arm(file)
         stepped()
       }
-      arm(file)
+      chime_step_file_arm(file)
       source.activate()
       watch.source = source
       watch.file = file
@@ -59,8 +60,6 @@ package enum WallClock: ProcessState {
     Fork.closeInherited(watched.withLock { $0.file })
     watched.reinitialize(Watch())
   }
-
-  private static func arm(_ file: Int32) { TimerFile.set(file, .max - 1, endsWithStep: true) }
 
   /// Tells a queue on the wall clock of steps until it ends.
   static func add(_ queue: UInt64) { watched.withLock { $0.queues.append(queue) } }

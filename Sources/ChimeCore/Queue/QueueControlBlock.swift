@@ -20,7 +20,7 @@ import Synchronization
   let startOrder = Atomic<UInt32>(0)
   let isVirtual = Atomic<Bool>(false)
   /// The clock that the queue's deadlines are kept on, where it is not virtual: `clock_gettime`'s number.
-  let clock = Atomic<Int32>(CLOCK_MONOTONIC)
+  let clock = Atomic<Int32>(chime_monotonic_clock())
   /// Whether the queue's times are times of day. Internally they are monotonic: `wallOffset` less (P13,
   /// Sources/README.md).
   let isWall = Atomic<Bool>(false)
@@ -162,10 +162,14 @@ struct SlotStore {
 
   // MARK: Time
 
+  /// The number of the clock that the queue's deadlines are kept on.
+  @inline(__always)
+  var clockNumber: Int32 { unsafe storage.pointee.clock.load(ordering: .relaxed) }
+
   /// The queue's internal time, in which its deadlines are kept: its clock's time, except on the wall clock.
   @inline(__always)
   package var now: Int64 {
-    isVirtual ? virtualNow : Clock.time(of: unsafe storage.pointee.clock.load(ordering: .relaxed))
+    isVirtual ? virtualNow : Clock.time(of: clockNumber)
   }
 
   /// The time at which a delay from now is over.

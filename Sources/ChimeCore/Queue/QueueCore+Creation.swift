@@ -142,7 +142,7 @@ extension QueueControlBlock {
   func prepare(_ options: QueueOptions, isVirtual: Bool, runsInCalls: Bool) {
     let isWall = !isVirtual && options.clock == .wall
     unsafe storage.pointee.isVirtual.store(isVirtual, ordering: .relaxed)
-    unsafe storage.pointee.clock.store(isWall ? CLOCK_MONOTONIC : options.clock.id, ordering: .relaxed)
+    unsafe storage.pointee.clock.store(isWall ? Clock.monotonic.id : options.clock.id, ordering: .relaxed)
     unsafe storage.pointee.isWall.store(isWall, ordering: .relaxed)
     unsafe storage.pointee.wallShift.store(0, ordering: .relaxed)
     unsafe storage.pointee.stepIsPending.store(false, ordering: .relaxed)

@@ -11,7 +11,7 @@ extension QueueCore {
       core.control.openHost(file)
       return HostDriver(core, owner: options.isBound ? ThreadNumber.current : nil)
     }
-    if case .failure = made { close(file) }
+    if case .failure = made { TimerFile.close(file) }
     return made
   }
 
@@ -299,7 +299,7 @@ final class HostDriver: QueueDriver {
   var isDrivingThread: Bool { (owner ?? drivingThread.load(ordering: .relaxed)) == ThreadNumber.current }
 
   func arm(at time: Int64?) {
-    TimerFile.set(control.hostFile, time ?? .max)
+    TimerFile.set(control.hostFile, time ?? .max, clock: control.clockNumber)
     // A thread that wanted a pass may have set it for now just before: then it must stay so (P11b, Sources/README.md).
     if control.nextWakeUp != time ?? .max || control.stopsPoller(id) { control.wakeHost() }
   }
@@ -348,7 +348,7 @@ extension QueueControlBlock {
     TimerFile.set(file, 0)  // wakes whoever polls
     var backoff = Backoff()
     while unsafe storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
-    withoutCancellation { _ = CPlatform.close(file) }
+    withoutCancellation { TimerFile.close(file) }
   }
 
   func stopIsPending(_ id: UInt64) -> Bool {
@@ -411,12 +411,11 @@ extension QueueCore {
   private func pollHost(_ timeout: Int64) {
     unsafe control.storage.pointee.hostWakers.add(1, ordering: .sequentiallyConsistent)
     defer { unsafe control.storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent) }
-    var entry = pollfd(fd: control.hostFile, events: Int16(POLLIN), revents: 0)
+    let file = control.hostFile
     // Read after the descriptor, which may be that of the next queue in the control block. A stop that came before the
     // queue was armed has left nothing but the request; one that comes from here on finds this thread counted (P11c,
     // Sources/README.md).
-    if entry.fd < 0 || isClosing.load(ordering: .sequentiallyConsistent) || control.stopIsPending(id) { return }
-    let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
-    withoutCancellation { _ = unsafe poll(&entry, 1, timeout == .max ? -1 : Int32(clamping: milliseconds)) }
+    if file < 0 || isClosing.load(ordering: .sequentiallyConsistent) || control.stopIsPending(id) { return }
+    Descriptors.wait(file, timeout: timeout)
   }
 }

@@ -148,7 +148,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
       state.file = -1
       return file
     }
-    withoutCancellation { _ = close(file) }
+    withoutCancellation { TimerFile.close(file) }
     LoopFiles.forget(fileEntry)
   }
 

@@ -4,7 +4,7 @@ import Synchronization
 /// Notices that the process is the child of a fork (promise 15). There, other threads' locks stay locked, descriptors
 /// are shared with the parent, and libdispatch has no threads any more; so everything from before the fork is given up.
 ///
-/// The child first, in the handler of `pthread_atfork`, takes away the tables in which ids are looked up: calls find
+/// The child first, in a handler that its `fork` calls, takes away the tables in which ids are looked up: calls find
 /// nothing and answer FORKED. `reinitialize` starts again with fresh locks. The old memory stays where it is, because a
 /// handler that has forked returns into it. Numbering continues, so that ids from before name nothing.
 package enum Fork {
@@ -105,7 +105,7 @@ package enum Fork {
     makeGlobals()
     Watch.beginning.withLock { _ in
       if Watch.isOn.load(ordering: .relaxed) { return }
-      pthread_atfork(nil, nil) { Fork.happened() }
+      chime_call_in_child { Fork.happened() }
       Watch.isOn.store(true, ordering: .releasing)
     }
   }
@@ -128,7 +128,7 @@ package enum Fork {
   /// Closes a timer descriptor that came with the fork. If the child now uses the number for something else, a timer of
   /// its own included, that is left alone.
   static func closeInherited(_ file: Int32) {
-    if file >= 0, TimerFile.isOne(file) { close(file) }
+    if file >= 0, TimerFile.isOne(file) { TimerFile.close(file) }
   }
 }
 

@@ -6,16 +6,12 @@ internal import CPlatform
 /// at every use), and with priority inheritance a real-time thread does not wait for a thread that it has preempted.
 @safe package struct Locked<Value>: ~Copyable, @unchecked Sendable {
   // SAFETY: allocated in init, freed in deinit, touched only with the mutex held.
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let lock: UnsafeMutablePointer<chime_lock>
   private let value: UnsafeMutablePointer<Value>
 
   package init(_ value: sending Value) {
-    unsafe mutex = UnsafeMutablePointer.allocate(capacity: 1)
-    var attributes = pthread_mutexattr_t()
-    unsafe pthread_mutexattr_init(&attributes)
-    unsafe pthread_mutexattr_setprotocol(&attributes, CInt(PTHREAD_PRIO_INHERIT))
-    unsafe pthread_mutex_init(mutex, &attributes)
-    unsafe pthread_mutexattr_destroy(&attributes)
+    unsafe lock = UnsafeMutablePointer.allocate(capacity: 1)
+    unsafe chime_lock_init(lock)
     unsafe self.value = UnsafeMutablePointer.allocate(capacity: 1)
     unsafe self.value.initialize(to: value)
   }
@@ -29,12 +25,12 @@ internal import CPlatform
 
   /// The same for a value that is consistent at every moment.
   package borrowing func reinitialize() {
-    unsafe pthread_mutex_init(mutex, nil)
+    unsafe chime_lock_init_plain(lock)
   }
 
   deinit {
-    unsafe pthread_mutex_destroy(mutex)
-    unsafe mutex.deallocate()
+    unsafe chime_lock_destroy(lock)
+    unsafe lock.deallocate()
     unsafe value.deinitialize(count: 1)
     unsafe value.deallocate()
   }
@@ -43,8 +39,8 @@ internal import CPlatform
   package borrowing func withLock<Result, Failure: Error>(
     _ body: (inout Value) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    unsafe chime_lock_take(lock)
+    defer { unsafe chime_lock_give(lock) }
     return try unsafe body(&value.pointee)
   }
 
@@ -53,15 +49,15 @@ internal import CPlatform
   @inline(__always)
   package borrowing func withBusyLock<Result>(_ body: (inout Value) -> Result) -> Result {
     var tries = 0
-    while unsafe pthread_mutex_trylock(mutex) != 0 {
+    while unsafe !chime_lock_try(lock) {
       tries += 1
       if tries == 32 {
-        unsafe pthread_mutex_lock(mutex)
+        unsafe chime_lock_take(lock)
         break
       }
       chime_pause()
     }
-    defer { unsafe pthread_mutex_unlock(mutex) }
+    defer { unsafe chime_lock_give(lock) }
     return unsafe body(&value.pointee)
   }
 }

@@ -72,7 +72,7 @@ package enum ThreadEnd {
     if MainQueue.isMainThread { return }
     let end = Clock.monotonic.now.saturatingAdd(longestEnd)
     while isInterpreterEnding, Clock.monotonic.now < end {
-      withoutCancellation { _ = usleep(1000) }
+      withoutCancellation { chime_rest(1000) }
     }
   }
 }

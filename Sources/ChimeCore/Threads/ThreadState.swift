@@ -109,8 +109,8 @@ import Synchronization
 
   private static func makeKey() -> Bool {
     if key.load(ordering: .relaxed) != 0 { return true }
-    var made = pthread_key_t()
-    let failed = unsafe pthread_key_create(&made) { memory in
+    var made: UInt32 = 0
+    let failed = unsafe chime_key_create(&made) { memory in
       guard let memory = unsafe memory else { return }
       unsafe ThreadState(storage: memory.assumingMemoryBound(to: ThreadStorage.self)).end()
     }
@@ -165,7 +165,7 @@ import Synchronization
     guard let memory = unsafe malloc(MemoryLayout<ThreadStorage>.size) else { return nil }
     let storage = unsafe memory.bindMemory(to: ThreadStorage.self, capacity: 1)
     unsafe storage.initialize(to: ThreadStorage())
-    guard unsafe pthread_setspecific(key.load(ordering: .relaxed) &- 1, storage) == 0 else {
+    guard unsafe chime_key_set(key.load(ordering: .relaxed) &- 1, storage) == 0 else {
       unsafe free(memory)
       return nil
     }

@@ -178,9 +178,9 @@ struct Backoff {
   @inline(never)
   private static func rest(after rounds: Int) {
     if rounds <= Backoff.roundsWithoutSleep {
-      sched_yield()
+      chime_yield()
     } else {
-      withoutCancellation { _ = usleep(50) }
+      withoutCancellation { chime_rest(50) }
     }
   }
 }

@@ -1,10 +1,12 @@
+#if defined(__linux__)
 #include "thread_state.h"
 
 _Thread_local void *thread_state_of_chime;
 _Thread_local uint64_t thread_number_of_chime;
 
-__attribute__((visibility("hidden"))) uint64_t chime_number_thread(void) {
+uint64_t chime_number_thread(void) {
   static uint64_t latest;
   thread_number_of_chime = __atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);
   return thread_number_of_chime;
 }
+#endif

@@ -1,0 +1,107 @@
+/*
+ * threads.h - threads, locks, conditions, thread-specific keys and forks: POSIX where systems agree, and one file a system
+ * (threads_linux.c, threads_darwin.c) where they differ in what POSIX leaves open, or have no such function.
+ */
+#ifndef CHIME_THREADS_H
+#define CHIME_THREADS_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#pragma GCC visibility push(hidden)
+
+/* ---- Threads ---------------------------------------------------------------------------------------------------- */
+
+/* 0 or an error number. */
+static inline int chime_thread_create(uintptr_t *thread, int is_detached, void *(*body)(void *), void *argument) {
+  pthread_t made;
+  pthread_attr_t attributes;
+  int error;
+  pthread_attr_init(&attributes);
+  if (is_detached) pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  error = pthread_create(&made, &attributes, body, argument);
+  pthread_attr_destroy(&attributes);
+  if (error == 0) *thread = (uintptr_t)made;
+  return error;
+}
+static inline void chime_thread_join(uintptr_t thread) { pthread_join((pthread_t)thread, 0); }
+
+/* Others that are ready go first. */
+static inline void chime_yield(void) { sched_yield(); }
+/* A cancellation point. */
+static inline void chime_rest(uint32_t microseconds) { usleep(microseconds); }
+
+/* A key whose destructor is called with each thread's value when that thread ends. 0 or an error number. */
+static inline int chime_key_create(uint32_t *key, void (*destructor)(void *)) {
+  pthread_key_t made;
+  int error = pthread_key_create(&made, destructor);
+  if (error == 0) *key = (uint32_t)made;
+  return error;
+}
+static inline int chime_key_set(uint32_t key, const void *value) {
+  return pthread_setspecific((pthread_key_t)key, value);
+}
+
+/* Has the function called in the child of each fork, before fork returns there. */
+static inline void chime_call_in_child(void (*function)(void)) { pthread_atfork(0, 0, function); }
+
+/* ---- Locks and conditions --------------------------------------------------------------------------------------- */
+
+typedef struct chime_lock {
+  pthread_mutex_t mutex;
+} chime_lock;
+
+/* With priority inheritance, where the system has it. */
+static inline void chime_lock_init(chime_lock *lock) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+  pthread_mutex_init(&lock->mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+/* Without; also in the child of a fork, over a lock whose holder is gone. */
+static inline void chime_lock_init_plain(chime_lock *lock) { pthread_mutex_init(&lock->mutex, 0); }
+static inline void chime_lock_destroy(chime_lock *lock) { pthread_mutex_destroy(&lock->mutex); }
+static inline void chime_lock_take(chime_lock *lock) { pthread_mutex_lock(&lock->mutex); }
+static inline bool chime_lock_try(chime_lock *lock) { return pthread_mutex_trylock(&lock->mutex) == 0; }
+static inline void chime_lock_give(chime_lock *lock) { pthread_mutex_unlock(&lock->mutex); }
+
+typedef struct chime_condition {
+  pthread_cond_t condition;
+} chime_condition;
+
+/* On the monotonic clock. */
+void chime_condition_init(chime_condition *condition);
+static inline void chime_condition_destroy(chime_condition *condition) { pthread_cond_destroy(&condition->condition); }
+static inline void chime_condition_wait(chime_condition *condition, chime_lock *lock) {
+  pthread_cond_wait(&condition->condition, &lock->mutex);
+}
+/* Until a time on the monotonic clock. May return earlier. */
+void chime_condition_wait_until(chime_condition *condition, chime_lock *lock, int64_t time);
+static inline void chime_condition_signal(chime_condition *condition) { pthread_cond_signal(&condition->condition); }
+
+/* pthread_mutex_lock that gives up after so many nanoseconds, by whatever clock; 0: locked. */
+int chime_mutex_lock_within(pthread_mutex_t *mutex, int64_t nanoseconds);
+
+/* ---- What a thread is ------------------------------------------------------------------------------------------- */
+
+bool chime_is_main_thread(void);
+
+/* Of the calling thread. The timer slack: how much later than asked for the system may let it run. */
+void chime_set_timer_slack(unsigned long nanoseconds);
+/* Binds it to processors, a bit for each; 0 or an error number. chime_can_set_affinity: whether the system does that. */
+bool chime_can_set_affinity(void);
+int chime_set_affinity(uint64_t processors);
+/* Has it run before threads of the usual classes, as soon as it is ready: 0 or an error number. priority: 1 to 99, where
+   the system knows several. */
+int chime_set_realtime(int priority);
+/* For debuggers; at most 15 bytes. */
+void chime_set_thread_name(const char *name);
+
+#pragma GCC visibility pop
+
+#endif

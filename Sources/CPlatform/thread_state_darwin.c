@@ -1,0 +1,15 @@
+#if defined(__APPLE__)
+#include "thread_state.h"
+
+static _Thread_local void *state_of_thread;
+static _Thread_local uint64_t number_of_thread;
+
+void *chime_thread_state(void) { return state_of_thread; }
+void chime_set_thread_state(void *state) { state_of_thread = state; }
+
+uint64_t chime_own_thread_number(void) {
+  static uint64_t latest;
+  if (number_of_thread == 0) number_of_thread = __atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);
+  return number_of_thread;
+}
+#endif

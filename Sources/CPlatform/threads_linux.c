@@ -1,0 +1,61 @@
+#if defined(__linux__)
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "threads.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+void chime_condition_init(chime_condition *condition) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(&condition->condition, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
+void chime_condition_wait_until(chime_condition *condition, chime_lock *lock, int64_t time) {
+  struct timespec until;
+  if (time < 0) time = 0;
+  until.tv_sec = time / 1000000000;
+  until.tv_nsec = time % 1000000000;
+  pthread_cond_timedwait(&condition->condition, &lock->mutex, &until);
+}
+
+int chime_mutex_lock_within(pthread_mutex_t *mutex, int64_t nanoseconds) {
+  struct timespec end;
+  clock_gettime(CLOCK_REALTIME, &end);
+  nanoseconds += end.tv_nsec;
+  end.tv_sec += nanoseconds / 1000000000;
+  end.tv_nsec = nanoseconds % 1000000000;
+  return pthread_mutex_timedlock(mutex, &end);
+}
+
+bool chime_is_main_thread(void) { return gettid() == getpid(); }
+
+void chime_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
+
+bool chime_can_set_affinity(void) { return true; }
+
+int chime_set_affinity(uint64_t processors) {
+  cpu_set_t set;
+  int i;
+  CPU_ZERO(&set);
+  for (i = 0; i < 64; i++) {
+    if (processors >> i & 1) CPU_SET(i, &set);
+  }
+  return pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+int chime_set_realtime(int priority) {
+  struct sched_param parameters;
+  parameters.sched_priority = priority;
+  return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters);
+}
+
+void chime_set_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
+#endif

@@ -1,0 +1,45 @@
+/*
+ * A kqueue with one timer in it. The queue can be polled, selected, and put in another kqueue; a fork does not keep it,
+ * an exec closes it.
+ */
+#if defined(__APPLE__)
+#include "timer_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/event.h>
+
+#include "clocks.h"
+
+int chime_timer_file_make(int32_t clock) {
+  int file = kqueue();
+  (void)clock;
+  if (file >= 0) fcntl(file, F_SETFD, FD_CLOEXEC);
+  return file;
+}
+
+int chime_timer_file_is_one(int file) { return (void)file, 0; }
+
+/*
+ * The old timer goes, fired or not, and the new one comes, in one call. (A timer that is only changed leaves the queue
+ * readable, if it has fired.) The receipts keep a deletion of nothing from ending the call, and fired timers from being
+ * taken.
+ *
+ * NOTE_MACHTIME: the time is not converted, and follows no step. NOTE_CRITICAL: the system does not defer it to others.
+ * A time of day is converted by the system, once: whoever needs to know of steps watches them.
+ */
+void chime_timer_file_set(int file, int32_t clock, int64_t time) {
+  struct kevent64_s changes[2], receipts[2];
+  uint32_t flags = NOTE_ABSOLUTE | NOTE_CRITICAL;
+  int64_t data = time < 0 ? 0 : time;
+  if (clock == chime_wall_clock()) {
+    flags |= NOTE_NSECONDS;
+  } else {
+    flags |= NOTE_MACHTIME | (clock == chime_boottime_clock() ? NOTE_MACH_CONTINUOUS_TIME : 0);
+    data = (int64_t)chime_mach_ticks(data);
+  }
+  EV_SET64(&changes[0], 0, EVFILT_TIMER, EV_DELETE | EV_RECEIPT, 0, 0, 0, 0, 0);
+  EV_SET64(&changes[1], 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT | EV_RECEIPT, flags, data, 0, 0, 0);
+  while (kevent64(file, changes, time == INT64_MAX ? 1 : 2, receipts, 2, 0, 0) < 0 && errno == EINTR) {}
+}
+#endif
