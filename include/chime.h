@@ -289,12 +289,12 @@ typedef void (*chime_function)(void *CHIME_NULLABLE context);
 
 typedef int32_t chime_queue_kind;
 enum {
-  CHIME_QUEUE_SERIAL = 0,     /* a serial dispatch queue of its own: one handler at a time */
-  CHIME_QUEUE_CONCURRENT = 1, /* the global dispatch queue of its class: handlers of different timers may overlap, at
-                                 most 48 at a time */
+  CHIME_QUEUE_SERIAL = 0,     /* on threads of Chime's own: one handler at a time */
+  CHIME_QUEUE_CONCURRENT = 1, /* the same: handlers of different timers may overlap, at most 48 at a time */
   CHIME_QUEUE_HOST = 2,       /* driven by the host's own loop: see "Host-driven queues" */
   CHIME_QUEUE_PRECISE = 3,    /* a thread of its own, which waits for absolute times with 1 ns of timer slack */
-  CHIME_QUEUE_VIRTUAL = 4     /* time moves when chime_queue_advance or _jump is called */
+  CHIME_QUEUE_VIRTUAL = 4,    /* time moves when chime_queue_advance or _jump is called */
+  CHIME_QUEUE_DISPATCH = 5    /* a serial dispatch queue of its own, where the library has libdispatch */
 };
 
 typedef int32_t chime_qos;

@@ -120,6 +120,7 @@ public func chime_queue_create(
   switch Int(kind) {
   case CHIME_QUEUE_SERIAL: make = (.dispatch, QueueCore.makeSerial)
   case CHIME_QUEUE_CONCURRENT: make = (.dispatch, QueueCore.makeConcurrent)
+  case CHIME_QUEUE_DISPATCH: make = (.dispatch, QueueCore.makeDispatch)
   case CHIME_QUEUE_HOST: make = (.host, QueueCore.makeHost)
   case CHIME_QUEUE_PRECISE: make = (.precise, QueueCore.makePrecise)
   case CHIME_QUEUE_VIRTUAL: make = (.virtual, QueueCore.makeVirtual)

@@ -80,11 +80,11 @@ VIRTUAL_TEST(structures_of_an_earlier_version_are_filled_as_far_as_they_go) {
 /* ---- Options of queues ------------------------------------------------------------------------------------------- */
 
 #define ON(place) (1u << (place))
-#define OWN (ON(SERIAL) | ON(CONCURRENT))
-#define DISPATCH (OWN | ON(GLOBAL) | ON(MAIN))
+#define OWN (ON(SERIAL) | ON(CONCURRENT) | ON(DISPATCH))
+#define THREADED (OWN | ON(GLOBAL) | ON(MAIN))
 #define OTHERS (ON(VIRTUAL) | ON(HOST) | ON(PRECISE) | ON(RUN_LOOP))
 /* Of a wrapped queue the label is not used, so that nothing is said of a bad one. */
-#define LABELLED (DISPATCH | OTHERS)
+#define LABELLED (THREADED | OTHERS)
 #define ALL (LABELLED | ON(WRAPPED_SERIAL))
 
 static const struct queue_row {
@@ -100,8 +100,8 @@ static const struct queue_row {
     {ON(HOST), CHIME_ERROR_INVALID_ARGUMENT, "options.flags ", {.flags = CHIME_QUEUE_HONOUR_LEEWAY}},
     {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (4) is none of the constants that it may be", {.clock = 4}},
     {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (-1) is none of the constants", {.clock = -1}},
-    {DISPATCH | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_BOOTTIME}},
-    {DISPATCH | ON(HOST) | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_VIRTUAL}},
+    {THREADED | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_BOOTTIME}},
+    {THREADED | ON(HOST) | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_VIRTUAL}},
     {ON(VIRTUAL), CHIME_ERROR_UNSUPPORTED, "options.clock is one of the system's", {.clock = CHIME_CLOCK_WALL}},
     {ON(VIRTUAL), CHIME_ERROR_UNSUPPORTED, "options.clock is one of the system's", {.clock = CHIME_CLOCK_BOOTTIME}},
     {ON(VIRTUAL), CHIME_OK, NULL, {.clock = CHIME_CLOCK_VIRTUAL}},
@@ -166,29 +166,27 @@ static void check_queue_options(csuite *t, where place) {
 }
 
 OWN_THREAD_TEST(queue_options_are_checked) {
-  static const where places[] = {VIRTUAL, HOST, PRECISE, RUN_LOOP, SERIAL, CONCURRENT, GLOBAL, WRAPPED_SERIAL};
+  static const where places[] = {VIRTUAL,    HOST,   PRECISE,  RUN_LOOP,      SERIAL,
+                                 CONCURRENT, GLOBAL, DISPATCH, WRAPPED_SERIAL};
   for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-    if (i >= 4 && !csuite_has_dispatch()) break;
+    if (stands_on_dispatch(places[i]) && !csuite_has_dispatch()) break;
     if (places[i] == WRAPPED_SERIAL && csuite_wrapped(WRAPPED_SERIAL) == NULL)
       continue; /* none was given to the suite */
     check_queue_options(t, places[i]);
   }
 }
 
-TEST_ALONE(main_queue_options_are_checked) {
-  if (!csuite_skips_without_dispatch(t)) check_queue_options(t, MAIN);
-}
+TEST_ALONE(main_queue_options_are_checked) { check_queue_options(t, MAIN); }
 
 TEST(kinds_and_classes_of_queues_are_checked) {
   chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
   chime_queue_t queue = UNTOUCHED;
   chime_qos qos;
   INVALID(chime_queue_create(77, NULL, &queue), "kind (77) is none of the constants that it may be");
-  EXPECT_STATUS(chime_queue_create(5, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT_STATUS(chime_queue_create(6, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_create(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_wrap_dispatch(NULL, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   INVALID(chime_queue_main(NULL, NULL), "queue is NULL");
-  if (!csuite_has_dispatch()) return;
   EXPECT_STATUS(chime_queue_global(5, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_global(-1, NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(queue, UNTOUCHED);
@@ -202,7 +200,6 @@ TEST(kinds_and_classes_of_queues_are_checked) {
 /* By any thread, and whether anybody drains it or not. */
 TEST(a_main_queue_can_be_made_and_ended_anywhere) {
   chime_queue_t queue = UNTOUCHED;
-  if (csuite_skips_without_dispatch(t)) return;
   if (chime_queue_main(NULL, &queue) == CHIME_ERROR_UNSUPPORTED) {
     EXPECT_TEXT(chime_last_error_detail(), "libdispatch was loaded by another thread than the process's main one");
     EXPECT_EQ(queue, UNTOUCHED);
@@ -213,24 +210,25 @@ TEST(a_main_queue_can_be_made_and_ended_anywhere) {
   EXPECT_EQ(p->finalized, 1);
 }
 
-/* What stands on libdispatch is there, or each of it is told to be missing. */
+/* What stands on libdispatch is there, or each of it is told to be missing. The rest is there either way. */
 TEST(without_libdispatch_all_that_stands_on_it_is_unsupported) {
   static const where places[] = {SERIAL, CONCURRENT, GLOBAL}, others[] = {HOST, PRECISE, RUN_LOOP, SERIAL};
-  chime_queue_options on_the_wall_clock = CHIME_QUEUE_OPTIONS_INIT;
+  const chime_queue_options on_the_wall_clock = QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL);
   chime_queue_t queue = UNTOUCHED;
   int something = 0;
-#ifdef __x86_64__
-  EXPECT(csuite_has_dispatch()); /* else most of the suite would be skipped */
-#endif
-  if (csuite_has_dispatch()) return;
-  for (size_t i = 0; i < 3; i++) EXPECT_STATUS(make(t, places[i], NULL, &queue), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_STATUS(chime_queue_main(NULL, &queue), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_STATUS(chime_queue_wrap_dispatch(&something, NULL, &queue), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_STATUS(chime_main_run(), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_STATUS(chime_main_stop(), CHIME_ERROR_UNSUPPORTED);
-  on_the_wall_clock.clock = CHIME_CLOCK_WALL;
-  for (size_t i = 0; i < 4; i++) EXPECT_STATUS(make(t, others[i], &on_the_wall_clock, &queue), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_EQ(queue, UNTOUCHED);
+  if (!csuite_has_dispatch()) {
+    UNSUPPORTED(chime_queue_create(CHIME_QUEUE_DISPATCH, NULL, &queue), "this libchime was built without libdispatch");
+    UNSUPPORTED(chime_queue_wrap_dispatch(&something, NULL, &queue), "this libchime was built without libdispatch");
+    EXPECT_EQ(queue, UNTOUCHED);
+  }
+  for (size_t i = 0; i < 3; i++) {
+    REQUIRE_OK(make(t, places[i], NULL, &queue));
+    csuite_shutdown(t, queue);
+  }
+  for (size_t i = 0; i < 4; i++) {
+    REQUIRE_OK(make(t, others[i], &on_the_wall_clock, &queue));
+    EXPECT_OK(chime_queue_shutdown(queue, others[i] == RUN_LOOP ? 0 : PATIENCE));
+  }
 }
 
 /* ---- Schedules and options of timers ----------------------------------------------------------------------------- */

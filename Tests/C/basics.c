@@ -18,6 +18,7 @@ chime_status create_queue(where place, const chime_queue_options *options, chime
     case SERIAL: return chime_queue_create(CHIME_QUEUE_SERIAL, options, queue);
     case CONCURRENT: return chime_queue_create(CHIME_QUEUE_CONCURRENT, options, queue);
     case GLOBAL: return chime_queue_global(CHIME_QOS_DEFAULT, options, queue);
+    case DISPATCH: return chime_queue_create(CHIME_QUEUE_DISPATCH, options, queue);
     case PRECISE: return chime_queue_create(CHIME_QUEUE_PRECISE, options, queue);
     case RUN_LOOP:
       if (*loop == 0) status = chime_run_loop_create(NULL, loop);

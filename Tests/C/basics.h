@@ -33,7 +33,7 @@ chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns);
 /* Up to RUN_LOOP their callbacks run on threads that are not the host's; up to VIRTUAL Chime makes them from nothing. */
 typedef enum where {
   /* clang-format off */
-  SERIAL, CONCURRENT, GLOBAL, PRECISE, RUN_LOOP, HOST, MAIN, VIRTUAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT
+  SERIAL, CONCURRENT, GLOBAL, DISPATCH, PRECISE, RUN_LOOP, HOST, MAIN, VIRTUAL, WRAPPED_SERIAL, WRAPPED_CONCURRENT
   /* clang-format on */
 } where;
 

@@ -70,7 +70,6 @@ TESTS_ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue) {
 }
 
 TEST(a_value_vanishes_on_the_clock_of_its_queue) {
-  if (csuite_skips_without_dispatch(t)) return;
   chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_SERIAL, &QUEUE_OPTIONS(.clock = CHIME_CLOCK_WALL));
   probe *v = soon(t, queue, NULL);
   EXPECT(await(&v->other->finalized, 1));

@@ -52,7 +52,7 @@ int csuite_has_dispatch(void) {
   static int answer; /* 0: not asked yet */
   if (load(&answer) == 0) {
     chime_queue_t queue = 0;
-    store(&answer, chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue) == CHIME_ERROR_UNSUPPORTED ? -1 : 1);
+    store(&answer, chime_queue_create(CHIME_QUEUE_DISPATCH, NULL, &queue) == CHIME_ERROR_UNSUPPORTED ? -1 : 1);
     chime_queue_release(queue);
   }
   return load(&answer) > 0;
@@ -146,7 +146,7 @@ static void *run_to_the_end(void *argument) {
 static void run_beside_the_main_queue(csuite *t) {
   pthread_t thread;
   if (!spawn(t, &thread, run_to_the_end, t)) return;
-  EXPECT_EQ(chime_main_run(), csuite_has_dispatch() ? CHIME_STOPPED : CHIME_ERROR_UNSUPPORTED);
+  EXPECT_EQ(chime_main_run(), CHIME_STOPPED);
   pthread_join(thread, NULL);
 }
 
@@ -289,6 +289,10 @@ void csuite_skip(csuite *t, const char *why) {
   pthread_mutex_unlock(&t->mutex);
 }
 
+int stands_on_dispatch(where place) {
+  return place == DISPATCH || place == WRAPPED_SERIAL || place == WRAPPED_CONCURRENT;
+}
+
 int csuite_skips_without_dispatch(csuite *t) {
   if (!csuite_has_dispatch()) csuite_skip(t, "the library has no libdispatch");
   return !csuite_has_dispatch();
@@ -332,8 +336,7 @@ chime_queue_t csuite_queue(csuite *t, where place) {
   chime_run_loop_t loop = 0;
   chime_status status;
   int is_wrapped = place == WRAPPED_SERIAL || place == WRAPPED_CONCURRENT;
-  int stands_on_dispatch = place != VIRTUAL && place != RUN_LOOP && place != HOST && place != PRECISE;
-  if (stands_on_dispatch && csuite_skips_without_dispatch(t)) return 0;
+  if (stands_on_dispatch(place) && csuite_skips_without_dispatch(t)) return 0;
   if (is_wrapped && csuite_wrapped(place) == NULL) {
     csuite_skip(t, "no dispatch queue was given to the suite");
     return 0;

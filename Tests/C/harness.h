@@ -86,6 +86,7 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
   TEST_ON(name, a_serial_queue, SERIAL) \
   TEST_ON(name, a_concurrent_queue, CONCURRENT) \
   TEST_ON(name, a_global_queue, GLOBAL) \
+  TEST_ON(name, a_dispatch_queue, DISPATCH) \
   TEST_ON(name, a_wrapped_serial_queue, WRAPPED_SERIAL) \
   TEST_ON(name, a_wrapped_concurrent_queue, WRAPPED_CONCURRENT) \
   TEST_ON(name, a_run_loop_queue, RUN_LOOP) \
@@ -105,6 +106,7 @@ int csuite_run_test(const csuite_test *test, char *message, size_t capacity);
 #define TESTS_ON_STORMY_QUEUES(name) \
   TESTS_ON(name); \
   TEST_ON(name, a_concurrent_queue, CONCURRENT) \
+  TEST_ON(name, a_dispatch_queue, DISPATCH) \
   TEST_ON(name, a_host_driven_queue, HOST) \
   TEST_ON(name, a_precise_queue, PRECISE) \
   TESTS_ON_VIRTUAL_AND_SERIAL(name)
@@ -185,10 +187,13 @@ chime_queue_t csuite_queue(csuite *t, where place);
   if (name == 0) return
 
 /**
- * Whether the library has libdispatch, by what it answers to a serial queue. Without it there are no serial,
- * concurrent, global, wrapped and main queues, and no queues on the wall clock.
+ * Whether the library has libdispatch, by what it answers to a dispatch queue. Without it there are no dispatch and no
+ * wrapped queues.
  */
 int csuite_has_dispatch(void);
+
+/** Whether queues of a kind are libdispatch's, and may be missing. */
+int stands_on_dispatch(where place);
 
 /** Marks the test as skipped, unless something failed. */
 void csuite_skip(csuite *t, const char *why);

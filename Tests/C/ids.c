@@ -215,13 +215,11 @@ OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
   expect_nothing(i, TIMER, timer_of_queue, "that of a released queue's timer");
   expect_nothing(i, VALUE, gone->alive[VALUE], "a released value's");
   expect_nothing(i, WEAK_TIMER, gone->alive[WEAK_TIMER], "a released weak timer's");
-  if (csuite_has_dispatch()) {
-    QUEUE_OR_RETURN(serial, SERIAL);
-    probe *p = probe_after(t, serial, "c", CHIME_HOUR);
-    EXPECT_OK(chime_queue_shutdown(serial, PATIENCE));
-    expect_nothing(i, QUEUE, serial, "that of a queue that was shut down");
-    expect_nothing(i, TIMER, p->timer, "that of a timer of a queue that was shut down");
-  }
+  QUEUE_OR_RETURN(serial, SERIAL);
+  probe *p = probe_after(t, serial, "c", CHIME_HOUR);
+  EXPECT_OK(chime_queue_shutdown(serial, PATIENCE));
+  expect_nothing(i, QUEUE, serial, "that of a queue that was shut down");
+  expect_nothing(i, TIMER, p->timer, "that of a timer of a queue that was shut down");
   ids_end(i);
 }
 

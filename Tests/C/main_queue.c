@@ -12,7 +12,6 @@ static pthread_t main_thread;
 
 static chime_queue_t main_queue(csuite *t) {
   chime_queue_t queue = 0;
-  if (csuite_skips_without_dispatch(t)) return 0;
   main_thread = pthread_self();
   EXPECT_OK(chime_queue_main(NULL, &queue));
   csuite_ends(t, queue, 100 * CHIME_MILLISECOND); /* nobody drains it then */
@@ -72,9 +71,7 @@ MAIN_TEST(a_nested_run_would_deadlock) {
 
 THREAD_OF_TEST(run_from_a_thread) { EXPECT_STATUS(chime_main_run(), CHIME_ERROR_WRONG_THREAD); }
 
-TEST_ALONE(only_the_main_thread_may_run_it) {
-  if (!csuite_skips_without_dispatch(t)) run_on_a_thread(t, run_from_a_thread, t);
-}
+TEST_ALONE(only_the_main_thread_may_run_it) { run_on_a_thread(t, run_from_a_thread, t); }
 
 /* ---- Stops by a signal handler, of host-driven queues, too ------------------------------------------------------- */
 
@@ -108,9 +105,7 @@ static void a_signal_handler_may_stop(csuite *t, chime_queue_t queue) {
   sigaction(SIGUSR1, &before, NULL);
 }
 
-TEST_ALONE(a_signal_handler_may_stop_the_main_queue) {
-  if (!csuite_skips_without_dispatch(t)) a_signal_handler_may_stop(t, 0);
-}
+TEST_ALONE(a_signal_handler_may_stop_the_main_queue) { a_signal_handler_may_stop(t, 0); }
 TEST_ALONE(a_signal_handler_may_stop_the_run_of_a_host_driven_queue) { a_signal_handler_may_stop(t, host_queue(t, 0)); }
 
 /* ---- Functions -------------------------------------------------------------------------------------------------- */

@@ -243,7 +243,7 @@ static void queues_end_in_a_storm_of_calls(csuite *t, where place, chime_queue_k
   reign *reigns = csuite_memory(t, (size_t)count * sizeof *reigns);
   dice d = {UINT64_C(0xE2D5)};
   crew crew;
-  if (place != VIRTUAL && place != HOST && place != PRECISE && csuite_skips_without_dispatch(t)) return;
+  if (stands_on_dispatch(place) && csuite_skips_without_dispatch(t)) return;
   s->queues_end = 1;
   s->reign = &reigns[0];
   for (i = 0; i < count && !csuite_failed(t); i++) {
@@ -267,5 +267,6 @@ TEST(serial_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, 
 TEST(concurrent_queues_end_in_a_storm_of_calls) {
   queues_end_in_a_storm_of_calls(t, CONCURRENT, CHIME_QUEUE_CONCURRENT);
 }
+TEST(dispatch_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, DISPATCH, CHIME_QUEUE_DISPATCH); }
 TEST(host_driven_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, HOST, CHIME_QUEUE_HOST); }
 TEST(precise_queues_end_in_a_storm_of_calls) { queues_end_in_a_storm_of_calls(t, PRECISE, CHIME_QUEUE_PRECISE); }

@@ -93,7 +93,8 @@ static void sync_queue(storm *s, chime_queue_t queue, dice *d, int inside) {
   int ran = 0;
   uint32_t listed = MAY(ERROR_UNSUPPORTED) | storm_or_ended(s);
   chime_status status = chime_queue_sync(queue, count_call, &ran, roll_below(d, 200) * CHIME_MICROSECOND);
-  if (s->place == SERIAL || s->place == PRECISE) listed = MAY(OK) | MAY(TIMED_OUT) | storm_or_ended(s);
+  if (s->place == SERIAL || s->place == DISPATCH || s->place == PRECISE)
+    listed = MAY(OK) | MAY(TIMED_OUT) | storm_or_ended(s);
   if (inside) listed |= MAY(OK); /* inside a callback of the queue */
   if (s->queues_end) listed |= MAY(ERROR_SHUT_DOWN) | (inside ? MAY(ERROR_WOULD_DEADLOCK) : 0);
   LISTED(status, listed);
@@ -111,7 +112,7 @@ static void give_function(storm *s, reign *reign) {
 
 static void make_and_release_a_queue(storm *s, dice *d) {
   chime_queue_t queue = 0;
-  int is_serial = roll_below(d, 2) && csuite_has_dispatch();
+  int is_serial = roll_below(d, 2);
   LISTED(chime_queue_create(is_serial ? CHIME_QUEUE_SERIAL : CHIME_QUEUE_VIRTUAL, NULL, &queue), MAY(OK));
   LISTED(chime_queue_release(queue), MAY(OK));
   LISTED(chime_queue_release(queue), STALE);

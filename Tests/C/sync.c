@@ -31,6 +31,7 @@ TESTS_ON(sync_and_async_exclude_the_handlers) {
   EXPECT_EQ(f->number, 2 * started * csuite_scaled(500) + load(&p->ticks) + 1); /* none was lost */
 }
 TEST_ON(sync_and_async_exclude_the_handlers, a_serial_queue, SERIAL)
+TEST_ON(sync_and_async_exclude_the_handlers, a_dispatch_queue, DISPATCH)
 TEST_ON(sync_and_async_exclude_the_handlers, a_wrapped_serial_queue, WRAPPED_SERIAL)
 
 static void sync_the_other(csuite *t, probe *p, const chime_tick *tick) {

@@ -106,6 +106,7 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
   \
   S(queue_create_serial, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_SERIAL, &labelled, &w->made)) \
   S(queue_create_concurrent, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &w->made)) \
+  S(queue_create_dispatch, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_DISPATCH, NULL, &w->made)) \
   S(queue_create_host, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_HOST, NULL, &w->made)) \
   S(queue_create_precise, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &w->made)) \
   S(queue_create_virtual, ALONE | GIVES_QUEUE, chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &w->made)) \

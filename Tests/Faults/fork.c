@@ -1,7 +1,6 @@
 /*
  * fork.c - a process with armed timers forks: promise 15. In the child every call answers FORKED until
- * chime_reinitialize; then host-driven, precise and virtual queues and run loops work, and what stands on libdispatch says
- * that it does not. The parent's timers notice nothing, whatever the child does with its copies.
+ * chime_reinitialize; then every kind of queue works but libdispatch's, which says that it does not. The parent's timers notice nothing, whatever the child does with its copies.
  */
 #include "calls.h"
 
@@ -99,21 +98,28 @@ static void loops_begin_anew(void) {
 
 static void begin_anew(void) {
   const chime_queue_options wall = {.size = sizeof wall, .clock = CHIME_CLOCK_WALL};
+  const chime_queue_kind kinds[] = {CHIME_QUEUE_SERIAL, CHIME_QUEUE_CONCURRENT, CHIME_QUEUE_HOST, CHIME_QUEUE_PRECISE};
   chime_queue_t none;
+  int where;
+  size_t i;
   EXPECT_OK(chime_reinitialize());
   EXPECT_EQ(chime_reinitialize(), CHIME_IGNORED);
   every_call_says(CHIME_ERROR_INVALID_HANDLE, ALONE | NEVER_FAILS); /* everything from before is stale */
-  /* What stands on libdispatch says so. */
-  EXPECT_EQ(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &none), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_EQ(chime_queue_create(CHIME_QUEUE_CONCURRENT, NULL, &none), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_EQ(chime_queue_create(CHIME_QUEUE_HOST, &wall, &none), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_EQ(chime_queue_main(NULL, &none), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_EQ(chime_queue_global(CHIME_QOS_DEFAULT, NULL, &none), CHIME_ERROR_UNSUPPORTED);
-  EXPECT_EQ(chime_main_run(), CHIME_ERROR_UNSUPPORTED);
-  /* The rest works as in any process. */
-  place_expect_works(HOST);
-  place_expect_works(PRECISE);
-  place_expect_works(VIRTUAL);
+  /* What is libdispatch's says so. */
+  EXPECT_EQ(chime_queue_create(CHIME_QUEUE_DISPATCH, NULL, &none), CHIME_ERROR_UNSUPPORTED);
+  /* The rest works as in any process, the main queue on the run loop of the child's main thread. */
+  for (where = 0; where < PLACES; where++) {
+    if (where != DISPATCH) place_expect_works(where);
+  }
+  for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    chime_queue_t queue;
+    int ticked = 0;
+    REQUIRE_OK(chime_queue_create(kinds[i], &wall, &queue));
+    EXPECT_OK(chime_timer_after(queue, CHIME_MILLISECOND, count_tick, &ticked, NULL, NULL));
+    if (kinds[i] == CHIME_QUEUE_HOST) EXPECT_OK(chime_queue_run(queue, 0));
+    EXPECT(await(&ticked, 1));
+    EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  }
   loops_begin_anew();
   EXPECT_EQ(finalized_contexts, 0);
 }
@@ -226,6 +232,8 @@ static void *churn(void *argument) {
 static void work_a_little(void) {
   EXPECT_OK(chime_reinitialize());
   place_expect_works(VIRTUAL);
+  place_expect_works(SERIAL);
+  place_expect_works(CONCURRENT);
   loops_begin_anew();
 }
 

@@ -2,7 +2,7 @@
 #include "places.h"
 
 const char *place_name(int where) {
-  static const char *const names[] = {"serial",   "concurrent",  "global", "precise",
+  static const char *const names[] = {"serial",   "concurrent",  "global", "dispatch", "precise",
                                       "run loop", "host-driven", "main",   "virtual"};
   return names[where];
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// cannot wait. Armed by passes, which exclude each other; woken from anywhere.
 final class DispatchDriver: QueueDriver {
   private let dispatchContext: DispatchContext
-  private let source: WorkSource
+  private let machine: TimerMachine
   /// Brings a pass that cannot wait; gone after `close`. It holds the queue until then.
   private let waker: Locked<(any Runner)?>
   private let control: QueueControlBlock
@@ -21,10 +21,7 @@ final class DispatchDriver: QueueDriver {
     control = core.control
     dispatchContext = context
     // Holds the queue until `close`.
-    source = WorkSource.timer(context.timerQueue)
-    source.setEventHandler { core.pass() }
-    source.schedule(deadline: .max, interval: .max, leeway: 0)
-    source.activate()
+    machine = TimerMachine(WorkSourceFactory(context.timerQueue), standing: TimerMachineHandler.of { core.pass() })
     waker = Locked(context.queue.makeRunner { core.pass() })
   }
 
@@ -51,7 +48,13 @@ final class DispatchDriver: QueueDriver {
     self.distance.store(distance, ordering: .relaxed)
     self.interval.store(goesOn ? distance : .max, ordering: .relaxed)
     withoutCancellation {
-      source.schedule(deadline: time, interval: goesOn ? distance : .max, leeway: 0)
+      do throws(TimerMachine.ScheduleError) {
+        // libdispatch counts from the zero of CLOCK_MONOTONIC.
+        let plan = TimerMachinePlan(deadline: max(time, 1), interval: goesOn ? distance : .max, leeway: 0)
+        _ = try machine.perform(.restart, plan: plan)
+      } catch {
+        invariantFailure("the driver's deadline", time)
+      }
     }
   }
 
@@ -62,7 +65,7 @@ final class DispatchDriver: QueueDriver {
 
   func close() {
     withoutCancellation {
-      source.cancel()
+      machine.shutDown()
       let runner = waker.withLock { waker in
         defer { waker = nil }
         return waker
@@ -101,8 +104,7 @@ final class DispatchDriver: QueueDriver {
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
     if dispatchContext.isMain {
-      text.add(
-        MainQueue.isBeingRun ? "the main queue is busy" : "its main queue is not drained: chime_main_run does not run")
+      text.add(MainQueue.obstacle)
     } else if !dispatchContext.isOwn {
       text.add("the host's dispatch queue that it is on is busy, suspended, or not drained")
     } else {

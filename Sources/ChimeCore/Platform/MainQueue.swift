@@ -1,12 +1,17 @@
 internal import CPlatform
 import Synchronization
 
-/// Drains libdispatch's main queue on the process's main thread, until told to stop.
+/// Runs the main queue on the process's main thread, until told to stop.
 ///
-/// libdispatch on Linux offers the drain that CoreFoundation's run loop uses: a descriptor that becomes readable when
-/// the main queue has work, and a function that does that work.
+/// Where there is libdispatch, that is libdispatch's main queue. libdispatch on Linux offers the drain that
+/// CoreFoundation's run loop uses: a descriptor that becomes readable when the main queue has work, and a function that
+/// does that work. Elsewhere, and in a forked child, it is the main thread's run loop in a mode that only main queues
+/// are in (`Loop.runMainQueue`).
 package enum MainQueue: ProcessState {
   private static let isMarked = Atomic<Bool>(false)
+
+  /// Whether the main queue is libdispatch's.
+  static var isOnDispatch: Bool { Fork.statusOfDispatch == .ok }
 
   /// Makes `isCurrent` know the main queue. Calling it again does no harm.
   private static func mark() {
@@ -29,6 +34,7 @@ package enum MainQueue: ProcessState {
 
   /// Whether the caller is on the main queue: on the thread that loaded libdispatch, inside or outside a block.
   static var isCurrent: Bool {
+    if !isOnDispatch { return false }
     mark()
     return unsafe chime_dispatch_specific(chime_main_queue_key()) != nil
   }
@@ -41,12 +47,12 @@ package enum MainQueue: ProcessState {
 
   /// Whether the main queue can be drained at all. Libdispatch binds it to the thread that loads it; on any other
   /// thread draining traps. A thread other than the main one cannot find out, and assumes that it can.
-  static var canBeDrained: Bool { !isMainThread || isCurrent }
+  static var canBeDrained: Bool { !isOnDispatch || !isMainThread || isCurrent }
 
   /// Whether a queue was ever created on it, or it was ever run.
   private static let wasUsed = Atomic<Bool>(false)
 
-  static var isUsed: Bool { wasUsed.load(ordering: .relaxed) && !Fork.isInChild }
+  static var isUsed: Bool { wasUsed.load(ordering: .relaxed) }
 
   // SAFETY: the main thread's.
   private nonisolated(unsafe) static var hostOfDrain: HostCancellation?
@@ -56,15 +62,19 @@ package enum MainQueue: ProcessState {
 
   static var isBeingRun: Bool { isRunning.load(ordering: .relaxed) }
 
+  /// Why no pass of a queue on it comes.
+  static var obstacle: StaticString {
+    isBeingRun ? "the main queue is busy" : "its main queue is not drained: chime_main_run does not run"
+  }
+
   static var stopIsPending: Bool { stop.load(ordering: .relaxed) }
 
   /// Opens what `run` needs; or says why it cannot run. The main thread.
   package static func prepareToRun() -> Status {
-    let status = Fork.explainedStatusOfDispatch
-    if status != .ok { return status }
+    if Fork.isChild { return .forked }
     guard isMainThread else { return .wrongThread }
-    guard isCurrent else { return .mainQueueIsElsewhere }
-    guard !isDraining else { return .wouldDeadlock }
+    guard canBeDrained else { return .mainQueueIsElsewhere }
+    guard !isDraining, !RunLoopDriver.isInMainQueue else { return .wouldDeadlock }
     return prepare() ? .ok : .resource
   }
 
@@ -75,20 +85,33 @@ package enum MainQueue: ProcessState {
     guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .wouldDeadlock }
     defer { isRunning.store(false, ordering: .releasing) }
     let stopFile = stopReader.load(ordering: .relaxed)
+    if !isOnDispatch { return Loop.runMainQueue(stopFile) }
     let queueFile = chime_dispatch_main_queue_file()
     guard queueFile >= 0 else { return Status.resource.because("libdispatch has no descriptor for its main queue") }
     while true {
-      if stop.exchange(false, ordering: .sequentiallyConsistent) {
-        var byte: UInt8 = 0
-        withoutCancellation { while unsafe read(stopFile, &byte, 1) == 1 {} }
-        return .stopped
-      }
+      if takeStop() { return .stopped }
       if Descriptors.wait(stopFile, queueFile, waits: true) {
         drain(queueFile)
         // A callback has ended this thread, which comes to its end in the caller, outside libdispatch.
         if ThreadEnd.isCaught { return .stopped }
+      } else {
+        emptyStopFile()
       }
     }
+  }
+
+  /// Takes a stop that is pending, for the run that ends with it. The main thread.
+  static func takeStop() -> Bool {
+    guard stop.load(ordering: .sequentiallyConsistent) else { return false }
+    emptyStopFile()
+    return stop.exchange(false, ordering: .sequentiallyConsistent)
+  }
+
+  /// A stop is pending before there is something to read, so one that comes with it is seen after this.
+  static func emptyStopFile() {
+    let file = stopReader.load(ordering: .relaxed)
+    var byte: UInt8 = 0
+    withoutCancellation { while unsafe read(file, &byte, 1) == 1 {} }
   }
 
   // MARK: For the main thread's loop
@@ -115,8 +138,7 @@ package enum MainQueue: ProcessState {
   /// Makes `run` return, or the next one if none runs; ignored if a stop is pending. Any thread, and signal handlers:
   /// an atomic exchange and a write.
   package static func requestStop() -> Status {
-    let status = Fork.statusOfDispatch
-    if status != .ok { return status }
+    if Fork.isChild { return .forked }
     if stop.exchange(true, ordering: .sequentiallyConsistent) { return .ignored }
     let descriptor = stopWriter.load(ordering: .sequentiallyConsistent) - 1
     if descriptor >= 0 {
@@ -130,21 +152,26 @@ package enum MainQueue: ProcessState {
 
   static func makeGlobals() { isPrepared.withLock { _ in } }
 
-  /// The main queue cannot be drained any more.
+  /// libdispatch's main queue cannot be drained any more: that of a child is on its run loop.
   static func reinitialize() {
     isPrepared.reinitialize(false)
+    isRunning.store(false, ordering: .relaxed)
+    stop.store(false, ordering: .relaxed)
+    wasUsed.store(false, ordering: .relaxed)
     for end in [stopReader.exchange(-1, ordering: .relaxed), stopWriter.exchange(0, ordering: .relaxed) - 1]
     where unsafe end >= 0 && FileIdentity(of: end) == stopPipe { close(end) }
   }
 
-  /// Opens the descriptors that a run needs, libdispatch's among them, at the first call of the process; false if they
-  /// cannot be had. Any thread.
+  /// Opens the descriptors that a run needs, those of libdispatch among them, at the first call of the process; false if
+  /// there are not enough. Any thread.
   static func prepare() -> Bool {
     Fork.watch()
     return isPrepared.withLock { isPrepared in
       if isPrepared { return true }
       var ends: [Int32] = [-1, -1]
-      guard Descriptors.prepareDispatch(), Descriptors.areLeft(3) else { return false }
+      if isOnDispatch {
+        guard Descriptors.prepareDispatch(), Descriptors.areLeft(3) else { return false }
+      }
       guard unsafe pipe(&ends) == 0 else {
         _ = Status.resource.because("a pipe could not be opened: %e", Int64(Errno.current))
         return false
@@ -157,7 +184,7 @@ package enum MainQueue: ProcessState {
       stopReader.store(ends[0], ordering: .relaxed)
       stopWriter.store(ends[1] + 1, ordering: .sequentiallyConsistent)
       // None where the main queue is not bound to a thread any more (after `dispatchMain`).
-      _ = chime_dispatch_main_queue_file()
+      if isOnDispatch { _ = chime_dispatch_main_queue_file() }
       isPrepared = true
       wasUsed.store(true, ordering: .relaxed)
       return true

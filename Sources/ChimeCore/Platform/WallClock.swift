@@ -22,34 +22,34 @@ package enum WallClock: ProcessState {
   // MARK: Steps
 
   private struct Watch {
-    var source: WorkSource?
     var file: Int32 = -1
     var queues: [UInt64] = []
   }
 
   private static let watched = Locked(Watch())
 
-  /// Has steps of the wall clock noticed from now on, for a queue that is about to be made: resource without a
-  /// descriptor for it, noMemory, forked in a child, unsupported without libdispatch.
+  /// Starts watching for steps of the wall clock, for a queue that is about to be made; a thread of the pool hears of
+  /// them. Answers resource without a descriptor or a thread, noMemory, forked in a child.
   static func watch() -> Status {
-    if Fork.statusOfDispatch != .ok { return Fork.explainedStatusOfDispatch }
-    guard Descriptors.prepareDispatch() else { return .resource }
+    let isOn = watched.withLock { $0.file >= 0 }
+    let status = isOn ? .ok : Pool.prepare(1)
+    if status != .ok { return status }
     return watched.withLock { watch in
       guard watch.queues.makesRoom() else { return Memory.refusal }
-      if watch.source != nil { return .ok }
+      if watch.file >= 0 { return .ok }
       let file = chime_step_file_make()
       guard file >= 0 else { return .noTimerFile }
-      let source = WorkSource.reads(file, .global(.userInitiated))
-      source.setEventHandler {
-        chime_step_file_arm(file)
-        stepped()
-      }
       chime_step_file_arm(file)
-      source.activate()
-      watch.source = source
+      guard Pool.watch(file) else { return .noTimerFile }
       watch.file = file
       return .ok
     }
+  }
+
+  /// The descriptor was readable. A thread of the pool.
+  static func hasStepped() {
+    chime_step_file_arm(watched.withLock { $0.file })
+    stepped()
   }
 
   static func makeGlobals() { watched.withLock { _ in } }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A dispatch source, traps included, and the closure that it calls. Used through a machine, or set up once and left
 /// alone. Any thread.
-@safe final class WorkSource: Runner, @unchecked Sendable {
+@safe final class WorkSource: MachineTimer, Runner, @unchecked Sendable {
   // SAFETY: a dispatch object is thread-safe; owned, released in deinit. It owns the closure as its context.
   private nonisolated(unsafe) let raw: UnsafeMutableRawPointer
   /// Orders `run` before the closure that it asks for. libdispatch does so, too, but a sanitizer cannot see it.
@@ -60,5 +60,18 @@ import Synchronization
   private static var endOfTime: Int64 { 0x3fff_ffff_ffff_ffff }
 
   func activate() { unsafe chime_dispatch_activate(raw) }
+  func suspend() { unsafe chime_dispatch_suspend(raw) }
+  func resume() { unsafe chime_dispatch_resume(raw) }
   func cancel() { unsafe chime_dispatch_source_cancel(raw) }
+}
+
+/// Makes the timer sources of one queue.
+final class WorkSourceFactory: MachineTimerFactory {
+  private let queue: WorkQueue
+
+  init(_ queue: WorkQueue) { self.queue = queue }
+
+  func makeTimer() -> any MachineTimer { WorkSource.timer(queue) }
+  func submit(_ body: @escaping @Sendable () -> Void) { queue.async(body) }
+  var now: Int64 { Clock.monotonic.now }
 }

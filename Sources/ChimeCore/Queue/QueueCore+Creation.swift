@@ -55,6 +55,11 @@ package struct QueueHooks: Sendable {
 /// unsupported.
 extension QueueCore {
   package static func makeSerial(_ options: QueueOptions) -> Result<UInt64, Status> {
+    makeOnPool(options, options.qos, isConcurrent: false)
+  }
+
+  /// A queue on a serial dispatch queue of Chime's own.
+  package static func makeDispatch(_ options: QueueOptions) -> Result<UInt64, Status> {
     make(options) { .serial(WorkQueue(label: options.dispatchLabel, qos: options.qos)) }
   }
 
@@ -63,18 +68,18 @@ extension QueueCore {
     make(options) { .serial(shared: queue) }
   }
 
-  /// On the global queue of its class: a concurrent queue of its own would do nothing more, and make an object for each
-  /// thing that runs on it.
   package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> {
     makeGlobal(options.qos, options)
   }
 
   package static func makeGlobal(_ qos: QualityOfService, _ options: QueueOptions) -> Result<UInt64, Status> {
-    make(options) { .concurrent(label: options.dispatchLabel, on: .global(qos)) }
+    makeOnPool(options, qos, isConcurrent: true)
   }
 
   package static func makeMain(_ options: QueueOptions) -> Result<UInt64, Status> {
-    guard Fork.isInChild || MainQueue.canBeDrained else { return .failure(.mainQueueIsElsewhere) }
+    if Fork.isChild { return .failure(.forked) }
+    if !MainQueue.isOnDispatch { return Loop.makeMainQueue(options) }
+    guard MainQueue.canBeDrained else { return .failure(.mainQueueIsElsewhere) }
     return make(options) { .main() }
   }
 

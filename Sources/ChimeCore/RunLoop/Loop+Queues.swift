@@ -4,7 +4,9 @@ import Synchronization
 extension Loop {
   /// Makes a queue on the loop and gives its id: invalidArgument without a mode, invalidHandle if the loop's thread
   /// has ended, unsupported for a clock other than the monotonic and the wall clock; limit, noMemory, resource.
-  package func makeQueue(in modes: LoopModes, _ options: QueueOptions) -> Result<UInt64, Status> {
+  package func makeQueue(
+    in modes: LoopModes, _ options: QueueOptions, isMainQueue: Bool = false
+  ) -> Result<UInt64, Status> {
     guard !modes.all.isEmpty, !modes.contains(LoopMode("")) else {
       return .failure(Status.invalidArgument.because("mode is empty"))
     }
@@ -12,7 +14,7 @@ extension Loop {
     guard options.clock != .boottime else { return .failure(.noBootTime) }
     guard state.withLock({ $0.makesRoom(for: modes) }) else { return .failure(Memory.refusal) }
     let made = QueueCore.make(options) { core in
-      let driver = RunLoopDriver(core, self, modes)
+      let driver = RunLoopDriver(core, self, modes, isMainQueue: isMainQueue)
       add(driver)
       return driver
     }
@@ -94,7 +96,7 @@ extension Loop {
 
 extension Loop.State {
   /// Makes sure that a queue in these modes can be added; false without memory.
-  fileprivate mutating func makesRoom(for modes: LoopModes) -> Bool {
+  mutating func makesRoom(for modes: LoopModes) -> Bool {
     for mode in modes.all {
       if mode == .common {
         guard commonDrivers.makesRoom() else { return false }
@@ -118,7 +120,7 @@ extension Loop.State {
   }
 
   /// A mode's index; a new mode gets one.
-  fileprivate mutating func makeIndex(of mode: LoopMode) -> Int {
+  mutating func makeIndex(of mode: LoopMode) -> Int {
     if let index = index(of: mode) { return index }
     modes.append(Loop.Mode(name: mode))
     return modes.count - 1

@@ -35,7 +35,8 @@ extension Loop {
       }
       if !isThere { return Memory.refusal }
       let status = loop.run(
-        in: index, until: Clock.monotonic.now.saturatingAdd(timeout), untilTick: untilTick, mainQueue, epoch)
+        in: index, until: Clock.monotonic.now.saturatingAdd(timeout), untilTick: untilTick, mainQueue, epoch
+      ) { MainQueue.drain(mainQueue) }
       // A callback has forked, and this is the child: the lock may be held by a thread that does not exist here.
       if epoch != Fork.epoch { return .forked }
       loop.state.withLock { _ = $0.runs.removeLast() }
@@ -44,7 +45,7 @@ extension Loop {
   }
 
   private func drainsMainQueue(_ mode: Int) -> Bool {
-    MainQueue.isMainThread && !Fork.isInChild && state.withLock { $0.modes[mode].isCommon }
+    MainQueue.isMainThread && MainQueue.isOnDispatch && state.withLock { $0.modes[mode].isCommon }
   }
 
   /// What a run does next.
@@ -67,13 +68,20 @@ extension Loop {
     var cursor = 0
   }
 
-  private func run(in mode: Int, until end: Int64, untilTick: Bool, _ mainQueue: Int32, _ epoch: UInt32) -> Status {
+  /// - Parameters:
+  ///   - other: a descriptor that is waited for, too; -1 for none.
+  ///   - drain: called when that can be read.
+  func run(
+    in mode: Int, until end: Int64, untilTick: Bool, _ other: Int32, _ epoch: UInt32, _ drain: () -> Void
+  ) -> Status {
     var round = Round()
     while true {
       switch state.withLock({ next(&$0, in: mode, until: end, &round) }) {
       case .stop: return .stopped
       case .visit(let driver, let core):
         let before = core.counters.ticks
+        driver.runCalls()
+        if epoch != Fork.epoch { return .forked }
         core.pass()
         if epoch != Fork.epoch { return .forked }
         let status = state.withLock { state in
@@ -83,8 +91,8 @@ extension Loop {
         }
         if let status { return status }
         continue
-      case .endRound: if mainQueue >= 0, Descriptors.wait(-1, mainQueue, waits: false) { MainQueue.drain(mainQueue) }
-      case .wait(let file): if Descriptors.wait(file, mainQueue, waits: true) { MainQueue.drain(mainQueue) }
+      case .endRound: if other >= 0, Descriptors.wait(-1, other, waits: false) { drain() }
+      case .wait(let file): if Descriptors.wait(file, other, waits: true) { drain() }
       }
       if epoch != Fork.epoch { return .forked }
       let status = state.withLock { state -> Status? in
@@ -138,6 +146,7 @@ extension Loop {
 
   private func takeStop(_ state: inout State) -> Bool {
     if state.isEnding { return true }
+    if state.runs.last?.isOfMainQueue == true { return MainQueue.takeStop() }
     guard state.stopIsPending else { return false }
     state.stopIsPending = false
     wantsOut.store(false, ordering: .relaxed)

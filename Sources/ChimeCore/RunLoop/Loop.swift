@@ -21,6 +21,8 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   /// A call of `run` that has not returned.
   struct Run {
     let mode: LoopMode
+    /// Whether it is that of `chime_main_run`, which `chime_main_stop` ends and nothing else.
+    var isOfMainQueue = false
     var hasTicked = false
   }
 

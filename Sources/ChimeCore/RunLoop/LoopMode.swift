@@ -7,6 +7,8 @@ package struct LoopMode: Equatable, Sendable {
   /// The default mode, and the set of common modes, by their names in chime_run_loop.h.
   package static var `default`: LoopMode { LoopMode("kCFRunLoopDefaultMode") }
   package static var common: LoopMode { LoopMode("kCFRunLoopCommonModes") }
+  /// The mode in which `chime_main_run` runs the main thread's loop.
+  static var mainQueue: LoopMode { LoopMode("chime.main") }
 
   package var isEmpty: Bool { name.utf8.isEmpty }
 

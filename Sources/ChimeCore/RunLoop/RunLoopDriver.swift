@@ -8,8 +8,12 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   private let loop: Loop
   /// The names of its modes; that of the common modes may be one of them.
   let modes: LoopModes
+  /// Whether its queue stands for the main queue: see `Loop.makeMainQueue`.
+  let isMainQueue: Bool
   /// Gone after `close`.
   private var core: QueueCore?
+  /// Functions that other threads wait for; on a main queue only.
+  private var calls: [SyncCall] = []
   /// When a pass is to come, on the monotonic clock; `.max` for never.
   private var armed = Int64.max
   /// A pass was requested and has not begun.
@@ -19,7 +23,8 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   /// A pass is running; if this is read during it, a handler has run the loop again.
   private var isInside = false
 
-  init(_ core: QueueCore, _ loop: Loop, _ modes: LoopModes) {
+  init(_ core: QueueCore, _ loop: Loop, _ modes: LoopModes, isMainQueue: Bool) {
+    self.isMainQueue = isMainQueue
     self.core = core
     self.loop = loop
     self.modes = modes
@@ -59,9 +64,38 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
 
   func close() { loop.remove(self) }
 
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
+    if !isMainQueue { return .unsupported }
+    return SyncCall.wait(core, timeout: timeout, body) { call in
+      loop.state.withLock { state in
+        if self.core == nil { return .shutDown }
+        guard calls.makesRoom() else { return Memory.refusal }
+        calls.append(call)
+        isWoken = true
+        state.wakeThread()
+        return .ok
+      }
+    }
+  }
+
+  /// Runs the functions that threads wait for. The loop's thread, as a pass.
+  func runCalls() {
+    if !isMainQueue { return }
+    let calls = loop.state.withLock { _ in
+      defer { self.calls = [] }
+      return self.calls
+    }
+    for call in calls {
+      call.run()
+      if call.core.isAbandoned { return }
+    }
+  }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+    if isMainQueue {
+      text.add(MainQueue.obstacle)
+      return true
+    }
     if hasEnded {
       text.add("the thread of its run loop has ended")
       return true
@@ -87,11 +121,13 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
     return true
   }
 
-  var isOnQueue: Bool { loop.isCurrent }
-  var executionContext: ExecutionContext? { .thread(loop.threadNumber) }
+  var isOnQueue: Bool { isMainQueue ? MainQueue.isHere : loop.isCurrent }
+  var executionContext: ExecutionContext? { isMainQueue ? .main : .thread(loop.threadNumber) }
   var mayNeverRun: Bool { true }
   var hasEnded: Bool { loop.hasEnded }
-  var shouldYield: Bool { loop.wantsOut.load(ordering: .relaxed) }
+  var shouldYield: Bool {
+    loop.wantsOut.load(ordering: .relaxed) || isMainQueue && MainQueue.isBeingRun && MainQueue.stopIsPending
+  }
 
   /// The loop's thread has ended.
   func contextHasEnded() { loop.state.withLock { _ in core }?.contextHasEnded() }

@@ -51,6 +51,7 @@ package enum Fork {
     step.take(in: Labels.self)
     step.take(in: FormerDueTime.self)
     step.take(in: OwnThread.self)
+    step.take(in: Pool.self)
     step.take(in: WallClock.self)
     step.take(in: MainQueue.self)
     step.take(in: Loop.self)

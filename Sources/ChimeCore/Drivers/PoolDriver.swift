@@ -1,0 +1,91 @@
+import Synchronization
+
+/// Wakes a queue that lives on the threads of `Pool`.
+final class PoolDriver: QueueDriver {
+  private let item: PoolItem
+  private let calls = Locked<[SyncCall]>([])
+  /// A pass was asked for that has not begun; when one is to come. So that a function alone brings none.
+  private let isWoken = Atomic<Bool>(false)
+  private let armed = Atomic<Int64>(.max)
+  private let isConcurrent: Bool
+
+  init(_ core: QueueCore, _ qos: QualityOfService, isConcurrent: Bool) {
+    self.isConcurrent = isConcurrent
+    item = PoolItem(qos)
+    // Holds both until `close`.
+    item.open { [self] in turn(core) }
+  }
+
+  private func turn(_ core: QueueCore) {
+    let calls = self.calls.withLock { calls in
+      defer { calls = [] }
+      return calls
+    }
+    for call in calls {
+      call.run()
+      if core.isAbandoned { return }
+    }
+    let isDue = armed.load(ordering: .relaxed) <= core.control.now
+    if isWoken.exchange(false, ordering: .sequentiallyConsistent) || isDue || calls.isEmpty {
+      armed.store(.max, ordering: .relaxed)
+      core.pass()
+    }
+  }
+
+  func arm(at time: Int64?) {
+    let time = time ?? .max
+    armed.store(time, ordering: .relaxed)
+    item.arm(at: time)
+  }
+
+  func wake(_ core: QueueCore) {
+    isWoken.store(true, ordering: .sequentiallyConsistent)
+    withoutCancellation { item.run() }
+  }
+
+  func close() { item.close() }
+
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
+    if item.takeTurn() {
+      let isOpen = !core.isClosing.load(ordering: .sequentiallyConsistent)
+      if isOpen { ThreadState.inside(core.control) { _ in body() } }
+      if core.isAbandoned { return .ok }
+      withoutCancellation { item.endTurn() }
+      return isOpen ? .ok : .shutDown
+    }
+    return SyncCall.wait(core, timeout: timeout, body) { call in
+      let status: Status = calls.withLock { calls in
+        if item.isClosed { return .shutDown }
+        guard calls.makesRoom() else { return Memory.refusal }
+        calls.append(call)
+        return .ok
+      }
+      if status == .ok { withoutCancellation { item.run() } }
+      return status
+    }
+  }
+
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+    text.add(isConcurrent ? "it waits for a thread of Chime's" : "its queue is busy")
+    return true
+  }
+  var isOnQueue: Bool { false }
+  var mayNeverRun: Bool { false }
+  var shouldYield: Bool { false }
+}
+
+extension QueueCore {
+  /// A queue on Chime's own threads.
+  static func makeOnPool(_ options: QueueOptions, _ qos: QualityOfService, isConcurrent: Bool) -> Result<UInt64, Status>
+  {
+    if Fork.isChild { return .failure(.forked) }
+    guard options.clock != .boottime else { return .failure(.noBootTime) }
+    let status = Pool.prepare(1)
+    if status != .ok { return .failure(status) }
+    let made = make(options, handOver: isConcurrent ? PoolQueue(qos) : nil) {
+      PoolDriver($0, qos, isConcurrent: isConcurrent)
+    }
+    if case .failure = made { Pool.unprepare(1) }
+    return made
+  }
+}
