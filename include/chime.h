@@ -1038,6 +1038,27 @@ chime_status chime_timer_activate(chime_timer_t timer, const chime_schedule *CHI
 chime_status chime_timer_restart(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
 
 /**
+ * Makes the timer run from now on, whatever its state, with its first tick delay_ns from now: the call by which event
+ * loops set a timer again. Does what chime_timer_restart does with the present schedule after first_ns has become
+ * delay_ns and CHIME_SCHEDULE_DEADLINE is cleared. All other members stay: after that tick a repeating timer goes on by
+ * its interval. A timer that has no schedule yet becomes a one-shot.
+ *
+ * @param delay_ns  0 or more; may be earlier or later than before
+ * @return CHIME_OK; CHIME_RUNNING: took effect, but a handler that had started has not returned;
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_NO_MEMORY
+ *
+ * Any thread, the timer's own handler included. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_restart_after(chime_timer_t timer, int64_t delay_ns);
+
+/**
+ * As chime_timer_restart_after, with the first tick at a deadline on the queue's clock (CHIME_SCHEDULE_DEADLINE is set).
+ * A schedule with CHIME_RESUME_REMAINING has no deadline: CHIME_ERROR_INVALID_ARGUMENT.
+ * Any thread, the timer's own handler included. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_restart_until(chime_timer_t timer, int64_t deadline_ns);
+
+/**
  * Holds ticks back until resume. Once it has returned, no tick starts.
  *
  * @param timer  a running timer; otherwise CHIME_IGNORED

@@ -221,6 +221,15 @@ class [[nodiscard]] timer { /* a result that is thrown away is released at once;
   status activate(const chime_schedule &schedule) const noexcept { return chime_timer_activate(id_, &schedule); }
   status restart() const noexcept { return chime_timer_restart(id_, nullptr); }
   status restart(const chime_schedule &schedule) const noexcept { return chime_timer_restart(id_, &schedule); }
+  template <class D> status restart_after(D delay) const noexcept {
+    return chime_timer_restart_after(id_, nanoseconds(delay));
+  }
+  template <class D> status restart_until(D deadline) const noexcept {
+    return chime_timer_restart_until(id_, nanoseconds(deadline));
+  }
+  template <class C, class D> status restart_until(std::chrono::time_point<C, D> deadline) const noexcept {
+    return restart_until(deadline.time_since_epoch());
+  }
   status reschedule(const chime_schedule &schedule) const noexcept { return chime_timer_reschedule(id_, &schedule); }
   status suspend() const noexcept { return chime_timer_suspend(id_); }
   status resume() const noexcept { return chime_timer_resume(id_); }

@@ -156,6 +156,22 @@ public func chime_timer_restart(_ timer: chime_timer_t, _ schedule: UnsafePointe
   unsafe rearm(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.restart($1) }
 }
 
+@_cdecl("chime_timer_restart_after") @implementation
+public func chime_timer_restart_after(_ timer: chime_timer_t, _ delay_ns: Int64) -> chime_status {
+  guard delay_ns >= 0 else { return Arguments.negative("delay_ns", delay_ns).rawValue }
+  return TimerRef.rearm(timer, after: delay_ns)?.rawValue ?? restart(timer, first: delay_ns, isDeadline: false)
+}
+
+@_cdecl("chime_timer_restart_until") @implementation
+public func chime_timer_restart_until(_ timer: chime_timer_t, _ deadline_ns: Int64) -> chime_status {
+  TimerRef.rearm(timer, until: deadline_ns)?.rawValue ?? restart(timer, first: deadline_ns, isDeadline: true)
+}
+
+@inline(never)
+private func restart(_ timer: chime_timer_t, first: Int64, isDeadline: Bool) -> chime_status {
+  TimerRef(timer)?.restart(first: first, isDeadline: isDeadline).rawValue ?? Status.unknownHandle.rawValue
+}
+
 @_cdecl("chime_timer_reschedule") @implementation
 public func chime_timer_reschedule(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
   unsafe rearm(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.reschedule($1) }

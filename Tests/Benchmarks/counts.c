@@ -45,6 +45,8 @@ static void create_start_cancel_release(int i) {
 
 static void postpone_until(int i) { chime_timer_postpone_until(timer, start + CHIME_HOUR + i); }
 static void restart(int i) { chime_timer_restart(timer, NULL); }
+static void restart_after(int i) { chime_timer_restart_after(timer, CHIME_HOUR + i); }
+static void restart_until(int i) { chime_timer_restart_until(timer, start + CHIME_HOUR + i); }
 static void suspend_resume(int i) {
   chime_timer_suspend(timer);
   chime_timer_resume(timer);
@@ -83,6 +85,8 @@ static const struct work {
     {"create, start, cancel, release", create_start_cancel_release, 1, -1},
     {"postpone_until", postpone_until, 1, 0},
     {"restart", restart, 1, 0},
+    {"restart_after", restart_after, 1, 0},
+    {"restart_until", restart_until, 1, 0},
     {"suspend, resume", suspend_resume, 1, 0},
     {"get_info", get_info, 1, 0},
     {"next_deadline", next_deadline, 1, 0},

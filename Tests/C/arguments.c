@@ -310,7 +310,28 @@ VIRTUAL_TEST(a_schedule_is_checked_member_by_member) {
   /* A timer that never had a schedule has none to keep. */
   INVALID(chime_timer_activate(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
   INVALID(chime_timer_restart(p->timer, NULL), "schedule is NULL, and the timer has none to keep");
+  INVALID(chime_timer_restart_after(p->timer, -1), "delay_ns (-1 ns) is negative");
   EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_IDLE);
+}
+
+/* What it keeps must still be a schedule with the deadline. */
+VIRTUAL_TEST(a_deadline_does_not_go_with_the_remaining_time_that_is_kept) {
+  const char *why = "the timer's resume_policy is CHIME_RESUME_REMAINING, which does not go with a deadline";
+  const int64_t intervals[] = {0, 10};
+  for (int i = 0; i < 2; i++) {
+    probe *p = probe_start(
+        t, queue, "p", &SCHEDULE(.first_ns = 5, .interval_ns = intervals[i], .resume_policy = CHIME_RESUME_REMAINING));
+    chime_timer_info before = info_of(t, p->timer);
+    INVALID(chime_timer_restart_until(p->timer, 7), why);
+    chime_timer_info after = info_of(t, p->timer);
+    EXPECT(memcmp(&before, &after, sizeof before) == 0);
+    EXPECT_OK(chime_timer_restart_after(p->timer, 7));
+    EXPECT_EQ(deadline_of(t, p->timer), 7);
+    EXPECT_OK(chime_timer_suspend(p->timer));
+    EXPECT_EQ(info_of(t, p->timer).remaining_ns, 7);
+    INVALID(chime_timer_restart_until(p->timer, 7), why);
+    EXPECT_EQ(state_of(t, p->timer), CHIME_STATE_SUSPENDED);
+  }
 }
 
 static void expect_timer_refused(csuite *t, chime_queue_t queue, const chime_timer_options *options, const char *why) {

@@ -60,7 +60,7 @@ HOST_TEST(the_thread_of_a_bound_queue_postpones_without_a_tick_in_between, CHIME
   EXPECT_EQ(p->last.scheduled_ns, deadline);
 }
 
-enum { RELEASE = 7 };
+enum { RELEASE = 7, RESTART_UNTIL, CHANGES };
 
 static chime_status change(int64_t kind, chime_timer_t timer, int64_t deadline) {
   switch (kind) {
@@ -70,6 +70,7 @@ static chime_status change(int64_t kind, chime_timer_t timer, int64_t deadline) 
     case 3:
     case 4: return chime_timer_postpone_until(timer, deadline);
     case RELEASE: return chime_timer_release(timer);
+    case RESTART_UNTIL: return chime_timer_restart_until(timer, deadline);
     default: return chime_timer_restart(timer, AT(deadline));
   }
 }
@@ -90,7 +91,7 @@ HOST_TEST(a_host_driven_queue_reports_its_earliest_timer_to_the_unit, CHIME_QUEU
     twins[i] = probe_idle(t, exact, NULL);
   }
   for (int step = 0; step < csuite_scaled(10000) && !csuite_failed(t); step++) {
-    int64_t i = roll_below(&d, TIMERS), kind = roll_below(&d, RELEASE + 1);
+    int64_t i = roll_below(&d, TIMERS), kind = roll_below(&d, CHANGES);
     int64_t deadline = 1 + roll_below(&d, INT64_C(1) << (1 + roll_below(&d, 53)));
     chime_status expected = change(kind, twins[i]->timer, deadline);
     EXPECT_STATUS(change(kind, timers[i]->timer, base + deadline), expected);

@@ -70,8 +70,9 @@ static void expect_no_queue(const ids *i, uint64_t id, outs *out) {
 static void expect_no_timer(const ids *i, uint64_t id, outs *out) {
   csuite *t = i->t;
   REFUSES(chime_timer_activate(id, AFTER(0)), chime_timer_activate(id, NULL), chime_timer_restart(id, AFTER(0)),
-          chime_timer_suspend(id), chime_timer_resume(id), chime_timer_reschedule(id, AFTER(0)),
-          chime_timer_postpone(id, 1), chime_timer_postpone_until(id, 1), chime_timer_fire(id), chime_timer_cancel(id),
+          chime_timer_restart_after(id, 1), chime_timer_restart_until(id, 1), chime_timer_suspend(id),
+          chime_timer_resume(id), chime_timer_reschedule(id, AFTER(0)), chime_timer_postpone(id, 1),
+          chime_timer_postpone_until(id, 1), chime_timer_fire(id), chime_timer_cancel(id),
           chime_timer_cancel_and_wait(id, 0), release(id, chime_timer_release),
           chime_timer_generation(id, &out->number), chime_timer_check_generation(id, 0),
           chime_timer_state(id, &out->integer), chime_timer_next_deadline(id, &out->time),
@@ -186,6 +187,27 @@ OWN_THREAD_TEST(an_id_with_a_high_bit_changed_names_nothing) {
       else expect_no_target_to_hold(i, id);
     }
   }
+  ids_end(i);
+}
+
+/* The flags of what a timer has lie beside its version: no bit of an id passes for one. */
+OWN_THREAD_TEST(an_id_with_a_high_bit_changed_names_no_repeating_timer_either) {
+  ids *i = ids_new(t);
+  uint64_t plain = i->alive[TIMER];
+  const chime_schedule schedules[] = {SCHEDULE(.first_ns = CHIME_HOUR, .interval_ns = CHIME_HOUR),
+                                      SCHEDULE(.first_ns = 5, .interval_ns = CHIME_HOUR, .tick_limit = 9)};
+  for (int j = 0; j < 2; j++) {
+    chime_timer_info before = CHIME_TIMER_INFO_INIT, after = CHIME_TIMER_INFO_INIT;
+    EXPECT_OK(chime_timer_start(i->alive[QUEUE], &TIMER_OPTIONS(.handler = never), &schedules[j], &i->alive[TIMER]));
+    EXPECT_OK(chime_timer_get_info(i->alive[TIMER], &before));
+    for (int bit = 26; bit < 64; bit++) {
+      expect_nothing(i, TIMER, i->alive[TIMER] ^ UINT64_C(1) << bit, "a repeating timer's with a bit changed");
+    }
+    EXPECT_OK(chime_timer_get_info(i->alive[TIMER], &after));
+    EXPECT(memcmp(&before, &after, sizeof before) == 0);
+    EXPECT_OK(chime_timer_release(i->alive[TIMER]));
+  }
+  i->alive[TIMER] = plain;
   ids_end(i);
 }
 

@@ -15,14 +15,15 @@ enum { ROUNDS = 128 /* of each pair */, BATCH = 64, ENOUGH = 300 /* turns that a
 /* While a handler is under way those up to RELEASE say RUNNING in place of OK. */
 typedef enum operation {
   /* clang-format off */
-  RESTART, SUSPEND, RESCHEDULE, CANCEL, RELEASE,
+  RESTART, RESTART_UNTIL, SUSPEND, RESCHEDULE, CANCEL, RELEASE,
   ACTIVATE, RESUME, POSTPONE_UNTIL, FIRE, CANCEL_AND_WAIT, CHECK_GENERATION, STATE, NEXT_DEADLINE, GET_INFO, OPERATIONS
   /* clang-format on */
 } operation;
 
-static const char *const names[OPERATIONS] = {
-    "restart",        "suspend", "reschedule",      "cancel",           "release", "activate",      "resume",
-    "postpone_until", "fire",    "cancel_and_wait", "check_generation", "state",   "next_deadline", "get_info"};
+static const char *const names[OPERATIONS] = {"restart",        "restart_until", "suspend",         "reschedule",
+                                              "cancel",         "release",       "activate",        "resume",
+                                              "postpone_until", "fire",          "cancel_and_wait", "check_generation",
+                                              "state",          "next_deadline", "get_info"};
 
 /* A timer as a query finds it. */
 typedef struct view {
@@ -91,6 +92,7 @@ static chime_status make(const meeting *m, call *c) {
   switch (c->operation) {
     case ACTIVATE: return chime_timer_activate(m->timer, &schedule);
     case RESTART: return chime_timer_restart(m->timer, &schedule);
+    case RESTART_UNTIL: return chime_timer_restart_until(m->timer, schedule.first_ns);
     case SUSPEND: return chime_timer_suspend(m->timer);
     case RESUME: return chime_timer_resume(m->timer);
     case RESCHEDULE: return chime_timer_reschedule(m->timer, &schedule);

@@ -40,6 +40,8 @@ VIRTUAL_TEST(every_accepted_change_gives_another_generation) {
   CHANGES(chime_timer_reschedule(p->timer, EVERY(10, 10)));
   CHANGES(chime_timer_suspend(p->timer));
   CHANGES(chime_timer_restart(p->timer, NULL));
+  CHANGES(chime_timer_restart_after(p->timer, 20));
+  CHANGES(chime_timer_restart_until(p->timer, 30));
   CHANGES(chime_timer_cancel(p->timer));
   CHANGES(chime_timer_activate(p->timer, NULL));
   CHANGES(chime_timer_cancel_and_wait(p->timer, 0));

@@ -64,7 +64,7 @@ static void make_timer(storm *s, dice *d, int64_t place) {
 
 typedef enum operation {
   /* clang-format off */
-  ACTIVATE, ACTIVATE_AGAIN, RESTART, RESTART_AGAIN, SUSPEND, RESUME, RESCHEDULE, RESCHEDULE_AGAIN, POSTPONE,
+  ACTIVATE, ACTIVATE_AGAIN, RESTART, RESTART_AGAIN, RESTART_AFTER, RESTART_UNTIL, SUSPEND, RESUME, RESCHEDULE, RESCHEDULE_AGAIN, POSTPONE,
   POSTPONE_UNTIL, FIRE, CANCEL, CANCEL_AND_WAIT, ADD_HANDLER, REMOVE_HANDLER, STATE, NEXT_DEADLINE, CHECK_GENERATION,
   GET_INFO, EXPLAIN, RELEASE, RELEASE_AND_WAIT, OPERATIONS
   /* clang-format on */
@@ -84,6 +84,8 @@ static const struct row {
     [ACTIVATE_AGAIN] = {"activate", 2, MAY(OK) | MAY(IGNORED) | NO_SCHEDULE | GONE},
     [RESTART] = {"restart", 4, TAKES_EFFECT | GONE},
     [RESTART_AGAIN] = {"restart", 1, TAKES_EFFECT | NO_SCHEDULE | GONE},
+    [RESTART_AFTER] = {"restart_after", 3, TAKES_EFFECT | GONE},
+    [RESTART_UNTIL] = {"restart_until", 2, TAKES_EFFECT | MAY(ERROR_INVALID_ARGUMENT) | GONE},
     [SUSPEND] = {"suspend", 5, TAKES_EFFECT | MAY(IGNORED)},
     [RESUME] = {"resume", 5, MAY(OK) | MAY(IGNORED)},
     [RESCHEDULE] = {"reschedule", 3, TAKES_EFFECT},
@@ -146,6 +148,10 @@ static chime_status call(storm *s, operation operation, chime_timer_t timer, dic
     case ACTIVATE_AGAIN: return chime_timer_activate(timer, NULL);
     case RESTART: return chime_timer_restart(timer, &schedule);
     case RESTART_AGAIN: return chime_timer_restart(timer, NULL);
+    case RESTART_AFTER: return chime_timer_restart_after(timer, short_time);
+    case RESTART_UNTIL:
+      chime_queue_now(LOAD(s->reign)->queue, &time);
+      return chime_timer_restart_until(timer, time + short_time);
     case SUSPEND: return chime_timer_suspend(timer);
     case RESUME: return chime_timer_resume(timer);
     case RESCHEDULE: return chime_timer_reschedule(timer, &schedule);

@@ -99,6 +99,8 @@ static chime_status call_with_schedule(const char *s, chime_timer_t timer,
 static chime_status call_timer(timeline *l, probe *p, const char *s, const char *statement) {
   if (take(&s, "activate")) return call_with_schedule(s, p->timer, chime_timer_activate);
   if (take(&s, "restart")) return call_with_schedule(s, p->timer, chime_timer_restart);
+  if (take(&s, "restart_after")) return chime_timer_restart_after(p->timer, take_number(&s));
+  if (take(&s, "restart_until")) return chime_timer_restart_until(p->timer, take_number(&s));
   if (take(&s, "reschedule")) return call_with_schedule(s, p->timer, chime_timer_reschedule);
   if (take(&s, "suspend")) return chime_timer_suspend(p->timer);
   if (take(&s, "resume")) return chime_timer_resume(p->timer);
@@ -129,7 +131,7 @@ static void expect_answers(timeline *l, const char *name, const char *calls, con
 static void expect_over(timeline *l, probe *p) {
   csuite *t = l->script.t;
   chime_state state = state_of(t, p->timer);
-  expect_answers(l, p->name, "activate 1/1,restart 1/1", "-> TARGET_GONE");
+  expect_answers(l, p->name, "activate 1/1,restart 1/1,restart_after 1,restart_until 1", "-> TARGET_GONE");
   expect_answers(l, p->name, "suspend,resume,postpone 1,cancel", "?");
   EXPECT_EQ(state_of(t, p->timer), state);
   EXPECT_EQ(deadline_of(t, p->timer), CHIME_FOREVER);

@@ -16,7 +16,7 @@
  *                           that target
  *     a new ...             makes it without a schedule and without starting it
  *     a.CALL                activate, restart, reschedule [SCHEDULE], suspend, resume, cancel, cancel_and_wait, fire,
- *                           release, postpone N, until N
+ *                           release, restart_after N, restart_until N, postpone N, until N
  *     a.add x [as y]        puts the named handler x, with the key x or y
  *     a.remove y            removes the named handler of that key
  *     a is STATE            expects idle, running, suspended, finished or cancelled

@@ -142,6 +142,8 @@ static int64_t patience(const world *w) { return w->where == MAIN ? 0 : CHIME_SE
     takes(chime_timer_after_every(w->queue, CHIME_HOUR, CHIME_HOUR, ignore_tick, NULL, finalize, &w->made))) \
   S(timer_activate, MAY_FAIL, chime_timer_activate(w->bare[0], &in_an_hour)) \
   S(timer_restart, MAY_FAIL, chime_timer_restart(w->bare[1], &in_an_hour)) \
+  S(timer_restart_after, MAY_FAIL, chime_timer_restart_after(w->bare[0], CHIME_HOUR)) \
+  S(timer_restart_until, MAY_FAIL, chime_timer_restart_until(w->bare[1], CHIME_HOUR)) \
   S(timer_reschedule, MAY_FAIL, chime_timer_reschedule(w->bare[1], &in_an_hour)) \
   S(timer_suspend, 0, chime_timer_suspend(w->tied)) \
   S(timer_resume, 0, chime_timer_resume(w->tied)) \

@@ -193,6 +193,8 @@ static chime_status names(given *g) {
     (g->id, g->number, g->amount, CALLBACK, OUT(id))) \
   F(timer_activate, DONE | IGNORED | HANDLE | ARGUMENT | GONE | MEMORY, SCHEDULE, (g->id, g->schedule)) \
   F(timer_restart, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, SCHEDULE, (g->id, g->schedule)) \
+  F(timer_restart_after, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, AMOUNT | FROM_0, (g->id, g->amount)) \
+  F(timer_restart_until, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, AMOUNT, (g->id, g->amount)) \
   F(timer_reschedule, DONE | RUNNING | HANDLE | ARGUMENT | MEMORY, SCHEDULE, (g->id, g->schedule)) \
   F(timer_suspend, DONE | RUNNING | IGNORED | HANDLE, 0, (g->id)) \
   F(timer_resume, DONE | IGNORED | HANDLE, 0, (g->id)) \

@@ -108,6 +108,14 @@ statuses model_restart(model *m, timer *t, const chime_schedule *schedule) {
   return took_effect(t);
 }
 
+statuses model_restart_first(model *m, timer *t, int64_t first_ns, int is_deadline) {
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  if (t->has_schedule) schedule = t->schedule;
+  schedule.first_ns = first_ns;
+  schedule.flags = is_deadline ? CHIME_SCHEDULE_DEADLINE : 0;
+  return model_restart(m, t, &schedule);
+}
+
 statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule) {
   statuses all = refusals(t, schedule);
   if (all != 0) return all;

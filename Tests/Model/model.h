@@ -125,6 +125,7 @@ void model_start(model *m, timer *t, const chime_schedule *schedule);
 /* schedule: NULL keeps the one it has. */
 statuses model_activate(model *m, timer *t, const chime_schedule *schedule);
 statuses model_restart(model *m, timer *t, const chime_schedule *schedule);
+statuses model_restart_first(model *m, timer *t, int64_t first_ns, int is_deadline);
 statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule);
 statuses model_suspend(model *m, timer *t);
 statuses model_resume(model *m, timer *t);

@@ -14,6 +14,8 @@
   O(EVERY, 2, create, TAKES_FLAGS | TAKES_AMOUNT) \
   O(ACTIVATE, 4, call_with_schedule, MAY_TAKE_SCHEDULE) \
   O(RESTART, 4, call_with_schedule, MAY_TAKE_SCHEDULE) \
+  O(RESTART_AFTER, 2, restart_first, TAKES_AMOUNT) \
+  O(RESTART_UNTIL, 1, restart_first, TAKES_DEADLINE) \
   O(RESCHEDULE, 3, call_with_schedule, MAY_TAKE_SCHEDULE) \
   O(SUSPEND, 3, call_timer, 0) \
   O(RESUME, 3, call_timer, 0) \

@@ -114,6 +114,16 @@ void call_with_schedule(const operation *o, timer *t) {
   expect_status("activate, restart or reschedule", schedule_calls[o->kind].library(t->id, given), permitted);
 }
 
+void restart_first(const operation *o, timer *t) {
+  int is_deadline = o->kind == RESTART_UNTIL;
+  int64_t first = is_deadline && o->is_relative ? saturating_sum(M->now, o->amount_ns) : o->amount_ns;
+  statuses permitted = model_restart_first(M, t, first, is_deadline);
+  trace("    first %" PRId64, first);
+  expect_status("restart_after or restart_until",
+                is_deadline ? chime_timer_restart_until(t->id, first) : chime_timer_restart_after(t->id, first),
+                permitted);
+}
+
 void postpone(const operation *o, timer *t) {
   int64_t amount = o->is_relative ? saturating_sum(M->now, o->amount_ns) : o->amount_ns;
   statuses permitted;

@@ -79,7 +79,12 @@ import Synchronization
   /// splitting the id. For an id whose index is the slot's.
   @inline(__always)
   func isNamed(by id: UInt64, without flags: RecordFlags) -> Bool {
-    let version = UInt64(versionAndFlags & (Handle.versionMask | flags.rawValue))
+    // The flags lie where an id has its kind, so they are looked at apart. The highest makes a negative number, which no
+    // id is when shifted.
+    let versionAndFlags = versionAndFlags, highest = flags.rawValue & RecordFlags.hasSideRecord.rawValue
+    let version = UInt64(
+      bitPattern: Int64(Int32(bitPattern: versionAndFlags & (Handle.versionMask | highest))))
+    guard versionAndFlags & (flags.rawValue & ~highest) == 0 else { return false }
     return id >> Handle.indexBits == version | Handle.Kind.timer.rawValue << Handle.versionBits
   }
 

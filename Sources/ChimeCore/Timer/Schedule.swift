@@ -95,13 +95,15 @@ extension TimerSlot {
     }
   }
 
-  /// A schedule with the record's limit and policies, and the record's leeway if the given one is negative. The caller
-  /// is the writer.
+  /// A schedule with the record's limit and policies, and the record's interval and leeway where the given ones are
+  /// negative. The caller is the writer.
   func completed(_ schedule: Schedule) -> Schedule {
     var schedule = schedule
     let flags = flags
+    if schedule.interval < 0 { schedule.interval = flags.contains(.repeating) ? period : 0 }
     if schedule.leeway < 0 {
-      schedule.leeway = flags.contains(.hasSchedule) ? min(leeway.nanoseconds, schedule.interval - 1) : 0
+      let leeway = flags.contains(.hasSchedule) ? leeway.nanoseconds : 0
+      schedule.leeway = schedule.interval > 0 ? min(leeway, schedule.interval - 1) : leeway
     }
     schedule.tickLimit = sideRecord?.tickLimit ?? 0
     schedule.missed = flags.contains(.delayPolicy) ? 1 : 0

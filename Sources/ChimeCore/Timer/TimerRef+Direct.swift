@@ -93,27 +93,63 @@ extension TimerRef {
   /// - Parameter schedule: `nil` keeps the present one.
   @inline(never)
   package static func rearm(_ id: UInt64, _ schedule: PlainSchedule?) -> Status? {
+    if let schedule, !schedule.firstIsDeadline, schedule.first < 0 { return nil }
+    return rearm(id, without: .hasSideRecord) { slot, control in
+      if let schedule {
+        slot.versionAndFlags =
+          slot.versionAndFlags & ~RecordFlags.schedule.rawValue | RecordFlags.hasSchedule.rawValue
+          | (schedule.firstIsDeadline ? RecordFlags.firstIsDeadline.rawValue : 0)
+        slot.leeway = schedule.leeway
+        slot.period = schedule.first
+      }
+      let first = slot.period
+      return slot.flags.contains(.firstIsDeadline) ? first : control.deadline(after: first)
+    }
+  }
+
+  /// `restart(after:)` for a running one-shot with no side record and no callback under way. `nil`, and nothing is
+  /// changed, for any other timer.
+  /// - Parameter delay: 0 or more.
+  @inline(never)
+  package static func rearm(_ id: UInt64, after delay: Int64) -> Status? {
+    rearm(id, without: [.hasSideRecord, .repeating]) { slot, control in
+      slot.versionAndFlags &= ~RecordFlags.firstIsDeadline.rawValue
+      slot.period = delay
+      return control.now.saturatingAdd(delay)
+    }
+  }
+
+  /// The same for `restart(until:)`.
+  @inline(never)
+  package static func rearm(_ id: UInt64, until deadline: Int64) -> Status? {
+    rearm(id, without: [.hasSideRecord, .repeating, .keepsRemaining]) { slot, _ in
+      slot.versionAndFlags |= RecordFlags.firstIsDeadline.rawValue
+      slot.period = deadline
+      return deadline
+    }
+  }
+
+  /// Rearms a running timer that has none of the flags, and no callback under way. `nil`, and nothing is changed, for
+  /// any other timer.
+  /// - Parameter due: changes the schedule, as the timer's writer, and says when the timer is due by it.
+  @inline(__always)
+  private static func rearm(
+    _ id: UInt64, without flags: RecordFlags, due: (TimerSlot, QueueControlBlock) -> Int64
+  ) -> Status? {
     guard let (slot, control) = Slab.findWithOwner(of: id), control.isPlain, !Trace.isOn,
       let thread = ThreadState.existing
     else { return nil }
-    if let schedule, !schedule.firstIsDeadline, schedule.first < 0 { return nil }
     Slab.prefetchPosition(of: slot.index)
     let word = slot.word
-    guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: .hasSideRecord), slot.beginWriting(word)
-    else { return nil }
+    guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: flags), slot.beginWriting(word) else {
+      return nil
+    }
     // A side record can have been added between the look and the swap, and a tick delivered. It holds named handlers and
     // the number of missed ticks at most, which stay.
-    if let schedule {
-      slot.versionAndFlags =
-        slot.versionAndFlags & ~RecordFlags.schedule.rawValue | RecordFlags.hasSchedule.rawValue
-        | (schedule.firstIsDeadline ? RecordFlags.firstIsDeadline.rawValue : 0)
-      slot.leeway = schedule.leeway
-      slot.period = schedule.first
-    }
-    let first = slot.period
-    let due = slot.flags.contains(.firstIsDeadline) ? first : control.deadline(after: first)
+    let due = due(slot, control)
+    let new = slot.store(due: due, word.withNextGeneration)
     slot.startOrder = control.nextStartOrder(thread)
-    TimerRef(slot: slot, version: slot.version).endWriting(slot.store(due: due, word.withNextGeneration))
+    TimerRef(slot: slot, version: slot.version).endWriting(new, due: due, on: control)
     return .ok
   }
 

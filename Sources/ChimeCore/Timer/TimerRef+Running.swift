@@ -12,6 +12,13 @@ extension TimerRef {
   /// Makes the timer run from now on, whatever its state.
   package func restart(_ schedule: Schedule?) -> Status { apply(.restart, schedule) }
 
+  /// `restart` with the present schedule, whose first delay or deadline becomes this one. A timer without a schedule
+  /// becomes a one-shot.
+  /// - Parameter first: a delay is 0 or more.
+  package func restart(first: Int64, isDeadline: Bool) -> Status {
+    apply(.restart, Schedule(first: first, firstIsDeadline: isDeadline, interval: -1, leeway: -1), keepsRest: true)
+  }
+
   /// Changes the schedule; the state stays.
   package func reschedule(_ schedule: Schedule?) -> Status { apply(.reschedule, schedule) }
 
@@ -42,6 +49,11 @@ extension TimerRef {
       return .targetGone
     }
     let schedule = keepsRest ? schedule.map { slot.completed($0) } : schedule
+    if let schedule, schedule.firstIsDeadline, schedule.resume != 0 {
+      abandonWriting(before)
+      return Status.invalidArgument.because(
+        "the timer's resume_policy is CHIME_RESUME_REMAINING, which does not go with a deadline")
+    }
     guard schedule?.needsSideRecord(on: control) != true || slot.makeSideRecord() != nil, advanceGeneration(&word)
     else {
       abandonWriting(before)

@@ -115,6 +115,22 @@ package struct TimerRef: Sendable {
     return replaced.isBusy
   }
 
+  /// The same for a running timer without a callback under way, of which the caller knows when it is due.
+  @inline(__always)
+  func endWriting(_ new: TimerWord, due: Int64, on control: QueueControlBlock) {
+    let time = wakeTime(deadline: due, slot.leeway, control)
+    if time == .max {
+      endWriting(new)
+      return
+    }
+    if isPlaced(by: time, control) {
+      slot.endWriting(new)
+    } else {
+      slot.endWriting(new, inInboxOf: control)
+    }
+    control.wakeIfEarlier(time)
+  }
+
   /// The same for a timer that the pass has to look at by that time.
   private func endWriting(_ new: TimerWord, inInboxAt time: Int64, on control: QueueControlBlock) -> Bool {
     let replaced = slot.endWriting(new, inInboxOf: control)

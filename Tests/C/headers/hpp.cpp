@@ -122,6 +122,9 @@ void schedules() {
   EXPECT(!timer.explain().empty() && !queue.dump().empty());
   const std::chrono::steady_clock::time_point then(300ns);
   EXPECT(timer.restart(chime::schedule().at(then)) == CHIME_OK && timer.next_deadline() == 300ns);
+  EXPECT(timer.restart_after(1us) == CHIME_OK && timer.next_deadline() - queue.now() == 1us);
+  EXPECT(timer.restart_until(170ns) == CHIME_OK && timer.next_deadline() == 170ns);
+  EXPECT(timer.restart_until(then) == CHIME_OK && timer.next_deadline() == 300ns);
   EXPECT(timer.postpone_until(then + 1us) == CHIME_OK && timer.next_deadline() == 1300ns);
   const chime_schedule plain = CHIME_SCHEDULE_INIT;
   EXPECT(plain.size == sizeof(chime_schedule) && CHIME_VERSION_MATCHES());

@@ -36,6 +36,9 @@ extension Scenario {
       stopping("release") { $0.release() },
       starting("activate") { $0.activate(Schedule(first: millisecond)) },
       starting("restart") { $0.restart(Schedule(first: millisecond / 2)) },
+      starting("restart after") {
+        TimerRef.rearm($0.id, after: millisecond / 2) ?? $0.restart(first: millisecond / 2, isDeadline: false)
+      },
       starting("resume") { $0.resume() },
       starting("reschedule") { $0.reschedule(Schedule(first: 2 * millisecond, interval: millisecond)) },
       starting("fire") { $0.fire() },
