@@ -4,8 +4,11 @@
 and after an installation with pkg-config as include/README.md says; C++, Go and Rust by the commands of their pages.
 All Swift programs are targets of one package. A program in Go, Lua or Rust is left out, by name, when the machine does
 not have the language. Blocks in other languages have to be named in `not_run`.
+
+Each snippet in a comment of include/*.h and *.hpp has a program in .ci/snippets, where it is put in place of a line
+`// the snippet that begins ...`. The comment `Prints:` there is the beginning of what the program prints.
 """
-import os, pathlib, re, shutil, subprocess, sys
+import os, pathlib, re, shutil, subprocess, sys, threading
 
 root = pathlib.Path(__file__).resolve().parent.parent
 work = root / ".build-readme"
@@ -133,6 +136,48 @@ let package = Package(
                           timeout=300).returncode == 0
 
 
+def snippets():
+    """Code in the comments of the headers: indented lines behind an empty line or a colon, one of which is a statement."""
+    for header in sorted((root / "include").glob("*.h*")):
+        comments = re.finditer(r"^ \*(?:.*:)?\n((?: \*     .*\n)+)", header.read_text(), re.MULTILINE)
+        for text in (match[1].replace("\n *     ", "\n").removeprefix(" *     ") for match in comments):
+            if re.search(r"\).*[;}]$", text, re.MULTILINE):
+                yield header, text
+
+
+def run_snippets():
+    """Each by the program that names its first line."""
+    programs = {}
+    for program in sorted((root / ".ci/snippets").iterdir()):
+        first = re.search(r"// the snippet that begins (.*)\n", program.read_text())[1]
+        programs[first] = program
+    for header, text in snippets():
+        first = text.splitlines()[0]
+        print(header.relative_to(root), first, flush=True)
+        program = programs.pop(first, None) or sys.exit(f"no program in .ci/snippets for it")
+        source = program.read_text()
+        prints = re.search(r"^// Prints: (.*)$", source, re.MULTILINE)[1].split(" | ")
+        write(program.name, re.sub(r"// the snippet that begins .*\n", lambda _: text, source))
+        command = "c++ -std=c++17" if program.suffix == ".cpp" else "cc -std=c99"
+        for directory in ("include", "Sources"):
+            if not (work / directory).exists():
+                (work / directory).symlink_to(root / directory)
+        run("sh", "-ec", f"{command} -Wall -Wextra -Werror {program.name} -o snippet -I include -L Sources/build/lib "
+            "-lchime -Wl,-rpath,'$ORIGIN/Sources/build/lib' -pthread", cwd=work)
+        # Most would go on for ever.
+        with subprocess.Popen([work / "snippet"], stdout=subprocess.PIPE, text=True) as running:
+            killer = threading.Timer(60, running.kill)
+            killer.start()
+            lines = [running.stdout.readline().rstrip("\n") for _ in prints]
+            running.kill()
+            killer.cancel()
+        print(*lines, sep="\n")
+        if lines != prints:
+            sys.exit(f"it should print:\n{prints}")
+    if programs:
+        sys.exit(f"no snippet in a header begins so: {', '.join(programs)}")
+
+
 fence = re.compile(r"^```([\w-]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 blocks = []
 for page in pages:
@@ -140,6 +185,7 @@ for page in pages:
     for (language, text), (following, output) in zip(found, found[1:] + [("", "")]):
         blocks.append((page, language, text, output if following == "text" else None))
 
+run_snippets()
 runners = {"c": run_c, "python": run_python, "lua": run_lua}
 runners["cpp"] = run_by_command("sessions.cpp", "c++ ")
 runners["go"] = run_by_command("main.go", "go run .", "go")

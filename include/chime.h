@@ -814,16 +814,18 @@ chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NUL
  * callbacks and transitions, and counters for the lateness of ticks and for wake-ups, all and merged. A function set by
  * chime_set_trace gets its reports as before.
  *
- * A thread of Chime's writes the file. Other threads put events into a ring of 8,192 and never wait; events that do not
- * fit are dropped and counted, as `dropped` in the file's otherData. The file is complete JSON about 20 ms after the
- * latest event in it, and when the program ends. A forked child writes nothing. Callbacks of concurrent queues appear
- * only on the timers' tracks.
+ * A thread of Chime's writes the file. Other threads put events into a ring of 8,192 and never wait for the disk;
+ * events for which the ring or the disk has no room are dropped and counted, as `dropped` in the file's otherData. The
+ * file is complete JSON about 20 ms after the latest event in it, and when the program ends; after the disk was full, at
+ * most a second after there is room again. A forked child writes nothing, until it is reinitialised and names a file of
+ * its own. Callbacks of concurrent queues appear only on the timers' tracks.
  *
  * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace.json ./server`. It is
  * ignored in programs that run with more rights than their user (set-user-ID and the like).
  *
- * @param path  the file to create or empty; %p in it stands for the process id. NULL ends the file that is being
- *              written, once everything that has happened is in it
+ * @param path  the file to create or empty, in place of the one that is being written; %p in it stands for the process
+ *              id. NULL ends the file that is being written. A file that this call ends is complete when it returns, and
+ *              holds everything that has happened before
  * @return CHIME_OK; CHIME_IGNORED: path is NULL and no file is being written; CHIME_ERROR_PERMISSION;
  *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY
  *

@@ -6,7 +6,8 @@
  *
  * Lambdas are moved in and destroyed exactly once: by Chime after their last call, or by the call that failed. They
  * take a `const chime_tick &` or nothing. A lambda that throws ends the program (std::terminate), because nothing may
- * unwind through Chime. They run where chime.h says: on the queue, one call of a timer at a time.
+ * unwind through Chime. They run where chime.h says: on the queue, one call of a timer at a time. If copying or moving
+ * one in throws, the caller gets that exception, and nothing was created.
  *
  * Durations are std::chrono's. They are rounded up to nanoseconds and saturate: anything beyond 292 years is
  * CHIME_FOREVER. NaN is refused, like a negative duration.
@@ -14,7 +15,7 @@
  * Failures. Functions that create something throw chime::error. Given an object to put it in, they return a status
  * instead:
  *     chime::timer timer;
- *     if (chime::status made = queue.after(5s, on_timeout, timer); made.failed()) std::puts(made.detail());
+ *     if (chime::status made = queue.after(5s, on_timeout, timer); made.failed()) std::puts(made.message());
  * Other calls return a status, which or_throw() turns into an exception: timer.restart(schedule).or_throw(). The header
  * also compiles without exceptions; the functions that throw are then missing.
  *
@@ -132,12 +133,27 @@ struct schedule : chime_schedule {
 
 namespace detail {
 
-/** Lambdas of a pointer's size without a destructor lie in the context itself; others behind it. */
-template <class F>
+/**
+ * Whether no call can change a function's state: a pointer, an object without members, or a lambda that is not mutable.
+ * (Of classes with members, a lambda is what has no assignment. A class may have members that are `mutable`.)
+ */
 /* clang-format off */
-constexpr bool is_small = sizeof(F) <= sizeof(void *) && alignof(F) <= alignof(void *) &&
-                          std::is_trivially_copyable<F>::value && std::is_trivially_destructible<F>::value;
+template <class F>
+constexpr bool is_constant =
+    std::is_pointer<F>::value || std::is_empty<F>::value ||
+    (!std::is_copy_assignable<F>::value &&
+     (std::is_invocable<const F &>::value || std::is_invocable<const F &, const chime_tick &>::value));
+/**
+ * Such a function lies in the context itself if it fits; others behind it, because each call gets a copy of the context.
+ * (Not is_trivially_copyable: of a lambda GCC 12 answers differently once it was asked for is_copy_assignable.)
+ */
+template <class F>
+constexpr bool is_small = is_constant<F> && sizeof(F) <= sizeof(void *) && alignof(F) <= alignof(void *) &&
+                          std::is_trivially_copy_constructible<F>::value && std::is_trivially_destructible<F>::value;
 /* clang-format on */
+
+/** Whether a function is taken in without an exception. */
+template <class F> constexpr bool is_quiet = std::is_nothrow_constructible<typename std::decay<F>::type, F>::value;
 
 /** A function as C takes it; who has it until release() destroys it. */
 template <class F> class callback {
@@ -301,27 +317,28 @@ class queue {
 
   /** Makes a timer that runs. Options' handler, context and finalizer are the lambda's. */
   template <class F>
-  status start(const chime_schedule &schedule, F &&function, timer &made,
-               chime_timer_options options = {}) const noexcept {
+  status start(const chime_schedule &schedule, F &&function, timer &made, chime_timer_options options = {}) const
+      noexcept(detail::is_quiet<F>) {
     return with(std::forward<F>(function), options, made,
                 [&](chime_timer_t *id) { return chime_timer_start(id_, &options, &schedule, id); });
   }
   /** Makes a timer in state idle. */
-  template <class F> status create(F &&function, timer &made, chime_timer_options options = {}) const noexcept {
+  template <class F>
+  status create(F &&function, timer &made, chime_timer_options options = {}) const noexcept(detail::is_quiet<F>) {
     return with(std::forward<F>(function), options, made,
                 [&](chime_timer_t *id) { return chime_timer_create(id_, &options, id); });
   }
-  template <class D, class F> status after(D delay, F &&function, timer &made) const noexcept {
+  template <class D, class F> status after(D delay, F &&function, timer &made) const noexcept(detail::is_quiet<F>) {
     chime_timer_options o{};
     return with(std::forward<F>(function), o, made, [&](chime_timer_t *id) {
       return chime_timer_after(id_, nanoseconds(delay), o.handler, o.context, o.finalizer, id);
     });
   }
-  template <class D, class F> status every(D interval, F &&function, timer &made) const noexcept {
+  template <class D, class F> status every(D interval, F &&function, timer &made) const noexcept(detail::is_quiet<F>) {
     return after_every(interval, interval, std::forward<F>(function), made);
   }
   template <class D, class E, class F>
-  status after_every(D delay, E interval, F &&function, timer &made) const noexcept {
+  status after_every(D delay, E interval, F &&function, timer &made) const noexcept(detail::is_quiet<F>) {
     chime_timer_options o{};
     return with(std::forward<F>(function), o, made, [&](chime_timer_t *id) {
       return chime_timer_after_every(id_, nanoseconds(delay), nanoseconds(interval), o.handler, o.context, o.finalizer,
@@ -329,7 +346,7 @@ class queue {
     });
   }
   /** Calls the lambda once, and forgets it. */
-  template <class D, class F> status once(D delay, F &&function) const noexcept {
+  template <class D, class F> status once(D delay, F &&function) const noexcept(detail::is_quiet<F>) {
     using callback = detail::callback<typename std::decay<F>::type>;
     callback held(std::forward<F>(function));
     if (!held.exists()) return CHIME_ERROR_NO_MEMORY;
@@ -339,7 +356,7 @@ class queue {
     return status;
   }
   /** Runs a function on the queue, soon. */
-  template <class F> status async(F &&function) const noexcept {
+  template <class F> status async(F &&function) const noexcept(detail::is_quiet<F>) {
     using callback = detail::callback<typename std::decay<F>::type>;
     callback held(std::forward<F>(function));
     if (!held.exists()) return CHIME_ERROR_NO_MEMORY;
@@ -402,7 +419,7 @@ class queue {
     if (id != 0) chime_queue_shutdown(id, CHIME_FOREVER);
   }
   template <class F, class Call>
-  status with(F &&function, chime_timer_options &options, timer &made, Call call) const noexcept {
+  status with(F &&function, chime_timer_options &options, timer &made, Call call) const noexcept(detail::is_quiet<F>) {
     using callback = detail::callback<typename std::decay<F>::type>;
     callback held(std::forward<F>(function));
     if (!held.exists()) return CHIME_ERROR_NO_MEMORY;

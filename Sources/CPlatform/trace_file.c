@@ -6,32 +6,63 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
+#include "clocks.h"
 #include "memory.h"
 #include "platform.h"
 #include "threads.h"
 
-enum { CELLS = 8192, BUFFER = 1 << 16, MOST_OF_AN_EVENT = 2048, PAUSE_NS = 20000000, PATIENCE_S = 2 };
+enum { CELLS = 8192, BUFFER = 1 << 16, MOST_OF_AN_EVENT = 2048 };
+/* How long events gather before they are written; when a file is tried again that the disk had no room for. */
+#define PAUSE_NS INT64_C(20000000)
+#define RETRY_NS INT64_C(1000000000)
+/* How long the end of the program waits for a disk. */
+#define PATIENCE_NS INT64_C(2000000000)
 
-/* A cell is empty in turn 2n for the n-th lap round the ring, and full in turn 2n + 1: zeroed memory is an empty ring
-   (P16b, Sources/README.md). */
-typedef struct cell {
-  uint64_t turn;
-  chime_trace_event event;
-} cell;
+#define BEGINNING "{\"traceEvents\":["
+/* Always of the same length, so that it can be written over the one before without more room on the disk. */
+#define END "\n],\n\"otherData\":{\"dropped\":%-20" PRIu64 "}}\n"
 
-static cell *cells;      /* set once, and kept */
-static uint64_t tail;    /* the next to be put */
-static uint64_t head;    /* the next to be written; the rest is the holder's of `writing` */
-static uint64_t dropped; /* since the file was begun */
+/* A file and its ring. Between `head` and `tail` the events are its writer's, the other cells belong to the lock. */
+typedef struct trace_file {
+  /* Behind the lock. */
+  uint64_t number; /* 1 for the process's first, and so on; 0: the writer does not begin yet */
+  uint64_t head;   /* how many events have been written, or could not be */
+  uint64_t tail;   /* how many were put */
+  uint64_t dropped;
+  uint64_t wakes_at; /* with so many events in the ring the writer is woken */
+  int is_ending;     /* nothing is put any more */
 
-static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
-static char *buffer;
-static size_t buffered;
-static int file = -1;
-static off_t offset;   /* where the next event comes, over the end that stands there */
-static int generation; /* of files; a writer whose file has ended ends, too */
-static pid_t owner;    /* a forked child leaves the file to its parent */
+  /* Constant once there is a writer. */
+  int descriptor;
+  dev_t device;
+  ino_t inode;
+
+  /* The writer's. */
+  off_t end; /* of what is to stay: here comes the next event, over the end that stands there */
+  size_t buffered;
+  uint64_t events; /* in the buffer */
+  uint64_t lost;   /* the disk had no room for them */
+  int is_whole;
+  char buffer[BUFFER];
+  chime_trace_event ring[CELLS];
+} trace_file;
+
+/* The one lock, with priority inheritance. It is held for a few instructions, never during a system call on the file. */
+static chime_lock lock;
+static chime_condition changed;
+static trace_file *current;       /* where events are put; NULL: nowhere */
+static uint64_t begun, completed; /* files. They are completed in the order in which they were begun */
+static pid_t owner;               /* the process that has begun them */
+static trace_file *of_the_parent; /* in a forked child */
+
+void chime_trace_initialize(void) {
+  chime_lock_init(&lock);
+  chime_condition_init(&changed);
+}
+
+static int64_t now(void) { return chime_clock_now(chime_monotonic_clock()); }
 
 const char *chime_trace_wanted(void) {
   static int was_asked;
@@ -51,61 +82,41 @@ void chime_trace_set_label(chime_trace_event *event, const char *label) {
 }
 
 void chime_trace_put(const chime_trace_event *event) {
-  uint64_t position = __atomic_load_n(&tail, __ATOMIC_RELAXED);
-  for (;;) {
-    cell *c = &cells[position % CELLS];
-    uint64_t empty = position / CELLS * 2, turn = __atomic_load_n(&c->turn, __ATOMIC_ACQUIRE);
-    if (turn < empty) { /* not written yet */
-      __atomic_fetch_add(&dropped, 1, __ATOMIC_RELAXED);
-      return;
-    }
-    if (turn == empty &&
-        __atomic_compare_exchange_n(&tail, &position, position + 1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-      c->event = *event;
-      __atomic_store_n(&c->turn, empty + 1, __ATOMIC_RELEASE);
-      return;
-    }
-    if (turn != empty) position = __atomic_load_n(&tail, __ATOMIC_RELAXED);
+  int wakes = 0;
+  trace_file *file;
+  chime_lock_take(&lock);
+  file = current;
+  if (file != NULL && file->tail - file->head == CELLS) {
+    file->dropped++;
+  } else if (file != NULL) {
+    file->ring[file->tail++ % CELLS] = *event;
+    wakes = file->tail - file->head == file->wakes_at;
   }
+  chime_lock_give(&lock);
+  if (wakes) chime_condition_broadcast(&changed);
 }
 
-/* ---- Writing, by the holder of the lock --------------------------------------------------------------------------- */
+/* ---- What is in a file, by its writer --------------------------------------------------------------------------- */
 
-static void flush(void) {
-  size_t done = 0;
-  while (done < buffered) {
-    ssize_t got = pwrite(file, buffer + done, buffered - done, offset + (off_t)done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) { /* what a full disk does not take is lost, and its place is written over */
-      __atomic_fetch_add(&dropped, 1, __ATOMIC_RELAXED);
-      buffered = 0;
-      return;
-    }
-    done += (size_t)got;
-  }
-  offset += (off_t)done;
-  buffered = 0;
-}
-
-__attribute__((format(printf, 1, 2))) static void add(const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void add(trace_file *file, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  buffered += (size_t)vsnprintf(buffer + buffered, BUFFER - buffered, format, arguments);
+  file->buffered += (size_t)vsnprintf(file->buffer + file->buffered, BUFFER - file->buffered, format, arguments);
   va_end(arguments);
 }
 
 /* A name as JSON; that of a timer or queue without a label is what it is. */
-static void add_name(const char *label, const char *kind, uint64_t id) {
+static void add_name(trace_file *file, const char *label, const char *kind, uint64_t id) {
   if (*label == 0) {
-    add("\"%s %" PRIu64 "\"", kind, id);
+    add(file, "\"%s %" PRIu64 "\"", kind, id);
     return;
   }
-  add("\"");
+  add(file, "\"");
   for (; *label != 0; label++) {
     unsigned char byte = (unsigned char)*label;
-    add(byte < 0x20 ? "\\u%04x" : byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
+    add(file, byte < 0x20 ? "\\u%04x" : byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
   }
-  add("\"");
+  add(file, "\"");
 }
 
 /* Numbers of tracks have 31 bits; 0 is the queue's own. */
@@ -114,177 +125,274 @@ static unsigned process(const chime_trace_event *e) {
 }
 static unsigned thread(const chime_trace_event *e) { return (unsigned)((e->timer & 0x7fffffff) + 1); }
 
-static void begin_event(const chime_trace_event *e, const char *phase, unsigned track) {
-  add("%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%" PRId64 ".%03d,", offset + (off_t)buffered > 20 ? "," : "",
-      phase, process(e), track, e->now_ns / 1000, (int)(e->now_ns % 1000));
+static void begin_event(trace_file *file, const chime_trace_event *e, const char *phase, unsigned track) {
+  if (file->end == 0 && file->buffered == 0) add(file, BEGINNING);
+  add(file, "%s\n{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u,\"ts\":%" PRId64 ".%03d,",
+      file->end + (off_t)file->buffered > (off_t)strlen(BEGINNING) ? "," : "", phase, process(e), track,
+      e->now_ns / 1000, (int)(e->now_ns % 1000));
 }
 
-static void name_track(const chime_trace_event *e, const char *what, unsigned track, const char *kind, uint64_t id) {
-  begin_event(e, "M", track);
-  add("\"name\":\"%s\",\"args\":{\"name\":", what);
-  add_name(e->label, kind, id);
-  add("}}");
+static void name_track(trace_file *file, const chime_trace_event *e, const char *what, unsigned track, const char *kind,
+                       uint64_t id) {
+  begin_event(file, e, "M", track);
+  add(file, "\"name\":\"%s\",\"args\":{\"name\":", what);
+  add_name(file, e->label, kind, id);
+  add(file, "}}");
 }
 
-static void write_event(const chime_trace_event *e) {
+static void write_event(trace_file *file, const chime_trace_event *e) {
   static const char *const calls[] = {"tick", "extra tick", "registration handler", "cancel handler"};
   static const char *const events[] = {"created",   "activated", "restarted", "suspended", "resumed", "rescheduled",
                                        "postponed", "fired",     "finished",  "cancelled", "released"};
   int kind = e->kind, is_tick = kind == 0 || kind == 1;
   if (kind == CHIME_TRACE_QUEUE) {
-    name_track(e, "process_name", 0, "queue", e->queue);
-    begin_event(e, "M", 0);
-    add("\"name\":\"thread_name\",\"args\":{\"name\":\"callbacks\"}}");
+    name_track(file, e, "process_name", 0, "queue", e->queue);
+    begin_event(file, e, "M", 0);
+    add(file, "\"name\":\"thread_name\",\"args\":{\"name\":\"callbacks\"}}");
     return;
   }
-  if (kind == CHIME_TRACE_TIMER || kind == 16) name_track(e, "thread_name", thread(e), "timer", e->timer);
+  if (kind == CHIME_TRACE_TIMER || kind == 16) name_track(file, e, "thread_name", thread(e), "timer", e->timer);
   if (kind >= 16 && kind < 27) {
-    begin_event(e, "i", thread(e));
-    add("\"s\":\"t\",\"name\":\"%s\",\"args\":{\"timer\":%" PRIu64, events[kind - 16], e->timer);
-    if (e->scheduled_ns != INT64_MAX) add(",\"due\":%" PRId64, e->scheduled_ns);
-    add("}}");
+    begin_event(file, e, "i", thread(e));
+    add(file, "\"s\":\"t\",\"name\":\"%s\",\"args\":{\"timer\":%" PRIu64, events[kind - 16], e->timer);
+    if (e->scheduled_ns != INT64_MAX) add(file, ",\"due\":%" PRId64, e->scheduled_ns);
+    add(file, "}}");
   } else if (kind == 27) {
-    begin_event(e, "E", thread(e));
-    add("\"args\":{}}");
+    begin_event(file, e, "E", thread(e));
+    add(file, "\"args\":{}}");
     if (e->overlaps) return;
-    begin_event(e, "E", 0);
-    add("\"args\":{}}");
+    begin_event(file, e, "E", 0);
+    add(file, "\"args\":{}}");
   } else if (kind >= 0 && kind < 4) {
     if (is_tick) {
-      begin_event(e, "C", 0);
-      add("\"name\":\"lateness\",\"args\":{\"us\":%" PRId64 ".%03d}}", (e->actual_ns - e->scheduled_ns) / 1000,
+      begin_event(file, e, "C", 0);
+      add(file, "\"name\":\"lateness\",\"args\":{\"us\":%" PRId64 ".%03d}}", (e->actual_ns - e->scheduled_ns) / 1000,
           (int)((e->actual_ns - e->scheduled_ns) % 1000));
-      begin_event(e, "C", 0);
-      add("\"name\":\"wake-ups\",\"args\":{\"all\":%" PRIu64 ",\"merged\":%" PRIu64 "}}", e->passes, e->merged);
+      begin_event(file, e, "C", 0);
+      add(file, "\"name\":\"wake-ups\",\"args\":{\"all\":%" PRIu64 ",\"merged\":%" PRIu64 "}}", e->passes, e->merged);
     }
-    begin_event(e, "B", thread(e));
-    add("\"name\":\"%s\",\"args\":{\"timer\":%" PRIu64, calls[kind], e->timer);
+    begin_event(file, e, "B", thread(e));
+    add(file, "\"name\":\"%s\",\"args\":{\"timer\":%" PRIu64, calls[kind], e->timer);
     if (is_tick) {
-      add(",\"sequence\":%" PRIu64 ",\"missed\":%" PRIu64 ",\"due\":%" PRId64 ",\"at\":%" PRId64, e->sequence,
+      add(file, ",\"sequence\":%" PRIu64 ",\"missed\":%" PRIu64 ",\"due\":%" PRId64 ",\"at\":%" PRId64, e->sequence,
           e->missed, e->scheduled_ns, e->actual_ns);
     }
-    add("}}");
+    add(file, "}}");
     if (e->overlaps) return;
-    begin_event(e, "B", 0);
-    add("\"name\":");
-    add_name(e->label, "timer", e->timer);
-    add(",\"args\":{\"callback\":\"%s\"}}", calls[kind]);
+    begin_event(file, e, "B", 0);
+    add(file, "\"name\":");
+    add_name(file, e->label, "timer", e->timer);
+    add(file, ",\"args\":{\"callback\":\"%s\"}}", calls[kind]);
   }
 }
 
-/* Writes what is in the ring; then the end, over which the next event comes. */
-static void drain(void) {
-  off_t before;
-  for (;;) {
-    cell *c = &cells[head % CELLS];
-    uint64_t full = head / CELLS * 2 + 1;
-    if (__atomic_load_n(&c->turn, __ATOMIC_ACQUIRE) != full) break;
-    if (file >= 0) write_event(&c->event);
-    __atomic_store_n(&c->turn, full + 1, __ATOMIC_RELEASE);
-    head++;
-    if (buffered > BUFFER - MOST_OF_AN_EVENT) flush();
+/* ---- Writing it: the file and all about it belong to this thread ------------------------------------------------ */
+
+static int write_all(const trace_file *file, size_t length) {
+  size_t done = 0;
+  while (done < length) {
+    ssize_t got = pwrite(file->descriptor, file->buffer + done, length - done, file->end + (off_t)done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return 0;
+    done += (size_t)got;
   }
-  if (file < 0) return;
-  flush();
-  before = offset;
-  add("\n],\n\"otherData\":{\"dropped\":%" PRIu64 "}}\n", __atomic_load_n(&dropped, __ATOMIC_RELAXED));
-  flush();
-  offset = before;
+  return 1;
+}
+
+/* Writes what is buffered, if only the beginning, and an end behind it. 0: what stands there now is no whole file. */
+static int write_out(trace_file *file, uint64_t dropped) {
+  size_t stays;
+  int is_written;
+  if (file->end == 0 && file->buffered == 0) add(file, BEGINNING);
+  stays = file->buffered;
+  add(file, END, dropped + file->lost);
+  is_written = write_all(file, file->buffered);
+  if (is_written) file->end += (off_t)stays;
+  file->events = file->buffered = 0;
+  return is_written;
+}
+
+/* What a full disk does not take is lost. The end that stood before it is written anew in its place, where the disk has
+   room for it. */
+static void flush(trace_file *file, uint64_t dropped) {
+  uint64_t events = file->events;
+  file->is_whole = write_out(file, dropped);
+  if (file->is_whole) return;
+  file->lost += events;
+  file->is_whole = write_out(file, dropped);
+  if (ftruncate(file->descriptor, file->is_whole ? file->end + snprintf(NULL, 0, END, dropped) : file->end) != 0)
+    file->is_whole = 0;
+}
+
+/* Gives back the cells up to `head`. */
+static uint64_t give_back(trace_file *file, uint64_t head) {
+  uint64_t dropped;
+  chime_lock_take(&lock);
+  file->head = head;
+  dropped = file->dropped;
+  chime_lock_give(&lock);
+  return dropped;
+}
+
+/* Waits for an event, and then for more, until the ring is half full. 0: these are the last. */
+static int await_events(trace_file *file, uint64_t *tail) {
+  int64_t retry = now() + RETRY_NS, pause;
+  int goes_on;
+  chime_lock_take(&lock);
+  file->wakes_at = 1;
+  while (!file->is_ending && file->head == file->tail && (file->is_whole || now() < retry)) {
+    if (file->is_whole) chime_condition_wait(&changed, &lock);
+    else chime_condition_wait_until(&changed, &lock, retry);
+  }
+  file->wakes_at = CELLS / 2;
+  pause = now() + PAUSE_NS;
+  while (!file->is_ending && file->tail - file->head < CELLS / 2 && now() < pause)
+    chime_condition_wait_until(&changed, &lock, pause);
+  file->wakes_at = 0;
+  goes_on = !file->is_ending;
+  *tail = file->tail;
+  chime_lock_give(&lock);
+  return goes_on;
 }
 
 static void *write_the_file(void *argument) {
-  int mine = (int)(intptr_t)argument, goes_on = 1;
+  trace_file *file = argument;
+  uint64_t head = 0, tail = 0, number;
+  int goes_on = 1;
   chime_set_thread_name("chime.trace");
+  chime_lock_take(&lock);
+  while (file->number == 0 || completed + 1 != file->number) chime_condition_wait(&changed, &lock);
+  number = file->number;
+  chime_lock_give(&lock);
+  if (ftruncate(file->descriptor, 0) != 0) {} /* it may be no regular file, and has nothing to lose */
+  flush(file, 0);
   while (goes_on) {
-    struct timespec pause = {0, PAUSE_NS};
-    nanosleep(&pause, NULL);
-    pthread_mutex_lock(&writing);
-    goes_on = generation == mine;
-    if (goes_on) drain();
-    pthread_mutex_unlock(&writing);
+    goes_on = await_events(file, &tail);
+    while (head != tail) {
+      write_event(file, &file->ring[head++ % CELLS]);
+      file->events++;
+      if (file->buffered > BUFFER - MOST_OF_AN_EVENT) flush(file, give_back(file, head));
+    }
+    flush(file, give_back(file, head));
   }
+  close(file->descriptor);
+  chime_memory_unmap(file, sizeof *file);
+  chime_lock_take(&lock);
+  completed = number;
+  chime_condition_broadcast(&changed);
+  chime_lock_give(&lock);
   return NULL;
 }
 
-static void close_file(void) {
-  drain();
-  if (file >= 0) close(file);
-  file = -1;
-  generation++;
-}
+/* ---- Beginning and ending --------------------------------------------------------------------------------------- */
 
-static int open_file(const char *path) {
+/* Without emptying it, because a file that is being written may be the same. */
+static int open_file(trace_file *file, const char *path) {
   char name[4096];
+  struct stat found;
   const char *number = strstr(path, "%p");
   int length = number == NULL
                    ? snprintf(name, sizeof name, "%s", path)
                    : snprintf(name, sizeof name, "%.*s%d%s", (int)(number - path), path, (int)getpid(), number + 2);
-  if (length < 0 || (size_t)length >= sizeof name) {
-    errno = ENAMETOOLONG;
-    return -1;
-  }
-  return open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (length < 0 || (size_t)length >= sizeof name) return ENAMETOOLONG;
+  file->descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+  if (file->descriptor < 0 || fstat(file->descriptor, &found) != 0) return errno;
+  file->device = found.st_dev;
+  file->inode = found.st_ino;
+  return 0;
 }
 
-static int start_writer(void) {
+static int start_writer(trace_file *file) {
   pthread_t started;
   pthread_attr_t attributes;
   sigset_t all, before;
   int error;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigfillset(&all); /* signals are for the host's threads */
+  sigfillset(&all); /* signals are for the host's threads; blocked, SIGXFSZ is an error number only */
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  error = pthread_create(&started, &attributes, write_the_file, (void *)(intptr_t)generation);
+  error = pthread_create(&started, &attributes, write_the_file, file);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attributes);
   return error;
 }
 
+/* Behind the lock: puts `next` in the current file's place, and has that one completed. */
+static void replace(trace_file *next) {
+  if (current != NULL) current->is_ending = 1;
+  current = next;
+  chime_condition_broadcast(&changed);
+}
+
 int chime_trace_begin(const char *path) {
-  int error, opened = open_file(path);
-  if (opened < 0) return errno;
-  if (owner != getpid()) { /* the first, or in a child */
-    owner = getpid();
-    pthread_mutex_init(&writing, NULL);
-    file = -1;
+  uint64_t before;
+  int error;
+  trace_file *file = chime_memory_map(sizeof *file);
+  if (file == NULL) return ENOMEM;
+  file->descriptor = -1;
+  error = open_file(file, path);
+  if (error == 0) error = start_writer(file);
+  if (error != 0) {
+    if (file->descriptor >= 0) close(file->descriptor);
+    chime_memory_unmap(file, sizeof *file);
+    return error;
   }
-  pthread_mutex_lock(&writing);
-  if (cells == NULL) cells = chime_memory_map(CELLS * sizeof(cell));
-  if (buffer == NULL) buffer = chime_memory_map(BUFFER);
-  if (cells == NULL || buffer == NULL) {
-    error = ENOMEM;
-  } else {
-    close_file();
-    error = start_writer();
-  }
-  if (error == 0) {
-    file = opened;
-    offset = 0;
-    __atomic_store_n(&dropped, 0, __ATOMIC_RELAXED);
-    add("{\"traceEvents\":[");
-    drain();
-  } else {
-    close(opened);
-  }
-  pthread_mutex_unlock(&writing);
-  return error;
+  chime_lock_take(&lock);
+  before = begun++;
+  file->number = begun;
+  owner = getpid();
+  replace(file);
+  while (completed < before) chime_condition_wait(&changed, &lock);
+  chime_lock_give(&lock);
+  return 0;
 }
 
 int chime_trace_end(void) {
   int was_open;
-  if (owner != getpid()) return 0;
-  pthread_mutex_lock(&writing);
-  was_open = file >= 0;
-  if (was_open) close_file();
-  pthread_mutex_unlock(&writing);
+  uint64_t last;
+  chime_lock_take(&lock);
+  was_open = current != NULL;
+  last = begun;
+  if (was_open) replace(NULL);
+  while (was_open && completed < last) chime_condition_wait(&changed, &lock);
+  chime_lock_give(&lock);
   return was_open;
 }
 
-/* At the end of the program, once: what the writer has not come to. It may hang on a disk; the program does not. */
-__attribute__((destructor)) static void write_the_rest(void) {
-  if (owner == 0 || owner != getpid()) return;
-  if (chime_mutex_lock_within(&writing, PATIENCE_S * INT64_C(1000000000)) != 0) return;
-  if (file >= 0) drain();
-  pthread_mutex_unlock(&writing);
+int chime_trace_is_open(void) {
+  int is_open;
+  chime_lock_take(&lock);
+  is_open = current != NULL;
+  chime_lock_give(&lock);
+  return is_open;
+}
+
+void chime_trace_abandon(void) {
+  if (current != NULL) of_the_parent = current;
+  current = NULL;
+  begun = completed = 0;
+}
+
+/* The parent's descriptor may have been opened after the fork had copied the table of descriptors, before it copied the
+   memory: then the number is the host's. */
+void chime_trace_reinitialize(void) {
+  trace_file *file = of_the_parent;
+  struct stat found;
+  chime_trace_initialize();
+  of_the_parent = NULL;
+  if (file == NULL) return;
+  if (fstat(file->descriptor, &found) == 0 && found.st_dev == file->device && found.st_ino == file->inode)
+    close(file->descriptor);
+  chime_memory_unmap(file, sizeof *file);
+}
+
+/* At the end of the program. The disk may hang; the program does not. */
+__attribute__((destructor)) static void complete_the_file(void) {
+  int64_t end;
+  if (begun == 0 || owner != getpid()) return;
+  if (chime_mutex_lock_within(&lock.mutex, PATIENCE_NS) != 0) return;
+  replace(NULL);
+  end = now() + PATIENCE_NS;
+  while (completed < begun && now() < end) chime_condition_wait_until(&changed, &lock, end);
+  chime_lock_give(&lock);
 }

@@ -83,6 +83,9 @@ static inline void chime_condition_wait(chime_condition *condition, chime_lock *
 /* Until a time on the monotonic clock. May return earlier. */
 void chime_condition_wait_until(chime_condition *condition, chime_lock *lock, int64_t time);
 static inline void chime_condition_signal(chime_condition *condition) { pthread_cond_signal(&condition->condition); }
+static inline void chime_condition_broadcast(chime_condition *condition) {
+  pthread_cond_broadcast(&condition->condition);
+}
 
 /* pthread_mutex_lock that gives up after so many nanoseconds, by whatever clock; 0: locked. */
 int chime_mutex_lock_within(pthread_mutex_t *mutex, int64_t nanoseconds);

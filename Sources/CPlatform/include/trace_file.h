@@ -1,8 +1,9 @@
 /*
- * trace_file.h - what happens to timers, as Chrome trace events in a file: whoever makes an event puts it in a ring of fixed
- * size, without a lock and without waiting; a thread of its own writes the file. An event for which there is no room is
- * counted, and the count stands in the file. The file is whole JSON whenever the writer rests, so that the file of a program that is
- * killed can be read, too.
+ * trace_file.h - what happens to timers, as Chrome trace events in a file. Each file has a ring of events and a thread,
+ * its writer. Whoever makes an event copies it into the ring behind a lock, which nobody holds for longer than such a
+ * copy; only the writer has to do with the file, and holds no lock meanwhile, so that nobody waits for a disk. An event
+ * for which there is no room, in the ring or on the disk, is counted, and the count stands in the file. The file is whole
+ * JSON whenever the writer rests, so that the file of a program that is killed can be read, too.
  */
 #ifndef CHIME_TRACE_FILE_H
 #define CHIME_TRACE_FILE_H
@@ -28,15 +29,25 @@ typedef struct chime_trace_event {
   char label[CHIME_TRACE_LABEL]; /* of the timer; of the queue for CHIME_TRACE_QUEUE. Ends with a 0 */
 } chime_trace_event;
 
-/* Begins to write a file, in place of the one that is being written. 0, or the system's error number. %p in the path is
-   the process's number. */
+/* Makes the lock, once, before the calls below. */
+void chime_trace_initialize(void);
+
+/* Begins to write a file, in place of the one that is being written, which is complete then. 0, or the system's error
+   number, and nothing has changed. %p in the path is the process's number. */
 int chime_trace_begin(const char *path);
 
 /* Ends it: all that was put before is in the file. 0: none was being written. */
 int chime_trace_end(void);
 
-/* Never waits. */
+int chime_trace_is_open(void);
+
+/* Never waits for a file. */
 void chime_trace_put(const chime_trace_event *event);
+
+/* In a forked child, before fork returns: the file is the parent's. Then, in the child's only thread: makes the lock
+   anew, and gives back what the child has of the parent's file. */
+void chime_trace_abandon(void);
+void chime_trace_reinitialize(void);
 
 /* Copies a label, cut between two characters. */
 void chime_trace_set_label(chime_trace_event *event, const char *label);

@@ -1,3 +1,4 @@
+internal import CPlatform
 import Synchronization
 
 /// Reports every transition of a timer and every tick to the host. If not set, it costs each of them the load of one
@@ -37,7 +38,8 @@ package enum Trace: ProcessState {
     change { ($0.function, $0.context) = (function, context) }
   }
 
-  static func setFile(_ hasFile: Bool) { change { $0.hasFile = hasFile } }
+  /// A file was begun or ended. Whoever comes last finds how it is.
+  static func fileHasChanged() { change { $0.hasFile = chime_trace_is_open() != 0 } }
 
   private static func change(_ body: (inout Target) -> Void) {
     target.withLock { target in
@@ -46,11 +48,21 @@ package enum Trace: ProcessState {
     }
   }
 
-  static func makeGlobals() { target.withLock { _ in } }
+  static func makeGlobals() {
+    target.withLock { _ in }
+    chime_trace_initialize()
+  }
+
+  /// What the child still does before it is reinitialised, such as return from a handler, is not reported: another
+  /// thread of the parent's may have held the lock.
+  static func abandon() {
+    flag.store(false, ordering: .relaxed)
+    chime_trace_abandon()
+  }
 
   static func reinitialize() {
     target.reinitialize(Target())
-    flag.store(false, ordering: .relaxed)
+    chime_trace_reinitialize()
   }
 
   /// A queue was made.

@@ -8,13 +8,14 @@ package enum TraceFile {
   /// - Returns: ok; permission; noMemory; limit; resource; forked.
   package static func begin(_ path: UnsafePointer<CChar>) -> Status {
     if Fork.isChild { return .forked }
+    Fork.watch()
     let error = withoutCancellation { unsafe chime_trace_begin(path) }
     if error != 0 {
       if Errno.isOfPermission(error) { return .permission }
       if Errno.isOfMemory(error) { return Memory.refusal }
       return Status.resource.because("the file, or the thread that writes it, could not be had: %e", Int64(error))
     }
-    Trace.setFile(true)
+    Trace.fileHasChanged()
     QueueControlBlocks.forEachID { id in
       guard let core = QueueCore.find(id) else { return }
       put(core)
@@ -30,8 +31,10 @@ package enum TraceFile {
   /// Ends the file; what has happened before is in it. Ignored when none is being written.
   package static func end() -> Status {
     if Fork.isChild { return .forked }
-    Trace.setFile(false)
-    return withoutCancellation { chime_trace_end() } == 0 ? .ignored : .ok
+    Fork.makeGlobals()
+    let wasOpen = withoutCancellation { chime_trace_end() } != 0
+    Trace.fileHasChanged()
+    return wasOpen ? .ok : .ignored
   }
 
   /// Before the first queue: begins the file that the environment names. A file that cannot be had is told of on stderr.

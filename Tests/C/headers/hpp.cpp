@@ -81,6 +81,57 @@ void lambdas() {
   EXPECT(counted::alive == 0);
 }
 
+// Whatever the size, the next call finds what the last one left.
+struct small_and_mutable {
+  void operator()() const { *last = ++n; }
+  static int *last;
+  mutable int n = 0;
+};
+int *small_and_mutable::last;
+struct two_ways {
+  void operator()() { *last = ++n; }
+  void operator()() const { *last = -1; }
+  static int *last;
+  int n = 0;
+};
+int *two_ways::last;
+int calls_of_a_function;
+void function() { calls_of_a_function++; }
+
+void state_lasts() {
+  static int small, large, of_struct, of_two_ways, once, queued;
+  chime::queue queue;
+  EXPECT(!chime::queue::make(queue, CHIME_QUEUE_VIRTUAL).failed());
+  chime::timer timers[6];
+  EXPECT(queue.every(
+             10ns, [n = 0]() mutable { small = ++n; }, timers[0]) == CHIME_OK);
+  EXPECT(queue.every(
+             10ns, [n = 0, more = std::uint64_t{7}]() mutable { large = ++n + static_cast<int>(more) - 7; },
+             timers[1]) == CHIME_OK);
+  small_and_mutable::last = &of_struct;
+  EXPECT(queue.every(10ns, small_and_mutable(), timers[2]) == CHIME_OK);
+  two_ways::last = &of_two_ways;
+  EXPECT(queue.every(10ns, two_ways(), timers[3]) == CHIME_OK);
+  EXPECT(queue.every(10ns, function, timers[4]) == CHIME_OK);
+  EXPECT(queue.every(10ns, &function, timers[5]) == CHIME_OK);
+  EXPECT(queue.once(10ns, [n = 4]() mutable { once = ++n; }) == CHIME_OK);
+  EXPECT(queue.async([n = 4]() mutable { queued = ++n; }) == CHIME_OK);
+  EXPECT(queue.advance(30ns) == CHIME_OK);
+  EXPECT(small == 3);
+  EXPECT(large == 3);
+  EXPECT(of_struct == 3);
+  EXPECT(of_two_ways == 3);
+  EXPECT(calls_of_a_function == 6 && once == 5 && queued == 5);
+  // What can hold no state that changes costs no allocation: it lies in the context itself.
+  int n = 0;
+  auto pointer = [&n] { n++; };
+  auto nothing = [] {};
+  static_assert(chime::detail::is_small<decltype(pointer)>, "");
+  static_assert(chime::detail::is_small<decltype(nothing)>, "");
+  static_assert(chime::detail::is_small<void (*)()>, "");
+  static_assert(!chime::detail::is_small<small_and_mutable> && !chime::detail::is_small<two_ways>, "");
+}
+
 void durations_saturate() {
   using chime::nanoseconds;
   constexpr std::int64_t most = CHIME_FOREVER, least = -CHIME_FOREVER - 1;
@@ -196,6 +247,62 @@ void exceptions() {
   EXPECT(error_of([&] { timer.restart().or_throw(); }).rfind("CHIME_ERROR_INVALID_HANDLE", 0) == 0);
 }
 
+// A lambda whose copy throws: the caller gets its exception, in either form, and there is no timer.
+struct throws_in_its_copy {
+  throws_in_its_copy() { alive++; }
+  throws_in_its_copy(const throws_in_its_copy &) {
+    if (throws) throw 5;
+    alive++;
+  }
+  ~throws_in_its_copy() { alive--; }
+  void operator()() const {}
+  static int alive;
+  static bool throws;
+};
+int throws_in_its_copy::alive = 0;
+bool throws_in_its_copy::throws = true;
+
+template <class Body> int thrown_by(Body body) {
+  try {
+    body();
+  } catch (int thrown) {
+    return thrown;
+  }
+  return 0;
+}
+
+void a_copy_that_throws() {
+  chime::queue queue(CHIME_QUEUE_VIRTUAL);
+  const throws_in_its_copy f;
+  chime::timer timer;
+  const chime::schedule schedule = chime::schedule::once(1h);
+  EXPECT(thrown_by([&] { timer = queue.after(1h, f); }) == 5);
+  EXPECT(thrown_by([&] { timer = queue.every(1h, f); }) == 5);
+  EXPECT(thrown_by([&] { timer = queue.after_every(1h, 1h, f); }) == 5);
+  EXPECT(thrown_by([&] { timer = queue.start(schedule, f); }) == 5);
+  EXPECT(thrown_by([&] { timer = queue.create(f); }) == 5);
+  EXPECT(thrown_by([&] { static_cast<void>(queue.after(1h, f, timer)); }) == 5);
+  EXPECT(thrown_by([&] { static_cast<void>(queue.every(1h, f, timer)); }) == 5);
+  EXPECT(thrown_by([&] { static_cast<void>(queue.after_every(1h, 1h, f, timer)); }) == 5);
+  EXPECT(thrown_by([&] { static_cast<void>(queue.start(schedule, f, timer)); }) == 5);
+  EXPECT(thrown_by([&] { static_cast<void>(queue.create(f, timer)); }) == 5);
+  EXPECT(thrown_by([&] { static_cast<void>(queue.once(1h, f)); }) == 5);
+  EXPECT(thrown_by([&] { static_cast<void>(queue.async(f)); }) == 5);
+  EXPECT(timer.id() == 0 && throws_in_its_copy::alive == 1);
+  EXPECT(queue.dump().find(": 0 timers") != std::string::npos);
+  throws_in_its_copy::throws = false;
+  timer = queue.after(1h, f);
+  EXPECT(throws_in_its_copy::alive == 2 && queue.dump().find(": 1 timers") != std::string::npos);
+  timer.release();
+  EXPECT(throws_in_its_copy::alive == 1);
+  auto quiet = [] {};
+  const std::chrono::nanoseconds hour = 1h;
+  static_assert(noexcept(queue.after(hour, quiet, timer)), "");
+  static_assert(noexcept(queue.once(hour, quiet)), "");
+  static_assert(!noexcept(queue.after(hour, f, timer)), "");
+  static_assert(!noexcept(queue.async(f)), "");
+}
+
 // On another thread; the timer is not waited for, the queue is.
 void a_queue_that_is_destroyed_has_ended() {
   int ticks = 0;
@@ -212,11 +319,13 @@ void a_queue_that_is_destroyed_has_ended() {
 
 int main() {
   lambdas();
+  state_lasts();
   durations_saturate();
   schedules();
   calls();
 #if defined(__cpp_exceptions)
   exceptions();
+  a_copy_that_throws();
   a_queue_that_is_destroyed_has_ended();
 #endif
   if (failures == 0) std::printf("ok chime.hpp: %d lambdas made, each destroyed once\n", counted::made);

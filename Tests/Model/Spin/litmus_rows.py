@@ -333,26 +333,6 @@ def step(store=SC, take=SC, settle=SC, look=SC):
     return [noticer, sleeper], {"clock": 0, "flag": 0, "next_wake_up": 0}, lambda r: r == (0, (0, 0))
 
 
-def ring(full=REL, look=ACQ, empty=REL, again=ACQ):
-    """P16b. A putter writes an event, then the cell's turn; the writer reads the turn, then the event, gives the cell
-    back, and another putter writes the next event there."""
-    def putter():
-        yield W("event", 1)
-        yield W("turn", 1, full)
-
-    def writer():
-        if (yield R("turn", look)) != 1:
-            return None
-        event = yield R("event")
-        yield W("turn", 2, empty)
-        return event
-
-    def next_putter():
-        if (yield R("turn", again)) == 2:
-            yield W("event", 2)
-    return [putter, writer, next_putter], {"event": 0, "turn": 0}, lambda r: r[1] in (0, 2)
-
-
 def reserve_list(give=SC, take=SC):
     """P21. A giver writes a block's link, then swaps the list's head; a taker loads the head, then the link."""
     def giver():
@@ -423,11 +403,6 @@ ROWS = [
     ("P8b creation, end of a target", target(), "all sc", False, False),
     ("", target(publish=REL), "timer published with release", True, True),
     ("", target(visit=ACQ), "words visited with acquire, as in version 0.1.2", True, False),
-    ("P16b ring", ring(), "turn stored with release, loaded with acquire", False, False),
-    ("", ring(full=RLX), "turn of a full cell stored relaxed", True, False),
-    ("", ring(look=RLX), "turn loaded relaxed by the writer", True, False),
-    ("", ring(empty=RLX), "turn of an empty cell stored relaxed", None, False),
-    ("", ring(again=RLX), "turn loaded relaxed by a putter", None, False),
     ("P21 reserve, link", reserve_list(), "head swapped and loaded sc", False, False),
     ("", reserve_list(give=RLX), "head swapped relaxed", True, False),
     ("", reserve_list(take=RLX), "head loaded relaxed", True, False),

@@ -107,13 +107,6 @@ files() {
   done
 }
 
-ring() {
-  check ring clean
-  for mutation in TURN_FIRST EMPTY_FIRST NO_LAPS NO_SWAP; do
-    check ring error -D$mutation
-  done
-}
-
 reserve() {
   check reserve clean
   check reserve clean -DLIST
@@ -131,7 +124,7 @@ home() {
   done
 }
 
-for model in "${@:-inbox image lifecycle run waits pin files ring reserve home}"; do
+for model in "${@:-inbox image lifecycle run waits pin files reserve home}"; do
   for each in $model; do "$each"; done
 done
 echo "$passed passed, $failed failed"

@@ -1,0 +1,304 @@
+/*
+ * trace_faults.c - what goes on around a trace file, for trace_faults.py, which reads the files.
+ *     trace_faults forks DIRECTORY | openers DIRECTORY | reopen PATH | fill PATH | fill-disk PATH |
+ *                  hang PATH | hang-at-exit PATH | limit PATH
+ */
+#define _GNU_SOURCE
+#include "basics.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(expected, call) check((call), (expected), #call, __LINE__)
+static void check(int64_t got, int64_t expected, const char *call, int line) {
+  if (got == expected) return;
+  fprintf(stderr, "trace_faults.c:%d: %s is %" PRId64 " (%s), not %" PRId64 "\n", line, call, got,
+          chime_last_error_detail(), expected);
+  _exit(2);
+}
+
+/* In place of libc's for the library, too: counts what was refused; and a disk that hangs. */
+static int refusals, calls, hangs, stuck;
+ssize_t pwrite(int file, const void *bytes, size_t length, off_t offset) {
+  if (load(&hangs)) add(&stuck, 1);
+  while (load(&hangs)) sleep_ns(CHIME_MILLISECOND);
+  ssize_t written = (ssize_t)syscall(SYS_pwrite64, file, bytes, length, offset);
+  if (written < 0 && (errno == EFBIG || errno == ENOSPC)) add(&refusals, 1);
+  add(&calls, 1);
+  return written;
+}
+
+static const char *in(const char *directory, const char *name, int number) {
+  static _Thread_local char path[4096];
+  snprintf(path, sizeof path, "%s/%s-%d.json", directory, name, number);
+  return path;
+}
+
+static int open_files(void) {
+  int count = 0;
+  DIR *directory = opendir("/proc/self/fd");
+  while (readdir(directory) != NULL) count++;
+  closedir(directory);
+  return count;
+}
+
+static chime_queue_t queue_of(chime_queue_kind kind, const char *label) {
+  chime_queue_t queue = 0;
+  CHECK(CHIME_OK, chime_queue_create(kind, &QUEUE_OPTIONS(.label = label), &queue));
+  return queue;
+}
+
+static chime_timer_t timer_of(chime_queue_t queue, const char *label) {
+  const chime_timer_options options = TIMER_OPTIONS(.handler = ignore_tick, .label = label);
+  chime_timer_t timer = 0;
+  CHECK(CHIME_OK, chime_timer_start(queue, &options, EVERY(10, 10), &timer));
+  return timer;
+}
+
+/* Two events each time. */
+static void flood(chime_timer_t timer, int times) {
+  for (int i = 0; i < times; i++) {
+    CHECK(CHIME_OK, chime_timer_suspend(timer));
+    CHECK(CHIME_OK, chime_timer_resume(timer));
+  }
+}
+
+/* ---- A parent that is busy, and children with a file of their own ----------------------------------------------- */
+
+static int floods_end;
+
+static void *flood_until_the_end(void *context) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "parent");
+  chime_timer_t timer = timer_of(queue, context);
+  while (!load(&floods_end)) flood(timer, 1);
+  return NULL;
+}
+
+static void forks(const char *directory) {
+  enum { CHILDREN = 40 };
+  pthread_t floods[2];
+  char path[4096];
+  CHECK(CHIME_OK, chime_trace_to_file(in(directory, "parent", 0)));
+  for (int i = 0; i < 2; i++) pthread_create(&floods[i], NULL, flood_until_the_end, "parent's");
+  snprintf(path, sizeof path, "%s/child-%%p.json", directory);
+  for (int i = 0; i < CHILDREN; i++) {
+    int status = 0, before = open_files();
+    pid_t child;
+    sleep_ns((i % 7) * CHIME_MILLISECOND);
+    child = fork();
+    if (child == 0) {
+      alarm(30); /* a child that waits for ever for a lock of its parent's */
+      CHECK(CHIME_ERROR_FORKED, chime_trace_to_file(path));
+      CHECK(CHIME_OK, chime_reinitialize());
+      CHECK(CHIME_IGNORED, chime_trace_to_file(NULL));
+      CHECK(before - 1, open_files()); /* without the parent's */
+      CHECK(CHIME_OK, chime_trace_to_file(path));
+      chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "child");
+      timer_of(queue, "child's");
+      CHECK(CHIME_OK, chime_queue_advance(queue, 30));
+      if (i % 2) CHECK(CHIME_OK, chime_trace_to_file(NULL));
+      exit(0);
+    }
+    if (waitpid(child, &status, 0) != child || status != 0) {
+      fprintf(stderr, "child %d ended with %x\n", i, (unsigned)status);
+      _exit(3);
+    }
+  }
+  store(&floods_end, 1);
+  for (int i = 0; i < 2; i++) pthread_join(floods[i], NULL);
+}
+
+/* ---- Two threads make the first call at once -------------------------------------------------------------------- */
+
+typedef struct opener {
+  pthread_barrier_t *barrier;
+  char path[4096];
+} opener;
+
+static void *open_one(void *context) {
+  opener *one = context;
+  pthread_barrier_wait(one->barrier);
+  CHECK(CHIME_OK, chime_trace_to_file(one->path));
+  return NULL;
+}
+
+/* In processes of their own, none of which has called Chime before. */
+static void openers(const char *directory) {
+  for (int i = 0; i < 200; i++) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+      pthread_barrier_t barrier;
+      pthread_t threads[2];
+      opener both[2];
+      int files = open_files();
+      pthread_barrier_init(&barrier, NULL, 2);
+      for (int j = 0; j < 2; j++) {
+        both[j].barrier = &barrier;
+        strcpy(both[j].path, in(directory, j == 0 ? "one" : "other", i));
+        pthread_create(&threads[j], NULL, open_one, &both[j]);
+      }
+      for (int j = 0; j < 2; j++) pthread_join(threads[j], NULL);
+      CHECK(files + 1, open_files());
+      CHECK(CHIME_OK, chime_trace_to_file(NULL));
+      CHECK(CHIME_IGNORED, chime_trace_to_file(NULL));
+      CHECK(files, open_files());
+      CHECK(0, (int64_t)chime_memory_used() > 100000); /* nor the ring */
+      _exit(0);
+    }
+    if (waitpid(child, &status, 0) != child || status != 0) {
+      fprintf(stderr, "process %d ended with %x\n", i, (unsigned)status);
+      _exit(3);
+    }
+  }
+}
+
+/* ---- The same path again ---------------------------------------------------------------------------------------- */
+
+static void reopen(const char *path) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "queue");
+  chime_timer_t timer = timer_of(queue, "timer");
+  struct stat before, after;
+  uint64_t used;
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  flood(timer, 4000);
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  CHECK(CHIME_OK, chime_queue_advance(queue, 30));
+  /* A call that is refused leaves the file that is being written as it is, and nothing behind. */
+  used = chime_memory_used();
+  CHECK(CHIME_ERROR_RESOURCE, chime_trace_to_file("/no/such/directory/trace.json"));
+  CHECK((int64_t)used, (int64_t)chime_memory_used());
+  CHECK(CHIME_OK, chime_queue_advance(queue, 20));
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+  stat(path, &before);
+  CHECK(CHIME_OK, chime_queue_advance(queue, 20));
+  stat(path, &after);
+  CHECK(before.st_size, after.st_size);
+}
+
+/* ---- A disk that fills, and empties again ----------------------------------------------------------------------- */
+
+static void limit_files(rlim_t bytes) {
+  const struct rlimit limit = {bytes, RLIM_INFINITY};
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void say_and_wait(const char *text) {
+  char line[16];
+  puts(text);
+  fflush(stdout);
+  if (fgets(line, sizeof line, stdin) == NULL) _exit(4);
+}
+
+/* Nothing may be written at first, then 8 KiB; then whatever there is. */
+static void fill(const char *path) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "queue");
+  chime_timer_t timer = timer_of(queue, "timer");
+  limit_files(0);
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  flood(timer, 100);
+  CHECK(1, await(&refusals, 4)); /* the beginning, and the events; each twice */
+  limit_files(8192);
+  for (int64_t size = 0, end = monotonic_ns() + PATIENCE; size == 0;) { /* it comes by itself */
+    struct stat now;
+    CHECK(1, monotonic_ns() < end);
+    sleep_ns(CHIME_MILLISECOND);
+    size = stat(path, &now) == 0 ? (int64_t)now.st_size : 0;
+  }
+  say_and_wait("begun");
+  flood(timer, 10);
+  sleep_ns(100 * CHIME_MILLISECOND); /* perhaps these are written by themselves */
+  store(&refusals, 0);
+  flood(timer, 200);
+  CHECK(1, await(&refusals, 1));
+  say_and_wait("full");
+  limit_files(RLIM_INFINITY);
+  CHECK(CHIME_OK, chime_queue_advance(queue, 30));
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+}
+
+/* On a disk that trace_faults.py makes and fills. */
+static void fill_disk(const char *path) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "queue");
+  chime_timer_t timer = timer_of(queue, "timer");
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  say_and_wait("begun");
+  store(&refusals, 0);
+  flood(timer, 1000);
+  CHECK(1, await(&refusals, 3)); /* two may be of the beginning, which was tried again */
+  say_and_wait("full");
+  CHECK(CHIME_OK, chime_queue_advance(queue, 30));
+}
+
+/* ---- A disk that hangs: threads that trace go on ---------------------------------------------------------------- */
+
+static void *end_the_file(void *context) {
+  (void)context;
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+  return NULL;
+}
+
+static void hang(const char *path, int at_exit) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "queue");
+  chime_timer_t timer = timer_of(queue, "timer");
+  pthread_t ender;
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  CHECK(1, await(&calls, 1));
+  store(&hangs, 1);
+  flood(timer, 1);
+  CHECK(1, await(&stuck, 1));
+  alarm(30); /* a thread that waits for the disk */
+  flood(timer, 10000);
+  if (at_exit) return; /* nor does the program's end hang */
+  pthread_create(&ender, NULL, end_the_file, NULL);
+  flood(timer, 10000);
+  store(&hangs, 0);
+  pthread_join(ender, NULL);
+}
+
+/* ---- No memory -------------------------------------------------------------------------------------------------- */
+
+static void limit(const char *path) {
+  chime_queue_t queue = queue_of(CHIME_QUEUE_VIRTUAL, "queue");
+  timer_of(queue, "timer");
+  uint64_t used = chime_memory_used();
+  int files = open_files();
+  CHECK(CHIME_OK, chime_set_memory_limit(used + 200000));
+  for (int i = 0; i < 10; i++) {
+    CHECK(CHIME_ERROR_LIMIT, chime_trace_to_file(path));
+    CHECK((int64_t)used, (int64_t)chime_memory_used());
+    CHECK(files, open_files());
+    CHECK(CHIME_IGNORED, chime_trace_to_file(NULL));
+  }
+  CHECK(-1, access(path, F_OK)); /* nor was a file made */
+  CHECK(CHIME_OK, chime_set_memory_limit(0));
+  CHECK(CHIME_OK, chime_trace_to_file(path));
+  CHECK(CHIME_OK, chime_queue_advance(queue, 30));
+  CHECK(CHIME_OK, chime_trace_to_file(NULL));
+  CHECK((int64_t)used, (int64_t)chime_memory_used());
+}
+
+int main(int argc, char **argv) {
+  const char *what = argc > 1 ? argv[1] : "", *path = argc > 2 ? argv[2] : "";
+  if (argc > 3) signal(SIGXFSZ, SIG_IGN);
+  if (strcmp(what, "forks") == 0) forks(path);
+  else if (strcmp(what, "openers") == 0) openers(path);
+  else if (strcmp(what, "reopen") == 0) reopen(path);
+  else if (strcmp(what, "fill") == 0) fill(path);
+  else if (strcmp(what, "fill-disk") == 0) fill_disk(path);
+  else if (strcmp(what, "hang") == 0) hang(path, 0);
+  else if (strcmp(what, "hang-at-exit") == 0) hang(path, 1);
+  else if (strcmp(what, "limit") == 0) limit(path);
+  else return 1;
+  return 0;
+}
