@@ -1,7 +1,7 @@
 """Runs every program of the pages below as it is printed there: C, C++, Go, Lua, Python, Rust, Swift.
 
 `make -C Sources` comes first. A ```text block behind a program is its exact output. C is built by README.md's command,
-and after an installation with pkg-config as include/README.md says; C++, Go and Rust by the commands of their pages.
+and after an installation with pkg-config as include/README.md says; C++, Go and Rust by the commands of their pages, the latter two against the library as that page installs it.
 All Swift programs are targets of one package. A program in Go, Lua or Rust is left out, by name, when the machine does
 not have the language. Blocks in other languages have to be named in `not_run`.
 
@@ -56,8 +56,9 @@ def run_c(page, text, expected):
         run("sh", "-ec", command_with("install PREFIX"), cwd=work, HOME=str(work / "home"))
 
 
-def run_by_command(name, command, needed=None):
-    """For programs that the page has a command for, which is run where `name`, and the clone's directories, are."""
+def run_by_command(name, command, needed=None, before=None):
+    """For programs that the page has a command for, which is run where `name`, and the clone's directories, are; behind
+    the one that is found by `before`."""
 
     def run_program(page, text, expected):
         if needed and shutil.which(needed) is None:
@@ -69,13 +70,17 @@ def run_by_command(name, command, needed=None):
             if not link.exists():
                 link.symlink_to(root / directory)
         shutil.rmtree(work / "idle", ignore_errors=True)
-        run("sh", "-ec", command_with(command), cwd=work, expected=expected, GOFLAGS="", GOPROXY="off")
+        if before:
+            run("sh", "-ec", command_with(before), cwd=work)
+        run("sh", "-ec", command_with(command), cwd=work, expected=expected, GOFLAGS="", GOPROXY="off",
+            CARGO_NET_OFFLINE="true")
 
     return run_program
 
 
 def run_python(page, text, expected):
-    run(sys.executable, write("program.py", text), expected=expected)
+    run(sys.executable, write("program.py", text), expected=expected, PYTHONPATH=str(root / "Sources/Bindings/python"),
+        CHIME_LIBRARY=str(root / "Sources/build/lib/libchime.so.1"))
 
 
 def run_lua(page, text, expected):
@@ -188,8 +193,8 @@ for page in pages:
 run_snippets()
 runners = {"c": run_c, "python": run_python, "lua": run_lua}
 runners["cpp"] = run_by_command("sessions.cpp", "c++ ")
-runners["go"] = run_by_command("main.go", "go run .", "go")
-runners["rust"] = run_by_command("program.rs", "rustc ", "rustc")
+runners["go"] = run_by_command("main.go", "go run -tags", "go", before="install-archive PREFIX")
+runners["rust"] = run_by_command("program.rs", "cargo run", "cargo", before="install-archive PREFIX")
 for page, language, text, expected in blocks:
     if language in runners:
         print(page.relative_to(root), flush=True)

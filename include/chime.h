@@ -91,7 +91,7 @@ extern "C" {
  * languages do: those compare chime_version with the version they were written for.
  */
 #define CHIME_VERSION_MAJOR 0
-#define CHIME_VERSION_MINOR 2
+#define CHIME_VERSION_MINOR 3
 #define CHIME_VERSION_PATCH 0
 #define CHIME_VERSION ((CHIME_VERSION_MAJOR << 16) | (CHIME_VERSION_MINOR << 8) | CHIME_VERSION_PATCH)
 

@@ -20,12 +20,12 @@ MARKS = {"suspended": "suspended", "resumed": "resumed", "cancelled": "cancelled
 def program():
     """Two queues for 400 ms: on one, a handler takes 130 ms of its second call, and a timer behind it is late."""
     import time
-    import chime
+    import chime_timers as chime
     ms = chime.MILLISECOND
-    polls, jobs = chime.Queue(chime.QUEUE_SERIAL, "sensors"), chime.Queue(chime.QUEUE_SERIAL, "jobs")
+    polls, jobs = chime.Queue(label="sensors"), chime.Queue(label="jobs")
 
     def start(queue, label, first_ms, interval_ms, function):
-        return queue.start(chime.Schedule(first_ns=first_ms * ms, interval_ns=interval_ms * ms), function, label=label)
+        return queue.start(chime.Schedule(first=first_ms * ms, interval=interval_ms * ms), function, label=label)
 
     held = [start(polls, "thermometer", 50, 100, lambda tick: time.sleep(0.13 if tick.sequence == 2 else 0.01)),
             start(polls, "fan", 20, 40, lambda tick: time.sleep(0.003)),
@@ -86,7 +86,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         trace = Path(directory) / "trace.json"
         subprocess.run([sys.executable, __file__, "--program"], check=True, timeout=60, env=os.environ | {
-            "CHIME_TRACE": str(trace), "CHIME_LIBRARY": str(library), "PYTHONPATH": str(ROOT / "Tests/Clients/python"),
+            "CHIME_TRACE": str(trace), "CHIME_LIBRARY": str(library), "PYTHONPATH": str(ROOT / "Sources/Bindings/python"),
             "PYTHONDONTWRITEBYTECODE": "1"})
         draw(json.loads(trace.read_text())["traceEvents"])
 

@@ -12,6 +12,7 @@ export CHIME_LIB="$LIB"                        # what they link: -L
 export CHIME_INCLUDE="$PWD/../../include"      # -I
 export CHIME_HEADER="$CHIME_INCLUDE/chime.h"
 export CHIME_LAYOUT="$PWD/build/layout.txt"
+export CHIME_BINDINGS="$PWD/../../Sources/Bindings"
 export PYTHONDONTWRITEBYTECODE=1
 
 [ -e "$CHIME_LIBRARY" ] || { echo "no library: make -C examples-c library"; exit 1; }

@@ -1,8 +1,9 @@
-// The scenario of ../README.md in Go: with the package in chime, which a program can copy. What that does not have (targets,
-// records, information) is called by its C names, with the objects' ids.
+// The scenario of ../README.md in Go, with the module of Sources/Bindings/go. What that does not have (targets, records) is
+// called by its C names, with the objects' ids.
 package main
 
 /*
+#cgo pkg-config: chime
 #include <chime.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@ extern void goDestroy(uintptr_t object);
 
 static void on_destroy(void *object) { goDestroy((uintptr_t)object); }
 
-// Contexts and the target's object are plain numbers here, and stay so in Go: see chime.go.
+// Contexts and the target's object are plain numbers here, and stay so in Go: see callback.go there.
 static inline chime_status start(chime_queue_t queue, const chime_timer_options *options, uintptr_t context,
                                  const chime_schedule *schedule, chime_timer_t *timer) {
   chime_timer_options with_context = *options;
@@ -38,7 +39,7 @@ import (
 	"fmt"
 	"time"
 
-	"scenario/chime"
+	"chime"
 )
 
 //export goDestroy
@@ -80,9 +81,10 @@ func printing(number int) (func(*chime.Tick), func()) {
 }
 
 func virtualTime() {
-	queue := must(chime.NewQueue(chime.Virtual, ""))
+	queue := must(chime.NewQueue(chime.Virtual, chime.QueueOptions{}))
 	advance := func(duration time.Duration) { must(0, queue.Advance(duration)) }
-	released := func(timer *chime.Timer) { ok(C.chime_status(timer.Stop())) }
+	released := func(timer *chime.Timer) { ok(C.chime_status(must(timer.Release()))) }
+	said := func(status chime.Status, _ error) chime.Status { return status } // a failure's, too
 
 	fmt.Println("- one-shot")
 	call, gone := printing(1)
@@ -91,38 +93,35 @@ func virtualTime() {
 	advance(1)
 	fmt.Println("state", timer.State())
 	released(timer)
-	fmt.Println("release", timer.Stop(), "of 0", name(C.chime_timer_release(0)))
+	fmt.Println("release", said(timer.Release()), "of 0", name(C.chime_timer_release(0)))
 
 	fmt.Println("- repeat")
 	call, gone = printing(2)
 	timer = must(queue.Every(10, call, gone))
 	advance(25)
-	ok(C.chime_queue_jump(id(queue), 30))
-	var now C.int64_t
-	ok(C.chime_queue_now(id(queue), &now))
-	fmt.Println("now", now)
+	must(0, queue.Jump(30))
+	fmt.Println("now", int64(must(queue.Now())))
 	advance(0)
 
 	fmt.Println("- suspend and resume, the grid stands")
-	fmt.Println("suspend", timer.Suspend(), "again", timer.Suspend())
+	fmt.Println("suspend", said(timer.Suspend()), "again", said(timer.Suspend()))
 	advance(20)
-	fmt.Println("resume", timer.Resume(), "again", timer.Resume())
+	fmt.Println("resume", said(timer.Resume()), "again", said(timer.Resume()))
 	advance(0)
 	released(timer)
 
 	fmt.Println("- suspend and resume, what was left is kept")
 	call, gone = printing(3)
 	remaining := chime.Schedule{First: 50, Interval: 50, ResumeRemaining: true}
-	timer = must(queue.Start(remaining, chime.Options{Armed: true, Cancelled: true}, call, gone))
+	timer = must(queue.Start(remaining, chime.TimerOptions{Armed: true, Cancelled: true}, call, gone))
 	advance(20)
 	timer.Suspend()
 	advance(1005)
-	info := C.chime_timer_info{size: C.sizeof_chime_timer_info}
-	ok(C.chime_timer_get_info(C.chime_timer_t(timer.ID()), &info))
-	fmt.Println("state", info.state, "remaining", info.remaining_ns)
+	info := must(timer.Info())
+	fmt.Println("state", info.State, "remaining", int64(info.Remaining))
 	timer.Resume()
 	advance(30)
-	fmt.Println("cancel", timer.Cancel(), "again", timer.Cancel())
+	fmt.Println("cancel", said(timer.Cancel()), "again", said(timer.Cancel()))
 	advance(0)
 	released(timer)
 
@@ -130,17 +129,17 @@ func virtualTime() {
 	call, gone = printing(4)
 	timer = must(queue.After(100, call, gone))
 	advance(60)
-	fmt.Println("postpone", timer.Postpone(100))
+	fmt.Println("postpone", said(timer.Postpone(100)))
 	advance(99)
 	advance(1)
-	fmt.Println("postpone", timer.Postpone(100))
+	fmt.Println("postpone", said(timer.Postpone(100)))
 	released(timer)
 
 	fmt.Println("- target")
 	var target C.chime_target_t
 	ok(C.target_create(77, &target))
 	call, gone = printing(5)
-	options := chime.Options{Target: uint64(target)}
+	options := chime.TimerOptions{Target: uint64(target)}
 	timer = must(queue.Start(chime.Schedule{First: 10, Interval: 10}, options, call, gone))
 	advance(10)
 	var object C.uintptr_t
@@ -149,7 +148,7 @@ func virtualTime() {
 	ok(C.chime_target_release(target))
 	advance(10)
 	ok(C.chime_target_release(target))
-	fmt.Println("state", timer.State(), "activate", timer.Activate(), "retain", name(C.chime_target_retain(target, nil)))
+	fmt.Println("state", timer.State(), "activate", said(timer.Activate()), "retain", name(C.chime_target_retain(target, nil)))
 	released(timer)
 
 	fmt.Println("- nobody holds it")
@@ -159,7 +158,7 @@ func virtualTime() {
 	call, gone = printing(7)
 	must(0, queue.Once(10, call, gone))
 	ended := id(queue)
-	fmt.Println("shutdown", queue.Close())
+	fmt.Println("shutdown", said(queue.Close()))
 	fmt.Println("advance", name(C.chime_queue_advance(ended, 10)))
 }
 
@@ -182,7 +181,7 @@ func waitReadable(queue C.chime_queue_t) {
 
 func hostDriven() {
 	fmt.Println("- host-driven, callbacks")
-	queue := must(chime.NewQueue(chime.Host, ""))
+	queue := must(chime.NewQueue(chime.Host, chime.QueueOptions{}))
 	dues := map[int]uint64{8: 0, 9: 0}
 	early, functions := 0, 0
 	counting := func(number int) func(*chime.Tick) {
@@ -196,20 +195,20 @@ func hostDriven() {
 
 	oneShot := must(queue.After(time.Millisecond, counting(8), gone(8)))
 	fiveTimes := chime.Schedule{First: time.Millisecond, Interval: time.Millisecond, Limit: 5}
-	repeating := must(queue.Start(fiveTimes, chime.Options{}, counting(9), gone(9)))
+	repeating := must(queue.Start(fiveTimes, chime.TimerOptions{}, counting(9), gone(9)))
 	must(0, queue.Async(func() { functions++ }, gone(10)))
 	for dues[8] < 1 || dues[9] < 5 || functions < 1 {
 		waitReadable(id(queue))
-		must(0, queue.Process())
+		must(queue.Process(0))
 	}
 	fmt.Println("due times", dues[8], dues[9], "early", early, "functions", functions)
 	fmt.Println("states", oneShot.State(), repeating.State())
 	var record C.chime_tick
 	var count C.uint32_t
 	fmt.Println("take_ticks", name(C.chime_queue_take_ticks(id(queue), &record, C.sizeof_chime_tick, 1, &count)))
-	ok(C.chime_status(oneShot.Stop()))
-	ok(C.chime_status(repeating.Stop()))
-	ok(C.chime_status(queue.Close()))
+	ok(C.chime_status(must(oneShot.Release())))
+	ok(C.chime_status(must(repeating.Release())))
+	ok(C.chime_status(must(queue.Close())))
 }
 
 func hostDrivenRecords() {
@@ -265,8 +264,8 @@ func hostDrivenRecords() {
 }
 
 func main() {
-	version := C.chime_version()
-	fmt.Printf("version %d.%d.%d\n", version>>16, version>>8&255, version&255)
+	major, minor, patch := chime.Version()
+	fmt.Printf("version %d.%d.%d\n", major, minor, patch)
 	virtualTime()
 	hostDriven()
 	hostDrivenRecords()

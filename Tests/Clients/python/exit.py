@@ -5,13 +5,15 @@ import atexit
 import sys
 import time
 
-import chime
+import chime_timers as chime
+from chime_timers import queues as wrapper
 
 if "--without-atexit" in sys.argv:
-    atexit.unregister(chime._shut_down)
+    atexit.unregister(wrapper._shut_down)
     chime.Queue.__del__ = chime.Timer.__del__ = lambda self: None
 ticks = []
-queues = [chime.Queue(kind) for kind in (0, 1, 3)]  # serial, concurrent, precise
+kinds = chime.QueueKind.SERIAL, chime.QueueKind.CONCURRENT, chime.QueueKind.PRECISE
+queues = [chime.Queue(kind) for kind in kinds]
 timers = [queue.every(100_000, lambda tick: ticks.append(tick.sequence)) for queue in queues]
 deadline = time.monotonic() + 30
 while len(ticks) < 20 and time.monotonic() < deadline:

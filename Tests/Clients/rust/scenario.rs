@@ -1,9 +1,9 @@
-//! The scenario of ../README.md in Rust, with the wrapper of chime.rs.
+//! The scenario of ../README.md in Rust, with the crate of Sources/Bindings/rust. What its types do not have (targets, records)
+//! is called by its C names, with the objects' ids.
 
-mod chime;
-
-use chime::*;
-use std::ffi::c_void;
+use chime::sys::{self, *};
+use chime::{Error, Outcome, Queue, QueueKind, QueueOptions, ResumePolicy, Schedule, Tick, Timer, TimerOptions, FOREVER};
+use std::ffi::{c_void, CStr};
 use std::mem::{size_of, zeroed, MaybeUninit};
 use std::os::raw::{c_int, c_short, c_ulong};
 use std::ptr::null_mut;
@@ -22,6 +22,16 @@ extern "C" {
 }
 
 // ---- The scenario ---------------------------------------------------------------------------------------------------
+
+fn name(status: Status) -> &'static str {
+    // SAFETY: the string is static.
+    unsafe { CStr::from_ptr(chime_status_name(status)) }.to_str().unwrap()
+}
+
+/// The name of a call's status, of a failure's, too.
+fn said(answer: Result<Outcome, Error>) -> &'static str {
+    answer.map_or_else(|error| error.name(), |outcome| name(outcome as Status))
+}
 
 /// For a call that can only succeed here.
 #[track_caller]
@@ -68,7 +78,7 @@ unsafe extern "C" fn destroy(object: *mut c_void) {
 
 fn describe(number: usize, tick: &Tick) {
     // SAFETY: a tick's target lives until its handler returns.
-    let target = unsafe { tick.target.cast::<Object>().as_ref() }
+    let target = unsafe { (tick.target as *const Object).as_ref() }
         .map_or(String::new(), |object| format!(" target {}", object.number));
     println!(
         "tick {number}: {} sequence {} missed {} due {} at {}{target}",
@@ -85,14 +95,14 @@ fn printing(number: usize) -> impl FnMut(&Tick) + Send {
 }
 
 fn virtual_time() -> Result<(), Error> {
-    let queue = Queue::new(QUEUE_VIRTUAL)?;
+    let queue = Queue::new(QueueKind::Virtual)?;
 
     println!("- one-shot");
     let timer = queue.after(ns(100), printing(1))?;
     let stale = timer.id();
     queue.advance(ns(99))?;
     queue.advance(ns(1))?;
-    println!("state {}", timer.state());
+    println!("state {}", timer.state() as i32);
     drop(timer);
     let again = unsafe { chime_timer_release(stale) };
     println!("release {} of 0 {}", name(again), name(unsafe { chime_timer_release(0) }));
@@ -100,50 +110,48 @@ fn virtual_time() -> Result<(), Error> {
     println!("- repeat");
     let timer = queue.every(ns(10), printing(2))?;
     queue.advance(ns(25))?;
-    ok(unsafe { chime_queue_jump(queue.id(), 30) });
-    println!("now {}", made(|now_ns| unsafe { chime_queue_now(queue.id(), now_ns) }));
+    queue.jump(ns(30))?;
+    println!("now {}", queue.now_ns()?);
     queue.advance(ns(0))?;
 
     println!("- suspend and resume, the grid stands");
     let suspended = timer.suspend();
-    println!("suspend {} again {}", name(suspended), name(timer.suspend()));
+    println!("suspend {} again {}", said(suspended), said(timer.suspend()));
     queue.advance(ns(20))?;
     let resumed = timer.resume();
-    println!("resume {} again {}", name(resumed), name(timer.resume()));
+    println!("resume {} again {}", said(resumed), said(timer.resume()));
     queue.advance(ns(0))?;
     drop(timer);
 
     println!("- suspend and resume, what was left is kept");
-    let options =
-        TimerOptions { registration_handler: Some(on_tick), cancel_handler: Some(on_tick), ..Default::default() };
-    let schedule = Schedule { first_ns: 50, interval_ns: 50, resume_policy: RESUME_REMAINING, ..Default::default() };
-    let timer = queue.start(options, &schedule, printing(3))?;
+    let options = TimerOptions { armed: true, cancelled: true, ..Default::default() };
+    let schedule = Schedule { resume: ResumePolicy::Remaining, ..Schedule::every(ns(50)) };
+    let timer = queue.start(&schedule, &options, printing(3))?;
     queue.advance(ns(20))?;
-    ok(timer.suspend());
+    timer.suspend()?;
     queue.advance(ns(1005))?;
-    let info: TimerInfo = made(|info| unsafe { chime_timer_get_info(timer.id(), info) });
-    println!("state {} remaining {}", info.state, info.remaining_ns);
-    ok(timer.resume());
+    let info = timer.info()?;
+    println!("state {} remaining {}", info.state as i32, info.remaining.unwrap().as_nanos());
+    timer.resume()?;
     queue.advance(ns(30))?;
     let cancelled = timer.cancel();
-    println!("cancel {} again {}", name(cancelled), name(timer.cancel()));
+    println!("cancel {} again {}", said(cancelled), said(timer.cancel()));
     queue.advance(ns(0))?;
     drop(timer);
 
     println!("- postpone");
     let timer = queue.after(ns(100), printing(4))?;
     queue.advance(ns(60))?;
-    println!("postpone {}", name(timer.postpone(ns(100))));
+    println!("postpone {}", said(timer.postpone(ns(100))));
     queue.advance(ns(99))?;
     queue.advance(ns(1))?;
-    println!("postpone {}", name(timer.postpone(ns(100))));
+    println!("postpone {}", said(timer.postpone(ns(100))));
     drop(timer);
 
     println!("- target");
     let object = Box::into_raw(Box::new(Object { number: 77 })).cast();
     let target = made(|target| unsafe { chime_target_create(object, Some(destroy), target) });
-    let schedule = Schedule { first_ns: 10, interval_ns: 10, ..Default::default() };
-    let timer = queue.start(TimerOptions { target, ..Default::default() }, &schedule, printing(5))?;
+    let timer = queue.start(&Schedule::every(ns(10)), &TimerOptions { target, ..Default::default() }, printing(5))?;
     queue.advance(ns(10))?;
     let mut retained = null_mut();
     ok(unsafe { chime_target_retain(target, &mut retained) });
@@ -154,7 +162,7 @@ fn virtual_time() -> Result<(), Error> {
     ok(unsafe { chime_target_release(target) });
     let activated = timer.activate();
     let gone = unsafe { chime_target_retain(target, null_mut()) };
-    println!("state {} activate {} retain {}", timer.state(), name(activated), name(gone));
+    println!("state {} activate {} retain {}", timer.state() as i32, said(activated), name(gone));
     drop(timer);
 
     println!("- nobody holds it");
@@ -162,7 +170,7 @@ fn virtual_time() -> Result<(), Error> {
     queue.advance(ns(10))?;
     queue.once(ns(10), printing(7))?;
     let id = queue.id();
-    println!("shutdown {}", name(queue.shutdown()));
+    println!("shutdown {}", said(queue.shutdown(FOREVER)));
     println!("advance {}", name(unsafe { chime_queue_advance(id, 10) }));
     Ok(())
 }
@@ -183,7 +191,7 @@ struct Counts {
 
 fn host_driven() -> Result<(), Error> {
     println!("- host-driven, callbacks");
-    let queue = Queue::new(QUEUE_HOST)?;
+    let queue = Queue::new(QueueKind::Host)?;
     let counts = Arc::new(Mutex::new(Counts::default()));
     let counting = |number, count: fn(&mut Counts, u64)| {
         let (counts, captured) = (counts.clone(), Captured(number));
@@ -195,9 +203,9 @@ fn host_driven() -> Result<(), Error> {
         }
     };
     let one_shot = queue.after(ns(1_000_000), counting(8, |counts, due| counts.one_shot += due))?;
-    let schedule = Schedule { first_ns: 1_000_000, interval_ns: 1_000_000, tick_limit: 5, ..Default::default() };
+    let schedule = Schedule { limit: 5, ..Schedule::every(ns(1_000_000)) };
     let repeating =
-        queue.start(TimerOptions::default(), &schedule, counting(9, |counts, due| counts.repeating += due))?;
+        queue.start(&schedule, &TimerOptions::default(), counting(9, |counts, due| counts.repeating += due))?;
     let (shared, captured) = (counts.clone(), Captured(10));
     queue.run_soon(move || {
         let _ = &captured;
@@ -214,25 +222,25 @@ fn host_driven() -> Result<(), Error> {
     }
     let Counts { one_shot: once, repeating: five, early, functions } = *counts.lock().unwrap();
     println!("due times {once} {five} early {early} functions {functions}");
-    println!("states {} {}", one_shot.state(), repeating.state());
-    let mut record = MaybeUninit::<Tick>::uninit();
-    let taken = unsafe { chime_queue_take_ticks(queue.id(), record.as_mut_ptr(), size_of::<Tick>() as u32, 1, &mut 0) };
+    println!("states {} {}", one_shot.state() as i32, repeating.state() as i32);
+    let mut record = MaybeUninit::<sys::Tick>::uninit();
+    let taken = unsafe { chime_queue_take_ticks(queue.id(), record.as_mut_ptr(), size_of::<sys::Tick>() as u32, 1, &mut 0) };
     println!("take_ticks {}", name(taken));
     drop(one_shot);
     drop(repeating);
-    ok(queue.shutdown());
+    assert_eq!(queue.shutdown(FOREVER)?, Outcome::Ok);
     Ok(())
 }
 
 /// Takes until that many records came, acts on each, prints each. Contexts are plain numbers here.
 fn take(queue: &Queue, expected: usize, second: TimerId) {
     // SAFETY: zero is a value of each member.
-    let mut records: [Tick; 16] = unsafe { zeroed() };
+    let mut records: [sys::Tick; 16] = unsafe { zeroed() };
     let mut seen = 0;
     while seen < expected {
         wait_readable(queue);
         let count: u32 = made(|count| unsafe {
-            chime_queue_take_ticks(queue.id(), records.as_mut_ptr(), size_of::<Tick>() as u32, 16, count)
+            chime_queue_take_ticks(queue.id(), records.as_mut_ptr(), size_of::<sys::Tick>() as u32, 16, count)
         });
         for tick in &records[..count as usize] {
             seen += 1;
@@ -255,13 +263,13 @@ fn take(queue: &Queue, expected: usize, second: TimerId) {
 
 fn records() -> Result<(), Error> {
     println!("- host-driven, records");
-    let options = QueueOptions { flags: QUEUE_RECORDS, ..Default::default() };
-    let queue = Queue::with(QUEUE_HOST, &options)?;
+    let options = QueueOptions { records: true, ..Default::default() };
+    let queue = Queue::with(QueueKind::Host, &options)?;
     let start = |number: usize, first_ns, interval_ns, tick_limit| {
         let options =
-            TimerOptions { flags: RECORD_ALL, context: number as *mut c_void, ..Default::default() };
+            sys::TimerOptions { flags: RECORD_ALL, context: number as *mut c_void, ..Default::default() };
         let schedule =
-            Schedule { flags: SCHEDULE_DEADLINE, first_ns, interval_ns, tick_limit, ..Default::default() };
+            sys::Schedule { flags: SCHEDULE_DEADLINE, first_ns, interval_ns, tick_limit, ..Default::default() };
         Timer::adopt(made(|timer| unsafe { chime_timer_start(queue.id(), &options, &schedule, timer) }))
     };
     let first = start(11, 1, 1, 4);
@@ -275,7 +283,7 @@ fn records() -> Result<(), Error> {
     let gone = second.id();
     drop(second);
     take(&queue, 1, gone);
-    println!("process {}", name(queue.process().unwrap_err().0));
+    println!("process {}", queue.process().unwrap_err().name());
     Ok(())
 }
 
@@ -292,8 +300,8 @@ fn check_layout() {
 
 fn main() -> Result<(), Error> {
     check_layout();
-    let version = unsafe { chime_version() };
-    println!("version {}.{}.{}", version >> 16, version >> 8 & 255, version & 255);
+    let (major, minor, patch) = chime::version();
+    println!("version {major}.{minor}.{patch}");
     virtual_time()?;
     host_driven()?;
     records()

@@ -1,0 +1,233 @@
+package chime
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const watchdog = 30 * time.Second
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+func expect[T comparable](t *testing.T, what string, found, expected T) {
+	t.Helper()
+	if found != expected {
+		t.Fatalf("%s: %v, not %v", what, found, expected)
+	}
+}
+
+// A queue on virtual time, and the ticks of its timers.
+func virtual(t *testing.T) (*Queue, *[]Tick, func(*Tick)) {
+	queue := must(NewQueue(Virtual, QueueOptions{Label: "virtual"}))
+	t.Cleanup(func() { queue.Close() })
+	seen := new([]Tick)
+	return queue, seen, func(tick *Tick) { *seen = append(*seen, *tick) }
+}
+
+func times(t *testing.T, seen []Tick, expected ...time.Duration) {
+	t.Helper()
+	expect(t, "ticks", len(seen), len(expected))
+	for index, tick := range seen {
+		expect(t, "scheduled", tick.Scheduled, expected[index])
+	}
+}
+
+func TestARepeatingTimerHasItsGridAndCountsWhatItMissed(t *testing.T) {
+	queue, seen, function := virtual(t)
+	timer := must(queue.Every(10, function))
+	must(0, queue.Advance(25))
+	must(0, queue.Jump(30))
+	must(0, queue.Advance(0))
+	times(t, *seen, 10, 20, 50)
+	expect(t, "missed", (*seen)[2].Missed, 2)
+	expect(t, "now", must(queue.Now()), 55)
+	expect(t, "next", must(timer.NextDeadline()), 60)
+	expect(t, "the queue's next", must(queue.NextDeadline()), 60)
+	info := must(timer.Info())
+	expect(t, "info", info, TimerInfo{State: RunningState, Generation: (*seen)[0].Generation, Sequence: 3, NextDeadline: 60,
+		Remaining: -1, Interval: 10, Missed: 2})
+	stats := must(queue.Stats())
+	expect(t, "stats", [3]uint64{stats.Timers, stats.Ticks, stats.Missed}, [3]uint64{1, 3, 2})
+}
+
+func TestAnIdleTimeoutIsPostponed(t *testing.T) {
+	queue, seen, function := virtual(t)
+	timer := must(queue.After(100, function))
+	must(0, queue.Advance(60))
+	expect(t, "postpone", must(timer.Postpone(100)), OK)
+	expect(t, "postpone until", must(timer.PostponeUntil(200)), OK)
+	must(0, queue.AdvanceTo(199))
+	times(t, *seen)
+	must(0, queue.AdvanceTo(200))
+	times(t, *seen, 200)
+	expect(t, "too late", must(timer.Postpone(100)), Ignored)
+}
+
+func TestSuspendAndResumeByEitherPolicy(t *testing.T) {
+	for _, remaining := range []bool{false, true} {
+		queue, seen, function := virtual(t)
+		schedule := Schedule{First: 50, Interval: 50, ResumeRemaining: remaining}
+		timer := must(queue.Start(schedule, TimerOptions{}, function))
+		must(0, queue.Advance(20))
+		expect(t, "suspend", must(timer.Suspend()), OK)
+		expect(t, "again", must(timer.Suspend()), Ignored)
+		expect(t, "state", timer.State(), SuspendedState)
+		must(0, queue.Advance(100))
+		expect(t, "resume", must(timer.Resume()), OK)
+		must(0, queue.Advance(30))
+		if remaining {
+			expect(t, "actual", (*seen)[0].Actual, 150)
+		} else {
+			expect(t, "actual", (*seen)[0].Actual, 120)
+		}
+	}
+}
+
+func TestATimerIsCreatedIdleActivatedRestartedAndRescheduled(t *testing.T) {
+	queue, seen, function := virtual(t)
+	timer := must(queue.Create(TimerOptions{Label: "idle", Armed: true, Cancelled: true}, function))
+	expect(t, "state", timer.State(), IdleState)
+	if dump := must(queue.Dump()); !strings.Contains(dump, "idle") || must(timer.Explain()) == "" {
+		t.Fatal(dump)
+	}
+	expect(t, "activate", must(timer.ActivateWith(Schedule{First: 10, Deadline: true})), OK)
+	expect(t, "again", must(timer.Activate()), Ignored)
+	must(0, queue.Advance(10))
+	expect(t, "state", timer.State(), FinishedState)
+	generation := must(timer.Generation())
+	expect(t, "restart", must(timer.RestartWith(Schedule{First: 5})), OK)
+	if must(timer.Generation()) == generation {
+		t.Fatal("a restart without another generation")
+	}
+	expect(t, "reschedule", must(timer.Reschedule(Schedule{First: 7, Interval: 7, Limit: 2})), OK)
+	must(0, queue.Advance(7))
+	expect(t, "fire", must(timer.Fire()), OK)
+	must(0, queue.Advance(0))
+	expect(t, "cancel", must(timer.Cancel()), OK)
+	must(0, queue.Advance(100))
+	expected := []TickKind{Armed, Due, Armed, Due, Fired, Cancelled}
+	expect(t, "ticks", len(*seen), len(expected))
+	for index, kind := range expected {
+		expect(t, "kind", (*seen)[index].Kind, kind)
+	}
+	expect(t, "restart", must(timer.Restart()), OK)
+	expect(t, "cancel and wait", must(timer.CancelAndWait(Forever)), OK)
+	expect(t, "release", must(timer.Release()), OK)
+}
+
+func TestAFunctionReachesItsOwnTimerAndSpacingIsNoGrid(t *testing.T) {
+	queue, seen, function := virtual(t)
+	schedule := Schedule{First: 10, Interval: 10, MissedDelay: true}
+	must(queue.Start(schedule, TimerOptions{}, func(tick *Tick) {
+		function(tick)
+		must(0, queue.Jump(25)) // a slow function
+		if tick.Sequence == 2 {
+			expect(t, "cancel", must(Borrow(tick.Timer).Cancel()), Running)
+		}
+	}))
+	must(0, queue.Advance(200))
+	times(t, *seen, 10, 45)
+}
+
+// A timer that nobody holds ticks all the same, and is released behind its tick; so is its queue.
+func TestATimerThatNobodyHolds(t *testing.T) {
+	var ticks int32
+	gone := make(chan int32, 1)
+	func() {
+		queue := must(NewQueue(Serial, QueueOptions{Label: "garbage"}))
+		must(queue.After(200*time.Millisecond, func(*Tick) { atomic.AddInt32(&ticks, 1) },
+			func() { gone <- atomic.LoadInt32(&ticks) }))
+	}()
+	for late := time.After(watchdog); ; {
+		runtime.GC()
+		select {
+		case before := <-gone:
+			expect(t, "ticks before it was released", before, 1)
+			return
+		case <-late:
+			t.Fatal("still there after 30 s")
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func TestAnErrorSaysWhatWasWrong(t *testing.T) {
+	queue, _, function := virtual(t)
+	gone := 0
+	_, err := queue.Every(0, function, func() { gone++ })
+	if err == nil || !strings.Contains(err.Error(), "CHIME_ERROR_INVALID_ARGUMENT: interval_ns (0 ns)") {
+		t.Fatal(err)
+	}
+	expect(t, "is", errors.Is(err, InvalidArgument), true)
+	expect(t, "is not", errors.Is(err, InvalidHandle), false)
+	expect(t, "what Chime has refused stays the caller's: gone", gone, 0)
+	_, err = queue.Sync(0, func() {})
+	expect(t, "sync on virtual time", errors.Is(err, Unsupported), true)
+	_, err = NewQueue(Virtual, QueueOptions{RealtimePriority: 5})
+	expect(t, "an option of another kind", errors.Is(err, InvalidArgument), true)
+	timer := must(queue.After(10, function, func() { gone++ }))
+	expect(t, "close", must(queue.Close()), OK)
+	expect(t, "gone", gone, 1)
+	_, err = timer.Suspend()
+	expect(t, "suspend", errors.Is(err, InvalidHandle), true)
+	expect(t, "state", timer.State(), CancelledState)
+}
+
+func TestFunctionsRunOnTheQueueAndNeverEarly(t *testing.T) {
+	queue := must(NewQueue(Serial, QueueOptions{}))
+	defer queue.Close()
+	ticks := make(chan Tick, 100)
+	timer := must(queue.AfterEvery(0, time.Millisecond, func(tick *Tick) {
+		select {
+		case ticks <- *tick:
+		default:
+		}
+	}))
+	for count := 0; count < 3; count++ {
+		select {
+		case tick := <-ticks:
+			if tick.Actual < tick.Scheduled {
+				t.Fatal(tick)
+			}
+		case <-time.After(watchdog):
+			t.Fatal("no tick for 30 s")
+		}
+	}
+	expect(t, "release and wait", must(timer.ReleaseAndWait(Forever)), OK)
+	ran := 0
+	expect(t, "sync", must(queue.Sync(Forever, func() { ran++ })), OK)
+	inside, end := make(chan bool), make(chan bool)
+	must(0, queue.Async(func() { inside <- true; <-end }))
+	<-inside
+	expect(t, "sync", must(queue.Sync(time.Millisecond, func() { ran++ })), TimedOut)
+	expect(t, "ran", ran, 1)
+	end <- true
+}
+
+func TestAHostDrivenQueueRunsUntilItsTimersHaveFinishedOrItIsStopped(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	queue := must(NewQueue(Host, QueueOptions{Bound: true}))
+	defer queue.Close()
+	var due uint64
+	schedule := Schedule{First: time.Millisecond, Interval: time.Millisecond, Limit: 3}
+	must(queue.Start(schedule, TimerOptions{}, func(tick *Tick) { due += 1 + tick.Missed }))
+	expect(t, "run", must(queue.Run()), OK)
+	expect(t, "due", due, 3)
+	must(0, queue.Once(0, func(*Tick) { must(queue.Stop()) }))
+	expect(t, "run", must(queue.RunUntilStopped()), Stopped)
+	expect(t, "process", must(queue.Process(0)), 0)
+	expect(t, "wait", must(queue.Wait(0)), TimedOut)
+	if must(queue.FD()) < 0 || must(Now(Monotonic)) <= 0 {
+		t.Fatal("no descriptor, or no time")
+	}
+}

@@ -1,0 +1,62 @@
+"""Chime for Python: timers that may be used in any order and from any thread, do not fire early and do not drift.
+
+    import chime_timers as chime
+
+    with chime.Queue(label="sessions") as queue:
+        idle = queue.after(30 * chime.SECOND, lambda tick: print("idle"))
+        idle.postpone(30 * chime.SECOND)  # at each sign of life
+
+Durations are nanoseconds, or timedeltas. Chime owns a function from the call that takes it until it lets go of it, once,
+after the last call. `chime_timers.aio` is for asyncio, `chime_timers.c` has what the classes do not.
+"""
+
+import ctypes as _ctypes
+from typing import Optional as _Optional
+
+from . import c
+from .queues import Handler, Queue, Timer
+from .values import (FOREVER, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND, Clock, Duration, Error, MissedPolicy,
+                     Outcome, QueueKind, QueueStats, ResumePolicy, Schedule, State, Tick, TickKind, TimerInfo, outcome)
+
+__version__ = "0.3.0"
+__all__ = [
+    "FOREVER", "HOUR", "MICROSECOND", "MILLISECOND", "MINUTE", "SECOND", "Clock", "Duration", "Error", "Handler",
+    "MissedPolicy", "Outcome", "Queue", "QueueKind", "QueueStats", "ResumePolicy", "Schedule", "State", "Tick",
+    "TickKind", "Timer", "TimerInfo", "c", "library_version", "memory_used", "now_ns", "reinitialize", "sleep_until",
+    "trace_to_file",
+]
+
+
+def library_version() -> str:
+    """The version of the libchime that is loaded."""
+    number = c.version()
+    return f"{number >> 16}.{number >> 8 & 255}.{number & 255}"
+
+
+def now_ns(clock: Clock = Clock.MONOTONIC) -> int:
+    """The time on a clock of the system."""
+    value = _ctypes.c_int64()
+    outcome(c.now(clock, _ctypes.byref(value)))
+    return value.value
+
+
+def sleep_until(deadline_ns: int, clock: Clock = Clock.MONOTONIC) -> None:
+    """Puts this thread to sleep until a point on a clock of the system. Other threads of Python go on; signals, Ctrl-C
+    among them, are handled when it ends."""
+    outcome(c.sleep_until(clock, deadline_ns))
+
+
+def memory_used() -> int:
+    """How many bytes libchime holds."""
+    number: int = c.memory_used()
+    return number
+
+
+def trace_to_file(path: _Optional[str]) -> Outcome:
+    """Writes what happens to all timers from now on to a file for Perfetto (ui.perfetto.dev). None ends it."""
+    return outcome(c.trace_to_file(None if path is None else path.encode()))
+
+
+def reinitialize() -> Outcome:
+    """Lets a forked child use Chime: queues and timers from before the fork are stale there."""
+    return outcome(c.reinitialize())

@@ -1,0 +1,203 @@
+"""chime.h for ctypes: structures, constants and functions under their C names, without `chime_`. What the classes of this
+package do not cover (targets, tick records, named handlers) is called here, with the `id` of a Queue or Timer.
+
+The library is the one that lies beside this file (in a wheel), or else the one that the system finds (an installed one,
+or LD_LIBRARY_PATH). The environment variable CHIME_LIBRARY names another.
+
+ctypes.CDLL releases the GIL around every call and takes it again for a callback, also for one on a thread that Python
+did not make. So a call that waits (`Waits:` in the header) stops no other Python thread, and a handler that needs the
+GIL cannot deadlock with it. ctypes.PyDLL holds the GIL: with it chime_queue_shutdown would wait for a handler that waits
+for the GIL.
+"""
+
+import ctypes
+import os
+import sys
+from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
+from typing import Any
+
+# The series of the structures and numbers below (chime.h, "Version"): another one has other ones.
+SERIES = (0, 3)
+
+
+def _path() -> str:
+    named = os.environ.get("CHIME_LIBRARY")
+    if named:
+        return named
+    file = "libchime.1.dylib" if sys.platform == "darwin" else "libchime.so.1"
+    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), file)
+    return beside if os.path.exists(beside) else file
+
+
+library = ctypes.CDLL(_path())
+
+OK, IGNORED, RUNNING, STOPPED, TIMED_OUT = range(5)
+ERROR_INVALID_ARGUMENT, ERROR_INVALID_HANDLE, ERROR_LIMIT, ERROR_NO_MEMORY = -1, -2, -3, -4
+ERROR_WOULD_DEADLOCK, ERROR_BUSY, ERROR_WRONG_THREAD, ERROR_TARGET_GONE = -5, -6, -7, -8
+ERROR_SHUT_DOWN, ERROR_UNSUPPORTED, ERROR_PERMISSION, ERROR_RESOURCE, ERROR_FORKED = -9, -10, -11, -12, -13
+FOREVER = 2**63 - 1
+QUEUE_SERIAL, QUEUE_CONCURRENT, QUEUE_HOST, QUEUE_PRECISE, QUEUE_VIRTUAL = range(5)
+QUEUE_HONOUR_LEEWAY, QUEUE_BOUND, QUEUE_RECORDS = 1, 2, 4
+SCHEDULE_DEADLINE = 1
+MISSED_COALESCE, MISSED_DELAY = range(2)
+RESUME_COALESCE, RESUME_REMAINING = range(2)
+TIMER_SELF_RELEASE, RECORD_ARMED, RECORD_CANCELLED, RECORD_FINALIZE, TIMER_BACKGROUND = 1, 2, 4, 8, 16
+RUN_UNTIL_STOPPED = 1
+KINDS = "DUE FIRED ARMED CANCELLED FINALIZE FUNCTION".split()
+
+
+class Sized(ctypes.Structure):
+    """A structure whose first member is its own size."""
+
+    def __init__(self, **members: Any) -> None:
+        super().__init__(size=ctypes.sizeof(self), **members)
+
+
+class Tick(ctypes.Structure):
+    _fields_ = [
+        ("timer", c_uint64), ("generation", c_uint64), ("sequence", c_uint64), ("missed", c_uint64),
+        ("scheduled_ns", c_int64), ("actual_ns", c_int64), ("context", c_void_p), ("target", c_void_p),
+        ("kind", c_int32), ("reserved", c_uint32),
+    ]
+
+
+HANDLER: Any = ctypes.CFUNCTYPE(None, POINTER(Tick), c_void_p)
+FUNCTION: Any = ctypes.CFUNCTYPE(None, c_void_p)  # finalizers too
+
+
+class QueueOptions(Sized):
+    _fields_ = [
+        ("size", c_uint32), ("flags", c_uint32), ("label", c_char_p), ("qos", c_int32), ("clock", c_int32),
+        ("timer_limit", c_uint64), ("start_ns", c_int64), ("enter", FUNCTION), ("leave", FUNCTION),
+        ("hook_context", c_void_p), ("affinity", c_uint64), ("realtime_priority", c_int32), ("reserved", c_uint32),
+    ]
+
+
+class Schedule(Sized):
+    _fields_ = [
+        ("size", c_uint32), ("flags", c_uint32), ("first_ns", c_int64), ("interval_ns", c_int64),
+        ("leeway_ns", c_int64), ("tick_limit", c_uint64), ("missed_policy", c_int32), ("resume_policy", c_int32),
+    ]
+
+
+class TimerOptions(Sized):
+    _fields_ = [
+        ("size", c_uint32), ("flags", c_uint32), ("handler", HANDLER), ("registration_handler", HANDLER),
+        ("cancel_handler", HANDLER), ("context", c_void_p), ("finalizer", FUNCTION), ("label", c_char_p),
+        ("target", c_uint64),
+    ]
+
+
+class TimerInfo(Sized):
+    _fields_ = [
+        ("size", c_uint32), ("state", c_int32), ("queue", c_uint64), ("generation", c_uint64),
+        ("sequence", c_uint64), ("next_deadline_ns", c_int64), ("remaining_ns", c_int64), ("interval_ns", c_int64),
+        ("leeway_ns", c_int64), ("tick_limit", c_uint64), ("due_count", c_uint64), ("busy", c_int32),
+        ("has_schedule", c_int32), ("missed", c_uint64),
+    ]
+
+
+class QueueStats(Sized):
+    _fields_ = [
+        ("size", c_uint32), ("reserved", c_uint32), ("timers", c_uint64), ("running", c_uint64), ("entries", c_uint64),
+        ("passes", c_uint64), ("empty_passes", c_uint64), ("ticks", c_uint64), ("missed", c_uint64),
+        ("stale", c_uint64), ("merged", c_uint64), ("lateness", c_uint64 * 32),
+    ]
+
+
+STRUCTURES = {
+    "chime_tick": Tick, "chime_queue_options": QueueOptions, "chime_schedule": Schedule,
+    "chime_timer_options": TimerOptions, "chime_timer_info": TimerInfo, "chime_queue_stats": QueueStats,
+}
+
+
+def _declared(name: str, *parameters: Any, result: Any = c_int32) -> Any:
+    function = getattr(library, "chime_" + name)
+    function.argtypes, function.restype = parameters, result
+    return function
+
+
+version = _declared("version", result=c_uint32)
+status_name = _declared("status_name", c_int32, result=c_char_p)
+status_message = _declared("status_message", c_int32, result=c_char_p)
+last_error_detail = _declared("last_error_detail", result=c_char_p)
+now = _declared("now", c_int32, POINTER(c_int64))
+sleep_until = _declared("sleep_until", c_int32, c_int64)
+memory_used = _declared("memory_used", result=c_uint64)
+trace_to_file = _declared("trace_to_file", c_char_p)
+reinitialize = _declared("reinitialize")
+queue_create = _declared("queue_create", c_int32, POINTER(QueueOptions), POINTER(c_uint64))
+queue_main = _declared("queue_main", POINTER(QueueOptions), POINTER(c_uint64))
+queue_release = _declared("queue_release", c_uint64)
+queue_shutdown = _declared("queue_shutdown", c_uint64, c_int64)
+queue_sync = _declared("queue_sync", c_uint64, FUNCTION, c_void_p, c_int64)
+queue_async = _declared("queue_async", c_uint64, FUNCTION, c_void_p, FUNCTION)
+queue_now = _declared("queue_now", c_uint64, POINTER(c_int64))
+queue_advance = _declared("queue_advance", c_uint64, c_int64)
+queue_advance_to = _declared("queue_advance_to", c_uint64, c_int64)
+queue_jump = _declared("queue_jump", c_uint64, c_int64)
+queue_get_stats = _declared("queue_get_stats", c_uint64, POINTER(QueueStats))
+queue_dump = _declared("queue_dump", c_uint64, c_char_p, c_uint64, POINTER(c_uint64))
+queue_fd = _declared("queue_fd", c_uint64, POINTER(c_int32))
+queue_next_deadline = _declared("queue_next_deadline", c_uint64, POINTER(c_int64))
+queue_poll_timeout = _declared("queue_poll_timeout", c_uint64, POINTER(c_int32))
+queue_wait = _declared("queue_wait", c_uint64, c_int64)
+queue_process = _declared("queue_process", c_uint64, c_uint32, POINTER(c_uint32))
+queue_take_ticks = _declared("queue_take_ticks", c_uint64, POINTER(Tick), c_uint32, c_uint32, POINTER(c_uint32))
+queue_run = _declared("queue_run", c_uint64, c_uint32)
+queue_stop = _declared("queue_stop", c_uint64)
+main_run = _declared("main_run")
+main_stop = _declared("main_stop")
+timer_create = _declared("timer_create", c_uint64, POINTER(TimerOptions), POINTER(c_uint64))
+timer_start = _declared("timer_start", c_uint64, POINTER(TimerOptions), POINTER(Schedule), POINTER(c_uint64))
+timer_after = _declared("timer_after", c_uint64, c_int64, HANDLER, c_void_p, FUNCTION, POINTER(c_uint64))
+timer_every = _declared("timer_every", c_uint64, c_int64, HANDLER, c_void_p, FUNCTION, POINTER(c_uint64))
+timer_after_every = _declared("timer_after_every", c_uint64, c_int64, c_int64, HANDLER, c_void_p, FUNCTION, POINTER(c_uint64))
+timer_activate = _declared("timer_activate", c_uint64, POINTER(Schedule))
+timer_restart = _declared("timer_restart", c_uint64, POINTER(Schedule))
+timer_suspend = _declared("timer_suspend", c_uint64)
+timer_resume = _declared("timer_resume", c_uint64)
+timer_reschedule = _declared("timer_reschedule", c_uint64, POINTER(Schedule))
+timer_postpone = _declared("timer_postpone", c_uint64, c_int64)
+timer_postpone_until = _declared("timer_postpone_until", c_uint64, c_int64)
+timer_fire = _declared("timer_fire", c_uint64)
+timer_cancel = _declared("timer_cancel", c_uint64)
+timer_cancel_and_wait = _declared("timer_cancel_and_wait", c_uint64, c_int64)
+timer_release = _declared("timer_release", c_uint64)
+timer_release_and_wait = _declared("timer_release_and_wait", c_uint64, c_int64)
+timer_generation = _declared("timer_generation", c_uint64, POINTER(c_uint64))
+timer_check_generation = _declared("timer_check_generation", c_uint64, c_uint64)
+timer_state = _declared("timer_state", c_uint64, POINTER(c_int32))
+timer_next_deadline = _declared("timer_next_deadline", c_uint64, POINTER(c_int64))
+timer_get_info = _declared("timer_get_info", c_uint64, POINTER(TimerInfo))
+timer_explain = _declared("timer_explain", c_uint64, c_char_p, c_uint64, POINTER(c_uint64))
+timer_add_handler = _declared("timer_add_handler", c_uint64, c_char_p, HANDLER, c_void_p, FUNCTION)
+timer_remove_handler = _declared("timer_remove_handler", c_uint64, c_char_p)
+target_create = _declared("target_create", c_void_p, FUNCTION, POINTER(c_uint64))
+target_retain = _declared("target_retain", c_uint64, POINTER(c_void_p))
+target_release = _declared("target_release", c_uint64)
+
+
+def name(status: int) -> str:
+    """The constant's name, such as CHIME_ERROR_BUSY."""
+    text: bytes = status_name(status)
+    return text.decode()
+
+
+def made(function: Any, *arguments: Any) -> Any:
+    """What the function writes through its last parameter. For calls that can only succeed: others raise RuntimeError."""
+    value = function.argtypes[-1]._type_()
+    ok(function(*arguments, ctypes.byref(value)))
+    return value.value
+
+
+def ok(status: int) -> None:
+    """For a call that can only succeed."""
+    if status != OK:
+        raise RuntimeError(name(status))
+
+
+_loaded = version()
+if (_loaded >> 16, _loaded >> 8 & 255) != SERIES:
+    raise ImportError(f"{library._name} is Chime {_loaded >> 16}.{_loaded >> 8 & 255}.{_loaded & 255};"
+                      f" this package is for {SERIES[0]}.{SERIES[1]}")

@@ -1,0 +1,231 @@
+"""What goes in and comes out of queues and timers: durations, schedules, ticks, answers, errors."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import IntEnum
+from typing import Tuple, Union
+
+from . import c
+
+Duration = Union[int, timedelta]
+"""Nanoseconds, or a timedelta. FOREVER is a delay that does not end, and a timeout without limit."""
+
+FOREVER = c.FOREVER
+MICROSECOND, MILLISECOND, SECOND = 1_000, 1_000_000, 1_000_000_000
+MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
+
+
+def nanoseconds(duration: Duration) -> int:
+    """The duration as Chime counts it; what is beyond 292 years saturates."""
+    if isinstance(duration, timedelta):
+        duration = ((duration.days * 86_400 + duration.seconds) * 1_000_000 + duration.microseconds) * 1_000
+    elif not isinstance(duration, int):
+        raise TypeError(f"a duration is an int of nanoseconds or a timedelta, not {type(duration).__name__}")
+    return max(-FOREVER - 1, min(duration, FOREVER))
+
+
+class QueueKind(IntEnum):
+    """Where a queue's handlers run, and on which clock (include/README.md, "Queues")."""
+
+    SERIAL = c.QUEUE_SERIAL
+    """On threads of Chime's, one handler at a time. The queue for nearly everything."""
+    CONCURRENT = c.QUEUE_CONCURRENT
+    """On threads of Chime's; handlers of different timers may overlap."""
+    HOST = c.QUEUE_HOST
+    """Inside `process` or `run`, on the thread that calls them."""
+    PRECISE = c.QUEUE_PRECISE
+    """On a thread of the queue's own."""
+    VIRTUAL = c.QUEUE_VIRTUAL
+    """Inside `advance`, on virtual time: for tests and simulations."""
+
+
+class Clock(IntEnum):
+    """What a queue's times count from."""
+
+    MONOTONIC = 0
+    """As time.monotonic_ns."""
+    BOOTTIME = 1
+    """The same, and goes on while the system sleeps."""
+    WALL = 2
+    """As time.time_ns."""
+    VIRTUAL = 3
+    """A virtual queue's own."""
+
+
+class Outcome(IntEnum):
+    """What became of a call that did not fail."""
+
+    OK = c.OK
+    """It took effect."""
+    IGNORED = c.IGNORED
+    """It means nothing in this state, and changed nothing."""
+    RUNNING = c.RUNNING
+    """It took effect; a handler that had started has not returned yet."""
+    STOPPED = c.STOPPED
+    """It ended because a stop was requested."""
+    TIMED_OUT = c.TIMED_OUT
+    """The timeout ended first; whatever else the call does is in effect."""
+
+
+class State(IntEnum):
+    """Of a timer."""
+
+    IDLE = 0
+    RUNNING = 1
+    SUSPENDED = 2
+    FINISHED = 3
+    CANCELLED = 4
+
+
+class TickKind(IntEnum):
+    """Why a handler is called."""
+
+    DUE = 0
+    """The schedule's deadline was reached."""
+    FIRED = 1
+    """An extra tick, requested by `fire`."""
+    ARMED = 2
+    """The timer was activated; only with `armed=True`."""
+    CANCELLED = 3
+    """The timer was cancelled; only with `cancelled=True`."""
+
+
+class MissedPolicy(IntEnum):
+    """What a repeating timer does about due times that passed while it could not tick."""
+
+    COALESCE = c.MISSED_COALESCE
+    """One tick that says how many; the grid stands."""
+    DELAY = c.MISSED_DELAY
+    """The interval counts from the end of the handler."""
+
+
+class ResumePolicy(IntEnum):
+    """What `resume` does."""
+
+    COALESCE = c.RESUME_COALESCE
+    """The grid stands; what was missed comes as one tick at once."""
+    REMAINING = c.RESUME_REMAINING
+    """The time that was left is kept, and the grid moves."""
+
+
+class Error(Exception):
+    """A call failed and changed nothing. The message is the status, what it means and, where Chime has one, a sentence
+    on the argument: "CHIME_ERROR_INVALID_ARGUMENT: schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)"."""
+
+    status: int
+    """CHIME_ERROR_*, as `c.ERROR_BUSY`."""
+    detail: str
+    """The sentence alone."""
+
+    def __init__(self, status: int) -> None:
+        told = (c.ERROR_INVALID_ARGUMENT, c.ERROR_LIMIT, c.ERROR_UNSUPPORTED, c.ERROR_RESOURCE)
+        detail: bytes = c.last_error_detail() if status in told else b""
+        self.status, self.detail = status, (detail or c.status_message(status)).decode()
+        super().__init__(f"{c.name(status)}: {self.detail}")
+
+    def __reduce__(self) -> Tuple[object, ...]:  # pickled by multiprocessing: with the sentence that it has
+        return _error, (self.status, self.detail)
+
+
+def _error(status: int, detail: str) -> Error:
+    error = Error(status)
+    error.detail, error.args = detail, (f"{c.name(status)}: {detail}",)
+    return error
+
+
+def outcome(status: int) -> Outcome:
+    """The answer of a call, or its Error."""
+    if status < 0:
+        raise Error(status)
+    return Outcome(status)
+
+
+@dataclass(frozen=True)
+class Tick:
+    """One call of a handler. Times are nanoseconds on the queue's clock."""
+
+    timer: int
+    """The timer's id. `Timer.borrow(tick.timer)` has its methods."""
+    kind: TickKind
+    sequence: int
+    """Counts the ticks of this activation from 1."""
+    missed: int
+    """Due times since the tick before that got none of their own."""
+    scheduled_ns: int
+    actual_ns: int
+    """When it started; never before `scheduled_ns`."""
+    generation: int
+    target: int
+    """The address of the target's object; 0 without one."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When a timer ticks. Each member's default is none."""
+
+    first: Duration = 0
+    """The delay of the first tick; with `deadline` a point on the queue's clock."""
+    interval: Duration = 0
+    """From then on; 0: only once."""
+    leeway: Duration = 0
+    """How late a tick may be in order to share a wake-up; below the interval."""
+    limit: int = 0
+    """The timer finishes after this many due times; 0: never."""
+    deadline: bool = False
+    missed: MissedPolicy = MissedPolicy.COALESCE
+    resume: ResumePolicy = ResumePolicy.COALESCE
+
+    @staticmethod
+    def every(interval: Duration, **others: object) -> "Schedule":
+        """The first tick comes one interval from now."""
+        return Schedule(first=interval, interval=interval, **others)  # type: ignore[arg-type]
+
+    def in_c(self) -> c.Schedule:
+        return c.Schedule(
+            flags=c.SCHEDULE_DEADLINE if self.deadline else 0, first_ns=nanoseconds(self.first),
+            interval_ns=nanoseconds(self.interval), leeway_ns=nanoseconds(self.leeway), tick_limit=self.limit,
+            missed_policy=self.missed, resume_policy=self.resume)
+
+
+@dataclass(frozen=True)
+class TimerInfo:
+    """A timer at one instant."""
+
+    state: State
+    generation: int
+    sequence: int
+    """Ticks delivered in this activation."""
+    next_deadline_ns: int
+    """FOREVER: it is not running."""
+    remaining_ns: int
+    """Suspended with ResumePolicy.REMAINING: the time kept; otherwise -1."""
+    interval_ns: int
+    leeway_ns: int
+    tick_limit: int
+    due_count: int
+    """Due times counted against the limit."""
+    busy: bool
+    """A handler that has started has not returned."""
+    missed: int
+    """Due times of this activation that got no tick of their own."""
+
+
+@dataclass(frozen=True)
+class QueueStats:
+    """What a queue has done since it was made."""
+
+    timers: int
+    """Those that exist."""
+    running: int
+    entries: int
+    passes: int
+    """Wake-ups."""
+    empty_passes: int
+    ticks: int
+    missed: int
+    """Due times that got no tick of their own."""
+    stale: int
+    merged: int
+    """Callbacks that shared another one's wake-up."""
+    lateness: Tuple[int, ...]
+    """Ticks by how late they were: [0] by less than 1,024 ns, [1] by less than 2,048 ns, and so on, doubling."""

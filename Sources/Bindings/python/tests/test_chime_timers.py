@@ -1,0 +1,338 @@
+"""What the classes of chime_timers add to chime.h: ownership, values, errors. What timers do is tested in Tests/C.
+
+    CHIME_LIBRARY=DIR/libchime.so.1 python3 tests/test_chime_timers.py    in the directory above this one
+"""
+
+import asyncio
+import gc
+import os
+import pickle
+import sys
+import threading
+import unittest
+import weakref
+from datetime import timedelta
+
+import chime_timers as chime
+from chime_timers import MILLISECOND, SECOND, Outcome, Queue, QueueKind, Schedule, State, TickKind
+from chime_timers.aio import Timers
+
+WATCHDOG = 30 * SECOND
+
+
+class Function:
+    """A handler that remembers its ticks, and whose end can be seen."""
+
+    def __init__(self):
+        self.ticks = []
+
+    def __call__(self, tick):
+        self.ticks.append(tick)
+
+
+class VirtualTime(unittest.TestCase):
+    def setUp(self):
+        self.queue = Queue(QueueKind.VIRTUAL, label="virtual")
+        self.addCleanup(self.queue.shutdown)
+        self.function = Function()
+
+    def times(self):
+        return [tick.scheduled_ns for tick in self.function.ticks]
+
+    def test_a_repeating_timer_has_its_grid_and_counts_what_it_missed(self):
+        timer = self.queue.every(10, self.function)
+        self.queue.advance(25)
+        self.queue.jump(30)
+        self.queue.advance(0)
+        self.assertEqual(self.times(), [10, 20, 50])
+        self.assertEqual([tick.missed for tick in self.function.ticks], [0, 0, 2])
+        self.assertEqual([tick.sequence for tick in self.function.ticks], [1, 2, 3])
+        self.assertEqual(self.queue.now_ns, 55)
+        self.assertEqual(timer.info().missed, 2)
+
+    def test_the_first_tick_has_a_delay_of_its_own(self):
+        with self.queue.every(10, self.function, first=3):
+            self.queue.advance(25)
+        self.assertEqual(self.times(), [3, 13, 23])
+
+    def test_durations_are_timedeltas_too_and_saturate(self):
+        timer = self.queue.after(timedelta(milliseconds=1.5), self.function)
+        self.assertEqual(timer.next_deadline_ns, 1_500_000)
+        self.assertIs(timer.restart(Schedule(first=2**80)), Outcome.OK)
+        self.assertEqual(timer.next_deadline_ns, chime.FOREVER)
+        with self.assertRaisesRegex(TypeError, "float"):
+            self.queue.after(1.5, self.function)
+
+    def test_an_idle_timeout_is_postponed(self):
+        timer = self.queue.after(100, self.function)
+        self.queue.advance(60)
+        self.assertIs(timer.postpone(100), Outcome.OK)
+        self.assertIs(timer.postpone_until(200), Outcome.OK)
+        self.queue.advance_to(199)
+        self.assertEqual(self.times(), [])
+        self.queue.advance_to(200)
+        self.assertEqual(self.times(), [200])
+        self.assertIs(timer.postpone(100), Outcome.IGNORED)
+
+    def test_suspend_and_resume_by_either_policy(self):
+        for policy, expected in (chime.ResumePolicy.COALESCE, [120]), (chime.ResumePolicy.REMAINING, [150]):
+            with Queue(QueueKind.VIRTUAL) as queue:
+                function = Function()
+                timer = queue.start(Schedule.every(50, resume=policy), function)
+                queue.advance(20)
+                self.assertIs(timer.suspend(), Outcome.OK)
+                self.assertIs(timer.suspend(), Outcome.IGNORED)
+                self.assertIs(timer.state, State.SUSPENDED)
+                self.assertEqual(timer.info().remaining_ns, -1 if policy is chime.ResumePolicy.COALESCE else 30)
+                queue.advance(100)
+                self.assertIs(timer.resume(), Outcome.OK)
+                queue.advance(0 if policy is chime.ResumePolicy.COALESCE else 30)
+                self.assertEqual([tick.actual_ns for tick in function.ticks], expected)
+
+    def test_a_timer_is_created_idle_activated_restarted_and_rescheduled(self):
+        timer = self.queue.create(self.function, label="idle")
+        self.assertIs(timer.state, State.IDLE)
+        self.assertIn("idle", self.queue.dump())
+        self.assertIs(timer.activate(Schedule(first=10)), Outcome.OK)
+        self.assertIs(timer.activate(), Outcome.IGNORED)
+        self.queue.advance(10)
+        self.assertIs(timer.state, State.FINISHED)
+        self.assertIs(timer.restart(), Outcome.OK)
+        self.assertIs(timer.reschedule(Schedule(first=5, interval=5, limit=2)), Outcome.OK)
+        self.queue.advance(100)
+        self.assertEqual(self.times(), [10, 15, 20])
+        self.assertIs(timer.fire(), Outcome.OK)
+        self.queue.advance(0)
+        self.assertIs(self.function.ticks[-1].kind, TickKind.FIRED)
+
+    def test_a_timer_says_that_it_is_armed_and_cancelled(self):
+        timer = self.queue.start(Schedule(first=10), self.function, armed=True, cancelled=True)
+        generation = timer.generation
+        self.queue.advance(5)
+        self.assertIs(timer.cancel(), Outcome.OK)
+        self.assertNotEqual(timer.generation, generation)
+        self.queue.advance(10)
+        self.assertEqual([tick.kind for tick in self.function.ticks], [TickKind.ARMED, TickKind.CANCELLED])
+
+    def test_a_handler_reaches_its_own_timer(self):
+        def once(tick):
+            self.function(tick)
+            self.assertIs(chime.Timer.borrow(tick.timer).cancel(), Outcome.RUNNING)
+
+        timer = self.queue.every(10, once)
+        self.queue.advance(100)
+        self.assertEqual(self.times(), [10])
+        self.assertIs(timer.state, State.CANCELLED)
+
+    def test_statistics_count(self):
+        timer = self.queue.every(10, self.function)
+        self.queue.advance(30)
+        stats = self.queue.stats()
+        self.assertEqual((stats.timers, stats.running, stats.ticks, sum(stats.lateness)), (1, 1, 3, 3))
+        self.assertIn("due", timer.explain())
+
+    def test_functions_run_before_ticks_that_are_due(self):
+        order = []
+        with self.queue.after(0, lambda tick: order.append("tick")):
+            self.queue.run_soon(lambda: order.append("function"))
+            self.queue.advance(0)
+        self.assertEqual(order, ["function", "tick"])
+
+
+class Ownership(unittest.TestCase):
+    def test_a_closure_lives_as_long_as_its_timer(self):
+        with Queue(QueueKind.VIRTUAL) as queue:
+            function = Function()
+            gone = weakref.ref(function)
+            timer = queue.every(10, function)
+            del function
+            gc.collect()
+            queue.advance(10)
+            self.assertIsNotNone(gone())
+            del timer
+            self.assertIsNone(gone())
+
+    def test_a_closure_that_chime_refuses_stays_the_callers(self):
+        with Queue(QueueKind.VIRTUAL) as queue:
+            function = Function()
+            gone = weakref.ref(function)
+            with self.assertRaises(chime.Error):
+                queue.every(0, function)
+            del function
+            self.assertIsNone(gone())
+
+    def test_a_queue_that_is_closed_answers_an_error(self):
+        queue = Queue(QueueKind.VIRTUAL)
+        timer = queue.after(10, lambda tick: None)
+        self.assertIs(queue.shutdown(), Outcome.OK)
+        self.assertIs(queue.shutdown(), Outcome.OK)
+        for call in timer.suspend, lambda: queue.advance(1), queue.stats, lambda: queue.after(1, print), queue.dump:
+            with self.assertRaises(chime.Error) as raised:
+                call()
+            self.assertEqual(raised.exception.status, chime.c.ERROR_INVALID_HANDLE)
+        with self.assertRaises(chime.Error):
+            timer.release()
+
+    def test_nobody_holds_the_timer(self):
+        with Queue(QueueKind.VIRTUAL) as queue:
+            function = Function()
+            gone = weakref.ref(function)
+            queue.once(10, function)
+            del function
+            queue.advance(10)
+            self.assertIsNone(gone())
+            self.assertEqual(queue.stats().ticks, 1)
+
+    def test_a_handler_that_raises_is_reported_and_the_timer_goes_on(self):
+        reported, before = [], sys.unraisablehook
+        sys.unraisablehook = reported.append
+        try:
+            with Queue(QueueKind.VIRTUAL) as queue, queue.every(10, lambda tick: 1 // 0):
+                queue.advance(20)
+        finally:
+            sys.unraisablehook = before
+        self.assertEqual([report.exc_type for report in reported], [ZeroDivisionError] * 2)
+
+
+class Errors(unittest.TestCase):
+    def test_an_error_has_its_sentence(self):
+        with Queue(QueueKind.VIRTUAL) as queue:
+            with self.assertRaisesRegex(chime.Error, r"CHIME_ERROR_INVALID_ARGUMENT: .*leeway_ns \(5 ms\)") as raised:
+                queue.start(Schedule.every(MILLISECOND, leeway=5 * MILLISECOND), print)
+        error = raised.exception
+        self.assertEqual(error.status, chime.c.ERROR_INVALID_ARGUMENT)
+        copied = pickle.loads(pickle.dumps(error))
+        self.assertEqual((copied.status, copied.detail, str(copied)), (error.status, error.detail, str(error)))
+
+    def test_an_error_without_a_sentence_says_what_its_status_means(self):
+        with Queue(QueueKind.SERIAL) as queue:
+            with self.assertRaisesRegex(chime.Error, "CHIME_ERROR_UNSUPPORTED: .") as raised:
+                queue.advance(1)
+            self.assertTrue(raised.exception.detail)
+
+    def test_options_of_another_kind_of_queue_are_refused(self):
+        with self.assertRaisesRegex(chime.Error, "INVALID_ARGUMENT: ."):
+            Queue(QueueKind.SERIAL, realtime_priority=5)
+
+
+class RealTime(unittest.TestCase):
+    def test_handlers_run_on_another_thread_and_never_early(self):
+        ticks, enough = [], threading.Event()
+
+        def on_tick(tick):
+            ticks.append((tick, threading.get_ident()))
+            if len(ticks) >= 3:
+                enough.set()
+
+        with Queue(label="real") as queue, queue.every(MILLISECOND, on_tick) as timer:
+            self.assertTrue(enough.wait(30))
+            self.assertIn(timer.cancel_and_wait(WATCHDOG), (Outcome.OK, Outcome.IGNORED))
+        for tick, thread in ticks:
+            self.assertGreaterEqual(tick.actual_ns, tick.scheduled_ns)
+            self.assertNotEqual(thread, threading.get_ident())
+
+    def test_sync_gives_what_the_function_gives_and_raises_what_it_raises(self):
+        with Queue() as queue:
+            self.assertEqual(queue.sync(lambda: 7), 7)
+            with self.assertRaises(KeyError):
+                queue.sync(lambda: {}[1])
+            inside, end = threading.Event(), threading.Event()
+            queue.run_soon(lambda: (inside.set(), end.wait(30)))
+            self.assertTrue(inside.wait(30))
+            with self.assertRaises(TimeoutError):
+                queue.sync(lambda: None, timeout=MILLISECOND)
+            end.set()
+
+    def test_a_host_driven_queue_runs_until_its_timers_have_finished_or_it_is_stopped(self):
+        with Queue(QueueKind.HOST) as queue:
+            function = Function()
+            with queue.start(Schedule.every(MILLISECOND, limit=3), function):
+                self.assertIs(queue.run(), Outcome.OK)
+            self.assertGreaterEqual(len(function.ticks) + sum(tick.missed for tick in function.ticks), 3)
+            with queue.after(0, lambda tick: queue.stop()):
+                self.assertIs(queue.run(until_stopped=True), Outcome.STOPPED)
+            self.assertEqual(queue.process(), 0)
+            self.assertEqual(queue.fileno(), queue.fd)
+            self.assertIs(queue.wait(0), Outcome.TIMED_OUT)
+            self.assertEqual(queue.next_deadline_ns, chime.FOREVER)
+
+    def test_times_are_pythons(self):
+        import time
+        before = time.monotonic_ns()
+        between = chime.now_ns()
+        self.assertTrue(before <= between <= time.monotonic_ns())
+        chime.sleep_until(between + MILLISECOND)
+        self.assertGreaterEqual(time.monotonic_ns(), between + MILLISECOND)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork")
+    def test_a_forked_child_begins_anew(self):
+        with Queue(QueueKind.VIRTUAL) as queue:
+            child = os.fork()
+            if child == 0:
+                status = 1
+                try:
+                    try:
+                        queue.advance(1)
+                    except chime.Error as error:
+                        forked = error.status == chime.c.ERROR_FORKED
+                    chime.reinitialize()
+                    with Queue(QueueKind.VIRTUAL) as another:
+                        function = Function()
+                        another.once(1, function)
+                        another.advance(1)
+                        status = 0 if forked and len(function.ticks) == 1 else 2
+                finally:
+                    os._exit(status)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+
+class Asyncio(unittest.TestCase):
+    def test_sleepers_end_in_order_and_never_early(self):
+        async def main():
+            ended = []
+            async with Timers(label="loop") as timers:
+                async def sleeper(milliseconds):
+                    late = await timers.sleep(milliseconds * MILLISECOND)
+                    self.assertGreaterEqual(late, 0)
+                    ended.append(milliseconds)
+
+                await asyncio.wait_for(asyncio.gather(*map(sleeper, (30, 10, 20))), 30)
+                self.assertEqual(timers.queue.stats().timers, 0)
+            return ended
+
+        self.assertEqual(asyncio.run(main()), [10, 20, 30])
+
+    def test_a_cancelled_sleeper_takes_its_timer_with_it(self):
+        async def main():
+            async with Timers() as timers:
+                with self.assertRaises(asyncio.TimeoutError):
+                    await asyncio.wait_for(timers.sleep(chime.HOUR), 0.01)
+                return timers.queue.stats().timers
+
+        self.assertEqual(asyncio.run(main()), 0)
+
+    def test_ticks_are_an_async_iterator_that_counts_what_it_missed(self):
+        async def main():
+            due = 0
+            async with Timers(bound=True) as timers:
+                async for tick in timers.ticks(Schedule.every(MILLISECOND, limit=5)):
+                    due += 1 + tick.missed
+                    await asyncio.sleep(0.002)
+                return due, timers.queue.stats().timers
+
+        self.assertEqual(asyncio.run(asyncio.wait_for(main(), 30)), (5, 0))
+
+    def test_an_iterator_of_ticks_ends_with_its_timer(self):
+        async def main():
+            async with Timers() as timers:
+                count = 0
+                async for tick in timers.ticks(Schedule(interval=chime.HOUR)):
+                    count += 1
+                    timers.loop.call_soon(chime.Timer.borrow(tick.timer).cancel)  # while the iterator waits
+                return count
+
+        self.assertEqual(asyncio.run(asyncio.wait_for(main(), 30)), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

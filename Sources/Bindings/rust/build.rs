@@ -1,0 +1,63 @@
+//! Says where libchime is: in the release that CHIME_DIR names, or where pkg-config finds it.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+/// The series of the declarations in src/sys.rs.
+const SERIES: (&str, &str) = ("0.3", "0.4");
+
+fn main() {
+    for name in ["CHIME_DIR", "CHIME_LINK", "PKG_CONFIG", "PKG_CONFIG_PATH"] {
+        println!("cargo:rerun-if-env-changed={name}");
+    }
+    if env::var_os("DOCS_RS").is_some() {
+        return; // documentation links nothing
+    }
+    let shared = env::var("CHIME_LINK").map_or(false, |link| link == "shared");
+    match env::var("CHIME_DIR") {
+        Ok(directory) => {
+            let lib = Path::new(&directory).join("lib");
+            let files: &[&str] = if shared { &["libchime.so", "libchime.dylib"] } else { &["libchime.a"] };
+            if !files.iter().any(|file| lib.join(file).exists()) {
+                panic!("CHIME_DIR={directory}: this is no unpacked release of Chime");
+            }
+            println!("cargo:rustc-link-search=native={}", lib.display());
+            println!("cargo:rerun-if-changed={}", lib.display());
+            link(shared);
+        }
+        Err(_) => by_pkg_config(),
+    }
+}
+
+fn link(shared: bool) {
+    println!("cargo:rustc-link-lib={}=chime", if shared { "dylib" } else { "static" });
+    if !shared && env::var("CARGO_CFG_TARGET_OS").map_or(false, |system| system == "linux") {
+        println!("cargo:rustc-link-lib=dylib=dl");
+        println!("cargo:rustc-link-lib=dylib=pthread");
+    }
+}
+
+fn by_pkg_config() {
+    let program = env::var("PKG_CONFIG").unwrap_or_else(|_| "pkg-config".into());
+    let wanted = [format!("chime >= {}", SERIES.0), format!("chime < {}", SERIES.1)];
+    let output = match Command::new(&program).arg("--libs").args(&wanted).output() {
+        Ok(output) => output,
+        Err(error) => panic!("{program}: {error}. CHIME_DIR names an unpacked release of Chime instead"),
+    };
+    if !output.status.success() {
+        panic!(
+            "libchime {} was not found: install it, or name an unpacked release by CHIME_DIR. {program} says: {}",
+            SERIES.0,
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    let flags = String::from_utf8(output.stdout).unwrap_or_default();
+    for flag in flags.split_whitespace() {
+        if let Some(directory) = flag.strip_prefix("-L") {
+            println!("cargo:rustc-link-search=native={directory}");
+        } else if let Some(library) = flag.strip_prefix("-l") {
+            println!("cargo:rustc-link-lib=dylib={library}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a call answers.
+
+use crate::sys;
+use std::ffi::CStr;
+use std::fmt;
+use std::os::raw::c_char;
+use std::ptr::null_mut;
+
+/// What became of a call that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(i32)]
+pub enum Outcome {
+    /// It took effect.
+    Ok = 0,
+    /// It means nothing in this state, and changed nothing.
+    Ignored = 1,
+    /// It took effect; a handler that had started has not returned yet.
+    Running = 2,
+    /// It ended because a stop was requested.
+    Stopped = 3,
+    /// The timeout ended first; whatever else the call does is in effect.
+    TimedOut = 4,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(name(*self as i32))
+    }
+}
+
+/// A call that failed and changed nothing.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error {
+    status: sys::Status,
+    detail: String,
+}
+
+impl Error {
+    /// The status in C: `sys::ERROR_BUSY` and so on.
+    pub fn status(&self) -> i32 {
+        self.status
+    }
+
+    /// Its name in C: `CHIME_ERROR_BUSY`.
+    pub fn name(&self) -> &'static str {
+        name(self.status)
+    }
+
+    /// What was wrong, in a sentence: "schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)"; where Chime has none on
+    /// the call, what the status means.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.name(), self.detail)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{self}")
+    }
+}
+
+impl std::error::Error for Error {}
+
+pub(crate) fn name(status: sys::Status) -> &'static str {
+    // SAFETY: the string is static.
+    unsafe { CStr::from_ptr(sys::chime_status_name(status)) }.to_str().unwrap_or_default()
+}
+
+/// A status as the crate's users have it. The sentence is the calling thread's: this comes right after the call.
+pub(crate) fn checked(status: sys::Status) -> Result<Outcome, Error> {
+    match status {
+        0 => Ok(Outcome::Ok),
+        1 => Ok(Outcome::Ignored),
+        2 => Ok(Outcome::Running),
+        3 => Ok(Outcome::Stopped),
+        4 => Ok(Outcome::TimedOut),
+        _ => {
+            let has_detail = matches!(
+                status,
+                sys::ERROR_INVALID_ARGUMENT | sys::ERROR_LIMIT | sys::ERROR_UNSUPPORTED | sys::ERROR_RESOURCE
+            );
+            // SAFETY: valid until this thread asks again.
+            let told = if has_detail { unsafe { CStr::from_ptr(sys::chime_last_error_detail()) } } else { Default::default() };
+            let sentence = if told.to_bytes().is_empty() {
+                // SAFETY: the string is static.
+                unsafe { CStr::from_ptr(sys::chime_status_message(status)) }
+            } else {
+                told
+            };
+            Err(Error { status, detail: sentence.to_string_lossy().into_owned() })
+        }
+    }
+}
+
+/// What the call writes through its last parameter.
+pub(crate) fn filled<T: Default>(call: impl FnOnce(*mut T) -> sys::Status) -> Result<T, Error> {
+    let mut value = T::default();
+    checked(call(&mut value)).map(|_| value)
+}
+
+/// Has a C function write its text.
+pub(crate) fn text(write: impl Fn(*mut c_char, u64, *mut u64) -> sys::Status) -> Result<String, Error> {
+    let mut length = 0;
+    checked(write(null_mut(), 0, &mut length))?;
+    let mut bytes = vec![0u8; length as usize + 1];
+    checked(write(bytes.as_mut_ptr().cast(), bytes.len() as u64, null_mut()))?;
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(0); // it may be shorter by now
+    Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
+}

@@ -1,0 +1,288 @@
+//! A queue of one's own.
+
+use crate::callback::{finalize, guard, on_function, on_tick, pass, ticks};
+use crate::error::{checked, filled, text, Error, Outcome};
+use crate::sys;
+use crate::timer::{Timer, TimerOptions};
+use crate::values::{nanoseconds, Clock, QueueKind, QueueStats, Schedule, Tick};
+use std::ffi::{c_void, CString};
+use std::mem::ManuallyDrop;
+use std::os::unix::io::{AsRawFd, RawFd};
+use std::ptr::null_mut;
+use std::time::Duration;
+
+/// What a queue can be told when it is made. `QueueOptions { label: "sessions".into(), ..Default::default() }`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueOptions {
+    /// For `Queue::dump` and debuggers; cut off at a zero byte.
+    pub label: String,
+    /// Monotonic, unless said otherwise.
+    pub clock: Clock,
+    /// How many timers may exist at once; 0: as many as memory allows.
+    pub timer_limit: u64,
+    /// Virtual queues: the time at which they begin.
+    pub start_ns: i64,
+    /// Virtual queues: ticks use their leeway, as on other queues.
+    pub honour_leeway: bool,
+    /// Host-driven queues: only the thread that made the queue may drive it.
+    pub bound: bool,
+    /// Host-driven queues: no closures; `sys::chime_queue_take_ticks` gives records.
+    pub records: bool,
+    /// Precise queues: a bit for each processor that the thread may run on; 0: any.
+    pub affinity: u64,
+    /// Precise queues: 1 to 99, the thread's priority under `SCHED_FIFO`; 0: none.
+    pub realtime_priority: i32,
+}
+
+/// A queue: shut down when it is dropped. Its closures have ended then, unless it is dropped inside one of them.
+#[derive(Debug)]
+pub struct Queue(sys::QueueId);
+
+// SAFETY, of all calls below: numbers, and pointers to what lives until the call has returned, or NULL where chime.h
+// allows it. Contexts are `pass`'s.
+impl Queue {
+    /// A queue without a label, on its default clock.
+    pub fn new(kind: QueueKind) -> Result<Queue, Error> {
+        Queue::with(kind, &QueueOptions::default())
+    }
+
+    /// A queue with a name, which `dump` shows.
+    pub fn labelled(kind: QueueKind, label: &str) -> Result<Queue, Error> {
+        Queue::with(kind, &QueueOptions { label: label.into(), ..Default::default() })
+    }
+
+    /// A queue with options.
+    pub fn with(kind: QueueKind, options: &QueueOptions) -> Result<Queue, Error> {
+        let label = until_zero(&options.label);
+        let flag = |is: bool, flag| if is { flag } else { 0 };
+        let in_c = sys::QueueOptions {
+            flags: flag(options.honour_leeway, sys::QUEUE_HONOUR_LEEWAY)
+                | flag(options.bound, sys::QUEUE_BOUND)
+                | flag(options.records, sys::QUEUE_RECORDS),
+            label: label.as_ptr(),
+            clock: options.clock as i32,
+            timer_limit: options.timer_limit,
+            start_ns: options.start_ns,
+            affinity: options.affinity,
+            realtime_priority: options.realtime_priority,
+            ..Default::default()
+        };
+        filled(|id| unsafe { sys::chime_queue_create(kind as i32, &in_c, id) }).map(Queue)
+    }
+
+    /// For the functions in `sys`.
+    pub fn id(&self) -> sys::QueueId {
+        self.0
+    }
+
+    /// A timer that runs.
+    pub fn start(
+        &self,
+        schedule: &Schedule,
+        options: &TimerOptions,
+        function: impl FnMut(&Tick) + Send + 'static,
+    ) -> Result<Timer, Error> {
+        self.timer(options, function, |options, id| unsafe {
+            sys::chime_timer_start(self.0, options, &schedule.in_c(), id)
+        })
+    }
+
+    /// An idle timer: `Timer::activate_with` gives it its schedule.
+    pub fn create(&self, options: &TimerOptions, function: impl FnMut(&Tick) + Send + 'static) -> Result<Timer, Error> {
+        self.timer(options, function, |options, id| unsafe { sys::chime_timer_create(self.0, options, id) })
+    }
+
+    fn timer(
+        &self,
+        options: &TimerOptions,
+        function: impl FnMut(&Tick) + Send + 'static,
+        make: impl FnOnce(&sys::TimerOptions, *mut sys::TimerId) -> sys::Status,
+    ) -> Result<Timer, Error> {
+        let label = until_zero(&options.label);
+        let handler = |is: bool| if is { Some(on_tick as sys::Handler) } else { None };
+        let mut id = 0;
+        pass(ticks(function), |context| {
+            let in_c = sys::TimerOptions {
+                flags: if options.background { sys::TIMER_BACKGROUND } else { 0 },
+                handler: handler(true),
+                registration_handler: handler(options.armed),
+                cancel_handler: handler(options.cancelled),
+                context,
+                finalizer: Some(finalize),
+                label: label.as_ptr(),
+                target: options.target,
+                ..Default::default()
+            };
+            make(&in_c, &mut id)
+        })
+        .map(|_| Timer::adopt(id))
+    }
+
+    /// Calls the closure once.
+    pub fn after(&self, delay: Duration, function: impl FnMut(&Tick) + Send + 'static) -> Result<Timer, Error> {
+        let mut id = 0;
+        pass(ticks(function), |context| unsafe {
+            sys::chime_timer_after(self.0, nanoseconds(delay), Some(on_tick), context, Some(finalize), &mut id)
+        })
+        .map(|_| Timer::adopt(id))
+    }
+
+    /// Calls the closure again and again, for the first time one interval from now.
+    pub fn every(&self, interval: Duration, function: impl FnMut(&Tick) + Send + 'static) -> Result<Timer, Error> {
+        self.after_every(interval, interval, function)
+    }
+
+    /// Calls the closure again and again, for the first time after a delay of its own.
+    pub fn after_every(
+        &self,
+        first: Duration,
+        interval: Duration,
+        function: impl FnMut(&Tick) + Send + 'static,
+    ) -> Result<Timer, Error> {
+        let mut id = 0;
+        let (first, interval) = (nanoseconds(first), nanoseconds(interval));
+        pass(ticks(function), |context| unsafe {
+            sys::chime_timer_after_every(self.0, first, interval, Some(on_tick), context, Some(finalize), &mut id)
+        })
+        .map(|_| Timer::adopt(id))
+    }
+
+    /// Calls the closure once. Nobody holds the timer.
+    pub fn once(&self, delay: Duration, function: impl FnMut(&Tick) + Send + 'static) -> Result<(), Error> {
+        pass(ticks(function), |context| unsafe {
+            sys::chime_timer_after(self.0, nanoseconds(delay), Some(on_tick), context, Some(finalize), null_mut())
+        })
+        .map(drop)
+    }
+
+    /// Runs the closure on the queue as soon as possible.
+    pub fn run_soon(&self, mut function: impl FnMut() + Send + 'static) -> Result<(), Error> {
+        pass(Box::new(move |_| function()), |context| unsafe {
+            sys::chime_queue_async(self.0, Some(on_function), context, Some(finalize))
+        })
+        .map(drop)
+    }
+
+    /// Runs the closure in mutual exclusion with the queue's handlers, and gives what it gives: the queue as a mutex.
+    /// `None`: it could not start in time, and will not run.
+    pub fn sync<R: Send>(&self, timeout: Duration, function: impl FnOnce() -> R + Send) -> Result<Option<R>, Error> {
+        struct Sync<R, F> {
+            function: Option<F>,
+            result: Option<R>,
+        }
+        // SAFETY: called at most once, before the call below has returned, which waits for it.
+        unsafe extern "C" fn run<R, F: FnOnce() -> R>(context: *mut c_void) {
+            guard(|| {
+                let sync = &mut *context.cast::<Sync<R, F>>();
+                sync.result = sync.function.take().map(|function| function());
+            })
+        }
+        fn of<R, F: FnOnce() -> R>(_: &Sync<R, F>) -> sys::Function {
+            run::<R, F>
+        }
+        let mut sync = Sync { function: Some(function), result: None };
+        let call = of(&sync);
+        let context: *mut Sync<R, _> = &mut sync;
+        checked(unsafe { sys::chime_queue_sync(self.0, Some(call), context.cast(), nanoseconds(timeout)) })?;
+        Ok(sync.result)
+    }
+
+    /// The time on the queue's clock.
+    pub fn now_ns(&self) -> Result<i64, Error> {
+        filled(|now| unsafe { sys::chime_queue_now(self.0, now) })
+    }
+
+    /// Moves a virtual queue's time from deadline to deadline. What is due runs inside this call.
+    pub fn advance(&self, duration: Duration) -> Result<(), Error> {
+        checked(unsafe { sys::chime_queue_advance(self.0, nanoseconds(duration)) }).map(drop)
+    }
+
+    /// As `advance`, up to a point in time.
+    pub fn advance_to(&self, deadline_ns: i64) -> Result<(), Error> {
+        checked(unsafe { sys::chime_queue_advance_to(self.0, deadline_ns) }).map(drop)
+    }
+
+    /// Moves a virtual queue's time and runs nothing, as a sleeping machine would.
+    pub fn jump(&self, duration: Duration) -> Result<(), Error> {
+        checked(unsafe { sys::chime_queue_jump(self.0, nanoseconds(duration)) }).map(drop)
+    }
+
+    /// The descriptor of a host-driven queue, to poll: readable when `process` has something to do. The queue's own.
+    pub fn descriptor(&self) -> Result<RawFd, Error> {
+        filled(|fd| unsafe { sys::chime_queue_fd(self.0, fd) })
+    }
+
+    /// Runs what is due on a host-driven queue, on this thread; how many that were. 0, too, while another thread is inside
+    /// the queue for a moment: the descriptor stays readable.
+    pub fn process(&self) -> Result<u32, Error> {
+        self.process_at_most(0)
+    }
+
+    /// As `process`, at most so many; 0: all.
+    pub fn process_at_most(&self, most: u32) -> Result<u32, Error> {
+        match filled(|count| unsafe { sys::chime_queue_process(self.0, most, count) }) {
+            Err(error) if error.status() == sys::ERROR_BUSY => Ok(0),
+            answer => answer,
+        }
+    }
+
+    /// Drives a host-driven queue on this thread, until no timer is running.
+    pub fn run(&self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_queue_run(self.0, 0) })
+    }
+
+    /// Drives a host-driven queue on this thread, until `stop`.
+    pub fn run_until_stopped(&self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_queue_run(self.0, sys::RUN_UNTIL_STOPPED) })
+    }
+
+    /// Makes `run` or `wait` return.
+    pub fn stop(&self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_queue_stop(self.0) })
+    }
+
+    /// Waits until something is due on a host-driven queue. Runs nothing.
+    pub fn wait(&self, timeout: Duration) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_queue_wait(self.0, nanoseconds(timeout)) })
+    }
+
+    /// When a host-driven or virtual queue next has something to do; `None`: never.
+    pub fn next_deadline_ns(&self) -> Result<Option<i64>, Error> {
+        filled(|deadline| unsafe { sys::chime_queue_next_deadline(self.0, deadline) })
+            .map(|deadline| Some(deadline).filter(|ns| *ns != i64::MAX))
+    }
+
+    /// What the queue has done since it was made.
+    pub fn stats(&self) -> Result<QueueStats, Error> {
+        filled(|stats| unsafe { sys::chime_queue_get_stats(self.0, stats) }).map(|stats| QueueStats::of(&stats))
+    }
+
+    /// A line of text for the queue, and one for each timer.
+    pub fn dump(&self) -> Result<String, Error> {
+        text(|to, capacity, length| unsafe { sys::chime_queue_dump(self.0, to, capacity, length) })
+    }
+
+    /// What dropping does, with its outcome: releases the queue and its timers, and waits until no closure of theirs runs or
+    /// will run. Inside one of them it does not wait, and says so by `sys::ERROR_WOULD_DEADLOCK`.
+    pub fn shutdown(self, timeout: Duration) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_queue_shutdown(ManuallyDrop::new(self).0, nanoseconds(timeout)) })
+    }
+}
+
+fn until_zero(label: &str) -> CString {
+    CString::new(label.split('\0').next().unwrap_or_default()).unwrap_or_default()
+}
+
+impl AsRawFd for Queue {
+    /// As `descriptor`; -1 if the queue is not host-driven.
+    fn as_raw_fd(&self) -> RawFd {
+        self.descriptor().unwrap_or(-1)
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: no pointers.
+        unsafe { sys::chime_queue_shutdown(self.0, sys::FOREVER) };
+    }
+}

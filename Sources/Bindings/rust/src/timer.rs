@@ -1,0 +1,164 @@
+//! A timer of one's own.
+
+use crate::error::{checked, filled, text, Error, Outcome};
+use crate::sys;
+use crate::values::{nanoseconds, Schedule, State, TimerInfo};
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr::null;
+use std::time::Duration;
+
+/// What `Queue::start` and `Queue::create` can be told about a timer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TimerOptions {
+    /// For `Queue::dump` and `Timer::explain`; cut off at a zero byte.
+    pub label: String,
+    /// Call the closure for `TickKind::Armed`, too.
+    pub armed: bool,
+    /// Call the closure for `TickKind::Cancelled`, too.
+    pub cancelled: bool,
+    /// `Queue::run` does not wait for the timer.
+    pub background: bool,
+    /// A target's id (`sys::chime_target_create`); 0: none.
+    pub target: sys::TargetId,
+}
+
+/// A timer: released when it is dropped. Its queue may end before.
+///
+/// Any thread may call its methods, and its own closure.
+#[must_use = "a timer that is dropped does not tick; `Queue::once` is for those that nobody holds"]
+#[derive(Debug)]
+pub struct Timer(sys::TimerId);
+
+/// The methods of a timer that somebody else owns.
+#[derive(Debug)]
+pub struct Borrowed(ManuallyDrop<Timer>);
+
+impl Deref for Borrowed {
+    type Target = Timer;
+    fn deref(&self) -> &Timer {
+        &self.0
+    }
+}
+
+// SAFETY, of all calls below: numbers, and pointers to what lives until the call has returned, or NULL where chime.h
+// allows it.
+impl Timer {
+    /// Takes over an id.
+    pub fn adopt(id: sys::TimerId) -> Timer {
+        Timer(id)
+    }
+
+    /// The methods of a timer that somebody else owns: of `tick.timer`, in its closure.
+    pub fn borrow(id: sys::TimerId) -> Borrowed {
+        Borrowed(ManuallyDrop::new(Timer(id)))
+    }
+
+    /// For the functions in `sys`.
+    pub fn id(&self) -> sys::TimerId {
+        self.0
+    }
+
+    /// Starts a timer that is at rest, with the schedule that it has.
+    pub fn activate(&self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_activate(self.0, null()) })
+    }
+
+    /// Starts a timer that is at rest.
+    pub fn activate_with(&self, schedule: &Schedule) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_activate(self.0, &schedule.in_c()) })
+    }
+
+    /// Makes the timer run from now on, whatever its state, with the schedule that it has.
+    pub fn restart(&self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_restart(self.0, null()) })
+    }
+
+    /// Makes the timer run from now on, whatever its state.
+    pub fn restart_with(&self, schedule: &Schedule) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_restart(self.0, &schedule.in_c()) })
+    }
+
+    /// Gives the timer another schedule. The state stays.
+    pub fn reschedule(&self, schedule: &Schedule) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_reschedule(self.0, &schedule.in_c()) })
+    }
+
+    /// Holds ticks back until `resume`. Once it has returned, none starts.
+    pub fn suspend(&self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_suspend(self.0) })
+    }
+
+    /// Lets ticks through again, by the schedule's `ResumePolicy`.
+    pub fn resume(&self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_resume(self.0) })
+    }
+
+    /// Moves the next tick to now + delay, if that is later. `Ignored`: it has started already.
+    pub fn postpone(&self, delay: Duration) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_postpone(self.0, nanoseconds(delay)) })
+    }
+
+    /// As `postpone`, to a point on the queue's clock.
+    pub fn postpone_until(&self, deadline_ns: i64) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_postpone_until(self.0, deadline_ns) })
+    }
+
+    /// Requests an extra tick, of kind `Fired`. It never runs inside this call.
+    pub fn fire(&self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_fire(self.0) })
+    }
+
+    /// Stops the timer. It can be activated again.
+    pub fn cancel(&self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_cancel(self.0) })
+    }
+
+    /// Cancels, then waits until the closure has returned.
+    pub fn cancel_and_wait(&self, timeout: Duration) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_cancel_and_wait(self.0, nanoseconds(timeout)) })
+    }
+
+    /// What dropping does, with its outcome.
+    pub fn release(self) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_release(ManuallyDrop::new(self).0) })
+    }
+
+    /// Releases, then waits until the closure has returned.
+    pub fn release_and_wait(self, timeout: Duration) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_release_and_wait(ManuallyDrop::new(self).0, nanoseconds(timeout)) })
+    }
+
+    /// The state. A timer whose queue has ended is cancelled.
+    pub fn state(&self) -> State {
+        filled(|state| unsafe { sys::chime_timer_state(self.0, state) }).map_or(State::Cancelled, State::of)
+    }
+
+    /// Changes with every accepted activate, restart, reschedule, suspend and cancel: compare `Tick::generation`.
+    pub fn generation(&self) -> Result<u64, Error> {
+        filled(|generation| unsafe { sys::chime_timer_generation(self.0, generation) })
+    }
+
+    /// On the queue's clock; `None`: the timer is not running.
+    pub fn next_deadline_ns(&self) -> Result<Option<i64>, Error> {
+        filled(|deadline| unsafe { sys::chime_timer_next_deadline(self.0, deadline) })
+            .map(|deadline| Some(deadline).filter(|ns| *ns != i64::MAX))
+    }
+
+    /// Everything there is to know about the timer, at one instant.
+    pub fn info(&self) -> Result<TimerInfo, Error> {
+        filled(|info| unsafe { sys::chime_timer_get_info(self.0, info) }).map(|info| TimerInfo::of(&info))
+    }
+
+    /// Says in a sentence why the timer does not fire.
+    pub fn explain(&self) -> Result<String, Error> {
+        text(|to, capacity, length| unsafe { sys::chime_timer_explain(self.0, to, capacity, length) })
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        // SAFETY: no pointers.
+        unsafe { sys::chime_timer_release(self.0) };
+    }
+}

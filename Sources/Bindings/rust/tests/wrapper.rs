@@ -1,0 +1,229 @@
+//! What the crate adds to chime.h: ownership, types, errors. What timers do is tested in Tests/C.
+
+use chime::{
+    Clock, Error, MissedPolicy, Outcome, Queue, QueueKind, QueueOptions, ResumePolicy, Schedule, State, Tick, TickKind, Timer,
+    TimerOptions, FOREVER,
+};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const WATCHDOG: Duration = Duration::from_secs(30);
+
+fn ns(nanoseconds: u64) -> Duration {
+    Duration::from_nanos(nanoseconds)
+}
+
+/// Ticks that a closure has had, and whether the closure is still there.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<Tick>>>);
+
+impl Seen {
+    fn closure(&self) -> impl FnMut(&Tick) + Send + 'static {
+        let seen = self.0.clone();
+        move |tick| seen.lock().unwrap().push(*tick)
+    }
+    fn times(&self) -> Vec<i64> {
+        self.0.lock().unwrap().iter().map(|tick| tick.scheduled_ns).collect()
+    }
+    fn kinds(&self) -> Vec<TickKind> {
+        self.0.lock().unwrap().iter().map(|tick| tick.kind).collect()
+    }
+    fn holders(&self) -> usize {
+        Arc::strong_count(&self.0) - 1
+    }
+}
+
+#[test]
+fn a_repeating_timer_has_its_grid_and_counts_what_it_missed() -> Result<(), Error> {
+    let (queue, seen) = (Queue::new(QueueKind::Virtual)?, Seen::default());
+    let timer = queue.every(ns(10), seen.closure())?;
+    queue.advance(ns(25))?;
+    queue.jump(ns(30))?;
+    queue.advance(ns(0))?;
+    assert_eq!(seen.times(), [10, 20, 50]);
+    assert_eq!(queue.now_ns()?, 55);
+    let info = timer.info()?;
+    assert_eq!((info.missed, info.sequence, info.interval, info.state), (2, 3, ns(10), State::Running));
+    assert_eq!(timer.next_deadline_ns()?, Some(60));
+    assert_eq!(queue.next_deadline_ns()?, Some(60));
+    let stats = queue.stats()?;
+    assert_eq!((stats.timers, stats.ticks, stats.missed, stats.lateness.iter().sum::<u64>()), (1, 3, 2, 3));
+    Ok(())
+}
+
+#[test]
+fn an_idle_timeout_is_postponed() -> Result<(), Error> {
+    let (queue, seen) = (Queue::new(QueueKind::Virtual)?, Seen::default());
+    let timer = queue.after(ns(100), seen.closure())?;
+    queue.advance(ns(60))?;
+    assert_eq!(timer.postpone(ns(100))?, Outcome::Ok);
+    assert_eq!(timer.postpone_until(200)?, Outcome::Ok);
+    queue.advance_to(199)?;
+    assert_eq!(seen.times(), []);
+    queue.advance_to(200)?;
+    assert_eq!(seen.times(), [200]);
+    assert_eq!(timer.postpone(ns(100))?, Outcome::Ignored);
+    Ok(())
+}
+
+#[test]
+fn suspend_and_resume_by_either_policy() -> Result<(), Error> {
+    for (resume, rest, expected) in [(ResumePolicy::Coalesce, 0, 120), (ResumePolicy::Remaining, 30, 150)] {
+        let (queue, seen) = (Queue::new(QueueKind::Virtual)?, Seen::default());
+        let schedule = Schedule { resume, ..Schedule::every(ns(50)) };
+        let timer = queue.start(&schedule, &TimerOptions::default(), seen.closure())?;
+        queue.advance(ns(20))?;
+        assert_eq!((timer.suspend()?, timer.suspend()?), (Outcome::Ok, Outcome::Ignored));
+        assert_eq!(timer.state(), State::Suspended);
+        assert_eq!(timer.info()?.remaining, if rest > 0 { Some(ns(rest)) } else { None });
+        queue.advance(ns(100))?;
+        assert_eq!((timer.resume()?, timer.resume()?), (Outcome::Ok, Outcome::Ignored));
+        queue.advance(ns(rest))?;
+        let times: Vec<i64> = seen.0.lock().unwrap().iter().map(|tick| tick.actual_ns).collect();
+        assert_eq!(times, [expected]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_timer_is_created_idle_activated_restarted_and_rescheduled() -> Result<(), Error> {
+    let (queue, seen) = (Queue::labelled(QueueKind::Virtual, "work")?, Seen::default());
+    let options = TimerOptions { label: "idle".into(), armed: true, cancelled: true, ..Default::default() };
+    let timer = queue.create(&options, seen.closure())?;
+    assert_eq!(timer.state(), State::Idle);
+    let dump = queue.dump()?;
+    assert!(dump.contains("work") && dump.contains("idle"), "{dump}");
+    assert!(!timer.explain()?.is_empty());
+    assert_eq!(timer.activate_with(&Schedule::at(10))?, Outcome::Ok);
+    assert_eq!(timer.activate()?, Outcome::Ignored);
+    queue.advance(ns(10))?;
+    assert_eq!(timer.state(), State::Finished);
+    let generation = timer.generation()?;
+    assert_eq!(timer.restart_with(&Schedule::once(ns(5)))?, Outcome::Ok);
+    assert_ne!(timer.generation()?, generation);
+    assert_eq!(timer.reschedule(&Schedule { limit: 2, ..Schedule::every(ns(7)) })?, Outcome::Ok);
+    queue.advance(ns(7))?;
+    assert_eq!(timer.fire()?, Outcome::Ok);
+    queue.advance(ns(0))?;
+    assert_eq!(timer.cancel()?, Outcome::Ok);
+    queue.advance(ns(100))?;
+    use TickKind::*;
+    assert_eq!(seen.kinds(), [Armed, Due, Armed, Due, Fired, Cancelled]);
+    assert_eq!(timer.restart()?, Outcome::Ok);
+    assert_eq!(timer.cancel_and_wait(FOREVER)?, Outcome::Ok);
+    assert_eq!(timer.release()?, Outcome::Ok);
+    Ok(())
+}
+
+#[test]
+fn a_closure_reaches_its_own_timer_and_spacing_is_no_grid() -> Result<(), Error> {
+    let (queue, seen) = (Arc::new(Queue::new(QueueKind::Virtual)?), Seen::default());
+    let (inner, mut push) = (queue.clone(), seen.closure());
+    let schedule = Schedule { missed: MissedPolicy::Delay, ..Schedule::every(ns(10)) };
+    let timer = queue.start(&schedule, &TimerOptions::default(), move |tick| {
+        push(tick);
+        inner.jump(ns(25)).unwrap(); // a slow handler
+        if tick.sequence == 2 {
+            assert_eq!(Timer::borrow(tick.timer).cancel().unwrap(), Outcome::Running);
+        }
+    })?;
+    queue.advance(ns(200))?;
+    assert_eq!(seen.times(), [10, 45]);
+    assert_eq!(timer.state(), State::Cancelled);
+    drop(timer); // or the closure, which holds the queue, would outlive this function
+    Ok(())
+}
+
+#[test]
+fn a_closure_is_dropped_with_its_timer_or_when_it_is_refused() -> Result<(), Error> {
+    let (queue, seen) = (Queue::new(QueueKind::Virtual)?, Seen::default());
+    let timer = queue.after_every(ns(1), ns(10), seen.closure())?;
+    queue.once(ns(2), seen.closure())?;
+    assert_eq!(seen.holders(), 2);
+    queue.advance(ns(15))?;
+    assert_eq!((seen.times(), seen.holders()), (vec![1, 2, 11], 1));
+    drop(timer);
+    assert_eq!(seen.holders(), 0);
+    let refused = queue.every(ns(0), seen.closure()).unwrap_err();
+    assert_eq!(seen.holders(), 0);
+    assert_eq!(refused.status(), chime::sys::ERROR_INVALID_ARGUMENT);
+    assert!(refused.to_string().starts_with("CHIME_ERROR_INVALID_ARGUMENT: interval_ns (0 ns)"), "{refused}");
+    Ok(())
+}
+
+#[test]
+fn errors_have_a_sentence() -> Result<(), Error> {
+    let queue = Queue::new(QueueKind::Serial)?;
+    let schedule = Schedule { leeway: ns(5_000_000), ..Schedule::every(ns(1_000_000)) };
+    let error = queue.start(&schedule, &TimerOptions::default(), |_| ()).unwrap_err();
+    assert!(error.detail().contains("leeway_ns (5 ms)"), "{error}");
+    let error = queue.advance(ns(1)).unwrap_err();
+    assert_eq!(error.name(), "CHIME_ERROR_UNSUPPORTED");
+    assert!(!error.detail().is_empty());
+    let timer = queue.after(FOREVER, |_| ())?;
+    assert_eq!(timer.next_deadline_ns()?, None);
+    assert_eq!(queue.shutdown(FOREVER)?, Outcome::Ok);
+    assert_eq!(timer.suspend().unwrap_err().status(), chime::sys::ERROR_INVALID_HANDLE);
+    assert_eq!(timer.state(), State::Cancelled);
+    let refused = Queue::with(QueueKind::Virtual, &QueueOptions { realtime_priority: 5, ..Default::default() });
+    assert!(refused.is_err());
+    Ok(())
+}
+
+#[test]
+fn closures_run_on_another_thread_and_never_early() -> Result<(), Error> {
+    let queue = Queue::with(QueueKind::Serial, &QueueOptions { clock: Clock::Monotonic, ..Default::default() })?;
+    let (send, ticks) = channel();
+    let timer = queue.every(ns(1_000_000), move |tick| {
+        let _ = send.send((*tick, std::thread::current().id()));
+    })?;
+    for _ in 0..3 {
+        let (tick, thread) = ticks.recv_timeout(WATCHDOG).unwrap();
+        assert!(tick.actual_ns >= tick.scheduled_ns);
+        assert_ne!(thread, std::thread::current().id());
+    }
+    assert_eq!(timer.release_and_wait(FOREVER)?, Outcome::Ok);
+    assert!(chime::now_ns(Clock::Monotonic)? > 0);
+    Ok(())
+}
+
+#[test]
+fn the_queue_is_a_mutex() -> Result<(), Error> {
+    let queue = Queue::new(QueueKind::Serial)?;
+    let borrowed = String::from("borrowed");
+    assert_eq!(queue.sync(FOREVER, || borrowed.len())?, Some(8));
+    let (inside, entered) = channel();
+    let (end, ended) = channel();
+    queue.run_soon(move || {
+        inside.send(()).unwrap();
+        let _: Result<(), _> = ended.recv_timeout(WATCHDOG);
+    })?;
+    entered.recv_timeout(WATCHDOG).unwrap();
+    assert_eq!(queue.sync(ns(1_000_000), || ())?, None);
+    end.send(()).unwrap();
+    Ok(())
+}
+
+#[test]
+fn a_host_driven_queue_runs_until_its_timers_have_finished_or_it_is_stopped() -> Result<(), Error> {
+    let queue = Arc::new(Queue::with(QueueKind::Host, &QueueOptions { bound: true, ..Default::default() })?);
+    let due = Arc::new(AtomicUsize::new(0));
+    let counted = due.clone();
+    let schedule = Schedule { limit: 3, ..Schedule::every(ns(1_000_000)) };
+    let _timer = queue.start(&schedule, &TimerOptions::default(), move |tick| {
+        counted.fetch_add(1 + tick.missed as usize, Ordering::Relaxed);
+    })?;
+    assert_eq!(queue.run()?, Outcome::Ok);
+    assert_eq!(due.load(Ordering::Relaxed), 3);
+    let stopping = Arc::downgrade(&queue);
+    queue.once(ns(0), move |_| {
+        stopping.upgrade().unwrap().stop().unwrap();
+    })?;
+    assert_eq!(queue.run_until_stopped()?, Outcome::Stopped);
+    assert_eq!(queue.process()?, 0);
+    assert_eq!(queue.wait(ns(0))?, Outcome::TimedOut);
+    assert!(queue.descriptor()? >= 0);
+    Ok(())
+}
