@@ -15,7 +15,7 @@
     package nonisolated(unsafe) static var isTraced = false
     package nonisolated(unsafe) static var scheduler: any SeamScheduler = NoScheduler()
     /// Of a timer's generation. A narrow one wraps in few steps.
-    package nonisolated(unsafe) static var generationMask: UInt64 = 0x3F_FFFF
+    package nonisolated(unsafe) static var generationMask: UInt64 = 0x7F_FFFF
 
     /// Called before each operation on an atomic.
     @inline(__always)

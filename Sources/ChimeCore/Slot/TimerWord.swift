@@ -8,16 +8,16 @@
 /// - 7, enqueued: a delivery of this slot's pending callback is in the batch, or any delivery on its way on a concurrent
 ///   queue, and has not begun
 /// - 8, waited: a thread waits until the timer is no longer busy; whoever clears busy clears this and wakes it
-/// - 9: unused
-/// - 10–31: generation, low bits; they run on when the slot is reused
+/// - 9–31: generation, low bits; they run on when the slot is reused
 /// - 32–63: running: the postponement, added to the record's deadline, in ns, or in units of the wheel's resolution if
 ///   bit 63 is set. Suspended: since when, as a `CompactDuration`
 ///
-/// The record changes only while there is a writer. Every transition changes the generation, so that a compare-and-swap on the word proves that a deadline read beside it belongs to it. (A 22-bit generation
-/// repeats after 4 million transitions of one slot, and slots are reused first in, first out: a thread would have to
-/// sleep through exactly so many rounds of all of them to be deceived.) Two things move the deadline within a
-/// generation: a tick of a repeating timer, whose deadline is therefore changed through the writer bit only, and a
-/// postponement by more than the word holds, which leaves another rest in the word each time (P3c, Sources/README.md).
+/// The record changes only while there is a writer. Every transition changes the generation, so that a compare-and-swap
+/// on the word proves that a deadline read beside it belongs to it. (A 23-bit generation repeats after 8 million
+/// transitions of one slot, and slots are reused first in, first out: a thread would have to sleep through exactly so many
+/// rounds of all of them to be deceived.) Two things move the deadline within a generation: a tick of a repeating timer,
+/// whose deadline is therefore changed through the writer bit only, and a postponement by more than the word holds, which
+/// leaves another rest in the word each time (P3c, Sources/README.md).
 struct TimerWord: Equatable {
   var bits: UInt64
 
@@ -30,8 +30,8 @@ struct TimerWord: Equatable {
   static var callbackPendingBit: UInt64 { 1 << 6 }
   static var enqueuedBit: UInt64 { 1 << 7 }
   static var waitedBit: UInt64 { 1 << 8 }
-  static var generationShift: UInt64 { 10 }
-  static var generationBits: UInt64 { 22 }
+  static var generationShift: UInt64 { 9 }
+  static var generationBits: UInt64 { 23 }
   #if !CHIME_INTERLEAVINGS
     static var generationMask: UInt64 { (1 << generationBits) - 1 }
   #endif
@@ -124,7 +124,7 @@ struct TimerWord: Equatable {
   var withNextGeneration: TimerWord {
     let low = UInt32(truncatingIfNeeded: bits)
     let sum = low &+ 1 << TimerWord.generationShift
-    let others = ~UInt32(truncatingIfNeeded: TimerWord.generationMask << TimerWord.generationShift | 0x3FF)
+    let others = ~UInt32(truncatingIfNeeded: TimerWord.generationMask << TimerWord.generationShift | 0x1FF)
     return TimerWord(bits & 0xFFFF_FFFF_0000_0000 | UInt64(sum ^ (sum ^ low) & others))
   }
 

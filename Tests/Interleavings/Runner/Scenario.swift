@@ -18,7 +18,7 @@ struct Scenario {
   func run(_ strategy: Strategy, seed: UInt64, length: Int) -> (failure: String?, steps: Int) {
     let scheduler = Scheduler.shared
     let world = World()
-    Seam.generationMask = 0x3F_FFFF
+    Seam.generationMask = 0x7F_FFFF
     scheduler.latest = Scheduler.horizon
     let failure = scheduler.run(strategy, seed: seed, length: length) {
       self.body(world)
