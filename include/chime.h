@@ -728,8 +728,8 @@ enum {
 /**
  * Processes and waits in turn: a loop for hosts that have none.
  *
- * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; or
- *               CHIME_RUN_UNTIL_STOPPED
+ * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; a running
+ *               timer whose deadline is CHIME_FOREVER does not count; or CHIME_RUN_UNTIL_STOPPED
  * @return CHIME_OK: no timer is running, whoever ended the last one; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD;
  *         CHIME_ERROR_BUSY; CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended;
  *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT

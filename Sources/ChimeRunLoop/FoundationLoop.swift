@@ -121,9 +121,9 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   // MARK: Queues
 
   /// The queue of the weak timers in these modes.
-  package func weakTimerQueue(in modes: LoopModes) -> Result<UInt64, Status> {
+  package func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status> {
     let modes = Set(modes.all.map { RunLoop.Mode($0.name) })
-    if let queue = state.withLock({ $0.queues[modes] }) { return .success(queue.id) }
+    if let queue = state.withLock({ $0.queues[modes] }) { return .success((queue.id, false)) }
     let made: TimerQueue
     do {
       made = try TimerQueue(on: self, modes: modes, QueueOptions(label: "chime.weak-timers"))
@@ -132,10 +132,17 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
     }
     // If two threads have created one, the first wins, and the other's is released.
     return state.withLock { state in
-      if let queue = state.queues[modes] { return .success(queue.id) }
+      if let queue = state.queues[modes] { return .success((queue.id, false)) }
       state.queues[modes] = made
-      return .success(made.id)
+      return .success((made.id, true))
     }
+  }
+
+  package func dropWeakTimerQueue(_ id: UInt64) {
+    let dropped = state.withLock { state in
+      state.queues.first { $0.value.id == id }.flatMap { state.queues.removeValue(forKey: $0.key) }
+    }
+    if let dropped { _ = QueueCore.release(dropped.id) }
   }
 }
 

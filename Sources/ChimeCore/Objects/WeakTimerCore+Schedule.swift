@@ -37,11 +37,6 @@ extension WeakTimerCore {
   private func start(
     on loop: any WeakTimerLoop, _ modes: LoopModes, _ first: Int64, _ tolerance: Int64, _ timer: inout UInt64
   ) -> Status {
-    let queue: UInt64
-    switch loop.weakTimerQueue(in: modes) {
-    case .success(let id): queue = id
-    case .failure(let status): return status
-    }
     let schedule = Schedule(
       first: first, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: tolerance)
     // SAFETY: the finalizer releases the reference, or the failure does.
@@ -49,7 +44,18 @@ extension WeakTimerCore {
     let options = unsafe TimerOptions(
       handler: WeakTimerCore.handler, context: Context(context.toOpaque()), finalizer: WeakTimerCore.finalizer,
       target: subject.targetID, selfRelease: true)
-    let status = unsafe TimerRef.create(on: queue, options, schedule, out: &timer)
+    var status = Status.unknownHandle
+    // Another call, which was refused its timer, may drop the queue that it has made.
+    while status == .unknownHandle, !loop.hasEnded {
+      switch loop.weakTimerQueue(in: modes) {
+      case .success(let queue):
+        status = unsafe TimerRef.create(on: queue.id, options, schedule, out: &timer)
+        if status.isFailure, queue.isNew { loop.dropWeakTimerQueue(queue.id) }
+      case .failure(let refused):
+        unsafe context.release()
+        return refused
+      }
+    }
     if status.isFailure { unsafe context.release() }
     return status
   }

@@ -4,8 +4,10 @@ import Synchronization
 package protocol WeakTimerLoop: AnyObject, Sendable {
   /// Whether the loop's thread has ended.
   var hasEnded: Bool { get }
-  /// The id of the queue of the weak timers in these modes.
-  func weakTimerQueue(in modes: LoopModes) -> Result<UInt64, Status>
+  /// The id of the queue of the weak timers in these modes, and whether this call has made it.
+  func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status>
+  /// Releases such a queue, for which there was no timer after all.
+  func dropWeakTimerQueue(_ id: UInt64)
 }
 
 /// A timer on a run loop, like Foundation's `Timer`, that does not keep its target alive: once the target is gone, the

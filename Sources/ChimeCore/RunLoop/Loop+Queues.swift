@@ -73,10 +73,9 @@ extension Loop {
     }
   }
 
-  /// The queue of the weak timers in these modes.
-  package func weakTimerQueue(in modes: LoopModes) -> Result<UInt64, Status> {
+  package func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status> {
     func find(_ state: State) -> UInt64? { state.weakTimerQueues.first { $0.modes == modes }?.queue }
-    if let queue = state.withLock({ find($0) }) { return .success(queue) }
+    if let queue = state.withLock({ find($0) }) { return .success((queue, false)) }
     return makeQueue(in: modes, QueueOptions(label: "chime.weak-timers")).flatMap { made in
       // If two threads have created one, the first wins and the other's is released. So is one that the loop's end has
       // not seen.
@@ -87,10 +86,19 @@ extension Loop {
         state.weakTimerQueues.append((modes, made))
         return nil
       }
-      guard let other else { return .success(made) }
+      guard let other else { return .success((made, true)) }
       _ = QueueCore.release(made)
-      return other
+      return other.map { ($0, false) }
     }
+  }
+
+  package func dropWeakTimerQueue(_ id: UInt64) {
+    state.withLock { state in
+      if let index = state.weakTimerQueues.firstIndex(where: { $0.queue == id }) {
+        state.weakTimerQueues.remove(at: index)
+      }
+    }
+    _ = QueueCore.release(id)
   }
 }
 
