@@ -11,13 +11,11 @@ final class NamedHandlers: Sendable {
     private let finalizer: ContextFunction?
 
     private enum Use {
-      static let waiting: UInt8 = 0
-      static let called: UInt8 = 1
-      static let removed: UInt8 = 2
+      case waiting, called, removed
     }
 
-    /// Decides between a call that starts and a removal (P15, Sources/README.md).
-    private let use = Atomic<UInt8>(Use.waiting)
+    /// Decides between a call that starts and a removal.
+    private let use = Locked(Use.waiting)
 
     init(_ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?) {
       self.key = key
@@ -34,17 +32,25 @@ final class NamedHandlers: Sendable {
     /// Calls the handler unless it was removed. Ticks of one timer never overlap, and neither do these calls. False if
     /// it has ended its thread.
     func call(_ tick: TickRecord) -> Bool {
-      let start = use.compareExchange(expected: Use.waiting, desired: Use.called, ordering: .acquiringAndReleasing)
-      guard start.exchanged else { return true }
+      let starts = use.withLock { use in
+        if use == .waiting { use = .called }
+        return use == .called
+      }
+      if !starts { return true }
       var tick = tick
       tick.context = context
       let returned = handler(tick)
-      _ = use.compareExchange(expected: Use.called, desired: Use.waiting, ordering: .acquiringAndReleasing)
+      use.withLock { use in if use == .called { use = .waiting } }
       return returned
     }
 
     /// No call starts any more. True if one is under way.
-    func remove() -> Bool { use.exchange(Use.removed, ordering: .acquiringAndReleasing) == Use.called }
+    func remove() -> Bool {
+      use.withLock { use in
+        defer { use = .removed }
+        return use == .called
+      }
+    }
   }
 
   private struct State {

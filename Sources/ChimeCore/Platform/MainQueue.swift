@@ -21,8 +21,7 @@ package enum MainQueue: ProcessState {
   }
   /// Whether `run` is under way (P18b, Sources/README.md).
   private static let isRunning = Atomic<Bool>(false)
-  /// Whether a stop is pending (P18, Sources/README.md).
-  private static let stop = Atomic<Bool>(false)
+  private static let stopRequest = StopRequest()
   private static let isPrepared = Locked(false)
   /// The end of a pipe that `requestStop` writes to, + 1; 0 until that is there.
   private static let stopWriter = Atomic<Int32>(0)
@@ -67,7 +66,7 @@ package enum MainQueue: ProcessState {
     isBeingRun ? "the main queue is busy" : "its main queue is not drained: chime_main_run does not run"
   }
 
-  static var stopIsPending: Bool { stop.load(ordering: .relaxed) }
+  static var stopIsPending: Bool { stopRequest.seemsPending }
 
   /// Opens what `run` needs; or says why it cannot run. The main thread.
   package static func prepareToRun() -> Status {
@@ -102,9 +101,9 @@ package enum MainQueue: ProcessState {
 
   /// Takes a stop that is pending, for the run that ends with it. The main thread.
   static func takeStop() -> Bool {
-    guard stop.load(ordering: .sequentiallyConsistent) else { return false }
+    guard stopRequest.isPending() else { return false }
     emptyStopFile()
-    return stop.exchange(false, ordering: .sequentiallyConsistent)
+    return stopRequest.take()
   }
 
   /// A stop is pending before there is something to read, so one that comes with it is seen after this.
@@ -139,7 +138,7 @@ package enum MainQueue: ProcessState {
   /// an atomic exchange and a write.
   package static func requestStop() -> Status {
     if Fork.isChild { return .forked }
-    if stop.exchange(true, ordering: .sequentiallyConsistent) { return .ignored }
+    guard stopRequest.make() else { return .ignored }
     let descriptor = stopWriter.load(ordering: .sequentiallyConsistent) - 1
     if descriptor >= 0 {
       let saved = Errno.current
@@ -156,7 +155,7 @@ package enum MainQueue: ProcessState {
   static func reinitialize() {
     isPrepared.reinitialize(false)
     isRunning.store(false, ordering: .relaxed)
-    stop.store(false, ordering: .relaxed)
+    stopRequest.reset()
     wasUsed.store(false, ordering: .relaxed)
     for end in [stopReader.exchange(-1, ordering: .relaxed), stopWriter.exchange(0, ordering: .relaxed) - 1]
     where unsafe end >= 0 && FileIdentity(of: end) == stopPipe { close(end) }

@@ -42,12 +42,13 @@ import Synchronization
   let index: UInt32
   /// Where a thread's state has the cache for this control block's slots (see `ThreadState.cache`).
   let cacheOffset: UInt32
-  /// What wakes a host-driven queue; see `wakeHost` (P11, Sources/README.md).
+  /// What wakes a host-driven queue; see `wakeHost`.
   let hostFile = Atomic<Int32>(-1)
-  let hostWakers = Atomic<Int32>(0)
-  /// The id of the host-driven queue that is to stop; 0 for none. An id that another queue left behind means nothing
-  /// (P11c, Sources/README.md).
-  let stopIsPending = Atomic<UInt64>(0)
+  /// Calls that use the control block, or the descriptor, for a moment, and those that wait for the descriptor; see
+  /// `pinned` (P7, Sources/README.md).
+  let pins = Atomic<Int32>(0)
+  /// Of a host-driven queue.
+  let stopRequest = StopRequest()
   private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
 
   /// When the queue will look at its wheel next; `Int64.max` for never, `QueueControlBlock.awake` while a pass is
@@ -158,6 +159,27 @@ struct SlotStore {
   /// Takes the id away; true for the one caller that did it.
   func retireID(_ id: UInt64) -> Bool {
     unsafe storage.pointee.id.compareExchange(expected: id, desired: 0, ordering: .sequentiallyConsistent).exchanged
+  }
+
+  /// Runs `body`, in which the control block does not become another queue's, and the host's descriptor, if there is one
+  /// yet, is not closed. Async-signal-safe.
+  ///
+  /// This raises the count, then reads the id or the descriptor; the end of a queue takes both away, then waits for the
+  /// count; all sequentially consistent, so one of the two sees the other (P7, Sources/README.md).
+  @inline(__always)
+  func pinned<Result>(_ body: () -> Result) -> Result {
+    unsafe storage.pointee.pins.add(1, ordering: .sequentiallyConsistent)
+    defer { unsafe storage.pointee.pins.subtract(1, ordering: .sequentiallyConsistent) }
+    return body()
+  }
+
+  var isPinned: Bool { unsafe storage.pointee.pins.load(ordering: .sequentiallyConsistent) > 0 }
+
+  /// Waits until nobody uses what has been taken away: a few instructions, as those who wait for the descriptor have been
+  /// woken.
+  func waitForPins() {
+    var backoff = Backoff()
+    while isPinned { backoff.pause() }
   }
 
   // MARK: Time

@@ -109,9 +109,6 @@ extension QueueCore {
       if !word.isFree || word.isEnqueued || word.hasWriter { isIdle = false }
     }
     guard isIdle, !isLimited || control.liveCount == 0 else { return }
-    // A thread that is looking at the queue has found its id before that was taken away (P7, Sources/README.md).
-    var backoff = Backoff()
-    while lookers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
     isClosed = true
     wheel.close()
     leaveRoom()
@@ -119,6 +116,7 @@ extension QueueCore {
     handOver?.close()
     if control.isWall { WallClock.remove(id) }
     control.core = nil
+    control.waitForPins()
     QueueControlBlocks.release(control, limited: isLimited, id: id)
   }
 

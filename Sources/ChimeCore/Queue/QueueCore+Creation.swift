@@ -156,7 +156,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.givesRecords.store(options.givesRecords, ordering: .relaxed)
     unsafe storage.pointee.isPlain.store(!isWall && !options.givesRecords, ordering: .relaxed)
     unsafe storage.pointee.honoursLeeway.store(!isVirtual || options.honoursLeeway, ordering: .relaxed)
-    unsafe storage.pointee.stopIsPending.store(0, ordering: .relaxed)
+    unsafe storage.pointee.stopRequest.reset()
     virtualNow = options.start
     if options.timerLimit > 0 {
       unsafe storage.pointee.slots.withLock { slots in

@@ -94,12 +94,11 @@ extension QueueCore {
 
 /// A function that one thread waits for while it runs on another, inside the same callbacks as the waiting thread.
 package final class SyncCall: @unchecked Sendable {
-  private enum Phase: UInt8, AtomicRepresentable {
+  private enum Phase {
     case waiting, started, done, abandoned, refused
   }
 
-  /// One swap from `waiting` decides (P6c, Sources/README.md).
-  private let phase = Atomic<Phase>(.waiting)
+  private let phase = Locked(Phase.waiting)
   let core: QueueCore
   private let caller = Standing.current
   // Called on the queue's thread while the caller waits, so never by two threads at once.
@@ -132,7 +131,7 @@ package final class SyncCall: @unchecked Sendable {
     // completes.
     if call.abandon() { return .shutDown }
     while !call.hasRun { _ = call.wakeUp.sleep(until: .max) }
-    return call.phase.load(ordering: .sequentiallyConsistent) == .refused ? .shutDown : .ok
+    return call.phase.withLock { $0 } == .refused ? .shutDown : .ok
   }
 
   /// On the queue: runs the function unless its caller has given up, or the queue has ended.
@@ -146,13 +145,13 @@ package final class SyncCall: @unchecked Sendable {
       core.withHooks { ThreadState.inside(core.control, continuing: caller) { _ in body() } }
     }
     if core.isAbandoned { return }
-    phase.store(.done, ordering: .sequentiallyConsistent)
+    phase.withLock { $0 = .done }
     wakeUp.signal()
   }
 
   /// Whether the function has run, or will not.
   private var hasRun: Bool {
-    let phase = phase.load(ordering: .sequentiallyConsistent)
+    let phase = phase.withLock { $0 }
     return phase == .done || phase == .refused
   }
 
@@ -163,6 +162,10 @@ package final class SyncCall: @unchecked Sendable {
   private func abandon() -> Bool { move(.waiting, .abandoned) }
 
   private func move(_ from: Phase, _ to: Phase) -> Bool {
-    phase.compareExchange(expected: from, desired: to, ordering: .sequentiallyConsistent).exchanged
+    phase.withLock { phase in
+      if phase != from { return false }
+      phase = to
+      return true
+    }
   }
 }

@@ -322,9 +322,9 @@ final class HostDriver: QueueDriver {
   var shouldYield: Bool { false }
 }
 
-/// The descriptor of a host-driven queue, in its control block, so that a waker needs no lock: it counts itself in,
-/// reads the descriptor and sets the timer. Whoever closes the queue takes the descriptor away, waits for the count,
-/// and closes it. So a late waker never touches a descriptor that the host has opened since (P11, Sources/README.md).
+/// The descriptor of a host-driven queue, in its control block, so that a waker needs no lock: it pins the control block,
+/// reads the descriptor and sets the timer. Whoever closes the queue takes the descriptor away, waits for the pins, and
+/// closes it. So a late waker never touches a descriptor that the host has opened since (P7, Sources/README.md).
 extension QueueControlBlock {
   var hostFile: Int32 { unsafe storage.pointee.hostFile.load(ordering: .sequentiallyConsistent) }
 
@@ -332,33 +332,27 @@ extension QueueControlBlock {
 
   /// Makes the descriptor readable. Async-signal-safe.
   func wakeHost() {
-    unsafe storage.pointee.hostWakers.add(1, ordering: .sequentiallyConsistent)
-    let file = hostFile
-    if file >= 0 {
+    pinned {
+      let file = hostFile
+      if file < 0 { return }
       let saved = Errno.current
       TimerFile.set(file, 0)
       Errno.current = saved
     }
-    unsafe storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent)
   }
 
   func closeHost() {
     let file = unsafe storage.pointee.hostFile.exchange(-1, ordering: .sequentiallyConsistent)
     if file < 0 { return }
     TimerFile.set(file, 0)  // wakes whoever polls
-    var backoff = Backoff()
-    while unsafe storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) != 0 { backoff.pause() }
+    waitForPins()
     withoutCancellation { TimerFile.close(file) }
   }
 
-  func stopIsPending(_ id: UInt64) -> Bool {
-    unsafe storage.pointee.stopIsPending.load(ordering: .sequentiallyConsistent) == id
-  }
+  func stopIsPending(_ id: UInt64) -> Bool { unsafe storage.pointee.stopRequest.isPending(for: id) }
 
-  /// Whether somebody is polling whoever has to stop.
-  func stopsPoller(_ id: UInt64) -> Bool {
-    unsafe stopIsPending(id) && storage.pointee.hostWakers.load(ordering: .sequentiallyConsistent) > 0
-  }
+  /// Whether whoever has to stop may be waiting for the descriptor.
+  func stopsPoller(_ id: UInt64) -> Bool { stopIsPending(id) && isPinned }
 
   /// See `QueueControlBlockStorage.watched`.
   var watched: UInt32 {
@@ -386,36 +380,23 @@ extension QueueControlBlock {
     if result.exchanged { wakeHost() }
   }
 
-  func requestStop(_ id: UInt64) -> Bool {
-    var current = unsafe storage.pointee.stopIsPending.load(ordering: .sequentiallyConsistent)
-    // The queue may have ended since it was found; the next queue's stop must not be lost.
-    while current != id, self.id == id {
-      let result = unsafe storage.pointee.stopIsPending.compareExchange(
-        expected: current, desired: id, ordering: .sequentiallyConsistent)
-      if result.exchanged { return true }
-      current = result.original
-    }
-    return false
-  }
+  /// The queue may have ended since it was found; the next queue's stop must not be lost.
+  func requestStop(_ id: UInt64) -> Bool { unsafe storage.pointee.stopRequest.make(for: id, while: { self.id == id }) }
 
-  func takeStop(_ id: UInt64) -> Bool {
-    unsafe storage.pointee.stopIsPending.compareExchange(
-      expected: id, desired: 0, ordering: .sequentiallyConsistent
-    ).exchanged
-  }
+  func takeStop(_ id: UInt64) -> Bool { unsafe storage.pointee.stopRequest.take(for: id) }
 }
 
 extension QueueCore {
   /// Waits until the descriptor is readable, the queue ends or is to stop, a signal arrives, or `timeout` nanoseconds
   /// (rounded up to milliseconds) are over.
   private func pollHost(_ timeout: Int64) {
-    unsafe control.storage.pointee.hostWakers.add(1, ordering: .sequentiallyConsistent)
-    defer { unsafe control.storage.pointee.hostWakers.subtract(1, ordering: .sequentiallyConsistent) }
-    let file = control.hostFile
-    // Read after the descriptor, which may be that of the next queue in the control block. A stop that came before the
-    // queue was armed has left nothing but the request; one that comes from here on finds this thread counted (P11c,
-    // Sources/README.md).
-    if file < 0 || isClosing.load(ordering: .sequentiallyConsistent) || control.stopIsPending(id) { return }
-    Descriptors.wait(file, timeout: timeout)
+    control.pinned {
+      let file = control.hostFile
+      // Read after the descriptor, which may be that of the next queue in the control block. A stop that came before the
+      // queue was armed has left nothing but the request; one that comes from here on finds this thread's pin (P11c,
+      // Sources/README.md).
+      if file < 0 || isClosing.load(ordering: .sequentiallyConsistent) || control.stopIsPending(id) { return }
+      Descriptors.wait(file, timeout: timeout)
+    }
   }
 }

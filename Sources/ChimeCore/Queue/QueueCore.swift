@@ -62,8 +62,6 @@ package final class QueueCore: @unchecked Sendable {
   let outstanding = Atomic<Int>(0)
   /// Threads inside `run` that return when nothing is left to run (P5b, Sources/README.md).
   let runners = Atomic<Int>(0)
-  /// Calls that use the queue's control block for a moment; see `whileItLives` (P7, Sources/README.md).
-  let lookers = Atomic<Int>(0)
   let isClosing = Atomic<Bool>(false)
   let passLock = Atomic<UInt8>(PassLock.free)
   /// Set by whoever wants a pass, before it tries the pass lock. A pass looks at it after it has released the lock
@@ -190,14 +188,10 @@ package final class QueueCore: @unchecked Sendable {
 }
 
 extension QueueCore {
-  /// Runs `body`, which waits for nobody, if the queue lives and has not been released; otherwise `nil`. Meanwhile the
-  /// queue does not end, and its control block does not become another queue's. This raises the count, then reads the
-  /// id; the end of a queue takes the id away, then waits for the count: one of the two sees the other (P7,
-  /// Sources/README.md).
+  /// Runs `body`, which waits for nobody, if the queue has not been released; otherwise `nil`. Meanwhile its control block
+  /// does not become another queue's.
   func whileItLives<Result>(_ body: () -> Result) -> Result? {
-    lookers.add(1, ordering: .sequentiallyConsistent)
-    defer { lookers.subtract(1, ordering: .sequentiallyConsistent) }
-    return control.id == id ? body() : nil
+    control.pinned { control.id == id ? body() : nil }
   }
 
   /// Whether nothing of the queue runs or will run.

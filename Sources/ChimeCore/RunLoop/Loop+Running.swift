@@ -135,22 +135,15 @@ extension Loop {
   /// Makes the innermost run return; if none is under way, the next one returns at once. Ignored while a stop is
   /// pending.
   package func stop() -> Status {
-    state.withLock { state in
-      if state.stopIsPending { return .ignored }
-      state.stopIsPending = true
-      wantsOut.store(true, ordering: .relaxed)
-      state.wakeThread()
-      return .ok
-    }
+    guard stopRequest.make() else { return .ignored }
+    state.withLock { $0.wakeThread() }
+    return .ok
   }
 
   private func takeStop(_ state: inout State) -> Bool {
     if state.isEnding { return true }
     if state.runs.last?.isOfMainQueue == true { return MainQueue.takeStop() }
-    guard state.stopIsPending else { return false }
-    state.stopIsPending = false
-    wantsOut.store(false, ordering: .relaxed)
-    return true
+    return stopRequest.take()
   }
 
   // MARK: On a thread of its own
@@ -182,7 +175,7 @@ extension Loop {
     // Not a stop, which would end the innermost run only.
     state.withLock { state in
       state.isEnding = true
-      wantsOut.store(true, ordering: .relaxed)
+      _ = stopRequest.make()
       state.wakeThread()
     }
     return .ok

@@ -37,7 +37,6 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     var runs: [Run] = []
     /// The number of the newest round of visits; see `Loop.Round`.
     var lastRound: UInt64 = 0
-    var stopIsPending = false
     /// `release` was called: every run returns, and the thread ends.
     var isEnding = false
     /// The timer that the thread waits for; -1 after the loop's end.
@@ -60,9 +59,8 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   private let thread = Atomic<UInt64>(0)
   /// See `end` (P18d, Sources/README.md).
   private let ended = Atomic<Bool>(false)
-  /// A stop is pending, or the loop is ending: the pass that runs gives up its slice. A hint: `state` decides
-  /// (P18c, Sources/README.md).
-  let wantsOut = Atomic<Bool>(false)
+  /// Also made by `release`.
+  let stopRequest = StopRequest()
 
   private static let table = HandleTable<Loop>(.runLoop)
   private static let mainLoop = Locked<Loop?>(nil)

@@ -126,7 +126,7 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   var mayNeverRun: Bool { true }
   var hasEnded: Bool { loop.hasEnded }
   var shouldYield: Bool {
-    loop.wantsOut.load(ordering: .relaxed) || isMainQueue && MainQueue.isBeingRun && MainQueue.stopIsPending
+    loop.stopRequest.seemsPending || isMainQueue && MainQueue.isBeingRun && MainQueue.stopIsPending
   }
 
   /// The loop's thread has ended.

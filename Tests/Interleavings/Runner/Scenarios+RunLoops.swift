@@ -1,6 +1,6 @@
 @testable import ChimeCore
 
-/// Chime's run loops: stops, and the loop's end (P18c, P18d).
+/// Chime's run loops: stops, and the loop's end (P11c, P18d).
 extension Scenario {
   static let runLoops: [Scenario] =
     [millisecond, 10 * second].map { interval in
@@ -17,7 +17,7 @@ extension Scenario {
           for _ in 0..<2 {
             world.call("run", answers: .stopped) { Loop.run(in: .default, timeout: .max, untilTick: false) }
           }
-          world.expect(loop?.wantsOut.load(ordering: .relaxed) == false, "a stop that was taken still ends slices")
+          world.expect(loop?.stopRequest.seemsPending == false, "a stop that was taken still ends slices")
           _ = QueueCore.shutdown(queue, timeout: .max)
         }
         world.thread("stopper") {
