@@ -1,6 +1,6 @@
 /*
- * poller.h - what threads that have nothing to do wait in, all in one: an epoll of kernel timers. Of the threads in it the
- * kernel wakes one for each time that comes, the one that came last.
+ * poller.h - where threads that have nothing to do wait, all in one place: for a time, for a bell, for a descriptor. Of the
+ * threads that wait there the system wakes one for each of these that comes, the one that began to wait last.
  */
 #ifndef CHIME_POLLER_H
 #define CHIME_POLLER_H
@@ -10,22 +10,39 @@
 
 #pragma GCC visibility push(hidden)
 
-/* A descriptor; -1: none. */
-int chime_poller_make(void);
-/* Adds a timer's descriptor, to be told of by a number. Each time that comes is told of once, to one thread. */
-bool chime_poller_add(int poller, int file, uint32_t number);
-/* The number of what has come; -1 at the end of the timeout (-1: none), and for a signal. */
-int chime_poller_wait(int poller, int milliseconds);
+/* What wakes a thread. */
+enum {
+  CHIME_POLLER_NOTHING, /* the end of its wait, or a signal */
+  CHIME_POLLER_TIME,    /* the time that was set */
+  CHIME_POLLER_BELL,
+  CHIME_POLLER_FILE /* the descriptor that was added */
+};
 
-/* A descriptor that has a poller tell of it each time that it rings; -1: none. */
-int chime_bell_make(void);
-void chime_bell_ring(int bell);
+/* Its descriptors; -1 for one that is not there. */
+typedef struct chime_poller {
+  int file, bell, timer;
+} chime_poller;
 
-/* Whether an open descriptor is a poller or a bell made here, in this process or in the one that it was forked from. */
-bool chime_poller_is_one(int file);
+/* False, and an error number, if there are not enough descriptors. */
+bool chime_poller_open(chime_poller *poller);
+/* In a forked child: closes the descriptors that came with the fork, unless the child has them stand for something else. */
+void chime_poller_close_inherited(const chime_poller *poller);
 
-/* How many processors there are. */
-int chime_processors(void);
+/* Has a thread woken each time that the descriptor becomes readable; it need not be read. */
+bool chime_poller_add(const chime_poller *poller, int file);
+
+/*
+ * Waits for what comes, that many nanoseconds at most; negative: without limit. The system may add the thread's slack to
+ * a limit, and nothing to a time that is set.
+ */
+int chime_poller_wait(const chime_poller *poller, int64_t nanoseconds);
+/* Whether such a limit is as good as a time that is set; else it is rounded up to milliseconds. */
+bool chime_poller_keeps_time(void);
+
+/* Sets the time, on CLOCK_MONOTONIC, at which one thread is woken; it replaces the one before. */
+void chime_poller_set(const chime_poller *poller, int64_t time);
+/* Wakes one thread. */
+void chime_poller_ring(const chime_poller *poller);
 
 #pragma GCC visibility pop
 

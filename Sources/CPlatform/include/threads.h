@@ -16,13 +16,19 @@
 
 /* ---- Threads ---------------------------------------------------------------------------------------------------- */
 
-/* 0 or an error number. */
+/*
+ * 0 or an error number. A detached one, which calls a host's functions, has 8 MiB of address space for its stack, whatever
+ * the C library gives.
+ */
 static inline int chime_thread_create(uintptr_t *thread, int is_detached, void *(*body)(void *), void *argument) {
   pthread_t made;
   pthread_attr_t attributes;
   int error;
   pthread_attr_init(&attributes);
-  if (is_detached) pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  if (is_detached) {
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, (size_t)8 << 20);
+  }
   error = pthread_create(&made, &attributes, body, argument);
   pthread_attr_destroy(&attributes);
   if (error == 0) *thread = (uintptr_t)made;

@@ -1,47 +1,36 @@
 import Synchronization
 
-/// Wakes a queue that lives on the threads of `Pool`.
+/// Wakes a queue that lives on the threads of the pool: its passes, and the functions that threads wait for, are the turns
+/// of one item.
 final class PoolDriver: QueueDriver {
   private let item: PoolItem
   private let calls = Locked<[SyncCall]>([])
-  /// A pass was asked for that has not begun; when one is to come. So that a function alone brings none.
-  private let isWoken = Atomic<Bool>(false)
-  private let armed = Atomic<Int64>(.max)
   private let isConcurrent: Bool
 
   init(_ core: QueueCore, _ qos: QualityOfService, isConcurrent: Bool) {
     self.isConcurrent = isConcurrent
     item = PoolItem(qos)
     // Holds both until `close`.
-    item.open { [self] in turn(core) }
+    item.open { [self] wants in turn(core, wants) }
   }
 
-  private func turn(_ core: QueueCore) {
-    let calls = self.calls.withLock { calls in
-      defer { calls = [] }
-      return calls
+  private func turn(_ core: QueueCore, _ wants: PoolItem.Wants) {
+    if wants.contains(.calls) {
+      let calls = self.calls.withLock { calls in
+        defer { calls = [] }
+        return calls
+      }
+      for call in calls {
+        call.run()
+        if core.isAbandoned { return }
+      }
     }
-    for call in calls {
-      call.run()
-      if core.isAbandoned { return }
-    }
-    let isDue = armed.load(ordering: .relaxed) <= core.control.now
-    if isWoken.exchange(false, ordering: .sequentiallyConsistent) || isDue || calls.isEmpty {
-      armed.store(.max, ordering: .relaxed)
-      core.pass()
-    }
+    if wants.contains(.pass) { core.pass() }
   }
 
-  func arm(at time: Int64?) {
-    let time = time ?? .max
-    armed.store(time, ordering: .relaxed)
-    item.arm(at: time)
-  }
+  func arm(at time: Int64?) { item.arm(at: time ?? .max) }
 
-  func wake(_ core: QueueCore) {
-    isWoken.store(true, ordering: .sequentiallyConsistent)
-    withoutCancellation { item.run() }
-  }
+  func wake(_ core: QueueCore) { withoutCancellation { item.run() } }
 
   func close() { item.close() }
 
@@ -60,7 +49,7 @@ final class PoolDriver: QueueDriver {
         calls.append(call)
         return .ok
       }
-      if status == .ok { withoutCancellation { item.run() } }
+      if status == .ok { withoutCancellation { item.run(.calls) } }
       return status
     }
   }
@@ -80,12 +69,12 @@ extension QueueCore {
   {
     if Fork.isChild { return .failure(.forked) }
     guard options.clock != .boottime else { return .failure(.noBootTime) }
-    let status = Pool.prepare(1)
+    let status = Pool.prepare()
     if status != .ok { return .failure(status) }
     let made = make(options, handOver: isConcurrent ? PoolQueue(qos) : nil) {
       PoolDriver($0, qos, isConcurrent: isConcurrent)
     }
-    if case .failure = made { Pool.unprepare(1) }
+    if case .failure = made { Pool.unprepare() }
     return made
   }
 }

@@ -32,7 +32,7 @@ package enum WallClock: ProcessState {
   /// them. Answers resource without a descriptor or a thread, noMemory, forked in a child.
   static func watch() -> Status {
     let isOn = watched.withLock { $0.file >= 0 }
-    let status = isOn ? .ok : Pool.prepare(1)
+    let status = isOn ? .ok : Pool.prepare()
     if status != .ok { return status }
     return watched.withLock { watch in
       guard watch.queues.makesRoom() else { return Memory.refusal }

@@ -1,17 +1,17 @@
-/// What a concurrent queue has handed over to its dispatch queue and that has not begun: deliveries, by their slots, and
-/// functions. Runners do it, each of which takes one thing after the other for as long as there is any. The first is made
-/// with the queue, the others as they are wanted, and kept; where one cannot be made, those that are there do its work. So
-/// handing over makes no object, as a block would (promise 19). Any thread.
-final class HandOver: @unchecked Sendable {
-  // Unchecked: everything that changes is behind the lock.
-  private static var mostRunners: Int { 48 }
-  /// After so many turns a runner lets other work of the dispatch queue go first.
-  private static var turnsAtOnce: Int { 64 }
+import Synchronization
 
-  private enum Item {
-    case delivery(UInt32)
-    case function(QueuedFunction)
-  }
+/// What a concurrent queue has handed over and that has not begun: deliveries, by their slots, and functions. Runners do
+/// it. The first is made with the queue, the others as they are wanted, and kept; where one cannot be made, those that
+/// are there do its work. So handing over makes no object, as a block would (promise 19). Any thread.
+///
+/// Deliveries wait in a ring behind a lock. Runners take them out of a batch that all of them share, one at a time and
+/// without the lock, which is taken once for each batch. So they begin in order, and a handler that stays long keeps
+/// nothing back. While more waits than has begun, one runner is on its way that has not begun either.
+final class HandOver: @unchecked Sendable {
+  // Unchecked: everything that changes is behind the lock, but for the batch.
+  private static var mostRunners: Int { 48 }
+  /// After so many turns a runner lets other work of its threads go first; after a millisecond, too.
+  private static var turnsAtOnce: Int { 64 }
 
   private struct State {
     /// The queue, from its opening to its end.
@@ -24,20 +24,9 @@ final class HandOver: @unchecked Sendable {
     /// Whose turn is next, so that neither keeps the other waiting.
     var functionIsNext = false
     var runners: [any Runner] = []
-    /// A bit for each runner that has nothing to do.
+    /// A bit for each runner that has nothing to do, and for each that was asked for by another one and has not begun.
     var idle: UInt64 = 0
-
-    var hasWork: Bool { count > 0 || !functions.isEmpty }
-
-    mutating func next() -> Item? {
-      functionIsNext.toggle()
-      if functionIsNext || count == 0, let function = functions.popFirst() { return .function(function) }
-      if count == 0 { return nil }
-      let slot = slots[first]
-      first = first + 1 == slots.capacity ? 0 : first + 1
-      count -= 1
-      return .delivery(slot)
-    }
+    var asked: UInt64 = 0
 
     mutating func append(_ slot: UInt32) {
       if count == slots.capacity { invariantFailure("a delivery more than there are slots", Int64(count)) }
@@ -45,10 +34,34 @@ final class HandOver: @unchecked Sendable {
       slots[place < slots.capacity ? place : place - slots.capacity] = slot
       count += 1
     }
+
+    mutating func takeFirst() -> UInt32 {
+      let slot = slots[first]
+      first = first + 1 == slots.capacity ? 0 : first + 1
+      count -= 1
+      return slot
+    }
+
+    /// A runner that has nothing to do, and is asked for.
+    mutating func ask() -> (any Runner)? {
+      if idle == 0 { return nil }
+      let bit = idle & (0 &- idle)
+      idle &= ~bit
+      asked |= bit
+      return runners[bit.trailingZeroBitCount]
+    }
+  }
+
+  /// What is to be done after the lock has been released, so that one runner is on its way.
+  private enum Help {
+    case none
+    case ask(any Runner)
+    case make
   }
 
   private let target: any BlockQueue
   private let state = Locked(State())
+  private let batch = DeliveryBatch()
 
   init(_ target: any BlockQueue) {
     self.target = target
@@ -84,45 +97,96 @@ final class HandOver: @unchecked Sendable {
 
   func add(_ slot: TimerSlot) { add { $0.append(slot.index) } }
   func add(_ function: QueuedFunction) { add { $0.functions.append(function) } }
+  func add(_ slots: PassList<UInt32>) {
+    add { state in
+      for i in slots.indices { state.append(slots[i]) }
+    }
+  }
 
   private func add(_ append: (inout State) -> Void) {
-    let (runner, number): ((any Runner)?, Int) = state.withBusyLock { state in
-      append(&state)
-      if state.idle == 0 { return (nil, state.runners.count) }
-      let number = state.idle.trailingZeroBitCount
-      state.idle &= state.idle - 1
-      return (state.runners[number], number)
+    give(
+      state.withBusyLock { state in
+        append(&state)
+        return help(&state)
+      })
+  }
+
+  /// Something waits: what to do so that a runner is on its way.
+  private func help(_ state: inout State) -> Help {
+    if state.asked != 0 { return .none }
+    if let runner = state.ask() { return .ask(runner) }
+    return state.runners.count < HandOver.mostRunners ? .make : .none
+  }
+
+  private func give(_ help: Help) {
+    switch help {
+    case .none: break
+    case .ask(let runner): runner.run()
+    case .make: addRunner()
     }
-    if let runner { runner.run() } else if number < HandOver.mostRunners { addRunner() }
   }
 
   /// All runners have something to do: another one may begin earlier than they come to an end.
   @inline(never)
   private func addRunner() {
     _ = Memory.promises {
-      let number = state.withLock { state in
+      let runner = state.withLock { state -> (any Runner)? in
         let number = state.runners.count
-        if state.core == nil || number == HandOver.mostRunners { return -1 }
+        if state.core == nil || number == HandOver.mostRunners { return nil }
         state.runners.append(target.makeRunner { [self] in work(number) })
-        return number
+        state.asked |= 1 << UInt64(number)
+        return state.runners[number]
       }
-      if number >= 0 { state.withLock { $0.runners.indices.contains(number) ? $0.runners[number] : nil }?.run() }
+      runner?.run()
       return true
     }
   }
 
-  /// What a runner does.
+  private enum Turn {
+    case nothing
+    case function(QueuedFunction)
+    case deliveries
+  }
+
+  /// What a runner does next. The batch is filled when it is empty; only here, so that whoever finds it empty behind the
+  /// lock knows that nothing waits but what is in the ring.
+  private func next(_ state: inout State, _ number: Int) -> Turn {
+    state.asked &= ~(1 << UInt64(number))
+    if state.core == nil { return .nothing }
+    state.functionIsNext.toggle()
+    let isEmpty = batch.count == 0
+    if state.functionIsNext || isEmpty && state.count == 0, let function = state.functions.popFirst() {
+      return .function(function)
+    }
+    if isEmpty, state.count > 0 {
+      batch.fill(min(state.count, DeliveryBatch.size)) { state.takeFirst() }
+    } else if isEmpty {
+      if number < state.runners.count { state.idle |= 1 << UInt64(number) }
+      return .nothing
+    }
+    return .deliveries
+  }
+
+  /// What a runner does in a turn.
   private func work(_ number: Int) {
-    for _ in 0..<HandOver.turnsAtOnce {
-      let (core, item): (QueueCore?, Item?) = state.withBusyLock { state in
-        let item = state.next()
-        if item == nil, number < state.runners.count { state.idle |= 1 << UInt64(number) }
-        return (state.core, item)
+    var turns = 0
+    while turns < HandOver.turnsAtOnce {
+      let (core, turn, help): (QueueCore?, Turn, Help) = state.withBusyLock { state in
+        let turn = self.next(&state, number)
+        var isMore = state.count > 0 || !state.functions.isEmpty
+        if case .deliveries = turn { isMore = isMore || batch.count > 1 } else { isMore = isMore || batch.count > 0 }
+        return (state.core, turn, isMore ? self.help(&state) : .none)
       }
-      guard let core, let item else { return }
-      switch item {
-      case .delivery(let slot): core.deliverHandedOver(Slab.slot(slot))
-      case .function(let function): core.runHandedOver(function)
+      guard let core else { return }
+      give(help)
+      switch turn {
+      case .nothing: return
+      case .function(let function):
+        core.runHandedOver(function)
+        turns += 1
+      case .deliveries:
+        let count = core.deliverHandedOver(atMost: HandOver.turnsAtOnce - turns) { batch.next().map { Slab.slot($0) } }
+        turns = count < 0 ? HandOver.turnsAtOnce : turns + count
       }
       if core.isAbandoned { return }
     }

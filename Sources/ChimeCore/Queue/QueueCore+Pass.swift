@@ -193,9 +193,16 @@ extension QueueCore {
         if isAbandoned { return }
         deliveries += 1
         if limit.end != .max, deliveries >= limit.count || time > limit.end || driver.shouldYield { break }
-      } else {
-        enqueueDelivery(slot)
+      } else if slot.set(TimerWord.enqueuedBit) {
+        // (P4d, Sources/README.md.)
+        outdated.append(item.slot)
       }
+    }
+    if !outdated.isEmpty {
+      // Counted until the hooks have ended, which come after the timers' own ends.
+      outstanding.add(outdated.count, ordering: .sequentiallyConsistent)
+      handOver?.add(outdated)
+      outdated.removeAll()
     }
     batchIsOpen = readyNext < ready.count
     if !batchIsOpen {
@@ -232,21 +239,32 @@ extension QueueCore {
     handOver?.add(slot)
   }
 
-  /// What a runner does with it.
-  func deliverHandedOver(_ slot: TimerSlot) {
+  /// What a runner does with deliveries, as long as there are some: so many at most, and no more after a millisecond.
+  /// - Returns: how many it has delivered; negative when time was up.
+  func deliverHandedOver(atMost most: Int, _ next: () -> TimerSlot?) -> Int {
+    guard var slot = next() else { return 0 }
+    var count = 0
+    var isOver = false
+    let end = control.now.saturatingAdd(QueueCore.nanosecondsPerSlice)
     withHooks {
       ThreadState.inside(control) { frame in
-        let word = slot.clear(TimerWord.enqueuedBit)
-        if word.isReleased {
-          if slot.own() { dispose(of: slot, frame) }
-        } else {
-          _ = deliver(slot, .due, of: nil, frame)
+        while true {
+          count += 1
+          let word = slot.clear(TimerWord.enqueuedBit)
+          if word.isReleased {
+            if slot.own() { dispose(of: slot, frame) }
+          } else if deliver(slot, .due, of: nil, frame) > end {
+            isOver = true
+          }
+          guard !isAbandoned, !isOver, count < most, let another = next() else { return }
+          slot = another
         }
       }
     }
-    if isAbandoned { return }
-    outstanding.subtract(1, ordering: .sequentiallyConsistent)
+    if isAbandoned { return count }
+    outstanding.subtract(count, ordering: .sequentiallyConsistent)
     if isClosing.load(ordering: .sequentiallyConsistent) { control.wake() }
+    return isOver ? -1 : count
   }
 
   // MARK: Ends of slots

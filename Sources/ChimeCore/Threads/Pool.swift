@@ -1,0 +1,169 @@
+internal import CPlatform
+import Synchronization
+
+/// Chime's own threads, on which serial, concurrent and global queues run, shared by all queues of the process.
+///
+/// A thread that has nothing to do waits in one poller for three things: the earliest time that any item wants, a bell,
+/// and steps of the wall clock. The kernel wakes one thread, the one that went to sleep last. That thread runs the item,
+/// which is a queue's pass, itself. Before that it sees to it that another thread wakes up for the next time that is
+/// wanted, so a slow handler holds up no other queue. One wait has the time in it where that is enough: a queue that is
+/// alone costs one system call a wake-up.
+///
+/// At any time one thread more than there are turns can wait, as long as there are as many items: the thread that takes
+/// the last turn begins another. But while every processor has a turn, the last thread that waits takes none, unless no
+/// turn has ended for a millisecond: only handlers that stay long make threads. (P12, P12b, Sources/README.md.)
+package enum Pool: ProcessState {
+  static var mostThreads: Int { 255 }
+  /// How long an item may wait for a turn while every processor has one and none ends.
+  static var patience: Int64 { 1_000_000 }
+  /// Other threads need not look after a time that comes within this long after a turn has begun.
+  static var grace: Int64 { 50_000 }
+  /// A thread that waits while others do ends after so long.
+  static var idleTime: Int64 { 5_000_000_000 }
+  /// A sleep and a wake-up cost more than waiting that long.
+  static var shortestSleep: Int64 { 5_000 }
+  /// How long a thread waits for a bell before it sleeps, where bells come soon after that.
+  static var spinTime: Int64 { 30_000 }
+  /// The longest wait whose end the kernel does not put off by more than the thread's slack.
+  static var longestLimit: Int64 { 25_000_000 }
+
+  /// What a thread does next.
+  enum Step {
+    /// Gives an item its turn. `begins`: and begins another thread before that.
+    case run(PoolItem, PoolItem.Wants, begins: Bool)
+    /// Waits without sleeping until the time, or until something is wanted.
+    case spin(until: Int64)
+    /// Sleeps; for so many nanoseconds at most, if not negative.
+    case wait(limit: Int64, isKeeper: Bool)
+    case end
+  }
+
+  // Without priority inheritance: that hands the lock over, and so each of the threads that wait for it has to be
+  // scheduled before the next one gets it. It is held for some instructions and system calls that do not wait.
+  static let state = Locked(PoolState(), inherits: false)
+  /// Something is wanted: ends spinning. A hint, looked at without the lock; nothing is read by what it says.
+  static let isWanted = Atomic<Bool>(false)
+
+  static func makeGlobals() { state.withLock { _ in } }
+
+  /// A child has no threads, and begins with a poller of its own.
+  static func reinitialize() {
+    state.reinitialize()
+    unsafe withUnsafePointer(to: state.withLock { $0.poller }) { unsafe chime_poller_close_inherited($0) }
+    state.reinitialize(PoolState())
+    isWanted.store(false, ordering: .relaxed)
+  }
+
+  // MARK: Items
+
+  /// Counts one more item, and sees to it that there is a thread; `unprepare`, or the item's end, takes it back.
+  /// - Returns: ok; resource; noMemory.
+  static func prepare() -> Status {
+    Fork.watch()
+    let (status, begins) = state.withLock { $0.prepare() }
+    if status != .ok || !begins || begin() { return status }
+    // Without a thread of its own it runs on those that there are.
+    return state.withLock { state in
+      if state.threads > 0 { return .ok }
+      state.items -= 1
+      return .resource
+    }
+  }
+
+  static func unprepare() { state.withLock { $0.items -= 1 } }
+
+  /// Has steps of the wall clock told to `WallClock` by a thread. Some item is prepared.
+  static func watch(_ file: Int32) -> Bool {
+    unsafe withUnsafePointer(to: state.withLock { $0.poller }) { unsafe chime_poller_add($0, file) }
+  }
+
+  // MARK: Threads
+
+  /// Begins a thread that was counted; false if there is none.
+  private static func begin() -> Bool {
+    if OwnThread.start(name: "chime.pool", work) == .ok { return true }
+    state.withLock { state in
+      state.threads -= 1
+      state.born -= 1
+    }
+    return false
+  }
+
+  private static func work() {
+    chime_schedule_as_usual()
+    let epoch = Fork.epoch
+    var priority = ThreadPriority(usual: state.withLock { $0.usualNice })
+    var came = Came.born
+    while true {
+      let (step, poller) = state.withBusyLock { ($0.next(came), $0.poller) }
+      switch step {
+      case .run(let item, let wants, let begins):
+        if begins { _ = Memory.promises { begin() } }
+        priority.set(item.qos)
+        item.turn(wants)
+        if Fork.epoch != epoch { return }
+        came = .fromTurn(item)
+      case .spin(let time):
+        spin(until: time)
+        came = .fromSpin
+      case .wait(let limit, let isKeeper):
+        priority.set(.default)
+        let event = unsafe withUnsafePointer(to: poller) { poller in
+          unsafe withoutCancellation { unsafe chime_poller_wait(poller, limit) }
+        }
+        if Int(event) == CHIME_POLLER_FILE { WallClock.hasStepped() }
+        came = .fromWait(isKeeper: isKeeper, isOver: Int(event) == CHIME_POLLER_NOTHING)
+      case .end: return
+      }
+    }
+  }
+
+  private static func spin(until time: Int64) {
+    while !isWanted.load(ordering: .relaxed), Clock.monotonic.now < time {
+      for _ in 0..<8 { chime_pause() }
+    }
+  }
+
+  /// Where a thread comes from that asks what to do.
+  enum Came {
+    case born
+    case fromTurn(PoolItem)
+    case fromSpin
+    case fromWait(isKeeper: Bool, isOver: Bool)
+  }
+}
+
+/// The nice value of a thread of the pool: that of the class of its turn, where the system lets it change.
+struct ThreadPriority {
+  private let usual: Int32
+  private var present: Int32
+  private var isFixed = false
+
+  init(usual: Int32) {
+    self.usual = usual
+    present = chime_nice()
+    set(.default)
+  }
+
+  mutating func set(_ qos: QualityOfService) {
+    let wanted = max(-20, min(19, usual + qos.nice))
+    if wanted == present || isFixed { return }
+    if chime_set_nice(wanted) { present = wanted } else { isFixed = true }
+  }
+}
+
+extension QualityOfService {
+  /// What a thread's nice value has added to it.
+  fileprivate var nice: Int32 { [10, 5, 0, -2, -5][rank] }
+
+  /// 0 to 4.
+  var rank: Int {
+    switch number {
+    case QualityOfService.background.number: 0
+    case QualityOfService.utility.number: 1
+    case QualityOfService.userInitiated.number: 3
+    case QualityOfService.userInteractive.number: 4
+    default: 2
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/// What threads of the pool run: a queue's passes, or a runner of a concurrent queue. An item has one turn at a time, on
+/// whichever thread; it asks for one now (`run`) or at a time (`arm`). It counts as prepared.
+final class PoolItem: Runner, @unchecked Sendable {
+  // Unchecked: all that changes is behind the pool's lock, the body the one's whose turn it is.
+
+  /// What a turn is for.
+  struct Wants: OptionSet {
+    let rawValue: UInt8
+    /// A pass, or whatever else the body does.
+    static var pass: Wants { Wants(rawValue: 1) }
+    /// The functions of `chime_queue_sync` that wait for a turn.
+    static var calls: Wants { Wants(rawValue: 2) }
+  }
+
+  enum State { case resting, ready, running }
+
+  let qos: QualityOfService
+  private var body: (@Sendable (Wants) -> Void)?
+  var state = State.resting
+  /// What has been asked for since the last turn began.
+  var wants: Wants = []
+  var isClosed = false
+  /// When it wants a turn, and where that is in the heap.
+  var time = Int64.max
+  var place = -1
+  /// In the list of those that are ready, and when it came there.
+  var next: PoolItem?
+  var since: Int64 = 0
+
+  init(_ qos: QualityOfService) { self.qos = qos }
+
+  /// - Parameter body: called once a turn. It is released when the item has been closed.
+  func open(_ body: @escaping @Sendable (Wants) -> Void) { self.body = body }
+
+  /// The turn, on the thread that has it.
+  func turn(_ wants: Wants) { body?(wants) }
+
+  /// Asks for a turn at a time, in place of any time before; `.max` for none.
+  func arm(at time: Int64) {
+    Pool.state.withBusyLock { state in
+      if isClosed { return }
+      state.place(self, at: time)
+      // The thread that has the turn sees to the time at its end.
+      if self.state != .running { state.look(Clock.monotonic.now) }
+    }
+  }
+
+  func run() { run(.pass) }
+
+  func run(_ wants: Wants) {
+    Pool.state.withBusyLock { state in
+      if !isClosed { state.wantFromOutside(self, wants) }
+    }
+  }
+
+  func close() {
+    let body = Pool.state.withBusyLock { state in
+      state.close(self)
+      // A turn that is under way, perhaps the caller's, holds what it runs.
+      defer { self.body = nil }
+      return self.body
+    }
+    _ = body
+  }
+
+  // MARK: A turn of the caller's
+
+  /// Takes a turn on the calling thread; false if another one has it, or is about to.
+  func takeTurn() -> Bool {
+    Pool.state.withBusyLock { _ in
+      if state != .resting || isClosed { return false }
+      state = .running
+      return true
+    }
+  }
+
+  func endTurn() {
+    Pool.state.withBusyLock { state in
+      let now = Clock.monotonic.now
+      state.end(self, now)
+      // What the turn held up, or armed.
+      state.look(now)
+    }
+  }
+}
+
+/// Where a concurrent queue's handlers run.
+final class PoolQueue: BlockQueue {
+  private let qos: QualityOfService
+  init(_ qos: QualityOfService) { self.qos = qos }
+
+  func makeRunner(_ body: @escaping @Sendable () -> Void) -> any Runner {
+    // Refused for want of a thread or a descriptor only where there is none, which was seen when the queue was made.
+    _ = Pool.prepare()
+    let item = PoolItem(qos)
+    item.open { _ in body() }
+    return item
+  }
+}

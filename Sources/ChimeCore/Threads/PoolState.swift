@@ -1,0 +1,214 @@
+internal import CPlatform
+import Synchronization
+
+/// What the threads of the pool share, behind its lock: the items that want a turn, now or at a time; and which threads
+/// look after that.
+///
+/// While something is wanted and a thread waits, one of these is true: the bell has been rung, or the poller's time or
+/// the keeper's limit is not later than what is wanted, or a thread is about to ask for its next step. So no turn is
+/// forgotten: a thread asks for its next step before it waits, with the lock held from the question to the decision to
+/// wait; whoever wants something takes the lock, too (P12b, Sources/README.md).
+struct PoolState {
+  var poller = chime_poller(file: -1, bell: -1, timer: -1)
+  private var isRung = false
+  /// The time that the poller is set for; `.max`: none, or it has come.
+  private var timerTime = Int64.max
+  /// When the wait of the thread ends whose limit stands for a time; `.max`: there is none.
+  private var keeperTime = Int64.max
+  private var ready = ReadyItems()
+  private var heap = ItemHeap()
+  private var processors = 1
+  /// Of the thread that made the first queue.
+  private(set) var usualNice: Int32 = 0
+  /// How many items there are, with those that are about to be made.
+  var items = 0
+  /// All threads; those that have not asked for anything yet; those that wait; those that spin; and turns on threads of
+  /// the pool.
+  var threads = 0
+  var born = 0
+  private var idle = 0
+  private var spinning = 0
+  private var running = 0
+  /// When a turn ended last.
+  private var lastEnd = Int64.min / 2
+  /// When the thread went to sleep that did so last, and how many bells in a row have come soon after that.
+  private var lastWait = Int64.min / 2
+  private var soonRung = 0
+
+  // MARK: Items
+
+  /// Counts an item. Gives whether the caller has to begin a thread, which is counted.
+  mutating func prepare() -> (Status, begins: Bool) {
+    if poller.file < 0 {
+      guard unsafe chime_poller_open(&poller) else { return (.noTimerFile, false) }
+      processors = max(1, Int(chime_processors()))
+      usualNice = chime_nice()
+    }
+    guard heap.makesRoom(for: items + 1) else { return (Memory.refusal, false) }
+    items += 1
+    return (.ok, countsThread())
+  }
+
+  /// Whether a thread must begin, so that one can wait; counts it.
+  private mutating func countsThread() -> Bool {
+    guard idle + born + spinning == 0, threads < min(items, Pool.mostThreads) else { return false }
+    threads += 1
+    born += 1
+    return true
+  }
+
+  /// Something is wanted of an item.
+  mutating func want(_ item: PoolItem, _ wants: PoolItem.Wants, _ now: Int64) {
+    item.wants.formUnion(wants)
+    if item.state != .resting { return }
+    item.state = .ready
+    ready.append(item, now)
+  }
+
+  /// The same by whoever does not ask for a step afterwards.
+  mutating func wantFromOutside(_ item: PoolItem, _ wants: PoolItem.Wants) {
+    let wasResting = item.state == .resting
+    let now = Clock.monotonic.now
+    want(item, wants, now)
+    if wasResting { look(now) }
+  }
+
+  mutating func place(_ item: PoolItem, at time: Int64) { heap.place(item, at: time) }
+
+  /// Ends an item's turn.
+  mutating func end(_ item: PoolItem, _ now: Int64) {
+    lastEnd = now
+    item.state = .resting
+    if item.isClosed { return item.wants = [] }
+    if !item.wants.isEmpty { want(item, [], now) }
+  }
+
+  mutating func close(_ item: PoolItem) {
+    if item.isClosed { return }
+    item.isClosed = true
+    items -= 1
+    heap.remove(item)
+    if item.state == .ready {
+      ready.remove(item)
+      item.state = .resting
+    }
+  }
+
+  // MARK: The next step of a thread
+
+  mutating func next(_ came: Pool.Came) -> Pool.Step {
+    let now = Clock.monotonic.now
+    if !arrive(came, now) { return .end }
+    if timerTime <= now { timerTime = .max }
+    isRung = false
+    while let item = heap.first, item.time <= now {
+      heap.remove(item)
+      want(item, .pass, now)
+    }
+    if mayTake(now), let item = ready.popFirst() {
+      item.state = .running
+      running += 1
+      let begins = countsThread()
+      look(now, isTaken: true)
+      let wants = item.wants
+      item.wants = []
+      return .run(item, wants, begins: begins)
+    }
+    if let time = spinsUntil(now) {
+      spinning += 1
+      Pool.isWanted.store(false, ordering: .relaxed)
+      return .spin(until: time)
+    }
+    return rest(now)
+  }
+
+  /// Notes where a thread comes from; false if it is to end.
+  private mutating func arrive(_ came: Pool.Came, _ now: Int64) -> Bool {
+    switch came {
+    case .born: born -= 1
+    case .fromTurn(let item):
+      running -= 1
+      end(item, now)
+    case .fromSpin:
+      spinning -= 1
+      if ready.isEmpty { soonRung = 0 }
+    case .fromWait(let isKeeper, let isOver):
+      idle -= 1
+      if isKeeper { keeperTime = .max }
+      if isOver, !isKeeper, idle + born + spinning > 0 || items == 0, ready.isEmpty, now - lastWait >= Pool.idleTime {
+        threads -= 1
+        return false
+      }
+    }
+    return true
+  }
+
+  /// Whether a thread that has no turn may take one. The last one that could wait holds back while every processor has a
+  /// turn, as long as turns end.
+  private func mayTake(_ now: Int64) -> Bool {
+    running < processors || idle + born + spinning > 0 || threads >= min(items, Pool.mostThreads)
+      || now - Pool.patience >= lastEnd
+  }
+
+  /// Until when a thread that has nothing to do waits without sleeping; `nil`: it sleeps.
+  private func spinsUntil(_ now: Int64) -> Int64? {
+    if spinning > 0 || !ready.isEmpty { return nil }
+    let next = heap.first?.time ?? .max
+    if next - now < Pool.shortestSleep { return next }
+    return soonRung >= 2 ? min(next, now + Pool.spinTime) : nil
+  }
+
+  /// The thread sleeps: for the next time that is wanted, if no other one looks after that.
+  private mutating func rest(_ now: Int64) -> Pool.Step {
+    idle += 1
+    lastWait = now
+    let time = wanted(now)
+    var limit = idle > 1 || items == 0 ? Pool.idleTime : -1
+    if time >= min(timerTime, keeperTime) { return .wait(limit: limit, isKeeper: false) }
+    let left = time - now
+    let slack = chime_timer_slack()
+    // The kernel adds a thousandth of a limit, if that is more than the slack, and none to threads that have none.
+    let late = slack == 0 ? 0 : max(slack, left / 1000)
+    if keeperTime == .max, chime_poller_keeps_time(), left > 2 * late, left < Pool.longestLimit {
+      keeperTime = time
+      limit = left - late
+      return .wait(limit: limit, isKeeper: true)
+    }
+    set(time)
+    return .wait(limit: limit, isKeeper: false)
+  }
+
+  // MARK: Who looks after what is wanted
+
+  /// When a thread that waits has something to do: a time in the past for at once.
+  private func wanted(_ now: Int64) -> Int64 {
+    let time = heap.first?.time ?? .max
+    if ready.isEmpty { return time }
+    return min(time, lastEnd + Pool.patience)
+  }
+
+  /// Has a thread that waits look after what is wanted, if there is one.
+  /// - Parameter isTaken: the caller is about to take a turn.
+  mutating func look(_ now: Int64, isTaken: Bool = false) {
+    if spinning > 0 {
+      if !ready.isEmpty { Pool.isWanted.store(true, ordering: .relaxed) }
+      return
+    }
+    if idle == 0 { return }
+    if !ready.isEmpty, running < processors || !isTaken && idle > 1 {
+      if isRung { return }
+      isRung = true
+      soonRung = now - lastWait < Pool.spinTime ? soonRung + 1 : 0
+      unsafe chime_poller_ring(&poller)
+      return
+    }
+    var time = wanted(now)
+    if isTaken { time = max(time, now + Pool.grace) }
+    if time < min(timerTime, keeperTime) { set(time) }
+  }
+
+  private mutating func set(_ time: Int64) {
+    timerTime = time
+    unsafe chime_poller_set(&poller, time)
+  }
+}
