@@ -327,9 +327,11 @@ typedef struct chime_queue_options {
                                           a language's runtime. Not with host-driven and virtual queues, whose
                                           handlers run on the host's own threads */
   void *CHIME_NULLABLE hook_context;   /* for enter and leave; must live until the queue has been shut down */
-  uint64_t affinity;                   /* precise queues: a bit for each processor the thread may run on; 0: any */
-  int32_t realtime_priority;           /* precise queues: 1 to 99, the thread's priority under SCHED_FIFO; 0: none */
-  uint32_t reserved;                   /* 0 */
+  uint64_t affinity;         /* precise queues: a bit for each processor the thread may run on; 0: any. Apple's
+                                          systems do not have that: UNSUPPORTED */
+  int32_t realtime_priority; /* precise queues: 1 to 99, the thread's priority under SCHED_FIFO; 0: none. On
+                                          Apple's systems each of them is the real-time class */
+  uint32_t reserved;         /* 0 */
 } chime_queue_options;
 
 typedef int32_t chime_missed_policy;
