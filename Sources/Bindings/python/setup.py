@@ -1,0 +1,21 @@
+"""What pyproject.toml cannot say: a wheel with the library in it is for one platform, and for every Python 3 there."""
+
+import pathlib
+
+from setuptools import Distribution, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+
+has_library = any(pathlib.Path(__file__).parent.glob("chime_timers/libchime.*"))
+
+
+class WithLibrary(Distribution):
+    def has_ext_modules(self):
+        return has_library
+
+
+class Wheel(bdist_wheel):
+    def get_tag(self):
+        return ("py3", "none", self.plat_name) if has_library else super().get_tag()
+
+
+setup(distclass=WithLibrary, cmdclass={"bdist_wheel": Wheel})

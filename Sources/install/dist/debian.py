@@ -1,0 +1,135 @@
+"""The Debian packages libchime1 and libchime-dev of a target."""
+
+import email.utils
+import gzip
+import os
+import shutil
+
+from release import (DATE, NEXT_SERIES, OUTPUT, ROOT, SERIES, SONAME_VERSION, SOURCES, VERSION, documents, link_of, run,
+                     write_tree)
+
+REVISION = f"{VERSION}-1"
+RUNTIME, DEVELOPMENT = f"libchime{SONAME_VERSION}", "libchime-dev"
+MAINTAINER = os.environ.get("MAINTAINER", "Chime maintainers <chime@localhost.localdomain>")
+TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu", "riscv64": "riscv64-linux-gnu"}
+
+SUMMARY = "embeddable timer runtime"
+ABOUT = """\
+ Chime gives every call on a timer, in every state and from every thread, a
+ defined answer. Its timers do not fire early and do not drift, do not fire
+ once they have been stopped, count what they missed, and free what they hold
+ exactly once."""
+
+
+def files(target, tree):
+    """What goes into each package, out of the tree of a release."""
+    lib = f"usr/lib/{TRIPLETS[target.debian]}"
+    soname = f"libchime.so.{SONAME_VERSION}"
+    runtime = {f"{lib}/{name}": tree[f"lib/{name}"] for name in (f"{soname}.{VERSION}", soname)}
+    development = {f"{lib}/{path[len('lib/'):]}": content for path, content in tree.items()
+                   if path.startswith(("lib/pkgconfig/", "lib/cmake/")) or path in ("lib/libchime.so", "lib/libchime.a")}
+    # As all packages have them: absolute, since nothing moves.
+    for name in ("chime.pc", "chime-static.pc"):
+        text = development[f"{lib}/pkgconfig/{name}"].decode()
+        text = text.replace("prefix=${pcfiledir}/../..", "prefix=/usr").replace("${prefix}/lib", f"${{prefix}}/lib/{TRIPLETS[target.debian]}")
+        development[f"{lib}/pkgconfig/{name}"] = text.encode()
+    name = f"{lib}/cmake/Chime/ChimeConfig.cmake"
+    development[name] = development[name].replace(b"${_chime_libdir}/../include", b"${_chime_libdir}/../../include")
+    for header in ("chime.h", "chime_run_loop.h", "chime.hpp"):
+        development[f"usr/include/{header}"] = tree[f"include/{header}"]
+    for name in ("chime.cdef", "chime.gdb"):
+        development[f"usr/share/chime/{name}"] = tree[f"share/chime/{name}"]
+    for package, found in ((RUNTIME, runtime), (DEVELOPMENT, development)):
+        found[f"usr/share/doc/{package}/copyright"] = copyright()
+        found[f"usr/share/doc/{package}/changelog.Debian.gz"] = gzip.compress(changelog(), 9, mtime=0)
+    return runtime, development
+
+
+def copyright():
+    licences = {path.split("/")[-1]: content.decode() for path, content in documents().items()}
+
+    def indented(text):
+        return "".join(f" {line.rstrip()}\n" if line.strip() else " .\n" for line in text.strip().splitlines())
+
+    # The Apache License itself is on every Debian system.
+    exception = licences["Swift.txt"][licences["Swift.txt"].index("## Runtime Library Exception"):]
+    return f"""Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: Chime
+Comment: Files of the Swift toolchain and Unicode data are part of the library.
+
+Files: *
+Copyright: Chime's owner
+License: none-yet
+{indented(licences["LICENCE"])}
+Files: swift/*
+Copyright: Apple Inc. and the Swift project authors
+License: Apache-2.0-with-Swift-exception
+ On Debian systems, the complete text of the Apache License, Version 2.0, is in
+ /usr/share/common-licenses/Apache-2.0.
+ .
+{indented(exception)}
+Files: unicode/*
+Copyright: 1991-2022 Unicode, Inc.
+License: Unicode-DFS-2016
+{indented(licences["Unicode.txt"])}""".encode()
+
+
+def changelog():
+    return f"""chime ({REVISION}) unstable; urgency=medium
+
+  * Version {VERSION}. The release notes are in the documentation.
+
+ -- {MAINTAINER}  {email.utils.formatdate(DATE)}
+""".encode()
+
+
+def control(package, target, tree):
+    size = sum((len(content) + 1023) // 1024 for content in tree.values() if link_of(content) is None)
+    fields = {
+        "Package": package, "Source": "chime", "Version": REVISION, "Architecture": target.debian, "Maintainer": MAINTAINER,
+        "Installed-Size": str(max(size, 1)), "Priority": "optional", "Multi-Arch": "same",
+    }
+    if package == RUNTIME:
+        fields.update({"Section": "libs", "Depends": f"libc6 (>= {oldest_glibc()})",
+                       "Description": f"{SUMMARY}\n{ABOUT}"})
+    else:
+        about = ABOUT + "\n .\n This package has the headers, the archive, and the files for pkg-config and\n CMake."
+        fields.update({"Section": "libdevel", "Depends": f"{RUNTIME} (= {REVISION}), libc6-dev",
+                       "Description": f"{SUMMARY} (development files)\n{about}"})
+    return "".join(f"{name}: {value}\n" for name, value in fields.items())
+
+
+def oldest_glibc():
+    text = (SOURCES / "install/dist.mk").read_text()
+    return next(line.split("=")[1].strip() for line in text.splitlines() if line.startswith("OLDEST_GLIBC ="))
+
+
+def write(target, tree):
+    """Writes both packages, and answers their names."""
+    if shutil.which("dpkg-deb") is None:
+        raise SystemExit("dist: no dpkg-deb (Debian's dpkg)")
+    written = []
+    for package, found in zip((RUNTIME, DEVELOPMENT), files(target, tree)):
+        stage = OUTPUT / "stage" / f"{package}-{target.debian}"
+        sums = "".join(line.decode() for line in md5sums(found))
+        found = {**found, "DEBIAN/control": control(package, target, found).encode(), "DEBIAN/md5sums": sums.encode()}
+        if package == RUNTIME:
+            versions = f"{RUNTIME} (>= {SERIES}), {RUNTIME} (<< {NEXT_SERIES}~)"
+            found["DEBIAN/shlibs"] = f"libchime {SONAME_VERSION} {versions}\n".encode()
+            found["DEBIAN/triggers"] = b"activate-noawait ldconfig\n"
+        write_tree(stage, found)
+        for path in stage.rglob("libchime.so*"):
+            if not path.is_symlink():
+                path.chmod(0o644)
+        name = f"{package}_{REVISION}_{target.debian}.deb"
+        run("dpkg-deb", "--root-owner-group", "-Zxz", "--build", stage, OUTPUT / name,
+            env={**os.environ, "SOURCE_DATE_EPOCH": str(DATE)})
+        written.append(name)
+    return written
+
+
+def md5sums(tree):
+    import hashlib
+    for path, content in sorted(tree.items()):
+        if link_of(content) is None:
+            yield f"{hashlib.md5(content).hexdigest()}  {path}\n".encode()

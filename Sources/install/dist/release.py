@@ -1,0 +1,219 @@
+"""What all parts of a release have in common: its version and date, its targets, the files of each, made the same way each
+time."""
+
+import dataclasses
+import gzip
+import hashlib
+import io
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tarfile
+import zipfile
+
+DIST = pathlib.Path(__file__).resolve().parent
+INSTALL = DIST.parent
+SOURCES = INSTALL.parent
+ROOT = SOURCES.parent
+OUTPUT = SOURCES / "build/dist"
+
+SONAME_VERSION = re.search(r"^SONAME_VERSION = (\d+)", (SOURCES / "Makefile").read_text(), re.M).group(1)
+
+
+def header(name):
+    return re.search(rf"^#define CHIME_VERSION_{name} (\d+)", (ROOT / "include/chime.h").read_text(), re.M).group(1)
+
+
+VERSION = ".".join(map(header, ("MAJOR", "MINOR", "PATCH")))
+SERIES = ".".join(VERSION.split(".")[:2])
+NEXT_SERIES = f"{header('MAJOR')}.{int(header('MINOR')) + 1}" if header("MAJOR") == "0" else str(int(header("MAJOR")) + 1)
+
+
+def date():
+    """Seconds since 1970 that every file of a release carries: SOURCE_DATE_EPOCH, or when the commit was made."""
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    if given:
+        return int(given)
+    shown = subprocess.run(["git", "-c", "safe.directory=*", "-C", str(ROOT), "log", "-1", "--format=%ct"],
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout.strip()
+    if not shown:
+        raise SystemExit("dist: this is no clone: give SOURCE_DATE_EPOCH, the date that all files are to have")
+    return int(shown)
+
+
+DATE = date()
+
+
+def run(*command, **options):
+    words = [str(word) for word in command]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options)
+    if done.returncode:
+        raise SystemExit(f"dist: {' '.join(words)}\n{done.stdout}")
+    return done.stdout
+
+
+@dataclasses.dataclass
+class Target:
+    """A line of targets.txt."""
+
+    name: str
+    system: str
+    machine: str
+    make: str
+    built: str
+    link: str
+    debian: str
+    wheel: str
+
+    @property
+    def is_apple(self):
+        return self.system in ("macos", "ios")
+
+    @property
+    def platform(self):
+        return f"{self.system}-{self.machine}"
+
+    @property
+    def has_dispatch(self):
+        """libdispatch is bundled: not where the system has its own, nor where there is none."""
+        return self.make == "host"
+
+    def built_library(self):
+        """The shared library, and the archive's directory."""
+        lib = SOURCES / self.built / "lib"
+        shared = SOURCES / self.built / "oldest/lib" if self.link == "oldest" else lib
+        return shared, lib
+
+    def build(self):
+        goals = ["library", "archive", "oldest"] if self.link == "oldest" else ["library", "archive"]
+        for goal in goals:
+            run("make", "-C", SOURCES, f"TARGET={self.make}", goal)
+        run("make", "-C", SOURCES, f"TARGET={self.make}", f"{self.built}/chime.cdef")
+
+    def files(self):
+        """The tree of an unpacked release, PATH: bytes, or the text of a symbolic link after an arrow."""
+        shared, lib = self.built_library()
+        tree = {}
+        for name in ("chime.h", "chime_run_loop.h", "chime.hpp"):
+            tree[f"include/{name}"] = (ROOT / "include" / name).read_bytes()
+        if self.is_apple:
+            tree[f"lib/libchime.{SONAME_VERSION}.dylib"] = (shared / f"libchime.{SONAME_VERSION}.dylib").read_bytes()
+            tree["lib/libchime.dylib"] = f"-> libchime.{SONAME_VERSION}.dylib"
+        else:
+            soname = f"libchime.so.{SONAME_VERSION}"
+            tree[f"lib/{soname}.{VERSION}"] = (shared / soname).read_bytes()
+            tree[f"lib/{soname}"] = f"-> {soname}.{VERSION}"
+            tree["lib/libchime.so"] = f"-> {soname}"
+            tree[f"lib/.debug/{soname}.debug"] = (shared / f"{soname}.debug").read_bytes()
+            tree["share/chime/chime.gdb"] = (INSTALL / "chime.gdb").read_bytes()
+        if (lib / "libchime.a").exists():
+            tree["lib/libchime.a"] = (lib / "libchime.a").read_bytes()
+            tree["lib/pkgconfig/chime-static.pc"] = self.filled("chime-static.pc")
+        tree["lib/pkgconfig/chime.pc"] = self.filled("chime.pc")
+        for name in ("ChimeConfig.cmake", "ChimeConfigVersion.cmake"):
+            tree[f"lib/cmake/Chime/{name}"] = self.filled(name)
+        tree["share/chime/chime.cdef"] = (SOURCES / self.built / "chime.cdef").read_bytes()
+        tree.update(documents())
+        return tree
+
+    def filled(self, template):
+        """With paths that follow from where the file lies."""
+        text = (INSTALL / f"{template}.in").read_text()
+        if self.is_apple:
+            dylib = "libchime.@SONAME_VERSION@.dylib"
+            text = text.replace('IMPORTED_SONAME "libchime.so.@SONAME_VERSION@"', f'IMPORTED_SONAME "@rpath/{dylib}"')
+            text = text.replace("libchime.so.@SONAME_VERSION@", dylib)
+        values = {
+            "PREFIX": "${pcfiledir}/../..", "LIBDIR": "${prefix}/lib", "INCLUDEDIR": "${prefix}/include",
+            "INCLUDEDIR_FROM_LIBDIR": "../include", "VERSION": VERSION, "SONAME_VERSION": SONAME_VERSION,
+        }
+        for name, value in values.items():
+            text = text.replace(f"@{name}@", value)
+        return text.encode()
+
+
+def documents():
+    """What says which licences there are."""
+    tree = {f"share/doc/chime/licences/{path.name}": path.read_bytes() for path in sorted((DIST / "licences").iterdir())}
+    tree["share/doc/chime/LICENCE"] = (SOURCES / "Bindings/LICENCE").read_bytes()
+    tree["share/doc/chime/Bundled.md"] = (SOURCES / "Chime/Chime.docc/Bundled.md").read_bytes()
+    return tree
+
+
+def targets(names):
+    found = []
+    for line in (INSTALL / "targets.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            found.append(Target(*line.split()))
+    unknown = set(names) - {target.name for target in found}
+    if unknown:
+        raise SystemExit(f"dist: no such target: {', '.join(sorted(unknown))}; there are "
+                         + ", ".join(target.name for target in found))
+    return [target for target in found if not names or target.name in names]
+
+
+def is_executable(path):
+    return path.endswith(".sh") or re.search(r"/libchime[^/]*\.(so\.\d[\d.]*|dylib)$", f"/{path}") is not None
+
+
+def link_of(content):
+    """Where a symbolic link leads to; None: it is a file."""
+    return content[3:] if isinstance(content, str) else None
+
+
+def checksums(tree):
+    """SHA256SUMS of the files of a tree, as sha256sum checks it."""
+    lines = [f"{hashlib.sha256(content).hexdigest()}  {path}\n" for path, content in sorted(tree.items())
+             if link_of(content) is None]
+    return "".join(lines).encode()
+
+
+def write_tar(path, top, tree):
+    directories = sorted({str(parent) for name in tree for parent in pathlib.PurePosixPath(top, name).parents} - {"."})
+    members = [(name, None) for name in directories] + [(f"{top}/{name}", tree[name]) for name in sorted(tree)]
+    with open(path, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed, \
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.mtime, info.uname, info.gname = DATE, "root", "root"
+            if content is None:
+                info.type, info.mode = tarfile.DIRTYPE, 0o755
+                archive.addfile(info)
+            elif link_of(content) is not None:
+                info.type, info.mode, info.linkname = tarfile.SYMTYPE, 0o777, link_of(content)
+                archive.addfile(info)
+            else:
+                info.size, info.mode = len(content), 0o755 if is_executable(name) else 0o644
+                archive.addfile(info, io.BytesIO(content))
+
+
+def write_zip(path, tree):
+    import time
+    stamp = time.gmtime(max(DATE, 315532800))[:6]
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(tree):
+            info = zipfile.ZipInfo(name, stamp)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = (0o100755 if is_executable(name) else 0o100644) << 16
+            archive.writestr(info, tree[name])
+
+
+def write_tree(directory, tree):
+    """To the disk, for tools that read from there; with the release's date on all of it."""
+    shutil.rmtree(directory, ignore_errors=True)
+    for name, content in tree.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if link_of(content) is not None:
+            path.symlink_to(link_of(content))
+        else:
+            path.write_bytes(content)
+            path.chmod(0o755 if is_executable(name) else 0o644)
+    for path in sorted(directory.rglob("*"), reverse=True):
+        os.utime(path, (DATE, DATE), follow_symlinks=False)
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o755)
+    os.utime(directory, (DATE, DATE))
+    directory.chmod(0o755)

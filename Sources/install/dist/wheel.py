@@ -1,0 +1,61 @@
+"""The Python wheel of a target: Sources/Bindings/python with the library inside, built by PyPI's `build` and setuptools."""
+
+import os
+import shutil
+import sys
+import venv
+
+from release import DATE, OUTPUT, SONAME_VERSION, SOURCES, VERSION, run, write_tree
+
+PACKAGE = SOURCES / "Bindings/python"
+TOOLS = SOURCES / "build/python-tools"
+
+
+def tools():
+    """A virtual environment with what build-requirements.txt names, in its versions. Returns its interpreter."""
+    wanted = (PACKAGE / "build-requirements.txt").read_text()
+    python, stamp = TOOLS / "bin/python", TOOLS / "installed.txt"
+    if not stamp.exists() or stamp.read_text() != wanted:
+        shutil.rmtree(TOOLS, ignore_errors=True)
+        venv.create(TOOLS, with_pip=True)
+        run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", PACKAGE / "build-requirements.txt")
+        stamp.write_text(wanted)
+    return python
+
+
+def write(target, tree):
+    """Writes the wheel, has auditwheel say that its tag is true, and answers its name."""
+    python = tools()
+    stage = OUTPUT / "stage" / f"python-{target.platform}"
+    found = {str(path.relative_to(PACKAGE)): path.read_bytes() for path in sorted(PACKAGE.rglob("*"))
+             if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"}
+    if target.is_apple:
+        library = f"libchime.{SONAME_VERSION}.dylib"
+        found[f"chime_timers/{library}"] = tree[f"lib/{library}"]
+    else:
+        library = f"libchime.so.{SONAME_VERSION}"
+        found[f"chime_timers/{library}"] = tree[f"lib/{library}.{VERSION}"]
+    for path in list(tree):
+        if path.startswith("share/doc/chime/licences/"):
+            found[f"licences/{path.split('/')[-1]}"] = tree[path]
+    write_tree(stage, found)
+    run(python, "-m", "build", "--wheel", "--no-isolation", "--outdir", OUTPUT,
+        f"--config-setting=--build-option=--plat-name={target.wheel}", stage,
+        env={**os.environ, "SOURCE_DATE_EPOCH": str(DATE)})
+    name = f"chime_timers-{VERSION}-py3-none-{target.wheel}.whl"
+    if not (OUTPUT / name).exists():
+        sys.exit(f"dist: no {name} was built")
+    if not target.is_apple:
+        audited(python, target, name)
+    return name
+
+
+def audited(python, target, name):
+    """auditwheel names the oldest systems that the library runs on: those of the tag, or older ones."""
+    said = run(python, "-m", "auditwheel", "show", OUTPUT / name)
+    found = [word.strip('".,') for word in said.split() if word.strip('".,').startswith(("manylinux_", "musllinux_"))]
+    kind, limit = target.wheel.split("_")[0], tuple(map(int, target.wheel.split("_")[1:3]))
+    true = [tag for tag in found if tag.split("_")[0] == kind and tuple(map(int, tag.split("_")[1:3])) <= limit]
+    if not true:
+        sys.exit(f"dist: {name}: its tag is not true; auditwheel says:\n{said}")
+    print(f"auditwheel: {name} is {true[0]}")

@@ -1,0 +1,279 @@
+"""Looks into a release: that it is whole, that what it says of itself is true, and that it can be used wherever it is put.
+
+    python3 contents.py DIST
+"""
+
+import hashlib
+import io
+import json
+import pathlib
+import plistlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+sys.path.insert(0, str(ROOT / "Sources/install/dist"))
+import release  # noqa: E402
+import xcframework  # noqa: E402
+
+DIST = pathlib.Path(sys.argv[1]).resolve()
+# Names of the ELF header's machines, as readelf has them, and how to run a program of that machine here.
+MACHINES = {"x86_64": "Advanced Micro Devices X86-64", "aarch64": "AArch64", "riscv64": "RISC-V"}
+COMPILERS = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc", "riscv64": "riscv64-linux-gnu-gcc"}
+QEMU = {"aarch64": ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], "riscv64": ["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"]}
+# Nobody's address stands in the packages until the owner gives MAINTAINER; and they are uploaded nowhere.
+NOT_FOR_US = "bogus-mail-host,bogus-mail-host-in-debian-changelog,initial-upload-closes-no-bugs"
+
+work = pathlib.Path(tempfile.mkdtemp())
+
+
+def fail(what):
+    shutil.rmtree(work, ignore_errors=True)
+    sys.exit(f"FAILED: {what}")
+
+
+def expect(is_true, what):
+    if not is_true:
+        fail(what)
+
+
+def run(*command, status=0, **options):
+    words = [str(word) for word in command]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, **options)
+    expect((done.returncode == 0) == (status == 0), f"{' '.join(words)}: status {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def sums(text, read):
+    """Each line of a SHA256SUMS is true. Answers the names."""
+    names = []
+    for line in text.splitlines():
+        digest, name = line.split("  ")
+        expect(hashlib.sha256(read(name)).hexdigest() == digest, f"SHA256SUMS: {name}")
+        names.append(name)
+    return names
+
+
+def whole(targets):
+    """All files of each target, and no other."""
+    expected = set()
+    for target in targets:
+        name = f"chime-{release.VERSION}-{target.platform}"
+        expected |= {f"{name}.tar.gz", f"{name}.spdx.json"}
+        if target.debian != "-":
+            expected |= {f"{package}_{release.VERSION}-1_{target.debian}.deb" for package in ("libchime1", "libchime-dev")}
+        if target.wheel != "-":
+            expected.add(f"chime_timers-{release.VERSION}-py3-none-{target.wheel}.whl")
+    if any(target.is_apple for target in targets):
+        expected.add(f"chime-{release.VERSION}.xcframework.zip")
+    found = {path.name for path in DIST.iterdir()} - {"SHA256SUMS"}
+    expect(found == expected, f"missing: {sorted(expected - found)}; too many: {sorted(found - expected)}")
+    names = sums((DIST / "SHA256SUMS").read_text(), lambda name: (DIST / name).read_bytes())
+    expect(set(names) == expected, "SHA256SUMS does not name all files")
+    print(f"ok: {len(expected)} files, all with their checksums")
+
+
+def bill(target, tree):
+    """The SBOM: what SPDX 2.3 requires of one, and what it says of the libraries beside it."""
+    text = (DIST / f"{tree.name}.spdx.json").read_text()
+    expect(text == (tree / "share/doc/chime" / f"{tree.name}.spdx.json").read_text(), "the SBOM beside the tarball differs")
+    spdx = json.loads(text)
+    for key in ("spdxVersion", "dataLicense", "SPDXID", "name", "documentNamespace", "creationInfo"):
+        expect(spdx.get(key), f"SBOM: no {key}")
+    elements = {spdx["SPDXID"]}
+    for element in spdx["packages"] + spdx["files"]:
+        expect(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", element["SPDXID"]), f"SBOM: {element['SPDXID']}")
+        expect(element["SPDXID"] not in elements, f"SBOM: twice {element['SPDXID']}")
+        elements.add(element["SPDXID"])
+    for relation in spdx["relationships"]:
+        expect({relation["spdxElementId"], relation["relatedSpdxElement"]} <= elements, f"SBOM: {relation}")
+    for file in spdx["files"]:
+        content = (tree / file["fileName"]).read_bytes()
+        for checksum in file["checksums"]:
+            made = hashlib.new(checksum["algorithm"].lower(), content).hexdigest()
+            expect(made == checksum["checksumValue"], f"SBOM: {file['fileName']}")
+    # Bundled.md names the same parts.
+    bundled = (ROOT / "Sources/Chime/Chime.docc/Bundled.md").read_text()
+    for package in spdx["packages"][1:]:
+        word = {"unicode-data": "Unicode data", "swift-stdlib": "Swift standard library", "libdispatch": "libdispatch",
+                "blocks-runtime": "BlocksRuntime"}[package["SPDXID"].removeprefix("SPDXRef-")]
+        expect(word in bundled, f"SBOM: {word} is not in Bundled.md")
+    archive = tree / "lib/libchime.a"
+    if not target.is_apple and archive.exists():
+        has = b"com.apple.root" in archive.read_bytes()  # the names of its queues
+        expect(has == target.has_dispatch, f"SBOM: {target.name}: libdispatch {'is' if has else 'is not'} in the archive")
+
+
+def library(target, tree):
+    """The shared library: its machine, its names, what it needs, and nothing of the machine that built it."""
+    soname = f"libchime.so.{release.SONAME_VERSION}"
+    path = tree / "lib" / soname
+    expect(MACHINES[target.machine] in run("readelf", "--file-header", path), f"{path} is for another machine")
+    dynamic = run("readelf", "--dynamic", "--wide", path)
+    for wanted in (f"soname: [{soname}]", "NODELETE", "BIND_NOW"):
+        expect(wanted in dynamic, f"{path}: no {wanted}")
+    expect(not re.search("RUNPATH|RPATH|TEXTREL|libstdc|libgcc|libm\\.", dynamic), f"{path}: {dynamic}")
+    exports = re.findall(r" T (\w+)@@CHIME_[\d.]+$", run("nm", "-D", "--with-symbol-versions", path), re.M)
+    declared = set(re.findall(r"\b(chime_\w+)\(", (tree / "share/chime/chime.cdef").read_text())) - {"chime_status"}
+    expect(set(exports) == {name for name in declared if name in exports} and len(exports) > 80, f"{path}: its exports")
+    if target.link == "oldest":
+        limit = tuple(map(int, re.search(r"manylinux_(\d+)_(\d+)", target.wheel).groups()))
+        needed = re.findall(r"GLIBC_([\d.]+)", run("readelf", "--version-info", "--wide", path))
+        newest = max(tuple(map(int, version.split("."))) for version in needed)
+        expect(newest <= limit, f"{path} needs glibc {newest}")
+
+
+def unpacked(target):
+    """A tarball, unpacked in a directory that its builder did not know."""
+    name = f"chime-{release.VERSION}-{target.platform}"
+    place = work / "some where else"
+    with tarfile.open(DIST / f"{name}.tar.gz") as archive:
+        for member in archive:
+            expect(member.name == name or member.name.startswith(f"{name}/"), f"{member.name} is not in {name}")
+            expect((member.mtime, member.uname) == (release.DATE, "root"), f"{member.name}: date or owner")
+        archive.extractall(place)
+    tree = place / name
+    names = set(sums((tree / "SHA256SUMS").read_text(), lambda path: (tree / path).read_bytes()))
+    files = {str(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file() and not path.is_symlink()}
+    expect(files == names | {"SHA256SUMS"}, f"{name}: not in SHA256SUMS: {files - names}")
+    builders = [str(ROOT), str(pathlib.Path.home()) + "/"]
+    for path in files:
+        content = (tree / path).read_bytes()
+        for builder in builders:
+            expect(builder.encode() not in content, f"{name}/{path} names {builder}")
+    return tree
+
+
+def used(target, tree):
+    """By pkg-config, by CMake and by install.sh, with this machine's compiler or a cross compiler and qemu."""
+    compiler, emulator = COMPILERS[target.machine], QEMU.get(target.machine, [])
+    for program in (compiler, *emulator[:1]):
+        if shutil.which(program) is None:
+            print(f"left out: programs for {target.name} (no {program})")
+            return
+    plain = work / "plain"
+    plain.mkdir()
+    source = plain / "count.c"
+    source.write_text((HERE / "count.c").read_text())
+    moved = work / "moved"
+    shutil.rmtree(moved, ignore_errors=True)
+    shutil.copytree(tree, moved, symlinks=True)
+
+    def runs(program, **variables):
+        said = run(*emulator, *(f"-E{name}={value}" if emulator else "" for name, value in variables.items() if emulator),
+                   program) if emulator else run(program, env=variables or None)
+        expect(said == "3 ticks\n", f"{target.name}: {program} says {said!r}")
+
+    flags = {}
+    for package in ("chime", "chime-static"):
+        asked = run("pkg-config", "--cflags", "--libs", package,
+                    env={"PATH": "/usr/bin:/bin", "PKG_CONFIG_LIBDIR": str(moved / "lib/pkgconfig")})
+        flags[package] = asked.split()
+    run(compiler, source, *flags["chime-static"], "-o", plain / "static")
+    runs(plain / "static")
+    run(compiler, source, *flags["chime"], f"-Wl,-rpath,{moved}/lib", "-o", plain / "shared")
+    runs(plain / "shared")
+
+    prefix = work / "prefix"
+    (prefix / "share").mkdir(parents=True)
+    run(tree / "install.sh", prefix)
+    run(tree / "install.sh", prefix)  # twice is once
+    installed = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir() or path.is_symlink()}
+    expect("lib/libchime.so" in installed and not any(name.endswith(".new") for name in installed), "install.sh")
+    (work / "CMakeLists.txt").write_text((HERE / "CMakeLists.txt").read_text())
+    (work / "count.c").write_text(source.read_text())
+    if not emulator:
+        for kind in ("chime", "chime-static"):
+            run("cmake", "-S", work, "-B", work / "build", f"-DKIND={kind}", f"-DCMAKE_PREFIX_PATH={prefix}")
+            run("cmake", "--build", work / "build")
+            runs(work / "build/count")
+            shutil.rmtree(work / "build")
+    run(tree / "install.sh", "--uninstall", prefix)
+    left = [str(path.relative_to(prefix)) for path in prefix.rglob("*")]
+    expect(left in ([], ["share"]), f"install.sh --uninstall leaves {left}")
+    with open(moved / "include/chime.h", "a") as header:
+        header.write("/* changed */\n")
+    expect("damaged" in run(moved / "install.sh", prefix, status=1), "install.sh takes a release that was changed")
+    for path in (plain, prefix, moved):
+        shutil.rmtree(path, ignore_errors=True)
+    print(f"ok: {tree.name}: pkg-config, {'CMake, ' if not emulator else ''}archive, install.sh, moved")
+
+
+def packages(target):
+    names = [f"{package}_{release.VERSION}-1_{target.debian}.deb" for package in ("libchime1", "libchime-dev")]
+    for name in names:
+        fields = run("dpkg-deb", "--field", DIST / name)
+        expect(f"Architecture: {target.debian}\n" in fields and f"Version: {release.VERSION}-1\n" in fields, fields)
+    said = run("lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", NOT_FOR_US,
+               *(DIST / name for name in names))
+    print(f"ok: {', '.join(names)}: lintian{' says ' + said.strip() if said.strip() else ''}")
+
+
+def wheel(target, tree):
+    """The library in the wheel is the tarball's, and its licences are with it."""
+    with zipfile.ZipFile(DIST / f"chime_timers-{release.VERSION}-py3-none-{target.wheel}.whl") as archive:
+        names = archive.namelist()
+        inside = [name for name in names if "/libchime." in name]
+        expect(len(inside) == 1, f"{target.wheel}: {inside}")
+        expect(archive.read(inside[0]) == (tree / "lib" / inside[0].split("/")[1]).resolve().read_bytes(), target.wheel)
+        expect("chime_timers/py.typed" in names, f"{target.wheel}: no type hints")
+        for licence in ("LICENCE", "Swift.txt", "Unicode.txt"):
+            expect(any(name.endswith(f"/{licence}") for name in names), f"{target.wheel}: no {licence}")
+        expect(f"Tag: py3-none-{target.wheel}\n" in archive.read(
+            f"chime_timers-{release.VERSION}.dist-info/WHEEL").decode(), f"{target.wheel}: another tag")
+
+
+def framework(archive=None):
+    """The XCFramework, or where no dylib is built what would be in it: a plist whose every path is there."""
+    if archive:
+        with zipfile.ZipFile(archive) as packed:
+            files = {name: packed.read(name) for name in packed.namelist()}
+    else:
+        def target(system):
+            return release.Target(system, system, "arm64", system, f"build/{system}", "as-built", "-", "-")
+
+        dylib = f"lib/libchime.{release.SONAME_VERSION}.dylib"
+        tree = {dylib: b"", **{f"include/{name}": b"" for name in xcframework.HEADERS}}
+        files = xcframework.files([(target("macos"), tree), (target("ios"), tree)])
+    plist = plistlib.loads(files["Chime.xcframework/Info.plist"])
+    expect((plist["CFBundlePackageType"], plist["XCFrameworkFormatVersion"]) == ("XFWK", "1.0"), plist)
+    for entry in plist["AvailableLibraries"]:
+        place = f"Chime.xcframework/{entry['LibraryIdentifier']}"
+        for path in (entry["LibraryPath"], f"{entry['HeadersPath']}/module.modulemap", f"{entry['HeadersPath']}/chime.h"):
+            expect(f"{place}/{path}" in files, f"xcframework: no {place}/{path}")
+        expect(entry["SupportedArchitectures"] == ["arm64"] and entry["SupportedPlatform"] in ("macos", "ios"), entry)
+    print(f"ok: xcframework: {len(plist['AvailableLibraries'])} libraries{'' if archive else ' (no dylib was built: their places only)'}")
+
+
+def main():
+    every = release.targets([])
+    made = {path.name for path in DIST.glob("chime-*.tar.gz")}
+    targets = [target for target in every if f"chime-{release.VERSION}-{target.platform}.tar.gz" in made]
+    absent = [target.name for target in every if target not in targets]
+    expect(targets, "no tarball")
+    if absent:
+        print(f"not built: {', '.join(absent)}")
+    whole(targets)
+    for target in targets:
+        tree = unpacked(target)
+        bill(target, tree)
+        if not target.is_apple:
+            library(target, tree)
+            if target.system == "linux":
+                used(target, tree)
+        if target.debian != "-":
+            packages(target)
+        if target.wheel != "-":
+            wheel(target, tree)
+    archives = list(DIST.glob("*.xcframework.zip"))
+    framework(archives[0] if archives else None)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+main()

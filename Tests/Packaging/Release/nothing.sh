@@ -1,0 +1,64 @@
+#!/bin/sh
+# From nothing to a running C program: the front page's tick.c, in a Debian with gcc, pkg-config and CMake, and nothing of
+# Swift. Each way is three commands.
+#     nothing.sh DIST SUITE MIRROR
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+dist=$1
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+mmdebstrap --quiet --variant=essential --skip=check/canmount,chroot/mount --include=gcc,libc6-dev,pkg-config,cmake,make \
+  "$2" "$root" "$3"
+mkdir "$root/release" "$root/work"
+cp "$dist"/chime-*-linux-x86_64.tar.gz "$dist"/*_amd64.deb "$root/release"
+
+release=$(basename "$dist"/chime-*-linux-x86_64.tar.gz .tar.gz)
+
+# README.md's first program, and what it prints.
+awk '/^```/ { if (inside) exit; inside = $0 == "```c"; next } inside' "$here/../../../README.md" >"$root/work/tick.c"
+awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' "$here/../../../README.md" >"$root/work/expected.txt"
+cat >"$root/work/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.13)
+project(tick C)
+find_package(Chime REQUIRED COMPONENTS static)
+add_executable(shared tick.c)
+target_link_libraries(shared PRIVATE Chime::chime)
+add_executable(static tick.c)
+target_link_libraries(static PRIVATE Chime::chime-static)
+END
+
+inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/work chroot "$root" sh -ec "cd /work; $1"; }
+# prints WHAT COMMANDS: as the page says
+prints() {
+  inside "$2" >"$root/work/printed.txt" || { cat "$root/work/printed.txt"; echo "FAILED: $1"; exit 1; }
+  diff "$root/work/expected.txt" "$root/work/printed.txt" || { echo "FAILED: $1"; exit 1; }
+  echo "ok: $1"
+}
+
+inside '! command -v swift swiftc clang python3' || { echo "FAILED: this is no root with gcc alone"; exit 1; }
+echo "in $(inside '. /etc/os-release; echo $PRETTY_NAME'), $(inside 'ldd --version' | head -1)"
+
+prints "tarball, three commands" '
+  tar xzf /release/'$release'.tar.gz
+  cc tick.c -I'$release'/include '$release'/lib/libchime.a -ldl -pthread -o tick
+  ./tick'
+prints "tarball, its shared library, by pkg-config" '
+  export PKG_CONFIG_PATH=$PWD/'$release'/lib/pkgconfig
+  cc tick.c $(pkg-config --cflags --libs chime) -Wl,-rpath,$(pkg-config --variable=libdir chime) -o tick
+  ./tick'
+before=$(inside 'find / -xdev ! -path "/proc/*" ! -path "/work/*" ! -path "/var/*" ! -path "/etc/ld.so.cache" | sort')
+prints "packages, three commands" '
+  dpkg -i /release/libchime1_*_amd64.deb /release/libchime-dev_*_amd64.deb >dpkg.txt
+  cc tick.c -lchime -o tick
+  ./tick'
+prints "packages, by pkg-config" 'cc tick.c $(pkg-config --cflags --libs chime) -o tick; ./tick'
+prints "packages, the archive by pkg-config" '
+  cc tick.c $(pkg-config --cflags --libs chime-static) -o tick
+  if ldd tick | grep libchime; then exit 1; fi
+  ./tick'
+prints "packages, by CMake, shared" 'cmake -S . -B build >cmake.txt; cmake --build build >>cmake.txt; build/shared'
+prints "packages, by CMake, static" 'build/static'
+inside 'dpkg --purge libchime-dev libchime1 >dpkg.txt'
+after=$(inside 'find / -xdev ! -path "/proc/*" ! -path "/work/*" ! -path "/var/*" ! -path "/etc/ld.so.cache" | sort')
+[ "$before" = "$after" ] || { echo "FAILED: what the packages leave behind differs"; exit 1; }
+prints "packages removed: nothing is left, and a program with the archive runs" 'build/static'
