@@ -1,6 +1,6 @@
 /*
  * Debounce: act once, when nothing has happened for a while. A key starts the timer anew, whatever it did before
- * (chime_timer_restart with NULL: the schedule that it has, from now); the search begins 300 ms after the last key.
+ * (chime_timer_restart_after); the search begins 300 ms after the last key.
  *
  * Build:  make (or cc debounce.c -o build/debounce -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/debounce
@@ -39,20 +39,17 @@ static void on_pause(const chime_tick *tick, void *context) {
 static void on_key(struct field *field, const char *text) {
   strcpy(field->text, text);
   printf("%" PRId64 " ms  key: %s\n", now_ms(), text);
-  CHECK(chime_timer_restart(field->pause, NULL));
+  CHECK(chime_timer_restart_after(field->pause, 300 * CHIME_MILLISECOND));
 }
 
 int main(void) {
   static struct field field;
-  chime_schedule once = CHIME_SCHEDULE_INIT;
   chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
 
-  once.first_ns = 300 * CHIME_MILLISECOND;
   options.handler = on_pause;
   options.context = &field;
   CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
   CHECK(chime_timer_create(queue, &options, &field.pause)); /* idle, until the first key */
-  CHECK(chime_timer_reschedule(field.pause, &once));
   on_key(&field, "t");
   CHECK(chime_queue_advance(queue, 120 * CHIME_MILLISECOND));
   on_key(&field, "ti");

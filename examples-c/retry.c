@@ -30,7 +30,6 @@ static int64_t random_below(struct request *request, int64_t bound) {
 static void attempt(const chime_tick *tick, void *context) {
   struct request *request = context;
   int64_t now_ms = tick->actual_ns / CHIME_MILLISECOND, most = 100 * CHIME_MILLISECOND;
-  chime_schedule next = CHIME_SCHEDULE_INIT;
   chime_status status;
   int i;
 
@@ -42,8 +41,7 @@ static void attempt(const chime_tick *tick, void *context) {
   if (most > CHIME_SECOND) most = CHIME_SECOND;
   printf("%" PRId64 " ms  attempt %d failed, again in at most %" PRId64 " ms\n", now_ms, request->attempts,
          most / CHIME_MILLISECOND);
-  next.first_ns = random_below(request, most);
-  status = chime_timer_restart(tick->timer, &next);
+  status = chime_timer_restart_after(tick->timer, random_below(request, most));
   if (CHIME_FAILED(status)) exit(EXIT_FAILURE);
   if (request->attempts == 1) printf("restart in the own handler: %s\n", chime_status_name(status));
 }

@@ -26,6 +26,7 @@
  *   chime_timer_suspend(timer)                               CHIME_OK
  *   chime_timer_cancel_and_wait(timer, CHIME_FOREVER)        CHIME_OK
  *   chime_timer_restart(timer, NULL)                         CHIME_OK
+ *   chime_timer_restart_until(timer, CHIME_FOREVER)          CHIME_OK
  *   chime_timer_suspend(timer)                               CHIME_OK
  *   chime_timer_release(timer)                               CHIME_OK
  *   chime_timer_release(timer)                               CHIME_ERROR_INVALID_HANDLE
@@ -86,6 +87,7 @@ int main(void) {
   SHOW(chime_timer_suspend(timer));
   SHOW(chime_timer_cancel_and_wait(timer, CHIME_FOREVER)); /* suspended: hangs for ever */
   SHOW(chime_timer_restart(timer, NULL));
+  SHOW(chime_timer_restart_until(timer, CHIME_FOREVER));
   SHOW(chime_timer_suspend(timer));
   SHOW(chime_timer_release(timer)); /* suspended: SIGILL */
   SHOW(chime_timer_release(timer)); /* one release too many: memory that is no longer ours */
