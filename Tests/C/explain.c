@@ -60,6 +60,24 @@ HOST_TEST(a_host_driven_queue_says_when_it_was_processed, 0) {
   EXPECT_EXPLAINED_WITH(p->timer, "; its host-driven queue was last processed ");
 }
 
+/* Not on a virtual clock, where a nanosecond is as good as any unit. */
+HOST_TEST(less_than_a_microsecond_is_told_as_a_missing_unit, 0) {
+  const char *slip = " ns: perhaps a unit is missing, such as CHIME_MILLISECOND.";
+  probe *p = probe_after(t, queue, "p", 999);
+  EXPECT_EXPLAINED_WITH(p->timer, "; its delay is 999 ns: perhaps a unit is missing, such as CHIME_MILLISECOND.");
+  REQUIRE_OK(chime_timer_suspend(p->timer));
+  EXPECT_OK(chime_timer_reschedule(p->timer, EVERY(CHIME_SECOND, 500)));
+  EXPECT_EXPLAINED_WITH(p->timer, "; its interval is 500 ns: perhaps a unit is missing, such as CHIME_MILLISECOND.");
+  EXPECT_OK(chime_timer_reschedule(p->timer, EVERY(1, 1000)));
+  EXPECT(strstr(text_of(t, chime_timer_explain, p->timer), slip) == NULL);
+  EXPECT_OK(chime_timer_restart(p->timer, AT(999)));
+  EXPECT(strstr(text_of(t, chime_timer_explain, p->timer), slip) == NULL);
+  EXPECT_OK(chime_timer_restart(p->timer, AFTER(0)));
+  EXPECT(strstr(text_of(t, chime_timer_explain, p->timer), slip) == NULL);
+  EXPECT_OK(chime_timer_restart(p->timer, AFTER(1000)));
+  EXPECT(strstr(text_of(t, chime_timer_explain, p->timer), slip) == NULL);
+}
+
 SERIAL_TEST(the_handler_that_holds_up_a_serial_queue_is_named) {
   probe *slow = probe_new(t, queue, "slow"), *late;
   chime_timer_options options = probe_options(slow);

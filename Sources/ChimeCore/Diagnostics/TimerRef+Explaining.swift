@@ -19,6 +19,7 @@ extension TimerRef {
         tellObstacle(control, now, &text)
       }
     }
+    if !control.isVirtual { facts.tellMissingUnit(&text) }
     text.add(".")
     return true
   }
@@ -33,6 +34,8 @@ extension TimerRef {
     /// Due times while the handler runs that will get no tick of their own.
     var missed: UInt64
     var hasSchedule: Bool
+    /// The interval, or a one-shot's delay; `nil` for a deadline.
+    var distance: (nanoseconds: Int64, isInterval: Bool)?
     var hasPendingCallback: Bool
     var targetIsGone: Bool
     var isBusy: Bool { word.isBusy }
@@ -50,6 +53,14 @@ extension TimerRef {
       }
     }
 
+    /// Less than a microsecond was seldom meant.
+    func tellMissingUnit(_ text: inout TextWriter) {
+      guard let distance, (1..<1000).contains(distance.nanoseconds) else { return }
+      let what: StaticString = distance.isInterval ? "; its interval is %d" : "; its delay is %d"
+      text.add(phrase: what, distance.nanoseconds)
+      text.add(": perhaps a unit is missing, such as CHIME_MILLISECOND")
+    }
+
     private func tellRunning(at now: Int64, _ control: QueueControlBlock, _ text: inout TextWriter) {
       guard let deadline, deadline != .max else { return text.add("its deadline is never") }
       if deadline <= now { return text.add(phrase: "it was due %d ago", now.saturatingSubtract(deadline)) }
@@ -64,7 +75,8 @@ extension TimerRef {
     return Facts(
       word: snapshot.word, deadline: snapshot.word.isRunning ? snapshot.due : nil, leeway: snapshot.leeway.nanoseconds,
       tickLimit: snapshot.tickLimit, missed: snapshot.missedMeanwhile(at: now),
-      hasSchedule: snapshot.flags.contains(.hasSchedule), hasPendingCallback: snapshot.word.hasPendingCallback,
+      hasSchedule: snapshot.flags.contains(.hasSchedule), distance: snapshot.distance,
+      hasPendingCallback: snapshot.word.hasPendingCallback,
       targetIsGone: snapshot.targetID != 0 && TimerTarget.status(of: snapshot.targetID) != .ok)
   }
 
@@ -89,6 +101,14 @@ extension TimerRef {
       unsafe text.add(label)
       text.add("\"")
     }
+  }
+}
+
+extension Snapshot {
+  /// The interval, or a one-shot's delay; `nil` for a deadline.
+  fileprivate var distance: (nanoseconds: Int64, isInterval: Bool)? {
+    if flags.contains(.repeating) { return (period, true) }
+    return flags.contains(.hasSchedule) && !flags.contains(.firstIsDeadline) ? (period, false) : nil
   }
 }
 

@@ -9,6 +9,7 @@ package final class QueueCore: @unchecked Sendable {
   let id: UInt64
   package let control: QueueControlBlock
   let label: String
+  package let counters = QueueCounters()  // debuggers find it, and what stands before it, here: CPlatform's layout.c
   let isLimited: Bool
   let givesRecords: Bool
   let hooks: QueueHooks?
@@ -69,7 +70,6 @@ package final class QueueCore: @unchecked Sendable {
   private let passWanted = Atomic<Bool>(false)
   let closed = Atomic<Bool>(false)
 
-  package let counters = QueueCounters()
   let entries = Atomic<Int>(0)
 
   init(

@@ -59,12 +59,16 @@ enum Slab: ProcessState {
       unsafe usedUpCounts.store(ends, ordering: .releasing)
       unsafe counts.store(numbers, ordering: .releasing)
       unsafe table.store(memory, ordering: .releasing)
+      unsafe chime_layout_note_chunks(memory)
       return true
     }
   }
 
   /// No slot is found any more.
-  static func abandon() { unsafe table.store(nil, ordering: .releasing) }
+  static func abandon() {
+    unsafe table.store(nil, ordering: .releasing)
+    unsafe chime_layout_note_chunks(nil)
+  }
 
   /// Numbering continues with the next chunks; `prepare` makes a new table.
   static func reinitialize() { chunkCount.reinitialize() }
