@@ -17,7 +17,7 @@ import Synchronization
     /// The caller holds the pass lock, at the end of a pass. On a concurrent queue the end of a callback holds its timer
     /// for a moment, too, so that nothing can be told there.
     func checkThatNothingIsForgotten() {
-      if handOver != nil || isClosing.load(ordering: .sequentiallyConsistent) { return }
+      if handOver != nil || closing.hasBegun { return }
       let passes = counters.passes.load(ordering: .relaxed)
       if passes > Self.checkedPasses, passes % Self.stride != 0 { return }
       if control.chunkCount > Self.mostChunks { return }
@@ -27,7 +27,7 @@ import Synchronization
         let word = slot.wordInOrder
         guard word.isRunning, !isPlaced, !word.hasWriter, !word.isInInbox, !word.isBusy else { return }
         if slot.dueTime(word) == .max || slot.wordInOrder != word { return }
-        if (readyNext..<ready.count).contains(where: { ready[$0].slot == slot.index }) { return }
+        if batch.contains(slot) { return }
         invariantFailure("a running timer that no pass will find", Int64(slot.index), Int64(bitPattern: word.bits))
       }
     }

@@ -93,7 +93,7 @@ final class DispatchDriver: QueueDriver {
     var ran = false
     withoutCancellation { host in
       dispatchContext.queue.sync {
-        if core.isClosing.load(ordering: .sequentiallyConsistent) { return }
+        if core.closing.hasBegun { return }
         ran = true
         if let waiter { WaitRegistry.leave(waiter) }
         host.allow { ThreadState.inside(core.control) { _ in body() } }

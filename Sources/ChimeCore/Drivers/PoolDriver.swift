@@ -36,7 +36,7 @@ final class PoolDriver: QueueDriver {
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     if item.takeTurn() {
-      let isOpen = !core.isClosing.load(ordering: .sequentiallyConsistent)
+      let isOpen = !core.closing.hasBegun
       if isOpen { ThreadState.inside(core.control) { _ in body() } }
       if core.isAbandoned { return .ok }
       withoutCancellation { item.endTurn() }

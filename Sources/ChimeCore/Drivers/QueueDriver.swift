@@ -34,3 +34,15 @@ extension QueueDriver {
   package var executionContext: ExecutionContext? { nil }
   package var hostCancellation: HostCancellation? { nil }
 }
+
+/// Takes the driver's place until there is one.
+final class NoDriver: QueueDriver {
+  func arm(at time: Int64?) {}
+  func wake(_ core: QueueCore) {}
+  func close() {}
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool { false }
+  var isOnQueue: Bool { false }
+  var mayNeverRun: Bool { false }
+  var shouldYield: Bool { false }
+}

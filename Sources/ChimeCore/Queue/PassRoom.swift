@@ -30,7 +30,7 @@ import Synchronization
   var sorting: PassList<ReadyItem> { unsafe PassList(base + slots * PassRoom.itemBytes, capacity: 2 * slots) }
   var pendingCallbacks: PassList<UInt32> { list(0) }
   var due: PassList<UInt32> { list(1) }
-  var outdated: PassList<UInt32> { list(2) }
+  var others: PassList<UInt32> { list(2) }
   var retired: PassList<UInt32> { list(3) }
   var deliveries: PassList<UInt32> { list(4) }
 
@@ -119,24 +119,13 @@ extension QueueCore {
   @inline(never)
   func takeRoom() {
     guard let room = control.takeRoom() else { return }
-    ready.move(to: room.ready)
-    sorting.move(to: room.sorting)
-    pendingCallbacks.move(to: room.pendingCallbacks)
-    due.move(to: room.due)
-    outdated.move(to: room.outdated)
-    retired.move(to: room.retired)
     handOver?.move(to: room.deliveries)
-    self.room?.unmap()
-    self.room = room
+    batch.move(to: room)
   }
 
   /// Leaves it to the queue that comes next in the control block. Called by the last pass.
   func leaveRoom() {
-    guard let room else { return }
-    self.room = nil
-    (ready, sorting) = (PassList(), PassList())
-    (pendingCallbacks, due, outdated, retired) = (PassList(), PassList(), PassList(), PassList())
-    control.leaveRoom(room)
+    if let room = batch.leaveRoom() { control.leaveRoom(room) }
   }
 }
 

@@ -139,9 +139,7 @@ extension QueueControlBlock {
   /// does not grow for ever (promise 14). False if there is no such chunk, or something still refers to each.
   private func renumber(_ store: inout SlotStore) -> Bool {
     // A callback of a concurrent queue holds its slot by itself for a moment.
-    guard store.usedUpChunks > 0, core?.outstanding.load(ordering: .sequentiallyConsistent) ?? 0 == 0 else {
-      return false
-    }
+    if store.usedUpChunks == 0 || core?.closing.isHeldUp == true { return false }
     guard store.chunks.makesRoom(for: 2) else { return false }
     for (i, group) in store.chunks.enumerated() {
       for chunk in group.first..<group.first + group.count where Slab.isUsedUp(chunk) && Slab.isAtRest(chunk) {

@@ -34,10 +34,10 @@ extension QueueCore {
     else { return nil }
     // No pass ends the queue until the timers have been visited: the next queue of the control block has timers of its
     // own (P7b, Sources/README.md).
-    core.outstanding.add(1, ordering: .sequentiallyConsistent)
-    core.isClosing.store(true, ordering: .sequentiallyConsistent)
+    core.closing.holdUp()
+    core.closing.begin()
     let isRunning = core.releaseTimers()
-    core.outstanding.subtract(1, ordering: .sequentiallyConsistent)
+    _ = core.closing.letGo()
     if control.runsInCalls || core.driver.hasEnded {
       core.closeHere()
     } else {
@@ -65,7 +65,7 @@ extension QueueCore {
   /// The execution context of the passes has ended; the caller is in it, or knows that nobody is. A queue that has been
   /// released runs its last callbacks here.
   package func contextHasEnded() {
-    if isClosing.load(ordering: .sequentiallyConsistent) { closeHere() }
+    if closing.hasBegun { closeHere() }
     WaitRegistry.queueEnded(self)
   }
 
@@ -78,7 +78,7 @@ extension QueueCore {
   /// caller holds the pass lock.
   func closeIfPossible(_ frame: CurrentFrame) {
     if isClosed { return }
-    functions.withLock { $0.isOpen = false }
+    functions.close()
     // From here on no wake is swallowed: whoever ends a handler after the look below comes again (P7b,
     // Sources/README.md).
     control.nextWakeUp = .max
@@ -87,22 +87,15 @@ extension QueueCore {
     repeat {
       takeInbox()
       disposeOfRetired(frame)
-      while let item = nextFunction() {
+      while let item = functions.next() {
         item.drop()
         if isAbandoned { return }
       }
     } while !control.inboxIsEmpty
-    for i in readyNext..<ready.count where ready[i].turn != .due {
-      _ = Slab.slot(ready[i].slot).clear(TimerWord.enqueuedBit)
-    }
-    for i in pendingCallbacks.indices { _ = Slab.slot(pendingCallbacks[i]).clear(TimerWord.enqueuedBit) }
-    pendingCallbacks.removeAll()
-    ready.removeAll()
-    readyNext = 0
-    batchIsOpen = false
+    batch.close()
 
     // A release that is on its way visits all slots once; its end comes here again.
-    guard outstanding.load(ordering: .sequentiallyConsistent) == 0 else { return }
+    if closing.isHeldUp { return }
     var isIdle = true
     control.forEachSlot { slot in
       let word = slot.word
@@ -122,8 +115,6 @@ extension QueueCore {
 
   /// Tells waiting threads that the queue has ended, once nothing of it runs any more, the host's hooks included.
   func announceEnd() {
-    if !isClosed || closed.load(ordering: .relaxed) { return }
-    closed.store(true, ordering: .sequentiallyConsistent)
-    WaitRegistry.queueEnded(self)
+    if isClosed, closing.finish() { WaitRegistry.queueEnded(self) }
   }
 }

@@ -12,7 +12,7 @@ extension TimerSlot {
 
 extension QueueCore {
   /// What the claim decided to call.
-  private struct Delivery {
+  struct Delivery {
     var function: TickFunction
     var kind: TickKind
     var sequence: UInt64 = 0
@@ -20,18 +20,46 @@ extension QueueCore {
     var scheduled: Int64
   }
 
+  /// A callback that has started: the timer is busy until its end.
+  private struct Claim {
+    let tick: StartedTick
+    let record: TickRecord
+    let function: TickFunction
+    /// Called after the timer's own handler.
+    let named: NamedHandlers?
+  }
+
   /// Starts the one callback that is due for a slot, if there is one, and does what follows its return. Runs where the
-  /// queue's handlers run. Gives the time that it read.
+  /// queue's handlers run.
+  /// - Parameters:
+  ///   - version: of the slot, when it was given its turn; `nil` for any.
+  ///   - now: just read.
+  func deliver(_ slot: TimerSlot, _ turn: Turn, of version: UInt32?, at now: Int64, _ frame: CurrentFrame) {
+    guard let claim = claim(slot, turn, of: version, at: now, frame) else { return }
+    if records.areTaken {
+      records.append(claim.record)
+      records.keep(claim.tick)
+      // It is busy, but when it is due again the host must come and end this tick.
+      wheel.place(slot, slot.word)
+    } else {
+      frame.slot = slot.index
+      call(claim)
+      if !isAbandoned { end(claim.tick, frame) }
+    }
+  }
+
+  /// Claims the timer for the callback that is due, if there is one, by one swap.
   ///
   /// Nothing is remembered from the moment the timer was found due: state, generation and deadline are read here, so a
   /// tick of an older generation cannot start (promise 7).
-  /// - Parameter version: of the slot, when it was given its turn; `nil` for any.
-  func deliver(_ slot: TimerSlot, _ turn: Turn, of version: UInt32?, _ frame: CurrentFrame) -> Int64 {
-    let now = control.now
+  @inline(__always)
+  private func claim(
+    _ slot: TimerSlot, _ turn: Turn, of version: UInt32?, at now: Int64, _ frame: CurrentFrame
+  ) -> Claim? {
     var word = slot.word
     var backoff = Backoff()
     while true {
-      let isOver = !word.isLive || isClosing.load(ordering: .sequentiallyConsistent)
+      let isOver = !word.isLive || closing.hasBegun
       if word.hasWriter, !isOver {
         // A writer is waited for, even on a busy timer: it may rely on the position taken away for this visit, and not
         // send the slot (P2, Sources/README.md).
@@ -41,14 +69,14 @@ extension QueueCore {
       }
       if isOver || word.isBusy {
         // A timer whose tick was taken as a record has lost its position here: the next taking puts it back.
-        if word.isLive, word.isBusy, givesRecords { endIsWanted = true }
-        return now
+        if word.isLive, word.isBusy, givesRecords { records.endIsWanted = true }
+        return nil
       }
       if !word.hasPendingCallback {
-        let deadline = slot.dueTime(word)
-        guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {
+        let due = slot.dueTime(word)
+        guard word.isRunning, turn == .due, due <= now, due != .max else {
           if word.isRunning, turn == .due { sendOn(slot, word) }
-          return now
+          return nil
         }
       }
       if slot.beginWriting(word, setting: TimerWord.busyBit) { break }
@@ -64,79 +92,54 @@ extension QueueCore {
       // The callback that is due has another turn, or the target is gone.
       slot.endWriting(word)
       frame.slot = slot.index
-      if hasTarget { target?.letGo() }
-      if isAbandoned { return now }
-      frame.slot = nil
-      end(slot, delay: nil, frame)
-      if targetIsGone { target?.end(timer) }
-      return now
+      end(StartedTick(slot: slot, target: hasTarget ? target : nil, delay: nil), frame)
+      if targetIsGone, !isAbandoned { target?.end(timer) }
+      return nil
     }
     let generation = slot.generation(word)
-    let context = slot.context
-    let named = slot.sideRecord?.named
     // With records it is known when one was taken, not when the host is done with it.
     let waitsForEnd =
-      delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && recordBuffer == nil
-    let provisional = slot.dueTime(word)
-    // Both use the offset that the deadline follows, so that a tick during a step of the wall clock does not look
-    // early.
+      delivery.kind == .due && word.isRunning && slot.flags.contains(.delayPolicy) && !records.areTaken
     var (scheduled, actual) = (delivery.scheduled, now)
     if control.isWall {
+      // Both use the offset that the deadline follows, so that a tick during a step of the wall clock does not look
+      // early.
       let offset = slot.ownWallOffset ?? control.wallOffset
       scheduled = control.wallTime(scheduled, offset: offset)
       actual = control.wallTime(actual, offset: offset)
     }
+    let claim = Claim(
+      tick: StartedTick(
+        slot: slot, target: hasTarget ? target : nil, delay: waitsForEnd ? (generation, slot.dueTime(word)) : nil),
+      record: TickRecord(
+        timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
+        scheduled: scheduled, actual: actual, context: slot.context,
+        target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue),
+      function: delivery.function,
+      named: delivery.kind == .due || delivery.kind == .fired ? slot.sideRecord?.named : nil)
     slot.endWriting(word)  // Busy stays: `over` keeps it.
+    count(delivery, late: now.saturatingSubtract(delivery.scheduled))
+    if word.state == .finished, delivery.kind == .due { Trace.note(.finished, timer) }
+    return claim
+  }
 
-    if delivery.kind == .due || delivery.kind == .fired {
-      counters.count(late: now.saturatingSubtract(delivery.scheduled), isAlone: handOver == nil)
-    }
+  @inline(__always)
+  private func count(_ delivery: Delivery, late: Int64) {
+    if delivery.kind == .due || delivery.kind == .fired { counters.count(late: late, isAlone: handOver == nil) }
     if delivery.missed > 0 { counters.count(missed: delivery.missed) }
     if handOver == nil { delivered += 1 }
-    let record = TickRecord(
-      timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
-      scheduled: scheduled, actual: actual, context: context,
-      target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue)
-    let tick = StartedTick(
-      slot: slot, target: hasTarget ? target : nil, delay: waitsForEnd ? (generation, provisional) : nil)
-    if word.state == .finished, delivery.kind == .due { Trace.note(.finished, timer) }
-    if recordBuffer != nil {
-      recordBuffer?.append(record)
-      keep(tick)
-    } else {
-      frame.slot = slot.index
-      Trace.noteCall(record)
-      let returned =
-        if let named, delivery.kind == .due || delivery.kind == .fired {
-          named.call(record, after: delivery.function)
-        } else {
-          delivery.function(record)
-        }
-      if isAbandoned { return now }
-      // A callback that has ended its thread is not called again on the next one.
-      if !returned { _ = timer.cancel() }
-      Trace.note(.returned, timer)
-      end(tick, frame)
-    }
-    return now
   }
 
-  /// Keeps a tick that was taken as a record until it ends.
-  private func keep(_ tick: StartedTick) {
-    outstandingRecords.append(tick)
-    // Its end may have consequences: a target or a timer that is released.
-    if tick.slot.hasSideRecord || tick.slot.flags.contains(.selfRelease) { endIsWanted = true }
-    // It is busy, but when it is due again the host must come and end this tick.
-    place(tick.slot, tick.slot.word)
-  }
-
-  /// Ends the ticks that were taken as records.
-  func endOutstandingRecords(_ frame: CurrentFrame) {
-    endIsWanted = false
-    // One after the other: what an end calls may end other records.
-    let count = outstandingRecords.count
-    for i in 0..<count { end(outstandingRecords[i], frame) }
-    outstandingRecords.removeFirst(count)
+  /// Calls the handler, and those that were added by name.
+  @inline(__always)
+  private func call(_ claim: Claim) {
+    Trace.noteCall(claim.record)
+    let returned = claim.named?.call(claim.record, after: claim.function) ?? claim.function(claim.record)
+    if isAbandoned { return }
+    let timer = TimerRef(slot: claim.tick.slot, version: claim.tick.slot.version)
+    // A callback that has ended its thread is not called again on the next one.
+    if !returned { _ = timer.cancel() }
+    Trace.note(.returned, timer)
   }
 
   /// Ends a tick: what it held is released, and the timer is no longer busy.
@@ -151,7 +154,7 @@ extension QueueCore {
   /// Places a timer that is not due yet.
   private func sendOn(_ slot: TimerSlot, _ word: TimerWord) {
     if handOver == nil {
-      place(slot, word)
+      wheel.place(slot, word)
     } else {
       slot.link(into: control)
       // Between flag and link a writer may have met the flag and woken a pass that found nothing. What it wanted may
@@ -250,7 +253,7 @@ extension QueueCore {
       slot.endSideRecord()
       control.giveBack(slot, frame.thread)
     } else if end.isOwned {
-      handOver == nil ? retired.append(slot.index) : dispose(of: slot, frame)
+      handOver == nil ? batch.retired.append(slot.index) : dispose(of: slot, frame)
     } else if end.word.hasPendingCallback {
       slot.link(into: control)
       if handOver != nil { control.wake() }
@@ -295,30 +298,14 @@ extension QueueCore {
     slot.free(control)
   }
 
-  /// Writes down a released timer's last callbacks as records, then frees its slot; false if there is no room.
-  func disposeIntoRecords(_ slot: TimerSlot, _ frame: CurrentFrame) -> Bool {
-    while let sideRecord = slot.sideRecord, sideRecord.value.pendingCallbacks > 0 || sideRecord.value.finalizer != nil {
-      guard recordBuffer?.isFull == false else { return false }
-      if let delivery = nextLastCallback(sideRecord) {
-        recordBuffer?.append(lastRecord(of: slot, delivery.kind, .none))
-      } else {
-        sideRecord.update { $0.finalizer = nil }
-        recordBuffer?.append(lastRecord(of: slot, .finalize, .none))
-      }
-      delivered += 1
-    }
-    dispose(of: slot, frame)
-    return true
-  }
-
-  private func nextLastCallback(_ sideRecord: SideRecordRef) -> Delivery? {
+  func nextLastCallback(_ sideRecord: SideRecordRef) -> Delivery? {
     while sideRecord.value.pendingCallbacks > 0 {
       if let delivery = popCallback(sideRecord, control.now) { return delivery }
     }
     return nil
   }
 
-  private func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> TickRecord {
+  func lastRecord(of slot: TimerSlot, _ kind: TickKind, _ target: Context) -> TickRecord {
     let now = control.wallTime(control.now)
     return TickRecord(
       timer: Handle.id(.timer, index: slot.index, version: slot.version), generation: slot.generation(slot.word),

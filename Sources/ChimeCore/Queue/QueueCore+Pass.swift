@@ -18,9 +18,9 @@ extension QueueCore {
 
   /// Ends a pass: closes the queue, or makes sure that the next pass comes.
   func afterSlice(_ frame: CurrentFrame) {
-    if isClosing.load(ordering: .sequentiallyConsistent) {
+    if closing.hasBegun {
       closeIfPossible(frame)
-    } else if batchIsOpen {
+    } else if batch.isOpen {
       driver.wake(self)
     } else {
       armNextWakeUp()
@@ -48,10 +48,10 @@ extension QueueCore {
     takeInbox()
     runFunctions(limit, frame)
     if isAbandoned { return }
-    if !batchIsOpen {
-      collect(now)
+    if !batch.isOpen {
+      batch.collect(now, from: &wheel)
       counters.count(
-        passAt: now, due: ready.count, isEmpty: ready.isEmpty && retired.isEmpty && delivered == before)
+        passAt: now, due: batch.count, isEmpty: batch.count == 0 && batch.retired.isEmpty && delivered == before)
     }
     deliverBatch(limit, since: before, frame)
     if isAbandoned { return }
@@ -65,12 +65,12 @@ extension QueueCore {
     // more pass.
     for _ in 0..<3 {
       let next = wheel.earliest()
-      if !pendingCallbacks.isEmpty || hasRetired || endIsWanted { break }
+      if batch.wantsSlice || records.endIsWanted { break }
       if let next, next <= control.now { break }
       control.nextWakeUp = next ?? .max
-      if isClosing.load(ordering: .sequentiallyConsistent) { break }
+      if closing.hasBegun { break }
       if control.stepIsPending { break }
-      if control.inboxIsEmpty, !hasFunctions {
+      if control.inboxIsEmpty, functions.isEmpty {
         driver.arm(at: next == .max ? nil : next)
         return
       }
@@ -102,113 +102,51 @@ extension QueueCore {
     if word.isBusy {
       // A tick that was taken as a record ends with the next taking, which must come in time for what is due now.
       if givesRecords {
-        if word.isRunning { place(slot, word) }
-        if word.hasPendingCallback || word.isReleased { endIsWanted = true }
+        wheel.place(slot, word)
+        if word.hasPendingCallback || word.isReleased { records.endIsWanted = true }
       }
       return
     }
     if word.isReleased {
-      handOver == nil ? claim(slot) : enqueueDelivery(slot)
+      handOver == nil ? retire(slot) : enqueueDelivery(slot)
     } else if word.hasPendingCallback {
-      handOver == nil ? enqueueCallback(slot) : enqueueDelivery(slot)
+      handOver == nil ? batch.addPendingCallback(of: slot) : enqueueDelivery(slot)
     }
-    place(slot, word)
-  }
-
-  /// Gives a slot a turn for its pending callback, unless it already has one.
-  private func enqueueCallback(_ slot: TimerSlot) {
-    if slot.set(TimerWord.enqueuedBit) {
-      slot.turnVersion = slot.version
-      pendingCallbacks.append(slot.index)
-    }
-  }
-
-  /// Places a running timer where it belongs; a timer that is being written, where its record says at this moment. If it
-  /// belongs elsewhere afterwards, its writer sends it, because the writer reads the position after this, or finds it
-  /// changed (P2, Sources/README.md).
-  func place(_ slot: TimerSlot, _ word: TimerWord) {
-    if word.isRunning { wheel.place(slot, deadline: slot.dueTime(word), leeway: slot.leeway) }
-  }
-
-  /// Makes the next batch: the pending callbacks, and everything that was placed at or before `now`.
-  private func collect(_ now: Int64) {
-    for i in pendingCallbacks.indices {
-      let slot = Slab.slot(pendingCallbacks[i])
-      ready.append(
-        ReadyItem(
-          deadline: slot.pendingCallbackTime(), startOrder: slot.startOrder, slot: slot.index, isPendingCallback: true))
-    }
-    pendingCallbacks.removeAll()
-    wheel.advance(to: now, into: &due)
-    for i in due.indices {
-      let index = due[i]
-      let slot = Slab.slot(index)
-      let word = slot.wordInOrder
-      if word.hasWriter {
-        // Its turn waits for the writer (P2, Sources/README.md).
-        guard word.isLive else { continue }
-        let deadline = min(max(slot.dueTime(word), QueueControlBlock.atOnce), now)
-        ready.append(ReadyItem(deadline: deadline, startOrder: slot.startOrder, slot: index, isPendingCallback: false))
-        continue
-      }
-      guard word.isRunning else { continue }
-      let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
-      if deadline > now {
-        outdated.append(index)
-      } else {
-        ready.append(ReadyItem(deadline: deadline, startOrder: slot.startOrder, slot: index, isPendingCallback: false))
-      }
-    }
-    due.removeAll()
-    // Timers that have been moved later since they were placed.
-    for i in outdated.indices {
-      let slot = Slab.slot(outdated[i])
-      place(slot, slot.wordInOrder)
-    }
-    outdated.removeAll()
-    if ready.count > 1 { ready.sortByTurn(&sorting) }
+    wheel.place(slot, word)
   }
 
   /// Delivers the batch, until it or the slice ends.
   private func deliverBatch(_ limit: Limit, since before: Int, _ frame: CurrentFrame) {
     var deliveries = 0
-    while readyNext < ready.count, delivered &- before < limit.count {
-      if readyNext & 15 == 0 { fetch(readyNext..<min(readyNext + 16, ready.count)) }
-      let item = ready[readyNext]
+    while delivered &- before < limit.count, let item = batch.takeTurn() {
       let slot = Slab.slot(item.slot)
-      readyNext += 1
       var version: UInt32?
       if item.turn != .due {
         _ = slot.clear(TimerWord.enqueuedBit)
         version = slot.turnVersion
       } else if item.startOrder != slot.startOrder {
-        // Restarted since it was collected, or another timer by now: placed by its new deadline. Whoever restarted it
-        // may have relied on the position taken away here, and not sent it; a writer still at it may do so too, and is
-        // waited for (P2b, Sources/README.md).
-        place(slot, wordWithoutWriter(slot))
+        // Restarted or replaced since it was collected. Whoever restarted it may have relied on the position that the
+        // wheel has taken away, and not sent it: so this waits for any writer, then places it (P2b, Sources/README.md).
+        wheel.place(slot, wordWithoutWriter(slot))
         continue
       }
       if handOver == nil {
-        let time = deliver(slot, item.turn, of: version, frame)
+        let now = control.now
+        deliver(slot, item.turn, of: version, at: now, frame)
         if isAbandoned { return }
         deliveries += 1
-        if limit.end != .max, deliveries >= limit.count || time > limit.end || driver.shouldYield { break }
+        if limit.end != .max, deliveries >= limit.count || now > limit.end || driver.shouldYield { break }
       } else if slot.set(TimerWord.enqueuedBit) {
         // (P4d, Sources/README.md.)
-        outdated.append(item.slot)
+        batch.handOver(item.slot)
       }
     }
-    if !outdated.isEmpty {
+    batch.takeHandedOver { slots in
       // Counted until the hooks have ended, which come after the timers' own ends.
-      outstanding.add(outdated.count, ordering: .sequentiallyConsistent)
-      handOver?.add(outdated)
-      outdated.removeAll()
+      closing.holdUp(slots.count)
+      handOver?.add(slots)
     }
-    batchIsOpen = readyNext < ready.count
-    if !batchIsOpen {
-      ready.removeAll()
-      readyNext = 0
-    }
+    batch.endSlice()
   }
 
   /// The word, once the timer has no writer or was released.
@@ -222,20 +160,13 @@ extension QueueCore {
     return word
   }
 
-  /// Reads the records of the next items, so that their cache misses overlap. Otherwise the locked operations of the
-  /// ticks before would separate them.
-  @inline(__always)
-  private func fetch(_ items: Range<Int>) {
-    for i in items { _ = Slab.slot(ready[i].slot).startOrder }
-  }
-
   // MARK: Concurrent queues
 
   /// Enqueues a delivery of the slot on the concurrent queue, unless one is already under way (P4d, Sources/README.md).
   private func enqueueDelivery(_ slot: TimerSlot) {
     guard slot.set(TimerWord.enqueuedBit) else { return }
     // Counted until the hooks have ended, which come after the timer's own end.
-    outstanding.add(1, ordering: .sequentiallyConsistent)
+    closing.holdUp()
     handOver?.add(slot)
   }
 
@@ -245,7 +176,7 @@ extension QueueCore {
     guard var slot = next() else { return 0 }
     var count = 0
     var isOver = false
-    let end = control.now.saturatingAdd(QueueCore.nanosecondsPerSlice)
+    let timeOfEnd = control.now.saturatingAdd(QueueCore.nanosecondsPerSlice)
     withHooks {
       ThreadState.inside(control) { frame in
         while true {
@@ -253,8 +184,10 @@ extension QueueCore {
           let word = slot.clear(TimerWord.enqueuedBit)
           if word.isReleased {
             if slot.own() { dispose(of: slot, frame) }
-          } else if deliver(slot, .due, of: nil, frame) > end {
-            isOver = true
+          } else {
+            let now = control.now
+            deliver(slot, .due, of: nil, at: now, frame)
+            isOver = now > timeOfEnd
           }
           guard !isAbandoned, !isOver, count < most, let another = next() else { return }
           slot = another
@@ -262,52 +195,44 @@ extension QueueCore {
       }
     }
     if isAbandoned { return count }
-    outstanding.subtract(count, ordering: .sequentiallyConsistent)
-    if isClosing.load(ordering: .sequentiallyConsistent) { control.wake() }
+    if closing.letGo(count) { control.wake() }
     return isOver ? -1 : count
   }
 
   // MARK: Ends of slots
 
-  /// Claims a released slot, for the end of the slice.
-  func claim(_ slot: TimerSlot) {
-    if slot.own() { retired.append(slot.index) }
+  /// Becomes the owner of a released slot, until the end of the slice.
+  private func retire(_ slot: TimerSlot) {
+    if slot.own() { batch.retired.append(slot.index) }
   }
 
   func disposeOfRetired(_ frame: CurrentFrame) {
-    if givesRecords, !isClosing.load(ordering: .sequentiallyConsistent) {
+    if givesRecords, !closing.hasBegun {
       // Outside `takeTicks` they wait for it.
-      while recordBuffer != nil, let index = retired.last {
+      while records.areTaken, let index = batch.retired.last {
         guard disposeIntoRecords(Slab.slot(index), frame) else { return }
-        retired.removeLast()
+        batch.retired.removeLast()
       }
     } else {
-      while !isAbandoned, let index = retired.popLast() { dispose(of: Slab.slot(index), frame) }
+      while !isAbandoned, let index = batch.retired.popLast() { dispose(of: Slab.slot(index), frame) }
     }
   }
-
-  /// Whether released slots want another slice.
-  var hasRetired: Bool { !retired.isEmpty }
 
   // MARK: Functions
 
   private func runFunctions(_ limit: Limit, _ frame: CurrentFrame) {
     frame.slot = nil
-    guard hasFunctions else { return }
+    if functions.isEmpty { return }
     // Only those that are there now: what they put on the queue runs in the next slice.
-    var left = functions.withLock { $0.waiting.count } + takenFunctions.count
+    var left = functions.count
     // Other slices end by the clock, and with whole batches; the waiting functions are one batch.
     if limit.end == .max { left = min(left, limit.count) }
-    while left > 0, let item = nextFunction() {
+    while left > 0, let item = functions.next() {
       left -= 1
-      if isClosing.load(ordering: .sequentiallyConsistent) {
+      if closing.hasBegun {
         item.drop()
-      } else if recordBuffer != nil {
-        let now = control.wallTime(control.now)
-        recordBuffer?.append(
-          TickRecord(
-            timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: now, actual: now, context: item.context,
-            target: .none, kind: TickKind.function.rawValue))
+      } else if records.areTaken {
+        records.append(item, at: control.wallTime(control.now))
       } else {
         item.run()
         if isAbandoned { return }
@@ -329,17 +254,6 @@ extension QueueCore {
     hooks.enter?(hooks.context)
     body()
     hooks.leave?(hooks.context)
-  }
-}
-
-extension QueuedFunction {
-  func run() {
-    function(context)
-    drop()
-  }
-
-  func drop() {
-    if let finalizer { finalizer(context) }
   }
 }
 

@@ -38,7 +38,7 @@ extension QueueCore {
     guard control.isVirtual else { return Status.unsupported.because("queue is not virtual") }
     return asPassOfCall { frame in
       let status = deliver(until: target, frame)
-      if !isAbandoned, isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
+      if !isAbandoned, closing.hasBegun { closeIfPossible(frame) }
       return status
     }
   }
@@ -48,7 +48,7 @@ extension QueueCore {
     var passesHere = 0
     let wasEnding = ThreadEnd.isCaught
     while true {
-      if isClosing.load(ordering: .sequentiallyConsistent) { return .shutDown }
+      if closing.hasBegun { return .shutDown }
       takeInbox()
       if !hasWorkNow {
         guard let next = wheel.earliest(), next != .max, next <= max(target, control.virtualNow) else { break }
@@ -72,26 +72,6 @@ extension QueueCore {
     control.moveVirtualNow(to: target)
     return .ok
   }
-
-  var hasWorkNow: Bool {
-    batchIsOpen || !pendingCallbacks.isEmpty || hasRetired || endIsWanted || hasFunctions
-  }
-
-  /// Calls the finalizers of timers that were released outside a pass, on the caller's thread; if a pass runs, it does
-  /// so at its end.
-  func disposeOutsidePass() { asPass(disposeNow) }
-
-  /// Whether the calling thread may call what a released timer calls last: on a bound queue, the bound one.
-  var mayDisposeHere: Bool { (driver as? HostDriver)?.mayDrive ?? true }
-
-  /// What such a pass does.
-  func disposeNow(_ frame: CurrentFrame) {
-    takeInbox()
-    disposeOfRetired(frame)
-    if isAbandoned { return }
-    if hasRetired { driver.wake(self) }
-    if isClosing.load(ordering: .sequentiallyConsistent) { closeIfPossible(frame) }
-  }
 }
 
 extension QueueControlBlock {
@@ -105,40 +85,4 @@ extension QueueControlBlock {
       now = result.original
     }
   }
-
-  /// Has the callbacks and finalizer of a released timer called: by a pass, or here when passes run inside calls and
-  /// none does.
-  func wakeToDispose() {
-    if runsInCalls, core?.mayDisposeHere != false {
-      core?.disposeOutsidePass()
-    } else {
-      wake()
-    }
-  }
-}
-
-/// A virtual queue's driver: nothing wakes it, but for who waits until a timer is there.
-final class VirtualDriver: QueueDriver {
-  /// See `QueueCore.notifyOfArming`.
-  let waiting = Locked<[@Sendable () -> Void]>([])
-
-  private func notify() {
-    let all = waiting.withLock { waiting in
-      defer { waiting = [] }
-      return waiting
-    }
-    for body in all { body() }
-  }
-
-  func arm(at time: Int64?) {}
-  func wake(_ core: QueueCore) { notify() }
-  func close() { notify() }
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
-    text.add("it comes with the next advance of its virtual queue")
-    return true
-  }
-  var isOnQueue: Bool { false }
-  var mayNeverRun: Bool { false }
-  var shouldYield: Bool { false }
 }

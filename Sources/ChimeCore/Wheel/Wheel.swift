@@ -99,6 +99,14 @@ struct Wheel: ~Copyable {
 
   // MARK: Placing
 
+  /// Places a running timer where it belongs; a timer that is being written, where its record says at this moment. If it
+  /// belongs elsewhere afterwards, its writer sends it, because the writer reads the position after this, or finds it
+  /// changed (P2, Sources/README.md).
+  @inline(__always)
+  mutating func place(_ slot: TimerSlot, _ word: TimerWord) {
+    if word.isRunning { place(slot, deadline: slot.dueTime(word), leeway: slot.leeway) }
+  }
+
   /// Places a running timer where its record says, unless it is already there. A timer at the end of time never comes
   /// and is not placed.
   mutating func place(_ slot: TimerSlot, deadline: Int64, leeway: CompactDuration) {

@@ -136,7 +136,7 @@ final class World {
     for queue in queues { queue.end() }
     joinWorkers()
     for queue in queues {
-      expect(queue.core.closed.load(ordering: .relaxed), "queue \(queue.number) has not ended")
+      expect(queue.core.hasEnded, "queue \(queue.number) has not ended")
     }
     for log in timers {
       // A queue of records that was released in the race has taken the last of them with it.
@@ -154,12 +154,12 @@ final class World {
       guard let timer = log.ref, let word = timer.word, word.isRunning, !word.isBusy, !word.hasWriter, !word.isInInbox
       else { continue }
       let core = log.queue.core
-      if core.passLock.load(ordering: .relaxed) != 0 { continue }
+      if core.passLock.isTaken { continue }
       // No tick comes any more; its release will find the timer.
-      if core.isClosing.load(ordering: .relaxed) { continue }
+      if core.closing.hasBegun { continue }
       if timer.slot.deadline.saturatingAdd(word.postponement) == .max { continue }
       if Slab.position(of: timer.slot.index).tick != nil { continue }
-      if (core.readyNext..<core.ready.count).contains(where: { core.ready[$0].slot == timer.slot.index }) { continue }
+      if core.batch.contains(timer.slot) { continue }
       return "a running timer is in no wheel, no inbox and no batch"
     }
     return nil

@@ -1,0 +1,112 @@
+import Synchronization
+
+/// Driving the queue, and the timer that `run` watches meanwhile.
+extension HostDriver {
+  /// Runs `body` as a pass on the calling thread, if that thread may.
+  /// - Parameter watches: whether to choose a timer to watch afterwards, as `run` does before it sleeps.
+  func drive(_ core: QueueCore, watches: Bool = false, _ body: (CurrentFrame) -> Void) -> Status {
+    if !mayDrive { return .wrongThread }
+    return core.asPassOfCall { frame in
+      drivingThread.store(ThreadNumber.current, ordering: .relaxed)
+      control.nextWakeUp = QueueControlBlock.awake
+      body(frame)
+      if core.isAbandoned { return .forked }
+      core.afterSlice(frame)
+      if !core.isClosed { watches ? watchTimer(core) : wakeWatcher() }
+      return .ok
+    }
+  }
+
+  // MARK: A timer that is watched
+
+  /// Chooses a running timer whose end, whoever causes it, wakes the sleeper in `run`; none if nothing is left to run.
+  /// The caller holds the pass lock.
+  private func watchTimer(_ core: QueueCore) {
+    if control.watched == QueueControlBlock.watchedEnded, runners.load(ordering: .sequentiallyConsistent) > 1 {
+      control.wakeHost()
+    }
+    isIdle = false
+    isWatching = false
+    while !core.hasWorkNow, control.inboxIsEmpty {
+      guard let next = core.wheel.earliest(), next != .max, let earliest = core.wheel.earliestSlot,
+        let slot = earliest.isBackground ? timerInForeground : earliest
+      else {
+        // What was woken meanwhile is in the inbox, or among the functions.
+        isIdle = control.inboxIsEmpty && core.functions.isEmpty
+        return
+      }
+      control.watched = slot.index &+ 1
+      // If a timer is being written, its writer looks at `watched` at the end (P5, Sources/README.md).
+      isWatching = HostDriver.isWorthWatching(slot)
+      if isWatching { return }
+    }
+  }
+
+  /// Whether a timer that `run` waits for is running, or may be once its writer is done.
+  @inline(never)
+  private static func isWorthWatching(_ slot: TimerSlot) -> Bool {
+    let word = slot.wordInOrder
+    // Read after the word: the slot may have been given another timer before that.
+    return (word.isLive && word.hasWriter || word.isRunning && slot.dueTime(word) != .max) && !slot.isBackground
+  }
+
+  /// A timer to watch when the earliest is one in the background: the one that is watched already or, so that this is
+  /// seldom looked for, the one that is due last.
+  @inline(never)
+  private var timerInForeground: TimerSlot? {
+    let watched = control.watched
+    if watched != 0, watched != QueueControlBlock.watchedEnded, Slab.owner(of: Slab.slot(watched &- 1)) == control,
+      HostDriver.isWorthWatching(Slab.slot(watched &- 1))
+    {
+      return Slab.slot(watched &- 1)
+    }
+    var found: TimerSlot?
+    var latest = Int64.min
+    control.forEachSlot { slot in
+      guard HostDriver.isWorthWatching(slot) else { return }
+      let due = slot.dueTime(slot.word)
+      if due >= latest { (found, latest) = (slot, due) }
+    }
+    return found
+  }
+
+  /// Wakes the sleeper in `run` on another thread, if the timer that it watches is no longer running: this pass may
+  /// have taken away what would have woken it (P5b, Sources/README.md).
+  private func wakeWatcher() {
+    let watched = control.watched
+    if watched == 0 { return }
+    if runners.load(ordering: .sequentiallyConsistent) == 0 {
+      control.watched = 0
+    } else if watched == QueueControlBlock.watchedEnded || !Slab.slot(watched &- 1).wordInOrder.isRunning {
+      control.wakeHost()
+    }
+  }
+}
+
+extension QueueControlBlock {
+  /// See `QueueControlBlockStorage.watched`.
+  var watched: UInt32 {
+    get { unsafe storage.pointee.watched.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { unsafe storage.pointee.watched.store(newValue, ordering: .sequentiallyConsistent) }
+  }
+
+  /// A timer that ran does not run any more, or will never be due: whoever sleeps in `run` looks again if it is the one
+  /// that is watched (P5, Sources/README.md).
+  @inline(__always)
+  func noteEnd(of slot: TimerSlot) {
+    if isWatching(slot) { wakeRunner(watching: slot.index &+ 1) }
+  }
+
+  @inline(__always)
+  func isWatching(_ slot: TimerSlot) -> Bool { watched == slot.index &+ 1 }
+
+  /// The timer that was watched has ended, and nobody has looked since (P5b, Sources/README.md).
+  static var watchedEnded: UInt32 { .max }
+
+  @inline(never)
+  private func wakeRunner(watching slot: UInt32) {
+    let result = unsafe storage.pointee.watched.compareExchange(
+      expected: slot, desired: QueueControlBlock.watchedEnded, ordering: .sequentiallyConsistent)
+    if result.exchanged { wakeHost() }
+  }
+}

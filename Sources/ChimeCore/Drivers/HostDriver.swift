@@ -1,0 +1,51 @@
+import Synchronization
+
+/// A host-driven queue's driver: a kernel timer, whose descriptor the host polls.
+final class HostDriver: QueueDriver, @unchecked Sendable {
+  // Unchecked for `isIdle` and `isWatching`, which are the pass's.
+  let control: QueueControlBlock
+  private let id: UInt64
+  /// The only thread that may drive the queue; nil for any.
+  private let owner: UInt64?
+  /// The thread that last processed or took records; 0 for none yet (P11d, Sources/README.md).
+  let drivingThread = Atomic<UInt64>(0)
+  /// Threads inside `run` that return when nothing is left to run (P5b, Sources/README.md).
+  let runners = Atomic<Int>(0)
+  /// Whether the last pass for `run` left nothing to run, and whether it watches a timer.
+  var isIdle = false
+  var isWatching = false
+
+  init(_ core: QueueCore, owner: UInt64?) {
+    control = core.control
+    id = core.id
+    self.owner = owner
+  }
+
+  var mayDrive: Bool { owner == nil || owner == ThreadNumber.current }
+  /// Whether the calling thread was the last that drove the queue.
+  var isLastThread: Bool { drivingThread.load(ordering: .relaxed) == ThreadNumber.current }
+  var isDrivingThread: Bool { (owner ?? drivingThread.load(ordering: .relaxed)) == ThreadNumber.current }
+
+  func arm(at time: Int64?) {
+    TimerFile.set(control.hostFile, time ?? .max, clock: control.clockNumber)
+    // A thread that wanted a pass may have set it for now just before: then it must stay so (P11b, Sources/README.md).
+    if control.nextWakeUp != time ?? .max || control.stopsPoller(id) { control.wakeHost() }
+  }
+
+  func wake(_ core: QueueCore) { control.wakeHost() }
+  func close() { control.closeHost() }
+  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+    guard let sinceLastPass else {
+      text.add("its host-driven queue was never processed")
+      return true
+    }
+    text.add("its host-driven queue was last processed ")
+    text.add(duration: sinceLastPass)
+    text.add(" ago")
+    return true
+  }
+  var isOnQueue: Bool { false }
+  var mayNeverRun: Bool { true }
+  var shouldYield: Bool { false }
+}

@@ -1,0 +1,139 @@
+import Synchronization
+
+/// What the slices of a pass have collected and not delivered: the callbacks that are due, in the order of promise 12, those
+/// that get a turn in the next batch, and released slots. It lies in the `PassRoom`, so collecting needs no memory. The
+/// pass's own.
+struct Batch {
+  /// Slots whose pending callback gets a turn in the next batch; their enqueued flag is set.
+  private var pendingCallbacks = PassList<UInt32>()
+  private var ready = PassList<ReadyItem>()
+  /// Scratch memory for sorting `ready`.
+  private var sorting = PassList<ReadyItem>()
+  /// Scratch memory: slots that the wheel gave out; and of those, the ones that are not due yet or, later, that a
+  /// concurrent queue hands over.
+  private var due = PassList<UInt32>()
+  private var others = PassList<UInt32>()
+  /// The first of `ready` that had no turn.
+  private var next = 0
+  /// The last slice ended before its batch. Nothing new is collected until the batch is delivered.
+  private(set) var isOpen = false
+  /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
+  var retired = PassList<UInt32>()
+  private var room: PassRoom?
+
+  /// How many turns the batch has that was collected last.
+  var count: Int { ready.count }
+  var hasTurns: Bool { next < ready.count }
+  /// Whether something waits that no wake-up of the wheel's brings.
+  var wantsSlice: Bool { isOpen || !pendingCallbacks.isEmpty || !retired.isEmpty }
+
+  func contains(_ slot: TimerSlot) -> Bool { (next..<ready.count).contains { ready[$0].slot == slot.index } }
+
+  /// Gives a slot a turn for its pending callback in the next batch, unless it already has one.
+  mutating func addPendingCallback(of slot: TimerSlot) {
+    if slot.set(TimerWord.enqueuedBit) {
+      slot.turnVersion = slot.version
+      pendingCallbacks.append(slot.index)
+    }
+  }
+
+  /// Collects the pending callbacks and everything that the wheel has placed at or before `now`.
+  mutating func collect(_ now: Int64, from wheel: inout Wheel) {
+    for i in pendingCallbacks.indices {
+      let slot = Slab.slot(pendingCallbacks[i])
+      ready.append(
+        ReadyItem(
+          deadline: slot.pendingCallbackTime(), startOrder: slot.startOrder, slot: slot.index, isPendingCallback: true))
+    }
+    pendingCallbacks.removeAll()
+    wheel.advance(to: now, into: &due)
+    for i in due.indices {
+      let index = due[i]
+      let slot = Slab.slot(index)
+      let word = slot.wordInOrder
+      // A timer that is being written has its turn, which waits for the writer (P2, Sources/README.md).
+      guard word.isRunning || word.hasWriter && word.isLive else { continue }
+      let deadline = max(slot.dueTime(word), QueueControlBlock.atOnce)
+      if deadline <= now || word.hasWriter {
+        ready.append(
+          ReadyItem(deadline: min(deadline, now), startOrder: slot.startOrder, slot: index, isPendingCallback: false))
+      } else {
+        others.append(index)
+      }
+    }
+    due.removeAll()
+    // Timers that have been moved later since they were placed.
+    for i in others.indices {
+      let slot = Slab.slot(others[i])
+      wheel.place(slot, slot.wordInOrder)
+    }
+    others.removeAll()
+    if ready.count > 1 { ready.sortByTurn(&sorting) }
+  }
+
+  /// The next turn, in order.
+  @inline(__always)
+  mutating func takeTurn() -> ReadyItem? {
+    guard hasTurns else { return nil }
+    if next & 15 == 0 { fetch(next..<min(next + 16, ready.count)) }
+    next += 1
+    return ready[next - 1]
+  }
+
+  /// Reads the records of the next turns, so that their cache misses overlap. Otherwise the locked operations of the
+  /// ticks before would separate them.
+  @inline(__always)
+  private func fetch(_ turns: Range<Int>) {
+    for i in turns { _ = Slab.slot(ready[i].slot).startOrder }
+  }
+
+  /// On a concurrent queue: keeps a slot whose turn it is, for `takeHandedOver`.
+  mutating func handOver(_ slot: UInt32) { others.append(slot) }
+
+  /// Gives all of them at once.
+  mutating func takeHandedOver(_ body: (PassList<UInt32>) -> Void) {
+    if others.isEmpty { return }
+    body(others)
+    others.removeAll()
+  }
+
+  /// The slice ends. A batch that is left open goes on with the next one.
+  mutating func endSlice() {
+    isOpen = hasTurns
+    if !isOpen {
+      ready.removeAll()
+      next = 0
+    }
+  }
+
+  /// The queue closes: no turn comes any more.
+  mutating func close() {
+    while let item = takeTurn() {
+      if item.turn != .due { _ = Slab.slot(item.slot).clear(TimerWord.enqueuedBit) }
+    }
+    for i in pendingCallbacks.indices { _ = Slab.slot(pendingCallbacks[i]).clear(TimerWord.enqueuedBit) }
+    pendingCallbacks.removeAll()
+    endSlice()
+  }
+
+  // MARK: Its room
+
+  /// Moves to a larger room.
+  mutating func move(to room: PassRoom) {
+    ready.move(to: room.ready)
+    sorting.move(to: room.sorting)
+    pendingCallbacks.move(to: room.pendingCallbacks)
+    due.move(to: room.due)
+    others.move(to: room.others)
+    retired.move(to: room.retired)
+    self.room?.unmap()
+    self.room = room
+  }
+
+  /// Gives the room up, at the queue's end.
+  mutating func leaveRoom() -> PassRoom? {
+    let room = room
+    self = Batch()
+    return room
+  }
+}

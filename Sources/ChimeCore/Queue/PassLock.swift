@@ -1,0 +1,60 @@
+import Synchronization
+
+/// Who may be in a pass of a queue: one thread at a time. A thread that wants a pass and finds another in one leaves the
+/// work to that one, which looks once more after it has let go (P10, Sources/README.md).
+struct PassLock: ~Copyable {
+  private enum Holder {
+    static let nobody: UInt8 = 0
+    static let pass: UInt8 = 1
+    /// A thread is only looking, for an instant: whoever wants a pass waits for it.
+    static let query: UInt8 = 2
+  }
+
+  private let holder = Atomic<UInt8>(Holder.nobody)
+  /// Set by whoever wants a pass, before it tries to take the lock.
+  private let isWanted = Atomic<Bool>(false)
+
+  func take(forQuery: Bool = false) -> Bool {
+    holder.compareExchange(
+      expected: Holder.nobody, desired: forQuery ? Holder.query : Holder.pass, ordering: .sequentiallyConsistent
+    ).exchanged
+  }
+
+  /// The same, for a call that would otherwise answer BUSY: another thread may be inside only for an instant, to end a
+  /// timer.
+  func takeSoon() -> Bool {
+    var backoff = Backoff()
+    var rounds = 0
+    while !take() {
+      if rounds == Backoff.roundsWithoutSleep, holder.load(ordering: .relaxed) != Holder.query { return false }
+      rounds = min(rounds + 1, Backoff.roundsWithoutSleep)
+      backoff.pause()
+    }
+    return true
+  }
+
+  var passIsWanted: Bool { isWanted.load(ordering: .sequentiallyConsistent) }
+
+  func release() { holder.store(Holder.nobody, ordering: .sequentiallyConsistent) }
+
+  /// A pass is wanted, whoever makes it.
+  func wantPass() { isWanted.store(true, ordering: .sequentiallyConsistent) }
+
+  /// Takes the lock for a pass that is wanted, and the wish with it. False if no pass is wanted, or one is under way, which
+  /// will look again.
+  func takeIfWanted() -> Bool {
+    var backoff = Backoff()
+    while passIsWanted {
+      if take() {
+        isWanted.store(false, ordering: .sequentiallyConsistent)
+        return true
+      }
+      if holder.load(ordering: .sequentiallyConsistent) == Holder.pass { return false }
+      // A thread that only looks does no work for others.
+      backoff.pause()
+    }
+    return false
+  }
+
+  var isTaken: Bool { holder.load(ordering: .relaxed) != Holder.nobody }
+}

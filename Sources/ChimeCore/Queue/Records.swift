@@ -1,0 +1,92 @@
+/// The ticks of a queue that gives records: they are written down for the host instead of being called back, and end when
+/// the host takes again. The pass's own.
+struct Records {
+  /// Where they go, inside `takeTicks`; nil outside.
+  private var buffer: RecordBuffer?
+  /// Ticks that were taken and have not ended.
+  private(set) var outstanding = ContiguousArray<StartedTick>()
+  /// Some of them have to be ended soon, by another `takeTicks`.
+  var endIsWanted = false
+
+  /// Whether the host is taking records now.
+  var areTaken: Bool { buffer != nil }
+  var isFull: Bool { buffer?.isFull ?? true }
+
+  mutating func begin(_ buffer: RecordBuffer) { self.buffer = buffer }
+
+  /// Gives how many were written down.
+  mutating func finish() -> Int {
+    defer { buffer = nil }
+    return buffer?.count ?? 0
+  }
+
+  mutating func append(_ record: TickRecord) { buffer?.append(record) }
+
+  mutating func append(_ function: QueuedFunction, at time: Int64) {
+    append(
+      TickRecord(
+        timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: time, actual: time, context: function.context,
+        target: .none, kind: TickKind.function.rawValue))
+  }
+
+  /// Keeps a tick that was written down until it ends.
+  mutating func keep(_ tick: StartedTick) {
+    outstanding.append(tick)
+    // Its end may have consequences: a target or a timer that is released.
+    if tick.slot.hasSideRecord || tick.slot.flags.contains(.selfRelease) { endIsWanted = true }
+  }
+
+  mutating func forget(_ count: Int) { outstanding.removeFirst(count) }
+}
+
+extension QueueCore {
+  /// Writes down what is due as records, and ends the ticks taken before. Gives the number of records.
+  package static func takeTicks(
+    _ id: UInt64, _ records: UnsafeMutableRawPointer, stride: Int, capacity: Int
+  ) -> Result<Int, Status> {
+    findHost(id).flatMap { core, driver in
+      if !core.givesRecords {
+        return .failure(Status.unsupported.because("queue was made without CHIME_QUEUE_RECORDS, and gives no records"))
+      }
+      var count = 0
+      let status = driver.drive(core) { frame in
+        core.endOutstandingRecords(frame)
+        unsafe core.records.begin(RecordBuffer(records, stride: stride, capacity: capacity))
+        _ = core.runSlices(atMost: capacity, frame)
+        count = core.records.finish()
+      }
+      return status == .ok ? .success(count) : .failure(status)
+    }
+  }
+
+  /// Ends the ticks that were taken as records.
+  func endOutstandingRecords(_ frame: CurrentFrame) {
+    records.endIsWanted = false
+    // One after the other: what an end calls may end other records.
+    let count = records.outstanding.count
+    for i in 0..<count { end(records.outstanding[i], frame) }
+    records.forget(count)
+  }
+
+  /// Writes down a released timer's last callbacks as records, then frees its slot; false if there is no room.
+  func disposeIntoRecords(_ slot: TimerSlot, _ frame: CurrentFrame) -> Bool {
+    while let sideRecord = slot.sideRecord, sideRecord.value.pendingCallbacks > 0 || sideRecord.value.finalizer != nil {
+      if records.isFull { return false }
+      if let delivery = nextLastCallback(sideRecord) {
+        records.append(lastRecord(of: slot, delivery.kind, .none))
+      } else {
+        sideRecord.update { $0.finalizer = nil }
+        records.append(lastRecord(of: slot, .finalize, .none))
+      }
+      delivered += 1
+    }
+    dispose(of: slot, frame)
+    return true
+  }
+
+  /// Whether the calling thread has taken records that it has not ended by taking again.
+  var hasOutstandingRecordsHere: Bool {
+    guard givesRecords, let driver = driver as? HostDriver else { return false }
+    return driver.isLastThread
+  }
+}

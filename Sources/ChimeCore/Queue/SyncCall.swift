@@ -1,0 +1,77 @@
+/// A function that one thread waits for while it runs on another, inside the same callbacks as the waiting thread.
+package final class SyncCall: @unchecked Sendable {
+  private enum Phase {
+    case waiting, started, done, abandoned, refused
+  }
+
+  private let phase = Locked(Phase.waiting)
+  let core: QueueCore
+  private let caller = Standing.current
+  // Called on the queue's thread while the caller waits, so never by two threads at once.
+  private let body: () -> Void
+  private let wakeUp = WakeUp()
+
+  private init(_ core: QueueCore, _ body: @escaping () -> Void) {
+    self.core = core
+    self.body = body
+  }
+
+  /// Gives a function to `submit`, and waits until it has begun, at most until the timeout, then until it has ended.
+  /// - Parameter submit: arranges for `run` to be called on the queue; or says why not: shutDown, noMemory, limit.
+  static func wait(
+    _ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void, submit: (SyncCall) -> Status
+  ) -> Status {
+    let call = SyncCall(core, body)
+    let waiter = WaitRegistry.Waiter(.call(call), call.caller, call.wakeUp)
+    guard WaitRegistry.enter(waiter) else { return .wouldDeadlock }
+    defer { WaitRegistry.leave(waiter) }
+    let submitted = submit(call)
+    if submitted != .ok { return submitted }
+    var end = Clock.monotonic.now.saturatingAdd(timeout)
+    while !call.isOver {
+      if call.wakeUp.sleep(until: end) { continue }
+      if call.abandon() { return .timedOut }
+      end = .max
+    }
+    // Only the queue's end can end this before the function has had its turn; a function that has begun always
+    // completes.
+    if call.abandon() { return .shutDown }
+    while !call.hasRun { _ = call.wakeUp.sleep(until: .max) }
+    return call.phase.withLock { $0 } == .refused ? .shutDown : .ok
+  }
+
+  /// On the queue: runs the function unless its caller has given up, or the queue has ended.
+  func run() {
+    if core.closing.hasBegun {
+      if move(.waiting, .refused) { wakeUp.signal() }
+      return
+    }
+    guard move(.waiting, .started) else { return }
+    core.asHost {
+      core.withHooks { ThreadState.inside(core.control, continuing: caller) { _ in body() } }
+    }
+    if core.isAbandoned { return }
+    phase.withLock { $0 = .done }
+    wakeUp.signal()
+  }
+
+  /// Whether the function has run, or will not.
+  private var hasRun: Bool {
+    let phase = phase.withLock { $0 }
+    return phase == .done || phase == .refused
+  }
+
+  /// Whether nothing is left to wait for, unless the function has begun.
+  var isOver: Bool { hasRun || core.hasEnded }
+
+  /// Gives up a function that has not begun.
+  private func abandon() -> Bool { move(.waiting, .abandoned) }
+
+  private func move(_ from: Phase, _ to: Phase) -> Bool {
+    phase.withLock { phase in
+      if phase != from { return false }
+      phase = to
+      return true
+    }
+  }
+}
