@@ -8,8 +8,10 @@
  *
  * Threads. Every function may be called from any thread, from inside a handler too, unless its comment says
  * otherwise. No lock is held while your code runs. Each comment ends with two facts:
- *     Calls back:  whether your functions may run inside this call
- *     Waits:       no / for a handler / for time
+ *
+ *   - Calls back: whether your functions may run inside this call
+ *   - Waits: no, for a handler, or for time
+ *
  * A callback must return: leaving it by longjmp or a C++ exception is undefined. Every function leaves errno as it was.
  *
  * A callback may end its thread, by pthread_exit or a deferred cancellation, as interpreters do when they exit. Cleanup
@@ -19,6 +21,7 @@
  *     call that does not call back, the thread ends in its next call that does.) Cleanup handlers pushed outside that
  *     call then run, if pushed in C by pthread_cleanup_push; destructors and catch blocks in C++ frames out there do
  *     not.
+ *
  * No function is a cancellation point, including those that wait. Callbacks have the cancellation points they have
  * anywhere else.
  *
@@ -30,18 +33,21 @@
  *
  * Time. Durations and deadlines are signed 64-bit nanoseconds. A delay or duration is a distance from now; a deadline
  * is a point on the queue's clock, by default CLOCK_MONOTONIC; times from chime_now, chime_queue_now and clock_gettime
- * are on the same scale. INT64_MAX (CHIME_FOREVER) means "never" as a deadline or delay and "without limit" as a
- * timeout. A deadline in the past is due at once. Sums saturate.
+ * are on the same scale. Delays and timeouts are 0 or more. INT64_MAX (CHIME_FOREVER) means "never" as a deadline
+ * or delay and "without limit" as a timeout. A deadline in the past is due at once. Sums saturate.
  *
  * Ownership. Ids are numbers below 2^53. An id is yours until you release it; 0 is no id, and releasing 0 does nothing.
  * Strings are copied. A context belongs to Chime only once the call has returned CHIME_OK; Chime then calls its
  * finalizer exactly once, after the last callback that could use it.
  *
  * Structures begin with `size`, which the caller sets to sizeof the structure (with a CHIME_*_INIT macro, or after
- * calloc). Zero in any other member is its default. The sizes that structures had in earlier versions are accepted; so
- * are longer ones whose additional bytes are zero.
+ * calloc). Zero in any other member is its default. The sizes that structures had in earlier versions are accepted, and
+ * such a structure receives what that version had; so are longer ones whose additional bytes are zero.
  *
  * Fork. In a forked child every function that returns a status answers CHIME_ERROR_FORKED until chime_reinitialize.
+ *
+ * Provisional. What is marked so may still change or go when version 1.0 is made, which freezes everything else: see
+ * Limits (Sources/Chime/Chime.docc/Limits.md), which also says what to write where there are two ways.
  *
  * What is not in this file is not API.
  */
@@ -123,7 +129,8 @@ typedef int32_t chime_status;
 enum {
   CHIME_OK = 0,        /* the call took effect */
   CHIME_IGNORED = 1,   /* the call means nothing in this state and changed nothing; not an error */
-  CHIME_RUNNING = 2,   /* the call took effect; a handler of this timer that had started has not returned yet */
+  CHIME_RUNNING = 2,   /* the call took effect; a handler of this timer that had started has not returned yet, as is
+                          always so inside that handler */
   CHIME_STOPPED = 3,   /* the call ended because a stop was requested */
   CHIME_TIMED_OUT = 4, /* the timeout ended before what was waited for; whatever else the call does is in effect */
 
@@ -206,7 +213,7 @@ enum {
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: now_ns is NULL, or clock is not a clock; CHIME_ERROR_UNSUPPORTED:
  *         CHIME_CLOCK_VIRTUAL
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no.
  */
 chime_status chime_now(chime_clock clock, int64_t *CHIME_NULLABLE now_ns);
 
@@ -219,7 +226,7 @@ chime_status chime_now(chime_clock clock, int64_t *CHIME_NULLABLE now_ns);
  * @param deadline_ns  one in the past returns at once
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: clock is not a clock; CHIME_ERROR_UNSUPPORTED: CHIME_CLOCK_VIRTUAL
  *
- * Any thread. Calls back: no. Waits: for time.
+ * Calls back: no. Waits: for time. Provisional.
  */
 chime_status chime_sleep_until(chime_clock clock, int64_t deadline_ns);
 
@@ -294,7 +301,7 @@ enum {
   CHIME_QUEUE_HOST = 2,       /* driven by the host's own loop: see "Host-driven queues" */
   CHIME_QUEUE_PRECISE = 3,    /* a thread of its own, which waits for absolute times with 1 ns of timer slack */
   CHIME_QUEUE_VIRTUAL = 4,    /* time moves when chime_queue_advance or _jump is called */
-  CHIME_QUEUE_DISPATCH = 5    /* a serial dispatch queue of its own, where the library has libdispatch */
+  CHIME_QUEUE_DISPATCH = 5    /* a serial dispatch queue of its own, where the library has libdispatch; provisional */
 };
 
 typedef int32_t chime_qos;
@@ -395,7 +402,12 @@ typedef struct chime_timer_options {
 #define CHIME_TIMER_OPTIONS_INIT {sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 /* clang-format on */
 
-/* ---- Queues --------------------------------------------------------------------------------------------------- */
+/* ---- The first seven functions -------------------------------------------------------------------------------- */
+
+/*
+ * A server with idle timeouts needs these, and chime_status_message above: a queue whose descriptor its loop polls, and
+ * a timer for each connection, which every sign of life postpones. Everything else is below, by subject.
+ */
 
 /**
  * Creates a queue of the given kind.
@@ -403,8 +415,8 @@ typedef struct chime_timer_options {
  * @param kind     CHIME_QUEUE_SERIAL, _CONCURRENT, _HOST, _PRECISE or _VIRTUAL
  * @param options  copied; NULL for the defaults
  * @param queue    receives the id; release it with chime_queue_release or chime_queue_shutdown
- * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size,
- *         a label that is not UTF-8, a negative start_ns, an option of another kind of queue, processors that do not
+ * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size, a
+ *         label that is not UTF-8, a negative start_ns, an option of another kind of queue, processors that do not
  *         exist; CHIME_ERROR_UNSUPPORTED: this kind of queue does not offer the clock, or the library has no
  *         libdispatch; CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT;
  *         CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file descriptor, or no thread
@@ -417,29 +429,418 @@ typedef struct chime_timer_options {
  * handler delays no other, but as many slow handlers as there are cores delay all. Use serial queues for time that
  * matters. If the system grants no thread, calls on dispatch queues wait inside libdispatch until it does.
  *
- * Any thread. Calls back: no. Waits: no; for a precise queue until its thread has begun, its start hook included.
+ * Calls back: no. Waits: no; for a precise queue until its thread has begun, its start hook included.
  */
 chime_status chime_queue_create(chime_queue_kind kind, const chime_queue_options *CHIME_NULLABLE options,
                                 chime_queue_t *CHIME_NULLABLE queue);
 
 /**
+ * The descriptor to poll: level-triggered, close-on-exec, owned by the queue until it ends. Poll it and do nothing else
+ * with it. Remove it from your loop before the queue ends, because its number may then be used again.
+ *
+ * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: not a host-driven queue; CHIME_ERROR_INVALID_HANDLE;
+ *         CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_queue_fd(chime_queue_t queue, int32_t *CHIME_NULLABLE fd);
+
+/**
+ * Runs what is due, on the calling thread.
+ *
+ * @param max    how many ticks and functions to run at most; 0: all that are due now. If some are left, the descriptor
+ *               stays readable. The last callbacks of released timers are not counted
+ * @param count  receives how many ran; may be NULL
+ * @return CHIME_OK; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY: another thread is inside the queue, perhaps only to run
+ *         a finalizer: poll again; CHIME_ERROR_WOULD_DEADLOCK: inside a callback of the queue; CHIME_ERROR_SHUT_DOWN:
+ *         the queue has ended; CHIME_ERROR_UNSUPPORTED: not host-driven, or it gives records;
+ *         CHIME_ERROR_INVALID_HANDLE
+ *
+ * Any thread, or the bound one. Calls back: yes. Waits: no.
+ */
+chime_status chime_queue_process(chime_queue_t queue, uint32_t max, uint32_t *CHIME_NULLABLE count);
+
+/**
+ * Calls the handler once, delay_ns from now.
+ *
+ * @param finalizer  frees the context; may be NULL
+ * @param timer      receives the id; NULL: nobody holds the timer, which is released once its handler has returned
+ * @return as chime_timer_start
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_after(chime_queue_t queue, int64_t delay_ns, chime_handler CHIME_NULLABLE handler,
+                               void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer,
+                               chime_timer_t *CHIME_NULLABLE timer);
+
+/**
+ * Moves the next deadline to now + delay_ns, if that is later: the call for idle timeouts. A repeating timer's grid
+ * moves with it, and nothing counts as missed.
+ *
+ * @return CHIME_OK: no tick starts before now + delay_ns; CHIME_IGNORED: the timer is neither running nor suspended, or
+ *         its tick has already started ("the timeout won"); CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Costs a clock read and, for a one-shot, one compare-and-swap, as long as its postponements since its last schedule
+ * add up to at most 36 minutes (on virtual queues 2.1 s); otherwise the timer's record is written, which costs several
+ * times as much. On real clocks the deadline of a one-shot that has moved by 2.1 s or more is rounded up, by less than
+ * 1,024 ns.
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_ns);
+
+/**
+ * Cancels the timer if necessary and makes its id stale at once. Its finalizer is called after its last callback.
+ *
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Calls back: on virtual and host-driven queues. Waits: no.
+ */
+chime_status chime_timer_release(chime_timer_t timer);
+
+/**
+ * Releases the queue and its timers: their ids are stale at once, and no further tick starts. Then waits until no
+ * callback of the queue runs or will run. Callbacks that cannot run on the queue any more (its main queue is not
+ * drained) run inside this call when the timeout ends.
+ *
+ * @return CHIME_OK: no callback of the queue runs or will run; CHIME_TIMED_OUT: it was released, but a handler is still
+ *         running; CHIME_ERROR_WOULD_DEADLOCK: the caller is inside a callback of this queue, or of a queue that waits
+ *         for it: it was released, and the call did not wait; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Calls back: yes. Waits: for a handler.
+ */
+chime_status chime_queue_shutdown(chime_queue_t queue, int64_t timeout_ns);
+
+/* ---- Timers --------------------------------------------------------------------------------------------------- */
+
+typedef int32_t chime_state;
+enum {
+  CHIME_STATE_IDLE = 0, /* created, never activated */
+  CHIME_STATE_RUNNING = 1,
+  CHIME_STATE_SUSPENDED = 2,
+  CHIME_STATE_FINISHED = 3, /* its last tick has started */
+  CHIME_STATE_CANCELLED = 4
+};
+
+/*
+ * state \ event   activate   restart   suspend    resume   reschedule  postpone   fire  last tick  cancel
+ * idle            running    running   ignored    ignored  idle        ignored    +                ignored
+ * running         ignored    running   suspended  ignored  running     running    +     finished   cancelled
+ * suspended       ignored    running   ignored    running  suspended   suspended  +                cancelled
+ * finished        running    running   ignored    ignored  finished    ignored    +                ignored
+ * cancelled       running    running   ignored    ignored  cancelled   ignored    ignored          ignored
+ *
+ * ignored: CHIME_IGNORED, nothing changes.  +: one extra tick, the state stays.  Release is legal in every state.
+ */
+
+/**
+ * Creates an idle timer.
+ *
+ * @param options  copied; handler is required
+ * @param timer    receives the id, before anything of the timer can run; release it with chime_timer_release
+ * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: options, handler or timer is NULL, a wrong
+ *         size, an unknown flag, a label that is not UTF-8; CHIME_ERROR_INVALID_HANDLE: queue, or options->target;
+ *         CHIME_ERROR_TARGET_GONE: the target is gone; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_create(chime_queue_t queue, const chime_timer_options *CHIME_NULLABLE options,
+                                chime_timer_t *CHIME_NULLABLE timer);
+
+/**
+ * Creates a timer and activates it, in one step.
+ *
+ * @param schedule  copied; required
+ * @param timer     NULL: nobody holds the timer; it releases itself once its handler has returned and it is not running
+ * @return as chime_timer_create; CHIME_ERROR_INVALID_ARGUMENT also if the schedule is not valid
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_start(chime_queue_t queue, const chime_timer_options *CHIME_NULLABLE options,
+                               const chime_schedule *CHIME_NULLABLE schedule, chime_timer_t *CHIME_NULLABLE timer);
+
+/**
+ * Calls the handler every interval_ns, for the first time one interval from now.
+ *
+ * @param interval_ns  above 0
+ * @param timer        NULL: nobody holds the timer, which ends when its handler cancels it, or with the queue
+ * @return as chime_timer_start
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_every(chime_queue_t queue, int64_t interval_ns, chime_handler CHIME_NULLABLE handler,
+                               void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer,
+                               chime_timer_t *CHIME_NULLABLE timer);
+
+/**
+ * As chime_timer_every, for the first time first_delay_ns from now.
+ *
+ * Calls back: no. Waits: no. Provisional.
+ */
+chime_status chime_timer_after_every(chime_queue_t queue, int64_t first_delay_ns, int64_t interval_ns,
+                                     chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
+                                     chime_finalizer CHIME_NULLABLE finalizer, chime_timer_t *CHIME_NULLABLE timer);
+
+/**
+ * Starts a timer that is at rest. Its sequence and its tick count start again.
+ *
+ * @param timer     a timer that is idle, finished or cancelled; otherwise CHIME_IGNORED
+ * @param schedule  copied; NULL keeps the present one (CHIME_ERROR_INVALID_ARGUMENT if there was never one)
+ * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_TARGET_GONE;
+ *         CHIME_ERROR_NO_MEMORY
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_activate(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
+
+/**
+ * Makes the timer run from now on, whatever its state, in one transition: activates a timer at rest, reschedules (and
+ * resumes) one that is running or suspended.
+ *
+ * @param schedule  copied; NULL keeps the present one, if any: its delay counts from now
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_TARGET_GONE;
+ *         CHIME_ERROR_NO_MEMORY
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_restart(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
+
+/**
+ * Makes the timer run from now on, whatever its state, with its first tick delay_ns from now: the call by which event
+ * loops set a timer again. Does what chime_timer_restart does with the present schedule after first_ns has become
+ * delay_ns and CHIME_SCHEDULE_DEADLINE is cleared. All other members stay: after that tick a repeating timer goes on by
+ * its interval. A timer that has no schedule yet becomes a one-shot.
+ *
+ * @param delay_ns  may be earlier or later than before
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_TARGET_GONE;
+ *         CHIME_ERROR_NO_MEMORY
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_restart_after(chime_timer_t timer, int64_t delay_ns);
+
+/**
+ * As chime_timer_restart_after, with the first tick at a deadline on the queue's clock (CHIME_SCHEDULE_DEADLINE is
+ * set). A schedule with CHIME_RESUME_REMAINING has no deadline: CHIME_ERROR_INVALID_ARGUMENT.
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_restart_until(chime_timer_t timer, int64_t deadline_ns);
+
+/**
+ * Holds ticks back until resume. Once it has returned, no tick starts.
+ *
+ * @param timer  a running timer; otherwise CHIME_IGNORED
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_suspend(chime_timer_t timer);
+
+/**
+ * Lets ticks through again after suspend, by the schedule's resume policy.
+ * @param timer  a suspended timer; otherwise CHIME_IGNORED
+ * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_resume(chime_timer_t timer);
+
+/**
+ * Gives the timer another schedule. State and sequence stay; the count against the tick limit starts again. A delay
+ * counts from this call if the timer is running, or suspended with CHIME_RESUME_COALESCE; from the resume if it is
+ * suspended with CHIME_RESUME_REMAINING; from the next activate if it is at rest.
+ *
+ * @param schedule  copied; NULL keeps the present one, if any: its delay counts again
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_reschedule(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
+
+/**
+ * As chime_timer_postpone, to a deadline on the queue's clock. Reads no clock.
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t deadline_ns);
+
+/**
+ * Requests one extra tick, of kind CHIME_TICK_FIRED, on the queue; it never runs inside this call. Several calls before
+ * that tick starts give one tick. It counts in the sequence but not against the tick limit, and does not change the
+ * schedule. A later suspend, reschedule, restart, activate, cancel or release drops it.
+ *
+ * @param timer  in any state but cancelled; otherwise CHIME_IGNORED
+ * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_TARGET_GONE: the target of an idle or
+ *         finished timer; CHIME_ERROR_NO_MEMORY
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_fire(chime_timer_t timer);
+
+/**
+ * Stops the timer. Once it has returned, no tick starts. The timer keeps its context and can be activated again. If it
+ * answers CHIME_RUNNING, what the handler uses may be freed only after chime_timer_cancel_and_wait.
+ *
+ * @param timer  a running or suspended timer; otherwise CHIME_IGNORED
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_cancel(chime_timer_t timer);
+
+/**
+ * Cancels, then waits until no handler of the timer is running, even if the cancel itself is ignored.
+ *
+ * @return CHIME_OK: cancelled, and no handler of the timer is running; CHIME_IGNORED: there was nothing to cancel, and
+ *         no handler is running; CHIME_TIMED_OUT: cancelled, but its handler is still running;
+ *         CHIME_ERROR_WOULD_DEADLOCK: cancelled if there was anything to cancel, but the handler is the caller's own,
+ *         or waits for the caller; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Calls back: no. Waits: for a handler.
+ */
+chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t timeout_ns);
+
+/**
+ * chime_timer_release, then waits until no handler of the timer runs: what the handler uses may be freed afterwards,
+ * but what a cancel handler or the finalizer uses may not, since those can still be called on the queue.
+ *
+ * @return CHIME_OK: released, and no handler of the timer runs; CHIME_TIMED_OUT: released, its handler still runs;
+ *         CHIME_ERROR_WOULD_DEADLOCK: released, and the handler is the caller's own or waits for the caller;
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: nothing was released
+ *
+ * Calls back: on virtual and host-driven queues. Waits: for a handler.
+ */
+chime_status chime_timer_release_and_wait(chime_timer_t timer, int64_t timeout_ns);
+
+/**
+ * The timer's present generation: a number that changes with every accepted activate, restart, reschedule, suspend and
+ * cancel. Compare it with tick->generation under a mutex of your own.
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_generation(chime_timer_t timer, uint64_t *CHIME_NULLABLE generation);
+
+/**
+ * @return CHIME_OK: that generation is the current one; CHIME_IGNORED: it is not; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_check_generation(chime_timer_t timer, uint64_t generation);
+
+/**
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: state is NULL
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME_NULLABLE state);
+
+/**
+ * When the next tick is due.
+ * @param deadline_ns  receives the deadline on the queue's clock; CHIME_FOREVER: the timer is not running
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *CHIME_NULLABLE deadline_ns);
+
+/** Everything there is to know about a timer, at one instant. */
+typedef struct chime_timer_info {
+  uint32_t size;
+  chime_state state;
+  chime_queue_t queue;
+  uint64_t generation;
+  uint64_t sequence;        /* ticks delivered in this activation */
+  int64_t next_deadline_ns; /* CHIME_FOREVER: not running */
+  int64_t remaining_ns;     /* suspended with CHIME_RESUME_REMAINING: the time kept; otherwise -1 */
+  int64_t interval_ns;      /* 0: one-shot, or no schedule yet */
+  int64_t leeway_ns;        /* exact below 67 ms, for whole us up to a minute, ms up to 18 h, s up to 2 years;
+                               otherwise less than 1 part in 33 million too short */
+  uint64_t tick_limit;      /* 0: none */
+  uint64_t due_count;       /* due times counted against the limit, delivered and missed; 0 without a limit */
+  int32_t busy;             /* 1: a handler that has started has not returned */
+  int32_t has_schedule;     /* 1: it has a schedule, which activate with NULL keeps */
+  /* from version 0.1.1 on: */
+  uint64_t missed; /* due times of this activation that got no tick of their own */
+} chime_timer_info;
+
+/* clang-format off */
+#define CHIME_TIMER_INFO_INIT {sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+/* clang-format on */
+
+/**
+ * Fills in the info.
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ *
+ * Calls back: no. Waits: no.
+ */
+chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_info *CHIME_NULLABLE info);
+
+/**
+ * Says in one sentence why the timer does not fire. For example: it was never activated; it was suspended some time
+ * ago; it is due later; its handler has not returned; its main queue is not drained; its host-driven queue was last
+ * processed some time ago; its run loop is in another mode; its target is gone. For people: the wording may change.
+ *
+ * @param text, capacity, length  as in chime_queue_dump
+ * @return as chime_queue_dump
+ *
+ * Takes time in proportion to the queue's timers. Calls back: no. Waits: no.
+ */
+chime_status chime_timer_explain(chime_timer_t timer, char *CHIME_NULLABLE text, uint64_t capacity,
+                                 uint64_t *CHIME_NULLABLE length);
+
+/**
+ * Adds a handler that is called at each tick, after the timer's own and those added before it, with the same tick but
+ * its own context. All handlers of a tick run, whatever one of them does to the timer.
+ *
+ * @param timer      in any state
+ * @param key        UTF-8, copied, compared byte by byte; a handler that already has the key is replaced
+ * @param handler    not NULL; not called for ticks that have already started, nor for CHIME_TICK_ARMED and _CANCELLED
+ * @param context    may be NULL
+ * @param finalizer  called with context once, after the handler's last call, when it is removed or the timer released;
+ *                   may be NULL
+ * @return CHIME_OK, or CHIME_RUNNING: a call of the replaced handler has not returned; with both the context is
+ *         Chime's. Otherwise the context stays the caller's: CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_UNSUPPORTED: the queue gives records; CHIME_ERROR_NO_MEMORY
+ *
+ * Calls back: yes: the finalizer of the replaced handler. Waits: no. Provisional.
+ */
+chime_status chime_timer_add_handler(chime_timer_t timer, const char *CHIME_NULLABLE key,
+                                     chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
+                                     chime_finalizer CHIME_NULLABLE finalizer);
+
+/**
+ * Removes the handler with that key. Once this has returned, no call of it starts, not even in a tick that is under
+ * way.
+ *
+ * @param key  not NULL
+ * @return CHIME_OK; CHIME_RUNNING: a call of it has not returned; CHIME_IGNORED: no handler has that key;
+ *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
+ *
+ * Calls back: yes: the finalizer; if a tick is under way, it is called at the end of that. Waits: no. Provisional.
+ */
+chime_status chime_timer_remove_handler(chime_timer_t timer, const char *CHIME_NULLABLE key);
+
+/* ---- Queues --------------------------------------------------------------------------------------------------- */
+
+/**
  * Creates a queue whose handlers run on libdispatch's main queue: inside chime_main_run, or whatever else drains it.
  * Each call creates a separate queue; ending one affects only its own timers.
  *
- * @return as chime_queue_create; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by a thread other than the
- *         process's main thread, so its main queue cannot be drained
+ * @return as chime_queue_create; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by a thread other than the process's
+ *         main thread, so its main queue cannot be drained
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_queue_main(const chime_queue_options *CHIME_NULLABLE options, chime_queue_t *CHIME_NULLABLE queue);
 
 /**
- * Creates a queue whose handlers run on the global concurrent dispatch queue of that quality of service.
+ * Creates a queue whose handlers run on the global concurrent dispatch queue of that quality of service. Write
+ * chime_queue_create(CHIME_QUEUE_CONCURRENT) with that qos instead.
  *
  * @param qos  the quality of service; options->qos must be 0 or the same
  * @return as chime_queue_create
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_queue_global(chime_qos qos, const chime_queue_options *CHIME_NULLABLE options,
                                 chime_queue_t *CHIME_NULLABLE queue);
@@ -452,50 +853,36 @@ chime_status chime_queue_global(chime_qos qos, const chime_queue_options *CHIME_
  * @return as chime_queue_create; CHIME_ERROR_INVALID_ARGUMENT: dispatch_queue is NULL; CHIME_ERROR_UNSUPPORTED: it
  *         belongs to another copy of libdispatch (the self-contained libchime carries its own)
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_queue_wrap_dispatch(void *CHIME_NULLABLE dispatch_queue,
                                        const chime_queue_options *CHIME_NULLABLE options,
                                        chime_queue_t *CHIME_NULLABLE queue);
 
 /**
- * Releases the queue and its timers: their ids are stale at once, and no further tick starts. A handler that is running
- * goes on. The last callbacks (registration and cancel handlers, finalizers) run on the queue; on a virtual or
- * host-driven queue they run inside this call or, if another thread is inside the queue, at the end of that thread's
- * call.
+ * Does what chime_queue_shutdown does, without waiting: a handler that is running goes on. The last callbacks
+ * (registration and cancel handlers, finalizers) run on the queue; on a virtual or host-driven queue they run inside
+ * this call or, if another thread is inside the queue, at the end of that thread's call.
  *
  * @return CHIME_OK; CHIME_RUNNING: a handler of the queue has not returned; CHIME_ERROR_INVALID_HANDLE
  *
- * Any thread. Calls back: on virtual and host-driven queues. Waits: no.
+ * Calls back: on virtual and host-driven queues. Waits: no.
  */
 chime_status chime_queue_release(chime_queue_t queue);
-
-/**
- * Does what chime_queue_release does, then waits until no callback of the queue runs or will run. Callbacks that cannot
- * run on the queue any more (its main queue is not drained) run inside this call when the timeout ends.
- *
- * @param timeout_ns  0 or more; CHIME_FOREVER
- * @return CHIME_OK: no callback of the queue runs or will run; CHIME_TIMED_OUT: it was released, but a handler is still
- *         running; CHIME_ERROR_WOULD_DEADLOCK: the caller is inside a callback of this queue, or of a queue that waits
- *         for it: it was released, and the call did not wait; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- *
- * Any thread. Calls back: yes. Waits: for a handler.
- */
-chime_status chime_queue_shutdown(chime_queue_t queue, int64_t timeout_ns);
 
 /**
  * Runs a function in mutual exclusion with the queue's handlers and waits for it: the queue as a mutex. Inside a
  * callback of the queue, or inside another function under its sync, the function runs at once.
  *
  * @param function    runs on the caller's thread or on the queue's, before this call returns
- * @param timeout_ns  0 or more: how long to wait for the function to start; once started, it is always waited for
- * @return CHIME_OK: it ran; CHIME_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of
- *         this queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent or global queue, a virtual or
- *         host-driven queue outside its callbacks, or a run loop's queue outside its thread; CHIME_ERROR_SHUT_DOWN: the
- *         queue ended first, the function will not run; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
+ * @param timeout_ns  how long to wait for the function to start; once started, it is always waited for
+ * @return CHIME_OK: it ran; CHIME_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of this
+ *         queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent or global queue, a virtual or host-driven
+ *         queue outside its callbacks, or a run loop's queue outside its thread; CHIME_ERROR_SHUT_DOWN: the queue ended
+ *         first, the function will not run; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
  *         CHIME_ERROR_NO_MEMORY
  *
- * Any thread. Calls back: yes. Waits: for a handler.
+ * Calls back: yes. Waits: for a handler.
  */
 chime_status chime_queue_sync(chime_queue_t queue, chime_function CHIME_NULLABLE function, void *CHIME_NULLABLE context,
                               int64_t timeout_ns);
@@ -511,7 +898,7 @@ chime_status chime_queue_sync(chime_queue_t queue, chime_function CHIME_NULLABLE
  *         callbacks, or NULL with a finalizer; CHIME_ERROR_UNSUPPORTED: a function on a queue that gives records;
  *         CHIME_ERROR_NO_MEMORY
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no.
  */
 chime_status chime_queue_async(chime_queue_t queue, chime_function CHIME_NULLABLE function,
                                void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer);
@@ -519,7 +906,8 @@ chime_status chime_queue_async(chime_queue_t queue, chime_function CHIME_NULLABL
 /**
  * The time on the queue's clock.
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: now_ns is NULL
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no.
  */
 chime_status chime_queue_now(chime_queue_t queue, int64_t *CHIME_NULLABLE now_ns);
 
@@ -539,7 +927,7 @@ chime_status chime_queue_advance(chime_queue_t queue, int64_t duration_ns);
 
 /**
  * As chime_queue_advance, up to a point in time. If that is not later than now, runs what is due and moves nothing.
- * Any thread, one at a time. Calls back: yes. Waits: no.
+ * Any thread, one at a time. Calls back: yes. Waits: no. Provisional.
  */
 chime_status chime_queue_advance_to(chime_queue_t queue, int64_t deadline_ns);
 
@@ -549,7 +937,7 @@ chime_status chime_queue_advance_to(chime_queue_t queue, int64_t deadline_ns);
  *
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: negative
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no.
  */
 chime_status chime_queue_jump(chime_queue_t queue, int64_t duration_ns);
 
@@ -577,9 +965,9 @@ typedef struct chime_queue_stats {
 
 /**
  * Fills in the statistics. Takes time in proportion to the queue's timers.
- * @param stats  the caller sets its size; the shorter size of an earlier version receives that version's members
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no.
  */
 chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME_NULLABLE stats);
 
@@ -588,11 +976,11 @@ chime_status chime_queue_get_stats(chime_queue_t queue, chime_queue_stats *CHIME
  * missed, and what is missed while its handler runs: "due 860 ms ago, every 250 ms, 3 missed while its handler runs".
  * For people: the wording may change.
  *
- * @param text      receives up to capacity - 1 bytes and a terminating 0; NULL and capacity 0 to get the length
- * @param length    receives the length of the whole text, without its 0; may be NULL
+ * @param text    receives up to capacity - 1 bytes and a terminating 0; NULL and capacity 0 to get the length
+ * @param length  receives the length of the whole text, without its 0; may be NULL
  * @return CHIME_OK, also when the text was cut off; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no.
  */
 chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, uint64_t capacity,
                               uint64_t *CHIME_NULLABLE length);
@@ -606,7 +994,7 @@ chime_status chime_queue_dump(chime_queue_t queue, char *CHIME_NULLABLE text, ui
  * @param count     receives how many queues there are, even if not all fitted
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: count is NULL, or queues is NULL and capacity is not 0
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no.
  */
 chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t capacity, uint64_t *CHIME_NULLABLE count);
 
@@ -647,16 +1035,6 @@ chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t cap
  */
 
 /**
- * The descriptor to poll: level-triggered, close-on-exec, owned by the queue until it ends. Poll it and do nothing else
- * with it. Remove it from your loop before the queue ends, because its number may then be used again.
- *
- * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: not a host-driven queue; CHIME_ERROR_INVALID_HANDLE;
- *         CHIME_ERROR_INVALID_ARGUMENT
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_queue_fd(chime_queue_t queue, int32_t *CHIME_NULLABLE fd);
-
-/**
  * When the queue next needs to be processed: at its earliest timer's deadline, plus at most 1,024 ns and that timer's
  * leeway.
  *
@@ -666,43 +1044,29 @@ chime_status chime_queue_fd(chime_queue_t queue, int32_t *CHIME_NULLABLE fd);
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: neither host-driven nor virtual; CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no.
  */
 chime_status chime_queue_next_deadline(chime_queue_t queue, int64_t *CHIME_NULLABLE deadline_ns);
 
 /**
  * The same as a timeout for poll(2): milliseconds from now, rounded up; 0: something is due; -1: nothing to wait for.
  * @return as chime_queue_next_deadline; CHIME_ERROR_UNSUPPORTED also for virtual queues
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no.
  */
 chime_status chime_queue_poll_timeout(chime_queue_t queue, int32_t *CHIME_NULLABLE milliseconds);
 
 /**
  * Waits until something is due. Runs nothing.
  *
- * @param timeout_ns  0 or more, rounded up to milliseconds; CHIME_FOREVER
+ * @param timeout_ns  rounded up to milliseconds
  * @return CHIME_OK: something is due; CHIME_TIMED_OUT; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY;
  *         CHIME_ERROR_WOULD_DEADLOCK: inside a callback of the queue; CHIME_ERROR_SHUT_DOWN: the queue ended;
  *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
- * Any thread, or the bound one. Calls back: no. Waits: for time.
+ * Any thread, or the bound one. Calls back: no. Waits: for time. Provisional.
  */
 chime_status chime_queue_wait(chime_queue_t queue, int64_t timeout_ns);
-
-/**
- * Runs what is due, on the calling thread.
- *
- * @param max    how many ticks and functions to run at most; 0: all that are due now. If some are left, the descriptor
- *               stays readable. The last callbacks of released timers are not counted
- * @param count  receives how many ran; may be NULL
- * @return CHIME_OK; CHIME_ERROR_WRONG_THREAD; CHIME_ERROR_BUSY: another thread is inside the queue, perhaps only to run
- *         a finalizer: poll again; CHIME_ERROR_WOULD_DEADLOCK: inside a callback of the queue; CHIME_ERROR_SHUT_DOWN:
- *         the queue has ended; CHIME_ERROR_UNSUPPORTED: not host-driven, or it gives records;
- *         CHIME_ERROR_INVALID_HANDLE
- *
- * Any thread, or the bound one. Calls back: yes. Waits: no.
- */
-chime_status chime_queue_process(chime_queue_t queue, uint32_t max, uint32_t *CHIME_NULLABLE count);
 
 /**
  * Copies what is due into an array. A copied tick has started, and ends with the next call of this function for the
@@ -730,8 +1094,8 @@ enum {
 /**
  * Processes and waits in turn: a loop for hosts that have none.
  *
- * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; a running
- *               timer whose deadline is CHIME_FOREVER does not count; or CHIME_RUN_UNTIL_STOPPED
+ * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; a
+ *               running timer whose deadline is CHIME_FOREVER does not count; or CHIME_RUN_UNTIL_STOPPED
  * @return CHIME_OK: no timer is running, whoever ended the last one; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD;
  *         CHIME_ERROR_BUSY; CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended;
  *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
@@ -744,55 +1108,63 @@ chime_status chime_queue_run(chime_queue_t queue, uint32_t flags);
  * Makes chime_queue_run or chime_queue_wait return, after the callback that is running if there is one. If neither is
  * under way, the next one returns at once.
  * @return CHIME_OK; CHIME_IGNORED: a stop is pending already; CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE
- * Any thread, and signal handlers. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no.
  */
 chime_status chime_queue_stop(chime_queue_t queue);
 
-/* ---- The main queue ------------------------------------------------------------------------------------------- */
+/* ---- Targets -------------------------------------------------------------------------------------------------- */
+
+/*
+ * A target is an object of yours that timers name in their options and hold weakly. tick->target is that object, and it
+ * stays alive for the length of the handler's call. When the last reference to the target is released, its timers are
+ * cancelled at once (those that nobody holds are released), even while one of their handlers is running, and cannot be
+ * activated again. The destructor is called once no such handler is running.
+ */
 
 /**
- * Runs libdispatch's main queue, and so the handlers of chime_queue_main, until chime_main_stop.
+ * Creates a target with one reference, the caller's.
  *
- * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
- *         inside this call; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread, the process has been
- *         forked, or the library has no libdispatch; CHIME_ERROR_RESOURCE; CHIME_ERROR_NO_MEMORY
+ * @param object      not NULL; Chime passes the pointer on and never follows it
+ * @param destructor  called with object once, when neither a reference nor a handler holds it any more; may be NULL
+ * @param target      receives the id
+ * @return CHIME_OK: the object is Chime's; CHIME_ERROR_INVALID_ARGUMENT: object or target is NULL; CHIME_ERROR_LIMIT:
+ *         2^26 targets exist; CHIME_ERROR_NO_MEMORY
  *
- * The main thread. Calls back: yes. Waits: for time.
+ * Calls back: no. Waits: no.
  */
-chime_status chime_main_run(void);
+chime_status chime_target_create(void *CHIME_NULLABLE object, chime_finalizer CHIME_NULLABLE destructor,
+                                 chime_target_t *CHIME_NULLABLE target);
 
 /**
- * Makes chime_main_run return, after the callback that is running. If it is not under way, the next one returns at
- * once.
- * @return CHIME_OK; CHIME_IGNORED: a stop is already pending; CHIME_ERROR_UNSUPPORTED: as chime_main_run
- * Any thread, and signal handlers. Calls back: no. Waits: no.
+ * Adds a reference and gives the object, which lives until that reference is released.
+ *
+ * @param object  receives the object; may be NULL
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE: the last reference is gone, for good; CHIME_ERROR_LIMIT
+ *
+ * Calls back: no. Waits: no.
  */
-chime_status chime_main_stop(void);
-
-/* ---- Threads -------------------------------------------------------------------------------------------------- */
+chime_status chime_target_retain(chime_target_t target, void *CHIME_NULLABLE *CHIME_NULLABLE object);
 
 /**
- * Sets two functions that threads which Chime creates from now on (for precise queues and chime_run_loop_create) call
- * first and last. Threads of libdispatch are not Chime's: for those, chime_queue_options has enter and leave.
+ * Releases a reference. If it was the last, the id is stale and the target's timers are cancelled when this returns.
+ * The destructor has then been called; or it is called when the handler that still holds the object has returned.
  *
- * @param start    NULL: none
- * @param end      NULL: none
- * @param context  for both; must live as long as those threads
- * @return CHIME_OK
+ * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: yes: the destructor; and, on virtual and host-driven queues, the last callbacks of timers that nobody
+ * holds (also inside a chime_timer_start that runs at the same time). Waits: no.
  */
-chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_function CHIME_NULLABLE end,
-                                    void *CHIME_NULLABLE context);
+chime_status chime_target_release(chime_target_t target);
 
 /* ---- Seeing what happens -------------------------------------------------------------------------------------- */
 
 /**
- * Sets one function to which every transition of every timer is reported, and every callback that gets a tick.
- * A transition is reported just after it took effect, on the thread that caused it, before that call returns. A
- * callback is reported just before it is called and just after it has returned. Handlers added to a timer are reported
- * together with its own, as one; finalizers and functions are not reported. Without a trace function each of these
- * places costs one load of a flag.
+ * Sets one function to which every transition of every timer is reported, and every callback that gets a tick. A
+ * transition is reported just after it took effect, on the thread that caused it, before that call returns. A callback
+ * is reported just before it is called and just after it has returned. Handlers added to a timer are reported together
+ * with its own, as one; finalizers and functions are not reported. Without a trace function each of these places costs
+ * one load of a flag.
  *
  * For a callback (kinds below 16), `trace` gets the same tick as the callback. For everything else (CHIME_TRACE_*) the
  * tick has the timer's id; its generation and, in scheduled_ns, its next deadline, both read when the report is made (0
@@ -802,11 +1174,11 @@ chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_f
  *
  * @param trace    called by several threads at once, with no lock held; may call anything, and nothing that it calls is
  *                 traced; NULL to stop tracing
- * @param context  its second argument; must outlive all calls: one that had begun when the trace was replaced may
- *                 still be running
+ * @param context  its second argument; must outlive all calls: one that had begun when the trace was replaced may still
+ *                 be running
  * @return CHIME_OK
  *
- * Any thread. Calls back: no; but from now on every call that changes a timer does. Waits: no.
+ * Calls back: no; but from now on every call that changes a timer does. Waits: no.
  */
 chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NULLABLE context);
 
@@ -818,20 +1190,20 @@ chime_status chime_set_trace(chime_handler CHIME_NULLABLE trace, void *CHIME_NUL
  *
  * A thread of Chime's writes the file. Other threads put events into a ring of 8,192 and never wait for the disk;
  * events for which the ring or the disk has no room are dropped and counted, as `dropped` in the file's otherData. The
- * file is complete JSON about 20 ms after the latest event in it, and when the program ends; after the disk was full, at
- * most a second after there is room again. A forked child writes nothing, until it is reinitialised and names a file of
- * its own. Callbacks of concurrent queues appear only on the timers' tracks.
+ * file is complete JSON about 20 ms after the latest event in it, and when the program ends; after the disk was full,
+ * at most a second after there is room again. A forked child writes nothing, until it is reinitialised and names a file
+ * of its own. Callbacks of concurrent queues appear only on the timers' tracks.
  *
  * The environment variable CHIME_TRACE does the same for the whole program: `CHIME_TRACE=trace.json ./server`. It is
  * ignored in programs that run with more rights than their user (set-user-ID and the like).
  *
  * @param path  the file to create or empty, in place of the one that is being written; %p in it stands for the process
- *              id. NULL ends the file that is being written. A file that this call ends is complete when it returns, and
- *              holds everything that has happened before
+ *              id. NULL ends the file that is being written. A file that this call ends is complete when it returns,
+ *              and holds everything that has happened before
  * @return CHIME_OK; CHIME_IGNORED: path is NULL and no file is being written; CHIME_ERROR_PERMISSION;
  *         CHIME_ERROR_RESOURCE: no file, or no thread; CHIME_ERROR_NO_MEMORY
  *
- * Any thread. Calls back: no. Waits: no; for the file, if it ends one.
+ * Calls back: no. Waits: no; for the file, if it ends one. Provisional.
  */
 chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
 
@@ -881,6 +1253,7 @@ typedef struct chime_allocator {
  *         CHIME_ERROR_UNSUPPORTED: this libchime uses Swift's own runtime
  *
  * Any thread, before others call Chime. Calls back: no; but from now on every call that needs memory. Waits: no.
+ * Provisional.
  */
 chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator);
 
@@ -891,7 +1264,7 @@ chime_status chime_set_allocator(const chime_allocator *CHIME_NULLABLE allocator
  * @param bytes  as chime_memory_used counts; 0: no limit
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: as chime_set_allocator
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_set_memory_limit(uint64_t bytes);
 
@@ -899,7 +1272,7 @@ chime_status chime_set_memory_limit(uint64_t bytes);
  * How many bytes Chime holds: what it has allocated and not freed, and the pages mapped for timers, touched or not. The
  * tables of ids are not included: 16 MiB of addresses, whose pages are used as ids are. 0 if chime_set_allocator is
  * unsupported.
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 uint64_t chime_memory_used(void);
 
@@ -925,415 +1298,6 @@ uint64_t chime_memory_used(void);
  */
 chime_status chime_reinitialize(void);
 
-/* ---- Timers --------------------------------------------------------------------------------------------------- */
-
-typedef int32_t chime_state;
-enum {
-  CHIME_STATE_IDLE = 0, /* created, never activated */
-  CHIME_STATE_RUNNING = 1,
-  CHIME_STATE_SUSPENDED = 2,
-  CHIME_STATE_FINISHED = 3, /* its last tick has started */
-  CHIME_STATE_CANCELLED = 4
-};
-
-/*
- * state \ event   activate   restart   suspend    resume   reschedule  postpone   fire  last tick  cancel
- * idle            running    running   ignored    ignored  idle        ignored    +                ignored
- * running         ignored    running   suspended  ignored  running     running    +     finished   cancelled
- * suspended       ignored    running   ignored    running  suspended   suspended  +                cancelled
- * finished        running    running   ignored    ignored  finished    ignored    +                ignored
- * cancelled       running    running   ignored    ignored  cancelled   ignored    ignored          ignored
- *
- * ignored: CHIME_IGNORED, nothing changes.  +: one extra tick, the state stays.  Release is legal in every state.
- */
-
-/**
- * Creates an idle timer.
- *
- * @param options  copied; handler is required
- * @param timer    receives the id, before anything of the timer can run; release it with chime_timer_release
- * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: options, handler or timer is NULL, a wrong
- *         size, an unknown flag, a label that is not UTF-8; CHIME_ERROR_INVALID_HANDLE: queue, or options->target;
- *         CHIME_ERROR_TARGET_GONE: the target is gone; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
- *
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_create(chime_queue_t queue, const chime_timer_options *CHIME_NULLABLE options,
-                                chime_timer_t *CHIME_NULLABLE timer);
-
-/**
- * Creates a timer and activates it, in one step.
- *
- * @param schedule  copied; required
- * @param timer     NULL: nobody holds the timer; it releases itself once its handler has returned and it is not running
- * @return as chime_timer_create; CHIME_ERROR_INVALID_ARGUMENT also if the schedule is not valid
- *
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_start(chime_queue_t queue, const chime_timer_options *CHIME_NULLABLE options,
-                               const chime_schedule *CHIME_NULLABLE schedule, chime_timer_t *CHIME_NULLABLE timer);
-
-/**
- * Calls the handler once, delay_ns from now.
- *
- * @param delay_ns   0 or more
- * @param finalizer  frees the context; may be NULL
- * @param timer      NULL: fire and forget
- * @return as chime_timer_start
- *
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_after(chime_queue_t queue, int64_t delay_ns, chime_handler CHIME_NULLABLE handler,
-                               void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer,
-                               chime_timer_t *CHIME_NULLABLE timer);
-
-/**
- * Calls the handler every interval_ns, for the first time one interval from now.
- *
- * @param interval_ns  above 0
- * @param finalizer    frees the context; may be NULL
- * @param timer        receives the id; NULL: nobody holds the timer; it ends when its handler cancels it, or with the
- *                     queue
- * @return as chime_timer_start
- *
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_every(chime_queue_t queue, int64_t interval_ns, chime_handler CHIME_NULLABLE handler,
-                               void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer,
-                               chime_timer_t *CHIME_NULLABLE timer);
-
-/**
- * Calls the handler first_delay_ns from now, then every interval_ns.
- *
- * @param first_delay_ns  0 or more; 0: at once
- * @param interval_ns     above 0
- * @param finalizer       frees the context; may be NULL
- * @param timer           as in chime_timer_every
- * @return as chime_timer_start
- *
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_after_every(chime_queue_t queue, int64_t first_delay_ns, int64_t interval_ns,
-                                     chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
-                                     chime_finalizer CHIME_NULLABLE finalizer, chime_timer_t *CHIME_NULLABLE timer);
-
-/**
- * Starts a timer that is at rest. Its sequence and its tick count start again.
- *
- * @param timer     a timer that is idle, finished or cancelled; otherwise CHIME_IGNORED
- * @param schedule  copied; NULL keeps the present one (CHIME_ERROR_INVALID_ARGUMENT if there was never one)
- * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
- *         CHIME_ERROR_TARGET_GONE; CHIME_ERROR_NO_MEMORY
- *
- * Any thread, the timer's own handler included. Calls back: no. Waits: no.
- */
-chime_status chime_timer_activate(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
-
-/**
- * Makes the timer run from now on, whatever its state, in one transition: activates a timer at rest, reschedules (and
- * resumes) one that is running or suspended.
- *
- * @param schedule  copied; NULL keeps the present one, if any: its delay counts from now
- * @return CHIME_OK; CHIME_RUNNING: took effect, but a handler that had started has not returned;
- *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_NO_MEMORY
- *
- * Any thread, the timer's own handler included. Calls back: no. Waits: no.
- */
-chime_status chime_timer_restart(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
-
-/**
- * Makes the timer run from now on, whatever its state, with its first tick delay_ns from now: the call by which event
- * loops set a timer again. Does what chime_timer_restart does with the present schedule after first_ns has become
- * delay_ns and CHIME_SCHEDULE_DEADLINE is cleared. All other members stay: after that tick a repeating timer goes on by
- * its interval. A timer that has no schedule yet becomes a one-shot.
- *
- * @param delay_ns  0 or more; may be earlier or later than before
- * @return CHIME_OK; CHIME_RUNNING: took effect, but a handler that had started has not returned;
- *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_NO_MEMORY
- *
- * Any thread, the timer's own handler included. Calls back: no. Waits: no.
- */
-chime_status chime_timer_restart_after(chime_timer_t timer, int64_t delay_ns);
-
-/**
- * As chime_timer_restart_after, with the first tick at a deadline on the queue's clock (CHIME_SCHEDULE_DEADLINE is set).
- * A schedule with CHIME_RESUME_REMAINING has no deadline: CHIME_ERROR_INVALID_ARGUMENT.
- * Any thread, the timer's own handler included. Calls back: no. Waits: no.
- */
-chime_status chime_timer_restart_until(chime_timer_t timer, int64_t deadline_ns);
-
-/**
- * Holds ticks back until resume. Once it has returned, no tick starts.
- *
- * @param timer  a running timer; otherwise CHIME_IGNORED
- * @return CHIME_OK; CHIME_RUNNING: took effect, but a handler that had started has not returned (always so inside the
- *         timer's own handler); CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
- *
- * Any thread, the timer's own handler included. Calls back: no. Waits: no.
- */
-chime_status chime_timer_suspend(chime_timer_t timer);
-
-/**
- * Lets ticks through again after suspend, by the schedule's resume policy.
- * @param timer  a suspended timer; otherwise CHIME_IGNORED
- * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
- * Any thread, the timer's own handler included. Calls back: no. Waits: no.
- */
-chime_status chime_timer_resume(chime_timer_t timer);
-
-/**
- * Gives the timer another schedule. State and sequence stay; the count against the tick limit starts again. A delay
- * counts from this call if the timer is running, or suspended with CHIME_RESUME_COALESCE; from the resume if it is
- * suspended with CHIME_RESUME_REMAINING; from the next activate if it is at rest.
- *
- * @param schedule  copied; NULL keeps the present one, if any: its delay counts again
- * @return CHIME_OK; CHIME_RUNNING: took effect, but a handler that had started has not returned (in any state);
- *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
- *
- * Any thread, the timer's own handler included. Calls back: no. Waits: no.
- */
-chime_status chime_timer_reschedule(chime_timer_t timer, const chime_schedule *CHIME_NULLABLE schedule);
-
-/**
- * Moves the next deadline to now + delay_ns, if that is later: the call for idle timeouts. A repeating timer's grid
- * moves with it, and nothing counts as missed.
- *
- * @param delay_ns  0 or more
- * @return CHIME_OK: no tick starts before now + delay_ns; CHIME_IGNORED: the timer is neither running nor suspended, or
- *         its tick has already started ("the timeout won"); CHIME_ERROR_INVALID_HANDLE;
- *         CHIME_ERROR_INVALID_ARGUMENT
- *
- * Costs a clock read and, for a one-shot, one compare-and-swap, as long as its postponements since its last schedule
- * add up to at most 36 minutes (on virtual queues 2.1 s); otherwise the timer's record is written, which costs several
- * times as much. On real clocks the deadline of a one-shot that has moved by 2.1 s or more is rounded up, by less than
- * 1,024 ns.
- *
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_ns);
-
-/**
- * As chime_timer_postpone, to a deadline on the queue's clock. Reads no clock.
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_postpone_until(chime_timer_t timer, int64_t deadline_ns);
-
-/**
- * Requests one extra tick, of kind CHIME_TICK_FIRED, on the queue; it never runs inside this call. Several calls before
- * that tick starts give one tick. It counts in the sequence but not against the tick limit, and does not change the
- * schedule. A later suspend, reschedule, restart, activate, cancel or release drops it.
- *
- * @param timer  in any state but cancelled; otherwise CHIME_IGNORED
- * @return CHIME_OK; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_TARGET_GONE: the target of an idle or
- *         finished timer; CHIME_ERROR_NO_MEMORY
- *
- * Any thread, the timer's own handler included. Calls back: no. Waits: no.
- */
-chime_status chime_timer_fire(chime_timer_t timer);
-
-/**
- * Stops the timer. Once it has returned, no tick starts. The timer keeps its context and can be activated again.
- *
- * @param timer  a running or suspended timer; otherwise CHIME_IGNORED
- * @return CHIME_OK; CHIME_RUNNING: took effect, but a handler that had started has not returned (only after
- *         chime_timer_cancel_and_wait is it safe to free what the handler uses); CHIME_IGNORED;
- *         CHIME_ERROR_INVALID_HANDLE
- *
- * Any thread, the timer's own handler included. Calls back: no. Waits: no.
- */
-chime_status chime_timer_cancel(chime_timer_t timer);
-
-/**
- * Cancels, then waits until no handler of the timer is running, even if the cancel itself is ignored.
- *
- * @param timeout_ns  0 or more; CHIME_FOREVER
- * @return CHIME_OK: cancelled, and no handler of the timer is running; CHIME_IGNORED: there was nothing to cancel, and
- *         no handler is running; CHIME_TIMED_OUT: cancelled, but its handler is still running;
- *         CHIME_ERROR_WOULD_DEADLOCK: cancelled if there was anything to cancel, but the handler is the caller's own,
- *         or waits for the caller; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- *
- * Any thread. Calls back: no. Waits: for a handler.
- */
-chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t timeout_ns);
-
-/**
- * Cancels the timer if necessary and makes its id stale at once. Its finalizer is called after its last callback.
- *
- * @param timer  0 does nothing
- * @return CHIME_OK; CHIME_RUNNING: took effect, but a handler that had started has not returned;
- *         CHIME_ERROR_INVALID_HANDLE
- *
- * Any thread, the timer's own handler included. Calls back: on virtual and host-driven queues. Waits: no.
- */
-chime_status chime_timer_release(chime_timer_t timer);
-
-/**
- * chime_timer_release, then waits until no handler of the timer runs: what the handler uses may be freed afterwards,
- * but what a cancel handler or the finalizer uses may not, since those can still be called on the queue.
- *
- * @param timer       0 does nothing
- * @param timeout_ns  0 or more; CHIME_FOREVER
- * @return CHIME_OK: released, and no handler of the timer runs; CHIME_TIMED_OUT: released, its handler still runs;
- *         CHIME_ERROR_WOULD_DEADLOCK: released, and the handler is the caller's own or waits for the caller;
- *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: nothing was released
- *
- * Any thread. Calls back: on virtual and host-driven queues. Waits: for a handler.
- */
-chime_status chime_timer_release_and_wait(chime_timer_t timer, int64_t timeout_ns);
-
-/**
- * The timer's present generation: a number that changes with every accepted activate, restart, reschedule, suspend and
- * cancel. Compare it with tick->generation under a mutex of your own.
- * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_generation(chime_timer_t timer, uint64_t *CHIME_NULLABLE generation);
-
-/**
- * @return CHIME_OK: that generation is the current one; CHIME_IGNORED: it is not; CHIME_ERROR_INVALID_HANDLE
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_check_generation(chime_timer_t timer, uint64_t generation);
-
-/**
- * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: state is NULL
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME_NULLABLE state);
-
-/**
- * When the next tick is due.
- * @param deadline_ns  receives the deadline on the queue's clock; CHIME_FOREVER: the timer is not running
- * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *CHIME_NULLABLE deadline_ns);
-
-/** Everything there is to know about a timer, at one instant. */
-typedef struct chime_timer_info {
-  uint32_t size;
-  chime_state state;
-  chime_queue_t queue;
-  uint64_t generation;
-  uint64_t sequence;        /* ticks delivered in this activation */
-  int64_t next_deadline_ns; /* CHIME_FOREVER: not running */
-  int64_t remaining_ns;     /* suspended with CHIME_RESUME_REMAINING: the time kept; otherwise -1 */
-  int64_t interval_ns;      /* 0: one-shot, or no schedule yet */
-  int64_t leeway_ns;        /* exact below 67 ms, for whole us up to a minute, ms up to 18 h, s up to 2 years;
-                               otherwise less than 1 part in 33 million too short */
-  uint64_t tick_limit;      /* 0: none */
-  uint64_t due_count;       /* due times counted against the limit, delivered and missed; 0 without a limit */
-  int32_t busy;             /* 1: a handler that has started has not returned */
-  int32_t has_schedule;     /* 1: it has a schedule, which activate with NULL keeps */
-  /* from version 0.1.1 on: */
-  uint64_t missed; /* due times of this activation that got no tick of their own */
-} chime_timer_info;
-
-/* clang-format off */
-#define CHIME_TIMER_INFO_INIT {sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-/* clang-format on */
-
-/**
- * Fills in the info.
- * @param info  the caller sets its size; the shorter size of an earlier version receives that version's members
- * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_timer_get_info(chime_timer_t timer, chime_timer_info *CHIME_NULLABLE info);
-
-/**
- * Says in one sentence why the timer does not fire. For example: it was never activated; it was suspended some time
- * ago; it is due later; its handler has not returned; its main queue is not drained; its host-driven queue was last
- * processed some time ago; its run loop is in another mode; its target is gone. For people: the wording may change.
- *
- * @param text    receives up to capacity - 1 bytes and a terminating 0; NULL and capacity 0 to get the length
- * @param length  receives the length of the whole text, without its 0; may be NULL
- * @return CHIME_OK, also when the text was cut off; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- *
- * Takes time in proportion to the queue's timers. Any thread, handlers included. Calls back: no. Waits: no.
- */
-chime_status chime_timer_explain(chime_timer_t timer, char *CHIME_NULLABLE text, uint64_t capacity,
-                                 uint64_t *CHIME_NULLABLE length);
-
-/**
- * Adds a handler that is called at each tick, after the timer's own and those added before it, with the same tick but
- * its own context. All handlers of a tick run, whatever one of them does to the timer.
- *
- * @param timer      in any state
- * @param key        UTF-8, copied, compared byte by byte; a handler that already has the key is replaced
- * @param handler    not NULL; not called for ticks that have already started, nor for CHIME_TICK_ARMED and _CANCELLED
- * @param context    may be NULL
- * @param finalizer  called with context once, after the handler's last call, when it is removed or the timer released;
- *                   may be NULL
- * @return CHIME_OK, or CHIME_RUNNING: a call of the replaced handler has not returned; with both the context is
- *         Chime's. Otherwise the context stays the caller's: CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
- *         CHIME_ERROR_UNSUPPORTED: the queue gives records; CHIME_ERROR_NO_MEMORY
- *
- * Any thread, the handler included. Calls back: yes: the finalizer of the replaced handler. Waits: no.
- */
-chime_status chime_timer_add_handler(chime_timer_t timer, const char *CHIME_NULLABLE key,
-                                     chime_handler CHIME_NULLABLE handler, void *CHIME_NULLABLE context,
-                                     chime_finalizer CHIME_NULLABLE finalizer);
-
-/**
- * Removes the handler with that key. Once this has returned, no call of it starts, not even in a tick that is under
- * way.
- *
- * @param key  not NULL
- * @return CHIME_OK; CHIME_RUNNING: a call of it has not returned; CHIME_IGNORED: no handler has that key;
- *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
- *
- * Any thread, the handler included. Calls back: yes: the finalizer; if a tick is under way, it is called at the end of
- * that. Waits: no.
- */
-chime_status chime_timer_remove_handler(chime_timer_t timer, const char *CHIME_NULLABLE key);
-
-/* ---- Targets -------------------------------------------------------------------------------------------------- */
-
-/*
- * A target is an object of yours that timers name in their options and hold weakly. tick->target is that object, and it
- * stays alive for the length of the handler's call. When the last reference to the target is released, its timers are
- * cancelled at once (those that nobody holds are released), even while one of their handlers is running, and cannot be
- * activated again. The destructor is called once no such handler is running.
- */
-
-/**
- * Creates a target with one reference, the caller's.
- *
- * @param object      not NULL; Chime passes the pointer on and never follows it
- * @param destructor  called with object once, when neither a reference nor a handler holds it any more; may be NULL
- * @param target      receives the id
- * @return CHIME_OK: the object is Chime's; CHIME_ERROR_INVALID_ARGUMENT: object or target is NULL;
- *         CHIME_ERROR_LIMIT: 2^26 targets exist; CHIME_ERROR_NO_MEMORY
- *
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_target_create(void *CHIME_NULLABLE object, chime_finalizer CHIME_NULLABLE destructor,
-                                 chime_target_t *CHIME_NULLABLE target);
-
-/**
- * Adds a reference and gives the object, which lives until that reference is released.
- *
- * @param object  receives the object; may be NULL
- * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE: the last reference is gone, for good; CHIME_ERROR_LIMIT
- *
- * Any thread. Calls back: no. Waits: no.
- */
-chime_status chime_target_retain(chime_target_t target, void *CHIME_NULLABLE *CHIME_NULLABLE object);
-
-/**
- * Releases a reference. If it was the last, the id is stale and the target's timers are cancelled when this returns.
- * The destructor has then been called; or it is called when the handler that still holds the object has returned.
- *
- * @param target  0 does nothing
- * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE
- *
- * Any thread, handlers of the target's timers included. Calls back: yes: the destructor; and, on virtual and
- * host-driven queues, the last callbacks of timers that nobody holds (also inside a chime_timer_start that runs at the
- * same time). Waits: no.
- */
-chime_status chime_target_release(chime_target_t target);
-
 /* ---- Values that expire --------------------------------------------------------------------------------------- */
 
 /*
@@ -1349,12 +1313,12 @@ chime_status chime_target_release(chime_target_t target);
  * @param queue        not one that gives records
  * @param value        not NULL; Chime passes the pointer on and never follows it
  * @param finalizer    called with value once, when it has vanished or been released and nobody holds it; may be NULL
- * @param lifetime_ns  0 or more; CHIME_FOREVER: until it is reset or released
+ * @param lifetime_ns  CHIME_FOREVER: until it is reset or released
  * @param expiring     receives the id
  * @return CHIME_OK: the value is Chime's; CHIME_ERROR_INVALID_HANDLE: the queue; CHIME_ERROR_INVALID_ARGUMENT;
  *         CHIME_ERROR_UNSUPPORTED: the queue gives records; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_expiring_create(chime_queue_t queue, void *CHIME_NULLABLE value,
                                    chime_finalizer CHIME_NULLABLE finalizer, int64_t lifetime_ns,
@@ -1372,7 +1336,7 @@ chime_status chime_expiring_create(chime_queue_t queue, void *CHIME_NULLABLE val
  * @return CHIME_OK: the context is Chime's; CHIME_IGNORED: the value has vanished; CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
  *
- * Any thread. Calls back: yes: the finalizer of the replaced handler. Waits: no.
+ * Calls back: yes: the finalizer of the replaced handler. Waits: no. Provisional.
  */
 chime_status chime_expiring_on_expiry(chime_expiring_t expiring, chime_handler CHIME_NULLABLE handler,
                                       void *CHIME_NULLABLE context, chime_finalizer CHIME_NULLABLE finalizer);
@@ -1385,23 +1349,25 @@ chime_status chime_expiring_on_expiry(chime_expiring_t expiring, chime_handler C
  * @return CHIME_OK; CHIME_IGNORED: it has vanished, there is nothing to yield; CHIME_ERROR_INVALID_HANDLE: not an id,
  *         or a released one; CHIME_ERROR_INVALID_ARGUMENT: value is NULL
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_expiring_acquire(chime_expiring_t expiring, void *CHIME_NULLABLE *CHIME_NULLABLE value);
 
 /**
  * Undoes one chime_expiring_acquire, even after the value was released.
  * @return CHIME_OK; CHIME_IGNORED: nobody has acquired the value; CHIME_ERROR_INVALID_HANDLE
- * Any thread. Calls back: yes: the finalizer, when the value has vanished or was released. Waits: no.
+ *
+ * Calls back: yes: the finalizer, when the value has vanished or was released. Waits: no. Provisional.
  */
 chime_status chime_expiring_yield(chime_expiring_t expiring);
 
 /**
  * Restarts the value's time: it vanishes lifetime_ns from now.
- * @param lifetime_ns  0 or more; may be earlier than before
- * @return CHIME_OK; CHIME_IGNORED: it has already vanished; CHIME_ERROR_INVALID_HANDLE;
- *         CHIME_ERROR_INVALID_ARGUMENT; CHIME_ERROR_NO_MEMORY
- * Any thread. Calls back: no. Waits: no.
+ * @param lifetime_ns  may be earlier than before
+ * @return CHIME_OK; CHIME_IGNORED: it has already vanished; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT;
+ *         CHIME_ERROR_NO_MEMORY
+ *
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_expiring_reset(chime_expiring_t expiring, int64_t lifetime_ns);
 
@@ -1409,12 +1375,50 @@ chime_status chime_expiring_reset(chime_expiring_t expiring, int64_t lifetime_ns
  * Releases the value. Once it has returned, no call of the expiry handler starts. The value and the handler's context
  * are finalized inside this call; if the value is still acquired, by the last yield; if the handler is running, after
  * it.
- * @param expiring  0 does nothing; stale afterwards, except for chime_expiring_yield
- * @return CHIME_OK; CHIME_RUNNING: took effect, but the handler had started and has not returned;
- *         CHIME_ERROR_INVALID_HANDLE
- * Any thread, the expiry's handler included. Calls back: yes: the finalizers. Waits: no.
+ * @param expiring  stale afterwards, except for chime_expiring_yield
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_ERROR_INVALID_HANDLE
+ *
+ * Calls back: yes: the finalizers. Waits: no. Provisional.
  */
 chime_status chime_expiring_release(chime_expiring_t expiring);
+
+/* ---- The main queue ------------------------------------------------------------------------------------------- */
+
+/**
+ * Runs libdispatch's main queue, and so the handlers of chime_queue_main, until chime_main_stop.
+ *
+ * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
+ *         inside this call; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread, the process has been
+ *         forked, or the library has no libdispatch; CHIME_ERROR_RESOURCE; CHIME_ERROR_NO_MEMORY
+ *
+ * The main thread. Calls back: yes. Waits: for time. Provisional.
+ */
+chime_status chime_main_run(void);
+
+/**
+ * Makes chime_main_run return, after the callback that is running. If it is not under way, the next one returns at
+ * once.
+ * @return CHIME_OK; CHIME_IGNORED: a stop is already pending; CHIME_ERROR_UNSUPPORTED: as chime_main_run
+ *
+ * Calls back: no. Waits: no. Provisional.
+ */
+chime_status chime_main_stop(void);
+
+/* ---- Threads -------------------------------------------------------------------------------------------------- */
+
+/**
+ * Sets two functions that threads which Chime creates from now on (for precise queues and chime_run_loop_create) call
+ * first and last. Threads of libdispatch are not Chime's: for those, chime_queue_options has enter and leave.
+ *
+ * @param start    NULL: none
+ * @param end      NULL: none
+ * @param context  for both; must live as long as those threads
+ * @return CHIME_OK
+ *
+ * Calls back: no. Waits: no. Provisional.
+ */
+chime_status chime_set_thread_hooks(chime_function CHIME_NULLABLE start, chime_function CHIME_NULLABLE end,
+                                    void *CHIME_NULLABLE context);
 
 #if defined(__cplusplus) && !defined(CHIME_CDEF)
 }

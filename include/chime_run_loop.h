@@ -48,7 +48,8 @@ typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
  * ended.
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
  *         descriptors; CHIME_ERROR_NO_MEMORY
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
 
@@ -56,7 +57,8 @@ chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
  * The run loop of the process's main thread. Running it in a common mode also drains libdispatch's main queue.
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
  *         descriptors; CHIME_ERROR_NO_MEMORY
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
 
@@ -68,7 +70,7 @@ chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL, label is not UTF-8; CHIME_ERROR_RESOURCE: no
  *         thread; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
- * The thread has all signals blocked. Any thread. Calls back: no. Waits: no.
+ * The thread has all signals blocked. Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_run_loop_create(const char *CHIME_NULLABLE label, chime_run_loop_t *CHIME_NULLABLE run_loop);
 
@@ -83,14 +85,14 @@ enum {
  * returns.
  *
  * @param mode        not the common modes; NULL is the default mode
- * @param timeout_ns  0 or more; 0 runs what is due now; CHIME_FOREVER
+ * @param timeout_ns  0 runs what is due now
  * @param flags       0 or CHIME_RUN_LOOP_UNTIL_TICK
  * @return CHIME_TIMED_OUT: the timeout ended; CHIME_STOPPED: by chime_run_loop_stop; CHIME_OK: after a tick, with
  *         CHIME_RUN_LOOP_UNTIL_TICK; CHIME_ERROR_INVALID_ARGUMENT: a negative timeout, an unknown flag, the common
  *         modes, or a mode that nothing was ever added to on this loop; CHIME_ERROR_RESOURCE: no file descriptors, in a
  *         thread's first call on run loops or the main thread's first run; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
- * Any thread. Calls back: yes. Waits: for time.
+ * Calls back: yes. Waits: for time. Provisional.
  */
 chime_status chime_run_loop_run(const char *CHIME_NULLABLE mode, int64_t timeout_ns, uint32_t flags);
 
@@ -98,7 +100,8 @@ chime_status chime_run_loop_run(const char *CHIME_NULLABLE mode, int64_t timeout
  * Makes the innermost chime_run_loop_run on that loop return, after the callback that is running. If none is under way,
  * the next one returns at once.
  * @return CHIME_OK; CHIME_IGNORED: a stop is pending already; CHIME_ERROR_INVALID_HANDLE
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_run_loop_stop(chime_run_loop_t run_loop);
 
@@ -107,11 +110,10 @@ chime_status chime_run_loop_stop(chime_run_loop_t run_loop);
  * is running. Queues on it do not tick any more; end each with chime_queue_shutdown, which runs their last callbacks on
  * the thread that calls it.
  *
- * @param run_loop  0 does nothing
  * @return CHIME_OK; CHIME_IGNORED: the loop belongs to a thread of the host's, which Chime does not end;
  *         CHIME_ERROR_INVALID_HANDLE
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_run_loop_release(chime_run_loop_t run_loop);
 
@@ -119,7 +121,8 @@ chime_status chime_run_loop_release(chime_run_loop_t run_loop);
  * Makes a mode one of the loop's common modes: timers in the common modes, present and future, tick in it, too.
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: mode is NULL, empty, not UTF-8, or the common modes;
  *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_NO_MEMORY
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
 
@@ -133,7 +136,7 @@ chime_status chime_run_loop_add_common_mode(chime_run_loop_t run_loop, const cha
  *         CHIME_ERROR_INVALID_ARGUMENT: also if mode is empty or not UTF-8
  *
  * chime_queue_sync on such a queue answers CHIME_ERROR_UNSUPPORTED, except on the loop's own thread.
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode,
                                          const chime_queue_options *CHIME_NULLABLE options,
@@ -161,7 +164,7 @@ chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *
  *         nor 1; CHIME_ERROR_INVALID_HANDLE: not a target; CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT;
  *         CHIME_ERROR_NO_MEMORY
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repeats, chime_target_t target,
                                      chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
@@ -174,7 +177,7 @@ chime_status chime_weak_timer_create(int64_t interval_ns, int32_t repeats, chime
  * @param timer  NULL: only the loop holds the timer, until it is invalid
  * @return as chime_weak_timer_create; CHIME_ERROR_RESOURCE
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_schedule(int64_t interval_ns, int32_t repeats, chime_target_t target,
                                        chime_handler CHIME_NULLABLE action, void *CHIME_NULLABLE user_info,
@@ -189,7 +192,7 @@ chime_status chime_weak_timer_schedule(int64_t interval_ns, int32_t repeats, chi
  *         timer is on another loop, or mode is empty or not UTF-8; CHIME_ERROR_INVALID_HANDLE: timer or run_loop;
  *         CHIME_ERROR_TARGET_GONE; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE
  *
- * Any thread. Calls back: no. Waits: no.
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_add(chime_weak_timer_t timer, chime_run_loop_t run_loop, const char *CHIME_NULLABLE mode);
 
@@ -198,36 +201,41 @@ chime_status chime_weak_timer_add(chime_weak_timer_t timer, chime_run_loop_t run
  * sequence 0. A timer that does not repeat is invalid afterwards.
  * @return CHIME_OK; CHIME_IGNORED: the timer is invalid, or its action is already running, here or on another thread;
  *         CHIME_ERROR_INVALID_HANDLE
- * Any thread. Calls back: yes. Waits: no.
+ *
+ * Calls back: yes. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_fire(chime_weak_timer_t timer);
 
 /**
  * Ends the timer for good; its id stays valid. Once this has returned, no tick starts.
- * @return CHIME_OK; CHIME_RUNNING: took effect, but the action has not returned; CHIME_IGNORED: it was invalid already;
+ * @return CHIME_OK; CHIME_RUNNING: the action has not returned; CHIME_IGNORED: it was invalid already;
  *         CHIME_ERROR_INVALID_HANDLE
- * Any thread, the action included. Calls back: the finalizer. Waits: no.
+ *
+ * Calls back: the finalizer. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_invalidate(chime_weak_timer_t timer);
 
 /**
  * @param valid  receives 1 or 0
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- * Any thread. Calls back: the finalizer, if the target is found to be gone. Waits: no.
+ *
+ * Calls back: the finalizer, if the target is found to be gone. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_is_valid(chime_weak_timer_t timer, int32_t *CHIME_NULLABLE valid);
 
 /**
  * Sets how late a tick may come in order to share a wake-up. A late tick does not move later ones.
- * @param tolerance_ns  0 or more; below the interval when the timer repeats
+ * @param tolerance_ns  0 or more, below the interval when the timer repeats
  * @return CHIME_OK; CHIME_IGNORED: the timer is invalid; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_set_tolerance(chime_weak_timer_t timer, int64_t tolerance_ns);
 
 /**
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_tolerance(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE tolerance_ns);
 
@@ -236,7 +244,8 @@ chime_status chime_weak_timer_tolerance(chime_weak_timer_t timer, int64_t *CHIME
  * converts the time to the monotonic clock, so later steps of the wall clock do not move the tick.
  * @param wall_deadline_ns  on CHIME_CLOCK_WALL; CHIME_FOREVER: never
  * @return CHIME_OK; CHIME_IGNORED: the timer is invalid; CHIME_ERROR_INVALID_HANDLE
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_set_fire_date(chime_weak_timer_t timer, int64_t wall_deadline_ns);
 
@@ -244,24 +253,25 @@ chime_status chime_weak_timer_set_fire_date(chime_weak_timer_t timer, int64_t wa
  * When the next tick is due.
  * @param wall_deadline_ns  receives a time of day; CHIME_FOREVER: never, or the timer is invalid
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_fire_date(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE wall_deadline_ns);
 
 /**
  * The time between ticks; 0 for a timer that does not repeat.
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
- * Any thread. Calls back: no. Waits: no.
+ *
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_interval(chime_weak_timer_t timer, int64_t *CHIME_NULLABLE interval_ns);
 
 /**
  * Invalidates the timer if necessary and makes its id stale at once.
  *
- * @param timer  0 does nothing
- * @return CHIME_OK; CHIME_RUNNING: took effect, but the action has not returned; CHIME_ERROR_INVALID_HANDLE
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_ERROR_INVALID_HANDLE
  *
- * Any thread, the action included. Calls back: the finalizer. Waits: no.
+ * Calls back: the finalizer. Waits: no. Provisional.
  */
 chime_status chime_weak_timer_release(chime_weak_timer_t timer);
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `make install` and `make uninstall` run; install.mk says what for, and sets the variables used here.
-#     install.sh install library|static|debug
+#     install.sh install library|static|debug|docs
 #     install.sh uninstall
 # With DESTDIR nothing is recorded: the stage is a package's, which has its own list.
 # What an installation placed, and which directories it had to make, stands in $LIBDIR/chime/COMPONENT.installed:
@@ -91,6 +91,15 @@ install_debug() {
   put 644 "$PREFIX/share/chime/chime.gdb" <"$templates/chime.gdb"
 }
 
+install_docs() {
+  for page in "$DOCS"/man/man?/*; do
+    put 644 "$MANDIR${page#"$DOCS"/man}" <"$page"
+  done
+  (cd "$DOCS/html" && find . -type f) | LC_ALL=C sort | while IFS= read -r file; do
+    put 644 "$DOCDIR/html/${file#./}" <"$DOCS/html/$file"
+  done
+}
+
 # forget RECORD...: removes what they list: files, then directories, the deepest first, that nothing else is in.
 forget() {
   sed -n 's/^file //p' "$@" | while IFS= read -r path; do
@@ -113,6 +122,7 @@ install)
   library) install_library ;;
   static) install_static ;;
   debug) install_debug ;;
+  docs) install_docs ;;
   esac
   [ -z "$DESTDIR" ] || exit 0
   echo "file $final" >>"$record"

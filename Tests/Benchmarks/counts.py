@@ -16,6 +16,7 @@ import tempfile
 N = 2000
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "build", "counts")
+LIBEV = os.path.join(HERE, "build", "counts_libev")
 
 
 def works(library):
@@ -27,10 +28,10 @@ def environment(library):
     return {**os.environ, "LD_LIBRARY_PATH": library}
 
 
-def count(library, name, per):
+def count(library, name, per, program=PROGRAM):
     with tempfile.TemporaryDirectory() as directory:
         command = ["valgrind", "--tool=callgrind", "--toggle-collect=counted", "--callgrind-out-file=" + directory + "/out",
-                   PROGRAM, name, str(N)]
+                   program, name, str(N)]
         text = subprocess.run(command, check=True, capture_output=True, text=True, env=environment(library)).stderr
     return round(int(re.search(r"Collected : (\d+)", text)[1]) / (N * per))
 
@@ -64,6 +65,9 @@ def main():
     else:
         for name, per in works(sys.argv[1]):
             print(f"{name:45}" + "".join(f"{count(library, name, per):8}" for library in sys.argv[1:]), flush=True)
+        if os.path.exists(LIBEV):
+            for others in ("0", "100000"):
+                print(f"{'libev: ev_timer_again, beside ' + others:45}{count('', others, 1, LIBEV):8}", flush=True)
 
 
 main()

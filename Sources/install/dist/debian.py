@@ -39,6 +39,9 @@ def files(target, tree):
         development[f"usr/include/{header}"] = tree[f"include/{header}"]
     for name in ("chime.cdef", "chime.gdb"):
         development[f"usr/share/chime/{name}"] = tree[f"share/chime/{name}"]
+    for path, content in tree.items():
+        if path.startswith("share/man/"):
+            development[f"usr/{path}.gz"] = gzip.compress(content, 9, mtime=0)
     for package, found in ((RUNTIME, runtime), (DEVELOPMENT, development)):
         found[f"usr/share/doc/{package}/copyright"] = copyright()
         found[f"usr/share/doc/{package}/changelog.Debian.gz"] = gzip.compress(changelog(), 9, mtime=0)

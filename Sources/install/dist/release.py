@@ -2,6 +2,7 @@
 time."""
 
 import dataclasses
+import functools
 import gzip
 import hashlib
 import io
@@ -116,6 +117,7 @@ class Target:
             tree[f"lib/cmake/Chime/{name}"] = self.filled(name)
         tree["share/chime/chime.cdef"] = (SOURCES / self.built / "chime.cdef").read_bytes()
         tree.update(documents())
+        tree.update(manual())
         return tree
 
     def filled(self, template):
@@ -139,6 +141,17 @@ def documents():
     tree = {f"share/doc/chime/licences/{path.name}": path.read_bytes() for path in sorted((DIST / "licences").iterdir())}
     tree["share/doc/chime/LICENCE"] = (SOURCES / "Bindings/LICENCE").read_bytes()
     tree["share/doc/chime/Bundled.md"] = (SOURCES / "Chime/Chime.docc/Bundled.md").read_bytes()
+    return tree
+
+
+@functools.cache
+def manual():
+    """The manual pages and HTML that `make docs` makes out of the headers."""
+    run("make", "-C", SOURCES, "docs")
+    made = SOURCES / "build/docs"
+    tree = {f"share/man/{path.relative_to(made / 'man')}": path.read_bytes() for path in sorted(made.glob("man/man?/*"))}
+    tree.update({f"share/doc/chime/html/{path.relative_to(made / 'html')}": path.read_bytes()
+                 for path in sorted(made.glob("html/**/*")) if path.is_file()})
     return tree
 
 
