@@ -20,7 +20,7 @@ typedef struct chime_layout {
 } chime_layout_record;
 
 /* In memory that is written to, so that it is in every core file. */
-chime_layout_record chime_layout __attribute__((visibility("hidden"))) = {
+static chime_layout_record chime_layout __attribute__((used)) = {
     .magic = "chime layout 1\n",
     /* QueueControlBlockStorage; its core is behind a lock, and this is the pointer to the value */
     .control_id = 0,
