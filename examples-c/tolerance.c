@@ -13,6 +13,7 @@
  *   tick 4: on the grid, not early
  *   100 ticks, fewer than 20 visits
  */
+#define _POSIX_C_SOURCE 199309L /* nanosleep */
 #include "check.h"
 #include <chime_run_loop.h>
 #include <time.h>

@@ -20,7 +20,7 @@
  *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a
  *     call that does not call back, the thread ends in its next call that does.) Cleanup handlers pushed outside that
  *     call then run, if pushed in C by pthread_cleanup_push; destructors and catch blocks in C++ frames out there do
- *     not.
+ *     not. With musl its result is NULL, whatever the callback gave to pthread_exit.
  *
  * No function is a cancellation point, including those that wait. Callbacks have the cancellation points they have
  * anywhere else.
@@ -421,9 +421,8 @@ typedef struct chime_timer_options {
  *         libdispatch; CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT;
  *         CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file descriptor, or no thread
  *
- * A library built without libdispatch, such as the one for arm64, has host-driven, precise and virtual queues and run
- * loops, on every clock but the wall clock. All other queues, and those on the wall clock, answer
- * CHIME_ERROR_UNSUPPORTED.
+ * A library built without libdispatch, such as those for arm64, riscv64 and musl, has every kind of queue but
+ * CHIME_QUEUE_DISPATCH, which answers CHIME_ERROR_UNSUPPORTED, as chime_queue_wrap_dispatch does.
  *
  * A concurrent queue hands its ticks to libdispatch, which grants about as many threads as there are cores: one slow
  * handler delays no other, but as many slow handlers as there are cores delay all. Use serial queues for time that

@@ -8,8 +8,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "thread_state.h"
+
 #define HIDDEN __attribute__((visibility("hidden")))
-#define THREAD_LOCAL static _Thread_local __attribute__((tls_model("initial-exec")))
+#define THREAD_LOCAL static _Thread_local __attribute__((CHIME_THREAD_LOCAL_MODEL))
 
 #if defined(__APPLE__)
 #include "allocator_darwin.h"

@@ -9,7 +9,10 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "thread_state.h"
 
 int chime_processors(void) {
   cpu_set_t set;
@@ -17,12 +20,18 @@ int chime_processors(void) {
   return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* By the system call, since musl's sched_getscheduler and sched_setscheduler answer ENOSYS. */
+static bool is_realtime(void) {
+  long policy = syscall(SYS_sched_getscheduler, 0);
+  return policy == SCHED_FIFO || policy == SCHED_RR;
+}
+
 int64_t chime_timer_slack(void) {
-  static _Thread_local __attribute__((tls_model("initial-exec"))) int64_t slack; /* and one; 0: not asked yet */
+  static _Thread_local __attribute__((CHIME_THREAD_LOCAL_MODEL)) int64_t slack; /* and one; 0: not asked yet */
   if (slack == 0) {
     /* Nothing is added for threads with real-time priority. */
-    int policy = sched_getscheduler(0), found = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
-    slack = policy == SCHED_FIFO || policy == SCHED_RR || found < 0 ? 1 : (int64_t)found + 1;
+    int found = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+    slack = is_realtime() || found < 0 ? 1 : (int64_t)found + 1;
   }
   return slack - 1;
 }
@@ -53,7 +62,6 @@ bool chime_set_nice(int value) {
 
 void chime_schedule_as_usual(void) {
   struct sched_param parameters = {0};
-  int policy = sched_getscheduler(0);
-  if (policy == SCHED_FIFO || policy == SCHED_RR) sched_setscheduler(0, SCHED_OTHER, &parameters);
+  if (is_realtime()) syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &parameters);
 }
 #endif

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "thread_state.h"
+
 typedef struct unit {
   const char *name;
   uint64_t length;
@@ -98,7 +100,7 @@ void chime_write_sentence(char *text, size_t capacity, const char *format, const
   text[length] = 0;
 }
 
-#define THREAD_LOCAL static _Thread_local __attribute__((tls_model("initial-exec")))
+#define THREAD_LOCAL static _Thread_local __attribute__((CHIME_THREAD_LOCAL_MODEL))
 
 THREAD_LOCAL struct {
   const char *format, *name;

@@ -46,7 +46,10 @@ static int open_descriptors(void) {
 }
 
 static int64_t allocated_bytes(void) {
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+#ifndef __GLIBC_PREREQ
+#define __GLIBC_PREREQ(major, minor) 0
+#endif
+#if __GLIBC_PREREQ(2, 33)
   return (int64_t)mallinfo2().uordblks;
 #else
   return 0;

@@ -1,7 +1,8 @@
 /*
  * callback_end.c - a callback ends the thread it runs on, by pthread_exit or because that is cancelled: promise 20. It takes
  * nothing with it but that callback. A thread of libdispatch or of Chime lives on; a thread of the host's ends, when the
- * call that ran the callback has done its work, with its own result and its own cleanup handlers.
+ * call that ran the callback has done its work, with its own cleanup handlers and, where glibc is the C library, its own
+ * result.
  */
 #include "places.h"
 
@@ -72,6 +73,9 @@ static void host_thread_start(host_thread *thread, void (*body)(void)) {
 static void host_thread_expect_end(const host_thread *thread) {
   void *result = join(thread->id), *expected = returned_value;
   if (thread->was_ended) expected = by_cancellation ? PTHREAD_CANCELED : exit_value;
+#ifndef __GLIBC__ /* musl has no way to keep it */
+  if (thread->was_ended) expected = NULL;
+#endif
   EXPECT_EQ(thread->cleaned_up, thread->was_ended);
   EXPECT_EQ((intptr_t)result, (intptr_t)expected);
 }
@@ -214,6 +218,7 @@ static void *check(void *context) {
       QUEUE_OPTIONS(.enter = kind == ENTER ? end_in_call : NULL, .leave = kind == LEAVE ? end_in_call : NULL);
   host_thread driver, actor;
   (void)context;
+  if (!place_is_there(place)) fault_skip("the library has no libdispatch");
   REQUIRE_OK(place_make(place == PROCESS ? HOST : place, &options, &queue));
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL));
   EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, count_tick, &finalized, count_call, NULL));

@@ -8,6 +8,8 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 /* ---- The functions that places.c and the cases call: those of the library that was chosen last ------------------- */
 
@@ -42,17 +44,26 @@ CALLS(chime_timer_state, (chime_timer_t timer, chime_state *state), (timer, stat
 /* ---- Libraries ---------------------------------------------------------------------------------------------------- */
 
 /* Beside this program, where the build has put them: libchime, the same under another name, and beat.swift. */
-static const char chime_path[] = "$ORIGIN/libchime.so.1", copy_path[] = "$ORIGIN/libcopy.so";
-static const char beat_path[] = "$ORIGIN/libbeat.so";
+static const char chime_name[] = "libchime.so.1", copy_name[] = "libcopy.so", beat_name[] = "libbeat.so";
 
-static void *open_library(const char *path, int flags) {
-  void *handle = dlopen(path, RTLD_NOW | flags);
+/* musl's dlopen does not know $ORIGIN. */
+static const char *path_of(const char *name) {
+  static char path[4096];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 64);
+  REQUIRE(length > 0);
+  path[length] = 0;
+  strcpy(strrchr(path, '/') + 1, name);
+  return path;
+}
+
+static void *open_library(const char *name, int flags) {
+  void *handle = dlopen(path_of(name), RTLD_NOW | flags);
   if (handle == NULL) fprintf(stderr, "%s\n", dlerror());
   REQUIRE(handle != NULL);
   return handle;
 }
 
-static void load_chime(void) { called = open_library(chime_path, RTLD_LOCAL); }
+static void load_chime(void) { called = open_library(chime_name, RTLD_LOCAL); }
 static void close_chime(void) { EXPECT_EQ(dlclose(called), 0); }
 
 /* ---- Closed ------------------------------------------------------------------------------------------------------- */
@@ -98,7 +109,7 @@ static void expect_all_work(void *library) {
   int where;
   called = library;
   for (where = 0; where < PLACES; where++) {
-    if (where != MAIN) place_expect_works(where);
+    if (where != MAIN && place_is_there(where)) place_expect_works(where);
   }
 }
 
@@ -110,11 +121,11 @@ static void end(void *library, chime_queue_t queue, int *count) {
 
 /* argument: which is loaded first, and how. */
 CASES(a_copy, argument, 0, 3) {
-  const char *const paths[2] = {chime_path, copy_path};
+  const char *const names[2] = {chime_name, copy_name};
   int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL, i;
   void *libraries[2];
   chime_queue_t queues[2];
-  for (i = 0; i < 2; i++) libraries[i] = open_library(paths[(argument + i) % 2], flags);
+  for (i = 0; i < 2; i++) libraries[i] = open_library(names[(argument + i) % 2], flags);
   EXPECT(dlsym(libraries[0], "chime_queue_create") != dlsym(libraries[1], "chime_queue_create"));
   for (i = 0; i < 2; i++) queues[i] = begin(libraries[i], &ticks[i]);
   for (i = 0; i < 2; i++) expect_all_work(libraries[i]);
@@ -123,9 +134,9 @@ CASES(a_copy, argument, 0, 3) {
 
 CASES(with_a_swift_library, argument, 0, 3) {
   int flags = argument < 2 ? RTLD_LOCAL : RTLD_GLOBAL;
-  void *early = argument % 2 ? NULL : open_library(chime_path, flags);
-  void *beat = open_library(beat_path, flags);
-  void *chime = early != NULL ? early : open_library(chime_path, flags);
+  void *early = argument % 2 ? NULL : open_library(chime_name, flags);
+  void *beat = open_library(beat_name, flags);
+  void *chime = early != NULL ? early : open_library(chime_name, flags);
   void (*start)(int32_t *);
   int32_t (*stop)(void);
   chime_queue_t queue;
@@ -144,7 +155,11 @@ CASES(with_a_swift_library, argument, 0, 3) {
  * copies hand out the same keys, and a thread has one table of values for them.)
  */
 CASE(in_a_namespace) {
-  void *library = dlmopen(LM_ID_NEWLM, chime_path, RTLD_NOW | RTLD_LOCAL);
+#ifdef __GLIBC__
+  void *library = dlmopen(LM_ID_NEWLM, path_of(chime_name), RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != NULL);
   expect_all_work(library);
+#else
+  fault_skip("musl has no namespaces");
+#endif
 }

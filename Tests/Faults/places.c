@@ -7,6 +7,17 @@ const char *place_name(int where) {
   return names[where];
 }
 
+int place_is_there(int where) {
+  static int status = 1; /* none */
+  chime_queue_t queue = 0;
+  if (where != DISPATCH) return 1;
+  if (status == 1) {
+    status = chime_queue_create(CHIME_QUEUE_DISPATCH, NULL, &queue);
+    if (status == CHIME_OK) EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+  }
+  return status != CHIME_ERROR_UNSUPPORTED;
+}
+
 chime_status place_make(int where, const chime_queue_options *options, chime_queue_t *queue) {
   return create_queue(where, options, queue, &(chime_run_loop_t){0});
 }
@@ -27,6 +38,7 @@ void place_drive(int where, chime_queue_t queue) {
 
 chime_queue_t place_queue(int where, const chime_queue_options *options) {
   chime_queue_t queue = 0;
+  if (!place_is_there(where)) fault_skip("the library has no libdispatch");
   REQUIRE_OK(place_make(where, options, &queue));
   place_drive(where, queue);
   return queue;

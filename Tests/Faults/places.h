@@ -11,6 +11,9 @@ enum { PLACES = VIRTUAL + 1 };
 
 const char *place_name(int where);
 
+/** Whether the library has such queues: one that was built without libdispatch has not all. */
+int place_is_there(int where);
+
 /** A queue of that kind. Nothing drives a host-driven, main or virtual one yet; a run loop's has a thread. */
 chime_status place_make(int where, const chime_queue_options *options, chime_queue_t *queue);
 
@@ -18,7 +21,7 @@ chime_status place_make(int where, const chime_queue_options *options, chime_que
  *  ends, stops or no. Not for main, virtual. */
 void place_drive(int where, chime_queue_t queue);
 
-/** A queue of that kind, driven; the case ends where there is none. */
+/** A queue of that kind, driven. The case ends where there is none: skipped, if the library has no such queues. */
 chime_queue_t place_queue(int where, const chime_queue_options *options);
 
 /** The same, with a timer of a millisecond that counts. */

@@ -12,6 +12,7 @@ static chime_timer_t timer;
 
 /* Makes both, drives a host-driven queue once, and ends. */
 static void *make_and_end(void *is_exit) {
+  if (!place_is_there(place)) fault_skip("the library has no libdispatch");
   EXPECT_OK(place_make(place, &QUEUE_OPTIONS(.flags = flags), &queue));
   EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, count_call, &timer));
   if (place == HOST) EXPECT_OK(chime_queue_process(queue, 0, NULL));

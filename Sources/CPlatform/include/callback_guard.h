@@ -3,12 +3,13 @@
  * inside it unwinds the function's frames (cleanup handlers, destructors of C++) down to here, and no further. libdispatch
  * ends the process when one of its threads ends, and a pass of Chime that is unwound would leave its queue locked.
  *
- * This is what <pthread.h>'s own pthread_cleanup_push expands to in C, with glibc's public functions of it, except that
- * the handler returns instead of going on with the unwinding. A host that compiles with -fexceptions has these functions
- * hidden by <pthread.h>; so they are declared here.
+ * glibc: this is what <pthread.h>'s own pthread_cleanup_push expands to in C, with glibc's public functions of it, except
+ * that the handler returns instead of going on with the unwinding. A host that compiles with -fexceptions has these
+ * functions hidden by <pthread.h>; so they are declared here. Afterwards glibc takes the thread for one that is ending:
+ * further cancellations have no effect on it, pthread_exit ends it again (and is caught again), and setuid and its like
+ * pass it over.
  *
- * Afterwards glibc takes the thread for one that is ending: further cancellations have no effect on it, pthread_exit ends
- * it again (and is caught again), and setuid and its like pass it over.
+ * musl: a cleanup function that jumps back; see below.
  */
 #ifndef CHIME_CALLBACK_GUARD_H
 #define CHIME_CALLBACK_GUARD_H
@@ -99,7 +100,28 @@ static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void)
   __pthread_unwind_next(&here);
 }
 
-#else /* no glibc: an end cannot be caught */
+#elif defined(__linux__)
+
+/*
+ * musl unwinds no frames. pthread_exit, and a cancellation, which ends in it, call the thread's cleanup functions, innermost
+ * first, before they do anything that cannot be undone. So when this one is called, those of the host's function have been,
+ * and it jumps back to the guard. (POSIX leaves such a jump undefined; musl's pthread_exit is what makes it right.)
+ * Afterwards the thread's cancellation is off, and pthread_exit ends it again and is caught again.
+ */
+static inline void chime_guard_caught(void *frame) { longjmp(*(jmp_buf *)frame, 1); }
+
+#define CHIME_GUARDED_CALL(call) \
+  jmp_buf chime_frame; \
+  if (__builtin_expect(_setjmp(chime_frame) != 0, 0)) return 1; \
+  pthread_cleanup_push(chime_guard_caught, &chime_frame); \
+  call; \
+  pthread_cleanup_pop(0); \
+  return 0
+
+/* The result that the host gave is lost: musl has no way to read it before the thread is joined. */
+static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) { pthread_exit(0); }
+
+#else /* macOS, iOS: an end cannot be caught */
 
 #define CHIME_GUARDED_CALL(call) \
   call; \

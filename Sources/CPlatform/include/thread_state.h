@@ -1,12 +1,23 @@
 /*
- * thread_state.h - one pointer and one number for each thread, reached without a call: initial-exec storage, which a
- * library loaded by dlopen can have, too, as long as it is this little. (pthread_getspecific is some 25 instructions each
- * time.)
+ * thread_state.h - one pointer and one number for each thread. With glibc they are reached without a call: initial-exec
+ * storage, which a library loaded by dlopen can have, too, as long as it is this little. (pthread_getspecific is some 25
+ * instructions each time.) musl refuses to load a library that has initial-exec storage; there the variables are reached by
+ * a call, except in a static program, for which the linker takes the call out.
  */
 #ifndef CHIME_THREAD_STATE_H
 #define CHIME_THREAD_STATE_H
 
 #include <stdint.h>
+#if defined(__linux__)
+#include <features.h>
+#endif
+
+/* The storage model of the library's own thread-local variables. */
+#if defined(__GLIBC__)
+#define CHIME_THREAD_LOCAL_MODEL tls_model("initial-exec")
+#else
+#define CHIME_THREAD_LOCAL_MODEL tls_model("global-dynamic")
+#endif
 
 #pragma GCC visibility push(hidden)
 
@@ -17,14 +28,14 @@ void *chime_thread_state(void);
 void chime_set_thread_state(void *state);
 uint64_t chime_own_thread_number(void);
 #else
-extern __attribute__((tls_model("initial-exec"))) _Thread_local void *thread_state_of_chime;
+extern __attribute__((CHIME_THREAD_LOCAL_MODEL)) _Thread_local void *thread_state_of_chime;
 
 static inline void *chime_thread_state(void) { return thread_state_of_chime; }
 static inline void chime_set_thread_state(void *state) { thread_state_of_chime = state; }
 
 uint64_t chime_number_thread(void);
 
-extern __attribute__((tls_model("initial-exec"))) _Thread_local uint64_t thread_number_of_chime;
+extern __attribute__((CHIME_THREAD_LOCAL_MODEL)) _Thread_local uint64_t thread_number_of_chime;
 
 /*
  * The calling thread's number, above 0, which no other thread of the process has or will have. (The number of a thread that

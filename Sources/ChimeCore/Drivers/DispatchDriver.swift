@@ -1,3 +1,4 @@
+internal import CPlatform
 import Synchronization
 
 /// Wakes a queue that lives on libdispatch: one DispatchSourceTimer behind its machine, and a source for wake-ups that
@@ -14,6 +15,10 @@ final class DispatchDriver: QueueDriver {
   private let interval = Atomic<Int64>(.max)
   private let distance = Atomic<Int64>(0)
 
+  /// The compiler knows the answer, and in a libchime without libdispatch leaves out what follows the question.
+  @inline(__always)
+  private static var isNeverMade: Bool { chime_has_dispatch() == 0 }
+
   /// Wake-ups that are closer come as they are needed.
   private static var shortestInterval: Int64 { 100_000 }
 
@@ -28,6 +33,7 @@ final class DispatchDriver: QueueDriver {
   /// Setting the source is a message to libdispatch's manager thread, which wakes up for it. So a source that was set
   /// for two times at the same distance is set to go on at that distance, and is left alone as long as it does.
   func arm(at time: Int64?) {
+    if DispatchDriver.isNeverMade { return }
     let time = time ?? .max
     let now = control.now
     let old = armed.load(ordering: .relaxed)
@@ -75,6 +81,7 @@ final class DispatchDriver: QueueDriver {
   }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
+    if DispatchDriver.isNeverMade { return .unsupported }
     // Without a timeout and outside callbacks, libdispatch has a faster way.
     if timeout == .max, dispatchContext.canRunAndWait, ThreadState.frames.isEmpty { return runInTurn(core, body) }
     return SyncCall.wait(core, timeout: timeout, body) { call in

@@ -14,7 +14,7 @@ README = """\
 Chime {version} for {system} on {machine}: an embeddable timer runtime.
 
 As it lies here, with a C compiler alone:
-    cc tick.c -IDIR/include DIR/lib/libchime.a {needs}-o tick
+    cc tick.c -IDIR/include {links} -o tick
 by pkg-config:
     PKG_CONFIG_PATH=DIR/lib/pkgconfig, package chime or chime-static
 by CMake:
@@ -39,7 +39,7 @@ def main():
         tree[f"share/doc/chime/{name}.spdx.json"] = document
         tree["README"] = README.format(
             version=VERSION, system=target.system, machine=target.machine, series=VERSION.rsplit(".", 1)[0],
-            needs="" if target.is_apple else "-ldl -pthread ").encode()
+            links="-LDIR/lib -lchime -Wl,-rpath,DIR/lib" if target.is_apple else "DIR/lib/libchime.a -ldl -pthread").encode()
         tree["install.sh"] = (DIST / "install.sh").read_bytes()
         tree["SHA256SUMS"] = checksums(tree)
         (OUTPUT / f"{name}.spdx.json").write_bytes(document)

@@ -36,7 +36,8 @@ case ${1:-} in
 esac
 [ $# -eq 1 ] || usage
 
-(cd "$here" && sha256sum --check --quiet SHA256SUMS) || { echo "install.sh: this release is damaged" >&2; exit 1; }
+sums() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
+(cd "$here" && sums --check --status SHA256SUMS) || { echo "install.sh: this release is damaged" >&2; exit 1; }
 mkdir -p "$1"
 prefix=$(cd "$1" && pwd)
 removed

@@ -88,8 +88,8 @@ class Target:
         return shared, lib
 
     def build(self):
-        goals = ["library", "archive", "oldest"] if self.link == "oldest" else ["library", "archive"]
-        for goal in goals:
+        goals = ["library"] if self.is_apple else ["library", "archive"]
+        for goal in goals + ["oldest"] * (self.link == "oldest"):
             run("make", "-C", SOURCES, f"TARGET={self.make}", goal)
         run("make", "-C", SOURCES, f"TARGET={self.make}", f"{self.built}/chime.cdef")
 

@@ -56,10 +56,13 @@ def document(target, tree):
                           {"algorithm": "SHA256", "checksumValue": hashlib.sha256(content).hexdigest()}],
         })
         relations.append(("SPDXRef-libchime", "CONTAINS", identifier))
+    # The standard's way to name the files of a package in one number.
+    code = hashlib.sha1("".join(sorted(file["checksums"][0]["checksumValue"] for file in files)).encode()).hexdigest()
     packages = [package(
         "libchime", "libchime", VERSION, "NONE", "NOASSERTION",
         f"the shared library (series {SERIES}, libchime.so.{SONAME_VERSION} or .dylib) and the archive. No licence has been"
-        " chosen yet", primaryPackagePurpose="LIBRARY", supplier="NOASSERTION")]
+        " chosen yet", primaryPackagePurpose="LIBRARY", supplier="NOASSERTION", filesAnalyzed=True,
+        packageVerificationCode={"packageVerificationCodeValue": code})]
     for part in parts(target):
         packages.append(package(*part))
         relations.append(("SPDXRef-libchime", "CONTAINS", f"SPDXRef-{part[0]}"))

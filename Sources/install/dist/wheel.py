@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import struct
 import sys
 import venv
 
@@ -45,9 +46,24 @@ def write(target, tree):
     name = f"chime_timers-{VERSION}-py3-none-{target.wheel}.whl"
     if not (OUTPUT / name).exists():
         sys.exit(f"dist: no {name} was built")
-    if not target.is_apple:
+    if target.is_apple:
+        minimum = macos_minimum(found[f"chime_timers/{library}"])
+        if f"macosx_{minimum[0]}_{minimum[1]}_{target.machine}" != target.wheel:
+            sys.exit(f"dist: {name}: its tag is not true: the library is for macOS {minimum[0]}.{minimum[1]}")
+    else:
         audited(python, target, name)
     return name
+
+
+def macos_minimum(library):
+    """The oldest macOS that a dylib says it is for (LC_BUILD_VERSION)."""
+    count, place = struct.unpack_from("<I", library, 16)[0], 32
+    for _ in range(count):
+        command, size, _, version = struct.unpack_from("<IIII", library, place)
+        if command == 0x32:
+            return version >> 16, version >> 8 & 255
+        place += size
+    sys.exit("dist: the dylib does not say which macOS it is for")
 
 
 def audited(python, target, name):

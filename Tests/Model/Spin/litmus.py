@@ -4,7 +4,8 @@
 RC11 (Lahav and others, "Repairing Sequential Consistency in C/C++11", 2017), with the release sequences of C++20: all
 ways in which reads take their values and writes are ordered are enumerated, and those are kept that are coherent,
 atomic, sequentially consistent where they say so, and do not read out of thin air. The same for x86 (TSO; a sequentially
-consistent store is an exchange).
+consistent store is an exchange), and for Arm and RISC-V: their axiomatic models over the instructions that compilers make of
+the operations (hardware.py).
 
 A program is a list of threads; a thread is a function that yields operations and gets the values they read, so that it
 may branch. Run as a program, it checks itself against the classic tests, then the rows in litmus_rows.py.
@@ -13,6 +14,8 @@ may branch. Run as a program, it checks itself against the classic tests, then t
 import functools
 import itertools
 import sys
+
+import hardware
 
 RLX, ACQ, REL, ACQ_REL, SC = "rlx", "acq", "rel", "acq_rel", "sc"
 
@@ -199,6 +202,8 @@ def execution_is_consistent(events, source, orders, model):
         return False
     if model == "x86":
         return tso(events, sb, rf, mo, rb)
+    if model in hardware.MACHINES:
+        return hardware.allows(model, events, source, orders)
     # Synchronizes-with: release, perhaps by a fence, a release sequence, and an acquire, perhaps by a fence.
     is_update = [e.kind == "U" for e in events]
     reads, writes = [e.reads for e in events], [e.writes for e in events]

@@ -10,6 +10,7 @@ import pathlib
 import plistlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -98,6 +99,12 @@ def bill(target, tree):
         for checksum in file["checksums"]:
             made = hashlib.new(checksum["algorithm"].lower(), content).hexdigest()
             expect(made == checksum["checksumValue"], f"SBOM: {file['fileName']}")
+    contained = {relation["relatedSpdxElement"] for relation in spdx["relationships"]
+                 if relation["relationshipType"] == "CONTAINS"}
+    expect({file["SPDXID"] for file in spdx["files"]} <= contained, "SBOM: a file is in no package")
+    code = "".join(sorted(file["checksums"][0]["checksumValue"] for file in spdx["files"]))
+    expect(spdx["packages"][0]["packageVerificationCode"]["packageVerificationCodeValue"]
+           == hashlib.sha1(code.encode()).hexdigest(), "SBOM: the package's verification code")
     # Bundled.md names the same parts.
     bundled = (ROOT / "Sources/Chime/Chime.docc/Bundled.md").read_text()
     for package in spdx["packages"][1:]:
@@ -127,6 +134,14 @@ def library(target, tree):
         needed = re.findall(r"GLIBC_([\d.]+)", run("readelf", "--version-info", "--wide", path))
         newest = max(tuple(map(int, version.split("."))) for version in needed)
         expect(newest <= limit, f"{path} needs glibc {newest}")
+
+
+def dylib(target, tree):
+    """Apple's: a library of Mach-O for arm64. What it exports and needs, Tests/MachO looks at."""
+    content = (tree / f"lib/libchime.{release.SONAME_VERSION}.dylib").read_bytes()
+    magic, processor, _, kind = struct.unpack_from("<IIII", content)
+    expect((magic, processor, kind) == (0xFEEDFACF, 0x0100000C, 6), f"{target.name}: no dylib for arm64")
+    expect(b"libchime.so" not in (tree / "lib/cmake/Chime/ChimeConfig.cmake").read_bytes(), f"{target.name}: CMake")
 
 
 def unpacked(target):
@@ -263,7 +278,9 @@ def main():
     for target in targets:
         tree = unpacked(target)
         bill(target, tree)
-        if not target.is_apple:
+        if target.is_apple:
+            dylib(target, tree)
+        else:
             library(target, tree)
             if target.system == "linux":
                 used(target, tree)
