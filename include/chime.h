@@ -16,7 +16,7 @@
  *
  * A callback may end its thread, by pthread_exit or a deferred cancellation, as interpreters do when they exit. Cleanup
  * handlers that the callback has pushed run, its timer is cancelled, and everything else goes on.
- *   - A thread of Chime or libdispatch survives. glibc regards it as ending: setuid and the like no longer apply to it.
+ *   - A thread of Chime or of libdispatch survives. glibc regards it as ending: setuid and the like no longer apply to it.
  *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a
  *     call that does not call back, the thread ends in its next call that does.) Cleanup handlers pushed outside that
  *     call then run, if pushed in C by pthread_cleanup_push; destructors and catch blocks in C++ frames out there do
@@ -324,7 +324,10 @@ typedef struct chime_queue_options {
   uint32_t size;
   uint32_t flags;                      /* CHIME_QUEUE_HONOUR_LEEWAY, _BOUND, _RECORDS */
   const char *CHIME_NULLABLE label;    /* UTF-8, copied; for debuggers and chime_queue_dump */
-  chime_qos qos;                       /* of a dispatch queue of its own */
+  chime_qos qos;                       /* serial, concurrent and global queues: whose turn comes first, and, where the
+                                       system lets Chime set it, the nice value of the thread that has the turn. A
+                                       lower class waits longer, by a tenth of a second at most, and never for
+                                       ever. Dispatch queues: the class of the dispatch queue */
   chime_clock clock;                   /* MONOTONIC or WALL; host-driven queues also BOOTTIME. A virtual queue accepts
                                        MONOTONIC (0) and VIRTUAL; its time is virtual either way */
   uint64_t timer_limit;                /* how many timers may exist at once; 0: as many as memory and ids allow */
@@ -412,21 +415,23 @@ typedef struct chime_timer_options {
 /**
  * Creates a queue of the given kind.
  *
- * @param kind     CHIME_QUEUE_SERIAL, _CONCURRENT, _HOST, _PRECISE or _VIRTUAL
+ * @param kind     CHIME_QUEUE_SERIAL, _CONCURRENT, _HOST, _PRECISE, _VIRTUAL or _DISPATCH
  * @param options  copied; NULL for the defaults
  * @param queue    receives the id; release it with chime_queue_release or chime_queue_shutdown
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size, a
  *         label that is not UTF-8, a negative start_ns, an option of another kind of queue, processors that do not
- *         exist; CHIME_ERROR_UNSUPPORTED: this kind of queue does not offer the clock, or the library has no
- *         libdispatch; CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT;
+ *         exist; CHIME_ERROR_UNSUPPORTED: this kind of queue does not offer the clock; CHIME_QUEUE_DISPATCH,
+ *         where there is no libdispatch; CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT;
  *         CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file descriptor, or no thread
  *
- * A library built without libdispatch, such as those for arm64, riscv64 and musl, has every kind of queue but
- * CHIME_QUEUE_DISPATCH, which answers CHIME_ERROR_UNSUPPORTED, as chime_queue_wrap_dispatch does.
+ * Serial, concurrent and global queues share threads that Chime makes as they are needed, and ends when they have been
+ * idle for five seconds. While handlers are short there are about as many as processors. Where each processor has a
+ * handler and none has returned for a millisecond, another thread is made, up to 255: so a slow handler delays the
+ * others of its serial queue, and no other queue. Of a concurrent queue 48 handlers at most overlap. If the system
+ * grants no further thread, ticks wait for those that there are.
  *
- * A concurrent queue hands its ticks to libdispatch, which grants about as many threads as there are cores: one slow
- * handler delays no other, but as many slow handlers as there are cores delay all. Use serial queues for time that
- * matters. If the system grants no thread, calls on dispatch queues wait inside libdispatch until it does.
+ * A library built without libdispatch (make -C Sources DISPATCH=no; all but the one for x86-64) lacks CHIME_QUEUE_DISPATCH
+ * and chime_queue_wrap_dispatch, which answer CHIME_ERROR_UNSUPPORTED, and nothing else.
  *
  * Calls back: no. Waits: no; for a precise queue until its thread has begun, its start hook included.
  */
@@ -822,8 +827,9 @@ chime_status chime_timer_remove_handler(chime_timer_t timer, const char *CHIME_N
 /* ---- Queues --------------------------------------------------------------------------------------------------- */
 
 /**
- * Creates a queue whose handlers run on libdispatch's main queue: inside chime_main_run, or whatever else drains it.
- * Each call creates a separate queue; ending one affects only its own timers.
+ * Creates a queue whose handlers run on the process's main thread, inside chime_main_run or while the main thread runs
+ * its run loop in a common mode. Where the library has libdispatch, they run on libdispatch's main queue, whatever
+ * drains it. Each call creates a separate queue; ending one affects only its own timers.
  *
  * @return as chime_queue_create; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by a thread other than the process's
  *         main thread, so its main queue cannot be drained
@@ -833,8 +839,8 @@ chime_status chime_timer_remove_handler(chime_timer_t timer, const char *CHIME_N
 chime_status chime_queue_main(const chime_queue_options *CHIME_NULLABLE options, chime_queue_t *CHIME_NULLABLE queue);
 
 /**
- * Creates a queue whose handlers run on the global concurrent dispatch queue of that quality of service. Write
- * chime_queue_create(CHIME_QUEUE_CONCURRENT) with that qos instead.
+ * Creates a concurrent queue of that quality of service. Write chime_queue_create(CHIME_QUEUE_CONCURRENT) with that qos
+ * instead.
  *
  * @param qos  the quality of service; options->qos must be 0 or the same
  * @return as chime_queue_create
@@ -850,7 +856,8 @@ chime_status chime_queue_global(chime_qos qos, const chime_queue_options *CHIME_
  * @param dispatch_queue  a dispatch_queue_t, retained until the queue has ended; it must not stay suspended for ever
  * @param options         label and qos do not affect the host's queue
  * @return as chime_queue_create; CHIME_ERROR_INVALID_ARGUMENT: dispatch_queue is NULL; CHIME_ERROR_UNSUPPORTED: it
- *         belongs to another copy of libdispatch (the self-contained libchime carries its own)
+ *         belongs to another copy of libdispatch (the self-contained libchime carries its own), or the library has
+ *         none
  *
  * Calls back: no. Waits: no. Provisional.
  */
@@ -1221,10 +1228,10 @@ chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
  * in the library, and more for each queue. The first tick of a timer that says something was missed asks for memory to
  * add it up; without it chime_timer_info.missed leaves that tick's out.
  *
- * What a reserve cannot give is a thread. One of libdispatch that has been idle for some seconds ends, and the next one
- * needs a stack; if that is refused, libdispatch tries again every second, in the call or on the thread that needs it.
- * Where ticks must go on even then, use a precise queue, whose thread is made with it, or a host-driven or run-loop
- * queue, which need none of libdispatch's.
+ * What a reserve cannot give is a thread. One thread at least is made with the first serial, concurrent or global queue
+ * and stays; if the system refuses another one, ticks wait for those that there are. A dispatch queue's thread ends when
+ * it has been idle for some seconds, and the next one needs a stack; if that is refused, libdispatch tries again every
+ * second, in the call or on the thread that needs it.
  */
 
 /* The host's allocator. */
@@ -1282,10 +1289,9 @@ uint64_t chime_memory_used(void);
  * and no finalizer runs. The descriptors of host-driven queues and run loops that the child has inherited are closed.
  * The parent is not affected.
  *
- * Host-driven, precise and virtual queues and run loops then work as in any process, on every clock but the wall clock;
- * the main thread's run loop drains no main queue. libdispatch does not survive a fork, so everything based on it
- * answers CHIME_ERROR_UNSUPPORTED: the other kinds of queues, the main queue, wall clocks. A raw clone() is not
- * noticed.
+ * Every kind of queue then works as in any process, with threads of the child's own, but for dispatch queues:
+ * libdispatch does not survive a fork, so CHIME_QUEUE_DISPATCH and chime_queue_wrap_dispatch answer
+ * CHIME_ERROR_UNSUPPORTED, and the main queue is on the run loop of the child's main thread. A raw clone() is not noticed.
  *
  * If the child was forked inside a handler of a host-driven or virtual queue, or of a queue on the run loop of one of
  * the host's threads, the call that runs the handler returns CHIME_ERROR_FORKED. If it was forked inside a handler on
@@ -1384,11 +1390,11 @@ chime_status chime_expiring_release(chime_expiring_t expiring);
 /* ---- The main queue ------------------------------------------------------------------------------------------- */
 
 /**
- * Runs libdispatch's main queue, and so the handlers of chime_queue_main, until chime_main_stop.
+ * Runs the main queue, which is libdispatch's where the library has libdispatch, and so the handlers of
+ * chime_queue_main, until chime_main_stop.
  *
  * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
- *         inside this call; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread, the process has been
- *         forked, or the library has no libdispatch; CHIME_ERROR_RESOURCE; CHIME_ERROR_NO_MEMORY
+ *         inside this call; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread; CHIME_ERROR_RESOURCE; CHIME_ERROR_NO_MEMORY
  *
  * The main thread. Calls back: yes. Waits: for time. Provisional.
  */
@@ -1397,7 +1403,7 @@ chime_status chime_main_run(void);
 /**
  * Makes chime_main_run return, after the callback that is running. If it is not under way, the next one returns at
  * once.
- * @return CHIME_OK; CHIME_IGNORED: a stop is already pending; CHIME_ERROR_UNSUPPORTED: as chime_main_run
+ * @return CHIME_OK; CHIME_IGNORED: a stop is already pending
  *
  * Calls back: no. Waits: no. Provisional.
  */
@@ -1406,8 +1412,9 @@ chime_status chime_main_stop(void);
 /* ---- Threads -------------------------------------------------------------------------------------------------- */
 
 /**
- * Sets two functions that threads which Chime creates from now on (for precise queues and chime_run_loop_create) call
- * first and last. Threads of libdispatch are not Chime's: for those, chime_queue_options has enter and leave.
+ * Sets two functions that threads which Chime creates from now on (for serial, concurrent, global and precise queues,
+ * and chime_run_loop_create) call first and last. Threads of libdispatch are not Chime's: for those,
+ * chime_queue_options has enter and leave.
  *
  * @param start    NULL: none
  * @param end      NULL: none

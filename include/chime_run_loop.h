@@ -54,7 +54,7 @@ typedef uint64_t chime_weak_timer_t; /* a timer that holds its target weakly */
 chime_status chime_run_loop_current(chime_run_loop_t *CHIME_NULLABLE run_loop);
 
 /**
- * The run loop of the process's main thread. Running it in a common mode also drains libdispatch's main queue.
+ * The run loop of the process's main thread. Running it in a common mode also runs the main queue.
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL; CHIME_ERROR_LIMIT; CHIME_ERROR_RESOURCE: no file
  *         descriptors; CHIME_ERROR_NO_MEMORY
  *

@@ -44,8 +44,29 @@ CASE(host_driven_and_virtual) {
   EXPECT_EQ(load(&refused), 0);
 }
 
+/* The first queue of the pool is refused; the next ones share the threads that there are, and each tick comes. */
+CASES(on_the_threads_that_there_are, where, SERIAL, GLOBAL) {
+  enum { QUEUES = 20, TICKS = 5 };
+  static int ticks[QUEUES];
+  chime_queue_t queues[QUEUES] = {0};
+  int i;
+  store(&none_left, 1);
+  EXPECT_EQ(place_make(where, NULL, &queues[0]), CHIME_ERROR_RESOURCE);
+  EXPECT_EQ(queues[0], 0);
+  EXPECT_EQ(load(&refused), 1);
+  store(&none_left, 0);
+  queues[0] = place_tick(where, &ticks[0], NULL);
+  EXPECT(await(&ticks[0], 1));
+  store(&none_left, 1);
+  for (i = 1; i < QUEUES; i++) queues[i] = place_tick(where, &ticks[i], NULL);
+  for (i = 0; i < QUEUES; i++) EXPECT(await(&ticks[i], load(&ticks[i]) + TICKS));
+  for (i = 0; i < QUEUES; i++) EXPECT_OK(chime_queue_shutdown(queues[i], PATIENCE));
+  store(&none_left, 0);
+  place_expect_works(where);
+}
+
 /* libdispatch asks in vain for a thread to run handlers on, and again each second; then nothing is lost. */
-CASES(dispatch, where, SERIAL, CONCURRENT) {
+CASES(dispatch, where, DISPATCH, DISPATCH) {
   static int ticks;
   int64_t end = monotonic_ns() + PATIENCE;
   chime_queue_t queue = place_queue(where, NULL);

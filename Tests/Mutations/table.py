@@ -560,3 +560,54 @@ mutation("home-writes-unseen", "2", "beginWritingAtHome", "whoever looks does no
          I("at home beside a query"))
 mutation("home-after-release", "8", "endHome", "a released queue keeps its home",
          (CLOSING, "    control.endHome()", "    if !BROKEN { control.endHome() }"), I("at home beside release of the queue"))
+
+
+# ---- The pool ----------------------------------------------------------------------------------------------------------
+
+mutation("pool-want-forgotten", "1", "PoolState.want", "what is wanted during a turn is forgotten",
+         ("Threads/PoolState.swift", "if !item.wants.isEmpty { want(item, [], now) }",
+          "if !item.wants.isEmpty, !BROKEN { want(item, [], now) }"),
+         I("a turn given up beside a wake"))
+
+mutation("pool-silent-bell", "1", "PoolState.look", "a bell that was rung once is never rung again",
+         ("Threads/PoolState.swift", "    isRung = false\n    while let item",
+          "    if !BROKEN { isRung = false }\n    while let item"),
+         I("the last thread goes to sleep beside a bell"), C("a_storm_of_calls_on_a_serial_queue"))
+
+mutation("pool-sync-silent", "1", "PoolItem.endTurn", "a turn of chime_queue_sync ends, and what it held up is not looked at",
+         ("Threads/PoolItem.swift", "      // What the turn held up, or armed.\n      state.look(now)",
+          "      if !BROKEN { state.look(now) }"),
+         I("sync takes a free turn beside a wake"))
+
+mutation("pool-no-patience", "9", "PoolState.mayTake", "the last thread never takes a turn while every processor has one",
+         ("Threads/PoolState.swift", "      || now - Pool.patience >= lastEnd", "      || !BROKEN && now - Pool.patience >= lastEnd"),
+         F("pool", "handlers_that_never_return"), I("a handler that stays beside the timers of other queues"))
+
+mutation("pool-nobody-watches", "9", "PoolState.countsThread", "the thread that takes the last turn begins no other one",
+         ("Threads/PoolState.swift", "guard idle + born + spinning == 0, threads < min(items, Pool.mostThreads) else",
+          "guard idle + born + spinning == 0, threads < (BROKEN ? 1 : min(items, Pool.mostThreads)) else"),
+         F("pool", "handlers_that_never_return"))
+
+mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue do not end",
+         ("Threads/PoolState.swift", "if isOver, idle + born + spinning > 0 || items == 0, ready.isEmpty {",
+          "if isOver, !BROKEN, idle + born + spinning > 0 || items == 0, ready.isEmpty {"),
+         F("pool", "thousands_of_queues_made_and_ended"))
+
+mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
+         ("Threads/PoolOrder.swift", "let time = item.since + ReadyItems.handicap(rank)",
+          "let time = BROKEN ? -Int64(rank) : item.since + ReadyItems.handicap(rank)"),
+         F("pool", "a_lower_class_beside_busy_ones"))
+
+mutation("pool-inherits-priority", "1", "Pool.work", "the pool's threads keep the priority of the thread that made them",
+         ("Threads/Pool.swift", "    chime_schedule_as_usual()", "    if !BROKEN { chime_schedule_as_usual() }"),
+         F("pool", "a_host_with_real_time_priority"))
+
+mutation("batch-number", "1", "DeliveryBatch.fill", "each filling of a batch has the same number",
+         ("Queue/DeliveryBatch.swift", "let number = left.load(ordering: .relaxed) >> 32 &+ 1",
+          "let number = BROKEN ? 0 : left.load(ordering: .relaxed) >> 32 &+ 1"),
+         I("what is handed over in two passes"))
+
+mutation("batch-keeps-back", "9", "HandOver.work", "a runner that leaves others in the batch asks for no other runner",
+         ("Queue/HandOver.swift", "isMore = isMore || batch.count > 1 } else",
+          "isMore = isMore || batch.count > 1 && !BROKEN } else"),
+         I("a handler that stays on a concurrent queue"))

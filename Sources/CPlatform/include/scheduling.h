@@ -5,7 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "platform.h"
+
 #pragma GCC visibility push(hidden)
+
+/* Some moments of a loop that waits for another processor, or for a time that is near. */
+static inline void chime_spin(void) {
+  for (int i = 0; i < 8; i++) chime_pause();
+}
 
 /* How many processors the calling thread may run on. */
 int chime_processors(void);

@@ -23,17 +23,6 @@ struct DispatchContext: Sendable {
     DispatchContext(timerQueue: queue, queue: queue, isOwn: true, canRunAndWait: true)
   }
 
-  /// A serial queue of Chime's own, marked, on which the host's work is done, too: an actor's.
-  static func serial(shared queue: WorkQueue) -> DispatchContext {
-    DispatchContext(timerQueue: queue, queue: queue, shared: queue.executionContext, isOwn: true)
-  }
-
-  /// A concurrent queue, of Chime's own or a global one; its passes run on a private serial queue.
-  static func concurrent(label: String, on target: WorkQueue) -> DispatchContext {
-    let queue = WorkQueue(label: label)
-    return DispatchContext(timerQueue: queue, queue: queue, handOver: target, isOwn: true)
-  }
-
   /// libdispatch's main queue.
   static func main() -> DispatchContext {
     let queue = WorkQueue.main

@@ -5,13 +5,26 @@ import Synchronization
 final class PoolDriver: QueueDriver {
   private let item: PoolItem
   private let calls = Locked<[SyncCall]>([])
+  /// No pass comes any more, though the turns go on. Stored before the queue is closed, and looked at by who adds a call
+  /// behind the lock of the calls.
+  private let isClosed = Atomic<Bool>(false)
   private let isConcurrent: Bool
+  /// Whose turns the queue shares; `nil` if they are its own.
+  private let work: PoolWork?
 
   init(_ core: QueueCore, _ qos: QualityOfService, isConcurrent: Bool) {
     self.isConcurrent = isConcurrent
+    work = nil
     item = PoolItem(qos)
     // Holds both until `close`.
     item.open { [self] wants in turn(core, wants) }
+  }
+
+  init(_ core: QueueCore, sharing work: PoolWork) {
+    isConcurrent = false
+    self.work = work
+    item = work.item
+    work.share { [self] wants in turn(core, wants) }
   }
 
   private func turn(_ core: QueueCore, _ wants: PoolItem.Wants) {
@@ -32,10 +45,15 @@ final class PoolDriver: QueueDriver {
 
   func wake(_ core: QueueCore) { withoutCancellation { item.run() } }
 
-  func close() { item.close() }
+  func close() {
+    guard let work else { return item.close() }
+    item.arm(at: .max)
+    isClosed.store(true, ordering: .sequentiallyConsistent)
+    work.share(nil)
+  }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    if item.takeTurn() {
+    if work == nil, item.takeTurn() {
       let isOpen = !core.closing.hasBegun
       if isOpen { ThreadState.inside(core.control) { _ in body() } }
       if core.isAbandoned { return .ok }
@@ -44,7 +62,7 @@ final class PoolDriver: QueueDriver {
     }
     return SyncCall.wait(core, timeout: timeout, body) { call in
       let status: Status = calls.withLock { calls in
-        if item.isClosed { return .shutDown }
+        if item.isClosed || isClosed.load(ordering: .sequentiallyConsistent) { return .shutDown }
         guard calls.makesRoom() else { return Memory.refusal }
         calls.append(call)
         return .ok
@@ -58,12 +76,21 @@ final class PoolDriver: QueueDriver {
     text.add(isConcurrent ? "it waits for a thread of Chime's" : "its queue is busy")
     return true
   }
-  var isOnQueue: Bool { false }
+  var isOnQueue: Bool { work?.isCurrent == true }
+  var executionContext: ExecutionContext? { work.map { .thread($0.threadNumber) } }
   var mayNeverRun: Bool { false }
   var shouldYield: Bool { false }
 }
 
 extension QueueCore {
+  /// A serial queue whose handlers exclude other work of the host's.
+  package static func makeSerial(_ options: QueueOptions, sharing work: PoolWork) -> Result<UInt64, Status> {
+    if Fork.isChild { return .failure(.forked) }
+    guard options.clock != .boottime else { return .failure(.noBootTime) }
+    ExecutionContexts.hasRunLoops.store(true, ordering: .relaxed)
+    return make(options) { PoolDriver($0, sharing: work) }
+  }
+
   /// A queue on Chime's own threads.
   static func makeOnPool(_ options: QueueOptions, _ qos: QualityOfService, isConcurrent: Bool) -> Result<UInt64, Status>
   {

@@ -32,9 +32,10 @@ package enum WallClock: ProcessState {
   /// them. Answers resource without a descriptor or a thread, noMemory, forked in a child.
   static func watch() -> Status {
     let isOn = watched.withLock { $0.file >= 0 }
-    let status = isOn ? .ok : Pool.prepare()
-    if status != .ok { return status }
-    return watched.withLock { watch in
+    // Counted as long as steps are watched.
+    let prepared = isOn ? .ok : Pool.prepare()
+    if prepared != .ok { return prepared }
+    let status: Status = watched.withLock { watch in
       guard watch.queues.makesRoom() else { return Memory.refusal }
       if watch.file >= 0 { return .ok }
       let file = chime_step_file_make()
@@ -44,6 +45,8 @@ package enum WallClock: ProcessState {
       watch.file = file
       return .ok
     }
+    if status != .ok, !isOn { Pool.unprepare() }
+    return status
   }
 
   /// The descriptor was readable. A thread of the pool.

@@ -63,11 +63,6 @@ extension QueueCore {
     make(options) { .serial(WorkQueue(label: options.dispatchLabel, qos: options.qos)) }
   }
 
-  /// - Parameter queue: a new one, marked, for the timers of this queue and an actor.
-  package static func makeSerial(_ options: QueueOptions, shared queue: WorkQueue) -> Result<UInt64, Status> {
-    make(options) { .serial(shared: queue) }
-  }
-
   package static func makeConcurrent(_ options: QueueOptions) -> Result<UInt64, Status> {
     makeGlobal(options.qos, options)
   }

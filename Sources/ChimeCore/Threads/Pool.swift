@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// At any time one thread more than there are turns can wait, as long as there are as many items: the thread that takes
 /// the last turn begins another. But while every processor has a turn, the last thread that waits takes none, unless no
-/// turn has ended for a millisecond: only handlers that stay long make threads. (P12, P12b, Sources/README.md.)
+/// turn has ended for a millisecond: only handlers that stay long make threads. (P23, P23b, Sources/README.md.)
 package enum Pool: ProcessState {
   static var mostThreads: Int { 255 }
   /// How long an item may wait for a turn while every processor has one and none ends.
@@ -30,7 +30,7 @@ package enum Pool: ProcessState {
   /// What a thread does next.
   enum Step {
     /// Gives an item its turn. `begins`: and begins another thread before that.
-    case run(PoolItem, PoolItem.Wants, begins: Bool)
+    case run(PoolItem, PoolItem.Body, PoolItem.Wants, begins: Bool)
     /// Waits without sleeping until the time, or until something is wanted.
     case spin(until: Int64)
     /// Sleeps; for so many nanoseconds at most, if not negative.
@@ -65,12 +65,15 @@ package enum Pool: ProcessState {
     // Without a thread of its own it runs on those that there are.
     return state.withLock { state in
       if state.threads > 0 { return .ok }
-      state.items -= 1
+      state.leave()
       return .resource
     }
   }
 
-  static func unprepare() { state.withLock { $0.items -= 1 } }
+  /// Counts one that wants no turn at a time: nothing is needed for it, and the threads are begun by those that there are.
+  static func prepareRunner() { state.withLock { $0.items += 1 } }
+
+  static func unprepare() { state.withLock { $0.leave() } }
 
   /// Has steps of the wall clock told to `WallClock` by a thread. Some item is prepared.
   static func watch(_ file: Int32) -> Bool {
@@ -82,11 +85,15 @@ package enum Pool: ProcessState {
   /// Begins a thread that was counted; false if there is none.
   private static func begin() -> Bool {
     if OwnThread.start(name: "chime.pool", work) == .ok { return true }
+    hasNotBegun()
+    return false
+  }
+
+  private static func hasNotBegun() {
     state.withLock { state in
       state.threads -= 1
       state.born -= 1
     }
-    return false
   }
 
   private static func work() {
@@ -97,10 +104,10 @@ package enum Pool: ProcessState {
     while true {
       let (step, poller) = state.withBusyLock { ($0.next(came), $0.poller) }
       switch step {
-      case .run(let item, let wants, let begins):
-        if begins { _ = Memory.promises { begin() } }
+      case .run(let item, let body, let wants, let begins):
+        if begins, !Memory.promises({ _ = begin(); return true }) { hasNotBegun() }
         priority.set(item.qos)
-        item.turn(wants)
+        body(wants)
         if Fork.epoch != epoch { return }
         came = .fromTurn(item)
       case .spin(let time):
@@ -112,16 +119,14 @@ package enum Pool: ProcessState {
           unsafe withoutCancellation { unsafe chime_poller_wait(poller, limit) }
         }
         if Int(event) == CHIME_POLLER_FILE { WallClock.hasStepped() }
-        came = .fromWait(isKeeper: isKeeper, isOver: Int(event) == CHIME_POLLER_NOTHING)
+        came = .fromWait(isKeeper: isKeeper, isOver: Int(event) == CHIME_POLLER_NOTHING && limit == idleTime)
       case .end: return
       }
     }
   }
 
   private static func spin(until time: Int64) {
-    while !isWanted.load(ordering: .relaxed), Clock.monotonic.now < time {
-      for _ in 0..<8 { chime_pause() }
-    }
+    while !isWanted.load(ordering: .relaxed), Clock.monotonic.now < time { chime_spin() }
   }
 
   /// Where a thread comes from that asks what to do.

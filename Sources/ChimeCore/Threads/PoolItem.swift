@@ -1,7 +1,9 @@
 /// What threads of the pool run: a queue's passes, or a runner of a concurrent queue. An item has one turn at a time, on
 /// whichever thread; it asks for one now (`run`) or at a time (`arm`). It counts as prepared.
 final class PoolItem: Runner, @unchecked Sendable {
-  // Unchecked: all that changes is behind the pool's lock, the body the one's whose turn it is.
+  // Unchecked: all that changes is behind the pool's lock.
+
+  typealias Body = @Sendable (Wants) -> Void
 
   /// What a turn is for.
   struct Wants: OptionSet {
@@ -10,12 +12,15 @@ final class PoolItem: Runner, @unchecked Sendable {
     static var pass: Wants { Wants(rawValue: 1) }
     /// The functions of `chime_queue_sync` that wait for a turn.
     static var calls: Wants { Wants(rawValue: 2) }
+    /// What else the host wants done there.
+    static var jobs: Wants { Wants(rawValue: 4) }
   }
 
   enum State { case resting, ready, running }
 
   let qos: QualityOfService
-  private var body: (@Sendable (Wants) -> Void)?
+  /// What a turn does; gone when the item has been closed.
+  private(set) var body: Body?
   var state = State.resting
   /// What has been asked for since the last turn began.
   var wants: Wants = []
@@ -30,10 +35,7 @@ final class PoolItem: Runner, @unchecked Sendable {
   init(_ qos: QualityOfService) { self.qos = qos }
 
   /// - Parameter body: called once a turn. It is released when the item has been closed.
-  func open(_ body: @escaping @Sendable (Wants) -> Void) { self.body = body }
-
-  /// The turn, on the thread that has it.
-  func turn(_ wants: Wants) { body?(wants) }
+  func open(_ body: @escaping Body) { self.body = body }
 
   /// Asks for a turn at a time, in place of any time before; `.max` for none.
   func arm(at time: Int64) {
@@ -90,8 +92,7 @@ final class PoolQueue: BlockQueue {
   init(_ qos: QualityOfService) { self.qos = qos }
 
   func makeRunner(_ body: @escaping @Sendable () -> Void) -> any Runner {
-    // Refused for want of a thread or a descriptor only where there is none, which was seen when the queue was made.
-    _ = Pool.prepare()
+    Pool.prepareRunner()
     let item = PoolItem(qos)
     item.open { _ in body() }
     return item

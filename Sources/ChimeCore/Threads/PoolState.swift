@@ -7,7 +7,7 @@ import Synchronization
 /// While something is wanted and a thread waits, one of these is true: the bell has been rung, or the poller's time or
 /// the keeper's limit is not later than what is wanted, or a thread is about to ask for its next step. So no turn is
 /// forgotten: a thread asks for its next step before it waits, with the lock held from the question to the decision to
-/// wait; whoever wants something takes the lock, too (P12b, Sources/README.md).
+/// wait; whoever wants something takes the lock, too (P23b, Sources/README.md).
 struct PoolState {
   var poller = chime_poller(file: -1, bell: -1, timer: -1)
   private var isRung = false
@@ -49,6 +49,12 @@ struct PoolState {
     return (.ok, countsThread())
   }
 
+  /// An item is gone. Without any, the threads end in their time: who waits without limit has to learn of it.
+  mutating func leave() {
+    items -= 1
+    if items == 0, idle > 0 { ring() }
+  }
+
   /// Whether a thread must begin, so that one can wait; counts it.
   private mutating func countsThread() -> Bool {
     guard idle + born + spinning == 0, threads < min(items, Pool.mostThreads) else { return false }
@@ -86,7 +92,7 @@ struct PoolState {
   mutating func close(_ item: PoolItem) {
     if item.isClosed { return }
     item.isClosed = true
-    items -= 1
+    leave()
     heap.remove(item)
     if item.state == .ready {
       ready.remove(item)
@@ -105,14 +111,14 @@ struct PoolState {
       heap.remove(item)
       want(item, .pass, now)
     }
-    if mayTake(now), let item = ready.popFirst() {
+    if mayTake(now), let item = ready.popFirst(), let body = item.body {
       item.state = .running
       running += 1
       let begins = countsThread()
       look(now, isTaken: true)
       let wants = item.wants
       item.wants = []
-      return .run(item, wants, begins: begins)
+      return .run(item, body, wants, begins: begins)
     }
     if let time = spinsUntil(now) {
       spinning += 1
@@ -135,7 +141,7 @@ struct PoolState {
     case .fromWait(let isKeeper, let isOver):
       idle -= 1
       if isKeeper { keeperTime = .max }
-      if isOver, !isKeeper, idle + born + spinning > 0 || items == 0, ready.isEmpty, now - lastWait >= Pool.idleTime {
+      if isOver, idle + born + spinning > 0 || items == 0, ready.isEmpty {
         threads -= 1
         return false
       }
@@ -197,14 +203,18 @@ struct PoolState {
     if idle == 0 { return }
     if !ready.isEmpty, running < processors || !isTaken && idle > 1 {
       if isRung { return }
-      isRung = true
       soonRung = now - lastWait < Pool.spinTime ? soonRung + 1 : 0
-      unsafe chime_poller_ring(&poller)
+      ring()
       return
     }
     var time = wanted(now)
     if isTaken { time = max(time, now + Pool.grace) }
     if time < min(timerTime, keeperTime) { set(time) }
+  }
+
+  private mutating func ring() {
+    isRung = true
+    unsafe chime_poller_ring(&poller)
   }
 
   private mutating func set(_ time: Int64) {

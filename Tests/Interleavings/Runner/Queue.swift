@@ -7,6 +7,8 @@ final class Queue {
     case virtual, host, records, precise, serial, concurrent
     /// On the run loop of a thread of its own.
     case loop
+    /// On the pool, whose threads are those of the run.
+    case pool, poolConcurrent
 
     /// Whether passes run in calls of the host.
     var isDriven: Bool { self == .virtual || self == .host || self == .records }
@@ -41,6 +43,8 @@ final class Queue {
       case .precise: QueueCore.makePrecise(options)
       case .serial: Queue.makeOnBlocks(options, handsOver: false, world)
       case .concurrent: Queue.makeOnBlocks(options, handsOver: true, world)
+      case .pool: QueueCore.makeSerial(options)
+      case .poolConcurrent: QueueCore.makeConcurrent(options)
       case .loop: loop!.makeQueue(in: LoopModes([.default]), options)
       }
     id = try! made.get()
@@ -92,7 +96,7 @@ final class Queue {
         case .failure(let failure): status = failure
         }
       case .records: status = takeTicks()
-      case .precise, .serial, .concurrent, .loop: return .ok
+      case .precise, .serial, .concurrent, .loop, .pool, .poolConcurrent: return .ok
       }
       if status != .busy { return status }
       world.scheduler.giveWay(1)
@@ -114,7 +118,7 @@ final class Queue {
 
   /// Runs `body`, which the queue has called: on all queues but concurrent ones nothing else runs meanwhile.
   func exclusively(_ body: () -> Void) {
-    world.expect(running == 0 || kind == .concurrent, "two callbacks of a queue at a time")
+    world.expect(running == 0 || kind == .concurrent || kind == .poolConcurrent, "two callbacks of a queue at a time")
     running += 1
     body()
     running -= 1
@@ -158,7 +162,7 @@ final class Queue {
         world.expect(status == .ok && drive() == .ok, "the queue cannot be waited for: \(status.rawValue)")
         if waiting.allSatisfy({ $0.log.ticks > $0.before }) { break }
       }
-    case .precise, .serial, .concurrent, .loop: world.sleep(until: last + 10_000_000)
+    case .precise, .serial, .concurrent, .loop, .pool, .poolConcurrent: world.sleep(until: last + 10_000_000)
     }
     for (log, due, before) in waiting {
       world.expect(log.ticks > before, "no tick of a timer that was due at \(due)")

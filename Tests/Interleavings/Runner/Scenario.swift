@@ -20,6 +20,9 @@ struct Scenario {
     let world = World()
     Seam.generationMask = 0x7F_FFFF
     scheduler.latest = Scheduler.horizon
+    // The pool's threads were those of the run before.
+    Pool.state.reinitialize(PoolState())
+    resetSimulatedPoller()
     let failure = scheduler.run(strategy, seed: seed, length: length) {
       self.body(world)
       world.race()

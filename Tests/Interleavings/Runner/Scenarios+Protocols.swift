@@ -3,7 +3,7 @@
 /// A scenario or more for each row of the table of protocols.
 extension Scenario {
   static let protocols: [Scenario] =
-    queries + ends + rings + stale + closing + objects + wallClock + runLoops + standing
+    queries + ends + rings + stale + closing + objects + wallClock + runLoops + standing + pool
 
   // MARK: Position and writer: a timer that is being written or looked at is not forgotten
 

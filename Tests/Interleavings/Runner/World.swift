@@ -150,7 +150,7 @@ final class World {
   /// the inbox or in the batch, and nobody writes it or runs its callback. (On a concurrent queue the end of a callback
   /// holds it for a moment, too.)
   private func forgotten() -> String? {
-    for log in timers where log.wasCreated && log.queue.kind != .concurrent {
+    for log in timers where log.wasCreated && log.queue.kind != .concurrent && log.queue.kind != .poolConcurrent {
       guard let timer = log.ref, let word = timer.word, word.isRunning, !word.isBusy, !word.hasWriter, !word.isInInbox
       else { continue }
       let core = log.queue.core

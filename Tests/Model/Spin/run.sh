@@ -55,6 +55,16 @@ inbox() {
   check inbox error -DRELEASES -DDISPOSE_WAKES_FIRST
 }
 
+pool() {
+  check pool clean
+  check pool clean -DTIMES
+  for mutation in NO_RING RUNG_STAYS WANT_LOST END_SILENT NO_PATIENCE NOBODY_WATCHES KEEPER_STAYS ARM_SILENT \
+    TAKES_READY; do
+    check pool error -D$mutation
+  done
+  check pool error -DTIMES -DTURN_SILENT
+}
+
 image() {
   check image clean
   check image clean -DIDLE
@@ -124,7 +134,7 @@ home() {
   done
 }
 
-for model in "${@:-inbox image lifecycle run waits pin files reserve home}"; do
+for model in "${@:-inbox image lifecycle run waits pin pool files reserve home}"; do
   for each in $model; do "$each"; done
 done
 echo "$passed passed, $failed failed"

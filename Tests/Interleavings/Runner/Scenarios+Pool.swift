@@ -1,0 +1,78 @@
+@testable import ChimeCore
+
+/// The turns of the pool's items, the bell, and the batch of a concurrent queue (P23, P23b, P24).
+extension Scenario {
+  static let pool: [Scenario] = [
+    Scenario("a turn given up beside a wake") { world in
+      let queue = world.queue(.pool)
+      for _ in 0..<2 {
+        let timer = world.timer(queue, after: nil, finalizer: false)
+        world.thread(calls: "activate", on: timer) { $0.activate(Schedule(first: 0)) }
+      }
+    },
+    Scenario("a close beside a turn") { world in
+      let queue = world.queue(.pool)
+      let timer = world.timer(queue, after: millisecond)
+      world.thread("closer") {
+        world.sleep(until: Scheduler.start + millisecond)
+        _ = world.call("shutdown", answers: .ok) { QueueCore.shutdown(queue.id, timeout: .max) }
+        timer.isReleased = true
+        world.expect(timer.finalized == 1, "shutdown answered OK, and a finalizer is left")
+      }
+    },
+    Scenario("the last thread goes to sleep beside a bell") { world in
+      let queue = world.queue(.pool)
+      world.timer(queue, after: 0, finalizer: false)
+      let timer = world.timer(queue, after: nil, finalizer: false)
+      world.thread("caller") {
+        for _ in 0..<3 { world.call("restart", on: timer) { $0.restart(Schedule(first: 0)) } }
+      }
+    },
+    Scenario("the last thread goes to sleep for a time beside an earlier one") { world in
+      let queue = world.queue(.pool)
+      world.timer(queue, after: 20 * millisecond, finalizer: false)
+      let timer = world.timer(queue, after: nil, finalizer: false)
+      world.scheduler.jumpsLeft = 0
+      world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: millisecond)) }
+      world.race()
+      // The first to wake up may be this one.
+      for time in [5, 6] as [Int64] { world.sleep(until: Scheduler.start + time * millisecond) }
+      world.expect(timer.ticks == 1, "the tick waits for another queue's time")
+    },
+    Scenario("sync takes a free turn beside a wake") { world in
+      let queue = world.queue(.pool)
+      let timer = world.timer(queue, after: nil, finalizer: false)
+      world.thread("caller") { queue.sync(timeout: .max) }
+      world.thread("another") { queue.sync(timeout: .max) }
+      world.thread(calls: "activate", on: timer) { $0.activate(Schedule(first: 0)) }
+    },
+    Scenario("a handler that stays beside the timers of other queues") { world in
+      let queues = (0..<3).map { _ in world.queue(.pool) }
+      let last = WakeUp()
+      for i in 0..<2 {
+        world.timer(queues[i], after: Int64(i) * 10, finalizer: false) { _ in
+          last.wait()
+          last.signal()
+        }
+      }
+      world.timer(queues[2], after: millisecond, finalizer: false) { _ in last.signal() }
+      world.thread(calls: "info") { 0 }
+    },
+    Scenario("a handler that stays on a concurrent queue beside those that are due with it") { world in
+      let queue = world.queue(.poolConcurrent)
+      let last = WakeUp()
+      world.timer(queue, after: 10, finalizer: false) { _ in last.wait() }
+      world.timer(queue, after: 10, finalizer: false)
+      world.timer(queue, after: 10, finalizer: false) { _ in last.signal() }
+      world.thread(calls: "info") { 0 }
+    },
+    Scenario("what is handed over in two passes") { world in
+      let queue = world.queue(.poolConcurrent)
+      for i in 0..<2 {
+        let timer = world.timer(queue, after: nil, finalizer: false)
+        world.thread(calls: "activate", on: timer) { $0.activate(Schedule(first: Int64(i))) }
+      }
+      world.timer(queue, after: 1, finalizer: false)
+    },
+  ]
+}
