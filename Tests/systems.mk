@@ -5,7 +5,10 @@
 # libchime.a in them. BYTES_NAME: how many bytes the shared library may have.
 SOURCES_OF_CHIME := $(abspath $(dir $(lastword $(MAKEFILE_LIST)))../Sources)
 
-OTHER_SYSTEMS := arm64 riscv64 musl musl-static arm64-musl riscv64-musl
+# Whoever includes this means `all`, not the rule below.
+.DEFAULT_GOAL := all
+
+OTHER_SYSTEMS := arm64 riscv64 musl musl-static arm64-musl arm64-musl-shared riscv64-musl
 
 # On one processor: qemu 7.2 on x86-64 lets a load (ldar) pass an earlier store (stlr), which arm64 forbids, and two threads
 # can then each miss what the other has stored. On one processor they see each other's stores.
@@ -31,12 +34,22 @@ START_arm64-musl := $(START_arm64)
 STATIC_arm64-musl := yes
 BYTES_arm64-musl := 380000
 
+# With the shared library, and Debian's musl for arm64 to load it.
+MUSL_ARM64 := $(SOURCES_OF_CHIME)/build/musl-arm64
+CC_arm64-musl-shared := $(CC_arm64-musl) -dynamic -fPIE
+START_arm64-musl-shared := taskset -c 0 qemu-aarch64 -L $(MUSL_ARM64)
+
 CC_riscv64-musl := $(ZIG)/riscv64-linux-musl-cc
 START_riscv64-musl := $(START_riscv64)
 STATIC_riscv64-musl := yes
 BYTES_riscv64-musl := 320000
 
-LIB_FOR = $(if $(filter command line,$(origin LIB)),$(LIB),$(SOURCES_OF_CHIME)/build/$(1:-static=)/lib)
+LIB_FOR = $(if $(filter command line,$(origin LIB)),$(LIB),$(SOURCES_OF_CHIME)/build/$(patsubst %-static,%,$(1:-shared=))/lib)
 # What to tell the make that builds programs for a system.
-MADE_FOR = BUILD=$(BUILD)/$(1) CC=$(CC_$(1)) LIB=$(call LIB_FOR,$(1)) \
+MADE_FOR = BUILD=$(BUILD)/$(1) CC='$(CC_$(1))' LIB=$(call LIB_FOR,$(1)) \
   $(if $(STATIC_$(1)),LINK='$(call LIB_FOR,$(1))/libchime.a -static')
+
+# What a system needs before its programs can run.
+READY_arm64-musl-shared := $(MUSL_ARM64)/ready
+$(MUSL_ARM64)/ready: $(SOURCES_OF_CHIME)/install/musl_arm64.sh
+	$< $(MUSL_ARM64)

@@ -1,7 +1,6 @@
 /*
  * Fork: in the child every call answers CHIME_ERROR_FORKED, and none of the parent's timers tick there, until the child
- * begins anew. The parent notices nothing. What stands on libdispatch does not survive a fork: use host-driven, precise
- * and virtual queues in such a child, or exec.
+ * begins anew. The parent notices nothing. Dispatch queues do not survive a fork: use any other kind in such a child.
  *
  * Build:  make (or cc fork.c -o build/fork -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/fork
@@ -11,7 +10,7 @@
  *   child: begins anew: CHIME_OK
  *   child: the parent's timer: CHIME_ERROR_INVALID_HANDLE
  *   child: tick
- *   child: a serial queue: this process was forked, and libdispatch does not survive a fork
+ *   child: a dispatch queue: this process was forked, and libdispatch does not survive a fork
  *   parent: tick
  */
 #define _POSIX_C_SOURCE 200809L
@@ -33,7 +32,7 @@ static chime_timer_t start(chime_queue_t *queue, char *who) {
 }
 
 int main(void) {
-  chime_queue_t queue, serial;
+  chime_queue_t queue, dispatch;
   chime_timer_t timer = start(&queue, "parent");
   int status;
 
@@ -43,8 +42,8 @@ int main(void) {
     printf("child: the parent's timer: %s\n", chime_status_name(chime_timer_cancel(timer)));
     start(&queue, "child");
     CHECK(chime_queue_run(queue, 0));
-    EXPECT(CHIME_ERROR_UNSUPPORTED, chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &serial));
-    printf("child: a serial queue: %s\n", chime_last_error_detail());
+    EXPECT(CHIME_ERROR_UNSUPPORTED, chime_queue_create(CHIME_QUEUE_DISPATCH, NULL, &dispatch));
+    printf("child: a dispatch queue: %s\n", chime_last_error_detail());
     fflush(stdout);
     _exit(0);
   }

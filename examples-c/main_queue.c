@@ -1,6 +1,6 @@
 /*
- * The main queue: handlers run on the main thread, inside chime_main_run, until chime_main_stop. Beside it a queue on the
- * system's own threads, a thread of Chime's with hooks at its start and end, and a wait without any timer.
+ * The main queue: handlers run on the main thread, inside chime_main_run, until chime_main_stop. Beside it a queue on
+ * threads that it shares with others, a thread of Chime's with hooks at its start and end, and a wait without any timer.
  *
  * Build:  make (or cc main_queue.c -o build/main_queue -I../include -Lbuild/lib -lchime -pthread -Wl,-rpath,build/lib)
  * Run:    build/main_queue
@@ -63,6 +63,7 @@ int main(void) {
   CHECK_ZERO(sem_init(&has_ended, 0, 0));
   CHECK(chime_set_thread_hooks(on_start, on_end, &has_ended));
   CHECK(chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &precise));
+  CHECK(chime_set_thread_hooks(NULL, NULL, NULL)); /* threads that begin from now on have none */
   CHECK(chime_queue_main(NULL, &main_queue));
   CHECK(chime_queue_global(CHIME_QOS_UTILITY, NULL, &elsewhere));
   CHECK(chime_timer_every(main_queue, CHIME_MILLISECOND, on_tick, NULL, NULL, NULL));
