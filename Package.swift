@@ -2,17 +2,22 @@
 import PackageDescription
 
 // A shared library: exports chime_* and nothing else, has a SONAME, and stays mapped after dlclose
-// (libdispatch threads may still be inside it).
+// (libdispatch threads may still be inside it). On a Mac, which has no such flags, it exports what is public in Swift, too,
+// and the host must not unload it.
 func sharedLibrary(_ name: String) -> [LinkerSetting] {
-  [
-    .unsafeFlags(
-      [
-        "-Xlinker", "-z", "-Xlinker", "nodelete",
-        "-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now",
-        "-Xlinker", "-soname", "-Xlinker", name,
-        "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/ChimeC/exports.map",
-      ], .when(platforms: [.linux]))
-  ]
+  #if os(Linux)
+    [
+      .unsafeFlags(
+        [
+          "-Xlinker", "-z", "-Xlinker", "nodelete",
+          "-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now",
+          "-Xlinker", "-soname", "-Xlinker", name,
+          "-Xlinker", "--version-script=\(Context.packageDirectory)/Sources/ChimeC/exports.map",
+        ], .when(platforms: [.linux]))
+    ]
+  #else
+    []
+  #endif
 }
 
 let swiftSettings: [SwiftSetting] = [.strictMemorySafety()]
@@ -32,10 +37,13 @@ let interleavings: [Target] =
 
 let package = Package(
   name: "chime",
+  // What Synchronization asks for. libchime without Swift's runtime (Sources/Makefile) runs on older ones.
+  platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "Chime", targets: ["Chime"]),
     .library(name: "ChimeRunLoop", targets: ["ChimeRunLoop"]),
-    .library(name: "chime", type: .dynamic, targets: ["ChimeC", "ChimeExports"]),
+    // Not "chime": libChime and libchime would be one file on a Mac.
+    .library(name: "chime-c", type: .dynamic, targets: ["ChimeC", "ChimeExports"]),
   ],
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
@@ -45,7 +53,7 @@ let package = Package(
     .target(
       name: "ChimeC", dependencies: ["CChime", "ChimeCore"], exclude: ["exports.map"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
-    .target(name: "ChimeExports", linkerSettings: sharedLibrary("libchime.so")),
+    .target(name: "ChimeExports", linkerSettings: sharedLibrary("libchime-c.so")),
     .target(
       name: "ChimeTestSupport", dependencies: ["Chime", "ChimeCore"], path: "Tests/Support",
       swiftSettings: swiftSettings),

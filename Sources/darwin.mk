@@ -59,3 +59,4 @@ $(DYLIB): $(LINKED) $(BUILD)/exports
 	$(LD64) -arch arm64 -platform_version $(TARGET) $(MINIMUM) $(MINIMUM) -dylib -o $@ -install_name @rpath/$(@F) \
 	  -compatibility_version $(SONAME_VERSION) -current_version $(VERSION) -dead_strip -x -adhoc_codesign \
 	  -exported_symbols_list $(BUILD)/exports $(LINKED) $(DARWIN)/libSystem.$(TARGET).tbd $(LDFLAGS)
+	ln -sf $(@F) $(@D)/libchime.dylib

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <mach/mach.h>
 #include <mach/thread_policy.h>
-#include <pthread/qos.h>
 #include <time.h>
 
 #include "clocks.h"
@@ -59,8 +58,6 @@ int chime_set_realtime(int priority) {
              ? 0
              : EPERM;
 }
-
-void chime_set_quality_of_service(uint32_t number) { pthread_set_qos_class_self_np((qos_class_t)number, 0); }
 
 void chime_set_thread_name(const char *name) { pthread_setname_np(name); }
 #endif

@@ -57,8 +57,5 @@ int chime_set_realtime(int priority) {
   return pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters);
 }
 
-/* A niceness could be raised and never lowered again without a privilege. */
-void chime_set_quality_of_service(uint32_t number) { (void)number; }
-
 void chime_set_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
 #endif

@@ -8,10 +8,15 @@ extension WorkQueue {
 }
 
 extension DispatchQueue {
-  /// The `dispatch_queue_t` inside: on Linux the overlay's class has it as its one stored property. (The overlay offers no
-  /// other way to it.)
+  /// The `dispatch_queue_t`. On Apple's systems that is the object. On Linux the overlay's class has it as its one stored
+  /// property, and offers no other way to it.
   fileprivate var raw: UnsafeMutableRawPointer {
-    unsafe Unmanaged.passUnretained(self).toOpaque().load(fromByteOffset: 16, as: UnsafeMutableRawPointer.self)
+    let object = unsafe Unmanaged.passUnretained(self).toOpaque()
+    #if canImport(Darwin)
+      return unsafe object
+    #else
+      return unsafe object.load(fromByteOffset: 16, as: UnsafeMutableRawPointer.self)
+    #endif
   }
 }
 

@@ -76,19 +76,19 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   /// Whether the loop's thread has ended.
   package var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
 
-  private static let endOfThread: pthread_key_t? = {
-    var key = pthread_key_t()
-    let failed = unsafe pthread_key_create(&key) { loop in
-      if let loop = unsafe loop { unsafe Unmanaged<FoundationLoop>.fromOpaque(loop).takeRetainedValue().end() }
-    }
-    return failed == 0 ? key : nil
-  }()
+  private static let endOfThread = ThreadKey { loop in
+    if let loop = unsafe loop { unsafe Unmanaged<FoundationLoop>.fromOpaque(loop).takeRetainedValue().end() }
+  }
 
   /// The mode that the loop is in; `nil` if it is not running, or Chime has never been on its thread. Any thread.
   var currentMode: RunLoop.Mode? {
     guard let loop = state.withLock({ $0.cf }), let mode = CFRunLoopCopyCurrentMode(loop) else { return nil }
-    // SAFETY: on Linux CFString has the layout of NSString; Foundation itself converts it like this.
-    return RunLoop.Mode(unsafe unsafeBitCast(mode, to: NSString.self).description)
+    #if canImport(Darwin)
+      return RunLoop.Mode(mode.rawValue as String)
+    #else
+      // SAFETY: on Linux CFString has the layout of NSString; Foundation itself converts it like this.
+      return RunLoop.Mode(unsafe unsafeBitCast(mode, to: NSString.self).description)
+    #endif
   }
 
   /// Notes, on the loop's thread, which thread that is, and has `end` called when it ends.
@@ -98,7 +98,7 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
     state.withLock { $0.cf = CFRunLoopGetCurrent() }
     guard let key = FoundationLoop.endOfThread else { return }
     // SAFETY: the key's destructor takes the reference back.
-    unsafe pthread_setspecific(key, Unmanaged.passRetained(self).toOpaque())
+    unsafe key.set(Unmanaged.passRetained(self).toOpaque())
   }
 
   private func end() {

@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#if defined(__APPLE__)
+#include <mach/mach.h>
+#endif
+
 chime_schedule schedule_of(int64_t first_ns, int64_t interval_ns) { return *EVERY(first_ns, interval_ns); }
 
 chime_schedule schedule_at(int64_t deadline_ns, int64_t interval_ns) {
@@ -62,6 +66,16 @@ int await(const int *value, int least) {
   return 1;
 }
 
+#if defined(__APPLE__)
+/* 0: all addresses, which there are gigabytes of before anything is done: not told. */
+static int64_t memory_kib(int figure) {
+  mach_task_basic_info_data_t info;
+  mach_msg_type_number_t count = MACH_TASK_BASIC_INFO_COUNT;
+  if (figure == 0) return -1;
+  if (task_info(mach_task_self(), MACH_TASK_BASIC_INFO, (task_info_t)&info, &count) != KERN_SUCCESS) return -1;
+  return (int64_t)(info.resident_size / 1024);
+}
+#else
 /* One of the first two figures that /proc tells of it, which are in pages. */
 static int64_t memory_kib(int figure) {
   long pages[2] = {-1, -1};
@@ -71,6 +85,7 @@ static int64_t memory_kib(int figure) {
   fclose(statm);
   return pages[figure] < 0 ? -1 : pages[figure] * (sysconf(_SC_PAGESIZE) / 1024);
 }
+#endif
 
 int64_t mapped_kib(void) { return memory_kib(0); }
 int64_t resident_kib(void) { return memory_kib(1); }

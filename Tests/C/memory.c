@@ -5,7 +5,10 @@
 #include "run_loop.h"
 
 #include <dirent.h>
+
+#if defined(__GLIBC__)
 #include <malloc.h>
+#endif
 
 static void count_action(const chime_tick *tick, void *user_info) { add(user_info, 1); }
 
@@ -38,7 +41,7 @@ OWN_THREAD_TEST_ALONE(timers_with_targets_leave_no_memory_behind) {
 
 static int open_descriptors(void) {
   int count = 0;
-  DIR *files = opendir("/proc/self/fd");
+  DIR *files = opendir("/dev/fd");
   if (files == NULL) return -1;
   while (readdir(files) != NULL) count++;
   closedir(files);

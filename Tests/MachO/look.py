@@ -11,7 +11,7 @@ import sys
 
 SEGMENT, SYMTAB, BUILD_VERSION, ID_DYLIB, LOAD_DYLIB, SIGNATURE = 0x19, 2, 0x32, 0xD, 0xC, 0x1D
 EXPECTED = {"macos": (1, "13.0"), "ios": (2, "16.0")}
-MOST_BYTES = 400_000
+MOST_BYTES = {"macos": 400_000, "ios": 420_000}
 
 variant, directory = sys.argv[1:]
 path = os.path.join(directory, "lib/libchime.1.dylib")
@@ -28,7 +28,7 @@ def expect(what, is_so):
         wrong.append(what)
 
 
-needs, name, version, is_signed, exports, imports, stack = [], None, None, False, set(), set(), []
+needs, name, version, is_signed, exports, imports = [], None, None, False, set(), set()
 magic, processor, _, kind, count = struct.unpack_from("<5I", data)
 expect("a library for arm64", (magic, processor, kind) == (0xFEEDFACF, 0x100000C, 6))
 at = 32
@@ -61,7 +61,7 @@ expect(f"libSystem alone is needed, not {needs}", needs == ["/usr/lib/libSystem.
 expect(f"the name @rpath/libchime.1.dylib, not {name}", name == "@rpath/libchime.1.dylib")
 expect(f"{system} {EXPECTED[system][1]} or later, not {version}", version == EXPECTED[system])
 expect("a signature, without which arm64 Macs load nothing", is_signed)
-expect(f"at most {MOST_BYTES} bytes, not {len(data)}", len(data) <= MOST_BYTES)
+expect(f"at most {MOST_BYTES[system]} bytes, not {len(data)}", len(data) <= MOST_BYTES[system])
 of_dispatch = sorted(i for i in imports if i.startswith(("_dispatch_", "__dispatch_")))
 if "no-dispatch" in variant:
     expect(f"nothing of libdispatch, not {of_dispatch}", not of_dispatch)
@@ -76,8 +76,9 @@ uses = [line for line in lines if re.search(r"\b[xw]18\b", line)]
 expect(f"no use of x18, not {uses[:3]}", not uses)
 expect("more than 20,000 instructions", len(lines) > 20_000)
 
-print(f"{variant}: {len(data):,} bytes, {len(exports)} functions as declared, {len(imports)} imports, {', '.join(needs)} alone, "
-      f"{system} {version[1]} or later, signed, x18 untouched" if not wrong else f"{variant}: expected:")
 for what in wrong:
-    print(f"  {what}")
+    print(f"{variant}: expected: {what}")
+if not wrong:
+    print(f"{variant}: {len(data):,} bytes, {len(exports)} functions as declared, {len(imports)} imports, {needs[0]} alone, "
+          f"{system} {version[1]} or later, signed, x18 untouched")
 sys.exit(len(wrong) > 0)

@@ -114,6 +114,36 @@ static int s_pthread_set_qos_class_self_np(unsigned class, int priority) {
   return 0;
 }
 
+/*
+ * What <pthread.h> tells of a thread there: a signature, and its cleanup functions. pthread_exit calls those, once all signals
+ * and its cancellation are off; this one stands before glibc's, for the program that is tested, too.
+ */
+struct handler {
+  void (*routine)(void *);
+  void *argument;
+  struct handler *next;
+};
+static _Thread_local struct {
+  long signature;
+  struct handler *cleanup_stack;
+} thread;
+static void *s_pthread_self(void) { return &thread; }
+
+__attribute__((noreturn, visibility("default"))) void pthread_exit(void *result) {
+  __attribute__((noreturn)) void (*next)(void *);
+  sigset_t all;
+  struct handler *handler;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, NULL);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+  while ((handler = thread.cleanup_stack) != NULL) {
+    handler->routine(handler->argument);
+    thread.cleanup_stack = handler->next;
+  }
+  *(void **)&next = dlsym(RTLD_NEXT, "pthread_exit");
+  next(result);
+}
+
 /* A set of signals is 32 bits. Chime asks for all of them, or for what there was. */
 static int s_sigfillset(uint32_t *set) {
   *set = ~0u;
@@ -273,7 +303,9 @@ static const struct {
     SHIM(dlsym),
     SHIM(issetugid),
     SHIM(sysconf),
+    SHIM(pthread_self),
 #undef SHIM
+    {"_pthread_exit", pthread_exit},
     {"_kqueue", shim_kqueue},
     {"_kevent64", shim_kevent64},
     {"_close", shim_close},

@@ -1,8 +1,11 @@
 import Chime
 import ChimeCore
 import Foundation
-import Glibc
 import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#endif
 
 /// What the Swift tests share: counters and logs of many threads, objects that are counted, threads, waiting, and
 /// random numbers that a seed repeats.

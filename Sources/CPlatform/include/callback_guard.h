@@ -121,7 +121,36 @@ static inline void chime_guard_caught(void *frame) { longjmp(*(jmp_buf *)frame, 
 /* The result that the host gave is lost: musl has no way to read it before the thread is joined. */
 static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) { pthread_exit(0); }
 
-#else /* macOS, iOS: an end cannot be caught */
+#elif defined(__APPLE__)
+
+/*
+ * pthread_exit, and a cancellation, which ends in it, call the thread's cleanup functions, innermost first, before they do
+ * anything that cannot be undone, and unwind no frames. So when this one is called, those of the host's function have been,
+ * and it jumps back to the guard. (POSIX leaves such a jump undefined; Apple's libpthread is what makes it right, as its
+ * source has it.) Afterwards the thread gets no signals any more, its cancellation is off, and pthread_exit ends it again and
+ * is caught again. A thread of libdispatch is none that pthread_exit may end: that ends the process.
+ *
+ * This is what <pthread.h>'s own pthread_cleanup_push expands to, and keeps what was there before, which the jump passes over.
+ */
+static inline void chime_guard_caught(void *frame) { _longjmp(*(jmp_buf *)frame, 1); }
+
+#define CHIME_GUARDED_CALL(call) \
+  jmp_buf chime_frame; \
+  struct __darwin_pthread_handler_rec *const chime_outer = pthread_self()->__cleanup_stack; \
+  struct __darwin_pthread_handler_rec chime_handler = {chime_guard_caught, &chime_frame, chime_outer}; \
+  if (__builtin_expect(_setjmp(chime_frame) != 0, 0)) { \
+    pthread_self()->__cleanup_stack = chime_outer; \
+    return 1; \
+  } \
+  pthread_self()->__cleanup_stack = &chime_handler; \
+  call; \
+  pthread_self()->__cleanup_stack = chime_outer; \
+  return 0
+
+/* The result that the host gave is lost, as there is no way to read it before the thread is joined. */
+static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) { pthread_exit(0); }
+
+#else /* no known C library: an end cannot be caught */
 
 #define CHIME_GUARDED_CALL(call) \
   call; \

@@ -108,8 +108,6 @@ int chime_set_affinity(uint64_t processors);
 /* Has it run before threads of the usual classes, as soon as it is ready: 0 or an error number. priority: 1 to 99, where
    the system knows several. */
 int chime_set_realtime(int priority);
-/* Has it run in a quality-of-service class, by libdispatch's number, where the system has them; else does nothing. */
-void chime_set_quality_of_service(uint32_t number);
 /* For debuggers; at most 15 bytes. */
 void chime_set_thread_name(const char *name);
 

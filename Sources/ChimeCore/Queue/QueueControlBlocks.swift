@@ -10,7 +10,7 @@ enum QueueControlBlocks: ProcessState {
     /// The next index. The first is 1: no id has a low half of 0.
     var made = 1
     /// The index of the first control block on each shelf that no queue lives in, 0 for none; each notes the next.
-    var free = InlineArray<4, UInt32>(repeating: 0)
+    var free = SIMD4<UInt32>()
   }
 
   /// Free control blocks. A control block serves only queues with a timer limit, or only queues without, because thread

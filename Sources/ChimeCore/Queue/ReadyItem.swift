@@ -62,14 +62,22 @@ extension PassList where Element == ReadyItem {
   private mutating func sort(_ other: inout PassList, upTo greatest: UInt64, by key: (ReadyItem) -> UInt64) {
     var bit: UInt64 = 0
     while greatest >> bit != 0 {
-      var starts = InlineArray<257, UInt32>(repeating: 0)
-      for i in indices { starts[Int(key(self[i]) >> bit & 255) + 1] &+= 1 }
-      for i in 1..<256 { starts[i] &+= starts[i - 1] }
-      for i in indices {
-        let item = self[i]
-        let value = Int(key(item) >> bit & 255)
-        other[Int(starts[value])] = item
-        starts[value] &+= 1
+      // SAFETY: initialised first, used at indices below 256 only. 1,024 bytes are always on the stack, not on the heap.
+      unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 256) { starts in
+        unsafe starts.initialize(repeating: 0)
+        for i in indices { unsafe starts[Int(key(self[i]) >> bit & 255)] &+= 1 }
+        var sum: UInt32 = 0
+        for value in 0..<256 {
+          let equal = unsafe starts[value]
+          unsafe starts[value] = sum
+          sum &+= equal
+        }
+        for i in indices {
+          let item = self[i]
+          let value = Int(key(item) >> bit & 255)
+          other[Int(unsafe starts[value])] = item
+          unsafe starts[value] &+= 1
+        }
       }
       exchangeMemory(with: &other)
       bit += 8

@@ -35,7 +35,12 @@ import Synchronization
   /// How many slots were ever put in and taken out; the ring has room for 64.
   var pushed: UInt32 = 0
   var popped: UInt32 = 0
-  var ring = InlineArray<64, UInt32>(repeating: 0)
+  /// In place, and without InlineArray, which macOS 26 was the first to have.
+  var ring: (Sixteen, Sixteen, Sixteen, Sixteen) = (zeros, zeros, zeros, zeros)
+
+  typealias Four = (UInt32, UInt32, UInt32, UInt32)
+  typealias Sixteen = (Four, Four, Four, Four)
+  private static var zeros: Sixteen { ((0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 0)) }
 }
 
 /// A thread's free slots of one control block: first in, first out, so that a slot's generation repeats as rarely as
@@ -58,7 +63,7 @@ import Synchronization
 
   @inline(__always)
   private var ring: UnsafeMutablePointer<UInt32> {
-    // SAFETY: an inline array lies where the property lies; its elements are UInt32.
+    // SAFETY: homogeneous tuples are laid out as arrays of what they hold.
     unsafe UnsafeMutableRawPointer(withUnsafeMutablePointer(to: &storage.pointee.ring) { unsafe $0 })
       .assumingMemoryBound(to: UInt32.self)
   }
