@@ -33,8 +33,11 @@
  *
  * Time. Durations and deadlines are signed 64-bit nanoseconds. A delay or duration is a distance from now; a deadline
  * is a point on the queue's clock, by default CLOCK_MONOTONIC; times from chime_now, chime_queue_now and clock_gettime
- * are on the same scale. Delays and timeouts are 0 or more. INT64_MAX (CHIME_FOREVER) means "never" as a deadline
- * or delay and "without limit" as a timeout. A deadline in the past is due at once. Sums saturate.
+ * are on the same scale. Delays and timeouts are 0 or more. INT64_MAX (CHIME_FOREVER) means "never" as a deadline or
+ * delay and "without limit" as a timeout. A deadline in the past is due at once. Sums saturate. Ticks that are due
+ * together start in the order of their deadlines; at equal deadlines in the order in which their timers were activated:
+ * on a virtual queue by any threads, elsewhere by one thread. (On a concurrent queue they are handed to its threads in
+ * this order.)
  *
  * Ownership. Ids are numbers below 2^53. An id is yours until you release it; 0 is no id, and releasing 0 does nothing.
  * Strings are copied. A context belongs to Chime only once the call has returned CHIME_OK; Chime then calls its

@@ -63,7 +63,9 @@ static int take_account(size_t bytes) {
 
 static void give_account(size_t bytes) { atomic_fetch_sub_explicit(&held, bytes, memory_order_relaxed); }
 
+/* Whatever the host's functions or the system's leave in errno, the call of Chime's that they serve leaves it as it was. */
 static void *take_whole(size_t alignment, size_t bytes) {
+  const int error = errno;
   void *whole = 0;
   if (!atomic_load_explicit(&has_begun, memory_order_relaxed) || !take_account(bytes)) return 0;
   if (host_allocate != 0) {
@@ -73,12 +75,15 @@ static void *take_whole(size_t alignment, size_t bytes) {
   } else if (__real_posix_memalign(&whole, alignment, bytes) != 0) {
     whole = 0;
   }
+  errno = error;
   if (whole == 0) give_account(bytes);
   return whole;
 }
 
 static void give_whole(void *whole, size_t bytes) {
+  const int error = errno;
   host_deallocate != 0 ? host_deallocate(whole, host_context) : __real_free(whole);
+  errno = error;
   give_account(bytes);
 }
 

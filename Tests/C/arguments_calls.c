@@ -1,7 +1,7 @@
 /*
  * arguments_calls.c - what each function answers to arguments that it cannot use: the documented status, and
  * chime_last_error_detail names the argument; nothing has changed, out-parameters are untouched, contexts are still the
- * caller's. Promise 1. (Options and schedules: arguments.c. EXPECT_STATUS sees that every refusal leaves a sentence.)
+ * caller's. Promise 1. (Options and schedules: arguments.c; what many functions refuse alike: each_function.c. EXPECT_STATUS sees that every refusal leaves a sentence.)
  */
 #include "arguments.h"
 
@@ -11,31 +11,15 @@ VIRTUAL_TEST(calls_on_timers_are_refused_and_change_nothing) {
   uint64_t timer = UNTOUCHED;
   probe *p = probe_every(t, queue, "a", 10);
   chime_timer_info before = info_of(t, p->timer);
-  INVALID(chime_timer_postpone(p->timer, -1), "delay_ns (-1 ns) is negative");
-  INVALID(chime_timer_postpone(p->timer, INT64_MIN), "delay_ns (-9223372036.854775808 s) is negative");
-  INVALID(chime_timer_cancel_and_wait(p->timer, -1), "timeout_ns (-1 ns) is negative");
-  INVALID(chime_timer_release_and_wait(p->timer, -1), "timeout_ns (-1 ns) is negative");
-  INVALID(chime_timer_generation(p->timer, NULL), "generation is NULL");
-  INVALID(chime_timer_state(p->timer, NULL), "state is NULL");
-  INVALID(chime_timer_next_deadline(p->timer, NULL), "deadline_ns is NULL");
-  INVALID(chime_timer_get_info(p->timer, NULL), "info is NULL");
   INVALID(chime_timer_explain(p->timer, NULL, 1, &timer), "text is NULL, and capacity (1) is not 0");
   INVALID(chime_timer_add_handler(p->timer, NULL, NEVER), "key is NULL");
   INVALID(chime_timer_add_handler(p->timer, "x", NULL, t, never_function), "handler is NULL");
   INVALID(chime_timer_remove_handler(p->timer, NULL), "key is NULL");
-  for (size_t i = 0; i < NOT_UTF8; i++) {
-    INVALID(chime_timer_add_handler(p->timer, not_utf8[i], NEVER), "key is not UTF-8");
-    INVALID(chime_timer_remove_handler(p->timer, not_utf8[i]), "key is not UTF-8");
-  }
   EXPECT_STATUS(chime_timer_remove_handler(p->timer, "y"), CHIME_IGNORED);
-  INVALID(chime_timer_after(queue, -1, NEVER, &timer), "delay_ns (-1 ns) is negative");
   INVALID(chime_timer_after(queue, 0, NULL, t, never_function, NULL), "handler is NULL, and finalizer is not");
   INVALID(chime_timer_every(queue, 0, NEVER, &timer), "interval_ns (0 ns) is not above 0");
-  INVALID(chime_timer_every(queue, -1, NEVER, NULL), "interval_ns (-1 ns) is not above 0");
   INVALID(chime_timer_every(queue, 1, NULL, t, never_function, &timer), "handler is NULL, and finalizer is not");
-  INVALID(chime_timer_after_every(queue, -1, 10, NEVER, &timer), "first_delay_ns (-1 ns) is negative");
   INVALID(chime_timer_after_every(queue, 10, 0, never, t, NULL, &timer), "interval_ns (0 ns) is not above 0");
-  INVALID(chime_timer_after_every(queue, 10, -1, never, t, NULL, &timer), "interval_ns (-1 ns) is not above 0");
   INVALID(chime_timer_after_every(queue, 10, 10, NULL, t, never_function, &timer),
           "handler is NULL, and finalizer is not");
   EXPECT_EQ(timer, UNTOUCHED);
@@ -49,18 +33,11 @@ VIRTUAL_TEST(calls_on_timers_are_refused_and_change_nothing) {
 VIRTUAL_TEST(calls_on_queues_are_refused_and_change_nothing) {
   uint64_t count = UNTOUCHED;
   ADVANCE(5);
-  INVALID(chime_queue_now(queue, NULL), "now_ns is NULL");
   INVALID(chime_queue_sync(queue, NULL, t, CHIME_FOREVER), "function is NULL");
-  INVALID(chime_queue_sync(queue, never_function, t, -1), "timeout_ns (-1 ns) is negative");
   INVALID(chime_queue_async(queue, NULL, t, never_function), "function is NULL, and finalizer is not");
   INVALID(chime_queue_async(queue, NULL, t, NULL), "function is NULL, and queue gives no records");
-  INVALID(chime_queue_shutdown(queue, -1), "timeout_ns (-1 ns) is negative");
-  INVALID(chime_queue_get_stats(queue, NULL), "stats is NULL");
   INVALID(chime_queue_dump(queue, NULL, 3, NULL), "text is NULL, and capacity (3) is not 0");
-  INVALID(chime_queue_list(&count, 1, NULL), "count is NULL");
   INVALID(chime_queue_list(NULL, 1, &count), "queues is NULL, and capacity (1) is not 0");
-  INVALID(chime_queue_advance(queue, -1), "duration_ns (-1 ns) is negative");
-  INVALID(chime_queue_jump(queue, INT64_MIN), "duration_ns (-9223372036.854775808 s) is negative");
   EXPECT_EQ(count, UNTOUCHED);
   EXPECT_EQ(now_of(t, queue), 5);
   EXPECT_OK(chime_queue_shutdown(queue, 0)); /* it was alive */
@@ -107,14 +84,9 @@ VIRTUAL_TEST(what_a_queue_cannot_do_is_told) {
   UNSUPPORTED(chime_queue_take_ticks(host, &tick, sizeof tick, 1, &count),
               "queue was made without CHIME_QUEUE_RECORDS, and gives no records");
   EXPECT_STATUS(chime_queue_run(records, 0), CHIME_ERROR_UNSUPPORTED);
-  INVALID(chime_queue_fd(host, NULL), "fd is NULL");
-  INVALID(chime_queue_next_deadline(host, NULL), "deadline_ns is NULL");
-  INVALID(chime_queue_poll_timeout(host, NULL), "milliseconds is NULL");
-  INVALID(chime_queue_wait(host, -1), "timeout_ns (-1 ns) is negative");
   INVALID(chime_queue_run(host, 2), "flags (2) has a flag that means nothing here");
   INVALID(chime_queue_take_ticks(records, &tick, 12, 1, &count), "tick_size (12) is not sizeof(chime_tick)");
   EXPECT_STATUS(chime_queue_take_ticks(records, NULL, sizeof tick, 1, &count), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizeof tick, 1, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_queue_take_ticks(records, &tick, sizeof tick, 0, &count), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(count, 7);
   /* A queue that gives records has no handlers, functions, finalizers and values. */
@@ -162,16 +134,11 @@ VIRTUAL_TEST(calls_on_targets_and_values_are_refused_and_change_nothing) {
   void *found = NULL;
   chime_expiring_t value = 0;
   EXPECT_STATUS(chime_target_create(NULL, never_function, &id), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_target_create(t, never_function, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_expiring_create(queue, NULL, never_function, 1, &id), CHIME_ERROR_INVALID_ARGUMENT);
-  INVALID(chime_expiring_create(queue, t, never_function, -1, &id), "lifetime_ns (-1 ns) is negative");
-  EXPECT_STATUS(chime_expiring_create(queue, t, never_function, 1, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(id, UNTOUCHED);
   REQUIRE_OK(chime_expiring_create(queue, t, NULL, 10, &value));
   EXPECT_STATUS(chime_expiring_on_expiry(value, NULL, t, never_function), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_expiring_on_expiry(value, NULL, NULL, never_function), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_expiring_acquire(value, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  INVALID(chime_expiring_reset(value, -1), "lifetime_ns (-1 ns) is negative");
   EXPECT_STATUS(chime_expiring_yield(value), CHIME_IGNORED); /* nothing was acquired */
   ADVANCE(9);
   EXPECT_OK(chime_expiring_acquire(value, &found)); /* its time is what it was */
@@ -203,24 +170,18 @@ TEST(each_thread_has_a_detail_of_its_own) {
 /* ---- Run loops and weak timers ----------------------------------------------------------------------------------- */
 
 OWN_THREAD_TEST(calls_on_run_loops_are_refused) {
-  static const char *const modes[] = {"", "\xff", CHIME_RUN_LOOP_COMMON_MODES};
-  chime_run_loop_t loop = current_loop(t), none = UNTOUCHED;
+  static const char *const modes[] = {"", CHIME_RUN_LOOP_COMMON_MODES};
+  chime_run_loop_t loop = current_loop(t);
   chime_queue_t queue = UNTOUCHED;
-  INVALID(chime_run_loop_current(NULL), "run_loop is NULL");
-  INVALID(chime_run_loop_main(NULL), "run_loop is NULL");
-  INVALID(chime_run_loop_create("a", NULL), "run_loop is NULL");
-  INVALID(chime_run_loop_create("\xc3", &none), "label is not UTF-8");
-  INVALID(chime_run_loop_run(NULL, -1, 0), "timeout_ns (-1 ns) is negative");
   INVALID(chime_run_loop_run(NULL, 0, 2), "flags (2) has a flag that means nothing here");
-  INVALID(chime_run_loop_queue_create(loop, NULL, NULL, NULL), "queue is NULL");
   EXPECT_STATUS(chime_run_loop_add_common_mode(loop, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 2; i++) {
     EXPECT_STATUS(chime_run_loop_run(modes[i], 0, 0), CHIME_ERROR_INVALID_ARGUMENT);
     EXPECT_STATUS(chime_run_loop_add_common_mode(loop, modes[i]), CHIME_ERROR_INVALID_ARGUMENT);
-    if (i == 2) break;
+    if (i == 1) break;
     EXPECT_STATUS(chime_run_loop_queue_create(loop, modes[i], NULL, &queue), CHIME_ERROR_INVALID_ARGUMENT);
   }
-  EXPECT(none == UNTOUCHED && queue == UNTOUCHED);
+  EXPECT_EQ(queue, UNTOUCHED);
 }
 
 OWN_THREAD_TEST(calls_on_weak_timers_are_refused) {
@@ -237,15 +198,9 @@ OWN_THREAD_TEST(calls_on_weak_timers_are_refused) {
   EXPECT_REFUSED(CHIME_ERROR_INVALID_ARGUMENT, 2, 0, never);
   EXPECT_REFUSED(CHIME_ERROR_INVALID_ARGUMENT, -1, 0, never);
   EXPECT_REFUSED(CHIME_ERROR_TARGET_GONE, 1, gone, never);
-  EXPECT_STATUS(chime_weak_timer_create(1, 1, 0, NEVER, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(timer, UNTOUCHED);
   run_for(t, NULL, CHIME_MILLISECOND);
   REQUIRE_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, never, t, NULL, &made));
-  EXPECT_STATUS(chime_weak_timer_is_valid(made, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_weak_timer_tolerance(made, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_weak_timer_fire_date(made, NULL), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_weak_timer_interval(made, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_STATUS(chime_weak_timer_add(made, loop, ""), CHIME_ERROR_INVALID_ARGUMENT);
-  EXPECT_STATUS(chime_weak_timer_add(made, loop, "\xff"), CHIME_ERROR_INVALID_ARGUMENT);
   EXPECT_OK(chime_weak_timer_release(made));
 }

@@ -411,6 +411,27 @@ void run_on_a_thread(csuite *t, void *(*body)(void *), void *argument) {
   if (spawn(t, &thread, body, argument)) pthread_join(thread, NULL);
 }
 
+typedef struct namesake {
+  pthread_t ended;
+  int is_one;
+  void *(*body)(void *);
+  void *argument;
+} namesake;
+
+static void *run_if_a_namesake(void *argument) {
+  namesake *n = argument;
+  n->is_one = pthread_equal(pthread_self(), n->ended);
+  if (n->is_one) n->body(n->argument);
+  return NULL;
+}
+
+void run_on_a_namesake(csuite *t, pthread_t ended, void *(*body)(void *), void *argument) {
+  enum { MOST = 1000 };
+  namesake n = {ended, 0, body, argument};
+  for (int i = 0; i < MOST && !n.is_one && !csuite_failed(t); i++) run_on_a_thread(t, run_if_a_namesake, &n);
+  if (!n.is_one) csuite_skip(t, "no thread got the pthread_self of the one before");
+}
+
 int64_t roll_below(dice *d, int64_t bound) {
   d->state ^= d->state >> 12;
   d->state ^= d->state << 25;

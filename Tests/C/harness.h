@@ -270,6 +270,12 @@ int spawn(csuite *t, pthread_t *thread, void *(*body)(void *), void *argument);
 /** Has a thread run the body, and waits for its end. */
 void run_on_a_thread(csuite *t, void *(*body)(void *), void *argument);
 
+/**
+ * Has a thread run the body whose pthread_self is that of one that was joined: systems give it to another soon. Where none
+ * of many threads gets it, the test is skipped.
+ */
+void run_on_a_namesake(csuite *t, pthread_t ended, void *(*body)(void *), void *argument);
+
 /** A generator of pseudo-random numbers (xorshift64*), of one thread. */
 typedef struct dice {
   uint64_t state;

@@ -207,6 +207,27 @@ TEST(a_bound_queue_refuses_other_threads) {
   }
 }
 
+typedef struct owner {
+  csuite *t;
+  pthread_t thread;
+  probe *p; /* on the queue that is bound to that thread */
+} owner;
+
+THREAD(own_a_bound_queue, owner, o) {
+  o->thread = pthread_self();
+  o->p = probe_after(t, host_queue(t, CHIME_QUEUE_BOUND), "a", 0);
+  EXPECT_STATUS(chime_queue_wait(o->p->queue, 0), CHIME_OK);
+}
+
+/* No thread is the one that has ended, whatever the system calls it. */
+TEST(a_bound_queue_refuses_a_new_thread_with_the_name_of_one_that_has_ended) {
+  owner o = {t, 0, NULL};
+  run_on_a_thread(t, own_a_bound_queue, &o);
+  o.p->status = CHIME_ERROR_WRONG_THREAD;
+  run_on_a_namesake(t, o.thread, expect_refused, o.p);
+  EXPECT_EQ(o.p->ticks, 0);
+}
+
 /* ---- Run, wait, stop -------------------------------------------------------------------------------------------- */
 
 HOST_TEST(run_returns_when_no_timer_runs, 0) {
@@ -223,6 +244,22 @@ HOST_TEST(run_returns_when_no_timer_runs, 0) {
 static void stop_the_queue(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_queue_stop(p->queue));
   EXPECT_STATUS(chime_queue_stop(p->queue), CHIME_IGNORED);
+}
+
+/* The background timer, which does not hold the run either, ends one that does not return. */
+HOST_TEST(run_returns_beside_a_timer_that_never_comes, 0) {
+  chime_timer_options options = TIMER_OPTIONS(.handler = probe_handler, .flags = CHIME_TIMER_BACKGROUND);
+  probe *never = probe_after(t, queue, "never", CHIME_FOREVER), *watchdog = probe_new(t, queue, NULL);
+  watchdog->on_tick = stop_the_queue;
+  options.context = watchdog;
+  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(PATIENCE), &watchdog->timer));
+  EXPECT_OK(chime_queue_run(queue, 0));
+  probe *comes = probe_after(t, queue, "comes", CHIME_MILLISECOND);
+  EXPECT_OK(chime_queue_run(queue, 0));
+  EXPECT_EQ(comes->ticks, 1);
+  EXPECT_EQ(never->ticks, 0);
+  EXPECT_EQ(state_of(t, never->timer), CHIME_STATE_RUNNING);
+  EXPECT_OK(chime_timer_release(watchdog->timer));
 }
 
 HOST_TEST(stop_ends_run_and_a_stop_before_ends_the_next, 0) {

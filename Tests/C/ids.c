@@ -1,134 +1,128 @@
 /*
  * ids.c - [10] what names nothing is refused by every function, with CHIME_ERROR_INVALID_HANDLE and its out-parameters
  * untouched: 0, numbers that are no id, ids of another kind, ids with a bit changed, ids of what was released, however
- * often its place is used again. (With other threads at once: storm.c; queues that end: Tests/Interleavings.)
+ * often its place is used again. Which functions take ids, functions.h says, which is made from the headers. (With other
+ * threads at once: storm.c; queues that end: Tests/Interleavings.)
  */
 #include "arguments.h"
+#include "functions.h"
 
 enum { QUEUE, TIMER, TARGET, VALUE, LOOP, WEAK_TIMER, KINDS };
 
 /* Where calls put their answers. */
 typedef struct outs {
-  uint64_t id, number;
-  int64_t time;
-  int32_t integer;
-  uint32_t count;
-  void *object;
+  union {
+    uint64_t number;
+    chime_queue_stats stats;
+    chime_timer_info info;
+  } answer;
   char text[8];
   chime_tick tick;
-  chime_queue_stats stats;
-  chime_timer_info info;
 } outs;
 
-/* One living thing of each kind. */
+/* One living thing of each kind, and what the functions are given beside an id that is bad. */
 typedef struct ids {
   csuite *t;
   uint64_t alive[KINDS];
   const char *what; /* a bad id is */
+  chime_timer_options options;
+  chime_schedule schedule;
+  outs out;
+  arguments given;
 } ids;
 
-static void refuses(const ids *i, const chime_status *answers, size_t count, const char *function, int line) {
-  for (size_t n = 0; n < count; n++) {
-    char text[200];
-    if (answers[n] == CHIME_ERROR_INVALID_HANDLE) continue;
-    snprintf(text, sizeof text, "%s, call %zu, where id is %s,", function, n, i->what);
-    csuite_expect_status(i->t, answers[n], CHIME_ERROR_INVALID_HANDLE, __FILE__, line, text);
+static const size_t ids_of[KINDS] = {
+    [QUEUE] = offsetof(arguments, queue),   [TIMER] = offsetof(arguments, timer),
+    [TARGET] = offsetof(arguments, target), [VALUE] = offsetof(arguments, expiring),
+    [LOOP] = offsetof(arguments, run_loop), [WEAK_TIMER] = offsetof(arguments, weak_timer)};
+
+static arguments what_is_right(ids *i) {
+  csuite *t = i->t;
+  i->options = refused_options(t);
+  i->schedule = *AFTER(0);
+  arguments a = {.queue = i->alive[QUEUE],
+                 .timer = i->alive[TIMER],
+                 .target = i->alive[TARGET],
+                 .expiring = i->alive[VALUE],
+                 .run_loop = i->alive[LOOP],
+                 .weak_timer = i->alive[WEAK_TIMER],
+                 .timer_options = &i->options,
+                 .schedule = &i->schedule,
+                 .handler = never,
+                 .function = never_function,
+                 .context = t,
+                 .finalizer = never_function,
+                 .object = t,
+                 .key = "x",
+                 .mode = TRACKING,
+                 .out = &i->out.answer,
+                 .text = i->out.text,
+                 .ticks = &i->out.tick,
+                 .tick_size = sizeof i->out.tick,
+                 .capacity = 1,
+                 .repeats = 1};
+  a.delay_ns = a.deadline_ns = a.interval_ns = a.first_delay_ns = a.lifetime_ns = a.wall_deadline_ns = 1;
+  return a;
+}
+
+static int takes(const function_of_chime *f, size_t number, int kind) {
+  return number < f->count && f->parameters[number].kind == AN_ID && f->parameters[number].member == ids_of[kind];
+}
+
+static void refuses(const ids *i, const function_of_chime *f, chime_status answer) {
+  char text[200];
+  if (answer == CHIME_ERROR_INVALID_HANDLE) return;
+  snprintf(text, sizeof text, "chime_%s, where id is %s,", f->name, i->what);
+  csuite_expect_status(i->t, answer, CHIME_ERROR_INVALID_HANDLE, __FILE__, __LINE__, text);
+}
+
+/* A release of 0 does nothing, and no target is none that has gone. */
+static int means_something(const function_of_chime *f, int kind, uint64_t id) {
+  return id != 0 || !(strstr(f->name, "release") || strcmp(f->name, "queue_shutdown") == 0 ||
+                      (kind == TARGET && !takes(f, 0, TARGET)));
+}
+
+/* What takes an id in that place, first or later: only the functions themselves say which these are. */
+static void expect_refused_at(ids *i, int kind, uint64_t id, size_t number) {
+  csuite *t = i->t;
+  for (const function_of_chime *f = functions; f < functions + FUNCTIONS; f++) {
+    arguments given = i->given;
+    if (!takes(f, number, kind) || !means_something(f, kind, id)) continue;
+    memcpy((char *)&given + ids_of[kind], &id, sizeof id);
+    outs before;
+    memset(&i->out, 0x5a, sizeof i->out);
+    if (strcmp(f->name, "queue_get_stats") == 0) i->out.answer.stats.size = sizeof i->out.answer.stats;
+    if (strcmp(f->name, "timer_get_info") == 0) i->out.answer.info.size = sizeof i->out.answer.info;
+    memcpy(&before, &i->out, sizeof before);
+    refuses(i, f, f->call(&given));
+    EXPECT(memcmp(&i->out, &before, sizeof before) == 0);
   }
 }
 
-/* REFUSES(call, ...): all of them, counted from 0. */
-#define REFUSES(...) \
-  do { \
-    const chime_status answers[] = {__VA_ARGS__}; \
-    refuses(i, answers, sizeof answers / sizeof answers[0], __func__, __LINE__); \
-  } while (0)
-
-/* A release of 0 does nothing. */
-static chime_status release(uint64_t id, chime_status (*call)(uint64_t id)) {
-  chime_status status = call(id);
-  return id == 0 && status == CHIME_OK ? CHIME_ERROR_INVALID_HANDLE : status;
-}
-
-static void expect_no_queue(const ids *i, uint64_t id, outs *out) {
+/* With what a call may do without left out. */
+static void expect_refused_without(ids *i, int kind, uint64_t id) {
   csuite *t = i->t;
-  const chime_timer_options options = refused_options(t);
-  REFUSES(release(id, chime_queue_release), chime_queue_sync(id, never_function, t, 0),
-          chime_queue_async(id, never_function, t, never_function), chime_queue_now(id, &out->time),
-          chime_queue_advance(id, 0), chime_queue_advance_to(id, 0), chime_queue_jump(id, 0),
-          chime_queue_fd(id, &out->integer), chime_queue_next_deadline(id, &out->time),
-          chime_queue_poll_timeout(id, &out->integer), chime_queue_wait(id, 0), chime_queue_process(id, 0, &out->count),
-          chime_queue_take_ticks(id, &out->tick, sizeof out->tick, 1, &out->count), chime_queue_run(id, 0),
-          chime_queue_stop(id), chime_queue_get_stats(id, &out->stats),
-          chime_queue_dump(id, out->text, sizeof out->text, &out->number));
-  REFUSES(chime_timer_create(id, &options, &out->id), chime_timer_start(id, &options, AFTER(0), &out->id),
-          chime_timer_start(id, &options, AFTER(0), NULL), chime_timer_after(id, 0, NEVER, &out->id),
-          chime_timer_every(id, 1, NEVER, &out->id), chime_timer_after_every(id, 0, 1, NEVER, &out->id),
-          chime_expiring_create(id, t, never_function, 1, &out->id));
-  if (id != 0) REFUSES(chime_queue_shutdown(id, 0));
-}
-
-static void expect_no_timer(const ids *i, uint64_t id, outs *out) {
-  csuite *t = i->t;
-  REFUSES(chime_timer_activate(id, AFTER(0)), chime_timer_activate(id, NULL), chime_timer_restart(id, AFTER(0)),
-          chime_timer_restart_after(id, 1), chime_timer_restart_until(id, 1), chime_timer_suspend(id),
-          chime_timer_resume(id), chime_timer_reschedule(id, AFTER(0)), chime_timer_postpone(id, 1),
-          chime_timer_postpone_until(id, 1), chime_timer_fire(id), chime_timer_cancel(id),
-          chime_timer_cancel_and_wait(id, 0), release(id, chime_timer_release),
-          chime_timer_generation(id, &out->number), chime_timer_check_generation(id, 0),
-          chime_timer_state(id, &out->integer), chime_timer_next_deadline(id, &out->time),
-          chime_timer_get_info(id, &out->info), chime_timer_explain(id, out->text, sizeof out->text, &out->number),
-          chime_timer_add_handler(id, "x", NEVER), chime_timer_remove_handler(id, "x"));
+  if (kind == QUEUE) EXPECT_STATUS(chime_timer_start(id, &i->options, AFTER(0), NULL), CHIME_ERROR_INVALID_HANDLE);
+  if (kind == TIMER) EXPECT_STATUS(chime_timer_activate(id, NULL), CHIME_ERROR_INVALID_HANDLE);
+  if (kind == VALUE) EXPECT_STATUS(chime_expiring_on_expiry(id, NULL, NULL, NULL), CHIME_ERROR_INVALID_HANDLE);
+  if (kind == TARGET && id != 0) {
+    chime_timer_options options = i->options;
+    options.target = id;
+    EXPECT_STATUS(chime_timer_create(i->alive[QUEUE], &options, &i->out.answer.number), CHIME_ERROR_INVALID_HANDLE);
+  }
 }
 
 /* What was a target's id may still name one that has gone, for timers: CHIME_ERROR_TARGET_GONE. */
-static void expect_no_target_to_hold(const ids *i, uint64_t id) {
-  REFUSES(chime_target_retain(id, NULL), release(id, chime_target_release));
-}
-
-static void expect_no_target(const ids *i, uint64_t id, outs *out) {
+static void expect_no_target_to_hold(ids *i, uint64_t id) {
   csuite *t = i->t;
-  chime_timer_options options = refused_options(t);
-  options.target = id;
-  REFUSES(chime_target_retain(id, &out->object));
-  expect_no_target_to_hold(i, id);
-  if (id != 0) {
-    REFUSES(chime_timer_create(i->alive[QUEUE], &options, &out->id),
-            chime_weak_timer_create(1, 1, id, NEVER, &out->id));
-  }
-}
-
-static void expect_no_value(const ids *i, uint64_t id, outs *out) {
-  csuite *t = i->t;
-  REFUSES(chime_expiring_on_expiry(id, NEVER), chime_expiring_on_expiry(id, NULL, NULL, NULL),
-          chime_expiring_acquire(id, &out->object), chime_expiring_yield(id), chime_expiring_reset(id, 1),
-          release(id, chime_expiring_release));
-}
-
-static void expect_no_loop(const ids *i, uint64_t id, outs *out) {
-  REFUSES(chime_run_loop_stop(id), release(id, chime_run_loop_release), chime_run_loop_add_common_mode(id, "a"),
-          chime_run_loop_queue_create(id, NULL, NULL, &out->id), chime_weak_timer_add(i->alive[WEAK_TIMER], id, NULL));
-}
-
-static void expect_no_weak_timer(const ids *i, uint64_t id, outs *out) {
-  REFUSES(chime_weak_timer_add(id, i->alive[LOOP], NULL), chime_weak_timer_fire(id), chime_weak_timer_invalidate(id),
-          chime_weak_timer_is_valid(id, &out->integer), chime_weak_timer_set_tolerance(id, 0),
-          chime_weak_timer_tolerance(id, &out->time), chime_weak_timer_set_fire_date(id, 0),
-          chime_weak_timer_fire_date(id, &out->time), chime_weak_timer_interval(id, &out->time),
-          release(id, chime_weak_timer_release));
+  expect_refused_at(i, TARGET, id, 0);
+  EXPECT_STATUS(chime_target_retain(id, NULL), CHIME_ERROR_INVALID_HANDLE);
 }
 
 static void expect_nothing(ids *i, int kind, uint64_t id, const char *what) {
-  static void (*const expect_none[KINDS])(const ids *i, uint64_t id, outs *out) = {
-      expect_no_queue, expect_no_timer, expect_no_target, expect_no_value, expect_no_loop, expect_no_weak_timer};
-  csuite *t = i->t;
-  outs out, untouched;
-  memset(&out, 0x5a, sizeof out);
-  out.stats.size = sizeof out.stats;
-  out.info.size = sizeof out.info;
-  memcpy(&untouched, &out, sizeof out);
   i->what = what;
-  expect_none[kind](i, id, &out);
-  EXPECT(memcmp(&out, &untouched, sizeof out) == 0);
+  for (size_t number = 0; number < MOST_PARAMETERS; number++) expect_refused_at(i, kind, id, number);
+  expect_refused_without(i, kind, id);
 }
 
 /* Of what lives and is not touched by any of it. */
@@ -142,6 +136,7 @@ static ids *ids_new(csuite *t) {
   EXPECT_OK(chime_target_create(&object, NULL, &i->alive[TARGET]));
   EXPECT_OK(chime_expiring_create(i->alive[QUEUE], &object, NULL, CHIME_HOUR, &i->alive[VALUE]));
   EXPECT_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, never, t, NULL, &i->alive[WEAK_TIMER]));
+  i->given = what_is_right(i);
   return i;
 }
 

@@ -209,3 +209,31 @@ HOST_TEST(release_and_wait_for_a_record_of_ones_own_is_a_deadlock, CHIME_QUEUE_R
   EXPECT_STATUS(chime_timer_release_and_wait(timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK);
   EXPECT(is_stale(timer));
 }
+
+typedef struct taker {
+  csuite *t;
+  pthread_t thread;
+  chime_queue_t queue;
+  chime_timer_t timer;
+} taker;
+
+THREAD(take_and_end, taker, k) {
+  chime_tick record;
+  k->thread = pthread_self();
+  EXPECT_EQ(take_some(t, k->queue, &record, 1), 1);
+}
+
+THREAD(wait_for_the_record, taker, k) {
+  EXPECT_STATUS(chime_timer_cancel_and_wait(k->timer, CHIME_MILLISECOND), CHIME_TIMED_OUT);
+}
+
+/* Any thread's next take ends it, so that another one may wait, whatever the system calls it. */
+HOST_TEST(a_thread_with_the_name_of_the_one_that_took_a_record_may_wait_for_its_end, CHIME_QUEUE_RECORDS) {
+  taker k = {t, 0, queue, record_now(t, queue, NULL, 0)};
+  chime_tick record;
+  run_on_a_thread(t, take_and_end, &k);
+  run_on_a_namesake(t, k.thread, wait_for_the_record, &k);
+  EXPECT_EQ(info_of(t, k.timer).busy, 1);
+  EXPECT_EQ(take(t, queue, &record, 1), 0);
+  EXPECT_EQ(info_of(t, k.timer).busy, 0);
+}

@@ -21,6 +21,31 @@ TIMELINE(entries_that_overtake_each_other_come_in_their_new_order,
          "=500 | b1@350 a1@400; a.restart 700 at; b.restart 750 at; +0; b.restart 600 at; next 600; "
          "a.restart 550 at; next 550; =1000 | a1@550 b1@600")
 
+typedef struct activation {
+  csuite *t;
+  probe *p;
+  int before; /* of the timers that its thread starts on a queue of its own, and that count for themselves */
+} activation;
+
+THREAD(activate_at_10, activation, a) {
+  QUEUE_OR_RETURN(other, VIRTUAL);
+  for (int i = 0; i < a->before; i++) probe_after(t, other, NULL, 10);
+  EXPECT_OK(chime_timer_restart(a->p->timer, AT(10)));
+}
+
+/* [12]: one after the other, those that had started more timers first. */
+VIRTUAL_TEST(equal_deadlines_set_by_several_threads_run_in_the_order_of_activation) {
+  enum { THREADS = 5 };
+  probe *p[THREADS];
+  for (int i = 0; i < THREADS; i++) p[i] = probe_idle(t, queue, (const char *[]){"a", "b", "c", "d", "e"}[i]);
+  for (int i = 0; i < THREADS; i++) {
+    activation a = {t, p[(i + 2) % THREADS], 3 * (THREADS - i)};
+    run_on_a_thread(t, activate_at_10, &a);
+  }
+  ADVANCE(10);
+  EXPECT_LOG("c1@10 d1@10 e1@10 a1@10 b1@10");
+}
+
 typedef struct course {
   int64_t latest_ns;
   int ticks, is_out_of_order;

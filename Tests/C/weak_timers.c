@@ -81,6 +81,37 @@ OWN_THREAD_TEST(timers_end_with_the_thread_of_their_loop) {
   EXPECT(is_valid(t, late->timer));
 }
 
+static uint64_t queues_there(csuite *t) {
+  uint64_t count = 0;
+  EXPECT_OK(chime_queue_list(NULL, 0, &count));
+  return count;
+}
+
+/* Under limits that leave room for ever more of what the call makes: the loop's queue, then the timer. */
+OWN_THREAD_TEST_ALONE(a_schedule_that_is_refused_leaves_no_queue_behind) {
+  chime_status status = CHIME_ERROR_LIMIT;
+  chime_weak_timer_t timer = 0;
+  int finalized = 0, refused = 0;
+  if (chime_set_memory_limit(0) == CHIME_ERROR_UNSUPPORTED) return;
+  current_loop(t);
+  uint64_t before = queues_there(t);
+  for (uint64_t room = 64; status == CHIME_ERROR_LIMIT && room < 1 << 22 && !csuite_failed(t); room += 64) {
+    EXPECT_OK(chime_set_memory_limit(chime_memory_used() + room));
+    status = chime_weak_timer_schedule(CHIME_HOUR, 1, 0, ignore_tick, &finalized, count_call, &timer);
+    EXPECT_OK(chime_set_memory_limit(0));
+    if (status != CHIME_ERROR_LIMIT) break;
+    refused++;
+    EXPECT_EQ(queues_there(t), before);
+    EXPECT_EQ(finalized, 0);
+  }
+  EXPECT(refused > 1);
+  if (csuite_failed(t)) return;
+  EXPECT_OK(status);
+  EXPECT_EQ(queues_there(t), before + 1);
+  EXPECT_OK(chime_weak_timer_release(timer));
+  EXPECT_EQ(finalized, 1);
+}
+
 /* ---- Ends ------------------------------------------------------------------------------------------------------- */
 
 /* In the action, of a tick and of fire, of a timer that repeats or not; the finalizer comes afterwards. */

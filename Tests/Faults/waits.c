@@ -1,6 +1,8 @@
 /* waits.c - see waits.h. */
 #include "waits.h"
 
+#include "functions.h"
+
 static chime_queue_t queue;
 static chime_timer_t held;
 static chime_run_loop_t loop;
@@ -21,34 +23,40 @@ static chime_status sync(int64_t timeout_ns) {
 
 /* clang-format off */
 #define WAITS(W) \
-  W(sleep_until_monotonic, PLACES, SLEEPS, sleep_until(CHIME_CLOCK_MONOTONIC, timeout_ns)) \
-  W(sleep_until_boottime, PLACES, SLEEPS, sleep_until(CHIME_CLOCK_BOOTTIME, timeout_ns)) \
-  W(sleep_until_wall, PLACES, SLEEPS, sleep_until(CHIME_CLOCK_WALL, timeout_ns)) \
-  W(queue_create_precise, PLACES, SHORT, chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue)) \
-  W(queue_wait, HOST, STOPS, chime_queue_wait(queue, timeout_ns)) \
-  W(queue_run, HOST, STOPS | ENDLESS, chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED)) \
-  W(sync_serial, SERIAL, FOR_A_HANDLER, sync(timeout_ns)) \
-  W(sync_precise, PRECISE, FOR_A_HANDLER, sync(timeout_ns)) \
-  W(cancel_and_wait_serial, SERIAL, FOR_A_HANDLER, chime_timer_cancel_and_wait(held, timeout_ns)) \
-  W(cancel_and_wait_concurrent, CONCURRENT, FOR_A_HANDLER, chime_timer_cancel_and_wait(held, timeout_ns)) \
-  W(cancel_and_wait_precise, PRECISE, FOR_A_HANDLER, chime_timer_cancel_and_wait(held, timeout_ns)) \
-  W(release_and_wait_serial, SERIAL, FOR_A_HANDLER, chime_timer_release_and_wait(held, timeout_ns)) \
-  W(shutdown_serial, SERIAL, FOR_A_HANDLER | SHUTS_DOWN, chime_queue_shutdown(queue, timeout_ns)) \
-  W(shutdown_concurrent, CONCURRENT, FOR_A_HANDLER | SHUTS_DOWN, chime_queue_shutdown(queue, timeout_ns)) \
-  W(shutdown_precise, PRECISE, FOR_A_HANDLER | SHUTS_DOWN, chime_queue_shutdown(queue, timeout_ns)) \
-  W(run_loop_run, PLACES, STOPS | OF_A_LOOP, chime_run_loop_run(NULL, timeout_ns, 0)) \
-  W(main_run, PLACES, STOPS | ENDLESS | ON_MAIN, chime_main_run())
+  W(sleep_until_monotonic, sleep_until, PLACES, SLEEPS, sleep_until(CHIME_CLOCK_MONOTONIC, timeout_ns)) \
+  W(sleep_until_boottime, sleep_until, PLACES, SLEEPS, sleep_until(CHIME_CLOCK_BOOTTIME, timeout_ns)) \
+  W(sleep_until_wall, sleep_until, PLACES, SLEEPS, sleep_until(CHIME_CLOCK_WALL, timeout_ns)) \
+  W(queue_create_precise, queue_create, PLACES, SHORT, chime_queue_create(CHIME_QUEUE_PRECISE, NULL, &queue)) \
+  W(queue_wait, queue_wait, HOST, STOPS, chime_queue_wait(queue, timeout_ns)) \
+  W(queue_run, queue_run, HOST, STOPS | ENDLESS, chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED)) \
+  W(sync_serial, queue_sync, SERIAL, FOR_A_HANDLER, sync(timeout_ns)) \
+  W(sync_precise, queue_sync, PRECISE, FOR_A_HANDLER, sync(timeout_ns)) \
+  W(cancel_and_wait_serial, timer_cancel_and_wait, SERIAL, FOR_A_HANDLER, chime_timer_cancel_and_wait(held, timeout_ns)) \
+  W(cancel_and_wait_concurrent, timer_cancel_and_wait, CONCURRENT, FOR_A_HANDLER, chime_timer_cancel_and_wait(held, timeout_ns)) \
+  W(cancel_and_wait_precise, timer_cancel_and_wait, PRECISE, FOR_A_HANDLER, chime_timer_cancel_and_wait(held, timeout_ns)) \
+  W(release_and_wait_serial, timer_release_and_wait, SERIAL, FOR_A_HANDLER, chime_timer_release_and_wait(held, timeout_ns)) \
+  W(shutdown_serial, queue_shutdown, SERIAL, FOR_A_HANDLER | SHUTS_DOWN, chime_queue_shutdown(queue, timeout_ns)) \
+  W(shutdown_concurrent, queue_shutdown, CONCURRENT, FOR_A_HANDLER | SHUTS_DOWN, chime_queue_shutdown(queue, timeout_ns)) \
+  W(shutdown_precise, queue_shutdown, PRECISE, FOR_A_HANDLER | SHUTS_DOWN, chime_queue_shutdown(queue, timeout_ns)) \
+  W(run_loop_run, run_loop_run, PLACES, STOPS | OF_A_LOOP, chime_run_loop_run(NULL, timeout_ns, 0)) \
+  W(main_run, main_run, PLACES, STOPS | ENDLESS | ON_MAIN, chime_main_run())
 /* clang-format on */
 
-#define FUNCTION(name, where, flags, call) \
+#define FUNCTION(name, of, where, flags, call) \
   static chime_status do_##name(int64_t timeout_ns) { \
     (void)timeout_ns; \
     return call; \
   }
-#define WAIT(name, where, flags, call) {#name, do_##name, where, flags},
+#define WAIT(name, of, where, flags, call) {#name, do_##name, where, flags},
 WAITS(FUNCTION)
 const wait waits[] = {WAITS(WAIT)};
 const int wait_count = sizeof waits / sizeof waits[0];
+
+/* C does not compile this where a function that waits is missing. */
+#define HAS(name, of, where, flags, call) extern char has_##of;
+WAITS(HAS)
+#define IS_THERE(name) +sizeof has_##name
+enum { ALL_ARE_THERE = 0 WAITING_FUNCTIONS(IS_THERE) };
 
 static void hold(const chime_tick *tick, void *context) {
   (void)tick, (void)context;

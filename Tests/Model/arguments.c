@@ -6,6 +6,7 @@
  * if it was accepted, and never if it was not. Exempt: pointers to nowhere, and waits without end: timeouts are cut to
  * a millisecond, a stop is asked for before every chime_queue_run and chime_main_run, and a sleep ends soon.
  */
+#include "functions.h"
 #include "world.h"
 
 #include <errno.h>
@@ -28,7 +29,8 @@
 #define MADE_QUEUE \
   (DONE | ARGUMENT | UNSUPPORTED | STATUS(CHIME_ERROR_PERMISSION) | LIMIT | MEMORY | STATUS(CHIME_ERROR_RESOURCE))
 
-/* What is drawn for a call beside an id and where to put an answer, and what it must be to be valid. */
+/* What is drawn for a call beside an id and where to put an answer, and what it must be to be valid. What its parameters tell,
+   the rows leave out (told_by_parameters). */
 enum {
   AMOUNT = 1,
   FROM_0 = 2, /* an amount that must not be negative, */
@@ -152,101 +154,156 @@ static chime_status names(given *g) {
 
 /* ---- All calls -------------------------------------------------------------------------------------------------- */
 
-#define OPTIONS g->queue_options, OUT(id)
-#define CALLBACK g->handler, g->context, g->finalizer
+/* What the functions marked F are called with. */
+static arguments of(const given *g) {
+  arguments a = {.queue = g->id,
+                 .timer = g->id,
+                 .target = g->id,
+                 .expiring = g->id,
+                 .out = g->out,
+                 .generation = (uint64_t)g->amount,
+                 .timeout_ns = g->timeout,
+                 .first_delay_ns = g->number,
+                 .schedule = g->schedule,
+                 .timer_options = g->timer_options,
+                 .queue_options = g->queue_options,
+                 .key = g->text,
+                 .handler = g->handler,
+                 .function = EITHER(ignore_context),
+                 .object = EITHER(g->context),
+                 .context = g->context,
+                 .finalizer = g->finalizer,
+                 .capacity = g->form >> 7,
+                 .clock = g->number,
+                 .qos = g->number % 8 - 2};
+  a.delay_ns = a.duration_ns = a.interval_ns = a.lifetime_ns = a.deadline_ns = g->amount;
+  return a;
+}
 
-/* F: calls the function of that name with these arguments; G: does that. */
+/* F: the function of that name; G: that call of it. C does not compile it where a function of chime.h is missing. */
 /* clang-format off */
-#define FUNCTIONS(F, G) \
-  G(queue_create, MADE_QUEUE, QUEUE_OPTIONS | GIVES | ASKS, create_queue(g)) \
-  G(queue_main, MADE_QUEUE, QUEUE_OPTIONS | GIVES | ASKS | MAKES_THREADS, (g->kind = MAIN, chime_queue_main(OPTIONS))) \
-  F(queue_global, MADE_QUEUE, QUEUE_OPTIONS | GIVES | ASKS | MAKES_THREADS, (g->number % 8 - 2, OPTIONS)) \
-  F(queue_wrap_dispatch, MADE_QUEUE, QUEUE_OPTIONS | MAKES_THREADS, (NULL, OPTIONS)) \
-  F(queue_release, DONE | RUNNING | HANDLE, RELEASES, (g->id)) \
-  F(queue_shutdown, DONE | TIMED_OUT | HANDLE | ARGUMENT, TIMEOUT | ENDS_BY_ITSELF, (g->id, g->timeout)) \
-  G(queue_sync, DONE | TIMED_OUT | HANDLE | ARGUMENT | UNSUPPORTED | SHUT_DOWN, TIMEOUT | HANDLER, sync(g)) \
-  F(queue_async, DONE | HANDLE | ARGUMENT | UNSUPPORTED | MEMORY, MAYBE_HANDLER | TAKES, \
-    (g->id, EITHER(ignore_context), g->context, g->finalizer)) \
-  G(queue_advance, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT, AMOUNT | FROM_0, \
+#define CALLS(F, G) \
+  G(queue_create, MADE_QUEUE, ASKS, create_queue(g)) \
+  G(queue_main, MADE_QUEUE, ASKS | MAKES_THREADS, (g->kind = MAIN, chime_queue_main(g->queue_options, OUT(id)))) \
+  F(queue_global, MADE_QUEUE, ASKS | MAKES_THREADS) \
+  F(queue_wrap_dispatch, MADE_QUEUE, MAKES_THREADS) \
+  F(queue_release, DONE | RUNNING | HANDLE, RELEASES) \
+  F(queue_shutdown, DONE | TIMED_OUT | HANDLE | ARGUMENT, ENDS_BY_ITSELF) \
+  G(queue_sync, DONE | TIMED_OUT | HANDLE | ARGUMENT | UNSUPPORTED | SHUT_DOWN, HANDLER, sync(g)) \
+  F(queue_async, DONE | HANDLE | ARGUMENT | UNSUPPORTED | MEMORY, MAYBE_HANDLER | TAKES) \
+  G(queue_advance, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT, FROM_0, \
     advanced(chime_queue_advance(g->id, bearable(g->amount)))) \
-  G(queue_advance_to, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT, AMOUNT, advance_to(g)) \
-  F(queue_jump, DONE | HANDLE | ARGUMENT | UNSUPPORTED, AMOUNT | FROM_0, (g->id, g->amount)) \
-  F(queue_now, DONE | HANDLE | ARGUMENT, ASKS, (g->id, OUT(time))) \
-  F(queue_next_deadline, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS, (g->id, OUT(time))) \
-  F(queue_fd, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS, (g->id, OUT(number))) \
-  F(queue_poll_timeout, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS, (g->id, OUT(number))) \
+  G(queue_advance_to, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT, 0, advance_to(g)) \
+  F(queue_jump, DONE | HANDLE | ARGUMENT | UNSUPPORTED, FROM_0) \
+  F(queue_now, DONE | HANDLE | ARGUMENT, ASKS) \
+  F(queue_next_deadline, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS) \
+  F(queue_fd, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS) \
+  F(queue_poll_timeout, DONE | HANDLE | ARGUMENT | UNSUPPORTED, ASKS) \
   G(queue_get_stats, DONE | HANDLE | ARGUMENT, 0, ask_stats(g)) \
-  G(queue_dump, DONE | HANDLE | ARGUMENT, AMOUNT, ask_text(g, chime_queue_dump)) \
-  F(queue_list, DONE | ARGUMENT, ASKS, (NULL, g->form >> 7, OUT(id))) \
+  G(queue_dump, DONE | HANDLE | ARGUMENT, 0, ask_text(g, chime_queue_dump)) \
+  F(queue_list, DONE | ARGUMENT, ASKS) \
   G(queue_process, DONE | HANDLE | UNSUPPORTED, 0, process(g)) \
   G(queue_take_ticks, DONE | HANDLE | UNSUPPORTED | ARGUMENT, ASKS, take_ticks(g)) \
-  F(queue_wait, DONE | HANDLE | UNSUPPORTED | ARGUMENT | TIMED_OUT | STOPPED, TIMEOUT, (g->id, g->timeout)) \
+  F(queue_wait, DONE | HANDLE | UNSUPPORTED | ARGUMENT | TIMED_OUT | STOPPED, 0) \
   G(queue_run, DONE | HANDLE | UNSUPPORTED | ARGUMENT | STOPPED, 0, run(g)) \
-  F(queue_stop, DONE | HANDLE | UNSUPPORTED | IGNORED, 0, (g->id)) \
+  F(queue_stop, DONE | HANDLE | UNSUPPORTED | IGNORED, 0) \
   \
-  F(timer_create, CREATION, TIMER_OPTIONS | TAKES | GIVES | ASKS, (g->id, g->timer_options, OUT(id))) \
-  F(timer_start, CREATION, TIMER_OPTIONS | SCHEDULE | NEEDS_SCHEDULE | TAKES | GIVES, \
-    (g->id, g->timer_options, g->schedule, OUT(id))) \
-  F(timer_after, CREATION, AMOUNT | FROM_0 | MAYBE_HANDLER | TAKES | GIVES, (g->id, g->amount, CALLBACK, OUT(id))) \
-  F(timer_every, CREATION, AMOUNT | FROM_1 | MAYBE_HANDLER | TAKES | GIVES, (g->id, g->amount, CALLBACK, OUT(id))) \
-  F(timer_after_every, CREATION, AMOUNT | FROM_1 | MAYBE_HANDLER | TAKES | GIVES, \
-    (g->id, g->number, g->amount, CALLBACK, OUT(id))) \
-  F(timer_activate, DONE | IGNORED | HANDLE | ARGUMENT | GONE | MEMORY, SCHEDULE, (g->id, g->schedule)) \
-  F(timer_restart, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, SCHEDULE, (g->id, g->schedule)) \
-  F(timer_restart_after, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, AMOUNT | FROM_0, (g->id, g->amount)) \
-  F(timer_restart_until, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, AMOUNT, (g->id, g->amount)) \
-  F(timer_reschedule, DONE | RUNNING | HANDLE | ARGUMENT | MEMORY, SCHEDULE, (g->id, g->schedule)) \
-  F(timer_suspend, DONE | RUNNING | IGNORED | HANDLE, 0, (g->id)) \
-  F(timer_resume, DONE | IGNORED | HANDLE, 0, (g->id)) \
-  F(timer_postpone, DONE | IGNORED | HANDLE | ARGUMENT, AMOUNT | FROM_0, (g->id, g->amount)) \
-  F(timer_postpone_until, DONE | IGNORED | HANDLE, AMOUNT, (g->id, g->amount)) \
-  F(timer_fire, DONE | IGNORED | HANDLE | GONE | MEMORY, 0, (g->id)) \
-  F(timer_cancel, DONE | RUNNING | IGNORED | HANDLE, 0, (g->id)) \
-  G(timer_cancel_and_wait, DONE | IGNORED | TIMED_OUT | HANDLE | ARGUMENT | DEADLOCK, TIMEOUT | ENDS_BY_ITSELF, \
+  F(timer_create, CREATION, TAKES | ASKS) \
+  F(timer_start, CREATION, NEEDS_SCHEDULE | TAKES) \
+  F(timer_after, CREATION, FROM_0 | MAYBE_HANDLER | TAKES) \
+  F(timer_every, CREATION, FROM_1 | MAYBE_HANDLER | TAKES) \
+  F(timer_after_every, CREATION, FROM_1 | MAYBE_HANDLER | TAKES) \
+  F(timer_activate, DONE | IGNORED | HANDLE | ARGUMENT | GONE | MEMORY, 0) \
+  F(timer_restart, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, 0) \
+  F(timer_restart_after, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, FROM_0) \
+  F(timer_restart_until, DONE | RUNNING | HANDLE | ARGUMENT | GONE | MEMORY, 0) \
+  F(timer_reschedule, DONE | RUNNING | HANDLE | ARGUMENT | MEMORY, 0) \
+  F(timer_suspend, DONE | RUNNING | IGNORED | HANDLE, 0) \
+  F(timer_resume, DONE | IGNORED | HANDLE, 0) \
+  F(timer_postpone, DONE | IGNORED | HANDLE | ARGUMENT, FROM_0) \
+  F(timer_postpone_until, DONE | IGNORED | HANDLE, 0) \
+  F(timer_fire, DONE | IGNORED | HANDLE | GONE | MEMORY, 0) \
+  F(timer_cancel, DONE | RUNNING | IGNORED | HANDLE, 0) \
+  G(timer_cancel_and_wait, DONE | IGNORED | TIMED_OUT | HANDLE | ARGUMENT | DEADLOCK, ENDS_BY_ITSELF, \
     after_all(chime_timer_cancel_and_wait(g->id, g->timeout))) \
-  F(timer_release, DONE | RUNNING | HANDLE, RELEASES, (g->id)) \
-  G(timer_release_and_wait, DONE | TIMED_OUT | HANDLE | ARGUMENT | DEADLOCK, TIMEOUT | ENDS_BY_ITSELF, \
+  F(timer_release, DONE | RUNNING | HANDLE, RELEASES) \
+  G(timer_release_and_wait, DONE | TIMED_OUT | HANDLE | ARGUMENT | DEADLOCK, ENDS_BY_ITSELF, \
     after_all(chime_timer_release_and_wait(g->id, g->timeout))) \
-  F(timer_generation, DONE | HANDLE | ARGUMENT, ASKS, (g->id, OUT(id))) \
-  F(timer_check_generation, DONE | IGNORED | HANDLE, AMOUNT, (g->id, (uint64_t)g->amount)) \
-  F(timer_state, DONE | HANDLE | ARGUMENT, ASKS, (g->id, OUT(number))) \
-  F(timer_next_deadline, DONE | HANDLE | ARGUMENT, ASKS, (g->id, OUT(time))) \
+  F(timer_generation, DONE | HANDLE | ARGUMENT, ASKS) \
+  F(timer_check_generation, DONE | IGNORED | HANDLE, 0) \
+  F(timer_state, DONE | HANDLE | ARGUMENT, ASKS) \
+  F(timer_next_deadline, DONE | HANDLE | ARGUMENT, ASKS) \
   G(timer_get_info, DONE | HANDLE | ARGUMENT, 0, ask_info(g)) \
-  G(timer_explain, DONE | HANDLE | ARGUMENT, AMOUNT, ask_text(g, chime_timer_explain)) \
-  F(timer_add_handler, DONE | RUNNING | HANDLE | ARGUMENT | UNSUPPORTED | MEMORY, TEXT | HANDLER | TAKES, \
-    (g->id, g->text, CALLBACK)) \
-  F(timer_remove_handler, DONE | RUNNING | IGNORED | HANDLE | ARGUMENT, TEXT, (g->id, g->text)) \
+  G(timer_explain, DONE | HANDLE | ARGUMENT, 0, ask_text(g, chime_timer_explain)) \
+  F(timer_add_handler, DONE | RUNNING | HANDLE | ARGUMENT | UNSUPPORTED | MEMORY, HANDLER | TAKES) \
+  F(timer_remove_handler, DONE | RUNNING | IGNORED | HANDLE | ARGUMENT, 0) \
   \
-  F(target_create, DONE | ARGUMENT, HANDLER | TAKES | GIVES | ASKS, (EITHER(g->context), g->finalizer, OUT(id))) \
-  F(target_retain, DONE | HANDLE, 0, (g->id, OUT(object))) \
-  F(target_release, DONE | HANDLE, RELEASES, (g->id)) \
-  F(expiring_create, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT | MEMORY, AMOUNT | HANDLER | TAKES | GIVES | ASKS, \
-    (g->id, EITHER(g->context), g->finalizer, g->amount, OUT(id))) \
-  F(expiring_on_expiry, DONE | IGNORED | HANDLE | ARGUMENT | MEMORY, MAYBE_HANDLER | TAKES, (g->id, CALLBACK)) \
+  F(target_create, DONE | ARGUMENT, HANDLER | TAKES | ASKS) \
+  F(target_retain, DONE | HANDLE, 0) \
+  F(target_release, DONE | HANDLE, RELEASES) \
+  F(expiring_create, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT | MEMORY, HANDLER | TAKES | ASKS) \
+  F(expiring_on_expiry, DONE | IGNORED | HANDLE | ARGUMENT | MEMORY, MAYBE_HANDLER | TAKES) \
   G(expiring_acquire, DONE | IGNORED | HANDLE | ARGUMENT, ASKS, acquire(g)) \
-  F(expiring_yield, DONE | IGNORED | HANDLE, 0, (g->id)) \
-  F(expiring_reset, DONE | IGNORED | HANDLE | ARGUMENT, AMOUNT, (g->id, g->amount)) \
-  F(expiring_release, DONE | RUNNING | HANDLE, RELEASES, (g->id)) \
+  F(expiring_yield, DONE | IGNORED | HANDLE, 0) \
+  F(expiring_reset, DONE | IGNORED | HANDLE | ARGUMENT, 0) \
+  F(expiring_release, DONE | RUNNING | HANDLE, RELEASES) \
   \
   G(names, DONE, 0, names(g)) \
-  F(now, DONE | ARGUMENT | UNSUPPORTED, ASKS, (g->number, OUT(time))) \
-  G(sleep_until, DONE | ARGUMENT | UNSUPPORTED, AMOUNT, sleep_until(g)) \
+  F(now, DONE | ARGUMENT | UNSUPPORTED, ASKS) \
+  G(sleep_until, DONE | ARGUMENT | UNSUPPORTED, 0, sleep_until(g)) \
   G(main_run, STOPPED, MAKES_THREADS, run_main()) \
-  F(set_thread_hooks, DONE, 0, (EITHER(ignore_context), (g->form & 32) != 0 ? ignore_context : NULL, &w)) \
-  F(set_trace, DONE, 0, (EITHER(trace_call), &w)) \
-  F(trace_to_file, DONE | IGNORED, 0, (NULL)) \
-  F(set_allocator, ARGUMENT | STATUS(CHIME_ERROR_BUSY) | UNSUPPORTED, 0, (NULL)) \
-  F(set_memory_limit, DONE | UNSUPPORTED, 0, (0)) \
-  F(reinitialize, IGNORED, 0, ())
+  G(set_thread_hooks, DONE, 0, \
+    chime_set_thread_hooks(EITHER(ignore_context), (g->form & 32) != 0 ? ignore_context : NULL, &w)) \
+  G(set_trace, DONE, 0, chime_set_trace(EITHER(trace_call), &w)) \
+  F(trace_to_file, DONE | IGNORED, 0) \
+  F(set_allocator, ARGUMENT | STATUS(CHIME_ERROR_BUSY) | UNSUPPORTED, 0) \
+  F(set_memory_limit, DONE | UNSUPPORTED, 0) \
+  F(reinitialize, IGNORED, 0)
 /* clang-format on */
 
-#define DEFINE_F(name, permitted, flags, arguments) \
-  static chime_status do_##name(given *g) { return chime_##name arguments; }
+#define DEFINE_F(name, permitted, flags) \
+  static chime_status do_##name(given *g) { \
+    const arguments a = of(g); \
+    return call_##name(&a); \
+  }
 #define DEFINE_G(name, permitted, flags, call) \
   static chime_status do_##name(given *g) { return call; }
-#define ROW(name, permitted, flags, call) {"chime_" #name, permitted, flags, do_##name},
-FUNCTIONS(DEFINE_F, DEFINE_G)
-static const function functions[] = {FUNCTIONS(ROW, ROW)};
+CALLS(DEFINE_F, DEFINE_G)
+#define ROW(name, permitted, flags) {"chime_" #name, permitted, flags, do_##name},
+#define ROW_G(name, permitted, flags, call) ROW(name, permitted, flags)
+static function rows[] = {CALLS(ROW, ROW_G)};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+#define HAS(name, permitted, flags) extern char has_##name;
+#define HAS_G(name, permitted, flags, call) HAS(name, permitted, flags)
+CALLS(HAS, HAS_G)
+/* Those of `names`, and the stop that comes before each run of the main queue. */
+extern char has_version, has_status_name, has_status_message, has_last_error_detail, has_tick_kind_name,
+    has_memory_used, has_main_stop;
+#define IS_THERE(name) +sizeof has_##name
+enum { ALL_ARE_THERE = 0 FUNCTIONS_OF_CHIME(IS_THERE) };
+
+static int told_by(const parameter *p) {
+  if (p->kind == A_TEXT && strcmp(p->name, "key") == 0) return TEXT;
+  /* A length, of a text, is an amount, too. */
+  if (p->kind == A_POINT_IN_TIME || strcmp(p->name, "generation") == 0 || strcmp(p->name, "text") == 0) return AMOUNT;
+  if (p->kind == A_DURATION) return strcmp(p->name, "timeout_ns") == 0 ? TIMEOUT : AMOUNT;
+  if (p->kind == AN_ANSWER) return strstr(p->type, "_t *") != NULL && strncmp(p->type, "chime_", 6) == 0 ? GIVES : 0;
+  if (p->kind != A_STRUCTURE) return 0;
+  if (strstr(p->type, "schedule") != NULL) return SCHEDULE;
+  return strstr(p->type, "queue_options") != NULL ? QUEUE_OPTIONS
+         : strstr(p->type, "timer_options")       ? TIMER_OPTIONS
+                                                  : 0;
+}
+
+static void told_by_parameters(void) {
+  for (const function_of_chime *f = functions; f < functions + FUNCTIONS; f++) {
+    for (int i = 0; i < ROWS; i++) {
+      if (strcmp(rows[i].name + strlen("chime_"), f->name) != 0) continue;
+      for (size_t j = 0; j < f->count; j++) rows[i].flags |= told_by(&f->parameters[j]);
+    }
+  }
+}
 
 /* ---- One call --------------------------------------------------------------------------------------------------- */
 
@@ -286,7 +343,7 @@ static int is_valid(const function *f, const given *g) {
 }
 
 static void call(bytes *input) {
-  const function *f = &functions[take_byte(input) % (sizeof functions / sizeof functions[0])];
+  const function *f = &rows[take_byte(input) % ROWS];
   given g;
   outs out, untouched;
   chime_status status;
@@ -316,6 +373,7 @@ static void call(bytes *input) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   bytes input = {data, size};
+  if ((rows[0].flags & QUEUE_OPTIONS) == 0) told_by_parameters();
   begin_world();
   while (input.left > 0 && w.owned_count < MOST_OWNED) {
     picture before, after;

@@ -56,9 +56,27 @@ def apply(text, mutation, number):
     return changed
 
 
+def not_there(mutation):
+    """The pieces of text that are not in their file once, as (path, text, how often)."""
+    found = []
+    for path, old, _ in mutation.edits:
+        file = ROOT / CORE / path
+        count = file.read_text().count(old) if file.exists() else 0
+        if count != 1:
+            found.append((path, old, count))
+    return found
+
+
 def layers(mutations):
     """Sets of mutations that can be built together, each with its files."""
     made = []
+    lines = [
+        f"{mutation.name}: {count} times in {path}: {old!r}"
+        for mutation in mutations
+        for path, old, count in not_there(mutation)
+    ]
+    if lines:
+        sys.exit("\n".join(lines))
     for mutation in mutations:
         number = table.ALL.index(mutation) + 1
         if apply({}, mutation, number) is None:

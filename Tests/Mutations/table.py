@@ -48,20 +48,25 @@ def M():
     return ("model", (), {})
 
 
+BATCH = "Queue/Batch.swift"
 CLOSING = "Queue/QueueCore+Closing.swift"
 DELIVERY = "Queue/QueueCore+Delivery.swift"
 ENDING = "Timer/TimerRef+Ending.swift"
 HOST = "Queue/QueueCore+Host.swift"
-IMAGE = "Slot/TimerImage.swift"
+HOST_DRIVER = "Drivers/HostDriver.swift"
+SNAPSHOT = "Slot/Snapshot.swift"
 MACHINE = "Drivers/TimerMachine.swift"
 PASS = "Queue/QueueCore+Pass.swift"
+PASS_LOCK = "Queue/PassLock.swift"
 DIRECT = "Timer/TimerRef+Direct.swift"
 READY = "Queue/ReadyItem.swift"
 RUNNING = "Timer/TimerRef+Running.swift"
 SLOTS = "Queue/QueueControlBlock+Slots.swift"
 TARGET = "Objects/TimerTarget.swift"
 TIMER = "Timer/TimerRef.swift"
+VIRTUAL_DRIVER = "Drivers/VirtualDriver.swift"
 WAITS = "Threads/WaitRegistry.swift"
+WATCHING = "Drivers/HostDriver+Watching.swift"
 WHEEL = "Wheel/Wheel.swift"
 
 # ---- Promises 1 and 2 ------------------------------------------------------------------------------------------------
@@ -94,8 +99,8 @@ mutation("resume-running", "1", "Transition", "resume of a running timer is acce
           "case (.running, .resume): self = BROKEN ? .unpause : .ignored"),
          C("the_row_of_running", "every_call_in_the_own_handler_answers"), M())
 mutation("nested-advance", "1", "QueueCore.asPassOfCall", "a nested advance is not recognised",
-         ("Queue/QueueCore.swift", "    if ThreadState.frames.holds(control) { return .wouldDeadlock }\n    guard takePassLockSoon()",
-          "    if !BROKEN, ThreadState.frames.holds(control) { return .wouldDeadlock }\n    guard takePassLockSoon()"),
+         ("Queue/QueueCore.swift", "    if ThreadState.frames.holds(control) { return .wouldDeadlock }\n    guard passLock.takeSoon()",
+          "    if !BROKEN, ThreadState.frames.holds(control) { return .wouldDeadlock }\n    guard passLock.takeSoon()"),
          C("a_nested_advance_would_deadlock"), M())
 mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothing",
          (RUNNING, "  package func suspend() -> Status {\n", "  package func suspend() -> Status {\n    if BROKEN { return .ok }\n"),
@@ -110,9 +115,8 @@ mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps t
          ("Slot/TimerWord.swift", "{ with(.cancelled).withNextGeneration.withoutPostponement }",
           "{ (BROKEN ? with(.cancelled) : with(.cancelled).withNextGeneration).withoutPostponement }"),
          C("a_bare_timer_says_that_its_handler_is_running"))
-mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "the short way answers OK while the handler runs",
-         (ENDING, "return word.isBusy ? .running : .ok\n      }\n    }\n    return .invalidHandle\n  }\n\n  @inline(never)\n  private func cancelSlowly",
-          "return word.isBusy && !BROKEN ? .running : .ok\n      }\n    }\n    return .invalidHandle\n  }\n\n  @inline(never)\n  private func cancelSlowly"),
+mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "answers OK while the handler runs",
+         (ENDING, "    Trace.note(.cancelled, self)\n    return isBusy ? .running : .ok", "    Trace.note(.cancelled, self)\n    return isBusy && !BROKEN ? .running : .ok"),
          C("a_bare_timer_says_that_its_handler_is_running"))
 
 # ---- Promises 3 to 6 -------------------------------------------------------------------------------------------------
@@ -121,23 +125,23 @@ mutation("tick-rounds-down", "3", "Wheel.tick", "rounds down",
          (WHEEL, "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
          C("the_poll_timeout_is_rounded_up", "a_host_driven_queue_reports_its_earliest"), W("WheelTests"))
 mutation("hints-count", "3", "collect, deliver", "exact deadlines are not compared: hints count",
-         [(PASS, "      if deadline > now {\n        outdated", "      if !BROKEN, deadline > now {\n        outdated"),
-          (DELIVERY, "guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {",
-           "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
+         [(BATCH, "if deadline <= now || word.hasWriter {", "if BROKEN || deadline <= now || word.hasWriter {"),
+          (DELIVERY, "guard word.isRunning, turn == .due, due <= now, due != .max else {",
+           "guard word.isRunning, turn == .due, BROKEN || due <= now, due != .max else {"),
           (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
            "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
          C("timers_that_are_moved_again_and_again_still_tick", "an_idle_timeout_comes_only_after_the_last_touch"), M())
 mutation("hints-and-rounds-down", "3", "the same, and Wheel.tick", "rounds down, and exact deadlines are not compared",
          [(WHEEL, "    guard time > 0 else { return 0 }\n", "    guard time > 0 else { return 0 }\n    if BROKEN { return UInt64(time) >> shift }\n"),
-          (PASS, "      if deadline > now {\n        outdated", "      if !BROKEN, deadline > now {\n        outdated"),
-          (DELIVERY, "guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {",
-           "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
+          (BATCH, "if deadline <= now || word.hasWriter {", "if BROKEN || deadline <= now || word.hasWriter {"),
+          (DELIVERY, "guard word.isRunning, turn == .due, due <= now, due != .max else {",
+           "guard word.isRunning, turn == .due, BROKEN || due <= now, due != .max else {"),
           (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
            "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
          I("just before a deadline"))
 mutation("deliver-hint", "3", "deliver", "the exact deadline is not compared there alone",
-         [(DELIVERY, "guard word.isRunning, turn == .due, deadline <= now, deadline != .max else {",
-           "guard word.isRunning, turn == .due, BROKEN || deadline <= now, deadline != .max else {"),
+         [(DELIVERY, "guard word.isRunning, turn == .due, due <= now, due != .max else {",
+           "guard word.isRunning, turn == .due, BROKEN || due <= now, due != .max else {"),
           (DELIVERY, "    let isDue = word.isRunning && deadline <= now && deadline != .max\n",
            "    let isDue = word.isRunning && (BROKEN || deadline <= now) && deadline != .max\n")],
          C("a_handler_can_postpone_a_timer_that_is_due_in_the_same_pass"), M())
@@ -148,8 +152,8 @@ mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
          ("Wheel/Placement.swift", "guard leeway > 0, deadline > 0", "guard !BROKEN, leeway > 0, deadline > 0"),
          C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"))
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
-         (DELIVERY, "slot.deadline = deadline.saturatingAdd(onGrid &+ 1, times: slot.period)",
-          "slot.deadline = BROKEN ? now.saturatingAdd(slot.period) : deadline.saturatingAdd(onGrid &+ 1, times: slot.period)"),
+         (DELIVERY, "to: deadline.saturatingAdd(onGrid &+ 1, times: slot.period), word)",
+          "to: BROKEN ? now.saturatingAdd(slot.period) : deadline.saturatingAdd(onGrid &+ 1, times: slot.period), word)"),
          C("a_hundred_ticks_of_two_milliseconds_do_not_drift", "missed_periods_give_one_tick"), M())
 mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period",
          (DELIVERY, "onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)",
@@ -181,7 +185,7 @@ mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a bus
           "    if replaced.isBusy, !BROKEN { return .running }\n    slot.dispose(control)\n"),
          C("release_of_a_busy_timer_answers_running"))
 mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that ran is not finalized",
-         (PASS, "    function(context)\n    drop()\n", "    function(context)\n    if !BROKEN { drop() }\n"),
+         ("Queue/Functions.swift", "    function(context)\n    drop()\n", "    function(context)\n    if !BROKEN { drop() }\n"),
          C("async_runs_once_then_finalizes"))
 mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
          ("Objects/NamedHandlers.swift", "    let entries = state.withLock { $0.entries }\n",
@@ -205,10 +209,10 @@ mutation("kept-none", "10", "ThreadCache.kept", "0",
          ("Threads/ThreadState.swift", "static var kept: Int { 28 }", "static var kept: Int { BROKEN ? 0 : 28 }"),
          S("a_call_that_is_held_up_never_reaches_the_next_timer_among_many"))
 mutation("id-not-checked", "10", "whileItLives", "the id is not checked",
-         ("Queue/QueueCore.swift", "return control.id == id ? body() : nil", "return BROKEN || control.id == id ? body() : nil"),
+         ("Queue/QueueCore.swift", "control.pinned { control.id == id ? body() : nil }", "control.pinned { BROKEN || control.id == id ? body() : nil }"),
          I("jump of a queue"))
-mutation("lookers-not-awaited", "10", "closeIfPossible", "does not wait for who looks",
-         (CLOSING, "    while lookers.load(", "    while !BROKEN, lookers.load("), I("jump of a queue"))
+mutation("pins-not-awaited", "10", "waitForPins", "does not wait for who uses the queue",
+         ("Queue/QueueControlBlock.swift", "    while isPinned {", "    while !BROKEN, isPinned {"), I("jump of a queue"))
 mutation("turn-version", "10, 12", "deliverBatch", "the slot's version is not compared",
          (PASS, "        version = slot.turnVersion\n", "        version = BROKEN ? nil : slot.turnVersion\n"),
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
@@ -227,7 +231,7 @@ mutation("target-gone-unnoticed", "11", "TimerRef.apply", "a target that has gon
 # ---- Promise 12 ------------------------------------------------------------------------------------------------------
 
 mutation("batch-not-sorted", "12", "collect", "the batch is not sorted",
-         (PASS, "if ready.count > 1 { ready.sortByTurn", "if !BROKEN, ready.count > 1 { ready.sortByTurn"),
+         (BATCH, "if ready.count > 1 { ready.sortByTurn", "if !BROKEN, ready.count > 1 { ready.sortByTurn"),
          C("ticks_due_in_one_pass_run_by_deadline", "equal_deadlines_run_in_the_order_of_activation"), M())
 mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not count",
          (READY, "Int32(bitPattern: a.startOrder &- b.startOrder) < 0", "!BROKEN && Int32(bitPattern: a.startOrder &- b.startOrder) < 0"),
@@ -236,11 +240,8 @@ mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted
          (READY, "    sortEqualDeadlinesByStartOrder(other)\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder(other) }\n"),
          W("ReadyItemTests"))
 mutation("rearm-same-generation", "7", "TimerRef.rearm", "a plain timer that is rescheduled keeps its generation",
-         (DIRECT, "new = word.withNextGeneration.withoutPostponement", "new = (BROKEN ? word : word.withNextGeneration).withoutPostponement"),
+         (DIRECT, "slot.store(due: due, word.withNextGeneration)", "slot.store(due: due, BROKEN ? word : word.withNextGeneration)"),
          C("every_accepted_change_gives_another_generation"), M())
-mutation("rearm-postponed", "4", "TimerRef.rearm", "a plain timer that is rescheduled keeps what it was postponed by",
-         (DIRECT, "new = word.withNextGeneration.withoutPostponement", "new = BROKEN ? word.withNextGeneration : word.withNextGeneration.withoutPostponement"),
-         M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
          (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
@@ -250,8 +251,8 @@ mutation("zero-delay-same-pass", "12", "deliver, until its limit", "re-armed at 
          ("Queue/QueueCore+VirtualTime.swift", "if passesHere == QueueCore.passesPerInstant {",
           "if passesHere == QueueCore.passesPerInstant, !BROKEN {"),
          C("a_thousand_passes_at_one_instant_are_the_limit"), M())
-mutation("functions-forgotten", "12", "hasFunctions", "those that were taken out do not count",
-         ("Queue/QueueCore+Functions.swift", "    !takenFunctions.isEmpty || functionsWait", "    !BROKEN && !takenFunctions.isEmpty || functionsWait"),
+mutation("functions-forgotten", "12", "Functions.isEmpty", "those that were taken out do not count",
+         ("Queue/Functions.swift", "var isEmpty: Bool { taken.isEmpty && !someWait", "var isEmpty: Bool { (BROKEN || taken.isEmpty) && !someWait"),
          C("one_function_at_a_time_of_a_hundred_thousand"))
 
 # ---- Promises 13 and 14 ----------------------------------------------------------------------------------------------
@@ -319,31 +320,31 @@ mutation("subtract-wraps", "17", "saturatingSubtract", "wraps",
 
 # ---- Promise 18, and protocols ---------------------------------------------------------------------------------------
 
-mutation("query-writes", "18", "TimerRef.image", "a query takes the writer bit, and puts it down",
-         (TIMER, "    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil",
-          "    if BROKEN, let word = beginWriting() { abandonWriting(word) }\n    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil"),
+mutation("query-writes", "18", "TimerRef.snapshot", "a query takes the writer bit, and puts it down",
+         (TIMER, "    let snapshot = slot.snapshot\n    return snapshot.word.isLive",
+          "    if BROKEN, let word = beginWriting() { abandonWriting(word) }\n    let snapshot = slot.snapshot\n    return snapshot.word.isLive"),
          I("queries beside a thread that stands"))
-mutation("query-ends-writing", "18", "TimerRef.image", "and ends as a writer that has changed something",
-         (TIMER, "    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil",
-          "    if BROKEN, let word = beginWriting() { endWriting(word) }\n    let image = slot.image\n    return image.word.isLive && image.version == version ? image : nil"),
+mutation("query-ends-writing", "18", "TimerRef.snapshot", "and ends as a writer that has changed something",
+         (TIMER, "    let snapshot = slot.snapshot\n    return snapshot.word.isLive",
+          "    if BROKEN, let word = beginWriting() { endWriting(word) }\n    let snapshot = slot.snapshot\n    return snapshot.word.isLive"),
          I("queries beside a thread that stands"))
 mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue",
-         ("Timer/TimerRef+Queries.swift", "    guard let word else { return nil }\n    guard word.isRunning else", "    guard let word else { return nil }\n    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n    guard word.isRunning else"),
+         ("Timer/TimerRef+Queries.swift", "    if control.isWall { return snapshot?.nextDeadline(control) }", "    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n    if control.isWall { return snapshot?.nextDeadline(control) }"),
          C("a_hundred_thousand_queries_bring_no_pass", "queries_leave_the_descriptor"))
 mutation("queue-deadline-wakes", "18", "QueueCore.nextDeadline", "wakes the queue",
          (HOST, "    let isInside = ThreadState.frames.holds(control)\n    let isDriving", "    if BROKEN { control.wake() }\n    let isInside = ThreadState.frames.holds(control)\n    let isDriving"),
          I("a query beside next_deadline"), C("queries_leave_the_descriptor"))
 mutation("query-lock-as-pass", "18", "QueueCore.nextDeadline", "takes the pass lock as a pass does",
-         (HOST, "takePassLock(forQuery: true)", "takePassLock(forQuery: !BROKEN)"),
+         (HOST, "passLock.take(forQuery: true)", "passLock.take(forQuery: !BROKEN)"),
          I("release beside next_deadline"))
-mutation("query-for-pass", "9, 18", "asPassIfWanted", "takes a query for a pass",
-         ("Queue/QueueCore.swift", "} else if passLock.load(ordering: .sequentiallyConsistent) == PassLock.pass {", "} else if BROKEN || passLock.load(ordering: .sequentiallyConsistent) == PassLock.pass {"),
+mutation("query-for-pass", "9, 18", "PassLock.takeIfWanted", "takes a query for a pass",
+         (PASS_LOCK, "if holder.load(ordering: .sequentiallyConsistent) == Holder.pass {", "if BROKEN || holder.load(ordering: .sequentiallyConsistent) == Holder.pass {"),
          I("release beside next_deadline"))
 mutation("deliver-passes-writer-over", "1, 3", "deliver", "passes over a timer with a writer",
-         (DELIVERY, "        backoff.pause()\n        word = slot.word\n        continue\n", "        if BROKEN {\n          WriterImages.finish(image.index)\n          return now\n        }\n        backoff.pause()\n        word = slot.word\n        continue\n"),
+         (DELIVERY, "        backoff.pause()\n        word = slot.word\n        continue\n", "        if BROKEN { return nil }\n        backoff.pause()\n        word = slot.word\n        continue\n"),
          I("and restart"))
-mutation("place-drops-writer", "1, 3", "QueueCore.place", "drops a timer with a writer",
-         (PASS, "      let image = slot.image\n      guard image.word.isRunning else { return }\n      wheel.place", "      if BROKEN { return }\n      let image = slot.image\n      guard image.word.isRunning else { return }\n      wheel.place"),
+mutation("place-drops-writer", "1, 3", "Wheel.place", "drops a timer with a writer",
+         (WHEEL, "    if word.isRunning { place(slot,", "    if word.isRunning, !BROKEN || !word.hasWriter { place(slot,"),
          I("and resume"))
 mutation("position-after-swap", "1, 3", "TimerRef.endWriting", "reads the position after the last swap only, and links then",
          (TIMER, "    guard isPlaced(by: time, control) else {",
@@ -354,10 +355,10 @@ mutation("flag-before-link", "1, 3", "TimerRef.endWriting", "the flag comes with
           "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      slot.link(into: control)\n      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n"),
          I("a restart and advance beside a restart"))
 mutation("inbox-looked-at-once", "1, 3", "armNextWakeUp", "the inbox is not looked at again after the time is stored",
-         (PASS, "      if control.inboxIsEmpty, !hasFunctions {", "      if BROKEN || control.inboxIsEmpty, !hasFunctions {"),
+         (PASS, "      if control.inboxIsEmpty, functions.isEmpty {", "      if BROKEN || control.inboxIsEmpty, functions.isEmpty {"),
          I("and create, precise, due"))
 mutation("arm-looks-once", "3, 17", "HostDriver.arm", "a wake-up that was overwritten is not made again",
-         (HOST, "if control.nextWakeUp != time ?? .max || control.stopsPoller(id)", "if !BROKEN && control.nextWakeUp != time ?? .max || control.stopsPoller(id)"),
+         (HOST_DRIVER, "if control.nextWakeUp != time ?? .max || control.stopsPoller(id)", "if !BROKEN && control.nextWakeUp != time ?? .max || control.stopsPoller(id)"),
          I("a step of the wall clock beside a pass"))
 mutation("position-not-put-back", "1, 3", "Wheel.move", "the position is not put back where a writer came meanwhile",
          (WHEEL, "guard let old, old < next ?? .max else { return }", "guard !BROKEN, let old, old < next ?? .max else { return }"),
@@ -365,39 +366,74 @@ mutation("position-not-put-back", "1, 3", "Wheel.move", "the position is not put
 mutation("earlier-not-looked-for", "1, 3", "Wheel.move", "does not look for a timer that has moved earlier meanwhile",
          (WHEEL, "guard let now = self.tick(of: slot, word), now < next", "guard !BROKEN, let now = self.tick(of: slot, word), now < next"),
          I("a reschedule beside a position that moves"))
-mutation("image-version-even", "18", "WriterImage.prepare", "the version is not made odd",
-         [(IMAGE, "imageVersion.store(imageVersion &+ 1 &+ (imageVersion & 1), ordering: .releasing)", "imageVersion.store(BROKEN ? imageVersion & ~1 : imageVersion &+ 1 &+ (imageVersion & 1), ordering: .releasing)"),
-          (IMAGE, "imageVersion.store(imageVersion &+ 1, ordering: .releasing)\n  }\n\n  @inline(never)", "imageVersion.store(BROKEN ? imageVersion : imageVersion &+ 1, ordering: .releasing)\n  }\n\n  @inline(never)")],
-         I("a query beside two reschedules"))
-mutation("image-version-once", "18", "WriterImage.read", "the second version is not looked at",
-         (IMAGE, "guard unsafe storage.pointee.imageVersion.load(ordering: .relaxed) == imageVersion else", "guard unsafe BROKEN || storage.pointee.imageVersion.load(ordering: .relaxed) == imageVersion else"),
-         I("a query beside two reschedules"))
-mutation("image-word-once", "18", "WriterImage.read", "the word is not looked at again",
-         (IMAGE, "guard current.hasWriter(of: word) else { return nil }", "guard BROKEN || current.hasWriter(of: word) else { return nil }"),
-         I("a query beside two reschedules"))
-mutation("record-read-once", "18", "TimerSlot.image", "a record without a writer is read once",
-         (IMAGE, "      let image = copy(word)\n      // Each change", "      let image = copy(word)\n      if BROKEN { return image }\n      // Each change"),
-         I("a query beside two reschedules"))
-mutation("shared-image-not-locked", "18", "WriterImages.shared", "two threads have it at once",
-         (IMAGE, "while sharedIsTaken.exchange(true", "while !BROKEN, sharedIsTaken.exchange(true"),
-         I("a query beside writers that share an image"))
-mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "does not call `noteEnd`",
-         (ENDING, "if state == .running { control.noteEnd(of: slot) }", "if state == .running, !BROKEN { control.noteEnd(of: slot) }"),
-         I("cancel ends run"))
-mutation("release-notes-no-end", "18", "TimerRef.release", "does not call `noteEnd`",
+mutation("record-read-once", "18", "TimerSlot.snapshot", "the record is read once",
+         (SNAPSHOT, "      if isUnchanged(since: snapshot) { break }", "      if BROKEN || isUnchanged(since: snapshot) { break }"),
+         I("queries beside"))
+mutation("due-not-allowed-for", "2, 18", "TimerSlot.store(due:)", "the postponement goes with the writer's end, and the deadline does not allow for it",
+         ("Slot/TimerSlot.swift", "    self.deadline = deadline\n    return word\n", "    self.deadline = BROKEN ? time : deadline\n    return BROKEN ? word.withoutPostponement : word\n"),
+         I("queries beside a restart"))
+mutation("due-read-once", "18", "exactDueTime", "the word is not looked at again",
+         (SNAPSHOT, "      if now == word { break }", "      if BROKEN || now == word { break }"),
+         I("queries beside"))
+mutation("former-not-kept", "2, 18", "FormerDueTime.of", "the time before the change is not looked for",
+         (SNAPSHOT, "if let due = FormerDueTime.of(self, word) { return due }", "if !BROKEN, let due = FormerDueTime.of(self, word) { return due }"),
+         I("queries beside suspend", "queries beside a long postponement"))
+mutation("former-of-any-writer", "2, 18", "FormerDueTime.of", "the time before a change that has ended passes for that before the next one",
+         (SNAPSHOT, "self.word.load(ordering: .relaxed) == word.writersOwn", "BROKEN || self.word.load(ordering: .relaxed) == word.writersOwn"),
+         I("a query beside a restart behind a long postponement"))
+mutation("generation-half-lost", "2", "advanceGeneration", "the half of the generation that is in the side record does not count on",
+         (TIMER, "      guard let sideRecord = slot.makeSideRecord() else { return false }\n      sideRecord.generationHigh &+= 1", "      guard let sideRecord = slot.makeSideRecord() else { return false }\n      if !BROKEN { sideRecord.generationHigh &+= 1 }"),
+         I("queries beside a restart by id"))
+mutation("generation-half-lost-surely", "2", "advanceGenerationSurely", "the same where a timer is suspended or cancelled",
+         (TIMER, "if word.endsHalf, let sideRecord = slot.makeSideRecord(fromReserve: true)", "if !BROKEN, word.endsHalf, let sideRecord = slot.makeSideRecord(fromReserve: true)"),
+         I("queries beside suspend"))
+mutation("start-order-of-threads", "12", "QueueControlBlock.nextStartOrder", "on a virtual queue activations are counted by thread",
+         ("Queue/QueueControlBlock.swift", "    isVirtual\n      ? unsafe storage.pointee.startOrder", "    isVirtual && !BROKEN\n      ? unsafe storage.pointee.startOrder"),
+         C("equal_deadlines_set_by_several_threads"))
+mutation("thread-by-pthread-self", "1", "ThreadNumber.current", "a thread is known by what pthread_self gives",
+         [("../CPlatform/thread_state_linux.c", '#include "thread_state.h"\n', '#include "thread_state.h"\n#include "platform.h"\n#include <pthread.h>\n'),
+          ("../CPlatform/thread_state_linux.c", "  thread_number_of_chime = __atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);",
+           "  thread_number_of_chime = BROKEN ? (uint64_t)pthread_self() : __atomic_add_fetch(&latest, 1, __ATOMIC_RELAXED);")],
+         C("a_bound_queue_refuses_a_new_thread", "a_thread_with_the_name_of_the_one"))
+mutation("errno-of-ticks", "1", "chime_call_tick", "errno is what a handler has left there",
+         [("../CPlatform/include/callback_guard.h", "#include <errno.h>\n", "#include <errno.h>\nstatic inline int chime_mutation(void);\n"),
+          ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_tick(function, tick, context);\n  errno = error;", "const int ended = chime_guarded_tick(function, tick, context);\n  if (!BROKEN) errno = error;")],
+         F("errno", "each_function_that_calls_back"))
+mutation("errno-of-functions", "1", "chime_call_function", "errno is what a finalizer has left there",
+         [("../CPlatform/include/callback_guard.h", "#include <errno.h>\n", "#include <errno.h>\nstatic inline int chime_mutation(void);\n"),
+          ("../CPlatform/include/callback_guard.h", "const int ended = chime_guarded_function(function, context);\n  errno = error;", "const int ended = chime_guarded_function(function, context);\n  if (!BROKEN) errno = error;")],
+         F("errno", "each_function_that_calls_back"))
+mutation("errno-of-the-allocator", "1, 19", "take_whole", "errno is what the allocator has left there",
+         [("../CPlatform/memory.c", '#include "memory.h"\n', '#include "memory.h"\n#include "platform.h"\n'),
+          ("../CPlatform/memory.c", "  errno = error;\n  if (whole == 0) give_account(bytes);", "  if (!BROKEN) errno = error;\n  if (whole == 0) give_account(bytes);")],
+         F("errno", "each_function"))
+mutation("errno-of-the-deallocator", "1, 19", "give_whole", "errno is what the host's deallocate has left there",
+         [("../CPlatform/memory.c", '#include "memory.h"\n', '#include "memory.h"\n#include "platform.h"\n'),
+          ("../CPlatform/memory.c", "  errno = error;\n  give_account(bytes);", "  if (!BROKEN) errno = error;\n  give_account(bytes);")],
+         F("errno", "each_function"))
+mutation("weak-queue-stays", "14", "WeakTimerCore.start", "a schedule that is refused leaves the loop's queue behind",
+         ("Objects/WeakTimerCore+Schedule.swift", "if status.isFailure, queue.isNew { loop", "if !BROKEN, status.isFailure, queue.isNew { loop"),
+         C("a_schedule_that_is_refused_leaves_no_queue_behind"))
+mutation("forever-holds-the-run", "17", "QueueCore.watchTimer", "a timer that never comes holds the run",
+         (WATCHING, "word.isRunning && slot.dueTime(word) != .max) && !slot.isBackground", "word.isRunning && (BROKEN || slot.dueTime(word) != .max)) && !slot.isBackground"),
+         C("run_returns_beside_a_timer_that_never_comes"))
+mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "the way by id does not call `noteEnd`",
+         (DIRECT, "return control.isWatching(slot) || Trace.isOn ? finishCancel", "return !BROKEN && control.isWatching(slot) || Trace.isOn ? finishCancel"),
+         I("cancel by id ends run"))
+mutation("release-notes-no-end", "18", "TimerRef.release", "the way by id does not call `noteEnd`",
          (ENDING, "    if word.isRunning { control.noteEnd(of: slot) }\n    // A side record", "    if word.isRunning, !BROKEN { control.noteEnd(of: slot) }\n    // A side record"),
-         I("release ends run"))
+         I("release by id ends run"))
 mutation("writer-notes-no-end", "18", "TimerRef.endWriting", "does not call `noteEnd`",
          (TIMER, "      let replaced = slot.endWriting(new)\n      control.noteEnd(of: slot)\n", "      let replaced = slot.endWriting(new)\n      if !BROKEN { control.noteEnd(of: slot) }\n"),
          I("ends run"))
 mutation("watched-word-once", "18", "watchTimer", "the word is not read again",
-         (HOST, "return (word.isLive && word.hasWriter", "return (BROKEN || word.isLive && word.hasWriter"), I("ends run"))
+         (WATCHING, "return (word.isLive && word.hasWriter", "return (BROKEN || word.isLive && word.hasWriter"), I("ends run"))
 mutation("watcher-not-woken", "18", "wakeWatcher", "does nothing",
-         (HOST, "    if watched == 0 { return }\n", "    if watched == 0 || BROKEN { return }\n"), I("another thread takes the last tick of run"))
+         (WATCHING, "    if watched == 0 { return }\n", "    if watched == 0 || BROKEN { return }\n"), I("another thread takes the last tick of run"))
 mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock during the pass is not looked for",
          (PASS, "      if control.stepIsPending { break }\n", "      if !BROKEN, control.stepIsPending { break }\n"), I("step of the wall clock"))
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
-         ("RunLoop/Loop+Running.swift", "      wantsOut.store(true, ordering: .relaxed)\n      state.wakeThread()\n      return .ok", "      wantsOut.store(true, ordering: .relaxed)\n      if !BROKEN { state.wakeThread() }\n      return .ok"),
+         ("RunLoop/Loop+Running.swift", "    state.withLock { $0.wakeThread() }\n    return .ok", "    state.withLock { if !BROKEN { $0.wakeThread() } }\n    return .ok"),
          I("stops of a run loop"))
 mutation("loop-end-unseen", "8", "Loop.makeQueue, add", "a queue that is made beside the loop's end does not see it",
          [("RunLoop/Loop+Queues.swift", "      if hasEnded { return }\n      for", "      if !BROKEN, hasEnded { return }\n      for"),
@@ -454,7 +490,7 @@ mutation("cancellation-points", "20", "withoutCancellation", "does nothing",
 # ---- Defects that were mended by reading -----------------------------------------------------------------------------
 
 mutation("record-due-again-forgotten", "1", "QueueCore.deliver", "the timer of a taken record that is due again between two slices is forgotten",
-         (DELIVERY, "if word.isLive, word.isBusy, givesRecords { endIsWanted = true }", "if !BROKEN, word.isLive, word.isBusy, givesRecords { endIsWanted = true }"),
+         (DELIVERY, "if word.isLive, word.isBusy, givesRecords { records.endIsWanted = true }", "if !BROKEN, word.isLive, word.isBusy, givesRecords { records.endIsWanted = true }"),
          C("a_timer_due_again_while_its_record_is_taken_is_not_forgotten"))
 mutation("front-behind", "3", "Wheel.insert", "does not correct the front",
          (WHEEL, "    } else if let known = fronts[level], known.bucket", "    } else if !BROKEN, let known = fronts[level], known.bucket"),
@@ -498,8 +534,7 @@ mutation("foreseen-for-ever", "13", "DispatchDriver.arm", "a source that goes on
           "if BROKEN ? next <= time && next > now : interval == .max && time != .max && old <= time && !hasFired { return }"),
          C("a_queue_whose_periodic_timers_have_ended"))
 mutation("captures-go-later", "8", "HandlerBox.start", "a Swift handler's captures go with a later pass of the queue",
-         [(DIRECT, "guard word.isLiveAlone(atHome: false)", "guard !BROKEN, word.isLiveAlone(atHome: false)"),
-          (ENDING, "slot.hasSideRecord || control.id == 0 {", "slot.hasSideRecord || control.id == 0 || BROKEN {"),
+         [(DIRECT, "guard word.isLiveAlone,", "guard !BROKEN, word.isLiveAlone,"),
           (ENDING, "|| control.id == 0 && handlerBox != nil {", "|| (control.id == 0 || BROKEN) && handlerBox != nil {")],
          W("aHandlersCapturesGoInTheReleasingCall"))
 mutation("arming-silent", "2", "TimerQueueArming.wait", "is not woken by a timer that starts",
@@ -516,15 +551,15 @@ mutation("arming-for-ever", "1", "TimerQueueArming.wait", "neither its limit nor
           (ARMING, "      } onCancel: {\n        bell.ring()", "      } onCancel: {\n        if !BROKEN { bell.ring() }")],
          W("untilArmedEndsWithItsLimitItsTaskAndItsQueue"))
 mutation("arming-queue-ends", "16", "VirtualDriver.close", "the end of the queue wakes nobody who waits for a timer",
-         [("Queue/QueueCore+VirtualTime.swift", "  func close() { notify() }", "  func close() { if !BROKEN { notify() } }"),
-          ("Queue/QueueCore+VirtualTime.swift", "  func wake(_ core: QueueCore) { notify() }", "  func wake(_ core: QueueCore) { if !BROKEN || !core.isClosing.load(ordering: .relaxed) { notify() } }")],
+         [(VIRTUAL_DRIVER, "  func close() { notify() }", "  func close() { if !BROKEN { notify() } }"),
+          (VIRTUAL_DRIVER, "  func wake(_ core: QueueCore) { notify() }", "  func wake(_ core: QueueCore) { if !BROKEN || !core.closing.hasBegun { notify() } }")],
          W("untilArmedEndsWithItsLimitItsTaskAndItsQueue"))
 mutation("background-watched", "1", "QueueCore.watchTimer", "waits for the earliest timer, in the background or not",
-         [(HOST, "let slot = earliest.isBackground ? timerInForeground : earliest", "let slot = earliest.isBackground && !BROKEN ? timerInForeground : earliest"),
-          (HOST, "&& slot.dueTime(word) != .max) && !slot.isBackground", "&& slot.dueTime(word) != .max) && (BROKEN || !slot.isBackground)")],
+         [(WATCHING, "let slot = earliest.isBackground ? timerInForeground : earliest", "let slot = earliest.isBackground && !BROKEN ? timerInForeground : earliest"),
+          (WATCHING, "&& slot.dueTime(word) != .max) && !slot.isBackground", "&& slot.dueTime(word) != .max) && (BROKEN || !slot.isBackground)")],
          C("run_does_not_wait_for_timers_in_the_background", "a_timer_in_the_background_may_end_the_run"))
 mutation("background-only", "1", "QueueCore.watchTimer", "waits for no timer behind one in the background",
-         (HOST, "    var found: TimerSlot?\n    var latest", "    if BROKEN { return nil }\n    var found: TimerSlot?\n    var latest"),
+         (WATCHING, "    var found: TimerSlot?\n    var latest", "    if BROKEN { return nil }\n    var found: TimerSlot?\n    var latest"),
          C("run_does_not_wait_for_timers_in_the_background", "a_timer_in_the_background_may_end_the_run"))
 mutation("background-stays", "1, 10", "SideRecordRef.reset", "a slot's next timer is in the background, too",
          ("Slot/SideRecordRef.swift", "    isBackground = false\n", "    if !BROKEN { isBackground = false }\n"),
@@ -542,25 +577,6 @@ mutation("release-waits-first", "1, 10", "TimerRef.releaseAndWait", "cancels and
          (ENDING, "  package func releaseAndWait(timeout: Int64) -> Status {\n",
           "  package func releaseAndWait(timeout: Int64) -> Status {\n    if BROKEN {\n      let waited = cancelAndWait(timeout: timeout)\n      return waited == .ok || waited == .ignored ? release() : waited\n    }\n"),
          C("release_and_wait_ends_with_its_timeout", "in_its_own_handler_release_and_wait_is_a_deadlock"))
-
-# ---- Bound queues: words that are changed by plain stores (P22) --------------------------------------------------------
-
-HOME = "Queue/QueueControlBlock+Home.swift"
-
-mutation("home-not-waited-for", "2", "leaveHome", "does not wait until the home thread changes no word",
-         (HOME, "while image.changesAtHome {", "while !BROKEN, image.changesAtHome {"), I("at home"))
-mutation("home-mark-is-enough", "2", "leaveHome", "the mark of another thread is taken for its end",
-         (HOME, "if index == 0 ||", "if BROKEN && home & QueueControlBlock.leavingBit != 0 || index == 0 ||"), I("at home"))
-mutation("home-not-looked-at", "2", "beginAtHome", "does not look whether the thread is at home",
-         (HOME, "if isHome(of: image) { return true }", "if BROKEN || isHome(of: image) { return true }"), I("at home"))
-mutation("home-not-left", "2", "wordToChange", "another thread changes a word without leaving home",
-         (TIMER, "    control.leaveHome()\n    var backoff", "    if !BROKEN { control.leaveHome() }\n    var backoff"), I("at home"))
-mutation("home-writes-unseen", "2", "beginWritingAtHome", "whoever looks does not see that the home thread writes",
-         ("Slot/TimerSlot+Word.swift", "store(word.written(by: image.index).bits", "store((BROKEN ? word : word.written(by: image.index)).bits"),
-         I("at home beside a query"))
-mutation("home-after-release", "8", "endHome", "a released queue keeps its home",
-         (CLOSING, "    control.endHome()", "    if !BROKEN { control.endHome() }"), I("at home beside release of the queue"))
-
 
 # ---- The pool ----------------------------------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ extension TimerSlot {
   private func dueTime(_ word: TimerWord, _ deadline: Int64) -> Int64 {
     if word.hasWriter, word.isLive {
       atomicMemoryFence(ordering: .acquiring)
-      if let due = FormerDueTime.of(self) { return due }
+      if let due = FormerDueTime.of(self, word) { return due }
     }
     return word.dueTime(deadline)
   }
@@ -108,11 +108,14 @@ extension TimerSlot {
 }
 
 /// When the timer was due whose writer is about to store a deadline that the word's postponement does not fit: for
-/// queries that find that writer. One timer at a time; its writer holds the lock for a few instructions.
+/// queries that find that writer. One timer at a time; its writer holds the lock for a few instructions, and a few more
+/// after its end, when another thread may be the timer's writer already: so the word says whose time it is.
 enum FormerDueTime: ProcessState {
   private static let lock = Locked(())
   /// The slot's index, + 1; 0 for none (P3, Sources/README.md).
   private static let slot = Atomic<UInt32>(0)
+  /// What that writer alone changes of the word, as it is until the writer's end.
+  private static let word = Atomic<UInt64>(0)
   private static let time = Atomic<Int64>(0)
 
   static func makeGlobals() { lock.withLock { _ in } }
@@ -125,7 +128,9 @@ enum FormerDueTime: ProcessState {
   /// Runs `change`, in which the slot's writer stores another deadline and ends the writing, where queries find `due`.
   static func keep<Result>(_ due: Int64, of slot: TimerSlot, _ change: () -> Result) -> Result {
     lock.withLock { _ in
-      time.store(due, ordering: .relaxed)
+      // With release order, too: whoever reads the next one's finds that the word has changed.
+      time.store(due, ordering: .releasing)
+      word.store(slot.word.writersOwn, ordering: .releasing)
       self.slot.store(slot.index &+ 1, ordering: .releasing)
       // The deadline is stored with release order: whoever reads the new one finds this.
       defer { self.slot.store(0, ordering: .releasing) }
@@ -133,9 +138,11 @@ enum FormerDueTime: ProcessState {
     }
   }
 
-  /// `nil` unless the slot's writer has left it here.
-  static func of(_ slot: TimerSlot) -> Int64? {
-    guard self.slot.load(ordering: .acquiring) == slot.index &+ 1 else { return nil }
+  /// `nil` unless the writer of that word has left it here.
+  static func of(_ slot: TimerSlot, _ word: TimerWord) -> Int64? {
+    guard self.slot.load(ordering: .acquiring) == slot.index &+ 1,
+      self.word.load(ordering: .relaxed) == word.writersOwn
+    else { return nil }
     return time.load(ordering: .relaxed)
   }
 }

@@ -48,8 +48,8 @@ extension TimerSlot {
     }
   }
 
-  /// One try of the same for a slot that is in the inbox, as most are that were used before, and has no home bit; false
-  /// if it is not, too.
+  /// One try of the same for a slot that is in the inbox, as most are that were used before; false if it
+  /// is not, too.
   @inline(__always)
   func publishOnce(_ state: TimerState, on control: QueueControlBlock, of queue: UInt64) -> Bool {
     let free = word
@@ -74,7 +74,7 @@ extension TimerSlot {
 
   // MARK: Writing
 
-  /// Becomes the timer's writer, sets flags in the word, and leaves an image of the timer for those who look meanwhile.
+  /// Becomes the timer's writer, and sets flags in the word.
   @inline(__always)
   func beginWriting(_ word: TimerWord, setting flags: UInt64 = 0) -> Bool {
     swap(word, for: word.setting(flags | TimerWord.writerBit))

@@ -159,6 +159,9 @@ struct TimerWord: Equatable {
   @inline(__always)
   var withoutPostponement: TimerWord { TimerWord(bits & 0xFFFF_FFFF) }
 
+  /// What nobody but a writer, or who swaps the word without one, changes: state, generation and postponement.
+  var writersOwn: UInt64 { bits & ~(0x1FF & ~7) }
+
   /// This word's state, generation, callback-pending flag and postponement, with the flags of `current` that others
   /// own: busy, inbox, enqueued and waited can change while there is a writer.
   @inline(__always)

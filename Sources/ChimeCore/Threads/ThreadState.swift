@@ -1,9 +1,8 @@
 internal import CPlatform
 import Synchronization
 
-/// What Chime keeps for a thread: a few free slots of the queues it uses, a counter of activations, the index of its
-/// image, and the chain of queues and timers whose callbacks it is inside. Made when first needed, freed when the
-/// thread ends.
+/// What Chime keeps for a thread: a few free slots of the queues it uses, a counter of activations, and the chain of
+/// queues and timers whose callbacks it is inside. Made when first needed, freed when the thread ends.
 @unsafe struct ThreadStorage {
   /// The innermost callback that this thread is inside; nil outside callbacks.
   var frame: UnsafeMutablePointer<Frame>?

@@ -2,7 +2,7 @@
 # Writes, from the declarations of a header and of those it includes, what cannot be forgotten when a function is added:
 #     probe.sh functions HEADER         the name of every function, one a line
 #     probe.sh program HEADER           a program (C and C++) that references each of them
-#     probe.sh uncalled HEADER FILE...  the functions that no FILE calls; fails if there is one
+#     probe.sh uncalled HEADER FILE...  the functions that no FILE calls or names as an argument; fails if there is one
 # HEADER is given to the preprocessor $CC -E -P -DCHIME_CDEF.
 set -eu
 what=$1
@@ -38,7 +38,7 @@ int main(void) {
 TAIL
   ;;
 uncalled)
-  missing=$(for name in $(functions); do grep -q "\b$name(" "$@" || echo "$name"; done)
+  missing=$(for name in $(functions); do grep -q "\b$name[(,]" "$@" || echo "$name"; done)
   if [ -n "$missing" ]; then
     echo "not called by the suite:" $missing
     exit 1

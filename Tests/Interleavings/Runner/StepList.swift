@@ -51,7 +51,7 @@ final class StepList {
   /// A timer's word.
   private static func word(_ bits: UInt64) -> String {
     let states = ["free", "idle", "running", "suspended", "finished", "cancelled", "released", "?"]
-    let flags = zip(["busy", "writer", "inbox", "callback pending", "enqueued", "waited", "home"], 3...)
+    let flags = zip(["busy", "writer", "inbox", "callback pending", "enqueued", "waited"], 3...)
       .filter { bits >> $0.1 & 1 != 0 }.map(\.0)
     let generation = TimerWord(bits).generation
     return ([states[Int(bits & 7)]] + flags + ["\(generation)"]).joined(separator: "+")

@@ -8,8 +8,8 @@
  * run beside the passes, and a callback's end and a disposal set the flag of a timer that nobody writes, then link: the
  * end reads the timer again after that and announces what it finds, the disposal wakes. THREE: a third writer.
  *
- * After every pass the timer is where the next pass finds it (`visible`), also while a writer owns its record, and at
- * the end nothing that runs is left behind; nor a slot that was released.
+ * After every pass the timer is where the next pass finds it (`visible`), or has a writer, who looks at the end where it
+ * is; and at the end nothing that runs is left behind; nor a slot that was released.
  *
  * Mutations (-D): POSITION_AFTER_CAS, NO_PUT_BACK, SKIP_WRITER, OUTDATED_SKIPS, START_ORDER_DROPS, NO_SECOND_LOOK,
  * WAKE_BEFORE_PUSH, WORD_BEFORE_LINK, ADMIT_SKIPS, END_SKIPS; with CONCURRENT NO_REREAD,
@@ -30,12 +30,10 @@
 #define STEP 1
 #endif
 
-/* The word. `image*`: what the record was before the writer began; the writer's image, see image.pml. */
+/* The word, which says until a writer's end what it said before; see query.pml. */
 bool running, writer, inbox, busy;
 byte postponed; /* no separate record: the deadline belongs to the word */
 byte deadline;  /* of the record */
-bool image_running;
-byte image_deadline;
 #ifdef START_ORDER_DROPS
 bit start_order;
 #endif
@@ -63,13 +61,8 @@ bool released, disposed; /* what was released is disposed of once, behind its ca
 #define elsewhere false
 #endif
 
-/* The image is nobody's without a writer. */
-#define let_go writer = false; image_running = false; image_deadline = 0
-
-/* The timer as the last completed operation left it. */
-#define runs     (writer -> image_running : running)
-#define due_at   (writer -> image_deadline : deadline)
-#define visible  (!runs || (position != 0 && position <= due_at) || inbox || in_batch || busy || elsewhere)
+/* Whoever is writing it looks where it is, at the end. */
+#define visible (!running || writer || (position != 0 && position <= deadline) || inbox || in_batch || busy || elsewhere)
 
 inline wake() {
   /* An exchange: whoever takes the time away wakes the queue. */
@@ -126,7 +119,7 @@ proctype Writer(bool restarts; byte only) {
     /* Whoever meets the flag of a timer that nobody writes knows that a pass finds it. */
     assert(!inbox || linked || taken);
 #endif
-    writer = true; image_running = running; image_deadline = deadline;
+    writer = true;
     changes = restarts || starts != running;
     links = starts && !restarts && !inbox;
     if :: links -> inbox = true :: else fi
@@ -140,7 +133,7 @@ proctype Writer(bool restarts; byte only) {
   if
   :: releases ->
      /* While it is busy the slot is left to the handler's end; otherwise it stays this thread's. */
-     atomic { running = false; released = true; writer = !busy; push = writer; image_running = false; image_deadline = 0 }
+     atomic { running = false; released = true; writer = !busy; push = writer }
      if
      :: push ->
         atomic { writer = false; links = !inbox; inbox = true }
@@ -165,11 +158,11 @@ proctype Writer(bool restarts; byte only) {
   :: !changes ->
      /* It is ignored. Between flag and link a handler's end may have met the flag, and woken a pass in vain. */
      atomic {
-       push = inbox && image_running;
+       push = inbox && running;
 #ifdef ABANDON_SENT
        push = push && links;
 #endif
-       let_go
+       writer = false
      }
 #ifndef ABANDON_SILENT
      if
@@ -203,7 +196,7 @@ proctype Writer(bool restarts; byte only) {
 #ifdef WORD_BEFORE_LINK
   /* As it was before: the flag with the final compare-and-swap, then the link. */
   atomic {
-    running = starts; let_go;
+    running = starts; writer = false;
     links = push && !inbox;
     if :: links -> inbox = true :: else fi
   }
@@ -215,7 +208,7 @@ proctype Writer(bool restarts; byte only) {
   /* The pass may take the slot out again before the word is next_wake_up: then the swap fails, and it is linked anew. */
   do
   :: atomic { push && !inbox -> inbox = true } linked = true
-  :: atomic { !push || inbox -> running = starts; let_go; break }
+  :: atomic { !push || inbox -> running = starts; writer = false; break }
   od;
 #endif
 #ifdef POSITION_AFTER_CAS
@@ -257,7 +250,7 @@ end: atomic { handed -> handed = false; visits++; dead = released }
   :: dead ->
      atomic {
        if
-       :: !busy && !writer && !disposed -> writer = true; image_running = false; owns = true
+       :: !busy && !writer && !disposed -> writer = true; owns = true
        :: else
        fi
      }
@@ -275,13 +268,13 @@ end: atomic { handed -> handed = false; visits++; dead = released }
           if
           :: deadline > now -> sends = true
           :: else ->
-             writer = true; busy = true; image_running = running; image_deadline = deadline; claimed = true;
+             writer = true; busy = true; claimed = true;
              assert(ticks < 4); ticks++
           fi
        fi
      }
      if
-     :: claimed -> atomic { running = false; let_go }
+     :: claimed -> atomic { running = false; writer = false }
      :: else
      fi
   fi;
@@ -291,7 +284,7 @@ handler:
      atomic {
        busy = false;
        if
-       :: released -> writer = true; image_running = false; owns = true
+       :: released -> writer = true; owns = true
 #ifdef END_SKIPS
        :: !released -> sends = running
 #else
@@ -320,7 +313,7 @@ handler:
 #ifdef REREAD_SKIPS
        :: !writer && running -> due = deadline
 #else
-       :: runs -> due = due_at
+       :: running -> due = deadline
 #endif
 #ifndef REREAD_ALIVE
        :: !writer && released -> due = 0
@@ -364,7 +357,6 @@ inline move(to) {
           /* A writer may have relied on any position that was there: back to the earliest of them. */
           if
           :: was != 0 && (next == 0 || was < next) -> next = was
-          :: image_running && (next == 0 || image_deadline < next) -> next = image_deadline
           :: else -> break
           fi
 #endif
@@ -376,12 +368,11 @@ inline move(to) {
   next = 0; was = 0
 }
 
-/* Where the timer belongs by the word, or by the writer's image. */
+/* Where the timer belongs, by the record as it is at this moment. */
 inline place_it() {
   atomic {
     if
-    :: writer && image_running -> at = image_deadline
-    :: !writer && running -> at = deadline
+    :: running -> at = deadline
     :: else -> at = 0
     fi
   }
@@ -453,10 +444,10 @@ inline deliver() {
   :: atomic { !writer && running && deadline > now -> skip } place_it(); break
   :: atomic {
        !writer && running && deadline <= now ->
-       writer = true; busy = true; image_running = running; image_deadline = deadline; claimed = true;
+       writer = true; busy = true; claimed = true;
        assert(ticks < 4); ticks++
      }
-     atomic { running = false; let_go }
+     atomic { running = false; writer = false }
      /* The handler, which may ask for the next deadline: that takes the inbox in. */
      if
 #ifndef THREE
@@ -492,7 +483,11 @@ inline collect() {
      position = 0; /* then one fence */
      atomic {
 #ifdef START_ORDER_DROPS
-       seen_start_order = start_order;
+       /* What the writer has stored may be on its way still. */
+       if
+       :: seen_start_order = start_order
+       :: writer -> seen_start_order = 1 - start_order
+       fi;
 #endif
        if
 #ifdef SKIP_WRITER
@@ -593,7 +588,7 @@ end: atomic {
      take_inbox();
      find_earliest(first);
      assert(visible);
-     assert(!runs || inbox || first <= due_at);
+     assert(!running || writer || inbox || first <= deadline);
      first = 0
 #endif
   od

@@ -177,49 +177,72 @@ def start_order(drops=True):
     return [writer, advance], {"position": 5, "word": 0, "start_order": 0}, lambda r: r == (5, "dropped")
 
 
-def image(odd=REL, field=REL, even=REL, fence=ACQ, first=ACQ):
-    """P3. One operation, and what a query reads of it: the record while seq is odd, else the image."""
+def due_time(field=REL, fence=ACQ):
+    """P3. A writer stores the deadline less the postponement in the word, which stays (3), and ends; a query adds up what it
+    reads. 10 is before the change, 20 after it."""
     def writer():
-        yield W("seq", 1, odd)
-        yield U("word", lambda old: 1 if old == 0 else None, SC)
-        yield W("image", 7)  # the record's field, copied
-        yield W("seq", 2, even)
-        yield W("record", 8, field)
-        yield W("word", 2, SC)
+        yield U("word", lambda old: (3, 1) if old == (3, 0) else None, SC)
+        yield W("deadline", 17, field)
+        yield U("word", lambda old: (3, 2), SC)
+        yield U("word", lambda old: (0, 3), SC)  # the next one, on a word without a postponement
+        yield W("deadline", 30, field)
 
     def reader():
-        if (yield R("word", ACQ)) != 1:
-            return None
-        before = yield R("seq", first)
-        if (yield R("word", ACQ)) != 1:
-            return None
-        value = yield R("record" if before & 1 else "image")
+        word = yield R("word", ACQ)
+        value = yield R("deadline")
         if fence:
             yield F(fence)
-        return value if before == (yield R("seq")) else None
-    return [writer, reader], {"seq": 0, "word": 0, "image": 0, "record": 7}, lambda r: r[1] not in (None, 7)
+        if word != (yield R("word", ACQ)) or word[0] == 0:
+            return None
+        return word[0] + value
+    return [writer, reader], {"word": (3, 0), "deadline": 7}, lambda r: r[1] not in (None, 10, 20)
 
 
-def image_again(odd=REL, first=ACQ):
-    """P3. A writer's next operation on the timer, another thread's between them: seq is the next one's, odd."""
+def former(time=REL, slot=REL, field=REL, fence=ACQ):
+    """P3. A writer leaves the time before its change where queries find it, then stores a deadline that the word does not
+    fit; it ends, and takes it away. 7 is before, and 8 with the word of its end only."""
     def writer():
-        yield W("record", 8, REL)  # the first operation, which has filled its image
-        yield U("word", lambda old: 0, SC)
-        yield W("seq", 3, odd)
         yield U("word", lambda old: 1, SC)
+        yield W("time", 7, time)
+        yield W("slot", 1, slot)
+        yield W("deadline", 8, field)
+        yield U("word", lambda old: 2, SC)
+        yield W("slot", 0, REL)
 
     def reader():
-        before = yield R("seq", first)
-        if before != 3 or (yield R("word", ACQ)) != 1:
-            return None
-        value = yield R("record")
+        word = yield R("word", ACQ)
+        value = yield R("deadline")
+        if word == 1:
+            if fence:
+                yield F(fence)
+            if (yield R("slot", ACQ)):
+                value = yield R("time")
         yield F(ACQ)
-        return value if before == (yield R("seq")) else None
-    return [writer, reader], {"seq": 2, "word": 1, "record": 7}, lambda r: r[1] == 7
+        return (word, value) if word == (yield R("word", ACQ)) else None
+    return [writer, reader], {"word": 0, "time": 0, "slot": 0, "deadline": 7}, \
+        lambda r: r[1] is not None and r[1] not in ((0, 7), (1, 7), (2, 8))
+
+
+def former_of_another(time=REL):
+    """P3. The next writer that leaves a time there, of another timer, behind the same lock."""
+    def writer():
+        yield U("word", lambda old: 2, SC)
+        yield W("lock", 0, REL)
+
+    def another():
+        if (yield R("lock", ACQ)) == 0:
+            yield W("time", 99, time)
+
+    def reader():
+        word = yield R("word", ACQ)
+        value = yield R("time")
+        yield F(ACQ)
+        return value if word == 1 and word == (yield R("word", ACQ)) else None
+    return [writer, another, reader], {"word": 1, "lock": 1, "time": 7}, lambda r: r[2] == 99
 
 
 def deadline(field=REL, fence=ACQ):
-    """A reader that compares the word twice, against a writer that changes the deadline in between."""
+    """P3b. A reader that compares the word twice, against a writer that changes the deadline in between."""
     def writer():
         yield U("word", lambda old: 1, SC)  # the writer bit
         yield W("deadline", 8, field)
@@ -268,22 +291,6 @@ def watched(store=SC, look=SC, load=SC):
         yield U("word", lambda old: 0, SC)
         return (yield R("watched", load))
     return [runner, ender], {"watched": 0, "word": 1}, lambda r: r == (1, 0)
-
-
-def home(barrier=True):
-    """P22. The home thread says that it changes a word, then looks whether it is at home; another one marks that it is not,
-    then looks whether a word is being changed. The latter's membarrier is a fence in both."""
-    def at_home():
-        yield W("changes", 1, REL)
-        if barrier:
-            yield F(SC)
-        return (yield R("home"))
-
-    def another():
-        yield U("home", lambda old: 0, SC)
-        yield F(SC)
-        return (yield R("changes", ACQ))
-    return [at_home, another], {"changes": 0, "home": 1}, lambda r: r == (1, 0)
 
 
 def pin(check=SC, look=SC):
@@ -384,12 +391,15 @@ ROWS = [
     ("", position(word=ACQ, place=ACQ), "acquire loads behind the fence", None, False),
     ("P2 start order, position", start_order(), "an item whose start order differs is dropped", True, True),
     ("", start_order(drops=False), "it is placed", False, False),
-    ("P3 image", image(), "as in the table", False, False),
-    ("", image(field=RLX), "fields stored relaxed", True, False),
-    ("", image(fence=None), "no acquire fence", True, False),
-    ("", image(even=RLX), "even seq stored relaxed", True, False),
-    ("P3 image, next operation", image_again(), "odd seq stored with release", False, False),
-    ("", image_again(odd=RLX), "odd seq stored relaxed", None, False),
+    ("P3 due time beside a writer", due_time(), "deadline stored with release", False, False),
+    ("", due_time(field=RLX), "stored relaxed", True, False),
+    ("", due_time(fence=None), "no acquire fence", True, False),
+    ("P3 former due time", former(), "deadline and slot stored with release", False, False),
+    ("", former(field=RLX), "deadline stored relaxed", True, False),
+    ("", former(slot=RLX, time=RLX), "slot and time stored relaxed", True, False),
+    ("", former(fence=None), "no acquire fence", True, False),
+    ("P3 former due time, the next", former_of_another(), "time stored with release", False, False),
+    ("", former_of_another(time=RLX), "time stored relaxed", True, False),
     ("Word read twice, deadline", deadline(), "field stored with release", False, False),
     ("", deadline(field=RLX), "relaxed, as in version 0.1.2", True, False),
     ("", deadline(fence=None), "no acquire fence", True, False),
@@ -401,8 +411,6 @@ ROWS = [
     ("", watched(look=ACQ), "word loaded with acquire", True, False),
     ("P7 pin", pin(), "all sc", False, False),
     ("", pin(look=ACQ), "pins loaded with acquire", True, False),
-    ("P22 home", home(), "the barrier's fence in both threads", False, False),
-    ("", home(barrier=False), "without the barrier in the home thread", True, True),
     ("P13b step, next wake-up", step(), "all sc but the first look", False, False),
     ("", step(store=REL), "flag stored with release", True, False),
     ("", step(take=RLX), "flag taken relaxed", True, False),

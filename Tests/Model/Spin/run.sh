@@ -65,16 +65,15 @@ pool() {
   check pool error -DTIMES -DTURN_SILENT
 }
 
-image() {
-  check image clean
-  check image clean -DIDLE
-  for mutation in WORD_ONCE NO_SECOND_SEQ NOT_ODD COPY_BEFORE_SWAP CHANGE_BEFORE_EVEN; do
-    check image error -D$mutation
+query() {
+  check query clean
+  check query clean -DSNAPSHOT
+  for mutation in NO_ALLOWANCE NO_KEEPING KEPT_LATE FORGOTTEN_FIRST KEPT_FOR_ALL WORD_ONCE; do
+    check query error -D$mutation
   done
-  check image deep -DSEQ_RESET
-  check image deep -DWORD_LAST -DOPERATIONS=3
-  check image deep -DIDLE -DWORD_BETWEEN
-  check image error -DIDLE -DFIELDS_ONCE
+  for mutation in FIELDS_ONCE WORD_BETWEEN WORD_LAST WRITER_PASSES; do
+    check query error -DSNAPSHOT -D$mutation
+  done
 }
 
 lifecycle() {
@@ -127,14 +126,7 @@ reserve() {
   check reserve error -DLIST -DLINK_LAST
 }
 
-home() {
-  check home clean
-  for mutation in NO_BARRIER NO_WAIT NO_LOOK NO_MARK MARK_IS_ENOUGH ENDS_EARLY; do
-    check home error -D$mutation
-  done
-}
-
-for model in "${@:-inbox image lifecycle run waits pin pool files reserve home}"; do
+for model in "${@:-inbox query lifecycle run waits pin pool files reserve}"; do
   for each in $model; do "$each"; done
 done
 echo "$passed passed, $failed failed"

@@ -1,7 +1,6 @@
 /*
- * homes_storm.c - the thread that made a bound queue changes a timer of it at the moment at which another thread is the first
- * other one to do so: neither change is lost. Promises 1 and 2. (All interleavings, without the processor's part:
- * Tests/Interleavings, "at home".)
+ * bound_storm.c - the thread that a host-driven queue is bound to changes a timer at the moment at which another thread does:
+ * neither change is lost. Promises 1 and 2. (All interleavings: Tests/Interleavings, the pairs of calls.)
  */
 #include "harness.h"
 
@@ -17,7 +16,7 @@ typedef struct visit {
 static chime_status restart(chime_timer_t timer) { return chime_timer_restart(timer, NULL); }
 static chime_status (*const calls[])(chime_timer_t) = {chime_timer_cancel, chime_timer_release, restart,
                                                        chime_timer_suspend};
-enum { CALLS = sizeof calls / sizeof calls[0], AT_HOME = 3, MEETINGS = 20000 };
+enum { CALLS = sizeof calls / sizeof calls[0], OF_THE_OWNER = 3, MEETINGS = 20000 };
 
 static void never(const chime_tick *tick, void *context) { (void)tick, (void)context; }
 
@@ -45,22 +44,22 @@ static uint64_t generation_or_none(chime_timer_t timer) {
 
 /* One meeting; the pauses move the two calls against each other. */
 static void meet(csuite *t, visit *v, int round) {
-  chime_status (*at_home)(chime_timer_t) = calls[round % AT_HOME];
+  chime_status (*own)(chime_timer_t) = calls[round % OF_THE_OWNER];
   chime_queue_t queue = 0;
   chime_timer_t other = 0;
   EXPECT_OK(chime_queue_create(CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_BOUND), &queue));
   EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, never, NULL, NULL, &v->timer));
   uint64_t before = generation_or_none(v->timer);
-  v->call = calls[round / AT_HOME % CALLS];
+  v->call = calls[round / OF_THE_OWNER % CALLS];
   store(&v->asked, round);
-  for (int pause = round / (AT_HOME * CALLS) % 200; pause > 0; pause--) load(&v->done);
-  chime_status status = at_home(v->timer);
+  for (int pause = round / (OF_THE_OWNER * CALLS) % 200; pause > 0; pause--) load(&v->done);
+  chime_status status = own(v->timer);
   EXPECT_OK(chime_timer_after(queue, CHIME_HOUR, never, NULL, NULL, &other));
   EXPECT_OK(chime_timer_cancel(other));
   await_round(&v->done, round, &v->is_over);
   int is_released = generation_or_none(v->timer) == UINT64_MAX;
-  int releases = (at_home == chime_timer_release && status == CHIME_OK) +
-                 (v->call == chime_timer_release && v->status == CHIME_OK);
+  int releases =
+      (own == chime_timer_release && status == CHIME_OK) + (v->call == chime_timer_release && v->status == CHIME_OK);
   EXPECT_EQ(releases, is_released);
   int changes = (status == CHIME_OK) + (v->status == CHIME_OK);
   if (!is_released) EXPECT_EQ(generation_or_none(v->timer), before + (uint64_t)changes);
@@ -68,7 +67,7 @@ static void meet(csuite *t, visit *v, int round) {
   EXPECT_OK(chime_queue_release(queue));
 }
 
-TEST(a_change_at_home_and_a_change_of_another_thread_are_both_made) {
+TEST(changes_of_the_bound_thread_and_of_another_are_both_made) {
   visit v = {0};
   pthread_t other;
   if (!spawn(t, &other, come, &v)) return;
