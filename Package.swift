@@ -42,6 +42,7 @@ let package = Package(
   products: [
     .library(name: "Chime", targets: ["Chime"]),
     .library(name: "ChimeRunLoop", targets: ["ChimeRunLoop"]),
+    .library(name: "ChimeCompat", targets: ["ChimeCompat"]),
     // Not "chime": libChime and libchime would be one file on a Mac.
     .library(name: "chime-c", type: .dynamic, targets: ["ChimeC", "ChimeExports"]),
   ],
@@ -49,7 +50,9 @@ let package = Package(
     .systemLibrary(name: "CChime", path: "include"),
     .target(name: "CPlatform", exclude: ["embedded_runtime.c", "memory.c"]),
     .target(name: "ChimeCore", dependencies: ["CPlatform"], swiftSettings: coreSettings),
-    .target(name: "Chime", dependencies: ["ChimeCore"], swiftSettings: swiftSettings),
+    .target(name: "CSwiftTasks"),
+    .target(name: "Chime", dependencies: ["ChimeCore", "CSwiftTasks"], swiftSettings: swiftSettings),
+    .target(name: "ChimeCompat", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
     .target(
       name: "ChimeC", dependencies: ["CChime", "ChimeCore"], exclude: ["exports.map"], swiftSettings: swiftSettings),
     .target(name: "ChimeRunLoop", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
@@ -58,10 +61,12 @@ let package = Package(
       name: "ChimeTestSupport", dependencies: ["Chime", "ChimeCore"], path: "Tests/Support",
       swiftSettings: swiftSettings),
     .testTarget(
-      name: "ChimeCoreTests", dependencies: ["Chime", "ChimeCore", "ChimeTestSupport"], path: "Tests/Core",
+      name: "ChimeCoreTests", dependencies: ["Chime", "ChimeCompat", "ChimeCore", "ChimeTestSupport"],
+      path: "Tests/Core",
       swiftSettings: swiftSettings),
     .testTarget(
-      name: "ChimeTests", dependencies: ["Chime", "ChimeCore", "ChimeRunLoop", "ChimeTestSupport"], path: "Tests/API",
+      name: "ChimeTests", dependencies: ["Chime", "ChimeCompat", "ChimeCore", "ChimeRunLoop", "ChimeTestSupport"],
+      path: "Tests/API",
       swiftSettings: swiftSettings),
     .target(
       name: "CModel", dependencies: ["ChimeC"], path: "Tests/Model",

@@ -1,12 +1,13 @@
-"""Every public symbol of Chime and ChimeRunLoop has a doc comment that begins with a sentence.
+"""Every public symbol of the Swift modules has a doc comment that begins with a sentence. That of a function names each
+of its parameters, and says what it throws if it does. Every type of Chime is in a topic of its catalogue.
 
 `swift build` comes first. Reads the symbol graphs of the built modules. Left out is what the compiler makes (==, hash(into:), allCases, rawValue)
 and what a protocol documents: it is not declared in the sources.
 """
-import json, pathlib, subprocess, sys, tempfile
+import json, pathlib, re, subprocess, sys, tempfile
 
 root = pathlib.Path(__file__).resolve().parent.parent
-modules = ("ChimeCore", "Chime", "ChimeRunLoop")
+modules = ("ChimeCore", "Chime", "ChimeRunLoop", "ChimeCompat")
 # Where a doc comment could only repeat the name.
 derived = {"init(rawValue:)", "rawValue", "==(_:_:)", "hash(into:)", "hashValue", "allCases", "AllCases", "RawValue"}
 
@@ -20,12 +21,32 @@ target = json.loads(output("swift", "-print-target-info"))["target"]["unversione
 tools = pathlib.Path(json.loads(output("swift", "-print-target-info"))["paths"]["runtimeResourcePath"])
 extract = tools.parent.parent / "bin/swift-symbolgraph-extract"
 
+# Functions whose parameters are operands, and what Swift prescribes.
+operators = re.compile(r"^[^a-zA-Z_]+\(")
+types = {"swift.class", "swift.struct", "swift.enum", "swift.protocol", "swift.typealias", "swift.func"}
+catalogue = (root / "Sources/Chime/Chime.docc/Chime.md").read_text()
+
+
+def missing(symbol, text):
+    """What the comment of a function does not say."""
+    name = symbol["names"]["title"]
+    if "functionSignature" not in symbol or operators.match(name.split(".")[-1]):
+        return
+    for parameter in symbol["functionSignature"].get("parameters", []):
+        label = parameter.get("internalName", parameter["name"])
+        if not re.search(rf"^- Parameter {label}:|^  - {label}:", text, re.MULTILINE):
+            yield f"parameter {label}"
+    if any(part["spelling"] in ("throws", "rethrows") for part in symbol["declarationFragments"]):
+        if "- Throws:" not in text:
+            yield "throws"
+
+
 undocumented, documented = [], 0
 with tempfile.TemporaryDirectory() as directory:
     for module in modules:
         output(
             extract, "-module-name", module, "-target", target, "-I", binaries / "Modules", "-I", root / "include",
-            "-I", root / "Sources/CPlatform/include",
+            "-I", root / "Sources/CPlatform/include", "-I", root / "Sources/CSwiftTasks/include",
             "-minimum-access-level", "public", "-skip-synthesized-members", "-skip-inherited-docs",
             "-output-dir", directory,
         )
@@ -37,21 +58,30 @@ with tempfile.TemporaryDirectory() as directory:
             if symbol["kind"]["identifier"] == "swift.extension":
                 continue
             lines = [line["text"] for line in symbol.get("docComment", {}).get("lines", [])]
+            gaps = []
             if lines and lines[0].strip() and not lines[0].lstrip().startswith("- "):
                 documented += 1
-                continue
+                gaps += missing(symbol, "\n".join(lines))
+                path_components = symbol["pathComponents"]
+                is_type = symbol["kind"]["identifier"] in types and len(path_components) == 1
+                if is_type and path.name in ("Chime.symbols.json", "ChimeCore.symbols.json"):
+                    if f"``{path_components[0]}``" not in catalogue:
+                        gaps.append("in no topic")
+                if not gaps:
+                    continue
             location = symbol.get("location")
             if location is None:  # made by the compiler
                 continue
             file = location["uri"].removeprefix("file://")
             file = pathlib.Path(file).relative_to(root) if file.startswith(str(root)) else file
             place = f"{file}:{location['position']['line'] + 1}"
-            undocumented.append(f"{place}: {path.name.split('.')[0]}: {'.'.join(symbol['pathComponents'])}")
+            undocumented.append(
+                f"{place}: {path.name.split('.')[0]}: {'.'.join(symbol['pathComponents'])}: {', '.join(gaps) or 'nothing'}")
 
 if documented < 100:
     sys.exit(f"only {documented} public symbols were found: were the modules built?")
 for line in sorted(undocumented):
     print(line)
 if undocumented:
-    sys.exit(f"{len(undocumented)} public symbols have no doc comment, or one without a sentence")
-print(f"all {documented} public symbols have one")
+    sys.exit(f"{len(undocumented)} public symbols have no doc comment, or one that does not say all")
+print(f"all {documented} public symbols have one, with parameters, errors and topics")

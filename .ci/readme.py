@@ -14,6 +14,7 @@ root = pathlib.Path(__file__).resolve().parent.parent
 work = root / ".build-readme"
 pages = [root / name for name in ("README.md", "include/README.md", "Sources/README.md", "Tests/Clients/README.md")]
 pages += sorted((root / "Sources/Chime/Chime.docc").glob("*.md"))
+pages += sorted((root / "Sources/ChimeRunLoop/ChimeRunLoop.docc").glob("*.md"))
 not_run = "sh", "mermaid", "cmake", "swift-package", "text"
 
 
@@ -91,7 +92,8 @@ def run_lua(page, text, expected):
 
 
 def run_swift(programs):
-    """Each program is a target named after its page; it imports Chime if it does not say so itself.
+    """Each program is a target named after its page; it imports Chime if it does not say so itself. All are compiled in
+    Swift 6 language mode with strict memory safety, and a warning is an error.
 
     Programs that import AsyncAlgorithms are left out, by name, when that package cannot be fetched.
     """
@@ -100,9 +102,9 @@ def run_swift(programs):
         programs = [program for program in programs if not needs_algorithms(program)]
         if not make_package(programs):
             sys.exit("the package of all programs cannot be resolved")
-    run("swift", "build", "--package-path", work / "swift")
+    run("swift", "build", "--package-path", work / "programs")
     for name, (_, _, expected) in zip(names(programs), programs):
-        run(work / "swift/.build/debug" / name, expected=expected)
+        run(work / "programs/.build/debug" / name, expected=expected)
 
 
 def needs_algorithms(program):
@@ -116,20 +118,23 @@ def names(programs):
 
 
 def make_package(programs):
-    shutil.rmtree(work / "swift/Sources", ignore_errors=True)
+    shutil.rmtree(work / "programs/Sources", ignore_errors=True)
     packages, targets = ['.package(name: "chime", path: "../..")'], []
     if any(map(needs_algorithms, programs)):
         packages.append('.package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0")')
     for name, program in zip(names(programs), programs):
         text = program[1]
-        write(f"swift/Sources/{name}/main.swift", text if "import Chime\n" in text else "import Chime\n\n" + text)
+        write(f"programs/Sources/{name}/main.swift", text if "import Chime\n" in text else "import Chime\n\n" + text)
         products = ['.product(name: "Chime", package: "chime")', '.product(name: "ChimeRunLoop", package: "chime")']
+        if "import ChimeCompat\n" in text:
+            products.append('.product(name: "ChimeCompat", package: "chime")')
         if needs_algorithms(program):
             products.append('.product(name: "AsyncAlgorithms", package: "swift-async-algorithms")')
         targets.append(f'''    .executableTarget(
-      name: "{name}", dependencies: [{", ".join(products)}], swiftSettings: [.treatAllWarnings(as: .error)])''')
+      name: "{name}", dependencies: [{", ".join(products)}],
+      swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error), .swiftLanguageMode(.v6)])''')
     listed = ",\n".join(targets)
-    write("swift/Package.swift", f"""// swift-tools-version: 6.2
+    write("programs/Package.swift", f"""// swift-tools-version: 6.2
 import PackageDescription
 let package = Package(
   name: "readme", dependencies: [{", ".join(packages)}],
@@ -137,7 +142,7 @@ let package = Package(
 {listed}
   ])
 """)
-    return subprocess.run(["swift", "package", "--package-path", str(work / "swift"), "resolve"], cwd=root,
+    return subprocess.run(["swift", "package", "--package-path", str(work / "programs"), "resolve"], cwd=root,
                           timeout=300).returncode == 0
 
 

@@ -27,13 +27,14 @@ public final class Countdown: Sendable {
     handler: sending @escaping (Duration) -> Void
   ) throws(ChimeError) {
     let (length, total) = (step.nanoseconds, duration.nanoseconds)
-    guard length > 0, total > 0 else { throw .invalidArgument }
+    guard length > 0 else { throw .argument("step is \(step): it must be above 0") }
+    guard total > 0 else { throw .argument("duration is \(duration): it must be above 0") }
     let steps = total / length + (total % length > 0 ? 1 : 0)
     let left = Left(step * Int(steps))
     self.left = left
     let schedule = Schedule(
       first: length, interval: length, tickLimit: UInt64(steps), resumePolicy: .remaining)
-    timer = try ChimeTimer(queue.id, schedule) { tick in
+    timer = try ChimeTimer.start(on: queue, schedule) { tick in
       handler(
         left.duration.withLock { left in
           left -= step * Int(tick.missed + 1)
@@ -49,14 +50,20 @@ public final class Countdown: Sendable {
   public var hasEnded: Bool { timer.state == .finished || timer.state == .cancelled }
 
   /// Stops the time. What is left of the present step is kept.
+  ///
+  /// - Returns: done or running; ignored unless it counts.
   @discardableResult
-  public func pause() throws(ChimeError) -> Outcome { try timer.suspend() }
+  public func pause() -> ChimeTimer.Outcome { timer.suspend() }
 
   /// Continues after `pause`.
+  ///
+  /// - Returns: done; ignored unless it is paused.
   @discardableResult
-  public func resume() throws(ChimeError) -> Outcome { try timer.resume() }
+  public func resume() -> ChimeTimer.Outcome { timer.resume() }
 
   /// Ends it before zero.
+  ///
+  /// - Returns: done or running; ignored if it has ended.
   @discardableResult
-  public func cancel() throws(ChimeError) -> Outcome { try timer.cancel() }
+  public func cancel() -> ChimeTimer.Outcome { timer.cancel() }
 }

@@ -3,20 +3,30 @@ import Dispatch
 
 // Dispatch's own types as the core takes them.
 
-extension WorkQueue {
-  convenience init(_ queue: DispatchQueue) { unsafe self.init(queue.raw) }
+extension DispatchQueue {
+  /// The `dispatch_queue_t` inside; `nil` if it cannot be known.
+  ///
+  /// On Apple's systems the object is one. On Linux the overlay's class wraps one and has no public way to it: its own
+  /// description of itself, `Mirror`, names it. If a later overlay has another name for it, the answer is `nil`, and
+  /// whoever asks throws `unsupported`.
+  fileprivate var handle: UnsafeMutableRawPointer? {
+    #if canImport(Darwin)
+      return unsafe Unmanaged.passUnretained(self).toOpaque()
+    #else
+      for child in Mirror(reflecting: self).children where child.label == "__wrapped" {
+        guard let pointer = unsafe child.value as? OpaquePointer else { return nil }
+        return unsafe UnsafeMutableRawPointer(pointer)
+      }
+      return nil
+    #endif
+  }
 }
 
-extension DispatchQueue {
-  /// The `dispatch_queue_t`. On Apple's systems that is the object. On Linux the overlay's class has it as its one stored
-  /// property, and offers no other way to it.
-  fileprivate var raw: UnsafeMutableRawPointer {
-    let object = unsafe Unmanaged.passUnretained(self).toOpaque()
-    #if canImport(Darwin)
-      return unsafe object
-    #else
-      return unsafe object.load(fromByteOffset: 16, as: UnsafeMutableRawPointer.self)
-    #endif
+extension WorkQueue {
+  /// `nil` if the queue cannot be known; see `DispatchQueue.handle`.
+  static func of(_ queue: DispatchQueue) -> WorkQueue? {
+    guard let handle = unsafe queue.handle else { return nil }
+    return unsafe WorkQueue(handle)
   }
 }
 
@@ -38,6 +48,9 @@ extension QualityOfService {
 
 extension QueueCore {
   package static func makeWrapping(_ queue: DispatchQueue, _ options: QueueOptions) -> Result<UInt64, Status> {
-    unsafe makeWrapping(queue.raw, options)
+    guard let handle = unsafe queue.handle else {
+      return .failure(Status.unsupported.because("the dispatch queue does not say what it wraps"))
+    }
+    return unsafe makeWrapping(handle, options)
   }
 }

@@ -16,16 +16,6 @@ import Dispatch
 ///
 /// Releasing the machine cancels it, inside the handler too.
 public final class DispatchSourceTimerMachine: Sendable {
-  /// What a call did.
-  public enum Outcome: Equatable, Sendable {
-    /// The call took effect, and no handler of this machine is running.
-    case done
-    /// The call took effect; a handler that had started has not returned (perhaps the caller's own).
-    case busy
-    /// In this state the call means nothing, and nothing has happened.
-    case ignored
-  }
-
   /// Why a schedule was refused; nothing has changed then.
   public enum ScheduleError: Error, Equatable, Sendable {
     /// An interval of 0 would spin, a negative one means nothing. A one-shot is `.never`.
@@ -48,20 +38,14 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///
   /// - Parameters:
   ///   - queue: where handlers run; `nil` for a global queue.
-  ///   - factory: makes a source each time the machine is started.
   ///   - handler: runs at each tick, unless `activate` or `restart` was given another one.
-  public init(
-    queue: DispatchQueue? = nil, factory: any TimerAdapterFactory = DispatchSourceTimerAdapterFactory(),
-    handler: sending (() -> Void)? = nil
-  ) {
-    core = TimerMachine(AdapterFactory(factory, queue), standing: TimerMachineHandler.of(handler))
+  public convenience init(queue: DispatchQueue? = nil, handler: sending (() -> Void)? = nil) {
+    self.init(DispatchSourceFactory(queue), handler: handler)
   }
 
-  /// The same, with the factory under the name that it has in the systems that this machine comes from.
-  public convenience init(
-    queue: DispatchQueue? = nil, timerFactory: any TimerAdapterFactory, handler: sending (() -> Void)? = nil
-  ) {
-    self.init(queue: queue, factory: timerFactory, handler: handler)
+  /// A machine around timers of another kind.
+  package init(_ factory: any MachineTimerFactory, handler: sending (() -> Void)?) {
+    core = TimerMachine(factory, standing: TimerMachineHandler.of(handler))
   }
 
   deinit {
@@ -78,11 +62,13 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///   - deadline: of the first tick; `nil` for one interval from now, `.now()` for a tick at once.
   ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
   ///   - handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
+  /// - Returns: done; ignored if it runs or is suspended.
+  /// - Throws: why the schedule was refused.
   @discardableResult
   public func activate(
     repeatTimeInterval: DispatchTimeInterval, deadline: DispatchTime? = nil,
     leeway: DispatchTimeInterval = .nanoseconds(0), handler: sending (() -> Void)? = nil
-  ) throws(ScheduleError) -> Outcome {
+  ) throws(ScheduleError) -> ChimeTimer.Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeatTimeInterval, leeway: leeway)
     return try perform(.activate, plan: plan, handler: TimerMachineHandler.of(handler))
   }
@@ -95,11 +81,13 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///   - repeating: the interval, 1 ns or longer; `.never` for a one-shot, which is finished before its handler starts.
   ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
   ///   - handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
+  /// - Returns: done; ignored if it runs or is suspended.
+  /// - Throws: why the schedule was refused.
   @discardableResult
   public func activate(
     deadline: DispatchTime, repeating: DispatchTimeInterval = .never, leeway: DispatchTimeInterval = .nanoseconds(0),
     handler: sending (() -> Void)? = nil
-  ) throws(ScheduleError) -> Outcome {
+  ) throws(ScheduleError) -> ChimeTimer.Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeating, leeway: leeway)
     return try perform(.activate, plan: plan, handler: TimerMachineHandler.of(handler))
   }
@@ -107,8 +95,12 @@ public final class DispatchSourceTimerMachine: Sendable {
   /// Starts a timer that is idle, finished or cancelled, with the last schedule given; otherwise ignored.
   ///
   /// A schedule without a deadline counts from now.
+  ///
+  /// - Parameter handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
+  /// - Returns: done; ignored if it runs or is suspended.
+  /// - Throws: why the schedule was refused.
   @discardableResult
-  public func activate(handler: sending (() -> Void)? = nil) throws(ScheduleError) -> Outcome {
+  public func activate(handler: sending (() -> Void)? = nil) throws(ScheduleError) -> ChimeTimer.Outcome {
     try perform(.activate, handler: TimerMachineHandler.of(handler))
   }
 
@@ -116,37 +108,62 @@ public final class DispatchSourceTimerMachine: Sendable {
   ///
   /// In every state but idle and cancelled it costs one lock and one `schedule` of the existing source.
   /// `restart(deadline: .distantFuture)` disarms.
+  ///
+  /// - Parameters:
+  ///   - deadline: of the first tick. One that has passed, or 0, ticks at once; `.distantFuture` never does.
+  ///   - repeating: the interval, 1 ns or longer; `.never` for a one-shot.
+  ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
+  ///   - handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
+  /// - Returns: done or running.
+  /// - Throws: why the schedule was refused.
   @discardableResult
   public func restart(
     deadline: DispatchTime, repeating: DispatchTimeInterval = .never, leeway: DispatchTimeInterval = .nanoseconds(0),
     handler: sending (() -> Void)? = nil
-  ) throws(ScheduleError) -> Outcome {
+  ) throws(ScheduleError) -> ChimeTimer.Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeating, leeway: leeway)
     return try perform(.restart, plan: plan, handler: TimerMachineHandler.of(handler))
   }
 
   /// Makes the timer run from now on with the last schedule given, whatever its state.
+  ///
+  /// - Parameter handler: runs on the queue at each tick until `cancel`; `nil` keeps the one there is.
+  /// - Returns: done or running.
+  /// - Throws: why the schedule was refused.
   @discardableResult
-  public func restart(handler: sending (() -> Void)? = nil) throws(ScheduleError) -> Outcome {
+  public func restart(handler: sending (() -> Void)? = nil) throws(ScheduleError) -> ChimeTimer.Outcome {
     try perform(.restart, handler: TimerMachineHandler.of(handler))
   }
 
   /// Replaces the schedule: at once if running, from `resume` on if suspended, otherwise for the next start.
   ///
   /// The first tick comes one interval after this call if running or suspended, otherwise after the start.
+  ///
+  /// - Parameters:
+  ///   - repeatTimeInterval: between ticks, 1 ns or longer; `.never` for a single tick.
+  ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
+  /// - Returns: done or running.
+  /// - Throws: why the schedule was refused.
   @discardableResult
   public func reschedule(
     repeatTimeInterval: DispatchTimeInterval, leeway: DispatchTimeInterval = .nanoseconds(0)
-  ) throws(ScheduleError) -> Outcome {
+  ) throws(ScheduleError) -> ChimeTimer.Outcome {
     let plan = try TimerMachinePlan(deadline: nil, repeating: repeatTimeInterval, leeway: leeway)
     return try perform(.reschedule, plan: plan)
   }
 
   /// Replaces the schedule: at once if running, from `resume` on if suspended, otherwise for the next start.
+  ///
+  /// - Parameters:
+  ///   - deadline: of the first tick. One that has passed, or 0, ticks at once; `.distantFuture` never does.
+  ///   - repeating: the interval, 1 ns or longer; `.never` for a one-shot.
+  ///   - leeway: how late a tick may be in order to share a wake-up, 0 ns or longer.
+  /// - Returns: done or running.
+  /// - Throws: why the schedule was refused.
   @discardableResult
   public func reschedule(
     deadline: DispatchTime, repeating: DispatchTimeInterval = .never, leeway: DispatchTimeInterval = .nanoseconds(0)
-  ) throws(ScheduleError) -> Outcome {
+  ) throws(ScheduleError) -> ChimeTimer.Outcome {
     let plan = try TimerMachinePlan(deadline: deadline, repeating: repeating, leeway: leeway)
     return try perform(.reschedule, plan: plan)
   }
@@ -154,38 +171,41 @@ public final class DispatchSourceTimerMachine: Sendable {
   /// Moves the next tick, and the grid with it, to `deadline` if that is later; ignored unless running or suspended.
   ///
   /// It costs one lock and leaves the source alone, which wakes at the time it was set for and is then set again.
+  ///
+  /// - Parameter deadline: one that is earlier than the present one changes nothing.
+  /// - Returns: done, running or ignored.
   @discardableResult
-  public func postpone(until deadline: DispatchTime) -> Outcome {
-    Outcome(core.performUnchecked(.postpone, deadline: deadline.instant))
+  public func postpone(until deadline: DispatchTime) -> ChimeTimer.Outcome {
+    ChimeTimer.Outcome(core.performUnchecked(.postpone, deadline: deadline.machineInstant))
   }
 
   /// Requests one tick outside the schedule, on the queue; ignored if cancelled or without a handler.
   ///
   /// Further calls before that tick starts add nothing. Suspend, reschedule, restart, activate and cancel drop it.
   @discardableResult
-  public func fire() -> Outcome { Outcome(core.performUnchecked(.fire)) }
+  public func fire() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.performUnchecked(.fire)) }
 
   /// Holds ticks back; ignored unless running.
   @discardableResult
-  public func suspend() -> Outcome { Outcome(core.performUnchecked(.suspend)) }
+  public func suspend() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.performUnchecked(.suspend)) }
 
   /// Lets ticks through again; ignored unless suspended. Ticks that were due in the meantime come as one, at once; then
   /// the old grid continues.
   @discardableResult
-  public func resume() -> Outcome { Outcome(core.performUnchecked(.resume)) }
+  public func resume() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.performUnchecked(.resume)) }
 
   /// Stops the timer and releases its source and the handler given to `activate` or `restart`; ignored unless running
   /// or suspended. The timer can be started again.
   ///
   /// A finished one-shot keeps both, so that restarting it is cheap.
   @discardableResult
-  public func cancel() -> Outcome { Outcome(core.performUnchecked(.cancel)) }
+  public func cancel() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.performUnchecked(.cancel)) }
 
   private func perform(
     _ event: TimerEvent, plan: TimerMachinePlan? = nil, handler: TimerMachineHandler? = nil
-  ) throws(ScheduleError) -> Outcome {
+  ) throws(ScheduleError) -> ChimeTimer.Outcome {
     do {
-      return Outcome(try core.perform(event, plan: plan, handler: handler))
+      return ChimeTimer.Outcome(try core.perform(event, plan: plan, handler: handler))
     } catch {
       switch error {
       case .scheduleMissing: throw .scheduleMissing
@@ -195,11 +215,11 @@ public final class DispatchSourceTimerMachine: Sendable {
   }
 }
 
-extension DispatchSourceTimerMachine.Outcome {
+extension ChimeTimer.Outcome {
   fileprivate init(_ outcome: TimerMachine.Outcome) {
     switch outcome {
     case .done: self = .done
-    case .busy: self = .busy
+    case .busy: self = .running
     case .ignored: self = .ignored
     }
   }
@@ -215,7 +235,7 @@ extension TimerMachinePlan {
     guard interval > 0 else { throw .intervalNotPositive }
     guard let leeway = leeway.nanoseconds else { throw .leewayTooLong }
     guard leeway >= 0 else { throw .leewayNegative }
-    self.init(deadline: deadline?.instant, interval: interval, leeway: leeway)
+    self.init(deadline: deadline?.machineInstant, interval: interval, leeway: leeway)
   }
 }
 
@@ -223,12 +243,12 @@ extension DispatchTime {
   /// libdispatch takes 0 for now, and what does not fit in 62 bits for never or for a time on another clock.
   private static let endOfTime: Int64 = 0x3fff_ffff_ffff_ffff
 
-  fileprivate init(_ instant: Int64) {
+  package init(machineInstant instant: Int64) {
     self = instant >= Self.endOfTime ? .distantFuture : DispatchTime(uptimeNanoseconds: UInt64(max(instant, 1)))
   }
 
   /// Nanoseconds, `Int64.max` for never.
-  fileprivate var instant: Int64 { uptimeNanoseconds < UInt64(Self.endOfTime) ? Int64(uptimeNanoseconds) : .max }
+  package var machineInstant: Int64 { uptimeNanoseconds < UInt64(Self.endOfTime) ? Int64(uptimeNanoseconds) : .max }
 }
 
 extension DispatchTimeInterval {
@@ -249,35 +269,32 @@ extension DispatchTimeInterval {
   }
 }
 
-/// A factory and its adapters as the machine knows them.
-private final class AdapterFactory: MachineTimerFactory {
-  private let factory: any TimerAdapterFactory
+/// Makes dispatch sources for a machine.
+private final class DispatchSourceFactory: MachineTimerFactory {
   private let queue: DispatchQueue?
 
-  init(_ factory: any TimerAdapterFactory, _ queue: DispatchQueue?) {
-    self.factory = factory
-    self.queue = queue
-  }
+  init(_ queue: DispatchQueue?) { self.queue = queue }
 
-  func makeTimer() -> any MachineTimer { Adapter(factory.makeTimer(queue: queue)) }
+  func makeTimer() -> any MachineTimer { Source(DispatchSource.makeTimerSource(queue: queue)) }
   func submit(_ body: @escaping @Sendable () -> Void) { (queue ?? .global()).async(execute: body) }
-  var now: Int64 { factory.now.instant }
+  var now: Int64 { DispatchTime.now().machineInstant }
 
-  private final class Adapter: MachineTimer {
-    private let adapter: any TimerAdapter
+  private final class Source: MachineTimer, @unchecked Sendable {
+    // Unchecked: a dispatch source may be driven from any thread; only its protocol is not marked so.
+    private let source: any DispatchSourceTimer
 
-    init(_ adapter: any TimerAdapter) { self.adapter = adapter }
+    init(_ source: any DispatchSourceTimer) { self.source = source }
 
     func schedule(deadline: Int64, interval: Int64, leeway: Int64) {
-      adapter.schedule(
-        deadline: DispatchTime(deadline), repeating: interval == .max ? .never : .nanoseconds(Int(interval)),
-        leeway: .nanoseconds(Int(leeway)))
+      source.schedule(
+        deadline: DispatchTime(machineInstant: deadline),
+        repeating: interval == .max ? .never : .nanoseconds(Int(interval)), leeway: .nanoseconds(Int(leeway)))
     }
 
-    func setEventHandler(_ handler: @escaping @Sendable () -> Void) { adapter.setEventHandler(handler) }
-    func activate() { adapter.activate() }
-    func suspend() { adapter.suspend() }
-    func resume() { adapter.resume() }
-    func cancel() { adapter.cancel() }
+    func setEventHandler(_ handler: @escaping @Sendable () -> Void) { source.setEventHandler(handler: handler) }
+    func activate() { source.activate() }
+    func suspend() { source.suspend() }
+    func resume() { source.resume() }
+    func cancel() { source.cancel() }
   }
 }

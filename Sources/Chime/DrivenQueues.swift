@@ -10,6 +10,15 @@ public enum QueueClock: Sendable {
   /// Time of day. Absolute deadlines follow it when it is stepped; delays and intervals do not.
   case wall
 
+  /// The clock of the queue's instants.
+  var timeline: TimerInstant.Timeline {
+    switch self {
+    case .monotonic: .monotonic
+    case .boottime: .boottime
+    case .wall: .wall
+    }
+  }
+
   var clock: Clock {
     switch self {
     case .monotonic: .monotonic
@@ -34,18 +43,18 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   public init(label: String = "", clock: QueueClock = .monotonic, isBound: Bool = false) throws(ChimeError) {
     var options = QueueOptions(label: label, clock: clock.clock)
     options.isBound = isBound
-    try super.init(QueueCore.makeHost(options))
+    try super.init(QueueCore.makeHost(options), clock.timeline)
   }
 
   /// Readable while there is something to process. Poll it and do nothing else with it; the queue owns it until it
   /// ends.
   public var fileDescriptor: Int32 { (try? QueueCore.file(id).get()) ?? -1 }
 
-  /// When the queue next needs to be processed, in nanoseconds on its clock; `nil` for never. Exact on the thread that
-  /// drives the queue; elsewhere it may be too early, never too late.
-  public var nextDeadline: Int64? {
+  /// When the queue next needs to be processed, on its clock; `nil` for never. Exact on the thread that drives the queue;
+  /// elsewhere it may be too early, never too late.
+  public var nextDeadline: TimerInstant? {
     guard let deadline = try? QueueCore.nextDeadline(id).get(), deadline != .max else { return nil }
-    return deadline
+    return TimerInstant(timeline, nanoseconds: deadline)
   }
 
   /// Runs what is due.
@@ -91,10 +100,12 @@ public final class PreciseTimerQueue: TimerQueue, @unchecked Sendable {
   public init(
     label: String = "", clock: QueueClock = .monotonic, realtimePriority: Int? = nil, processors: UInt64 = 0
   ) throws(ChimeError) {
-    if let realtimePriority, !(1...99 ~= realtimePriority) { throw .invalidArgument }
+    if let realtimePriority, !(1...99 ~= realtimePriority) {
+      throw .argument("realtimePriority is \(realtimePriority): it must be from 1 to 99")
+    }
     var options = QueueOptions(label: label, clock: clock.clock)
     options.realtimePriority = Int32(realtimePriority ?? 0)
     options.affinity = processors
-    try super.init(QueueCore.makePrecise(options))
+    try super.init(QueueCore.makePrecise(options), clock.timeline)
   }
 }

@@ -12,6 +12,7 @@ extension Schedule {
   ///   - delay: 0 or more.
   ///   - leeway: how late the tick may be in order to share a wake-up; 0 or more.
   ///   - resume: what happens to the remaining time during suspension.
+  /// - Returns: a schedule for any queue.
   /// - Throws: `invalidArgument`.
   public static func once(
     after delay: Duration, leeway: Duration = .zero, resume: ResumePolicy = .coalesce
@@ -22,11 +23,12 @@ extension Schedule {
   /// One tick, at a point on the queue's clock.
   ///
   /// - Parameters:
-  ///   - deadline: nanoseconds; one in the past is due at once, `Int64.max` never.
+  ///   - deadline: on the clock of the queue; one in the past is due at once.
   ///   - leeway: how late the tick may be in order to share a wake-up; 0 or more.
+  /// - Returns: a schedule for timers of queues on that clock.
   /// - Throws: `invalidArgument`.
-  public static func once(at deadline: Int64, leeway: Duration = .zero) throws(ChimeError) -> Schedule {
-    try Schedule(first: deadline, firstIsDeadline: true, leeway: leeway.nanoseconds).checked()
+  public static func once(at deadline: TimerInstant, leeway: Duration = .zero) throws(ChimeError) -> Schedule {
+    try Schedule(first: deadline.nanoseconds, firstIsDeadline: true, leeway: leeway.nanoseconds).checked(deadline)
   }
 
   /// A tick every `interval`, on a grid that begins `delay` from the start.
@@ -38,12 +40,13 @@ extension Schedule {
   ///   - limit: the timer finishes after this many due times, missed ones included; 0 for no limit.
   ///   - missed: what happens to due times that are missed.
   ///   - resume: what happens to the grid during suspension.
+  /// - Returns: a schedule for any queue.
   /// - Throws: `invalidArgument`.
   public static func every(
     _ interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero, limit: UInt64 = 0,
     missed: MissedPolicy = .coalesce, resume: ResumePolicy = .coalesce
   ) throws(ChimeError) -> Schedule {
-    guard interval > .zero else { throw .invalidArgument }
+    try checkInterval(interval)
     return try Schedule(
       first: (delay ?? interval).nanoseconds, interval: interval.nanoseconds, leeway: leeway.nanoseconds,
       tickLimit: limit, missedPolicy: missed, resumePolicy: resume
@@ -54,20 +57,21 @@ extension Schedule {
   ///
   /// - Parameters:
   ///   - interval: above 0.
-  ///   - deadline: of the first tick, in nanoseconds; one in the past is due at once.
+  ///   - deadline: of the first tick, on the clock of the queue; one in the past is due at once.
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
   ///   - limit: the timer finishes after this many due times, missed ones included; 0 for no limit.
   ///   - missed: what happens to due times that are missed.
+  /// - Returns: a schedule for timers of queues on that clock.
   /// - Throws: `invalidArgument`.
   public static func every(
-    _ interval: Duration, from deadline: Int64, leeway: Duration = .zero, limit: UInt64 = 0,
+    _ interval: Duration, from deadline: TimerInstant, leeway: Duration = .zero, limit: UInt64 = 0,
     missed: MissedPolicy = .coalesce
   ) throws(ChimeError) -> Schedule {
-    guard interval > .zero else { throw .invalidArgument }
+    try checkInterval(interval)
     return try Schedule(
-      first: deadline, firstIsDeadline: true, interval: interval.nanoseconds, leeway: leeway.nanoseconds,
+      first: deadline.nanoseconds, firstIsDeadline: true, interval: interval.nanoseconds, leeway: leeway.nanoseconds,
       tickLimit: limit, missedPolicy: missed
-    ).checked()
+    ).checked(deadline)
   }
 
   // MARK: Like Foundation's Timer
@@ -77,13 +81,13 @@ extension Schedule {
   /// - Parameters:
   ///   - timeInterval: seconds, rounded up to whole nanoseconds; 0 or more, above 0 when it repeats.
   ///   - repeats: whether ticks repeat.
-  ///   - tolerance: seconds by which a tick may be late in order to share a wake-up; 0 or more, below the interval.
+  ///   - leeway: seconds by which a tick may be late in order to share a wake-up; 0 or more, below the interval.
   /// - Throws: `invalidArgument`, also for NaN, infinity, and anything beyond 292 years.
-  public init(timeInterval: Double, repeats: Bool, tolerance: Double = 0) throws(ChimeError) {
+  public init(timeInterval: Double, repeats: Bool, leeway: Double = 0) throws(ChimeError) {
     let interval = try Schedule.nanoseconds(timeInterval)
-    if repeats, interval == 0 { throw .invalidArgument }
+    if repeats, interval == 0 { throw .argument("timeInterval is \(timeInterval): it must be above 0 to repeat") }
     self = try Schedule(
-      first: interval, interval: repeats ? interval : 0, leeway: Schedule.nanoseconds(tolerance)
+      first: interval, interval: repeats ? interval : 0, leeway: Schedule.nanoseconds(leeway)
     ).checked()
   }
 
@@ -92,7 +96,7 @@ extension Schedule {
   /// A tick at `deadline`, and one every `repeating` from then on.
   ///
   /// - Parameters:
-  ///   - deadline: for queues on the monotonic clock, whose zero is that of `DispatchTime`.
+  ///   - deadline: for queues on the monotonic clock; others refuse it.
   ///   - repeating: above 0, or `.never`.
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
   /// - Throws: `invalidArgument`, also beyond 292 years.
@@ -100,11 +104,14 @@ extension Schedule {
     deadline: DispatchTime, repeating: DispatchTimeInterval = .never, leeway: DispatchTimeInterval = .nanoseconds(0)
   ) throws(ChimeError) {
     let interval = try Schedule.nanoseconds(repeating)
-    guard interval != 0, let leeway = try Schedule.nanoseconds(leeway) else { throw .invalidArgument }
+    guard interval != 0 else { throw .argument("repeating is 0: it must be above 0, or .never") }
+    guard let leeway = try Schedule.nanoseconds(leeway) else {
+      throw .argument("leeway is .never: it must have an end")
+    }
+    let deadline = TimerInstant(deadline)
     self = try Schedule(
-      first: Int64(clamping: deadline.uptimeNanoseconds), firstIsDeadline: true, interval: interval ?? 0,
-      leeway: leeway
-    ).checked()
+      first: deadline.nanoseconds, firstIsDeadline: true, interval: interval ?? 0, leeway: leeway
+    ).checked(deadline)
   }
 
   /// A tick every `repeating`, for the first time one interval from the start.
@@ -116,23 +123,66 @@ extension Schedule {
   public init(
     repeating: DispatchTimeInterval, leeway: DispatchTimeInterval = .nanoseconds(0)
   ) throws(ChimeError) {
-    guard let interval = try Schedule.nanoseconds(repeating), interval > 0,
-      let leeway = try Schedule.nanoseconds(leeway)
-    else { throw .invalidArgument }
+    guard let interval = try Schedule.nanoseconds(repeating), interval > 0 else {
+      throw .argument("repeating is \(repeating): it must be above 0, and have an end")
+    }
+    guard let leeway = try Schedule.nanoseconds(leeway) else {
+      throw .argument("leeway is .never: it must have an end")
+    }
     self = try Schedule(first: interval, interval: interval, leeway: leeway).checked()
   }
 
   // MARK: Checks
 
-  private func checked() throws(ChimeError) -> Schedule {
-    guard isValid else { throw .invalidArgument }
-    return self
+  /// The schedule, if it is one.
+  ///
+  /// - Parameter deadline: its first deadline; `nil` for a delay.
+  func checked(_ deadline: TimerInstant? = nil) throws(ChimeError) -> Schedule {
+    var schedule = self
+    schedule.timeline = deadline?.timeline
+    try schedule.checkParts()
+    return schedule
+  }
+
+  /// Throws unless a timer can have this schedule on a queue with that clock.
+  @inline(__always)
+  package func check(for queue: TimerInstant.Timeline) throws(ChimeError) {
+    if isValid, timeline == nil { return }
+    try checkParts()
+    if let timeline { try Schedule.check(TimerInstant(timeline, nanoseconds: first), for: queue) }
+  }
+
+  /// Throws if a deadline is on another clock than the queue's.
+  @inline(__always)
+  static func check(_ deadline: TimerInstant, for queue: TimerInstant.Timeline) throws(ChimeError) {
+    if deadline.timeline != queue {
+      throw .argument("the deadline is \(deadline), and the queue on \(queue.name): convert it first")
+    }
+  }
+
+  @inline(__always)
+  static func checkInterval(_ interval: Duration) throws(ChimeError) {
+    if interval <= .zero { throw .argument("interval is \(interval): it must be above 0") }
+  }
+
+  @inline(never)
+  private func checkParts() throws(ChimeError) {
+    func duration(_ nanoseconds: Int64) -> Duration { .nanoseconds(nanoseconds) }
+    if !firstIsDeadline, first < 0 { throw .argument("delay is \(duration(first)): it must be 0 or more") }
+    if interval < 0 { throw .argument("interval is \(duration(interval)): it must be 0 or more") }
+    if leeway < 0 { throw .argument("leeway is \(duration(leeway)): it must be 0 or more") }
+    if interval > 0, leeway >= interval {
+      throw .argument("leeway is \(duration(leeway)): it must be below the interval, \(duration(interval))")
+    }
+    guard isValid else { throw .argument("the resume policy .remaining does not go with a deadline") }
   }
 
   /// Seconds as nanoseconds, rounded up.
   private static func nanoseconds(_ seconds: Double) throws(ChimeError) -> Int64 {
     let nanoseconds = (seconds * 1e9).rounded(.up)
-    guard let exact = Int64(exactly: nanoseconds) else { throw .invalidArgument }
+    guard let exact = Int64(exactly: nanoseconds) else {
+      throw .argument("an interval is \(seconds) s: it must be a number, of 292 years at most")
+    }
     return exact
   }
 
@@ -145,10 +195,10 @@ extension Schedule {
     case .microseconds(let microseconds): (count, unit) = (microseconds, 1_000)
     case .nanoseconds(let nanoseconds): (count, unit) = (nanoseconds, 1)
     case .never: return nil
-    @unknown default: throw .invalidArgument
+    @unknown default: throw .argument("an interval is of an unknown kind")
     }
     let (product, overflows) = Int64(count).multipliedReportingOverflow(by: unit)
-    if overflows { throw .invalidArgument }
+    if overflows { throw .argument("an interval is \(interval): it must be 292 years at most") }
     return product
   }
 }

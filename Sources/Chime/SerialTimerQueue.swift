@@ -6,20 +6,15 @@ import Dispatch
 ///
 ///     actor Player {
 ///       private let queue: SerialTimerQueue
-///       nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+///       nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
 ///     }
 ///
 /// The actor must hold its queue. A handler gets at the actor's state with `assumeIsolated`, without waiting.
 /// `shutdown` ends the queue's timers; the actor goes on.
 public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Sendable {
-  // Unchecked as its class is; this is constant, and any thread may use what it holds.
-  private let place: Place
-
-  /// Where the actor's code and the handlers run.
-  private enum Place {
-    case pool(PoolWork)
-    case dispatch(DispatchQueue, WorkQueue)
-  }
+  // Unchecked as its class is; these are constant, but for `time`, which is set in `init` only.
+  private let context: SerialContext
+  private var time: VirtualTime!
 
   /// A serial queue of its own.
   ///
@@ -32,49 +27,99 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
     label: String = "", qos: DispatchQoS = .unspecified, clock: QueueClock = .monotonic
   ) throws(ChimeError) {
     let options = QueueOptions(label: label, qos: QualityOfService(qos), clock: clock.clock)
-    switch PoolWork.make(options.qos) {
-    case .success(let work):
-      place = .pool(work)
-      try super.init(QueueCore.makeSerial(options, sharing: work))
-    case .failure(let status): throw status.error
-    }
+    context = try SerialContext(options)
+    try super.init(context.makeTimerQueue(options), clock.timeline)
+    time = VirtualTime(self)
   }
 
   /// A timer queue on a serial dispatch queue.
   ///
-  /// - Throws: `unsupported` if the queue is concurrent; `limit`, `noMemory`, `resource`.
+  /// - Parameters:
+  ///   - queue: not a concurrent one.
+  ///   - label: for debuggers.
+  /// - Throws: `unsupported` if the queue is concurrent, or this libdispatch does not let its queues be known; `limit`,
+  ///   `noMemory`, `resource`.
   public init(on queue: DispatchQueue, label: String = "") throws(ChimeError) {
-    let workQueue = WorkQueue(queue)
-    place = .dispatch(queue, workQueue)
-    if workQueue.isConcurrent { throw .unsupported }
+    context = try SerialContext(queue)
     try super.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))
+    time = VirtualTime(self)
   }
 
+  /// A queue whose time moves only when it is told to: for tests of actors. Handlers run between two parts of the actor's
+  /// work, as in real time.
+  ///
+  /// - Parameters:
+  ///   - start: the time since the clock's zero at first, 0 or more.
+  ///   - label: for debuggers.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`, `resource`.
+  public init(virtual start: Duration, label: String = "") throws(ChimeError) {
+    context = try SerialContext(QueueOptions(label: label))
+    try super.init(TimerQueue.makeVirtual(start, label, false), .virtual)
+    time = VirtualTime(self)
+  }
+
+  // MARK: Virtual time
+
+  /// Moves virtual time forward from deadline to deadline; see `VirtualTimerQueue.advance(by:)`. Handlers run on the
+  /// queue, and have run when the call returns.
+  ///
+  /// - Parameter duration: 0 or more; 0 delivers what is due now.
+  /// - Throws: as there; `unsupported` if the queue's time is not virtual.
+  public nonisolated(nonsending) func advance(by duration: Duration) async throws(ChimeError) {
+    try await time.advance(by: duration, in: context)
+  }
+
+  /// Moves virtual time without delivering anything; see `VirtualTimerQueue.jump(by:)`.
+  ///
+  /// - Parameter duration: 0 or more.
+  /// - Throws: `invalidArgument`; `unsupported` if the queue's time is not virtual.
+  public func jump(by duration: Duration) throws(ChimeError) { try time.jump(by: duration) }
+
+  /// Moves virtual time forward until no timer is pending; see `VirtualTimerQueue.run()`.
+  ///
+  /// - Throws: as there; `unsupported` if the queue's time is not virtual.
+  public nonisolated(nonsending) func run() async throws { try await time.run(in: context) }
+
+  /// Waits until that many timers are due later than now; see `VirtualTimerQueue.untilArmed(count:within:)`.
+  ///
+  /// - Parameters:
+  ///   - count: how many, 1 or more.
+  ///   - limit: real time, after which the call returns all the same; `nil` for no limit.
+  /// - Returns: done, or timedOut.
+  /// - Throws: as there; `unsupported` if the queue's time is not virtual.
+  @discardableResult
+  public nonisolated(nonsending) func untilArmed(
+    count: Int = 1, within limit: Duration? = nil
+  ) async throws -> ChimeTimer.Outcome {
+    try await time.untilArmed(count: count, within: limit)
+  }
+
+  // MARK: The executor
+
   /// Called by Swift: runs a part of an actor's work on the queue.
+  ///
+  /// - Parameter job: the part.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    switch place {
-    case .pool(let work): work.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
-    case .dispatch(let queue, _): queue.async { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    let round = RunnableJobs.beginOwn()
+    context.perform {
+      unsafe job.runSynchronously(on: self.asUnownedSerialExecutor())
+      if let round { RunnableJobs.end(round) }
     }
   }
 
   /// Called by Swift.
+  ///
+  /// - Returns: a reference that does not hold the queue.
   public func asUnownedSerialExecutor() -> UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: self) }
 
   /// Called by Swift when isolation is assumed. Ends the program if the caller is not on the queue.
   public func checkIsolated() {
-    switch place {
-    case .pool(let work): precondition(work.isCurrent, "the caller is not on the queue")
-    case .dispatch(let queue, _): dispatchPrecondition(condition: .onQueue(queue))
-    }
+    precondition(context.isCurrent, "isolation was assumed on another thread than the SerialTimerQueue's")
   }
 
   /// Called by Swift to ask whether the caller is on the queue.
-  public func isIsolatingCurrentContext() -> Bool? {
-    switch place {
-    case .pool(let work): work.isCurrent
-    case .dispatch(_, let queue): queue.isMain ? MainQueue.isHere : queue.isCurrent
-    }
-  }
+  ///
+  /// - Returns: whether it is.
+  public func isIsolatingCurrentContext() -> Bool? { context.isCurrent }
 }

@@ -1,17 +1,19 @@
 import ChimeCore
 
-/// An object whose timers end at once when it goes. Adopt this protocol by storing a token.
-///
-///     final class Player: Target {
-///       let targetToken = TargetToken()
-///     }
-///
-/// Any other class can be a timer's target, too. Its timers say `cancelled` from the moment it goes, and call nothing.
-/// But Linux does not report that moment, so their handlers and memory are freed later: when the timer would have
-/// ticked, when a call touches it, or when timers are created for other targets.
-public protocol Target: AnyObject {
-  /// Stored by the object as long as it lives, and not shared with another.
-  var targetToken: TargetToken { get }
+extension ChimeTimer {
+  /// An object whose timers end at once when it goes. Adopt this protocol by storing a token.
+  ///
+  ///     final class Player: ChimeTimer.Target {
+  ///       let targetToken = TargetToken()
+  ///     }
+  ///
+  /// Any other class that is `Sendable` can be a timer's target, too. Its timers say `cancelled` from the moment it goes,
+  /// and call nothing. But Linux does not report that moment, so their handlers and memory are freed later: when the timer
+  /// would have ticked, when a call touches it, or when timers are created for other targets.
+  public protocol Target: AnyObject {
+    /// Stored by the object as long as it lives, and not shared with another.
+    var targetToken: TargetToken { get }
+  }
 }
 
 /// Ends the timers of the object that stores it when that object goes.
@@ -36,11 +38,11 @@ package final class WeakTarget<Object: AnyObject>: @unchecked Sendable {
   /// Throws `limit` when the object's token has no id.
   package init(_ object: Object) throws(ChimeError) {
     self.object = object
-    guard let token = (object as? any Target)?.targetToken else {
+    guard let token = (object as? any ChimeTimer.Target)?.targetToken else {
       tokenID = 0
       return
     }
-    if token.id == 0 { throw .limit }
+    if token.id == 0 { throw ChimeError(.limit, "the ids of targets are used up") }
     tokenID = token.id
   }
 }

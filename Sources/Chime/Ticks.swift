@@ -7,42 +7,73 @@ import ChimeCore
 /// and its iterators goes, and when the iterating task is cancelled: `next` then gives `nil`.
 public struct Ticks: AsyncSequence, Sendable {
   /// The newest tick that nobody has taken.
-  public typealias Element = Tick
+  public typealias Element = ChimeTimer.Tick
+  /// It does not fail.
+  public typealias Failure = Never
 
   fileprivate let source: TickSource
+
+  /// The timer behind the sequence: it can be suspended and rescheduled. It is kept by the sequence.
+  public var timer: ChimeTimer { source.timer }
 
   /// Takes ticks out of the sequence. Holds its timer.
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate let source: TickSource
 
-    /// The next tick, or the newest that nobody has taken; `nil` once the task is cancelled or the timer's queue has
-    /// ended.
-    public mutating func next() async -> Tick? { await source.next() }
+    /// The next tick, or the newest that nobody has taken, without leaving the caller's actor.
+    ///
+    /// - Parameter actor: where the caller is.
+    /// - Returns: `nil` once the task is cancelled or the timer's queue has ended.
+    public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> ChimeTimer.Tick? {
+      await source.next(isolation: actor)
+    }
+
+    /// The next tick, or the newest that nobody has taken.
+    ///
+    /// - Returns: `nil` once the task is cancelled or the timer's queue has ended.
+    public mutating func next() async -> ChimeTimer.Tick? { await source.next(isolation: nil) }
   }
 
   /// An iterator. Several iterators share the ticks.
+  ///
+  /// - Returns: an iterator that holds the timer.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: source) }
 }
 
 extension TimerQueue {
-  /// Ticks every `interval`, for the first time one interval from now.
+  /// Ticks every `interval`.
   ///
   /// - Parameters:
   ///   - interval: above 0.
+  ///   - delay: of the first tick, 0 or more, 0 for a tick at once; `nil` for one interval.
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`.
-  public func ticks(every interval: Duration, leeway: Duration = .zero) throws(ChimeError) -> Ticks {
+  /// - Returns: the sequence; its timer stops when the last reference to it and its iterators goes.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  public func ticks(
+    every interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero
+  ) throws(ChimeError) -> Ticks {
+    try ticks(.every(interval, after: delay, leeway: leeway))
+  }
+
+  /// Ticks by a schedule. After the last tick of a one-shot, or of a limit, the sequence waits: end it with `prefix`, or
+  /// by cancelling the task.
+  ///
+  /// - Parameter schedule: when.
+  /// - Returns: the sequence; its timer stops when the last reference to it and its iterators goes.
+  /// - Throws: `invalidArgument` if the schedule's deadline is on another clock; `limit`, `noMemory`; `invalidHandle` if
+  ///   the queue was shut down.
+  public func ticks(_ schedule: Schedule) throws(ChimeError) -> Ticks {
     let buffer = TickBuffer()
     // The handler's captures are released with the timer, or when its queue ends. No tick comes after that.
     let end = TickBuffer.End(buffer)
-    let timer = try every(interval, leeway: leeway) { tick in end.buffer.put(tick) }
+    let timer = try self.schedule(schedule) { tick in end.buffer.put(tick) }
     return Ticks(source: TickSource(timer, buffer))
   }
 }
 
 /// The timer and the buffer between it and the sequence's user.
 private final class TickSource: Sendable {
-  private let timer: ChimeTimer
+  let timer: ChimeTimer
   private let buffer: TickBuffer
 
   init(_ timer: ChimeTimer, _ buffer: TickBuffer) {
@@ -50,12 +81,12 @@ private final class TickSource: Sendable {
     self.buffer = buffer
   }
 
-  func next() async -> Tick? {
+  func next(isolation actor: isolated (any Actor)?) async -> ChimeTimer.Tick? {
     await withTaskCancellationHandler {
-      await withCheckedContinuation { buffer.take($0) }
+      await withCheckedContinuation(isolation: actor) { buffer.take($0) }
     } onCancel: {
-      _ = try? timer.cancel()
-      buffer.end()
+      timer.cancel()
+      buffer.end(dropsTick: true)
     }
   }
 }
@@ -63,8 +94,8 @@ private final class TickSource: Sendable {
 /// At most one tick, or the readers that wait for one.
 private final class TickBuffer: Sendable {
   private struct State {
-    var tick: Tick?
-    var waiting: [CheckedContinuation<Tick?, Never>] = []
+    var tick: ChimeTimer.Tick?
+    var waiting: [CheckedContinuation<ChimeTimer.Tick?, Never>] = []
     var hasEnded = false
   }
 
@@ -74,20 +105,21 @@ private final class TickBuffer: Sendable {
   final class End: Sendable {
     let buffer: TickBuffer
     init(_ buffer: TickBuffer) { self.buffer = buffer }
-    deinit { buffer.end() }
+    deinit { buffer.end(dropsTick: false) }
   }
 
-  func put(_ tick: Tick) {
-    let waiting: CheckedContinuation<Tick?, Never>? = state.withLock { state in
+  func put(_ tick: ChimeTimer.Tick) {
+    let waiting: CheckedContinuation<ChimeTimer.Tick?, Never>? = state.withLock { state in
       if !state.waiting.isEmpty { return state.waiting.removeFirst() }
-      state.tick = state.tick.map { tick.after($0) } ?? tick
+      // A tick that had started when the reader was cancelled.
+      if !state.hasEnded { state.tick = state.tick.map { tick.after($0) } ?? tick }
       return nil
     }
     waiting?.resume(returning: tick)
   }
 
-  func take(_ continuation: CheckedContinuation<Tick?, Never>) {
-    let (tick, isReady): (Tick?, Bool) = state.withLock { state in
+  func take(_ continuation: CheckedContinuation<ChimeTimer.Tick?, Never>) {
+    let (tick, isReady): (ChimeTimer.Tick?, Bool) = state.withLock { state in
       if let tick = state.tick {
         state.tick = nil
         return (tick, true)
@@ -98,23 +130,14 @@ private final class TickBuffer: Sendable {
     if isReady { continuation.resume(returning: tick) }
   }
 
-  func end() {
+  /// - Parameter dropsTick: whether nobody wants the tick that nobody has taken.
+  func end(dropsTick: Bool) {
     let waiting = state.withLock { state in
       state.hasEnded = true
-      let waiting = state.waiting
-      state.waiting = []
-      return waiting
+      if dropsTick { state.tick = nil }
+      defer { state.waiting = [] }
+      return state.waiting
     }
     for one in waiting { one.resume(returning: nil) }
-  }
-}
-
-extension Tick {
-  /// This tick, with the unread one before it counted as missed.
-  fileprivate func after(_ previous: Tick) -> Tick {
-    var tick = self
-    let (sum, overflows) = missed.addingReportingOverflow(previous.missed)
-    tick.missed = overflows || sum == .max ? .max : sum + 1
-    return tick
   }
 }

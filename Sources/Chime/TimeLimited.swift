@@ -27,24 +27,13 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   /// The value, until its time is over.
   public var value: Value? { limited.value }
 
-  /// Restarts the time: the value vanishes `interval` from now.
+  /// Restarts the time: the value vanishes `lifetime` from now.
   ///
-  /// - Parameter interval: 0 or more.
+  /// - Parameter lifetime: 0 or more.
   /// - Returns: ignored if the value has already vanished.
+  /// - Throws: `invalidArgument`, `noMemory`.
   @discardableResult
-  public func resetTimer(interval: Duration) throws(ChimeError) -> Outcome {
-    try limited.reset(lifetime: interval.nanoseconds)
-  }
-}
-
-/// `TimeLimited` under the name that it has in the systems that it comes from.
-public typealias TimeLimitedContainer<Value: Sendable> = TimeLimited<Value>
-
-extension TimeLimited {
-  /// The same as `init(_:lifetime:on:onExpiry:)`.
-  public convenience init(
-    value: Value, interval: Duration, on queue: TimerQueue, onExpiry: sending (() -> Void)? = nil
-  ) throws(ChimeError) {
-    try self.init(value, lifetime: interval, on: queue, onExpiry: onExpiry)
+  public func restart(lifetime: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
+    try limited.reset(lifetime: lifetime.nanoseconds)
   }
 }

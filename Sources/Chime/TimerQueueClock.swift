@@ -5,49 +5,35 @@ import ChimeCore
 ///     let queue = try VirtualTimerQueue()
 ///     let clock = TimerQueueClock(queue)
 ///     let task = Task { try await clock.sleep(for: .seconds(60)) }
-///     try await queue.untilArmed()  // until the task sleeps
-///     try queue.advance(by: .seconds(60))
+///     try await queue.advance(by: .seconds(60))
 ///     try await task.value
 public struct TimerQueueClock: _Concurrency.Clock {
   /// A point on the queue's clock.
-  public struct Instant: InstantProtocol {
-    /// The time since the clock's zero.
-    public var nanoseconds: Int64
-
-    /// A deadline as an instant: nanoseconds since the clock's zero.
-    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
-
-    /// The point that much later, or earlier; clamped to `Int64`.
-    public func advanced(by duration: Duration) -> Instant {
-      Instant(nanoseconds: nanoseconds.saturatingAdd(duration.nanoseconds))
-    }
-
-    /// The distance to `other`, negative if that is earlier; clamped to `Int64`.
-    public func duration(to other: Instant) -> Duration {
-      .nanoseconds(other.nanoseconds.saturatingSubtract(nanoseconds))
-    }
-
-    /// Whether `a` comes first.
-    public static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
-  }
+  public typealias Instant = TimerInstant
 
   /// The queue whose time this is.
   public let queue: TimerQueue
 
-  /// Holds the queue: it lives as long as the clock.
+  /// The clock of a queue, which lives as long as its clock.
+  ///
+  /// - Parameter queue: any kind.
   public init(_ queue: TimerQueue) { self.queue = queue }
 
   /// The time on the queue's clock; on a virtual queue it stands still between two advances.
-  public var now: Instant { Instant(nanoseconds: queue.now) }
+  public var now: TimerInstant { queue.now }
   /// One nanosecond, the unit of deadlines.
   public var minimumResolution: Duration { .nanoseconds(1) }
 
   /// Suspends the task until `deadline` on the queue's clock, and at most `tolerance` plus the wake-up longer.
   ///
-  /// - Throws: `CancellationError` if the task is cancelled; `ChimeError` if no timer can be created; `shutDown` if the
-  ///   queue ends first.
-  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+  /// - Parameters:
+  ///   - deadline: on the queue's clock; one in the past returns at once.
+  ///   - tolerance: how late the task may wake up in order to share a wake-up.
+  /// - Throws: `CancellationError` if the task is cancelled; `ChimeError` if no timer can be created, or the deadline is
+  ///   on another clock; `shutDown` if the queue ends first.
+  public func sleep(until deadline: TimerInstant, tolerance: Duration? = nil) async throws {
     try Task.checkCancellation()
+    try Schedule.check(deadline, for: queue.timeline)
     if deadline <= now { return }
     let sleeper = Sleeper()
     let schedule = Schedule(
@@ -56,7 +42,7 @@ public struct TimerQueueClock: _Concurrency.Clock {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { sleeper.wait($0) }
     } onCancel: {
-      _ = try? timer.cancel()
+      timer.cancel()
       sleeper.end(.failure(CancellationError()))
     }
     withExtendedLifetime(timer) {}
@@ -82,7 +68,7 @@ private final class Sleeper: Sendable {
 
   func timer(on queue: TimerQueue, _ schedule: Schedule) throws(ChimeError) -> ChimeTimer {
     let wakeUp = WakeUp(self)
-    return try ChimeTimer(queue.id, schedule) { _ in wakeUp.sleeper.end(.success(())) }
+    return try ChimeTimer.start(on: queue, schedule) { _ in wakeUp.sleeper.end(.success(())) }
   }
 
   func wait(_ continuation: CheckedContinuation<Void, any Error>) {

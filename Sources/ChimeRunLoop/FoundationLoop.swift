@@ -128,7 +128,7 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
     do {
       made = try TimerQueue(on: self, modes: modes, QueueOptions(label: "chime.weak-timers"))
     } catch {
-      return .failure(Status(rawValue: error.rawValue))
+      return .failure(error.status)
     }
     // If two threads have created one, the first wins, and the other's is released.
     return state.withLock { state in

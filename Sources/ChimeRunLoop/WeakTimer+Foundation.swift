@@ -10,13 +10,16 @@ extension WeakTimer {
   ///
   /// - Parameters:
   ///   - timeInterval: seconds; 0 or less means 0.1 ms.
-  ///   - target: any object, held weakly. If it adopts `Target`, what the timer holds is released in the loop's next
-  ///     turn after it goes.
+  ///   - target: an object that may be used by any thread, held weakly. If it adopts `ChimeTimer.Target`, what the timer
+  ///     holds is released in the loop's next turn after it goes.
+  ///   - userInfo: kept by the timer.
+  ///   - repeats: whether the timer goes on after its first tick.
   ///   - action: called with the timer as long as the target lives. It must not capture the target strongly.
+  /// - Returns: the timer; the loop holds it until it is invalid.
   /// - Throws: `invalidArgument` for NaN; `limit`, `noMemory`, `resource`.
   @discardableResult
   public static func scheduledTimer(
-    timeInterval: TimeInterval, target: some AnyObject, userInfo: (any Sendable)? = nil, repeats: Bool,
+    timeInterval: TimeInterval, target: some AnyObject & Sendable, userInfo: (any Sendable)? = nil, repeats: Bool,
     action: sending @escaping (WeakTimer) -> Void
   ) throws(ChimeError) -> WeakTimer {
     let timer = try WeakTimer(
@@ -26,8 +29,17 @@ extension WeakTimer {
   }
 
   /// The same, with an action that gets the target, which is alive until it returns.
+  ///
+  /// - Parameters:
+  ///   - timeInterval: seconds; 0 or less means 0.1 ms.
+  ///   - target: held weakly; see `scheduledTimer(timeInterval:target:userInfo:repeats:action:)`.
+  ///   - userInfo: kept by timer.
+  ///   - repeats: whether the timer goes on after its first tick.
+  ///   - action: called with target and timer.
+  /// - Returns: the timer; the loop holds it until it is invalid.
+  /// - Throws: `invalidArgument` for NaN; `limit`, `noMemory`, `resource`.
   @discardableResult
-  public static func scheduledTimer<Object: AnyObject>(
+  public static func scheduledTimer<Object: AnyObject & Sendable>(
     timeInterval: TimeInterval, target: Object, userInfo: (any Sendable)? = nil, repeats: Bool,
     action: sending @escaping (Object, WeakTimer) -> Void
   ) throws(ChimeError) -> WeakTimer {
@@ -38,6 +50,13 @@ extension WeakTimer {
   }
 
   /// Creates a timer without a target and adds it to the current run loop in the default mode.
+  ///
+  /// - Parameters:
+  ///   - timeInterval: seconds; 0 or less means 0.1 ms.
+  ///   - repeats: whether the timer goes on after its first tick.
+  ///   - block: called with the timer.
+  /// - Returns: the timer; the loop holds it until it is invalid.
+  /// - Throws: `invalidArgument` for NaN; `limit`, `noMemory`, `resource`.
   @discardableResult
   public static func scheduledTimer(
     withTimeInterval timeInterval: TimeInterval, repeats: Bool, block: sending @escaping (WeakTimer) -> Void
@@ -49,21 +68,32 @@ extension WeakTimer {
 
   // MARK: Creating a timer
 
-  /// Creates a timer for `target` that ticks once it has been added to a run loop. The first tick is due one interval
-  /// from now.
-  public convenience init(
-    timeInterval: TimeInterval, target: some AnyObject, userInfo: (any Sendable)? = nil, repeats: Bool,
-    action: sending @escaping (WeakTimer) -> Void
-  ) throws(ChimeError) {
-    try self.init(timeInterval: timeInterval, target: target, userInfo: userInfo, repeats: repeats) { action($1) }
-  }
-
-  /// The same, with an action that gets the target, which is alive until it returns.
+  /// Creates a timer for a target that the compiler does not know to be safe on the loop's thread. It ticks once it has
+  /// been added to a run loop.
+  ///
+  /// The action runs on the loop's thread, and inside `fire` on that of its caller; nothing keeps other threads from the
+  /// target meanwhile: the caller has to. With a `Sendable` target, `init(timeInterval:target:userInfo:repeats:action:)`
+  /// does the same, checked.
+  ///
+  /// - Parameters:
+  ///   - timeInterval: seconds; 0 or less means 0.1 ms.
+  ///   - target: held weakly. Whoever else uses it does so on the loop's thread, or under a lock.
+  ///   - userInfo: kept by the timer.
+  ///   - repeats: whether the timer goes on after its first tick.
+  ///   - action: called with target and timer.
+  /// - Throws: `invalidArgument` for NaN; `limit`.
+  @unsafe
   public convenience init<Object: AnyObject>(
-    timeInterval: TimeInterval, target: Object, userInfo: (any Sendable)? = nil, repeats: Bool,
+    timeInterval: TimeInterval, unsafeTarget target: Object, userInfo: (any Sendable)? = nil, repeats: Bool,
     action: sending @escaping (Object, WeakTimer) -> Void
   ) throws(ChimeError) {
-    let target = try WeakTarget(target)
+    try self.init(timeInterval, WeakTarget(target), userInfo, repeats, action)
+  }
+
+  convenience init<Object: AnyObject>(
+    _ timeInterval: TimeInterval, _ target: WeakTarget<Object>, _ userInfo: (any Sendable)?, _ repeats: Bool,
+    _ action: sending @escaping (Object, WeakTimer) -> Void
+  ) throws(ChimeError) {
     self.init(
       interval: try timeInterval.nanoseconds, repeats: repeats,
       subject: .object(isAlive: { target.object != nil }, token: target.tokenID), userInfo: userInfo
@@ -76,7 +106,46 @@ extension WeakTimer {
     }
   }
 
+  /// Creates a timer for `target` that ticks once it has been added to a run loop. The first tick is due one interval
+  /// from now.
+  ///
+  /// - Parameters:
+  ///   - timeInterval: seconds; 0 or less means 0.1 ms.
+  ///   - target: held weakly; see `scheduledTimer(timeInterval:target:userInfo:repeats:action:)`.
+  ///   - userInfo: kept by the timer.
+  ///   - repeats: whether the timer goes on after its first tick.
+  ///   - action: called with the timer as long as the target lives.
+  /// - Throws: `invalidArgument` for NaN; `limit`.
+  public convenience init(
+    timeInterval: TimeInterval, target: some AnyObject & Sendable, userInfo: (any Sendable)? = nil, repeats: Bool,
+    action: sending @escaping (WeakTimer) -> Void
+  ) throws(ChimeError) {
+    try self.init(timeInterval: timeInterval, target: target, userInfo: userInfo, repeats: repeats) { action($1) }
+  }
+
+  /// The same, with an action that gets the target, which is alive until it returns.
+  ///
+  /// - Parameters:
+  ///   - timeInterval: seconds; 0 or less means 0.1 ms.
+  ///   - target: held weakly; see `scheduledTimer(timeInterval:target:userInfo:repeats:action:)`.
+  ///   - userInfo: kept by the timer.
+  ///   - repeats: whether the timer goes on after its first tick.
+  ///   - action: called with target and timer.
+  /// - Throws: `invalidArgument` for NaN; `limit`.
+  public convenience init<Object: AnyObject & Sendable>(
+    timeInterval: TimeInterval, target: Object, userInfo: (any Sendable)? = nil, repeats: Bool,
+    action: sending @escaping (Object, WeakTimer) -> Void
+  ) throws(ChimeError) {
+    try self.init(timeInterval, WeakTarget(target), userInfo, repeats, action)
+  }
+
   /// Creates a timer without a target that ticks once it has been added to a run loop.
+  ///
+  /// - Parameters:
+  ///   - timeInterval: seconds; 0 or less means 0.1 ms.
+  ///   - repeats: whether the timer goes on after its first tick.
+  ///   - block: called with the timer.
+  /// - Throws: `invalidArgument` for NaN.
   public convenience init(
     timeInterval: TimeInterval, repeats: Bool, block: sending @escaping (WeakTimer) -> Void
   ) throws(ChimeError) {
@@ -85,11 +154,14 @@ extension WeakTimer {
 
   /// Adds the timer to a mode of a run loop; it may be in several modes of one loop.
   ///
+  /// - Parameters:
+  ///   - runLoop: any thread's.
+  ///   - mode: one mode; `.common` means all common modes of the loop.
   /// - Returns: ignored if the timer is invalid, or already in that mode.
   /// - Throws: `invalidArgument` if it is on another loop, `invalidHandle` if the loop's thread has ended; `limit`,
   ///   `noMemory`, `resource`.
   @discardableResult
-  public func add(to runLoop: RunLoop, forMode mode: RunLoop.Mode = .default) throws(ChimeError) -> Outcome {
+  public func add(to runLoop: RunLoop, forMode mode: RunLoop.Mode = .default) throws(ChimeError) -> ChimeTimer.Outcome {
     try core.add(to: FoundationLoop.of(runLoop), mode: LoopMode(mode.rawValue), companion: self).outcome()
   }
 
@@ -129,7 +201,7 @@ extension TimeInterval {
   /// Whole nanoseconds, rounded up and clamped to `Int64`; throws for NaN.
   var nanoseconds: Int64 {
     get throws(ChimeError) {
-      if isNaN { throw .invalidArgument }
+      if isNaN { throw ChimeError(.invalidArgument, "timeInterval is not a number") }
       return Int64(saturating: (self * 1e9).rounded(.up))
     }
   }

@@ -52,7 +52,7 @@ public final class WeakTimer: Sendable {
   ///
   /// - Returns: ignored if the timer was invalid; running if the action has not returned.
   @discardableResult
-  public func invalidate() -> Outcome { core.invalidate().asOutcome }
+  public func invalidate() -> ChimeTimer.Outcome { core.invalidate().asOutcome }
 
   // MARK: Ticks
 
@@ -60,10 +60,29 @@ public final class WeakTimer: Sendable {
   ///
   /// - Returns: ignored if the timer is invalid, or its action is already running, here or on another thread.
   @discardableResult
-  public func fire() -> Outcome { core.fire().asOutcome }
+  public func fire() -> ChimeTimer.Outcome { core.fire().asOutcome }
 }
 
 extension Status {
   /// The outcome of a call that cannot fail.
-  fileprivate var asOutcome: Outcome { self == .ok ? .done : self == .running ? .running : .ignored }
+  fileprivate var asOutcome: ChimeTimer.Outcome { self == .ok ? .done : self == .running ? .running : .ignored }
+}
+
+extension WeakTimer: Hashable, CustomStringConvertible {
+  /// Whether both are the same timer.
+  public static func == (a: WeakTimer, b: WeakTimer) -> Bool { a === b }
+
+  /// Feeds the identity.
+  ///
+  /// - Parameter hasher: takes it.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+  /// Whether it is valid, its interval, and when it ticks next: for people.
+  public var description: String {
+    if !isValid { return "WeakTimer(invalid)" }
+    let repeats = core.repeats ? "every \(Duration.nanoseconds(core.interval))" : "once"
+    let left = core.nextDeadline.saturatingSubtract(Clock.monotonic.now)
+    let next = core.nextDeadline == .max ? "never due" : "due in \(Duration.nanoseconds(max(0, left)))"
+    return "WeakTimer(\(repeats), \(next))"
+  }
 }

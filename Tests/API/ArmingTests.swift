@@ -1,5 +1,5 @@
 import Chime
-import ChimeCore
+@testable import ChimeCore
 import ChimeTestSupport
 import Testing
 
@@ -14,8 +14,8 @@ import Testing
     }
     for _ in 0..<100 {
       try #require(try await queue.untilArmed() == .done)
-      #expect(queue.nextDeadline == queue.now + 60_000_000_000)
-      while (try? queue.advance(by: .seconds(60))) == nil { await Task.yield() }  // while it is busy
+      #expect(queue.nextDeadline == queue.now + .seconds(60))
+      try await queue.advance(by: .seconds(60))
     }
     #expect(try await task.value == 6_000_000_000_000)
   }
@@ -23,13 +23,33 @@ import Testing
   /// Its tick comes with an advance by zero, and what it starts is to be waited for.
   @Test func aTimerThatIsDueNowDoesNotArmTheQueue() async throws {
     let queue = try VirtualTimerQueue()
-    let due = try queue.after(.zero) { _ in }
+    let due = try queue.schedule(after: .zero) { _ in }
     #expect(try await queue.untilArmed(within: .milliseconds(5)) == .timedOut)
-    let later = try queue.after(.seconds(1)) { _ in }
+    let later = try queue.schedule(after: .seconds(1)) { _ in }
     #expect(try await queue.untilArmed(within: .milliseconds(5)) == .timedOut)  // the one that is due hides it
-    try queue.advance(by: .zero)
+    try await queue.advance(by: .zero)
     #expect(try await queue.untilArmed(within: .seconds(patience)) == .done)
     #expect(due.state == .finished && later.state == .running)
+  }
+
+  @Test(.timeLimit(.minutes(10))) func untilArmedCountsTimers() async throws {
+    let queue = try VirtualTimerQueue()
+    let first = try queue.schedule(after: .seconds(1)) { _ in }
+    #expect(try await queue.untilArmed(count: 1) == .done)
+    #expect(try await queue.untilArmed(count: 2, within: .milliseconds(5)) == .timedOut)
+    async let armed = queue.untilArmed(count: 3)
+    let others = try [2, 3].map { try queue.schedule(after: .seconds($0)) { _ in } }
+    #expect(try await armed == .done)
+    withExtendedLifetime((first, others)) {}
+  }
+
+  /// Each used to leave a function behind that nobody would call.
+  @Test func whoStopsWaitingLeavesNothingBehind() async throws {
+    let queue = try VirtualTimerQueue()
+    for _ in 0..<10 { #expect(try await queue.untilArmed(within: .milliseconds(1)) == .timedOut) }
+    let core = try #require(QueueCore.find(queue.id))
+    let driver = try #require(core.driver as? VirtualDriver)
+    #expect(driver.waiting.withLock { $0.count } <= 1)
   }
 
   @Test func untilArmedEndsWithItsLimitItsTaskAndItsQueue() async throws {
@@ -48,17 +68,19 @@ import Testing
   @Test(.timeLimit(.minutes(10))) func noTimerIsMissedThatAnotherThreadStarts() async throws {
     let queue = try VirtualTimerQueue()
     for _ in 0..<5000 {
-      async let timer = Task.detached { try queue.after(.seconds(1)) { _ in } }.value
+      async let timer = Task.detached { try queue.schedule(after: .seconds(1)) { _ in } }.value
       try #require(try await queue.untilArmed() == .done)
-      try await timer.cancel()
+      _ = try await timer.cancel()
     }
   }
 
   @MainActor final class Screen {
-    var ticks: [Int64] = []
+    var ticks: [Duration] = []
     var timer: ChimeTimer?
     func start(on queue: MainTimerQueue) throws {
-      timer = try queue.every(.seconds(1), target: self) { screen, tick in screen.ticks.append(tick.scheduled) }
+      timer = try queue.schedule(every: .seconds(1), target: self) { screen, tick in
+        screen.ticks.append(.nanoseconds(tick.scheduled.nanoseconds))
+      }
     }
   }
 
@@ -66,13 +88,13 @@ import Testing
     let queue = try MainTimerQueue(virtual: .seconds(5))
     let screen = Screen()
     try screen.start(on: queue)
-    #expect(queue.now == 5_000_000_000)
+    #expect(queue.now == TimerInstant(.virtual, nanoseconds: 5_000_000_000))
     #expect(try await queue.untilArmed(within: .seconds(patience)) == .done)
-    try queue.advance(by: .seconds(2))
-    #expect(screen.ticks == [6_000_000_000, 7_000_000_000])
+    try await queue.advance(by: .seconds(2))
+    #expect(screen.ticks == [.seconds(6), .seconds(7)])
     try queue.jump(by: .seconds(10))
     #expect(screen.ticks.count == 2)
-    try queue.advance(by: .zero)
+    try await queue.advance(by: .zero)
     #expect(screen.ticks.count == 3)
     #expect(throws: ChimeError.invalidArgument) { try MainTimerQueue(virtual: .seconds(-1)) }
     #expect(!(queue.queue is VirtualTimerQueue))  // nobody can advance it elsewhere
@@ -81,10 +103,10 @@ import Testing
   @Test @MainActor func aMainQueueInRealTimeIsNotAdvanced() async throws {
     let queue = try MainTimerQueue()
     var ticks = 0
-    let timer = try queue.every(.milliseconds(1)) { _ in ticks += 1 }
+    let timer = try queue.schedule(every: .milliseconds(1)) { _ in ticks += 1 }
     #expect(await soon { ticks > 0 })
-    try timer.cancel()
-    #expect(throws: ChimeError.unsupported) { try queue.advance(by: .seconds(1)) }
+    timer.cancel()
+    await #expect(throws: ChimeError.unsupported) { try await queue.advance(by: .seconds(1)) }
     #expect(throws: ChimeError.unsupported) { try queue.jump(by: .seconds(1)) }
     await #expect(throws: ChimeError.unsupported) { try await queue.untilArmed() }
   }

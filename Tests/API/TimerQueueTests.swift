@@ -9,48 +9,162 @@ import Testing
   @Test @MainActor func aHandlersCapturesGoInTheReleasingCall() throws {
     let queue = try TimerQueue(on: .main)
     let alive = Counter()
-    var timer: ChimeTimer? = try queue.every(.seconds(3600), handler: capturing(alive))
+    var timer: ChimeTimer? = try queue.schedule(every: .seconds(3600), handler: capturing(alive))
     #expect(alive.value == 1 && timer?.state == .running)
     timer = nil
     #expect(alive.value == 0)
   }
 
-  @Test func aQueueThatGoesEndsItsTimers() throws {
-    var queue: VirtualTimerQueue? = try VirtualTimerQueue()
+  @Test func aQueueThatIsShutDownEndsItsTimersAndCallsAreIgnored() throws {
+    let queue = try VirtualTimerQueue()
     let alive = Counter()
-    let timer = try queue?.every(.seconds(1), handler: capturing(alive))
-    queue = nil
+    let timer = try queue.schedule(every: .seconds(1), handler: capturing(alive))
+    try queue.shutdown()
     #expect(alive.value == 0)
-    #expect(timer?.state == .cancelled)
-    #expect(throws: ChimeError.invalidHandle) { try timer?.resume() }
+    #expect(timer.state == .cancelled && timer.nextDeadline == nil && timer.generation == nil)
+    let outcomes = [
+      timer.cancel(), timer.suspend(), timer.resume(), timer.fire(), timer.invalidate(), try timer.restart(),
+      try timer.activate(), try timer.postpone(by: .zero), try timer.reschedule(every: .seconds(1)),
+      try timer.cancelAndWait(), try queue.shutdown(),
+    ]
+    #expect(outcomes.allSatisfy { $0 == .ignored })
+    #expect(throws: ChimeError.invalidHandle) { try queue.schedule(after: .zero) { _ in } }
+  }
+
+  /// In 0.2.0 nothing of this ever ticked.
+  @Test(.timeLimit(.minutes(1))) func aQueueMadeInPassingLivesAsLongAsWhatItMade() async throws {
+    let ticks = Counter()
+    let timer = try TimerQueue().schedule(every: .milliseconds(1)) { _ in ticks.add() }
+    #expect(await soon { ticks.value >= 3 })
+    for await tick in try TimerQueue().ticks(every: .milliseconds(1)) where tick.sequence >= 2 { break }
+    try TimerQueue().perform(after: .milliseconds(1)) { ticks.add(1000) }
+    try TimerQueue().perform { ticks.add(1000) }
+    #expect(await soon { ticks.value >= 2000 })
+    timer.invalidate()
+    // And no longer.
+    weak var queue: TimerQueue?
+    do {
+      let made = try VirtualTimerQueue()
+      queue = made
+      let other = try made.schedule(every: .seconds(1)) { _ in }
+      #expect(other.state == .running)
+    }
+    #expect(queue == nil)
+  }
+
+  @Test func aHandlerReachesItsOwnTimer() throws {
+    let queue = try VirtualTimerQueue()
+    let seen = Log<Bool>()
+    let timers = Log<ChimeTimer>()
+    let timer = try queue.schedule(every: .seconds(1)) { tick in
+      seen.add(timers.all[0] == tick.timer && tick.timer.state == .running)
+      if tick.sequence == 3 { tick.timer.cancel() }
+    }
+    timers.add(timer)
+    try queue.advance(by: .seconds(10))
+    #expect(seen.all == [true, true, true] && timer.state == .cancelled)
+    #expect(Set(timers.all + [timer]).count == 1 && timer.id == timers.all[0].id)
+  }
+
+  @Test func invalidateLetsGoOfTheHandlerAtOnce() throws {
+    let queue = try VirtualTimerQueue()
+    let alive = Counter()
+    let timer = try queue.schedule(every: .seconds(1), handler: capturing(alive))
+    #expect(timer.cancel() == .done && alive.value == 1)
+    #expect(try timer.restart() == .done)
+    #expect(timer.invalidate() == .done && alive.value == 0 && timer.state == .cancelled)
+    #expect(timer.invalidate() == .ignored && timer.cancel() == .ignored)
+    // In its own handler, after the call.
+    let inside = Log<Int>()
+    let other = try queue.schedule(every: .seconds(1)) { [capture = Counted(alive)] tick in
+      #expect(tick.timer.invalidate() == .running)
+      inside.add(capture.alive.value)
+    }
+    try queue.advance(by: .seconds(5))
+    #expect(inside.all == [1] && alive.value == 0 && other.state == .cancelled)
+  }
+
+  @Test func errorsSayWhichArgumentItsValueAndTheBound() throws {
+    let queue = try VirtualTimerQueue()
+    let sentences: [(String, () throws -> Void)] = [
+      ("interval is 0.0 seconds: it must be above 0", { _ = try queue.schedule(every: .zero) { _ in } }),
+      ("delay is -1.0 seconds: it must be 0 or more", { _ = try queue.schedule(after: .seconds(-1)) { _ in } }),
+      (
+        "leeway is 2.0 seconds: it must be below the interval, 1.0 seconds",
+        { _ = try queue.schedule(every: .seconds(1), leeway: .seconds(2)) { _ in } }
+      ),
+      ("schedule is NULL, and the timer has none to keep", { try queue.makeTimer { _ in }.activate() }),
+      ("duration is -1.0 seconds: it must be 0 or more", { try queue.jump(by: .seconds(-1)) }),
+      ("realtimePriority is 100: it must be from 1 to 99", { _ = try PreciseTimerQueue(realtimePriority: 100) }),
+      (
+        "options.clock is CHIME_CLOCK_BOOTTIME, which host-driven queues alone offer",
+        { _ = try TimerQueue(clock: .boottime) }
+      ),
+    ]
+    for (sentence, call) in sentences {
+      do {
+        try call()
+        Issue.record("no error: \(sentence)")
+      } catch {
+        #expect("\(error)" == sentence)
+      }
+    }
+    do { try queue.jump(by: .seconds(-1)) } catch ChimeError.invalidArgument {} catch { Issue.record("\(error)") }
+  }
+
+  @Test func whatIsPrintedSaysWhatAPersonWantsToKnow() throws {
+    let queue = try VirtualTimerQueue(label: "polls")
+    let timer = try queue.makeTimer(label: "poll") { _ in }
+    try timer.activate(.every(.seconds(2), leeway: .milliseconds(100), limit: 5))
+    try queue.advance(by: .seconds(3))
+    #expect("\(timer)".hasSuffix("\"poll\", running, due in 1.0 seconds, every 2.0 seconds, 1 ticks)"))
+    #expect("\(queue)" == "VirtualTimerQueue(\"polls\", on virtual time, 1 timers, 1 running)")
+    #expect("\(queue.now)" == "3.0 seconds on virtual time")
+    timer.invalidate()
+    #expect("\(timer)".hasSuffix(", ended)"))
+    let schedule = try Schedule.every(
+      .seconds(2), after: .zero, leeway: .milliseconds(100), limit: 5, missed: .delay, resume: .remaining)
+    let words =
+      "every 2.0 seconds, first after 0.0 seconds, leeway 0.1 seconds, 5 times, counted from the handler's end, "
+      + "keeping the remaining time when suspended"
+    #expect("\(schedule)" == words)
+    #expect(schedule.beginning == .delay(.zero) && schedule.repeatInterval == .seconds(2))
+    #expect(schedule.allowedLeeway == .milliseconds(100) && schedule.limit == 5)
+    #expect(schedule.missedPolicy == .delay && schedule.resumePolicy == .remaining)
+    let once = try Schedule.once(at: queue.now)
+    #expect(once.beginning == .deadline(queue.now) && once.repeatInterval == nil && once.limit == nil)
+    #expect("\(once)" == "once at 3.0 seconds on virtual time")
   }
 
   @Test func badDurationsAreErrors() throws {
     let queue = try VirtualTimerQueue()
     let target = Counted(Counter())
     let calls: [() throws -> Void] = [
-      { _ = try queue.every(.zero) { _ in } },
-      { _ = try queue.after(.seconds(-1)) { _ in } },
-      { _ = try queue.every(.seconds(1), leeway: .seconds(1)) { _ in } },
+      { _ = try queue.schedule(every: .zero) { _ in } },
+      { _ = try queue.schedule(after: .seconds(-1)) { _ in } },
+      { _ = try queue.schedule(every: .seconds(1), leeway: .seconds(1)) { _ in } },
       { try queue.advance(by: .seconds(-1)) },
-      { _ = try queue.every(.zero, target: target) { _, _ in } },
-      { _ = try queue.after(.seconds(-1), target: target) { _, _ in } },
-      { _ = try queue.every(.seconds(1), leeway: .seconds(1), target: target) { _, _ in } },
+      { _ = try queue.schedule(every: .zero, target: target) { _, _ in } },
+      { _ = try queue.schedule(after: .seconds(-1), target: target) { _, _ in } },
+      { _ = try queue.schedule(every: .seconds(1), leeway: .seconds(1), target: target) { _, _ in } },
       { _ = try Schedule(repeating: .nanoseconds(-1)) },
       { _ = try Schedule(repeating: .seconds(1), leeway: .seconds(-1)) },
       { _ = try Schedule(timeInterval: .nan, repeats: true) },
     ]
     for call in calls { #expect(throws: ChimeError.invalidArgument, performing: call) }
-    let far = try queue.after(.seconds(Int64.max)) { _ in }
+    let far = try queue.schedule(after: .seconds(Int64.max)) { _ in }
     #expect(far.state == .running && far.nextDeadline == nil)
   }
 
   @Test func schedulesByDeadlineTickAtTheirPoints() throws {
     let queue = try VirtualTimerQueue()
     let ticks = Log<Int64>()
-    let once = try queue.start(.once(at: 10)) { ticks.add($0.scheduled) }
-    let grid = try queue.start(.every(.nanoseconds(10), from: 5, limit: 2), target: ticks) { $0.add($1.scheduled) }
-    try once.postpone(until: 20)
+    func at(_ nanoseconds: Int64) -> TimerInstant { TimerInstant(.virtual, nanoseconds: nanoseconds) }
+    let once = try queue.schedule(.once(at: at(10))) { ticks.add($0.scheduled.nanoseconds) }
+    let grid = try queue.schedule(.every(.nanoseconds(10), from: at(5), limit: 2), target: ticks) {
+      $0.add($1.scheduled.nanoseconds)
+    }
+    try once.postpone(until: at(20))
     try queue.advance(by: .nanoseconds(30))
     #expect(ticks.all == [5, 15, 20] && once.state == .finished && grid.state == .finished)
   }
@@ -58,7 +172,7 @@ import Testing
   @Test func aHostDrivenQueueRunsUntilItIsStopped() throws {
     let queue = try HostTimerQueue()
     let ticks = Counter()
-    let timer = try queue.every(.microseconds(100)) { _ in if ticks.add() == 3 { queue.stop() } }
+    let timer = try queue.schedule(every: .microseconds(100)) { _ in if ticks.add() == 3 { queue.stop() } }
     try queue.run(untilStopped: true)
     #expect(ticks.value == 3 && timer.state == .running && queue.fileDescriptor >= 0)
   }
@@ -67,15 +181,25 @@ import Testing
     let queue = try MainTimerQueue(virtual: .zero)
     let calls = Log<String>()
     let timers = [
-      try queue.after(.seconds(1)) { _ in calls.add("after") },
-      try queue.start(.once(at: 2_000_000_000)) { _ in calls.add("start") },
-      try queue.after(.seconds(3), target: calls) { calls, _ in calls.add("target") },
+      try queue.schedule(after: .seconds(1)) { _ in calls.add("after") },
+      try queue.schedule(.once(at: queue.now + .seconds(2))) { _ in calls.add("start") },
+      try queue.schedule(after: .seconds(3), target: calls) { calls, _ in calls.add("target") },
     ]
-    try queue.once(after: .seconds(4)) { calls.add("once") }
+    try queue.perform(after: .seconds(4)) { calls.add("once") }
+    let idle = try queue.makeTimer(registrationHandler: { calls.add("registered") }) { _ in calls.add("made") }
+    try idle.activate(.once(after: .milliseconds(4500)))
+    let at = try queue.schedule(at: queue.now + .milliseconds(4800)) { _ in calls.add("at") }
     let countdown = try Countdown(from: .seconds(10), every: .seconds(5), on: queue) { calls.add("\($0)") }
     try queue.advance(by: .seconds(10))
-    #expect(calls.all == ["after", "start", "target", "once", "5.0 seconds", "0.0 seconds"])
-    #expect(timers.allSatisfy { $0.state == .finished } && countdown.hasEnded)
+    #expect(
+      calls.all == [
+        "registered", "after", "start", "target", "once", "made", "at", "5.0 seconds", "0.0 seconds",
+      ])
+    #expect(queue.statistics?.timers == 6 && queue.dump.contains("finished") && at.state == .finished)
+    #expect("\(queue)".hasPrefix("MainTimerQueue(on virtual time"))
+    #expect(queue.clock.now == queue.now)
+    #expect(try queue.shutdown() == .done)
+    #expect(timers.allSatisfy { $0.state == .cancelled } && countdown.hasEnded)
   }
 
   /// What each state is explained by: `explain.c`.

@@ -6,10 +6,10 @@ import Testing
 /// what is due. (Deadlines and delays on every kind of queue: `wall_clock.c` of Tests/Faults; steps beside calls:
 /// Tests/Interleavings.)
 @Suite struct WallClockTests {
-  let hour: Int64 = 3_600_000_000_000
+  let hour = Duration.seconds(3600)
   let queue: HostTimerQueue
-  let first: Int64
-  let ticks = Log<Tick>()
+  let first: TimerInstant
+  let ticks = Log<ChimeTimer.Tick>()
 
   init() throws {
     queue = try HostTimerQueue(clock: .wall)
@@ -17,30 +17,32 @@ import Testing
   }
 
   /// Steps the clock, and gives the ticks that were due then.
-  private func due(afterStep distance: Int64) throws -> [Tick] {
-    QueueCore.stepWallClock(queue.id, by: distance)
+  private func due(afterStep distance: Duration) throws -> [ChimeTimer.Tick] {
+    QueueCore.stepWallClock(queue.id, by: distance.nanoseconds)
     try queue.process()
     return ticks.take()
   }
 
   @Test func aRepeatingScheduleCoalescesForwardAndGoesOnAtTheNextPointOfItsGridBackward() throws {
-    let timer = try queue.at(deadline: first, every: .seconds(3600)) { [ticks] in ticks.add($0) }
-    let forward = try due(afterStep: 5 * hour + hour / 2)
-    #expect(forward.map(\.missed) == [4] && forward.map(\.scheduled) == [first + 4 * hour])
-    #expect(timer.nextDeadline == first + 5 * hour)
-    #expect(try due(afterStep: -10 * hour).isEmpty)
+    let timer = try queue.schedule(at: first, every: .seconds(3600)) { [ticks] in ticks.add($0) }
+    let forward = try due(afterStep: hour * 5 + hour / 2)
+    #expect(forward.map(\.missed) == [4] && forward.map(\.scheduled) == [first + hour * 4])
+    #expect(timer.nextDeadline == first + hour * 5)
+    #expect(try due(afterStep: hour * -10).isEmpty)
     let next = try #require(timer.nextDeadline)
-    #expect((next - first) % hour == 0 && next > queue.now && next <= queue.now + hour)
+    #expect((next.nanoseconds - first.nanoseconds) % hour.nanoseconds == 0)
+    #expect(next > queue.now && next <= queue.now + hour)
   }
 
   @Test func aDeadlineStaysWhatItIsOfASuspendedTimerToo() throws {
-    let timer = try queue.at(deadline: first) { [ticks] in ticks.add($0) }
-    #expect(try due(afterStep: -hour).isEmpty && timer.nextDeadline == first)
-    #expect((first...first + 1024).contains(queue.nextDeadline ?? 0))
-    try timer.suspend()
-    #expect(try due(afterStep: 3 * hour).isEmpty)
-    try timer.resume()
-    let resumed = try due(afterStep: 0)
+    let timer = try queue.schedule(at: first) { [ticks] in ticks.add($0) }
+    #expect(try due(afterStep: hour * -1).isEmpty && timer.nextDeadline == first)
+    let next = try #require(queue.nextDeadline)
+    #expect((first...first + .nanoseconds(1024)).contains(next))
+    timer.suspend()
+    #expect(try due(afterStep: hour * 3).isEmpty)
+    timer.resume()
+    let resumed = try due(afterStep: .zero)
     #expect(resumed.map(\.scheduled) == [first] && resumed.allSatisfy { $0.actual >= first })
   }
 }

@@ -25,28 +25,28 @@ import Testing
 
   @Test func laterTimersPostponedAndCancelledOnesCostNoWakeUp() throws {
     let hour = Duration.seconds(3600)
-    let first = try queue.after(hour) { _ in }
+    let first = try queue.schedule(after: hour) { _ in }
     let before = passes
-    let timers = try (1...1000).map { try queue.after(hour + .milliseconds($0)) { _ in } } + [first]
+    let timers = try (1...1000).map { try queue.schedule(after: hour + .milliseconds($0)) { _ in } } + [first]
     #expect(core.statistics.running == 1001)
     for timer in timers { #expect(try timer.postpone(by: hour + .seconds(2)) == .done) }
     for timer in timers { #expect(try timer.postpone(by: hour * 2) == .done) }
-    for timer in timers { #expect(try timer.cancel() == .done) }
+    for timer in timers { #expect(timer.cancel() == .done) }
     #expect(passes == before)
   }
 
   /// The source may be set for the first of them; the others are gone by then.
   @Test func timersThatWereCancelledCostOneEmptyWakeUpAtMost() throws {
-    let pending = try queue.after(.seconds(3600)) { _ in }
+    let pending = try queue.schedule(after: .seconds(3600)) { _ in }
     for delay in [.milliseconds(200), .seconds(2), .seconds(20)] as [Duration] {
-      let timers = try (0..<100).map { try queue.after(delay + .milliseconds($0)) { _ in } }
-      let cancelled = try timers.map { try $0.cancel() }
+      let timers = try (0..<100).map { try queue.schedule(after: delay + .milliseconds($0)) { _ in } }
+      let cancelled = timers.map { $0.cancel() }
       let before = passes
       if cancelled.allSatisfy({ $0 == .done }) {
         // Until a timer of another queue has ticked that is due later than all of them.
         let other = try TimerQueue()
         let came = DispatchSemaphore(value: 0)
-        try other.once(after: delay + .milliseconds(150)) { came.signal() }
+        try other.perform(after: delay + .milliseconds(150)) { came.signal() }
         try #require(came.wait(timeout: .now() + patience) == .success)
         #expect(passes <= before + 1)
         #expect(core.statistics.ticks == 0)

@@ -3,6 +3,7 @@ import Dispatch
 import Testing
 
 @testable import Chime
+import ChimeCompat
 @testable import ChimeCore
 
 private typealias Machine = DispatchSourceTimerMachine
@@ -52,7 +53,7 @@ extension DispatchSourceTimerMachine {
     let ticks = Counter(), alive = Counter()
     try {
       let machine = Machine(queue: queue) { [capture = Counted(alive)] in ticks.add(capture.alive.value) }
-      func perform(_ event: TimerEvent) throws -> Machine.Outcome? {
+      func perform(_ event: TimerEvent) throws -> ChimeTimer.Outcome? {
         if event == .lastTick, machine.state == .running {
           try machine.restart(deadline: .now())
           let end = DispatchTime.now() + patience

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Chime
+import ChimeCompat
 @testable import ChimeCore
 
 private typealias Machine = DispatchSourceTimerMachine
@@ -14,7 +15,7 @@ private typealias Machine = DispatchSourceTimerMachine
 
   @Test func insideTheHandlerCallsTakeEffectAndSayBusy() throws {
     let factory = RecordingTimerAdapterFactory()
-    let outcomes = Log<Machine.Outcome>()
+    let outcomes = Log<ChimeTimer.Outcome>()
     let held = Locked<Machine?>(nil)
     let machine = Machine(factory: factory) {
       let machine = held.withLock { $0! }
@@ -26,7 +27,7 @@ private typealias Machine = DispatchSourceTimerMachine
     held.withLock { $0 = machine }
     try machine.activate(deadline: DispatchTime(uptimeNanoseconds: 2000))
     factory.deliver(at: 2000)
-    #expect(outcomes.all == [.ignored, .busy, .busy, .busy, .busy, .ignored])
+    #expect(outcomes.all == [.ignored, .running, .running, .running, .running, .ignored])
     #expect(machine.state == .cancelled)
     #expect(try machine.restart() == .done)
     held.withLock { $0 = nil }
@@ -205,10 +206,10 @@ private typealias Machine = DispatchSourceTimerMachine
     }
     #expect(await soon { first.value == 1 })
     #expect(machine.state == .finished)
-    #expect(try machine.activate(deadline: .now()) { second.add() } == .busy)
+    #expect(try machine.activate(deadline: .now()) { second.add() } == .running)
     machine.cancel()
-    #expect(try machine.activate(deadline: .now()) { second.add() } == .busy)
-    #expect(machine.fire() == .busy)
+    #expect(try machine.activate(deadline: .now()) { second.add() } == .running)
+    #expect(machine.fire() == .running)
     let later = Counter()  // ticks that are due after all that is due there now
     let other = Machine(queue: queue) { later.add() }
     try other.activate(deadline: .now() + .milliseconds(3), repeating: .milliseconds(1))

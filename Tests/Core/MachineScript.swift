@@ -3,6 +3,7 @@ import Dispatch
 import Testing
 
 @testable import Chime
+import ChimeCompat
 @testable import ChimeCore
 
 /// A machine on a recording adapter, driven by a script of statements with semicolons between them. What stands behind
@@ -64,7 +65,7 @@ struct MachineScript: Sendable {
     }
   }
 
-  private func call(_ words: [String]) throws -> Machine.Outcome? {
+  private func call(_ words: [String]) throws -> ChimeTimer.Outcome? {
     func number(_ word: String) -> Int? { words.firstIndex(of: word).map { Int(words[$0 + 1])! } }
     let time = number("from") ?? number("postpone")
     return try machine!.perform(

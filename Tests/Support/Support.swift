@@ -35,7 +35,7 @@ open class Counted: @unchecked Sendable {
 }
 
 /// The same, and ends its timers at once.
-package final class Tokened: Counted, Target, @unchecked Sendable {
+package final class Tokened: Counted, ChimeTimer.Target, @unchecked Sendable {
   package let targetToken = TargetToken()
 }
 

@@ -1,52 +1,169 @@
-/// Why an operation failed. Nothing has changed then, unless the call's comment says otherwise. The cases are the
-/// failures of `chime_status`.
-public enum ChimeError: Int32, Error, Sendable {
+internal import CPlatform
+
+/// Why an operation failed. Nothing has changed then, unless the call's comment says otherwise.
+///
+/// `catch ChimeError.busy` and `error == .busy` compare the code; `description` is for people and logs.
+public struct ChimeError: Error, Equatable, Sendable, CustomStringConvertible {
+  /// What kind of failure it is: the failures of `chime_status`.
+  public enum Code: Sendable, CaseIterable {
+    /// An argument is out of range, or contradicts another.
+    case invalidArgument
+    /// The queue or timer was released.
+    case invalidHandle
+    /// A configured or built-in limit is reached.
+    case limit
+    /// Out of memory.
+    case noMemory
+    /// Waiting would never end: what the call waits for waits for the caller.
+    case wouldDeadlock
+    /// Another thread is inside this queue.
+    case busy
+    /// Only one particular thread may do this, not the caller's.
+    case wrongThread
+    /// The timer's target no longer exists.
+    case targetGone
+    /// The queue was shut down during the call.
+    case shutDown
+    /// Not possible with this kind of queue, clock or platform.
+    case unsupported
+    /// The operating system denies it.
+    case permission
+    /// No threads, file descriptors or the like are left.
+    case resource
+    /// This is a forked child.
+    case forked
+    /// The time given to an operation was over before it ended.
+    case deadlineExceeded
+  }
+
+  /// What kind of failure it is.
+  public let code: Code
+
+  /// One sentence: which argument was wrong, its value and the bound, or what is missing. The wording may change.
+  public let description: String
+
+  package init(_ code: Code, _ description: String) {
+    self.code = code
+    self.description = description
+  }
+
+  /// Whether both are failures of the same kind; the sentences do not count.
+  public static func == (a: ChimeError, b: ChimeError) -> Bool { a.code == b.code }
+
   /// An argument is out of range, or contradicts another.
-  case invalidArgument = -1
+  public static var invalidArgument: ChimeError { ChimeError(.invalidArgument, "an argument is out of range") }
   /// The queue or timer was released.
-  case invalidHandle = -2
+  public static var invalidHandle: ChimeError { ChimeError(.invalidHandle, "the queue or timer has ended") }
   /// A configured or built-in limit is reached.
-  case limit = -3
+  public static var limit: ChimeError { ChimeError(.limit, "a limit is reached") }
   /// Out of memory.
-  case noMemory = -4
+  public static var noMemory: ChimeError { ChimeError(.noMemory, "memory has run out, or its limit is reached") }
   /// Waiting would never end: what the call waits for waits for the caller.
-  case wouldDeadlock = -5
+  public static var wouldDeadlock: ChimeError {
+    ChimeError(.wouldDeadlock, "what the call would wait for waits for the caller")
+  }
   /// Another thread is inside this queue.
-  case busy = -6
+  public static var busy: ChimeError { ChimeError(.busy, "another thread is inside the queue") }
   /// Only one particular thread may do this, not the caller's.
-  case wrongThread = -7
+  public static var wrongThread: ChimeError { ChimeError(.wrongThread, "another thread drives the queue") }
   /// The timer's target no longer exists.
-  case targetGone = -8
+  public static var targetGone: ChimeError { ChimeError(.targetGone, "the timer's target has gone") }
   /// The queue was shut down during the call.
-  case shutDown = -9
+  public static var shutDown: ChimeError { ChimeError(.shutDown, "the queue was shut down") }
   /// Not possible with this kind of queue, clock or platform.
-  case unsupported = -10
+  public static var unsupported: ChimeError { ChimeError(.unsupported, "not possible with this kind of queue") }
   /// The operating system denies it.
-  case permission = -11
+  public static var permission: ChimeError { ChimeError(.permission, "the operating system denies it") }
   /// No threads, file descriptors or the like are left.
-  case resource = -12
+  public static var resource: ChimeError { ChimeError(.resource, "the system has no thread or descriptor left") }
   /// This is a forked child.
-  case forked = -13
+  public static var forked: ChimeError { ChimeError(.forked, "this is a forked child") }
+  /// The time given to an operation was over before it ended.
+  public static var deadlineExceeded: ChimeError { ChimeError(.deadlineExceeded, "the time that was given is over") }
 }
 
-/// What a successful operation answers.
-public enum Outcome: Int32, Sendable {
-  /// It took effect.
-  case done = 0
-  /// It means nothing in this state and changed nothing.
-  case ignored = 1
-  /// It took effect; a handler of this timer that had started has not returned yet.
-  case running = 2
-  /// The timeout ended before what was waited for; whatever else the call does is in effect.
-  case timedOut = 4
+extension ChimeTimer {
+  /// What a call that succeeded did.
+  public enum Outcome: Sendable {
+    /// It took effect.
+    case done
+    /// It means nothing in this state, or to a timer that has ended, and changed nothing.
+    case ignored
+    /// It took effect; a handler of this timer that had started has not returned yet.
+    case running
+    /// The timeout ended before what was waited for; whatever else the call does is in effect.
+    case timedOut
+  }
 }
+
+/// What the rest of the package calls it.
+package typealias Outcome = ChimeTimer.Outcome
 
 extension Status {
   /// The status as the Swift interface says it.
-  package func outcome() throws(ChimeError) -> Outcome {
-    if let outcome = Outcome(rawValue: rawValue) { return outcome }
-    throw error
+  package func outcome() throws(ChimeError) -> ChimeTimer.Outcome {
+    switch rawValue {
+    case 0: return .done
+    case 1: return .ignored
+    case 2: return .running
+    case 4: return .timedOut
+    default: throw error
+    }
   }
 
-  package var error: ChimeError { ChimeError(rawValue: rawValue) ?? .invalidArgument }
+  /// The failure, with the sentence that the calling thread's last call has left, if this is a kind that leaves one.
+  package var error: ChimeError {
+    let plain: ChimeError
+    switch self {
+    case .limit: plain = .limit
+    case .unsupported: plain = .unsupported
+    case .resource: plain = .resource
+    case .invalidHandle: return .invalidHandle
+    case .noMemory: return .noMemory
+    case .wouldDeadlock: return .wouldDeadlock
+    case .busy: return .busy
+    case .wrongThread: return .wrongThread
+    case .targetGone: return .targetGone
+    case .shutDown: return .shutDown
+    case .permission: return .permission
+    case .forked: return .forked
+    default: plain = .invalidArgument
+    }
+    let sentence = unsafe String(cString: ErrorDetail.sentence)
+    return sentence.isEmpty ? plain : ChimeError(plain.code, sentence)
+  }
+}
+
+extension ChimeError {
+  /// The failure as C says it.
+  package var status: Status {
+    switch code {
+    case .invalidArgument: .invalidArgument
+    case .invalidHandle: .invalidHandle
+    case .limit: .limit
+    case .noMemory: .noMemory
+    case .wouldDeadlock: .wouldDeadlock
+    case .busy: .busy
+    case .wrongThread: .wrongThread
+    case .targetGone: .targetGone
+    case .shutDown: .shutDown
+    case .unsupported: .unsupported
+    case .permission: .permission
+    case .resource: .resource
+    case .forked: .forked
+    case .deadlineExceeded: .timedOut
+    }
+  }
+}
+
+extension ChimeTimer.Outcome {
+  /// The outcome as C says it.
+  package var status: Status {
+    switch self {
+    case .done: .ok
+    case .ignored: .ignored
+    case .running: .running
+    case .timedOut: .timedOut
+    }
+  }
 }

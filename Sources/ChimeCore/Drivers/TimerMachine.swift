@@ -88,7 +88,7 @@ package final class TimerMachine: Sendable {
     do {
       return try perform(event, deadline: deadline)
     } catch {
-      invariantFailure("an event without a schedule was refused", Int64(event.rawValue))
+      invariantFailure("an event without a schedule was refused")
     }
   }
 

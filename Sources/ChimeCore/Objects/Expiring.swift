@@ -67,7 +67,7 @@ package final class Expiring: Sendable, ProcessState {
     } catch {
       value.giveBack()
       table.remove(id)
-      return .failure(Status(rawValue: error.rawValue))
+      return .failure(error.status)
     }
   }
 
@@ -131,9 +131,9 @@ package final class Expiring: Sendable, ProcessState {
     guard let expiring = table.find(id) else { return .unknownHandle }
     guard let limited = expiring.state.withLock({ $0.limited }) else { return .invalidHandle }
     do {
-      return Status(rawValue: try limited.reset(lifetime: lifetime).rawValue)
+      return try limited.reset(lifetime: lifetime).status
     } catch {
-      return error == .invalidHandle ? .ignored : Status(rawValue: error.rawValue)
+      return error == .invalidHandle ? .ignored : error.status
     }
   }
 
@@ -185,7 +185,7 @@ package final class Expiring: Sendable, ProcessState {
     withExtendedLifetime((value, context)) {
       _ = handler(
         TickRecord(
-          timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.scheduled, actual: tick.actual,
+          timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.due, actual: tick.start,
           context: context.context, target: value.context, kind: TickKind.due.rawValue))
     }
     state.withLock { $0.isNotifying = false }

@@ -5,11 +5,15 @@ package final class HandlerBox {
   private let handler: (Tick) -> Void
   private let registrationHandler: (() -> Void)?
   private let cancelHandler: (() -> Void)?
+  /// The clock of the timer's queue.
+  private let timeline: TimerInstant.Timeline
 
   package init(
-    registrationHandler: (() -> Void)? = nil, cancelHandler: (() -> Void)? = nil, _ handler: @escaping (Tick) -> Void
+    timeline: TimerInstant.Timeline = .monotonic, registrationHandler: (() -> Void)? = nil,
+    cancelHandler: (() -> Void)? = nil, _ handler: @escaping (Tick) -> Void
   ) {
     self.handler = handler
+    self.timeline = timeline
     self.registrationHandler = registrationHandler
     self.cancelHandler = cancelHandler
   }
@@ -18,7 +22,7 @@ package final class HandlerBox {
   private static var function: TickFunction {
     unsafe TickFunction { tick, context in
       let record = unsafe tick.load(as: TickRecord.self)
-      unsafe HandlerBox.of(context)?.handler(Tick(record))
+      if let box = unsafe HandlerBox.of(context) { box.handler(Tick(record, box.timeline)) }
     }
   }
 
@@ -32,7 +36,7 @@ package final class HandlerBox {
     // SAFETY: as in `start`.
     let reference = unsafe Unmanaged.passRetained(consume box)
     var id: UInt64 = 0
-    let status = label.withCString { text in
+    let status = unsafe label.withCString { text in
       unsafe create(on: queue, nil, 0, false, label: label.isEmpty ? nil : text, reference, &id)
     }
     return try unsafe hold(reference, id, status)

@@ -20,7 +20,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     func expire(_ tick: Tick) {
       let (old, notification): (Value?, ((Value, Tick) -> Void)?) = state.withLock { state in
         // Restarted after this tick had started: the timer runs again.
-        if !state.isOver(tick.actual) { return (nil, nil) }
+        if !state.isOver(tick.start) { return (nil, nil) }
         defer { (state.value, state.onExpiry) = (nil, nil) }
         return (state.value, state.onExpiry)
       }
@@ -62,7 +62,9 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   package static func make(
     _ value: Value, lifetime: Int64, queue: UInt64, onExpiry: sending @escaping (Value, Tick) -> Void
   ) throws(ChimeError) -> LimitedValue {
-    guard lifetime >= 0 else { throw .invalidArgument }
+    guard lifetime >= 0 else {
+      throw Status.invalidArgument.because("lifetime is %t: it must be 0 or more", lifetime).error
+    }
     let deadline = (QueueCore.now(queue) ?? 0).saturatingAdd(lifetime)
     let shared = Shared(State(value: value, deadline: deadline, onExpiry: onExpiry))
     let end = QueueEnd(shared)
@@ -91,7 +93,9 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   /// Restarts the time; ignored if the value has vanished.
   /// - Parameter lifetime: 0 or more, from now.
   package func reset(lifetime: Int64) throws(ChimeError) -> Outcome {
-    guard lifetime >= 0 else { throw .invalidArgument }
+    guard lifetime >= 0 else {
+      throw Status.invalidArgument.because("lifetime is %t: it must be 0 or more", lifetime).error
+    }
     guard let now = QueueCore.now(queue) else { return .ignored }
     let deadline = now.saturatingAdd(lifetime)
     let isThere = shared.state.withLock { state in

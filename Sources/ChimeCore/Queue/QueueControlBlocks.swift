@@ -130,7 +130,7 @@ enum QueueControlBlocks: ProcessState {
   /// No queue is found any more.
   static func abandon() {
     let controls = unsafe table.exchange(nil, ordering: .acquiringAndReleasing)
-    unsafe chime_layout_note_queues(nil)
+    chime_layout_note_queues(nil)
     if unsafe controls != nil { unsafe abandoned.store(controls, ordering: .relaxed) }
   }
 

@@ -67,7 +67,7 @@ enum Slab: ProcessState {
   /// No slot is found any more.
   static func abandon() {
     unsafe table.store(nil, ordering: .releasing)
-    unsafe chime_layout_note_chunks(nil)
+    chime_layout_note_chunks(nil)
   }
 
   /// Numbering continues with the next chunks; `prepare` makes a new table.

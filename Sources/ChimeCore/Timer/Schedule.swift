@@ -2,23 +2,24 @@
 /// thread.
 // Laid out as chime_schedule, so that C's is read where it lies; a test holds the two against each other. Times are in
 // nanoseconds; `isValid` before the core accepts one.
-public struct Schedule: Equatable, Sendable {
+public struct Schedule: Hashable, Sendable {
   /// What happens to due times that are missed.
-  public enum MissedPolicy: Int32, Sendable {
+  public enum MissedPolicy: Sendable {
     /// They come as one tick that says how many there were; the grid stands.
-    case coalesce = 0
+    case coalesce
     /// The interval counts from the end of the handler.
-    case delay = 1
+    case delay
   }
 
   /// What happens to the schedule during suspension.
-  public enum ResumePolicy: Int32, Sendable {
+  public enum ResumePolicy: Sendable {
     /// The grid stands; missed ticks come as one, at once.
-    case coalesce = 0
+    case coalesce
     /// The time that was left is kept, and the grid moves.
-    case remaining = 1
+    case remaining
   }
 
+  /// In C, the size. Its high half is Swift's: on which clock the deadline is (see `Schedule.timeline`).
   @usableFromInline package var size = UInt32(48)
   /// 1: `first` is a deadline.
   @usableFromInline package var flags: UInt32
@@ -43,8 +44,8 @@ public struct Schedule: Equatable, Sendable {
     self.interval = interval
     self.leeway = leeway
     self.tickLimit = tickLimit
-    missed = missedPolicy.rawValue
-    resume = resumePolicy.rawValue
+    missed = missedPolicy == .delay ? 1 : 0
+    resume = resumePolicy == .remaining ? 1 : 0
   }
 
   @inlinable package var firstIsDeadline: Bool { flags != 0 }

@@ -1,22 +1,44 @@
 /// The state of a timer, or of the machine around a DispatchSourceTimer, between two calls.
-///
-/// The raw values are those of `chime_state` in `chime.h`.
-public enum TimerState: UInt8, Sendable, CaseIterable {
+public enum TimerState: Sendable, CaseIterable {
   /// Created, never activated.
-  case idle = 0
+  case idle
   /// Ticks come as the schedule says.
-  case running = 1
+  case running
   /// Ticks are held back until `resume` or `restart`.
-  case suspended = 2
+  case suspended
   /// The last tick of a one-shot or of a tick limit has started.
-  case finished = 3
+  case finished
   /// Stopped by `cancel`; can be activated again.
-  case cancelled = 4
+  case cancelled
 }
 
 extension TimerState {
+  /// The number of `chime_state` in `chime.h`.
+  @inline(__always)
+  package var rawValue: UInt8 {
+    switch self {
+    case .idle: 0
+    case .running: 1
+    case .suspended: 2
+    case .finished: 3
+    case .cancelled: 4
+    }
+  }
+
+  @inline(__always)
+  package init?(rawValue: UInt8) {
+    switch rawValue {
+    case 0: self = .idle
+    case 1: self = .running
+    case 2: self = .suspended
+    case 3: self = .finished
+    case 4: self = .cancelled
+    default: return nil
+    }
+  }
+
   /// For people. (Embedded Swift does not know the names of cases.)
-  var name: StaticString {
+  package var name: StaticString {
     switch self {
     case .idle: "idle"
     case .running: "running"
@@ -28,7 +50,7 @@ extension TimerState {
 }
 
 /// What can happen to a timer.
-public enum TimerEvent: UInt8, Sendable, CaseIterable {
+public enum TimerEvent: Sendable, CaseIterable {
   /// Starts a timer that is at rest.
   case activate
   /// Counts from now, whatever the state.

@@ -35,6 +35,10 @@ public enum Transition: Equatable, Sendable {
   case stop
 
   /// The one table.
+  ///
+  /// - Parameters:
+  ///   - state: before the event.
+  ///   - event: what happens.
   public init(from state: TimerState, on event: TimerEvent) {
     switch (state, event) {
     case (.idle, .activate): self = .start

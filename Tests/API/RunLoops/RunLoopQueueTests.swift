@@ -24,19 +24,19 @@ import Testing
       let queue = try TimerQueue(on: .current, modes: modes)
       let due = Counter(), ticks = Counter()
       let thread = Thread.current
-      let timer = try queue.every(.milliseconds(2)) { tick in
+      let timer = try queue.schedule(every: .milliseconds(2)) { tick in
         #expect(Thread.current === thread && !Thread.isMainThread && tick.actual >= tick.scheduled)
         due.add(1 + Int(tick.missed))
         ticks.add()
       }
-      let first = timer.nextDeadline ?? 0
+      let first = try #require(timer.nextDeadline)
       for _ in 0..<5 {
         for mode in [RunLoop.Mode.default, .tracking] {
           let before = ticks.value
           #expect(run(mode) { ticks.value >= before + 2 })
         }
       }
-      #expect(timer.nextDeadline == first + Int64(due.value) * 2_000_000)
+      #expect(timer.nextDeadline == first + .milliseconds(2 * due.value))
       try queue.shutdown()
     }
   }
@@ -45,7 +45,7 @@ import Testing
     try await onAThread {
       let queue = try TimerQueue(on: .current, modes: [.default, .tracking])
       let ticks = Counter(), nested = Counter()
-      let timer = try queue.every(.milliseconds(1)) { tick in
+      let timer = try queue.schedule(every: .milliseconds(1)) { tick in
         ticks.add()
         let before = ticks.value
         if tick.sequence % 3 == 1 { run(tick.sequence % 2 == 0 ? .tracking : .default, for: 4) }
@@ -66,8 +66,8 @@ import Testing
     let alive = Counter(), ran = Counter()
     let (other, queue, timer) = try await onAThread {
       let queue = try TimerQueue(on: .current)
-      try queue.once(after: .seconds(3600), handler: capturing(alive))
-      try queue.async { ran.add() }
+      try queue.perform(after: .seconds(3600), capturing(alive))
+      try queue.perform { ran.add() }
       #expect(run { ran.value == 1 })
       let timer = try WeakTimer.scheduledTimer(withTimeInterval: 0.001, repeats: true, block: capturing(alive))
       return (OtherLoop(), queue, timer)

@@ -27,7 +27,7 @@ import Testing
       })
     try timer.activate(Schedule(repeating: .milliseconds(2), leeway: .milliseconds(1)))
     #expect(await soon { events.count >= 4 })
-    try timer.cancel()
+    timer.cancel()
     #expect(await soon { events.all.last == "cancelled" })
     #expect(events.all.first == "registered")
     #expect(events.all.count { $0 == "registered" } == 1 && events.all.count { $0 == "cancelled" } == 1)
@@ -36,7 +36,7 @@ import Testing
   @Test func aOneShotAtADispatchTime() async throws {
     let due = DispatchTime.now() + .milliseconds(5)
     let queue = try TimerQueue()
-    let timer = try queue.start(Schedule(deadline: due)) { _ in #expect(DispatchTime.now() >= due) }
+    let timer = try queue.schedule(Schedule(deadline: due)) { _ in #expect(DispatchTime.now() >= due) }
     #expect(await soon { timer.state == .finished })
     withExtendedLifetime(queue) {}
   }
@@ -56,14 +56,14 @@ import Testing
   /// Each of them is a SIGILL with the bare source.
   @Test func whatTrapsWithTheBareSourceIsAnswered() throws {
     let queue = try TimerQueue(on: DispatchQueue(label: "traps"))
-    let running = try queue.every(.seconds(3600)) { _ in }
-    #expect(try running.resume() == .ignored)
-    #expect(try running.cancel() == .done && running.resume() == .ignored && running.cancel() == .ignored)
+    let running = try queue.schedule(every: .seconds(3600)) { _ in }
+    #expect(running.resume() == .ignored)
+    #expect(running.cancel() == .done && running.resume() == .ignored && running.cancel() == .ignored)
     do {
-      let suspended = try queue.every(.seconds(3600)) { _ in }
-      try suspended.suspend()
+      let suspended = try queue.schedule(every: .seconds(3600)) { _ in }
+      suspended.suspend()
       _ = try queue.makeTimer { _ in }  // never activated
     }
-    #expect(throws: ChimeError.invalidArgument) { try queue.every(.zero) { _ in } }  // spins there
+    #expect(throws: ChimeError.invalidArgument) { try queue.schedule(every: .zero) { _ in } }  // spins there
   }
 }

@@ -1,4 +1,5 @@
 import Chime
+import ChimeCompat
 import ChimeTestSupport
 import Dispatch
 import Testing
@@ -30,7 +31,7 @@ import Testing
   @Test func aTrackingEventSenderSendsInBatchesAndIsRetrievedByItsType() throws {
     strategy.register(TrackingEventSender(), for: "tracking")
     strategy.register(CacheCleaner(), for: "cache")
-    let timer = try queue.every(.seconds(30), strategy: strategy)
+    let timer = try queue.schedule(every: .seconds(30), strategy: strategy)
 
     let sender = try #require(strategy.retrieve(TrackingEventSender.self, for: "tracking"))
     sender.track("launched")
@@ -61,7 +62,7 @@ import Testing
     }
     let once = Once(strategy)
     strategy.register(once, for: "once")
-    let timer = try queue.every(.seconds(1), strategy: strategy)
+    let timer = try queue.schedule(every: .seconds(1), strategy: strategy)
     try queue.advance(by: .seconds(3))
     #expect(once.rounds.value == 1)
     #expect(strategy.retrieve(CacheCleaner.self, for: "cache")?.rounds.value == 2)

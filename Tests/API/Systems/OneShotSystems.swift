@@ -14,9 +14,9 @@ import Testing
     let seen = Log<String>()
     let captured = Counter()
     let lamps = ["red", "green", "blue"]
-    let timer = try queue.every(.seconds(1)) { [unowned queue] _ in
+    let timer = try queue.schedule(every: .seconds(1)) { [unowned queue] _ in
       for (index, lamp) in lamps.enumerated() {
-        try? queue.once(after: .milliseconds(100 * index)) { [capture = Counted(captured)] in
+        try? queue.perform(after: .milliseconds(100 * index)) { [capture = Counted(captured)] in
           withExtendedLifetime(capture) { seen.add("\(seconds(queue.now)) \(lamp)") }
         }
       }
@@ -24,7 +24,7 @@ import Testing
     let first = ["1.0 red", "1.1 green", "1.2 blue", "2.0 red", "2.1 green"]
     #expect(try seen.during(.milliseconds(2150), on: queue) == first && captured.value == 1)
     #expect(try seen.during(.seconds(1000), on: queue).count == 1 + 999 * 3 + 2)
-    try timer.cancel()
+    timer.cancel()
     #expect(try seen.during(.seconds(1), on: queue).count == 1 && captured.value == 0)
   }
 }
@@ -33,7 +33,7 @@ import Testing
   /// With `asyncAfter` the deletion that was meant for the first resource hits the second. What is tied to the
   /// resource goes with it.
   @Test func itDoesNotDeleteTheResourceThatTookTheFirstOnesPlace() throws {
-    final class Resource: Target {
+    final class Resource: ChimeTimer.Target, Sendable {
       let targetToken = TargetToken()
       let name: String
       init(_ name: String) { self.name = name }
@@ -41,7 +41,7 @@ import Testing
     let queue = try VirtualTimerQueue()
     let deleted = Log<String>()
     func expire(_ resource: Resource) throws -> ChimeTimer {
-      try queue.after(.seconds(10), target: resource) { resource, _ in deleted.add(resource.name) }
+      try queue.schedule(after: .seconds(10), target: resource) { resource, _ in deleted.add(resource.name) }
     }
     var resource = Resource("first")
     var expiry = try expire(resource)
@@ -60,7 +60,7 @@ import Testing
     private let deletion: ChimeTimer
 
     init(_ name: String, on queue: TimerQueue, _ deleted: Log<String>) throws {
-      deletion = try queue.after(.seconds(5)) { _ in deleted.add(name) }
+      deletion = try queue.schedule(after: .seconds(5)) { _ in deleted.add(name) }
     }
   }
 
@@ -83,16 +83,16 @@ import Testing
     let seen = Log<String>()
     let others = Log<ChimeTimer>()
     // All are due in the same pass: the first one's handler changes the others, which Chime then does not start.
-    let changes: [@Sendable (ChimeTimer) throws -> Outcome] = [
-      { try $0.cancel() }, { try $0.reschedule(.once(after: .seconds(5))) }, { try $0.suspend() },
+    let changes: [@Sendable (ChimeTimer) throws -> ChimeTimer.Outcome] = [
+      { $0.cancel() }, { try $0.reschedule(.once(after: .seconds(5))) }, { $0.suspend() },
       { try $0.restart(.once(after: .seconds(7))) },
     ]
-    let first = try queue.after(.seconds(1)) { _ in
+    let first = try queue.schedule(after: .seconds(1)) { _ in
       seen.add("first")
       for (timer, change) in zip(others.all, changes) { _ = try? change(timer) }
     }
     for index in changes.indices {
-      others.add(try queue.after(.seconds(1)) { seen.add("\(index) at \(seconds($0.actual))") })
+      others.add(try queue.schedule(after: .seconds(1)) { seen.add("\(index) at \(seconds($0.actual))") })
     }
     #expect(try seen.during(.seconds(20), on: queue) == ["first", "1 at 6.0", "3 at 8.0"])
     withExtendedLifetime(first) {}
@@ -138,7 +138,7 @@ import Testing
     func put(_ key: String, _ value: Int) throws {
       entries[key] = value
       if let expiry, try expiry.postpone(by: .milliseconds(1)) != .ignored { return }
-      expiry = try queue.after(.milliseconds(1), target: self) { cache, _ in
+      expiry = try queue.schedule(after: .milliseconds(1), target: self) { cache, _ in
         // No waiting, no hop: the handler is on the actor already, or this would end the program.
         cache.assumeIsolated { $0.entries = [:] }
       }

@@ -5,7 +5,7 @@ import ChimeTestSupport
 /// usual calls with Chime, and checks that what is wrong with the original is not wrong here.
 
 /// Seconds of a queue's clock.
-func seconds(_ nanoseconds: Int64) -> Double { Double(nanoseconds) / 1e9 }
+func seconds(_ instant: TimerInstant) -> Double { Double(instant.nanoseconds) / 1e9 }
 
 extension Log {
   /// What handlers add while that much time passes on a virtual queue.

@@ -15,6 +15,7 @@ let package = Package(
         .product(name: "Chime", package: "chime"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
-      ])
+      ]),
+    .executableTarget(name: "Sessions", dependencies: [.product(name: "Chime", package: "chime")]),
   ]
 )

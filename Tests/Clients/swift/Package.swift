@@ -6,13 +6,14 @@ import PackageDescription
 let chime: [Target.Dependency] = [
   .product(name: "Chime", package: "chime"), .product(name: "ChimeRunLoop", package: "chime"),
 ]
+let strict: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .error)]
 
 let package = Package(
   name: "second-package",
   dependencies: [.package(name: "chime", path: "../../..")],
   targets: [
-    .executableTarget(name: "AppShapes", dependencies: chime),
-    .executableTarget(name: "MainLoops", dependencies: chime),
+    .executableTarget(name: "AppShapes", dependencies: chime, swiftSettings: strict),
+    .executableTarget(name: "MainLoops", dependencies: chime, swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

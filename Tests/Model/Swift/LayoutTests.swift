@@ -71,8 +71,12 @@ import Testing
     for (status, c) in Self.statuses {
       #expect(Int(status.rawValue) == c && status.isFailure == (c < 0))
       if c == CHIME_STOPPED { continue }
-      #expect((ChimeError(rawValue: Int32(c)) != nil) == (c < 0))
-      #expect((Outcome(rawValue: Int32(c)) != nil) == (c >= 0))
+      do throws(ChimeError) {
+        let outcome = try status.outcome()
+        #expect(c >= 0 && outcome.status == status)
+      } catch {
+        #expect(c < 0 && error.status == status)
+      }
     }
     let known = (-1000...1000).filter { String(cString: chime_status_name(chime_status($0))) != "CHIME_UNKNOWN" }
     #expect(Set(known) == Set(Self.statuses.map(\.c)), "the header has no status that Swift lacks")

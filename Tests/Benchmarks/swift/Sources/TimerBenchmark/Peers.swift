@@ -37,15 +37,15 @@ struct ChimePeer: Peer {
 
   func makeAndCancel(_ count: Int) throws {
     for _ in 0..<count {
-      let timer = try queue.after(.seconds(3600)) { _ in }
-      try timer.cancel()
+      let timer = try queue.schedule(after: .seconds(3600)) { _ in }
+      timer.cancel()
     }
   }
 
   func expire(_ delays: [Int]) throws {
     let countdown = Latch(delays.count)
     let timers = try delays.map { delay in
-      try queue.after(.nanoseconds(delay), leeway: leeway) { _ in countdown.call() }
+      try queue.schedule(after: .nanoseconds(delay), leeway: leeway) { _ in countdown.call() }
     }
     countdown.wait()
     withExtendedLifetime(timers) {}

@@ -25,13 +25,13 @@ import Foundation
 
   func start() throws {
     // self is held weakly, for the length of each call only.
-    timer = try queue.every(.milliseconds(1), leeway: .microseconds(100), target: self) { me, tick in
+    timer = try queue.schedule(every: .milliseconds(1), leeway: .microseconds(100), target: self) { me, tick in
       me.elapsed += 1 + Int(tick.missed)
     }
   }
 
-  func pause() throws { try timer?.suspend() }
-  func resume() throws { try timer?.resume() }
+  func pause() { timer?.suspend() }
+  func resume() { timer?.resume() }
 }
 
 @MainActor func viewModel() async throws {
@@ -39,11 +39,11 @@ import Foundation
   var stopwatch: StopwatchModel? = StopwatchModel(queue)
   try stopwatch?.start()
   await expect("the stopwatch runs") { (stopwatch?.elapsed ?? 0) >= 5 }
-  try stopwatch?.pause()
+  stopwatch?.pause()
   let before = stopwatch?.elapsed ?? 0
   try await othersHaveTicked()
   precondition(stopwatch?.elapsed == before, "a paused stopwatch stands")
-  try stopwatch?.resume()
+  stopwatch?.resume()
   await expect("it goes on") { (stopwatch?.elapsed ?? 0) > before }
   weak let model = stopwatch
   stopwatch = nil
@@ -58,7 +58,7 @@ import Foundation
 /// On a timer queue: its handlers are on the actor already, and reach its state without waiting.
 actor Heartbeat {
   private let queue: SerialTimerQueue
-  nonisolated var unownedExecutor: UnownedSerialExecutor { queue.asUnownedSerialExecutor() }
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
 
   private(set) var beats = 0
   private var timer: ChimeTimer?
@@ -66,14 +66,14 @@ actor Heartbeat {
   init(on queue: SerialTimerQueue) { self.queue = queue }
 
   func start() throws {
-    timer = try queue.every(.milliseconds(1)) { [weak self] _ in
+    timer = try queue.schedule(every: .milliseconds(1)) { [weak self] _ in
       self?.assumeIsolated { me in me.beats += 1 }
     }
   }
 
   /// After this no handler changes the state: handlers and the actor exclude each other.
-  func stop() throws -> Int {
-    try timer?.cancel()
+  func stop() -> Int {
+    timer?.cancel()
     return beats
   }
 }
@@ -84,7 +84,7 @@ actor Heartbeat {
     let heartbeat = Heartbeat(on: queue)
     try await heartbeat.start()
     await expect("the heart beats") { await heartbeat.beats >= 3 }
-    let beats = try await heartbeat.stop()
+    let beats = await heartbeat.stop()
     try await othersHaveTicked()
     let later = await heartbeat.beats
     precondition(later == beats, "a stopped heart does not")
@@ -108,7 +108,7 @@ final class Sampler {
     let (sums, continuation) = AsyncStream<Int>.makeStream()
     let total = Total()
     var count = 0
-    timer = try queue.every(.milliseconds(1)) { _ in
+    timer = try queue.schedule(every: .milliseconds(1)) { _ in
       // The handler is sent to the queue with what it captured; its calls never overlap.
       count += 1
       total.value += source() * count

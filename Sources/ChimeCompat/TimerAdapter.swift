@@ -1,4 +1,3 @@
-import ChimeCore
 import Dispatch
 
 /// What wakes a `DispatchSourceTimerMachine`: the verbs of a `DispatchSourceTimer`. A test can put a recording fake in
@@ -22,6 +21,8 @@ public protocol TimerAdapter: AnyObject, Sendable {
   ///
   /// The handler may be called too often, or late: the machine decides what is due. It must be called at least once
   /// at or after each deadline at which the adapter is neither suspended nor cancelled.
+  ///
+  /// - Parameter handler: kept until some time after `cancel`.
   func setEventHandler(_ handler: @escaping @Sendable () -> Void)
 
   /// Lets the first tick come.
@@ -66,16 +67,25 @@ public final class DispatchSourceTimerAdapter: TimerAdapter, @unchecked Sendable
 
   /// Takes over a source that the caller has created and has not activated, suspended or cancelled. Nobody else may
   /// drive it from then on.
+  ///
+  /// - Parameter source: inactive.
   public init(adopting source: sending any DispatchSourceTimer) {
     self.source = source
   }
 
   /// Sets the source; negative intervals and leeways trap.
+  ///
+  /// - Parameters:
+  ///   - deadline: of the first tick.
+  ///   - repeating: the interval; `.never` for a one-shot.
+  ///   - leeway: how late a tick may be.
   public func schedule(deadline: DispatchTime, repeating: DispatchTimeInterval, leeway: DispatchTimeInterval) {
     source.schedule(deadline: deadline, repeating: repeating, leeway: leeway)
   }
 
   /// Replaces what the source calls, on its queue.
+  ///
+  /// - Parameter handler: kept until some time after `cancel`.
   public func setEventHandler(_ handler: @escaping @Sendable () -> Void) {
     source.setEventHandler(handler: handler)
   }
@@ -95,7 +105,10 @@ public struct DispatchSourceTimerAdapterFactory: TimerAdapterFactory {
   /// It has no state: one serves all machines.
   public init() {}
 
-  /// A new source, inactive, whose handler runs on `queue`; `nil` for a global queue.
+  /// A new source, inactive, whose handler runs on `queue`.
+  ///
+  /// - Parameter queue: `nil` for a global queue.
+  /// - Returns: an adapter that owns the source.
   public func makeTimer(queue: DispatchQueue?) -> any TimerAdapter {
     DispatchSourceTimerAdapter(adopting: DispatchSource.makeTimerSource(queue: queue))
   }

@@ -1,9 +1,12 @@
+import Chime
 import ChimeCore
 
 /// Something to do at each tick: send tracking events, clear a cache.
 public protocol TickHandler: AnyObject, Sendable {
   /// Runs on the timer's queue.
-  func handle(_ tick: Tick)
+  ///
+  /// - Parameter tick: the one that is being delivered.
+  func handle(_ tick: ChimeTimer.Tick)
 }
 
 /// Handlers registered under keys. All are called at each tick, in the order of their registration.
@@ -16,6 +19,10 @@ public final class HandlerStrategy: Sendable {
   public init() {}
 
   /// Registers a handler. One that already has the key is replaced and keeps its turn.
+  ///
+  /// - Parameters:
+  ///   - handler: called from the next tick on.
+  ///   - key: names it.
   public func register(_ handler: any TickHandler, for key: String) {
     let old: (any TickHandler)? = handlers.withLock { handlers in
       if let index = handlers.firstIndex(where: { $0.key == key }) {
@@ -30,11 +37,18 @@ public final class HandlerStrategy: Sendable {
   }
 
   /// The handler with that key, if it has that type.
+  ///
+  /// - Parameters:
+  ///   - type: the handler's.
+  ///   - key: as it was registered.
+  /// - Returns: `nil` if there is none, or it is of another type.
   public func retrieve<Handler: TickHandler>(_ type: Handler.Type = Handler.self, for key: String) -> Handler? {
     handlers.withLock { $0.first { $0.key == key }?.handler } as? Handler
   }
 
   /// Removes the handler with that key. Ticks that start later do not call it.
+  ///
+  /// - Parameter key: as it was registered.
   /// - Returns: false if there was none.
   @discardableResult
   public func unregister(_ key: String) -> Bool {
@@ -46,7 +60,9 @@ public final class HandlerStrategy: Sendable {
   }
 
   /// Calls all handlers. Called by the timer.
-  public func execute(_ tick: Tick) {
+  ///
+  /// - Parameter tick: the one that is being delivered.
+  public func execute(_ tick: ChimeTimer.Tick) {
     for entry in handlers.withLock({ $0 }) { entry.handler.handle(tick) }
   }
 }
@@ -60,9 +76,9 @@ extension TimerQueue {
   ///   - strategy: held as long as the timer lives.
   /// - Returns: the timer; it stops when its last reference goes.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
-  public func every(
-    _ interval: Duration, leeway: Duration = .zero, strategy: HandlerStrategy
+  public func schedule(
+    every interval: Duration, leeway: Duration = .zero, strategy: HandlerStrategy
   ) throws(ChimeError) -> ChimeTimer {
-    try every(interval, leeway: leeway) { tick in strategy.execute(tick) }
+    try schedule(every: interval, leeway: leeway) { tick in strategy.execute(tick) }
   }
 }

@@ -1,0 +1,239 @@
+import ChimeCore
+
+extension ChimeTimer {
+  /// Makes a timer that calls `handler`, and starts it.
+  package static func start(
+    on queue: TimerQueue, _ schedule: Schedule, _ handler: sending @escaping (ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule.check(for: queue.timeline)
+    let handle = try HandlerBox.start(on: queue.id, schedule, HandlerBox(timeline: queue.timeline, consume handler))
+    return ChimeTimer(handle, on: queue, queue.timeline)
+  }
+
+  /// Makes a timer that calls `handler` with the target as long as that lives, and starts it.
+  package static func start<Object: AnyObject>(
+    on queue: TimerQueue, _ schedule: Schedule, _ target: WeakTarget<Object>,
+    _ handler: sending @escaping (Object, ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule.check(for: queue.timeline)
+    let box = HandlerBox(timeline: queue.timeline) { tick in
+      if let object = target.object {
+        handler(object, tick)
+      } else {
+        _ = TimerRef.release(tick.handle)
+      }
+    }
+    let handle = try HandlerBox.start(on: queue.id, schedule, target: target.tokenID, box)
+    if target.tokenID == 0 {
+      TargetSweep.watch {
+        if target.object == nil { _ = TimerRef.release(handle) }
+        return TimerRef(handle)?.state == nil
+      }
+    }
+    return ChimeTimer(handle, on: queue, queue.timeline, targetHasGone: { target.object == nil })
+  }
+
+  /// Whether the target is gone; if so, releases what the timer held for it.
+  private var hasLostTarget: Bool {
+    guard let targetHasGone, targetHasGone() else { return false }
+    _ = TimerRef.release(handle)
+    return true
+  }
+
+  // MARK: Looking
+
+  /// The timer's state; `cancelled` once it was invalidated, its queue has ended, or its target is gone.
+  public var state: TimerState { hasLostTarget ? .cancelled : TimerRef(handle)?.state ?? .cancelled }
+
+  /// When the next tick is due, on the queue's clock; `nil` if none is.
+  public var nextDeadline: TimerInstant? {
+    guard !hasLostTarget, let deadline = TimerRef(handle)?.nextDeadline, deadline != .max else { return nil }
+    return TimerInstant(timeline, nanoseconds: deadline)
+  }
+
+  /// A number that changes with every accepted activate, restart, reschedule, suspend and cancel; the next tick carries
+  /// it. `nil` once the timer has ended. See `Tick.isCurrent`.
+  public var generation: UInt64? { hasLostTarget ? nil : TimerRef(handle)?.generation }
+
+  /// Why the timer does not fire, in one sentence: it was never activated, it was suspended some time ago, it is due
+  /// later, another handler holds it up, nobody drives its queue. For people: the wording may change.
+  ///
+  /// - Complexity: O(*n*), where *n* is the number of the queue's timers.
+  public var explanation: String {
+    if hasLostTarget { return "its target has gone, which has cancelled it." }
+    return TimerRef(handle)?.explanation ?? "its queue has ended."
+  }
+
+  // MARK: Starting and changing
+
+  /// Starts a timer that is idle, finished or cancelled; otherwise ignored, as by a timer that has ended.
+  ///
+  /// - Parameter schedule: `nil` keeps the present one.
+  /// - Returns: done or ignored.
+  /// - Throws: `invalidArgument` if there was never a schedule, or its deadline is on another clock than the queue's;
+  ///   `noMemory`.
+  @discardableResult
+  public func activate(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+    try schedule?.check(for: timeline)
+    return try perform { $0.activate(schedule) }
+  }
+
+  /// Makes the timer run from now on, whatever its state, in one transition that loses no tick. Ignored by a timer that
+  /// has ended.
+  ///
+  /// - Parameter schedule: `nil` keeps the present one.
+  /// - Returns: done, running or ignored.
+  /// - Throws: as `activate(_:)`.
+  @discardableResult
+  public func restart(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+    try schedule?.check(for: timeline)
+    return try perform { $0.restart(schedule) }
+  }
+
+  /// Changes the interval. State and the rest of the schedule stay; the next tick is due one interval from now, and the
+  /// count against a tick limit starts again.
+  ///
+  /// - Parameters:
+  ///   - interval: above 0.
+  ///   - leeway: 0 or more, below the interval; `nil` keeps the present one, shortened if necessary.
+  /// - Returns: done, running or ignored.
+  /// - Throws: `invalidArgument`, `noMemory`.
+  @discardableResult
+  public func reschedule(
+    every interval: Duration, leeway: Duration? = nil
+  ) throws(ChimeError) -> ChimeTimer.Outcome {
+    try Schedule.checkInterval(interval)
+    let (length, late) = (interval.nanoseconds, leeway?.nanoseconds)
+    try Schedule(first: length, interval: length, leeway: late ?? 0).check(for: timeline)
+    return try perform { $0.reschedule(interval: length, leeway: late) }
+  }
+
+  /// Changes the schedule; the state stays. A first delay counts from now.
+  ///
+  /// - Parameter schedule: what takes the place of the present one.
+  /// - Returns: done, running or ignored.
+  /// - Throws: `invalidArgument` if the deadline is on another clock than the queue's; `noMemory`.
+  @discardableResult
+  public func reschedule(_ schedule: Schedule) throws(ChimeError) -> ChimeTimer.Outcome {
+    try schedule.check(for: timeline)
+    return try perform { $0.reschedule(schedule) }
+  }
+
+  /// Moves the next deadline to `delay` from now, if that is later: the call for idle timeouts.
+  ///
+  /// - Parameter delay: 0 or more.
+  /// - Returns: ignored if the timer is neither running nor suspended, or its tick has started.
+  /// - Throws: `invalidArgument`.
+  @discardableResult
+  public func postpone(by delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
+    guard delay >= .zero else { throw .argument("delay is \(delay): it must be 0 or more") }
+    return try perform { $0.postpone(delay: delay.nanoseconds) }
+  }
+
+  /// Moves the next deadline to a point on the queue's clock, if that is later.
+  ///
+  /// - Parameter deadline: on the queue's clock.
+  /// - Returns: ignored if the timer is neither running nor suspended, or its tick has started.
+  /// - Throws: `invalidArgument` for a deadline on another clock.
+  @discardableResult
+  public func postpone(until deadline: TimerInstant) throws(ChimeError) -> ChimeTimer.Outcome {
+    try Schedule.check(deadline, for: timeline)
+    return try perform { $0.postpone(until: deadline.nanoseconds) }
+  }
+
+  // MARK: Holding back and ending
+
+  /// Holds ticks back; ignored unless running. Once it has returned, no tick starts.
+  ///
+  /// - Returns: done, running or ignored.
+  @discardableResult
+  public func suspend() -> ChimeTimer.Outcome { answer { $0.suspend() } }
+
+  /// Lets ticks through again; ignored unless suspended.
+  ///
+  /// - Returns: done or ignored.
+  @discardableResult
+  public func resume() -> ChimeTimer.Outcome { answer { $0.resume() } }
+
+  /// Requests one extra tick, outside the schedule, on the queue.
+  ///
+  /// - Returns: done; ignored if the timer is cancelled or has ended, or memory has run out.
+  @discardableResult
+  public func fire() -> ChimeTimer.Outcome { answer { $0.fire() } }
+
+  /// Stops the timer; ignored unless running or suspended. Once it has returned, no tick starts. The handler is kept: the
+  /// timer can be started again.
+  ///
+  /// - Returns: done, running or ignored.
+  @discardableResult
+  public func cancel() -> ChimeTimer.Outcome { answer { $0.cancel() } }
+
+  /// Ends the timer for good and lets go of its handler, now or, if it is running, when it returns. Once it has returned,
+  /// no tick starts, and the timer says that it is cancelled.
+  ///
+  /// - Returns: done, running or ignored.
+  @discardableResult
+  public func invalidate() -> ChimeTimer.Outcome { answer { $0.release() } }
+
+  /// Cancels, then waits until the handler is not running. Waits for a handler.
+  ///
+  /// - Parameter timeout: 0 or more; `nil` for no limit.
+  /// - Returns: done, ignored or timedOut.
+  /// - Throws: `wouldDeadlock` if the handler is the caller's own, or waits for the caller; the timer is cancelled
+  ///   anyway.
+  @discardableResult
+  public func cancelAndWait(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+    try perform { $0.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
+  }
+
+  /// What an operation answers that fails only for what has ended.
+  private func answer(_ operation: (TimerRef) -> Status) -> ChimeTimer.Outcome {
+    do { return try perform(operation) } catch { return .ignored }
+  }
+
+  private func perform(_ operation: (TimerRef) -> Status) throws(ChimeError) -> ChimeTimer.Outcome {
+    guard !hasLostTarget, let timer = TimerRef(handle) else { return .ignored }
+    let status = operation(timer)
+    return status == .invalidHandle || status == .targetGone ? .ignored : try status.outcome()
+  }
+}
+
+extension ChimeTimer: Hashable, Identifiable, CustomStringConvertible {
+  /// Names a timer: no other has the same, not even after it has ended.
+  public struct ID: Hashable, Sendable, CustomStringConvertible {
+    let handle: UInt64
+
+    /// As dumps and traces write it.
+    public var description: String { "0x" + String(handle, radix: 16) }
+  }
+
+  /// The timer's name.
+  public var id: ID { ID(handle: handle) }
+
+  /// Whether both name the same timer.
+  public static func == (a: ChimeTimer, b: ChimeTimer) -> Bool { a.handle == b.handle }
+
+  /// Feeds the id.
+  ///
+  /// - Parameter hasher: takes it.
+  public func hash(into hasher: inout Hasher) { hasher.combine(handle) }
+
+  /// Label, state, and when the next tick is due: for people.
+  public var description: String {
+    guard !hasLostTarget, let timer = TimerRef(handle), let info = timer.info else {
+      return "ChimeTimer(\(id), ended)"
+    }
+    var parts = ["\(id)"]
+    let label = timer.label
+    if !label.isEmpty { parts.append("\"\(label)\"") }
+    parts.append("\(info.state.name)")
+    if info.nextDeadline != .max, let now = QueueCore.now(info.queue) {
+      let left = Duration.nanoseconds(info.nextDeadline.saturatingSubtract(now))
+      parts.append(left > .zero ? "due in \(left)" : "due now")
+    }
+    if info.interval > 0 { parts.append("every \(Duration.nanoseconds(info.interval))") }
+    parts.append("\(info.sequence) ticks")
+    if info.missed > 0 { parts.append("\(info.missed) missed") }
+    return "ChimeTimer(\(parts.joined(separator: ", ")))"
+  }
+}

@@ -1,0 +1,138 @@
+import ChimeCore
+
+/// What happens to all timers of the process, for logs and metrics, and what they hold.
+public enum ChimeDiagnostics {
+  /// Something that happened to a timer.
+  public struct Event: Sendable, Hashable, CustomStringConvertible {
+    /// What can happen.
+    public enum Kind: Sendable, CaseIterable {
+      /// A tick that was due is about to be delivered.
+      case due
+      /// A tick that `fire` requested is about to be delivered.
+      case fired
+      /// The registration handler is about to be called.
+      case armed
+      /// The cancel handler is about to be called.
+      case cancelHandler
+      /// The timer's context is about to be released by its finalizer.
+      case finalize
+      /// The timer was made.
+      case created
+      /// The timer was activated.
+      case activated
+      /// The timer was restarted.
+      case restarted
+      /// The timer was suspended.
+      case suspended
+      /// The timer was resumed.
+      case resumed
+      /// The timer was rescheduled.
+      case rescheduled
+      /// The timer was postponed.
+      case postponed
+      /// A tick was requested by `fire`.
+      case fireRequested
+      /// The last tick is about to be delivered.
+      case finished
+      /// The timer was cancelled, by a call or because its target has gone.
+      case cancelled
+      /// The timer was released.
+      case released
+      /// A handler of the timer has returned.
+      case returned
+    }
+
+    /// What happened.
+    public let kind: Kind
+    /// To which timer.
+    public let timer: ChimeTimer.ID
+    /// Counts the ticks of an activation from 1; 0 for what is no tick.
+    public let sequence: UInt64
+    /// How many due times got no tick of their own.
+    public let missed: UInt64
+    /// How late a tick is; `nil` for what is no tick.
+    public let lateness: Duration?
+
+    /// The event in words: for people.
+    public var description: String {
+      "timer \(timer): \(kind)" + (sequence > 0 ? ", tick \(sequence)" : "") + (missed > 0 ? ", \(missed) missed" : "")
+        + (lateness.map { ", late by \($0)" } ?? "")
+    }
+  }
+
+  /// Calls `observer` for everything that happens to any timer, from Swift or C; `nil` ends that.
+  ///
+  /// The observer is called on the thread that causes the event, with no lock held: it should be short. What it does to
+  /// timers itself is not reported. There is one observer in a process.
+  ///
+  /// - Parameter observer: for what happens from now on.
+  public static func observe(_ observer: (@Sendable (Event) -> Void)?) {
+    // An observer that another thread is about to call is never freed: there are few.
+    let context = unsafe observer.map { unsafe Unmanaged.passRetained(Observer($0)).toOpaque() }
+    let function = unsafe TickFunction { record, context in
+      guard let context = unsafe context, let event = Event(unsafe record.load(as: TickRecord.self)) else { return }
+      unsafe Unmanaged<Observer>.fromOpaque(context).takeUnretainedValue().body(event)
+    }
+    Trace.set(observer == nil ? nil : function, unsafe Context(context))
+  }
+
+  private final class Observer: Sendable {
+    let body: @Sendable (Event) -> Void
+    init(_ body: @escaping @Sendable (Event) -> Void) { self.body = body }
+  }
+
+  /// What Chime holds for timers and queues, in bytes.
+  public static var memoryUsed: UInt64 { Memory.held }
+
+  /// Limits what Chime may hold. Calls that would need more throw `limit`; ticks go on.
+  ///
+  /// - Parameter bytes: 0 for no limit.
+  /// - Throws: `unsupported` where Swift's runtime has an allocator of its own, as in every program that is not built as
+  ///   Embedded Swift: only `libchime` can be limited there.
+  public static func limitMemory(to bytes: UInt64) throws(ChimeError) {
+    if Memory.setLimit(bytes).isFailure {
+      throw ChimeError(.unsupported, "Swift's runtime has an allocator of its own, which Chime cannot limit")
+    }
+  }
+
+  /// The description of every queue in the process, from Swift or C, with all its timers: `TimerQueue.dump` of each.
+  ///
+  /// - Complexity: O(*n*), where *n* is the number of all timers.
+  public static var queues: [String] {
+    var ids: [UInt64] = []
+    QueueCore.forEachID { ids.append($0) }
+    return ids.compactMap { QueueCore.dump($0) }
+  }
+}
+
+extension ChimeDiagnostics.Event {
+  fileprivate init?(_ record: TickRecord) {
+    let kind: Kind
+    switch record.kind {
+    case 0: kind = .due
+    case 1: kind = .fired
+    case 2: kind = .armed
+    case 3: kind = .cancelHandler
+    case 4: kind = .finalize
+    case 16: kind = .created
+    case 17: kind = .activated
+    case 18: kind = .restarted
+    case 19: kind = .suspended
+    case 20: kind = .resumed
+    case 21: kind = .rescheduled
+    case 22: kind = .postponed
+    case 23: kind = .fireRequested
+    case 24: kind = .finished
+    case 25: kind = .cancelled
+    case 26: kind = .released
+    case 27: kind = .returned
+    default: return nil
+    }
+    self.kind = kind
+    timer = ChimeTimer.ID(handle: record.timer)
+    sequence = record.sequence
+    missed = record.missed
+    let isTick = kind == .due || kind == .fired
+    lateness = isTick ? .nanoseconds(record.actual.saturatingSubtract(record.scheduled)) : nil
+  }
+}

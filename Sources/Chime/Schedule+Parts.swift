@@ -1,0 +1,52 @@
+import ChimeCore
+
+// What a schedule says, for whoever was given one.
+extension Schedule {
+  /// When the first tick is due.
+  public enum Beginning: Hashable, Sendable {
+    /// That long after the timer starts.
+    case delay(Duration)
+    /// At a point on the queue's clock.
+    case deadline(TimerInstant)
+  }
+
+  /// When the first tick is due.
+  public var beginning: Beginning {
+    firstIsDeadline
+      ? .deadline(TimerInstant(timeline ?? .monotonic, nanoseconds: first)) : .delay(.nanoseconds(first))
+  }
+
+  /// The time between ticks; `nil` for a single tick.
+  public var repeatInterval: Duration? { interval > 0 ? .nanoseconds(interval) : nil }
+
+  /// How late a tick may be in order to share a wake-up.
+  public var allowedLeeway: Duration { .nanoseconds(leeway) }
+
+  /// After how many due times the timer finishes; `nil` for no limit.
+  public var limit: UInt64? { tickLimit > 0 ? tickLimit : nil }
+
+  /// What happens to due times that are missed.
+  public var missedPolicy: MissedPolicy { missed == 0 ? .coalesce : .delay }
+
+  /// What happens to the schedule during suspension.
+  public var resumePolicy: ResumePolicy { resume == 0 ? .coalesce : .remaining }
+}
+
+extension Schedule: CustomStringConvertible {
+  /// The schedule in words: for people.
+  public var description: String {
+    var parts: [String] = []
+    switch (beginning, repeatInterval) {
+    case (.delay(let delay), nil): parts.append("once after \(delay)")
+    case (.deadline(let deadline), nil): parts.append("once at \(deadline)")
+    case (.delay(let delay), let interval?):
+      parts.append(delay == interval ? "every \(interval)" : "every \(interval), first after \(delay)")
+    case (.deadline(let deadline), let interval?): parts.append("every \(interval), first at \(deadline)")
+    }
+    if leeway > 0 { parts.append("leeway \(allowedLeeway)") }
+    if let limit { parts.append("\(limit) times") }
+    if missedPolicy == .delay { parts.append("counted from the handler's end") }
+    if resumePolicy == .remaining { parts.append("keeping the remaining time when suspended") }
+    return parts.joined(separator: ", ")
+  }
+}

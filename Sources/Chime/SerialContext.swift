@@ -1,0 +1,51 @@
+import ChimeCore
+import Dispatch
+
+/// The threads on which a `SerialTimerQueue` runs its actor's jobs and its timers' handlers, one at a time: all that the
+/// queue knows of what is behind it.
+enum SerialContext: Sendable {
+  /// Chime's own threads.
+  case pool(PoolWork)
+  /// A dispatch queue of the host's.
+  case dispatch(WorkQueue)
+
+  /// A context of its own.
+  init(_ options: QueueOptions) throws(ChimeError) {
+    switch PoolWork.make(options.qos) {
+    case .success(let work): self = .pool(work)
+    case .failure(let status): throw status.error
+    }
+  }
+
+  init(_ queue: DispatchQueue) throws(ChimeError) {
+    guard let work = WorkQueue.of(queue) else {
+      throw ChimeError(.unsupported, "the dispatch queue does not say what it wraps")
+    }
+    if work.isConcurrent { throw ChimeError(.unsupported, "the dispatch queue is concurrent") }
+    self = .dispatch(work)
+  }
+
+  /// Makes a timer queue on a context of its own.
+  func makeTimerQueue(_ options: QueueOptions) -> Result<UInt64, Status> {
+    switch self {
+    case .pool(let work): QueueCore.makeSerial(options, sharing: work)
+    case .dispatch: .failure(.unsupported)
+    }
+  }
+
+  /// Runs a closure there, later.
+  func perform(_ body: @escaping @Sendable () -> Void) {
+    switch self {
+    case .pool(let work): work.async(body)
+    case .dispatch(let queue): queue.async(body)
+    }
+  }
+
+  /// Whether the caller is there.
+  var isCurrent: Bool {
+    switch self {
+    case .pool(let work): work.isCurrent
+    case .dispatch(let queue): queue.isMain ? MainQueue.isHere : queue.isCurrent
+    }
+  }
+}

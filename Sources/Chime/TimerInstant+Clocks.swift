@@ -1,0 +1,98 @@
+import ChimeCore
+import Dispatch
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+extension TimerInstant: InstantProtocol {
+  /// The point that much later, or earlier; clamped to `Int64`.
+  ///
+  /// - Parameter duration: rounded up to whole nanoseconds.
+  /// - Returns: a point on the same clock; never stays never.
+  public func advanced(by duration: Duration) -> TimerInstant {
+    nanoseconds == .max ? self : TimerInstant(timeline, nanoseconds: nanoseconds.saturatingAdd(duration.nanoseconds))
+  }
+
+  /// The distance to `other`, negative if that is earlier; clamped to `Int64` nanoseconds.
+  ///
+  /// - Parameter other: on the same clock. Two clocks have no distance: the result is then the longest there is, by which
+  ///   no sum comes out as something plausible.
+  /// - Returns: the distance.
+  public func duration(to other: TimerInstant) -> Duration {
+    guard timeline == other.timeline else { return .nanoseconds(self < other ? Int64.max : -Int64.max) }
+    return .nanoseconds(other.nanoseconds.saturatingSubtract(nanoseconds))
+  }
+
+  /// Whether `a` comes first. Instants of different clocks are never equal, and are sorted by clock.
+  public static func < (a: TimerInstant, b: TimerInstant) -> Bool {
+    a.timeline == b.timeline ? a.nanoseconds < b.nanoseconds : a.timeline.order < b.timeline.order
+  }
+}
+
+extension TimerInstant {
+  /// The point that much later; see `advanced(by:)`.
+  public static func + (instant: TimerInstant, duration: Duration) -> TimerInstant { instant.advanced(by: duration) }
+
+  /// The point that much earlier; see `advanced(by:)`.
+  public static func - (instant: TimerInstant, duration: Duration) -> TimerInstant {
+    instant.advanced(by: .zero - duration)
+  }
+
+  /// Moves the instant that much later.
+  public static func += (instant: inout TimerInstant, duration: Duration) { instant = instant + duration }
+
+  /// Moves the instant that much earlier.
+  public static func -= (instant: inout TimerInstant, duration: Duration) { instant = instant - duration }
+
+  /// How much later `a` is than `b`; see `duration(to:)`.
+  public static func - (a: TimerInstant, b: TimerInstant) -> Duration { b.duration(to: a) }
+}
+
+extension TimerInstant.Timeline {
+  fileprivate var order: Int {
+    switch self {
+    case .monotonic: 0
+    case .boottime: 1
+    case .wall: 2
+    case .virtual: 3
+    }
+  }
+}
+
+extension TimerInstant: CustomStringConvertible {
+  /// The clock and the time since its zero: for people.
+  public var description: String {
+    nanoseconds == .max ? "never, on \(timeline.name)" : "\(Duration.nanoseconds(nanoseconds)) on \(timeline.name)"
+  }
+}
+
+extension TimerInstant {
+  /// A point on the monotonic clock, as libdispatch names it.
+  ///
+  /// - Parameter time: `.distantFuture` is never.
+  public init(_ time: DispatchTime) {
+    self.init(.monotonic, nanoseconds: Int64(clamping: time.uptimeNanoseconds))
+  }
+
+  /// A point on the wall clock.
+  ///
+  /// - Parameter date: rounded up to whole nanoseconds; beyond 292 years from 1970, the nearest there is.
+  public init(_ date: Date) {
+    let nanoseconds = (date.timeIntervalSince1970 * 1e9).rounded(.up)
+    let clamped: Int64 = nanoseconds >= 0x1p63 ? .max : nanoseconds < -0x1p63 ? .min : Int64(nanoseconds)
+    self.init(.wall, nanoseconds: clamped)
+  }
+}
+
+extension Date {
+  /// A point on the wall clock as a date.
+  ///
+  /// - Parameter instant: `nil` comes of one on another clock.
+  public init?(_ instant: TimerInstant) {
+    guard instant.timeline == .wall else { return nil }
+    self.init(timeIntervalSince1970: Double(instant.nanoseconds) / 1e9)
+  }
+}

@@ -1,0 +1,109 @@
+import ChimeCore
+
+/// Moves the time of a virtual queue so that all that can happen at an instant has happened before time goes on: what the
+/// virtual queues have in common.
+struct VirtualTime: Sendable {
+  private let id: UInt64
+  private let timeline: TimerInstant.Timeline
+  /// Whether the queue's time is virtual; a queue in real time answers `unsupported` to all calls.
+  private let isVirtual: Bool
+  private let arming: TimerQueueArming
+
+  /// Instants at which timers may become due again and again, before `advance` gives up.
+  private static var mostRounds: Int { 1000 }
+
+  init(_ queue: TimerQueue) {
+    id = queue.id
+    timeline = queue.timeline
+    isVirtual = QueueCore.isVirtual(queue.id)
+    arming = TimerQueueArming(queue.id)
+    if isVirtual { RunnableJobs.count() }
+  }
+
+  private func check(_ duration: Duration) throws(ChimeError) {
+    guard isVirtual else { throw ChimeError(.unsupported, "the queue's time is not virtual") }
+    if duration < .zero { throw .argument("duration is \(duration): it must be 0 or more") }
+  }
+
+  var nextDeadline: TimerInstant? {
+    arming.nextDeadline.map { TimerInstant(timeline, nanoseconds: $0) }
+  }
+
+  // MARK: At once
+
+  func advance(by duration: Duration) throws(ChimeError) {
+    try check(duration)
+    _ = try QueueCore.advance(id, by: duration.nanoseconds).outcome()
+  }
+
+  func jump(by duration: Duration) throws(ChimeError) {
+    try check(duration)
+    _ = try QueueCore.jump(id, by: duration.nanoseconds).outcome()
+  }
+
+  // MARK: Exactly
+
+  /// - Parameter place: runs a step where the queue's handlers belong; `nil` for the caller's thread.
+  nonisolated(nonsending) func advance(
+    by duration: Duration, in place: SerialContext? = nil
+  ) async throws(ChimeError) {
+    try check(duration)
+    guard let now = QueueCore.now(id) else { throw .invalidHandle }
+    if let error = await deliver(until: now.saturatingAdd(duration.nanoseconds), in: place) { throw error }
+  }
+
+  nonisolated(nonsending) func run(in place: SerialContext? = nil) async throws {
+    try check(.zero)
+    await RunnableJobs.settle()
+    while let next = arming.nextDeadline {
+      try Task.checkCancellation()
+      if let error = await deliver(until: max(next, QueueCore.now(id) ?? next), in: place) { throw error }
+    }
+  }
+
+  /// Moves time to a point, and stands still at each deadline on the way until nothing can run.
+  ///
+  /// Gives its error: Swift 6.3.1 cannot optimise an asynchronous function with a typed error that others call in a loop.
+  private nonisolated(nonsending) func deliver(until end: Int64, in place: SerialContext?) async -> ChimeError? {
+    var (instant, roundsHere) = (Int64.min, 0)
+    var hasArrived = false
+    while true {
+      await RunnableJobs.settle()
+      guard let now = QueueCore.now(id) else { return .shutDown }
+      let next = arming.nextDeadline ?? .max
+      if hasArrived, next > end { return nil }
+      let point = max(now, min(next, end))
+      roundsHere = point == instant ? roundsHere + 1 : 0
+      instant = point
+      if roundsHere > VirtualTime.mostRounds {
+        return ChimeError(.limit, "something became due \(roundsHere) times at one instant, without end")
+      }
+      let status = await step(to: point, in: place)
+      if status.isFailure { return status.error }
+      hasArrived = point >= end
+    }
+  }
+
+  private nonisolated(nonsending) func step(to point: Int64, in place: SerialContext?) async -> Status {
+    var status = Status.busy
+    // Another thread may be inside for a moment, to release what a timer held.
+    for _ in 0..<VirtualTime.mostRounds where status == .busy {
+      if let place {
+        status = await withCheckedContinuation { continuation in
+          place.perform { [id] in continuation.resume(returning: QueueCore.advance(id, to: point)) }
+        }
+      } else {
+        status = QueueCore.advance(id, to: point)
+      }
+      if status == .busy { await Task.yield() }
+    }
+    return status
+  }
+
+  nonisolated(nonsending) func untilArmed(
+    count: Int, within limit: Duration?
+  ) async throws -> ChimeTimer.Outcome {
+    try check(.zero)
+    return try await arming.wait(for: count, within: limit)
+  }
+}

@@ -1,0 +1,62 @@
+import Chime
+import ChimeCore
+import Dispatch
+
+extension DispatchSourceTimerMachine {
+  /// An idle machine around timers that a factory makes; it has none until it is started.
+  ///
+  /// - Parameters:
+  ///   - queue: where handlers run; `nil` for a global queue.
+  ///   - factory: makes a timer each time the machine is started.
+  ///   - handler: runs at each tick, unless `activate` or `restart` was given another one.
+  public convenience init(
+    queue: DispatchQueue? = nil, factory: any TimerAdapterFactory, handler: sending (() -> Void)? = nil
+  ) {
+    self.init(AdapterFactory(factory, queue), handler: handler)
+  }
+
+  /// The same, with the factory under the name that it has in the systems that this machine comes from.
+  ///
+  /// - Parameters:
+  ///   - queue: where handlers run; `nil` for a global queue.
+  ///   - timerFactory: makes a timer each time the machine is started.
+  ///   - handler: runs at each tick, unless `activate` or `restart` was given another one.
+  public convenience init(
+    queue: DispatchQueue? = nil, timerFactory: any TimerAdapterFactory, handler: sending (() -> Void)? = nil
+  ) {
+    self.init(queue: queue, factory: timerFactory, handler: handler)
+  }
+}
+
+/// A factory and its adapters as the machine knows them.
+private final class AdapterFactory: MachineTimerFactory {
+  private let factory: any TimerAdapterFactory
+  private let queue: DispatchQueue?
+
+  init(_ factory: any TimerAdapterFactory, _ queue: DispatchQueue?) {
+    self.factory = factory
+    self.queue = queue
+  }
+
+  func makeTimer() -> any MachineTimer { Adapter(factory.makeTimer(queue: queue)) }
+  func submit(_ body: @escaping @Sendable () -> Void) { (queue ?? .global()).async(execute: body) }
+  var now: Int64 { factory.now.machineInstant }
+
+  private final class Adapter: MachineTimer {
+    private let adapter: any TimerAdapter
+
+    init(_ adapter: any TimerAdapter) { self.adapter = adapter }
+
+    func schedule(deadline: Int64, interval: Int64, leeway: Int64) {
+      adapter.schedule(
+        deadline: DispatchTime(machineInstant: deadline),
+        repeating: interval == .max ? .never : .nanoseconds(Int(interval)), leeway: .nanoseconds(Int(leeway)))
+    }
+
+    func setEventHandler(_ handler: @escaping @Sendable () -> Void) { adapter.setEventHandler(handler) }
+    func activate() { adapter.activate() }
+    func suspend() { adapter.suspend() }
+    func resume() { adapter.resume() }
+    func cancel() { adapter.cancel() }
+  }
+}

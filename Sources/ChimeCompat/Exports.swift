@@ -1,0 +1,2 @@
+// Who imports the old names needs what they stand for.
+@_exported public import Chime

@@ -1,0 +1,30 @@
+import Chime
+
+/// `TimeLimited` under the name that it has in the systems that it comes from.
+public typealias TimeLimitedContainer<Value: Sendable> = TimeLimited<Value>
+
+extension TimeLimited {
+  /// The same as `init(_:lifetime:on:onExpiry:)`.
+  ///
+  /// - Parameters:
+  ///   - value: what vanishes.
+  ///   - interval: 0 or more, from now.
+  ///   - queue: whose clock decides, and where `onExpiry` runs.
+  ///   - onExpiry: called once, after the value has vanished; not if the last reference to this object goes first.
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  public convenience init(
+    value: Value, interval: Duration, on queue: TimerQueue, onExpiry: sending (() -> Void)? = nil
+  ) throws(ChimeError) {
+    try self.init(value, lifetime: interval, on: queue, onExpiry: onExpiry)
+  }
+
+  /// The same as `restart(lifetime:)`.
+  ///
+  /// - Parameter interval: 0 or more.
+  /// - Returns: ignored if the value has already vanished.
+  /// - Throws: `invalidArgument`, `noMemory`.
+  @discardableResult
+  public func resetTimer(interval: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
+    try restart(lifetime: interval)
+  }
+}

@@ -1,0 +1,264 @@
+import AsyncAlgorithms
+import Chime
+import Synchronization
+
+/// One test: what it does, and what it must see.
+struct Scenario: Sendable {
+  let name: String
+  let expected: [String]
+  let run: @Sendable () async throws -> [String]
+}
+
+/// What tasks have seen, in order.
+final class Log: Sendable {
+  private let lines = Mutex<[String]>([])
+  func add(_ line: String) { lines.withLock { $0.append(line) } }
+  var all: [String] { lines.withLock { $0 } }
+  /// For what happens at one instant in no order.
+  var sorted: [String] { all.sorted() }
+}
+
+extension TimerInstant {
+  var milliseconds: Int64 { nanoseconds / 1_000_000 }
+}
+
+let scenarios: [Scenario] = [
+  Scenario(name: "three tasks sleep, and wake together", expected: ["a 1000", "b 1000", "c 1000"]) {
+    let queue = try VirtualTimerQueue()
+    let clock = TimerQueueClock(queue)
+    let log = Log()
+    let tasks = ["a", "b", "c"].map { name in
+      Task {
+        try await clock.sleep(for: .seconds(1))
+        log.add("\(name) \(clock.now.milliseconds)")
+      }
+    }
+    try await queue.advance(by: .seconds(1))
+    defer { for task in tasks { task.cancel() } }
+    return log.sorted
+  },
+
+  Scenario(name: "a task sleeps ten times in one advance", expected: (1...10).map { "\($0) at \($0 * 100)" }) {
+    let queue = try VirtualTimerQueue()
+    let clock = TimerQueueClock(queue)
+    let log = Log()
+    let task = Task {
+      for round in 1...10 {
+        try await clock.sleep(for: .milliseconds(100))
+        log.add("\(round) at \(clock.now.milliseconds)")
+      }
+    }
+    try await queue.advance(by: .seconds(1))
+    defer { task.cancel() }
+    return log.all
+  },
+
+  Scenario(name: "tasks that yield before they sleep", expected: (0..<8).map { "\($0) at 500" }) {
+    let queue = try VirtualTimerQueue()
+    let clock = TimerQueueClock(queue)
+    let log = Log()
+    let tasks = (0..<8).map { number in
+      Task {
+        for _ in 0..<number * 5 { await Task.yield() }
+        try await clock.sleep(for: .milliseconds(500))
+        for _ in 0..<number * 5 { await Task.yield() }
+        log.add("\(number) at \(clock.now.milliseconds)")
+      }
+    }
+    try await queue.advance(by: .milliseconds(500))
+    defer { for task in tasks { task.cancel() } }
+    return log.sorted
+  },
+
+  Scenario(name: "untilArmed counts sleepers", expected: ["3 sleep", "done"]) {
+    let queue = try VirtualTimerQueue()
+    let clock = TimerQueueClock(queue)
+    let log = Log()
+    let tasks = (1...3).map { number in Task { try await clock.sleep(for: .seconds(number)) } }
+    try await queue.untilArmed(count: 3)
+    log.add("\(queue.statistics?.running ?? 0) sleep")
+    try await queue.run()
+    for task in tasks { try await task.value }
+    log.add("done")
+    return log.all
+  },
+
+  Scenario(name: "actors hand work to each other", expected: (1...5).map { "turn \($0) at \($0 * 10)" }) {
+    let queue = try VirtualTimerQueue()
+    let log = Log()
+    let (first, second) = (Player(queue, log), Player(queue, log))
+    let task = Task { try await first.play(1, until: 5, with: second) }
+    try await queue.run()
+    defer { task.cancel() }
+    return log.all
+  },
+
+  Scenario(name: "an actor on a virtual SerialTimerQueue", expected: ["beat 1", "beat 2", "beat 3", "slept 250"]) {
+    let queue = try SerialTimerQueue(virtual: .zero)
+    let log = Log()
+    let heart = Heart(queue, log)
+    let task = Task { try await heart.begin() }
+    try await queue.advance(by: .milliseconds(300))
+    defer { task.cancel() }
+    return log.sorted
+  },
+
+  Scenario(name: "an actor's timer by schedule(every:on:)", expected: ["1 at 10", "2 at 20", "3 at 30"]) {
+    let queue = try VirtualTimerQueue()
+    let log = Log()
+    let counter = Numbers(log)
+    let timer = try queue.schedule(every: .milliseconds(10), on: counter) { counter, tick in
+      counter.next(at: tick.scheduled.milliseconds)
+    }
+    try await queue.advance(by: .milliseconds(30))
+    timer.invalidate()
+    return log.all
+  },
+
+  Scenario(name: "the main actor", expected: ["start 0", "tick 100", "slept 150", "tick 200"]) {
+    try await mainActor()
+  },
+
+  Scenario(name: "debounce", expected: ["chime at 500"]) {
+    let queue = try VirtualTimerQueue()
+    let clock = TimerQueueClock(queue)
+    let log = Log()
+    let (keys, typed) = AsyncStream.makeStream(of: String.self)
+    let task = Task {
+      for await text in keys.debounce(for: .milliseconds(300), clock: clock) {
+        log.add("\(text) at \(clock.now.milliseconds)")
+      }
+    }
+    for text in ["c", "ch", "chime"] {
+      typed.yield(text)
+      try await queue.advance(by: .milliseconds(100))
+    }
+    try await queue.advance(by: .seconds(1))
+    typed.finish()
+    await task.value
+    return log.all
+  },
+
+  Scenario(name: "throttle", expected: ["0 at 0", "3 at 300", "6 at 600", "9 at 900"]) {
+    let queue = try VirtualTimerQueue()
+    let clock = TimerQueueClock(queue)
+    let log = Log()
+    let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
+    let task = Task {
+      for await number in numbers._throttle(for: .milliseconds(300), clock: clock) {
+        log.add("\(number) at \(clock.now.milliseconds)")
+      }
+    }
+    for number in 0..<10 {
+      sent.yield(number)
+      try await queue.advance(by: .milliseconds(100))
+    }
+    sent.finish()
+    await task.value
+    return log.all
+  },
+
+  Scenario(name: "AsyncTimerSequence", expected: ["1000", "2000", "3000"]) {
+    let queue = try VirtualTimerQueue()
+    let clock = TimerQueueClock(queue)
+    let log = Log()
+    let task = Task {
+      for await beat in AsyncTimerSequence(interval: .seconds(1), clock: clock).prefix(3) {
+        log.add("\(beat.milliseconds)")
+      }
+    }
+    try await queue.run()
+    await task.value
+    return log.all
+  },
+
+  Scenario(
+    name: "deadline, debouncer, throttler", expected: ["deadlineExceeded at 50", "saved 1", "saved 2", "searched"]
+  ) {
+    let queue = try VirtualTimerQueue()
+    let clock = TimerQueueClock(queue)
+    let log = Log()
+    let task = Task {
+      do {
+        try await withDeadline(.milliseconds(50), on: queue) { try await clock.sleep(for: .seconds(1)) }
+      } catch let error as ChimeError {
+        log.add("\(error.code) at \(clock.now.milliseconds)")
+      }
+    }
+    let saves = Atomic<Int>(0)
+    let search = try Debouncer(for: .milliseconds(30), on: queue) { log.add("searched") }
+    let save = try Throttler(every: .milliseconds(30), on: queue) {
+      log.add("saved \(saves.add(1, ordering: .relaxed).newValue)")
+    }
+    for _ in 0..<3 {
+      search.trigger()
+      save.trigger()
+      try await queue.advance(by: .milliseconds(10))
+    }
+    try await queue.run()
+    try await task.value
+    return log.sorted
+  },
+]
+
+/// Passes a ball, after a pause.
+actor Player {
+  private let clock: TimerQueueClock
+  private let log: Log
+
+  init(_ queue: TimerQueue, _ log: Log) { (clock, self.log) = (TimerQueueClock(queue), log) }
+
+  func play(_ turn: Int, until last: Int, with other: Player) async throws {
+    try await clock.sleep(for: .milliseconds(10))
+    log.add("turn \(turn) at \(clock.now.milliseconds)")
+    if turn < last { try await other.play(turn + 1, until: last, with: self) }
+  }
+}
+
+actor Heart {
+  private let queue: SerialTimerQueue
+  private let log: Log
+  private var beats = 0
+  private var timer: ChimeTimer?
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+
+  init(_ queue: SerialTimerQueue, _ log: Log) { (self.queue, self.log) = (queue, log) }
+
+  func begin() async throws {
+    timer = try queue.schedule(every: .milliseconds(100), target: self) { heart, _ in
+      heart.assumeIsolated { $0.beat() }
+    }
+    try await TimerQueueClock(queue).sleep(for: .milliseconds(250))
+    log.add("slept \(queue.now.milliseconds)")
+  }
+
+  private func beat() {
+    beats += 1
+    log.add("beat \(beats)")
+  }
+}
+
+actor Numbers {
+  private let log: Log
+  private var number = 0
+  init(_ log: Log) { self.log = log }
+  func next(at time: Int64) {
+    number += 1
+    log.add("\(number) at \(time)")
+  }
+}
+
+@MainActor private func mainActor() async throws -> [String] {
+  let queue = try MainTimerQueue(virtual: .zero)
+  let log = Log()
+  let timer = try queue.schedule(every: .milliseconds(100)) { tick in log.add("tick \(tick.scheduled.milliseconds)") }
+  let task = Task { @MainActor in
+    log.add("start \(queue.now.milliseconds)")
+    try await queue.clock.sleep(for: .milliseconds(150))
+    log.add("slept \(queue.now.milliseconds)")
+  }
+  try await queue.advance(by: .milliseconds(200))
+  timer.cancel()
+  try await task.value
+  return log.all
+}
