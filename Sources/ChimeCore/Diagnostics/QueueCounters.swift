@@ -30,7 +30,8 @@ import Synchronization
   /// - Parameter isAlone: no other thread counts at the same time, which saves a locked operation for each tick.
   @inline(__always)
   func count(late nanoseconds: Int64, isAlone: Bool) {
-    let bucket = min(max(0, 64 - Int(Wheel.tickShift) - max(nanoseconds, 0).leadingZeroBitCount), QueueCounters.buckets - 1)
+    let bucket = min(
+      max(0, 64 - Int(Wheel.tickShift) - max(nanoseconds, 0).leadingZeroBitCount), QueueCounters.buckets - 1)
     if isAlone {
       unsafe late[bucket].store(late[bucket].load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     } else {

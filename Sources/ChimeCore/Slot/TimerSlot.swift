@@ -133,7 +133,8 @@ import Synchronization
       unsafe record.pointee.sideRecord.store(made.pointer, ordering: .releasing)
     }
     // A timer that is being made has the generation after the free slot's.
-    sideRecordMemory?.generationHigh = UInt32(truncatingIfNeeded: (word.isLive ? word : word.withNextGeneration).generationHalf)
+    sideRecordMemory?.generationHigh = UInt32(
+      truncatingIfNeeded: (word.isLive ? word : word.withNextGeneration).generationHalf)
     versionAndFlags |= RecordFlags.hasSideRecord.rawValue
     return sideRecordMemory
   }

@@ -105,7 +105,13 @@ package enum Pool: ProcessState {
       let (step, poller) = state.withBusyLock { ($0.next(came), $0.poller) }
       switch step {
       case .run(let item, let body, let wants, let begins):
-        if begins, !Memory.promises({ _ = begin(); return true }) { hasNotBegun() }
+        if begins,
+          !Memory.promises({
+            _ = begin(); return true
+          })
+        {
+          hasNotBegun()
+        }
         priority.set(item.qos)
         body(wants)
         if Fork.epoch != epoch { return }

@@ -95,7 +95,9 @@ extension TimerRef {
     _ deadline: Int64, _ control: QueueControlBlock, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?,
     _ before: UInt64?
   ) -> Status {
-    guard slot.publish(.running, on: control, of: queue) else { return unsafe giveUp(control, ThreadState.existing, out, before) }
+    guard slot.publish(.running, on: control, of: queue) else {
+      return unsafe giveUp(control, ThreadState.existing, out, before)
+    }
     return deadline < control.nextWakeUp || Trace.isOn ? finishPlain(control) : .ok
   }
 

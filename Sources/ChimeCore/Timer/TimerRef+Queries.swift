@@ -45,7 +45,8 @@ extension TimerRef {
       remaining: keeps ? snapshot.deadline : -1,
       interval: snapshot.flags.contains(.repeating) ? snapshot.period : 0,
       leeway: hasSchedule ? snapshot.leeway.nanoseconds : 0,
-      tickLimit: snapshot.tickLimit, dueCount: snapshot.dueCount, isBusy: snapshot.word.isBusy, hasSchedule: hasSchedule,
+      tickLimit: snapshot.tickLimit, dueCount: snapshot.dueCount, isBusy: snapshot.word.isBusy,
+      hasSchedule: hasSchedule,
       missed: snapshot.missed)
   }
 
