@@ -137,12 +137,14 @@ struct PoolState {
       end(item, now)
     case .fromSpin:
       spinning -= 1
-      if ready.isEmpty { soonRung = 0 }
+      if ready.isEmpty { soonRung = max(0, soonRung - 1) }
     case .fromWait(let isKeeper, let isOver):
       idle -= 1
       if isKeeper { keeperTime = .max }
       if isOver, idle + born + spinning > 0 || items == 0, ready.isEmpty {
         threads -= 1
+        // The bell that told of the last item's end has woken one, perhaps not the one that waits without limit.
+        if items == 0, idle > 0 { ring() }
         return false
       }
     }
@@ -203,7 +205,7 @@ struct PoolState {
     if idle == 0 { return }
     if !ready.isEmpty, running < processors || !isTaken && idle > 1 {
       if isRung { return }
-      soonRung = now - lastWait < Pool.spinTime ? soonRung + 1 : 0
+      soonRung = now - lastWait < Pool.spinTime ? min(soonRung + 1, 4) : 0
       ring()
       return
     }

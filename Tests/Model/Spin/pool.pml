@@ -255,7 +255,12 @@ end_clock:
 init {
   atomic {
     armed[0] = NEVER; armed[1] = NEVER;
+#ifdef TIMES
+    threads = 2; born = 2;
+    run Thread();
+#else
     threads = 1; born = 1;
+#endif
     run Thread();
     run Armer();
 #ifdef TIMES

@@ -1,0 +1,150 @@
+/*
+ * wakeups.c - what wake-ups cost on serial queues: CPU and changes of threads for each, threads, how late ticks are. One load
+ * a process:
+ *
+ *     build/wakeups one        a timer of a millisecond
+ *     build/wakeups hundred    100 queues with a timer of 10 ms each
+ *     build/wakeups thousands  5,000 queues with a timer of 100 ms each
+ *     build/wakeups sleepers   a timer of 5 ms beside 8 queues whose handlers sleep for 20 ms
+ *     build/wakeups async      chime_queue_async and back, by a semaphore and by a flag that is polled; chime_queue_sync
+ *
+ * `make wakeups`, OLD=DIR for another libchime beside it, turn by turn.
+ */
+#include <dirent.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chime.h"
+#include "harness.h"
+
+enum { MOST = 1000000, SECONDS = 3, CALLS = 20000 };
+
+static int64_t late[MOST];
+static long ticks;
+
+static void note(const chime_tick *tick, void *context) {
+  long i = __atomic_fetch_add(&ticks, 1, __ATOMIC_RELAXED);
+  if (i < MOST) late[i] = tick->actual_ns - tick->scheduled_ns;
+}
+
+static void sleep_20_ms(const chime_tick *tick, void *context) { usleep(20000); }
+
+static int by_size(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int64_t cpu_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (int64_t)now.tv_sec * CHIME_SECOND + now.tv_nsec;
+}
+
+/* How many threads there are, and how often they have gone to sleep or lost a processor. */
+static int look_at_threads(long *switches) {
+  DIR *directory = opendir("/proc/self/task");
+  struct dirent *entry;
+  int count = 0;
+  REQUIRE(directory != NULL);
+  *switches = 0;
+  while ((entry = readdir(directory)) != NULL) {
+    char path[300], line[200];
+    long number;
+    if (entry->d_name[0] == '.') continue;
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
+    FILE *status = fopen(path, "r");
+    if (status == NULL) continue;
+    while (fgets(line, sizeof line, status) != NULL) {
+      char *name = strstr(line, "voluntary_ctxt_switches:"); /* and nonvoluntary_ */
+      if (name != NULL && sscanf(strchr(name, ':') + 1, "%ld", &number) == 1) *switches += number;
+    }
+    fclose(status);
+    count++;
+  }
+  closedir(directory);
+  return count;
+}
+
+static void tick_on(chime_queue_t queue, int64_t first_ns, int64_t interval_ns, chime_handler handler) {
+  REQUIRE(chime_timer_after_every(queue, first_ns, interval_ns, handler, NULL, NULL, NULL) == CHIME_OK);
+}
+
+static chime_queue_t new_queue(void) {
+  chime_queue_t queue;
+  REQUIRE(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue) == CHIME_OK);
+  return queue;
+}
+
+static void measure(const char *name) {
+  long before, after;
+  usleep(300000);
+  look_at_threads(&before);
+  __atomic_store_n(&ticks, 0, __ATOMIC_RELAXED);
+  int64_t begun = cpu_ns();
+  usleep(SECONDS * 1000000);
+  int64_t cpu = cpu_ns() - begun;
+  long count = __atomic_load_n(&ticks, __ATOMIC_RELAXED);
+  int threads = look_at_threads(&after);
+  REQUIRE(count > 0 && count <= MOST);
+  qsort(late, (size_t)count, sizeof late[0], by_size);
+  printf("%-10s CPU %.1f us a tick, switches %.2f a tick, threads %d, late p50 %.0f us, p99 %.0f us\n", name,
+         (double)cpu / 1000 / (double)count, (double)(after - before) / (double)count, threads,
+         (double)late[count / 2] / 1000, (double)late[count * 99 / 100] / 1000);
+}
+
+static sem_t came;
+static int flag;
+static void post(void *context) { sem_post(&came); }
+static void set(void *context) { __atomic_store_n(&flag, 1, __ATOMIC_RELEASE); }
+static void nothing(void *context) {}
+
+static void measure_calls(void) {
+  chime_queue_t queue = new_queue();
+  int i;
+  sem_init(&came, 0, 0);
+  usleep(100000);
+  int64_t begun = bench_now_ns();
+  for (i = 0; i < CALLS; i++) {
+    REQUIRE(chime_queue_async(queue, post, NULL, NULL) == CHIME_OK);
+    while (sem_wait(&came) < 0) continue;
+  }
+  int64_t by_semaphore = bench_now_ns() - begun;
+  begun = bench_now_ns();
+  for (i = 0; i < CALLS; i++) {
+    __atomic_store_n(&flag, 0, __ATOMIC_RELAXED);
+    REQUIRE(chime_queue_async(queue, set, NULL, NULL) == CHIME_OK);
+    while (__atomic_load_n(&flag, __ATOMIC_ACQUIRE) == 0) continue;
+  }
+  int64_t by_flag = bench_now_ns() - begun;
+  begun = bench_now_ns();
+  for (i = 0; i < CALLS; i++) REQUIRE(chime_queue_sync(queue, nothing, NULL, CHIME_FOREVER) == CHIME_OK);
+  printf("async      and back by a semaphore %.2f us, by a flag %.2f us; sync %.0f ns\n",
+         (double)by_semaphore / 1000 / CALLS, (double)by_flag / 1000 / CALLS, (double)(bench_now_ns() - begun) / CALLS);
+}
+
+int main(int argc, char **argv) {
+  const char *load = argc == 2 ? argv[1] : "";
+  int i;
+  if (strcmp(load, "one") == 0) {
+    tick_on(new_queue(), CHIME_MILLISECOND, CHIME_MILLISECOND, note);
+  } else if (strcmp(load, "hundred") == 0) {
+    for (i = 0; i < 100; i++) tick_on(new_queue(), (1 + i) * 100 * CHIME_MICROSECOND, 10 * CHIME_MILLISECOND, note);
+  } else if (strcmp(load, "thousands") == 0) {
+    for (i = 0; i < 5000; i++) tick_on(new_queue(), (1 + i) * 20 * CHIME_MICROSECOND, 100 * CHIME_MILLISECOND, note);
+  } else if (strcmp(load, "sleepers") == 0) {
+    for (i = 0; i < 8; i++) {
+      tick_on(new_queue(), CHIME_MILLISECOND, (21 + i) * CHIME_MILLISECOND, sleep_20_ms);
+    }
+    tick_on(new_queue(), CHIME_MILLISECOND, 5 * CHIME_MILLISECOND, note);
+  } else if (strcmp(load, "async") != 0) {
+    fprintf(stderr, "usage: wakeups one | hundred | thousands | sleepers | async\n");
+    return 2;
+  }
+  if (strcmp(load, "async") == 0) measure_calls();
+  else measure(load);
+  fflush(stdout);
+  _exit(0);
+}
