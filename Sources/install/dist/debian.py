@@ -5,7 +5,7 @@ import gzip
 import os
 import shutil
 
-from release import (DATE, NEXT_SERIES, OUTPUT, ROOT, SERIES, SONAME_VERSION, SOURCES, VERSION, documents, link_of, run,
+from release import (DATE, NEXT_SERIES, OUTPUT, SERIES, SONAME_VERSION, VERSION, documents, link_of, oldest_glibc, run,
                      write_tree)
 
 REVISION = f"{VERSION}-1"
@@ -100,11 +100,6 @@ def control(package, target, tree):
         fields.update({"Section": "libdevel", "Depends": f"{RUNTIME} (= {REVISION}), libc6-dev",
                        "Description": f"{SUMMARY} (development files)\n{about}"})
     return "".join(f"{name}: {value}\n" for name, value in fields.items())
-
-
-def oldest_glibc():
-    text = (SOURCES / "install/dist.mk").read_text()
-    return next(line.split("=")[1].strip() for line in text.splitlines() if line.startswith("OLDEST_GLIBC ="))
 
 
 def write(target, tree):

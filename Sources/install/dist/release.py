@@ -167,6 +167,11 @@ def targets(names):
     return [target for target in found if not names or target.name in names]
 
 
+def oldest_glibc():
+    """The glibc that libraries are linked for whose line says `oldest`."""
+    return re.search(r"^OLDEST_GLIBC = ([\d.]+)", (INSTALL / "dist.mk").read_text(), re.M).group(1)
+
+
 def is_executable(path):
     return path.endswith(".sh") or re.search(r"/libchime[^/]*\.(so\.\d[\d.]*|dylib)$", f"/{path}") is not None
 

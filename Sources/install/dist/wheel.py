@@ -40,6 +40,11 @@ def write(target, tree):
         if path.startswith("share/doc/chime/licences/"):
             found[f"licences/{path.split('/')[-1]}"] = tree[path]
     write_tree(stage, found)
+    if target.system == "linux-musl":
+        # As a program that was linked on Alpine asks for it; musl takes either name for itself.
+        path = stage / "chime_timers" / library
+        run(TOOLS / "bin/patchelf", "--replace-needed", "libc.so", musl(target), path)
+        os.utime(path, (DATE, DATE))
     run(python, "-m", "build", "--wheel", "--no-isolation", "--outdir", OUTPUT,
         f"--config-setting=--build-option=--plat-name={target.wheel}", stage,
         env={**os.environ, "SOURCE_DATE_EPOCH": str(DATE)})
@@ -66,9 +71,20 @@ def macos_minimum(library):
     sys.exit("dist: the dylib does not say which macOS it is for")
 
 
+def musl(target):
+    return f"libc.musl-{target.machine}.so.1"
+
+
 def audited(python, target, name):
     """auditwheel names the oldest systems that the library runs on: those of the tag, or older ones."""
-    said = run(python, "-m", "auditwheel", "show", OUTPUT / name)
+    where = []
+    if target.system == "linux-musl":
+        # It wants to see each library, and this machine's C library is another one: any file for that machine will do.
+        seen = OUTPUT / "stage" / f"seen-{target.platform}"
+        seen.mkdir(parents=True, exist_ok=True)
+        shutil.copy(target.built_library()[0] / f"libchime.so.{SONAME_VERSION}", seen / musl(target))
+        where = ["--ldpaths", seen]
+    said = run(python, "-m", "auditwheel", "show", *where, OUTPUT / name)
     found = [word.strip('".,') for word in said.split() if word.strip('".,').startswith(("manylinux_", "musllinux_"))]
     kind, limit = target.wheel.split("_")[0], tuple(map(int, target.wheel.split("_")[1:3]))
     true = [tag for tag in found if tag.split("_")[0] == kind and tuple(map(int, tag.split("_")[1:3])) <= limit]
