@@ -1,5 +1,6 @@
 # make TARGET=macos, make TARGET=ios   libchime for arm64, built on Linux: build/macos/lib/libchime.1.dylib; DISPATCH=no
-#                                      without libdispatch: build/macos-no-dispatch/lib
+#                                      without libdispatch: build/macos-no-dispatch/lib; MAIN_QUEUE_PORT=yes with a
+#                                      chime_main_run that drains libdispatch's main queue: see dispatch_darwin.c
 #
 # DARWIN: Apple's C headers and the names in libSystem, as install/darwin.sh puts them there. LD64: lld 19 or later, for
 # Mach-O (that of the Swift toolchain for Linux does not link for macOS).
