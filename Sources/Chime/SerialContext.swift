@@ -4,25 +4,26 @@ import Dispatch
 /// The threads on which a `SerialTimerQueue` runs its actor's jobs and its timers' handlers, one at a time: all that the
 /// queue knows of what is behind it.
 enum SerialContext: Sendable {
-  /// Chime's own threads.
+  /// Threads of Chime's own.
   case pool(PoolWork)
   /// A dispatch queue of the host's.
   case dispatch(WorkQueue)
 
   /// A context of its own.
-  init(_ options: QueueOptions) throws(ChimeError) {
+  static func make(_ options: QueueOptions) throws(ChimeError) -> SerialContext {
     switch PoolWork.make(options.qos) {
-    case .success(let work): self = .pool(work)
+    case .success(let work): return .pool(work)
     case .failure(let status): throw status.error
     }
   }
 
-  init(_ queue: DispatchQueue) throws(ChimeError) {
+  /// A serial dispatch queue.
+  static func of(_ queue: DispatchQueue) throws(ChimeError) -> SerialContext {
     guard let work = WorkQueue.of(queue) else {
       throw ChimeError(.unsupported, "the dispatch queue does not say what it wraps")
     }
     if work.isConcurrent { throw ChimeError(.unsupported, "the dispatch queue is concurrent") }
-    self = .dispatch(work)
+    return .dispatch(work)
   }
 
   /// Makes a timer queue on a context of its own.

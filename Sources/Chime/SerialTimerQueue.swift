@@ -27,7 +27,7 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
     label: String = "", qos: DispatchQoS = .unspecified, clock: QueueClock = .monotonic
   ) throws(ChimeError) {
     let options = QueueOptions(label: label, qos: QualityOfService(qos), clock: clock.clock)
-    context = try SerialContext(options)
+    context = try SerialContext.make(options)
     try super.init(context.makeTimerQueue(options), clock.timeline)
     time = VirtualTime(self)
   }
@@ -40,7 +40,7 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   /// - Throws: `unsupported` if the queue is concurrent, or this libdispatch does not let its queues be known; `limit`,
   ///   `noMemory`, `resource`.
   public init(on queue: DispatchQueue, label: String = "") throws(ChimeError) {
-    context = try SerialContext(queue)
+    context = try SerialContext.of(queue)
     try super.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))
     time = VirtualTime(self)
   }
@@ -51,9 +51,9 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   /// - Parameters:
   ///   - start: the time since the clock's zero at first, 0 or more.
   ///   - label: for debuggers.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`, `resource`.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public init(virtual start: Duration, label: String = "") throws(ChimeError) {
-    context = try SerialContext(QueueOptions(label: label))
+    context = try SerialContext.make(QueueOptions(label: label))
     try super.init(TimerQueue.makeVirtual(start, label, false), .virtual)
     time = VirtualTime(self)
   }
