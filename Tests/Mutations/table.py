@@ -538,17 +538,17 @@ mutation("captures-go-later", "8", "HandlerBox.start", "a Swift handler's captur
           (ENDING, "|| control.id == 0 && handlerBox != nil {", "|| (control.id == 0 || BROKEN) && handlerBox != nil {")],
          W("aHandlersCapturesGoInTheReleasingCall"))
 mutation("arming-silent", "2", "TimerQueueArming.wait", "is not woken by a timer that starts",
-         (ARMING, "QueueCore.notifyOfArming(id) { bell.ring() }", "QueueCore.notifyOfArming(id) { if !BROKEN { bell.ring() } }"),
+         (ARMING, "QueueCore.notifyOfArming(id) { [weak self] in self?.ring() }", "QueueCore.notifyOfArming(id) { [weak self] in if !BROKEN { self?.ring() } }"),
          W("untilArmedReturnsOnceSomebodySleeps"))
 mutation("arming-looks-once", "2", "TimerQueueArming.wait", "does not look again for a timer that has started meanwhile",
-         (ARMING, "if nextDeadline(of: id) != nil { bell.ring() }", "if !BROKEN, nextDeadline(of: id) != nil { bell.ring() }"),
+         (ARMING, "if isOver() { bell.ring() }", "if !BROKEN, isOver() { bell.ring() }"),
          W("noTimerIsMissedThatAnotherThreadStarts"))
 mutation("arming-due", "2", "TimerQueueArming.wait", "a timer that is due now counts",
-         (ARMING, "if let next, next > now { return .done }", "if let next, BROKEN || next > now { return .done }"),
+         (ARMING, "guard let next = nextDeadline, next > now else { return false }", "guard let next = nextDeadline, BROKEN || next > now else { return false }"),
          W("aTimerThatIsDueNowDoesNotArmTheQueue"))
 mutation("arming-for-ever", "1", "TimerQueueArming.wait", "neither its limit nor the end of its task wakes it",
-         [(ARMING, "          try? await Task.sleep(until: end, clock: .continuous)\n          bell.ring()", "          try? await Task.sleep(until: end, clock: .continuous)\n          if !BROKEN { bell.ring() }"),
-          (ARMING, "      } onCancel: {\n        bell.ring()", "      } onCancel: {\n        if !BROKEN { bell.ring() }")],
+         [(ARMING, "        try? await Task.sleep(until: end, clock: .continuous)\n        bell.ring()", "        try? await Task.sleep(until: end, clock: .continuous)\n        if !BROKEN { bell.ring() }"),
+          (ARMING, "    } onCancel: {\n      bell.ring()", "    } onCancel: {\n      if !BROKEN { bell.ring() }")],
          W("untilArmedEndsWithItsLimitItsTaskAndItsQueue"))
 mutation("arming-queue-ends", "16", "VirtualDriver.close", "the end of the queue wakes nobody who waits for a timer",
          [(VIRTUAL_DRIVER, "  func close() { notify() }", "  func close() { if !BROKEN { notify() } }"),
