@@ -136,14 +136,14 @@ private func withSchedule(
 /// Restarts or reschedules a running timer, with a one-shot's schedule without policies or the present one; `nil` for
 /// all other cases.
 @inline(__always)
-private func rearm(_ timer: chime_timer_t, _ pointer: UnsafePointer<chime_schedule>?) -> Status? {
-  guard let pointer = unsafe pointer else { return TimerRef.rearm(timer, nil) }
+private func restartDirectly(_ timer: chime_timer_t, _ pointer: UnsafePointer<chime_schedule>?) -> Status? {
+  guard let pointer = unsafe pointer else { return TimerRef.restartDirectly(timer, nil) }
   guard unsafe Arguments.arePlain(pointer), let leeway = unsafe CompactDuration(short: pointer.pointee.leeway_ns) else {
     return nil
   }
   let schedule = unsafe TimerRef.PlainSchedule(
     first: pointer.pointee.first_ns, firstIsDeadline: pointer.pointee.flags != 0, leeway: leeway)
-  return TimerRef.rearm(timer, schedule)
+  return TimerRef.restartDirectly(timer, schedule)
 }
 
 @_cdecl("chime_timer_activate") @implementation
@@ -153,18 +153,18 @@ public func chime_timer_activate(_ timer: chime_timer_t, _ schedule: UnsafePoint
 
 @_cdecl("chime_timer_restart") @implementation
 public func chime_timer_restart(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
-  unsafe rearm(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.restart($1) }
+  unsafe restartDirectly(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.restart($1) }
 }
 
 @_cdecl("chime_timer_restart_after") @implementation
 public func chime_timer_restart_after(_ timer: chime_timer_t, _ delay_ns: Int64) -> chime_status {
   guard delay_ns >= 0 else { return Arguments.negative("delay_ns", delay_ns).rawValue }
-  return TimerRef.rearm(timer, after: delay_ns)?.rawValue ?? restart(timer, first: delay_ns, isDeadline: false)
+  return TimerRef.restartDirectly(timer, after: delay_ns)?.rawValue ?? restart(timer, first: delay_ns, isDeadline: false)
 }
 
 @_cdecl("chime_timer_restart_until") @implementation
 public func chime_timer_restart_until(_ timer: chime_timer_t, _ deadline_ns: Int64) -> chime_status {
-  TimerRef.rearm(timer, until: deadline_ns)?.rawValue ?? restart(timer, first: deadline_ns, isDeadline: true)
+  TimerRef.restartDirectly(timer, until: deadline_ns)?.rawValue ?? restart(timer, first: deadline_ns, isDeadline: true)
 }
 
 @inline(never)
@@ -174,7 +174,7 @@ private func restart(_ timer: chime_timer_t, first: Int64, isDeadline: Bool) -> 
 
 @_cdecl("chime_timer_reschedule") @implementation
 public func chime_timer_reschedule(_ timer: chime_timer_t, _ schedule: UnsafePointer<chime_schedule>?) -> chime_status {
-  unsafe rearm(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.reschedule($1) }
+  unsafe restartDirectly(timer, schedule)?.rawValue ?? withSchedule(timer, schedule) { $0.reschedule($1) }
 }
 
 @_cdecl("chime_timer_suspend") @implementation

@@ -239,7 +239,7 @@ mutation("start-order-ignored", "12", "ReadyItem.precedes", "start orders do not
 mutation("equal-not-sorted", "12", "sortByTurn", "equal deadlines are not sorted by start order",
          (READY, "    sortEqualDeadlinesByStartOrder(other)\n", "    if !BROKEN { sortEqualDeadlinesByStartOrder(other) }\n"),
          W("ReadyItemTests"))
-mutation("rearm-same-generation", "7", "TimerRef.rearm", "a plain timer that is rescheduled keeps its generation",
+mutation("restart-same-generation", "7", "TimerRef.restartDirectly", "a plain timer that is rescheduled keeps its generation",
          (DIRECT, "slot.store(due: due, word.withNextGeneration)", "slot.store(due: due, BROKEN ? word : word.withNextGeneration)"),
          C("every_accepted_change_gives_another_generation"), M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
@@ -529,10 +529,6 @@ mutation("machine-one-state-for-two", "2", "TimerMachine.step", "resume is accep
 # ---- What came with version 0.2 --------------------------------------------------------------------------------------
 
 ARMING = "../Chime/TimerQueueArming.swift"
-mutation("foreseen-for-ever", "13", "DispatchDriver.arm", "a source that goes on by itself is left alone for a later time, too",
-         ("Drivers/DispatchDriver.swift", "if interval == .max, time != .max, old <= time, !hasFired { return }",
-          "if BROKEN ? next <= time && next > now : interval == .max && time != .max && old <= time && !hasFired { return }"),
-         C("a_queue_whose_periodic_timers_have_ended"))
 mutation("captures-go-later", "8", "HandlerBox.start", "a Swift handler's captures go with a later pass of the queue",
          [(DIRECT, "guard word.isLiveAlone,", "guard !BROKEN, word.isLiveAlone,"),
           (ENDING, "|| control.id == 0 && handlerBox != nil {", "|| (control.id == 0 || BROKEN) && handlerBox != nil {")],

@@ -9,18 +9,12 @@ final class DispatchDriver: QueueDriver {
   /// Brings a pass that cannot wait; gone after `close`. It holds the queue until then.
   private let waker: Locked<(any Runner)?>
   private let control: QueueControlBlock
-  /// The time that the source is set for, `.max` for none; the interval at which it goes on from there by itself, `.max`
-  /// for once; and how far apart the last two times were. Used by the pass only (P18b, Sources/README.md).
+  /// The time that the source is set for; `.max` for none. Used by the pass only (P18b, Sources/README.md).
   private let armed = Atomic<Int64>(.max)
-  private let interval = Atomic<Int64>(.max)
-  private let distance = Atomic<Int64>(0)
 
   /// The compiler knows the answer, and in a libchime without libdispatch leaves out what follows the question.
   @inline(__always)
   private static var isNeverMade: Bool { chime_has_dispatch() == 0 }
-
-  /// Wake-ups that are closer come as they are needed.
-  private static var shortestInterval: Int64 { 100_000 }
 
   init(_ core: QueueCore, _ context: DispatchContext) {
     control = core.control
@@ -30,34 +24,18 @@ final class DispatchDriver: QueueDriver {
     waker = Locked(context.queue.makeRunner { core.pass() })
   }
 
-  /// Setting the source is a message to libdispatch's manager thread, which wakes up for it. So a source that was set
-  /// for two times at the same distance is set to go on at that distance, and is left alone as long as it does.
+  /// Setting the source is a message to libdispatch's manager thread, which wakes up for it. So a source that is set for
+  /// an earlier time, which has not come, is left alone: it costs one empty wake-up at most.
   func arm(at time: Int64?) {
     if DispatchDriver.isNeverMade { return }
     let time = time ?? .max
-    let now = control.now
     let old = armed.load(ordering: .relaxed)
-    let interval = interval.load(ordering: .relaxed)
-    let hasFired = old <= now
-    let next =
-      hasFired && interval != .max ? old.saturatingAdd(UInt64((now - old) / interval) + 1, times: interval) : old
-    if time == next, next > now {
-      armed.store(next, ordering: .relaxed)
-      return
-    }
-    // A source that is set once, for an earlier time, is left alone, too: it costs one empty wake-up at most. One whose
-    // time has come has fired or is about to, so it is set anew.
-    if interval == .max, time != .max, old <= time, !hasFired { return }
-    let distance = hasFired && time != .max ? time - old : 0
-    let goesOn = distance >= DispatchDriver.shortestInterval && distance == self.distance.load(ordering: .relaxed)
+    if time == .max ? old == .max : old <= time && old > control.now { return }
     armed.store(time, ordering: .relaxed)
-    self.distance.store(distance, ordering: .relaxed)
-    self.interval.store(goesOn ? distance : .max, ordering: .relaxed)
     withoutCancellation {
       do throws(TimerMachine.ScheduleError) {
         // libdispatch counts from the zero of CLOCK_MONOTONIC.
-        let plan = TimerMachinePlan(deadline: max(time, 1), interval: goesOn ? distance : .max, leeway: 0)
-        _ = try machine.perform(.restart, plan: plan)
+        _ = try machine.perform(.restart, plan: TimerMachinePlan(deadline: max(time, 1), interval: .max, leeway: 0))
       } catch {
         invariantFailure("the driver's deadline", time)
       }

@@ -92,9 +92,9 @@ extension TimerRef {
   /// no callback under way. `nil`, and nothing is changed, for any other timer, or a delay below 0.
   /// - Parameter schedule: `nil` keeps the present one.
   @inline(never)
-  package static func rearm(_ id: UInt64, _ schedule: PlainSchedule?) -> Status? {
+  package static func restartDirectly(_ id: UInt64, _ schedule: PlainSchedule?) -> Status? {
     if let schedule, !schedule.firstIsDeadline, schedule.first < 0 { return nil }
-    return rearm(id, without: .hasSideRecord) { slot, control in
+    return restartDirectly(id, without: .hasSideRecord) { slot, control in
       if let schedule {
         slot.versionAndFlags =
           slot.versionAndFlags & ~RecordFlags.schedule.rawValue | RecordFlags.hasSchedule.rawValue
@@ -111,8 +111,8 @@ extension TimerRef {
   /// changed, for any other timer.
   /// - Parameter delay: 0 or more.
   @inline(never)
-  package static func rearm(_ id: UInt64, after delay: Int64) -> Status? {
-    rearm(id, without: [.hasSideRecord, .repeating]) { slot, control in
+  package static func restartDirectly(_ id: UInt64, after delay: Int64) -> Status? {
+    restartDirectly(id, without: [.hasSideRecord, .repeating]) { slot, control in
       slot.versionAndFlags &= ~RecordFlags.firstIsDeadline.rawValue
       slot.period = delay
       return control.now.saturatingAdd(delay)
@@ -121,8 +121,8 @@ extension TimerRef {
 
   /// The same for `restart(until:)`.
   @inline(never)
-  package static func rearm(_ id: UInt64, until deadline: Int64) -> Status? {
-    rearm(id, without: [.hasSideRecord, .repeating, .keepsRemaining]) { slot, _ in
+  package static func restartDirectly(_ id: UInt64, until deadline: Int64) -> Status? {
+    restartDirectly(id, without: [.hasSideRecord, .repeating, .keepsRemaining]) { slot, _ in
       slot.versionAndFlags |= RecordFlags.firstIsDeadline.rawValue
       slot.period = deadline
       return deadline
@@ -133,7 +133,7 @@ extension TimerRef {
   /// any other timer.
   /// - Parameter due: changes the schedule, as the timer's writer, and says when the timer is due by it.
   @inline(__always)
-  private static func rearm(
+  private static func restartDirectly(
     _ id: UInt64, without flags: RecordFlags, due: (TimerSlot, QueueControlBlock) -> Int64
   ) -> Status? {
     guard let (slot, control) = Slab.findWithOwner(of: id), control.isPlain, !Trace.isOn,
