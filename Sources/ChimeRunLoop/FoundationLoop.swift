@@ -76,7 +76,7 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   /// Whether the loop's thread has ended.
   package var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
 
-  private static let endOfThread = ThreadKey { loop in
+  private static let endOfThread = unsafe ThreadKey { loop in
     if let loop = unsafe loop { unsafe Unmanaged<FoundationLoop>.fromOpaque(loop).takeRetainedValue().end() }
   }
 
