@@ -81,6 +81,11 @@ class Target:
         """libdispatch is bundled: not where the system has its own, nor where there is none."""
         return self.make == "host"
 
+    @property
+    def uses_zig(self):
+        """zig compiles musl itself, with the builder's paths in it for debuggers: a release is linked without those."""
+        return self.make.endswith("-musl")
+
     def built_library(self):
         """The shared library, and the archive's directory."""
         lib = SOURCES / self.built / "lib"
@@ -90,7 +95,9 @@ class Target:
     def build(self):
         goals = ["library"] if self.is_apple else ["library", "archive"]
         for goal in goals + ["oldest"] * (self.link == "oldest"):
-            run("make", "-C", SOURCES, f"TARGET={self.make}", goal)
+            if self.uses_zig:
+                (SOURCES / self.built / "libchime.whole").unlink(missing_ok=True)
+            run("make", "-C", SOURCES, f"TARGET={self.make}", goal, *["LDFLAGS=-Wl,--strip-debug"] * self.uses_zig)
         run("make", "-C", SOURCES, f"TARGET={self.make}", f"{self.built}/chime.cdef")
 
     def files(self):
@@ -107,7 +114,8 @@ class Target:
             tree[f"lib/{soname}.{VERSION}"] = (shared / soname).read_bytes()
             tree[f"lib/{soname}"] = f"-> {soname}.{VERSION}"
             tree["lib/libchime.so"] = f"-> {soname}"
-            tree[f"lib/.debug/{soname}.debug"] = (shared / f"{soname}.debug").read_bytes()
+            if not self.uses_zig:
+                tree[f"lib/.debug/{soname}.debug"] = (shared / f"{soname}.debug").read_bytes()
             tree["share/chime/chime.gdb"] = (INSTALL / "chime.gdb").read_bytes()
         if (lib / "libchime.a").exists():
             tree["lib/libchime.a"] = (lib / "libchime.a").read_bytes()
