@@ -82,6 +82,22 @@ static void activate_own(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_timer_activate(tick->timer, AFTER(0)));
 }
 
+/* [17]: every period that there is was missed, and no time is left for another tick. */
+VIRTUAL_TEST(a_grid_from_the_beginning_to_the_end_of_time_has_one_tick) {
+  probe *p = probe_idle(t, queue, "a");
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  int64_t deadline = 0;
+  schedule.flags = CHIME_SCHEDULE_DEADLINE;
+  schedule.first_ns = INT64_MIN;
+  schedule.interval_ns = 1;
+  EXPECT_OK(chime_queue_jump(queue, INT64_MAX));
+  EXPECT_OK(chime_timer_restart(p->timer, &schedule));
+  for (int i = 0; i < 2; i++) EXPECT_OK(chime_queue_advance(queue, 0));
+  EXPECT_EQ(p->ticks, 1);
+  EXPECT_OK(chime_timer_next_deadline(p->timer, &deadline));
+  EXPECT_EQ(deadline, CHIME_FOREVER);
+}
+
 VIRTUAL_TEST(a_thousand_passes_at_one_instant_are_the_limit) { /* [12] */
   probe *p = probe_quiet(t, queue, 7, 0, activate_own);
   EXPECT_STATUS(chime_queue_advance(queue, 100), CHIME_ERROR_LIMIT);

@@ -224,7 +224,8 @@ extension QueueCore {
       word = slot.move(from: deadline, to: now.saturatingAdd(slot.period), word)  // until the handler's end
     } else {
       onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)
-      word = slot.move(from: deadline, to: deadline.saturatingAdd(onGrid &+ 1, times: slot.period), word)
+      word = slot.move(
+        from: deadline, to: deadline.saturatingAdd(onGrid, times: slot.period).saturatingAdd(slot.period), word)
     }
     guard let sideRecord = onGrid > 0 ? slot.makeSideRecord() : slot.sideRecord
     else { return ((onGrid, onGrid), false) }
