@@ -159,7 +159,8 @@ public func chime_timer_restart(_ timer: chime_timer_t, _ schedule: UnsafePointe
 @_cdecl("chime_timer_restart_after") @implementation
 public func chime_timer_restart_after(_ timer: chime_timer_t, _ delay_ns: Int64) -> chime_status {
   guard delay_ns >= 0 else { return Arguments.negative("delay_ns", delay_ns).rawValue }
-  return TimerRef.restartDirectly(timer, after: delay_ns)?.rawValue ?? restart(timer, first: delay_ns, isDeadline: false)
+  return TimerRef.restartDirectly(timer, after: delay_ns)?.rawValue
+    ?? restart(timer, first: delay_ns, isDeadline: false)
 }
 
 @_cdecl("chime_timer_restart_until") @implementation

@@ -34,6 +34,19 @@ TEST_ON(sync_and_async_exclude_the_handlers, a_serial_queue, SERIAL)
 TEST_ON(sync_and_async_exclude_the_handlers, a_dispatch_queue, DISPATCH)
 TEST_ON(sync_and_async_exclude_the_handlers, a_wrapped_serial_queue, WRAPPED_SERIAL)
 
+TESTS_ON(sync_runs_after_what_its_thread_has_put_on_the_queue) {
+  probe *f = probe_new(t, queue, NULL);
+  f->on_tick = count;
+  for (int i = 0; i < csuite_scaled(3000); i += 3) {
+    for (int j = 0; j < 2; j++) EXPECT_OK(chime_queue_async(queue, probe_function, f, NULL));
+    EXPECT_OK(chime_queue_sync(queue, probe_function, f, CHIME_FOREVER));
+    if (!EXPECT_EQ(f->number, i + 3)) return;
+  }
+}
+TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_serial_queue, SERIAL)
+TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_dispatch_queue, DISPATCH)
+TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_precise_queue, PRECISE)
+
 static void sync_the_other(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_queue_sync(p->other->queue, probe_function, p->other, p->number));
   EXPECT_EQ(load(&p->other->ticks), 1); /* before it returned */

@@ -27,18 +27,18 @@ final class PoolDriver: QueueDriver {
     work.share { [self] wants in turn(core, wants) }
   }
 
+  /// The pass comes first: a thread's functions that were put on the queue before its `sync` have run when that runs.
   private func turn(_ core: QueueCore, _ wants: PoolItem.Wants) {
-    if wants.contains(.calls) {
-      let calls = self.calls.withLock { calls in
-        defer { calls = [] }
-        return calls
-      }
-      for call in calls {
-        call.run()
-        if core.isAbandoned { return }
-      }
-    }
     if wants.contains(.pass) { core.pass() }
+    guard wants.contains(.calls), !core.isAbandoned else { return }
+    for call in takeCalls() where !core.isAbandoned { call.run() }
+  }
+
+  private func takeCalls() -> [SyncCall] {
+    calls.withLock { calls in
+      defer { calls = [] }
+      return calls
+    }
   }
 
   func arm(at time: Int64?) { item.arm(at: time ?? .max) }
@@ -46,10 +46,15 @@ final class PoolDriver: QueueDriver {
   func wake(_ core: QueueCore) { withoutCancellation { item.run() } }
 
   func close() {
-    guard let work else { return item.close() }
-    item.arm(at: .max)
     isClosed.store(true, ordering: .sequentiallyConsistent)
-    work.share(nil)
+    if let work {
+      item.arm(at: .max)
+      work.share(nil)
+    } else {
+      item.close()
+    }
+    // Those that came too late for a turn are refused; they hold the queue.
+    for call in takeCalls() { call.run() }
   }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
@@ -62,7 +67,7 @@ final class PoolDriver: QueueDriver {
     }
     return SyncCall.wait(core, timeout: timeout, body) { call in
       let status: Status = calls.withLock { calls in
-        if item.isClosed || isClosed.load(ordering: .sequentiallyConsistent) { return .shutDown }
+        if isClosed.load(ordering: .sequentiallyConsistent) { return .shutDown }
         guard calls.makesRoom() else { return Memory.refusal }
         calls.append(call)
         return .ok

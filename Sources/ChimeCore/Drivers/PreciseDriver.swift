@@ -53,10 +53,10 @@ import Synchronization
         defer { self.calls = [] }
         return (self.calls, isClosed)
       }
-      for call in calls { call.run() }
-      if ended { return }
-      core.pass()
-      if core.isAbandoned { return }
+      // The pass comes first, as on the pool.
+      if !ended { core.pass() }
+      for call in calls where !core.isAbandoned { call.run() }
+      if ended || core.isAbandoned { return }
     }
   }
 
