@@ -38,8 +38,14 @@ extension TimerSlot {
   /// and only there, members can be of before and after that writer's change; word, due time and generation are exact
   /// there, too (P3, Sources/README.md).
   var snapshot: Snapshot {
+    let snapshot = read()
+    return isUnchanged(since: snapshot) ? snapshot : readAgain()
+  }
+
+  @inline(never)
+  private func readAgain() -> Snapshot {
     var snapshot = read()
-    for _ in 1..<TimerSlot.tries {
+    for _ in 2..<TimerSlot.tries {
       if isUnchanged(since: snapshot) { break }
       snapshot = read()
     }
@@ -94,6 +100,7 @@ extension TimerSlot {
   }
 
   /// When a timer is due that runs with this word; exact, unless the word has changed 64 times meanwhile.
+  @inline(never)
   func exactDueTime(_ word: inout TimerWord) -> Int64 {
     var due = dueTime(word, deadline)
     for _ in 1..<TimerSlot.tries {

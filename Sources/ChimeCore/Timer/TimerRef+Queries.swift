@@ -26,6 +26,11 @@ extension TimerRef {
     guard var word else { return nil }
     let control = control
     if control.isWall { return snapshot?.nextDeadline(control) }
+    if !word.hasWriter {
+      let deadline = slot.deadline
+      atomicMemoryFence(ordering: .acquiring)
+      if slot.word == word { return word.isRunning ? word.dueTime(deadline) : .max }
+    }
     let due = slot.exactDueTime(&word)
     guard word.isLive, slot.version == version else { return nil }
     return word.isRunning ? due : .max
