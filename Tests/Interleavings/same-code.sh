@@ -5,18 +5,20 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp -R "$root/Sources" "$work/Sources"
-cd "$work"
+mkdir "$work/with" "$work/without"
+cp -R "$root/Sources" "$work/with/Sources"
+cp -R "$root/Sources" "$work/without/Sources"
 
 compile() {
+  cd "$work/$1"
   find Sources/ChimeCore -name '*.swift' | LC_ALL=C sort >files
   ${SWIFTC:-swiftc} -O -wmo -parse-as-library -module-name ChimeCore -package-name chime -swift-version 6 \
     -strict-memory-safety -suppress-warnings -I Sources/CPlatform/include -emit-object -o core.o @files
   # Without the addresses' width, and with what each reference is to.
-  objdump -dr --no-show-raw-insn core.o >"$1"
+  objdump -dr --no-show-raw-insn core.o >code
 }
 
-compile with
+cd "$work/without"
 rm -r Sources/ChimeCore/Interleavings
 # Blank lines in their place: messages hold line numbers.
 for file in $(grep -rl CHIME_INTERLEAVINGS Sources); do
@@ -28,12 +30,17 @@ if grep -r CHIME_INTERLEAVINGS Sources; then
   echo "a condition that this script does not know" >&2
   exit 1
 fi
-compile without
-if cmp with without; then
-  echo "same code: $(grep -c '^ ' with) lines of instructions and references"
-  echo "1 passed, 0 failed"
-else
-  diff with without | head -20
-  echo "0 passed, 1 failed"
-  exit 1
-fi
+# The compiler itself does not place every block of a function alike each time.
+for try in 1 2 3; do
+  compile with
+  compile without
+  cd "$work"
+  if cmp with/code without/code; then
+    echo "same code: $(grep -c '^ ' with/code) lines of instructions and references"
+    echo "1 passed, 0 failed"
+    exit 0
+  fi
+done
+diff with/code without/code | head -20
+echo "0 passed, 1 failed"
+exit 1
