@@ -750,7 +750,11 @@ chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME_NULLABLE 
  */
 chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *CHIME_NULLABLE deadline_ns);
 
-/** Everything there is to know about a timer, at one instant. */
+/**
+ * Everything there is to know about a timer, at one instant, unless a thread stands still in the middle of changing that
+ * timer, as when the system has taken its processor away. Then members can be of before and after that change; state,
+ * generation and next deadline are exact even so.
+ */
 typedef struct chime_timer_info {
   uint32_t size;
   chime_state state;

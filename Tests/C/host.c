@@ -118,6 +118,21 @@ HOST_TEST(process_runs_at_most_max_and_leaves_the_rest_readable, 0) {
   EXPECT(!is_readable(fd, 0));
 }
 
+static void stop_and_run_again(csuite *t, probe *p, const chime_tick *tick) {
+  EXPECT_OK(chime_queue_stop(p->queue));
+  EXPECT_STATUS(chime_queue_run(p->queue, CHIME_RUN_UNTIL_STOPPED), CHIME_ERROR_WOULD_DEADLOCK);
+  EXPECT_STATUS(chime_queue_wait(p->queue, 0), CHIME_ERROR_WOULD_DEADLOCK);
+}
+
+/* Inside the handler the stop is another run's. */
+HOST_TEST(a_stop_is_left_to_the_run_that_is_under_way, 0) {
+  probe *p = probe_idle(t, queue, "a");
+  p->on_tick = stop_and_run_again;
+  EXPECT_OK(chime_timer_activate(p->timer, AFTER(0)));
+  EXPECT_STATUS(chime_queue_run(queue, CHIME_RUN_UNTIL_STOPPED), CHIME_STOPPED);
+  EXPECT_EQ(p->ticks, 1);
+}
+
 THREAD(restart, probe, p) { EXPECT_OK(chime_timer_restart(p->timer, AFTER(5 * CHIME_MILLISECOND))); }
 
 HOST_TEST(an_earlier_timer_of_another_thread_wakes_the_host, 0) {

@@ -10,7 +10,7 @@ extension QueueCore {
     case .success(let (core, driver)):
       let end = Clock.monotonic.now.saturatingAdd(timeout)
       while true {
-        if core.control.takeStop(id) { return .stopped }
+        if let status = core.takeStop(driver) { return status }
         if core.closing.hasBegun { return .shutDown }
         // The queue may have been woken by a timer that is due later: it is placed, and nothing runs.
         let status = driver.drive(core) { _ in
@@ -37,8 +37,12 @@ extension QueueCore {
       var backoff = Backoff()
       let wasEnding = ThreadEnd.isCaught
       while true {
-        if core.control.takeStop(id) { return .stopped }
-        if case .failure(let status) = process(id, most: .max, watches: !untilStopped) {
+        var refused = core.takeStop(driver)
+        if refused == .stopped { return .stopped }
+        if refused == nil, case .failure(let status) = process(id, most: .max, watches: !untilStopped) {
+          refused = status
+        }
+        if let status = refused {
           // A thread that releases a timer may be inside for a moment, with its finalizer.
           if status == .busy, driver.isDrivingThread || driver.drivingThread.load(ordering: .relaxed) == 0 {
             backoff.pause()
@@ -55,6 +59,15 @@ extension QueueCore {
         core.pollHost(.max)
       }
     }
+  }
+
+  /// Takes a stop that is pending; `nil` if there is none. Only who could process the queue now takes it: inside a
+  /// handler, or on a thread that may not, it would be the stop of another run.
+  private func takeStop(_ driver: HostDriver) -> Status? {
+    guard control.stopIsPending(id) else { return nil }
+    if !driver.mayDrive { return .wrongThread }
+    let status = asPassOfCall { _ in control.takeStop(id) ? .stopped : .ok }
+    return status == .ok ? nil : status
   }
 
   /// Makes `run` or `wait` return; if none is under way, the next one returns at once. Ignored while a stop is pending.

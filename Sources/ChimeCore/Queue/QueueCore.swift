@@ -78,14 +78,21 @@ package final class QueueCore: @unchecked Sendable {
 
   /// Runs `body` as a pass, as long as one is wanted and no other pass is running.
   private func asPassIfWanted(onDriver: Bool, _ body: (CurrentFrame) -> Void) {
+    var rounds = 0
     while !isAbandoned, passLock.takeIfWanted() {
       if !isClosed {
         onDriver ? asHost { withHooks { enter(body) } } : enter(body)
         if !isAbandoned { announceEnd() }
       }
       passLock.release()
+      rounds += 1
+      // Other threads may release timers again and again: the host comes once more for them.
+      if rounds >= QueueCore.roundsOfCall, driver is HostDriver, !closing.hasBegun { return driver.wake(self) }
     }
   }
+
+  /// How many passes a call of the host's makes for others, before it returns.
+  private static var roundsOfCall: Int { 16 }
 
   /// Runs `body` as a pass of the present call, which needs it done here and now.
   /// - Returns: what `body` gives; wouldDeadlock inside a callback of the queue, busy if another pass is running,
