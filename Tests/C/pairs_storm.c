@@ -107,7 +107,10 @@ static chime_status make(const meeting *m, call *c) {
       status = chime_timer_next_deadline(m->timer, &time);
       if (status == CHIME_OK) c->seen.deadline = deadline_number(m->stage, time);
       return status;
-    case GET_INFO: return get_info(m, &c->seen);
+    case GET_INFO:
+      status = get_info(m, &c->seen);
+      c->seen.deadline = 0; /* beside a thread that stands still it can be of another moment than the rest */
+      return status;
     case OPERATIONS: break;
   }
   return CHIME_ERROR_INVALID_ARGUMENT;
