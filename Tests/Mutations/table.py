@@ -152,8 +152,8 @@ mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
          ("Wheel/Placement.swift", "guard leeway > 0, deadline > 0", "guard !BROKEN, leeway > 0, deadline > 0"),
          C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"))
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
-         (DELIVERY, "to: deadline.saturatingAdd(onGrid &+ 1, times: slot.period), word)",
-          "to: BROKEN ? now.saturatingAdd(slot.period) : deadline.saturatingAdd(onGrid &+ 1, times: slot.period), word)"),
+         (DELIVERY, "to: deadline.saturatingAdd(onGrid, times: slot.period).saturatingAdd(slot.period), word)",
+          "to: BROKEN ? now.saturatingAdd(slot.period) : deadline.saturatingAdd(onGrid, times: slot.period).saturatingAdd(slot.period), word)"),
          C("a_hundred_ticks_of_two_milliseconds_do_not_drift", "missed_periods_give_one_tick"), M())
 mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period",
          (DELIVERY, "onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)",
