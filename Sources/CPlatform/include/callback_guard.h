@@ -126,9 +126,9 @@ static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void)
 /*
  * pthread_exit, and a cancellation, which ends in it, call the thread's cleanup functions, innermost first, before they do
  * anything that cannot be undone, and unwind no frames. So when this one is called, those of the host's function have been,
- * and it jumps back to the guard. (POSIX leaves such a jump undefined; Apple's libpthread is what makes it right, as its
- * source has it.) Afterwards the thread gets no signals any more, its cancellation is off, and pthread_exit ends it again and
- * is caught again. A thread of libdispatch is none that pthread_exit may end: that ends the process.
+ * and it jumps back to the guard. (POSIX leaves such a jump undefined; that Apple's libpthread allows it was never seen on
+ * one of its systems.) Afterwards the thread's cancellation is off, and pthread_exit ends it again and is caught again. A
+ * thread of libdispatch is none that pthread_exit may end: that ends the process.
  *
  * This is what <pthread.h>'s own pthread_cleanup_push expands to, and keeps what was there before, which the jump passes over.
  */
