@@ -1,4 +1,5 @@
-"""Whether the functions that the table of protocols (Sources/README.md) names are where it says.
+"""Whether the functions that the protocols of Sources/README.md name, in the table and in the list below it, are where it
+says, and whether every function with a compare-and-swap is in one of them.
 
 A token `File:function` names a function, initialiser, variable or constant of Sources/ChimeCore/*/File.swift.
 """
@@ -11,18 +12,37 @@ import sys
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 files = {os.path.basename(path)[:-6]: path for path in glob.glob("Sources/ChimeCore/*/*.swift")}
 wrong = count = 0
+named = set()
 for line in open("Sources/README.md"):
-    row = re.match(r"\| (P\d+[a-z]?) ", line)
+    row = re.match(r"(?:\| |- \*\*)(P\d+[a-z]?) ", line)
     if not row:
         continue
     for name, function in re.findall(r"`([A-Z][A-Za-z]*(?:\+[A-Za-z]+)?):([A-Za-z]+)`", line):
         count += 1
+        named.add((name, function))
         text = open(files[name]).read() if name in files else ""
         declared = function == "init" or re.search(rf"\b(func|var|let) {function}\b", text)
         if not text or not declared:
             wrong += 1
             print(f"{row[1]}: there is no {function} in {name}.swift")
+swaps = 0
+for name, path in sorted(files.items()):
+    # There it is the atomics' own name.
+    if "/Interleavings/" in path:
+        continue
+    function = None
+    for number, line in enumerate(open(path), 1):
+        declared = re.search(r"\bfunc (\w+)", line)
+        function = declared[1] if declared else function
+        if re.search(r"\b(?:weakC|c)ompareExchange\(", line):
+            swaps += 1
+            if (name, function) not in named:
+                wrong += 1
+                print(f"{path}:{number}: {name}:{function} swaps, and is in no protocol")
+
+if swaps < 8:
+    sys.exit(f"only {swaps} compare-and-swaps found")
 if count < 100:
     sys.exit(f"only {count} tokens found: has the form of the table changed?")
-print(f"{count} tokens, {wrong} wrong")
+print(f"{count} tokens, {swaps} compare-and-swaps, {wrong} wrong")
 sys.exit(wrong > 0)

@@ -11,7 +11,7 @@ public protocol TimerAdapter: AnyObject, Sendable {
   /// Replaces the schedule, also while suspended; ignored after `cancel`.
   ///
   /// - Parameters:
-  ///   - deadline: of the first tick, on the clock of `DispatchTime` (`CLOCK_MONOTONIC` on Linux); never 0.
+  ///   - deadline: of the first tick, on the clock of `DispatchTime`; never 0.
   ///     `.distantFuture` disarms.
   ///   - repeating: the interval, 1 ns or longer; `.never` for a one-shot.
   ///   - leeway: how late a tick may be; 0 ns or longer.

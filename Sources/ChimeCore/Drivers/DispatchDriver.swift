@@ -34,7 +34,7 @@ final class DispatchDriver: QueueDriver {
     armed.store(time, ordering: .relaxed)
     withoutCancellation {
       do throws(TimerMachine.ScheduleError) {
-        // libdispatch counts from the zero of CLOCK_MONOTONIC.
+        // libdispatch and the monotonic clock count from one zero.
         _ = try machine.perform(.restart, plan: TimerMachinePlan(deadline: max(time, 1), interval: .max, leeway: 0))
       } catch {
         invariantFailure("the driver's deadline", time)

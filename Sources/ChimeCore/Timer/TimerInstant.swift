@@ -6,7 +6,7 @@
 public struct TimerInstant: Hashable, Sendable {
   /// What an instant is a point on.
   public enum Timeline: Sendable, CaseIterable {
-    /// Steady; stops while the system sleeps. The zero is that of `CLOCK_MONOTONIC`, and of `DispatchTime` on Linux.
+    /// Steady; stops while the system sleeps. The zero is that of `DispatchTime`.
     case monotonic
     /// Steady; goes on while the system sleeps.
     case boottime

@@ -9,15 +9,16 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mmdebstrap --quiet --variant=essential --skip=check/canmount,chroot/mount --include=gcc,libc6-dev,pkg-config,cmake,make \
   "$2" "$root" "$3"
-mkdir "$root/release" "$root/work"
+home=$root/home/chime
+mkdir -p "$root/release" "$home"
 cp "$dist"/chime-*-linux-x86_64.tar.gz "$dist"/*_amd64.deb "$root/release"
 
 release=$(basename "$dist"/chime-*-linux-x86_64.tar.gz .tar.gz)
 
 # README.md's first program, and what it prints.
-awk '/^```/ { if (inside) exit; inside = $0 == "```c"; next } inside' "$here/../../../README.md" >"$root/work/tick.c"
-awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' "$here/../../../README.md" >"$root/work/expected.txt"
-cat >"$root/work/CMakeLists.txt" <<'END'
+awk '/^```/ { if (inside) exit; inside = $0 == "```c"; next } inside' "$here/../../../README.md" >"$home/tick.c"
+awk '/^```text/ { inside = 1; next } /^```/ { if (inside) exit } inside' "$here/../../../README.md" >"$home/expected.txt"
+cat >"$home/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.13)
 project(tick C)
 find_package(Chime REQUIRED COMPONENTS static)
@@ -27,11 +28,14 @@ add_executable(static tick.c)
 target_link_libraries(static PRIVATE Chime::chime-static)
 END
 
-inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/work chroot "$root" sh -ec "cd /work; $1"; }
+inside() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/home/chime chroot "$root" sh -ec "cd /home/chime; $1"; }
+files() {
+  inside 'find / -xdev ! -path "/proc/*" ! -path "/home/*" ! -path "/var/*" ! -path "/etc/ld.so.cache" | sort'
+}
 # prints WHAT COMMANDS: as the page says
 prints() {
-  inside "$2" >"$root/work/printed.txt" || { cat "$root/work/printed.txt"; echo "FAILED: $1"; exit 1; }
-  diff "$root/work/expected.txt" "$root/work/printed.txt" || { echo "FAILED: $1"; exit 1; }
+  inside "$2" >"$home/printed.txt" || { cat "$home/printed.txt"; echo "FAILED: $1"; exit 1; }
+  diff "$home/expected.txt" "$home/printed.txt" || { echo "FAILED: $1"; exit 1; }
   echo "ok: $1"
 }
 
@@ -46,7 +50,7 @@ prints "tarball, its shared library, by pkg-config" '
   export PKG_CONFIG_PATH=$PWD/'$release'/lib/pkgconfig
   cc tick.c $(pkg-config --cflags --libs chime) -Wl,-rpath,$(pkg-config --variable=libdir chime) -o tick
   ./tick'
-before=$(inside 'find / -xdev ! -path "/proc/*" ! -path "/work/*" ! -path "/var/*" ! -path "/etc/ld.so.cache" | sort')
+before=$(files)
 prints "packages, three commands" '
   dpkg -i /release/libchime1_*_amd64.deb /release/libchime-dev_*_amd64.deb >dpkg.txt
   cc tick.c -lchime -o tick
@@ -59,6 +63,6 @@ prints "packages, the archive by pkg-config" '
 prints "packages, by CMake, shared" 'cmake -S . -B build >cmake.txt; cmake --build build >>cmake.txt; build/shared'
 prints "packages, by CMake, static" 'build/static'
 inside 'dpkg --purge libchime-dev libchime1 >dpkg.txt'
-after=$(inside 'find / -xdev ! -path "/proc/*" ! -path "/work/*" ! -path "/var/*" ! -path "/etc/ld.so.cache" | sort')
+after=$(files)
 [ "$before" = "$after" ] || { echo "FAILED: what the packages leave behind differs"; exit 1; }
 prints "packages removed: nothing is left, and a program with the archive runs" 'build/static'
