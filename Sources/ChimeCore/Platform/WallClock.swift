@@ -5,18 +5,23 @@ internal import CPlatform
 package enum WallClock: ProcessState {
   /// Bounds of how far the wall clock is now ahead of the monotonic one.
   static var offset: (low: Int64, high: Int64) {
-    var best: (low: Int64, high: Int64) = (.min, .max)
+    var best = readOffset()
     // A thread that is preempted between the readings tries again.
-    for _ in 0..<8 {
-      let before = Clock.wall.now
-      let monotonic = Clock.monotonic.now
-      let after = Clock.wall.now
-      if best.low == .min || after &- before < best.high &- best.low {
-        best = (before &- monotonic, after &- monotonic)
-      }
-      if best.high &- best.low < 2_000 { break }
+    var triesLeft = 7
+    while best.high &- best.low >= 2_000, triesLeft > 0 {
+      let next = readOffset()
+      if next.high &- next.low < best.high &- best.low { best = next }
+      triesLeft -= 1
     }
     return best
+  }
+
+  @inline(never)
+  private static func readOffset() -> (low: Int64, high: Int64) {
+    let before = Clock.wall.now
+    let monotonic = Clock.monotonic.now
+    let after = Clock.wall.now
+    return (before &- monotonic, after &- monotonic)
   }
 
   // MARK: Steps

@@ -21,7 +21,7 @@ check() {
   esac
   begun=$(date +%s%N)
   (cd "$work" && rm -f pan* && spin -a "$@" "$OLDPWD/$model.pml" >/dev/null &&
-    gcc $options -w -DSAFETY -DCOLLAPSE -DMEMLIM=2000 -o pan pan.c && ./pan -m200000 -w22) >"$work/out" 2>&1
+    gcc $options -w -DSAFETY -DMEMLIM=4000 -o pan pan.c && ./pan -m200000 -w23) >"$work/out" 2>&1
   seconds=$(awk -v ns=$(($(date +%s%N) - begun)) 'BEGIN { printf "%.1f", ns / 1e9 }')
   errors=$(sed -n 's/.*errors: \([0-9]*\).*/\1/p' "$work/out")
   states=$(sed -n 's/ *\([0-9e+.]*\) states, stored.*/\1/p' "$work/out")
