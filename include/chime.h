@@ -546,8 +546,9 @@ enum {
  * @param options  copied; handler is required
  * @param timer    receives the id, before anything of the timer can run; release it with chime_timer_release
  * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: options, handler or timer is NULL, a wrong
- *         size, an unknown flag, a label that is not UTF-8; CHIME_ERROR_INVALID_HANDLE: queue, or options->target;
- *         CHIME_ERROR_TARGET_GONE: the target is gone; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
+ *         size, an unknown flag, a label that is not UTF-8; CHIME_ERROR_UNSUPPORTED: a handler, or another function, on a
+ *         queue that gives records; CHIME_ERROR_INVALID_HANDLE: queue, or options->target; CHIME_ERROR_TARGET_GONE: the
+ *         target is gone; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
  * Calls back: no. Waits: no.
  */

@@ -49,25 +49,11 @@ static void *host_context;
 /* Before the first call that makes something, what is needed to load the library comes out of the reserve. */
 static atomic_int has_begun;
 
-static _Atomic uint64_t held, limit; /* limit 0: none */
-THREAD_LOCAL int refused_by_limit;
-
-/* Counts bytes as held, unless the limit forbids it. */
-static int take_account(size_t bytes) {
-  uint64_t most = atomic_load_explicit(&limit, memory_order_relaxed);
-  uint64_t before = atomic_fetch_add_explicit(&held, bytes, memory_order_relaxed);
-  refused_by_limit = most != 0 && (before >= most || bytes > most - before);
-  if (refused_by_limit) atomic_fetch_sub_explicit(&held, bytes, memory_order_relaxed);
-  return !refused_by_limit;
-}
-
-static void give_account(size_t bytes) { atomic_fetch_sub_explicit(&held, bytes, memory_order_relaxed); }
-
 /* Whatever the host's functions or the system's leave in errno, the call of Chime's that they serve leaves it as it was. */
 static void *take_whole(size_t alignment, size_t bytes) {
   const int error = errno;
   void *whole = 0;
-  if (!atomic_load_explicit(&has_begun, memory_order_relaxed) || !take_account(bytes)) return 0;
+  if (!atomic_load_explicit(&has_begun, memory_order_relaxed) || !chime_memory_take_account(bytes)) return 0;
   if (host_allocate != 0) {
     whole = host_allocate(alignment, bytes, host_context);
   } else if (alignment <= ALIGNMENT) {
@@ -76,7 +62,7 @@ static void *take_whole(size_t alignment, size_t bytes) {
     whole = 0;
   }
   errno = error;
-  if (whole == 0) give_account(bytes);
+  if (whole == 0) chime_memory_give_account(bytes);
   return whole;
 }
 
@@ -84,7 +70,7 @@ static void give_whole(void *whole, size_t bytes) {
   const int error = errno;
   host_deallocate != 0 ? host_deallocate(whole, host_context) : __real_free(whole);
   errno = error;
-  give_account(bytes);
+  chime_memory_give_account(bytes);
 }
 
 static void *take_from_system(size_t alignment, size_t bytes) {
@@ -350,26 +336,6 @@ void __wrap_free(void *memory) {
 }
 
 /* ---- For the interface ------------------------------------------------------------------------------------------ */
-
-int chime_memory_refused_by_limit(void) { return refused_by_limit; }
-
-void *chime_memory_map(size_t bytes) {
-  void *memory;
-  atomic_store(&has_begun, 1);
-  if (!take_account(bytes)) return 0;
-  memory = chime_memory_map_uncounted(bytes);
-  if (memory == 0) give_account(bytes);
-  return memory;
-}
-
-void chime_memory_unmap(void *memory, size_t bytes) {
-  munmap(memory, bytes);
-  give_account(bytes);
-}
-
-uint64_t chime_memory_held(void) { return atomic_load(&held); }
-
-void chime_memory_set_limit(uint64_t bytes) { atomic_store(&limit, bytes); }
 
 int chime_memory_set_allocator(void *(*allocate)(uint64_t, uint64_t, void *), void (*deallocate)(void *, void *),
                                void *context) {

@@ -81,19 +81,15 @@ public enum ChimeDiagnostics {
     init(_ body: @escaping @Sendable (Event) -> Void) { self.body = body }
   }
 
-  /// What Chime holds for timers and queues, in bytes.
+  /// How many bytes Chime holds in pages of its own: those of timers, touched or not, which serve again for later timers.
+  /// Objects of Swift's runtime, as queues and handlers are, are not in it.
   public static var memoryUsed: UInt64 { Memory.held }
 
-  /// Limits what Chime may hold. Calls that would need more throw `limit`; ticks go on.
+  /// Limits the memory of timers, as `memoryUsed` counts it. A call that would need more throws `limit`; ticks, and timers
+  /// that there are, go on. A limit below what is already held takes nothing away.
   ///
   /// - Parameter bytes: 0 for no limit.
-  /// - Throws: `unsupported` where Swift's runtime has an allocator of its own, as in every program that is not built as
-  ///   Embedded Swift: only `libchime` can be limited there.
-  public static func limitMemory(to bytes: UInt64) throws(ChimeError) {
-    if Memory.setLimit(bytes).isFailure {
-      throw ChimeError(.unsupported, "Swift's runtime has an allocator of its own, which Chime cannot limit")
-    }
-  }
+  public static func limitMemory(to bytes: UInt64) { Memory.setLimit(bytes) }
 
   /// The description of every queue in the process, from Swift or C, with all its timers: `TimerQueue.dump` of each.
   ///

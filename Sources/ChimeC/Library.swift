@@ -173,11 +173,14 @@ public func chime_set_allocator(_ allocator: UnsafePointer<chime_allocator>?) ->
 
 @_cdecl("chime_set_memory_limit") @implementation
 public func chime_set_memory_limit(_ bytes: UInt64) -> chime_status {
-  (Fork.isChild ? .forked : Memory.setLimit(bytes)).rawValue
+  if Fork.isChild { return Status.forked.rawValue }
+  if !Memory.isOwn { return Status.unsupported.rawValue }
+  Memory.setLimit(bytes)
+  return Status.ok.rawValue
 }
 
 @_cdecl("chime_memory_used") @implementation
-public func chime_memory_used() -> UInt64 { Memory.held }
+public func chime_memory_used() -> UInt64 { Memory.isOwn ? Memory.held : 0 }
 
 @_cdecl("chime_trace_to_file") @implementation
 public func chime_trace_to_file(_ path: UnsafePointer<CChar>?) -> chime_status {

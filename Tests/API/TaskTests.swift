@@ -279,6 +279,5 @@ import Testing
     #expect(own[3].sequence == 1 && own[3].lateness == .zero)
     #expect(own[3].description == "timer \(timer.id): due, tick 1, late by 0.0 seconds")
     #expect(ChimeDiagnostics.queues.contains { $0.contains("\"observed\"") })
-    #expect(throws: ChimeError.unsupported) { try ChimeDiagnostics.limitMemory(to: 1) }
   }
 }

@@ -46,6 +46,8 @@ TESTS_ON(sync_runs_after_what_its_thread_has_put_on_the_queue) {
 }
 TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_serial_queue, SERIAL)
 TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_precise_queue, PRECISE)
+TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_dispatch_queue, DISPATCH)
+TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_wrapped_serial_queue, WRAPPED_SERIAL)
 
 static void sync_the_other(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_OK(chime_queue_sync(p->other->queue, probe_function, p->other, p->number));

@@ -35,6 +35,9 @@ TIMELINE(a_slow_handler_makes_its_own_timer_miss, "a 10/10; a: x1 >25; =50 | a1@
 /* The first handler ends at 35. */
 TIMELINE(the_delay_policy_spaces_from_the_end_of_the_handler,
          "a 10/10 delay; a: x1 >25; =60 | a1@10 a2@45 a3@55; a due 65")
+TIMELINE(the_delay_policy_spaces_from_the_end_of_a_handler_that_suspends,
+         "a 10/10 delay; a: x1 a.suspend!, a.resume, >25; =60 | a1@10 a2@45 a3@55; a.cancel; "
+         "b 10/10 delay; b: x1 b.suspend!, >25; =100 | b1@70; b.resume; b due 105; =120 | b2@105 b3@115")
 
 /* ---- Tick limits ------------------------------------------------------------------------------------------------ */
 
@@ -97,6 +100,8 @@ TIMELINE(postpone_reaches_any_distance,
 TIMELINE(postpone_while_suspended_lengthens_what_remains,
          "a 10 remaining; =5; a.suspend; a.postpone 20; a left 20; a.postpone 1; a left 20; =50; a.resume; "
          "=100 | a1@70")
+TIMELINE(postpone_for_ever_while_suspended_leaves_for_ever,
+         "a 10 remaining; =5; a.suspend; a.until max; a left max; =50; a left max; a.resume; a due never; +1000 |")
 
 /* ---- Fire ------------------------------------------------------------------------------------------------------- */
 

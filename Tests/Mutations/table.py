@@ -405,11 +405,11 @@ mutation("errno-of-functions", "1", "chime_call_function", "errno is what a fina
          F("errno", "each_function_that_calls_back"))
 mutation("errno-of-the-allocator", "1, 19", "take_whole", "errno is what the allocator has left there",
          [("../CPlatform/memory.c", '#include "memory.h"\n', '#include "memory.h"\n#include "platform.h"\n'),
-          ("../CPlatform/memory.c", "  errno = error;\n  if (whole == 0) give_account(bytes);", "  if (!BROKEN) errno = error;\n  if (whole == 0) give_account(bytes);")],
+          ("../CPlatform/memory.c", "  errno = error;\n  if (whole == 0) chime_memory_give_account(bytes);", "  if (!BROKEN) errno = error;\n  if (whole == 0) chime_memory_give_account(bytes);")],
          F("errno", "each_function"))
 mutation("errno-of-the-deallocator", "1, 19", "give_whole", "errno is what the host's deallocate has left there",
          [("../CPlatform/memory.c", '#include "memory.h"\n', '#include "memory.h"\n#include "platform.h"\n'),
-          ("../CPlatform/memory.c", "  errno = error;\n  give_account(bytes);", "  if (!BROKEN) errno = error;\n  give_account(bytes);")],
+          ("../CPlatform/memory.c", "  errno = error;\n  chime_memory_give_account(bytes);", "  if (!BROKEN) errno = error;\n  chime_memory_give_account(bytes);")],
          F("errno", "each_function"))
 mutation("weak-queue-stays", "14", "WeakTimerCore.start", "a schedule that is refused leaves the loop's queue behind",
          ("Objects/WeakTimerCore+Schedule.swift", "if status.isFailure, queue.isNew { loop", "if !BROKEN, status.isFailure, queue.isNew { loop"),

@@ -8,6 +8,7 @@
  * was promised. What is given back to the reserve serves again.
  *
  * Built for the Swift module there is no such door (without CHIME_OWN_MEMORY): Swift's own runtime has its own allocator.
+ * Pages alone are counted there, and limited.
  */
 #ifndef CHIME_MEMORY_H
 #define CHIME_MEMORY_H
@@ -40,6 +41,21 @@ static inline void chime_memory_discard(void *memory, size_t bytes) {
   if (first < end) chime_memory_give_pages((void *)first, end - first);
 }
 
+/* Counts bytes as held, unless the limit forbids it; takes them off. */
+int chime_memory_take_account(size_t bytes);
+void chime_memory_give_account(size_t bytes);
+
+/* Pages as above, which count as held, and can be given back. */
+void *chime_memory_map(size_t bytes);
+void chime_memory_unmap(void *memory, size_t bytes);
+
+/* Whether it was the limit that refused the calling thread's last request. */
+int chime_memory_refused_by_limit(void);
+
+/* What is held now; how much may be: 0 for no limit. */
+uint64_t chime_memory_held(void);
+void chime_memory_set_limit(uint64_t bytes);
+
 #ifdef CHIME_OWN_MEMORY
 
 /* Makes sure that so many bytes can be had out of the reserve until chime_memory_leave gives the promise back; 0: they
@@ -50,17 +66,6 @@ void chime_memory_leave(size_t bytes);
 /* Has the calling thread's next block of more than CHIME_MEMORY_LARGEST bytes, and at most so many, ready: an array that is
    about to grow, a long string. 0: there is none. What is not used goes with the next chime_memory_leave. */
 int chime_memory_provide(size_t bytes);
-
-/* Whether it was the limit that refused the calling thread's last request. */
-int chime_memory_refused_by_limit(void);
-
-/* Pages as above, which count as used, and can be given back. */
-void *chime_memory_map(size_t bytes);
-void chime_memory_unmap(void *memory, size_t bytes);
-
-/* What is held now; how much may be: 0 for no limit. */
-uint64_t chime_memory_held(void);
-void chime_memory_set_limit(uint64_t bytes);
 
 /* The host's allocator in place of the system's; 0: too late. */
 int chime_memory_set_allocator(void *(*allocate)(uint64_t, uint64_t, void *), void (*deallocate)(void *, void *),
@@ -73,11 +78,6 @@ static inline int chime_has_own_memory(void) { return 1; }
 static inline int chime_memory_promise(size_t bytes) { return (void)bytes, 1; }
 static inline void chime_memory_leave(size_t bytes) { (void)bytes; }
 static inline int chime_memory_provide(size_t bytes) { return (void)bytes, 1; }
-static inline int chime_memory_refused_by_limit(void) { return 0; }
-static inline void *chime_memory_map(size_t bytes) { return chime_memory_map_uncounted(bytes); }
-static inline void chime_memory_unmap(void *memory, size_t bytes) { munmap(memory, bytes); }
-static inline uint64_t chime_memory_held(void) { return 0; }
-static inline void chime_memory_set_limit(uint64_t bytes) { (void)bytes; }
 static inline int chime_memory_set_allocator(void *(*allocate)(uint64_t, uint64_t, void *),
                                              void (*deallocate)(void *, void *), void *context) {
   return (void)allocate, (void)deallocate, (void)context, 0;

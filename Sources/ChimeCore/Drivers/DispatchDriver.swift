@@ -61,30 +61,42 @@ final class DispatchDriver: QueueDriver {
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     if DispatchDriver.isNeverMade { return .unsupported }
     // Without a timeout and outside callbacks, libdispatch has a faster way.
-    if timeout == .max, dispatchContext.canRunAndWait, ThreadState.frames.isEmpty { return runInTurn(core, body) }
+    if timeout == .max, dispatchContext.canRunAndWait, ThreadState.frames.isEmpty,
+      let status = runInTurn(core, body)
+    {
+      return status
+    }
     return SyncCall.wait(core, timeout: timeout, body) { call in
-      withoutCancellation { dispatchContext.queue.async { call.run() } }
+      withoutCancellation {
+        dispatchContext.queue.async {
+          // The functions that the thread has put on the queue before come first.
+          if !core.functions.isEmpty { core.pass() }
+          if !core.isAbandoned { call.run() }
+        }
+      }
       return .ok
     }
   }
 
-  /// Runs a function on the calling thread, in the queue's turn. If others can wait for the thread, because it is on
-  /// the main queue, a queue of the host's or a run loop, it is registered as waiting meanwhile.
-  private func runInTurn(_ core: QueueCore, _ body: @escaping () -> Void) -> Status {
+  /// Runs a function on the calling thread, in the queue's turn; `nil` if others wait for theirs. If others can wait for
+  /// the thread, because it is on the main queue, a queue of the host's or a run loop, it is registered as waiting
+  /// meanwhile.
+  private func runInTurn(_ core: QueueCore, _ body: @escaping () -> Void) -> Status? {
     let standing = Standing.current
     let waiter = standing.isNowhere ? nil : WaitRegistry.Waiter(.queue(core), standing)
     if let waiter, !WaitRegistry.enter(waiter) { return .wouldDeadlock }
     defer { if let waiter { WaitRegistry.leave(waiter) } }
-    var ran = false
+    var status: Status? = .shutDown
     withoutCancellation { host in
       dispatchContext.queue.sync {
         if core.closing.hasBegun { return }
-        ran = true
+        status = core.functions.isEmpty ? .ok : nil
+        if status == nil { return }
         if let waiter { WaitRegistry.leave(waiter) }
         host.allow { ThreadState.inside(core.control) { _ in body() } }
       }
     }
-    return ran ? .ok : .shutDown
+    return status
   }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {

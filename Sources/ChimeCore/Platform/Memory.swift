@@ -52,14 +52,13 @@ package enum Memory {
 
   // MARK: For the interface
 
+  /// Whether all memory is counted, and may be the host's; otherwise pages are, the ones of timers among them.
+  package static var isOwn: Bool { chime_has_own_memory() != 0 }
+
   package static var held: UInt64 { chime_memory_held() }
 
   /// - Parameter bytes: 0: no limit.
-  package static func setLimit(_ bytes: UInt64) -> Status {
-    if chime_has_own_memory() == 0 { return .unsupported }
-    chime_memory_set_limit(bytes)
-    return .ok
-  }
+  package static func setLimit(_ bytes: UInt64) { chime_memory_set_limit(bytes) }
 
   package typealias Allocate =
     @convention(c) (UInt64, UInt64, UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer?
@@ -69,7 +68,7 @@ package enum Memory {
   package static func setAllocator(
     _ allocate: Allocate, _ deallocate: Deallocate, _ context: UnsafeMutableRawPointer?
   ) -> Status {
-    if chime_has_own_memory() == 0 { return .unsupported }
+    if !isOwn { return .unsupported }
     // SAFETY: the functions differ in what C says of null pointers, not in how they are called.
     return unsafe chime_memory_set_allocator(
       allocate, unsafeBitCast(deallocate, to: ContextDeallocate.self), context) != 0

@@ -122,7 +122,7 @@ package enum Pool: ProcessState {
       case .wait(let limit, let isKeeper):
         priority.set(.default)
         let event = unsafe withUnsafePointer(to: poller) { poller in
-          unsafe withoutCancellation { unsafe chime_poller_wait(poller, limit) }
+          withoutCancellation { unsafe chime_poller_wait(poller, limit) }
         }
         if Int(event) == CHIME_POLLER_FILE { WallClock.hasStepped() }
         came = .fromWait(isKeeper: isKeeper, isOver: Int(event) == CHIME_POLLER_NOTHING && limit == idleTime)

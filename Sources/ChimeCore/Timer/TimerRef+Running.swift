@@ -163,8 +163,8 @@ extension TimerRef {
     let target = isWall && delay == nil ? slot.monotonicTime(target, control) : target
     if state == .suspended {
       let keepsRemaining = slot.flags.contains(.keepsRemaining)
-      let deadline = max(
-        slot.deadline, keepsRemaining ? delay ?? max(0, target.saturatingSubtract(control.now)) : target)
+      let left = target == .max ? .max : max(0, target.saturatingSubtract(control.now))
+      let deadline = max(slot.deadline, keepsRemaining ? delay ?? left : target)
       slot.moveWallDeadline(by: deadline.saturatingSubtract(slot.deadline))
       slot.deadline = deadline
       endWriting(word)

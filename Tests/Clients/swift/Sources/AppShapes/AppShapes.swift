@@ -9,6 +9,7 @@ import Foundation
     try await viewModel()
     try await actors()
     try await classes()
+    try limits()
     print("all shapes of app code work; main is async")
   }
 }
@@ -126,6 +127,27 @@ final class Sampler {
   for await sum in try sampler.start({ 10 }).prefix(4) { sums.append(sum) }
   precondition(sums == [10, 30, 60, 100], "sums of what the handler counted: \(sums)")
   try sampler.stop()
+}
+
+// MARK: A limit of memory
+
+@MainActor func limits() throws {
+  let queue = try VirtualTimerQueue(label: "limited")
+  var timers = [try queue.schedule(after: .seconds(1)) { _ in }]
+  let held = ChimeDiagnostics.memoryUsed
+  precondition(held > 0, "pages of timers are held")
+  ChimeDiagnostics.limitMemory(to: held)
+  do {
+    for _ in 0..<100_000 { timers.append(try queue.schedule(after: .seconds(1)) { _ in }) }
+    preconditionFailure("100,000 timers need pages")
+  } catch {
+    precondition(error == .limit, "the limit is what refuses: \(error)")
+  }
+  precondition(ChimeDiagnostics.memoryUsed == held, "nothing more is held")
+  ChimeDiagnostics.limitMemory(to: 0)
+  timers.append(try queue.schedule(after: .seconds(1)) { _ in })
+  try queue.advance(by: .seconds(1))
+  precondition(timers.allSatisfy { $0.state == .finished }, "the timers that there are tick")
 }
 
 // MARK: Checks
