@@ -1,5 +1,10 @@
 import Dispatch
-import Glibc
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
 
 /// The orders of calls that end or hang a program with a bare dispatch timer: `dispatch_bare NUMBER` makes the calls of one
 /// row, and says what is seen if it gets there; without a number it prints the rows. (`make table` runs them all. What Chime
@@ -35,10 +40,14 @@ let rows = [
 @_silgen_name("dispatch_source_cancel_and_wait")
 func cancelAndWait(_ source: OpaquePointer)
 
-/// On the `dispatch_source_t` inside Swift's object, whose one stored property it is.
+/// On the `dispatch_source_t` inside Swift's object, whose one stored property it is; on Apple's systems the object is one.
 func wait() {
   let object = Unmanaged.passUnretained(source as AnyObject).toOpaque()
-  cancelAndWait(object.load(fromByteOffset: 16, as: OpaquePointer.self))
+  #if canImport(Darwin)
+    cancelAndWait(OpaquePointer(object))
+  #else
+    cancelAndWait(object.load(fromByteOffset: 16, as: OpaquePointer.self))
+  #endif
 }
 
 func start(_ interval: DispatchTimeInterval, handler: @escaping () -> Void = { ticks += 1 }) {
@@ -68,7 +77,11 @@ func perform(_ verb: Substring) {
     queue.sync { other.sync { queue.sync {} } }
   case "take-descriptors":
     var limit = rlimit(rlim_cur: 32, rlim_max: 32)
-    setrlimit(__rlimit_resource_t(7), &limit)  // RLIMIT_NOFILE
+    #if canImport(Glibc)
+      setrlimit(__rlimit_resource_t(7), &limit)  // RLIMIT_NOFILE
+    #else
+      setrlimit(RLIMIT_NOFILE, &limit)
+    #endif
     while open("/dev/null", O_RDONLY) >= 0 {}
   default: fatalError("no such verb")
   }

@@ -1,5 +1,10 @@
 import CCoroutines
-import Glibc
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
 
 /// One thread of a run: a stack of its own, on which its body runs while the scheduler lets it.
 final class Coroutine {

@@ -1,5 +1,10 @@
 import ChimeCore
-import Glibc
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
 
 /// Runs the scenarios, each in a process of its own: a red leaves threads in the middle of calls, and a trap of the core
 /// ends the process.

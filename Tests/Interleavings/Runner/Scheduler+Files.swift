@@ -1,5 +1,10 @@
 import CCoroutines
-import Glibc
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
 
 /// Timers of the kernel that are none: each has a time from which it is readable. A number is never used again within
 /// a run.

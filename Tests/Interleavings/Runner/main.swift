@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
 
 // ChimeInterleavings short | long
 // Environment: REPLAY='scenario number', ONLY=text, STRATEGY=random|pct|exhaustive, SEED=number, TRACE=all|none.

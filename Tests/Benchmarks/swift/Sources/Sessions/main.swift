@@ -1,6 +1,11 @@
 import Chime
 import Dispatch
-import Glibc
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
 
 // What timers cost a Swift program: idle timeouts of many sessions, timers that are made and dropped, deadlines around
 // calls, and how late a sleep ends. CPU time of the whole process, the least of three rounds.
