@@ -46,7 +46,7 @@ extension QueueCore {
     let now = control.now
     let before = delivered
     takeInbox()
-    runFunctions(limit, frame)
+    if !functions.isEmpty { runFunctions(limit, frame) }
     if isAbandoned { return }
     if !batch.isOpen {
       batch.collect(now, from: &wheel)
@@ -55,7 +55,7 @@ extension QueueCore {
     }
     deliverBatch(limit, since: before, frame)
     if isAbandoned { return }
-    disposeOfRetired(frame)
+    if !batch.retired.isEmpty { disposeOfRetired(frame) }
   }
 
   /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a
@@ -222,7 +222,6 @@ extension QueueCore {
 
   private func runFunctions(_ limit: Limit, _ frame: CurrentFrame) {
     frame.slot = nil
-    if functions.isEmpty { return }
     // Only those that are there now: what they put on the queue runs in the next slice.
     var left = functions.count
     // Other slices end by the clock, and with whole batches; the waiting functions are one batch.

@@ -8,10 +8,15 @@ extension QueueCore {
 
   /// Moves the timers that follow the wall clock, if it was stepped since the last pass. The caller holds the pass
   /// lock.
+  @inline(__always)
   func followWallClock() {
     // On any clock: the step may have been meant for an earlier queue of the control block.
     control.takeStep()
-    guard control.isWall else { return }
+    if control.isWall { followWallOffset() }
+  }
+
+  @inline(never)
+  private func followWallOffset() {
     let (low, high) = control.trueWallOffset
     let offset = control.wallOffset
     if offset <= high, offset >= low.saturatingSubtract(QueueCore.tolerance) { return }

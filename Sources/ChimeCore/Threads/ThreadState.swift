@@ -254,7 +254,9 @@ import Synchronization
   @inline(__always)
   func cache(of control: QueueControlBlock) -> ThreadCache? {
     let cache = cache(atOffset: control.cacheOffset)
-    return unsafe cache.storage.pointee.control == .some(control.storage) ? cache : nil
+    // As numbers: optional pointers are compared in two steps.
+    let isOfControl = unsafe UInt(bitPattern: cache.storage.pointee.control) == UInt(bitPattern: control.storage)
+    return isOfControl ? cache : nil
   }
 
   /// Takes the control block's entry among the caches for it, giving back the slots of another control block.

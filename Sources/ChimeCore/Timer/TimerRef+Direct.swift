@@ -1,14 +1,18 @@
 /// The operations that programs call millions of times a second, by id: each is one call across the module boundary.
-/// The frequent case is handled here, any other by another call.
+/// The frequent case is handled here, any other by a call that finds the timer anew (`...InAnyCase`), so that nothing is kept
+/// for it meanwhile.
 extension TimerRef {
   /// `cancel`: one compare-and-swap for a running timer with no side record and no callback under way.
   package static func cancel(_ id: UInt64) -> Status {
-    guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return cancelInAnyCase(id) }
     let word = slot.word
     guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: .hasSideRecord), slot.cancel(word)
-    else { return TimerRef(id)?.cancel() ?? .unknownHandle }
+    else { return cancelInAnyCase(id) }
     return control.isWatching(slot) || Trace.isOn ? finishCancel(id, slot, control) : .ok
   }
+
+  @inline(never)
+  private static func cancelInAnyCase(_ id: UInt64) -> Status { TimerRef(id)?.cancel() ?? .unknownHandle }
 
   @inline(never)
   private static func finishCancel(_ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock) -> Status {
@@ -20,13 +24,16 @@ extension TimerRef {
   /// `release`: one compare-and-swap for a timer with no side record and no callback under way; its slot goes to the
   /// thread's cache.
   package static func release(_ id: UInt64) -> Status {
-    guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return releaseInAnyCase(id) }
     let word = slot.word
     guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
-      return TimerRef(id)?.release() ?? .unknownHandle
+      return releaseInAnyCase(id)
     }
     return takesBack(slot, word, control) ? .ok : finishRelease(id, word)
   }
+
+  @inline(never)
+  private static func releaseInAnyCase(_ id: UInt64) -> Status { TimerRef(id)?.release() ?? .unknownHandle }
 
   /// Whether the slot of a released timer could go to the thread's cache, and there is nothing else to do.
   @inline(__always)
@@ -46,8 +53,15 @@ extension TimerRef {
   }
 
   package static func postpone(_ id: UInt64, until target: Int64) -> Status {
-    guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
+    guard let (slot, control) = Slab.findWithOwner(of: id) else {
+      return postponeInAnyCase(id, to: target, delay: nil)
+    }
     return postpone(id, slot, control, to: target, delay: nil)
+  }
+
+  @inline(never)
+  private static func postponeInAnyCase(_ id: UInt64, to target: Int64, delay: Int64?) -> Status {
+    TimerRef(id)?.postpone(to: target, delay: delay) ?? .unknownHandle
   }
 
   /// One compare-and-swap for a running one-shot, if the word can hold the distance.
@@ -58,7 +72,7 @@ extension TimerRef {
     let word = slot.word
     guard word.isRunningAlone, let moved = postponed(word, slot, id, until: target, control),
       slot.postpone(word, moved)
-    else { return TimerRef(id)?.postpone(to: target, delay: delay) ?? .unknownHandle }
+    else { return postponeInAnyCase(id, to: target, delay: delay) }
     return Trace.isOn ? finishPostpone(id) : .ok
   }
 
