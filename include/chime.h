@@ -16,9 +16,10 @@
  *
  * A callback may end its thread, by pthread_exit or a deferred cancellation, as interpreters do when they exit. Cleanup
  * handlers that the callback has pushed run, its timer is cancelled, and everything else goes on.
- *   - A thread of Chime or of libdispatch survives. glibc regards it as ending: setuid and the like no longer apply to it.
+ *   - A thread of Chime or of libdispatch survives. glibc regards it as ending: setuid and the like no longer apply to it,
+ *     and after a cancellation no second one, while pthread_exit works each time.
  *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a
- *     call that does not call back, the thread ends in its next call that does.) Cleanup handlers pushed outside that
+ *     call that does not call back, the thread ends in its next call that calls something back.) Cleanup handlers pushed outside that
  *     call then run, if pushed in C by pthread_cleanup_push; destructors and catch blocks in C++ frames out there do
  *     not. With musl its result is NULL, whatever the callback gave to pthread_exit.
  *
@@ -35,9 +36,9 @@
  * is a point on the queue's clock, by default CLOCK_MONOTONIC; times from chime_now, chime_queue_now and clock_gettime
  * are on the same scale. Delays and timeouts are 0 or more. INT64_MAX (CHIME_FOREVER) means "never" as a deadline or
  * delay and "without limit" as a timeout. A deadline in the past is due at once. Sums saturate. Ticks that are due
- * together start in the order of their deadlines; at equal deadlines in the order in which their timers were activated:
- * on a virtual queue by any threads, elsewhere by one thread. (On a concurrent queue they are handed to its threads in
- * this order.)
+ * together start in the order of their deadlines; at equal deadlines in the order in which their timers were last
+ * activated, restarted or rescheduled: on a virtual queue by any threads, elsewhere by one thread. (On a concurrent queue
+ * they are handed to its threads in this order.)
  *
  * Ownership. Ids are numbers below 2^53. An id is yours until you release it; 0 is no id, and releasing 0 does nothing.
  * Strings are copied. A context belongs to Chime only once the call has returned CHIME_OK; Chime then calls its
@@ -47,7 +48,8 @@
  * calloc). Zero in any other member is its default. The sizes that structures had in earlier versions are accepted, and
  * such a structure receives what that version had; so are longer ones whose additional bytes are zero.
  *
- * Fork. In a forked child every function that returns a status answers CHIME_ERROR_FORKED until chime_reinitialize.
+ * Fork. In a child of a process that has created anything here, every function that returns a status answers
+ * CHIME_ERROR_FORKED until chime_reinitialize.
  *
  * Provisional. What is marked so may still change or go when version 1.0 is made, which freezes everything else: see
  * Limits (Sources/Chime/Chime.docc/Limits.md), which also says what to write where there are two ways.
@@ -371,7 +373,8 @@ typedef struct chime_schedule {
   int64_t interval_ns;               /* from then on; 0: one-shot */
   int64_t leeway_ns;                 /* how late a tick may be in order to share a wake-up; below the interval.
                                         It then comes at the multiple of the largest power of two (in ns) that
-                                        lies within its window, so timers choose the same instants */
+                                        lies within its window, so timers choose the same instants, or in the
+                                        window with a wake-up before that */
   uint64_t tick_limit;               /* the timer finishes after this many due times, missed ones included; 0: never */
   chime_missed_policy missed_policy; /* of a repeating timer */
   chime_resume_policy resume_policy; /* REMAINING excludes CHIME_SCHEDULE_DEADLINE */
@@ -379,7 +382,8 @@ typedef struct chime_schedule {
 
 /* chime_timer_options.flags */
 enum {
-  CHIME_TIMER_SELF_RELEASE = 1,     /* releases itself once its handler has returned and it is not running */
+  CHIME_TIMER_SELF_RELEASE = 1,     /* releases itself once its handler has returned and it is neither running nor
+                                       suspended, nor has an extra tick to come */
   CHIME_TIMER_RECORD_ARMED = 2,     /* on a queue that gives records: an ARMED record for each activation, */
   CHIME_TIMER_RECORD_CANCELLED = 4, /* a CANCELLED record where a cancel handler would be called, */
   CHIME_TIMER_RECORD_FINALIZE = 8,  /* a FINALIZE record where a finalizer would be called */
@@ -428,7 +432,7 @@ typedef struct chime_timer_options {
  *         CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file descriptor, or no thread
  *
  * Serial, concurrent and global queues share threads that Chime makes as they are needed, and ends when they have been
- * idle for five seconds. While handlers are short there are about as many as processors. Where each processor has a
+ * idle for some five seconds. While handlers are short there are about as many as processors. Where each processor has a
  * handler and none has returned for a millisecond, another thread is made, up to 255: so a slow handler delays the
  * others of its serial queue, and no other queue. Of a concurrent queue 48 handlers at most overlap. If the system
  * grants no further thread, ticks wait for those that there are.
@@ -1054,7 +1058,8 @@ chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t cap
  *
  * @param deadline_ns  receives a point on the queue's clock, possibly in the past; CHIME_FOREVER: nothing to wait for.
  *                     Exact on the thread that drives the queue; elsewhere, and inside its callbacks, it may be too
- *                     early, never too late
+ *                     early, never too late. It decides where in its leeway's window a timer comes that has been
+ *                     changed before
  * @return CHIME_OK; CHIME_ERROR_UNSUPPORTED: neither host-driven nor virtual; CHIME_ERROR_INVALID_HANDLE;
  *         CHIME_ERROR_INVALID_ARGUMENT
  *
@@ -1237,7 +1242,7 @@ chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
  * add it up; without it chime_timer_info.missed leaves that tick's out.
  *
  * What a reserve cannot give is a thread. One thread at least is made with the first serial, concurrent or global queue
- * and stays; if the system refuses another one, ticks wait for those that there are. A dispatch queue's thread ends when
+ * and stays as long as there is one; if the system refuses another one, ticks wait for those that there are. A dispatch queue's thread ends when
  * it has been idle for some seconds, and the next one needs a stack; if that is refused, libdispatch tries again every
  * second, in the call or on the thread that needs it.
  */

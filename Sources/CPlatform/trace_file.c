@@ -38,6 +38,7 @@ typedef struct trace_file {
   int descriptor;
   dev_t device;
   ino_t inode;
+  int is_new; /* there was no file of that name */
 
   /* The writer's. */
   off_t end; /* of what is to stay: here comes the next event, over the end that stands there */
@@ -287,15 +288,15 @@ static void *write_the_file(void *argument) {
 /* ---- Beginning and ending --------------------------------------------------------------------------------------- */
 
 /* Without emptying it, because a file that is being written may be the same. */
-static int open_file(trace_file *file, const char *path) {
-  char name[4096];
+static int open_file(trace_file *file, const char *path, char *name, size_t size) {
   struct stat found;
   const char *number = strstr(path, "%p");
-  int length = number == NULL
-                   ? snprintf(name, sizeof name, "%s", path)
-                   : snprintf(name, sizeof name, "%.*s%d%s", (int)(number - path), path, (int)getpid(), number + 2);
-  if (length < 0 || (size_t)length >= sizeof name) return ENAMETOOLONG;
-  file->descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+  int length = number == NULL ? snprintf(name, size, "%s", path)
+                              : snprintf(name, size, "%.*s%d%s", (int)(number - path), path, (int)getpid(), number + 2);
+  if (length < 0 || (size_t)length >= size) return ENAMETOOLONG;
+  file->descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+  file->is_new = file->descriptor >= 0;
+  if (!file->is_new && errno == EEXIST) file->descriptor = open(name, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
   if (file->descriptor < 0 || fstat(file->descriptor, &found) != 0) return errno;
   file->device = found.st_dev;
   file->inode = found.st_ino;
@@ -325,14 +326,16 @@ static void replace(trace_file *next) {
 }
 
 int chime_trace_begin(const char *path) {
+  char name[4096];
   uint64_t before;
   int error;
   trace_file *file = chime_memory_map(sizeof *file);
   if (file == NULL) return ENOMEM;
   file->descriptor = -1;
-  error = open_file(file, path);
+  error = open_file(file, path, name, sizeof name);
   if (error == 0) error = start_writer(file);
   if (error != 0) {
+    if (file->is_new) unlink(name);
     if (file->descriptor >= 0) close(file->descriptor);
     chime_memory_unmap(file, sizeof *file);
     return error;

@@ -20,6 +20,13 @@ package func queueOptions(
   }
   if unsafe o.start_ns < 0 { return .failure(unsafe Arguments.negative("options.start_ns", o.start_ns)) }
   if unsafe o.reserved != 0 { return .failure(Status.invalidArgument.because("options.reserved is not 0")) }
+  if unsafe kind != .virtual && o.start_ns != 0 {
+    return .failure(Status.invalidArgument.because("options.start_ns is for virtual queues only"))
+  }
+  if unsafe kind != .dispatch && o.qos != 0 {
+    return .failure(
+      Status.invalidArgument.because("options.qos is for serial, concurrent, global and dispatch queues only"))
+  }
   guard unsafe 0...99 ~= o.realtime_priority else {
     return .failure(
       unsafe Status.invalidArgument.because(

@@ -108,10 +108,12 @@ static const struct queue_row {
     {ON(VIRTUAL), CHIME_OK, NULL, {.flags = CHIME_QUEUE_HONOUR_LEEWAY}},
     {ON(VIRTUAL), CHIME_OK, NULL, {.start_ns = INT64_MAX}},
     {ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "options.start_ns (-1 ns)", {.start_ns = -1}},
+    {ALL & ~ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "start_ns is for virtual queues only", {.start_ns = 5}},
     {ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "options.start_ns", {.start_ns = INT64_MIN}},
     {OWN, CHIME_ERROR_INVALID_ARGUMENT, "options.qos (5) is none", {.qos = 5}},
     {OWN, CHIME_ERROR_INVALID_ARGUMENT, "options.qos (-1) is none", {.qos = -1}},
     {OWN, CHIME_OK, NULL, {.qos = CHIME_QOS_USER_INTERACTIVE}},
+    {OTHERS, CHIME_ERROR_INVALID_ARGUMENT, "options.qos is for serial, ", {.qos = CHIME_QOS_UTILITY}},
     {ON(GLOBAL), CHIME_OK, NULL, {.qos = CHIME_QOS_DEFAULT}},
     {ON(GLOBAL), CHIME_ERROR_INVALID_ARGUMENT, "options.qos", {.qos = CHIME_QOS_UTILITY}}, /* must be 0 or the same */
     {ON(PRECISE), CHIME_ERROR_INVALID_ARGUMENT, "priority (100) is not within 0 to 99", {.realtime_priority = 100}},

@@ -17,6 +17,23 @@ HOST_TEST(nothing_to_wait_for_is_not_mixed_up_with_due_at_once, 0) {
   EXPECT_EQ(poll_timeout(t, queue), -1);
 }
 
+HOST_TEST(an_extra_tick_that_was_dropped_is_not_due_any_more, 0) {
+  for (int i = 0; i < 2; i++) {
+    probe *p = probe_after(t, queue, NULL, CHIME_HOUR);
+    EXPECT_EQ(process(t, queue, 0), 0);
+    EXPECT_OK(chime_timer_fire(p->timer));
+    EXPECT(next_deadline(t, queue) <= now_of(t, queue));
+    EXPECT_OK(i == 0 ? chime_timer_cancel(p->timer) : chime_timer_restart_after(p->timer, CHIME_HOUR));
+    EXPECT(next_deadline(t, queue) > now_of(t, queue));
+    EXPECT_EQ(poll_timeout(t, queue) == -1, i == 0);
+    EXPECT_EQ(process(t, queue, 0), 0);
+    if (i == 0) continue;
+    EXPECT_OK(chime_timer_fire(p->timer));
+    EXPECT_EQ(poll_timeout(t, queue), 0);
+    EXPECT_EQ(process(t, queue, 0), 1);
+  }
+}
+
 HOST_TEST(the_poll_timeout_is_rounded_up, 0) {
   chime_timer_t timer;
   process(t, queue, 0);

@@ -70,6 +70,24 @@ VIRTUAL_TEST(the_trace_tells_of_each_transition_and_callback) {
   EXPECT_LOG("");
 }
 
+static void log_kind(const chime_tick *tick, void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  if (tick->timer == p->timer) csuite_log(t, "%s", chime_tick_kind_name(tick->kind) + strlen("CHIME_"));
+}
+
+/* Those that it still had to call: the registration handler has had no turn. */
+VIRTUAL_TEST(the_trace_tells_of_the_last_callbacks_of_a_released_timer) {
+  probe *p = probe_new(t, queue, NULL);
+  chime_timer_options options = probe_full_options(p);
+  chime_schedule schedule = schedule_of(10, 0);
+  EXPECT_OK(chime_timer_start(queue, &options, &schedule, &p->timer));
+  EXPECT_OK(chime_set_trace(log_kind, p));
+  EXPECT_OK(chime_timer_release(p->timer));
+  EXPECT_OK(chime_set_trace(NULL, NULL));
+  EXPECT_LOG("TRACE_RELEASED TICK_ARMED TRACE_RETURNED TICK_CANCELLED TRACE_RETURNED");
+}
+
 static void look_at_the_value(const chime_tick *tick, void *context) {
   probe *v = context;
   csuite *t = v->t;

@@ -5,6 +5,9 @@
 #include "places.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static int none_left;
 static int refused;
@@ -28,6 +31,27 @@ CASES(precise_and_run_loop, where, PRECISE, RUN_LOOP) {
   EXPECT_EQ(load(&refused), 1);
   store(&none_left, 0);
   place_expect_works(where);
+}
+
+/* A trace file without a thread to write it: the one that was there keeps what it had, and none is made. */
+CASE(trace_file) {
+  char made[] = "/tmp/chime-trace-XXXXXX", text[8] = "";
+  int file = mkstemp(made);
+  REQUIRE(file >= 0);
+  EXPECT_EQ(write(file, "before", 6), 6);
+  store(&none_left, 1);
+  EXPECT_EQ(chime_trace_to_file(made), CHIME_ERROR_RESOURCE);
+  EXPECT_EQ(pread(file, text, sizeof text, 0), 6);
+  EXPECT(strcmp(text, "before") == 0);
+  EXPECT_OK(unlink(made));
+  EXPECT_EQ(chime_trace_to_file(made), CHIME_ERROR_RESOURCE);
+  EXPECT_EQ(access(made, F_OK), -1);
+  EXPECT_EQ(load(&refused), 2);
+  store(&none_left, 0);
+  EXPECT_OK(chime_trace_to_file(made));
+  EXPECT_OK(chime_trace_to_file(NULL));
+  EXPECT_OK(unlink(made));
+  close(file);
 }
 
 /* One without a thread needs none. */

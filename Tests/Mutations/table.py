@@ -608,7 +608,7 @@ mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue
 mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
          ("Threads/PoolOrder.swift", "let time = item.since + ReadyItems.handicap(rank)",
           "let time = BROKEN ? -Int64(rank) : item.since + ReadyItems.handicap(rank)"),
-         F("pool", "a_lower_class_beside_busy_ones"))
+         S("aLowerClassWaitsLongerAndNotForEver"))
 
 mutation("pool-inherits-priority", "1", "Pool.work", "the pool's threads keep the priority of the thread that made them",
          ("Threads/Pool.swift", "    chime_schedule_as_usual()", "    if !BROKEN { chime_schedule_as_usual() }"),
@@ -617,7 +617,7 @@ mutation("pool-inherits-priority", "1", "Pool.work", "the pool's threads keep th
 mutation("batch-number", "1", "DeliveryBatch.fill", "each filling of a batch has the same number",
          ("Queue/DeliveryBatch.swift", "let number = left.load(ordering: .relaxed) >> 32 &+ 1",
           "let number = BROKEN ? 0 : left.load(ordering: .relaxed) >> 32 &+ 1"),
-         I("what is handed over in two passes"))
+         I("a batch that is filled anew beside a taker"))
 
 mutation("batch-keeps-back", "9", "HandOver.work", "a runner that leaves others in the batch asks for no other runner",
          ("Queue/HandOver.swift", "isMore = isMore || batch.count > 1 } else",

@@ -37,6 +37,22 @@ struct Batch {
     }
   }
 
+  /// Takes back the turns of callbacks that are not pending any more.
+  mutating func dropOutdated() {
+    var kept = 0
+    for i in pendingCallbacks.indices {
+      let slot = Slab.slot(pendingCallbacks[i])
+      let word = slot.wordInOrder
+      if word.isLive, !word.hasWriter, !word.hasPendingCallback {
+        _ = slot.clear(TimerWord.enqueuedBit)
+      } else {
+        pendingCallbacks[kept] = slot.index
+        kept += 1
+      }
+    }
+    while pendingCallbacks.count > kept { pendingCallbacks.removeLast() }
+  }
+
   /// Collects the pending callbacks and everything that the wheel has placed at or before `now`.
   mutating func collect(_ now: Int64, from wheel: inout Wheel) {
     for i in pendingCallbacks.indices {

@@ -291,7 +291,11 @@ extension QueueCore {
       while let delivery = nextLastCallback(sideRecord) {
         let target = sideRecord.target
         let hasTarget = target?.hold() ?? false
-        delivery.function(lastRecord(of: slot, delivery.kind, hasTarget ? target?.object ?? .none : .none))
+        let record = lastRecord(of: slot, delivery.kind, hasTarget ? target?.object ?? .none : .none)
+        Trace.noteCall(record)
+        delivery.function(record)
+        if isAbandoned { return }
+        Trace.note(.returned, TimerRef(slot: slot, version: slot.version))
         if hasTarget { target?.letGo() }
         if isAbandoned { return }
       }

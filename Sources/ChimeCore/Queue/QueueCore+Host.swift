@@ -78,6 +78,7 @@ extension QueueCore {
     }
     followWallClock()
     takeInbox()
+    batch.dropOutdated()
     var next = hasWorkNow || batch.hasTurns ? control.now : wheel.earliest() ?? .max
     if isInside {
       // Timers whose callbacks this thread is inside are not in the wheel.

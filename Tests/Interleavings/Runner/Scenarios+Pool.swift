@@ -5,9 +5,11 @@ extension Scenario {
   static let pool: [Scenario] = [
     Scenario("a turn given up beside a wake") { world in
       let queue = world.queue(.pool)
-      for _ in 0..<2 {
+      for _ in 0..<3 {
         let timer = world.timer(queue, after: nil, finalizer: false)
-        world.thread(calls: "activate", on: timer) { $0.activate(Schedule(first: 0)) }
+        world.thread("caller") {
+          for _ in 0..<3 { world.call("restart", on: timer) { $0.restart(Schedule(first: 0)) } }
+        }
       }
     },
     Scenario("a close beside a turn") { world in
@@ -73,6 +75,20 @@ extension Scenario {
         world.thread(calls: "activate", on: timer) { $0.activate(Schedule(first: Int64(i))) }
       }
       world.timer(queue, after: 1, finalizer: false)
+    },
+    Scenario("a batch that is filled anew beside a taker") { world in
+      let batch = DeliveryBatch()
+      var taken: [UInt32] = []
+      batch.fill(1) { 1 }
+      world.thread("taker") { if let slot = batch.next() { taken.append(slot) } }
+      world.thread("filler") {
+        if let slot = batch.next() { taken.append(slot) }
+        if batch.count == 0 { batch.fill(1) { 2 } }
+        if let slot = batch.next() { taken.append(slot) }
+      }
+      world.race()
+      while let slot = batch.next() { taken.append(slot) }
+      world.expect(taken.sorted() == [1, 2], "taken out: \(taken)")
     },
   ]
 }
