@@ -16,12 +16,12 @@
  *
  * A callback may end its thread, by pthread_exit or a deferred cancellation, as interpreters do when they exit. Cleanup
  * handlers that the callback has pushed run, its timer is cancelled, and everything else goes on.
- *   - A thread of Chime or of libdispatch survives. glibc regards it as ending: setuid and the like no longer apply to it,
- *     and after a cancellation no second one, while pthread_exit works each time.
+ *   - A thread of Chime or of libdispatch survives. glibc regards it as ending: setuid and the like no longer apply to
+ *     it, and after a cancellation no second one, while pthread_exit works each time.
  *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a
- *     call that does not call back, the thread ends in its next call that calls something back.) Cleanup handlers pushed outside that
- *     call then run, if pushed in C by pthread_cleanup_push; destructors and catch blocks in C++ frames out there do
- *     not. With musl its result is NULL, whatever the callback gave to pthread_exit.
+ *     call that does not call back, the thread ends in its next call that calls something back.) Cleanup handlers
+ *     pushed outside that call then run, if pushed in C by pthread_cleanup_push; destructors and catch blocks in C++
+ *     frames out there do not. With musl its result is NULL, whatever the callback gave to pthread_exit.
  *
  * No function is a cancellation point, including those that wait. Callbacks have the cancellation points they have
  * anywhere else.
@@ -37,8 +37,8 @@
  * are on the same scale. Delays and timeouts are 0 or more. INT64_MAX (CHIME_FOREVER) means "never" as a deadline or
  * delay and "without limit" as a timeout. A deadline in the past is due at once. Sums saturate. Ticks that are due
  * together start in the order of their deadlines; at equal deadlines in the order in which their timers were last
- * activated, restarted or rescheduled: on a virtual queue by any threads, elsewhere by one thread. (On a concurrent queue
- * they are handed to its threads in this order.)
+ * activated, restarted or rescheduled: on a virtual queue by any threads, elsewhere by one thread. (On a concurrent
+ * queue they are handed to its threads in this order.)
  *
  * Ownership. Ids are numbers below 2^53. An id is yours until you release it; 0 is no id, and releasing 0 does nothing.
  * Strings are copied. A context belongs to Chime only once the call has returned CHIME_OK; Chime then calls its
@@ -428,17 +428,17 @@ typedef struct chime_timer_options {
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: queue is NULL, an unknown kind, flag, qos or clock, a wrong size, a
  *         label that is not UTF-8, a negative start_ns, an option of another kind of queue, processors that do not
  *         exist; CHIME_ERROR_UNSUPPORTED: this kind of queue does not offer the clock; CHIME_QUEUE_DISPATCH,
- *         where there is no libdispatch; CHIME_ERROR_PERMISSION: no real-time priority for this process; CHIME_ERROR_LIMIT;
- *         CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file descriptor, or no thread
+ *         where there is no libdispatch; CHIME_ERROR_PERMISSION: no real-time priority for this process;
+ *         CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY; CHIME_ERROR_RESOURCE: no file descriptor, or no thread
  *
  * Serial, concurrent and global queues share threads that Chime makes as they are needed, and ends when they have been
- * idle for some five seconds. While handlers are short there are about as many as processors. Where each processor has a
- * handler and none has returned for a millisecond, another thread is made, up to 255: so a slow handler delays the
+ * idle for some five seconds. While handlers are short there are about as many as processors. Where each processor has
+ * a handler and none has returned for a millisecond, another thread is made, up to 255: so a slow handler delays the
  * others of its serial queue, and no other queue. Of a concurrent queue 48 handlers at most overlap. If the system
  * grants no further thread, ticks wait for those that there are.
  *
- * A library built without libdispatch (make -C Sources DISPATCH=no; all but the one for x86-64) lacks CHIME_QUEUE_DISPATCH
- * and chime_queue_wrap_dispatch, which answer CHIME_ERROR_UNSUPPORTED, and nothing else.
+ * A library built without libdispatch (make -C Sources DISPATCH=no; all but the one for x86-64) lacks
+ * CHIME_QUEUE_DISPATCH and chime_queue_wrap_dispatch, which answer CHIME_ERROR_UNSUPPORTED, and nothing else.
  *
  * Calls back: no. Waits: no; for a precise queue until its thread has begun, its start hook included.
  */
@@ -550,9 +550,9 @@ enum {
  * @param options  copied; handler is required
  * @param timer    receives the id, before anything of the timer can run; release it with chime_timer_release
  * @return CHIME_OK: the context is Chime's; CHIME_ERROR_INVALID_ARGUMENT: options, handler or timer is NULL, a wrong
- *         size, an unknown flag, a label that is not UTF-8; CHIME_ERROR_UNSUPPORTED: a handler, or another function, on a
- *         queue that gives records; CHIME_ERROR_INVALID_HANDLE: queue, or options->target; CHIME_ERROR_TARGET_GONE: the
- *         target is gone; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
+ *         size, an unknown flag, a label that is not UTF-8; CHIME_ERROR_UNSUPPORTED: a handler, or another function,
+ *         on a queue that gives records; CHIME_ERROR_INVALID_HANDLE: queue, or options->target;
+ *         CHIME_ERROR_TARGET_GONE: the target is gone; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
  * Calls back: no. Waits: no.
  */
@@ -756,9 +756,9 @@ chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME_NULLABLE 
 chime_status chime_timer_next_deadline(chime_timer_t timer, int64_t *CHIME_NULLABLE deadline_ns);
 
 /**
- * Everything there is to know about a timer, at one instant, unless a thread stands still in the middle of changing that
- * timer, as when the system has taken its processor away. Then members can be of before and after that change; state,
- * generation and next deadline are exact even so.
+ * Everything there is to know about a timer, at one instant, unless a thread stands still in the middle of changing
+ * that timer, as when the system has taken its processor away. Then members can be of before and after that change;
+ * state, generation and next deadline are exact even so.
  */
 typedef struct chime_timer_info {
   uint32_t size;
@@ -1034,11 +1034,7 @@ chime_status chime_queue_list(chime_queue_t *CHIME_NULLABLE queues, uint64_t cap
  *
  * A queue created with CHIME_QUEUE_BOUND may be driven (process, take_ticks, run, wait) only by the thread that created
  * it; others get CHIME_ERROR_WRONG_THREAD. Without it any thread may, one at a time; a second one gets
- * CHIME_ERROR_BUSY. As long as only the bound thread changes the queue's timers, its calls that start, postpone,
- * reschedule, cancel and release plain one-shots need no locked operations, and take about two thirds of the time. The
- * first call of another thread that changes one ends that, for the queue's life, and takes some microseconds. The first
- * bound queue of a process that has several threads takes some 10 ms to create, in which the system prepares for that
- * call.
+ * CHIME_ERROR_BUSY.
  *
  * A queue created with CHIME_QUEUE_RECORDS calls no functions at all: chime_queue_take_ticks copies the ticks that are
  * due into an array. That is for languages that cannot be called on foreign threads, or only at a price. Before you
@@ -1242,9 +1238,9 @@ chime_status chime_trace_to_file(const char *CHIME_NULLABLE path);
  * add it up; without it chime_timer_info.missed leaves that tick's out.
  *
  * What a reserve cannot give is a thread. One thread at least is made with the first serial, concurrent or global queue
- * and stays as long as there is one; if the system refuses another one, ticks wait for those that there are. A dispatch queue's thread ends when
- * it has been idle for some seconds, and the next one needs a stack; if that is refused, libdispatch tries again every
- * second, in the call or on the thread that needs it.
+ * and stays as long as there is one; if the system refuses another one, ticks wait for those that there are. A dispatch
+ * queue's thread ends when it has been idle for some seconds, and the next one needs a stack; if that is refused,
+ * libdispatch tries again every second, in the call or on the thread that needs it.
  */
 
 /* The host's allocator. */
@@ -1304,7 +1300,8 @@ uint64_t chime_memory_used(void);
  *
  * Every kind of queue then works as in any process, with threads of the child's own, but for dispatch queues:
  * libdispatch does not survive a fork, so CHIME_QUEUE_DISPATCH and chime_queue_wrap_dispatch answer
- * CHIME_ERROR_UNSUPPORTED, and the main queue is on the run loop of the child's main thread. A raw clone() is not noticed.
+ * CHIME_ERROR_UNSUPPORTED, and the main queue is on the run loop of the child's main thread. A raw clone() is not
+ * noticed.
  *
  * If the child was forked inside a handler of a host-driven or virtual queue, or of a queue on the run loop of one of
  * the host's threads, the call that runs the handler returns CHIME_ERROR_FORKED. If it was forked inside a handler on
@@ -1407,7 +1404,8 @@ chime_status chime_expiring_release(chime_expiring_t expiring);
  * chime_queue_main, until chime_main_stop.
  *
  * @return CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD: not the process's main thread; CHIME_ERROR_WOULD_DEADLOCK: already
- *         inside this call; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread; CHIME_ERROR_RESOURCE; CHIME_ERROR_NO_MEMORY
+ *         inside this call; CHIME_ERROR_UNSUPPORTED: libdispatch was loaded by another thread; CHIME_ERROR_RESOURCE;
+ *         CHIME_ERROR_NO_MEMORY
  *
  * The main thread. Calls back: yes. Waits: for time. Provisional.
  */

@@ -608,7 +608,7 @@ mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue
 mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
          ("Threads/PoolOrder.swift", "let time = item.since + ReadyItems.handicap(rank)",
           "let time = BROKEN ? -Int64(rank) : item.since + ReadyItems.handicap(rank)"),
-         S("aLowerClassWaitsLongerAndNotForEver"))
+         W("aLowerClassWaitsLongerAndNotForEver"))
 
 mutation("pool-inherits-priority", "1", "Pool.work", "the pool's threads keep the priority of the thread that made them",
          ("Threads/Pool.swift", "    chime_schedule_as_usual()", "    if !BROKEN { chime_schedule_as_usual() }"),
