@@ -165,3 +165,27 @@ TESTS_ON_DISPATCH_QUEUES(repeating_timers_with_leeway_share_wake_ups_and_keep_th
   }
   EXPECT(merged_by(c) >= ticks - 2 * multiples(unit, c->first, last));
 }
+
+/* ---- Timers that end soon --------------------------------------------------------------------------------------- */
+
+/*
+ * As requests have them, whose timeouts are cancelled. Each is the first to come, and would bring a pass of its own; a
+ * pass that finds one ended looks again after 10 ms, and those in between bring none.
+ */
+TESTS_ON(timers_that_end_soon_bring_few_passes) {
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  int64_t begun = monotonic_ns();
+  options.handler = probe_handler;
+  for (int i = 0; i < csuite_scaled(50000); i++) {
+    chime_timer_t timer = 0;
+    EXPECT_OK(chime_timer_start(queue, &options, AFTER(CHIME_HOUR), &timer));
+    EXPECT_OK(chime_timer_cancel(timer));
+    EXPECT_OK(chime_timer_release(timer));
+  }
+  /* Where a thread stands still for so long, two. */
+  EXPECT(stats_of(t, queue).passes <= (uint64_t)((monotonic_ns() - begun) / (5 * CHIME_MILLISECOND)) + 4);
+}
+TEST_ON(timers_that_end_soon_bring_few_passes, a_serial_queue, SERIAL)
+TEST_ON(timers_that_end_soon_bring_few_passes, a_concurrent_queue, CONCURRENT)
+TEST_ON(timers_that_end_soon_bring_few_passes, a_precise_queue, PRECISE)
+TEST_ON(timers_that_end_soon_bring_few_passes, a_dispatch_queue, DISPATCH)

@@ -58,15 +58,24 @@ extension QueueCore {
     if !batch.retired.isEmpty { disposeOfRetired(frame) }
   }
 
+  /// How long timers that end soon after they have started bring no pass.
+  private static var calm: Int64 { 10_000_000 }
+
   /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a
   /// pusher pushes first and reads the time afterwards, so one of the two sees the other (P1, Sources/README.md).
   private func armNextWakeUp() {
     // Three tries, then another pass: pushers must not hold this one up. A stored time that is out of date costs one
     // more pass.
     for _ in 0..<3 {
-      let next = wheel.earliest()
+      var next = wheel.earliest()
       if batch.wantsSlice || records.endIsWanted { break }
-      if let next, next <= control.now { break }
+      let now = control.now
+      if let next, next <= now { break }
+      // A timer that ended before a pass saw it may be one of many, each of which would bring a pass of its own.
+      if hasSeenEnd {
+        hasSeenEnd = false
+        if !control.runsInCalls { next = min(next ?? .max, now.saturatingAdd(QueueCore.calm)) }
+      }
       control.nextWakeUp = next ?? .max
       if closing.hasBegun { break }
       if control.stepIsPending { break }
@@ -91,6 +100,7 @@ extension QueueCore {
   @inline(never)
   private func takeWhatIsInInbox() {
     control.drain { slot, word in
+      if !word.isRunning { hasSeenEnd = true }
       if control.hasRoom { takeRoom() }
       admit(slot, word)
     }

@@ -34,6 +34,8 @@ package final class QueueCore: @unchecked Sendable {
   var records = Records()
   /// How many callbacks passes have called or written down as records, in all.
   var delivered = 0
+  /// A timer ended before the pass saw it start.
+  var hasSeenEnd = false
   /// The last pass was made.
   var isClosed = false
 
