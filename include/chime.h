@@ -352,7 +352,8 @@ typedef struct chime_queue_options {
 typedef int32_t chime_missed_policy;
 enum {
   CHIME_MISSED_COALESCE = 0, /* one tick that says how many were missed; the grid stands */
-  CHIME_MISSED_DELAY = 1     /* the interval counts from the end of the handler: spacing, not a grid */
+  CHIME_MISSED_DELAY = 1     /* the interval counts from the end of the handler, unless the timer was suspended,
+                                restarted or rescheduled meanwhile: spacing, not a grid */
 };
 
 typedef int32_t chime_resume_policy;

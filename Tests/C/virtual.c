@@ -35,9 +35,11 @@ TIMELINE(a_slow_handler_makes_its_own_timer_miss, "a 10/10; a: x1 >25; =50 | a1@
 /* The first handler ends at 35. */
 TIMELINE(the_delay_policy_spaces_from_the_end_of_the_handler,
          "a 10/10 delay; a: x1 >25; =60 | a1@10 a2@45 a3@55; a due 65")
-TIMELINE(the_delay_policy_spaces_from_the_end_of_a_handler_that_suspends,
-         "a 10/10 delay; a: x1 a.suspend!, a.resume, >25; =60 | a1@10 a2@45 a3@55; a.cancel; "
-         "b 10/10 delay; b: x1 b.suspend!, >25; =100 | b1@70; b.resume; b due 105; =120 | b2@105 b3@115")
+/* Also one that leads to the deadline that was there: b is restarted at 70, and due at 80. */
+TIMELINE(a_transition_inside_the_handler_ends_the_counting_from_its_end,
+         "a 10/10 delay; a: x1 a.suspend!, a.resume, >25; =60 | a1@10 a2@20>35 a3@45 a4@55; a.cancel; "
+         "b 10/10 delay; b: x1 b.restart!, >25; =100 | b1@70 b2@80>95; b.cancel; "
+         "c 10/10 delay; c: x1 c.suspend!, >25; =140 | c1@110; c.resume; c due 120; +0 | c2@120>140")
 
 /* ---- Tick limits ------------------------------------------------------------------------------------------------ */
 

@@ -37,20 +37,15 @@ struct Batch {
     }
   }
 
-  /// Takes back the turns of callbacks that are not pending any more.
+  /// Takes back turns of callbacks that are not pending any more, up to one that is or may be.
   mutating func dropOutdated() {
-    var kept = 0
-    for i in pendingCallbacks.indices {
-      let slot = Slab.slot(pendingCallbacks[i])
+    while let index = pendingCallbacks.last {
+      let slot = Slab.slot(index)
       let word = slot.wordInOrder
-      if word.isLive, !word.hasWriter, !word.hasPendingCallback {
-        _ = slot.clear(TimerWord.enqueuedBit)
-      } else {
-        pendingCallbacks[kept] = slot.index
-        kept += 1
-      }
+      guard word.isLive, !word.hasWriter, !word.hasPendingCallback else { return }
+      _ = slot.clear(TimerWord.enqueuedBit)
+      pendingCallbacks.removeLast()
     }
-    while pendingCallbacks.count > kept { pendingCallbacks.removeLast() }
   }
 
   /// Collects the pending callbacks and everything that the wheel has placed at or before `now`.

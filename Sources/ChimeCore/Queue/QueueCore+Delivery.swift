@@ -264,22 +264,17 @@ extension QueueCore {
   }
 
   /// Policy *delay*: the interval counts from the end of the handler, unless a later transition has decided otherwise.
-  /// A suspend has not, while it leaves the deadline where it was.
   private func countFromEnd(_ slot: TimerSlot, _ generation: UInt64, _ provisional: Int64) {
     let timer = TimerRef(slot: slot, version: slot.version)
     guard let word = timer.beginWriting() else { return }
-    let fromEnd = control.now.saturatingAdd(slot.period)
-    let due = word.isRunning ? slot.dueTime(word) : slot.deadline
-    if word.isRunning, slot.generation(word) == generation || due == provisional {
-      // A postponement made in the meantime counts if it is later.
-      timer.endWriting(slot.move(from: due, to: due > provisional ? max(fromEnd, due) : fromEnd, word))
-    } else if word.state == .suspended, due == provisional, !slot.flags.contains(.keepsRemaining) {
-      slot.moveWallDeadline(by: fromEnd.saturatingSubtract(due))
-      slot.deadline = fromEnd
-      timer.endWriting(word)
-    } else {
+    guard word.isRunning, slot.generation(word) == generation else {
       timer.abandonWriting(word)
+      return
     }
+    let fromEnd = control.now.saturatingAdd(slot.period)
+    // A postponement made in the meantime counts if it is later.
+    let current = slot.dueTime(word)
+    timer.endWriting(slot.move(from: current, to: current > provisional ? max(fromEnd, current) : fromEnd, word))
   }
 
   /// Runs a released timer's last callbacks, then frees its slot. The caller owns the slot.

@@ -58,9 +58,6 @@ extension QueueCore {
     if !batch.retired.isEmpty { disposeOfRetired(frame) }
   }
 
-  /// How long timers that end soon after they have started bring no pass.
-  private static var calm: Int64 { 10_000_000 }
-
   /// Stores the next wake-up and arms the driver for it. The inbox is looked at once more after the time is stored: a
   /// pusher pushes first and reads the time afterwards, so one of the two sees the other (P1, Sources/README.md).
   private func armNextWakeUp() {
@@ -71,11 +68,9 @@ extension QueueCore {
       if batch.wantsSlice || records.endIsWanted { break }
       let now = control.now
       if let next, next <= now { break }
-      // A timer that ended before a pass saw it may be one of many, each of which would bring a pass of its own.
-      if hasSeenEnd {
-        hasSeenEnd = false
-        if !control.runsInCalls { next = min(next ?? .max, now.saturatingAdd(QueueCore.calm)) }
-      }
+      // A timer that has ended may be one of many, each of which would bring a pass of its own.
+      if endedDue <= now { endedDue = .max }
+      if !control.runsInCalls { next = min(next ?? .max, endedDue) }
       control.nextWakeUp = next ?? .max
       if closing.hasBegun { break }
       if control.stepIsPending { break }
@@ -100,7 +95,7 @@ extension QueueCore {
   @inline(never)
   private func takeWhatIsInInbox() {
     control.drain { slot, word in
-      if !word.isRunning { hasSeenEnd = true }
+      if !word.isLive || word.state == .cancelled { endedDue = min(endedDue, slot.deadline) }
       if control.hasRoom { takeRoom() }
       admit(slot, word)
     }
@@ -231,7 +226,6 @@ extension QueueCore {
   // MARK: Functions
 
   private func runFunctions(_ limit: Limit, _ frame: CurrentFrame) {
-    frame.slot = nil
     // Only those that are there now: what they put on the queue runs in the next slice.
     var left = functions.count
     // Other slices end by the clock, and with whole batches; the waiting functions are one batch.

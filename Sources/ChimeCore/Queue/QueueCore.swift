@@ -34,8 +34,8 @@ package final class QueueCore: @unchecked Sendable {
   var records = Records()
   /// How many callbacks passes have called or written down as records, in all.
   var delivered = 0
-  /// A timer ended before the pass saw it start.
-  var hasSeenEnd = false
+  /// When the first would be due of the timers that had ended when a pass took them out of the inbox. Past: none.
+  var endedDue = Int64.max
   /// The last pass was made.
   var isClosed = false
 
