@@ -1,7 +1,8 @@
 """Whether the functions that the protocols of Sources/README.md name, in the table and in the list below it, are where it
 says, and whether every function with a compare-and-swap is in one of them.
 
-A token `File:function` names a function, initialiser, variable or constant of Sources/ChimeCore/*/File.swift.
+A token `File:function` names a function, initialiser, variable or constant of Sources/ChimeCore/*/File.swift; one whose
+file ends in .c or .h, of that file in CPlatform or CSwiftTasks.
 """
 
 import glob
@@ -11,20 +12,24 @@ import sys
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 files = {os.path.basename(path)[:-6]: path for path in glob.glob("Sources/ChimeCore/*/*.swift")}
+files.update({os.path.basename(path): path for path in glob.glob("Sources/C[PS]*/*.[ch]")})
+in_c = re.compile(r"^[a-z](?:[\w ]|\*)*?\b(\w+)\([^;]*$")
 wrong = count = 0
 named = set()
 for line in open("Sources/README.md"):
     row = re.match(r"(?:\| |- \*\*)(P\d+[a-z]?) ", line)
     if not row:
         continue
-    for name, function in re.findall(r"`([A-Z][A-Za-z]*(?:\+[A-Za-z]+)?):([A-Za-z]+)`", line):
+    for name, function in re.findall(r"`([A-Z][A-Za-z]*(?:\+[A-Za-z]+)?|[a-z_]+\.[ch]):(\w+)`", line):
         count += 1
         named.add((name, function))
         text = open(files[name]).read() if name in files else ""
         declared = function == "init" or re.search(rf"\b(func|var|let) {function}\b", text)
+        if name.endswith((".c", ".h")):
+            declared = any(found[1] == function for found in map(in_c.match, text.splitlines()) if found)
         if not text or not declared:
             wrong += 1
-            print(f"{row[1]}: there is no {function} in {name}.swift")
+            print(f"{row[1]}: there is no {function} in {name}")
 swaps = 0
 for name, path in sorted(files.items()):
     # There it is the atomics' own name.
@@ -32,15 +37,15 @@ for name, path in sorted(files.items()):
         continue
     function = None
     for number, line in enumerate(open(path), 1):
-        declared = re.search(r"\bfunc (\w+)", line)
+        declared = in_c.match(line) if name.endswith((".c", ".h")) else re.search(r"\bfunc (\w+)", line)
         function = declared[1] if declared else function
-        if re.search(r"\b(?:weakC|c)ompareExchange\(", line):
+        if re.search(r"\b(?:weakC|c)ompareExchange\(|_compare_exchange_", line):
             swaps += 1
             if (name, function) not in named:
                 wrong += 1
                 print(f"{path}:{number}: {name}:{function} swaps, and is in no protocol")
 
-if swaps < 8:
+if swaps < 15:
     sys.exit(f"only {swaps} compare-and-swaps found")
 if count < 100:
     sys.exit(f"only {count} tokens found: has the form of the table changed?")
