@@ -261,7 +261,7 @@ mutation("armed-each-millisecond", "13", "armNextWakeUp", "the driver is armed f
          (PASS, "        driver.arm(at: next == .max ? nil : next)\n",
           "        driver.arm(at: BROKEN ? min(next ?? .max, control.now + 1_000_000) : next == .max ? nil : next)\n"),
          C("an_idle_queue_does_not_wake_up_on_a_serial", "an_idle_queue_does_not_wake_up_on_a_concurrent",
-           "an_idle_queue_does_not_wake_up_on_a_precise"), W("DispatchDriverTests"))
+           "an_idle_queue_does_not_wake_up_on_a_precise"), W("WakeUpTests"))
 mutation("stale-front", "13", "Wheel.earliest, front", "stale entries at the front stand",
          [(WHEEL, "if Slab.position(of: known.slot).tick == known.tick, tick(of: slot", "if BROKEN || Slab.position(of: known.slot).tick == known.tick, BROKEN || tick(of: slot"),
           (WHEEL, "        if let current, current <= placed { return (placed, entry.slot) }\n        remove",

@@ -68,9 +68,9 @@ extension QueueCore {
       if batch.wantsSlice || records.endIsWanted { break }
       let now = control.now
       if let next, next <= now { break }
-      // A timer that has ended may be one of many, each of which would bring a pass of its own.
-      if endedDue <= now { endedDue = .max }
-      if !control.runsInCalls { next = min(next ?? .max, endedDue) }
+      // Where timers have ended since they came, others may follow, each of which would bring a pass of its own.
+      if earliestAdmitted <= now { earliestAdmitted = .max }
+      if !control.runsInCalls { next = min(next ?? .max, earliestAdmitted) }
       control.nextWakeUp = next ?? .max
       if closing.hasBegun { break }
       if control.stepIsPending { break }
@@ -95,7 +95,7 @@ extension QueueCore {
   @inline(never)
   private func takeWhatIsInInbox() {
     control.drain { slot, word in
-      if !word.isLive || word.state == .cancelled { endedDue = min(endedDue, slot.deadline) }
+      if word.state != .suspended { earliestAdmitted = min(earliestAdmitted, wheel.placement(of: slot)) }
       if control.hasRoom { takeRoom() }
       admit(slot, word)
     }

@@ -34,8 +34,9 @@ package final class QueueCore: @unchecked Sendable {
   var records = Records()
   /// How many callbacks passes have called or written down as records, in all.
   var delivered = 0
-  /// When the first would be due of the timers that had ended when a pass took them out of the inbox. Past: none.
-  var endedDue = Int64.max
+  /// The first placement of the timers that passes have taken out of the inbox; the next wake-up is no later, even if
+  /// that timer has ended. Past: none.
+  var earliestAdmitted = Int64.max
   /// The last pass was made.
   var isClosed = false
 

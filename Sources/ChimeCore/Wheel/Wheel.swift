@@ -152,6 +152,11 @@ struct Wheel: ~Copyable {
     }
   }
 
+  /// When a pass looks at a slot with that deadline and leeway.
+  func placement(of slot: TimerSlot) -> Int64 {
+    slot.deadline == .max ? .max : time(of: tick(deadline: slot.deadline, leeway: slot.leeway))
+  }
+
   @inline(__always)
   private func tick(deadline: Int64, leeway: CompactDuration) -> UInt64 {
     let time =

@@ -5,9 +5,9 @@ import Testing
 @testable import Chime
 @testable import ChimeCore
 
-/// What costs a queue on libdispatch no wake-up, seen in the passes it has made (promise 13). That an idle one makes none
-/// at all, and that what moves earlier comes in time, is tested in C on every kind of queue.
-@Suite struct DispatchDriverTests {
+/// What costs a queue no wake-up, seen in the passes it has made (promise 13). That an idle one makes none at all, and
+/// that what moves earlier comes in time, is tested in C on every kind of queue.
+@Suite struct WakeUpTests {
   let queue: TimerQueue
   let core: QueueCore
 
