@@ -435,8 +435,8 @@ mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock 
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
          ("RunLoop/Loop+Running.swift", "    state.withLock { $0.wakeThread() }\n    return .ok", "    state.withLock { if !BROKEN { $0.wakeThread() } }\n    return .ok"),
          I("stops of a run loop"))
-mutation("loop-end-unseen", "8", "Loop.makeQueue, add", "a queue that is made beside the loop's end does not see it",
-         [("RunLoop/Loop+Queues.swift", "      if hasEnded { return }\n      for", "      if !BROKEN, hasEnded { return }\n      for"),
+mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside the loop's end does not see it",
+         [("RunLoop/Loop+Queues.swift", "        if !hasEnded { state.drivers", "        if BROKEN || !hasEnded { state.drivers"),
           ("RunLoop/Loop+Queues.swift", "if hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(.unknownHandle)",
            "if !BROKEN, hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(.unknownHandle)")],
          I("beside the end of its run loop"))

@@ -11,31 +11,34 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   // Unchecked for `id`, which is set once, before anybody else sees the object.
   package private(set) var id: UInt64 = 0
 
-  /// A mode, and the drivers of the queues that tick in it.
+  /// A mode that was named on this loop.
   struct Mode {
     let name: LoopMode
     var isCommon = false
-    var drivers: [RunLoopDriver] = []
   }
 
   /// A call of `run` that has not returned.
   struct Run {
-    let mode: LoopMode
+    /// The mode's index.
+    let mode: Int
+    /// Return after the first pass of a queue that delivered a tick.
+    var untilTick = false
     /// Whether it is that of `chime_main_run`, which `chime_main_stop` ends and nothing else.
     var isOfMainQueue = false
     var hasTicked = false
   }
 
   struct State {
-    /// Every mode that was ever named on this loop. Modes stay, so that their indices do.
-    var modes = [Mode(name: .default, isCommon: true)]
-    /// The drivers that belong to every common mode, also to later ones.
-    var commonDrivers: [RunLoopDriver] = []
+    /// Every mode that was ever named on this loop. Modes stay, so that their indices do. The first is no mode to run
+    /// in: it stands for the common modes, also later ones.
+    var modes = [Mode(name: .common), Mode(name: .default, isCommon: true)]
+    /// The drivers of all queues on the loop.
+    var drivers: [RunLoopDriver] = []
     /// The queues of the weak timers, by the modes that they tick in.
     var weakTimerQueues: [(modes: LoopModes, queue: UInt64)] = []
     /// Innermost last.
     var runs: [Run] = []
-    /// The number of the newest round of visits; see `Loop.Round`.
+    /// The number of the newest round of visits; see `Loop.run`.
     var lastRound: UInt64 = 0
     /// `release` was called: every run returns, and the thread ends.
     var isEnding = false
@@ -46,6 +49,9 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     /// The thread waits for the timer, or is about to: to wake it, set the timer.
     var isWaiting = false
   }
+
+  /// The index that stands for the common modes.
+  static var commonModes: Int { 0 }
 
   /// Held for some instructions and a system call that does not wait; no other lock is taken inside.
   let state: Locked<State>
@@ -139,7 +145,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     closeFile()
     // One after the other, which needs no memory: nothing is added any more.
     while let queue = state.withLock({ $0.weakTimerQueues.popLast()?.queue }) { _ = QueueCore.release(queue) }
-    while let driver = state.withLock({ $0.takeDriver() }) { driver.contextHasEnded() }
+    while let driver = state.withLock({ $0.drivers.popLast() }) { driver.contextHasEnded() }
   }
 
   private func closeFile() {
@@ -168,19 +174,18 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 /// The descriptors of all loops, where a forked child finds them without a lock: entries of a list that only grows,
 /// each used again when its loop has ended.
 enum LoopFiles: ProcessState {
-  final class Entry: @unchecked Sendable {
-    // Unchecked for `nextFree`, which is guarded by the lock of `free`.
+  final class Entry: Sendable {
     /// -1: none.
     fileprivate let file = Atomic<Int32>(-1)
     fileprivate let next: Entry?
-    fileprivate var nextFree: Entry?
 
     fileprivate init(next: Entry?) { self.next = next }
   }
 
   /// The address of the newest entry; 0: none. The list keeps its entries for ever (P9c, Sources/README.md).
   private static let newest = Atomic<UInt>(0)
-  private static let free = Locked<Entry?>(nil)
+  /// Held by whoever looks for a free entry, or adds one.
+  private static let noting = Locked(())
 
   // SAFETY: what `newest` points to was retained when it was put there, and is never let go.
   private static func newestEntry() -> Entry? {
@@ -190,14 +195,11 @@ enum LoopFiles: ProcessState {
   }
 
   static func note(_ file: Int32) -> Entry {
-    free.withLock { free in
-      let entry: Entry
-      if let reused = free {
-        entry = reused
-        free = reused.nextFree
-        reused.nextFree = nil
-      } else {
-        entry = Entry(next: newestEntry())
+    noting.withLock { _ in
+      var free = newestEntry()
+      while let entry = free, entry.file.load(ordering: .relaxed) >= 0 { free = entry.next }
+      let entry = free ?? Entry(next: newestEntry())
+      if free == nil {
         unsafe newest.store(UInt(bitPattern: Unmanaged.passRetained(entry).toOpaque()), ordering: .releasing)
       }
       entry.file.store(file, ordering: .releasing)
@@ -206,19 +208,13 @@ enum LoopFiles: ProcessState {
   }
 
   /// Called after the descriptor was closed: a child forked in between leaves alone what is not a timer of Chime's.
-  static func forget(_ entry: Entry) {
-    entry.file.store(-1, ordering: .releasing)
-    free.withLock { free in
-      entry.nextFree = free
-      free = entry
-    }
-  }
+  static func forget(_ entry: Entry) { entry.file.store(-1, ordering: .releasing) }
 
-  static func makeGlobals() { free.withLock { _ in } }
+  static func makeGlobals() { noting.withLock { _ in } }
 
   /// Closes what came with the fork.
   static func reinitialize() {
-    free.reinitialize(nil)
+    noting.reinitialize()
     var entry = newestEntry()
     newest.store(0, ordering: .relaxed)
     while let inherited = entry {

@@ -6,8 +6,8 @@ import Synchronization
 final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   // Unchecked for the variables: guarded by the lock of the loop's state.
   private let loop: Loop
-  /// The names of its modes; that of the common modes may be one of them.
-  let modes: LoopModes
+  /// The indices of its modes; that of the common modes may be one of them.
+  let modes: [Int]
   /// Whether its queue stands for the main queue: see `Loop.makeMainQueue`.
   let isMainQueue: Bool
   /// Gone after `close`.
@@ -23,7 +23,7 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   /// A pass is running; if this is read during it, a handler has run the loop again.
   private var isInside = false
 
-  init(_ core: QueueCore, _ loop: Loop, _ modes: LoopModes, isMainQueue: Bool) {
+  init(_ core: QueueCore, _ loop: Loop, _ modes: [Int], isMainQueue: Bool) {
     self.isMainQueue = isMainQueue
     self.core = core
     self.loop = loop
@@ -47,11 +47,7 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
 
   func endPass() { isInside = false }
 
-  func endForGood() {
-    core = nil
-    isWoken = false
-    armed = .max
-  }
+  func endForGood() { core = nil }
 
   // MARK: QueueDriver
 
@@ -94,29 +90,19 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
     if isMainQueue {
       text.add(MainQueue.obstacle)
-      return true
-    }
-    if hasEnded {
+    } else if hasEnded {
       text.add("the thread of its run loop has ended")
-      return true
-    }
-    let (current, isIn) = loop.state.withLock { state -> (LoopMode?, Bool) in
-      guard let mode = state.runs.last?.mode, let index = state.index(of: mode) else { return (nil, false) }
-      return (mode, state.modes[index].drivers.contains { $0 === self })
-    }
-    guard let current else {
-      text.add("its run loop does not run")
-      return true
-    }
-    if isIn {
-      text.add("its run loop is busy")
-      return true
-    }
-    text.add("its run loop is in mode ")
-    text.add(current.name)
-    for (i, mode) in modes.all.enumerated() {
-      text.add(i == 0 ? ", and not in " : ", ")
-      text.add(mode.name)
+    } else {
+      loop.state.withLock { state in
+        guard let current = state.runs.last?.mode else { return text.add("its run loop does not run") }
+        if state.isIn(current, self) { return text.add("its run loop is busy") }
+        text.add("its run loop is in mode ")
+        text.add(state.modes[current].name.name)
+        for (i, mode) in modes.enumerated() {
+          text.add(i == 0 ? ", and not in " : ", ")
+          text.add(state.modes[mode].name.name)
+        }
+      }
     }
     return true
   }
