@@ -193,7 +193,7 @@ mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock 
          C("a_handler_may_remove_itself"))
 mutation("destructor-locked", "9", "TimerTarget.letGo", "calls the destructor with its lock held",
          (TARGET, "if left == 0, let destructor { destructor(object) }",
-          "if left == 0, let destructor {\n      if BROKEN { timers.withLock { _ in destructor(object) } } else { destructor(object) }\n    }"),
+          "if left == 0, let destructor {\n      if BROKEN { firstTimer.withLock { _ in destructor(object) } } else { destructor(object) }\n    }"),
          C("the_destructor_in_the_release_may_call_anything"))
 
 # ---- Promises 10 and 11 ----------------------------------------------------------------------------------------------
@@ -529,7 +529,7 @@ mutation("machine-one-state-for-two", "2", "TimerMachine.step", "resume is accep
 # ---- What came with version 0.2 --------------------------------------------------------------------------------------
 
 ARMING = "../Chime/TimerQueueArming.swift"
-mutation("captures-go-later", "8", "HandlerBox.start", "a Swift handler's captures go with a later pass of the queue",
+mutation("captures-go-later", "8", "HandlerBox.make", "a Swift handler's captures go with a later pass of the queue",
          [(DIRECT, "guard word.isLiveAlone,", "guard !BROKEN, word.isLiveAlone,"),
           (ENDING, "|| control.id == 0 && handlerBox != nil {", "|| (control.id == 0 || BROKEN) && handlerBox != nil {")],
          W("aHandlersCapturesGoInTheReleasingCall"))

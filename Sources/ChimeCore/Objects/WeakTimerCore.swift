@@ -171,24 +171,21 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     }
     guard let action else { return .ignored }
     let now = Clock.monotonic.now
-    let record = TickRecord(
+    var record = TickRecord(
       timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: now, actual: now, context: .none, target: .none,
       kind: TickKind.fired.rawValue)
-    if case .target(let id) = subject {
-      let ran: Void? = TimerTarget.withObject(id) { object in
-        var record = record
-        record.target = object
-        run(action, record)
-      }
-      if ran == nil {
-        state.withLock { $0.isBusy = false }
-        invalidate()
-        return .ignored
-      }
-    } else {
+    guard case .target(let id) = subject else {
+      run(action, record)
+      return .ok
+    }
+    let ran: Void? = TimerTarget.withObject(id) { object in
+      record.target = object
       run(action, record)
     }
-    return .ok
+    if ran != nil { return .ok }
+    state.withLock { $0.isBusy = false }
+    invalidate()
+    return .ignored
   }
 
   private func run(_ action: Action, _ record: TickRecord) {

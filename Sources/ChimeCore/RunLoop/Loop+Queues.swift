@@ -34,14 +34,6 @@ extension Loop {
     return made
   }
 
-  /// Called by the driver, at its queue's end. Any thread.
-  func remove(_ driver: RunLoopDriver) {
-    state.withLock { state in
-      driver.endForGood()
-      if let index = state.drivers.lastIndex(where: { $0 === driver }) { state.drivers.remove(at: index) }
-    }
-  }
-
   /// Makes a mode one of the loop's common modes.
   package func addCommonMode(_ mode: LoopMode) -> Status {
     if mode == .common { return Status.invalidArgument.because("mode is the common modes themselves") }

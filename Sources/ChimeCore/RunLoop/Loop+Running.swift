@@ -23,17 +23,13 @@ extension Loop {
           "mode is one in which the calling thread's run loop has never had a queue or a timer, or the common modes")
       }
       var mainQueue: Int32 = -1
-      if loop.drainsMainQueue(index) {
+      if MainQueue.isMainThread, MainQueue.isOnDispatch, loop.state.withLock({ $0.modes[index].isCommon }) {
         guard let file = withoutCancellation({ MainQueue.fileToDrain() }) else { return .resource }
         mainQueue = file
       }
       let end = Clock.monotonic.now.saturatingAdd(timeout)
       return loop.run(Run(mode: index, untilTick: untilTick), until: end, mainQueue) { MainQueue.drain(mainQueue) }
     }
-  }
-
-  private func drainsMainQueue(_ mode: Int) -> Bool {
-    MainQueue.isMainThread && MainQueue.isOnDispatch && state.withLock { $0.modes[mode].isCommon }
   }
 
   /// What a run does next.
@@ -114,16 +110,6 @@ extension Loop {
     return takeStop(&state) ? .stopped : nil
   }
 
-  // MARK: Wake-ups
-
-  /// A queue on the loop wants a pass now. Any thread.
-  func wake(_ driver: RunLoopDriver) {
-    state.withLock { state in
-      driver.isWoken = true
-      state.wakeThread()
-    }
-  }
-
   // MARK: Stopping
 
   /// Makes the innermost run return; if none is under way, the next one returns at once. Ignored while a stop is
@@ -165,7 +151,7 @@ extension Loop {
   /// loop of a thread of the host's.
   package func release() -> Status {
     guard isOwn else { return .ignored }
-    guard retireID() else { return .unknownHandle }
+    guard Loop.table.remove(id) != nil else { return .unknownHandle }
     // Not a stop, which would end the innermost run only.
     state.withLock { state in
       state.isEnding = true

@@ -57,8 +57,6 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   let state: Locked<State>
   /// Where the timer's descriptor is noted for a forked child.
   private let fileEntry: LoopFiles.Entry
-  /// Whether this is the loop of the process's main thread.
-  private let isMain: Bool
   /// Whether the thread is one that Chime made for this loop.
   let isOwn: Bool
   /// The loop's thread, by its `ThreadNumber`; 0 until Chime has been on it (P18b, Sources/README.md).
@@ -68,13 +66,12 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   /// Also made by `release`.
   let stopRequest = StopRequest()
 
-  private static let table = HandleTable<Loop>(.runLoop)
+  static let table = HandleTable<Loop>(.runLoop)
   private static let mainLoop = Locked<Loop?>(nil)
 
-  private init(_ file: Int32, isMain: Bool, isOwn: Bool) {
+  private init(_ file: Int32, isOwn: Bool) {
     state = Locked(State(file: file))
     fileEntry = LoopFiles.note(file)
-    self.isMain = isMain
     self.isOwn = isOwn
   }
 
@@ -96,7 +93,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     Fork.watch()
     return mainLoop.withLock { known in
       if let loop = known { return .success(loop) }
-      let made = make(isMain: true)
+      let made = make()
       if case .success(let loop) = made { known = loop }
       return made
     }
@@ -104,10 +101,10 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 
   package static func find(_ id: UInt64) -> Loop? { table.find(id) }
 
-  static func make(isMain: Bool = false, isOwn: Bool = false) -> Result<Loop, Status> {
+  static func make(isOwn: Bool = false) -> Result<Loop, Status> {
     Fork.watch()
     guard let file = TimerFile.make(.monotonic) else { return .failure(.noTimerFile) }
-    let loop = Loop(file, isMain: isMain, isOwn: isOwn)
+    let loop = Loop(file, isOwn: isOwn)
     switch table.add(loop) {
     case .success(let id):
       loop.id = id
@@ -135,13 +132,10 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     state.loop = self
   }
 
-  /// Takes the id away. True for the one caller that did it.
-  func retireID() -> Bool { Loop.table.remove(id) != nil }
-
   /// The loop's thread ends: the caller is on it, or knows that it has never begun.
   func end() {
     if ended.exchange(true, ordering: .sequentiallyConsistent) { return }
-    _ = retireID()
+    Loop.table.remove(id)
     closeFile()
     // One after the other, which needs no memory: nothing is added any more.
     while let queue = state.withLock({ $0.weakTimerQueues.popLast()?.queue }) { _ = QueueCore.release(queue) }

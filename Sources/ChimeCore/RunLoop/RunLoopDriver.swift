@@ -17,7 +17,7 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   /// When a pass is to come, on the monotonic clock; `.max` for never.
   private var armed = Int64.max
   /// A pass was requested and has not begun.
-  var isWoken = false
+  private var isWoken = false
   /// The round of the loop in which the queue had its last turn.
   var lastRound: UInt64 = 0
   /// A pass is running; if this is read during it, a handler has run the loop again.
@@ -47,8 +47,6 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
 
   func endPass() { isInside = false }
 
-  func endForGood() { core = nil }
-
   // MARK: QueueDriver
 
   func arm(at time: Int64?) {
@@ -56,9 +54,19 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
     loop.state.withLock { _ in armed = time ?? .max }
   }
 
-  func wake(_ core: QueueCore) { loop.wake(self) }
+  func wake(_ core: QueueCore) {
+    loop.state.withLock { state in
+      isWoken = true
+      state.wakeThread()
+    }
+  }
 
-  func close() { loop.remove(self) }
+  func close() {
+    loop.state.withLock { state in
+      core = nil
+      if let index = state.drivers.lastIndex(where: { $0 === self }) { state.drivers.remove(at: index) }
+    }
+  }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     if !isMainQueue { return .unsupported }
