@@ -189,7 +189,7 @@ mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that r
          C("async_runs_once_then_finalizes"))
 mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
          ("Objects/NamedHandlers.swift", "    let entries = state.withLock { $0.entries }\n",
-          "    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.call(tick) } } }\n    let entries = state.withLock { $0.entries }\n"),
+          "    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.handler(tick, $0.context) } } }\n    let entries = state.withLock { $0.entries }\n"),
          C("a_handler_may_remove_itself"))
 mutation("destructor-locked", "9", "TimerTarget.letGo", "calls the destructor with its lock held",
          (TARGET, "if left == 0, let destructor { destructor(object) }",

@@ -54,7 +54,7 @@ extension Loop {
     }
     if !isThere { return Memory.refusal }
     let epoch = Fork.epoch
-    let status = goRound(run.mode, until: end, other, epoch, drain)
+    let status = goRound(run, until: end, other, epoch, drain)
     // A callback has forked, and this is the child: the lock may be held by a thread that does not exist here.
     if epoch != Fork.epoch { return .forked }
     state.withLock { _ = $0.runs.removeLast() }
@@ -63,36 +63,36 @@ extension Loop {
 
   /// In rounds: a turn for each queue that is due, followed by the main queue and the run's end. There is no array of
   /// what is due: a tick allocates nothing (promise 19).
-  private func goRound(_ mode: Int, until end: Int64, _ other: Int32, _ epoch: UInt32, _ drain: () -> Void) -> Status {
+  private func goRound(_ run: Run, until end: Int64, _ other: Int32, _ epoch: UInt32, _ drain: () -> Void) -> Status {
     // 0: a round begins with the next visit.
     var round: UInt64 = 0
     while true {
-      switch state.withLock({ next(&$0, in: mode, until: end, &round) }) {
+      switch state.withLock({ next(&$0, in: run.mode, until: end, &round) }) {
       case .stop: return .stopped
       case .visit(let driver, let core):
         let before = core.counters.ticks
         driver.runCalls()
         core.pass()
         if epoch != Fork.epoch { return .forked }
-        let status = state.withLock { state in
-          driver.endPass()
-          if core.counters.ticks != before { state.runs[state.runs.count - 1].hasTicked = true }
-          return afterCallbacks(&state)
-        }
-        if let status { return status }
+        state.withLock { _ in driver.endPass() }
+        if threadEnds { return .stopped }
+        if run.untilTick, core.counters.ticks != before { return .ok }
         continue
       case .endRound: if other >= 0, Descriptors.wait(-1, other, waits: false) { drain() }
       case .wait(let file): if Descriptors.wait(file, other, waits: true) { drain() }
       }
       if epoch != Fork.epoch { return .forked }
-      let status = state.withLock { state -> Status? in
+      let isOver = state.withLock { state in
         state.isWaiting = false
-        if let status = afterCallbacks(&state) { return status }
-        return end != .max && Clock.monotonic.now >= end ? .timedOut : nil
+        return end != .max && Clock.monotonic.now >= end
       }
-      if let status { return status }
+      if threadEnds { return .stopped }
+      if isOver { return state.withLock({ takeStop(&$0) }) ? .stopped : .timedOut }
     }
   }
+
+  /// Whether a callback has ended this thread, which goes on to its end in the caller.
+  private var threadEnds: Bool { ThreadEnd.isCaught && !isOwn }
 
   private func next(_ state: inout State, in mode: Int, until end: Int64, _ round: inout UInt64) -> Step {
     if takeStop(&state) { return .stop }
@@ -100,14 +100,6 @@ extension Loop {
     if round == 0 { return state.wait(mode, until: end) }
     round = 0
     return .endRound
-  }
-
-  /// Why the innermost run returns now, if it does.
-  private func afterCallbacks(_ state: inout State) -> Status? {
-    // A callback has ended this thread, which goes on to its end in the caller.
-    if ThreadEnd.isCaught, !isOwn { return .stopped }
-    if let run = state.runs.last, run.untilTick, run.hasTicked { return .ok }
-    return takeStop(&state) ? .stopped : nil
   }
 
   // MARK: Stopping

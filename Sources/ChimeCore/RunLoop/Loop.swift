@@ -25,7 +25,6 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     var untilTick = false
     /// Whether it is that of `chime_main_run`, which `chime_main_stop` ends and nothing else.
     var isOfMainQueue = false
-    var hasTicked = false
   }
 
   struct State {
