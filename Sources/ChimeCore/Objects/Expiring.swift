@@ -30,7 +30,6 @@ package final class Expiring: Sendable, ProcessState {
     var holds: UInt64 = 0
     var held: Owned?
     var isNotifying = false
-    var isReleased = false
   }
 
   private let state = Locked(State())
@@ -53,22 +52,17 @@ package final class Expiring: Sendable, ProcessState {
       return .failure(Status.unsupported.because("queue gives records, and calls no finalizers"))
     }
     let expiring = Expiring()
-    let id: UInt64
-    switch table.add(expiring) {
-    case .success(let given): id = given
-    case .failure(let status): return .failure(status)
-    }
-    let value = Owned(value, finalizer)
-    do {
-      let limited = try LimitedValue.make(value, lifetime: lifetime, queue: queue) { expired in
-        expiring.end(expired)
+    return table.add(expiring).flatMap { id in
+      let value = Owned(value, finalizer)
+      do throws(ChimeError) {
+        let limited = try LimitedValue.make(value, lifetime: lifetime, queue: queue) { expiring.end($0) }
+        expiring.state.withLock { $0.limited = limited }
+        return .success(id)
+      } catch {
+        value.giveBack()
+        table.remove(id)
+        return .failure(error.status)
       }
-      expiring.state.withLock { $0.limited = limited }
-      return .success(id)
-    } catch {
-      value.giveBack()
-      table.remove(id)
-      return .failure(error.status)
     }
   }
 
@@ -83,8 +77,8 @@ package final class Expiring: Sendable, ProcessState {
     var old: Owned?
     var value: Owned?
     let status: Status = expiring.state.withLock { state in
-      if state.isReleased { return .invalidHandle }
-      value = state.limited?.value
+      guard let limited = state.limited else { return .invalidHandle }
+      value = limited.value
       guard value != nil else { return .ignored }
       old = state.context
       state.handler = handler
@@ -100,8 +94,8 @@ package final class Expiring: Sendable, ProcessState {
   package static func acquire(_ id: UInt64) -> Result<Context?, Status> {
     guard let expiring = table.find(id) else { return .failure(.unknownHandle) }
     return expiring.state.withLock { state in
-      if state.isReleased { return .failure(.invalidHandle) }
-      guard let value = state.limited?.value else { return .success(nil) }
+      guard let limited = state.limited else { return .failure(.invalidHandle) }
+      guard let value = limited.value else { return .success(nil) }
       state.holds += 1
       state.held = value
       return .success(value.context)
@@ -119,7 +113,7 @@ package final class Expiring: Sendable, ProcessState {
       if state.holds > 0 { return (.ok, false) }
       last = state.held
       state.held = nil
-      return (.ok, state.isReleased)
+      return (.ok, state.limited == nil)
     }
     if isOver { table.remove(id) }
     withExtendedLifetime(last) {}
@@ -142,8 +136,7 @@ package final class Expiring: Sendable, ProcessState {
     var limited: LimitedValue<Owned>?
     var context: Owned?
     let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
-      if state.isReleased { return (.invalidHandle, false) }
-      state.isReleased = true
+      if state.limited == nil { return (.invalidHandle, false) }
       (limited, context) = (state.limited, state.context)
       (state.limited, state.handler, state.context) = (nil, nil, nil)
       return (state.isNotifying ? .running : .ok, state.holds == 0)
