@@ -26,6 +26,23 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     case object(isAlive: @Sendable () -> Bool, token: UInt64)
     /// A target of the C interface.
     case target(UInt64)
+
+    var isAlive: Bool {
+      switch self {
+      case .nothing: true
+      case .object(let isAlive, _): isAlive()
+      case .target(let id): TimerTarget.status(of: id) == .ok
+      }
+    }
+
+    /// The id of the target that the core's timer has; 0 for none.
+    var targetID: UInt64 {
+      switch self {
+      case .nothing: 0
+      case .object(_, let token): token
+      case .target(let id): id
+      }
+    }
   }
 
   struct State {
@@ -198,25 +215,6 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
       invalidate()
     } else if isDelayed {
       _ = TimerRef(timer)?.fire()
-    }
-  }
-}
-
-extension WeakTimerCore.Subject {
-  var isAlive: Bool {
-    switch self {
-    case .nothing: true
-    case .object(let isAlive, _): isAlive()
-    case .target(let id): TimerTarget.status(of: id) == .ok
-    }
-  }
-
-  /// The id of the target that the core's timer has; 0 for none.
-  var targetID: UInt64 {
-    switch self {
-    case .nothing: 0
-    case .object(_, let token): token
-    case .target(let id): id
     }
   }
 }

@@ -94,12 +94,32 @@ extension Loop {
   /// Whether a callback has ended this thread, which goes on to its end in the caller.
   private var threadEnds: Bool { ThreadEnd.isCaught && !isOwn }
 
+  /// The next step; with the loop's lock held.
   private func next(_ state: inout State, in mode: Int, until end: Int64, _ round: inout UInt64) -> Step {
     if takeStop(&state) { return .stop }
-    if let (driver, core) = state.beginPass(in: mode, at: Clock.monotonic.now, &round) { return .visit(driver, core) }
-    if round == 0 { return state.wait(mode, until: end) }
-    round = 0
-    return .endRound
+    let now = Clock.monotonic.now
+    for driver in state.drivers where round == 0 || driver.lastRound != round {
+      guard state.isIn(mode, driver), let core = driver.beginPass(at: now) else { continue }
+      if round == 0 {
+        state.lastRound += 1
+        round = state.lastRound
+      }
+      driver.lastRound = round
+      return .visit(driver, core)
+    }
+    if round != 0 {
+      round = 0
+      return .endRound
+    }
+    // Nothing is due: the timer is set for the next deadline, or the run's end.
+    var time = end
+    for driver in state.drivers where state.isIn(mode, driver) { time = min(time, driver.nextPass) }
+    if time != state.fileTime {
+      state.fileTime = time
+      TimerFile.set(state.file, time)
+    }
+    state.isWaiting = true
+    return .wait(state.file)
   }
 
   // MARK: Stopping
@@ -155,34 +175,6 @@ extension Loop {
 }
 
 extension Loop.State {
-  /// Begins the pass of a queue that is due and had no turn in the round; `nil` when there is none.
-  fileprivate mutating func beginPass(
-    in mode: Int, at now: Int64, _ round: inout UInt64
-  ) -> (RunLoopDriver, QueueCore)? {
-    for driver in drivers where round == 0 || driver.lastRound != round {
-      guard isIn(mode, driver), let core = driver.beginPass(at: now) else { continue }
-      if round == 0 {
-        lastRound += 1
-        round = lastRound
-      }
-      driver.lastRound = round
-      return (driver, core)
-    }
-    return nil
-  }
-
-  /// Nothing is due: sets the timer for the next deadline, or the run's end.
-  fileprivate mutating func wait(_ mode: Int, until end: Int64) -> Loop.Step {
-    var next = end
-    for driver in drivers where isIn(mode, driver) { next = min(next, driver.nextPass) }
-    if next != fileTime {
-      fileTime = next
-      TimerFile.set(file, next)
-    }
-    isWaiting = true
-    return .wait(file)
-  }
-
   /// Ends the wait of the loop's thread, if it waits.
   mutating func wakeThread() {
     guard isWaiting, file >= 0 else { return }

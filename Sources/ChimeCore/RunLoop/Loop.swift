@@ -37,7 +37,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     var weakTimerQueues: [(modes: LoopModes, queue: UInt64)] = []
     /// Innermost last.
     var runs: [Run] = []
-    /// The number of the newest round of visits; see `Loop.run`.
+    /// The number of the newest round of visits; see `goRound`.
     var lastRound: UInt64 = 0
     /// `release` was called: every run returns, and the thread ends.
     var isEnding = false
