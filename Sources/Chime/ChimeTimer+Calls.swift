@@ -6,7 +6,7 @@ extension ChimeTimer {
     on queue: TimerQueue, _ schedule: Schedule, _ handler: sending @escaping (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
     try schedule.check(for: queue.timeline)
-    let handle = try HandlerBox.start(on: queue.id, schedule, HandlerBox(timeline: queue.timeline, consume handler))
+    let handle = try HandlerBox.make(on: queue.id, schedule, HandlerBox(timeline: queue.timeline, consume handler))
     return ChimeTimer(handle, on: queue, queue.timeline)
   }
 
@@ -23,7 +23,7 @@ extension ChimeTimer {
         _ = TimerRef.release(tick.handle)
       }
     }
-    let handle = try HandlerBox.start(on: queue.id, schedule, target: target.tokenID, box)
+    let handle = try HandlerBox.make(on: queue.id, schedule, target: target.tokenID, box)
     if target.tokenID == 0 {
       TargetSweep.watch {
         if target.object == nil { _ = TimerRef.release(handle) }

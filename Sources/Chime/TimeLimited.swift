@@ -21,8 +21,12 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     _ value: Value, lifetime: Duration, on queue: TimerQueue, onExpiry: sending (() -> Void)? = nil
   ) throws(ChimeError) {
     owner = queue
-    limited = try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { _, _ in onExpiry?() }
+    limited = try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { expired in
+      if expired != nil { onExpiry?() }
+    }
   }
+
+  deinit { limited.vanish() }
 
   /// The value, until its time is over.
   public var value: Value? { limited.value }
@@ -34,6 +38,6 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   /// - Throws: `invalidArgument`, `noMemory`.
   @discardableResult
   public func restart(lifetime: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
-    try limited.reset(lifetime: lifetime.nanoseconds)
+    try limited.reset(lifetime: lifetime.nanoseconds).outcome()
   }
 }

@@ -126,7 +126,7 @@ public class TimerQueue: @unchecked Sendable {
   ) throws(ChimeError) -> ChimeTimer {
     let box = HandlerBox(
       timeline: timeline, registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler)
-    return ChimeTimer(try HandlerBox.make(on: id, label: label, box), on: self, timeline)
+    return ChimeTimer(try HandlerBox.make(on: id, nil, label: label, box), on: self, timeline)
   }
 
   static func repeating(_ interval: Duration, _ leeway: Duration) throws(ChimeError) -> Schedule {
@@ -155,7 +155,7 @@ public class TimerQueue: @unchecked Sendable {
   public func perform(after delay: Duration, _ body: sending @escaping () -> Void) throws(ChimeError) {
     let schedule = Schedule(first: delay.nanoseconds)
     try schedule.check(for: timeline)
-    _ = try HandlerBox.start(
+    _ = try HandlerBox.make(
       on: id, schedule, selfRelease: true, HandlerBox { [self] _ in withExtendedLifetime(self) { body() } })
   }
 

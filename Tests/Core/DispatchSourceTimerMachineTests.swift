@@ -14,7 +14,7 @@ extension DispatchSourceTimerMachine {
   func perform(
     _ event: TimerEvent, _ deadline: DispatchTime?, repeating: DispatchTimeInterval? = nil,
     leeway: DispatchTimeInterval = .nanoseconds(0)
-  ) throws -> Outcome? {
+  ) throws -> ChimeTimer.Outcome? {
     switch (event, deadline, repeating) {
     case (.activate, nil, nil): try activate()
     case (.activate, let deadline?, nil): try activate(deadline: deadline, leeway: leeway)

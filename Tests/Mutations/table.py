@@ -189,11 +189,11 @@ mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that r
          C("async_runs_once_then_finalizes"))
 mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
          ("Objects/NamedHandlers.swift", "    let entries = state.withLock { $0.entries }\n",
-          "    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.call(tick) } } }\n    let entries = state.withLock { $0.entries }\n"),
+          "    if BROKEN { return state.withLock { own(tick) && $0.entries.allSatisfy { $0.handler(tick, $0.context) } } }\n    let entries = state.withLock { $0.entries }\n"),
          C("a_handler_may_remove_itself"))
 mutation("destructor-locked", "9", "TimerTarget.letGo", "calls the destructor with its lock held",
          (TARGET, "if left == 0, let destructor { destructor(object) }",
-          "if left == 0, let destructor {\n      if BROKEN { timers.withLock { _ in destructor(object) } } else { destructor(object) }\n    }"),
+          "if left == 0, let destructor {\n      if BROKEN { firstTimer.withLock { _ in destructor(object) } } else { destructor(object) }\n    }"),
          C("the_destructor_in_the_release_may_call_anything"))
 
 # ---- Promises 10 and 11 ----------------------------------------------------------------------------------------------
@@ -435,8 +435,8 @@ mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock 
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
          ("RunLoop/Loop+Running.swift", "    state.withLock { $0.wakeThread() }\n    return .ok", "    state.withLock { if !BROKEN { $0.wakeThread() } }\n    return .ok"),
          I("stops of a run loop"))
-mutation("loop-end-unseen", "8", "Loop.makeQueue, add", "a queue that is made beside the loop's end does not see it",
-         [("RunLoop/Loop+Queues.swift", "      if hasEnded { return }\n      for", "      if !BROKEN, hasEnded { return }\n      for"),
+mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside the loop's end does not see it",
+         [("RunLoop/Loop+Queues.swift", "        if !hasEnded { state.drivers", "        if BROKEN || !hasEnded { state.drivers"),
           ("RunLoop/Loop+Queues.swift", "if hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(.unknownHandle)",
            "if !BROKEN, hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(.unknownHandle)")],
          I("beside the end of its run loop"))
@@ -529,7 +529,7 @@ mutation("machine-one-state-for-two", "2", "TimerMachine.step", "resume is accep
 # ---- What came with version 0.2 --------------------------------------------------------------------------------------
 
 ARMING = "../Chime/TimerQueueArming.swift"
-mutation("captures-go-later", "8", "HandlerBox.start", "a Swift handler's captures go with a later pass of the queue",
+mutation("captures-go-later", "8", "HandlerBox.make", "a Swift handler's captures go with a later pass of the queue",
          [(DIRECT, "guard word.isLiveAlone,", "guard !BROKEN, word.isLiveAlone,"),
           (ENDING, "|| control.id == 0 && handlerBox != nil {", "|| (control.id == 0 || BROKEN) && handlerBox != nil {")],
          W("aHandlersCapturesGoInTheReleasingCall"))

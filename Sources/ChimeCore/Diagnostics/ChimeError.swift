@@ -96,9 +96,6 @@ extension ChimeTimer {
   }
 }
 
-/// What the rest of the package calls it.
-package typealias Outcome = ChimeTimer.Outcome
-
 extension Status {
   /// The status as the Swift interface says it.
   package func outcome() throws(ChimeError) -> ChimeTimer.Outcome {
@@ -113,57 +110,29 @@ extension Status {
 
   /// The failure, with the sentence that the calling thread's last call has left, if this is a kind that leaves one.
   package var error: ChimeError {
-    let plain: ChimeError
-    switch self {
-    case .limit: plain = .limit
-    case .unsupported: plain = .unsupported
-    case .resource: plain = .resource
-    case .invalidHandle: return .invalidHandle
-    case .noMemory: return .noMemory
-    case .wouldDeadlock: return .wouldDeadlock
-    case .busy: return .busy
-    case .wrongThread: return .wrongThread
-    case .targetGone: return .targetGone
-    case .shutDown: return .shutDown
-    case .permission: return .permission
-    case .forked: return .forked
-    default: plain = .invalidArgument
+    let (all, index) = (ChimeError.inOrder, Int(-1 - rawValue))
+    let plain = all.indices.contains(index) ? all[index] : .invalidArgument
+    switch plain.code {
+    case .invalidArgument, .limit, .unsupported, .resource:
+      let sentence = unsafe String(cString: ErrorDetail.sentence)
+      return sentence.isEmpty ? plain : ChimeError(plain.code, sentence)
+    default: return plain
     }
-    let sentence = unsafe String(cString: ErrorDetail.sentence)
-    return sentence.isEmpty ? plain : ChimeError(plain.code, sentence)
   }
 }
 
 extension ChimeError {
+  /// The failures in the order of C's numbers, which count from -1 downwards.
+  fileprivate static var inOrder: [ChimeError] {
+    [
+      .invalidArgument, .invalidHandle, .limit, .noMemory, .wouldDeadlock, .busy, .wrongThread, .targetGone, .shutDown,
+      .unsupported, .permission, .resource, .forked,
+    ]
+  }
+
   /// The failure as C says it.
   package var status: Status {
-    switch code {
-    case .invalidArgument: .invalidArgument
-    case .invalidHandle: .invalidHandle
-    case .limit: .limit
-    case .noMemory: .noMemory
-    case .wouldDeadlock: .wouldDeadlock
-    case .busy: .busy
-    case .wrongThread: .wrongThread
-    case .targetGone: .targetGone
-    case .shutDown: .shutDown
-    case .unsupported: .unsupported
-    case .permission: .permission
-    case .resource: .resource
-    case .forked: .forked
-    case .deadlineExceeded: .timedOut
-    }
-  }
-}
-
-extension ChimeTimer.Outcome {
-  /// The outcome as C says it.
-  package var status: Status {
-    switch self {
-    case .done: .ok
-    case .ignored: .ignored
-    case .running: .running
-    case .timedOut: .timedOut
-    }
+    guard let index = ChimeError.inOrder.firstIndex(of: self) else { return .timedOut }
+    return Status(rawValue: -1 - Int32(index))
   }
 }

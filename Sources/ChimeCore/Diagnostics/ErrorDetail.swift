@@ -50,8 +50,6 @@ extension Status {
     Status.resource.because("the process has no thread-specific key, or no memory, left")
   }
   @inline(never)
-  package static var noMoreIDs: Status { Status.limit.because("the ids of this kind are used up") }
-  @inline(never)
   static var noBootTime: Status {
     Status.unsupported.because("options.clock is CHIME_CLOCK_BOOTTIME, which host-driven queues alone offer")
   }

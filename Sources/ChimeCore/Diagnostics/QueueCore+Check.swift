@@ -6,21 +6,14 @@ import Synchronization
   /// flag CHIME_CHECKS into others: a pass ends with every running timer in the wheel, in the inbox, in the batch, being
   /// written, or with a callback under way.
   extension QueueCore {
-    /// Queues with more slots are not checked, because the check takes time in proportion to their number.
-    private static var mostChunks: Int { 1 }
-
-    /// The first passes of a queue are all checked, then one in `stride`. Otherwise a test with a hundred thousand passes
-    /// would spend minutes here, above all under a sanitizer.
-    private static var checkedPasses: UInt64 { 256 }
-    private static var stride: UInt64 { 16 }
-
     /// The caller holds the pass lock, at the end of a pass. On a concurrent queue the end of a callback holds its timer
     /// for a moment, too, so that nothing can be told there.
     func checkThatNothingIsForgotten() {
       if handOver != nil || closing.hasBegun { return }
+      // Not on queues with many slots, since the check takes time in proportion to their number; nor, after the first
+      // passes, in all of them: a test with a hundred thousand would spend minutes here, above all under a sanitizer.
       let passes = counters.passes.load(ordering: .relaxed)
-      if passes > Self.checkedPasses, passes % Self.stride != 0 { return }
-      if control.chunkCount > Self.mostChunks { return }
+      if control.chunkCount > 1 || passes > 256 && passes % 16 != 0 { return }
       control.forEachSlot { slot in
         // Read in this order: whatever takes a timer out of its position, except the pass itself, writes the timer first.
         let isPlaced = Slab.position(of: slot.index).tick != nil

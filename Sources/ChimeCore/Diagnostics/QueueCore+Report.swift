@@ -25,14 +25,6 @@ public struct QueueStatistics: Sendable {
   public var ticks: UInt64 { lateness.reduce(0, &+) }
 }
 
-/// What is added up over a queue's timers.
-private struct QueueSums {
-  var timers: UInt64 = 0
-  var running: UInt64 = 0
-  var entries: UInt64 = 0
-  var stale: UInt64 = 0
-}
-
 /// Reports on a queue. Most numbers are added up on request.
 extension QueueCore {
   /// The time on the clock of the queue with that id; `nil` when it is stale.
@@ -49,29 +41,26 @@ extension QueueCore {
   }
 
   var statistics: QueueStatistics {
-    var sums = QueueSums()
-    add(to: &sums)
     var result = QueueStatistics()
-    result.timers = sums.timers
-    result.running = sums.running
-    result.entries = sums.entries
-    result.stale = sums.stale
+    (result.timers, result.running, result.entries, result.stale) = sums
     counters.read(into: &result)
     return result
   }
 
-  private func add(to sums: inout QueueSums) {
+  private var sums: (timers: UInt64, running: UInt64, entries: UInt64, stale: UInt64) {
+    var timers: UInt64 = 0
+    var running: UInt64 = 0
     var placed: UInt64 = 0
     control.forEachSlot { slot in
       let word = slot.word
-      if word.isLive { sums.timers += 1 }
+      if word.isLive { timers += 1 }
       if word.isRunning {
-        sums.running += 1
+        running += 1
         if Slab.position(of: slot.index).tick != nil { placed += 1 }
       }
     }
-    sums.entries = UInt64(max(entries.load(ordering: .relaxed), 0))
-    sums.stale = sums.entries - min(placed, sums.entries)
+    let entries = UInt64(max(entries.load(ordering: .relaxed), 0))
+    return (timers, running, entries, entries - min(placed, entries))
   }
 
   /// A line for the queue and one for each timer; `nil` when it was released.
@@ -84,8 +73,7 @@ extension QueueCore {
 
   private func dump(into text: inout TextWriter) {
     let now = control.now
-    var sums = QueueSums()
-    add(to: &sums)
+    let sums = sums
     text.add("queue ")
     text.add(id)
     if !label.utf8.isEmpty {

@@ -57,9 +57,6 @@ import Synchronization
     return sum
   }
 
-  /// Passes, and callbacks that came with another one's wake-up.
-  var wakeUps: (UInt64, UInt64) { (passes.load(ordering: .relaxed), merged.load(ordering: .relaxed)) }
-
   /// When the last pass began; `nil` before the first.
   var timeOfLastPass: Int64? {
     let time = lastPass.load(ordering: .relaxed)

@@ -79,11 +79,7 @@ package enum Trace: ProcessState {
   /// A timer was made, and activated if it was.
   @inline(__always)
   static func noteCreated(_ timer: TimerRef, activated: Bool = true) {
-    if isOn { reportCreated(timer, activated) }
-  }
-
-  @inline(never)
-  private static func reportCreated(_ timer: TimerRef, _ activated: Bool) {
+    if !isOn { return }
     report(.created, timer)
     if activated { report(.activated, timer) }
   }
@@ -96,7 +92,6 @@ package enum Trace: ProcessState {
 
   @inline(never)
   private static func report(_ event: Event, _ timer: TimerRef) {
-    if ThreadState.existing?.isTracing == true { return }
     let control = timer.control
     report(
       TickRecord(

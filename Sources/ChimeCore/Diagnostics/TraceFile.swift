@@ -74,7 +74,8 @@ package enum TraceFile {
     event.actual_ns = record?.actual ?? 0
     event.sequence = record?.sequence ?? 0
     event.missed = record?.missed ?? 0
-    (event.passes, event.merged) = core.counters.wakeUps
+    event.passes = core.counters.passes.load(ordering: .relaxed)
+    event.merged = core.counters.merged.load(ordering: .relaxed)
     unsafe timer.withLabel { label in
       if let label = unsafe label { unsafe chime_trace_set_label(&event, label) }
     }

@@ -3,23 +3,25 @@
 /// with no lock held. Any thread.
 package final class Expiring: Sendable, ProcessState {
   /// A pointer that Chime has accepted. The last holder calls its finalizer.
-  private final class Owned: Sendable {
+  private final class Owned: @unchecked Sendable {
+    // Unchecked for `finalizer`, which changes only while nobody but its maker knows the object.
     let context: Context
-    private let finalizer: Locked<ContextFunction?>
+    private var finalizer: ContextFunction?
 
     init(_ context: Context, _ finalizer: ContextFunction?) {
       self.context = context
-      self.finalizer = Locked(finalizer)
+      self.finalizer = finalizer
     }
 
     /// It was not accepted after all and stays the caller's.
-    func giveBack() { finalizer.withLock { $0 = nil } }
+    func giveBack() { finalizer = nil }
 
-    deinit { finalizer.withLock { $0 }?(context) }
+    deinit { finalizer?(context) }
   }
 
   private struct State {
-    /// Set by `make`, until the release.
+    /// Set by `make`, until the release. This reference cycle is broken by what comes first: expiry, release or the end
+    /// of the queue.
     var limited: LimitedValue<Owned>?
     var handler: TickFunction?
     /// The handler's; there while the handler is.
@@ -28,7 +30,6 @@ package final class Expiring: Sendable, ProcessState {
     var holds: UInt64 = 0
     var held: Owned?
     var isNotifying = false
-    var isReleased = false
   }
 
   private let state = Locked(State())
@@ -51,23 +52,17 @@ package final class Expiring: Sendable, ProcessState {
       return .failure(Status.unsupported.because("queue gives records, and calls no finalizers"))
     }
     let expiring = Expiring()
-    let id: UInt64
-    switch table.add(expiring) {
-    case .success(let given): id = given
-    case .failure(let status): return .failure(status)
-    }
-    let value = Owned(value, finalizer)
-    do {
-      let end = NotificationEnd(expiring)
-      let limited = try LimitedValue.make(value, lifetime: lifetime, queue: queue) { value, tick in
-        end.expiring.notify(value, tick)
+    return table.add(expiring).flatMap { id in
+      let value = Owned(value, finalizer)
+      do throws(ChimeError) {
+        let limited = try LimitedValue.make(value, lifetime: lifetime, queue: queue) { expiring.end($0) }
+        expiring.state.withLock { $0.limited = limited }
+        return .success(id)
+      } catch {
+        value.giveBack()
+        table.remove(id)
+        return .failure(error.status)
       }
-      expiring.state.withLock { $0.limited = limited }
-      return .success(id)
-    } catch {
-      value.giveBack()
-      table.remove(id)
-      return .failure(error.status)
     }
   }
 
@@ -82,8 +77,8 @@ package final class Expiring: Sendable, ProcessState {
     var old: Owned?
     var value: Owned?
     let status: Status = expiring.state.withLock { state in
-      if state.isReleased { return .invalidHandle }
-      value = state.limited?.value
+      guard let limited = state.limited else { return .invalidHandle }
+      value = limited.value
       guard value != nil else { return .ignored }
       old = state.context
       state.handler = handler
@@ -99,8 +94,8 @@ package final class Expiring: Sendable, ProcessState {
   package static func acquire(_ id: UInt64) -> Result<Context?, Status> {
     guard let expiring = table.find(id) else { return .failure(.unknownHandle) }
     return expiring.state.withLock { state in
-      if state.isReleased { return .failure(.invalidHandle) }
-      guard let value = state.limited?.value else { return .success(nil) }
+      guard let limited = state.limited else { return .failure(.invalidHandle) }
+      guard let value = limited.value else { return .success(nil) }
       state.holds += 1
       state.held = value
       return .success(value.context)
@@ -118,7 +113,7 @@ package final class Expiring: Sendable, ProcessState {
       if state.holds > 0 { return (.ok, false) }
       last = state.held
       state.held = nil
-      return (.ok, state.isReleased)
+      return (.ok, state.limited == nil)
     }
     if isOver { table.remove(id) }
     withExtendedLifetime(last) {}
@@ -130,11 +125,7 @@ package final class Expiring: Sendable, ProcessState {
   package static func reset(_ id: UInt64, lifetime: Int64) -> Status {
     guard let expiring = table.find(id) else { return .unknownHandle }
     guard let limited = expiring.state.withLock({ $0.limited }) else { return .invalidHandle }
-    do {
-      return try limited.reset(lifetime: lifetime).status
-    } catch {
-      return error == .invalidHandle ? .ignored : error.status
-    }
+    return limited.reset(lifetime: lifetime)
   }
 
   /// Ends it: there is no notification any more, and the value is released unless it is acquired.
@@ -145,43 +136,26 @@ package final class Expiring: Sendable, ProcessState {
     var limited: LimitedValue<Owned>?
     var context: Owned?
     let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
-      if state.isReleased { return (.invalidHandle, false) }
-      state.isReleased = true
+      if state.limited == nil { return (.invalidHandle, false) }
       (limited, context) = (state.limited, state.context)
       (state.limited, state.handler, state.context) = (nil, nil, nil)
       return (state.isNotifying ? .running : .ok, state.holds == 0)
     }
     if isOver { table.remove(id) }
-    withExtendedLifetime((limited, context)) {}
+    limited?.vanish()
+    withExtendedLifetime(context) {}
     return status
   }
 
-  // MARK: On the queue
-
-  /// Held by the notification only: it goes once that was made, or never will be because the queue has ended.
-  private final class NotificationEnd: Sendable {
-    // A reference cycle through the value and its notification. Expiry, release or the end of the queue breaks it.
-    let expiring: Expiring
-    init(_ expiring: Expiring) { self.expiring = expiring }
-    deinit { expiring.forgetHandler() }
-  }
-
-  private func forgetHandler() {
-    let context: Owned? = state.withLock { state in
-      defer { (state.handler, state.context) = (nil, nil) }
-      return state.context
-    }
-    withExtendedLifetime(context) {}
-  }
-
-  /// The value has vanished.
-  private func notify(_ value: Owned, _ tick: Tick) {
+  /// The value has vanished: by a tick, on the queue, which is notified; or by the release or the queue's end.
+  private func end(_ expired: (value: Owned, tick: Tick)?) {
+    // Released outside the lock.
     let (handler, context): (TickFunction?, Owned?) = state.withLock { state in
       defer { (state.handler, state.context) = (nil, nil) }
-      state.isNotifying = state.handler != nil
+      state.isNotifying = expired != nil && state.handler != nil
       return (state.handler, state.context)
     }
-    guard let handler, let context else { return }
+    guard let (value, tick) = expired, let handler, let context else { return }
     withExtendedLifetime((value, context)) {
       _ = handler(
         TickRecord(

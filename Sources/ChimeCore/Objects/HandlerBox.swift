@@ -31,62 +31,50 @@ package final class HandlerBox {
       == unsafeBitCast(function.function, to: UInt.self)
   }
 
-  /// Creates an idle timer that calls the box's handlers. Gives its id.
-  package static func make(on queue: UInt64, label: String, _ box: sending HandlerBox) throws(ChimeError) -> UInt64 {
-    // SAFETY: as in `start`.
-    let reference = unsafe Unmanaged.passRetained(consume box)
-    var id: UInt64 = 0
-    let status = unsafe label.withCString { text in
-      unsafe create(on: queue, nil, 0, false, label: label.isEmpty ? nil : text, reference, &id)
-    }
-    return try unsafe hold(reference, id, status)
-  }
-
-  /// Creates a timer that calls the box's handler, and starts it. Gives its id.
-  /// - Parameter box: without the other handlers, which only an idle timer can be made with.
-  package static func start(
-    on queue: UInt64, _ schedule: Schedule, target: UInt64 = 0, selfRelease: Bool = false, _ box: sending HandlerBox
+  /// Creates a timer that calls the box's handlers, and starts it if there is a schedule. Gives its id.
+  /// - Parameters:
+  ///   - label: of an idle timer.
+  ///   - box: without the other handlers, which only an idle timer can be made with, if there is a schedule.
+  package static func make(
+    on queue: UInt64, _ schedule: Schedule?, target: UInt64 = 0, selfRelease: Bool = false, label: String = "",
+    _ box: sending HandlerBox
   ) throws(ChimeError) -> UInt64 {
     // SAFETY: the caller's reference becomes the timer's, or goes below.
     let reference = unsafe Unmanaged.passRetained(consume box)
     let context = unsafe Context(reference.toOpaque())
     var id: UInt64 = 0
     var status: Status?
-    if target == 0, schedule.isPlain, let leeway = CompactDuration(short: schedule.leeway) {
+    if target == 0, let schedule, schedule.isPlain, let leeway = CompactDuration(short: schedule.leeway) {
       status = unsafe TimerRef.createPlain(
         on: queue, function, context, selfRelease: selfRelease, first: schedule.first,
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
     }
-    let result = unsafe status ?? create(on: queue, schedule, target, selfRelease, label: nil, reference, &id)
-    return try unsafe hold(reference, id, result)
-  }
-
-  /// Gives the id of the timer that holds the reference now; if none was made, lets go of it and throws.
-  private static func hold(
-    _ reference: Unmanaged<HandlerBox>, _ id: UInt64, _ status: Status
-  ) throws(ChimeError) -> UInt64 {
-    if status.isFailure {
+    let result = unsafe status ?? create(on: queue, schedule, target, selfRelease, label, reference, &id)
+    if result.isFailure {
       unsafe reference.release()
-      throw status.error
+      throw result.error
     }
     return id
   }
 
   @inline(never)
   private static func create(
-    on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool, label: UnsafePointer<CChar>?,
+    on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool, _ label: String,
     _ reference: Unmanaged<HandlerBox>, _ id: inout UInt64
   ) -> Status {
     let box = unsafe reference.takeUnretainedValue()
     var options = unsafe TimerOptions(
-      handler: function, context: Context(reference.toOpaque()), label: label, target: target, selfRelease: selfRelease)
+      handler: function, context: Context(reference.toOpaque()), target: target, selfRelease: selfRelease)
     if box.registrationHandler != nil {
       options.registrationHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.registrationHandler?() }
     }
     if box.cancelHandler != nil {
       options.cancelHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.cancelHandler?() }
     }
-    return unsafe TimerRef.create(on: queue, options, schedule, out: &id)
+    return unsafe label.withCString { text in
+      if !label.isEmpty { unsafe options.label = unsafe text }
+      return unsafe TimerRef.create(on: queue, options, schedule, out: &id)
+    }
   }
 
   private static func of(_ context: UnsafeMutableRawPointer?) -> HandlerBox? {

@@ -4,18 +4,16 @@ import Synchronization
 /// their keys were added. Any thread; finalizers are called with no lock held.
 final class NamedHandlers: Sendable {
   /// One handler with its key. The last holder calls the finalizer.
-  private final class Entry: Sendable {
-    private let key: String
-    private let handler: TickFunction
-    private let context: Context
+  private final class Entry: @unchecked Sendable {
+    // Unchecked for the variables, which are guarded by the lock of the handlers.
+    let key: String
+    let handler: TickFunction
+    let context: Context
     private let finalizer: ContextFunction?
-
-    private enum Use {
-      case waiting, called, removed
-    }
-
-    /// Decides between a call that starts and a removal.
-    private let use = Locked(Use.waiting)
+    /// Between a call that has started and its end.
+    var isCalled = false
+    /// No call starts any more.
+    var isRemoved = false
 
     init(_ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?) {
       self.key = key
@@ -25,32 +23,6 @@ final class NamedHandlers: Sendable {
     }
 
     deinit { finalizer?(context) }
-
-    /// Whether the keys are equal byte by byte: C has no canonical equivalence.
-    func has(_ key: String) -> Bool { self.key.utf8.elementsEqual(key.utf8) }
-
-    /// Calls the handler unless it was removed. Ticks of one timer never overlap, and neither do these calls. False if
-    /// it has ended its thread.
-    func call(_ tick: TickRecord) -> Bool {
-      let starts = use.withLock { use in
-        if use == .waiting { use = .called }
-        return use == .called
-      }
-      if !starts { return true }
-      var tick = tick
-      tick.context = context
-      let returned = handler(tick)
-      use.withLock { use in if use == .called { use = .waiting } }
-      return returned
-    }
-
-    /// No call starts any more. True if one is under way.
-    func remove() -> Bool {
-      use.withLock { use in
-        defer { use = .removed }
-        return use == .called
-      }
-    }
   }
 
   private struct State {
@@ -59,6 +31,9 @@ final class NamedHandlers: Sendable {
 
     /// Whether the array, which a call may be using, can be copied and take one more.
     var canChange: Bool { Memory.provides(2 * (entries.count + 1) * MemoryLayout<Entry>.stride + 64) }
+
+    /// Keys are compared byte by byte: C has no canonical equivalence.
+    func index(of key: String) -> Int? { entries.firstIndex { $0.key.utf8.elementsEqual(key.utf8) } }
   }
 
   private let state = Locked(State())
@@ -69,38 +44,59 @@ final class NamedHandlers: Sendable {
   func add(
     _ key: String, _ handler: TickFunction, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
-    let (status, old): (Status, Entry?) = state.withLock { state in
-      if state.isClosed { return (.invalidHandle, nil) }
+    change { state in
       guard state.canChange else { return (Memory.refusal, nil) }
       let entry = Entry(key, handler, context, finalizer)
-      if let index = state.entries.firstIndex(where: { $0.has(key) }) {
-        let old = state.entries[index]
-        state.entries[index] = entry
-        return (.ok, old)
+      guard let index = state.index(of: key) else {
+        state.entries.append(entry)
+        return (.ok, nil)
       }
-      state.entries.append(entry)
-      return (.ok, nil)
+      defer { state.entries[index] = entry }
+      return (.ok, state.entries[index])
     }
-    return old?.remove() == true ? .running : status
   }
 
   /// Gives ok, running if a call of the handler has not returned, ignored if the key names none; invalidHandle if the
   /// timer has been released, noMemory.
   func remove(_ key: String) -> Status {
-    let (status, old): (Status, Entry?) = state.withLock { state in
-      if state.isClosed { return (.invalidHandle, nil) }
-      guard let index = state.entries.firstIndex(where: { $0.has(key) }) else { return (.ignored, nil) }
+    change { state in
+      guard let index = state.index(of: key) else { return (.ignored, nil) }
       guard state.canChange else { return (Memory.refusal, nil) }
       return (.ok, state.entries.remove(at: index))
     }
-    return old?.remove() == true ? .running : status
+  }
+
+  /// - Parameter body: gives the entry that is removed, which is released with no lock held.
+  private func change(_ body: (inout State) -> (Status, Entry?)) -> Status {
+    let (status, old): (Status, Entry?) = state.withLock { state in
+      if state.isClosed { return (.invalidHandle, nil) }
+      let (status, old) = body(&state)
+      old?.isRemoved = true
+      return (old?.isCalled == true ? .running : status, old)
+    }
+    withExtendedLifetime(old) {}
+    return status
   }
 
   /// Calls the timer's own handler, then all that were added before the tick started, each with its own context. False
   /// if one of them has ended its thread; those after it are not called.
   func call(_ tick: TickRecord, after own: TickFunction) -> Bool {
     let entries = state.withLock { $0.entries }
-    return own(tick) && entries.allSatisfy { $0.call(tick) }
+    return own(tick) && entries.allSatisfy { call($0, tick) }
+  }
+
+  /// Calls a handler unless it was removed. Ticks of one timer never overlap, and neither do these calls.
+  private func call(_ entry: Entry, _ tick: TickRecord) -> Bool {
+    let starts = state.withLock { _ in
+      entry.isCalled = !entry.isRemoved
+      return entry.isCalled
+    }
+    if !starts { return true }
+    var tick = tick
+    tick.context = entry.context
+    let returned = entry.handler(tick)
+    state.withLock { _ in entry.isCalled = false }
+    return returned
   }
 
   /// The timer's end: releases all, in the order in which they came.

@@ -8,16 +8,10 @@ package enum TargetSweep: ProcessState {
 
     /// Takes one out, another one each time.
     mutating func take() -> (@Sendable () -> Bool)? {
-      guard let last = looks.popLast() else { return nil }
-      if next >= looks.count {
-        next = 0
-        return last
-      }
-      defer {
-        looks[next] = last
-        next += 1
-      }
-      return looks[next]
+      if looks.isEmpty { return nil }
+      next = (next + 1) % looks.count
+      looks.swapAt(next, looks.count - 1)
+      return looks.popLast()
     }
   }
 

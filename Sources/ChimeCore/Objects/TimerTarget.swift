@@ -8,11 +8,10 @@ import Synchronization
 package final class TimerTarget: Sendable, ProcessState {
   /// The high half counts users' references; the low half counts holds, one of which is that of all users together.
   /// Sequentially consistent, because it pairs with the timers: a creator publishes its timer, then checks that the
-  /// target lives;
-  /// the last release ends the references, then visits the timers (P8b, P8c, Sources/README.md).
+  /// target lives; the last release ends the references, then visits the timers (P8b, P8c, Sources/README.md).
   private let counts = Atomic<UInt64>(TimerTarget.oneReference | 1)
-  /// The first of the timers, as its slot's index + 1 or `end`, and how many there are; their side records link them.
-  private let timers = Locked<(first: UInt32, count: Int)>((TimerTarget.end, 0))
+  /// The first of the timers, as its slot's index + 1 or `end`; their side records link them.
+  private let firstTimer = Locked(TimerTarget.end)
   let object: Context
   private let destructor: ContextFunction?
   /// Whether the timers of a target that has gone are released, rather than cancelled and left to whoever holds them.
@@ -120,24 +119,23 @@ package final class TimerTarget: Sendable, ProcessState {
   /// Puts a timer, which has its side record, into the list.
   func attach(_ slot: TimerSlot) {
     guard let sideRecord = slot.sideRecordMemory else { return }
-    timers.withLock { timers in
-      sideRecord.nextOfTarget = timers.first
+    firstTimer.withLock { first in
+      sideRecord.nextOfTarget = first
       sideRecord.previousOfTarget = TimerTarget.end
-      TimerTarget.sideRecord(timers.first)?.previousOfTarget = slot.index &+ 1
-      timers = (slot.index &+ 1, timers.count + 1)
+      TimerTarget.sideRecord(first)?.previousOfTarget = slot.index &+ 1
+      first = slot.index &+ 1
     }
   }
 
   /// Takes a timer out of the list, if it is there.
-  func detach(_ slot: TimerSlot) { timers.withLock { TimerTarget.unlink(slot, &$0) } }
+  func detach(_ slot: TimerSlot) { firstTimer.withLock { TimerTarget.unlink(slot, &$0) } }
 
-  private static func unlink(_ slot: TimerSlot, _ timers: inout (first: UInt32, count: Int)) {
+  private static func unlink(_ slot: TimerSlot, _ first: inout UInt32) {
     guard let sideRecord = slot.sideRecordMemory, sideRecord.nextOfTarget != 0 else { return }
     let (previous, next) = (sideRecord.previousOfTarget, sideRecord.nextOfTarget)
-    if previous == end { timers.first = next } else { TimerTarget.sideRecord(previous)?.nextOfTarget = next }
+    if previous == end { first = next } else { TimerTarget.sideRecord(previous)?.nextOfTarget = next }
     TimerTarget.sideRecord(next)?.previousOfTarget = previous
     sideRecord.nextOfTarget = 0
-    timers.count -= 1
   }
 
   private static func sideRecord(_ link: UInt32) -> SideRecordRef? {
@@ -152,10 +150,10 @@ package final class TimerTarget: Sendable, ProcessState {
 
   /// Takes a timer out of the list. As long as it is there its slot is not given to another.
   private func takeTimer() -> TimerRef? {
-    timers.withLock { timers in
-      if timers.first == TimerTarget.end { return nil }
-      let slot = Slab.slot(timers.first &- 1)
-      TimerTarget.unlink(slot, &timers)
+    firstTimer.withLock { first in
+      if first == TimerTarget.end { return nil }
+      let slot = Slab.slot(first &- 1)
+      TimerTarget.unlink(slot, &first)
       return TimerRef(slot: slot, version: slot.version)
     }
   }

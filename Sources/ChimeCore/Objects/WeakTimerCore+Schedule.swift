@@ -37,8 +37,7 @@ extension WeakTimerCore {
   private func start(
     on loop: any WeakTimerLoop, _ modes: LoopModes, _ first: Int64, _ tolerance: Int64, _ timer: inout UInt64
   ) -> Status {
-    let schedule = Schedule(
-      first: first, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: tolerance)
+    let schedule = schedule(from: first, tolerance)
     // SAFETY: the finalizer releases the reference, or the failure does.
     let context = unsafe Unmanaged.passRetained(self)
     let options = unsafe TimerOptions(
@@ -60,6 +59,10 @@ extension WeakTimerCore {
     return status
   }
 
+  private func schedule(from first: Int64, _ tolerance: Int64) -> Schedule {
+    Schedule(first: first, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: tolerance)
+  }
+
   /// When the next tick is due, on the monotonic clock; `Int64.max` when none is.
   package var nextDeadline: Int64 {
     get {
@@ -71,9 +74,7 @@ extension WeakTimerCore {
       state.withLock { state in
         state.first = newValue
         state.delayed = nil
-        let schedule = Schedule(
-          first: newValue, firstIsDeadline: true, interval: repeats ? interval : 0, leeway: state.tolerance)
-        _ = TimerRef(state.timer)?.reschedule(schedule)
+        _ = TimerRef(state.timer)?.reschedule(schedule(from: newValue, state.tolerance))
       }
     }
   }

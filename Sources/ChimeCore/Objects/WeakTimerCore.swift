@@ -26,6 +26,23 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     case object(isAlive: @Sendable () -> Bool, token: UInt64)
     /// A target of the C interface.
     case target(UInt64)
+
+    var isAlive: Bool {
+      switch self {
+      case .nothing: true
+      case .object(let isAlive, _): isAlive()
+      case .target(let id): TimerTarget.status(of: id) == .ok
+      }
+    }
+
+    /// The id of the target that the core's timer has; 0 for none.
+    var targetID: UInt64 {
+      switch self {
+      case .nothing: 0
+      case .object(_, let token): token
+      case .target(let id): id
+      }
+    }
   }
 
   struct State {
@@ -171,24 +188,21 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     }
     guard let action else { return .ignored }
     let now = Clock.monotonic.now
-    let record = TickRecord(
+    var record = TickRecord(
       timer: 0, generation: 0, sequence: 0, missed: 0, scheduled: now, actual: now, context: .none, target: .none,
       kind: TickKind.fired.rawValue)
-    if case .target(let id) = subject {
-      let ran: Void? = TimerTarget.withObject(id) { object in
-        var record = record
-        record.target = object
-        run(action, record)
-      }
-      if ran == nil {
-        state.withLock { $0.isBusy = false }
-        invalidate()
-        return .ignored
-      }
-    } else {
+    guard case .target(let id) = subject else {
+      run(action, record)
+      return .ok
+    }
+    let ran: Void? = TimerTarget.withObject(id) { object in
+      record.target = object
       run(action, record)
     }
-    return .ok
+    if ran != nil { return .ok }
+    state.withLock { $0.isBusy = false }
+    invalidate()
+    return .ignored
   }
 
   private func run(_ action: Action, _ record: TickRecord) {
@@ -201,25 +215,6 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
       invalidate()
     } else if isDelayed {
       _ = TimerRef(timer)?.fire()
-    }
-  }
-}
-
-extension WeakTimerCore.Subject {
-  var isAlive: Bool {
-    switch self {
-    case .nothing: true
-    case .object(let isAlive, _): isAlive()
-    case .target(let id): TimerTarget.status(of: id) == .ok
-    }
-  }
-
-  /// The id of the target that the core's timer has; 0 for none.
-  var targetID: UInt64 {
-    switch self {
-    case .nothing: 0
-    case .object(_, let token): token
-    case .target(let id): id
     }
   }
 }

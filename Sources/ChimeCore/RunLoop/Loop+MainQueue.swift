@@ -14,18 +14,8 @@ extension Loop {
     switch current {
     case .failure(let status): return status
     case .success(let loop):
-      let epoch = Fork.epoch
-      let mode = loop.state.withLock { state -> Int? in
-        guard state.makesRoom(for: LoopModes([.mainQueue])), state.runs.makesRoom() else { return nil }
-        state.runs.append(Run(mode: .mainQueue, isOfMainQueue: true))
-        return state.makeIndex(of: .mainQueue)
-      }
-      guard let mode else { return Memory.refusal }
-      let status = loop.run(in: mode, until: .max, untilTick: false, stopFile, epoch) { MainQueue.emptyStopFile() }
-      // A callback has forked, and this is the child: the lock may be held by a thread that does not exist here.
-      if epoch != Fork.epoch { return .forked }
-      loop.state.withLock { _ = $0.runs.removeLast() }
-      return status
+      guard let mode = loop.state.withLock({ $0.makeIndex(of: .mainQueue) }) else { return Memory.refusal }
+      return loop.run(Run(mode: mode, isOfMainQueue: true), until: .max, stopFile) { MainQueue.emptyStopFile() }
     }
   }
 }

@@ -18,34 +18,18 @@ extension Loop {
     case .failure(let status): return status
     case .success(let loop):
       if loop.hasEnded { return .stopped }
-      guard let index = loop.state.withLock({ $0.index(of: mode) }) else {
+      guard mode != .common, let index = loop.state.withLock({ $0.index(of: mode) }) else {
         return Status.invalidArgument.because(
           "mode is one in which the calling thread's run loop has never had a queue or a timer, or the common modes")
       }
       var mainQueue: Int32 = -1
-      if loop.drainsMainQueue(index) {
+      if MainQueue.isMainThread, MainQueue.isOnDispatch, loop.state.withLock({ $0.modes[index].isCommon }) {
         guard let file = withoutCancellation({ MainQueue.fileToDrain() }) else { return .resource }
         mainQueue = file
       }
-      let epoch = Fork.epoch
-      let isThere = loop.state.withLock { state in
-        guard state.runs.makesRoom() else { return false }
-        state.runs.append(Run(mode: mode))
-        return true
-      }
-      if !isThere { return Memory.refusal }
-      let status = loop.run(
-        in: index, until: Clock.monotonic.now.saturatingAdd(timeout), untilTick: untilTick, mainQueue, epoch
-      ) { MainQueue.drain(mainQueue) }
-      // A callback has forked, and this is the child: the lock may be held by a thread that does not exist here.
-      if epoch != Fork.epoch { return .forked }
-      loop.state.withLock { _ = $0.runs.removeLast() }
-      return status
+      let end = Clock.monotonic.now.saturatingAdd(timeout)
+      return loop.run(Run(mode: index, untilTick: untilTick), until: end, mainQueue) { MainQueue.drain(mainQueue) }
     }
-  }
-
-  private func drainsMainQueue(_ mode: Int) -> Bool {
-    MainQueue.isMainThread && MainQueue.isOnDispatch && state.withLock { $0.modes[mode].isCommon }
   }
 
   /// What a run does next.
@@ -59,75 +43,83 @@ extension Loop {
     case wait(Int32)
   }
 
-  /// A turn for each queue that is due, followed by the main queue and the run's end. There is no array of what is due:
-  /// a tick allocates nothing (promise 19).
-  struct Round {
-    /// 0: begins with the next visit.
-    var number: UInt64 = 0
-    /// Where the search goes on.
-    var cursor = 0
-  }
-
   /// - Parameters:
   ///   - other: a descriptor that is waited for, too; -1 for none.
   ///   - drain: called when that can be read.
-  func run(
-    in mode: Int, until end: Int64, untilTick: Bool, _ other: Int32, _ epoch: UInt32, _ drain: () -> Void
-  ) -> Status {
-    var round = Round()
+  func run(_ run: Run, until end: Int64, _ other: Int32, _ drain: () -> Void) -> Status {
+    let isThere = state.withLock { state in
+      guard state.runs.makesRoom() else { return false }
+      state.runs.append(run)
+      return true
+    }
+    if !isThere { return Memory.refusal }
+    let epoch = Fork.epoch
+    let status = goRound(run, until: end, other, epoch, drain)
+    // A callback has forked, and this is the child: the lock may be held by a thread that does not exist here.
+    if epoch != Fork.epoch { return .forked }
+    state.withLock { _ = $0.runs.removeLast() }
+    return status
+  }
+
+  /// In rounds: a turn for each queue that is due, followed by the main queue and the run's end. There is no array of
+  /// what is due: a tick allocates nothing (promise 19).
+  private func goRound(_ run: Run, until end: Int64, _ other: Int32, _ epoch: UInt32, _ drain: () -> Void) -> Status {
+    // 0: a round begins with the next visit.
+    var round: UInt64 = 0
     while true {
-      switch state.withLock({ next(&$0, in: mode, until: end, &round) }) {
+      switch state.withLock({ next(&$0, in: run.mode, until: end, &round) }) {
       case .stop: return .stopped
       case .visit(let driver, let core):
         let before = core.counters.ticks
         driver.runCalls()
-        if epoch != Fork.epoch { return .forked }
         core.pass()
         if epoch != Fork.epoch { return .forked }
-        let status = state.withLock { state in
-          driver.endPass()
-          if core.counters.ticks != before { state.runs[state.runs.count - 1].hasTicked = true }
-          return afterCallbacks(&state, untilTick: untilTick)
-        }
-        if let status { return status }
+        state.withLock { _ in driver.endPass() }
+        if threadEnds { return .stopped }
+        if run.untilTick, core.counters.ticks != before { return .ok }
         continue
       case .endRound: if other >= 0, Descriptors.wait(-1, other, waits: false) { drain() }
       case .wait(let file): if Descriptors.wait(file, other, waits: true) { drain() }
       }
       if epoch != Fork.epoch { return .forked }
-      let status = state.withLock { state -> Status? in
+      let isOver = state.withLock { state in
         state.isWaiting = false
-        if let status = afterCallbacks(&state, untilTick: untilTick) { return status }
-        return end != .max && Clock.monotonic.now >= end ? .timedOut : nil
+        return end != .max && Clock.monotonic.now >= end
       }
-      if let status { return status }
+      if threadEnds { return .stopped }
+      if isOver { return state.withLock({ takeStop(&$0) }) ? .stopped : .timedOut }
     }
   }
 
-  private func next(_ state: inout State, in mode: Int, until end: Int64, _ round: inout Round) -> Step {
+  /// Whether a callback has ended this thread, which goes on to its end in the caller.
+  private var threadEnds: Bool { ThreadEnd.isCaught && !isOwn }
+
+  /// The next step; with the loop's lock held.
+  private func next(_ state: inout State, in mode: Int, until end: Int64, _ round: inout UInt64) -> Step {
     if takeStop(&state) { return .stop }
-    if let (driver, core) = state.beginPass(in: mode, at: Clock.monotonic.now, &round) { return .visit(driver, core) }
-    if round.number == 0 { return state.wait(mode, until: end) }
-    round.number = 0
-    return .endRound
-  }
-
-  /// Why the innermost run returns now, if it does.
-  private func afterCallbacks(_ state: inout State, untilTick: Bool) -> Status? {
-    // A callback has ended this thread, which goes on to its end in the caller.
-    if ThreadEnd.isCaught, !isOwn { return .stopped }
-    if untilTick, state.runs[state.runs.count - 1].hasTicked { return .ok }
-    return takeStop(&state) ? .stopped : nil
-  }
-
-  // MARK: Wake-ups
-
-  /// A queue on the loop wants a pass now. Any thread.
-  func wake(_ driver: RunLoopDriver) {
-    state.withLock { state in
-      driver.isWoken = true
-      state.wakeThread()
+    let now = Clock.monotonic.now
+    for driver in state.drivers where round == 0 || driver.lastRound != round {
+      guard state.isIn(mode, driver), let core = driver.beginPass(at: now) else { continue }
+      if round == 0 {
+        state.lastRound += 1
+        round = state.lastRound
+      }
+      driver.lastRound = round
+      return .visit(driver, core)
     }
+    if round != 0 {
+      round = 0
+      return .endRound
+    }
+    // Nothing is due: the timer is set for the next deadline, or the run's end.
+    var time = end
+    for driver in state.drivers where state.isIn(mode, driver) { time = min(time, driver.nextPass) }
+    if time != state.fileTime {
+      state.fileTime = time
+      TimerFile.set(state.file, time)
+    }
+    state.isWaiting = true
+    return .wait(state.file)
   }
 
   // MARK: Stopping
@@ -171,7 +163,7 @@ extension Loop {
   /// loop of a thread of the host's.
   package func release() -> Status {
     guard isOwn else { return .ignored }
-    guard retireID() else { return .unknownHandle }
+    guard Loop.table.remove(id) != nil else { return .unknownHandle }
     // Not a stop, which would end the innermost run only.
     state.withLock { state in
       state.isEnding = true
@@ -183,43 +175,6 @@ extension Loop {
 }
 
 extension Loop.State {
-  /// A mode's index; `nil` for a mode that was never used, and for the common modes.
-  func index(of mode: LoopMode) -> Int? { modes.firstIndex { $0.name == mode } }
-
-  /// Begins the pass of a queue that is due and had no turn in the round; `nil` when there is none.
-  fileprivate mutating func beginPass(
-    in mode: Int, at now: Int64, _ round: inout Loop.Round
-  ) -> (RunLoopDriver, QueueCore)? {
-    let count = modes[mode].drivers.count
-    for step in 0..<count {
-      // Drivers may have come and gone since the visit before: so the search goes round the whole list.
-      let index = (round.cursor + step) % count
-      let driver = modes[mode].drivers[index]
-      if round.number != 0, driver.lastRound == round.number { continue }
-      guard let core = driver.beginPass(at: now) else { continue }
-      if round.number == 0 {
-        lastRound += 1
-        round.number = lastRound
-      }
-      driver.lastRound = round.number
-      round.cursor = index + 1
-      return (driver, core)
-    }
-    return nil
-  }
-
-  /// Nothing is due: sets the timer for the next deadline, or the run's end.
-  fileprivate mutating func wait(_ mode: Int, until end: Int64) -> Loop.Step {
-    var next = end
-    for driver in modes[mode].drivers { next = min(next, driver.nextPass) }
-    if next != fileTime {
-      fileTime = next
-      TimerFile.set(file, next)
-    }
-    isWaiting = true
-    return .wait(file)
-  }
-
   /// Ends the wait of the loop's thread, if it waits.
   mutating func wakeThread() {
     guard isWaiting, file >= 0 else { return }

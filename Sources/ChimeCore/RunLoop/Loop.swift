@@ -11,31 +11,33 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   // Unchecked for `id`, which is set once, before anybody else sees the object.
   package private(set) var id: UInt64 = 0
 
-  /// A mode, and the drivers of the queues that tick in it.
+  /// A mode that was named on this loop.
   struct Mode {
     let name: LoopMode
     var isCommon = false
-    var drivers: [RunLoopDriver] = []
   }
 
   /// A call of `run` that has not returned.
   struct Run {
-    let mode: LoopMode
+    /// The mode's index.
+    let mode: Int
+    /// Return after the first pass of a queue that delivered a tick.
+    var untilTick = false
     /// Whether it is that of `chime_main_run`, which `chime_main_stop` ends and nothing else.
     var isOfMainQueue = false
-    var hasTicked = false
   }
 
   struct State {
-    /// Every mode that was ever named on this loop. Modes stay, so that their indices do.
-    var modes = [Mode(name: .default, isCommon: true)]
-    /// The drivers that belong to every common mode, also to later ones.
-    var commonDrivers: [RunLoopDriver] = []
+    /// Every mode that was ever named on this loop. Modes stay, so that their indices do. The first is no mode to run
+    /// in: it stands for the common modes, also later ones.
+    var modes = [Mode(name: .common), Mode(name: .default, isCommon: true)]
+    /// The drivers of all queues on the loop.
+    var drivers: [RunLoopDriver] = []
     /// The queues of the weak timers, by the modes that they tick in.
     var weakTimerQueues: [(modes: LoopModes, queue: UInt64)] = []
     /// Innermost last.
     var runs: [Run] = []
-    /// The number of the newest round of visits; see `Loop.Round`.
+    /// The number of the newest round of visits; see `goRound`.
     var lastRound: UInt64 = 0
     /// `release` was called: every run returns, and the thread ends.
     var isEnding = false
@@ -47,12 +49,13 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     var isWaiting = false
   }
 
+  /// The index that stands for the common modes.
+  static var commonModes: Int { 0 }
+
   /// Held for some instructions and a system call that does not wait; no other lock is taken inside.
   let state: Locked<State>
   /// Where the timer's descriptor is noted for a forked child.
   private let fileEntry: LoopFiles.Entry
-  /// Whether this is the loop of the process's main thread.
-  private let isMain: Bool
   /// Whether the thread is one that Chime made for this loop.
   let isOwn: Bool
   /// The loop's thread, by its `ThreadNumber`; 0 until Chime has been on it (P18b, Sources/README.md).
@@ -62,13 +65,12 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   /// Also made by `release`.
   let stopRequest = StopRequest()
 
-  private static let table = HandleTable<Loop>(.runLoop)
+  static let table = HandleTable<Loop>(.runLoop)
   private static let mainLoop = Locked<Loop?>(nil)
 
-  private init(_ file: Int32, isMain: Bool, isOwn: Bool) {
+  private init(_ file: Int32, isOwn: Bool) {
     state = Locked(State(file: file))
     fileEntry = LoopFiles.note(file)
-    self.isMain = isMain
     self.isOwn = isOwn
   }
 
@@ -90,7 +92,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     Fork.watch()
     return mainLoop.withLock { known in
       if let loop = known { return .success(loop) }
-      let made = make(isMain: true)
+      let made = make()
       if case .success(let loop) = made { known = loop }
       return made
     }
@@ -98,10 +100,10 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 
   package static func find(_ id: UInt64) -> Loop? { table.find(id) }
 
-  static func make(isMain: Bool = false, isOwn: Bool = false) -> Result<Loop, Status> {
+  static func make(isOwn: Bool = false) -> Result<Loop, Status> {
     Fork.watch()
     guard let file = TimerFile.make(.monotonic) else { return .failure(.noTimerFile) }
-    let loop = Loop(file, isMain: isMain, isOwn: isOwn)
+    let loop = Loop(file, isOwn: isOwn)
     switch table.add(loop) {
     case .success(let id):
       loop.id = id
@@ -129,17 +131,14 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     state.loop = self
   }
 
-  /// Takes the id away. True for the one caller that did it.
-  func retireID() -> Bool { Loop.table.remove(id) != nil }
-
   /// The loop's thread ends: the caller is on it, or knows that it has never begun.
   func end() {
     if ended.exchange(true, ordering: .sequentiallyConsistent) { return }
-    _ = retireID()
+    Loop.table.remove(id)
     closeFile()
     // One after the other, which needs no memory: nothing is added any more.
     while let queue = state.withLock({ $0.weakTimerQueues.popLast()?.queue }) { _ = QueueCore.release(queue) }
-    while let driver = state.withLock({ $0.takeDriver() }) { driver.contextHasEnded() }
+    while let driver = state.withLock({ $0.drivers.popLast() }) { driver.contextHasEnded() }
   }
 
   private func closeFile() {
@@ -168,19 +167,18 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 /// The descriptors of all loops, where a forked child finds them without a lock: entries of a list that only grows,
 /// each used again when its loop has ended.
 enum LoopFiles: ProcessState {
-  final class Entry: @unchecked Sendable {
-    // Unchecked for `nextFree`, which is guarded by the lock of `free`.
+  final class Entry: Sendable {
     /// -1: none.
     fileprivate let file = Atomic<Int32>(-1)
     fileprivate let next: Entry?
-    fileprivate var nextFree: Entry?
 
     fileprivate init(next: Entry?) { self.next = next }
   }
 
   /// The address of the newest entry; 0: none. The list keeps its entries for ever (P9c, Sources/README.md).
   private static let newest = Atomic<UInt>(0)
-  private static let free = Locked<Entry?>(nil)
+  /// Held by whoever looks for a free entry, or adds one.
+  private static let noting = Locked(())
 
   // SAFETY: what `newest` points to was retained when it was put there, and is never let go.
   private static func newestEntry() -> Entry? {
@@ -190,14 +188,11 @@ enum LoopFiles: ProcessState {
   }
 
   static func note(_ file: Int32) -> Entry {
-    free.withLock { free in
-      let entry: Entry
-      if let reused = free {
-        entry = reused
-        free = reused.nextFree
-        reused.nextFree = nil
-      } else {
-        entry = Entry(next: newestEntry())
+    noting.withLock { _ in
+      var free = newestEntry()
+      while let entry = free, entry.file.load(ordering: .relaxed) >= 0 { free = entry.next }
+      let entry = free ?? Entry(next: newestEntry())
+      if free == nil {
         unsafe newest.store(UInt(bitPattern: Unmanaged.passRetained(entry).toOpaque()), ordering: .releasing)
       }
       entry.file.store(file, ordering: .releasing)
@@ -206,19 +201,13 @@ enum LoopFiles: ProcessState {
   }
 
   /// Called after the descriptor was closed: a child forked in between leaves alone what is not a timer of Chime's.
-  static func forget(_ entry: Entry) {
-    entry.file.store(-1, ordering: .releasing)
-    free.withLock { free in
-      entry.nextFree = free
-      free = entry
-    }
-  }
+  static func forget(_ entry: Entry) { entry.file.store(-1, ordering: .releasing) }
 
-  static func makeGlobals() { free.withLock { _ in } }
+  static func makeGlobals() { noting.withLock { _ in } }
 
   /// Closes what came with the fork.
   static func reinitialize() {
-    free.reinitialize(nil)
+    noting.reinitialize()
     var entry = newestEntry()
     newest.store(0, ordering: .relaxed)
     while let inherited = entry {

@@ -6,8 +6,8 @@ import Synchronization
 final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   // Unchecked for the variables: guarded by the lock of the loop's state.
   private let loop: Loop
-  /// The names of its modes; that of the common modes may be one of them.
-  let modes: LoopModes
+  /// The indices of its modes; that of the common modes may be one of them.
+  let modes: [Int]
   /// Whether its queue stands for the main queue: see `Loop.makeMainQueue`.
   let isMainQueue: Bool
   /// Gone after `close`.
@@ -17,13 +17,13 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   /// When a pass is to come, on the monotonic clock; `.max` for never.
   private var armed = Int64.max
   /// A pass was requested and has not begun.
-  var isWoken = false
+  private var isWoken = false
   /// The round of the loop in which the queue had its last turn.
   var lastRound: UInt64 = 0
   /// A pass is running; if this is read during it, a handler has run the loop again.
   private var isInside = false
 
-  init(_ core: QueueCore, _ loop: Loop, _ modes: LoopModes, isMainQueue: Bool) {
+  init(_ core: QueueCore, _ loop: Loop, _ modes: [Int], isMainQueue: Bool) {
     self.isMainQueue = isMainQueue
     self.core = core
     self.loop = loop
@@ -47,12 +47,6 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
 
   func endPass() { isInside = false }
 
-  func endForGood() {
-    core = nil
-    isWoken = false
-    armed = .max
-  }
-
   // MARK: QueueDriver
 
   func arm(at time: Int64?) {
@@ -60,9 +54,19 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
     loop.state.withLock { _ in armed = time ?? .max }
   }
 
-  func wake(_ core: QueueCore) { loop.wake(self) }
+  func wake(_ core: QueueCore) {
+    loop.state.withLock { state in
+      isWoken = true
+      state.wakeThread()
+    }
+  }
 
-  func close() { loop.remove(self) }
+  func close() {
+    loop.state.withLock { state in
+      core = nil
+      if let index = state.drivers.lastIndex(where: { $0 === self }) { state.drivers.remove(at: index) }
+    }
+  }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     if !isMainQueue { return .unsupported }
@@ -94,29 +98,19 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
     if isMainQueue {
       text.add(MainQueue.obstacle)
-      return true
-    }
-    if hasEnded {
+    } else if hasEnded {
       text.add("the thread of its run loop has ended")
-      return true
-    }
-    let (current, isIn) = loop.state.withLock { state -> (LoopMode?, Bool) in
-      guard let mode = state.runs.last?.mode, let index = state.index(of: mode) else { return (nil, false) }
-      return (mode, state.modes[index].drivers.contains { $0 === self })
-    }
-    guard let current else {
-      text.add("its run loop does not run")
-      return true
-    }
-    if isIn {
-      text.add("its run loop is busy")
-      return true
-    }
-    text.add("its run loop is in mode ")
-    text.add(current.name)
-    for (i, mode) in modes.all.enumerated() {
-      text.add(i == 0 ? ", and not in " : ", ")
-      text.add(mode.name)
+    } else {
+      loop.state.withLock { state in
+        guard let current = state.runs.last?.mode else { return text.add("its run loop does not run") }
+        if state.isIn(current, self) { return text.add("its run loop is busy") }
+        text.add("its run loop is in mode ")
+        text.add(state.modes[current].name.name)
+        for (i, mode) in modes.enumerated() {
+          text.add(i == 0 ? ", and not in " : ", ")
+          text.add(state.modes[mode].name.name)
+        }
+      }
     }
     return true
   }

@@ -72,8 +72,11 @@ import Testing
       #expect(Int(status.rawValue) == c && status.isFailure == (c < 0))
       if c == CHIME_STOPPED { continue }
       do throws(ChimeError) {
+        let outcomes: [ChimeTimer.Outcome: Status] = [
+          .done: .ok, .ignored: .ignored, .running: .running, .timedOut: .timedOut,
+        ]
         let outcome = try status.outcome()
-        #expect(c >= 0 && outcome.status == status)
+        #expect(c >= 0 && outcomes[outcome] == status)
       } catch {
         #expect(c < 0 && error.status == status)
       }
