@@ -98,13 +98,19 @@ extension Loop {
   private func next(_ state: inout State, in mode: Int, until end: Int64, _ round: inout UInt64) -> Step {
     if takeStop(&state) { return .stop }
     let now = Clock.monotonic.now
-    for driver in state.drivers where round == 0 || driver.lastRound != round {
-      guard state.isIn(mode, driver), let core = driver.beginPass(at: now) else { continue }
+    let count = state.drivers.count
+    for step in 0..<count {
+      // Drivers may have come and gone since the visit before: so the search goes round the whole list.
+      let index = (state.cursor + step) % count
+      let driver = state.drivers[index]
+      guard round == 0 || driver.lastRound != round, state.isIn(mode, driver), let core = driver.beginPass(at: now)
+      else { continue }
       if round == 0 {
         state.lastRound += 1
         round = state.lastRound
       }
       driver.lastRound = round
+      state.cursor = index + 1
       return .visit(driver, core)
     }
     if round != 0 {

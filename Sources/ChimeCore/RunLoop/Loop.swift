@@ -39,6 +39,8 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     var runs: [Run] = []
     /// The number of the newest round of visits; see `goRound`.
     var lastRound: UInt64 = 0
+    /// Where the search for a queue that is due goes on.
+    var cursor = 0
     /// `release` was called: every run returns, and the thread ends.
     var isEnding = false
     /// The timer that the thread waits for; -1 after the loop's end.
