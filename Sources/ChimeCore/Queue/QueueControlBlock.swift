@@ -73,8 +73,6 @@ import Synchronization
 
   let slots: Locked<SlotStore>
   let core = Locked<QueueCore?>(nil)
-  /// Wheel pages that came with the chunks, and how many of the regions the queue's wheel has taken.
-  let wheelPages = Locked<(regions: [WheelPageRegion], taken: Int)>(([], 0))
   /// Room for what passes write down, until the pass takes it; see `PassRoom`. The flag is a hint that is set before
   /// the slots are given out that the room is for.
   let room = Locked<PassRoom?>(nil)
@@ -83,14 +81,14 @@ import Synchronization
   /// lock of `QueueControlBlocks`.
   var free: (next: UInt32, version: UInt32) = (0, 0)
 
-  init(index: UInt32) {
+  init(index: UInt32, _ pages: WheelPageRegion) {
     unsafe self.index = index
     unsafe cacheOffset = ThreadState.cacheOffset(ofControlBlock: index)
-    unsafe slots = Locked(SlotStore())
+    unsafe slots = Locked(SlotStore(firstRegion: pages))
   }
 }
 
-/// The free slots of a control block, behind its lock.
+/// The chunks of a control block, its free slots, and its wheel pages, behind its lock.
 struct SlotStore {
   /// index + 1 of the first and the last free slot; they are chained through their record's context. First in, first
   /// out, as in the threads' caches.
@@ -99,18 +97,21 @@ struct SlotStore {
   var freeCount = 0
   /// Slots that were never given out.
   var fresh: Range<UInt32> = 0..<0
-  /// First index and count of each group of chunks.
-  var chunks: [(first: Int, count: Int)] = []
-  var chunkTotal = 0
+  /// The chunks, by their numbers.
+  var chunks: [Int] = []
   /// How many of these have slots that have all used up their versions.
   var usedUpChunks = 0
+  /// The wheel pages that the control block has without chunks.
+  let firstRegion: WheelPageRegion
+  /// How many regions of wheel pages the queue's wheel has taken: this one, then those of the chunks, in their order.
+  var regionsTaken = 0
+
   /// Creates Swift's metadata for the list now: a fork during a thread's first timer would leave the runtime's lock
   /// taken in the child.
   @inline(never) @_optimize(none)
   static func prime() {
-    var store = SlotStore()
-    store.chunks.append((0, 1))
-    store.chunks.reserveCapacity(8)
+    var chunks = [0]
+    chunks.reserveCapacity(8)
   }
 
   /// For a queue with a limit: how many timers may exist at once, and how many do.

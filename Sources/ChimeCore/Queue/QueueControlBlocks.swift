@@ -106,9 +106,8 @@ enum QueueControlBlocks: ProcessState {
         return .failure(status)
       }
       let typed = unsafe memory.bindMemory(to: QueueControlBlockStorage.self, capacity: 1)
-      unsafe typed.initialize(to: QueueControlBlockStorage(index: UInt32(index)))
+      unsafe typed.initialize(to: QueueControlBlockStorage(index: UInt32(index), pages))
       unsafe typed.pointee.isLimited.store(limited, ordering: .relaxed)
-      unsafe typed.pointee.wheelPages.withLock { $0.regions.append(pages) }
       unsafe entry.pointee.store(memory, ordering: .releasing)
       state.made += 1
       return unsafe .success((QueueControlBlock(memory), Handle.id(.queue, index: UInt32(index), version: 1)))

@@ -434,15 +434,3 @@ struct Wheel: ~Copyable {
     }
   }
 }
-
-extension QueueControlBlock {
-  func takeWheelPages() -> WheelPageRegion? {
-    unsafe storage.pointee.wheelPages.withLock { pages in
-      if pages.taken == pages.regions.count { return nil }
-      pages.taken += 1
-      return pages.regions[pages.taken - 1]
-    }
-  }
-
-  func giveBackWheelPages() { unsafe storage.pointee.wheelPages.withLock { $0.taken = 0 } }
-}
