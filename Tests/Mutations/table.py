@@ -306,7 +306,7 @@ mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without 
          (CLOSING, "    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status", "    if BROKEN { return .ok }\n    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status"),
          C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_leave_hook"))
 mutation("close-while-busy", "16", "closeIfPossible", "does not look whether something still runs",
-         (CLOSING, "    guard isIdle, !isLimited", "    guard BROKEN || isIdle, !isLimited"),
+         (CLOSING, "    guard isIdle, !control.isLimited", "    guard BROKEN || isIdle, !control.isLimited"),
          C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_destructor"), I("two shutdowns"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
          ("Slot/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),

@@ -44,7 +44,7 @@ struct Batch {
       let word = slot.wordInOrder
       guard word.isLive, !word.hasWriter, !word.hasPendingCallback else { return }
       _ = slot.clear(TimerWord.enqueuedBit)
-      pendingCallbacks.removeLast()
+      _ = pendingCallbacks.popLast()
     }
   }
 

@@ -77,8 +77,6 @@ import Synchronization
     return unsafe base.unsafelyUnwrapped[count]
   }
 
-  mutating func removeLast() { count -= 1 }
-
   /// Gives the pages of a batch that was a large one back to the system.
   mutating func removeAll() {
     discard(count)
@@ -122,11 +120,6 @@ extension QueueCore {
     handOver?.move(to: room.deliveries)
     batch.move(to: room)
   }
-
-  /// Leaves it to the queue that comes next in the control block. Called by the last pass.
-  func leaveRoom() {
-    if let room = batch.leaveRoom() { control.leaveRoom(room) }
-  }
 }
 
 extension QueueControlBlock {
@@ -149,8 +142,8 @@ extension QueueControlBlock {
     }
   }
 
-  /// Keeps the larger of two.
-  fileprivate func leaveRoom(_ room: PassRoom) {
+  /// Leaves room to the pass, or to the queue that comes next. The larger of two is kept.
+  func leaveRoom(_ room: PassRoom) {
     let other = unsafe storage.pointee.room.withLock { kept -> PassRoom? in
       let other = kept
       if let other, other.slots > room.slots { return room }

@@ -11,7 +11,7 @@ extension QueueControlBlock {
   }
 
   /// Whether timers are counted. This never changes, because caches bypass the count.
-  private var isLimited: Bool { unsafe storage.pointee.isLimited.load(ordering: .relaxed) }
+  var isLimited: Bool { unsafe storage.pointee.isLimited.load(ordering: .relaxed) }
 
   /// Takes back a slot whose word is free already. The slot's next timer has the next version.
   /// - Parameter thread: the calling thread's state, if there is memory for one.

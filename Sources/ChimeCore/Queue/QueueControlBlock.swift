@@ -49,27 +49,19 @@ import Synchronization
   let pins = Atomic<Int32>(0)
   /// Of a host-driven queue.
   let stopRequest = StopRequest()
-  private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
+  private var padding0 = (three, three)
 
   /// When the queue will look at its wheel next; `Int64.max` for never, `QueueControlBlock.awake` while a pass is
   /// running or sure to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then
   /// reads this; all sequentially consistent, so one of the two sees the other and no wake-up is lost (P1,
   /// Sources/README.md).
   let nextWakeUp = Atomic<Int64>(.max)
-  private var padding1:
-    (
-      UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
-      UInt64, UInt64, UInt64
-    ) = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+  private var padding1 = (three, three, three, three, three)
 
   /// Slots whose word has changed and that the pass must look at: index + 1 of the latest, 0 when empty (P1b,
   /// Sources/README.md).
   let inbox = Atomic<UInt32>(0)
-  private var padding2:
-    (
-      UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
-      UInt64, UInt64, UInt64
-    ) = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+  private var padding2 = (three, three, three, three, three)
 
   let slots: Locked<SlotStore>
   let core = Locked<QueueCore?>(nil)
@@ -80,6 +72,9 @@ import Synchronization
   /// While no queue lives here: the index of the next such control block, and the version of its next id. Behind the
   /// lock of `QueueControlBlocks`.
   var free: (next: UInt32, version: UInt32) = (0, 0)
+
+  /// 24 bytes of padding.
+  private static var three: (UInt64, UInt64, UInt64) { (0, 0, 0) }
 
   init(index: UInt32, _ pages: WheelPageRegion) {
     unsafe self.index = index
@@ -274,12 +269,9 @@ struct SlotStore {
   var core: QueueCore? {
     get { unsafe storage.pointee.core.withLock { $0 } }
     nonmutating set {
-      let old = unsafe storage.pointee.core.withLock { core in
-        let old = core
-        core = newValue
-        return old
-      }
-      _ = old  // released here, outside the lock
+      var core = newValue
+      unsafe storage.pointee.core.withLock { swap(&$0, &core) }
+      _ = core  // the old one, released here, outside the lock
     }
   }
 }

@@ -115,11 +115,11 @@ enum QueueControlBlocks: ProcessState {
   }
 
   /// Takes back the control block of a queue that has ended; its slots are all free.
-  static func release(_ control: QueueControlBlock, limited: Bool, id: UInt64) {
+  static func release(_ control: QueueControlBlock, id: UInt64) {
     Memory.queueHasEnded()
     let version = (Handle(id, kind: .queue)?.version ?? 0) &+ 1
     guard version < Handle.versionMask else { return }
-    let shelf = shelf(isLimited: limited, isLarge: control.chunkCount > smallChunks)
+    let shelf = shelf(isLimited: control.isLimited, isLarge: control.chunkCount > smallChunks)
     state.withLock { state in
       control.free = (state.free[shelf], version)
       state.free[shelf] = control.index

@@ -101,16 +101,16 @@ extension QueueCore {
       let word = slot.word
       if !word.isFree || word.isEnqueued || word.hasWriter { isIdle = false }
     }
-    guard isIdle, !isLimited || control.liveCount == 0 else { return }
+    guard isIdle, !control.isLimited || control.liveCount == 0 else { return }
     isClosed = true
     wheel.close()
-    leaveRoom()
+    if let room = batch.leaveRoom() { control.leaveRoom(room) }
     driver.close()
     handOver?.close()
     if control.isWall { WallClock.remove(id) }
     control.core = nil
     control.waitForPins()
-    QueueControlBlocks.release(control, limited: isLimited, id: id)
+    QueueControlBlocks.release(control, id: id)
   }
 
   /// Tells waiting threads that the queue has ended, once nothing of it runs any more, the host's hooks included.

@@ -142,15 +142,6 @@ extension QueueCore {
     Trace.note(.returned, timer)
   }
 
-  /// Ends a tick: what it held is released, and the timer is no longer busy.
-  func end(_ tick: StartedTick, _ frame: CurrentFrame) {
-    // Still busy: a thread that waits for the timer's end waits for the destructor, too.
-    tick.target?.letGo()
-    if isAbandoned { return }
-    frame.slot = nil
-    end(tick.slot, delay: tick.delay, frame)
-  }
-
   /// Places a timer that is not due yet.
   private func sendOn(_ slot: TimerSlot, _ word: TimerWord) {
     if handOver == nil {
@@ -243,9 +234,15 @@ extension QueueCore {
     return ((min(onGrid, all), all), isLast)
   }
 
-  /// After the callback's return: the timer is no longer busy, and goes where it belongs.
-  private func end(_ slot: TimerSlot, delay: (generation: UInt64, provisional: Int64)?, _ frame: CurrentFrame) {
-    if let delay { countFromEnd(slot, delay.generation, delay.provisional) }
+  /// Ends a tick, after the callback's return: what it held is released; the timer is no longer busy, and goes where it
+  /// belongs.
+  func end(_ tick: StartedTick, _ frame: CurrentFrame) {
+    // Still busy: a thread that waits for the timer's end waits for the destructor, too.
+    tick.target?.letGo()
+    if isAbandoned { return }
+    frame.slot = nil
+    let slot = tick.slot
+    if let delay = tick.delay { countFromEnd(slot, delay.generation, delay.provisional) }
     let end = slot.endCallback()
     if end.isWaited { WaitRegistry.timerEnded(slot.index) }
     if end.releasesItself { Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }

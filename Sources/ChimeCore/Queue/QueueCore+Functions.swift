@@ -44,7 +44,7 @@ extension QueueCore {
     if closing.hasBegun {
       item.drop()
     } else {
-      withHooks { ThreadState.inside(control) { _ in item.run() } }
+      asHost { ThreadState.inside(control) { _ in item.run() } }
     }
     if isAbandoned { return }
     if closing.letGo() { control.wake() }

@@ -86,7 +86,6 @@ extension QueueCore {
 
   /// Whether the calling thread has taken records that it has not ended by taking again.
   var hasOutstandingRecordsHere: Bool {
-    guard givesRecords, let driver = driver as? HostDriver else { return false }
-    return driver.isLastThread
+    givesRecords && (driver as? HostDriver)?.isLastThread == true
   }
 }
