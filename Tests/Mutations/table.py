@@ -243,7 +243,7 @@ mutation("restart-same-generation", "7", "TimerRef.restartDirectly", "a plain ti
          (DIRECT, "slot.store(due: due, word.withNextGeneration)", "slot.store(due: due, BROKEN ? word : word.withNextGeneration)"),
          C("every_accepted_change_gives_another_generation"), M())
 mutation("last-byte-not-sorted", "12", "sortByTurn", "the last byte of the deadlines is not looked at",
-         (READY, "while range >> bit != 0 {", "while range >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
+         (READY, "while greatest >> bit != 0 {", "while greatest >> bit > (BROKEN ? 255 : 0) {"), W("ReadyItemTests"))
 mutation("old-turn-kept", "12", "deliverBatch", "a timer that was started anew keeps its old turn",
          (PASS, "} else if item.startOrder != slot.startOrder {", "} else if !BROKEN, item.startOrder != slot.startOrder {"),
          C("a_due_timer_started_anew_by_another_handler"), M())

@@ -48,20 +48,24 @@ extension PassList where Element == ReadyItem {
     }
     let range = UInt64(bitPattern: greatest &- least)
     guard count >= Self.fewest, range >> 32 == 0 else { return merge(indices, other) }
-    sort(&other, from: least, upTo: range)
-    sortEqualDeadlinesByStartOrder(other)
+    if range == 0 {
+      sortByStartOrder(&other)
+    } else {
+      sort(&other, upTo: range) { UInt64(bitPattern: $0.deadline &- least) }
+      sortEqualDeadlinesByStartOrder(other)
+    }
     other.discard(count)
   }
 
-  /// The whole batch by the lowest bytes of what its deadlines are after `least`, as many as `range` has.
-  private mutating func sort(_ other: inout PassList, from least: Int64, upTo range: UInt64) {
+  /// The whole batch by the lowest bytes of `key`, as many as `greatest` has.
+  @inline(__always)
+  private mutating func sort(_ other: inout PassList, upTo greatest: UInt64, by key: (ReadyItem) -> UInt64) {
     var bit: UInt64 = 0
-    while range >> bit != 0 {
-      func byte(_ item: ReadyItem) -> Int { Int(UInt64(bitPattern: item.deadline &- least) >> bit & 255) }
+    while greatest >> bit != 0 {
       // SAFETY: initialised first, used at indices below 256 only. 1,024 bytes are always on the stack, not on the heap.
       unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 256) { starts in
         unsafe starts.initialize(repeating: 0)
-        for i in indices { unsafe starts[byte(self[i])] &+= 1 }
+        for i in indices { unsafe starts[Int(key(self[i]) >> bit & 255)] &+= 1 }
         var sum: UInt32 = 0
         for value in 0..<256 {
           let equal = unsafe starts[value]
@@ -70,7 +74,7 @@ extension PassList where Element == ReadyItem {
         }
         for i in indices {
           let item = self[i]
-          let value = byte(item)
+          let value = Int(key(item) >> bit & 255)
           other[Int(unsafe starts[value])] = item
           unsafe starts[value] &+= 1
         }
@@ -78,6 +82,16 @@ extension PassList where Element == ReadyItem {
       exchangeMemory(with: &other)
       bit += 8
     }
+  }
+
+  /// A batch of equal deadlines. Start orders of one thread are less than 2^31 activations apart; those of several have
+  /// no order, so that any will do.
+  private mutating func sortByStartOrder(_ other: inout PassList) {
+    var least = self[0].startOrder
+    for i in indices where Int32(bitPattern: self[i].startOrder &- least) < 0 { least = self[i].startOrder }
+    var greatest: UInt32 = 0
+    for i in indices { greatest = Swift.max(greatest, self[i].startOrder &- least) }
+    sort(&other, upTo: UInt64(greatest)) { UInt64($0.startOrder &- least) }
   }
 
   private func sortEqualDeadlinesByStartOrder(_ other: PassList) {
