@@ -32,6 +32,7 @@ import Synchronization
   var due: PassList<UInt32> { list(1) }
   var others: PassList<UInt32> { list(2) }
   var retired: PassList<UInt32> { list(3) }
+  /// What a concurrent queue has handed over, or a queue that gives records has outstanding.
   var deliveries: PassList<UInt32> { list(4) }
 
   private func list(_ number: Int) -> PassList<UInt32> {
@@ -117,7 +118,7 @@ extension QueueCore {
   @inline(never)
   func takeRoom() {
     guard let room = control.takeRoom() else { return }
-    handOver?.move(to: room.deliveries)
+    if let handOver { handOver.move(to: room.deliveries) } else { records.outstanding.move(to: room.deliveries) }
     batch.move(to: room)
   }
 }

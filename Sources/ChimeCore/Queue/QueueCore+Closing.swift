@@ -104,6 +104,7 @@ extension QueueCore {
     guard isIdle, !control.isLimited || control.liveCount == 0 else { return }
     isClosed = true
     wheel.close()
+    records = Records()
     if let room = batch.leaveRoom() { control.leaveRoom(room) }
     driver.close()
     handOver?.close()

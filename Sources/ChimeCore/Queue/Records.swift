@@ -3,8 +3,9 @@
 struct Records {
   /// Where they go, inside `takeTicks`; nil outside.
   private var buffer: RecordBuffer?
-  /// Ticks that were taken and have not ended.
-  private(set) var outstanding = ContiguousArray<StartedTick>()
+  /// Slots whose ticks were taken and have not ended: twice the index, and 1 more where the tick holds its target. In the
+  /// `PassRoom`, since a tick needs no memory (promise 19).
+  var outstanding = PassList<UInt32>()
   /// Some of them have to be ended soon, by another `takeTicks`.
   var endIsWanted = false
 
@@ -31,12 +32,10 @@ struct Records {
 
   /// Keeps a tick that was written down until it ends.
   mutating func keep(_ tick: StartedTick) {
-    outstanding.append(tick)
+    outstanding.append(tick.slot.index << 1 | (tick.target == nil ? 0 : 1))
     // Its end may have consequences: a target or a timer that is released.
     if tick.slot.hasSideRecord || tick.slot.flags.contains(.selfRelease) { endIsWanted = true }
   }
-
-  mutating func forget(_ count: Int) { outstanding.removeFirst(count) }
 }
 
 extension QueueCore {
@@ -62,10 +61,13 @@ extension QueueCore {
   /// Ends the ticks that were taken as records.
   func endOutstandingRecords(_ frame: CurrentFrame) {
     records.endIsWanted = false
-    // One after the other: what an end calls may end other records.
-    let count = records.outstanding.count
-    for i in 0..<count { end(records.outstanding[i], frame) }
-    records.forget(count)
+    for i in records.outstanding.indices {
+      let slot = Slab.slot(records.outstanding[i] >> 1)
+      let target = records.outstanding[i] & 1 == 0 ? nil : slot.sideRecord?.target
+      end(StartedTick(slot: slot, target: target, delay: nil), frame)
+      if isAbandoned { return }
+    }
+    records.outstanding.removeAll()
   }
 
   /// Writes down a released timer's last callbacks as records, then frees its slot; false if there is no room.
