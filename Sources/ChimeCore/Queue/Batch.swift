@@ -15,15 +15,14 @@ struct Batch {
   private var others = PassList<UInt32>()
   /// The first of `ready` that had no turn.
   private var next = 0
-  /// The last slice ended before its batch. Nothing new is collected until the batch is delivered.
-  private(set) var isOpen = false
   /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
   var retired = PassList<UInt32>()
   private var room: PassRoom?
 
   /// How many turns the batch has that was collected last.
   var count: Int { ready.count }
-  var hasTurns: Bool { next < ready.count }
+  /// Turns are left: the last slice ended before its batch. Nothing new is collected until the batch is delivered.
+  var isOpen: Bool { next < ready.count }
   /// Whether something waits that no wake-up of the wheel's brings.
   var wantsSlice: Bool { isOpen || !pendingCallbacks.isEmpty || !retired.isEmpty }
 
@@ -85,17 +84,14 @@ struct Batch {
   /// The next turn, in order.
   @inline(__always)
   mutating func takeTurn() -> ReadyItem? {
-    guard hasTurns else { return nil }
-    if next & 15 == 0 { fetch(next..<min(next + 16, ready.count)) }
+    guard isOpen else { return nil }
+    if next & 15 == 0 {
+      // Reads the records of the next turns, so that their cache misses overlap. Otherwise the locked operations of the
+      // ticks before would separate them.
+      for i in next..<min(next + 16, ready.count) { _ = Slab.slot(ready[i].slot).startOrder }
+    }
     next += 1
     return ready[next - 1]
-  }
-
-  /// Reads the records of the next turns, so that their cache misses overlap. Otherwise the locked operations of the
-  /// ticks before would separate them.
-  @inline(__always)
-  private func fetch(_ turns: Range<Int>) {
-    for i in turns { _ = Slab.slot(ready[i].slot).startOrder }
   }
 
   /// On a concurrent queue: keeps a slot whose turn it is, for `takeHandedOver`.
@@ -110,11 +106,9 @@ struct Batch {
 
   /// The slice ends. A batch that is left open goes on with the next one.
   mutating func endSlice() {
-    isOpen = hasTurns
-    if !isOpen {
-      ready.removeAll()
-      next = 0
-    }
+    if isOpen { return }
+    ready.removeAll()
+    next = 0
   }
 
   /// The queue closes: no turn comes any more.

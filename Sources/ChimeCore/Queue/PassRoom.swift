@@ -104,15 +104,6 @@ import Synchronization
   }
 }
 
-/// Where the wheel puts the slots that are due.
-protocol SlotSink {
-  mutating func append(_ slot: UInt32)
-  var isEmpty: Bool { get }
-}
-
-extension PassList: SlotSink where Element == UInt32 {}
-extension ContiguousArray: SlotSink where Element == UInt32 {}
-
 extension QueueCore {
   /// Takes the room that was made for more slots. The caller holds the pass lock.
   @inline(never)

@@ -10,9 +10,6 @@ extension QueueControlBlock {
     return takeSlotSlowly(thread)
   }
 
-  /// Whether timers are counted. This never changes, because caches bypass the count.
-  var isLimited: Bool { unsafe storage.pointee.isLimited.load(ordering: .relaxed) }
-
   /// Takes back a slot whose word is free already. The slot's next timer has the next version.
   /// - Parameter thread: the calling thread's state, if there is memory for one.
   @inline(__always)
@@ -56,7 +53,10 @@ extension QueueControlBlock {
     let cache = isLimited || usedUp ? nil : thread?.claimCache(for: self)
     unsafe storage.pointee.slots.withLock { store in
       store.live &-= 1
-      if usedUp { return noteUsedUp(slot.index, &store) }
+      if usedUp {
+        if Slab.noteUsedUp(slotOf: Int(slot.index >> 8)) { store.usedUpChunks += 1 }
+        return
+      }
       put(slot.index, &store)
       if let cache {
         while cache.count > ThreadCache.halved, let index = cache.takeOldest() { put(index, &store) }
@@ -92,25 +92,19 @@ extension QueueControlBlock {
   }
 
   private func take(_ store: inout SlotStore) -> UInt32? {
-    guard let index = takeFree(&store) else { return nil }
-    unsafe Slab.slotsOut(of: Int(index >> 8)).pointee += 1
-    return index
-  }
-
-  private func takeFree(_ store: inout SlotStore) -> UInt32? {
+    let index: UInt32
     // Unused slots come first while too few others would come before a slot is used again.
     if store.firstFree != 0, store.freeCount > ThreadCache.kept || store.fresh.isEmpty {
       store.freeCount -= 1
-      let index = store.firstFree &- 1
+      index = store.firstFree &- 1
       store.firstFree = unsafe UInt32(UInt(bitPattern: Slab.slot(index).context.pointer))
-      return index
-    }
-    if store.fresh.isEmpty {
+    } else {
       // The lists of what there is are objects of the language's.
-      guard Memory.promises({ renumber(&store) || grow(&store) }) else { return nil }
+      guard !store.fresh.isEmpty || Memory.promises({ renumber(&store) || grow(&store) }) else { return nil }
+      index = store.fresh.lowerBound
+      store.fresh = index + 1..<store.fresh.upperBound
     }
-    let index = store.fresh.lowerBound
-    store.fresh = index + 1..<store.fresh.upperBound
+    unsafe Slab.slotsOut(of: Int(index >> 8)).pointee += 1
     return index
   }
 
@@ -123,11 +117,6 @@ extension QueueControlBlock {
     // Slot 0 is never given out: an id that a careless binding has cut to 32 bits must not be 0, which means none.
     store.fresh = UInt32(max(first * Slab.slotsPerChunk, 1))..<UInt32((first + count) * Slab.slotsPerChunk)
     return true
-  }
-
-  /// Counts a slot whose versions are used up.
-  private func noteUsedUp(_ index: UInt32, _ store: inout SlotStore) {
-    if Slab.noteUsedUp(slotOf: Int(index >> 8)) { store.usedUpChunks += 1 }
   }
 
   /// Gives a chunk whose slots have all used up their versions a new number, and with it new versions, so that the slab

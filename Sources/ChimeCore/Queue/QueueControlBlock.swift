@@ -38,7 +38,8 @@ import Synchronization
   /// Whether passes run only inside calls of the host: virtual and host-driven queues.
   let runsInCalls = Atomic<Bool>(false)
   let honoursLeeway = Atomic<Bool>(false)
-  let isLimited = Atomic<Bool>(false)
+  /// Whether timers are counted. This never changes, because caches bypass the count.
+  let isLimited: Bool
   let index: UInt32
   /// Where a thread's state has the cache for this control block's slots (see `ThreadState.cache`).
   let cacheOffset: UInt32
@@ -76,8 +77,9 @@ import Synchronization
   /// 24 bytes of padding.
   private static var three: (UInt64, UInt64, UInt64) { (0, 0, 0) }
 
-  init(index: UInt32, _ pages: WheelPageRegion) {
+  init(index: UInt32, isLimited: Bool, _ pages: WheelPageRegion) {
     unsafe self.index = index
+    unsafe self.isLimited = isLimited
     unsafe cacheOffset = ThreadState.cacheOffset(ofControlBlock: index)
     unsafe slots = Locked(SlotStore(firstRegion: pages))
   }
@@ -140,6 +142,7 @@ struct SlotStore {
   @inline(__always) var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }
   @inline(__always) var isPlain: Bool { unsafe storage.pointee.isPlain.load(ordering: .relaxed) }
   @inline(__always) var givesRecords: Bool { unsafe storage.pointee.givesRecords.load(ordering: .relaxed) }
+  var isLimited: Bool { unsafe storage.pointee.isLimited }
   var runsInCalls: Bool { unsafe storage.pointee.runsInCalls.load(ordering: .relaxed) }
   @inline(__always) var honoursLeeway: Bool { unsafe storage.pointee.honoursLeeway.load(ordering: .relaxed) }
 
@@ -194,10 +197,7 @@ struct SlotStore {
   @inline(never)
   func deadline(after delay: Int64) -> Int64 { now.saturatingAdd(delay) }
 
-  var virtualNow: Int64 {
-    get { unsafe storage.pointee.virtualNow.load(ordering: .acquiring) }
-    nonmutating set { unsafe storage.pointee.virtualNow.store(newValue, ordering: .releasing) }
-  }
+  var virtualNow: Int64 { unsafe storage.pointee.virtualNow.load(ordering: .acquiring) }
 
   /// Moves virtual time forward to a point, if that is later.
   func moveVirtualNow(to time: Int64) {

@@ -141,7 +141,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.isPlain.store(!isWall && !options.givesRecords, ordering: .relaxed)
     unsafe storage.pointee.honoursLeeway.store(!isVirtual || options.honoursLeeway, ordering: .relaxed)
     unsafe storage.pointee.stopRequest.reset()
-    virtualNow = options.start
+    unsafe storage.pointee.virtualNow.store(options.start, ordering: .releasing)
     if options.timerLimit > 0 {
       unsafe storage.pointee.slots.withLock { slots in
         // No slots are given out, except to creators that are late by a whole queue's lifetime and give them back.

@@ -118,16 +118,13 @@ extension QueueCore {
       function: delivery.function,
       named: delivery.kind == .due || delivery.kind == .fired ? slot.sideRecord?.named : nil)
     slot.endWriting(word)  // Busy stays: `over` keeps it.
-    count(delivery, late: now.saturatingSubtract(delivery.scheduled))
-    if word.state == .finished, delivery.kind == .due { Trace.note(.finished, timer) }
-    return claim
-  }
-
-  @inline(__always)
-  private func count(_ delivery: Delivery, late: Int64) {
-    if delivery.kind == .due || delivery.kind == .fired { counters.count(late: late, isAlone: handOver == nil) }
+    if delivery.kind == .due || delivery.kind == .fired {
+      counters.count(late: now.saturatingSubtract(delivery.scheduled), isAlone: handOver == nil)
+    }
     if delivery.missed > 0 { counters.count(missed: delivery.missed) }
     if handOver == nil { delivered += 1 }
+    if word.state == .finished, delivery.kind == .due { Trace.note(.finished, timer) }
+    return claim
   }
 
   /// Calls the handler, and those that were added by name.

@@ -79,7 +79,7 @@ extension QueueCore {
     followWallClock()
     takeInbox()
     batch.dropOutdated()
-    var next = hasWorkNow || batch.hasTurns ? control.now : wheel.earliest() ?? .max
+    var next = hasWorkNow ? control.now : wheel.earliest() ?? .max
     if isInside {
       // Timers whose callbacks this thread is inside are not in the wheel.
       for frame in ThreadState.frames where frame.control == control {

@@ -224,7 +224,7 @@ struct Wheel: ~Copyable {
 
   /// Moves to `now` and takes out every slot that was placed at or before it, in no order. When it returns, their
   /// timers may be looked at.
-  mutating func advance(to now: Int64, into due: inout some SlotSink) {
+  mutating func advance(to now: Int64, into due: inout PassList<UInt32>) {
     let target = max(Wheel.base(at: now, shift: shift), base)
     while let bucket = firstBucket() {
       let start = start(of: bucket)
