@@ -10,9 +10,9 @@ struct Batch {
   /// Scratch memory for sorting `ready`.
   private var sorting = PassList<ReadyItem>()
   /// Scratch memory: slots that the wheel gave out; and of those, the ones that are not due yet or, later, that a
-  /// concurrent queue hands over.
+  /// concurrent queue hands over at the end of the slice.
   private var due = PassList<UInt32>()
-  private var others = PassList<UInt32>()
+  var others = PassList<UInt32>()
   /// The first of `ready` that had no turn.
   private var next = 0
   /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
@@ -92,16 +92,6 @@ struct Batch {
     }
     next += 1
     return ready[next - 1]
-  }
-
-  /// On a concurrent queue: keeps a slot whose turn it is, for `takeHandedOver`.
-  mutating func handOver(_ slot: UInt32) { others.append(slot) }
-
-  /// Gives all of them at once.
-  mutating func takeHandedOver(_ body: (PassList<UInt32>) -> Void) {
-    if others.isEmpty { return }
-    body(others)
-    others.removeAll()
   }
 
   /// The slice ends. A batch that is left open goes on with the next one.

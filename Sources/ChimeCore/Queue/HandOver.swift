@@ -61,12 +61,9 @@ final class HandOver: @unchecked Sendable {
 
   /// The queue has ended, and nothing is handed over any more.
   func close() {
-    let ended = state.withLock { state in
-      let ended = (state.core, state.runners)
-      (state.core, state.runners, state.slots) = (nil, [], PassList())
-      return ended
-    }
-    for runner in ended.1 { runner.close() }
+    var ended = State()
+    state.withLock { swap(&$0, &ended) }
+    for runner in ended.runners { runner.close() }
   }
 
   /// Has a larger place for slots. Called by the pass.
@@ -162,8 +159,7 @@ final class HandOver: @unchecked Sendable {
         core.runHandedOver(function)
         turns += 1
       case .deliveries:
-        let count = core.deliverHandedOver(atMost: HandOver.turnsAtOnce - turns) { batch.next().map { Slab.slot($0) } }
-        turns = count < 0 ? HandOver.turnsAtOnce : turns + count
+        turns += core.deliverHandedOver(atMost: HandOver.turnsAtOnce - turns) { batch.next().map { Slab.slot($0) } }
       }
       if core.isAbandoned { return }
     }

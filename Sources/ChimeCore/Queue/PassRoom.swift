@@ -136,13 +136,12 @@ extension QueueControlBlock {
 
   /// Leaves room to the pass, or to the queue that comes next. The larger of two is kept.
   func leaveRoom(_ room: PassRoom) {
-    let other = unsafe storage.pointee.room.withLock { kept -> PassRoom? in
-      let other = kept
-      if let other, other.slots > room.slots { return room }
-      kept = room
+    var smaller: PassRoom? = room
+    unsafe storage.pointee.room.withLock { kept in
+      if let kept, kept.slots > room.slots { return }
+      swap(&kept, &smaller)
       unsafe storage.pointee.hasRoom.store(true, ordering: .relaxed)
-      return other
     }
-    other?.unmap()
+    smaller?.unmap()
   }
 }

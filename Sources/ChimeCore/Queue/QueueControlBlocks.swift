@@ -9,10 +9,16 @@ enum QueueControlBlocks: ProcessState {
   private struct State {
     /// The next index. The first is 1: no id has a low half of 0.
     var made = 1
-    /// The index of the first control block that no queue lives in, 0 for none; each notes the next. A control block
-    /// serves only queues without a timer limit, or only queues with one, because thread caches bypass the count.
-    var free = SIMD2<UInt32>()
+    /// The index of the first control block on each shelf that no queue lives in, 0 for none; each notes the next.
+    var free = SIMD4<UInt32>()
   }
+
+  /// Free control blocks. A control block serves only queues with a timer limit, or only queues without, because thread
+  /// caches bypass the count. A large one is used only if no small one is left, because ending a queue looks at all
+  /// chunks.
+  private static func shelf(isLimited: Bool, isLarge: Bool) -> Int { (isLimited ? 2 : 0) + (isLarge ? 1 : 0) }
+
+  private static var smallChunks: Int { 4 }
 
   private static let state = Locked(State())
   static func makeGlobals() { state.withLock { _ in } }
@@ -77,11 +83,14 @@ enum QueueControlBlocks: ProcessState {
     state.withLock { state in
       guard prepare() else { return .failure(Memory.refusal) }
       guard ThreadState.prepare() else { return .failure(.noThreadKey) }
-      let unused = state.free[limited ? 1 : 0]
-      if unused != 0, let memory = unsafe entry(Int(unused))?.pointee.load(ordering: .acquiring) {
-        let control = unsafe QueueControlBlock(memory)
-        state.free[limited ? 1 : 0] = control.free.next
-        return .success((control, Handle.id(.queue, index: unused, version: control.free.version)))
+      for isLarge in [false, true] {
+        let shelf = shelf(isLimited: limited, isLarge: isLarge)
+        let index = state.free[shelf]
+        if index != 0, let memory = unsafe entry(Int(index))?.pointee.load(ordering: .acquiring) {
+          let control = unsafe QueueControlBlock(memory)
+          state.free[shelf] = control.free.next
+          return .success((control, Handle.id(.queue, index: index, version: control.free.version)))
+        }
       }
       let index = state.made
       guard let entry = unsafe entry(index) else {
@@ -109,10 +118,10 @@ enum QueueControlBlocks: ProcessState {
     Memory.queueHasEnded()
     let version = (Handle(id, kind: .queue)?.version ?? 0) &+ 1
     guard version < Handle.versionMask else { return }
-    let kind = control.isLimited ? 1 : 0
+    let shelf = shelf(isLimited: control.isLimited, isLarge: control.chunkCount > smallChunks)
     state.withLock { state in
-      control.free = (state.free[kind], version)
-      state.free[kind] = control.index
+      control.free = (state.free[shelf], version)
+      state.free[shelf] = control.index
     }
   }
 

@@ -24,14 +24,28 @@ extension QueueCore {
     return .success((core, driver))
   }
 
-  /// Runs what is due, at most `most` callbacks. Gives how many were called.
-  package static func process(_ id: UInt64, most: Int, watches: Bool = false) -> Result<Int, Status> {
+  /// Runs what is due, at most `most` callbacks; or writes it down as records, and ends the ticks taken before. Gives how
+  /// many were called or written down.
+  package static func process(
+    _ id: UInt64, most: Int, watches: Bool = false, into buffer: RecordBuffer? = nil
+  ) -> Result<Int, Status> {
     findHost(id).flatMap { core, driver in
-      if core.givesRecords {
-        return .failure(Status.unsupported.because("queue gives records: chime_queue_take_ticks takes them"))
+      if core.givesRecords != (buffer != nil) {
+        return .failure(
+          Status.unsupported.because(
+            core.givesRecords
+              ? "queue gives records: chime_queue_take_ticks takes them"
+              : "queue was made without CHIME_QUEUE_RECORDS, and gives no records"))
       }
       var count = 0
-      let status = driver.drive(core, watches: watches) { frame in count = core.runSlices(atMost: most, frame) }
+      let status = driver.drive(core, watches: watches) { frame in
+        if buffer != nil { core.endOutstandingRecords(frame) }
+        if core.isAbandoned { return }
+        core.records.buffer = buffer
+        count = core.runSlices(atMost: most, frame)
+        if let written = core.records.buffer?.count { count = written }
+        core.records.buffer = nil
+      }
       return status == .ok ? .success(count) : .failure(status)
     }
   }

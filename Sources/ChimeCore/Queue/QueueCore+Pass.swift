@@ -138,13 +138,14 @@ extension QueueCore {
         if limit.end != .max, now > limit.end || driver.shouldYield { break }
       } else if slot.set(TimerWord.enqueuedBit) {
         // (P4d, Sources/README.md.)
-        batch.handOver(item.slot)
+        batch.others.append(item.slot)
       }
     }
-    batch.takeHandedOver { slots in
+    if let handOver, !batch.others.isEmpty {
       // Counted until the hooks have ended, which come after the timers' own ends.
-      closing.holdUp(slots.count)
-      handOver?.add(slots)
+      closing.holdUp(batch.others.count)
+      handOver.add(batch.others)
+      batch.others.removeAll()
     }
     batch.endSlice()
   }
@@ -171,7 +172,7 @@ extension QueueCore {
   }
 
   /// What a runner does with deliveries, as long as there are some: so many at most, and no more after a millisecond.
-  /// - Returns: how many it has delivered; negative when time was up.
+  /// - Returns: how many it has delivered; `most` when time was up.
   func deliverHandedOver(atMost most: Int, _ next: () -> TimerSlot?) -> Int {
     guard var slot = next() else { return 0 }
     var count = 0
@@ -196,7 +197,7 @@ extension QueueCore {
     }
     if isAbandoned { return count }
     if closing.letGo(count) { control.wake() }
-    return isOver ? -1 : count
+    return isOver ? most : count
   }
 
   // MARK: Ends of slots

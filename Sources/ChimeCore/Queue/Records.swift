@@ -2,7 +2,7 @@
 /// the host takes again. The pass's own.
 struct Records {
   /// Where they go, inside `takeTicks`; nil outside.
-  private var buffer: RecordBuffer?
+  var buffer: RecordBuffer?
   /// Slots whose ticks were taken and have not ended: twice the index, and 1 more where the tick holds its target. In the
   /// `PassRoom`, since a tick needs no memory (promise 19).
   var outstanding = PassList<UInt32>()
@@ -12,14 +12,6 @@ struct Records {
   /// Whether the host is taking records now.
   var areTaken: Bool { buffer != nil }
   var isFull: Bool { buffer?.isFull ?? true }
-
-  mutating func begin(_ buffer: RecordBuffer) { self.buffer = buffer }
-
-  /// Gives how many were written down.
-  mutating func finish() -> Int {
-    defer { buffer = nil }
-    return buffer?.count ?? 0
-  }
 
   mutating func append(_ record: TickRecord) { buffer?.append(record) }
 
@@ -43,19 +35,7 @@ extension QueueCore {
   package static func takeTicks(
     _ id: UInt64, _ records: UnsafeMutableRawPointer, stride: Int, capacity: Int
   ) -> Result<Int, Status> {
-    findHost(id).flatMap { core, driver in
-      if !core.givesRecords {
-        return .failure(Status.unsupported.because("queue was made without CHIME_QUEUE_RECORDS, and gives no records"))
-      }
-      var count = 0
-      let status = driver.drive(core) { frame in
-        core.endOutstandingRecords(frame)
-        unsafe core.records.begin(RecordBuffer(records, stride: stride, capacity: capacity))
-        _ = core.runSlices(atMost: capacity, frame)
-        count = core.records.finish()
-      }
-      return status == .ok ? .success(count) : .failure(status)
-    }
+    unsafe process(id, most: capacity, into: RecordBuffer(records, stride: stride, capacity: capacity))
   }
 
   /// Ends the ticks that were taken as records.
