@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What the slices of a pass have collected and not delivered: the callbacks that are due, in the order of promise 12, those
 /// that get a turn in the next batch, and released slots. It lies in the `PassRoom`, so collecting needs no memory. The
 /// pass's own.

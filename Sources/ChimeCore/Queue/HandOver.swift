@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What a concurrent queue has handed over and that has not begun: deliveries, by their slots, and functions. Runners do
 /// it. The first is made with the queue, the others as they are wanted, and kept; where one cannot be made, those that
 /// are there do its work. So handing over makes no object, as a block would (promise 19). Any thread.

@@ -1,4 +1,3 @@
-internal import CPlatform
 import Synchronization
 
 /// Room for all that the passes of a queue can have to write down: so much for each slot of the queue, taken when the
@@ -98,9 +97,7 @@ import Synchronization
 
   /// Has the other's memory, and the other this one's, with the elements written there.
   mutating func exchangeMemory(with other: inout PassList) {
-    let own = unsafe base
-    unsafe base = other.base
-    unsafe other.base = own
+    unsafe swap(&base, &other.base)
   }
 }
 

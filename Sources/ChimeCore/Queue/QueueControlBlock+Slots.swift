@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Giving out slots and taking them back. Most of this happens in a thread's own cache; the control block's list,
 /// behind its lock, is used once for many slots. A queue with a timer limit counts behind the lock, exactly.
 extension QueueControlBlock {

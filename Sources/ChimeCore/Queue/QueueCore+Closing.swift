@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The end of a queue. Release makes ids stale and stops ticks at once; the last pass runs the last callbacks and gives
 /// the control block back.
 extension QueueCore {

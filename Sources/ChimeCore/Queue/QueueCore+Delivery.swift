@@ -1,5 +1,3 @@
-import Synchronization
-
 /// One callback of one timer: the claim, the tick, the call, the end.
 extension TimerSlot {
   /// Stores the next due time of a running timer, on whatever clock. The caller is the writer.
@@ -84,15 +82,15 @@ extension QueueCore {
     }
     // The timer is now busy, and this thread is its writer. Any earlier handler ended before this claim.
     let target = slot.sideRecord?.target
-    let hasTarget = target?.hold() ?? false
-    let targetIsGone = target != nil && !hasTarget
+    let held = target?.hold() == true ? target : nil
+    let targetIsGone = target != nil && held == nil
     let timer = TimerRef(slot: slot, version: slot.version)
     let isTurn = version == nil || version == timer.version
     guard let delivery = isTurn ? decide(slot, turn, &word, now, callbacksOnly: targetIsGone) : nil else {
       // The callback that is due has another turn, or the target is gone.
       slot.endWriting(word)
       frame.slot = slot.index
-      end(StartedTick(slot: slot, target: hasTarget ? target : nil, delay: nil), frame)
+      end(StartedTick(slot: slot, target: held, delay: nil), frame)
       if targetIsGone, !isAbandoned { target?.end(timer) }
       return nil
     }
@@ -109,12 +107,11 @@ extension QueueCore {
       actual = control.wallTime(actual, offset: offset)
     }
     let claim = Claim(
-      tick: StartedTick(
-        slot: slot, target: hasTarget ? target : nil, delay: waitsForEnd ? (generation, slot.dueTime(word)) : nil),
+      tick: StartedTick(slot: slot, target: held, delay: waitsForEnd ? (generation, slot.dueTime(word)) : nil),
       record: TickRecord(
         timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
         scheduled: scheduled, actual: actual, context: slot.context,
-        target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue),
+        target: held?.object ?? .none, kind: delivery.kind.rawValue),
       function: delivery.function,
       named: delivery.kind == .due || delivery.kind == .fired ? slot.sideRecord?.named : nil)
     slot.endWriting(word)  // Busy stays: `over` keeps it.
@@ -278,14 +275,13 @@ extension QueueCore {
       // Busy, in case the queue is released in the meantime.
       _ = slot.set(TimerWord.busyBit)
       while let delivery = nextLastCallback(sideRecord) {
-        let target = sideRecord.target
-        let hasTarget = target?.hold() ?? false
-        let record = lastRecord(of: slot, delivery.kind, hasTarget ? target?.object ?? .none : .none)
+        let held = sideRecord.target?.hold() == true ? sideRecord.target : nil
+        let record = lastRecord(of: slot, delivery.kind, held?.object ?? .none)
         Trace.noteCall(record)
         delivery.function(record)
         if isAbandoned { return }
         Trace.note(.returned, TimerRef(slot: slot, version: slot.version))
-        if hasTarget { target?.letGo() }
+        held?.letGo()
         if isAbandoned { return }
       }
       if slot.clear(TimerWord.busyBit, TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }

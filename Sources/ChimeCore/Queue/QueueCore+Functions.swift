@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Functions on a queue: `async`, and `sync`, which makes a serial queue a mutex.
 extension QueueCore {
   /// The queue with that id; `nil` if the id is stale.

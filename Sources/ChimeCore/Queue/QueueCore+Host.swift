@@ -1,6 +1,3 @@
-internal import CPlatform
-import Synchronization
-
 /// Queues that the host's own loop drives: it polls one descriptor and calls `process`, or `takeTicks` for records
 /// without callbacks.
 extension QueueCore {

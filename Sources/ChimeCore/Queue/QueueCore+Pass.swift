@@ -105,14 +105,14 @@ extension QueueCore {
       }
       return
     }
-    if word.isReleased {
+    if word.isReleased || word.hasPendingCallback {
       if handOver != nil {
         enqueueDelivery(slot)
+      } else if !word.isReleased {
+        batch.addPendingCallback(of: slot)
       } else if slot.own() {
         batch.retired.append(slot.index)
       }
-    } else if word.hasPendingCallback {
-      handOver == nil ? batch.addPendingCallback(of: slot) : enqueueDelivery(slot)
     }
     wheel.place(slot, word)
   }
