@@ -23,8 +23,8 @@ extension QueueCore {
 
 extension QueueControlBlock {
   /// Chunks of 256 slots that the control block has had so far.
-  var chunkCount: Int { unsafe storage.pointee.slots.withLock { $0.chunkTotal } }
+  var chunkCount: Int { unsafe storage.pointee.slots.withLock { $0.chunks.count } }
 
   /// Wheel page regions that no wheel has.
-  var freeRegionCount: Int { unsafe storage.pointee.wheelPages.withLock { $0.regions.count - $0.taken } }
+  var freeRegionCount: Int { unsafe storage.pointee.slots.withLock { $0.chunks.count + 1 - $0.regionsTaken } }
 }

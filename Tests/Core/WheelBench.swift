@@ -24,11 +24,15 @@ final class WheelBench {
   var rows: [Row] = []
   private(set) var now: Int64
   private var numberOfSlot: [UInt32: Int] = [:]
+  private let room: PassRoom
 
   init(timers: Int, shift: UInt64 = 0, honoursLeeway: Bool = false, now: Int64 = 0) throws {
     core = try QueueCore.makeForTest(honoursLeeway: honoursLeeway)
     self.shift = shift
     self.now = now
+    // Twice, so that a slot that the wheel gives twice is reported.
+    guard let room = PassRoom(slots: 2 * timers + 1) else { throw Status.noMemory }
+    self.room = room
     wheel = Wheel(control: core.control, shift: shift, now: now)
     for number in 0..<timers {
       guard let slot = TimerRef(try core.makeTimer())?.slot else { throw Status.invalidHandle }
@@ -39,6 +43,7 @@ final class WheelBench {
 
   deinit {
     wheel.close()
+    room.unmap()
     core.release()
   }
 
@@ -101,10 +106,10 @@ final class WheelBench {
   func advance(to time: Int64) -> String? {
     now = max(now, time)
     let target = UInt64(now) >> shift
-    var due: ContiguousArray<UInt32> = []
+    var due = room.due
     wheel.advance(to: now, into: &due)
     var moved: [Int] = []
-    for slot in due {
+    for slot in due.indices.map({ due[$0] }) {
       guard let number = numberOfSlot[slot], rows[number].isPlaced else { return "\(slot) twice, or never placed" }
       rows[number].isPlaced = false
       guard rows[number].isRunning, tick(of: rows[number]) > target else { continue }

@@ -225,6 +225,25 @@ CASES(a_tick_allocates_nothing, where, 0, PLACES - 1) {
   place_end(where, queue);
 }
 
+/* Nor do the ticks that a host takes as records, however many it has not ended yet. */
+CASE(taking_many_records_allocates_nothing) {
+  enum { RECORDS = 1000 };
+  static chime_tick taken[RECORDS];
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_queue_t queue = 0;
+  uint32_t count = 0;
+  long before;
+  int i;
+  REQUIRE_OK(chime_queue_create(CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.flags = CHIME_QUEUE_RECORDS), &queue));
+  for (i = 0; i < RECORDS; i++) REQUIRE_OK(chime_timer_start(queue, &options, AFTER(0), NULL));
+  EXPECT_OK(chime_queue_wait(queue, PATIENCE));
+  before = allocations();
+  for (i = 0; i < RECORDS; i += (int)count)
+    REQUIRE_OK(chime_queue_take_ticks(queue, taken, sizeof taken[0], RECORDS - (uint32_t)i, &count));
+  EXPECT_EQ(allocations() - before, 0);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}
+
 /* ---- What must not fail ------------------------------------------------------------------------------------------ */
 
 /* The 2^22nd generation of a timer needs memory that it has not had so far: suspend and cancel go on without. */

@@ -220,8 +220,8 @@ mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end d
          (TARGET, "        target.endTimers()\n", "        if !BROKEN { target.endTimers() }\n"),
          C("the_last_release_stops_a_fast_timer", "the_last_release_between_two_ticks"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
-         (DELIVERY, "    let hasTarget = target?.hold() ?? false\n    let targetIsGone = target != nil && !hasTarget\n",
-          "    let hasTarget = BROKEN ? false : target?.hold() ?? false\n    let targetIsGone = target != nil && !hasTarget && !BROKEN\n"),
+         (DELIVERY, "    let held = target?.hold() == true ? target : nil\n    let targetIsGone = target != nil && held == nil\n",
+          "    let held = !BROKEN && target?.hold() == true ? target : nil\n    let targetIsGone = target != nil && held == nil && !BROKEN\n"),
          C("a_running_handler_keeps_its_target", "a_taken_tick_holds_its_target"))
 mutation("target-gone-unnoticed", "11", "TimerRef.apply", "a target that has gone is not noticed",
          (RUNNING, "if event != .reschedule, slot.sideRecord?.target?.isGone == true {",
@@ -306,7 +306,7 @@ mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without 
          (CLOSING, "    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status", "    if BROKEN { return .ok }\n    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status"),
          C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_leave_hook"))
 mutation("close-while-busy", "16", "closeIfPossible", "does not look whether something still runs",
-         (CLOSING, "    guard isIdle, !isLimited", "    guard BROKEN || isIdle, !isLimited"),
+         (CLOSING, "    guard isIdle, !control.isLimited", "    guard BROKEN || isIdle, !control.isLimited"),
          C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_destructor"), I("two shutdowns"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
          ("Slot/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),

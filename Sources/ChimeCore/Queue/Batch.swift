@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What the slices of a pass have collected and not delivered: the callbacks that are due, in the order of promise 12, those
 /// that get a turn in the next batch, and released slots. It lies in the `PassRoom`, so collecting needs no memory. The
 /// pass's own.
@@ -10,20 +8,19 @@ struct Batch {
   /// Scratch memory for sorting `ready`.
   private var sorting = PassList<ReadyItem>()
   /// Scratch memory: slots that the wheel gave out; and of those, the ones that are not due yet or, later, that a
-  /// concurrent queue hands over.
+  /// concurrent queue hands over at the end of the slice.
   private var due = PassList<UInt32>()
-  private var others = PassList<UInt32>()
+  var others = PassList<UInt32>()
   /// The first of `ready` that had no turn.
   private var next = 0
-  /// The last slice ended before its batch. Nothing new is collected until the batch is delivered.
-  private(set) var isOpen = false
   /// Released slots, owned, whose callbacks and finalizers are called at the end of the slice.
   var retired = PassList<UInt32>()
   private var room: PassRoom?
 
   /// How many turns the batch has that was collected last.
   var count: Int { ready.count }
-  var hasTurns: Bool { next < ready.count }
+  /// Turns are left: the last slice ended before its batch. Nothing new is collected until the batch is delivered.
+  var isOpen: Bool { next < ready.count }
   /// Whether something waits that no wake-up of the wheel's brings.
   var wantsSlice: Bool { isOpen || !pendingCallbacks.isEmpty || !retired.isEmpty }
 
@@ -44,7 +41,7 @@ struct Batch {
       let word = slot.wordInOrder
       guard word.isLive, !word.hasWriter, !word.hasPendingCallback else { return }
       _ = slot.clear(TimerWord.enqueuedBit)
-      pendingCallbacks.removeLast()
+      _ = pendingCallbacks.popLast()
     }
   }
 
@@ -85,36 +82,21 @@ struct Batch {
   /// The next turn, in order.
   @inline(__always)
   mutating func takeTurn() -> ReadyItem? {
-    guard hasTurns else { return nil }
-    if next & 15 == 0 { fetch(next..<min(next + 16, ready.count)) }
+    guard isOpen else { return nil }
+    if next & 15 == 0 {
+      // Reads the records of the next turns, so that their cache misses overlap. Otherwise the locked operations of the
+      // ticks before would separate them.
+      for i in next..<min(next + 16, ready.count) { _ = Slab.slot(ready[i].slot).startOrder }
+    }
     next += 1
     return ready[next - 1]
   }
 
-  /// Reads the records of the next turns, so that their cache misses overlap. Otherwise the locked operations of the
-  /// ticks before would separate them.
-  @inline(__always)
-  private func fetch(_ turns: Range<Int>) {
-    for i in turns { _ = Slab.slot(ready[i].slot).startOrder }
-  }
-
-  /// On a concurrent queue: keeps a slot whose turn it is, for `takeHandedOver`.
-  mutating func handOver(_ slot: UInt32) { others.append(slot) }
-
-  /// Gives all of them at once.
-  mutating func takeHandedOver(_ body: (PassList<UInt32>) -> Void) {
-    if others.isEmpty { return }
-    body(others)
-    others.removeAll()
-  }
-
   /// The slice ends. A batch that is left open goes on with the next one.
   mutating func endSlice() {
-    isOpen = hasTurns
-    if !isOpen {
-      ready.removeAll()
-      next = 0
-    }
+    if isOpen { return }
+    ready.removeAll()
+    next = 0
   }
 
   /// The queue closes: no turn comes any more.

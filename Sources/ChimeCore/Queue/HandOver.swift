@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What a concurrent queue has handed over and that has not begun: deliveries, by their slots, and functions. Runners do
 /// it. The first is made with the queue, the others as they are wanted, and kept; where one cannot be made, those that
 /// are there do its work. So handing over makes no object, as a block would (promise 19). Any thread.
@@ -41,22 +39,6 @@ final class HandOver: @unchecked Sendable {
       count -= 1
       return slot
     }
-
-    /// A runner that has nothing to do, and is asked for.
-    mutating func ask() -> (any Runner)? {
-      if idle == 0 { return nil }
-      let bit = idle & (0 &- idle)
-      idle &= ~bit
-      asked |= bit
-      return runners[bit.trailingZeroBitCount]
-    }
-  }
-
-  /// What is to be done after the lock has been released, so that one runner is on its way.
-  private enum Help {
-    case none
-    case ask(any Runner)
-    case make
   }
 
   private let target: any BlockQueue
@@ -71,19 +53,15 @@ final class HandOver: @unchecked Sendable {
   func open(_ core: QueueCore) {
     state.withLock { state in
       state.core = core
-      state.runners.append(target.makeRunner { [self] in work(0) })
-      state.idle = 1
+      addRunner(&state)
     }
   }
 
   /// The queue has ended, and nothing is handed over any more.
   func close() {
-    let ended = state.withLock { state in
-      let ended = (state.core, state.runners)
-      (state.core, state.runners, state.slots) = (nil, [], PassList())
-      return ended
-    }
-    for runner in ended.1 { runner.close() }
+    var ended = State()
+    state.withLock { swap(&$0, &ended) }
+    for runner in ended.runners { runner.close() }
   }
 
   /// Has a larger place for slots. Called by the pass.
@@ -104,42 +82,36 @@ final class HandOver: @unchecked Sendable {
   }
 
   private func add(_ append: (inout State) -> Void) {
-    give(
-      state.withBusyLock { state in
-        append(&state)
-        return help(&state)
-      })
-  }
-
-  /// Something waits: what to do so that a runner is on its way.
-  private func help(_ state: inout State) -> Help {
-    if state.asked != 0 { return .none }
-    if let runner = state.ask() { return .ask(runner) }
-    return state.runners.count < HandOver.mostRunners ? .make : .none
-  }
-
-  private func give(_ help: Help) {
-    switch help {
-    case .none: break
-    case .ask(let runner): runner.run()
-    case .make: addRunner()
+    let runner = state.withBusyLock { state in
+      append(&state)
+      return helper(&state)
     }
+    runner?.run()
   }
 
-  /// All runners have something to do: another one may begin earlier than they come to an end.
-  @inline(never)
-  private func addRunner() {
-    _ = Memory.promises {
-      let runner = state.withLock { state -> (any Runner)? in
-        let number = state.runners.count
-        if state.core == nil || number == HandOver.mostRunners { return nil }
-        state.runners.append(target.makeRunner { [self] in work(number) })
-        state.asked |= 1 << UInt64(number)
-        return state.runners[number]
+  /// Something waits: the runner to be sent on its way once the lock has been released; `nil` if one is already, or all
+  /// have something to do.
+  private func helper(_ state: inout State) -> (any Runner)? {
+    if state.asked != 0 { return nil }
+    if state.idle == 0, state.runners.count < HandOver.mostRunners {
+      // All have something to do: another one may begin earlier than they come to an end.
+      _ = Memory.promises {
+        addRunner(&state)
+        return true
       }
-      runner?.run()
-      return true
     }
+    if state.idle == 0 { return nil }
+    let number = state.idle.trailingZeroBitCount
+    state.idle &= ~(1 << UInt64(number))
+    state.asked |= 1 << UInt64(number)
+    return state.runners[number]
+  }
+
+  @inline(never)
+  private func addRunner(_ state: inout State) {
+    let number = state.runners.count
+    state.runners.append(target.makeRunner { [self] in work(number) })
+    state.idle |= 1 << UInt64(number)
   }
 
   private enum Turn {
@@ -171,22 +143,21 @@ final class HandOver: @unchecked Sendable {
   private func work(_ number: Int) {
     var turns = 0
     while turns < HandOver.turnsAtOnce {
-      let (core, turn, help): (QueueCore?, Turn, Help) = state.withBusyLock { state in
+      let (core, turn, runner): (QueueCore?, Turn, (any Runner)?) = state.withBusyLock { state in
         let turn = self.next(&state, number)
         var isMore = state.count > 0 || !state.functions.isEmpty
         if case .deliveries = turn { isMore = isMore || batch.count > 1 } else { isMore = isMore || batch.count > 0 }
-        return (state.core, turn, isMore ? self.help(&state) : .none)
+        return (state.core, turn, isMore ? helper(&state) : nil)
       }
       guard let core else { return }
-      give(help)
+      runner?.run()
       switch turn {
       case .nothing: return
       case .function(let function):
         core.runHandedOver(function)
         turns += 1
       case .deliveries:
-        let count = core.deliverHandedOver(atMost: HandOver.turnsAtOnce - turns) { batch.next().map { Slab.slot($0) } }
-        turns = count < 0 ? HandOver.turnsAtOnce : turns + count
+        turns += core.deliverHandedOver(atMost: HandOver.turnsAtOnce - turns) { batch.next().map { Slab.slot($0) } }
       }
       if core.isAbandoned { return }
     }

@@ -1,4 +1,3 @@
-internal import CPlatform
 import Synchronization
 
 /// Room for all that the passes of a queue can have to write down: so much for each slot of the queue, taken when the
@@ -32,6 +31,7 @@ import Synchronization
   var due: PassList<UInt32> { list(1) }
   var others: PassList<UInt32> { list(2) }
   var retired: PassList<UInt32> { list(3) }
+  /// What a concurrent queue has handed over, or a queue that gives records has outstanding.
   var deliveries: PassList<UInt32> { list(4) }
 
   private func list(_ number: Int) -> PassList<UInt32> {
@@ -77,8 +77,6 @@ import Synchronization
     return unsafe base.unsafelyUnwrapped[count]
   }
 
-  mutating func removeLast() { count -= 1 }
-
   /// Gives the pages of a batch that was a large one back to the system.
   mutating func removeAll() {
     discard(count)
@@ -99,33 +97,17 @@ import Synchronization
 
   /// Has the other's memory, and the other this one's, with the elements written there.
   mutating func exchangeMemory(with other: inout PassList) {
-    let own = unsafe base
-    unsafe base = other.base
-    unsafe other.base = own
+    unsafe swap(&base, &other.base)
   }
 }
-
-/// Where the wheel puts the slots that are due.
-protocol SlotSink {
-  mutating func append(_ slot: UInt32)
-  var isEmpty: Bool { get }
-}
-
-extension PassList: SlotSink where Element == UInt32 {}
-extension ContiguousArray: SlotSink where Element == UInt32 {}
 
 extension QueueCore {
   /// Takes the room that was made for more slots. The caller holds the pass lock.
   @inline(never)
   func takeRoom() {
     guard let room = control.takeRoom() else { return }
-    handOver?.move(to: room.deliveries)
+    if let handOver { handOver.move(to: room.deliveries) } else { records.outstanding.move(to: room.deliveries) }
     batch.move(to: room)
-  }
-
-  /// Leaves it to the queue that comes next in the control block. Called by the last pass.
-  func leaveRoom() {
-    if let room = batch.leaveRoom() { control.leaveRoom(room) }
   }
 }
 
@@ -149,15 +131,14 @@ extension QueueControlBlock {
     }
   }
 
-  /// Keeps the larger of two.
-  fileprivate func leaveRoom(_ room: PassRoom) {
-    let other = unsafe storage.pointee.room.withLock { kept -> PassRoom? in
-      let other = kept
-      if let other, other.slots > room.slots { return room }
-      kept = room
+  /// Leaves room to the pass, or to the queue that comes next. The larger of two is kept.
+  func leaveRoom(_ room: PassRoom) {
+    var smaller: PassRoom? = room
+    unsafe storage.pointee.room.withLock { kept in
+      if let kept, kept.slots > room.slots { return }
+      swap(&kept, &smaller)
       unsafe storage.pointee.hasRoom.store(true, ordering: .relaxed)
-      return other
     }
-    other?.unmap()
+    smaller?.unmap()
   }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Giving out slots and taking them back. Most of this happens in a thread's own cache; the control block's list,
 /// behind its lock, is used once for many slots. A queue with a timer limit counts behind the lock, exactly.
 extension QueueControlBlock {
@@ -9,9 +7,6 @@ extension QueueControlBlock {
     if let index = thread.cache(of: self)?.pop() { return .success(Slab.slot(index)) }
     return takeSlotSlowly(thread)
   }
-
-  /// Whether timers are counted. This never changes, because caches bypass the count.
-  private var isLimited: Bool { unsafe storage.pointee.isLimited.load(ordering: .relaxed) }
 
   /// Takes back a slot whose word is free already. The slot's next timer has the next version.
   /// - Parameter thread: the calling thread's state, if there is memory for one.
@@ -56,7 +51,10 @@ extension QueueControlBlock {
     let cache = isLimited || usedUp ? nil : thread?.claimCache(for: self)
     unsafe storage.pointee.slots.withLock { store in
       store.live &-= 1
-      if usedUp { return noteUsedUp(slot.index, &store) }
+      if usedUp {
+        if Slab.noteUsedUp(slotOf: Int(slot.index >> 8)) { store.usedUpChunks += 1 }
+        return
+      }
       put(slot.index, &store)
       if let cache {
         while cache.count > ThreadCache.halved, let index = cache.takeOldest() { put(index, &store) }
@@ -73,7 +71,7 @@ extension QueueControlBlock {
   }
 
   /// Chunks that belong to the control block.
-  var chunkCount: Int { unsafe storage.pointee.slots.withLock { $0.chunkTotal } }
+  var chunkCount: Int { unsafe storage.pointee.slots.withLock { $0.chunks.count } }
 
   /// Slots of a limited control block that are given out.
   var liveCount: UInt64 { unsafe storage.pointee.slots.withLock { $0.live } }
@@ -92,47 +90,31 @@ extension QueueControlBlock {
   }
 
   private func take(_ store: inout SlotStore) -> UInt32? {
-    guard let index = takeFree(&store) else { return nil }
+    let index: UInt32
+    // Unused slots come first while too few others would come before a slot is used again.
+    if store.firstFree != 0, store.freeCount > ThreadCache.kept || store.fresh.isEmpty {
+      store.freeCount -= 1
+      index = store.firstFree &- 1
+      store.firstFree = unsafe UInt32(UInt(bitPattern: Slab.slot(index).context.pointer))
+    } else {
+      // The lists of what there is are objects of the language's.
+      guard !store.fresh.isEmpty || Memory.promises({ renumber(&store) || grow(&store) }) else { return nil }
+      index = store.fresh.lowerBound
+      store.fresh = index + 1..<store.fresh.upperBound
+    }
     unsafe Slab.slotsOut(of: Int(index >> 8)).pointee += 1
     return index
   }
 
-  private func takeFree(_ store: inout SlotStore) -> UInt32? {
-    // Unused slots come first while too few others would come before a slot is used again.
-    if store.firstFree != 0, store.freeCount > ThreadCache.kept || store.fresh.isEmpty {
-      store.freeCount -= 1
-      let index = store.firstFree &- 1
-      store.firstFree = unsafe UInt32(UInt(bitPattern: Slab.slot(index).context.pointer))
-      return index
-    }
-    if store.fresh.isEmpty {
-      // The lists of what there is are objects of the language's.
-      guard Memory.promises({ renumber(&store) || grow(&store) }) else { return nil }
-    }
-    let index = store.fresh.lowerBound
-    store.fresh = index + 1..<store.fresh.upperBound
-    return index
-  }
-
   private func grow(_ store: inout SlotStore) -> Bool {
-    let count = min(max(store.chunkTotal / 2, 1), 64)
-    guard store.chunks.makesRoom(), unsafe storage.pointee.wheelPages.withLock({ $0.regions.makesRoom(for: count) }),
-      makeRoom(slots: (store.chunkTotal + count) * Slab.slotsPerChunk),
+    let count = min(max(store.chunks.count / 2, 1), 64)
+    guard store.chunks.makesRoom(for: count), makeRoom(slots: (store.chunks.count + count) * Slab.slotsPerChunk),
       let first = unsafe Slab.addChunks(count, owner: UnsafeMutableRawPointer(storage))
     else { return false }
-    store.chunks.append((first, count))
-    store.chunkTotal += count
+    store.chunks += first..<first + count
     // Slot 0 is never given out: an id that a careless binding has cut to 32 bits must not be 0, which means none.
     store.fresh = UInt32(max(first * Slab.slotsPerChunk, 1))..<UInt32((first + count) * Slab.slotsPerChunk)
-    unsafe storage.pointee.wheelPages.withLock { pages in
-      for chunk in first..<first + count { pages.regions.append(Slab.wheelPages(of: chunk)) }
-    }
     return true
-  }
-
-  /// Counts a slot whose versions are used up.
-  private func noteUsedUp(_ index: UInt32, _ store: inout SlotStore) {
-    if Slab.noteUsedUp(slotOf: Int(index >> 8)) { store.usedUpChunks += 1 }
   }
 
   /// Gives a chunk whose slots have all used up their versions a new number, and with it new versions, so that the slab
@@ -140,18 +122,12 @@ extension QueueControlBlock {
   private func renumber(_ store: inout SlotStore) -> Bool {
     // A callback of a concurrent queue holds its slot by itself for a moment.
     if store.usedUpChunks == 0 || core?.closing.isHeldUp == true { return false }
-    guard store.chunks.makesRoom(for: 2) else { return false }
-    for (i, group) in store.chunks.enumerated() {
-      for chunk in group.first..<group.first + group.count where Slab.isUsedUp(chunk) && Slab.isAtRest(chunk) {
-        guard let number = unsafe Slab.renumber(chunk, owner: UnsafeMutableRawPointer(storage)) else { return false }
-        store.usedUpChunks -= 1
-        store.chunks[i] = (number, 1)
-        let (before, after) = (chunk - group.first, group.first + group.count - chunk - 1)
-        if before > 0 { store.chunks.append((group.first, before)) }
-        if after > 0 { store.chunks.append((chunk + 1, after)) }
-        store.fresh = UInt32(number * Slab.slotsPerChunk)..<UInt32((number + 1) * Slab.slotsPerChunk)
-        return true
-      }
+    for (i, chunk) in store.chunks.enumerated() where Slab.isUsedUp(chunk) && Slab.isAtRest(chunk) {
+      guard let number = unsafe Slab.renumber(chunk, owner: UnsafeMutableRawPointer(storage)) else { return false }
+      store.usedUpChunks -= 1
+      store.chunks[i] = number
+      store.fresh = UInt32(number * Slab.slotsPerChunk)..<UInt32((number + 1) * Slab.slotsPerChunk)
+      return true
     }
     return false
   }
@@ -159,27 +135,35 @@ extension QueueControlBlock {
   /// Visits every slot that may hold a timer: all slots of each chunk that has one outside the free list. Slots given
   /// out in the meantime may be missed.
   func forEachSlot(_ body: (TimerSlot) -> Void) {
-    var cursor = (group: 0, chunk: 0)
-    while let chunk = usedChunk(from: &cursor) {
+    var next = 0
+    while let chunk = usedChunk(from: &next) {
       let first = UInt32(chunk * Slab.slotsPerChunk)
       for index in first..<first + UInt32(Slab.slotsPerChunk) { body(Slab.slot(index)) }
     }
   }
 
-  /// The next chunk that has a slot outside the list of free ones. Chunks that are renumbered meanwhile come to stand
-  /// at the end.
-  private func usedChunk(from cursor: inout (group: Int, chunk: Int)) -> Int? {
+  /// The next chunk that has a slot outside the list of free ones.
+  private func usedChunk(from next: inout Int) -> Int? {
     unsafe storage.pointee.slots.withLock { store in
-      while cursor.group < store.chunks.count {
-        let group = store.chunks[cursor.group]
-        while cursor.chunk < group.count {
-          cursor.chunk += 1
-          let chunk = group.first + cursor.chunk - 1
-          if unsafe Slab.slotsOut(of: chunk).pointee > 0 { return chunk }
-        }
-        cursor = (cursor.group + 1, 0)
+      while next < store.chunks.count {
+        let chunk = store.chunks[next]
+        next += 1
+        if unsafe Slab.slotsOut(of: chunk).pointee > 0 { return chunk }
       }
       return nil
     }
   }
+
+  // MARK: Wheel pages
+
+  /// Pages that no wheel has: the control block's own, then those that came with its chunks.
+  func takeWheelPages() -> WheelPageRegion? {
+    unsafe storage.pointee.slots.withLock { store in
+      if store.regionsTaken > store.chunks.count { return nil }
+      defer { store.regionsTaken += 1 }
+      return store.regionsTaken == 0 ? store.firstRegion : Slab.wheelPages(of: store.chunks[store.regionsTaken - 1])
+    }
+  }
+
+  func giveBackWheelPages() { unsafe storage.pointee.slots.withLock { $0.regionsTaken = 0 } }
 }

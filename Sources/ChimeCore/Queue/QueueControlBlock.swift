@@ -38,7 +38,8 @@ import Synchronization
   /// Whether passes run only inside calls of the host: virtual and host-driven queues.
   let runsInCalls = Atomic<Bool>(false)
   let honoursLeeway = Atomic<Bool>(false)
-  let isLimited = Atomic<Bool>(false)
+  /// Whether timers are counted. This never changes, because caches bypass the count.
+  let isLimited: Bool
   let index: UInt32
   /// Where a thread's state has the cache for this control block's slots (see `ThreadState.cache`).
   let cacheOffset: UInt32
@@ -49,32 +50,22 @@ import Synchronization
   let pins = Atomic<Int32>(0)
   /// Of a host-driven queue.
   let stopRequest = StopRequest()
-  private var padding0: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
+  private var padding0 = (three, three)
 
   /// When the queue will look at its wheel next; `Int64.max` for never, `QueueControlBlock.awake` while a pass is
   /// running or sure to come. Pairs with the inbox: a pass stores this, then looks at the inbox; a pusher pushes, then
   /// reads this; all sequentially consistent, so one of the two sees the other and no wake-up is lost (P1,
   /// Sources/README.md).
   let nextWakeUp = Atomic<Int64>(.max)
-  private var padding1:
-    (
-      UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
-      UInt64, UInt64, UInt64
-    ) = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+  private var padding1 = (three, three, three, three, three)
 
   /// Slots whose word has changed and that the pass must look at: index + 1 of the latest, 0 when empty (P1b,
   /// Sources/README.md).
   let inbox = Atomic<UInt32>(0)
-  private var padding2:
-    (
-      UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
-      UInt64, UInt64, UInt64
-    ) = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+  private var padding2 = (three, three, three, three, three)
 
   let slots: Locked<SlotStore>
   let core = Locked<QueueCore?>(nil)
-  /// Wheel pages that came with the chunks, and how many of the regions the queue's wheel has taken.
-  let wheelPages = Locked<(regions: [WheelPageRegion], taken: Int)>(([], 0))
   /// Room for what passes write down, until the pass takes it; see `PassRoom`. The flag is a hint that is set before
   /// the slots are given out that the room is for.
   let room = Locked<PassRoom?>(nil)
@@ -83,14 +74,18 @@ import Synchronization
   /// lock of `QueueControlBlocks`.
   var free: (next: UInt32, version: UInt32) = (0, 0)
 
-  init(index: UInt32) {
+  /// 24 bytes of padding.
+  private static var three: (UInt64, UInt64, UInt64) { (0, 0, 0) }
+
+  init(index: UInt32, isLimited: Bool, _ pages: WheelPageRegion) {
     unsafe self.index = index
+    unsafe self.isLimited = isLimited
     unsafe cacheOffset = ThreadState.cacheOffset(ofControlBlock: index)
-    unsafe slots = Locked(SlotStore())
+    unsafe slots = Locked(SlotStore(firstRegion: pages))
   }
 }
 
-/// The free slots of a control block, behind its lock.
+/// The chunks of a control block, its free slots, and its wheel pages, behind its lock.
 struct SlotStore {
   /// index + 1 of the first and the last free slot; they are chained through their record's context. First in, first
   /// out, as in the threads' caches.
@@ -99,18 +94,21 @@ struct SlotStore {
   var freeCount = 0
   /// Slots that were never given out.
   var fresh: Range<UInt32> = 0..<0
-  /// First index and count of each group of chunks.
-  var chunks: [(first: Int, count: Int)] = []
-  var chunkTotal = 0
+  /// The chunks, by their numbers.
+  var chunks: [Int] = []
   /// How many of these have slots that have all used up their versions.
   var usedUpChunks = 0
+  /// The wheel pages that the control block has without chunks.
+  let firstRegion: WheelPageRegion
+  /// How many regions of wheel pages the queue's wheel has taken: this one, then those of the chunks, in their order.
+  var regionsTaken = 0
+
   /// Creates Swift's metadata for the list now: a fork during a thread's first timer would leave the runtime's lock
   /// taken in the child.
   @inline(never) @_optimize(none)
   static func prime() {
-    var store = SlotStore()
-    store.chunks.append((0, 1))
-    store.chunks.reserveCapacity(8)
+    var chunks = [0]
+    chunks.reserveCapacity(8)
   }
 
   /// For a queue with a limit: how many timers may exist at once, and how many do.
@@ -144,6 +142,7 @@ struct SlotStore {
   @inline(__always) var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }
   @inline(__always) var isPlain: Bool { unsafe storage.pointee.isPlain.load(ordering: .relaxed) }
   @inline(__always) var givesRecords: Bool { unsafe storage.pointee.givesRecords.load(ordering: .relaxed) }
+  var isLimited: Bool { unsafe storage.pointee.isLimited }
   var runsInCalls: Bool { unsafe storage.pointee.runsInCalls.load(ordering: .relaxed) }
   @inline(__always) var honoursLeeway: Bool { unsafe storage.pointee.honoursLeeway.load(ordering: .relaxed) }
 
@@ -198,10 +197,7 @@ struct SlotStore {
   @inline(never)
   func deadline(after delay: Int64) -> Int64 { now.saturatingAdd(delay) }
 
-  var virtualNow: Int64 {
-    get { unsafe storage.pointee.virtualNow.load(ordering: .acquiring) }
-    nonmutating set { unsafe storage.pointee.virtualNow.store(newValue, ordering: .releasing) }
-  }
+  var virtualNow: Int64 { unsafe storage.pointee.virtualNow.load(ordering: .acquiring) }
 
   /// Moves virtual time forward to a point, if that is later.
   func moveVirtualNow(to time: Int64) {
@@ -273,12 +269,9 @@ struct SlotStore {
   var core: QueueCore? {
     get { unsafe storage.pointee.core.withLock { $0 } }
     nonmutating set {
-      let old = unsafe storage.pointee.core.withLock { core in
-        let old = core
-        core = newValue
-        return old
-      }
-      _ = old  // released here, outside the lock
+      var core = newValue
+      unsafe storage.pointee.core.withLock { swap(&$0, &core) }
+      _ = core  // the old one, released here, outside the lock
     }
   }
 }

@@ -14,8 +14,8 @@ enum QueueControlBlocks: ProcessState {
   }
 
   /// Free control blocks. A control block serves only queues with a timer limit, or only queues without, because thread
-  /// caches bypass the count. A large one is used only if no small one is left, because ending a queue visits all
-  /// slots.
+  /// caches bypass the count. A large one is used only if no small one is left, because ending a queue looks at all
+  /// chunks.
   private static func shelf(isLimited: Bool, isLarge: Bool) -> Int { (isLimited ? 2 : 0) + (isLarge ? 1 : 0) }
 
   private static var smallChunks: Int { 4 }
@@ -106,9 +106,7 @@ enum QueueControlBlocks: ProcessState {
         return .failure(status)
       }
       let typed = unsafe memory.bindMemory(to: QueueControlBlockStorage.self, capacity: 1)
-      unsafe typed.initialize(to: QueueControlBlockStorage(index: UInt32(index)))
-      unsafe typed.pointee.isLimited.store(limited, ordering: .relaxed)
-      unsafe typed.pointee.wheelPages.withLock { $0.regions.append(pages) }
+      unsafe typed.initialize(to: QueueControlBlockStorage(index: UInt32(index), isLimited: limited, pages))
       unsafe entry.pointee.store(memory, ordering: .releasing)
       state.made += 1
       return unsafe .success((QueueControlBlock(memory), Handle.id(.queue, index: UInt32(index), version: 1)))
@@ -116,11 +114,11 @@ enum QueueControlBlocks: ProcessState {
   }
 
   /// Takes back the control block of a queue that has ended; its slots are all free.
-  static func release(_ control: QueueControlBlock, limited: Bool, id: UInt64) {
+  static func release(_ control: QueueControlBlock, id: UInt64) {
     Memory.queueHasEnded()
     let version = (Handle(id, kind: .queue)?.version ?? 0) &+ 1
     guard version < Handle.versionMask else { return }
-    let shelf = shelf(isLimited: limited, isLarge: control.chunkCount > smallChunks)
+    let shelf = shelf(isLimited: control.isLimited, isLarge: control.chunkCount > smallChunks)
     state.withLock { state in
       control.free = (state.free[shelf], version)
       state.free[shelf] = control.index

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The end of a queue. Release makes ids stale and stops ticks at once; the last pass runs the last callbacks and gives
 /// the control block back.
 extension QueueCore {
@@ -101,16 +99,17 @@ extension QueueCore {
       let word = slot.word
       if !word.isFree || word.isEnqueued || word.hasWriter { isIdle = false }
     }
-    guard isIdle, !isLimited || control.liveCount == 0 else { return }
+    guard isIdle, !control.isLimited || control.liveCount == 0 else { return }
     isClosed = true
     wheel.close()
-    leaveRoom()
+    records = Records()
+    if let room = batch.leaveRoom() { control.leaveRoom(room) }
     driver.close()
     handOver?.close()
     if control.isWall { WallClock.remove(id) }
     control.core = nil
     control.waitForPins()
-    QueueControlBlocks.release(control, limited: isLimited, id: id)
+    QueueControlBlocks.release(control, id: id)
   }
 
   /// Tells waiting threads that the queue has ended, once nothing of it runs any more, the host's hooks included.

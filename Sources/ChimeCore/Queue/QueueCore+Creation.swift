@@ -86,11 +86,7 @@ extension QueueCore {
   }
 
   package static func makeVirtual(_ options: QueueOptions) -> Result<UInt64, Status> {
-    acquire(options, isVirtual: true, runsInCalls: true).map { control, id in
-      let core = QueueCore(id: id, control: control, options, handOver: nil)
-      core.open(VirtualDriver())
-      return id
-    }
+    make(options, isVirtual: true, runsInCalls: true) { _ in VirtualDriver() }
   }
 
   /// - Parameter context: where passes run; called once libdispatch can be used; gives `nil` for a queue that is not
@@ -109,39 +105,31 @@ extension QueueCore {
     return make(options, handOver: context.handOver) { DispatchDriver($0, context) }
   }
 
-  /// A queue on a clock of the real world, with a driver of the caller's kind.
+  /// A queue with a driver of the caller's kind.
   package static func make(
-    _ options: QueueOptions, runsInCalls: Bool = false,
+    _ options: QueueOptions, isVirtual: Bool = false, runsInCalls: Bool = false,
     handOver: (any BlockQueue)? = nil, driver: (QueueCore) -> any QueueDriver
   ) -> Result<UInt64, Status> {
-    if options.clock == .wall {
+    let isWall = !isVirtual && options.clock == .wall
+    if isWall {
       let status = WallClock.watch()
       if status != .ok { return .failure(status) }
     }
-    return acquire(options, isVirtual: false, runsInCalls: runsInCalls).map { control, id in
-      let core = QueueCore(id: id, control: control, options, handOver: handOver)
-      core.open(driver(core))
-      if options.clock == .wall { WallClock.add(id) }
-      return id
-    }
-  }
-
-  private static func acquire(
-    _ options: QueueOptions, isVirtual: Bool, runsInCalls: Bool
-  ) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
     // The wheel's buckets are more than a small object.
     guard Memory.provides(Wheel.bytes) else { return .failure(Memory.refusal) }
     return QueueControlBlocks.acquire(limited: options.timerLimit > 0).map { control, id in
-      control.prepare(options, isVirtual: isVirtual, runsInCalls: runsInCalls)
-      return (control, id)
+      control.prepare(options, isVirtual: isVirtual, isWall: isWall, runsInCalls: runsInCalls)
+      let core = QueueCore(id: id, control: control, options, handOver: handOver)
+      core.open(driver(core))
+      if isWall { WallClock.add(id) }
+      return id
     }
   }
 }
 
 extension QueueControlBlock {
   /// Sets up the control block for a new queue, which nobody knows yet.
-  func prepare(_ options: QueueOptions, isVirtual: Bool, runsInCalls: Bool) {
-    let isWall = !isVirtual && options.clock == .wall
+  fileprivate func prepare(_ options: QueueOptions, isVirtual: Bool, isWall: Bool, runsInCalls: Bool) {
     unsafe storage.pointee.isVirtual.store(isVirtual, ordering: .relaxed)
     unsafe storage.pointee.clock.store(isWall ? Clock.monotonic.id : options.clock.id, ordering: .relaxed)
     unsafe storage.pointee.isWall.store(isWall, ordering: .relaxed)
@@ -153,7 +141,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.isPlain.store(!isWall && !options.givesRecords, ordering: .relaxed)
     unsafe storage.pointee.honoursLeeway.store(!isVirtual || options.honoursLeeway, ordering: .relaxed)
     unsafe storage.pointee.stopRequest.reset()
-    virtualNow = options.start
+    unsafe storage.pointee.virtualNow.store(options.start, ordering: .releasing)
     if options.timerLimit > 0 {
       unsafe storage.pointee.slots.withLock { slots in
         // No slots are given out, except to creators that are late by a whole queue's lifetime and give them back.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// One callback of one timer: the claim, the tick, the call, the end.
 extension TimerSlot {
   /// Stores the next due time of a running timer, on whatever clock. The caller is the writer.
@@ -84,15 +82,15 @@ extension QueueCore {
     }
     // The timer is now busy, and this thread is its writer. Any earlier handler ended before this claim.
     let target = slot.sideRecord?.target
-    let hasTarget = target?.hold() ?? false
-    let targetIsGone = target != nil && !hasTarget
+    let held = target?.hold() == true ? target : nil
+    let targetIsGone = target != nil && held == nil
     let timer = TimerRef(slot: slot, version: slot.version)
     let isTurn = version == nil || version == timer.version
     guard let delivery = isTurn ? decide(slot, turn, &word, now, callbacksOnly: targetIsGone) : nil else {
       // The callback that is due has another turn, or the target is gone.
       slot.endWriting(word)
       frame.slot = slot.index
-      end(StartedTick(slot: slot, target: hasTarget ? target : nil, delay: nil), frame)
+      end(StartedTick(slot: slot, target: held, delay: nil), frame)
       if targetIsGone, !isAbandoned { target?.end(timer) }
       return nil
     }
@@ -109,25 +107,21 @@ extension QueueCore {
       actual = control.wallTime(actual, offset: offset)
     }
     let claim = Claim(
-      tick: StartedTick(
-        slot: slot, target: hasTarget ? target : nil, delay: waitsForEnd ? (generation, slot.dueTime(word)) : nil),
+      tick: StartedTick(slot: slot, target: held, delay: waitsForEnd ? (generation, slot.dueTime(word)) : nil),
       record: TickRecord(
         timer: timer.id, generation: generation, sequence: delivery.sequence, missed: delivery.missed,
         scheduled: scheduled, actual: actual, context: slot.context,
-        target: hasTarget ? target?.object ?? .none : .none, kind: delivery.kind.rawValue),
+        target: held?.object ?? .none, kind: delivery.kind.rawValue),
       function: delivery.function,
       named: delivery.kind == .due || delivery.kind == .fired ? slot.sideRecord?.named : nil)
     slot.endWriting(word)  // Busy stays: `over` keeps it.
-    count(delivery, late: now.saturatingSubtract(delivery.scheduled))
-    if word.state == .finished, delivery.kind == .due { Trace.note(.finished, timer) }
-    return claim
-  }
-
-  @inline(__always)
-  private func count(_ delivery: Delivery, late: Int64) {
-    if delivery.kind == .due || delivery.kind == .fired { counters.count(late: late, isAlone: handOver == nil) }
+    if delivery.kind == .due || delivery.kind == .fired {
+      counters.count(late: now.saturatingSubtract(delivery.scheduled), isAlone: handOver == nil)
+    }
     if delivery.missed > 0 { counters.count(missed: delivery.missed) }
     if handOver == nil { delivered += 1 }
+    if word.state == .finished, delivery.kind == .due { Trace.note(.finished, timer) }
+    return claim
   }
 
   /// Calls the handler, and those that were added by name.
@@ -140,15 +134,6 @@ extension QueueCore {
     // A callback that has ended its thread is not called again on the next one.
     if !returned { _ = timer.cancel() }
     Trace.note(.returned, timer)
-  }
-
-  /// Ends a tick: what it held is released, and the timer is no longer busy.
-  func end(_ tick: StartedTick, _ frame: CurrentFrame) {
-    // Still busy: a thread that waits for the timer's end waits for the destructor, too.
-    tick.target?.letGo()
-    if isAbandoned { return }
-    frame.slot = nil
-    end(tick.slot, delay: tick.delay, frame)
   }
 
   /// Places a timer that is not due yet.
@@ -243,9 +228,15 @@ extension QueueCore {
     return ((min(onGrid, all), all), isLast)
   }
 
-  /// After the callback's return: the timer is no longer busy, and goes where it belongs.
-  private func end(_ slot: TimerSlot, delay: (generation: UInt64, provisional: Int64)?, _ frame: CurrentFrame) {
-    if let delay { countFromEnd(slot, delay.generation, delay.provisional) }
+  /// Ends a tick, after the callback's return: what it held is released; the timer is no longer busy, and goes where it
+  /// belongs.
+  func end(_ tick: StartedTick, _ frame: CurrentFrame) {
+    // Still busy: a thread that waits for the timer's end waits for the destructor, too.
+    tick.target?.letGo()
+    if isAbandoned { return }
+    frame.slot = nil
+    let slot = tick.slot
+    if let delay = tick.delay { countFromEnd(slot, delay.generation, delay.provisional) }
     let end = slot.endCallback()
     if end.isWaited { WaitRegistry.timerEnded(slot.index) }
     if end.releasesItself { Trace.note(.released, TimerRef(slot: slot, version: slot.version)) }
@@ -284,14 +275,13 @@ extension QueueCore {
       // Busy, in case the queue is released in the meantime.
       _ = slot.set(TimerWord.busyBit)
       while let delivery = nextLastCallback(sideRecord) {
-        let target = sideRecord.target
-        let hasTarget = target?.hold() ?? false
-        let record = lastRecord(of: slot, delivery.kind, hasTarget ? target?.object ?? .none : .none)
+        let held = sideRecord.target?.hold() == true ? sideRecord.target : nil
+        let record = lastRecord(of: slot, delivery.kind, held?.object ?? .none)
         Trace.noteCall(record)
         delivery.function(record)
         if isAbandoned { return }
         Trace.note(.returned, TimerRef(slot: slot, version: slot.version))
-        if hasTarget { target?.letGo() }
+        held?.letGo()
         if isAbandoned { return }
       }
       if slot.clear(TimerWord.busyBit, TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }

@@ -5,14 +5,7 @@ extension QueueCore {
     batch.wantsSlice || records.endIsWanted || !functions.isEmpty
   }
 
-  /// Calls the finalizers of timers that were released outside a pass, on the caller's thread; if a pass runs, it does
-  /// so at its end.
-  func disposeOutsidePass() { asPass(disposeNow) }
-
-  /// Whether the calling thread may call what a released timer calls last: on a bound queue, the bound one.
-  var mayDisposeHere: Bool { (driver as? HostDriver)?.mayDrive ?? true }
-
-  /// What such a pass does.
+  /// What a pass does that is made for their sake.
   func disposeNow(_ frame: CurrentFrame) {
     takeInbox()
     disposeOfRetired(frame)
@@ -26,10 +19,9 @@ extension QueueControlBlock {
   /// Has the callbacks and finalizer of a released timer called: by a pass, or here when passes run inside calls and
   /// none does.
   func wakeToDispose() {
-    if runsInCalls, core?.mayDisposeHere != false {
-      core?.disposeOutsidePass()
-    } else {
-      wake()
-    }
+    guard runsInCalls, let core else { return wake() }
+    // On a bound queue only the bound thread may. If a pass runs, it does so at its end.
+    let mayDisposeHere = (core.driver as? HostDriver)?.mayDrive ?? true
+    mayDisposeHere ? core.asPass(core.disposeNow) : wake()
   }
 }

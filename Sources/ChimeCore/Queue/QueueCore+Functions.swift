@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Functions on a queue: `async`, and `sync`, which makes a serial queue a mutex.
 extension QueueCore {
   /// The queue with that id; `nil` if the id is stale.
@@ -44,7 +42,7 @@ extension QueueCore {
     if closing.hasBegun {
       item.drop()
     } else {
-      withHooks { ThreadState.inside(control) { _ in item.run() } }
+      asHost { ThreadState.inside(control) { _ in item.run() } }
     }
     if isAbandoned { return }
     if closing.letGo() { control.wake() }

@@ -1,6 +1,3 @@
-internal import CPlatform
-import Synchronization
-
 /// Queues that the host's own loop drives: it polls one descriptor and calls `process`, or `takeTicks` for records
 /// without callbacks.
 extension QueueCore {
@@ -24,14 +21,28 @@ extension QueueCore {
     return .success((core, driver))
   }
 
-  /// Runs what is due, at most `most` callbacks. Gives how many were called.
-  package static func process(_ id: UInt64, most: Int, watches: Bool = false) -> Result<Int, Status> {
+  /// Runs what is due, at most `most` callbacks; or writes it down as records, and ends the ticks taken before. Gives how
+  /// many were called or written down.
+  package static func process(
+    _ id: UInt64, most: Int, watches: Bool = false, into buffer: RecordBuffer? = nil
+  ) -> Result<Int, Status> {
     findHost(id).flatMap { core, driver in
-      if core.givesRecords {
-        return .failure(Status.unsupported.because("queue gives records: chime_queue_take_ticks takes them"))
+      if core.givesRecords != (buffer != nil) {
+        return .failure(
+          Status.unsupported.because(
+            core.givesRecords
+              ? "queue gives records: chime_queue_take_ticks takes them"
+              : "queue was made without CHIME_QUEUE_RECORDS, and gives no records"))
       }
       var count = 0
-      let status = driver.drive(core, watches: watches) { frame in count = core.runSlices(atMost: most, frame) }
+      let status = driver.drive(core, watches: watches) { frame in
+        if buffer != nil { core.endOutstandingRecords(frame) }
+        if core.isAbandoned { return }
+        core.records.buffer = buffer
+        count = core.runSlices(atMost: most, frame)
+        if let written = core.records.buffer?.count { count = written }
+        core.records.buffer = nil
+      }
       return status == .ok ? .success(count) : .failure(status)
     }
   }
@@ -79,7 +90,7 @@ extension QueueCore {
     followWallClock()
     takeInbox()
     batch.dropOutdated()
-    var next = hasWorkNow || batch.hasTurns ? control.now : wheel.earliest() ?? .max
+    var next = hasWorkNow ? control.now : wheel.earliest() ?? .max
     if isInside {
       // Timers whose callbacks this thread is inside are not in the wheel.
       for frame in ThreadState.frames where frame.control == control {

@@ -3,15 +3,13 @@ import Synchronization
 /// The pass: one visit of the queue to its wheel. It takes what is due, runs it or hands it over, and sets the next
 /// wake-up.
 extension QueueCore {
-  static var ticksPerSlice: Int { 256 }
-  static var nanosecondsPerSlice: Int64 { 1_000_000 }
+  private static var nanosecondsPerSlice: Int64 { 1_000_000 }
 
-  /// What the drivers run: one slice of at most 256 ticks or 1 ms, so that other users of the dispatch queue get their
-  /// turn.
+  /// What the drivers run: one slice.
   package func pass() {
     asPass(onDriver: true) { frame in
       control.nextWakeUp = QueueControlBlock.awake
-      runSlice(.ofOthers(from: control.now), frame)
+      runSlice(Limit(end: control.now.saturatingAdd(QueueCore.nanosecondsPerSlice), count: 256), frame)
       if !isAbandoned { afterSlice(frame) }
     }
   }
@@ -28,16 +26,11 @@ extension QueueCore {
     checkThatNothingIsForgotten()
   }
 
-  /// How much one slice may do.
+  /// How much one slice may do: of others' threads, 256 ticks or 1 ms, so that other users of the dispatch queue get
+  /// their turn; of the host's own, so many callbacks as it asks for.
   struct Limit {
     var end = Int64.max
     var count = Int.max
-
-    static var none: Limit { Limit() }
-    /// At most 256 ticks or 1 ms.
-    static func ofOthers(from now: Int64) -> Limit {
-      Limit(end: now.saturatingAdd(QueueCore.nanosecondsPerSlice), count: QueueCore.ticksPerSlice)
-    }
   }
 
   /// Takes in the changes of other threads, collects what is due unless a batch is still open, and delivers.
@@ -112,17 +105,20 @@ extension QueueCore {
       }
       return
     }
-    if word.isReleased {
-      handOver == nil ? retire(slot) : enqueueDelivery(slot)
-    } else if word.hasPendingCallback {
-      handOver == nil ? batch.addPendingCallback(of: slot) : enqueueDelivery(slot)
+    if word.isReleased || word.hasPendingCallback {
+      if handOver != nil {
+        enqueueDelivery(slot)
+      } else if !word.isReleased {
+        batch.addPendingCallback(of: slot)
+      } else if slot.own() {
+        batch.retired.append(slot.index)
+      }
     }
     wheel.place(slot, word)
   }
 
   /// Delivers the batch, until it or the slice ends.
   private func deliverBatch(_ limit: Limit, since before: Int, _ frame: CurrentFrame) {
-    var deliveries = 0
     while delivered &- before < limit.count, let item = batch.takeTurn() {
       let slot = Slab.slot(item.slot)
       var version: UInt32?
@@ -139,17 +135,17 @@ extension QueueCore {
         let now = control.now
         deliver(slot, item.turn, of: version, at: now, frame)
         if isAbandoned { return }
-        deliveries += 1
-        if limit.end != .max, deliveries >= limit.count || now > limit.end || driver.shouldYield { break }
+        if limit.end != .max, now > limit.end || driver.shouldYield { break }
       } else if slot.set(TimerWord.enqueuedBit) {
         // (P4d, Sources/README.md.)
-        batch.handOver(item.slot)
+        batch.others.append(item.slot)
       }
     }
-    batch.takeHandedOver { slots in
+    if let handOver, !batch.others.isEmpty {
       // Counted until the hooks have ended, which come after the timers' own ends.
-      closing.holdUp(slots.count)
-      handOver?.add(slots)
+      closing.holdUp(batch.others.count)
+      handOver.add(batch.others)
+      batch.others.removeAll()
     }
     batch.endSlice()
   }
@@ -176,13 +172,13 @@ extension QueueCore {
   }
 
   /// What a runner does with deliveries, as long as there are some: so many at most, and no more after a millisecond.
-  /// - Returns: how many it has delivered; negative when time was up.
+  /// - Returns: how many it has delivered; `most` when time was up.
   func deliverHandedOver(atMost most: Int, _ next: () -> TimerSlot?) -> Int {
     guard var slot = next() else { return 0 }
     var count = 0
     var isOver = false
     let timeOfEnd = control.now.saturatingAdd(QueueCore.nanosecondsPerSlice)
-    withHooks {
+    asHost {
       ThreadState.inside(control) { frame in
         while true {
           count += 1
@@ -201,22 +197,17 @@ extension QueueCore {
     }
     if isAbandoned { return count }
     if closing.letGo(count) { control.wake() }
-    return isOver ? -1 : count
+    return isOver ? most : count
   }
 
   // MARK: Ends of slots
-
-  /// Becomes the owner of a released slot, until the end of the slice.
-  private func retire(_ slot: TimerSlot) {
-    if slot.own() { batch.retired.append(slot.index) }
-  }
 
   func disposeOfRetired(_ frame: CurrentFrame) {
     if givesRecords, !closing.hasBegun {
       // Outside `takeTicks` they wait for it.
       while records.areTaken, let index = batch.retired.last {
         guard disposeIntoRecords(Slab.slot(index), frame) else { return }
-        batch.retired.removeLast()
+        _ = batch.retired.popLast()
       }
     } else {
       while !isAbandoned, let index = batch.retired.popLast() { dispose(of: Slab.slot(index), frame) }
@@ -244,19 +235,16 @@ extension QueueCore {
     }
   }
 
-  /// Runs `body`, a series of callbacks, on a thread that can be cancelled if the host's can.
-  @inline(__always)
+  /// Runs `body`, a series of callbacks on a thread that the host did not create, between the host's hooks. The thread
+  /// can be cancelled if the host's can.
   func asHost(_ body: () -> Void) {
-    if let host = driver.hostCancellation { host.allow(body) } else { body() }
-  }
-
-  /// Runs `body`, a series of callbacks on a thread that the host did not create, between the host's hooks.
-  @inline(__always)
-  func withHooks(_ body: () -> Void) {
-    guard let hooks else { return body() }
-    hooks.enter?(hooks.context)
-    body()
-    hooks.leave?(hooks.context)
+    func betweenHooks() {
+      guard let hooks else { return body() }
+      hooks.enter?(hooks.context)
+      body()
+      hooks.leave?(hooks.context)
+    }
+    if let host = driver.hostCancellation { host.allow(betweenHooks) } else { betweenHooks() }
   }
 }
 

@@ -63,7 +63,7 @@ extension QueueCore {
           "handlers of the queue made something due at once %n times without end, at %t", 1000, instant)
       }
       passesHere += 1
-      runSlice(.none, frame)
+      runSlice(Limit(), frame)
       if isAbandoned { return .forked }
       // Time stays where a callback has ended the thread.
       if ThreadEnd.isCaught, !wasEnding { return .ok }

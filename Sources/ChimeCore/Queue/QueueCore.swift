@@ -10,7 +10,6 @@ package final class QueueCore: @unchecked Sendable {
   package let control: QueueControlBlock
   let label: String
   package let counters = QueueCounters()  // debuggers find it, and what stands before it, here: CPlatform's layout.c
-  let isLimited: Bool
   let givesRecords: Bool
   let hooks: QueueHooks?
   /// Where deliveries are enqueued, on a concurrent queue; nil where handlers run inside the pass.
@@ -40,14 +39,10 @@ package final class QueueCore: @unchecked Sendable {
   /// The last pass was made.
   var isClosed = false
 
-  init(
-    id: UInt64, control: QueueControlBlock, _ options: QueueOptions,
-    handOver: (any BlockQueue)?
-  ) {
+  init(id: UInt64, control: QueueControlBlock, _ options: QueueOptions, handOver: (any BlockQueue)?) {
     self.id = id
     self.control = control
     label = options.label
-    isLimited = options.timerLimit > 0
     givesRecords = options.givesRecords
     hooks = options.hooks
     self.handOver = handOver.map { HandOver($0) }
@@ -84,7 +79,7 @@ package final class QueueCore: @unchecked Sendable {
     var rounds = 0
     while !isAbandoned, passLock.takeIfWanted() {
       if !isClosed {
-        onDriver ? asHost { withHooks { enter(body) } } : enter(body)
+        onDriver ? asHost { ThreadState.inside(control, body) } : ThreadState.inside(control, body)
         if !isAbandoned { announceEnd() }
       }
       passLock.release()
@@ -109,17 +104,13 @@ package final class QueueCore: @unchecked Sendable {
       return .shutDown
     }
     var status = Status.ok
-    enter { frame in status = body(frame) }
+    ThreadState.inside(control) { frame in status = body(frame) }
     if isAbandoned { return .forked }
     announceEnd()
     passLock.release()
     if passLock.passIsWanted { asPassIfWanted(onDriver: false, disposeNow) }
     return status
   }
-
-  /// The caller holds the pass lock.
-  @inline(__always)
-  private func enter(_ body: (CurrentFrame) -> Void) { ThreadState.inside(control, body) }
 }
 
 extension QueueCore {

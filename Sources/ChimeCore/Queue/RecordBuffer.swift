@@ -1,5 +1,5 @@
 /// Where the records of one `takeTicks` go: an array of the host's whose elements may be longer than a record.
-@safe struct RecordBuffer {
+@safe package struct RecordBuffer {
   // SAFETY: the host's array, for the length of the call that made this.
   private let base: UnsafeMutableRawPointer
   private let stride: Int

@@ -2,23 +2,16 @@
 /// the host takes again. The pass's own.
 struct Records {
   /// Where they go, inside `takeTicks`; nil outside.
-  private var buffer: RecordBuffer?
-  /// Ticks that were taken and have not ended.
-  private(set) var outstanding = ContiguousArray<StartedTick>()
+  var buffer: RecordBuffer?
+  /// Slots whose ticks were taken and have not ended: twice the index, and 1 more where the tick holds its target. In the
+  /// `PassRoom`, since a tick needs no memory (promise 19).
+  var outstanding = PassList<UInt32>()
   /// Some of them have to be ended soon, by another `takeTicks`.
   var endIsWanted = false
 
   /// Whether the host is taking records now.
   var areTaken: Bool { buffer != nil }
   var isFull: Bool { buffer?.isFull ?? true }
-
-  mutating func begin(_ buffer: RecordBuffer) { self.buffer = buffer }
-
-  /// Gives how many were written down.
-  mutating func finish() -> Int {
-    defer { buffer = nil }
-    return buffer?.count ?? 0
-  }
 
   mutating func append(_ record: TickRecord) { buffer?.append(record) }
 
@@ -31,12 +24,10 @@ struct Records {
 
   /// Keeps a tick that was written down until it ends.
   mutating func keep(_ tick: StartedTick) {
-    outstanding.append(tick)
+    outstanding.append(tick.slot.index << 1 | (tick.target == nil ? 0 : 1))
     // Its end may have consequences: a target or a timer that is released.
     if tick.slot.hasSideRecord || tick.slot.flags.contains(.selfRelease) { endIsWanted = true }
   }
-
-  mutating func forget(_ count: Int) { outstanding.removeFirst(count) }
 }
 
 extension QueueCore {
@@ -44,28 +35,19 @@ extension QueueCore {
   package static func takeTicks(
     _ id: UInt64, _ records: UnsafeMutableRawPointer, stride: Int, capacity: Int
   ) -> Result<Int, Status> {
-    findHost(id).flatMap { core, driver in
-      if !core.givesRecords {
-        return .failure(Status.unsupported.because("queue was made without CHIME_QUEUE_RECORDS, and gives no records"))
-      }
-      var count = 0
-      let status = driver.drive(core) { frame in
-        core.endOutstandingRecords(frame)
-        unsafe core.records.begin(RecordBuffer(records, stride: stride, capacity: capacity))
-        _ = core.runSlices(atMost: capacity, frame)
-        count = core.records.finish()
-      }
-      return status == .ok ? .success(count) : .failure(status)
-    }
+    unsafe process(id, most: capacity, into: RecordBuffer(records, stride: stride, capacity: capacity))
   }
 
   /// Ends the ticks that were taken as records.
   func endOutstandingRecords(_ frame: CurrentFrame) {
     records.endIsWanted = false
-    // One after the other: what an end calls may end other records.
-    let count = records.outstanding.count
-    for i in 0..<count { end(records.outstanding[i], frame) }
-    records.forget(count)
+    for i in records.outstanding.indices {
+      let slot = Slab.slot(records.outstanding[i] >> 1)
+      let target = records.outstanding[i] & 1 == 0 ? nil : slot.sideRecord?.target
+      end(StartedTick(slot: slot, target: target, delay: nil), frame)
+      if isAbandoned { return }
+    }
+    records.outstanding.removeAll()
   }
 
   /// Writes down a released timer's last callbacks as records, then frees its slot; false if there is no room.
@@ -86,7 +68,6 @@ extension QueueCore {
 
   /// Whether the calling thread has taken records that it has not ended by taking again.
   var hasOutstandingRecordsHere: Bool {
-    guard givesRecords, let driver = driver as? HostDriver else { return false }
-    return driver.isLastThread
+    givesRecords && (driver as? HostDriver)?.isLastThread == true
   }
 }

@@ -1,7 +1,9 @@
 /// A function that one thread waits for while it runs on another, inside the same callbacks as the waiting thread.
 package final class SyncCall: @unchecked Sendable {
   private enum Phase {
-    case waiting, started, done, abandoned, refused
+    case waiting, started, done
+    /// It will not run: its caller has given up, or the queue has ended.
+    case dropped
   }
 
   private let phase = Locked(Phase.waiting)
@@ -30,26 +32,24 @@ package final class SyncCall: @unchecked Sendable {
     var end = Clock.monotonic.now.saturatingAdd(timeout)
     while !call.isOver {
       if call.wakeUp.sleep(until: end) { continue }
-      if call.abandon() { return .timedOut }
+      if call.drop() { return .timedOut }
       end = .max
     }
     // Only the queue's end can end this before the function has had its turn; a function that has begun always
     // completes.
-    if call.abandon() { return .shutDown }
+    if call.drop() { return .shutDown }
     while !call.hasRun { _ = call.wakeUp.sleep(until: .max) }
-    return call.phase.withLock { $0 } == .refused ? .shutDown : .ok
+    return call.phase.withLock { $0 } == .dropped ? .shutDown : .ok
   }
 
   /// On the queue: runs the function unless its caller has given up, or the queue has ended.
   func run() {
     if core.closing.hasBegun {
-      if move(.waiting, .refused) { wakeUp.signal() }
+      if drop() { wakeUp.signal() }
       return
     }
-    guard move(.waiting, .started) else { return }
-    core.asHost {
-      core.withHooks { ThreadState.inside(core.control, continuing: caller) { _ in body() } }
-    }
+    guard leave(for: .started) else { return }
+    core.asHost { ThreadState.inside(core.control, continuing: caller) { _ in body() } }
     if core.isAbandoned { return }
     phase.withLock { $0 = .done }
     wakeUp.signal()
@@ -58,19 +58,19 @@ package final class SyncCall: @unchecked Sendable {
   /// Whether the function has run, or will not.
   private var hasRun: Bool {
     let phase = phase.withLock { $0 }
-    return phase == .done || phase == .refused
+    return phase == .done || phase == .dropped
   }
 
   /// Whether nothing is left to wait for, unless the function has begun.
   var isOver: Bool { hasRun || core.hasEnded }
 
   /// Gives up a function that has not begun.
-  private func abandon() -> Bool { move(.waiting, .abandoned) }
+  private func drop() -> Bool { leave(for: .dropped) }
 
-  private func move(_ from: Phase, _ to: Phase) -> Bool {
+  private func leave(for next: Phase) -> Bool {
     phase.withLock { phase in
-      if phase != from { return false }
-      phase = to
+      if phase != .waiting { return false }
+      phase = next
       return true
     }
   }

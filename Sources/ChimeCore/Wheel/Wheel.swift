@@ -229,7 +229,7 @@ struct Wheel: ~Copyable {
 
   /// Moves to `now` and takes out every slot that was placed at or before it, in no order. When it returns, their
   /// timers may be looked at.
-  mutating func advance(to now: Int64, into due: inout some SlotSink) {
+  mutating func advance(to now: Int64, into due: inout PassList<UInt32>) {
     let target = max(Wheel.base(at: now, shift: shift), base)
     while let bucket = firstBucket() {
       let start = start(of: bucket)
@@ -438,16 +438,4 @@ struct Wheel: ~Copyable {
       freshPages = (region, 0)
     }
   }
-}
-
-extension QueueControlBlock {
-  func takeWheelPages() -> WheelPageRegion? {
-    unsafe storage.pointee.wheelPages.withLock { pages in
-      if pages.taken == pages.regions.count { return nil }
-      pages.taken += 1
-      return pages.regions[pages.taken - 1]
-    }
-  }
-
-  func giveBackWheelPages() { unsafe storage.pointee.wheelPages.withLock { $0.taken = 0 } }
 }

@@ -189,23 +189,21 @@ final class Queue {
     let control = core.control
     control.storage.pointee.slots.withLock { store in
       var first: UInt32?
-      for (chunk, count) in store.chunks {
-        for number in chunk..<chunk + count {
-          for i in 0..<UInt32(Slab.slotsPerChunk) {
-            let index = UInt32(number * Slab.slotsPerChunk) + i
-            // The first of all slots is never given out; so none of a chunk is, that all control blocks are alike.
-            if i > 0 { first = first ?? index }
-            let slot = Slab.slot(index)
-            guard slot.word.bits != 0 || slot.versionAndFlags != 0 || slot.context.pointer != nil else { continue }
-            _ = slot.swap(slot.word, for: TimerWord(0))
-            slot.versionAndFlags = 0
-            slot.context = .none
-            slot.deadline = 0
-            Slab.link(of: index).pointee.store(0, ordering: .relaxed)
-          }
-          Slab.slotsOut(of: number).pointee = 0
+      for chunk in store.chunks {
+        for i in 0..<UInt32(Slab.slotsPerChunk) {
+          let index = UInt32(chunk * Slab.slotsPerChunk) + i
+          // The first of all slots is never given out; so none of a chunk is, that all control blocks are alike.
+          if i > 0 { first = first ?? index }
+          let slot = Slab.slot(index)
+          guard slot.word.bits != 0 || slot.versionAndFlags != 0 || slot.context.pointer != nil else { continue }
+          _ = slot.swap(slot.word, for: TimerWord(0))
+          slot.versionAndFlags = 0
+          slot.context = .none
+          slot.deadline = 0
+          Slab.link(of: index).pointee.store(0, ordering: .relaxed)
         }
-        if let first { store.fresh = first..<UInt32((chunk + count) * Slab.slotsPerChunk) }
+        Slab.slotsOut(of: chunk).pointee = 0
+        if let first { store.fresh = first..<UInt32((chunk + 1) * Slab.slotsPerChunk) }
       }
       store.firstFree = 0
       store.freeCount = 0

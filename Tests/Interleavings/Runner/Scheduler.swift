@@ -10,8 +10,9 @@ final class Scheduler: SeamScheduler {
 
   /// Steps after which a run has no end.
   static let mostSteps = 60_000
-  /// A time that no run waits for: a thread that sleeps until then sleeps too long.
-  static let horizon: Int64 = 60_000_000_000
+  /// A time that no run waits for: a thread that sleeps until then sleeps too long. At the end of a run the threads of the
+  /// pool end one after the other, each after five seconds, and there may be sixteen.
+  static let horizon: Int64 = 180_000_000_000
   /// The same for one scenario.
   var latest = Scheduler.horizon
   static let start: Int64 = 1_000_000_000
