@@ -61,13 +61,7 @@ struct TimerWord: Equatable {
   }
 
   /// Idle, finished or cancelled.
-  @inline(__always)
-  var isAtRest: Bool {
-    switch state {
-    case .idle, .finished, .cancelled: true
-    case .running, .suspended, nil: false
-    }
-  }
+  @inline(__always) var isAtRest: Bool { state?.isAtRest ?? false }
 
   @inline(__always) var isBusy: Bool { bits & TimerWord.busyBit != 0 }
   @inline(__always) var hasWriter: Bool { bits & TimerWord.writerBit != 0 }
