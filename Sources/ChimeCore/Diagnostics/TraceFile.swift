@@ -75,9 +75,7 @@ package enum TraceFile {
     event.sequence = record?.sequence ?? 0
     event.missed = record?.missed ?? 0
     (event.passes, event.merged) = core.counters.wakeUps
-    unsafe timer.withLabel { label in
-      if let label = unsafe label { unsafe chime_trace_set_label(&event, label) }
-    }
+    unsafe timer.withLabel { label in unsafe chime_trace_set_label(&event, label) }
     unsafe chime_trace_put(&event)
   }
 }

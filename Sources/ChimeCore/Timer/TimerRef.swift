@@ -20,7 +20,7 @@ package struct TimerRef: Sendable {
   /// `nil` if no timer can ever have had this id. Each operation finds out itself whether the timer still lives.
   @inline(__always)
   package init?(_ id: UInt64) {
-    guard let handle = Handle(id, kind: .timer), let slot = Slab.find(handle.index) else { return nil }
+    guard let handle = Handle(id, kind: .timer), let (slot, _) = Slab.findWithOwner(of: id) else { return nil }
     self.init(slot: slot, version: handle.version)
   }
 
