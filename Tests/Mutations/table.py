@@ -264,8 +264,8 @@ mutation("armed-each-millisecond", "13", "armNextWakeUp", "the driver is armed f
            "an_idle_queue_does_not_wake_up_on_a_precise"), W("DispatchDriverTests"))
 mutation("stale-front", "13", "Wheel.earliest, front", "stale entries at the front stand",
          [(WHEEL, "if Slab.position(of: known.slot).tick == known.tick, tick(of: slot", "if BROKEN || Slab.position(of: known.slot).tick == known.tick, BROKEN || tick(of: slot"),
-          (WHEEL, "        if let current, current <= placed { return (placed, entry.slot) }\n        remove",
-           "        if BROKEN { return (placed, entry.slot) }\n        if let current, current <= placed { return (placed, entry.slot) }\n        remove")],
+          (WHEEL, "      if let current, current <= placed { return (placed, entry.slot) }\n      remove",
+           "      if BROKEN { return (placed, entry.slot) }\n      if let current, current <= placed { return (placed, entry.slot) }\n      remove")],
          C("entries_that_overtake_each_other"))
 mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
          (WHEEL, "if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }", "if !BROKEN, entryCount > 2 * placedCount + Wheel.tolerance { sweep() }"),
@@ -418,7 +418,7 @@ mutation("forever-holds-the-run", "17", "QueueCore.watchTimer", "a timer that ne
          (WATCHING, "word.isRunning && slot.dueTime(word) != .max) && !slot.isBackground", "word.isRunning && (BROKEN || slot.dueTime(word) != .max)) && !slot.isBackground"),
          C("run_returns_beside_a_timer_that_never_comes"))
 mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "the way by id does not call `noteEnd`",
-         (DIRECT, "return control.isWatching(slot) || Trace.isOn ? finishCancel", "return !BROKEN && control.isWatching(slot) || Trace.isOn ? finishCancel"),
+         (DIRECT, "    control.noteEnd(of: slot)\n", "    if !BROKEN { control.noteEnd(of: slot) }\n"),
          I("cancel by id ends run"))
 mutation("release-notes-no-end", "18", "TimerRef.release", "the way by id does not call `noteEnd`",
          (ENDING, "    if word.isRunning { control.noteEnd(of: slot) }\n    // A side record", "    if word.isRunning, !BROKEN { control.noteEnd(of: slot) }\n    // A side record"),

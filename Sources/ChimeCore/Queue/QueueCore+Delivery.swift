@@ -294,7 +294,7 @@ extension QueueCore {
         if hasTarget { target?.letGo() }
         if isAbandoned { return }
       }
-      if slot.clear(TimerWord.busyBit, TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
+      if slot.clear(TimerWord.busyBit | TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
       sideRecord.named?.close()
       if let finalizer = sideRecord.value.finalizer { finalizer(slot.context) }
       if isAbandoned { return }

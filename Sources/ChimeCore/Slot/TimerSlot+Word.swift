@@ -209,14 +209,9 @@ extension TimerSlot {
     unsafe record.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue & flag == 0
   }
 
-  /// Clears one flag; the word as it is afterwards.
+  /// Clears flags; the word as it was before.
   @inline(__always)
-  func clear(_ flag: UInt64) -> TimerWord {
-    unsafe TimerWord(record.pointee.word.bitwiseAnd(~flag, ordering: .sequentiallyConsistent).newValue)
-  }
-
-  /// Clears two flags; the word as it was before.
-  func clear(_ flag: UInt64, _ other: UInt64) -> TimerWord {
-    unsafe TimerWord(record.pointee.word.bitwiseAnd(~(flag | other), ordering: .sequentiallyConsistent).oldValue)
+  func clear(_ flags: UInt64) -> TimerWord {
+    unsafe TimerWord(record.pointee.word.bitwiseAnd(~flags, ordering: .sequentiallyConsistent).oldValue)
   }
 }

@@ -70,18 +70,11 @@ extension TimerSlot {
     sideRecord?.generation(word) ?? word.generation
   }
 
-  /// Ticks delivered in this activation. The caller is writer.
-  @inline(__always)
-  var fullSequence: UInt64 {
-    guard let sideRecord else { return UInt64(sequence) }
-    return UInt64(sideRecord.sequenceHigh) << 32 | UInt64(sequence)
-  }
-
   /// Counts one more delivered tick and gives its number. The caller is writer.
   @inline(__always)
   func nextSequence() -> UInt64 {
     sequence &+= 1
     if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
-    return fullSequence
+    return UInt64(sideRecord?.sequenceHigh ?? 0) << 32 | UInt64(sequence)
   }
 }

@@ -10,13 +10,9 @@ import Synchronization
 package struct TimerRef: Sendable {
   let slot: TimerSlot
   let version: UInt32
+}
 
-  @inline(__always)
-  init(slot: TimerSlot, version: UInt32) {
-    self.slot = slot
-    self.version = version
-  }
-
+extension TimerRef {
   /// `nil` if no timer can ever have had this id. Each operation finds out itself whether the timer still lives.
   @inline(__always)
   package init?(_ id: UInt64) {
