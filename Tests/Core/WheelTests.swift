@@ -200,7 +200,8 @@ import Testing
     bench.place(1, at: Self.inside + 1000)
     #expect(
       !becomesWrong(bench) { front in
-        Slab.position(of: bench.rows[0].slot.index).tick.map { bench.wheel.time(of: $0) < front ?? .max } ?? false
+        guard let tick = Slab.position(of: bench.rows[0].slot.index).tick else { return false }
+        return Wheel.time(of: tick, shift: bench.wheel.shift) < front ?? .max
       })
   }
 }

@@ -30,7 +30,12 @@ enum Slab: ProcessState {
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
   /// How many numbers of chunks are given out; and zeroes for a chunk that has another number now: 256 free slots that
   /// are never given out.
-  private static let numbers = Locked<(used: Int, nothing: UnsafeMutableRawPointer?)>((0, nil))
+  @safe private struct Numbers {
+    var used = 0
+    // SAFETY: mapped memory that is never unmapped, and read only.
+    var nothing: UnsafeMutableRawPointer?
+  }
+  private static let numbers = Locked(Numbers())
   static func makeGlobals() { numbers.withLock { _ in } }
 
   @inline(__always)

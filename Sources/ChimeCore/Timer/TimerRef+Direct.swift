@@ -29,18 +29,14 @@ extension TimerRef {
     guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
       return releaseInAnyCase(id)
     }
-    return takesBack(slot, word, control) ? .ok : finishRelease(id, word)
+    let isDone =
+      !(word.isRunning && control.isWatching(slot)) && !Trace.isOn && slot.handlerBox == nil
+      && control.takeBackSoon(slot)
+    return isDone ? .ok : finishRelease(id, word)
   }
 
   @inline(never)
   private static func releaseInAnyCase(_ id: UInt64) -> Status { TimerRef(id)?.release() ?? .unknownHandle }
-
-  /// Whether the slot of a released timer could go to the thread's cache, and there is nothing else to do.
-  @inline(__always)
-  private static func takesBack(_ slot: TimerSlot, _ before: TimerWord, _ control: QueueControlBlock) -> Bool {
-    !(before.isRunning && control.isWatching(slot)) && !Trace.isOn && slot.handlerBox == nil
-      && control.takeBackSoon(slot)
-  }
 
   @inline(never)
   private static func finishRelease(_ id: UInt64, _ word: TimerWord) -> Status {
@@ -68,22 +64,12 @@ extension TimerRef {
     _ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock, to target: Int64, delay: Int64?
   ) -> Status {
     let word = slot.word
-    guard word.isRunningAlone, let moved = postponed(word, slot, id, until: target, control),
+    let deadline = slot.deadline
+    guard word.isRunningAlone, slot.isNamed(by: id, without: [.repeating, .onWallClock]), target > deadline,
+      let moved = word.moved(by: target &- deadline, on: control), word.isPostponed(less: moved),
       slot.postpone(word, moved)
     else { return postponeInAnyCase(id, to: target, delay: delay) }
     return Trace.isOn ? trace(.postponed, id) : .ok
-  }
-
-  /// The word of a one-shot that is postponed; `nil` if this is not the frequent case.
-  @inline(__always)
-  private static func postponed(
-    _ word: TimerWord, _ slot: TimerSlot, _ id: UInt64, until target: Int64, _ control: QueueControlBlock
-  ) -> TimerWord? {
-    let deadline = slot.deadline
-    guard slot.isNamed(by: id, without: [.repeating, .onWallClock]), target > deadline,
-      let moved = word.moved(by: target &- deadline, on: control), word.isPostponed(less: moved)
-    else { return nil }
-    return moved
   }
 
   /// A one-shot's schedule without policies.

@@ -173,16 +173,8 @@ extension TimerRef {
     } else {
       // A small postponement stays in the word, a different one each time: the word must change (P3c,
       // Sources/README.md).
-      let rest = word.postponement & 0xFFFF + 1
-      FormerDueTime.keep(due, of: slot) {
-        guard time > rest, time != .max, let moved = word.with(postponement: rest) else {
-          slot.deadline = time
-          endWriting(word.withoutPostponement)
-          return
-        }
-        slot.deadline = time - rest
-        endWriting(moved)
-      }
+      let moved = word.with(postponement: word.postponement & 0xFFFF + 1) ?? word
+      FormerDueTime.keep(due, of: slot) { _ = endWriting(slot.store(due: time, moved)) }
     }
   }
 

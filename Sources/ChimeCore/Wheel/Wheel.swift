@@ -70,7 +70,7 @@ struct Wheel: ~Copyable {
       drain(bucket) { wheel, entry in wheel.forget(entry.slot) }
     }
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    control.giveBackWheelPages()
+    unsafe control.storage.pointee.wheelPages.withLock { pages in pages.taken = 0 }
     freePages = nil
     freshPages = nil
   }
@@ -417,22 +417,13 @@ struct Wheel: ~Copyable {
         return fresh.region[fresh.used]
       }
       // The control block got enough pages with its slots; see the bound in the type's comment.
-      guard let region = control.takeWheelPages() else {
-        invariantFailure("wheel pages", Int64(entryCount), Int64(placedCount))
+      let region = unsafe control.storage.pointee.wheelPages.withLock { pages -> WheelPageRegion? in
+        guard pages.taken < pages.regions.count else { return nil }
+        pages.taken += 1
+        return pages.regions[pages.taken - 1]
       }
+      guard let region else { invariantFailure("wheel pages", Int64(entryCount), Int64(placedCount)) }
       freshPages = (region, 0)
     }
   }
-}
-
-extension QueueControlBlock {
-  func takeWheelPages() -> WheelPageRegion? {
-    unsafe storage.pointee.wheelPages.withLock { pages in
-      if pages.taken == pages.regions.count { return nil }
-      pages.taken += 1
-      return pages.regions[pages.taken - 1]
-    }
-  }
-
-  func giveBackWheelPages() { unsafe storage.pointee.wheelPages.withLock { $0.taken = 0 } }
 }
