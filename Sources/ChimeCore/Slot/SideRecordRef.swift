@@ -59,6 +59,15 @@ import Synchronization
   @inline(__always)
   var target: TimerTarget? { unsafe value.target?.takeUnretainedValue() }
 
+  /// Notes that a registration or cancel callback is to be delivered. They alternate, whatever happens: between two
+  /// activations that were not delivered there is a cancel, and the other way round.
+  func addCallback(_ kind: TickKind) {
+    update { sideRecord in
+      if sideRecord.pendingCallbacks == 0 { sideRecord.nextIsArmed = kind == .armed }
+      sideRecord.pendingCallbacks += 1
+    }
+  }
+
   /// Whether something is to be called when the timer is released.
   var hasLastWork: Bool { unsafe value.finalizer != nil || value.pendingCallbacks > 0 || value.named != nil }
 

@@ -56,9 +56,7 @@ struct TimerWord: Equatable {
   @inline(__always) var isLive: Bool { code &- 1 < 5 }
 
   /// The state of a live timer; `nil` for a free or released slot.
-  @inline(__always) var state: TimerState? {
-    isLive ? TimerState(rawValue: UInt8(truncatingIfNeeded: code &- 1)) : nil
-  }
+  @inline(__always) var state: TimerState? { TimerState(rawValue: UInt8(truncatingIfNeeded: code &- 1)) }
 
   /// Idle, finished or cancelled.
   @inline(__always) var isAtRest: Bool { state?.isAtRest ?? false }

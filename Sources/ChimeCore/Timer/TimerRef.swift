@@ -195,14 +195,3 @@ struct Backoff {
     }
   }
 }
-
-extension SideRecordRef {
-  /// Notes that a registration or cancel callback is to be delivered. They alternate, whatever happens: between two
-  /// activations that were not delivered there is a cancel, and the other way round.
-  func addCallback(_ kind: TickKind) {
-    update { sideRecord in
-      if sideRecord.pendingCallbacks == 0 { sideRecord.nextIsArmed = kind == .armed }
-      sideRecord.pendingCallbacks += 1
-    }
-  }
-}
