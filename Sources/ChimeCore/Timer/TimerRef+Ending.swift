@@ -3,7 +3,7 @@ extension TimerRef {
   /// Stops the timer; ignored unless running or suspended.
   @inline(never)
   package func cancel() -> Status {
-    write(.cancel) { before, next in
+    carryOut(.cancel) { before, next in
       var word = before.with(next).withoutPostponement
       advanceGeneration(&word)
       if let sideRecord = slot.sideRecord {

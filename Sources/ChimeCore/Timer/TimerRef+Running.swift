@@ -33,7 +33,7 @@ extension TimerRef {
 
   private func apply(_ event: TimerEvent, _ schedule: Schedule?, keepsRest: Bool = false) -> Status {
     guard let thread = ThreadState.obtain() else { return Memory.refusal }
-    return write(event) { before, next throws(Status) in
+    return carryOut(event) { before, next throws(Status) in
       guard schedule != nil || slot.flags.contains(.hasSchedule) else {
         throw Status.invalidArgument.because("schedule is NULL, and the timer has none to keep")
       }
@@ -85,7 +85,7 @@ extension TimerRef {
 
   /// Holds ticks back; ignored unless running.
   package func suspend() -> Status {
-    // Not by `write`: the compiler would leave so long a body a function of its own.
+    // Not by `carryOut`: the compiler would leave so long a body a function of its own.
     guard var word = beginWriting() else { return .invalidHandle }
     guard let state = word.state, Transition(from: state, on: .suspend).next != nil else {
       abandonWriting(word)
@@ -122,7 +122,7 @@ extension TimerRef {
 
   /// Lets ticks through again; ignored unless suspended.
   package func resume() -> Status {
-    write(.resume) { word, next in
+    carryOut(.resume) { word, next in
       if slot.flags.contains(.keepsRemaining) { slot.deadline = control.now.saturatingAdd(slot.deadline) }
       endWriting(word.with(next).withoutPostponement)
       Trace.note(.resumed, self)
@@ -141,7 +141,7 @@ extension TimerRef {
   /// - Parameter target: on the queue's clock; for a delay, in the queue's internal time.
   @inline(never)
   func postpone(to target: Int64, delay: Int64?) -> Status {
-    write(.postpone) { word, next in
+    carryOut(.postpone) { word, next in
       let isWall = slot.flags.contains(.onWallClock)
       let target = isWall && delay == nil ? slot.monotonicTime(target, control) : target
       if next == .suspended {
@@ -189,7 +189,7 @@ extension TimerRef {
 
   /// Requests one extra tick; ignored if cancelled.
   package func fire() -> Status {
-    write(.fire) { word, next throws(Status) in
+    carryOut(.fire) { word, next throws(Status) in
       // A running timer whose target has gone is being cancelled, and a cancelled timer ignores fire.
       if slot.sideRecord?.target?.isGone == true { throw next.isAtRest ? .targetGone : .ignored }
       guard let sideRecord = slot.makeSideRecord() else { throw Memory.refusal }

@@ -82,7 +82,7 @@ extension TimerRef {
   /// - Parameter body: gets the word and the state that follows, and ends the writing, or throws the answer, having
   ///   changed nothing.
   @inline(__always)
-  func write(_ event: TimerEvent, _ body: (TimerWord, TimerState) throws(Status) -> Status) -> Status {
+  func carryOut(_ event: TimerEvent, _ body: (TimerWord, TimerState) throws(Status) -> Status) -> Status {
     guard let word = beginWriting(sending: event == .activate) else { return .invalidHandle }
     do throws(Status) {
       guard let state = word.state, let next = Transition(from: state, on: event).next else { throw .ignored }
