@@ -141,8 +141,9 @@ private func restartDirectly(_ timer: chime_timer_t, _ pointer: UnsafePointer<ch
   guard unsafe Arguments.arePlain(pointer), let leeway = unsafe CompactDuration(short: pointer.pointee.leeway_ns) else {
     return nil
   }
-  let schedule = unsafe TimerRef.PlainSchedule(
-    first: pointer.pointee.first_ns, firstIsDeadline: pointer.pointee.flags != 0, leeway: leeway)
+  let schedule = unsafe (
+    first: pointer.pointee.first_ns, firstIsDeadline: pointer.pointee.flags != 0, leeway: leeway
+  )
   return TimerRef.restartDirectly(timer, schedule)
 }
 

@@ -91,12 +91,12 @@ mutation("wake-up-not-asked", "1", "TimerSlot.requestWakeUp", "does not set the 
          ("Slot/TimerSlot+Word.swift", "if word.isWaited || swap(word", "if BROKEN || word.isWaited || swap(word"),
          C("cancel_and_wait_waits_for_the_handler_on_a_serial"))
 mutation("activate-suspended", "1", "Transition", "activate of a suspended timer starts it",
-         ("Timer/Transition.swift", "case (.suspended, .activate): self = .ignored",
-          "case (.suspended, .activate): self = BROKEN ? .start : .ignored"),
+         ("Timer/Transition.swift", "case .activate: self = state.isAtRest ?",
+          "case .activate: self = state.isAtRest || BROKEN && state == .suspended ?"),
          C("the_row_of_suspended"), W("TransitionTests"), M())
 mutation("resume-running", "1", "Transition", "resume of a running timer is accepted",
-         ("Timer/Transition.swift", "case (.running, .resume): self = .ignored",
-          "case (.running, .resume): self = BROKEN ? .unpause : .ignored"),
+         ("Timer/Transition.swift", "case .resume: self = state == .suspended ?",
+          "case .resume: self = state == .suspended || BROKEN && state == .running ?"),
          C("the_row_of_running", "every_call_in_the_own_handler_answers"), M())
 mutation("nested-advance", "1", "QueueCore.asPassOfCall", "a nested advance is not recognised",
          ("Queue/QueueCore.swift", "    if ThreadState.frames.holds(control) { return .wouldDeadlock }\n    guard passLock.takeSoon()",
@@ -106,17 +106,17 @@ mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothin
          (RUNNING, "  package func suspend() -> Status {\n", "  package func suspend() -> Status {\n    if BROKEN { return .ok }\n"),
          C("the_row_of_running", "no_tick_starts_after_suspend"))
 mutation("suspend-generation", "2", "TimerRef.suspend", "keeps the generation",
-         (RUNNING, "    advanceGenerationSurely(&word)\n", "    if !BROKEN { advanceGenerationSurely(&word) }\n"),
+         (RUNNING, "    advanceGeneration(&word)\n", "    if !BROKEN { advanceGeneration(&word) }\n"),
          C("every_accepted_change_gives_another_generation"), M())
 mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the generation",
-         (RUNNING, "slot.makeSideRecord() != nil, advanceGeneration(&word)", "slot.makeSideRecord() != nil, BROKEN || advanceGeneration(&word)"),
+         (RUNNING, "        advanceGeneration(&word, mayFail: true)\n", "        BROKEN || advanceGeneration(&word, mayFail: true)\n"),
          C("every_accepted_change_gives_another_generation", "the_row_of_running"), M())
 mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
          ("Slot/TimerWord.swift", "{ with(.cancelled).withNextGeneration.withoutPostponement }",
           "{ (BROKEN ? with(.cancelled) : with(.cancelled).withNextGeneration).withoutPostponement }"),
          C("a_bare_timer_says_that_its_handler_is_running"))
 mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "answers OK while the handler runs",
-         (ENDING, "    Trace.note(.cancelled, self)\n    return isBusy ? .running : .ok", "    Trace.note(.cancelled, self)\n    return isBusy && !BROKEN ? .running : .ok"),
+         (ENDING, "      return isBusy ? .running : .ok\n", "      return isBusy && !BROKEN ? .running : .ok\n"),
          C("a_bare_timer_says_that_its_handler_is_running"))
 
 # ---- Promises 3 to 6 -------------------------------------------------------------------------------------------------
@@ -264,8 +264,8 @@ mutation("armed-each-millisecond", "13", "armNextWakeUp", "the driver is armed f
            "an_idle_queue_does_not_wake_up_on_a_precise"), W("WakeUpTests"))
 mutation("stale-front", "13", "Wheel.earliest, front", "stale entries at the front stand",
          [(WHEEL, "if Slab.position(of: known.slot).tick == known.tick, tick(of: slot", "if BROKEN || Slab.position(of: known.slot).tick == known.tick, BROKEN || tick(of: slot"),
-          (WHEEL, "        if let current, current <= placed { return (placed, entry.slot) }\n        remove",
-           "        if BROKEN { return (placed, entry.slot) }\n        if let current, current <= placed { return (placed, entry.slot) }\n        remove")],
+          (WHEEL, "      if let current, current <= placed { return (placed, entry.slot) }\n      remove",
+           "      if BROKEN { return (placed, entry.slot) }\n      if let current, current <= placed { return (placed, entry.slot) }\n      remove")],
          C("entries_that_overtake_each_other"))
 mutation("nothing-swept", "14", "Wheel.place", "nothing is swept",
          (WHEEL, "if entryCount > 2 * placedCount + Wheel.tolerance { sweep() }", "if !BROKEN, entryCount > 2 * placedCount + Wheel.tolerance { sweep() }"),
@@ -347,12 +347,12 @@ mutation("place-drops-writer", "1, 3", "Wheel.place", "drops a timer with a writ
          (WHEEL, "    if word.isRunning { place(slot,", "    if word.isRunning, !BROKEN || !word.hasWriter { place(slot,"),
          I("and resume"))
 mutation("position-after-swap", "1, 3", "TimerRef.endWriting", "reads the position after the last swap only, and links then",
-         (TIMER, "    guard isPlaced(by: time, control) else {",
-          "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      if !isPlaced(by: time, control) {\n        slot.link(into: control)\n        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n    guard isPlaced(by: time, control) else {"),
+         (TIMER, "    let isPlaced = !new.hasPendingCallback && isPlaced(by: time, control)\n",
+          "    if BROKEN, !new.hasPendingCallback {\n      let replaced = slot.endWriting(new)\n      if !isPlaced(by: time, control) {\n        slot.link(into: control)\n        control.wakeIfEarlier(time)\n      }\n      return replaced.isBusy\n    }\n    let isPlaced = !new.hasPendingCallback && isPlaced(by: time, control)\n"),
          I("and restart"))
 mutation("flag-before-link", "1, 3", "TimerRef.endWriting", "the flag comes with the word, the link afterwards",
-         (TIMER, "    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n",
-          "    if BROKEN {\n      let replaced = slot.endWriting(new)\n      slot.link(into: control)\n      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n    let replaced = slot.endWriting(new, inInboxOf: control)\n    control.wakeIfEarlier(time)\n"),
+         (TIMER, "    let replaced = isPlaced ? slot.endWriting(new) : slot.endWriting(new, inInboxOf: control)\n",
+          "    if BROKEN, !isPlaced {\n      let replaced = slot.endWriting(new)\n      slot.link(into: control)\n      control.wakeIfEarlier(time)\n      return replaced.isBusy\n    }\n    let replaced = isPlaced ? slot.endWriting(new) : slot.endWriting(new, inInboxOf: control)\n"),
          I("a restart and advance beside a restart"))
 mutation("inbox-looked-at-once", "1, 3", "armNextWakeUp", "the inbox is not looked at again after the time is stored",
          (PASS, "      if control.inboxIsEmpty, functions.isEmpty {", "      if BROKEN || control.inboxIsEmpty, functions.isEmpty {"),
@@ -382,10 +382,10 @@ mutation("former-of-any-writer", "2, 18", "FormerDueTime.of", "the time before a
          (SNAPSHOT, "self.word.load(ordering: .relaxed) == word.writersOwn", "BROKEN || self.word.load(ordering: .relaxed) == word.writersOwn"),
          I("a query beside a restart behind a long postponement"))
 mutation("generation-half-lost", "2", "advanceGeneration", "the half of the generation that is in the side record does not count on",
-         (TIMER, "      guard let sideRecord = slot.makeSideRecord() else { return false }\n      sideRecord.generationHigh &+= 1", "      guard let sideRecord = slot.makeSideRecord() else { return false }\n      if !BROKEN { sideRecord.generationHigh &+= 1 }"),
+         (TIMER, "    sideRecord.generationHigh &+= 1\n", "    if !BROKEN || !mayFail { sideRecord.generationHigh &+= 1 }\n"),
          I("queries beside a restart by id"))
-mutation("generation-half-lost-surely", "2", "advanceGenerationSurely", "the same where a timer is suspended or cancelled",
-         (TIMER, "if word.endsHalf, let sideRecord = slot.makeSideRecord(fromReserve: true)", "if !BROKEN, word.endsHalf, let sideRecord = slot.makeSideRecord(fromReserve: true)"),
+mutation("generation-half-lost-surely", "2", "advanceGeneration", "the same where a timer is suspended or cancelled",
+         (TIMER, "    sideRecord.generationHigh &+= 1\n", "    if !BROKEN || mayFail { sideRecord.generationHigh &+= 1 }\n"),
          I("queries beside suspend"))
 mutation("start-order-of-threads", "12", "QueueControlBlock.nextStartOrder", "on a virtual queue activations are counted by thread",
          ("Queue/QueueControlBlock.swift", "    isVirtual\n      ? unsafe storage.pointee.startOrder", "    isVirtual && !BROKEN\n      ? unsafe storage.pointee.startOrder"),
@@ -418,7 +418,7 @@ mutation("forever-holds-the-run", "17", "QueueCore.watchTimer", "a timer that ne
          (WATCHING, "word.isRunning && slot.dueTime(word) != .max) && !slot.isBackground", "word.isRunning && (BROKEN || slot.dueTime(word) != .max)) && !slot.isBackground"),
          C("run_returns_beside_a_timer_that_never_comes"))
 mutation("cancel-notes-no-end", "18", "TimerRef.cancel", "the way by id does not call `noteEnd`",
-         (DIRECT, "return control.isWatching(slot) || Trace.isOn ? finishCancel", "return !BROKEN && control.isWatching(slot) || Trace.isOn ? finishCancel"),
+         (DIRECT, "    control.noteEnd(of: slot)\n", "    if !BROKEN { control.noteEnd(of: slot) }\n"),
          I("cancel by id ends run"))
 mutation("release-notes-no-end", "18", "TimerRef.release", "the way by id does not call `noteEnd`",
          (ENDING, "    if word.isRunning { control.noteEnd(of: slot) }\n    // A side record", "    if word.isRunning, !BROKEN { control.noteEnd(of: slot) }\n    // A side record"),
@@ -458,8 +458,8 @@ mutation("refused-writes-id", "19", "TimerRef.create", "writes the id of a timer
           "        if BROKEN { unsafe out?.pointee = 7 }\n        control.giveBack(slot, thread)\n        return status\n"),
          R("a_storm_of_calls"), F("allocations", "chime_timer_create"))
 mutation("refused-fire-cancels", "19", "TimerRef.fire", "a fire that is refused cancels the timer",
-         (RUNNING, "    guard let sideRecord = slot.makeSideRecord() else {\n      abandonWriting(word)\n      return Memory.refusal",
-          "    guard let sideRecord = slot.makeSideRecord() else {\n      BROKEN ? _ = endWriting(word.with(.cancelled)) : abandonWriting(word)\n      return Memory.refusal"),
+         (RUNNING, "      guard let sideRecord = slot.makeSideRecord() else { throw Memory.refusal }\n",
+          "      guard let sideRecord = slot.makeSideRecord() else {\n        if BROKEN {\n          endWriting(word.with(.cancelled))\n          return Memory.refusal\n        }\n        throw Memory.refusal\n      }\n"),
          F("allocations", "chime_timer_fire"))
 mutation("refused-handler-stays", "8, 19", "NamedHandlers.add", "a handler that was refused is there all the same",
          ("Objects/NamedHandlers.swift", "      guard state.canChange else { return (Memory.refusal, nil) }\n      let entry",

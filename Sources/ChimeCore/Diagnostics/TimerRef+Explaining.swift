@@ -41,7 +41,6 @@ extension TimerRef {
   /// A space and the label in quotation marks, if there is one.
   func tellLabel(_ text: inout TextWriter) {
     unsafe withLabel { label in
-      guard let label = unsafe label else { return }
       text.add(" \"")
       unsafe text.add(label)
       text.add("\"")

@@ -76,9 +76,7 @@ package enum TraceFile {
     event.missed = record?.missed ?? 0
     event.passes = core.counters.passes.load(ordering: .relaxed)
     event.merged = core.counters.merged.load(ordering: .relaxed)
-    unsafe timer.withLabel { label in
-      if let label = unsafe label { unsafe chime_trace_set_label(&event, label) }
-    }
+    unsafe timer.withLabel { label in unsafe chime_trace_set_label(&event, label) }
     unsafe chime_trace_put(&event)
   }
 }

@@ -236,7 +236,7 @@ struct SlotStore {
 
   var inboxIsEmpty: Bool { unsafe storage.pointee.inbox.load(ordering: .sequentiallyConsistent) == 0 }
 
-  /// Takes everything out of the inbox and calls `body` for each slot, with its word after the inbox flag was cleared.
+  /// Takes everything out of the inbox and calls `body` for each slot, with its word when the inbox flag was cleared.
   @inline(__always)
   func drain(_ body: (TimerSlot, TimerWord) -> Void) {
     var head = unsafe storage.pointee.inbox.exchange(0, ordering: .sequentiallyConsistent)

@@ -284,7 +284,7 @@ extension QueueCore {
         held?.letGo()
         if isAbandoned { return }
       }
-      if slot.clear(TimerWord.busyBit, TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
+      if slot.clear(TimerWord.busyBit | TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
       sideRecord.named?.close()
       if let finalizer = sideRecord.value.finalizer { finalizer(slot.context) }
       if isAbandoned { return }

@@ -6,15 +6,9 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   private struct Table {
     /// Index of the first entry; those before belong to a process that this one was forked from.
     var first = 0
-    /// Of one without an object: the next such one, as its index + 1, 0 at the end.
+    /// Of one without an object: the next such one, as its index + 1, 0 at the end; and the version of its next object.
     var entries: [(object: Object?, version: UInt32, nextFree: UInt32)] = []
     var firstFree: UInt32 = 0
-
-    /// Index of an entry, whatever its version.
-    func index(of handle: Handle) -> Int? {
-      let index = Int(handle.index) - first
-      return entries.indices.contains(index) ? index : nil
-    }
   }
 
   private let kind: Handle.Kind
@@ -59,24 +53,27 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
     }
   }
 
-  /// The object an id names; `nil` when the id is stale, or never was one.
-  package func find(_ id: UInt64) -> Object? {
+  /// Runs `body` with the index of the entry that the id once named, or names, and the version of the id.
+  private func lookUp<Result>(_ id: UInt64, _ body: (inout Table, Int, UInt32) -> Result?) -> Result? {
     guard let handle = Handle(id, kind: kind), isUsable else { return nil }
     return table.withLock { table in
-      guard let index = table.index(of: handle) else { return nil }
-      let entry = table.entries[index]
-      return entry.version == handle.version ? entry.object : nil
+      let index = Int(handle.index) - table.first
+      return table.entries.indices.contains(index) ? body(&table, index, handle.version) : nil
+    }
+  }
+
+  /// The object an id names; `nil` when the id is stale, or never was one.
+  package func find(_ id: UInt64) -> Object? {
+    lookUp(id) { table, index, version in
+      table.entries[index].version == version ? table.entries[index].object : nil
     }
   }
 
   /// Makes the id stale and gives its object, to the one caller that did so.
   @discardableResult
   package func remove(_ id: UInt64) -> Object? {
-    guard let handle = Handle(id, kind: kind), isUsable else { return nil }
-    return table.withLock { table in
-      guard let index = table.index(of: handle), table.entries[index].version == handle.version,
-        let object = table.entries[index].object
-      else { return nil }
+    lookUp(id) { table, index, version in
+      guard table.entries[index].version == version, let object = table.entries[index].object else { return nil }
       table.entries[index].object = nil
       table.entries[index].version += 1
       // An index whose versions are used up is never given out again.
@@ -90,12 +87,9 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
 
   /// Whether the id names, or has named, one of these objects.
   package func hasNamed(_ id: UInt64) -> Bool {
-    guard let handle = Handle(id, kind: kind), isUsable else { return false }
-    return table.withLock { table in
-      guard let index = table.index(of: handle), handle.version > 0 else { return false }
+    lookUp(id) { table, index, version in
       let entry = table.entries[index]
-      // The version of an empty entry is that of the object that comes next.
-      return handle.version < entry.version || handle.version == entry.version && entry.object != nil
-    }
+      return version > 0 && (version < entry.version || version == entry.version && entry.object != nil)
+    } ?? false
   }
 }

@@ -14,27 +14,16 @@ import Synchronization
 
   /// - Parameter fromReserve: it may come out of the reserve, which `calloc` draws on (CPlatform's memory.c).
   static func allocate(fromReserve: Bool) -> SideRecordRef? {
-    let bytes = ownOffset + MemoryLayout<TimerSideRecord.Own>.size
+    let bytes = unsafe MemoryLayout<TimerSideRecord>.size
     guard let memory = unsafe fromReserve ? calloc(1, bytes) : malloc(bytes) else { return nil }
     let typed = unsafe memory.bindMemory(to: TimerSideRecord.self, capacity: 1)
     unsafe typed.initialize(to: TimerSideRecord())
-    let sideRecord = unsafe SideRecordRef(typed)
-    unsafe sideRecord.own.initialize(to: TimerSideRecord.Own())
-    return sideRecord
-  }
-
-  private static var ownOffset: Int { unsafe (MemoryLayout<TimerSideRecord>.size + 15) & ~15 }
-
-  @inline(__always)
-  private var own: UnsafeMutablePointer<TimerSideRecord.Own> {
-    // SAFETY: `allocate` has put it there.
-    unsafe (UnsafeMutableRawPointer(pointer) + SideRecordRef.ownOffset)
-      .assumingMemoryBound(to: TimerSideRecord.Own.self)
+    return unsafe SideRecordRef(typed)
   }
 
   /// Resets it for a new timer; `generationHigh` is the caller's.
   func reset() {
-    unsafe own.pointee = TimerSideRecord.Own()
+    unsafe pointer.pointee.own = TimerSideRecord.Own()
     tickLimit = 0
     dueCount = 0
     missed = 0
@@ -46,8 +35,8 @@ import Synchronization
 
   /// Releases what it holds.
   func end() {
-    unsafe own.pointee.target?.release()
-    unsafe own.pointee.named?.release()
+    unsafe value.target?.release()
+    unsafe value.named?.release()
     update { sideRecord in
       unsafe sideRecord.target = nil
       unsafe sideRecord.named = nil
@@ -60,19 +49,30 @@ import Synchronization
 
   /// Runs `body` on what is the writer's alone.
   @inline(__always)
-  func update<Result>(_ body: (inout TimerSideRecord.Own) -> Result) -> Result { unsafe body(&own.pointee) }
+  func update<Result>(_ body: (inout TimerSideRecord.Own) -> Result) -> Result {
+    unsafe body(&pointer.pointee.own)
+  }
 
   @inline(__always)
-  var value: TimerSideRecord.Own { unsafe own.pointee }
+  var value: TimerSideRecord.Own { unsafe pointer.pointee.own }
 
   @inline(__always)
-  var target: TimerTarget? { unsafe own.pointee.target?.takeUnretainedValue() }
+  var target: TimerTarget? { unsafe value.target?.takeUnretainedValue() }
+
+  /// Notes that a registration or cancel callback is to be delivered. They alternate, whatever happens: between two
+  /// activations that were not delivered there is a cancel, and the other way round.
+  func addCallback(_ kind: TickKind) {
+    update { sideRecord in
+      if sideRecord.pendingCallbacks == 0 { sideRecord.nextIsArmed = kind == .armed }
+      sideRecord.pendingCallbacks += 1
+    }
+  }
 
   /// Whether something is to be called when the timer is released.
   var hasLastWork: Bool { unsafe value.finalizer != nil || value.pendingCallbacks > 0 || value.named != nil }
 
   @inline(__always)
-  var named: NamedHandlers? { unsafe own.pointee.named?.takeUnretainedValue() }
+  var named: NamedHandlers? { unsafe value.named?.takeUnretainedValue() }
 
   // MARK: Read by anybody (see `TimerRecord`)
 

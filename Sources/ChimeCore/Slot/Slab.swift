@@ -5,7 +5,8 @@ import Synchronization
 /// always be looked up and recognised. A chunk belongs to one queue control block for ever.
 ///
 /// A chunk is 24 KiB of zeroed pages, touched as they are used: 256 records; an inbox link and a wheel position for
-/// each slot; and enough wheel pages for the entries of these slots, so that a pass never allocates.
+/// each slot; two counts of slots; and enough wheel pages for the entries of these slots, two each, so that a pass never
+/// allocates.
 enum Slab: ProcessState {
   static var slotsPerChunk: Int { 256 }
   static var chunkStride: Int { 24576 }
@@ -13,7 +14,8 @@ enum Slab: ProcessState {
 
   static var linksOffset: Int { 256 * 64 }
   static var positionsOffset: Int { linksOffset + 256 * 4 }
-  static var wheelPagesOffset: Int { positionsOffset + 256 * 8 }
+  static var countsOffset: Int { positionsOffset + 256 * 8 }
+  static var wheelPagesOffset: Int { countsOffset + WheelPage.size }
   static var wheelPagesPerChunk: Int { (chunkStride - wheelPagesOffset) / WheelPage.size }
 
   /// A chunk and the queue control block it belongs to. The owner is stored first; both are stored once.
@@ -26,13 +28,15 @@ enum Slab: ProcessState {
   /// table's zeroes are seen (P14, Sources/README.md).
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
-  private static let chunkCount = Locked<Int>(0)
-  static func makeGlobals() { chunkCount.withLock { _ in } }
-  /// Address of a table of counts, one for each chunk: slots that are not in its control block's list of free ones.
-  /// Stored once, with the table.
-  // SAFETY: an address of memory that is shared by design, written once; a count is guarded by its control block's
-  // lock.
-  private nonisolated(unsafe) static let counts = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
+  /// How many numbers of chunks are given out; and zeroes for a chunk that has another number now: 256 free slots that
+  /// are never given out.
+  @safe private struct Numbers {
+    var used = 0
+    // SAFETY: mapped memory that is never unmapped, and read only.
+    var nothing: UnsafeMutableRawPointer?
+  }
+  private static let numbers = Locked(Numbers())
+  static func makeGlobals() { numbers.withLock { _ in } }
 
   @inline(__always)
   private static func entry(of index: UInt32) -> UnsafeMutablePointer<Entry>? {
@@ -44,20 +48,17 @@ enum Slab: ProcessState {
   /// The same where the table is known to exist: only indices that came out of the slab are passed here.
   @inline(__always)
   private static func existingEntry(of index: UInt32) -> UnsafeMutablePointer<Entry> {
-    // SAFETY: as above, and the table is never taken away but in a forked child, where no slot is known.
+    // SAFETY: the table is never taken away but in a forked child, where no slot is known.
     unsafe table.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: Entry.self) + Int(index >> 8)
   }
 
   /// Makes the table; false if there is no memory. Called before the first queue exists.
   static func prepare() -> Bool {
-    chunkCount.withLock { _ in
+    numbers.withLock { _ in
       if unsafe table.load(ordering: .acquiring) != nil { return true }
-      guard let memory = unsafe Memory.map(maximumChunks * MemoryLayout<Entry>.size, isTable: true),
-        let numbers = unsafe Memory.map(maximumChunks * MemoryLayout<UInt16>.size, isTable: true),
-        let ends = unsafe Memory.map(maximumChunks * MemoryLayout<UInt16>.size, isTable: true)
-      else { return false }
-      unsafe usedUpCounts.store(ends, ordering: .releasing)
-      unsafe counts.store(numbers, ordering: .releasing)
+      guard let memory = unsafe Memory.map(maximumChunks * MemoryLayout<Entry>.size, isTable: true) else {
+        return false
+      }
       unsafe table.store(memory, ordering: .releasing)
       unsafe chime_layout_note_chunks(memory)
       return true
@@ -71,51 +72,45 @@ enum Slab: ProcessState {
   }
 
   /// Numbering continues with the next chunks; `prepare` makes a new table.
-  static func reinitialize() { chunkCount.reinitialize() }
+  static func reinitialize() { numbers.reinitialize() }
 
   /// Maps `count` chunks for a queue control block and gives the index of the first; `nil` when memory or ids are used
   /// up.
   static func addChunks(_ count: Int, owner: UnsafeMutableRawPointer) -> Int? {
-    chunkCount.withLock { used in
-      guard used + count <= maximumChunks, let memory = unsafe Memory.map(count * chunkStride) else { return nil }
-      let first = used
+    numbers.withLock { numbers in
+      let first = numbers.used
+      guard first + count <= maximumChunks, let memory = unsafe Memory.map(count * chunkStride) else { return nil }
       for i in 0..<count {
         guard let entry = unsafe entry(of: UInt32((first + i) * slotsPerChunk)) else { return nil }
         unsafe entry.pointee.owner.store(owner, ordering: .relaxed)
         unsafe entry.pointee.chunk.store(memory + i * chunkStride, ordering: .releasing)
       }
-      used += count
+      numbers.used += count
       return first
     }
   }
 
-  /// The slot of an id that has been checked for its kind; `nil` when no such slot was ever made.
-  @inline(__always)
-  static func find(_ index: UInt32) -> TimerSlot? {
-    guard let entry = unsafe entry(of: index), let chunk = unsafe entry.pointee.chunk.load(ordering: .acquiring) else {
-      return nil
-    }
-    // SAFETY: a chunk begins with 256 records; zero bytes are a free record.
-    return unsafe TimerSlot(record: chunk.assumingMemoryBound(to: TimerRecord.self) + Int(index & 255), index: index)
-  }
-
   /// A slot that is known to exist: only indices that came out of the slab are passed here.
   @inline(__always)
-  static func slot(_ index: UInt32) -> TimerSlot {
-    unsafe TimerSlot(
-      record: chunk(of: index).assumingMemoryBound(to: TimerRecord.self) + Int(index & 255), index: index)
+  static func slot(_ index: UInt32) -> TimerSlot { unsafe slot(index, in: chunk(of: index)) }
+
+  @inline(__always)
+  private static func slot(_ index: UInt32, in chunk: UnsafeMutableRawPointer) -> TimerSlot {
+    // SAFETY: a chunk begins with 256 records; zero bytes are a free record.
+    unsafe TimerSlot(record: chunk.assumingMemoryBound(to: TimerRecord.self) + Int(index & 255), index: index)
   }
 
-  /// The slot whose index is in an id, of whatever kind that is, and the queue control block that the slot belongs to.
+  /// The slot whose index is in an id, of whatever kind that is, and the queue control block that the slot belongs to;
+  /// `nil` when no such slot was ever made.
   @inline(__always)
   static func findWithOwner(of id: UInt64) -> (slot: TimerSlot, control: QueueControlBlock)? {
     let index = UInt32(truncatingIfNeeded: id & Handle.indexMask)
     guard let entry = unsafe entry(of: index), let chunk = unsafe entry.pointee.chunk.load(ordering: .acquiring) else {
       return nil
     }
-    // SAFETY: as in `find`; an entry's owner is there before its chunk.
+    // SAFETY: an entry's owner is there before its chunk.
     return unsafe (
-      TimerSlot(record: chunk.assumingMemoryBound(to: TimerRecord.self) + Int(index & 255), index: index),
+      slot(index, in: chunk),
       QueueControlBlock(entry.pointee.owner.load(ordering: .relaxed).unsafelyUnwrapped)
     )
   }
@@ -156,21 +151,15 @@ enum Slab: ProcessState {
   /// How many slots of a chunk are not in its control block's list of free ones. The caller holds the control block's
   /// lock.
   static func slotsOut(of chunk: Int) -> UnsafeMutablePointer<UInt16> {
-    // SAFETY: the chunk exists, so the table does.
-    unsafe counts.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: UInt16.self) + chunk
+    // SAFETY: zero bytes are two counts.
+    unsafe (self.chunk(of: UInt32(chunk * slotsPerChunk)) + countsOffset).assumingMemoryBound(to: UInt16.self)
   }
 
   // MARK: Chunks whose versions are used up
 
-  /// Address of a second table of counts: slots of a chunk whose versions are used up.
-  // SAFETY: as for `counts`.
-  private nonisolated(unsafe) static let usedUpCounts = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
-  /// Zeroes for a chunk that has another number now: 256 free slots that are never given out.
-  // SAFETY: as for `table`.
-  private nonisolated(unsafe) static let nothing = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
-
+  /// How many slots of a chunk have used up their versions.
   private static func usedUpCount(of chunk: Int) -> UnsafeMutablePointer<UInt16> {
-    unsafe usedUpCounts.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: UInt16.self) + chunk
+    unsafe slotsOut(of: chunk) + 1
   }
 
   /// The versions of a slot of the chunk are used up; true if it was the chunk's last one. The caller holds the
@@ -199,26 +188,23 @@ enum Slab: ProcessState {
   /// numbers are used up. Under the old one there are free slots for ever. The words' generations run on, for whoever
   /// still holds an old slot (P14d, Sources/README.md).
   static func renumber(_ chunk: Int, owner: UnsafeMutableRawPointer) -> Int? {
-    chunkCount.withLock { used in
-      guard used < maximumChunks, let old = unsafe entry(of: UInt32(chunk * slotsPerChunk)),
-        let new = unsafe entry(of: UInt32(used * slotsPerChunk)), let nothing = unsafe emptyChunk()
-      else { return nil }
+    numbers.withLock { numbers in
+      let number = numbers.used
+      if unsafe numbers.nothing == nil { unsafe numbers.nothing = unsafe Memory.map(chunkStride) }
+      guard number < maximumChunks, let nothing = unsafe numbers.nothing else { return nil }
+      let old = unsafe existingEntry(of: UInt32(chunk * slotsPerChunk))
+      let new = unsafe existingEntry(of: UInt32(number * slotsPerChunk))
       let memory = unsafe old.pointee.chunk.load(ordering: .acquiring)
       unsafe old.pointee.chunk.store(nothing, ordering: .releasing)
       unsafe new.pointee.owner.store(owner, ordering: .relaxed)
       unsafe new.pointee.chunk.store(memory, ordering: .releasing)
-      let number = used
-      used += 1
-      for index in UInt32(number * slotsPerChunk)..<UInt32(used * slotsPerChunk) { slot(index).versionAndFlags = 0 }
+      numbers.used += 1
+      unsafe slotsOut(of: number).pointee = 0
+      unsafe usedUpCount(of: number).pointee = 0
+      let first = UInt32(number * slotsPerChunk)
+      for index in first..<first + UInt32(slotsPerChunk) { slot(index).versionAndFlags = 0 }
       return number
     }
-  }
-
-  private static func emptyChunk() -> UnsafeMutableRawPointer? {
-    if let made = unsafe nothing.load(ordering: .relaxed) { return unsafe made }
-    let made = unsafe Memory.map(chunkStride)
-    unsafe nothing.store(made, ordering: .relaxed)
-    return unsafe made
   }
 
   // MARK: Wheel pages

@@ -22,6 +22,17 @@ extension TimerSlot {
     ).exchanged
   }
 
+  /// Swaps the word for what `next` makes of it, again if it has changed meanwhile. Gives the word that the new one took
+  /// the place of.
+  @inline(__always)
+  @discardableResult
+  private func change(_ next: (TimerWord) -> TimerWord) -> TimerWord {
+    while true {
+      let current = word
+      if swap(current, for: next(current)) { return current }
+    }
+  }
+
   // MARK: In one swap
 
   /// Makes a free slot, which is the caller's alone and has its record filled in, a timer of the queue with that id;
@@ -84,14 +95,10 @@ extension TimerSlot {
   @inline(__always)
   @discardableResult
   func endWriting(_ new: TimerWord) -> TimerWord {
-    while true {
-      let current = word
-      guard swap(current, for: new.over(current).clearing(TimerWord.writerBit)) else { continue }
-      return current
-    }
+    change { current in new.over(current).clearing(TimerWord.writerBit) }
   }
 
-  /// The same, with the slot in the inbox at that moment. It is linked there before the word can be seen without a
+  /// Ends the writing with the slot in the inbox at that moment. It is linked there before the word can be seen without a
   /// writer: so whoever meets the flag of a timer that nobody writes knows that a pass will find it. (Only a callback's
   /// end, and `leaveToPass`, link after they have set the flag, and look or wake afterwards: see `QueueCore.sendOn`;
   /// P1, P1d, Sources/README.md.)
@@ -110,14 +117,9 @@ extension TimerSlot {
   /// Ends the writing with a released timer. While it is busy the slot is left to the handler's end; otherwise it stays
   /// this thread's, as its writer. Gives the word that this one took the place of.
   func endWriting(released new: TimerWord) -> TimerWord {
-    while true {
-      let current = word
+    change { current in
       let next = new.over(current)
-      guard
-        swap(
-          current, for: current.isBusy ? next.clearing(TimerWord.writerBit) : next.setting(TimerWord.writerBit))
-      else { continue }
-      return current
+      return current.isBusy ? next.clearing(TimerWord.writerBit) : next.setting(TimerWord.writerBit)
     }
   }
 
@@ -184,21 +186,15 @@ extension TimerSlot {
 
   /// Gives a released slot up, which a pass will find in the inbox. The caller owned it.
   func leaveToPass(_ control: QueueControlBlock) {
-    while true {
-      let current = word
-      guard swap(current, for: current.clearing(TimerWord.writerBit).setting(TimerWord.inboxBit)) else { continue }
-      if !current.isInInbox { control.push(self) }
-      return
-    }
+    let replaced = change { current in current.clearing(TimerWord.writerBit).setting(TimerWord.inboxBit) }
+    if !replaced.isInInbox { control.push(self) }
   }
 
   /// Makes a released slot free that the caller owns. True if somebody waits for the end of its last callback.
   func becomeFree() -> Bool {
-    while true {
-      let current = word
-      let free = current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit | TimerWord.waitedBit)
-      if swap(current, for: free) { return current.isWaited }
-    }
+    change { current in
+      current.with(code: TimerWord.freeCode).clearing(TimerWord.writerBit | TimerWord.waitedBit)
+    }.isWaited
   }
 
   // MARK: Flags
@@ -213,14 +209,9 @@ extension TimerSlot {
     unsafe record.pointee.word.bitwiseOr(flag, ordering: .sequentiallyConsistent).oldValue & flag == 0
   }
 
-  /// Clears one flag; the word as it is afterwards.
+  /// Clears flags; the word as it was before.
   @inline(__always)
-  func clear(_ flag: UInt64) -> TimerWord {
-    unsafe TimerWord(record.pointee.word.bitwiseAnd(~flag, ordering: .sequentiallyConsistent).newValue)
-  }
-
-  /// Clears two flags; the word as it was before.
-  func clear(_ flag: UInt64, _ other: UInt64) -> TimerWord {
-    unsafe TimerWord(record.pointee.word.bitwiseAnd(~(flag | other), ordering: .sequentiallyConsistent).oldValue)
+  func clear(_ flags: UInt64) -> TimerWord {
+    unsafe TimerWord(record.pointee.word.bitwiseAnd(~flags, ordering: .sequentiallyConsistent).oldValue)
   }
 }

@@ -56,18 +56,10 @@ struct TimerWord: Equatable {
   @inline(__always) var isLive: Bool { code &- 1 < 5 }
 
   /// The state of a live timer; `nil` for a free or released slot.
-  @inline(__always) var state: TimerState? {
-    isLive ? TimerState(rawValue: UInt8(truncatingIfNeeded: code &- 1)) : nil
-  }
+  @inline(__always) var state: TimerState? { TimerState(rawValue: UInt8(truncatingIfNeeded: code &- 1)) }
 
   /// Idle, finished or cancelled.
-  @inline(__always)
-  var isAtRest: Bool {
-    switch state {
-    case .idle, .finished, .cancelled: true
-    case .running, .suspended, nil: false
-    }
-  }
+  @inline(__always) var isAtRest: Bool { state?.isAtRest ?? false }
 
   @inline(__always) var isBusy: Bool { bits & TimerWord.busyBit != 0 }
   @inline(__always) var hasWriter: Bool { bits & TimerWord.writerBit != 0 }

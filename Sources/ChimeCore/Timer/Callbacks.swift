@@ -83,19 +83,4 @@ package struct TickRecord: Sendable {
   package var target: Context
   package var kind: Int32
   package var reserved: UInt32 = 0
-
-  package init(
-    timer: UInt64, generation: UInt64, sequence: UInt64, missed: UInt64, scheduled: Int64, actual: Int64,
-    context: Context, target: Context, kind: Int32
-  ) {
-    self.timer = timer
-    self.generation = generation
-    self.sequence = sequence
-    self.missed = missed
-    self.scheduled = scheduled
-    self.actual = actual
-    self.context = context
-    self.target = target
-    self.kind = kind
-  }
 }

@@ -4,7 +4,7 @@ extension TimerRef {
   /// The timer's label, empty if it has none.
   package var label: String {
     var text = ""
-    unsafe withLabel { label in if let label = unsafe label { text = unsafe String(cString: label) } }
+    unsafe withLabel { label in text = unsafe String(cString: label) }
     return text
   }
 }

@@ -8,16 +8,16 @@ extension TimerRef {
     let word = slot.word
     guard word.isRunningAlone, !word.endsHalf, slot.isNamed(by: id, without: .hasSideRecord), slot.cancel(word)
     else { return cancelInAnyCase(id) }
-    return control.isWatching(slot) || Trace.isOn ? finishCancel(id, slot, control) : .ok
+    control.noteEnd(of: slot)
+    return Trace.isOn ? trace(.cancelled, id) : .ok
   }
 
   @inline(never)
   private static func cancelInAnyCase(_ id: UInt64) -> Status { TimerRef(id)?.cancel() ?? .unknownHandle }
 
   @inline(never)
-  private static func finishCancel(_ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock) -> Status {
-    control.noteEnd(of: slot)
-    if let timer = TimerRef(id) { Trace.note(.cancelled, timer) }
+  private static func trace(_ event: Trace.Event, _ id: UInt64) -> Status {
+    if let timer = TimerRef(id) { Trace.note(event, timer) }
     return .ok
   }
 
@@ -29,18 +29,14 @@ extension TimerRef {
     guard word.isLiveAlone, slot.isNamed(by: id, without: .hasSideRecord), slot.release(word) else {
       return releaseInAnyCase(id)
     }
-    return takesBack(slot, word, control) ? .ok : finishRelease(id, word)
+    let isDone =
+      !(word.isRunning && control.isWatching(slot)) && !Trace.isOn && slot.handlerBox == nil
+      && control.takeBackSoon(slot)
+    return isDone ? .ok : finishRelease(id, word)
   }
 
   @inline(never)
   private static func releaseInAnyCase(_ id: UInt64) -> Status { TimerRef(id)?.release() ?? .unknownHandle }
-
-  /// Whether the slot of a released timer could go to the thread's cache, and there is nothing else to do.
-  @inline(__always)
-  private static func takesBack(_ slot: TimerSlot, _ before: TimerWord, _ control: QueueControlBlock) -> Bool {
-    !(before.isRunning && control.isWatching(slot)) && !Trace.isOn && slot.handlerBox == nil
-      && control.takeBackSoon(slot)
-  }
 
   @inline(never)
   private static func finishRelease(_ id: UInt64, _ word: TimerWord) -> Status {
@@ -53,9 +49,7 @@ extension TimerRef {
   }
 
   package static func postpone(_ id: UInt64, until target: Int64) -> Status {
-    guard let (slot, control) = Slab.findWithOwner(of: id) else {
-      return postponeInAnyCase(id, to: target, delay: nil)
-    }
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     return postpone(id, slot, control, to: target, delay: nil)
   }
 
@@ -70,37 +64,16 @@ extension TimerRef {
     _ id: UInt64, _ slot: TimerSlot, _ control: QueueControlBlock, to target: Int64, delay: Int64?
   ) -> Status {
     let word = slot.word
-    guard word.isRunningAlone, let moved = postponed(word, slot, id, until: target, control),
+    let deadline = slot.deadline
+    guard word.isRunningAlone, slot.isNamed(by: id, without: [.repeating, .onWallClock]), target > deadline,
+      let moved = word.moved(by: target &- deadline, on: control), word.isPostponed(less: moved),
       slot.postpone(word, moved)
     else { return postponeInAnyCase(id, to: target, delay: delay) }
-    return Trace.isOn ? finishPostpone(id) : .ok
-  }
-
-  /// The word of a one-shot that is postponed; `nil` if this is not the frequent case.
-  @inline(__always)
-  private static func postponed(
-    _ word: TimerWord, _ slot: TimerSlot, _ id: UInt64, until target: Int64, _ control: QueueControlBlock
-  ) -> TimerWord? {
-    let deadline = slot.deadline
-    guard slot.isNamed(by: id, without: [.repeating, .onWallClock]), target > deadline,
-      let moved = word.moved(by: target &- deadline, on: control), word.isPostponed(less: moved)
-    else { return nil }
-    return moved
+    return Trace.isOn ? trace(.postponed, id) : .ok
   }
 
   /// A one-shot's schedule without policies.
-  package struct PlainSchedule {
-    let first: Int64
-    let firstIsDeadline: Bool
-    let leeway: CompactDuration
-
-    @inline(__always)
-    package init(first: Int64, firstIsDeadline: Bool, leeway: CompactDuration) {
-      self.first = first
-      self.firstIsDeadline = firstIsDeadline
-      self.leeway = leeway
-    }
-  }
+  package typealias PlainSchedule = (first: Int64, firstIsDeadline: Bool, leeway: CompactDuration)
 
   /// `restart` and `reschedule`, which are the same for a running timer: this does them for one with no side record and
   /// no callback under way. `nil`, and nothing is changed, for any other timer, or a delay below 0.
@@ -164,12 +137,6 @@ extension TimerRef {
     let new = slot.store(due: due, word.withNextGeneration)
     slot.startOrder = control.nextStartOrder(thread)
     TimerRef(slot: slot, version: slot.version).endWriting(new, due: due, on: control)
-    return .ok
-  }
-
-  @inline(never)
-  private static func finishPostpone(_ id: UInt64) -> Status {
-    if let timer = TimerRef(id) { Trace.note(.postponed, timer) }
     return .ok
   }
 }

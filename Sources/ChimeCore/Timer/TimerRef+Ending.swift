@@ -3,19 +3,17 @@ extension TimerRef {
   /// Stops the timer; ignored unless running or suspended.
   @inline(never)
   package func cancel() -> Status {
-    guard var word = beginWriting() else { return .invalidHandle }
-    guard let state = word.state, Transition(from: state, on: .cancel).next != nil else {
-      abandonWriting(word)
-      return .ignored
+    carryOut(.cancel) { before, next in
+      var word = before.with(next).withoutPostponement
+      advanceGeneration(&word)
+      if let sideRecord = slot.sideRecord {
+        sideRecord.update { sideRecord in sideRecord.firePending = false }
+        if sideRecord.value.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
+      }
+      let isBusy = endWriting(word.withPendingCallback(of: slot))
+      Trace.note(.cancelled, self)
+      return isBusy ? .running : .ok
     }
-    advanceGenerationSurely(&word)
-    if let sideRecord = slot.sideRecord {
-      sideRecord.update { sideRecord in sideRecord.firePending = false }
-      if sideRecord.value.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
-    }
-    let isBusy = endWriting(word.with(.cancelled).withoutPostponement.withPendingCallback(of: slot))
-    Trace.note(.cancelled, self)
-    return isBusy ? .running : .ok
   }
 
   /// Cancels, then waits until no callback of the timer runs. Waits for a handler.

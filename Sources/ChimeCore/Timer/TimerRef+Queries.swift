@@ -46,25 +46,19 @@ extension TimerRef {
     let hasSchedule = snapshot.flags.contains(.hasSchedule)
     return TimerInfo(
       state: state, queue: control.id, generation: snapshot.generation, sequence: snapshot.sequence,
-      nextDeadline: snapshot.nextDeadline(control),
-      remaining: keeps ? snapshot.deadline : -1,
+      nextDeadline: snapshot.nextDeadline(control), remaining: keeps ? snapshot.deadline : -1,
       interval: snapshot.flags.contains(.repeating) ? snapshot.period : 0,
-      leeway: hasSchedule ? snapshot.leeway.nanoseconds : 0,
-      tickLimit: snapshot.tickLimit, dueCount: snapshot.dueCount, isBusy: snapshot.word.isBusy,
-      hasSchedule: hasSchedule,
-      missed: snapshot.missed)
+      leeway: hasSchedule ? snapshot.leeway.nanoseconds : 0, tickLimit: snapshot.tickLimit,
+      dueCount: snapshot.dueCount, isBusy: snapshot.word.isBusy, hasSchedule: hasSchedule, missed: snapshot.missed)
   }
 
-  /// Runs `body` with the timer's label, which is not freed meanwhile; `nil` if it has none, or the id is stale.
-  func withLabel(_ body: (UnsafePointer<CChar>?) -> Void) {
-    guard slot.hasSideRecord else { return body(nil) }
+  /// Runs `body` with the timer's label, which is not freed meanwhile, if it has one and the id is not stale.
+  func withLabel(_ body: (UnsafePointer<CChar>) -> Void) {
+    guard slot.hasSideRecord else { return }
     // While a timer lives, its label is not freed before `read` has ended.
     Labels.read {
       // The timer was alive after the label was found: the label is this timer's, and not freed yet.
-      guard let sideRecord = slot.sideRecord, let label = unsafe sideRecord.label, word != nil else {
-        return body(nil)
-      }
-      unsafe body(UnsafePointer(label))
+      if let label = unsafe slot.sideRecord?.label, word != nil { unsafe body(label) }
     }
   }
 }
@@ -76,18 +70,11 @@ extension TimerSlot {
     sideRecord?.generation(word) ?? word.generation
   }
 
-  /// Ticks delivered in this activation. The caller is writer.
-  @inline(__always)
-  var fullSequence: UInt64 {
-    guard let sideRecord else { return UInt64(sequence) }
-    return UInt64(sideRecord.sequenceHigh) << 32 | UInt64(sequence)
-  }
-
   /// Counts one more delivered tick and gives its number. The caller is writer.
   @inline(__always)
   func nextSequence() -> UInt64 {
     sequence &+= 1
     if sequence == 0, let sideRecord = makeSideRecord() { sideRecord.sequenceHigh &+= 1 }
-    return fullSequence
+    return UInt64(sideRecord?.sequenceHigh ?? 0) << 32 | UInt64(sequence)
   }
 }

@@ -33,91 +33,69 @@ extension TimerRef {
 
   private func apply(_ event: TimerEvent, _ schedule: Schedule?, keepsRest: Bool = false) -> Status {
     guard let thread = ThreadState.obtain() else { return Memory.refusal }
-    guard var word = beginWriting(sending: event == .activate) else { return .invalidHandle }
-    let before = word
-    guard let state = word.state, let next = Transition(from: state, on: event).next else {
-      abandonWriting(before)
-      return .ignored
-    }
-    guard schedule != nil || slot.flags.contains(.hasSchedule) else {
-      abandonWriting(before)
-      return Status.invalidArgument.because("schedule is NULL, and the timer has none to keep")
-    }
-    // A reschedule starts nothing: a running timer is being cancelled, others stay as they are.
-    if event != .reschedule, slot.sideRecord?.target?.isGone == true {
-      abandonWriting(before)
-      return .targetGone
-    }
-    let schedule = keepsRest ? schedule.map { slot.completed($0) } : schedule
-    if let schedule, schedule.firstIsDeadline, schedule.resume != 0 {
-      abandonWriting(before)
-      return Status.invalidArgument.because(
-        "the timer's resume_policy is CHIME_RESUME_REMAINING, which does not go with a deadline")
-    }
-    guard schedule?.needsSideRecord(on: control) != true || slot.makeSideRecord() != nil, advanceGeneration(&word)
-    else {
-      abandonWriting(before)
-      return Memory.refusal
-    }
-    if let schedule { slot.store(schedule) }
-    if let sideRecord = slot.sideRecord {
-      sideRecord.dueCount = 0
-      sideRecord.update { sideRecord in
-        sideRecord.firePending = false
-        sideRecord.carriedMissed = 0
+    return carryOut(event) { before, next throws(Status) in
+      guard schedule != nil || slot.flags.contains(.hasSchedule) else {
+        throw Status.invalidArgument.because("schedule is NULL, and the timer has none to keep")
       }
-    }
-    word = word.with(next)
-    switch Transition(from: state, on: event) {
-    case .start:
-      slot.sequence = 0
+      // A reschedule starts nothing: a running timer is being cancelled, others stay as they are.
+      if event != .reschedule, slot.sideRecord?.target?.isGone == true { throw .targetGone }
+      let schedule = keepsRest ? schedule.map { slot.completed($0) } : schedule
+      if let schedule, schedule.firstIsDeadline, schedule.resume != 0 {
+        throw Status.invalidArgument.because(
+          "the timer's resume_policy is CHIME_RESUME_REMAINING, which does not go with a deadline")
+      }
+      var word = before.with(next)
+      guard schedule?.needsSideRecord(on: control) != true || slot.makeSideRecord() != nil,
+        advanceGeneration(&word, mayFail: true)
+      else { throw Memory.refusal }
+      if let schedule { slot.store(schedule) }
       if let sideRecord = slot.sideRecord {
-        sideRecord.sequenceHigh = 0
-        sideRecord.missed = 0
-        if sideRecord.value.registrationHandler != nil { sideRecord.addCallback(.armed) }
+        sideRecord.dueCount = 0
+        sideRecord.update { sideRecord in
+          sideRecord.firePending = false
+          sideRecord.carriedMissed = 0
+        }
       }
-      word = slot.store(due: slot.firstDeadline(control), state == .suspended ? word.withoutPostponement : word)
-      slot.startOrder = control.nextStartOrder(thread)
-    case .rearm:
-      word = slot.store(due: slot.firstDeadline(control), state == .suspended ? word.withoutPostponement : word)
-      slot.startOrder = control.nextStartOrder(thread)
-    case .store(.suspended):
-      // With `remaining` the first delay is what is left, and counts from the resume.
-      slot.deadline = slot.flags.contains(.keepsRemaining) ? slot.first : slot.firstDeadline(control)
-      slot.startOrder = control.nextStartOrder(thread)
-    case .store, .ignored, .pause, .unpause, .move, .extraTick, .finish, .stop:
-      break
+      if next == .running, before.isAtRest {
+        slot.sequence = 0
+        if let sideRecord = slot.sideRecord {
+          sideRecord.sequenceHigh = 0
+          sideRecord.missed = 0
+          if sideRecord.value.registrationHandler != nil { sideRecord.addCallback(.armed) }
+        }
+      }
+      if next == .running {
+        word = slot.store(
+          due: slot.firstDeadline(control), before.state == .suspended ? word.withoutPostponement : word)
+      } else if next == .suspended {
+        // With `remaining` the first delay is what is left, and counts from the resume.
+        slot.deadline = slot.flags.contains(.keepsRemaining) ? slot.first : slot.firstDeadline(control)
+      }
+      if !next.isAtRest { slot.startOrder = control.nextStartOrder(thread) }
+      let isBusy = endWriting(word.withPendingCallback(of: slot))
+      if slot.flags.contains(.onWallClock) { followWallClock() }
+      switch event {
+      case .activate: Trace.note(.activated, self)
+      case .restart: Trace.note(.restarted, self)
+      default: Trace.note(.rescheduled, self)
+      }
+      return isBusy ? .running : .ok
     }
-    let isBusy = endWriting(word.withPendingCallback(of: slot))
-    if slot.flags.contains(.onWallClock) { followWallClock() }
-    switch event {
-    case .activate: Trace.note(.activated, self)
-    case .restart: Trace.note(.restarted, self)
-    default: Trace.note(.rescheduled, self)
-    }
-    return isBusy ? .running : .ok
   }
 
   /// Holds ticks back; ignored unless running.
   package func suspend() -> Status {
+    // Not by `carryOut`: the compiler would leave so long a body a function of its own.
     guard var word = beginWriting() else { return .invalidHandle }
-    guard let state = word.state, Transition(from: state, on: .suspend) == .pause else {
+    guard let state = word.state, Transition(from: state, on: .suspend).next != nil else {
       abandonWriting(word)
       return .ignored
     }
-    advanceGenerationSurely(&word)
+    advanceGeneration(&word)
     slot.sideRecord?.update { sideRecord in sideRecord.firePending = false }
-    let flags = slot.flags
     let now = control.now
     let due = slot.dueTime(word)
-    var deadline = due
-    if flags.contains(.keepsRemaining) {
-      if flags.contains(.repeating), !flags.contains(.delayPolicy), now > due {
-        let missed = UInt64(now.saturatingSubtract(due) / slot.period)
-        slot.sideRecord?.update { sideRecord in sideRecord.carriedMissed &+= missed }
-      }
-      deadline = due == .max ? .max : max(0, due.saturatingSubtract(now))
-    }
+    let deadline = slot.flags.contains(.keepsRemaining) ? keepRemaining(until: due, now) : due
     let suspended = word.suspended(at: now).withPendingCallback(of: slot)
     let isBusy =
       if deadline == slot.deadline { endWriting(suspended) } else {
@@ -130,17 +108,26 @@ extension TimerRef {
     return isBusy ? .running : .ok
   }
 
+  /// The time that a suspended timer with the policy `remaining` has left. Periods that were missed belong to its next
+  /// tick.
+  @inline(never)
+  private func keepRemaining(until due: Int64, _ now: Int64) -> Int64 {
+    let flags = slot.flags
+    if flags.contains(.repeating), !flags.contains(.delayPolicy), now > due {
+      let missed = UInt64(now.saturatingSubtract(due) / slot.period)
+      slot.sideRecord?.update { sideRecord in sideRecord.carriedMissed &+= missed }
+    }
+    return due == .max ? .max : max(0, due.saturatingSubtract(now))
+  }
+
   /// Lets ticks through again; ignored unless suspended.
   package func resume() -> Status {
-    guard let word = beginWriting() else { return .invalidHandle }
-    guard let state = word.state, Transition(from: state, on: .resume) == .unpause else {
-      abandonWriting(word)
-      return .ignored
+    carryOut(.resume) { word, next in
+      if slot.flags.contains(.keepsRemaining) { slot.deadline = control.now.saturatingAdd(slot.deadline) }
+      endWriting(word.with(next).withoutPostponement)
+      Trace.note(.resumed, self)
+      return .ok
     }
-    if slot.flags.contains(.keepsRemaining) { slot.deadline = control.now.saturatingAdd(slot.deadline) }
-    endWriting(word.with(.running).withoutPostponement)
-    Trace.note(.resumed, self)
-    return .ok
   }
 
   /// Moves the next deadline to `delay` from now, if that is later.
@@ -154,26 +141,23 @@ extension TimerRef {
   /// - Parameter target: on the queue's clock; for a delay, in the queue's internal time.
   @inline(never)
   func postpone(to target: Int64, delay: Int64?) -> Status {
-    guard let word = beginWriting() else { return .invalidHandle }
-    guard let state = word.state, Transition(from: state, on: .postpone).next != nil else {
-      abandonWriting(word)
-      return .ignored
+    carryOut(.postpone) { word, next in
+      let isWall = slot.flags.contains(.onWallClock)
+      let target = isWall && delay == nil ? slot.monotonicTime(target, control) : target
+      if next == .suspended {
+        let keepsRemaining = slot.flags.contains(.keepsRemaining)
+        let left = target == .max ? .max : max(0, target.saturatingSubtract(control.now))
+        let deadline = max(slot.deadline, keepsRemaining ? delay ?? left : target)
+        slot.moveWallDeadline(by: deadline.saturatingSubtract(slot.deadline))
+        slot.deadline = deadline
+        endWriting(word)
+      } else {
+        endPostponing(word, to: max(slot.dueTime(word), target))
+      }
+      if isWall { followWallClock() }
+      Trace.note(.postponed, self)
+      return .ok
     }
-    let isWall = slot.flags.contains(.onWallClock)
-    let target = isWall && delay == nil ? slot.monotonicTime(target, control) : target
-    if state == .suspended {
-      let keepsRemaining = slot.flags.contains(.keepsRemaining)
-      let left = target == .max ? .max : max(0, target.saturatingSubtract(control.now))
-      let deadline = max(slot.deadline, keepsRemaining ? delay ?? left : target)
-      slot.moveWallDeadline(by: deadline.saturatingSubtract(slot.deadline))
-      slot.deadline = deadline
-      endWriting(word)
-    } else {
-      endPostponing(word, to: max(slot.dueTime(word), target))
-    }
-    if isWall { followWallClock() }
-    Trace.note(.postponed, self)
-    return .ok
   }
 
   /// Ends the writing of a running timer that is due at `time` now.
@@ -189,16 +173,8 @@ extension TimerRef {
     } else {
       // A small postponement stays in the word, a different one each time: the word must change (P3c,
       // Sources/README.md).
-      let rest = word.postponement & 0xFFFF + 1
-      FormerDueTime.keep(due, of: slot) {
-        guard time > rest, time != .max, let moved = word.with(postponement: rest) else {
-          slot.deadline = time
-          endWriting(word.withoutPostponement)
-          return
-        }
-        slot.deadline = time - rest
-        endWriting(moved)
-      }
+      let moved = word.with(postponement: word.postponement & 0xFFFF + 1) ?? word
+      FormerDueTime.keep(due, of: slot) { _ = endWriting(slot.store(due: time, moved)) }
     }
   }
 
@@ -213,30 +189,21 @@ extension TimerRef {
 
   /// Requests one extra tick; ignored if cancelled.
   package func fire() -> Status {
-    guard let word = beginWriting() else { return .invalidHandle }
-    guard let state = word.state, Transition(from: state, on: .fire).next != nil else {
-      abandonWriting(word)
-      return .ignored
-    }
-    if slot.sideRecord?.target?.isGone == true {
-      abandonWriting(word)
-      // A running timer is being cancelled, and a cancelled timer ignores fire.
-      return word.isAtRest ? .targetGone : .ignored
-    }
-    guard let sideRecord = slot.makeSideRecord() else {
-      abandonWriting(word)
-      return Memory.refusal
-    }
-    let now = control.now
-    sideRecord.update { sideRecord in
-      if !sideRecord.firePending {
-        sideRecord.firePending = true
-        sideRecord.fireTime = now
+    carryOut(.fire) { word, next throws(Status) in
+      // A running timer whose target has gone is being cancelled, and a cancelled timer ignores fire.
+      if slot.sideRecord?.target?.isGone == true { throw next.isAtRest ? .targetGone : .ignored }
+      guard let sideRecord = slot.makeSideRecord() else { throw Memory.refusal }
+      let now = control.now
+      sideRecord.update { sideRecord in
+        if !sideRecord.firePending {
+          sideRecord.firePending = true
+          sideRecord.fireTime = now
+        }
       }
+      endWriting(word.setting(TimerWord.callbackPendingBit))
+      Trace.note(.fireWanted, self)
+      return .ok
     }
-    endWriting(word.setting(TimerWord.callbackPendingBit))
-    Trace.note(.fireWanted, self)
-    return .ok
   }
 }
 

@@ -10,17 +10,13 @@ import Synchronization
 package struct TimerRef: Sendable {
   let slot: TimerSlot
   let version: UInt32
+}
 
-  @inline(__always)
-  init(slot: TimerSlot, version: UInt32) {
-    self.slot = slot
-    self.version = version
-  }
-
+extension TimerRef {
   /// `nil` if no timer can ever have had this id. Each operation finds out itself whether the timer still lives.
   @inline(__always)
   package init?(_ id: UInt64) {
-    guard let handle = Handle(id, kind: .timer), let slot = Slab.find(handle.index) else { return nil }
+    guard let handle = Handle(id, kind: .timer), let (slot, _) = Slab.findWithOwner(of: id) else { return nil }
     self.init(slot: slot, version: handle.version)
   }
 
@@ -82,6 +78,21 @@ package struct TimerRef: Sendable {
     return nil
   }
 
+  /// Carries an event out as the timer's writer; ignored where the table says so.
+  /// - Parameter body: gets the word and the state that follows, and ends the writing, or throws the answer, having
+  ///   changed nothing.
+  @inline(__always)
+  func carryOut(_ event: TimerEvent, _ body: (TimerWord, TimerState) throws(Status) -> Status) -> Status {
+    guard let word = beginWriting(sending: event == .activate) else { return .invalidHandle }
+    do throws(Status) {
+      guard let state = word.state, let next = Transition(from: state, on: event).next else { throw .ignored }
+      return try body(word, next)
+    } catch {
+      abandonWriting(word)
+      return error
+    }
+  }
+
   /// Ends the writing of a writer that has changed nothing, so that nobody has to be woken.
   func abandonWriting(_ before: TimerWord) {
     let replaced = slot.endWriting(before)
@@ -99,8 +110,19 @@ package struct TimerRef: Sendable {
   @discardableResult
   func endWriting(_ new: TimerWord) -> Bool {
     let control = control
-    if new.hasPendingCallback { return endWriting(new, inInboxAt: QueueControlBlock.atOnce, on: control) }
-    let time = new.isRunning ? wakeTime(new, control) : .max
+    let time = new.hasPendingCallback ? QueueControlBlock.atOnce : new.isRunning ? wakeTime(new, control) : .max
+    return endWriting(new, lookedAtBy: time, on: control)
+  }
+
+  /// The same for a running timer without a callback under way, of which the caller knows when it is due.
+  @inline(__always)
+  func endWriting(_ new: TimerWord, due: Int64, on control: QueueControlBlock) {
+    _ = endWriting(new, lookedAtBy: wakeTime(deadline: due, slot.leeway, control), on: control)
+  }
+
+  /// The same where the pass has to look at the timer by that time; `Int64.max` if it does not have to.
+  @inline(__always)
+  private func endWriting(_ new: TimerWord, lookedAtBy time: Int64, on control: QueueControlBlock) -> Bool {
     if time == .max {
       let replaced = slot.endWriting(new)
       control.noteEnd(of: slot)
@@ -108,32 +130,9 @@ package struct TimerRef: Sendable {
     }
     // The writer bit was set before this look: whatever the pass takes away from now on, it knows of the writer
     // (P2, Sources/README.md).
-    guard isPlaced(by: time, control) else { return endWriting(new, inInboxAt: time, on: control) }
-    let replaced = slot.endWriting(new)
-    // Whoever looked for the next deadline may have placed it there, and armed nothing.
-    control.wakeIfEarlier(time)
-    return replaced.isBusy
-  }
-
-  /// The same for a running timer without a callback under way, of which the caller knows when it is due.
-  @inline(__always)
-  func endWriting(_ new: TimerWord, due: Int64, on control: QueueControlBlock) {
-    let time = wakeTime(deadline: due, slot.leeway, control)
-    if time == .max {
-      endWriting(new)
-      return
-    }
-    if isPlaced(by: time, control) {
-      slot.endWriting(new)
-    } else {
-      slot.endWriting(new, inInboxOf: control)
-    }
-    control.wakeIfEarlier(time)
-  }
-
-  /// The same for a timer that the pass has to look at by that time.
-  private func endWriting(_ new: TimerWord, inInboxAt time: Int64, on control: QueueControlBlock) -> Bool {
-    let replaced = slot.endWriting(new, inInboxOf: control)
+    let isPlaced = !new.hasPendingCallback && isPlaced(by: time, control)
+    let replaced = isPlaced ? slot.endWriting(new) : slot.endWriting(new, inInboxOf: control)
+    // Even for one that is placed: whoever looked for the next deadline may have placed it there, and armed nothing.
     control.wakeIfEarlier(time)
     return replaced.isBusy
   }
@@ -160,22 +159,18 @@ package struct TimerRef: Sendable {
 
   /// The word with the next generation. The word's bits run over into the side record; false if there is no memory
   /// for one.
+  ///
+  /// Where that must not fail, the side record may come out of the reserve. Without one the number that callers read
+  /// begins again; the word alone still proves what has started.
   @inline(__always)
-  func advanceGeneration(_ word: inout TimerWord) -> Bool {
-    if word.endsHalf {
-      guard let sideRecord = slot.makeSideRecord() else { return false }
-      sideRecord.generationHigh &+= 1
-    }
+  @discardableResult
+  func advanceGeneration(_ word: inout TimerWord, mayFail: Bool = false) -> Bool {
+    let ends = word.endsHalf
     word = word.withNextGeneration
+    guard ends else { return true }
+    guard let sideRecord = slot.makeSideRecord(fromReserve: !mayFail) else { return !mayFail }
+    sideRecord.generationHigh &+= 1
     return true
-  }
-
-  /// The same where it must not fail: the side record may come out of the reserve. Without one the number that callers
-  /// read begins again; the word alone still proves what has started.
-  @inline(__always)
-  func advanceGenerationSurely(_ word: inout TimerWord) {
-    if word.endsHalf, let sideRecord = slot.makeSideRecord(fromReserve: true) { sideRecord.generationHigh &+= 1 }
-    word = word.withNextGeneration
   }
 }
 
@@ -197,17 +192,6 @@ struct Backoff {
       chime_yield()
     } else {
       withoutCancellation { chime_rest(50) }
-    }
-  }
-}
-
-extension SideRecordRef {
-  /// Notes that a registration or cancel callback is to be delivered. They alternate, whatever happens: between two
-  /// activations that were not delivered there is a cancel, and the other way round.
-  func addCallback(_ kind: TickKind) {
-    update { sideRecord in
-      if sideRecord.pendingCallbacks == 0 { sideRecord.nextIsArmed = kind == .armed }
-      sideRecord.pendingCallbacks += 1
     }
   }
 }

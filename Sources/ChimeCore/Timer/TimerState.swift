@@ -37,6 +37,10 @@ extension TimerState {
     }
   }
 
+  /// Idle, finished or cancelled.
+  @inline(__always)
+  var isAtRest: Bool { self != .running && self != .suspended }
+
   /// For people. (Embedded Swift does not know the names of cases.)
   package var name: StaticString {
     switch self {

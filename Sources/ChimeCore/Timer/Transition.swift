@@ -34,62 +34,22 @@ public enum Transition: Equatable, Sendable {
   /// The timer stops.
   case stop
 
-  /// The one table.
+  /// The one table, by column.
   ///
   /// - Parameters:
   ///   - state: before the event.
   ///   - event: what happens.
   public init(from state: TimerState, on event: TimerEvent) {
-    switch (state, event) {
-    case (.idle, .activate): self = .start
-    case (.idle, .restart): self = .start
-    case (.idle, .suspend): self = .ignored
-    case (.idle, .resume): self = .ignored
-    case (.idle, .reschedule): self = .store(.idle)
-    case (.idle, .postpone): self = .ignored
-    case (.idle, .fire): self = .extraTick(.idle)
-    case (.idle, .lastTick): self = .ignored
-    case (.idle, .cancel): self = .ignored
-
-    case (.running, .activate): self = .ignored
-    case (.running, .restart): self = .rearm
-    case (.running, .suspend): self = .pause
-    case (.running, .resume): self = .ignored
-    case (.running, .reschedule): self = .rearm
-    case (.running, .postpone): self = .move(.running)
-    case (.running, .fire): self = .extraTick(.running)
-    case (.running, .lastTick): self = .finish
-    case (.running, .cancel): self = .stop
-
-    case (.suspended, .activate): self = .ignored
-    case (.suspended, .restart): self = .rearm
-    case (.suspended, .suspend): self = .ignored
-    case (.suspended, .resume): self = .unpause
-    case (.suspended, .reschedule): self = .store(.suspended)
-    case (.suspended, .postpone): self = .move(.suspended)
-    case (.suspended, .fire): self = .extraTick(.suspended)
-    case (.suspended, .lastTick): self = .ignored
-    case (.suspended, .cancel): self = .stop
-
-    case (.finished, .activate): self = .start
-    case (.finished, .restart): self = .start
-    case (.finished, .suspend): self = .ignored
-    case (.finished, .resume): self = .ignored
-    case (.finished, .reschedule): self = .store(.finished)
-    case (.finished, .postpone): self = .ignored
-    case (.finished, .fire): self = .extraTick(.finished)
-    case (.finished, .lastTick): self = .ignored
-    case (.finished, .cancel): self = .ignored
-
-    case (.cancelled, .activate): self = .start
-    case (.cancelled, .restart): self = .start
-    case (.cancelled, .suspend): self = .ignored
-    case (.cancelled, .resume): self = .ignored
-    case (.cancelled, .reschedule): self = .store(.cancelled)
-    case (.cancelled, .postpone): self = .ignored
-    case (.cancelled, .fire): self = .ignored
-    case (.cancelled, .lastTick): self = .ignored
-    case (.cancelled, .cancel): self = .ignored
+    switch event {
+    case .activate: self = state.isAtRest ? .start : .ignored
+    case .restart: self = state.isAtRest ? .start : .rearm
+    case .suspend: self = state == .running ? .pause : .ignored
+    case .resume: self = state == .suspended ? .unpause : .ignored
+    case .reschedule: self = state == .running ? .rearm : .store(state)
+    case .postpone: self = state.isAtRest ? .ignored : .move(state)
+    case .fire: self = state == .cancelled ? .ignored : .extraTick(state)
+    case .lastTick: self = state == .running ? .finish : .ignored
+    case .cancel: self = state.isAtRest ? .ignored : .stop
     }
   }
 

@@ -79,9 +79,6 @@ struct Wheel: ~Copyable {
 
   /// The first tick that is not before `time`.
   @inline(__always)
-  func tick(notBefore time: Int64) -> UInt64 { Wheel.tick(notBefore: time, shift: shift) }
-
-  @inline(__always)
   static func tick(notBefore time: Int64, shift: UInt64) -> UInt64 {
     guard time > 0 else { return 0 }
     return (UInt64(time) &+ (1 << shift) &- 1) >> shift
@@ -91,8 +88,6 @@ struct Wheel: ~Copyable {
   private static func base(at now: Int64, shift: UInt64) -> UInt64 { UInt64(min(max(now, 0), .max - 1)) >> shift }
 
   /// The time at which a tick is reached; `Int64.max` at the end of time.
-  func time(of tick: UInt64) -> Int64 { Wheel.time(of: tick, shift: shift) }
-
   static func time(of tick: UInt64, shift: UInt64) -> Int64 {
     tick > UInt64(Int64.max) >> shift ? .max : Int64(tick << shift)
   }
@@ -154,22 +149,25 @@ struct Wheel: ~Copyable {
 
   /// When a pass looks at a slot with that deadline and leeway.
   func placement(of slot: TimerSlot) -> Int64 {
-    slot.deadline == .max ? .max : time(of: tick(deadline: slot.deadline, leeway: slot.leeway))
+    slot.deadline == .max ? .max : Wheel.time(of: tick(deadline: slot.deadline, leeway: slot.leeway), shift: shift)
   }
 
   @inline(__always)
   private func tick(deadline: Int64, leeway: CompactDuration) -> UInt64 {
     let time =
       honoursLeeway && leeway.bits != 0 ? Placement.time(deadline: deadline, leeway: leeway.nanoseconds) : deadline
-    return max(tick(notBefore: time), base)
+    return max(Wheel.tick(notBefore: time, shift: shift), base)
   }
 
-  /// Whether an entry of a bucket is the one at its slot's position. Up to level 5 bucket and entry hold the whole
-  /// tick; above, several entries of one slot can pass, and `tidy` keeps one.
-  private func isValid(_ entry: WheelEntry, in bucket: Int, _ start: UInt64) -> Bool {
-    guard let placed = Slab.position(of: entry.slot).tick else { return false }
-    if bucket / 64 <= 5 { return placed == tick(of: entry, in: bucket, start) }
-    return UInt32(truncatingIfNeeded: placed) == entry.low && (placed ^ start) >> UInt64(6 * (bucket / 64)) == 0
+  /// The tick of an entry of a bucket that is the one at its slot's position; `nil` for a stale one. Up to level 5 bucket
+  /// and entry hold the whole tick; above, several entries of one slot can pass, and `tidy` keeps one.
+  private func tick(ofValid entry: WheelEntry, in bucket: Int, _ start: UInt64) -> UInt64? {
+    guard let placed = Slab.position(of: entry.slot).tick else { return nil }
+    let isValid =
+      bucket / 64 <= 5
+      ? placed == tick(of: entry, in: bucket, start)
+      : UInt32(truncatingIfNeeded: placed) == entry.low && (placed ^ start) >> UInt64(6 * (bucket / 64)) == 0
+    return isValid ? placed : nil
   }
 
   /// The tick of an entry of level 5 or below.
@@ -242,8 +240,7 @@ struct Wheel: ~Copyable {
         if holdsTicks, case let tick = wheel.tick(of: entry, in: bucket, start), tick > target {
           return wheel.insert(entry.slot, tick)
         }
-        guard wheel.isValid(entry, in: bucket, start) else { return }
-        let tick = wheel.tick(ofValid: entry, in: bucket, start)
+        guard let tick = wheel.tick(ofValid: entry, in: bucket, start) else { return }
         if tick <= target {
           wheel.forget(entry.slot)
           due.append(entry.slot)
@@ -255,11 +252,6 @@ struct Wheel: ~Copyable {
     base = target
     // One fence for all of them (P2, Sources/README.md); a fence each would keep their cache misses from overlapping.
     if !due.isEmpty { atomicMemoryFence(ordering: .sequentiallyConsistent) }
-  }
-
-  /// The tick of a valid entry: above level 5 its 32 bits do not reach, but its position does.
-  private func tick(ofValid entry: WheelEntry, in bucket: Int, _ start: UInt64) -> UInt64 {
-    bucket / 64 <= 5 ? tick(of: entry, in: bucket, start) : Slab.position(of: entry.slot).tick ?? start
   }
 
   /// The slot whose entry `earliest` has found, if it has found one just now.
@@ -274,14 +266,14 @@ struct Wheel: ~Copyable {
       if let known = fronts[bucket / 64], known.bucket == bucket {
         let slot = Slab.slot(known.slot)
         if Slab.position(of: known.slot).tick == known.tick, tick(of: slot, placed: known.tick) == known.tick {
-          return time(of: known.tick)
+          return Wheel.time(of: known.tick, shift: shift)
         }
       }
       fronts[bucket / 64] = nil
       // A timer that moved in the meantime may now be before this bucket.
       if let found = front(of: bucket), firstBucket() == bucket {
         fronts[bucket / 64] = Front(bucket: bucket, tick: found.tick, slot: found.slot)
-        return time(of: found.tick)
+        return Wheel.time(of: found.tick, shift: shift)
       }
     }
     return nil
@@ -296,16 +288,15 @@ struct Wheel: ~Copyable {
     let start = start(of: bucket)
     for _ in 0..<4 {
       guard let (entry, page, index) = earliestEntry(of: bucket, start) else { return nil }
-      let placed = tick(of: entry, in: bucket, start)
-      if isValid(entry, in: bucket, start) {
-        let current = tick(of: Slab.slot(entry.slot), placed: placed)
-        // A timer that moved earlier is in the inbox; until it is drained its entry stays.
-        if let current, current <= placed { return (placed, entry.slot) }
+      guard let placed = tick(ofValid: entry, in: bucket, start) else {
         remove(page, index, from: bucket)
-        move(Slab.slot(entry.slot), to: current)
-      } else {
-        remove(page, index, from: bucket)
+        continue
       }
+      let current = tick(of: Slab.slot(entry.slot), placed: placed)
+      // A timer that moved earlier is in the inbox; until it is drained its entry stays.
+      if let current, current <= placed { return (placed, entry.slot) }
+      remove(page, index, from: bucket)
+      move(Slab.slot(entry.slot), to: current)
     }
     return tidy(bucket)
   }
@@ -351,10 +342,9 @@ struct Wheel: ~Copyable {
     let end = start | (bucket / 64 == 10 ? UInt64.max >> 4 : (UInt64(1) << UInt64(6 * (bucket / 64))) - 1)
     var found: (tick: UInt64, slot: UInt32)?
     drain(bucket) { wheel, entry in
-      guard wheel.isValid(entry, in: bucket, start) else { return }
       // The first valid entry of a slot is kept; its position carries a mark from then on.
       let position = Slab.position(of: entry.slot)
-      guard !position.isMarked, let placed = position.tick else { return }
+      guard let placed = wheel.tick(ofValid: entry, in: bucket, start), !position.isMarked else { return }
       let slot = Slab.slot(entry.slot)
       let current = wheel.tick(of: slot, placed: placed)
       if let current, current <= placed {

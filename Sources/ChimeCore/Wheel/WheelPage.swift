@@ -9,7 +9,7 @@ struct WheelEntry {
 
 /// 128 bytes of a bucket: an array of entries rather than a linked list of timers, so that visiting a bucket does not
 /// wait for one record to find the next.
-@safe struct WheelPage: Equatable {
+@safe struct WheelPage {
   static var size: Int { 128 }
   static var capacity: Int { 14 }
 
@@ -34,8 +34,6 @@ struct WheelEntry {
     get { unsafe base.load(fromByteOffset: 16 + i * 8, as: WheelEntry.self) }
     nonmutating set { unsafe base.storeBytes(of: newValue, toByteOffset: 16 + i * 8, as: WheelEntry.self) }
   }
-
-  static func == (a: WheelPage, b: WheelPage) -> Bool { unsafe a.base == b.base }
 }
 
 /// A table of fixed length. The language's arrays would find out at each change whether somebody shares them.
@@ -103,11 +101,6 @@ struct WheelEntry {
   // SAFETY: mapped memory that is never unmapped, passed from one wheel to the next by its queue control block.
   let base: UnsafeMutableRawPointer
   let count: Int
-
-  init(base: UnsafeMutableRawPointer, count: Int) {
-    unsafe self.base = base
-    self.count = count
-  }
 
   subscript(i: Int) -> WheelPage { unsafe WheelPage(base + i * WheelPage.size) }
 
