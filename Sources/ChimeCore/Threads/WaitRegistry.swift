@@ -36,9 +36,8 @@ enum WaitRegistry: ProcessState {
     let wakeUp: WakeUp
     /// The next in the registry.
     fileprivate var next: Waiter?
-    /// While a ring is looked for: whether it was reached, and the next of those from which the search goes on.
+    /// While a ring is looked for: whether it was reached.
     fileprivate var isReached = false
-    fileprivate var nextOpen: Waiter?
 
     init(_ subject: Subject, _ standing: Standing = .current, _ wakeUp: WakeUp = WakeUp()) {
       self.subject = subject
@@ -128,29 +127,22 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// Follows "cannot go on before a thread that stands in it has stopped waiting for" from the subject back to the
-  /// waiter. A wait that is over holds nothing up, though its thread may not know yet.
   private static func closesRing(_ new: Waiter, _ newest: Waiter?) -> Bool {
-    if new.standing.holds(new.subject) { return true }
-    for waiter in Waiters(first: newest) {
-      waiter.isReached = false
-      waiter.nextOpen = nil
+    for waiter in Waiters(first: newest) { waiter.isReached = false }
+    return leads(new.subject, to: new.standing, newest)
+  }
+
+  /// Follows "cannot go on before a thread that stands in it has stopped waiting for" from a subject back to the
+  /// new waiter. A wait that is over holds nothing up, though its thread may not know yet. Visits each waiter once, and
+  /// calls itself as deep as waits inside callbacks wait for each other.
+  private static func leads(_ subject: Subject, to new: Standing, _ newest: Waiter?) -> Bool {
+    if new.holds(subject) { return true }
+    for waiter in Waiters(first: newest) where !waiter.isReached && waiter.standing.holds(subject) {
+      if waiter.subject.isOver { continue }
+      waiter.isReached = true
+      if leads(waiter.subject, to: new, newest) { return true }
     }
-    var open: Waiter?
-    var subject = new.subject
-    while true {
-      for waiter in Waiters(first: newest) where !waiter.isReached && waiter.standing.holds(subject) {
-        if waiter.subject.isOver { continue }
-        if new.standing.holds(waiter.subject) { return true }
-        waiter.isReached = true
-        waiter.nextOpen = open
-        open = waiter
-      }
-      guard let next = open else { return false }
-      open = next.nextOpen
-      next.nextOpen = nil
-      subject = next.subject
-    }
+    return false
   }
 
   /// All in the registry.
@@ -192,9 +184,4 @@ final class WakeUp: @unchecked Sendable {
       return true
     }
   }
-}
-
-extension FrameChain {
-  /// Whether the thread is inside a callback of the queue.
-  func holds(_ control: QueueControlBlock) -> Bool { contains { $0.control == control } }
 }
