@@ -57,7 +57,13 @@ package enum WallClock: ProcessState {
   /// The descriptor was readable. A thread of the pool.
   static func hasStepped() {
     chime_step_file_arm(watched.withLock { $0.file })
-    stepped()
+    // From the end: what takes the place of a queue that ends meanwhile was visited.
+    var index = watched.withLock { $0.queues.count }
+    while index > 0 {
+      index -= 1
+      let queue = watched.withLock { index < $0.queues.count ? $0.queues[index] : 0 }
+      QueueControlBlocks.find(queue)?.wakeAfterStep()
+    }
   }
 
   static func makeGlobals() { watched.withLock { _ in } }
@@ -77,16 +83,6 @@ package enum WallClock: ProcessState {
       guard let index = watch.queues.firstIndex(of: queue) else { return }
       watch.queues.swapAt(index, watch.queues.count - 1)
       watch.queues.removeLast()
-    }
-  }
-
-  private static func stepped() {
-    // From the end: what takes the place of a queue that ends meanwhile was visited.
-    var index = watched.withLock { $0.queues.count }
-    while index > 0 {
-      index -= 1
-      let queue = watched.withLock { index < $0.queues.count ? $0.queues[index] : 0 }
-      QueueControlBlocks.find(queue)?.wakeAfterStep()
     }
   }
 }
