@@ -20,8 +20,6 @@ CHIME_DISPATCH_CALL int chime_has_dispatch(void) { return 1; }
 CHIME_DISPATCH_CALL void chime_dispatch_retain(void *object) { (dispatch_retain)(CHIME_OBJECT(object)); }
 CHIME_DISPATCH_CALL void chime_dispatch_release(void *object) { (dispatch_release)(CHIME_OBJECT(object)); }
 CHIME_DISPATCH_CALL void chime_dispatch_activate(void *object) { dispatch_activate(CHIME_OBJECT(object)); }
-CHIME_DISPATCH_CALL void chime_dispatch_suspend(void *object) { dispatch_suspend(CHIME_OBJECT(object)); }
-CHIME_DISPATCH_CALL void chime_dispatch_resume(void *object) { dispatch_resume(CHIME_OBJECT(object)); }
 
 /* A context and what frees it with the object. */
 CHIME_DISPATCH_CALL void chime_dispatch_set_context(void *object, void *context, chime_dispatch_function finalizer) {
@@ -59,12 +57,8 @@ CHIME_DISPATCH_CALL void chime_dispatch_set_specific(void *queue, const void *ke
 }
 CHIME_DISPATCH_CALL void *chime_dispatch_specific(const void *key) { return dispatch_get_specific(key); }
 
-/* queue: NULL for a global one. */
 CHIME_DISPATCH_CALL void *chime_dispatch_timer_source(void *queue) {
   return dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 0, CHIME_DISPATCH_TIMER_FLAGS, (dispatch_queue_t)queue);
-}
-CHIME_DISPATCH_CALL void *chime_dispatch_read_source(int file, void *queue) {
-  return dispatch_source_create(DISPATCH_SOURCE_TYPE_READ, (uintptr_t)file, 0, (dispatch_queue_t)queue);
 }
 /* One that is due once it is merged, however often. */
 CHIME_DISPATCH_CALL void *chime_dispatch_merge_source(void *queue) {
@@ -77,11 +71,10 @@ CHIME_DISPATCH_CALL void chime_dispatch_source_merge(void *source) {
 CHIME_DISPATCH_CALL void chime_dispatch_source_set_handler(void *source, chime_dispatch_function function) {
   dispatch_source_set_event_handler_f((dispatch_source_t)source, function);
 }
-/* On libdispatch's clock, nanoseconds; UINT64_MAX is never, an interval of UINT64_MAX none. */
-CHIME_DISPATCH_CALL void chime_dispatch_source_set_timer(void *source, uint64_t start, uint64_t interval,
-                                                         uint64_t leeway) {
-  dispatch_source_set_timer((dispatch_source_t)source, start == UINT64_MAX ? start : CHIME_DISPATCH_TIME(start),
-                            interval, leeway);
+/* For one time on libdispatch's clock, nanoseconds; UINT64_MAX is never. */
+CHIME_DISPATCH_CALL void chime_dispatch_source_set_timer(void *source, uint64_t time) {
+  dispatch_source_set_timer((dispatch_source_t)source, time == UINT64_MAX ? time : CHIME_DISPATCH_TIME(time),
+                            UINT64_MAX, 0);
 }
 CHIME_DISPATCH_CALL void chime_dispatch_source_cancel(void *source) {
   dispatch_source_cancel((dispatch_source_t)source);

@@ -25,8 +25,6 @@ static inline int chime_has_dispatch(void) { return 0; }
 static inline void chime_dispatch_retain(void *object) { (void)object; }
 static inline void chime_dispatch_release(void *object) { (void)object; }
 static inline void chime_dispatch_activate(void *object) { (void)object; }
-static inline void chime_dispatch_suspend(void *object) { (void)object; }
-static inline void chime_dispatch_resume(void *object) { (void)object; }
 static inline void chime_dispatch_set_context(void *object, void *context, chime_dispatch_function finalizer) {
   (void)object, (void)context, (void)finalizer;
 }
@@ -49,15 +47,12 @@ static inline void chime_dispatch_set_specific(void *queue, const void *key, voi
 }
 static inline void *chime_dispatch_specific(const void *key) { return (void)key, (void *)0; }
 static inline void *chime_dispatch_timer_source(void *queue) { return (void)queue, (void *)0; }
-static inline void *chime_dispatch_read_source(int file, void *queue) { return (void)file, (void)queue, (void *)0; }
 static inline void *chime_dispatch_merge_source(void *queue) { return (void)queue, (void *)0; }
 static inline void chime_dispatch_source_merge(void *source) { (void)source; }
 static inline void chime_dispatch_source_set_handler(void *source, chime_dispatch_function function) {
   (void)source, (void)function;
 }
-static inline void chime_dispatch_source_set_timer(void *source, uint64_t start, uint64_t interval, uint64_t leeway) {
-  (void)source, (void)start, (void)interval, (void)leeway;
-}
+static inline void chime_dispatch_source_set_timer(void *source, uint64_t time) { (void)source, (void)time; }
 static inline void chime_dispatch_source_cancel(void *source) { (void)source; }
 
 #else
@@ -69,8 +64,6 @@ int chime_has_dispatch(void);
 void chime_dispatch_retain(void *object);
 void chime_dispatch_release(void *object);
 void chime_dispatch_activate(void *object);
-void chime_dispatch_suspend(void *object);
-void chime_dispatch_resume(void *object);
 void chime_dispatch_set_context(void *object, void *context, chime_dispatch_function finalizer);
 void *chime_dispatch_main_queue(void);
 void *chime_dispatch_global_queue(unsigned qos);
@@ -81,11 +74,10 @@ void chime_dispatch_sync(void *queue, void *context, chime_dispatch_function fun
 void chime_dispatch_set_specific(void *queue, const void *key, void *value);
 void *chime_dispatch_specific(const void *key);
 void *chime_dispatch_timer_source(void *queue);
-void *chime_dispatch_read_source(int file, void *queue);
 void *chime_dispatch_merge_source(void *queue);
 void chime_dispatch_source_merge(void *source);
 void chime_dispatch_source_set_handler(void *source, chime_dispatch_function function);
-void chime_dispatch_source_set_timer(void *source, uint64_t start, uint64_t interval, uint64_t leeway);
+void chime_dispatch_source_set_timer(void *source, uint64_t time);
 void chime_dispatch_source_cancel(void *source);
 #else
 #define CHIME_DISPATCH_CALL static inline

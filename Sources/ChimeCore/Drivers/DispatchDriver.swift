@@ -1,15 +1,14 @@
 internal import CPlatform
 import Synchronization
 
-/// Wakes a queue that lives on libdispatch: one DispatchSourceTimer behind its machine, and a source for wake-ups that
-/// cannot wait. Armed by passes, which exclude each other; woken from anywhere.
+/// Wakes a queue that lives on libdispatch: by a timer source, and a source for wake-ups that cannot wait. Armed by
+/// passes, which exclude each other; woken from anywhere.
 final class DispatchDriver: QueueDriver {
   private let dispatchContext: DispatchContext
-  private let machine: TimerMachine
-  /// Brings a pass that cannot wait; gone after `close`. It holds the queue until then.
-  private let waker: Locked<(any Runner)?>
+  /// They bring the passes, and hold the queue; gone after `close`.
+  private let sources = Locked<(timer: WorkSource, waker: WorkSource)?>(nil)
   private let control: QueueControlBlock
-  /// The time that the source is set for; `.max` for none. Used by the pass only (P18b, Sources/README.md).
+  /// The time that the timer is set for; `.max` for none, or it has come. Only passes read it (P18b, Sources/README.md).
   private let armed = Atomic<Int64>(.max)
 
   /// The compiler knows the answer, and in a libchime without libdispatch leaves out what follows the question.
@@ -19,9 +18,13 @@ final class DispatchDriver: QueueDriver {
   init(_ core: QueueCore, _ context: DispatchContext) {
     control = core.control
     dispatchContext = context
-    // Holds the queue until `close`.
-    machine = TimerMachine(WorkSourceFactory(context.timerQueue), standing: TimerMachineHandler.of { core.pass() })
-    waker = Locked(context.queue.makeRunner { core.pass() })
+    let timer = WorkSource.timer(on: context.timerQueue) { [self] in
+      // A call that comes early, or of a time before the last one, costs one more setting of the timer.
+      armed.store(.max, ordering: .relaxed)
+      core.pass()
+    }
+    let waker = WorkSource.runs(on: context.queue) { core.pass() }
+    sources.withLock { $0 = (timer, waker) }
   }
 
   /// Setting the source is a message to libdispatch's manager thread, which wakes up for it. So a source that is set for
@@ -32,36 +35,28 @@ final class DispatchDriver: QueueDriver {
     let old = armed.load(ordering: .relaxed)
     if time == .max ? old == .max : old <= time && old > control.now { return }
     armed.store(time, ordering: .relaxed)
-    withoutCancellation {
-      do throws(TimerMachine.ScheduleError) {
-        // libdispatch and the monotonic clock count from one zero.
-        _ = try machine.perform(.restart, plan: TimerMachinePlan(deadline: max(time, 1), interval: .max, leeway: 0))
-      } catch {
-        invariantFailure("the driver's deadline", time)
-      }
-    }
+    let timer = sources.withLock { $0?.timer }
+    // libdispatch and the monotonic clock count from one zero.
+    withoutCancellation { timer?.set(time) }
   }
 
   func wake(_ core: QueueCore) {
-    let waker = waker.withLock { $0 }
+    let waker = sources.withLock { $0?.waker }
     withoutCancellation { waker?.run() }
   }
 
   func close() {
+    let sources = sources.withLock { $0.take() }
     withoutCancellation {
-      machine.shutDown()
-      let runner = waker.withLock { waker in
-        defer { waker = nil }
-        return waker
-      }
-      runner?.close()
+      sources?.timer.close()
+      sources?.waker.close()
     }
   }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     if DispatchDriver.isNeverMade { return .unsupported }
     // Without a timeout and outside callbacks, libdispatch has a faster way.
-    if timeout == .max, dispatchContext.canRunAndWait, ThreadState.frames.isEmpty,
+    if timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty,
       let status = runInTurn(core, body)
     {
       return status
@@ -99,17 +94,14 @@ final class DispatchDriver: QueueDriver {
     return status
   }
 
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     if dispatchContext.isMain {
       text.add(MainQueue.obstacle)
     } else if !dispatchContext.isOwn {
       text.add("the host's dispatch queue that it is on is busy, suspended, or not drained")
     } else {
-      text.add(
-        dispatchContext.handOver == nil
-          ? "its queue is busy" : "it waits for a thread of libdispatch, which grants about one a processor")
+      text.add("its queue is busy")
     }
-    return true
   }
   var isOnQueue: Bool { dispatchContext.isHere }
   var executionContext: ExecutionContext? { dispatchContext.shared }

@@ -31,14 +31,7 @@ final class PoolDriver: QueueDriver {
   private func turn(_ core: QueueCore, _ wants: PoolItem.Wants) {
     if wants.contains(.pass) { core.pass() }
     guard wants.contains(.calls), !core.isAbandoned else { return }
-    for call in takeCalls() where !core.isAbandoned { call.run() }
-  }
-
-  private func takeCalls() -> [SyncCall] {
-    calls.withLock { calls in
-      defer { calls = [] }
-      return calls
-    }
+    for call in calls.withLock({ $0.takeAll() }) where !core.isAbandoned { call.run() }
   }
 
   func arm(at time: Int64?) { item.arm(at: time ?? .max) }
@@ -54,7 +47,7 @@ final class PoolDriver: QueueDriver {
       item.close()
     }
     // Those that came too late for a turn are refused; they hold the queue.
-    for call in takeCalls() { call.run() }
+    for call in calls.withLock({ $0.takeAll() }) { call.run() }
   }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
@@ -67,24 +60,18 @@ final class PoolDriver: QueueDriver {
     }
     return SyncCall.wait(core, timeout: timeout, body) { call in
       let status: Status = calls.withLock { calls in
-        if isClosed.load(ordering: .sequentiallyConsistent) { return .shutDown }
-        guard calls.makesRoom() else { return Memory.refusal }
-        calls.append(call)
-        return .ok
+        isClosed.load(ordering: .sequentiallyConsistent) ? .shutDown : calls.add(call)
       }
       if status == .ok { withoutCancellation { item.run(.calls) } }
       return status
     }
   }
 
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     text.add(isConcurrent ? "it waits for a thread of Chime's" : "its queue is busy")
-    return true
   }
   var isOnQueue: Bool { work?.isCurrent == true }
   var executionContext: ExecutionContext? { work.map { .thread($0.threadNumber) } }
-  var mayNeverRun: Bool { false }
-  var shouldYield: Bool { false }
 }
 
 extension QueueCore {

@@ -89,7 +89,7 @@ package enum MainQueue: ProcessState {
     guard queueFile >= 0 else { return Status.resource.because("libdispatch has no descriptor for its main queue") }
     while true {
       if takeStop() { return .stopped }
-      if Descriptors.wait(stopFile, queueFile, waits: true) {
+      if Descriptors.wait(stopFile, queueFile) {
         drain(queueFile)
         // A callback has ended this thread, which comes to its end in the caller, outside libdispatch.
         if ThreadEnd.isCaught { return .stopped }

@@ -51,8 +51,6 @@ internal import CPlatform
     add(number.magnitude)
   }
 
-  mutating func add(duration: Int64) { add(phrase: "%d", duration) }
-
   /// A text in which `%d` stands for a duration as people read it, three digits and a unit, and `%n` for a number.
   @inline(never)
   mutating func add(phrase format: StaticString, _ value: Int64) {

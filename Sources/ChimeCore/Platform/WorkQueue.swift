@@ -45,7 +45,7 @@ import Synchronization
     }
   }
 
-  package func makeRunner(_ body: @escaping @Sendable () -> Void) -> any Runner { WorkSource.runs(body, on: self) }
+  package func makeRunner(_ body: @escaping @Sendable () -> Void) -> any Runner { WorkSource.runs(on: self, body) }
 
   /// Runs a closure on the calling thread, in the queue's turn.
   func sync(_ body: () -> Void) {

@@ -1,9 +1,8 @@
 internal import CPlatform
 import Synchronization
 
-/// A dispatch source, traps included, and the closure that it calls. Used through a machine, or set up once and left
-/// alone. Any thread.
-@safe final class WorkSource: MachineTimer, Runner, @unchecked Sendable {
+/// A dispatch source, and the closure that it calls until it is closed. Any thread.
+@safe final class WorkSource: Runner, @unchecked Sendable {
   // SAFETY: a dispatch object is thread-safe; owned, released in deinit. It owns the closure as its context.
   private nonisolated(unsafe) let raw: UnsafeMutableRawPointer
   /// Orders `run` before the closure that it asks for. libdispatch does so, too, but a sanitizer cannot see it.
@@ -13,65 +12,42 @@ import Synchronization
     let count = Atomic<UInt>(0)
   }
 
-  private init(_ raw: UnsafeMutableRawPointer?) {
+  private init(_ raw: UnsafeMutableRawPointer?, _ body: @escaping @Sendable () -> Void) {
     guard let raw = unsafe raw else { invariantFailure("libdispatch gave no source") }
     unsafe self.raw = raw
+    let context = unsafe ClosureBox.context { [requests] in
+      _ = requests.count.load(ordering: .acquiring)
+      body()
+    }
+    unsafe chime_dispatch_set_context(raw, context) { unsafe ClosureBox.release($0) }
+    unsafe chime_dispatch_source_set_handler(raw) { unsafe ClosureBox.call($0) }
+    unsafe chime_dispatch_activate(raw)
   }
 
   deinit { unsafe chime_dispatch_release(raw) }
 
-  /// - Parameter queue: where the handler runs; `nil` for a global queue.
-  static func timer(_ queue: WorkQueue?) -> WorkSource { unsafe WorkSource(chime_dispatch_timer_source(queue?.raw)) }
-
-  /// Calls its handler when the descriptor can be read.
-  static func reads(_ file: Int32, _ queue: WorkQueue) -> WorkSource {
-    unsafe WorkSource(chime_dispatch_read_source(file, queue.raw))
+  /// Calls the closure at the time that it is set for.
+  static func timer(on queue: WorkQueue, _ body: @escaping @Sendable () -> Void) -> WorkSource {
+    unsafe WorkSource(chime_dispatch_timer_source(queue.raw), body)
   }
 
   /// Calls the closure when `run` was called.
-  static func runs(_ body: @escaping @Sendable () -> Void, on queue: WorkQueue) -> WorkSource {
-    let source = unsafe WorkSource(chime_dispatch_merge_source(queue.raw))
-    source.setEventHandler { [requests = source.requests] in
-      _ = requests.count.load(ordering: .acquiring)
-      body()
-    }
-    source.activate()
-    return source
+  static func runs(on queue: WorkQueue, _ body: @escaping @Sendable () -> Void) -> WorkSource {
+    unsafe WorkSource(chime_dispatch_merge_source(queue.raw), body)
   }
 
   func run() {
     requests.count.add(1, ordering: .releasing)
     unsafe chime_dispatch_source_merge(raw)
   }
-  func close() { cancel() }
 
-  func setEventHandler(_ handler: @escaping @Sendable () -> Void) {
-    unsafe chime_dispatch_set_context(raw, ClosureBox.context(handler)) { unsafe ClosureBox.release($0) }
-    unsafe chime_dispatch_source_set_handler(raw) { unsafe ClosureBox.call($0) }
-  }
-
-  func schedule(deadline: Int64, interval: Int64, leeway: Int64) {
-    unsafe chime_dispatch_source_set_timer(
-      raw, deadline >= WorkSource.endOfTime ? .max : UInt64(max(deadline, 1)),
-      interval == .max ? .max : UInt64(interval), UInt64(leeway))
+  /// Sets a timer for one time on libdispatch's clock, in place of any before; `Int64.max` for none.
+  func set(_ time: Int64) {
+    unsafe chime_dispatch_source_set_timer(raw, time >= WorkSource.endOfTime ? .max : UInt64(max(time, 1)))
   }
 
   /// libdispatch takes 0 for now, and what does not fit in 62 bits for never or for a time on another clock.
   private static var endOfTime: Int64 { 0x3fff_ffff_ffff_ffff }
 
-  func activate() { unsafe chime_dispatch_activate(raw) }
-  func suspend() { unsafe chime_dispatch_suspend(raw) }
-  func resume() { unsafe chime_dispatch_resume(raw) }
-  func cancel() { unsafe chime_dispatch_source_cancel(raw) }
-}
-
-/// Makes the timer sources of one queue.
-final class WorkSourceFactory: MachineTimerFactory {
-  private let queue: WorkQueue
-
-  init(_ queue: WorkQueue) { self.queue = queue }
-
-  func makeTimer() -> any MachineTimer { WorkSource.timer(queue) }
-  func submit(_ body: @escaping @Sendable () -> Void) { queue.async(body) }
-  var now: Int64 { Clock.monotonic.now }
+  func close() { unsafe chime_dispatch_source_cancel(raw) }
 }

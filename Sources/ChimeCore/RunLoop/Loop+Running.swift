@@ -91,8 +91,8 @@ extension Loop {
         }
         if let status { return status }
         continue
-      case .endRound: if other >= 0, Descriptors.wait(-1, other, waits: false) { drain() }
-      case .wait(let file): if Descriptors.wait(file, other, waits: true) { drain() }
+      case .endRound: if other >= 0, Descriptors.wait(-1, other, timeout: 0) { drain() }
+      case .wait(let file): if Descriptors.wait(file, other) { drain() }
       }
       if epoch != Fork.epoch { return .forked }
       let status = state.withLock { state -> Status? in

@@ -69,8 +69,8 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
     return SyncCall.wait(core, timeout: timeout, body) { call in
       loop.state.withLock { state in
         if self.core == nil { return .shutDown }
-        guard calls.makesRoom() else { return Memory.refusal }
-        calls.append(call)
+        let status = calls.add(call)
+        if status != .ok { return status }
         isWoken = true
         state.wakeThread()
         return .ok
@@ -81,44 +81,27 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   /// Runs the functions that threads wait for. The loop's thread, as a pass.
   func runCalls() {
     if !isMainQueue { return }
-    let calls = loop.state.withLock { _ in
-      defer { self.calls = [] }
-      return self.calls
-    }
-    for call in calls {
+    for call in loop.state.withLock({ _ in calls.takeAll() }) {
       call.run()
       if call.core.isAbandoned { return }
     }
   }
 
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
-    if isMainQueue {
-      text.add(MainQueue.obstacle)
-      return true
-    }
-    if hasEnded {
-      text.add("the thread of its run loop has ended")
-      return true
-    }
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
+    if isMainQueue { return text.add(MainQueue.obstacle) }
+    if hasEnded { return text.add("the thread of its run loop has ended") }
     let (current, isIn) = loop.state.withLock { state -> (LoopMode?, Bool) in
       guard let mode = state.runs.last?.mode, let index = state.index(of: mode) else { return (nil, false) }
       return (mode, state.modes[index].drivers.contains { $0 === self })
     }
-    guard let current else {
-      text.add("its run loop does not run")
-      return true
-    }
-    if isIn {
-      text.add("its run loop is busy")
-      return true
-    }
+    guard let current else { return text.add("its run loop does not run") }
+    if isIn { return text.add("its run loop is busy") }
     text.add("its run loop is in mode ")
     text.add(current.name)
     for (i, mode) in modes.all.enumerated() {
       text.add(i == 0 ? ", and not in " : ", ")
       text.add(mode.name)
     }
-    return true
   }
 
   var isOnQueue: Bool { isMainQueue ? MainQueue.isHere : loop.isCurrent }

@@ -56,13 +56,11 @@ final class PoolItem: Runner, @unchecked Sendable {
   }
 
   func close() {
-    let body = Pool.state.withBusyLock { state in
+    // A turn that is under way, perhaps the caller's, holds what it runs. Released outside the lock.
+    _ = Pool.state.withBusyLock { state in
       state.close(self)
-      // A turn that is under way, perhaps the caller's, holds what it runs.
-      defer { self.body = nil }
-      return self.body
+      return body.take()
     }
-    _ = body
   }
 
   // MARK: A turn of the caller's
