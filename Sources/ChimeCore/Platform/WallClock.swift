@@ -57,7 +57,7 @@ package enum WallClock: ProcessState {
   /// The descriptor was readable. A thread of the pool.
   static func hasStepped() {
     chime_step_file_arm(watched.withLock { $0.file })
-    // From the end: what takes the place of a queue that ends meanwhile was visited.
+    // From the end: what moves up when a queue ends meanwhile was visited, or is visited below.
     var index = watched.withLock { $0.queues.count }
     while index > 0 {
       index -= 1
@@ -78,11 +78,5 @@ package enum WallClock: ProcessState {
   /// Tells a queue on the wall clock of steps until it ends.
   static func add(_ queue: UInt64) { watched.withLock { $0.queues.append(queue) } }
 
-  static func remove(_ queue: UInt64) {
-    watched.withLock { watch in
-      guard let index = watch.queues.firstIndex(of: queue) else { return }
-      watch.queues.swapAt(index, watch.queues.count - 1)
-      watch.queues.removeLast()
-    }
-  }
+  static func remove(_ queue: UInt64) { watched.withLock { $0.queues.removeAll { $0 == queue } } }
 }
