@@ -36,22 +36,23 @@ package enum WallClock: ProcessState {
   /// Starts watching for steps of the wall clock, for a queue that is about to be made; a thread of the pool hears of
   /// them. Answers resource without a descriptor or a thread, noMemory, forked in a child.
   static func watch() -> Status {
-    let isOn = watched.withLock { $0.file >= 0 }
-    // Counted as long as steps are watched.
-    let prepared = isOn ? .ok : Pool.prepare()
-    if prepared != .ok { return prepared }
-    let status: Status = watched.withLock { watch in
+    watched.withLock { watch in
       guard watch.queues.makesRoom() else { return Memory.refusal }
       if watch.file >= 0 { return .ok }
+      // Counted as long as steps are watched.
+      let prepared = Pool.prepare()
+      if prepared != .ok { return prepared }
       let file = chime_step_file_make()
-      guard file >= 0 else { return .noTimerFile }
-      chime_step_file_arm(file)
-      guard Pool.watch(file) else { return .noTimerFile }
+      if file >= 0 { chime_step_file_arm(file) }
+      guard file >= 0, Pool.watch(file) else {
+        let status = Status.noTimerFile
+        if file >= 0 { chime_step_file_close(file) }
+        Pool.unprepare()
+        return status
+      }
       watch.file = file
       return .ok
     }
-    if status != .ok, !isOn { Pool.unprepare() }
-    return status
   }
 
   /// The descriptor was readable. A thread of the pool.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The threads that wait for callbacks to end, and what each waits for, so that a wait that could never end is noticed
 /// before it begins.
 ///
@@ -48,17 +46,9 @@ enum WaitRegistry: ProcessState {
 
   /// The newest of them; each holds the one before.
   private static let newest = Locked<Waiter?>(nil)
-  /// How many there are. Pairs with a queue's end: a waiter is added and counted, then looks whether what it waits for
-  /// is over; whoever ends a queue says so, then reads this; sequentially consistent, so one of the two sees the other
-  /// (P6b, Sources/README.md).
-  private static let count = Atomic<Int>(0)
 
   static func makeGlobals() { newest.withLock { _ in } }
-
-  static func reinitialize() {
-    newest.reinitialize(nil)
-    count.store(0, ordering: .relaxed)
-  }
+  static func reinitialize() { newest.reinitialize(nil) }
 
   /// Waits until the subject is over.
   /// - Returns: ok, timedOut, or wouldDeadlock without having waited.
@@ -82,7 +72,6 @@ enum WaitRegistry: ProcessState {
       if !waiter.standing.isNowhere, closesRing(waiter, newest) { return false }
       waiter.next = newest
       newest = waiter
-      count.add(1, ordering: .sequentiallyConsistent)
       return true
     }
   }
@@ -99,7 +88,6 @@ enum WaitRegistry: ProcessState {
         before.next = waiter.next
       }
       waiter.next = nil
-      count.subtract(1, ordering: .sequentiallyConsistent)
     }
   }
 
@@ -113,9 +101,9 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// Wakes whoever waits for a queue, or for a function on it, when the queue or its execution context has ended.
+  /// Wakes whoever waits for a queue, or for a function on it, when the queue or its execution context has ended. Who
+  /// enters behind this sees the end when it looks whether its wait is over (P6b, Sources/README.md).
   static func queueEnded(_ core: QueueCore) {
-    if count.load(ordering: .sequentiallyConsistent) == 0 { return }
     newest.withLock { newest in
       for waiter in Waiters(first: newest) {
         switch waiter.subject {
