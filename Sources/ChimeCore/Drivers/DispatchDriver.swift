@@ -11,10 +11,6 @@ final class DispatchDriver: QueueDriver {
   /// The time that the timer is set for; `.max` for none, or it has come. Only passes read it (P18b, Sources/README.md).
   private let armed = Atomic<Int64>(.max)
 
-  /// The compiler knows the answer, and in a libchime without libdispatch leaves out what follows the question.
-  @inline(__always)
-  private static var isNeverMade: Bool { chime_has_dispatch() == 0 }
-
   init(_ core: QueueCore, _ context: DispatchContext) {
     control = core.control
     dispatchContext = context
@@ -30,7 +26,6 @@ final class DispatchDriver: QueueDriver {
   /// Setting the source is a message to libdispatch's manager thread, which wakes up for it. So a source that is set for
   /// an earlier time, which has not come, is left alone: it costs one empty wake-up at most.
   func arm(at time: Int64?) {
-    if DispatchDriver.isNeverMade { return }
     let time = time ?? .max
     let old = armed.load(ordering: .relaxed)
     if time == .max ? old == .max : old <= time && old > control.now { return }
@@ -54,7 +49,8 @@ final class DispatchDriver: QueueDriver {
   }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    if DispatchDriver.isNeverMade { return .unsupported }
+    // The compiler knows the answer, and in a libchime without libdispatch leaves out what follows.
+    if chime_has_dispatch() == 0 { return .unsupported }
     // Without a timeout and outside callbacks, libdispatch has a faster way.
     if timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty,
       let status = runInTurn(core, body)

@@ -7,11 +7,9 @@ package enum WallClock: ProcessState {
   static var offset: (low: Int64, high: Int64) {
     var best = readOffset()
     // A thread that is preempted between the readings tries again.
-    var triesLeft = 7
-    while best.high &- best.low >= 2_000, triesLeft > 0 {
+    for _ in 0..<7 where best.high &- best.low >= 2_000 {
       let next = readOffset()
       if next.high &- next.low < best.high &- best.low { best = next }
-      triesLeft -= 1
     }
     return best
   }

@@ -37,7 +37,6 @@ struct ReadyItems {
   }
 
   mutating func popFirst() -> PoolItem? {
-    if count == 0 { return nil }
     var best: (rank: Int, time: Int64)?
     for rank in 0..<5 {
       guard let item = withList(rank, { $0.first }) else { continue }
