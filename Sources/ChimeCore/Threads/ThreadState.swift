@@ -142,7 +142,8 @@ import Synchronization
   static func inside<Result>(
     _ control: QueueControlBlock, continuing caller: Standing? = nil, _ body: (CurrentFrame) -> Result
   ) -> Result {
-    with { thread in thread.inside(control, continuing: caller, body) }
+    if let thread = obtain() { return thread.inside(control, continuing: caller, body) }
+    return withStateForNow { thread in thread.inside(control, continuing: caller, body) }
   }
 
   /// Runs `body` with the calling thread's state; without memory for one, with one that goes afterwards.
