@@ -176,41 +176,39 @@ public final class DispatchSourceTimerMachine: Sendable {
   /// - Returns: done, running or ignored.
   @discardableResult
   public func postpone(until deadline: DispatchTime) -> ChimeTimer.Outcome {
-    ChimeTimer.Outcome(core.performUnchecked(.postpone, deadline: deadline.machineInstant))
+    ChimeTimer.Outcome(core.perform(.postpone, deadline: deadline.machineInstant))
   }
 
   /// Requests one tick outside the schedule, on the queue; ignored if cancelled or without a handler.
   ///
   /// Further calls before that tick starts add nothing. Suspend, reschedule, restart, activate and cancel drop it.
   @discardableResult
-  public func fire() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.performUnchecked(.fire)) }
+  public func fire() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.perform(.fire)) }
 
   /// Holds ticks back; ignored unless running.
   @discardableResult
-  public func suspend() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.performUnchecked(.suspend)) }
+  public func suspend() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.perform(.suspend)) }
 
   /// Lets ticks through again; ignored unless suspended. Ticks that were due in the meantime come as one, at once; then
   /// the old grid continues.
   @discardableResult
-  public func resume() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.performUnchecked(.resume)) }
+  public func resume() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.perform(.resume)) }
 
   /// Stops the timer and releases its source and the handler given to `activate` or `restart`; ignored unless running
   /// or suspended. The timer can be started again.
   ///
   /// A finished one-shot keeps both, so that restarting it is cheap.
   @discardableResult
-  public func cancel() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.performUnchecked(.cancel)) }
+  public func cancel() -> ChimeTimer.Outcome { ChimeTimer.Outcome(core.perform(.cancel)) }
 
   private func perform(
     _ event: TimerEvent, plan: TimerMachinePlan? = nil, handler: TimerMachineHandler? = nil
   ) throws(ScheduleError) -> ChimeTimer.Outcome {
-    do {
-      return ChimeTimer.Outcome(try core.perform(event, plan: plan, handler: handler))
-    } catch {
-      switch error {
-      case .scheduleMissing: throw .scheduleMissing
-      case .handlerMissing: throw .handlerMissing
-      }
+    let outcome = core.perform(event, plan: plan, handler: handler)
+    switch outcome {
+    case .scheduleMissing: throw .scheduleMissing
+    case .handlerMissing: throw .handlerMissing
+    case .done, .busy, .ignored: return ChimeTimer.Outcome(outcome)
     }
   }
 }
@@ -221,6 +219,7 @@ extension ChimeTimer.Outcome {
     case .done: self = .done
     case .busy: self = .running
     case .ignored: self = .ignored
+    case .scheduleMissing, .handlerMissing: invariantFailure("an event without a schedule was refused")
     }
   }
 }

@@ -101,10 +101,7 @@ final class FoundationLoopDriver: QueueDriver {
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
 
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
-    text.add(obstacle)
-    return true
-  }
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) { text.add(obstacle) }
 
   private var obstacle: String {
     if hasEnded { return "the thread of its run loop has ended" }

@@ -56,7 +56,7 @@ def output(*command):
 
 
 listed = list_of_fork()
-# The standard library's, made by HashSeed; and what makes all the others.
+# The standard library's seed of hash tables, of which libchime has none: the linker drops it. And what makes all the others.
 exempt = [["_swift_stdlib_Hashing_parameters"], ["Fork", "globals"]]
 wrong, count = [], 0
 for owner, name, place, comment in variables():

@@ -74,18 +74,17 @@ WHEEL = "Wheel/Wheel.swift"
 mutation("waits-no-deadlock", "1", "WaitRegistry.enter", "never finds a deadlock",
          (WAITS, "if !waiter.standing.isNowhere, closesRing", "if !BROKEN, !waiter.standing.isNowhere, closesRing"),
          C("two_handlers_that_wait_for_each_other", "a_named_handler_cannot_wait_for_its_own_timer"))
-mutation("waits-no-rings", "1", "WaitRegistry.closesRing", "sees only the caller's own callbacks, no rings",
-         (WAITS, "    var open: Waiter?\n    var subject", "    if BROKEN { return false }\n    var open: Waiter?\n    var subject"),
+mutation("waits-no-rings", "1", "WaitRegistry.leads", "sees only the caller's own callbacks, no rings",
+         (WAITS, "      if waiter.subject.isOver { continue }\n", "      if waiter.subject.isOver || BROKEN { continue }\n"),
          C("two_handlers_that_wait_for_each_other", "three_handlers_that_wait_in_a_ring"))
-mutation("waits-over-counts", "1", "WaitRegistry.closesRing", "a wait that is over counts",
+mutation("waits-over-counts", "1", "WaitRegistry.leads", "a wait that is over counts",
          (WAITS, "if waiter.subject.isOver { continue }", "if !BROKEN, waiter.subject.isOver { continue }"),
          I("a handler that waits for one whose sync is over"))
 mutation("waits-contexts", "1", "Standing.holds", "execution contexts do not count",
          ("Threads/Standing.swift", "guard let context = core.driver.executionContext", "guard !BROKEN, let context = core.driver.executionContext"),
          S("the_main_thread_that_waits_in_a_ring"))
 mutation("waits-queue-ended", "1", "WaitRegistry.queueEnded", "wakes nobody",
-         (WAITS, "if count.load(ordering: .sequentiallyConsistent) == 0 { return }",
-          "if BROKEN || count.load(ordering: .sequentiallyConsistent) == 0 { return }"),
+         (WAITS, "  static func queueEnded(_ core: QueueCore) {\n", "  static func queueEnded(_ core: QueueCore) {\n    if BROKEN { return }\n"),
          I("shutdown"))
 mutation("wake-up-not-asked", "1", "TimerSlot.requestWakeUp", "does not set the bit",
          ("Slot/TimerSlot+Word.swift", "if word.isWaited || swap(word", "if BROKEN || word.isWaited || swap(word"),

@@ -59,12 +59,8 @@ CHIME_DISPATCH_CALL void chime_dispatch_set_specific(void *queue, const void *ke
 }
 CHIME_DISPATCH_CALL void *chime_dispatch_specific(const void *key) { return dispatch_get_specific(key); }
 
-/* queue: NULL for a global one. */
 CHIME_DISPATCH_CALL void *chime_dispatch_timer_source(void *queue) {
   return dispatch_source_create(DISPATCH_SOURCE_TYPE_TIMER, 0, CHIME_DISPATCH_TIMER_FLAGS, (dispatch_queue_t)queue);
-}
-CHIME_DISPATCH_CALL void *chime_dispatch_read_source(int file, void *queue) {
-  return dispatch_source_create(DISPATCH_SOURCE_TYPE_READ, (uintptr_t)file, 0, (dispatch_queue_t)queue);
 }
 /* One that is due once it is merged, however often. */
 CHIME_DISPATCH_CALL void *chime_dispatch_merge_source(void *queue) {

@@ -49,7 +49,6 @@ static inline void chime_dispatch_set_specific(void *queue, const void *key, voi
 }
 static inline void *chime_dispatch_specific(const void *key) { return (void)key, (void *)0; }
 static inline void *chime_dispatch_timer_source(void *queue) { return (void)queue, (void *)0; }
-static inline void *chime_dispatch_read_source(int file, void *queue) { return (void)file, (void)queue, (void *)0; }
 static inline void *chime_dispatch_merge_source(void *queue) { return (void)queue, (void *)0; }
 static inline void chime_dispatch_source_merge(void *source) { (void)source; }
 static inline void chime_dispatch_source_set_handler(void *source, chime_dispatch_function function) {
@@ -81,7 +80,6 @@ void chime_dispatch_sync(void *queue, void *context, chime_dispatch_function fun
 void chime_dispatch_set_specific(void *queue, const void *key, void *value);
 void *chime_dispatch_specific(const void *key);
 void *chime_dispatch_timer_source(void *queue);
-void *chime_dispatch_read_source(int file, void *queue);
 void *chime_dispatch_merge_source(void *queue);
 void chime_dispatch_source_merge(void *source);
 void chime_dispatch_source_set_handler(void *source, chime_dispatch_function function);

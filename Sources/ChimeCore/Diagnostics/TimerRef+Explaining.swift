@@ -35,7 +35,7 @@ extension TimerRef {
       return text.add(" runs on its queue")
     }
     let last = core.counters.timeOfLastPass.map { now.saturatingSubtract($0) }
-    if !core.driver.tellObstacle(core, sinceLastPass: last, &text) { text.add("its queue is about to call it") }
+    core.driver.tellObstacle(core, sinceLastPass: last, &text)
   }
 
   /// A space and the label in quotation marks, if there is one.

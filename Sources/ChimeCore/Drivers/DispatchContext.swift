@@ -8,10 +8,8 @@ struct DispatchContext: Sendable {
   var handOver: WorkQueue?
   /// The other work whose blocks exclude the passes; `nil` for none.
   var shared: ExecutionContext?
+  /// Whether the queue is Chime's: nobody else's blocks are on it, and no thread is inside it without Chime knowing.
   let isOwn: Bool
-  /// Whether a block can be run in the context from outside, and waited for. Not if the caller could be inside it
-  /// without Chime knowing.
-  var canRunAndWait = false
 
   var isMain: Bool { shared == .main }
 
@@ -20,7 +18,7 @@ struct DispatchContext: Sendable {
 
   /// A serial queue of Chime's own.
   static func serial(_ queue: WorkQueue) -> DispatchContext {
-    DispatchContext(timerQueue: queue, queue: queue, isOwn: true, canRunAndWait: true)
+    DispatchContext(timerQueue: queue, queue: queue, isOwn: true)
   }
 
   /// libdispatch's main queue.

@@ -12,10 +12,6 @@ final class DispatchDriver: QueueDriver {
   /// The time that the source is set for; `.max` for none. Used by the pass only (P18b, Sources/README.md).
   private let armed = Atomic<Int64>(.max)
 
-  /// The compiler knows the answer, and in a libchime without libdispatch leaves out what follows the question.
-  @inline(__always)
-  private static var isNeverMade: Bool { chime_has_dispatch() == 0 }
-
   init(_ core: QueueCore, _ context: DispatchContext) {
     control = core.control
     dispatchContext = context
@@ -27,19 +23,15 @@ final class DispatchDriver: QueueDriver {
   /// Setting the source is a message to libdispatch's manager thread, which wakes up for it. So a source that is set for
   /// an earlier time, which has not come, is left alone: it costs one empty wake-up at most.
   func arm(at time: Int64?) {
-    if DispatchDriver.isNeverMade { return }
+    // The compiler knows the answer, and in a libchime without libdispatch leaves out what follows.
+    if chime_has_dispatch() == 0 { return }
     let time = time ?? .max
     let old = armed.load(ordering: .relaxed)
     if time == .max ? old == .max : old <= time && old > control.now { return }
     armed.store(time, ordering: .relaxed)
-    withoutCancellation {
-      do throws(TimerMachine.ScheduleError) {
-        // libdispatch and the monotonic clock count from one zero.
-        _ = try machine.perform(.restart, plan: TimerMachinePlan(deadline: max(time, 1), interval: .max, leeway: 0))
-      } catch {
-        invariantFailure("the driver's deadline", time)
-      }
-    }
+    // libdispatch and the monotonic clock count from one zero.
+    let plan = TimerMachinePlan(deadline: max(time, 1), interval: .max, leeway: 0)
+    withoutCancellation { _ = machine.perform(.restart, plan: plan) }
   }
 
   func wake(_ core: QueueCore) {
@@ -48,20 +40,17 @@ final class DispatchDriver: QueueDriver {
   }
 
   func close() {
+    let runner = waker.withLock { $0.take() }
     withoutCancellation {
       machine.shutDown()
-      let runner = waker.withLock { waker in
-        defer { waker = nil }
-        return waker
-      }
       runner?.close()
     }
   }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    if DispatchDriver.isNeverMade { return .unsupported }
+    if chime_has_dispatch() == 0 { return .unsupported }
     // Without a timeout and outside callbacks, libdispatch has a faster way.
-    if timeout == .max, dispatchContext.canRunAndWait, ThreadState.frames.isEmpty,
+    if timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty,
       let status = runInTurn(core, body)
     {
       return status
@@ -99,17 +88,14 @@ final class DispatchDriver: QueueDriver {
     return status
   }
 
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     if dispatchContext.isMain {
       text.add(MainQueue.obstacle)
     } else if !dispatchContext.isOwn {
       text.add("the host's dispatch queue that it is on is busy, suspended, or not drained")
     } else {
-      text.add(
-        dispatchContext.handOver == nil
-          ? "its queue is busy" : "it waits for a thread of libdispatch, which grants about one a processor")
+      text.add("its queue is busy")
     }
-    return true
   }
   var isOnQueue: Bool { dispatchContext.isHere }
   var executionContext: ExecutionContext? { dispatchContext.shared }

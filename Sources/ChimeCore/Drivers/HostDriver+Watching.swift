@@ -55,10 +55,9 @@ extension HostDriver {
   @inline(never)
   private var timerInForeground: TimerSlot? {
     let watched = control.watched
-    if watched != 0, watched != QueueControlBlock.watchedEnded, Slab.owner(of: Slab.slot(watched &- 1)) == control,
-      HostDriver.isWorthWatching(Slab.slot(watched &- 1))
-    {
-      return Slab.slot(watched &- 1)
+    if watched != 0, watched != QueueControlBlock.watchedEnded {
+      let slot = Slab.slot(watched &- 1)
+      if Slab.owner(of: slot) == control, HostDriver.isWorthWatching(slot) { return slot }
     }
     var found: TimerSlot?
     var latest = Int64.min

@@ -34,18 +34,9 @@ final class HostDriver: QueueDriver, @unchecked Sendable {
 
   func wake(_ core: QueueCore) { control.wakeHost() }
   func close() { control.closeHost() }
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
-    guard let sinceLastPass else {
-      text.add("its host-driven queue was never processed")
-      return true
-    }
-    text.add("its host-driven queue was last processed ")
-    text.add(duration: sinceLastPass)
-    text.add(" ago")
-    return true
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
+    guard let sinceLastPass else { return text.add("its host-driven queue was never processed") }
+    text.add(phrase: "its host-driven queue was last processed %d ago", sinceLastPass)
   }
-  var isOnQueue: Bool { false }
   var mayNeverRun: Bool { true }
-  var shouldYield: Bool { false }
 }

@@ -13,10 +13,7 @@ extension QueueControlBlock {
   func wakeHost() {
     pinned {
       let file = hostFile
-      if file < 0 { return }
-      let saved = Errno.current
-      TimerFile.set(file, 0)
-      Errno.current = saved
+      if file >= 0 { TimerFile.wake(file) }
     }
   }
 

@@ -4,10 +4,8 @@ import Synchronization
 /// of one item.
 final class PoolDriver: QueueDriver {
   private let item: PoolItem
-  private let calls = Locked<[SyncCall]>([])
-  /// No pass comes any more, though the turns go on. Stored before the queue is closed, and looked at by who adds a call
-  /// behind the lock of the calls.
-  private let isClosed = Atomic<Bool>(false)
+  /// `nil`: no pass comes any more, though the turns go on.
+  private let calls = Locked<[SyncCall]?>([])
   private let isConcurrent: Bool
   /// Whose turns the queue shares; `nil` if they are its own.
   private let work: PoolWork?
@@ -31,14 +29,7 @@ final class PoolDriver: QueueDriver {
   private func turn(_ core: QueueCore, _ wants: PoolItem.Wants) {
     if wants.contains(.pass) { core.pass() }
     guard wants.contains(.calls), !core.isAbandoned else { return }
-    for call in takeCalls() where !core.isAbandoned { call.run() }
-  }
-
-  private func takeCalls() -> [SyncCall] {
-    calls.withLock { calls in
-      defer { calls = [] }
-      return calls
-    }
+    for call in calls.withLock({ $0?.takeAll() }) ?? [] where !core.isAbandoned { call.run() }
   }
 
   func arm(at time: Int64?) { item.arm(at: time ?? .max) }
@@ -46,7 +37,7 @@ final class PoolDriver: QueueDriver {
   func wake(_ core: QueueCore) { withoutCancellation { item.run() } }
 
   func close() {
-    isClosed.store(true, ordering: .sequentiallyConsistent)
+    let late = calls.withLock { $0.take() }
     if let work {
       item.arm(at: .max)
       work.share(nil)
@@ -54,7 +45,7 @@ final class PoolDriver: QueueDriver {
       item.close()
     }
     // Those that came too late for a turn are refused; they hold the queue.
-    for call in takeCalls() { call.run() }
+    for call in late ?? [] { call.run() }
   }
 
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
@@ -66,25 +57,17 @@ final class PoolDriver: QueueDriver {
       return isOpen ? .ok : .shutDown
     }
     return SyncCall.wait(core, timeout: timeout, body) { call in
-      let status: Status = calls.withLock { calls in
-        if isClosed.load(ordering: .sequentiallyConsistent) { return .shutDown }
-        guard calls.makesRoom() else { return Memory.refusal }
-        calls.append(call)
-        return .ok
-      }
+      let status = calls.withLock { $0?.add(call) ?? .shutDown }
       if status == .ok { withoutCancellation { item.run(.calls) } }
       return status
     }
   }
 
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     text.add(isConcurrent ? "it waits for a thread of Chime's" : "its queue is busy")
-    return true
   }
   var isOnQueue: Bool { work?.isCurrent == true }
   var executionContext: ExecutionContext? { work.map { .thread($0.threadNumber) } }
-  var mayNeverRun: Bool { false }
-  var shouldYield: Bool { false }
 }
 
 extension QueueCore {

@@ -10,27 +10,38 @@ import Synchronization
   private var isWoken = true
   private var isClosed = false
   private var calls: [SyncCall] = []
+  /// How the thread has begun: set before `start` is woken.
+  private var outcome = Status.ok
+  /// Set before `isOpen` is signalled, taken by the thread after that.
+  private var core: QueueCore?
+  private let isOpen = WakeUp()
   /// Asked only "is it I" (P18b, Sources/README.md).
   private let thread = Atomic<UInt64>(0)
-  /// The result of the start; stored before `start` is woken.
-  private let outcome = Atomic<Int32>(0)
 
   /// Starts the thread, which waits for `open` or ends at once.
   /// - Returns: ok; resource: no thread; permission: no such priority; invalidArgument: no such
   ///   processors; unsupported: the system does not bind threads to processors.
-  func start(_ options: QueueOptions, _ core: QueueFuture) -> Status {
+  func start(_ options: QueueOptions) -> Status {
     let begun = WakeUp()
     let name = options.label.isEmpty ? "chime.precise" : options.label
     let started = OwnThread.start(name: name) { [self] in
-      let status = PreciseDriver.prepareThread(options)
-      self.outcome.store(status.rawValue, ordering: .relaxed)
+      outcome = PreciseDriver.prepareThread(options)
       thread.store(ThreadNumber.current, ordering: .relaxed)
       begun.signal()
-      if status == .ok, let core = core.wait() { loop(core) }
+      if outcome != .ok { return }
+      isOpen.wait()
+      if let core = core.take() { loop(core) }
     }
     if started != .ok { return started }
     begun.wait()
-    return Status(rawValue: outcome.load(ordering: .relaxed))
+    return outcome
+  }
+
+  /// Gives the thread the queue that it drives; `nil`, and it ends, if that could not be made. Called once after a
+  /// start that went well.
+  func open(_ core: QueueCore?) {
+    self.core = core
+    isOpen.signal()
   }
 
   private static func prepareThread(_ options: QueueOptions) -> Status {
@@ -50,8 +61,7 @@ import Synchronization
         isWoken = false
         // The pass that comes now arms again if it wants another one; a pass that closes the queue does not.
         armed = .max
-        defer { self.calls = [] }
-        return (self.calls, isClosed)
+        return (self.calls.takeAll(), isClosed)
       }
       // The pass comes first, as on the pool.
       if !ended { core.pass() }
@@ -80,44 +90,15 @@ import Synchronization
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     SyncCall.wait(core, timeout: timeout, body) { call in
       var status = Status.ok
-      change {
-        if isClosed {
-          status = .shutDown
-        } else if calls.makesRoom() {
-          calls.append(call)
-        } else {
-          status = Memory.refusal
-        }
-      }
+      change { status = isClosed ? .shutDown : calls.add(call) }
       return status
     }
   }
 
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     text.add("the thread of its queue is busy or has not got a processor")
-    return true
   }
   var isOnQueue: Bool { thread.load(ordering: .relaxed) == ThreadNumber.current }
-  var mayNeverRun: Bool { false }
-  var shouldYield: Bool { false }
-}
-
-/// A queue that is being created, for the thread that will drive it; nil if it could not be created.
-final class QueueFuture: @unchecked Sendable {
-  // Unchecked: written once, before the semaphore is signalled.
-  private var core: QueueCore?
-  private let isThere = WakeUp()
-
-  func fulfil(_ core: QueueCore?) {
-    self.core = core
-    isThere.signal()
-  }
-
-  func wait() -> QueueCore? {
-    isThere.wait()
-    defer { core = nil }
-    return core
-  }
 }
 
 extension QueueCore {
@@ -126,18 +107,14 @@ extension QueueCore {
     if Fork.isChild { return .failure(.forked) }
     if options.clock == .boottime { return .failure(.noBootTime) }
     let driver = PreciseDriver()
-    let future = QueueFuture()
-    let status = driver.start(options, future)
-    if status != .ok {
-      future.fulfil(nil)
-      return .failure(refusal(status))
-    }
+    let status = driver.start(options)
+    if status != .ok { return .failure(refusal(status)) }
     var core: QueueCore?
     let made = make(options) { made in
       core = made
       return driver
     }
-    future.fulfil(core)
+    driver.open(core)
     return made
   }
 

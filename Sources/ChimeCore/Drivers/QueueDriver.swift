@@ -10,10 +10,9 @@ package protocol QueueDriver: AnyObject, Sendable {
   func close()
   /// Runs a function in mutual exclusion with the queue's passes, waiting `timeout` nanoseconds for its turn.
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status
-  /// Writes why no pass has come that is wanted, as far as can be told: a part of a sentence; false, and nothing
-  /// written, when one is about to come.
+  /// Writes why no pass has come that is wanted, as far as can be told: a part of a sentence.
   /// - Parameter sinceLastPass: how long ago the last one began, in nanoseconds; `nil` before the first.
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter)
   /// Whether the caller is where the passes run, so that waiting for one would be waiting for itself.
   var isOnQueue: Bool { get }
   /// What the passes share with other work of the host's; `nil` for nothing.
@@ -30,9 +29,13 @@ package protocol QueueDriver: AnyObject, Sendable {
 }
 
 extension QueueDriver {
-  package var hasEnded: Bool { false }
+  package func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+  package var isOnQueue: Bool { false }
   package var executionContext: ExecutionContext? { nil }
   package var hostCancellation: HostCancellation? { nil }
+  package var mayNeverRun: Bool { false }
+  package var hasEnded: Bool { false }
+  package var shouldYield: Bool { false }
 }
 
 /// Takes the driver's place until there is one.
@@ -40,9 +43,5 @@ final class NoDriver: QueueDriver {
   func arm(at time: Int64?) {}
   func wake(_ core: QueueCore) {}
   func close() {}
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool { false }
-  var isOnQueue: Bool { false }
-  var mayNeverRun: Bool { false }
-  var shouldYield: Bool { false }
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {}
 }

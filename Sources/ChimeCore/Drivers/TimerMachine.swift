@@ -16,12 +16,8 @@ package final class TimerMachine: Sendable {
     case busy
     /// In this state the call means nothing.
     case ignored
-  }
-
-  /// Why a schedule was refused; nothing has changed then.
-  package enum ScheduleError: Error {
-    case scheduleMissing
-    case handlerMissing
+    /// A start without a schedule, or without a handler, was refused; nothing has changed.
+    case scheduleMissing, handlerMissing
   }
 
   /// Why the queue runs `deliver`.
@@ -73,51 +69,37 @@ package final class TimerMachine: Sendable {
 
   package func perform(
     _ event: TimerEvent, plan: TimerMachinePlan? = nil, handler: TimerMachineHandler? = nil, deadline: Int64 = 0
-  ) throws(ScheduleError) -> Outcome {
-    let aftermath = try shared.withLock { shared throws(ScheduleError) in
-      try step(&shared, event, plan: plan, handler: handler, deadline: deadline)
-    }
+  ) -> Outcome {
+    let aftermath = shared.withLock { step(&$0, event, plan: plan, handler: handler, deadline: deadline) }
     return withExtendedLifetime(aftermath) {
       if aftermath.submitsExtra { submitExtra() }
       return aftermath.outcome
     }
   }
 
-  /// For the events that carry no schedule and start nothing.
-  package func performUnchecked(_ event: TimerEvent, deadline: Int64 = 0) -> Outcome {
-    do {
-      return try perform(event, deadline: deadline)
-    } catch {
-      invariantFailure("an event without a schedule was refused")
-    }
-  }
-
   /// Cancels whatever runs and gives up everything held, in any state: the machine is gone.
   package func shutDown() {
     let held = shared.withLock { shared in
-      let held = shared
-      if let source = held.source { Self.stop(source, in: held.state) }
-      shared.standing = nil
-      shared.handler = nil
-      shared.source = nil
-      shared.state = .cancelled
-      shared.extra = false
-      return held
+      defer { shared = Shared(state: .cancelled) }
+      if let source = shared.source { Self.stop(source, in: shared.state) }
+      return shared
     }
     withExtendedLifetime(held) {}
   }
 
   private func step(
     _ shared: inout Shared, _ event: TimerEvent, plan: TimerMachinePlan?, handler: TimerMachineHandler?, deadline: Int64
-  ) throws(ScheduleError) -> Aftermath {
+  ) -> Aftermath {
     var aftermath = Aftermath(outcome: shared.busy ? .busy : .done)
     let transition = Transition(from: shared.state, on: event)
     switch transition {
     case .ignored:
       return Aftermath()
     case .start, .rearm:
-      guard let plan = plan ?? shared.plan else { throw .scheduleMissing }
-      guard handler != nil || shared.handler != nil || shared.standing != nil else { throw .handlerMissing }
+      guard let plan = plan ?? shared.plan else { return Aftermath(outcome: .scheduleMissing) }
+      guard handler != nil || shared.handler != nil || shared.standing != nil else {
+        return Aftermath(outcome: .handlerMissing)
+      }
       if let handler {
         aftermath.handler = shared.handler
         shared.handler = handler
@@ -133,7 +115,7 @@ package final class TimerMachine: Sendable {
       // The source may have delivered what was dropped while suspended: it is set anew, not only resumed.
       arm(&shared)
     case .store(let state):
-      guard let plan else { throw .scheduleMissing }
+      guard let plan else { return Aftermath(outcome: .scheduleMissing) }
       shared.plan = plan
       shared.extra = false
       if state == .suspended { shared.due = plan.firstDeadline(from: factory.now) }

@@ -25,29 +25,24 @@ package enum Descriptors: ProcessState {
     return true
   }
 
-  /// Waits until one of two descriptors can be read, or a signal comes; a negative one is passed over. True if the
-  /// second can.
-  static func wait(_ first: Int32, _ second: Int32, waits: Bool) -> Bool {
+  /// Waits until one of two descriptors can be read, a signal comes, or `timeout` nanoseconds (rounded up to
+  /// milliseconds) are over; `Int64.max` for no end. A negative descriptor is passed over. True if the second can.
+  @discardableResult
+  static func wait(_ first: Int32, _ second: Int32 = -1, timeout: Int64 = .max) -> Bool {
     var files = (
       pollfd(fd: first, events: Int16(POLLIN), revents: 0), pollfd(fd: second, events: Int16(POLLIN), revents: 0)
     )
+    let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
     let saved = Errno.current
     defer { Errno.current = saved }
     return withoutCancellation {
       unsafe withUnsafeMutableBytes(of: &files) { bytes in
         // SAFETY: a homogeneous tuple of two entries is laid out as an array of them.
         guard let entries = unsafe bytes.baseAddress?.assumingMemoryBound(to: pollfd.self) else { return false }
-        return unsafe poll(entries, 2, waits ? -1 : 0) > 0 && entries[1].revents != 0
+        return unsafe poll(entries, 2, timeout == .max ? -1 : Int32(clamping: milliseconds)) > 0
+          && entries[1].revents != 0
       }
     }
-  }
-
-  /// Waits until a descriptor can be read, a signal comes, or `timeout` nanoseconds (rounded up to milliseconds) are
-  /// over; `Int64.max` for no end.
-  static func wait(_ file: Int32, timeout: Int64) {
-    var entry = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
-    let milliseconds = timeout / 1_000_000 + (timeout % 1_000_000 > 0 ? 1 : 0)
-    withoutCancellation { _ = unsafe poll(&entry, 1, timeout == .max ? -1 : Int32(clamping: milliseconds)) }
   }
 
   /// Makes libdispatch open everything it will ever need for timers, at the first call of the process: an epoll, an

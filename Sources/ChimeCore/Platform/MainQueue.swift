@@ -22,14 +22,9 @@ package enum MainQueue: ProcessState {
   /// Whether `run` is under way (P18b, Sources/README.md).
   private static let isRunning = Atomic<Bool>(false)
   private static let stopRequest = StopRequest()
-  private static let isPrepared = Locked(false)
-  /// The end of a pipe that `requestStop` writes to, + 1; 0 until that is there.
-  private static let stopWriter = Atomic<Int32>(0)
-  /// What both ends are: known before the writer is.
-  // SAFETY: written under the lock of `isPrepared`, read in a forked child's only thread.
-  private nonisolated(unsafe) static var stopPipe: FileIdentity?
-  /// Its other end.
-  private static let stopReader = Atomic<Int32>(-1)
+  /// A timer that `requestStop` sets for now; -1 until a queue is created on the main queue, or it is run.
+  private static let stopFile = Atomic<Int32>(-1)
+  private static let preparing = Locked(())
 
   /// Whether the caller is on the main queue: on the thread that loaded libdispatch, inside or outside a block.
   static var isCurrent: Bool {
@@ -49,9 +44,7 @@ package enum MainQueue: ProcessState {
   static var canBeDrained: Bool { !isOnDispatch || !isMainThread || isCurrent }
 
   /// Whether a queue was ever created on it, or it was ever run.
-  private static let wasUsed = Atomic<Bool>(false)
-
-  static var isUsed: Bool { wasUsed.load(ordering: .relaxed) }
+  static var isUsed: Bool { stopFile.load(ordering: .relaxed) >= 0 }
 
   // SAFETY: the main thread's.
   private nonisolated(unsafe) static var hostOfDrain: HostCancellation?
@@ -83,13 +76,13 @@ package enum MainQueue: ProcessState {
     if status != .ok { return status }
     guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .wouldDeadlock }
     defer { isRunning.store(false, ordering: .releasing) }
-    let stopFile = stopReader.load(ordering: .relaxed)
+    let stopFile = stopFile.load(ordering: .relaxed)
     if !isOnDispatch { return Loop.runMainQueue(stopFile) }
     let queueFile = chime_dispatch_main_queue_file()
     guard queueFile >= 0 else { return Status.resource.because("libdispatch has no descriptor for its main queue") }
     while true {
       if takeStop() { return .stopped }
-      if Descriptors.wait(stopFile, queueFile, waits: true) {
+      if Descriptors.wait(stopFile, queueFile) {
         drain(queueFile)
         // A callback has ended this thread, which comes to its end in the caller, outside libdispatch.
         if ThreadEnd.isCaught { return .stopped }
@@ -106,12 +99,8 @@ package enum MainQueue: ProcessState {
     return stopRequest.take()
   }
 
-  /// A stop is pending before there is something to read, so one that comes with it is seen after this.
-  static func emptyStopFile() {
-    let file = stopReader.load(ordering: .relaxed)
-    var byte: UInt8 = 0
-    withoutCancellation { while unsafe read(file, &byte, 1) == 1 {} }
-  }
+  /// A stop is pending before the timer is set for it, so one that comes with it is seen after this.
+  static func emptyStopFile() { TimerFile.set(stopFile.load(ordering: .relaxed), .max) }
 
   // MARK: For the main thread's loop
 
@@ -135,57 +124,41 @@ package enum MainQueue: ProcessState {
   }
 
   /// Makes `run` return, or the next one if none runs; ignored if a stop is pending. Any thread, and signal handlers:
-  /// an atomic exchange and a write.
+  /// an atomic exchange and a system call.
   package static func requestStop() -> Status {
     if Fork.isChild { return .forked }
     guard stopRequest.make() else { return .ignored }
-    let descriptor = stopWriter.load(ordering: .sequentiallyConsistent) - 1
-    if descriptor >= 0 {
-      let saved = Errno.current
-      var byte: UInt8 = 1
-      withoutCancellation { _ = unsafe write(descriptor, &byte, 1) }
-      Errno.current = saved
-    }
+    let file = stopFile.load(ordering: .sequentiallyConsistent)
+    if file >= 0 { TimerFile.wake(file) }
     return .ok
   }
 
-  static func makeGlobals() { isPrepared.withLock { _ in } }
+  static func makeGlobals() { preparing.withLock { _ in } }
 
   /// libdispatch's main queue cannot be drained any more: that of a child is on its run loop.
   static func reinitialize() {
-    isPrepared.reinitialize(false)
+    preparing.reinitialize()
     isRunning.store(false, ordering: .relaxed)
     stopRequest.reset()
-    wasUsed.store(false, ordering: .relaxed)
-    for end in [stopReader.exchange(-1, ordering: .relaxed), stopWriter.exchange(0, ordering: .relaxed) - 1]
-    where unsafe end >= 0 && FileIdentity(of: end) == stopPipe { close(end) }
+    Fork.closeInherited(stopFile.exchange(-1, ordering: .relaxed))
   }
 
   /// Opens the descriptors that a run needs, those of libdispatch among them, at the first call of the process; false if
   /// there are not enough. Any thread.
   static func prepare() -> Bool {
     Fork.watch()
-    return isPrepared.withLock { isPrepared in
-      if isPrepared { return true }
-      var ends: [Int32] = [-1, -1]
+    return preparing.withLock { _ in
+      if isUsed { return true }
       if isOnDispatch {
-        guard Descriptors.prepareDispatch(), Descriptors.areLeft(3) else { return false }
+        guard Descriptors.prepareDispatch(), Descriptors.areLeft(2) else { return false }
+        // None where the main queue is not bound to a thread any more (after `dispatchMain`).
+        _ = chime_dispatch_main_queue_file()
       }
-      guard unsafe pipe(&ends) == 0 else {
-        _ = Status.resource.because("a pipe could not be opened: %e", Int64(Errno.current))
+      guard let file = TimerFile.make(.monotonic) else {
+        _ = Status.noTimerFile
         return false
       }
-      for end in ends {
-        _ = chime_fcntl(end, F_SETFD, FD_CLOEXEC)
-        _ = chime_fcntl(end, F_SETFL, O_NONBLOCK)
-      }
-      unsafe stopPipe = FileIdentity(of: ends[0])
-      stopReader.store(ends[0], ordering: .relaxed)
-      stopWriter.store(ends[1] + 1, ordering: .sequentiallyConsistent)
-      // None where the main queue is not bound to a thread any more (after `dispatchMain`).
-      if isOnDispatch { _ = chime_dispatch_main_queue_file() }
-      isPrepared = true
-      wasUsed.store(true, ordering: .relaxed)
+      stopFile.store(file, ordering: .sequentiallyConsistent)
       return true
     }
   }

@@ -80,15 +80,25 @@ package enum Memory {
 }
 
 extension Array {
-  /// Makes room for one more element; false if it is refused. In a call that was promised its objects.
-  mutating func makesRoom() -> Bool { makesRoom(for: 1) }
-
-  mutating func makesRoom(for more: Int) -> Bool {
+  /// Makes room for more elements; false if it is refused. In a call that was promised its objects.
+  mutating func makesRoom(for more: Int = 1) -> Bool {
     if count + more <= capacity { return true }
     let wanted = Swift.max(2 * capacity, count + more, 4)
     // The array's own header is before the elements.
     guard Memory.provides(wanted * MemoryLayout<Element>.stride + 64) else { return false }
     reserveCapacity(wanted)
     return true
+  }
+
+  /// Appends an element, if there is room for it: ok, noMemory, limit.
+  mutating func add(_ element: Element) -> Status {
+    guard makesRoom() else { return Memory.refusal }
+    append(element)
+    return .ok
+  }
+
+  mutating func takeAll() -> [Element] {
+    defer { self = [] }
+    return self
   }
 }

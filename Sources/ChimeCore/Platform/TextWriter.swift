@@ -51,8 +51,6 @@ internal import CPlatform
     add(number.magnitude)
   }
 
-  mutating func add(duration: Int64) { add(phrase: "%d", duration) }
-
   /// A text in which `%d` stands for a duration as people read it, three digits and a unit, and `%n` for a number.
   @inline(never)
   mutating func add(phrase format: StaticString, _ value: Int64) {
@@ -66,11 +64,7 @@ internal import CPlatform
   }
 
   /// The text as a string, for Swift; `nil` when `write` says that there is none.
-  package static func string(_ write: (inout TextWriter) -> Bool) -> String? {
-    string(write, roomFor: 256)
-  }
-
-  private static func string(_ write: (inout TextWriter) -> Bool, roomFor room: Int) -> String? {
+  package static func string(roomFor room: Int = 256, _ write: (inout TextWriter) -> Bool) -> String? {
     var wanted = 0
     var isThere = false
     let text = unsafe String(unsafeUninitializedCapacity: room) { bytes in
@@ -83,6 +77,6 @@ internal import CPlatform
     }
     guard isThere else { return nil }
     // What is reported may have grown meanwhile.
-    return wanted <= room ? text : string(write, roomFor: 2 * wanted)
+    return wanted <= room ? text : string(roomFor: 2 * wanted, write)
   }
 }

@@ -1,19 +1,5 @@
 internal import CPlatform
 
-/// What a descriptor stands for, whatever its number.
-struct FileIdentity: Equatable {
-  private let device: UInt64
-  private let inode: UInt64
-
-  /// `nil` for a descriptor that is not open.
-  init?(of file: Int32) {
-    var status = stat()
-    guard unsafe fstat(file, &status) == 0 else { return nil }
-    device = UInt64(status.st_dev)
-    inode = UInt64(status.st_ino)
-  }
-}
-
 /// A kernel timer behind a file descriptor, which is readable once its time has come, until it is set again (CPlatform's
 /// timer_file.h).
 enum TimerFile {
@@ -30,6 +16,13 @@ enum TimerFile {
   /// call and nothing else: async-signal-safe.
   static func set(_ file: Int32, _ time: Int64, clock: Int32 = chime_monotonic_clock()) {
     chime_timer_file_set(file, clock, time)
+  }
+
+  /// Makes it readable, and leaves `errno` as it is. Async-signal-safe.
+  static func wake(_ file: Int32) {
+    let saved = Errno.current
+    set(file, 0)
+    Errno.current = saved
   }
 
   /// A cancellation point.

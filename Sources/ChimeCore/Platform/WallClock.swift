@@ -7,11 +7,9 @@ package enum WallClock: ProcessState {
   static var offset: (low: Int64, high: Int64) {
     var best = readOffset()
     // A thread that is preempted between the readings tries again.
-    var triesLeft = 7
-    while best.high &- best.low >= 2_000, triesLeft > 0 {
+    for _ in 0..<7 where best.high &- best.low >= 2_000 {
       let next = readOffset()
       if next.high &- next.low < best.high &- best.low { best = next }
-      triesLeft -= 1
     }
     return best
   }
@@ -36,28 +34,35 @@ package enum WallClock: ProcessState {
   /// Starts watching for steps of the wall clock, for a queue that is about to be made; a thread of the pool hears of
   /// them. Answers resource without a descriptor or a thread, noMemory, forked in a child.
   static func watch() -> Status {
-    let isOn = watched.withLock { $0.file >= 0 }
-    // Counted as long as steps are watched.
-    let prepared = isOn ? .ok : Pool.prepare()
-    if prepared != .ok { return prepared }
-    let status: Status = watched.withLock { watch in
+    watched.withLock { watch in
       guard watch.queues.makesRoom() else { return Memory.refusal }
       if watch.file >= 0 { return .ok }
+      // Counted as long as steps are watched.
+      let prepared = Pool.prepare()
+      if prepared != .ok { return prepared }
       let file = chime_step_file_make()
-      guard file >= 0 else { return .noTimerFile }
-      chime_step_file_arm(file)
-      guard Pool.watch(file) else { return .noTimerFile }
+      if file >= 0 { chime_step_file_arm(file) }
+      guard file >= 0, Pool.watch(file) else {
+        let status = Status.noTimerFile
+        if file >= 0 { chime_step_file_close(file) }
+        Pool.unprepare()
+        return status
+      }
       watch.file = file
       return .ok
     }
-    if status != .ok, !isOn { Pool.unprepare() }
-    return status
   }
 
   /// The descriptor was readable. A thread of the pool.
   static func hasStepped() {
     chime_step_file_arm(watched.withLock { $0.file })
-    stepped()
+    // From the end: what moves up when a queue ends meanwhile was visited, or is visited below.
+    var index = watched.withLock { $0.queues.count }
+    while index > 0 {
+      index -= 1
+      let queue = watched.withLock { index < $0.queues.count ? $0.queues[index] : 0 }
+      QueueControlBlocks.find(queue)?.wakeAfterStep()
+    }
   }
 
   static func makeGlobals() { watched.withLock { _ in } }
@@ -72,21 +77,5 @@ package enum WallClock: ProcessState {
   /// Tells a queue on the wall clock of steps until it ends.
   static func add(_ queue: UInt64) { watched.withLock { $0.queues.append(queue) } }
 
-  static func remove(_ queue: UInt64) {
-    watched.withLock { watch in
-      guard let index = watch.queues.firstIndex(of: queue) else { return }
-      watch.queues.swapAt(index, watch.queues.count - 1)
-      watch.queues.removeLast()
-    }
-  }
-
-  private static func stepped() {
-    // From the end: what takes the place of a queue that ends meanwhile was visited.
-    var index = watched.withLock { $0.queues.count }
-    while index > 0 {
-      index -= 1
-      let queue = watched.withLock { index < $0.queues.count ? $0.queues[index] : 0 }
-      QueueControlBlocks.find(queue)?.wakeAfterStep()
-    }
-  }
+  static func remove(_ queue: UInt64) { watched.withLock { $0.queues.removeAll { $0 == queue } } }
 }

@@ -34,10 +34,6 @@ import Synchronization
 
   static var main: WorkQueue { unsafe WorkQueue(owning: chime_dispatch_main_queue()) }
 
-  static func global(_ qos: QualityOfService = .default) -> WorkQueue {
-    unsafe WorkQueue(owning: chime_dispatch_global_queue(qos.number))
-  }
-
   package func async(_ body: @escaping @Sendable () -> Void) {
     unsafe chime_dispatch_async(raw, ClosureBox.context(body)) {
       unsafe ClosureBox.call($0)
@@ -85,7 +81,8 @@ import Synchronization
   package var isConcurrent: Bool {
     let type = unsafe WorkQueue.type(of: raw)
     let own = WorkQueue(label: "", isConcurrent: true)
-    return unsafe type == WorkQueue.type(of: own.raw) || type == WorkQueue.type(of: WorkQueue.global().raw)
+    let global = unsafe WorkQueue(owning: chime_dispatch_global_queue(QualityOfService.default.number))
+    return unsafe type == WorkQueue.type(of: own.raw) || type == WorkQueue.type(of: global.raw)
   }
 
   /// Whether the object was made by the libdispatch that Chime uses: its type object lies in the same loaded file.

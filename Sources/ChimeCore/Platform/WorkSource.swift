@@ -20,13 +20,8 @@ import Synchronization
 
   deinit { unsafe chime_dispatch_release(raw) }
 
-  /// - Parameter queue: where the handler runs; `nil` for a global queue.
-  static func timer(_ queue: WorkQueue?) -> WorkSource { unsafe WorkSource(chime_dispatch_timer_source(queue?.raw)) }
-
-  /// Calls its handler when the descriptor can be read.
-  static func reads(_ file: Int32, _ queue: WorkQueue) -> WorkSource {
-    unsafe WorkSource(chime_dispatch_read_source(file, queue.raw))
-  }
+  /// - Parameter queue: where the handler runs.
+  static func timer(_ queue: WorkQueue) -> WorkSource { unsafe WorkSource(chime_dispatch_timer_source(queue.raw)) }
 
   /// Calls the closure when `run` was called.
   static func runs(_ body: @escaping @Sendable () -> Void, on queue: WorkQueue) -> WorkSource {

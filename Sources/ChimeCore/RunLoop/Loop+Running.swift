@@ -78,8 +78,8 @@ extension Loop {
         if threadEnds { return .stopped }
         if run.untilTick, core.counters.ticks != before { return .ok }
         continue
-      case .endRound: if other >= 0, Descriptors.wait(-1, other, waits: false) { drain() }
-      case .wait(let file): if Descriptors.wait(file, other, waits: true) { drain() }
+      case .endRound: if other >= 0, Descriptors.wait(-1, other, timeout: 0) { drain() }
+      case .wait(let file): if Descriptors.wait(file, other) { drain() }
       }
       if epoch != Fork.epoch { return .forked }
       let isOver = state.withLock { state in

@@ -73,8 +73,8 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
     return SyncCall.wait(core, timeout: timeout, body) { call in
       loop.state.withLock { state in
         if self.core == nil { return .shutDown }
-        guard calls.makesRoom() else { return Memory.refusal }
-        calls.append(call)
+        let status = calls.add(call)
+        if status != .ok { return status }
         isWoken = true
         state.wakeThread()
         return .ok
@@ -85,17 +85,13 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   /// Runs the functions that threads wait for. The loop's thread, as a pass.
   func runCalls() {
     if !isMainQueue { return }
-    let calls = loop.state.withLock { _ in
-      defer { self.calls = [] }
-      return self.calls
-    }
-    for call in calls {
+    for call in loop.state.withLock({ _ in calls.takeAll() }) {
       call.run()
       if call.core.isAbandoned { return }
     }
   }
 
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool {
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     if isMainQueue {
       text.add(MainQueue.obstacle)
     } else if hasEnded {
@@ -112,7 +108,6 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
         }
       }
     }
-    return true
   }
 
   var isOnQueue: Bool { isMainQueue ? MainQueue.isHere : loop.isCurrent }

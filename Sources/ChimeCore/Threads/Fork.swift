@@ -62,7 +62,6 @@ package enum Fork {
     step.take(in: Expiring.self)
     step.take(in: Trace.self)
     step.take(in: Descriptors.self)
-    step.take(in: HashSeed.self)
     step.take(in: Watch.self)
   }
 

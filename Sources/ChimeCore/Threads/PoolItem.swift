@@ -20,11 +20,11 @@ final class PoolItem: Runner, @unchecked Sendable {
 
   let qos: QualityOfService
   /// What a turn does; gone when the item has been closed.
-  private(set) var body: Body?
+  var body: Body?
   var state = State.resting
   /// What has been asked for since the last turn began.
   var wants: Wants = []
-  var isClosed = false
+  var isClosed: Bool { body == nil }
   /// When it wants a turn, and where that is in the heap.
   var time = Int64.max
   var place = -1
@@ -56,13 +56,8 @@ final class PoolItem: Runner, @unchecked Sendable {
   }
 
   func close() {
-    let body = Pool.state.withBusyLock { state in
-      state.close(self)
-      // A turn that is under way, perhaps the caller's, holds what it runs.
-      defer { self.body = nil }
-      return self.body
-    }
-    _ = body
+    // A turn that is under way, perhaps the caller's, holds what it runs. Released outside the lock.
+    _ = Pool.state.withBusyLock { $0.close(self) }
   }
 
   // MARK: A turn of the caller's

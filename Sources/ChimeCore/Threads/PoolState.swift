@@ -89,15 +89,16 @@ struct PoolState {
     if !item.wants.isEmpty { want(item, [], now) }
   }
 
-  mutating func close(_ item: PoolItem) {
-    if item.isClosed { return }
-    item.isClosed = true
+  /// Gives what the turns of the item have done, which the caller releases.
+  mutating func close(_ item: PoolItem) -> PoolItem.Body? {
+    guard let body = item.body.take() else { return nil }
     leave()
     heap.remove(item)
     if item.state == .ready {
       ready.remove(item)
       item.state = .resting
     }
+    return body
   }
 
   // MARK: The next step of a thread

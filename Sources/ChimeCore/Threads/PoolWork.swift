@@ -15,10 +15,7 @@ package final class PoolWork: Sendable {
     let thread = Atomic<UInt64>(0)
 
     func turn(_ wants: PoolItem.Wants) {
-      let (jobs, pass) = state.withLock { state in
-        defer { state.jobs = [] }
-        return (state.jobs, state.pass)
-      }
+      let (jobs, pass) = state.withLock { state in (state.jobs.takeAll(), state.pass) }
       thread.store(ThreadNumber.current, ordering: .relaxed)
       for job in jobs { job() }
       pass?(wants)

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Variables of the process, and what happens to them in a forked child. The type that has them says so; `Fork` lists
 /// all such types.
 protocol ProcessState {
@@ -16,13 +14,4 @@ protocol ProcessState {
 
 extension ProcessState {
   static func abandon() {}
-}
-
-/// The seed of hash tables, which is the standard library's and serves a child as it is.
-enum HashSeed: ProcessState {
-  /// Where a hash goes, so that it is computed.
-  private static let sample = Atomic<Int>(0)
-
-  static func makeGlobals() { sample.store(0.hashValue, ordering: .relaxed) }
-  static func reinitialize() {}
 }

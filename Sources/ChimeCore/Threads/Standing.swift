@@ -50,8 +50,6 @@ package struct ExecutionContexts {
   /// 0: none.
   var thread: UInt64 = 0
 
-  static var none: ExecutionContexts { ExecutionContexts() }
-
   /// Whether a queue was ever created on a run loop: only then is a thread an execution context. It stays true after a
   /// fork; it is a hint, and a wrong one costs little.
   package static let hasRunLoops = Atomic<Bool>(false)

@@ -20,11 +20,12 @@ import Synchronization
 
 /// A part of a thread's stack in which it runs callbacks of a queue; it lives on that stack. A function that runs for a
 /// waiting thread (`queue_sync`) continues the waiting thread's chain, and counts as inside the same callbacks.
-@unsafe struct Frame {
+@safe struct Frame {
   var control: QueueControlBlock
   /// The timer whose callback is running; nil for functions and finalizers.
   var slot: UInt32?
-  var previous: UnsafeMutablePointer<Frame>?
+  // SAFETY: followed by `FrameChain` only.
+  fileprivate var previous: UnsafeMutablePointer<Frame>?
   /// Of the waiting thread, if there is one.
   var contexts: ExecutionContexts
 }
@@ -220,14 +221,12 @@ import Synchronization
     }
   }
 
-  // MARK: Tracing
+  // MARK: What it is doing
 
   var isTracing: Bool {
     get { unsafe storage.pointee.isTracing }
     nonmutating set { unsafe storage.pointee.isTracing = newValue }
   }
-
-  // MARK: The thread's end
 
   var hasEnded: Bool {
     get { unsafe storage.pointee.hasEnded }
@@ -260,7 +259,7 @@ import Synchronization
   }
 
   /// Takes the control block's entry among the caches for it, giving back the slots of another control block.
-  func claimCache(for control: QueueControlBlock) -> ThreadCache? {
+  func claimCache(for control: QueueControlBlock) -> ThreadCache {
     let cache = cache(atOffset: control.cacheOffset)
     if unsafe cache.storage.pointee.control != control.storage {
       evict(cache)
@@ -285,7 +284,8 @@ import Synchronization
   ) -> Result {
     let outer = unsafe storage.pointee.frame
     var frame = unsafe Frame(
-      control: control, slot: nil, previous: caller?.chain.innermost ?? outer, contexts: caller?.contexts ?? .none)
+      control: control, slot: nil, previous: caller?.chain.innermost ?? outer,
+      contexts: caller?.contexts ?? ExecutionContexts())
     // SAFETY: the frame lives until body returns, and is taken off the chain before.
     return unsafe withUnsafeMutablePointer(to: &frame) { pointer in
       unsafe storage.pointee.frame = pointer
@@ -320,31 +320,20 @@ import Synchronization
 }
 
 /// The callbacks a thread is inside, innermost first.
-@safe struct FrameChain: Sequence, @unchecked Sendable {
+@safe struct FrameChain: Sequence, IteratorProtocol, @unchecked Sendable {
   // SAFETY: followed only while the thread that owns the frames runs this code or waits for it.
-  let innermost: UnsafeMutablePointer<Frame>?
+  fileprivate private(set) var innermost: UnsafeMutablePointer<Frame>?
 
-  init(innermost: UnsafeMutablePointer<Frame>?) { unsafe self.innermost = innermost }
+  fileprivate init(innermost: UnsafeMutablePointer<Frame>?) { unsafe self.innermost = innermost }
 
   var isEmpty: Bool { unsafe innermost == nil }
 
-  /// A frame as it was when it was reached.
-  struct Element {
-    let control: QueueControlBlock
-    let slot: UInt32?
-    let contexts: ExecutionContexts
+  /// Whether the thread is inside a callback of the queue.
+  func holds(_ control: QueueControlBlock) -> Bool { contains { $0.control == control } }
+
+  mutating func next() -> Frame? {
+    guard let frame = unsafe innermost else { return nil }
+    unsafe innermost = frame.pointee.previous
+    return unsafe frame.pointee
   }
-
-  @safe struct Iterator: IteratorProtocol {
-    fileprivate var frame: UnsafeMutablePointer<Frame>?
-
-    mutating func next() -> Element? {
-      guard let current = unsafe frame else { return nil }
-      unsafe frame = current.pointee.previous
-      return unsafe Element(
-        control: current.pointee.control, slot: current.pointee.slot, contexts: current.pointee.contexts)
-    }
-  }
-
-  func makeIterator() -> Iterator { unsafe Iterator(frame: innermost) }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The threads that wait for callbacks to end, and what each waits for, so that a wait that could never end is noticed
 /// before it begins.
 ///
@@ -36,9 +34,8 @@ enum WaitRegistry: ProcessState {
     let wakeUp: WakeUp
     /// The next in the registry.
     fileprivate var next: Waiter?
-    /// While a ring is looked for: whether it was reached, and the next of those from which the search goes on.
+    /// While a ring is looked for: whether it was reached.
     fileprivate var isReached = false
-    fileprivate var nextOpen: Waiter?
 
     init(_ subject: Subject, _ standing: Standing = .current, _ wakeUp: WakeUp = WakeUp()) {
       self.subject = subject
@@ -49,17 +46,9 @@ enum WaitRegistry: ProcessState {
 
   /// The newest of them; each holds the one before.
   private static let newest = Locked<Waiter?>(nil)
-  /// How many there are. Pairs with a queue's end: a waiter is added and counted, then looks whether what it waits for
-  /// is over; whoever ends a queue says so, then reads this; sequentially consistent, so one of the two sees the other
-  /// (P6b, Sources/README.md).
-  private static let count = Atomic<Int>(0)
 
   static func makeGlobals() { newest.withLock { _ in } }
-
-  static func reinitialize() {
-    newest.reinitialize(nil)
-    count.store(0, ordering: .relaxed)
-  }
+  static func reinitialize() { newest.reinitialize(nil) }
 
   /// Waits until the subject is over.
   /// - Returns: ok, timedOut, or wouldDeadlock without having waited.
@@ -83,7 +72,6 @@ enum WaitRegistry: ProcessState {
       if !waiter.standing.isNowhere, closesRing(waiter, newest) { return false }
       waiter.next = newest
       newest = waiter
-      count.add(1, ordering: .sequentiallyConsistent)
       return true
     }
   }
@@ -100,7 +88,6 @@ enum WaitRegistry: ProcessState {
         before.next = waiter.next
       }
       waiter.next = nil
-      count.subtract(1, ordering: .sequentiallyConsistent)
     }
   }
 
@@ -114,9 +101,9 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// Wakes whoever waits for a queue, or for a function on it, when the queue or its execution context has ended.
+  /// Wakes whoever waits for a queue, or for a function on it, when the queue or its execution context has ended. Who
+  /// enters behind this sees the end when it looks whether its wait is over (P6b, Sources/README.md).
   static func queueEnded(_ core: QueueCore) {
-    if count.load(ordering: .sequentiallyConsistent) == 0 { return }
     newest.withLock { newest in
       for waiter in Waiters(first: newest) {
         switch waiter.subject {
@@ -128,29 +115,22 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// Follows "cannot go on before a thread that stands in it has stopped waiting for" from the subject back to the
-  /// waiter. A wait that is over holds nothing up, though its thread may not know yet.
   private static func closesRing(_ new: Waiter, _ newest: Waiter?) -> Bool {
-    if new.standing.holds(new.subject) { return true }
-    for waiter in Waiters(first: newest) {
-      waiter.isReached = false
-      waiter.nextOpen = nil
+    for waiter in Waiters(first: newest) { waiter.isReached = false }
+    return leads(new.subject, to: new.standing, newest)
+  }
+
+  /// Follows "cannot go on before a thread that stands in it has stopped waiting for" from a subject back to the
+  /// new waiter. A wait that is over holds nothing up, though its thread may not know yet. Visits each waiter once, and
+  /// calls itself as deep as waits inside callbacks wait for each other.
+  private static func leads(_ subject: Subject, to new: Standing, _ newest: Waiter?) -> Bool {
+    if new.holds(subject) { return true }
+    for waiter in Waiters(first: newest) where !waiter.isReached && waiter.standing.holds(subject) {
+      if waiter.subject.isOver { continue }
+      waiter.isReached = true
+      if leads(waiter.subject, to: new, newest) { return true }
     }
-    var open: Waiter?
-    var subject = new.subject
-    while true {
-      for waiter in Waiters(first: newest) where !waiter.isReached && waiter.standing.holds(subject) {
-        if waiter.subject.isOver { continue }
-        if new.standing.holds(waiter.subject) { return true }
-        waiter.isReached = true
-        waiter.nextOpen = open
-        open = waiter
-      }
-      guard let next = open else { return false }
-      open = next.nextOpen
-      next.nextOpen = nil
-      subject = next.subject
-    }
+    return false
   }
 
   /// All in the registry.
@@ -192,9 +172,4 @@ final class WakeUp: @unchecked Sendable {
       return true
     }
   }
-}
-
-extension FrameChain {
-  /// Whether the thread is inside a callback of the queue.
-  func holds(_ control: QueueControlBlock) -> Bool { contains { $0.control == control } }
 }

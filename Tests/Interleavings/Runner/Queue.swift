@@ -320,8 +320,5 @@ final class BlockDriver: QueueDriver, @unchecked Sendable {
       return .ok
     }
   }
-  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) -> Bool { false }
-  var isOnQueue: Bool { false }
-  var mayNeverRun: Bool { false }
-  var shouldYield: Bool { false }
+  func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {}
 }
