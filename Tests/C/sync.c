@@ -35,17 +35,28 @@ TEST_ON(sync_and_async_exclude_the_handlers, a_serial_queue, SERIAL)
 TEST_ON(sync_and_async_exclude_the_handlers, a_dispatch_queue, DISPATCH)
 TEST_ON(sync_and_async_exclude_the_handlers, a_wrapped_serial_queue, WRAPPED_SERIAL)
 
-TESTS_ON(sync_runs_after_what_its_thread_has_put_on_the_queue) {
-  probe *f = probe_new(t, queue, NULL);
-  f->on_tick = count;
+THREAD(put_two_and_sync_again_and_again, probe, f) {
   for (int i = 0; i < csuite_scaled(3000); i += 3) {
-    for (int j = 0; j < 2; j++) EXPECT_OK(chime_queue_async(queue, probe_function, f, NULL));
-    EXPECT_OK(chime_queue_sync(queue, probe_function, f, CHIME_FOREVER));
+    for (int j = 0; j < 2; j++) EXPECT_OK(chime_queue_async(f->queue, probe_function, f, NULL));
+    EXPECT_OK(chime_queue_sync(f->queue, probe_function, f, CHIME_FOREVER));
     if (!EXPECT_EQ(f->number, i + 3)) return;
   }
 }
+
+TESTS_ON(sync_runs_after_what_its_thread_has_put_on_the_queue) {
+  enum { THREADS = 3 };
+  pthread_t threads[THREADS];
+  int started = 0;
+  for (int i = 0; i < THREADS; i++) {
+    probe *f = probe_new(t, queue, NULL);
+    f->on_tick = count;
+    if (spawn(t, &threads[started], put_two_and_sync_again_and_again, f)) started++;
+  }
+  for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+}
 TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_serial_queue, SERIAL)
 TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_precise_queue, PRECISE)
+TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, the_main_queue, MAIN)
 TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_dispatch_queue, DISPATCH)
 TEST_ON(sync_runs_after_what_its_thread_has_put_on_the_queue, a_wrapped_serial_queue, WRAPPED_SERIAL)
 

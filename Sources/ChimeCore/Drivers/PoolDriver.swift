@@ -27,9 +27,9 @@ final class PoolDriver: QueueDriver {
 
   /// The pass comes first: a thread's functions that were put on the queue before its `sync` have run when that runs.
   private func turn(_ core: QueueCore, _ wants: PoolItem.Wants) {
+    let calls = wants.contains(.calls) ? self.calls.withLock { $0?.takeAll() } : nil
     if wants.contains(.pass) { core.pass() }
-    guard wants.contains(.calls), !core.isAbandoned else { return }
-    for call in calls.withLock({ $0?.takeAll() }) ?? [] where !core.isAbandoned { call.run() }
+    for call in calls ?? [] where !core.isAbandoned { call.run() }
   }
 
   func arm(at time: Int64?) { item.arm(at: time ?? .max) }

@@ -82,14 +82,9 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
     }
   }
 
-  /// Runs the functions that threads wait for. The loop's thread, as a pass.
-  func runCalls() {
-    if !isMainQueue { return }
-    for call in loop.state.withLock({ _ in calls.takeAll() }) {
-      call.run()
-      if call.core.isAbandoned { return }
-    }
-  }
+  /// The functions that threads wait for, which run after the pass that comes now: those that a thread has put on the
+  /// queue before come first.
+  func takeCalls() -> [SyncCall] { isMainQueue ? loop.state.withLock { _ in calls.takeAll() } : [] }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     if isMainQueue {
