@@ -14,16 +14,29 @@ import Synchronization
 
   /// - Parameter fromReserve: it may come out of the reserve, which `calloc` draws on (CPlatform's memory.c).
   static func allocate(fromReserve: Bool) -> SideRecordRef? {
-    let bytes = unsafe MemoryLayout<TimerSideRecord>.size
+    let bytes = ownOffset + MemoryLayout<TimerSideRecord.Own>.size
     guard let memory = unsafe fromReserve ? calloc(1, bytes) : malloc(bytes) else { return nil }
     let typed = unsafe memory.bindMemory(to: TimerSideRecord.self, capacity: 1)
     unsafe typed.initialize(to: TimerSideRecord())
-    return unsafe SideRecordRef(typed)
+    let sideRecord = unsafe SideRecordRef(typed)
+    unsafe sideRecord.own.initialize(to: TimerSideRecord.Own())
+    return sideRecord
+  }
+
+  /// Behind the atomics and not one of their members: a change of a member is one of the whole to Swift, and so to the
+  /// thread sanitizer, beside others who read the atomics.
+  private static var ownOffset: Int { unsafe (MemoryLayout<TimerSideRecord>.size + 15) & ~15 }
+
+  @inline(__always)
+  private var own: UnsafeMutablePointer<TimerSideRecord.Own> {
+    // SAFETY: `allocate` has put it there.
+    unsafe (UnsafeMutableRawPointer(pointer) + SideRecordRef.ownOffset)
+      .assumingMemoryBound(to: TimerSideRecord.Own.self)
   }
 
   /// Resets it for a new timer; `generationHigh` is the caller's.
   func reset() {
-    unsafe pointer.pointee.own = TimerSideRecord.Own()
+    unsafe own.pointee = TimerSideRecord.Own()
     tickLimit = 0
     dueCount = 0
     missed = 0
@@ -49,12 +62,10 @@ import Synchronization
 
   /// Runs `body` on what is the writer's alone.
   @inline(__always)
-  func update<Result>(_ body: (inout TimerSideRecord.Own) -> Result) -> Result {
-    unsafe body(&pointer.pointee.own)
-  }
+  func update<Result>(_ body: (inout TimerSideRecord.Own) -> Result) -> Result { unsafe body(&own.pointee) }
 
   @inline(__always)
-  var value: TimerSideRecord.Own { unsafe pointer.pointee.own }
+  var value: TimerSideRecord.Own { unsafe own.pointee }
 
   @inline(__always)
   var target: TimerTarget? { unsafe value.target?.takeUnretainedValue() }

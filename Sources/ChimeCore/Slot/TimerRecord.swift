@@ -74,7 +74,7 @@ struct RecordFlags: OptionSet {
   /// `QueueCore.run` does not wait for the timer's end.
   let isBackground = Atomic<Bool>(false)
 
-  /// What only the writer reads.
+  /// What only the writer reads. It follows the atomics in the same allocation.
   @safe struct Own {
     var finalizer: ContextFunction?
     var registrationHandler: TickFunction?
@@ -96,6 +96,4 @@ struct RecordFlags: OptionSet {
     /// Registration and cancel callbacks that have not been delivered.
     var pendingCallbacks: UInt64 = 0
   }
-
-  var own = Own()
 }
