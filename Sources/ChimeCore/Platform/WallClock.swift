@@ -6,10 +6,13 @@ package enum WallClock: ProcessState {
   /// Bounds of how far the wall clock is now ahead of the monotonic one.
   static var offset: (low: Int64, high: Int64) {
     var best = readOffset()
-    // A thread that is preempted between the readings tries again.
-    for _ in 0..<7 where best.high &- best.low >= 2_000 {
+    // A thread that is preempted between the readings tries again. (No `for`: the compiler unrolls that, now in one way,
+    // now in another, and the library is not the same twice.)
+    var triesLeft = 7
+    while best.high &- best.low >= 2_000, triesLeft > 0 {
       let next = readOffset()
       if next.high &- next.low < best.high &- best.low { best = next }
+      triesLeft -= 1
     }
     return best
   }

@@ -15,7 +15,15 @@ struct ReadyItems {
   var isEmpty: Bool { count == 0 }
 
   /// How much later than that of the highest class the turn of a class may come.
-  private static func handicap(_ rank: Int) -> Int64 { [100_000_000, 20_000_000, 5_000_000, 1_000_000, 0][rank] }
+  private static func handicap(_ rank: Int) -> Int64 {
+    switch rank {
+    case 0: 100_000_000
+    case 1: 20_000_000
+    case 2: 5_000_000
+    case 3: 1_000_000
+    default: 0
+    }
+  }
 
   private mutating func withList<Result>(_ rank: Int, _ body: (inout List) -> Result) -> Result {
     switch rank {
