@@ -28,7 +28,8 @@ final class PoolDriver: QueueDriver {
   /// The pass comes first: a thread's functions that were put on the queue before its `sync` have run when that runs.
   private func turn(_ core: QueueCore, _ wants: PoolItem.Wants) {
     let calls = wants.contains(.calls) ? self.calls.withLock { $0?.takeAll() } : nil
-    if wants.contains(.pass) { core.pass() }
+    // Whoever has woken the queue for a function need not have asked for the pass yet.
+    if wants.contains(.pass) || calls != nil && !core.functions.isEmpty { core.pass() }
     for call in calls ?? [] where !core.isAbandoned { call.run() }
   }
 
@@ -51,10 +52,12 @@ final class PoolDriver: QueueDriver {
   func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     if work == nil, item.takeTurn() {
       let isOpen = !core.closing.hasBegun
-      if isOpen { ThreadState.inside(core.control) { _ in body() } }
+      let isNext = core.functions.isEmpty
+      if isOpen, isNext { ThreadState.inside(core.control) { _ in body() } }
       if core.isAbandoned { return .ok }
       withoutCancellation { item.endTurn() }
-      return isOpen ? .ok : .shutDown
+      if !isOpen { return .shutDown }
+      if isNext { return .ok }
     }
     return SyncCall.wait(core, timeout: timeout, body) { call in
       let status = calls.withLock { $0?.add(call) ?? .shutDown }

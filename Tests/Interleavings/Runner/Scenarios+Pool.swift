@@ -48,6 +48,25 @@ extension Scenario {
       world.thread("another") { queue.sync(timeout: .max) }
       world.thread(calls: "activate", on: timer) { $0.activate(Schedule(first: 0)) }
     },
+    Scenario("sync behind its thread's function beside another's") { world in
+      let queue = world.queue(.pool)
+      for name in ["caller", "another"] {
+        let counted = Counted()
+        world.thread(name) {
+          for round in 1...2 {
+            _ = world.call("async", answers: .ok) {
+              QueueCore.async(
+                queue.id, ContextFunction { Counted.of($0).calls += 1 }, counted.context, Counted.end)
+            }
+            _ = world.call("sync", answers: .ok) {
+              QueueCore.sync(queue.id, timeout: .max) {
+                world.expect(counted.calls == round, "the function of sync runs before that of async")
+              }
+            }
+          }
+        }
+      }
+    },
     Scenario("a handler that stays beside the timers of other queues") { world in
       let queues = (0..<3).map { _ in world.queue(.pool) }
       let last = WakeUp()
