@@ -88,7 +88,9 @@ extension QueueCore {
   @inline(never)
   private func takeWhatIsInInbox() {
     control.drain { slot, word in
-      if word.state != .suspended { earliestAdmitted = min(earliestAdmitted, wheel.placement(of: slot)) }
+      if slot.deadline < earliestAdmitted, word.state != .suspended {
+        earliestAdmitted = min(earliestAdmitted, wheel.placement(of: slot))
+      }
       if control.hasRoom { takeRoom() }
       admit(slot, word)
     }

@@ -69,14 +69,17 @@ import Synchronization
     nonmutating set { unsafe record.pointee.sequence.store(newValue, ordering: .releasing) }
   }
 
-  /// Whether this id names the timer in the slot's present version, with none of these flags. For an id whose index is
-  /// the slot's.
+  /// Whether this id names the timer in the slot's present version, with none of these flags: one comparison instead of
+  /// splitting the id. For an id whose index is the slot's.
   @inline(__always)
   func isNamed(by id: UInt64, without flags: RecordFlags) -> Bool {
-    let versionAndFlags = versionAndFlags
-    return versionAndFlags & flags.rawValue == 0
-      && id >> Handle.indexBits
-        == UInt64(versionAndFlags & Handle.versionMask) | Handle.Kind.timer.rawValue << Handle.versionBits
+    // The flags lie where an id has its kind, so they are looked at apart. The highest makes a negative number, which no
+    // id is when shifted.
+    let versionAndFlags = versionAndFlags, highest = flags.rawValue & RecordFlags.hasSideRecord.rawValue
+    let version = UInt64(
+      bitPattern: Int64(Int32(bitPattern: versionAndFlags & (Handle.versionMask | highest))))
+    guard versionAndFlags & (flags.rawValue & ~highest) == 0 else { return false }
+    return id >> Handle.indexBits == version | Handle.Kind.timer.rawValue << Handle.versionBits
   }
 
   @inline(__always)
