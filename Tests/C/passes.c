@@ -194,3 +194,27 @@ TESTS_ON(timers_that_have_ended_bring_no_pass_before_they_were_due) {
 TEST_ON(timers_that_have_ended_bring_no_pass_before_they_were_due, a_serial_queue, SERIAL)
 TEST_ON(timers_that_have_ended_bring_no_pass_before_they_were_due, a_precise_queue, PRECISE)
 TEST_ON(timers_that_have_ended_bring_no_pass_before_they_were_due, a_dispatch_queue, DISPATCH)
+
+/* [13] A repeating timer that has finished is due no more, whatever is asked of it. */
+TESTS_ON(a_finished_timer_that_is_fired_brings_no_later_pass) {
+  chime_queue_t other = csuite_queue(t, SERIAL);
+  probe *p = probe_idle(t, queue, NULL);
+  chime_schedule once = *EVERY(0, 100 * CHIME_MILLISECOND);
+  uint64_t before, after = 0;
+  once.tick_limit = 1;
+  for (int round = 0; round < 20; round++) {
+    EXPECT_OK(chime_timer_activate(p->timer, &once));
+    EXPECT(await(&p->ticks, 2 * round + 1));
+    EXPECT(!CHIME_FAILED(chime_timer_fire(p->timer)));
+    EXPECT(await(&p->ticks, 2 * round + 2));
+    before = stats_of(t, queue).passes;
+    let_later_ticks_come(t, other, 150 * CHIME_MILLISECOND);
+    after = stats_of(t, queue).passes;
+    if (after == before) return;
+  }
+  EXPECT_EQ(after, before);
+}
+TEST_ON(a_finished_timer_that_is_fired_brings_no_later_pass, a_serial_queue, SERIAL)
+TEST_ON(a_finished_timer_that_is_fired_brings_no_later_pass, a_concurrent_queue, CONCURRENT)
+TEST_ON(a_finished_timer_that_is_fired_brings_no_later_pass, a_precise_queue, PRECISE)
+TEST_ON(a_finished_timer_that_is_fired_brings_no_later_pass, a_dispatch_queue, DISPATCH)

@@ -151,12 +151,11 @@ mutation("leeway-ignored", "13", "Placement", "leeway is ignored",
          ("Wheel/Placement.swift", "guard leeway > 0, deadline > 0", "guard !BROKEN, leeway > 0, deadline > 0"),
          C("a_virtual_queue_can_honour_leeway", "repeating_timers_with_leeway_share"))
 mutation("grid-from-now", "4", "moveOn", "the grid counts from now",
-         (DELIVERY, "to: deadline.saturatingAdd(onGrid, times: slot.period).saturatingAdd(slot.period), word)",
-          "to: BROKEN ? now.saturatingAdd(slot.period) : deadline.saturatingAdd(onGrid, times: slot.period).saturatingAdd(slot.period), word)"),
+         (DELIVERY, "        isDelay\n        ? now.saturatingAdd(slot.period)",
+          "        isDelay || BROKEN\n        ? now.saturatingAdd(slot.period)"),
          C("a_hundred_ticks_of_two_milliseconds_do_not_drift", "missed_periods_give_one_tick"), M())
 mutation("tick-for-each-missed", "5", "moveOn", "one tick for each missed period",
-         (DELIVERY, "onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)",
-          "onGrid = BROKEN ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(slot.period)"),
+         (DELIVERY, "let onGrid = isDelay ? 0", "let onGrid = isDelay || BROKEN ? 0"),
          C("a_deadline_long_past_is_due_at_once", "missed_periods_give_one_tick"), M())
 mutation("busy-not-looked-at", "6", "admit, deliver", "a busy timer is delivered",
          [(PASS, "    if word.isBusy {\n      // A tick that was", "    if word.isBusy, !BROKEN {\n      // A tick that was"),
@@ -607,7 +606,15 @@ mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue
 mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
          ("Threads/PoolOrder.swift", "let time = item.since + ReadyItems.handicap(rank)",
           "let time = BROKEN ? -Int64(rank) : item.since + ReadyItems.handicap(rank)"),
-         W("aLowerClassWaitsLongerAndNotForEver"))
+         W("aLowerClassWaitsLongerAndNotForEver"), F("pool", "a_lower_class_beside_busy_ones"))
+
+mutation("pool-calls-without-pass", "12", "PoolDriver.turn", "a turn with calls alone passes functions over that wait",
+         ("Drivers/PoolDriver.swift", "|| calls != nil && !core.functions.isEmpty", "|| !BROKEN && calls != nil && !core.functions.isEmpty"),
+         I("sync behind its thread's function"))
+
+mutation("ended-timers-wake", "13", "takeWhatIsInInbox", "a finished timer's next due time keeps the next wake-up",
+         (DELIVERY, "    if !isLast {\n", "    if !isLast || BROKEN {\n"),
+         C("a_finished_timer_that_is_fired_brings_no_later_pass"))
 
 mutation("pool-inherits-priority", "1", "Pool.work", "the pool's threads keep the priority of the thread that made them",
          ("Threads/Pool.swift", "    chime_schedule_as_usual()", "    if !BROKEN { chime_schedule_as_usual() }"),

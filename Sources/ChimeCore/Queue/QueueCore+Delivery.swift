@@ -197,34 +197,37 @@ extension QueueCore {
     }
   }
 
-  /// Moves the schedule past the tick that starts now. Gives the due times missed since the deadline, the same with
-  /// those carried over a suspend, and whether this is the last tick.
+  /// Moves the schedule past the tick that starts now, unless that is the last: a timer that has finished is due no more.
+  /// Gives the due times missed since the deadline, the same with those carried over a suspend, and whether this is the
+  /// last tick.
   private func moveOn(
     _ slot: TimerSlot, _ word: inout TimerWord, _ deadline: Int64, _ now: Int64
   ) -> (missed: (onGrid: UInt64, all: UInt64), isLast: Bool) {
     let flags = slot.flags
     guard flags.contains(.repeating) else { return ((0, 0), true) }
-    var onGrid: UInt64 = 0
-    if flags.contains(.delayPolicy) {
-      word = slot.move(from: deadline, to: now.saturatingAdd(slot.period), word)  // until the handler's end
-    } else {
-      onGrid = UInt64(bitPattern: now &- deadline) / UInt64(slot.period)
-      word = slot.move(
-        from: deadline, to: deadline.saturatingAdd(onGrid, times: slot.period).saturatingAdd(slot.period), word)
-    }
-    guard let sideRecord = onGrid > 0 ? slot.makeSideRecord() : slot.sideRecord
-    else { return ((onGrid, onGrid), false) }
-    var all = onGrid &+ sideRecord.value.carriedMissed
-    sideRecord.update { $0.carriedMissed = 0 }
-    guard sideRecord.tickLimit > 0 else {
+    let isDelay = flags.contains(.delayPolicy)
+    let onGrid = isDelay ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(slot.period)
+    var all = onGrid
+    var isLast = false
+    if let sideRecord = onGrid > 0 ? slot.makeSideRecord() : slot.sideRecord {
+      all &+= sideRecord.value.carriedMissed
+      sideRecord.update { $0.carriedMissed = 0 }
+      if sideRecord.tickLimit > 0 {
+        let left = sideRecord.tickLimit - sideRecord.dueCount
+        isLast = all >= left - 1
+        if isLast { all = left - 1 }
+        sideRecord.dueCount += all + 1
+      }
       sideRecord.missed &+= all
-      return ((onGrid, all), false)
     }
-    let left = sideRecord.tickLimit - sideRecord.dueCount
-    let isLast = all >= left - 1
-    if isLast { all = left - 1 }
-    sideRecord.missed &+= all
-    sideRecord.dueCount += all + 1
+    if !isLast {
+      // By policy *delay* until the handler's end.
+      let next =
+        isDelay
+        ? now.saturatingAdd(slot.period)
+        : deadline.saturatingAdd(onGrid, times: slot.period).saturatingAdd(slot.period)
+      word = slot.move(from: deadline, to: next, word)
+    }
     return ((min(onGrid, all), all), isLast)
   }
 

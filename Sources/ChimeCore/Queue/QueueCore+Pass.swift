@@ -88,7 +88,7 @@ extension QueueCore {
   @inline(never)
   private func takeWhatIsInInbox() {
     control.drain { slot, word in
-      if slot.deadline < earliestAdmitted, word.state != .suspended {
+      if slot.deadline < earliestAdmitted, word.isRunning || word.state == .cancelled || !word.isLive {
         earliestAdmitted = min(earliestAdmitted, wheel.placement(of: slot))
       }
       if control.hasRoom { takeRoom() }
