@@ -37,7 +37,9 @@ package enum WallClock: ProcessState {
   /// Starts watching for steps of the wall clock, for a queue that is about to be made; a thread of the pool hears of
   /// them. Answers resource without a descriptor or a thread, noMemory, forked in a child.
   static func watch() -> Status {
-    watched.withLock { watch in
+    // Makes the variables of the process, this lock among them, which it then takes.
+    Fork.watch()
+    return watched.withLock { watch in
       guard watch.queues.makesRoom() else { return Memory.refusal }
       if watch.file >= 0 { return .ok }
       // Counted as long as steps are watched.
