@@ -22,9 +22,12 @@ func sharedLibrary(_ name: String) -> [LinkerSetting] {
 
 let swiftSettings: [SwiftSetting] = [.strictMemorySafety()]
 
-// Tests/Interleavings: the core under a scheduler that decides every interleaving, in a build of its own.
+// Tests/Interleavings: the core under a scheduler that decides every interleaving, in a build of its own. The files of the
+// seam between the two are then in the core's module.
 let interleaves = Context.environment["CHIME_INTERLEAVINGS"] != nil
-let coreSettings = interleaves ? [.define("CHIME_INTERLEAVINGS")] : swiftSettings
+let core = Target.target(
+  name: "ChimeCore", dependencies: ["CPlatform"], path: interleaves ? "Tests/Interleavings/Core" : nil,
+  swiftSettings: interleaves ? [.define("CHIME_INTERLEAVINGS")] : swiftSettings)
 let interleavings: [Target] =
   !interleaves
   ? []
@@ -49,7 +52,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
     .target(name: "CPlatform", exclude: ["embedded_runtime.c", "memory.c"]),
-    .target(name: "ChimeCore", dependencies: ["CPlatform"], swiftSettings: coreSettings),
+    core,
     .target(name: "CSwiftTasks"),
     .target(name: "Chime", dependencies: ["ChimeCore", "CSwiftTasks"], swiftSettings: swiftSettings),
     .target(name: "ChimeCompat", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),

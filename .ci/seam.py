@@ -2,7 +2,7 @@
 
 1. Swift outside ChimeCore/Platform names no function, type or constant of libc's but those of C itself (malloc, strlen, ...):
    in Chime's Swift a name with an underscore, or all in capitals, is one of C; the names without either are in a list.
-2. ChimeCore has no #if but for its checks and for Tests/Interleavings, and no module has one that asks for a system.
+2. ChimeCore has no #if but for its checks and one for Tests/Interleavings, and no module has one that asks for a system.
 3. In CPlatform a file NAME_linux.c or NAME_darwin.c is that system's alone, there is one for each system, and only the files
    listed here choose between systems. A system's own headers are included in its own files only.
 
@@ -31,7 +31,7 @@ imported = re.compile(r"^\s*(?:\w+ )*import (?:Glibc|Darwin|Musl|CDispatch)\b", 
 OF_C = {"posix_memalign", "CPlatform.free"}
 # What Foundation and Dispatch are on each system is Swift's matter.
 OWN_IN = {"Sources/Chime/Dispatch+Core.swift", "Sources/ChimeRunLoop/FoundationLoop.swift"}
-OWN_IF = {"#if !CHIME_INTERLEAVINGS", "#if CHIME_INTERLEAVINGS", "#if DEBUG || CHIME_CHECKS"}
+OWN_IF = {"#if !CHIME_INTERLEAVINGS", "#if DEBUG || CHIME_CHECKS"}
 
 CHOOSE = {"memory.c", "embedded_runtime.c", "text.c", "include/clocks.h", "include/thread_state.h",
           "include/dispatch_functions.h", "include/callback_guard.h"}
@@ -56,7 +56,7 @@ def note(path, text, found, what):
 
 count = 0
 for path in sorted(glob.glob("Sources/Chime*/**/*.swift", recursive=True)):
-    if "/Platform/" in path or "/Interleavings/" in path:
+    if "/Platform/" in path:
         continue
     count += 1
     text = code_of(open(path).read())

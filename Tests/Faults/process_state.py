@@ -22,8 +22,6 @@ def list_of_fork():
 def variables():
     """(type, variable, place, comment) of each variable that the process has once."""
     for path in sorted(core.rglob("*.swift")):
-        if path.parent.name == "Interleavings":
-            continue
         lines = path.read_text().split("\n")
         types = []  # of the lines around this one: indentation and name
         for number, line in enumerate(lines):

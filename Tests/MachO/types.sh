@@ -41,7 +41,7 @@ checked=
 check() {
   name=$1
   # shellcheck disable=SC2046 # no name has a space
-  set -- $(find "$sources/$name" -name '*.swift' -not -path '*/Interleavings/*')
+  set -- $(find "$sources/$name" -name '*.swift')
   swiftc -frontend -emit-sil -o /dev/null -emit-module-path "$dir/$name.swiftmodule" -module-name "$name" "$@" \
     -Onone -target $target -swift-version 6 -package-name chime -strict-memory-safety -suppress-warnings \
     -disable-objc-interop -disable-implicit-string-processing-module-import -parse-as-library \

@@ -118,7 +118,11 @@ def copy(scratch, files):
     wanted = {}
     for name in filter(None, listed):
         path = ROOT / name
-        if path.is_file():
+        if path.is_symlink():
+            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+            if not (scratch / name).is_symlink():
+                (scratch / name).symlink_to(os.readlink(path))
+        elif path.is_file():
             wanted[name] = path.read_bytes()
     for path, text in files.items():
         wanted[os.path.normpath(CORE / path)] = text.encode()
@@ -130,7 +134,8 @@ def copy(scratch, files):
     # What the tree does not have any more goes.
     for path in scratch.glob("*/**/*") if scratch.exists() else []:
         name = str(path.relative_to(scratch))
-        if path.suffix in (".swift", ".c", ".h") and name not in wanted and "build" not in name and path.is_file():
+        if path.suffix in (".swift", ".c", ".h") and name not in wanted and "build" not in name and path.is_file() \
+                and path.resolve() == path.absolute():
             path.unlink()
     for name, content in wanted.items():
         target = scratch / name
