@@ -6,8 +6,8 @@ extension ChimeTimer {
     on queue: TimerQueue, _ schedule: Schedule, _ handler: sending @escaping (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
     try schedule.check(for: queue.timeline)
-    let handle = try HandlerBox.make(on: queue.id, schedule, HandlerBox(timeline: queue.timeline, consume handler))
-    return ChimeTimer(handle, on: queue, queue.timeline)
+    let box = HandlerBox(timeline: queue.timeline, consume handler)
+    return ChimeTimer(try HandlerBox.make(on: queue.id, schedule, box).success(), on: queue, queue.timeline)
   }
 
   /// Makes a timer that calls `handler` with the target as long as that lives, and starts it.
@@ -23,7 +23,7 @@ extension ChimeTimer {
         _ = TimerRef.release(tick.handle)
       }
     }
-    let handle = try HandlerBox.make(on: queue.id, schedule, target: target.tokenID, box)
+    let handle = try HandlerBox.make(on: queue.id, schedule, target: target.tokenID, box).success()
     if target.tokenID == 0 {
       TargetSweep.watch {
         if target.object == nil { _ = TimerRef.release(handle) }

@@ -66,10 +66,7 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   @discardableResult
   public func process(maximum: Int = .max) throws(ChimeError) -> Int {
     guard maximum > 0 else { throw .invalidArgument }
-    switch QueueCore.process(id, most: maximum) {
-    case .success(let count): return count
-    case .failure(let status): throw status.error
-    }
+    return try QueueCore.process(id, most: maximum).success()
   }
 
   /// Processes and waits in turn, until no timer is running or `stop` is called. Waits for time.

@@ -32,6 +32,32 @@ extension Schedule {
   public var resumePolicy: ResumePolicy { resume == 0 ? .coalesce : .remaining }
 }
 
+extension Schedule {
+  /// The clock that the first deadline is on; `nil` for a delay, and for a deadline on whatever clock the queue has.
+  package var timeline: TimerInstant.Timeline? {
+    get {
+      switch size >> 16 {
+      case 1: .monotonic
+      case 2: .boottime
+      case 3: .wall
+      case 4: .virtual
+      default: nil
+      }
+    }
+    set {
+      let number: UInt32 =
+        switch newValue {
+        case nil: 0
+        case .monotonic: 1
+        case .boottime: 2
+        case .wall: 3
+        case .virtual: 4
+        }
+      size = size & 0xFFFF | number << 16
+    }
+  }
+}
+
 extension Schedule: CustomStringConvertible {
   /// The schedule in words: for people.
   public var description: String {

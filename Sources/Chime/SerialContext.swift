@@ -11,10 +11,7 @@ enum SerialContext: Sendable {
 
   /// A context of its own.
   static func make(_ options: QueueOptions) throws(ChimeError) -> SerialContext {
-    switch PoolWork.make(options.qos) {
-    case .success(let work): return .pool(work)
-    case .failure(let status): throw status.error
-    }
+    .pool(try PoolWork.make(options.qos).success())
   }
 
   /// A serial dispatch queue.

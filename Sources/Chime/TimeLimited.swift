@@ -23,7 +23,7 @@ public final class TimeLimited<Value: Sendable>: Sendable {
     owner = queue
     limited = try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { expired in
       if expired != nil { onExpiry?() }
-    }
+    }.success()
   }
 
   deinit { limited.vanish() }

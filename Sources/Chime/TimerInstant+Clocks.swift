@@ -52,6 +52,16 @@ extension TimerInstant {
 }
 
 extension TimerInstant.Timeline {
+  /// For people.
+  package var name: String {
+    switch self {
+    case .monotonic: "the monotonic clock"
+    case .boottime: "the boottime clock"
+    case .wall: "the wall clock"
+    case .virtual: "virtual time"
+    }
+  }
+
   fileprivate var order: Int {
     switch self {
     case .monotonic: 0

@@ -15,10 +15,7 @@ public class TimerQueue: @unchecked Sendable {
   package init(
     _ made: Result<UInt64, Status>, _ timeline: TimerInstant.Timeline = .monotonic
   ) throws(ChimeError) {
-    switch made {
-    case .success(let id): self.id = id
-    case .failure(let status): throw status.error
-    }
+    id = try made.success()
     self.timeline = timeline
   }
 
@@ -126,7 +123,7 @@ public class TimerQueue: @unchecked Sendable {
   ) throws(ChimeError) -> ChimeTimer {
     let box = HandlerBox(
       timeline: timeline, registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler)
-    return ChimeTimer(try HandlerBox.make(on: id, nil, label: label, box), on: self, timeline)
+    return ChimeTimer(try HandlerBox.make(on: id, nil, label: label, box).success(), on: self, timeline)
   }
 
   static func repeating(_ interval: Duration, _ leeway: Duration) throws(ChimeError) -> Schedule {
@@ -156,7 +153,8 @@ public class TimerQueue: @unchecked Sendable {
     let schedule = Schedule(first: delay.nanoseconds)
     try schedule.check(for: timeline)
     _ = try HandlerBox.make(
-      on: id, schedule, selfRelease: true, HandlerBox { [self] _ in withExtendedLifetime(self) { body() } })
+      on: id, schedule, selfRelease: true, HandlerBox { [self] _ in withExtendedLifetime(self) { body() } }
+    ).success()
   }
 
   /// Runs `body` on the queue as soon as possible, in turn with its handlers.

@@ -16,7 +16,7 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
     /// The drivers of queues on this loop, which hear of its end.
     var drivers: [ObjectIdentifier: FoundationLoopDriver] = [:]
     /// The queues of the weak timers, by the modes they are in.
-    var queues: [Set<RunLoop.Mode>: TimerQueue] = [:]
+    var queues: [Set<RunLoop.Mode>: UInt64] = [:]
     /// CoreFoundation's loop, known once Chime has been on its thread.
     var cf: CFRunLoop?
   }
@@ -114,7 +114,7 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
       state.queues = [:]
       return left
     }
-    for queue in queues.values { _ = QueueCore.release(queue.id) }
+    for queue in queues.values { _ = QueueCore.release(queue) }
     for driver in drivers { driver.contextHasEnded() }
   }
 
@@ -123,26 +123,22 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   /// The queue of the weak timers in these modes.
   package func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status> {
     let modes = Set(modes.all.map { RunLoop.Mode($0.name) })
-    if let queue = state.withLock({ $0.queues[modes] }) { return .success((queue.id, false)) }
-    let made: TimerQueue
-    do {
-      made = try TimerQueue(on: self, modes: modes, QueueOptions(label: "chime.weak-timers"))
-    } catch {
-      return .failure(error.status)
-    }
-    // If two threads have created one, the first wins, and the other's is released.
-    return state.withLock { state in
-      if let queue = state.queues[modes] { return .success((queue.id, false)) }
-      state.queues[modes] = made
-      return .success((made.id, true))
+    if let queue = state.withLock({ $0.queues[modes] }) { return .success((queue, false)) }
+    let options = QueueOptions(label: "chime.weak-timers")
+    return makeQueue(in: modes, options).map { made in
+      // If two threads have created one, the first wins, and the other's is released.
+      let kept = state.withLock { state in
+        if state.queues[modes] == nil { state.queues[modes] = made }
+        return state.queues[modes] ?? made
+      }
+      if kept != made { _ = QueueCore.release(made) }
+      return (kept, kept == made)
     }
   }
 
   package func dropWeakTimerQueue(_ id: UInt64) {
-    let dropped = state.withLock { state in
-      state.queues.first { $0.value.id == id }.flatMap { state.queues.removeValue(forKey: $0.key) }
-    }
-    if let dropped { _ = QueueCore.release(dropped.id) }
+    state.withLock { state in state.queues = state.queues.filter { $0.value != id } }
+    _ = QueueCore.release(id)
   }
 }
 

@@ -22,11 +22,7 @@ extension TimerQueue {
   public convenience init(
     on runLoop: RunLoop, modes: [RunLoop.Mode] = [.default], label: String = ""
   ) throws(ChimeError) {
-    try self.init(on: FoundationLoop.of(runLoop), modes: Set(modes), QueueOptions(label: label))
-  }
-
-  convenience init(on loop: FoundationLoop, modes: Set<RunLoop.Mode>, _ options: QueueOptions) throws(ChimeError) {
-    try self.init(FoundationLoop.makeQueue(on: loop, modes: modes, options))
+    try self.init(FoundationLoop.of(runLoop).makeQueue(in: Set(modes), QueueOptions(label: label)))
   }
 }
 
@@ -36,16 +32,14 @@ extension FoundationLoop {
     Descriptors.prepareDispatch() && Descriptors.areLeft(4 + 2 * modes)
   }
 
-  /// Creates a queue on the loop and gives its id.
-  package static func makeQueue(
-    on loop: FoundationLoop, modes: Set<RunLoop.Mode>, _ options: QueueOptions
-  ) -> Result<UInt64, Status> {
+  /// Makes a queue on the loop and gives its id.
+  package func makeQueue(in modes: Set<RunLoop.Mode>, _ options: QueueOptions) -> Result<UInt64, Status> {
     guard !modes.isEmpty, !modes.contains(RunLoop.Mode("")) else { return .failure(.invalidArgument) }
-    guard !loop.hasEnded else { return .failure(.invalidHandle) }
-    guard canHave(modes: modes.count) else { return .failure(.resource) }
-    let made = QueueCore.make(options) { core in FoundationLoopDriver(core, loop, modes) }
+    guard !hasEnded else { return .failure(.invalidHandle) }
+    guard FoundationLoop.canHave(modes: modes.count) else { return .failure(.resource) }
+    let made = QueueCore.make(options) { core in FoundationLoopDriver(core, self, modes) }
     // A thread that ended meanwhile may not have seen the new queue.
-    if loop.hasEnded, case .success(let id) = made {
+    if hasEnded, case .success(let id) = made {
       _ = QueueCore.release(id)
       return .failure(.invalidHandle)
     }

@@ -54,14 +54,14 @@ package final class Expiring: Sendable, ProcessState {
     let expiring = Expiring()
     return table.add(expiring).flatMap { id in
       let value = Owned(value, finalizer)
-      do throws(ChimeError) {
-        let limited = try LimitedValue.make(value, lifetime: lifetime, queue: queue) { expiring.end($0) }
+      let made = LimitedValue.make(value, lifetime: lifetime, queue: queue) { expiring.end($0) }
+      return made.map { limited in
         expiring.state.withLock { $0.limited = limited }
-        return .success(id)
-      } catch {
+        return id
+      }.mapError { status in
         value.giveBack()
         table.remove(id)
-        return .failure(error.status)
+        return status
       }
     }
   }

@@ -38,7 +38,7 @@ package final class HandlerBox {
   package static func make(
     on queue: UInt64, _ schedule: Schedule?, target: UInt64 = 0, selfRelease: Bool = false, label: String = "",
     _ box: sending HandlerBox
-  ) throws(ChimeError) -> UInt64 {
+  ) -> Result<UInt64, Status> {
     // SAFETY: the caller's reference becomes the timer's, or goes below.
     let reference = unsafe Unmanaged.passRetained(consume box)
     let context = unsafe Context(reference.toOpaque())
@@ -50,11 +50,9 @@ package final class HandlerBox {
         firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
     }
     let result = unsafe status ?? create(on: queue, schedule, target, selfRelease, label, reference, &id)
-    if result.isFailure {
-      unsafe reference.release()
-      throw result.error
-    }
-    return id
+    if !result.isFailure { return .success(id) }
+    unsafe reference.release()
+    return .failure(result)
   }
 
   @inline(never)

@@ -28,20 +28,18 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   ///   - lifetime: 0 or more, from now.
   ///   - onEnd: gets the value that has vanished, and the tick; `nil` after `vanish` or the end of the queue has taken
   ///     the value away. Called once, with no lock held.
-  ///
-  /// Not an initialiser: an object whose initialiser throws is not freed in Embedded Swift 6.3.1
-  /// (`final class C { init() throws(E) { throw E() } }`).
   package static func make(
     _ value: Value, lifetime: Int64, queue: UInt64, onEnd: sending @escaping ((Value, Tick)?) -> Void
-  ) throws(ChimeError) -> LimitedValue {
-    guard lifetime >= 0 else { throw refusal(of: lifetime).error }
+  ) -> Result<LimitedValue, Status> {
+    guard lifetime >= 0 else { return .failure(refusal(of: lifetime)) }
     let deadline = (QueueCore.now(queue) ?? 0).saturatingAdd(lifetime)
     let limited = LimitedValue(queue, State(value: value, deadline: deadline, onEnd: onEnd))
     let end = QueueEnd(limited)
-    let timer = try HandlerBox.make(
-      on: queue, Schedule(first: deadline, firstIsDeadline: true), HandlerBox { tick in end.limited.end(tick) })
-    limited.state.withLock { $0.timer = timer }
-    return limited
+    let box = HandlerBox { tick in end.limited.end(tick) }
+    return HandlerBox.make(on: queue, Schedule(first: deadline, firstIsDeadline: true), box).map { timer in
+      limited.state.withLock { $0.timer = timer }
+      return limited
+    }
   }
 
   private init(_ queue: UInt64, _ state: sending State) {

@@ -1,4 +1,4 @@
-internal import CPlatform
+import ChimeCore
 
 /// Why an operation failed. Nothing has changed then, unless the call's comment says otherwise.
 ///
@@ -96,43 +96,62 @@ extension ChimeTimer {
   }
 }
 
+extension ChimeError {
+  /// Lets `catch ChimeError.busy` match an error by its code.
+  public static func ~= (pattern: ChimeError, error: any Error) -> Bool { (error as? ChimeError) == pattern }
+
+  /// An argument that is out of range.
+  ///
+  /// - Parameter sentence: names the argument, says its value and the bound.
+  static func argument(_ sentence: String) -> ChimeError { ChimeError(.invalidArgument, sentence) }
+}
+
 extension Status {
   /// The status as the Swift interface says it.
   package func outcome() throws(ChimeError) -> ChimeTimer.Outcome {
-    switch rawValue {
-    case 0: return .done
-    case 1: return .ignored
-    case 2: return .running
-    case 4: return .timedOut
+    switch self {
+    case .ok: return .done
+    case .ignored: return .ignored
+    case .running: return .running
+    case .timedOut: return .timedOut
     default: throw error
     }
   }
 
   /// The failure, with the sentence that the calling thread's last call has left, if this is a kind that leaves one.
   package var error: ChimeError {
-    let (all, index) = (ChimeError.inOrder, Int(-1 - rawValue))
-    let plain = all.indices.contains(index) ? all[index] : .invalidArgument
-    switch plain.code {
-    case .invalidArgument, .limit, .unsupported, .resource:
-      let sentence = unsafe String(cString: ErrorDetail.sentence)
-      return sentence.isEmpty ? plain : ChimeError(plain.code, sentence)
-    default: return plain
+    switch self {
+    case .invalidHandle: .invalidHandle
+    case .limit: ChimeError.limit.explained
+    case .noMemory: .noMemory
+    case .wouldDeadlock: .wouldDeadlock
+    case .busy: .busy
+    case .wrongThread: .wrongThread
+    case .targetGone: .targetGone
+    case .shutDown: .shutDown
+    case .unsupported: ChimeError.unsupported.explained
+    case .permission: .permission
+    case .resource: ChimeError.resource.explained
+    case .forked: .forked
+    default: ChimeError.invalidArgument.explained  // and .invalidArgument
     }
   }
 }
 
 extension ChimeError {
-  /// The failures in the order of C's numbers, which count from -1 downwards.
-  fileprivate static var inOrder: [ChimeError] {
-    [
-      .invalidArgument, .invalidHandle, .limit, .noMemory, .wouldDeadlock, .busy, .wrongThread, .targetGone, .shutDown,
-      .unsupported, .permission, .resource, .forked,
-    ]
+  /// The failure with the sentence that the calling thread's last call has left.
+  fileprivate var explained: ChimeError {
+    let sentence = unsafe String(cString: ErrorDetail.sentence)
+    return sentence.isEmpty ? self : ChimeError(code, sentence)
   }
+}
 
-  /// The failure as C says it.
-  package var status: Status {
-    guard let index = ChimeError.inOrder.firstIndex(of: self) else { return .timedOut }
-    return Status(rawValue: -1 - Int32(index))
+extension Result where Failure == Status {
+  /// What was made, or the failure as the Swift interface says it.
+  package func success() throws(ChimeError) -> Success {
+    switch self {
+    case .success(let made): return made
+    case .failure(let status): throw status.error
+    }
   }
 }
