@@ -7,7 +7,7 @@ extension ChimeTimer {
   ) throws(ChimeError) -> ChimeTimer {
     try schedule.check(for: queue.timeline)
     let box = HandlerBox(timeline: queue.timeline, consume handler)
-    return ChimeTimer(try HandlerBox.make(on: queue.id, schedule, box).success(), on: queue, queue.timeline)
+    return ChimeTimer(try HandlerBox.make(on: queue.id, schedule, box), on: queue, queue.timeline)
   }
 
   /// Makes a timer that calls `handler` with the target as long as that lives, and starts it.
@@ -23,7 +23,7 @@ extension ChimeTimer {
         _ = TimerRef.release(tick.handle)
       }
     }
-    let handle = try HandlerBox.make(on: queue.id, schedule, target: target.tokenID, box).success()
+    let handle = try HandlerBox.make(on: queue.id, schedule, target: target.tokenID, box)
     if target.tokenID == 0 {
       TargetSweep.watch {
         if target.object == nil { _ = TimerRef.release(handle) }

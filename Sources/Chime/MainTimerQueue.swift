@@ -158,7 +158,7 @@ public final class MainTimerQueue: Sendable {
       registrationHandler: registrationHandler.map { body in { MainActor.assumeIsolated { body() } } },
       cancelHandler: cancelHandler.map { body in { MainActor.assumeIsolated { body() } } }
     ) { tick in MainActor.assumeIsolated { handler(tick) } }
-    return ChimeTimer(try HandlerBox.make(on: queue.id, nil, label: label, box).success(), on: queue, queue.timeline)
+    return ChimeTimer(try HandlerBox.make(on: queue.id, nil, label: label, box), on: queue, queue.timeline)
   }
 
   /// Calls `handler` with `target` every `interval`, as long as the target lives. The target is held only during a

@@ -123,7 +123,7 @@ public class TimerQueue: @unchecked Sendable {
   ) throws(ChimeError) -> ChimeTimer {
     let box = HandlerBox(
       timeline: timeline, registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler)
-    return ChimeTimer(try HandlerBox.make(on: id, nil, label: label, box).success(), on: self, timeline)
+    return ChimeTimer(try HandlerBox.make(on: id, nil, label: label, box), on: self, timeline)
   }
 
   static func repeating(_ interval: Duration, _ leeway: Duration) throws(ChimeError) -> Schedule {
@@ -153,8 +153,7 @@ public class TimerQueue: @unchecked Sendable {
     let schedule = Schedule(first: delay.nanoseconds)
     try schedule.check(for: timeline)
     _ = try HandlerBox.make(
-      on: id, schedule, selfRelease: true, HandlerBox { [self] _ in withExtendedLifetime(self) { body() } }
-    ).success()
+      on: id, schedule, selfRelease: true, HandlerBox { [self] _ in withExtendedLifetime(self) { body() } })
   }
 
   /// Runs `body` on the queue as soon as possible, in turn with its handlers.

@@ -243,12 +243,13 @@ package enum Arguments {
       return nil
     }
     let has = { (flag: Int) in unsafe o.flags & UInt32(flag) != 0 }
+    var flags: TimerOptions.Flags = .givesRecords
+    if selfRelease || has(CHIME_TIMER_SELF_RELEASE) { flags.insert(.selfRelease) }
+    if has(CHIME_TIMER_BACKGROUND) { flags.insert(.background) }
     return unsafe TimerOptions(
       handler: .record, registrationHandler: has(CHIME_TIMER_RECORD_ARMED) ? .record : nil,
       cancelHandler: has(CHIME_TIMER_RECORD_CANCELLED) ? .record : nil, context: Context(o.context),
-      finalizer: has(CHIME_TIMER_RECORD_FINALIZE) ? .record : nil, label: o.label, target: o.target,
-      selfRelease: selfRelease || has(CHIME_TIMER_SELF_RELEASE), givesRecords: true,
-      isBackground: has(CHIME_TIMER_BACKGROUND))
+      finalizer: has(CHIME_TIMER_RECORD_FINALIZE) ? .record : nil, label: o.label, target: o.target, flags: flags)
   }
 
   /// Options of a timer that calls a function, or NULL if ticks are taken as records.
@@ -258,14 +259,15 @@ package enum Arguments {
   ) -> TimerOptions? {
     if let handler = unsafe tickFunction(handler) {
       return unsafe TimerOptions(
-        handler: handler, context: Context(context), finalizer: contextFunction(finalizer), selfRelease: selfRelease)
+        handler: handler, context: Context(context), finalizer: contextFunction(finalizer),
+        flags: selfRelease ? .selfRelease : [])
     }
     guard unsafe finalizer == nil else {
       _ = Status.invalidArgument.because("handler is NULL, and finalizer is not")
       return nil
     }
     return unsafe TimerOptions(
-      handler: .record, context: Context(context), selfRelease: selfRelease, givesRecords: true)
+      handler: .record, context: Context(context), flags: selfRelease ? [.givesRecords, .selfRelease] : .givesRecords)
   }
 
   /// The core's view of a handler: the same function, which takes the address of a tick.

@@ -148,7 +148,7 @@ package final class Expiring: Sendable, ProcessState {
   }
 
   /// The value has vanished: by a tick, on the queue, which is notified; or by the release or the queue's end.
-  private func end(_ expired: (value: Owned, tick: Tick)?) {
+  private func end(_ expired: (value: Owned, tick: TickRecord)?) {
     // Released outside the lock.
     let (handler, context): (TickFunction?, Owned?) = state.withLock { state in
       defer { (state.handler, state.context) = (nil, nil) }
@@ -159,7 +159,7 @@ package final class Expiring: Sendable, ProcessState {
     withExtendedLifetime((value, context)) {
       _ = handler(
         TickRecord(
-          timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.due, actual: tick.start,
+          timer: 0, generation: tick.generation, sequence: 1, missed: 0, scheduled: tick.scheduled, actual: tick.actual,
           context: context.context, target: value.context, kind: TickKind.due.rawValue))
     }
     state.withLock { $0.isNotifying = false }

@@ -5,7 +5,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     var value: Value?
     var deadline: Int64
     /// Goes with the value.
-    var onEnd: (((Value, Tick)?) -> Void)?
+    var onEnd: (((Value, TickRecord)?) -> Void)?
     /// 0 until it was made.
     var timer: UInt64 = 0
 
@@ -29,14 +29,14 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   ///   - onEnd: gets the value that has vanished, and the tick; `nil` after `vanish` or the end of the queue has taken
   ///     the value away. Called once, with no lock held.
   package static func make(
-    _ value: Value, lifetime: Int64, queue: UInt64, onEnd: sending @escaping ((Value, Tick)?) -> Void
+    _ value: Value, lifetime: Int64, queue: UInt64, onEnd: sending @escaping ((Value, TickRecord)?) -> Void
   ) -> Result<LimitedValue, Status> {
     guard lifetime >= 0 else { return .failure(refusal(of: lifetime)) }
     let deadline = (QueueCore.now(queue) ?? 0).saturatingAdd(lifetime)
     let limited = LimitedValue(queue, State(value: value, deadline: deadline, onEnd: onEnd))
     let end = QueueEnd(limited)
-    let box = HandlerBox { tick in end.limited.end(tick) }
-    return HandlerBox.make(on: queue, Schedule(first: deadline, firstIsDeadline: true), box).map { timer in
+    let schedule = Schedule(first: deadline, firstIsDeadline: true)
+    return TickBox { tick in end.limited.end(tick) }.makeTimer(on: queue, schedule).map { timer in
       limited.state.withLock { $0.timer = timer }
       return limited
     }
@@ -52,10 +52,10 @@ package final class LimitedValue<Value: Sendable>: Sendable {
   }
 
   /// Takes the value away, unless its time was restarted after the tick had started: then the timer runs again.
-  private func end(_ tick: Tick?) {
+  private func end(_ tick: TickRecord?) {
     // Released, and called, outside the lock.
-    var (old, onEnd): (Value?, (((Value, Tick)?) -> Void)?) = state.withLock { state in
-      if let tick, !state.isOver(tick.start) { return (nil, nil) }
+    var (old, onEnd): (Value?, (((Value, TickRecord)?) -> Void)?) = state.withLock { state in
+      if let tick, !state.isOver(tick.actual) { return (nil, nil) }
       defer { (state.value, state.onEnd) = (nil, nil) }
       return (state.value, state.onEnd)
     }

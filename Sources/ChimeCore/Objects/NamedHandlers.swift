@@ -129,7 +129,7 @@ extension TimerRef {
       return Memory.refusal
     }
     let named = sideRecord.named ?? fresh
-    if unsafe sideRecord.value.named == nil { sideRecord.update { unsafe $0.named = Unmanaged.passRetained(fresh) } }
+    if unsafe sideRecord.own.named == nil { unsafe sideRecord.own.named = Unmanaged.passRetained(fresh) }
     abandonWriting(word)
     return named.add(key, handler, context, finalizer)
   }

@@ -42,7 +42,7 @@ extension WeakTimerCore {
     let context = unsafe Unmanaged.passRetained(self)
     let options = unsafe TimerOptions(
       handler: WeakTimerCore.handler, context: Context(context.toOpaque()), finalizer: WeakTimerCore.finalizer,
-      target: subject.targetID, selfRelease: true)
+      target: subject.targetID, flags: .selfRelease)
     var status = Status.unknownHandle
     // Another call, which was refused its timer, may drop the queue that it has made.
     while status == .unknownHandle, !loop.hasEnded {

@@ -19,10 +19,12 @@ extension QueueControlBlock {
     giveBackSlowly(slot, thread, usedUp: usedUp)
   }
 
-  /// The same for a slot that fits into the calling thread's cache at once; false, with nothing done, for any other.
+  /// The same for a slot of a timer without side record and owned context that fits into the calling thread's cache at
+  /// once; false, with nothing done, for any other.
   @inline(__always)
   func takeBackSoon(_ slot: TimerSlot) -> Bool {
-    let version = slot.versionAndFlags & (Handle.versionMask | RecordFlags.hasSideRecord.rawValue) &+ 1
+    let others: RecordFlags = [.hasSideRecord, .ownsContext]
+    let version = slot.versionAndFlags & (Handle.versionMask | others.rawValue) &+ 1
     guard version < Handle.versionMask, let cache = ThreadState.existing?.cache(of: self), cache.push(slot.index) else {
       return false
     }

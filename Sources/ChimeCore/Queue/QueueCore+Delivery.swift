@@ -3,7 +3,7 @@ extension TimerSlot {
   /// Stores the next due time of a running timer, on whatever clock. The caller is the writer.
   @inline(__always)
   fileprivate func move(from due: Int64, to next: Int64, _ word: TimerWord) -> TimerWord {
-    if flags.contains(.onWallClock) { moveWallDeadline(by: next.saturatingSubtract(due)) }
+    moveWallDeadline(by: next.saturatingSubtract(due))
     return store(due: next, word)
   }
 }
@@ -161,18 +161,17 @@ extension QueueCore {
     let isDue = word.isRunning && deadline <= now && deadline != .max
     defer { word = word.withPendingCallback(of: slot) }
     if let sideRecord = slot.sideRecord {
-      let value = sideRecord.value
-      if value.pendingCallbacks > 0 { return popCallback(sideRecord, now) }
+      if sideRecord.own.pendingCallbacks > 0 { return popCallback(sideRecord, now) }
       if callbacksOnly {
-        sideRecord.update { sideRecord in sideRecord.firePending = false }
+        sideRecord.own.firePending = false
         return nil
       }
       if turn == .callback { return nil }
-      if value.firePending, turn == .fired || !isDue || value.fireTime < deadline {
-        sideRecord.update { sideRecord in sideRecord.firePending = false }
+      if sideRecord.own.firePending, turn == .fired || !isDue || sideRecord.own.fireTime < deadline {
+        sideRecord.own.firePending = false
         return unsafe Delivery(
           function: slot.handler.unsafelyUnwrapped, kind: .fired, sequence: slot.nextSequence(),
-          scheduled: min(value.fireTime, now))
+          scheduled: min(sideRecord.own.fireTime, now))
       }
     }
     guard isDue, turn == .due else { return nil }
@@ -187,14 +186,13 @@ extension QueueCore {
 
   /// Takes the next registration or cancel callback.
   private func popCallback(_ sideRecord: SideRecordRef, _ now: Int64) -> Delivery? {
-    sideRecord.update { sideRecord in
-      sideRecord.pendingCallbacks -= 1
-      // With both handlers they alternate; with one handler there is only its kind.
-      let isArmed = sideRecord.cancelHandler == nil || sideRecord.registrationHandler != nil && sideRecord.nextIsArmed
-      sideRecord.nextIsArmed = !isArmed
-      guard let function = isArmed ? sideRecord.registrationHandler : sideRecord.cancelHandler else { return nil }
-      return Delivery(function: function, kind: isArmed ? .armed : .cancelled, scheduled: now)
-    }
+    let own = sideRecord.own
+    // With both handlers they alternate; with one handler there is only its kind.
+    let isArmed = own.cancelHandler == nil || own.registrationHandler != nil && own.nextIsArmed
+    sideRecord.own.pendingCallbacks -= 1
+    sideRecord.own.nextIsArmed = !isArmed
+    guard let function = isArmed ? own.registrationHandler : own.cancelHandler else { return nil }
+    return Delivery(function: function, kind: isArmed ? .armed : .cancelled, scheduled: now)
   }
 
   /// Moves the schedule past the tick that starts now, unless that is the last: a timer that has finished is due no more.
@@ -210,8 +208,8 @@ extension QueueCore {
     var all = onGrid
     var isLast = false
     if let sideRecord = onGrid > 0 ? slot.makeSideRecord() : slot.sideRecord {
-      all &+= sideRecord.value.carriedMissed
-      sideRecord.update { $0.carriedMissed = 0 }
+      all &+= sideRecord.own.carriedMissed
+      sideRecord.own.carriedMissed = 0
       if sideRecord.tickLimit > 0 {
         let left = sideRecord.tickLimit - sideRecord.dueCount
         isLast = all >= left - 1
@@ -289,7 +287,7 @@ extension QueueCore {
       }
       if slot.clear(TimerWord.busyBit | TimerWord.waitedBit).isWaited { WaitRegistry.timerEnded(slot.index) }
       sideRecord.named?.close()
-      if let finalizer = sideRecord.value.finalizer { finalizer(slot.context) }
+      if let finalizer = sideRecord.own.finalizer { finalizer(slot.context) }
       if isAbandoned { return }
       frame.slot = nil
     }
@@ -297,7 +295,7 @@ extension QueueCore {
   }
 
   func nextLastCallback(_ sideRecord: SideRecordRef) -> Delivery? {
-    while sideRecord.value.pendingCallbacks > 0 {
+    while sideRecord.own.pendingCallbacks > 0 {
       if let delivery = popCallback(sideRecord, control.now) { return delivery }
     }
     return nil

@@ -258,8 +258,8 @@ extension TimerSlot {
     // The side record belongs to the writer.
     guard let word = timer.beginWriting() else { return .min }
     defer { timer.abandonWriting(word) }
-    if let sideRecord, sideRecord.value.pendingCallbacks == 0, sideRecord.value.firePending {
-      return sideRecord.value.fireTime
+    if let sideRecord, sideRecord.own.pendingCallbacks == 0, sideRecord.own.firePending {
+      return sideRecord.own.fireTime
     }
     return .min
   }

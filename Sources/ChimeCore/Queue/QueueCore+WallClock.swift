@@ -57,15 +57,14 @@ extension TimerSlot {
   /// How far the clock that the timer's deadline follows is ahead of the monotonic one: it may not have noticed a step
   /// that the queue has. `nil` if the deadline follows none.
   var ownWallOffset: Int64? {
-    guard flags.contains(.onWallClock), let wallDeadline = sideRecord?.wallDeadline,
-      wallDeadline != SideRecordRef.followsNoWall, deadline != .max
+    guard let wallDeadline = sideRecord?.wallDeadline, wallDeadline != SideRecordRef.followsNoWall, deadline != .max
     else { return nil }
     return wallDeadline.saturatingSubtract(deadline)
   }
 
   /// The deadline is about to move by that much.
   func moveWallDeadline(by distance: Int64) {
-    guard ownWallOffset != nil, let sideRecord else { return }
+    guard let sideRecord, ownWallOffset != nil else { return }
     sideRecord.wallDeadline = sideRecord.wallDeadline.saturatingAdd(distance)
   }
 

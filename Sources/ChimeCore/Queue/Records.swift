@@ -52,12 +52,12 @@ extension QueueCore {
 
   /// Writes down a released timer's last callbacks as records, then frees its slot; false if there is no room.
   func disposeIntoRecords(_ slot: TimerSlot, _ frame: CurrentFrame) -> Bool {
-    while let sideRecord = slot.sideRecord, sideRecord.value.pendingCallbacks > 0 || sideRecord.value.finalizer != nil {
+    while let sideRecord = slot.sideRecord, sideRecord.own.pendingCallbacks > 0 || sideRecord.own.finalizer != nil {
       if records.isFull { return false }
       if let delivery = nextLastCallback(sideRecord) {
         records.append(lastRecord(of: slot, delivery.kind, .none))
       } else {
-        sideRecord.update { $0.finalizer = nil }
+        sideRecord.own.finalizer = nil
         records.append(lastRecord(of: slot, .finalize, .none))
       }
       delivered += 1

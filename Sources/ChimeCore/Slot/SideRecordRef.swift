@@ -19,7 +19,7 @@ import Synchronization
     let typed = unsafe memory.bindMemory(to: TimerSideRecord.self, capacity: 1)
     unsafe typed.initialize(to: TimerSideRecord())
     let sideRecord = unsafe SideRecordRef(typed)
-    unsafe sideRecord.own.initialize(to: TimerSideRecord.Own())
+    unsafe sideRecord.ownPointer.initialize(to: TimerSideRecord.Own())
     return sideRecord
   }
 
@@ -28,15 +28,22 @@ import Synchronization
   private static var ownOffset: Int { unsafe (MemoryLayout<TimerSideRecord>.size + 15) & ~15 }
 
   @inline(__always)
-  private var own: UnsafeMutablePointer<TimerSideRecord.Own> {
+  private var ownPointer: UnsafeMutablePointer<TimerSideRecord.Own> {
     // SAFETY: `allocate` has put it there.
     unsafe (UnsafeMutableRawPointer(pointer) + SideRecordRef.ownOffset)
       .assumingMemoryBound(to: TimerSideRecord.Own.self)
   }
 
+  /// What is the writer's alone.
+  @inline(__always)
+  var own: TimerSideRecord.Own {
+    get { unsafe ownPointer.pointee }
+    nonmutating _modify { yield unsafe &ownPointer.pointee }
+  }
+
   /// Resets it for a new timer; `generationHigh` is the caller's.
   func reset() {
-    unsafe own.pointee = TimerSideRecord.Own()
+    own = TimerSideRecord.Own()
     tickLimit = 0
     dueCount = 0
     missed = 0
@@ -48,42 +55,30 @@ import Synchronization
 
   /// Releases what it holds.
   func end() {
-    unsafe value.target?.release()
-    unsafe value.named?.release()
-    update { sideRecord in
-      unsafe sideRecord.target = nil
-      unsafe sideRecord.named = nil
-    }
+    unsafe own.target?.release()
+    unsafe own.named?.release()
+    unsafe (own.target, own.named) = (nil, nil)
     if let label = unsafe label {
       unsafe self.label = nil
       unsafe Labels.free(label)
     }
   }
 
-  /// Runs `body` on what is the writer's alone.
   @inline(__always)
-  func update<Result>(_ body: (inout TimerSideRecord.Own) -> Result) -> Result { unsafe body(&own.pointee) }
-
-  @inline(__always)
-  var value: TimerSideRecord.Own { unsafe own.pointee }
-
-  @inline(__always)
-  var target: TimerTarget? { unsafe value.target?.takeUnretainedValue() }
+  var target: TimerTarget? { unsafe own.target?.takeUnretainedValue() }
 
   /// Notes that a registration or cancel callback is to be delivered. They alternate, whatever happens: between two
   /// activations that were not delivered there is a cancel, and the other way round.
   func addCallback(_ kind: TickKind) {
-    update { sideRecord in
-      if sideRecord.pendingCallbacks == 0 { sideRecord.nextIsArmed = kind == .armed }
-      sideRecord.pendingCallbacks += 1
-    }
+    if own.pendingCallbacks == 0 { own.nextIsArmed = kind == .armed }
+    own.pendingCallbacks += 1
   }
 
   /// Whether something is to be called when the timer is released.
-  var hasLastWork: Bool { unsafe value.finalizer != nil || value.pendingCallbacks > 0 || value.named != nil }
+  var hasLastWork: Bool { unsafe own.finalizer != nil || own.pendingCallbacks > 0 || own.named != nil }
 
   @inline(__always)
-  var named: NamedHandlers? { unsafe value.named?.takeUnretainedValue() }
+  var named: NamedHandlers? { unsafe own.named?.takeUnretainedValue() }
 
   // MARK: Read by anybody (see `TimerRecord`)
 

@@ -61,8 +61,7 @@ extension TimerSlot {
     atomicMemoryFence(ordering: .acquiring)
     guard word == snapshot.word, sequence == snapshot.sequenceLow, deadline == snapshot.deadline,
       leeway.bits == snapshot.leeway.bits,
-      !snapshot.flags.contains(.onWallClock)
-        || sideRecord?.wallDeadline ?? SideRecordRef.followsNoWall == snapshot.wallDeadline
+      sideRecord?.wallDeadline ?? SideRecordRef.followsNoWall == snapshot.wallDeadline
     else { return false }
     atomicMemoryFence(ordering: .acquiring)
     return word == snapshot.word

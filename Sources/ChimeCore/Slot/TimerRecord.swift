@@ -37,8 +37,8 @@ struct RecordFlags: OptionSet {
   static let keepsRemaining = RecordFlags(rawValue: 1 << 27)
   static let hasSchedule = RecordFlags(rawValue: 1 << 28)
   static let selfRelease = RecordFlags(rawValue: 1 << 29)
-  /// The timer's queue is on the wall clock.
-  static let onWallClock = RecordFlags(rawValue: 1 << 30)
+  /// The context is a reference to an object: see `TimerSlot.ownedContext`.
+  static let ownsContext = RecordFlags(rawValue: 1 << 30)
   static let hasSideRecord = RecordFlags(rawValue: 1 << 31)
 
   static var schedule: RecordFlags { [.repeating, .firstIsDeadline, .delayPolicy, .keepsRemaining, .hasSchedule] }

@@ -151,7 +151,7 @@ extension TimerSlot {
           backoff.pause()
           continue
         }
-        end.isFree = !hasSideRecord && handlerBox == nil
+        end.isFree = !hasSideRecord && ownedContext == nil
         end.isOwned = !end.isFree
         end.releasesItself = true
         end.word =

@@ -99,6 +99,12 @@ import Synchronization
     nonmutating set { unsafe record.pointee.context = newValue }
   }
 
+  /// The context, if it is a reference to an object: whoever has freed the slot releases that, after the slot was given
+  /// back. So Swift's timers need no finalizer, and no side record for one. The release runs code of the host's, which may
+  /// wait for the queue to end. The caller owns the slot.
+  @inline(__always)
+  var ownedContext: Context? { flags.contains(.ownsContext) ? context : nil }
+
   /// The side record, if there is one.
   @inline(__always)
   var sideRecord: SideRecordRef? { hasSideRecord ? sideRecordMemory : nil }

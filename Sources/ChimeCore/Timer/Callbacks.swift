@@ -9,6 +9,16 @@ internal import CPlatform
   package init(_ pointer: UnsafeMutableRawPointer?) { unsafe self.pointer = unsafe pointer }
 
   @inlinable package static var none: Context { unsafe Context(nil) }
+
+  /// A reference to an object; `releaseObject` takes it back.
+  package static func retaining(_ object: AnyObject) -> Context {
+    unsafe Context(Unmanaged.passRetained(object).toOpaque())
+  }
+
+  package func releaseObject() {
+    // SAFETY: made by `retaining`, and released once, by whoever owns the context.
+    if let pointer = unsafe pointer { unsafe Unmanaged<AnyObject>.fromOpaque(pointer).release() }
+  }
 }
 
 /// A handler: a C function that takes the address of a `TickRecord` and the context.

@@ -60,7 +60,7 @@ public struct Schedule: Hashable, Sendable {
 
   /// A one-shot's without policies, which is valid but perhaps for a delay below 0.
   @inline(__always)
-  var isPlain: Bool { interval == 0 && missed == 0 && resume == 0 && leeway >= 0 && flags <= 1 }
+  package var isPlain: Bool { interval == 0 && missed == 0 && resume == 0 && leeway >= 0 && flags <= 1 }
 
   /// Whether a timer on that queue needs a side record for it.
   @inline(__always)
@@ -89,10 +89,9 @@ extension TimerSlot {
     period = schedule.interval > 0 ? schedule.interval : schedule.first
     if let sideRecord {
       sideRecord.tickLimit = schedule.interval > 0 ? schedule.tickLimit : 0
-      sideRecord.update { sideRecord in
-        sideRecord.hasFirst = schedule.interval > 0 && (schedule.first != schedule.interval || schedule.firstIsDeadline)
-        sideRecord.first = schedule.first
-      }
+      sideRecord.own.hasFirst =
+        schedule.interval > 0 && (schedule.first != schedule.interval || schedule.firstIsDeadline)
+      sideRecord.own.first = schedule.first
     }
   }
 
@@ -115,14 +114,14 @@ extension TimerSlot {
   /// The schedule's first delay or deadline. The caller is the writer.
   @inline(__always)
   var first: Int64 {
-    if let sideRecord, sideRecord.value.hasFirst { return sideRecord.value.first }
+    if let sideRecord, sideRecord.own.hasFirst { return sideRecord.own.first }
     return period
   }
 
   /// When the first tick is due if the schedule counts from now. The caller is the writer. Reads the clock for a delay.
   @inline(__always)
   func firstDeadline(_ control: QueueControlBlock) -> Int64 {
-    if flags.contains(.onWallClock) { return firstDeadlineOnWallClock(control) }
+    if control.isWall { return firstDeadlineOnWallClock(control) }
     return flags.contains(.firstIsDeadline) ? first : control.now.saturatingAdd(first)
   }
 

@@ -3,7 +3,7 @@ internal import CPlatform
 /// What a timer calls, and how. Functions and context are C's; the Swift interface passes its own. The layout is that
 /// of chime_timer_options, so that checked C options are read in place; a test compares the two layouts.
 @safe package struct TimerOptions {
-  /// `chime_timer_options.flags`, and one of the core's own.
+  /// `chime_timer_options.flags`, and two of the core's own.
   package struct Flags: OptionSet, Sendable {
     package let rawValue: UInt32
     @inlinable package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -11,6 +11,8 @@ internal import CPlatform
     package static var selfRelease: Flags { Flags(rawValue: 1) }
     /// `QueueCore.run` does not wait for the timer's end.
     package static var background: Flags { Flags(rawValue: 16) }
+    /// The context is a reference to an object, which the timer releases when it has ended: see `TimerSlot.ownedContext`.
+    package static var ownsContext: Flags { Flags(rawValue: 1 << 30) }
     /// For a queue that gives records: the functions are placeholders and are never called.
     package static var givesRecords: Flags { Flags(rawValue: 1 << 31) }
   }
@@ -30,12 +32,9 @@ internal import CPlatform
   package init(
     handler: TickFunction, registrationHandler: TickFunction? = nil, cancelHandler: TickFunction? = nil,
     context: Context = .none, finalizer: ContextFunction? = nil, label: UnsafePointer<CChar>? = nil,
-    target: UInt64 = 0, selfRelease: Bool = false, givesRecords: Bool = false, isBackground: Bool = false
+    target: UInt64 = 0, flags: Flags = []
   ) {
-    flags = []
-    if selfRelease { flags.insert(.selfRelease) }
-    if givesRecords { flags.insert(.givesRecords) }
-    if isBackground { flags.insert(.background) }
+    self.flags = flags
     self.handler = handler
     self.registrationHandler = registrationHandler
     self.cancelHandler = cancelHandler
@@ -57,12 +56,13 @@ extension TimerRef {
   /// are. `nil`, with nothing done, if the queue or the thread needs more than that.
   ///
   /// - Parameters:
+  ///   - ownsContext: see `Flags.ownsContext`.
   ///   - first: deadline, or a delay; one below 0 gives `nil`.
   ///   - leeway: of 0 or more, short enough to be kept in nanoseconds.
   @inline(__always)
   package static func createPlain(
-    on queue: UInt64, _ handler: TickFunction, _ context: Context, selfRelease: Bool, first: Int64,
-    firstIsDeadline: Bool, leeway: CompactDuration, out: UnsafeMutablePointer<UInt64>?
+    on queue: UInt64, _ handler: TickFunction, _ context: Context, selfRelease: Bool, ownsContext: Bool = false,
+    first: Int64, firstIsDeadline: Bool, leeway: CompactDuration, out: UnsafeMutablePointer<UInt64>?
   ) -> Status? {
     guard let control = QueueControlBlocks.find(queue), control.isPlain, let thread = ThreadState.existing,
       let cache = thread.cache(of: control), cache.hasEnough, firstIsDeadline || first >= 0
@@ -77,6 +77,7 @@ extension TimerRef {
     slot.versionAndFlags =
       version | RecordFlags.hasSchedule.rawValue | (firstIsDeadline ? RecordFlags.firstIsDeadline.rawValue : 0)
       | (selfRelease ? RecordFlags.selfRelease.rawValue : 0)
+      | (ownsContext ? RecordFlags.ownsContext.rawValue : 0)
     slot.startOrder = control.nextStartOrder(thread)
     slot.leeway = leeway
     slot.period = first
@@ -148,7 +149,7 @@ extension TimerRef {
     slot.versionAndFlags =
       version | slot.versionAndFlags & RecordFlags.hasSideRecord.rawValue
       | (options.flags.contains(.selfRelease) ? RecordFlags.selfRelease.rawValue : 0)
-      | (isWall ? RecordFlags.onWallClock.rawValue : 0)
+      | (options.flags.contains(.ownsContext) ? RecordFlags.ownsContext.rawValue : 0)
     let timer = TimerRef(slot: slot, version: version)
     slot.startOrder = control.nextStartOrder(thread)
     var time = Int64.max
@@ -221,12 +222,10 @@ extension TimerRef {
     sideRecord.targetID = options.target
     sideRecord.isBackground = options.flags.contains(.background)
     unsafe sideRecord.label = unsafe label
-    sideRecord.update { sideRecord in
-      sideRecord.finalizer = options.finalizer
-      sideRecord.registrationHandler = options.registrationHandler
-      sideRecord.cancelHandler = options.cancelHandler
-      unsafe sideRecord.target = target.map { unsafe Unmanaged.passRetained($0) }
-    }
+    sideRecord.own.finalizer = options.finalizer
+    sideRecord.own.registrationHandler = options.registrationHandler
+    sideRecord.own.cancelHandler = options.cancelHandler
+    unsafe sideRecord.own.target = target.map { unsafe Unmanaged.passRetained($0) }
     target?.attach(slot)
     if activated, options.registrationHandler != nil { sideRecord.addCallback(.armed) }
     return .success(target)

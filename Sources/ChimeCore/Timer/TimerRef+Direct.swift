@@ -30,8 +30,7 @@ extension TimerRef {
       return releaseInAnyCase(id)
     }
     let isDone =
-      !(word.isRunning && control.isWatching(slot)) && !Trace.isOn && slot.handlerBox == nil
-      && control.takeBackSoon(slot)
+      !(word.isRunning && control.isWatching(slot)) && !Trace.isOn && control.takeBackSoon(slot)
     return isDone ? .ok : finishRelease(id, word)
   }
 
@@ -65,7 +64,7 @@ extension TimerRef {
   ) -> Status {
     let word = slot.word
     let deadline = slot.deadline
-    guard word.isRunningAlone, slot.isNamed(by: id, without: [.repeating, .onWallClock]), target > deadline,
+    guard word.isRunningAlone, slot.isNamed(by: id, without: .repeating), !control.isWall, target > deadline,
       let moved = word.moved(by: target &- deadline, on: control), word.isPostponed(less: moved),
       slot.postpone(word, moved)
     else { return postponeInAnyCase(id, to: target, delay: delay) }

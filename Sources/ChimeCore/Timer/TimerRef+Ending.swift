@@ -7,8 +7,8 @@ extension TimerRef {
       var word = before.with(next).withoutPostponement
       advanceGeneration(&word)
       if let sideRecord = slot.sideRecord {
-        sideRecord.update { sideRecord in sideRecord.firePending = false }
-        if sideRecord.value.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
+        sideRecord.own.firePending = false
+        if sideRecord.own.cancelHandler != nil { sideRecord.addCallback(.cancelled) }
       }
       let isBusy = endWriting(word.withPendingCallback(of: slot))
       Trace.note(.cancelled, self)
@@ -53,10 +53,10 @@ extension TimerRef {
     // A side record can have been added between the look and the swap. It holds named handlers at most, which end with
     // it.
     slot.endSideRecord()
-    let box = slot.handlerBox
+    let owned = slot.ownedContext
     control.giveBack(slot, ThreadState.obtain())
     Trace.note(.released, self)
-    box?.release()
+    owned?.releaseObject()
     return .ok
   }
 
@@ -64,7 +64,7 @@ extension TimerRef {
   @inline(never)
   package func release() -> Status {
     guard let word = beginWriting() else { return .invalidHandle }
-    if let sideRecord = slot.sideRecord, sideRecord.value.cancelHandler != nil,
+    if let sideRecord = slot.sideRecord, sideRecord.own.cancelHandler != nil,
       word.state == .running || word.state == .suspended
     {
       sideRecord.addCallback(.cancelled)
@@ -86,7 +86,7 @@ extension TimerSlot {
   /// Frees a released slot that the caller owns (it is writer), or sends it to the queue if callbacks or a finalizer
   /// have to run there first.
   func dispose(_ control: QueueControlBlock) {
-    if sideRecord?.hasLastWork == true || control.id == 0 && handlerBox != nil {
+    if sideRecord?.hasLastWork == true || control.id == 0 && ownedContext != nil {
       leaveToPass(control)
       // On queues whose passes run inside calls this happens here and now, and the thread may end here.
       ThreadEnd.passOn { control.wakeToDispose() }
@@ -96,14 +96,14 @@ extension TimerSlot {
     if control.id == 0 { control.wakeToDispose() }
   }
 
-  /// Makes a released slot that the caller owns free, wakes who waited for its last callback, and lets its Swift handler
-  /// go.
+  /// Makes a released slot that the caller owns free, wakes who waited for its last callback, and releases the context if
+  /// the timer owns it.
   func free(_ control: QueueControlBlock) {
     endSideRecord()
-    let box = handlerBox
+    let owned = ownedContext
     let isWaited = becomeFree()
     control.giveBack(self, ThreadState.obtain())
     if isWaited { WaitRegistry.timerEnded(index) }
-    box?.release()
+    owned?.releaseObject()
   }
 }

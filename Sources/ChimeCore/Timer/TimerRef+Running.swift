@@ -51,17 +51,15 @@ extension TimerRef {
       if let schedule { slot.store(schedule) }
       if let sideRecord = slot.sideRecord {
         sideRecord.dueCount = 0
-        sideRecord.update { sideRecord in
-          sideRecord.firePending = false
-          sideRecord.carriedMissed = 0
-        }
+        sideRecord.own.firePending = false
+        sideRecord.own.carriedMissed = 0
       }
       if next == .running, before.isAtRest {
         slot.sequence = 0
         if let sideRecord = slot.sideRecord {
           sideRecord.sequenceHigh = 0
           sideRecord.missed = 0
-          if sideRecord.value.registrationHandler != nil { sideRecord.addCallback(.armed) }
+          if sideRecord.own.registrationHandler != nil { sideRecord.addCallback(.armed) }
         }
       }
       if next == .running {
@@ -73,7 +71,7 @@ extension TimerRef {
       }
       if !next.isAtRest { slot.startOrder = control.nextStartOrder(thread) }
       let isBusy = endWriting(word.withPendingCallback(of: slot))
-      if slot.flags.contains(.onWallClock) { followWallClock() }
+      if control.isWall { followWallClock() }
       switch event {
       case .activate: Trace.note(.activated, self)
       case .restart: Trace.note(.restarted, self)
@@ -92,7 +90,7 @@ extension TimerRef {
       return .ignored
     }
     advanceGeneration(&word)
-    slot.sideRecord?.update { sideRecord in sideRecord.firePending = false }
+    slot.sideRecord?.own.firePending = false
     let now = control.now
     let due = slot.dueTime(word)
     let deadline = slot.flags.contains(.keepsRemaining) ? keepRemaining(until: due, now) : due
@@ -115,7 +113,7 @@ extension TimerRef {
     let flags = slot.flags
     if flags.contains(.repeating), !flags.contains(.delayPolicy), now > due {
       let missed = UInt64(now.saturatingSubtract(due) / slot.period)
-      slot.sideRecord?.update { sideRecord in sideRecord.carriedMissed &+= missed }
+      slot.sideRecord?.own.carriedMissed &+= missed
     }
     return due == .max ? .max : max(0, due.saturatingSubtract(now))
   }
@@ -142,7 +140,7 @@ extension TimerRef {
   @inline(never)
   func postpone(to target: Int64, delay: Int64?) -> Status {
     carryOut(.postpone) { word, next in
-      let isWall = slot.flags.contains(.onWallClock)
+      let isWall = control.isWall
       let target = isWall && delay == nil ? slot.monotonicTime(target, control) : target
       if next == .suspended {
         let keepsRemaining = slot.flags.contains(.keepsRemaining)
@@ -165,7 +163,7 @@ extension TimerRef {
     let due = slot.dueTime(word)
     if time == due {
       endWriting(word)
-    } else if slot.flags.contains(.repeating) || slot.flags.contains(.onWallClock) {
+    } else if slot.flags.contains(.repeating) || control.isWall {
       slot.moveWallDeadline(by: time.saturatingSubtract(due))
       endWriting(slot.store(due: time, word))
     } else if let moved = word.moved(by: time.saturatingSubtract(slot.deadline), on: control) {
@@ -193,12 +191,9 @@ extension TimerRef {
       // A running timer whose target has gone is being cancelled, and a cancelled timer ignores fire.
       if slot.sideRecord?.target?.isGone == true { throw next.isAtRest ? .targetGone : .ignored }
       guard let sideRecord = slot.makeSideRecord() else { throw Memory.refusal }
-      let now = control.now
-      sideRecord.update { sideRecord in
-        if !sideRecord.firePending {
-          sideRecord.firePending = true
-          sideRecord.fireTime = now
-        }
+      if !sideRecord.own.firePending {
+        sideRecord.own.firePending = true
+        sideRecord.own.fireTime = control.now
       }
       endWriting(word.setting(TimerWord.callbackPendingBit))
       Trace.note(.fireWanted, self)
@@ -218,7 +213,7 @@ extension TimerWord {
   /// The word with its callback-pending flag set according to the side record. The caller is writer.
   @inline(__always)
   func withPendingCallback(of slot: TimerSlot) -> TimerWord {
-    guard let sideRecord = slot.sideRecord, sideRecord.value.pendingCallbacks > 0 || sideRecord.value.firePending else {
+    guard let sideRecord = slot.sideRecord, sideRecord.own.pendingCallbacks > 0 || sideRecord.own.firePending else {
       return clearing(TimerWord.callbackPendingBit)
     }
     return setting(TimerWord.callbackPendingBit)

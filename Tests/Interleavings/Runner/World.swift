@@ -208,10 +208,11 @@ final class TimerLog {
       ? TickFunction.record
       : TickFunction { tick, context in TimerLog.of(Context(context)).called(tick.load(as: TickRecord.self)) }
     let finalizer = records ? ContextFunction.record : ContextFunction { TimerLog.of(Context($0)).finalize() }
+    var flags: TimerOptions.Flags = records ? .givesRecords : []
+    if releasesItself { flags.insert(.selfRelease) }
     let options = TimerOptions(
       handler: callback, registrationHandler: callbacks ? callback : nil, cancelHandler: callbacks ? callback : nil,
-      context: context, finalizer: hasFinalizer ? finalizer : nil, target: target, selfRelease: releasesItself,
-      givesRecords: records)
+      context: context, finalizer: hasFinalizer ? finalizer : nil, target: target, flags: flags)
     let schedule = after.map { Schedule(first: $0, firstIsDeadline: firstIsDeadline, interval: every) }
     let status = createPlain(schedule, options) ?? TimerRef.create(on: queue.id, options, schedule, out: &id)
     wasCreated = status == .ok

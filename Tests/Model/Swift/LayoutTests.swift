@@ -53,7 +53,7 @@ import Testing
       (Options.offset(of: \.label), COptions.offset(of: \.label)),
       (Options.offset(of: \.target), COptions.offset(of: \.target)),
     ])
-    let options = TimerOptions(handler: .record, selfRelease: true)
+    let options = TimerOptions(handler: .record, flags: .selfRelease)
     #expect(options.size == UInt32(COptions.size) && options.flags.rawValue == UInt32(CHIME_TIMER_SELF_RELEASE))
   }
 

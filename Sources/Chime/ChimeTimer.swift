@@ -1,3 +1,5 @@
+import ChimeCore
+
 /// A timer on a `TimerQueue`. Calls may be made in any order and from any thread, inside the handler too. A call that
 /// means nothing in the timer's state, or to a timer that has ended, is ignored and says so.
 ///

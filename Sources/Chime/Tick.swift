@@ -1,3 +1,5 @@
+import ChimeCore
+
 extension ChimeTimer {
   /// One delivery, as the handler gets it.
   public struct Tick: Sendable, Hashable {

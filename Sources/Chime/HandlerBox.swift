@@ -1,0 +1,77 @@
+import ChimeCore
+
+/// Swift handlers on their way through the core, which knows only functions and contexts. The timer's context is one
+/// reference to this box, which the timer owns: so it needs no finalizer, and no side record for one.
+package final class HandlerBox {
+  private let handler: (Tick) -> Void
+  private let registrationHandler: (() -> Void)?
+  private let cancelHandler: (() -> Void)?
+  /// The clock of the timer's queue.
+  private let timeline: TimerInstant.Timeline
+
+  package init(
+    timeline: TimerInstant.Timeline = .monotonic, registrationHandler: (() -> Void)? = nil,
+    cancelHandler: (() -> Void)? = nil, _ handler: @escaping (Tick) -> Void
+  ) {
+    self.handler = handler
+    self.timeline = timeline
+    self.registrationHandler = registrationHandler
+    self.cancelHandler = cancelHandler
+  }
+
+  private static var function: TickFunction {
+    unsafe TickFunction { tick, context in
+      let record = unsafe tick.load(as: TickRecord.self)
+      if let box = unsafe HandlerBox.of(context) { box.handler(Tick(record, box.timeline)) }
+    }
+  }
+
+  /// Creates a timer that calls the box's handlers, and starts it if there is a schedule. Gives its id.
+  /// - Parameters:
+  ///   - label: of an idle timer.
+  ///   - box: without the other handlers, which only an idle timer can be made with, if there is a schedule.
+  package static func make(
+    on queue: UInt64, _ schedule: Schedule?, target: UInt64 = 0, selfRelease: Bool = false, label: String = "",
+    _ box: sending HandlerBox
+  ) throws(ChimeError) -> UInt64 {
+    // The caller's reference becomes the timer's, or goes below.
+    let context = Context.retaining(consume box)
+    var id: UInt64 = 0
+    var status: Status?
+    if target == 0, let schedule, schedule.isPlain, let leeway = CompactDuration(short: schedule.leeway) {
+      status = unsafe TimerRef.createPlain(
+        on: queue, function, context, selfRelease: selfRelease, ownsContext: true, first: schedule.first,
+        firstIsDeadline: schedule.firstIsDeadline, leeway: leeway, out: &id)
+    }
+    let result = status ?? create(on: queue, schedule, target, selfRelease, label, context, &id)
+    if !result.isFailure { return id }
+    context.releaseObject()
+    throw result.error
+  }
+
+  @inline(never)
+  private static func create(
+    on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool, _ label: String,
+    _ context: Context, _ id: inout UInt64
+  ) -> Status {
+    var options = unsafe TimerOptions(
+      handler: function, context: context, target: target,
+      flags: selfRelease ? [.ownsContext, .selfRelease] : .ownsContext)
+    if let box = unsafe HandlerBox.of(context.pointer) {
+      if box.registrationHandler != nil {
+        options.registrationHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.registrationHandler?() }
+      }
+      if box.cancelHandler != nil {
+        options.cancelHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.cancelHandler?() }
+      }
+    }
+    return unsafe label.withCString { text in
+      if !label.isEmpty { unsafe options.label = unsafe text }
+      return unsafe TimerRef.create(on: queue, options, schedule, out: &id)
+    }
+  }
+
+  private static func of(_ context: UnsafeMutableRawPointer?) -> HandlerBox? {
+    unsafe context.map { unsafe Unmanaged<HandlerBox>.fromOpaque($0).takeUnretainedValue() }
+  }
+}

@@ -1,0 +1,24 @@
+/// A closure that a timer calls at each tick and releases when it has ended.
+final class TickBox {
+  private let body: (TickRecord) -> Void
+
+  init(_ body: @escaping (TickRecord) -> Void) { self.body = body }
+
+  /// Makes a timer that calls the closure, and starts it. Gives its id.
+  func makeTimer(on queue: UInt64, _ schedule: Schedule) -> Result<UInt64, Status> {
+    let handler = unsafe TickFunction { tick, context in
+      // SAFETY: the core's tick; and the reference that the timer's context is.
+      if let context = unsafe context {
+        let record = unsafe tick.load(as: TickRecord.self)
+        unsafe Unmanaged<TickBox>.fromOpaque(context).takeUnretainedValue().body(record)
+      }
+    }
+    let context = Context.retaining(self)
+    var id: UInt64 = 0
+    let options = unsafe TimerOptions(handler: handler, context: context, flags: .ownsContext)
+    let status = unsafe TimerRef.create(on: queue, options, schedule, out: &id)
+    if !status.isFailure { return .success(id) }
+    context.releaseObject()
+    return .failure(status)
+  }
+}
