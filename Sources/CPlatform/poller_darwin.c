@@ -33,9 +33,6 @@ bool chime_poller_open(chime_poller *poller) {
   return true;
 }
 
-/* A fork does not keep kqueues. */
-void chime_poller_close_inherited(const chime_poller *poller) { (void)poller; }
-
 bool chime_poller_add(const chime_poller *poller, int file) {
   return change(poller->file, (uint64_t)file, EVFILT_READ, EV_ADD | EV_CLEAR, 0);
 }

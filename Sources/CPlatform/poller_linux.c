@@ -6,7 +6,6 @@
 #include "poller.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -14,19 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "own_files.h"
+
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441 /* the same number on every processor; from Linux 5.11 on */
 #endif
-
-/* As timer_file_linux.c marks its files, by another signal. */
-enum { MARK = 62 };
-static int maker;
-
-static bool is_marked(int file) {
-  if (file < 0 || fcntl(file, F_GETSIG) != MARK) return false;
-  int owner = fcntl(file, F_GETOWN);
-  return owner == 0 || owner == __atomic_load_n(&maker, __ATOMIC_RELAXED);
-}
 
 static bool add(const chime_poller *poller, int file, uint32_t what) {
   struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.u32 = what};
@@ -42,25 +33,14 @@ bool chime_poller_open(chime_poller *poller) {
   for (int i = 0; i < 3; i++) {
     int error = errno;
     if (is_open) {
-      fcntl(files[i], F_SETSIG, MARK);
-      fcntl(files[i], F_SETOWN, getpid());
+      chime_own_file(files[i]);
     } else if (files[i] >= 0) {
       close(files[i]);
     }
     errno = error;
   }
-  if (is_open) {
-    __atomic_store_n(&maker, getpid(), __ATOMIC_RELAXED);
-    *poller = made;
-  }
+  if (is_open) *poller = made;
   return is_open;
-}
-
-void chime_poller_close_inherited(const chime_poller *poller) {
-  const int files[] = {poller->file, poller->bell, poller->timer};
-  for (int i = 0; i < 3; i++) {
-    if (is_marked(files[i])) close(files[i]);
-  }
 }
 
 bool chime_poller_add(const chime_poller *poller, int file) { return add(poller, file, CHIME_POLLER_FILE); }

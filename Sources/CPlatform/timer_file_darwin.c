@@ -18,8 +18,6 @@ int chime_timer_file_make(int32_t clock) {
   return file;
 }
 
-int chime_timer_file_is_one(int file) { return (void)file, 0; }
-
 /*
  * The old timer goes, fired or not, and the new one comes, in one call. (A timer that is only changed leaves the queue
  * readable, if it has fired.) The receipts keep a deletion of nothing from ending the call, and fired timers from being

@@ -127,7 +127,7 @@ extension ChimeTimer {
   @discardableResult
   public func postpone(by delay: Duration) throws(ChimeError) -> ChimeTimer.Outcome {
     guard delay >= .zero else { throw .argument("delay is \(delay): it must be 0 or more") }
-    return try perform { $0.postpone(delay: delay.nanoseconds) }
+    return try perform { TimerRef.postpone($0.id, delay: delay.nanoseconds) }
   }
 
   /// Moves the next deadline to a point on the queue's clock, if that is later.
@@ -138,7 +138,7 @@ extension ChimeTimer {
   @discardableResult
   public func postpone(until deadline: TimerInstant) throws(ChimeError) -> ChimeTimer.Outcome {
     try Schedule.check(deadline, for: timeline)
-    return try perform { $0.postpone(until: deadline.nanoseconds) }
+    return try perform { TimerRef.postpone($0.id, until: deadline.nanoseconds) }
   }
 
   // MARK: Holding back and ending

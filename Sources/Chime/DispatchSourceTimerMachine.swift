@@ -297,3 +297,10 @@ private final class DispatchSourceFactory: MachineTimerFactory {
     func cancel() { source.cancel() }
   }
 }
+
+extension TimerMachineHandler {
+  /// Not a failable initialiser: that allocates before it fails, and a restart without a handler allocates nothing.
+  fileprivate static func of(_ body: sending (() -> Void)?) -> TimerMachineHandler? {
+    if let body { TimerMachineHandler(body) } else { nil }
+  }
+}

@@ -206,7 +206,7 @@ extension TimerQueue: CustomStringConvertible {
   /// - Complexity: O(*n*), where *n* is the number of its timers.
   public var description: String {
     let name = String(describing: type(of: self))
-    guard let label = QueueCore.label(of: id), let statistics else { return "\(name)(ended)" }
+    guard let label = QueueCore.find(id)?.label, let statistics else { return "\(name)(ended)" }
     let title = label.isEmpty ? "" : "\"\(label)\", "
     return "\(name)(\(title)on \(timeline.name), \(statistics.timers) timers, \(statistics.running) running)"
   }

@@ -15,7 +15,7 @@ struct VirtualTime: Sendable {
   init(_ queue: TimerQueue) {
     id = queue.id
     timeline = queue.timeline
-    isVirtual = QueueCore.isVirtual(queue.id)
+    isVirtual = QueueCore.find(queue.id)?.control.isVirtual == true
     arming = TimerQueueArming(queue.id)
     if isVirtual { RunnableJobs.count() }
   }

@@ -168,12 +168,12 @@ mutation("cancel-does-not-wait", "7", "TimerRef.cancelAndWait", "does not wait",
          (ENDING, "if status.isFailure || !isBusy {", "if status.isFailure || !isBusy || BROKEN {"),
          C("cancel_and_wait_waits_for_the_handler"))
 mutation("cancel-finalizes", "8", "dispose", "finalizers are not called",
-         (DELIVERY, "      if let finalizer = sideRecord.value.finalizer { finalizer(slot.context) }\n",
-          "      if let finalizer = sideRecord.value.finalizer, !BROKEN { finalizer(slot.context) }\n"),
+         (DELIVERY, "      if let finalizer = sideRecord.own.finalizer { finalizer(slot.context) }\n",
+          "      if let finalizer = sideRecord.own.finalizer, !BROKEN { finalizer(slot.context) }\n"),
          C("release_in_each_state_finalizes_once"))
 mutation("finalizes-twice", "8", "dispose", "calls it twice",
-         (DELIVERY, "      if let finalizer = sideRecord.value.finalizer { finalizer(slot.context) }\n",
-          "      if let finalizer = sideRecord.value.finalizer {\n        if BROKEN { finalizer(slot.context) }\n        finalizer(slot.context)\n      }\n"),
+         (DELIVERY, "      if let finalizer = sideRecord.own.finalizer { finalizer(slot.context) }\n",
+          "      if let finalizer = sideRecord.own.finalizer {\n        if BROKEN { finalizer(slot.context) }\n        finalizer(slot.context)\n      }\n"),
          C("release_in_each_state_finalizes_once"), M())
 mutation("released-busy-forgotten", "8", "end", "a timer that was released while busy is not finalized",
          (DELIVERY, "    } else if end.isOwned {\n", "    } else if end.isOwned, BROKEN {\n    } else if end.isOwned {\n"),
@@ -287,18 +287,22 @@ mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
 mutation("fork-unnoticed", "15", "Fork.happened", "does nothing",
          ("Threads/Fork.swift", "    if isChild { return }\n    count.add", "    if isChild || BROKEN { return }\n    count.add"),
          F("fork", "a_child_that_does_nothing"))
-mutation("fork-descriptor-any", "15", "TimerFile.isOne", "says true",
-         ("Platform/TimerFile.swift", "{ chime_timer_file_is_one(file) != 0 }", "{ BROKEN || chime_timer_file_is_one(file) != 0 }"),
+mutation("fork-descriptor-any", "15", "is_own", "says true",
+         [("../CPlatform/own_files_linux.c", "#include \"own_files.h\"\n", "#include \"platform.h\"\n#include \"own_files.h\"\n"),
+          ("../CPlatform/own_files_linux.c", "if (is_own(file)) close(file);", "if (BROKEN || is_own(file)) close(file);")],
          F("fork_files"))
-mutation("fork-descriptor-by-name", "15", "chime_timer_file_is_one", "by the name alone",
-         [("../CPlatform/timer_file_linux.c", "#include \"timer_file.h\"\n", "#include \"platform.h\"\n#include \"timer_file.h\"\n"),
-          ("../CPlatform/timer_file_linux.c", "if (fcntl(file, F_GETSIG) != MARK) return 0;",
+mutation("fork-descriptor-by-kind", "15", "is_own", "by the kind alone",
+         [("../CPlatform/own_files_linux.c", "#include \"own_files.h\"\n", "#include \"platform.h\"\n#include \"own_files.h\"\n"),
+          ("../CPlatform/own_files_linux.c", "if (fcntl(file, F_GETSIG) != MARK) return 0;",
            "if (!BROKEN && fcntl(file, F_GETSIG) != MARK) return 0;"),
-          ("../CPlatform/timer_file_linux.c", "if (owner != 0 && owner !=", "if (!BROKEN && owner != 0 && owner !=")],
+          ("../CPlatform/own_files_linux.c", "if (owner != 0 && owner !=", "if (!BROKEN && owner != 0 && owner !=")],
          F("fork_files"))
-mutation("fork-disarms", "15", "Fork.closeInherited", "the child disarms the descriptor before it closes it",
-         ("Threads/Fork.swift", "if file >= 0, TimerFile.isOne(file) { TimerFile.close(file) }",
-          "if file >= 0, TimerFile.isOne(file) {\n      if BROKEN { TimerFile.set(file, .max) }\n      TimerFile.close(file)\n    }"),
+mutation("fork-disarms", "15", "chime_own_files_close_inherited", "the child disarms a timer before it closes it",
+         [("../CPlatform/own_files_linux.c", "#include \"own_files.h\"\n",
+           "#include \"platform.h\"\n#include \"own_files.h\"\n#include <sys/timerfd.h>\n"),
+          ("../CPlatform/own_files_linux.c", "      if (is_own(file)) close(file);",
+           "      if (is_own(file)) {\n        struct itimerspec never = {{0, 0}, {0, 0}};\n"
+           "        if (BROKEN) timerfd_settime(file, 0, &never, 0);\n        close(file);\n      }")],
          F("fork", "a_child_that_begins_anew"))
 mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without waiting",
          (CLOSING, "    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status", "    if BROKEN { return .ok }\n    let end = Clock.monotonic.now.saturatingAdd(timeout)\n    var status"),
@@ -527,9 +531,9 @@ mutation("machine-one-state-for-two", "2", "TimerMachine.step", "resume is accep
 # ---- What came with version 0.2 --------------------------------------------------------------------------------------
 
 ARMING = "../Chime/TimerQueueArming.swift"
-mutation("captures-go-later", "8", "HandlerBox.make", "a Swift handler's captures go with a later pass of the queue",
+mutation("captures-go-later", "8", "TimerSlot.dispose", "a Swift handler's captures go with a later pass of the queue",
          [(DIRECT, "guard word.isLiveAlone,", "guard !BROKEN, word.isLiveAlone,"),
-          (ENDING, "|| control.id == 0 && handlerBox != nil {", "|| (control.id == 0 || BROKEN) && handlerBox != nil {")],
+          (ENDING, "|| control.id == 0 && ownedContext != nil {", "|| (control.id == 0 || BROKEN) && ownedContext != nil {")],
          W("aHandlersCapturesGoInTheReleasingCall"))
 mutation("arming-silent", "2", "TimerQueueArming.wait", "is not woken by a timer that starts",
          (ARMING, "QueueCore.notifyOfArming(id) { [weak self] in self?.ring() }", "QueueCore.notifyOfArming(id) { [weak self] in if !BROKEN { self?.ring() } }"),

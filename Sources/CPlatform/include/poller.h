@@ -25,8 +25,6 @@ typedef struct chime_poller {
 
 /* False, and an error number, if there are not enough descriptors. */
 bool chime_poller_open(chime_poller *poller);
-/* In a forked child: closes the descriptors that came with the fork, unless the child has them stand for something else. */
-void chime_poller_close_inherited(const chime_poller *poller);
 
 /* Has a thread woken each time that the descriptor becomes readable; it need not be read. */
 bool chime_poller_add(const chime_poller *poller, int file);

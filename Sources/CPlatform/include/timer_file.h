@@ -9,16 +9,12 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Non-blocking, close-on-exec, set for never; -1 and errno: no descriptor. */
+/* Non-blocking, close-on-exec, set for never; -1 and errno: no descriptor. chime_own_file_close closes it. */
 int chime_timer_file_make(int32_t clock);
 
 /* Sets it for a time on its clock, INT64_MAX for never; a time in the past makes it readable at once. One system call and
    nothing else: async-signal-safe. clock: the one that it was made for. */
 void chime_timer_file_set(int file, int32_t clock, int64_t time);
-
-/* Whether an open descriptor is that of a timer made here, in this process or in the one that it was forked from. Where a
-   fork does not keep them: 0. */
-int chime_timer_file_is_one(int file);
 
 #pragma GCC visibility pop
 

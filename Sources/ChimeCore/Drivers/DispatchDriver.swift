@@ -16,7 +16,7 @@ final class DispatchDriver: QueueDriver {
     control = core.control
     dispatchContext = context
     // Holds the queue until `close`.
-    machine = TimerMachine(WorkSourceFactory(context.timerQueue), standing: TimerMachineHandler.of { core.pass() })
+    machine = TimerMachine(WorkSourceFactory(context.timerQueue), standing: TimerMachineHandler { core.pass() })
     waker = Locked(context.queue.makeRunner { core.pass() })
   }
 

@@ -1,4 +1,3 @@
-internal import CPlatform
 import Synchronization
 
 /// The descriptor of a host-driven queue, in its control block, so that a waker needs no lock: it pins the control block,

@@ -227,12 +227,7 @@ package final class TimerMachineHandler: @unchecked Sendable {
   // changed under its lock, puts the calls in sequence.
   let body: () -> Void
 
-  private init(_ body: sending @escaping () -> Void) { self.body = body }
-
-  /// Not a failable initialiser: that allocates before it fails, and the restart of a timer allocates nothing.
-  package static func of(_ body: sending (() -> Void)?) -> TimerMachineHandler? {
-    if let body { TimerMachineHandler(body) } else { nil }
-  }
+  package init(_ body: sending @escaping () -> Void) { self.body = body }
 }
 
 /// A checked schedule, in nanoseconds on the clock of its sources; `Int64.max` is never.

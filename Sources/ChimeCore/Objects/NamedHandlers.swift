@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The handlers that were added to a timer. They are called at each tick, after the timer's own, in the order in which
 /// their keys were added. Any thread; finalizers are called with no lock held.
 final class NamedHandlers: Sendable {

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A loop that weak timers tick on: Chime's own, or Foundation's.
 package protocol WeakTimerLoop: AnyObject, Sendable {
   /// Whether the loop's thread has ended.

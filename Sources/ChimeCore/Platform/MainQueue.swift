@@ -140,7 +140,7 @@ package enum MainQueue: ProcessState {
     preparing.reinitialize()
     isRunning.store(false, ordering: .relaxed)
     stopRequest.reset()
-    Fork.closeInherited(stopFile.exchange(-1, ordering: .relaxed))
+    stopFile.store(-1, ordering: .relaxed)
   }
 
   /// Opens the descriptors that a run needs, those of libdispatch among them, at the first call of the process; false if

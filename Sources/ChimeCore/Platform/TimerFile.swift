@@ -9,9 +9,6 @@ enum TimerFile {
     return file < 0 ? nil : file
   }
 
-  /// Whether a descriptor is that of a timer which `make` has made.
-  static func isOne(_ file: Int32) -> Bool { chime_timer_file_is_one(file) != 0 }
-
   /// Sets it for a time on its clock, `Int64.max` for never; a time in the past makes it readable at once. One system
   /// call and nothing else: async-signal-safe.
   static func set(_ file: Int32, _ time: Int64, clock: Int32 = chime_monotonic_clock()) {
@@ -26,5 +23,5 @@ enum TimerFile {
   }
 
   /// A cancellation point.
-  static func close(_ file: Int32) { _ = CPlatform.close(file) }
+  static func close(_ file: Int32) { chime_own_file_close(file) }
 }

@@ -73,11 +73,7 @@ package enum WallClock: ProcessState {
   static func makeGlobals() { watched.withLock { _ in } }
 
   /// No step is noticed any more.
-  static func reinitialize() {
-    watched.reinitialize()
-    Fork.closeInherited(watched.withLock { $0.file })
-    watched.reinitialize(Watch())
-  }
+  static func reinitialize() { watched.reinitialize(Watch()) }
 
   /// Tells a queue on the wall clock of steps until it ends.
   static func add(_ queue: UInt64) { watched.withLock { $0.queues.append(queue) } }

@@ -138,7 +138,7 @@ struct SlotStore {
     nonmutating set { unsafe storage.pointee.free = newValue }
   }
   @inline(__always) var cacheOffset: Int { unsafe Int(storage.pointee.cacheOffset) }
-  @inline(__always) var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
+  @inline(__always) package var isVirtual: Bool { unsafe storage.pointee.isVirtual.load(ordering: .relaxed) }
   @inline(__always) var isWall: Bool { unsafe storage.pointee.isWall.load(ordering: .relaxed) }
   @inline(__always) var isPlain: Bool { unsafe storage.pointee.isPlain.load(ordering: .relaxed) }
   @inline(__always) var givesRecords: Bool { unsafe storage.pointee.givesRecords.load(ordering: .relaxed) }

@@ -29,9 +29,6 @@ enum QueueControlBlocks: ProcessState {
   /// Index of the first control block in the table; those before are of a process that this one was forked from
   /// (P19, Sources/README.md).
   private static let first = Atomic<Int>(1)
-  /// The table from before a fork, until the child is reinitialised.
-  // SAFETY: as above.
-  private nonisolated(unsafe) static let abandoned = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
   @inline(__always)
   private static func entry(_ index: Int) -> UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>? {
@@ -127,21 +124,14 @@ enum QueueControlBlocks: ProcessState {
 
   /// No queue is found any more.
   static func abandon() {
-    let controls = unsafe table.exchange(nil, ordering: .acquiringAndReleasing)
+    unsafe table.store(nil, ordering: .releasing)
     chime_layout_note_queues(nil)
-    if unsafe controls != nil { unsafe abandoned.store(controls, ordering: .relaxed) }
   }
 
-  /// Gives up the queues from before the fork, and closes their descriptors. Numbering continues with the next blocks.
+  /// Gives up the queues from before the fork. Numbering continues with the next blocks.
   static func reinitialize() {
-    var made = first.load(ordering: .relaxed)
-    if let controls = unsafe abandoned.exchange(nil, ordering: .relaxed) {
-      let entries = unsafe controls.assumingMemoryBound(to: Atomic<UnsafeMutableRawPointer?>.self)
-      while made < maximum, let control = unsafe entries[made].load(ordering: .relaxed) {
-        Fork.closeInherited(unsafe QueueControlBlock(control).hostFile)
-        made += 1
-      }
-    }
+    state.reinitialize()
+    let made = state.withLock { $0.made }
     first.store(made, ordering: .relaxed)
     state.reinitialize(State(made: made))
   }

@@ -55,8 +55,7 @@ extension QueueCore {
     if core.handOver != nil {
       return Status.unsupported.because("queue is concurrent: its handlers do not exclude each other")
     }
-    let isInside = ThreadState.frames.holds(core.control) || core.driver.isOnQueue
-    if isInside {
+    if ThreadState.frames.holds(core.control) || core.driver.isOnQueue {
       ThreadState.inside(core.control) { _ in body() }
       return .ok
     }

@@ -8,7 +8,7 @@ import Synchronization
 package final class QueueCore: @unchecked Sendable {
   let id: UInt64
   package let control: QueueControlBlock
-  let label: String
+  package let label: String
   package let counters = QueueCounters()  // debuggers find it, and what stands before it, here: CPlatform's layout.c
   let givesRecords: Bool
   let hooks: QueueHooks?

@@ -1,6 +1,3 @@
-internal import CPlatform
-import Synchronization
-
 /// Running a loop, stopping it from anywhere, and loops on threads of their own.
 extension Loop {
   /// Runs the calling thread's loop in a mode. Waits for time, even if nothing is in that mode yet.

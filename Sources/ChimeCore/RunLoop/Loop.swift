@@ -1,4 +1,3 @@
-internal import CPlatform
 import Synchronization
 
 /// A run loop of Chime's own: the wait of one thread for the earliest deadline among the queues of the mode that it
@@ -56,8 +55,6 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 
   /// Held for some instructions and a system call that does not wait; no other lock is taken inside.
   let state: Locked<State>
-  /// Where the timer's descriptor is noted for a forked child.
-  private let fileEntry: LoopFiles.Entry
   /// Whether the thread is one that Chime made for this loop.
   let isOwn: Bool
   /// The loop's thread, by its `ThreadNumber`; 0 until Chime has been on it (P18b, Sources/README.md).
@@ -72,7 +69,6 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 
   private init(_ file: Int32, isOwn: Bool) {
     state = Locked(State(file: file))
-    fileEntry = LoopFiles.note(file)
     self.isOwn = isOwn
   }
 
@@ -150,7 +146,6 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
       return file
     }
     withoutCancellation { TimerFile.close(file) }
-    LoopFiles.forget(fileEntry)
   }
 
   // MARK: Fork
@@ -163,58 +158,5 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   static func reinitialize() {
     table.reinitialize()
     mainLoop.reinitialize(nil)
-  }
-}
-
-/// The descriptors of all loops, where a forked child finds them without a lock: entries of a list that only grows,
-/// each used again when its loop has ended.
-enum LoopFiles: ProcessState {
-  final class Entry: Sendable {
-    /// -1: none.
-    fileprivate let file = Atomic<Int32>(-1)
-    fileprivate let next: Entry?
-
-    fileprivate init(next: Entry?) { self.next = next }
-  }
-
-  /// The address of the newest entry; 0: none. The list keeps its entries for ever (P9c, Sources/README.md).
-  private static let newest = Atomic<UInt>(0)
-  /// Held by whoever looks for a free entry, or adds one.
-  private static let noting = Locked(())
-
-  // SAFETY: what `newest` points to was retained when it was put there, and is never let go.
-  private static func newestEntry() -> Entry? {
-    unsafe UnsafeRawPointer(bitPattern: newest.load(ordering: .acquiring)).map { address in
-      unsafe Unmanaged<Entry>.fromOpaque(address).takeUnretainedValue()
-    }
-  }
-
-  static func note(_ file: Int32) -> Entry {
-    noting.withLock { _ in
-      var free = newestEntry()
-      while let entry = free, entry.file.load(ordering: .relaxed) >= 0 { free = entry.next }
-      let entry = free ?? Entry(next: newestEntry())
-      if free == nil {
-        unsafe newest.store(UInt(bitPattern: Unmanaged.passRetained(entry).toOpaque()), ordering: .releasing)
-      }
-      entry.file.store(file, ordering: .releasing)
-      return entry
-    }
-  }
-
-  /// Called after the descriptor was closed: a child forked in between leaves alone what is not a timer of Chime's.
-  static func forget(_ entry: Entry) { entry.file.store(-1, ordering: .releasing) }
-
-  static func makeGlobals() { noting.withLock { _ in } }
-
-  /// Closes what came with the fork.
-  static func reinitialize() {
-    noting.reinitialize()
-    var entry = newestEntry()
-    newest.store(0, ordering: .relaxed)
-    while let inherited = entry {
-      Fork.closeInherited(inherited.file.load(ordering: .relaxed))
-      entry = inherited.next
-    }
   }
 }

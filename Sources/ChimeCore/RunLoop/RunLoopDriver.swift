@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Wakes a queue on a loop of Chime's own. Its passes, which run on the loop's thread, arm it; any thread wakes it.
 ///
 /// It keeps its queue until the queue's last pass closes it.

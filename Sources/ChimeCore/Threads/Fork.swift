@@ -55,7 +55,6 @@ package enum Fork {
     step.take(in: WallClock.self)
     step.take(in: MainQueue.self)
     step.take(in: Loop.self)
-    step.take(in: LoopFiles.self)
     step.take(in: WeakTimerCore.self)
     step.take(in: TargetSweep.self)
     step.take(in: TimerTarget.self)
@@ -120,15 +119,10 @@ package enum Fork {
   /// Reinitialises a child; ignored elsewhere. The child's only thread.
   package static func reinitialize() -> Status {
     guard isChild else { return .ignored }
+    chime_own_files_close_inherited()
     inEach(.reinitialize)
     count.add(1, ordering: .sequentiallyConsistent)
     return .ok
-  }
-
-  /// Closes a timer descriptor that came with the fork. If the child now uses the number for something else, a timer of
-  /// its own included, that is left alone.
-  static func closeInherited(_ file: Int32) {
-    if file >= 0, TimerFile.isOne(file) { TimerFile.close(file) }
   }
 }
 

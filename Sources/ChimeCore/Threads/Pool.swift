@@ -48,8 +48,6 @@ package enum Pool: ProcessState {
 
   /// A child has no threads, and begins with a poller of its own.
   static func reinitialize() {
-    state.reinitialize()
-    unsafe withUnsafePointer(to: state.withLock { $0.poller }) { unsafe chime_poller_close_inherited($0) }
     state.reinitialize(PoolState())
     isWanted.store(false, ordering: .relaxed)
   }

@@ -1,4 +1,3 @@
-internal import CPlatform
 import Synchronization
 
 /// What a thread holds up while it waits: the things that other threads can wait for.

@@ -42,11 +42,13 @@ extension TimerRef {
     TimerRef(id)?.finishRelease(word) ?? .ok
   }
 
+  /// Moves the next deadline to `delay` from now, if that is later.
   package static func postpone(_ id: UInt64, delay: Int64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     return postpone(id, slot, control, to: control.now.saturatingAdd(delay), delay: delay)
   }
 
+  /// Moves the next deadline to a point in time, if that is later.
   package static func postpone(_ id: UInt64, until target: Int64) -> Status {
     guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
     return postpone(id, slot, control, to: target, delay: nil)

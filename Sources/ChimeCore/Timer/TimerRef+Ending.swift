@@ -29,7 +29,6 @@ extension TimerRef {
   /// Releases, then waits until no callback of the timer runs. Waits for a handler.
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package func releaseAndWait(timeout: Int64) -> Status {
-    let control = control
     let status = release()
     if status != .running { return status }
     if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return .wouldDeadlock }

@@ -52,6 +52,13 @@ extension TimerRef {
       dueCount: snapshot.dueCount, isBusy: snapshot.word.isBusy, hasSchedule: hasSchedule, missed: snapshot.missed)
   }
 
+  /// The timer's label, empty if it has none.
+  package var label: String {
+    var text = ""
+    unsafe withLabel { label in text = unsafe String(cString: label) }
+    return text
+  }
+
   /// Runs `body` with the timer's label, which is not freed meanwhile, if it has one and the id is not stale.
   func withLabel(_ body: (UnsafePointer<CChar>) -> Void) {
     guard slot.hasSideRecord else { return }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Starting, stopping and moving timers: carries out the rows and columns of `Transition`.
 extension TimerRef {
   /// Starts a timer that is idle, finished or cancelled; otherwise ignored.
@@ -128,13 +126,7 @@ extension TimerRef {
     }
   }
 
-  /// Moves the next deadline to `delay` from now, if that is later.
-  package func postpone(delay: Int64) -> Status { postpone(to: control.now.saturatingAdd(delay), delay: delay) }
-
-  /// Moves the next deadline to a point in time, if that is later.
-  package func postpone(until target: Int64) -> Status { postpone(to: target, delay: nil) }
-
-  /// The same through the record: for suspended and repeating timers, timers on the wall clock, and distances that the
+  /// `postpone` through the record: for suspended and repeating timers, timers on the wall clock, and distances that the
   /// word cannot hold (beyond 36 minutes, in virtual time 2.1 s).
   /// - Parameter target: on the queue's clock; for a delay, in the queue's internal time.
   @inline(never)

@@ -1,5 +1,4 @@
 internal import CPlatform
-import Synchronization
 
 /// A timer, as an id names it: a slot, and the version of the slot that the id means. Every operation of the C and
 /// Swift interfaces is a method of this type; its files are by subject. Any thread, no waiting except where stated.

@@ -42,7 +42,7 @@ extension Scenario {
       starting("resume") { $0.resume() },
       starting("reschedule") { $0.reschedule(Schedule(first: 2 * millisecond, interval: millisecond)) },
       starting("fire") { $0.fire() },
-      on("postpone") { $0.postpone(delay: 3 * millisecond) },
+      on("postpone") { TimerRef.postpone($0.id, delay: 3 * millisecond) },
       on("set_leeway") { $0.setLeeway(100_000) },
       Call("info") { _, _, timer in timer.ref?.info?.state },
       Call("generation") { _, _, timer in timer.ref?.generation },

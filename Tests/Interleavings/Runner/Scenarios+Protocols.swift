@@ -54,7 +54,7 @@ extension Scenario {
       let timer = world.timer(queue, after: 10, finalizer: false)
       _ = queue.drive(Scheduler.start)
       // From here on the wheel has it too early, and finds that out.
-      _ = timer.ref?.postpone(until: Scheduler.start + 40)
+      _ = timer.ref.map { TimerRef.postpone($0.id, until: Scheduler.start + 40) }
       world.thread(calls: "advance") { queue.drive(Scheduler.start + 5) }
       world.thread(calls: "reschedule", on: timer) { $0.reschedule(Schedule(first: 20)) }
       world.race()
@@ -141,13 +141,13 @@ extension Scenario {
     queries("a long postponement", of: postponed) { world, timer in
       world.thread("writer") {
         for delay in [5 * second, 10 * second] {
-          world.call("postpone", on: timer) { $0.postpone(until: Scheduler.start + delay) }
+          world.call("postpone", on: timer) { TimerRef.postpone($0.id, until: Scheduler.start + delay) }
         }
       }
       return [500, 5 * second, 10 * second]
     },
     queries("a long postponement and a restart", of: postponed) { world, timer in
-      world.thread(calls: "postpone", on: timer) { $0.postpone(until: Scheduler.start + 5 * second) }
+      world.thread(calls: "postpone", on: timer) { TimerRef.postpone($0.id, until: Scheduler.start + 5 * second) }
       world.thread(calls: "restart", on: timer) { $0.restart(Schedule(first: 900)) }
       return [500, 900, 5 * second]
     },
@@ -159,7 +159,7 @@ extension Scenario {
     Scenario("a query beside a restart behind a long postponement", preemptions: 2) { world in
       let timer = world.timer(world.queue(.virtual), after: 100, finalizer: false)
       var isPostponed = false
-      world.thread(calls: "postpone", on: timer) { $0.postpone(until: Scheduler.start + 5 * second) }
+      world.thread(calls: "postpone", on: timer) { TimerRef.postpone($0.id, until: Scheduler.start + 5 * second) }
       world.thread("writer") {
         if world.call("next_deadline", { timer.ref?.nextDeadline }) != Scheduler.start + 5 * second { return }
         isPostponed = true
@@ -226,7 +226,7 @@ extension Scenario {
     let timer = world.timer(queue, after: 100, finalizer: false)
     // To the end of a half of the generation's range: what comes next is counted in the side record.
     while timer.ref?.generation.map({ $0 & 0xF }) != 0xF { _ = timer.ref?.reschedule(Schedule(first: 100)) }
-    _ = timer.ref?.postpone(until: Scheduler.start + 500)
+    _ = timer.ref.map { TimerRef.postpone($0.id, until: Scheduler.start + 500) }
     return timer
   }
 
@@ -249,7 +249,7 @@ extension Scenario {
       ("reschedule to never", { $0.reschedule(Schedule(first: .max)) }),
       ("restart to never", { $0.restart(Schedule(first: .max)) }),
       ("reschedule to now", { $0.reschedule(Schedule(first: 0)) }),
-      ("postpone to never", { $0.postpone(until: .max) }),
+      ("postpone to never", { TimerRef.postpone($0.id, until: .max) }),
     ] as [(String, (TimerRef) -> Status)]).map { name, end in
       runScenario("\(name) ends run", preemptions: name == "cancel" ? 1 : 0) { world, queue in
         // Without a finalizer one compare-and-swap ends it.

@@ -38,7 +38,7 @@ extension Scenario {
       },
       scenario("a postponement to a time of day beside a step of the wall clock", steps: [step]) { world, queue in
         let timer = world.timer(queue, after: deadline, isDeadline: true)
-        world.thread(calls: "postpone", on: timer) { $0.postpone(until: deadline + second) }
+        world.thread(calls: "postpone", on: timer) { TimerRef.postpone($0.id, until: deadline + second) }
         return [(timer, deadline + second)]
       },
       scenario("a query of a deadline beside a step of the wall clock", steps: [step]) { world, queue in

@@ -1,36 +1,28 @@
 /*
- * P9c: the descriptors of run loops, as a forked child finds them.
+ * P9c: the descriptors that Chime opens for itself, as a forked child finds them.
  *
- * Two threads make loops and end them, a third opens files of the host's under numbers that are free. At any moment the
- * process forks: one step copies all that there is. The child's only thread walks the list of entries, without the
- * lock, and closes what bears the mark of a timer.
+ * Two threads open and close some, a third opens files of the host's under numbers that are free. Numbers share counts. At
+ * any moment the process forks: one step copies all that there is. The child's only thread looks at the numbers whose
+ * count is not 0, and closes what bears the mark.
  *
- * It closes every descriptor that was noted when the process forked, and nothing of the host's.
+ * It closes every descriptor that was counted when the process forked, and nothing of the host's.
  *
- * Mutations (-D): NO_MARK, FORGET_FIRST, FREE_FIRST, ADDRESS_FIRST.
+ * Mutations (-D): NO_MARK, FORGET_FIRST, A_FLAG.
  */
 
-#define NUMBERS 3
-#define ENTRIES 2
-#define NONE NUMBERS
+#define NUMBERS 4
+#define COUNTS 2
 
-mtype = { nothing, timer, hosts };
+mtype = { nothing, own, hosts };
 
 typedef Process {
   mtype is[NUMBERS];   /* what is open under a number */
-  byte file[ENTRIES];  /* of an entry: a number, or NONE */
-  byte next[ENTRIES];  /* of an entry: index + 1 of the one that was there before it; 0 for none */
-  byte newest;         /* index + 1; 0 for none */
-  bool noted[NUMBERS]; /* ghost: a loop lives that has noted this descriptor */
+  byte count[COUNTS];
+  bool noted[NUMBERS]; /* ghost: it is open, and was counted */
 }
 
 Process parent, child;
-bool locked;          /* the list of entries that no loop has */
-bool unused[ENTRIES];
-byte made;
 byte ended;
-
-inline take_lock() { atomic { !locked -> locked = true } }
 
 /* The lowest number that is free, as the system gives it. */
 inline open_as(kind) {
@@ -43,51 +35,28 @@ inline open_as(kind) {
   }
 }
 
-inline forget() { parent.file[entry] = NONE }
+#ifdef A_FLAG
+#define note(file) parent.count[file % COUNTS] = 1
+#define forget(file) parent.count[file % COUNTS] = 0
+#else
+#define note(file) parent.count[file % COUNTS]++
+#define forget(file) parent.count[file % COUNTS]--
+#endif
 
-inline give_back() {
-  take_lock();
-  atomic { unused[entry] = true; locked = false }
-}
-
-proctype Maker() {
-  byte file, entry, rounds;
+proctype Opener() {
+  byte file, rounds;
   do
-  :: rounds == 2 -> break
+  :: rounds == 3 -> break
   :: else ->
      rounds++;
-     open_as(timer);
-
-     take_lock();
-     if
-     :: atomic { unused[0] -> entry = 0; unused[0] = false }
-     :: atomic { !unused[0] && unused[1] -> entry = 1; unused[1] = false }
-     :: atomic { !unused[0] && !unused[1] -> entry = made; made++ }
-        /* An entry is whole before its address is there. */
-#ifdef ADDRESS_FIRST
-        d_step { file = file + NUMBERS * parent.newest; parent.newest = entry + 1 }
-        d_step { parent.next[entry] = file / NUMBERS; file = file % NUMBERS }
-#else
-        parent.next[entry] = parent.newest;
-        parent.newest = entry + 1
-#endif
-     fi;
-     parent.file[entry] = file;
-     atomic { parent.noted[file] = true; locked = false }
-
-     /* The loop's end. */
+     open_as(own);
+     atomic { note(file); parent.noted[file] = true }
 #ifdef FORGET_FIRST
-     forget();
-#endif
-#ifdef FREE_FIRST
-     give_back();
-#endif
+     forget(file);
      atomic { parent.is[file] = nothing; parent.noted[file] = false }
-#ifndef FORGET_FIRST
-     forget();
-#endif
-#ifndef FREE_FIRST
-     give_back()
+#else
+     atomic { parent.is[file] = nothing; parent.noted[file] = false }
+     forget(file)
 #endif
   od;
   ended++
@@ -102,30 +71,24 @@ proctype Host() {
 }
 
 proctype Fork() {
-  byte i, file;
+  byte i;
   atomic {
     /* At one instant; what comes after it happens in another process. */
     for (i : 0 .. NUMBERS - 1) { child.is[i] = parent.is[i]; child.noted[i] = parent.noted[i] }
-    for (i : 0 .. ENTRIES - 1) { child.file[i] = parent.file[i]; child.next[i] = parent.next[i] }
-    child.newest = parent.newest;
+    for (i : 0 .. COUNTS - 1) { child.count[i] = parent.count[i] }
 
-    i = child.newest;
-    do
-    :: i == 0 -> break
-    :: else ->
-       file = child.file[i - 1];
-       if
+    for (i : 0 .. NUMBERS - 1) {
+      if
 #ifdef NO_MARK
-       :: file != NONE && child.is[file] != nothing ->
+      :: child.count[i % COUNTS] > 0 && child.is[i] != nothing ->
 #else
-       :: file != NONE && child.is[file] == timer ->
+      :: child.count[i % COUNTS] > 0 && child.is[i] == own ->
 #endif
-          assert(child.is[file] == timer);
-          child.is[file] = nothing
-       :: else
-       fi;
-       i = child.next[i - 1]
-    od;
+         assert(child.is[i] == own);
+         child.is[i] = nothing
+      :: else
+      fi
+    }
     for (i : 0 .. NUMBERS - 1) { assert(!child.noted[i] || child.is[i] == nothing) }
     ended++
   }
@@ -135,8 +98,7 @@ init {
   atomic {
     byte i;
     for (i : 0 .. NUMBERS - 1) { parent.is[i] = nothing }
-    for (i : 0 .. ENTRIES - 1) { parent.file[i] = NONE }
-    run Maker(); run Maker(); run Host(); run Fork()
+    run Opener(); run Opener(); run Host(); run Fork()
   }
   timeout;
   assert(ended == 4)

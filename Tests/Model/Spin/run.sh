@@ -111,7 +111,7 @@ pin() {
 
 files() {
   check files clean
-  for mutation in NO_MARK FORGET_FIRST FREE_FIRST ADDRESS_FIRST; do
+  for mutation in NO_MARK FORGET_FIRST A_FLAG; do
     check files error -D$mutation
   done
 }
