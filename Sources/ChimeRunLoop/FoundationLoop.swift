@@ -123,7 +123,11 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   /// The queue of the weak timers in these modes.
   package func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status> {
     let modes = Set(modes.all.map { RunLoop.Mode($0.name) })
-    if let queue = state.withLock({ $0.queues[modes] }) { return .success((queue, false)) }
+    if let queue = state.withLock({ $0.queues[modes] }) {
+      if QueueCore.find(queue) != nil { return .success((queue, false)) }
+      // Somebody who had it from the list of queues has ended it.
+      dropWeakTimerQueue(queue)
+    }
     let options = QueueOptions(label: "chime.weak-timers")
     return makeQueue(in: modes, options).map { made in
       // If two threads have created one, the first wins, and the other's is released.

@@ -156,6 +156,23 @@ RUN_LOOP_TEST(a_run_inside_a_handler_serves_other_queues_and_a_stop_ends_the_inn
   EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_TIMED_OUT); /* no stop is left */
 }
 
+static void stop_and_run_in_the_handler(csuite *t, probe *p, const chime_tick *tick) {
+  if (tick->sequence > 1) return;
+  stop_this_loop(t, p, tick);
+  EXPECT_STATUS(chime_run_loop_stop(*(chime_run_loop_t *)p->user), CHIME_IGNORED);
+  EXPECT_STATUS(chime_run_loop_run(NULL, 5 * CHIME_MILLISECOND, 0), CHIME_TIMED_OUT);
+}
+
+RUN_LOOP_TEST(a_stop_ends_the_run_that_is_innermost_then_and_not_one_that_its_handler_begins, NULL) {
+  chime_run_loop_t loop = current_loop(t);
+  probe *p = probe_every(t, queue, "a", CHIME_MILLISECOND);
+  p->on_tick = stop_and_run_in_the_handler;
+  p->user = &loop;
+  EXPECT_STATUS(chime_run_loop_run(NULL, PATIENCE, 0), CHIME_STOPPED);
+  EXPECT_EQ(load(&p->ticks), 1);
+  EXPECT_STATUS(chime_run_loop_run(NULL, 0, 0), CHIME_TIMED_OUT); /* no stop is left */
+}
+
 /* ---- Loops of Chime's own --------------------------------------------------------------------------------------- */
 
 static void thread_ended(void *argument) { store((int *)argument, 1); }

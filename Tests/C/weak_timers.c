@@ -124,6 +124,25 @@ static void ends_in_the_action(csuite *t, const char *target, const char *end, i
   }
 }
 
+/* A program that ends all queues ends that one, too. */
+OWN_THREAD_TEST_ALONE(a_timer_ends_with_the_queue_that_it_is_on_and_the_next_has_another) {
+  weak *w = weak_start(t, CHIME_MILLISECOND, 1, NULL);
+  chime_queue_t queue;
+  uint64_t count;
+  int round;
+  for (round = 0; round < 2; round++) {
+    run_until_due(w, 2);
+    EXPECT_OK(chime_queue_list(&queue, 1, &count));
+    EXPECT_EQ(count, 1);
+    EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+    EXPECT_EQ(is_valid(t, w->timer), 0);
+    EXPECT_EQ(load(&w->finalized), 1);
+    EXPECT_OK(chime_weak_timer_release(w->timer));
+    w = weak_start(t, CHIME_MILLISECOND, 1, NULL);
+  }
+  EXPECT_OK(chime_weak_timer_release(w->timer));
+}
+
 OWN_THREAD_TEST(a_timer_that_ends_in_its_action_is_finalized_after_it) {
   ends_in_the_action(t, "", "a.invalidate!, a.invalidate?, a is busy", __LINE__);
   ends_in_the_action(t, "", "a.release!, a.release -> INVALID_HANDLE, a is busy", __LINE__);

@@ -6,6 +6,7 @@
  */
 #include "places.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 static int ticks, finalized;
@@ -377,10 +378,52 @@ CASES(again_and_again, place, SERIAL, RUN_LOOP) {
   EXPECT_EQ(ends, 2 * ENDS);
 }
 
+/* The first of many last callbacks in one call ends the thread: the call still makes the others, and ends what it ends. */
+static chime_target_t common_target;
+static int how;
+
+static void end_all(void) {
+  if (how == 0) chime_queue_shutdown(queue, PATIENCE);
+  else if (how == 1) chime_queue_release(queue);
+  else chime_target_release(common_target);
+}
+
+static int open_files(void) {
+  int file, count = 0;
+  for (file = 0; file < 256; file++) count += fcntl(file, F_GETFD) >= 0;
+  return count;
+}
+
+CASES(before_other_last_callbacks, argument, 0, 11) {
+  enum { TIMERS = 10 };
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  int i, files = open_files();
+  how = argument / 4;
+  place = argument / 2 % 2 ? VIRTUAL : HOST;
+  REQUIRE_OK(place_make(place, NULL, &queue));
+  REQUIRE_OK(chime_target_create(&files, NULL, &common_target));
+  options.handler = count_tick;
+  options.cancel_handler = argument % 2 ? end_in_tick : NULL;
+  options.context = &finalized;
+  options.finalizer = argument % 2 ? count_call : end_in_call;
+  options.target = common_target;
+  for (i = 0; i < TIMERS; i++) EXPECT_OK(chime_timer_start(queue, &options, AFTER(CHIME_HOUR), NULL));
+  run_until_ended(end_all);
+  EXPECT_EQ(ending_calls, TIMERS);
+  EXPECT_EQ(finalized, argument % 2 ? TIMERS : 0);
+  EXPECT_EQ(chime_queue_shutdown(queue, PATIENCE), how == 2 ? CHIME_OK : CHIME_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(open_files(), files);
+}
+
 static chime_weak_timer_t weak_timer;
 
 static void fire(void) {
   EXPECT_OK(chime_weak_timer_create(CHIME_HOUR, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
+  chime_weak_timer_fire(weak_timer);
+}
+
+static void fire_scheduled(void) {
+  EXPECT_OK(chime_weak_timer_schedule(CHIME_HOUR, 1, 0, end_in_tick, &finalized, count_call, &weak_timer));
   chime_weak_timer_fire(weak_timer);
 }
 
@@ -390,10 +433,11 @@ static void run_loop(void) {
 }
 
 /* The action of one: on the thread of the loop, or in chime_weak_timer_fire. */
-CASES(action_of_a_weak_timer, argument, 0, 3) {
+CASES(action_of_a_weak_timer, argument, 0, 5) {
+  void (*const bodies[])(void) = {run_loop, fire, fire_scheduled};
   int32_t valid = 1;
   by_cancellation = argument % 2;
-  run_until_ended(argument / 2 ? fire : run_loop);
+  run_until_ended(bodies[argument / 2]);
   EXPECT(await(&finalized, 1));
   EXPECT_OK(chime_weak_timer_is_valid(weak_timer, &valid));
   EXPECT_EQ(valid, 0);

@@ -169,6 +169,7 @@ CASE(descriptors) {
 /* ---- In a handler ----------------------------------------------------------------------------------------------- */
 
 static pid_t forked = -1;
+static int forks;
 
 static void fork_in_handler(const chime_tick *tick, void *context) {
   (void)tick, (void)context;
@@ -209,6 +210,51 @@ CASES(in_a_handler, argument, 0, 2) {
   EXPECT_EQ(waitpid(forked, &end, 0), forked);
   EXPECT_EQ(end, 0);
   EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}
+
+/* The end of a queue calls what forks: the child returns from there, and the parent's queue ends. (The release of a run
+   loop's queue leaves that to the loop.) */
+static void fork_in_call(void *context) {
+  (void)context;
+  if (forked != 0 && load(&forks) == 0) {
+    store(&forks, 1);
+    forked = fork();
+  }
+}
+
+static void fork_in_last_callback(const chime_tick *tick, void *context) {
+  (void)tick;
+  fork_in_call(context);
+}
+
+static void fork_in_trace(const chime_tick *tick, void *context) {
+  if (tick->kind == CHIME_TRACE_RELEASED) fork_in_call(context);
+}
+
+CASES(at_the_end_of_a_queue, argument, 0, 14) {
+  const int wheres[] = {HOST, VIRTUAL, RUN_LOOP}, where = wheres[argument / 6];
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_queue_t queue = 0;
+  chime_status status;
+  int i, end = -1;
+  if (where == RUN_LOOP) EXPECT_OK(chime_run_loop_current(&loop));
+  EXPECT_OK(create_queue(where, NULL, &queue, &loop));
+  options.handler = fork_in_handler;
+  if (argument % 3 == 0) options.cancel_handler = fork_in_last_callback;
+  if (argument % 3 == 1) options.finalizer = fork_in_call;
+  for (i = 0; i < 3; i++) EXPECT_OK(chime_timer_start(queue, &options, AFTER(CHIME_HOUR), NULL));
+  if (argument % 3 == 2) EXPECT_OK(chime_set_trace(fork_in_trace, NULL));
+  status = argument / 3 % 2 ? chime_queue_release(queue) : chime_queue_shutdown(queue, PATIENCE);
+  if (forked == 0) {
+    EXPECT_EQ(status, CHIME_ERROR_FORKED);
+    begin_anew();
+    fault_leave();
+  }
+  EXPECT_OK(status);
+  EXPECT_OK(chime_set_trace(NULL, NULL));
+  EXPECT_EQ(waitpid(forked, &end, 0), forked);
+  EXPECT_EQ(end, 0);
+  EXPECT_EQ(chime_queue_shutdown(queue, PATIENCE), CHIME_ERROR_INVALID_HANDLE);
 }
 
 /* Many forks beside threads that make and release timers, targets and run loops: whatever lock they hold at that moment. */

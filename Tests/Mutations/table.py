@@ -215,7 +215,7 @@ mutation("turn-version", "10, 12", "deliverBatch", "the slot's version is not co
          (PASS, "        version = slot.turnVersion\n", "        version = BROKEN ? nil : slot.turnVersion\n"),
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
 mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end does not end its timers",
-         (TARGET, "        target.endTimers()\n", "        if !BROKEN { target.endTimers() }\n"),
+         (TARGET, "        if !target.endTimers() { return .forked }\n", "        if !BROKEN, !target.endTimers() { return .forked }\n"),
          C("the_last_release_stops_a_fast_timer", "the_last_release_between_two_ticks"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
          (DELIVERY, "    let held = target?.hold() == true ? target : nil\n    let targetIsGone = target != nil && held == nil\n",
@@ -435,7 +435,7 @@ mutation("watcher-not-woken", "18", "wakeWatcher", "does nothing",
 mutation("wall-step-not-seen", "17", "armNextWakeUp", "a step of the wall clock during the pass is not looked for",
          (PASS, "      if control.stepIsPending { break }\n", "      if !BROKEN, control.stepIsPending { break }\n"), I("step of the wall clock"))
 mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
-         ("RunLoop/Loop+Running.swift", "    state.withLock { $0.wakeThread() }\n    return .ok", "    state.withLock { if !BROKEN { $0.wakeThread() } }\n    return .ok"),
+         ("RunLoop/Loop+Running.swift", "      noteStop(state)\n      state.wakeThread()\n      return .ok", "      noteStop(state)\n      if !BROKEN { state.wakeThread() }\n      return .ok"),
          I("stops of a run loop"))
 mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside the loop's end does not see it",
          [("RunLoop/Loop+Queues.swift", "        if !hasEnded { state.drivers", "        if BROKEN || !hasEnded { state.drivers"),
@@ -480,7 +480,7 @@ mutation("callbacks-bare", "20", "Callbacks", "host's functions are called bare"
           ("Timer/Callbacks.swift", "    ThreadEnd.passGate()\n    if unsafe chime_call_function", "    if BROKEN { return unsafe function(context.pointer) }\n    ThreadEnd.passGate()\n    if unsafe chime_call_function")],
          F("callback_end", "handler_of_a_one_shot"))
 mutation("end-not-passed-on", "20", "ThreadEnd.passOn", "does not continue the end",
-         ("Threads/ThreadEnd.swift", "    if isCaught { goOn() }\n    if before", "    if isCaught, !BROKEN { goOn() }\n    if before"),
+         ("Threads/ThreadEnd.swift", "    if thread.hasEnded { goOn() }\n    return result", "    if thread.hasEnded, !BROKEN { goOn() }\n    return result"),
          F("callback_end", "beside_other_callbacks", "action_of_a_weak_timer"))
 mutation("ended-timer-goes-on", "20", "deliver", "the timer whose callback ended its thread is not cancelled",
          (DELIVERY, "if !returned { _ = timer.cancel() }", "if !returned, !BROKEN { _ = timer.cancel() }"),

@@ -61,7 +61,7 @@ package final class TimerTarget: Sendable, ProcessState {
     case .success(let left):
       if left < oneReference {
         table.remove(id)
-        target.endTimers()
+        if !target.endTimers() { return .forked }
         target.letGo()
       }
       return .ok
@@ -158,11 +158,14 @@ package final class TimerTarget: Sendable, ProcessState {
     }
   }
 
-  private func endTimers() {
+  /// False where a callback has forked, and this is the child.
+  private func endTimers() -> Bool {
     // The words of the timers are read below, by loads that acquire: none of them before the references have ended
     // (P8b, Sources/README.md).
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     // A timer that is attached later is ended by its creator.
-    while let timer = takeTimer() { end(timer) }
+    let epoch = Fork.epoch
+    while Fork.epoch == epoch, let timer = takeTimer() { end(timer) }
+    return Fork.epoch == epoch
   }
 }

@@ -94,12 +94,15 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
 
   // MARK: Validity
 
-  /// Whether the timer can still tick: false once it has been invalidated, its target is gone, its loop's thread has
-  /// ended or, if it does not repeat, its action has returned.
+  /// Whether the timer can still tick: false once it has been invalidated, its target is gone, its loop's thread or its
+  /// queue has ended or, if it does not repeat, its action has returned.
   package var isValid: Bool {
-    let (hasAction, loop) = state.withLock { ($0.action != nil, $0.loop) }
+    let (hasAction, loop, timer) = state.withLock { state in
+      (state.action != nil, state.loop, state.isBusy ? 0 : state.timer)
+    }
     guard hasAction else { return false }
-    if subject.isAlive, loop?.hasEnded != true { return true }
+    // Outside the action, the core's timer has ended before this one only if its queue has.
+    if subject.isAlive, loop?.hasEnded != true, timer == 0 || TimerRef(timer)?.state != nil { return true }
     invalidate()
     return false
   }

@@ -135,12 +135,16 @@ extension QueueControlBlock {
   }
 
   /// Visits every slot that may hold a timer: all slots of each chunk that has one outside the free list. Slots given
-  /// out in the meantime may be missed.
+  /// out in the meantime may be missed. Where `body` calls a function of the host's that forks, the child visits no more.
   func forEachSlot(_ body: (TimerSlot) -> Void) {
+    let epoch = Fork.epoch
     var next = 0
     while let chunk = usedChunk(from: &next) {
       let first = UInt32(chunk * Slab.slotsPerChunk)
-      for index in first..<first + UInt32(Slab.slotsPerChunk) { body(Slab.slot(index)) }
+      for index in first..<first + UInt32(Slab.slotsPerChunk) {
+        body(Slab.slot(index))
+        if Fork.epoch != epoch { return }
+      }
     }
   }
 

@@ -8,25 +8,29 @@ extension QueueCore {
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
     guard let (core, _) = beginClosing(id) else { return .unknownHandle }
+    if core.isAbandoned { return .forked }
     let control = core.control
     if ThreadState.frames.holds(control) { return .wouldDeadlock }
     if core.driver.isOnQueue { core.closeHere() }
+    if core.isAbandoned { return .forked }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     var status = WaitRegistry.wait(for: .context(core), timeout: timeout)
     if status == .ok && !core.hasEnded {
       core.closeHere()
+      if core.isAbandoned { return .forked }
       // The thread that is ending may also be closing the queue: then it is the one to wait for.
       let left = timeout == .max ? .max : max(0, end.saturatingSubtract(Clock.monotonic.now))
       status = WaitRegistry.wait(for: .queue(core), timeout: left)
     }
     if status == .timedOut && core.driver.mayNeverRun {
       core.closeHere()
-      return core.hasEnded ? .ok : .timedOut
+      return core.isAbandoned ? .forked : core.hasEnded ? .ok : .timedOut
     }
     return status
   }
 
-  /// Takes the id away and releases the timers. `nil` if the id is stale.
+  /// Takes the id away and releases the timers. `nil` if the id is stale. Forked where a callback has forked and this is
+  /// the child.
   private static func beginClosing(_ id: UInt64) -> (core: QueueCore, status: Status)? {
     guard let control = QueueControlBlocks.find(id), let core = control.core, core.id == id, control.retireID(id)
     else { return nil }
@@ -35,13 +39,14 @@ extension QueueCore {
     core.closing.holdUp()
     core.closing.begin()
     let isRunning = core.releaseTimers()
+    if core.isAbandoned { return (core, .forked) }
     _ = core.closing.letGo()
     if control.runsInCalls || core.driver.hasEnded {
       core.closeHere()
     } else {
       control.wake()
     }
-    return (core, isRunning ? .running : .ok)
+    return (core, core.isAbandoned ? .forked : isRunning ? .running : .ok)
   }
 
   /// Releases every live timer, and makes sure that no slot becomes a timer any more. Called once the id has been taken
@@ -85,10 +90,8 @@ extension QueueCore {
     repeat {
       takeInbox()
       disposeOfRetired(frame)
-      while let item = functions.next() {
-        item.drop()
-        if isAbandoned { return }
-      }
+      while !isAbandoned, let item = functions.next() { item.drop() }
+      if isAbandoned { return }
     } while !control.inboxIsEmpty
     batch.close()
 

@@ -48,7 +48,11 @@ extension Loop {
 
   package func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status> {
     func find(_ state: State) -> UInt64? { state.weakTimerQueues.first { $0.modes == modes }?.queue }
-    if let queue = state.withLock({ find($0) }) { return .success((queue, false)) }
+    if let queue = state.withLock({ find($0) }) {
+      if QueueControlBlocks.find(queue) != nil { return .success((queue, false)) }
+      // Somebody who had it from the list of queues has ended it.
+      dropWeakTimerQueue(queue)
+    }
     return makeQueue(in: modes, QueueOptions(label: "chime.weak-timers")).flatMap { made in
       // If two threads have created one, the first wins and the other's is released. So is one that the loop's end has
       // not seen.

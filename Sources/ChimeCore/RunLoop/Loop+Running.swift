@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Running a loop, stopping it from anywhere, and loops on threads of their own.
 extension Loop {
   /// Runs the calling thread's loop in a mode. Waits for time, even if nothing is in that mode yet.
@@ -47,6 +49,8 @@ extension Loop {
     let isThere = state.withLock { state in
       guard state.runs.makesRoom() else { return false }
       state.runs.append(run)
+      if !run.isOfMainQueue { swap(&state.runs[state.runs.count - 1].isStopped, &state.nextIsStopped) }
+      noteStop(state)
       return true
     }
     if !isThere { return Memory.refusal }
@@ -54,7 +58,10 @@ extension Loop {
     let status = goRound(run, until: end, other, epoch, drain)
     // A callback has forked, and this is the child: the lock may be held by a thread that does not exist here.
     if epoch != Fork.epoch { return .forked }
-    state.withLock { _ = $0.runs.removeLast() }
+    state.withLock { state in
+      state.runs.removeLast()
+      noteStop(state)
+    }
     return status
   }
 
@@ -86,7 +93,7 @@ extension Loop {
         return end != .max && Clock.monotonic.now >= end
       }
       if threadEnds { return .stopped }
-      if isOver { return state.withLock({ takeStop(&$0) }) ? .stopped : .timedOut }
+      if isOver { return state.withLock({ takeStop($0) }) ? .stopped : .timedOut }
     }
   }
 
@@ -95,7 +102,7 @@ extension Loop {
 
   /// The next step; with the loop's lock held.
   private func next(_ state: inout State, in mode: Int, until end: Int64, _ round: inout UInt64) -> Step {
-    if takeStop(&state) { return .stop }
+    if takeStop(state) { return .stop }
     let now = Clock.monotonic.now
     let count = state.drivers.count
     for step in 0..<count {
@@ -129,18 +136,28 @@ extension Loop {
 
   // MARK: Stopping
 
-  /// Makes the innermost run return; if none is under way, the next one returns at once. Ignored while a stop is
-  /// pending.
+  /// Makes the innermost run return; if none is under way, the next one returns at once. Ignored while a stop of that run
+  /// is pending.
   package func stop() -> Status {
-    guard stopRequest.make() else { return .ignored }
-    state.withLock { $0.wakeThread() }
-    return .ok
+    state.withLock { state in
+      let run = state.runs.lastIndex { !$0.isOfMainQueue }
+      if run.map({ state.runs[$0].isStopped }) ?? state.nextIsStopped { return .ignored }
+      if let run { state.runs[run].isStopped = true } else { state.nextIsStopped = true }
+      noteStop(state)
+      state.wakeThread()
+      return .ok
+    }
   }
 
-  private func takeStop(_ state: inout State) -> Bool {
+  private func noteStop(_ state: State) {
+    isStopping.store(state.isEnding || state.runs.last?.isStopped == true, ordering: .relaxed)
+  }
+
+  /// Whether the innermost run is to return now.
+  private func takeStop(_ state: State) -> Bool {
     if state.isEnding { return true }
-    if state.runs.last?.isOfMainQueue == true { return MainQueue.takeStop() }
-    return stopRequest.take()
+    guard let run = state.runs.last, !run.isOfMainQueue else { return MainQueue.takeStop() }
+    return run.isStopped
   }
 
   // MARK: On a thread of its own
@@ -172,7 +189,7 @@ extension Loop {
     // Not a stop, which would end the innermost run only.
     state.withLock { state in
       state.isEnding = true
-      _ = stopRequest.make()
+      noteStop(state)
       state.wakeThread()
     }
     return .ok

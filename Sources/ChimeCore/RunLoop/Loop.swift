@@ -24,6 +24,8 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     var untilTick = false
     /// Whether it is that of `chime_main_run`, which `chime_main_stop` ends and nothing else.
     var isOfMainQueue = false
+    /// It is to return.
+    var isStopped = false
   }
 
   struct State {
@@ -40,6 +42,8 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     var lastRound: UInt64 = 0
     /// Where the search for a queue that is due goes on.
     var cursor = 0
+    /// The next run returns at once: there was a stop when none was under way.
+    var nextIsStopped = false
     /// `release` was called: every run returns, and the thread ends.
     var isEnding = false
     /// The timer that the thread waits for; -1 after the loop's end.
@@ -61,8 +65,9 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   private let thread = Atomic<UInt64>(0)
   /// See `end` (P18d, Sources/README.md).
   private let ended = Atomic<Bool>(false)
-  /// Also made by `release`.
-  let stopRequest = StopRequest()
+  /// Whether the innermost run is to return: a hint for its passes, by which they give up their slices (P11c,
+  /// Sources/README.md).
+  let isStopping = Atomic<Bool>(false)
 
   static let table = HandleTable<Loop>(.runLoop)
   private static let mainLoop = Locked<Loop?>(nil)
@@ -134,9 +139,12 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
     if ended.exchange(true, ordering: .sequentiallyConsistent) { return }
     Loop.table.remove(id)
     closeFile()
-    // One after the other, which needs no memory: nothing is added any more.
-    while let queue = state.withLock({ $0.weakTimerQueues.popLast()?.queue }) { _ = QueueCore.release(queue) }
-    while let driver = state.withLock({ $0.drivers.popLast() }) { driver.contextHasEnded() }
+    // One after the other, which needs no memory: nothing is added any more. Callbacks may fork.
+    let epoch = Fork.epoch
+    while Fork.epoch == epoch, let queue = state.withLock({ $0.weakTimerQueues.popLast()?.queue }) {
+      _ = QueueCore.release(queue)
+    }
+    while Fork.epoch == epoch, let driver = state.withLock({ $0.drivers.popLast() }) { driver.contextHasEnded() }
   }
 
   private func closeFile() {

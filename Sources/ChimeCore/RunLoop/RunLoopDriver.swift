@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Wakes a queue on a loop of Chime's own. Its passes, which run on the loop's thread, arm it; any thread wakes it.
 ///
 /// It keeps its queue until the queue's last pass closes it.
@@ -108,7 +110,7 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   var mayNeverRun: Bool { true }
   var hasEnded: Bool { loop.hasEnded }
   var shouldYield: Bool {
-    loop.stopRequest.seemsPending || isMainQueue && MainQueue.isBeingRun && MainQueue.stopIsPending
+    loop.isStopping.load(ordering: .relaxed) || isMainQueue && MainQueue.isBeingRun && MainQueue.stopIsPending
   }
 
   /// The loop's thread has ended.

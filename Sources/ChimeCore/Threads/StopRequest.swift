@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A request that a run return, which the run takes: of a host-driven queue, a run loop, or the main queue. Any thread, and
-/// signal handlers.
+/// A request that a run return, which the run takes: of a host-driven queue, or the main queue. Any thread, and signal
+/// handlers.
 ///
 /// Whoever asks stores the request, then wakes the run; a run takes it, or finds that there is none, before it waits, and
 /// says beforehand that it will wait; all sequentially consistent, so one of the two sees the other (P11c,

@@ -19,18 +19,33 @@ package enum ThreadEnd {
   /// Whether the end of the calling thread was caught, since `passOn` began on it.
   package static var isCaught: Bool { ThreadState.existing?.hasEnded == true }
 
-  /// Runs a call that may call the host's functions, and ends the thread if one of them did.
+  /// Runs a call that may call the host's functions, and ends the thread if one of them did. Inside another such call,
+  /// with no callback between the two, that one does so, once it has completed.
   package static func passOn<Result>(_ call: () -> Result) -> Result {
-    let before = isCaught
-    if before {
-      // Outside callbacks it was the trace function that ended the thread, in a call that is too quick to check.
-      if ThreadState.frames.isEmpty { goOn() }
-      // A callback before this one in the same pass ended the thread: the outer call passes that on.
-      ThreadState.existing?.hasEnded = false
+    guard let thread = ThreadState.existing, !thread.isAtBoundary, !thread.hasEnded else {
+      return passOnOtherwise(call)
     }
-    let result = call()
-    if isCaught { goOn() }
-    if before { ThreadState.existing?.hasEnded = true }
+    let result = thread.asBoundary(call)
+    if thread.hasEnded { goOn() }
+    return result
+  }
+
+  @inline(never)
+  private static func passOnOtherwise<Result>(_ call: () -> Result) -> Result {
+    guard let thread = ThreadState.existing ?? ThreadState.obtainIfPrepared() else {
+      let result = call()
+      if isCaught { goOn() }
+      return result
+    }
+    if thread.isAtBoundary { return call() }
+    let before = thread.hasEnded
+    // Outside callbacks it was the trace function that ended the thread, in a call that is too quick to check.
+    if before, ThreadState.frames.isEmpty { goOn() }
+    // A callback before this one in the same pass ended the thread: the outer call passes that on.
+    thread.hasEnded = false
+    let result = thread.asBoundary(call)
+    if thread.hasEnded { goOn() }
+    thread.hasEnded = before
     return result
   }
 

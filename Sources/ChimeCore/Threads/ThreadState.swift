@@ -7,8 +7,9 @@ import Synchronization
   /// The innermost callback that this thread is inside; nil outside callbacks.
   var frame: UnsafeMutablePointer<Frame>?
   var startOrder: UInt32 = 0
-  /// A callback has ended the thread; see `ThreadEnd`.
+  /// A callback has ended the thread; and where the call is that passes that on. See `ThreadEnd`.
   var hasEnded = false
+  var boundary: UnsafeMutableRawPointer?
   /// The thread's run loop, retained; nil until it is asked for.
   var loop: Unmanaged<Loop>?
   /// Whether the thread is inside the host's trace function.
@@ -138,6 +139,10 @@ import Synchronization
   @inline(__always)
   static func obtain() -> ThreadState? { existing ?? make() }
 
+  /// The same before the first queue is made, too: `nil` then.
+  @inline(never)
+  static func obtainIfPrepared() -> ThreadState? { key.load(ordering: .acquiring) == 0 ? nil : obtain() }
+
   /// Runs `body` as a callback stretch of a queue on the calling thread (see below).
   static func inside<Result>(
     _ control: QueueControlBlock, continuing caller: Standing? = nil, _ body: (CurrentFrame) -> Result
@@ -231,6 +236,25 @@ import Synchronization
   var hasEnded: Bool {
     get { unsafe storage.pointee.hasEnded }
     nonmutating set { unsafe storage.pointee.hasEnded = newValue }
+  }
+
+  /// Whether the call that passes the thread's end on is under way, and no callback has begun since.
+  @inline(__always)
+  var isAtBoundary: Bool { unsafe storage.pointee.boundary == here }
+
+  /// Runs `body` as the call that passes the thread's end on.
+  @inline(__always)
+  func asBoundary<Result>(_ body: () -> Result) -> Result {
+    let outer = unsafe storage.pointee.boundary
+    unsafe storage.pointee.boundary = unsafe here
+    defer { unsafe storage.pointee.boundary = unsafe outer }
+    return body()
+  }
+
+  /// The callback that the thread is inside, or the thread.
+  @inline(__always)
+  private var here: UnsafeMutableRawPointer {
+    unsafe storage.pointee.frame.map { UnsafeMutableRawPointer($0) } ?? UnsafeMutableRawPointer(storage)
   }
 
   // MARK: Caches

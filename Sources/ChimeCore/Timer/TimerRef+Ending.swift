@@ -74,7 +74,9 @@ extension TimerRef {
     let control = control
     // Even if the timer was not running: its watcher may have seen only that it was being written.
     control.noteEnd(of: slot)
+    let epoch = Fork.epoch
     Trace.note(.released, self)
+    if Fork.epoch != epoch { return .forked }
     if replaced.isBusy { return .running }
     slot.dispose(control)
     return .ok
