@@ -97,12 +97,12 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
   /// Whether the timer can still tick: false once it has been invalidated, its target is gone, its loop's thread or its
   /// queue has ended or, if it does not repeat, its action has returned.
   package var isValid: Bool {
-    let (hasAction, loop, timer) = state.withLock { state in
-      (state.action != nil, state.loop, state.isBusy ? 0 : state.timer)
+    let (hasAction, loop, queueHasEnded) = state.withLock { state in
+      // Outside the action, the core's timer ends before this one only with its queue.
+      (state.action != nil, state.loop, !state.isBusy && state.timer != 0 && TimerRef(state.timer)?.state == nil)
     }
     guard hasAction else { return false }
-    // Outside the action, the core's timer has ended before this one only if its queue has.
-    if subject.isAlive, loop?.hasEnded != true, timer == 0 || TimerRef(timer)?.state != nil { return true }
+    if subject.isAlive, loop?.hasEnded != true, !queueHasEnded { return true }
     invalidate()
     return false
   }
