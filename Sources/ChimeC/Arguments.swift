@@ -211,18 +211,24 @@ package enum Arguments {
   /// Options as they lie in the caller's memory: `TimerOptions` has the layout of chime_timer_options, where there is a
   /// handler.
   ///
-  /// - Parameter selfRelease: whether nobody will hold the timer, whatever the flags say.
+  /// - Parameters:
+  ///   - queue: whose timer it will be: asked only about what does not go together.
+  ///   - selfRelease: whether nobody will hold the timer, whatever the flags say.
   @inline(__always)
-  static func timerOptions(_ pointer: UnsafePointer<chime_timer_options>, selfRelease: Bool) -> TimerOptions? {
-    guard unsafe hasKnownSize(pointer, "options.size") else { return nil }
+  static func timerOptions(
+    _ pointer: UnsafePointer<chime_timer_options>, on queue: chime_queue_t, selfRelease: Bool
+  ) throws(Status) -> TimerOptions {
+    guard unsafe hasKnownSize(pointer, "options.size") else { throw .invalidArgument }
     if let label = unsafe pointer.pointee.label, unsafe !isUTF8(label) {
-      _ = Status.invalidArgument.because("options.label", "%s is not UTF-8")
-      return nil
+      throw Status.invalidArgument.because("options.label", "%s is not UTF-8")
     }
-    guard unsafe pointer.pointee.handler != nil else { return unsafe recordOptions(pointer.pointee, selfRelease) }
+    guard unsafe pointer.pointee.handler != nil else {
+      return try unsafe recordOptions(pointer.pointee, on: queue, selfRelease)
+    }
     guard unsafe pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_BACKGROUND) == 0 else {
-      _ = unsafe unknownFlags("options.flags", pointer.pointee.flags)
-      return nil
+      let flags = unsafe pointer.pointee.flags
+      throw isKnown(flags) && QueueCore.givesRecords(queue)
+        ? TimerRef.functionsWithRecords : unknownFlags("options.flags", flags)
     }
     // SAFETY: one layout (a test compares them), and the one pointer that may not be NULL is not.
     var options = unsafe UnsafeRawPointer(pointer).load(as: TimerOptions.self)
@@ -230,17 +236,22 @@ package enum Arguments {
     return options
   }
 
+  /// Whether flags of a timer mean something, on this queue or another one.
+  private static func isKnown(_ flags: UInt32) -> Bool {
+    let records = CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED | CHIME_TIMER_RECORD_FINALIZE
+    return flags & ~UInt32(CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_BACKGROUND | records) == 0
+  }
+
   /// Options without a handler: of a timer whose ticks are taken as records. Flags stand where functions do otherwise.
   @inline(never)
-  private static func recordOptions(_ o: chime_timer_options, _ selfRelease: Bool) -> TimerOptions? {
-    let all = CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_RECORD_ARMED | CHIME_TIMER_RECORD_CANCELLED
-    guard unsafe o.flags & ~UInt32(all | CHIME_TIMER_RECORD_FINALIZE | CHIME_TIMER_BACKGROUND) == 0 else {
-      _ = unsafe unknownFlags("options.flags", o.flags)
-      return nil
-    }
+  private static func recordOptions(
+    _ o: chime_timer_options, on queue: chime_queue_t, _ selfRelease: Bool
+  ) throws(Status) -> TimerOptions {
+    guard unsafe isKnown(o.flags) else { throw unsafe unknownFlags("options.flags", o.flags) }
     guard unsafe o.registration_handler == nil, unsafe o.cancel_handler == nil, unsafe o.finalizer == nil else {
-      _ = Status.invalidArgument.because("options.handler is NULL, and another function of options is not")
-      return nil
+      throw QueueCore.givesRecords(queue)
+        ? TimerRef.functionsWithRecords
+        : .invalidArgument.because("options.handler is NULL, and another function of options is not")
     }
     let has = { (flag: Int) in unsafe o.flags & UInt32(flag) != 0 }
     var flags: TimerOptions.Flags = .givesRecords
@@ -255,16 +266,18 @@ package enum Arguments {
   /// Options of a timer that calls a function, or NULL if ticks are taken as records.
   @inline(__always)
   static func timerOptions(
-    _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?, selfRelease: Bool
-  ) -> TimerOptions? {
+    _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
+    on queue: chime_queue_t, selfRelease: Bool
+  ) throws(Status) -> TimerOptions {
     if let handler = unsafe tickFunction(handler) {
       return unsafe TimerOptions(
         handler: handler, context: Context(context), finalizer: contextFunction(finalizer),
         flags: selfRelease ? .selfRelease : [])
     }
     guard unsafe finalizer == nil else {
-      _ = Status.invalidArgument.because("handler is NULL, and finalizer is not")
-      return nil
+      throw QueueCore.givesRecords(queue)
+        ? TimerRef.functionsWithRecords
+        : .invalidArgument.because("handler is NULL, and finalizer is not")
     }
     return unsafe TimerOptions(
       handler: .record, context: Context(context), flags: selfRelease ? [.givesRecords, .selfRelease] : .givesRecords)

@@ -9,10 +9,12 @@ public func chime_timer_create(
 ) -> chime_status {
   guard let timer = unsafe timer else { return Arguments.null("timer").rawValue }
   guard let options = unsafe options else { return Arguments.null("options").rawValue }
-  guard let options = unsafe Arguments.timerOptions(options, selfRelease: false) else {
-    return Status.invalidArgument.rawValue
+  do throws(Status) {
+    let options = try unsafe Arguments.timerOptions(options, on: queue, selfRelease: false)
+    return unsafe TimerRef.create(on: queue, options, nil, out: timer).rawValue
+  } catch {
+    return error.rawValue
   }
-  return unsafe TimerRef.create(on: queue, options, nil, out: timer).rawValue
 }
 
 @_cdecl("chime_timer_start") @implementation
@@ -62,10 +64,13 @@ private func startOtherwise(
   _ queue: chime_queue_t, _ options: UnsafePointer<chime_timer_options>, _ schedule: UnsafePointer<chime_schedule>,
   _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> Status {
-  guard let options = unsafe Arguments.timerOptions(options, selfRelease: timer == nil),
-    let schedule = unsafe Arguments.schedule(schedule)
-  else { return .invalidArgument }
-  return unsafe TimerRef.create(on: queue, options, schedule, out: timer)
+  do throws(Status) {
+    let options = try unsafe Arguments.timerOptions(options, on: queue, selfRelease: timer == nil)
+    guard let schedule = unsafe Arguments.schedule(schedule) else { return .invalidArgument }
+    return unsafe TimerRef.create(on: queue, options, schedule, out: timer)
+  } catch {
+    return error
+  }
 }
 
 @_cdecl("chime_timer_after") @implementation
@@ -90,10 +95,13 @@ private func start(
   _ queue: chime_queue_t, _ schedule: Schedule, _ handler: chime_handler?, _ context: UnsafeMutableRawPointer?,
   _ finalizer: chime_finalizer?, _ timer: UnsafeMutablePointer<chime_timer_t>?
 ) -> chime_status {
-  guard let options = unsafe Arguments.timerOptions(handler, context, finalizer, selfRelease: timer == nil) else {
-    return Status.invalidArgument.rawValue
+  do throws(Status) {
+    let options = try unsafe Arguments.timerOptions(
+      handler, context, finalizer, on: queue, selfRelease: timer == nil)
+    return unsafe TimerRef.create(on: queue, options, schedule, out: timer).rawValue
+  } catch {
+    return error.rawValue
   }
-  return unsafe TimerRef.create(on: queue, options, schedule, out: timer).rawValue
 }
 
 @_cdecl("chime_timer_every") @implementation

@@ -32,6 +32,9 @@ extension QueueCore {
     find(id).flatMap { core in core.whileItLives { core.control.isWall ? core.control.wallNow : core.control.now } }
   }
 
+  /// False, too, when it is stale.
+  package static func givesRecords(_ id: UInt64) -> Bool { QueueControlBlocks.find(id)?.givesRecords == true }
+
   /// Gives `body` the id of each queue that was not released.
   package static func forEachID(_ body: (UInt64) -> Void) { QueueControlBlocks.forEachID(body) }
 

@@ -183,8 +183,13 @@ extension TimerRef {
   private static func handlerMismatch(_ options: TimerOptions) -> Status {
     options.flags.contains(.givesRecords)
       ? Status.invalidArgument.because("the handler is NULL, and queue was made without CHIME_QUEUE_RECORDS")
-      : Status.unsupported.because(
-        "queue gives records: the timer's handler, and all other functions, must be NULL there")
+      : functionsWithRecords
+  }
+
+  /// Functions, for a queue that gives records.
+  @inline(never)
+  package static var functionsWithRecords: Status {
+    Status.unsupported.because("queue gives records: the timer's handler, and all other functions, must be NULL there")
   }
 
   /// The queue was released before there was a timer.
