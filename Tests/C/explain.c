@@ -50,6 +50,82 @@ VIRTUAL_TEST(what_is_due_names_what_it_waits_for) {
                              "of its virtual queue.");
 }
 
+/* An idle timer cannot be activated any more; a finished one neither. */
+VIRTUAL_TEST(a_target_that_is_gone_is_told_of_timers_at_rest) {
+  chime_target_t target;
+  chime_timer_t idle, finished, repeated;
+  REQUIRE_OK(chime_target_create(t, NULL, &target));
+  const chime_timer_options options = TIMER_OPTIONS(.handler = ignore_tick, .target = target);
+  REQUIRE_OK(chime_timer_create(queue, &options, &idle));
+  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(1), &finished));
+  REQUIRE_OK(chime_timer_start(queue, &options, &SCHEDULE(.interval_ns = 1, .tick_limit = 2), &repeated));
+  ADVANCE(10);
+  EXPECT_EXPLAINED(idle, "it was never activated, and has no schedule.");
+  EXPECT_OK(chime_timer_fire(repeated));
+  EXPECT_OK(chime_target_release(target));
+  EXPECT_STATUS(chime_timer_activate(idle, AFTER(0)), CHIME_ERROR_TARGET_GONE);
+  EXPECT_EXPLAINED(idle, "it was never activated, and cannot be: its target is gone.");
+  EXPECT_EXPLAINED(finished, "it has finished: it was a one-shot, and its target is gone.");
+  EXPECT_EXPLAINED(repeated, "it has finished, after 2 due times, and its target is gone.");
+}
+
+static void explain_the_last_call(csuite *t, probe *p, const chime_tick *tick) {
+  const char *finished = "it has finished: it was a one-shot; its handler has not returned yet";
+  char with_extra[200];
+  (void)tick;
+  snprintf(with_extra, sizeof with_extra, "%s, and its next call waits for that.", finished);
+  EXPECT_EXPLAINED(p->timer, "it has finished: it was a one-shot; its handler has not returned yet.");
+  EXPECT_OK(chime_timer_fire(p->timer));
+  EXPECT_EXPLAINED(p->timer, with_extra);
+  EXPECT_STATUS(chime_timer_restart(p->timer, AFTER(CHIME_FOREVER)), CHIME_RUNNING);
+  EXPECT_EXPLAINED(p->timer, "its deadline is never; its handler has not returned yet.");
+  EXPECT_STATUS(chime_timer_suspend(p->timer), CHIME_RUNNING);
+  EXPECT_EXPLAINED(p->timer, "it was suspended 0 ns ago; its handler has not returned yet.");
+}
+
+VIRTUAL_TEST(a_handler_holds_up_only_calls_that_are_to_come) {
+  probe *a = probe_after(t, queue, "a", 1);
+  a->on_tick = explain_the_last_call;
+  ADVANCE(1);
+  EXPECT_EQ(a->ticks, 1);
+}
+
+/* "Never" does not come, not even when a virtual clock has reached it. */
+VIRTUAL_TEST(nothing_is_due_that_is_due_never) {
+  probe *never = probe_after(t, queue, "never", CHIME_FOREVER);
+  probe_idle(t, queue, "idle");
+  JUMP(CHIME_FOREVER);
+  EXPECT_EXPLAINED(never->timer, "its deadline is never.");
+  EXPECT_DUMPED(queue, ": running, 0 ticks, 0 missed\n");
+  EXPECT_DUMPED(queue, ": idle, 0 ticks, 0 missed\n");
+}
+
+/* It cannot be an extra tick: a cancelled timer has none. */
+VIRTUAL_TEST(a_cancel_handler_that_is_to_come_is_told) {
+  probe *a = probe_start_full(t, queue, "a", AFTER(1));
+  ADVANCE(0);
+  EXPECT_OK(chime_timer_cancel(a->timer));
+  EXPECT_EXPLAINED(a->timer, "it was cancelled; its cancel handler has not been called yet; it comes with the next "
+                             "advance of its virtual queue.");
+  ADVANCE(0);
+  EXPECT_EXPLAINED(a->timer, "it was cancelled.");
+}
+
+static void fire_and_explain(void *context) {
+  probe *p = context;
+  csuite *t = p->t;
+  EXPECT_OK(chime_timer_fire(p->timer));
+  EXPECT_EXPLAINED_WITH(p->timer, "; an extra tick was asked for; its queue is busy, or about to call it.");
+}
+
+/* Without a running handler: for all that is known, there is nothing else on the queue. */
+SERIAL_TEST(a_serial_queue_may_be_about_to_call_what_is_explained) {
+  probe *p = probe_after(t, queue, "p", CHIME_HOUR);
+  EXPECT_OK(chime_timer_suspend(p->timer));
+  EXPECT_OK(chime_queue_sync(queue, fire_and_explain, p, CHIME_FOREVER));
+  EXPECT(await(&p->ticks, 1));
+}
+
 HOST_TEST(a_host_driven_queue_says_when_it_was_processed, 0) {
   probe *p = probe_after(t, queue, "p", 0);
   EXPECT_EXPLAINED_WITH(p->timer, "it was due ");

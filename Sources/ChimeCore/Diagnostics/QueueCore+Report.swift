@@ -120,7 +120,7 @@ extension TimerRef {
     text.add(state.name)
     let due = state == .running ? snapshot.due : .max
     if due > now, due != .max { text.add(phrase: ", due in %d", due.saturatingSubtract(now)) }
-    if due <= now { text.add(phrase: ", due %d ago", now.saturatingSubtract(due)) }
+    if snapshot.isDue(at: now) { text.add(phrase: ", due %d ago", now.saturatingSubtract(due)) }
     if snapshot.flags.contains(.repeating) { text.add(phrase: ", every %d", snapshot.period) }
     text.add(", ", snapshot.sequence, " ticks")
     text.add(", ", snapshot.missed, " missed")

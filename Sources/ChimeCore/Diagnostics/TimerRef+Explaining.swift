@@ -10,12 +10,18 @@ extension TimerRef {
     guard let snapshot else { return false }
     snapshot.tellState(at: now, control, &text)
     if snapshot.word.isBusy {
-      text.add("; its handler has not returned yet, and its next call waits for that")
+      text.add("; its handler has not returned yet")
+      if snapshot.hasCallToCome { text.add(", and its next call waits for that") }
       let missed = snapshot.missedMeanwhile(at: now)
       if missed > 0 { text.add(phrase: "; %n missed while its handler runs", Int64(clamping: missed)) }
     } else {
-      if snapshot.word.hasPendingCallback { text.add("; an extra tick was asked for") }
-      if snapshot.word.hasPendingCallback || snapshot.word.isRunning && snapshot.due <= now {
+      let isCancelled = snapshot.word.state == .cancelled
+      // There is no tick, not even an extra one, without the target.
+      let hasPendingCallback = snapshot.word.hasPendingCallback && (isCancelled || !snapshot.targetHasGone)
+      if hasPendingCallback {
+        text.add(isCancelled ? "; its cancel handler has not been called yet" : "; an extra tick was asked for")
+      }
+      if hasPendingCallback || snapshot.isDue(at: now) {
         text.add("; ")
         tellObstacle(control, now, &text)
       }
@@ -53,18 +59,29 @@ extension Snapshot {
     switch word.state {
     case .idle:
       text.add("it was never activated")
+      if targetHasGone { return text.add(", and cannot be: its target is gone") }
       if !flags.contains(.hasSchedule) { text.add(", and has no schedule") }
     case .running: tellRunning(at: now, control, &text)
     case .suspended: text.add(phrase: "it was suspended %d ago", now.saturatingSubtract(word.suspendedAt))
     case .finished:
-      if tickLimit == 0 { return text.add("it has finished: it was a one-shot") }
-      text.add(phrase: "it has finished, after %n due times", Int64(clamping: tickLimit))
+      if tickLimit == 0 {
+        text.add("it has finished: it was a one-shot")
+      } else {
+        text.add(phrase: "it has finished, after %n due times", Int64(clamping: tickLimit))
+      }
+      if targetHasGone { text.add(", and its target is gone") }
     case .cancelled:
-      let targetHasGone = targetID != 0 && TimerTarget.status(of: targetID) != .ok
       text.add(targetHasGone ? "its target has gone, which has cancelled it" : "it was cancelled")
     case nil: text.add("it was released")
     }
   }
+
+  fileprivate var targetHasGone: Bool { targetID != 0 && TimerTarget.status(of: targetID) != .ok }
+
+  /// Not if its deadline is never, which a virtual clock can reach.
+  func isDue(at now: Int64) -> Bool { word.isRunning && due <= now && due != .max }
+
+  fileprivate var hasCallToCome: Bool { word.hasPendingCallback || word.isRunning && due != .max }
 
   private func tellRunning(at now: Int64, _ control: QueueControlBlock, _ text: inout TextWriter) {
     if due == .max { return text.add("its deadline is never") }

@@ -94,7 +94,7 @@ final class DispatchDriver: QueueDriver {
     } else if !dispatchContext.isOwn {
       text.add("the host's dispatch queue that it is on is busy, suspended, or not drained")
     } else {
-      text.add("its queue is busy")
+      text.add("its queue is busy, or about to call it")
     }
   }
   var isOnQueue: Bool { dispatchContext.isHere }

@@ -67,7 +67,7 @@ final class PoolDriver: QueueDriver {
   }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
-    text.add(isConcurrent ? "it waits for a thread of Chime's" : "its queue is busy")
+    text.add(isConcurrent ? "it waits for a thread of Chime's" : "its queue is busy, or about to call it")
   }
   var isOnQueue: Bool { work?.isCurrent == true }
   var executionContext: ExecutionContext? { work.map { .thread($0.threadNumber) } }
