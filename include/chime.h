@@ -49,7 +49,7 @@
  * such a structure receives what that version had; so are longer ones whose additional bytes are zero.
  *
  * Fork. In a child of a process that has created anything here, every function that returns a status answers
- * CHIME_ERROR_FORKED until chime_reinitialize.
+ * CHIME_ERROR_FORKED until chime_reinitialize. To release 0 does nothing there either.
  *
  * Provisional. What is marked so may still change or go when version 1.0 is made, which freezes everything else: see
  * Limits (Sources/Chime/Chime.docc/Limits.md), which also says what to write where there are two ways.
@@ -335,7 +335,8 @@ typedef struct chime_queue_options {
                                        ever. Dispatch queues: the class of the dispatch queue */
   chime_clock clock;                   /* MONOTONIC or WALL; host-driven queues also BOOTTIME. A virtual queue accepts
                                        MONOTONIC (0) and VIRTUAL; its time is virtual either way */
-  uint64_t timer_limit;                /* how many timers may exist at once; 0: as many as memory and ids allow */
+  uint64_t timer_limit;                /* how many timers may exist at once, values that expire included; 0: as many
+                                          as memory and ids allow */
   int64_t start_ns;                    /* virtual queues: the time at which they begin, 0 or later */
   chime_function CHIME_NULLABLE enter; /* called before, and */
   chime_function CHIME_NULLABLE leave; /* after handlers run on a thread that the host did not create: to attach it to
@@ -489,8 +490,9 @@ chime_status chime_timer_after(chime_queue_t queue, int64_t delay_ns, chime_hand
  * Moves the next deadline to now + delay_ns, if that is later: the call for idle timeouts. A repeating timer's grid
  * moves with it, and nothing counts as missed.
  *
- * @return CHIME_OK: no tick starts before now + delay_ns; CHIME_IGNORED: the timer is neither running nor suspended, or
- *         its tick has already started ("the timeout won"); CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * @return CHIME_OK: no DUE tick starts before now + delay_ns (an extra tick of chime_timer_fire is not postponed);
+ *         CHIME_IGNORED: the timer is neither running nor suspended, or its tick has already started ("the timeout
+ *         won"); CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
  * Costs a clock read and, for a one-shot, one compare-and-swap, as long as its postponements since its last schedule
  * add up to at most 36 minutes (on virtual queues 2.1 s); otherwise the timer's record is written, which costs several
@@ -640,7 +642,8 @@ chime_status chime_timer_restart_after(chime_timer_t timer, int64_t delay_ns);
 chime_status chime_timer_restart_until(chime_timer_t timer, int64_t deadline_ns);
 
 /**
- * Holds ticks back until resume. Once it has returned, no tick starts.
+ * Holds ticks back until resume. Once it has returned, no tick starts, but for an extra one that a later
+ * chime_timer_fire requests.
  *
  * @param timer  a running timer; otherwise CHIME_IGNORED
  * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED; CHIME_ERROR_INVALID_HANDLE
@@ -807,7 +810,8 @@ chime_status chime_timer_explain(chime_timer_t timer, char *CHIME_NULLABLE text,
 
 /**
  * Adds a handler that is called at each tick, after the timer's own and those added before it, with the same tick but
- * its own context. All handlers of a tick run, whatever one of them does to the timer.
+ * its own context. All handlers of a tick run, whatever one of them does to the timer. If one of them ends its thread,
+ * those after it are not called for that tick.
  *
  * @param timer      in any state
  * @param key        UTF-8, copied, compared byte by byte; a handler that already has the key is replaced
@@ -1111,7 +1115,8 @@ enum {
  * Processes and waits in turn: a loop for hosts that have none.
  *
  * @param flags  0: return when no timer without CHIME_TIMER_BACKGROUND is running and nothing is left to call; a
- *               running timer whose deadline is CHIME_FOREVER does not count; or CHIME_RUN_UNTIL_STOPPED
+ *               running timer whose deadline is CHIME_FOREVER does not count, and a value that expires counts as a
+ *               running timer until its time is over; or CHIME_RUN_UNTIL_STOPPED
  * @return CHIME_OK: no timer is running, whoever ended the last one; CHIME_STOPPED; CHIME_ERROR_WRONG_THREAD;
  *         CHIME_ERROR_BUSY; CHIME_ERROR_WOULD_DEADLOCK; CHIME_ERROR_SHUT_DOWN: the queue ended;
  *         CHIME_ERROR_UNSUPPORTED; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
@@ -1304,9 +1309,15 @@ uint64_t chime_memory_used(void);
  * CHIME_ERROR_UNSUPPORTED, and the main queue is on the run loop of the child's main thread. A raw clone() is not
  * noticed.
  *
- * If the child was forked inside a handler of a host-driven or virtual queue, or of a queue on the run loop of one of
- * the host's threads, the call that runs the handler returns CHIME_ERROR_FORKED. If it was forked inside a handler on
- * another kind of queue, do not return from that handler: end the process, or exec.
+ * If the child was forked inside a callback of a host-driven or virtual queue, or of a queue on the run loop of one of
+ * the host's threads, the call that runs the callback returns in the child, too:
+ *   - A call that runs or ends the queue returns CHIME_ERROR_FORKED: chime_queue_process, _run, _take_ticks, _advance,
+ *     _release, _shutdown and the like, and chime_run_loop_run.
+ *   - A call that only calls a finalizer, a destructor or a weak timer's action on its way may return CHIME_OK:
+ *     chime_timer_release, _release_and_wait, _add_handler and _remove_handler, chime_target_release,
+ *     chime_expiring_release, chime_weak_timer_fire and the like.
+ * If it was forked inside a callback on another kind of queue, do not return from that callback: end the process, or
+ * exec.
  *
  * @return CHIME_OK; CHIME_IGNORED: this is not a forked child, or it has already been reinitialised
  *
@@ -1321,6 +1332,9 @@ chime_status chime_reinitialize(void);
  * is over on the queue's clock nobody can acquire it, however late the queue is. After that the expiry handler and then
  * the value's finalizer are called on the queue. A value that was acquired before stays valid until it is yielded. When
  * the queue ends, its values vanish without a call of the handler.
+ *
+ * A value counts as a timer of its queue. Until it is released it is one of those that chime_queue_options.timer_limit
+ * admits, and chime_queue_run with flags 0 waits until its time is over.
  */
 
 /**

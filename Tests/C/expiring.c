@@ -51,6 +51,22 @@ TIMELINE(the_end_of_time_ends_no_value,
 TIMELINE(values_vanish_in_the_order_of_their_deadlines,
          "U value 30; V value 10; W value 20; V.on n; W.on o; +40 | n@10 n. V. o@20 o. W. U.")
 
+/* In chime_queue_run until its time is over, against the limit until it is released. */
+TEST(a_value_counts_as_a_timer_of_its_queue) {
+  chime_queue_t queue = csuite_queue_with(t, CHIME_QUEUE_HOST, &QUEUE_OPTIONS(.timer_limit = 1));
+  probe *v = probe_value(t, queue, "v", 20 * CHIME_MILLISECOND);
+  chime_timer_t timer = 0;
+  int64_t begin = monotonic_ns();
+  EXPECT_STATUS(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, &timer), CHIME_ERROR_LIMIT);
+  EXPECT_OK(chime_queue_run(queue, 0));
+  expect_vanished(v);
+  EXPECT(monotonic_ns() - begin >= 19 * CHIME_MILLISECOND);
+  EXPECT_STATUS(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, &timer), CHIME_ERROR_LIMIT);
+  EXPECT_OK(chime_expiring_release(v->id));
+  EXPECT_OK(chime_timer_after(queue, 0, ignore_tick, NULL, NULL, &timer));
+  EXPECT_OK(chime_timer_release(timer));
+}
+
 /* [3] [8] [16]: the other one with the queue, without a call. */
 TESTS_ON_ALL_QUEUES(a_value_vanishes_on_every_kind_of_queue) {
   probe *v = soon(t, queue, NULL), *other = distant(t, queue);

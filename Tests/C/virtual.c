@@ -110,6 +110,11 @@ TIMELINE(postpone_for_ever_while_suspended_leaves_for_ever,
 TIMELINE(fire_gives_one_extra_tick_and_leaves_the_schedule_alone,
          "a 10/10; =5; a.fire |; a is running; +0 | a1!5; =25 | a2@10 a3@20")
 
+/* Due ticks are postponed and held back, the extra one is not. */
+TIMELINE(neither_a_postponement_nor_a_suspension_before_it_holds_back_the_extra_tick,
+         "a 10; a.fire; a.postpone 50; a.fire; +20 | a1!0; a due 50; a.suspend; a.fire; +100 | a2!20; a.resume; "
+         "+0 | a3@50>120")
+
 /* Scheduled: the first call. */
 TIMELINE(fires_before_the_extra_tick_are_one,
          "a 100/100; >5; a.fire; >3; a.fire; a.fire; +0 | a1!5>8; a.fire; +0 | a2!8")
