@@ -7,7 +7,9 @@
  * Lambdas are moved in and destroyed exactly once: by Chime after their last call, or by the call that failed. They
  * take a `const chime_tick &` or nothing. A lambda that throws ends the program (std::terminate), because nothing may
  * unwind through Chime. They run where chime.h says: on the queue, one call of a timer at a time. If copying or moving
- * one in throws, the caller gets that exception, and nothing was created.
+ * one in throws, the caller gets that exception, and nothing was created. A lambda that is not `mutable` must not change
+ * what it captures by value, as a captured object with `mutable` members could: if it is no larger than a pointer, each
+ * call has a copy of its own. Make such a lambda `mutable`, or capture a reference.
  *
  * Durations are std::chrono's. They are rounded up to nanoseconds and saturate: anything beyond 292 years is
  * CHIME_FOREVER. NaN is refused, like a negative duration.
@@ -135,7 +137,7 @@ namespace detail {
 
 /**
  * Whether no call can change a function's state: a pointer, an object without members, or a lambda that is not mutable.
- * (Of classes with members, a lambda is what has no assignment. A class may have members that are `mutable`.)
+ * (Of classes with members, a lambda is what has no assignment. Members that are `mutable` cannot be seen.)
  */
 /* clang-format off */
 template <class F>
