@@ -97,9 +97,9 @@ enum {
 chime_status chime_run_loop_run(const char *CHIME_NULLABLE mode, int64_t timeout_ns, uint32_t flags);
 
 /**
- * Makes the innermost chime_run_loop_run on that loop return, after the callback that is running. If none is under way,
- * the next one returns at once.
- * @return CHIME_OK; CHIME_IGNORED: a stop is pending already; CHIME_ERROR_INVALID_HANDLE
+ * Makes the innermost chime_run_loop_run on that loop return, after the callback that is running; one that this callback
+ * begins afterwards goes on. If none is under way, the next one returns at once.
+ * @return CHIME_OK; CHIME_IGNORED: a stop of that one is pending already; CHIME_ERROR_INVALID_HANDLE
  *
  * Calls back: no. Waits: no. Provisional.
  */
@@ -145,9 +145,10 @@ chime_status chime_run_loop_queue_create(chime_run_loop_t run_loop, const char *
 /* ---- Weak timers ---------------------------------------------------------------------------------------------- */
 
 /*
- * A weak timer is valid until it is invalidated or released, its target goes, its loop's thread ends or, if it does not
- * repeat, its action has returned. Its action gets a tick whose `timer` is the chime_weak_timer_t, whose `target` is
- * the live object, and whose `context` is user_info. Actions of one timer never overlap and never nest.
+ * A weak timer is valid until it is invalidated or released, its target goes, its loop's thread or its queue ends or, if it
+ * does not repeat, its action has returned. (The queue is the run loop's own; chime_queue_list gives it, too, and whoever
+ * ends it ends its timers.) Its action gets a tick whose `timer` is the chime_weak_timer_t, whose `target` is the live
+ * object, and whose `context` is user_info. Actions of one timer never overlap and never nest.
  */
 
 /**
