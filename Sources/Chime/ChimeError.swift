@@ -120,19 +120,20 @@ extension Status {
 
   /// The failure, with the sentence that the calling thread's last call has left, if this is a kind that leaves one.
   package var error: ChimeError {
+    // By their whole names: `.busy` would be the error that is called so, and match no status.
     switch self {
-    case .invalidHandle: .invalidHandle
-    case .limit: ChimeError.limit.explained
-    case .noMemory: .noMemory
-    case .wouldDeadlock: .wouldDeadlock
-    case .busy: .busy
-    case .wrongThread: .wrongThread
-    case .targetGone: .targetGone
-    case .shutDown: .shutDown
-    case .unsupported: ChimeError.unsupported.explained
-    case .permission: .permission
-    case .resource: ChimeError.resource.explained
-    case .forked: .forked
+    case Status.invalidHandle: .invalidHandle
+    case Status.limit: ChimeError.limit.explained
+    case Status.noMemory: .noMemory
+    case Status.wouldDeadlock: .wouldDeadlock
+    case Status.busy: .busy
+    case Status.wrongThread: .wrongThread
+    case Status.targetGone: .targetGone
+    case Status.shutDown: .shutDown
+    case Status.unsupported: ChimeError.unsupported.explained
+    case Status.permission: .permission
+    case Status.resource: ChimeError.resource.explained
+    case Status.forked: .forked
     default: ChimeError.invalidArgument.explained  // and .invalidArgument
     }
   }
