@@ -20,8 +20,8 @@ static int maker;
 /* How many are open under the numbers that end in these bits; and the highest number. A descriptor is counted after it was
    opened and, since its number is another one's at once, until after it was closed: what the count says too much, the
    mark says right (P9c, Sources/README.md). */
-enum { NUMBERS = 1 << 16 };
-static uint8_t noted[NUMBERS];
+enum { NUMBERS = 1 << 14 };
+static uint32_t noted[NUMBERS]; /* 32 bits: of fewer not every processor has an atomic sum */
 static int highest;
 
 void chime_own_file(int file) {

@@ -84,6 +84,8 @@ final class Queue {
 
   // MARK: Driving
 
+  private var isTaking = false
+
   /// One call of the host that has what is due run; again while another thread is inside for a moment.
   func drive(_ time: Int64? = nil) -> Status {
     while true {
@@ -103,7 +105,11 @@ final class Queue {
     }
   }
 
+  /// Taking ends the ticks that were taken before: a thread is done with its own before another one takes.
   private func takeTicks() -> Status {
+    while isTaking { world.scheduler.giveWay(1) }
+    isTaking = true
+    defer { isTaking = false }
     let records = UnsafeMutablePointer<TickRecord>.allocate(capacity: 4)
     defer { records.deallocate() }
     while true {
