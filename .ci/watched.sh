@@ -4,12 +4,14 @@
 #     .ci/watched.sh SECONDS COMMAND...
 #
 # Prints, for each test process, where its threads are (gdb). Lines come out as they are written, so that the last ones
-# name the tests that were under way.
+# name the tests that were under way. What failed is said again at the end.
 
 set -u
 limit=$1
 shift
-stdbuf -oL "$@" &
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+stdbuf -oL "$@" > >(tee "$output") 2>&1 &
 command=$!
 
 look() {
@@ -34,3 +36,9 @@ while kill -0 "$command" 2>/dev/null; do
   sleep 1
 done
 wait "$command"
+status=$?
+if [ "$status" -ne 0 ]; then
+  echo "*** what failed:"
+  grep -aE '✘|: error: |ThreadSanitizer:|AddressSanitizer:' "$output" | grep -av '^◇' | head -n 40
+fi
+exit "$status"
