@@ -99,8 +99,6 @@ final class FoundationLoopDriver: QueueDriver {
     loop.state.withLock { $0.drivers[ObjectIdentifier(self)] = nil }
   }
 
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
-
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) { text.add(obstacle) }
 
   private var obstacle: String {
@@ -111,6 +109,7 @@ final class FoundationLoopDriver: QueueDriver {
       ? "its run loop is busy" : "its run loop is in mode \(current.rawValue), and not in \(own)"
   }
 
+  var takesSync: Bool { false }
   var isOnQueue: Bool { loop.isCurrent }
   var executionContext: ExecutionContext? { .thread(loop.threadNumber) }
   var mayNeverRun: Bool { true }

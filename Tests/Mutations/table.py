@@ -183,7 +183,7 @@ mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a bus
           "    if replaced.isBusy, !BROKEN { return .running }\n    slot.dispose(control)\n"),
          C("release_of_a_busy_timer_answers_running"))
 mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that ran is not finalized",
-         ("Queue/Functions.swift", "    function(context)\n    drop()\n", "    function(context)\n    if !BROKEN { drop() }\n"),
+         ("Queue/Functions.swift", "    function?(context)\n    finalizer?(context)\n", "    function?(context)\n    if !BROKEN { finalizer?(context) }\n"),
          C("async_runs_once_then_finalizes"))
 mutation("named-called-locked", "9", "NamedHandlers.call", "calls with its lock held",
          ("Objects/NamedHandlers.swift", "    let entries = state.withLock { $0.entries }\n",
@@ -612,8 +612,8 @@ mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has it
           "let time = BROKEN ? -Int64(rank) : item.since + ReadyItems.handicap(rank)"),
          W("aLowerClassWaitsLongerAndNotForEver"), F("pool", "a_lower_class_beside_busy_ones"))
 
-mutation("pool-calls-without-pass", "12", "PoolDriver.turn", "a turn with calls alone passes functions over that wait",
-         ("Drivers/PoolDriver.swift", "|| calls != nil && !core.functions.isEmpty", "|| !BROKEN && calls != nil && !core.functions.isEmpty"),
+mutation("pool-sync-first", "12", "PoolDriver.runInTurn", "chime_queue_sync passes functions over that wait",
+         ("Drivers/PoolDriver.swift", "core.functions.isEmpty ? .ok : nil", "core.functions.isEmpty || BROKEN ? .ok : nil"),
          I("sync behind its thread's function"))
 
 mutation("ended-timers-wake", "13", "takeWhatIsInInbox", "a finished timer's next due time keeps the next wake-up",

@@ -47,30 +47,11 @@ final class DispatchDriver: QueueDriver {
     }
   }
 
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    if chime_has_dispatch() == 0 { return .unsupported }
-    // Without a timeout and outside callbacks, libdispatch has a faster way.
-    if timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty,
-      let status = runInTurn(core, body)
-    {
-      return status
-    }
-    return SyncCall.wait(core, timeout: timeout, body) { call in
-      withoutCancellation {
-        dispatchContext.queue.async {
-          // The functions that the thread has put on the queue before come first.
-          if !core.functions.isEmpty { core.pass() }
-          if !core.isAbandoned { call.run() }
-        }
-      }
-      return .ok
-    }
-  }
-
-  /// Runs a function on the calling thread, in the queue's turn; `nil` if others wait for theirs. If others can wait for
-  /// the thread, because it is on the main queue, a queue of the host's or a run loop, it is registered as waiting
-  /// meanwhile.
-  private func runInTurn(_ core: QueueCore, _ body: @escaping () -> Void) -> Status? {
+  /// Waits in libdispatch, which has no timeout there. If others can wait for the thread, because it is on the main queue,
+  /// a queue of the host's or a run loop, it is registered as waiting meanwhile.
+  func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status? {
+    if chime_has_dispatch() == 0 { return nil }
+    guard timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty else { return nil }
     let standing = Standing.current
     let waiter = standing.isNowhere ? nil : WaitRegistry.Waiter(.queue(core), standing)
     if let waiter, !WaitRegistry.enter(waiter) { return .wouldDeadlock }

@@ -38,5 +38,6 @@ final class HostDriver: QueueDriver, @unchecked Sendable {
     guard let sinceLastPass else { return text.add("its host-driven queue was never processed") }
     text.add(phrase: "its host-driven queue was last processed %d ago", sinceLastPass)
   }
+  var takesSync: Bool { false }
   var mayNeverRun: Bool { true }
 }

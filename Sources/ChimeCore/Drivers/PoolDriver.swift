@@ -1,11 +1,8 @@
 import Synchronization
 
-/// Wakes a queue that lives on the threads of the pool: its passes, and the functions that threads wait for, are the turns
-/// of one item.
+/// Wakes a queue that lives on the threads of the pool: its passes are the turns of one item.
 final class PoolDriver: QueueDriver {
   private let item: PoolItem
-  /// `nil`: no pass comes any more, though the turns go on.
-  private let calls = Locked<[SyncCall]?>([])
   private let isConcurrent: Bool
   /// Whose turns the queue shares; `nil` if they are its own.
   private let work: PoolWork?
@@ -14,23 +11,15 @@ final class PoolDriver: QueueDriver {
     self.isConcurrent = isConcurrent
     work = nil
     item = PoolItem(qos)
-    // Holds both until `close`.
-    item.open { [self] wants in turn(core, wants) }
+    // Holds the queue until `close`.
+    item.open { _ in core.pass() }
   }
 
   init(_ core: QueueCore, sharing work: PoolWork) {
     isConcurrent = false
     self.work = work
     item = work.item
-    work.share { [self] wants in turn(core, wants) }
-  }
-
-  /// The pass comes first: a thread's functions that were put on the queue before its `sync` have run when that runs.
-  private func turn(_ core: QueueCore, _ wants: PoolItem.Wants) {
-    let calls = wants.contains(.calls) ? self.calls.withLock { $0?.takeAll() } : nil
-    // Whoever has woken the queue for a function need not have asked for the pass yet.
-    if wants.contains(.pass) || calls != nil && !core.functions.isEmpty { core.pass() }
-    for call in calls ?? [] where !core.isAbandoned { call.run() }
+    work.share { core.pass() }
   }
 
   func arm(at time: Int64?) { item.arm(at: time ?? .max) }
@@ -38,32 +27,18 @@ final class PoolDriver: QueueDriver {
   func wake(_ core: QueueCore) { withoutCancellation { item.run() } }
 
   func close() {
-    let late = calls.withLock { $0.take() }
-    if let work {
-      item.arm(at: .max)
-      work.share(nil)
-    } else {
-      item.close()
-    }
-    // Those that came too late for a turn are refused; they hold the queue.
-    for call in late ?? [] { call.run() }
+    guard let work else { return item.close() }
+    item.arm(at: .max)
+    work.share(nil)
   }
 
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    if work == nil, item.takeTurn() {
-      let isOpen = !core.closing.hasBegun
-      let isNext = core.functions.isEmpty
-      if isOpen, isNext { ThreadState.inside(core.control) { _ in body() } }
-      if core.isAbandoned { return .ok }
-      withoutCancellation { item.endTurn() }
-      if !isOpen { return .shutDown }
-      if isNext { return .ok }
-    }
-    return SyncCall.wait(core, timeout: timeout, body) { call in
-      let status = calls.withLock { $0?.add(call) ?? .shutDown }
-      if status == .ok { withoutCancellation { item.run(.calls) } }
-      return status
-    }
+  func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status? {
+    guard work == nil, item.takeTurn() else { return nil }
+    let status: Status? = core.closing.hasBegun ? .shutDown : core.functions.isEmpty ? .ok : nil
+    if status == .ok { ThreadState.inside(core.control) { _ in body() } }
+    if core.isAbandoned { return .ok }
+    withoutCancellation { item.endTurn() }
+    return status
   }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {

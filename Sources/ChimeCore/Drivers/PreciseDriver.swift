@@ -9,7 +9,6 @@ import Synchronization
   private var armed = Int64.max
   private var isWoken = true
   private var isClosed = false
-  private var calls: [SyncCall] = []
   /// How the thread has begun: set before `start` is woken.
   private var outcome = Status.ok
   /// Set before `isOpen` is signalled, taken by the thread after that.
@@ -56,17 +55,16 @@ import Synchronization
 
   private func loop(_ core: QueueCore) {
     while true {
-      let (calls, ended) = condition.withLock { () -> ([SyncCall], Bool) in
-        while !isWoken, !isClosed, self.calls.isEmpty, core.control.now < armed { condition.wait(until: armed) }
+      let ended = condition.withLock {
+        while !isWoken, !isClosed, core.control.now < armed { condition.wait(until: armed) }
         isWoken = false
         // The pass that comes now arms again if it wants another one; a pass that closes the queue does not.
         armed = .max
-        return (self.calls.takeAll(), isClosed)
+        return isClosed
       }
-      // The pass comes first, as on the pool.
-      if !ended { core.pass() }
-      for call in calls where !core.isAbandoned { call.run() }
-      if ended || core.isAbandoned { return }
+      if ended { return }
+      core.pass()
+      if core.isAbandoned { return }
     }
   }
 
@@ -86,14 +84,6 @@ import Synchronization
 
   func wake(_ core: QueueCore) { change { isWoken = true } }
   func close() { change { isClosed = true } }
-
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    SyncCall.wait(core, timeout: timeout, body) { call in
-      var status = Status.ok
-      change { status = isClosed ? .shutDown : calls.add(call) }
-      return status
-    }
-  }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     text.add("the thread of its queue is busy or has not got a processor")

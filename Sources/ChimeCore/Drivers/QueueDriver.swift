@@ -8,11 +8,14 @@ package protocol QueueDriver: AnyObject, Sendable {
   func wake(_ core: QueueCore)
   /// Ends the driver: no pass comes any more. Called by the last pass.
   func close()
-  /// Runs a function in mutual exclusion with the queue's passes, waiting `timeout` nanoseconds for its turn.
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status
+  /// Runs a function on the calling thread, in mutual exclusion with the passes, where that is faster than to wait for a
+  /// pass; `nil`, and it has not run, where it is not.
+  func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status?
   /// Writes why no pass has come that is wanted, as far as can be told: a part of a sentence.
   /// - Parameter sinceLastPass: how long ago the last one began, in nanoseconds; `nil` before the first.
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter)
+  /// Whether a thread may wait for a function: the passes come by themselves.
+  var takesSync: Bool { get }
   /// Whether the caller is where the passes run, so that waiting for one would be waiting for itself.
   var isOnQueue: Bool { get }
   /// What the passes share with other work of the host's; `nil` for nothing.
@@ -29,7 +32,8 @@ package protocol QueueDriver: AnyObject, Sendable {
 }
 
 extension QueueDriver {
-  package func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status { .unsupported }
+  package func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status? { nil }
+  package var takesSync: Bool { true }
   package var isOnQueue: Bool { false }
   package var executionContext: ExecutionContext? { nil }
   package var hostCancellation: HostCancellation? { nil }

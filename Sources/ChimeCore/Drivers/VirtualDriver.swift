@@ -10,6 +10,7 @@ final class VirtualDriver: QueueDriver {
   func arm(at time: Int64?) {}
   func wake(_ core: QueueCore) { notify() }
   func close() { notify() }
+  var takesSync: Bool { false }
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     text.add("it comes with the next advance of its virtual queue")
   }

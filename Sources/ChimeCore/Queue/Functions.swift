@@ -45,27 +45,39 @@ final class Functions: @unchecked Sendable {
   }
 }
 
-/// A function put on a queue by `async`, and what it waits with.
+/// A function put on a queue: by `async`, with its context, or by `sync`, for a thread that waits for it.
 final class QueuedFunction: @unchecked Sendable {
   // Unchecked for `next`, which is guarded as the list is that the function is in.
-  let function: ContextFunction
+  private let function: ContextFunction?
   let context: Context
-  let finalizer: ContextFunction?
+  private let finalizer: ContextFunction?
+  private let call: SyncCall?
   fileprivate var next: QueuedFunction?
 
   init(_ function: ContextFunction, _ context: Context, _ finalizer: ContextFunction?) {
     self.function = function
     self.context = context
     self.finalizer = finalizer
+    call = nil
+  }
+
+  init(_ call: SyncCall) {
+    function = nil
+    context = .none
+    finalizer = nil
+    self.call = call
   }
 
   func run() {
-    function(context)
-    drop()
+    if let call { return call.run() }
+    function?(context)
+    finalizer?(context)
   }
 
+  /// The queue has ended before its turn.
   func drop() {
-    if let finalizer { finalizer(context) }
+    call?.refuse()
+    finalizer?(context)
   }
 }
 

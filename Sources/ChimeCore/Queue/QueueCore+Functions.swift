@@ -59,8 +59,9 @@ extension QueueCore {
       ThreadState.inside(core.control) { _ in body() }
       return .ok
     }
-    let status = core.driver.sync(core, timeout: timeout, body)
-    if status != .unsupported { return status }
-    return status.because("queue is driven by calls of another thread: use chime_queue_async")
+    guard core.driver.takesSync else {
+      return Status.unsupported.because("queue is driven by calls of another thread: use chime_queue_async")
+    }
+    return core.driver.runInTurn(core, timeout: timeout, body) ?? SyncCall.wait(core, timeout: timeout, body)
   }
 }

@@ -18,17 +18,15 @@ package final class SyncCall: @unchecked Sendable {
     self.body = body
   }
 
-  /// Gives a function to `submit`, and waits until it has begun, at most until the timeout, then until it has ended.
-  /// - Parameter submit: arranges for `run` to be called on the queue; or says why not: shutDown, noMemory, limit.
-  static func wait(
-    _ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void, submit: (SyncCall) -> Status
-  ) -> Status {
+  /// Puts a function on the queue, behind those that are there, and waits until it has begun, at most until the timeout,
+  /// then until it has ended.
+  static func wait(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     let call = SyncCall(core, body)
     let waiter = WaitRegistry.Waiter(.call(call), call.caller, call.wakeUp)
     guard WaitRegistry.enter(waiter) else { return .wouldDeadlock }
     defer { WaitRegistry.leave(waiter) }
-    let submitted = submit(call)
-    if submitted != .ok { return submitted }
+    if !core.functions.add(QueuedFunction(call)) { return .shutDown }
+    core.control.wake()
     var end = Clock.monotonic.now.saturatingAdd(timeout)
     while !call.isOver {
       if call.wakeUp.sleep(until: end) { continue }
@@ -42,14 +40,10 @@ package final class SyncCall: @unchecked Sendable {
     return call.phase.withLock { $0 } == .dropped ? .shutDown : .ok
   }
 
-  /// On the queue: runs the function unless its caller has given up, or the queue has ended.
+  /// In the function's turn: runs it, unless its caller has given up.
   func run() {
-    if core.closing.hasBegun {
-      if drop() { wakeUp.signal() }
-      return
-    }
     guard leave(for: .started) else { return }
-    core.asHost { ThreadState.inside(core.control, continuing: caller) { _ in body() } }
+    ThreadState.inside(core.control, continuing: caller) { _ in body() }
     if core.isAbandoned { return }
     phase.withLock { $0 = .done }
     wakeUp.signal()
@@ -63,6 +57,11 @@ package final class SyncCall: @unchecked Sendable {
 
   /// Whether nothing is left to wait for, unless the function has begun.
   var isOver: Bool { hasRun || core.hasEnded }
+
+  /// The queue has ended before its turn.
+  func refuse() {
+    if drop() { wakeUp.signal() }
+  }
 
   /// Gives up a function that has not begun.
   private func drop() -> Bool { leave(for: .dropped) }

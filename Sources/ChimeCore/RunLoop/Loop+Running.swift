@@ -75,10 +75,7 @@ extension Loop {
       case .stop: return .stopped
       case .visit(let driver, let core):
         let before = core.counters.ticks
-        let calls = driver.takeCalls()
         core.pass()
-        // Where the thread ends, so does the queue, and whoever waits is told.
-        for call in calls where epoch == Fork.epoch && !threadEnds { call.run() }
         if epoch != Fork.epoch { return .forked }
         state.withLock { _ in driver.endPass() }
         if threadEnds { return .stopped }

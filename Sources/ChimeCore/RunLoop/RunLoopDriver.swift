@@ -12,8 +12,6 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
   let isMainQueue: Bool
   /// Gone after `close`.
   private var core: QueueCore?
-  /// Functions that other threads wait for; on a main queue only.
-  private var calls: [SyncCall] = []
   /// When a pass is to come, on the monotonic clock; `.max` for never.
   private var armed = Int64.max
   /// A pass was requested and has not begun.
@@ -68,24 +66,6 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
     }
   }
 
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    if !isMainQueue { return .unsupported }
-    return SyncCall.wait(core, timeout: timeout, body) { call in
-      loop.state.withLock { state in
-        if self.core == nil { return .shutDown }
-        let status = calls.add(call)
-        if status != .ok { return status }
-        isWoken = true
-        state.wakeThread()
-        return .ok
-      }
-    }
-  }
-
-  /// The functions that threads wait for, which run after the pass that comes now: those that a thread has put on the
-  /// queue before come first.
-  func takeCalls() -> [SyncCall] { isMainQueue ? loop.state.withLock { _ in calls.takeAll() } : [] }
-
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     if isMainQueue {
       text.add(MainQueue.obstacle)
@@ -105,6 +85,7 @@ final class RunLoopDriver: QueueDriver, @unchecked Sendable {
     }
   }
 
+  var takesSync: Bool { isMainQueue }
   var isOnQueue: Bool { isMainQueue ? MainQueue.isHere : loop.isCurrent }
   var executionContext: ExecutionContext? { isMainQueue ? .main : .thread(loop.threadNumber) }
   var mayNeverRun: Bool { true }

@@ -10,10 +10,8 @@ final class PoolItem: Runner, @unchecked Sendable {
     let rawValue: UInt8
     /// A pass, or whatever else the body does.
     static var pass: Wants { Wants(rawValue: 1) }
-    /// The functions of `chime_queue_sync` that wait for a turn.
-    static var calls: Wants { Wants(rawValue: 2) }
     /// What else the host wants done there.
-    static var jobs: Wants { Wants(rawValue: 4) }
+    static var jobs: Wants { Wants(rawValue: 2) }
   }
 
   enum State { case resting, ready, running }

@@ -5,7 +5,7 @@ import Synchronization
 package final class PoolWork: Sendable {
   private struct State {
     var jobs: [@Sendable () -> Void] = []
-    var pass: (@Sendable (PoolItem.Wants) -> Void)?
+    var pass: (@Sendable () -> Void)?
   }
 
   /// What the turns do; held by their item, so that the last job may release the work.
@@ -18,7 +18,7 @@ package final class PoolWork: Sendable {
       let (jobs, pass) = state.withLock { state in (state.jobs.takeAll(), state.pass) }
       thread.store(ThreadNumber.current, ordering: .relaxed)
       for job in jobs { job() }
-      pass?(wants)
+      if wants.contains(.pass) { pass?() }
       thread.store(0, ordering: .relaxed)
     }
   }
@@ -52,7 +52,7 @@ package final class PoolWork: Sendable {
   var threadNumber: UInt64 { turns.thread.load(ordering: .relaxed) }
 
   /// Sets what a queue does in the turns; `nil` for nothing any more.
-  func share(_ pass: (@Sendable (PoolItem.Wants) -> Void)?) {
+  func share(_ pass: (@Sendable () -> Void)?) {
     // The old one is released outside the lock.
     _ = turns.state.withLock { state in
       defer { state.pass = pass }

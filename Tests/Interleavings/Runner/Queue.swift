@@ -322,11 +322,5 @@ final class BlockDriver: QueueDriver, @unchecked Sendable {
     blocks.close()
     deliveries?.close()
   }
-  func sync(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    SyncCall.wait(core, timeout: timeout, body) { call in
-      blocks.submit { call.run() }
-      return .ok
-    }
-  }
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {}
 }
