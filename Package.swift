@@ -58,7 +58,7 @@ let package = Package(
     .target(name: "ChimeCompat", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
     .target(
       name: "ChimeC", dependencies: ["CChime", "ChimeCore"], exclude: ["exports.map"], swiftSettings: swiftSettings),
-    .target(name: "ChimeRunLoop", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
+    .target(name: "ChimeRunLoop", dependencies: ["Chime", "ChimeCore", "CPlatform"], swiftSettings: swiftSettings),
     .target(name: "ChimeExports", linkerSettings: sharedLibrary("libchime-c.so")),
     .target(
       name: "ChimeTestSupport", dependencies: ["Chime", "ChimeCore"], path: "Tests/Support",

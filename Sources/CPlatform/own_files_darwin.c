@@ -1,4 +1,4 @@
-/* All of them are kqueues, which a fork does not keep. */
+/* Here they are kqueues, which a fork does not keep. */
 #if defined(__APPLE__)
 #include "own_files.h"
 

@@ -61,7 +61,7 @@ extension ChimeTimer {
   /// - Complexity: O(*n*), where *n* is the number of the queue's timers.
   public var explanation: String {
     if hasLostTarget { return "its target has gone, which has cancelled it." }
-    return TimerRef(handle)?.explanation ?? "its queue has ended."
+    return TextWriter.string { TimerRef(handle)?.explain(into: &$0) ?? false } ?? "its queue has ended."
   }
 
   // MARK: Starting and changing
@@ -220,12 +220,13 @@ extension ChimeTimer: Hashable, Identifiable, CustomStringConvertible {
 
   /// Label, state, and when the next tick is due: for people.
   public var description: String {
-    guard !hasLostTarget, let timer = TimerRef(handle), let info = timer.info else {
+    guard !hasLostTarget, let timer = TimerRef(handle), let info = timer.snapshot else {
       return "ChimeTimer(\(id), ended)"
     }
     var parts = ["\(id)"]
-    let label = timer.label
-    if !label.isEmpty { parts.append("\"\(label)\"") }
+    unsafe timer.withLabel { label in
+      if unsafe label.pointee != 0 { parts.append("\"\(unsafe String(cString: label))\"") }
+    }
     parts.append("\(info.state.name)")
     if info.nextDeadline != .max, let now = QueueCore.now(info.queue) {
       let left = Duration.nanoseconds(info.nextDeadline.saturatingSubtract(now))

@@ -96,8 +96,8 @@ public enum ChimeDiagnostics {
   /// - Complexity: O(*n*), where *n* is the number of all timers.
   public static var queues: [String] {
     var ids: [UInt64] = []
-    QueueCore.forEachID { ids.append($0) }
-    return ids.compactMap { QueueCore.dump($0) }
+    QueueControlBlocks.forEachID { ids.append($0) }
+    return ids.compactMap { id in TextWriter.string { QueueCore.dump(id, into: &$0) } }
   }
 }
 

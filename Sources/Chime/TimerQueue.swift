@@ -184,7 +184,7 @@ public class TimerQueue: @unchecked Sendable {
   /// the wording may change. Empty if the queue has ended.
   ///
   /// - Complexity: O(*n*), where *n* is the number of its timers.
-  public var dump: String { QueueCore.dump(id) ?? "" }
+  public var dump: String { TextWriter.string { QueueCore.dump(id, into: &$0) } ?? "" }
 
   // MARK: The end
 

@@ -34,32 +34,32 @@ package enum Arguments {
   // MARK: What is wrong
 
   @inline(never)
-  package static func null(_ name: StaticString) -> Status { Status.invalidArgument.because(name, "%s is NULL") }
+  package static func null(_ name: StaticString) -> Status { Status.invalidArgument.because("%s is NULL", of: name) }
 
   @inline(never)
   package static func negative(_ name: StaticString, _ value: Int64) -> Status {
-    Status.invalidArgument.because(name, "%s (%t) is negative", value)
+    Status.invalidArgument.because("%s (%t) is negative", value, of: name)
   }
 
   /// A number that has no meaning here.
   @inline(never)
   package static func unknown(_ name: StaticString, _ value: Int64) -> Status {
-    Status.invalidArgument.because(name, "%s (%n) is none of the constants that it may be", value)
+    Status.invalidArgument.because("%s (%n) is none of the constants that it may be", value, of: name)
   }
 
   @inline(never)
   package static func unknownFlags(_ name: StaticString, _ value: UInt32) -> Status {
-    Status.invalidArgument.because(name, "%s (%n) has a flag that means nothing here", Int64(value))
+    Status.invalidArgument.because("%s (%n) has a flag that means nothing here", Int64(value), of: name)
   }
 
   @inline(never)
   private static func wrongSize(_ name: StaticString, _ size: Int, _ known: Int) -> Status {
     size < known
       ? Status.invalidArgument.because(
-        name, "%s (%n) is not set: its structure has %n bytes", Int64(size), Int64(known))
+        "%s (%n) is not set: its structure has %n bytes", Int64(size), Int64(known), of: name)
       : Status.invalidArgument.because(
-        name, "%s (%n) goes beyond the %n bytes that this library knows, and what lies there is not zero", Int64(size),
-        Int64(known))
+        "%s (%n) goes beyond the %n bytes that this library knows, and what lies there is not zero", Int64(size),
+        Int64(known), of: name)
   }
 
   /// Whether the structure has the members that this library knows, and nothing beyond them that would mean something.
@@ -101,7 +101,7 @@ package enum Arguments {
   /// - Returns: invalidArgument, noMemory, limit.
   package static func string(_ pointer: UnsafePointer<CChar>?, _ name: StaticString) -> Result<String, Status> {
     guard let pointer = unsafe pointer else { return .success("") }
-    guard unsafe isUTF8(pointer) else { return .failure(Status.invalidArgument.because(name, "%s is not UTF-8")) }
+    guard unsafe isUTF8(pointer) else { return .failure(Status.invalidArgument.because("%s is not UTF-8", of: name)) }
     // The string's own header is before the text.
     guard unsafe Memory.provides(length(of: pointer) + 64) else { return .failure(Memory.refusal) }
     return unsafe .success(String(cString: pointer))
@@ -220,7 +220,7 @@ package enum Arguments {
   ) throws(Status) -> TimerOptions {
     guard unsafe hasKnownSize(pointer, "options.size") else { throw .invalidArgument }
     if let label = unsafe pointer.pointee.label, unsafe !isUTF8(label) {
-      throw Status.invalidArgument.because("options.label", "%s is not UTF-8")
+      throw Status.invalidArgument.because("%s is not UTF-8", of: "options.label")
     }
     guard unsafe pointer.pointee.handler != nil else {
       return try unsafe recordOptions(pointer.pointee, on: queue, selfRelease)

@@ -283,7 +283,7 @@ public func chime_queue_list(
       .rawValue
   }
   var found: UInt64 = 0
-  QueueCore.forEachID { id in
+  QueueControlBlocks.forEachID { id in
     // SAFETY: the header asks for room for `capacity` ids.
     if found < capacity { unsafe queues?[Int(found)] = id }
     found += 1

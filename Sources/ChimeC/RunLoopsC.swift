@@ -54,13 +54,13 @@ public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int6
 
 @_cdecl("chime_run_loop_stop") @implementation
 public func chime_run_loop_stop(_ run_loop: chime_run_loop_t) -> chime_status {
-  withoutCancellation { (Loop.find(run_loop)?.stop() ?? .unknownHandle).rawValue }
+  withoutCancellation { (Loop.table.find(run_loop)?.stop() ?? .unknownHandle).rawValue }
 }
 
 @_cdecl("chime_run_loop_release") @implementation
 public func chime_run_loop_release(_ run_loop: chime_run_loop_t) -> chime_status {
   if run_loop == 0 { return Status.ok.rawValue }
-  return withoutCancellation { (Loop.find(run_loop)?.release() ?? .unknownHandle).rawValue }
+  return withoutCancellation { (Loop.table.find(run_loop)?.release() ?? .unknownHandle).rawValue }
 }
 
 @_cdecl("chime_run_loop_add_common_mode") @implementation
@@ -70,7 +70,7 @@ public func chime_run_loop_add_common_mode(
   guard unsafe name != nil else { return Arguments.null("mode").rawValue }
   return withoutCancellation {
     Memory.promised {
-      unsafe withMode(name) { mode in (Loop.find(run_loop)?.addCommonMode(mode) ?? .unknownHandle).rawValue }
+      unsafe withMode(name) { mode in (Loop.table.find(run_loop)?.addCommonMode(mode) ?? .unknownHandle).rawValue }
     }
   }
 }
@@ -83,7 +83,7 @@ public func chime_run_loop_queue_create(
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
   return Memory.promised {
     unsafe withMode(name) { mode in
-      guard let loop = Loop.find(run_loop) else { return Status.unknownHandle.rawValue }
+      guard let loop = Loop.table.find(run_loop) else { return Status.unknownHandle.rawValue }
       return unsafe making(
         queueOptions(options, for: .runLoop), { loop.makeQueue(in: LoopModes([mode]), $0) }, queue)
     }

@@ -275,7 +275,7 @@ public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePo
   -> chime_status
 {
   unsafe Arguments.fill(info, "info", "info.size", oldest: 88) { size in
-    guard let i = TimerRef(timer)?.info else { return nil }
+    guard let i = TimerRef(timer)?.snapshot else { return nil }
     return chime_timer_info(
       size: size, state: chime_state(i.state.rawValue), queue: i.queue, generation: i.generation, sequence: i.sequence,
       next_deadline_ns: i.nextDeadline, remaining_ns: i.remaining, interval_ns: i.interval, leeway_ns: i.leeway,

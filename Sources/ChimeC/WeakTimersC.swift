@@ -23,7 +23,7 @@ private final class WeakTimerAction: @unchecked Sendable {
 
   deinit {
     // If the caller has no id, it ends with the timer.
-    if !isHeld { WeakTimerCore.remove(id) }
+    if !isHeld { WeakTimerCore.table.remove(id) }
     if isAccepted { finalizer?(userInfo) }
   }
 
@@ -56,10 +56,10 @@ private func make(
   let timer = WeakTimerCore(
     interval: interval_ns, repeats: repeats == 1, subject: target == 0 ? .nothing : .target(target)
   ) { record in
-    if !action.call(record) { WeakTimerCore.find(action.id)?.invalidate() }
+    if !action.call(record) { WeakTimerCore.table.find(action.id)?.invalidate() }
   }
   let id: UInt64
-  switch WeakTimerCore.add(timer) {
+  switch WeakTimerCore.table.add(timer) {
   case .success(let given): id = given
   case .failure(let status): return status.rawValue
   }
@@ -72,7 +72,7 @@ private func make(
   if status == .ignored { status = .targetGone }
   if status.isFailure {
     action.isAccepted = false
-    WeakTimerCore.remove(id)
+    WeakTimerCore.table.remove(id)
     unsafe out?.pointee = before
   }
   return status.rawValue
@@ -110,7 +110,7 @@ public func chime_weak_timer_schedule(
 
 /// Runs an operation on the timer that an id names.
 private func withTimer(_ id: chime_weak_timer_t, _ operation: (WeakTimerCore) -> Status) -> chime_status {
-  (WeakTimerCore.find(id).map(operation) ?? .unknownHandle).rawValue
+  (WeakTimerCore.table.find(id).map(operation) ?? .unknownHandle).rawValue
 }
 
 @_cdecl("chime_weak_timer_add") @implementation
@@ -121,7 +121,7 @@ public func chime_weak_timer_add(
     Memory.promised {
       unsafe withMode(name) { mode in
         withTimer(timer) { timer in
-          guard let loop = Loop.find(run_loop) else { return .unknownHandle }
+          guard let loop = Loop.table.find(run_loop) else { return .unknownHandle }
           return timer.add(to: loop, mode: mode)
         }
       }
@@ -218,6 +218,6 @@ public func chime_weak_timer_interval(
 @_cdecl("chime_weak_timer_release") @implementation
 public func chime_weak_timer_release(_ timer: chime_weak_timer_t) -> chime_status {
   if timer == 0 { return Status.ok.rawValue }
-  guard let timer = WeakTimerCore.remove(timer) else { return Status.unknownHandle.rawValue }
+  guard let timer = WeakTimerCore.table.remove(timer) else { return Status.unknownHandle.rawValue }
   return timer.invalidate() == .running ? Status.running.rawValue : Status.ok.rawValue
 }

@@ -129,14 +129,15 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
       dropWeakTimerQueue(queue)
     }
     let options = QueueOptions(label: "chime.weak-timers")
-    return makeQueue(in: modes, options).map { made in
-      // If two threads have created one, the first wins, and the other's is released.
+    return makeQueue(in: modes, options).flatMap { made in
+      // If two threads have created one, the first wins, and the other's is released. So is one that the loop's end has
+      // not seen.
       let kept = state.withLock { state in
-        if state.queues[modes] == nil { state.queues[modes] = made }
-        return state.queues[modes] ?? made
+        if state.queues[modes] == nil, !hasEnded { state.queues[modes] = made }
+        return state.queues[modes]
       }
       if kept != made { _ = QueueCore.release(made) }
-      return (kept, kept == made)
+      return kept.map { .success(($0, $0 == made)) } ?? .failure(.unknownHandle)
     }
   }
 

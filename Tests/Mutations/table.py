@@ -331,7 +331,7 @@ mutation("query-ends-writing", "18", "TimerRef.snapshot", "and ends as a writer 
           "    if BROKEN, let word = beginWriting() { endWriting(word) }\n    let snapshot = slot.snapshot\n    return snapshot.word.isLive"),
          I("queries beside a thread that stands"))
 mutation("timer-deadline-wakes", "18", "TimerRef.nextDeadline", "wakes the queue",
-         ("Timer/TimerRef+Queries.swift", "    if control.isWall { return snapshot?.nextDeadline(control) }", "    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n    if control.isWall { return snapshot?.nextDeadline(control) }"),
+         ("Timer/TimerRef+Queries.swift", "    if control.isWall { return snapshot?.nextDeadline }", "    if BROKEN { control.wakeIfEarlier(QueueControlBlock.atOnce) }\n    if control.isWall { return snapshot?.nextDeadline }"),
          C("a_hundred_thousand_queries_bring_no_pass", "queries_leave_the_descriptor"))
 mutation("queue-deadline-wakes", "18", "QueueCore.nextDeadline", "wakes the queue",
          (HOST, "    let isInside = ThreadState.frames.holds(control)\n    let isDriving", "    if BROKEN { control.wake() }\n    let isInside = ThreadState.frames.holds(control)\n    let isDriving"),

@@ -12,20 +12,14 @@ package enum ErrorDetail {
 extension Status {
   /// The status, and a sentence on it for the thread that gets it.
   ///
-  /// - Parameter why: names the argument as the header does; `%t` and `%n` stand for the values, `%e` for an error.
-  @inline(__always)
-  package func because(_ why: StaticString, _ first: Int64 = 0, _ second: Int64 = 0) -> Status {
-    unsafe note(why.utf8Start, nil, first, second)
-  }
-
   /// - Parameters:
+  ///   - why: `%t` and `%n` stand for the values, `%e` for an error, `%s` for the name.
   ///   - name: what is wrong: an argument or a member, as the header names it.
-  ///   - why: with `%s` where the name stands.
   @inline(__always)
   package func because(
-    _ name: StaticString, _ why: StaticString, _ first: Int64 = 0, _ second: Int64 = 0
+    _ why: StaticString, _ first: Int64 = 0, _ second: Int64 = 0, of name: StaticString? = nil
   ) -> Status {
-    unsafe note(why.utf8Start, name.utf8Start, first, second)
+    unsafe note(why.utf8Start, name?.utf8Start, first, second)
   }
 
   @inline(never)

@@ -35,9 +35,6 @@ extension QueueCore {
   /// False, too, when it is stale.
   package static func givesRecords(_ id: UInt64) -> Bool { QueueControlBlocks.find(id)?.givesRecords == true }
 
-  /// Gives `body` the id of each queue that was not released.
-  package static func forEachID(_ body: (UInt64) -> Void) { QueueControlBlocks.forEachID(body) }
-
   /// `nil` when the queue was released.
   package static func statistics(_ id: UInt64) -> QueueStatistics? {
     find(id).flatMap { core in core.whileItLives { core.statistics } }
@@ -66,10 +63,7 @@ extension QueueCore {
     return (timers, running, entries, entries - min(placed, entries))
   }
 
-  /// A line for the queue and one for each timer; `nil` when it was released.
-  package static func dump(_ id: UInt64) -> String? { TextWriter.string { dump(id, into: &$0) } }
-
-  /// False, and nothing written, if it was released.
+  /// Writes a line for the queue and one for each timer. False, and nothing written, if it was released.
   package static func dump(_ id: UInt64, into text: inout TextWriter) -> Bool {
     find(id).flatMap { core in core.whileItLives { core.dump(into: &text) } } != nil
   }

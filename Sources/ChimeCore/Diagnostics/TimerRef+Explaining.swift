@@ -1,14 +1,11 @@
 /// Why a timer does not fire, in one sentence.
 extension TimerRef {
-  /// `nil` when the id is stale.
-  package var explanation: String? { TextWriter.string { explain(into: &$0) } }
-
-  /// False, and nothing written, if the id is stale.
+  /// Writes a sentence. False, and nothing written, if the id is stale.
   package func explain(into text: inout TextWriter) -> Bool {
     let control = control
     let now = control.now
     guard let snapshot else { return false }
-    snapshot.tellState(at: now, control, &text)
+    snapshot.tellState(at: now, &text)
     if snapshot.word.isBusy {
       text.add("; its handler has not returned yet")
       if snapshot.hasCallToCome { text.add(", and its next call waits for that") }
@@ -55,13 +52,13 @@ extension TimerRef {
 }
 
 extension Snapshot {
-  fileprivate func tellState(at now: Int64, _ control: QueueControlBlock, _ text: inout TextWriter) {
+  fileprivate func tellState(at now: Int64, _ text: inout TextWriter) {
     switch word.state {
     case .idle:
       text.add("it was never activated")
       if targetHasGone { return text.add(", and cannot be: its target is gone") }
       if !flags.contains(.hasSchedule) { text.add(", and has no schedule") }
-    case .running: tellRunning(at: now, control, &text)
+    case .running: tellRunning(at: now, &text)
     case .suspended: text.add(phrase: "it was suspended %d ago", now.saturatingSubtract(word.suspendedAt))
     case .finished:
       if tickLimit == 0 {
@@ -83,12 +80,12 @@ extension Snapshot {
 
   fileprivate var hasCallToCome: Bool { word.hasPendingCallback || word.isRunning && due != .max }
 
-  private func tellRunning(at now: Int64, _ control: QueueControlBlock, _ text: inout TextWriter) {
+  private func tellRunning(at now: Int64, _ text: inout TextWriter) {
     if due == .max { return text.add("its deadline is never") }
     if due <= now { return text.add(phrase: "it was due %d ago", now.saturatingSubtract(due)) }
     text.add(phrase: "it is due in %d", due.saturatingSubtract(now))
-    if leeway.nanoseconds > 0, control.honoursLeeway {
-      text.add(phrase: ", or up to %d later by its leeway", leeway.nanoseconds)
+    if leeway > 0, control.honoursLeeway {
+      text.add(phrase: ", or up to %d later by its leeway", leeway)
     }
     if control.isVirtual { text.add(", on a virtual clock, which somebody has to advance") }
   }

@@ -81,13 +81,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
 
   // MARK: By id
 
-  private static let table = HandleTable<WeakTimerCore>(.weakTimer)
-
-  /// Gives the timer an id and keeps it until `remove`: forked, limit when the ids are used up, noMemory.
-  package static func add(_ timer: WeakTimerCore) -> Result<UInt64, Status> { table.add(timer) }
-  package static func find(_ id: UInt64) -> WeakTimerCore? { table.find(id) }
-  @discardableResult
-  package static func remove(_ id: UInt64) -> WeakTimerCore? { table.remove(id) }
+  package static let table = HandleTable<WeakTimerCore>(.weakTimer)
 
   static func makeGlobals() { _ = table.find(0) }
   static func reinitialize() { table.reinitialize() }

@@ -62,21 +62,4 @@ internal import CPlatform
       unsafe add(UnsafePointer(address))
     }
   }
-
-  /// The text as a string, for Swift; `nil` when `write` says that there is none.
-  package static func string(roomFor room: Int = 256, _ write: (inout TextWriter) -> Bool) -> String? {
-    var wanted = 0
-    var isThere = false
-    let text = unsafe String(unsafeUninitializedCapacity: room) { bytes in
-      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
-        var writer = unsafe TextWriter(characters.baseAddress, capacity: characters.count)
-        isThere = write(&writer)
-        wanted = writer.length + 1
-        return min(writer.length, characters.count - 1)
-      }
-    }
-    guard isThere else { return nil }
-    // What is reported may have grown meanwhile.
-    return wanted <= room ? text : string(roomFor: 2 * wanted, write)
-  }
 }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// All queue control blocks of the process: looked up by index, given to a new queue, taken back when a queue has
 /// ended.
-enum QueueControlBlocks: ProcessState {
+package enum QueueControlBlocks: ProcessState {
   static var maximum: Int { 1 << 16 }
 
   private struct State {
@@ -50,7 +50,7 @@ enum QueueControlBlocks: ProcessState {
 
   /// Gives `body` the id of each queue that lives and was not released, in the order of their control blocks; in a
   /// forked child none.
-  static func forEachID(_ body: (UInt64) -> Void) {
+  package static func forEachID(_ body: (UInt64) -> Void) {
     var index = 1
     while let entry = unsafe entry(index) {
       // In a child that has restarted the first entries stay empty.

@@ -15,7 +15,7 @@ extension QueueCore {
     if core.isAbandoned { return .forked }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     var status = WaitRegistry.wait(for: .context(core), timeout: timeout)
-    if status == .ok && !core.hasEnded {
+    if status == .ok && !core.closing.isOver {
       core.closeHere()
       if core.isAbandoned { return .forked }
       // The thread that is ending may also be closing the queue: then it is the one to wait for.
@@ -24,7 +24,7 @@ extension QueueCore {
     }
     if status == .timedOut && core.driver.mayNeverRun {
       core.closeHere()
-      return core.isAbandoned ? .forked : core.hasEnded ? .ok : .timedOut
+      return core.isAbandoned ? .forked : core.closing.isOver ? .ok : .timedOut
     }
     return status
   }

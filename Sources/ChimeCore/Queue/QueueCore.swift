@@ -119,7 +119,4 @@ extension QueueCore {
   func whileItLives<Result>(_ body: () -> Result) -> Result? {
     control.pinned { control.id == id ? body() : nil }
   }
-
-  /// Whether nothing of the queue runs or will run.
-  var hasEnded: Bool { closing.isOver }
 }

@@ -56,7 +56,7 @@ package final class SyncCall: @unchecked Sendable {
   }
 
   /// Whether nothing is left to wait for, unless the function has begun.
-  var isOver: Bool { hasRun || core.hasEnded }
+  var isOver: Bool { hasRun || core.closing.isOver }
 
   /// The queue has ended before its turn.
   func refuse() {

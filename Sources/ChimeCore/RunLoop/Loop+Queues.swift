@@ -49,7 +49,7 @@ extension Loop {
   package func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status> {
     func find(_ state: State) -> UInt64? { state.weakTimerQueues.first { $0.modes == modes }?.queue }
     if let queue = state.withLock({ find($0) }) {
-      if QueueControlBlocks.find(queue) != nil { return .success((queue, false)) }
+      if QueueCore.find(queue) != nil { return .success((queue, false)) }
       // Somebody who had it from the list of queues has ended it.
       dropWeakTimerQueue(queue)
     }

@@ -69,7 +69,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   /// Sources/README.md).
   let isStopping = Atomic<Bool>(false)
 
-  static let table = HandleTable<Loop>(.runLoop)
+  package static let table = HandleTable<Loop>(.runLoop)
   private static let mainLoop = Locked<Loop?>(nil)
 
   private init(_ file: Int32, isOwn: Bool) {
@@ -100,8 +100,6 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
       return made
     }
   }
-
-  package static func find(_ id: UInt64) -> Loop? { table.find(id) }
 
   static func make(isOwn: Bool = false) -> Result<Loop, Status> {
     Fork.watch()

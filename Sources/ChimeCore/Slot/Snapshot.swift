@@ -1,7 +1,8 @@
 import Synchronization
 
-/// A timer at one moment: its word, and what queries report of its record. A plain value.
-struct Snapshot {
+/// A timer at one moment: its word, and what queries report of its record; `chime_timer_info` in Swift. A plain value.
+package struct Snapshot: Sendable {
+  let control: QueueControlBlock
   var word: TimerWord
   /// When the timer is due, in the queue's internal time, if it is running.
   var due: Int64
@@ -9,22 +10,32 @@ struct Snapshot {
   var deadline: Int64
   var period: Int64
   var versionAndFlags: UInt32
-  var leeway: CompactDuration
+  var leewayOfRecord: CompactDuration
   var sequenceLow: UInt32
-  var tickLimit: UInt64 = 0
-  var dueCount: UInt64 = 0
-  var missed: UInt64 = 0
+  package var tickLimit: UInt64 = 0
+  package var dueCount: UInt64 = 0
+  package var missed: UInt64 = 0
   var sequenceHigh: UInt32 = 0
-  var generation: UInt64
+  package var generation: UInt64
   var targetID: UInt64 = 0
   var wallDeadline = SideRecordRef.followsNoWall
 
   var version: UInt32 { versionAndFlags & Handle.versionMask }
   var flags: RecordFlags { RecordFlags(rawValue: versionAndFlags & ~Handle.versionMask) }
-  var sequence: UInt64 { UInt64(sequenceHigh) << 32 | UInt64(sequenceLow) }
+
+  package var state: TimerState { word.state ?? .idle }
+  package var isBusy: Bool { word.isBusy }
+  package var queue: UInt64 { control.id }
+  package var sequence: UInt64 { UInt64(sequenceHigh) << 32 | UInt64(sequenceLow) }
+  package var hasSchedule: Bool { flags.contains(.hasSchedule) }
+  /// 0 for a one-shot.
+  package var interval: Int64 { flags.contains(.repeating) ? period : 0 }
+  package var leeway: Int64 { hasSchedule ? leewayOfRecord.nanoseconds : 0 }
+  /// What is left of a suspended timer's time, if it keeps that; -1 otherwise.
+  package var remaining: Int64 { word.state == .suspended && flags.contains(.keepsRemaining) ? deadline : -1 }
 
   /// When the timer is due, as the queue's clock shows it; `Int64.max` for a timer that is not running.
-  func nextDeadline(_ control: QueueControlBlock) -> Int64 {
+  package var nextDeadline: Int64 {
     guard word.isRunning else { return .max }
     return wallDeadline != SideRecordRef.followsNoWall ? wallDeadline : control.wallTime(due)
   }
@@ -60,7 +71,7 @@ extension TimerSlot {
     // another generation the rest can be as it was.
     atomicMemoryFence(ordering: .acquiring)
     guard word == snapshot.word, sequence == snapshot.sequenceLow, deadline == snapshot.deadline,
-      leeway.bits == snapshot.leeway.bits,
+      leeway.bits == snapshot.leewayOfRecord.bits,
       sideRecord?.wallDeadline ?? SideRecordRef.followsNoWall == snapshot.wallDeadline
     else { return false }
     atomicMemoryFence(ordering: .acquiring)
@@ -72,8 +83,8 @@ extension TimerSlot {
     let word = word
     let deadline = deadline
     var snapshot = Snapshot(
-      word: word, due: dueTime(word, deadline), deadline: deadline, period: period, versionAndFlags: versionAndFlags,
-      leeway: leeway, sequenceLow: sequence, generation: word.generation)
+      control: Slab.owner(of: self), word: word, due: dueTime(word, deadline), deadline: deadline, period: period,
+      versionAndFlags: versionAndFlags, leewayOfRecord: leeway, sequenceLow: sequence, generation: word.generation)
     guard let sideRecord else { return snapshot }
     snapshot.tickLimit = sideRecord.tickLimit
     snapshot.dueCount = sideRecord.dueCount

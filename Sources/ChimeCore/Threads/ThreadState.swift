@@ -7,8 +7,9 @@ import Synchronization
   /// The innermost callback that this thread is inside; nil outside callbacks.
   var frame: UnsafeMutablePointer<Frame>?
   var startOrder: UInt32 = 0
-  /// A callback has ended the thread; and where the call is that passes that on. See `ThreadEnd`.
+  /// A callback has ended the thread (see `ThreadEnd`).
   var hasEnded = false
+  /// Where the call is that passes the thread's end on: see `ThreadState.isAtBoundary`.
   var boundary: UnsafeMutableRawPointer?
   /// The thread's run loop, retained; nil until it is asked for.
   var loop: Unmanaged<Loop>?

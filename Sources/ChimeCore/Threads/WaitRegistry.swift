@@ -19,8 +19,8 @@ enum WaitRegistry: ProcessState {
     var isOver: Bool {
       switch self {
       case .timer(let timer): !timer.isBusy
-      case .queue(let core): core.hasEnded
-      case .context(let core): core.hasEnded || core.driver.hasEnded
+      case .queue(let core): core.closing.isOver
+      case .context(let core): core.closing.isOver || core.driver.hasEnded
       case .call(let call): call.isOver
       }
     }
@@ -59,7 +59,7 @@ enum WaitRegistry: ProcessState {
     defer { leave(waiter) }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     while !subject.isOver {
-      if case .timer(let timer) = subject, !timer.requestWakeUp() { break }
+      if case .timer(let timer) = subject, !timer.slot.requestWakeUp(of: timer.version) { break }
       guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }
     }
     return .ok

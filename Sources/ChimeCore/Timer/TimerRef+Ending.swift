@@ -41,9 +41,6 @@ extension TimerRef {
     return word.isBusy && slot.version == version
   }
 
-  /// Makes whoever ends the timer's running callback wake those who wait; false if none is running.
-  func requestWakeUp() -> Bool { slot.requestWakeUp(of: version) }
-
   /// What follows the swap that has freed the slot.
   @inline(never)
   func finishRelease(_ word: TimerWord) -> Status {

@@ -1,22 +1,5 @@
 import Synchronization
 
-/// What a timer is doing. `chime_timer_info` in Swift.
-package struct TimerInfo: Sendable {
-  package var state: TimerState
-  package var queue: UInt64
-  package var generation: UInt64
-  package var sequence: UInt64
-  package var nextDeadline: Int64
-  package var remaining: Int64
-  package var interval: Int64
-  package var leeway: Int64
-  package var tickLimit: UInt64
-  package var dueCount: UInt64
-  package var isBusy: Bool
-  package var hasSchedule: Bool
-  package var missed: UInt64
-}
-
 /// Queries, which change nothing and wait for nobody (promise 18).
 extension TimerRef {
   package var state: TimerState? { word?.state }
@@ -25,7 +8,7 @@ extension TimerRef {
   package var nextDeadline: Int64? {
     guard var word else { return nil }
     let control = control
-    if control.isWall { return snapshot?.nextDeadline(control) }
+    if control.isWall { return snapshot?.nextDeadline }
     if !word.hasWriter {
       let deadline = slot.deadline
       atomicMemoryFence(ordering: .acquiring)
@@ -39,28 +22,8 @@ extension TimerRef {
   /// The generation; `nil` when the id is stale.
   package var generation: UInt64? { snapshot?.generation }
 
-  package var info: TimerInfo? {
-    guard let snapshot else { return nil }
-    let state = snapshot.word.state ?? .idle
-    let keeps = state == .suspended && snapshot.flags.contains(.keepsRemaining)
-    let hasSchedule = snapshot.flags.contains(.hasSchedule)
-    return TimerInfo(
-      state: state, queue: control.id, generation: snapshot.generation, sequence: snapshot.sequence,
-      nextDeadline: snapshot.nextDeadline(control), remaining: keeps ? snapshot.deadline : -1,
-      interval: snapshot.flags.contains(.repeating) ? snapshot.period : 0,
-      leeway: hasSchedule ? snapshot.leeway.nanoseconds : 0, tickLimit: snapshot.tickLimit,
-      dueCount: snapshot.dueCount, isBusy: snapshot.word.isBusy, hasSchedule: hasSchedule, missed: snapshot.missed)
-  }
-
-  /// The timer's label, empty if it has none.
-  package var label: String {
-    var text = ""
-    unsafe withLabel { label in text = unsafe String(cString: label) }
-    return text
-  }
-
   /// Runs `body` with the timer's label, which is not freed meanwhile, if it has one and the id is not stale.
-  func withLabel(_ body: (UnsafePointer<CChar>) -> Void) {
+  package func withLabel(_ body: (UnsafePointer<CChar>) -> Void) {
     guard slot.hasSideRecord else { return }
     // While a timer lives, its label is not freed before `read` has ended.
     Labels.read {

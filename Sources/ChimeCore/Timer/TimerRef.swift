@@ -27,7 +27,7 @@ extension TimerRef {
 
   /// The timer as the last completed operation left it; `nil` if the id is stale. For queries: it changes nothing and
   /// waits for nobody.
-  var snapshot: Snapshot? {
+  package var snapshot: Snapshot? {
     let snapshot = slot.snapshot
     return snapshot.word.isLive && snapshot.version == version ? snapshot : nil
   }

@@ -35,7 +35,7 @@ final class Queue {
     options.givesRecords = kind == .records
     options.timerLimit = limit
     options.isBound = isBound
-    if kind == .loop { loop = Loop.find(try! Loop.start(label: "").get()) }
+    if kind == .loop { loop = Loop.table.find(try! Loop.start(label: "").get()) }
     let made: Result<UInt64, Status> =
       switch kind {
       case .virtual: QueueCore.makeVirtual(options)
@@ -148,7 +148,7 @@ final class Queue {
     // What is due now, and what other threads left.
     world.expect(drive() == .ok, "the queue cannot be driven")
     if !kind.isDriven { world.sleep(until: world.scheduler.clock + 1000) }
-    let running = logs.filter { $0.ref?.info?.state == .running }
+    let running = logs.filter { $0.ref?.snapshot?.state == .running }
     let waiting = running.map { log in (log: log, due: log.ref?.nextDeadline ?? .max, before: log.ticks) }
       .filter { $0.due != .max }
     guard let last = waiting.map(\.due).max(), let first = waiting.map(\.due).min() else { return }

@@ -83,7 +83,10 @@ extension Scenario {
           let timer = world.timer(queue, after: millisecond)
           world.thread("asker") {
             world.call("statistics") { QueueCore.statistics(queue.id)?.timers }
-            world.call("dump") { QueueCore.dump(queue.id)?.count }
+            world.call("dump") {
+              var text = unsafe TextWriter(nil, capacity: 0)
+              return QueueCore.dump(queue.id, into: &text)
+            }
           }
           world.thread("ender") {
             world.call("release") { timer.stopping { QueueCore.release(queue.id) } }

@@ -44,7 +44,7 @@ extension Scenario {
       starting("fire") { $0.fire() },
       on("postpone") { TimerRef.postpone($0.id, delay: 3 * millisecond) },
       on("set_leeway") { $0.setLeeway(100_000) },
-      Call("info") { _, _, timer in timer.ref?.info?.state },
+      Call("info") { _, _, timer in timer.ref?.snapshot?.state },
       Call("generation") { _, _, timer in timer.ref?.generation },
       Call("next_deadline of the timer") { _, _, timer in timer.ref?.nextDeadline },
       Call("next_deadline of the queue") { _, queue, _ in QueueCore.nextDeadline(queue.id) },
@@ -91,7 +91,7 @@ extension Scenario {
           world.call("state") { timer.ref?.state }
           world.call("generation") { timer.ref?.generation }
           world.call("next_deadline") { timer.ref?.nextDeadline }
-          world.call("info") { timer.ref?.info?.state }
+          world.call("info") { timer.ref?.snapshot?.state }
         }
         world.scheduler.latest = Scheduler.horizon
       }

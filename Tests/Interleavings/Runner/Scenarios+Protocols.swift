@@ -15,7 +15,7 @@ extension Scenario {
         world.call("advance", answers: .ok) { queue.drive(Scheduler.start + 20) }
         world.expect(timer.ticks == 1, "advance answered OK and the tick was not delivered")
       }
-      world.thread(calls: "info") { timer.ref?.info?.state }
+      world.thread(calls: "info") { timer.ref?.snapshot?.state }
     },
     Scenario("a query beside run", preemptions: 2) { world in
       let queue = world.queue(.host)
@@ -24,7 +24,7 @@ extension Scenario {
         world.call("run", answers: .ok) { QueueCore.run(queue.id, untilStopped: false) }
         world.expect(timer.ticks == 1, "run answered OK and a timer was running")
       }
-      world.thread("asker") { for _ in 0..<2 { world.call("info") { timer.ref?.info?.state } } }
+      world.thread("asker") { for _ in 0..<2 { world.call("info") { timer.ref?.snapshot?.state } } }
     },
     Scenario("release beside next_deadline", preemptions: 2) { world in
       let queue = world.queue(.virtual)
@@ -47,7 +47,7 @@ extension Scenario {
           world.expect(next != .max, "next_deadline answered FOREVER while a timer was running")
         }
       }
-      world.thread("asker") { for _ in 0..<2 { world.call("info") { timer.ref?.info?.state } } }
+      world.thread("asker") { for _ in 0..<2 { world.call("info") { timer.ref?.snapshot?.state } } }
     },
     Scenario("a reschedule beside a position that moves", preemptions: 2) { world in
       let queue = world.queue(.virtual)
@@ -202,7 +202,7 @@ extension Scenario {
         var generation = before
         var isFirstOver = false
         for _ in 0..<3 {
-          guard let info = world.call("info", { timer.ref?.info }) else {
+          guard let info = world.call("info", { timer.ref?.snapshot }) else {
             return world.expect(false, "info named no timer")
           }
           world.expect(info.generation >= generation, "generation \(info.generation) after \(generation)")

@@ -29,7 +29,7 @@ extension Scenario {
       }
     } + [
       Scenario("a queue made beside the end of its run loop", preemptions: 2) { world in
-        guard let id = try? Loop.start(label: "").get(), let loop = Loop.find(id) else { return }
+        guard let id = try? Loop.start(label: "").get(), let loop = Loop.table.find(id) else { return }
         var made: UInt64?
         world.thread("maker") {
           made = try? world.call("make") { loop.makeQueue(in: LoopModes([.default, .common]), QueueOptions()) }.get()

@@ -44,7 +44,7 @@ extension Scenario {
       scenario("a query of a deadline beside a step of the wall clock", steps: [step]) { world, queue in
         let timer = world.timer(queue, after: deadline, isDeadline: true)
         world.thread("asker") {
-          for look in [{ timer.ref?.nextDeadline }, { timer.ref?.info?.nextDeadline }] {
+          for look in [{ timer.ref?.nextDeadline }, { timer.ref?.snapshot?.nextDeadline }] {
             let next = look()
             world.expect(next == deadline, "a deadline of \(deadline) reads \(next ?? 0)")
           }

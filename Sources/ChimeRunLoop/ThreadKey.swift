@@ -1,11 +1,11 @@
 internal import CPlatform
 
 /// A pointer for each thread, and a function that is called with it when the thread ends.
-package struct ThreadKey: Sendable {
+struct ThreadKey: Sendable {
   private let number: UInt32
 
   /// `nil`: the process has no more keys.
-  package init?(_ destructor: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void) {
+  init?(_ destructor: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void) {
     var number: UInt32 = 0
     guard unsafe chime_key_create(&number, destructor) == 0 else { return nil }
     self.number = number
@@ -13,5 +13,5 @@ package struct ThreadKey: Sendable {
 
   /// Sets the calling thread's pointer; false without memory.
   @discardableResult
-  package func set(_ pointer: UnsafeMutableRawPointer?) -> Bool { unsafe chime_key_set(number, pointer) == 0 }
+  func set(_ pointer: UnsafeMutableRawPointer?) -> Bool { unsafe chime_key_set(number, pointer) == 0 }
 }

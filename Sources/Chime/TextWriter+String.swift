@@ -1,0 +1,20 @@
+import ChimeCore
+
+extension TextWriter {
+  /// What `body` writes, as a string; `nil` when it says that there is none.
+  static func string(roomFor room: Int = 256, _ body: (inout TextWriter) -> Bool) -> String? {
+    var wanted = 0
+    var isThere = false
+    let text = unsafe String(unsafeUninitializedCapacity: room) { bytes in
+      unsafe bytes.withMemoryRebound(to: CChar.self) { characters in
+        var writer = unsafe TextWriter(characters.baseAddress, capacity: characters.count)
+        isThere = body(&writer)
+        wanted = writer.length + 1
+        return min(writer.length, characters.count - 1)
+      }
+    }
+    guard isThere else { return nil }
+    // What is reported may have grown meanwhile.
+    return wanted <= room ? text : string(roomFor: 2 * wanted, body)
+  }
+}
