@@ -136,7 +136,7 @@ final class World {
     for queue in queues { queue.end() }
     joinWorkers()
     for queue in queues {
-      expect(queue.core.hasEnded, "queue \(queue.number) has not ended")
+      expect(queue.core.closing.isOver, "queue \(queue.number) has not ended")
     }
     for log in timers {
       // A queue of records that was released in the race has taken the last of them with it.
