@@ -895,7 +895,8 @@ chime_status chime_queue_release(chime_queue_t queue);
 
 /**
  * Runs a function in mutual exclusion with the queue's handlers and waits for it: the queue as a mutex. Inside a
- * callback of the queue, or inside another function under its sync, the function runs at once.
+ * callback of the queue, or inside another function under its sync, the function runs at once. Elsewhere it has its turn
+ * behind the functions that chime_queue_async has put on the queue before.
  *
  * @param function    runs on the caller's thread or on the queue's, before this call returns
  * @param timeout_ns  how long to wait for the function to start; once started, it is always waited for
