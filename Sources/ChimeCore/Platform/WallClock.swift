@@ -34,28 +34,29 @@ package enum WallClock: ProcessState {
 
   private static let watched = Locked(Watch())
 
-  /// Starts watching for steps of the wall clock, for a queue that is about to be made; a thread of the pool hears of
-  /// them. Answers resource without a descriptor or a thread, noMemory, forked in a child.
-  static func watch() -> Status {
-    // Makes the variables of the process, this lock among them, which it then takes.
-    Fork.watch()
-    return watched.withLock { watch in
-      guard watch.queues.makesRoom() else { return Memory.refusal }
-      if watch.file >= 0 { return .ok }
-      // Counted as long as steps are watched.
-      let prepared = Pool.prepare()
-      if prepared != .ok { return prepared }
-      let file = chime_step_file_make()
-      if file >= 0 { chime_step_file_arm(file) }
-      guard file >= 0, Pool.watch(file) else {
-        let status = Status.noTimerFile
-        if file >= 0 { chime_step_file_close(file) }
-        Pool.unprepare()
-        return status
-      }
-      watch.file = file
-      return .ok
+  /// Tells a queue on the wall clock of steps until it ends; a thread of the pool hears of them. Answers resource without
+  /// a descriptor or a thread, noMemory, forked in a child.
+  static func add(_ queue: UInt64) -> Status {
+    watched.withLock { watch in
+      let status = watch.file >= 0 ? .ok : begin(&watch)
+      return status == .ok ? watch.queues.add(queue) : status
     }
+  }
+
+  private static func begin(_ watch: inout Watch) -> Status {
+    // Counted as long as steps are watched.
+    let prepared = Pool.prepare()
+    if prepared != .ok { return prepared }
+    let file = chime_step_file_make()
+    if file >= 0 { chime_step_file_arm(file) }
+    guard file >= 0, Pool.watch(file) else {
+      let status = Status.noTimerFile
+      if file >= 0 { chime_step_file_close(file) }
+      Pool.unprepare()
+      return status
+    }
+    watch.file = file
+    return .ok
   }
 
   /// The descriptor was readable. A thread of the pool.
@@ -74,9 +75,6 @@ package enum WallClock: ProcessState {
 
   /// No step is noticed any more.
   static func reinitialize() { watched.reinitialize(Watch()) }
-
-  /// Tells a queue on the wall clock of steps until it ends.
-  static func add(_ queue: UInt64) { watched.withLock { $0.queues.append(queue) } }
 
   static func remove(_ queue: UInt64) { watched.withLock { $0.queues.removeAll { $0 == queue } } }
 }

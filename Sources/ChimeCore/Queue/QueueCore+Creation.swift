@@ -111,18 +111,19 @@ extension QueueCore {
     handOver: (any BlockQueue)? = nil, driver: (QueueCore) -> any QueueDriver
   ) -> Result<UInt64, Status> {
     let isWall = !isVirtual && options.clock == .wall
-    if isWall {
-      let status = WallClock.watch()
-      if status != .ok { return .failure(status) }
-    }
-    // The wheel's buckets are more than a small object.
-    guard Memory.provides(Wheel.bytes) else { return .failure(Memory.refusal) }
-    return QueueControlBlocks.acquire(limited: options.timerLimit > 0).map { control, id in
+    return QueueControlBlocks.acquire(limited: options.timerLimit > 0).flatMap { control, id in
+      var status = isWall ? WallClock.add(id) : .ok
+      // The wheel's buckets are more than a small object.
+      if status == .ok, !Memory.provides(Wheel.bytes) { status = Memory.refusal }
+      guard status == .ok else {
+        WallClock.remove(id)
+        QueueControlBlocks.release(control, id: id)
+        return .failure(status)
+      }
       control.prepare(options, isVirtual: isVirtual, isWall: isWall, runsInCalls: runsInCalls)
       let core = QueueCore(id: id, control: control, options, handOver: handOver)
       core.open(driver(core))
-      if isWall { WallClock.add(id) }
-      return id
+      return .success(id)
     }
   }
 }
