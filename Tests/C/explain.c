@@ -46,8 +46,16 @@ VIRTUAL_TEST(what_is_due_names_what_it_waits_for) {
   EXPECT_EXPLAINED(a->timer, "it was due 30 ns ago; it comes with the next advance of its virtual queue.");
   EXPECT_OK(chime_timer_suspend(a->timer));
   EXPECT_OK(chime_timer_fire(a->timer));
-  EXPECT_EXPLAINED(a->timer, "it was suspended 0 ns ago; an extra tick was asked for; it comes with the next advance "
-                             "of its virtual queue.");
+  EXPECT_EXPLAINED(
+      a->timer,
+      "it was suspended 0 ns ago; an extra tick or another callback has not been called yet; it comes with the next advance "
+      "of its virtual queue.");
+  const chime_timer_options options = TIMER_OPTIONS(.handler = ignore_tick, .registration_handler = ignore_tick);
+  chime_timer_t armed;
+  REQUIRE_OK(chime_timer_start(queue, &options, AFTER(5000), &armed));
+  EXPECT_EXPLAINED(armed,
+                   "it is due in 5 us, on a virtual clock, which somebody has to advance; an extra tick or another "
+                   "callback has not been called yet; it comes with the next advance of its virtual queue.");
 }
 
 /* An idle timer cannot be activated any more; a finished one neither. */
@@ -115,7 +123,8 @@ static void fire_and_explain(void *context) {
   probe *p = context;
   csuite *t = p->t;
   EXPECT_OK(chime_timer_fire(p->timer));
-  EXPECT_EXPLAINED_WITH(p->timer, "; an extra tick was asked for; its queue is busy, or about to call it.");
+  EXPECT_EXPLAINED_WITH(
+      p->timer, "; an extra tick or another callback has not been called yet; its queue is busy, or about to call it.");
 }
 
 /* Without a running handler: for all that is known, there is nothing else on the queue. */

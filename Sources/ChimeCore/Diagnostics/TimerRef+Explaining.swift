@@ -16,7 +16,8 @@ extension TimerRef {
       // There is no tick, not even an extra one, without the target.
       let hasPendingCallback = snapshot.word.hasPendingCallback && (isCancelled || !snapshot.targetHasGone)
       if hasPendingCallback {
-        text.add(isCancelled ? "; its cancel handler has not been called yet" : "; an extra tick was asked for")
+        text.add(isCancelled ? "; its cancel handler" : "; an extra tick or another callback")
+        text.add(" has not been called yet")
       }
       if hasPendingCallback || snapshot.isDue(at: now) {
         text.add("; ")

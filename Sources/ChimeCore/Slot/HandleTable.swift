@@ -44,7 +44,9 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
         table.entries[index].object = object
       } else {
         index = table.entries.count
-        guard table.first + index <= Handle.indexMask else { return .failure(.limit) }
+        guard table.first + index <= Handle.indexMask else {
+          return .failure(Status.limit.because("all ids of its kind are used up"))
+        }
         guard table.entries.makesRoom() else { return .failure(Memory.refusal) }
         made.store(table.first + index + 1, ordering: .relaxed)
         table.entries.append((object, 1, 0))
