@@ -17,7 +17,7 @@
  * A callback may end its thread, by pthread_exit or a deferred cancellation, as interpreters do when they exit. Cleanup
  * handlers that the callback has pushed run, its timer is cancelled, and everything else goes on.
  *   - A thread of Chime or of libdispatch survives. glibc regards it as ending: setuid and the like no longer apply to
- *     it, and after a cancellation no second one, while pthread_exit works each time.
+ *     it, and after either no cancellation any more, while pthread_exit works each time.
  *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a
  *     call that does not call back, the thread ends in its next call that calls something back.) Cleanup handlers
  *     pushed outside that call then run, if pushed in C by pthread_cleanup_push; destructors and catch blocks in C++
@@ -173,8 +173,9 @@ const char *CHIME_NONNULL chime_status_message(chime_status status);
 /**
  * One English sentence on why the calling thread's last failed call failed, if its status was
  * CHIME_ERROR_INVALID_ARGUMENT, _UNSUPPORTED, _RESOURCE or _LIMIT. It names the argument as this file does, with values
- * in readable units: "schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)"; for RESOURCE it gives the system's
- * error. Calls that succeed, or fail with another status, do not change it. For people: the wording may change.
+ * in readable units where they matter: "schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)"; for RESOURCE it
+ * gives the system's error. Calls that succeed, or fail with another status, do not change it. For people: the wording
+ * may change.
  *
  * chime_queue_stop and chime_main_stop leave no sentence, because signal handlers may call them.
  *
@@ -320,7 +321,7 @@ enum {
 
 /* chime_queue_options.flags */
 enum {
-  CHIME_QUEUE_HONOUR_LEEWAY = 1, /* virtual queues: ticks use their leeway, as on other queues */
+  CHIME_QUEUE_HONOUR_LEEWAY = 1, /* virtual queues: ticks use their leeway, as those of other queues always do */
   CHIME_QUEUE_BOUND = 2,         /* host-driven queues: only the thread that created the queue may drive it */
   CHIME_QUEUE_RECORDS = 4        /* host-driven queues: no callbacks; chime_queue_take_ticks gives records */
 };
@@ -339,9 +340,9 @@ typedef struct chime_queue_options {
                                           as memory and ids allow */
   int64_t start_ns;                    /* virtual queues: the time at which they begin, 0 or later */
   chime_function CHIME_NULLABLE enter; /* called before, and */
-  chime_function CHIME_NULLABLE leave; /* after handlers run on a thread that the host did not create: to attach it to
-                                          a language's runtime. Not with host-driven and virtual queues, whose
-                                          handlers run on the host's own threads */
+  chime_function CHIME_NULLABLE leave; /* after handlers run: to attach a thread that the host did not create to a
+                                          language's runtime. On main queues and run loops, too. Not with host-driven
+                                          and virtual queues, whose handlers run in calls of the host's */
   void *CHIME_NULLABLE hook_context;   /* for enter and leave; must live until the queue has been shut down */
   uint64_t affinity;         /* precise queues: a bit for each processor the thread may run on; 0: any. Apple's
                                           systems do not have that: UNSUPPORTED */
@@ -895,11 +896,12 @@ chime_status chime_queue_release(chime_queue_t queue);
 
 /**
  * Runs a function in mutual exclusion with the queue's handlers and waits for it: the queue as a mutex. Inside a
- * callback of the queue, or inside another function under its sync, the function runs at once. Elsewhere it has its turn
- * behind the functions that chime_queue_async has put on the queue before.
+ * callback of the queue, or inside another function under its sync, the function runs at once. Elsewhere it has its
+ * turn behind the functions that chime_queue_async has put on the queue before.
  *
  * @param function    runs on the caller's thread or on the queue's, before this call returns
- * @param timeout_ns  how long to wait for the function to start; once started, it is always waited for
+ * @param timeout_ns  how long to wait for the function to start; once started, it is always waited for. 0 may be too
+ *                    short even on a queue that does nothing, where the function runs on the queue's thread
  * @return CHIME_OK: it ran; CHIME_TIMED_OUT: it did not and will not run; CHIME_ERROR_WOULD_DEADLOCK: a handler of this
  *         queue waits for the caller; CHIME_ERROR_UNSUPPORTED: a concurrent or global queue, a virtual or host-driven
  *         queue outside its callbacks, or a run loop's queue outside its thread; CHIME_ERROR_SHUT_DOWN: the queue ended

@@ -102,7 +102,9 @@ extension TimerQueue {
     _ start: Duration, _ label: String, _ honoursLeeway: Bool
   ) throws(ChimeError) -> Result<UInt64, Status> {
     guard start >= .zero else { throw .argument("start is \(start) from the clock's zero: it must be 0 or more") }
-    return QueueCore.makeVirtual(
-      QueueOptions(label: label, start: start.nanoseconds, honoursLeeway: honoursLeeway))
+    var options = QueueOptions(label: label)
+    options.start = start.nanoseconds
+    options.honoursLeeway = honoursLeeway
+    return QueueCore.makeVirtual(options)
   }
 }

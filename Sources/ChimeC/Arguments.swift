@@ -257,10 +257,13 @@ package enum Arguments {
     var flags: TimerOptions.Flags = .givesRecords
     if selfRelease || has(CHIME_TIMER_SELF_RELEASE) { flags.insert(.selfRelease) }
     if has(CHIME_TIMER_BACKGROUND) { flags.insert(.background) }
-    return unsafe TimerOptions(
-      handler: .record, registrationHandler: has(CHIME_TIMER_RECORD_ARMED) ? .record : nil,
-      cancelHandler: has(CHIME_TIMER_RECORD_CANCELLED) ? .record : nil, context: Context(o.context),
-      finalizer: has(CHIME_TIMER_RECORD_FINALIZE) ? .record : nil, label: o.label, target: o.target, flags: flags)
+    var options = unsafe TimerOptions(
+      handler: .record, context: Context(o.context), finalizer: has(CHIME_TIMER_RECORD_FINALIZE) ? .record : nil,
+      target: o.target, flags: flags)
+    if has(CHIME_TIMER_RECORD_ARMED) { options.registrationHandler = .record }
+    if has(CHIME_TIMER_RECORD_CANCELLED) { options.cancelHandler = .record }
+    unsafe options.label = o.label
+    return options
   }
 
   /// Options of a timer that calls a function, or NULL if ticks are taken as records.

@@ -35,9 +35,8 @@ package func queueOptions(
   // Options of other kinds of queues are refused, not ignored.
   let flags: Int =
     switch kind {
-    case .virtual: CHIME_QUEUE_HONOUR_LEEWAY
-    case .host: CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS
-    case .dispatch, .precise, .runLoop: CHIME_QUEUE_HONOUR_LEEWAY  // they do
+    case .host: CHIME_QUEUE_HONOUR_LEEWAY | CHIME_QUEUE_BOUND | CHIME_QUEUE_RECORDS
+    case .virtual, .dispatch, .precise, .runLoop: CHIME_QUEUE_HONOUR_LEEWAY
     }
   guard unsafe o.flags & ~UInt32(flags) == 0 else {
     return .failure(unsafe Arguments.unknownFlags("options.flags", o.flags))
@@ -69,9 +68,10 @@ package func queueOptions(
   case .success(let text): label = text
   case .failure(let status): return .failure(status)
   }
-  var options = unsafe QueueOptions(
-    label: label, qos: qos, timerLimit: o.timer_limit, start: o.start_ns,
-    honoursLeeway: o.flags & UInt32(CHIME_QUEUE_HONOUR_LEEWAY) != 0, clock: clock)
+  var options = QueueOptions(label: label, qos: qos, clock: clock)
+  options.timerLimit = unsafe o.timer_limit
+  options.start = unsafe o.start_ns
+  options.honoursLeeway = unsafe o.flags & UInt32(CHIME_QUEUE_HONOUR_LEEWAY) != 0
   options.isBound = unsafe o.flags & UInt32(CHIME_QUEUE_BOUND) != 0
   options.givesRecords = unsafe o.flags & UInt32(CHIME_QUEUE_RECORDS) != 0
   options.realtimePriority = unsafe o.realtime_priority

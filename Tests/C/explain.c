@@ -189,11 +189,25 @@ static void fall_behind(csuite *t, probe *p, const chime_tick *tick) {
                 ": running, due 25 ns ago, every 10 ns, 1 ticks, 0 missed, 2 missed while its handler runs\n");
 }
 
+static void fall_behind_the_limit(csuite *t, probe *p, const chime_tick *tick) {
+  if (tick->sequence > 1) return;
+  EXPECT_OK(chime_queue_jump(p->queue, 35));
+  EXPECT_DUMPED(p->queue, p->number > 2 ? ", 1 missed while its handler runs\n" : ", its handler runs\n");
+}
+
 VIRTUAL_TEST(what_is_missed_while_the_handler_runs_is_told) {
   probe *a = probe_every(t, queue, "a", 10);
   a->on_tick = fall_behind;
   EXPECT_OK(chime_queue_advance(queue, 10));
   EXPECT_EQ(a->missed, 2); /* and so it comes */
+  EXPECT_OK(chime_timer_cancel(a->timer));
+  for (int limit = 2; limit <= 3; limit++) {
+    probe *b = probe_start(t, queue, "b", &SCHEDULE(.first_ns = 10, .interval_ns = 10, .tick_limit = limit));
+    b->number = limit;
+    b->on_tick = fall_behind_the_limit;
+    EXPECT_OK(chime_queue_advance(queue, 10));
+    EXPECT_EQ(b->missed, limit - 2); /* the last one is a tick */
+  }
 }
 
 VIRTUAL_TEST(a_dump_is_in_units_of_people) {

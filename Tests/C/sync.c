@@ -102,6 +102,27 @@ SERIAL_TEST(sync_gives_up_when_its_time_is_over_and_never_runs) {
   EXPECT_EQ(load(&late->ticks), 0);
 }
 
+/* Two others wait before and behind it. */
+TESTS_ON(what_gives_up_leaves_the_queue_at_once) {
+  enum { CALLS = 2000 };
+  probe *held = probe_held(t, queue, 0), *late = probe_new(t, queue, NULL), *p = probe_new(t, queue, NULL);
+  EXPECT_OK(chime_queue_async(queue, probe_function, p, NULL));
+  EXPECT_STATUS(chime_queue_sync(queue, probe_function, late, 0), CHIME_TIMED_OUT);
+  uint64_t used = chime_memory_used();
+  for (int i = 0; i < CALLS; i++) {
+    EXPECT_STATUS(chime_queue_sync(queue, probe_function, late, i % 2), CHIME_TIMED_OUT);
+  }
+  EXPECT(chime_memory_used() < used + CALLS * 32); /* a call that stays is some 500 bytes */
+  EXPECT_OK(chime_queue_async(queue, probe_function, p, NULL));
+  open_gate(held);
+  EXPECT(await(&p->ticks, 2));
+  EXPECT_EQ(load(&late->ticks), 0);
+}
+TEST_ON(what_gives_up_leaves_the_queue_at_once, a_serial_queue, SERIAL)
+TEST_ON(what_gives_up_leaves_the_queue_at_once, a_precise_queue, PRECISE)
+TEST_ON(what_gives_up_leaves_the_queue_at_once, the_main_queue, MAIN)
+TEST_ON(what_gives_up_leaves_the_queue_at_once, a_dispatch_queue, DISPATCH)
+
 static void expect_turn(csuite *t, probe *p, const chime_tick *tick) {
   EXPECT_EQ(load(&p->other->ticks), p->number);
   probe_function(p->other);

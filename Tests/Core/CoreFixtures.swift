@@ -5,7 +5,10 @@
 extension QueueCore {
   /// A virtual queue, to be released by the test.
   static func makeForTest(timerLimit: UInt64 = 0, honoursLeeway: Bool = false) throws -> QueueCore {
-    let id = try makeVirtual(QueueOptions(timerLimit: timerLimit, honoursLeeway: honoursLeeway)).get()
+    var options = QueueOptions()
+    options.timerLimit = timerLimit
+    options.honoursLeeway = honoursLeeway
+    let id = try makeVirtual(options).get()
     guard let core = find(id) else { throw Status.invalidHandle }
     return core
   }

@@ -37,7 +37,8 @@ import Testing
     var controls: Set<UInt32> = []
     var timers: Set<UInt64> = []
     for round in 0..<600 {
-      let options = QueueOptions(timerLimit: round % 2 == 0 ? 0 : 5)
+      var options = QueueOptions()
+      options.timerLimit = round % 2 == 0 ? 0 : 5
       let made = round % 3 == 0 ? QueueCore.makeSerial(options) : QueueCore.makeVirtual(options)
       let core = try #require(QueueCore.find(made.get()))
       ids.insert(core.id)

@@ -182,6 +182,13 @@ mutation("release-busy-at-once", "8", "TimerRef.releaseSlowly", "finalizes a bus
          (ENDING, "    if replaced.isBusy { return .running }\n    slot.dispose(control)\n",
           "    if replaced.isBusy, !BROKEN { return .running }\n    slot.dispose(control)\n"),
          C("release_of_a_busy_timer_answers_running"))
+mutation("sync-gives-up-and-stays", "19", "SyncCall.wait", "a function that nobody waits for any more stays in the list",
+         ("Queue/SyncCall.swift", "        core.functions.remove(function)\n", "        if !BROKEN { core.functions.remove(function) }\n"),
+         C("what_gives_up_leaves_the_queue_at_once_on_a_serial_queue"))
+mutation("function-of-another-round", "8", "Functions.remove", "a function that the pass has taken out is taken out of the next list",
+         ("Queue/Functions.swift", "      if function.round != waiting.round { return }\n",
+          "      if !BROKEN, function.round != waiting.round { return }\n"),
+         I("sync of two threads beside a handler"))
 mutation("function-not-finalized", "8", "QueuedFunction.run", "a function that ran is not finalized",
          ("Queue/Functions.swift", "    function?(context)\n    finalizer?(context)\n", "    function?(context)\n    if !BROKEN { finalizer?(context) }\n"),
          C("async_runs_once_then_finalizes"))

@@ -48,9 +48,7 @@ extension QueueCore {
   }
 
   private var sums: (timers: UInt64, running: UInt64, entries: UInt64, stale: UInt64) {
-    var timers: UInt64 = 0
-    var running: UInt64 = 0
-    var placed: UInt64 = 0
+    var (timers, running, placed) = (UInt64(0), UInt64(0), UInt64(0))
     control.forEachSlot { slot in
       let word = slot.word
       if word.isLive { timers += 1 }
@@ -132,6 +130,7 @@ extension Snapshot {
     guard word.isRunning, flags.contains(.repeating), !flags.contains(.delayPolicy), period > 0, due <= now else {
       return 0
     }
-    return UInt64(now.saturatingSubtract(due) / period)
+    let missed = UInt64(now.saturatingSubtract(due) / period)
+    return tickLimit == 0 ? missed : min(missed, tickLimit - min(tickLimit, dueCount + 1))
   }
 }

@@ -47,11 +47,11 @@ final class DispatchDriver: QueueDriver {
     }
   }
 
-  /// Waits in libdispatch, which has no timeout there. If others can wait for the thread, because it is on the main queue,
+  /// Waits in libdispatch, which has no timeout there, and not behind what comes to a busy queue. If others can wait for the thread, because it is on the main queue,
   /// a queue of the host's or a run loop, it is registered as waiting meanwhile.
   func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status? {
     if chime_has_dispatch() == 0 { return nil }
-    guard timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty else { return nil }
+    guard timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty, !core.passLock.isTaken else { return nil }
     let standing = Standing.current
     let waiter = standing.isNowhere ? nil : WaitRegistry.Waiter(.queue(core), standing)
     if let waiter, !WaitRegistry.enter(waiter) { return .wouldDeadlock }

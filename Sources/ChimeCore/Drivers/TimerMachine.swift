@@ -198,7 +198,7 @@ package final class TimerMachine: Sendable {
         if shared.due != .max { arm(&shared) }
         return nil
       }
-      if plan.isOneShot {
+      if plan.interval == .max {
         shared.due = .max
         guard let next = Transition(from: shared.state, on: .lastTick).next else {
           invariantFailure("a timer that ticks cannot finish", Int64(shared.state.rawValue))
@@ -243,8 +243,6 @@ package struct TimerMachinePlan: Sendable {
     self.interval = interval
     self.leeway = leeway
   }
-
-  var isOneShot: Bool { interval == .max }
 
   /// When the plan begins now.
   func firstDeadline(from now: @autoclosure () -> Int64) -> Int64 {

@@ -13,10 +13,11 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     func isOver(_ now: Int64) -> Bool { deadline <= now && deadline != .max }
   }
 
-  /// Held by the timer's handler only: released with the timer, or with its queue.
-  private final class QueueEnd: Sendable {
+  /// Held by the timer only: released with it, or with its queue.
+  private final class Receiver: TickReceiver {
     let limited: LimitedValue
     init(_ limited: LimitedValue) { self.limited = limited }
+    override func ticked(_ tick: TickRecord) { limited.end(tick) }
     deinit { limited.end(nil) }
   }
 
@@ -34,9 +35,8 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     guard lifetime >= 0 else { return .failure(refusal(of: lifetime)) }
     let deadline = (QueueCore.now(queue) ?? 0).saturatingAdd(lifetime)
     let limited = LimitedValue(queue, State(value: value, deadline: deadline, onEnd: onEnd))
-    let end = QueueEnd(limited)
     let schedule = Schedule(first: deadline, firstIsDeadline: true)
-    return TickBox { tick in end.limited.end(tick) }.makeTimer(on: queue, schedule).map { timer in
+    return Receiver(limited).makeTimer(on: queue, schedule).map { timer in
       limited.state.withLock { $0.timer = timer }
       return limited
     }

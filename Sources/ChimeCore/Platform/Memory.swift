@@ -90,13 +90,6 @@ extension Array {
     return true
   }
 
-  /// Appends an element, if there is room for it: ok, noMemory, limit.
-  mutating func add(_ element: Element) -> Status {
-    guard makesRoom() else { return Memory.refusal }
-    append(element)
-    return .ok
-  }
-
   mutating func takeAll() -> [Element] {
     defer { self = [] }
     return self

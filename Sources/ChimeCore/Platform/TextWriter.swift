@@ -46,11 +46,6 @@ internal import CPlatform
     add(byte: 48 + UInt8(number % 10))
   }
 
-  mutating func add(_ number: Int64) {
-    if number < 0 { add("-") }
-    add(number.magnitude)
-  }
-
   /// A text in which `%d` stands for a duration as people read it, three digits and a unit, and `%n` for a number.
   @inline(never)
   mutating func add(phrase format: StaticString, _ value: Int64) {

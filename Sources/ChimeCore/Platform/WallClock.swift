@@ -38,8 +38,10 @@ package enum WallClock: ProcessState {
   /// a descriptor or a thread, noMemory, forked in a child.
   static func add(_ queue: UInt64) -> Status {
     watched.withLock { watch in
+      guard watch.queues.makesRoom() else { return Memory.refusal }
       let status = watch.file >= 0 ? .ok : begin(&watch)
-      return status == .ok ? watch.queues.add(queue) : status
+      if status == .ok { watch.queues.append(queue) }
+      return status
     }
   }
 

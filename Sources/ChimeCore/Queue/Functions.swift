@@ -3,7 +3,14 @@ import Synchronization
 /// The functions that were put on a queue and have not had their turn.
 final class Functions: @unchecked Sendable {
   // Unchecked for `taken`, which is the pass's.
-  private let waiting = Locked<(list: FunctionList, isOpen: Bool)>((FunctionList(), true))
+  private struct Waiting {
+    var list = FunctionList()
+    var isOpen = true
+    /// Which list it is: the pass has taken those before.
+    var round: UInt64 = 0
+  }
+
+  private let waiting = Locked(Waiting())
   /// Whether some wait. Changed behind the lock, after them. Pairs with the next wake-up: whoever adds a function stores
   /// this, then takes the next wake-up away; a pass stores that, then reads this (P1e, Sources/README.md).
   private let someWait = Atomic<Bool>(false)
@@ -17,9 +24,19 @@ final class Functions: @unchecked Sendable {
   func add(_ function: QueuedFunction) -> Bool {
     waiting.withLock { waiting in
       guard waiting.isOpen else { return false }
+      function.round = waiting.round
       waiting.list.append(function)
       someWait.store(true, ordering: .sequentiallyConsistent)
       return true
+    }
+  }
+
+  /// Takes a function back, unless the pass has taken it out, and with it whatever came before.
+  func remove(_ function: QueuedFunction) {
+    waiting.withLock { waiting in
+      if function.round != waiting.round { return }
+      waiting.list.remove(function)
+      someWait.store(!waiting.list.isEmpty, ordering: .sequentiallyConsistent)
     }
   }
 
@@ -38,6 +55,7 @@ final class Functions: @unchecked Sendable {
     if taken.isEmpty {
       waiting.withLock { waiting in
         swap(&waiting.list, &taken)
+        waiting.round += 1
         someWait.store(false, ordering: .sequentiallyConsistent)
       }
     }
@@ -47,12 +65,15 @@ final class Functions: @unchecked Sendable {
 
 /// A function put on a queue: by `async`, with its context, or by `sync`, for a thread that waits for it.
 final class QueuedFunction: @unchecked Sendable {
-  // Unchecked for `next`, which is guarded as the list is that the function is in.
+  // Unchecked for the variables, which are guarded as the list is that the function is in.
   private let function: ContextFunction?
   let context: Context
   private let finalizer: ContextFunction?
   private let call: SyncCall?
   fileprivate var next: QueuedFunction?
+  // SAFETY: in the list, which holds both.
+  fileprivate unowned(unsafe) var previous: QueuedFunction?
+  fileprivate var round: UInt64 = 0
 
   init(_ function: ContextFunction, _ context: Context, _ finalizer: ContextFunction?) {
     self.function = function
@@ -81,7 +102,7 @@ final class QueuedFunction: @unchecked Sendable {
   }
 }
 
-/// Functions in the order in which they came. Each links the next: a list that needs no memory beside theirs.
+/// Functions in the order in which they came. Each links its neighbours: a list that needs no memory beside theirs.
 struct FunctionList: Sendable {
   private var first: QueuedFunction?
   private var last: QueuedFunction?
@@ -91,16 +112,23 @@ struct FunctionList: Sendable {
 
   mutating func append(_ function: QueuedFunction) {
     if let last { last.next = function } else { first = function }
+    unsafe function.previous = last
     last = function
     count += 1
   }
 
   mutating func popFirst() -> QueuedFunction? {
     guard let function = first else { return nil }
-    first = function.next
-    function.next = nil
-    if first == nil { last = nil }
-    count -= 1
+    remove(function)
     return function
+  }
+
+  /// Takes out a function that is in the list.
+  mutating func remove(_ function: QueuedFunction) {
+    let (previous, next) = unsafe (function.previous, function.next)
+    if let previous { previous.next = next } else { first = next }
+    if let next { unsafe next.previous = previous } else { last = previous }
+    function.next = nil
+    count -= 1
   }
 }

@@ -5,12 +5,13 @@ import Synchronization
 package struct QueueOptions: Sendable {
   package var label: String
   package var qos: QualityOfService
-  /// How many timers may exist at once; 0: no limit.
-  package var timerLimit: UInt64
-  /// A virtual queue's first instant, 0 or more.
-  package var start: Int64
-  package var honoursLeeway: Bool
   package var clock: Clock
+  /// How many timers may exist at once; 0: no limit.
+  package var timerLimit: UInt64 = 0
+  /// A virtual queue's first instant, 0 or more.
+  package var start: Int64 = 0
+  /// Virtual queues; the others do.
+  package var honoursLeeway = false
   /// Host-driven queues: only the thread that creates the queue may drive it.
   package var isBound = false
   /// Host-driven queues: timers have no functions, ticks are taken as records.
@@ -22,15 +23,9 @@ package struct QueueOptions: Sendable {
   /// Called around the handlers that run on a thread of libdispatch or of Chime.
   package var hooks: QueueHooks?
 
-  package init(
-    label: String = "", qos: QualityOfService = .unspecified, timerLimit: UInt64 = 0, start: Int64 = 0,
-    honoursLeeway: Bool = false, clock: Clock = .monotonic
-  ) {
+  package init(label: String = "", qos: QualityOfService = .unspecified, clock: Clock = .monotonic) {
     self.label = label
     self.qos = qos
-    self.timerLimit = timerLimit
-    self.start = start
-    self.honoursLeeway = honoursLeeway
     self.clock = clock
   }
 

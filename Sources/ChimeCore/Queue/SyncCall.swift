@@ -25,12 +25,16 @@ package final class SyncCall: @unchecked Sendable {
     let waiter = WaitRegistry.Waiter(.call(call), call.caller, call.wakeUp)
     guard WaitRegistry.enter(waiter) else { return .wouldDeadlock }
     defer { WaitRegistry.leave(waiter) }
-    if !core.functions.add(QueuedFunction(call)) { return .shutDown }
+    let function = QueuedFunction(call)
+    if !core.functions.add(function) { return .shutDown }
     core.control.wake()
     var end = Clock.monotonic.now.saturatingAdd(timeout)
     while !call.isOver {
       if call.wakeUp.sleep(until: end) { continue }
-      if call.drop() { return .timedOut }
+      if call.drop() {
+        core.functions.remove(function)
+        return .timedOut
+      }
       end = .max
     }
     // Only the queue's end can end this before the function has had its turn; a function that has begun always

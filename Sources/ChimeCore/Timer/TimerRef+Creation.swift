@@ -30,17 +30,13 @@ internal import CPlatform
   package var target: UInt64
 
   package init(
-    handler: TickFunction, registrationHandler: TickFunction? = nil, cancelHandler: TickFunction? = nil,
-    context: Context = .none, finalizer: ContextFunction? = nil, label: UnsafePointer<CChar>? = nil,
-    target: UInt64 = 0, flags: Flags = []
+    handler: TickFunction, context: Context = .none, finalizer: ContextFunction? = nil, target: UInt64 = 0,
+    flags: Flags = []
   ) {
     self.flags = flags
     self.handler = handler
-    self.registrationHandler = registrationHandler
-    self.cancelHandler = cancelHandler
     self.context = context
     self.finalizer = finalizer
-    unsafe self.label = unsafe label
     self.target = target
   }
 

@@ -210,9 +210,9 @@ final class TimerLog {
     let finalizer = records ? ContextFunction.record : ContextFunction { TimerLog.of(Context($0)).finalize() }
     var flags: TimerOptions.Flags = records ? .givesRecords : []
     if releasesItself { flags.insert(.selfRelease) }
-    let options = TimerOptions(
-      handler: callback, registrationHandler: callbacks ? callback : nil, cancelHandler: callbacks ? callback : nil,
-      context: context, finalizer: hasFinalizer ? finalizer : nil, target: target, flags: flags)
+    var options = TimerOptions(
+      handler: callback, context: context, finalizer: hasFinalizer ? finalizer : nil, target: target, flags: flags)
+    if callbacks { (options.registrationHandler, options.cancelHandler) = (callback, callback) }
     let schedule = after.map { Schedule(first: $0, firstIsDeadline: firstIsDeadline, interval: every) }
     let status = createPlain(schedule, options) ?? TimerRef.create(on: queue.id, options, schedule, out: &id)
     wasCreated = status == .ok

@@ -1,16 +1,14 @@
-/// A closure that a timer calls at each tick and releases when it has ended.
-final class TickBox {
-  private let body: (TickRecord) -> Void
+/// What a timer tells of each tick, and releases when it has ended.
+class TickReceiver {
+  func ticked(_ tick: TickRecord) {}
 
-  init(_ body: @escaping (TickRecord) -> Void) { self.body = body }
-
-  /// Makes a timer that calls the closure, and starts it. Gives its id.
-  func makeTimer(on queue: UInt64, _ schedule: Schedule) -> Result<UInt64, Status> {
+  /// Makes a timer that tells this, and starts it. Gives its id.
+  final func makeTimer(on queue: UInt64, _ schedule: Schedule) -> Result<UInt64, Status> {
     let handler = unsafe TickFunction { tick, context in
       // SAFETY: the core's tick; and the reference that the timer's context is.
       if let context = unsafe context {
         let record = unsafe tick.load(as: TickRecord.self)
-        unsafe Unmanaged<TickBox>.fromOpaque(context).takeUnretainedValue().body(record)
+        unsafe Unmanaged<TickReceiver>.fromOpaque(context).takeUnretainedValue().ticked(record)
       }
     }
     let context = Context.retaining(self)
