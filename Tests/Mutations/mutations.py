@@ -121,7 +121,8 @@ def copy(scratch, files):
         if path.is_symlink():
             (scratch / name).parent.mkdir(parents=True, exist_ok=True)
             if not (scratch / name).is_symlink():
-                (scratch / name).symlink_to(os.readlink(path))
+                (scratch / name).unlink(missing_ok=True)
+            (scratch / name).symlink_to(os.readlink(path))
         elif path.is_file():
             wanted[name] = path.read_bytes()
     for path, text in files.items():
