@@ -120,8 +120,7 @@ def copy(scratch, files):
         path = ROOT / name
         if path.is_symlink():
             (scratch / name).parent.mkdir(parents=True, exist_ok=True)
-            if not (scratch / name).is_symlink():
-                (scratch / name).unlink(missing_ok=True)
+            (scratch / name).unlink(missing_ok=True)
             (scratch / name).symlink_to(os.readlink(path))
         elif path.is_file():
             wanted[name] = path.read_bytes()
