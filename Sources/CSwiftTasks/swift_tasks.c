@@ -14,7 +14,8 @@ static chime_swift_job_function job_function;
 
 static SWIFT_CALL void take(void *job, original original) {
   (void)original;
-  job_function(job);
+  /* Another thread may be storing the same function once more. */
+  __atomic_load_n(&job_function, __ATOMIC_ACQUIRE)(job);
 }
 
 int chime_swift_take_jobs(chime_swift_job_function function) {
