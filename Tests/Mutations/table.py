@@ -113,7 +113,7 @@ mutation("apply-generation", "2", "TimerRef.apply", "a reschedule keeps the gene
 mutation("cancel-generation", "2, 7", "TimerSlot.cancel", "the short way keeps the generation",
          ("Slot/TimerWord.swift", "{ with(.cancelled).withNextGeneration.withoutPostponement }",
           "{ (BROKEN ? with(.cancelled) : with(.cancelled).withNextGeneration).withoutPostponement }"),
-         C("a_bare_timer_says_that_its_handler_is_running"))
+         C("every_accepted_change_gives_another_generation"))
 mutation("cancel-ok-while-busy", "2, 7", "TimerRef.cancel", "answers OK while the handler runs",
          (ENDING, "      return isBusy ? .running : .ok\n", "      return isBusy && !BROKEN ? .running : .ok\n"),
          C("a_bare_timer_says_that_its_handler_is_running"))
@@ -316,7 +316,7 @@ mutation("shutdown-does-not-wait", "16", "QueueCore.shutdown", "answers without 
          C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_leave_hook"))
 mutation("close-while-busy", "16", "closeIfPossible", "does not look whether something still runs",
          (CLOSING, "    guard isIdle, !control.isLimited", "    guard BROKEN || isIdle, !control.isLimited"),
-         C("shutdown_waits_for_a_handler_that_runs", "shutdown_waits_for_the_destructor"), I("two shutdowns"))
+         I("release of a timer beside shutdown"))
 mutation("add-wraps", "17", "saturatingAdd", "wraps",
          ("Slot/Saturation.swift", "    return overflow ? (other < 0 ? .min : .max) : sum", "    return overflow && !BROKEN ? (other < 0 ? .min : .max) : sum"),
          C("a_timer_that_never_comes_can_be_ended"), W("SaturationTests"), M())
@@ -624,7 +624,9 @@ mutation("pool-sync-first", "12", "PoolDriver.runInTurn", "chime_queue_sync pass
          I("sync behind its thread's function"))
 
 mutation("ended-timers-wake", "13", "takeWhatIsInInbox", "a finished timer's next due time keeps the next wake-up",
-         (DELIVERY, "    if !isLast {\n", "    if !isLast || BROKEN {\n"),
+         [("Queue/QueueCore+Pass.swift", "word.isRunning || word.state == .cancelled || !word.isLive {",
+           "BROKEN || word.isRunning || word.state == .cancelled || !word.isLive {"),
+          (DELIVERY, "    if !isLast {\n", "    if !isLast || BROKEN {\n")],
          C("a_finished_timer_that_is_fired_brings_no_later_pass"))
 
 mutation("pool-inherits-priority", "1", "Pool.work", "the pool's threads keep the priority of the thread that made them",

@@ -95,6 +95,12 @@ extension Scenario {
         for _ in 0..<2 { world.thread(calls: "shutdown") { QueueCore.shutdown(queue.id, timeout: .max) } }
         world.thread(calls: "drive") { queue.drive(Scheduler.start + millisecond) }
       },
+      Scenario("release of a timer beside shutdown of the \(kind.rawValue) queue") { world in
+        let queue = world.queue(kind)
+        let timer = world.timer(queue, after: millisecond, callbacks: true)
+        world.thread("releaser") { world.call("release", on: timer) { ref in timer.stopping { ref.release() } } }
+        world.thread(calls: "shutdown") { QueueCore.shutdown(queue.id, timeout: .max) }
+      },
     ]
   }
 }
