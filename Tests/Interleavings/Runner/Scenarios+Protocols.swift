@@ -163,10 +163,10 @@ extension Scenario {
       world.thread("writer") {
         if world.call("next_deadline", { timer.ref?.nextDeadline }) != Scheduler.start + 5 * second { return }
         isPostponed = true
-        for _ in 0..<3 { world.call("restart", on: timer) { $0.restart(Schedule(first: 900)) } }
+        for _ in 0..<8 { world.call("restart", on: timer) { $0.restart(Schedule(first: 900)) } }
       }
       world.thread("asker") {
-        for _ in 0..<4 {
+        for _ in 0..<12 {
           let mayBeFirst = !isPostponed
           let next = world.call("next_deadline") { timer.ref?.nextDeadline }
           world.expect(mayBeFirst || next != Scheduler.start + 100, "the time before the postponement again")
