@@ -20,7 +20,10 @@ func sharedLibrary(_ name: String) -> [LinkerSetting] {
   #endif
 }
 
-let swiftSettings: [SwiftSetting] = [.strictMemorySafety()]
+// .ci/run sets it: whoever else builds the package, with a compiler of another day, is not stopped by a new warning.
+let refusesWarnings = Context.environment["CHIME_WARNINGS"] == "errors"
+let swiftSettings: [SwiftSetting] = [.strictMemorySafety()] + (refusesWarnings ? [.treatAllWarnings(as: .error)] : [])
+let cSettings: [CSetting] = refusesWarnings ? [.treatAllWarnings(as: .error)] : []
 
 // Tests/Interleavings: the core under a scheduler that decides every interleaving, in a build of its own. The files of the
 // seam between the two are then in the core's module.
@@ -51,9 +54,9 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CChime", path: "include"),
-    .target(name: "CPlatform", exclude: ["embedded_runtime.c", "memory.c"]),
+    .target(name: "CPlatform", exclude: ["embedded_runtime.c", "memory.c"], cSettings: cSettings),
     core,
-    .target(name: "CSwiftTasks"),
+    .target(name: "CSwiftTasks", cSettings: cSettings),
     .target(name: "Chime", dependencies: ["ChimeCore", "CSwiftTasks"], swiftSettings: swiftSettings),
     .target(name: "ChimeCompat", dependencies: ["Chime", "ChimeCore"], swiftSettings: swiftSettings),
     .target(

@@ -54,7 +54,7 @@ package final class HandlerBox {
     on queue: UInt64, _ schedule: Schedule?, _ target: UInt64, _ selfRelease: Bool, _ label: String,
     _ context: Context, _ id: inout UInt64
   ) -> Status {
-    var options = unsafe TimerOptions(
+    var options = TimerOptions(
       handler: function, context: context, target: target,
       flags: selfRelease ? [.ownsContext, .selfRelease] : .ownsContext)
     if let box = unsafe HandlerBox.of(context.pointer) {

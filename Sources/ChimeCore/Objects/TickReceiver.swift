@@ -13,7 +13,7 @@ class TickReceiver {
     }
     let context = Context.retaining(self)
     var id: UInt64 = 0
-    let options = unsafe TimerOptions(handler: handler, context: context, flags: .ownsContext)
+    let options = TimerOptions(handler: handler, context: context, flags: .ownsContext)
     let status = unsafe TimerRef.create(on: queue, options, schedule, out: &id)
     if !status.isFailure { return .success(id) }
     context.releaseObject()
