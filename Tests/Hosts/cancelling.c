@@ -1,0 +1,126 @@
+/*
+ * cancelling.c - cancellations of Chime's own threads that no function of the host's acts upon: a handler leaves one pending,
+ * or somebody cancels a thread that waits. Everything else goes on.
+ */
+#include "guest.h"
+
+enum { TIMERS = 5 };
+
+static int other_ticks, shut_down;
+
+static void *shut_down_within_a_second(void *queue) {
+  int64_t begun = monotonic_ns();
+  chime_status status = chime_queue_shutdown(*(chime_queue_t *)queue, CHIME_SECOND);
+  EXPECT(status == CHIME_OK || (status == CHIME_TIMED_OUT && monotonic_ns() - begun >= CHIME_SECOND));
+  store(&shut_down, 1);
+  return NULL;
+}
+
+/* On a thread of its own: a shutdown that does not keep its timeout is seen. */
+static void expect_shutdown_ends(chime_queue_t queue) {
+  pthread_t thread;
+  store(&shut_down, 0);
+  thread = spawn(shut_down_within_a_second, &queue);
+  REQUIRE(await(&shut_down, 1));
+  pthread_join(thread, NULL);
+}
+
+/* ---- A handler leaves a cancellation pending ----------------------------------------------------------------------- */
+
+static int handled, finalized;
+
+static void cancel_own_thread(const chime_tick *tick, void *context) {
+  (void)tick;
+  add(context, 1);
+  pthread_cancel(pthread_self());
+}
+
+/* Several timers whose handlers all do so, beside another queue. */
+CASES(a_handler_cancels_its_thread_and_returns, where, SERIAL, RUN_LOOP) {
+  chime_queue_t other = place_tick(SERIAL, &other_ticks, NULL), queue = place_queue(where, NULL);
+  int i;
+  for (i = 0; i < TIMERS; i++)
+    EXPECT_OK(chime_timer_after(queue, i * CHIME_MILLISECOND, cancel_own_thread, &handled, count_call, NULL));
+  REQUIRE(await(&handled, 2 * TIMERS)); /* each is finalized, too */
+  EXPECT(await(&other_ticks, load(&other_ticks) + 20));
+  expect_shutdown_ends(queue);
+  expect_shutdown_ends(other);
+  place_expect_works(where);
+}
+
+/* Each tick of a repeating timer. */
+CASES(each_tick_cancels_its_thread, where, SERIAL, RUN_LOOP) {
+  chime_queue_t queue = place_queue(where, NULL);
+  EXPECT_OK(chime_timer_every(queue, CHIME_MILLISECOND, cancel_own_thread, &handled, NULL, NULL));
+  REQUIRE(await(&handled, 50));
+  expect_shutdown_ends(queue);
+  place_expect_works(where);
+}
+
+static void cancel_in_call(void *context) {
+  add(context, 1);
+  pthread_cancel(pthread_self());
+}
+
+/* A finalizer and a function of the queue. */
+CASES(a_finalizer_cancels_its_thread_and_returns, where, SERIAL, RUN_LOOP) {
+  chime_queue_t queue = place_queue(where, NULL);
+  int i;
+  for (i = 0; i < TIMERS; i++) {
+    EXPECT_OK(chime_timer_after(queue, 0, ignore_tick, &finalized, cancel_in_call, NULL));
+    EXPECT_OK(chime_queue_async(queue, cancel_in_call, &handled, cancel_in_call));
+  }
+  REQUIRE(await(&handled, 2 * TIMERS));
+  REQUIRE(await(&finalized, TIMERS));
+  expect_shutdown_ends(queue);
+  place_expect_works(where);
+}
+
+/* It makes it an asynchronous one, for which every instruction is a cancellation point. */
+static void become_asynchronous(const chime_tick *tick, void *context) {
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+  count_tick(tick, context);
+}
+
+static pthread_t handlers_thread;
+
+static void note_thread(const chime_tick *tick, void *context) {
+  handlers_thread = pthread_self();
+  count_tick(tick, context);
+}
+
+/* ---- Somebody cancels a thread that waits -------------------------------------------------------------------------- */
+
+/*
+ * The thread that had the latest tick is cancelled while it waits for the next, or is about to, or has begun to run it: at
+ * another time each round. (A thread of libdispatch is not Chime's: it ends.)
+ */
+static void cancel_again_and_again(int where, chime_handler first) {
+  enum { ROUNDS = 200 };
+  static int ticks;
+  chime_queue_t other = place_tick(SERIAL, &other_ticks, NULL), queue;
+  int i;
+  if (!guest_is_own(where)) fault_skip("its threads are libdispatch's");
+  queue = place_queue(where, NULL);
+  if (first != NULL) {
+    EXPECT_OK(chime_timer_after(queue, 0, first, &ticks, NULL, NULL));
+    REQUIRE(await(&ticks, 1));
+  }
+  for (i = 0; i < ROUNDS; i++) {
+    store(&ticks, 0);
+    REQUIRE_OK(chime_timer_after(queue, 100 * CHIME_MICROSECOND, note_thread, &ticks, NULL, NULL));
+    REQUIRE(await(&ticks, 1));
+    if (i % 4 != 0) sleep_ns(i * 10 * CHIME_MICROSECOND);
+    EXPECT_OK(pthread_cancel(handlers_thread));
+    if (i % 20 == 0) EXPECT(await(&other_ticks, load(&other_ticks) + 2));
+  }
+  expect_shutdown_ends(queue);
+  expect_shutdown_ends(other);
+  place_expect_works(where);
+}
+
+CASES(somebody_cancels_a_thread_that_waits, where, SERIAL, RUN_LOOP) { cancel_again_and_again(where, NULL); }
+
+CASES(a_handler_has_left_its_thread_asynchronous, where, SERIAL, RUN_LOOP) {
+  cancel_again_and_again(where, become_asynchronous);
+}

@@ -1,0 +1,222 @@
+/*
+ * forking.c - children that no handler of pthread_atfork announces, or that look before Chime's does, and children without
+ * /proc: all are noticed, answer FORKED, and work once they are reinitialised.
+ */
+#include "guest.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static chime_queue_t queue;
+static chime_timer_t timer;
+static int ticks;
+
+/* ---- Ways to fork ---------------------------------------------------------------------------------------------------- */
+
+static pid_t by_fork(void) { return fork(); }
+
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 34)
+static pid_t by_underscore_fork(void) { return _Fork(); }
+#else
+static pid_t by_underscore_fork(void) {
+  fault_skip("this libc has no _Fork"), (void)0;
+  return -1;
+}
+#endif
+
+/* The order of the arguments differs among processors; all but the first are 0. */
+static pid_t by_clone(void) {
+#if defined(__s390x__)
+  return (pid_t)syscall(SYS_clone, 0, SIGCHLD, 0, 0, 0);
+#else
+  return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#endif
+}
+
+static const struct {
+  const char *name;
+  pid_t (*make)(void);
+} ways[] = {{"fork", by_fork}, {"_Fork", by_underscore_fork}, {"clone", by_clone}};
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
+static void in_a_child(int way, void (*child)(void)) {
+  int status = -1;
+  pid_t pid = ways[way].make();
+  if (pid == 0) {
+    alarm(PATIENCE / CHIME_SECOND);
+    child();
+    fault_leave();
+  }
+  REQUIRE(pid > 0);
+  EXPECT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0);
+}
+
+/* The pool rests: no thread of it is in the allocator, whose locks a child without handlers does not free. */
+static void make_queue(void) {
+  queue = place_tick(SERIAL, &ticks, &timer);
+  REQUIRE(await(&ticks, 3));
+  EXPECT(chime_timer_suspend(timer) >= 0);
+  sleep_ns(20 * CHIME_MILLISECOND);
+}
+
+static void expect_parent_unharmed(void) {
+  EXPECT_EQ(chime_reinitialize(), CHIME_IGNORED);
+  EXPECT_OK(chime_timer_resume(timer));
+  EXPECT(await(&ticks, load(&ticks) + 3));
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}
+
+static void expect_forked(void) {
+  chime_queue_t none = 0;
+  EXPECT_EQ(chime_timer_cancel(timer), CHIME_ERROR_FORKED);
+  EXPECT_EQ(chime_timer_after(queue, 0, count_tick, &ticks, NULL, NULL), CHIME_ERROR_FORKED);
+  EXPECT_EQ(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &none), CHIME_ERROR_FORKED);
+  EXPECT_EQ(chime_queue_create(CHIME_QUEUE_HOST, NULL, &none), CHIME_ERROR_FORKED);
+}
+
+static void expect_works_anew(void) {
+  EXPECT_OK(chime_reinitialize());
+  EXPECT_EQ(chime_reinitialize(), CHIME_IGNORED);
+  EXPECT_EQ(chime_timer_cancel(timer), CHIME_ERROR_INVALID_HANDLE);
+  place_expect_works(VIRTUAL);
+  place_expect_works(SERIAL);
+  place_expect_works(CONCURRENT);
+  place_expect_works(PRECISE);
+  place_expect_works(HOST);
+}
+
+static void child(void) {
+  expect_forked();
+  expect_works_anew();
+}
+
+/* The first call that the child makes is the reinitialisation. */
+static void child_at_once(void) { expect_works_anew(); }
+
+CASES(a_child_is_noticed, way, 0, WAYS - 1) {
+  make_queue();
+  in_a_child(way, child);
+  expect_parent_unharmed();
+}
+
+CASES(a_child_reinitialises_at_once, way, 0, WAYS - 1) {
+  make_queue();
+  in_a_child(way, child_at_once);
+  expect_parent_unharmed();
+}
+
+/* ---- Children of children ----------------------------------------------------------------------------------------------- */
+
+static int way_again;
+
+static void child_that_forks(void) {
+  in_a_child(way_again, child);
+  expect_works_anew();
+}
+
+static void child_that_works_and_forks(void) {
+  expect_works_anew();
+  make_queue();
+  in_a_child(way_again, child);
+  EXPECT_OK(chime_queue_shutdown(queue, PATIENCE));
+}
+
+CASES(a_childs_child_is_noticed, argument, 0, 2 * WAYS - 1) {
+  way_again = argument / 2;
+  make_queue();
+  in_a_child(way_again, argument % 2 ? child_that_works_and_forks : child_that_forks);
+  expect_parent_unharmed();
+}
+
+/* ---- Handlers of the host's ---------------------------------------------------------------------------------------------- */
+
+static int is_in_handler;
+static void (*handlers_work)(void);
+
+static void host_child_handler(void) {
+  is_in_handler = 1;
+  if (handlers_work != NULL) handlers_work();
+}
+
+static void child_after_its_handler(void) {
+  EXPECT_EQ(is_in_handler, 1);
+  EXPECT_EQ(chime_reinitialize(), CHIME_IGNORED);
+  place_expect_works(SERIAL);
+  place_expect_works(CONCURRENT);
+}
+
+/* It was registered before anything of Chime's, so its child handler comes first. */
+CASES(a_handler_before_chimes_looks, argument, 0, 1) {
+  REQUIRE_OK(pthread_atfork(NULL, NULL, host_child_handler));
+  make_queue();
+  handlers_work = argument ? child : expect_forked;
+  in_a_child(0, argument ? child_after_its_handler : child);
+  expect_parent_unharmed();
+}
+
+/* ---- What is no fork -------------------------------------------------------------------------------------------------------- */
+
+/* A program that is started shares the memory until its image is replaced: the parent stays what it was. */
+CASE(a_program_that_is_started_is_no_fork) {
+  char *const arguments[] = {"true", NULL};
+  int i, status = -1;
+  pid_t pid;
+  make_queue();
+  for (i = 0; i < 20; i++) {
+    REQUIRE_OK(posix_spawn(&pid, "/bin/true", NULL, NULL, arguments, environ));
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_OK(chime_timer_restart(timer, NULL));
+    EXPECT_OK(chime_timer_suspend(timer) >= 0 ? 0 : -1);
+  }
+  expect_parent_unharmed();
+}
+
+/* ---- Without /proc ----------------------------------------------------------------------------------------------------------- */
+
+static int open_files(void) {
+  int number, count = 0;
+  for (number = 0; number < 1024; number++) count += fcntl(number, F_GETFD) >= 0;
+  return count;
+}
+
+static int files_before;
+static char root[] = "/tmp/chime-root-XXXXXX";
+
+static void reinitialize_without_proc(void) {
+  if (chroot(root) != 0 || chdir("/") != 0) _exit(77);
+  EXPECT_EQ(access("/proc/self", F_OK), -1);
+  EXPECT(open_files() > files_before);
+  EXPECT_OK(chime_reinitialize());
+  EXPECT_EQ(open_files(), files_before);
+}
+
+/* The descriptors that the child has inherited are closed all the same, and no other. */
+CASES(a_child_without_proc_closes_what_it_has_inherited, way, 0, WAYS - 1) {
+  const chime_queue_options wall = {.size = sizeof wall, .clock = CHIME_CLOCK_WALL};
+  chime_queue_t others[5] = {0};
+  chime_run_loop_t loop = 0;
+  int i, pipes[2];
+  if (geteuid() != 0) fault_skip("chroot is not permitted here");
+  REQUIRE(mkdtemp(root) != NULL);
+  REQUIRE_OK(pipe(pipes)); /* the host's */
+  files_before = open_files();
+  for (i = 0; i < 3; i++) REQUIRE_OK(place_make(HOST, NULL, &others[i]));
+  REQUIRE_OK(place_make(SERIAL, &wall, &others[3]));
+  REQUIRE_OK(place_make(HOST, &wall, &others[4]));
+  REQUIRE_OK(chime_run_loop_create(NULL, &loop));
+  make_queue();
+  in_a_child(way, reinitialize_without_proc);
+  rmdir(root);
+  expect_parent_unharmed();
+  for (i = 0; i < 5; i++) EXPECT_OK(chime_queue_shutdown(others[i], PATIENCE));
+}
