@@ -349,6 +349,10 @@ typedef struct chime_queue_options {
   int32_t realtime_priority; /* precise queues: 1 to 99, the thread's priority under SCHED_FIFO; 0: none. On
                                           Apple's systems each of them is the real-time class */
   uint32_t reserved;         /* 0 */
+  /* from version 0.4.0 on: */
+  uint64_t seed; /* virtual queues: where the random parts of due times begin (chime_schedule.jitter_ns). The same
+                    calls on a queue with the same seed get the same ones. Other queues begin each with a number of
+                    their own, and have no seed */
 } chime_queue_options;
 
 typedef int32_t chime_missed_policy;
@@ -381,6 +385,12 @@ typedef struct chime_schedule {
   uint64_t tick_limit;               /* the timer finishes after this many due times, missed ones included; 0: never */
   chime_missed_policy missed_policy; /* of a repeating timer */
   chime_resume_policy resume_policy; /* REMAINING excludes CHIME_SCHEDULE_DEADLINE */
+  /* from version 0.4.0 on: */
+  int64_t jitter_ns; /* of a repeating timer, at most the interval: each tick is due at its time of the grid plus a
+                        random part, uniform in 0 to jitter_ns, so that what many programs do at one interval does
+                        not come at one moment. Grid, sequence, limit and the count of missed due times are those of
+                        a timer without; scheduled_ns and the next deadline have the random part in them. A time of
+                        the grid is missed once its random part has passed, too */
 } chime_schedule;
 
 /* chime_timer_options.flags */
@@ -410,8 +420,8 @@ typedef struct chime_timer_options {
 
 /* clang-format off */
 #define CHIME_QUEUE_OPTIONS_INIT \
-  {sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0}
-#define CHIME_SCHEDULE_INIT {sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0}
+  {sizeof(chime_queue_options), 0, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0}
+#define CHIME_SCHEDULE_INIT {sizeof(chime_schedule), 0, 0, 0, 0, 0, 0, 0, 0}
 #define CHIME_TIMER_OPTIONS_INIT {sizeof(chime_timer_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0}
 /* clang-format on */
 
@@ -782,10 +792,12 @@ typedef struct chime_timer_info {
   int32_t has_schedule;     /* 1: it has a schedule, which activate with NULL keeps */
   /* from version 0.1.1 on: */
   uint64_t missed; /* due times of this activation that got no tick of their own */
+  /* from version 0.4.0 on: */
+  int64_t jitter_ns; /* the longest random part of a due time; 0: none */
 } chime_timer_info;
 
 /* clang-format off */
-#define CHIME_TIMER_INFO_INIT {sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define CHIME_TIMER_INFO_INIT {sizeof(chime_timer_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /**

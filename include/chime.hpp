@@ -128,6 +128,7 @@ struct schedule : chime_schedule {
     return at(deadline.time_since_epoch());
   }
   template <class D> schedule &leeway(D most) noexcept { return leeway_ns = nanoseconds(most), *this; }
+  template <class D> schedule &jitter(D most) noexcept { return jitter_ns = nanoseconds(most), *this; }
   schedule &limit(std::uint64_t ticks) noexcept { return tick_limit = ticks, *this; }
   schedule &missed(chime_missed_policy policy) noexcept { return missed_policy = policy, *this; }
   schedule &resume(chime_resume_policy policy) noexcept { return resume_policy = policy, *this; }

@@ -7,27 +7,40 @@ public struct Backoff: Sequence, IteratorProtocol, Sendable {
   private let factor: Double
   private let longest: Duration
   private let jitter: Double
+  private var generator: any RandomNumberGenerator & Sendable
 
   /// Delays without end.
   ///
   /// - Parameters:
   ///   - first: the first delay; 0 or more.
-  ///   - factor: how much longer each is than the one before; 1 or more.
-  ///   - longest: none is longer.
+  ///   - factor: how much longer each is than the one before; 1 or more, infinity included.
+  ///   - longest: none is longer; 0 or more.
   ///   - jitter: what part of each delay is left to chance, from 0 to 1: 0.5 for a delay between a half and the whole.
-  public init(from first: Duration, factor: Double = 2, upTo longest: Duration = .seconds(60), jitter: Double = 0.5) {
-    delay = Swift.min(Swift.max(first, .zero), longest)
+  ///   - generator: where the chance comes from. A copy of the backoff has one of its own, in the same state.
+  public init(
+    from first: Duration, factor: Double = 2, upTo longest: Duration = .seconds(60), jitter: Double = 0.5,
+    using generator: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
+  ) {
+    self.longest = Swift.min(Swift.max(longest, .zero), .seconds(Int64.max))
+    delay = Swift.min(Swift.max(first, .zero), self.longest)
     self.factor = Swift.max(1, factor)
-    self.longest = longest
     self.jitter = Swift.min(Swift.max(jitter, 0), 1)
+    self.generator = generator
   }
 
   /// The next delay.
   ///
   /// - Returns: never `nil`.
   public mutating func next() -> Duration? {
-    defer { delay = Swift.min(delay * factor, longest) }
-    return jitter > 0 ? delay * (1 - Double.random(in: 0...jitter)) : delay
+    defer { delay = longer }
+    return jitter > 0 ? delay * (1 - Double.random(in: 0...jitter, using: &generator)) : delay
+  }
+
+  /// The delay that follows. The product is made only where it is at most `longest`: beyond what a `Duration` holds it
+  /// would trap.
+  private var longer: Duration {
+    if delay == .zero { return .zero }
+    return delay >= longest / factor ? longest : Swift.min(delay * factor, longest)
   }
 }
 
@@ -51,41 +64,6 @@ public nonisolated(nonsending) func retry<Value>(
     } catch  where attempt < attempts && !(error is CancellationError) {
       try await TimerQueueClock(queue).sleep(for: delays.next() ?? .zero)
       attempt += 1
-    }
-  }
-}
-
-extension TimerQueue {
-  /// Calls `handler` about every `interval`: each tick comes up to `jitter` after its point on the grid, by chance, so that
-  /// what many programs do at the same interval does not come at the same moment. The grid itself does not drift.
-  ///
-  /// - Parameters:
-  ///   - interval: above 0.
-  ///   - jitter: 0 or more, below the interval.
-  ///   - handler: runs on the queue; calls never overlap. Points of the grid that pass while it runs are skipped.
-  /// - Returns: the timer; it stops when its last reference goes.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  public func schedule(
-    every interval: Duration, jitter: Duration, handler: sending @escaping (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
-    try Schedule.checkInterval(interval)
-    guard jitter >= .zero, jitter < interval else {
-      throw .argument("jitter is \(jitter): it must be 0 or more, and below the interval, \(interval)")
-    }
-    let (length, most) = (interval.nanoseconds, jitter.nanoseconds)
-    func schedule(_ point: Int64) -> Schedule {
-      Schedule(first: point.saturatingAdd(.random(in: 0...most)), firstIsDeadline: true)
-    }
-    var point = now.nanoseconds.saturatingAdd(length)
-    return try ChimeTimer.start(on: self, schedule(point)) { tick in
-      if tick.isExtra { return handler(tick) }
-      var tick = tick
-      let passed = Swift.max(0, tick.start.saturatingSubtract(point)) / length
-      tick.missed = UInt64(passed)
-      point = point.saturatingAdd(length.multipliedReportingOverflow(by: passed + 1).partialValue)
-      // Before the handler, which may change or end the timer.
-      _ = try? tick.timer.restart(schedule(point))
-      handler(tick)
     }
   }
 }

@@ -37,19 +37,21 @@ extension Schedule {
   ///   - interval: above 0.
   ///   - delay: of the first tick, 0 or more; `nil` for one interval.
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - jitter: each tick is due at its time of the grid plus a random part, uniform in 0 to this; 0 or more, at most the
+  ///     interval. What many programs do at one interval then does not come at one moment, and the grid does not drift.
   ///   - limit: the timer finishes after this many due times, missed ones included; 0 for no limit.
   ///   - missed: what happens to due times that are missed.
   ///   - resume: what happens to the grid during suspension.
   /// - Returns: a schedule for any queue.
   /// - Throws: `invalidArgument`.
   public static func every(
-    _ interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero, limit: UInt64 = 0,
-    missed: MissedPolicy = .coalesce, resume: ResumePolicy = .coalesce
+    _ interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero, jitter: Duration = .zero,
+    limit: UInt64 = 0, missed: MissedPolicy = .coalesce, resume: ResumePolicy = .coalesce
   ) throws(ChimeError) -> Schedule {
     try checkInterval(interval)
     return try Schedule(
       first: (delay ?? interval).nanoseconds, interval: interval.nanoseconds, leeway: leeway.nanoseconds,
-      tickLimit: limit, missedPolicy: missed, resumePolicy: resume
+      jitter: jitter.nanoseconds, tickLimit: limit, missedPolicy: missed, resumePolicy: resume
     ).checked()
   }
 
@@ -59,18 +61,20 @@ extension Schedule {
   ///   - interval: above 0.
   ///   - deadline: of the first tick, on the clock of the queue; one in the past is due at once.
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - jitter: each tick is due at its time of the grid plus a random part, uniform in 0 to this; 0 or more, at most the
+  ///     interval.
   ///   - limit: the timer finishes after this many due times, missed ones included; 0 for no limit.
   ///   - missed: what happens to due times that are missed.
   /// - Returns: a schedule for timers of queues on that clock.
   /// - Throws: `invalidArgument`.
   public static func every(
-    _ interval: Duration, from deadline: TimerInstant, leeway: Duration = .zero, limit: UInt64 = 0,
-    missed: MissedPolicy = .coalesce
+    _ interval: Duration, from deadline: TimerInstant, leeway: Duration = .zero, jitter: Duration = .zero,
+    limit: UInt64 = 0, missed: MissedPolicy = .coalesce
   ) throws(ChimeError) -> Schedule {
     try checkInterval(interval)
     return try Schedule(
       first: deadline.nanoseconds, firstIsDeadline: true, interval: interval.nanoseconds, leeway: leeway.nanoseconds,
-      tickLimit: limit, missedPolicy: missed
+      jitter: jitter.nanoseconds, tickLimit: limit, missedPolicy: missed
     ).checked(deadline)
   }
 
@@ -173,6 +177,10 @@ extension Schedule {
     if leeway < 0 { throw .argument("leeway is \(duration(leeway)): it must be 0 or more") }
     if interval > 0, leeway >= interval {
       throw .argument("leeway is \(duration(leeway)): it must be below the interval, \(duration(interval))")
+    }
+    if jitter < 0 { throw .argument("jitter is \(duration(jitter)): it must be 0 or more") }
+    if jitter > interval {
+      throw .argument("jitter is \(duration(jitter)): it must be at most the interval, \(duration(interval))")
     }
     guard isValid else { throw .argument("the resume policy .remaining does not go with a deadline") }
   }

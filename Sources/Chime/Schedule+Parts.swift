@@ -22,6 +22,9 @@ extension Schedule {
   /// How late a tick may be in order to share a wake-up.
   public var allowedLeeway: Duration { .nanoseconds(leeway) }
 
+  /// The longest random part of a due time; 0 for ticks on the grid itself.
+  public var longestJitter: Duration { .nanoseconds(jitter) }
+
   /// After how many due times the timer finishes; `nil` for no limit.
   public var limit: UInt64? { tickLimit > 0 ? tickLimit : nil }
 
@@ -70,6 +73,7 @@ extension Schedule: CustomStringConvertible {
     case (.deadline(let deadline), let interval?): parts.append("every \(interval), first at \(deadline)")
     }
     if leeway > 0 { parts.append("leeway \(allowedLeeway)") }
+    if jitter > 0 { parts.append("jitter \(longestJitter)") }
     if let limit { parts.append("\(limit) times") }
     if missedPolicy == .delay { parts.append("counted from the handler's end") }
     if resumePolicy == .remaining { parts.append("keeping the remaining time when suspended") }

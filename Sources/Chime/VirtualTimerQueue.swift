@@ -21,11 +21,13 @@ public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
   ///   - start: the time since the clock's zero at first, 0 or more.
   ///   - label: for debuggers.
   ///   - honoursLeeway: whether ticks use their leeway, as on other queues.
+  ///   - seed: where the random parts of due times begin that jitter asks for. The same calls with the same seed get the
+  ///     same ones.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public init(
-    start: Duration = .zero, label: String = "", honoursLeeway: Bool = false
+    start: Duration = .zero, label: String = "", honoursLeeway: Bool = false, seed: UInt64 = 0
   ) throws(ChimeError) {
-    try super.init(TimerQueue.makeVirtual(start, label, honoursLeeway), .virtual)
+    try super.init(TimerQueue.makeVirtual(start, label, honoursLeeway, seed: seed), .virtual)
     time = VirtualTime(self)
   }
 
@@ -35,12 +37,14 @@ public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
   ///   - date: the first instant, from 1970 on.
   ///   - label: for debuggers.
   ///   - honoursLeeway: whether ticks use their leeway, as on other queues.
+  ///   - seed: where the random parts of due times begin that jitter asks for. The same calls with the same seed get the
+  ///     same ones.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`.
   public init(
-    wallClockFrom date: Date, label: String = "", honoursLeeway: Bool = false
+    wallClockFrom date: Date, label: String = "", honoursLeeway: Bool = false, seed: UInt64 = 0
   ) throws(ChimeError) {
     let start = Duration.nanoseconds(TimerInstant(date).nanoseconds)
-    try super.init(TimerQueue.makeVirtual(start, label, honoursLeeway), .wall)
+    try super.init(TimerQueue.makeVirtual(start, label, honoursLeeway, seed: seed), .wall)
     time = VirtualTime(self)
   }
 
@@ -99,12 +103,13 @@ public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
 extension TimerQueue {
   /// Makes a virtual queue of the core's.
   static func makeVirtual(
-    _ start: Duration, _ label: String, _ honoursLeeway: Bool
+    _ start: Duration, _ label: String, _ honoursLeeway: Bool, seed: UInt64 = 0
   ) throws(ChimeError) -> Result<UInt64, Status> {
     guard start >= .zero else { throw .argument("start is \(start) from the clock's zero: it must be 0 or more") }
     var options = QueueOptions(label: label)
     options.start = start.nanoseconds
     options.honoursLeeway = honoursLeeway
+    options.seed = seed
     return QueueCore.makeVirtual(options)
   }
 }

@@ -31,6 +31,23 @@ package enum Arguments {
     unsafe hasKnownSize(pointer, name) ? unsafe pointer.pointee : nil
   }
 
+  /// The same for a structure that has grown: one of the size that it had before is read up to there.
+  ///
+  /// - Parameter empty: what the members beyond it then are.
+  static func structure<S: BitwiseCopyable>(
+    _ pointer: UnsafePointer<S>, _ name: StaticString, earlier size: Int, empty: S
+  ) -> S? {
+    // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
+    guard unsafe UnsafeRawPointer(pointer).load(as: UInt32.self) == size else {
+      return unsafe structure(pointer, name)
+    }
+    var whole = empty
+    unsafe withUnsafeMutableBytes(of: &whole) {
+      unsafe $0.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: size))
+    }
+    return whole
+  }
+
   // MARK: What is wrong
 
   @inline(never)
@@ -83,16 +100,25 @@ package enum Arguments {
 
   /// Fills in a structure of the caller's, as far as its size goes; `body` gives `nil` for an id that names nothing.
   ///
-  /// - Parameter oldest: the size that the structure had in the first version.
+  /// - Parameters:
+  ///   - oldest: the size that the structure had in the first version.
+  ///   - later: one that it had after that.
   static func fill<S: BitwiseCopyable>(
-    _ pointer: UnsafeMutablePointer<S>?, _ name: StaticString, _ sizeName: StaticString, oldest: Int,
+    _ pointer: UnsafeMutablePointer<S>?, _ name: StaticString, _ sizeName: StaticString, oldest: UInt32, later: UInt32,
     _ body: (UInt32) -> S?
   ) -> Status {
     guard let pointer = unsafe pointer else { return null(name) }
     // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
     let size = unsafe UnsafeRawPointer(pointer).load(as: UInt32.self)
-    guard unsafe size == oldest || hasKnownSize(UnsafePointer(pointer), sizeName) else { return .invalidArgument }
+    let isWhole = size == MemoryLayout<S>.size
+    guard unsafe isWhole || size == oldest || size == later || hasKnownSize(UnsafePointer(pointer), sizeName) else {
+      return .invalidArgument
+    }
     guard var value = body(size) else { return .unknownHandle }
+    if isWhole {
+      unsafe pointer.pointee = value
+      return .ok
+    }
     unsafe UnsafeMutableRawPointer(pointer).copyMemory(from: &value, byteCount: min(Int(size), MemoryLayout<S>.size))
     return .ok
   }
@@ -160,17 +186,26 @@ package enum Arguments {
   /// A schedule in the caller's memory, read in place: `Schedule` has the layout of chime_schedule.
   @inline(__always)
   static func schedule(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
-    guard unsafe hasKnownSize(pointer, "schedule.size") else { return nil }
+    guard unsafe pointer.pointee.size == MemoryLayout<Schedule>.size else { return unsafe scheduleOfOtherSize(pointer) }
     let schedule = unsafe UnsafeRawPointer(pointer).load(as: Schedule.self)
     if schedule.isValid { return schedule }
-    _ = unsafe whatIsWrong(with: pointer)
+    _ = unsafe whatIsWrong(with: pointer.pointee)
+    return nil
+  }
+
+  @inline(never)
+  private static func scheduleOfOtherSize(_ pointer: UnsafePointer<chime_schedule>) -> Schedule? {
+    // Until version 0.3 it ended before `jitter_ns`.
+    guard let s = unsafe structure(pointer, "schedule.size", earlier: 48, empty: chime_schedule()) else { return nil }
+    let schedule = unsafe unsafeBitCast(s, to: Schedule.self)
+    if schedule.isValid { return schedule }
+    _ = whatIsWrong(with: s)
     return nil
   }
 
   /// Why `Schedule.isValid` is false: the first reason in the order of the members.
   @inline(never)
-  private static func whatIsWrong(with pointer: UnsafePointer<chime_schedule>) -> Status {
-    let s = unsafe pointer.pointee
+  private static func whatIsWrong(with s: chime_schedule) -> Status {
     if s.flags > 1 { return unknownFlags("schedule.flags", s.flags) }
     if s.first_ns < 0, s.flags == 0 { return negative("schedule.first_ns", s.first_ns) }
     if s.interval_ns < 0 { return negative("schedule.interval_ns", s.interval_ns) }
@@ -181,6 +216,15 @@ package enum Arguments {
     }
     if !(0...1 ~= s.missed_policy) { return unknown("schedule.missed_policy", Int64(s.missed_policy)) }
     if !(0...1 ~= s.resume_policy) { return unknown("schedule.resume_policy", Int64(s.resume_policy)) }
+    if s.jitter_ns < 0 { return negative("schedule.jitter_ns", s.jitter_ns) }
+    if s.jitter_ns > 0, s.interval_ns == 0 {
+      return Status.invalidArgument.because(
+        "schedule.jitter_ns is %t, and interval_ns is 0: jitter is for repeating timers", s.jitter_ns)
+    }
+    if s.jitter_ns > s.interval_ns {
+      return Status.invalidArgument.because(
+        "schedule.jitter_ns (%t) is beyond interval_ns (%t)", s.jitter_ns, s.interval_ns)
+    }
     return Status.invalidArgument.because(
       "schedule.resume_policy is CHIME_RESUME_REMAINING, which does not go with CHIME_SCHEDULE_DEADLINE")
   }
@@ -196,7 +240,9 @@ package enum Arguments {
   @inline(__always)
   static func arePlain(_ options: UnsafePointer<chime_timer_options>) -> Bool {
     // One condition, not seven: every new timer comes through here.
-    unsafe UInt64(options.pointee.size ^ 64 | options.pointee.flags) | word(options.pointee.registration_handler)
+    // Size and flags, one behind the other, are read at once.
+    let sizeAndFlags = unsafe UnsafeRawPointer(options).load(as: UInt64.self)
+    return unsafe sizeAndFlags.littleEndian ^ 64 | word(options.pointee.registration_handler)
       | word(options.pointee.cancel_handler) | word(options.pointee.finalizer)
       | UInt64(UInt(bitPattern: options.pointee.label)) | options.pointee.target == 0
   }
@@ -204,8 +250,12 @@ package enum Arguments {
   /// Whether a schedule is a one-shot's without policies; leeway and first delay have not been checked yet.
   @inline(__always)
   static func arePlain(_ schedule: UnsafePointer<chime_schedule>) -> Bool {
-    unsafe Int64(schedule.pointee.size ^ 48) | schedule.pointee.interval_ns
-      | Int64(schedule.pointee.missed_policy | schedule.pointee.resume_policy) == 0 && schedule.pointee.flags <= 1
+    // Size and flags are read at once: size in the low half, and of the flags only the lowest may be set. What lies behind
+    // an earlier version's structure is not read.
+    let sizeAndFlags = unsafe UnsafeRawPointer(schedule).load(as: UInt64.self)
+    return unsafe sizeAndFlags.littleEndian & ~(1 << 32) == UInt64(MemoryLayout<chime_schedule>.size)
+      && schedule.pointee.interval_ns | schedule.pointee.jitter_ns
+        | Int64(schedule.pointee.missed_policy | schedule.pointee.resume_policy) == 0
   }
 
   /// Options as they lie in the caller's memory: `TimerOptions` has the layout of chime_timer_options, where there is a

@@ -13,7 +13,7 @@ package func queueOptions(
   _ pointer: UnsafePointer<chime_queue_options>?, for kind: OptionsKind
 ) -> Result<QueueOptions, Status> {
   guard let pointer = unsafe pointer else { return .success(QueueOptions()) }
-  guard let o = unsafe Arguments.structure(pointer, "options.size")
+  guard let o = unsafe Arguments.structure(pointer, "options.size", earlier: 80, empty: chime_queue_options())
   else { return .failure(.invalidArgument) }
   guard let qos = unsafe qosClass(o.qos) else {
     return .failure(unsafe Arguments.unknown("options.qos", Int64(o.qos)))
@@ -22,6 +22,9 @@ package func queueOptions(
   if unsafe o.reserved != 0 { return .failure(Status.invalidArgument.because("options.reserved is not 0")) }
   if unsafe kind != .virtual && o.start_ns != 0 {
     return .failure(Status.invalidArgument.because("options.start_ns is for virtual queues only"))
+  }
+  if unsafe kind != .virtual && o.seed != 0 {
+    return .failure(Status.invalidArgument.because("options.seed is for virtual queues only"))
   }
   if unsafe kind != .dispatch && o.qos != 0 {
     return .failure(
@@ -71,6 +74,7 @@ package func queueOptions(
   var options = QueueOptions(label: label, qos: qos, clock: clock)
   options.timerLimit = unsafe o.timer_limit
   options.start = unsafe o.start_ns
+  options.seed = unsafe o.seed
   options.honoursLeeway = unsafe o.flags & UInt32(CHIME_QUEUE_HONOUR_LEEWAY) != 0
   options.isBound = unsafe o.flags & UInt32(CHIME_QUEUE_BOUND) != 0
   options.givesRecords = unsafe o.flags & UInt32(CHIME_QUEUE_RECORDS) != 0
@@ -150,7 +154,9 @@ public func chime_queue_global(
 ) -> chime_status {
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
   guard let qosClass = qosClass(qos) else { return Arguments.unknown("qos", Int64(qos)).rawValue }
-  if let pointer = unsafe pointer, let other = unsafe Arguments.structure(pointer, "options.size")?.qos, other != 0,
+  if let pointer = unsafe pointer,
+    let other = unsafe Arguments.structure(
+      pointer, "options.size", earlier: 80, empty: chime_queue_options())?.qos, other != 0,
     other != qos
   {
     return Status.invalidArgument.because("options.qos (%n) is neither 0 nor qos (%n)", Int64(other), Int64(qos))
@@ -241,7 +247,7 @@ public func chime_queue_get_stats(
 }
 
 private func fillStats(_ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chime_queue_stats>?) -> Status {
-  unsafe Arguments.fill(stats, "stats", "stats.size", oldest: 64) { size in
+  unsafe Arguments.fill(stats, "stats", "stats.size", oldest: 64, later: 64) { size in
     guard let s = QueueCore.statistics(queue) else { return nil }
     var filled = chime_queue_stats()
     filled.size = size

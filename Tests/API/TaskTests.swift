@@ -118,14 +118,92 @@ import Testing
 
   @Test func jitterMovesEachTickAndNotTheGrid() throws {
     let ticks = Log<Int64>()
-    let timer = try queue.schedule(every: .seconds(10), jitter: .seconds(2)) { ticks.add($0.actual.nanoseconds) }
+    let timer = try queue.schedule(.every(.seconds(10), jitter: .seconds(2))) { ticks.add($0.actual.nanoseconds) }
     try queue.advance(by: .seconds(1000 + 2))
     let late = ticks.all.enumerated().map { $1 - Int64($0 + 1) * 10_000_000_000 }
     #expect(late.count == 100 && late.allSatisfy { 0...2_000_000_000 ~= $0 } && Set(late).count > 90)
     timer.cancel()
     try queue.advance(by: .seconds(100))
     #expect(ticks.count == 100)
-    #expect(throws: ChimeError.invalidArgument) { try queue.schedule(every: .seconds(1), jitter: .seconds(1)) { _ in } }
+    for jitter in [Duration.seconds(-1), .nanoseconds(1_000_000_001)] {
+      #expect(throws: ChimeError.invalidArgument) { try Schedule.every(.seconds(1), jitter: jitter) }
+      #expect(throws: ChimeError.invalidArgument) { try Schedule.every(.seconds(1), from: queue.now, jitter: jitter) }
+    }
+    let whole = try Schedule.every(.seconds(1), jitter: .seconds(1))
+    #expect(whole.longestJitter == .seconds(1) && "\(whole)" == "every 1.0 seconds, jitter 1.0 seconds")
+  }
+
+  @Test func aTickWithJitterKnowsItsTimerAndItsPlace() throws {
+    let places = Log<UInt64>()
+    let timer = try queue.schedule(.every(.seconds(1), jitter: .seconds(1), limit: 4)) { tick in
+      places.add(tick.sequence)
+      #expect(tick.isCurrent && tick.scheduled == tick.actual && tick.missed == 0)
+    }
+    try queue.advance(by: .seconds(10))
+    #expect(places.all == [1, 2, 3, 4] && timer.state == .finished)
+  }
+
+  /// Promise 7, where the next deadline of every tick is another: what one thread has cancelled, suspended or moved stays
+  /// so, however many ticks another thread runs meanwhile.
+  @Test func noTickWithJitterUndoesWhatAnotherThreadDecides() async throws {
+    let queue = try TimerQueue()
+    let schedule = try Schedule.every(.microseconds(20), jitter: .microseconds(5))
+    let hourly = try Schedule.every(.seconds(3600))
+    for round in 0..<3000 {
+      let timer = try queue.schedule(schedule) { _ in }
+      if round % 8 == 0 { try await Task.sleep(for: .microseconds(round % 200)) }
+      switch round % 3 {
+      case 0:
+        timer.cancel()
+        #expect(timer.state == .cancelled)
+      case 1:
+        timer.suspend()
+        #expect(timer.state == .suspended)
+      default:
+        try timer.reschedule(hourly)
+        #expect(timer.nextDeadline.map { $0 > queue.now.advanced(by: .seconds(3000)) } == true)
+      }
+      let generation = timer.generation
+      if round % 16 == 0 { try await Task.sleep(for: .microseconds(100)) }
+      #expect(timer.generation == generation && timer.state == [.cancelled, .suspended, .running][round % 3])
+    }
+  }
+
+  @Test func theSeedOfAQueueDecidesWhenTicksWithJitterCome() throws {
+    func ticks(_ queue: VirtualTimerQueue) throws -> [TimerInstant] {
+      let ticks = Log<TimerInstant>()
+      let timer = try queue.schedule(.every(.seconds(10), jitter: .seconds(10))) { ticks.add($0.actual) }
+      try queue.advance(by: .seconds(1010))
+      timer.cancel()
+      return ticks.all
+    }
+    let first = try ticks(VirtualTimerQueue(seed: 1))
+    #expect(try first.count == 100 && first == ticks(VirtualTimerQueue(seed: 1)))
+    #expect(try first != ticks(VirtualTimerQueue(seed: 2)))
+  }
+
+  @Test func aBackoffKeepsItsBoundsAndRepeatsWithItsGenerator() {
+    struct Counter: RandomNumberGenerator, Sendable {
+      var state: UInt64
+      mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        return state
+      }
+    }
+    for factor in [1e30, .infinity, .greatestFiniteMagnitude] {
+      let delays = Array(Backoff(from: .seconds(1), factor: factor, upTo: .seconds(9), jitter: 0).prefix(3))
+      #expect(delays == [.seconds(1), .seconds(9), .seconds(9)])
+    }
+    let longest = Duration(secondsComponent: .max, attosecondsComponent: 999_999_999_999_999_999)
+    for delay in Backoff(from: .seconds(1), factor: 1e30, upTo: longest).prefix(5) {
+      #expect(delay >= .milliseconds(500))
+    }
+    #expect(Array(Backoff(from: .zero, factor: .infinity).prefix(2)) == [.zero, .zero])
+    #expect(Array(Backoff(from: .seconds(1), upTo: .seconds(-1)).prefix(2)) == [.zero, .zero])
+    func delays(_ seed: UInt64) -> [Duration] {
+      Array(Backoff(from: .seconds(1), using: Counter(state: seed)).prefix(10))
+    }
+    #expect(delays(1) == delays(1) && delays(1) != delays(1 << 60))
   }
 
   // MARK: Edges

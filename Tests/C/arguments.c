@@ -109,6 +109,8 @@ static const struct queue_row {
     {ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "options.start_ns (-1 ns)", {.start_ns = -1}},
     {ALL & ~ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "start_ns is for virtual queues only", {.start_ns = 5}},
     {ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "options.start_ns", {.start_ns = INT64_MIN}},
+    {ON(VIRTUAL), CHIME_OK, NULL, {.seed = UINT64_MAX}},
+    {ALL & ~ON(VIRTUAL), CHIME_ERROR_INVALID_ARGUMENT, "options.seed is for virtual queues only", {.seed = 5}},
     {OWN, CHIME_ERROR_INVALID_ARGUMENT, "options.qos (5) is none", {.qos = 5}},
     {OWN, CHIME_ERROR_INVALID_ARGUMENT, "options.qos (-1) is none", {.qos = -1}},
     {OWN, CHIME_OK, NULL, {.qos = CHIME_QOS_USER_INTERACTIVE}},
@@ -267,6 +269,11 @@ static const struct schedule_row {
     {"schedule.leeway_ns (-90 s) is negative", {.interval_ns = 10, .leeway_ns = -90 * CHIME_SECOND}},
     {NULL, {.leeway_ns = CHIME_HOUR}},
     {"schedule.leeway_ns (-1 ns) is negative", {.leeway_ns = -1}},
+    {NULL, {.interval_ns = 10, .jitter_ns = 10}},
+    {NULL, {.interval_ns = CHIME_FOREVER, .jitter_ns = CHIME_FOREVER}},
+    {"schedule.jitter_ns (-1 ns) is negative", {.interval_ns = 10, .jitter_ns = -1}},
+    {"schedule.jitter_ns (11 ns) is beyond interval_ns (10 ns)", {.interval_ns = 10, .jitter_ns = 11}},
+    {"schedule.jitter_ns is 1 ns, and interval_ns is 0: jitter is for repeating timers", {.jitter_ns = 1}},
     {NULL, {.first_ns = 100, .interval_ns = 10, .resume_policy = CHIME_RESUME_REMAINING}},
     {NULL, {.flags = CHIME_SCHEDULE_DEADLINE, .first_ns = 100, .interval_ns = 10}},
     {"schedule.resume_policy is CHIME_RESUME_REMAINING, which does not go with CHIME_SCHEDULE_DEADLINE",
@@ -314,7 +321,7 @@ VIRTUAL_TEST(a_schedule_is_checked_member_by_member) {
     else expect_schedule_accepted(t, queue, &schedule);
   }
   schedule.size = 0;
-  expect_schedule_refused(t, queue, &schedule, "schedule.size (0) is not set: its structure has 48 bytes");
+  expect_schedule_refused(t, queue, &schedule, "schedule.size (0) is not set: its structure has 56 bytes");
   EXPECT_STATUS(chime_timer_start(queue, &options, NULL, NULL), CHIME_ERROR_INVALID_ARGUMENT);
   probe *p = probe_idle(t, queue, "p");
   /* A timer that never had a schedule has none to keep. */

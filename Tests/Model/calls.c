@@ -18,7 +18,11 @@ static void begin(bytes *input) {
   the.asks_timers = (form & 2) == 0;
   the.asks_info = (form & 6) == 0;
   the.asks_queue = (form & 8) == 0;
-  the.m = (model){.now = options.start_ns, .honours_leeway = form & 1, .timer_limit = options.timer_limit};
+  options.seed = form / 16;
+  the.m = (model){.now = options.start_ns,
+                  .honours_leeway = form & 1,
+                  .timer_limit = options.timer_limit,
+                  .random_state = options.seed};
   expect_number("queue_create", chime_queue_create(CHIME_QUEUE_VIRTUAL, &options, &the.queue), CHIME_OK);
 }
 

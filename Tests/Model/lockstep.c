@@ -51,6 +51,7 @@ static void compare_info(const timer *t) {
   INFO(tick_limit, repeats ? t->schedule.tick_limit : 0);
   INFO(due_count, repeats && t->schedule.tick_limit > 0 ? t->due_count : 0);
   INFO(missed, t->missed);
+  INFO(jitter_ns, repeats ? t->schedule.jitter_ns : 0);
   INFO(busy, t->busy != 0);
   INFO(has_schedule, t->has_schedule);
 }

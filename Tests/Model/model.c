@@ -43,6 +43,19 @@ static void new_generation(model *m, timer *t) {
   t->rearms = 0;
 }
 
+int64_t model_draw(model *m, int64_t most) {
+  uint64_t z = m->random_state += UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+  z ^= z >> 31;
+  return (int64_t)((unsigned __int128)z * ((uint64_t)most + 1) >> 64);
+}
+
+static int64_t with_random_part(model *m, timer *t, int64_t time) {
+  if (t->schedule.interval_ns > 0 && t->schedule.jitter_ns > 0) t->random_part = model_draw(m, t->schedule.jitter_ns);
+  return saturating_sum(time, t->random_part);
+}
+
 static int64_t first_deadline(const model *m, const timer *t) {
   int is_deadline = (t->schedule.flags & CHIME_SCHEDULE_DEADLINE) != 0;
   return is_deadline ? t->schedule.first_ns : saturating_sum(m->now, t->schedule.first_ns);
@@ -52,6 +65,10 @@ static void take_schedule(timer *t, const chime_schedule *schedule) {
   if (schedule != NULL) {
     t->schedule = *schedule;
     t->has_schedule = 1;
+    t->random_part = 0;
+    /* The size that the structure had before it had the member. */
+    if (schedule->size == offsetof(chime_schedule, jitter_ns)) t->schedule.jitter_ns = 0;
+    t->schedule.size = sizeof t->schedule;
   }
   t->due_count = 0;
   t->carried = 0;
@@ -62,7 +79,7 @@ static void run_from_now(model *m, timer *t, const chime_schedule *schedule) {
   new_generation(m, t);
   take_schedule(t, schedule);
   t->state = CHIME_STATE_RUNNING;
-  t->deadline = first_deadline(m, t);
+  t->deadline = with_random_part(m, t, first_deadline(m, t));
   t->place = ++m->places;
 }
 
@@ -123,7 +140,7 @@ statuses model_reschedule(model *m, timer *t, const chime_schedule *schedule) {
   take_schedule(t, schedule);
   if (timer_is_live(t)) {
     int waits = t->state == CHIME_STATE_SUSPENDED && keeps_remaining(t);
-    t->deadline = waits ? t->schedule.first_ns : first_deadline(m, t);
+    t->deadline = with_random_part(m, t, waits ? t->schedule.first_ns : first_deadline(m, t));
     t->place = ++m->places;
   }
   return took_effect(t);

@@ -51,9 +51,10 @@ typedef struct timer {
   uint64_t sequence;
   uint64_t missed; /* in this activation */
   uint64_t due_count;
-  uint64_t carried; /* periods missed before a suspend under REMAINING */
-  int64_t deadline; /* suspended under REMAINING: the time that is left */
-  uint64_t place;   /* in the order of activation; 0: never activated */
+  uint64_t carried;    /* periods missed before a suspend under REMAINING */
+  int64_t deadline;    /* suspended under REMAINING: the time that is left */
+  int64_t random_part; /* of the deadline: what is not of the grid */
+  uint64_t place;      /* in the order of activation; 0: never activated */
   int fire_pending;
   int64_t fire_time;
   unsigned callbacks; /* ARMED and CANCELLED that are owed; they alternate when there are handlers for both */
@@ -88,6 +89,7 @@ typedef struct model {
   int64_t now;
   int honours_leeway;
   uint64_t timer_limit;
+  uint64_t random_state; /* SplitMix64 */
   uint64_t places;
   timer timers[MOST_TIMERS];
   int timer_count;
@@ -161,6 +163,8 @@ int timer_has_extra(const timer *t);
 /** It was released, and is owed callbacks or its finalizer. */
 int model_has_to_end(const timer *t);
 const timer *model_busy_timer(const model *m);
+/** The next random part of a due time, from 0 to that much. OPEN: which number, and when it is drawn. */
+int64_t model_draw(model *m, int64_t most);
 int64_t model_placement(const model *m, const timer *t);
 /** What the queue has to say of itself outside its callbacks. */
 int64_t model_next_deadline(const model *m);

@@ -235,6 +235,57 @@ void model_advance_ended(model *m, chime_status status) {
 
 /* ---- Ticks ------------------------------------------------------------------------------------------------------- */
 
+/** Counts a tick that stands for so many missed times of the grid, and those before a suspend; how many it missed. */
+static uint64_t count_due_times(timer *t, uint64_t on_grid) {
+  uint64_t missed = on_grid + t->carried;
+  t->carried = 0;
+  if (t->schedule.tick_limit > 0) {
+    uint64_t left = t->schedule.tick_limit - t->due_count;
+    if (missed >= left - 1) {
+      missed = left - 1;
+      t->state = CHIME_STATE_FINISHED;
+      t->rearms = 0;
+    }
+    t->due_count += missed + 1;
+  }
+  return missed;
+}
+
+static int64_t on_time_line(__int128 time) { return time > INT64_MAX ? INT64_MAX : (int64_t)time; }
+
+/**
+ * The times of the grid stand as they do without jitter. The last one that has passed is due once its random part has
+ * passed, too; all before it are, since a random part is at most the interval.
+ */
+static void start_due_with_jitter(model *m, timer *t, uint64_t *missed, int64_t *scheduled) {
+  const chime_schedule *s = &t->schedule;
+  __int128 grid = (__int128)t->deadline - t->random_part;
+  int is_delay = s->missed_policy == CHIME_MISSED_DELAY;
+  uint64_t passed = is_delay ? 0 : (uint64_t)((m->now - grid) / s->interval_ns), on_grid = passed, stands_for;
+  int64_t part = 0;
+  if (passed > 0) {
+    part = model_draw(m, s->jitter_ns);
+    /* OPEN: due just now: a tick of its own. */
+    if (on_time_line(on_time_line(grid + (__int128)passed * s->interval_ns) + (__int128)part) >= m->now) on_grid -= 1;
+  }
+  *missed = count_due_times(t, on_grid);
+  stands_for = on_grid < *missed ? on_grid : *missed;
+  if (stands_for > 0) {
+    int64_t its_part = stands_for == passed ? part : model_draw(m, s->jitter_ns);
+    *scheduled = on_time_line(grid + (__int128)stands_for * s->interval_ns + its_part);
+  }
+  if (t->state == CHIME_STATE_FINISHED) return;
+  t->random_part = on_grid < passed ? part : model_draw(m, s->jitter_ns);
+  if (is_delay) {
+    t->deadline = saturating_sum(saturating_sum(m->now, s->interval_ns), t->random_part);
+    t->provisional = t->deadline;
+    t->rearms = 1;
+  } else {
+    t->deadline =
+        on_time_line(on_time_line(grid + ((__int128)on_grid + 1) * s->interval_ns) + (__int128)t->random_part);
+  }
+}
+
 /** Moves the schedule past the tick that starts now, and says what the tick has to say. */
 static void start_due(model *m, timer *t, uint64_t *missed, int64_t *scheduled) {
   const chime_schedule *s = &t->schedule;
@@ -243,6 +294,10 @@ static void start_due(model *m, timer *t, uint64_t *missed, int64_t *scheduled) 
   *scheduled = t->deadline;
   if (s->interval_ns == 0) {
     t->state = CHIME_STATE_FINISHED;
+    return;
+  }
+  if (s->jitter_ns > 0) {
+    start_due_with_jitter(m, t, missed, scheduled);
     return;
   }
   if (s->missed_policy == CHIME_MISSED_DELAY) {
@@ -255,17 +310,7 @@ static void start_due(model *m, timer *t, uint64_t *missed, int64_t *scheduled) 
     next += ((__int128)on_grid + 1) * s->interval_ns;
     t->deadline = next > INT64_MAX ? INT64_MAX : (int64_t)next;
   }
-  *missed = on_grid + t->carried;
-  t->carried = 0;
-  if (s->tick_limit > 0) {
-    uint64_t left = s->tick_limit - t->due_count;
-    if (*missed >= left - 1) {
-      *missed = left - 1;
-      t->state = CHIME_STATE_FINISHED;
-      t->rearms = 0;
-    }
-    t->due_count += *missed + 1;
-  }
+  *missed = count_due_times(t, on_grid);
   /* OPEN: scheduled is the last of the due times that the tick stands for. */
   *scheduled = (int64_t)(*scheduled + (__int128)(on_grid < *missed ? on_grid : *missed) * s->interval_ns);
 }
@@ -339,7 +384,7 @@ void model_tick_returns(model *m, timer *t) {
   t->handler_count = 0;
   t->handler_next = 0;
   if (t->rearms && t->state == CHIME_STATE_RUNNING && !t->released) {
-    int64_t from_end = saturating_sum(m->now, t->schedule.interval_ns);
+    int64_t from_end = saturating_sum(saturating_sum(m->now, t->schedule.interval_ns), t->random_part);
     /* A postponement made meanwhile counts if it is later. */
     t->deadline = t->deadline > t->provisional && t->deadline > from_end ? t->deadline : from_end;
   }

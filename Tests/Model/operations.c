@@ -41,7 +41,10 @@ static void spoil(chime_schedule *s, uint8_t how) {
     case 1: s->flags |= (uint32_t)2 << how / 16; break;
     case 2: s->missed_policy = (how / 8) - 4; break;
     case 3: s->resume_policy = (how / 8) - 4; break;
-    case 4: s->leeway_ns = s->interval_ns; break;
+    case 4:
+      if ((how & 8) == 0) s->leeway_ns = s->interval_ns;
+      else s->jitter_ns = s->interval_ns < INT64_MAX ? s->interval_ns + 1 : -1;
+      break;
     case 5: s->interval_ns = -s->interval_ns; break;
     case 6: s->leeway_ns = -1; break;
     default: s->first_ns = -s->first_ns; break;
@@ -67,6 +70,9 @@ static void take_schedule(bytes *input, operation *o) {
   if ((form & 32) != 0) {
     uint8_t limit = take_byte(input);
     s->tick_limit = limit < 240 ? limit % 8 : UINT64_MAX - (limit - 240);
+  }
+  if ((form & 192) == 64 && s->interval_ns > 0) {
+    s->jitter_ns = (int64_t)((uint64_t)take_duration(input) % ((uint64_t)s->interval_ns + 1));
   }
   if ((form & 192) == 192) spoil(s, take_byte(input));
 }

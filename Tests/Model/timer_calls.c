@@ -27,8 +27,9 @@ static chime_schedule schedule_now(const operation *o) {
 }
 
 static void trace_schedule(const chime_schedule *s) {
-  trace("    first %" PRId64 " interval %" PRId64 " leeway %" PRId64 " limit %" PRIu64 " flags %u policies %d %d",
-        s->first_ns, s->interval_ns, s->leeway_ns, s->tick_limit, s->flags, (int)s->missed_policy,
+  trace("    first %" PRId64 " interval %" PRId64 " leeway %" PRId64 " jitter %" PRId64 " limit %" PRIu64
+        " flags %u policies %d %d",
+        s->first_ns, s->interval_ns, s->leeway_ns, s->jitter_ns, s->tick_limit, s->flags, (int)s->missed_policy,
         (int)s->resume_policy);
 }
 

@@ -222,11 +222,13 @@ static void *structure_from(bytes *input, size_t size) {
   return buffer;
 }
 
-/** Whether the tail of a structure says nothing, and its size is one that the library knows. */
-static int size_is_valid(const void *structure, size_t size) {
+/** Whether the tail of a structure says nothing, and its size is one that the library knows; `earlier`: one that it had
+ * before. */
+static int size_is_valid(const void *structure, size_t size, size_t earlier) {
   const unsigned char *buffer = structure;
   uint32_t said;
   memcpy(&said, buffer, sizeof said);
+  if (said == earlier) return 1;
   if (said < size || said > 4096) return 0;
   for (size_t i = size; i < said; i += 1) {
     if (buffer[i] != 0) return 0;
@@ -253,6 +255,7 @@ chime_queue_options *queue_options_from(bytes *input) {
     if ((which & 4) != 0) o->affinity = (uint64_t)take_duration(input);
     if ((which & 8) != 0) o->realtime_priority = (int32_t)take_byte(input) - 100;
     if ((which & 16) != 0) o->reserved = 1;
+    if ((which & 64) != 0) o->seed = take_byte(input);
     if ((which & 32) != 0) o->qos = (int32_t)take_byte(input) % 16 - 4;
   }
   return o;
@@ -260,7 +263,8 @@ chime_queue_options *queue_options_from(bytes *input) {
 
 int virtual_options_are_valid(const chime_queue_options *o) {
   if (o == NULL) return 1;
-  if (!size_is_valid(o, sizeof *o) || (o->flags & ~(uint32_t)CHIME_QUEUE_HONOUR_LEEWAY) != 0) return 0;
+  if (!size_is_valid(o, sizeof *o, offsetof(chime_queue_options, seed))) return 0;
+  if ((o->flags & ~(uint32_t)CHIME_QUEUE_HONOUR_LEEWAY) != 0) return 0;
   if (o->label != NULL && !is_utf8(o->label)) return 0;
   if (o->qos < CHIME_QOS_DEFAULT || o->qos > CHIME_QOS_USER_INTERACTIVE || o->start_ns < 0) return 0;
   if (o->clock != CHIME_CLOCK_MONOTONIC && o->clock != CHIME_CLOCK_VIRTUAL) return 0;
@@ -284,7 +288,7 @@ chime_timer_options *timer_options_from(bytes *input, owned *context) {
 }
 
 int timer_options_are_valid(const chime_timer_options *o) {
-  if (o == NULL || !size_is_valid(o, sizeof *o)) return 0;
+  if (o == NULL || !size_is_valid(o, sizeof *o, sizeof *o)) return 0;
   if (o->label != NULL && !is_utf8(o->label)) return 0;
   if (o->handler != NULL) return (o->flags & ~(uint32_t)(CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_BACKGROUND)) == 0;
   return o->registration_handler == NULL && o->cancel_handler == NULL && o->finalizer == NULL && o->flags < 32;
@@ -302,13 +306,14 @@ chime_schedule *schedule_from(bytes *input) {
   if ((form & 32) != 0) s->tick_limit = take_byte(input);
   if ((form & 64) != 0) s->missed_policy = (int32_t)take_byte(input) % 8 - 2;
   if ((form & 128) != 0) s->resume_policy = (int32_t)take_byte(input) % 8 - 2;
+  if ((form & 64) != 0) s->jitter_ns = (int64_t)take_byte(input) - 16;
   return s;
 }
 
 int schedule_bytes_are_valid(const chime_schedule *s) {
   chime_schedule known = *s;
-  known.size = sizeof known;
-  return size_is_valid(s, sizeof *s) && schedule_is_valid(&known);
+  if (s->size != offsetof(chime_schedule, jitter_ns)) known.size = sizeof known;
+  return size_is_valid(s, sizeof *s, offsetof(chime_schedule, jitter_ns)) && schedule_is_valid(&known);
 }
 
 /** RFC 3629. */
@@ -328,8 +333,8 @@ int is_utf8(const char *text) {
   return 1;
 }
 
-/** The size of a structure decides what of it is filled in; `oldest`: one that is known for its first fields only. */
-static chime_status fill(given *g, size_t size, size_t oldest, chime_status (*ask)(uint64_t, void *)) {
+/** The size of a structure decides what of it is filled in; `oldest` and `later`: sizes that it had before. */
+static chime_status fill(given *g, size_t size, size_t oldest, size_t later, chime_status (*ask)(uint64_t, void *)) {
   unsigned char before[BUFFER], *structure = structure_from(g->input, size);
   chime_status status;
   uint32_t said;
@@ -341,7 +346,7 @@ static chime_status fill(given *g, size_t size, size_t oldest, chime_status (*as
   if (memcmp(before, structure, sizeof said) != 0) fail("the size of a structure was changed");
   if (status == CHIME_OK) {
     kept = said < size ? said : size;
-    if (said != oldest && !size_is_valid(structure, size)) fail("a structure of a wrong size was filled in");
+    if (said != oldest && !size_is_valid(structure, size, later)) fail("a structure of a wrong size was filled in");
   }
   if (memcmp(before + kept, structure + kept, BUFFER - kept) != 0) fail("more was filled in than is known");
   return status;
@@ -351,11 +356,12 @@ static chime_status get_stats(uint64_t id, void *stats) { return chime_queue_get
 static chime_status get_info(uint64_t id, void *info) { return chime_timer_get_info(id, info); }
 
 chime_status ask_stats(given *g) {
-  return fill(g, sizeof(chime_queue_stats), offsetof(chime_queue_stats, stale), get_stats);
+  return fill(g, sizeof(chime_queue_stats), offsetof(chime_queue_stats, stale), sizeof(chime_queue_stats), get_stats);
 }
 
 chime_status ask_info(given *g) {
-  return fill(g, sizeof(chime_timer_info), offsetof(chime_timer_info, missed), get_info);
+  return fill(g, sizeof(chime_timer_info), offsetof(chime_timer_info, missed), offsetof(chime_timer_info, jitter_ns),
+              get_info);
 }
 
 chime_status ask_text(given *g, chime_status (*ask)(uint64_t, char *, uint64_t, uint64_t *)) {

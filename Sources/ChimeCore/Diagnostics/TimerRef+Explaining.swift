@@ -88,6 +88,7 @@ extension Snapshot {
     if leeway > 0, control.honoursLeeway {
       text.add(phrase: ", or up to %d later by its leeway", leeway)
     }
+    if jitter > 0 { text.add(phrase: ", which is its time of the grid and a random part of up to %d", jitter) }
     if control.isVirtual { text.add(", on a virtual clock, which somebody has to advance") }
   }
 

@@ -70,6 +70,8 @@ import Synchronization
   /// the slots are given out that the room is for.
   let room = Locked<PassRoom?>(nil)
   let hasRoom = Atomic<Bool>(false)
+  /// The state of the random numbers for jitter; see `randomPart` (P26, Sources/README.md).
+  let randomState = Atomic<UInt64>(0)
   /// While no queue lives here: the index of the next such control block, and the version of its next id. Behind the
   /// lock of `QueueControlBlocks`.
   var free: (next: UInt32, version: UInt32) = (0, 0)

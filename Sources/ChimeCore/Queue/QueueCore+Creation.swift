@@ -10,6 +10,8 @@ package struct QueueOptions: Sendable {
   package var timerLimit: UInt64 = 0
   /// A virtual queue's first instant, 0 or more.
   package var start: Int64 = 0
+  /// Where a virtual queue's random numbers begin.
+  package var seed: UInt64 = 0
   /// Virtual queues; the others do.
   package var honoursLeeway = false
   /// Host-driven queues: only the thread that creates the queue may drive it.
@@ -137,6 +139,7 @@ extension QueueControlBlock {
     unsafe storage.pointee.isPlain.store(!isWall && !options.givesRecords, ordering: .relaxed)
     unsafe storage.pointee.honoursLeeway.store(!isVirtual || options.honoursLeeway, ordering: .relaxed)
     unsafe storage.pointee.stopRequest.reset()
+    unsafe storage.pointee.randomState.store(options.seed, ordering: .relaxed)
     unsafe storage.pointee.virtualNow.store(options.start, ordering: .releasing)
     if options.timerLimit > 0 {
       unsafe storage.pointee.slots.withLock { slots in

@@ -8,6 +8,24 @@ extension TimerSlot {
   }
 }
 
+extension SideRecordRef {
+  /// Counts a tick that stands for so many missed due times of the grid, and for those carried over a suspend, against the
+  /// limit. Gives how many missed ones that are, and whether the limit has been reached. The caller is the writer.
+  fileprivate func countDueTimes(missed onGrid: UInt64) -> (missed: UInt64, isLast: Bool) {
+    var all = onGrid &+ own.carriedMissed
+    var isLast = false
+    own.carriedMissed = 0
+    if tickLimit > 0 {
+      let left = tickLimit - dueCount
+      isLast = all >= left - 1
+      if isLast { all = left - 1 }
+      dueCount += all + 1
+    }
+    missed &+= all
+    return (all, isLast)
+  }
+}
+
 extension QueueCore {
   /// What the claim decided to call.
   struct Delivery {
@@ -175,13 +193,13 @@ extension QueueCore {
       }
     }
     guard isDue, turn == .due else { return nil }
-    let (missed, isLast) = moveOn(slot, &word, deadline, now)
-    if isLast, let next = Transition(from: .running, on: .lastTick).next {
+    let tick = moveOn(slot, &word, deadline, now)
+    if tick.isLast, let next = Transition(from: .running, on: .lastTick).next {
       word = word.with(next).withoutPostponement
     }
     return unsafe Delivery(
-      function: slot.handler.unsafelyUnwrapped, kind: .due, sequence: slot.nextSequence(), missed: missed.all,
-      scheduled: missed.onGrid == 0 ? deadline : deadline.saturatingAdd(missed.onGrid, times: slot.period))
+      function: slot.handler.unsafelyUnwrapped, kind: .due, sequence: slot.nextSequence(), missed: tick.missed,
+      scheduled: tick.scheduled)
   }
 
   /// Takes the next registration or cancel callback.
@@ -195,28 +213,21 @@ extension QueueCore {
     return Delivery(function: function, kind: isArmed ? .armed : .cancelled, scheduled: now)
   }
 
+  /// The tick that a due timer gives: the last of the due times that it stands for, how many others those are, and
+  /// whether none follows.
+  private typealias DueTick = (scheduled: Int64, missed: UInt64, isLast: Bool)
+
   /// Moves the schedule past the tick that starts now, unless that is the last: a timer that has finished is due no more.
-  /// Gives the due times missed since the deadline, the same with those carried over a suspend, and whether this is the
-  /// last tick.
-  private func moveOn(
-    _ slot: TimerSlot, _ word: inout TimerWord, _ deadline: Int64, _ now: Int64
-  ) -> (missed: (onGrid: UInt64, all: UInt64), isLast: Bool) {
+  /// The tick's missed due times are those since the deadline, and those carried over a suspend.
+  private func moveOn(_ slot: TimerSlot, _ word: inout TimerWord, _ deadline: Int64, _ now: Int64) -> DueTick {
     let flags = slot.flags
-    guard flags.contains(.repeating) else { return ((0, 0), true) }
+    guard flags.contains(.repeating) else { return (deadline, 0, true) }
     let isDelay = flags.contains(.delayPolicy)
     let onGrid = isDelay ? 0 : UInt64(bitPattern: now &- deadline) / UInt64(slot.period)
-    var all = onGrid
-    var isLast = false
+    var (all, isLast) = (onGrid, false)
     if let sideRecord = onGrid > 0 ? slot.makeSideRecord() : slot.sideRecord {
-      all &+= sideRecord.own.carriedMissed
-      sideRecord.own.carriedMissed = 0
-      if sideRecord.tickLimit > 0 {
-        let left = sideRecord.tickLimit - sideRecord.dueCount
-        isLast = all >= left - 1
-        if isLast { all = left - 1 }
-        sideRecord.dueCount += all + 1
-      }
-      sideRecord.missed &+= all
+      if sideRecord.jitter > 0 { return moveOnWithJitter(slot, sideRecord, &word, deadline, now) }
+      (all, isLast) = sideRecord.countDueTimes(missed: onGrid)
     }
     if !isLast {
       // By policy *delay* until the handler's end.
@@ -226,7 +237,45 @@ extension QueueCore {
         : deadline.saturatingAdd(onGrid, times: slot.period).saturatingAdd(slot.period)
       word = slot.move(from: deadline, to: next, word)
     }
-    return ((min(onGrid, all), all), isLast)
+    let passed = min(onGrid, all)
+    return (passed == 0 ? deadline : deadline.saturatingAdd(passed, times: slot.period), all, isLast)
+  }
+
+  /// The same for a timer whose due times have random parts. The grid stands, but a time of the grid that has passed may
+  /// not be due yet. All before it are, since a random part is at most the interval; so two are drawn at most.
+  @inline(never)
+  private func moveOnWithJitter(
+    _ slot: TimerSlot, _ sideRecord: SideRecordRef, _ word: inout TimerWord, _ deadline: Int64, _ now: Int64
+  ) -> DueTick {
+    let (period, jitter) = (slot.period, sideRecord.jitter)
+    let start = deadline.saturatingSubtract(sideRecord.own.randomPart)
+    let isDelay = slot.flags.contains(.delayPolicy)
+    // How many times of the grid have passed since the one that the deadline belongs to, and of these are due.
+    let passed = isDelay ? 0 : UInt64(bitPattern: now &- start) / UInt64(period)
+    var onGrid = passed
+    var latest: Int64?
+    if passed > 0 {
+      let part = control.randomPart(upTo: jitter)
+      latest = part
+      // One that is due just now has a tick of its own: without jitter, too, a pass in time finds nothing missed.
+      if start.saturatingAdd(passed, times: period).saturatingAdd(part) >= now { onGrid -= 1 }
+    }
+    let (all, isLast) = sideRecord.countDueTimes(missed: onGrid)
+    let counted = min(onGrid, all)
+    var scheduled = deadline
+    if counted > 0 {
+      let part = counted == passed ? latest : nil
+      scheduled = start.saturatingAdd(counted, times: period)
+        .saturatingAdd(part ?? control.randomPart(upTo: jitter))
+    }
+    if !isLast {
+      let part = onGrid < passed ? latest : nil
+      let next = part ?? control.randomPart(upTo: jitter)
+      sideRecord.own.randomPart = next
+      let time = isDelay ? now : start.saturatingAdd(onGrid, times: period)
+      word = slot.move(from: deadline, to: time.saturatingAdd(period).saturatingAdd(next), word)
+    }
+    return (scheduled, all, isLast)
   }
 
   /// Ends a tick, after the callback's return: what it held is released; the timer is no longer busy, and goes where it
@@ -263,7 +312,8 @@ extension QueueCore {
       timer.abandonWriting(word)
       return
     }
-    let fromEnd = control.now.saturatingAdd(slot.period)
+    // With jitter the random part stays that of the provisional time.
+    let fromEnd = control.now.saturatingAdd(slot.period).saturatingAdd(slot.sideRecord?.own.randomPart ?? 0)
     // A postponement made in the meantime counts if it is later.
     let current = slot.dueTime(word)
     timer.endWriting(slot.move(from: current, to: current > provisional ? max(fromEnd, current) : fromEnd, word))

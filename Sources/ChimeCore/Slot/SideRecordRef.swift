@@ -50,6 +50,7 @@ import Synchronization
     sequenceHigh = 0
     targetID = 0
     isBackground = false
+    jitter = 0
     wallDeadline = SideRecordRef.followsNoWall
   }
 
@@ -89,6 +90,10 @@ import Synchronization
   var isBackground: Bool {
     get { unsafe pointer.pointee.isBackground.load(ordering: .relaxed) }
     nonmutating set { unsafe pointer.pointee.isBackground.store(newValue, ordering: .releasing) }
+  }
+  var jitter: Int64 {
+    get { unsafe pointer.pointee.jitter.load(ordering: .relaxed) }
+    nonmutating set { unsafe pointer.pointee.jitter.store(newValue, ordering: .releasing) }
   }
   var dueCount: UInt64 {
     get { unsafe pointer.pointee.dueCount.load(ordering: .relaxed) }

@@ -12,6 +12,8 @@ package struct Snapshot: Sendable {
   var versionAndFlags: UInt32
   var leewayOfRecord: CompactDuration
   var sequenceLow: UInt32
+  /// 0 for a timer without.
+  package var jitter: Int64 = 0
   package var tickLimit: UInt64 = 0
   package var dueCount: UInt64 = 0
   package var missed: UInt64 = 0
@@ -86,6 +88,7 @@ extension TimerSlot {
       control: Slab.owner(of: self), word: word, due: dueTime(word, deadline), deadline: deadline, period: period,
       versionAndFlags: versionAndFlags, leewayOfRecord: leeway, sequenceLow: sequence, generation: word.generation)
     guard let sideRecord else { return snapshot }
+    snapshot.jitter = sideRecord.jitter
     snapshot.tickLimit = sideRecord.tickLimit
     snapshot.dueCount = sideRecord.dueCount
     snapshot.missed = sideRecord.missed

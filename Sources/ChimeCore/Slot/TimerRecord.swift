@@ -71,6 +71,8 @@ struct RecordFlags: OptionSet {
   /// While the enqueued flag is set: the slot version of the timer whose pending callback has the turn. Used by the
   /// pass only.
   let turnVersion = Atomic<UInt32>(0)
+  /// The longest random part of a due time; 0: none. Of repeating timers.
+  let jitter = Atomic<Int64>(0)
   /// `QueueCore.run` does not wait for the timer's end.
   let isBackground = Atomic<Bool>(false)
 
@@ -88,6 +90,8 @@ struct RecordFlags: OptionSet {
     /// A repeating timer's first delay or deadline, if it is not the interval.
     var first: Int64 = 0
     var hasFirst = false
+    /// With jitter: how much of the present deadline is its random part.
+    var randomPart: Int64 = 0
     /// An extra tick was requested, at `fireTime`.
     var firePending = false
     /// Whether the first of the pending callbacks is ARMED; they alternate.

@@ -1,5 +1,5 @@
-/// When a timer ticks: first delay or deadline, interval, leeway, tick limit and two policies. A plain value; any
-/// thread.
+/// When a timer ticks: first delay or deadline, interval, leeway, jitter, tick limit and two policies. A plain value;
+/// any thread.
 // Laid out as chime_schedule, so that C's is read where it lies; a test holds the two against each other. Times are in
 // nanoseconds; `isValid` before the core accepts one.
 public struct Schedule: Hashable, Sendable {
@@ -20,7 +20,7 @@ public struct Schedule: Hashable, Sendable {
   }
 
   /// In C, the size. Its high half is Swift's: on which clock the deadline is (see `Schedule.timeline`).
-  @usableFromInline package var size = UInt32(48)
+  @usableFromInline package var size = UInt32(56)
   /// 1: `first` is a deadline.
   @usableFromInline package var flags: UInt32
   /// Delay, 0 or more, or deadline of the first tick.
@@ -33,11 +33,13 @@ public struct Schedule: Hashable, Sendable {
   /// Raw values of the policies.
   @usableFromInline package var missed: Int32
   @usableFromInline package var resume: Int32
+  /// Of a repeating timer: each tick is due at its time of the grid plus a random part, of this length at most.
+  @usableFromInline package var jitter: Int64
 
   @inlinable @inline(__always)
   package init(
-    first: Int64, firstIsDeadline: Bool = false, interval: Int64 = 0, leeway: Int64 = 0, tickLimit: UInt64 = 0,
-    missedPolicy: MissedPolicy = .coalesce, resumePolicy: ResumePolicy = .coalesce
+    first: Int64, firstIsDeadline: Bool = false, interval: Int64 = 0, leeway: Int64 = 0, jitter: Int64 = 0,
+    tickLimit: UInt64 = 0, missedPolicy: MissedPolicy = .coalesce, resumePolicy: ResumePolicy = .coalesce
   ) {
     flags = firstIsDeadline ? 1 : 0
     self.first = first
@@ -46,26 +48,28 @@ public struct Schedule: Hashable, Sendable {
     self.tickLimit = tickLimit
     missed = missedPolicy == .delay ? 1 : 0
     resume = resumePolicy == .remaining ? 1 : 0
+    self.jitter = jitter
   }
 
   @inlinable package var firstIsDeadline: Bool { flags != 0 }
 
-  /// Nothing but a deadline is negative, the leeway of a repeating timer is below its interval, a deadline does not go
-  /// with the policy `remaining`, and no flag is unknown.
+  /// Nothing but a deadline is negative, the leeway of a repeating timer is below its interval, the jitter is at most the
+  /// interval, a deadline does not go with the policy `remaining`, and no flag is unknown.
   @inlinable @inline(__always)
   package var isValid: Bool {
-    flags | UInt32(bitPattern: missed | resume) <= 1 && interval | leeway >= 0 && (firstIsDeadline || first >= 0)
-      && (interval == 0 || leeway < interval) && !(firstIsDeadline && resume != 0)
+    flags | UInt32(bitPattern: missed | resume) <= 1 && interval | leeway | jitter >= 0
+      && (firstIsDeadline || first >= 0)
+      && (interval == 0 || leeway < interval) && jitter <= interval && !(firstIsDeadline && resume != 0)
   }
 
   /// A one-shot's without policies, which is valid but perhaps for a delay below 0.
   @inline(__always)
-  package var isPlain: Bool { interval == 0 && missed == 0 && resume == 0 && leeway >= 0 && flags <= 1 }
+  package var isPlain: Bool { interval | jitter == 0 && missed == 0 && resume == 0 && leeway >= 0 && flags <= 1 }
 
   /// Whether a timer on that queue needs a side record for it.
   @inline(__always)
   func needsSideRecord(on control: QueueControlBlock) -> Bool {
-    interval > 0 && (tickLimit > 0 || first != interval || firstIsDeadline || resume != 0)
+    interval > 0 && (tickLimit > 0 || jitter > 0 || first != interval || firstIsDeadline || resume != 0)
       || firstIsDeadline && control.isWall
   }
 
@@ -92,11 +96,13 @@ extension TimerSlot {
       sideRecord.own.hasFirst =
         schedule.interval > 0 && (schedule.first != schedule.interval || schedule.firstIsDeadline)
       sideRecord.own.first = schedule.first
+      sideRecord.jitter = schedule.jitter
+      sideRecord.own.randomPart = 0
     }
   }
 
-  /// A schedule with the record's limit and policies, and the record's interval and leeway where the given ones are
-  /// negative. The caller is the writer.
+  /// A schedule with the record's jitter, limit and policies, and the record's interval and leeway where the given ones
+  /// are negative. The caller is the writer.
   func completed(_ schedule: Schedule) -> Schedule {
     var schedule = schedule
     let flags = flags
@@ -105,6 +111,7 @@ extension TimerSlot {
       let leeway = flags.contains(.hasSchedule) ? leeway.nanoseconds : 0
       schedule.leeway = schedule.interval > 0 ? min(leeway, schedule.interval - 1) : leeway
     }
+    schedule.jitter = min(sideRecord?.jitter ?? 0, schedule.interval)
     schedule.tickLimit = sideRecord?.tickLimit ?? 0
     schedule.missed = flags.contains(.delayPolicy) ? 1 : 0
     schedule.resume = flags.contains(.keepsRemaining) ? 1 : 0
@@ -118,11 +125,12 @@ extension TimerSlot {
     return period
   }
 
-  /// When the first tick is due if the schedule counts from now. The caller is the writer. Reads the clock for a delay.
+  /// When the first tick is due if the schedule counts from now, its random part included. The caller is the writer. Reads
+  /// the clock for a delay.
   @inline(__always)
   func firstDeadline(_ control: QueueControlBlock) -> Int64 {
-    if control.isWall { return firstDeadlineOnWallClock(control) }
-    return flags.contains(.firstIsDeadline) ? first : control.now.saturatingAdd(first)
+    if control.isWall { return withRandomPart(firstDeadlineOnWallClock(control), control) }
+    return withRandomPart(flags.contains(.firstIsDeadline) ? first : control.now.saturatingAdd(first), control)
   }
 
   private func firstDeadlineOnWallClock(_ control: QueueControlBlock) -> Int64 {
@@ -130,5 +138,26 @@ extension TimerSlot {
     sideRecord?.wallDeadline = follows ? max(first, SideRecordRef.followsNoWall + 1) : SideRecordRef.followsNoWall
     guard follows else { return control.now.saturatingAdd(first) }
     return first == .max ? .max : first.saturatingSubtract(control.wallOffset)
+  }
+}
+
+/// Jitter. The deadline in the record is when the tick is due; the side record keeps how much of it is the random part,
+/// so that the grid can be told. The caller is the writer.
+extension TimerSlot {
+  /// A time of the grid with a new random part, if the timer has jitter: when the tick is due.
+  @inline(__always)
+  func withRandomPart(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
+    hasSideRecord ? withItsRandomPart(time, control) : time
+  }
+
+  @inline(never)
+  private func withItsRandomPart(_ time: Int64, _ control: QueueControlBlock) -> Int64 {
+    guard let sideRecord, sideRecord.jitter > 0 else { return time }
+    let part = control.randomPart(upTo: sideRecord.jitter)
+    sideRecord.own.randomPart = part
+    if sideRecord.wallDeadline != SideRecordRef.followsNoWall {
+      sideRecord.wallDeadline = sideRecord.wallDeadline.saturatingAdd(part)
+    }
+    return time.saturatingAdd(part)
   }
 }

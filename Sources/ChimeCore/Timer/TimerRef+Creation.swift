@@ -152,7 +152,7 @@ extension TimerRef {
     if let schedule {
       slot.store(schedule)
       slot.deadline =
-        isWall
+        isWall || schedule.jitter > 0
         ? slot.firstDeadline(control)
         : schedule.firstIsDeadline ? schedule.first : control.now.saturatingAdd(schedule.first)
       time = timer.wakeTime(deadline: slot.deadline, slot.leeway, control)

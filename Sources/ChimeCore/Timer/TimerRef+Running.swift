@@ -20,7 +20,8 @@ extension TimerRef {
   /// Changes the schedule; the state stays.
   package func reschedule(_ schedule: Schedule?) -> Status { apply(.reschedule, schedule) }
 
-  /// Changes the interval; state and the rest of the schedule stay. The next tick is due one interval from now.
+  /// Changes the interval; state and the rest of the schedule stay, but for a jitter beyond the interval, which is
+  /// shortened. The next tick is due one interval from now.
   /// - Parameters:
   ///   - interval: above 0.
   ///   - leeway: 0 or more, below the interval; `nil` keeps the present one, shortened to just below the interval if
@@ -65,7 +66,9 @@ extension TimerRef {
           due: slot.firstDeadline(control), before.state == .suspended ? word.withoutPostponement : word)
       } else if next == .suspended {
         // With `remaining` the first delay is what is left, and counts from the resume.
-        slot.deadline = slot.flags.contains(.keepsRemaining) ? slot.first : slot.firstDeadline(control)
+        slot.deadline =
+          slot.flags.contains(.keepsRemaining)
+          ? slot.withRandomPart(slot.first, control) : slot.firstDeadline(control)
       }
       if !next.isAtRest { slot.startOrder = control.nextStartOrder(thread) }
       let isBusy = endWriting(word.withPendingCallback(of: slot))

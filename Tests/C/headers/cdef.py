@@ -12,11 +12,11 @@ except ImportError:
 
 RECORDED = {
     "chime_tick": 72,
-    "chime_queue_options": 80,
-    "chime_schedule": 48,
+    "chime_queue_options": 88,
+    "chime_schedule": 56,
     "chime_timer_options": 64,
     "chime_queue_stats": 336,
-    "chime_timer_info": 96,
+    "chime_timer_info": 104,
 }
 
 ffi = cffi.FFI()

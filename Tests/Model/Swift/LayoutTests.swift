@@ -32,11 +32,11 @@ import Testing
   @Test func aScheduleIsReadInPlaceFromC() {
     #expect(Plan.size == CPlan.size && Plan.alignment == CPlan.alignment)
     let plan = Schedule(
-      first: 1, firstIsDeadline: true, interval: 2, leeway: 3, tickLimit: 4, missedPolicy: .delay,
+      first: 1, firstIsDeadline: true, interval: 2, leeway: 3, jitter: 5, tickLimit: 4, missedPolicy: .delay,
       resumePolicy: .remaining)
     let c = unsafeBitCast(plan, to: chime_schedule.self)
     #expect(c.size == UInt32(CPlan.size) && c.flags == UInt32(CHIME_SCHEDULE_DEADLINE))
-    #expect(c.first_ns == 1 && c.interval_ns == 2 && c.leeway_ns == 3 && c.tick_limit == 4)
+    #expect(c.first_ns == 1 && c.interval_ns == 2 && c.leeway_ns == 3 && c.tick_limit == 4 && c.jitter_ns == 5)
     #expect(c.missed_policy == CHIME_MISSED_DELAY && c.resume_policy == CHIME_RESUME_REMAINING)
   }
 

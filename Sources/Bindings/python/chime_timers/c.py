@@ -70,6 +70,7 @@ class QueueOptions(Sized):
         ("size", c_uint32), ("flags", c_uint32), ("label", c_char_p), ("qos", c_int32), ("clock", c_int32),
         ("timer_limit", c_uint64), ("start_ns", c_int64), ("enter", FUNCTION), ("leave", FUNCTION),
         ("hook_context", c_void_p), ("affinity", c_uint64), ("realtime_priority", c_int32), ("reserved", c_uint32),
+        ("seed", c_uint64),
     ]
 
 
@@ -77,6 +78,7 @@ class Schedule(Sized):
     _fields_ = [
         ("size", c_uint32), ("flags", c_uint32), ("first_ns", c_int64), ("interval_ns", c_int64),
         ("leeway_ns", c_int64), ("tick_limit", c_uint64), ("missed_policy", c_int32), ("resume_policy", c_int32),
+        ("jitter_ns", c_int64),
     ]
 
 
@@ -93,7 +95,7 @@ class TimerInfo(Sized):
         ("size", c_uint32), ("state", c_int32), ("queue", c_uint64), ("generation", c_uint64),
         ("sequence", c_uint64), ("next_deadline_ns", c_int64), ("remaining_ns", c_int64), ("interval_ns", c_int64),
         ("leeway_ns", c_int64), ("tick_limit", c_uint64), ("due_count", c_uint64), ("busy", c_int32),
-        ("has_schedule", c_int32), ("missed", c_uint64),
+        ("has_schedule", c_int32), ("missed", c_uint64), ("jitter_ns", c_int64),
     ]
 
 

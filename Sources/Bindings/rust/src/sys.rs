@@ -82,11 +82,11 @@ structures! {
     "chime_queue_options" QueueOptions {
         size: u32, flags: u32, label: *const c_char, qos: i32, clock: i32, timer_limit: u64, start_ns: i64,
         enter: Option<Function>, leave: Option<Function>, hook_context: *mut c_void, affinity: u64,
-        realtime_priority: i32, reserved: u32,
+        realtime_priority: i32, reserved: u32, seed: u64,
     }
     "chime_schedule" Schedule {
         size: u32, flags: u32, first_ns: i64, interval_ns: i64, leeway_ns: i64, tick_limit: u64, missed_policy: i32,
-        resume_policy: i32,
+        resume_policy: i32, jitter_ns: i64,
     }
     "chime_timer_options" TimerOptions {
         size: u32, flags: u32, handler: Option<Handler>, registration_handler: Option<Handler>,
@@ -96,6 +96,7 @@ structures! {
     "chime_timer_info" TimerInfo {
         size: u32, state: i32, queue: QueueId, generation: u64, sequence: u64, next_deadline_ns: i64, remaining_ns: i64,
         interval_ns: i64, leeway_ns: i64, tick_limit: u64, due_count: u64, busy: i32, has_schedule: i32, missed: u64,
+        jitter_ns: i64,
     }
     "chime_queue_stats" QueueStats {
         size: u32, reserved: u32, timers: u64, running: u64, entries: u64, passes: u64, empty_passes: u64, ticks: u64,
