@@ -1,9 +1,9 @@
-"""Runs every program of the pages below as it is printed there: C, C++, Go, Lua, Python, Rust, Swift.
+"""Runs the programs of the pages below that need a clone, as they are printed there: all in Swift, and those in C of the pages
+for a clone. What is for a release, in whatever language, is run by written.py.
 
-`make -C Sources` comes first. A ```text block behind a program is its exact output. C is built by README.md's command,
-and after an installation with pkg-config as include/README.md says; C++, Go and Rust by the commands of their pages, the latter two against the library as that page installs it.
-All Swift programs are targets of one package. A program in Go, Lua or Rust is left out, by name, when the machine does
-not have the language. Blocks in other languages have to be named in `not_run`.
+`make -C Sources` comes first. A ```text block behind a program is its exact output. C is built by include/README.md's commands
+for a clone, without an installation and with one. All Swift programs are targets of one package. Blocks in other languages have
+to be named in `not_run`.
 
 Each snippet in a comment of include/*.h and *.hpp has a program in .ci/snippets, where it is put in place of a line
 `// the snippet that begins ...`. The comment `Prints:` there is the beginning of what the program prints.
@@ -12,10 +12,10 @@ import os, pathlib, re, shutil, subprocess, sys, threading
 
 root = pathlib.Path(__file__).resolve().parent.parent
 work = root / ".build-readme"
-pages = [root / name for name in ("README.md", "include/README.md", "Sources/README.md", "Tests/Clients/README.md")]
+pages = [root / name for name in ("README.md", "include/README.md", "Sources/README.md")]
 pages += sorted((root / "Sources/Chime/Chime.docc").glob("*.md"))
 pages += sorted((root / "Sources/ChimeRunLoop/ChimeRunLoop.docc").glob("*.md"))
-not_run = "sh", "mermaid", "cmake", "swift-package", "text"
+not_run = "sh", "mermaid", "cmake", "swift-package", "text", "cpp", "python"
 
 
 def run(*command, cwd=root, expected=None, **variables):
@@ -48,47 +48,13 @@ def run_c(page, text, expected):
         link = work / name
         if not link.exists():
             link.symlink_to(root / name)
-    build, compile = command_with("cc tick.c").splitlines()
+    build, compile = command_with("cc tick.c -Iinclude").splitlines()
     run("sh", "-c", build, cwd=work)
     run("sh", "-c", compile, cwd=work, expected=expected)
     if page.name == "README.md":
-        # "Install" in include/README.md, in a home directory of its own.
+        # "In a clone" in include/README.md, in a home directory of its own.
         shutil.rmtree(work / "home", ignore_errors=True)
         run("sh", "-ec", command_with("install PREFIX"), cwd=work, HOME=str(work / "home"))
-
-
-def run_by_command(name, command, needed=None, before=None):
-    """For programs that the page has a command for, which is run where `name`, and the clone's directories, are; behind
-    the one that is found by `before`."""
-
-    def run_program(page, text, expected):
-        if needed and shutil.which(needed) is None:
-            print(f"left out: {name} (no {needed})")
-            return
-        write(name, text)
-        for directory in ("include", "Sources", "Tests", "examples-c"):
-            link = work / directory
-            if not link.exists():
-                link.symlink_to(root / directory)
-        shutil.rmtree(work / "idle", ignore_errors=True)
-        if before:
-            run("sh", "-ec", command_with(before), cwd=work)
-        run("sh", "-ec", command_with(command), cwd=work, expected=expected, GOFLAGS="", GOPROXY="off",
-            CARGO_NET_OFFLINE="true")
-
-    return run_program
-
-
-def run_python(page, text, expected):
-    run(sys.executable, write("program.py", text), expected=expected, PYTHONPATH=str(root / "Sources/Bindings/python"),
-        CHIME_LIBRARY=str(root / "Sources/build/lib/libchime.so.1"))
-
-
-def run_lua(page, text, expected):
-    if shutil.which("luajit") is None:
-        print("left out: Lua (no luajit)")
-        return
-    run("luajit", write("program.lua", text), expected=expected)
 
 
 def run_swift(programs):
@@ -196,10 +162,7 @@ for page in pages:
         blocks.append((page, language, text, output if following == "text" else None))
 
 run_snippets()
-runners = {"c": run_c, "python": run_python, "lua": run_lua}
-runners["cpp"] = run_by_command("sessions.cpp", "c++ ")
-runners["go"] = run_by_command("main.go", "go run -tags", "go", before="install-archive PREFIX")
-runners["rust"] = run_by_command("program.rs", "cargo run", "cargo", before="install-archive PREFIX")
+runners = {"c": run_c}
 for page, language, text, expected in blocks:
     if language in runners:
         print(page.relative_to(root), flush=True)

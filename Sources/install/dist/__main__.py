@@ -1,61 +1,139 @@
 """Builds and packs a release: `make dist`; dist.mk says what for. Arguments: names of targets.txt, or none for all."""
 
 import hashlib
+import re
 import shutil
 import sys
+import time
 
 import debian
+import needed
 import sbom
 import wheel
 import xcframework
-from release import DIST, OUTPUT, VERSION, checksums, targets, write_tar
+from release import DIST, OUTPUT, ROOT, SERIES, VERSION, checksums, targets, write_tar
 
 README = """\
-Chime {version} for {system} on {machine}: an embeddable timer runtime.
+# Chime {version} for {system} on {machine}
 
-As it lies here, with a C compiler alone:
-    cc tick.c -IDIR/include {links} -o tick
-by pkg-config:
-    PKG_CONFIG_PATH=DIR/lib/pkgconfig, package chime or chime-static
-by CMake:
-    find_package(Chime {series}), with -DCMAKE_PREFIX_PATH=DIR
-Installed:
-    ./install.sh PREFIX
+An embeddable timer runtime: a C library, `libchime`. Its README at the project's home says what for.
 
-include/chime.h says what each function does. share/doc/chime has the licences of what the library bundles.
+`tick.c`, here, is a first program:
+
+```c
+{program}```
+
+To build it here, with a C compiler alone:
+
+```sh
+cc tick.c -Iinclude {links} -o tick && ./tick
+```
+
+```text
+{output}```
+
+By pkg-config, from any directory; `chime-static` in place of `chime` makes the library part of the program:
+
+```sh
+export PKG_CONFIG_PATH="$PWD/lib/pkgconfig"
+cc tick.c $(pkg-config --cflags --libs chime) -o tick && ./tick
+```
+
+By CMake: `find_package(Chime {series} REQUIRED)`, `target_link_libraries(tick PRIVATE Chime::chime)`, and
+
+```sh
+cmake -DCMAKE_PREFIX_PATH="$PWD" -S . -B build && cmake --build build && build/tick
+```
+
+`CMakeLists.txt`, here, is that. To install it:
+
+```sh
+./install.sh "$HOME/.local"               # ./install.sh --uninstall "$HOME/.local" removes it
+export PKG_CONFIG_PATH="$HOME/.local/lib/pkgconfig"
+```
+
+The manual needs no installation:
+
+```sh
+man -M share/man chime                    # then chime_timer_start, and so on
+```
+
+| where | what |
+| --- | --- |
+| `include` | chime.h, which says what each function does; chime_run_loop.h; chime.hpp, for C++17 |
+| `share/doc/chime/C.md` | [Chime from C and C++](share/doc/chime/C.md): how to link it, the kinds of queues, all functions on a page |
+| `share/doc/chime/examples` | [small programs](share/doc/chime/examples/README.md), one idea each |
+| `share/doc/chime` | [Promises](share/doc/chime/Promises.md), [Limits](share/doc/chime/Limits.md), [Troubleshooting](share/doc/chime/Troubleshooting.md), [coming from another timer](share/doc/chime/ComingFrom.md), [release notes](share/doc/chime/ReleaseNotes.md) |
+| `share/chime` | what other languages and debuggers need: [Chime from other languages](share/doc/chime/Languages.md) |
+| `share/doc/chime/LICENCE`, `licences` | which licences there are |
 """
+CMAKE = """\
+cmake_minimum_required(VERSION 3.13)
+project(tick C)
+find_package(Chime {series} REQUIRED)
+add_executable(tick tick.c)
+target_link_libraries(tick PRIVATE Chime::chime)
+"""
+
+
+def first_program():
+    """The front page's, and what it prints."""
+    text = (ROOT / "README.md").read_text()
+    program, output = re.search(r"^```c\n(.*?)^```\n\n```text\n(.*?)^```$", text, re.M | re.S).groups()
+    return program, output
+
+
+def pack(target, apple):
+    tree = target.files()
+    name = f"chime-{VERSION}-{target.platform}"
+    document = sbom.document(target, tree)
+    program, output = first_program()
+    tree[f"share/doc/chime/{name}.spdx.json"] = document
+    tree["README.md"] = README.format(
+        version=VERSION, system=target.system, machine=target.machine, series=SERIES, program=program, output=output,
+        links="-Llib -lchime -Wl,-rpath,\"$PWD/lib\"" if target.is_apple else "lib/libchime.a -ldl -pthread").encode()
+    tree["tick.c"] = program.encode()
+    tree["CMakeLists.txt"] = CMAKE.format(series=SERIES).encode()
+    tree["install.sh"] = (DIST / "install.sh").read_bytes()
+    tree["SHA256SUMS"] = checksums(tree)
+    (OUTPUT / f"{name}.spdx.json").write_bytes(document)
+    write_tar(OUTPUT / f"{name}.tar.gz", name, tree)
+    packed = ["tarball"]
+    if target.debian != "-":
+        debian.write(target, tree)
+        packed.append("Debian packages")
+    if target.wheel != "-":
+        wheel.write(target, tree)
+        packed.append("wheel")
+    if target.is_apple:
+        apple.append((target, tree))
+    return ", ".join(packed)
 
 
 def main():
     chosen = targets(sys.argv[1:])
+    needed.check(chosen)
+    begun = time.monotonic()
+
+    def said(what):
+        print(f"{time.monotonic() - begun:4.0f} s  {what}", flush=True)
+
+    said(f"{', '.join(target.name for target in chosen)}: all tools are there")
     shutil.rmtree(OUTPUT, ignore_errors=True)
     OUTPUT.mkdir(parents=True)
     apple = []
     for target in chosen:
         target.build()
-        tree = target.files()
-        name = f"chime-{VERSION}-{target.platform}"
-        document = sbom.document(target, tree)
-        tree[f"share/doc/chime/{name}.spdx.json"] = document
-        tree["README"] = README.format(
-            version=VERSION, system=target.system, machine=target.machine, series=VERSION.rsplit(".", 1)[0],
-            links="-LDIR/lib -lchime -Wl,-rpath,DIR/lib" if target.is_apple else "DIR/lib/libchime.a -ldl -pthread").encode()
-        tree["install.sh"] = (DIST / "install.sh").read_bytes()
-        tree["SHA256SUMS"] = checksums(tree)
-        (OUTPUT / f"{name}.spdx.json").write_bytes(document)
-        write_tar(OUTPUT / f"{name}.tar.gz", name, tree)
-        if target.debian != "-":
-            debian.write(target, tree)
-        if target.wheel != "-":
-            wheel.write(target, tree)
-        if target.is_apple:
-            apple.append((target, tree))
+        said(f"{target.name}: library built")
+        said(f"{target.name}: {pack(target, apple)} packed")
     if apple:
         xcframework.write(apple)
+        said("XCFramework packed")
     shutil.rmtree(OUTPUT / "stage", ignore_errors=True)
     files = sorted(path for path in OUTPUT.iterdir() if path.is_file())
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
     (OUTPUT / "SHA256SUMS").write_text("".join(lines))
+    said(f"{len(files)} files and their SHA256SUMS, in Sources/build/dist:")
     for path in files:
         print(f"{path.stat().st_size:>9}  {path.name}")
 

@@ -3,9 +3,10 @@
 import email.utils
 import gzip
 import os
+import re
 import shutil
 
-from release import (DATE, NEXT_SERIES, OUTPUT, SERIES, SONAME_VERSION, VERSION, documents, link_of, oldest_glibc, run,
+from release import (DATE, NEXT_SERIES, OUTPUT, SERIES, SONAME_VERSION, VERSION, documents, guides, link_of, oldest_glibc, run,
                      write_tree)
 
 REVISION = f"{VERSION}-1"
@@ -32,7 +33,7 @@ def files(target, tree):
     for name in ("chime.pc", "chime-static.pc"):
         text = development[f"{lib}/pkgconfig/{name}"].decode()
         text = text.replace("prefix=${pcfiledir}/../..", "prefix=/usr").replace("${prefix}/lib", f"${{prefix}}/lib/{TRIPLETS[target.debian]}")
-        development[f"{lib}/pkgconfig/{name}"] = text.encode()
+        development[f"{lib}/pkgconfig/{name}"] = text.replace(" -Wl,-rpath,${libdir}", "").encode()
     name = f"{lib}/cmake/Chime/ChimeConfig.cmake"
     development[name] = development[name].replace(b"${_chime_libdir}/../include", b"${_chime_libdir}/../../include")
     for header in ("chime.h", "chime_run_loop.h", "chime.hpp"):
@@ -40,12 +41,27 @@ def files(target, tree):
     for name in ("chime.cdef", "chime.gdb"):
         development[f"usr/share/chime/{name}"] = tree[f"share/chime/{name}"]
     for path, content in tree.items():
+        if path.startswith(("share/chime/go/", "share/chime/rust/", "share/chime/node/")):
+            development[f"usr/{path}"] = content
+        if path.startswith("share/doc/chime/") and path in guides():
+            name = path[len("share/doc/chime/"):]
+            if path.endswith(".md"):
+                content = packaged(content)
+            development[f"usr/share/doc/{DEVELOPMENT}/{name}"] = content
         if path.startswith("share/man/"):
             development[f"usr/{path}.gz"] = gzip.compress(content, 9, mtime=0)
     for package, found in ((RUNTIME, runtime), (DEVELOPMENT, development)):
         found[f"usr/share/doc/{package}/copyright"] = copyright()
         found[f"usr/share/doc/{package}/changelog.Debian.gz"] = gzip.compress(changelog(), 9, mtime=0)
     return runtime, development
+
+
+def packaged(page):
+    """A guide's links to what a package has elsewhere."""
+    text = page.decode().replace("](../../../include/", "](/usr/include/").replace("](../../chime/", "](/usr/share/chime/")
+    text = text.replace("](../../../../include/", "](/usr/include/").replace("](../../../chime/", "](/usr/share/chime/")
+    text = re.sub(r"\[([^\]\n]*)\]\((?:\.\./)*Bundled.md\)", rf"[\1](/usr/share/doc/{RUNTIME}/copyright)", text)
+    return re.sub(r"\[([^\]\n]*)\]\((?:\.\./)*README.md(?:#[\w-]*)?\)", r"\1", text).encode()
 
 
 def copyright():

@@ -124,7 +124,9 @@ class Target:
         for name in ("ChimeConfig.cmake", "ChimeConfigVersion.cmake"):
             tree[f"lib/cmake/Chime/{name}"] = self.filled(name)
         tree["share/chime/chime.cdef"] = (SOURCES / self.built / "chime.cdef").read_bytes()
+        tree.update(bindings())
         tree.update(documents())
+        tree.update(guides())
         tree.update(manual())
         return tree
 
@@ -135,6 +137,9 @@ class Target:
             dylib = "libchime.@SONAME_VERSION@.dylib"
             text = text.replace('IMPORTED_SONAME "libchime.so.@SONAME_VERSION@"', f'IMPORTED_SONAME "@rpath/{dylib}"')
             text = text.replace("libchime.so.@SONAME_VERSION@", dylib)
+        if template == "chime.pc":
+            # A program that is linked with the release as it lies starts as it is.
+            text = text.replace("-L${libdir} -lchime", "-L${libdir} -lchime -Wl,-rpath,${libdir}")
         values = {
             "PREFIX": "${pcfiledir}/../..", "LIBDIR": "${prefix}/lib", "INCLUDEDIR": "${prefix}/include",
             "INCLUDEDIR_FROM_LIBDIR": "../include", "VERSION": VERSION, "SONAME_VERSION": SONAME_VERSION,
@@ -152,15 +157,74 @@ def documents():
     return tree
 
 
+def bindings():
+    """What programs in Go, Rust and Node compile; Python has its wheel."""
+    tree = {}
+    for language, kept in (("go", r"(\.go|\.h|/go\.mod)$"), ("rust", r"(\.rs|\.toml|\.md|/LICENCE)$"), ("node", r"\.c$")):
+        top = SOURCES / "Bindings" / language
+        for path in sorted(top.rglob("*")):
+            name = str(path.relative_to(top))
+            if path.is_file() and re.search(kept, f"/{name}") and not re.search(r"^(tests|target)/|_test\.go$", name):
+                tree[f"share/chime/{language}/{name}"] = path.read_bytes()
+    return tree
+
+
+# The guides of a release: what each is called there, and where it stands in a clone.
+GUIDES = {"C.md": "include/README.md", "Languages.md": "Sources/Bindings/README.md"}
+GUIDES |= {f"{name}.md": f"Sources/Chime/Chime.docc/{name}.md"
+           for name in ("ComingFrom", "Limits", "Promises", "ReleaseNotes", "Troubleshooting")}
+PLACES = {f"include/{name}": f"../../../include/{name}" for name in ("chime.h", "chime_run_loop.h", "chime.hpp")}
+PLACES |= {f"Sources/Bindings/{name}": f"../../chime/{name}" for name in ("go", "rust", "node/addon.c")}
+PLACES |= {path: name for name, path in GUIDES.items()} | {"Sources/Chime/Chime.docc/Bundled.md": "Bundled.md"}
+PLACES |= {"README.md": "../../../README.md", "examples-c": "examples/README.md", "examples-c/README.md": "examples/README.md"}
+
+
+@functools.cache
+def guides():
+    """The guides and the examples, with links that lead where they lie. What a release does not have is named, not linked."""
+    tree = {f"share/doc/chime/{name}": linked(path, "").encode() for name, path in GUIDES.items()}
+    tree["share/doc/chime/trace.svg"] = (SOURCES / "Chime/Chime.docc/trace.svg").read_bytes()
+    for path in sorted((ROOT / "examples-c").iterdir()):
+        name = path.name
+        if path.suffix in (".c", ".cpp", ".h") or name in ("access.log", "loopback.py"):
+            tree[f"share/doc/chime/examples/{name}"] = path.read_bytes()
+    tree["share/doc/chime/examples/README.md"] = linked("examples-c/README.md", "../").encode()
+    return tree
+
+
+def linked(page, up):
+    """The text of a page of the clone, as it is in a release; `up` leads to share/doc/chime."""
+
+    def link(match):
+        shown, to = match.groups()
+        if re.match(r"\w+:", to):
+            return match[0]
+        path, _, anchor = to.partition("#")
+        if not path:
+            return match[0]
+        path = os.path.normpath(os.path.join(os.path.dirname(page), path))
+        directory, name = os.path.split(path)
+        if path in PLACES:
+            place = up + PLACES[path]
+            anchor = anchor if path in GUIDES.values() else ""  # other headings are the front page's
+        elif directory == "examples-c" and (ROOT / path).is_file():
+            place = f"{up}examples/{name}"
+        else:
+            return shown
+        return f"[{shown}]({os.path.normpath(place)}{'#' * bool(anchor)}{anchor})"
+
+    text = (ROOT / page).read_text()
+    # DocC's own links.
+    text = re.sub(r"<doc:(\w+)>", lambda match: f"[{match[1]}]({match[1]}.md)" if f"{match[1]}.md" in GUIDES else match[1], text)
+    return re.sub(r"(?<!!)\[([^\]\n]*)\]\(([^)\s]+)\)", link, text)
+
+
 @functools.cache
 def manual():
-    """The manual pages and HTML that `make docs` makes out of the headers."""
+    """The manual pages that `make docs` makes out of the headers."""
     run("make", "-C", SOURCES, "docs")
     made = SOURCES / "build/docs"
-    tree = {f"share/man/{path.relative_to(made / 'man')}": path.read_bytes() for path in sorted(made.glob("man/man?/*"))}
-    tree.update({f"share/doc/chime/html/{path.relative_to(made / 'html')}": path.read_bytes()
-                 for path in sorted(made.glob("html/**/*")) if path.is_file()})
-    return tree
+    return {f"share/man/{path.relative_to(made / 'man')}": path.read_bytes() for path in sorted(made.glob("man/man?/*"))}
 
 
 def targets(names):

@@ -1,6 +1,6 @@
 'use strict';
-// The scenario of ../README.md in JavaScript for Node, with addon.c. Virtual time needs no loop; the host-driven queues
-// are one more descriptor in Node's own. chime_timer_after and _every are timerStart with their schedules.
+// The scenario of ../README.md in JavaScript for Node, with Sources/Bindings/node/addon.c. Virtual time needs no loop; the
+// host-driven queues are one more descriptor in Node's own. chime_timer_after and _every are timerStart with their schedules.
 
 const chime = require(process.env.CHIME_ADDON);
 

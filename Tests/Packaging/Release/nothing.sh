@@ -48,7 +48,7 @@ prints "tarball, three commands" '
   ./tick'
 prints "tarball, its shared library, by pkg-config" '
   export PKG_CONFIG_PATH=$PWD/'$release'/lib/pkgconfig
-  cc tick.c $(pkg-config --cflags --libs chime) -Wl,-rpath,$(pkg-config --variable=libdir chime) -o tick
+  cc tick.c $(pkg-config --cflags --libs chime) -o tick
   ./tick'
 before=$(files)
 prints "packages, three commands" '
