@@ -44,26 +44,28 @@ public struct Backoff: Sequence, IteratorProtocol, Sendable {
   }
 }
 
-/// Calls `body` until it returns, and waits between two attempts.
-///
-/// - Parameters:
-///   - attempts: how many at most, 1 or more.
-///   - backoff: how long to wait after each.
-///   - queue: whose clock decides; a virtual one in tests.
-///   - body: gets the number of the attempt, from 1.
-/// - Returns: what `body` returns.
-/// - Throws: what the last attempt throws; `CancellationError`; `ChimeError` if the queue was shut down.
-public nonisolated(nonsending) func retry<Value>(
-  attempts: Int, backoff: Backoff, on queue: TimerQueue, _ body: (Int) async throws -> Value
-) async throws -> Value {
-  var delays = backoff
-  var attempt = 1
-  while true {
-    do {
-      return try await body(attempt)
-    } catch  where attempt < attempts && !(error is CancellationError) {
-      try await TimerQueueClock(queue).sleep(for: delays.next() ?? .zero)
-      attempt += 1
+extension AnyTimerQueue {
+  /// Calls `body` until it returns, and waits between two attempts, on the queue's clock: a virtual
+  /// one in tests.
+  ///
+  /// - Parameters:
+  ///   - attempts: how many at most, 1 or more.
+  ///   - backoff: how long to wait after each.
+  ///   - body: gets the number of the attempt, from 1.
+  /// - Returns: what `body` returns.
+  /// - Throws: what the last attempt throws; `CancellationError`; `ChimeError` if the queue was shut down.
+  public nonisolated(nonsending) func retry<Value>(
+    attempts: Int, backoff: Backoff, _ body: nonisolated(nonsending) (Int) async throws -> Value
+  ) async throws -> Value {
+    var delays = backoff
+    var attempt = 1
+    while true {
+      do {
+        return try await body(attempt)
+      } catch  where attempt < attempts && !(error is CancellationError) {
+        try await clock.sleep(for: delays.next() ?? .zero)
+        attempt += 1
+      }
     }
   }
 }

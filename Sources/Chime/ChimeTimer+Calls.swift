@@ -3,7 +3,7 @@ import ChimeCore
 extension ChimeTimer {
   /// Makes a timer that calls `handler`, and starts it.
   package static func start(
-    on queue: TimerQueue, _ schedule: Schedule, _ handler: sending @escaping (ChimeTimer.Tick) -> Void
+    on queue: AnyTimerQueue, _ schedule: Schedule, _ handler: sending @escaping (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
     try schedule.check(for: queue.timeline)
     let box = HandlerBox(timeline: queue.timeline, consume handler)
@@ -12,7 +12,7 @@ extension ChimeTimer {
 
   /// Makes a timer that calls `handler` with the target as long as that lives, and starts it.
   package static func start<Object: AnyObject>(
-    on queue: TimerQueue, _ schedule: Schedule, _ target: WeakTarget<Object>,
+    on queue: AnyTimerQueue, _ schedule: Schedule, _ target: WeakTarget<Object>,
     _ handler: sending @escaping (Object, ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
     try schedule.check(for: queue.timeline)

@@ -22,9 +22,15 @@ public final class Countdown: Sendable {
   ///   - queue: where `handler` runs.
   ///   - handler: gets what is left after each step; zero in the last call.
   /// - Throws: `invalidArgument`; `limit`, `noMemory`.
-  public init(
+  public convenience init(
     from duration: Duration, every step: Duration = .seconds(1), on queue: TimerQueue,
     handler: sending @escaping (Duration) -> Void
+  ) throws(ChimeError) {
+    try self.init(duration, step, queue, handler)
+  }
+
+  init(
+    _ duration: Duration, _ step: Duration, _ queue: AnyTimerQueue, _ handler: sending @escaping (Duration) -> Void
   ) throws(ChimeError) {
     let (length, total) = (step.nanoseconds, duration.nanoseconds)
     guard length > 0 else { throw .argument("step is \(step): it must be above 0") }

@@ -28,7 +28,7 @@ final class EdgeTimer: Sendable {
   }
 
   private let shared = Shared()
-  private let queue: TimerQueue
+  private let queue: AnyTimerQueue
   private let timer: ChimeTimer
   private let interval: Int64
   private let edges: Edges
@@ -36,7 +36,7 @@ final class EdgeTimer: Sendable {
   private let extends: Bool
 
   init(
-    _ interval: Duration, _ edges: Edges, extends: Bool, on queue: TimerQueue, _ action: sending @escaping () -> Void
+    _ interval: Duration, _ edges: Edges, extends: Bool, on queue: AnyTimerQueue, _ action: sending @escaping () -> Void
   ) throws(ChimeError) {
     try Schedule.checkInterval(interval)
     let length = interval.nanoseconds
@@ -44,7 +44,7 @@ final class EdgeTimer: Sendable {
     self.interval = length
     self.edges = edges
     self.extends = extends
-    timer = try queue.makeTimer { [shared] tick in
+    timer = try queue.makeIdle { [shared] tick in
       let (runs, next) = shared.state.withLock { $0.tick(tick.start, length, extends) }
       if let next { EdgeTimer.arm(tick.timer, shared, next) }
       if runs { action() }
@@ -160,10 +160,10 @@ public final class Debouncer: Sendable {
   ///   - queue: where `action` runs.
   ///   - action: what to do.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  public init(
-    for interval: Duration, edges: Edges = .trailing, on queue: TimerQueue, action: sending @escaping () -> Void
+  public init<Queue: TimerQueueProtocol>(
+    for interval: Duration, edges: Edges = .trailing, on queue: Queue, action: sending Queue.Action
   ) throws(ChimeError) {
-    self.edges = try EdgeTimer(interval, edges, extends: true, on: queue, action)
+    self.edges = try EdgeTimer(interval, edges, extends: true, on: queue, Queue._function(action))
   }
 
   /// Asks for the action.
@@ -194,11 +194,10 @@ public final class Throttler: Sendable {
   ///   - queue: where `action` runs.
   ///   - action: what to do.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  public init(
-    every interval: Duration, edges: Edges = [.leading, .trailing], on queue: TimerQueue,
-    action: sending @escaping () -> Void
+  public init<Queue: TimerQueueProtocol>(
+    every interval: Duration, edges: Edges = [.leading, .trailing], on queue: Queue, action: sending Queue.Action
   ) throws(ChimeError) {
-    self.edges = try EdgeTimer(interval, edges, extends: false, on: queue, action)
+    self.edges = try EdgeTimer(interval, edges, extends: false, on: queue, Queue._function(action))
   }
 
   /// Asks for the action.

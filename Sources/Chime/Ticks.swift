@@ -40,7 +40,7 @@ public struct Ticks: AsyncSequence, Sendable {
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: source) }
 }
 
-extension TimerQueue {
+extension AnyTimerQueue {
   /// Ticks every `interval`.
   ///
   /// - Parameters:
@@ -66,7 +66,7 @@ extension TimerQueue {
     let buffer = TickBuffer()
     // The handler's captures are released with the timer, or when its queue ends. No tick comes after that.
     let end = TickBuffer.End(buffer)
-    let timer = try self.schedule(schedule) { tick in end.buffer.put(tick) }
+    let timer = try ChimeTimer.start(on: self, schedule) { tick in end.buffer.put(tick) }
     return Ticks(source: TickSource(timer, buffer))
   }
 }

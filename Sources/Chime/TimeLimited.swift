@@ -7,9 +7,21 @@ import ChimeCore
 public final class TimeLimited<Value: Sendable>: Sendable {
   private let limited: LimitedValue<Value>
   /// Keeps the queue alive.
-  private let owner: TimerQueue
+  private let owner: AnyTimerQueue
 
   /// Holds the value for that long.
+  ///
+  /// - Parameters:
+  ///   - value: what vanishes.
+  ///   - lifetime: 0 or more, from now.
+  ///   - queue: whose clock decides.
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  public init(_ value: Value, lifetime: Duration, on queue: AnyTimerQueue) throws(ChimeError) {
+    owner = queue
+    limited = try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { _ in }.success()
+  }
+
+  /// Holds the value for that long, and says when it has gone.
   ///
   /// - Parameters:
   ///   - value: what vanishes.
@@ -17,12 +29,13 @@ public final class TimeLimited<Value: Sendable>: Sendable {
   ///   - queue: whose clock decides, and where `onExpiry` runs.
   ///   - onExpiry: called once, after the value has vanished; not if the last reference to this object goes first.
   /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  public init(
-    _ value: Value, lifetime: Duration, on queue: TimerQueue, onExpiry: sending (() -> Void)? = nil
+  public init<Queue: TimerQueueProtocol>(
+    _ value: Value, lifetime: Duration, on queue: Queue, onExpiry: sending Queue.Action
   ) throws(ChimeError) {
     owner = queue
+    let onExpiry = Queue._function(onExpiry)
     limited = try LimitedValue.make(value, lifetime: lifetime.nanoseconds, queue: queue.id) { expired in
-      if expired != nil { onExpiry?() }
+      if expired != nil { onExpiry() }
     }.success()
   }
 

@@ -1,7 +1,8 @@
 import ChimeCore
 
-// Timers with a target: an object that is held weakly, and handed to the handler.
-extension TimerQueue {
+// Timers with a target: an object that is held weakly, and handed to the handler. Two of each, since the type of a handler
+// says where it runs.
+extension TimerQueueProtocol where Handler == (ChimeTimer.Tick) -> Void {
   /// Calls `handler` with `target` every `interval`, as long as the target lives. The target is held only during a
   /// call.
   ///
@@ -17,24 +18,44 @@ extension TimerQueue {
     every interval: Duration, leeway: Duration = .zero, target: Object,
     handler: sending @escaping (Object, ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    try ChimeTimer.start(on: self, TimerQueue.repeating(interval, leeway), WeakTarget(target), handler)
+    try schedule(.repeating(interval, leeway), target: target, handler: handler)
   }
 
-  /// Calls `handler` once with `target`, `delay` from now, if the target is alive then.
+  /// Calls `handler` with `target`, `delay` from now, once, or every `interval` from then on, as long as the target
+  /// lives.
   ///
   /// - Parameters:
   ///   - delay: 0 or more.
-  ///   - leeway: how late the tick may be in order to share a wake-up; 0 or more.
-  ///   - target: held only during the call; see `schedule(every:leeway:target:handler:)`.
+  ///   - interval: above 0; `nil` for once.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - target: held only during a call; see `schedule(every:leeway:target:handler:)`.
   ///   - handler: gets the target, so that it need not capture it.
-  /// - Returns: the timer; there is no call if its last reference goes first.
+  /// - Returns: the timer; it stops when its last reference goes, or the target does.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
   public func schedule<Object: AnyObject & Sendable>(
-    after delay: Duration, leeway: Duration = .zero, target: Object,
+    after delay: Duration, every interval: Duration? = nil, leeway: Duration = .zero, target: Object,
     handler: sending @escaping (Object, ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    let schedule = Schedule(first: delay.nanoseconds, leeway: leeway.nanoseconds)
-    return try ChimeTimer.start(on: self, schedule, WeakTarget(target), handler)
+    try schedule(.from(delay, interval, leeway), target: target, handler: handler)
+  }
+
+  /// Calls `handler` with `target` at a point on the queue's clock, once, or every `interval` from then on, as long as
+  /// the target lives.
+  ///
+  /// - Parameters:
+  ///   - deadline: on the queue's clock; one in the past is due at once.
+  ///   - interval: above 0; `nil` for once.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - target: held only during a call; see `schedule(every:leeway:target:handler:)`.
+  ///   - handler: gets the target, so that it need not capture it.
+  /// - Returns: the timer; it stops when its last reference goes, or the target does.
+  /// - Throws: `invalidArgument`, also for a deadline on another clock; `limit`, `noMemory`; `invalidHandle` if the queue
+  ///   was shut down.
+  public func schedule<Object: AnyObject & Sendable>(
+    at deadline: TimerInstant, every interval: Duration? = nil, leeway: Duration = .zero, target: Object,
+    handler: sending @escaping (Object, ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule(.from(deadline, interval, leeway), target: target, handler: handler)
   }
 
   /// Calls `handler` with `target` by a schedule, as long as the target lives.
@@ -69,5 +90,78 @@ extension TimerQueue {
     handler: sending @escaping (Object, ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
     try ChimeTimer.start(on: self, schedule, WeakTarget(target), handler)
+  }
+}
+
+extension TimerQueueProtocol where Handler == @MainActor (ChimeTimer.Tick) -> Void {
+  /// Calls `handler` with `target` every `interval`, as long as the target lives. The target is held only during a
+  /// call.
+  ///
+  /// - Parameters:
+  ///   - interval: above 0.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - target: an object of the main actor, or one that may be used by any thread.
+  ///   - handler: runs on the main actor, and gets the target, so that it need not capture it.
+  /// - Returns: the timer; it stops when its last reference goes, or the target does.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  public func schedule<Object: AnyObject & Sendable>(
+    every interval: Duration, leeway: Duration = .zero, target: Object,
+    handler: @escaping @MainActor (Object, ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule(.repeating(interval, leeway), target: target, handler: handler)
+  }
+
+  /// Calls `handler` with `target`, `delay` from now, once, or every `interval` from then on, as long as the target
+  /// lives.
+  ///
+  /// - Parameters:
+  ///   - delay: 0 or more.
+  ///   - interval: above 0; `nil` for once.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - target: held only during a call; see `schedule(every:leeway:target:handler:)`.
+  ///   - handler: runs on the main actor, and gets the target, so that it need not capture it.
+  /// - Returns: the timer; it stops when its last reference goes, or the target does.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  public func schedule<Object: AnyObject & Sendable>(
+    after delay: Duration, every interval: Duration? = nil, leeway: Duration = .zero, target: Object,
+    handler: @escaping @MainActor (Object, ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule(.from(delay, interval, leeway), target: target, handler: handler)
+  }
+
+  /// Calls `handler` with `target` at a point on the queue's clock, once, or every `interval` from then on, as long as
+  /// the target lives.
+  ///
+  /// - Parameters:
+  ///   - deadline: on the queue's clock; one in the past is due at once.
+  ///   - interval: above 0; `nil` for once.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - target: held only during a call; see `schedule(every:leeway:target:handler:)`.
+  ///   - handler: runs on the main actor, and gets the target, so that it need not capture it.
+  /// - Returns: the timer; it stops when its last reference goes, or the target does.
+  /// - Throws: `invalidArgument`, also for a deadline on another clock; `limit`, `noMemory`; `invalidHandle` if the queue
+  ///   was shut down.
+  public func schedule<Object: AnyObject & Sendable>(
+    at deadline: TimerInstant, every interval: Duration? = nil, leeway: Duration = .zero, target: Object,
+    handler: @escaping @MainActor (Object, ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule(.from(deadline, interval, leeway), target: target, handler: handler)
+  }
+
+  /// Calls `handler` with `target` by a schedule, as long as the target lives.
+  ///
+  /// - Parameters:
+  ///   - schedule: when.
+  ///   - target: held only during a call; see `schedule(every:leeway:target:handler:)`.
+  ///   - handler: runs on the main actor, and gets the target, so that it need not capture it.
+  /// - Returns: the timer; it stops when its last reference goes, or the target does.
+  /// - Throws: `invalidArgument` if the schedule's deadline is on another clock; `limit`, `noMemory`; `invalidHandle` if
+  ///   the queue was shut down.
+  public func schedule<Object: AnyObject & Sendable>(
+    _ schedule: Schedule, target: Object, handler: @escaping @MainActor (Object, ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try ChimeTimer.start(on: self, schedule, WeakTarget(target)) { target, tick in
+      MainActor.assumeIsolated { handler(target, tick) }
+    }
   }
 }

@@ -1,7 +1,7 @@
 import ChimeCore
 
-// Handlers that wait: each call is a task, and the calls of one timer never overlap.
-extension TimerQueue {
+// Handlers that wait, on any queue: each call is a task, and the calls of one timer never overlap.
+extension AnyTimerQueue {
   /// Calls an asynchronous handler by a schedule. Calls never overlap: for ticks that come while one runs there is one
   /// more call, of the newest of them, whose `missed` counts the others.
   ///
@@ -35,7 +35,41 @@ extension TimerQueue {
     every interval: Duration, leeway: Duration = .zero,
     task handler: @escaping @Sendable (ChimeTimer.Tick) async -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    try schedule(TimerQueue.repeating(interval, leeway), task: handler)
+    try schedule(.repeating(interval, leeway), task: handler)
+  }
+
+  /// Calls an asynchronous handler, `delay` from now, once, or every `interval` from then on; see `schedule(_:task:)`.
+  ///
+  /// - Parameters:
+  ///   - delay: 0 or more.
+  ///   - interval: above 0; `nil` for once.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - handler: runs in a task of its own.
+  /// - Returns: the timer; it stops when its last reference goes.
+  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  public func schedule(
+    after delay: Duration, every interval: Duration? = nil, leeway: Duration = .zero,
+    task handler: @escaping @Sendable (ChimeTimer.Tick) async -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule(.from(delay, interval, leeway), task: handler)
+  }
+
+  /// Calls an asynchronous handler at a point on the queue's clock, once, or every `interval` from then on; see
+  /// `schedule(_:task:)`.
+  ///
+  /// - Parameters:
+  ///   - deadline: on the queue's clock; one in the past is due at once.
+  ///   - interval: above 0; `nil` for once.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - handler: runs in a task of its own.
+  /// - Returns: the timer; it stops when its last reference goes.
+  /// - Throws: `invalidArgument`, also for a deadline on another clock; `limit`, `noMemory`; `invalidHandle` if the queue
+  ///   was shut down.
+  public func schedule(
+    at deadline: TimerInstant, every interval: Duration? = nil, leeway: Duration = .zero,
+    task handler: @escaping @Sendable (ChimeTimer.Tick) async -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule(.from(deadline, interval, leeway), task: handler)
   }
 
   /// Calls `handler` on an actor by a schedule, as long as the actor lives. The handler is isolated to the actor, and can
@@ -73,24 +107,44 @@ extension TimerQueue {
     every interval: Duration, leeway: Duration = .zero, on actor: Isolation,
     handler: @escaping @Sendable (isolated Isolation, ChimeTimer.Tick) async -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    try schedule(TimerQueue.repeating(interval, leeway), on: actor, handler: handler)
+    try schedule(.repeating(interval, leeway), on: actor, handler: handler)
   }
 
-  /// Calls `handler` on an actor once, `delay` from now, if the actor is alive then; see `schedule(_:on:handler:)`.
+  /// Calls `handler` on an actor, `delay` from now, once, or every `interval` from then on, as long as the actor lives;
+  /// see `schedule(_:on:handler:)`.
   ///
   /// - Parameters:
   ///   - delay: 0 or more.
-  ///   - leeway: how late the tick may be in order to share a wake-up; 0 or more.
-  ///   - actor: held only during the call.
+  ///   - interval: above 0; `nil` for once.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - actor: held only during a call.
   ///   - handler: runs on the actor.
-  /// - Returns: the timer; there is no call if its last reference goes first.
+  /// - Returns: the timer; it stops when its last reference goes, or the actor does.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
   public func schedule<Isolation: Actor>(
-    after delay: Duration, leeway: Duration = .zero, on actor: Isolation,
+    after delay: Duration, every interval: Duration? = nil, leeway: Duration = .zero, on actor: Isolation,
     handler: @escaping @Sendable (isolated Isolation, ChimeTimer.Tick) async -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    try schedule(
-      Schedule(first: delay.nanoseconds, leeway: leeway.nanoseconds).checked(), on: actor, handler: handler)
+    try schedule(.from(delay, interval, leeway), on: actor, handler: handler)
+  }
+
+  /// Calls `handler` on an actor at a point on the queue's clock, once, or every `interval` from then on, as long as the
+  /// actor lives; see `schedule(_:on:handler:)`.
+  ///
+  /// - Parameters:
+  ///   - deadline: on the queue's clock; one in the past is due at once.
+  ///   - interval: above 0; `nil` for once.
+  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
+  ///   - actor: held only during a call.
+  ///   - handler: runs on the actor.
+  /// - Returns: the timer; it stops when its last reference goes, or the actor does.
+  /// - Throws: `invalidArgument`, also for a deadline on another clock; `limit`, `noMemory`; `invalidHandle` if the queue
+  ///   was shut down.
+  public func schedule<Isolation: Actor>(
+    at deadline: TimerInstant, every interval: Duration? = nil, leeway: Duration = .zero, on actor: Isolation,
+    handler: @escaping @Sendable (isolated Isolation, ChimeTimer.Tick) async -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try schedule(.from(deadline, interval, leeway), on: actor, handler: handler)
   }
 }
 

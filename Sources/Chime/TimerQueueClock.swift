@@ -12,12 +12,12 @@ public struct TimerQueueClock: _Concurrency.Clock {
   public typealias Instant = TimerInstant
 
   /// The queue whose time this is.
-  public let queue: TimerQueue
+  public let queue: AnyTimerQueue
 
   /// The clock of a queue, which lives as long as its clock.
   ///
   /// - Parameter queue: any kind.
-  public init(_ queue: TimerQueue) { self.queue = queue }
+  public init(_ queue: AnyTimerQueue) { self.queue = queue }
 
   /// The time on the queue's clock; on a virtual queue it stands still between two advances.
   public var now: TimerInstant { queue.now }
@@ -66,7 +66,7 @@ private final class Sleeper: Sendable {
     deinit { sleeper.end(.failure(ChimeError.shutDown)) }
   }
 
-  func timer(on queue: TimerQueue, _ schedule: Schedule) throws(ChimeError) -> ChimeTimer {
+  func timer(on queue: AnyTimerQueue, _ schedule: Schedule) throws(ChimeError) -> ChimeTimer {
     let wakeUp = WakeUp(self)
     return try ChimeTimer.start(on: queue, schedule) { _ in wakeUp.sleeper.end(.success(())) }
   }

@@ -12,7 +12,7 @@ struct VirtualTime: Sendable {
   /// Instants at which timers may become due again and again, before `advance` gives up.
   private static var mostRounds: Int { 1000 }
 
-  init(_ queue: TimerQueue) {
+  init(_ queue: AnyTimerQueue) {
     id = queue.id
     timeline = queue.timeline
     isVirtual = QueueCore.find(queue.id)?.control.isVirtual == true

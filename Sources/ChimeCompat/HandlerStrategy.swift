@@ -67,7 +67,7 @@ public final class HandlerStrategy: Sendable {
   }
 }
 
-extension TimerQueue {
+extension AnyTimerQueue {
   /// Calls the handlers of `strategy` every `interval`.
   ///
   /// - Parameters:
@@ -79,6 +79,6 @@ extension TimerQueue {
   public func schedule(
     every interval: Duration, leeway: Duration = .zero, strategy: HandlerStrategy
   ) throws(ChimeError) -> ChimeTimer {
-    try schedule(every: interval, leeway: leeway) { tick in strategy.execute(tick) }
+    try ChimeTimer.start(on: self, .repeating(interval, leeway)) { tick in strategy.execute(tick) }
   }
 }

@@ -4,6 +4,17 @@ import Chime
 public typealias TimeLimitedContainer<Value: Sendable> = TimeLimited<Value>
 
 extension TimeLimited {
+  /// The same as `init(_:lifetime:on:)`.
+  ///
+  /// - Parameters:
+  ///   - value: what vanishes.
+  ///   - interval: 0 or more, from now.
+  ///   - queue: whose clock decides.
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  public convenience init(value: Value, interval: Duration, on queue: AnyTimerQueue) throws(ChimeError) {
+    try self.init(value, lifetime: interval, on: queue)
+  }
+
   /// The same as `init(_:lifetime:on:onExpiry:)`.
   ///
   /// - Parameters:
@@ -12,8 +23,8 @@ extension TimeLimited {
   ///   - queue: whose clock decides, and where `onExpiry` runs.
   ///   - onExpiry: called once, after the value has vanished; not if the last reference to this object goes first.
   /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  public convenience init(
-    value: Value, interval: Duration, on queue: TimerQueue, onExpiry: sending (() -> Void)? = nil
+  public convenience init<Queue: TimerQueueProtocol>(
+    value: Value, interval: Duration, on queue: Queue, onExpiry: sending Queue.Action
   ) throws(ChimeError) {
     try self.init(value, lifetime: interval, on: queue, onExpiry: onExpiry)
   }

@@ -101,7 +101,6 @@ import Testing
     try await queue.advance(by: .zero)
     #expect(screen.ticks.count == 3)
     #expect(throws: ChimeError.invalidArgument) { try MainTimerQueue(virtual: .seconds(-1)) }
-    #expect(!(queue.queue is VirtualTimerQueue))  // nobody can advance it elsewhere
   }
 
   @Test @MainActor func aMainQueueInRealTimeIsNotAdvanced() async throws {

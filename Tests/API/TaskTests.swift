@@ -3,7 +3,7 @@ import ChimeTestSupport
 import Foundation
 import Testing
 
-/// What stands above timers and waits for tasks: handlers on actors, asynchronous handlers, deadlines, executors, retries;
+/// What stands above timers and waits for tasks: handlers on actors, asynchronous handlers, executors, retries;
 /// and the exactness of virtual time, once each (ten thousand times: Tests/VirtualTime).
 @Suite(.timeLimit(.minutes(10))) struct TaskTests {
   let queue: VirtualTimerQueue
@@ -74,28 +74,7 @@ import Testing
     #expect(after == 7)
   }
 
-  // MARK: Deadlines, retries
-
-  @Test func aDeadlineCancelsWhatTakesLongerAndNothingElse() async throws {
-    let (queue, clock, log) = (queue, clock, log)
-    let calls = Task {
-      log.add(try await withDeadline(.seconds(5), on: queue) { "quick" })
-      do {
-        try await withDeadline(.seconds(5), on: queue) { try await clock.sleep(for: .seconds(60)) }
-      } catch ChimeError.deadlineExceeded {
-        log.add("late at \(clock.now - TimerInstant(.virtual, nanoseconds: 0))")
-      }
-      struct Own: Error {}
-      await #expect(throws: Own.self) { try await withDeadline(.seconds(5), on: queue) { throw Own() } }
-      await #expect(throws: ChimeError.invalidArgument) { try await withDeadline(.seconds(-1), on: queue) {} }
-    }
-    try await queue.run()
-    try await calls.value
-    #expect(log.all == ["quick", "late at 5.0 seconds"] && queue.statistics?.timers == 0)
-    let cancelled = Task { try await withDeadline(.seconds(5), on: queue) { try await clock.sleep(for: .seconds(2)) } }
-    cancelled.cancel()
-    await #expect(throws: CancellationError.self) { try await cancelled.value }
-  }
+  // MARK: Retries
 
   @Test func retriesWaitLongerEachTimeAndNeverQuiteTheSame() async throws {
     let delays = Array(Backoff(from: .seconds(1), upTo: .seconds(5), jitter: 0).prefix(5))
@@ -106,7 +85,7 @@ import Testing
     struct Unavailable: Error {}
     let (queue, log) = (queue, log)
     let task = Task {
-      try await retry(attempts: 3, backoff: Backoff(from: .seconds(1), jitter: 0), on: queue) { attempt in
+      try await queue.retry(attempts: 3, backoff: Backoff(from: .seconds(1), jitter: 0)) { attempt in
         log.add("\(attempt) at \(queue.now.nanoseconds / 1_000_000_000)")
         throw Unavailable()
       }

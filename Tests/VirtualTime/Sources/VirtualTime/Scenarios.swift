@@ -173,14 +173,14 @@ let scenarios: [Scenario] = [
   },
 
   Scenario(
-    name: "deadline, debouncer, throttler", expected: ["deadlineExceeded at 50", "saved 1", "saved 2", "searched"]
+    name: "timeout, debouncer, throttler", expected: ["deadlineExceeded at 50", "saved 1", "saved 2", "searched"]
   ) {
     let queue = try VirtualTimerQueue()
     let clock = TimerQueueClock(queue)
     let log = Log()
     let task = Task {
       do {
-        try await withDeadline(.milliseconds(50), on: queue) { try await clock.sleep(for: .seconds(1)) }
+        try await queue.withTimeout(.milliseconds(50)) { try await clock.sleep(for: .seconds(1)) }
       } catch let error as ChimeError {
         log.add("\(error.code) at \(clock.now.milliseconds)")
       }

@@ -96,8 +96,8 @@ func quick() async -> Int { 1 }
   for _ in 0..<count { _ = await Task { await quick() }.value }
 }
 
-@concurrent func callWithDeadline(_ count: Int, on queue: TimerQueue) async throws {
-  for _ in 0..<count { _ = try await withDeadline(.seconds(60), on: queue) { await quick() } }
+@concurrent func callWithTimeout(_ count: Int, on queue: TimerQueue) async throws {
+  for _ in 0..<count { _ = try await queue.withTimeout(.seconds(60)) { await quick() } }
 }
 
 @concurrent func callWithContinuousClock(_ count: Int) async throws {
@@ -115,7 +115,7 @@ func quick() async -> Int { 1 }
 }
 
 await measure("the call alone, in a task", 100_000) { await callAlone(100_000) }
-try await measure("withDeadline, not exceeded", 100_000) { try await callWithDeadline(100_000, on: queue) }
+try await measure("withTimeout, not exceeded", 100_000) { try await callWithTimeout(100_000, on: queue) }
 try await measure("the same with ContinuousClock", 20_000) { try await callWithContinuousClock(20_000) }
 
 // MARK: A sleep of 2 ms

@@ -1,0 +1,99 @@
+import ChimeCore
+
+/// What every timer queue is: a clock, a place for asynchronous handlers, and an end. Take one of these where it does not
+/// matter on which kind of queue timers are.
+///
+/// Any thread may use a queue and its timers, inside handlers too. A queue lives as long as somebody holds it or one of
+/// its timers, or until `shutdown`.
+public class AnyTimerQueue: @unchecked Sendable {
+  // Unchecked because a class with subclasses cannot be checked: both never change.
+  package let id: UInt64
+  /// The clock of the queue's instants.
+  package let timeline: TimerInstant.Timeline
+
+  package init(_ made: Result<UInt64, Status>, _ timeline: TimerInstant.Timeline) throws(ChimeError) {
+    id = try made.success()
+    self.timeline = timeline
+  }
+
+  deinit { _ = QueueCore.release(id) }
+
+  // MARK: Timers
+
+  /// Makes an idle timer with handlers as the core calls them.
+  package final func makeIdle(
+    label: String = "", registrationHandler: sending (() -> Void)? = nil, cancelHandler: sending (() -> Void)? = nil,
+    handler: sending @escaping (ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    let box = HandlerBox(
+      timeline: timeline, registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler)
+    return ChimeTimer(try HandlerBox.make(on: id, nil, label: label, box), on: self, timeline)
+  }
+
+  // MARK: Functions
+
+  /// Runs `body` once, `delay` from now; `TimerQueueProtocol.perform(after:_:)`.
+  @usableFromInline package final func run(
+    after delay: Duration, _ body: sending @escaping () -> Void
+  ) throws(ChimeError) {
+    let schedule = Schedule(first: delay.nanoseconds)
+    try schedule.check(for: timeline)
+    _ = try HandlerBox.make(
+      on: id, schedule, selfRelease: true, HandlerBox { [self] _ in withExtendedLifetime(self) { body() } })
+  }
+
+  /// Runs `body` as soon as possible; `TimerQueueProtocol.perform(_:)`.
+  @usableFromInline package final func run(_ body: sending @escaping () -> Void) throws(ChimeError) {
+    let box = unsafe Context(ClosureBox.context { [self] in withExtendedLifetime(self) { body() } })
+    let status = unsafe QueueCore.async(
+      id, ContextFunction { unsafe ClosureBox.call($0) }, box, ContextFunction { unsafe ClosureBox.release($0) })
+    if status.isFailure {
+      unsafe ClosureBox.release(box.pointer)
+      throw status.error
+    }
+  }
+
+  // MARK: Looking
+
+  /// The time on the queue's clock.
+  public var now: TimerInstant { TimerInstant(timeline, nanoseconds: QueueCore.now(id) ?? 0) }
+
+  /// The queue's time as a Swift `Clock`.
+  public var clock: TimerQueueClock { TimerQueueClock(self) }
+
+  /// What the queue has done so far; `nil` if it has ended.
+  ///
+  /// - Complexity: O(*n*), where *n* is the number of its timers.
+  public var statistics: QueueStatistics? { QueueCore.statistics(id) }
+
+  /// A line for the queue and one for each timer: id, label, state, next deadline, interval, ticks, missed. For people:
+  /// the wording may change. Empty if the queue has ended.
+  ///
+  /// - Complexity: O(*n*), where *n* is the number of its timers.
+  public var dump: String { TextWriter.string { QueueCore.dump(id, into: &$0) } ?? "" }
+
+  // MARK: The end
+
+  /// Ends the queue and waits until none of its callbacks runs or will run. Waits for a handler.
+  ///
+  /// - Parameter timeout: 0 or more; `nil` for no limit.
+  /// - Returns: done; timedOut if a handler is still running; ignored if the queue had ended before.
+  /// - Throws: `wouldDeadlock` inside a callback of the queue: the queue has ended, but the call did not wait.
+  @discardableResult
+  public func shutdown(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+    let status = QueueCore.shutdown(id, timeout: max(0, timeout?.nanoseconds ?? .max))
+    return status == .invalidHandle ? .ignored : try status.outcome()
+  }
+}
+
+extension AnyTimerQueue: CustomStringConvertible {
+  /// Label, clock, and how many timers there are and run: for people.
+  ///
+  /// - Complexity: O(*n*), where *n* is the number of its timers.
+  public var description: String {
+    let name = String(describing: type(of: self))
+    guard let label = QueueCore.find(id)?.label, let statistics else { return "\(name)(ended)" }
+    let title = label.isEmpty ? "" : "\"\(label)\", "
+    return "\(name)(\(title)on \(timeline.name), \(statistics.timers) timers, \(statistics.running) running)"
+  }
+}

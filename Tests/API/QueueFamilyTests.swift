@@ -1,0 +1,190 @@
+import Chime
+import ChimeTestSupport
+import Testing
+
+/// Each way to say when, with each kind of handler, on each kind of queue: what one queue can do, all can.
+@Suite(.timeLimit(.minutes(5))) struct QueueFamilyTests {
+  let log = Log<String>()
+
+  actor Model: Sendable {
+    private let log: Log<String>
+    init(_ log: Log<String>) { self.log = log }
+    func add(_ name: String) { log.add(name) }
+  }
+
+  final class Object: Sendable {
+    let log: Log<String>
+    init(_ log: Log<String>) { self.log = log }
+  }
+
+  /// A tick of each at 1 s, and of those that repeat at 3 s.
+  static let expected = ["actor", "handler", "target", "task"].flatMap { kind in
+    ["after", "after every", "after every", "at", "at every", "at every", "every", "every", "schedule"].map {
+      "\(kind) \($0)"
+    }
+  }
+
+  /// What does not depend on where handlers run.
+  private func asynchronous(_ queue: AnyTimerQueue, _ model: Model) throws -> [ChimeTimer] {
+    let (log, point) = (log, queue.now + .seconds(1))
+    return [
+      try queue.schedule(.once(after: .seconds(1)), task: { _ in log.add("task schedule") }),
+      try queue.schedule(every: .nanoseconds(1_500_000_000), task: { _ in log.add("task every") }),
+      try queue.schedule(after: .seconds(1), task: { _ in log.add("task after") }),
+      try queue.schedule(after: .seconds(1), every: .seconds(2), task: { _ in log.add("task after every") }),
+      try queue.schedule(at: point, task: { _ in log.add("task at") }),
+      try queue.schedule(at: point, every: .seconds(2), task: { _ in log.add("task at every") }),
+      try queue.schedule(.once(after: .seconds(1)), on: model) { model, _ in model.add("actor schedule") },
+      try queue.schedule(every: .nanoseconds(1_500_000_000), on: model) { model, _ in model.add("actor every") },
+      try queue.schedule(after: .seconds(1), on: model) { model, _ in model.add("actor after") },
+      try queue.schedule(after: .seconds(1), every: .seconds(2), on: model) { model, _ in
+        model.add("actor after every")
+      },
+      try queue.schedule(at: point, on: model) { model, _ in model.add("actor at") },
+      try queue.schedule(at: point, every: .seconds(2), on: model) { model, _ in model.add("actor at every") },
+    ]
+  }
+
+  private func synchronous(_ queue: TimerQueue, _ object: Object) throws -> [ChimeTimer] {
+    let (log, point) = (log, queue.now + .seconds(1))
+    return [
+      try queue.schedule(.once(after: .seconds(1))) { _ in log.add("handler schedule") },
+      try queue.schedule(every: .nanoseconds(1_500_000_000)) { _ in log.add("handler every") },
+      try queue.schedule(after: .seconds(1)) { _ in log.add("handler after") },
+      try queue.schedule(after: .seconds(1), every: .seconds(2)) { _ in log.add("handler after every") },
+      try queue.schedule(at: point) { _ in log.add("handler at") },
+      try queue.schedule(at: point, every: .seconds(2)) { _ in log.add("handler at every") },
+      try queue.schedule(.once(after: .seconds(1)), target: object) { object, _ in object.log.add("target schedule") },
+      try queue.schedule(every: .nanoseconds(1_500_000_000), target: object) { object, _ in
+        object.log.add("target every")
+      },
+      try queue.schedule(after: .seconds(1), target: object) { object, _ in object.log.add("target after") },
+      try queue.schedule(after: .seconds(1), every: .seconds(2), target: object) { object, _ in
+        object.log.add("target after every")
+      },
+      try queue.schedule(at: point, target: object) { object, _ in object.log.add("target at") },
+      try queue.schedule(at: point, every: .seconds(2), target: object) { object, _ in
+        object.log.add("target at every")
+      },
+    ]
+  }
+
+  @Test func eachCombinationIsOnAQueueAndOnAnActorsQueue() async throws {
+    let (model, object) = (Model(log), Object(log))
+    let queue = try VirtualTimerQueue()
+    var timers = try asynchronous(queue, model) + synchronous(queue, object)
+    try await queue.advance(by: .seconds(3))
+    #expect(log.take().sorted() == Self.expected)
+    let serial = try SerialTimerQueue(virtual: .zero)
+    timers = try asynchronous(serial, model) + synchronous(serial, object)
+    try await serial.advance(by: .seconds(3))
+    #expect(log.take().sorted() == Self.expected)
+    withExtendedLifetime(timers) {}
+  }
+
+  @MainActor final class Screen {
+    var lines: [String] = []
+  }
+
+  /// The handlers change what is the main actor's, without a word.
+  @MainActor @Test func eachCombinationIsOnTheMainQueue() async throws {
+    let queue = try MainTimerQueue(virtual: .zero)
+    let (screen, point) = (Screen(), queue.now + .seconds(1))
+    let timers = [
+      try queue.schedule(.once(after: .seconds(1))) { _ in screen.lines.append("handler schedule") },
+      try queue.schedule(every: .nanoseconds(1_500_000_000)) { _ in screen.lines.append("handler every") },
+      try queue.schedule(after: .seconds(1)) { _ in screen.lines.append("handler after") },
+      try queue.schedule(after: .seconds(1), every: .seconds(2)) { _ in screen.lines.append("handler after every") },
+      try queue.schedule(at: point) { _ in screen.lines.append("handler at") },
+      try queue.schedule(at: point, every: .seconds(2)) { _ in screen.lines.append("handler at every") },
+      try queue.schedule(.once(after: .seconds(1)), target: screen) { $0.lines.append("target schedule \($1.missed)") },
+      try queue.schedule(every: .nanoseconds(1_500_000_000), target: screen) { screen, _ in
+        screen.lines.append("target every")
+      },
+      try queue.schedule(after: .seconds(1), target: screen) { screen, _ in screen.lines.append("target after") },
+      try queue.schedule(after: .seconds(1), every: .seconds(2), target: screen) { screen, _ in
+        screen.lines.append("target after every")
+      },
+      try queue.schedule(at: point, target: screen) { screen, _ in screen.lines.append("target at") },
+      try queue.schedule(at: point, every: .seconds(2), target: screen) { screen, _ in
+        screen.lines.append("target at every")
+      },
+    ]
+    let model = Model(log)
+    let others = try asynchronous(queue, model)
+    try await queue.advance(by: .seconds(3))
+    let seen = screen.lines.map { $0.replacing(" 0", with: "") } + log.all
+    #expect(seen.sorted() == Self.expected)
+    withExtendedLifetime((timers, others, model)) {}
+  }
+
+  @MainActor @Test func whatStandsAboveTimersTakesTheMainQueue() async throws {
+    let queue = try MainTimerQueue(virtual: .zero)
+    let screen = Screen()
+    let search = try Debouncer(for: .milliseconds(300), on: queue) { screen.lines.append("searched") }
+    let save = try Throttler(every: .milliseconds(400), on: queue) { screen.lines.append("saved") }
+    let limited = try TimeLimited(7, lifetime: .milliseconds(500), on: queue) { screen.lines.append("expired") }
+    let countdown = try Countdown(from: .milliseconds(600), every: .milliseconds(600), on: queue) { _ in
+      screen.lines.append("counted")
+    }
+    let timer = try queue.makeTimer(
+      label: "blink", registrationHandler: { screen.lines.append("armed") },
+      cancelHandler: { screen.lines.append("cancelled") }
+    ) { _ in screen.lines.append("ticked") }
+    try timer.restart(.once(after: .milliseconds(700)))
+    try queue.perform { screen.lines.append("performed") }
+    try queue.perform(after: .milliseconds(800)) { screen.lines.append("performed later") }
+    search.trigger()
+    save.trigger()
+    try await queue.advance(by: .seconds(1))
+    #expect(
+      screen.lines == [
+        "performed", "armed", "saved", "searched", "expired", "counted", "ticked", "performed later",
+      ])
+    #expect(limited.value == nil && countdown.hasEnded && queue.dump.contains("blink"))
+
+    let clock = queue.clock
+    let late = Task { try await queue.withTimeout(.seconds(1)) { try await clock.sleep(for: .seconds(5)) } }
+    let retried = Task {
+      try await queue.retry(attempts: 3, backoff: Backoff(from: .seconds(1), jitter: 0)) { attempt in
+        MainActor.assertIsolated()
+        if attempt < 3 { throw ChimeError.busy }
+        return attempt
+      }
+    }
+    let ticks = try queue.ticks(.every(.seconds(1), after: .zero))
+    let second = Task { () -> UInt64? in
+      for await tick in ticks where tick.sequence == 2 { return tick.sequence }
+      return nil
+    }
+    try await queue.advance(by: .seconds(5))
+    await #expect(throws: ChimeError.deadlineExceeded) { try await late.value }
+    #expect(try await retried.value == 3)
+    #expect(await second.value == 2)
+  }
+
+  /// Written once for every queue.
+  private func blink<Queue: TimerQueueProtocol>(on queue: Queue, _ handler: sending Queue.Handler) throws -> ChimeTimer
+  {
+    try queue.schedule(after: .zero, every: .seconds(1), handler: handler)
+  }
+
+  @MainActor @Test func aFunctionTakesAnyQueue() async throws {
+    let (queue, main, screen, log) = (try VirtualTimerQueue(), try MainTimerQueue(virtual: .zero), Screen(), log)
+    let timers = [
+      try blink(on: queue) { log.add("\($0.sequence)") }, try blink(on: main) { screen.lines.append("\($0.sequence)") },
+    ]
+    try await queue.advance(by: .seconds(2))
+    try await main.advance(by: .seconds(1))
+    #expect(log.all == ["1", "2", "3"] && screen.lines == ["1", "2"])
+    withExtendedLifetime(timers) {}
+  }
+
+  @Test func anIntervalIsNoneOrAboveZero() throws {
+    let queue = try VirtualTimerQueue()
+    #expect(throws: ChimeError.invalidArgument) { try queue.schedule(after: .zero, every: .zero) { _ in } }
+    #expect(throws: ChimeError.invalidArgument) { try queue.schedule(at: queue.now, every: .zero) { _ in } }
+    #expect(throws: ChimeError.invalidArgument) { try queue.schedule(at: queue.now, every: .seconds(-1)) { _ in } }
+    #expect(throws: ChimeError.invalidArgument) { try queue.schedule(after: .seconds(-1)) { _ in } }
+  }
+}
