@@ -171,16 +171,17 @@ const char *CHIME_NONNULL chime_status_name(chime_status status);
 const char *CHIME_NONNULL chime_status_message(chime_status status);
 
 /**
- * One English sentence on why the calling thread's last failed call failed, if its status was
- * CHIME_ERROR_INVALID_ARGUMENT, _UNSUPPORTED, _RESOURCE or _LIMIT. It names the argument as this file does, with values
- * in readable units where they matter: "schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)"; for RESOURCE it
- * gives the system's error. Calls that succeed, or fail with another status, do not change it. For people: the wording
- * may change.
+ * One English sentence on why the calling thread's last failed call failed. It names the argument as this file does,
+ * with values in readable units where they matter, and the timer, queue or thread that is in the way:
+ * "schedule.leeway_ns (5 ms) is not below interval_ns (1 ms)", "timer (1125899906842881) was released", "this thread is
+ * inside the handler of timer (1125899906842881)"; for RESOURCE it gives the system's error. For people: the wording may
+ * change.
  *
- * chime_queue_stop and chime_main_stop leave no sentence, because signal handlers may call them.
+ * Look at it only after a call that has failed. Each failure replaces the sentence on the one before, if only by none
+ * (CHIME_ERROR_NO_MEMORY); so do chime_queue_stop and chime_main_stop in a signal handler.
  *
- * @return empty if no call has failed like that, or there is no memory for the sentence. Not to be freed; valid until
- *         the thread calls this function again, or ends
+ * @return empty if no call has failed, or the last one that did has no sentence. Not to be freed; valid until the thread
+ *         calls this function again, or ends
  *
  * Any thread; each has its own. Calls back: no. Waits: no.
  */
@@ -488,7 +489,8 @@ chime_status chime_queue_process(chime_queue_t queue, uint32_t max, uint32_t *CH
  * Calls the handler once, delay_ns from now.
  *
  * @param finalizer  frees the context; may be NULL
- * @param timer      receives the id; NULL: nobody holds the timer, which is released once its handler has returned
+ * @param timer      receives the id; NULL: nobody holds the timer, which releases itself once its handler has returned
+ *                   and it is not running: a handler that restarts its timer keeps it
  * @return as chime_timer_start
  *
  * Calls back: no. Waits: no.

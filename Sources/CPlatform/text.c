@@ -75,6 +75,14 @@ static void write_error(char *text, size_t capacity, int error) {
   snprintf(text, capacity, "%s (errno %d)", found, error);
 }
 
+/* By the kind in an id's highest three bits: see Handle. */
+static const char *what_is_named(int64_t id) {
+  static const char names[][18] = {"nothing",    "a timer",      "a queue",          "a target",
+                                   "a run loop", "a weak timer", "an expiring value"};
+  uint64_t kind = (uint64_t)id >> 50;
+  return names[kind < sizeof names / sizeof names[0] ? kind : 0];
+}
+
 void chime_write_sentence(char *text, size_t capacity, const char *format, const char *name, int64_t first,
                           int64_t second) {
   size_t length = 0;
@@ -91,6 +99,7 @@ void chime_write_sentence(char *text, size_t capacity, const char *format, const
     } else {
       if (*format == 't') chime_write_exact_duration(value, first);
       if (*format == 'd') chime_write_duration(value, first);
+      if (*format == 'k') part = what_is_named(first);
       if (*format == 'n') snprintf(value, sizeof value, "%" PRId64, first);
       if (*format == 'e') write_error(value, sizeof value, (int)first);
       first = second;
@@ -103,20 +112,111 @@ void chime_write_sentence(char *text, size_t capacity, const char *format, const
 #define THREAD_LOCAL static _Thread_local __attribute__((CHIME_THREAD_LOCAL_MODEL))
 
 THREAD_LOCAL struct {
-  const char *format, *name;
+  const char *volatile format; /* a signal handler may store another at any time */
+  const char *name;
   int64_t first, second;
+  int32_t status;
 } noted;
-THREAD_LOCAL char sentence[160];
+THREAD_LOCAL char sentence[192];
 
-void chime_note_sentence(const char *format, const char *name, int64_t first, int64_t second) {
-  noted.format = format;
+int32_t chime_note_sentence(int32_t status, const char *format, const char *name, int64_t first, int64_t second) {
   noted.name = name;
   noted.first = first;
   noted.second = second;
+  noted.format = format;
+  return noted.status = status;
+}
+
+int32_t chime_note_constant(int32_t status, const char *constant) {
+  noted.format = constant;
+  return noted.status = status;
 }
 
 const char *chime_noted_sentence(void) {
-  if (noted.format == NULL) return "";
-  chime_write_sentence(sentence, sizeof sentence, noted.format, noted.name, noted.first, noted.second);
+  const char *format = noted.format;
+  if (format == NULL) return "";
+  chime_write_sentence(sentence, sizeof sentence, format, noted.name, noted.first, noted.second);
   return sentence;
+}
+
+int32_t chime_noted_status(void) { return noted.status; }
+
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
+
+/* One text after the other: an array of pointers to them would be relocated when the library is loaded. */
+static const char *text_at(const char *texts, unsigned index) {
+  while (index-- > 0) texts += strlen(texts) + 1;
+  return texts;
+}
+
+enum { MOST = 4, LEAST = -13, STATUSES = MOST - LEAST + 1 };
+
+const char *chime_text_of_status(int32_t status, int which) {
+  /* From 0 to MOST, from -1 to LEAST, and what is none: name, meaning. */
+  static const char texts[] =
+      "CHIME_OK\0"
+      "The call took effect.\0"
+      "CHIME_IGNORED\0"
+      "The call means nothing in this state; nothing changed.\0"
+      "CHIME_RUNNING\0"
+      "The call took effect; a handler that had started before has not returned yet.\0"
+      "CHIME_STOPPED\0"
+      "The call ended because a stop was asked for.\0"
+      "CHIME_TIMED_OUT\0"
+      "What was waited for had not happened when the timeout ended.\0"
+      "CHIME_ERROR_INVALID_ARGUMENT\0"
+      "An argument is NULL, out of range, contradicts another, or is a structure whose size is not set.\0"
+      "CHIME_ERROR_INVALID_HANDLE\0"
+      "The id is none, is of another kind, or was released.\0"
+      "CHIME_ERROR_LIMIT\0"
+      "A configured or built-in limit is reached.\0"
+      "CHIME_ERROR_NO_MEMORY\0"
+      "Memory could not be had.\0"
+      "CHIME_ERROR_WOULD_DEADLOCK\0"
+      "Waiting would never end: the caller is what it would wait for.\0"
+      "CHIME_ERROR_BUSY\0"
+      "Another thread is inside this queue.\0"
+      "CHIME_ERROR_WRONG_THREAD\0"
+      "Only a certain thread may do this.\0"
+      "CHIME_ERROR_TARGET_GONE\0"
+      "The timer's target no longer exists.\0"
+      "CHIME_ERROR_SHUT_DOWN\0"
+      "The queue was shut down while the call was under way.\0"
+      "CHIME_ERROR_UNSUPPORTED\0"
+      "This kind of queue, clock or platform cannot do that.\0"
+      "CHIME_ERROR_PERMISSION\0"
+      "The operating system does not permit it.\0"
+      "CHIME_ERROR_RESOURCE\0"
+      "Threads, file descriptors or the like could not be had.\0"
+      "CHIME_ERROR_FORKED\0"
+      "This is the child of a fork.\0"
+      "CHIME_UNKNOWN\0"
+      "Not a status of this version of Chime.\0";
+  int index = status > MOST || status < LEAST ? STATUSES : status < 0 ? MOST - status : status;
+  return text_at(texts, 2 * (unsigned)index + (unsigned)which);
+}
+
+const char *chime_name_of_kind(int32_t kind) {
+  static const char texts[] = "CHIME_TICK_DUE\0"
+                              "CHIME_TICK_FIRED\0"
+                              "CHIME_TICK_ARMED\0"
+                              "CHIME_TICK_CANCELLED\0"
+                              "CHIME_TICK_FINALIZE\0"
+                              "CHIME_TICK_FUNCTION\0"
+                              "CHIME_TRACE_CREATED\0"
+                              "CHIME_TRACE_ACTIVATED\0"
+                              "CHIME_TRACE_RESTARTED\0"
+                              "CHIME_TRACE_SUSPENDED\0"
+                              "CHIME_TRACE_RESUMED\0"
+                              "CHIME_TRACE_RESCHEDULED\0"
+                              "CHIME_TRACE_POSTPONED\0"
+                              "CHIME_TRACE_FIRED\0"
+                              "CHIME_TRACE_FINISHED\0"
+                              "CHIME_TRACE_CANCELLED\0"
+                              "CHIME_TRACE_RELEASED\0"
+                              "CHIME_TRACE_RETURNED\0"
+                              "CHIME_UNKNOWN";
+  enum { CALLBACKS = 6, FIRST_OF_TRACE = 16, ALL = 18 };
+  int index = kind >= FIRST_OF_TRACE ? kind - FIRST_OF_TRACE + CALLBACKS : kind < CALLBACKS ? kind : ALL;
+  return text_at(texts, (unsigned)(index < 0 || index > ALL ? ALL : index));
 }

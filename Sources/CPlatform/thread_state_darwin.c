@@ -1,6 +1,14 @@
 #if defined(__APPLE__)
 #include "thread_state.h"
 
+#include <pthread.h>
+
+int64_t chime_system_thread(void) {
+  uint64_t number = 0;
+  pthread_threadid_np(0, &number);
+  return (int64_t)number;
+}
+
 static _Thread_local void *state_of_thread;
 static _Thread_local uint64_t number_of_thread;
 

@@ -1,5 +1,12 @@
 #if defined(__linux__)
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "thread_state.h"
+
+#include <unistd.h>
+
+int64_t chime_system_thread(void) { return gettid(); }
 
 _Thread_local void *thread_state_of_chime;
 _Thread_local uint64_t thread_number_of_chime;

@@ -118,32 +118,30 @@ extension Status {
     }
   }
 
-  /// The failure, with the sentence that the calling thread's last call has left, if this is a kind that leaves one.
+  /// The failure, with the sentence that the calling thread's last call has left on it.
   package var error: ChimeError {
+    guard ErrorDetail.isOn(self) else { return unexplained }
+    let sentence = unsafe String(cString: ErrorDetail.sentence)
+    return sentence.isEmpty ? unexplained : ChimeError(unexplained.code, sentence)
+  }
+
+  private var unexplained: ChimeError {
     // By their whole names: `.busy` would be the error that is called so, and match no status.
     switch self {
     case Status.invalidHandle: .invalidHandle
-    case Status.limit: ChimeError.limit.explained
+    case Status.limit: .limit
     case Status.noMemory: .noMemory
     case Status.wouldDeadlock: .wouldDeadlock
     case Status.busy: .busy
     case Status.wrongThread: .wrongThread
     case Status.targetGone: .targetGone
     case Status.shutDown: .shutDown
-    case Status.unsupported: ChimeError.unsupported.explained
+    case Status.unsupported: .unsupported
     case Status.permission: .permission
-    case Status.resource: ChimeError.resource.explained
+    case Status.resource: .resource
     case Status.forked: .forked
-    default: ChimeError.invalidArgument.explained  // and .invalidArgument
+    default: .invalidArgument  // and .invalidArgument
     }
-  }
-}
-
-extension ChimeError {
-  /// The failure with the sentence that the calling thread's last call has left.
-  fileprivate var explained: ChimeError {
-    let sentence = unsafe String(cString: ErrorDetail.sentence)
-    return sentence.isEmpty ? self : ChimeError(code, sentence)
   }
 }
 

@@ -66,7 +66,32 @@ package enum Arguments {
 
   @inline(never)
   package static func unknownFlags(_ name: StaticString, _ value: UInt32) -> Status {
-    Status.invalidArgument.because("%s (%n) has a flag that means nothing here", Int64(value), of: name)
+    Status.invalidArgument.because("%s (%n) has a bit that is no flag", Int64(value), of: name)
+  }
+
+  /// Flags of a queue that only host-driven ones have, or bits that are no flags.
+  @inline(never)
+  static func refusedQueueFlags(_ flags: UInt32, _ refused: UInt32) -> Status {
+    let name: StaticString? =
+      refused & UInt32(CHIME_QUEUE_BOUND) != 0
+      ? "CHIME_QUEUE_BOUND" : refused & UInt32(CHIME_QUEUE_RECORDS) != 0 ? "CHIME_QUEUE_RECORDS" : nil
+    guard let name else { return unknownFlags("options.flags", flags) }
+    return Status.invalidArgument.because("options.flags has %s, which only host-driven queues have", of: name)
+  }
+
+  /// Flags of a timer that only those without functions have, or bits that are no flags.
+  @inline(never)
+  private static func refusedTimerFlags(_ flags: UInt32) -> Status {
+    let name: StaticString? =
+      !isKnown(flags)
+      ? nil
+      : flags & UInt32(CHIME_TIMER_RECORD_ARMED) != 0
+        ? "CHIME_TIMER_RECORD_ARMED"
+        : flags & UInt32(CHIME_TIMER_RECORD_CANCELLED) != 0
+          ? "CHIME_TIMER_RECORD_CANCELLED" : "CHIME_TIMER_RECORD_FINALIZE"
+    guard let name else { return unknownFlags("options.flags", flags) }
+    return Status.invalidArgument.because(
+      "options.flags has %s, which is for timers of queues with CHIME_QUEUE_RECORDS", of: name)
   }
 
   @inline(never)
@@ -103,9 +128,10 @@ package enum Arguments {
   /// - Parameters:
   ///   - oldest: the size that the structure had in the first version.
   ///   - later: one that it had after that.
+  ///   - unknown: the answer to that id.
   static func fill<S: BitwiseCopyable>(
     _ pointer: UnsafeMutablePointer<S>?, _ name: StaticString, _ sizeName: StaticString, oldest: UInt32, later: UInt32,
-    _ body: (UInt32) -> S?
+    unknown: @autoclosure () -> Status, _ body: (UInt32) -> S?
   ) -> Status {
     guard let pointer = unsafe pointer else { return null(name) }
     // SAFETY: the header asks for `size` to be true; it is the first member of every structure that comes here.
@@ -114,7 +140,7 @@ package enum Arguments {
     guard unsafe isWhole || size == oldest || size == later || hasKnownSize(UnsafePointer(pointer), sizeName) else {
       return .invalidArgument
     }
-    guard var value = body(size) else { return .unknownHandle }
+    guard var value = body(size) else { return unknown() }
     if isWhole {
       unsafe pointer.pointee = value
       return .ok
@@ -171,13 +197,13 @@ package enum Arguments {
   /// that names nothing.
   static func write(
     _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64, _ length: UnsafeMutablePointer<UInt64>?,
-    _ body: (inout TextWriter) -> Bool
+    unknown: @autoclosure () -> Status, _ body: (inout TextWriter) -> Bool
   ) -> Status {
     guard unsafe text != nil || capacity == 0 else {
       return Status.invalidArgument.because("text is NULL, and capacity (%n) is not 0", Int64(clamping: capacity))
     }
     var writer = unsafe TextWriter(text, capacity: Int(clamping: capacity))
-    guard body(&writer) else { return .unknownHandle }
+    guard body(&writer) else { return unknown() }
     writer.end()
     unsafe length?.pointee = UInt64(writer.length)
     return .ok
@@ -278,7 +304,7 @@ package enum Arguments {
     guard unsafe pointer.pointee.flags & ~UInt32(CHIME_TIMER_SELF_RELEASE | CHIME_TIMER_BACKGROUND) == 0 else {
       let flags = unsafe pointer.pointee.flags
       throw isKnown(flags) && QueueCore.givesRecords(queue)
-        ? TimerRef.functionsWithRecords : unknownFlags("options.flags", flags)
+        ? TimerRef.functionsWithRecords : refusedTimerFlags(flags)
     }
     // SAFETY: one layout (a test compares them), and the one pointer that may not be NULL is not.
     var options = unsafe UnsafeRawPointer(pointer).load(as: TimerOptions.self)

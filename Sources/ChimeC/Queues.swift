@@ -42,7 +42,7 @@ package func queueOptions(
     case .virtual, .dispatch, .precise, .runLoop: CHIME_QUEUE_HONOUR_LEEWAY
     }
   guard unsafe o.flags & ~UInt32(flags) == 0 else {
-    return .failure(unsafe Arguments.unknownFlags("options.flags", o.flags))
+    return .failure(unsafe Arguments.refusedQueueFlags(o.flags, o.flags & ~UInt32(flags)))
   }
   guard unsafe kind == .precise || o.realtime_priority == 0 && o.affinity == 0 else {
     return .failure(
@@ -217,7 +217,7 @@ public func chime_queue_async(
 @_cdecl("chime_queue_now") @implementation
 public func chime_queue_now(_ queue: chime_queue_t, _ now_ns: UnsafeMutablePointer<Int64>?) -> chime_status {
   guard let now_ns = unsafe now_ns else { return Arguments.null("now_ns").rawValue }
-  guard let now = QueueCore.now(queue) else { return Status.unknownHandle.rawValue }
+  guard let now = QueueCore.now(queue) else { return QueueCore.unknown(queue).rawValue }
   unsafe now_ns.pointee = now
   return Status.ok.rawValue
 }
@@ -247,7 +247,7 @@ public func chime_queue_get_stats(
 }
 
 private func fillStats(_ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chime_queue_stats>?) -> Status {
-  unsafe Arguments.fill(stats, "stats", "stats.size", oldest: 64, later: 64) { size in
+  unsafe Arguments.fill(stats, "stats", "stats.size", oldest: 64, later: 64, unknown: QueueCore.unknown(queue)) { size in
     guard let s = QueueCore.statistics(queue) else { return nil }
     var filled = chime_queue_stats()
     filled.size = size
@@ -275,14 +275,15 @@ public func chime_queue_dump(
   _ queue: chime_queue_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64,
   _ length: UnsafeMutablePointer<UInt64>?
 ) -> chime_status {
-  unsafe Arguments.write(text, capacity, length) { QueueCore.dump(queue, into: &$0) }.rawValue
+  unsafe Arguments.write(text, capacity, length, unknown: QueueCore.unknown(queue)) { QueueCore.dump(queue, into: &$0) }
+    .rawValue
 }
 
 @_cdecl("chime_queue_list") @implementation
 public func chime_queue_list(
   _ queues: UnsafeMutablePointer<chime_queue_t>?, _ capacity: UInt64, _ count: UnsafeMutablePointer<UInt64>?
 ) -> chime_status {
-  if Fork.isChild { return Status.forked.rawValue }
+  if Fork.isChild { return Status.inChild.rawValue }
   guard let count = unsafe count else { return Arguments.null("count").rawValue }
   guard unsafe queues != nil || capacity == 0 else {
     return Status.invalidArgument.because("queues is NULL, and capacity (%n) is not 0", Int64(clamping: capacity))

@@ -13,10 +13,13 @@ func withMode(_ name: UnsafePointer<CChar>?, _ call: (LoopMode) -> chime_status)
   }
 }
 
+/// The answer to a run loop's id that names none.
+func unknown(_ run_loop: chime_run_loop_t) -> Status { Status.unknown(run_loop, .runLoop, "run_loop") }
+
 private func give(
   _ id: @autoclosure () -> Result<UInt64, Status>, _ out: UnsafeMutablePointer<chime_run_loop_t>?
 ) -> chime_status {
-  if Fork.isChild { return Status.forked.rawValue }
+  if Fork.isChild { return Status.inChild.rawValue }
   guard let out = unsafe out else { return Arguments.null("run_loop").rawValue }
   return waitingOutside { Status(rawValue: Memory.promised { unsafe store(id(), out) }) }
 }
@@ -54,13 +57,13 @@ public func chime_run_loop_run(_ name: UnsafePointer<CChar>?, _ timeout_ns: Int6
 
 @_cdecl("chime_run_loop_stop") @implementation
 public func chime_run_loop_stop(_ run_loop: chime_run_loop_t) -> chime_status {
-  withoutCancellation { (Loop.table.find(run_loop)?.stop() ?? .unknownHandle).rawValue }
+  withoutCancellation { (Loop.table.find(run_loop)?.stop() ?? unknown(run_loop)).rawValue }
 }
 
 @_cdecl("chime_run_loop_release") @implementation
 public func chime_run_loop_release(_ run_loop: chime_run_loop_t) -> chime_status {
   if run_loop == 0 { return Status.ok.rawValue }
-  return withoutCancellation { (Loop.table.find(run_loop)?.release() ?? .unknownHandle).rawValue }
+  return withoutCancellation { (Loop.table.find(run_loop)?.release() ?? unknown(run_loop)).rawValue }
 }
 
 @_cdecl("chime_run_loop_add_common_mode") @implementation
@@ -70,7 +73,7 @@ public func chime_run_loop_add_common_mode(
   guard unsafe name != nil else { return Arguments.null("mode").rawValue }
   return withoutCancellation {
     Memory.promised {
-      unsafe withMode(name) { mode in (Loop.table.find(run_loop)?.addCommonMode(mode) ?? .unknownHandle).rawValue }
+      unsafe withMode(name) { mode in (Loop.table.find(run_loop)?.addCommonMode(mode) ?? unknown(run_loop)).rawValue }
     }
   }
 }
@@ -83,7 +86,7 @@ public func chime_run_loop_queue_create(
   guard let queue = unsafe queue else { return Arguments.null("queue").rawValue }
   return Memory.promised {
     unsafe withMode(name) { mode in
-      guard let loop = Loop.table.find(run_loop) else { return Status.unknownHandle.rawValue }
+      guard let loop = Loop.table.find(run_loop) else { return unknown(run_loop).rawValue }
       return unsafe making(
         queueOptions(options, for: .runLoop), { loop.makeQueue(in: LoopModes([mode]), $0) }, queue)
     }

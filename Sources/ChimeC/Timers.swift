@@ -137,8 +137,8 @@ private func withSchedule(
     schedule = unsafe Arguments.schedule(pointer)
     if schedule == nil { return Status.invalidArgument.rawValue }
   }
-  guard let timer = TimerRef(timer) else { return Status.unknownHandle.rawValue }
-  return operation(timer, schedule).rawValue
+  guard let found = TimerRef(timer) else { return TimerRef.unknown(timer).rawValue }
+  return operation(found, schedule).rawValue
 }
 
 /// Restarts or reschedules a running timer, with a one-shot's schedule without policies or the present one; `nil` for
@@ -179,7 +179,7 @@ public func chime_timer_restart_until(_ timer: chime_timer_t, _ deadline_ns: Int
 
 @inline(never)
 private func restart(_ timer: chime_timer_t, first: Int64, isDeadline: Bool) -> chime_status {
-  TimerRef(timer)?.restart(first: first, isDeadline: isDeadline).rawValue ?? Status.unknownHandle.rawValue
+  TimerRef(timer)?.restart(first: first, isDeadline: isDeadline).rawValue ?? TimerRef.unknown(timer).rawValue
 }
 
 @_cdecl("chime_timer_reschedule") @implementation
@@ -189,12 +189,12 @@ public func chime_timer_reschedule(_ timer: chime_timer_t, _ schedule: UnsafePoi
 
 @_cdecl("chime_timer_suspend") @implementation
 public func chime_timer_suspend(_ timer: chime_timer_t) -> chime_status {
-  TimerRef(timer)?.suspend().rawValue ?? Status.unknownHandle.rawValue
+  TimerRef(timer)?.suspend().rawValue ?? TimerRef.unknown(timer).rawValue
 }
 
 @_cdecl("chime_timer_resume") @implementation
 public func chime_timer_resume(_ timer: chime_timer_t) -> chime_status {
-  TimerRef(timer)?.resume().rawValue ?? Status.unknownHandle.rawValue
+  TimerRef(timer)?.resume().rawValue ?? TimerRef.unknown(timer).rawValue
 }
 
 @_cdecl("chime_timer_postpone") @implementation
@@ -210,7 +210,7 @@ public func chime_timer_postpone_until(_ timer: chime_timer_t, _ deadline_ns: In
 
 @_cdecl("chime_timer_fire") @implementation
 public func chime_timer_fire(_ timer: chime_timer_t) -> chime_status {
-  TimerRef(timer)?.fire().rawValue ?? Status.unknownHandle.rawValue
+  TimerRef(timer)?.fire().rawValue ?? TimerRef.unknown(timer).rawValue
 }
 
 @_cdecl("chime_timer_cancel") @implementation
@@ -221,14 +221,14 @@ public func chime_timer_cancel(_ timer: chime_timer_t) -> chime_status {
 @_cdecl("chime_timer_cancel_and_wait") @implementation
 public func chime_timer_cancel_and_wait(_ timer: chime_timer_t, _ timeout_ns: Int64) -> chime_status {
   guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
-  return waiting { TimerRef(timer)?.cancelAndWait(timeout: timeout_ns) ?? .unknownHandle }
+  return waiting { TimerRef(timer)?.cancelAndWait(timeout: timeout_ns) ?? TimerRef.unknown(timer) }
 }
 
 @_cdecl("chime_timer_release_and_wait") @implementation
 public func chime_timer_release_and_wait(_ timer: chime_timer_t, _ timeout_ns: Int64) -> chime_status {
   guard timeout_ns >= 0 else { return Arguments.negative("timeout_ns", timeout_ns).rawValue }
   if timer == 0 { return Status.ok.rawValue }
-  return waiting { TimerRef(timer)?.releaseAndWait(timeout: timeout_ns) ?? .unknownHandle }
+  return waiting { TimerRef(timer)?.releaseAndWait(timeout: timeout_ns) ?? TimerRef.unknown(timer) }
 }
 
 @_cdecl("chime_timer_release") @implementation
@@ -241,21 +241,24 @@ public func chime_timer_generation(
   _ timer: chime_timer_t, _ generation: UnsafeMutablePointer<UInt64>?
 ) -> chime_status {
   guard let generation = unsafe generation else { return Arguments.null("generation").rawValue }
-  guard let value = TimerRef(timer)?.generation else { return Status.unknownHandle.rawValue }
+  guard let found = TimerRef(timer) else { return TimerRef.unknown(timer).rawValue }
+  guard let value = found.generation else { return found.stale.rawValue }
   unsafe generation.pointee = value
   return Status.ok.rawValue
 }
 
 @_cdecl("chime_timer_check_generation") @implementation
 public func chime_timer_check_generation(_ timer: chime_timer_t, _ generation: UInt64) -> chime_status {
-  guard let value = TimerRef(timer)?.generation else { return Status.unknownHandle.rawValue }
+  guard let found = TimerRef(timer) else { return TimerRef.unknown(timer).rawValue }
+  guard let value = found.generation else { return found.stale.rawValue }
   return value == generation ? Status.ok.rawValue : Status.ignored.rawValue
 }
 
 @_cdecl("chime_timer_state") @implementation
 public func chime_timer_state(_ timer: chime_timer_t, _ state: UnsafeMutablePointer<chime_state>?) -> chime_status {
   guard let state = unsafe state else { return Arguments.null("state").rawValue }
-  guard let value = TimerRef(timer)?.state else { return Status.unknownHandle.rawValue }
+  guard let found = TimerRef(timer) else { return TimerRef.unknown(timer).rawValue }
+  guard let value = found.state else { return found.stale.rawValue }
   unsafe state.pointee = chime_state(value.rawValue)
   return Status.ok.rawValue
 }
@@ -265,7 +268,14 @@ public func chime_timer_next_deadline(
   _ timer: chime_timer_t, _ deadline_ns: UnsafeMutablePointer<Int64>?
 ) -> chime_status {
   guard let deadline_ns = unsafe deadline_ns else { return Arguments.null("deadline_ns").rawValue }
-  guard let value = TimerRef(timer)?.nextDeadline else { return Status.unknownHandle.rawValue }
+  guard let value = TimerRef.nextDeadlineDirectly(timer) else { return unsafe nextDeadline(timer, deadline_ns) }
+  unsafe deadline_ns.pointee = value
+  return Status.ok.rawValue
+}
+
+@inline(never)
+private func nextDeadline(_ timer: chime_timer_t, _ deadline_ns: UnsafeMutablePointer<Int64>) -> chime_status {
+  guard let value = TimerRef(timer)?.nextDeadline else { return TimerRef.unknown(timer).rawValue }
   unsafe deadline_ns.pointee = value
   return Status.ok.rawValue
 }
@@ -274,7 +284,7 @@ public func chime_timer_next_deadline(
 public func chime_timer_get_info(_ timer: chime_timer_t, _ info: UnsafeMutablePointer<chime_timer_info>?)
   -> chime_status
 {
-  unsafe Arguments.fill(info, "info", "info.size", oldest: 88, later: 96) { size in
+  unsafe Arguments.fill(info, "info", "info.size", oldest: 88, later: 96, unknown: TimerRef.unknown(timer)) { size in
     guard let i = TimerRef(timer)?.snapshot else { return nil }
     return chime_timer_info(
       size: size, state: chime_state(i.state.rawValue), queue: i.queue, generation: i.generation, sequence: i.sequence,
@@ -289,7 +299,9 @@ public func chime_timer_explain(
   _ timer: chime_timer_t, _ text: UnsafeMutablePointer<CChar>?, _ capacity: UInt64,
   _ length: UnsafeMutablePointer<UInt64>?
 ) -> chime_status {
-  unsafe Arguments.write(text, capacity, length) { TimerRef(timer)?.explain(into: &$0) ?? false }.rawValue
+  unsafe Arguments.write(text, capacity, length, unknown: TimerRef.unknown(timer)) {
+    TimerRef(timer)?.explain(into: &$0) ?? false
+  }.rawValue
 }
 
 @_cdecl("chime_timer_add_handler") @implementation
@@ -318,7 +330,7 @@ private func withKey(
     Memory.promised {
       switch unsafe Arguments.string(key, "key") {
       case .failure(let status): status.rawValue
-      case .success(let key): (TimerRef(timer).map { operation($0, key) } ?? .unknownHandle).rawValue
+      case .success(let key): (TimerRef(timer).map { operation($0, key) } ?? TimerRef.unknown(timer)).rawValue
       }
     }
   }

@@ -42,7 +42,7 @@ private func make(
   _ user_info: UnsafeMutableRawPointer?, _ finalizer: chime_finalizer?,
   _ out: UnsafeMutablePointer<chime_weak_timer_t>?, add: (WeakTimerCore) -> Status
 ) -> chime_status {
-  if Fork.isChild { return Status.forked.rawValue }
+  if Fork.isChild { return Status.inChild.rawValue }
   guard let handler = unsafe Arguments.tickFunction(action) else { return Arguments.null("action").rawValue }
   guard repeats == 0 || repeats == 1 else {
     return Status.invalidArgument.because("repeats (%n) is neither 0 nor 1", Int64(repeats)).rawValue
@@ -69,7 +69,7 @@ private func make(
   unsafe out?.pointee = id
   var status = add(timer)
   // Already invalid: the target went in the meantime.
-  if status == .ignored { status = .targetGone }
+  if status == .ignored { status = TimerTarget.gone(target) }
   if status.isFailure {
     action.isAccepted = false
     WeakTimerCore.table.remove(id)
@@ -108,9 +108,11 @@ public func chime_weak_timer_schedule(
   }
 }
 
+private func unknownTimer(_ id: chime_weak_timer_t) -> Status { Status.unknown(id, .weakTimer, "timer") }
+
 /// Runs an operation on the timer that an id names.
 private func withTimer(_ id: chime_weak_timer_t, _ operation: (WeakTimerCore) -> Status) -> chime_status {
-  (WeakTimerCore.table.find(id).map(operation) ?? .unknownHandle).rawValue
+  (WeakTimerCore.table.find(id).map(operation) ?? unknownTimer(id)).rawValue
 }
 
 @_cdecl("chime_weak_timer_add") @implementation
@@ -121,8 +123,9 @@ public func chime_weak_timer_add(
     Memory.promised {
       unsafe withMode(name) { mode in
         withTimer(timer) { timer in
-          guard let loop = Loop.table.find(run_loop) else { return .unknownHandle }
-          return timer.add(to: loop, mode: mode)
+          guard let loop = Loop.table.find(run_loop) else { return unknown(run_loop) }
+          let status = timer.add(to: loop, mode: mode)
+          return status == .ignored ? timer.targetStatus ?? .ignored : status
         }
       }
     }
@@ -218,6 +221,6 @@ public func chime_weak_timer_interval(
 @_cdecl("chime_weak_timer_release") @implementation
 public func chime_weak_timer_release(_ timer: chime_weak_timer_t) -> chime_status {
   if timer == 0 { return Status.ok.rawValue }
-  guard let timer = WeakTimerCore.table.remove(timer) else { return Status.unknownHandle.rawValue }
-  return timer.invalidate() == .running ? Status.running.rawValue : Status.ok.rawValue
+  guard let removed = WeakTimerCore.table.remove(timer) else { return unknownTimer(timer).rawValue }
+  return removed.invalidate() == .running ? Status.running.rawValue : Status.ok.rawValue
 }

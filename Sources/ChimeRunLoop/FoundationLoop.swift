@@ -76,6 +76,8 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
   /// Whether the loop's thread has ended.
   package var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
 
+  package var hasEndedStatus: Status { Status.invalidHandle.because("the run loop's thread has ended") }
+
   private static let endOfThread = unsafe ThreadKey { loop in
     if let loop = unsafe loop { unsafe Unmanaged<FoundationLoop>.fromOpaque(loop).takeRetainedValue().end() }
   }
@@ -137,7 +139,7 @@ package final class FoundationLoop: WeakTimerLoop, @unchecked Sendable {
         return state.queues[modes]
       }
       if kept != made { _ = QueueCore.release(made) }
-      return kept.map { .success(($0, $0 == made)) } ?? .failure(.unknownHandle)
+      return kept.map { .success(($0, $0 == made)) } ?? .failure(hasEndedStatus)
     }
   }
 

@@ -34,14 +34,16 @@ extension FoundationLoop {
 
   /// Makes a queue on the loop and gives its id.
   package func makeQueue(in modes: Set<RunLoop.Mode>, _ options: QueueOptions) -> Result<UInt64, Status> {
-    guard !modes.isEmpty, !modes.contains(RunLoop.Mode("")) else { return .failure(.invalidArgument) }
-    guard !hasEnded else { return .failure(.invalidHandle) }
+    guard !modes.isEmpty, !modes.contains(RunLoop.Mode("")) else {
+      return .failure(Status.invalidArgument.because("modes is empty, or one of them is"))
+    }
+    guard !hasEnded else { return .failure(hasEndedStatus) }
     guard FoundationLoop.canHave(modes: modes.count) else { return .failure(.resource) }
     let made = QueueCore.make(options) { core in FoundationLoopDriver(core, self, modes) }
     // A thread that ended meanwhile may not have seen the new queue.
     if hasEnded, case .success(let id) = made {
       _ = QueueCore.release(id)
-      return .failure(.invalidHandle)
+      return .failure(hasEndedStatus)
     }
     return made
   }

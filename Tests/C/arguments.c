@@ -94,9 +94,18 @@ static const struct queue_row {
   chime_queue_options options;
 } queue_rows[] = {
     {ALL, CHIME_OK, NULL, {.size = 0}},
-    {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.flags (2147483648) has a flag", {.flags = UINT32_C(1) << 31}},
-    {ALL & ~ON(HOST), CHIME_ERROR_INVALID_ARGUMENT, "options.flags (2) ", {.flags = CHIME_QUEUE_BOUND}},
-    {ALL & ~ON(HOST), CHIME_ERROR_INVALID_ARGUMENT, "options.flags ", {.flags = CHIME_QUEUE_RECORDS}},
+    {ALL,
+     CHIME_ERROR_INVALID_ARGUMENT,
+     "options.flags (2147483648) has a bit that is no flag",
+     {.flags = UINT32_C(1) << 31}},
+    {ALL & ~ON(HOST),
+     CHIME_ERROR_INVALID_ARGUMENT,
+     "options.flags has CHIME_QUEUE_BOUND, which only host-driven queues have",
+     {.flags = CHIME_QUEUE_BOUND}},
+    {ALL & ~ON(HOST),
+     CHIME_ERROR_INVALID_ARGUMENT,
+     "options.flags has CHIME_QUEUE_RECORDS, which only host-driven queues have",
+     {.flags = CHIME_QUEUE_RECORDS}},
     {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (4) is none of the constants that it may be", {.clock = 4}},
     {ALL, CHIME_ERROR_INVALID_ARGUMENT, "options.clock (-1) is none of the constants", {.clock = -1}},
     {THREADED | ON(PRECISE), CHIME_ERROR_UNSUPPORTED, "options.clock ", {.clock = CHIME_CLOCK_BOOTTIME}},
@@ -249,8 +258,8 @@ static const struct schedule_row {
   const char *sentence; /* NULL: it is accepted */
   chime_schedule schedule;
 } schedule_rows[] = {
-    {"schedule.flags (6) has a flag that means nothing here", {.flags = 6}},
-    {"schedule.flags (2147483648) has a flag that means nothing here", {.flags = UINT32_C(1) << 31}},
+    {"schedule.flags (6) has a bit that is no flag", {.flags = 6}},
+    {"schedule.flags (2147483648) has a bit that is no flag", {.flags = UINT32_C(1) << 31}},
     {"schedule.first_ns (-1 ns) is negative", {.first_ns = -1}},
     {"schedule.first_ns (-9223372036.854775808 s) is negative", {.first_ns = INT64_MIN, .interval_ns = 10}},
     {"schedule.interval_ns (-1.5 ms) is negative", {.interval_ns = -1500 * CHIME_MICROSECOND}},
@@ -372,11 +381,24 @@ TESTS_ON_VIRTUAL_AND_SERIAL(timer_options_are_checked) {
   }
   options.label = "\xf0\x9f\x95\xb0";
   options.flags = CHIME_TIMER_SELF_RELEASE | UINT32_C(1) << 31;
-  expect_timer_refused(t, queue, &options, "options.flags (2147483649) has a flag that means nothing here");
+  expect_timer_refused(t, queue, &options, "options.flags (2147483649) has a bit that is no flag");
   options.flags = CHIME_TIMER_BACKGROUND << 1;
-  expect_timer_refused(t, queue, &options, "options.flags (32) has a flag that means nothing here");
-  options.flags = CHIME_TIMER_RECORD_ARMED;
-  EXPECT_STATUS(chime_timer_create(queue, &options, &timer), CHIME_ERROR_INVALID_ARGUMENT);
+  expect_timer_refused(t, queue, &options, "options.flags (32) has a bit that is no flag");
+  static const struct {
+    uint32_t flag;
+    const char *sentence;
+  } of_records[] = {
+      {CHIME_TIMER_RECORD_ARMED,
+       "options.flags has CHIME_TIMER_RECORD_ARMED, which is for timers of queues with CHIME_QUEUE_RECORDS"},
+      {CHIME_TIMER_RECORD_CANCELLED,
+       "options.flags has CHIME_TIMER_RECORD_CANCELLED, which is for timers of queues with CHIME_QUEUE_RECORDS"},
+      {CHIME_TIMER_RECORD_FINALIZE,
+       "options.flags has CHIME_TIMER_RECORD_FINALIZE, which is for timers of queues with CHIME_QUEUE_RECORDS"},
+  };
+  for (int i = 0; i < 3; i++) {
+    options.flags = of_records[i].flag;
+    expect_timer_refused(t, queue, &options, of_records[i].sentence);
+  }
   options.flags = 0;
   options.handler = NULL;
   expect_timer_refused(t, queue, &options, "options.handler is NULL, and another function of options is not");

@@ -165,7 +165,7 @@ WEAK_TIMELINE(
     "a every 2 target; b every 3600000 target; c every 2 target unheld; run c 2; run a 2; a.lose; b.lose; c.lose; "
     "b is invalid; b is over; b due never; rest a; rest c; a is over; c is over; a is invalid; a.invalidate?")
 WEAK_TIMELINE(a_target_that_goes_before_the_timer_is_added_leaves_nothing_to_add,
-              "a every 2 target loose; b every 2 target loose; a.lose; a.add?; a is invalid; a is over; "
+              "a every 2 target loose; b every 2 target loose; a.lose; a.add -> TARGET_GONE; a is invalid; a is over; "
               "b.lose; b.fire?; b is over")
 
 /* ---- Tolerance -------------------------------------------------------------------------------------------------- */

@@ -20,16 +20,29 @@ void chime_write_exact_duration(char text[CHIME_DURATION_TEXT], int64_t nanoseco
 
 /*
  * Writes a sentence, cut to what there is room for. In `format`, %s stands for `name`; and for the values, in their order,
- * %t: a duration in all its digits, %d: in three, %n: a number, %e: an error number, which the system's words for it follow.
+ * %t: a duration in all its digits, %d: in three, %n: a number, %k: what an id names, by its kind ("a timer"), %e: an error
+ * number, which the system's words for it follow.
  */
 void chime_write_sentence(char *text, size_t capacity, const char *format, const char *name, int64_t first,
                           int64_t second);
 
-/* Keeps a sentence's parts for the calling thread; `name` may be NULL. Allocates nothing. */
-void chime_note_sentence(const char *format, const char *name, int64_t first, int64_t second);
+/* Keeps a sentence's parts for the calling thread, and the status that it explains, which it gives back. `format` NULL: there
+   is nothing to say. `name` may be NULL. Allocates nothing. */
+int32_t chime_note_sentence(int32_t status, const char *format, const char *name, int64_t first, int64_t second);
+
+/* The same in a signal handler, of a sentence that is whole as it stands: one word is stored, so that whatever the handler
+   has interrupted, a note or the reading of one, keeps or loses its sentence as a whole. */
+int32_t chime_note_constant(int32_t status, const char *sentence);
 
 /* The sentence that was noted last, empty if none was; valid until the thread asks again, or ends. */
 const char *chime_noted_sentence(void);
+
+/* The status that was noted last. */
+int32_t chime_noted_status(void);
+
+/* The names of chime.h's statuses (`which` 0) and what they mean (1), and the names of the kinds of ticks. */
+const char *chime_text_of_status(int32_t status, int which);
+const char *chime_name_of_kind(int32_t kind);
 
 #pragma GCC visibility pop
 

@@ -21,6 +21,9 @@
 
 #pragma GCC visibility push(hidden)
 
+/* What the system calls the calling thread, and tools show: for people. */
+int64_t chime_system_thread(void);
+
 #if defined(__APPLE__)
 /* Thread-local variables are reached by a call there anyway, and by none that Swift, told of no operating system, gets
    right. So these are functions, of thread_state_darwin.c. */

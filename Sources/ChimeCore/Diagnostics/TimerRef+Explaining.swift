@@ -74,7 +74,7 @@ extension Snapshot {
     }
   }
 
-  fileprivate var targetHasGone: Bool { targetID != 0 && TimerTarget.status(of: targetID) != .ok }
+  fileprivate var targetHasGone: Bool { targetID != 0 && !TimerTarget.isAlive(targetID) }
 
   /// Not if its deadline is never, which a virtual clock can reach.
   func isDue(at now: Int64) -> Bool { word.isRunning && due <= now && due != .max }

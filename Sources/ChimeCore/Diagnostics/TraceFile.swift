@@ -7,11 +7,11 @@ package enum TraceFile {
   /// Begins a file, in place of the one that is being written.
   /// - Returns: ok; permission; noMemory; limit; resource; forked.
   package static func begin(_ path: UnsafePointer<CChar>) -> Status {
-    if Fork.isChild { return .forked }
+    if Fork.isChild { return .inChild }
     Fork.watch()
     let error = withoutCancellation { unsafe chime_trace_begin(path) }
     if error != 0 {
-      if Errno.isOfPermission(error) { return .permission }
+      if Errno.isOfPermission(error) { return Status.permission.because("path: %e", Int64(error)) }
       if Errno.isOfMemory(error) { return Memory.refusal }
       return Status.resource.because("the file, or the thread that writes it, could not be had: %e", Int64(error))
     }
@@ -30,7 +30,7 @@ package enum TraceFile {
 
   /// Ends the file; what has happened before is in it. Ignored when none is being written.
   package static func end() -> Status {
-    if Fork.isChild { return .forked }
+    if Fork.isChild { return .inChild }
     Fork.makeGlobals()
     let wasOpen = withoutCancellation { chime_trace_end() } != 0
     Trace.fileHasChanged()

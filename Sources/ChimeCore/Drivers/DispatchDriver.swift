@@ -54,9 +54,9 @@ final class DispatchDriver: QueueDriver {
     guard timeout == .max, dispatchContext.isOwn, ThreadState.frames.isEmpty, !core.passLock.isTaken else { return nil }
     let standing = Standing.current
     let waiter = standing.isNowhere ? nil : WaitRegistry.Waiter(.queue(core), standing)
-    if let waiter, !WaitRegistry.enter(waiter) { return .wouldDeadlock }
+    if let waiter, !WaitRegistry.enter(waiter) { return waiter.wouldDeadlock }
     defer { if let waiter { WaitRegistry.leave(waiter) } }
-    var status: Status? = .shutDown
+    var status: Status? = .shutDown  // which has its sentence below
     withoutCancellation { host in
       dispatchContext.queue.sync {
         if core.closing.hasBegun { return }
@@ -66,7 +66,7 @@ final class DispatchDriver: QueueDriver {
         host.allow { ThreadState.inside(core.control) { _ in body() } }
       }
     }
-    return status
+    return status == .shutDown ? .queueHasEnded : status
   }
 
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {

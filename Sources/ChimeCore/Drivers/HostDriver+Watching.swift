@@ -5,12 +5,12 @@ extension HostDriver {
   /// Runs `body` as a pass on the calling thread, if that thread may.
   /// - Parameter watches: whether to choose a timer to watch afterwards, as `run` does before it sleeps.
   func drive(_ core: QueueCore, watches: Bool = false, _ body: (CurrentFrame) -> Void) -> Status {
-    if !mayDrive { return .wrongThread }
+    if !mayDrive { return isBoundElsewhere }
     return core.asPassOfCall { frame in
       drivingThread.store(ThreadNumber.current, ordering: .relaxed)
       control.nextWakeUp = QueueControlBlock.awake
       body(frame)
-      if core.isAbandoned { return .forked }
+      if core.isAbandoned { return .inChild }
       core.afterSlice(frame)
       if !core.isClosed { watches ? watchTimer(core) : wakeWatcher() }
       return .ok

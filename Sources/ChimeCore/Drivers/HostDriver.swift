@@ -1,3 +1,4 @@
+internal import CPlatform
 import Synchronization
 
 /// A host-driven queue's driver: a kernel timer, whose descriptor the host polls.
@@ -7,6 +8,8 @@ final class HostDriver: QueueDriver, @unchecked Sendable {
   private let id: UInt64
   /// The only thread that may drive the queue; nil for any.
   private let owner: UInt64?
+  /// What the system calls the thread that made the queue.
+  let systemThread = chime_system_thread()
   /// The thread that last processed or took records; 0 for none yet (P11d, Sources/README.md).
   let drivingThread = Atomic<UInt64>(0)
   /// Threads inside `run` that return when nothing is left to run (P5b, Sources/README.md).

@@ -34,7 +34,7 @@ final class PoolDriver: QueueDriver {
 
   func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status? {
     guard work == nil, item.takeTurn() else { return nil }
-    let status: Status? = core.closing.hasBegun ? .shutDown : core.functions.isEmpty ? .ok : nil
+    let status: Status? = core.closing.hasBegun ? .queueHasEnded : core.functions.isEmpty ? .ok : nil
     if status == .ok { ThreadState.inside(core.control) { _ in body() } }
     if core.isAbandoned { return .ok }
     withoutCancellation { item.endTurn() }
@@ -51,7 +51,7 @@ final class PoolDriver: QueueDriver {
 extension QueueCore {
   /// A serial queue whose handlers exclude other work of the host's.
   package static func makeSerial(_ options: QueueOptions, sharing work: PoolWork) -> Result<UInt64, Status> {
-    if Fork.isChild { return .failure(.forked) }
+    if Fork.isChild { return .failure(.inChild) }
     guard options.clock != .boottime else { return .failure(.noBootTime) }
     ExecutionContexts.hasRunLoops.store(true, ordering: .relaxed)
     return make(options) { PoolDriver($0, sharing: work) }
@@ -60,7 +60,7 @@ extension QueueCore {
   /// A queue on Chime's own threads.
   static func makeOnPool(_ options: QueueOptions, _ qos: QualityOfService, isConcurrent: Bool) -> Result<UInt64, Status>
   {
-    if Fork.isChild { return .failure(.forked) }
+    if Fork.isChild { return .failure(.inChild) }
     guard options.clock != .boottime else { return .failure(.noBootTime) }
     let status = Pool.prepare()
     if status != .ok { return .failure(status) }

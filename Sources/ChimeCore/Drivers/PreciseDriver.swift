@@ -94,11 +94,11 @@ import Synchronization
 extension QueueCore {
   /// A queue on a thread of its own.
   package static func makePrecise(_ options: QueueOptions) -> Result<UInt64, Status> {
-    if Fork.isChild { return .failure(.forked) }
+    if Fork.isChild { return .failure(.inChild) }
     if options.clock == .boottime { return .failure(.noBootTime) }
     let driver = PreciseDriver()
     let status = driver.start(options)
-    if status != .ok { return .failure(refusal(status)) }
+    if status != .ok { return .failure(refusal(status, options.realtimePriority)) }
     var core: QueueCore?
     let made = make(options) { made in
       core = made
@@ -108,10 +108,12 @@ extension QueueCore {
     return made
   }
 
-  private static func refusal(_ status: Status) -> Status {
+  private static func refusal(_ status: Status, _ priority: Int32) -> Status {
     switch status {
     case .invalidArgument: status.because("options.affinity names no processor that there is")
     case .unsupported: status.because("options.affinity: this system does not bind threads to processors")
+    case .permission:
+      status.because("options.realtime_priority (%n) needs RLIMIT_RTPRIO or CAP_SYS_NICE", Int64(priority))
     default: status
     }
   }

@@ -43,11 +43,13 @@ package final class Expiring: Sendable, ProcessState {
 
   // MARK: By id
 
+  private static func unknown(_ id: UInt64) -> Status { Status.unknown(id, .expiring, "expiring") }
+
   /// Creates a value that vanishes `lifetime` from now; on failure it stays the caller's.
   package static func make(
     _ value: Context, _ finalizer: ContextFunction?, lifetime: Int64, on queue: UInt64
   ) -> Result<UInt64, Status> {
-    guard let core = QueueCore.find(queue) else { return .failure(.unknownHandle) }
+    guard let core = QueueCore.find(queue) else { return .failure(QueueCore.unknown(queue)) }
     if core.givesRecords {
       return .failure(Status.unsupported.because("queue gives records, and calls no finalizers"))
     }
@@ -71,13 +73,13 @@ package final class Expiring: Sendable, ProcessState {
   package static func onExpiry(
     _ id: UInt64, _ handler: TickFunction?, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
-    guard let expiring = table.find(id) else { return .unknownHandle }
+    guard let expiring = table.find(id) else { return unknown(id) }
     let new = handler.map { _ in Owned(context, finalizer) }
     // Released outside the lock.
     var old: Owned?
     var value: Owned?
     let status: Status = expiring.state.withLock { state in
-      guard let limited = state.limited else { return .invalidHandle }
+      guard let limited = state.limited else { return unknown(id) }
       value = limited.value
       guard value != nil else { return .ignored }
       old = state.context
@@ -92,9 +94,9 @@ package final class Expiring: Sendable, ProcessState {
 
   /// Gives the value, which stays valid until it is yielded; `nil` if it has vanished.
   package static func acquire(_ id: UInt64) -> Result<Context?, Status> {
-    guard let expiring = table.find(id) else { return .failure(.unknownHandle) }
+    guard let expiring = table.find(id) else { return .failure(unknown(id)) }
     return expiring.state.withLock { state in
-      guard let limited = state.limited else { return .failure(.invalidHandle) }
+      guard let limited = state.limited else { return .failure(unknown(id)) }
       guard let value = limited.value else { return .success(nil) }
       state.holds += 1
       state.held = value
@@ -104,7 +106,7 @@ package final class Expiring: Sendable, ProcessState {
 
   /// Undoes one `acquire`, also after the release; ignored if there is none.
   package static func yield(_ id: UInt64) -> Status {
-    guard let expiring = table.find(id) else { return .unknownHandle }
+    guard let expiring = table.find(id) else { return unknown(id) }
     // Released outside the lock.
     var last: Owned?
     let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
@@ -123,20 +125,20 @@ package final class Expiring: Sendable, ProcessState {
   /// Restarts the value's time; ignored if it has vanished.
   /// - Parameter lifetime: 0 or more, from now.
   package static func reset(_ id: UInt64, lifetime: Int64) -> Status {
-    guard let expiring = table.find(id) else { return .unknownHandle }
-    guard let limited = expiring.state.withLock({ $0.limited }) else { return .invalidHandle }
+    guard let expiring = table.find(id) else { return unknown(id) }
+    guard let limited = expiring.state.withLock({ $0.limited }) else { return unknown(id) }
     return limited.reset(lifetime: lifetime)
   }
 
   /// Ends it: there is no notification any more, and the value is released unless it is acquired.
   /// - Returns: ok; running if the handler that had started has not returned; invalidHandle.
   package static func release(_ id: UInt64) -> Status {
-    guard let expiring = table.find(id) else { return .unknownHandle }
+    guard let expiring = table.find(id) else { return unknown(id) }
     // Released outside the lock.
     var limited: LimitedValue<Owned>?
     var context: Owned?
     let (status, isOver): (Status, Bool) = expiring.state.withLock { state in
-      if state.limited == nil { return (.invalidHandle, false) }
+      if state.limited == nil { return (unknown(id), false) }
       (limited, context) = (state.limited, state.context)
       (state.limited, state.handler, state.context) = (nil, nil, nil)
       return (state.isNotifying ? .running : .ok, state.holds == 0)

@@ -96,7 +96,7 @@ package final class LimitedValue<Value: Sendable>: Sendable {
     // of several calls wants it.
     while true {
       let status = timer.restart(Schedule(first: wanted, firstIsDeadline: true))
-      if status == .invalidHandle || status == .unknownHandle { return .ignored }
+      if status == .invalidHandle || status == .forked { return .ignored }
       if status.isFailure { return status }
       let current = state.withLock { $0.deadline }
       if current == wanted { return .ok }

@@ -67,7 +67,7 @@ final class NamedHandlers: Sendable {
   /// - Parameter body: gives the entry that is removed, which is released with no lock held.
   private func change(_ body: (inout State) -> (Status, Entry?)) -> Status {
     let (status, old): (Status, Entry?) = state.withLock { state in
-      if state.isClosed { return (.invalidHandle, nil) }
+      if state.isClosed { return (.invalidHandle, nil) }  // which the caller explains
       let (status, old) = body(&state)
       old?.isRemoved = true
       return (old?.isCalled == true ? .running : status, old)
@@ -118,10 +118,10 @@ extension TimerRef {
   ) -> Status {
     if control.givesRecords {
       return word == nil
-        ? .invalidHandle : Status.unsupported.because("the timer's queue gives records, and calls no handlers")
+        ? stale : Status.unsupported.because("the timer's queue gives records, and calls no handlers")
     }
     let fresh = NamedHandlers()
-    guard let word = beginWriting() else { return .invalidHandle }
+    guard let word = beginWriting() else { return stale }
     guard let sideRecord = slot.makeSideRecord() else {
       abandonWriting(word)
       return Memory.refusal
@@ -129,15 +129,17 @@ extension TimerRef {
     let named = sideRecord.named ?? fresh
     if unsafe sideRecord.own.named == nil { unsafe sideRecord.own.named = Unmanaged.passRetained(fresh) }
     abandonWriting(word)
-    return named.add(key, handler, context, finalizer)
+    let status = named.add(key, handler, context, finalizer)
+    return status == .invalidHandle ? stale : status
   }
 
   /// Removes the handler with that key; no call of it starts afterwards.
   /// - Returns: ok; running if a call of it has not returned; ignored if there is none; invalidHandle.
   package func removeHandler(_ key: String) -> Status {
-    guard let word = beginWriting() else { return .invalidHandle }
+    guard let word = beginWriting() else { return stale }
     let named = slot.sideRecord?.named
     abandonWriting(word)
-    return named?.remove(key) ?? .ignored
+    let status = named?.remove(key) ?? .ignored
+    return status == .invalidHandle ? stale : status
   }
 }

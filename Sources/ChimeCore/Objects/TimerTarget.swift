@@ -43,25 +43,26 @@ package final class TimerTarget: Sendable, ProcessState {
   /// The target for a timer: targetGone if it is gone, invalidHandle if the id was never a target's.
   static func find(_ id: UInt64) -> Result<TimerTarget, Status> {
     if let target = table.find(id) { return .success(target) }
-    return .failure(table.hasNamed(id) ? .targetGone : .unknownHandle)
+    return .failure(table.hasNamed(id) ? gone(id) : Status.unknown(id, .target, "options.target"))
   }
 
   /// Adds a user's reference and gives the object: invalidHandle if the last reference is gone, limit after 2^32.
   package static func retain(_ id: UInt64) -> Result<Context, Status> {
-    guard let target = table.find(id) else { return .failure(.unknownHandle) }
+    guard let target = table.find(id) else { return .failure(unknown(id)) }
     return target.change { $0 >> 32 == UInt64(UInt32.max) ? nil : $0 + oneReference }.map { _ in target.object }
+      .mapError { $0 == .invalidHandle ? unknown(id) : $0 }
   }
 
   /// Drops a user's reference. With the last one the id is stale, the timers end, and the destructor is called, here or
   /// by the callback that still has the object.
   package static func release(_ id: UInt64) -> Status {
-    guard let target = table.find(id) else { return .unknownHandle }
+    guard let target = table.find(id) else { return unknown(id) }
     switch target.change({ $0 - oneReference }) {
-    case .failure(let status): return status
+    case .failure(let status): return status == .invalidHandle ? unknown(id) : status
     case .success(let left):
       if left < oneReference {
         table.remove(id)
-        if !target.endTimers() { return .forked }
+        if !target.endTimers() { return .inChild }
         target.letGo()
       }
       return .ok
@@ -74,7 +75,7 @@ package final class TimerTarget: Sendable, ProcessState {
   private func change(_ body: (UInt64) -> UInt64?) -> Result<UInt64, Status> {
     var current = counts.load(ordering: .relaxed)
     while true {
-      if current < TimerTarget.oneReference { return .failure(.invalidHandle) }
+      if current < TimerTarget.oneReference { return .failure(.invalidHandle) }  // which the caller explains
       guard let new = body(current) else {
         return .failure(Status.limit.because("target has as many references as can be counted"))
       }
@@ -94,10 +95,20 @@ package final class TimerTarget: Sendable, ProcessState {
   /// The status of a target's id: ok while the target lives; targetGone; invalidHandle if there never was one.
   package static func status(of id: UInt64) -> Status {
     switch find(id) {
-    case .success(let target): target.isGone ? .targetGone : .ok
+    case .success(let target): target.isGone ? gone(id) : .ok
     case .failure(let status): status
     }
   }
+
+  /// The same for a query, which leaves no sentence.
+  static func isAlive(_ id: UInt64) -> Bool { table.find(id)?.isGone == false }
+
+  @inline(never)
+  package static func gone(_ id: UInt64) -> Status {
+    Status.targetGone.because("target (%n) is gone: its last reference was released", Int64(bitPattern: id))
+  }
+
+  private static func unknown(_ id: UInt64) -> Status { Status.unknown(id, .target, "target") }
 
   // MARK: For timers
 

@@ -7,7 +7,7 @@ extension WeakTimerCore {
   package func add(to loop: any WeakTimerLoop, mode: LoopMode, companion: AnyObject? = nil) -> Status {
     guard isValid else { return .ignored }
     if mode.isEmpty { return Status.invalidArgument.because("mode is empty") }
-    if loop.hasEnded { return .unknownHandle }
+    if loop.hasEnded { return loop.hasEndedStatus }
     var old: UInt64 = 0
     let status: Status = state.withLock { state in
       guard state.action != nil else { return .ignored }
@@ -43,9 +43,9 @@ extension WeakTimerCore {
     let options = unsafe TimerOptions(
       handler: WeakTimerCore.handler, context: Context(context.toOpaque()), finalizer: WeakTimerCore.finalizer,
       target: subject.targetID, flags: .selfRelease)
-    var status = Status.unknownHandle
+    var status = Status.invalidHandle
     // Another call, which was refused its timer, may drop the queue that it has made.
-    while status == .unknownHandle, !loop.hasEnded {
+    while status == .invalidHandle, !loop.hasEnded {
       switch loop.weakTimerQueue(in: modes) {
       case .success(let queue):
         status = unsafe TimerRef.create(on: queue.id, options, schedule, out: &timer)
@@ -56,7 +56,7 @@ extension WeakTimerCore {
       }
     }
     if status.isFailure { unsafe context.release() }
-    return status
+    return status == .invalidHandle ? loop.hasEndedStatus : status
   }
 
   private func schedule(from first: Int64, _ tolerance: Int64) -> Schedule {

@@ -2,6 +2,8 @@
 package protocol WeakTimerLoop: AnyObject, Sendable {
   /// Whether the loop's thread has ended.
   var hasEnded: Bool { get }
+  /// The answer where it has.
+  var hasEndedStatus: Status { get }
   /// The id of the queue of the weak timers in these modes, and whether this call has made it.
   func weakTimerQueue(in modes: LoopModes) -> Result<(id: UInt64, isNew: Bool), Status>
   /// Releases such a queue, for which there was no timer after all.
@@ -29,7 +31,7 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
       switch self {
       case .nothing: true
       case .object(let isAlive, _): isAlive()
-      case .target(let id): TimerTarget.status(of: id) == .ok
+      case .target(let id): TimerTarget.isAlive(id)
       }
     }
 
@@ -99,6 +101,12 @@ package final class WeakTimerCore: @unchecked Sendable, ProcessState {
     if subject.isAlive, loop?.hasEnded != true, !queueHasEnded { return true }
     invalidate()
     return false
+  }
+
+  /// targetGone, if it is a target of the C interface that has gone.
+  package var targetStatus: Status? {
+    if case .target(let id) = subject, !TimerTarget.isAlive(id) { return TimerTarget.gone(id) }
+    return nil
   }
 
   /// Ends the timer for good and releases its action; if the action is running, after that.

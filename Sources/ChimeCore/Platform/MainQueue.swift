@@ -63,10 +63,10 @@ package enum MainQueue: ProcessState {
 
   /// Opens what `run` needs; or says why it cannot run. The main thread.
   package static func prepareToRun() -> Status {
-    if Fork.isChild { return .forked }
-    guard isMainThread else { return .wrongThread }
+    if Fork.isChild { return .inChild }
+    guard isMainThread else { return Status.wrongThread.because("this is not the process's main thread") }
     guard canBeDrained else { return .mainQueueIsElsewhere }
-    guard !isDraining, !RunLoopDriver.isInMainQueue else { return .wouldDeadlock }
+    guard !isDraining, !RunLoopDriver.isInMainQueue else { return .mainQueueRuns }
     return prepare() ? .ok : .resource
   }
 
@@ -74,7 +74,7 @@ package enum MainQueue: ProcessState {
   package static func run() -> Status {
     let status = withoutCancellation(prepareToRun)
     if status != .ok { return status }
-    guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .wouldDeadlock }
+    guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return .mainQueueRuns }
     defer { isRunning.store(false, ordering: .releasing) }
     let stopFile = stopFile.load(ordering: .relaxed)
     if !isOnDispatch { return Loop.runMainQueue(stopFile) }
@@ -126,7 +126,7 @@ package enum MainQueue: ProcessState {
   /// Makes `run` return, or the next one if none runs; ignored if a stop is pending. Any thread, and signal handlers:
   /// an atomic exchange and a system call.
   package static func requestStop() -> Status {
-    if Fork.isChild { return .forked }
+    if Fork.isChild { return .inChildOfFork }
     guard stopRequest.make() else { return .ignored }
     let file = stopFile.load(ordering: .sequentiallyConsistent)
     if file >= 0 { TimerFile.wake(file) }

@@ -33,7 +33,7 @@ package enum Memory {
 
   /// Why the calling thread's last request was refused: noMemory or limit.
   package static var refusal: Status {
-    if chime_memory_refused_by_limit() == 0 { return .noMemory }
+    if chime_memory_refused_by_limit() == 0 { return Status.noMemory.bare }
     return Status.limit.because("the limit of memory leaves too little: %n bytes are held", Int64(clamping: held))
   }
 
@@ -68,7 +68,7 @@ package enum Memory {
   package static func setAllocator(
     _ allocate: Allocate, _ deallocate: Deallocate, _ context: UnsafeMutableRawPointer?
   ) -> Status {
-    if !isOwn { return .unsupported }
+    if !isOwn { return .memoryIsNotOwn }
     // SAFETY: the functions differ in what C says of null pointers, not in how they are called.
     return unsafe chime_memory_set_allocator(
       allocate, unsafeBitCast(deallocate, to: ContextDeallocate.self), context) != 0

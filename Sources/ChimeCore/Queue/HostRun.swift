@@ -11,7 +11,7 @@ extension QueueCore {
       let end = Clock.monotonic.now.saturatingAdd(timeout)
       while true {
         if let status = core.takeStop(driver) { return status }
-        if core.closing.hasBegun { return .shutDown }
+        if core.closing.hasBegun { return .queueHasEnded }
         // The queue may have been woken by a timer that is due later: it is placed, and nothing runs.
         let status = driver.drive(core) { _ in
           core.followWallClock()
@@ -48,9 +48,9 @@ extension QueueCore {
             backoff.pause()
             continue
           }
-          return status == .invalidHandle ? .shutDown : status
+          return status == .invalidHandle ? .queueHasEnded : status
         }
-        if core.closing.hasBegun { return .shutDown }
+        if core.closing.hasBegun { return .queueHasEnded }
         if ThreadEnd.isCaught, !wasEnding { return .stopped }
         // As it was at the end of that pass. A timer that came later is another thread's and has not run yet.
         if !untilStopped, driver.isIdle { return .ok }
@@ -65,7 +65,7 @@ extension QueueCore {
   /// handler, or on a thread that may not, it would be the stop of another run.
   private func takeStop(_ driver: HostDriver) -> Status? {
     guard control.stopIsPending(id) else { return nil }
-    if !driver.mayDrive { return .wrongThread }
+    if !driver.mayDrive { return driver.isBoundElsewhere }
     let status = asPassOfCall { _ in control.takeStop(id) ? .stopped : .ok }
     return status == .ok ? nil : status
   }
@@ -73,8 +73,10 @@ extension QueueCore {
   /// Makes `run` or `wait` return; if none is under way, the next one returns at once. Ignored while a stop is pending.
   /// Async-signal-safe.
   package static func stop(_ id: UInt64) -> Status {
-    guard let control = QueueControlBlocks.find(id) else { return .unknownHandle }
-    guard control.hostFile >= 0 else { return .unsupported }
+    guard let control = QueueControlBlocks.find(id) else {
+      return Fork.isChild ? .inChildOfFork : Status.invalidHandle.asConstant("queue names no queue, or was released")
+    }
+    guard control.hostFile >= 0 else { return Status.unsupported.asConstant("queue is not host-driven") }
     if !control.requestStop(id) { return .ignored }
     control.wakeHost()
     return .ok

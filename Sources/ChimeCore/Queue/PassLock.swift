@@ -22,7 +22,11 @@ struct PassLock: ~Copyable {
 
   /// The same, for a call that would otherwise answer BUSY: another thread may be inside only for an instant, to end a
   /// timer.
-  func takeSoon() -> Bool {
+  @inline(__always)
+  func takeSoon() -> Bool { take() || takeLater() }
+
+  @inline(never)
+  private func takeLater() -> Bool {
     var backoff = Backoff()
     var rounds = 0
     while !take() {

@@ -66,7 +66,7 @@ package enum QueueControlBlocks: ProcessState {
 
   /// A control block for a new queue and the id the queue will have. The id is not in the control block yet.
   static func acquire(limited: Bool) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
-    if Fork.isChild { return .failure(.forked) }
+    if Fork.isChild { return .failure(.inChild) }
     Fork.watch()
     ThreadEnd.lookForInterpreter()
     TraceFile.beginIfWanted()

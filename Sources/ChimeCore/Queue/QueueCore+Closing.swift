@@ -2,29 +2,29 @@
 /// the control block back.
 extension QueueCore {
   /// Releases the queue with that id, and its timers.
-  package static func release(_ id: UInt64) -> Status { beginClosing(id)?.status ?? .unknownHandle }
+  package static func release(_ id: UInt64) -> Status { beginClosing(id)?.status ?? unknown(id) }
 
   /// Releases, then waits until no callback of the queue runs or will run. Waits for a handler.
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
-    guard let (core, _) = beginClosing(id) else { return .unknownHandle }
-    if core.isAbandoned { return .forked }
+    guard let (core, _) = beginClosing(id) else { return unknown(id) }
+    if core.isAbandoned { return .inChild }
     let control = core.control
-    if ThreadState.frames.holds(control) { return .wouldDeadlock }
+    if ThreadState.frames.holds(control) { return core.callerIsInside }
     if core.driver.isOnQueue { core.closeHere() }
-    if core.isAbandoned { return .forked }
+    if core.isAbandoned { return .inChild }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     var status = WaitRegistry.wait(for: .context(core), timeout: timeout)
     if status == .ok && !core.closing.isOver {
       core.closeHere()
-      if core.isAbandoned { return .forked }
+      if core.isAbandoned { return .inChild }
       // The thread that is ending may also be closing the queue: then it is the one to wait for.
       let left = timeout == .max ? .max : max(0, end.saturatingSubtract(Clock.monotonic.now))
       status = WaitRegistry.wait(for: .queue(core), timeout: left)
     }
     if status == .timedOut && core.driver.mayNeverRun {
       core.closeHere()
-      return core.isAbandoned ? .forked : core.closing.isOver ? .ok : .timedOut
+      return core.isAbandoned ? .inChild : core.closing.isOver ? .ok : .timedOut
     }
     return status
   }
@@ -39,14 +39,14 @@ extension QueueCore {
     core.closing.holdUp()
     core.closing.begin()
     let isRunning = core.releaseTimers()
-    if core.isAbandoned { return (core, .forked) }
+    if core.isAbandoned { return (core, .inChild) }
     _ = core.closing.letGo()
     if control.runsInCalls || core.driver.hasEnded {
       core.closeHere()
     } else {
       control.wake()
     }
-    return (core, core.isAbandoned ? .forked : isRunning ? .running : .ok)
+    return (core, core.isAbandoned ? .inChild : isRunning ? .running : .ok)
   }
 
   /// Releases every live timer, and makes sure that no slot becomes a timer any more. Called once the id has been taken

@@ -69,7 +69,7 @@ extension QueueCore {
   }
 
   package static func makeMain(_ options: QueueOptions) -> Result<UInt64, Status> {
-    if Fork.isChild { return .failure(.forked) }
+    if Fork.isChild { return .failure(.inChild) }
     if !MainQueue.isOnDispatch { return Loop.makeMainQueue(options) }
     guard MainQueue.canBeDrained else { return .failure(.mainQueueIsElsewhere) }
     return make(options) { .main() }

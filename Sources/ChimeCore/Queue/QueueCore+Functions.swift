@@ -6,12 +6,15 @@ extension QueueCore {
     return core
   }
 
+  /// The answer to an id that names no queue.
+  package static func unknown(_ id: UInt64) -> Status { Status.unknown(id, .queue, "queue") }
+
   /// Puts a function on the queue; its context passes to Chime.
   /// - Parameter function: `nil` on a queue that gives records, and only there: it gives just the record.
   package static func async(
     _ id: UInt64, _ function: ContextFunction?, _ context: Context, _ finalizer: ContextFunction?
   ) -> Status {
-    guard let core = find(id) else { return .unknownHandle }
+    guard let core = find(id) else { return unknown(id) }
     if function != nil, core.givesRecords {
       return Status.unsupported.because("queue gives records: function must be NULL there")
     }
@@ -27,12 +30,12 @@ extension QueueCore {
         // The closing pass may have seen the count and waits until it is gone.
         _ = core.closing.letGo()
         core.control.wake()
-        return .invalidHandle
+        return unknown(id)
       }
       withoutCancellation { handOver.add(item) }
       return .ok
     }
-    guard core.functions.add(item) else { return .invalidHandle }
+    guard core.functions.add(item) else { return unknown(id) }
     core.control.wake()
     return .ok
   }
@@ -51,7 +54,7 @@ extension QueueCore {
   /// Runs `body` in mutual exclusion with the queue's handlers. Waits for a handler.
   /// - Parameter timeout: 0 or more: for the turn of `body`; `Int64.max` without limit.
   package static func sync(_ id: UInt64, timeout: Int64, _ body: @escaping () -> Void) -> Status {
-    guard let core = find(id) else { return .unknownHandle }
+    guard let core = find(id) else { return unknown(id) }
     if core.handOver != nil {
       return Status.unsupported.because("queue is concurrent: its handlers do not exclude each other")
     }

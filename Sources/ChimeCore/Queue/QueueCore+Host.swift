@@ -14,7 +14,7 @@ extension QueueCore {
 
   /// The host-driven queue with that id; unsupported if it is of another kind.
   static func findHost(_ id: UInt64) -> Result<(core: QueueCore, driver: HostDriver), Status> {
-    guard let core = find(id) else { return .failure(.unknownHandle) }
+    guard let core = find(id) else { return .failure(unknown(id)) }
     guard let driver = core.driver as? HostDriver else {
       return .failure(Status.unsupported.because("queue is not host-driven"))
     }
@@ -62,19 +62,19 @@ extension QueueCore {
   /// The descriptor that is readable while there is something to process.
   package static func file(_ id: UInt64) -> Result<Int32, Status> {
     findHost(id).flatMap { core, _ in
-      core.whileItLives { core.control.hostFile }.map(Result.success) ?? .failure(.unknownHandle)
+      core.whileItLives { core.control.hostFile }.map(Result.success) ?? .failure(unknown(id))
     }
   }
 
   /// When the queue needs to be processed, on its clock: now or earlier for at once, `Int64.max` for never. Exact on
   /// the thread that drives the queue; elsewhere it may be too early.
   package static func nextDeadline(_ id: UInt64) -> Result<Int64, Status> {
-    guard let core = find(id) else { return .failure(.unknownHandle) }
+    guard let core = find(id) else { return .failure(unknown(id)) }
     guard core.control.runsInCalls else {
       return .failure(Status.unsupported.because("queue is neither host-driven nor virtual"))
     }
     return core.whileItLives { core.control.wallTime(core.nextDeadline) }.map(Result.success)
-      ?? .failure(.unknownHandle)
+      ?? .failure(unknown(id))
   }
 
   /// Looks, while the queue lives.
@@ -111,7 +111,7 @@ extension QueueCore {
         let next = core.nextDeadline
         return next == .max ? .max : max(0, next.saturatingSubtract(core.control.now))
       }
-      guard let left else { return .failure(.unknownHandle) }
+      guard let left else { return .failure(unknown(id)) }
       return .success(left == .max ? -1 : Int32(clamping: left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0)))
     }
   }

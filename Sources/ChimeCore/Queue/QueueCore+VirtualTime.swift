@@ -7,21 +7,21 @@ extension QueueCore {
 
   /// Moves time forward by a duration of 0 or more, delivering on the way.
   package static func advance(_ id: UInt64, by duration: Int64) -> Status {
-    guard let core = find(id) else { return .unknownHandle }
+    guard let core = find(id) else { return unknown(id) }
     return core.advance(to: core.control.virtualNow.saturatingAdd(duration))
   }
 
   /// Moves time forward to a point, delivering on the way; one in the past delivers what is due now.
   package static func advance(_ id: UInt64, to target: Int64) -> Status {
-    guard let core = find(id) else { return .unknownHandle }
+    guard let core = find(id) else { return unknown(id) }
     return core.advance(to: target)
   }
 
   /// Moves time without delivering anything.
   package static func jump(_ id: UInt64, by duration: Int64) -> Status {
-    guard let core = find(id) else { return .unknownHandle }
+    guard let core = find(id) else { return unknown(id) }
     guard core.control.isVirtual else { return Status.unsupported.because("queue is not virtual") }
-    return core.whileItLives { core.control.moveVirtualNow(by: duration) } == nil ? .unknownHandle : .ok
+    return core.whileItLives { core.control.moveVirtualNow(by: duration) } == nil ? unknown(id) : .ok
   }
 
   /// Calls `body` once: when a timer is added to a virtual queue that has none, or when the queue ends. Who wants to know
@@ -48,7 +48,7 @@ extension QueueCore {
     var passesHere = 0
     let wasEnding = ThreadEnd.isCaught
     while true {
-      if closing.hasBegun { return .shutDown }
+      if closing.hasBegun { return .queueHasEnded }
       takeInbox()
       if !hasWorkNow {
         guard let next = wheel.earliest(), next != .max, next <= max(target, control.virtualNow) else { break }
@@ -64,7 +64,7 @@ extension QueueCore {
       }
       passesHere += 1
       runSlice(Limit(), frame)
-      if isAbandoned { return .forked }
+      if isAbandoned { return .inChild }
       // Time stays where a callback has ended the thread.
       if ThreadEnd.isCaught, !wasEnding { return .ok }
     }

@@ -97,15 +97,15 @@ package final class QueueCore: @unchecked Sendable {
   ///   shutDown, forked.
   @inline(__always)
   func asPassOfCall(_ body: (CurrentFrame) -> Status) -> Status {
-    if ThreadState.frames.holds(control) { return .wouldDeadlock }
-    guard passLock.takeSoon() else { return .busy }
+    if ThreadState.frames.holds(control) { return callerIsInside }
+    guard passLock.takeSoon() else { return isBusy }
     if isClosed {
       passLock.release()
-      return .shutDown
+      return .queueHasEnded
     }
     var status = Status.ok
     ThreadState.inside(control) { frame in status = body(frame) }
-    if isAbandoned { return .forked }
+    if isAbandoned { return .inChild }
     announceEnd()
     passLock.release()
     if passLock.passIsWanted { asPassIfWanted(onDriver: false, disposeNow) }

@@ -23,10 +23,10 @@ package final class SyncCall: @unchecked Sendable {
   static func wait(_ core: QueueCore, timeout: Int64, _ body: @escaping () -> Void) -> Status {
     let call = SyncCall(core, body)
     let waiter = WaitRegistry.Waiter(.call(call), call.caller, call.wakeUp)
-    guard WaitRegistry.enter(waiter) else { return .wouldDeadlock }
+    guard WaitRegistry.enter(waiter) else { return waiter.wouldDeadlock }
     defer { WaitRegistry.leave(waiter) }
     let function = QueuedFunction(call)
-    if !core.functions.add(function) { return .shutDown }
+    if !core.functions.add(function) { return .queueHasEnded }
     core.control.wake()
     var end = Clock.monotonic.now.saturatingAdd(timeout)
     while !call.isOver {
@@ -39,9 +39,9 @@ package final class SyncCall: @unchecked Sendable {
     }
     // Only the queue's end can end this before the function has had its turn; a function that has begun always
     // completes.
-    if call.drop() { return .shutDown }
+    if call.drop() { return .queueHasEnded }
     while !call.hasRun { _ = call.wakeUp.sleep(until: .max) }
-    return call.phase.withLock { $0 } == .dropped ? .shutDown : .ok
+    return call.phase.withLock { $0 } == .dropped ? .queueHasEnded : .ok
   }
 
   /// In the function's turn: runs it, unless its caller has given up.

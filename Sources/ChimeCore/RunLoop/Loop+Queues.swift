@@ -7,7 +7,7 @@ extension Loop {
   package func makeQueue(
     in modes: LoopModes, _ options: QueueOptions, isMainQueue: Bool = false
   ) -> Result<UInt64, Status> {
-    guard !hasEnded else { return .failure(.unknownHandle) }
+    guard !hasEnded else { return .failure(hasEndedStatus) }
     guard options.clock != .boottime else { return .failure(.noBootTime) }
     var indices: [Int] = []
     let isThereRoom = state.withLock { state in
@@ -29,7 +29,7 @@ extension Loop {
     // A thread that ended meanwhile has not seen the new queue.
     if hasEnded, case .success(let id) = made {
       _ = QueueCore.release(id)
-      return .failure(.unknownHandle)
+      return .failure(hasEndedStatus)
     }
     return made
   }
@@ -58,7 +58,7 @@ extension Loop {
       // not seen.
       let other = state.withLock { state -> Result<UInt64, Status>? in
         if let queue = find(state) { return .success(queue) }
-        if hasEnded { return .failure(.unknownHandle) }
+        if hasEnded { return .failure(hasEndedStatus) }
         guard state.weakTimerQueues.makesRoom() else { return .failure(Memory.refusal) }
         state.weakTimerQueues.append((modes, made))
         return nil

@@ -57,7 +57,7 @@ extension Loop {
     let epoch = Fork.epoch
     let status = goRound(run, until: end, other, epoch, drain)
     // A callback has forked, and this is the child: the lock may be held by a thread that does not exist here.
-    if epoch != Fork.epoch { return .forked }
+    if epoch != Fork.epoch { return .inChild }
     state.withLock { state in
       state.runs.removeLast()
       noteStop(state)
@@ -76,7 +76,7 @@ extension Loop {
       case .visit(let driver, let core):
         let before = core.counters.ticks
         core.pass()
-        if epoch != Fork.epoch { return .forked }
+        if epoch != Fork.epoch { return .inChild }
         state.withLock { _ in driver.endPass() }
         if threadEnds { return .stopped }
         if run.untilTick, core.counters.ticks != before { return .ok }
@@ -84,7 +84,7 @@ extension Loop {
       case .endRound: if other >= 0, Descriptors.wait(-1, other, timeout: 0) { drain() }
       case .wait(let file): if Descriptors.wait(file, other) { drain() }
       }
-      if epoch != Fork.epoch { return .forked }
+      if epoch != Fork.epoch { return .inChild }
       let isOver = state.withLock { state in
         state.isWaiting = false
         return end != .max && Clock.monotonic.now >= end
@@ -161,7 +161,7 @@ extension Loop {
 
   /// Starts a thread that runs its loop in the default mode until `stop`. The thread ends then, and with it the loop.
   package static func start(label: String) -> Result<UInt64, Status> {
-    if Fork.isChild { return .failure(.forked) }
+    if Fork.isChild { return .failure(.inChild) }
     guard ThreadState.prepare() else { return .failure(.noThreadKey) }
     return make(isOwn: true).flatMap { loop in
       let status = OwnThread.start(name: label.isEmpty ? "chime.run-loop" : label) {
@@ -182,7 +182,7 @@ extension Loop {
   /// loop of a thread of the host's.
   package func release() -> Status {
     guard isOwn else { return .ignored }
-    guard Loop.table.remove(id) != nil else { return .unknownHandle }
+    guard Loop.table.remove(id) != nil else { return hasEndedStatus }
     // Not a stop, which would end the innermost run only.
     state.withLock { state in
       state.isEnding = true

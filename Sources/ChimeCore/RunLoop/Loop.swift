@@ -81,7 +81,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 
   /// The calling thread's loop, or the reason why there is none: forked, resource, limit.
   package static var current: Result<Loop, Status> {
-    if Fork.isChild { return .failure(.forked) }
+    if Fork.isChild { return .failure(.inChild) }
     guard ThreadState.prepare(), let thread = ThreadState.obtain() else { return .failure(.noThreadKey) }
     if let loop = thread.loop { return .success(loop) }
     let found = MainQueue.isMainThread ? main : make()
@@ -91,7 +91,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 
   /// The main thread's loop, or the reason why there is none: forked, resource, limit.
   package static var main: Result<Loop, Status> {
-    if Fork.isChild { return .failure(.forked) }
+    if Fork.isChild { return .failure(.inChild) }
     Fork.watch()
     return mainLoop.withLock { known in
       if let loop = known { return .success(loop) }
@@ -125,6 +125,9 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
 
   /// Whether the loop's thread has ended.
   package var hasEnded: Bool { ended.load(ordering: .sequentiallyConsistent) }
+
+  /// The answer where it has.
+  package var hasEndedStatus: Status { Status.unknown(id, .runLoop, "run_loop") }
 
   /// On the loop's thread: notes which thread that is, and arranges that `end` is called when it ends.
   func bind(to state: ThreadState) {

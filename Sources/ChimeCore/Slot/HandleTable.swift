@@ -34,7 +34,7 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
 
   /// Gives an object an id and keeps it until `remove`: forked, limit when the ids are used up, noMemory.
   package func add(_ object: Object) -> Result<UInt64, Status> {
-    guard isUsable else { return .failure(.forked) }
+    guard isUsable else { return .failure(.inChild) }
     Fork.watch()
     return table.withLock { table in
       let index: Int

@@ -33,7 +33,7 @@ package enum Fork {
   @inline(never)
   static var explainedStatusOfDispatch: Status {
     let status = statusOfDispatch
-    if status != .unsupported { return status }
+    if status != .unsupported { return status == .forked ? .inChild : status }
     return isInChild
       ? status.because("this process was forked, and libdispatch does not survive a fork")
       : status.because("this libchime was built without libdispatch")
@@ -124,9 +124,4 @@ package enum Fork {
     count.add(1, ordering: .sequentiallyConsistent)
     return .ok
   }
-}
-
-extension Status {
-  /// The status for an id that names nothing.
-  package static var unknownHandle: Status { Fork.isChild ? .forked : .invalidHandle }
 }

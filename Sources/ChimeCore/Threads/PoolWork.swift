@@ -35,7 +35,7 @@ package final class PoolWork: Sendable {
 
   /// A new one, or why there is none: resource, noMemory, forked.
   package static func make(_ qos: QualityOfService) -> Result<PoolWork, Status> {
-    if Fork.isChild { return .failure(.forked) }
+    if Fork.isChild { return .failure(.inChild) }
     let status = Pool.prepare()
     return status == .ok ? .success(PoolWork(qos)) : .failure(status)
   }

@@ -30,7 +30,7 @@ enum WaitRegistry: ProcessState {
   final class Waiter: @unchecked Sendable {
     // Unchecked for the variables, which are guarded by the registry's lock.
     let subject: Subject
-    fileprivate let standing: Standing
+    let standing: Standing
     let wakeUp: WakeUp
     /// The next in the registry.
     fileprivate var next: Waiter?
@@ -55,7 +55,7 @@ enum WaitRegistry: ProcessState {
   static func wait(for subject: Subject, timeout: Int64) -> Status {
     if subject.isOver { return .ok }
     let waiter = Waiter(subject)
-    guard enter(waiter) else { return .wouldDeadlock }
+    guard enter(waiter) else { return waiter.wouldDeadlock }
     defer { leave(waiter) }
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     while !subject.isOver {

@@ -93,7 +93,7 @@ extension TimerRef {
     _ before: UInt64?
   ) -> Status {
     guard slot.publish(.running, on: control, of: queue) else {
-      return unsafe giveUp(control, ThreadState.existing, out, before)
+      return unsafe giveUp(control, ThreadState.existing, queue, out, before)
     }
     return deadline < control.nextWakeUp || Trace.isOn ? finishPlain(control) : .ok
   }
@@ -118,7 +118,7 @@ extension TimerRef {
   package static func create(
     on queue: UInt64, _ options: TimerOptions, _ schedule: Schedule?, out: UnsafeMutablePointer<UInt64>?
   ) -> Status {
-    guard let control = QueueControlBlocks.find(queue) else { return .unknownHandle }
+    guard let control = QueueControlBlocks.find(queue) else { return QueueCore.unknown(queue) }
     guard control.givesRecords == options.flags.contains(.givesRecords) else {
       return handlerMismatch(options)
     }
@@ -164,7 +164,7 @@ extension TimerRef {
       slot.publish(
         schedule == nil ? .idle : .running, hasCallback: hasCallback, inInbox: time != .max || hasCallback,
         on: control, of: queue)
-    else { return unsafe timer.giveUp(control, thread, out, before) }
+    else { return unsafe timer.giveUp(control, thread, queue, out, before) }
     control.wakeIfEarlier(hasCallback ? QueueControlBlock.atOnce : time)
     if isWall { timer.followWallClock() }
     Trace.noteCreated(timer, activated: schedule != nil)
@@ -191,12 +191,13 @@ extension TimerRef {
   /// The queue was released before there was a timer.
   @inline(never)
   private func giveUp(
-    _ control: QueueControlBlock, _ thread: ThreadState?, _ out: UnsafeMutablePointer<UInt64>?, _ before: UInt64?
+    _ control: QueueControlBlock, _ thread: ThreadState?, _ queue: UInt64, _ out: UnsafeMutablePointer<UInt64>?,
+    _ before: UInt64?
   ) -> Status {
     if let before { unsafe out?.pointee = before }
     slot.endSideRecord()
     control.giveBack(slot, thread)
-    return .invalidHandle
+    return QueueCore.unknown(queue)
   }
 
   /// Gives a new timer its side record and, if it is to have one, its target.

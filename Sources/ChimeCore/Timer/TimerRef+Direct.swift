@@ -13,7 +13,7 @@ extension TimerRef {
   }
 
   @inline(never)
-  private static func cancelInAnyCase(_ id: UInt64) -> Status { TimerRef(id)?.cancel() ?? .unknownHandle }
+  private static func cancelInAnyCase(_ id: UInt64) -> Status { TimerRef(id)?.cancel() ?? unknown(id) }
 
   @inline(never)
   private static func trace(_ event: Trace.Event, _ id: UInt64) -> Status {
@@ -35,7 +35,7 @@ extension TimerRef {
   }
 
   @inline(never)
-  private static func releaseInAnyCase(_ id: UInt64) -> Status { TimerRef(id)?.release() ?? .unknownHandle }
+  private static func releaseInAnyCase(_ id: UInt64) -> Status { TimerRef(id)?.release() ?? unknown(id) }
 
   @inline(never)
   private static func finishRelease(_ id: UInt64, _ word: TimerWord) -> Status {
@@ -44,19 +44,19 @@ extension TimerRef {
 
   /// Moves the next deadline to `delay` from now, if that is later.
   package static func postpone(_ id: UInt64, delay: Int64) -> Status {
-    guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return unknown(id) }
     return postpone(id, slot, control, to: control.now.saturatingAdd(delay), delay: delay)
   }
 
   /// Moves the next deadline to a point in time, if that is later.
   package static func postpone(_ id: UInt64, until target: Int64) -> Status {
-    guard let (slot, control) = Slab.findWithOwner(of: id) else { return .unknownHandle }
+    guard let (slot, control) = Slab.findWithOwner(of: id) else { return unknown(id) }
     return postpone(id, slot, control, to: target, delay: nil)
   }
 
   @inline(never)
   private static func postponeInAnyCase(_ id: UInt64, to target: Int64, delay: Int64?) -> Status {
-    TimerRef(id)?.postpone(to: target, delay: delay) ?? .unknownHandle
+    TimerRef(id)?.postpone(to: target, delay: delay) ?? unknown(id)
   }
 
   /// One compare-and-swap for a running one-shot, if the word can hold the distance.

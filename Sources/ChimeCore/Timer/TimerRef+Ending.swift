@@ -21,7 +21,7 @@ extension TimerRef {
   package func cancelAndWait(timeout: Int64) -> Status {
     let status = cancel()
     if status.isFailure || !isBusy { return status == .running ? .ok : status }
-    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return .wouldDeadlock }
+    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }
     let waited = WaitRegistry.wait(for: .timer(self), timeout: timeout)
     return waited == .ok && status == .ignored ? .ignored : waited
   }
@@ -31,7 +31,7 @@ extension TimerRef {
   package func releaseAndWait(timeout: Int64) -> Status {
     let status = release()
     if status != .running { return status }
-    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return .wouldDeadlock }
+    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }
     return WaitRegistry.wait(for: .timer(self), timeout: timeout)
   }
 
@@ -59,7 +59,7 @@ extension TimerRef {
   /// Ends the timer: the id is stale at once. The last of this call, the running handler and the pass frees it.
   @inline(never)
   package func release() -> Status {
-    guard let word = beginWriting() else { return .invalidHandle }
+    guard let word = beginWriting() else { return stale }
     if let sideRecord = slot.sideRecord, sideRecord.own.cancelHandler != nil,
       word.state == .running || word.state == .suspended
     {
@@ -73,7 +73,7 @@ extension TimerRef {
     control.noteEnd(of: slot)
     let epoch = Fork.epoch
     Trace.note(.released, self)
-    if Fork.epoch != epoch { return .forked }
+    if Fork.epoch != epoch { return .inChild }
     if replaced.isBusy { return .running }
     slot.dispose(control)
     return .ok

@@ -19,6 +19,16 @@ extension TimerRef {
     return word.isRunning ? due : .max
   }
 
+  /// The same by id, for a timer that nobody is changing, not on the wall clock; `nil` for any other.
+  @inline(__always)
+  package static func nextDeadlineDirectly(_ id: UInt64) -> Int64? {
+    guard let timer = TimerRef(id), let word = timer.word, !word.hasWriter, !timer.control.isWall else { return nil }
+    let deadline = timer.slot.deadline
+    atomicMemoryFence(ordering: .acquiring)
+    guard timer.slot.word == word else { return nil }
+    return word.isRunning ? word.dueTime(deadline) : .max
+  }
+
   /// The generation; `nil` when the id is stale.
   package var generation: UInt64? { snapshot?.generation }
 

@@ -37,7 +37,7 @@ extension TimerRef {
         throw Status.invalidArgument.because("schedule is NULL, and the timer has none to keep")
       }
       // A reschedule starts nothing: a running timer is being cancelled, others stay as they are.
-      if event != .reschedule, slot.sideRecord?.target?.isGone == true { throw .targetGone }
+      if event != .reschedule, slot.sideRecord?.target?.isGone == true { throw targetHasGone }
       let schedule = keepsRest ? schedule.map { slot.completed($0) } : schedule
       if let schedule, schedule.firstIsDeadline, schedule.resume != 0 {
         throw Status.invalidArgument.because(
@@ -85,7 +85,7 @@ extension TimerRef {
   /// Holds ticks back; ignored unless running.
   package func suspend() -> Status {
     // Not by `carryOut`: the compiler would leave so long a body a function of its own.
-    guard var word = beginWriting() else { return .invalidHandle }
+    guard var word = beginWriting() else { return stale }
     guard let state = word.state, Transition(from: state, on: .suspend).next != nil else {
       abandonWriting(word)
       return .ignored
@@ -174,7 +174,7 @@ extension TimerRef {
   /// Changes the leeway and nothing else.
   /// - Parameter leeway: 0 or more, below the interval.
   package func setLeeway(_ leeway: Int64) -> Status {
-    guard let word = beginWriting() else { return .invalidHandle }
+    guard let word = beginWriting() else { return stale }
     slot.leeway = CompactDuration(leeway)
     endWriting(word)
     return .ok
@@ -184,7 +184,7 @@ extension TimerRef {
   package func fire() -> Status {
     carryOut(.fire) { word, next throws(Status) in
       // A running timer whose target has gone is being cancelled, and a cancelled timer ignores fire.
-      if slot.sideRecord?.target?.isGone == true { throw next.isAtRest ? .targetGone : .ignored }
+      if slot.sideRecord?.target?.isGone == true { throw next.isAtRest ? targetHasGone : .ignored }
       guard let sideRecord = slot.makeSideRecord() else { throw Memory.refusal }
       if !sideRecord.own.firePending {
         sideRecord.own.firePending = true

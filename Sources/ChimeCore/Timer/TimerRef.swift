@@ -82,7 +82,7 @@ extension TimerRef {
   ///   changed nothing.
   @inline(__always)
   func carryOut(_ event: TimerEvent, _ body: (TimerWord, TimerState) throws(Status) -> Status) -> Status {
-    guard let word = beginWriting(sending: event == .activate) else { return .invalidHandle }
+    guard let word = beginWriting(sending: event == .activate) else { return stale }
     do throws(Status) {
       guard let state = word.state, let next = Transition(from: state, on: event).next else { throw .ignored }
       return try body(word, next)

@@ -1,0 +1,107 @@
+/*
+ * sentences.c - what chime_last_error_detail says of ids that name nothing, and of calls that would wait for themselves or
+ * are on the wrong thread: it names the argument, the timer, the queue, the thread. (Of arguments: arguments.c,
+ * arguments_calls.c, each_function.c. That each failure replaces the sentence on the one before: EXPECT_STATUS, anywhere.)
+ */
+#include "arguments.h"
+
+#include <stdarg.h>
+
+/* Expects a sentence that holds numbers. */
+static void expect_sentence(csuite *t, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void expect_sentence(csuite *t, int line, const char *format, ...) {
+  char expected[256];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(expected, sizeof expected, format, values);
+  va_end(values);
+  csuite_expect_text(t, chime_last_error_detail(), expected, __FILE__, line, "the sentence");
+}
+#define SAYS(call, status, ...) \
+  do { \
+    EXPECT_STATUS(call, status); \
+    expect_sentence(t, __LINE__, __VA_ARGS__); \
+  } while (0)
+#define STALE(call, ...) SAYS(call, CHIME_ERROR_INVALID_HANDLE, __VA_ARGS__)
+
+VIRTUAL_TEST(an_id_that_names_nothing_is_said_to_be_released_or_of_another_kind) {
+  chime_queue_t ended = csuite_queue(t, VIRTUAL);
+  chime_target_t target;
+  chime_expiring_t value;
+  chime_timer_t timer, made = UNTOUCHED;
+  chime_state state;
+  static int object;
+  REQUIRE_OK(chime_timer_after(queue, 1, never, t, NULL, &timer));
+  STALE(chime_timer_suspend(99), "timer (99) names nothing");
+  STALE(chime_timer_cancel(0), "timer is 0, which is no id");
+  STALE(chime_timer_state(queue, &state), "timer (%" PRIu64 ") is the id of a queue", queue);
+  STALE(chime_queue_advance(timer, 1), "queue (%" PRIu64 ") is the id of a timer", timer);
+  EXPECT_OK(chime_timer_release(timer));
+  STALE(chime_timer_release(timer), "timer (%" PRIu64 ") was released", timer);
+  STALE(chime_timer_postpone(timer, 1), "timer (%" PRIu64 ") was released", timer);
+  STALE(chime_timer_restart(timer, NULL), "timer (%" PRIu64 ") was released", timer);
+  EXPECT_OK(chime_queue_shutdown(ended, PATIENCE));
+  STALE(chime_timer_after(ended, 1, never, t, NULL, &made), "queue (%" PRIu64 ") was released", ended);
+  STALE(chime_queue_shutdown(ended, 0), "queue (%" PRIu64 ") was released", ended);
+  STALE(chime_timer_create(queue, &TIMER_OPTIONS(.handler = never, .target = 99), &made),
+        "options.target (99) names nothing");
+  EXPECT_OK(chime_target_create(&object, NULL, &target));
+  EXPECT_OK(chime_target_release(target));
+  STALE(chime_target_retain(target, NULL), "target (%" PRIu64 ") was released", target);
+  SAYS(chime_timer_create(queue, &TIMER_OPTIONS(.handler = never, .target = target), &made), CHIME_ERROR_TARGET_GONE,
+       "target (%" PRIu64 ") is gone: its last reference was released", target);
+  EXPECT_OK(chime_expiring_create(queue, &object, NULL, 1, &value));
+  STALE(chime_timer_fire(value), "timer (%" PRIu64 ") is the id of an expiring value", value);
+  EXPECT_OK(chime_expiring_release(value));
+  STALE(chime_expiring_release(value), "expiring (%" PRIu64 ") was released", value);
+  EXPECT_EQ(made, UNTOUCHED);
+}
+
+/* What a signal handler calls stores a sentence, too; what it has interrupted is not read. */
+HOST_TEST(a_stop_that_is_refused_replaces_the_sentence_before, 0) {
+  chime_queue_t serial = csuite_queue(t, SERIAL);
+  SAYS(chime_queue_stop(serial), CHIME_ERROR_UNSUPPORTED, "queue is not host-driven");
+  STALE(chime_queue_stop(99), "queue names no queue, or was released");
+  INVALID(chime_now(CHIME_CLOCK_MONOTONIC, NULL), "now_ns is NULL");
+}
+
+static void in_the_handler(const chime_tick *tick, void *context) {
+  csuite *t = context;
+  chime_timer_info info = CHIME_TIMER_INFO_INIT;
+  EXPECT_OK(chime_timer_get_info(tick->timer, &info));
+  SAYS(chime_queue_advance(info.queue, 1), CHIME_ERROR_WOULD_DEADLOCK,
+       "this thread is inside a callback of queue (%" PRIu64 "): of timer (%" PRIu64 ")", info.queue, tick->timer);
+  SAYS(chime_timer_cancel_and_wait(tick->timer, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK,
+       "this thread is inside the handler of timer (%" PRIu64 ")", tick->timer);
+  SAYS(chime_queue_shutdown(info.queue, CHIME_FOREVER), CHIME_ERROR_WOULD_DEADLOCK,
+       "this thread is inside a callback of queue (%" PRIu64 "): of timer (%" PRIu64 ")", info.queue, tick->timer);
+}
+
+VIRTUAL_TEST(a_wait_that_would_never_end_names_the_timer_whose_handler_it_is_in) {
+  REQUIRE_OK(chime_timer_after(queue, 1, in_the_handler, t, NULL, NULL));
+  SAYS(chime_queue_advance(queue, 1), CHIME_ERROR_SHUT_DOWN,
+       "the queue was released or shut down by another thread, or in a callback");
+}
+
+typedef struct bound {
+  csuite *t;
+  chime_queue_t queue;
+} bound;
+
+static void *process_it(void *context) {
+  const bound *b = context;
+  csuite *t = b->t;
+  const char *sentence, *thread;
+  EXPECT_STATUS(chime_queue_process(b->queue, 0, NULL), CHIME_ERROR_WRONG_THREAD);
+  sentence = chime_last_error_detail();
+  EXPECT(strncmp(sentence, "queue is bound to thread ", 25) == 0);
+  thread = strstr(sentence, ", which created it, and this is thread ");
+  if (!EXPECT(thread != NULL)) return NULL;
+  EXPECT(atol(sentence + 25) != atol(thread + 39));
+  return NULL;
+}
+
+HOST_TEST(a_bound_queue_names_its_thread_and_the_callers, CHIME_QUEUE_BOUND) {
+  bound b = {t, queue};
+  run_on_a_thread(t, process_it, &b);
+}
