@@ -41,7 +41,7 @@ def run(name, trace, *before):
 
 def plain(text):
     """Without what differs from run to run."""
-    text = re.sub(r"timer \d{10,}", "timer …", text)
+    text = re.sub(r"timer \d{10,}|(?<=\()\d{10,}(?=\))|(?<=thread )\d+", lambda found: "timer …" if found[0][0] == "t" else "…", text)
     return re.sub(r"(was (?:due|suspended)|, due(?: in)?|processed) [\d.]+ (?:ns|us|ms|s|min)\b", r"\1 …", text)
 
 
@@ -91,7 +91,7 @@ def row(name):
         traced = of_trace(trace, crashes)
         dump = ["–"] if crashes else timers(said["dump"])
         in_gdb = gdb(name, trace, crashes, dump)
-    answers = [re.sub(r"^(\w+) (\w+)", r"`\1`: `\2`", answer) for answer in said["answer"]]
+    answers = [re.sub(r"^(\w+) (\w+)", r"`\1`: `\2`", plain(answer)) for answer in said["answer"]]
     explained = [re.sub(r"^CHIME_\w+$", r"`\g<0>`", plain(text)) for text in said["explain"]]
     return [PROGRAMS[name], *map(cell, (answers, explained, dump, traced, in_gdb))]
 
