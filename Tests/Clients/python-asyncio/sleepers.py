@@ -8,7 +8,7 @@ import asyncio
 import selectors
 import threading
 
-from chime_timers import HOUR, MILLISECOND
+from chime_timers import MILLISECOND
 from chime_timers.aio import Timers
 
 
@@ -35,7 +35,7 @@ async def sleepers_end_in_order(timers):
 
 async def a_cancelled_task_releases_its_timer(timers):
     try:
-        await asyncio.wait_for(timers.sleep(HOUR), 0.01)
+        await asyncio.wait_for(timers.sleep(3600), 0.01)
     except asyncio.TimeoutError:
         print("timed out, timers left", timers.queue.stats().timers)
 
@@ -49,7 +49,7 @@ async def another_thread_wakes_the_loop(timers):
     def start():
         timers.queue.once(MILLISECOND, on_tick)
 
-    idle = asyncio.create_task(timers.sleep(HOUR))
+    idle = asyncio.create_task(timers.sleep(3600))
     await asyncio.sleep(0.02)  # the loop is in its select when the other thread starts the timer
     thread = threading.Timer(0.02, start)
     thread.start()
@@ -61,12 +61,12 @@ async def another_thread_wakes_the_loop(timers):
 
 
 async def an_idle_loop_does_not_poll(timers, selector):
-    idle = [asyncio.create_task(timers.sleep(HOUR)) for _ in range(1000)]
+    idle = [asyncio.create_task(timers.sleep(3600)) for _ in range(1000)]
     while timers.queue.stats().timers < len(idle):
         await asyncio.sleep(0)
-    await timers.sleep(MILLISECOND)
+    await timers.sleep(0.001)
     turns, passes = selector.turns, timers.queue.stats().passes
-    await timers.sleep(200 * MILLISECOND)
+    await timers.sleep(0.2)
     turns, passes = selector.turns - turns, timers.queue.stats().passes - passes
     print(len(idle), "timers pending, turns of the loop in 200 ms at most 5:", turns <= 5, "passes at most 5:", passes <= 5)
     if turns > 5 or passes > 5:

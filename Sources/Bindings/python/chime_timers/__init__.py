@@ -11,12 +11,20 @@ after the last call. `chime_timers.aio` is for asyncio, `chime_timers.c` has wha
 """
 
 import ctypes as _ctypes
-from typing import Optional as _Optional
+import os as _os
+from typing import Union as _Union
 
 from . import c
-from .queues import Handler, Queue, Timer
+from .functions import SLICE as _SLICE
+from .functions import functions as _functions
+from .functions import on_main_thread as _on_main_thread
+from .queues import Handler, Queue
+from .queues import forget_all as _forget_all
+from .timers import Timer
 from .values import (FOREVER, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND, Clock, Duration, Error, MissedPolicy,
                      Outcome, QueueKind, QueueStats, ResumePolicy, Schedule, State, Tick, TickKind, TimerInfo, outcome)
+from .values import nanoseconds as _nanoseconds
+from .values import text_in_c as _text_in_c
 
 __version__ = "0.3.0"
 __all__ = [
@@ -41,9 +49,17 @@ def now_ns(clock: Clock = Clock.MONOTONIC) -> int:
 
 
 def sleep_until(deadline_ns: int, clock: Clock = Clock.MONOTONIC) -> None:
-    """Puts this thread to sleep until a point on a clock of the system. Other threads of Python go on; signals, Ctrl-C
-    among them, are handled when it ends."""
-    outcome(c.sleep_until(clock, deadline_ns))
+    """Puts this thread to sleep until a point on a clock of the system. Other threads of Python go on. What the handler of
+    a signal raises ends the sleep; on the main thread signals are handled a tenth of a second later at most."""
+    deadline = _nanoseconds(deadline_ns, "deadline_ns")
+    if not _on_main_thread():
+        outcome(c.sleep_until(clock, deadline))
+        return
+    while True:
+        end = min(deadline, now_ns(clock) + _SLICE)
+        outcome(c.sleep_until(clock, end))
+        if end >= deadline:
+            return
 
 
 def memory_used() -> int:
@@ -52,11 +68,15 @@ def memory_used() -> int:
     return number
 
 
-def trace_to_file(path: _Optional[str]) -> Outcome:
+def trace_to_file(path: "_Union[str, _os.PathLike[str], None]") -> Outcome:
     """Writes what happens to all timers from now on to a file for Perfetto (ui.perfetto.dev). None ends it."""
-    return outcome(c.trace_to_file(None if path is None else path.encode()))
+    return outcome(c.trace_to_file(_text_in_c(None if path is None else _os.fspath(path), "path")))
 
 
 def reinitialize() -> Outcome:
-    """Lets a forked child use Chime: queues and timers from before the fork are stale there."""
-    return outcome(c.reinitialize())
+    """Lets a forked child use Chime: queues and timers from before the fork are closed there."""
+    answer = outcome(c.reinitialize())
+    if answer is Outcome.OK:
+        _forget_all()
+        _functions.clear()
+    return answer

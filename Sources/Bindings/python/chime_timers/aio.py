@@ -6,14 +6,45 @@ thread. The loop has to have `add_reader`, as asyncio's have on Linux and macOS.
 
 import asyncio
 import dataclasses
-from typing import AsyncIterator, Optional
+import math
+import warnings
+from datetime import timedelta
+from typing import AsyncIterator, Callable, Optional, Set, Union
 
+from . import c
 from .queues import Queue
-from .values import FOREVER, Duration, QueueKind, Schedule, State, Tick, TickKind, nanoseconds
+from .values import FOREVER, SECOND, Error, QueueKind, Schedule, State, Tick, TickKind, nanoseconds
+
+
+class _LoopQueue(Queue):
+    """Tells its Timers before it ends, whoever ends it: its descriptor is the loop's until then."""
+
+    timers: "Optional[Timers]" = None
+
+    def _ending(self) -> None:
+        timers, self.timers = self.timers, None
+        if timers is not None:
+            timers._ended()
+
+
+def _set(future: "asyncio.Future[None]") -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _reporter(loop: asyncio.AbstractEventLoop) -> Callable[[BaseException, object], None]:
+    def report(error: BaseException, function: object) -> None:
+        loop.call_exception_handler({"message": f"Exception in {function!r}, called by Chime", "exception": error})
+
+    return report
 
 
 class Timers:
-    """Timers on the running loop: `async with Timers() as timers: await timers.sleep(MILLISECOND)`."""
+    """Timers on the running loop: `async with Timers() as timers: await timers.sleep(0.02)`.
+
+    An Exception that a handler on its queue raises reaches the loop's exception handler; KeyboardInterrupt and SystemExit
+    end the loop, as those of its own callbacks do. Use it on the loop's thread.
+    """
 
     queue: Queue
     """For timers with handlers of one's own, which run on the loop's thread."""
@@ -22,60 +53,125 @@ class Timers:
         """bound: other threads cannot drive the queue, and the loop's own calls are faster (chime.h,
         CHIME_QUEUE_BOUND)."""
         self.loop = asyncio.get_running_loop()
-        self.queue = Queue(QueueKind.HOST, label=label, bound=bound)
-        self._descriptor = self.queue.fd
-        self.loop.add_reader(self._descriptor, self._process)
+        self._sleepers: "Set[asyncio.Future[int]]" = set()
+        self._iterators: "Set[asyncio.Future[None]]" = set()
+        queue = _LoopQueue(QueueKind.HOST, label=label, bound=bound)
+        self.queue = queue
+        try:
+            self._descriptor = queue.fd
+            self.loop.add_reader(self._descriptor, self._process)
+        except BaseException:
+            queue.shutdown()
+            raise
+        queue.timers = self
+        assert queue._life is not None
+        queue._life.report = _reporter(self.loop)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.queue!r} {len(self._sleepers)} sleepers>"
 
     def _process(self) -> None:
-        if self.queue.id:
+        try:
             self.queue.process()
+        except Error as error:
+            if error.status not in (c.ERROR_INVALID_HANDLE, c.ERROR_SHUT_DOWN):  # a handler closed the queue
+                raise
+
+    def _ended(self) -> None:
+        self.loop.remove_reader(self._descriptor)  # before the descriptor is closed
+        if self.loop.is_closed():
+            return
+        if self.loop.is_running() and asyncio._get_running_loop() is not self.loop:
+            self.loop.call_soon_threadsafe(self._end_waits)
+        else:
+            self._end_waits()
+
+    def _end_waits(self) -> None:
+        for sleeper in list(self._sleepers):
+            sleeper.cancel()
+        for changed in list(self._iterators):
+            _set(changed)
 
     async def sleep_until(self, deadline_ns: int) -> int:
         """Sleeps until a deadline on the queue's clock (time.monotonic_ns); by how many nanoseconds it was late. A task
-        that is cancelled takes its timer with it."""
+        that is cancelled takes its timer with it. Closing cancels the sleeper."""
+        schedule = Schedule(first=deadline_ns, deadline=True)
+        self._check_open()
         done: "asyncio.Future[int]" = self.loop.create_future()
+        self._sleepers.add(done)
 
         def on_tick(tick: Tick) -> None:
             if not done.done():
                 done.set_result(tick.actual_ns - tick.scheduled_ns)
 
-        with self.queue.start(Schedule(first=deadline_ns, deadline=True), on_tick):
-            return await done
+        try:
+            with self.queue.start(schedule, on_tick):
+                return await done
+        finally:
+            self._sleepers.discard(done)
 
-    async def sleep(self, duration: Duration) -> int:
-        """Sleeps for a time; by how many nanoseconds it was late."""
-        return await self.sleep_until(min(self.queue.now_ns + max(0, nanoseconds(duration)), FOREVER))
+    async def sleep(self, delay: Union[float, timedelta]) -> int:
+        """Sleeps for a time in seconds, as asyncio.sleep does, or a timedelta; by how many nanoseconds it was late. Closing
+        cancels the sleeper."""
+        if isinstance(delay, timedelta):
+            duration = nanoseconds(delay)
+        elif not isinstance(delay, (int, float)):
+            raise TypeError(f"delay must be a float of seconds or a timedelta, not {type(delay).__name__}")
+        elif math.isnan(delay):
+            raise ValueError("delay must not be NaN")
+        else:
+            duration = FOREVER if delay >= FOREVER // SECOND else math.ceil(max(0, delay) * SECOND)
+        return await self.sleep_until(min(self.queue.now_ns + max(0, duration), FOREVER) if self.queue.id else 0)
 
     async def ticks(self, schedule: Schedule) -> AsyncIterator[Tick]:
-        """The ticks of a timer, until the loop over them ends or the timer does (Schedule.limit). Ticks that come while
-        the body of the loop is busy are one tick, whose `missed` counts them."""
+        """The ticks of a timer, until the loop over them ends, the timer does (Schedule.limit), or Timers is closed. Ticks
+        that come while the body of the loop is busy are one tick, whose `missed` counts them."""
         waiting: Optional[Tick] = None
-        changed = asyncio.Event()
+        changed: "Optional[asyncio.Future[None]]" = None
 
         def on_tick(tick: Tick) -> None:
             nonlocal waiting
             if tick.kind is not TickKind.CANCELLED:
                 missed = tick.missed + (waiting.missed + 1 if waiting else 0)
                 waiting = dataclasses.replace(tick, missed=missed)
-            changed.set()
+            if changed is not None:
+                _set(changed)
 
+        self._check_open()
         with self.queue.start(schedule, on_tick, cancelled=True) as timer:
-            while waiting or timer.state is State.RUNNING:
-                await changed.wait()
-                changed.clear()
-                if waiting:
+            while self.queue.id and (waiting or timer.state in (State.RUNNING, State.SUSPENDED)):
+                if not waiting:
+                    changed = self.loop.create_future()
+                    self._iterators.add(changed)
+                    try:
+                        await changed
+                    finally:
+                        self._iterators.discard(changed)
+                        changed = None
+                if waiting and self.queue.id:
                     tick, waiting = waiting, None
                     yield tick
 
+    def _check_open(self) -> None:
+        if not self.queue.id:
+            raise RuntimeError("Timers is closed")
+
     def close(self) -> None:
-        """Shuts the queue down. Sleepers that still wait never end: cancel them first."""
-        if self.queue.id:
-            self.loop.remove_reader(self._descriptor)  # before the descriptor is closed
-            self.queue.shutdown()
+        """Shuts the queue down, cancels its sleepers and ends the loops over its ticks."""
+        self.queue.shutdown()
+
+    def __del__(self) -> None:
+        queue = getattr(self, "queue", None)
+        if queue is not None and queue.id:
+            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self)
 
     async def __aenter__(self) -> "Timers":
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        self.close()
-
+    async def __aexit__(self, kind: object, error: object, trace: object) -> None:
+        """Closes. An Error of that does not replace what the body raised."""
+        try:
+            self.close()
+        except Error:
+            if kind is None:
+                raise

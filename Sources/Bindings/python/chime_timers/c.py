@@ -14,7 +14,7 @@ import ctypes
 import os
 import sys
 from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint32, c_uint64, c_void_p
-from typing import Any
+from typing import TYPE_CHECKING, Any, Optional
 
 # The series of the structures and numbers below (chime.h, "Version"): another one has other ones.
 SERIES = (0, 3)
@@ -47,13 +47,20 @@ KINDS = "DUE FIRED ARMED CANCELLED FINALIZE FUNCTION".split()
 
 
 class Sized(ctypes.Structure):
-    """A structure whose first member is its own size."""
+    """A structure whose first member is its own size. A name that is none of its members is a TypeError; ctypes would
+    take it for an attribute."""
+
+    __slots__ = ()
 
     def __init__(self, **members: Any) -> None:
+        for name in members:
+            if not any(name == field[0] for field in self._fields_):
+                raise TypeError(f"{type(self).__name__} has no member {name!r}")
         super().__init__(size=ctypes.sizeof(self), **members)
 
 
 class Tick(ctypes.Structure):
+    __slots__ = ()
     _fields_ = [
         ("timer", c_uint64), ("generation", c_uint64), ("sequence", c_uint64), ("missed", c_uint64),
         ("scheduled_ns", c_int64), ("actual_ns", c_int64), ("context", c_void_p), ("target", c_void_p),
@@ -66,6 +73,7 @@ FUNCTION: Any = ctypes.CFUNCTYPE(None, c_void_p)  # finalizers too
 
 
 class QueueOptions(Sized):
+    __slots__ = ()
     _fields_ = [
         ("size", c_uint32), ("flags", c_uint32), ("label", c_char_p), ("qos", c_int32), ("clock", c_int32),
         ("timer_limit", c_uint64), ("start_ns", c_int64), ("enter", FUNCTION), ("leave", FUNCTION),
@@ -73,24 +81,41 @@ class QueueOptions(Sized):
         ("seed", c_uint64),
     ]
 
+    if TYPE_CHECKING:
+        def __init__(self, *, flags: int = 0, label: Optional[bytes] = None, qos: int = 0, clock: int = 0, timer_limit: int = 0,
+                     start_ns: int = 0, enter: Any = ..., leave: Any = ..., hook_context: Optional[int] = None,
+                     affinity: int = 0, realtime_priority: int = 0) -> None: ...
+
 
 class Schedule(Sized):
+    __slots__ = ()
     _fields_ = [
         ("size", c_uint32), ("flags", c_uint32), ("first_ns", c_int64), ("interval_ns", c_int64),
         ("leeway_ns", c_int64), ("tick_limit", c_uint64), ("missed_policy", c_int32), ("resume_policy", c_int32),
         ("jitter_ns", c_int64),
     ]
 
+    if TYPE_CHECKING:
+        def __init__(self, *, flags: int = 0, first_ns: int = 0, interval_ns: int = 0, leeway_ns: int = 0, tick_limit: int = 0,
+                     missed_policy: int = 0, resume_policy: int = 0) -> None: ...
+
 
 class TimerOptions(Sized):
+    __slots__ = ()
     _fields_ = [
         ("size", c_uint32), ("flags", c_uint32), ("handler", HANDLER), ("registration_handler", HANDLER),
         ("cancel_handler", HANDLER), ("context", c_void_p), ("finalizer", FUNCTION), ("label", c_char_p),
         ("target", c_uint64),
     ]
 
+    if TYPE_CHECKING:
+        def __init__(self, *, flags: int = 0, handler: Any = ..., registration_handler: Any = ..., cancel_handler: Any = ...,
+                     context: Optional[int] = None, finalizer: Any = ..., label: Optional[bytes] = None,
+                     target: int = 0) -> None: ...
+
 
 class TimerInfo(Sized):
+    __slots__ = ()
     _fields_ = [
         ("size", c_uint32), ("state", c_int32), ("queue", c_uint64), ("generation", c_uint64),
         ("sequence", c_uint64), ("next_deadline_ns", c_int64), ("remaining_ns", c_int64), ("interval_ns", c_int64),
@@ -100,6 +125,7 @@ class TimerInfo(Sized):
 
 
 class QueueStats(Sized):
+    __slots__ = ()
     _fields_ = [
         ("size", c_uint32), ("reserved", c_uint32), ("timers", c_uint64), ("running", c_uint64), ("entries", c_uint64),
         ("passes", c_uint64), ("empty_passes", c_uint64), ("ticks", c_uint64), ("missed", c_uint64),
@@ -157,6 +183,8 @@ timer_every = _declared("timer_every", c_uint64, c_int64, HANDLER, c_void_p, FUN
 timer_after_every = _declared("timer_after_every", c_uint64, c_int64, c_int64, HANDLER, c_void_p, FUNCTION, POINTER(c_uint64))
 timer_activate = _declared("timer_activate", c_uint64, POINTER(Schedule))
 timer_restart = _declared("timer_restart", c_uint64, POINTER(Schedule))
+timer_restart_after = _declared("timer_restart_after", c_uint64, c_int64)
+timer_restart_until = _declared("timer_restart_until", c_uint64, c_int64)
 timer_suspend = _declared("timer_suspend", c_uint64)
 timer_resume = _declared("timer_resume", c_uint64)
 timer_reschedule = _declared("timer_reschedule", c_uint64, POINTER(Schedule))
@@ -175,6 +203,16 @@ timer_get_info = _declared("timer_get_info", c_uint64, POINTER(TimerInfo))
 timer_explain = _declared("timer_explain", c_uint64, c_char_p, c_uint64, POINTER(c_uint64))
 timer_add_handler = _declared("timer_add_handler", c_uint64, c_char_p, HANDLER, c_void_p, FUNCTION)
 timer_remove_handler = _declared("timer_remove_handler", c_uint64, c_char_p)
+set_trace = _declared("set_trace", HANDLER, c_void_p)
+set_memory_limit = _declared("set_memory_limit", c_uint64)
+tick_kind_name = _declared("tick_kind_name", c_int32, result=c_char_p)
+queue_list = _declared("queue_list", POINTER(c_uint64), c_uint64, POINTER(c_uint64))
+expiring_create = _declared("expiring_create", c_uint64, c_void_p, FUNCTION, c_int64, POINTER(c_uint64))
+expiring_on_expiry = _declared("expiring_on_expiry", c_uint64, HANDLER, c_void_p, FUNCTION)
+expiring_acquire = _declared("expiring_acquire", c_uint64, POINTER(c_void_p))
+expiring_yield = _declared("expiring_yield", c_uint64)
+expiring_reset = _declared("expiring_reset", c_uint64, c_int64)
+expiring_release = _declared("expiring_release", c_uint64)
 target_create = _declared("target_create", c_void_p, FUNCTION, POINTER(c_uint64))
 target_retain = _declared("target_retain", c_uint64, POINTER(c_void_p))
 target_release = _declared("target_release", c_uint64)

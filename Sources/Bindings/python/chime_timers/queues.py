@@ -1,188 +1,49 @@
-"""Queue and Timer: objects that own their ids, and functions that Chime owns from the call that takes them until it lets
-go of them."""
+"""Queue: an object that owns its id, makes timers, and is where their functions run."""
 
 import atexit
 import ctypes
-import itertools
+import queue
+import threading
+import time
+import warnings
 import weakref
-from typing import Any, Callable, Dict, Iterator, List, Optional, TypeVar
+from typing import AbstractSet, Any, Callable, Generic, List, Mapping, Optional, Sequence, TypeVar, Union
 
 from . import c
-from .values import (FOREVER, Clock, Duration, Error, Outcome, QueueKind, QueueStats, Schedule, State, Tick, TickKind,
-                     TimerInfo, nanoseconds, outcome)
+from .functions import (SLICE, Call, Life, callbacks, calling, checked, deadline_after, no_handler, on_finalize, on_function,
+                        on_main_thread, on_tick, passed, slices, until_gone, woken)
+from .timers import Timer, schedule_in_c
+from .values import (FOREVER, Clock, Duration, Error, Outcome, QueueKind, QueueStats, Schedule, Tick, nanoseconds, number_in,
+                     outcome, read, text, text_in_c)
 
-Handler = Callable[[Tick], object]
+Unused = Union[None, float, str, bytes, Sequence[Any], Mapping[Any, Any], AbstractSet[Any], Timer, "Queue"]
+"""What a function may return, which nobody looks at. Not a coroutine."""
+Handler = Callable[[Tick], Unused]
+"""What a timer calls. Not an `async def`: nothing would await it (chime_timers.aio is for those)."""
 Result = TypeVar("Result")
-
-# The functions that Chime has, by the number that it has for a context. One is forgotten when Chime calls the finalizer,
-# which it does once, after the last call; so closures live as long as their timers, and no longer.
-_functions: Dict[int, Callable[..., object]] = {}
-_numbers: Iterator[int] = itertools.count(1)
-
-
-@c.HANDLER  # type: ignore[misc]
-def _on_tick(tick: Any, context: int) -> None:
-    at = tick[0]
-    _functions[context](Tick(at.timer, TickKind(at.kind), at.sequence, at.missed, at.scheduled_ns, at.actual_ns,
-                             at.generation, at.target or 0))
-
-
-@c.FUNCTION  # type: ignore[misc]
-def _on_function(context: int) -> None:
-    _functions[context]()
-
-
-@c.FUNCTION  # type: ignore[misc]
-def _on_finalize(context: int) -> None:
-    _functions.pop(context, None)
-
-
-_no_handler, _no_function = c.HANDLER(), c.FUNCTION()
-
-
-def _pass(function: Callable[..., object], call: Callable[[int], int]) -> None:
-    """Passes a function to Chime, which has it from then on if `call`, given its number, succeeds."""
-    number = next(_numbers)
-    _functions[number] = function
-    status = call(number)
-    if status < 0:  # it stays the caller's
-        error = Error(status)
-        del _functions[number]
-        raise error
-
-
-def _text(function: Any, id: int) -> str:
-    length = ctypes.c_uint64()
-    outcome(function(id, None, 0, ctypes.byref(length)))
-    text = ctypes.create_string_buffer(length.value + 1)
-    outcome(function(id, text, len(text), None))
-    return text.value.decode()
-
-
-def _read(function: Any, *arguments: Any) -> int:
-    """What the function writes through its last parameter."""
-    value = function.argtypes[-1]._type_()
-    outcome(function(*arguments, ctypes.byref(value)))
-    number: int = value.value
-    return number
-
-
-class Timer:
-    """A timer of its owner's: released when the last reference goes, by `release`, or at the end of a `with`.
-
-    Its methods answer an Outcome, and raise an Error for what is a failure. IGNORED and RUNNING are none. Any thread may
-    call them, and the timer's own handler.
-    """
-
-    def __init__(self, id: int) -> None:
-        """Takes over an id of chime.h."""
-        self.id = id
-        self._owned = True
-
-    @classmethod
-    def borrow(cls, id: int) -> "Timer":
-        """The methods of a timer that somebody else owns: of `tick.timer`, in its handler."""
-        timer = cls(id)
-        timer._owned = False
-        return timer
-
-    def activate(self, schedule: Optional[Schedule] = None) -> Outcome:
-        """Starts a timer that is at rest; without a schedule, with the one that it has."""
-        return outcome(c.timer_activate(self.id, schedule.in_c() if schedule else None))
-
-    def restart(self, schedule: Optional[Schedule] = None) -> Outcome:
-        """Makes the timer run from now on, whatever its state."""
-        return outcome(c.timer_restart(self.id, schedule.in_c() if schedule else None))
-
-    def reschedule(self, schedule: Optional[Schedule] = None) -> Outcome:
-        """Gives the timer another schedule; without one, its delay counts again. The state stays."""
-        return outcome(c.timer_reschedule(self.id, schedule.in_c() if schedule else None))
-
-    def suspend(self) -> Outcome:
-        """Holds ticks back until `resume`. Once it has returned, none starts."""
-        return outcome(c.timer_suspend(self.id))
-
-    def resume(self) -> Outcome:
-        """Lets ticks through again, by the schedule's ResumePolicy."""
-        return outcome(c.timer_resume(self.id))
-
-    def postpone(self, delay: Duration) -> Outcome:
-        """Moves the next tick to now + delay, if that is later. IGNORED: it has started already."""
-        return outcome(c.timer_postpone(self.id, nanoseconds(delay)))
-
-    def postpone_until(self, deadline_ns: int) -> Outcome:
-        """As `postpone`, to a deadline on the queue's clock."""
-        return outcome(c.timer_postpone_until(self.id, nanoseconds(deadline_ns)))
-
-    def fire(self) -> Outcome:
-        """Requests an extra tick, of kind FIRED. It never runs inside this call."""
-        return outcome(c.timer_fire(self.id))
-
-    def cancel(self) -> Outcome:
-        """Stops the timer. It can be activated again."""
-        return outcome(c.timer_cancel(self.id))
-
-    def cancel_and_wait(self, timeout: Duration = FOREVER) -> Outcome:
-        """Cancels, then waits until no handler of the timer is running."""
-        return outcome(c.timer_cancel_and_wait(self.id, nanoseconds(timeout)))
-
-    def release(self) -> Outcome:
-        """Cancels the timer and lets go of it, and of its function after the last call. Twice does nothing."""
-        id, self.id = self.id, 0
-        return outcome(c.timer_release(id if self._owned else 0))
-
-    close = release
-
-    def release_and_wait(self, timeout: Duration = FOREVER) -> Outcome:
-        """Releases, then waits until no handler of the timer is running."""
-        id, self.id = self.id, 0
-        return outcome(c.timer_release_and_wait(id if self._owned else 0, nanoseconds(timeout)))
-
-    def __del__(self) -> None:
-        if self._owned:
-            c.timer_release(self.id)
-
-    def __enter__(self) -> "Timer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-    @property
-    def state(self) -> State:
-        return State(_read(c.timer_state, self.id))
-
-    @property
-    def generation(self) -> int:
-        """Changes with every accepted activate, restart, reschedule, suspend and cancel: compare `tick.generation`."""
-        return _read(c.timer_generation, self.id)
-
-    @property
-    def next_deadline_ns(self) -> int:
-        """On the queue's clock. FOREVER: the timer is not running."""
-        return _read(c.timer_next_deadline, self.id)
-
-    def info(self) -> TimerInfo:
-        info = c.TimerInfo()
-        outcome(c.timer_get_info(self.id, info))
-        return TimerInfo(
-            State(info.state), info.generation, info.sequence, info.next_deadline_ns, info.remaining_ns, info.interval_ns,
-            info.leeway_ns, info.tick_limit, info.due_count, bool(info.busy), info.missed)
-
-    def explain(self) -> str:
-        """Says in one sentence why the timer does not fire."""
-        return _text(c.timer_explain, self.id)
 
 
 class Queue:
-    """A queue of its owner's. It is shut down by `shutdown`, at the end of a `with`, when the last reference goes, and
-    with the interpreter: after that CPython frees functions, which a timer must not call any more.
+    """A queue of its owner's. It is shut down by `shutdown`, at the end of a `with`, and with the interpreter: after that
+    CPython frees functions, which a timer must not call any more. With its last reference (timers have one each) it is
+    released, and nothing waits for its handlers; if timers that nobody holds are running then, that is a ResourceWarning.
 
-    Handlers that raise are reported by sys.unraisablehook; the timer goes on.
+    An Exception that a handler raises is reported by sys.unraisablehook, and the timer goes on. KeyboardInterrupt,
+    SystemExit and other exceptions that are no Exception end the call in which the handler runs (`run`, `process`,
+    `advance`, `sync`, a release), or else one that waits for it (`shutdown`, `cancel_and_wait`, `release_and_wait`), and are
+    raised from that; if there is none, they are reported like the others.
+
+    Signals, Ctrl-C among them, are handled while the main thread waits in one of these calls: a tenth of a second later at
+    most. What the signal's handler raises ends the call.
     """
 
     _alive: "weakref.WeakSet[Queue]" = weakref.WeakSet()
     id: int = 0
+    _kind = QueueKind.SERIAL
+    _label: Optional[str] = None
+    _life: Optional[Life] = None
+    _turn: "Optional[_Turn]" = None
+    _turns = 0
 
     def __init__(self, kind: QueueKind = QueueKind.SERIAL, *, label: Optional[str] = None,
                  clock: Optional[Clock] = None, timer_limit: int = 0, start_ns: int = 0, honour_leeway: bool = False,
@@ -197,31 +58,84 @@ class Queue:
         bound, records: of a host-driven one
         affinity, realtime_priority: of a precise one
         """
+        if not isinstance(kind, QueueKind):
+            raise TypeError(f"kind must be a QueueKind, not {type(kind).__name__}")
+        if clock is not None and not isinstance(clock, Clock):
+            raise TypeError(f"clock must be a Clock, not {type(clock).__name__}")
         flags = (honour_leeway and c.QUEUE_HONOUR_LEEWAY) | (bound and c.QUEUE_BOUND) | (records and c.QUEUE_RECORDS)
         options = c.QueueOptions(
-            flags=flags, label=label.encode() if label else None, qos=qos, clock=clock or 0, timer_limit=timer_limit,
-            start_ns=start_ns, affinity=affinity, realtime_priority=realtime_priority)
-        self.id = _read(c.queue_create, kind, options)
+            flags=flags, label=text_in_c(label, "label"), qos=number_in(qos, "qos", 2**31), clock=clock or 0,
+            timer_limit=number_in(timer_limit, "timer_limit", 2**64), start_ns=nanoseconds(start_ns, "start_ns"),
+            affinity=number_in(affinity, "affinity", 2**64),
+            realtime_priority=number_in(realtime_priority, "realtime_priority", 2**31))
+        self._kind, self._label, self._life = kind, label, Life()
+        self._calls_back = kind in (QueueKind.HOST, QueueKind.VIRTUAL)  # a release, inside the call
+        self._waiting = self._life.waiting
+        self._stopped, self._stopping = threading.RLock(), False
+        self.id = read(c.queue_create, kind, options)
         Queue._alive.add(self)
+
+    def __repr__(self) -> str:
+        label = "" if self._label is None else f" {self._label!r}"
+        return f"<{type(self).__name__} {self._kind.name}{label}{'' if self.id else ' closed'}>"
 
     def shutdown(self, timeout: Duration = FOREVER) -> Outcome:
         """Releases the queue and its timers, and waits until none of their functions runs or will run. Twice does
         nothing. Inside a handler of this queue it is released, and an Error (WOULD_DEADLOCK) says that it was not waited
-        for."""
-        id, self.id = self.id, 0
-        return outcome(c.queue_shutdown(id, nanoseconds(timeout))) if id else Outcome.OK
+        for. Where an exception ends the wait, the queue is released.
+
+        On the main thread, functions that were given to `chime_timers.c` are waited for a tenth of a second only.
+        """
+        limit = nanoseconds(timeout, "timeout")
+        if limit < 0 and self.id:
+            return outcome(c.queue_shutdown(self.id, limit))  # its sentence; nothing is released
+        id, life = self.__dict__.pop("id", 0), self._life
+        if not id or life is None:
+            return Outcome.OK
+        call, deadline = Call(), deadline_after(limit)
+        wake: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        kept, self._life, life = weakref.ref(life, wake.put), None, None
+        self._ending()
+        self._waiting.append(call)
+        try:
+            status = calling(call, c.queue_shutdown, id, next(slices(limit)))
+            if status == c.TIMED_OUT and limit > SLICE and on_main_thread():
+                status = c.OK if until_gone(kept, wake, call, deadline) else c.TIMED_OUT
+        finally:
+            self._waiting.remove(call)
+        call.finish()
+        return Outcome.OK if status == c.ERROR_INVALID_HANDLE else outcome(status)
 
     close = shutdown
 
+    def _ending(self) -> None:
+        """Called before the queue ends."""
+
     def __del__(self) -> None:
-        if self.id:
-            c.queue_shutdown(self.id, FOREVER)
+        # Nothing here waits, and no handler is called on this thread: the collector calls it anywhere.
+        id, life = self.__dict__.pop("id", 0), self._life
+        if not id:
+            return
+        stats = c.QueueStats()
+        running = stats.running if c.queue_get_stats(id, stats) == c.OK else 0
+        if life is not None and self._calls_back:
+            life.silent = True
+        c.queue_release(id)
+        if running:
+            warnings.warn(f"a {self._kind.name} queue was collected with {running} running timers, which tick no more",
+                          ResourceWarning, source=self)
 
     def __enter__(self) -> "Queue":
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Shuts the queue down. An Error of that does not replace what the body raised. In a forked child there is nothing
+        to shut down."""
+        try:
+            self.shutdown()
+        except Error as raised:
+            if kind is None and raised.status != c.ERROR_FORKED:
+                raise
 
     # Timers
 
@@ -234,105 +148,142 @@ class Queue:
         background: `run` does not wait for the timer
         target: the id of a chime_target_t
         """
-        return self._timer(c.timer_start, schedule, function, label, armed, cancelled, background, target)
+        if schedule is None:
+            raise TypeError("schedule must be a Schedule, not NoneType")
+        return self._make(c.timer_start, schedule, function, label, armed, cancelled, background, target)
 
     def create(self, function: Handler, *, label: Optional[str] = None, armed: bool = False, cancelled: bool = False,
                background: bool = False, target: int = 0) -> Timer:
         """The same, idle: `activate` or `restart` gives it its schedule."""
-        return self._timer(c.timer_create, None, function, label, armed, cancelled, background, target)
+        return self._make(c.timer_create, None, function, label, armed, cancelled, background, target)
 
-    def _timer(self, make: Any, schedule: Optional[Schedule], function: Handler, label: Optional[str], armed: bool,
+    def _make(self, make: Any, schedule: Optional[Schedule], function: Handler, label: Optional[str], armed: bool,
                cancelled: bool, background: bool, target: int) -> Timer:
-        id = ctypes.c_uint64()
+        checked(function)
+        id, life, flags = ctypes.c_uint64(), self._living(), c.TIMER_BACKGROUND if background else 0
+        options = c.TimerOptions(
+            flags=flags, handler=on_tick, registration_handler=on_tick if armed else no_handler,
+            cancel_handler=on_tick if cancelled else no_handler, finalizer=on_finalize, label=text_in_c(label, "label"),
+            target=number_in(target, "target", 2**64))
+        arguments = (options,) if schedule is None else (options, schedule_in_c(schedule))
 
         def call(number: int) -> int:
-            options = c.TimerOptions(
-                flags=c.TIMER_BACKGROUND if background else 0, handler=_on_tick,
-                registration_handler=_on_tick if armed else _no_handler,
-                cancel_handler=_on_tick if cancelled else _no_handler, context=number, finalizer=_on_finalize,
-                label=label.encode() if label else None, target=target)
-            arguments = (options, schedule.in_c()) if schedule else (options,)
-            status: int = make(self.id, *arguments, ctypes.byref(id))
+            options.context = number
+            status: int = make(self.id, *arguments, id)
             return status
 
-        _pass(function, call)
-        return Timer(id.value)
+        return self._timer(id, passed(function, life, call, id))
+
+    def _timer(self, id: Any, number: int) -> Timer:
+        timer = Timer(id.value, self)
+        timer._number = number
+        return timer
+
+    def _living(self) -> Life:
+        """Of a queue that has ended, one that it will refuse."""
+        return self._life or Life()
 
     def after(self, delay: Duration, function: Handler) -> Timer:
         """Calls function(tick) once. Keep the timer: it is released with its last reference."""
-        id = ctypes.c_uint64()
-        _pass(function, lambda number: int(c.timer_after(
-            self.id, nanoseconds(delay), _on_tick, number, _on_finalize, ctypes.byref(id))))
-        return Timer(id.value)
+        checked(function)
+        id, first = ctypes.c_uint64(), nanoseconds(delay, "delay")
+        return self._timer(id, passed(function, self._living(), lambda number: int(c.timer_after(
+            self.id, first, on_tick, number, on_finalize, id)), id))
 
     def every(self, interval: Duration, function: Handler, *, first: Optional[Duration] = None) -> Timer:
         """Calls function(tick) again and again, for the first time after `first`, or one interval from now."""
-        id = ctypes.c_uint64()
-        _pass(function, lambda number: int(c.timer_after_every(
-            self.id, nanoseconds(interval if first is None else first), nanoseconds(interval), _on_tick, number,
-            _on_finalize, ctypes.byref(id))))
-        return Timer(id.value)
+        checked(function)
+        id, period = ctypes.c_uint64(), nanoseconds(interval, "interval")
+        delay = period if first is None else nanoseconds(first, "first")
+        return self._timer(id, passed(function, self._living(), lambda number: int(c.timer_after_every(
+            self.id, delay, period, on_tick, number, on_finalize, id)), id))
 
     def once(self, delay: Duration, function: Handler) -> None:
         """Calls function(tick) once. Nobody holds the timer."""
-        _pass(function, lambda number: int(c.timer_after(
-            self.id, nanoseconds(delay), _on_tick, number, _on_finalize, None)))
+        checked(function)
+        first = nanoseconds(delay, "delay")
+        passed(function, self._living(), lambda number: int(c.timer_after(
+            self.id, first, on_tick, number, on_finalize, None)))
 
     # Functions
 
-    def run_soon(self, function: Callable[[], object]) -> None:
+    def run_soon(self, function: Callable[[], Unused]) -> None:
         """Calls the function on the queue as soon as possible."""
-        _pass(function, lambda number: int(c.queue_async(self.id, _on_function, number, _on_finalize)))
+        checked(function)
+        self._run_soon(function)
+
+    def _run_soon(self, function: Callable[[], object]) -> int:
+        return passed(function, self._living(), lambda number: int(c.queue_async(
+            self.id, on_function, number, on_finalize)))
 
     def sync(self, function: Callable[[], Result], timeout: Duration = FOREVER) -> Result:
         """Calls the function in mutual exclusion with the queue's handlers, and gives what it gives: the queue as a lock.
-        Raises TimeoutError if it could not start in time; it will not run then."""
-        results: List[Result] = []
-        raised: List[BaseException] = []
+        Raises TimeoutError if it could not start in time; it will not run then.
 
-        def call() -> None:
-            try:
-                results.append(function())
-            except BaseException as error:
-                raised.append(error)
-
-        number = next(_numbers)
-        _functions[number] = call
+        On the main thread an exception of a signal's handler ends the wait. A function that the queue's own thread is
+        running then goes on, and what it gives is dropped; one that has not started will not run.
+        """
+        checked(function)
+        limit = nanoseconds(timeout, "timeout")
+        sync = _Sync(function)
+        call = Call()
         try:
-            answer = outcome(c.queue_sync(self.id, _on_function, number, nanoseconds(timeout)))
+            for slice in slices(limit):
+                status = calling(call, c.queue_sync, self.id, sync.entry, None, slice)
+                if status != c.TIMED_OUT or call.raised:
+                    break
+            if status == c.OK and sync.elsewhere and not call.raised:
+                # The queue has a thread of its own, on which C would wait for the function.
+                status = sync.on_the_queue(self, call, deadline_after(limit))
         finally:
-            del _functions[number]
-        if raised:
-            raise raised[0]
-        if answer is Outcome.TIMED_OUT:
+            sync.claim()  # from here on it does not start
+        call.finish()
+        if outcome(status) is Outcome.TIMED_OUT:
             raise TimeoutError("the queue was busy until the timeout ended")
-        return results[0]
+        return sync.result()
 
     # Time
 
     @property
     def now_ns(self) -> int:
         """On the queue's clock."""
-        return _read(c.queue_now, self.id)
+        return read(c.queue_now, self.id)
 
     def advance(self, duration: Duration) -> None:
-        """Moves a virtual queue's time from deadline to deadline. Each tick runs inside this call."""
-        outcome(c.queue_advance(self.id, nanoseconds(duration)))
+        """Moves a virtual queue's time from deadline to deadline. Each tick runs inside this call. Where a handler raises
+        what is no Exception (KeyboardInterrupt), time stands."""
+        self._advance(c.queue_advance, nanoseconds(duration, "duration"))
 
     def advance_to(self, deadline_ns: int) -> None:
         """As `advance`, up to a point in time."""
-        outcome(c.queue_advance_to(self.id, nanoseconds(deadline_ns)))
+        self._advance(c.queue_advance_to, nanoseconds(deadline_ns, "deadline_ns"))
+
+    def _advance(self, function: Any, time_ns: int) -> None:
+        brakes: List[Timer] = []
+        call = Call(halt=lambda: brakes.append(self._brake()))
+        status = calling(call, function, self.id, time_ns)
+        for brake in brakes:
+            brake.release()
+        call.finish()
+        outcome(status)
+
+    def _brake(self) -> Timer:
+        """Makes `advance` end where it is: it gives up at an instant that does not end. Handlers that are due at that
+        instant still run."""
+        id = ctypes.c_uint64()
+        c.timer_start(self.id, c.TimerOptions(handler=_on_brake), c.Schedule(), id)
+        return Timer(id.value)
 
     def jump(self, duration: Duration) -> None:
         """Moves a virtual queue's time and runs nothing, as a sleeping machine would."""
-        outcome(c.queue_jump(self.id, nanoseconds(duration)))
+        outcome(c.queue_jump(self.id, nanoseconds(duration, "duration")))
 
     # Host-driven queues
 
     @property
     def fd(self) -> int:
         """The descriptor for a loop of one's own: readable when `process` has something to do."""
-        return _read(c.queue_fd, self.id)
+        return read(c.queue_fd, self.id)
 
     def fileno(self) -> int:
         """The same, for `select` and `selectors`."""
@@ -341,29 +292,92 @@ class Queue:
     def process(self, most: int = 0) -> int:
         """Runs what is due (at most so many; 0: all), on this thread; how many that were. 0, too, while another thread is
         inside the queue for a moment: the descriptor stays readable."""
-        count = ctypes.c_uint32()
-        status = c.queue_process(self.id, most, ctypes.byref(count))
+        count, call = ctypes.c_uint32(), Call()
+        status = calling(call, c.queue_process, self.id, number_in(most, "most", 2**32), count)
+        call.finish()
         if status == c.ERROR_BUSY:
             return 0
         outcome(status)
         return count.value
 
     def run(self, *, until_stopped: bool = False) -> Outcome:
-        """Processes and waits in turn, until no timer is running; or until `stop`."""
-        return outcome(c.queue_run(self.id, c.RUN_UNTIL_STOPPED if until_stopped else 0))
+        """Processes and waits in turn, until no timer is running; or until `stop`. On the main thread it may be a tenth of
+        a second until it sees that another thread has ended the last timer."""
+        id, flags = self.id, c.RUN_UNTIL_STOPPED if until_stopped else 0
+        call = Call(halt=lambda: c.queue_stop(id))
+        if on_main_thread():
+            status = self._run_in_slices(id, call, flags)
+        else:
+            status = self._run_beside(id, call, flags)
+        if call.raised and status != c.STOPPED:
+            c.queue_wait(id, 0)  # takes the stop that `halt` has asked for
+        if status == c.STOPPED:
+            self._stopping = False
+        call.finish()
+        return outcome(status)
+
+    def _run_beside(self, id: int, call: Call, flags: int) -> int:
+        """On a thread without signals, perhaps at the same time as on the main thread."""
+        while True:
+            before = self._turns
+            status = calling(call, c.queue_run, id, flags)
+            if status != c.STOPPED or call.raised:
+                return status
+            with self._stopped:
+                if self._stopping or self._turns == before and self._turn is None:
+                    return status
+                if self._turn is not None:  # it was the main thread's
+                    self._turn.stop()
+            time.sleep(0.001)
+
+    def _run_in_slices(self, id: int, call: Call, flags: int) -> int:
+        status: int = c.queue_wait(id, 0)  # takes a stop that is pending
+        if status == c.STOPPED or status < 0 and status != c.ERROR_BUSY:
+            return status
+        while True:
+            turn = _Turn(id, self._stopped)
+            try:
+                status, self._turn, self._turns = c.OK, turn, self._turns + 1
+                self._run_soon(turn)
+                status = calling(call, c.queue_run, id, flags)
+            except Error:
+                return c.ERROR_SHUT_DOWN if not self.id else c.ERROR_UNSUPPORTED
+            finally:
+                with self._stopped:
+                    turn.over, self._turn = True, None
+                    others = self._stopping or turn.answer != c.OK
+                    if not others and status >= 0:
+                        c.queue_wait(id, 0)  # takes the turn's stop, if it has not been taken
+            if status != c.STOPPED or others or call.raised:
+                return status
+            status = c.queue_wait(id, SLICE)
+            if status == c.STOPPED or status < 0 and status != c.ERROR_BUSY:
+                return c.ERROR_SHUT_DOWN if status == c.ERROR_INVALID_HANDLE else status
 
     def stop(self) -> Outcome:
         """Makes `run` or `wait` return. From any thread, and from a handler."""
-        return outcome(c.queue_stop(self.id))
+        with self._stopped:
+            answer = outcome(c.queue_stop(self.id))
+            if self._stopping or answer is Outcome.OK:
+                self._stopping = True
+                return answer
+            self._stopping = True
+            return Outcome.OK
 
     def wait(self, timeout: Duration = FOREVER) -> Outcome:
         """Waits until something is due. Runs nothing."""
-        return outcome(c.queue_wait(self.id, nanoseconds(timeout)))
+        for slice in slices(nanoseconds(timeout, "timeout")):
+            status = c.queue_wait(self.id, slice)
+            if status != c.TIMED_OUT:
+                break
+        if status == c.STOPPED:
+            self._stopping = False
+        return outcome(status)
 
     @property
     def next_deadline_ns(self) -> int:
         """When a host-driven or virtual queue next has something to do; FOREVER: never."""
-        return _read(c.queue_next_deadline, self.id)
+        return read(c.queue_next_deadline, self.id)
 
     # Seeing what happens
 
@@ -376,11 +390,138 @@ class Queue:
 
     def dump(self) -> str:
         """A line of text for the queue, and one for each timer."""
-        return _text(c.queue_dump, self.id)
+        return text(c.queue_dump, self.id)
+
+
+def _brake(tick: Any, context: object) -> None:
+    c.timer_restart_after(tick[0].timer, 0)
+
+
+_on_brake = c.HANDLER(_brake)
+
+
+class _Turn:
+    """A function that ends the turn of `run` in which it runs: C calls it, and what else is due, and stops."""
+
+    __slots__ = ("id", "lock", "answer", "over")
+
+    def __init__(self, id: int, lock: Any) -> None:
+        self.id, self.lock, self.over = id, lock, False
+        self.answer: Optional[int] = None
+
+    def __call__(self) -> None:
+        with self.lock:
+            if not self.over:
+                self.stop()
+
+    def stop(self) -> None:
+        answer: int = c.queue_stop(self.id)
+        if self.answer is None:
+            self.answer = answer
+
+
+class _Sync(Generic[Result]):
+    """A function that `sync` calls, once: on the caller's thread inside C, or on the queue's while the caller waits in
+    Python."""
+
+    def __init__(self, function: Callable[[], Result]) -> None:
+        self.function, self.caller = function, threading.get_ident()
+        self.elsewhere = self.ended = False
+        self.turn = [self]  # whoever takes it decides: the function starts, or never will
+        self.results: List[Result] = []
+        self.raised: List[BaseException] = []
+        self.main = on_main_thread()
+        self.entry = c.FUNCTION(self._in_c)
+
+    def claim(self) -> bool:
+        try:
+            self.turn.pop()
+            return True
+        except IndexError:
+            return False
+
+    def _in_c(self, context: object) -> None:
+        try:
+            if self.main and threading.get_ident() != self.caller:
+                self.elsewhere = True
+            else:
+                self.call()
+        except BaseException as error:
+            self.raised.append(error)
+
+    def call(self) -> None:
+        if not self.claim():
+            return
+        try:
+            self.results.append(self.function())
+        except BaseException as error:
+            self.raised.append(error)
+
+    def on_the_queue(self, queue_: Queue, call: Call, deadline: Optional[float]) -> int:
+        wake: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        later = _Later(self, wake)
+        kept = weakref.ref(later, wake.put)
+        queue_._run_soon(later)
+        del later
+        self.await_end(kept, wake, call, deadline)
+        if call.raised or self.ended:
+            return c.OK
+        if not self.claim():  # it has started
+            self.await_end(kept, wake, call, None)
+            return c.OK
+        return c.ERROR_SHUT_DOWN if kept() is None else c.TIMED_OUT
+
+    def await_end(self, kept: "weakref.ReferenceType[_Later]", wake: "queue.SimpleQueue[Any]", call: Call,
+                  deadline: Optional[float]) -> None:
+        call.wake = wake
+        while not self.ended and kept() is not None and not call.raised:
+            if not woken(wake, deadline):
+                return
+
+    def result(self) -> Result:
+        if self.raised:
+            error = self.raised.pop()
+            try:
+                raise error
+            finally:
+                del error
+        return self.results[0]
+
+
+class _Later:
+    """The function of `sync`, as the queue has it. It goes when the queue has called it, or has ended."""
+
+    def __init__(self, sync: "_Sync[Any]", wake: "queue.SimpleQueue[Any]") -> None:
+        self.sync, self.wake = sync, wake
+
+    def __call__(self) -> None:
+        try:
+            self.sync.call()
+        finally:
+            self.sync.ended = True
+            self.wake.put(None)
+
+
+callbacks.update((_brake, _Sync._in_c))
+
+
+def forget_all() -> None:
+    """In a forked child: no id from before the fork names anything."""
+    while Queue._alive:
+        Queue._alive.pop().__dict__.pop("id", 0)
 
 
 @atexit.register
 def _shut_down() -> None:
-    for queue in list(Queue._alive):
-        id, queue.id = queue.id, 0
-        c.queue_shutdown(id, FOREVER)
+    """Waits for handlers that are running. An exception, by Ctrl-C say, ends that."""
+    try:
+        while Queue._alive:
+            alive = Queue._alive.pop()
+            try:
+                alive.shutdown()
+            except Error:
+                pass
+    except BaseException:
+        for alive in list(Queue._alive):
+            c.queue_release(alive.__dict__.pop("id", 0))
+        raise

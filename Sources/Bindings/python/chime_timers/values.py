@@ -1,9 +1,11 @@
 """What goes in and comes out of queues and timers: durations, schedules, ticks, answers, errors."""
 
+import ctypes
+import operator
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum
-from typing import Tuple, Union
+from typing import Any, Optional, Tuple, Union
 
 from . import c
 
@@ -15,13 +17,38 @@ MICROSECOND, MILLISECOND, SECOND = 1_000, 1_000_000, 1_000_000_000
 MINUTE, HOUR = 60 * SECOND, 3600 * SECOND
 
 
-def nanoseconds(duration: Duration) -> int:
-    """The duration as Chime counts it; what is beyond 292 years saturates."""
+def nanoseconds(duration: Duration, name: str = "duration") -> int:
+    """The duration as Chime counts it; what is beyond 292 years saturates. name: the argument's, for the TypeError."""
     if isinstance(duration, timedelta):
         duration = ((duration.days * 86_400 + duration.seconds) * 1_000_000 + duration.microseconds) * 1_000
-    elif not isinstance(duration, int):
-        raise TypeError(f"a duration is an int of nanoseconds or a timedelta, not {type(duration).__name__}")
+    else:
+        try:
+            duration = operator.index(duration)
+        except TypeError:
+            raise TypeError(
+                f"{name} must be an int of nanoseconds or a timedelta, not {type(duration).__name__}") from None
     return max(-FOREVER - 1, min(duration, FOREVER))
+
+
+def number_in(value: int, name: str, end: int) -> int:
+    """An int from 0 to `end`, which is not included."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an int, not {type(value).__name__}") from None
+    if not 0 <= number < end:
+        raise ValueError(f"{name} must be from 0 to {end - 1}, not {number}")
+    return number
+
+
+def text_in_c(value: Optional[str], name: str) -> Optional[bytes]:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a str, not {type(value).__name__}")
+    if "\0" in value:
+        raise ValueError(f"{name} must not have a null character")
+    return value.encode()
 
 
 class QueueKind(IntEnum):
@@ -118,8 +145,7 @@ class Error(Exception):
     """The sentence alone."""
 
     def __init__(self, status: int) -> None:
-        told = (c.ERROR_INVALID_ARGUMENT, c.ERROR_LIMIT, c.ERROR_UNSUPPORTED, c.ERROR_RESOURCE)
-        detail: bytes = c.last_error_detail() if status in told else b""
+        detail: bytes = c.last_error_detail()
         self.status, self.detail = status, (detail or c.status_message(status)).decode()
         super().__init__(f"{c.name(status)}: {self.detail}")
 
@@ -138,6 +164,25 @@ def outcome(status: int) -> Outcome:
     if status < 0:
         raise Error(status)
     return Outcome(status)
+
+
+def read(function: Any, *arguments: Any) -> int:
+    """What the function writes through its last parameter."""
+    value = function.argtypes[-1]._type_()
+    outcome(function(*arguments, ctypes.byref(value)))
+    number: int = value.value
+    return number
+
+
+def text(function: Any, id: int) -> str:
+    """What the function writes as text, all of it, even if it grows meanwhile."""
+    length = ctypes.c_uint64()
+    outcome(function(id, None, 0, length))
+    while True:
+        buffer = ctypes.create_string_buffer(length.value + 1)
+        outcome(function(id, buffer, len(buffer), length))
+        if length.value < len(buffer):
+            return buffer.value.decode(errors="replace")
 
 
 @dataclass(frozen=True)
@@ -175,10 +220,20 @@ class Schedule:
     missed: MissedPolicy = MissedPolicy.COALESCE
     resume: ResumePolicy = ResumePolicy.COALESCE
 
+    def __post_init__(self) -> None:
+        for name in "first", "interval", "leeway":
+            nanoseconds(getattr(self, name), name)
+        number_in(self.limit, "limit", 2**64)
+        for name, kind in ("deadline", bool), ("missed", MissedPolicy), ("resume", ResumePolicy):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise TypeError(f"{name} must be a {kind.__name__}, not {type(value).__name__}")
+
     @staticmethod
-    def every(interval: Duration, **others: object) -> "Schedule":
+    def every(interval: Duration, *, leeway: Duration = 0, limit: int = 0,
+              missed: MissedPolicy = MissedPolicy.COALESCE, resume: ResumePolicy = ResumePolicy.COALESCE) -> "Schedule":
         """The first tick comes one interval from now."""
-        return Schedule(first=interval, interval=interval, **others)  # type: ignore[arg-type]
+        return Schedule(interval, interval, leeway, limit, missed=missed, resume=resume)
 
     def in_c(self) -> c.Schedule:
         return c.Schedule(

@@ -1,0 +1,251 @@
+"""Wrong arguments are named in Python's words, at the call, and leave nothing behind; mypy refuses them, too."""
+
+import functools
+import gc
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+import weakref
+
+import chime_timers as chime
+from chime_timers import MILLISECOND, Queue, QueueKind, Schedule
+from chime_timers.functions import functions
+
+
+class Callback:
+    def __call__(self, tick=None):
+        pass
+
+
+class Types(unittest.TestCase):
+    def setUp(self):
+        self.queue = Queue(QueueKind.VIRTUAL)
+        self.addCleanup(self.queue.shutdown)
+        self.timer = self.queue.after(10, Callback())
+
+    def refused(self, kind, words, call, *arguments, **keywords):
+        with self.assertRaisesRegex(kind, words):
+            call(*arguments, **keywords)
+
+    def test_durations(self):
+        queue, timer = self.queue, self.timer
+        for name, call in (
+                ("delay", lambda value: queue.after(value, print)), ("delay", lambda value: queue.once(value, print)),
+                ("interval", lambda value: queue.every(value, print)), ("delay", timer.postpone),
+                ("first", lambda value: queue.every(1, print, first="" if value is None else value)),
+                ("deadline_ns", timer.postpone_until), ("delay", timer.restart_after), ("deadline_ns", timer.restart_until),
+                ("timeout", timer.cancel_and_wait), ("timeout", timer.release_and_wait), ("timeout", queue.shutdown),
+                ("timeout", queue.wait), ("timeout", lambda value: queue.sync(print, value)), ("duration", queue.advance),
+                ("duration", queue.jump), ("deadline_ns", queue.advance_to), ("deadline_ns", chime.sleep_until),
+                ("first", lambda value: Schedule(first=value)), ("first", Schedule.every),
+                ("leeway", lambda value: Schedule(leeway=value))):
+            for value in 1.5, "1", None, [], {}:
+                self.refused(TypeError, f"{name} must be an int of nanoseconds or a timedelta, not ", call, value)
+        self.assertEqual(queue.now_ns, 0)
+        self.assertIs(timer.state, chime.State.RUNNING)
+
+    def test_functions(self):
+        queue = self.queue
+        for call in (lambda function: queue.after(1, function), lambda function: queue.every(1, function),
+                     lambda function: queue.once(1, function), lambda function: queue.start(Schedule(), function),
+                     queue.create, queue.run_soon, queue.sync):
+            for value in None, 7, "f":
+                self.refused(TypeError, "function must be callable, not ", call, value)
+
+            async def coroutine(tick):
+                pass
+
+            async def iterator(tick):
+                yield
+
+            def generator(tick):
+                yield
+
+            class Asynchronous:
+                async def __call__(self, tick):
+                    pass
+
+                async def method(self, tick):
+                    pass
+
+            for value in coroutine, iterator, Asynchronous(), Asynchronous().method, functools.partial(coroutine, 1):
+                self.refused(TypeError, "function must not be an async function.*chime_timers.aio", call, value)
+            self.refused(TypeError, "function must not be a generator", call, generator)
+
+    def test_a_function_that_returns_a_coroutine_is_reported(self):
+        async def coroutine():
+            pass
+
+        reports, before = [], sys.unraisablehook
+        sys.unraisablehook = lambda report: reports.append(str(report.exc_value))
+        try:
+            self.queue.once(0, lambda tick: coroutine())
+            self.queue.advance(0)
+        finally:
+            sys.unraisablehook = before
+        self.assertEqual(len(reports), 1)
+        self.assertIn("coroutine", reports[0])
+
+    def test_schedules(self):
+        queue, timer = self.queue, self.timer
+        for call in (timer.restart, timer.reschedule, timer.activate, lambda value: queue.start(value, print)):
+            for value in 5, "5", print:
+                self.refused(TypeError, "schedule must be a Schedule, not ", call, value)
+        self.refused(TypeError, "schedule must be a Schedule, not NoneType", queue.start, None, print)
+        self.refused(TypeError, "limit must be an int", Schedule, limit=1.5)
+        self.refused(ValueError, "limit must be from 0", Schedule, limit=-1)
+        self.refused(TypeError, "missed must be a MissedPolicy", Schedule, missed=1)
+        self.refused(TypeError, "resume must be a ResumePolicy", Schedule, resume="remaining")
+        self.refused(TypeError, "deadline must be a bool", Schedule, deadline=17)
+
+    def test_options(self):
+        self.refused(TypeError, "kind must be a QueueKind, not str", Queue, "serial")
+        self.refused(TypeError, "clock must be a Clock, not str", Queue, clock="wall")
+        self.refused(TypeError, "label must be a str, not bytes", Queue, label=b"x")
+        self.refused(ValueError, "label must not have a null", Queue, label="a\0b")
+        self.refused(TypeError, "timer_limit must be an int, not float", Queue, timer_limit=1.0)
+        self.refused(ValueError, "timer_limit must be from 0", Queue, timer_limit=-1)
+        self.refused(ValueError, "timer_limit must be from 0", Queue, timer_limit=2**64)
+        self.refused(TypeError, "label must be a str, not int", self.queue.create, print, label=7)
+        self.refused(ValueError, "target must be from 0", self.queue.create, print, target=-1)
+        self.refused(ValueError, "most must be from 0", self.queue.process, 2**32)
+        self.refused(ValueError, "id must be from 0", chime.Timer.borrow, self.timer.id + 2**64)
+        self.refused(TypeError, "id must be an int", chime.Timer, "7")
+        self.refused(ValueError, "path must not have a null", chime.trace_to_file, "/tmp/a\0b")
+
+    def test_keywords_that_are_misspelt(self):
+        for call, keyword in ((lambda **words: self.queue.start(Schedule(), print, **words), "labl"),
+                              (lambda **words: Schedule.every(10, **words), "leway"), (Queue, "lable"),
+                              (lambda **words: Schedule.every(10, **words), "interval")):
+            self.refused(TypeError, keyword, call, **{keyword: 1})
+        for structure in (chime.c.Schedule, chime.c.TimerOptions, chime.c.QueueOptions):
+            self.refused(TypeError, "no member 'handlr'", structure, handlr=1)
+            self.refused(AttributeError, "handlr", setattr, structure(), "handlr", 1)
+
+    def test_refused_arguments_leave_nothing_behind(self):
+        before = len(functions)
+        calls = (lambda function: self.queue.after("1", function), lambda function: self.queue.every(0.5, function),
+                 lambda function: self.queue.every(0, function), lambda function: self.queue.every(1, function, first="x"),
+                 lambda function: self.queue.once(None, function), lambda function: self.queue.start(7, function),
+                 lambda function: self.queue.start(Schedule(), function, label=7),
+                 lambda function: self.queue.create(function, target="x"),
+                 lambda function: self.queue.create(function, target=2**40),
+                 lambda function: self.queue.sync(function, "x"))
+        for call in calls:
+            function = Callback()
+            gone = weakref.ref(function)
+            with self.assertRaises((TypeError, ValueError, chime.Error)):
+                call(function)
+            del function
+            gc.collect()
+            self.assertIsNone(gone())
+        self.assertEqual(len(functions), before)
+
+    def test_a_refused_timeout_ends_nothing(self):
+        for bad in "1", -5:
+            with self.assertRaises((TypeError, chime.Error)):
+                self.queue.shutdown(bad)
+            with self.assertRaises((TypeError, chime.Error)):
+                self.timer.release_and_wait(bad)
+        self.assertIs(self.timer.state, chime.State.RUNNING)
+        self.queue.advance(1)
+
+    def test_integers_of_other_kinds_are_integers(self):
+        class Number:
+            def __index__(self):
+                return 5
+
+        self.assertIs(self.timer.restart_after(Number()), chime.Outcome.OK)
+        self.assertEqual(self.timer.next_deadline_ns, 5)
+
+    def test_setting_a_timer_again(self):
+        queue, ticks = self.queue, []
+        with queue.create(ticks.append) as timer:
+            self.assertIs(timer.restart_after(10), chime.Outcome.OK)
+            queue.advance(5)
+            self.assertIs(timer.restart_after(10), chime.Outcome.OK)
+            queue.advance(10)
+            self.assertIs(timer.restart_until(40), chime.Outcome.OK)
+            queue.advance(100)
+        self.assertEqual([tick.actual_ns for tick in ticks], [15, 40])
+
+
+class Repr(unittest.TestCase):
+    def test_queues_and_timers_say_what_they_are(self):
+        queue = Queue(QueueKind.VIRTUAL, label="sessions")
+        timer = queue.after(10, print)
+        self.assertEqual(repr(queue), "<Queue VIRTUAL 'sessions'>")
+        self.assertEqual(repr(timer), f"<Timer {timer.id:#x} RUNNING>")
+        id = timer.id
+        timer.suspend()
+        self.assertIn("SUSPENDED", repr(timer))
+        timer.release()
+        self.assertEqual(repr(timer), "<Timer released>")
+        self.assertEqual(repr(chime.Timer.borrow(id)), f"<Timer {id:#x} gone>")
+        queue.shutdown()
+        self.assertEqual(repr(queue), "<Queue VIRTUAL 'sessions' closed>")
+        self.assertIn("Queue", repr(Queue.__new__(Queue)))
+        self.assertIn("Timer", repr(chime.Timer.__new__(chime.Timer)))
+
+
+@unittest.skipUnless(shutil.which("mypy"), "no mypy")
+class Typing(unittest.TestCase):
+    """A line of the program below that ends in `# refused` is an error of mypy, and no other line is."""
+
+    PROGRAM = """
+        import chime_timers as chime
+        from chime_timers import Queue, QueueKind, Schedule, Tick, Timer
+        from chime_timers.aio import Timers
+
+        async def coroutine(tick: Tick) -> None: ...
+        async def function() -> None: ...
+        def handler(tick: Tick) -> None: ...
+
+        queue = Queue(QueueKind.VIRTUAL, label="x")
+        timer: Timer = queue.after(10, handler)
+        queue.after(10, lambda tick: queue.stop())
+        queue.every(10, print)
+        ticks: list[Tick] = []
+        queue.after(10, ticks.append)
+        number: int = queue.sync(lambda: 7)
+        queue.after(10, coroutine)  # refused
+        queue.every(10, coroutine)  # refused
+        queue.once(10, coroutine)  # refused
+        queue.start(Schedule(), coroutine)  # refused
+        queue.create(coroutine)  # refused
+        queue.run_soon(function)  # refused
+        queue.after("1", handler)  # refused
+        queue.start(Schedule(), handler, lable="x")  # refused
+        Schedule.every(10, leway=5)  # refused
+        Schedule(limit="5")  # refused
+        Queue("serial")  # refused
+        chime.c.Schedule(frist_ns=5)  # refused
+        timer.restart_after(10)
+        async def main() -> None:
+            async with Timers() as timers:
+                await timers.sleep(0.5)
+                await timers.sleep("1")  # refused
+                async for tick in timers.ticks(Schedule.every(10, limit=3)):
+                    print(tick.sequence)
+    """
+
+    def test_mypy_refuses_what_is_wrong_and_nothing_else(self):
+        text = textwrap.dedent(self.PROGRAM)
+        with tempfile.TemporaryDirectory() as directory:
+            program = pathlib.Path(directory, "program.py")
+            program.write_text(text)
+            package = pathlib.Path(chime.__file__).parent
+            result = subprocess.run(
+                ["mypy", "--strict", "--no-error-summary", "--hide-error-context", "--cache-dir", directory, str(program)],
+                env={"MYPYPATH": str(package.parent), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+        lines = {int(line.split(":")[1]) for line in result.stdout.splitlines() if ": error:" in line}
+        expected = {number for number, line in enumerate(text.splitlines(), 1) if line.endswith("# refused")}
+        self.assertEqual(lines, expected, result.stdout + result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

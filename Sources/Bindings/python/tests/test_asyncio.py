@@ -1,0 +1,284 @@
+"""chime_timers.aio: sleepers, ticks, what closing does to both, and where errors go."""
+
+import asyncio
+import contextlib
+import gc
+import sys
+import unittest
+import warnings
+from datetime import timedelta
+
+import chime_timers as chime
+from chime_timers import MILLISECOND, Schedule
+from chime_timers.aio import Timers
+
+
+def run(main):
+    """With a watchdog."""
+    return asyncio.run(asyncio.wait_for(main, 30))
+
+
+class TimersOnALoop(unittest.TestCase):
+    def test_sleepers_end_in_order_and_never_early(self):
+        async def main():
+            ended = []
+            async with Timers(label="loop") as timers:
+                async def sleeper(milliseconds):
+                    late = await timers.sleep(milliseconds / 1000)
+                    self.assertGreaterEqual(late, 0)
+                    ended.append(milliseconds)
+
+                await asyncio.wait_for(asyncio.gather(*map(sleeper, (30, 10, 20))), 30)
+                self.assertEqual(timers.queue.stats().timers, 0)
+            return ended
+
+        self.assertEqual(asyncio.run(main()), [10, 20, 30])
+
+    def test_a_cancelled_sleeper_takes_its_timer_with_it(self):
+        async def main():
+            async with Timers() as timers:
+                with self.assertRaises(asyncio.TimeoutError):
+                    await asyncio.wait_for(timers.sleep(3600), 0.01)
+                return timers.queue.stats().timers
+
+        self.assertEqual(asyncio.run(main()), 0)
+
+    def test_ticks_are_an_async_iterator_that_counts_what_it_missed(self):
+        async def main():
+            due = 0
+            async with Timers(bound=True) as timers:
+                async for tick in timers.ticks(Schedule.every(MILLISECOND, limit=5)):
+                    due += 1 + tick.missed
+                    await asyncio.sleep(0.002)
+                return due, timers.queue.stats().timers
+
+        self.assertEqual(asyncio.run(asyncio.wait_for(main(), 30)), (5, 0))
+
+    def test_an_iterator_of_ticks_ends_with_its_timer(self):
+        async def main():
+            async with Timers() as timers:
+                count = 0
+                async for tick in timers.ticks(Schedule(interval=chime.HOUR)):
+                    count += 1
+                    timers.loop.call_soon(chime.Timer.borrow(tick.timer).cancel)  # while the iterator waits
+                return count
+
+        self.assertEqual(asyncio.run(asyncio.wait_for(main(), 30)), 1)
+
+
+class Closing(unittest.TestCase):
+    def test_a_sleeper_is_cancelled_when_its_timers_close(self):
+        async def main():
+            async with Timers() as timers:
+                sleeper = asyncio.create_task(timers.sleep(3600))
+                await asyncio.sleep(0)
+            with self.assertRaises(asyncio.CancelledError):
+                await sleeper
+            self.assertTrue(sleeper.cancelled())
+
+        run(main())
+
+    def test_a_task_that_is_cancelled_after_its_timers_have_closed_is_cancelled(self):
+        async def main():
+            timers = Timers()
+            sleeper = asyncio.create_task(timers.sleep(3600))
+            await asyncio.sleep(0)
+            timers.close()
+            sleeper.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await sleeper
+
+        run(main())
+
+    def test_wait_for_whose_sleeper_is_closed_ends_by_cancellation(self):
+        async def main():
+            timers = Timers()
+            waiting = asyncio.create_task(asyncio.wait_for(timers.sleep(3600), 3600))
+            await asyncio.sleep(0.01)
+            timers.close()
+            with self.assertRaises(asyncio.CancelledError):
+                await waiting
+
+        run(main())
+
+    def test_an_iterator_of_ticks_ends_when_its_timers_close(self):
+        async def main():
+            timers = Timers()
+            seen = []
+
+            async def iterate():
+                async for tick in timers.ticks(Schedule(interval=chime.HOUR)):
+                    seen.append(tick.sequence)
+
+            iterating = asyncio.create_task(iterate())
+            while not seen:
+                await asyncio.sleep(0.001)
+            timers.close()
+            await iterating
+            self.assertEqual(seen, [1])
+
+        run(main())
+
+    def test_an_iterator_of_ticks_whose_body_closes_ends(self):
+        async def main():
+            timers, count = Timers(), 0
+            async for _ in timers.ticks(Schedule.every(MILLISECOND)):
+                count += 1
+                timers.close()
+            self.assertEqual(count, 1)
+
+        run(main())
+
+    def test_a_cancelled_iterator_of_ticks_is_cancelled_though_its_timers_close(self):
+        async def main():
+            timers = Timers()
+
+            async def iterate():
+                async for _ in timers.ticks(Schedule.every(chime.HOUR)):
+                    pass
+
+            iterating = asyncio.create_task(iterate())
+            await asyncio.sleep(0.01)
+            iterating.cancel()
+            timers.close()
+            with self.assertRaises(asyncio.CancelledError):
+                await iterating
+
+        run(main())
+
+    @unittest.skipIf(sys.version_info < (3, 11), "no TaskGroup")
+    def test_a_task_group_around_timers_ends(self):
+        async def main():
+            async with asyncio.TaskGroup() as group:
+                async with Timers() as timers:
+                    sleepers = [group.create_task(timers.sleep(3600)) for _ in range(3)]
+                    await asyncio.sleep(0.01)
+            self.assertTrue(all(sleeper.cancelled() for sleeper in sleepers))
+
+        run(main())
+
+    def test_closing_the_queue_itself_is_closing(self):
+        async def main():
+            timers = Timers()
+            sleeper = asyncio.create_task(timers.sleep(3600))
+            await asyncio.sleep(0)
+            timers.queue.shutdown()
+            with self.assertRaises(asyncio.CancelledError):
+                await sleeper
+            timers.close()
+
+        run(main())
+
+    def test_closing_in_a_handler(self):
+        async def main():
+            timers = Timers()
+            sleeper = asyncio.create_task(timers.sleep(3600))
+            await asyncio.sleep(0)
+
+            def close(tick):
+                with contextlib.suppress(chime.Error):  # WOULD_DEADLOCK: it cannot wait for itself
+                    timers.close()
+
+            timers.queue.once(0, close)
+            with self.assertRaises(asyncio.CancelledError):
+                await sleeper
+
+        run(main())
+
+    def test_timers_that_are_closed_refuse(self):
+        async def main():
+            timers = Timers()
+            timers.close()
+            for call in timers.sleep(0), timers.sleep_until(0), timers.ticks(Schedule()).__anext__():
+                with self.assertRaisesRegex(RuntimeError, "closed"):
+                    await call
+
+        run(main())
+
+    def test_the_error_of_the_body_is_not_replaced(self):
+        async def main():
+            with self.assertRaisesRegex(KeyError, "the user's"):
+                async with Timers() as timers:
+                    timers.queue.id = 2**52  # its shutdown fails
+                    raise KeyError("the user's")
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run(main())
+            gc.collect()
+
+    def test_timers_that_are_not_closed_warn(self):
+        async def main():
+            Timers()
+
+        with self.assertWarnsRegex(ResourceWarning, "unclosed <Timers"):
+            run(main())
+            gc.collect()
+
+
+class Durations(unittest.TestCase):
+    def test_a_sleep_of_one_is_a_second(self):
+        class Recording(Timers):
+            async def sleep_until(self, deadline_ns):
+                self.deadline = deadline_ns
+
+        async def main():
+            async with Recording() as timers:
+                for delay, expected in (1, chime.SECOND), (0.5, chime.SECOND // 2), (timedelta(seconds=2), 2 * chime.SECOND):
+                    before = timers.queue.now_ns
+                    await timers.sleep(delay)
+                    self.assertTrue(before + expected <= timers.deadline <= timers.queue.now_ns + expected, delay)
+
+        run(main())
+
+    def test_delays_at_the_ends(self):
+        async def main():
+            async with Timers() as timers:
+                await timers.sleep(0)
+                await timers.sleep(-5)
+                for bad, kind in ("1", TypeError), (None, TypeError), (float("nan"), ValueError):
+                    with self.assertRaisesRegex(kind, "delay"):
+                        await timers.sleep(bad)
+                sleeper = asyncio.create_task(timers.sleep(float("inf")))
+                await asyncio.sleep(0)
+                self.assertEqual(timers.queue.next_deadline_ns, chime.FOREVER)
+                sleeper.cancel()
+
+        run(main())
+
+
+class Raising(unittest.TestCase):
+    def test_what_a_handler_raises_reaches_the_loops_exception_handler(self):
+        async def main():
+            contexts, ticks = [], []
+            asyncio.get_running_loop().set_exception_handler(lambda loop, context: contexts.append(context))
+
+            def handler(tick):
+                ticks.append(tick)
+                raise LookupError("in a handler")
+
+            async with Timers() as timers:
+                with timers.queue.start(Schedule.every(MILLISECOND, limit=2), handler) as timer:
+                    while timer.state is chime.State.RUNNING:
+                        await asyncio.sleep(0.001)
+            self.assertEqual([str(context["exception"]) for context in contexts], ["in a handler"] * len(ticks))
+            self.assertIn("handler", contexts[0]["message"])
+
+        run(main())
+
+    def test_what_ends_a_program_ends_the_loop(self):
+        for error in KeyboardInterrupt, SystemExit:
+            def handler(tick):
+                raise error("from a handler")
+
+            async def main():
+                async with Timers() as timers:
+                    timers.queue.once(0, handler)
+                    await timers.sleep(30)
+
+            with self.assertRaisesRegex(error, "from a handler"):
+                asyncio.run(main())
+
+
+if __name__ == "__main__":
+    unittest.main()

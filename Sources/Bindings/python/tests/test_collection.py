@@ -1,0 +1,239 @@
+"""The collector may run anywhere: what it collects waits for nobody, calls no handler, and says what it stopped."""
+
+import gc
+import random
+import threading
+import time
+import unittest
+import warnings
+import weakref
+
+import chime_timers as chime
+from chime_timers import HOUR, MICROSECOND, MILLISECOND, Queue, QueueKind, Schedule
+from chime_timers.functions import functions
+
+WATCHDOG = 30.0
+
+
+class Collected(unittest.TestCase):
+    def test_a_queue_that_is_collected_waits_for_no_handler(self):
+        """The thread that collects holds a lock that the handler wants."""
+        for kind in QueueKind.SERIAL, QueueKind.CONCURRENT, QueueKind.PRECISE:
+            lock, begun, collected = threading.Lock(), threading.Event(), threading.Event()
+
+            def handler(tick, lock=lock, begun=begun):
+                begun.set()
+                if lock.acquire(timeout=WATCHDOG):
+                    lock.release()
+
+            def collect():
+                with lock:
+                    queue = Queue(kind)
+                    queue.once(0, handler)
+                    begun.wait(WATCHDOG)
+                    cycle = [queue]
+                    cycle.append(cycle)
+                    before = time.monotonic()
+                    del queue, cycle
+                    gc.collect()
+                    if time.monotonic() - before < WATCHDOG / 2:
+                        collected.set()
+
+            thread = threading.Thread(target=collect)
+            thread.start()
+            thread.join()
+            self.assertTrue(collected.is_set(), kind)
+
+    def test_a_queue_that_is_collected_calls_no_handler(self):
+        """Where it would be called by whoever is collecting."""
+        for kind in QueueKind.HOST, QueueKind.VIRTUAL:
+            for collect_queue in False, True:
+                calls, lock = [], threading.Lock()
+
+                def handler(tick):
+                    calls.append(tick.kind)
+                    if not lock.acquire(timeout=1):
+                        calls.append("deadlock")
+
+                queue = Queue(kind)
+                timer = queue.start(Schedule(first=HOUR), handler, cancelled=True)
+                with lock, warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    if collect_queue:
+                        del queue
+                    del timer
+                    gc.collect()
+                self.assertEqual(calls, [])
+
+    def test_the_cancel_handler_of_a_timer_that_is_released_is_called(self):
+        kinds = []
+        with Queue(QueueKind.VIRTUAL) as queue:
+            queue.start(Schedule(first=HOUR), lambda tick: kinds.append(tick.kind), cancelled=True).release()
+        self.assertEqual(kinds, [chime.TickKind.CANCELLED])
+
+    def test_a_timer_keeps_its_queue(self):
+        ticks = []
+        timer = Queue(QueueKind.VIRTUAL).every(10, ticks.append)
+        gc.collect()
+        self.assertIs(timer.state, chime.State.RUNNING)
+        queue = timer.queue
+        queue.advance(10)
+        self.assertEqual(len(ticks), 1)
+        timer.release()
+        queue.shutdown()
+
+    def test_a_running_timer_that_is_collected_is_a_warning(self):
+        with Queue(QueueKind.VIRTUAL) as queue:
+            timer = queue.after(10, print)
+            with self.assertWarnsRegex(ResourceWarning, "collected while it was RUNNING"):
+                del timer
+                gc.collect()
+            timer = queue.after(10, print)
+            timer.suspend()
+            with self.assertWarnsRegex(ResourceWarning, "collected while it was SUSPENDED"):
+                del timer
+                gc.collect()
+
+    def test_a_timer_at_rest_that_is_collected_is_none(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with Queue(QueueKind.VIRTUAL) as queue:
+                idle, cancelled, released = (queue.create(print) for _ in range(3))
+                finished, cancelled, released = (queue.after(0, lambda tick: None) for _ in range(3))
+                cancelled.cancel()
+                released.release()
+                queue.advance(0)
+                running = queue.after(10, print)
+                borrowed = chime.Timer.borrow(running.id)
+                del idle, cancelled, released, finished, borrowed
+                gc.collect()
+            del running
+            gc.collect()
+        self.assertEqual([str(warning.message) for warning in caught], [])
+
+    def test_a_queue_that_is_collected_with_running_timers_is_a_warning(self):
+        with self.assertWarnsRegex(ResourceWarning, "VIRTUAL queue was collected with 2 running timers"):
+            queue = Queue(QueueKind.VIRTUAL)
+            for _ in range(2):
+                queue.once(10, print)
+            del queue
+            gc.collect()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            Queue(QueueKind.VIRTUAL)
+            gc.collect()
+        self.assertEqual(caught, [])
+
+    def test_a_warning_that_is_an_error_releases_all_the_same(self):
+        import sys
+        before, sys.unraisablehook = sys.unraisablehook, lambda report: None
+        try:
+            with warnings.catch_warnings(), Queue(QueueKind.VIRTUAL) as queue:
+                warnings.simplefilter("error")
+                timer = queue.after(10, print)
+                del timer
+                self.assertEqual(queue.stats().timers, 0)
+        finally:
+            sys.unraisablehook = before
+
+    def test_functions_go_with_their_queue(self):
+        class Function:
+            def __call__(self, tick):
+                pass
+
+        for kind in QueueKind:
+            before = len(functions)
+            queue = Queue(kind)
+            made = [Function() for _ in range(5)]
+            gone = [weakref.ref(function) for function in made]
+            timers = [queue.after(HOUR, made[0]), queue.every(HOUR, made[1]), queue.create(made[2])]
+            queue.once(HOUR, made[3])
+            queue.run_soon(lambda function=made[4]: None)
+            del made
+            queue.shutdown()
+            self.assertEqual([reference() for reference in gone], [None] * 5, kind)
+            self.assertEqual(len(functions), before)
+            del timers
+
+
+class InLoops(unittest.TestCase):
+    """Threads use all kinds of queues while the collector runs all the time, on another thread and inside handlers."""
+
+    def test_collections_all_the_time(self):
+        over, failures = threading.Event(), []
+
+        def collect():
+            while not over.is_set():
+                gc.collect()
+
+        def work(seed):
+            try:
+                chance = random.Random(seed)
+                for _ in range(15):
+                    self.round(chance)
+            except BaseException as error:
+                failures.append(error)
+
+        before = gc.get_threshold()
+        gc.set_threshold(7, 2, 2)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ResourceWarning)
+                threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+                collector = threading.Thread(target=collect)
+                collector.start()
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+                over.set()
+                collector.join()
+                gc.collect()
+        finally:
+            gc.set_threshold(*before)
+        self.assertEqual(failures, [])
+        deadline = time.monotonic() + WATCHDOG  # collected queues end on their own threads
+        while any(isinstance(kept.function, Garbage) for kept in list(functions.values())):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.01)
+
+    def round(self, chance):
+        kind = chance.choice(list(QueueKind))
+        queue = Queue(kind)
+        handler = Garbage(queue if chance.random() < 0.3 else None)
+        timers = [queue.every(chance.randrange(1, 300) * MICROSECOND, handler) for _ in range(5)]
+        timers.append(queue.start(Schedule.every(100 * MICROSECOND), handler, armed=True, cancelled=True))
+        for _ in range(5):
+            queue.once(chance.randrange(300) * MICROSECOND, handler)
+            queue.run_soon(handler)
+        timers.append(timers)  # a cycle
+        for _ in range(4):
+            timer = chance.choice(timers[:-1])
+            if timer.id:
+                chance.choice((timer.cancel, timer.suspend, timer.restart, timer.fire, timer.release, queue.dump))()
+            if kind is QueueKind.HOST:
+                queue.process()
+            elif kind is QueueKind.VIRTUAL:
+                queue.advance(MILLISECOND)
+            else:
+                time.sleep(0.0005)
+        if handler.queue is not None or chance.random() < 0.5:
+            queue.shutdown()
+
+
+class Garbage:
+    """A handler that makes cycles, and has them collected."""
+
+    def __init__(self, queue):
+        self.queue, self.count = queue, 0
+
+    def __call__(self, tick=None):
+        cycle = [tick]
+        cycle.append(cycle)
+        self.count += 1
+        if self.count % 5 == 0:
+            gc.collect(0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,188 @@
+"""Programs that end in every state: with their own status, in time, and with no message from the interpreter's end."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import unittest
+
+PROLOGUE = """
+import asyncio, os, signal, sys, threading, time
+import chime_timers as chime
+from chime_timers import HOUR, MILLISECOND, Queue, QueueKind, Schedule
+from chime_timers.aio import Timers
+THREADED = QueueKind.SERIAL, QueueKind.CONCURRENT, QueueKind.PRECISE
+"""
+
+
+class Programs(unittest.TestCase):
+    def program(self, text, status=0, words=None, send=None):
+        """Runs it in debug mode with debug allocators, and a watchdog of 60 s."""
+        environment = dict(os.environ, PYTHONMALLOC="debug")
+        process = subprocess.Popen(
+            [sys.executable, "-X", "dev", "-W", "ignore::ResourceWarning", "-c", PROLOGUE + textwrap.dedent(text)],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            if send is not None:
+                self.assertEqual(process.stdout.readline(), "ready\n")
+                process.send_signal(send)
+            output, errors = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, errors = process.communicate()
+            self.fail("it did not end\n" + output + errors)
+        self.assertEqual(process.returncode, status, output + errors)
+        self.assertNotIn("Fatal", errors)
+        if words is None:
+            self.assertEqual(errors, "")
+        else:
+            self.assertIn(words, errors)
+
+    def test_timers_that_tick(self):
+        self.program("""
+            ticks, queues = [], [Queue(kind) for kind in QueueKind]
+            timers = [queue.every(100_000, lambda tick: ticks.append(1)) for queue in queues]
+            while len(ticks) < 20:
+                time.sleep(0.001)
+            sys.exit(4)
+        """, 4)
+
+    def test_timers_in_every_state(self):
+        self.program("""
+            for kind in QueueKind:
+                queue = Queue(kind)
+                globals()[f"kept_{kind}"] = timers = [queue.after(HOUR, print) for _ in range(5)] + [queue.create(print)]
+                timers[0].suspend()
+                timers[1].cancel()
+                timers[2].release()
+                timers[3].fire()
+                queue.once(HOUR, print)
+        """)
+
+    def test_a_handler_that_is_running(self):
+        self.program("""
+            begun, queues = threading.Event(), []
+            def handler(tick):
+                begun.set()
+                time.sleep(0.3)
+            for kind in THREADED:
+                begun.clear()
+                queues.append(Queue(kind))
+                queues[-1].once(0, handler)
+                begun.wait()
+        """)
+
+    def test_a_handler_that_is_stuck_ends_by_ctrl_c(self):
+        self.program("""
+            begun, queue = threading.Event(), Queue()
+            queue.once(0, lambda tick: (begun.set(), threading.Event().wait()))
+            begun.wait()
+            import atexit
+            atexit.register(print, "ready", flush=True)
+        """, 0, "KeyboardInterrupt", signal.SIGINT)
+
+    def test_sys_exit_in_a_handler(self):
+        for text in ("queue = Queue(QueueKind.HOST); queue.once(0, lambda tick: sys.exit(3)); queue.run()",
+                     "queue = Queue(QueueKind.VIRTUAL); queue.once(0, lambda tick: sys.exit(3)); queue.advance(1)",
+                     "with Queue() as queue: queue.sync(lambda: sys.exit(3))",
+                     "with Queue(QueueKind.PRECISE) as queue: queue.sync(lambda: sys.exit(3))"):
+            self.program(text, 3)
+
+    def test_ctrl_c(self):
+        ready = "print('ready', flush=True)\n"
+        for text in ("queue = Queue(QueueKind.HOST)\n" + ready + "queue.run(until_stopped=True)",
+                     "queue = Queue(QueueKind.HOST)\n" + ready + "queue.wait()",
+                     ready + "chime.sleep_until(chime.now_ns() + HOUR)",
+                     "queue = Queue(QueueKind.HOST)\ntimer = queue.every(50_000, lambda tick: None)\n" + ready + "queue.run()"):
+            self.program(text, -signal.SIGINT, "KeyboardInterrupt", signal.SIGINT)
+
+    def test_other_threads_inside_calls(self):
+        self.program("""
+            queues = [Queue(QueueKind.HOST) for _ in range(3)] + [Queue() for _ in range(3)]
+            begun = [threading.Event() for _ in range(3)]
+            end = threading.Event()
+            for queue, event in zip(queues[3:], begun):
+                queue.once(0, lambda tick, event=event: (event.set(), end.wait(0.5)))
+                event.wait()
+            for call in (lambda: queues[0].run(until_stopped=True), queues[1].wait, lambda: queues[2].wait(HOUR),
+                         lambda: queues[3].sync(lambda: None), queues[4].shutdown,
+                         lambda: chime.sleep_until(chime.now_ns() + HOUR)):
+                def body(call=call):
+                    try:
+                        call()
+                    except chime.Error:
+                        pass
+                threading.Thread(target=body, daemon=True).start()
+            time.sleep(0.1)
+            sys.exit(6)
+        """, 6)
+
+    def test_inside_a_handler(self):
+        self.program("""
+            queue = Queue()
+            queue.once(0, lambda tick: os._exit(5))
+            time.sleep(60)
+        """, 5)
+
+    def test_an_exception_with_everything_open(self):
+        self.program("""
+            with Queue() as queue, queue.every(MILLISECOND, lambda tick: None), Queue(QueueKind.VIRTUAL) as other:
+                other.once(1, print)
+                raise LookupError("the user's")
+        """, 1, "LookupError: the user's")
+
+    def test_a_queue_used_at_exit(self):
+        self.program("""
+            import atexit
+            queue = Queue(QueueKind.VIRTUAL)
+            def late():
+                try:
+                    queue.after(1, print)
+                except chime.Error as error:
+                    assert error.status == chime.c.ERROR_INVALID_HANDLE
+                else:
+                    os._exit(9)
+            import chime_timers.queues
+            atexit.unregister(chime_timers.queues._shut_down)
+            atexit.register(late)
+            atexit.register(chime_timers.queues._shut_down)
+        """)
+
+    def test_asyncio_with_everything_open(self):
+        self.program("""
+            async def main():
+                global timers, tasks
+                timers = Timers()
+                tasks = [asyncio.create_task(timers.sleep(3600)) for _ in range(3)]
+                ticks = timers.ticks(Schedule.every(MILLISECOND))
+                await ticks.__anext__()
+                timers.queue.once(HOUR, print)
+            asyncio.run(main())
+        """)
+
+    def test_a_forked_child(self):
+        self.program("""
+            import warnings
+            warnings.simplefilter("ignore")  # that the process has threads
+            queue = Queue()
+            timer = queue.every(MILLISECOND, lambda tick: None)
+            for reinitialize in False, True:
+                for how in "exit", "with", "del":
+                    child = os.fork()
+                    if child == 0:
+                        if reinitialize:
+                            chime.reinitialize()
+                        if how == "with":
+                            with queue, timer:
+                                pass
+                        if how == "del":
+                            del queue, timer
+                        sys.exit(8)
+                    assert os.waitpid(child, 0)[1] == 8 << 8
+            assert timer.state is chime.State.RUNNING
+        """)
+
+
+if __name__ == "__main__":
+    unittest.main()

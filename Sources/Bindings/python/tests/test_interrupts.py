@@ -1,0 +1,453 @@
+"""Calls that wait end by a signal, by what a handler raises to end the program, and leave the queue as it should be."""
+
+import contextlib
+import io
+import os
+import signal
+import sys
+import threading
+import time
+import unittest
+
+import chime_timers as chime
+from chime_timers import HOUR, MILLISECOND, SECOND, Outcome, Queue, QueueKind, Schedule
+
+WATCHDOG = 30.0
+
+
+@contextlib.contextmanager
+def signalled(released, number=signal.SIGINT, after=0.15):
+    """Sends the process a signal while the body waits. If that does not end it, `released` does, after 30 s."""
+    over = threading.Event()
+
+    def send():
+        if not over.wait(after):
+            os.kill(os.getpid(), number)
+        if not over.wait(WATCHDOG):
+            released()
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+class Busy:
+    """A queue with a handler that runs until it is released."""
+
+    def __init__(self, kind=QueueKind.SERIAL):
+        self.begun, self.end, self.late = threading.Event(), threading.Event(), False
+        self.queue = Queue(kind)
+        self.timer = self.queue.after(0, self.handler)
+        assert self.begun.wait(WATCHDOG)
+
+    def handler(self, tick):
+        self.begun.set()
+        self.end.wait()
+
+    def release(self):
+        """By the watchdog: too late."""
+        self.late = True
+        self.end.set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end.set()
+        self.queue.shutdown()
+
+
+class Signals(unittest.TestCase):
+    def ends(self, call, busy):
+        """The call ends by Ctrl-C, before the handler has."""
+        with signalled(busy.release):
+            with self.assertRaises(KeyboardInterrupt):
+                call()
+        self.assertFalse(busy.late, "it ended with its handler only")
+
+    def test_shutdown(self):
+        with Busy() as busy:
+            self.ends(busy.queue.shutdown, busy)
+            self.assertEqual(busy.queue.id, 0)
+
+    def test_the_end_of_a_with(self):
+        def body():
+            with busy.queue:
+                pass
+
+        with Busy() as busy:
+            self.ends(body, busy)
+
+    def test_cancel_and_wait(self):
+        for kind in QueueKind.SERIAL, QueueKind.CONCURRENT, QueueKind.PRECISE:
+            with Busy(kind) as busy:
+                self.ends(busy.timer.cancel_and_wait, busy)
+
+    def test_cancel_and_wait_of_a_borrowed_timer(self):
+        with Busy() as busy:
+            self.ends(chime.Timer.borrow(busy.timer.id).cancel_and_wait, busy)
+
+    def test_release_and_wait(self):
+        with Busy() as busy:
+            self.ends(busy.timer.release_and_wait, busy)
+
+    def test_sync(self):
+        for kind in QueueKind.SERIAL, QueueKind.PRECISE:
+            with Busy(kind) as busy:
+                self.ends(lambda: busy.queue.sync(lambda: None), busy)
+
+    def test_a_function_that_sync_calls(self):
+        for kind in QueueKind.SERIAL, QueueKind.PRECISE:
+            end, ended = threading.Event(), []
+            with Queue(kind) as queue:
+                with signalled(lambda: (ended.append("late"), end.set())):
+                    with self.assertRaises(KeyboardInterrupt):
+                        queue.sync(lambda: end.wait())
+                end.set()
+                self.assertEqual(ended, [])
+
+    def test_run_and_wait(self):
+        for call in (Queue.run, lambda queue: queue.run(until_stopped=True), Queue.wait,
+                     lambda queue: queue.wait(HOUR)):
+            for bound in False, True:
+                late = []
+                with Queue(QueueKind.HOST, bound=bound) as queue, queue.after(HOUR, print):
+                    with signalled(lambda: (late.append(1), queue.stop())):
+                        with self.assertRaises(KeyboardInterrupt):
+                            call(queue)
+                    self.assertEqual(late, [])
+                    self.assertIs(queue.wait(0), Outcome.TIMED_OUT)  # no stop is left over
+
+    def test_run_with_ticks_all_the_time(self):
+        """The signal is handled at the first instruction of a callback, more often than not."""
+        for _ in range(20):
+            ticks, late = [], []
+            with Queue(QueueKind.HOST) as queue, queue.every(50_000, ticks.append):
+                with signalled(lambda: (late.append(1), queue.stop()), after=0.02):
+                    with self.assertRaises(KeyboardInterrupt):
+                        queue.run()
+                self.assertEqual(late, [])
+
+    def test_advance_ends_at_the_instant_of_the_signal(self):
+        for _ in range(10):
+            ticks = []
+
+            def handler(tick):
+                ticks.append(tick)
+                if len(ticks) % 100 == 0:
+                    time.sleep(0.001)
+
+            with Queue(QueueKind.VIRTUAL) as queue, queue.every(10, handler):
+                with signalled(lambda: None, after=0.02):
+                    with self.assertRaises(KeyboardInterrupt):
+                        queue.advance(chime.FOREVER // 2)
+                stood = queue.now_ns
+                self.assertLess(stood, chime.FOREVER // 2)
+                queue.advance(10)
+                self.assertEqual(queue.now_ns, stood + 10)
+
+    def test_sleep_until(self):
+        begin = time.monotonic()
+        with signalled(lambda: None):
+            with self.assertRaises(KeyboardInterrupt):
+                chime.sleep_until(chime.now_ns() + 30 * SECOND)
+        self.assertLess(time.monotonic() - begin, 29)
+
+    def test_a_signal_whose_handler_returns_ends_nothing(self):
+        seen = []
+        before = signal.signal(signal.SIGUSR1, lambda number, frame: seen.append(number))
+        try:
+            with Queue(QueueKind.HOST) as queue, queue.after(300 * MILLISECOND, seen.append) as timer:
+                with signalled(lambda: None, signal.SIGUSR1, after=0.05):
+                    self.assertIs(queue.run(), Outcome.OK)
+                self.assertIs(timer.state, chime.State.FINISHED)
+            self.assertEqual(len(seen), 2)
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+
+    def test_what_the_handler_of_a_signal_raises_ends_run(self):
+        class Alarm(BaseException):
+            pass
+
+        def raising(number, frame):
+            raise Alarm
+
+        before = signal.signal(signal.SIGUSR1, raising)
+        try:
+            with Queue(QueueKind.HOST) as queue, queue.every(MILLISECOND, lambda tick: None):
+                with signalled(queue.stop, signal.SIGUSR1):
+                    with self.assertRaises(Alarm):
+                        queue.run()
+        finally:
+            signal.signal(signal.SIGUSR1, before)
+
+
+class Exits(unittest.TestCase):
+    """What handlers raise to end the program."""
+
+    def setUp(self):
+        reported, before = [], sys.unraisablehook
+        sys.unraisablehook = lambda report: reported.append(report.exc_type)
+        self.reported = reported
+        self.addCleanup(lambda: setattr(sys, "unraisablehook", before))
+
+    def test_from_each_call_that_runs_handlers(self):
+        for error in KeyboardInterrupt, SystemExit:
+            def handler(tick):
+                raise error("from a handler")
+
+            for call in (Queue.run, lambda queue: queue.run(until_stopped=True), lambda queue: (queue.wait(), queue.process())):
+                with Queue(QueueKind.HOST) as queue:
+                    queue.once(0, handler)
+                    with queue.after(HOUR, print), self.assertRaisesRegex(error, "from a handler"):
+                        call(queue)
+                    self.assertIs(queue.wait(0), Outcome.TIMED_OUT)  # no stop is left over
+            with Queue(QueueKind.VIRTUAL) as queue:
+                queue.once(10, handler)
+                with self.assertRaisesRegex(error, "from a handler"):
+                    queue.advance(HOUR)
+                self.assertEqual(queue.now_ns, 10)
+            with Queue() as queue, self.assertRaisesRegex(error, "from a handler"):
+                queue.sync(lambda: handler(None))
+            with Queue(QueueKind.HOST) as queue, self.assertRaisesRegex(error, "from a handler"):
+                queue.run_soon(lambda: handler(None))
+                queue.process()
+            with Queue(QueueKind.HOST) as queue, self.assertRaisesRegex(error, "from a handler"):
+                queue.start(Schedule(first=HOUR), handler, cancelled=True).release()
+        self.assertEqual(self.reported, [])
+
+    def test_on_another_thread_from_the_call_that_waits_for_it(self):
+        for main in True, False:
+            for kind in QueueKind.SERIAL, QueueKind.CONCURRENT, QueueKind.PRECISE:
+                for wait in "shutdown", "cancel_and_wait", "release_and_wait":
+                    begun, end = threading.Event(), threading.Event()
+
+                    def handler(tick):
+                        begun.set()
+                        end.wait()
+                        time.sleep(0.15)
+                        raise SystemExit(7)
+
+                    def body():
+                        with Queue(kind) as queue, queue.after(0, handler) as timer:
+                            self.assertTrue(begun.wait(WATCHDOG))
+                            end.set()
+                            try:
+                                (queue.shutdown if wait == "shutdown" else getattr(timer, wait))()
+                            except SystemExit as error:
+                                raised.append(error.code)
+
+                    raised = []
+                    if main:
+                        body()
+                    else:
+                        thread = threading.Thread(target=body)
+                        thread.start()
+                        thread.join()
+                    self.assertEqual(raised, [7], (kind, wait, main))
+        self.assertEqual(self.reported, [])
+
+    def test_it_is_reported_where_nobody_waits(self):
+        reported = threading.Event()
+        sys.unraisablehook = lambda report: reported.set() if report.exc_type is SystemExit else None
+
+        def handler(tick):
+            raise SystemExit
+
+        with Queue() as queue, queue.after(0, handler):
+            self.assertTrue(reported.wait(WATCHDOG))
+
+    def test_an_exception_in_every_callback_is_reported_with_the_function(self):
+        reports = []
+
+        def failing(*_):
+            raise ValueError("in a callback")
+
+        for kind in QueueKind:
+            del reports[:]
+            sys.unraisablehook = lambda report: reports.append((report.exc_type, repr(report.object)))
+            with Queue(kind) as queue:
+                queue.run_soon(failing)
+                timer = queue.start(Schedule(first=0, interval=HOUR), failing, armed=True, cancelled=True)
+                self.drive(queue)
+                timer.cancel()
+                self.drive(queue)
+                timer.release()
+            self.assertEqual(len(reports), 4, kind)
+            for error, function in reports:
+                self.assertIs(error, ValueError)
+                self.assertIn("failing", function)
+
+    def drive(self, queue):
+        if queue._kind is QueueKind.VIRTUAL:
+            queue.advance(0)
+        elif queue._kind is QueueKind.HOST:
+            while queue.process():
+                pass
+        else:
+            deadline = time.monotonic() + 30
+            while "handler" not in queue.dump() and time.monotonic() < deadline:
+                time.sleep(0.02)
+                break
+            seen, deadline = -1, time.monotonic() + 0.2
+            while time.monotonic() < deadline:
+                time.sleep(0.01)
+
+    def test_sync_as_before(self):
+        with Queue() as queue:
+            with self.assertRaises(KeyError):
+                queue.sync(lambda: {}[1])
+
+
+class TheUsersException(unittest.TestCase):
+    def test_a_with_does_not_replace_it(self):
+        with self.assertRaisesRegex(KeyError, "the user's"):
+            with Queue(QueueKind.VIRTUAL) as queue:
+                with queue.after(10, print):
+                    queue.shutdown()
+                    raise KeyError("the user's")
+        raised = []
+
+        def handler(tick):
+            try:
+                with queue:  # its shutdown inside a handler cannot wait
+                    raise KeyError("the user's")
+            except BaseException as error:
+                raised.append(type(error))
+
+        queue = Queue(QueueKind.VIRTUAL)
+        queue.once(0, handler)
+        with contextlib.suppress(chime.Error):
+            queue.advance(0)
+        self.assertEqual(raised, [KeyError])
+
+    def test_a_timer_whose_queue_has_ended_is_left_in_silence(self):
+        with Queue(QueueKind.VIRTUAL) as queue, queue.after(10, print):
+            queue.shutdown()
+
+
+class Results(unittest.TestCase):
+    """What the waits on the main thread answer, which wait in pieces."""
+
+    def later(self, seconds, function):
+        timer = threading.Timer(seconds, function)
+        timer.start()
+        self.addCleanup(timer.join)
+
+    def test_a_handler_that_ends_later_than_a_piece(self):
+        for kind in QueueKind.SERIAL, QueueKind.CONCURRENT, QueueKind.PRECISE:
+            for wait in "cancel_and_wait", "release_and_wait":
+                with Busy(kind) as busy:
+                    self.later(0.3, busy.end.set)
+                    expected = Outcome.IGNORED if wait == "cancel_and_wait" else Outcome.OK
+                    self.assertIs(getattr(busy.timer, wait)(), expected)
+            with Busy(kind) as busy:
+                self.later(0.3, busy.end.set)
+                self.assertIs(busy.queue.shutdown(), Outcome.OK)
+                self.assertTrue(busy.end.is_set())
+
+    def test_a_repeating_timer_is_cancelled(self):
+        begun, end = threading.Event(), threading.Event()
+
+        def handler(tick):
+            begun.set()
+            end.wait()
+
+        with Queue() as queue, queue.every(MILLISECOND, handler) as timer:
+            self.assertTrue(begun.wait(WATCHDOG))
+            self.later(0.3, end.set)
+            self.assertIs(timer.cancel_and_wait(), Outcome.OK)
+            self.assertIs(timer.state, chime.State.CANCELLED)
+            self.assertIs(timer.cancel_and_wait(), Outcome.IGNORED)
+
+    def test_the_timeout_ends_first(self):
+        for timeout in MILLISECOND, 250 * MILLISECOND:
+            with Busy() as busy:
+                self.assertIs(busy.timer.cancel_and_wait(timeout), Outcome.TIMED_OUT)
+                with self.assertRaises(TimeoutError):
+                    busy.queue.sync(lambda: self.fail("it ran"), timeout)
+                self.assertIs(busy.timer.release_and_wait(timeout), Outcome.TIMED_OUT)
+                self.assertIs(busy.queue.shutdown(timeout), Outcome.TIMED_OUT)
+        with Queue(QueueKind.HOST) as queue:
+            begin = chime.now_ns()
+            self.assertIs(queue.wait(250 * MILLISECOND), Outcome.TIMED_OUT)
+            self.assertGreaterEqual(chime.now_ns() - begin, 250 * MILLISECOND)
+
+    def test_sync_waits_for_its_turn(self):
+        for kind in QueueKind.SERIAL, QueueKind.PRECISE:
+            with Busy(kind) as busy:
+                self.later(0.3, busy.end.set)
+                order = []
+                busy.queue.run_soon(lambda: order.append("before"))
+                self.assertEqual(busy.queue.sync(lambda: order.append("sync") or 7), 7)
+                self.assertEqual(order, ["before", "sync"])
+
+    def test_inside_a_handler(self):
+        statuses = []
+
+        def handler(tick):
+            for call in (queue.shutdown, timer.cancel_and_wait):
+                try:
+                    statuses.append(call())
+                except chime.Error as error:
+                    statuses.append(error.status)
+
+        queue = Queue(QueueKind.HOST)
+        timer = queue.after(0, handler)
+        handler_status = [chime.c.ERROR_WOULD_DEADLOCK]
+        with self.assertRaises(chime.Error) as raised:
+            queue.run()
+        self.assertEqual(raised.exception.status, chime.c.ERROR_SHUT_DOWN)
+        self.assertEqual(statuses[:1], handler_status)
+
+    def test_run_is_stopped_by_another_thread_and_by_a_handler(self):
+        for _ in range(30):
+            with Queue(QueueKind.HOST) as queue:
+                self.later(0.001, queue.stop)
+                self.assertIs(queue.run(until_stopped=True), Outcome.STOPPED)
+                self.assertIs(queue.stop(), Outcome.OK)
+                self.assertIs(queue.stop(), Outcome.IGNORED)
+                self.assertIs(queue.run(), Outcome.STOPPED)
+                queue.once(0, lambda tick: queue.stop())
+                with queue.after(HOUR, print):
+                    self.assertIs(queue.run(), Outcome.STOPPED)
+                self.assertIs(queue.wait(0), Outcome.TIMED_OUT)
+
+    def test_run_ends_when_another_thread_ends_the_last_timer(self):
+        with Queue(QueueKind.HOST) as queue, queue.after(HOUR, print) as timer:
+            self.later(0.05, timer.cancel)
+            self.assertIs(queue.run(), Outcome.OK)
+
+    def test_run_does_not_wait_for_timers_in_the_background(self):
+        with Queue(QueueKind.HOST) as queue:
+            with queue.start(Schedule.every(MILLISECOND), lambda tick: None, background=True):
+                self.assertIs(queue.run(), Outcome.OK)
+
+    def test_two_threads_run_a_queue(self):
+        """The second is refused, or waits in turn; neither is stopped by the other's turns."""
+        ticks = []
+        with Queue(QueueKind.HOST) as queue, queue.start(Schedule.every(MILLISECOND, limit=300), ticks.append):
+            def other():
+                with contextlib.suppress(chime.Error):
+                    results.append(queue.run())
+
+            results = []
+            thread = threading.Thread(target=other)
+            thread.start()
+            while True:
+                try:
+                    results.append(queue.run())
+                    break
+                except chime.Error as error:
+                    self.assertEqual(error.status, chime.c.ERROR_BUSY)
+            thread.join()
+            self.assertEqual(set(results), {Outcome.OK})
+            self.assertEqual(sum(1 + tick.missed for tick in ticks), 300)
+
+
+if __name__ == "__main__":
+    unittest.main()
