@@ -5,7 +5,7 @@
 # DIRECTORY/run builds the client if need be and runs it, in its directory. Its status: 0; 77 for "skipped", the last
 # line of its standard error says why; anything else has failed.
 
-limit=180 # seconds for one client, building included
+limit=600 # seconds for one client, building included
 
 export CHIME_LIBRARY="$LIB/libchime.so.1"      # what the clients load
 export CHIME_LIB="$LIB"                        # what they link: -L

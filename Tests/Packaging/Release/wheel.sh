@@ -23,7 +23,7 @@ case $library in
 "$work"/venv/lib*/chime_timers/libchime.so.1) ;;
 *) echo "FAILED: the library that is loaded is $library" && exit 1 ;;
 esac
-"$python" "$bindings/tests/test_chime_timers.py" 2>"$work/tests.txt" || { cat "$work/tests.txt"; exit 1; }
+"$python" -m unittest discover --buffer -s "$bindings/tests" 2>"$work/tests.txt" || { cat "$work/tests.txt"; exit 1; }
 echo "ok: wheel, $(grep '^Ran' "$work/tests.txt")"
 if command -v mypy >/dev/null; then mypy --strict --cache-dir "$work/mypy" "$bindings/chime_timers"; else echo "left out: mypy"; fi
 

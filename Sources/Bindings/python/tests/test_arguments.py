@@ -238,10 +238,10 @@ class Typing(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             program = pathlib.Path(directory, "program.py")
             program.write_text(text)
-            package = pathlib.Path(chime.__file__).parent
+            binding = pathlib.Path(__file__).parent.parent
             result = subprocess.run(
                 ["mypy", "--strict", "--no-error-summary", "--hide-error-context", "--cache-dir", directory, str(program)],
-                env={"MYPYPATH": str(package.parent), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
+                env={"MYPYPATH": str(binding), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True)
         lines = {int(line.split(":")[1]) for line in result.stdout.splitlines() if ": error:" in line}
         expected = {number for number, line in enumerate(text.splitlines(), 1) if line.endswith("# refused")}
         self.assertEqual(lines, expected, result.stdout + result.stderr)
