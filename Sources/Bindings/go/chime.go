@@ -11,6 +11,10 @@
 // Chime owns a function from the call that takes it, and lets go of it once, after the last call; a function `gone` given
 // behind it is called then. Functions run on the queue, on threads that Go did not make, one call of a timer at a time.
 //
+// A panic in a function that runs inside a call (Advance, Process, Run, Sync, Close, Release) comes out of that call, and
+// may be recovered there; the trace of where it began is printed to standard error. On a thread of Chime's it ends the
+// process. runtime.Goexit in a function, and so t.Fatal, t.FailNow and t.Skip, ends the process wherever the function runs.
+//
 // Close queues, and Release timers, like other resources. A timer that runs goes on if nobody holds it, as Go's own do, and
 // holds its queue; what is garbage otherwise is released.
 //
@@ -21,8 +25,6 @@
 package chime
 
 /*
-#cgo !chime_static pkg-config: chime
-#cgo chime_static pkg-config: chime-static
 #include <chime.h>
 #include <stdlib.h>
 */

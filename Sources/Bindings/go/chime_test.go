@@ -72,6 +72,32 @@ func TestAnIdleTimeoutIsPostponed(t *testing.T) {
 	expect(t, "too late", must(timer.Postpone(100)), Ignored)
 }
 
+func TestATimerIsSetAgainInAnyState(t *testing.T) {
+	queue, seen, function := virtual(t)
+	timer := must(queue.Create(TimerOptions{}, function))
+	expect(t, "idle", must(timer.RestartAfter(10)), OK)
+	expect(t, "running", must(timer.RestartAfter(5)), OK)
+	must(0, queue.Advance(20))
+	expect(t, "finished", must(timer.RestartUntil(30)), OK)
+	must(timer.Suspend())
+	expect(t, "suspended", must(timer.RestartUntil(25)), OK)
+	must(0, queue.Advance(20))
+	times(t, *seen, 5, 25)
+	repeating := must(queue.Every(10, func(tick *Tick) {
+		if function(tick); len(*seen) == 3 {
+			expect(t, "in its function", must(Borrow(tick.Timer).RestartAfter(3)), Running)
+		}
+	}))
+	must(0, queue.Advance(25))
+	times(t, *seen, 5, 25, 50, 53, 63)
+	remaining := must(queue.Start(Schedule{First: 5, ResumeRemaining: true}, TimerOptions{}, function))
+	_, err := remaining.RestartUntil(100)
+	expect(t, "a deadline, with what remains", errors.Is(err, InvalidArgument), true)
+	expect(t, "release", must(repeating.Release()), OK)
+	_, err = repeating.RestartAfter(1)
+	expect(t, "released", errors.Is(err, InvalidHandle), true)
+}
+
 func TestSuspendAndResumeByEitherPolicy(t *testing.T) {
 	for _, remaining := range []bool{false, true} {
 		queue, seen, function := virtual(t)

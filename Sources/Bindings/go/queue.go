@@ -8,12 +8,20 @@ import "C"
 
 import (
 	"runtime"
+	"runtime/cgo"
 	"time"
 	"unsafe"
 )
 
-// Queue is a queue of one's own. Close it: what its functions use may go after that.
-type Queue struct{ id C.chime_queue_t }
+// Queue is a queue of one's own. Close it: what its functions use may go after that. Copies are the same queue; a Queue
+// that NewQueue has not made answers InvalidHandle.
+type Queue struct{ inner *queue }
+
+// The finalizer is of this one, which nobody outside can copy.
+type queue struct {
+	id     C.chime_queue_t
+	driven bool // its functions run only inside calls of the program's
+}
 
 // NewQueue makes a queue.
 func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
@@ -27,36 +35,72 @@ func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
 		start_ns: C.int64_t(options.Start), affinity: C.uint64_t(options.Affinity),
 		realtime_priority: C.int32_t(options.RealtimePriority),
 	}
-	queue := new(Queue)
+	made := &queue{driven: kind == Host || kind == Virtual}
 	_, err := checked(func() C.chime_status {
-		return C.chime_queue_create(C.chime_queue_kind(kind), &inC, &queue.id)
+		return C.chime_queue_create(C.chime_queue_kind(kind), &inC, &made.id)
 	})
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(queue, func(q *Queue) { C.chime_queue_release(q.id) })
-	return queue, nil
+	// Functions may run inside the call: they must not hold up other finalizers.
+	runtime.SetFinalizer(made, func(q *queue) { go func() { raise(C.chime_go_queue_release(q.id).raised) }() })
+	return &Queue{made}, nil
 }
 
-// ID is the queue's id, for C.
-func (q *Queue) ID() uint64 { return uint64(q.id) }
+// ID is the queue's id, for C. It is stale once the queue is closed or collected: see runtime.KeepAlive.
+func (q *Queue) ID() uint64 {
+	if q == nil || q.inner == nil {
+		return 0
+	}
+	return uint64(q.inner.id)
+}
+
+// call makes a call with the queue, which is not collected until it has returned.
+func (q *Queue) call(call func(id C.chime_queue_t) C.chime_status) (Status, error) {
+	defer runtime.KeepAlive(q)
+	return checked(func() C.chime_status { return call(C.chime_queue_t(q.ID())) })
+}
+
+// enter does so with a call that may run functions, and raises their panic.
+func (q *Queue) enter(call func(id C.chime_queue_t) C.chime_go_answer) (C.chime_go_answer, Status, error) {
+	var answer C.chime_go_answer
+	status, err := q.call(func(id C.chime_queue_t) C.chime_status {
+		answer = call(id)
+		return answer.status
+	})
+	raise(answer.raised)
+	return answer, status, err
+}
+
+// pass gives a function to Chime for this queue.
+func (q *Queue) pass(function func(*Tick), gone []func(), call func(id C.chime_queue_t, context C.uintptr_t) C.chime_status) error {
+	defer runtime.KeepAlive(q)
+	made := callback{call: function, gone: gone}
+	if q != nil && q.inner != nil && !q.inner.driven {
+		made.queue = q.inner
+	}
+	return pass(made, func(context C.uintptr_t) C.chime_status { return call(C.chime_queue_t(q.ID()), context) })
+}
 
 func (q *Queue) timer(function func(*Tick), gone []func(),
-	call func(C.uintptr_t, *C.chime_timer_t) C.chime_status) (*Timer, error) {
-	timer := &Timer{queue: q}
-	err := pass(function, gone, func(context C.uintptr_t) C.chime_status { return call(context, &timer.id) })
+	call func(C.chime_queue_t, C.uintptr_t, *C.chime_timer_t) C.chime_status) (*Timer, error) {
+	made := &timer{}
+	err := q.pass(function, gone, func(id C.chime_queue_t, context C.uintptr_t) C.chime_status {
+		return call(id, context, &made.id)
+	})
 	if err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(timer, (*Timer).collect)
-	return timer, nil
+	made.queue = q.inner
+	runtime.SetFinalizer(made, (*timer).collect)
+	return &Timer{made}, nil
 }
 
 func (q *Queue) make(schedule *Schedule, options TimerOptions, function func(*Tick), gone []func()) (*Timer, error) {
 	label, inC := C.CString(options.Label), schedule.inC()
 	defer C.free(unsafe.Pointer(label))
-	return q.timer(function, gone, func(context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
-		return C.chime_go_start(q.id, label, flag(options.Background, C.CHIME_TIMER_BACKGROUND),
+	return q.timer(function, gone, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
+		return C.chime_go_start(id, label, flag(options.Background, C.CHIME_TIMER_BACKGROUND),
 			C.chime_target_t(options.Target), C.int(flag(options.Armed, 1)), C.int(flag(options.Cancelled, 1)), context,
 			inC, timer)
 	})
@@ -74,8 +118,8 @@ func (q *Queue) Create(options TimerOptions, function func(*Tick), gone ...func(
 
 // After calls the function once.
 func (q *Queue) After(delay time.Duration, function func(*Tick), gone ...func()) (*Timer, error) {
-	return q.timer(function, gone, func(context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
-		return C.chime_go_after(q.id, C.int64_t(delay), context, timer)
+	return q.timer(function, gone, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
+		return C.chime_go_after(id, C.int64_t(delay), context, timer)
 	})
 }
 
@@ -86,106 +130,130 @@ func (q *Queue) Every(interval time.Duration, function func(*Tick), gone ...func
 
 // AfterEvery calls the function again and again, for the first time after a delay of its own.
 func (q *Queue) AfterEvery(first, interval time.Duration, function func(*Tick), gone ...func()) (*Timer, error) {
-	return q.timer(function, gone, func(context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
-		return C.chime_go_every(q.id, C.int64_t(first), C.int64_t(interval), context, timer)
+	return q.timer(function, gone, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
+		return C.chime_go_every(id, C.int64_t(first), C.int64_t(interval), context, timer)
 	})
 }
 
 // Once calls the function once. Nobody holds the timer.
 func (q *Queue) Once(delay time.Duration, function func(*Tick), gone ...func()) error {
-	return pass(function, gone, func(context C.uintptr_t) C.chime_status {
-		return C.chime_go_after(q.id, C.int64_t(delay), context, nil)
+	return q.pass(function, gone, func(id C.chime_queue_t, context C.uintptr_t) C.chime_status {
+		return C.chime_go_after(id, C.int64_t(delay), context, nil)
 	})
 }
 
 // Async runs the function on the queue as soon as possible.
 func (q *Queue) Async(function func(), gone ...func()) error {
-	return pass(func(*Tick) { function() }, gone,
-		func(context C.uintptr_t) C.chime_status { return C.chime_go_async(q.id, context) })
+	if function == nil {
+		return errNil
+	}
+	return q.pass(func(*Tick) { function() }, gone,
+		func(id C.chime_queue_t, context C.uintptr_t) C.chime_status { return C.chime_go_async(id, context) })
 }
 
 // Sync runs the function in mutual exclusion with the queue's functions, and waits for it: the queue as a mutex. TimedOut:
-// it could not start in time, and will not run.
-func (q *Queue) Sync(timeout time.Duration, function func()) (status Status, err error) {
-	context := newContext(func(*Tick) { function() })
+// it could not start in time, and will not run. Its panic comes out of Sync.
+func (q *Queue) Sync(timeout time.Duration, function func()) (Status, error) {
+	if function == nil {
+		return InvalidArgument, errNil
+	}
+	var panicked bool
+	var value any
+	context := cgo.NewHandle(callback{call: func(*Tick) {
+		var stack []byte
+		if panicked, value, stack = attempt(function); panicked {
+			trace(value, stack)
+		}
+	}})
 	defer context.Delete()
-	return checked(func() C.chime_status { return C.chime_go_sync(q.id, C.uintptr_t(context), C.int64_t(timeout)) })
+	status, err := q.call(func(id C.chime_queue_t) C.chime_status {
+		return C.chime_go_sync(id, C.uintptr_t(context), C.int64_t(timeout))
+	})
+	if panicked {
+		panic(value)
+	}
+	return status, err
 }
 
 // Now is the time on the queue's clock.
 func (q *Queue) Now() (time.Duration, error) {
 	var now C.int64_t
-	_, err := checked(func() C.chime_status { return C.chime_queue_now(q.id, &now) })
+	_, err := q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_now(id, &now) })
 	return time.Duration(now), err
 }
 
-// Advance moves a virtual queue's time from deadline to deadline. The functions that are due run inside this call.
+// Advance moves a virtual queue's time from deadline to deadline. The functions that are due run inside this call; if one
+// of them panics, the others still run, and then the first panic comes out of Advance.
 func (q *Queue) Advance(duration time.Duration) error {
-	_, err := checked(func() C.chime_status { return C.chime_queue_advance(q.id, C.int64_t(duration)) })
+	_, _, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_advance(id, C.int64_t(duration)) })
 	return err
 }
 
 // AdvanceTo is Advance, up to a point in time.
 func (q *Queue) AdvanceTo(deadline time.Duration) error {
-	_, err := checked(func() C.chime_status { return C.chime_queue_advance_to(q.id, C.int64_t(deadline)) })
+	_, _, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_advance_to(id, C.int64_t(deadline)) })
 	return err
 }
 
 // Jump moves a virtual queue's time and runs nothing, as a sleeping machine would.
 func (q *Queue) Jump(duration time.Duration) error {
-	_, err := checked(func() C.chime_status { return C.chime_queue_jump(q.id, C.int64_t(duration)) })
+	_, err := q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_jump(id, C.int64_t(duration)) })
 	return err
 }
 
 // FD is the descriptor of a host-driven queue, to poll: readable when Process has something to do.
 func (q *Queue) FD() (int, error) {
 	var fd C.int32_t
-	_, err := checked(func() C.chime_status { return C.chime_queue_fd(q.id, &fd) })
+	_, err := q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_fd(id, &fd) })
 	return int(fd), err
 }
 
 // Process runs what is due on a host-driven queue, on this thread (at most so many; 0: all); how many that were. 0, too,
-// while another thread is inside the queue for a moment: the descriptor stays readable.
+// while another thread is inside the queue for a moment: the descriptor stays readable. If a function panics, the others still run, and then the first panic comes out of Process.
 func (q *Queue) Process(most uint32) (int, error) {
-	var count C.uint32_t
-	status, err := checked(func() C.chime_status { return C.chime_queue_process(q.id, C.uint32_t(most), &count) })
+	answer, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer {
+		return C.chime_go_process(id, C.uint32_t(most))
+	})
 	if status == Busy {
 		return 0, nil
 	}
-	return int(count), err
+	return int(answer.count), err
 }
 
-// Run drives a host-driven queue on this thread, until no timer is running.
+// Run drives a host-driven queue on this thread, until no timer is running. If a function panics, Run ends as by Stop, and
+// the panic comes out of it.
 func (q *Queue) Run() (Status, error) {
-	return checked(func() C.chime_status { return C.chime_queue_run(q.id, 0) })
+	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, 0) })
+	return status, err
 }
 
-// RunUntilStopped drives a host-driven queue on this thread, until Stop.
+// RunUntilStopped drives a host-driven queue on this thread, until Stop, or until a function panics, as in Run.
 func (q *Queue) RunUntilStopped() (Status, error) {
-	return checked(func() C.chime_status { return C.chime_queue_run(q.id, C.CHIME_RUN_UNTIL_STOPPED) })
+	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer { return C.chime_go_run(id, C.CHIME_RUN_UNTIL_STOPPED) })
+	return status, err
 }
 
 // Stop makes Run or Wait return.
 func (q *Queue) Stop() (Status, error) {
-	return checked(func() C.chime_status { return C.chime_queue_stop(q.id) })
+	return q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_stop(id) })
 }
 
 // Wait waits until something is due on a host-driven queue. It runs nothing.
 func (q *Queue) Wait(timeout time.Duration) (Status, error) {
-	return checked(func() C.chime_status { return C.chime_queue_wait(q.id, C.int64_t(timeout)) })
+	return q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_wait(id, C.int64_t(timeout)) })
 }
 
 // NextDeadline is when a host-driven or virtual queue next has something to do; Forever: never.
 func (q *Queue) NextDeadline() (time.Duration, error) {
 	var deadline C.int64_t
-	_, err := checked(func() C.chime_status { return C.chime_queue_next_deadline(q.id, &deadline) })
+	_, err := q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_next_deadline(id, &deadline) })
 	return time.Duration(deadline), err
 }
 
 // Stats is what the queue has done since it was made.
 func (q *Queue) Stats() (QueueStats, error) {
 	inC := C.chime_queue_stats{size: C.sizeof_chime_queue_stats}
-	_, err := checked(func() C.chime_status { return C.chime_queue_get_stats(q.id, &inC) })
+	_, err := q.call(func(id C.chime_queue_t) C.chime_status { return C.chime_queue_get_stats(id, &inC) })
 	stats := QueueStats{
 		Timers: uint64(inC.timers), Running: uint64(inC.running), Entries: uint64(inC.entries), Passes: uint64(inC.passes),
 		EmptyPasses: uint64(inC.empty_passes), Ticks: uint64(inC.ticks), Missed: uint64(inC.missed), Stale: uint64(inC.stale),
@@ -199,17 +267,23 @@ func (q *Queue) Stats() (QueueStats, error) {
 
 // Dump is a line of text for the queue, and one for each timer.
 func (q *Queue) Dump() (string, error) {
+	defer runtime.KeepAlive(q)
 	return text(func(to *C.char, capacity C.uint64_t, length *C.uint64_t) C.chime_status {
-		return C.chime_queue_dump(q.id, to, capacity, length)
+		return C.chime_queue_dump(C.chime_queue_t(q.ID()), to, capacity, length)
 	})
 }
 
 // Close ends the queue and its timers, and waits until none of their functions runs or will run. Inside one of them it does
-// not wait, and says so by WouldDeadlock.
+// not wait, and says so by WouldDeadlock. What is left to call (functions gone, Cancelled ticks) may run inside it.
 func (q *Queue) Close() (Status, error) { return q.Shutdown(Forever) }
 
 // Shutdown is Close, with a timeout.
 func (q *Queue) Shutdown(timeout time.Duration) (Status, error) {
-	runtime.SetFinalizer(q, nil)
-	return checked(func() C.chime_status { return C.chime_queue_shutdown(q.id, C.int64_t(timeout)) })
+	_, status, err := q.enter(func(id C.chime_queue_t) C.chime_go_answer {
+		return C.chime_go_shutdown(id, C.int64_t(timeout))
+	})
+	if q != nil && q.inner != nil && status != InvalidArgument {
+		runtime.SetFinalizer(q.inner, nil)
+	}
+	return status, err
 }

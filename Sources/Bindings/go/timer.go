@@ -1,6 +1,6 @@
 package chime
 
-// #include <chime.h>
+// #include "glue.h"
 import "C"
 
 import (
@@ -9,125 +9,176 @@ import (
 )
 
 // Timer is a timer of one's own. Release it when it is not wanted any more. Any goroutine may call its methods, and its own
-// function.
-type Timer struct {
+// function. Copies are the same timer; a Timer that no queue has made answers InvalidHandle.
+//
+// A function that names the variable of its own timer has two faults: it may run before the variable is assigned, and it
+// keeps the timer from being collected. In the function, write Borrow(tick.Timer).
+type Timer struct{ inner *timer }
+
+// The finalizer is of this one, which nobody outside can copy.
+type timer struct {
 	id    C.chime_timer_t
-	queue *Queue
+	queue *queue
 }
 
 // Borrow has the methods of a timer that somebody else owns: of tick.Timer, in its function. Release does nothing on it that
 // the owner's would not do.
-func Borrow(id uint64) *Timer { return &Timer{id: C.chime_timer_t(id)} }
+func Borrow(id uint64) *Timer { return &Timer{&timer{id: C.chime_timer_t(id)}} }
 
-// ID is the timer's id, for C.
-func (t *Timer) ID() uint64 { return uint64(t.id) }
-
-// collect: nobody holds the timer. If it runs, the next collection asks again.
-func (t *Timer) collect() {
-	if t.State() == RunningState {
-		runtime.SetFinalizer(t, (*Timer).collect)
-	} else {
-		C.chime_timer_release(t.id)
+// ID is the timer's id, for C. It is stale once the timer is released or collected: see runtime.KeepAlive.
+func (t *Timer) ID() uint64 {
+	if t == nil || t.inner == nil {
+		return 0
 	}
+	return uint64(t.inner.id)
+}
+
+// collect: nobody holds the timer. If it runs, or its function does, which may start it again, the next collection asks
+// again.
+func (t *timer) collect() {
+	info := C.chime_timer_info{size: C.sizeof_chime_timer_info}
+	status := C.chime_timer_get_info(t.id, &info)
+	if status == C.CHIME_OK && (info.state == C.CHIME_STATE_RUNNING || info.busy != 0) {
+		if t.queue != nil && t.queue.driven {
+			t.queue = nil // to run, the timer needs a program that drives its queue, and so holds it
+		}
+		runtime.SetFinalizer(t, (*timer).collect)
+		return
+	}
+	// Functions may run inside the call: they must not hold up other finalizers.
+	go func() { raise(C.chime_go_release(t.id).raised) }()
+}
+
+// call makes a call with the timer, which is not collected until it has returned.
+func (t *Timer) call(call func(id C.chime_timer_t) C.chime_status) (Status, error) {
+	defer runtime.KeepAlive(t)
+	return checked(func() C.chime_status { return call(C.chime_timer_t(t.ID())) })
+}
+
+// end makes a call that releases the timer, and raises the panic of a function that has run in it.
+func (t *Timer) end(call func(id C.chime_timer_t) C.chime_go_answer) (Status, error) {
+	var answer C.chime_go_answer
+	status, err := t.call(func(id C.chime_timer_t) C.chime_status {
+		answer = call(id)
+		return answer.status
+	})
+	if t != nil && t.inner != nil && status != InvalidArgument {
+		runtime.SetFinalizer(t.inner, nil)
+	}
+	raise(answer.raised)
+	return status, err
 }
 
 // Activate starts a timer that is at rest, with the schedule that it has.
 func (t *Timer) Activate() (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_activate(t.id, nil) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_activate(id, nil) })
 }
 
 // ActivateWith starts a timer that is at rest.
 func (t *Timer) ActivateWith(schedule Schedule) (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_activate(t.id, schedule.inC()) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_activate(id, schedule.inC()) })
 }
 
 // Restart makes the timer run from now on, whatever its state, with the schedule that it has.
 func (t *Timer) Restart() (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_restart(t.id, nil) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart(id, nil) })
 }
 
 // RestartWith makes the timer run from now on, whatever its state.
 func (t *Timer) RestartWith(schedule Schedule) (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_restart(t.id, schedule.inC()) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart(id, schedule.inC()) })
+}
+
+// RestartAfter makes the timer run from now on, whatever its state, with its first tick after that delay; all else is as in
+// the schedule that it has. This is the call to set a timer again.
+func (t *Timer) RestartAfter(delay time.Duration) (Status, error) {
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart_after(id, C.int64_t(delay)) })
+}
+
+// RestartUntil is RestartAfter, with the first tick at a point on the queue's clock. With Schedule.ResumeRemaining it is
+// InvalidArgument.
+func (t *Timer) RestartUntil(deadline time.Duration) (Status, error) {
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_restart_until(id, C.int64_t(deadline)) })
 }
 
 // Reschedule gives the timer another schedule. The state stays.
 func (t *Timer) Reschedule(schedule Schedule) (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_reschedule(t.id, schedule.inC()) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_reschedule(id, schedule.inC()) })
 }
 
 // Suspend holds ticks back until Resume. Once it has returned, none starts.
 func (t *Timer) Suspend() (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_suspend(t.id) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_suspend(id) })
 }
 
 // Resume lets them through again, as the schedule says.
 func (t *Timer) Resume() (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_resume(t.id) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_resume(id) })
 }
 
 // Postpone moves the next tick to now + delay, if that is later. Ignored: the tick has started already.
 func (t *Timer) Postpone(delay time.Duration) (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_postpone(t.id, C.int64_t(delay)) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_postpone(id, C.int64_t(delay)) })
 }
 
 // PostponeUntil is Postpone, to a point on the queue's clock.
 func (t *Timer) PostponeUntil(deadline time.Duration) (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_postpone_until(t.id, C.int64_t(deadline)) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_postpone_until(id, C.int64_t(deadline)) })
 }
 
 // Fire requests an extra tick, of kind Fired. It never runs inside this call.
 func (t *Timer) Fire() (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_fire(t.id) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_fire(id) })
 }
 
 // Cancel stops the timer. It may be activated again.
 func (t *Timer) Cancel() (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_cancel(t.id) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel(id) })
 }
 
 // CancelAndWait cancels, then waits until the function has returned.
 func (t *Timer) CancelAndWait(timeout time.Duration) (Status, error) {
-	return checked(func() C.chime_status { return C.chime_timer_cancel_and_wait(t.id, C.int64_t(timeout)) })
+	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel_and_wait(id, C.int64_t(timeout)) })
 }
 
 // Release cancels the timer and lets go of it, and of its function after the last call.
 func (t *Timer) Release() (Status, error) {
-	runtime.SetFinalizer(t, nil)
-	return checked(func() C.chime_status { return C.chime_timer_release(t.id) })
+	return t.end(func(id C.chime_timer_t) C.chime_go_answer { return C.chime_go_release(id) })
 }
 
 // ReleaseAndWait releases, then waits until the function has returned.
 func (t *Timer) ReleaseAndWait(timeout time.Duration) (Status, error) {
-	runtime.SetFinalizer(t, nil)
-	return checked(func() C.chime_status { return C.chime_timer_release_and_wait(t.id, C.int64_t(timeout)) })
+	return t.end(func(id C.chime_timer_t) C.chime_go_answer {
+		return C.chime_go_release_and_wait(id, C.int64_t(timeout))
+	})
 }
 
 // State is the timer's state; that of a released timer is CancelledState.
 func (t *Timer) State() State {
 	state := C.chime_state(C.CHIME_STATE_CANCELLED)
-	C.chime_timer_state(t.id, &state)
+	C.chime_timer_state(C.chime_timer_t(t.ID()), &state)
+	runtime.KeepAlive(t)
 	return State(state)
 }
 
 // Generation changes with every accepted activate, restart, reschedule, suspend and cancel: compare Tick.Generation.
 func (t *Timer) Generation() (uint64, error) {
 	var generation C.uint64_t
-	_, err := checked(func() C.chime_status { return C.chime_timer_generation(t.id, &generation) })
+	_, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_generation(id, &generation) })
 	return uint64(generation), err
 }
 
 // NextDeadline is on the queue's clock; Forever: the timer is not running.
 func (t *Timer) NextDeadline() (time.Duration, error) {
 	var deadline C.int64_t
-	_, err := checked(func() C.chime_status { return C.chime_timer_next_deadline(t.id, &deadline) })
+	_, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_next_deadline(id, &deadline) })
 	return time.Duration(deadline), err
 }
 
 // Info is everything there is to know about the timer, at one instant.
 func (t *Timer) Info() (TimerInfo, error) {
 	inC := C.chime_timer_info{size: C.sizeof_chime_timer_info}
-	_, err := checked(func() C.chime_status { return C.chime_timer_get_info(t.id, &inC) })
+	_, err := t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_get_info(id, &inC) })
 	return TimerInfo{
 		State: State(inC.state), Generation: uint64(inC.generation), Sequence: uint64(inC.sequence),
 		NextDeadline: time.Duration(inC.next_deadline_ns), Remaining: time.Duration(inC.remaining_ns),
@@ -138,7 +189,8 @@ func (t *Timer) Info() (TimerInfo, error) {
 
 // Explain says in a sentence why the timer does not fire.
 func (t *Timer) Explain() (string, error) {
+	defer runtime.KeepAlive(t)
 	return text(func(to *C.char, capacity C.uint64_t, length *C.uint64_t) C.chime_status {
-		return C.chime_timer_explain(t.id, to, capacity, length)
+		return C.chime_timer_explain(C.chime_timer_t(t.ID()), to, capacity, length)
 	})
 }
