@@ -9,9 +9,10 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 /// A tick's closure gets a tick, a function's none.
 pub(crate) type Call = Box<dyn FnMut(Option<&Tick>) + Send>;
 
-/// Nothing may unwind into C.
+/// Nothing may unwind into C. The payload is not dropped, because that could panic, too.
 pub(crate) fn guard(body: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(body)).is_err() {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+        std::mem::forget(payload);
         std::process::abort(); // the panic has printed its message
     }
 }

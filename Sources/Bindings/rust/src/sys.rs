@@ -197,6 +197,8 @@ extern "C" {
     ) -> Status;
     pub fn chime_timer_activate(timer: TimerId, schedule: *const Schedule) -> Status;
     pub fn chime_timer_restart(timer: TimerId, schedule: *const Schedule) -> Status;
+    pub fn chime_timer_restart_after(timer: TimerId, delay_ns: i64) -> Status;
+    pub fn chime_timer_restart_until(timer: TimerId, deadline_ns: i64) -> Status;
     pub fn chime_timer_reschedule(timer: TimerId, schedule: *const Schedule) -> Status;
     pub fn chime_timer_fire(timer: TimerId) -> Status;
     pub fn chime_timer_explain(timer: TimerId, text: *mut c_char, capacity: u64, length: *mut u64) -> Status;

@@ -79,6 +79,28 @@ impl Timer {
         checked(unsafe { sys::chime_timer_restart(self.0, &schedule.in_c()) })
     }
 
+    /// Makes the timer run from now on, whatever its state, with its first tick after that delay; all else is as in the
+    /// schedule that it has. This is the call to set a timer again.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # fn main() -> Result<(), chime::Error> {
+    /// let queue = chime::Queue::new(chime::QueueKind::Virtual)?;
+    /// let timer = queue.after(Duration::from_secs(1), |_| ())?;
+    /// timer.restart_after(Duration::from_secs(5))?;
+    /// assert_eq!(timer.next_deadline_ns()?, Some(5_000_000_000));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn restart_after(&self, delay: Duration) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_restart_after(self.0, nanoseconds(delay)) })
+    }
+
+    /// As `restart_after`, with the first tick at a point on the queue's clock. An error with `ResumePolicy::Remaining`.
+    pub fn restart_until(&self, deadline_ns: i64) -> Result<Outcome, Error> {
+        checked(unsafe { sys::chime_timer_restart_until(self.0, deadline_ns) })
+    }
+
     /// Gives the timer another schedule. The state stays.
     pub fn reschedule(&self, schedule: &Schedule) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_timer_reschedule(self.0, &schedule.in_c()) })

@@ -69,6 +69,33 @@ fn an_idle_timeout_is_postponed() -> Result<(), Error> {
 }
 
 #[test]
+fn a_timer_is_set_again_in_any_state() -> Result<(), Error> {
+    let (queue, seen) = (Queue::new(QueueKind::Virtual)?, Seen::default());
+    let timer = queue.create(&TimerOptions::default(), seen.closure())?;
+    assert_eq!(timer.restart_after(ns(10))?, Outcome::Ok); // idle
+    assert_eq!(timer.restart_after(ns(5))?, Outcome::Ok); // running
+    queue.advance(ns(20))?;
+    assert_eq!(timer.restart_until(30)?, Outcome::Ok); // finished
+    timer.suspend()?;
+    assert_eq!(timer.restart_until(25)?, Outcome::Ok); // suspended
+    queue.advance(ns(20))?;
+    assert_eq!(seen.times(), [5, 25]);
+    let mut push = seen.closure();
+    let _repeating = queue.every(ns(10), move |tick| {
+        push(tick);
+        if tick.sequence == 1 && tick.scheduled_ns == 50 {
+            assert_eq!(Timer::borrow(tick.timer).restart_after(ns(3)).unwrap(), Outcome::Running);
+        }
+    })?;
+    queue.advance(ns(25))?;
+    assert_eq!(seen.times(), [5, 25, 50, 53, 63]);
+    let schedule = Schedule { resume: ResumePolicy::Remaining, ..Schedule::once(ns(5)) };
+    let remaining = queue.start(&schedule, &TimerOptions::default(), seen.closure())?;
+    assert_eq!(remaining.restart_until(100).unwrap_err().status(), chime::sys::ERROR_INVALID_ARGUMENT);
+    Ok(())
+}
+
+#[test]
 fn suspend_and_resume_by_either_policy() -> Result<(), Error> {
     for (resume, rest, expected) in [(ResumePolicy::Coalesce, 0, 120), (ResumePolicy::Remaining, 30, 150)] {
         let (queue, seen) = (Queue::new(QueueKind::Virtual)?, Seen::default());

@@ -1,0 +1,134 @@
+//! How a process ends that panics or exits inside a closure: each case in a process of its own, which is this program again.
+
+use chime::{Queue, QueueKind, Schedule, TimerOptions, FOREVER};
+use std::panic::panic_any;
+use std::process::{Command, Stdio};
+use std::thread::{park, sleep};
+use std::time::{Duration, Instant};
+
+const WATCHDOG: Duration = Duration::from_secs(60);
+const VARIABLE: &str = "CHIME_RUST_ENDING";
+const NOW: Duration = Duration::from_secs(0);
+
+/// A payload that panics when it is dropped.
+struct Worse;
+impl Drop for Worse {
+    fn drop(&mut self) {
+        panic!("worse");
+    }
+}
+
+/// Calls its function when it is dropped.
+struct OnDrop<F: FnMut()>(F);
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)()
+    }
+}
+
+fn for_ever() -> ! {
+    loop {
+        park()
+    }
+}
+
+/// How the case leaves its closure.
+fn leave(how: &str) {
+    match how {
+        "panic" => panic!("boom"),
+        "payload" => panic_any(Worse),
+        _ => std::process::exit(5),
+    }
+}
+
+fn end(place: &str, how: &'static str) {
+    let queue = |kind| Queue::new(kind).unwrap();
+    match place {
+        "advance" => {
+            let queue = queue(QueueKind::Virtual);
+            queue.once(NOW, move |_| leave(how)).unwrap();
+            queue.advance(NOW).unwrap();
+        }
+        "run" => {
+            let queue = queue(QueueKind::Host);
+            queue.once(NOW, move |_| leave(how)).unwrap();
+            queue.run().unwrap();
+        }
+        "thread" => {
+            let queue = queue(QueueKind::Serial);
+            queue.once(NOW, move |_| leave(how)).unwrap();
+            for_ever()
+        }
+        "soon" => {
+            let queue = queue(QueueKind::Concurrent);
+            queue.run_soon(move || leave(how)).unwrap();
+            for_ever()
+        }
+        "sync" => {
+            queue(QueueKind::Precise).sync(FOREVER, || leave(how)).unwrap();
+        }
+        "drop" => {
+            let held = OnDrop(|| leave(how));
+            let queue = queue(QueueKind::Virtual);
+            drop(queue.after(NOW, move |_| (&held, ()).1).unwrap());
+        }
+        "cancelled" => {
+            let queue = queue(QueueKind::Virtual);
+            let options = TimerOptions { cancelled: true, ..Default::default() };
+            let timer = queue.start(&Schedule::once(FOREVER), &options, move |_| leave(how)).unwrap();
+            timer.cancel().unwrap();
+            queue.advance(NOW).unwrap();
+        }
+        // While other threads create, wait and tick.
+        _ => {
+            let queue: &'static Queue = Box::leak(Box::new(queue(QueueKind::Serial)));
+            for _ in 0..3 {
+                std::thread::spawn(move || loop {
+                    let timer = queue.every(Duration::from_nanos(1), |_| ()).unwrap();
+                    let _ = timer.release_and_wait(FOREVER);
+                    let _ = queue.sync(FOREVER, || ());
+                });
+            }
+            queue.once(Duration::from_millis(5), move |_| leave(how)).unwrap();
+            for_ever()
+        }
+    }
+}
+
+#[test]
+fn a_panic_or_an_exit_in_a_closure_ends_the_process_and_does_nothing_else() {
+    if let Ok(case) = std::env::var(VARIABLE) {
+        let (place, how) = case.split_once(' ').unwrap();
+        let how = ["panic", "payload", "exit"].into_iter().find(|known| *known == how).unwrap();
+        end(place, how);
+        std::process::exit(0);
+    }
+    for how in ["panic", "payload", "exit"] {
+        for place in ["advance", "run", "thread", "soon", "sync", "drop", "cancelled", "storm"] {
+            let case = format!("{place} {how}");
+            let mut child = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "--nocapture", "a_panic_or_an_exit_in_a_closure_ends_the_process_and_does_nothing_else"])
+                .env(VARIABLE, &case)
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let begun = Instant::now();
+            while child.try_wait().unwrap().is_none() {
+                if begun.elapsed() > WATCHDOG {
+                    child.kill().unwrap();
+                    panic!("{case}: hangs");
+                }
+                sleep(Duration::from_millis(2));
+            }
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            use std::os::unix::process::ExitStatusExt;
+            let ended = (output.status.code(), output.status.signal());
+            let expected = if how == "exit" { (Some(5), None) } else { (None, Some(6)) };
+            assert_eq!(ended, expected, "{case}: {said}");
+            assert!(!said.contains("worse"), "{case}: the payload was dropped: {said}");
+            assert_eq!(said.contains("boom"), how == "panic", "{case}: {said}");
+        }
+    }
+}
