@@ -3,6 +3,8 @@ files of a release and nothing else: no clone, no network, no Swift. What they p
 
     .ci/written.py DIST [ROOT]      DIST: what `make -C Sources dist` made; ROOT: an empty Debian that is there already
 
+The examples of the manual are taken out of the pages as man shows them.
+
 Needs root or sudo, and mmdebstrap, which makes the Debian. Where /proc cannot be mounted, Java is left out, by name.
 
 - A program is saved under the name that the paragraph before it, or a command of its page, has for it. A command that names a
@@ -14,6 +16,7 @@ Needs root or sudo, and mmdebstrap, which makes the Debian. Where /proc cannot b
   are readme.py's.
 """
 
+import gzip
 import os
 import pathlib
 import re
@@ -186,7 +189,8 @@ def exported(page, commands):
 
 def manual(debian):
     """Each page's example, out of the page as man shows it. The same example on several pages is run once."""
-    names = sorted(path.name for section in (3, 7) for path in (debian.root / f"usr/share/man/man{section}").glob("chime*.gz"))
+    pages = [path for section in (3, 7) for path in (debian.root / f"usr/share/man/man{section}").glob("[cC][hH][iI][mM][eE]*.gz")]
+    names = sorted(path.name for path in pages if not gzip.decompress(path.read_bytes()).startswith(b".so "))
     directory = debian.directory("manual")
     shown = "; ".join(f"man -E ascii --nh --nj {name[:-5]} >{name}.txt" for name in names)
     status, _, complained = debian.run(shown, "/home/manual", MANWIDTH="130", MANROFFOPT="-rHY=0", MAN_KEEP_FORMATTING="")
@@ -197,11 +201,10 @@ def manual(debian):
         text = (directory / f"{name}.txt").read_text()
         examples = re.search(r"^EXAMPLES\n(.*?)^(?=\S)", text, re.M | re.S)
         if examples is None:
-            if not re.search(r"^ {7}This page has no example", text, re.M):
-                fail(f"{name}: no example")
-            continue
+            fail(f"{name}: no example")
         lines = [line[11:] for line in examples[1].splitlines() if line.startswith(" " * 11) or not line.strip()]
-        program, _, printed = re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip("\n")).partition("\n}\n\n")
+        # The program's last line is a brace alone; what it prints follows the words in between.
+        program, _, printed = re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip("\n")).rpartition("\n}\n")
         programs.setdefault(f"{program}\n}}\n", (printed.strip("\n") + "\n", name))
     script = []
     for number, (program, (printed, _)) in enumerate(programs.items()):
@@ -262,6 +265,7 @@ def check(debian):
     shutil.copytree(debian.root / "usr/share/doc/libchime-dev/examples", examples, dirs_exist_ok=True)
     page = Page("the examples' README.md", (examples / "README.md").read_text())
     check_page(debian, page, front, examples)
+    manual(debian)
 
 
 main()

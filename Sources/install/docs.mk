@@ -1,4 +1,4 @@
-# make docs           manual pages (build/docs/man) and HTML (build/docs/html) out of the headers' comments
+# make docs           manual pages (build/docs/man) and HTML (build/docs/html) out of the headers' comments, with install/docs/examples
 # make install-docs   the manual pages in MANDIR, the HTML in DOCDIR/html
 #
 # The lists of all functions, in include/README.md and Limits.md, must go with the headers (listed.py).
@@ -12,11 +12,11 @@ DOCS = build/docs
 .PHONY: docs install-docs
 docs: $(DOCS)/made
 	python3 install/docs/listed.py
-$(DOCS)/made: ../include/chime.h ../include/chime_run_loop.h $(wildcard install/docs/*)
+$(DOCS)/made: ../include/chime.h ../include/chime_run_loop.h ChimeC/exports.map ../README.md $(wildcard install/docs/* install/docs/examples/*)
 	rm -rf $(DOCS)
 	mkdir -p $(DOCS)
 	cd $(DOCS) && doxygen '$(abspath install/docs/Doxyfile)'
-	python3 install/docs/man.py $(DOCS)/xml $(DOCS)/man '$(VERSION)'
+	PYTHONDONTWRITEBYTECODE=1 python3 install/docs/man.py ../include ChimeC/exports.map $(DOCS)/man '$(VERSION)'
 	sh install/docs/check.sh $(DOCS)
 	touch $@
 

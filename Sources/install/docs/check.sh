@@ -13,6 +13,11 @@ for name in $(cat ../include/chime.h ../include/chime_run_loop.h | grep -o '^[a-
   fi
 done
 for page in "$docs"/man/man?/*; do
+  case $(head -n 1 "$page") in .so*) continue ;; esac # another page under a further name
+  for section in EXAMPLES 'SEE ALSO'; do
+    case $section:$page in 'SEE ALSO':*man7*) continue ;; esac
+    grep -q "^.SH $section" "$page" || { echo "$page: no $section" >&2; failed=1; }
+  done
   warnings=$(LC_ALL=C.UTF-8 MANROFFSEQ='' groff -man -Tutf8 -ww -z "$page" 2>&1)
   [ -z "$warnings" ] || { echo "$warnings" >&2; failed=1; }
 done

@@ -1,160 +1,416 @@
-"""Manual pages out of Doxygen's XML: one for each function and structure, chime(7) for what holds for all of them.
+"""The manual out of the headers' comments: a page for each function, structure, type and group of constants; chime(7) for what
+holds for all of them. Each page stands alone: what it says "as" another function is said again.
 
-    man.py XML MAN VERSION      reads XML/*.xml, writes MAN/man3 and MAN/man7
+    man.py HEADERS EXPORTS MAN VERSION      reads HEADERS/*.h, writes MAN/man3 and MAN/man7
+
+An example stands on each page: examples/*.c, whose first comment names the pages that it is for, and states its output.
+.ci/written.py runs them as the pages show them.
 """
 
 import pathlib
 import re
 import sys
 import textwrap
-import xml.etree.ElementTree as ElementTree
+
+import headers
+from headers import one_line
+
+HERE = pathlib.Path(__file__).resolve().parent
+STATUS = r"CHIME_(?:OK|IGNORED|RUNNING|STOPPED|TIMED_OUT|ERROR_[A-Z_]+)"
+# Types whose constants are in the enumeration behind them, and what the enumerations of flags are for.
+FLAGS_OF = {"chime_queue_options.flags": "chime_queue_options", "chime_schedule.flags": "chime_schedule",
+            "chime_timer_options.flags": "chime_timer_options", "chime_queue_run, flags": "chime_queue_run",
+            "chime_run_loop_run, flags": "chime_run_loop_run"}
+# What has no first sentence in the headers, because its constants say all.
+ABOUT = {
+    "chime_clock": "the clocks of a queue", "chime_queue_kind": "where and when a queue's handlers run",
+    "chime_qos": "a queue's quality of service", "chime_missed_policy": "what a repeating timer does about ticks that it missed",
+    "chime_resume_policy": "what a resume does about the time that was left", "chime_state": "the states of a timer",
+    "chime_tick_kind": "why a callback or a trace function is called", "chime_queue_options": "what a queue is made with",
+    "chime_schedule": "when a timer ticks", "chime_timer_options": "what a timer calls, and what it holds",
+    "chime_allocator": "an allocator of the host's", "CHIME_SECOND": "durations in nanoseconds",
+    "CHIME_VERSION": "the version of the header, and whether a library goes with it",
+    "CHIME_RUN_LOOP_DEFAULT_MODE": "the names of the modes of run loops",
+    "chime_timer_check_generation": "whether a generation is a timer's present one", "chime_timer_state": "a timer's state",
+    "chime_weak_timer_is_valid": "whether a weak timer is valid", "chime_weak_timer_tolerance": "a weak timer's tolerance",
+}
+# What a parameter is that a comment does not describe; whether it is a pointer.
+ALWAYS = {
+    ("queue", False): "the queue's id", ("queue", True): "receives the queue's id", ("timer", False): "the timer's id",
+    ("timer", True): "receives the timer's id", ("handler", None): "called on the queue with each tick, and with context",
+    ("action", None): "called with each tick, and with user_info", ("user_info", None): "given to the action; may be NULL",
+    ("context", None): "given to the function; may be NULL", ("finalizer", None): "frees the context; may be NULL",
+    ("timeout_ns", None): "how long to wait at most; 0: not at all; CHIME_FOREVER: without limit", ("delay_ns", None): "from now; 0 or more",
+    ("deadline_ns", False): "a point on the queue's clock", ("duration_ns", None): "0 or more",
+    ("options", None): "as for chime_queue_create; NULL for the defaults", ("state", None): "receives the state",
+    ("status", None): "a status", ("kind", None): "a kind of tick", ("target", None): "the target's id", ("expiring", False): "its id",
+    ("expiring", True): "receives its id", ("generation", False): "that of a tick, say", ("generation", True): "receives the generation",
+    ("fd", None): "receives the descriptor", ("milliseconds", None): "receives the timeout", ("now_ns", None): "receives the time",
+    ("info", None): "receives it; its size must be set", ("stats", None): "receives them; its size must be set",
+    ("run_loop", False): "the run loop's id", ("run_loop", True): "receives the run loop's id", ("interval_ns", False): "the time between ticks",
+    ("interval_ns", True): "receives the interval", ("tolerance_ns", True): "receives the tolerance", ("first_delay_ns", None): "of the first tick, from now",
+    ("capacity", None): "how many fit",
+    ("mode", None): "the mode's name", ("repeats", None): "0 or 1", ("valid", None): "receives 1 or 0", ("remaining_ns", None): "receives the time that is left",
+}
+DEFINES = {"CHIME_SECOND": r"CHIME_(NANOSECOND|MICROSECOND|MILLISECOND|SECOND|MINUTE|HOUR|FOREVER)$",
+           "CHIME_VERSION": r"CHIME_VERSION", "CHIME_RUN_LOOP_DEFAULT_MODE": r"CHIME_RUN_LOOP_\w+_MODES?$"}
+
+
+def literal(text):
+    return re.sub(r"^(?=[.'])", r"\\&", text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
+                  .replace("^", "\\(ha").replace("~", "\\(ti"), flags=re.M)
 
 
 def escaped(text):
-    text = re.sub(r"\s+", " ", text).replace("\\", "\\e").replace("-", "\\-")
+    text = literal(one_line(text))
     return re.sub(r"\b(chime_\w+|CHIME_\w+)", r"\\fB\1\\fP", text)
 
 
-def lines_of(element):
-    """The roff lines of a description; lists of parameters and results are left out."""
-    out, text = [], ""
-
-    def flush():
-        nonlocal text
-        if text.strip():
-            out.append(escaped(text).strip())
-        text = ""
-
-    def walk(node):
-        nonlocal text
-        text += node.text or ""
-        for child in node:
-            if child.tag == "verbatim":
-                flush()
-                rows = textwrap.dedent(child.text).strip("\n").split("\n")
-                out.extend([".PP", ".nf", *(row.replace("\\", "\\e").replace("-", "\\-") or "." for row in rows), ".fi"])
-            elif child.tag == "itemizedlist":
-                flush()
-                for item in child:
-                    out.append(".IP \\(bu 2")
-                    walk(item)
-                    flush()
-                out.append(".PP")
-            elif child.tag in ("parameterlist", "simplesect"):
-                flush()
-            elif child.tag == "para":
-                flush()
-                if out and not out[-1].startswith((".PP", ".IP")):
-                    out.append(".PP")
-                walk(child)
-                flush()
-            else:
-                walk(child)
-            text += child.tail or ""
-        flush() if node.tag == "para" else None
-
-    if element is not None:
-        walk(element)
-        flush()
-    while out and out[-1] in (".PP",):
-        out.pop()
-    return out
+def verbatim(text):
+    return [".PP", ".RS 4", ".nf", *(literal(row) or "\\&" for row in textwrap.dedent(text).strip("\n").split("\n")), ".fi", ".RE"]
 
 
-def plain(element):
-    return re.sub(r"\s+", " ", "".join(element.itertext())).strip() if element is not None else ""
+def prose(text):
+    """Roff lines of a comment's paragraphs, lists and tables."""
+    out = []
+    for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
+        rows = paragraph.split("\n")
+        is_table = sum(bool(re.search(r"\S {3,}\S", row)) for row in rows) > 2
+        if not paragraph.strip():
+            continue
+        if is_table or all(row.startswith("    ") for row in rows):
+            out += verbatim(paragraph)
+            continue
+        lead, *points = re.split(r"^  - ", paragraph, flags=re.M)
+        if lead.strip():
+            out += [".PP", escaped(lead)]
+        for point in points:
+            out += [".IP \\(bu 2", escaped(point)]
+    return out[1:] if out[:1] == [".PP"] else out
 
 
-def page(name, section, title, version, parts):
-    out = [f'.TH {name} {section} "" "Chime {version}" "{title}"']
+def page(name, section, version, parts):
+    out = [f'.TH {name} {section} "" "Chime {version}" "Chime"']
     for heading, lines in parts:
-        if any(line not in ("", ".PP") for line in lines):
+        if lines:
             out += [f".SH {heading}", *lines]
     return "\n".join(out) + "\n"
 
 
-def statuses(text):
-    """`STATUS: why; STATUS` as a list."""
-    out = []
-    for item in re.split(r"; (?=CHIME_)", text):
-        status = re.match(r"(CHIME_\w+(?:, or CHIME_\w+)?)(:)? ?", item)
-        out += [".TP", f"\\fB{status[1]}\\fP", escaped(item[status.end():]) or "\\&"] if status else [".PP", escaped(item)]
-    return out
+def without_stop(text):
+    return text.rstrip(".:")
 
 
-def function(member, header, title, siblings, version):
-    name = member.findtext("name")
-    brief = plain(member.find("briefdescription"))
-    details = member.find("detaileddescription")
-    declared = plain(member.find("type")) + " " + name + member.findtext("argsstring") + ";"
-    parameters = []
-    for item in details.iter("parameteritem"):
-        parameters += [".TP", f"\\fI{item.findtext('parameternamelist/parametername')}\\fP",
-                       escaped(plain(item.find("parameterdescription")))]
-    result = next((plain(s) for s in details.iter("simplesect") if s.get("kind") == "return"), "")
-    about = brief if brief else f"the {title.lower()} function {name}"
-    return page(name, 3, title, version, [
-        ("NAME", [f"{name} \\- {escaped(re.split(r'(?<=[.])', about)[0].rstrip('.'))}"]),
-        ("SYNOPSIS", [".nf", f".B #include <{header}>", ".PP", *(f".B {row}" for row in textwrap.wrap(
-            declared, 78, subsequent_indent="    ", break_long_words=False)), ".fi"]),
-        ("DESCRIPTION", [escaped(brief), *[line for line in [".PP", *lines_of(details)]]]),
-        ("PARAMETERS", parameters),
-        ("RETURN VALUE", statuses(result) if result else []),
-        ("SEE ALSO", [", ".join(f"\\fB{other}\\fP(3)" for other in siblings if other != name) + (
-            ", " if len(siblings) > 1 else "") + "\\fBchime\\fP(7)"]),
-    ])
+class Manual:
+    def __init__(self, directory, exports, version):
+        self.version, self.items, self.sections, self.order = version, {}, {}, []
+        self.overviews, self.flags = {}, {}
+        for name in ("chime.h", "chime_run_loop.h"):
+            items, overview, sections = headers.read(directory / name)
+            self.overviews[name] = overview
+            self.sections |= sections
+            self.order += [(title, name) for title in sections]
+            typedef = None
+            for item in items:
+                if item.kind == "enum":
+                    if item.comment in FLAGS_OF:
+                        self.flags[FLAGS_OF[item.comment]] = item.members
+                    elif typedef is not None:
+                        typedef.members = item.members
+                    else:
+                        raise SystemExit(f"man.py: an enumeration that belongs to nothing: {item.members[0]}")
+                else:
+                    self.items[item.name] = item
+                    typedef = item if item.declaration == f"typedef int32_t {item.name};" else None
+        self.statuses = {declaration.split(" ")[0]: text for declaration, text, _ in self.items["chime_status"].members}
+        self.since = self.versions(exports)
+        self.examples = self.read_examples()
 
+    def versions(self, exports):
+        text = re.sub(r"/\*.*?\*/", "", exports.read_text(), flags=re.S)
+        found = {}
+        for version, names in re.findall(r"CHIME_([\d.]+) \{\s*global: ([^}]*?)(?:local:[^}]*)?\}", text):
+            for name in re.findall(r"chime_\w+", names):
+                found[name] = version
+        return found
 
-def structure(compound, version):
-    name = compound.findtext("compoundname")
-    members = []
-    for member in compound.iter("memberdef"):
-        text = plain(member.find("briefdescription")) + " " + plain(member.find("detaileddescription"))
-        members += [".TP", f"\\fB{plain(member.find('type'))} {member.findtext('name')}{member.findtext('argsstring')}\\fP",
-                    escaped(text).strip() or "\\&"]
-    return page(name, 3, "Structures", version, [
-        ("NAME", [f"{name} \\- a structure of Chime's interface"]),
-        ("SYNOPSIS", [".nf", ".B #include <chime.h>", ".fi"]),
-        ("DESCRIPTION", [escaped(plain(compound.find("briefdescription"))), *lines_of(compound.find("detaileddescription"))]),
-        ("MEMBERS", members),
-        ("SEE ALSO", ["\\fBchime\\fP(7)"]),
-    ])
+    def read_examples(self):
+        found = {}
+        for path in sorted((HERE / "examples").glob("*.c")):
+            comment, program = re.fullmatch(r"/\*\n(.*?)\n \*/\n(.*)", path.read_text(), re.S).groups()
+            names = re.search(r"^ \* Pages: (.*?)^ \* Output:", comment + "\n", re.M | re.S)[1].replace("\n *", " ").split()
+            output = "".join(line[5:] + "\n" for line in comment.split(" * Output:\n")[1].split("\n"))
+            for name in names:
+                if name in found:
+                    raise SystemExit(f"man.py: {name} has two examples")
+                if name not in self.items:
+                    raise SystemExit(f"man.py: {path.name}: there is no {name}")
+                if self.items[name].kind == "function" and not re.search(rf"\b{name}\(", program):
+                    raise SystemExit(f"man.py: {path.name} does not call {name}")
+                found[name] = (names, program, output)
+        return found
 
+    # What a page says.
 
-def overview(compounds, groups, version):
-    compound = next(c for c in compounds if c.findtext("compoundname") == "chime.h")
-    parts = [("NAME", ["chime \\- an embeddable timer runtime"]),
-             ("SYNOPSIS", [".nf", ".B #include <chime.h>", ".B cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs chime)", ".fi"]),
-             ("DESCRIPTION", [*lines_of(compound.find("briefdescription")), ".PP", *lines_of(compound.find("detaileddescription"))])]
-    for title, names, lines in groups:
-        listed = [", ".join(f"\\fB{name}\\fP(3)" for name in names)] if names else []
-        parts.append((title.upper(), [*lines, *([".PP"] if lines and listed else []), *listed]))
-    return page("chime", 7, "Chime", version, parts)
+    def like(self, text):
+        """The function that a text refers to: `as chime_queue_dump`."""
+        match = re.match(r"[Aa]s (?:in |for )?(chime_\w+)\b", text)
+        return match and self.items.get(match[1]) and match[1]
+
+    def returned(self, name, seen=()):
+        """[(status, when)], with what another function's page says in its place."""
+        pieces = self.items[name].pieces
+        text = pieces.returns
+        if not text:
+            other = self.like(pieces.body) or self.like_the_one_before(name)
+            return self.returned(other, (*seen, name)) if other and other not in seen else []
+        found = []
+        first = self.like(text)
+        if first:
+            found = list(self.returned(first, (*seen, name)))
+            text = re.sub(r"^as (?:in |for )?chime_\w+[;,]?\s*", "", text)
+        for part in re.split(rf"(?:[;:.] |, or )(?={STATUS}\b)", text):
+            match = re.match(rf"({STATUS})\b[:,]? ?(.*)", part, re.S)
+            if not match:
+                if part.strip():
+                    found.append(("", part))
+                continue
+            status, when = match.groups()
+            other = self.like(when)
+            if other:
+                when = dict(self.returned(other, (*seen, name))).get(status, "")
+            known = dict(found)
+            if first and status in known:
+                earlier = known[status]
+                found = [(was, (f"{earlier}; or {re.sub(r'^also (if )?', '', when)}" if earlier else when) if was == status else said)
+                         for was, said in found]
+            else:
+                found.append((status, when))
+        return found
+
+    def like_the_one_before(self, name):
+        """`The same as a timeout for poll(2)`: of the function before it."""
+        if not self.items[name].pieces.body.startswith("The same"):
+            return None
+        functions = [other for other, item in self.items.items() if item.kind == "function"]
+        return functions[functions.index(name) - 1]
+
+    def parameters(self, name, seen=()):
+        item = self.items[name]
+        found = []
+        for names, text in item.pieces.parameters:
+            other = self.like(text)
+            if other and other not in seen:
+                inherited = self.parameters(other, (*seen, name))
+                wanted = set(names.split(", "))
+                rest = re.sub(r"^as (?:in |for )?chime_\w+[;,]?\s*", "", text)
+                own = [(was, said) for was, said in inherited if wanted & set(was.split(", "))]
+                found += [(was, f"{said}. {rest[:1].upper()}{rest[1:]}" if rest else said) for was, said in own] or [(names, text)]
+            else:
+                found.append((names, text))
+        other = self.like(item.pieces.returns) or self.like(item.pieces.body)
+        if other and other not in seen:
+            have = {word for names, _ in found for word in names.split(", ")}
+            arguments = item.declaration[item.declaration.index("("):]
+            for names, text in self.parameters(other, (*seen, name)):
+                if not set(names.split(", ")) & have and all(re.search(rf"\b{word}\b", arguments) for word in names.split(", ")):
+                    found.append((names, text))
+        return found
+
+    def arguments(self, name):
+        """Each parameter of the synopsis, in its order; what no comment says of it is what it always is."""
+        said = {word: (names, text) for names, text in self.parameters(name) for word in names.split(", ")}
+        found = []
+        arguments = self.items[name].declaration
+        for argument in arguments[arguments.index("(") + 1:arguments.rindex(")")].split(", "):
+            if argument == "void":
+                continue
+            word = re.search(r"\w+$", argument)[0]
+            names, text = said.get(word, (word, ALWAYS.get((word, "*" in argument)) or ALWAYS.get((word, None))))
+            if text is None:
+                raise SystemExit(f"man.py: {name}: nothing says what {argument} is")
+            if (names, text) not in found:
+                found.append((names, text))
+        return found
+
+    def about(self, name):
+        item = self.items[name]
+        if name in ABOUT:
+            return ABOUT[name]
+        text = item.pieces.brief if item.pieces else ""
+        if not text:
+            raise SystemExit(f"man.py: {name} has no first sentence")
+        return without_stop(text[0].lower() + text[1:] if re.match(r"[A-Z](?![A-Z])", text) else text)
+
+    def example(self, name):
+        if name not in self.examples:
+            raise SystemExit(f"man.py: {name} has no example in examples/")
+        _, program, output = self.examples[name]
+        return [*verbatim(program)[1:], ".PP", "It prints:", *verbatim(output)]
+
+    def see_also(self, name):
+        """What the page's example has, the family first, then the types of the synopsis."""
+        item = self.items[name]
+        family, program, _ = self.examples[name]
+        words = [word for word in family if word != name]
+        words += re.findall(r"\bchime_\w+", item.declaration + " ".join(declaration for declaration, _, _ in item.members))
+        words += [word for word in re.findall(r"\bchime_\w+", program) if word not in ("chime_status_name", "chime_run_loop")]
+        found = []
+        for word in words:
+            if word in self.items and word != name and word not in found and word not in ("chime_status", "chime_queue_t", "chime_timer_t"):
+                if word != "chime_tick" or word in family:
+                    found.append(word)
+        return [", ".join(f"\\fB{word}\\fP(3)" for word in [*found[:10], "chime_status"] if word != name) + ", \\fBchime\\fP(7)"]
+
+    def synopsis(self, item, declarations):
+        out = [".nf", f".B #include <{item.header}>"]
+        for declaration in declarations:
+            if "\n" in declaration or declaration.startswith("#define"):
+                rows = declaration.split("\n")
+            else:
+                rows = textwrap.wrap(declaration, 78, subsequent_indent="    ", break_long_words=False)
+            out += [".PP", *(f"\\fB{literal(row)}\\fP" for row in rows)]
+        return [*out, ".fi"]
+
+    def constants(self, members):
+        out = []
+        for declaration, text, _ in members:
+            out += [".TP", f"\\fB{literal(declaration)}\\fP", escaped(text) or "\\&"]
+        return out
+
+    def availability(self, name, is_provisional):
+        lines = [f"Since version {self.since.get(name, '0.1')}."]
+        if is_provisional:
+            lines.append("Provisional: it may still change or go when version 1.0 is made.")
+        return [" ".join(lines)]
+
+    def function(self, name):
+        item = self.items[name]
+        pieces = item.pieces
+        body = prose(pieces.body)
+        other = self.like(pieces.body)
+        if other:
+            body += [".PP", f"That is, as \\fB{other}\\fP(3): " + escaped(self.items[other].pieces.body.split("\n\n")[0])]
+            body += [line for paragraph in self.items[other].pieces.body.split("\n\n")[1:] for line in [".PP", *prose(paragraph)]]
+        if not pieces.body:
+            body = [escaped(ABOUT[name][0].upper() + ABOUT[name][1:] + ".")]
+        parameters = []
+        for names, text in self.arguments(name):
+            parameters += [".TP", f"\\fI{names}\\fP", escaped(text)]
+        if name in self.flags:
+            parameters += [".PP", "Flags:", *self.constants(self.flags[name])]
+        results = []
+        for status, when in self.returned(name):
+            if status:
+                results += [".TP", f"\\fB{status}\\fP", escaped(when or self.statuses[status])]
+            else:
+                results += [".PP", escaped(when)]
+        return page(name, 3, self.version, [
+            ("NAME", [f"{name} \\- {escaped(self.about(name))}"]), ("SYNOPSIS", self.synopsis(item, [item.declaration])),
+            ("DESCRIPTION", body), ("PARAMETERS", parameters), ("RETURN VALUE", results), ("CALLS AND WAITS", [escaped(pieces.facts)]),
+            ("EXAMPLES", self.example(name)), ("AVAILABILITY", self.availability(name, pieces.is_provisional)),
+            ("SEE ALSO", self.see_also(name))])
+
+    def structure(self, name):
+        item = self.items[name]
+        macro = name.upper() + "_INIT"
+        out = []
+        for declaration, text, since in item.members:
+            if since:
+                text = f"{text}. Since version {since}" if text else f"Since version {since}"
+            out += [".TP", f"\\fB{literal(declaration)}\\fP", escaped(text) or "\\&"]
+        shown = f"typedef struct {name} {{\n" + "\n".join(f"  {declaration};" for declaration, _, _ in item.members) + f"\n}} {name};"
+        body = prose(item.pieces.body) if item.pieces else [escaped(ABOUT[name][0].upper() + ABOUT[name][1:] + ".")]
+        if macro in self.items:
+            body += [".PP", escaped(f"Initialise one with {macro}: it sets size, and every other member to its default, which is zero.")]
+        return page(name, 3, self.version, [
+            ("NAME", [f"{name}{', ' + macro if macro in self.items else ''} \\- {escaped(self.about(name))}"]),
+            ("SYNOPSIS", self.synopsis(item, [shown, *([f"#define {macro} ..."] if macro in self.items else [])])),
+            ("DESCRIPTION", body), ("MEMBERS", out), ("FLAGS", self.constants(self.flags.get(name, []))),
+            ("EXAMPLES", self.example(name)), ("SEE ALSO", self.see_also(name))])
+
+    def type(self, name):
+        item = self.items[name]
+        body = prose(item.pieces.body) if item.pieces else [escaped(ABOUT[name][0].upper() + ABOUT[name][1:] + ".")]
+        if name == "chime_state":
+            body += [".PP", "What each call makes of each state:", *prose(self.sections["Timers"])]
+        if name == "chime_status":
+            body += [".PP", escaped("CHIME_FAILED(status) is 1 for those below 0.")]
+        return page(name, 3, self.version, [
+            ("NAME", [f"{name} \\- {escaped(self.about(name))}"]), ("SYNOPSIS", self.synopsis(item, [item.declaration])),
+            ("DESCRIPTION", body), ("CONSTANTS", self.constants(item.members)), ("EXAMPLES", self.example(name)),
+            ("SEE ALSO", self.see_also(name))])
+
+    def defines(self, name):
+        chosen = [item for item in self.items.values() if item.kind == "define" and re.match(DEFINES[name], item.name)]
+        section = self.sections[chosen[0].section]
+        out = []
+        for item in chosen:
+            if item.pieces:
+                out += [".TP", f"\\fB{item.name}\\fP", escaped(item.pieces.body)]
+        return page(name, 3, self.version, [
+            ("NAME", [f"{', '.join(item.name for item in chosen)} \\- {ABOUT[name]}"]),
+            ("SYNOPSIS", self.synopsis(chosen[0], ["\n".join(item.declaration for item in chosen)])),
+            ("DESCRIPTION", prose(section) or [escaped(ABOUT[name][0].upper() + ABOUT[name][1:] + ".")]), ("MACROS", out),
+            ("EXAMPLES", self.example(name)), ("SEE ALSO", self.see_also(name))])
+
+    def overview(self, program, output):
+        parts = [
+            ("NAME", ["chime \\- an embeddable timer runtime"]),
+            ("SYNOPSIS", [".nf", ".B #include <chime.h>", ".PP", ".B cc program.c $(pkg\\-config \\-\\-cflags \\-\\-libs chime) \\-o program", ".fi"]),
+            ("EXAMPLES", [*verbatim(program)[1:], ".PP", "It prints:", *verbatim(output)])]
+        text = self.overviews["chime.h"].split("\n\n", 1)[1]
+        heading, lines = "DESCRIPTION", []
+        for paragraph in text.split("\n\n"):
+            match = re.match(r"(Purpose|Threads|Time|Ownership|Structures|Fork|Provisional)\b\.?", paragraph)
+            if match and match[1] != "Purpose":
+                parts.append((heading, lines))
+                heading, lines = match[1].upper(), []
+                paragraph = paragraph[len(match[0]):].lstrip() if match[0].endswith(".") else paragraph
+            elif match:
+                paragraph = paragraph[len(match[0]):].lstrip()
+            lines += ([".PP"] if lines else []) + prose(paragraph)
+        parts.append((heading, lines))
+        for title, header in self.order:
+            names = [item.name for item in self.items.values() if item.section == title and item.header == header]
+            listed = []
+            for name in names:
+                if self.items[name].kind == "define" and name not in DEFINES:
+                    continue
+                listed += [".TP", f"\\fB{name}\\fP(3)", escaped(self.about(name))]
+            lines = prose(self.sections[title])
+            parts.append((title.upper(), [*lines, *listed]))
+        return page("chime", 7, self.version, parts)
 
 
 def main():
-    xml, man, version = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
-    compounds = [ElementTree.parse(file).find("compounddef") for file in sorted(xml.glob("*.xml")) if file.stem not in
-                 ("index", "Doxyfile")]
+    directory, exports, man, version = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]), sys.argv[4]
+    manual = Manual(directory, exports, version)
     for section in (3, 7):
         (man / f"man{section}").mkdir(parents=True, exist_ok=True)
-    groups = []
-    for compound in compounds:
-        if compound.get("kind") == "struct":
-            name = compound.findtext("compoundname")
-            (man / "man3" / f"{name}.3").write_text(structure(compound, version))
-        if compound.get("kind") != "group":
-            continue
-        title = compound.findtext("title")
-        functions = [m for m in compound.iter("memberdef") if m.get("kind") == "function"]
-        names = [member.findtext("name") for member in functions]
-        place = [(m.find("location").get("file"), int(m.find("location").get("line"))) for m in compound.iter("memberdef")]
-        groups.append((min(place), title, names, lines_of(compound.find("detaileddescription"))))
-        for member in functions:
-            header = member.find("location").get("file")
-            text = function(member, header, title, names, version)
-            (man / "man3" / f"{member.findtext('name')}.3").write_text(text)
-    (man / "man7" / "chime.7").write_text(overview(compounds, [group[1:] for group in sorted(groups)], version))
+    aliases = {}
+    for name, item in manual.items.items():
+        if item.kind == "define":
+            if name not in DEFINES:
+                home = next((page for page, pattern in DEFINES.items() if re.match(pattern, name)), None)
+                aliases[name] = home or ("chime_status" if name == "CHIME_FAILED" else name.removesuffix("_INIT").lower())
+                continue
+            text = manual.defines(name)
+        else:
+            text = {"function": manual.function, "struct": manual.structure, "typedef": manual.type}[item.kind](name)
+            for declaration, _, _ in item.members if item.kind == "typedef" else []:
+                aliases[declaration.split(" ")[0]] = name
+        for declaration, _, _ in manual.flags.get(name, []):
+            aliases[declaration.split(" ")[0]] = name
+        (man / "man3" / f"{name}.3").write_text(text)
+    for alias, name in aliases.items():
+        if not (man / "man3" / f"{name}.3").exists():
+            raise SystemExit(f"man.py: {alias} has no page to be on: {name}")
+        (man / "man3" / f"{alias}.3").write_text(f".so man3/{name}.3\n")
+    front = (directory.parent / "README.md").read_text()
+    program, output = re.search(r"^```c\n(.*?)^```\n\n```text\n(.*?)^```$", front, re.M | re.S).groups()
+    (man / "man7" / "chime.7").write_text(manual.overview(program, output))
+    print(f"{len(manual.items) - sum(item.kind == 'define' for item in manual.items.values()) + len(DEFINES)} pages, {len(aliases)} names that lead to them")
 
 
 main()

@@ -1,0 +1,35 @@
+/*
+ * Pages: chime_set_allocator chime_allocator
+ * Output:
+ *   CHIME_OK
+ *   asked for: yes
+ */
+#define _POSIX_C_SOURCE 200112L
+#include <chime.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *allocate(uint64_t alignment, uint64_t bytes, void *context) {
+  void *memory = NULL;
+  *(int *)context = 1; /* any thread may be here, with locks held: no call of Chime */
+  if (alignment < sizeof(void *)) alignment = sizeof(void *);
+  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : NULL;
+}
+
+static void deallocate(void *memory, void *context) {
+  (void)context;
+  free(memory);
+}
+
+int main(void) {
+  static int is_asked;
+  chime_allocator allocator = CHIME_ALLOCATOR_INIT;
+  chime_queue_t queue;
+  allocator.allocate = allocate;
+  allocator.deallocate = deallocate;
+  allocator.context = &is_asked;
+  printf("%s\n", chime_status_name(chime_set_allocator(&allocator))); /* before anything is created */
+  if (CHIME_FAILED(chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue))) return 1;
+  printf("asked for: %s\n", is_asked ? "yes" : "no");
+  return CHIME_FAILED(chime_queue_shutdown(queue, CHIME_FOREVER));
+}
