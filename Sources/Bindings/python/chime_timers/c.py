@@ -84,7 +84,7 @@ class QueueOptions(Sized):
     if TYPE_CHECKING:
         def __init__(self, *, flags: int = 0, label: Optional[bytes] = None, qos: int = 0, clock: int = 0, timer_limit: int = 0,
                      start_ns: int = 0, enter: Any = ..., leave: Any = ..., hook_context: Optional[int] = None,
-                     affinity: int = 0, realtime_priority: int = 0) -> None: ...
+                     affinity: int = 0, realtime_priority: int = 0, seed: int = 0) -> None: ...
 
 
 class Schedule(Sized):
@@ -97,7 +97,7 @@ class Schedule(Sized):
 
     if TYPE_CHECKING:
         def __init__(self, *, flags: int = 0, first_ns: int = 0, interval_ns: int = 0, leeway_ns: int = 0, tick_limit: int = 0,
-                     missed_policy: int = 0, resume_policy: int = 0) -> None: ...
+                     missed_policy: int = 0, resume_policy: int = 0, jitter_ns: int = 0) -> None: ...
 
 
 class TimerOptions(Sized):

@@ -122,11 +122,14 @@ class _Unraisable:
         self.before = before
 
     def __call__(self, unraisable: Any) -> None:
-        if _calls.stack and getattr(unraisable.object, "__func__", unraisable.object) in callbacks:
+        if not _calls.stack or getattr(unraisable.object, "__func__", unraisable.object) not in callbacks:
+            self.before(unraisable)
+            return
+        try:
             error = unraisable.exc_value if unraisable.exc_value is not None else unraisable.exc_type()
             caught(None, error)
-        else:
-            self.before(unraisable)
+        except BaseException as another:  # of the next signal
+            caught(None, another)
 
 
 class _Raiser:

@@ -232,7 +232,8 @@ class Timer:
         outcome(c.timer_get_info(self.id, info))
         return TimerInfo(
             State(info.state), info.generation, info.sequence, info.next_deadline_ns, info.remaining_ns, info.interval_ns,
-            info.leeway_ns, info.tick_limit, info.due_count, bool(info.busy), info.missed)
+            info.leeway_ns, info.tick_limit, info.due_count, bool(info.busy), info.missed,
+            info.jitter_ns)
 
     def explain(self) -> str:
         """Says in one sentence why the timer does not fire."""

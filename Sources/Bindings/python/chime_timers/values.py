@@ -217,11 +217,14 @@ class Schedule:
     limit: int = 0
     """The timer finishes after this many due times; 0: never."""
     deadline: bool = False
+    """`first` is a point on the queue's clock."""
     missed: MissedPolicy = MissedPolicy.COALESCE
     resume: ResumePolicy = ResumePolicy.COALESCE
+    jitter: Duration = 0
+    """Each tick comes at its time of the grid plus a random part, up to this; at most the interval."""
 
     def __post_init__(self) -> None:
-        for name in "first", "interval", "leeway":
+        for name in "first", "interval", "leeway", "jitter":
             nanoseconds(getattr(self, name), name)
         number_in(self.limit, "limit", 2**64)
         for name, kind in ("deadline", bool), ("missed", MissedPolicy), ("resume", ResumePolicy):
@@ -231,15 +234,17 @@ class Schedule:
 
     @staticmethod
     def every(interval: Duration, *, leeway: Duration = 0, limit: int = 0,
-              missed: MissedPolicy = MissedPolicy.COALESCE, resume: ResumePolicy = ResumePolicy.COALESCE) -> "Schedule":
+              missed: MissedPolicy = MissedPolicy.COALESCE, resume: ResumePolicy = ResumePolicy.COALESCE,
+              jitter: Duration = 0) -> "Schedule":
         """The first tick comes one interval from now."""
-        return Schedule(interval, interval, leeway, limit, missed=missed, resume=resume)
+        return Schedule(interval, interval, leeway, limit, missed=missed, resume=resume, jitter=jitter)
 
     def in_c(self) -> c.Schedule:
         return c.Schedule(
             flags=c.SCHEDULE_DEADLINE if self.deadline else 0, first_ns=nanoseconds(self.first),
             interval_ns=nanoseconds(self.interval), leeway_ns=nanoseconds(self.leeway), tick_limit=self.limit,
-            missed_policy=self.missed, resume_policy=self.resume)
+            missed_policy=self.missed, resume_policy=self.resume,
+            jitter_ns=nanoseconds(self.jitter))
 
 
 @dataclass(frozen=True)
@@ -263,6 +268,7 @@ class TimerInfo:
     """A handler that has started has not returned."""
     missed: int
     """Due times of this activation that got no tick of their own."""
+    jitter_ns: int
 
 
 @dataclass(frozen=True)

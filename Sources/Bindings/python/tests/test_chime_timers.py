@@ -129,6 +129,19 @@ class VirtualTime(unittest.TestCase):
         self.assertEqual((stats.timers, stats.running, stats.ticks, sum(stats.lateness)), (1, 1, 3, 3))
         self.assertIn("due", timer.explain())
 
+    def test_jitter_repeats_by_its_seed(self):
+        runs = []
+        for seed in 1, 1, 2:
+            function = Function()
+            with Queue(QueueKind.VIRTUAL, seed=seed) as queue:
+                with queue.start(Schedule.every(100, jitter=50, limit=20), function) as timer:
+                    queue.advance(3000)
+                    self.assertEqual(timer.info().jitter_ns, 50)
+            runs.append([tick.scheduled_ns for tick in function.ticks])
+            self.assertTrue(all(0 <= at - 100 * number <= 50 for number, at in enumerate(runs[-1], 1)))
+        self.assertEqual(runs[0], runs[1])
+        self.assertNotEqual(runs[0], runs[2])
+
     def test_functions_run_before_ticks_that_are_due(self):
         order = []
         with self.queue.after(0, lambda tick: order.append("tick")):
