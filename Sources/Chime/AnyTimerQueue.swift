@@ -1,4 +1,5 @@
 import ChimeCore
+import Synchronization
 
 /// What every timer queue is: a clock, a place for asynchronous handlers, and an end. Take one of these where it does not
 /// matter on which kind of queue timers are.
@@ -11,12 +12,18 @@ public class AnyTimerQueue: @unchecked Sendable {
   /// The clock of the queue's instants.
   package let timeline: TimerInstant.Timeline
 
+  /// When a queue in virtual time was shut down; below 0 for one that was not, or is in real time.
+  private let lastInstant = Atomic<Int64>(-1)
+
   package init(_ made: Result<UInt64, Status>, _ timeline: TimerInstant.Timeline) throws(ChimeError) {
     id = try made.success()
     self.timeline = timeline
   }
 
   deinit { _ = QueueCore.release(id) }
+
+  /// The actor on which the queue's handlers run; `nil` if they belong to none.
+  package var home: HandlerHome? { nil }
 
   // MARK: Timers
 
@@ -26,7 +33,7 @@ public class AnyTimerQueue: @unchecked Sendable {
     handler: sending @escaping (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
     let box = HandlerBox(
-      timeline: timeline, registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler)
+      timeline: timeline, home: home, registrationHandler: registrationHandler, cancelHandler: cancelHandler, handler)
     return ChimeTimer(try HandlerBox.make(on: id, nil, label: label, box), on: self, timeline)
   }
 
@@ -44,7 +51,12 @@ public class AnyTimerQueue: @unchecked Sendable {
 
   /// Runs `body` as soon as possible; `TimerQueueProtocol.perform(_:)`.
   @usableFromInline package final func run(_ body: sending @escaping () -> Void) throws(ChimeError) {
-    let box = unsafe Context(ClosureBox.context { [self] in withExtendedLifetime(self) { body() } })
+    try AnyTimerQueue.run(on: id) { [self] in withExtendedLifetime(self) { body() } }
+  }
+
+  /// The same on the queue with that id, which the function does not hold.
+  static func run(on id: UInt64, _ body: sending @escaping () -> Void) throws(ChimeError) {
+    let box = unsafe Context(ClosureBox.context(body))
     let status = unsafe QueueCore.async(
       id, ContextFunction { unsafe ClosureBox.call($0) }, box, ContextFunction { unsafe ClosureBox.release($0) })
     if status.isFailure {
@@ -55,8 +67,19 @@ public class AnyTimerQueue: @unchecked Sendable {
 
   // MARK: Looking
 
-  /// The time on the queue's clock.
-  public var now: TimerInstant { TimerInstant(timeline, nanoseconds: QueueCore.now(id) ?? 0) }
+  /// The time on the queue's clock, which goes on after the queue's end; virtual time then stands still.
+  public var now: TimerInstant { TimerInstant(timeline, nanoseconds: QueueCore.now(id) ?? nowAfterEnd) }
+
+  private var nowAfterEnd: Int64 {
+    let last = lastInstant.load(ordering: .acquiring)
+    if last >= 0 { return last }
+    return switch timeline {
+    case .monotonic: Clock.monotonic.now
+    case .boottime: Clock.boottime.now
+    case .wall: Clock.wall.now
+    case .virtual: 0
+    }
+  }
 
   /// The queue's time as a Swift `Clock`.
   public var clock: TimerQueueClock { TimerQueueClock(self) }
@@ -81,6 +104,9 @@ public class AnyTimerQueue: @unchecked Sendable {
   /// - Throws: `wouldDeadlock` inside a callback of the queue: the queue has ended, but the call did not wait.
   @discardableResult
   public func shutdown(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+    if QueueCore.find(id)?.control.isVirtual == true, let now = QueueCore.now(id) {
+      lastInstant.store(now, ordering: .releasing)
+    }
     let status = QueueCore.shutdown(id, timeout: max(0, timeout?.nanoseconds ?? .max))
     return status == .invalidHandle ? .ignored : try status.outcome()
   }

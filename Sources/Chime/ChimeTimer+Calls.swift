@@ -32,7 +32,9 @@ extension ChimeTimer {
     }
     return ChimeTimer(handle, on: queue, queue.timeline, targetHasGone: { target.object == nil })
   }
+}
 
+extension TimerReference {
   /// Whether the target is gone; if so, releases what the timer held for it.
   private var hasLostTarget: Bool {
     guard let targetHasGone, targetHasGone() else { return false }
@@ -166,14 +168,20 @@ extension ChimeTimer {
   ///
   /// - Returns: done, running or ignored.
   @discardableResult
-  public func cancel() -> ChimeTimer.Outcome { answer { $0.cancel() } }
+  public func cancel() -> ChimeTimer.Outcome {
+    defer { tellEnd() }
+    return answer { $0.cancel() }
+  }
 
   /// Ends the timer for good and lets go of its handler, now or, if it is running, when it returns. Once it has returned,
   /// no tick starts, and the timer says that it is cancelled.
   ///
   /// - Returns: done, running or ignored.
   @discardableResult
-  public func invalidate() -> ChimeTimer.Outcome { answer { $0.release() } }
+  public func invalidate() -> ChimeTimer.Outcome {
+    defer { tellEnd() }
+    return answer { $0.release() }
+  }
 
   /// Cancels, then waits until the handler is not running. Waits for a handler.
   ///
@@ -183,7 +191,12 @@ extension ChimeTimer {
   ///   anyway.
   @discardableResult
   public func cancelAndWait(timeout: Duration? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
-    try perform { $0.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
+    defer { tellEnd() }
+    return try perform { $0.cancelAndWait(timeout: max(0, timeout?.nanoseconds ?? .max)) }
+  }
+
+  private func tellEnd() {
+    if let onEnd, state == .cancelled { onEnd() }
   }
 
   /// What an operation answers that fails only for what has ended.
@@ -198,7 +211,7 @@ extension ChimeTimer {
   }
 }
 
-extension ChimeTimer: Hashable, Identifiable, CustomStringConvertible {
+extension TimerReference: Hashable, Identifiable, CustomStringConvertible {
   /// Names a timer: no other has the same, not even after it has ended.
   public struct ID: Hashable, Sendable, CustomStringConvertible {
     let handle: UInt64
@@ -211,7 +224,7 @@ extension ChimeTimer: Hashable, Identifiable, CustomStringConvertible {
   public var id: ID { ID(handle: handle) }
 
   /// Whether both name the same timer.
-  public static func == (a: ChimeTimer, b: ChimeTimer) -> Bool { a.handle == b.handle }
+  public static func == (a: TimerReference, b: TimerReference) -> Bool { a.handle == b.handle }
 
   /// Feeds the id.
   ///

@@ -5,39 +5,46 @@ import ChimeCore
 ///
 /// The timer stops when its last reference goes, when its queue is shut down, or when its target goes; it keeps its
 /// queue alive. It owns its handler and releases it after the call that is running. A handler reaches its own timer as
-/// `tick.timer`, which does not keep the timer.
-public final class ChimeTimer: Sendable {
+/// `tick.timer`, a `TimerReference`, which does not keep the timer.
+public final class ChimeTimer: TimerReference, @unchecked Sendable {
+  // Unchecked as its class is; this is constant.
+  /// The queue, kept alive.
+  private let queue: any AnyObject & Sendable
+
+  /// Takes over a timer.
+  ///
+  /// - Parameter onEnd: called when the timer is cancelled or invalidated through this object.
+  package init(
+    _ handle: UInt64, on queue: any AnyObject & Sendable, _ timeline: TimerInstant.Timeline,
+    targetHasGone: (@Sendable () -> Bool)? = nil, onEnd: (@Sendable () -> Void)? = nil
+  ) {
+    self.queue = queue
+    super.init(handle, timeline, targetHasGone: targetHasGone, onEnd: onEnd)
+  }
+
+  deinit { _ = TimerRef.release(handle) }
+}
+
+/// A timer that somebody else holds: all of its calls, and no hold on it. It equals the `ChimeTimer` that was made, and
+/// once that has gone its calls are ignored.
+public class TimerReference: @unchecked Sendable {
+  // Unchecked because a class with subclasses cannot be checked: all of it is constant.
   /// What the core knows the timer by.
   package let handle: UInt64
   /// The clock of its queue.
   package let timeline: TimerInstant.Timeline
-  /// Whether the last reference to this object ends the timer.
-  private let ownsTimer: Bool
   /// Whether the target is gone; `nil` for a timer without one.
   package let targetHasGone: (@Sendable () -> Bool)?
-  /// The queue, kept alive; `nil` for what does not own the timer.
-  private let queue: (any AnyObject & Sendable)?
+  /// Called when the timer is cancelled or invalidated through this object.
+  package let onEnd: (@Sendable () -> Void)?
 
-  /// Takes over a timer.
   package init(
-    _ handle: UInt64, on queue: any AnyObject & Sendable, _ timeline: TimerInstant.Timeline,
-    targetHasGone: (@Sendable () -> Bool)? = nil
+    _ handle: UInt64, _ timeline: TimerInstant.Timeline, targetHasGone: (@Sendable () -> Bool)? = nil,
+    onEnd: (@Sendable () -> Void)? = nil
   ) {
     self.handle = handle
     self.timeline = timeline
     self.targetHasGone = targetHasGone
-    self.queue = queue
-    ownsTimer = true
+    self.onEnd = onEnd
   }
-
-  /// Names a timer that somebody else owns, or nobody.
-  package init(naming handle: UInt64, _ timeline: TimerInstant.Timeline) {
-    self.handle = handle
-    self.timeline = timeline
-    targetHasGone = nil
-    queue = nil
-    ownsTimer = false
-  }
-
-  deinit { if ownsTimer { _ = TimerRef.release(handle) } }
 }

@@ -60,25 +60,54 @@ public enum ChimeDiagnostics {
     }
   }
 
-  /// Calls `observer` for everything that happens to any timer, from Swift or C; `nil` ends that.
+  /// Calls `observer` for everything that happens to any timer, from Swift or C, as long as the observation is held.
   ///
   /// The observer is called on the thread that causes the event, with no lock held: it should be short. What it does to
-  /// timers itself is not reported. There is one observer in a process.
+  /// timers itself is not reported. Several observers hear of each event in the order in which they came.
   ///
   /// - Parameter observer: for what happens from now on.
-  public static func observe(_ observer: (@Sendable (Event) -> Void)?) {
-    // An observer that another thread is about to call is never freed: there are few.
-    let context = unsafe observer.map { unsafe Unmanaged.passRetained(Observer($0)).toOpaque() }
-    let function = unsafe TickFunction { record, context in
-      guard let context = unsafe context, let event = Event(unsafe record.load(as: TickRecord.self)) else { return }
-      unsafe Unmanaged<Observer>.fromOpaque(context).takeUnretainedValue().body(event)
-    }
-    Trace.set(observer == nil ? nil : function, unsafe Context(context))
+  /// - Returns: the observation, which ends when its last reference goes, or by its `end`.
+  public static func observe(_ observer: @escaping @Sendable (Event) -> Void) -> Observation {
+    Observation(observers.withLock { observers in observers.add(observer) })
   }
 
-  private final class Observer: Sendable {
-    let body: @Sendable (Event) -> Void
-    init(_ body: @escaping @Sendable (Event) -> Void) { self.body = body }
+  /// An observer that is told of events.
+  public final class Observation: Sendable {
+    private let number: Int
+
+    fileprivate init(_ number: Int) { self.number = number }
+
+    deinit { end() }
+
+    /// Ends the observation. An event that another thread is just reporting may still be heard of.
+    public func end() { ChimeDiagnostics.observers.withLock { observers in observers.remove(number) } }
+  }
+
+  private struct Observers {
+    var all: [(number: Int, body: @Sendable (Event) -> Void)] = []
+    var count = 0
+
+    mutating func add(_ body: @escaping @Sendable (Event) -> Void) -> Int {
+      count += 1
+      all.append((count, body))
+      Trace.setObserver(ChimeDiagnostics.report)
+      return count
+    }
+
+    mutating func remove(_ number: Int) {
+      all.removeAll { $0.number == number }
+      if all.isEmpty { Trace.setObserver(nil) }
+    }
+  }
+
+  private static let observers = Locked(Observers())
+
+  private static var report: TickFunction {
+    unsafe TickFunction { record, _ in
+      guard let event = Event(unsafe record.load(as: TickRecord.self)) else { return }
+      // A copy, so that each may begin and end observations.
+      for observer in ChimeDiagnostics.observers.withLock({ $0.all }) { observer.body(event) }
+    }
   }
 
   /// How many bytes Chime holds in pages of its own: those of timers, touched or not, which serve again for later timers.

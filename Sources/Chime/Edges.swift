@@ -68,7 +68,7 @@ final class EdgeTimer: Sendable {
   var isPending: Bool { shared.state.withLock { $0.phase == .leading || $0.isWanted } }
 
   /// Outside the lock, since the core may release what others hold; until the timer stands where the last call wants it.
-  private static func arm(_ timer: ChimeTimer, _ shared: Shared, _ first: Int64) {
+  private static func arm(_ timer: TimerReference, _ shared: Shared, _ first: Int64) {
     var next = first
     while true {
       // What can fail is memory: then the next trigger tries again.

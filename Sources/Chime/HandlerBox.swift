@@ -8,13 +8,16 @@ package final class HandlerBox {
   private let cancelHandler: (() -> Void)?
   /// The clock of the timer's queue.
   private let timeline: TimerInstant.Timeline
+  /// Where the other handlers belong; `nil` for wherever the queue calls them.
+  private let home: HandlerHome?
 
   package init(
-    timeline: TimerInstant.Timeline = .monotonic, registrationHandler: (() -> Void)? = nil,
+    timeline: TimerInstant.Timeline = .monotonic, home: HandlerHome? = nil, registrationHandler: (() -> Void)? = nil,
     cancelHandler: (() -> Void)? = nil, _ handler: @escaping (Tick) -> Void
   ) {
     self.handler = handler
     self.timeline = timeline
+    self.home = home
     self.registrationHandler = registrationHandler
     self.cancelHandler = cancelHandler
   }
@@ -59,10 +62,12 @@ package final class HandlerBox {
       flags: selfRelease ? [.ownsContext, .selfRelease] : .ownsContext)
     if let box = unsafe HandlerBox.of(context.pointer) {
       if box.registrationHandler != nil {
-        options.registrationHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.registrationHandler?() }
+        options.registrationHandler = unsafe TickFunction {
+          unsafe HandlerBox.of($1).map { $0.callAtHome($0.registrationHandler) }
+        }
       }
       if box.cancelHandler != nil {
-        options.cancelHandler = unsafe TickFunction { unsafe HandlerBox.of($1)?.cancelHandler?() }
+        options.cancelHandler = unsafe TickFunction { unsafe HandlerBox.of($1).map { $0.callAtHome($0.cancelHandler) } }
       }
     }
     return unsafe label.withCString { text in
@@ -71,7 +76,27 @@ package final class HandlerBox {
     }
   }
 
+  /// Calls a handler where it belongs. The end of a timer or of its queue may come on any thread: a virtual queue calls what
+  /// is left then and there. What belongs to an actor is left to the queue's next pass, which is on the actor, or goes with
+  /// the queue if there is none.
+  private func callAtHome(_ handler: (() -> Void)?) {
+    guard let handler, let home, !home.isHere() else {
+      handler?()
+      return
+    }
+    // SAFETY: the timer has ended, so nothing else calls what the box holds; the queue calls this or releases it.
+    nonisolated(unsafe) let call = { [self] in withExtendedLifetime(self) { handler() } }
+    try? AnyTimerQueue.run(on: home.queue) { unsafe call() }
+  }
+
   private static func of(_ context: UnsafeMutableRawPointer?) -> HandlerBox? {
     unsafe context.map { unsafe Unmanaged<HandlerBox>.fromOpaque($0).takeUnretainedValue() }
   }
+}
+
+/// An actor on which a queue's handlers run.
+package struct HandlerHome: Sendable {
+  let queue: UInt64
+  /// Whether the caller is on the actor.
+  let isHere: @Sendable () -> Bool
 }

@@ -7,6 +7,11 @@ import Dispatch
 /// Any thread may create timers here. Like all code of the main queue, handlers run only while something drains it: an
 /// application's own loop, `RunLoop.main`, `dispatchMain`, or a program whose `main` is `async`. On Linux the last two
 /// end the main thread, and the main actor then runs on other threads, one at a time.
+///
+/// A cancel handler runs on the main actor or not at all. On a queue in virtual time, that of a timer whose last reference
+/// goes on another thread runs in the next `advance`. It is dropped, with all that it holds, if there is none before the
+/// queue ends, if the queue is shut down on another thread, or if nothing drains the main queue until a `shutdown` with a
+/// timeout gives up.
 public final class MainTimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked Sendable {
   // Unchecked as its class is; `time` is set in `init` only.
   private var time: VirtualTime!
@@ -31,6 +36,8 @@ public final class MainTimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked
     try super.init(TimerQueue.makeVirtual(start, label, false), .virtual)
     time = VirtualTime(self)
   }
+
+  package override var home: HandlerHome? { HandlerHome(queue: id) { MainQueue.isHere } }
 
   // MARK: Virtual time
 

@@ -11,6 +11,10 @@ import Dispatch
 ///
 /// The actor must hold its queue. A handler gets at the actor's state with `assumeIsolated`, without waiting.
 /// `shutdown` ends the queue's timers; the actor goes on.
+///
+/// A cancel handler runs on the queue or not at all. In virtual time, that of a timer whose last reference goes on another
+/// thread runs in the next `advance`. It is dropped, with all that it holds, if there is none before the queue ends, or if
+/// the queue is shut down on another thread: call `shutdown` on the actor where it matters.
 public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Sendable {
   // Unchecked as its class is; these are constant, but for `time`, which is set in `init` only.
   private let context: SerialContext
@@ -57,6 +61,8 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
     try super.init(TimerQueue.makeVirtual(start, label, false), .virtual)
     time = VirtualTime(self)
   }
+
+  package override var home: HandlerHome? { HandlerHome(queue: id) { [context] in context.isCurrent } }
 
   // MARK: Virtual time
 

@@ -30,7 +30,7 @@ extension ChimeTimer {
     ///
     /// It equals the `ChimeTimer` that was made, and does not keep the timer: that stops when the last reference to the
     /// one that was made goes.
-    public var timer: ChimeTimer { ChimeTimer(naming: handle, timeline) }
+    public var timer: TimerReference { TimerReference(handle, timeline) }
 
     /// Whether the timer has not been rescheduled, restarted, suspended, cancelled or released since this tick started.
     ///

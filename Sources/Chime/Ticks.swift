@@ -1,10 +1,12 @@
 import ChimeCore
 
-/// The ticks of a timer as an endless asynchronous sequence.
+/// The ticks of a timer as an asynchronous sequence, which ends with its timer: after the last tick of a limit, when the
+/// timer is cancelled, or when its queue ends.
 ///
 /// For a slow reader it keeps one tick, the newest, whose `missed` includes those that the reader has not seen. Iterate
-/// it once; a second iteration shares the ticks with the first. The timer stops when the last reference to the sequence
-/// and its iterators goes, and when the iterating task is cancelled: `next` then gives `nil`.
+/// it once; a second iteration shares the ticks with the first. A reader whose task is cancelled gets `nil`, and the others
+/// go on. The timer stops when the last reference to the sequence and its iterators goes. A sequence that has ended stays
+/// so, even if its timer is started again.
 public struct Ticks: AsyncSequence, Sendable {
   /// The newest tick that nobody has taken.
   public typealias Element = ChimeTimer.Tick
@@ -23,14 +25,14 @@ public struct Ticks: AsyncSequence, Sendable {
     /// The next tick, or the newest that nobody has taken, without leaving the caller's actor.
     ///
     /// - Parameter actor: where the caller is.
-    /// - Returns: `nil` once the task is cancelled or the timer's queue has ended.
+    /// - Returns: `nil` once the task is cancelled or the timer has ended.
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> ChimeTimer.Tick? {
       await source.next(isolation: actor)
     }
 
     /// The next tick, or the newest that nobody has taken.
     ///
-    /// - Returns: `nil` once the task is cancelled or the timer's queue has ended.
+    /// - Returns: `nil` once the task is cancelled or the timer has ended.
     public mutating func next() async -> ChimeTimer.Tick? { await source.next(isolation: nil) }
   }
 
@@ -55,23 +57,30 @@ extension AnyTimerQueue {
     try ticks(.every(interval, after: delay, leeway: leeway))
   }
 
-  /// Ticks by a schedule. After the last tick of a one-shot, or of a limit, the sequence waits: end it with `prefix`, or
-  /// by cancelling the task.
+  /// Ticks by a schedule. The sequence ends after the last tick of a one-shot, or of a limit.
   ///
   /// - Parameter schedule: when.
   /// - Returns: the sequence; its timer stops when the last reference to it and its iterators goes.
   /// - Throws: `invalidArgument` if the schedule's deadline is on another clock; `limit`, `noMemory`; `invalidHandle` if
   ///   the queue was shut down.
   public func ticks(_ schedule: Schedule) throws(ChimeError) -> Ticks {
+    try schedule.check(for: timeline)
     let buffer = TickBuffer()
     // The handler's captures are released with the timer, or when its queue ends. No tick comes after that.
     let end = TickBuffer.End(buffer)
-    let timer = try ChimeTimer.start(on: self, schedule) { tick in end.buffer.put(tick) }
+    let box = HandlerBox(timeline: timeline, cancelHandler: { buffer.end() }) { tick in
+      end.buffer.put(tick)
+      // The last tick finishes its timer before its handler is called.
+      if tick.timer.state == .finished { buffer.end() }
+    }
+    // A cancel handler waits for the queue's next pass; whoever cancels the sequence's own timer need not.
+    let timer = ChimeTimer(try HandlerBox.make(on: id, nil, box), on: self, timeline, onEnd: { buffer.end() })
+    try timer.activate(schedule)
     return Ticks(source: TickSource(timer, buffer))
   }
 }
 
-/// The timer and the buffer between it and the sequence's user.
+/// The timer and the buffer between it and the sequence's users.
 private final class TickSource: Sendable {
   let timer: ChimeTimer
   private let buffer: TickBuffer
@@ -82,12 +91,16 @@ private final class TickSource: Sendable {
   }
 
   func next(isolation actor: isolated (any Actor)?) async -> ChimeTimer.Tick? {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation(isolation: actor) { buffer.take($0) }
+    // The cancel handler of a timer that its reader has just cancelled may not have been called.
+    if timer.state == .cancelled { buffer.end() }
+    let reader = buffer.beginReading()
+    let tick = await withTaskCancellationHandler {
+      await withCheckedContinuation(isolation: actor) { buffer.take($0, for: reader) }
     } onCancel: {
-      timer.cancel()
-      buffer.end(dropsTick: true)
+      buffer.cancel(reader)
     }
+    if Task.isCancelled { buffer.forget(reader) }
+    return tick
   }
 }
 
@@ -95,7 +108,10 @@ private final class TickSource: Sendable {
 private final class TickBuffer: Sendable {
   private struct State {
     var tick: ChimeTimer.Tick?
-    var waiting: [CheckedContinuation<ChimeTimer.Tick?, Never>] = []
+    var waiting: [(reader: Int, continuation: CheckedContinuation<ChimeTimer.Tick?, Never>)] = []
+    /// Readers whose task was cancelled before they waited.
+    var cancelled: Set<Int> = []
+    var readers = 0
     var hasEnded = false
   }
 
@@ -105,39 +121,62 @@ private final class TickBuffer: Sendable {
   final class End: Sendable {
     let buffer: TickBuffer
     init(_ buffer: TickBuffer) { self.buffer = buffer }
-    deinit { buffer.end(dropsTick: false) }
+    deinit { buffer.end() }
   }
 
   func put(_ tick: ChimeTimer.Tick) {
     let waiting: CheckedContinuation<ChimeTimer.Tick?, Never>? = state.withLock { state in
-      if !state.waiting.isEmpty { return state.waiting.removeFirst() }
-      // A tick that had started when the reader was cancelled.
-      if !state.hasEnded { state.tick = state.tick.map { tick.after($0) } ?? tick }
+      if state.hasEnded { return nil }
+      if !state.waiting.isEmpty { return state.waiting.removeFirst().continuation }
+      state.tick = state.tick.map { tick.after($0) } ?? tick
       return nil
     }
     waiting?.resume(returning: tick)
   }
 
-  func take(_ continuation: CheckedContinuation<ChimeTimer.Tick?, Never>) {
+  /// Gives a number for one call of `next`.
+  func beginReading() -> Int {
+    state.withLock { state in
+      state.readers += 1
+      return state.readers
+    }
+  }
+
+  func take(_ continuation: CheckedContinuation<ChimeTimer.Tick?, Never>, for reader: Int) {
     let (tick, isReady): (ChimeTimer.Tick?, Bool) = state.withLock { state in
+      if state.cancelled.contains(reader) { return (nil, true) }
       if let tick = state.tick {
         state.tick = nil
         return (tick, true)
       }
-      if !state.hasEnded { state.waiting.append(continuation) }
+      if !state.hasEnded { state.waiting.append((reader, continuation)) }
       return (nil, state.hasEnded)
     }
     if isReady { continuation.resume(returning: tick) }
   }
 
-  /// - Parameter dropsTick: whether nobody wants the tick that nobody has taken.
-  func end(dropsTick: Bool) {
+  /// The reader's task is cancelled: it alone gets nothing more.
+  func cancel(_ reader: Int) {
+    let waiting: CheckedContinuation<ChimeTimer.Tick?, Never>? = state.withLock { state in
+      if let index = state.waiting.firstIndex(where: { $0.reader == reader }) {
+        return state.waiting.remove(at: index).continuation
+      }
+      state.cancelled.insert(reader)
+      return nil
+    }
+    waiting?.resume(returning: nil)
+  }
+
+  /// The reader's call of `next` has ended.
+  func forget(_ reader: Int) { state.withLock { state in _ = state.cancelled.remove(reader) } }
+
+  /// The tick that nobody has taken can still be taken.
+  func end() {
     let waiting = state.withLock { state in
       state.hasEnded = true
-      if dropsTick { state.tick = nil }
       defer { state.waiting = [] }
       return state.waiting
     }
-    for one in waiting { one.resume(returning: nil) }
+    for one in waiting { one.continuation.resume(returning: nil) }
   }
 }

@@ -325,14 +325,20 @@ import Testing
   @Test func anObserverHearsOfEveryTimer() throws {
     let queue = try VirtualTimerQueue(label: "observed")
     let events = Log<ChimeDiagnostics.Event>()
-    ChimeDiagnostics.observe { events.add($0) }
+    let seconds = Log<ChimeDiagnostics.Event>()
+    let observation = ChimeDiagnostics.observe { events.add($0) }
+    var second: ChimeDiagnostics.Observation? = ChimeDiagnostics.observe { seconds.add($0) }
     let timer = try queue.schedule(after: .seconds(1)) { _ in }
     try queue.advance(by: .seconds(1))
+    #expect(second != nil)
+    second = nil
     timer.invalidate()
-    ChimeDiagnostics.observe(nil)
+    observation.end()
+    _ = try queue.schedule(after: .seconds(1)) { _ in }
     // Other tests' timers are heard of, too.
     let own = events.all.filter { $0.timer == timer.id }
     #expect(own.map(\.kind) == [.created, .activated, .finished, .due, .returned, .released])
+    #expect(seconds.all.filter { $0.timer == timer.id }.map(\.kind) == own.map(\.kind).dropLast())
     #expect(own[3].sequence == 1 && own[3].lateness == .zero)
     #expect(own[3].description == "timer \(timer.id): due, tick 1, late by 0.0 seconds")
     #expect(ChimeDiagnostics.queues.contains { $0.contains("\"observed\"") })

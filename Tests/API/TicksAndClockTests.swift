@@ -25,10 +25,12 @@ import Testing
     #expect(second?.sequence == 5 && second?.missed == 0)
   }
 
-  @Test func cancellingTheTaskEndsTheSequenceAndTheTimer() async throws {
+  @Test func cancellingTheTaskEndsItsReadingAndTheLastReferenceTheTimer() async throws {
     let seen = Counter()
-    let ticks = try queue.ticks(every: .seconds(1))
-    let task = Task { for await _ in ticks { seen.add() } }
+    var ticks: Ticks? = try queue.ticks(every: .seconds(1))
+    let task = Task { [ticks] in
+      if let ticks { for await _ in ticks { seen.add() } }
+    }
     try #require(
       await soon {
         try? queue.advance(by: .milliseconds(100))
@@ -36,7 +38,92 @@ import Testing
       })
     task.cancel()
     await task.value
-    #expect(queue.nextDeadline == nil)
+    #expect(ticks?.timer.state == .running)
+    ticks = nil
+    // The task's own reference goes with its closure, soon after its value is there.
+    try #require(await soon { queue.nextDeadline == nil })
+  }
+
+  /// One reader that is cancelled leaves the other its ticks, those that were there before included.
+  @Test func eachReaderEndsByItself() async throws {
+    let ticks = try queue.ticks(every: .seconds(1))
+    let seen = Log<UInt64>()
+    let cancelled = Task { for await _ in ticks {} }
+    try await queue.advance(by: .zero)
+    cancelled.cancel()
+    await cancelled.value
+    try await queue.advance(by: .seconds(1))
+    let other = Task { for await tick in ticks.prefix(2) { seen.add(tick.sequence) } }
+    try await queue.advance(by: .seconds(1))
+    await other.value
+    #expect(seen.all == [1, 2] && ticks.timer.state == .running)
+  }
+
+  @Test func aSequenceEndsWithTheLastTickOfItsLimit() async throws {
+    let ticks = try queue.ticks(.every(.seconds(1), limit: 3))
+    let seen = Log<UInt64>()
+    let task = Task { for await tick in ticks { seen.add(tick.sequence) } }
+    let waiting = Task { for await tick in ticks { seen.add(tick.sequence) } }
+    try await queue.advance(by: .seconds(10))
+    await task.value
+    await waiting.value
+    #expect(seen.all == [1, 2, 3])
+    let once = try queue.ticks(.once(after: .seconds(1)))
+    try await queue.advance(by: .seconds(1))
+    var iterator = once.makeAsyncIterator()
+    #expect(await iterator.next()?.sequence == 1)
+    #expect(await iterator.next() == nil)
+  }
+
+  /// At once, without another pass of the queue; by a tick's reference, too, for its reader.
+  @Test func cancellingItsTimerEndsASequence() async throws {
+    for ends in [0, 1] {
+      let ticks = try queue.ticks(every: .seconds(1))
+      let task = Task { for await _ in ticks {} }
+      try await queue.advance(by: .seconds(1))
+      if ends == 0 { ticks.timer.cancel() } else { ticks.timer.invalidate() }
+      await task.value
+    }
+    let ticks = try queue.ticks(every: .seconds(1))
+    let reader = Task { for await tick in ticks { tick.timer.cancel() } }
+    try await queue.advance(by: .seconds(2))
+    await reader.value
+    let waiting = Task { for await _ in try queue.ticks(every: .seconds(1)) {} }
+    try await queue.advance(by: .zero)
+    try queue.shutdown()
+    try await waiting.value
+  }
+
+  /// 10^5 cancellations beside ticks: a reader that is cancelled ends, and the other gets all that is left.
+  @Test func aCancellationBesideATickEndsOneReader() async throws {
+    let queue = try TimerQueue()
+    let ticks = try queue.ticks(every: .microseconds(20))
+    let seen = Counter()
+    let other = Task { for await _ in ticks { seen.add() } }
+    for _ in 0..<20_000 {
+      let reader = Task { for await _ in ticks {} }
+      reader.cancel()
+      await reader.value
+    }
+    let before = seen.value
+    try #require(await soon { seen.value > before })
+    ticks.timer.cancel()
+    await other.value
+  }
+
+  // MARK: After the end
+
+  @Test func theClockOfAQueueGoesOnAfterItsEnd() throws {
+    try queue.advance(by: .seconds(5))
+    try queue.shutdown()
+    #expect(queue.now == TimerInstant(.virtual, nanoseconds: 5_000_000_000))
+    for clock in [QueueClock.monotonic, .wall] {
+      let real = try TimerQueue(clock: clock)
+      let before = real.now
+      try real.shutdown()
+      let after = real.now
+      #expect(after >= before && real.now >= after && after - before < .seconds(60))
+    }
   }
 
   /// The tick in the buffer came before; a cancelled reader does not want it.

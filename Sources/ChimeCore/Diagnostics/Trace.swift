@@ -27,6 +27,8 @@ package enum Trace: ProcessState {
   private struct Target {
     var function: TickFunction?
     var context = Context.none
+    /// What Swift's observers want to be told.
+    var observer: TickFunction?
     /// A file is being written; see `TraceFile`.
     var hasFile = false
   }
@@ -38,13 +40,16 @@ package enum Trace: ProcessState {
     change { ($0.function, $0.context) = (function, context) }
   }
 
+  /// A second function, which has no context, beside the host's; `nil` for none.
+  package static func setObserver(_ function: TickFunction?) { change { $0.observer = function } }
+
   /// A file was begun or ended. Whoever comes last finds how it is.
   static func fileHasChanged() { change { $0.hasFile = chime_trace_is_open() != 0 } }
 
   private static func change(_ body: (inout Target) -> Void) {
     target.withLock { target in
       body(&target)
-      flag.store(target.function != nil || target.hasFile, ordering: .releasing)
+      flag.store(target.function != nil || target.observer != nil || target.hasFile, ordering: .releasing)
     }
   }
 
@@ -107,6 +112,7 @@ package enum Trace: ProcessState {
     thread.isTracing = true
     if target.hasFile { TraceFile.put(record) }
     target.function?(record, target.context)
+    target.observer?(record, .none)
     thread.isTracing = false
   }
 }

@@ -1,0 +1,170 @@
+import Chime
+import ChimeTestSupport
+import Foundation
+import Testing
+
+/// Handlers that are promised an actor: they run on it, or are dropped with all that they hold, wherever their timer or their
+/// queue ends.
+@Suite(.serialized) struct HandlerHomeTests {
+  let log = Log<String>()
+
+  private final class Held: Sendable {}
+
+  /// Runs `body` on a thread of its own, and waits for it.
+  private func onAThread(_ body: @escaping @Sendable () -> Void) {
+    let ended = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      body()
+      ended.signal()
+    }
+    #expect(ended.wait(timeout: .now() + 30) == .success)
+  }
+
+  @MainActor private func makeTimer(on queue: MainTimerQueue, _ held: Held = Held()) throws -> ChimeTimer {
+    let timer = try queue.makeTimer(
+      registrationHandler: { [log] in
+        MainActor.assertIsolated()
+        log.add("start")
+      },
+      cancelHandler: { [log] in
+        MainActor.assertIsolated()
+        withExtendedLifetime(held) { log.add("end") }
+      }
+    ) { _ in }
+    try timer.restart(.every(.seconds(1)))
+    return timer
+  }
+
+  /// Its last reference.
+  private final class Holder: @unchecked Sendable {
+    var timer: ChimeTimer?
+    init(_ timer: ChimeTimer) { self.timer = timer }
+  }
+
+  @Test @MainActor func aTimerDroppedOnAnotherThreadEndsOnTheMainActor() async throws {
+    let queue = try MainTimerQueue(virtual: .zero)
+    let holder = Holder(try makeTimer(on: queue))
+    onAThread { holder.timer = nil }
+    #expect(log.all == [])
+    try await queue.advance(by: .zero)
+    #expect(log.all == ["start", "end"])
+    let other = Holder(try makeTimer(on: queue))
+    try await queue.advance(by: .seconds(1))
+    other.timer = nil
+    #expect(log.all == ["start", "end", "start", "end"])
+  }
+
+  @Test @MainActor func aShutdownOnAnotherThreadDropsWhatBelongsToTheMainActor() throws {
+    let queue = try MainTimerQueue(virtual: .zero)
+    weak var left: Held?
+    do {
+      let held = Held()
+      left = held
+      let holder = Holder(try makeTimer(on: queue, held))
+      onAThread {
+        #expect(throws: Never.self) { try queue.shutdown() }
+        holder.timer = nil
+      }
+    }
+    #expect(log.all == [] && left == nil)
+  }
+
+  @Test @MainActor func aShutdownOnTheMainActorCallsItsHandlers() throws {
+    let queue = try MainTimerQueue(virtual: .zero)
+    let timer = try makeTimer(on: queue)
+    try queue.shutdown()
+    #expect(log.all == ["start", "end"] && timer.state == .cancelled)
+  }
+
+  /// In real time, while the main thread waits for the very thread that ends the queue.
+  @Test @MainActor func aMainQueueThatNobodyDrainsDropsWhatBelongsThere() throws {
+    let queue = try MainTimerQueue()
+    weak var left: Held?
+    do {
+      let held = Held()
+      left = held
+      let holder = Holder(try makeTimer(on: queue, held))
+      onAThread {
+        #expect(throws: Never.self) { try queue.shutdown(timeout: .milliseconds(20)) }
+        holder.timer = nil
+      }
+    }
+    #expect(log.all == [] && left == nil)
+  }
+
+  private actor Player {
+    let queue: SerialTimerQueue
+    let log: Log<String>
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe queue.asUnownedSerialExecutor() }
+
+    init(_ queue: SerialTimerQueue, _ log: Log<String>) {
+      self.queue = queue
+      self.log = log
+    }
+
+    func play(_ held: Held = Held()) throws -> ChimeTimer {
+      let timer = try queue.makeTimer(
+        registrationHandler: { [self] in assumeIsolated { $0.log.add("start") } },
+        cancelHandler: { [self] in assumeIsolated { player in withExtendedLifetime(held) { player.log.add("end") } } }
+      ) { _ in }
+      try timer.restart(.every(.seconds(1)))
+      return timer
+    }
+
+    func end() throws { try queue.shutdown() }
+  }
+
+  @Test func aTimerDroppedOnAnotherThreadEndsOnItsActor() async throws {
+    let queue = try SerialTimerQueue(virtual: .zero)
+    let player = Player(queue, log)
+    do {
+      let holder = Holder(try await player.play())
+      await withCheckedContinuation { continuation in
+        Thread.detachNewThread {
+          holder.timer = nil
+          continuation.resume()
+        }
+      }
+    }
+    try await queue.advance(by: .zero)
+    #expect(log.all == ["start", "end"])
+  }
+
+  @Test func aShutdownElsewhereDropsWhatBelongsToAnActorAndOneOnItCallsIt() async throws {
+    let queue = try SerialTimerQueue(virtual: .zero)
+    weak var left: Held?
+    do {
+      let (held, player) = (Held(), Player(queue, log))
+      left = held
+      let timer = try await player.play(held)
+      try queue.shutdown()
+      #expect(log.all == [] && timer.state == .cancelled)
+    }
+    #expect(left == nil)
+    let player = Player(try SerialTimerQueue(virtual: .zero), log)
+    let timer = try await player.play()
+    try await player.end()
+    #expect(log.all == ["start", "end"] && timer.state == .cancelled)
+  }
+
+  /// Promise 8, beside an advance: each handler runs once, on the actor.
+  @Test @MainActor func timersDroppedBesideAnAdvanceEndOnceEach() async throws {
+    let queue = try MainTimerQueue(virtual: .zero)
+    let ends = Counter()
+    for _ in 0..<200 {
+      let holders = try (0..<10).map { _ in
+        let timer = try queue.makeTimer(cancelHandler: {
+          MainActor.assertIsolated()
+          ends.add()
+        }) { _ in }
+        try timer.restart(.every(.seconds(1)))
+        return Holder(timer)
+      }
+      let dropping = Task.detached { for holder in holders { holder.timer = nil } }
+      try await queue.advance(by: .seconds(3))
+      await dropping.value
+    }
+    try await queue.advance(by: .zero)
+    #expect(ends.value == 2000)
+  }
+}
