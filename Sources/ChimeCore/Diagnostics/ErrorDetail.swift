@@ -28,7 +28,7 @@ extension Status {
 
   /// The status where its name says all there is to say: the sentence on an earlier failure goes.
   @inline(never)
-  package var bare: Status { unsafe Status(rawValue: chime_note_sentence(rawValue, nil, nil, 0, 0)) }
+  package var bare: Status { Status(rawValue: chime_note_sentence(rawValue, nil, nil, 0, 0)) }
 
   /// As `because`, in calls that signal handlers may make: without values.
   @inline(__always)
