@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 import weakref
-from typing import AbstractSet, Any, Callable, Generic, List, Mapping, Optional, Sequence, TypeVar, Union
+from typing import AbstractSet, Any, Callable, Generic, List, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
 
 from . import c
 from .functions import (SLICE, Call, Life, callbacks, calling, checked, deadline_after, no_handler, on_finalize, on_function,
@@ -126,6 +126,9 @@ class Queue:
             warnings.warn(f"a {self._kind.name} queue was collected with {running} running timers, which tick no more",
                           ResourceWarning, source=self)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Queue owns its id and cannot be copied or pickled")
+
     def __enter__(self) -> "Queue":
         return self
 
@@ -227,10 +230,13 @@ class Queue:
         checked(function)
         limit = nanoseconds(timeout, "timeout")
         sync = _Sync(function)
-        call = Call()
+        id, call, status = self.id, Call(), c.OK
         try:
             for slice in slices(limit):
-                status = calling(call, c.queue_sync, self.id, sync.entry, None, slice)
+                waited = status == c.TIMED_OUT
+                status = calling(call, c.queue_sync, id, sync.entry, None, slice)
+                if waited and status == c.ERROR_INVALID_HANDLE:
+                    status = c.ERROR_SHUT_DOWN
                 if status != c.TIMED_OUT or call.raised:
                     break
             if status == c.OK and sync.elsewhere and not call.raised:

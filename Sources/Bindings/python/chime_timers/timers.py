@@ -2,7 +2,7 @@
 
 import ctypes
 import warnings
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, NoReturn, Optional
 
 from . import c
 from .functions import SLICE, Call, Ending, calling, deadline_after, functions, on_main_thread, slices, until_idle
@@ -199,6 +199,9 @@ class Timer:
         if running:
             warnings.warn(f"timer {id:#x} was collected while it was {State(state.value).name}, and ticks no more: keep it,"
                           " or release it", ResourceWarning, source=self)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Timer owns its id and cannot be copied or pickled")
 
     def __enter__(self) -> "Timer":
         return self

@@ -3,6 +3,7 @@
     CHIME_LIBRARY=DIR/libchime.so.1 python3 -m unittest discover -s tests    in the directory above this one: all tests
 """
 
+import copy
 import gc
 import os
 import pickle
@@ -182,6 +183,15 @@ class Ownership(unittest.TestCase):
                 call()
             self.assertEqual(raised.exception.status, chime.c.ERROR_INVALID_HANDLE)
         self.assertIs(timer.release(), Outcome.IGNORED)  # it has ended with its queue
+
+    def test_nothing_has_two_owners(self):
+        with Queue(QueueKind.VIRTUAL) as queue, queue.after(10, print) as timer:
+            for owner in queue, timer:
+                for copier in copy.copy, copy.deepcopy, pickle.dumps:
+                    with self.assertRaisesRegex(TypeError, "owns its id"):
+                        copier(owner)
+            gc.collect()
+            self.assertIs(timer.state, State.RUNNING)
 
     def test_nobody_holds_the_timer(self):
         with Queue(QueueKind.VIRTUAL) as queue:

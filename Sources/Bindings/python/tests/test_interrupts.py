@@ -386,6 +386,15 @@ class Results(unittest.TestCase):
                 self.assertEqual(busy.queue.sync(lambda: order.append("sync") or 7), 7)
                 self.assertEqual(order, ["before", "sync"])
 
+    def test_a_queue_that_ends_while_sync_waits(self):
+        for kind in QueueKind.SERIAL, QueueKind.PRECISE:
+            with Busy(kind) as busy:
+                self.later(0.25, lambda: busy.queue.shutdown(0))
+                self.later(0.3, busy.end.set)
+                with self.assertRaises(chime.Error) as raised:
+                    busy.queue.sync(lambda: self.fail("it ran"))
+                self.assertEqual(raised.exception.status, chime.c.ERROR_SHUT_DOWN)
+
     def test_inside_a_handler(self):
         statuses = []
 
