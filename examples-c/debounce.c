@@ -55,7 +55,7 @@ int main(void) {
   on_key(&field, "ti");
   CHECK(chime_queue_advance(queue, 120 * CHIME_MILLISECOND));
   on_key(&field, "tim");
-  CHECK(chime_queue_advance_to(queue, CHIME_SECOND));
+  CHECK(chime_queue_advance(queue, 760 * CHIME_MILLISECOND));
   on_key(&field, "time");
   CHECK(chime_queue_advance(queue, CHIME_SECOND));
   CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));

@@ -81,7 +81,10 @@ static void open_session(chime_queue_t queue, const char *client, int64_t time_n
 static void request(chime_queue_t queue, const char *client, int64_t time_ns) {
   struct session key = {client, 0, 0, 0, 0}, *session;
   void *node;
-  CHECK(chime_queue_advance_to(queue, time_ns)); /* ends what was idle until then; for a late line only what is due */
+  int64_t now_ns;
+  CHECK(chime_queue_now(queue, &now_ns));
+  /* Ends what was idle until then; for a late line only what is due. */
+  CHECK(chime_queue_advance(queue, time_ns > now_ns ? time_ns - now_ns : 0));
   node = tfind(&key, &open_sessions, by_client);
   if (node == NULL) {
     open_session(queue, client, time_ns);

@@ -1,6 +1,6 @@
 /*
  * A rate limit: three requests at once, then one for each 100 ms, as a bucket of tokens that a timer fills. The timer
- * starts at once and then every 100 ms (chime_timer_after_every); missed ticks are tokens, too (tick->missed).
+ * starts at once and then every 100 ms (chime_timer_start); missed ticks are tokens, too (tick->missed).
  *
  * Build:  make (or cc rate_limit.c -o build/rate_limit -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/rate_limit
@@ -44,11 +44,16 @@ static void on_request(struct bucket *bucket) {
 
 int main(void) {
   static struct bucket bucket = {0, CAPACITY, 0};
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
   chime_timer_t timer;
   int i;
 
   CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &bucket.queue));
-  CHECK(chime_timer_after_every(bucket.queue, 0, 100 * CHIME_MILLISECOND, refill, &bucket, NULL, &timer));
+  options.handler = refill;
+  options.context = &bucket;
+  schedule.interval_ns = 100 * CHIME_MILLISECOND; /* first_ns is 0 */
+  CHECK(chime_timer_start(bucket.queue, &options, &schedule, &timer));
   CHECK(chime_queue_advance(bucket.queue, 0));
   for (i = 0; i < 4; i++) on_request(&bucket);
   CHECK(chime_queue_advance(bucket.queue, 150 * CHIME_MILLISECOND));
