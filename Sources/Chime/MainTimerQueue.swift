@@ -54,7 +54,14 @@ public final class MainTimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked
   ///
   /// - Parameter duration: 0 or more; 0 delivers what is due now.
   /// - Throws: as `advance(by:)` that waits.
-  @MainActor public func advance(by duration: Duration) throws(ChimeError) { try time.advance(by: duration) }
+  @MainActor public func advanceTimers(by duration: Duration) throws(ChimeError) { try time.advance(by: duration) }
+
+  /// The former name of `advanceTimers(by:)`. Where there is no `await`, or at a program's top level, it hid `advance(by:)`.
+  ///
+  /// - Parameter duration: 0 or more; 0 delivers what is due now.
+  /// - Throws: as `advanceTimers(by:)`.
+  @available(*, deprecated, renamed: "advanceTimers(by:)")
+  @MainActor public func advance(by duration: Duration) throws(ChimeError) { try advanceTimers(by: duration) }
 
   /// Moves virtual time forward until no timer is pending; see `VirtualTimerQueue.run()`.
   ///

@@ -9,8 +9,7 @@ import ChimeCore
 /// A queue whose time moves only when it is told to: for tests, simulations, and recorded data.
 ///
 /// `await advance(by:)` is exact for code that sleeps, too: before and after each instant it lets every task go on until
-/// none can. Make the queue before the tasks that use it. Without `await`, in a function that is not asynchronous and
-/// at a program's top level, it delivers ticks and waits for no task.
+/// none can. Make the queue before the tasks that use it. `advanceTimers(by:)` delivers ticks and waits for no task.
 public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
   // Unchecked as its class is; `time` is set in `init` only.
   private var time: VirtualTime!
@@ -64,7 +63,14 @@ public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
   /// - Parameter duration: 0 or more; 0 delivers what is due now.
   /// - Throws: as `advance(by:)` that waits; `busy` also while another thread releases the handler of one of the queue's
   ///   timers.
-  public func advance(by duration: Duration) throws(ChimeError) { try time.advance(by: duration) }
+  public func advanceTimers(by duration: Duration) throws(ChimeError) { try time.advance(by: duration) }
+
+  /// The former name of `advanceTimers(by:)`. Where there is no `await`, or at a program's top level, it hid `advance(by:)`.
+  ///
+  /// - Parameter duration: 0 or more; 0 delivers what is due now.
+  /// - Throws: as `advanceTimers(by:)`.
+  @available(*, deprecated, renamed: "advanceTimers(by:)")
+  public func advance(by duration: Duration) throws(ChimeError) { try advanceTimers(by: duration) }
 
   /// Moves time forward until no timer is pending and no task sleeps on this queue.
   ///

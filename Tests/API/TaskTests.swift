@@ -98,11 +98,11 @@ import Testing
   @Test func jitterMovesEachTickAndNotTheGrid() throws {
     let ticks = Log<Int64>()
     let timer = try queue.schedule(.every(.seconds(10), jitter: .seconds(2))) { ticks.add($0.actual.nanoseconds) }
-    try queue.advance(by: .seconds(1000 + 2))
+    try queue.advanceTimers(by: .seconds(1000 + 2))
     let late = ticks.all.enumerated().map { $1 - Int64($0 + 1) * 10_000_000_000 }
     #expect(late.count == 100 && late.allSatisfy { 0...2_000_000_000 ~= $0 } && Set(late).count > 90)
     timer.cancel()
-    try queue.advance(by: .seconds(100))
+    try queue.advanceTimers(by: .seconds(100))
     #expect(ticks.count == 100)
     for jitter in [Duration.seconds(-1), .nanoseconds(1_000_000_001)] {
       #expect(throws: ChimeError.invalidArgument) { try Schedule.every(.seconds(1), jitter: jitter) }
@@ -118,7 +118,7 @@ import Testing
       places.add(tick.sequence)
       #expect(tick.isCurrent && tick.scheduled == tick.actual && tick.missed == 0)
     }
-    try queue.advance(by: .seconds(10))
+    try queue.advanceTimers(by: .seconds(10))
     #expect(places.all == [1, 2, 3, 4] && timer.state == .finished)
   }
 
@@ -152,7 +152,7 @@ import Testing
     func ticks(_ queue: VirtualTimerQueue) throws -> [TimerInstant] {
       let ticks = Log<TimerInstant>()
       let timer = try queue.schedule(.every(.seconds(10), jitter: .seconds(10))) { ticks.add($0.actual) }
-      try queue.advance(by: .seconds(1010))
+      try queue.advanceTimers(by: .seconds(1010))
       timer.cancel()
       return ticks.all
     }
@@ -190,10 +190,10 @@ import Testing
   /// A trigger at each of the times, in milliseconds, and when the action ran.
   private func actions(_ triggers: [Int64], _ trigger: () -> Void) throws -> [String] {
     for time in triggers {
-      try queue.advance(by: .milliseconds(time - now))
+      try queue.advanceTimers(by: .milliseconds(time - now))
       trigger()
     }
-    try queue.advance(by: .seconds(10))
+    try queue.advanceTimers(by: .seconds(10))
     return log.take()
   }
 
@@ -329,7 +329,7 @@ import Testing
     let observation = ChimeDiagnostics.observe { events.add($0) }
     var second: ChimeDiagnostics.Observation? = ChimeDiagnostics.observe { seconds.add($0) }
     let timer = try queue.schedule(after: .seconds(1)) { _ in }
-    try queue.advance(by: .seconds(1))
+    try queue.advanceTimers(by: .seconds(1))
     #expect(second != nil)
     second = nil
     timer.invalidate()

@@ -33,7 +33,7 @@ import Testing
     }
     try #require(
       await soon {
-        try? queue.advance(by: .milliseconds(100))
+        try? queue.advanceTimers(by: .milliseconds(100))
         return seen.value >= 3
       })
     task.cancel()
@@ -114,7 +114,7 @@ import Testing
   // MARK: After the end
 
   @Test func theClockOfAQueueGoesOnAfterItsEnd() throws {
-    try queue.advance(by: .seconds(5))
+    try queue.advanceTimers(by: .seconds(5))
     try queue.shutdown()
     #expect(queue.now == TimerInstant(.virtual, nanoseconds: 5_000_000_000))
     for clock in [QueueClock.monotonic, .wall] {

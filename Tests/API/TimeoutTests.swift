@@ -42,7 +42,7 @@ import Testing
   /// The body is ready at once; the time is over before the main actor gets back to it.
   @MainActor @Test func aValueIsReturnedHoweverLateItsCallerGoesOn() async throws {
     let queue = try VirtualTimerQueue()
-    let isOver = Task { @MainActor in try { () throws in try queue.advance(by: .seconds(1)) }() }
+    let isOver = Task { @MainActor in try { () throws in try queue.advanceTimers(by: .seconds(1)) }() }
     let value = try await queue.withTimeout(.milliseconds(100)) {
       // The main actor is busy with the advance as soon as this call leaves it.
       let value = await Self.elsewhere()

@@ -64,7 +64,7 @@ import Testing
     let virtual = try VirtualTimerQueue(wallClockFrom: date)
     let ticks = Log<Date?>()
     let timer = try virtual.schedule(at: instant + .seconds(10)) { ticks.add(Date($0.scheduled)) }
-    try virtual.advance(by: .seconds(10))
+    try virtual.advanceTimers(by: .seconds(10))
     #expect(ticks.all == [date + 10] && timer.state == .finished)
     #expect(throws: ChimeError.invalidArgument) { try VirtualTimerQueue(wallClockFrom: .distantPast) }
   }

@@ -61,7 +61,7 @@ import Testing
       if tick.sequence == 3 { tick.timer.cancel() }
     }
     timers.add(timer)
-    try queue.advance(by: .seconds(10))
+    try queue.advanceTimers(by: .seconds(10))
     #expect(seen.all == [true, true, true] && timer.state == .cancelled)
     #expect(Set(timers.all + [timer]).count == 1 && timer.id == timers.all[0].id)
   }
@@ -80,7 +80,7 @@ import Testing
       #expect(tick.timer.invalidate() == .running)
       inside.add(capture.alive.value)
     }
-    try queue.advance(by: .seconds(5))
+    try queue.advanceTimers(by: .seconds(5))
     #expect(inside.all == [1] && alive.value == 0 && other.state == .cancelled)
   }
 
@@ -116,7 +116,7 @@ import Testing
     let queue = try VirtualTimerQueue(label: "polls")
     let timer = try queue.makeTimer(label: "poll") { _ in }
     try timer.activate(.every(.seconds(2), leeway: .milliseconds(100), limit: 5))
-    try queue.advance(by: .seconds(3))
+    try queue.advanceTimers(by: .seconds(3))
     #expect("\(timer)".hasSuffix("\"poll\", running, due in 1.0 seconds, every 2.0 seconds, 1 ticks)"))
     #expect("\(queue)" == "VirtualTimerQueue(\"polls\", on virtual time, 1 timers, 1 running)")
     #expect("\(queue.now)" == "3.0 seconds on virtual time")
@@ -143,7 +143,7 @@ import Testing
       { _ = try queue.schedule(every: .zero) { _ in } },
       { _ = try queue.schedule(after: .seconds(-1)) { _ in } },
       { _ = try queue.schedule(every: .seconds(1), leeway: .seconds(1)) { _ in } },
-      { try queue.advance(by: .seconds(-1)) },
+      { try queue.advanceTimers(by: .seconds(-1)) },
       { _ = try queue.schedule(every: .zero, target: target) { _, _ in } },
       { _ = try queue.schedule(after: .seconds(-1), target: target) { _, _ in } },
       { _ = try queue.schedule(every: .seconds(1), leeway: .seconds(1), target: target) { _, _ in } },
@@ -165,7 +165,7 @@ import Testing
       $0.add($1.scheduled.nanoseconds)
     }
     try once.postpone(until: at(20))
-    try queue.advance(by: .nanoseconds(30))
+    try queue.advanceTimers(by: .nanoseconds(30))
     #expect(ticks.all == [5, 15, 20] && once.state == .finished && grid.state == .finished)
   }
 
@@ -190,7 +190,7 @@ import Testing
     try idle.activate(.once(after: .milliseconds(4500)))
     let at = try queue.schedule(at: queue.now + .milliseconds(4800)) { _ in calls.add("at") }
     let countdown = try Countdown(from: .seconds(10), every: .seconds(5), on: queue) { calls.add("\($0)") }
-    try queue.advance(by: .seconds(10))
+    try queue.advanceTimers(by: .seconds(10))
     #expect(
       calls.all == [
         "registered", "after", "start", "target", "once", "made", "at", "5.0 seconds", "0.0 seconds",
@@ -209,7 +209,7 @@ import Testing
     try timer.activate(Schedule(repeating: .seconds(2)))
     #expect(timer.explanation == "it is due in 2 s, on a virtual clock, which somebody has to advance.")
     try queue.jump(by: .seconds(7))
-    try queue.advance(by: .zero)
+    try queue.advanceTimers(by: .zero)
     let statistics = try #require(queue.statistics)
     #expect(statistics.timers == 1 && statistics.running == 1 && statistics.ticks == 1 && statistics.missed == 2)
     #expect(statistics.lateness[20] == 1)  // by 1 s, from 2^29 to 2^30 ns

@@ -20,11 +20,11 @@ import Testing
     var target: Counted? = Self.make(isTokened, alive)
     let timer = try queue.schedule(every: .seconds(1), target: target!) { object, tick in ticks.add(object.alive.value)
     }
-    try queue.advance(by: .seconds(3))
+    try queue.advanceTimers(by: .seconds(3))
     #expect(ticks.value == 3)
     target = nil
     #expect(alive.value == 0)
-    try queue.advance(by: .seconds(3))
+    try queue.advanceTimers(by: .seconds(3))
     #expect(ticks.value == 3)
     #expect(timer.state == .cancelled)
   }
@@ -40,7 +40,7 @@ import Testing
     let running = try queue.schedule(every: .seconds(1), target: target!) { _, _ in }
     let suspended = try queue.schedule(every: .seconds(1), target: target!) { _, _ in }
     let finished = try queue.schedule(after: .zero, target: target!) { _, _ in }
-    try queue.advance(by: .zero)
+    try queue.advanceTimers(by: .zero)
     suspended.suspend()
     #expect(finished.state == .finished)
     target = nil
@@ -66,7 +66,7 @@ import Testing
   @Test func anyCallOnATimerWhoseTargetHasGoneFreesItsCaptures() throws {
     let touches: [(ChimeTimer) -> Void] = [
       { _ = $0.state }, { _ = $0.nextDeadline }, { _ = $0.cancel() }, { _ = $0.fire() },
-      { _ in try? queue.advance(by: .seconds(1)) },  // its tick
+      { _ in try? queue.advanceTimers(by: .seconds(1)) },  // its tick
     ]
     for touch in touches {
       var target: Counted? = Counted(Counter())
@@ -102,7 +102,7 @@ import Testing
       unsafe target = nil
       ticks.add(capture.alive.value * object.alive.value)
     }
-    try queue.advance(by: .seconds(5))
+    try queue.advanceTimers(by: .seconds(5))
     #expect(ticks.value == 1 && alive.value == 0)
     #expect(timer.state == .cancelled)
     #expect(captured.value == 0)

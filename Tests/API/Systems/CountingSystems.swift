@@ -73,9 +73,9 @@ import Testing
 
   @Test func resetTimerRestartsTheInterval() throws {
     let token = try TimeLimited(1, lifetime: .seconds(30), on: queue)
-    try queue.advance(by: .seconds(20))
+    try queue.advanceTimers(by: .seconds(20))
     #expect(try token.resetTimer(interval: .seconds(30)) == .done)
-    try queue.advance(by: .seconds(29))
+    try queue.advanceTimers(by: .seconds(29))
     #expect(token.value == 1)
     #expect(throws: ChimeError.invalidArgument) { try token.resetTimer(interval: .seconds(-1)) }
     #expect(throws: ChimeError.invalidArgument) { try TimeLimited(1, lifetime: .seconds(-1), on: queue) }

@@ -63,7 +63,7 @@ import Testing
     let once = Once(strategy)
     strategy.register(once, for: "once")
     let timer = try queue.schedule(every: .seconds(1), strategy: strategy)
-    try queue.advance(by: .seconds(3))
+    try queue.advanceTimers(by: .seconds(3))
     #expect(once.rounds.value == 1)
     #expect(strategy.retrieve(CacheCleaner.self, for: "cache")?.rounds.value == 2)
     DispatchQueue.concurrentPerform(iterations: 8) { index in

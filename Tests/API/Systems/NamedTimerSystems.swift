@@ -74,7 +74,7 @@ import Testing
       ticks.add("\($0.isExtra ? "extra" : "tick") \(seconds($0.actual))")
     }
     #expect(timer.state == .running)
-    try queue.advance(by: .seconds(4))
+    try queue.advanceTimers(by: .seconds(4))
     timer.fire()
     #expect(
       try ticks.during(.zero, on: queue) == ["extra 4.0"]
@@ -111,17 +111,17 @@ import Testing
     let queue = try VirtualTimerQueue()
     let ticks = Log<UInt64>()
     let timer = try queue.schedule(.every(.seconds(1), limit: 3, missed: .delay)) { ticks.add($0.missed) }
-    try queue.advance(by: .seconds(2))
+    try queue.advanceTimers(by: .seconds(2))
     try timer.reschedule(every: .seconds(2))
     try queue.jump(by: .seconds(60))
-    try queue.advance(by: .seconds(60))
+    try queue.advanceTimers(by: .seconds(60))
     #expect(ticks.all == [0, 0, 0, 0, 0] && timer.state == .finished)
 
     let held = try queue.schedule(.every(.seconds(10), resume: .remaining)) { ticks.add($0.missed) }
     try held.reschedule(every: .seconds(4))
-    try queue.advance(by: .seconds(3))
+    try queue.advanceTimers(by: .seconds(3))
     held.suspend()
-    try queue.advance(by: .seconds(60))
+    try queue.advanceTimers(by: .seconds(60))
     held.resume()
     #expect(held.nextDeadline == queue.now + .seconds(1))
   }

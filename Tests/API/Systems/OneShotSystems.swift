@@ -45,7 +45,7 @@ import Testing
     }
     var resource = Resource("first")
     var expiry = try expire(resource)
-    try queue.advance(by: .seconds(6))
+    try queue.advanceTimers(by: .seconds(6))
     resource = Resource("second")
     #expect(expiry.state == .cancelled)
     expiry = try expire(resource)
@@ -69,7 +69,7 @@ import Testing
     let deleted = Log<String>()
     let kept = try TemporaryFile("kept", on: queue, deleted)
     var dropped: TemporaryFile? = try TemporaryFile("dropped", on: queue, deleted)
-    try queue.advance(by: .seconds(4))
+    try queue.advanceTimers(by: .seconds(4))
     #expect(dropped != nil)
     dropped = nil
     #expect(try deleted.during(.seconds(4), on: queue) == ["kept"])

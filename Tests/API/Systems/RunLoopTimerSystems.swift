@@ -63,7 +63,7 @@ import Testing
           times.add(tick.actual)
         }
       }
-      try queue.advance(by: .seconds(10))
+      try queue.advanceTimers(by: .seconds(10))
       withExtendedLifetime(timers) {}
       return Set(times.all).count
     }

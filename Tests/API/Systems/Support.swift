@@ -10,7 +10,7 @@ func seconds(_ instant: TimerInstant) -> Double { Double(instant.nanoseconds) / 
 extension Log {
   /// What handlers add while that much time passes on a virtual queue.
   func during(_ duration: Duration, on queue: VirtualTimerQueue) throws -> [Element] {
-    try queue.advance(by: duration)
+    try queue.advanceTimers(by: duration)
     return take()
   }
 }

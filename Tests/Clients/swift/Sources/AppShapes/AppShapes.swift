@@ -146,7 +146,7 @@ final class Sampler {
   precondition(ChimeDiagnostics.memoryUsed == held, "nothing more is held")
   ChimeDiagnostics.limitMemory(to: 0)
   timers.append(try queue.schedule(after: .seconds(1)) { _ in })
-  try queue.advance(by: .seconds(1))
+  try queue.advanceTimers(by: .seconds(1))
   precondition(timers.allSatisfy { $0.state == .finished }, "the timers that there are tick")
 }
 
