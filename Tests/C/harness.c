@@ -370,7 +370,13 @@ uint32_t process(csuite *t, chime_queue_t queue, uint32_t max) {
 
 int is_readable(int fd, int milliseconds) {
   struct pollfd entry = {fd, POLLIN, 0};
-  return poll(&entry, 1, milliseconds) == 1;
+  int64_t end = monotonic_ns() + milliseconds * CHIME_MILLISECOND;
+  int count;
+  while ((count = poll(&entry, 1, milliseconds)) < 0 && errno == EINTR) {
+    int64_t left = end - monotonic_ns();
+    milliseconds = left < 0 ? 0 : (int)(left / CHIME_MILLISECOND);
+  }
+  return count == 1;
 }
 
 int process_until(csuite *t, chime_queue_t queue, const int *value, int least) {
