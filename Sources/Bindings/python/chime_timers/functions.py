@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from ctypes import ArgumentError
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set
+from typing import Any, Callable, Dict, Iterator, List, Optional
 
 from . import c
 from .values import FOREVER, Error, Tick, TickKind
@@ -122,12 +122,13 @@ class _Unraisable:
         self.before = before
 
     def __call__(self, unraisable: Any) -> None:
-        if not _calls.stack or getattr(unraisable.object, "__func__", unraisable.object) not in callbacks:
+        kind = unraisable.exc_type
+        # From Python 3.13 on the function is named in the message only.
+        if not _calls.stack or issubclass(kind, Exception) or "ctypes callback" not in (unraisable.err_msg or ""):
             self.before(unraisable)
             return
         try:
-            error = unraisable.exc_value if unraisable.exc_value is not None else unraisable.exc_type()
-            caught(None, error)
+            caught(None, unraisable.exc_value if unraisable.exc_value is not None else kind())
         except BaseException as another:  # of the next signal
             caught(None, another)
 
@@ -211,7 +212,6 @@ on_tick: Any = c.HANDLER(_tick)
 on_function: Any = c.FUNCTION(_function)
 on_finalize: Any = c.FUNCTION(functions.pop)
 no_handler: Any = c.HANDLER()
-callbacks: Set[object] = {_tick, _function}
 
 
 def _refuse_coroutine(result: object) -> None:

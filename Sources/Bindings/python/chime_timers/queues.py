@@ -10,7 +10,7 @@ import weakref
 from typing import AbstractSet, Any, Callable, Generic, List, Mapping, NoReturn, Optional, Sequence, TypeVar, Union
 
 from . import c
-from .functions import (SLICE, Call, Life, callbacks, calling, checked, deadline_after, no_handler, on_finalize, on_function,
+from .functions import (SLICE, Call, Life, calling, checked, deadline_after, no_handler, on_finalize, on_function,
                         on_main_thread, on_tick, passed, slices, until_gone, woken)
 from .timers import Timer, schedule_in_c
 from .values import (FOREVER, Clock, Duration, Error, Outcome, QueueKind, QueueStats, Schedule, Tick, nanoseconds, number_in,
@@ -326,12 +326,11 @@ class Queue:
     def _run_beside(self, id: int, call: Call, flags: int) -> int:
         """On a thread without signals, perhaps at the same time as on the main thread."""
         while True:
-            before = self._turns
             status = calling(call, c.queue_run, id, flags)
             if status != c.STOPPED or call.raised:
                 return status
             with self._stopped:
-                if self._stopping or self._turns == before and self._turn is None:
+                if self._stopping or self._turns == 0:
                     return status
                 if self._turn is not None:  # it was the main thread's
                     self._turn.stop()
@@ -344,7 +343,7 @@ class Queue:
         while True:
             turn = _Turn(id, self._stopped)
             try:
-                status, self._turn, self._turns = c.OK, turn, self._turns + 1
+                kept, status, self._turn, self._turns = False, c.OK, turn, self._turns + 1
                 self._run_soon(turn)
                 status = calling(call, c.queue_run, id, flags)
             except Error:
@@ -354,10 +353,13 @@ class Queue:
                     turn.over, self._turn = True, None
                     others = self._stopping or turn.answer != c.OK
                     if not others and status >= 0:
-                        c.queue_wait(id, 0)  # takes the turn's stop, if it has not been taken
+                        # Takes the turn's stop, if it has not been taken. BUSY: another thread runs the queue.
+                        kept = c.queue_wait(id, 0) == c.ERROR_BUSY
             if status != c.STOPPED or others or call.raised:
                 return status
             status = c.queue_wait(id, SLICE)
+            if status == c.STOPPED and kept and not self._stopping:
+                continue
             if status == c.STOPPED or status < 0 and status != c.ERROR_BUSY:
                 return c.ERROR_SHUT_DOWN if status == c.ERROR_INVALID_HANDLE else status
 
@@ -508,8 +510,6 @@ class _Later:
             self.sync.ended = True
             self.wake.put(None)
 
-
-callbacks.update((_brake, _Sync._in_c))
 
 
 def forget_all() -> None:

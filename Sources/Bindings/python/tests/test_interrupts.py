@@ -1,7 +1,6 @@
 """Calls that wait end by a signal, by what a handler raises to end the program, and leave the queue as it should be."""
 
 import contextlib
-import io
 import os
 import signal
 import sys
@@ -269,33 +268,29 @@ class Exits(unittest.TestCase):
 
         for kind in QueueKind:
             del reports[:]
-            sys.unraisablehook = lambda report: reports.append((report.exc_type, repr(report.object)))
+            sys.unraisablehook = lambda report: reports.append((report.exc_type, f"{report.object} {report.err_msg}"))
             with Queue(kind) as queue:
                 queue.run_soon(failing)
                 timer = queue.start(Schedule(first=0, interval=HOUR), failing, armed=True, cancelled=True)
-                self.drive(queue)
+                self.drive(queue, reports, 3)  # the function, ARMED, the first tick
                 timer.cancel()
-                self.drive(queue)
+                self.drive(queue, reports, 4)
                 timer.release()
             self.assertEqual(len(reports), 4, kind)
             for error, function in reports:
                 self.assertIs(error, ValueError)
                 self.assertIn("failing", function)
 
-    def drive(self, queue):
-        if queue._kind is QueueKind.VIRTUAL:
-            queue.advance(0)
-        elif queue._kind is QueueKind.HOST:
-            while queue.process():
-                pass
-        else:
-            deadline = time.monotonic() + 30
-            while "handler" not in queue.dump() and time.monotonic() < deadline:
-                time.sleep(0.02)
-                break
-            seen, deadline = -1, time.monotonic() + 0.2
-            while time.monotonic() < deadline:
-                time.sleep(0.01)
+    def drive(self, queue, reports, count):
+        deadline = time.monotonic() + WATCHDOG
+        while len(reports) < count:
+            self.assertLess(time.monotonic(), deadline)
+            if queue._kind is QueueKind.VIRTUAL:
+                queue.advance(0)
+            elif queue._kind is QueueKind.HOST:
+                queue.process()
+            else:
+                time.sleep(0.001)
 
     def test_sync_as_before(self):
         with Queue() as queue:
