@@ -527,8 +527,13 @@ chime_status chime_timer_release(chime_timer_t timer);
 
 /**
  * Releases the queue and its timers: their ids are stale at once, and no further tick starts. Then waits until no
- * callback of the queue runs or will run. Callbacks that cannot run on the queue any more (its main queue is not
- * drained) run inside this call when the timeout ends.
+ * callback of the queue runs or will run.
+ *
+ * What is called, timer by timer, in no particular order of the timers: the cancel handler, if the timer was running or
+ * suspended, then its finalizer; of an idle, finished or cancelled timer the finalizer alone. Of functions that
+ * chime_queue_async has left the finalizer is called, not the function. All of it runs where the queue's handlers do: on
+ * a virtual or host-driven queue inside this call, on others on the queue's thread, which this call waits for. Callbacks
+ * that cannot run there any more (its main queue is not drained) run inside this call when the timeout ends.
  *
  * @return CHIME_OK: no callback of the queue runs or will run; CHIME_TIMED_OUT: it was released, but a handler is still
  *         running; CHIME_ERROR_WOULD_DEADLOCK: the caller is inside a callback of this queue, or of a queue that waits
@@ -764,7 +769,7 @@ chime_status chime_timer_check_generation(chime_timer_t timer, uint64_t generati
 chime_status chime_timer_state(chime_timer_t timer, chime_state *CHIME_NULLABLE state);
 
 /**
- * When the next tick is due.
+ * When the next tick is due. The time that is left is this minus chime_queue_now.
  * @param deadline_ns  receives the deadline on the queue's clock; CHIME_FOREVER: the timer is not running
  * @return CHIME_OK; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
  *
@@ -788,7 +793,7 @@ typedef struct chime_timer_info {
   int64_t interval_ns;      /* 0: one-shot, or no schedule yet */
   int64_t leeway_ns;        /* exact below 67 ms, for whole us up to a minute, ms up to 18 h, s up to 2 years;
                                otherwise less than 1 part in 33 million too short */
-  uint64_t tick_limit;      /* 0: none */
+  uint64_t tick_limit;      /* 0: none, or a one-shot, which has no use for one */
   uint64_t due_count;       /* due times counted against the limit, delivered and missed; 0 without a limit */
   int32_t busy;             /* 1: a handler that has started has not returned */
   int32_t has_schedule;     /* 1: it has a schedule, which activate with NULL keeps */

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "memcheck.h"
 #include "thread_state.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -73,12 +74,27 @@ static void give_whole(void *whole, size_t bytes) {
   chime_memory_give_account(bytes);
 }
 
+/* The same, in a block of the system's or the host's. */
+static void *block_of_system(char *whole, size_t offset, size_t bytes, uint32_t origin) {
+  void *block = block_in(whole, offset, bytes, origin);
+  chime_tell_memcheck(CHIME_MEMCHECK_BEGINS, block, bytes - offset);
+  return block;
+}
+
 static void *take_from_system(size_t alignment, size_t bytes) {
   size_t offset = alignment > HEADER ? alignment : HEADER;
   char *whole;
   if (bytes > SIZE_MAX - offset) return 0;
   whole = take_whole(alignment > ALIGNMENT ? alignment : ALIGNMENT, offset + bytes);
-  return whole == 0 ? 0 : block_in(whole, offset, offset + bytes, FROM_SYSTEM);
+  return whole == 0 ? 0 : block_of_system(whole, offset, offset + bytes, FROM_SYSTEM);
+}
+
+static void give_to_system(void *block) {
+  const header *before = header_of(block);
+  char *whole = (char *)block - before->offset;
+  size_t bytes = before->bytes;
+  chime_tell_memcheck(CHIME_MEMCHECK_ENDS, block, 0);
+  give_whole(whole, bytes);
 }
 
 /* ---- The reserve ------------------------------------------------------------------------------------------------ */
@@ -191,7 +207,7 @@ THREAD_LOCAL void *provided;
 
 int chime_memory_provide(size_t bytes) {
   if (bytes <= CHIME_MEMORY_LARGEST) return 1;
-  if (provided != 0) give_whole((char *)provided - header_of(provided)->offset, header_of(provided)->bytes);
+  if (provided != 0) give_to_system(provided);
   provided = take_from_system(ALIGNMENT, bytes);
   return provided != 0;
 }
@@ -199,7 +215,7 @@ int chime_memory_provide(size_t bytes) {
 void chime_memory_leave(size_t bytes) {
   atomic_fetch_sub(&promised, bytes);
   if (provided == 0) return;
-  give_whole((char *)provided - header_of(provided)->offset, header_of(provided)->bytes);
+  give_to_system(provided);
   provided = 0;
 }
 
@@ -288,7 +304,7 @@ void *__wrap_calloc(size_t count, size_t bytes) {
   if (all <= CACHED_BYTES - HEADER) {
     char *whole = take_from_cache();
     if (whole == 0) whole = take_whole(ALIGNMENT, CACHED_BYTES);
-    if (whole != 0) block = block_in(whole, HEADER, CACHED_BYTES, FROM_CACHE);
+    if (whole != 0) block = block_of_system(whole, HEADER, CACHED_BYTES, FROM_CACHE);
   } else {
     block = take_from_system(ALIGNMENT, all);
   }
@@ -319,17 +335,16 @@ int __wrap_asprintf(char **text, const char *format, ...) {
 }
 
 void __wrap_free(void *memory) {
-  header *before;
+  const header *before;
   char *whole;
-  size_t bytes;
   if (memory == 0) return;
   before = header_of(memory);
   whole = (char *)memory - before->offset;
-  bytes = before->bytes;
   switch (before->origin) {
-    case FROM_SYSTEM: give_whole(whole, bytes); break;
+    case FROM_SYSTEM: give_to_system(memory); break;
     case FROM_CACHE:
-      if (!give_to_cache(whole)) give_whole(whole, bytes);
+      chime_tell_memcheck(CHIME_MEMCHECK_ENDS, memory, 0);
+      if (!give_to_cache(whole)) give_whole(whole, CACHED_BYTES);
       break;
     default: give_to_reserve(whole, (int)before->origin - FROM_RESERVE);
   }

@@ -158,6 +158,10 @@ static void write_event(trace_file *file, const chime_trace_event *e) {
     add(file, "\"s\":\"t\",\"name\":\"%s\",\"args\":{\"timer\":%" PRIu64, events[kind - 16], e->timer);
     if (e->scheduled_ns != INT64_MAX) add(file, ",\"due\":%" PRId64, e->scheduled_ns);
     add(file, "}}");
+  } else if (kind == CHIME_TRACE_SHORT) {
+    begin_event(file, e, "i", thread(e));
+    add(file, "\"s\":\"t\",\"name\":\"an interval of %" PRId64 " ns: is a unit missing?\",\"args\":{}}",
+        e->scheduled_ns);
   } else if (kind == 27) {
     begin_event(file, e, "E", thread(e));
     add(file, "\"args\":{}}");

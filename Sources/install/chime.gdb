@@ -172,10 +172,11 @@ class ChimeDump(gdb.Command):
 
     def dump(self, control, core, chunks, now):
         lines, running = [], 0
+        is_virtual = self.read(control + self.control_is_virtual, 1) != b"\0"
         for first, chunk in chunks:
             records = self.read(chunk, self.slots_in_chunk * self.slot_size)
             for index in range(self.slots_in_chunk):
-                line = self.line_of(first + index, records[index * self.slot_size :][: self.slot_size], now)
+                line = self.line_of(first + index, records[index * self.slot_size :][: self.slot_size], now, is_virtual)
                 if line:
                     lines.append(line)
                     running += ": running" in line.split('" ')[-1]
@@ -190,7 +191,7 @@ class ChimeDump(gdb.Command):
         for line in lines:
             print(line)
 
-    def line_of(self, index, record, now):
+    def line_of(self, index, record, now, is_virtual):
         """As chime_queue_dump has it; None for a slot without a timer."""
 
         def member(form, offset):
@@ -217,7 +218,7 @@ class ChimeDump(gdb.Command):
             line += f", due in {self.duration(due - now)}" if due > now else f", due {self.duration(now - due)} ago"
         period = member("=q", self.slot_period)
         if repeats:
-            line += f", every {self.duration(period)}"
+            line += f", every {self.duration(period)}" + (" (is a unit missing?)" if 0 < period < 10_000 and not is_virtual else "")
         line += f", {sequence} ticks, {missed} missed"
         if word >> 3 & 1:
             behind = (now - due) // period if repeats and not delays and period > 0 and due <= now else 0

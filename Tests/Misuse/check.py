@@ -28,6 +28,7 @@ PROGRAMS = {
     "undrained_main": "a main queue that nobody drains",
     "nobody_holds": "C++: a timer that nobody holds",
     "milliseconds": "a delay in milliseconds, without its unit",
+    "interval": "an interval in milliseconds, without its unit",
     "unloaded": "a plugin unloaded without shutdown: it crashes",
 }
 

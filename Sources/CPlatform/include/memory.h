@@ -25,11 +25,9 @@
 /* Blocks up to so many bytes come out of the reserve; for a larger one, see chime_memory_provide. */
 enum { CHIME_MEMORY_LARGEST = 2032 };
 
-/* Zeroed pages that cost nothing before they are written; NULL: none. */
-static inline void *chime_memory_map_uncounted(size_t bytes) {
-  void *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return memory == MAP_FAILED ? 0 : memory;
-}
+/* Zeroed pages that cost nothing before they are written; NULL: none. LeakSanitizer, where it is part of the program, looks
+   for pointers in them. */
+void *chime_memory_map_uncounted(size_t bytes);
 
 /* Lets the system have whole pages, whose contents go. (pages_linux.c, pages_darwin.c) */
 void chime_memory_give_pages(void *first, size_t bytes);

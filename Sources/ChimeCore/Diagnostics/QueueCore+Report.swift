@@ -114,6 +114,7 @@ extension TimerRef {
     if due > now, due != .max { text.add(phrase: ", due in %d", due.saturatingSubtract(now)) }
     if snapshot.isDue(at: now) { text.add(phrase: ", due %d ago", now.saturatingSubtract(due)) }
     if snapshot.flags.contains(.repeating) { text.add(phrase: ", every %d", snapshot.period) }
+    if snapshot.hasShortInterval { text.add(" (is a unit missing?)") }
     if snapshot.jitter > 0 { text.add(phrase: ", jitter %d", snapshot.jitter) }
     text.add(", ", snapshot.sequence, " ticks")
     text.add(", ", snapshot.missed, " missed")

@@ -92,11 +92,14 @@ extension Snapshot {
     if control.isVirtual { text.add(", on a virtual clock, which somebody has to advance") }
   }
 
-  /// Less than a microsecond was seldom meant, be it the interval or a one-shot's delay.
+  /// Whether the interval is shorter than anybody means, on a clock of the system's.
+  var hasShortInterval: Bool { !control.isVirtual && flags.contains(.repeating) && (1..<10_000).contains(period) }
+
+  /// Less than 10 us was seldom meant, be it the interval or a one-shot's delay.
   fileprivate func tellMissingUnit(_ text: inout TextWriter) {
     let isInterval = flags.contains(.repeating)
     let isDelay = flags.contains(.hasSchedule) && !flags.contains(.firstIsDeadline)
-    guard isInterval || isDelay, (1..<1000).contains(period) else { return }
+    guard isInterval || isDelay, (1..<10_000).contains(period) else { return }
     text.add(phrase: isInterval ? "; its interval is %d" : "; its delay is %d", period)
     text.add(": perhaps a unit is missing, such as CHIME_MILLISECOND")
   }

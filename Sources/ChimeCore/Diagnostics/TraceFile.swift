@@ -61,6 +61,11 @@ package enum TraceFile {
   static func put(_ record: TickRecord) {
     guard let timer = TimerRef(record.timer), let core = timer.control.core else { return }
     put(timer, core, kind: record.kind, record: record)
+    guard record.kind == Trace.Event.activated.rawValue, let snapshot = timer.snapshot, snapshot.hasShortInterval
+    else { return }
+    var said = record
+    said.scheduled = snapshot.period
+    put(timer, core, kind: Int32(CHIME_TRACE_SHORT), record: said)
   }
 
   private static func put(_ timer: TimerRef, _ core: QueueCore, kind: Int32, record: TickRecord?) {

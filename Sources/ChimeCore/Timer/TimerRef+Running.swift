@@ -141,6 +141,8 @@ extension TimerRef {
         let keepsRemaining = slot.flags.contains(.keepsRemaining)
         let left = target == .max ? .max : max(0, target.saturatingSubtract(control.now))
         let deadline = max(slot.deadline, keepsRemaining ? delay ?? left : target)
+        // The grid moves with the deadline, and what was missed on the old one is not counted.
+        if keepsRemaining, deadline > slot.deadline || delay == deadline { slot.sideRecord?.own.carriedMissed = 0 }
         slot.moveWallDeadline(by: deadline.saturatingSubtract(slot.deadline))
         slot.deadline = deadline
         endWriting(word)
