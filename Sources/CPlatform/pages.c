@@ -21,27 +21,10 @@ void chime_memory_give_account(size_t bytes) { atomic_fetch_sub_explicit(&held, 
 
 int chime_memory_refused_by_limit(void) { return refused_by_limit; }
 
-#if defined(__linux__)
-/* Of mapped pages LeakSanitizer knows only if it is told; there are these where the program was built with it. */
-void __lsan_register_root_region(const void *first, size_t bytes) __attribute__((weak));
-void __lsan_unregister_root_region(const void *first, size_t bytes) __attribute__((weak));
-
-static void tell_of_pages(const void *first, size_t bytes) {
-  if (__lsan_register_root_region != 0) __lsan_register_root_region(first, bytes);
-}
-
-static void tell_of_their_end(const void *first, size_t bytes) {
-  if (__lsan_unregister_root_region != 0) __lsan_unregister_root_region(first, bytes);
-}
-#else
-static void tell_of_pages(const void *first, size_t bytes) { (void)first, (void)bytes; }
-static void tell_of_their_end(const void *first, size_t bytes) { (void)first, (void)bytes; }
-#endif
-
 void *chime_memory_map_uncounted(size_t bytes) {
   void *memory = mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return 0;
-  tell_of_pages(memory, bytes);
+  chime_memory_pages_begin(memory, bytes);
   return memory;
 }
 
@@ -54,7 +37,7 @@ void *chime_memory_map(size_t bytes) {
 }
 
 void chime_memory_unmap(void *memory, size_t bytes) {
-  tell_of_their_end(memory, bytes);
+  chime_memory_pages_end(memory, bytes);
   munmap(memory, bytes);
   chime_memory_give_account(bytes);
 }

@@ -4,5 +4,17 @@
 #endif
 #include "memory.h"
 
+/* Of mapped pages LeakSanitizer knows only if it is told; there are these where the program was built with it. */
+void __lsan_register_root_region(const void *first, size_t bytes) __attribute__((weak));
+void __lsan_unregister_root_region(const void *first, size_t bytes) __attribute__((weak));
+
+void chime_memory_pages_begin(const void *first, size_t bytes) {
+  if (__lsan_register_root_region != 0) __lsan_register_root_region(first, bytes);
+}
+
+void chime_memory_pages_end(const void *first, size_t bytes) {
+  if (__lsan_unregister_root_region != 0) __lsan_unregister_root_region(first, bytes);
+}
+
 void chime_memory_give_pages(void *first, size_t bytes) { madvise(first, bytes, MADV_DONTNEED); }
 #endif

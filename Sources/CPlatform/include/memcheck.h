@@ -12,8 +12,8 @@
 
 enum { CHIME_MEMCHECK_BEGINS = 0x1301, CHIME_MEMCHECK_ENDS = 0x1302 };
 
-static inline void chime_tell_memcheck(uint64_t request, void *block, size_t bytes) {
-#if defined(__x86_64__) && defined(__linux__)
+static __attribute__((noinline)) void chime_tell_memcheck(uint64_t request, void *block, size_t bytes) {
+#if defined(__x86_64__)
   /* The block, its size, no red zone, not zeroed; of an end, the block and no red zone. */
   volatile uint64_t what[6] = {request, (uint64_t)(uintptr_t)block, request == CHIME_MEMCHECK_BEGINS ? bytes : 0, 0, 0,
                                0};

@@ -32,7 +32,11 @@ void *chime_memory_map_uncounted(size_t bytes);
 /* Lets the system have whole pages, whose contents go. (pages_linux.c, pages_darwin.c) */
 void chime_memory_give_pages(void *first, size_t bytes);
 
-/* The same for the pages inside. */
+/* Mapped pages begin, and end, to be Chime's: for tools that look for pointers. (pages_linux.c, pages_darwin.c) */
+void chime_memory_pages_begin(const void *first, size_t bytes);
+void chime_memory_pages_end(const void *first, size_t bytes);
+
+/* chime_memory_give_pages for the pages inside. */
 static inline void chime_memory_discard(void *memory, size_t bytes) {
   uintptr_t page = (uintptr_t)getpagesize();
   uintptr_t first = ((uintptr_t)memory + page - 1) & ~(page - 1), end = ((uintptr_t)memory + bytes) & ~(page - 1);
