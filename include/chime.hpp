@@ -28,6 +28,10 @@
 #ifndef CHIME_HPP
 #define CHIME_HPP
 
+#if defined(_MSVC_LANG) ? _MSVC_LANG < 201703L : __cplusplus < 201703L
+#error "chime.hpp is for C++17 and later (-std=c++17); chime.h is for any C++"
+#else
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -86,26 +90,92 @@ inline status status::or_throw() const {
 }
 #endif
 
-/** A duration in nanoseconds, rounded up; saturates. */
-template <class Rep, class Period> std::int64_t nanoseconds(std::chrono::duration<Rep, Period> duration) noexcept {
-  using scale = std::ratio_divide<Period, std::nano>;
-  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(),
-                         least = std::numeric_limits<std::int64_t>::min();
-  if constexpr (std::chrono::treat_as_floating_point<Rep>::value) {
-    const long double exact = static_cast<long double>(duration.count()) * scale::num / scale::den;
-    if (!(exact > -9223372036854775808.0L)) return least;
-    if (exact >= 9223372036854775807.0L) return most;
-    const std::int64_t whole = static_cast<std::int64_t>(exact);
-    return whole < most && static_cast<long double>(whole) < exact ? whole + 1 : whole;
-  } else {
-    if constexpr (std::is_unsigned<Rep>::value) {
-      if (duration.count() > static_cast<std::uint64_t>(most)) return most;
+namespace detail {
+
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max(),
+                       least = std::numeric_limits<std::int64_t>::min(), second = 1000000000;
+
+/** a * b / divisor and the remainder. a is below divisor, and that below 2^63, so the result is no larger than b. */
+struct quotient {
+  std::uint64_t whole, rest;
+};
+constexpr quotient multiply_and_divide(std::uint64_t a, std::uint64_t b, std::uint64_t divisor) noexcept {
+  /* Bit by bit, because the product may need 128. Twice what is below 2^63 fits. */
+  quotient result{0, 0};
+  for (int bit = 63; bit >= 0; bit--) {
+    result.whole *= 2;
+    result.rest *= 2;
+    if (result.rest >= divisor) result.whole++, result.rest -= divisor;
+    if ((b >> bit & 1) != 0) {
+      result.rest += a;
+      if (result.rest >= divisor) result.whole++, result.rest -= divisor;
     }
-    const std::int64_t count = static_cast<std::int64_t>(duration.count());
-    const std::int64_t whole = count / scale::den, rest = count % scale::den;
-    if (whole > most / scale::num - 1) return count == most / scale::num && rest == 0 ? count * scale::num : most;
-    if (whole < least / scale::num + 1) return least;
-    return whole * scale::num + rest * scale::num / scale::den + (rest * scale::num % scale::den > 0 ? 1 : 0);
+  }
+  return result;
+}
+
+/** count * N / D seconds, of any type of whole numbers and any ratio. */
+template <std::intmax_t N, std::intmax_t D, class Rep> constexpr std::int64_t whole_nanoseconds(Rep count) noexcept {
+  if constexpr (D == second && N == 1 && sizeof(Rep) <= sizeof(std::int64_t) && Rep(-1) < Rep(0)) {
+    return static_cast<std::int64_t>(count);
+  } else {
+    /* At least 64 bits; what has more, such as __int128, stays as it is. */
+    using wide = typename std::conditional<
+        (sizeof(Rep) > sizeof(std::int64_t)), Rep,
+        typename std::conditional<(Rep(-1) < Rep(0)), std::int64_t, std::uint64_t>::type>::type;
+    const wide whole = static_cast<wide>(count) / static_cast<wide>(D),
+               rest = static_cast<wide>(count) % static_cast<wide>(D);
+    const bool negative = count < Rep(0);
+    if (!negative && whole > static_cast<wide>(most / N)) return most;
+    if constexpr (Rep(-1) < Rep(0)) {
+      if (whole < -static_cast<wide>(most / N)) return least;
+    }
+    const std::int64_t seconds = static_cast<std::int64_t>(whole) * N, left = static_cast<std::int64_t>(rest);
+    const std::uint64_t size = static_cast<std::uint64_t>(negative ? -left : left);
+    quotient more{0, 0}, parts{0, 0};
+    if constexpr (N <= most / D) {
+      more = {size * std::uint64_t{N} / std::uint64_t{D}, size * std::uint64_t{N} % std::uint64_t{D}};
+    } else {
+      more = multiply_and_divide(size, std::uint64_t{N}, std::uint64_t{D});
+    }
+    if constexpr (D <= most / second) {
+      parts = {more.rest * std::uint64_t{second} / std::uint64_t{D},
+               more.rest * std::uint64_t{second} % std::uint64_t{D}};
+    } else {
+      parts = multiply_and_divide(more.rest, std::uint64_t{second}, std::uint64_t{D});
+    }
+    /* Both below 2^63. */
+    const std::uint64_t all = static_cast<std::uint64_t>(negative ? -seconds : seconds) + more.whole;
+    if (all > std::uint64_t{most / second}) return negative ? least : most;
+    const std::uint64_t result = all * std::uint64_t{second} + parts.whole + (!negative && parts.rest != 0 ? 1 : 0);
+    if (result > std::uint64_t{most}) return negative ? least : most;
+    return negative ? -static_cast<std::int64_t>(result) : static_cast<std::int64_t>(result);
+  }
+}
+
+template <class T> struct is_duration : std::false_type {};
+template <class Rep, class Period> struct is_duration<std::chrono::duration<Rep, Period>> : std::true_type {};
+
+} // namespace detail
+
+/** A duration in nanoseconds, rounded up; saturates. */
+template <class D> constexpr std::int64_t nanoseconds(D duration) noexcept {
+  static_assert(detail::is_duration<D>::value,
+                "chime: give a std::chrono duration, such as 5ms, not a number or a point in time");
+  if constexpr (detail::is_duration<D>::value) {
+    using period = typename D::period;
+    if constexpr (std::chrono::treat_as_floating_point<typename D::rep>::value) {
+      const long double exact = static_cast<long double>(duration.count()) * static_cast<long double>(period::num) *
+                                static_cast<long double>(detail::second) / static_cast<long double>(period::den);
+      if (!(exact > -9223372036854775808.0L)) return detail::least;
+      if (exact >= 9223372036854775807.0L) return detail::most;
+      const std::int64_t whole = static_cast<std::int64_t>(exact);
+      return whole < detail::most && static_cast<long double>(whole) < exact ? whole + 1 : whole;
+    } else {
+      return detail::whole_nanoseconds<period::num, period::den>(duration.count());
+    }
+  } else {
+    return 0;
   }
 }
 
@@ -154,6 +224,17 @@ template <class F>
 constexpr bool is_small = is_constant<F> && sizeof(F) <= sizeof(void *) && alignof(F) <= alignof(void *) &&
                           std::is_trivially_copy_constructible<F>::value && std::is_trivially_destructible<F>::value;
 /* clang-format on */
+
+/** Whether a function can be called as a handler, or as a function on a queue; if not, says so in one sentence. */
+template <class F> constexpr bool is_handler() noexcept {
+  constexpr bool is = std::is_invocable<F &, const chime_tick &>::value || std::is_invocable<F &>::value;
+  static_assert(is, "chime: a handler takes a const chime_tick & or nothing");
+  return is;
+}
+template <class F> constexpr bool is_function() noexcept {
+  static_assert(std::is_invocable<F &>::value, "chime: a function on a queue takes nothing");
+  return std::is_invocable<F &>::value;
+}
 
 /** Whether a function is taken in without an exception. */
 template <class F> constexpr bool is_quiet = std::is_nothrow_constructible<typename std::decay<F>::type, F>::value;
@@ -288,6 +369,7 @@ class [[nodiscard]] timer { /* a result that is thrown away is released at once;
   std::string explain() const { return detail::text(chime_timer_explain, id_); }
 
  private:
+  friend class queue;
   chime_timer_t id_ = 0;
 };
 
@@ -321,7 +403,13 @@ class queue {
     return chime_queue_shutdown(detach(), nanoseconds(timeout));
   }
 
-  /** Makes a timer that runs. Options' handler, context and finalizer are the lambda's. */
+  /**
+   * Makes a timer that runs. Options' handler, context and finalizer are the lambda's.
+   *
+   * `made` names the timer before its first tick, so the handler may use it; a timer that it named before is released
+   * when this succeeds. A variable to which the result of the other form is assigned is not ready when the handler runs:
+   * there the handler has `tick.timer`.
+   */
   template <class F>
   status start(const chime_schedule &schedule, F &&function, timer &made, chime_timer_options options = {}) const
       noexcept(detail::is_quiet<F>) {
@@ -353,28 +441,41 @@ class queue {
   }
   /** Calls the lambda once, and forgets it. */
   template <class D, class F> status once(D delay, F &&function) const noexcept(detail::is_quiet<F>) {
-    using callback = detail::callback<typename std::decay<F>::type>;
-    callback held(std::forward<F>(function));
-    if (!held.exists()) return CHIME_ERROR_NO_MEMORY;
-    const status status =
-        chime_timer_after(id_, nanoseconds(delay), &callback::tick, held.context(), callback::finalizer(), nullptr);
-    if (!status.failed()) held.release();
-    return status;
+    if constexpr (detail::is_handler<typename std::decay<F>::type>()) {
+      using callback = detail::callback<typename std::decay<F>::type>;
+      callback held(std::forward<F>(function));
+      if (!held.exists()) return CHIME_ERROR_NO_MEMORY;
+      const status status =
+          chime_timer_after(id_, nanoseconds(delay), &callback::tick, held.context(), callback::finalizer(), nullptr);
+      if (!status.failed()) held.release();
+      return status;
+    } else {
+      return CHIME_ERROR_INVALID_ARGUMENT;
+    }
   }
   /** Runs a function on the queue, soon. */
   template <class F> status async(F &&function) const noexcept(detail::is_quiet<F>) {
-    using callback = detail::callback<typename std::decay<F>::type>;
-    callback held(std::forward<F>(function));
-    if (!held.exists()) return CHIME_ERROR_NO_MEMORY;
-    const status status = chime_queue_async(id_, &callback::call, held.context(), callback::finalizer());
-    if (!status.failed()) held.release();
-    return status;
+    if constexpr (detail::is_function<typename std::decay<F>::type>()) {
+      using callback = detail::callback<typename std::decay<F>::type>;
+      callback held(std::forward<F>(function));
+      if (!held.exists()) return CHIME_ERROR_NO_MEMORY;
+      const status status = chime_queue_async(id_, &callback::call, held.context(), callback::finalizer());
+      if (!status.failed()) held.release();
+      return status;
+    } else {
+      return CHIME_ERROR_INVALID_ARGUMENT;
+    }
   }
   /** Runs a function in mutual exclusion with the queue's handlers, and waits for it. */
   template <class F> status sync(F &&function) const noexcept {
-    typename std::remove_reference<F>::type *address = std::addressof(function);
-    return chime_queue_sync(
-        id_, [](void *context) noexcept { (**static_cast<decltype(address) *>(context))(); }, &address, CHIME_FOREVER);
+    if constexpr (detail::is_function<F>()) {
+      typename std::remove_reference<F>::type *address = std::addressof(function);
+      return chime_queue_sync(
+          id_, [](void *context) noexcept { (**static_cast<decltype(address) *>(context))(); }, &address,
+          CHIME_FOREVER);
+    } else {
+      return CHIME_ERROR_INVALID_ARGUMENT;
+    }
   }
 
 #if defined(__cpp_exceptions)
@@ -426,19 +527,25 @@ class queue {
   }
   template <class F, class Call>
   status with(F &&function, chime_timer_options &options, timer &made, Call call) const noexcept(detail::is_quiet<F>) {
-    using callback = detail::callback<typename std::decay<F>::type>;
-    callback held(std::forward<F>(function));
-    if (!held.exists()) return CHIME_ERROR_NO_MEMORY;
-    options.size = sizeof options;
-    options.handler = &callback::tick;
-    options.context = held.context();
-    options.finalizer = callback::finalizer();
-    chime_timer_t id = 0;
-    const status status = call(&id);
-    if (status.failed()) return status;
-    held.release();
-    made = timer(id);
-    return status;
+    if constexpr (detail::is_handler<typename std::decay<F>::type>()) {
+      using callback = detail::callback<typename std::decay<F>::type>;
+      callback held(std::forward<F>(function));
+      if (!held.exists()) return CHIME_ERROR_NO_MEMORY;
+      options.size = sizeof options;
+      options.handler = &callback::tick;
+      options.context = held.context();
+      options.finalizer = callback::finalizer();
+      /* Chime puts the id there before the first tick can run, and leaves it as it was if the call fails. From then on
+         `made` belongs to the handler, too. */
+      const chime_timer_t before = made.id_;
+      const status status = call(&made.id_);
+      if (status.failed()) return status;
+      held.release();
+      chime_timer_release(before);
+      return status;
+    } else {
+      return CHIME_ERROR_INVALID_ARGUMENT;
+    }
   }
   template <class Make> static timer made(Make make) {
     timer made;
@@ -450,4 +557,5 @@ class queue {
 
 } // namespace chime
 
+#endif /* C++17 */
 #endif /* CHIME_HPP */

@@ -160,7 +160,7 @@ def documents():
 def bindings():
     """What programs in Go, Rust and Node compile; Python has its wheel."""
     tree = {}
-    for language, kept in (("go", r"(\.go|\.h|/go\.mod)$"), ("rust", r"(\.rs|\.toml|\.md|/LICENCE)$"), ("node", r"\.c$")):
+    for language, kept in (("go", r"(\.go|\.[ch]|\.md|left_out\.txt|/go\.mod)$"), ("rust", r"(\.rs|\.toml|\.md|/LICENCE)$"), ("node", r"\.c$")):
         top = SOURCES / "Bindings" / language
         for path in sorted(top.rglob("*")):
             name = str(path.relative_to(top))

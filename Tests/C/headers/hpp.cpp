@@ -3,10 +3,12 @@
 #include <chime.hpp>
 #include <poll.h>
 
+#include <atomic>
 #include <cassert>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 using namespace std::chrono_literals;
 
@@ -143,10 +145,35 @@ void durations_saturate() {
   EXPECT(nanoseconds(std::chrono::milliseconds(most / 1000000)) == most / 1000000 * 1000000);
   EXPECT(nanoseconds(std::chrono::milliseconds(most / 1000000 + 1)) == most);
   EXPECT(nanoseconds(std::chrono::duration<std::uint64_t>(~std::uint64_t{0})) == most);
+  EXPECT(nanoseconds(std::chrono::duration<std::uint64_t, std::nano>(7)) == 7);
   using picoseconds = std::chrono::duration<std::int64_t, std::pico>;
   EXPECT(nanoseconds(picoseconds(1)) == 1 && nanoseconds(picoseconds(2000)) == 2 && nanoseconds(picoseconds(-1)) == 0);
   using frames = std::chrono::duration<int, std::ratio<1, 60>>;
   EXPECT(nanoseconds(frames(1)) == 16666667 && nanoseconds(frames(60)) == 1000000000);
+  // Ratios whose products need more than 64 bits, and more. Expected: exact, by Python.
+  using drops = std::chrono::duration<std::int64_t, std::ratio<998244353, 1000000007>>;
+  EXPECT(nanoseconds(drops(1)) == 998244346 + 1 && nanoseconds(drops(-1)) == -998244346);
+  EXPECT(nanoseconds(drops(1000000007)) == 998244353000000000);
+  EXPECT(nanoseconds(drops(most)) == most && nanoseconds(drops(least)) == least);
+  using slow = std::chrono::duration<int, std::ratio<9007199254740993, 9007199254740992>>;
+  EXPECT(nanoseconds(slow(1)) == 1000000001 && nanoseconds(slow(-1)) == -1000000000);
+  using ages = std::chrono::duration<std::int64_t, std::ratio<most>>;
+  EXPECT(nanoseconds(ages(0)) == 0 && nanoseconds(ages(1)) == most && nanoseconds(ages(-1)) == least);
+  using grains = std::chrono::duration<std::int64_t, std::ratio<1, most>>;
+  EXPECT(nanoseconds(grains(most)) == 1000000000 && nanoseconds(grains(1)) == 1 && nanoseconds(grains(-1)) == 0);
+  EXPECT(nanoseconds(grains(least)) == -1000000000);
+  EXPECT(nanoseconds(std::chrono::duration<std::int64_t, std::atto>(most)) == 9223372037);
+  EXPECT(nanoseconds(std::chrono::duration<signed char, std::milli>(-128)) == -128000000);
+#if defined(__SIZEOF_INT128__)
+  __extension__ using wide = __int128;
+  const wide large = static_cast<wide>(1) << 64;
+  EXPECT(nanoseconds(std::chrono::duration<wide>(large)) == most);
+  EXPECT(nanoseconds(std::chrono::duration<wide>(-large)) == least);
+  EXPECT(nanoseconds(std::chrono::duration<wide, std::nano>(large)) == most);
+  EXPECT(nanoseconds(std::chrono::duration<wide, std::pico>(large)) == 18446744073709552);
+  EXPECT(nanoseconds(std::chrono::duration<wide, std::pico>(-large)) == -18446744073709551);
+  EXPECT(nanoseconds(std::chrono::duration<wide>(5)) == 5000000000);
+#endif
   using seconds = std::chrono::duration<double>;
   EXPECT(nanoseconds(seconds(0.25)) == 250000000);
   EXPECT(nanoseconds(seconds(1e300)) == most && nanoseconds(seconds(-1e300)) == least);
@@ -303,6 +330,44 @@ void a_copy_that_throws() {
   static_assert(!noexcept(queue.async(f)), "");
 }
 
+// The out-parameter names the timer in its first tick already, though that runs on another thread.
+void the_out_parameter_is_there_before_the_first_tick() {
+  chime::queue queue(CHIME_QUEUE_SERIAL);
+  std::atomic<int> ticks{0}, empty{0};
+  const auto see = [&](const chime::timer &timer, const chime_tick &tick) {
+    if (timer.id() != tick.timer) empty++;
+    ticks++;
+  };
+  int started = 0;
+  for (int round = 0; round < 25000; round++) {
+    chime::timer timers[4];
+    EXPECT(queue.after(
+               0ns, [&](const chime_tick &tick) { see(timers[0], tick); }, timers[0]) == CHIME_OK);
+    EXPECT(queue.every(
+               1ms, [&](const chime_tick &tick) { see(timers[1], tick); }, timers[1]) == CHIME_OK);
+    EXPECT(queue.after_every(
+               0ns, 1h, [&](const chime_tick &tick) { see(timers[2], tick); }, timers[2]) == CHIME_OK);
+    EXPECT(queue.start(
+               chime::schedule::once(0ns), [&](const chime_tick &tick) { see(timers[3], tick); }, timers[3]) ==
+           CHIME_OK);
+    started += 3;
+    while (ticks < started && failures == 0) std::this_thread::yield();
+    for (chime::timer &timer : timers) timer.cancel_and_wait();
+    started = ticks;
+  }
+  EXPECT(empty == 0);
+  // What the variable held before is released, and left alone if the call fails.
+  chime::timer timer = queue.after(1h, [c = counted()] { static_cast<void>(c); });
+  const chime_timer_t before = timer.id();
+  EXPECT(queue.after(
+             -1ns, [] {}, timer) == CHIME_ERROR_INVALID_ARGUMENT);
+  EXPECT(timer.id() == before && timer.state() == CHIME_STATE_RUNNING);
+  EXPECT(queue.after(
+             1h, [] {}, timer) == CHIME_OK);
+  EXPECT(timer.id() != before && chime_timer_fire(before) == CHIME_ERROR_INVALID_HANDLE);
+  EXPECT(queue.sync([] {}) == CHIME_OK && counted::alive == 0);
+}
+
 // On another thread; the timer is not waited for, the queue is.
 void a_queue_that_is_destroyed_has_ended() {
   int ticks = 0;
@@ -326,6 +391,7 @@ int main() {
 #if defined(__cpp_exceptions)
   exceptions();
   a_copy_that_throws();
+  the_out_parameter_is_there_before_the_first_tick();
   a_queue_that_is_destroyed_has_ended();
 #endif
   if (failures == 0) std::printf("ok chime.hpp: %d lambdas made, each destroyed once\n", counted::made);
