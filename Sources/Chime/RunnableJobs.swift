@@ -3,81 +3,62 @@ import ChimeCore
 import Dispatch
 import Synchronization
 
-/// Counts what Swift's tasks can do at this moment: the jobs that wait for a thread of the global executor, or for an actor
-/// on a `SerialTimerQueue`, and those that run. When there are none, everything that could happen
-/// at an instant of virtual time has happened.
+/// Counts what Swift's tasks can do at this moment: the jobs that wait for a thread, or for an actor on a
+/// `SerialTimerQueue`, and those that run. When there are none, everything that could happen at an instant of virtual time
+/// has happened.
 ///
-/// The runtime's hook gives every job to Chime from the first virtual queue on. It then runs where the runtime would have
-/// run it, on libdispatch's threads of its priority, and is counted until it ends. A task that yields gives its job to the
-/// executor that it runs on, past the hook; here that is Chime's.
+/// Two hooks of the runtime give every job to Chime from the first virtual queue on: those of the global executor, and those
+/// of the main actor. A job then runs where the runtime would have run it, on libdispatch's threads of its priority or on the
+/// main queue, and is counted until it ends. A task that yields gives its job to the executor that it runs on, past the
+/// hook; here that is Chime's.
 ///
-/// The main actor's jobs go to the main queue past all hooks. That queue is in order: once a mark that was put there has
-/// had its turn, so has all that was there before. A wait puts a mark there again and again, and starts anew when a job was
-/// counted meanwhile.
+/// Where the main actor's hook is not to be had, marks that go through the main queue stand in for its jobs: that queue is in
+/// order, so once a mark that was put there has had its turn, so has all that was there before.
 ///
 /// Jobs of other executors are not seen: those of an event loop, of dispatch queues that are executors, of tasks that sleep
 /// in real time.
-///
-/// Time is cut into rounds. A job belongs to the round in which it became runnable, so that a round's end can be waited
-/// for whatever begins later: a task that yields for ever does not hold up who waits, and no job is overtaken by a wait.
 enum RunnableJobs {
+  private typealias Waiting = CheckedContinuation<QuietEnd, Never>
+
   private struct State {
-    /// How many jobs of each round have not ended, from the oldest round that has any.
-    var rounds = [0]
-    /// The number of the first of them.
-    var first = 0
-    var waiters: [Waiter] = []
+    var census = JobCensus<Waiting>()
+    var tasks = TaskScopes()
     var isWatched = false
-    /// How many jobs have been counted.
-    var begun: UInt64 = 0
-    /// Whether the main queue has held up a mark for longer than a job may take: nobody drains it.
-    var mainStands = false
-
-    var last: Int { first + rounds.count - 1 }
-
-    /// Takes the waiters whose round is over, each with what it gets.
-    mutating func takeReady() -> [(CheckedContinuation<Bool, Never>, Bool)] {
-      while rounds.count > 1, rounds[0] == 0 {
-        rounds.removeFirst()
-        first += 1
-      }
-      if waiters.isEmpty { return [] }
-      let isQuiet = rounds.count == 1 && rounds[0] == 0
-      let ready = waiters.filter { isQuiet || $0.round < first }
-      if ready.isEmpty { return [] }
-      waiters.removeAll { isQuiet || $0.round < first }
-      return ready.map { ($0.continuation, isQuiet && (mainStands || begun == $0.begun)) }
-    }
+    /// How many marks are on their way through the main queue.
+    var marks = 0
   }
 
-  private struct Waiter {
-    let round: Int
-    let since: ContinuousClock.Instant
-    /// How many jobs had been counted when the wait began.
-    let begun: UInt64
-    /// Gets whether nothing is left to run, and no job was counted since the wait began.
-    let continuation: CheckedContinuation<Bool, Never>
-  }
-
-  private static let state = Locked(State())
+  private static let state = Locked(State(), inherits: false)
   private static let counts = Atomic<Bool>(false)
-
-  /// How many rounds a wait takes part in while there are jobs all the time.
-  private static var mostRounds: Int { 1000 }
-  /// How often a mark goes through the main queue: jobs there that only lead to each other are seen up to that many.
-  private static var marks: Int { 100 }
-  /// A job that takes longer than that is taken to be one that waits, for real time or for somebody else.
-  private static var patience: Duration { .seconds(10) }
+  private static let seesMain = Atomic<Bool>(false)
 
   // MARK: Counting
 
   /// Has jobs counted from now on, if the runtime's hooks are free.
   static func count() {
     if counts.load(ordering: .acquiring), chime_swift_has_jobs() != 0 { return }
+    // SAFETY: a task is one reference to the runtime's object, which is a job.
+    let newest = unsafe chime_swift_task_number(unsafeBitCast(Task {}, to: UnsafeRawPointer.self))
+    state.withLock { $0.tasks.enter(after: newest) }
     let taken = unsafe chime_swift_take_jobs { job in
       if let job = unsafe job { unsafe RunnableJobs.run(UnownedJob(chimeJob: job)) }
     }
-    if taken != 0 { counts.store(true, ordering: .releasing) }
+    if taken == 0 { return }
+    if takeMain() { seesMain.store(true, ordering: .releasing) }
+    counts.store(true, ordering: .releasing)
+  }
+
+  /// Has the main actor's jobs counted, too, if the main queue runs them, and nothing else.
+  private static func takeMain() -> Bool {
+    guard let main = unsafe chime_swift_main_executor() else { return false }
+    if chime_swift_has_main() != 0 { return true }
+    // SAFETY: the runtime's executors are objects of Swift classes.
+    let executor = unsafe Unmanaged<AnyObject>.fromOpaque(main).takeUnretainedValue()
+    guard String(describing: type(of: executor)) == "DispatchMainExecutor" else { return false }
+    // SAFETY: a reference to an executor is two pointers, to the object and to how it is one.
+    let reference = unsafe unsafeBitCast(
+      mainExecutor.asUnownedSerialExecutor(), to: chime_swift_executor.self)
+    return unsafe chime_swift_take_main(reference) != 0
   }
 
   /// Where jobs run that are counted. What runs on it and yields comes back to it.
@@ -88,95 +69,180 @@ enum RunnableJobs {
   private static let executor = Executor()
 
   private static func run(_ job: UnownedJob) {
-    let round = begin()
+    let scope = begin(job)
     DispatchQueue.global(qos: job.qualityOfService).async {
-      unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor())
-      end(round)
+      running(scope) { unsafe job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
+      end(scope)
     }
   }
 
-  /// Counts a job that Chime itself runs. Gives its round; `nil` if jobs are not counted.
-  static func beginOwn() -> Int? { counts.load(ordering: .relaxed) ? begin() : nil }
+  /// The main actor's executor: the main queue, and counted.
+  private final class MainExecutor: SerialExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      let scope = begin(job)
+      DispatchQueue.main.async {
+        running(scope) { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+        end(scope)
+      }
+    }
 
-  private static func begin() -> Int {
-    state.withLock { state in
-      state.rounds[state.rounds.count - 1] += 1
-      state.begun += 1
-      return state.last
+    func asUnownedSerialExecutor() -> UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: self) }
+
+    func checkIsolated() { dispatchPrecondition(condition: .onQueue(.main)) }
+  }
+
+  private static let mainExecutor = MainExecutor()
+
+  /// Counts a job that Chime itself runs, inside `running`. Gives its scope; `nil` if jobs are not counted.
+  static func beginOwn(_ job: UnownedJob) -> JobScope? { counts.load(ordering: .relaxed) ? begin(job) : nil }
+
+  private static func begin(_ job: UnownedJob) -> JobScope {
+    let task = unsafe chime_swift_task_number(job.chimeJob)
+    let current = unsafe chime_swift_task_number(chime_swift_current_task())
+    let thread = JobScope(threadNumber: chime_swift_thread_number())
+    return change { state in
+      let scope = state.tasks.scopeOfJob(of: task, by: current, on: thread)
+      return (scope, state.census.begin(scope))
     }
   }
 
-  static func end(_ round: Int) {
-    change { state in state.rounds[round - state.first] -= 1 }
+  static func end(_ scope: JobScope) {
+    change { state in ((), state.census.end(scope)) }
+  }
+
+  /// Runs a job, so that what it puts on executors is known to come from it.
+  static func running(_ scope: JobScope, _ body: () -> Void) {
+    let previous = chime_swift_set_thread_number(scope.threadNumber)
+    body()
+    _ = chime_swift_set_thread_number(previous)
+  }
+
+  // MARK: Whose
+
+  /// The tests whose jobs a virtual queue waits for: of the task that made it, and of those that move its time.
+  final class Tests: Sendable {
+    fileprivate let numbers: Locked<[UInt32]>
+
+    /// - Parameter isVirtual: whether there will ever be somebody who waits.
+    init(isVirtual: Bool) {
+      if !isVirtual {
+        numbers = Locked([])
+        return
+      }
+      let task = unsafe chime_swift_task_number(chime_swift_current_task())
+      numbers = Locked([state.withLock { $0.tasks.test(of: task) }])
+    }
+
+    /// Adds the calling task's.
+    fileprivate func join() -> [UInt32] {
+      let task = unsafe chime_swift_task_number(chime_swift_current_task())
+      return numbers.withLock { numbers in
+        let own: UInt32? = state.withLock { state in
+          if let scope = state.tasks.scope(of: task), scope.number != 0 { return scope.number }
+          state.tasks.set(task, numbers[0])
+          return nil
+        }
+        if let own, !numbers.contains(own) { numbers.append(own) }
+        return numbers
+      }
+    }
+
+    /// Runs a part of an advance on a thread that runs no task.
+    func running(_ body: () -> Void) {
+      RunnableJobs.running(JobScope(number: numbers.withLock { $0[0] }, isCertain: true), body)
+    }
   }
 
   // MARK: Waiting
 
-  /// Returns when no job can run but the caller's, or a thousand times as many have run as there were.
-  nonisolated(nonsending) static func settle() async {
-    guard counts.load(ordering: .acquiring), chime_swift_has_jobs() != 0 else { return await yield() }
+  /// Returns when no job can run but the caller's. Gives an error if that cannot be had.
+  nonisolated(nonsending) static func settle(_ tests: Tests) async -> ChimeError? {
+    guard counts.load(ordering: .acquiring), chime_swift_has_jobs() != 0 else {
+      await yield()
+      return nil
+    }
+    let scopes = tests.join()
+    let seesMain = seesMain.load(ordering: .acquiring) && chime_swift_has_main() != 0
     for _ in 0..<mostRounds {
-      if await endOfRound() { return }
-    }
-  }
-
-  /// Goes through the main queue that many times, and is a job as long as it does.
-  private static func mark(_ count: Int, _ round: Int) {
-    DispatchQueue.main.async {
-      if count > 1 { return mark(count - 1, round) }
-      change { state in
-        state.mainStands = false
-        state.rounds[round - state.first] -= 1
-      }
-    }
-  }
-
-  /// Waits for the jobs that there are. Answers whether nothing is left.
-  private nonisolated(nonsending) static func endOfRound() async -> Bool {
-    await withCheckedContinuation { continuation in
-      var (marked, watches): (Int?, Bool) = (nil, false)
-      change { state in
-        state.waiters.append(
-          Waiter(round: state.last, since: .now, begun: state.begun, continuation: continuation))
-        if !state.mainStands {
-          marked = state.last
-          state.rounds[state.rounds.count - 1] += 1
+      if !seesMain { mark() }
+      let ending = await withCheckedContinuation { continuation in
+        let watches = change { state in
+          defer { state.isWatched = true }
+          return (!state.isWatched, state.census.wait(for: scopes, continuation))
         }
-        state.rounds.append(0)
-        watches = !state.isWatched
-        state.isWatched = true
+        if watches { watch() }
       }
-      if let marked { mark(marks, marked) }
-      if watches { watch() }
+      switch ending {
+      case .quiet(let begun): if seesMain || begun == 0 { return nil }
+      case .endless:
+        let most = JobCensus<Never>.most
+        return ChimeError(
+          .limit, "more than \(most) jobs led to each other at one instant of virtual time, without end")
+      case .stuck:
+        return ChimeError(
+          .limit, "a task has held its thread, or waited for one, for 10 s at one instant of virtual time")
+      }
     }
+    return ChimeError(.limit, "tasks led to each other through the main queue \(mostRounds) times, without end")
   }
 
   /// Changes the state, and has those go on whose waiting is over then.
-  private static func change(_ body: (inout State) -> Void) {
-    let ready: [(CheckedContinuation<Bool, Never>, Bool)] = state.withLock { state in
-      body(&state)
-      return state.takeReady()
-    }
-    for (continuation, isStill) in ready { continuation.resume(returning: isStill) }
+  @discardableResult
+  private static func change<Value>(_ body: (inout State) -> (Value, [(Waiting, QuietEnd)])) -> Value {
+    let (value, ready) = state.withLock { body(&$0) }
+    if ready.isEmpty { return value }
+    // They go on by themselves, not for the job that happened to be the last.
+    let previous = chime_swift_set_thread_number(0)
+    for (continuation, ending) in ready { continuation.resume(returning: ending) }
+    _ = chime_swift_set_thread_number(previous)
+    return value
   }
 
-  /// Lets go of waiters whose round does not end because a job blocks its thread.
+  /// A thread that no job can hold up.
+  private static let watching = DispatchQueue(label: "chime.jobs", qos: .userInitiated)
+
+  /// Lets go of those who wait for what does not end.
   private static func watch() {
-    DispatchQueue.global().asyncAfter(deadline: .now() + 1) {
-      let now = ContinuousClock.now
-      let (late, goesOn) = state.withLock { state in
-        let late = state.waiters.filter { now - $0.since > patience }
-        state.waiters.removeAll { now - $0.since > patience }
-        if !late.isEmpty { state.mainStands = true }
-        state.isWatched = !state.waiters.isEmpty
-        return (late, state.isWatched)
+    watching.asyncAfter(deadline: .now() + .milliseconds(JobCensus<Never>.tick)) {
+      let goesOn = change { state in
+        let ready = state.census.passTick()
+        state.isWatched = state.census.isWaitedFor
+        return (state.isWatched, ready)
       }
-      for waiter in late { waiter.continuation.resume(returning: true) }
       if goesOn { watch() }
     }
   }
 
-  /// The next best, where the hooks are not to be had: others get many turns.
+  // MARK: Without the hooks
+
+  /// How many times a wait goes on while marks go through the main queue and jobs come from there.
+  private static var mostRounds: Int { 1000 }
+  /// How often a mark goes through the main queue: jobs there that only lead to each other are seen up to that many.
+  private static var turns: Int { 100 }
+  private static var markScope: JobScope { JobScope(number: .max, isCertain: true) }
+
+  /// Goes through the main queue, and is a job as long as it does. One at a time while nobody drains that queue.
+  private static func mark() {
+    let isStanding: Bool = change { state in
+      if state.marks > 1000 { return (true, []) }
+      state.marks += 1
+      return (false, state.census.begin(markScope))
+    }
+    if !isStanding { mark(turns) }
+  }
+
+  private static func mark(_ count: Int) {
+    DispatchQueue.main.async {
+      if count > 1 { return mark(count - 1) }
+      change { state in
+        state.marks -= 1
+        return ((), state.census.end(markScope))
+      }
+    }
+  }
+
+  /// The next best, where no hook is to be had: others get many turns.
   private nonisolated(nonsending) static func yield() async {
     for _ in 0..<50 {
       await Task.detached(priority: .background) { await Task.yield() }.value
@@ -185,9 +251,22 @@ enum RunnableJobs {
   }
 }
 
+extension JobScope {
+  /// As it is kept in a thread; 0 is none.
+  fileprivate var threadNumber: UInt64 { UInt64(number) << 2 | (isCertain ? 2 : 0) | 1 }
+
+  fileprivate init?(threadNumber: UInt64) {
+    if threadNumber == 0 { return nil }
+    self.init(number: UInt32(truncatingIfNeeded: threadNumber >> 2), isCertain: threadNumber & 2 != 0)
+  }
+}
+
 extension UnownedJob {
   // SAFETY: a job is one pointer to the runtime's object.
   fileprivate init(chimeJob: UnsafeMutableRawPointer) { self = unsafe unsafeBitCast(chimeJob, to: UnownedJob.self) }
+
+  // SAFETY: as above.
+  fileprivate var chimeJob: UnsafeRawPointer { unsafe unsafeBitCast(self, to: UnsafeRawPointer.self) }
 
   /// The class of libdispatch's threads that the runtime runs it on.
   fileprivate var qualityOfService: DispatchQoS.QoSClass {

@@ -107,10 +107,12 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   /// - Parameter job: the part.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let round = RunnableJobs.beginOwn()
+    let scope = RunnableJobs.beginOwn(job)
     context.perform {
-      unsafe job.runSynchronously(on: self.asUnownedSerialExecutor())
-      if let round { RunnableJobs.end(round) }
+      let run = { unsafe job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+      guard let scope else { return run() }
+      RunnableJobs.running(scope, run)
+      RunnableJobs.end(scope)
     }
   }
 

@@ -8,6 +8,8 @@ struct VirtualTime: Sendable {
   /// Whether the queue's time is virtual; a queue in real time answers `unsupported` to all calls.
   private let isVirtual: Bool
   private let arming: TimerQueueArming
+  /// Whose jobs are waited for.
+  private let tests: RunnableJobs.Tests
 
   /// Instants at which timers may become due again and again, before `advance` gives up.
   private static var mostRounds: Int { 1000 }
@@ -18,6 +20,7 @@ struct VirtualTime: Sendable {
     isVirtual = QueueCore.find(queue.id)?.control.isVirtual == true
     arming = TimerQueueArming(queue.id)
     if isVirtual { RunnableJobs.count() }
+    tests = RunnableJobs.Tests(isVirtual: isVirtual)
   }
 
   private func check(_ duration: Duration) throws(ChimeError) {
@@ -54,7 +57,7 @@ struct VirtualTime: Sendable {
 
   nonisolated(nonsending) func run(in place: SerialContext? = nil) async throws {
     try check(.zero)
-    await RunnableJobs.settle()
+    if let error = await RunnableJobs.settle(tests) { throw error }
     while let next = arming.nextDeadline {
       try Task.checkCancellation()
       if let error = await deliver(until: max(next, QueueCore.now(id) ?? next), in: place) { throw error }
@@ -68,7 +71,7 @@ struct VirtualTime: Sendable {
     var (instant, roundsHere) = (Int64.min, 0)
     var hasArrived = false
     while true {
-      await RunnableJobs.settle()
+      if let error = await RunnableJobs.settle(tests) { return error }
       guard let now = QueueCore.now(id) else { return .shutDown }
       let next = arming.nextDeadline ?? .max
       if hasArrived, next > end { return nil }
@@ -90,7 +93,11 @@ struct VirtualTime: Sendable {
     for _ in 0..<VirtualTime.mostRounds where status == .busy {
       if let place {
         status = await withCheckedContinuation { continuation in
-          place.perform { [id] in continuation.resume(returning: QueueCore.advance(id, to: point)) }
+          place.perform { [id, tests] in
+            var status = Status.busy
+            tests.running { status = QueueCore.advance(id, to: point) }
+            continuation.resume(returning: status)
+          }
         }
       } else {
         status = QueueCore.advance(id, to: point)

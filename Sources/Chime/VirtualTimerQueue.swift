@@ -52,7 +52,8 @@ public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
   ///
   /// - Parameter duration: 0 or more; 0 delivers what is due now.
   /// - Throws: `wouldDeadlock` inside a handler of this queue; `busy` while another thread advances it; `limit` if
-  ///   something becomes due 1,000 times at one instant; `shutDown`, `invalidHandle`, `invalidArgument`.
+  ///   something becomes due 1,000 times at one instant, more than 1,000,000 jobs of the calling test lead to each other
+  ///   there, or they block for 10 s; `shutDown`, `invalidHandle`, `invalidArgument`.
   public nonisolated(nonsending) func advance(by duration: Duration) async throws(ChimeError) {
     try await time.advance(by: duration)
   }

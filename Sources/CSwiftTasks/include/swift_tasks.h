@@ -1,9 +1,12 @@
 /*
  * swift_tasks.h - what Swift's concurrency runtime offers to whoever wants to know which tasks can run: a hook that gets
- * every job on its way to the global executor. The runtime exports it for this purpose; Swift itself cannot import it.
+ * every job on its way to the global executor, one that says which executor is the main actor's, and the numbers of tasks.
+ * The runtime exports them for this purpose; Swift itself cannot import them.
  */
 #ifndef CHIME_SWIFT_TASKS_H
 #define CHIME_SWIFT_TASKS_H
+
+#include <stdint.h>
 
 /* Gets a job that has become runnable, and has to have it run, once: job is an UnownedJob. */
 typedef void (*chime_swift_job_function)(void *job);
@@ -16,5 +19,37 @@ int chime_swift_take_jobs(chime_swift_job_function function);
 
 /* Whether jobs still go there. */
 int chime_swift_has_jobs(void);
+
+/* An UnownedSerialExecutor. */
+typedef struct chime_swift_executor {
+  const void *identity;
+  const void *table;
+} chime_swift_executor;
+
+/* The object that runs the main actor's jobs; NULL when the runtime cannot be asked. */
+const void *chime_swift_main_executor(void);
+
+/*
+ * Has the main actor's jobs go to an executor, which has to live for ever and to run them on the main queue. Tasks that have
+ * begun before may go on past it. Any thread, always with the same executor. Answers 0 when the runtime has no such hook, or
+ * another has taken it: then nothing has changed.
+ */
+int chime_swift_take_main(chime_swift_executor executor);
+
+/* Whether they still go there. */
+int chime_swift_has_main(void);
+
+/*
+ * The number of the task that a job is a part of; 0 for jobs that are none's, as an actor's are, and when the runtime cannot
+ * be asked. Later tasks have larger numbers.
+ */
+uint64_t chime_swift_task_number(const void *job);
+
+/* The task that this thread runs, whose first part is a job; NULL for none. */
+const void *chime_swift_current_task(void);
+
+/* A number that belongs to this thread, at first 0. The second function answers the one that it replaces. */
+uint64_t chime_swift_thread_number(void);
+uint64_t chime_swift_set_thread_number(uint64_t number);
 
 #endif

@@ -1,29 +1,37 @@
 import Chime
+import Dispatch
+import Foundation
 
 // Tests of code that sleeps, on virtual time, again and again: each must come out the same every time. Says how often each
-// did not, and ends with status 1 if one did.
+// did not, and ends with status 1 if one did, or if one has not ended after 30 s.
 //
-//     VirtualTime [COUNT [SCENARIO]]
+//     VirtualTime [COUNT [MODE [SCENARIO]]]
+//
+// The modes: `serial`, one test after the other; `side` by side in twenties, as Swift Testing runs them; `mixed`, twenty
+// different ones side by side; `busy`, serial and mixed beside three threads that take all they get; `costs`, what side by
+// side takes of what serial takes, and how long an advance of an empty queue takes. `all` is the default.
 
-let count = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 300
-var failed = false
-let chosen = CommandLine.arguments.dropFirst(2).first ?? ""
-for scenario in scenarios where chosen.isEmpty || scenario.name == chosen {
-  var reds = 0
-  var example = ""
-  for _ in 0..<count {
-    do {
-      let seen = try await scenario.run()
-      if seen != scenario.expected {
-        reds += 1
-        example = "\(seen), expected \(scenario.expected)"
-      }
-    } catch {
-      reds += 1
-      example = "\(error)"
-    }
-  }
-  failed = failed || reds > 0
-  print("\(scenario.name): \(reds) of \(count) red\(reds > 0 ? ", such as: \(example)" : "")")
+let arguments = Array(CommandLine.arguments.dropFirst())
+let count = arguments.first.flatMap { Int($0) } ?? 300
+let mode = arguments.dropFirst().first ?? "all"
+let chosen = arguments.dropFirst(2).first ?? ""
+let all = (scenarios + taskScenarios).filter { chosen.isEmpty || $0.name == chosen }
+let lanes = 20
+
+watch()
+if mode == "serial" || mode == "all" {
+  for scenario in all { await report("serial", [scenario], lanes: 1) }
 }
-if failed { fatalError("virtual time is not exact") }
+if mode == "side" || mode == "all" {
+  for scenario in all { await report("side by side", [scenario], lanes: lanes) }
+}
+if mode == "mixed" || mode == "all" { await report("mixed", all, lanes: lanes) }
+if mode == "busy" || mode == "all" {
+  let busy = BusyThreads(3)
+  for scenario in all { await report("beside busy loops", [scenario], lanes: 1) }
+  await report("mixed beside busy loops", all, lanes: lanes)
+  busy.stop()
+}
+if mode == "costs" || mode == "all" { await costs() }
+fflush(nil)
+if failures.get() > 0 { exit(1) }
