@@ -1,3 +1,5 @@
-// What is said of the core's own types in this module's interface is seen by whoever imports it: states, statuses,
-// schedules, ticks, statistics.
-@_exported public import ChimeCore
+// The core's own types in this module's interface. The rest of it, the state machine's events and transitions, is exported
+// by ChimeCompat.
+@_exported public import struct ChimeCore.QueueStatistics
+@_exported public import struct ChimeCore.Schedule
+@_exported public import enum ChimeCore.TimerState

@@ -1,3 +1,4 @@
+import Chime
 import ChimeCore
 import Dispatch
 
