@@ -2,10 +2,10 @@ import ChimeCore
 
 /// Why an operation failed. Nothing has changed then, unless the call's comment says otherwise.
 ///
-/// `catch ChimeError.busy` and `error == .busy` compare the code; `description` is for people and logs.
-public struct ChimeError: Error, Equatable, Sendable, CustomStringConvertible {
+/// `catch ChimeError.busy`, `error == .busy` and `case .busy:` compare the kind; `description` is for people and logs.
+public struct ChimeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What kind of failure it is: the failures of `chime_status`.
-  public enum Code: Sendable, CaseIterable {
+  package enum Code: Sendable, CaseIterable {
     /// An argument is out of range, or contradicts another.
     case invalidArgument
     /// The queue or timer was released.
@@ -37,7 +37,7 @@ public struct ChimeError: Error, Equatable, Sendable, CustomStringConvertible {
   }
 
   /// What kind of failure it is.
-  public let code: Code
+  package let code: Code
 
   /// One sentence: which argument was wrong, its value and the bound, or what is missing. The wording may change.
   public let description: String
@@ -49,6 +49,11 @@ public struct ChimeError: Error, Equatable, Sendable, CustomStringConvertible {
 
   /// Whether both are failures of the same kind; the sentences do not count.
   public static func == (a: ChimeError, b: ChimeError) -> Bool { a.code == b.code }
+
+  /// Feeds the kind.
+  ///
+  /// - Parameter hasher: takes it.
+  public func hash(into hasher: inout Hasher) { hasher.combine(code) }
 
   /// An argument is out of range, or contradicts another.
   public static var invalidArgument: ChimeError { ChimeError(.invalidArgument, "an argument is out of range") }

@@ -1,29 +1,14 @@
 import ChimeCore
 import Dispatch
 
-/// The clock of a queue, with the zero of `clock_gettime`.
-public enum QueueClock: Sendable {
-  /// Steady; stops while the system sleeps.
-  case monotonic
-  /// Steady; goes on while the system sleeps. Host-driven queues only.
-  case boottime
-  /// Time of day. Absolute deadlines follow it when it is stepped; delays and intervals do not.
-  case wall
-
-  /// The clock of the queue's instants.
-  var timeline: TimerInstant.Timeline {
+extension TimerInstant.Timeline {
+  /// The core's clock of a queue in real time.
+  func clock() throws(ChimeError) -> Clock {
     switch self {
     case .monotonic: .monotonic
     case .boottime: .boottime
     case .wall: .wall
-    }
-  }
-
-  var clock: Clock {
-    switch self {
-    case .monotonic: .monotonic
-    case .boottime: .boottime
-    case .wall: .wall
+    case .virtual: throw .argument("clock is virtual: a VirtualTimerQueue has virtual time")
     }
   }
 }
@@ -36,19 +21,19 @@ public final class HostTimerQueue: TimerQueue, @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - label: for debuggers.
-  ///   - clock: any.
+  ///   - clock: any but virtual.
   ///   - isBound: whether only the thread that creates the queue may drive it; others get `wrongThread`. As long as no other
   ///     thread changes a timer of the queue either, that one's calls are faster.
   /// - Throws: `limit`, `noMemory`, `resource`.
-  public init(label: String = "", clock: QueueClock = .monotonic, isBound: Bool = false) throws(ChimeError) {
-    var options = QueueOptions(label: label, clock: clock.clock)
+  public init(label: String = "", clock: TimerInstant.Timeline = .monotonic, isBound: Bool = false) throws(ChimeError) {
+    var options = QueueOptions(label: label, clock: try clock.clock())
     options.isBound = isBound
-    try super.init(QueueCore.makeHost(options), clock.timeline)
+    try super.init(QueueCore.makeHost(options), clock)
   }
 
   /// Readable while there is something to process. Poll it and do nothing else with it; the queue owns it until it
-  /// ends.
-  public var fileDescriptor: Int32 { (try? QueueCore.file(id).get()) ?? -1 }
+  /// ends. Then it is `nil`.
+  public var fileDescriptor: Int32? { try? QueueCore.file(id).get() }
 
   /// When the queue next needs to be processed, on its clock; `nil` for never. Exact on the thread that drives the queue;
   /// elsewhere it may be too early, never too late.
@@ -91,18 +76,20 @@ public final class PreciseTimerQueue: TimerQueue, @unchecked Sendable {
   ///   - label: for debuggers; its first 15 bytes name the thread.
   ///   - clock: monotonic or wall.
   ///   - realtimePriority: 1 to 99 under SCHED_FIFO; `nil` for the usual scheduling.
-  ///   - processors: one bit for each processor that the thread may run on; 0 for any.
+  ///   - processors: one bit for each processor that the thread may run on, one or more; `nil` for any.
   /// - Throws: `permission` without the right to that priority, `invalidArgument` for a priority or processors that do
   ///   not exist, `unsupported` for boottime; `limit`, `noMemory`, `resource`.
   public init(
-    label: String = "", clock: QueueClock = .monotonic, realtimePriority: Int? = nil, processors: UInt64 = 0
+    label: String = "", clock: TimerInstant.Timeline = .monotonic, realtimePriority: Int? = nil,
+    processors: UInt64? = nil
   ) throws(ChimeError) {
     if let realtimePriority, !(1...99 ~= realtimePriority) {
       throw .argument("realtimePriority is \(realtimePriority): it must be from 1 to 99")
     }
-    var options = QueueOptions(label: label, clock: clock.clock)
+    var options = QueueOptions(label: label, clock: try clock.clock())
     options.realtimePriority = Int32(realtimePriority ?? 0)
-    options.affinity = processors
-    try super.init(QueueCore.makePrecise(options), clock.timeline)
+    if processors == 0 { throw .argument("processors is 0: it must name one, or be nil") }
+    options.affinity = processors ?? 0
+    try super.init(QueueCore.makePrecise(options), clock)
   }
 }

@@ -39,19 +39,19 @@ extension Schedule {
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
   ///   - jitter: each tick is due at its time of the grid plus a random part, uniform in 0 to this; 0 or more, at most the
   ///     interval. What many programs do at one interval then does not come at one moment, and the grid does not drift.
-  ///   - limit: the timer finishes after this many due times, missed ones included; 0 for no limit.
+  ///   - limit: the timer finishes after this many due times, missed ones included; 1 or more, `nil` for no limit.
   ///   - missed: what happens to due times that are missed.
   ///   - resume: what happens to the grid during suspension.
   /// - Returns: a schedule for any queue.
   /// - Throws: `invalidArgument`.
   public static func every(
     _ interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero, jitter: Duration = .zero,
-    limit: UInt64 = 0, missed: MissedPolicy = .coalesce, resume: ResumePolicy = .coalesce
+    limit: UInt64? = nil, missed: MissedPolicy = .coalesce, resume: ResumePolicy = .coalesce
   ) throws(ChimeError) -> Schedule {
     try checkInterval(interval)
     return try Schedule(
       first: (delay ?? interval).nanoseconds, interval: interval.nanoseconds, leeway: leeway.nanoseconds,
-      jitter: jitter.nanoseconds, tickLimit: limit, missedPolicy: missed, resumePolicy: resume
+      jitter: jitter.nanoseconds, tickLimit: checkLimit(limit), missedPolicy: missed, resumePolicy: resume
     ).checked()
   }
 
@@ -63,18 +63,18 @@ extension Schedule {
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
   ///   - jitter: each tick is due at its time of the grid plus a random part, uniform in 0 to this; 0 or more, at most the
   ///     interval.
-  ///   - limit: the timer finishes after this many due times, missed ones included; 0 for no limit.
+  ///   - limit: the timer finishes after this many due times, missed ones included; 1 or more, `nil` for no limit.
   ///   - missed: what happens to due times that are missed.
   /// - Returns: a schedule for timers of queues on that clock.
   /// - Throws: `invalidArgument`.
   public static func every(
     _ interval: Duration, from deadline: TimerInstant, leeway: Duration = .zero, jitter: Duration = .zero,
-    limit: UInt64 = 0, missed: MissedPolicy = .coalesce
+    limit: UInt64? = nil, missed: MissedPolicy = .coalesce
   ) throws(ChimeError) -> Schedule {
     try checkInterval(interval)
     return try Schedule(
       first: deadline.nanoseconds, firstIsDeadline: true, interval: interval.nanoseconds, leeway: leeway.nanoseconds,
-      jitter: jitter.nanoseconds, tickLimit: limit, missedPolicy: missed
+      jitter: jitter.nanoseconds, tickLimit: checkLimit(limit), missedPolicy: missed
     ).checked(deadline)
   }
 
@@ -162,6 +162,11 @@ extension Schedule {
     if deadline.timeline != queue {
       throw .argument("the deadline is \(deadline), and the queue on \(queue.name): convert it first")
     }
+  }
+
+  private static func checkLimit(_ limit: UInt64?) throws(ChimeError) -> UInt64 {
+    if limit == 0 { throw .argument("limit is 0: it must be 1 or more, or nil") }
+    return limit ?? 0
   }
 
   @inline(__always)

@@ -28,11 +28,11 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   ///   - clock: monotonic or wall.
   /// - Throws: `limit`, `noMemory`, `resource`; `unsupported` for boottime.
   public init(
-    label: String = "", qos: DispatchQoS = .unspecified, clock: QueueClock = .monotonic
+    label: String = "", qos: DispatchQoS = .unspecified, clock: TimerInstant.Timeline = .monotonic
   ) throws(ChimeError) {
-    let options = QueueOptions(label: label, qos: QualityOfService(qos), clock: clock.clock)
+    let options = QueueOptions(label: label, qos: QualityOfService(qos), clock: try clock.clock())
     context = try SerialContext.make(options)
-    try super.init(context.makeTimerQueue(options), clock.timeline)
+    try super.init(context.makeTimerQueue(options), clock)
     time = VirtualTime(self)
   }
 

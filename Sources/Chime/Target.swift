@@ -11,7 +11,8 @@ extension ChimeTimer {
   /// and call nothing. But Linux does not report that moment, so their handlers and memory are freed later: when the timer
   /// would have ticked, when a call touches it, or when timers are created for other targets.
   public protocol Target: AnyObject {
-    /// Stored by the object as long as it lives, and not shared with another.
+    /// Stored by the object as long as it lives, and not shared with another. One that is computed anew each time is
+    /// refused by every call that takes a target.
     var targetToken: TargetToken { get }
   }
 }
@@ -35,12 +36,15 @@ package final class WeakTarget<Object: AnyObject>: @unchecked Sendable {
   /// The token's target; 0 when the object stores none.
   package let tokenID: UInt64
 
-  /// Throws `limit` when the object's token has no id.
+  /// Throws `limit` when the object's token has no id, `invalidArgument` when it is computed.
   package init(_ object: Object) throws(ChimeError) {
     self.object = object
     guard let token = (object as? any ChimeTimer.Target)?.targetToken else {
       tokenID = 0
       return
+    }
+    guard (object as? any ChimeTimer.Target)?.targetToken === token else {
+      throw .argument("targetToken of \(Object.self) is another each time: store it")
     }
     if token.id == 0 { throw ChimeError(.limit, "the ids of targets are used up") }
     tokenID = token.id

@@ -3,9 +3,11 @@
 /// An instant knows its clock: one of the monotonic clock, of the wall clock and of virtual time are never equal, and a
 /// queue refuses a deadline that is on another clock than its own. Add and subtract durations; the difference of two
 /// instants of one clock is a duration.
-public struct TimerInstant: Hashable, Sendable {
+/// Encoded, an instant is its clock's name and its nanoseconds. One of the monotonic clock, or of boottime, means something
+/// until the system is started again; one of the wall clock always does.
+public struct TimerInstant: Hashable, Codable, Sendable {
   /// What an instant is a point on.
-  public enum Timeline: Sendable, CaseIterable {
+  public enum Timeline: String, Codable, Sendable, CaseIterable {
     /// Steady; stops while the system sleeps. The zero is that of `DispatchTime`.
     case monotonic
     /// Steady; goes on while the system sleeps.

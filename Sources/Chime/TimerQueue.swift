@@ -21,10 +21,10 @@ public class TimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked Sendable 
   ///   - clock: monotonic or wall.
   /// - Throws: `limit`, `noMemory`, `resource`; `unsupported` for boottime.
   public convenience init(
-    label: String = "", qos: DispatchQoS = .unspecified, clock: QueueClock = .monotonic
+    label: String = "", qos: DispatchQoS = .unspecified, clock: TimerInstant.Timeline = .monotonic
   ) throws(ChimeError) {
     try self.init(
-      QueueCore.makeSerial(QueueOptions(label: label, qos: QualityOfService(qos), clock: clock.clock)), clock.timeline)
+      QueueCore.makeSerial(QueueOptions(label: label, qos: QualityOfService(qos), clock: clock.clock())), clock)
   }
 
   /// A queue whose handlers run on `queue`, in turn with its other blocks. Several timer queues may share one dispatch

@@ -1,5 +1,6 @@
 import Chime
 import ChimeTestSupport
+import Foundation
 import Testing
 
 /// Each way to say when, with each kind of handler, on each kind of queue: what one queue can do, all can.
@@ -178,6 +179,43 @@ import Testing
     try await main.advance(by: .seconds(1))
     #expect(log.all == ["1", "2", "3"] && screen.lines == ["1", "2"])
     withExtendedLifetime(timers) {}
+  }
+
+  final class Careless: ChimeTimer.Target, Sendable {
+    var targetToken: TargetToken { TargetToken() }
+  }
+
+  @Test func aTokenThatIsComputedIsRefusedWithItsReason() throws {
+    let queue = try VirtualTimerQueue()
+    let error = #expect(throws: ChimeError.invalidArgument) {
+      try queue.schedule(every: .seconds(1), target: Careless()) { _, _ in }
+    }
+    #expect(error?.description == "targetToken of Careless is another each time: store it")
+    #expect(queue.statistics?.timers == 0)
+  }
+
+  @Test func aBadOptionIsRefusedWithItsReason() throws {
+    let virtual = #expect(throws: ChimeError.invalidArgument) { try TimerQueue(clock: .virtual) }
+    #expect(virtual?.description == "clock is virtual: a VirtualTimerQueue has virtual time")
+    #expect(throws: ChimeError.invalidArgument) { try PreciseTimerQueue(processors: 0) }
+    #expect(throws: ChimeError.invalidArgument) { try Schedule.every(.seconds(1), limit: 0) }
+    let host = try HostTimerQueue()
+    #expect(host.fileDescriptor != nil)
+    try host.shutdown()
+    #expect(host.fileDescriptor == nil)
+  }
+
+  @Test func errorsAreHashedByKindAndInstantsAreCoded() throws {
+    let queue = try VirtualTimerQueue()
+    var seen: [ChimeError: Int] = [:]
+    for delay in [-1, -2] {
+      do { _ = try queue.schedule(after: .seconds(delay)) { _ in } } catch { seen[error, default: 0] += 1 }
+    }
+    #expect(seen == [.invalidArgument: 2])
+    let instants = [queue.now + .seconds(5), TimerInstant(.wall, nanoseconds: .max)]
+    let data = try JSONEncoder().encode(instants)
+    #expect(String(decoding: data, as: UTF8.self).contains("virtual"))
+    #expect(try JSONDecoder().decode([TimerInstant].self, from: data) == instants)
   }
 
   @Test func anIntervalIsNoneOrAboveZero() throws {

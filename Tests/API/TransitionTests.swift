@@ -1,4 +1,4 @@
-import Chime
+import ChimeCompat
 import Testing
 
 /// `Transition`, cell by cell.

@@ -1,4 +1,5 @@
 import Chime
+import ChimeCore
 import ChimeTestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Chime
+import ChimeCore
 import Dispatch
 import ChimeTestSupport
 import Foundation

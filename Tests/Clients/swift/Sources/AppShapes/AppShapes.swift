@@ -144,7 +144,7 @@ final class Sampler {
     precondition(error == .limit, "the limit is what refuses: \(error)")
   }
   precondition(ChimeDiagnostics.memoryUsed == held, "nothing more is held")
-  ChimeDiagnostics.limitMemory(to: 0)
+  ChimeDiagnostics.limitMemory(to: nil)
   timers.append(try queue.schedule(after: .seconds(1)) { _ in })
   try queue.advanceTimers(by: .seconds(1))
   precondition(timers.allSatisfy { $0.state == .finished }, "the timers that there are tick")
