@@ -117,7 +117,7 @@ import Testing
     try queue.advanceTimers(by: .seconds(5))
     try queue.shutdown()
     #expect(queue.now == TimerInstant(.virtual, nanoseconds: 5_000_000_000))
-    for clock in [QueueClock.monotonic, .wall] {
+    for clock in [TimerInstant.Timeline.monotonic, .wall] {
       let real = try TimerQueue(clock: clock)
       let before = real.now
       try real.shutdown()
