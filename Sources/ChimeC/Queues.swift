@@ -247,7 +247,8 @@ public func chime_queue_get_stats(
 }
 
 private func fillStats(_ queue: chime_queue_t, _ stats: UnsafeMutablePointer<chime_queue_stats>?) -> Status {
-  unsafe Arguments.fill(stats, "stats", "stats.size", oldest: 64, later: 64, unknown: QueueCore.unknown(queue)) { size in
+  unsafe Arguments.fill(stats, "stats", "stats.size", oldest: 64, later: 64, unknown: QueueCore.unknown(queue)) {
+    size in
     guard let s = QueueCore.statistics(queue) else { return nil }
     var filled = chime_queue_stats()
     filled.size = size
