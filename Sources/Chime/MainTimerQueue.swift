@@ -53,15 +53,8 @@ public final class MainTimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked
   /// Moves virtual time forward from deadline to deadline, without waiting for any task. Handlers run inside this call.
   ///
   /// - Parameter duration: 0 or more; 0 delivers what is due now.
-  /// - Throws: as `advance(by:)` that waits.
+  /// - Throws: as `advance(by:)`.
   @MainActor public func advanceTimers(by duration: Duration) throws(ChimeError) { try time.advance(by: duration) }
-
-  /// The former name of `advanceTimers(by:)`. Where there is no `await`, or at a program's top level, it hid `advance(by:)`.
-  ///
-  /// - Parameter duration: 0 or more; 0 delivers what is due now.
-  /// - Throws: as `advanceTimers(by:)`.
-  @available(*, deprecated, renamed: "advanceTimers(by:)")
-  @MainActor public func advance(by duration: Duration) throws(ChimeError) { try advanceTimers(by: duration) }
 
   /// Moves virtual time forward until no timer is pending; see `VirtualTimerQueue.run()`.
   ///

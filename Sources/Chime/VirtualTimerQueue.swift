@@ -62,16 +62,8 @@ public final class VirtualTimerQueue: TimerQueue, @unchecked Sendable {
   /// exactly its deadline.
   ///
   /// - Parameter duration: 0 or more; 0 delivers what is due now.
-  /// - Throws: as `advance(by:)` that waits; `busy` also while another thread releases the handler of one of the queue's
-  ///   timers.
+  /// - Throws: as `advance(by:)`; `busy` also while another thread releases the handler of one of the queue's timers.
   public func advanceTimers(by duration: Duration) throws(ChimeError) { try time.advance(by: duration) }
-
-  /// The former name of `advanceTimers(by:)`. Where there is no `await`, or at a program's top level, it hid `advance(by:)`.
-  ///
-  /// - Parameter duration: 0 or more; 0 delivers what is due now.
-  /// - Throws: as `advanceTimers(by:)`.
-  @available(*, deprecated, renamed: "advanceTimers(by:)")
-  public func advance(by duration: Duration) throws(ChimeError) { try advanceTimers(by: duration) }
 
   /// Moves time forward until no timer is pending and no task sleeps on this queue.
   ///
