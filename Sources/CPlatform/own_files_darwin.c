@@ -4,7 +4,13 @@
 
 #include <unistd.h>
 
+#include "wall_steps.h"
+
 void chime_own_file(int file) { (void)file; }
-void chime_own_file_close(int file) { close(file); }
+void chime_own_file_close(int file) {
+  int steps = chime_step_file_of(file);
+  if (steps >= 0) chime_step_file_close(steps);
+  close(file);
+}
 void chime_own_files_close_inherited(void) {}
 #endif

@@ -6,8 +6,7 @@
 
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What marks an open file as Chime's, and survives a fork: the signal that it would send, and the process that it would
@@ -16,6 +15,9 @@
 enum { MARK = 61 };
 /* The process that opens them: a fork changes it when the child opens its first. */
 static int maker;
+/* The inode that all of them are. */
+static dev_t device;
+static ino_t inode;
 
 /* How many are open under the numbers that end in these bits; and the highest number. A descriptor is counted after it was
    opened and, since its number is another one's at once, until after it was closed: what the count says too much, the
@@ -26,6 +28,11 @@ static int highest;
 
 void chime_own_file(int file) {
   int known = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+  struct stat status;
+  if (fstat(file, &status) == 0) {
+    __atomic_store_n(&device, status.st_dev, __ATOMIC_RELAXED);
+    __atomic_store_n(&inode, status.st_ino, __ATOMIC_RELAXED);
+  }
   fcntl(file, F_SETSIG, MARK);
   fcntl(file, F_SETOWN, getpid());
   __atomic_store_n(&maker, getpid(), __ATOMIC_RELAXED);
@@ -39,14 +46,13 @@ void chime_own_file_close(int file) {
 }
 
 static int is_own(int file) {
-  char path[40], name[64];
+  struct stat status;
   int owner;
   if (fcntl(file, F_GETSIG) != MARK) return 0;
   owner = fcntl(file, F_GETOWN);
   /* 0: the process that opened it has ended. */
   if (owner != 0 && owner != __atomic_load_n(&maker, __ATOMIC_RELAXED)) return 0;
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  return readlink(path, name, sizeof name) > 12 && memcmp(name, "anon_inode:[", 12) == 0;
+  return fstat(file, &status) == 0 && status.st_dev == device && status.st_ino == inode;
 }
 
 void chime_own_files_close_inherited(void) {

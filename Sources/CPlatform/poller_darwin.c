@@ -37,6 +37,19 @@ bool chime_poller_add(const chime_poller *poller, int file) {
   return change(poller->file, (uint64_t)file, EVFILT_READ, EV_ADD | EV_CLEAR, 0);
 }
 
+void chime_poller_remove(const chime_poller *poller, int file) {
+  int error = errno;
+  change(poller->file, (uint64_t)file, EVFILT_READ, EV_DELETE, 0);
+  errno = error;
+}
+
+void chime_poller_close(chime_poller *poller) {
+  int error = errno;
+  close(poller->file);
+  poller->file = -1;
+  errno = error;
+}
+
 int chime_poller_wait(const chime_poller *poller, int64_t nanoseconds) {
   struct timespec limit = {nanoseconds / 1000000000, nanoseconds % 1000000000};
   struct kevent64_s event;

@@ -30,6 +30,8 @@ bool chime_poller_open(chime_poller *poller) {
   const int files[] = {made.file, made.bell, made.timer};
   bool is_open = made.file >= 0 && made.bell >= 0 && made.timer >= 0;
   is_open = is_open && add(&made, made.bell, CHIME_POLLER_BELL) && add(&made, made.timer, CHIME_POLLER_TIME);
+  /* A sandbox may grant the descriptors and refuse what is done with them. */
+  is_open = is_open && timerfd_settime(made.timer, 0, &(struct itimerspec){{0, 0}, {0, 0}}, NULL) == 0;
   for (int i = 0; i < 3; i++) {
     int error = errno;
     if (is_open) {
@@ -44,6 +46,21 @@ bool chime_poller_open(chime_poller *poller) {
 }
 
 bool chime_poller_add(const chime_poller *poller, int file) { return add(poller, file, CHIME_POLLER_FILE); }
+
+void chime_poller_remove(const chime_poller *poller, int file) {
+  int error = errno;
+  epoll_ctl(poller->file, EPOLL_CTL_DEL, file, NULL);
+  errno = error;
+}
+
+void chime_poller_close(chime_poller *poller) {
+  int error = errno;
+  chime_own_file_close(poller->bell);
+  chime_own_file_close(poller->timer);
+  chime_own_file_close(poller->file);
+  *poller = (chime_poller){-1, -1, -1};
+  errno = error;
+}
 
 /* Kernels before 5.11 and some sandboxes refuse it. A hint: whoever sees it too late asks once more. */
 static int has_no_pwait2;

@@ -4,7 +4,6 @@
 #endif
 #include "scheduling.h"
 
-/* A nice value is a thread's own here. */
 #include <errno.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -14,16 +13,34 @@
 
 #include "thread_state.h"
 
-int chime_processors(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return (int)sysconf(_SC_NPROCESSORS_ONLN);
-}
+/* How the process's first thread was scheduled when the library was loaded: what threads of Chime's own begin with. */
+static struct {
+  bool has_processors;
+  cpu_set_t processors;
+  int policy, nice;
+  long slack;
+} usual;
 
 /* By the system call, since musl's sched_getscheduler and sched_setscheduler answer ENOSYS. */
-static bool is_realtime(void) {
-  long policy = syscall(SYS_sched_getscheduler, 0);
-  return policy == SCHED_FIFO || policy == SCHED_RR;
+static int policy_of(pid_t thread) {
+  int policy = (int)syscall(SYS_sched_getscheduler, thread);
+  return policy < 0 ? SCHED_OTHER : policy & ~SCHED_RESET_ON_FORK;
+}
+static bool is_realtime(int policy) { return policy == SCHED_FIFO || policy == SCHED_RR; }
+
+__attribute__((constructor)) static void note_usual_scheduling(void) {
+  pid_t first = getpid();
+  int error = errno;
+  usual.has_processors = sched_getaffinity(first, sizeof usual.processors, &usual.processors) == 0;
+  usual.policy = policy_of(first);
+  if (is_realtime(usual.policy)) usual.policy = SCHED_OTHER;
+  usual.nice = getpriority(PRIO_PROCESS, (id_t)first);
+  usual.slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  errno = error;
+}
+
+int chime_processors(void) {
+  return usual.has_processors ? CPU_COUNT(&usual.processors) : (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 int64_t chime_timer_slack(void) {
@@ -31,37 +48,18 @@ int64_t chime_timer_slack(void) {
   if (slack == 0) {
     /* Nothing is added for threads with real-time priority. */
     int found = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
-    slack = is_realtime() || found < 0 ? 1 : (int64_t)found + 1;
+    slack = is_realtime(policy_of(0)) || found < 0 ? 1 : (int64_t)found + 1;
   }
   return slack - 1;
 }
 
-int chime_nice(void) { return getpriority(PRIO_PROCESS, (id_t)gettid()); }
-
-/* Whether a thread with this value that gets a higher one may come back. */
-static bool returns(id_t thread, int value) {
-  struct rlimit limit;
-  if (setpriority(PRIO_PROCESS, thread, value - 1) == 0) return setpriority(PRIO_PROCESS, thread, value) == 0;
-  if (getrlimit(RLIMIT_NICE, &limit) != 0) return false;
-  return limit.rlim_cur == RLIM_INFINITY || 20 - (int)limit.rlim_cur <= value;
-}
-
-bool chime_set_nice(int value) {
-  static int may_return; /* the process's: 1, -1; 0: not tried yet */
-  id_t thread = (id_t)gettid();
-  int error = errno, present = getpriority(PRIO_PROCESS, thread);
-  int known = __atomic_load_n(&may_return, __ATOMIC_RELAXED);
-  if (value > present && known == 0) {
-    known = returns(thread, present) ? 1 : -1;
-    __atomic_store_n(&may_return, known, __ATOMIC_RELAXED);
-  }
-  bool is_done = (value <= present || known > 0) && setpriority(PRIO_PROCESS, thread, value) == 0;
-  errno = error;
-  return is_done;
-}
-
+/* What the system refuses stays as the thread has it from its maker: a better nice value, or another class for one that is
+   idle, without the right to raise a priority. */
 void chime_schedule_as_usual(void) {
   struct sched_param parameters = {0};
-  if (is_realtime()) syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &parameters);
+  if (policy_of(0) != usual.policy) syscall(SYS_sched_setscheduler, 0, usual.policy, &parameters);
+  if (usual.has_processors) sched_setaffinity(0, sizeof usual.processors, &usual.processors);
+  if (usual.slack > 0) prctl(PR_SET_TIMERSLACK, usual.slack, 0, 0, 0);
+  if (getpriority(PRIO_PROCESS, (id_t)gettid()) != usual.nice) setpriority(PRIO_PROCESS, (id_t)gettid(), usual.nice);
 }
 #endif

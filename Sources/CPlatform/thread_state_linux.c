@@ -10,6 +10,7 @@ int64_t chime_system_thread(void) { return gettid(); }
 
 _Thread_local void *thread_state_of_chime;
 _Thread_local uint64_t thread_number_of_chime;
+_Thread_local int is_thread_of_chime, thread_of_chime_is_over;
 
 uint64_t chime_number_thread(void) {
   static uint64_t latest;

@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/event.h>
+#include <unistd.h>
 
 #include "clocks.h"
+#include "wall_steps.h"
 
 int chime_timer_file_make(int32_t clock) {
   int file = kqueue();
@@ -39,5 +41,24 @@ void chime_timer_file_set(int file, int32_t clock, int64_t time) {
   EV_SET64(&changes[0], 0, EVFILT_TIMER, EV_DELETE | EV_RECEIPT, 0, 0, 0, 0, 0);
   EV_SET64(&changes[1], 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT | EV_RECEIPT, flags, data, 0, 0, 0);
   while (kevent64(file, changes, time == INT64_MAX ? 1 : 2, receipts, 2, 0, 0) < 0 && errno == EINTR) {}
+}
+
+/* With the descriptor of notify(3) in it that is readable after a step. */
+int chime_wall_timer_file_make(void) {
+  int file = chime_timer_file_make(chime_wall_clock()), steps = file < 0 ? -1 : chime_step_file_make();
+  struct kevent64_s change;
+  EV_SET64(&change, (uint64_t)steps, EVFILT_READ, EV_ADD, 0, 0, 0, 0, 0);
+  if (steps >= 0 && chime_step_file_bind(steps, file) && kevent64(file, &change, 1, 0, 0, 0, 0) == 0) return file;
+  int error = errno;
+  if (steps >= 0) chime_step_file_close(steps);
+  if (file >= 0) close(file);
+  errno = error;
+  return -1;
+}
+
+void chime_wall_timer_file_set(int file, int64_t time, int64_t offset) {
+  (void)offset;
+  chime_step_file_arm(chime_step_file_of(file));
+  chime_timer_file_set(file, chime_monotonic_clock(), time);
 }
 #endif

@@ -4,14 +4,24 @@
 #endif
 #include "timer_file.h"
 
+#include <errno.h>
 #include <sys/timerfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "own_files.h"
 
 int chime_timer_file_make(int32_t clock) {
   int file = timerfd_create(clock, TFD_NONBLOCK | TFD_CLOEXEC);
-  if (file >= 0) chime_own_file(file);
+  if (file < 0) return file;
+  /* A sandbox may grant the descriptor and refuse what is done with it. */
+  if (timerfd_settime(file, 0, &(struct itimerspec){{0, 0}, {0, 0}}, 0) != 0) {
+    int error = errno;
+    close(file);
+    errno = error;
+    return -1;
+  }
+  chime_own_file(file);
   return file;
 }
 
@@ -24,5 +34,18 @@ void chime_timer_file_set(int file, int32_t clock, int64_t time) {
     spec.it_value.tv_nsec = time % 1000000000;
   }
   timerfd_settime(file, TFD_TIMER_ABSTIME, &spec, 0);
+}
+
+int chime_wall_timer_file_make(void) { return chime_timer_file_make(CLOCK_REALTIME); }
+
+/* A step cancels it, which makes it readable. */
+void chime_wall_timer_file_set(int file, int64_t time, int64_t offset) {
+  struct itimerspec spec = {{0, 0}, {0, 0}};
+  int64_t wall;
+  if (__builtin_add_overflow(time, offset, &wall)) wall = INT64_MAX;
+  if (wall < 1) wall = 1; /* all zeroes would mean never */
+  spec.it_value.tv_sec = wall / 1000000000;
+  spec.it_value.tv_nsec = wall % 1000000000;
+  timerfd_settime(file, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &spec, 0);
 }
 #endif

@@ -56,7 +56,6 @@ static chime_condition changed;
 static trace_file *current;       /* where events are put; NULL: nowhere */
 static uint64_t begun, completed; /* files. They are completed in the order in which they were begun */
 static pid_t owner;               /* the process that has begun them */
-static trace_file *of_the_parent; /* in a forked child */
 
 void chime_trace_initialize(void) {
   chime_lock_init(&lock);
@@ -264,6 +263,7 @@ static void *write_the_file(void *argument) {
   trace_file *file = argument;
   uint64_t head = 0, tail = 0, number;
   int goes_on = 1;
+  chime_begin_own_thread();
   chime_set_thread_name("chime.trace");
   chime_lock_take(&lock);
   while (file->number == 0 || completed + 1 != file->number) chime_condition_wait(&changed, &lock);
@@ -307,19 +307,10 @@ static int open_file(trace_file *file, const char *path, char *name, size_t size
   return 0;
 }
 
+/* SIGXFSZ is blocked there, and so an error number only. */
 static int start_writer(trace_file *file) {
-  pthread_t started;
-  pthread_attr_t attributes;
-  sigset_t all, before;
-  int error;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigfillset(&all); /* signals are for the host's threads; blocked, SIGXFSZ is an error number only */
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  error = pthread_create(&started, &attributes, write_the_file, file);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  return error;
+  uintptr_t started;
+  return chime_thread_create(&started, 1, write_the_file, file);
 }
 
 /* Behind the lock: puts `next` in the current file's place, and has that one completed. */
@@ -374,19 +365,14 @@ int chime_trace_is_open(void) {
   return is_open;
 }
 
-void chime_trace_abandon(void) {
-  if (current != NULL) of_the_parent = current;
-  current = NULL;
-  begun = completed = 0;
-}
-
 /* The parent's descriptor may have been opened after the fork had copied the table of descriptors, before it copied the
    memory: then the number is the host's. */
 void chime_trace_reinitialize(void) {
-  trace_file *file = of_the_parent;
+  trace_file *file = current;
   struct stat found;
   chime_trace_initialize();
-  of_the_parent = NULL;
+  current = NULL;
+  begun = completed = 0;
   if (file == NULL) return;
   if (fstat(file->descriptor, &found) == 0 && found.st_dev == file->device && found.st_ino == file->inode)
     close(file->descriptor);

@@ -13,7 +13,7 @@ static const char clock_was_set[] = "com.apple.system.clock_set"; /* kNotifyCloc
 
 /* One descriptor for the process's own watch, and some for threads that sleep. */
 enum { WATCHES = 64 };
-static struct { int file, token; } watches[WATCHES]; /* file + 1; 0: free */
+static struct { int file, token, queue; } watches[WATCHES]; /* file + 1; 0: free; queue + 1; 0: in none of ours */
 
 int chime_step_file_make(void) {
   int file = -1, token = -1, i, free = 0;
@@ -40,11 +40,29 @@ void chime_step_file_arm(int file) {
   while (read(file, tokens, sizeof tokens) > 0) {}
 }
 
+bool chime_step_file_bind(int file, int queue) {
+  for (int i = 0; i < WATCHES; i++) {
+    if (__atomic_load_n(&watches[i].file, __ATOMIC_ACQUIRE) != file + 1) continue;
+    __atomic_store_n(&watches[i].queue, queue + 1, __ATOMIC_RELEASE);
+    return true;
+  }
+  return false;
+}
+
+int chime_step_file_of(int queue) {
+  for (int i = 0; i < WATCHES; i++) {
+    if (__atomic_load_n(&watches[i].queue, __ATOMIC_ACQUIRE) == queue + 1)
+      return __atomic_load_n(&watches[i].file, __ATOMIC_ACQUIRE) - 1;
+  }
+  return -1;
+}
+
 void chime_step_file_close(int file) {
   int i;
   for (i = 0; i < WATCHES; i++) {
     if (__atomic_load_n(&watches[i].file, __ATOMIC_ACQUIRE) == file + 1) {
       int token = watches[i].token;
+      __atomic_store_n(&watches[i].queue, 0, __ATOMIC_RELEASE);
       __atomic_store_n(&watches[i].file, 0, __ATOMIC_RELEASE);
       notify_cancel(token); /* closes the descriptor */
       return;

@@ -29,9 +29,31 @@
 #endif
 #endif
 
+#include "thread_state.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/*
+ * On a thread of Chime's own, cancellation is on inside the host's functions only. On every thread one that is pending when
+ * such a function ends acts there: it is that function's, and the next one need not end for it.
+ */
+static inline int chime_host_begins(void) {
+  int before = PTHREAD_CANCEL_ENABLE;
+  if (chime_is_own_thread()) pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
+  return before;
+}
+static inline void chime_host_ends(int before) {
+  if (chime_is_own_thread()) pthread_setcancelstate(before, 0);
+}
+
+/* The function has ended the thread: no cancellation acts on it any more. */
+static inline void chime_host_has_ended(void) {
+  if (!chime_is_own_thread()) return;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, 0);
+  chime_set_own_thread(0);
+}
 
 #if defined(__GLIBC__)
 
@@ -67,29 +89,33 @@ typedef union chime_guard_buffer {
 
 #if CHIME_GUARD_TSAN
 #define CHIME_GUARDED_CALL(call) \
+  const int chime_before = chime_host_begins(); \
   chime_guard_buffer chime_buffer; \
   jmp_buf chime_frame; \
-  if (setjmp(chime_frame) != 0) return 1; \
+  if (setjmp(chime_frame) != 0) return chime_host_has_ended(), 1; \
   if (__builtin_expect(__sigsetjmp(chime_buffer.jump, 0) != 0, 0)) { \
     __pthread_unregister_cancel(&chime_buffer.end); \
     longjmp(chime_frame, 1); \
   } \
   __pthread_register_cancel(&chime_buffer.end); \
   call; \
+  pthread_testcancel(); \
   __pthread_unregister_cancel(&chime_buffer.end); \
-  return 0
+  return chime_host_ends(chime_before), 0
 #else
 #define CHIME_GUARDED_CALL(call) \
+  const int chime_before = chime_host_begins(); \
   chime_guard_buffer chime_buffer; \
   if (__builtin_expect(__sigsetjmp(chime_buffer.jump, 0) != 0, 0)) { \
     __pthread_unregister_cancel(&chime_buffer.end); \
     chime_guard_caught((char *)&chime_buffer); \
-    return 1; \
+    return chime_host_has_ended(), 1; \
   } \
   __pthread_register_cancel(&chime_buffer.end); \
   call; \
+  pthread_testcancel(); \
   __pthread_unregister_cancel(&chime_buffer.end); \
-  return 0
+  return chime_host_ends(chime_before), 0
 #endif
 
 /* Goes on with the end that was caught, from here: the thread keeps its result, handlers further out are called. */
@@ -111,12 +137,14 @@ static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void)
 static inline void chime_guard_caught(void *frame) { longjmp(*(jmp_buf *)frame, 1); }
 
 #define CHIME_GUARDED_CALL(call) \
+  const int chime_before = chime_host_begins(); \
   jmp_buf chime_frame; \
-  if (__builtin_expect(_setjmp(chime_frame) != 0, 0)) return 1; \
+  if (__builtin_expect(_setjmp(chime_frame) != 0, 0)) return chime_host_has_ended(), 1; \
   pthread_cleanup_push(chime_guard_caught, &chime_frame); \
   call; \
+  pthread_testcancel(); \
   pthread_cleanup_pop(0); \
-  return 0
+  return chime_host_ends(chime_before), 0
 
 /* The result that the host gave is lost: musl has no way to read it before the thread is joined. */
 static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) { pthread_exit(0); }
@@ -135,17 +163,19 @@ static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void)
 static inline void chime_guard_caught(void *frame) { _longjmp(*(jmp_buf *)frame, 1); }
 
 #define CHIME_GUARDED_CALL(call) \
+  const int chime_before = chime_host_begins(); \
   jmp_buf chime_frame; \
   struct __darwin_pthread_handler_rec *const chime_outer = pthread_self()->__cleanup_stack; \
   struct __darwin_pthread_handler_rec chime_handler = {chime_guard_caught, &chime_frame, chime_outer}; \
   if (__builtin_expect(_setjmp(chime_frame) != 0, 0)) { \
     pthread_self()->__cleanup_stack = chime_outer; \
-    return 1; \
+    return chime_host_has_ended(), 1; \
   } \
   pthread_self()->__cleanup_stack = &chime_handler; \
   call; \
+  pthread_testcancel(); \
   pthread_self()->__cleanup_stack = chime_outer; \
-  return 0
+  return chime_host_ends(chime_before), 0
 
 /* The result that the host gave is lost, as there is no way to read it before the thread is joined. */
 static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) { pthread_exit(0); }
@@ -153,8 +183,9 @@ static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void)
 #else /* no known C library: an end cannot be caught */
 
 #define CHIME_GUARDED_CALL(call) \
+  const int chime_before = chime_host_begins(); \
   call; \
-  return 0
+  return chime_host_ends(chime_before), 0
 
 static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) { pthread_exit(0); }
 

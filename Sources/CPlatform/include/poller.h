@@ -23,11 +23,17 @@ typedef struct chime_poller {
   int file, bell, timer;
 } chime_poller;
 
-/* False, and an error number, if there are not enough descriptors. */
+/* False, and an error number, if there are not enough descriptors, or the system refuses one of the calls. */
 bool chime_poller_open(chime_poller *poller);
 
 /* Has a thread woken each time that the descriptor becomes readable; it need not be read. */
 bool chime_poller_add(const chime_poller *poller, int file);
+
+/* Ends that, before the descriptor is closed. */
+void chime_poller_remove(const chime_poller *poller, int file);
+
+/* Closes its descriptors, which nobody waits for. */
+void chime_poller_close(chime_poller *poller);
 
 /*
  * Waits for what comes, that many nanoseconds at most; negative: without limit. The system may add the thread's slack to

@@ -1,4 +1,4 @@
-/* scheduling.h - how the system schedules threads: processors, nice values, and how late a wait may end. */
+/* scheduling.h - how the system schedules threads: processors, classes, and how late a wait may end. */
 #ifndef CHIME_SCHEDULING_H
 #define CHIME_SCHEDULING_H
 
@@ -14,7 +14,7 @@ static inline void chime_spin(void) {
   for (int i = 0; i < 8; i++) chime_pause();
 }
 
-/* How many processors the calling thread may run on. */
+/* How many processors the threads of Chime's own may run on. */
 int chime_processors(void);
 
 /*
@@ -23,15 +23,11 @@ int chime_processors(void);
  */
 int64_t chime_timer_slack(void);
 
-/* Takes real-time priority, which it may have from the thread that made it, from the calling thread. */
-void chime_schedule_as_usual(void);
-
 /*
- * The calling thread's nice value, and a change of it; false where the system does not let the thread have that one, or
- * not come back from it.
+ * Gives the calling thread, in place of what it has from its maker, the class, the nice value, the processors and the timer
+ * slack that the process began with, as far as the system lets it; never real-time priority.
  */
-int chime_nice(void);
-bool chime_set_nice(int value);
+void chime_schedule_as_usual(void);
 
 #pragma GCC visibility pop
 

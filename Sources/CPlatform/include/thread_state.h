@@ -1,5 +1,5 @@
 /*
- * thread_state.h - one pointer and one number for each thread. With glibc they are reached without a call: initial-exec
+ * thread_state.h - a pointer and a few numbers for each thread. With glibc they are reached without a call: initial-exec
  * storage, which a library loaded by dlopen can have, too, as long as it is this little. (pthread_getspecific is some 25
  * instructions each time.) musl refuses to load a library that has initial-exec storage; there the variables are reached by
  * a call, except in a static program, for which the linker takes the call out.
@@ -29,12 +29,26 @@ int64_t chime_system_thread(void);
    right. So these are functions, of thread_state_darwin.c. */
 void *chime_thread_state(void);
 void chime_set_thread_state(void *state);
+int chime_is_own_thread(void);
+void chime_set_own_thread(int is_own);
+int chime_thread_is_over(void);
+void chime_set_thread_over(void);
 uint64_t chime_own_thread_number(void);
 #else
 extern __attribute__((CHIME_THREAD_LOCAL_MODEL)) _Thread_local void *thread_state_of_chime;
 
 static inline void *chime_thread_state(void) { return thread_state_of_chime; }
 static inline void chime_set_thread_state(void *state) { thread_state_of_chime = state; }
+
+extern __attribute__((CHIME_THREAD_LOCAL_MODEL)) _Thread_local int is_thread_of_chime, thread_of_chime_is_over;
+
+/* Whether the calling thread is one of Chime's own, which can be cancelled inside the host's functions (callback_guard.h). */
+static inline int chime_is_own_thread(void) { return is_thread_of_chime; }
+static inline void chime_set_own_thread(int is_own) { is_thread_of_chime = is_own; }
+
+/* Whether the thread is ending, and what Chime has kept for it is gone. */
+static inline int chime_thread_is_over(void) { return thread_of_chime_is_over; }
+static inline void chime_set_thread_over(void) { thread_of_chime_is_over = 1; }
 
 uint64_t chime_number_thread(void);
 

@@ -1,6 +1,6 @@
 /*
- * threads.h - threads, locks, conditions, thread-specific keys and forks: POSIX where systems agree, and one file a system
- * (threads_linux.c, threads_darwin.c) where they differ in what POSIX leaves open, or have no such function.
+ * threads.h - threads, locks, conditions and thread-specific keys: POSIX where systems agree (threads.c), and one file a
+ * system (threads_linux.c, threads_darwin.c) where they differ in what POSIX leaves open, or have no such function.
  */
 #ifndef CHIME_THREADS_H
 #define CHIME_THREADS_H
@@ -17,23 +17,10 @@
 /* ---- Threads ---------------------------------------------------------------------------------------------------- */
 
 /*
- * 0 or an error number. A detached one, which calls a host's functions, has 8 MiB of address space for its stack, whatever
- * the C library gives.
+ * Begins a thread with all signals blocked but those that a fault of its own raises: 0 or an error number. A detached one,
+ * which calls a host's functions, has 8 MiB of address space for its stack, whatever the C library gives.
  */
-static inline int chime_thread_create(uintptr_t *thread, int is_detached, void *(*body)(void *), void *argument) {
-  pthread_t made;
-  pthread_attr_t attributes;
-  int error;
-  pthread_attr_init(&attributes);
-  if (is_detached) {
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, (size_t)8 << 20);
-  }
-  error = pthread_create(&made, &attributes, body, argument);
-  pthread_attr_destroy(&attributes);
-  if (error == 0) *thread = (uintptr_t)made;
-  return error;
-}
+int chime_thread_create(uintptr_t *thread, int is_detached, void *(*body)(void *), void *argument);
 static inline void chime_thread_join(uintptr_t thread) { pthread_join((pthread_t)thread, 0); }
 
 /* Others that are ready go first. */
@@ -52,8 +39,16 @@ static inline int chime_key_set(uint32_t key, const void *value) {
   return pthread_setspecific((pthread_key_t)key, value);
 }
 
-/* Has the function called in the child of each fork, before fork returns there. */
-static inline void chime_call_in_child(void (*function)(void)) { pthread_atfork(0, 0, function); }
+/*
+ * What a thread of Chime's own calls first: it can be cancelled inside the host's functions only (callback_guard.h).
+ */
+void chime_begin_own_thread(void);
+
+/*
+ * Whether a cancellation of the calling thread, one of Chime's own, was pending. It has been taken: the thread goes on here,
+ * and should end. Called where the thread holds nothing.
+ */
+bool chime_take_cancellation(void);
 
 /* ---- Locks and conditions --------------------------------------------------------------------------------------- */
 

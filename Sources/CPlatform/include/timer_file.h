@@ -16,6 +16,11 @@ int chime_timer_file_make(int32_t clock);
    nothing else: async-signal-safe. clock: the one that it was made for. */
 void chime_timer_file_set(int file, int32_t clock, int64_t time);
 
+/* One that a step of the wall clock makes readable, too; closed by chime_own_file_close. It is set for a time on the
+   monotonic clock, with how far the wall clock is ahead of that: INT64_MAX for never by chime_timer_file_set. */
+int chime_wall_timer_file_make(void);
+void chime_wall_timer_file_set(int file, int64_t time, int64_t offset);
+
 #pragma GCC visibility pop
 
 #endif

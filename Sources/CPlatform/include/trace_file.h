@@ -45,9 +45,7 @@ int chime_trace_is_open(void);
 /* Never waits for a file. */
 void chime_trace_put(const chime_trace_event *event);
 
-/* In a forked child, before fork returns: the file is the parent's. Then, in the child's only thread: makes the lock
-   anew, and gives back what the child has of the parent's file. */
-void chime_trace_abandon(void);
+/* In a forked child's only thread: makes the lock anew, and gives back what the child has of the parent's file. */
 void chime_trace_reinitialize(void);
 
 /* Copies a label, cut between two characters. */

@@ -58,13 +58,6 @@ package enum Trace: ProcessState {
     chime_trace_initialize()
   }
 
-  /// What the child still does before it is reinitialised, such as return from a handler, is not reported: another
-  /// thread of the parent's may have held the lock.
-  static func abandon() {
-    flag.store(false, ordering: .relaxed)
-    chime_trace_abandon()
-  }
-
   static func reinitialize() {
     target.reinitialize(Target())
     chime_trace_reinitialize()
@@ -72,7 +65,7 @@ package enum Trace: ProcessState {
 
   /// A queue was made.
   static func note(_ core: QueueCore) {
-    if isOn, target.withLock({ $0.hasFile }) { TraceFile.put(core) }
+    if isOn, !Fork.isChild, target.withLock({ $0.hasFile }) { TraceFile.put(core) }
   }
 
   /// Something has happened to a timer. Generation and deadline are read now.
@@ -107,6 +100,9 @@ package enum Trace: ProcessState {
 
   @inline(never)
   private static func report(_ record: TickRecord) {
+    // What a child still does before it is reinitialised, such as return from a handler, is not reported: another
+    // thread of the parent's may have held the lock.
+    if Fork.isChild { return }
     guard let thread = ThreadState.obtain(), !thread.isTracing else { return }
     let target = target.withLock { $0 }
     thread.isTracing = true

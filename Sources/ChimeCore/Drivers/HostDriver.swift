@@ -30,9 +30,20 @@ final class HostDriver: QueueDriver, @unchecked Sendable {
   var isDrivingThread: Bool { (owner ?? drivingThread.load(ordering: .relaxed)) == ThreadNumber.current }
 
   func arm(at time: Int64?) {
-    TimerFile.set(control.hostFile, time ?? .max, clock: control.clockNumber)
+    let isCurrent = set(control.hostFile, time ?? .max)
     // A thread that wanted a pass may have set it for now just before: then it must stay so (P11b, Sources/README.md).
-    if control.nextWakeUp != time ?? .max || control.stopsPoller(id) { control.wakeHost() }
+    if !isCurrent || control.nextWakeUp != time ?? .max || control.stopsPoller(id) { control.wakeHost() }
+  }
+
+  /// Sets the descriptor, on the wall clock so that a step makes it readable, too. False if the clock was stepped since
+  /// the pass has looked at it: behind the setting, so that no step is missed (P13c, Sources/README.md).
+  private func set(_ file: Int32, _ time: Int64) -> Bool {
+    guard control.isWall, time != .max else {
+      TimerFile.set(file, time, clock: control.clockNumber)
+      return true
+    }
+    TimerFile.setForWall(file, time, offset: WallClock.offset.high)
+    return control.knowsWallOffset
   }
 
   func wake(_ core: QueueCore) { control.wakeHost() }

@@ -41,6 +41,15 @@ final class PoolDriver: QueueDriver {
     return status
   }
 
+  func runStarvingTurn() -> Bool {
+    guard let (body, wants) = item.takeStarvingTurn() else { return false }
+    let epoch = Fork.epoch
+    // The callbacks that the thread is inside wait for this queue: its own are not inside them.
+    ThreadState.outsideCallbacks { body(wants) }
+    if Fork.epoch == epoch { withoutCancellation { item.endTurn() } }
+    return true
+  }
+
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter) {
     text.add(isConcurrent ? "it waits for a thread of Chime's" : "its queue is busy, or about to call it")
   }

@@ -25,11 +25,10 @@ import Synchronization
     let name = options.label.isEmpty ? "chime.precise" : options.label
     let started = OwnThread.start(name: name) { [self] in
       outcome = PreciseDriver.prepareThread(options)
-      thread.store(ThreadNumber.current, ordering: .relaxed)
       begun.signal()
       if outcome != .ok { return }
       isOpen.wait()
-      if let core = core.take() { loop(core) }
+      if let core = core.take() { loop(core, name) }
     }
     if started != .ok { return started }
     begun.wait()
@@ -53,8 +52,10 @@ import Synchronization
     return .ok
   }
 
-  private func loop(_ core: QueueCore) {
+  private func loop(_ core: QueueCore, _ name: String) {
+    thread.store(ThreadNumber.current, ordering: .relaxed)
     while true {
+      if ThreadEnd.isPending, isReplaced(core, name) { return }
       let ended = condition.withLock {
         while !isWoken, !isClosed, core.control.now < armed { condition.wait(until: armed) }
         isWoken = false
@@ -66,6 +67,11 @@ import Synchronization
       core.pass()
       if core.isAbandoned { return }
     }
+  }
+
+  /// The thread is to end: another one, which inherits all that it is, works on in its place.
+  private func isReplaced(_ core: QueueCore, _ name: String) -> Bool {
+    OwnThread.start(name: name, isLikeItsMaker: true) { [self] in loop(core, name) } == .ok
   }
 
   private func change(_ body: () -> Void) {

@@ -11,6 +11,9 @@ package protocol QueueDriver: AnyObject, Sendable {
   /// Runs a function on the calling thread, in mutual exclusion with the passes, where that is faster than to wait for a
   /// pass; `nil`, and it has not run, where it is not.
   func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status?
+  /// Gives the queue its turn on the calling thread, which waits for it, where no thread may ever do so; false if it did
+  /// not.
+  func runStarvingTurn() -> Bool
   /// Writes why no pass has come that is wanted, as far as can be told: a part of a sentence.
   /// - Parameter sinceLastPass: how long ago the last one began, in nanoseconds; `nil` before the first.
   func tellObstacle(_ core: QueueCore, sinceLastPass: Int64?, _ text: inout TextWriter)
@@ -33,6 +36,7 @@ package protocol QueueDriver: AnyObject, Sendable {
 
 extension QueueDriver {
   package func runInTurn(_ core: QueueCore, timeout: Int64, _ body: () -> Void) -> Status? { nil }
+  package func runStarvingTurn() -> Bool { false }
   package var takesSync: Bool { true }
   package var isOnQueue: Bool { false }
   package var executionContext: ExecutionContext? { nil }

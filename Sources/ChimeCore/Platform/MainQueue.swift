@@ -146,7 +146,7 @@ package enum MainQueue: ProcessState {
   /// Opens the descriptors that a run needs, those of libdispatch among them, at the first call of the process; false if
   /// there are not enough. Any thread.
   static func prepare() -> Bool {
-    Fork.watch()
+    guard Fork.watch() else { return false }
     return preparing.withLock { _ in
       if isUsed { return true }
       if isOnDispatch {

@@ -37,11 +37,12 @@ package enum Memory {
     return Status.limit.because("the limit of memory leaves too little: %n bytes are held", Int64(clamping: held))
   }
 
-  /// Zeroed pages that are never given back; `nil` when they are refused.
-  /// - Parameter isTable: of a fixed size, most of which is never touched; it is not counted.
-  static func map(_ bytes: Int, isTable: Bool = false) -> UnsafeMutableRawPointer? {
-    unsafe isTable ? chime_memory_map_uncounted(bytes) : chime_memory_map(bytes)
-  }
+  /// Zeroed pages; `nil` when they are refused.
+  static func map(_ bytes: Int) -> UnsafeMutableRawPointer? { unsafe chime_memory_map(bytes) }
+
+  /// Zeroed pages that are never given back, most of which are never touched, and which a forked child finds empty. They
+  /// are not counted.
+  static func mapTable(_ bytes: Int) -> UnsafeMutableRawPointer? { unsafe chime_map_emptied(bytes) }
 
   static func unmap(_ base: UnsafeMutableRawPointer, _ bytes: Int) { unsafe chime_memory_unmap(base, bytes) }
 

@@ -1,7 +1,7 @@
 internal import CPlatform
 
-/// Threads that Chime creates: detached, named for debuggers, and with all signals blocked, so that the host's signal
-/// handlers run on the host's threads.
+/// Threads that Chime creates: detached, and named for debuggers. The host's signal handlers run on the host's threads,
+/// but for those of faults. What else such a thread is stands in a table of Sources/README.md.
 package enum OwnThread: ProcessState {
   private static let hooks = Locked<(start: ContextFunction?, end: ContextFunction?, context: Context)>(
     (nil, nil, .none))
@@ -32,16 +32,16 @@ package enum OwnThread: ProcessState {
 
   /// Runs `body` on a new thread.
   /// - Parameter name: cut to the 15 bytes that the system keeps.
+  /// - Parameter isLikeItsMaker: the thread keeps the scheduling, the processors and the timer slack of the calling thread,
+  ///   in whose place it works on; otherwise it has those that the process began with.
   /// - Returns: ok; resource: no thread.
-  package static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Status {
+  package static func start(
+    name: String, isLikeItsMaker: Bool = false, _ body: @escaping @Sendable () -> Void
+  ) -> Status {
     let (start, end, context) = hooks.withLock { $0 }
-    // A new thread inherits its creator's signal mask.
-    var all = sigset_t()
-    var before = sigset_t()
-    unsafe sigfillset(&all)
-    unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
-    defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
     let thread = create(isDetached: true) {
+      chime_begin_own_thread()
+      if !isLikeItsMaker { chime_schedule_as_usual() }
       unsafe chime_set_thread_name(String(decoding: name.utf8.prefix(15), as: UTF8.self))
       start?(context)
       body()

@@ -9,6 +9,18 @@ enum TimerFile {
     return file < 0 ? nil : file
   }
 
+  /// A new one whose times are set by `setForWall`; `nil` if there is no descriptor.
+  static func makeForWall() -> Int32? {
+    let file = chime_wall_timer_file_make()
+    return file < 0 ? nil : file
+  }
+
+  /// Sets it for a time on the monotonic clock; a step of the wall clock makes it readable, too.
+  /// - Parameter offset: how far the wall clock is ahead.
+  static func setForWall(_ file: Int32, _ time: Int64, offset: Int64) {
+    chime_wall_timer_file_set(file, time, offset)
+  }
+
   /// Sets it for a time on its clock, `Int64.max` for never; a time in the past makes it readable at once. One system
   /// call and nothing else: async-signal-safe.
   static func set(_ file: Int32, _ time: Int64, clock: Int32 = chime_monotonic_clock()) {

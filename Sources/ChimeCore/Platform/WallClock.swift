@@ -34,7 +34,8 @@ package enum WallClock: ProcessState {
 
   private static let watched = Locked(Watch())
 
-  /// Tells a queue on the wall clock of steps until it ends; a thread of the pool hears of them. Answers resource without
+  /// Tells a queue on the wall clock, which has no descriptor of its own, of steps until it ends; a thread of the pool
+  /// hears of them. Answers resource without
   /// a descriptor or a thread, noMemory, forked in a child.
   static func add(_ queue: UInt64) -> Status {
     watched.withLock { watch in
@@ -63,7 +64,7 @@ package enum WallClock: ProcessState {
 
   /// The descriptor was readable. A thread of the pool.
   static func hasStepped() {
-    chime_step_file_arm(watched.withLock { $0.file })
+    watched.withLock { if $0.file >= 0 { chime_step_file_arm($0.file) } }
     // From the end: what moves up when a queue ends meanwhile was visited, or is visited below.
     var index = watched.withLock { $0.queues.count }
     while index > 0 {
@@ -78,5 +79,17 @@ package enum WallClock: ProcessState {
   /// No step is noticed any more.
   static func reinitialize() { watched.reinitialize(Watch()) }
 
-  static func remove(_ queue: UInt64) { watched.withLock { $0.queues.removeAll { $0 == queue } } }
+  /// Tells a queue of steps no more. Without any, nothing is watched.
+  static func remove(_ queue: UInt64) {
+    watched.withLock { watch in
+      watch.queues.removeAll { $0 == queue }
+      if watch.queues.isEmpty, watch.file >= 0 {
+        Pool.endWatch(watch.file)
+        withoutCancellation { chime_step_file_close(watch.file) }
+        watch.file = -1
+        watch.queues = []
+        Pool.unprepare()
+      }
+    }
+  }
 }

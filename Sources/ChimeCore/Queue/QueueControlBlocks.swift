@@ -22,7 +22,8 @@ package enum QueueControlBlocks: ProcessState {
 
   private static let state = Locked(State())
   static func makeGlobals() { state.withLock { _ in } }
-  /// Address of a table of `maximum` pointers to control blocks. Stored once, released (P14b, Sources/README.md).
+  /// Address of a table of `maximum` pointers to control blocks, which a forked child finds empty. Stored once, released
+  /// (P14b, Sources/README.md).
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
 
@@ -67,7 +68,7 @@ package enum QueueControlBlocks: ProcessState {
   /// A control block for a new queue and the id the queue will have. The id is not in the control block yet.
   static func acquire(limited: Bool) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
     if Fork.isChild { return .failure(.inChild) }
-    Fork.watch()
+    guard Fork.watch() else { return .failure(.noMemory) }
     ThreadEnd.lookForInterpreter()
     TraceFile.beginIfWanted()
     guard Memory.promiseToQueue() else { return .failure(Memory.refusal) }
@@ -122,13 +123,7 @@ package enum QueueControlBlocks: ProcessState {
     }
   }
 
-  /// No queue is found any more.
-  static func abandon() {
-    unsafe table.store(nil, ordering: .releasing)
-    chime_layout_note_queues(nil)
-  }
-
-  /// Gives up the queues from before the fork. Numbering continues with the next blocks.
+  /// Gives up the queues from before the fork, of which the table is empty. Numbering continues with the next blocks.
   static func reinitialize() {
     state.reinitialize()
     let made = state.withLock { $0.made }
@@ -138,7 +133,7 @@ package enum QueueControlBlocks: ProcessState {
 
   private static func prepare() -> Bool {
     if unsafe table.load(ordering: .acquiring) != nil { return true }
-    guard Slab.prepare(), let memory = unsafe Memory.map(maximum * MemoryLayout<UInt>.size, isTable: true) else {
+    guard Slab.prepare(), let memory = unsafe Memory.mapTable(maximum * MemoryLayout<UInt>.size) else {
       return false
     }
     SlotStore.prime()

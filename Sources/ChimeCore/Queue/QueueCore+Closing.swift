@@ -109,7 +109,7 @@ extension QueueCore {
     if let room = batch.leaveRoom() { control.leaveRoom(room) }
     driver.close()
     handOver?.close()
-    if control.isWall { WallClock.remove(id) }
+    if control.isWall, !control.runsInCalls { WallClock.remove(id) }
     control.core = nil
     control.waitForPins()
     QueueControlBlocks.release(control, id: id)

@@ -109,11 +109,13 @@ extension QueueCore {
   ) -> Result<UInt64, Status> {
     let isWall = !isVirtual && options.clock == .wall
     return QueueControlBlocks.acquire(limited: options.timerLimit > 0).flatMap { control, id in
-      var status = isWall ? WallClock.add(id) : .ok
+      // A descriptor of the host's tells of steps itself.
+      let noticesSteps = isWall && !runsInCalls
+      var status = noticesSteps ? WallClock.add(id) : .ok
       // The wheel's buckets are more than a small object.
       if status == .ok, !Memory.provides(Wheel.bytes) { status = Memory.refusal }
       guard status == .ok else {
-        WallClock.remove(id)
+        if noticesSteps { WallClock.remove(id) }
         QueueControlBlocks.release(control, id: id)
         return .failure(status)
       }

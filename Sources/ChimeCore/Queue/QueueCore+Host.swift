@@ -2,14 +2,14 @@
 /// without callbacks.
 extension QueueCore {
   package static func makeHost(_ options: QueueOptions) -> Result<UInt64, Status> {
-    let clock = options.clock == .wall ? Clock.monotonic : options.clock
-    guard let file = TimerFile.make(clock) else { return .failure(.noTimerFile) }
-    let made = make(options, runsInCalls: true) { core in
+    let made = options.clock == .wall ? TimerFile.makeForWall() : TimerFile.make(options.clock)
+    guard let file = made else { return .failure(.noTimerFile) }
+    let queue = make(options, runsInCalls: true) { core in
       core.control.openHost(file)
       return HostDriver(core, owner: options.isBound ? ThreadNumber.current : nil)
     }
-    if case .failure = made { TimerFile.close(file) }
-    return made
+    if case .failure = queue { TimerFile.close(file) }
+    return queue
   }
 
   /// The host-driven queue with that id; unsupported if it is of another kind.

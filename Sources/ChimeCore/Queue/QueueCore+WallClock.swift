@@ -3,9 +3,6 @@ import Synchronization
 /// Queues on the wall clock. Internally they run on monotonic time; deadlines come in and go out as times of day. A
 /// timer whose schedule begins at a time of day follows the clock when it is stepped; delays and intervals do not.
 extension QueueCore {
-  /// How far the offset may lag before absolute deadlines are moved earlier. It is never ahead.
-  private static var tolerance: Int64 { 20_000 }
-
   /// Moves the timers that follow the wall clock, if it was stepped since the last pass. The caller holds the pass
   /// lock.
   @inline(__always)
@@ -17,10 +14,9 @@ extension QueueCore {
 
   @inline(never)
   private func followWallOffset() {
-    let (low, high) = control.trueWallOffset
-    let offset = control.wallOffset
-    if offset <= high, offset >= low.saturatingSubtract(QueueCore.tolerance) { return }
-    control.wallOffset = low
+    let offset = control.trueWallOffset
+    if control.knows(offset) { return }
+    control.wallOffset = offset.low
     control.forEachSlot { slot in
       if slot.wordInOrder.isLive, slot.hasSideRecord { TimerRef(slot: slot, version: slot.version).followWallClock() }
     }
@@ -109,6 +105,17 @@ extension QueueControlBlock {
     let (low, high) = WallClock.offset
     return (low &+ wallShift, high &+ wallShift)
   }
+
+  /// How far the offset may lag before absolute deadlines are moved earlier. It is never ahead.
+  private static var tolerance: Int64 { 20_000 }
+
+  /// Whether the offset as of the last pass lies within these bounds.
+  fileprivate func knows(_ offset: (low: Int64, high: Int64)) -> Bool {
+    wallOffset <= offset.high && wallOffset >= offset.low.saturatingSubtract(QueueControlBlock.tolerance)
+  }
+
+  /// Whether no step has come since the last pass.
+  var knowsWallOffset: Bool { knows(trueWallOffset) }
 
   /// The time of day now.
   var wallNow: Int64 { Clock.wall.now &+ wallShift }

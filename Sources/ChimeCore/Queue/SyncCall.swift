@@ -30,7 +30,8 @@ package final class SyncCall: @unchecked Sendable {
     core.control.wake()
     var end = Clock.monotonic.now.saturatingAdd(timeout)
     while !call.isOver {
-      if call.wakeUp.sleep(until: end) { continue }
+      // The pool may have no thread for the queue: then this one gives it its turn.
+      if core.driver.runStarvingTurn() || call.wakeUp.sleep(until: end) { continue }
       if call.drop() {
         core.functions.remove(function)
         return .timedOut

@@ -82,7 +82,10 @@ extension Loop {
         if run.untilTick, core.counters.ticks != before { return .ok }
         continue
       case .endRound: if other >= 0, Descriptors.wait(-1, other, timeout: 0) { drain() }
-      case .wait(let file): if Descriptors.wait(file, other) { drain() }
+      case .wait(let file):
+        if Descriptors.wait(file, other) { drain() }
+        // A loop is bound to its thread, which goes on; the callbacks that come do not end for it.
+        if isOwn { _ = ThreadEnd.isPending }
       }
       if epoch != Fork.epoch { return .inChild }
       let isOver = state.withLock { state in

@@ -29,13 +29,13 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   /// Gives up what was there before the fork. In the child's only thread, before it has a new epoch.
   func reinitialize() {
     table.reinitialize(Table(first: made.load(ordering: .relaxed)))
-    epoch.store(Fork.epoch &+ 1, ordering: .relaxed)
+    epoch.store(Fork.nextEpoch, ordering: .relaxed)
   }
 
   /// Gives an object an id and keeps it until `remove`: forked, limit when the ids are used up, noMemory.
   package func add(_ object: Object) -> Result<UInt64, Status> {
     guard isUsable else { return .failure(.inChild) }
-    Fork.watch()
+    guard Fork.watch() else { return .failure(.noMemory) }
     return table.withLock { table in
       let index: Int
       if table.firstFree != 0 {

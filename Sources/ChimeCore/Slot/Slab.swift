@@ -24,7 +24,7 @@ enum Slab: ProcessState {
     let owner: Atomic<UnsafeMutableRawPointer?>
   }
 
-  /// Address of the table of entries; nil until the first queue is made. Stored once, released; loads acquire, so the
+  /// Address of the table of entries, which a forked child finds empty; nil until the first queue is made. Stored once, released; loads acquire, so the
   /// table's zeroes are seen (P14, Sources/README.md).
   // SAFETY: an address of memory that is shared by design, written once.
   private nonisolated(unsafe) static let table = unsafe Atomic<UnsafeMutableRawPointer?>(nil)
@@ -48,7 +48,7 @@ enum Slab: ProcessState {
   /// The same where the table is known to exist: only indices that came out of the slab are passed here.
   @inline(__always)
   private static func existingEntry(of index: UInt32) -> UnsafeMutablePointer<Entry> {
-    // SAFETY: the table is never taken away but in a forked child, where no slot is known.
+    // SAFETY: the table stays. In a forked child it is empty, and no slot is known there.
     unsafe table.load(ordering: .acquiring).unsafelyUnwrapped.assumingMemoryBound(to: Entry.self) + Int(index >> 8)
   }
 
@@ -56,7 +56,7 @@ enum Slab: ProcessState {
   static func prepare() -> Bool {
     numbers.withLock { _ in
       if unsafe table.load(ordering: .acquiring) != nil { return true }
-      guard let memory = unsafe Memory.map(maximumChunks * MemoryLayout<Entry>.size, isTable: true) else {
+      guard let memory = unsafe Memory.mapTable(maximumChunks * MemoryLayout<Entry>.size) else {
         return false
       }
       unsafe table.store(memory, ordering: .releasing)
@@ -65,13 +65,7 @@ enum Slab: ProcessState {
     }
   }
 
-  /// No slot is found any more.
-  static func abandon() {
-    unsafe table.store(nil, ordering: .releasing)
-    chime_layout_note_chunks(nil)
-  }
-
-  /// Numbering continues with the next chunks; `prepare` makes a new table.
+  /// Numbering continues with the next chunks.
   static func reinitialize() { numbers.reinitialize() }
 
   /// Maps `count` chunks for a queue control block and gives the index of the first; `nil` when memory or ids are used

@@ -4,24 +4,25 @@ import Synchronization
 /// Notices that the process is the child of a fork (promise 15). There, other threads' locks stay locked, descriptors
 /// are shared with the parent, and libdispatch has no threads any more; so everything from before the fork is given up.
 ///
-/// The child first, in a handler that its `fork` calls, takes away the tables in which ids are looked up: calls find
-/// nothing and answer FORKED. `reinitialize` starts again with fresh locks. The old memory stays where it is, because a
-/// handler that has forked returns into it. Numbering continues, so that ids from before name nothing.
+/// The kernel empties some pages in the child (CPlatform's forks.h): the mark that is asked here, and the tables in which
+/// ids are looked up. So calls find nothing there and answer FORKED. `reinitialize` starts again with fresh locks. The
+/// other memory stays where it is, because a handler that has forked returns into it. Numbering continues, so that ids
+/// from before name nothing.
 package enum Fork {
-  /// Odd in a child that has not been reinitialised; half of it, rounded up, counts the forks that were noticed
-  /// (P9, Sources/README.md).
-  private static let count = Atomic<UInt32>(0)
-
-  /// Changes with a fork, in the child, and with the child's `reinitialize`.
+  /// 0 in a child that has not been reinitialised. It changes with a fork, in the child, and with the child's
+  /// `reinitialize`, and is never the same again (P9, Sources/README.md).
   @inline(__always)
-  static var epoch: UInt32 { count.load(ordering: .relaxed) }
+  static var epoch: UInt32 { chime_fork_mark() }
+
+  /// The epoch that `reinitialize` begins.
+  static var nextEpoch: UInt32 { chime_next_mark() }
 
   /// Whether this is a child that has not been reinitialised.
   @inline(__always)
-  package static var isChild: Bool { epoch & 1 != 0 }
+  package static var isChild: Bool { epoch == 0 }
 
   /// Whether this is a child, reinitialised or not: libdispatch, and everything based on it, does not work here.
-  package static var isInChild: Bool { epoch != 0 }
+  package static var isInChild: Bool { epoch != 1 }
 
   /// Whether libdispatch, and Foundation's run loops, can be used: ok; in a child forked; anew, or built without it:
   /// unsupported.
@@ -65,14 +66,13 @@ package enum Fork {
   }
 
   private enum Step {
-    case makeGlobals, abandon, reinitialize
+    case makeGlobals, reinitialize
 
     /// A generic function, because Embedded Swift knows types only at compile time.
     @inline(__always)
     func take<State: ProcessState>(in _: State.Type) {
       switch self {
       case .makeGlobals: State.makeGlobals()
-      case .abandon: State.abandon()
       case .reinitialize: State.reinitialize()
       }
     }
@@ -99,21 +99,14 @@ package enum Fork {
   }
 
   /// Makes sure that forks are noticed from now on. Called before anything is created that a fork would break.
-  static func watch() {
-    if Watch.isOn.load(ordering: .acquiring) { return }
+  /// - Returns: false without memory.
+  static func watch() -> Bool {
+    if Watch.isOn.load(ordering: .acquiring) { return true }
     makeGlobals()
-    Watch.beginning.withLock { _ in
-      if Watch.isOn.load(ordering: .relaxed) { return }
-      chime_call_in_child { Fork.happened() }
-      Watch.isOn.store(true, ordering: .releasing)
+    return Watch.beginning.withLock { _ in
+      if !Watch.isOn.load(ordering: .relaxed), chime_watch_forks() { Watch.isOn.store(true, ordering: .releasing) }
+      return Watch.isOn.load(ordering: .relaxed)
     }
-  }
-
-  /// In the child, on its only thread, before fork returns.
-  private static func happened() {
-    if isChild { return }
-    count.add(1, ordering: .sequentiallyConsistent)
-    inEach(.abandon)
   }
 
   /// Reinitialises a child; ignored elsewhere. The child's only thread.
@@ -121,7 +114,7 @@ package enum Fork {
     guard isChild else { return .ignored }
     chime_own_files_close_inherited()
     inEach(.reinitialize)
-    count.add(1, ordering: .sequentiallyConsistent)
+    chime_mark_child()
     return .ok
   }
 }

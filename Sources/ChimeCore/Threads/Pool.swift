@@ -20,6 +20,10 @@ package enum Pool: ProcessState {
   static var grace: Int64 { 50_000 }
   /// A thread that waits while others do ends after so long.
   static var idleTime: Int64 { 5_000_000_000 }
+  /// How long after the system has refused a thread it is asked for one again.
+  static var refusalTime: Int64 { 10_000_000 }
+  /// How often it is asked before a turn begins, a millisecond apart.
+  static var triesForThread: Int { 10 }
   /// A sleep and a wake-up cost more than waiting that long.
   static var shortestSleep: Int64 { 5_000 }
   /// How long a thread waits for a bell before it sleeps, where bells come soon after that.
@@ -29,8 +33,9 @@ package enum Pool: ProcessState {
 
   /// What a thread does next.
   enum Step {
-    /// Gives an item its turn. `begins`: and begins another thread before that.
-    case run(PoolItem, PoolItem.Body, PoolItem.Wants, begins: Bool)
+    /// Gives an item its turn. `tries`: and begins another thread before that, with that many tries. `starves`: what else
+    /// is ready waits for a thread that there may never be.
+    case run(PoolItem, PoolItem.Body, PoolItem.Wants, tries: Int, starves: Bool)
     /// Waits without sleeping until the time, or until something is wanted.
     case spin(until: Int64)
     /// Sleeps; for so many nanoseconds at most, if not negative.
@@ -38,9 +43,7 @@ package enum Pool: ProcessState {
     case end
   }
 
-  // Without priority inheritance: that hands the lock over, and so each of the threads that wait for it has to be
-  // scheduled before the next one gets it. It is held for some instructions and system calls that do not wait.
-  static let state = Locked(PoolState(), inherits: false)
+  static let state = Locked(PoolState())
   /// Something is wanted: ends spinning. A hint, looked at without the lock; nothing is read by what it says.
   static let isWanted = Atomic<Bool>(false)
 
@@ -57,11 +60,12 @@ package enum Pool: ProcessState {
   /// Counts one more item, and sees to it that there is a thread; `unprepare`, or the item's end, takes it back.
   /// - Returns: ok; resource; noMemory.
   static func prepare() -> Status {
-    Fork.watch()
+    guard Fork.watch() else { return .noMemory }
     let (status, begins) = state.withLock { $0.prepare() }
     if status != .ok || !begins || begin() { return status }
     // Without a thread of its own it runs on those that there are.
     return state.withLock { state in
+      state.wasRefusedThread()
       if state.threads > 0 { return .ok }
       state.leave()
       return .resource
@@ -78,55 +82,73 @@ package enum Pool: ProcessState {
     unsafe withUnsafePointer(to: state.withLock { $0.poller }) { unsafe chime_poller_add($0, file) }
   }
 
+  /// Ends that, before the descriptor is closed.
+  static func endWatch(_ file: Int32) {
+    unsafe withUnsafePointer(to: state.withLock { $0.poller }) { unsafe chime_poller_remove($0, file) }
+  }
+
   // MARK: Threads
 
   /// Begins a thread that was counted; false if there is none.
   private static func begin() -> Bool {
-    if OwnThread.start(name: "chime.pool", work) == .ok { return true }
-    hasNotBegun()
-    return false
+    Memory.promises { OwnThread.start(name: "chime.pool") { work(.born) } == .ok }
   }
 
-  private static func hasNotBegun() {
-    state.withLock { state in
-      state.threads -= 1
-      state.born -= 1
+  /// The same. Where the system refuses it, it is asked again and again for a while, since nobody is left to do that when
+  /// the caller has its turn; once it has refused that long, it is asked once a turn.
+  private static func begin(triesLeft: Int) {
+    var triesLeft = triesLeft
+    while !begin() {
+      triesLeft -= 1
+      if triesLeft <= 0 { break }
+      chime_rest(1000)
     }
+    if triesLeft > 0 { return }
+    let isStarving = state.withLock { state in
+      state.wasRefusedThread()
+      return state.isStarving
+    }
+    if isStarving { WaitRegistry.wakeCalls() }
   }
 
-  private static func work() {
-    chime_schedule_as_usual()
+  /// What is ready waits for a thread that there may never be. Asks the system once more for one that it has refused, if
+  /// that is due; and wakes those who wait in `sync`, each of whom gives the queue that it waits for a turn (P23,
+  /// Sources/README.md).
+  @inline(never)
+  static func relieve() {
+    if state.withLock({ $0.countsRefusedThread() }) { begin(triesLeft: 1) } else { WaitRegistry.wakeCalls() }
+  }
+
+  /// A thread of the pool; `came`: what it has done so far.
+  private static func work(_ came: Came) {
     let epoch = Fork.epoch
-    var priority = ThreadPriority(usual: state.withLock { $0.usualNice })
-    var came = Came.born
+    var came = came
     while true {
       let (step, poller) = state.withBusyLock { ($0.next(came), $0.poller) }
       switch step {
-      case .run(let item, let body, let wants, let begins):
-        if begins,
-          !Memory.promises({
-            _ = begin(); return true
-          })
-        {
-          hasNotBegun()
-        }
-        priority.set(item.qos)
+      case .run(let item, let body, let wants, let tries, let starves):
+        if tries > 0 { begin(triesLeft: tries) }
+        if starves { WaitRegistry.wakeCalls() }
         body(wants)
         if Fork.epoch != epoch { return }
         came = .fromTurn(item)
+        if ThreadEnd.isCaught, isReplaced(came) { return }
       case .spin(let time):
         spin(until: time)
         came = .fromSpin
       case .wait(let limit, let isKeeper):
-        priority.set(.default)
-        let event = unsafe withUnsafePointer(to: poller) { poller in
-          withoutCancellation { unsafe chime_poller_wait(poller, limit) }
-        }
+        let event = unsafe withUnsafePointer(to: poller) { poller in unsafe chime_poller_wait(poller, limit) }
         if Int(event) == CHIME_POLLER_FILE { WallClock.hasStepped() }
-        came = .fromWait(isKeeper: isKeeper, isOver: Int(event) == CHIME_POLLER_NOTHING && limit == idleTime)
+        came = .fromWait(isKeeper: isKeeper, isOver: Int(event) == CHIME_POLLER_NOTHING && !isKeeper)
+        if ThreadEnd.isPending, isReplaced(came) { return }
       case .end: return
       }
     }
+  }
+
+  /// The thread is to end: another one works on in its place. False if there is none.
+  private static func isReplaced(_ came: Came) -> Bool {
+    Memory.promises { OwnThread.start(name: "chime.pool") { work(came) } == .ok }
   }
 
   private static func spin(until time: Int64) {
@@ -134,7 +156,7 @@ package enum Pool: ProcessState {
   }
 
   /// Where a thread comes from that asks what to do.
-  enum Came {
+  enum Came: Sendable {
     case born
     case fromTurn(PoolItem)
     case fromSpin
@@ -142,29 +164,7 @@ package enum Pool: ProcessState {
   }
 }
 
-/// The nice value of a thread of the pool: that of the class of its turn, where the system lets it change.
-struct ThreadPriority {
-  private let usual: Int32
-  private var present: Int32
-  private var isFixed = false
-
-  init(usual: Int32) {
-    self.usual = usual
-    present = chime_nice()
-    set(.default)
-  }
-
-  mutating func set(_ qos: QualityOfService) {
-    let wanted = max(-20, min(19, usual + qos.nice))
-    if wanted == present || isFixed { return }
-    if chime_set_nice(wanted) { present = wanted } else { isFixed = true }
-  }
-}
-
 extension QualityOfService {
-  /// What a thread's nice value has added to it.
-  fileprivate var nice: Int32 { [10, 5, 0, -2, -5][rank] }
-
   /// 0 to 4.
   var rank: Int {
     switch number {

@@ -48,9 +48,12 @@ final class PoolItem: Runner, @unchecked Sendable {
   func run() { run(.pass) }
 
   func run(_ wants: Wants) {
-    Pool.state.withBusyLock { state in
-      if !isClosed { state.wantFromOutside(self, wants) }
+    let isStarving = Pool.state.withBusyLock { state in
+      if isClosed { return false }
+      state.wantFromOutside(self, wants)
+      return state.isStarving
     }
+    if isStarving { Pool.relieve() }
   }
 
   func close() {
@@ -69,13 +72,25 @@ final class PoolItem: Runner, @unchecked Sendable {
     }
   }
 
-  func endTurn() {
+  /// Takes a turn that waits for a thread of the pool which there may never be; `nil` if it does not.
+  func takeStarvingTurn() -> (Body, Wants)? {
     Pool.state.withBusyLock { state in
+      guard self.state == .ready, state.isStarving, let body else { return nil }
+      let wants = wants
+      state.take(self)
+      return (body, wants)
+    }
+  }
+
+  func endTurn() {
+    let isStarving = Pool.state.withBusyLock { state in
       let now = Clock.monotonic.now
       state.end(self, now)
       // What the turn held up, or armed.
       state.look(now)
+      return state.isStarving
     }
+    if isStarving { Pool.relieve() }
   }
 }
 

@@ -18,8 +18,6 @@ struct PoolState {
   private var ready = ReadyItems()
   private var heap = ItemHeap()
   private var processors = 1
-  /// Of the thread that made the first queue.
-  private(set) var usualNice: Int32 = 0
   /// How many items there are, with those that are about to be made.
   var items = 0
   /// All threads; those that have not asked for anything yet; those that wait; those that spin; and turns on threads of
@@ -29,6 +27,10 @@ struct PoolState {
   private var idle = 0
   private var spinning = 0
   private var running = 0
+  /// Until when the system is not asked for a thread again, which it has refused; `nil`: it has not.
+  private var refusedUntil: Int64?
+  /// Since when there are no items.
+  private var emptySince = Int64.min / 2
   /// When a turn ended last.
   private var lastEnd = Int64.min / 2
   /// When the thread went to sleep that did so last, and how many bells in a row have come soon after that.
@@ -42,25 +44,45 @@ struct PoolState {
     if poller.file < 0 {
       guard unsafe chime_poller_open(&poller) else { return (.noTimerFile, false) }
       processors = max(1, Int(chime_processors()))
-      usualNice = chime_nice()
     }
     guard heap.makesRoom(for: items + 1) else { return (Memory.refusal, false) }
     items += 1
-    return (.ok, countsThread())
+    return (.ok, countsThread(Clock.monotonic.now))
   }
 
   /// An item is gone. Without any, the threads end in their time: who waits without limit has to learn of it.
   mutating func leave() {
     items -= 1
-    if items == 0, idle > 0 { ring() }
+    guard items == 0 else { return }
+    emptySince = Clock.monotonic.now
+    if idle > 0 { ring() }
   }
 
-  /// Whether a thread must begin, so that one can wait; counts it.
-  private mutating func countsThread() -> Bool {
-    guard idle + born + spinning == 0, threads < min(items, Pool.mostThreads) else { return false }
+  /// Whether a thread must begin, so that one can wait, and the system may be asked for it; counts it.
+  private mutating func countsThread(_ now: Int64) -> Bool {
+    guard noneCanWait, threads < min(items, Pool.mostThreads), now >= refusedUntil ?? .min else { return false }
     threads += 1
     born += 1
     return true
+  }
+
+  private var noneCanWait: Bool { idle + born + spinning == 0 }
+
+  /// A thread that was counted has not begun.
+  mutating func wasRefusedThread() {
+    threads -= 1
+    born -= 1
+    refusedUntil = Clock.monotonic.now + Pool.refusalTime
+  }
+
+  /// The same as `countsThread`, where one was refused and something waits for it.
+  mutating func countsRefusedThread() -> Bool {
+    refusedUntil != nil && !ready.isEmpty && countsThread(Clock.monotonic.now)
+  }
+
+  /// Whether what is ready waits for threads that there may never be.
+  var isStarving: Bool {
+    !ready.isEmpty && noneCanWait && (refusedUntil != nil || threads >= Pool.mostThreads)
   }
 
   /// Something is wanted of an item.
@@ -77,6 +99,13 @@ struct PoolState {
     let now = Clock.monotonic.now
     want(item, wants, now)
     if wasResting { look(now) }
+  }
+
+  /// Takes an item that is ready, for a turn on a thread that is not the pool's.
+  mutating func take(_ item: PoolItem) {
+    ready.remove(item)
+    item.state = .running
+    item.wants = []
   }
 
   mutating func place(_ item: PoolItem, at time: Int64) { heap.place(item, at: time) }
@@ -115,11 +144,12 @@ struct PoolState {
     if mayTake(now), let item = ready.popFirst(), let body = item.body {
       item.state = .running
       running += 1
-      let begins = countsThread()
+      let tries = refusedUntil == nil ? Pool.triesForThread : 1
+      let begins = countsThread(now)
       look(now, isTaken: true)
       let wants = item.wants
       item.wants = []
-      return .run(item, body, wants, begins: begins)
+      return .run(item, body, wants, tries: begins ? tries : 0, starves: isStarving)
     }
     if let time = spinsUntil(now) {
       spinning += 1
@@ -132,7 +162,9 @@ struct PoolState {
   /// Notes where a thread comes from; false if it is to end.
   private mutating func arrive(_ came: Pool.Came, _ now: Int64) -> Bool {
     switch came {
-    case .born: born -= 1
+    case .born:
+      born -= 1
+      refusedUntil = nil
     case .fromTurn(let item):
       running -= 1
       end(item, now)
@@ -142,20 +174,29 @@ struct PoolState {
     case .fromWait(let isKeeper, let isOver):
       idle -= 1
       if isKeeper { keeperTime = .max }
-      if isOver, idle + born + spinning > 0 || items == 0, ready.isEmpty {
+      if items == 0 ? now >= emptySince + Pool.idleTime : isOver && !noneCanWait && ready.isEmpty {
         threads -= 1
-        // The bell that told of the last item's end has woken one, perhaps not the one that waits without limit.
-        if items == 0, idle > 0 { ring() }
+        if items == 0 { endLast() }
         return false
       }
     }
     return true
   }
 
+  /// A thread ends, because there are no items any more.
+  private mutating func endLast() {
+    // The bell that told of the last item's end has woken one, perhaps not the one that waits without limit.
+    if idle > 0 { return ring() }
+    if threads > 0 { return }
+    unsafe chime_poller_close(&poller)
+    timerTime = .max
+    isRung = false
+  }
+
   /// Whether a thread that has no turn may take one. The last one that could wait holds back while every processor has a
   /// turn, as long as turns end.
   private func mayTake(_ now: Int64) -> Bool {
-    running < processors || idle + born + spinning > 0 || threads >= min(items, Pool.mostThreads)
+    running < processors || !noneCanWait || threads >= min(items, Pool.mostThreads)
       || now - Pool.patience >= lastEnd
   }
 
@@ -172,7 +213,7 @@ struct PoolState {
     idle += 1
     lastWait = now
     let time = wanted(now)
-    var limit = idle > 1 || items == 0 ? Pool.idleTime : -1
+    var limit = items == 0 ? max(0, emptySince + Pool.idleTime - now) : idle > 1 ? Pool.idleTime : -1
     if time >= min(timerTime, keeperTime) { return .wait(limit: limit, isKeeper: false) }
     let left = time - now
     let slack = chime_timer_slack()

@@ -5,13 +5,6 @@ protocol ProcessState {
   /// would wait for ever.
   static func makeGlobals()
 
-  /// In a forked child, before fork returns there. Takes no lock: its holder does not exist here.
-  static func abandon()
-
   /// Starts again with fresh locks. In a forked child's only thread, called by `Fork.reinitialize`.
   static func reinitialize()
-}
-
-extension ProcessState {
-  static func abandon() {}
 }

@@ -4,9 +4,9 @@ import Synchronization
 /// The end of a thread inside a callback, by `pthread_exit` or a cancellation (promise 20).
 ///
 /// Every call of a host's function goes through a guard that catches it: the function's own frames are unwound, and
-/// Chime goes on as if the function had returned, so that no pass is left half done. On threads of libdispatch and of
-/// Chime that is all. A thread of the host's does end, at the boundary of the call that it has made, where the
-/// unwinding continues.
+/// Chime goes on as if the function had returned, so that no pass is left half done. On threads of libdispatch that is
+/// all. A thread of Chime's ends after its turn, when another has taken its place. A thread of the host's does end, at
+/// the boundary of the call that it has made, where the unwinding continues.
 package enum ThreadEnd {
   /// Notes that the calling thread's end was caught.
   @inline(never)
@@ -18,6 +18,10 @@ package enum ThreadEnd {
 
   /// Whether the end of the calling thread was caught, since `passOn` began on it.
   package static var isCaught: Bool { ThreadState.existing?.hasEnded == true }
+
+  /// Whether the calling thread, one of Chime's own, is to end: a callback has ended it, or somebody has cancelled it
+  /// while it waited. It goes on where it cannot be replaced. Called where the thread holds nothing.
+  static var isPending: Bool { isCaught || chime_take_cancellation() }
 
   /// Runs a call that may call the host's functions, and ends the thread if one of them did. Inside another such call,
   /// with no callback between the two, that one does so, once it has completed.

@@ -9,6 +9,8 @@ import Synchronization
   var startOrder: UInt32 = 0
   /// A callback has ended the thread (see `ThreadEnd`).
   var hasEnded = false
+  /// The fork since which it has been in use (P9, Sources/README.md).
+  var epoch = Fork.epoch
   /// Where the call is that passes the thread's end on: see `ThreadState.isAtBoundary`.
   var boundary: UnsafeMutableRawPointer?
   /// The thread's run loop, retained; nil until it is asked for.
@@ -112,7 +114,14 @@ import Synchronization
     key.load(ordering: .acquiring) != 0 || preparing.withLock { _ in makeKey() }
   }
 
-  static func reinitialize() { preparing.reinitialize() }
+  /// The calling thread has no free slots any more, and no run loop.
+  static func reinitialize() {
+    preparing.reinitialize()
+    guard let thread = existing else { return }
+    unsafe thread.storage.pointee.epoch = Fork.nextEpoch
+    unsafe thread.storage.pointee.loop = nil
+    for i in 0..<4 { unsafe thread.cacheAt(i).storage.initialize(to: ThreadCacheStorage()) }
+  }
 
   private static func makeKey() -> Bool {
     if key.load(ordering: .relaxed) != 0 { return true }
@@ -152,6 +161,15 @@ import Synchronization
     return withStateForNow { thread in thread.inside(control, continuing: caller, body) }
   }
 
+  /// Runs `body` as if the calling thread were inside no callback.
+  static func outsideCallbacks(_ body: () -> Void) {
+    guard let thread = existing else { return body() }
+    let outer = unsafe thread.storage.pointee.frame
+    unsafe thread.storage.pointee.frame = nil
+    defer { unsafe thread.storage.pointee.frame = outer }
+    body()
+  }
+
   /// Runs `body` with the calling thread's state; without memory for one, with one that goes afterwards.
   static func with<Result>(_ body: (ThreadState) -> Result) -> Result {
     if let thread = obtain() { return body(thread) }
@@ -173,6 +191,8 @@ import Synchronization
 
   @inline(never)
   private static func make() -> ThreadState? {
+    // A destructor of the host's, behind Chime's own: what is made now nobody would take back.
+    if chime_thread_is_over() != 0 { return nil }
     guard let memory = unsafe malloc(MemoryLayout<ThreadStorage>.size) else { return nil }
     let storage = unsafe memory.bindMemory(to: ThreadStorage.self, capacity: 1)
     unsafe storage.initialize(to: ThreadStorage())
@@ -184,15 +204,11 @@ import Synchronization
     return unsafe ThreadState(storage: storage)
   }
 
-  /// The calling thread has no free slots any more, and no run loop.
-  static func abandon() {
-    guard let thread = existing else { return }
-    unsafe thread.storage.pointee.loop = nil
-    for i in 0..<4 { unsafe thread.cacheAt(i).storage.initialize(to: ThreadCacheStorage()) }
-  }
-
   private func end() {
-    vacate()
+    // What a child has from its parent is given up: who held the locks does not exist here.
+    if unsafe storage.pointee.epoch == Fork.epoch { vacate() }
+    chime_set_thread_state(nil)
+    chime_set_thread_over()
     unsafe free(storage)
   }
 

@@ -115,6 +115,15 @@ enum WaitRegistry: ProcessState {
     }
   }
 
+  /// Wakes all who wait for a function on a queue.
+  static func wakeCalls() {
+    newest.withLock { newest in
+      for waiter in Waiters(first: newest) {
+        if case .call = waiter.subject { waiter.wakeUp.signal() }
+      }
+    }
+  }
+
   private static func closesRing(_ new: Waiter, _ newest: Waiter?) -> Bool {
     for waiter in Waiters(first: newest) { waiter.isReached = false }
     return leads(new.subject, to: new.standing, newest)
