@@ -14,10 +14,13 @@
  *
  * A callback must return: leaving it by longjmp or a C++ exception is undefined. Every function leaves errno as it was.
  *
- * A callback may end its thread, by pthread_exit or a deferred cancellation, as interpreters do when they exit. Cleanup
- * handlers that the callback has pushed run, its timer is cancelled, and everything else goes on.
- *   - A thread of Chime or of libdispatch survives. glibc regards it as ending: setuid and the like no longer apply to
- *     it, and after either no cancellation any more, while pthread_exit works each time.
+ * A callback may end its thread, by pthread_exit or a cancellation, as interpreters do when they exit. Cleanup handlers
+ * that the callback has pushed run, its timer is cancelled, and everything else goes on.
+ *   - A thread of Chime ends after the callback, and another takes its place (a run loop's stays). So it does if a
+ *     callback returns and has left a cancellation pending, which cancels no timer, and if somebody cancels a thread of
+ *     Chime that waits. Cancellation acts on these threads inside your functions only.
+ *   - A thread of libdispatch, or a run loop's, survives. glibc regards it as ending: setuid and the like no longer apply
+ *     to it, and after either no cancellation any more, while pthread_exit works each time.
  *   - A thread of yours ends at the end of the Chime call that it is in. (If the callback was a trace function in a
  *     call that does not call back, the thread ends in its next call that calls something back.) Cleanup handlers
  *     pushed outside that call then run, if pushed in C by pthread_cleanup_push; destructors and catch blocks in C++
@@ -48,8 +51,16 @@
  * calloc). Zero in any other member is its default. The sizes that structures had in earlier versions are accepted, and
  * such a structure receives what that version had; so are longer ones whose additional bytes are zero.
  *
+ * Threads of Chime's own. They are named, detached, and have 8 MiB for their stacks. All signals are blocked there but
+ * those that a fault raises (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS), so your handlers see faults. A program
+ * that a callback starts inherits that mask, unless it is given one (posix_spawnattr_setsigmask). Scheduling, nice value,
+ * processors and timer slack are those that the process's main thread had when the library was loaded, whoever makes the
+ * first queue, but never real-time priority: that only precise queues have, where it is asked for. What the system
+ * refuses, such as a better nice value than that of the thread that makes the queue, stays as that thread has it.
+ *
  * Fork. In a child of a process that has created anything here, every function that returns a status answers
- * CHIME_ERROR_FORKED until chime_reinitialize. To release 0 does nothing there either.
+ * CHIME_ERROR_FORKED until chime_reinitialize. To release 0 does nothing there either. On Linux 4.14 and later a child is
+ * noticed however it was made: by fork, _Fork, or a clone that copies the memory; before that, by fork alone.
  *
  * Provisional. What is marked so may still change or go when version 1.0 is made, which freezes everything else: see
  * Limits (Sources/Chime/Chime.docc/Limits.md), which also says what to write where there are two ways.
@@ -331,10 +342,9 @@ typedef struct chime_queue_options {
   uint32_t size;
   uint32_t flags;                      /* CHIME_QUEUE_HONOUR_LEEWAY, _BOUND, _RECORDS */
   const char *CHIME_NULLABLE label;    /* UTF-8, copied; for debuggers and chime_queue_dump */
-  chime_qos qos;                       /* serial, concurrent and global queues: whose turn comes first, and, where the
-                                       system lets Chime set it, the nice value of the thread that has the turn. A
-                                       lower class waits longer, by a tenth of a second at most, and never for
-                                       ever. Dispatch queues: the class of the dispatch queue */
+  chime_qos qos;                       /* serial, concurrent and global queues: whose turn comes first. A lower class
+                                       waits longer, by a tenth of a second at most, and never for ever; the threads
+                                       all run at one nice value. Dispatch queues: the class of the dispatch queue */
   chime_clock clock;                   /* MONOTONIC or WALL; host-driven queues also BOOTTIME. A virtual queue accepts
                                        MONOTONIC (0) and VIRTUAL; its time is virtual either way */
   uint64_t timer_limit;                /* how many timers may exist at once, values that expire included; 0: as many

@@ -12,7 +12,10 @@ uint32_t *mark_of_chime = &unwatched_mark;
 
 /* What a handler has to empty. */
 enum { MOST = 4 };
-static struct { void *first; size_t bytes; } by_hand[MOST];
+static struct {
+  void *first;
+  size_t bytes;
+} by_hand[MOST];
 static int by_hand_count;
 
 static void empty_by_hand(void) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "callback_guard.h"
+#include "forks.h"
 #include "thread_state.h"
 
 /* What a thread raises itself. Its handler, a garbage collector's or a crash reporter's, has to run on that thread. */
@@ -29,6 +30,14 @@ int chime_thread_create(uintptr_t *thread, int is_detached, void *(*body)(void *
   pthread_attr_destroy(&attributes);
   if (error == 0) *thread = (uintptr_t)made;
   return error;
+}
+
+void chime_lock_init(chime_lock *lock) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  if (!chime_is_in_child()) pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+  pthread_mutex_init(&lock->mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
 }
 
 void chime_begin_own_thread(void) {

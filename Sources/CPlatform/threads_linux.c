@@ -58,4 +58,26 @@ int chime_set_realtime(int priority) {
 }
 
 void chime_set_thread_name(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+/* The kernel marks what a thread has locked when it ends. */
+void chime_life_begin(chime_life *life) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&life->mutex, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+  pthread_mutex_lock(&life->mutex);
+}
+
+void chime_life_end(chime_life *life) {
+  pthread_mutex_unlock(&life->mutex);
+  pthread_mutex_destroy(&life->mutex);
+}
+
+bool chime_life_is_over(chime_life *life) {
+  if (pthread_mutex_trylock(&life->mutex) != EOWNERDEAD) return false;
+  pthread_mutex_consistent(&life->mutex);
+  chime_life_end(life);
+  return true;
+}
 #endif

@@ -36,16 +36,39 @@ extern "C" {
 #endif
 
 /*
- * On a thread of Chime's own, cancellation is on inside the host's functions only. On every thread one that is pending when
- * such a function ends acts there: it is that function's, and the next one need not end for it.
+ * On a thread of Chime's own, cancellation is on inside the host's functions only, and one that is pending when such a
+ * function ends acts there: it is that function's, and the next one need not end for it. A function that leaves its thread
+ * asynchronous is still inside the guard then.
  */
 static inline int chime_host_begins(void) {
-  int before = PTHREAD_CANCEL_ENABLE;
+  int before = PTHREAD_CANCEL_DISABLE;
   if (chime_is_own_thread()) pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
   return before;
 }
 static inline void chime_host_ends(int before) {
-  if (chime_is_own_thread()) pthread_setcancelstate(before, 0);
+  if (!chime_is_own_thread()) return;
+  pthread_testcancel();
+  pthread_setcancelstate(before, 0);
+}
+#define CHIME_HOST_CALL(call) \
+  const int chime_before = chime_host_begins(); \
+  call; \
+  chime_ended = 2; \
+  chime_host_ends(chime_before)
+
+/*
+ * Has the calling thread, one of libdispatch's, count as one of Chime's own until chime_return_thread. Gives what that takes.
+ */
+static inline int chime_borrow_thread(void) {
+  int before = PTHREAD_CANCEL_DISABLE;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  chime_set_own_thread(1);
+  return before;
+}
+static inline void chime_return_thread(int before) {
+  if (!chime_is_own_thread()) return; /* a function has ended it */
+  chime_set_own_thread(0);
+  pthread_setcancelstate(before, 0);
 }
 
 /* The function has ended the thread: no cancellation acts on it any more. */
@@ -89,33 +112,31 @@ typedef union chime_guard_buffer {
 
 #if CHIME_GUARD_TSAN
 #define CHIME_GUARDED_CALL(call) \
-  const int chime_before = chime_host_begins(); \
+  volatile int chime_ended = 1; \
   chime_guard_buffer chime_buffer; \
   jmp_buf chime_frame; \
-  if (setjmp(chime_frame) != 0) return chime_host_has_ended(), 1; \
+  if (setjmp(chime_frame) != 0) return chime_host_has_ended(), chime_ended; \
   if (__builtin_expect(__sigsetjmp(chime_buffer.jump, 0) != 0, 0)) { \
     __pthread_unregister_cancel(&chime_buffer.end); \
     longjmp(chime_frame, 1); \
   } \
   __pthread_register_cancel(&chime_buffer.end); \
-  call; \
-  pthread_testcancel(); \
+  CHIME_HOST_CALL(call); \
   __pthread_unregister_cancel(&chime_buffer.end); \
-  return chime_host_ends(chime_before), 0
+  return 0
 #else
 #define CHIME_GUARDED_CALL(call) \
-  const int chime_before = chime_host_begins(); \
+  volatile int chime_ended = 1; \
   chime_guard_buffer chime_buffer; \
   if (__builtin_expect(__sigsetjmp(chime_buffer.jump, 0) != 0, 0)) { \
     __pthread_unregister_cancel(&chime_buffer.end); \
     chime_guard_caught((char *)&chime_buffer); \
-    return chime_host_has_ended(), 1; \
+    return chime_host_has_ended(), chime_ended; \
   } \
   __pthread_register_cancel(&chime_buffer.end); \
-  call; \
-  pthread_testcancel(); \
+  CHIME_HOST_CALL(call); \
   __pthread_unregister_cancel(&chime_buffer.end); \
-  return chime_host_ends(chime_before), 0
+  return 0
 #endif
 
 /* Goes on with the end that was caught, from here: the thread keeps its result, handlers further out are called. */
@@ -137,14 +158,13 @@ static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void)
 static inline void chime_guard_caught(void *frame) { longjmp(*(jmp_buf *)frame, 1); }
 
 #define CHIME_GUARDED_CALL(call) \
-  const int chime_before = chime_host_begins(); \
+  volatile int chime_ended = 1; \
   jmp_buf chime_frame; \
-  if (__builtin_expect(_setjmp(chime_frame) != 0, 0)) return chime_host_has_ended(), 1; \
+  if (__builtin_expect(_setjmp(chime_frame) != 0, 0)) return chime_host_has_ended(), chime_ended; \
   pthread_cleanup_push(chime_guard_caught, &chime_frame); \
-  call; \
-  pthread_testcancel(); \
+  CHIME_HOST_CALL(call); \
   pthread_cleanup_pop(0); \
-  return chime_host_ends(chime_before), 0
+  return 0
 
 /* The result that the host gave is lost: musl has no way to read it before the thread is joined. */
 static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) { pthread_exit(0); }
@@ -163,19 +183,18 @@ static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void)
 static inline void chime_guard_caught(void *frame) { _longjmp(*(jmp_buf *)frame, 1); }
 
 #define CHIME_GUARDED_CALL(call) \
-  const int chime_before = chime_host_begins(); \
+  volatile int chime_ended = 1; \
   jmp_buf chime_frame; \
   struct __darwin_pthread_handler_rec *const chime_outer = pthread_self()->__cleanup_stack; \
   struct __darwin_pthread_handler_rec chime_handler = {chime_guard_caught, &chime_frame, chime_outer}; \
   if (__builtin_expect(_setjmp(chime_frame) != 0, 0)) { \
     pthread_self()->__cleanup_stack = chime_outer; \
-    return chime_host_has_ended(), 1; \
+    return chime_host_has_ended(), chime_ended; \
   } \
   pthread_self()->__cleanup_stack = &chime_handler; \
-  call; \
-  pthread_testcancel(); \
+  CHIME_HOST_CALL(call); \
   pthread_self()->__cleanup_stack = chime_outer; \
-  return chime_host_ends(chime_before), 0
+  return 0
 
 /* The result that the host gave is lost, as there is no way to read it before the thread is joined. */
 static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) { pthread_exit(0); }
@@ -183,9 +202,8 @@ static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void)
 #else /* no known C library: an end cannot be caught */
 
 #define CHIME_GUARDED_CALL(call) \
-  const int chime_before = chime_host_begins(); \
   call; \
-  return chime_host_ends(chime_before), 0
+  return 0
 
 static inline __attribute__((__noreturn__)) void chime_continue_thread_end(void) { pthread_exit(0); }
 
@@ -200,7 +218,8 @@ static inline int chime_guarded_function(void (*function)(void *), void *context
 }
 
 /*
- * 0: the function has returned; 1: it has ended the thread, which goes on here all the same. Whatever the function did to
+ * 0: the function has returned; 1: it has ended the thread, which goes on here all the same; 2: it has returned, and a
+ * cancellation that it left pending has. Whatever the function did to
  * errno, the call of Chime's that it runs inside leaves errno as it was.
  */
 static inline int chime_call_tick(void (*function)(const void *, void *), const void *tick, void *context) {

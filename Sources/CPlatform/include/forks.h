@@ -25,6 +25,9 @@ static inline uint32_t chime_fork_mark(void) {
   return __atomic_load_n(__atomic_load_n(&mark_of_chime, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
+/* Whether the process is a forked child, or was one before it began anew. */
+static inline bool chime_is_in_child(void) { return chime_fork_mark() != 1; }
+
 /* Has forks empty the mark from now on; false without memory. One thread at a time. */
 bool chime_watch_forks(void);
 

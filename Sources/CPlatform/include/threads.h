@@ -56,16 +56,9 @@ typedef struct chime_lock {
   pthread_mutex_t mutex;
 } chime_lock;
 
-/* With priority inheritance, where the system has it. */
-static inline void chime_lock_init(chime_lock *lock) {
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
-  pthread_mutex_init(&lock->mutex, &attributes);
-  pthread_mutexattr_destroy(&attributes);
-}
-/* Without; also in the child of a fork, over a lock whose holder is gone. */
-static inline void chime_lock_init_plain(chime_lock *lock) { pthread_mutex_init(&lock->mutex, 0); }
+/* With priority inheritance, where the system has it; but not in a forked child, where libc, after a fork that was not its
+   own, takes the thread for its parent's. There it may stand over a lock whose holder is gone. */
+void chime_lock_init(chime_lock *lock);
 static inline void chime_lock_destroy(chime_lock *lock) { pthread_mutex_destroy(&lock->mutex); }
 static inline void chime_lock_take(chime_lock *lock) { pthread_mutex_lock(&lock->mutex); }
 static inline bool chime_lock_try(chime_lock *lock) { return pthread_mutex_trylock(&lock->mutex) == 0; }
@@ -90,6 +83,16 @@ static inline void chime_condition_broadcast(chime_condition *condition) {
 
 /* pthread_mutex_lock that gives up after so many nanoseconds, by whatever clock; 0: locked. */
 int chime_mutex_lock_within(pthread_mutex_t *mutex, int64_t nanoseconds);
+
+/* A lock that a thread holds as long as it lives, which tells others that it has ended, where the system can say so. */
+typedef struct chime_life {
+  pthread_mutex_t mutex;
+} chime_life;
+/* By the thread. */
+void chime_life_begin(chime_life *life);
+void chime_life_end(chime_life *life);
+/* By another: the thread has ended without chime_life_end. */
+bool chime_life_is_over(chime_life *life);
 
 /* ---- What a thread is ------------------------------------------------------------------------------------------- */
 

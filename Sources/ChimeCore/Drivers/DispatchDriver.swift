@@ -81,6 +81,7 @@ final class DispatchDriver: QueueDriver {
   var isOnQueue: Bool { dispatchContext.isHere }
   var executionContext: ExecutionContext? { dispatchContext.shared }
   var hostCancellation: HostCancellation? { dispatchContext.isMain ? MainQueue.hostCancellation : nil }
+  var borrowsThread: Bool { !dispatchContext.isMain && chime_has_dispatch() != 0 }
   var mayNeverRun: Bool { !dispatchContext.isOwn }
   var shouldYield: Bool { dispatchContext.isMain && MainQueue.stopIsPending }
 }

@@ -26,6 +26,8 @@ package protocol QueueDriver: AnyObject, Sendable {
   /// The cancellation state of the thread that runs the passes, before it called what runs them: callbacks run in that
   /// state. `nil` if it has not changed.
   var hostCancellation: HostCancellation? { get }
+  /// Whether the passes run on threads of libdispatch, which nobody else may cancel.
+  var borrowsThread: Bool { get }
   /// Whether it is possible that nobody will ever run the queue again, as with a main queue that is not drained.
   var mayNeverRun: Bool { get }
   /// Whether it is certain that nobody will, as with a run loop whose thread has ended.
@@ -41,6 +43,7 @@ extension QueueDriver {
   package var isOnQueue: Bool { false }
   package var executionContext: ExecutionContext? { nil }
   package var hostCancellation: HostCancellation? { nil }
+  package var borrowsThread: Bool { false }
   package var mayNeverRun: Bool { false }
   package var hasEnded: Bool { false }
   package var shouldYield: Bool { false }

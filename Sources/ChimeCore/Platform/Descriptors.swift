@@ -45,10 +45,23 @@ package enum Descriptors: ProcessState {
     }
   }
 
+  /// Whether the system grants the calls by which libdispatch waits, which a sandbox may refuse: it would end the process,
+  /// or never tick.
+  private static func callsAreGranted() -> Bool {
+    var poller = chime_poller(file: -1, bell: -1, timer: -1)
+    guard unsafe chime_poller_open(&poller) else {
+      _ = Status.noTimerFile
+      return false
+    }
+    unsafe withoutCancellation { unsafe chime_poller_close(&poller) }
+    return true
+  }
+
   /// Makes libdispatch open everything it will ever need for timers, at the first call of the process: an epoll, an
   /// eventfd, a timerfd, and the thread that waits for them. False if that fails. Waits for that thread, some 100 us.
   package static func prepareDispatch() -> Bool {
-    dispatchIsReady.withLock { isReady in
+    guard callsAreGranted() else { return false }
+    return dispatchIsReady.withLock { isReady in
       if isReady { return true }
       // Without threads libdispatch waits for one in whoever calls it.
       guard areLeft(4), OwnThread.canBeMade(3) else { return false }

@@ -50,6 +50,15 @@ package enum OwnThread: ProcessState {
     return thread == nil ? .resource : .ok
   }
 
+  /// Runs `body` on the calling thread, one of libdispatch's, as on one of Chime's own: it can be cancelled inside the
+  /// host's functions only.
+  static func borrow(_ body: () -> Void) {
+    if chime_is_own_thread() != 0 { return body() }
+    let before = chime_borrow_thread()
+    body()
+    chime_return_thread(before)
+  }
+
   /// A new thread, which runs a closure; `nil`, and the calling thread has the reason, if the system refuses it.
   private static func create(isDetached: Bool, _ body: @escaping () -> Void) -> UInt? {
     var thread: UInt = 0

@@ -246,7 +246,8 @@ extension QueueCore {
       body()
       hooks.leave?(hooks.context)
     }
-    if let host = driver.hostCancellation { host.allow(betweenHooks) } else { betweenHooks() }
+    if let host = driver.hostCancellation { return host.allow(betweenHooks) }
+    driver.borrowsThread ? OwnThread.borrow(betweenHooks) : betweenHooks()
   }
 }
 

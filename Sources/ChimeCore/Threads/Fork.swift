@@ -22,7 +22,7 @@ package enum Fork {
   package static var isChild: Bool { epoch == 0 }
 
   /// Whether this is a child, reinitialised or not: libdispatch, and everything based on it, does not work here.
-  package static var isInChild: Bool { epoch != 1 }
+  package static var isInChild: Bool { chime_is_in_child() }
 
   /// Whether libdispatch, and Foundation's run loops, can be used: ok; in a child forked; anew, or built without it:
   /// unsupported.

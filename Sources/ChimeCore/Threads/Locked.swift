@@ -9,11 +9,9 @@ internal import CPlatform
   private let lock: UnsafeMutablePointer<chime_lock>
   private let value: UnsafeMutablePointer<Value>
 
-  /// - Parameter inherits: priority inheritance, with which the system hands a lock over that others wait for: where many
-  ///   threads want it for moments, each then waits for the next one to be scheduled.
-  package init(_ value: sending Value, inherits: Bool = true) {
+  package init(_ value: sending Value) {
     unsafe lock = UnsafeMutablePointer.allocate(capacity: 1)
-    unsafe inherits ? chime_lock_init(lock) : chime_lock_init_plain(lock)
+    unsafe chime_lock_init(lock)
     unsafe self.value = UnsafeMutablePointer.allocate(capacity: 1)
     unsafe self.value.initialize(to: value)
   }
@@ -27,7 +25,7 @@ internal import CPlatform
 
   /// The same for a value that is consistent at every moment.
   package borrowing func reinitialize() {
-    unsafe chime_lock_init_plain(lock)
+    unsafe chime_lock_init(lock)
   }
 
   deinit {

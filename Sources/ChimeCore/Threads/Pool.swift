@@ -14,6 +14,8 @@ import Synchronization
 /// turn has ended for a millisecond: only handlers that stay long make threads. (P23, P23b, Sources/README.md.)
 package enum Pool: ProcessState {
   static var mostThreads: Int { 255 }
+  /// So many there are as long as there are items: one for a turn, and one that waits meanwhile.
+  static var fewestThreads: Int { 2 }
   /// How long an item may wait for a turn while every processor has one and none ends.
   static var patience: Int64 { 1_000_000 }
   /// Other threads need not look after a time that comes within this long after a turn has begun.
@@ -22,8 +24,8 @@ package enum Pool: ProcessState {
   static var idleTime: Int64 { 5_000_000_000 }
   /// How long after the system has refused a thread it is asked for one again.
   static var refusalTime: Int64 { 10_000_000 }
-  /// How often it is asked before a turn begins, a millisecond apart.
-  static var triesForThread: Int { 10 }
+  /// How often it is asked before a turn begins that leaves no thread to wait, a millisecond apart.
+  static var triesForThread: Int { 100 }
   /// A sleep and a wake-up cost more than waiting that long.
   static var shortestSleep: Int64 { 5_000 }
   /// How long a thread waits for a bell before it sleeps, where bells come soon after that.
@@ -61,15 +63,17 @@ package enum Pool: ProcessState {
   /// - Returns: ok; resource; noMemory.
   static func prepare() -> Status {
     guard Fork.watch() else { return .noMemory }
-    let (status, begins) = state.withLock { $0.prepare() }
-    if status != .ok || !begins || begin() { return status }
-    // Without a thread of its own it runs on those that there are.
-    return state.withLock { state in
-      state.wasRefusedThread()
-      if state.threads > 0 { return .ok }
-      state.leave()
-      return .resource
+    let (status, threads) = state.withLock { $0.prepare() }
+    for _ in 0..<threads where !begin() {
+      // It runs on those that there are.
+      let hasNone = state.withLock { state in
+        state.wasRefusedThread()
+        if state.threads == 0 { state.leave() }
+        return state.threads == 0
+      }
+      if hasNone { return .resource }
     }
+    return status
   }
 
   /// Counts one that wants no turn at a time: nothing is needed for it, and the threads are begun by those that there are.
@@ -108,15 +112,14 @@ package enum Pool: ProcessState {
       state.wasRefusedThread()
       return state.isStarving
     }
-    if isStarving { WaitRegistry.wakeCalls() }
+    if isStarving { WaitRegistry.wakeAll() }
   }
 
   /// What is ready waits for a thread that there may never be. Asks the system once more for one that it has refused, if
-  /// that is due; and wakes those who wait in `sync`, each of whom gives the queue that it waits for a turn (P23,
-  /// Sources/README.md).
+  /// that is due; and wakes those who wait for a queue, each of whom gives that queue its turn (P23, Sources/README.md).
   @inline(never)
   static func relieve() {
-    if state.withLock({ $0.countsRefusedThread() }) { begin(triesLeft: 1) } else { WaitRegistry.wakeCalls() }
+    if state.withLock({ $0.countsRefusedThread() }) { begin(triesLeft: 1) } else { WaitRegistry.wakeAll() }
   }
 
   /// A thread of the pool; `came`: what it has done so far.
@@ -128,7 +131,7 @@ package enum Pool: ProcessState {
       switch step {
       case .run(let item, let body, let wants, let tries, let starves):
         if tries > 0 { begin(triesLeft: tries) }
-        if starves { WaitRegistry.wakeCalls() }
+        if starves { WaitRegistry.wakeAll() }
         body(wants)
         if Fork.epoch != epoch { return }
         came = .fromTurn(item)

@@ -39,15 +39,18 @@ struct PoolState {
 
   // MARK: Items
 
-  /// Counts an item. Gives whether the caller has to begin a thread, which is counted.
-  mutating func prepare() -> (Status, begins: Bool) {
+  /// Counts an item. Gives how many threads the caller has to begin, which are counted.
+  mutating func prepare() -> (Status, threads: Int) {
     if poller.file < 0 {
-      guard unsafe chime_poller_open(&poller) else { return (.noTimerFile, false) }
+      guard unsafe chime_poller_open(&poller) else { return (.noTimerFile, 0) }
       processors = max(1, Int(chime_processors()))
     }
-    guard heap.makesRoom(for: items + 1) else { return (Memory.refusal, false) }
+    guard heap.makesRoom(for: items + 1) else { return (Memory.refusal, 0) }
     items += 1
-    return (.ok, countsThread(Clock.monotonic.now))
+    let missing = max(0, Pool.fewestThreads - threads)
+    threads += missing
+    born += missing
+    return (.ok, missing)
   }
 
   /// An item is gone. Without any, the threads end in their time: who waits without limit has to learn of it.
@@ -60,11 +63,17 @@ struct PoolState {
 
   /// Whether a thread must begin, so that one can wait, and the system may be asked for it; counts it.
   private mutating func countsThread(_ now: Int64) -> Bool {
-    guard noneCanWait, threads < min(items, Pool.mostThreads), now >= refusedUntil ?? .min else { return false }
+    guard noneCanWait, threads < mostThreads, now >= refusedUntil ?? .min else { return false }
     threads += 1
     born += 1
     return true
   }
+
+  /// Whether the thread that asks, and has waited long, may end.
+  private var canSpareThread: Bool { threads > Pool.fewestThreads && !noneCanWait && ready.isEmpty }
+
+  /// As many as there are items can have a turn.
+  private var mostThreads: Int { min(max(items, Pool.fewestThreads), Pool.mostThreads) }
 
   private var noneCanWait: Bool { idle + born + spinning == 0 }
 
@@ -174,7 +183,7 @@ struct PoolState {
     case .fromWait(let isKeeper, let isOver):
       idle -= 1
       if isKeeper { keeperTime = .max }
-      if items == 0 ? now >= emptySince + Pool.idleTime : isOver && !noneCanWait && ready.isEmpty {
+      if items == 0 ? now >= emptySince + Pool.idleTime : isOver && canSpareThread {
         threads -= 1
         if items == 0 { endLast() }
         return false
@@ -196,7 +205,7 @@ struct PoolState {
   /// Whether a thread that has no turn may take one. The last one that could wait holds back while every processor has a
   /// turn, as long as turns end.
   private func mayTake(_ now: Int64) -> Bool {
-    running < processors || !noneCanWait || threads >= min(items, Pool.mostThreads)
+    running < processors || !noneCanWait || threads >= mostThreads
       || now - Pool.patience >= lastEnd
   }
 
@@ -213,7 +222,8 @@ struct PoolState {
     idle += 1
     lastWait = now
     let time = wanted(now)
-    var limit = items == 0 ? max(0, emptySince + Pool.idleTime - now) : idle > 1 ? Pool.idleTime : -1
+    var limit =
+      items == 0 ? max(0, emptySince + Pool.idleTime - now) : threads > Pool.fewestThreads ? Pool.idleTime : -1
     if time >= min(timerTime, keeperTime) { return .wait(limit: limit, isKeeper: false) }
     let left = time - now
     let slack = chime_timer_slack()

@@ -20,6 +20,12 @@ import Synchronization
   var caches: (ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage, ThreadCacheStorage) = unsafe (
     .init(), .init(), .init(), .init()
   )
+  /// In the list of all; the next and the one before.
+  var isListed = false
+  var next: UnsafeMutablePointer<ThreadStorage>?
+  var previous: UnsafeMutablePointer<ThreadStorage>?
+  /// Held as long as the thread lives.
+  var life = unsafe chime_life()
 }
 
 /// A part of a thread's stack in which it runs callbacks of a queue; it lives on that stack. A function that runs for a
@@ -107,7 +113,10 @@ import Synchronization
   static let key = Atomic<UInt32>(0)
 
   private static let preparing = Locked(())
-  static func makeGlobals() { preparing.withLock { _ in } }
+  static func makeGlobals() {
+    preparing.withLock { _ in }
+    all.withLock { _ in }
+  }
 
   /// Makes the key; false if the process has no more. Called before the first queue exists.
   static func prepare() -> Bool {
@@ -117,7 +126,9 @@ import Synchronization
   /// The calling thread has no free slots any more, and no run loop.
   static func reinitialize() {
     preparing.reinitialize()
+    all.reinitialize(List())
     guard let thread = existing else { return }
+    unsafe thread.storage.pointee.isListed = false
     unsafe thread.storage.pointee.epoch = Fork.nextEpoch
     unsafe thread.storage.pointee.loop = nil
     for i in 0..<4 { unsafe thread.cacheAt(i).storage.initialize(to: ThreadCacheStorage()) }
@@ -176,9 +187,12 @@ import Synchronization
     return withStateForNow(body)
   }
 
+  /// Whether the calling thread is ending, and what was kept for it has gone.
+  static var isOver: Bool { chime_thread_is_over() != 0 }
+
   /// With a state on the stack, for as long as it takes.
   @inline(never)
-  private static func withStateForNow<Result>(_ body: (ThreadState) -> Result) -> Result {
+  static func withStateForNow<Result>(_ body: (ThreadState) -> Result) -> Result {
     var storage = unsafe ThreadStorage()
     // SAFETY: the thread's state is this one only until `body` has returned.
     return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
@@ -192,16 +206,63 @@ import Synchronization
   @inline(never)
   private static func make() -> ThreadState? {
     // A destructor of the host's, behind Chime's own: what is made now nobody would take back.
-    if chime_thread_is_over() != 0 { return nil }
+    if isOver { return nil }
     guard let memory = unsafe malloc(MemoryLayout<ThreadStorage>.size) else { return nil }
     let storage = unsafe memory.bindMemory(to: ThreadStorage.self, capacity: 1)
     unsafe storage.initialize(to: ThreadStorage())
+    for _ in 0..<2 { takeBackWhatIsLeft() }
     guard unsafe chime_key_set(key.load(ordering: .relaxed) &- 1, storage) == 0 else {
       unsafe free(memory)
       return nil
     }
     unsafe chime_set_thread_state(storage)
-    return unsafe ThreadState(storage: storage)
+    let thread = unsafe ThreadState(storage: storage)
+    unsafe chime_life_begin(&storage.pointee.life)
+    all.withLock { $0.append(thread) }
+    return thread
+  }
+
+  // MARK: Threads that have ended without a word
+
+  /// All states, so that one is found whose thread has ended behind the last round of destructors.
+  private struct List {
+    // SAFETY: each is in the list until it is freed.
+    var first: UnsafeMutablePointer<ThreadStorage>?
+    var last: UnsafeMutablePointer<ThreadStorage>?
+
+    mutating func append(_ thread: ThreadState) {
+      let storage = unsafe thread.storage
+      unsafe storage.pointee.isListed = true
+      unsafe storage.pointee.previous = last
+      unsafe storage.pointee.next = nil
+      if let last = unsafe last { unsafe last.pointee.next = storage } else { unsafe first = storage }
+      unsafe last = storage
+    }
+
+    mutating func remove(_ thread: ThreadState) {
+      let storage = unsafe thread.storage
+      let (previous, next) = unsafe (storage.pointee.previous, storage.pointee.next)
+      if let previous = unsafe previous { unsafe previous.pointee.next = next } else { unsafe first = next }
+      if let next = unsafe next { unsafe next.pointee.previous = previous } else { unsafe last = previous }
+      unsafe storage.pointee.isListed = false
+    }
+  }
+
+  private static let all = Locked(unsafe List())
+
+  /// Looks at one state, and takes it back if its thread has ended.
+  private static func takeBackWhatIsLeft() {
+    let left = all.withLock { list -> ThreadState? in
+      guard let storage = unsafe list.first else { return nil }
+      let thread = unsafe ThreadState(storage: storage)
+      list.remove(thread)
+      if unsafe chime_life_is_over(&storage.pointee.life) { return thread }
+      list.append(thread)
+      return nil
+    }
+    guard let left else { return }
+    left.release()
+    unsafe free(left.storage)
   }
 
   private func end() {
@@ -209,15 +270,26 @@ import Synchronization
     if unsafe storage.pointee.epoch == Fork.epoch { vacate() }
     chime_set_thread_state(nil)
     chime_set_thread_over()
+    if unsafe storage.pointee.isListed {
+      ThreadState.all.withLock { $0.remove(self) }
+      unsafe chime_life_end(&storage.pointee.life)
+    }
     unsafe free(storage)
   }
 
-  /// Releases all that the thread has.
+  /// Releases all that the calling thread has.
   private func vacate() {
     // First, because it calls the host's finalizers, which may use Chime as before.
     loop?.end()
     loop = nil
     chime_set_thread_state(nil)
+    release()
+  }
+
+  /// Releases what the thread has, which may have ended.
+  private func release() {
+    loop?.end()
+    loop = nil
     for i in 0..<4 { evict(cacheAt(i)) }
   }
 

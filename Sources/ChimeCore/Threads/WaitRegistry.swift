@@ -24,6 +24,15 @@ enum WaitRegistry: ProcessState {
       case .call(let call): call.isOver
       }
     }
+
+    /// The queue that has to run for that; `nil` if it has ended.
+    var core: QueueCore? {
+      switch self {
+      case .timer(let timer): timer.control.core
+      case .queue(let core), .context(let core): core
+      case .call(let call): call.core
+      }
+    }
   }
 
   /// A waiting thread, and what it holds up meanwhile.
@@ -60,6 +69,8 @@ enum WaitRegistry: ProcessState {
     let end = Clock.monotonic.now.saturatingAdd(timeout)
     while !subject.isOver {
       if case .timer(let timer) = subject, !timer.slot.requestWakeUp(of: timer.version) { break }
+      // Nobody else may ever run it.
+      if subject.core?.driver.runStarvingTurn() == true { continue }
       guard waiter.wakeUp.sleep(until: end) else { return subject.isOver ? .ok : .timedOut }
     }
     return .ok
@@ -115,12 +126,10 @@ enum WaitRegistry: ProcessState {
     }
   }
 
-  /// Wakes all who wait for a function on a queue.
-  static func wakeCalls() {
+  /// Lets all who wait look whether they can do what they wait for.
+  static func wakeAll() {
     newest.withLock { newest in
-      for waiter in Waiters(first: newest) {
-        if case .call = waiter.subject { waiter.wakeUp.signal() }
-      }
+      for waiter in Waiters(first: newest) { waiter.wakeUp.signal() }
     }
   }
 

@@ -33,7 +33,7 @@ internal import CPlatform
   /// Stands for a callback of a timer whose ticks are taken as records; never called.
   package static var record: TickFunction { unsafe TickFunction { _, _ in } }
 
-  /// Calls the handler; false if that has ended its thread (see `ThreadEnd`).
+  /// Calls the handler; false if that has not returned, because it has ended its thread (see `ThreadEnd`).
   @discardableResult
   package func callAsFunction(_ tick: TickRecord) -> Bool { self(tick, tick.context) }
 
@@ -46,7 +46,7 @@ internal import CPlatform
       unsafe chime_call_tick(unsafeBitCast(function, to: CFunction.self), UnsafeRawPointer($0), context.pointer)
     }
     if called != 0 { ThreadEnd.wasCaught() }
-    return called == 0
+    return called != 1
   }
 
   private typealias CFunction = @convention(c) (UnsafeRawPointer?, UnsafeMutableRawPointer?) -> Void

@@ -122,7 +122,10 @@ extension TimerRef {
     guard control.givesRecords == options.flags.contains(.givesRecords) else {
       return handlerMismatch(options)
     }
-    guard let thread = ThreadState.obtain() else { return Memory.refusal }
+    guard let thread = ThreadState.obtain() else {
+      if !ThreadState.isOver { return Memory.refusal }
+      return ThreadState.withStateForNow { _ in unsafe create(on: queue, options, schedule, out: out) }
+    }
     let slot: TimerSlot
     switch control.takeSlot(thread) {
     case .success(let taken): slot = taken

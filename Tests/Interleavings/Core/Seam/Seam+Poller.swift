@@ -22,6 +22,12 @@ func chime_poller_open(_ poller: UnsafeMutablePointer<chime_poller>) -> Bool {
   return true
 }
 
+func chime_poller_remove(_ poller: UnsafePointer<chime_poller>, _ file: Int32) {}
+
+func chime_poller_close(_ poller: UnsafeMutablePointer<chime_poller>) {
+  unsafe poller.pointee = chime_poller(file: -1, bell: -1, timer: -1)
+}
+
 func chime_poller_wait(_ poller: UnsafePointer<chime_poller>, _ nanoseconds: Int64) -> Int32 {
   guard Seam.isOn else { return Int32(CHIME_POLLER_NOTHING) }
   let end = nanoseconds < 0 ? Int64.max : Seam.scheduler.now() + nanoseconds
@@ -62,8 +68,6 @@ private func change(_ body: () -> Void) {
 
 func chime_timer_slack() -> Int64 { 50 }
 func chime_processors() -> Int32 { 2 }
-func chime_nice() -> Int32 { 0 }
-func chime_set_nice(_ value: Int32) -> Bool { true }
 func chime_schedule_as_usual() {}
 
 func chime_spin() {
