@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "wall_steps.h"
+#include "wall_steps_darwin.h"
 
 void chime_own_file(int file) { (void)file; }
 void chime_own_file_close(int file) {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "clocks.h"
-#include "wall_steps.h"
+#include "wall_steps_darwin.h"
 
 int chime_timer_file_make(int32_t clock) {
   int file = kqueue();

@@ -1,5 +1,5 @@
 #if defined(__APPLE__)
-#include "wall_steps.h"
+#include "wall_steps_darwin.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,13 +13,6 @@ int chime_step_file_make(void);
 void chime_step_file_arm(int file);
 void chime_step_file_close(int file);
 
-#if defined(__APPLE__)
-#include <stdbool.h>
-/* Notes the kqueue that it is in, which is closed with it (own_files_darwin.c); and finds it by that, -1: none. */
-bool chime_step_file_bind(int file, int queue);
-int chime_step_file_of(int queue);
-#endif
-
 #pragma GCC visibility pop
 
 #endif

@@ -8,7 +8,7 @@ package enum TraceFile {
   /// - Returns: ok; permission; noMemory; limit; resource; forked.
   package static func begin(_ path: UnsafePointer<CChar>) -> Status {
     if Fork.isChild { return .inChild }
-    guard Fork.watch() else { return .noMemory }
+    guard Fork.watch() else { return Memory.refusal }
     let error = withoutCancellation { unsafe chime_trace_begin(path) }
     if error != 0 {
       if Errno.isOfPermission(error) { return Status.permission.because("path: %e", Int64(error)) }

@@ -68,7 +68,7 @@ package enum QueueControlBlocks: ProcessState {
   /// A control block for a new queue and the id the queue will have. The id is not in the control block yet.
   static func acquire(limited: Bool) -> Result<(control: QueueControlBlock, id: UInt64), Status> {
     if Fork.isChild { return .failure(.inChild) }
-    guard Fork.watch() else { return .failure(.noMemory) }
+    guard Fork.watch() else { return .failure(Memory.refusal) }
     ThreadEnd.lookForInterpreter()
     TraceFile.beginIfWanted()
     guard Memory.promiseToQueue() else { return .failure(Memory.refusal) }

@@ -92,7 +92,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   /// The main thread's loop, or the reason why there is none: forked, resource, limit.
   package static var main: Result<Loop, Status> {
     if Fork.isChild { return .failure(.inChild) }
-    guard Fork.watch() else { return .failure(.noMemory) }
+    guard Fork.watch() else { return .failure(Memory.refusal) }
     return mainLoop.withLock { known in
       if let loop = known { return .success(loop) }
       let made = make()
@@ -102,7 +102,7 @@ package final class Loop: WeakTimerLoop, @unchecked Sendable, ProcessState {
   }
 
   static func make(isOwn: Bool = false) -> Result<Loop, Status> {
-    guard Fork.watch() else { return .failure(.noMemory) }
+    guard Fork.watch() else { return .failure(Memory.refusal) }
     guard let file = TimerFile.make(.monotonic) else { return .failure(.noTimerFile) }
     let loop = Loop(file, isOwn: isOwn)
     switch table.add(loop) {

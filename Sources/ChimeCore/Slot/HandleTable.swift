@@ -35,7 +35,7 @@ package final class HandleTable<Object: AnyObject & Sendable>: Sendable {
   /// Gives an object an id and keeps it until `remove`: forked, limit when the ids are used up, noMemory.
   package func add(_ object: Object) -> Result<UInt64, Status> {
     guard isUsable else { return .failure(.inChild) }
-    guard Fork.watch() else { return .failure(.noMemory) }
+    guard Fork.watch() else { return .failure(Memory.refusal) }
     return table.withLock { table in
       let index: Int
       if table.firstFree != 0 {

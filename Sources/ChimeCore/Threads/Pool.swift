@@ -62,18 +62,18 @@ package enum Pool: ProcessState {
   /// Counts one more item, and sees to it that there is a thread; `unprepare`, or the item's end, takes it back.
   /// - Returns: ok; resource; noMemory.
   static func prepare() -> Status {
-    guard Fork.watch() else { return .noMemory }
+    guard Fork.watch() else { return Memory.refusal }
     let (status, threads) = state.withLock { $0.prepare() }
-    for _ in 0..<threads where !begin() {
-      // It runs on those that there are.
-      let hasNone = state.withLock { state in
-        state.wasRefusedThread()
-        if state.threads == 0 { state.leave() }
-        return state.threads == 0
-      }
-      if hasNone { return .resource }
+    var missing = threads
+    while missing > 0, begin() { missing -= 1 }
+    if missing == 0 { return status }
+    // It runs on those that there are.
+    return state.withLock { state in
+      state.wereRefused(threads: missing)
+      if state.threads > 0 { return .ok }
+      state.leave()
+      return .resource
     }
-    return status
   }
 
   /// Counts one that wants no turn at a time: nothing is needed for it, and the threads are begun by those that there are.
@@ -88,7 +88,8 @@ package enum Pool: ProcessState {
 
   /// Ends that, before the descriptor is closed.
   static func endWatch(_ file: Int32) {
-    unsafe withUnsafePointer(to: state.withLock { $0.poller }) { unsafe chime_poller_remove($0, file) }
+    var poller = state.withLock { $0.poller }
+    unsafe chime_poller_remove(&poller, file)
   }
 
   // MARK: Threads
@@ -109,7 +110,7 @@ package enum Pool: ProcessState {
     }
     if triesLeft > 0 { return }
     let isStarving = state.withLock { state in
-      state.wasRefusedThread()
+      state.wereRefused(threads: 1)
       return state.isStarving
     }
     if isStarving { WaitRegistry.wakeAll() }
@@ -127,7 +128,7 @@ package enum Pool: ProcessState {
     let epoch = Fork.epoch
     var came = came
     while true {
-      let (step, poller) = state.withBusyLock { ($0.next(came), $0.poller) }
+      var (step, poller) = state.withBusyLock { ($0.next(came), $0.poller) }
       switch step {
       case .run(let item, let body, let wants, let tries, let starves):
         if tries > 0 { begin(triesLeft: tries) }
@@ -140,7 +141,7 @@ package enum Pool: ProcessState {
         spin(until: time)
         came = .fromSpin
       case .wait(let limit, let isKeeper):
-        let event = unsafe withUnsafePointer(to: poller) { poller in unsafe chime_poller_wait(poller, limit) }
+        let event = unsafe chime_poller_wait(&poller, limit)
         if Int(event) == CHIME_POLLER_FILE { WallClock.hasStepped() }
         came = .fromWait(isKeeper: isKeeper, isOver: Int(event) == CHIME_POLLER_NOTHING && !isKeeper)
         if ThreadEnd.isPending, isReplaced(came) { return }

@@ -77,10 +77,10 @@ struct PoolState {
 
   private var noneCanWait: Bool { idle + born + spinning == 0 }
 
-  /// A thread that was counted has not begun.
-  mutating func wasRefusedThread() {
-    threads -= 1
-    born -= 1
+  /// Threads that were counted have not begun.
+  mutating func wereRefused(threads count: Int) {
+    threads -= count
+    born -= count
     refusedUntil = Clock.monotonic.now + Pool.refusalTime
   }
 

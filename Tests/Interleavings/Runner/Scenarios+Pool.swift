@@ -79,6 +79,29 @@ extension Scenario {
       world.timer(queues[2], after: millisecond, finalizer: false) { _ in last.signal() }
       world.thread(calls: "info") { 0 }
     },
+    Scenario("the only thread waits for a queue that another wants, too") { world in
+      Seam.threadsLeft = 1
+      let queues = (0..<2).map { _ in world.queue(.pool) }
+      world.timer(queues[1], after: 10, finalizer: false)
+      world.timer(queues[0], after: 10, finalizer: false) { _ in queues[1].sync(timeout: .max) }
+      world.thread("caller") { queues[1].sync(timeout: .max) }
+    },
+    Scenario("threads are refused until one is not") { world in
+      Seam.threadsLeft = 2
+      let queues = (0..<3).map { _ in world.queue(.pool) }
+      let last = WakeUp()
+      for i in 0..<2 {
+        world.timer(queues[i], after: 10, finalizer: false) { _ in
+          last.wait()
+          last.signal()
+        }
+      }
+      world.timer(queues[2], after: 10, finalizer: false) { _ in last.signal() }
+      world.thread("giver") {
+        world.sleep(until: Scheduler.start + 5 * millisecond)
+        Seam.threadsLeft = 8
+      }
+    },
     Scenario("a handler that stays on a concurrent queue beside those that are due with it") { world in
       let queue = world.queue(.poolConcurrent)
       let last = WakeUp()

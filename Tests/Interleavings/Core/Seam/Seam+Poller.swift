@@ -15,6 +15,7 @@ package func resetSimulatedPoller() {
   unsafe (Simulated.lock, Simulated.condition) = (chime_lock(), chime_condition())
   Simulated.isRung = false
   Simulated.time = .max
+  Seam.threadsLeft = .max
 }
 
 func chime_poller_open(_ poller: UnsafeMutablePointer<chime_poller>) -> Bool {

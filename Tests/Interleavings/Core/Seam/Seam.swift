@@ -57,6 +57,9 @@ package enum Seam {
 
   package nonisolated(unsafe) static var zeros = 0
 
+  /// How many more threads the system grants.
+  package nonisolated(unsafe) static var threadsLeft = Int.max
+
   @inline(__always)
   private static func isOfSlot(_ file: StaticString) -> Bool {
     let slot: StaticString = "ChimeCore/TimerSlot.swift"

@@ -1,0 +1,17 @@
+/* wall_steps_darwin.h - a descriptor that tells of steps, inside the kqueue of a queue that a host drives. */
+#ifndef CHIME_WALL_STEPS_DARWIN_H
+#define CHIME_WALL_STEPS_DARWIN_H
+
+#include <stdbool.h>
+
+#include "wall_steps.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Notes the kqueue that it is in, with which own_files_darwin.c closes it; and finds it by that, -1: none. */
+bool chime_step_file_bind(int file, int queue);
+int chime_step_file_of(int queue);
+
+#pragma GCC visibility pop
+
+#endif
