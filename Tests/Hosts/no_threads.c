@@ -96,7 +96,7 @@ static void wait_for_turn(const chime_tick *tick, void *context) {
   add(&arrived, 1);
   if (!await(&may_go, 1)) return;
   EXPECT_OK(chime_queue_sync(awaited, count_call, &ran, CHIME_FOREVER));
-  EXPECT_EQ(load(&ran_before), 1); /* it has had its turn before */
+  EXPECT(load(&ran_before) >= 1); /* it has had its turn before */
   add(&answered, 1);
 }
 

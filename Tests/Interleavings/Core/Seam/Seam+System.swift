@@ -54,6 +54,9 @@ func chime_thread_create(
   return 0
 }
 
+func chime_thread_is_over() -> CInt { 0 }
+func chime_set_thread_over() {}
+
 func chime_key_create(
   _ key: UnsafeMutablePointer<UInt32>, _ destructor: (@convention(c) (UnsafeMutableRawPointer?) -> Void)!
 ) -> CInt {
