@@ -59,6 +59,8 @@ typedef struct chime_lock {
 /* With priority inheritance, where the system has it; but not in a forked child, where libc, after a fork that was not its
    own, takes the thread for its parent's. There it may stand over a lock whose holder is gone. */
 void chime_lock_init(chime_lock *lock);
+/* Without, wherever it is. */
+static inline void chime_lock_init_plain(chime_lock *lock) { pthread_mutex_init(&lock->mutex, 0); }
 static inline void chime_lock_destroy(chime_lock *lock) { pthread_mutex_destroy(&lock->mutex); }
 static inline void chime_lock_take(chime_lock *lock) { pthread_mutex_lock(&lock->mutex); }
 static inline bool chime_lock_try(chime_lock *lock) { return pthread_mutex_trylock(&lock->mutex) == 0; }

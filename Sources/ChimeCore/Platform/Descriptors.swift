@@ -53,7 +53,7 @@ package enum Descriptors: ProcessState {
       _ = Status.noTimerFile
       return false
     }
-    unsafe withoutCancellation { unsafe chime_poller_close(&poller) }
+    withoutCancellation { unsafe chime_poller_close(&poller) }
     return true
   }
 

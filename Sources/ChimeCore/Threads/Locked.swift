@@ -9,9 +9,11 @@ internal import CPlatform
   private let lock: UnsafeMutablePointer<chime_lock>
   private let value: UnsafeMutablePointer<Value>
 
-  package init(_ value: sending Value) {
+  /// - Parameter inherits: priority inheritance, with which the system hands a lock over that others wait for: where many
+  ///   threads want it for moments, each then waits for the next one to be scheduled.
+  package init(_ value: sending Value, inherits: Bool = true) {
     unsafe lock = UnsafeMutablePointer.allocate(capacity: 1)
-    unsafe chime_lock_init(lock)
+    unsafe inherits ? chime_lock_init(lock) : chime_lock_init_plain(lock)
     unsafe self.value = UnsafeMutablePointer.allocate(capacity: 1)
     unsafe self.value.initialize(to: value)
   }

@@ -225,7 +225,7 @@ import Synchronization
   // MARK: Threads that have ended without a word
 
   /// All states, so that one is found whose thread has ended behind the last round of destructors.
-  private struct List {
+  @safe private struct List {
     // SAFETY: each is in the list until it is freed.
     var first: UnsafeMutablePointer<ThreadStorage>?
     var last: UnsafeMutablePointer<ThreadStorage>?
@@ -248,7 +248,7 @@ import Synchronization
     }
   }
 
-  private static let all = Locked(unsafe List())
+  private static let all = Locked(List())
 
   /// Looks at one state, and takes it back if its thread has ended.
   private static func takeBackWhatIsLeft() {
