@@ -70,7 +70,9 @@ chime_status chime_run_loop_main(chime_run_loop_t *CHIME_NULLABLE run_loop);
  * @return CHIME_OK; CHIME_ERROR_INVALID_ARGUMENT: run_loop is NULL, label is not UTF-8; CHIME_ERROR_RESOURCE: no
  *         thread; CHIME_ERROR_LIMIT; CHIME_ERROR_NO_MEMORY
  *
- * The thread is one of Chime's own, as chime.h describes them. Calls back: no. Waits: no. Provisional.
+ * The thread is one of Chime's own, as chime.h describes them.
+ *
+ * Calls back: no. Waits: no. Provisional.
  */
 chime_status chime_run_loop_create(const char *CHIME_NULLABLE label, chime_run_loop_t *CHIME_NULLABLE run_loop);
 

@@ -10,6 +10,9 @@ int chime_processors(void) { return (int)sysconf(_SC_NPROCESSORS_ONLN); }
 /* Not to be known. No wait needs it: see chime_poller_keeps_time. */
 int64_t chime_timer_slack(void) { return 0; }
 
+/* Not to be known without a call to the kernel's server. */
+bool chime_is_realtime(void) { return false; }
+
 /* The time-constraint policy is not passed on to a new thread, nor is anything else but its maker's class. */
 void chime_schedule_as_usual(void) { pthread_set_qos_class_self_np(QOS_CLASS_DEFAULT, 0); }
 #endif

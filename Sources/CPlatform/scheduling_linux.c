@@ -28,6 +28,8 @@ static int policy_of(pid_t thread) {
 }
 static bool is_realtime(int policy) { return policy == SCHED_FIFO || policy == SCHED_RR; }
 
+bool chime_is_realtime(void) { return is_realtime(policy_of(0)); }
+
 __attribute__((constructor)) static void note_usual_scheduling(void) {
   pid_t first = getpid();
   int error = errno;

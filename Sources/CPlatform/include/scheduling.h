@@ -23,6 +23,9 @@ int chime_processors(void);
  */
 int64_t chime_timer_slack(void);
 
+/* Whether the calling thread has real-time priority. */
+bool chime_is_realtime(void);
+
 /*
  * Gives the calling thread, in place of what it has from its maker, the class, the nice value, the processors and the timer
  * slack that the process began with, as far as the system lets it; never real-time priority.

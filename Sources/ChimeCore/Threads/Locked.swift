@@ -46,18 +46,23 @@ internal import CPlatform
     return try unsafe body(&value.pointee)
   }
 
-  /// The same for a lock that several threads take again and again, each for a moment: looks for some 2 us whether it
-  /// gets free, before the system, which hands it over with priority inheritance, has threads sleep and wake up for it.
+  /// The same for a lock that several threads take again and again, each for a moment. With priority inheritance the
+  /// system hands a lock over to who sleeps for it, and each of many has to be scheduled before the next one gets it. So
+  /// threads look for some 2 us whether it gets free, and then let others run in between; only those with real-time
+  /// priority sleep for it at once, which has the holder run.
   @inline(__always)
   package borrowing func withBusyLock<Result>(_ body: (inout Value) -> Result) -> Result {
     var tries = 0
     while unsafe !chime_lock_try(lock) {
       tries += 1
-      if tries == 32 {
+      if tries < 32 {
+        chime_pause()
+      } else if tries < 96, tries > 32 || !chime_is_realtime() {
+        chime_yield()
+      } else {
         unsafe chime_lock_take(lock)
         break
       }
-      chime_pause()
     }
     defer { unsafe chime_lock_give(lock) }
     return unsafe body(&value.pointee)
