@@ -6,6 +6,7 @@
 
 #include "callback_guard.h"
 #include "forks.h"
+#include "scheduling.h"
 #include "thread_state.h"
 
 /* What a thread raises itself. Its handler, a garbage collector's or a crash reporter's, has to run on that thread. */
@@ -38,6 +39,19 @@ void chime_lock_init(chime_lock *lock) {
   if (!chime_is_in_child()) pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
   pthread_mutex_init(&lock->mutex, &attributes);
   pthread_mutexattr_destroy(&attributes);
+}
+
+void chime_lock_take_busy(chime_lock *lock) {
+  for (int tries = 0; !chime_lock_try(lock); tries++) {
+    if (tries < 32) {
+      chime_pause();
+    } else if (tries < 96 && (tries > 32 || !chime_is_realtime())) {
+      sched_yield();
+    } else {
+      chime_lock_take(lock);
+      return;
+    }
+  }
 }
 
 void chime_begin_own_thread(void) {

@@ -64,6 +64,8 @@ static inline void chime_lock_init_plain(chime_lock *lock) { pthread_mutex_init(
 static inline void chime_lock_destroy(chime_lock *lock) { pthread_mutex_destroy(&lock->mutex); }
 static inline void chime_lock_take(chime_lock *lock) { pthread_mutex_lock(&lock->mutex); }
 static inline bool chime_lock_try(chime_lock *lock) { return pthread_mutex_trylock(&lock->mutex) == 0; }
+/* The same for a lock that others take again and again, each for a moment: with some patience before the thread sleeps. */
+void chime_lock_take_busy(chime_lock *lock);
 static inline void chime_lock_give(chime_lock *lock) { pthread_mutex_unlock(&lock->mutex); }
 
 typedef struct chime_condition {

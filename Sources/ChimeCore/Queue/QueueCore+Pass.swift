@@ -175,6 +175,7 @@ extension QueueCore {
 
   /// What a runner does with deliveries, as long as there are some: so many at most, and no more after a millisecond.
   /// - Returns: how many it has delivered; `most` when time was up.
+  @inline(never)
   func deliverHandedOver(atMost most: Int, _ next: () -> TimerSlot?) -> Int {
     guard var slot = next() else { return 0 }
     var count = 0

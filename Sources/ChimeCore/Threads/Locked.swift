@@ -52,18 +52,7 @@ internal import CPlatform
   /// priority sleep for it at once, which has the holder run.
   @inline(__always)
   package borrowing func withBusyLock<Result>(_ body: (inout Value) -> Result) -> Result {
-    var tries = 0
-    while unsafe !chime_lock_try(lock) {
-      tries += 1
-      if tries < 32 {
-        chime_pause()
-      } else if tries < 96, tries > 32 || !chime_is_realtime() {
-        chime_yield()
-      } else {
-        unsafe chime_lock_take(lock)
-        break
-      }
-    }
+    unsafe chime_lock_take_busy(lock)
     defer { unsafe chime_lock_give(lock) }
     return unsafe body(&value.pointee)
   }

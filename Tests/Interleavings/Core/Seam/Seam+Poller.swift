@@ -70,7 +70,6 @@ private func change(_ body: () -> Void) {
 func chime_timer_slack() -> Int64 { 50 }
 func chime_processors() -> Int32 { 2 }
 func chime_schedule_as_usual() {}
-func chime_is_realtime() -> Bool { true }
 
 func chime_spin() {
   guard Seam.isOn else { return }
