@@ -98,8 +98,8 @@ mutation("resume-running", "1", "Transition", "resume of a running timer is acce
           "case .resume: self = state == .suspended || BROKEN && state == .running ?"),
          C("the_row_of_running", "every_call_in_the_own_handler_answers"), M())
 mutation("nested-advance", "1", "QueueCore.asPassOfCall", "a nested advance is not recognised",
-         ("Queue/QueueCore.swift", "    if ThreadState.frames.holds(control) { return .wouldDeadlock }\n    guard passLock.takeSoon()",
-          "    if !BROKEN, ThreadState.frames.holds(control) { return .wouldDeadlock }\n    guard passLock.takeSoon()"),
+         ("Queue/QueueCore.swift", "    if ThreadState.frames.holds(control) { return callerIsInside }\n    guard passLock.takeSoon()",
+          "    if !BROKEN, ThreadState.frames.holds(control) { return callerIsInside }\n    guard passLock.takeSoon()"),
          C("a_nested_advance_would_deadlock"), M())
 mutation("suspend-nothing", "2", "TimerRef.suspend", "answers OK and does nothing",
          (RUNNING, "  package func suspend() -> Status {\n", "  package func suspend() -> Status {\n    if BROKEN { return .ok }\n"),
@@ -222,7 +222,7 @@ mutation("turn-version", "10, 12", "deliverBatch", "the slot's version is not co
          (PASS, "        version = slot.turnVersion\n", "        version = BROKEN ? nil : slot.turnVersion\n"),
          C("an_extra_tick_is_not_early", "a_registration_is_not_early"))
 mutation("target-ends-nothing", "11", "TimerTarget.release", "the target's end does not end its timers",
-         (TARGET, "        if !target.endTimers() { return .forked }\n", "        if !BROKEN, !target.endTimers() { return .forked }\n"),
+         (TARGET, "        if !target.endTimers() { return .inChild }\n", "        if !BROKEN, !target.endTimers() { return .inChild }\n"),
          C("the_last_release_stops_a_fast_timer", "the_last_release_between_two_ticks"), M())
 mutation("target-no-hold", "11", "deliver", "no hold is taken",
          (DELIVERY, "    let held = target?.hold() == true ? target : nil\n    let targetIsGone = target != nil && held == nil\n",
@@ -291,8 +291,8 @@ mutation("limit-one-more", "14", "takeSlotSlowly", "the limit is one more",
 
 # ---- Promises 15 to 17 -----------------------------------------------------------------------------------------------
 
-mutation("fork-unnoticed", "15", "Fork.happened", "does nothing",
-         ("Threads/Fork.swift", "    if isChild { return }\n    count.add", "    if isChild || BROKEN { return }\n    count.add"),
+mutation("fork-unnoticed", "15", "Fork.watch", "a child does not find the mark empty",
+         ("Threads/Fork.swift", "{ chime_fork_mark() }", "{ BROKEN ? 1 : chime_fork_mark() }"),
          F("fork", "a_child_that_does_nothing"))
 mutation("fork-descriptor-any", "15", "is_own", "says true",
          [("../CPlatform/own_files_linux.c", "#include \"own_files.h\"\n", "#include \"platform.h\"\n#include \"own_files.h\"\n"),
@@ -367,7 +367,7 @@ mutation("inbox-looked-at-once", "1, 3", "armNextWakeUp", "the inbox is not look
          (PASS, "      if control.inboxIsEmpty, functions.isEmpty {", "      if BROKEN || control.inboxIsEmpty, functions.isEmpty {"),
          I("and create, precise, due"))
 mutation("arm-looks-once", "3, 17", "HostDriver.arm", "a wake-up that was overwritten is not made again",
-         (HOST_DRIVER, "if control.nextWakeUp != time ?? .max || control.stopsPoller(id)", "if !BROKEN && control.nextWakeUp != time ?? .max || control.stopsPoller(id)"),
+         (HOST_DRIVER, "!isCurrent || control.nextWakeUp != time ?? .max || control.stopsPoller(id)", "!isCurrent || !BROKEN && control.nextWakeUp != time ?? .max || control.stopsPoller(id)"),
          I("a step of the wall clock beside a pass"))
 mutation("position-not-put-back", "1, 3", "Wheel.move", "the position is not put back where a writer came meanwhile",
          (WHEEL, "guard let old, old < next ?? .max else { return }", "guard !BROKEN, let old, old < next ?? .max else { return }"),
@@ -446,8 +446,8 @@ mutation("loop-stop-wakes-nobody", "1", "Loop.stop", "does not wake the loop",
          I("stops of a run loop"))
 mutation("loop-end-unseen", "8", "Loop.makeQueue", "a queue that is made beside the loop's end does not see it",
          [("RunLoop/Loop+Queues.swift", "        if !hasEnded { state.drivers", "        if BROKEN || !hasEnded { state.drivers"),
-          ("RunLoop/Loop+Queues.swift", "if hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(.unknownHandle)",
-           "if !BROKEN, hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(.unknownHandle)")],
+          ("RunLoop/Loop+Queues.swift", "if hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(hasEndedStatus)",
+           "if !BROKEN, hasEnded, case .success(let id) = made {\n      _ = QueueCore.release(id)\n      return .failure(hasEndedStatus)")],
          I("beside the end of its run loop"))
 
 # ---- Promise 19 ------------------------------------------------------------------------------------------------------
@@ -575,8 +575,8 @@ mutation("release-waits-not", "7", "TimerRef.releaseAndWait", "does not wait",
          C("release_and_wait_waits_for_the_handler", "release_and_wait_ends_with_its_timeout",
            "in_its_own_handler_release_and_wait_is_a_deadlock"))
 mutation("release-waits-for-own-record", "1", "TimerRef.releaseAndWait", "waits for a record of its own thread",
-         (ENDING, "    if status != .running { return status }\n    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return .wouldDeadlock }",
-          "    if status != .running { return status }\n    if !BROKEN, control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return .wouldDeadlock }"),
+         (ENDING, "    if status != .running { return status }\n    if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }",
+          "    if status != .running { return status }\n    if !BROKEN, control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }"),
          C("release_and_wait_for_a_record_of_ones_own_is_a_deadlock"))
 mutation("release-waits-first", "1, 10", "TimerRef.releaseAndWait", "cancels and waits, and releases only then",
          (ENDING, "  package func releaseAndWait(timeout: Int64) -> Status {\n",
@@ -605,13 +605,12 @@ mutation("pool-no-patience", "9", "PoolState.mayTake", "the last thread never ta
          F("pool", "handlers_that_never_return"), I("a handler that stays beside the timers of other queues"))
 
 mutation("pool-nobody-watches", "9", "PoolState.countsThread", "the thread that takes the last turn begins no other one",
-         ("Threads/PoolState.swift", "guard idle + born + spinning == 0, threads < min(items, Pool.mostThreads) else",
-          "guard idle + born + spinning == 0, threads < (BROKEN ? 1 : min(items, Pool.mostThreads)) else"),
+         ("Threads/PoolState.swift", "guard noneCanWait, threads < mostThreads, now",
+          "guard noneCanWait, threads < (BROKEN ? 2 : mostThreads), now"),
          F("pool", "handlers_that_never_return"))
 
 mutation("pool-threads-stay", "14", "PoolState.arrive", "threads without a queue do not end",
-         ("Threads/PoolState.swift", "if isOver, idle + born + spinning > 0 || items == 0, ready.isEmpty {",
-          "if isOver, !BROKEN, idle + born + spinning > 0 || items == 0, ready.isEmpty {"),
+         ("Threads/PoolState.swift", "isOver && canSpareThread {", "isOver && !BROKEN && canSpareThread {"),
          F("pool", "thousands_of_queues_made_and_ended"))
 
 mutation("pool-no-head-start", "9", "ReadyItems.popFirst", "a lower class has its turn when no higher one wants any",
@@ -626,11 +625,11 @@ mutation("pool-sync-first", "12", "PoolDriver.runInTurn", "chime_queue_sync pass
 mutation("ended-timers-wake", "13", "takeWhatIsInInbox", "a finished timer's next due time keeps the next wake-up",
          [("Queue/QueueCore+Pass.swift", "word.isRunning || word.state == .cancelled || !word.isLive {",
            "BROKEN || word.isRunning || word.state == .cancelled || !word.isLive {"),
-          (DELIVERY, "    if !isLast {\n", "    if !isLast || BROKEN {\n")],
+          (DELIVERY, "    if !isLast {\n      // By policy", "    if !isLast || BROKEN {\n      // By policy")],
          C("a_finished_timer_that_is_fired_brings_no_later_pass"))
 
-mutation("pool-inherits-priority", "1", "Pool.work", "the pool's threads keep the priority of the thread that made them",
-         ("Threads/Pool.swift", "    chime_schedule_as_usual()", "    if !BROKEN { chime_schedule_as_usual() }"),
+mutation("pool-inherits-priority", "1", "OwnThread.start", "Chime's threads keep the priority of the thread that made them",
+         ("Platform/OwnThread.swift", "if !isLikeItsMaker { chime_schedule_as_usual() }", "if !isLikeItsMaker, !BROKEN { chime_schedule_as_usual() }"),
          F("pool", "a_host_with_real_time_priority"))
 
 mutation("batch-number", "1", "DeliveryBatch.fill", "each filling of a batch has the same number",

@@ -9,9 +9,10 @@ import Synchronization
 /// wanted, so a slow handler holds up no other queue. One wait has the time in it where that is enough: a queue that is
 /// alone costs one system call a wake-up.
 ///
-/// At any time one thread more than there are turns can wait, as long as there are as many items: the thread that takes
-/// the last turn begins another. But while every processor has a turn, the last thread that waits takes none, unless no
-/// turn has ended for a millisecond: only handlers that stay long make threads. (P23, P23b, Sources/README.md.)
+/// There are two threads as long as there is an item, so that one waits while the other has a turn; and more, up to one
+/// for each item: the thread that takes the last turn begins another. But while every processor has a turn, the last
+/// thread that waits takes none, unless no turn has ended for a millisecond: only handlers that stay long make threads.
+/// Where the system refuses a thread, see `begin(triesLeft:)` and `relieve`. (P23, P23b, P23c, Sources/README.md.)
 package enum Pool: ProcessState {
   static var mostThreads: Int { 255 }
   /// So many there are as long as there are items: one for a turn, and one that waits meanwhile.
