@@ -37,8 +37,8 @@ extern "C" {
 
 /*
  * On a thread of Chime's own, cancellation is on inside the host's functions only, and one that is pending when such a
- * function ends acts there: it is that function's, and the next one need not end for it. A function that leaves its thread
- * asynchronous is still inside the guard then.
+ * function ends acts there: it is that function's, and the next one need not end for it. What such a function sets is
+ * gone when it has ended.
  */
 static inline int chime_host_begins(void) {
   int before = PTHREAD_CANCEL_DISABLE;
@@ -49,6 +49,7 @@ static inline void chime_host_ends(int before) {
   if (!chime_is_own_thread()) return;
   pthread_testcancel();
   pthread_setcancelstate(before, 0);
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, 0);
 }
 #define CHIME_HOST_CALL(call) \
   const int chime_before = chime_host_begins(); \

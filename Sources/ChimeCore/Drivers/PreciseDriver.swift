@@ -55,7 +55,6 @@ import Synchronization
   private func loop(_ core: QueueCore, _ name: String) {
     thread.store(ThreadNumber.current, ordering: .relaxed)
     while true {
-      if ThreadEnd.isPending, isReplaced(core, name) { return }
       let ended = condition.withLock {
         while !isWoken, !isClosed, core.control.now < armed { condition.wait(until: armed) }
         isWoken = false
@@ -64,6 +63,8 @@ import Synchronization
         return isClosed
       }
       if ended { return }
+      // What has come to the thread while it waited is not for the callbacks that follow.
+      if ThreadEnd.isPending, isReplaced(core, name) { return }
       core.pass()
       if core.isAbandoned { return }
     }
@@ -71,7 +72,8 @@ import Synchronization
 
   /// The thread is to end: another one, which inherits all that it is, works on in its place.
   private func isReplaced(_ core: QueueCore, _ name: String) -> Bool {
-    OwnThread.start(name: name, isLikeItsMaker: true) { [self] in loop(core, name) } == .ok
+    change { isWoken = true }
+    return OwnThread.start(name: name, isLikeItsMaker: true) { [self] in loop(core, name) } == .ok
   }
 
   private func change(_ body: () -> Void) {
