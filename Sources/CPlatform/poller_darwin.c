@@ -65,10 +65,11 @@ int chime_poller_wait(const chime_poller *poller, int64_t nanoseconds) {
 /* The system defers the end of a wait to that of others, and a timer with NOTE_CRITICAL not. */
 bool chime_poller_keeps_time(void) { return false; }
 
-void chime_poller_set(const chime_poller *poller, int64_t time) {
+bool chime_poller_set(const chime_poller *poller, int64_t time) {
   int error = errno;
   chime_timer_file_set(poller->file, chime_monotonic_clock(), time);
   errno = error;
+  return true;
 }
 
 void chime_poller_ring(const chime_poller *poller) {

@@ -85,12 +85,13 @@ int chime_poller_wait(const chime_poller *poller, int64_t nanoseconds) {
 
 bool chime_poller_keeps_time(void) { return !__atomic_load_n(&has_no_pwait2, __ATOMIC_RELAXED); }
 
-void chime_poller_set(const chime_poller *poller, int64_t time) {
+bool chime_poller_set(const chime_poller *poller, int64_t time) {
   int error = errno;
   int64_t start = time < 1 ? 1 : time; /* 0 would mean never */
   struct itimerspec spec = {{0, 0}, {start / 1000000000, start % 1000000000}};
-  timerfd_settime(poller->timer, TFD_TIMER_ABSTIME, &spec, NULL);
+  bool is_set = timerfd_settime(poller->timer, TFD_TIMER_ABSTIME, &spec, NULL) == 0;
   errno = error;
+  return is_set;
 }
 
 void chime_poller_ring(const chime_poller *poller) {

@@ -169,7 +169,6 @@ def main():
         parser.add_argument(name)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--table", action="store_true")
-    parser.add_argument("--awaiting", default="")
     parser.add_argument("--tests", default="")
     parser.add_argument("hosts", nargs="*")
     options = parser.parse_args()
@@ -181,21 +180,16 @@ def main():
         hosts = [host for host in hosts if any(fnmatch.fnmatch(host.name, name) for name in options.hosts)]
     elif not options.all:
         hosts = [host for host in hosts if host.fast]
-    awaited = set(options.awaiting.split())
     failed = []
 
     def run_one(host):
         run = Run(host, options)
-        if host.name not in awaited or options.hosts:
-            run.all(listed)
+        run.all(listed)
         return run
 
     # The suite sleeps most of the time.
     pool = concurrent.futures.ThreadPoolExecutor(3)
     for host, run in zip(hosts, pool.map(run_one, hosts)):
-        if host.name in awaited and not options.hosts:
-            print(f"awaited {host.name}", flush=True)
-            continue
         counts, failures = run.counts()
         if run.not_permitted:
             print(f"skipped {host.name}: {run.not_permitted}", flush=True)

@@ -43,8 +43,8 @@ int chime_poller_wait(const chime_poller *poller, int64_t nanoseconds);
 /* Whether such a limit is as good as a time that is set; else it is rounded up to milliseconds. */
 bool chime_poller_keeps_time(void);
 
-/* Sets the time, on CLOCK_MONOTONIC, at which one thread is woken; it replaces the one before. */
-void chime_poller_set(const chime_poller *poller, int64_t time);
+/* Sets the time, on CLOCK_MONOTONIC, at which one thread is woken; it replaces the one before. False: the system refuses. */
+bool chime_poller_set(const chime_poller *poller, int64_t time);
 /* Wakes one thread. */
 void chime_poller_ring(const chime_poller *poller);
 

@@ -234,8 +234,10 @@ struct PoolState {
       limit = left - late
       return .wait(limit: limit, isKeeper: true)
     }
-    set(time)
-    return .wait(limit: limit, isKeeper: false)
+    if set(time) { return .wait(limit: limit, isKeeper: false) }
+    // The system refuses to set a time, as a sandbox may that was entered later.
+    keeperTime = time
+    return .wait(limit: max(0, left), isKeeper: true)
   }
 
   // MARK: Who looks after what is wanted
@@ -263,7 +265,8 @@ struct PoolState {
     }
     var time = wanted(now)
     if isTaken { time = max(time, now + Pool.grace) }
-    if time < min(timerTime, keeperTime) { set(time) }
+    // Where no time can be set, a thread that waits hears of it, and waits with a limit.
+    if time < min(timerTime, keeperTime), !set(time), !isRung { ring() }
   }
 
   private mutating func ring() {
@@ -271,8 +274,10 @@ struct PoolState {
     unsafe chime_poller_ring(&poller)
   }
 
-  private mutating func set(_ time: Int64) {
+  /// Sets the poller's time; false if the system refuses that.
+  private mutating func set(_ time: Int64) -> Bool {
+    guard unsafe chime_poller_set(&poller, time) else { return false }
     timerTime = time
-    unsafe chime_poller_set(&poller, time)
+    return true
   }
 }

@@ -51,8 +51,9 @@ func chime_poller_wait(_ poller: UnsafePointer<chime_poller>, _ nanoseconds: Int
 
 func chime_poller_keeps_time() -> Bool { true }
 
-func chime_poller_set(_ poller: UnsafePointer<chime_poller>, _ time: Int64) {
+func chime_poller_set(_ poller: UnsafePointer<chime_poller>, _ time: Int64) -> Bool {
   change { Simulated.time = time }
+  return true
 }
 
 func chime_poller_ring(_ poller: UnsafePointer<chime_poller>) {
