@@ -44,7 +44,7 @@ CALLS = ["timerfd_create", "timerfd_settime", "eventfd2", "epoll_create1", "epol
 HOSTS = [
     Host("plain", fast=False, says="none: what the suite is compared with"),
     Host("signals", within="signals", fast=True, skips=SIGNALS, says="SIGUSR2, with a handler, 1,000 times a second to every thread"),
-    Host("cancellations", within="cancellations", fast=True,
+    Host("cancellations", within="cancellations", fast=False,
          says="Chime's own threads are cancelled 1,000 times a second"),
     Host("threads_refused", preload="repeating", fast=True,
          says="one `pthread_create` of Chime's in three is refused; a call that answers RESOURCE is made again"),

@@ -75,7 +75,7 @@ final class Scenario {
 
   @FieldOrder({
     "flags", "label", "qos", "clock", "timer_limit", "start_ns", "enter", "leave", "hook_context", "affinity",
-    "realtime_priority", "reserved"
+    "realtime_priority", "reserved", "seed"
   })
   public static class QueueOptions extends Sized {
     public int flags;
@@ -86,15 +86,18 @@ final class Scenario {
     public Pointer hook_context;
     public long affinity;
     public int realtime_priority, reserved;
+    public long seed;
   }
 
   @FieldOrder({
-    "flags", "first_ns", "interval_ns", "leeway_ns", "tick_limit", "missed_policy", "resume_policy"
+    "flags", "first_ns", "interval_ns", "leeway_ns", "tick_limit", "missed_policy", "resume_policy",
+    "jitter_ns"
   })
   public static class Schedule extends Sized {
     public int flags;
     public long first_ns, interval_ns, leeway_ns, tick_limit;
     public int missed_policy, resume_policy;
+    public long jitter_ns;
 
     public Schedule() {}
 
@@ -127,14 +130,14 @@ final class Scenario {
 
   @FieldOrder({
     "state", "queue", "generation", "sequence", "next_deadline_ns", "remaining_ns", "interval_ns", "leeway_ns",
-    "tick_limit", "due_count", "busy", "has_schedule", "missed"
+    "tick_limit", "due_count", "busy", "has_schedule", "missed", "jitter_ns"
   })
   public static class TimerInfo extends Sized {
     public int state;
     public long queue, generation, sequence, next_deadline_ns, remaining_ns, interval_ns, leeway_ns, tick_limit;
     public long due_count;
     public int busy, has_schedule;
-    public long missed;
+    public long missed, jitter_ns;
   }
 
   static native int chime_version();

@@ -22,14 +22,14 @@ module Chime
                   context: "J", target: "J", kind: "l", reserved: "L" },
     chime_queue_options: { size: "L", flags: "L", label: "J", qos: "l", clock: "l", timer_limit: "Q", start_ns: "q",
                            enter: "J", leave: "J", hook_context: "J", affinity: "Q", realtime_priority: "l",
-                           reserved: "L" },
+                           reserved: "L", seed: "Q" },
     chime_schedule: { size: "L", flags: "L", first_ns: "q", interval_ns: "q", leeway_ns: "q", tick_limit: "Q",
-                      missed_policy: "l", resume_policy: "l" },
+                      missed_policy: "l", resume_policy: "l", jitter_ns: "q" },
     chime_timer_options: { size: "L", flags: "L", handler: "J", registration_handler: "J", cancel_handler: "J",
                            context: "J", finalizer: "J", label: "J", target: "Q" },
     chime_timer_info: { size: "L", state: "l", queue: "Q", generation: "Q", sequence: "Q", next_deadline_ns: "q",
                         remaining_ns: "q", interval_ns: "q", leeway_ns: "q", tick_limit: "Q", due_count: "Q",
-                        busy: "l", has_schedule: "l", missed: "Q" }
+                        busy: "l", has_schedule: "l", missed: "Q", jitter_ns: "q" }
   }.freeze
 
   def self.size(structure) = STRUCTURES.fetch(structure).values.sum { |directive| "lL".include?(directive) ? 4 : 8 }
