@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/cgo"
 	"runtime/debug"
+	"strings"
 	"time"
 )
 
@@ -137,3 +138,13 @@ func pass(function callback, call func(context C.uintptr_t) C.chime_status) erro
 }
 
 var errNil = &Error{InvalidArgument, "a function is nil"}
+
+var errNUL = &Error{InvalidArgument, "a label or a path has a NUL in it"}
+
+// cString is a copy for C, which the caller frees. C would take a NUL for the end.
+func cString(text string) (*C.char, error) {
+	if strings.IndexByte(text, 0) >= 0 {
+		return nil, errNUL
+	}
+	return C.CString(text), nil
+}

@@ -160,9 +160,12 @@ func MemoryUsed() uint64 { return uint64(C.chime_memory_used()) }
 
 // TraceToFile writes what happens to all timers from now on to a file for Perfetto (ui.perfetto.dev).
 func TraceToFile(path string) error {
-	name := C.CString(path)
+	name, err := cString(path)
+	if err != nil {
+		return err
+	}
 	defer C.free(unsafe.Pointer(name))
-	_, err := checked(func() C.chime_status { return C.chime_trace_to_file(name) })
+	_, err = checked(func() C.chime_status { return C.chime_trace_to_file(name) })
 	return err
 }
 

@@ -405,6 +405,24 @@ func TestNilFunctionsAreRefused(t *testing.T) {
 	expect(t, "timers", must(queue.Stats()).Timers, 0)
 }
 
+// C would take the NUL for the end of the text.
+func TestTextWithANULIsRefused(t *testing.T) {
+	queue := must(NewQueue(Virtual, QueueOptions{}))
+	defer queue.Close()
+	for _, make := range []func() error{
+		func() error { _, err := NewQueue(Virtual, QueueOptions{Label: "a\x00b"}); return err },
+		func() error {
+			_, err := queue.Create(TimerOptions{Label: "a\x00b"}, func(*Tick) {})
+			return err
+		},
+		func() error { return TraceToFile("a\x00b") },
+	} {
+		if err := make(); !errors.Is(err, InvalidArgument) || !strings.Contains(err.Error(), "NUL") {
+			t.Error(err)
+		}
+	}
+}
+
 // Also in the middle of a structure, where Go's own finalizers may not be set.
 func TestCopiesAndWhatNobodyHasMade(t *testing.T) {
 	var holder struct {

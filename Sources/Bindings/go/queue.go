@@ -25,7 +25,10 @@ type queue struct {
 
 // NewQueue makes a queue.
 func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
-	label := C.CString(options.Label)
+	label, err := cString(options.Label)
+	if err != nil {
+		return nil, err
+	}
 	defer C.free(unsafe.Pointer(label))
 	inC := C.chime_queue_options{
 		size: C.sizeof_chime_queue_options,
@@ -36,7 +39,7 @@ func NewQueue(kind Kind, options QueueOptions) (*Queue, error) {
 		realtime_priority: C.int32_t(options.RealtimePriority),
 	}
 	made := &queue{driven: kind == Host || kind == Virtual}
-	_, err := checked(func() C.chime_status {
+	_, err = checked(func() C.chime_status {
 		return C.chime_queue_create(C.chime_queue_kind(kind), &inC, &made.id)
 	})
 	if err != nil {
@@ -97,7 +100,11 @@ func (q *Queue) timer(function func(*Tick), gone []func(),
 }
 
 func (q *Queue) make(schedule *Schedule, options TimerOptions, function func(*Tick), gone []func()) (*Timer, error) {
-	label, inC := C.CString(options.Label), schedule.inC()
+	label, err := cString(options.Label)
+	if err != nil {
+		return nil, err
+	}
+	inC := schedule.inC()
 	defer C.free(unsafe.Pointer(label))
 	return q.timer(function, gone, func(id C.chime_queue_t, context C.uintptr_t, timer *C.chime_timer_t) C.chime_status {
 		return C.chime_go_start(id, label, flag(options.Background, C.CHIME_TIMER_BACKGROUND),
