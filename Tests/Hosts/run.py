@@ -36,6 +36,8 @@ SIGNALS = [("an_idle_queue_does_not_wake_up_on_a_host_driven_queue", WOKEN),
 
 BARE = [("a_main_queue_can_be_made_and_ended_anywhere", "there is no main queue without /dev/null")]
 
+CHILD = [("without_libdispatch_all_that_stands_on_it_is_unsupported", "a child says another reason for that")]
+
 # Calls of the kernel that Chime makes (strace over the suite), and that a process survives without.
 CALLS = ["timerfd_create", "timerfd_settime", "eventfd2", "epoll_create1", "epoll_ctl", "epoll_pwait2", "fcntl", "prctl",
          "sched_getaffinity", "sched_setaffinity", "sched_getscheduler", "sched_setscheduler", "getpriority", "setpriority",
@@ -60,6 +62,10 @@ HOSTS = [
     Host("small_stacks", launch="small_stacks", fast=True, says="stacks of 64 KiB"),
     Host("second_copy", within="second_copy", fast=True,
          says="another copy of the library, whose queues tick all the time"),
+    Host("forked", within="forked", fast=True, skips=CHILD,
+         says="each kind of queue has ticked, then the process is a child of that one, which has begun anew"),
+    Host("forking", within="forking",
+         says="children come all the time, in the middle of each test, begin anew, tick and end"),
     Host("first_process", launch="first_process", fast=True, says="process 1 of its namespace"),
 ]
 

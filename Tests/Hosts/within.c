@@ -9,6 +9,8 @@
  *   idle_maker, batch_maker  the main thread has SCHED_IDLE, SCHED_BATCH
  *   fifo_caller              it has SCHED_FIFO, and threads that it makes have not
  *   slack_maker              it has half a second of timer slack
+ *   forked                   each kind of queue has ticked, and the process is a child, which has begun anew
+ *   forking                  children come all the time, and begin anew, tick and end
  *   refuse NUMBER ERROR early   the kernel refuses that call, with that error, before Chime has been called
  *   refuse NUMBER ERROR late    the same once each kind of queue has ticked
  *
@@ -33,6 +35,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -309,6 +312,68 @@ static void begin_refusal(const char *text) {
   refuse(number, error);
 }
 
+/* The parent waits, and ends as the child does. */
+static void become_child(void) {
+  pid_t child;
+  int status;
+  tick_once_on_each();
+  child = fork();
+  need(child >= 0, "fork");
+  if (child == 0) {
+    expect_ok(chime_reinitialize(), "chime_reinitialize");
+    return;
+  }
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  if (WIFSIGNALED(status)) {
+    signal(WTERMSIG(status), SIG_DFL);
+    kill(getpid(), WTERMSIG(status));
+  }
+  _exit(WEXITSTATUS(status));
+}
+
+static unsigned long children, children_failed;
+
+static void be_a_child(void) {
+  chime_queue_t queue;
+  int ticks = 0, i;
+  if (chime_reinitialize() != CHIME_OK) return; /* before the suite's first call there is nothing to begin anew */
+  if (chime_queue_create(CHIME_QUEUE_SERIAL, NULL, &queue) != CHIME_OK) _exit(1);
+  if (chime_timer_every(queue, CHIME_MILLISECOND, count_tick, &ticks, NULL, NULL) != CHIME_OK) _exit(1);
+  for (i = 0; i < 30000 && __atomic_load_n(&ticks, __ATOMIC_SEQ_CST) < 2; i++) rest(1000000);
+  if (i == 30000 || chime_queue_shutdown(queue, 30 * CHIME_SECOND) != CHIME_OK) _exit(1);
+}
+
+static void *fork_for_ever(void *unused) {
+  (void)unused;
+  for (;;) {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+      be_a_child();
+      _exit(0);
+    }
+    if (child > 0 && waitpid(child, &status, 0) == child) {
+      children++;
+      if (status != 0) children_failed++;
+    }
+    rest(20000000);
+  }
+  return NULL;
+}
+
+static void judge_children(void) {
+  fprintf(stderr, "%lu children\n", children);
+  if (children_failed == 0) return;
+  printf("%lu children failed\n", children_failed);
+  fflush(stdout);
+  _exit(WRONG);
+}
+
+static void begin_forking(void) {
+  atexit(judge_children);
+  begin_thread(fork_for_ever);
+}
+
 __attribute__((constructor)) static void begin(void) {
   const char *host = getenv("HOST");
   void *version = dlsym(RTLD_NEXT, "chime_version");
@@ -324,6 +389,8 @@ __attribute__((constructor)) static void begin(void) {
   else if (strcmp(host, "fifo_caller") == 0) have_policy(SCHED_FIFO | SCHED_RESET_ON_FORK, 10);
   else if (strcmp(host, "slack_maker") == 0)
     need(prctl(PR_SET_TIMERSLACK, 500000000, 0, 0, 0) == 0, "PR_SET_TIMERSLACK");
+  else if (strcmp(host, "forked") == 0) become_child();
+  else if (strcmp(host, "forking") == 0) begin_forking();
   else if (strncmp(host, "refuse ", 7) == 0) begin_refusal(host);
   else {
     printf("there is no host %s\n", host);
