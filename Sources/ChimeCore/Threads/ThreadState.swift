@@ -239,6 +239,13 @@ import Synchronization
       unsafe last = storage
     }
 
+    /// False for the thread of a child, whose parent has it in its list.
+    mutating func takeOut(_ thread: ThreadState) -> Bool {
+      if unsafe !thread.storage.pointee.isListed { return false }
+      remove(thread)
+      return true
+    }
+
     mutating func remove(_ thread: ThreadState) {
       let storage = unsafe thread.storage
       let (previous, next) = unsafe (storage.pointee.previous, storage.pointee.next)
@@ -267,13 +274,11 @@ import Synchronization
 
   private func end() {
     // What a child has from its parent is given up: who held the locks does not exist here.
-    if unsafe storage.pointee.epoch == Fork.epoch { vacate() }
+    let isOfProcess = unsafe storage.pointee.epoch == Fork.epoch
+    if isOfProcess { vacate() }
     chime_set_thread_state(nil)
     chime_set_thread_over()
-    if unsafe storage.pointee.isListed {
-      ThreadState.all.withLock { $0.remove(self) }
-      unsafe chime_life_end(&storage.pointee.life)
-    }
+    if isOfProcess, ThreadState.all.withLock({ $0.takeOut(self) }) { unsafe chime_life_end(&storage.pointee.life) }
     unsafe free(storage)
   }
 
