@@ -396,6 +396,6 @@ int main() {
   the_out_parameter_is_there_before_the_first_tick();
   a_queue_that_is_destroyed_has_ended();
 #endif
-  if (failures == 0) std::printf("ok chime.hpp: %d lambdas made, each destroyed once\n", counted::made);
+  if (failures == 0) std::printf("ok chime.hpp: %d lambdas made, each destroyed once\n", counted::made.load());
   return failures == 0 ? 0 : 1;
 }
