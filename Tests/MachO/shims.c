@@ -89,6 +89,16 @@ static int s_pthread_setcancelstate(int state, int *old) {
   if (old != NULL) *old = before == PTHREAD_CANCEL_ENABLE;
   return error;
 }
+static int s_pthread_setcanceltype(int type, int *old) {
+  int before, error = pthread_setcanceltype(type != 0 ? PTHREAD_CANCEL_DEFERRED : PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+  if (old != NULL) *old = before == PTHREAD_CANCEL_DEFERRED ? 2 : 0;
+  return error;
+}
+static int s_pthread_threadid_np(pthread_t thread, uint64_t *number) {
+  (void)thread; /* NULL: the calling one */
+  *number = (uint64_t)gettid();
+  return 0;
+}
 static int s_pthread_key_create(uint64_t *key, void (*destructor)(void *)) {
   pthread_key_t made;
   int error = pthread_key_create(&made, destructor);
@@ -178,6 +188,8 @@ static void *s_malloc_zone_memalign(const char *of, size_t alignment, size_t byt
 static void s_malloc_zone_free(const char *of, void *memory) {
   if (of == &zone) free(memory);
 }
+/* qemu takes the advice of Linux and does not follow it: so libchime empties its pages by a handler of forks. */
+static int s_minherit(void *first, size_t bytes, int inherit) { return (void)first, (void)bytes, (void)inherit, -1; }
 static int s_getpagesize(void) { return 16384; }
 static int s_madvise(void *memory, size_t bytes, int advice) {
   if (advice != 5 || (uintptr_t)memory % 16384 != 0) abort(); /* MADV_FREE */
@@ -185,7 +197,7 @@ static int s_madvise(void *memory, size_t bytes, int advice) {
 }
 static void *s_mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset) {
   return mmap(address, bytes, protection,
-              (flags & 3) | (flags & 0x1000 ? MAP_ANONYMOUS : 0) | (flags & 0x40 ? MAP_NORESERVE : 0), file, offset);
+              (flags & 0x13) | (flags & 0x1000 ? MAP_ANONYMOUS : 0) | (flags & 0x40 ? MAP_NORESERVE : 0), file, offset);
 }
 
 /* ---- Files ------------------------------------------------------------------------------------------------------ */
@@ -282,6 +294,8 @@ static const struct {
     SHIM(pthread_cond_timedwait_relative_np),
     SHIM(pthread_attr_setdetachstate),
     SHIM(pthread_setcancelstate),
+    SHIM(pthread_setcanceltype),
+    SHIM(pthread_threadid_np),
     SHIM(pthread_key_create),
     SHIM(pthread_setspecific),
     SHIM(pthread_main_np),
@@ -296,6 +310,7 @@ static const struct {
     SHIM(malloc_zone_memalign),
     SHIM(malloc_zone_free),
     SHIM(getpagesize),
+    SHIM(minherit),
     SHIM(madvise),
     SHIM(mmap),
     SHIM(dladdr),
