@@ -529,7 +529,11 @@ chime_status chime_timer_postpone(chime_timer_t timer, int64_t delay_ns);
 /**
  * Cancels the timer if necessary and makes its id stale at once. Its finalizer is called after its last callback.
  *
- * @return CHIME_OK; CHIME_RUNNING; CHIME_ERROR_INVALID_HANDLE
+ * A program may end in any order: after its queue a timer has ended, too, and its release is ignored. Chime knows that
+ * of a timer until another one takes its place; from then on the answer is CHIME_ERROR_INVALID_HANDLE.
+ *
+ * @return CHIME_OK; CHIME_RUNNING; CHIME_IGNORED: the timer ended with its queue; CHIME_ERROR_INVALID_HANDLE: it was
+ *         released before, among others
  *
  * Calls back: on virtual and host-driven queues. Waits: no.
  */
@@ -545,9 +549,11 @@ chime_status chime_timer_release(chime_timer_t timer);
  * a virtual or host-driven queue inside this call, on others on the queue's thread, which this call waits for. Callbacks
  * that cannot run there any more (its main queue is not drained) run inside this call when the timeout ends.
  *
- * @return CHIME_OK: no callback of the queue runs or will run; CHIME_TIMED_OUT: it was released, but a handler is still
- *         running; CHIME_ERROR_WOULD_DEADLOCK: the caller is inside a callback of this queue, or of a queue that waits
- *         for it: it was released, and the call did not wait; CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT
+ * @return CHIME_OK: no callback of the queue runs or will run; CHIME_IGNORED: the queue had ended before;
+ *         CHIME_TIMED_OUT: it was released, but a handler is still running; CHIME_ERROR_WOULD_DEADLOCK: the caller is
+ *         inside a callback of this queue, or of a queue that waits for it: it was released, and the call did not wait;
+ *         CHIME_ERROR_INVALID_HANDLE: it was released before and has not ended yet, among others;
+ *         CHIME_ERROR_INVALID_ARGUMENT
  *
  * Calls back: yes. Waits: for a handler.
  */
@@ -747,9 +753,10 @@ chime_status chime_timer_cancel_and_wait(chime_timer_t timer, int64_t timeout_ns
  * chime_timer_release, then waits until no handler of the timer runs: what the handler uses may be freed afterwards,
  * but what a cancel handler or the finalizer uses may not, since those can still be called on the queue.
  *
- * @return CHIME_OK: released, and no handler of the timer runs; CHIME_TIMED_OUT: released, its handler still runs;
- *         CHIME_ERROR_WOULD_DEADLOCK: released, and the handler is the caller's own or waits for the caller;
- *         CHIME_ERROR_INVALID_HANDLE; CHIME_ERROR_INVALID_ARGUMENT: nothing was released
+ * @return CHIME_OK: released, and no handler of the timer runs; CHIME_IGNORED: the timer ended with its queue, and no
+ *         handler of it runs; CHIME_TIMED_OUT: released, its handler still runs; CHIME_ERROR_WOULD_DEADLOCK: released,
+ *         and the handler is the caller's own or waits for the caller; CHIME_ERROR_INVALID_HANDLE;
+ *         CHIME_ERROR_INVALID_ARGUMENT: nothing was released
  *
  * Calls back: on virtual and host-driven queues. Waits: for a handler.
  */
@@ -803,10 +810,10 @@ typedef struct chime_timer_info {
   int64_t interval_ns;      /* 0: one-shot, or no schedule yet */
   int64_t leeway_ns;        /* exact below 67 ms, for whole us up to a minute, ms up to 18 h, s up to 2 years;
                                otherwise less than 1 part in 33 million too short */
-  uint64_t tick_limit;      /* 0: none, or a one-shot, which has no use for one */
-  uint64_t due_count;       /* due times counted against the limit, delivered and missed; 0 without a limit */
-  int32_t busy;             /* 1: a handler that has started has not returned */
-  int32_t has_schedule;     /* 1: it has a schedule, which activate with NULL keeps */
+  uint64_t tick_limit;  /* 0: none. For a one-shot always 0: it ends with its only tick, and its limit is not kept */
+  uint64_t due_count;   /* due times counted against the limit, delivered and missed; 0 without a limit */
+  int32_t busy;         /* 1: a handler that has started has not returned */
+  int32_t has_schedule; /* 1: it has a schedule, which activate with NULL keeps */
   /* from version 0.1.1 on: */
   uint64_t missed; /* due times of this activation that got no tick of their own */
   /* from version 0.4.0 on: */
@@ -917,7 +924,8 @@ chime_status chime_queue_wrap_dispatch(void *CHIME_NULLABLE dispatch_queue,
  * (registration and cancel handlers, finalizers) run on the queue; on a virtual or host-driven queue they run inside
  * this call or, if another thread is inside the queue, at the end of that thread's call.
  *
- * @return CHIME_OK; CHIME_RUNNING: a handler of the queue has not returned; CHIME_ERROR_INVALID_HANDLE
+ * @return CHIME_OK; CHIME_RUNNING: a handler of the queue has not returned; CHIME_IGNORED: the queue has ended;
+ *         CHIME_ERROR_INVALID_HANDLE: it was released before and has not ended yet, among others
  *
  * Calls back: on virtual and host-driven queues. Waits: no.
  */

@@ -76,9 +76,8 @@ class error : public std::runtime_error {
  private:
   static std::string text(chime_status status) {
     std::string text = chime_status_name(status);
-    const bool has_detail = status == CHIME_ERROR_INVALID_ARGUMENT || status == CHIME_ERROR_UNSUPPORTED ||
-                            status == CHIME_ERROR_RESOURCE || status == CHIME_ERROR_LIMIT;
-    const char *const detail = has_detail ? chime_last_error_detail() : "";
+    /* Where C++ itself had no memory, the sentence may be that of an earlier failure. */
+    const char *const detail = status == CHIME_ERROR_NO_MEMORY ? "" : chime_last_error_detail();
     return text + ": " + (*detail != 0 ? detail : chime_status_message(status));
   }
 };

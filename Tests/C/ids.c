@@ -1,7 +1,7 @@
 /*
  * ids.c - [10] what names nothing is refused by every function, with CHIME_ERROR_INVALID_HANDLE and its out-parameters
  * untouched: 0, numbers that are no id, ids of another kind, ids with a bit changed, ids of what was released, however
- * often its place is used again. Which functions take ids, functions.h says, which is made from the headers. (With other
+ * often its place is used again. Only a release of what has ended with its queue is ignored instead. Which functions take ids, functions.h says, which is made from the headers. (With other
  * threads at once: storm.c; queues that end: Tests/Interleavings.)
  */
 #include "arguments.h"
@@ -25,6 +25,7 @@ typedef struct ids {
   csuite *t;
   uint64_t alive[KINDS];
   const char *what; /* a bad id is */
+  int has_ended;    /* with its queue */
   chime_timer_options options;
   chime_schedule schedule;
   outs out;
@@ -69,17 +70,21 @@ static int takes(const function_of_chime *f, size_t number, int kind) {
   return number < f->count && f->parameters[number].kind == AN_ID && f->parameters[number].member == ids_of[kind];
 }
 
+static int ends_it(const function_of_chime *f) {
+  return strstr(f->name, "release") != NULL || strcmp(f->name, "queue_shutdown") == 0;
+}
+
 static void refuses(const ids *i, const function_of_chime *f, chime_status answer) {
+  chime_status expected = i->has_ended && ends_it(f) ? CHIME_IGNORED : CHIME_ERROR_INVALID_HANDLE;
   char text[200];
-  if (answer == CHIME_ERROR_INVALID_HANDLE) return;
+  if (answer == expected) return;
   snprintf(text, sizeof text, "chime_%s, where id is %s,", f->name, i->what);
-  csuite_expect_status(i->t, answer, CHIME_ERROR_INVALID_HANDLE, __FILE__, __LINE__, text);
+  csuite_expect_status(i->t, answer, expected, __FILE__, __LINE__, text);
 }
 
 /* A release of 0 does nothing, and no target is none that has gone. */
 static int means_something(const function_of_chime *f, int kind, uint64_t id) {
-  return id != 0 || !(strstr(f->name, "release") || strcmp(f->name, "queue_shutdown") == 0 ||
-                      (kind == TARGET && !takes(f, 0, TARGET)));
+  return id != 0 || !(ends_it(f) || (kind == TARGET && !takes(f, 0, TARGET)));
 }
 
 /* What takes an id in that place, first or later: only the functions themselves say which these are. */
@@ -123,6 +128,13 @@ static void expect_nothing(ids *i, int kind, uint64_t id, const char *what) {
   i->what = what;
   for (size_t number = 0; number < MOST_PARAMETERS; number++) expect_refused_at(i, kind, id, number);
   expect_refused_without(i, kind, id);
+}
+
+/* The same of a queue that has ended, or a timer that ended with it. */
+static void expect_ended(ids *i, int kind, uint64_t id, const char *what) {
+  i->has_ended = 1;
+  expect_nothing(i, kind, id, what);
+  i->has_ended = 0;
 }
 
 /* Of what lives and is not touched by any of it. */
@@ -172,13 +184,19 @@ OWN_THREAD_TEST(numbers_that_are_no_ids_name_nothing) {
   ids_end(i);
 }
 
+/* Whether a number differs from a queue's id so that an earlier queue had it in the same place. */
+static int was_a_queues(uint64_t id, uint64_t alive) {
+  return id < alive && id >> 50 == alive >> 50 && id << 14 >> 40 > 0;
+}
+
 /* With one of the low bits changed an id may be that of a neighbour, and a target's be of one that has gone. */
 OWN_THREAD_TEST(an_id_with_a_high_bit_changed_names_nothing) {
   ids *i = ids_new(t);
   for (int kind = 0; kind < KINDS; kind++) {
     for (int bit = 26; bit < 64; bit++) {
       uint64_t id = i->alive[kind] ^ UINT64_C(1) << bit;
-      if (kind != TARGET || bit >= 50) expect_nothing(i, kind, id, "an id with a bit changed");
+      if (kind == QUEUE && was_a_queues(id, i->alive[kind])) expect_ended(i, kind, id, "an earlier queue's");
+      else if (kind != TARGET || bit >= 50) expect_nothing(i, kind, id, "an id with a bit changed");
       else expect_no_target_to_hold(i, id);
     }
   }
@@ -221,23 +239,66 @@ OWN_THREAD_TEST(ids_of_one_kind_are_refused_by_the_functions_of_another) {
 OWN_THREAD_TEST(ids_of_what_was_released_name_nothing) {
   ids *i = ids_new(t), *gone = ids_new(t);
   QUEUE_OR_RETURN(queue, VIRTUAL);
-  uint64_t timer_of_queue = probe_idle(t, queue, "b")->timer;
+  uint64_t timer_of_queue = probe_idle(t, queue, "b")->timer, released_before = probe_idle(t, queue, "d")->timer;
   ids_end(gone);
+  EXPECT_OK(chime_timer_release(released_before));
   EXPECT_OK(chime_queue_release(queue));
-  expect_nothing(i, QUEUE, queue, "a released queue's");
+  expect_ended(i, QUEUE, queue, "a released queue's");
   chime_queue_t host = host_queue(t, 0);
   EXPECT_OK(chime_queue_shutdown(host, CHIME_FOREVER));
-  expect_nothing(i, QUEUE, host, "that of a host-driven queue that was shut down");
+  expect_ended(i, QUEUE, host, "that of a host-driven queue that was shut down");
   expect_nothing(i, TIMER, gone->alive[TIMER], "a released timer's");
-  expect_nothing(i, TIMER, timer_of_queue, "that of a released queue's timer");
+  expect_nothing(i, TIMER, released_before, "that of a timer that was released before its queue");
+  expect_ended(i, TIMER, timer_of_queue, "that of a released queue's timer");
   expect_nothing(i, VALUE, gone->alive[VALUE], "a released value's");
   expect_nothing(i, WEAK_TIMER, gone->alive[WEAK_TIMER], "a released weak timer's");
   QUEUE_OR_RETURN(serial, SERIAL);
   probe *p = probe_after(t, serial, "c", CHIME_HOUR);
   EXPECT_OK(chime_queue_shutdown(serial, PATIENCE));
-  expect_nothing(i, QUEUE, serial, "that of a queue that was shut down");
-  expect_nothing(i, TIMER, p->timer, "that of a timer of a queue that was shut down");
+  expect_ended(i, QUEUE, serial, "that of a queue that was shut down");
+  expect_ended(i, TIMER, p->timer, "that of a timer of a queue that was shut down");
   ids_end(i);
+}
+
+/* Queues follow each other in the same place: each one's id says for ever that it has ended, and the next one's that it
+   has not been given out. Of a timer that is known until its place is used again, and never said of another. */
+OWN_THREAD_TEST(what_has_ended_with_its_queue_is_known_until_its_place_is_used_again) {
+  enum { QUEUES = 300, TIMERS = 40 };
+  const uint64_t version = UINT64_C(1) << 26, place = version - 1;
+  uint64_t queues[QUEUES], timers[QUEUES][TIMERS], last = 0;
+  int same = 0, known = 0, used_again = 0;
+  for (int q = 0; q < QUEUES; q++) {
+    REQUIRE_OK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queues[q]));
+    for (int j = 0; j < TIMERS; j++) {
+      uint64_t *timer = &timers[q][j];
+      REQUIRE_OK(chime_timer_after(queues[q], j, never, t, NULL, timer));
+      if (j % 4 == 3) EXPECT_OK(chime_timer_release(*timer));
+    }
+    EXPECT_OK(q % 2 == 0 ? chime_queue_release(queues[q]) : chime_queue_shutdown(queues[q], CHIME_FOREVER));
+    for (int j = 0; j < TIMERS; j++) {
+      chime_status expected = j % 4 == 3 ? CHIME_ERROR_INVALID_HANDLE : CHIME_IGNORED;
+      EXPECT_STATUS(chime_timer_release(timers[q][j]), expected);
+      EXPECT_STATUS(chime_timer_release_and_wait(timers[q][j], 0), expected);
+      EXPECT_STATUS(chime_timer_release(timers[q][j] + version), CHIME_ERROR_INVALID_HANDLE);
+      EXPECT_STATUS(chime_timer_cancel(timers[q][j]), CHIME_ERROR_INVALID_HANDLE);
+    }
+  }
+  for (int q = 0; q < QUEUES; q++) {
+    EXPECT_STATUS(chime_queue_release(queues[q]), CHIME_IGNORED);
+    EXPECT_STATUS(chime_queue_shutdown(queues[q], 0), CHIME_IGNORED);
+    same += (queues[q] & place) == (last & place);
+    last = queues[q];
+    for (int j = 0; j < TIMERS; j++) {
+      chime_status status = chime_timer_release(timers[q][j]);
+      EXPECT(status == CHIME_ERROR_INVALID_HANDLE || (status == CHIME_IGNORED && j % 4 != 3));
+      known += status == CHIME_IGNORED;
+      used_again += status != CHIME_IGNORED && j % 4 != 3;
+    }
+  }
+  EXPECT_STATUS(chime_queue_release(last + version), CHIME_ERROR_INVALID_HANDLE);
+  /* Version 0 was nobody's. */
+  EXPECT_STATUS(chime_queue_release(last & ~((version << 24) - version)), CHIME_ERROR_INVALID_HANDLE);
+  EXPECT(same > 0 && known > 0 && used_again > 0);
 }
 
 /* Makes a timer, a target or a value. */

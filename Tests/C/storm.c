@@ -19,6 +19,7 @@ int storm_lists(storm *s, chime_status status, uint32_t listed, const char *call
 }
 
 uint32_t storm_or_ended(const storm *s) { return s->queues_end ? STALE : 0; }
+uint32_t storm_gone(const storm *s) { return STALE | (s->queues_end ? MAY(IGNORED) : 0); }
 
 void storm_call(storm *s, dice *d, int inside) {
   int64_t number = roll_below(d, 16);
@@ -68,7 +69,7 @@ static void release_private(caller *c) {
   storm *s = c->storm;
   if (c->timer == NULL) return;
   chime_status status = chime_timer_release(c->timer->id);
-  LISTED(status, MAY(OK) | MAY(RUNNING) | storm_or_ended(s));
+  LISTED(status, MAY(OK) | MAY(RUNNING) | (s->queues_end ? storm_gone(s) : 0));
   storm_stops(c->timer, status);
   storm_remember(s, c->timer->id, &c->d);
   c->timer = NULL;

@@ -68,6 +68,8 @@ int storm_lists(storm *s, chime_status status, uint32_t listed, const char *call
 
 /** What a call on the present queue may say beside, in a storm in which queues end. */
 uint32_t storm_or_ended(const storm *s);
+/** What a release of a timer says that is gone: IGNORED if it ended with its queue. */
+uint32_t storm_gone(const storm *s);
 
 /* ---- The book (storm_book.c) ------------------------------------------------------------------------------------- */
 

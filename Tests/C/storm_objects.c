@@ -115,7 +115,7 @@ static void make_and_release_a_queue(storm *s, dice *d) {
   int is_serial = roll_below(d, 2);
   LISTED(chime_queue_create(is_serial ? CHIME_QUEUE_SERIAL : CHIME_QUEUE_VIRTUAL, NULL, &queue), MAY(OK));
   LISTED(chime_queue_release(queue), MAY(OK));
-  LISTED(chime_queue_release(queue), STALE);
+  LISTED(chime_queue_release(queue), STALE | MAY(IGNORED));
 }
 
 static void look_at_queue(storm *s, chime_queue_t queue) {
@@ -152,7 +152,7 @@ void storm_release_all(storm *s) {
   for (int i = 0; i < PLACES; i++) {
     entry *timer = SWAP(s->shared[TIMERS][i], NULL), *target = SWAP(s->shared[TARGETS][i], NULL);
     entry *value = SWAP(s->shared[VALUES][i], NULL);
-    if (timer != NULL) LISTED(chime_timer_release(timer->id), MAY(OK) | MAY(RUNNING) | STALE);
+    if (timer != NULL) LISTED(chime_timer_release(timer->id), MAY(OK) | MAY(RUNNING) | storm_gone(s));
     if (target != NULL) LISTED(chime_target_release(target->id), MAY(OK));
     if (value != NULL) release_value(s, value);
   }

@@ -57,7 +57,7 @@ static void make_timer(storm *s, dice *d, int64_t place) {
   LISTED(status, MAY(OK) | storm_or_ended(s) | (e->object != NULL ? MAY(ERROR_TARGET_GONE) | STALE : 0));
   if (!storm_accepts(e, status) || !is_held) return;
   old = SWAP(s->shared[TIMERS][place], e);
-  if (old != NULL) LISTED(chime_timer_release(old->id), MAY(OK) | MAY(RUNNING) | STALE);
+  if (old != NULL) LISTED(chime_timer_release(old->id), MAY(OK) | MAY(RUNNING) | storm_gone(s));
 }
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
@@ -74,7 +74,8 @@ typedef enum operation {
 #define NO_SCHEDULE MAY(ERROR_INVALID_ARGUMENT)
 #define GONE MAY(ERROR_TARGET_GONE)
 
-/* What each may answer, STALE and, inside a callback, WOULD_DEADLOCK apart; and how often it is chosen. */
+/* What each may answer, what timers that are gone answer and, inside a callback, WOULD_DEADLOCK apart; and how often it
+   is chosen. */
 static const struct row {
   const char *name;
   int weight;
@@ -187,7 +188,7 @@ void storm_call_timer(storm *s, dice *d, int inside) {
   operation operation = some_operation(d);
   int makes = roll_below(d, 16) == 0;
   entry *e = makes ? NULL : LOAD(s->shared[TIMERS][place]);
-  uint32_t listed = rows[operation].answers | STALE;
+  uint32_t listed = rows[operation].answers | (releases(operation) ? storm_gone(s) : STALE);
   if (e != NULL && releases(operation)) e = SWAP(s->shared[TIMERS][place], NULL);
   if (e == NULL) {
     make_timer(s, d, place);
@@ -202,7 +203,7 @@ void storm_call_own_timer(storm *s, chime_timer_t timer, dice *d) {
   switch (roll_below(d, 4)) {
     case 0: LISTED(chime_timer_cancel(timer), MAY(RUNNING) | MAY(IGNORED) | STALE); break;
     case 1: LISTED(chime_timer_restart(timer, NULL), MAY(RUNNING) | NO_SCHEDULE | GONE | STALE); break;
-    case 2: LISTED(chime_timer_release(timer), MAY(RUNNING) | STALE); break;
+    case 2: LISTED(chime_timer_release(timer), MAY(RUNNING) | storm_gone(s)); break;
     default: LISTED(chime_timer_cancel_and_wait(timer, CHIME_FOREVER), MAY(ERROR_WOULD_DEADLOCK) | STALE); break;
   }
 }
@@ -217,6 +218,7 @@ void storm_call_nothing(storm *s, dice *d) {
   chime_timer_t timer = LOAD(s->remembered[roll_below(d, REMEMBERED)]);
   operation operation = some_operation(d);
   if (timer == 0) return;
-  storm_lists(s, call(s, operation, timer, d), STALE, rows[operation].name); /* [10] */
-  LISTED(chime_timer_cancel(LOAD(s->reign)->queue), STALE);                  /* an id of another kind */
+  /* [10] */
+  storm_lists(s, call(s, operation, timer, d), releases(operation) ? storm_gone(s) : STALE, rows[operation].name);
+  LISTED(chime_timer_cancel(LOAD(s->reign)->queue), STALE); /* an id of another kind */
 }

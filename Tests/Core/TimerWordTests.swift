@@ -50,6 +50,20 @@ import Testing
     #expect(hasNone(TimerWord(7)))
   }
 
+  @Test func whichTimerEndedWithItsQueueIsKeptUntilTheSlotIsUsedAgain() {
+    for version in [0, 1, 0x55_5555, Handle.versionMask] {
+      change(Self.postponement | Self.code, by: { $0.with(code: TimerWord.releasedCode).endedWithQueue(version) }) {
+        word in
+        let free = word.with(code: TimerWord.freeCode)
+        let next = free.made(.running)
+        return word.hasEndedWithQueue(version) && free.hasEndedWithQueue(version)
+          && !free.hasEndedWithQueue(version ^ 1) && free.withNextGeneration.hasEndedWithQueue(version)
+          && !word.withoutPostponement.hasEndedWithQueue(version) && !next.hasEndedWithQueue(version)
+          && !next.freed.hasEndedWithQueue(version)
+      }
+    }
+  }
+
   @Test func eachFlagIsSetClearedAndAskedForAlone() {
     for flag in Self.flags {
       change(flag, by: { $0.setting(flag) }, { $0.bits & flag == flag })

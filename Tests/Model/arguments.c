@@ -187,8 +187,8 @@ static arguments of(const given *g) {
   G(queue_main, MADE_QUEUE, ASKS | MAKES_THREADS, (g->kind = MAIN, chime_queue_main(g->queue_options, OUT(id)))) \
   F(queue_global, MADE_QUEUE, ASKS | MAKES_THREADS) \
   F(queue_wrap_dispatch, MADE_QUEUE, MAKES_THREADS) \
-  F(queue_release, DONE | RUNNING | HANDLE, RELEASES) \
-  F(queue_shutdown, DONE | TIMED_OUT | HANDLE | ARGUMENT, ENDS_BY_ITSELF) \
+  F(queue_release, DONE | RUNNING | IGNORED | HANDLE, RELEASES) \
+  F(queue_shutdown, DONE | IGNORED | TIMED_OUT | HANDLE | ARGUMENT, ENDS_BY_ITSELF) \
   G(queue_sync, DONE | TIMED_OUT | HANDLE | ARGUMENT | UNSUPPORTED | SHUT_DOWN, HANDLER, sync(g)) \
   F(queue_async, DONE | HANDLE | ARGUMENT | UNSUPPORTED | MEMORY, MAYBE_HANDLER | TAKES) \
   G(queue_advance, DONE | HANDLE | ARGUMENT | UNSUPPORTED | LIMIT, FROM_0, \
@@ -226,8 +226,8 @@ static arguments of(const given *g) {
   F(timer_cancel, DONE | RUNNING | IGNORED | HANDLE, 0) \
   G(timer_cancel_and_wait, DONE | IGNORED | TIMED_OUT | HANDLE | ARGUMENT | DEADLOCK, ENDS_BY_ITSELF, \
     after_all(chime_timer_cancel_and_wait(g->id, g->timeout))) \
-  F(timer_release, DONE | RUNNING | HANDLE, RELEASES) \
-  G(timer_release_and_wait, DONE | TIMED_OUT | HANDLE | ARGUMENT | DEADLOCK, ENDS_BY_ITSELF, \
+  F(timer_release, DONE | RUNNING | IGNORED | HANDLE, RELEASES) \
+  G(timer_release_and_wait, DONE | IGNORED | TIMED_OUT | HANDLE | ARGUMENT | DEADLOCK, ENDS_BY_ITSELF, \
     after_all(chime_timer_release_and_wait(g->id, g->timeout))) \
   F(timer_generation, DONE | HANDLE | ARGUMENT, ASKS) \
   F(timer_check_generation, DONE | IGNORED | HANDLE, 0) \

@@ -205,7 +205,7 @@ statuses model_cancel(model *m, timer *t) {
 }
 
 statuses model_release(model *m, timer *t) {
-  if (t->released) return STATUS(CHIME_ERROR_INVALID_HANDLE);
+  if (t->released) return t->ended_with_queue ? STATUS(CHIME_IGNORED) : STATUS(CHIME_ERROR_INVALID_HANDLE);
   if (timer_is_live(t)) owe_callback(t, 0);
   m->fire_dropped |= timer_has_extra(t);
   t->released = 1;
@@ -228,7 +228,10 @@ void model_target_release(model *m, target *g) {
 }
 
 void model_end_queue(model *m) {
-  for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) model_release(m, t);
+  for (timer *t = m->timers; t < m->timers + m->timer_count; t += 1) {
+    t->ended_with_queue |= !t->released;
+    model_release(m, t);
+  }
   for (int i = m->function_next; i < m->function_count; i += 1) m->functions[i].is_dropped = 1;
   m->function_next = m->function_count;
   m->has_ended = 1;

@@ -71,6 +71,7 @@ typedef struct timer {
   int named[KEYS]; /* in order of their keys' coming; -1: none */
 
   int released;
+  int ended_with_queue;
   int finalized;
 } timer;
 

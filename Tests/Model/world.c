@@ -90,7 +90,9 @@ static void end_queues(void) {
   for (int i = 0; i < w.queue_count; i += 1) {
     int is_main = w.queues[i].kind == MAIN;
     chime_status status = chime_queue_shutdown(w.queues[i].id, is_main ? 0 : CHIME_FOREVER);
-    if (status != CHIME_OK && status != CHIME_ERROR_INVALID_HANDLE) fail("shutdown of queue %d: %d", i, (int)status);
+    if (status != CHIME_OK && status != CHIME_IGNORED && status != CHIME_ERROR_INVALID_HANDLE) {
+      fail("shutdown of queue %d: %d", i, (int)status);
+    }
     had_main |= is_main;
   }
   if (had_main) drain_main();

@@ -94,11 +94,7 @@ func checked(call func() C.chime_status) (Status, error) {
 	if status >= 0 {
 		return status, nil
 	}
-	detail := ""
-	switch status {
-	case InvalidArgument, Unsupported, Resource, Limit:
-		detail = C.GoString(C.chime_last_error_detail())
-	}
+	detail := C.GoString(C.chime_last_error_detail())
 	if detail == "" {
 		detail = status.Message()
 	}

@@ -205,7 +205,37 @@ func TestAnErrorSaysWhatWasWrong(t *testing.T) {
 	expect(t, "gone", gone, 1)
 	_, err = timer.Suspend()
 	expect(t, "suspend", errors.Is(err, InvalidHandle), true)
+	if !strings.HasSuffix(err.Error(), "was released") {
+		t.Error(err)
+	}
 	expect(t, "state", timer.State(), CancelledState)
+}
+
+// In whatever order: also where other timers have taken the places of those that ended with their queue.
+func TestAProgramEndsInAnyOrder(t *testing.T) {
+	queue, _, function := virtual(t)
+	var timers []*Timer
+	for count := 0; count < 1000; count++ {
+		timers = append(timers, must(queue.After(10, function)))
+	}
+	released := timers[0]
+	expect(t, "release", must(released.Release()), OK)
+	_, err := released.Release()
+	expect(t, "again", errors.Is(err, InvalidHandle), true)
+	expect(t, "close", must(queue.Close()), OK)
+	expect(t, "again", must(queue.Close()), Ignored)
+	expect(t, "ended with its queue", must(timers[1].Release()), Ignored)
+	expect(t, "the same", must(timers[2].ReleaseAndWait(Forever)), Ignored)
+	for count := 0; count < 10; count++ {
+		other, _, function := virtual(t)
+		for count := 0; count < 1000; count++ {
+			must(other.After(10, function))
+		}
+		other.Close()
+	}
+	for _, timer := range timers[3:] {
+		expect(t, "still", must(timer.Release()), Ignored)
+	}
 }
 
 func TestFunctionsRunOnTheQueueAndNeverEarly(t *testing.T) {

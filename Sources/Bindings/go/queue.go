@@ -281,7 +281,8 @@ func (q *Queue) Dump() (string, error) {
 }
 
 // Close ends the queue and its timers, and waits until none of their functions runs or will run. Inside one of them it does
-// not wait, and says so by WouldDeadlock. What is left to call (functions gone, Cancelled ticks) may run inside it.
+// not wait, and says so by WouldDeadlock. What is left to call (functions gone, Cancelled ticks) may run inside it. Ignored: the
+// queue has ended already.
 func (q *Queue) Close() (Status, error) { return q.Shutdown(Forever) }
 
 // Shutdown is Close, with a timeout.

@@ -66,7 +66,20 @@ func (t *Timer) end(call func(id C.chime_timer_t) C.chime_go_answer) (Status, er
 		runtime.SetFinalizer(t.inner, nil)
 	}
 	raise(answer.raised)
+	if status == InvalidHandle && t.queueHasEnded() {
+		return Ignored, nil
+	}
 	return status, err
+}
+
+// queueHasEnded is asked where another timer may have taken the place of this one: then C knows no longer that it ended
+// with its queue.
+func (t *Timer) queueHasEnded() bool {
+	if t == nil || t.inner == nil || t.inner.queue == nil {
+		return false
+	}
+	var now C.int64_t
+	return C.chime_queue_now(t.inner.queue.id, &now) == C.CHIME_ERROR_INVALID_HANDLE
 }
 
 // Activate starts a timer that is at rest, with the schedule that it has.
@@ -141,7 +154,8 @@ func (t *Timer) CancelAndWait(timeout time.Duration) (Status, error) {
 	return t.call(func(id C.chime_timer_t) C.chime_status { return C.chime_timer_cancel_and_wait(id, C.int64_t(timeout)) })
 }
 
-// Release cancels the timer and lets go of it, and of its function after the last call.
+// Release cancels the timer and lets go of it, and of its function after the last call. Ignored: its queue is closed, and
+// the timer ended with it.
 func (t *Timer) Release() (Status, error) {
 	return t.end(func(id C.chime_timer_t) C.chime_go_answer { return C.chime_go_release(id) })
 }

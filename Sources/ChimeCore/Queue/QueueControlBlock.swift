@@ -72,8 +72,8 @@ import Synchronization
   let hasRoom = Atomic<Bool>(false)
   /// The state of the random numbers for jitter; see `randomPart` (P26, Sources/README.md).
   let randomState = Atomic<UInt64>(0)
-  /// While no queue lives here: the index of the next such control block, and the version of its next id. Behind the
-  /// lock of `QueueControlBlocks`.
+  /// While no queue lives here: the index of the next such control block, and the version of its next id, which stays
+  /// that of the queue that lives here then; 0 before the first has ended. Behind the lock of `QueueControlBlocks`.
   var free: (next: UInt32, version: UInt32) = (0, 0)
 
   /// 24 bytes of padding.

@@ -123,6 +123,15 @@ package enum QueueControlBlocks: ProcessState {
     }
   }
 
+  /// Whether a queue had that id, and has ended. Every version of a control block below its next one was a queue's.
+  static func hasEnded(_ id: UInt64) -> Bool {
+    guard !Fork.isChild, let handle = Handle(id, kind: .queue), handle.version > 0,
+      let memory = unsafe entry(Int(handle.index))?.pointee.load(ordering: .acquiring)
+    else { return false }
+    let control = unsafe QueueControlBlock(memory)
+    return state.withLock { _ in handle.version < control.free.version }
+  }
+
   /// Gives up the queues from before the fork, of which the table is empty. Numbering continues with the next blocks.
   static func reinitialize() {
     state.reinitialize()

@@ -1,13 +1,18 @@
 /// The end of a queue. Release makes ids stale and stops ticks at once; the last pass runs the last callbacks and gives
 /// the control block back.
 extension QueueCore {
-  /// Releases the queue with that id, and its timers.
-  package static func release(_ id: UInt64) -> Status { beginClosing(id)?.status ?? unknown(id) }
+  /// Releases the queue with that id, and its timers. Ignored if the queue has ended.
+  package static func release(_ id: UInt64) -> Status { beginClosing(id)?.status ?? endedOrUnknown(id) }
 
-  /// Releases, then waits until no callback of the queue runs or will run. Waits for a handler.
+  private static func endedOrUnknown(_ id: UInt64) -> Status {
+    QueueControlBlocks.hasEnded(id) ? .ignored : unknown(id)
+  }
+
+  /// Releases, then waits until no callback of the queue runs or will run. Waits for a handler. Ignored if the queue has
+  /// ended.
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package static func shutdown(_ id: UInt64, timeout: Int64) -> Status {
-    guard let (core, _) = beginClosing(id) else { return unknown(id) }
+    guard let (core, _) = beginClosing(id) else { return endedOrUnknown(id) }
     if core.isAbandoned { return .inChild }
     let control = core.control
     if ThreadState.frames.holds(control) { return core.callerIsInside }
@@ -57,7 +62,7 @@ extension QueueCore {
       var word = slot.wordInOrder
       while word.isFree, !slot.withdraw(word) { word = slot.wordInOrder }
       if word.isLive {
-        if TimerRef(slot: slot, version: slot.version).release() == .running { isRunning = true }
+        if TimerRef(slot: slot, version: slot.version).release(withQueue: true) == .running { isRunning = true }
       } else if word.isReleased, word.isBusy {
         isRunning = true
       }

@@ -10,7 +10,8 @@
 /// - 8, waited: a thread waits until the timer is no longer busy; whoever clears busy clears this and wakes it
 /// - 9–31: generation, low bits; they run on when the slot is reused
 /// - 32–63: running: the postponement, added to the record's deadline, in ns, or in units of the wheel's resolution if
-///   bit 63 is set. Suspended: since when, as a `CompactDuration`
+///   bit 63 is set. Suspended: since when, as a `CompactDuration`. Released or free: which timer ended with its queue; see
+///   `endedWithQueue`
 ///
 /// The record changes only while there is a writer. Every transition changes the generation, so that a compare-and-swap
 /// on the word proves that a deadline read beside it belongs to it. (A 23-bit generation repeats after 8 million
@@ -103,6 +104,15 @@ struct TimerWord: Equatable {
   var freed: TimerWord {
     with(code: TimerWord.freeCode).withNextGeneration.withoutPostponement.clearing(TimerWord.callbackPendingBit)
   }
+
+  /// This word, a released timer's, for one that its queue's end has released. Which one that was can be read until the
+  /// slot is used again, so that a second release of the timer is no mistake of the caller's.
+  func endedWithQueue(_ version: UInt32) -> TimerWord {
+    TimerWord(withoutPostponement.bits | 1 << 63 | UInt64(version) << 32)
+  }
+
+  /// Whether the timer that was in the slot with that version ended with its queue, and the slot was not used since.
+  func hasEndedWithQueue(_ version: UInt32) -> Bool { !isLive && bits >> 32 == 1 << 31 | UInt64(version) }
 
   @inline(__always)
   func setting(_ flags: UInt64) -> TimerWord { TimerWord(bits | flags) }

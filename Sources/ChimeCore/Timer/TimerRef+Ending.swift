@@ -30,9 +30,10 @@ extension TimerRef {
   /// - Parameter timeout: 0 or more; `Int64.max` without limit.
   package func releaseAndWait(timeout: Int64) -> Status {
     let status = release()
-    if status != .running { return status }
+    if status.isFailure || !isBusy { return status == .running ? .ok : status }
     if control.givesRecords, control.core?.hasOutstandingRecordsHere == true { return isRecordOfCaller }
-    return WaitRegistry.wait(for: .timer(self), timeout: timeout)
+    let waited = WaitRegistry.wait(for: .timer(self), timeout: timeout)
+    return waited == .ok && status == .ignored ? .ignored : waited
   }
 
   /// Whether a callback of the timer runs.
@@ -56,10 +57,12 @@ extension TimerRef {
     return .ok
   }
 
-  /// Ends the timer: the id is stale at once. The last of this call, the running handler and the pass frees it.
+  /// Ends the timer: the id is stale at once. The last of this call, the running handler and the pass frees it. Ignored
+  /// if it ended with its queue, as long as that can be seen.
+  /// - Parameter withQueue: its queue ends, which is the caller.
   @inline(never)
-  package func release() -> Status {
-    guard let word = beginWriting() else { return stale }
+  package func release(withQueue: Bool = false) -> Status {
+    guard let word = beginWriting() else { return slot.word.hasEndedWithQueue(version) ? .ignored : stale }
     if let sideRecord = slot.sideRecord, sideRecord.own.cancelHandler != nil,
       word.state == .running || word.state == .suspended
     {
@@ -67,7 +70,7 @@ extension TimerRef {
     }
     let released = word.with(code: TimerWord.releasedCode).withNextGeneration.withoutPostponement
       .clearing(TimerWord.callbackPendingBit)
-    let replaced = slot.endWriting(released: released)
+    let replaced = slot.endWriting(released: withQueue ? released.endedWithQueue(version) : released)
     let control = control
     // Even if the timer was not running: its watcher may have seen only that it was being written.
     control.noteEnd(of: slot)

@@ -92,13 +92,24 @@ extension Scenario {
         let queue = world.queue(kind)
         world.timer(queue, after: 1, every: millisecond)
         world.timer(queue, after: millisecond, callbacks: true)
-        for _ in 0..<2 { world.thread(calls: "shutdown") { QueueCore.shutdown(queue.id, timeout: .max) } }
+        for name in ["first", "second"] {
+          world.thread(name) {
+            world.call("shutdown", answers: .ok, .ignored, .invalidHandle) {
+              QueueCore.shutdown(queue.id, timeout: .max)
+            }
+          }
+        }
         world.thread(calls: "drive") { queue.drive(Scheduler.start + millisecond) }
       },
       Scenario("release of a timer beside shutdown of the \(kind.rawValue) queue") { world in
         let queue = world.queue(kind)
         let timer = world.timer(queue, after: millisecond, callbacks: true)
-        world.thread("releaser") { world.call("release", on: timer) { ref in timer.stopping { ref.release() } } }
+        world.thread("releaser") {
+          // It ends the timer, or the timer has ended with its queue: never is it an id that names nothing.
+          world.call("release", answers: .ok, .running, .ignored) {
+            timer.stopping { timer.ref.map { TimerRef.release($0.id) } ?? .invalidHandle }
+          }
+        }
         world.thread(calls: "shutdown") { QueueCore.shutdown(queue.id, timeout: .max) }
       },
     ]

@@ -81,12 +81,8 @@ pub(crate) fn checked(status: sys::Status) -> Result<Outcome, Error> {
         3 => Ok(Outcome::Stopped),
         4 => Ok(Outcome::TimedOut),
         _ => {
-            let has_detail = matches!(
-                status,
-                sys::ERROR_INVALID_ARGUMENT | sys::ERROR_LIMIT | sys::ERROR_UNSUPPORTED | sys::ERROR_RESOURCE
-            );
             // SAFETY: valid until this thread asks again.
-            let told = if has_detail { unsafe { CStr::from_ptr(sys::chime_last_error_detail()) } } else { Default::default() };
+            let told = unsafe { CStr::from_ptr(sys::chime_last_error_detail()) };
             let sentence = if told.to_bytes().is_empty() {
                 // SAFETY: the string is static.
                 unsafe { CStr::from_ptr(sys::chime_status_message(status)) }

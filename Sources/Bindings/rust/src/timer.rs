@@ -141,7 +141,8 @@ impl Timer {
         checked(unsafe { sys::chime_timer_cancel_and_wait(self.0, nanoseconds(timeout)) })
     }
 
-    /// What dropping does, with its outcome.
+    /// What dropping does, with its outcome. `Ignored`: the timer ended with its queue. (Once another timer has taken its
+    /// place that is no longer known, and an error.)
     pub fn release(self) -> Result<Outcome, Error> {
         checked(unsafe { sys::chime_timer_release(ManuallyDrop::new(self).0) })
     }

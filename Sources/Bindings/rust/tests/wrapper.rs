@@ -192,8 +192,11 @@ fn errors_have_a_sentence() -> Result<(), Error> {
     let timer = queue.after(FOREVER, |_| ())?;
     assert_eq!(timer.next_deadline_ns()?, None);
     assert_eq!(queue.shutdown(FOREVER)?, Outcome::Ok);
-    assert_eq!(timer.suspend().unwrap_err().status(), chime::sys::ERROR_INVALID_HANDLE);
+    let error = timer.suspend().unwrap_err();
+    assert_eq!(error.status(), chime::sys::ERROR_INVALID_HANDLE);
+    assert!(error.detail().ends_with("was released"), "{error}");
     assert_eq!(timer.state(), State::Cancelled);
+    assert_eq!(timer.release()?, Outcome::Ignored); // it has ended with its queue
     let refused = Queue::with(QueueKind::Virtual, &QueueOptions { realtime_priority: 5, ..Default::default() });
     assert!(refused.is_err());
     Ok(())
