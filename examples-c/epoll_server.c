@@ -1,10 +1,12 @@
 /*
- * A server with an epoll loop and three kinds of timers: it closes a connection that is idle for a second, sends each a
- * heartbeat every 100 ms, and tries to reach another server again and again, after 20, 40, 80 and then every 100 ms.
+ * A server with one thread, an epoll loop and three kinds of timers: it closes a connection that is idle for a second,
+ * sends each a heartbeat every 100 ms, and tries to reach another server again and again, after 20, 40, 80 and then every
+ * 100 ms. The queue is bound to the thread (CHIME_QUEUE_BOUND), so that calls on timers need no locked operations.
  *
- * The queue says how long the loop may wait, and is processed after the events of each turn: handlers free connections,
- * and an event of one that is gone must not be met behind them. When a connection ends, its timers are released, inside
- * their own handlers too: no tick of them starts any more. (If other threads start timers: epoll_host.c.)
+ * The queue's descriptor is one more in epoll, so the server sleeps until something is due. The queue is processed after
+ * the other events of a turn: handlers free connections, and an event of one that is gone must not be met behind them.
+ * When a connection ends, its timers are released, inside their own handlers too: no tick of them starts any more. (If
+ * other threads start timers: epoll_host.c.)
  *
  * Build:  make (or cc epoll_server.c -o build/epoll_server -I../include -Lbuild/lib -lchime -pthread
  *         -Wl,-rpath,build/lib)
@@ -124,10 +126,15 @@ static void *world(void *address) {
 int main(void) {
   struct sockaddr_in address = {0};
   int listener = bound_socket(&address);
+  chime_queue_options options = CHIME_QUEUE_OPTIONS_INIT;
+  int32_t descriptor;
   pthread_t thread;
   other_listener = bound_socket(&other_server);
   loop = epoll_create1(EPOLL_CLOEXEC);
-  CHECK(chime_queue_create(CHIME_QUEUE_HOST, NULL, &timers));
+  options.flags = CHIME_QUEUE_BOUND;
+  CHECK(chime_queue_create(CHIME_QUEUE_HOST, &options, &timers));
+  CHECK(chime_queue_fd(timers, &descriptor));
+  watch(descriptor, &timers);
   watch(listener, &listener);
   CHECK_ZERO(listen(listener, 64));
   CHECK_ZERO(pthread_create(&thread, NULL, world, &address));
@@ -135,15 +142,13 @@ int main(void) {
 
   while (closed < 2) {
     struct epoll_event events[16];
-    int32_t timeout_ms;
-    int i, count;
-    CHECK(chime_queue_poll_timeout(timers, &timeout_ms));
-    count = epoll_wait(loop, events, 16, timeout_ms);
+    int i, is_due = 0, count = epoll_wait(loop, events, 16, -1);
     for (i = 0; i < count; i++) {
-      if (events[i].data.ptr == &listener) begin_connection(accept(listener, NULL, NULL));
+      if (events[i].data.ptr == &timers) is_due = 1;
+      else if (events[i].data.ptr == &listener) begin_connection(accept(listener, NULL, NULL));
       else on_readable(events[i].data.ptr);
     }
-    CHECK(chime_queue_process(timers, 0, NULL));
+    if (is_due) CHECK(chime_queue_process(timers, 0, NULL));
   }
   CHECK_ZERO(pthread_join(thread, NULL));
   CHECK(chime_queue_shutdown(timers, CHIME_FOREVER));

@@ -1,77 +1,92 @@
 /*
- * Idle timeouts of a server: each connection has a timer, which every message postpones (one compare-and-swap, however
- * many connections there are). When it ticks, the connection was idle for 30 s. IGNORED says that the timeout has won:
- * the message came too late. The connection is the timer's context, and freed by its finalizer.
+ * Idle timeouts of a server: each session has a timer, which every request postpones (one compare-and-swap, however many
+ * sessions there are). When it ticks, the session was idle for half an hour. IGNORED says that the timeout has won: the
+ * request came too late, and begins a new session. A session is its timer's context, and freed by the finalizer.
+ *
+ * The requests come out of a log, whose time a virtual queue follows: two hours of it take no time. On a serial queue the
+ * same functions do it for requests as they come, with chime_timer_postpone, which counts from now.
  *
  * Build:  make (or cc idle_timeouts.c -o build/idle_timeouts -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/idle_timeouts
  *
  * Output:
- *   30 s  ann: idle for 30 s, closed after 1 messages
- *   30 s  ann: too late
- *   50 s  bob: said goodbye after 3 messages
- *   55 s  eve: idle for 30 s, closed after 2 messages
- *   connections freed: 3
+ *    30 min  ann: idle, closed after 1 requests
+ *    40 min  ann: too late, begins anew
+ *    50 min  bob: said goodbye after 3 requests
+ *    55 min  eve: idle, closed after 2 requests
+ *    85 min  ann: idle, closed after 2 requests
+ *   sessions freed: 4
  */
 #include "check.h"
 
-struct connection {
-  const char *name;
-  int messages;
+#define IDLE_TIMEOUT (30 * CHIME_MINUTE)
+
+struct session {
+  const char *client;
+  int requests;
   chime_timer_t timer;
 };
 
+enum { ANN, BOB, EVE, CLIENTS };
+static const char *const names[CLIENTS] = {"ann", "bob", "eve"};
+static const struct {
+  int minute, client, is_goodbye;
+} requests[] = {{0, ANN, 0},  {0, BOB, 0},  {0, EVE, 0},  {25, BOB, 0}, {25, EVE, 0},
+                {40, ANN, 0}, {45, BOB, 0}, {50, BOB, 1}, {55, ANN, 0}};
+
 static chime_queue_t queue;
+static struct session *sessions[CLIENTS];
 static int freed;
 
-static int64_t now_s(void) {
-  int64_t now;
-  CHECK(chime_queue_now(queue, &now));
-  return now / CHIME_SECOND;
-}
-
 static void on_idle(const chime_tick *tick, void *context) {
-  const struct connection *c = context;
-  (void)tick;
-  printf("%" PRId64 " s  %s: idle for 30 s, closed after %d messages\n", now_s(), c->name, c->messages);
+  const struct session *session = context;
+  printf("%3d min  %s: idle, closed after %d requests\n", (int)(tick->scheduled_ns / CHIME_MINUTE), session->client,
+         session->requests);
 }
 
-static void free_connection(void *context) {
+static void free_session(void *context) {
   free(context);
   freed++;
 }
 
-static struct connection *open_connection(const char *name) {
-  struct connection *c = calloc(1, sizeof *c);
-  if (c == NULL) exit(EXIT_FAILURE);
-  c->name = name;
-  CHECK(chime_timer_after(queue, 30 * CHIME_SECOND, on_idle, c, free_connection, &c->timer));
-  return c;
+static struct session *open_session(const char *client) {
+  struct session *session = calloc(1, sizeof *session);
+  if (session == NULL) exit(EXIT_FAILURE);
+  session->client = client;
+  session->requests = 1;
+  CHECK(chime_timer_after(queue, IDLE_TIMEOUT, on_idle, session, free_session, &session->timer));
+  return session;
 }
 
-static void on_message(struct connection *c) {
-  chime_status status = chime_timer_postpone(c->timer, 30 * CHIME_SECOND);
-  CHECK(status);
-  if (status == CHIME_IGNORED) printf("%" PRId64 " s  %s: too late\n", now_s(), c->name);
-  c->messages += status == CHIME_OK;
+static void on_request(int client, int minute) {
+  struct session *session = sessions[client];
+  if (session != NULL) {
+    chime_status status = chime_timer_postpone_until(session->timer, minute * CHIME_MINUTE + IDLE_TIMEOUT);
+    CHECK(status);
+    session->requests++;
+    if (status != CHIME_IGNORED) return;
+    printf("%3d min  %s: too late, begins anew\n", minute, session->client);
+    CHECK(chime_timer_release(session->timer)); /* and with it the session */
+  }
+  sessions[client] = open_session(names[client]);
 }
 
-static void advance(int64_t seconds) { CHECK(chime_queue_advance(queue, seconds * CHIME_SECOND)); }
+static void on_goodbye(int client, int minute) {
+  printf("%3d min  %s: said goodbye after %d requests\n", minute, names[client], sessions[client]->requests);
+  CHECK(chime_timer_release(sessions[client]->timer));
+}
 
 int main(void) {
-  struct connection *ann, *bob, *eve;
+  size_t i;
   CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, NULL, &queue));
-  ann = open_connection("ann"), bob = open_connection("bob"), eve = open_connection("eve");
-  on_message(ann), on_message(bob), on_message(eve);
-  advance(25), on_message(bob), on_message(eve);
-  advance(5), on_message(ann);
-  advance(20), on_message(bob);
-  printf("%" PRId64 " s  bob: said goodbye after %d messages\n", now_s(), bob->messages);
-  CHECK(chime_timer_release(bob->timer)); /* and with it its connection */
-  advance(60);
-  CHECK(chime_timer_release(ann->timer));
-  CHECK(chime_timer_release(eve->timer));
-  CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
-  printf("connections freed: %d\n", freed);
+  for (i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+    int64_t now;
+    CHECK(chime_queue_now(queue, &now));
+    CHECK(chime_queue_advance(queue, requests[i].minute * CHIME_MINUTE - now));
+    (requests[i].is_goodbye ? on_goodbye : on_request)(requests[i].client, requests[i].minute);
+  }
+  CHECK(chime_queue_advance(queue, IDLE_TIMEOUT));
+  CHECK(chime_queue_shutdown(queue, CHIME_FOREVER)); /* ends the sessions that are left, with their timers */
+  printf("sessions freed: %d\n", freed);
   return 0;
 }

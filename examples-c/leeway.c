@@ -8,12 +8,15 @@
  *   33 * 2^25 ns = 1107.3 ms    for 1074 to 1090
  *   34 * 2^25 ns = 1140.9 ms    for 1091 to 1099
  *
+ * A late tick does not move the next one: a repeating timer with leeway keeps its grid.
+ *
  * Build:  make (or cc leeway.c -o build/leeway -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/leeway
  *
  * Output:
  *   leeway  0 ms: 100 ticks, 100 wake-ups, 0 early, 0 too late
  *   leeway 50 ms: 100 ticks, 5 wake-ups, 0 early, 0 too late
+ *   every 100 ms, leeway 50 ms: due at 100, 200, 300 ms; came at 134, 201, 335 ms
  */
 #include "check.h"
 
@@ -53,9 +56,37 @@ static void run(void) {
   CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
 }
 
+static void note(const chime_tick *tick, void *context) {
+  int *times = context;
+  times[tick->sequence - 1] = (int)(tick->scheduled_ns / CHIME_MILLISECOND);
+  times[tick->sequence + 2] = (int)(tick->actual_ns / CHIME_MILLISECOND);
+}
+
+static void repeat(void) {
+  chime_queue_t queue;
+  chime_queue_options queue_options = CHIME_QUEUE_OPTIONS_INIT;
+  chime_timer_options options = CHIME_TIMER_OPTIONS_INIT;
+  chime_schedule schedule = CHIME_SCHEDULE_INIT;
+  int times[6]; /* of each tick, when it was due; then when each came */
+
+  queue_options.flags = CHIME_QUEUE_HONOUR_LEEWAY;
+  options.handler = note;
+  options.context = times;
+  schedule.first_ns = schedule.interval_ns = 100 * CHIME_MILLISECOND;
+  schedule.leeway_ns = leeway_ns;
+  schedule.tick_limit = 3;
+  CHECK(chime_queue_create(CHIME_QUEUE_VIRTUAL, &queue_options, &queue));
+  CHECK(chime_timer_start(queue, &options, &schedule, NULL));
+  CHECK(chime_queue_advance(queue, CHIME_SECOND));
+  CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
+  printf("every 100 ms, leeway 50 ms: due at %d, %d, %d ms; came at %d, %d, %d ms\n", times[0], times[1], times[2],
+         times[3], times[4], times[5]);
+}
+
 int main(void) {
   run();
   leeway_ns = 50 * CHIME_MILLISECOND;
   run();
+  repeat();
   return 0;
 }

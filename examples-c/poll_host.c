@@ -1,6 +1,7 @@
 /*
  * poll_host.c - the same as epoll_host.c with poll(2) and a timeout in milliseconds (chime_queue_poll_timeout), where a
- * loop cannot take one more descriptor; and timers in the background, for which chime_queue_run does not wait.
+ * loop cannot take one more descriptor; and chime_queue_run, Chime's own loop, which does not wait for timers in the
+ * background, and ends when it is told to (chime_queue_stop).
  *
  * Build:  make (or cc poll_host.c -o build/poll_host -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/poll_host
@@ -12,6 +13,10 @@
  *   tick 3
  *   the next deadline is CHIME_FOREVER: yes
  *   run returned; the heartbeat still runs: yes
+ *   tick 1
+ *   tick 2
+ *   tick 3
+ *   run was stopped: CHIME_STOPPED
  */
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
@@ -26,6 +31,11 @@ static void on_tick(const chime_tick *tick, void *context) {
 
 static void on_heartbeat(const chime_tick *tick, void *context) { (void)tick, (void)context; }
 static void on_done(const chime_tick *tick, void *context) { (void)tick, (void)context; }
+
+static void on_tick_until_stop(const chime_tick *tick, void *context) {
+  printf("tick %" PRIu64 "\n", tick->sequence);
+  if (tick->sequence == 3) CHECK(chime_queue_stop(*(chime_queue_t *)context)); /* any thread may, and signal handlers */
+}
 
 int main(void) {
   chime_queue_t queue;
@@ -57,6 +67,9 @@ int main(void) {
   CHECK(chime_queue_run(queue, 0)); /* until `once` is finished: nobody waits for a heartbeat */
   CHECK(chime_timer_state(heartbeat, &state));
   printf("run returned; the heartbeat still runs: %s\n", state == CHIME_STATE_RUNNING ? "yes" : "no");
+
+  CHECK(chime_timer_every(queue, CHIME_MILLISECOND, on_tick_until_stop, &queue, NULL, &timer));
+  printf("run was stopped: %s\n", chime_status_name(chime_queue_run(queue, 0)));
   CHECK(chime_queue_shutdown(queue, CHIME_FOREVER));
   return 0;
 }

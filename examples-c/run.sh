@@ -1,9 +1,8 @@
 #!/bin/sh
 # Runs the examples that are named as arguments, side by side, and compares their output with what they promise; `make run`
 # calls it.
-# An example's promise stands in its first comment, from the line " * Output:" on, four columns in. The promise of
-# idle_sessions is what idle_sessions_check.py computes. One that needs a server runs beside loopback.py. At last the shared
-# libraries themselves are looked at.
+# An example's promise stands in its first comment, from the line " * Output:" on, four columns in. One that needs a server
+# runs beside loopback.py. At last the shared libraries themselves are looked at.
 
 passed=0
 failed=0
@@ -30,23 +29,10 @@ bounded() {
   timeout 60 "$@" || echo "exit status $?"
 }
 
-# sessions NAME LOG [-t seconds]
-sessions() {
-  name=$1 log=$2
-  shift 2
-  bounded "$PYTHON" idle_sessions_check.py "$@" "$log" >"$out/expected" 2>"$out/expected.errors"
-  bounded $START "$BUILD/idle_sessions" "$@" "$log" >"$out/actual" 2>"$out/actual.errors"
-  echo "on standard error:" | tee -a "$out/expected" >>"$out/actual"
-  cat "$out/expected.errors" >>"$out/expected"
-  cat "$out/actual.errors" >>"$out/actual"
-  verdict "$name" "$out/expected" "$out/actual"
-}
-
 # START: an emulator, if this machine cannot run the programs; all that it runs share a processor, so only four at a time.
 begun=0
 for example in "$@"; do
   case $example in
-  idle_sessions) continue ;;
   curl_multi) server=http ;;
   hiredis_deadlines) server=redis ;;
   cares_queries) server=dns ;;
@@ -58,17 +44,9 @@ for example in "$@"; do
 done
 wait
 for example in "$@"; do
-  if [ "$example" = idle_sessions ]; then
-    "$PYTHON" idle_sessions_check.py --make-log 20000 1 >"$BUILD/large.log"
-    sessions "idle_sessions, access.log" access.log
-    sessions "idle_sessions, access.log, 5 minutes" access.log -t 300
-    sessions "idle_sessions, 20,000 lines" "$BUILD/large.log"
-    sessions "idle_sessions, 20,000 lines, 1 minute" "$BUILD/large.log" -t 60
-  else
-    awk '/^ \*\//{exit} shown{print substr($0, 6)} /^ \* Output:$/{shown=1}' "$example".c* >"$out/expected"
-    [ -s "$out/expected" ] || echo "(an expected output in the first comment)" >"$out/expected"
-    verdict "$example" "$out/expected" "$out/$example"
-  fi
+  awk '/^ \*\//{exit} shown{print substr($0, 6)} /^ \* Output:$/{shown=1}' "$example".c* >"$out/expected"
+  [ -s "$out/expected" ] || echo "(an expected output in the first comment)" >"$out/expected"
+  verdict "$example" "$out/expected" "$out/$example"
 done
 
 # check_library NAME BYTES HEADER...

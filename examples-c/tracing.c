@@ -1,6 +1,7 @@
 /*
  * Seeing what happens. A trace function gets a report of every transition of every timer, and of every callback, before
- * it is called and after it has returned. chime_timer_explain says in one sentence why a timer does not fire.
+ * it is called and after it has returned. chime_timer_explain says in one sentence why a timer does not fire, and
+ * chime_timer_get_info gives all of a timer at one instant.
  *
  * Build:  make (or cc tracing.c -o build/tracing -I../include -Lbuild/lib -lchime -Wl,-rpath,build/lib)
  * Run:    build/tracing
@@ -14,6 +15,7 @@
  *   20 ms  CHIME_TRACE_RETURNED
  *   20 ms  CHIME_TRACE_SUSPENDED
  *   it was suspended 5 ms ago.
+ *   2 ticks, 0 missed, every 10 ms
  *   25 ms  CHIME_TRACE_RESUMED
  *   30 ms  CHIME_TICK_DUE
  *   30 ms  CHIME_TRACE_CANCELLED
@@ -36,6 +38,7 @@ static void on_tick(const chime_tick *tick, void *context) {
 int main(void) {
   chime_queue_t queue;
   chime_timer_t timer;
+  chime_timer_info info = CHIME_TIMER_INFO_INIT;
   char reason[160];
 
   CHECK(chime_set_trace(on_trace, NULL));
@@ -46,6 +49,9 @@ int main(void) {
   CHECK(chime_queue_advance(queue, 5 * CHIME_MILLISECOND));
   CHECK(chime_timer_explain(timer, reason, sizeof reason, NULL));
   puts(reason);
+  CHECK(chime_timer_get_info(timer, &info));
+  printf("%d ticks, %d missed, every %d ms\n", (int)info.sequence, (int)info.missed,
+         (int)(info.interval_ns / CHIME_MILLISECOND));
   CHECK(chime_timer_resume(timer));
   CHECK(chime_queue_advance(queue, 25 * CHIME_MILLISECOND));
   CHECK(chime_timer_release(timer));

@@ -186,7 +186,7 @@ def guides():
     tree["share/doc/chime/trace.svg"] = (SOURCES / "Chime/Chime.docc/trace.svg").read_bytes()
     for path in sorted((ROOT / "examples-c").iterdir()):
         name = path.name
-        if path.suffix in (".c", ".cpp", ".h") or name in ("access.log", "loopback.py"):
+        if path.suffix in (".c", ".cpp", ".h") or name == "loopback.py":
             tree[f"share/doc/chime/examples/{name}"] = path.read_bytes()
     tree["share/doc/chime/examples/README.md"] = linked("examples-c/README.md", "../").encode()
     return tree
