@@ -75,11 +75,14 @@ import Synchronization
   /// While no queue lives here: the index of the next such control block, and the version of its next id, which stays
   /// that of the queue that lives here then; 0 before the first has ended. Behind the lock of `QueueControlBlocks`.
   var free: (next: UInt32, version: UInt32) = (0, 0)
+  /// The control block that was made before; see `QueueControlBlocks.latest`.
+  let previous: UnsafeMutableRawPointer?
 
   /// 24 bytes of padding.
   private static var three: (UInt64, UInt64, UInt64) { (0, 0, 0) }
 
-  init(index: UInt32, isLimited: Bool, _ pages: WheelPageRegion) {
+  init(index: UInt32, isLimited: Bool, _ pages: WheelPageRegion, previous: UnsafeMutableRawPointer?) {
+    unsafe self.previous = previous
     unsafe self.index = index
     unsafe self.isLimited = isLimited
     unsafe cacheOffset = ThreadState.cacheOffset(ofControlBlock: index)
