@@ -25,6 +25,9 @@ public class AnyTimerQueue: @unchecked Sendable {
   /// The actor on which the queue's handlers run; `nil` if they belong to none.
   package var home: HandlerHome? { nil }
 
+  /// What moves the queue's time, on the kinds of queue that can be virtual.
+  package var virtualTime: VirtualTime? { nil }
+
   // MARK: Timers
 
   /// Makes an idle timer with handlers as the core calls them.
@@ -81,8 +84,8 @@ public class AnyTimerQueue: @unchecked Sendable {
     }
   }
 
-  /// The queue's time as a Swift `Clock`.
-  public var clock: TimerQueueClock { TimerQueueClock(self) }
+  /// The queue's time as a Swift `Clock`. It holds the queue.
+  public var clock: TimerQueueClock { TimerQueueClock(queue: self) }
 
   /// What the queue has done so far; `nil` if it has ended.
   ///

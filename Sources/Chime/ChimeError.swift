@@ -20,7 +20,7 @@ public struct ChimeError: Error, Hashable, Sendable, CustomStringConvertible {
     case busy
     /// Only one particular thread may do this, not the caller's.
     case wrongThread
-    /// The timer's target no longer exists.
+    /// The timer's target no longer exists. No call of this interface throws it: what has ended ignores every call.
     case targetGone
     /// The queue was shut down during the call.
     case shutDown
@@ -39,21 +39,23 @@ public struct ChimeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What kind of failure it is.
   package let code: Code
 
+  private let sentence: Sentence
+
   /// One sentence: which argument was wrong, its value and the bound, or what is missing. The wording may change.
-  public let description: String
+  public var description: String { sentence.text }
 
   package init(_ code: Code, _ description: String) {
     self.code = code
-    self.description = description
+    sentence = Sentence(text: description)
   }
 
-  /// Whether both are failures of the same kind; the sentences do not count.
-  public static func == (a: ChimeError, b: ChimeError) -> Bool { a.code == b.code }
+  /// What is said of a failure does not count when two are compared.
+  private struct Sentence: Hashable {
+    let text: String
 
-  /// Feeds the kind.
-  ///
-  /// - Parameter hasher: takes it.
-  public func hash(into hasher: inout Hasher) { hasher.combine(code) }
+    static func == (a: Sentence, b: Sentence) -> Bool { true }
+    func hash(into hasher: inout Hasher) {}
+  }
 
   /// An argument is out of range, or contradicts another.
   public static var invalidArgument: ChimeError { ChimeError(.invalidArgument, "an argument is out of range") }
@@ -71,8 +73,6 @@ public struct ChimeError: Error, Hashable, Sendable, CustomStringConvertible {
   public static var busy: ChimeError { ChimeError(.busy, "another thread is inside the queue") }
   /// Only one particular thread may do this, not the caller's.
   public static var wrongThread: ChimeError { ChimeError(.wrongThread, "another thread drives the queue") }
-  /// The timer's target no longer exists.
-  public static var targetGone: ChimeError { ChimeError(.targetGone, "the timer's target has gone") }
   /// The queue was shut down during the call.
   public static var shutDown: ChimeError { ChimeError(.shutDown, "the queue was shut down") }
   /// Not possible with this kind of queue, clock or platform.
@@ -108,7 +108,7 @@ extension ChimeError {
   /// An argument that is out of range.
   ///
   /// - Parameter sentence: names the argument, says its value and the bound.
-  static func argument(_ sentence: String) -> ChimeError { ChimeError(.invalidArgument, sentence) }
+  package static func argument(_ sentence: String) -> ChimeError { ChimeError(.invalidArgument, sentence) }
 }
 
 extension Status {
@@ -134,12 +134,12 @@ extension Status {
     // By their whole names: `.busy` would be the error that is called so, and match no status.
     switch self {
     case Status.invalidHandle: .invalidHandle
+    case Status.targetGone: ChimeError(.targetGone, "the timer's target has gone")
     case Status.limit: .limit
     case Status.noMemory: .noMemory
     case Status.wouldDeadlock: .wouldDeadlock
     case Status.busy: .busy
     case Status.wrongThread: .wrongThread
-    case Status.targetGone: .targetGone
     case Status.shutDown: .shutDown
     case Status.unsupported: .unsupported
     case Status.permission: .permission

@@ -2,6 +2,7 @@ import ChimeCore
 
 extension ChimeTimer {
   /// Makes a timer that calls `handler`, and starts it.
+  @usableFromInline
   package static func start(
     on queue: AnyTimerQueue, _ schedule: Schedule, _ handler: sending @escaping (ChimeTimer.Tick) -> Void
   ) throws(ChimeError) -> ChimeTimer {
@@ -68,24 +69,13 @@ extension TimerReference {
 
   // MARK: Starting and changing
 
-  /// Starts a timer that is idle, finished or cancelled; otherwise ignored, as by a timer that has ended.
-  ///
-  /// - Parameter schedule: `nil` keeps the present one.
-  /// - Returns: done or ignored.
-  /// - Throws: `invalidArgument` if there was never a schedule, or its deadline is on another clock than the queue's;
-  ///   `noMemory`.
-  @discardableResult
-  public func activate(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
-    try schedule?.check(for: timeline)
-    return try perform { $0.activate(schedule) }
-  }
-
-  /// Makes the timer run from now on, whatever its state, in one transition that loses no tick. Ignored by a timer that
-  /// has ended.
+  /// Makes the timer run from now on, whatever its state, in one transition that loses no tick: starts one that is idle,
+  /// finished or cancelled, and begins anew with one that is running or suspended. Ignored by a timer that has ended.
   ///
   /// - Parameter schedule: `nil` keeps the present one.
   /// - Returns: done, running or ignored.
-  /// - Throws: as `activate(_:)`.
+  /// - Throws: `invalidArgument` if there was never a schedule, or its deadline is on another clock than the queue's;
+  ///   `noMemory`.
   @discardableResult
   public func restart(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
     try schedule?.check(for: timeline)
@@ -204,7 +194,7 @@ extension TimerReference {
     do { return try perform(operation) } catch { return .ignored }
   }
 
-  private func perform(_ operation: (TimerRef) -> Status) throws(ChimeError) -> ChimeTimer.Outcome {
+  package func perform(_ operation: (TimerRef) -> Status) throws(ChimeError) -> ChimeTimer.Outcome {
     guard !hasLostTarget, let timer = TimerRef(handle) else { return .ignored }
     let status = operation(timer)
     return status == .invalidHandle || status == .targetGone ? .ignored : try status.outcome()

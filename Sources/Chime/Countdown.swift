@@ -20,18 +20,14 @@ public final class Countdown: Sendable {
   ///   - duration: above 0; rounded up to whole steps.
   ///   - step: above 0.
   ///   - queue: where `handler` runs.
-  ///   - handler: gets what is left after each step; zero in the last call.
-  /// - Throws: `invalidArgument`; `limit`, `noMemory`.
-  public convenience init(
-    from duration: Duration, every step: Duration = .seconds(1), on queue: TimerQueue,
-    handler: sending @escaping (Duration) -> Void
+  ///   - handler: gets what is left after each step, a `Duration`; zero in the last call. On a `MainTimerQueue` it is
+  ///     isolated to the main actor.
+  /// - Throws: `invalidArgument`; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  public init<Queue: TimerQueueProtocol>(
+    from duration: Duration, every step: Duration = .seconds(1), on queue: Queue,
+    handler: sending Queue._CountdownHandler
   ) throws(ChimeError) {
-    try self.init(duration, step, queue, handler)
-  }
-
-  init(
-    _ duration: Duration, _ step: Duration, _ queue: AnyTimerQueue, _ handler: sending @escaping (Duration) -> Void
-  ) throws(ChimeError) {
+    let handler = Queue._function(counting: handler)
     let (length, total) = (step.nanoseconds, duration.nanoseconds)
     guard length > 0 else { throw .argument("step is \(step): it must be above 0") }
     guard total > 0 else { throw .argument("duration is \(duration): it must be above 0") }

@@ -18,10 +18,8 @@ public enum ChimeDiagnostics {
       case finalize
       /// The timer was made.
       case created
-      /// The timer was activated.
-      case activated
-      /// The timer was restarted.
-      case restarted
+      /// The timer was started, or started anew.
+      case started
       /// The timer was suspended.
       case suspended
       /// The timer was resumed.
@@ -140,8 +138,7 @@ extension ChimeDiagnostics.Event {
     case 3: kind = .cancelHandler
     case 4: kind = .finalize
     case 16: kind = .created
-    case 17: kind = .activated
-    case 18: kind = .restarted
+    case 17, 18: kind = .started
     case 19: kind = .suspended
     case 20: kind = .resumed
     case 21: kind = .rescheduled

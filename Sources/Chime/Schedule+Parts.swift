@@ -2,18 +2,12 @@ import ChimeCore
 
 // What a schedule says, for whoever was given one.
 extension Schedule {
-  /// When the first tick is due.
-  public enum Beginning: Hashable, Sendable {
-    /// That long after the timer starts.
-    case delay(Duration)
-    /// At a point on the queue's clock.
-    case deadline(TimerInstant)
-  }
+  /// How long after the timer's start the first tick is due; `nil` if that is at a deadline.
+  public var firstDelay: Duration? { firstIsDeadline ? nil : .nanoseconds(first) }
 
-  /// When the first tick is due.
-  public var beginning: Beginning {
-    firstIsDeadline
-      ? .deadline(TimerInstant(timeline ?? .monotonic, nanoseconds: first)) : .delay(.nanoseconds(first))
+  /// At which point on the queue's clock the first tick is due; `nil` if that is after a delay.
+  public var firstDeadline: TimerInstant? {
+    firstIsDeadline ? TimerInstant(timeline ?? .monotonic, nanoseconds: first) : nil
   }
 
   /// The time between ticks; `nil` for a single tick.
@@ -65,12 +59,13 @@ extension Schedule: CustomStringConvertible {
   /// The schedule in words: for people.
   public var description: String {
     var parts: [String] = []
-    switch (beginning, repeatInterval) {
-    case (.delay(let delay), nil): parts.append("once after \(delay)")
-    case (.deadline(let deadline), nil): parts.append("once at \(deadline)")
-    case (.delay(let delay), let interval?):
+    switch (firstDeadline, repeatInterval) {
+    case (nil, nil): parts.append("once after \(Duration.nanoseconds(first))")
+    case (let deadline?, nil): parts.append("once at \(deadline)")
+    case (nil, let interval?):
+      let delay = Duration.nanoseconds(first)
       parts.append(delay == interval ? "every \(interval)" : "every \(interval), first after \(delay)")
-    case (.deadline(let deadline), let interval?): parts.append("every \(interval), first at \(deadline)")
+    case (let deadline?, let interval?): parts.append("every \(interval), first at \(deadline)")
     }
     if leeway > 0 { parts.append("leeway \(allowedLeeway)") }
     if jitter > 0 { parts.append("jitter \(longestJitter)") }

@@ -15,7 +15,7 @@ import Dispatch
 /// A cancel handler runs on the queue or not at all. In virtual time, that of a timer whose last reference goes on another
 /// thread runs in the next `advance`. It is dropped, with all that it holds, if there is none before the queue ends, or if
 /// the queue is shut down on another thread: call `shutdown` on the actor where it matters.
-public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Sendable {
+public final class SerialTimerQueue: TimerQueue, VirtualTimeQueue, SerialExecutor, @unchecked Sendable {
   // Unchecked as its class is; these are constant, but for `time`, which is set in `init` only.
   private let context: SerialContext
   private var time: VirtualTime!
@@ -33,7 +33,7 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
     let options = QueueOptions(label: label, qos: QualityOfService(qos), clock: try clock.clock())
     context = try SerialContext.make(options)
     try super.init(context.makeTimerQueue(options), clock)
-    time = VirtualTime(self)
+    time = VirtualTime(self, in: .queue(context))
   }
 
   /// A timer queue on a serial dispatch queue.
@@ -46,7 +46,7 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   public init(on queue: DispatchQueue, label: String = "") throws(ChimeError) {
     context = try SerialContext.of(queue)
     try super.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))
-    time = VirtualTime(self)
+    time = VirtualTime(self, in: .queue(context))
   }
 
   /// A queue whose time moves only when it is told to: for tests of actors. Handlers run between two parts of the actor's
@@ -59,46 +59,12 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
   public init(virtual start: Duration, label: String = "") throws(ChimeError) {
     context = try SerialContext.make(QueueOptions(label: label))
     try super.init(TimerQueue.makeVirtual(start, label, false), .virtual)
-    time = VirtualTime(self)
+    time = VirtualTime(self, in: .queue(context))
   }
 
   package override var home: HandlerHome? { HandlerHome(queue: id) { [context] in context.isCurrent } }
 
-  // MARK: Virtual time
-
-  /// Moves virtual time forward from deadline to deadline; see `VirtualTimerQueue.advance(by:)`. Handlers run on the
-  /// queue, and have run when the call returns.
-  ///
-  /// - Parameter duration: 0 or more; 0 delivers what is due now.
-  /// - Throws: as there; `unsupported` if the queue's time is not virtual.
-  public nonisolated(nonsending) func advance(by duration: Duration) async throws(ChimeError) {
-    try await time.advance(by: duration, in: context)
-  }
-
-  /// Moves virtual time without delivering anything; see `VirtualTimerQueue.jump(by:)`.
-  ///
-  /// - Parameter duration: 0 or more.
-  /// - Throws: `invalidArgument`; `unsupported` if the queue's time is not virtual.
-  public func jump(by duration: Duration) throws(ChimeError) { try time.jump(by: duration) }
-
-  /// Moves virtual time forward until no timer is pending; see `VirtualTimerQueue.run()`.
-  ///
-  /// - Throws: as there; `unsupported` if the queue's time is not virtual.
-  public nonisolated(nonsending) func run() async throws { try await time.run(in: context) }
-
-  /// Waits until that many timers are due later than now; see `VirtualTimerQueue.untilArmed(count:within:)`.
-  ///
-  /// - Parameters:
-  ///   - count: how many, 1 or more.
-  ///   - limit: real time, after which the call returns all the same; `nil` for no limit.
-  /// - Returns: done, or timedOut.
-  /// - Throws: as there; `unsupported` if the queue's time is not virtual.
-  @discardableResult
-  public nonisolated(nonsending) func untilArmed(
-    count: Int = 1, within limit: Duration? = nil
-  ) async throws -> ChimeTimer.Outcome {
-    try await time.untilArmed(count: count, within: limit)
-  }
+  package override var virtualTime: VirtualTime? { time }
 
   // MARK: The executor
 
@@ -115,11 +81,6 @@ public final class SerialTimerQueue: TimerQueue, SerialExecutor, @unchecked Send
       RunnableJobs.end(scope)
     }
   }
-
-  /// Called by Swift.
-  ///
-  /// - Returns: a reference that does not hold the queue.
-  public func asUnownedSerialExecutor() -> UnownedSerialExecutor { unsafe UnownedSerialExecutor(ordinary: self) }
 
   /// Called by Swift when isolation is assumed. Ends the program if the caller is not on the queue.
   public func checkIsolated() {

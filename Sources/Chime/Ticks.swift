@@ -8,11 +8,6 @@ import ChimeCore
 /// go on. The timer stops when the last reference to the sequence and its iterators goes. A sequence that has ended stays
 /// so, even if its timer is started again.
 public struct Ticks: AsyncSequence, Sendable {
-  /// The newest tick that nobody has taken.
-  public typealias Element = ChimeTimer.Tick
-  /// It does not fail.
-  public typealias Failure = Never
-
   fileprivate let source: TickSource
 
   /// The timer behind the sequence: it can be suspended and rescheduled. It is kept by the sequence.
@@ -29,11 +24,6 @@ public struct Ticks: AsyncSequence, Sendable {
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> ChimeTimer.Tick? {
       await source.next(isolation: actor)
     }
-
-    /// The next tick, or the newest that nobody has taken.
-    ///
-    /// - Returns: `nil` once the task is cancelled or the timer has ended.
-    public mutating func next() async -> ChimeTimer.Tick? { await source.next(isolation: nil) }
   }
 
   /// An iterator. Several iterators share the ticks.
@@ -43,21 +33,7 @@ public struct Ticks: AsyncSequence, Sendable {
 }
 
 extension AnyTimerQueue {
-  /// Ticks every `interval`.
-  ///
-  /// - Parameters:
-  ///   - interval: above 0.
-  ///   - delay: of the first tick, 0 or more, 0 for a tick at once; `nil` for one interval.
-  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
-  /// - Returns: the sequence; its timer stops when the last reference to it and its iterators goes.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  public func ticks(
-    every interval: Duration, after delay: Duration? = nil, leeway: Duration = .zero
-  ) throws(ChimeError) -> Ticks {
-    try ticks(.every(interval, after: delay, leeway: leeway))
-  }
-
-  /// Ticks by a schedule. The sequence ends after the last tick of a one-shot, or of a limit.
+  /// Ticks by a schedule: `for await tick in try queue.ticks(.every(.seconds(1)))`. The sequence ends after the last tick of a one-shot, or of a limit.
   ///
   /// - Parameter schedule: when.
   /// - Returns: the sequence; its timer stops when the last reference to it and its iterators goes.
@@ -75,7 +51,7 @@ extension AnyTimerQueue {
     }
     // A cancel handler waits for the queue's next pass; whoever cancels the sequence's own timer need not.
     let timer = ChimeTimer(try HandlerBox.make(on: id, nil, box), on: self, timeline, onEnd: { buffer.end() })
-    try timer.activate(schedule)
+    try timer.restart(schedule)
     return Ticks(source: TickSource(timer, buffer))
   }
 }

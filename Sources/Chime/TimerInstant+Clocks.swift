@@ -1,5 +1,4 @@
 import ChimeCore
-import Dispatch
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -41,12 +40,6 @@ extension TimerInstant {
     instant.advanced(by: .zero - duration)
   }
 
-  /// Moves the instant that much later.
-  public static func += (instant: inout TimerInstant, duration: Duration) { instant = instant + duration }
-
-  /// Moves the instant that much earlier.
-  public static func -= (instant: inout TimerInstant, duration: Duration) { instant = instant - duration }
-
   /// How much later `a` is than `b`; see `duration(to:)`.
   public static func - (a: TimerInstant, b: TimerInstant) -> Duration { b.duration(to: a) }
 }
@@ -80,13 +73,6 @@ extension TimerInstant: CustomStringConvertible {
 }
 
 extension TimerInstant {
-  /// A point on the monotonic clock, as libdispatch names it.
-  ///
-  /// - Parameter time: `.distantFuture` is never.
-  public init(_ time: DispatchTime) {
-    self.init(.monotonic, nanoseconds: Int64(clamping: time.uptimeNanoseconds))
-  }
-
   /// A point on the wall clock.
   ///
   /// - Parameter date: rounded up to whole nanoseconds; beyond 292 years from 1970, the nearest there is.

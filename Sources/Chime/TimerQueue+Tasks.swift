@@ -23,53 +23,24 @@ extension AnyTimerQueue {
     return try ChimeTimer.start(on: self, schedule) { tick in calls.put(tick) }
   }
 
-  /// Calls an asynchronous handler every `interval`; see `schedule(_:task:)`.
+  /// Calls an asynchronous handler once, at a point on the queue's clock or after a delay, or every `interval` from then
+  /// on; see `schedule(_:task:)`.
   ///
   /// - Parameters:
-  ///   - interval: above 0.
+  ///   - deadline: of the first call, on the queue's clock; one in the past is due at once.
+  ///   - delay: of the first call, from now; 0 or more.
+  ///   - interval: above 0; `nil` for one call. Without a deadline or a delay the first call comes one interval from now.
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
   ///   - handler: runs in a task of its own.
   /// - Returns: the timer; it stops when its last reference goes.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  /// - Throws: `invalidArgument`, also for a deadline on another clock, for a deadline and a delay together, and for none
+  ///   of the three; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
   public func schedule(
-    every interval: Duration, leeway: Duration = .zero,
+    at deadline: TimerInstant? = nil, after delay: Duration? = nil, every interval: Duration? = nil,
+    leeway: Duration = .zero,
     task handler: @escaping @Sendable (ChimeTimer.Tick) async -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    try schedule(.repeating(interval, leeway), task: handler)
-  }
-
-  /// Calls an asynchronous handler, `delay` from now, once, or every `interval` from then on; see `schedule(_:task:)`.
-  ///
-  /// - Parameters:
-  ///   - delay: 0 or more.
-  ///   - interval: above 0; `nil` for once.
-  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
-  ///   - handler: runs in a task of its own.
-  /// - Returns: the timer; it stops when its last reference goes.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  public func schedule(
-    after delay: Duration, every interval: Duration? = nil, leeway: Duration = .zero,
-    task handler: @escaping @Sendable (ChimeTimer.Tick) async -> Void
-  ) throws(ChimeError) -> ChimeTimer {
-    try schedule(.from(delay, interval, leeway), task: handler)
-  }
-
-  /// Calls an asynchronous handler at a point on the queue's clock, once, or every `interval` from then on; see
-  /// `schedule(_:task:)`.
-  ///
-  /// - Parameters:
-  ///   - deadline: on the queue's clock; one in the past is due at once.
-  ///   - interval: above 0; `nil` for once.
-  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
-  ///   - handler: runs in a task of its own.
-  /// - Returns: the timer; it stops when its last reference goes.
-  /// - Throws: `invalidArgument`, also for a deadline on another clock; `limit`, `noMemory`; `invalidHandle` if the queue
-  ///   was shut down.
-  public func schedule(
-    at deadline: TimerInstant, every interval: Duration? = nil, leeway: Duration = .zero,
-    task handler: @escaping @Sendable (ChimeTimer.Tick) async -> Void
-  ) throws(ChimeError) -> ChimeTimer {
-    try schedule(.from(deadline, interval, leeway), task: handler)
+    try schedule(.from(deadline, delay, interval, leeway), task: handler)
   }
 
   /// Calls `handler` on an actor by a schedule, as long as the actor lives. The handler is isolated to the actor, and can
@@ -94,57 +65,25 @@ extension AnyTimerQueue {
     return try ChimeTimer.start(on: self, schedule, target) { _, tick in calls.put(tick) }
   }
 
-  /// Calls `handler` on an actor every `interval`, as long as the actor lives; see `schedule(_:on:handler:)`.
+  /// Calls `handler` on an actor once, at a point on the queue's clock or after a delay, or every `interval` from then on,
+  /// as long as the actor lives; see `schedule(_:on:handler:)`.
   ///
   /// - Parameters:
-  ///   - interval: above 0.
+  ///   - deadline: of the first call, on the queue's clock; one in the past is due at once.
+  ///   - delay: of the first call, from now; 0 or more.
+  ///   - interval: above 0; `nil` for one call. Without a deadline or a delay the first call comes one interval from now.
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
   ///   - actor: held only during a call.
   ///   - handler: runs on the actor.
   /// - Returns: the timer; it stops when its last reference goes, or the actor does.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  /// - Throws: `invalidArgument`, also for a deadline on another clock, for a deadline and a delay together, and for none
+  ///   of the three; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
   public func schedule<Isolation: Actor>(
-    every interval: Duration, leeway: Duration = .zero, on actor: Isolation,
+    at deadline: TimerInstant? = nil, after delay: Duration? = nil, every interval: Duration? = nil,
+    leeway: Duration = .zero, on actor: Isolation,
     handler: @escaping @Sendable (isolated Isolation, ChimeTimer.Tick) async -> Void
   ) throws(ChimeError) -> ChimeTimer {
-    try schedule(.repeating(interval, leeway), on: actor, handler: handler)
-  }
-
-  /// Calls `handler` on an actor, `delay` from now, once, or every `interval` from then on, as long as the actor lives;
-  /// see `schedule(_:on:handler:)`.
-  ///
-  /// - Parameters:
-  ///   - delay: 0 or more.
-  ///   - interval: above 0; `nil` for once.
-  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
-  ///   - actor: held only during a call.
-  ///   - handler: runs on the actor.
-  /// - Returns: the timer; it stops when its last reference goes, or the actor does.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  public func schedule<Isolation: Actor>(
-    after delay: Duration, every interval: Duration? = nil, leeway: Duration = .zero, on actor: Isolation,
-    handler: @escaping @Sendable (isolated Isolation, ChimeTimer.Tick) async -> Void
-  ) throws(ChimeError) -> ChimeTimer {
-    try schedule(.from(delay, interval, leeway), on: actor, handler: handler)
-  }
-
-  /// Calls `handler` on an actor at a point on the queue's clock, once, or every `interval` from then on, as long as the
-  /// actor lives; see `schedule(_:on:handler:)`.
-  ///
-  /// - Parameters:
-  ///   - deadline: on the queue's clock; one in the past is due at once.
-  ///   - interval: above 0; `nil` for once.
-  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
-  ///   - actor: held only during a call.
-  ///   - handler: runs on the actor.
-  /// - Returns: the timer; it stops when its last reference goes, or the actor does.
-  /// - Throws: `invalidArgument`, also for a deadline on another clock; `limit`, `noMemory`; `invalidHandle` if the queue
-  ///   was shut down.
-  public func schedule<Isolation: Actor>(
-    at deadline: TimerInstant, every interval: Duration? = nil, leeway: Duration = .zero, on actor: Isolation,
-    handler: @escaping @Sendable (isolated Isolation, ChimeTimer.Tick) async -> Void
-  ) throws(ChimeError) -> ChimeTimer {
-    try schedule(.from(deadline, interval, leeway), on: actor, handler: handler)
+    try schedule(.from(deadline, delay, interval, leeway), on: actor, handler: handler)
   }
 }
 

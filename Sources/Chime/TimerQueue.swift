@@ -38,20 +38,6 @@ public class TimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked Sendable 
     try self.init(QueueCore.makeWrapping(queue, QueueOptions(label: label)))
   }
 
-  /// Calls `handler` by a schedule.
-  ///
-  /// - Parameters:
-  ///   - schedule: when.
-  ///   - handler: runs on the queue; calls never overlap.
-  /// - Returns: the timer; it stops when its last reference goes.
-  /// - Throws: `invalidArgument` if the schedule's deadline is on another clock; `limit`, `noMemory`; `invalidHandle` if
-  ///   the queue was shut down.
-  public func schedule(
-    _ schedule: Schedule, handler: sending @escaping (ChimeTimer.Tick) -> Void
-  ) throws(ChimeError) -> ChimeTimer {
-    try ChimeTimer.start(on: self, schedule, handler)
-  }
-
   /// For Chime: the function as the core calls it.
   public static func _function(_ action: sending @escaping () -> Void) -> sending () -> Void { action }
 
@@ -59,4 +45,8 @@ public class TimerQueue: AnyTimerQueue, TimerQueueProtocol, @unchecked Sendable 
   public static func _function(
     ticking handler: sending @escaping (ChimeTimer.Tick) -> Void
   ) -> sending (ChimeTimer.Tick) -> Void { handler }
+  /// For Chime: the handler as a countdown calls it.
+  public static func _function(
+    counting handler: sending @escaping (Duration) -> Void
+  ) -> sending (Duration) -> Void { handler }
 }

@@ -1,23 +1,15 @@
 import ChimeCore
 
-/// A timer queue's time as a Swift `Clock`: on a virtual queue, code that sleeps can be tested without waiting.
+/// A timer queue's time as a Swift `Clock`, `AnyTimerQueue.clock`: on a virtual queue, code that sleeps can be tested without waiting.
 ///
 ///     let queue = try VirtualTimerQueue()
-///     let clock = TimerQueueClock(queue)
+///     let clock = queue.clock
 ///     let task = Task { try await clock.sleep(for: .seconds(60)) }
 ///     try await queue.advance(by: .seconds(60))
 ///     try await task.value
 public struct TimerQueueClock: _Concurrency.Clock {
-  /// A point on the queue's clock.
-  public typealias Instant = TimerInstant
-
-  /// The queue whose time this is.
-  public let queue: AnyTimerQueue
-
-  /// The clock of a queue, which lives as long as its clock.
-  ///
-  /// - Parameter queue: any kind.
-  public init(_ queue: AnyTimerQueue) { self.queue = queue }
+  /// The queue whose time this is; it lives as long as its clock.
+  let queue: AnyTimerQueue
 
   /// The time on the queue's clock; on a virtual queue it stands still between two advances.
   public var now: TimerInstant { queue.now }

@@ -9,6 +9,23 @@ public protocol TimerQueueProtocol: AnyTimerQueue {
   associatedtype Handler
   /// A function without parameters, isolated as `Handler` is.
   associatedtype Action
+  /// What a countdown calls: `(Duration) -> Void`, isolated as `Handler` is.
+  associatedtype _CountdownHandler
+
+  /// For Chime: the function as the core calls it.
+  static func _function(_ action: sending Action) -> sending () -> Void
+
+  /// For Chime: the handler as the core calls it.
+  static func _function(ticking handler: sending Handler) -> sending (ChimeTimer.Tick) -> Void
+
+  /// For Chime: the handler as a countdown calls it.
+  static func _function(counting handler: sending _CountdownHandler) -> sending (Duration) -> Void
+}
+
+// Inlinable, so that a handler is passed on as what it is: behind a protocol it would be wrapped, at the cost of two
+// allocations for each timer.
+extension TimerQueueProtocol {
+  // MARK: Timers
 
   /// Calls `handler` by a schedule.
   ///
@@ -18,69 +35,35 @@ public protocol TimerQueueProtocol: AnyTimerQueue {
   /// - Returns: the timer; it stops when its last reference goes.
   /// - Throws: `invalidArgument` if the schedule's deadline is on another clock; `limit`, `noMemory`; `invalidHandle` if
   ///   the queue was shut down.
-  func schedule(_ schedule: Schedule, handler: sending Handler) throws(ChimeError) -> ChimeTimer
+  @inlinable
+  public func schedule(_ schedule: Schedule, handler: sending Handler) throws(ChimeError) -> ChimeTimer {
+    try ChimeTimer.start(on: self, schedule, Self._function(ticking: handler))
+  }
 
-  /// For Chime: the function as the core calls it.
-  static func _function(_ action: sending Action) -> sending () -> Void
-
-  /// For Chime: the handler as the core calls it.
-  static func _function(ticking handler: sending Handler) -> sending (ChimeTimer.Tick) -> Void
-}
-
-// Inlinable, so that a handler is passed on as what it is: behind a protocol it would be wrapped, at the cost of two
-// allocations for each timer.
-extension TimerQueueProtocol {
-  // MARK: Timers
-
-  /// Calls `handler` every `interval`, for the first time one interval from now.
+  /// Calls `handler` once, at a point on the queue's clock or after a delay, or every `interval` from then on.
+  ///
+  ///     try queue.schedule(every: .seconds(1)) { tick in … }
+  ///     try queue.schedule(after: .seconds(5)) { tick in … }
+  ///     try queue.schedule(at: deadline, every: .seconds(60)) { tick in … }
   ///
   /// - Parameters:
-  ///   - interval: above 0.
+  ///   - deadline: of the first call, on the queue's clock; one in the past is due at once.
+  ///   - delay: of the first call, from now; 0 or more.
+  ///   - interval: above 0; `nil` for one call. Without a deadline or a delay the first call comes one interval from now.
   ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
   ///   - handler: runs on the queue; calls never overlap. Released with the timer, after the call that is running.
   /// - Returns: the timer; it stops when its last reference goes.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  /// - Throws: `invalidArgument`, also for a deadline on another clock, for a deadline and a delay together, and for none
+  ///   of the three; `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
   @inlinable
   public func schedule(
-    every interval: Duration, leeway: Duration = .zero, handler: sending Handler
+    at deadline: TimerInstant? = nil, after delay: Duration? = nil, every interval: Duration? = nil,
+    leeway: Duration = .zero, handler: sending Handler
   ) throws(ChimeError) -> ChimeTimer {
-    try schedule(Schedule.repeating(interval, leeway), handler: handler)
+    try schedule(.from(deadline, delay, interval, leeway), handler: handler)
   }
 
-  /// Calls `handler` once, `delay` from now, or every `interval` from then on.
-  ///
-  /// - Parameters:
-  ///   - delay: 0 or more.
-  ///   - interval: above 0; `nil` for once.
-  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
-  ///   - handler: runs on the queue; calls never overlap. Released with the timer, after the call that is running.
-  /// - Returns: the timer; there is no call if its last reference goes first.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
-  @inlinable
-  public func schedule(
-    after delay: Duration, every interval: Duration? = nil, leeway: Duration = .zero, handler: sending Handler
-  ) throws(ChimeError) -> ChimeTimer {
-    try schedule(Schedule.from(delay, interval, leeway), handler: handler)
-  }
-
-  /// Calls `handler` at a point on the queue's clock, once, or every `interval` from then on.
-  ///
-  /// - Parameters:
-  ///   - deadline: on the queue's clock; one in the past is due at once.
-  ///   - interval: above 0; `nil` for once.
-  ///   - leeway: how late a tick may be in order to share a wake-up; 0 or more, below the interval.
-  ///   - handler: runs on the queue; calls never overlap. Released with the timer, after the call that is running.
-  /// - Returns: the timer; it stops when its last reference goes.
-  /// - Throws: `invalidArgument`, also for a deadline on another clock; `limit`, `noMemory`; `invalidHandle` if the queue
-  ///   was shut down.
-  @inlinable
-  public func schedule(
-    at deadline: TimerInstant, every interval: Duration? = nil, leeway: Duration = .zero, handler: sending Handler
-  ) throws(ChimeError) -> ChimeTimer {
-    try schedule(Schedule.from(deadline, interval, leeway), handler: handler)
-  }
-
-  /// Makes an idle timer: `ChimeTimer.restart` gives it a schedule.
+  /// Makes an idle timer: `TimerReference.restart(_:)` gives it a schedule and starts it.
   ///
   /// - Parameters:
   ///   - label: for debuggers: `dump` and traces name the timer by it.
@@ -105,54 +88,37 @@ extension TimerQueueProtocol {
 
   // MARK: Functions
 
-  /// Runs `body` once, `delay` from now. Nobody holds the timer, and nobody can stop it but `shutdown`: until then the
-  /// queue lives.
+  /// Runs `body` on the queue, in turn with its handlers: as soon as possible, or `delay` from now. Nobody can stop it but
+  /// `shutdown`: until then the queue lives.
   ///
   /// - Parameters:
-  ///   - delay: 0 or more.
+  ///   - delay: 0 or more; `nil` for as soon as possible.
   ///   - body: runs on the queue.
   /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
   @inlinable
-  public func perform(after delay: Duration, _ body: sending Action) throws(ChimeError) {
-    try run(after: delay, Self._function(body))
+  public func perform(after delay: Duration? = nil, _ body: sending Action) throws(ChimeError) {
+    let body = Self._function(body)
+    if let delay { try run(after: delay, body) } else { try run(body) }
   }
-
-  /// Runs `body` on the queue as soon as possible, in turn with its handlers.
-  ///
-  /// - Parameter body: runs on the queue.
-  /// - Throws: `noMemory`; `invalidHandle` if the queue was shut down.
-  @inlinable
-  public func perform(_ body: sending Action) throws(ChimeError) { try run(Self._function(body)) }
 }
 
 extension Schedule {
-  /// A schedule of `schedule(every:)`.
-  @usableFromInline
-  package static func repeating(_ interval: Duration, _ leeway: Duration) throws(ChimeError) -> Schedule {
-    try checkInterval(interval)
-    let nanoseconds = interval.nanoseconds
-    return Schedule(first: nanoseconds, interval: nanoseconds, leeway: leeway.nanoseconds)
-  }
-
-  /// A schedule of `schedule(after:)`.
+  /// When a call of `schedule(at:after:every:)` says.
   @usableFromInline
   package static func from(
-    _ delay: Duration, _ interval: Duration?, _ leeway: Duration
+    _ deadline: TimerInstant?, _ delay: Duration?, _ interval: Duration?, _ leeway: Duration
   ) throws(ChimeError) -> Schedule {
     if let interval { try checkInterval(interval) }
-    return Schedule(
-      first: delay.nanoseconds, interval: interval?.nanoseconds ?? 0, leeway: leeway.nanoseconds)
-  }
-
-  /// A schedule of `schedule(at:)`.
-  @usableFromInline
-  package static func from(
-    _ deadline: TimerInstant, _ interval: Duration?, _ leeway: Duration
-  ) throws(ChimeError) -> Schedule {
-    if let interval { try checkInterval(interval) }
-    return try Schedule(
-      first: deadline.nanoseconds, firstIsDeadline: true, interval: interval?.nanoseconds ?? 0,
-      leeway: leeway.nanoseconds
-    ).checked(deadline)
+    let (length, late) = (interval?.nanoseconds, leeway.nanoseconds)
+    if let deadline {
+      if delay != nil { throw .argument("at and after are both given: the first call has one time") }
+      return try Schedule(
+        first: deadline.nanoseconds, firstIsDeadline: true, interval: length ?? 0, leeway: late
+      ).checked(deadline)
+    }
+    guard let first = delay?.nanoseconds ?? length else {
+      throw .argument("neither at, after nor every is given: the handler would never run")
+    }
+    return Schedule(first: first, interval: length ?? 0, leeway: late)
   }
 }

@@ -2,19 +2,29 @@ import ChimeCore
 
 /// Moves the time of a virtual queue so that all that can happen at an instant has happened before time goes on: what the
 /// virtual queues have in common.
-struct VirtualTime: Sendable {
+package struct VirtualTime: Sendable {
+  /// Where handlers run.
+  enum Place {
+    /// On the thread of whoever moves time.
+    case caller
+    case queue(SerialContext)
+    case mainActor
+  }
+
   private let id: UInt64
   private let timeline: TimerInstant.Timeline
   /// Whether the queue's time is virtual; a queue in real time answers `unsupported` to all calls.
   private let isVirtual: Bool
   private let arming: TimerQueueArming
+  private let place: Place
   /// Whose jobs are waited for.
   private let tests: RunnableJobs.Tests
 
   /// Instants at which timers may become due again and again, before `advance` gives up.
   private static var mostRounds: Int { 1000 }
 
-  init(_ queue: AnyTimerQueue) {
+  init(_ queue: AnyTimerQueue, in place: Place) {
+    self.place = place
     id = queue.id
     timeline = queue.timeline
     isVirtual = QueueCore.find(queue.id)?.control.isVirtual == true
@@ -46,28 +56,25 @@ struct VirtualTime: Sendable {
 
   // MARK: Exactly
 
-  /// - Parameter place: runs a step where the queue's handlers belong; `nil` for the caller's thread.
-  nonisolated(nonsending) func advance(
-    by duration: Duration, in place: SerialContext? = nil
-  ) async throws(ChimeError) {
+  nonisolated(nonsending) func advanceWithTasks(by duration: Duration) async throws(ChimeError) {
     try check(duration)
     guard let now = QueueCore.now(id) else { throw .invalidHandle }
-    if let error = await deliver(until: now.saturatingAdd(duration.nanoseconds), in: place) { throw error }
+    if let error = await deliver(until: now.saturatingAdd(duration.nanoseconds)) { throw error }
   }
 
-  nonisolated(nonsending) func run(in place: SerialContext? = nil) async throws {
+  nonisolated(nonsending) func run() async throws {
     try check(.zero)
     if let error = await RunnableJobs.settle(tests) { throw error }
     while let next = arming.nextDeadline {
       try Task.checkCancellation()
-      if let error = await deliver(until: max(next, QueueCore.now(id) ?? next), in: place) { throw error }
+      if let error = await deliver(until: max(next, QueueCore.now(id) ?? next)) { throw error }
     }
   }
 
   /// Moves time to a point, and stands still at each deadline on the way until nothing can run.
   ///
   /// Gives its error: Swift 6.3.1 cannot optimise an asynchronous function with a typed error that others call in a loop.
-  private nonisolated(nonsending) func deliver(until end: Int64, in place: SerialContext?) async -> ChimeError? {
+  private nonisolated(nonsending) func deliver(until end: Int64) async -> ChimeError? {
     var (instant, roundsHere) = (Int64.min, 0)
     var hasArrived = false
     while true {
@@ -81,26 +88,27 @@ struct VirtualTime: Sendable {
       if roundsHere > VirtualTime.mostRounds {
         return ChimeError(.limit, "something became due \(roundsHere) times at one instant, without end")
       }
-      let status = await step(to: point, in: place)
+      let status = await step(to: point)
       if status.isFailure { return status.error }
       hasArrived = point >= end
     }
   }
 
-  private nonisolated(nonsending) func step(to point: Int64, in place: SerialContext?) async -> Status {
+  private nonisolated(nonsending) func step(to point: Int64) async -> Status {
     var status = Status.busy
     // Another thread may be inside for a moment, to release what a timer held.
     for _ in 0..<VirtualTime.mostRounds where status == .busy {
-      if let place {
+      switch place {
+      case .caller: status = QueueCore.advance(id, to: point)
+      case .mainActor: status = await MainActor.run { [id] in QueueCore.advance(id, to: point) }
+      case .queue(let context):
         status = await withCheckedContinuation { continuation in
-          place.perform { [id, tests] in
+          context.perform { [id, tests] in
             var status = Status.busy
             tests.running { status = QueueCore.advance(id, to: point) }
             continuation.resume(returning: status)
           }
         }
-      } else {
-        status = QueueCore.advance(id, to: point)
       }
       if status == .busy { await Task.yield() }
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ArmingTests {
   @Test(.timeLimit(.minutes(10))) func untilArmedReturnsOnceSomebodySleeps() async throws {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let task = Task {
       for _ in 0..<100 { try await clock.sleep(for: .seconds(60)) }
       return clock.now.nanoseconds

@@ -122,8 +122,8 @@ import Testing
   @MainActor @Test func whatStandsAboveTimersTakesTheMainQueue() async throws {
     let queue = try MainTimerQueue(virtual: .zero)
     let screen = Screen()
-    let search = try Debouncer(for: .milliseconds(300), on: queue) { screen.lines.append("searched") }
-    let save = try Throttler(every: .milliseconds(400), on: queue) { screen.lines.append("saved") }
+    let search = try TriggeredAction(debounce: .milliseconds(300), on: queue) { screen.lines.append("searched") }
+    let save = try TriggeredAction(throttle: .milliseconds(400), on: queue) { screen.lines.append("saved") }
     let limited = try TimeLimited(7, lifetime: .milliseconds(500), on: queue) { screen.lines.append("expired") }
     let countdown = try Countdown(from: .milliseconds(600), every: .milliseconds(600), on: queue) { _ in
       screen.lines.append("counted")
@@ -224,5 +224,43 @@ import Testing
     #expect(throws: ChimeError.invalidArgument) { try queue.schedule(at: queue.now, every: .zero) { _ in } }
     #expect(throws: ChimeError.invalidArgument) { try queue.schedule(at: queue.now, every: .seconds(-1)) { _ in } }
     #expect(throws: ChimeError.invalidArgument) { try queue.schedule(after: .seconds(-1)) { _ in } }
+  }
+
+  @Test func aCallThatSaysNoTimeOrTwoIsRefusedWithItsReason() throws {
+    let queue = try VirtualTimerQueue()
+    let none = #expect(throws: ChimeError.invalidArgument) { try queue.schedule { _ in } }
+    #expect(none?.description == "neither at, after nor every is given: the handler would never run")
+    let two = #expect(throws: ChimeError.invalidArgument) { try queue.schedule(at: queue.now, after: .zero) { _ in } }
+    #expect(two?.description == "at and after are both given: the first call has one time")
+    let grid = #expect(throws: ChimeError.invalidArgument) {
+      try Schedule.every(.seconds(1), after: .zero, from: queue.now)
+    }
+    #expect(grid?.description == "after and from are both given: a grid begins at one of them")
+    #expect(throws: ChimeError.invalidArgument) { try Schedule.every(.seconds(1), from: queue.now, resume: .remaining) }
+  }
+
+  /// The handlers run on the main actor, whoever moves the time.
+  @Test func anyActorMovesTheTimeOfAMainQueue() async throws {
+    let queue = try MainTimerQueue(virtual: .zero)
+    let screen = Screen()
+    let timer = try queue.schedule(every: .seconds(1), target: screen) { screen, tick in
+      screen.lines.append("\(tick.scheduled.nanoseconds / 1_000_000_000)")
+    }
+    #expect(queue.nextDeadline == queue.now + .seconds(1))
+    try await queue.advance(by: .seconds(2))
+    try queue.jump(by: .seconds(1))
+    try await queue.advance(by: .seconds(1))
+    #expect(await screen.lines == ["1", "2", "3", "4"] && timer.state == .running)
+  }
+
+  @Test func realTimeIsNotMoved() async throws {
+    let (serial, main) = (try SerialTimerQueue(), try MainTimerQueue())
+    for queue in [serial, main] as [any VirtualTimeQueue] {
+      await #expect(throws: ChimeError.unsupported) { try await queue.advance(by: .zero) }
+      await #expect(throws: ChimeError.unsupported) { try await queue.run() }
+      await #expect(throws: ChimeError.unsupported) { try await queue.untilArmed() }
+      #expect(throws: ChimeError.unsupported) { try queue.jump(by: .zero) }
+      #expect(queue.nextDeadline == nil)
+    }
   }
 }

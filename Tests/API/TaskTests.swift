@@ -12,7 +12,7 @@ import Testing
 
   init() throws {
     queue = try VirtualTimerQueue()
-    clock = TimerQueueClock(queue)
+    clock = queue.clock
   }
 
   private var now: Int64 { queue.now.nanoseconds / 1_000_000 }
@@ -56,7 +56,7 @@ import Testing
 
   @Test func tasksRunOnAQueueInTurnWithItsHandlers() async throws {
     let queue = try TimerQueue(label: "executor")
-    let executor = TimerQueueExecutor(queue)
+    let executor = queue.executor
     let inside = Counter()
     await withTaskExecutorPreference(executor) {
       await withTaskGroup(of: Void.self) { group in
@@ -185,7 +185,7 @@ import Testing
     #expect(delays(1) == delays(1) && delays(1) != delays(1 << 60))
   }
 
-  // MARK: Edges
+  // MARK: Triggered actions
 
   /// A trigger at each of the times, in milliseconds, and when the action ran.
   private func actions(_ triggers: [Int64], _ trigger: () -> Void) throws -> [String] {
@@ -197,14 +197,20 @@ import Testing
     return log.take()
   }
 
+  struct Edges: Sendable {
+    let leading: Bool
+    let trailing: Bool
+  }
+
   static let debounces: [(Edges, [String])] = [
-    (.trailing, ["500", "1300"]), (.leading, ["0", "1000"]), ([.leading, .trailing], ["0", "500", "1000"]),
+    (Edges(leading: false, trailing: true), ["500", "1300"]), (Edges(leading: true, trailing: false), ["0", "1000"]),
+    (Edges(leading: true, trailing: true), ["0", "500", "1000"]),
   ]
 
-  @Test(arguments: debounces) func aDebouncerActsWhenItIsQuiet(_ edges: Edges, _ expected: [String]) throws {
-    let search = try Debouncer(for: .milliseconds(300), edges: edges, on: queue) { [log, queue] in
-      log.add("\(queue.now.nanoseconds / 1_000_000)")
-    }
+  @Test(arguments: debounces) func aDebouncedActionRunsWhenItIsQuiet(_ edges: Edges, _ expected: [String]) throws {
+    let search = try TriggeredAction(
+      debounce: .milliseconds(300), leading: edges.leading, trailing: edges.trailing, on: queue
+    ) { [log, queue] in log.add("\(queue.now.nanoseconds / 1_000_000)") }
     #expect(try actions([0, 100, 200, 1000]) { search.trigger() } == expected)
     #expect(!search.isPending)
     search.trigger()
@@ -214,22 +220,29 @@ import Testing
   }
 
   static let throttles: [(Edges, [String])] = [
-    ([.leading, .trailing], ["0", "300", "1000"]), (.leading, ["0", "1000"]), (.trailing, ["300", "1300"]),
+    (Edges(leading: true, trailing: true), ["0", "300", "1000"]),
+    (Edges(leading: true, trailing: false), ["0", "1000"]),
+    (Edges(leading: false, trailing: true), ["300", "1300"]),
   ]
 
-  @Test(arguments: throttles) func aThrottlerActsAtMostOnceAnInterval(_ edges: Edges, _ expected: [String]) throws {
-    let save = try Throttler(every: .milliseconds(300), edges: edges, on: queue) { [log, queue] in
-      log.add("\(queue.now.nanoseconds / 1_000_000)")
-    }
+  @Test(arguments: throttles) func aThrottledActionRunsAtMostOnceAnInterval(
+    _ edges: Edges, _ expected: [String]
+  ) throws {
+    let save = try TriggeredAction(
+      throttle: .milliseconds(300), leading: edges.leading, trailing: edges.trailing, on: queue
+    ) { [log, queue] in log.add("\(queue.now.nanoseconds / 1_000_000)") }
     #expect(try actions([0, 100, 200, 1000]) { save.trigger() } == expected)
-    #expect(throws: ChimeError.invalidArgument) { try Throttler(every: .zero, on: queue) {} }
+    #expect(throws: ChimeError.invalidArgument) { try TriggeredAction(throttle: .zero, on: queue) {} }
+    #expect(throws: ChimeError.invalidArgument) {
+      try TriggeredAction(throttle: .seconds(1), leading: false, trailing: false, on: queue) {}
+    }
   }
 
   /// From many threads: the action never overlaps itself, and the last trigger is not lost.
   @Test(.timeLimit(.minutes(5))) func triggersFromManyThreadsLoseNothing() async throws {
     let queue = try TimerQueue()
     let (triggered, seen, inside) = (Counter(), Counter(), Counter())
-    let save = try Throttler(every: .microseconds(100), on: queue) {
+    let save = try TriggeredAction(throttle: .microseconds(100), on: queue) {
       #expect(inside.add() == 1)
       seen.add(triggered.value - seen.value)
       inside.add(-1)
@@ -337,7 +350,7 @@ import Testing
     _ = try queue.schedule(after: .seconds(1)) { _ in }
     // Other tests' timers are heard of, too.
     let own = events.all.filter { $0.timer == timer.id }
-    #expect(own.map(\.kind) == [.created, .activated, .finished, .due, .returned, .released])
+    #expect(own.map(\.kind) == [.created, .started, .finished, .due, .returned, .released])
     #expect(seconds.all.filter { $0.timer == timer.id }.map(\.kind) == own.map(\.kind).dropLast())
     #expect(own[3].sequence == 1 && own[3].lateness == .zero)
     #expect(own[3].description == "timer \(timer.id): due, tick 1, late by 0.0 seconds")

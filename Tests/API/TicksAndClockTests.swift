@@ -9,13 +9,13 @@ import Testing
 
   init() throws {
     queue = try VirtualTimerQueue()
-    clock = TimerQueueClock(queue)
+    clock = queue.clock
   }
 
   // MARK: Ticks
 
   @Test func ticksAreASequenceThatKeepsTheNewestAndAddsUpWhatWasMissed() async throws {
-    let ticks = try queue.ticks(every: .seconds(1))
+    let ticks = try queue.ticks(.every(.seconds(1)))
     try await queue.advance(by: .seconds(4))
     var iterator = ticks.makeAsyncIterator()
     let first = await iterator.next()
@@ -27,7 +27,7 @@ import Testing
 
   @Test func cancellingTheTaskEndsItsReadingAndTheLastReferenceTheTimer() async throws {
     let seen = Counter()
-    var ticks: Ticks? = try queue.ticks(every: .seconds(1))
+    var ticks: Ticks? = try queue.ticks(.every(.seconds(1)))
     let task = Task { [ticks] in
       if let ticks { for await _ in ticks { seen.add() } }
     }
@@ -46,7 +46,7 @@ import Testing
 
   /// One reader that is cancelled leaves the other its ticks, those that were there before included.
   @Test func eachReaderEndsByItself() async throws {
-    let ticks = try queue.ticks(every: .seconds(1))
+    let ticks = try queue.ticks(.every(.seconds(1)))
     let seen = Log<UInt64>()
     let cancelled = Task { for await _ in ticks {} }
     try await queue.advance(by: .zero)
@@ -78,17 +78,17 @@ import Testing
   /// At once, without another pass of the queue; by a tick's reference, too, for its reader.
   @Test func cancellingItsTimerEndsASequence() async throws {
     for ends in [0, 1] {
-      let ticks = try queue.ticks(every: .seconds(1))
+      let ticks = try queue.ticks(.every(.seconds(1)))
       let task = Task { for await _ in ticks {} }
       try await queue.advance(by: .seconds(1))
       if ends == 0 { ticks.timer.cancel() } else { ticks.timer.invalidate() }
       await task.value
     }
-    let ticks = try queue.ticks(every: .seconds(1))
+    let ticks = try queue.ticks(.every(.seconds(1)))
     let reader = Task { for await tick in ticks { tick.timer.cancel() } }
     try await queue.advance(by: .seconds(2))
     await reader.value
-    let waiting = Task { for await _ in try queue.ticks(every: .seconds(1)) {} }
+    let waiting = Task { for await _ in try queue.ticks(.every(.seconds(1))) {} }
     try await queue.advance(by: .zero)
     try queue.shutdown()
     try await waiting.value
@@ -97,7 +97,7 @@ import Testing
   /// 10^5 cancellations beside ticks: a reader that is cancelled ends, and the other gets all that is left.
   @Test func aCancellationBesideATickEndsOneReader() async throws {
     let queue = try TimerQueue()
-    let ticks = try queue.ticks(every: .microseconds(20))
+    let ticks = try queue.ticks(.every(.microseconds(20)))
     let seen = Counter()
     let other = Task { for await _ in ticks { seen.add() } }
     for _ in 0..<20_000 {
@@ -128,7 +128,7 @@ import Testing
 
   /// The tick in the buffer came before; a cancelled reader does not want it.
   @Test func cancelledTicksGiveNoMore() async throws {
-    let ticks = try queue.ticks(every: .seconds(1))
+    let ticks = try queue.ticks(.every(.seconds(1)))
     try await queue.advance(by: .seconds(1))
     let task = Task {
       var iterator = ticks.makeAsyncIterator()
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test func ticksBeginAtOnceAndFollowASchedule() async throws {
-    var atOnce = try queue.ticks(every: .seconds(1), after: .zero).makeAsyncIterator()
+    var atOnce = try queue.ticks(.every(.seconds(1), after: .zero)).makeAsyncIterator()
     try await queue.advance(by: .zero)
     #expect(await atOnce.next()?.scheduled == queue.now)
     let ticks = try queue.ticks(.once(at: queue.now + .seconds(5)))
@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test func theEndOfTheQueueEndsTheSequence() async throws {
-    let ticks = try queue.ticks(every: .seconds(1))
+    let ticks = try queue.ticks(.every(.seconds(1)))
     let task = Task { for await _ in ticks {} }
     await Task.yield()
     try queue.shutdown()
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test func droppingTheSequenceStopsItsTimer() throws {
-    var ticks: Ticks? = try queue.ticks(every: .seconds(3600))
+    var ticks: Ticks? = try queue.ticks(.every(.seconds(3600)))
     #expect(ticks != nil && queue.nextDeadline != nil)
     ticks = nil
     #expect(queue.nextDeadline == nil)

@@ -127,7 +127,7 @@ import Testing
 
   @Test func theBodyIsTheCallersChild() async throws {
     let queue = try TimerQueue()
-    let executor = TimerQueueExecutor(queue)
+    let executor = queue.executor
     try await withTaskExecutorPreference(executor) {
       try await Self.$name.withValue("caller") {
         try await queue.withTimeout(.seconds(60)) {

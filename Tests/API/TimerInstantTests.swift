@@ -1,4 +1,5 @@
 import Chime
+import ChimeCompat
 import ChimeTestSupport
 import Dispatch
 import Foundation
@@ -11,9 +12,9 @@ import Testing
   @Test func instantsAreOrderedAddedToAndSubtracted() {
     var later = instant + .nanoseconds(7)
     #expect(later.nanoseconds == 12 && later - instant == .nanoseconds(7) && later > instant)
-    later -= .nanoseconds(10)
+    later = later - .nanoseconds(10)
     #expect(later.nanoseconds == 2 && instant - later == .nanoseconds(3))
-    later += .nanoseconds(3)
+    later = later + .nanoseconds(3)
     #expect(later == instant)
     #expect((instant + .seconds(Int64.max)).nanoseconds == .max)
     #expect((instant - .seconds(Int64.max)).nanoseconds <= 5 - Int64.max + 1)
@@ -61,11 +62,11 @@ import Testing
     let queue = try HostTimerQueue(clock: .wall)
     let now = try #require(Date(queue.now))
     #expect(abs(now.timeIntervalSinceNow) < 60)
-    let virtual = try VirtualTimerQueue(wallClockFrom: date)
+    let virtual = try VirtualTimerQueue(start: TimerInstant(date))
     let ticks = Log<Date?>()
     let timer = try virtual.schedule(at: instant + .seconds(10)) { ticks.add(Date($0.scheduled)) }
     try virtual.advanceTimers(by: .seconds(10))
     #expect(ticks.all == [date + 10] && timer.state == .finished)
-    #expect(throws: ChimeError.invalidArgument) { try VirtualTimerQueue(wallClockFrom: .distantPast) }
+    #expect(throws: ChimeError.invalidArgument) { try VirtualTimerQueue(start: TimerInstant(Date.distantPast)) }
   }
 }

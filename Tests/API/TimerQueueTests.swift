@@ -1,4 +1,5 @@
 import Chime
+import ChimeCompat
 import ChimeTestSupport
 import Testing
 
@@ -36,7 +37,7 @@ import Testing
     let ticks = Counter()
     let timer = try TimerQueue().schedule(every: .milliseconds(1)) { _ in ticks.add() }
     #expect(await soon { ticks.value >= 3 })
-    for await tick in try TimerQueue().ticks(every: .milliseconds(1)) where tick.sequence >= 2 { break }
+    for await tick in try TimerQueue().ticks(.every(.milliseconds(1))) where tick.sequence >= 2 { break }
     try TimerQueue().perform(after: .milliseconds(1)) { ticks.add(1000) }
     try TimerQueue().perform { ticks.add(1000) }
     #expect(await soon { ticks.value >= 2000 })
@@ -93,7 +94,7 @@ import Testing
         "leeway is 2.0 seconds: it must be below the interval, 1.0 seconds",
         { _ = try queue.schedule(every: .seconds(1), leeway: .seconds(2)) { _ in } }
       ),
-      ("schedule is NULL, and the timer has none to keep", { try queue.makeTimer { _ in }.activate() }),
+      ("schedule is NULL, and the timer has none to keep", { try queue.makeTimer { _ in }.restart() }),
       ("duration is -1.0 seconds: it must be 0 or more", { try queue.jump(by: .seconds(-1)) }),
       ("realtimePriority is 100: it must be from 1 to 99", { _ = try PreciseTimerQueue(realtimePriority: 100) }),
       (
@@ -115,7 +116,7 @@ import Testing
   @Test func whatIsPrintedSaysWhatAPersonWantsToKnow() throws {
     let queue = try VirtualTimerQueue(label: "polls")
     let timer = try queue.makeTimer(label: "poll") { _ in }
-    try timer.activate(.every(.seconds(2), leeway: .milliseconds(100), limit: 5))
+    try timer.restart(.every(.seconds(2), leeway: .milliseconds(100), limit: 5))
     try queue.advanceTimers(by: .seconds(3))
     #expect("\(timer)".hasSuffix("\"poll\", running, due in 1.0 seconds, every 2.0 seconds, 1 ticks)"))
     #expect("\(queue)" == "VirtualTimerQueue(\"polls\", on virtual time, 1 timers, 1 running)")
@@ -128,11 +129,12 @@ import Testing
       "every 2.0 seconds, first after 0.0 seconds, leeway 0.1 seconds, 5 times, counted from the handler's end, "
       + "keeping the remaining time when suspended"
     #expect("\(schedule)" == words)
-    #expect(schedule.beginning == .delay(.zero) && schedule.repeatInterval == .seconds(2))
+    #expect(schedule.firstDelay == .zero && schedule.firstDeadline == nil && schedule.repeatInterval == .seconds(2))
     #expect(schedule.allowedLeeway == .milliseconds(100) && schedule.limit == 5)
     #expect(schedule.missedPolicy == .delay && schedule.resumePolicy == .remaining)
     let once = try Schedule.once(at: queue.now)
-    #expect(once.beginning == .deadline(queue.now) && once.repeatInterval == nil && once.limit == nil)
+    #expect(
+      once.firstDeadline == queue.now && once.firstDelay == nil && once.repeatInterval == nil && once.limit == nil)
     #expect("\(once)" == "once at 3.0 seconds on virtual time")
   }
 
@@ -187,7 +189,7 @@ import Testing
     ]
     try queue.perform(after: .seconds(4)) { calls.add("once") }
     let idle = try queue.makeTimer(registrationHandler: { calls.add("registered") }) { _ in calls.add("made") }
-    try idle.activate(.once(after: .milliseconds(4500)))
+    try idle.restart(.once(after: .milliseconds(4500)))
     let at = try queue.schedule(at: queue.now + .milliseconds(4800)) { _ in calls.add("at") }
     let countdown = try Countdown(from: .seconds(10), every: .seconds(5), on: queue) { calls.add("\($0)") }
     try queue.advanceTimers(by: .seconds(10))

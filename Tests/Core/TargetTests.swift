@@ -30,7 +30,7 @@ import Testing
   }
 
   static let calls: [@Sendable (ChimeTimer) throws -> ChimeTimer.Outcome] = [
-    { try $0.activate() }, { try $0.restart() }, { $0.suspend() }, { $0.resume() }, { $0.fire() },
+    { try $0.restart() }, { $0.suspend() }, { $0.resume() }, { $0.fire() },
     { try $0.postpone(by: .zero) }, { try $0.reschedule(every: .seconds(1)) },
   ]
 

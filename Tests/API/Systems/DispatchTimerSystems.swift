@@ -1,4 +1,5 @@
 import Chime
+import ChimeCompat
 import ChimeCore
 import Dispatch
 import ChimeTestSupport

@@ -25,7 +25,7 @@ extension TimerInstant {
 let scenarios: [Scenario] = [
   Scenario(name: "three tasks sleep, and wake together", expected: ["a 1000", "b 1000", "c 1000"]) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let tasks = ["a", "b", "c"].map { name in
       Task {
@@ -40,7 +40,7 @@ let scenarios: [Scenario] = [
 
   Scenario(name: "a task sleeps ten times in one advance", expected: (1...10).map { "\($0) at \($0 * 100)" }) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let task = Task {
       for round in 1...10 {
@@ -55,7 +55,7 @@ let scenarios: [Scenario] = [
 
   Scenario(name: "tasks that yield before they sleep", expected: (0..<8).map { "\($0) at 500" }) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let tasks = (0..<8).map { number in
       Task {
@@ -72,7 +72,7 @@ let scenarios: [Scenario] = [
 
   Scenario(name: "untilArmed counts sleepers", expected: ["3 sleep", "done"]) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let tasks = (1...3).map { number in Task { try await clock.sleep(for: .seconds(number)) } }
     try await queue.untilArmed(count: 3)
@@ -121,7 +121,7 @@ let scenarios: [Scenario] = [
 
   Scenario(name: "debounce", expected: ["chime at 500"]) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let (keys, typed) = AsyncStream.makeStream(of: String.self)
     let task = Task {
@@ -141,7 +141,7 @@ let scenarios: [Scenario] = [
 
   Scenario(name: "throttle", expected: ["0 at 0", "3 at 300", "6 at 600", "9 at 900"]) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
     let task = Task {
@@ -160,7 +160,7 @@ let scenarios: [Scenario] = [
 
   Scenario(name: "AsyncTimerSequence", expected: ["1000", "2000", "3000"]) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let task = Task {
       for await beat in AsyncTimerSequence(interval: .seconds(1), clock: clock).prefix(3) {
@@ -176,7 +176,7 @@ let scenarios: [Scenario] = [
     name: "timeout, debouncer, throttler", expected: ["deadlineExceeded at 50", "saved 1", "saved 2", "searched"]
   ) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let task = Task {
       do {
@@ -186,8 +186,8 @@ let scenarios: [Scenario] = [
       }
     }
     let saves = Atomic<Int>(0)
-    let search = try Debouncer(for: .milliseconds(30), on: queue) { log.add("searched") }
-    let save = try Throttler(every: .milliseconds(30), on: queue) {
+    let search = try TriggeredAction(debounce: .milliseconds(30), on: queue) { log.add("searched") }
+    let save = try TriggeredAction(throttle: .milliseconds(30), on: queue) {
       log.add("saved \(saves.add(1, ordering: .relaxed).newValue)")
     }
     for _ in 0..<3 {
@@ -206,7 +206,7 @@ actor Player {
   private let clock: TimerQueueClock
   private let log: Log
 
-  init(_ queue: TimerQueue, _ log: Log) { (clock, self.log) = (TimerQueueClock(queue), log) }
+  init(_ queue: TimerQueue, _ log: Log) { (clock, self.log) = (queue.clock, log) }
 
   func play(_ turn: Int, until last: Int, with other: Player) async throws {
     try await clock.sleep(for: .milliseconds(10))
@@ -228,7 +228,7 @@ actor Heart {
     timer = try queue.schedule(every: .milliseconds(100), target: self) { heart, _ in
       heart.assumeIsolated { $0.beat() }
     }
-    try await TimerQueueClock(queue).sleep(for: .milliseconds(250))
+    try await queue.clock.sleep(for: .milliseconds(250))
     log.add("slept \(queue.now.milliseconds)")
   }
 

@@ -6,7 +6,7 @@ import Synchronization
 let taskScenarios: [Scenario] = [
   Scenario(name: "groups", expected: ["0 at 100", "1 at 200", "2 at 300", "3 at 400", "sum 6 at 400"]) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let task = Task {
       let sum = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -36,7 +36,7 @@ let taskScenarios: [Scenario] = [
     let screen = await Screen(queue, log)
     let task = Task {
       for turn in 1...5 {
-        try await TimerQueueClock(queue).sleep(for: .milliseconds(10))
+        try await queue.clock.sleep(for: .milliseconds(10))
         for _ in 0..<10 {
           await screen.draw()
           await Task.yield()
@@ -51,7 +51,7 @@ let taskScenarios: [Scenario] = [
 
   Scenario(name: "streams", expected: ["0 at 100", "1 at 200", "2 at 300", "3 at 400", "end at 400"]) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
     let producer = Task {
@@ -74,7 +74,7 @@ let taskScenarios: [Scenario] = [
   Scenario(name: "retry", expected: ["try 1 at 0", "try 2 at 100", "try 3 at 300", "got 3 at 300"]) {
     struct Refused: Error {}
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let task = Task {
       let backoff = Backoff(from: .milliseconds(100), factor: 2, jitter: 0)
@@ -92,7 +92,7 @@ let taskScenarios: [Scenario] = [
 
   Scenario(name: "child tasks", expected: ["a 100", "b 200", "both 300 at 200", "c 250"]) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     @Sendable func sleep(_ name: String, _ time: Int) async throws -> Int {
       try await clock.sleep(for: .milliseconds(time))
@@ -113,7 +113,7 @@ let taskScenarios: [Scenario] = [
 
   Scenario(name: "tasks of tasks, detached ones, too", expected: ["inner 300", "middle 200", "outer 100"]) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let task = Task {
       try await clock.sleep(for: .milliseconds(100))
@@ -136,7 +136,7 @@ let taskScenarios: [Scenario] = [
 
   Scenario(name: "an actor that tests share", expected: (1...5).map { "turn \($0) at \($0 * 10)" }) {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let task = Task {
       for turn in 1...5 {
@@ -153,7 +153,7 @@ let taskScenarios: [Scenario] = [
   Scenario(name: "merge and chunks of swift-async-algorithms", expected: ["[1, 2] at 100", "[3] at 200", "[4] at 300"])
   {
     let queue = try VirtualTimerQueue()
-    let clock = TimerQueueClock(queue)
+    let clock = queue.clock
     let log = Log()
     let (numbers, sent) = AsyncStream.makeStream(of: Int.self)
     let task = Task {
@@ -190,7 +190,7 @@ let taskScenarios: [Scenario] = [
 
 private func mainActorThatYields(_ yields: Int) async throws -> [String] {
   let queue = try VirtualTimerQueue()
-  let clock = TimerQueueClock(queue)
+  let clock = queue.clock
   let log = Log()
   let task = Task { @MainActor in try await sleepAndYield(yields, clock, log) }
   try await queue.advance(by: .seconds(3))

@@ -130,8 +130,8 @@ func late(_ what: String, _ sleep: () async throws -> Void) async rethrows {
   show(what, lateness.sorted()[250])
 }
 
-let clock = TimerQueueClock(queue)
+let clock = queue.clock
 try await late("2 ms on a Chime clock: late, median") { try await clock.sleep(for: .milliseconds(2)) }
 try await late("2 ms on ContinuousClock: late, median") { try await ContinuousClock().sleep(for: .milliseconds(2)) }
-let precise = TimerQueueClock(try PreciseTimerQueue())
+let precise = (try PreciseTimerQueue()).clock
 try await late("2 ms on a precise Chime clock: late, median") { try await precise.sleep(for: .milliseconds(2)) }

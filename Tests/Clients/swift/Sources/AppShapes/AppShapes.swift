@@ -164,5 +164,5 @@ final class Sampler {
 /// Returns when a queue of its own has ticked five times: what was to come before has come.
 @MainActor func othersHaveTicked() async throws {
   let queue = try TimerQueue()
-  for await tick in try queue.ticks(every: .milliseconds(2)) where tick.sequence >= 5 { return }
+  for await tick in try queue.ticks(.every(.milliseconds(2))) where tick.sequence >= 5 { return }
 }

@@ -1,8 +1,20 @@
 import ChimeCore
 
-/// What `Debouncer` and `Throttler` have in common: a window that the first trigger opens, an action at its beginning, its
-/// end, or both, and one timer. Triggers come from any thread; the action runs on the queue, and its calls never overlap.
-final class EdgeTimer: Sendable {
+/// What is behind a `TriggeredAction`: a window that the first trigger opens, an action at its beginning, its end, or both,
+/// and one timer. Triggers come from any thread; the action runs on the queue, and its calls never overlap.
+private final class WindowTimer: Sendable {
+  /// At which ends of the window the action runs: at one at least.
+  struct Edges {
+    let leading: Bool
+    let trailing: Bool
+
+    init(_ leading: Bool, _ trailing: Bool) throws(ChimeError) {
+      if !leading, !trailing { throw .argument("leading and trailing are false: the action would never run") }
+      self.leading = leading
+      self.trailing = trailing
+    }
+  }
+
   fileprivate enum Phase {
     /// No window is open.
     case closed
@@ -46,7 +58,7 @@ final class EdgeTimer: Sendable {
     self.extends = extends
     timer = try queue.makeIdle { [shared] tick in
       let (runs, next) = shared.state.withLock { $0.tick(tick.start, length, extends) }
-      if let next { EdgeTimer.arm(tick.timer, shared, next) }
+      if let next { WindowTimer.arm(tick.timer, shared, next) }
       if runs { action() }
     }
   }
@@ -55,7 +67,7 @@ final class EdgeTimer: Sendable {
     let now = queue.now.nanoseconds
     let (edges, extends, interval) = (edges, extends, interval)
     if let next = shared.state.withLock({ $0.trigger(now, interval, edges, extends) }) {
-      EdgeTimer.arm(timer, shared, next)
+      WindowTimer.arm(timer, shared, next)
     }
   }
 
@@ -83,20 +95,22 @@ final class EdgeTimer: Sendable {
   }
 }
 
-extension EdgeTimer.State {
+extension WindowTimer.State {
   /// Gives when the timer has to tick, if that changes.
-  fileprivate mutating func trigger(_ now: Int64, _ interval: Int64, _ edges: Edges, _ extends: Bool) -> Int64? {
+  fileprivate mutating func trigger(_ now: Int64, _ interval: Int64, _ edges: WindowTimer.Edges, _ extends: Bool)
+    -> Int64?
+  {
     latest = now
     switch phase {
     case .closed:
-      phase = edges.contains(.leading) ? .leading : .open
-      isWanted = !edges.contains(.leading)
+      phase = edges.leading ? .leading : .open
+      isWanted = !edges.leading
       wanted = phase == .leading ? now : now.saturatingAdd(interval)
     case .leading:
-      isWanted = edges.contains(.trailing)
+      isWanted = edges.trailing
       return nil
     case .open:
-      if edges.contains(.trailing) { isWanted = true }
+      if edges.trailing { isWanted = true }
       guard extends else { return nil }
       wanted = now.saturatingAdd(interval)
     }
@@ -126,86 +140,59 @@ extension EdgeTimer.State {
   }
 }
 
-/// At which ends of its window a `Debouncer` or a `Throttler` acts.
-public struct Edges: OptionSet, Hashable, Sendable {
-  /// The bits.
-  public let rawValue: Int
-
-  /// Edges by their bits.
-  ///
-  /// - Parameter rawValue: 1 for leading, 2 for trailing.
-  public init(rawValue: Int) { self.rawValue = rawValue }
-
-  /// At the first trigger.
-  public static let leading = Edges(rawValue: 1)
-  /// At the end, for triggers after the first action, or for all if there is none.
-  public static let trailing = Edges(rawValue: 2)
-}
-
-/// Acts once nothing has been triggered for a while: a search while somebody types, saving after changes.
+/// An action that is asked for more often than it should run: once it is quiet (debounced), or at most once an interval
+/// (throttled).
 ///
-///     let search = try Debouncer(for: .milliseconds(300), on: queue) { find() }
+///     let search = try TriggeredAction(debounce: .milliseconds(300), on: queue) { find() }
+///     let save = try TriggeredAction(throttle: .seconds(1), on: queue) { write() }
 ///     search.trigger()  // at each key
 ///
 /// Any thread. The action runs on the queue; its calls never overlap. Nothing runs after the last reference has gone.
-public final class Debouncer: Sendable {
-  private let edges: EdgeTimer
+public final class TriggeredAction: Sendable {
+  private let window: WindowTimer
 
-  /// A debouncer that waits for its first trigger.
+  /// Acts once nothing has been triggered for a while: a search while somebody types, saving after changes.
   ///
   /// - Parameters:
-  ///   - interval: how long nothing must have been triggered; above 0.
-  ///   - edges: trailing: when it is quiet again; leading: at the first trigger; both: the second time only if something
-  ///     was triggered after the first.
+  ///   - quiet: how long nothing must have been triggered; above 0.
+  ///   - leading: whether it acts at the first trigger.
+  ///   - trailing: whether it acts when it is quiet again; with `leading`, only if something was triggered after the first.
   ///   - queue: where `action` runs.
   ///   - action: what to do.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `invalidHandle` if the queue was shut
+  ///   down.
   public init<Queue: TimerQueueProtocol>(
-    for interval: Duration, edges: Edges = .trailing, on queue: Queue, action: sending Queue.Action
+    debounce quiet: Duration, leading: Bool = false, trailing: Bool = true, on queue: Queue,
+    action: sending Queue.Action
   ) throws(ChimeError) {
-    self.edges = try EdgeTimer(interval, edges, extends: true, on: queue, Queue._function(action))
+    let edges = try WindowTimer.Edges(leading, trailing)
+    window = try WindowTimer(quiet, edges, extends: true, on: queue, Queue._function(action))
   }
 
-  /// Asks for the action.
-  public func trigger() { edges.trigger() }
-
-  /// Forgets what was triggered.
-  public func cancel() { edges.cancel() }
-
-  /// Whether the action is about to run, now or later.
-  public var isPending: Bool { edges.isPending }
-}
-
-/// Acts at most once an interval, however often it is triggered: saving, progress, requests.
-///
-///     let save = try Throttler(every: .seconds(1), on: queue) { write() }
-///     save.trigger()  // at each change
-///
-/// Any thread. The action runs on the queue; its calls never overlap. Nothing runs after the last reference has gone.
-public final class Throttler: Sendable {
-  private let edges: EdgeTimer
-
-  /// A throttler that waits for its first trigger.
+  /// Acts at most once an interval, however often it is triggered: saving, progress, requests.
   ///
   /// - Parameters:
   ///   - interval: the least time between two calls of `action`; above 0.
-  ///   - edges: leading: at once, if the last call is long enough ago; trailing: at the end of the interval, for what was
-  ///     triggered meanwhile.
+  ///   - leading: whether it acts at once, if the last call is long enough ago.
+  ///   - trailing: whether it acts at the end of the interval, for what was triggered meanwhile.
   ///   - queue: where `action` runs.
   ///   - action: what to do.
-  /// - Throws: `invalidArgument`, `limit`, `noMemory`; `invalidHandle` if the queue was shut down.
+  /// - Throws: `invalidArgument`, also if it would never act; `limit`, `noMemory`; `invalidHandle` if the queue was shut
+  ///   down.
   public init<Queue: TimerQueueProtocol>(
-    every interval: Duration, edges: Edges = [.leading, .trailing], on queue: Queue, action: sending Queue.Action
+    throttle interval: Duration, leading: Bool = true, trailing: Bool = true, on queue: Queue,
+    action: sending Queue.Action
   ) throws(ChimeError) {
-    self.edges = try EdgeTimer(interval, edges, extends: false, on: queue, Queue._function(action))
+    let edges = try WindowTimer.Edges(leading, trailing)
+    window = try WindowTimer(interval, edges, extends: false, on: queue, Queue._function(action))
   }
 
   /// Asks for the action.
-  public func trigger() { edges.trigger() }
+  public func trigger() { window.trigger() }
 
-  /// Forgets what was triggered; the interval goes on no more.
-  public func cancel() { edges.cancel() }
+  /// Forgets what was triggered; an interval that had begun is over.
+  public func cancel() { window.cancel() }
 
   /// Whether the action is about to run, now or later.
-  public var isPending: Bool { edges.isPending }
+  public var isPending: Bool { window.isPending }
 }

@@ -1,0 +1,37 @@
+import Chime
+import ChimeCore
+
+extension TimerReference {
+  /// Starts a timer that is idle, finished or cancelled, as `DispatchSourceTimer` names it; otherwise ignored, as by a
+  /// timer that has ended. `restart(_:)` starts a timer whatever its state.
+  ///
+  /// - Parameter schedule: `nil` keeps the present one.
+  /// - Returns: done or ignored.
+  /// - Throws: as `restart(_:)`.
+  @discardableResult
+  public func activate(_ schedule: Schedule? = nil) throws(ChimeError) -> ChimeTimer.Outcome {
+    try schedule?.check(for: timeline)
+    return try perform { $0.activate(schedule) }
+  }
+}
+
+extension TimerQueueProtocol where Handler == (ChimeTimer.Tick) -> Void {
+  /// Calls `handler` by a schedule with a target that the compiler does not know to be safe on the queue.
+  ///
+  /// The handler runs on the queue, and nothing keeps other threads from the target meanwhile: the caller has to. With a
+  /// `Sendable` target, `schedule(_:target:handler:)` does the same, checked. For code that grew before Swift 6.
+  ///
+  /// - Parameters:
+  ///   - schedule: when.
+  ///   - target: held only during a call. Whoever else uses it does so on the queue, or under a lock.
+  ///   - handler: gets the target, so that it need not capture it.
+  /// - Returns: the timer; it stops when its last reference goes, or the target does.
+  /// - Throws: as `schedule(_:target:handler:)`.
+  @unsafe
+  public func schedule<Object: AnyObject>(
+    _ schedule: Schedule, unsafeTarget target: Object,
+    handler: sending @escaping (Object, ChimeTimer.Tick) -> Void
+  ) throws(ChimeError) -> ChimeTimer {
+    try ChimeTimer.start(on: self, schedule, WeakTarget(target), handler)
+  }
+}
