@@ -8,10 +8,12 @@ extension QueueControlBlock {
     return takeSlotSlowly(thread)
   }
 
-  /// Takes back a slot whose word is free already. The slot's next timer has the next version.
+  /// Takes back a slot whose word is free already. The slot's next timer has the next version. The context is forgotten:
+  /// to a leak detector what the slot still pointed to would not be lost.
   /// - Parameter thread: the calling thread's state, if there is memory for one.
   @inline(__always)
   func giveBack(_ slot: TimerSlot, _ thread: ThreadState?) {
+    slot.context = .none
     let version = slot.version &+ 1
     slot.versionAndFlags = version & Handle.versionMask
     let usedUp = version >= Handle.versionMask
@@ -28,6 +30,7 @@ extension QueueControlBlock {
     guard version < Handle.versionMask, let cache = ThreadState.existing?.cache(of: self), cache.push(slot.index) else {
       return false
     }
+    slot.context = .none
     slot.versionAndFlags = version
     return true
   }
